@@ -1,0 +1,81 @@
+// Reading a chain: `heddle check` and what the other commands begin with.
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "apps/heddle/commands.h"
+#include "click/parser.h"
+#include "core/error.h"
+
+namespace heddle {
+namespace {
+
+std::string read_text(ChainOptions& options) {
+  // "heddle run -e '...' NAME=VALUE": the first word is a variable then, not a file.
+  if (!options.file.empty() && !options.expression.empty() && options.file.find('=') != std::string::npos) {
+    options.variables.insert(options.variables.begin(), options.file);
+    options.file.clear();
+  }
+  if (options.file.empty() == options.expression.empty())
+    throw Error("give the chain either as a file (-f FILE) or as text (-e TEXT)");
+  if (!options.expression.empty()) {
+    std::string text = options.expression;
+    options.file = "<expression>";
+    return text;
+  }
+  if (options.file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream file(options.file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad())
+    throw Error("cannot read the chain '" + options.file + "'; does it exist, and is it a file?");
+  return text;
+}
+
+}  // namespace
+
+Chain read_chain(ChainOptions options) {
+  const std::string text = read_text(options);
+  click::ParseOptions parse;
+  parse.known_classes = Catalog::instance().names();
+  for (auto& variable : options.variables) {
+    const size_t equals = variable.find('=');
+    if (equals == std::string::npos || equals == 0) throw Error("'" + variable + "': expected NAME=VALUE");
+    parse.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
+  options.plan.launch = options.launch == "sync" ? LaunchMode::sync : LaunchMode::persistent;
+  const std::string& device = options.plan.device;
+  if (device != "cpu" && device != "simt" &&
+      !(device.starts_with("gpu") && device.find_first_not_of("0123456789", 3) == std::string::npos))
+    throw Error("--device '" + device + "': expected cpu, gpu, gpu0, gpu1, ... or simt");
+
+  click::Diagnostics diagnostics;
+  Chain chain;
+  const click::Graph graph = click::parse(text, options.file, parse, diagnostics);
+  if (diagnostics.ok()) chain.router = Router::build(graph, diagnostics);
+  if (diagnostics.ok()) chain.plan = make_plan(chain.router, options.plan, diagnostics);
+  if (!diagnostics.ok()) {
+    std::fputs(diagnostics.text().c_str(), stderr);
+    const size_t n = diagnostics.errors().size();
+    throw Error(format("%zu mistake%s in the chain; nothing was started", n, n == 1 ? "" : "s"));
+  }
+  return chain;
+}
+
+int check(const ChainOptions& options) {
+  const Chain chain = read_chain(options);
+  if (options.json)
+    std::printf("{\"ok\": true, \"elements\": %zu}\n", chain.router.nodes.size());
+  else
+    std::printf("ok: %zu elements, %zu segments\n", chain.router.nodes.size(), chain.plan.segments.size());
+  return 0;
+}
+
+int show_plan(const ChainOptions& options) {
+  const Chain chain = read_chain(options);
+  std::fputs((options.json ? chain.plan.json(chain.router) : chain.plan.text(chain.router)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace heddle

@@ -1,0 +1,46 @@
+// `heddle elements`: the manuals, straight from the header comments.
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "apps/heddle/commands.h"
+#include "click/diagnostics.h"
+#include "core/error.h"
+#include "gpu/functions.h"
+
+namespace heddle {
+namespace {
+
+// "Counter: counts packets and bytes." -> "counts packets and bytes."
+std::string summary(const std::string& manual) {
+  const std::string line = manual.substr(0, manual.find('\n'));
+  const size_t colon = line.find(": ");
+  return colon == std::string::npos ? line : line.substr(colon + 2);
+}
+
+const char* processors(const std::string& name) {
+  if (gpu::function_id(name) >= 0) return "cpu gpu";
+  return Catalog::instance().find(name)->make()->neutral() ? "neutral" : "cpu";
+}
+
+}  // namespace
+
+int show_elements(const std::string& name, bool json) {
+  const auto names = Catalog::instance().names();
+  if (!name.empty() && Catalog::instance().find(name) == nullptr)
+    throw Error("unknown element '" + name + "'" + click::suggestion(name, names) + "; `heddle elements` lists all");
+  nlohmann::json list = nlohmann::json::array();
+  for (auto& each : names) {
+    if (!name.empty() && each != name) continue;
+    if (json)
+      list.push_back({{"name", each}, {"runs_on", processors(each)}, {"manual", manual(each)}});
+    else if (!name.empty())
+      std::fputs(manual(each).c_str(), stdout);
+    else
+      std::printf("%-16s %-8s %s\n", each.c_str(), processors(each), summary(manual(each)).c_str());
+  }
+  if (json) std::printf("%s\n", list.dump(2).c_str());
+  return 0;
+}
+
+}  // namespace heddle

@@ -1,0 +1,74 @@
+#include "click/arguments.h"
+
+#include "click/quoting.h"
+#include "click/syntax.h"
+
+namespace heddle::click {
+
+Arguments::Arguments(const ElementDeclaration& element, Diagnostics& diagnostics)
+    : label_(element_label(element.class_name, element.name)), where_(element.where), diagnostics_(diagnostics) {
+  for (const Argument& argument : element.arguments)
+    entries_.push_back({argument, std::string(leading_keyword(argument.text))});
+}
+
+int Arguments::take(const char* name, bool positional) {
+  const auto next = [&](auto matches) {
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& entry) { return !entry.taken && matches(entry); });
+    return found == entries_.end() ? -1 : static_cast<int>(found - entries_.begin());
+  };
+  int index = next([&](const Entry& entry) { return entry.keyword == name || entry.argument.text == name; });
+  if (index >= 0) entries_[static_cast<size_t>(index)].keyword = name;  // also without a value
+  if (index < 0 && positional) index = next([](const Entry& entry) { return entry.keyword.empty(); });
+  if (index >= 0) entries_[static_cast<size_t>(index)].taken = true;
+  names_.emplace_back(name, index);
+  return index;
+}
+
+std::string_view Arguments::value_text(int index) const {
+  const Entry& entry = entries_[static_cast<size_t>(index)];
+  return trim(std::string_view(entry.argument.text).substr(entry.keyword.size()));
+}
+
+std::vector<Argument> Arguments::rest() {
+  std::vector<Argument> result;
+  for (Entry& entry : entries_) {
+    if (entry.taken || !entry.keyword.empty()) continue;
+    entry.taken = true;
+    result.push_back(entry.argument);
+  }
+  return result;
+}
+
+void Arguments::error(const std::string& message) { diagnostics_.error(where_, label_ + ": " + message); }
+
+void Arguments::error(const Argument& argument, const std::string& expected) {
+  diagnostics_.error(argument.where, label_ + ": " + in_quotes(argument.text) + " is not " + expected);
+}
+
+void Arguments::error(const char* name, const std::string& expected) {
+  for (const auto& [asked, index] : names_) {
+    if (asked != name || index < 0) continue;
+    const Location& where = entries_[static_cast<size_t>(index)].argument.where;
+    return diagnostics_.error(where,
+                              label_ + ": " + name + ": " + in_quotes(value_text(index)) + " is not " + expected);
+  }
+  error(std::string(name) + " is not " + expected);
+}
+
+void Arguments::finish() {
+  std::vector<std::string> known;
+  for (const auto& [name, index] : names_) known.push_back(name);
+  for (const Entry& entry : entries_) {
+    if (entry.taken) continue;
+    std::string message = in_quotes(entry.argument.text) + " is one argument too many";
+    if (!entry.keyword.empty()) {
+      const bool repeated = std::find(known.begin(), known.end(), entry.keyword) != known.end();
+      message = repeated ? "keyword " + in_quotes(entry.keyword) + " is given twice"
+                         : "unknown keyword " + in_quotes(entry.keyword) + suggestion(entry.keyword, known);
+    }
+    diagnostics_.error(entry.argument.where, label_ + ": " + message);
+  }
+}
+
+}  // namespace heddle::click

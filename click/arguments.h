@@ -1,0 +1,109 @@
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "click/diagnostics.h"
+#include "click/graph.h"
+#include "click/values.h"
+
+namespace heddle::click {
+
+/** Typed access to the arguments of one element. A call takes the argument `NAME value` if there is one; required() and
+ *  optional() else take the next argument that does not look like `KEYWORD value`. What does not fit is reported, and
+ *  the variable then keeps its value:
+ *
+ *    Arguments(declaration, diagnostics)
+ *        .required("CAPACITY", capacity, 1, 65536)
+ *        .optional("FILE", path)
+ *        .choice("POLICY", policy, {{"drop", Policy::kDrop}, {"block", Policy::kBlock}})
+ *        .finish();
+ *
+ *  `limits` are what parse() and expectation() of the variable's type accept: for numbers a minimum and a maximum. */
+class Arguments {
+ public:
+  /** Both must outlive this object. */
+  Arguments(const ElementDeclaration& element, Diagnostics& diagnostics);
+
+  /** Reports its absence. */
+  template <class T, class... Limits>
+  Arguments& required(const char* name, T& value, Limits... limits) {
+    const int index = take(name, true);
+    if (index < 0) error("missing argument " + std::string(name) + "; expected " + expectation(value, limits...));
+    return assign(index, name, value, limits...);
+  }
+
+  /** Keeps the value if absent. */
+  template <class T, class... Limits>
+  Arguments& optional(const char* name, T& value, Limits... limits) {
+    return assign(take(name, true), name, value, limits...);
+  }
+
+  /** Only as `NAME value`; keeps the value if absent. */
+  template <class T, class... Limits>
+  Arguments& keyword(const char* name, T& value, Limits... limits) {
+    return assign(take(name, false), name, value, limits...);
+  }
+
+  /** Only as `NAME word` with one of the words; keeps the value if absent. */
+  template <class E>
+  Arguments& choice(const char* name, E& value,
+                    std::initializer_list<std::pair<const char*, std::type_identity_t<E>>> words) {
+    const int index = take(name, false);
+    if (index < 0) return *this;
+    std::string known;
+    for (const auto& [word, meaning] : words) {
+      if (value_text(index) == word) {
+        value = meaning;
+        return *this;
+      }
+      known += (known.empty() ? "one of " : ", ") + std::string(word);
+    }
+    error(name, known);
+    return *this;
+  }
+
+  /** The arguments that are left and do not look like `KEYWORD value`; nothing else sees them any more. */
+  std::vector<Argument> rest();
+
+  /** Reports a mistake of the element as a whole: "Class 'name': MESSAGE". */
+  void error(const std::string& message);
+  /** Reports one of rest(): "Class 'name': 'text' is not EXPECTED". */
+  void error(const Argument& argument, const std::string& expected);
+  /** Reports the value given to a name: "Class 'name': NAME: 'value' is not EXPECTED". */
+  void error(const char* name, const std::string& expected);
+
+  /** Reports every argument that nothing took: unknown keywords, repeated ones, too many arguments. */
+  void finish();
+
+ private:
+  struct Entry {
+    Argument argument;
+    std::string keyword;  // "" if it does not look like `KEYWORD value`
+    bool taken = false;
+  };
+
+  /** The index of the argument for `name`, now taken, or -1. */
+  int take(const char* name, bool positional);
+  /** What follows the keyword of an argument taken by name, or the whole argument. */
+  std::string_view value_text(int index) const;
+
+  template <class T, class... Limits>
+  Arguments& assign(int index, const char* name, T& value, Limits... limits) {
+    if (index >= 0 && !parse(value_text(index), value, limits...)) error(name, expectation(value, limits...));
+    return *this;
+  }
+
+  std::string label_;
+  Location where_;
+  Diagnostics& diagnostics_;
+  std::vector<Entry> entries_;
+  std::vector<std::pair<std::string, int>> names_;  // asked for so far, with the index of the argument or -1
+};
+
+}  // namespace heddle::click

@@ -1,0 +1,87 @@
+#include "click/diagnostics.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/error.h"
+
+namespace heddle::click {
+
+namespace {
+
+constexpr size_t kLongestWord = 64;  // longer words are no typing mistakes; bounds the work of distance()
+constexpr size_t kLongestQuoted = 80;
+
+std::string lower(std::string_view word) {
+  std::string result(word);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> before_last, last(b.size() + 1), row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    before_last = last;
+    last = row;
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string Location::text() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
+
+std::string Diagnostic::text() const { return where.text() + ": " + message; }
+
+void Diagnostics::error(const Location& where, std::string message) {
+  if (!full()) errors_.push_back({where, std::move(message)});
+}
+
+std::string Diagnostics::text() const {
+  std::vector<Diagnostic> sorted = errors_;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::string result;
+  for (const Diagnostic& diagnostic : sorted) result += diagnostic.text() + "\n";
+  return result;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  if (word.size() > kLongestWord) return "";
+  const std::string wanted = lower(word);
+  std::string best;
+  size_t best_distance = (word.size() + 1) / 3 + 1;  // one mistake in two letters, two in five, three in eight
+  for (const std::string& candidate : known) {
+    const size_t longer = std::max(candidate.size(), word.size()), shorter = std::min(candidate.size(), word.size());
+    if (candidate.empty() || longer - shorter >= best_distance) continue;
+    const size_t d = distance(wanted, lower(candidate));
+    if (d >= best_distance) continue;
+    best = candidate;
+    best_distance = d;
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
+  const std::string near = nearest(word, known);
+  return near.empty() ? "" : "; did you mean '" + near + "'?";
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text.substr(0, kLongestQuoted)) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += byte < 0x20 || byte == 0x7f ? format("\\x%02x", byte) : std::string(1, c);
+  }
+  return result + (text.size() > kLongestQuoted ? "...'" : "'");
+}
+
+}  // namespace heddle::click

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::click {
+
+/** A place in a configuration. Lines and columns count from 1, columns in bytes; the file is spelled as it was given.
+ */
+struct Location {
+  std::string file;
+  int line = 0;
+  int column = 0;
+
+  /** "file:line:column". */
+  std::string text() const;
+  auto operator<=>(const Location&) const = default;
+};
+
+/** One mistake in a configuration: where it is, what is wrong and what would be right. */
+struct Diagnostic {
+  Location where;
+  std::string message;
+
+  /** "file:line:column: message". */
+  std::string text() const;
+  auto operator<=>(const Diagnostic&) const = default;
+};
+
+/** Collects the mistakes of a configuration, so that one run reports all of them; the first hundred, to be exact. */
+class Diagnostics {
+ public:
+  /** Records a mistake unless full(). */
+  void error(const Location& where, std::string message);
+
+  bool ok() const { return errors_.empty(); }
+  /** There is no point in looking for further mistakes. */
+  bool full() const { return errors_.size() >= 100; }
+  /** In the order in which they were found. */
+  const std::vector<Diagnostic>& errors() const { return errors_; }
+  /** One line each, sorted by place, without repetitions. */
+  std::string text() const;
+
+ private:
+  std::vector<Diagnostic> errors_;
+};
+
+/** The known word that `word` most likely stands for (Damerau-Levenshtein distance, letter case ignored); "" if nothing
+ *  is near. */
+std::string nearest(std::string_view word, const std::vector<std::string>& known);
+
+/** "; did you mean 'X'?" with X the nearest known word, or "" if nothing is near. */
+std::string suggestion(std::string_view word, const std::vector<std::string>& known);
+
+/** The text in single quotes as error messages show it: shortened when long, control characters as \xNN. */
+std::string in_quotes(std::string_view text);
+
+}  // namespace heddle::click

@@ -1,0 +1,198 @@
+#include "click/statements.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "click/flatten.h"
+#include "click/quoting.h"
+
+namespace heddle::click {
+
+namespace {
+
+constexpr size_t kMaxParameters = 64;
+
+bool is_keyword_parameter(std::string_view name) {
+  return name == "__REST__" || leading_keyword(std::string(name) + " VALUE") == name;
+}
+
+}  // namespace
+
+StatementParser::StatementParser(std::string_view text, const std::string& file, const ParseOptions& options,
+                                 Diagnostics& diagnostics)
+    : options_(options), diagnostics_(diagnostics), lexer_(text, file, diagnostics) {}
+
+Program StatementParser::parse() {
+  frames_.push_back({&program_.bodies.emplace_back(), "", {}, {}, {}});
+  next();
+  while (token_.kind != Token::kEnd) {
+    statements();
+    if (token_.kind == Token::kEnd) break;
+    unexpected("a statement");  // a '}' or '||' that belongs to no compound element
+    next();
+  }
+  finish_names();
+  program_.complete = !stopped_;
+  return std::move(program_);
+}
+
+bool StatementParser::accept(std::string_view symbol) {
+  if (!token_.is(symbol)) return false;
+  next();
+  return true;
+}
+
+std::vector<Argument> StatementParser::configuration() {
+  if (!token_.is("(")) return {};
+  std::vector<Argument> arguments = lexer_.configuration(token_.where);
+  next();
+  return arguments;
+}
+
+void StatementParser::error(const Location& where, std::string message) {
+  frame().body->broken = true;
+  if (stopped_) return;
+  diagnostics_.error(where, std::move(message));
+  if (!diagnostics_.full()) return;
+  stopped_ = true;
+  lexer_.stop();
+}
+
+void StatementParser::unexpected(const std::string& expected) {
+  const std::string what = token_.kind == Token::kEnd ? "end of the configuration" : token_.description();
+  error(token_.where, "unexpected " + what + "; expected " + expected);
+}
+
+void StatementParser::stop(const Location& where, const std::string& message) {
+  error(where, message);
+  stopped_ = true;
+  lexer_.stop();
+  next();
+}
+
+void StatementParser::recover(bool whole_body) {
+  for (int braces = 0; token_.kind != Token::kEnd; next()) {
+    const bool statement_ends = token_.is(";") || token_.is("||") || is_reserved(token_);
+    if (braces == 0 && (token_.is("}") || (statement_ends && !whole_body))) return;
+    if (token_.is("(")) lexer_.configuration(token_.where);
+    if (token_.is("{")) ++braces;
+    if (token_.is("}")) --braces;
+  }
+}
+
+void StatementParser::statements() {
+  while (token_.kind != Token::kEnd && !token_.is("}") && !token_.is("||")) {
+    if (accept(";")) continue;
+    if (token_.is_name("elementclass")) {
+      element_class();
+    } else if (token_.is_name("define")) {
+      define();
+    } else if (token_.is_name("require") || token_.is_name("provide")) {
+      next();
+      token_.is("(") ? void(configuration()) : unexpected("'('");
+    } else {
+      chain();
+    }
+  }
+}
+
+void StatementParser::element_class() {
+  next();
+  const Token name = token_;
+  if (name.kind != Token::kName || is_reserved(name)) {
+    unexpected("the name of the element class");
+    return recover();
+  }
+  next();
+  if (token_.is("{")) {
+    const Body* body = compound(std::string(name.text));
+    frame().classes[std::string(name.text)] = {std::string(name.text), body};
+  } else if (token_.kind == Token::kName && !is_reserved(token_)) {
+    frame().classes[std::string(name.text)] = require_class(token_);
+    next();
+  } else {
+    unexpected("'{' or the name of an element class");
+    recover();
+  }
+}
+
+void StatementParser::define() {
+  next();
+  if (!token_.is("(")) {
+    unexpected("'('");
+    return recover();
+  }
+  for (const Argument& argument : configuration()) {
+    const std::string_view text = argument.text;
+    size_t end = text.starts_with('$') ? 1 : 0;
+    while (end > 0 && end < text.size() && is_word_character(text[end])) ++end;
+    if (end < 2 || (end < text.size() && !is_space(text[end]))) {
+      error(argument.where, "unexpected " + in_quotes(text) + "; expected '$NAME VALUE'");
+      continue;
+    }
+    const std::string name(text.substr(1, end - 1));
+    if (add_variable(name, argument.where))
+      frame().body->definitions.push_back({name, {std::string(trim(text.substr(end))), argument.where}});
+  }
+}
+
+Body* StatementParser::compound(const std::string& class_name) {
+  const Location open = token_.where;
+  const size_t errors = diagnostics_.errors().size();
+  Body* body = &program_.bodies.emplace_back();
+  body->depth = static_cast<int>(frames_.size());
+  frames_.push_back({body, class_name, {}, {}, {}});
+  if (body->depth > kMaxCompoundDepth) {
+    stop(open, "compound elements nest more than " + std::to_string(kMaxCompoundDepth) + " deep");
+  } else {
+    next();
+  }
+  parameters();
+  statements();
+  if (token_.is("||")) {
+    error(token_.where, "overloaded compound elements ('||') are not supported yet; expected '}'");
+    recover(true);
+  }
+  if (!accept("}") && !lexer_.unterminated()) error(open, "unterminated '{'; expected '}'");
+  finish_names();
+  body->broken |= diagnostics_.errors().size() > errors;  // the lexer's too
+  frames_.pop_back();
+  return body;
+}
+
+bool StatementParser::add_variable(const std::string& name, const Location& where) {
+  const auto [earlier, is_new] = frame().variables.try_emplace(name, where);
+  if (!is_new) error(where, "variable " + in_quotes("$" + name) + " is already defined at " + earlier->second.text());
+  return is_new;
+}
+
+void StatementParser::parameters() {
+  const auto at_parameter = [&] {
+    Lexer ahead = lexer_;
+    return token_.kind == Token::kVariable || (token_.kind == Token::kName && ahead.next().kind == Token::kVariable);
+  };
+  if (accept("|") || !at_parameter()) return;
+  std::vector<Parameter>& all = frame().body->parameters;
+  do {
+    Parameter parameter;
+    if (!at_parameter()) break;
+    if (!all.empty() && all.back().keyword == "__REST__")
+      error(token_.where, "expected '|' after the __REST__ parameter");
+    if (token_.kind == Token::kName) {
+      parameter.keyword = token_.text;
+      if (!is_keyword_parameter(token_.text)) unexpected("a keyword in capitals");
+      next();
+    }
+    parameter.variable = token_.text;
+    if (all.size() == kMaxParameters) {
+      return stop(token_.where, "more than " + std::to_string(kMaxParameters) + " parameters");
+    }
+    if (add_variable(parameter.variable, token_.where)) all.push_back(parameter);
+    next();
+  } while (accept(","));
+  if (accept("|")) return;
+  unexpected("'|' after the parameters of a compound element");
+  recover();
+}
+
+}  // namespace heddle::click

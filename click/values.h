@@ -1,0 +1,84 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace heddle::click {
+
+/** An IPv4 address in host byte order, written a.b.c.d. */
+struct Ipv4Address {
+  uint32_t value = 0;
+  auto operator<=>(const Ipv4Address&) const = default;
+};
+
+/** The addresses whose first `length` bits are those of `address`, written a.b.c.d/length or a.b.c.d/m.m.m.m. Host byte
+ *  order; the bits after the first `length` are zero whatever was written. */
+struct Ipv4Prefix {
+  uint32_t address = 0;
+  int length = 0;
+  bool operator==(const Ipv4Prefix&) const = default;
+};
+
+/** A time with its unit, such as 200us, 1.5ms or 2s. */
+struct Duration {
+  uint64_t microseconds = 0;
+  auto operator<=>(const Duration&) const = default;
+};
+
+/** The integer types that hold numbers. */
+template <class T>
+concept Integer = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
+
+// parse() turns the text of an argument into a value; if the text does not fit the type, it returns false and leaves
+// the value alone. expectation() says what text fits, to complete "... is not ": "an integer from 0 to 255". To make
+// another type an argument type, give it these two functions in its own namespace.
+
+/** true, yes and 1; false, no and 0. */
+bool parse(std::string_view text, bool& value);
+/** As in C: decimal, 0x for hexadecimal, a leading 0 for octal; a sign before it. */
+bool parse(std::string_view text, int64_t& value, int64_t min, int64_t max);
+bool parse(std::string_view text, uint64_t& value, uint64_t min, uint64_t max);
+/** Decimal, finite. */
+bool parse(std::string_view text, double& value, double min = std::numeric_limits<double>::lowest(),
+           double max = std::numeric_limits<double>::max());
+/** One word; quoted if it has spaces or commas. */
+bool parse(std::string_view text, std::string& value);
+bool parse(std::string_view text, std::filesystem::path& value);
+bool parse(std::string_view text, Ipv4Address& value);
+bool parse(std::string_view text, Ipv4Prefix& value);
+/** One or more, separated by spaces. */
+bool parse(std::string_view text, std::vector<Ipv4Address>& value);
+bool parse(std::string_view text, Duration& value);
+
+template <Integer T>
+bool parse(std::string_view text, T& value, std::type_identity_t<T> min = std::numeric_limits<T>::min(),
+           std::type_identity_t<T> max = std::numeric_limits<T>::max()) {
+  std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t> wide = 0;
+  if (!parse(text, wide, min, max)) return false;
+  value = static_cast<T>(wide);
+  return true;
+}
+
+std::string expectation(bool);
+std::string expectation(double);
+std::string expectation(double, double min, double max);
+std::string expectation(const std::string&);
+std::string expectation(const std::filesystem::path&);
+std::string expectation(Ipv4Address);
+std::string expectation(Ipv4Prefix);
+std::string expectation(const std::vector<Ipv4Address>&);
+std::string expectation(Duration);
+
+template <Integer T>
+std::string expectation(T, std::type_identity_t<T> min = std::numeric_limits<T>::min(),
+                        std::type_identity_t<T> max = std::numeric_limits<T>::max()) {
+  return "an integer from " + std::to_string(min) + " to " + std::to_string(max);
+}
+
+}  // namespace heddle::click

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include "core/packet.h"
+
+namespace heddle {
+
+/** The columns that travel with packets beside their bytes. The same on a batch (CPU), a slot (between CPU and GPU) and
+ * a tile (GPU). A function declares which it reads and writes; the plan refuses a chain in which a column is read that
+ *  nothing before has written. */
+enum class Column : uint8_t {
+  dst,  ///< destination IPv4 address annotation, network byte order (Click's dst_ip_anno)
+  l3,   ///< byte offset of the network header, from the packet's buffer on the CPU, from the frame in a slot and a tile
+  l4,   ///< the same of the transport header
+  paint,  ///< Click's paint annotation, 0..255
+};
+constexpr int kColumns = 4;
+constexpr const char* kColumnNames[kColumns] = {"dst", "l3", "l4", "paint"};
+
+/** A set of columns, bit i = Column(i). */
+using ColumnSet = uint8_t;
+constexpr ColumnSet columns() { return 0; }
+template <class... More>
+constexpr ColumnSet columns(Column first, More... more) {
+  return static_cast<ColumnSet>(1u << static_cast<int>(first) | columns(more...));
+}
+
+/** `next` values from here up drop the packet; the low byte is the reason, an index into Element::drop_reasons(). */
+constexpr uint16_t kDrop = 0xff00;
+
+/** What an element processes at a time: arrays, one entry a packet, in arrival order. Capacity is fixed at start;
+ * nothing here allocates afterwards. A batch owns its packets until a sink frees them or the engine moves them on. */
+class Batch {
+ public:
+  explicit Batch(int capacity)
+      : capacity_(capacity),
+        packets_(new Packet*[static_cast<size_t>(capacity)]),
+        next_(new uint16_t[static_cast<size_t>(capacity)]),
+        columns_(new uint32_t[static_cast<size_t>(capacity) * kColumns]) {}
+
+  int size() const { return size_; }
+  int capacity() const { return capacity_; }
+  bool empty() const { return size_ == 0; }
+  void resize(int size) { size_ = size; }
+
+  Packet** packets() { return packets_.get(); }
+  Packet* packet(int i) { return packets_[static_cast<size_t>(i)]; }
+  uint8_t* frame(int i) { return data(packet(i)); }
+  uint32_t length(int i) { return heddle::length(packet(i)); }
+
+  /** Output port that each packet leaves by, or kDrop + reason. The engine sets it to 0 before an element that declares
+   *  several exits; the element marks the packets that go elsewhere. */
+  uint16_t* next() { return next_.get(); }
+  void drop(int i, int reason) { next_[static_cast<size_t>(i)] = static_cast<uint16_t>(kDrop | reason); }
+
+  uint32_t* column(Column which) {
+    return columns_.get() + static_cast<size_t>(which) * static_cast<size_t>(capacity_);
+  }
+
+  /** Which thread runs this batch: index into per-thread counters. */
+  int thread = 0;
+
+  /** Appends packet `i` of `from` with the columns in `live`. */
+  void append(Batch& from, int i, ColumnSet live) {
+    packets_[static_cast<size_t>(size_)] = from.packet(i);
+    for (ColumnSet rest = live; rest != 0; rest &= static_cast<ColumnSet>(rest - 1)) {
+      const auto which = static_cast<Column>(__builtin_ctz(rest));
+      column(which)[size_] = from.column(which)[i];
+    }
+    ++size_;
+  }
+
+  /** Frees every packet and empties the batch. */
+  void free_packets() {
+    rte_pktmbuf_free_bulk(packets_.get(), static_cast<unsigned>(size_));
+    size_ = 0;
+  }
+
+ private:
+  int size_ = 0, capacity_;
+  std::unique_ptr<Packet*[]> packets_;   // [capacity]
+  std::unique_ptr<uint16_t[]> next_;     // [capacity]
+  std::unique_ptr<uint32_t[]> columns_;  // [kColumns][capacity]
+};
+
+}  // namespace heddle

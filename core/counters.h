@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace heddle {
+
+constexpr int kMaxThreads = 128;
+
+/** Packets and bytes. Written by one thread, read by any: the writer pays a plain add. */
+struct Counts {
+  std::atomic<uint64_t> packets{0}, bytes{0};
+  void add(uint64_t more_packets, uint64_t more_bytes) {
+    packets.store(packets.load(std::memory_order_relaxed) + more_packets, std::memory_order_relaxed);
+    bytes.store(bytes.load(std::memory_order_relaxed) + more_bytes, std::memory_order_relaxed);
+  }
+};
+
+/** One counter a thread, each on its own cache line; sum() reads them all without slowing the writers. */
+class PerThreadCounts {
+ public:
+  Counts& operator[](int thread) { return counts_[static_cast<size_t>(thread)].counts; }
+  uint64_t packets() const { return sum(&Counts::packets); }
+  uint64_t bytes() const { return sum(&Counts::bytes); }
+  void reset() {
+    for (auto& line : counts_) line.counts.packets = 0, line.counts.bytes = 0;
+  }
+
+ private:
+  struct alignas(64) Line {
+    Counts counts;
+  };
+  uint64_t sum(std::atomic<uint64_t> Counts::*which) const {
+    uint64_t total = 0;
+    for (auto& line : counts_) total += (line.counts.*which).load(std::memory_order_relaxed);
+    return total;
+  }
+  std::array<Line, kMaxThreads> counts_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,57 @@
+#include "core/element.h"
+
+#include <algorithm>
+
+#include "core/load.h"
+
+namespace heddle {
+
+void Element::configure(click::Arguments&) {}
+
+Access NeutralElement::access(Processor) const {
+  const NeutralOp op = *neutral();
+  if (op.kind == NeutralOp::kLoadDst)
+    return {.reads = {{Base::head, op.amount, op.amount + 4}}, .column_writes = columns(Column::dst)};
+  if (op.kind == NeutralOp::kPaint) return {.column_writes = columns(Column::paint)};
+  return {};
+}
+
+std::span<const char* const> NeutralElement::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"short"};
+  return bytes_needed(*neutral()) > 0 ? std::span<const char* const>(kReasons) : std::span<const char* const>();
+}
+
+void NeutralElement::run_cpu(Batch& batch) {
+  const NeutralOp op = *neutral();
+  const uint32_t needed = bytes_needed(op);
+  for (int i = 0; i < batch.size(); ++i) {
+    if (batch.length(i) < needed) {
+      batch.drop(i, 0);
+    } else if (op.kind == NeutralOp::kMoveHead) {
+      move_head(batch.packet(i), op.amount);
+    } else if (op.kind == NeutralOp::kLoadDst) {
+      batch.column(Column::dst)[i] = load_u32(batch.frame(i) + op.amount);
+    } else if (op.kind == NeutralOp::kPaint) {
+      batch.column(Column::paint)[i] = static_cast<uint32_t>(op.amount);
+    }
+  }
+}
+
+Catalog& Catalog::instance() {
+  static Catalog catalog;
+  return catalog;
+}
+
+const Catalog::Entry* Catalog::find(std::string_view class_name) const {
+  auto found = std::find_if(entries_.begin(), entries_.end(), [&](auto& e) { return e.class_name == class_name; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> Catalog::names() const {
+  std::vector<std::string> names;
+  for (auto& entry : entries_) names.push_back(entry.class_name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace heddle

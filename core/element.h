@@ -1,0 +1,151 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/access.h"
+#include "core/batch.h"
+#include "core/counters.h"
+#include "core/neutral.h"
+
+namespace heddle {
+
+namespace click {
+class Arguments;
+}
+class PacketPool;
+
+/** What an element finds when the program starts. */
+struct Environment {
+  int threads = 1;                      ///< packet threads; Batch::thread is below this
+  int batch_size = 1024;                ///< capacity of the batches
+  PacketPool* packets = nullptr;        ///< where sources take packets from
+  PacketPool* large_packets = nullptr;  ///< the same for packets longer than `packets` holds, up to kMaxPacketBytes
+  bool interactive = false;             ///< a person watches standard output
+};
+
+/** Receives every change of a table while packets flow, in the order in which a reader must see them: `bytes` replace
+ * those at `offset` of the element's table(). */
+using TablePatch = std::function<void(size_t offset, std::span<const std::byte> bytes)>;
+
+/** A node of a chain. Ports, arguments and drops of a class are described in its header comment, which is its manual
+ * page.
+ *
+ *  Life: constructed, configure(), then (when the whole chain is right) start(), run_cpu() many times from the packet
+ *  threads, stop(). configure() and start() throw Error; run_cpu() must not throw, allocate, lock or print. */
+class Element {
+ public:
+  virtual ~Element() = default;
+
+  /** Reads the arguments; reports mistakes to `arguments`, which knows file, line and column. */
+  virtual void configure(click::Arguments& arguments);
+
+  /** Numbers of input and output ports in Click's notation: "1/1", "1/1-2", "0/1", "1/-". */
+  virtual const char* ports() const { return "1/1"; }
+
+  /** Bytes and columns that the element reads and writes on `processor`. */
+  virtual Access access(Processor) const { return {}; }
+
+  /** Names of the reasons for which it drops packets; Batch::drop takes an index into them. */
+  virtual std::span<const char* const> drop_reasons() const { return {}; }
+
+  /** Set for elements that a segment of either processor can contain (core/neutral.h). */
+  virtual std::optional<NeutralOp> neutral() const { return std::nullopt; }
+
+  /** Flat bytes that the function's GPU side works with, without pointers; one copy moves them. Valid while the element
+   *  lives. Empty: the function has no GPU side, or needs no bytes. */
+  virtual std::span<const std::byte> table() const { return {}; }
+
+  /** Called once when table() has a copy elsewhere: every later change goes to `patch` as well. */
+  virtual void on_patch(TablePatch) {}
+
+  /** Gives entries that a change has retired back for use; called when no reader holds the version before it. */
+  virtual void reclaim() {}
+
+  /** Reads its files again (SIGHUP) and changes its table while packets flow. True: something may have changed. A
+   * problem that stops it is put into `problem`, and nothing has changed then. Runs within Engine::update. */
+  virtual bool reload(std::string& /*problem*/) { return false; }
+
+  /** Opens files and devices. */
+  virtual void start(const Environment&) {}
+
+  /** Processes a batch: sets next() (if it has several exits), changes packets and columns. An element without outputs
+   *  keeps or frees the packets and shrinks the batch to those that it drops, with next() saying why. */
+  virtual void run_cpu(Batch& batch) = 0;
+
+  /** Number of copies that the engine makes of each packet, copy k leaving by output k; 1 = none (see Tee). */
+  virtual int copies() const { return 1; }
+
+  /** Called on the packet threads when nothing arrived: a chance to flush. */
+  virtual void idle(int /*thread*/) {}
+
+  /** Flushes and closes; what went wrong meanwhile is returned, "" = nothing. */
+  virtual std::string stop() { return {}; }
+
+  /** Names and values for the final report and handlers, beyond packets and drops. */
+  virtual std::vector<std::pair<std::string, uint64_t>> statistics() const { return {}; }
+
+  std::string name;        ///< as in the configuration
+  std::string class_name;  ///< as registered
+  int outputs = 0;         ///< output ports that are connected; set before configure()
+};
+
+/** An element that packets come from. */
+class Source : public Element {
+ public:
+  const char* ports() const override { return "0/1"; }
+
+  /** Appends packets that have arrived to `batch` (empty, its thread set), at most its capacity. */
+  virtual void receive(Batch& batch) = 0;
+
+  /** True when no packet will come any more; the program ends when all sources say so. */
+  virtual bool exhausted() const { return false; }
+
+  /** Whether every packet thread receives from it (a queue each) or the first one alone. */
+  virtual bool every_thread() const { return false; }
+
+  /** Share that has been read, 0..1, if the end is known. */
+  virtual std::optional<double> progress() const { return std::nullopt; }
+
+  void run_cpu(Batch&) final {}
+};
+
+/** An element that only moves the packet's start, sets a column or counts: derive, and return the op. */
+class NeutralElement : public Element {
+ public:
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+
+  /** Packets and bytes that a kCount element has counted on a GPU so far; added to those of the CPU. */
+  virtual void set_gpu_counts(uint64_t /*packets*/, uint64_t /*bytes*/) {}
+};
+
+/** The element classes of this program. Adding one is one line beside its code: HEDDLE_ELEMENT(Class). */
+class Catalog {
+ public:
+  struct Entry {
+    std::string class_name;
+    std::function<std::unique_ptr<Element>()> make;
+  };
+  static Catalog& instance();
+  void add(Entry entry) { entries_.push_back(std::move(entry)); }
+  const Entry* find(std::string_view class_name) const;
+  std::vector<std::string> names() const;  ///< sorted
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+#define HEDDLE_ELEMENT_AS(Class, click_name)                                                   \
+  static const bool heddle_registered_##Class = [] {                                           \
+    ::heddle::Catalog::instance().add({click_name, [] { return std::make_unique<Class>(); }}); \
+    return true;                                                                               \
+  }()
+#define HEDDLE_ELEMENT(Class) HEDDLE_ELEMENT_AS(Class, #Class)
+
+}  // namespace heddle

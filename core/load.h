@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace heddle {
+
+// Unaligned loads and stores of packet bytes on the CPU, in memory order (a field stays in network byte order).
+inline uint16_t load_u16(const uint8_t* at) {
+  uint16_t v;
+  std::memcpy(&v, at, sizeof v);
+  return v;
+}
+inline uint32_t load_u32(const uint8_t* at) {
+  uint32_t v;
+  std::memcpy(&v, at, sizeof v);
+  return v;
+}
+inline uint64_t load_u64(const uint8_t* at) {
+  uint64_t v;
+  std::memcpy(&v, at, sizeof v);
+  return v;
+}
+
+}  // namespace heddle

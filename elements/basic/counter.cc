@@ -1,0 +1,17 @@
+#include "elements/basic/counter.h"
+
+namespace heddle {
+
+void Counter::run_cpu(Batch& batch) {
+  uint64_t bytes = 0;
+  for (int i = 0; i < batch.size(); ++i) bytes += batch.length(i);
+  counts_[batch.thread].add(static_cast<uint64_t>(batch.size()), bytes);
+}
+
+std::vector<std::pair<std::string, uint64_t>> Counter::statistics() const {
+  return {{"count", counts_.packets() + gpu_packets_}, {"byte_count", counts_.bytes() + gpu_bytes_}};
+}
+
+HEDDLE_ELEMENT(Counter);
+
+}  // namespace heddle

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include "core/element.h"
+
+namespace heddle {
+
+/** Classifier: sends packets to outputs by their bytes.
+ *
+ *      Classifier(PATTERN_0, PATTERN_1, ...)
+ *
+ *  A packet leaves by the output of the first pattern that it matches. A pattern is a list of clauses that must all
+ * match, "OFFSET/VALUE" or "OFFSET/VALUE%MASK": from byte OFFSET on the packet has the bytes VALUE (hexadecimal digits,
+ * "?" matches any), where MASK has ones. "!" before a clause reverses it. "-" matches every packet. Clauses that lie
+ *  behind the end of a packet do not match (nor do reversed ones). Packets that match no pattern are dropped
+ * ("no_match"). One output a pattern, at most 256.
+ *
+ *  Example, IPv4, ARP, and the rest:
+ *
+ *      FromDump(in.pcap) -> c :: Classifier(12/0800, 12/0806 20/0001, -);
+ *      c[0] -> ToDump(ip.pcap); c[1] -> ToDump(arp_requests.pcap); c[2] -> Discard;
+ */
+class Classifier : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return ports_.c_str(); }
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  struct Clause {
+    int offset;
+    std::vector<uint8_t> value, mask;
+    bool reversed;
+    bool matches(const uint8_t* frame, uint32_t length) const;
+  };
+  using Pattern = std::vector<Clause>;
+  static bool parse_clause(std::string_view text, Clause& clause);
+
+  std::vector<Pattern> patterns_;
+  std::string ports_ = "1/1-";
+};
+
+}  // namespace heddle

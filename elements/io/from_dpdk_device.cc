@@ -1,0 +1,61 @@
+#include "elements/io/from_dpdk_device.h"
+
+#include <rte_ethdev.h>
+
+#include "click/arguments.h"
+
+namespace heddle {
+
+void FromDPDKDevice::configure(click::Arguments& arguments) {
+  std::string device;
+  int descriptors = 0;
+  bool promiscuous = true;
+  arguments.required("PORT", device).keyword("BURST", burst_, 1, 1024).keyword("NDESC", descriptors, 32, 32768);
+  arguments.keyword("PROMISC", promiscuous);
+  if (device.empty()) return;
+  port_ = dpdk::request_port(device);
+  port_->receives = true;
+  port_->promiscuous = promiscuous;
+  if (descriptors != 0) port_->rx_descriptors = descriptors;
+}
+
+void FromDPDKDevice::receive(Batch& batch) {
+  const int wanted = burst_ < batch.capacity() ? burst_ : batch.capacity();
+  const int n =
+      rte_eth_rx_burst(port_->id, static_cast<uint16_t>(batch.thread), batch.packets(), static_cast<uint16_t>(wanted));
+  uint32_t pieces = 1;
+  for (int i = 0; i < n; ++i) pieces |= batch.packet(i)->nb_segs;
+  if (pieces <= 1) [[likely]] {
+    batch.resize(n);
+    return;
+  }
+  for (int i = 0; i < n; ++i) {
+    Packet* packet = batch.packet(i);
+    if (rte_pktmbuf_linearize(packet) == 0) {
+      batch.packets()[batch.size()] = packet;
+      batch.resize(batch.size() + 1);
+    } else {
+      too_long_.fetch_add(1, std::memory_order_relaxed);
+      rte_pktmbuf_free(packet);
+    }
+  }
+}
+
+std::string FromDPDKDevice::stop() {
+  rte_eth_stats stats{};
+  if (port_ == nullptr || rte_eth_stats_get(port_->id, &stats) != 0) return {};
+  port_statistics_ = {{"missed", stats.imissed}, {"errors", stats.ierrors}, {"no_buffer", stats.rx_nombuf}};
+  return {};
+}
+
+std::vector<std::pair<std::string, uint64_t>> FromDPDKDevice::statistics() const {
+  std::vector<std::pair<std::string, uint64_t>> list;
+  for (auto& entry : port_statistics_)
+    if (entry.second != 0) list.push_back(entry);
+  if (too_long_ != 0) list.emplace_back("too_long", too_long_);
+  return list;
+}
+
+HEDDLE_ELEMENT(FromDPDKDevice);
+
+}  // namespace heddle

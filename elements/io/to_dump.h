@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/element.h"
+#include "io/capture/writer.h"
+
+namespace heddle {
+
+/** ToDump: writes packets to a capture file.
+ *
+ *      ToDump(FILENAME [, keywords SNAPLEN, NANO, FORMAT])
+ *
+ *  FILENAME: is created or overwritten; "-" for standard output. SNAPLEN: longer packets are cut to it, 0 (all of them)
+ * by default. NANO: time stamps in nanoseconds (true, default) or microseconds. FORMAT: pcap or pcapng; default pcapng
+ * if the name ends in ".pcapng", else pcap.
+ *
+ *  Packets from a capture keep their time stamps and the lengths they had on the wire; others get the time of writing.
+ *  Several packet threads may share one ToDump; each batch is then written as a piece.
+ *
+ *  Errors: the file cannot be created. When writing fails later (full disk, closed pipe), packets are dropped
+ *  ("write_failed"), the program goes on, reports it and exits with an error.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> ToDump(valid.pcapng);
+ */
+class ToDump : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "1/0"; }
+  Access access(Processor) const override { return {.reads = {kWholePacket}}; }
+  std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override;
+  void run_cpu(Batch& batch) override;
+  void idle(int thread) override;
+  std::string stop() override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
+
+ private:
+  std::string file_;
+  capture::Writer::Options options_;
+  bool shared_ = false;  // by several threads
+  std::mutex writing_;
+  std::unique_ptr<capture::Writer> writer_;
+  std::atomic<bool> unflushed_{false};
+};
+
+}  // namespace heddle

@@ -1,0 +1,134 @@
+#include "engine/atoms.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace heddle {
+namespace {
+
+Interval in_frame(Interval interval, int head) {
+  if (interval.base != Base::head) return interval;
+  interval.from += head;
+  if (interval.to != kToEnd) interval.to += head;
+  return interval;
+}
+
+// Least distance of a base from the start of the frame, and whether it is exactly that.
+int least_start(Base base) { return base == Base::head ? 0 : base == Base::l3 ? 14 : 34; }
+
+// Whether the two may name a common byte.
+bool may_overlap(const Interval& a, const Interval& b) {
+  if (a.base == b.base) return a.from < b.to && b.from < a.to;
+  if (a.base == Base::end || b.base == Base::end) return true;
+  const Interval &low = a.base < b.base ? a : b, &high = a.base < b.base ? b : a;
+  if (low.to == kToEnd) return true;
+  // The higher base moves away from the lower one without bound, but never comes closer than this.
+  return low.to > least_start(high.base) - least_start(low.base) + high.from;
+}
+
+bool covers(const Interval& a, const Interval& b) { return a.base == b.base && a.from <= b.from && b.to <= a.to; }
+
+}  // namespace
+
+void Atoms::add(const Access& access, int head) {
+  for (auto* list : {&access.reads, &access.writes}) {
+    for (Interval interval : *list) {
+      interval = in_frame(interval, head);
+      auto& points = cuts_[static_cast<int>(interval.base)].points;
+      points.push_back(interval.from);
+      points.push_back(interval.to);
+    }
+  }
+  columns_ |= access.column_reads | access.column_writes;
+}
+
+void Atoms::cut() {
+  atoms_.clear();
+  for (int base = 0; base < 4; ++base) {
+    auto& points = cuts_[base].points;
+    std::sort(points.begin(), points.end());
+    points.erase(std::unique(points.begin(), points.end()), points.end());
+    for (size_t i = 0; i + 1 < points.size(); ++i)
+      atoms_.push_back({false, Column::dst, {static_cast<Base>(base), points[i], points[i + 1]}});
+  }
+  for (int c = 0; c < kColumns; ++c)
+    if (columns_ >> c & 1) atoms_.push_back({true, static_cast<Column>(c), {}});
+  if (atoms_.size() > 64)
+    throw Error(format("the chain names %zu distinct fields, the planner can follow 64; use fewer Classifier offsets",
+                       atoms_.size()));
+}
+
+AtomAccess Atoms::masks(const Access& access, int head) const {
+  AtomAccess result;
+  for (size_t i = 0; i < atoms_.size(); ++i) {
+    const AtomSet bit = AtomSet{1} << i;
+    if (atoms_[i].is_column) {
+      const ColumnSet column = columns(atoms_[i].column);
+      if (access.column_reads & column) result.reads |= bit;
+      if (access.column_writes & column) result.writes |= bit;
+      continue;
+    }
+    for (const Interval& interval : access.reads)
+      if (may_overlap(in_frame(interval, head), atoms_[i].interval)) result.reads |= bit;
+    for (const Interval& interval : access.writes) {
+      const Interval whole = in_frame(interval, head);
+      if (!may_overlap(whole, atoms_[i].interval)) continue;
+      result.writes |= bit;
+      if (!covers(whole, atoms_[i].interval)) result.reads |= bit;
+    }
+  }
+  return result;
+}
+
+AtomSet Atoms::packet_atoms() const {
+  AtomSet set = 0;
+  for (size_t i = 0; i < atoms_.size(); ++i)
+    if (!atoms_[i].is_column) set |= AtomSet{1} << i;
+  return set;
+}
+
+AtomSet Atoms::column_atoms() const {
+  AtomSet set = 0;
+  for (size_t i = 0; i < atoms_.size(); ++i)
+    if (atoms_[i].is_column) set |= AtomSet{1} << i;
+  return set;
+}
+
+Atoms::Size Atoms::size(AtomSet set) const {
+  Size size{0, false};
+  for (size_t i = 0; i < atoms_.size(); ++i) {
+    if (!(set >> i & 1)) continue;
+    if (atoms_[i].is_column) {
+      size.bytes += 4;
+    } else if (atoms_[i].interval.to == kToEnd) {
+      size.open = true;
+    } else {
+      size.bytes += atoms_[i].interval.to - atoms_[i].interval.from;
+    }
+  }
+  return size;
+}
+
+std::string Atoms::text(AtomSet set) const {
+  static constexpr const char* kBases[] = {"frame", "l3", "l4", "end"};
+  std::string text;
+  for (size_t i = 0; i < atoms_.size(); ++i) {
+    if (!(set >> i & 1)) continue;
+    if (!text.empty()) text += ' ';
+    if (atoms_[i].is_column) {
+      text += kColumnNames[static_cast<int>(atoms_[i].column)];
+      continue;
+    }
+    // Neighbours are shown as one.
+    Interval shown = atoms_[i].interval;
+    while (i + 1 < atoms_.size() && (set >> (i + 1) & 1) && !atoms_[i + 1].is_column &&
+           atoms_[i + 1].interval.base == shown.base && atoms_[i + 1].interval.from == shown.to)
+      shown.to = atoms_[++i].interval.to;
+    text += format("%s[%d,%s)", kBases[static_cast<int>(shown.base)], shown.from,
+                   shown.to == kToEnd ? "end" : std::to_string(shown.to).c_str());
+  }
+  return text;
+}
+
+}  // namespace heddle

@@ -1,0 +1,252 @@
+#include "engine/engine.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "gpu/functions.h"
+#include "io/dpdk/dpdk.h"
+
+namespace heddle {
+namespace {
+
+constexpr unsigned kDataRoom = RTE_PKTMBUF_HEADROOM + 2048;
+constexpr unsigned kLargeDataRoom = 65535;
+constexpr unsigned kLargePackets = 256;
+
+double seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
+
+void pin_to_core(int thread) {
+  cpu_set_t allowed, mine;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  int wanted = thread % CPU_COUNT(&allowed);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || wanted-- > 0) continue;
+    CPU_ZERO(&mine);
+    CPU_SET(core, &mine);
+    pthread_setaffinity_np(pthread_self(), sizeof mine, &mine);
+    return;
+  }
+}
+
+}  // namespace
+
+Engine::Engine(Router router, Plan plan, RunOptions options)
+    : router_(std::move(router)),
+      plan_(std::move(plan)),
+      options_(std::move(options)),
+      host_memory_(nullptr, [](std::byte* p) { std::free(p); }) {
+  if (options_.threads < 1 || options_.threads > kMaxThreads)
+    throw Error(format("threads: %d is not from 1 to %d", options_.threads, kMaxThreads));
+  for (auto& node : router_.nodes)
+    if (node.element->drop_reasons().size() > NodeCounts::kReasons)
+      throw Error(node.element->class_name + " has too many drop reasons");
+}
+
+Engine::~Engine() {
+  stop();
+  if (started_) wait();
+  // Packets that queues and rings of ports hold go back before their pool does.
+  workers_.clear();
+  for (auto& node : router_.nodes) node.element.reset();
+  dpdk::close_ports();
+}
+
+unsigned Engine::packets_needed() const {
+  if (options_.packets != 0) return options_.packets;
+  const auto threads = static_cast<unsigned>(options_.threads);
+  unsigned needed =
+      4096 + threads * static_cast<unsigned>(options_.batch_size) * 2 + dpdk::packets_needed(options_.threads);
+  if (device_) needed += static_cast<unsigned>(options_.slots * gpu::kTile) * 2;
+  return needed;
+}
+
+void Engine::make_packet_memory() {
+  const unsigned count = packets_needed();
+  const bool dpdk_pool = dpdk::wanted();
+  const size_t normal =
+      round_up(dpdk_pool ? dpdk::pool_bytes(count, kDataRoom) : PacketPool::bytes_for(count, kDataRoom), 4096);
+  const size_t large = PacketPool::bytes_for(kLargePackets, kLargeDataRoom);
+  if (device_) {
+    memory_ = device_->packet_memory(normal + large);
+  } else {
+    host_memory_.reset(static_cast<std::byte*>(std::aligned_alloc(2 << 20, round_up(normal + large, 2 << 20))));
+    if (!host_memory_) throw Error(format("out of memory: %zu MB for packets", (normal + large) >> 20));
+    memory_ = {host_memory_.get(), normal + large};
+  }
+  if (dpdk_pool) {
+    packets_ = dpdk::make_pool("packets", count, kDataRoom, {memory_.base, normal});
+  } else {
+    packets_ = std::make_unique<PacketPool>("packets", count, kDataRoom, memory_.base);
+  }
+  large_packets_ = std::make_unique<PacketPool>("large", kLargePackets, kLargeDataRoom, memory_.base + normal);
+}
+
+void Engine::make_gpu_segments() {
+  gpu_segments_.resize(plan_.segments.size());
+  for (size_t s = 0; s < plan_.segments.size(); ++s) {
+    if (plan_.segments[s].processor != Processor::gpu) continue;
+    gpu_segments_[s] = GpuSegment::make(router_, plan_, static_cast<int>(s), *device_, memory_.base);
+    for (size_t k = 0; k < gpu_segments_[s].nodes.size(); ++k) {
+      Element& element = *router_.nodes[static_cast<size_t>(gpu_segments_[s].nodes[k])].element;
+      const int program = gpu_segments_[s].program, node = static_cast<int>(k);
+      if (!element.table().empty())
+        element.on_patch([this, program, node](size_t offset, std::span<const std::byte> bytes) {
+          device_->patch(program, node, offset, bytes);
+        });
+    }
+  }
+}
+
+void Engine::start() {
+  if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args);
+  if (plan_.uses_gpu()) device_ = gpu::open_device(plan_.options.device == "cpu" ? "gpu" : plan_.options.device);
+  if (options_.slots == 0) options_.slots = plan_.options.device == "simt" ? 16 : 256;  // simt: an OS thread each
+  make_packet_memory();
+  if (dpdk::wanted()) dpdk::start_ports(*packets_, options_.threads);
+  started_ = true;
+
+  Environment environment;
+  environment.threads = options_.threads;
+  environment.batch_size = options_.batch_size;
+  environment.packets = packets_.get();
+  environment.large_packets = large_packets_.get();
+  environment.interactive = options_.interactive;
+  for (auto& node : router_.nodes) node.element->start(environment);
+
+  if (device_) make_gpu_segments();
+  const bool persistent = plan_.options.launch == LaunchMode::persistent;
+  for (int thread = 0; thread < options_.threads; ++thread) {
+    std::vector<std::unique_ptr<GpuLane>> lanes(plan_.segments.size());
+    for (size_t s = 0; s < lanes.size(); ++s) {
+      if (plan_.segments[s].processor != Processor::gpu) continue;
+      const int slots = persistent ? std::max(1, options_.slots / options_.threads)
+                                   : (options_.batch_size + gpu::kTile - 1) / gpu::kTile;
+      lanes[s] = std::make_unique<GpuLane>(gpu_segments_[s], device_->add_slots(gpu_segments_[s].program, slots));
+    }
+    workers_.push_back(std::make_unique<Worker>(
+        Worker::Shared{&router_, &plan_, &gpu_segments_, packets_.get(), &epochs_, options_.batch_size}, thread,
+        std::move(lanes)));
+  }
+  if (device_) device_->start(persistent);
+  started_s_ = seconds(CLOCK_MONOTONIC);
+  cpu_started_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID);
+  for (auto& worker : workers_)
+    if (worker->has_sources()) live_threads_.fetch_add(1);
+  for (int thread = 0; thread < options_.threads; ++thread)
+    if (workers_[static_cast<size_t>(thread)]->has_sources())
+      threads_.emplace_back([this, thread] { thread_main(thread); });
+}
+
+void Engine::thread_main(int thread) {
+  if (options_.pin) pin_to_core(thread);
+  const dpdk::ThreadGuard registered;
+  Worker& worker = *workers_[static_cast<size_t>(thread)];
+  for (;;) {
+    // The flag is looked at now and then: a round is some tens of nanoseconds when nothing arrives.
+    bool busy = false;
+    for (int i = 0; i < 16; ++i) busy = worker.round() || busy;
+    if (stopping_.load(std::memory_order_relaxed) || !worker.failure().empty()) break;
+    if (!busy && worker.exhausted()) break;
+  }
+  worker.drain();
+  live_threads_.fetch_sub(1, std::memory_order_release);
+}
+
+void Engine::wait() {
+  for (auto& thread : threads_) thread.join();
+  threads_.clear();
+  if (!started_) return;
+  started_ = false;
+  wall_s_ = seconds(CLOCK_MONOTONIC) - started_s_;
+  cpu_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_started_s_;
+  if (device_) {
+    if (const std::string failure = device_->failure(); !failure.empty()) problems_.push_back(failure);
+    for (size_t s = 0; s < gpu_segments_.size(); ++s) {
+      if (gpu_segments_[s].device == nullptr) continue;
+      for (size_t k = 0; k < gpu_segments_[s].nodes.size(); ++k) {
+        auto* neutral =
+            dynamic_cast<NeutralElement*>(router_.nodes[static_cast<size_t>(gpu_segments_[s].nodes[k])].element.get());
+        if (neutral == nullptr || neutral->neutral()->kind != NeutralOp::kCount || !problems_.empty()) continue;
+        const auto [packets, bytes] = device_->counts(gpu_segments_[s].program, static_cast<int>(k));
+        neutral->set_gpu_counts(packets, bytes);
+      }
+    }
+    device_->stop();
+  }
+  for (auto& node : router_.nodes)
+    if (std::string problem = node.element->stop(); !problem.empty())
+      problems_.push_back(node.element->name + ": " + problem);
+  for (auto& worker : workers_)
+    if (!worker->failure().empty() &&
+        std::find(problems_.begin(), problems_.end(), worker->failure()) == problems_.end())
+      problems_.push_back(worker->failure());
+}
+
+double Engine::progress() const {
+  double least = 2;
+  for (auto& node : router_.nodes)
+    if (const auto* source = dynamic_cast<const Source*>(node.element.get())) {
+      const auto share = source->progress();
+      if (!share) return -1;
+      least = std::min(least, *share);
+    }
+  return least;
+}
+
+uint64_t Engine::received() const {
+  uint64_t total = 0;
+  for (size_t i = 0; i < router_.nodes.size(); ++i)
+    if (dynamic_cast<const Source*>(router_.nodes[i].element.get()) != nullptr)
+      for (auto& worker : workers_)
+        total += worker->counts(static_cast<int>(i)).packets.load(std::memory_order_relaxed);
+  return total;
+}
+
+Report Engine::report() {
+  Report report;
+  report.problems = problems_;
+  report.wall_s = wall_s_;
+  report.cpu_s = cpu_s_;
+  if (device_) report.device = device_->info().name + " (" + device_->info().model + ")";
+  for (size_t i = 0; i < router_.nodes.size(); ++i) {
+    const Element& element = *router_.nodes[i].element;
+    Report::Element entry{element.name, element.class_name, "cpu", 0, true, {}, element.statistics()};
+    const NodePlan& here = plan_.nodes[i];
+    if (here.processor == Processor::gpu) {
+      entry.processor = device_ ? device_->info().name : "gpu";
+      entry.counted = plan_.segments[static_cast<size_t>(here.segment)].nodes[0] == static_cast<int>(i);
+    }
+    const auto reasons = element.drop_reasons();
+    std::vector<uint64_t> drops(reasons.size());
+    uint64_t no_buffer = 0, no_slot = 0, gpu_failed = 0;
+    for (auto& worker : workers_) {
+      const NodeCounts& counts = worker->counts(static_cast<int>(i));
+      entry.packets += counts.packets;
+      for (size_t r = 0; r < reasons.size(); ++r) drops[r] += counts.drops[r];
+      no_buffer += counts.no_buffer, no_slot += counts.no_slot, gpu_failed += counts.gpu_failed;
+    }
+    for (size_t r = 0; r < reasons.size(); ++r)
+      if (drops[r] != 0) entry.drops.emplace_back(reasons[r], drops[r]);
+    if (no_buffer != 0) entry.drops.emplace_back("no_buffer", no_buffer);
+    if (no_slot != 0) entry.drops.emplace_back("no_slot", no_slot);
+    if (gpu_failed != 0) entry.drops.emplace_back("gpu_failed", gpu_failed);
+    for (auto& drop : entry.drops) report.dropped += drop.second;
+    if (dynamic_cast<const Source*>(&element) != nullptr) report.received += entry.packets;
+    report.elements.push_back(std::move(entry));
+  }
+  return report;
+}
+
+}  // namespace heddle

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/packet_pool.h"
+#include "engine/worker.h"
+#include "gpu/device.h"
+
+namespace heddle {
+
+struct RunOptions {
+  int threads = 1;
+  int batch_size = 1024;               ///< capacity of batches
+  int slots = 0;                       ///< GPU: slots of kTile packets in flight, over all threads of a segment; 0: 256
+  unsigned packets = 0;                ///< packets in the pool; 0: as many as ports, batches and slots need
+  bool pin = false;                    ///< one thread a core
+  std::vector<std::string> dpdk_args;  ///< passed on to EAL
+  bool interactive = false;
+};
+
+/** What happened, for the final table and --json. */
+struct Report {
+  struct Element {
+    std::string name, class_name, processor;
+    uint64_t
+        packets;  ///< that entered it (a source: that it received); inside a GPU segment only the first element counts
+    bool counted;
+    std::vector<std::pair<std::string, uint64_t>> drops, statistics;
+  };
+  std::vector<Element> elements;
+  std::vector<std::string> problems;  ///< what went wrong while running
+  uint64_t received = 0, dropped = 0;
+  double wall_s = 0, cpu_s = 0;
+  std::string device;  ///< GPU segments' device and model, "" if none
+};
+
+/** A plan that runs: devices, memory, ports and threads. start() acquires everything or throws Error, wait() runs until
+ * the sources are exhausted or stop() is called, and every packet is accounted for. */
+class Engine {
+ public:
+  Engine(Router router, Plan plan, RunOptions options);
+  ~Engine();
+
+  void start();
+  /** Stops receiving; packets on their way are processed to the end. May be called from any thread or a signal handler.
+   */
+  void stop() { stopping_.store(true, std::memory_order_relaxed); }
+  bool running() const { return live_threads_.load(std::memory_order_acquire) > 0; }
+  /** Joins the threads, stops GPU and elements. */
+  void wait();
+
+  /** Share of the input that has been read, 0..1; negative if unknown. */
+  double progress() const;
+  /** Packets received so far. */
+  uint64_t received() const;
+  Report report();
+
+  Router& router() { return router_; }
+  const Plan& plan() const { return plan_; }
+
+  /** Runs `change` on an element whose table may change while packets flow (it has been told to send its patches to
+   * every copy); returns when no reader holds the version before, and retired entries have been reclaimed. One caller
+   * at a time. */
+  template <class Change>
+  void update(Element& element, const Change& change) {
+    change();
+    epochs_.wait_for_readers(static_cast<int>(threads_.size()), [this] { return !running(); });
+    element.reclaim();
+  }
+
+ private:
+  void make_packet_memory();
+  void make_gpu_segments();
+  void thread_main(int thread);
+  unsigned packets_needed() const;
+
+  Router router_;
+  Plan plan_;
+  RunOptions options_;
+  std::unique_ptr<gpu::Device> device_;
+  std::unique_ptr<std::byte, void (*)(std::byte*)> host_memory_;  // packet memory when there is no GPU
+  PacketMemory memory_;
+  std::unique_ptr<PacketPool> packets_, large_packets_;
+  std::vector<GpuSegment> gpu_segments_;  // by index of the plan's segment
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::thread> threads_;
+  Epochs epochs_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> live_threads_{0};
+  std::vector<std::string> problems_;
+  double started_s_ = 0, cpu_started_s_ = 0, wall_s_ = 0, cpu_s_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace heddle

@@ -1,0 +1,181 @@
+#include "engine/plan.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "gpu/functions.h"
+
+namespace heddle {
+namespace passes {
+namespace {
+
+bool is_neutral(const Router& router, int i) {
+  return router.nodes[static_cast<size_t>(i)].element->neutral().has_value();
+}
+
+// Head offset behind a node: only kMoveHead changes it.
+int head_behind(const Node& node, int head) {
+  const auto op = node.element->neutral();
+  return op && op->kind == NeutralOp::kMoveHead ? head + op->amount : head;
+}
+
+// A GPU cannot tell how much room lies before a packet, so it never moves the start before where the frame began.
+std::vector<int> heads(const Router& router) {
+  std::vector<int> head(router.nodes.size(), 0);
+  for (size_t i = 0; i < router.nodes.size(); ++i)
+    for (int target : router.nodes[i].targets)
+      head[static_cast<size_t>(target)] = head_behind(router.nodes[i], head[i]);
+  return head;
+}
+
+}  // namespace
+
+void place(const Router& router, Plan& plan) {
+  const size_t n = router.nodes.size();
+  plan.nodes.assign(n, {});
+  const Processor fallback = plan.options.device == "cpu" ? Processor::cpu : Processor::gpu;
+  for (size_t i = 0; i < n; ++i) {
+    const Node& node = router.nodes[i];
+    if (gpu::function_id(node.element->class_name) >= 0) plan.nodes[i].processor = node.device.value_or(fallback);
+  }
+  const std::vector<int> head = heads(router);
+  auto on_gpu = [&](int i) { return plan.nodes[static_cast<size_t>(i)].processor == Processor::gpu; };
+  auto may_follow = [&](size_t i) {
+    return is_neutral(router, static_cast<int>(i)) && head_behind(router.nodes[i], head[i]) >= 0;
+  };
+  // Neutral elements between GPU functions stay there: everything behind them is on the GPU, and something before is.
+  std::vector<bool> behind(n, false);
+  for (size_t i = n; i-- > 0;) {
+    if (!may_follow(i) || router.nodes[i].targets.empty()) continue;
+    behind[i] = std::all_of(router.nodes[i].targets.begin(), router.nodes[i].targets.end(),
+                            [&](int t) { return on_gpu(t) || behind[static_cast<size_t>(t)]; });
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (!behind[i]) continue;
+    // GetIPAddress right before a GPU function reads the packet; on the GPU, the CPU need not touch it at all.
+    const bool loads = router.nodes[i].element->neutral()->kind == NeutralOp::kLoadDst;
+    const bool after_one =
+        std::any_of(router.nodes[i].predecessors.begin(), router.nodes[i].predecessors.end(), on_gpu);
+    if (loads || after_one) plan.nodes[i].processor = Processor::gpu;
+  }
+}
+
+void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
+  const size_t n = router.nodes.size();
+  std::vector<bool> reached(n, false);
+  for (size_t i = 0; i < n; ++i) {
+    const Node& node = router.nodes[i];
+    NodePlan& here = plan.nodes[i];
+    const Access access = node.element->access(here.processor);
+    const ColumnSet missing = access.column_reads & static_cast<ColumnSet>(~here.columns);
+    for (int c = 0; c < kColumns; ++c) {
+      if (!(missing >> c & 1)) continue;
+      diagnostics.error(node.where,
+                        format("%s '%s': reads the %s annotation, which nothing before it sets on every way here; put "
+                               "CheckIPHeader(14)%s before it",
+                               node.element->class_name.c_str(), node.element->name.c_str(), kColumnNames[c],
+                               static_cast<Column>(c) == Column::dst ? " or GetIPAddress" : ""));
+    }
+    here.copy_first = here.shared && !access.writes.empty();
+    const ColumnSet columns = here.columns | access.column_writes;
+    const bool shares = node.element->copies() > 1 || (here.shared && !here.copy_first);
+    for (int target : node.targets) {
+      NodePlan& there = plan.nodes[static_cast<size_t>(target)];
+      const int head = head_behind(node, here.head);
+      if (reached[static_cast<size_t>(target)] && there.head != head)
+        diagnostics.error(
+            router.nodes[static_cast<size_t>(target)].where,
+            format("'%s': packets arrive here with different starts (%d and %d bytes stripped); Strip and "
+                   "Unstrip must agree on every way to an element",
+                   router.nodes[static_cast<size_t>(target)].element->name.c_str(), there.head, head));
+      there.head = head;
+      there.columns = reached[static_cast<size_t>(target)] ? there.columns & columns : columns;
+      there.shared = there.shared || shares;
+      reached[static_cast<size_t>(target)] = true;
+    }
+  }
+}
+
+void find_live_columns(const Router& router, Plan& plan) {
+  for (size_t i = router.nodes.size(); i-- > 0;) {
+    const Access access = router.nodes[i].element->access(plan.nodes[i].processor);
+    ColumnSet behind = 0;
+    for (int target : router.nodes[i].targets) behind |= plan.nodes[static_cast<size_t>(target)].live;
+    plan.nodes[i].live_behind = behind;
+    plan.nodes[i].live = access.column_reads | (behind & static_cast<ColumnSet>(~access.column_writes));
+  }
+}
+
+void cut(const Router& router, Plan& plan) {
+  plan.segments.clear();
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    NodePlan& here = plan.nodes[i];
+    const auto& back = router.nodes[i].predecessors;
+    // It joins its predecessors' segment if they are all in one, on its own processor. On the GPU this also keeps a
+    // segment's only entrance at its first node.
+    int joined = back.empty() ? -1 : plan.nodes[static_cast<size_t>(back[0])].segment;
+    for (int p : back) {
+      const NodePlan& there = plan.nodes[static_cast<size_t>(p)];
+      if (there.segment != joined || there.processor != here.processor) joined = -1;
+    }
+    if (joined < 0) {
+      joined = static_cast<int>(plan.segments.size());
+      plan.segments.push_back({here.processor, {}, 0, 0});
+    }
+    here.segment = joined;
+    plan.segments[static_cast<size_t>(joined)].nodes.push_back(static_cast<int>(i));
+  }
+}
+
+void synchronise(const Router& router, Plan& plan) {
+  plan.atoms = Atoms();
+  for (size_t i = 0; i < router.nodes.size(); ++i)
+    plan.atoms.add(router.nodes[i].element->access(plan.nodes[i].processor), plan.nodes[i].head);
+  plan.atoms.cut();
+  std::vector<SyncStep> steps;
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    NodePlan& here = plan.nodes[i];
+    here.access = plan.atoms.masks(router.nodes[i].element->access(here.processor), here.head);
+    steps.push_back({here.processor, here.access.reads, here.access.writes, router.nodes[i].targets});
+  }
+  // Transport `direct` leaves the packet in host memory: nothing stays on the GPU between segments.
+  const SyncPlan sync = heddle::synchronise(steps, /*resident=*/false);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    Segment& segment = plan.segments[static_cast<size_t>(plan.nodes[i].segment)];
+    segment.in |= sync.to_gpu[i];
+    if (plan.nodes[i].processor == Processor::gpu)
+      for (int target : steps[i].next) {
+        const NodePlan& there = plan.nodes[static_cast<size_t>(target)];
+        if (there.segment == plan.nodes[i].segment) continue;
+        // Written anywhere in the segment, needed by whoever comes behind this exit.
+        AtomSet written = 0;
+        for (int node : segment.nodes) written |= steps[static_cast<size_t>(node)].writes;
+        segment.out |=
+            written & (there.processor == Processor::gpu ? ~AtomSet{0} : sync.to_cpu[static_cast<size_t>(target)]);
+      }
+  }
+}
+
+}  // namespace passes
+
+Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnostics& diagnostics) {
+  Plan plan;
+  plan.options = options;
+  passes::place(router, plan);
+  passes::follow(router, plan, diagnostics);
+  if (!diagnostics.ok()) return plan;
+  passes::find_live_columns(router, plan);
+  passes::cut(router, plan);
+  try {
+    passes::synchronise(router, plan);
+  } catch (const Error& error) {
+    diagnostics.error(click::Location{}, error.what());
+  }
+  return plan;
+}
+
+bool Plan::uses_gpu() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](auto& node) { return node.processor == Processor::gpu; });
+}
+
+}  // namespace heddle

@@ -1,0 +1,159 @@
+#include "engine/router.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+
+#include "click/arguments.h"
+#include "core/error.h"
+#include "gpu/functions.h"
+
+namespace heddle {
+namespace {
+
+struct PortCount {
+  int least = 0, most = 0;
+};
+
+// "1", "1-2", "-", "1-": Click's notation for one side of ports().
+PortCount parse_ports(std::string_view text) {
+  PortCount count;
+  const size_t dash = text.find('-');
+  count.least = std::atoi(std::string(text.substr(0, dash)).c_str());
+  if (dash == std::string_view::npos) {
+    count.most = count.least;
+  } else {
+    count.most = dash + 1 < text.size() ? std::atoi(std::string(text.substr(dash + 1)).c_str()) : INT_MAX;
+  }
+  return count;
+}
+
+std::string wants(PortCount count) {
+  if (count.least == count.most) return std::to_string(count.least);
+  if (count.most == INT_MAX) return format("at least %d", count.least);
+  return format("%d to %d", count.least, count.most);
+}
+
+// Ports in use must be 0, 1, ... without a gap, as many as the element wants.
+void check_ports(const Element& element, const click::Location& where, std::vector<bool> used, const char* side,
+                 PortCount count, click::Diagnostics& diagnostics) {
+  const int n = static_cast<int>(used.size());
+  const std::string who = element.class_name + " '" + element.name + "'";
+  if (n > count.most)
+    diagnostics.error(where,
+                      format("%s: has no %s port %d; it has %s", who.c_str(), side, n - 1, wants(count).c_str()));
+  for (int port = 0; port < std::max(n, count.least); ++port) {
+    if (port < n && used[static_cast<size_t>(port)]) continue;
+    const bool output = side[0] == 'o';
+    diagnostics.error(
+        where, format("%s: %s port %d is not connected; connect it%s", who.c_str(), side, port,
+                      output ? format(", for example '%s[%d] -> Discard'", element.name.c_str(), port).c_str() : ""));
+  }
+}
+
+void read_placement(Node& node, click::Arguments& arguments) {
+  if (gpu::function_id(node.element->class_name) < 0) return;
+  int device = -1;
+  arguments.choice("DEVICE", device, {{"cpu", 0}, {"gpu", 1}});
+  if (device >= 0) node.device = device == 0 ? Processor::cpu : Processor::gpu;
+  arguments.keyword("BLOCKING", node.blocking);
+}
+
+// Kahn's algorithm; nodes that remain lie on a cycle.
+std::vector<int> topological_order(const std::vector<Node>& nodes, std::vector<int>& on_cycle) {
+  std::vector<int> waiting(nodes.size()), order;
+  for (auto& node : nodes)
+    for (int target : node.targets) ++waiting[static_cast<size_t>(target)];
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (waiting[i] == 0) order.push_back(static_cast<int>(i));
+  for (size_t k = 0; k < order.size(); ++k)
+    for (int target : nodes[static_cast<size_t>(order[k])].targets)
+      if (--waiting[static_cast<size_t>(target)] == 0) order.push_back(target);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (waiting[i] > 0) on_cycle.push_back(static_cast<int>(i));
+  return order;
+}
+
+}  // namespace
+
+Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics) {
+  std::vector<Node> nodes(graph.elements.size());
+  std::vector<std::vector<bool>> in_use(nodes.size()), out_use(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto& declaration = graph.elements[i];
+    const auto* entry = Catalog::instance().find(declaration.class_name);
+    nodes[i].where = declaration.where;
+    if (entry == nullptr) continue;  // the parser has reported it
+    nodes[i].element = entry->make();
+    nodes[i].element->name = declaration.name;
+    nodes[i].element->class_name = declaration.class_name;
+  }
+  for (auto& c : graph.connections) {
+    const auto from = static_cast<size_t>(c.from), to = static_cast<size_t>(c.to);
+    const auto from_port = static_cast<size_t>(c.from_port), to_port = static_cast<size_t>(c.to_port);
+    if (from_port > 255 || to_port > 255) {
+      diagnostics.error(c.where, "an element has at most 256 ports, 0 to 255");
+      continue;
+    }
+    auto& targets = nodes[from].targets;
+    if (targets.size() <= from_port) targets.resize(from_port + 1, -1), out_use[from].resize(from_port + 1);
+    if (in_use[to].size() <= to_port) in_use[to].resize(to_port + 1);
+    if (targets[from_port] >= 0)
+      diagnostics.error(c.where, format("output %zu of '%s' is connected twice; use Tee to copy packets", from_port,
+                                        graph.elements[from].name.c_str()));
+    targets[from_port] = c.to;
+    out_use[from][from_port] = in_use[to][to_port] = true;
+  }
+  // Arguments after connections: an element such as Tee or Classifier may ask how many outputs it has.
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!nodes[i].element) continue;
+    click::Arguments arguments(graph.elements[i], diagnostics);
+    nodes[i].element->outputs = static_cast<int>(nodes[i].targets.size());
+    read_placement(nodes[i], arguments);
+    try {
+      nodes[i].element->configure(arguments);
+    } catch (const Error& error) {
+      diagnostics.error(nodes[i].where,
+                        nodes[i].element->class_name + " '" + nodes[i].element->name + "': " + error.what());
+    }
+    arguments.finish();
+    const std::string_view ports = nodes[i].element->ports();
+    const size_t slash = ports.find('/');
+    check_ports(*nodes[i].element, nodes[i].where, in_use[i], "input", parse_ports(ports.substr(0, slash)),
+                diagnostics);
+    check_ports(*nodes[i].element, nodes[i].where, out_use[i], "output", parse_ports(ports.substr(slash + 1)),
+                diagnostics);
+  }
+  Router router;
+  if (!diagnostics.ok()) return router;
+
+  std::vector<int> on_cycle;
+  const std::vector<int> order = topological_order(nodes, on_cycle);
+  if (!on_cycle.empty()) {
+    const auto& node = nodes[static_cast<size_t>(on_cycle[0])];
+    diagnostics.error(node.where, "'" + node.element->name + "' is on a cycle; packets would never leave it");
+    return router;
+  }
+  std::vector<int> index(nodes.size());
+  for (size_t k = 0; k < order.size(); ++k) index[static_cast<size_t>(order[k])] = static_cast<int>(k);
+  for (int old : order) router.nodes.push_back(std::move(nodes[static_cast<size_t>(old)]));
+  for (size_t k = 0; k < router.nodes.size(); ++k) {
+    for (int& target : router.nodes[k].targets) {
+      target = index[static_cast<size_t>(target)];
+      auto& back = router.nodes[static_cast<size_t>(target)].predecessors;
+      if (std::find(back.begin(), back.end(), static_cast<int>(k)) == back.end()) back.push_back(static_cast<int>(k));
+    }
+  }
+  if (std::none_of(router.nodes.begin(), router.nodes.end(),
+                   [](auto& node) { return dynamic_cast<Source*>(node.element.get()) != nullptr; }))
+    diagnostics.error(click::Location{}, "the chain has no source of packets, such as FromDump or FromDPDKDevice");
+  return router;
+}
+
+int Router::find(std::string_view name) const {
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].element->name == name) return static_cast<int>(i);
+  return -1;
+}
+
+}  // namespace heddle

@@ -1,0 +1,323 @@
+#include "engine/worker.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/packet_pool.h"
+
+namespace heddle {
+namespace {
+
+// One writer, any reader: no locked instruction needed.
+void add(std::atomic<uint64_t>& counter, uint64_t more) {
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+constexpr uint64_t kRoundsBetweenRelaxing = 4096;
+constexpr uint64_t kSpinsBetweenDeviceChecks = 1 << 20;
+
+}  // namespace
+
+Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<GpuLane>> lanes)
+    : shared_(shared),
+      thread_(thread),
+      lanes_(std::move(lanes)),
+      counts_(shared.router->nodes.size()),
+      submitted_at_epoch_(lanes_.size(), 0) {
+  for (size_t i = 0; i < shared.router->nodes.size(); ++i) {
+    auto* source = dynamic_cast<Source*>(shared.router->nodes[i].element.get());
+    if (source != nullptr && (thread == 0 || source->every_thread()))
+      sources_.emplace_back(source, static_cast<int>(i));
+  }
+  // A batch a level of recursion: at most one a node, and one while a lane is collected.
+  for (size_t i = 0; i < 2 * shared.router->nodes.size() + 2; ++i)
+    spare_.push_back(std::make_unique<Batch>(shared.batch_size));
+}
+
+std::unique_ptr<Batch> Worker::borrow() {
+  if (spare_.empty()) spare_.push_back(std::make_unique<Batch>(shared_.batch_size));
+  auto batch = std::move(spare_.back());
+  spare_.pop_back();
+  batch->resize(0);
+  batch->thread = thread_;
+  return batch;
+}
+
+bool Worker::round() {
+  bool busy = false;
+  if (failure_.empty()) {
+    for (auto& [source, node] : sources_) {
+      auto batch = borrow();
+      source->receive(*batch);
+      if (!batch->empty()) {
+        busy = true;
+        add(counts_[static_cast<size_t>(node)].packets, static_cast<uint64_t>(batch->size()));
+        run(shared_.router->nodes[static_cast<size_t>(node)].targets[0], *batch);
+      }
+      give_back(std::move(batch));
+    }
+  }
+  busy = collect_all() || busy;
+  report_epoch();
+  if (++rounds_ % kRoundsBetweenRelaxing == 0)
+    for (auto& lane : lanes_)
+      if (lane) lane->ring().relax();
+  if (busy) {
+    idle_rounds_ = 0;
+  } else if (idle_rounds_ % kSpinsBetweenDeviceChecks == kSpinsBetweenDeviceChecks - 1) {
+    ++idle_rounds_;
+    for (auto& lane : lanes_)
+      if (lane && lane->in_flight() > 0) check_device(*lane);
+  } else if (++idle_rounds_ % 64 == 1) {
+    for (auto& node : shared_.router->nodes) node.element->idle(thread_);
+  }
+  return busy;
+}
+
+bool Worker::exhausted() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](auto& s) { return s.first->exhausted(); });
+}
+
+void Worker::drain() {
+  for (uint64_t spins = 1;; ++spins) {
+    bool waiting = false;
+    for (auto& lane : lanes_) waiting = waiting || (lane && lane->in_flight() > 0);
+    if (!waiting) break;
+    if (!collect_all() && spins % kSpinsBetweenDeviceChecks == 0)
+      for (auto& lane : lanes_)
+        if (lane) check_device(*lane);
+  }
+  report_epoch();
+}
+
+void Worker::run(int i, Batch& batch) {
+  while (!batch.empty()) {
+    Node& node = shared_.router->nodes[static_cast<size_t>(i)];
+    const NodePlan& here = shared_.plan->nodes[static_cast<size_t>(i)];
+    if (here.copy_first) make_private(i, batch);
+    if (here.processor == Processor::gpu) return submit(*lanes_[static_cast<size_t>(here.segment)], i, batch);
+    add(counts_[static_cast<size_t>(i)].packets, static_cast<uint64_t>(batch.size()));
+    Element& element = *node.element;
+    const bool chooses = node.targets.size() > 1 || !element.drop_reasons().empty();
+    if (chooses) std::memset(batch.next(), 0, sizeof(uint16_t) * static_cast<size_t>(batch.size()));
+    element.run_cpu(batch);
+    if (node.targets.empty()) {
+      int none;
+      if (!batch.empty()) take_out_drops(i, batch, none);
+      return;
+    }
+    if (element.copies() > 1) return copy_out(i, batch);
+    int port = 0;
+    if (chooses && !take_out_drops(i, batch, port)) return split(i, batch);
+    i = node.targets[static_cast<size_t>(port)];
+  }
+}
+
+bool Worker::take_out_drops(int node, Batch& batch, int& port) {
+  const uint16_t* next = batch.next();
+  const int n = batch.size();
+  uint16_t differs = 0, any = next[0];
+  for (int i = 0; i < n; ++i) differs |= next[i] ^ any;
+  if (differs == 0 && any < kDrop) {
+    port = any;
+    return true;
+  }
+  NodeCounts& counts = counts_[static_cast<size_t>(node)];
+  const ColumnSet live = shared_.plan->nodes[static_cast<size_t>(node)].live_behind;
+  auto dropped = borrow();
+  batch.resize(0);  // rebuilt in place: entry i is read before anything at or behind it is written
+  differs = 0;
+  for (int i = 0; i < n; ++i) {
+    if (next[i] >= kDrop) {
+      add(counts.drops[next[i] & 0xff], 1);
+      dropped->append(batch, i, 0);
+    } else {
+      batch.next()[batch.size()] = next[i];
+      if (batch.empty()) any = next[i];
+      differs |= next[i] ^ any;
+      batch.append(batch, i, live);
+    }
+  }
+  dropped->free_packets();
+  give_back(std::move(dropped));
+  port = batch.empty() ? 0 : any;
+  return differs == 0;
+}
+
+void Worker::split(int node, Batch& batch) {
+  const auto& targets = shared_.router->nodes[static_cast<size_t>(node)].targets;
+  for (size_t port = 0; port < targets.size(); ++port) {
+    auto part = borrow();
+    const ColumnSet live = shared_.plan->nodes[static_cast<size_t>(targets[port])].live;
+    for (int i = 0; i < batch.size(); ++i)
+      if (batch.next()[i] == port) part->append(batch, i, live);
+    run(targets[port], *part);
+    give_back(std::move(part));
+  }
+  batch.resize(0);
+}
+
+void Worker::copy_out(int node, Batch& batch) {
+  const auto& targets = shared_.router->nodes[static_cast<size_t>(node)].targets;
+  for (size_t port = 1; port < targets.size(); ++port) {
+    auto copies = borrow();
+    const ColumnSet live = shared_.plan->nodes[static_cast<size_t>(targets[port])].live;
+    for (int i = 0; i < batch.size(); ++i) {
+      // A clone shares the bytes; who writes them copies them first.
+      Packet* clone = rte_pktmbuf_clone(batch.packet(i), shared_.packets->mempool());
+      if (clone == nullptr) {
+        add(counts_[static_cast<size_t>(node)].no_buffer, 1);
+        continue;
+      }
+      copies->append(batch, i, live);
+      copies->packets()[copies->size() - 1] = clone;
+      clone->data_off = batch.packet(i)->data_off;
+    }
+    run(targets[port], *copies);
+    give_back(std::move(copies));
+  }
+  run(targets[0], batch);
+}
+
+void Worker::make_private(int node, Batch& batch) {
+  const ColumnSet live = shared_.plan->nodes[static_cast<size_t>(node)].live;
+  const int n = batch.size();
+  batch.resize(0);
+  for (int i = 0; i < n; ++i) {
+    Packet* packet = batch.packet(i);
+    if (is_shared(packet)) {
+      // The same place in the buffer, so that header offsets stay right.
+      Packet* copy = nullptr;
+      const bool fits = packet->data_off + length(packet) <= shared_.packets->data_bytes() + RTE_PKTMBUF_HEADROOM;
+      if (fits) copy = rte_pktmbuf_alloc(shared_.packets->mempool());
+      if (copy == nullptr) {
+        add(counts_[static_cast<size_t>(node)].no_buffer, 1);
+        rte_pktmbuf_free(packet);
+        continue;
+      }
+      copy->data_off = packet->data_off;
+      copy->data_len = packet->data_len;
+      copy->pkt_len = packet->pkt_len;
+      copy->port = packet->port;
+      if (has_capture_info(packet)) set_capture_info(copy, capture_info(packet));
+      std::memcpy(data(copy), data(packet), length(packet));
+      rte_pktmbuf_free(packet);
+      batch.packets()[i] = copy;
+    }
+    batch.append(batch, i, live);
+  }
+}
+
+void Worker::submit(GpuLane& lane, int node, Batch& batch) {
+  const GpuSegment& segment = lane.segment();
+  NodeCounts& counts = counts_[static_cast<size_t>(node)];
+  int first = 0;
+  for (uint64_t spins = 1; first < batch.size(); ++spins) {
+    if (!failure_.empty()) {
+      add(counts.gpu_failed, static_cast<uint64_t>(batch.size() - first));
+    } else if (!lane.full()) {
+      const int count = lane.submit(batch, first);
+      add(counts.packets, static_cast<uint64_t>(count));
+      first += count;
+      continue;
+    } else if (segment.launch == LaunchMode::sync) {
+      launch(lane);
+      continue;
+    } else if (shared_.router->nodes[static_cast<size_t>(node)].blocking) {
+      if (lane.ready())
+        collect(lane);
+      else if (spins % kSpinsBetweenDeviceChecks == 0)
+        check_device(lane);
+      continue;
+    } else {
+      add(counts.no_slot, static_cast<uint64_t>(batch.size() - first));
+    }
+    rte_pktmbuf_free_bulk(batch.packets() + first, static_cast<unsigned>(batch.size() - first));
+    break;
+  }
+  batch.resize(0);
+  if (segment.launch == LaunchMode::sync) launch(lane);
+}
+
+void Worker::launch(GpuLane& lane) {
+  try {
+    lane.launch();
+  } catch (const Error& error) {
+    abandon(lane, error.what());
+  }
+  while (lane.in_flight() > 0) collect(lane);
+}
+
+void Worker::collect(GpuLane& lane) {
+  auto batch = borrow();
+  lane.collect(*batch);
+  const auto& exits = lane.segment().exits;
+  // Packets that leave by the same exit go on together, in order. Neighbours usually do.
+  while (!batch->empty()) {
+    const uint16_t exit_index = batch->next()[0];
+    const GpuExit& exit = exits[exit_index];
+    auto part = borrow();
+    const int n = batch->size();
+    const ColumnSet all = lane.segment().columns_kept | lane.segment().columns_out;
+    batch->resize(0);
+    for (int i = 0; i < n; ++i) {
+      if (batch->next()[i] == exit_index) {
+        part->append(*batch, i, all);
+      } else {
+        batch->next()[batch->size()] = batch->next()[i];
+        batch->append(*batch, i, all);
+      }
+    }
+    if (exit.target < 0) {
+      add(counts_[static_cast<size_t>(exit.node)].drops[static_cast<size_t>(exit.reason)],
+          static_cast<uint64_t>(part->size()));
+      part->free_packets();
+    } else {
+      run(exit.target, *part);
+    }
+    give_back(std::move(part));
+  }
+  give_back(std::move(batch));
+}
+
+bool Worker::collect_all() {
+  bool busy = false;
+  for (auto& lane : lanes_) {
+    if (!lane || !lane->ready()) continue;
+    busy = true;
+    collect(*lane);
+  }
+  return busy;
+}
+
+void Worker::check_device(GpuLane& lane) {
+  const std::string failure = lane.segment().device->failure();
+  if (!failure.empty()) abandon(lane, failure);
+}
+
+void Worker::abandon(GpuLane& lane, const std::string& failure) {
+  failure_ = failure;
+  while (lane.in_flight() > 0) {
+    auto lost = borrow();
+    lane.abandon(*lost);
+    add(counts_[static_cast<size_t>(lane.segment().nodes[0])].gpu_failed, static_cast<uint64_t>(lost->size()));
+    lost->free_packets();
+    give_back(std::move(lost));
+  }
+}
+
+void Worker::report_epoch() {
+  const uint64_t now = shared_.epochs->current();
+  if (now == epoch_) return;
+  if (waiting_epoch_ == epoch_) {
+    waiting_epoch_ = now;
+    for (size_t s = 0; s < lanes_.size(); ++s)
+      if (lanes_[s]) submitted_at_epoch_[s] = lanes_[s]->submitted();
+  }
+  for (size_t s = 0; s < lanes_.size(); ++s)
+    if (lanes_[s] && lanes_[s]->collected() < submitted_at_epoch_[s]) return;
+  epoch_ = waiting_epoch_;
+  shared_.epochs->report(thread_, epoch_);
+}
+
+}  // namespace heddle

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/counters.h"
+#include "core/epoch.h"
+#include "engine/gpu_lane.h"
+#include "engine/plan.h"
+#include "engine/router.h"
+
+namespace heddle {
+
+/** What one node of a chain has seen on one thread. Written by that thread, read by any. */
+struct NodeCounts {
+  static constexpr int kReasons = 16;
+  std::atomic<uint64_t> packets{0};
+  std::array<std::atomic<uint64_t>, kReasons> drops{};  ///< by index into drop_reasons()
+  std::atomic<uint64_t> no_buffer{0};                   ///< dropped because a copy was needed and no packet was free
+  std::atomic<uint64_t> no_slot{0};     ///< dropped because BLOCKING is false and all slots were in flight
+  std::atomic<uint64_t> gpu_failed{0};  ///< lost because the GPU has failed
+};
+
+/** A packet thread: takes packets from its sources and runs them through the plan to the end (full path). One thread at
+ * a time uses it. */
+class Worker {
+ public:
+  struct Shared {
+    Router* router;
+    const Plan* plan;
+    const std::vector<GpuSegment>* gpu_segments;  ///< by index of the plan's segment; unused for CPU segments
+    PacketPool* packets;                          ///< for copies
+    Epochs* epochs;
+    int batch_size;
+  };
+  Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<GpuLane>> lanes);
+
+  /** One round: receives from every source once and collects what GPUs have done. False when nothing happened. */
+  bool round();
+  /** Whether every source of this thread is exhausted. */
+  bool exhausted() const;
+  /** Waits until all packets in flight have left. */
+  void drain();
+
+  const NodeCounts& counts(int node) const { return counts_[static_cast<size_t>(node)]; }
+  /** "" or why a GPU has failed; the thread that sees it stops receiving. */
+  const std::string& failure() const { return failure_; }
+  bool has_sources() const { return !sources_.empty(); }
+
+ private:
+  /** Takes a batch through the chain from node `i` on. Empties it. */
+  void run(int i, Batch& batch);
+  void submit(GpuLane& lane, int node, Batch& batch);
+  void collect(GpuLane& lane);
+  bool collect_all();
+  /** Removes packets whose next() says drop, counting them; true if all that remain leave by port `port` (set). */
+  bool take_out_drops(int node, Batch& batch, int& port);
+  void split(int node, Batch& batch);
+  void copy_out(int node, Batch& batch);
+  void make_private(int node, Batch& batch);
+  /** Launch mode sync: runs and collects what has been submitted. */
+  void launch(GpuLane& lane);
+  void check_device(GpuLane& lane);
+  /** The device has failed: counts what was on it as lost. */
+  void abandon(GpuLane& lane, const std::string& failure);
+  void report_epoch();
+
+  std::unique_ptr<Batch> borrow();
+  void give_back(std::unique_ptr<Batch> batch) { spare_.push_back(std::move(batch)); }
+
+  Shared shared_;
+  int thread_;
+  std::vector<std::pair<Source*, int>> sources_;  // and their node
+  std::vector<std::unique_ptr<GpuLane>> lanes_;   // by segment; null for CPU segments
+  std::vector<NodeCounts> counts_;                // by node
+  std::vector<std::unique_ptr<Batch>> spare_;
+  std::string failure_;
+  uint64_t rounds_ = 0, idle_rounds_ = 0;
+  uint64_t epoch_ = 0, waiting_epoch_ = 0;    // reported; noticed, and waiting for slots begun before it
+  std::vector<uint64_t> submitted_at_epoch_;  // by segment
+};
+
+}  // namespace heddle

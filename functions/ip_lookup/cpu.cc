@@ -1,0 +1,110 @@
+#include <arpa/inet.h>
+
+#include <unordered_map>
+
+#include "click/arguments.h"
+#include "core/error.h"
+#include "functions/ip_lookup/ip_lookup.h"
+#include "functions/ip_lookup/route_file.h"
+
+namespace heddle {
+
+using ip_lookup::Route;
+
+std::vector<Route> DirectIPLookup::read_routes(std::vector<std::string>& errors) const {
+  std::vector<Route> routes;
+  if (!file_.empty()) routes = ip_lookup::read_route_file(file_, errors);
+  for (const Route& route : routes)
+    if (route.hop.port >= static_cast<uint32_t>(outputs) && errors.size() < 100)
+      errors.push_back(format("%s: route %u.%u.%u.%u/%d: output %u is not connected (outputs are 0 to %d)",
+                              file_.c_str(), route.address >> 24, route.address >> 16 & 255, route.address >> 8 & 255,
+                              route.address & 255, route.length, route.hop.port, outputs - 1));
+  routes.insert(routes.end(), own_routes_.begin(), own_routes_.end());
+  return routes;
+}
+
+void DirectIPLookup::configure(click::Arguments& arguments) {
+  arguments.keyword("FILE", file_);
+  for (const auto& argument : arguments.rest()) {
+    Route route{};
+    const std::string problem = ip_lookup::parse_route(argument.text, route);
+    if (!problem.empty())
+      arguments.error(argument, "a route: " + problem);
+    else if (route.hop.port >= static_cast<uint32_t>(outputs))
+      arguments.error(argument, format("a route to a connected output, 0 to %d", outputs - 1));
+    else
+      own_routes_.push_back(route);
+  }
+  std::vector<std::string> errors;
+  const std::vector<Route> routes = read_routes(errors);
+  for (auto& error : errors) arguments.error(error);
+  if (!errors.empty()) return;
+  if (routes.empty() && file_.empty()) arguments.error("missing routes; expected ADDR/MASK [GATEWAY] OUTPUT, or FILE");
+  table_.load(routes);
+}
+
+Access DirectIPLookup::access(Processor) const {
+  // dst is replaced by the gateway for some packets only, and a gateway may come with an update.
+  return {.column_reads = columns(Column::dst), .column_writes = columns(Column::dst)};
+}
+
+std::span<const char* const> DirectIPLookup::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"no_route"};
+  return kReasons;
+}
+
+void DirectIPLookup::on_patch(TablePatch patch) {
+  patches_.push_back(std::move(patch));
+  table_.set_patch_sink([this](size_t offset, std::span<const std::byte> bytes) {
+    for (auto& copy : patches_) copy(offset, bytes);
+  });
+}
+
+bool DirectIPLookup::reload(std::string& problem) {
+  if (file_.empty()) return false;
+  std::vector<std::string> errors;
+  std::vector<Route> routes;
+  try {
+    routes = read_routes(errors);
+  } catch (const Error& error) {
+    errors.push_back(error.what());
+  }
+  if (!errors.empty()) {
+    problem = errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
+              "; the routes stay as they are";
+    return false;
+  }
+  try {
+    table_.replace(routes);
+  } catch (const Error& error) {
+    problem = format("%s; %zu routes are in use now", error.what(), table_.size());
+  }
+  note_retired();
+  return true;
+}
+
+void DirectIPLookup::run_cpu(Batch& batch) {
+  constexpr int kGroup = 64;
+  const ip_lookup::RouteImage& image = table_.image();
+  uint32_t* dst = batch.column(Column::dst);
+  uint32_t addresses[kGroup];
+  uint16_t hops[kGroup];
+  for (int base = 0; base < batch.size(); base += kGroup) {
+    const int n = batch.size() - base < kGroup ? batch.size() - base : kGroup;
+    for (int i = 0; i < n; ++i) addresses[i] = ntohl(dst[base + i]);
+    lookup_bulk(image, addresses, hops, n);
+    for (int i = 0; i < n; ++i) {
+      if (hops[i] == 0) {
+        batch.drop(base + i, 0);
+        continue;
+      }
+      const ip_lookup::Hop hop = image.hops[hops[i]];
+      batch.next()[base + i] = static_cast<uint16_t>(hop.port);
+      if (hop.gateway != 0) dst[base + i] = hop.gateway;
+    }
+  }
+}
+
+HEDDLE_ELEMENT(DirectIPLookup);
+
+}  // namespace heddle

@@ -1,0 +1,151 @@
+#include "functions/ip_lookup/route_file.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "core/error.h"
+
+namespace heddle::ip_lookup {
+namespace {
+
+constexpr size_t kMaxErrors = 100;
+constexpr size_t kMaxQuoted = 80;  // characters of a bad line in its error
+
+bool is_blank(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
+
+/** The next word of `text`, which it is cut off from; empty at the end. */
+std::string_view take_word(std::string_view& text) {
+  const auto begin = std::ranges::find_if_not(text, is_blank);
+  const auto end = std::find_if(begin, text.end(), is_blank);
+  text = {end, text.end()};
+  return {begin, end};
+}
+
+/** A decimal number that is all of `text`, without sign or needless zeros. */
+bool parse_number(std::string_view text, uint32_t& number) {
+  if (text.size() > 1 && text[0] == '0') return false;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/** a.b.c.d, to host byte order. */
+bool parse_address(std::string_view text, uint32_t& address) {
+  address = 0;
+  for (int i = 0; i < 4; ++i) {
+    const size_t dot = i < 3 ? text.find('.') : text.size();
+    uint32_t byte;
+    if (dot == text.npos || !parse_number(text.substr(0, dot), byte) || byte > 255) return false;
+    address = address << 8 | byte;
+    text.remove_prefix(i < 3 ? dot + 1 : dot);
+  }
+  return true;
+}
+
+bool parse_length(std::string_view text, uint8_t& length) {
+  uint32_t value;
+  if (parse_number(text, value)) {
+    length = static_cast<uint8_t>(std::min(value, 33u));
+    return value <= 32;
+  }
+  if (!parse_address(text, value)) return false;
+  length = static_cast<uint8_t>(std::countl_one(value));
+  return value == prefix_mask(length);
+}
+
+/** `text` as it may stand in a message: printable, of bounded length. */
+std::string quoted(std::string_view text) {
+  std::string result(text.substr(0, kMaxQuoted));
+  for (char& c : result) {
+    if (c < ' ' || c > '~') c = c == '\t' ? ' ' : '?';
+  }
+  return "'" + result + (text.size() > kMaxQuoted ? "...'" : "'");
+}
+
+std::string parse_prefix(std::string_view text, Route& route) {
+  if (text == "default" || text == "0/0") text = "0.0.0.0/0";
+  const size_t slash = text.find('/');
+  if (!parse_address(text.substr(0, slash), route.address)) {
+    if (text.find(':') != text.npos) return quoted(text) + " looks like IPv6, and this table holds IPv4 only";
+    return quoted(text) + " is not an IPv4 prefix such as 192.0.2.0/24";
+  }
+  route.length = 32;
+  if (slash != text.npos && !parse_length(text.substr(slash + 1), route.length))
+    return quoted(text.substr(slash + 1)) + " is not a prefix length of 0 to 32 nor a mask such as 255.255.255.0";
+  if (const Route clean = normalised(route); clean != route)
+    return format("%s has bits set after its length; %u.%u.%u.%u/%u would be right", quoted(text).c_str(),
+                  clean.address >> 24, clean.address >> 16 & 255, clean.address >> 8 & 255, clean.address & 255,
+                  clean.length);
+  return "";
+}
+
+std::string read_whole(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  std::string text;
+  size_t size = 0, got = 1;
+  while (file && got > 0) {
+    text.resize(std::max(size * 2, size_t{1} << 20));
+    got = std::fread(text.data() + size, 1, text.size() - size, file.get());
+    size += got;
+  }
+  if (!file || std::ferror(file.get()))
+    throw Error(format("cannot read the route file '%s': %s; give the path of a readable text file", path.c_str(),
+                       std::strerror(errno)));
+  text.resize(size);
+  return text;
+}
+
+}  // namespace
+
+std::string parse_route(std::string_view text, Route& route) {
+  const std::string_view prefix = take_word(text);
+  std::string_view gateway = "-", port = take_word(text);
+  if (const std::string_view third = take_word(text); !third.empty()) gateway = std::exchange(port, third);
+  if (port.empty()) return "expected PREFIX [GATEWAY] PORT";
+  if (const std::string_view extra = take_word(text); !extra.empty())
+    return quoted(extra) + " is left over after PREFIX GATEWAY PORT";
+
+  if (std::string reason = parse_prefix(prefix, route); !reason.empty()) return reason;
+  uint32_t address = 0;
+  if (gateway != "-" && !parse_address(gateway, address))
+    return quoted(gateway) + " is not the IPv4 address of a gateway";
+  route.hop.gateway = htonl(address);
+  if (!parse_number(port, route.hop.port)) return quoted(port) + " is not a port number of 0 to 4294967295";
+  return "";
+}
+
+std::vector<Route> read_route_file(const std::string& path, std::vector<std::string>& errors) {
+  const std::string text = read_whole(path);
+  std::vector<Route> routes;
+  size_t bad = 0, line_number = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++line_number;
+    line = {line.begin(), std::ranges::find_if(line, [](char c) { return c == '#' || c == ';'; })};
+    while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
+    while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
+    if (line.empty()) continue;
+
+    Route route;
+    const std::string reason = parse_route(line, route);
+    if (reason.empty()) {
+      routes.push_back(route);
+    } else if (++bad <= kMaxErrors) {
+      errors.push_back(
+          format("%s:%zu: %s is not a route: %s", path.c_str(), line_number, quoted(line).c_str(), reason.c_str()));
+    }
+  }
+  if (bad > kMaxErrors) errors.push_back(format("%s: ... and %zu more", path.c_str(), bad - kMaxErrors));
+  return routes;
+}
+
+}  // namespace heddle::ip_lookup

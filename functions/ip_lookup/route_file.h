@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "functions/ip_lookup/table.h"
+
+namespace heddle::ip_lookup {
+
+/** Reads one route, `PREFIX [GATEWAY] PORT` separated by blanks, as in a route file or an element's argument.
+ *  PREFIX: ADDR/LEN, ADDR/MASK (dotted, contiguous), ADDR (= /32), `default` or `0/0`; host bits must be zero.
+ *  GATEWAY: a dotted IPv4 address, or `-` or 0.0.0.0 for none. PORT: 0 to 4294967295.
+ *  Returns what is wrong, as the end of "'TEXT' is not a route: ", or "" when `route` holds it. */
+std::string parse_route(std::string_view text, Route& route);
+
+/** The routes of a text file, one parse_route() line each, in file order. `#` and `;` start comments; blank lines, tabs
+ * and CRLF are fine; so is the PREFIX<TAB>NUMBER format of routing-table dumps. Every other line is a mistake: `errors`
+ * gets "PATH:LINE: 'TEXT' is not a route: WHY" for the first 100 of them and one "PATH: ... and N more" for the rest;
+ * what it held before stays. Throws Error when the file cannot be read. */
+std::vector<Route> read_route_file(const std::string& path, std::vector<std::string>& errors);
+
+}  // namespace heddle::ip_lookup

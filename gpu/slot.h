@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/batch.h"
+#include "core/macros.h"
+
+namespace heddle::gpu {
+
+/** Packets of a slot, of a tile, and threads of the block that works on it. */
+constexpr int kTile = 32;
+
+/** A slot is one batch in flight between CPU and GPU, in pinned host memory. Its words carry data and readiness in one:
+ *
+ *      word:   stamp (8 bits) | length (16) | offset (40)      host to GPU, one a packet
+ *      result: stamp (8 bits) | exit (24)                      GPU to host, one a packet
+ *
+ *  `stamp` is the slot's sequence number, 1..255 and round again: both sides count along, so a word with the expected
+ *  stamp is new, and no flag, dispatcher or launch is needed. `offset` is where the frame starts, from the base of the
+ *  packet memory. `exit` says where the packet goes, see Program. All 32 words are written for each use; those
+ *  without a packet carry kNoPacket. Columns that the program reads are written before the words, those that it writes
+ *  before the results. */
+struct alignas(128) Slot {
+  uint64_t word[kTile];
+  uint32_t column[kColumns][kTile];
+  uint32_t result[kTile];
+};
+
+constexpr uint64_t kNoPacket = (uint64_t{1} << 40) - 1;
+
+HEDDLE_HD constexpr uint64_t pack_word(uint32_t stamp, uint32_t length, uint64_t offset) {
+  return uint64_t{stamp} << 56 | uint64_t{length} << 40 | offset;
+}
+HEDDLE_HD constexpr uint32_t stamp_of(uint64_t word) { return static_cast<uint32_t>(word >> 56); }
+HEDDLE_HD constexpr uint32_t length_of(uint64_t word) { return static_cast<uint32_t>(word >> 40) & 0xffff; }
+HEDDLE_HD constexpr uint64_t offset_of(uint64_t word) { return word & kNoPacket; }
+HEDDLE_HD constexpr uint32_t next_stamp(uint32_t stamp) { return stamp == 255 ? 1 : stamp + 1; }
+
+/** What a group of slots (one segment of one thread) tells its warps, in pinned memory: slots with an index below the
+ * word are polled, the others sleep; kStop ends the kernel. */
+struct alignas(128) Control {
+  uint32_t active;
+};
+constexpr uint32_t kStop = ~0u;
+
+}  // namespace heddle::gpu

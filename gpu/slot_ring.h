@@ -1,0 +1,106 @@
+#pragma once
+
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "gpu/device.h"
+#include "gpu/slot.h"
+
+namespace heddle::gpu {
+
+/** The host's end of a group of slots: hands out free ones, keeps those in flight in order, and tells how many the GPU
+ *  should poll. One thread uses it. No CUDA in here: slots are plain memory that both sides see. */
+class SlotRing {
+ public:
+  explicit SlotRing(SlotGroup group)
+      : group_(group),
+        stamp_(static_cast<size_t>(group.count), 1),
+        fifo_(std::bit_ceil(static_cast<size_t>(group.count))),
+        free_((static_cast<size_t>(group.count) + 63) / 64, 0) {
+    for (int i = 0; i < group.count; ++i) free_[static_cast<size_t>(i) / 64] |= uint64_t{1} << (i % 64);
+  }
+
+  int in_flight() const { return static_cast<int>(tail_ - head_); }
+  int count() const { return group_.count; }
+
+  /** A free slot, the lowest, so that few are polled when few are busy; -1 if all are in flight. */
+  int free_slot() const {
+    for (size_t w = 0; w < free_.size(); ++w)
+      if (free_[w] != 0) return static_cast<int>(w * 64) + std::countr_zero(free_[w]);
+    return -1;
+  }
+
+  /** The slot's memory: columns may be written before submit(). */
+  Slot& slot(int index) { return group_.slots[index]; }
+
+  /** Hands `count` packets (1..kTile) to the GPU: `place[i]` = length << 40 | offset of packet i from the packet
+   * memory. */
+  void submit(int index, const uint64_t* place, int count) {
+    const uint64_t stamp = uint64_t{stamp_[static_cast<size_t>(index)]} << 56;
+    uint64_t* word = group_.slots[index].word;
+    for (int i = 0; i < count; ++i) __atomic_store_n(&word[i], stamp | place[i], __ATOMIC_RELEASE);
+    for (int i = count; i < kTile; ++i) __atomic_store_n(&word[i], stamp | kNoPacket, __ATOMIC_RELEASE);
+    free_[static_cast<size_t>(index) / 64] &= ~(uint64_t{1} << (index % 64));
+    fifo_[tail_++ & (fifo_.size() - 1)] = static_cast<uint16_t>(index);
+    if (static_cast<uint32_t>(index) >= active_) set_active(static_cast<uint32_t>(index) + 1);
+    if (static_cast<uint32_t>(index) >= busiest_) busiest_ = static_cast<uint32_t>(index) + 1;
+  }
+
+  /** The slot in flight the longest; only if in_flight() > 0. */
+  int oldest() const { return fifo_[head_ & (fifo_.size() - 1)]; }
+
+  /** Whether the oldest slot in flight is done: all its result words carry its stamp. */
+  bool oldest_done() const {
+    const int index = oldest();
+    const uint32_t* result = group_.slots[index].result;
+    const uint32_t stamp = stamp_[static_cast<size_t>(index)] << 24;
+    uint32_t difference = 0;
+    for (int i = 0; i < kTile; ++i) difference |= __atomic_load_n(&result[i], __ATOMIC_RELAXED) ^ stamp;
+    if (difference >> 24 != 0) return false;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return true;
+  }
+
+  /** Exit of packet `i` of a slot that is done. */
+  uint32_t exit_of(int index, int i) const {
+    return __atomic_load_n(&group_.slots[index].result[i], __ATOMIC_RELAXED) & 0xffffff;
+  }
+
+  /** Gives the oldest slot back. */
+  void release_oldest() {
+    const int index = oldest();
+    ++head_;
+    stamp_[static_cast<size_t>(index)] = next_stamp(stamp_[static_cast<size_t>(index)]);
+    free_[static_cast<size_t>(index) / 64] |= uint64_t{1} << (index % 64);
+  }
+
+  /** Called now and then (every millisecond or so): lets the GPU poll fewer slots when fewer were in use since. */
+  void relax() {
+    const uint32_t wanted = std::max(busiest_, kLeastActive);
+    if (wanted * 2 < active_) set_active(active_ / 2);
+    busiest_ = static_cast<uint32_t>(in_flight());
+  }
+
+  uint32_t active() const { return active_; }
+
+ private:
+  static constexpr uint32_t kLeastActive = 4;
+
+  // Wakes twice as many as needed now: load that has begun to rise goes on rising.
+  void set_active(uint32_t wanted) {
+    if (wanted > active_) wanted = std::max(wanted, std::min(2 * wanted, static_cast<uint32_t>(group_.count)));
+    active_ = std::max(wanted, std::min(kLeastActive, static_cast<uint32_t>(group_.count)));
+    __atomic_store_n(&group_.control->active, active_, __ATOMIC_RELEASE);
+  }
+
+  SlotGroup group_;
+  std::vector<uint32_t> stamp_;  // of the slot's use now in flight, or its next one
+  std::vector<uint16_t> fifo_;   // indices of slots in flight, in order
+  uint64_t head_ = 0, tail_ = 0;
+  std::vector<uint64_t> free_;  // bitmap
+  uint32_t active_ = 0, busiest_ = 0;
+};
+
+}  // namespace heddle::gpu

@@ -1,0 +1,201 @@
+#include "io/capture/writer.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+#include "core/error.h"
+
+namespace heddle::capture {
+namespace {
+
+/** A buffer is handed over from this size on: smaller costs system calls, larger falls out of the L2 cache. */
+constexpr size_t kFullBytes = 256 << 10;
+
+constexpr size_t kLargestOverheadBytes = wire::kEnhancedPacketBytes + 3;  // of a record, padding included
+
+}  // namespace
+
+Writer::Writer(const std::string& path, const Options& options) : Writer() {
+  if (options.snap_length > kMaxCapturedBytes) {
+    throw Error(format("snap length %u of '%s' exceeds %u", options.snap_length, path.c_str(), kMaxCapturedBytes));
+  }
+  if (options.link_type > 0xffff) {
+    throw Error(format("link type %u of '%s' exceeds 65535; 1 is Ethernet", options.link_type, path.c_str()));
+  }
+  path_ = path == "-" ? "standard output" : path;
+  format_ = options.format;
+  tick_ns_ = options.nanoseconds ? 1 : 1000;
+  snap_length_ = options.snap_length == 0 ? kDefaultSnapLength : options.snap_length;
+  open(path);
+  buffer_bytes_ = kFullBytes + kLargestOverheadBytes + snap_length_;
+  for (Buffer& buffer : buffers_) buffer.start = std::make_unique_for_overwrite<uint8_t[]>(buffer_bytes_);
+  at_ = buffers_[0].start.get();
+  full_ = at_ + kFullBytes;
+  write_file_header(options);
+  if (options.background) start_thread();
+}
+
+void Writer::open(const std::string& path) {
+  // Truncated only once the lock says that no Reader has it mapped.
+  descriptor_ = path == "-" ? STDOUT_FILENO : ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  owns_descriptor_ = path != "-" && descriptor_ >= 0;
+  struct stat status {};
+  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) {
+    throw Error(
+        format("cannot write '%s': %s; name a file in a directory that you may write to, or - for standard output",
+               path_.c_str(), std::strerror(errno)));
+  }
+  if (!owns_descriptor_ || !S_ISREG(status.st_mode)) return;
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw Error(format("cannot write '%s': it is being read or written; name another file", path_.c_str()));
+  }
+  if (status.st_size > 0 && ftruncate(descriptor_, 0) != 0) {
+    throw Error(format("cannot empty '%s': %s; name another file", path_.c_str(), std::strerror(errno)));
+  }
+}
+
+void Writer::write_file_header(const Options& options) {
+  const auto put32 = [this](uint32_t value) {
+    std::memcpy(at_, &value, sizeof(value));
+    at_ += sizeof(value);
+  };
+  const auto put16 = [this](unsigned first, unsigned second) {
+    const uint16_t values[2] = {static_cast<uint16_t>(first), static_cast<uint16_t>(second)};
+    std::memcpy(at_, values, sizeof(values));
+    at_ += sizeof(values);
+  };
+  const uint8_t* const start = at_;
+  if (format_ == Format::pcap) {
+    put32(options.nanoseconds ? wire::kPcapNanoseconds : wire::kPcapMicroseconds);
+    put16(2, 4);  // version
+    put32(0);     // reserved
+    put32(0);
+    put32(snap_length_);
+    put32(options.link_type);
+  } else {
+    constexpr uint32_t kSectionBytes = 28, kInterfaceBytes = 32;
+    put32(wire::kSectionHeader);
+    put32(kSectionBytes);
+    put32(wire::kByteOrderMagic);
+    put16(1, 0);        // version
+    put32(UINT32_MAX);  // section length: unknown
+    put32(UINT32_MAX);
+    put32(kSectionBytes);
+    put32(wire::kInterfaceDescription);
+    put32(kInterfaceBytes);
+    put16(options.link_type, 0);
+    put32(snap_length_);
+    put16(wire::kOptionResolution, 1);
+    const uint8_t resolution[4] = {static_cast<uint8_t>(options.nanoseconds ? 9 : 6), 0, 0, 0};
+    std::memcpy(at_, resolution, sizeof(resolution));
+    at_ += sizeof(resolution);
+    put16(wire::kOptionEnd, 0);
+    put32(kInterfaceBytes);
+  }
+  add(bytes_, static_cast<uint64_t>(at_ - start));
+}
+
+/** With all signals blocked: the program's handlers run on the program's threads, and SIGPIPE on none. */
+void Writer::start_thread() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread(&Writer::drain, this);
+  } catch (const std::system_error&) {
+    // No thread to be had: write() makes the system calls.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+/** Gives the current buffer to the system, or to the thread, and makes the next one current, waiting until it is free.
+ */
+void Writer::hand_over() {
+  Buffer& full = current();
+  full.used = static_cast<size_t>(at_ - full.start.get());
+  full.packets = packets_.load(std::memory_order_relaxed);
+  full.bytes = bytes_.load(std::memory_order_relaxed);
+  if (is_final()) {
+    // Nothing is written any more.
+  } else if (!thread_.joinable()) {
+    put(full);
+  } else {
+    const uint32_t filled = filled_.load(std::memory_order_relaxed) + 1;
+    filled_.store(filled, std::memory_order_release);
+    filled_.notify_one();
+    uint32_t emptied = emptied_.load(std::memory_order_acquire);
+    for (; filled - emptied >= kBuffers; emptied = emptied_.load(std::memory_order_acquire)) emptied_.wait(emptied);
+  }
+  at_ = current().start.get();
+  full_ = at_ + kFullBytes;
+}
+
+/** The thread: writes buffers in the order handed over, until an empty one. */
+void Writer::drain() {
+  for (uint32_t next = 0;; ++next) {
+    filled_.wait(next, std::memory_order_acquire);
+    const Buffer& buffer = buffers_[next % kBuffers];
+    if (buffer.used == 0) return;
+    put(buffer);
+    emptied_.store(next + 1, std::memory_order_release);
+    emptied_.notify_one();
+  }
+}
+
+void Writer::put(const Buffer& buffer) {
+  for (size_t done = 0; done < buffer.used && !failed();) {
+    const ssize_t written = ::write(descriptor_, buffer.start.get() + done, buffer.used - done);
+    if (written >= 0) {
+      done += static_cast<size_t>(written);
+    } else if (errno == EAGAIN) {
+      pollfd waiting{descriptor_, POLLOUT, 0};
+      poll(&waiting, 1, -1);
+    } else if (errno != EINTR) {
+      const int error = errno;
+      // A file ends with a whole record; where this is not a file, what went out cannot be taken back.
+      const off_t end = done == 0 ? -1 : lseek(descriptor_, -static_cast<off_t>(done), SEEK_CUR);
+      [[maybe_unused]] const int cut = end < 0 ? -1 : ftruncate(descriptor_, end);
+      fail(error);
+    }
+  }
+  if (failed()) return;
+  safe_packets_ = buffer.packets;
+  safe_bytes_ = buffer.bytes;
+}
+
+void Writer::fail(int error) {
+  failure_ = format("cannot write '%s': %s", path_.c_str(), std::strerror(error));
+  failed_.store(true, std::memory_order_release);
+}
+
+const std::string& Writer::failure() const {
+  static const std::string none;
+  return failed() ? failure_ : none;
+}
+
+void Writer::flush() {
+  if (at_ != current().start.get()) hand_over();
+}
+
+void Writer::close() {
+  if (closed_.load() || descriptor_ < 0) return;
+  if (at_ != nullptr) flush();
+  if (thread_.joinable()) {
+    // A thread that has failed still takes buffers, so that this one comes last.
+    current().used = 0;
+    filled_.fetch_add(1, std::memory_order_release);
+    filled_.notify_one();
+    thread_.join();
+  }
+  if (owns_descriptor_ && ::close(descriptor_) != 0 && !failed()) fail(errno);
+  closed_.store(true, std::memory_order_release);
+}
+
+}  // namespace heddle::capture

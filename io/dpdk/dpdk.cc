@@ -1,0 +1,295 @@
+#include "io/dpdk/dpdk.h"
+
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_log.h>
+#include <rte_malloc.h>
+#include <rte_mbuf_dyn.h>
+#include <rte_mempool.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.h"
+
+namespace heddle::dpdk {
+namespace {
+
+constexpr unsigned kCachedPackets = 256;  ///< a thread's mempool cache
+constexpr int kDescriptors = 1024;
+
+struct State {
+  std::vector<std::unique_ptr<Port>> ports;
+  bool eal = false;
+  std::vector<rte_mempool*> pools;
+  std::vector<std::pair<void*, size_t>> registered;  // memory that devices may reach
+};
+State& state() {
+  static State state;
+  return state;
+}
+
+std::string name_of(const std::string& device) { return device.substr(0, device.find(',')); }
+
+bool is_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+// [domain:]bus:device.function
+bool is_pci(const std::string& name) {
+  unsigned domain = 0, bus = 0, device = 0, function = 0;
+  int end = 0;
+  if (std::sscanf(name.c_str(), "%x:%x:%x.%x%n", &domain, &bus, &device, &function, &end) == 4)
+    return static_cast<size_t>(end) == name.size();
+  return std::sscanf(name.c_str(), "%x:%x.%x%n", &bus, &device, &function, &end) == 3 &&
+         static_cast<size_t>(end) == name.size();
+}
+bool is_virtual(const std::string& name) { return name.starts_with("net_") || name.starts_with("eth_"); }
+
+// Whether a huge page of any size is free.
+bool huge_pages_free() {
+  std::error_code error;
+  for (auto& entry : std::filesystem::directory_iterator("/sys/kernel/mm/hugepages", error)) {
+    long free = 0;
+    std::ifstream(entry.path() / "free_hugepages") >> free;
+    if (free > 0) return true;
+  }
+  return false;
+}
+
+int first_allowed_core() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+      if (CPU_ISSET(core, &allowed)) return core;
+  return 0;
+}
+
+std::vector<std::string> eal_arguments(const std::vector<std::string>& extra) {
+  std::vector<std::string> arguments{
+      "heddle",      "--no-telemetry", "-l",          std::to_string(first_allowed_core()),
+      "--log-level", "lib.eal:error",  "--log-level", "*:error"};
+  const bool huge = geteuid() == 0 && huge_pages_free();
+  // Nothing of EAL's is shared with other processes, and no file is left behind.
+  if (huge)
+    arguments.push_back("--in-memory");
+  else
+    arguments.insert(arguments.end(), {"--no-huge", "--no-shconf", "-m", "256"});
+  bool pci = false;
+  for (auto& port : state().ports) {
+    const std::string name = name_of(port->device);
+    if (is_virtual(name)) {
+      arguments.insert(arguments.end(), {"--vdev", port->device});
+    } else {
+      pci = true;
+      if (is_pci(name)) arguments.insert(arguments.end(), {"-a", port->device});
+    }
+  }
+  if (!pci) arguments.push_back("--no-pci");
+  arguments.insert(arguments.end(), extra.begin(), extra.end());
+  return arguments;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (auto& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+void check(int result, const Port& port, const char* what) {
+  if (result == 0) return;
+  throw Error(format("%s: %s: %s", port.device.c_str(), what, rte_strerror(result < 0 ? -result : result)));
+}
+
+void start_port(Port& port, rte_mempool* pool, int threads) {
+  const std::string name = name_of(port.device);
+  if (is_number(name)) {
+    const unsigned long number = std::stoul(name);
+    if (number >= RTE_MAX_ETHPORTS || !rte_eth_dev_is_valid_port(static_cast<uint16_t>(number)))
+      throw Error(
+          format("DPDK port %s does not exist: DPDK sees %u port(s); bind a NIC to a DPDK driver (dpdk-devbind.py) or "
+                 "name a virtual device such as net_tap0",
+                 name.c_str(), rte_eth_dev_count_avail()));
+    port.id = static_cast<uint16_t>(number);
+  } else if (rte_eth_dev_get_port_by_name(name.c_str(), &port.id) != 0) {
+    throw Error(
+        format("DPDK has no port '%s'; is it bound to a DPDK driver (dpdk-devbind.py --status)?", name.c_str()));
+  }
+  rte_eth_dev_info info{};
+  check(rte_eth_dev_info_get(port.id, &info), port, "reading its abilities");
+  const auto queues = static_cast<uint16_t>(threads);
+  if ((port.receives && info.max_rx_queues < queues) || (port.transmits && info.max_tx_queues < queues))
+    throw Error(
+        format("%s: has %u receive and %u transmit queues, but %d threads need one each; run with -j 1, or give the "
+               "device more (af_packet: qpairs=N, net_null and tap: as many as asked for)",
+               port.device.c_str(), info.max_rx_queues, info.max_tx_queues, threads));
+  rte_eth_conf configuration{};
+  if (threads > 1 && (info.flow_type_rss_offloads & RTE_ETH_RSS_IP) != 0 && port.receives) {
+    configuration.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    configuration.rx_adv_conf.rss_conf.rss_hf =
+        info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
+  }
+  // Drivers such as tap want as many receive as transmit queues.
+  check(rte_eth_dev_configure(port.id, queues, queues, &configuration), port, "configuring it");
+  uint16_t rx = static_cast<uint16_t>(port.rx_descriptors ? port.rx_descriptors : kDescriptors);
+  uint16_t tx = static_cast<uint16_t>(port.tx_descriptors ? port.tx_descriptors : kDescriptors);
+  check(rte_eth_dev_adjust_nb_rx_tx_desc(port.id, &rx, &tx), port, "choosing ring sizes");
+  for (uint16_t queue = 0; queue < queues; ++queue) {
+    check(rte_eth_rx_queue_setup(port.id, queue, rx, static_cast<unsigned>(rte_eth_dev_socket_id(port.id)), nullptr,
+                                 pool),
+          port, "setting up a receive queue");
+    check(rte_eth_tx_queue_setup(port.id, queue, tx, static_cast<unsigned>(rte_eth_dev_socket_id(port.id)), nullptr),
+          port, "setting up a transmit queue");
+  }
+  check(rte_eth_dev_start(port.id), port, "starting it");
+  if (port.promiscuous && port.receives) rte_eth_promiscuous_enable(port.id);  // a device that cannot is promiscuous
+}
+
+}  // namespace
+
+Port* request_port(const std::string& device) {
+  const std::string name = name_of(device);
+  if (!is_number(name) && !is_pci(name) && !is_virtual(name))
+    throw Error("'" + device +
+                "' is not a DPDK port; expected a port number (0), a PCI address (0000:03:00.0) or a virtual device "
+                "(net_af_packet0,iface=eth0, net_tap0, net_memif0, net_ring0, net_pcap0,rx_pcap=FILE, net_null0)");
+  for (auto& port : state().ports) {
+    if (name_of(port->device) != name) continue;
+    if (device.size() > port->device.size()) port->device = device;  // the mention that has the arguments
+    return port.get();
+  }
+  state().ports.push_back(std::make_unique<Port>());
+  state().ports.back()->device = device;
+  return state().ports.back().get();
+}
+
+bool wanted() { return !state().ports.empty(); }
+
+unsigned packets_needed(int threads) {
+  unsigned needed = 0;
+  for (auto& port : state().ports)
+    needed += static_cast<unsigned>(threads) *
+              static_cast<unsigned>((port->rx_descriptors ? port->rx_descriptors : kDescriptors) +
+                                    (port->tx_descriptors ? port->tx_descriptors : kDescriptors));
+  return needed == 0 ? 0 : needed + static_cast<unsigned>(threads + 1) * kCachedPackets * 2;
+}
+
+void start_eal(const std::vector<std::string>& extra) {
+  if (state().eal) {  // a second engine of this process (tests): EAL stays, its devices come and go
+    for (auto& port : state().ports) {
+      const std::string name = name_of(port->device);
+      uint16_t id;
+      if (!is_virtual(name) || rte_eth_dev_get_port_by_name(name.c_str(), &id) == 0) continue;
+      if (rte_eal_hotplug_add("vdev", name.c_str(),
+                              port->device.size() > name.size() ? port->device.c_str() + name.size() + 1 : "") != 0)
+        throw Error("cannot make the virtual device '" + port->device + "'");
+    }
+    return;
+  }
+  const std::vector<std::string> arguments = eal_arguments(extra);
+  std::vector<char*> pointers;
+  std::vector<std::string> copies = arguments;
+  for (auto& argument : copies) pointers.push_back(argument.data());
+  cpu_set_t affinity;
+  CPU_ZERO(&affinity);
+  sched_getaffinity(0, sizeof affinity, &affinity);
+  const int result = rte_eal_init(static_cast<int>(pointers.size()), pointers.data());
+  sched_setaffinity(0, sizeof affinity, &affinity);  // EAL ties this thread to its core
+  if (result < 0)
+    throw Error(
+        format("DPDK did not start: %s. Its arguments were: %s. A virtual device needs its own (see FromDPDKDevice), "
+               "kernel interfaces need root, other arguments can be added with --dpdk",
+               rte_strerror(rte_errno), joined(arguments).c_str()));
+  state().eal = true;
+  rte_mbuf_dynfield field{};
+  std::strcpy(field.name, "heddle_capture_info");
+  field.size = sizeof(CaptureInfo);
+  field.align = 4;
+  const int offset = rte_mbuf_dynfield_register(&field);
+  if (offset < 0) throw Error("DPDK has no room for another mbuf field");
+  capture_info_offset = static_cast<size_t>(offset);
+}
+
+size_t pool_bytes(unsigned count, unsigned data_room) {
+  rte_mempool_objsz size{};
+  rte_mempool_calc_obj_size(static_cast<uint32_t>(sizeof(rte_mbuf) + data_room), 0, &size);
+  return static_cast<size_t>(size.total_size) * count + RTE_CACHE_LINE_SIZE;
+}
+
+std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned data_room, PacketMemory memory) {
+  const bool nic = std::any_of(state().ports.begin(), state().ports.end(),
+                               [](auto& port) { return !is_virtual(name_of(port->device)); });
+  static int serial = 0;  // names must differ within a process
+  const std::string unique = format("%s%d", name, serial++);
+  rte_mempool* pool =
+      rte_mempool_create_empty(unique.c_str(), count, static_cast<unsigned>(sizeof(rte_mbuf) + data_room),
+                               kCachedPackets, sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, 0);
+  if (pool == nullptr || rte_mempool_set_ops_byname(pool, "ring_mp_mc", nullptr) != 0)
+    throw Error(format("packet pool of %u: %s; give DPDK more memory with --dpdk \"-m MEGABYTES\"", count,
+                       rte_strerror(rte_errno)));
+  state().pools.push_back(pool);
+  rte_pktmbuf_pool_private details{};
+  details.mbuf_data_room_size = static_cast<uint16_t>(data_room);
+  rte_pktmbuf_pool_init(pool, &details);
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  if (nic) {
+    // NICs reach only memory that EAL knows; virtual devices copy with the CPU.
+    if (rte_extmem_register(memory.base, memory.bytes, nullptr, 0, page) != 0)
+      throw Error(format("packet memory: DPDK does not take it: %s", rte_strerror(rte_errno)));
+    state().registered.emplace_back(memory.base, memory.bytes);
+  }
+  const int populated =
+      rte_mempool_populate_virt(pool, reinterpret_cast<char*>(memory.base), memory.bytes, page, nullptr, nullptr);
+  if (populated < 0 || static_cast<unsigned>(populated) < count)
+    throw Error(format("packet pool: only %d of %u packets fit", populated, count));
+  rte_mempool_obj_iter(pool, rte_pktmbuf_init, nullptr);
+  return std::make_unique<PacketPool>(pool);
+}
+
+void start_ports(PacketPool& pool, int threads) {
+  for (auto& port : state().ports) {
+    start_port(*port, pool.mempool(), threads);
+    for (auto& [base, bytes] : state().registered) {
+      rte_eth_dev_info info{};
+      if (is_virtual(name_of(port->device)) || rte_eth_dev_info_get(port->id, &info) != 0) continue;
+      // Without an IOMMU there is nothing to map, and the driver says so.
+      rte_dev_dma_map(info.device, base, reinterpret_cast<uint64_t>(base), bytes);
+    }
+  }
+}
+
+void close_ports() {
+  State& all = state();
+  if (!all.eal) {
+    all.ports.clear();
+    return;
+  }
+  for (auto& port : all.ports) {
+    const std::string name = name_of(port->device);
+    if (!rte_eth_dev_is_valid_port(port->id)) continue;
+    rte_eth_dev_stop(port->id);
+    rte_eth_dev_close(port->id);
+    if (is_virtual(name)) rte_eal_hotplug_remove("vdev", name.c_str());
+  }
+  all.ports.clear();
+  for (rte_mempool* pool : all.pools) rte_mempool_free(pool);
+  all.pools.clear();
+  for (auto& [base, bytes] : all.registered) rte_extmem_unregister(base, bytes);
+  all.registered.clear();
+}
+
+ThreadGuard::ThreadGuard() {
+  registered_ = state().eal && rte_lcore_id() == LCORE_ID_ANY && rte_thread_register() == 0;
+}
+ThreadGuard::~ThreadGuard() {
+  if (registered_) rte_thread_unregister();
+}
+
+}  // namespace heddle::dpdk
