@@ -33,7 +33,7 @@ struct Environment {
 using TablePatch = std::function<void(size_t offset, std::span<const std::byte> bytes)>;
 
 /** A node of a chain. Ports, arguments and drops of a class are described in its header comment, which is its manual
- * page.
+ *  page.
  *
  *  Life: constructed, configure(), then (when the whole chain is right) start(), run_cpu() many times from the packet
  *  threads, stop(). configure() and start() throw Error; run_cpu() must not throw, allocate, lock or print. */

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 #include "core/packet.h"
+#include "core/packet_memory.h"
 
 struct rte_mempool;
 
@@ -12,18 +12,12 @@ namespace heddle {
 
 struct PacketStack;
 
-/** Where packet buffers live. With a GPU this is pinned memory that kernels reach, else ordinary memory. */
-struct PacketMemory {
-  std::byte* base = nullptr;
-  size_t bytes = 0;
-};
-
 /** A pool of packets: a DPDK mempool, so that `rte_pktmbuf_*` work on its packets whoever made it. */
 class PacketPool {
  public:
   /** Makes a pool of `count` packets with room for `data_room` bytes each (headroom included, at most 65535) inside
    *  `memory`, which must have bytes_for(count, data_room) bytes, be 64-byte aligned and outlive the pool. Needs
-   * neither EAL nor root nor huge pages: allocation and freeing are a stack behind a spin lock. */
+   *  neither EAL nor root nor huge pages: allocation and freeing are a stack behind a spin lock. */
   PacketPool(const char* name, unsigned count, unsigned data_room, std::byte* memory);
   /** Wraps a pool of DPDK's own (made by io/dpdk); does not own it. */
   explicit PacketPool(rte_mempool* pool);

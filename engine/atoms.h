@@ -20,9 +20,9 @@ struct AtomAccess {
  *  (section 4.3) and its Algorithm 1 work.
  *
  *  Intervals relative to `head` become relative to the frame as received by adding the element's head offset, which is
- * known for every node. Header positions relative to each other are only bounded: the network header starts at byte 14
- * or later (Ethernet, perhaps VLAN tags), the transport header 20 bytes or more behind it. Intervals of different bases
- * that may overlap under these bounds are taken to overlap. */
+ *  known for every node. Header positions relative to each other are only bounded: the network header starts at byte 14
+ *  or later (Ethernet, perhaps VLAN tags), the transport header 20 bytes or more behind it. Intervals of different bases
+ *  that may overlap under these bounds are taken to overlap. */
 class Atoms {
  public:
   struct Atom {

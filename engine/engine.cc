@@ -135,9 +135,9 @@ void Engine::start() {
                                    : (options_.batch_size + gpu::kTile - 1) / gpu::kTile;
       lanes[s] = std::make_unique<GpuLane>(gpu_segments_[s], device_->add_slots(gpu_segments_[s].program, slots));
     }
-    workers_.push_back(std::make_unique<Worker>(
-        Worker::Shared{&router_, &plan_, &gpu_segments_, packets_.get(), &epochs_, options_.batch_size}, thread,
-        std::move(lanes)));
+    workers_.push_back(std::make_unique<Worker>(Worker::Shared{&router_, &plan_, &gpu_segments_, packets_.get(),
+                                                               large_packets_.get(), &epochs_, options_.batch_size},
+                                                thread, std::move(lanes)));
   }
   if (device_) device_->start(persistent);
   started_s_ = seconds(CLOCK_MONOTONIC);
@@ -161,6 +161,7 @@ void Engine::thread_main(int thread) {
     if (!busy && worker.exhausted()) break;
   }
   worker.drain();
+  epochs_.report(thread, ~uint64_t{0});  // it holds nothing any more, whatever changes
   live_threads_.fetch_sub(1, std::memory_order_release);
 }
 

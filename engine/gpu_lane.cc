@@ -15,7 +15,7 @@ static uint32_t origin(Column column, const Packet* packet) {
 GpuSegment GpuSegment::make(const Router& router, const Plan& plan, int index, gpu::Device& device,
                             std::byte* packet_base) {
   const Segment& segment = plan.segments[static_cast<size_t>(index)];
-  GpuSegment result{&device, plan.options.launch, 0, segment.nodes, {}, 0, 0, 0, packet_base};
+  GpuSegment result{&device, plan.options.launch, 0, segment.nodes, {}, false, 0, 0, 0, packet_base};
   gpu::ProgramSpec spec;
   const int entry_head = plan.nodes[static_cast<size_t>(segment.nodes[0])].head;
   auto position = [&](int node) {
@@ -67,6 +67,16 @@ GpuSegment GpuSegment::make(const Router& router, const Plan& plan, int index, g
   const ColumnSet arrived = plan.nodes[static_cast<size_t>(segment.nodes[0])].columns;
   result.columns_in |= result.columns_out & arrived & static_cast<ColumnSet>(~set_at_all_exits);
   result.columns_kept = live_behind & static_cast<ColumnSet>(~result.columns_out);
+  const bool reads_bytes = std::any_of(segment.nodes.begin(), segment.nodes.end(), [&](int n) {
+    const Element& element = *router.nodes[static_cast<size_t>(n)].element;
+    const Access access = element.access(Processor::gpu);
+    return !access.reads.empty() || !access.writes.empty();
+  });
+  if (!reads_bytes && result.columns_in == columns(Column::dst)) {
+    result.word_has_dst = true;
+    result.columns_in = 0;
+  }
+  spec.word_has_dst = result.word_has_dst;
   spec.columns_in = result.columns_in;
   spec.columns_out = result.columns_out;
   if (result.exits.size() >= gpu::kExit) throw Error("a GPU segment has too many exits");
@@ -90,6 +100,10 @@ int GpuLane::submit(Batch& batch, int first) {
     held.packet[i] = packet;
     place[i] = gpu::pack_word(0, length(packet), reinterpret_cast<uintptr_t>(data(packet)) - base);
   }
+  if (segment_.word_has_dst) {
+    const uint32_t* dst = batch.column(Column::dst) + first;
+    for (int i = 0; i < count; ++i) place[i] = gpu::pack_word(0, length(held.packet[i]), dst[i]);
+  }
   for (int c = 0; c < kColumns; ++c) {
     const uint32_t* from = batch.column(static_cast<Column>(c)) + first;
     if (segment_.columns_kept >> c & 1) std::copy(from, from + count, held.column[c]);
@@ -109,7 +123,7 @@ void GpuLane::launch() {
 }
 
 void GpuLane::collect(Batch& batch) {
-  while (ready() && batch.size() + gpu::kTile <= batch.capacity()) {
+  while (ready() && batch.size() + held_[static_cast<size_t>(ring_.oldest())].count <= batch.capacity()) {
     take_back(batch, ring_.oldest(), true);
     ring_.release_oldest();
     ++collected_;
@@ -117,7 +131,7 @@ void GpuLane::collect(Batch& batch) {
 }
 
 void GpuLane::abandon(Batch& batch) {
-  while (ring_.in_flight() > 0 && batch.size() + gpu::kTile <= batch.capacity()) {
+  while (ring_.in_flight() > 0 && batch.size() + held_[static_cast<size_t>(ring_.oldest())].count <= batch.capacity()) {
     take_back(batch, ring_.oldest(), false);
     ring_.release_oldest();
     ++collected_;

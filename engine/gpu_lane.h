@@ -26,6 +26,7 @@ struct GpuSegment {
   int program;
   std::vector<int> nodes;  ///< nodes of the router, in the program's order
   std::vector<GpuExit> exits;
+  bool word_has_dst;  ///< words carry the column dst, see gpu/slot.h
   ColumnSet columns_in, columns_out;
   ColumnSet columns_kept;  ///< columns that somebody behind reads and the GPU does not write: they wait on the host
   std::byte* packet_base;  ///< of the packet memory
@@ -45,7 +46,6 @@ class GpuLane {
   bool full() const { return ring_.free_slot() < 0; }
   uint64_t submitted() const { return submitted_; }  ///< slots so far
   uint64_t collected() const { return collected_; }
-  gpu::SlotRing& ring() { return ring_; }
 
   /** Hands packets [first, first + kTile) of `batch`, or as many as there are, to the GPU; returns how many. Needs a
    *  free slot. */

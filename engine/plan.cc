@@ -1,6 +1,7 @@
 #include "engine/plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "gpu/functions.h"
@@ -124,6 +125,13 @@ void cut(const Router& router, Plan& plan) {
     }
     here.segment = joined;
     plan.segments[static_cast<size_t>(joined)].nodes.push_back(static_cast<int>(i));
+  }
+  // Inside a GPU segment nobody can copy shared packets: that happens where they enter it.
+  for (const Segment& segment : plan.segments) {
+    if (segment.processor != Processor::gpu) continue;
+    bool copies = false;
+    for (int i : segment.nodes) copies = std::exchange(plan.nodes[static_cast<size_t>(i)].copy_first, false) || copies;
+    plan.nodes[static_cast<size_t>(segment.nodes[0])].copy_first = copies;
   }
 }
 

@@ -27,7 +27,8 @@ struct NodePlan {
   ColumnSet live = 0;         ///< columns that this node or one behind it reads before they are set anew
   ColumnSet live_behind = 0;  ///< the same for the nodes behind it
   bool shared = false;        ///< packets that arrive may share their bytes with copies (Tee)
-  bool copy_first = false;    ///< it writes, and what arrives may be shared: the bytes are copied before
+  bool copy_first = false;    ///< it (or its GPU segment, if it is the first there) writes, and what arrives may be
+                              ///< shared: the bytes are copied before
   AtomAccess access;
 };
 

@@ -80,7 +80,7 @@ std::string Plan::json(const Router& router) const {
     }
     list.push_back(std::move(entry));
   }
-  return nlohmann::json{{"segments", list}}.dump(2) + "\n";
+  return nlohmann::json{{"segments", list}}.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace heddle

@@ -14,17 +14,17 @@ struct SyncStep {
 };
 
 /** Fields that must be brought up to date before step i, in the direction of its processor: plan_i of Gaviss,
- * Algorithm 1.
+ *  Algorithm 1.
  *
  *  The paper's algorithm, with two corrections that its own oracle (sync_test.cc) asks for: a field that one processor
- * has overwritten whole is no longer out of date there (else a stale copy would overwrite a newer one at the end), and
- * a field goes to the GPU when its first reader there comes, not before the first step (else it could move twice). A
- * chain becomes a graph by taking the union over the ways into a step. At the start the host has every field and the
- * GPU none. `whole` is what a step without successors that reads `whole` needs: ports send whole packets.
+ *  has overwritten whole is no longer out of date there (else a stale copy would overwrite a newer one at the end), and
+ *  a field goes to the GPU when its first reader there comes, not before the first step (else it could move twice). A
+ *  chain becomes a graph by taking the union over the ways into a step. At the start the host has every field and the
+ *  GPU none. `whole` is what a step without successors that reads `whole` needs: ports send whole packets.
  *
  *  `resident` tells whether the GPU keeps what it has of a packet while the CPU works on it (shared packet buffer). If
- * not, all of it is gone when the packet comes back, so what somebody reads later must come back with it; such fields
- * are in the plan of the first CPU step behind (a field dirty on the GPU is flushed at the hand-over). */
+ *  not, all of it is gone when the packet comes back, so what somebody reads later must come back with it; such fields
+ *  are in the plan of the first CPU step behind (a field dirty on the GPU is flushed at the hand-over). */
 struct SyncPlan {
   std::vector<AtomSet> to_gpu, to_cpu;  ///< one entry a step
 };

@@ -13,22 +13,28 @@ void add(std::atomic<uint64_t>& counter, uint64_t more) {
   counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
-constexpr uint64_t kRoundsBetweenRelaxing = 4096;
 constexpr uint64_t kSpinsBetweenDeviceChecks = 1 << 20;
 
 }  // namespace
 
 Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<GpuLane>> lanes)
-    : shared_(shared),
-      thread_(thread),
-      lanes_(std::move(lanes)),
-      counts_(shared.router->nodes.size()),
-      submitted_at_epoch_(lanes_.size(), 0) {
+    : shared_(shared), thread_(thread), counts_(shared.router->nodes.size()) {
   for (size_t i = 0; i < shared.router->nodes.size(); ++i) {
-    auto* source = dynamic_cast<Source*>(shared.router->nodes[i].element.get());
+    const Node& node = shared.router->nodes[i];
+    const NodePlan& here = shared.plan->nodes[i];
+    Element* element = node.element.get();
+    const int outputs = static_cast<int>(node.targets.size());
+    steps_.push_back({element,
+                      here.processor == Processor::gpu ? lanes[static_cast<size_t>(here.segment)].get() : nullptr,
+                      node.targets.data(), outputs, here.live, here.live_behind, here.copy_first,
+                      outputs > 1 || !element->drop_reasons().empty(), element->copies() > 1});
+    auto* source = dynamic_cast<Source*>(element);
     if (source != nullptr && (thread == 0 || source->every_thread()))
       sources_.emplace_back(source, static_cast<int>(i));
   }
+  for (auto& lane : lanes)
+    if (lane) lanes_.push_back(std::move(lane));
+  submitted_at_epoch_.resize(lanes_.size(), 0);
   // A batch a level of recursion: at most one a node, and one while a lane is collected.
   for (size_t i = 0; i < 2 * shared.router->nodes.size() + 2; ++i)
     spare_.push_back(std::make_unique<Batch>(shared.batch_size));
@@ -52,22 +58,19 @@ bool Worker::round() {
       if (!batch->empty()) {
         busy = true;
         add(counts_[static_cast<size_t>(node)].packets, static_cast<uint64_t>(batch->size()));
-        run(shared_.router->nodes[static_cast<size_t>(node)].targets[0], *batch);
+        run(steps_[static_cast<size_t>(node)].targets[0], *batch);
       }
       give_back(std::move(batch));
     }
   }
   busy = collect_all() || busy;
   report_epoch();
-  if (++rounds_ % kRoundsBetweenRelaxing == 0)
-    for (auto& lane : lanes_)
-      if (lane) lane->ring().relax();
   if (busy) {
     idle_rounds_ = 0;
   } else if (idle_rounds_ % kSpinsBetweenDeviceChecks == kSpinsBetweenDeviceChecks - 1) {
     ++idle_rounds_;
     for (auto& lane : lanes_)
-      if (lane && lane->in_flight() > 0) check_device(*lane);
+      if (lane->in_flight() > 0) check_device(*lane);
   } else if (++idle_rounds_ % 64 == 1) {
     for (auto& node : shared_.router->nodes) node.element->idle(thread_);
   }
@@ -81,35 +84,30 @@ bool Worker::exhausted() const {
 void Worker::drain() {
   for (uint64_t spins = 1;; ++spins) {
     bool waiting = false;
-    for (auto& lane : lanes_) waiting = waiting || (lane && lane->in_flight() > 0);
+    for (auto& lane : lanes_) waiting = waiting || lane->in_flight() > 0;
     if (!waiting) break;
     if (!collect_all() && spins % kSpinsBetweenDeviceChecks == 0)
-      for (auto& lane : lanes_)
-        if (lane) check_device(*lane);
+      for (auto& lane : lanes_) check_device(*lane);
   }
   report_epoch();
 }
 
 void Worker::run(int i, Batch& batch) {
   while (!batch.empty()) {
-    Node& node = shared_.router->nodes[static_cast<size_t>(i)];
-    const NodePlan& here = shared_.plan->nodes[static_cast<size_t>(i)];
-    if (here.copy_first) make_private(i, batch);
-    if (here.processor == Processor::gpu) return submit(*lanes_[static_cast<size_t>(here.segment)], i, batch);
+    const Step& step = steps_[static_cast<size_t>(i)];
+    if (step.copy_first) make_private(i, batch);
+    if (step.lane != nullptr) return submit(*step.lane, i, batch);
     add(counts_[static_cast<size_t>(i)].packets, static_cast<uint64_t>(batch.size()));
-    Element& element = *node.element;
-    const bool chooses = node.targets.size() > 1 || !element.drop_reasons().empty();
-    if (chooses) std::memset(batch.next(), 0, sizeof(uint16_t) * static_cast<size_t>(batch.size()));
-    element.run_cpu(batch);
-    if (node.targets.empty()) {
-      int none;
-      if (!batch.empty()) take_out_drops(i, batch, none);
+    if (step.chooses) std::memset(batch.next(), 0, sizeof(uint16_t) * static_cast<size_t>(batch.size()));
+    step.element->run_cpu(batch);
+    int port = 0;
+    if (step.outputs == 0) {  // what a sink leaves is dropped
+      if (!batch.empty()) take_out_drops(i, batch, port);
       return;
     }
-    if (element.copies() > 1) return copy_out(i, batch);
-    int port = 0;
-    if (chooses && !take_out_drops(i, batch, port)) return split(i, batch);
-    i = node.targets[static_cast<size_t>(port)];
+    if (step.copies) return copy_out(i, batch);
+    if (step.chooses && !take_out_drops(i, batch, port)) return split(i, batch);
+    i = step.targets[port];
   }
 }
 
@@ -123,7 +121,7 @@ bool Worker::take_out_drops(int node, Batch& batch, int& port) {
     return true;
   }
   NodeCounts& counts = counts_[static_cast<size_t>(node)];
-  const ColumnSet live = shared_.plan->nodes[static_cast<size_t>(node)].live_behind;
+  const ColumnSet live = steps_[static_cast<size_t>(node)].live_behind;
   auto dropped = borrow();
   batch.resize(0);  // rebuilt in place: entry i is read before anything at or behind it is written
   differs = 0;
@@ -145,23 +143,23 @@ bool Worker::take_out_drops(int node, Batch& batch, int& port) {
 }
 
 void Worker::split(int node, Batch& batch) {
-  const auto& targets = shared_.router->nodes[static_cast<size_t>(node)].targets;
-  for (size_t port = 0; port < targets.size(); ++port) {
+  const Step& step = steps_[static_cast<size_t>(node)];
+  for (int port = 0; port < step.outputs; ++port) {
     auto part = borrow();
-    const ColumnSet live = shared_.plan->nodes[static_cast<size_t>(targets[port])].live;
+    const ColumnSet live = steps_[static_cast<size_t>(step.targets[port])].live;
     for (int i = 0; i < batch.size(); ++i)
       if (batch.next()[i] == port) part->append(batch, i, live);
-    run(targets[port], *part);
+    run(step.targets[port], *part);
     give_back(std::move(part));
   }
   batch.resize(0);
 }
 
 void Worker::copy_out(int node, Batch& batch) {
-  const auto& targets = shared_.router->nodes[static_cast<size_t>(node)].targets;
-  for (size_t port = 1; port < targets.size(); ++port) {
+  const Step& step = steps_[static_cast<size_t>(node)];
+  for (int port = 1; port < step.outputs; ++port) {
     auto copies = borrow();
-    const ColumnSet live = shared_.plan->nodes[static_cast<size_t>(targets[port])].live;
+    const ColumnSet live = steps_[static_cast<size_t>(step.targets[port])].live;
     for (int i = 0; i < batch.size(); ++i) {
       // A clone shares the bytes; who writes them copies them first.
       Packet* clone = rte_pktmbuf_clone(batch.packet(i), shared_.packets->mempool());
@@ -173,23 +171,22 @@ void Worker::copy_out(int node, Batch& batch) {
       copies->packets()[copies->size() - 1] = clone;
       clone->data_off = batch.packet(i)->data_off;
     }
-    run(targets[port], *copies);
+    run(step.targets[port], *copies);
     give_back(std::move(copies));
   }
-  run(targets[0], batch);
+  run(step.targets[0], batch);
 }
 
 void Worker::make_private(int node, Batch& batch) {
-  const ColumnSet live = shared_.plan->nodes[static_cast<size_t>(node)].live;
+  const ColumnSet live = steps_[static_cast<size_t>(node)].live;
   const int n = batch.size();
   batch.resize(0);
   for (int i = 0; i < n; ++i) {
     Packet* packet = batch.packet(i);
     if (is_shared(packet)) {
       // The same place in the buffer, so that header offsets stay right.
-      Packet* copy = nullptr;
       const bool fits = packet->data_off + length(packet) <= shared_.packets->data_bytes() + RTE_PKTMBUF_HEADROOM;
-      if (fits) copy = rte_pktmbuf_alloc(shared_.packets->mempool());
+      Packet* copy = rte_pktmbuf_alloc((fits ? shared_.packets : shared_.large_packets)->mempool());
       if (copy == nullptr) {
         add(counts_[static_cast<size_t>(node)].no_buffer, 1);
         rte_pktmbuf_free(packet);
@@ -200,7 +197,10 @@ void Worker::make_private(int node, Batch& batch) {
       copy->pkt_len = packet->pkt_len;
       copy->port = packet->port;
       if (has_capture_info(packet)) set_capture_info(copy, capture_info(packet));
-      std::memcpy(data(copy), data(packet), length(packet));
+      // With the bytes that Strip removed: Unstrip may take them back.
+      const uint32_t first = std::min<uint32_t>(packet->data_off, RTE_PKTMBUF_HEADROOM);
+      std::memcpy(static_cast<uint8_t*>(copy->buf_addr) + first, static_cast<const uint8_t*>(packet->buf_addr) + first,
+                  packet->data_off - first + length(packet));
       rte_pktmbuf_free(packet);
       batch.packets()[i] = copy;
     }
@@ -283,7 +283,7 @@ void Worker::collect(GpuLane& lane) {
 bool Worker::collect_all() {
   bool busy = false;
   for (auto& lane : lanes_) {
-    if (!lane || !lane->ready()) continue;
+    if (!lane->ready()) continue;
     busy = true;
     collect(*lane);
   }
@@ -311,11 +311,10 @@ void Worker::report_epoch() {
   if (now == epoch_) return;
   if (waiting_epoch_ == epoch_) {
     waiting_epoch_ = now;
-    for (size_t s = 0; s < lanes_.size(); ++s)
-      if (lanes_[s]) submitted_at_epoch_[s] = lanes_[s]->submitted();
+    for (size_t s = 0; s < lanes_.size(); ++s) submitted_at_epoch_[s] = lanes_[s]->submitted();
   }
   for (size_t s = 0; s < lanes_.size(); ++s)
-    if (lanes_[s] && lanes_[s]->collected() < submitted_at_epoch_[s]) return;
+    if (lanes_[s]->collected() < submitted_at_epoch_[s]) return;
   epoch_ = waiting_epoch_;
   shared_.epochs->report(thread_, epoch_);
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/counters.h"
@@ -33,6 +34,7 @@ class Worker {
     const Plan* plan;
     const std::vector<GpuSegment>* gpu_segments;  ///< by index of the plan's segment; unused for CPU segments
     PacketPool* packets;                          ///< for copies
+    PacketPool* large_packets;                    ///< for copies of packets that do not fit there
     Epochs* epochs;
     int batch_size;
   };
@@ -71,16 +73,27 @@ class Worker {
   std::unique_ptr<Batch> borrow();
   void give_back(std::unique_ptr<Batch> batch) { spare_.push_back(std::move(batch)); }
 
+  /** What run() needs of a node, in one place. */
+  struct Step {
+    Element* element;
+    GpuLane* lane;       // of its GPU segment, or null: runs here
+    const int* targets;  // node behind each output
+    int outputs;
+    ColumnSet live, live_behind;
+    bool copy_first, chooses, copies;
+  };
+
   Shared shared_;
   int thread_;
+  std::vector<Step> steps_;                       // by node
   std::vector<std::pair<Source*, int>> sources_;  // and their node
   std::vector<std::unique_ptr<GpuLane>> lanes_;   // by segment; null for CPU segments
   std::vector<NodeCounts> counts_;                // by node
   std::vector<std::unique_ptr<Batch>> spare_;
   std::string failure_;
-  uint64_t rounds_ = 0, idle_rounds_ = 0;
+  uint64_t idle_rounds_ = 0;
   uint64_t epoch_ = 0, waiting_epoch_ = 0;    // reported; noticed, and waiting for slots begun before it
-  std::vector<uint64_t> submitted_at_epoch_;  // by segment
+  std::vector<uint64_t> submitted_at_epoch_;  // by lane
 };
 
 }  // namespace heddle

@@ -159,6 +159,7 @@ int CudaDevice::add_program(const ProgramSpec& spec) {
   program.columns_in = spec.columns_in;
   program.columns_out = spec.columns_out;
   program.writes_packets = spec.writes_packets;
+  program.word_has_dst = spec.word_has_dst;
   auto* device = memory_.take<Program>(1);
   copy(device, &program, sizeof program, cudaMemcpyHostToDevice);
   programs_.push_back(program);
@@ -169,11 +170,9 @@ int CudaDevice::add_program(const ProgramSpec& spec) {
 SlotGroup CudaDevice::add_slots(int program, int count) {
   auto* slots = pinned_.take<Slot>(static_cast<size_t>(count));
   std::memset(static_cast<void*>(slots), 0, sizeof(Slot) * static_cast<size_t>(count));
-  auto* control = pinned_.take<Control>(1);
-  control->active = 0;
   cudaStream_t stream{};
   HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  groups_.push_back({{slots, count, control}, program, stream});
+  groups_.push_back({{slots, count}, program, stream});
   return groups_.back().slots;
 }
 
@@ -187,8 +186,8 @@ void CudaDevice::start(bool persistent) {
   std::vector<Assignment> assignments;
   for (auto& group : groups_)
     for (int i = 0; i < group.slots.count; ++i)
-      assignments.push_back({group.slots.slots + i, group.slots.control, on_device_[static_cast<size_t>(group.program)],
-                             static_cast<uint32_t>(i)});
+      assignments.push_back(
+          {group.slots.slots + i, on_device_[static_cast<size_t>(group.program)], static_cast<uint32_t>(i)});
   int per_multiprocessor = 0;
   HEDDLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, persistent_kernel, kTile, 0));
   const size_t resident = static_cast<size_t>(per_multiprocessor) * static_cast<size_t>(info_.multiprocessors);
@@ -251,7 +250,9 @@ std::string CudaDevice::failure() {
 }
 
 void CudaDevice::stop() {
-  for (auto& group : groups_) __atomic_store_n(&group.slots.control->active, kStop, __ATOMIC_RELEASE);
+  for (auto& group : groups_)
+    for (int i = 0; i < group.slots.count; ++i)
+      for (uint64_t& word : group.slots.slots[i].word) __atomic_store_n(&word, kStopWord, __ATOMIC_RELEASE);
   cudaStreamSynchronize(kernel_stream_);
   persistent_ = false;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/packet_pool.h"
+#include "core/packet_memory.h"
 #include "gpu/program.h"
 #include "gpu/slot.h"
 
@@ -31,14 +31,13 @@ struct ProgramSpec {
   };
   std::vector<Node> nodes;
   ColumnSet columns_in = 0, columns_out = 0;
-  bool writes_packets = false;
+  bool writes_packets = false, word_has_dst = false;
 };
 
-/** The slots of one segment for one thread. Slots and control lie in pinned memory, owned by the device. */
+/** The slots of one segment for one thread. Slots lie in pinned memory, owned by the device. */
 struct SlotGroup {
   Slot* slots;
   int count;
-  Control* control;
 };
 
 /** One GPU, or simt. The order of calls: packet_memory(), add_program() and add_slots() as often as needed, then

@@ -24,9 +24,8 @@ using SystemAtomic = cuda::atomic_ref<T, cuda::thread_scope_system>;
 /** What a block of the persistent kernel works for. Device memory. */
 struct Assignment {
   Slot* slot;
-  Control* control;
   const Program* program;
-  uint32_t index;  ///< of the slot in its group, compared with Control::active
+  uint32_t index;  ///< of the slot in its group
 };
 
 class TileRunner {
@@ -38,7 +37,12 @@ class TileRunner {
     const int lane = block.thread;
     const bool present = offset_of(word) != kNoPacket;
     int node = present ? 0 : kExit;  // a lane without a packet has left already
-    tile.frame_[lane] = packets + offset_of(word);
+    if (program.word_has_dst) {
+      tile.frame_[lane] = nullptr;
+      tile.column(Column::dst, lane) = static_cast<uint32_t>(word);
+    } else {
+      tile.frame_[lane] = packets + offset_of(word);
+    }
     tile.length_[lane] = length_of(word);
     for (int c = 0; c < kColumns; ++c)
       if (program.columns_in >> c & 1) tile.column_[c][lane] = slot.column[c][lane];
@@ -83,30 +87,28 @@ class TileRunner {
   // Neutral elements: lane i does packet i.
   static __device__ void neutral(const Block& block, Tile& tile, const Program::Node& what, bool mine) {
     const int i = block.thread;
-    if (what.neutral.kind == NeutralOp::kCount) {
+    const bool fits = mine && tile.length_[i] >= bytes_needed(what.neutral);
+    if (mine && !fits) tile.drop(i, 0);
+    if (what.neutral.kind == NeutralOp::kLoadDst) {
+      const uint32_t address = load_u32_each(tile.frame_[i] + what.neutral.amount, fits);
+      if (fits) tile.column(Column::dst, i) = address;
+    } else if (what.neutral.kind == NeutralOp::kCount) {
       const unsigned bytes = __reduce_add_sync(~0u, mine ? tile.length_[i] : 0);
       if (i == 0) {
         atomicAdd(&what.counts[0], static_cast<unsigned long long>(tile.count_));
         atomicAdd(&what.counts[1], static_cast<unsigned long long>(bytes));
       }
-      return;
-    }
-    if (!mine) return;
-    if (tile.length_[i] < bytes_needed(what.neutral)) {
-      tile.drop(i, 0);
-    } else if (what.neutral.kind == NeutralOp::kMoveHead) {
+    } else if (fits && what.neutral.kind == NeutralOp::kMoveHead) {
       tile.frame_[i] += what.neutral.amount;
       tile.length_[i] -= static_cast<uint32_t>(what.neutral.amount);
-    } else if (what.neutral.kind == NeutralOp::kLoadDst) {
-      tile.column(Column::dst, i) = load_u32(tile.frame_[i] + what.neutral.amount);
-    } else {
+    } else if (fits) {
       tile.column(Column::paint, i) = static_cast<uint32_t>(what.neutral.amount);
     }
   }
 };
 
 /** Launch mode sync: block b does slots[b], whose words are there already. One warp a block. */
-__global__ void __launch_bounds__(kTile) launched_kernel(Slot* slots, const Program* program, uint8_t* packets) {
+static __global__ void __launch_bounds__(kTile) launched_kernel(Slot* slots, const Program* program, uint8_t* packets) {
   __shared__ Program here;
   __shared__ Tile tile;
   const Block block{static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
@@ -118,37 +120,43 @@ __global__ void __launch_bounds__(kTile) launched_kernel(Slot* slots, const Prog
   TileRunner::run(block, tile, here, slot, word, packets);
 }
 
-constexpr int kPollsBetweenChecks = 32;    ///< polls between looks at the control word
-constexpr int kPollsBeforeBackOff = 4096;  ///< a slot that stays empty this long is polled less often
-constexpr unsigned kBackOffNs = 1000, kSleepNs = 8000;
+constexpr uint32_t kAlertSlots = 4;        ///< the first slots of a group serve low load: they stay awake longer
+constexpr unsigned kAlertPolls = 1 << 14;  ///< empty polls (about 1 us each) before an alert slot's warp dozes off
+constexpr unsigned kPolls = 64;            ///< the same of the other slots
+constexpr unsigned kLeastSleepNs = 500, kMostSleepNs = 8000;
 
-/** Waits until all words of `slot` carry `stamp`; returns this lane's, or 0 when the kernel must end. Every lane polls
- * its own word, so detection costs one PCIe round trip. Warps whose slot is not active read the control word only. */
-__device__ inline uint64_t wait_for(Slot& slot, uint32_t stamp, const Assignment& mine) {
+/** Waits until all words of `slot`, the index-th of its group, carry `stamp`; returns this lane's, or 0 when the kernel must
+ *  end. Every lane polls its own word, so detection costs one PCIe round trip. Idle warps would fill the PCIe link with
+ *  polls: one whose slot stays empty dozes, and one lane looks at one word now and then. Since the host fills the lowest
+ *  free slot, as many warps are awake as the load needs.
+ *
+ *  No two warps read the same word: the GPU serialises reads of one address in host memory, about 1 us each, so that 256
+ *  warps looking at one stop flag hold up every poll of it for 280 us. */
+__device__ inline uint64_t wait_for(Slot& slot, uint32_t stamp, uint32_t index) {
   const int lane = static_cast<int>(threadIdx.x);
-  for (int polls = 1;; ++polls) {
+  const unsigned patience = index < kAlertSlots ? kAlertPolls : kPolls;
+  for (unsigned idle = 0;; ++idle) {
     const uint64_t word = SystemAtomic<uint64_t>(slot.word[lane]).load(cuda::memory_order_acquire);
     if (__all_sync(~0u, stamp_of(word) == stamp)) {
       __syncwarp();
       return word;
     }
-    if (polls % kPollsBetweenChecks == 0) {
-      for (;;) {
-        uint32_t active = 0;
-        if (lane == 0) active = SystemAtomic<uint32_t>(mine.control->active).load(cuda::memory_order_relaxed);
-        active = __shfl_sync(~0u, active, 0);
-        if (active == kStop) return 0;
-        if (mine.index < active) break;
-        __nanosleep(kSleepNs);
-        polls = 0;
-      }
+    if (__any_sync(~0u, word == kStopWord)) return 0;
+    if (idle < patience) continue;
+    unsigned sleep_ns = kLeastSleepNs;
+    for (uint64_t first = word;;) {
+      first = __shfl_sync(~0u, first, 0);
+      if (stamp_of(first) == stamp || first == kStopWord) break;
+      __nanosleep(sleep_ns);
+      sleep_ns = sleep_ns * 2 < kMostSleepNs ? sleep_ns * 2 : kMostSleepNs;
+      if (lane == 0) first = SystemAtomic<uint64_t>(slot.word[0]).load(cuda::memory_order_relaxed);
     }
-    if (polls > kPollsBeforeBackOff) __nanosleep(kBackOffNs);
+    idle = 0;
   }
 }
 
-/** Launch mode persistent: block b serves assignments[b] until the control word says stop. One warp a block. */
-__global__ void __launch_bounds__(kTile) persistent_kernel(const Assignment* assignments, uint8_t* packets) {
+/** Launch mode persistent: block b serves assignments[b] until its slot says stop. One warp a block. */
+static __global__ void __launch_bounds__(kTile) persistent_kernel(const Assignment* assignments, uint8_t* packets) {
   __shared__ Program here;
   __shared__ Tile tile;
   const Block block{static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x)};
@@ -156,7 +164,7 @@ __global__ void __launch_bounds__(kTile) persistent_kernel(const Assignment* ass
   if (block.thread == 0) here = *mine.program;
   block.sync();
   for (uint32_t stamp = 1;; stamp = next_stamp(stamp)) {
-    const uint64_t word = wait_for(*mine.slot, stamp, mine);
+    const uint64_t word = wait_for(*mine.slot, stamp, mine.index);
     if (word == 0) return;
     TileRunner::run(block, tile, here, *mine.slot, word, packets);
     block.sync();

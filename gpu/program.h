@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/batch.h"
+#include "core/columns.h"
 #include "core/neutral.h"
 
 namespace heddle::gpu {
@@ -27,6 +27,7 @@ struct Program {
   Node nodes[kMaxNodes];
   uint16_t targets[kMaxTargets];
   uint16_t count;         ///< nodes in use; packets enter at nodes[0]
+  bool word_has_dst;      ///< the slot's words carry the column dst instead of the packet's offset
   ColumnSet columns_in;   ///< columns that the host has written into the slot
   ColumnSet columns_out;  ///< columns that the host wants back
   bool writes_packets;    ///< packet bytes must be visible to the host before the result words

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/batch.h"
+#include "core/columns.h"
 #include "core/macros.h"
 
 namespace heddle::gpu {
@@ -18,7 +18,8 @@ constexpr int kTile = 32;
  *  `stamp` is the slot's sequence number, 1..255 and round again: both sides count along, so a word with the expected
  *  stamp is new, and no flag, dispatcher or launch is needed. `offset` is where the frame starts, from the base of the
  *  packet memory. `exit` says where the packet goes, see Program. All 32 words are written for each use; those
- *  without a packet carry kNoPacket. Columns that the program reads are written before the words, those that it writes
+ *  without a packet carry kNoPacket. A program that reads no packet bytes, only the column dst, gets it in the place of the
+ *  offset (Program::word_has_dst), and no second read is needed. Other columns that the program reads are written before the words, those that it writes
  *  before the results. */
 struct alignas(128) Slot {
   uint64_t word[kTile];
@@ -28,19 +29,16 @@ struct alignas(128) Slot {
 
 constexpr uint64_t kNoPacket = (uint64_t{1} << 40) - 1;
 
-HEDDLE_HD constexpr uint64_t pack_word(uint32_t stamp, uint32_t length, uint64_t offset) {
-  return uint64_t{stamp} << 56 | uint64_t{length} << 40 | offset;
+/** `place`: the packet's offset, or what stands for it. */
+HEDDLE_HD constexpr uint64_t pack_word(uint32_t stamp, uint32_t length, uint64_t place) {
+  return uint64_t{stamp} << 56 | uint64_t{length} << 40 | place;
 }
 HEDDLE_HD constexpr uint32_t stamp_of(uint64_t word) { return static_cast<uint32_t>(word >> 56); }
 HEDDLE_HD constexpr uint32_t length_of(uint64_t word) { return static_cast<uint32_t>(word >> 40) & 0xffff; }
 HEDDLE_HD constexpr uint64_t offset_of(uint64_t word) { return word & kNoPacket; }
 HEDDLE_HD constexpr uint32_t next_stamp(uint32_t stamp) { return stamp == 255 ? 1 : stamp + 1; }
 
-/** What a group of slots (one segment of one thread) tells its warps, in pinned memory: slots with an index below the
- * word are polled, the others sleep; kStop ends the kernel. */
-struct alignas(128) Control {
-  uint32_t active;
-};
-constexpr uint32_t kStop = ~0u;
+/** Ends the warp that polls a slot: put into all words of an empty slot. No stamp is 0. */
+constexpr uint64_t kStopWord = 0x00ffffffffffffff;
 
 }  // namespace heddle::gpu

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -10,8 +11,7 @@
 
 namespace heddle::gpu {
 
-/** The host's end of a group of slots: hands out free ones, keeps those in flight in order, and tells how many the GPU
- *  should poll. One thread uses it. No CUDA in here: slots are plain memory that both sides see. */
+/** The host's end of a group of slots: hands out free ones, keeps those in flight in order. One thread uses it. No CUDA in here: slots are plain memory that both sides see. */
 class SlotRing {
  public:
   explicit SlotRing(SlotGroup group)
@@ -25,7 +25,7 @@ class SlotRing {
   int in_flight() const { return static_cast<int>(tail_ - head_); }
   int count() const { return group_.count; }
 
-  /** A free slot, the lowest, so that few are polled when few are busy; -1 if all are in flight. */
+  /** A free slot, the lowest, so that few warps are awake when few are needed; -1 if all are in flight. */
   int free_slot() const {
     for (size_t w = 0; w < free_.size(); ++w)
       if (free_[w] != 0) return static_cast<int>(w * 64) + std::countr_zero(free_[w]);
@@ -44,8 +44,6 @@ class SlotRing {
     for (int i = count; i < kTile; ++i) __atomic_store_n(&word[i], stamp | kNoPacket, __ATOMIC_RELEASE);
     free_[static_cast<size_t>(index) / 64] &= ~(uint64_t{1} << (index % 64));
     fifo_[tail_++ & (fifo_.size() - 1)] = static_cast<uint16_t>(index);
-    if (static_cast<uint32_t>(index) >= active_) set_active(static_cast<uint32_t>(index) + 1);
-    if (static_cast<uint32_t>(index) >= busiest_) busiest_ = static_cast<uint32_t>(index) + 1;
   }
 
   /** The slot in flight the longest; only if in_flight() > 0. */
@@ -76,31 +74,12 @@ class SlotRing {
     free_[static_cast<size_t>(index) / 64] |= uint64_t{1} << (index % 64);
   }
 
-  /** Called now and then (every millisecond or so): lets the GPU poll fewer slots when fewer were in use since. */
-  void relax() {
-    const uint32_t wanted = std::max(busiest_, kLeastActive);
-    if (wanted * 2 < active_) set_active(active_ / 2);
-    busiest_ = static_cast<uint32_t>(in_flight());
-  }
-
-  uint32_t active() const { return active_; }
-
  private:
-  static constexpr uint32_t kLeastActive = 4;
-
-  // Wakes twice as many as needed now: load that has begun to rise goes on rising.
-  void set_active(uint32_t wanted) {
-    if (wanted > active_) wanted = std::max(wanted, std::min(2 * wanted, static_cast<uint32_t>(group_.count)));
-    active_ = std::max(wanted, std::min(kLeastActive, static_cast<uint32_t>(group_.count)));
-    __atomic_store_n(&group_.control->active, active_, __ATOMIC_RELEASE);
-  }
-
   SlotGroup group_;
   std::vector<uint32_t> stamp_;  // of the slot's use now in flight, or its next one
   std::vector<uint16_t> fifo_;   // indices of slots in flight, in order
   uint64_t head_ = 0, tail_ = 0;
   std::vector<uint64_t> free_;  // bitmap
-  uint32_t active_ = 0, busiest_ = 0;
 };
 
 }  // namespace heddle::gpu

@@ -2,7 +2,7 @@
 
 #include <cuda_runtime.h>
 
-#include "core/batch.h"
+#include "core/columns.h"
 #include "gpu/slot.h"
 
 namespace heddle::gpu {
@@ -15,7 +15,7 @@ struct Block {
 };
 
 /** The packets that one block works on, in shared memory; the same columns as a batch. A function sees the packets of
- * the tile that are its own as a dense list (`mine`), so that packets which took another branch leave no idle threads.
+ *  the tile that are its own as a dense list (`mine`), so that packets which took another branch leave no idle threads.
  *
  *  Every thread may use every packet's entry. What one thread writes, others see after block.sync(). */
 class Tile {

@@ -48,10 +48,10 @@ void trap() { fail("a kernel called __trap"); }
 
 Block::Block() { scheduler_.adopt_thread(); }
 
-unsigned Block::fibers_of_all() { return all_fibers; }
+unsigned Block::fibers_of_all() { return all_fibers.load(std::memory_order_relaxed); }
 
 Block::~Block() {
-  all_fibers -= fibers_;
+  all_fibers.fetch_sub(fibers_, std::memory_order_relaxed);
   for (unsigned i = 0; i < fibers_; ++i) threads_[i].context.destroy();
   scheduler_.destroy();
   for (const auto& [memory, bytes] : stacks_) munmap(memory, bytes);
@@ -64,8 +64,8 @@ void Block::make_fibers(unsigned count) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) fail("no memory for the stacks of a block's threads");
   stacks_.emplace_back(memory, bytes);
-  all_fibers += count - fibers_;
-  const bool guarded = all_fibers <= kManyFibers;
+  all_fibers.fetch_add(count - fibers_, std::memory_order_relaxed);
+  const bool guarded = fibers_of_all() <= kManyFibers;
   for (auto* stack = static_cast<char*>(memory); fibers_ < count; ++fibers_, stack += kStackBytes) {
     if (guarded) mprotect(stack, 4096, PROT_NONE);
     threads_[fibers_].context.create(stack, kStackBytes, fiber_main);
@@ -77,9 +77,10 @@ SIMT_NO_TSAN void Block::fiber_main() {
   Context::started();
   for (;;) {
     Block& block = *running_block;
-    tsan_acquire(&block.start_tag_);
+    tsan_acquire(&block.grid_->tag);
+    tsan_acquire(&block.turn_tags_[block.turns_ % 2]);
     block.grid_->body();
-    tsan_release(&block.end_tag_);
+    tsan_release(&block.turn_tags_[(block.turns_ + 1) % 2]);
     block.exit_thread();
   }
 }
@@ -109,9 +110,8 @@ SIMT_NO_TSAN void Block::run(const Grid& grid, uint3 index) {
   current_ = 0;
   threadIdx = threads_[0].index;
   running_block = this;
-  tsan_release(&start_tag_);
   scheduler_.switch_to(threads_[0].context);
-  tsan_acquire(&end_tag_);
+  tsan_acquire(&turn_tags_[++turns_ % 2]);
   running_block = nullptr;
 }
 

@@ -24,6 +24,7 @@ inline constexpr unsigned kManyFibers = SIMT_TSAN ? 4000 : 16000;
 struct Grid {
   std::function<void()> body;  ///< What each thread runs.
   dim3 size, block;
+  mutable char tag = 0;  ///< ThreadSanitizer: whoever launches the grid releases it, and its threads acquire it.
 };
 
 /** The block that an OS thread runs; the same object, with its stacks, serves one block after the other. */
@@ -93,8 +94,9 @@ class Block {
   unsigned current_ = 0;
   uint32_t ready_warps_ = 0;  ///< Those with a runnable lane.
   unsigned rounds_ = 0, barriers_ = 0;
-  char barrier_tags_[2];  ///< ThreadSanitizer tags for the barriers, in turn.
-  char start_tag_, end_tag_;
+  unsigned turns_ = 0;  ///< Blocks run here so far.
+  // ThreadSanitizer tags, in turn: of the barriers, and of the blocks, which share this OS thread's __shared__ memory.
+  char barrier_tags_[2], turn_tags_[2];
 };
 
 const char* name_of(Op op);

@@ -1,6 +1,7 @@
 /** What the sanitizers find in kernels. Each test has one of them only; the others skip it. */
 
 #include <cstdlib>
+#include <cuda/atomic>
 
 #include "simt/context.h"
 #include "simt/test_support.h"
@@ -70,19 +71,36 @@ TEST_F(SimtSanitizerDeath, thread_sanitizer_sees_races_in_shared_memory) {
   EXPECT_DEATH(run_and_exit(1, 64, read_neighbour, 2, out.data()), "ThreadSanitizer: data race");
 }
 
-__global__ void write_one_word(unsigned* out) { *out = blockIdx.x; }
+using Flag = cuda::atomic_ref<unsigned, cuda::thread_scope_system>;
+
+/** Each block waits for its turn, without an acquire, and writes the word. */
+__global__ void write_in_turn(unsigned* turn, unsigned* word) {
+  while (Flag(*turn).load(cuda::memory_order_relaxed) != blockIdx.x) __nanosleep(100);
+  *word = blockIdx.x;
+  Flag(*turn).store(blockIdx.x + 1, cuda::memory_order_relaxed);
+}
 
 TEST_F(SimtSanitizerDeath, thread_sanitizer_sees_races_between_blocks_and_with_the_host) {
   if (!SIMT_TSAN) GTEST_SKIP();
-  Pinned<unsigned> out(1);
-  EXPECT_DEATH(run_and_exit(2, 1, write_one_word, out.data()), "ThreadSanitizer: data race");
+  Pinned<unsigned> turn(1), word(1);
+  EXPECT_DEATH(run_and_exit(2, 1, write_in_turn, turn.data(), word.data()), "ThreadSanitizer: data race");
   EXPECT_DEATH(
       {
-        launch_on(nullptr, 1, 1, write_one_word, out.data());
-        out[0] = 5;
-        run_and_exit(1, 1, write_one_word, out.data());
+        launch_on(nullptr, 1, 1, write_in_turn, turn.data(), word.data());
+        while (Flag(turn[0]).load(cuda::memory_order_relaxed) == 0) {
+        }
+        word[0] = 5;
+        std::exit(0);
       },
       "ThreadSanitizer: data race");
+}
+
+__global__ void write_block(unsigned* word) { *word = blockIdx.x; }
+
+TEST_F(SimtSanitizerDeath, thread_sanitizer_sees_that_blocks_have_no_order) {
+  if (!SIMT_TSAN) GTEST_SKIP();
+  Pinned<unsigned> word(1);
+  EXPECT_DEATH(run_and_exit(2, 1, write_block, word.data()), "ThreadSanitizer: data race");
 }
 
 }  // namespace

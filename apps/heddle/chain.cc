@@ -1,5 +1,6 @@
 // Reading a chain: `heddle check` and what the other commands begin with.
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -27,10 +28,22 @@ std::string read_text(ChainOptions& options) {
   }
   if (options.file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   std::ifstream file(options.file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad())
+  std::string text;
+  bool read = file.is_open();
+  try {
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios_base::failure&) {  // a directory
+    read = false;
+  }
+  if (!read || file.bad())
     throw Error("cannot read the chain '" + options.file + "'; does it exist, and is it a file?");
   return text;
+}
+
+// Unknown element classes leave the graph whole, so that ports and arguments can be checked as well.
+bool graph_is_whole(const click::Diagnostics& diagnostics) {
+  return std::all_of(diagnostics.errors().begin(), diagnostics.errors().end(),
+                     [](auto& error) { return error.message.starts_with("unknown element class"); });
 }
 
 }  // namespace
@@ -53,7 +66,7 @@ Chain read_chain(ChainOptions options) {
   click::Diagnostics diagnostics;
   Chain chain;
   const click::Graph graph = click::parse(text, options.file, parse, diagnostics);
-  if (diagnostics.ok()) chain.router = Router::build(graph, diagnostics);
+  if (graph_is_whole(diagnostics)) chain.router = Router::build(graph, diagnostics);
   if (diagnostics.ok()) chain.plan = make_plan(chain.router, options.plan, diagnostics);
   if (!diagnostics.ok()) {
     std::fputs(diagnostics.text().c_str(), stderr);

@@ -55,7 +55,7 @@ int RoutesCommand::run() const {
                                        {"groups", table.groups_used()},
                                        {"by_length", histogram},
                                        {"lookups", answers}}
-                            .dump(2)
+                            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
                             .c_str());
     return 0;
   }

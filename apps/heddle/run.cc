@@ -99,7 +99,8 @@ void print_json(const Report& report) {
   const nlohmann::json all{{"elements", elements},       {"received", report.received}, {"dropped", report.dropped},
                            {"wall_s", report.wall_s},    {"cpu_s", report.cpu_s},       {"device", report.device},
                            {"problems", report.problems}};
-  std::printf("%s\n", all.dump(2).c_str());
+  // File names need not be UTF-8.
+  std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
 void reload(Engine& engine) {

@@ -9,7 +9,7 @@ namespace heddle {
  *      Counter
  *
  *  One input, one output; packets pass unchanged. Runs inside segments of either processor. The final report and --json
- * show `count` (packets) and `byte_count` (bytes from the current start of the packet).
+ *  show `count` (packets) and `byte_count` (bytes from the current start of the packet).
  *
  *  Example:
  *

@@ -11,8 +11,8 @@ namespace heddle {
  *      Print([LABEL, MAXLENGTH, keywords CONTENTS, ACTIVE])
  *
  *  LABEL: text before each line. MAXLENGTH: bytes to print, default 24; -1 for all. CONTENTS: whether to print bytes at
- * all, default true. ACTIVE: default true; false lets packets pass in silence. A line reads "LABEL: LENGTH | BYTES",
- * bytes in groups of four. Printing is slow: it is for looking, not for traffic.
+ *  all, default true. ACTIVE: default true; false lets packets pass in silence. A line reads "LABEL: LENGTH | BYTES",
+ *  bytes in groups of four. Printing is slow: it is for looking, not for traffic.
  *
  *  Example:
  *

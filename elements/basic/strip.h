@@ -9,7 +9,7 @@ namespace heddle {
  *      Strip(LENGTH)
  *
  *  LENGTH: bytes to remove, 0 to 16384. Nothing is copied: the packet begins later, and Unstrip can take the bytes
- * back. Runs inside segments of either processor. Drops packets shorter than LENGTH ("short").
+ *  back. Runs inside segments of either processor. Drops packets shorter than LENGTH ("short").
  *
  *  Example, look at the IPv4 header behind an Ethernet header:
  *

@@ -9,8 +9,8 @@ namespace heddle {
  *      Tee([N])
  *
  *  N: number of outputs; default: as many as are connected. It is an error if N and the connections disagree. The
- * copies share their bytes until something behind writes them: then that copy gets bytes of its own first (an element
- * that does so says "copies shared packets first" in `heddle plan`). If no packet buffer is free, that copy is dropped
+ *  copies share their bytes until something behind writes them: then that copy gets bytes of its own first (an element
+ *  that does so says "copies shared packets first" in `heddle plan`). If no packet buffer is free, that copy is dropped
  *  ("no_buffer").
  *
  *  Example:

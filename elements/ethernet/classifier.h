@@ -11,10 +11,10 @@ namespace heddle {
  *      Classifier(PATTERN_0, PATTERN_1, ...)
  *
  *  A packet leaves by the output of the first pattern that it matches. A pattern is a list of clauses that must all
- * match, "OFFSET/VALUE" or "OFFSET/VALUE%MASK": from byte OFFSET on the packet has the bytes VALUE (hexadecimal digits,
- * "?" matches any), where MASK has ones. "!" before a clause reverses it. "-" matches every packet. Clauses that lie
+ *  match, "OFFSET/VALUE" or "OFFSET/VALUE%MASK": from byte OFFSET on the packet has the bytes VALUE (hexadecimal digits,
+ *  "?" matches any), where MASK has ones. "!" before a clause reverses it. "-" matches every packet. Clauses that lie
  *  behind the end of a packet do not match (nor do reversed ones). Packets that match no pattern are dropped
- * ("no_match"). One output a pattern, at most 256.
+ *  ("no_match"). One output a pattern, at most 256.
  *
  *  Example, IPv4, ARP, and the rest:
  *

@@ -23,15 +23,13 @@ void FromDPDKDevice::receive(Batch& batch) {
   const int wanted = burst_ < batch.capacity() ? burst_ : batch.capacity();
   const int n =
       rte_eth_rx_burst(port_->id, static_cast<uint16_t>(batch.thread), batch.packets(), static_cast<uint16_t>(wanted));
-  uint32_t pieces = 1;
-  for (int i = 0; i < n; ++i) pieces |= batch.packet(i)->nb_segs;
-  if (pieces <= 1) [[likely]] {
+  if (!port_->may_chain) {
     batch.resize(n);
     return;
   }
   for (int i = 0; i < n; ++i) {
     Packet* packet = batch.packet(i);
-    if (rte_pktmbuf_linearize(packet) == 0) {
+    if (packet->nb_segs == 1 || rte_pktmbuf_linearize(packet) == 0) {
       batch.packets()[batch.size()] = packet;
       batch.resize(batch.size() + 1);
     } else {

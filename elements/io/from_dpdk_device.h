@@ -20,12 +20,12 @@ namespace heddle {
  *      net_pcap0               "net_pcap0,rx_pcap=in.pcap,tx_pcap=out.pcap": capture files through libpcap
  *
  *  BURST: packets asked for at a time, default 32, 1 to 1024. NDESC: receive descriptors, default 1024. PROMISC:
- * default true.
+ *  default true.
  *
  *  Every packet thread (-j) receives from a queue of its own. Heddle composes DPDK's arguments itself; huge pages are
- * used if there are free ones, and not needed. `heddle run --dpdk "ARGS"` adds arguments for special cases. Frames that
- * arrive in several buffers are put into one. Statistics: `missed` (no descriptor was free), `errors`, `no_buffer`, as
- * the port counts them; `too_long` (frames over 2048 bytes that arrive in several buffers, dropped).
+ *  used if there are free ones, and not needed. `heddle run --dpdk "ARGS"` adds arguments for special cases. Frames that
+ *  arrive in several buffers are put into one. Statistics: `missed` (no descriptor was free), `errors`, `no_buffer`, as
+ *  the port counts them; `too_long` (frames over 2048 bytes that arrive in several buffers, dropped).
  *
  *  Example:
  *

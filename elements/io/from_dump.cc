@@ -8,6 +8,11 @@
 #include "core/packet_pool.h"
 
 namespace heddle {
+namespace {
+
+constexpr int kPauseMs = 1;  ///< how long an idle pipe is waited for at a time
+
+}  // namespace
 
 void FromDump::configure(click::Arguments& arguments) {
   bool stop = true;
@@ -53,6 +58,8 @@ Packet* FromDump::make_packet(const capture::Record& record) {
 
 void FromDump::receive(Batch& batch) {
   while (!ended_ && batch.size() < burst_) {
+    // A pipe may pause: packets that have arrived go on, and the program can be stopped.
+    if (!holding_ && !reader_->ready(batch.empty() ? kPauseMs : 0)) break;
     if (!holding_ && !reader_->next(held_)) {
       ended_ = true;
       break;

@@ -13,15 +13,15 @@ namespace heddle {
  *      FromDump(FILENAME [, keywords BURST, STOP])
  *
  *  FILENAME: a pcap or pcapng file with Ethernet frames, "-" for standard input. BURST: packets read at a time, default
- * 256, 1 to 16384. STOP: accepted for Click's sake; the program ends anyway when every source has ended.
+ *  256, 1 to 16384. STOP: accepted for Click's sake; the program ends anyway when every source has ended.
  *
  *  Packets keep their time stamps and the lengths they had on the wire, see ToDump. It reads as fast as the chain takes
  *  them and loses none: when all packet buffers are in use it waits. The first packet thread runs it.
  *
  *  Errors: the file is missing, empty or no capture, or not of Ethernet frames. A file that ends in the middle of a
- * record or is damaged gives all packets before that point; the program then reports the place and exits with an error.
+ *  record or is damaged gives all packets before that point; the program then reports the place and exits with an error.
  *  Statistics: `too_long` (frames over 65407 bytes, found in captures of offloaded traffic, are skipped),
- * `other_link_type` (packets of another interface type in a pcapng, skipped).
+ *  `other_link_type` (packets of another interface type in a pcapng, skipped).
  *
  *  Example:
  *

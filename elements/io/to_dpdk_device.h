@@ -12,8 +12,8 @@ namespace heddle {
  *      ToDPDKDevice(PORT [, keywords NDESC, BLOCKING])
  *
  *  PORT: as for FromDPDKDevice; the same name means the same device. NDESC: transmit descriptors, default 1024.
- * BLOCKING: when the device takes no more, wait for it (true, default) or drop at once (false). A device that takes
- * nothing at all for 100 ms is not waited for until it takes packets again. Dropped packets are counted as "tx_full".
+ *  BLOCKING: when the device takes no more, wait for it (true, default) or drop at once (false). A device that takes
+ *  nothing at all for 100 ms is not waited for until it takes packets again. Dropped packets are counted as "tx_full".
  *
  *  Every packet thread (-j) sends through a queue of its own.
  *

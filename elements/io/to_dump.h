@@ -14,8 +14,8 @@ namespace heddle {
  *      ToDump(FILENAME [, keywords SNAPLEN, NANO, FORMAT])
  *
  *  FILENAME: is created or overwritten; "-" for standard output. SNAPLEN: longer packets are cut to it, 0 (all of them)
- * by default. NANO: time stamps in nanoseconds (true, default) or microseconds. FORMAT: pcap or pcapng; default pcapng
- * if the name ends in ".pcapng", else pcap.
+ *  by default. NANO: time stamps in nanoseconds (true, default) or microseconds. FORMAT: pcap or pcapng; default pcapng
+ *  if the name ends in ".pcapng", else pcap.
  *
  *  Packets from a capture keep their time stamps and the lengths they had on the wire; others get the time of writing.
  *  Several packet threads may share one ToDump; each batch is then written as a piece.

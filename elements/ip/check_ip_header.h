@@ -11,15 +11,15 @@ namespace heddle {
  *      CheckIPHeader([OFFSET, keywords BADSRC, GOODDST, CHECKSUM])
  *
  *  OFFSET: byte of the packet where the IPv4 header begins, default 0; 14 in an Ethernet frame. BADSRC: source
- * addresses that are not accepted, separated by spaces; default none. GOODDST: destinations that are accepted whatever
- * the source. CHECKSUM: whether to verify the header checksum, default true.
+ *  addresses that are not accepted, separated by spaces; default none. GOODDST: destinations that are accepted whatever
+ *  the source. CHECKSUM: whether to verify the header checksum, default true.
  *
  *  For packets that pass it sets the annotations dst (destination address), l3 and l4 (header offsets), and cuts bytes
  *  behind the IPv4 packet (Ethernet padding), as Click does.
  *
  *  Output 0: valid packets. Output 1, if connected: the others, with their annotations 0. If not, they are dropped:
  *  "short" (ends before the header does), "bad_version", "bad_header_length", "bad_length" (total length smaller than
- * the header, or larger than the packet), "bad_checksum", "bad_source". RFC 791; RFC 1812, 5.2.2.
+ *  the header, or larger than the packet), "bad_checksum", "bad_source". RFC 791; RFC 1812, 5.2.2.
  *
  *  Example:
  *

@@ -9,7 +9,7 @@ namespace heddle {
  *      GetIPAddress(OFFSET)
  *
  *  OFFSET: byte of the packet where the IPv4 address begins, 0 to 16384: 16 in an IPv4 header, 30 in an Ethernet frame.
- * Runs inside segments of either processor. Drops packets that end before the address does ("short").
+ *  Runs inside segments of either processor. Drops packets that end before the address does ("short").
  *
  *  Example:
  *

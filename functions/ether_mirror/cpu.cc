@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "core/load.h"
 #include "functions/ether_mirror/ether_mirror.h"
 #include "functions/ether_mirror/rule.h"
 
@@ -16,10 +17,10 @@ void EtherMirror::run_cpu(Batch& batch) {
       batch.drop(i, ether_mirror::kShort);
       continue;
     }
-    ether_mirror::Addresses addresses;
-    std::memcpy(&addresses, batch.frame(i), sizeof addresses);
-    addresses = ether_mirror::mirrored(addresses);
-    std::memcpy(batch.frame(i), &addresses, sizeof addresses);
+    uint8_t* frame = batch.frame(i);
+    const ether_mirror::Addresses swapped = ether_mirror::mirrored({load_u64(frame), load_u32(frame + 8)});
+    std::memcpy(frame, &swapped.first_eight, 8);
+    std::memcpy(frame + 8, &swapped.last_four, 4);
   }
 }
 

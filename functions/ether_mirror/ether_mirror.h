@@ -9,7 +9,7 @@ namespace heddle {
  *      EtherMirror([keywords DEVICE, BLOCKING])
  *
  *  DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default)
- * or drop ("no_slot"). Drops frames shorter than 12 bytes ("short"). Reads and writes bytes 0 to 11. IEEE 802.3, 3.2.
+ *  or drop ("no_slot"). Drops frames shorter than 12 bytes ("short"). Reads and writes bytes 0 to 11. IEEE 802.3, 3.2.
  *
  *  Example:
  *

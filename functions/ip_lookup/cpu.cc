@@ -25,7 +25,8 @@ std::vector<Route> DirectIPLookup::read_routes(std::vector<std::string>& errors)
 
 void DirectIPLookup::configure(click::Arguments& arguments) {
   arguments.keyword("FILE", file_);
-  for (const auto& argument : arguments.rest()) {
+  const auto given = arguments.rest();
+  for (const auto& argument : given) {
     Route route{};
     const std::string problem = ip_lookup::parse_route(argument.text, route);
     if (!problem.empty())
@@ -39,7 +40,7 @@ void DirectIPLookup::configure(click::Arguments& arguments) {
   const std::vector<Route> routes = read_routes(errors);
   for (auto& error : errors) arguments.error(error);
   if (!errors.empty()) return;
-  if (routes.empty() && file_.empty()) arguments.error("missing routes; expected ADDR/MASK [GATEWAY] OUTPUT, or FILE");
+  if (given.empty() && file_.empty()) arguments.error("missing routes; expected ADDR/MASK [GATEWAY] OUTPUT, or FILE");
   table_.load(routes);
 }
 
@@ -96,6 +97,10 @@ void DirectIPLookup::run_cpu(Batch& batch) {
     for (int i = 0; i < n; ++i) {
       if (hops[i] == 0) {
         batch.drop(base + i, 0);
+        continue;
+      }
+      if (hops[i] <= ip_lookup::kPlainHops) {
+        batch.next()[base + i] = static_cast<uint16_t>(hops[i] - 1);
         continue;
       }
       const ip_lookup::Hop hop = image.hops[hops[i]];

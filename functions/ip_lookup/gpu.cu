@@ -15,6 +15,10 @@ struct LookupTile {
         tile.drop(i, 0);
         continue;
       }
+      if (index <= kPlainHops) {
+        tile.next(i, index - 1u);
+        continue;
+      }
       const Hop hop = table.hops[index];
       tile.next(i, hop.port);
       if (hop.gateway != 0) tile.column(Column::dst, i) = hop.gateway;

@@ -11,21 +11,21 @@ namespace heddle {
  *
  *      DirectIPLookup(ADDR1/MASK1 [GW1] OUT1, ADDR2/MASK2 [GW2] OUT2, ... [, keywords FILE, DEVICE, BLOCKING])
  *
- *  Each argument is a route: prefix (10.0.0.0/8, 10.0.0.0/255.0.0.0, a single address, or "default"), optional gateway,
- * and the output port. FILE: a text file with one such route a line ("#" starts a comment); routes of the file come
- * first. At most about 1,000,000 routes, with at most 49,151 different pairs of gateway and output, and at most 16,383
- * blocks of 256 addresses that contain routes longer than /24. DEVICE: cpu or gpu; default: what --device says.
- * BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  Each argument is a route: prefix (10.0.0.0/8, 10.0.0.0/255.0.0.0, a single address, or "default"), optional
+ *  gateway, and the output port. FILE: a text file with one such route a line ("#" starts a comment); routes of the
+ *  file come first. At most about 1,000,000 routes, with at most 48,895 different gateways, and at most 16,384 blocks
+ *  of 256 addresses that contain routes longer than /24. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on
+ *  a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  Needs the annotation dst: put CheckIPHeader or GetIPAddress before it. If the route has a gateway, dst becomes the
- * gateway. Packets without a route are dropped ("no_route").
+ *  gateway. Packets without a route are dropped ("no_route").
  *
  *  The table is DIR-24-8-BASIC (Gupta, Lin, McKeown, INFOCOM 1998): one or two memory accesses a packet. When the
- * program gets SIGHUP, FILE is read again, and the differences are patched into the table, on CPU and GPU, while
- * packets flow; a FILE with errors changes nothing.
+ *  program gets SIGHUP, FILE is read again, and the differences are patched into the table, on CPU and GPU, while
+ *  packets flow; a FILE with errors changes nothing.
  *
  *  Errors: a route that is none, a route whose output is not connected (each is named with file and line), too many
- * routes. Statistics: `routes`.
+ *  routes. Statistics: `routes`.
  *
  *  Example:
  *
@@ -57,7 +57,6 @@ class DirectIPLookup : public Element {
   ip_lookup::RouteTable table_;
   std::string file_;
   std::vector<ip_lookup::Route> own_routes_;  // those of the arguments
-  bool has_gateways_ = false;                 // of any route at start
   uint64_t retired_before_ = 0;
   std::vector<TablePatch> patches_;
 };

@@ -54,7 +54,10 @@ void check_room(const char* what, size_t needed, size_t limit, size_t retired) {
 }
 
 constexpr const char* kGroupsText = "/24 networks with routes longer than /24";
-constexpr const char* kHopsText = "distinct next hops";
+constexpr const char* kHopsText = "distinct next hops with gateways or high outputs";
+constexpr uint32_t kPooledHops = kHops - 1 - kPlainHops;
+
+bool is_plain(const Hop& hop) { return hop.gateway == 0 && hop.port < kPlainHops; }
 
 }  // namespace
 
@@ -138,6 +141,11 @@ void RouteTable::set_has_gateways(uint32_t value) {
 }
 
 uint16_t RouteTable::acquire_hop(const Hop& hop) {
+  if (is_plain(hop)) {
+    const auto index = static_cast<uint16_t>(hop.port + 1);
+    if (hop_routes_[index]++ == 0) ++hops_.used;
+    return index;
+  }
   if (const auto known = hop_indices_.find(hop_key(hop)); known != hop_indices_.end()) {
     ++hop_routes_[known->second];
     return known->second;
@@ -155,6 +163,10 @@ uint16_t RouteTable::acquire_hop(const Hop& hop) {
 
 void RouteTable::release_hop(uint16_t index) {
   if (--hop_routes_[index] > 0) return;
+  if (index <= kPlainHops) {
+    --hops_.used;
+    return;
+  }
   hop_indices_.erase(hop_key(image().hops[index]));
   retire(false, index);
 }
@@ -219,14 +231,18 @@ void RouteTable::paint_group(uint32_t group, uint32_t first, uint32_t count, uin
 
 // ---- the set of routes ----
 
-RouteTable::RouteTable() : hop_routes_(kHops), group_routes_(kGroups) {}
+RouteTable::RouteTable() : hop_routes_(kHops), group_routes_(kGroups) { set_plain_hops(); }
+
+void RouteTable::set_plain_hops() {
+  for (uint32_t port = 0; port < kPlainHops; ++port) memory_->image.hops[port + 1] = {0, port};
+}
 
 void RouteTable::add(const Route& route) {
   check(route);
   const auto old = routes_.find(route_key(route));
   if (old != routes_.end() && image().hops[old->second] == route.hop) return;
-  if (hops_.empty() && !hop_indices_.contains(hop_key(route.hop)))
-    check_room(kHopsText, kHops, kHops - 1, kHops - 1 - hops_.used);
+  if (hops_.empty() && !is_plain(route.hop) && !hop_indices_.contains(hop_key(route.hop)))
+    check_room(kHopsText, kPooledHops + 1, kPooledHops, kPooledHops - static_cast<uint32_t>(hop_indices_.size()));
   if (groups_.empty() && route.length > 24 && memory_->owner24[route.address >> 8] != kInGroup)
     check_room(kGroupsText, kGroups + 1, kGroups, kGroups - groups_.used);
   insert(route);
@@ -289,10 +305,10 @@ size_t RouteTable::load(std::vector<Route> routes) {
   std::unordered_set<uint64_t> hops;
   std::unordered_set<uint32_t> groups;
   for (const Route& route : routes) {
-    hops.insert(hop_key(route.hop));
+    if (!is_plain(route.hop)) hops.insert(hop_key(route.hop));
     if (route.length > 24) groups.insert(route.address >> 8);
   }
-  check_room(kHopsText, hops.size(), kHops - 1, 0);
+  check_room(kHopsText, hops.size(), kPooledHops, 0);
   check_room(kGroupsText, groups.size(), kGroups, 0);
 
   const PatchSink sink = std::exchange(sink_, nullptr);
@@ -305,13 +321,16 @@ size_t RouteTable::load(std::vector<Route> routes) {
 }
 
 void RouteTable::clear() {
-  const bool touched = hops_.next > 1;
-  if (touched) std::memset(static_cast<void*>(memory_.get()), 0, sizeof(Memory));
+  if (!routes_.empty() || retired_count_ > 0) {
+    std::memset(static_cast<void*>(memory_.get()), 0, sizeof(Memory));
+    std::ranges::fill(hop_routes_, 0);
+    set_plain_hops();
+  }
   routes_.clear();
   hop_indices_.clear();
   histogram_.fill(0);
   gateways_ = 0;
-  hops_ = {.next = 1, .limit = kHops};
+  hops_ = {.next = kPlainHops + 1, .limit = kHops};
   groups_ = {.next = 0, .limit = kGroups};
   retired_.clear();
 }

@@ -17,6 +17,9 @@
 namespace heddle::ip_lookup {
 
 inline constexpr uint32_t kHops = kFirstGroup;  ///< hop indices; 0 means "no route", so 49,151 are usable
+/** Hop index i in 1..kPlainHops is output i - 1 without a gateway, whatever the table holds: for these, which are all that
+ *  most tables have, nobody needs to read hops[]. */
+inline constexpr uint32_t kPlainHops = 256;
 inline constexpr uint32_t kGroups =
     65536 - kFirstGroup;  ///< second-level groups: /24s that hold routes longer than /24
 
@@ -50,7 +53,7 @@ constexpr Route normalised(Route route) {
 struct RouteImage {
   uint16_t tbl24[1 << 24];  ///< by the first 24 bits: below kFirstGroup a hop index, else kFirstGroup + group
   uint16_t tbl8[kGroups][kGroupEntries];  ///< by group and the last 8 bits: a hop index
-  Hop hops[kHops];                        ///< by hop index; hops[0] stays zero
+  Hop hops[kHops];                        ///< by hop index; hops[0] stays zero; the plain ones are always there
   uint32_t has_gateways;  ///< whether any hop in use has a gateway; read it after the lookup whose hops it speaks for
 };
 
@@ -106,7 +109,7 @@ class RouteTable {
   const RouteImage& image() const { return memory_->image; }  ///< stays where it is for the life of the table
   size_t size() const { return routes_.size(); }
   uint32_t groups_used() const { return groups_.used; }                   ///< retired ones excluded
-  uint32_t hops_used() const { return hops_.used; }                       ///< distinct hops of the current routes
+  uint32_t hops_used() const { return hops_.used; }                       ///< distinct hops of the current routes, plain ones included
   const std::array<size_t, 33>& histogram() const { return histogram_; }  ///< routes by length
   size_t memory_bytes() const;  ///< address space of image and bookkeeping; untouched pages of it use no memory
 
@@ -139,6 +142,7 @@ class RouteTable {
   static Memory* map_memory();
   void insert(const Route& route);
   void clear();
+  void set_plain_hops();
   uint16_t acquire_hop(const Hop& hop);
   void release_hop(uint16_t index);
   void retire(bool is_group, uint16_t id);
@@ -158,7 +162,7 @@ class RouteTable {
   std::vector<uint16_t> group_routes_;                  ///< by group: routes longer than /24 in it
   std::array<size_t, 33> histogram_{};
   uint32_t gateways_ = 0;  ///< hops with a gateway, retired ones included
-  Pool hops_{.next = 1, .limit = kHops};
+  Pool hops_{.next = kPlainHops + 1, .limit = kHops};
   Pool groups_{.next = 0, .limit = kGroups};
   std::deque<Retired> retired_;  ///< oldest first
   uint64_t retired_count_ = 0;

@@ -341,15 +341,18 @@ TEST(RouteTable, GroupsRunOut) {
 TEST(RouteTable, HopsRunOut) {
   RouteTable table;
   std::vector<Route> routes;
-  for (uint32_t i = 1; i < kHops; ++i) routes.push_back({i << 8, 24, {0, i}});
+  for (uint32_t i = kPlainHops; i < kHops - 1; ++i) routes.push_back({i << 8, 24, {0, i}});
   for (const Route& route : routes) table.add(route);
-  EXPECT_EQ(table.hops_used(), kHops - 1);
+  EXPECT_EQ(table.hops_used(), kHops - 1 - kPlainHops);
   const Route extra = {0, 32, {1, 1}};
-  const std::string error = "the route table needs room for 49152 distinct next hops but has it for 49151";
+  const std::string error = 
+      "the route table needs room for 48896 distinct next hops with gateways or high outputs but has it for 48895";
   EXPECT_EQ(error_of([&] { table.add(extra); }), error);
   EXPECT_EQ(table.groups_used(), 0u);
   EXPECT_EQ(table.lookup(0), std::nullopt);
-  table.add({0, 32, {0, 77}});  // a known hop
+  table.add({0, 32, {0, 777}});  // a known hop
+  EXPECT_EQ(table.lookup(0)->port, 777u);
+  table.add({0, 32, {0, 77}});  // a plain one
   EXPECT_EQ(table.lookup(0)->port, 77u);
 
   ASSERT_TRUE(table.remove(500 << 8, 24));

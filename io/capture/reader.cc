@@ -102,6 +102,24 @@ bool Reader::fill(size_t wanted) {
   return true;
 }
 
+/** How many bytes the next record or block takes, as far as what has arrived of it tells. */
+size_t Reader::bytes_wanted() const {
+  const bool pcap = format_ == Format::pcap;
+  const size_t header = pcap ? record_header_bytes_ : 12;
+  if (left() < header || (!pcap && load32(cursor_) == wire::kSectionHeader)) return header;
+  const size_t length = pcap ? header + load32(cursor_ + 8) : load32(cursor_ + 4);
+  return length > kMaxCapturedBytes ? header : length;  // next() calls that damage
+}
+
+bool Reader::ready(int timeout_ms) {
+  while (!mapped() && !ended_ && !stopped_ && left() < bytes_wanted()) {
+    pollfd waiting{descriptor_, POLLIN, 0};
+    if (poll(&waiting, 1, timeout_ms) <= 0) return false;
+    fill(left() + 1);
+  }
+  return true;
+}
+
 /** Doubles a full buffer. It is full of bytes that arrived, so memory follows the input and not what the input claims.
  */
 bool Reader::grow() {

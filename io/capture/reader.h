@@ -17,10 +17,10 @@ namespace heddle::capture {
  *  - pcapng in both byte orders, with several sections and interfaces, every time resolution and offset; Enhanced,
  *    Simple and the obsolete Packet Blocks are records, other blocks are skipped.
  *
- * A regular file (also as standard input) is mapped, all else is read through a buffer that grows to the longest record
- * that really arrives. No input makes it read out of bounds, loop, or allocate more than in proportion to the input. A
- * mapped file that another program shortens meanwhile is the exception: touching what is gone raises SIGBUS. (Writer
- * refuses to overwrite a file that a Reader has open.) Not for several threads at once. */
+ *  A regular file (also as standard input) is mapped, all else is read through a buffer that grows to the longest record
+ *  that really arrives. No input makes it read out of bounds, loop, or allocate more than in proportion to the input. A
+ *  mapped file that another program shortens meanwhile is the exception: touching what is gone raises SIGBUS. (Writer
+ *  refuses to overwrite a file that a Reader has open.) Not for several threads at once. */
 class Reader {
  public:
   /** Opens `path`, "-" = standard input, and reads up to the first interface. Waits for a pipe's first bytes. Throws
@@ -33,6 +33,10 @@ class Reader {
   /** Gives the next record; false at the end or at damage, and from then on. `record.data` stays valid while the Reader
    *  lives if mapped(), otherwise until the next call. `record` is undefined after false. Never throws. */
   bool next(Record& record);
+
+  /** Whether next() would return without waiting; false only for a pipe whose next record has not arrived whole within
+   *  `timeout_ms`. */
+  bool ready(int timeout_ms);
 
   Format file_format() const { return format_; }
 
@@ -71,6 +75,7 @@ class Reader {
   void read_file_header(const std::string& path);
   bool fill(size_t wanted);
   bool grow();
+  size_t bytes_wanted() const;
   void prefetch() const {
     for (size_t line = 0; line < 4; ++line) __builtin_prefetch(cursor_ + kPrefetchBytes + line * 64);
   }

@@ -1,3 +1,4 @@
+#define ALLOW_EXPERIMENTAL_API  // rte_dev_dma_map
 #include "io/dpdk/dpdk.h"
 
 #include <rte_dev.h>
@@ -119,6 +120,10 @@ void start_port(Port& port, rte_mempool* pool, int threads) {
                  name.c_str(), rte_eth_dev_count_avail()));
     port.id = static_cast<uint16_t>(number);
   } else if (rte_eth_dev_get_port_by_name(name.c_str(), &port.id) != 0) {
+    if (is_virtual(name))
+      throw Error(format("DPDK could not make the virtual device '%s'; are its arguments right (see FromDPDKDevice), and "
+                         "does it need root (net_tap, net_af_packet, net_af_xdp)?",
+                         port.device.c_str()));
     throw Error(
         format("DPDK has no port '%s'; is it bound to a DPDK driver (dpdk-devbind.py --status)?", name.c_str()));
   }
@@ -130,6 +135,8 @@ void start_port(Port& port, rte_mempool* pool, int threads) {
         format("%s: has %u receive and %u transmit queues, but %d threads need one each; run with -j 1, or give the "
                "device more (af_packet: qpairs=N, net_null and tap: as many as asked for)",
                port.device.c_str(), info.max_rx_queues, info.max_tx_queues, threads));
+  // NICs split frames over buffers only when scatter is switched on, which it is not; these drivers never or always may.
+  port.may_chain = is_virtual(name) && !name.starts_with("net_null") && !name.starts_with("net_af_");
   rte_eth_conf configuration{};
   if (threads > 1 && (info.flow_type_rss_offloads & RTE_ETH_RSS_IP) != 0 && port.receives) {
     configuration.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
@@ -217,20 +224,27 @@ void start_eal(const std::vector<std::string>& extra) {
   capture_info_offset = static_cast<size_t>(offset);
 }
 
+// NICs reach memory by bus addresses, so that a packet must not straddle pages.
+bool has_nic() {
+  return std::any_of(state().ports.begin(), state().ports.end(),
+                     [](auto& port) { return !is_virtual(name_of(port->device)); });
+}
+
 size_t pool_bytes(unsigned count, unsigned data_room) {
   rte_mempool_objsz size{};
   rte_mempool_calc_obj_size(static_cast<uint32_t>(sizeof(rte_mbuf) + data_room), 0, &size);
-  return static_cast<size_t>(size.total_size) * count + RTE_CACHE_LINE_SIZE;
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t packet = has_nic() ? (size.total_size + page - 1) / page * page : size.total_size;
+  return packet * count + page;
 }
 
 std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned data_room, PacketMemory memory) {
-  const bool nic = std::any_of(state().ports.begin(), state().ports.end(),
-                               [](auto& port) { return !is_virtual(name_of(port->device)); });
+  const bool nic = has_nic();
   static int serial = 0;  // names must differ within a process
   const std::string unique = format("%s%d", name, serial++);
   rte_mempool* pool =
       rte_mempool_create_empty(unique.c_str(), count, static_cast<unsigned>(sizeof(rte_mbuf) + data_room),
-                               kCachedPackets, sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, 0);
+                               kCachedPackets, sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, nic ? 0 : RTE_MEMPOOL_F_NO_IOVA_CONTIG);
   if (pool == nullptr || rte_mempool_set_ops_byname(pool, "ring_mp_mc", nullptr) != 0)
     throw Error(format("packet pool of %u: %s; give DPDK more memory with --dpdk \"-m MEGABYTES\"", count,
                        rte_strerror(rte_errno)));

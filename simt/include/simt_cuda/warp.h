@@ -1,9 +1,10 @@
 #pragma once
 
-/** Warp operations and barriers; the rendezvous itself is in fibers.cc. A mask must name lanes that all arrive: lanes
- * that have exited are reported, but those that a short last warp never had are taken out of it. Votes, shuffles,
- * matches and reductions order no memory accesses; __syncwarp and __syncthreads do. ThreadSanitizer sees the
- * difference. */
+/** Warp operations and barriers; the rendezvous itself is in fibers.cc.
+ *
+ *  A mask must name lanes that all arrive: lanes that have exited are reported, but those that a short last warp never
+ *  had are taken out of it. Votes, shuffles, matches and reductions order no memory accesses; __syncwarp and
+ *  __syncthreads do. ThreadSanitizer sees the difference. */
 
 #include <concepts>
 #include <cstdint>

@@ -1,0 +1,88 @@
+# Heddle, for people. CMakePresets.json has the builds themselves.
+#
+#   make deps        install what is needed (Debian packages; root)
+#   make build       the program in build/PRESET, with CUDA if nvcc is there
+#   make demo        run the demo chain on a capture of real traffic
+#   make test        all tests that this machine can run
+#   make bench       benchmarks: table and build/bench.json; ONLY=NAME for one
+#   make lint fmt    check, or mend, style
+#   make bundle      one folder for a GPU machine without internet, DPDK or compiler
+#   make gpu-test gpu-bench   the same on a machine with a GPU; a skipped GPU test is a failure
+#   make clean
+
+SHELL := /bin/bash
+NVCC := $(shell command -v nvcc)
+PRESET ?= $(if $(NVCC),cuda,cpu)
+BUILD := build/$(PRESET)
+JOBS ?= $(shell nproc)
+COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+PYTHON := /usr/bin/python3
+# Sources whose style is ours to keep.
+CXX_FILES = $(shell git ls-files '*.h' '*.cc' '*.cu' '*.cuh' 'simt/include/*')
+
+.PHONY: deps build demo test test-cpp test-whole asan tsan bench lint tidy fmt bundle gpu-test gpu-bench clean
+
+deps:
+	$(SUDO) apt-get update -qq
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$(grep -v '^#' dependencies.txt)
+
+build/%/build.ninja: CMakePresets.json
+	cmake --preset $* >/dev/null
+
+build: $(BUILD)/build.ninja
+	ninja -C $(BUILD) -j $(JOBS) --quiet
+
+demo: build
+	mkdir -p build/demo
+	$(BUILD)/heddle plan chains/demo.click
+	$(BUILD)/heddle run chains/demo.click
+	@echo "outputs are in build/demo"
+
+test: build test-cpp test-whole
+
+test-cpp: build
+	$(BUILD)/tests/simt_test --gtest_brief=1
+	$(BUILD)/tests/heddle_test --gtest_brief=1
+
+test-whole: build
+	HEDDLE_BIN=$(CURDIR)/$(BUILD)/heddle $(PYTHON) -m pytest -q tests
+
+asan: build/asan/build.ninja
+	ninja -C build/asan -j $(JOBS) --quiet
+	build/asan/tests/simt_test --gtest_brief=1
+	build/asan/tests/heddle_test --gtest_brief=1
+
+tsan: build/tsan/build.ninja
+	ninja -C build/tsan -j $(JOBS) --quiet simt_test heddle_test
+	build/tsan/tests/simt_test --gtest_brief=1 --gtest_filter='-*Death*'
+	build/tsan/tests/heddle_test --gtest_brief=1 --gtest_filter='*Concurrent*:*Gateway*:*Simt*:*SlotRing*:*Update*'
+
+bench: build
+	$(BUILD)/bench/heddle_bench --json build/bench.json --commit $(COMMIT) $(ONLY)
+
+lint:
+	clang-format --dry-run -Werror $(CXX_FILES)
+	cmake/ruff.sh check
+	cmake/ruff.sh format --check
+
+tidy: build/cpu/build.ninja
+	ninja -C build/cpu --quiet
+	git ls-files '*.cc' | grep -v _test.cc | xargs -P $(JOBS) -n 4 clang-tidy -p build/cpu --quiet --warnings-as-errors='*'
+
+fmt:
+	clang-format -i $(CXX_FILES)
+	cmake/ruff.sh check --fix
+	cmake/ruff.sh format
+
+bundle: build
+	cmake/bundle.sh $(BUILD) bundle $(COMMIT)
+
+gpu-test: bundle
+	bundle/gpu-test
+
+gpu-bench: bundle
+	bundle/gpu-bench $(ONLY)
+
+clean:
+	rm -rf build bundle

@@ -1,0 +1,86 @@
+#include "bench/bench.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace heddle::bench {
+
+std::vector<Benchmark>& benchmarks() {
+  static std::vector<Benchmark> all;
+  return all;
+}
+
+double seconds_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+void pin(int k) {
+  cpu_set_t allowed, mine;
+  CPU_ZERO(&allowed);
+  // The process's cores, not this thread's: it may be pinned already.
+  if (sched_getaffinity(getpid(), sizeof allowed, &allowed) != 0) return;
+  CPU_ZERO(&mine);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || k-- > 0) continue;
+    CPU_SET(core, &mine);
+    pthread_setaffinity_np(pthread_self(), sizeof mine, &mine);
+    return;
+  }
+}
+
+double percentile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[std::min(values.size() - 1, static_cast<size_t>(share * static_cast<double>(values.size())))];
+}
+
+namespace {
+
+void summarise(Result& result, const std::vector<double>& ratios) {
+  result.ratio = percentile(ratios, 0.5);
+  result.low = percentile(ratios, 0.25);
+  result.high = percentile(ratios, 0.75);
+}
+
+}  // namespace
+
+Result paired(const std::string& name, const std::string& unit, double target, int rounds,
+              const std::function<double()>& ours, const std::function<double()>& baseline) {
+  std::vector<double> values, baselines, ratios;
+  ours(), baseline();
+  for (int round = 0; round < rounds; ++round) {
+    double value = 0, base = 0;
+    if (round % 2 == 0)
+      value = ours(), base = baseline();
+    else
+      base = baseline(), value = ours();
+    values.push_back(value), baselines.push_back(base), ratios.push_back(value / base);
+  }
+  Result result;
+  result.name = name, result.unit = unit, result.target = target;
+  result.value = percentile(values, 0.5), result.baseline = percentile(baselines, 0.5);
+  summarise(result, ratios);
+  return result;
+}
+
+Result absolute(const std::string& name, const std::string& unit, double figure, bool smaller_is_better, int rounds,
+                const std::function<double()>& ours) {
+  std::vector<double> values, ratios;
+  ours();
+  for (int round = 0; round < rounds; ++round) {
+    const double value = ours();
+    values.push_back(value), ratios.push_back(smaller_is_better ? figure / value : value / figure);
+  }
+  Result result;
+  result.name = name, result.unit = unit, result.target = 1, result.baseline = figure;
+  result.value = percentile(values, 0.5);
+  summarise(result, ratios);
+  return result;
+}
+
+}  // namespace heddle::bench

@@ -1,0 +1,43 @@
+#include "bench/engine_run.h"
+
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "click/parser.h"
+#include "core/error.h"
+
+namespace heddle::bench {
+
+std::unique_ptr<Engine> make_engine(const std::string& chain, const PlanOptions& plan_options,
+                                    const RunOptions& options, const std::map<std::string, std::string>& variables) {
+  click::Diagnostics diagnostics;
+  click::ParseOptions parse;
+  parse.known_classes = Catalog::instance().names();
+  parse.variables = variables;
+  const click::Graph graph = click::parse(chain, "<benchmark>", parse, diagnostics);
+  Router router;
+  Plan plan;
+  if (diagnostics.ok()) router = Router::build(graph, diagnostics);
+  if (diagnostics.ok()) plan = make_plan(router, plan_options, diagnostics);
+  if (!diagnostics.ok()) throw Error(diagnostics.text());
+  return std::make_unique<Engine>(std::move(router), std::move(plan), options);
+}
+
+double engine_mpps(const std::string& chain, const PlanOptions& plan, const RunOptions& options, double seconds) {
+  const auto engine = make_engine(chain, plan, options);
+  engine->start();
+  usleep(20000);  // caches and pools fill
+  const uint64_t before = engine->received();
+  const double start = seconds_now();
+  usleep(static_cast<useconds_t>(seconds * 1e6));
+  const double packets = static_cast<double>(engine->received() - before);
+  const double elapsed = seconds_now() - start;
+  engine->stop();
+  engine->wait();
+  const Report report = engine->report();
+  if (!report.problems.empty()) throw Error(report.problems[0]);
+  if (report.dropped != 0) throw Error("packets were dropped");
+  return packets / elapsed * 1e-6;
+}
+
+}  // namespace heddle::bench

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Usage: bundle.sh BUILD_FOLDER OUTPUT_FOLDER COMMIT
+# Puts programs, tests and the shared libraries that they need into one folder, which runs on any x86-64 Linux with
+# glibc 2.36 or later; the GPU's driver is the only thing that it takes from there.
+set -eu
+build=$1 out=$2 commit=$3
+
+rm -rf "$out"
+mkdir -p "$out/lib" "$out/chains"
+cp "$build/heddle" "$build/bench/heddle_bench" "$out/"; [ -f "$build/tests/heddle_test" ] && cp "$build/tests/heddle_test" "$out/"
+strip --strip-debug "$out"/heddle*
+cp chains/*.click chains/*.pcap chains/*.txt "$out/chains/"
+echo "$commit" > "$out/COMMIT"
+
+# Everything but glibc itself, which belongs to the machine. The programs look into lib/ first (their RPATH).
+for program in "$out"/heddle*; do ldd "$program"; done |
+  awk '$3 ~ /^\// {print $3}' | sort -u |
+  grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|libnss_[a-z]*|ld-linux[^/]*)\.so' |
+  while read -r library; do cp -L "$library" "$out/lib/"; done
+
+cat > "$out/gpu-test" <<'TEST'
+#!/bin/sh
+# All tests, on every backend; a GPU that cannot be used is a failure. Then the demo chain on CPU and GPU: same bytes?
+set -eu
+cd "$(dirname "$0")"
+HEDDLE_REQUIRE_GPU=1 HEDDLE_STRESS=1 ./heddle_test --gtest_brief=1 "$@"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for device in cpu gpu; do
+  for launch in sync persistent; do
+    mkdir "$work/$device-$launch"
+    ./heddle run -q --device "$device" --launch "$launch" chains/demo.click OUT="$work/$device-$launch"
+    diff -r "$work/cpu-sync" "$work/$device-$launch"
+  done
+done
+echo "same: the demo chain's outputs are identical on CPU and GPU, sync and persistent"
+TEST
+cat > "$out/gpu-bench" <<'BENCH'
+#!/bin/sh
+# The benchmarks that need a GPU (or those named).
+set -eu
+cd "$(dirname "$0")"
+only=--gpu
+[ $# -eq 0 ] || only=
+exec ./heddle_bench $only --commit "$(cat COMMIT)" "$@"
+BENCH
+chmod +x "$out/gpu-test" "$out/gpu-bench"
+du -sh "$out"

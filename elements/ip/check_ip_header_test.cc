@@ -1,0 +1,160 @@
+// CheckIPHeader against headers made by hand (RFC 791, 3.1).
+
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+const Backend& cpu() { return backends()[0]; }
+
+Frame valid(size_t payload = 20) { return ip_frame(ip(192, 0, 2, 1), ip(10, 0, 0, 7), payload); }
+
+// A header with `words` 32-bit words, options and all.
+Frame with_options(unsigned words, size_t payload) {
+  Frame frame = valid(0);
+  frame.bytes[14] = static_cast<uint8_t>(0x40 | words);
+  frame.bytes.resize(14 + 4 * words + payload, 1);  // option 1: no operation
+  put_u16(frame.bytes, 16, static_cast<unsigned>(4 * words + payload));
+  set_ip_checksum(frame.bytes, 14);
+  return frame;
+}
+
+// Where a packet goes: "" passes, else the reason.
+std::string verdict(const Frame& frame, const std::string& arguments = "14") {
+  const Result result = run("TestSource -> k :: CheckIPHeader(" + arguments + ") -> sink :: TestSink;", cpu(), {frame});
+  if (result.delivered == 1) return {};
+  EXPECT_EQ(result.drops.size(), 1u);
+  return result.drops.empty() ? "lost" : result.drops.begin()->first.substr(2);
+}
+
+TEST(CheckIPHeader, LetsValidHeadersPassAndMarksThem) {
+  const std::vector<Frame> frames = {valid(), valid(0), with_options(6, 0), with_options(15, 9)};
+  const Result result = run("TestSource -> CheckIPHeader(14) -> sink :: TestSink(READS \"dst l3 l4\");", cpu(), frames);
+  ASSERT_EQ(result.delivered, 4u);
+  const uint32_t l4[] = {34, 34, 38, 74};
+  for (size_t i = 0; i < 4; ++i) {
+    const Received& packet = result.at("sink")[i];
+    EXPECT_EQ(packet.bytes, frames[i].bytes);
+    EXPECT_EQ(__builtin_bswap32(packet.column[static_cast<int>(Column::dst)]), ip(10, 0, 0, 7));
+    EXPECT_EQ(packet.column[static_cast<int>(Column::l3)], 14u);
+    EXPECT_EQ(packet.column[static_cast<int>(Column::l4)], l4[i]);
+  }
+}
+
+TEST(CheckIPHeader, MarksSurviveStrip) {
+  const Result result = run(
+      "TestSource -> Strip(14) -> CheckIPHeader -> Strip(20) -> sink :: TestSink(READS \"l3 l4\");", cpu(), {valid()});
+  ASSERT_EQ(result.delivered, 1u);
+  EXPECT_EQ(result.at("sink")[0].bytes.size(), 20u);
+  EXPECT_EQ(result.at("sink")[0].column[static_cast<int>(Column::l3)], 14u);
+  EXPECT_EQ(result.at("sink")[0].column[static_cast<int>(Column::l4)], 34u);
+}
+
+TEST(CheckIPHeader, NamesShortHeaders) {
+  for (size_t length = 0; length < 34; ++length) {
+    Frame frame = valid();
+    frame.bytes.resize(length);
+    EXPECT_EQ(verdict(frame), "short") << length;
+  }
+  Frame frame = with_options(15, 0);
+  frame.bytes.pop_back();
+  EXPECT_EQ(verdict(frame), "short");
+}
+
+TEST(CheckIPHeader, NamesBadVersions) {
+  for (unsigned version = 0; version < 16; ++version) {
+    Frame frame = valid();
+    frame.bytes[14] = static_cast<uint8_t>(version << 4 | 5);
+    set_ip_checksum(frame.bytes, 14);
+    EXPECT_EQ(verdict(frame), version == 4 ? "" : "bad_version") << version;
+  }
+}
+
+TEST(CheckIPHeader, NamesBadHeaderLengths) {
+  for (unsigned words = 0; words < 5; ++words) {
+    Frame frame = valid();
+    frame.bytes[14] = static_cast<uint8_t>(0x40 | words);
+    EXPECT_EQ(verdict(frame), "bad_header_length") << words;
+  }
+}
+
+TEST(CheckIPHeader, NamesBadTotalLengths) {
+  for (unsigned total : {0u, 19u, 41u, 65535u}) {
+    Frame frame = valid(20);
+    put_u16(frame.bytes, 16, total);
+    set_ip_checksum(frame.bytes, 14);
+    EXPECT_EQ(verdict(frame), "bad_length") << total;
+  }
+  Frame frame = with_options(6, 0);
+  put_u16(frame.bytes, 16, 20);  // ends inside the header
+  set_ip_checksum(frame.bytes, 14);
+  EXPECT_EQ(verdict(frame), "bad_length");
+}
+
+TEST(CheckIPHeader, NamesBadChecksums) {
+  for (unsigned words : {5u, 6u, 15u}) {
+    for (size_t at = 14; at < 14 + 4 * words; ++at) {
+      if (at == 14 || at == 16 || at == 17) continue;  // other reasons come first
+      Frame frame = with_options(words, 4);
+      frame.bytes[at] ^= 0x10;
+      ASSERT_EQ(verdict(frame), "bad_checksum") << at;
+      if (at % 7 == 0) {
+        ASSERT_EQ(verdict(frame, "14, CHECKSUM false"), "") << at;
+      }
+    }
+  }
+}
+
+// Sums whose carries carry again, and both zeros of ones' complement.
+TEST(CheckIPHeader, AddsCarries) {
+  auto random = random_for("checksums");
+  std::vector<Frame> frames;
+  for (int i = 0; i < 2000; ++i) {
+    Frame frame = valid(0);
+    for (size_t at = 18; at < 34; ++at) frame.bytes[at] = i % 2 != 0 ? 0xff : static_cast<uint8_t>(random());
+    if (i % 2 != 0) put_u16(frame.bytes, 18, static_cast<unsigned>(random()));
+    set_ip_checksum(frame.bytes, 14);
+    frames.push_back(frame);
+  }
+  EXPECT_EQ(run("TestSource -> CheckIPHeader(14) -> TestSink;", cpu(), frames).delivered, frames.size());
+}
+
+TEST(CheckIPHeader, KnowsBadSources) {
+  EXPECT_EQ(verdict(valid(), "14, BADSRC 192.0.2.2 192.0.2.1"), "bad_source");
+  EXPECT_EQ(verdict(valid(), "14, BADSRC 192.0.2.2"), "");
+  EXPECT_EQ(verdict(valid(), "14, BADSRC 192.0.2.1, GOODDST 10.0.0.7"), "");
+}
+
+TEST(CheckIPHeader, CutsPadding) {
+  Frame padded = valid(6);
+  const Bytes wanted = padded.bytes;
+  padded.bytes.resize(60, 0);
+  const Result result = run("TestSource -> CheckIPHeader(14) -> sink :: TestSink;", cpu(), {padded});
+  EXPECT_TRUE(same(result.bytes(), {wanted}));
+}
+
+TEST(CheckIPHeader, SendsOthersToOutputOneIfConnected) {
+  Frame bad = valid();
+  bad.bytes[24] ^= 1;
+  Frame cut = valid();
+  cut.bytes.resize(20);
+  const Result result = run(
+      "TestSource -> k :: CheckIPHeader(14); k[0] -> good :: TestSink; k[1] -> bad :: TestSink(READS \"dst l3 l4\");",
+      cpu(), {bad, valid(), cut, valid()});
+  EXPECT_EQ(result.at("good").size(), 2u);
+  EXPECT_TRUE(same(result.bytes("bad"), {bad.bytes, cut.bytes}));
+  EXPECT_EQ(result.dropped, 0u);
+  EXPECT_EQ(result.at("bad")[0].column[0], 0u);
+}
+
+TEST(CheckIPHeader, TakesAnyOffset) {
+  for (int offset : {0, 1, 3, 18}) {
+    Frame frame = valid(4);
+    Bytes moved(static_cast<size_t>(offset), 0xee);
+    moved.insert(moved.end(), frame.bytes.begin() + 14, frame.bytes.end());
+    EXPECT_EQ(verdict({moved}, std::to_string(offset)), "") << offset;
+  }
+}
+
+}  // namespace
+}  // namespace heddle::test

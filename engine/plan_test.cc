@@ -1,0 +1,191 @@
+// The passes of the plan: placement, segments, columns, what moves.
+
+#include "engine/plan.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+struct Planned {
+  explicit Planned(const std::string& text, const std::string& device = "simt") {
+    click::Diagnostics diagnostics;
+    chain = read(text, {device, LaunchMode::persistent}, diagnostics);
+    EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  }
+  const NodePlan& node(const std::string& name) const {
+    return chain.plan.nodes.at(static_cast<size_t>(chain.router.find(name)));
+  }
+  /** The elements on the GPU by segment: "a b | c". */
+  std::string gpu_segments() const {
+    std::string text;
+    for (auto& segment : chain.plan.segments) {
+      if (segment.processor != Processor::gpu) continue;
+      if (!text.empty()) text += " |";
+      for (int i : segment.nodes)
+        text += (text.empty() ? "" : " ") + chain.router.nodes[static_cast<size_t>(i)].element->name;
+    }
+    return text;
+  }
+  /** What moves to and from the only GPU segment: "in / out". */
+  std::string moves() const {
+    for (auto& segment : chain.plan.segments)
+      if (segment.processor == Processor::gpu)
+        return chain.plan.atoms.text(segment.in) + " / " + chain.plan.atoms.text(segment.out);
+    return {};
+  }
+  Chain chain;
+};
+
+TEST(Plan, DeviceDecidesWhereFunctionsRun) {
+  const std::string chain = "TestSource -> k :: Classifier(-) -> m :: EtherMirror -> x :: XOR -> TestSink;";
+  EXPECT_EQ(Planned(chain, "cpu").gpu_segments(), "");
+  EXPECT_FALSE(Planned(chain, "cpu").chain.plan.uses_gpu());
+  EXPECT_EQ(Planned(chain, "gpu").gpu_segments(), "m x");
+  EXPECT_EQ(Planned(chain, "simt").gpu_segments(), "m x");
+  EXPECT_TRUE(Planned(chain).chain.plan.uses_gpu());
+}
+
+TEST(Plan, TheKeywordDeviceWins) {
+  EXPECT_EQ(
+      Planned("TestSource -> a :: XOR(1, DEVICE cpu) -> b :: XOR -> c :: XOR(DEVICE gpu) -> TestSink;").gpu_segments(),
+      "b c");
+  const Planned one("TestSource -> a :: XOR(1, DEVICE gpu) -> b :: XOR -> TestSink;", "cpu");
+  EXPECT_EQ(one.gpu_segments(), "a");
+}
+
+TEST(Plan, NeutralElementsBetweenFunctionsStayInTheSegment) {
+  EXPECT_EQ(Planned("TestSource -> a :: Counter -> m :: EtherMirror -> b :: Counter -> s :: Strip(14)"
+                    "-> g :: GetIPAddress(16) -> u :: Unstrip(14) -> x :: XOR -> c :: Counter -> TestSink;")
+                .gpu_segments(),
+            "m b s g u x");
+}
+
+// Reading the address there spares the CPU from touching the packet.
+TEST(Plan, GetIPAddressGoesWithTheFunctionBehindIt) {
+  const Planned planned(
+      "TestSource -> s :: Strip(14) -> g :: GetIPAddress(16) -> rt :: DirectIPLookup(0/0 0) -> TestSink;");
+  EXPECT_EQ(planned.gpu_segments(), "g rt");
+  EXPECT_EQ(planned.node("g").head, 14);
+  EXPECT_EQ(planned.moves(), "frame[30,34) / ");
+}
+
+// What lies before the frame as received is known to the CPU alone.
+TEST(Plan, UnstripBeyondTheFrameStaysOnTheCpu) {
+  EXPECT_EQ(Planned("TestSource -> m :: EtherMirror -> u :: Unstrip(4) -> x :: XOR -> TestSink;").gpu_segments(),
+            "m | x");
+  EXPECT_EQ(
+      Planned("TestSource -> Strip(4) -> m :: EtherMirror -> u :: Unstrip(4) -> x :: XOR -> TestSink;").gpu_segments(),
+      "m u x");
+}
+
+TEST(Plan, OtherElementsCutSegments) {
+  EXPECT_EQ(Planned("TestSource -> a :: XOR -> Classifier(-) -> b :: XOR -> TestSink;").gpu_segments(), "a | b");
+}
+
+TEST(Plan, BranchesAreOneSegmentAndMayRejoinIt) {
+  EXPECT_EQ(
+      Planned("TestSource -> GetIPAddress(30) -> rt :: DirectIPLookup(0/0 0, 10.0.0.0/8 1); rt[0] -> m :: EtherMirror"
+              "-> x :: XOR -> TestSink; rt[1] -> x;")
+          .gpu_segments(),
+      "GetIPAddress@2 rt m x");
+}
+
+// A segment has one entrance.
+TEST(Plan, ASecondWayInBeginsASegment) {
+  const Planned planned(
+      "TestSource -> c :: Classifier(0/00, -); c[0] -> m :: EtherMirror -> x :: XOR -> TestSink; c[1] -> x;");
+  EXPECT_EQ(planned.gpu_segments(), "m | x");
+}
+
+TEST(Plan, ColumnsMustHaveBeenSet) {
+  EXPECT_EQ(
+      mistakes("TestSource -> rt :: DirectIPLookup(0/0 0) -> TestSink;"),
+      "chain:1:15: DirectIPLookup 'rt': reads the dst annotation, which nothing before it sets on every way here; "
+      "put CheckIPHeader(14) or GetIPAddress before it\n");
+  EXPECT_EQ(mistakes("TestSource -> d :: TestSink(READS l4);"),
+            "chain:1:15: TestSink 'd': reads the l4 annotation, which nothing before it sets on every way here; put "
+            "CheckIPHeader(14) before it\n");
+  // On one way only is not enough.
+  EXPECT_NE(mistakes("TestSource -> c :: Classifier(0/00, -); rt :: DirectIPLookup(0/0 0) -> TestSink;"
+                     "c[0] -> GetIPAddress(30) -> rt; c[1] -> rt;")
+                .find("DirectIPLookup 'rt': reads the dst annotation"),
+            std::string::npos);
+  EXPECT_EQ(mistakes("TestSource -> c :: Classifier(0/00, -); rt :: DirectIPLookup(0/0 0) -> TestSink;"
+                     "c[0] -> GetIPAddress(30) -> rt; c[1] -> CheckIPHeader(14) -> rt;"),
+            "");
+}
+
+TEST(Plan, StartsMustAgreeWhereWaysMeet) {
+  EXPECT_EQ(
+      mistakes("TestSource -> c :: Classifier(0/00, -); d :: TestSink; c[0] -> Strip(14) -> d; c[1] -> d;"),
+      "chain:1:41: 'd': packets arrive here with different starts (0 and 14 bytes stripped); Strip and Unstrip must "
+      "agree on every way to an element\n");
+  EXPECT_EQ(mistakes("TestSource -> c :: Classifier(0/00, -); d :: TestSink; c[0] -> Strip(14) -> Unstrip(4) -> d;"
+                     "c[1] -> Strip(10) -> d;"),
+            "");
+}
+
+TEST(Plan, TooManyFieldsAreAMistake) {
+  std::string patterns;
+  for (int i = 0; i < 40; ++i) patterns += format("%s%d/00", i > 0 ? " " : "", 3 * i);
+  EXPECT_NE(mistakes("TestSource -> Classifier(" + patterns + ") -> TestSink;").find("use fewer Classifier offsets"),
+            std::string::npos);
+}
+
+TEST(Plan, LiveColumnsAreThoseThatSomebodyReads) {
+  const Planned planned(
+      "TestSource -> k :: CheckIPHeader(14) -> a :: Counter -> rt :: DirectIPLookup(0/0 0)"
+      "-> b :: Counter -> d :: TestSink(READS \"l4 dst\");");
+  EXPECT_EQ(planned.node("k").live, 0);
+  EXPECT_EQ(planned.node("k").live_behind, columns(Column::dst, Column::l4));
+  EXPECT_EQ(planned.node("a").live, columns(Column::dst, Column::l4));
+  EXPECT_EQ(planned.node("d").live, columns(Column::dst, Column::l4));
+  EXPECT_EQ(planned.node("d").live_behind, 0);
+  EXPECT_EQ(planned.node("d").columns, columns(Column::dst, Column::l3, Column::l4));
+}
+
+// The bytes that each packet costs on the link, each way.
+TEST(Plan, MovesOnlyTheFieldsThatAreNeeded) {
+  EXPECT_EQ(Planned("TestSource -> EtherMirror -> TestSink;").moves(), "frame[0,12) / frame[0,12)");
+  EXPECT_EQ(Planned("TestSource -> EtherMirror -> Discard;").moves(), "frame[0,12) / ");
+  EXPECT_EQ(Planned("TestSource -> XOR -> TestSink;").moves(), "frame[0,end) / frame[0,end)");
+  EXPECT_EQ(Planned("TestSource -> CheckIPHeader(14) -> DirectIPLookup(0/0 0) -> TestSink;").moves(), "dst / ");
+  EXPECT_EQ(Planned("TestSource -> CheckIPHeader(14) -> DirectIPLookup(0/0 0) -> TestSink(READS dst);").moves(),
+            "dst / dst");
+  EXPECT_EQ(Planned("TestSource -> Strip(14) -> EtherMirror -> TestSink;").moves(), "frame[14,26) / frame[14,26)");
+}
+
+TEST(Plan, TheDemoChainMovesSixteenBytesThereAndTwelveBack) {
+  const Planned demo(
+      "TestSource -> CheckIPHeader(14) -> rt :: DirectIPLookup(10.0.0.0/8 0, 0.0.0.0/0 1);"
+      "rt[0] -> EtherMirror -> TestSink; rt[1] -> EtherMirror -> TestSink;");
+  EXPECT_EQ(demo.moves(), "frame[0,12) dst / frame[0,12)");
+  const std::string text = demo.chain.plan.text(demo.chain.router);
+  EXPECT_NE(text.find("segment 1 on simt (transport direct, launch persistent)"), std::string::npos) << text;
+  EXPECT_NE(text.find("to the gpu  16 B: frame[0,12) dst"), std::string::npos) << text;
+  EXPECT_NE(text.find("back        12 B: frame[0,12)"), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(demo.chain.plan.json(demo.chain.router));
+  EXPECT_EQ(json["segments"][1]["to_gpu"]["bytes"], 16);
+  EXPECT_EQ(json["segments"][1]["to_cpu"]["bytes"], 12);
+  EXPECT_EQ(json["segments"][1]["launch"], "persistent");
+  EXPECT_EQ(json["segments"][0]["processor"], "cpu");
+}
+
+// Copies are made where packets enter a segment: inside, nobody can.
+TEST(Plan, SharedPacketsAreCopiedBeforeTheSegmentThatWritesThem) {
+  const Planned planned(
+      "TestSource -> t :: Tee; t[0] -> GetIPAddress(30) -> rt :: DirectIPLookup(0/0 0)"
+      "-> m :: EtherMirror -> TestSink; t[1] -> k :: Classifier(-) -> x :: XOR(DEVICE cpu)"
+      "-> y :: XOR(DEVICE cpu) -> TestSink;");
+  EXPECT_EQ(planned.gpu_segments(), "GetIPAddress@3 rt m");
+  EXPECT_TRUE(planned.node("GetIPAddress@3").copy_first);
+  EXPECT_FALSE(planned.node("k").copy_first);
+  EXPECT_TRUE(planned.node("x").copy_first);
+  EXPECT_FALSE(planned.node("y").copy_first);  // has been copied
+}
+
+}  // namespace
+}  // namespace heddle::test

@@ -1,0 +1,169 @@
+// DirectIPLookup in chains; the table itself is tested in table_test.cc.
+
+#include "tests/support/access.h"
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+HEDDLE_ON_EVERY_BACKEND(DirectIPLookupTest);
+
+struct TestRoute {
+  uint32_t address, length, gateway, port;
+};
+
+std::string dotted(uint32_t address) {
+  return format("%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
+}
+
+std::string arguments(const std::vector<TestRoute>& routes) {
+  std::string text;
+  for (auto& route : routes)
+    text += format("%s%s/%u%s %u", text.empty() ? "" : ", ", dotted(route.address).c_str(), route.length,
+                   route.gateway != 0 ? (" " + dotted(route.gateway)).c_str() : "", route.port);
+  return text;
+}
+
+// The longest route whose bits agree, by trying all; the last of equal ones.
+const TestRoute* longest(const std::vector<TestRoute>& routes, uint32_t address) {
+  const TestRoute* best = nullptr;
+  for (auto& route : routes) {
+    bool agrees = true;
+    for (uint32_t bit = 0; bit < route.length; ++bit)
+      agrees = agrees && (address >> (31 - bit) & 1) == (route.address >> (31 - bit) & 1);
+    if (agrees && (best == nullptr || route.length >= best->length)) best = &route;
+  }
+  return best;
+}
+
+const std::vector<TestRoute> kRoutes = {{ip(10, 0, 0, 0), 8, 0, 0},
+                                        {ip(10, 1, 0, 0), 16, ip(192, 0, 2, 1), 1},
+                                        {ip(10, 1, 2, 0), 24, 0, 2},
+                                        {ip(10, 1, 2, 128), 25, 0, 0},
+                                        {ip(10, 1, 2, 129), 32, ip(192, 0, 2, 9), 1},
+                                        {ip(172, 16, 0, 0), 12, 0, 2},
+                                        {ip(255, 255, 255, 255), 32, 0, 1},
+                                        {ip(0, 0, 0, 0), 32, 0, 2}};
+
+uint32_t swap_order(uint32_t value) { return __builtin_bswap32(value); }  // columns are in network byte order
+
+// Addresses that meet all routes and their neighbours.
+std::vector<Frame> lookup_frames(std::mt19937& random, size_t count) {
+  std::vector<Frame> frames;
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t address = random();
+    if (i % 4 != 0) {
+      const TestRoute& route = kRoutes[random() % kRoutes.size()];
+      address = route.address + (i % 3 == 0 ? random() % 300 : 0) - (i % 5 == 0 ? 1 : 0);
+    }
+    frames.push_back(ip_frame(random(), address, random() % 40));
+    frames.back().column[static_cast<int>(Column::dst)] = swap_order(address);
+  }
+  return frames;
+}
+
+void expect_routed(const Result& result, const std::vector<Frame>& frames, const std::vector<TestRoute>& routes) {
+  std::vector<Bytes> bytes[3];
+  std::vector<uint32_t> dst[3];
+  uint64_t without = 0;
+  for (auto& frame : frames) {
+    const uint32_t address = swap_order(frame.column[static_cast<int>(Column::dst)]);
+    const TestRoute* route = longest(routes, address);
+    if (route == nullptr) {
+      ++without;
+      continue;
+    }
+    bytes[route->port].push_back(frame.bytes);
+    dst[route->port].push_back(route->gateway != 0 ? route->gateway : address);
+  }
+  EXPECT_EQ(result.drop("rt.no_route"), without);
+  for (int port = 0; port < 3; ++port) {
+    const std::string sink = format("s%d", port);
+    ASSERT_TRUE(same(result.bytes(sink), bytes[port])) << sink;
+    EXPECT_TRUE(in_order(result.at(sink)));
+    for (size_t i = 0; i < dst[port].size(); ++i)
+      ASSERT_EQ(swap_order(result.at(sink)[i].column[0]), dst[port][i]) << sink << " packet " << i;
+  }
+}
+
+const char* const kSinks =
+    "rt[0] -> s0 :: TestSink(READS dst); rt[1] -> s1 :: TestSink(READS dst); rt[2] -> s2 :: TestSink(READS dst);";
+
+TEST_P(DirectIPLookupTest, TakesTheLongestPrefix) {
+  auto random = random_for("lookup");
+  const auto frames = lookup_frames(random, 1500);
+  const std::string chain = "TestSource(SETS dst) -> rt :: DirectIPLookup(" + arguments(kRoutes) + "); " + kSinks;
+  for (const std::vector<int>& batches : {std::vector<int>{1024}, {0, 1, 31, 32, 33, 1024}})
+    expect_routed(run(chain, GetParam(), frames, {.batches = batches}), frames, kRoutes);
+}
+
+TEST_P(DirectIPLookupTest, TakesTheAddressFromCheckIPHeaderOrGetIPAddress) {
+  auto random = random_for("lookup addresses");
+  const auto frames = lookup_frames(random, 300);
+  for (const char* before : {"CheckIPHeader(14)", "GetIPAddress(30)"}) {
+    const std::string chain =
+        format("TestSource -> %s -> rt :: DirectIPLookup(", before) + arguments(kRoutes) + "); " + kSinks;
+    expect_routed(run(chain, GetParam(), frames), frames, kRoutes);
+  }
+}
+
+TEST_P(DirectIPLookupTest, KnowsRandomTables) {
+  auto random = random_for("lookup tables");
+  std::vector<TestRoute> routes;
+  for (int i = 0; i < 300; ++i) {
+    const uint32_t length = random() % 33;
+    const uint32_t address = length == 0 ? 0 : (random() & ~uint32_t{0} << (32 - length));
+    routes.push_back({address, length, random() % 3 == 0 ? static_cast<uint32_t>(random()) | 1 : 0,
+                      static_cast<uint32_t>(random() % 3)});
+  }
+  std::vector<Frame> frames;
+  for (int i = 0; i < 1024; ++i) {
+    const uint32_t address = routes[random() % routes.size()].address + random() % 8;
+    frames.push_back(ip_frame(1, address, 0));
+    frames.back().column[0] = swap_order(address);
+  }
+  const std::string chain = "TestSource(SETS dst) -> rt :: DirectIPLookup(" + arguments(routes) + "); " + kSinks;
+  expect_routed(run(chain, GetParam(), frames), frames, routes);
+}
+
+// A gateway becomes the address that the next lookup finds: recursive routing, in one segment.
+TEST_P(DirectIPLookupTest, LooksGatewaysUp) {
+  std::vector<Frame> frames;
+  for (uint32_t i = 0; i < 200; ++i) {
+    frames.push_back(ip_frame(1, ip(10, static_cast<unsigned>(i % 3), 0, static_cast<unsigned>(i)), 0));
+    frames.back().column[0] = swap_order(get_u32(frames.back().bytes, 30));
+  }
+  const Result result = run(
+      "TestSource(SETS dst) -> first :: DirectIPLookup(10.0.0.0/16 192.0.2.1 0, 10.1.0.0/16 192.0.2.2 0, 10.2.0.0/16 0)"
+      "-> second :: DirectIPLookup(192.0.2.1 0, 192.0.2.2 198.51.100.7 1, 10.2.0.0/16 2);"
+      "second[0] -> s0 :: TestSink(READS dst); second[1] -> s1 :: TestSink(READS dst); second[2] -> s2 :: TestSink;",
+      GetParam(), frames);
+  EXPECT_EQ(result.at("s0").size(), 67u);
+  EXPECT_EQ(result.at("s1").size(), 67u);
+  EXPECT_EQ(result.at("s2").size(), 66u);
+  for (auto& packet : result.at("s0")) EXPECT_EQ(swap_order(packet.column[0]), ip(192, 0, 2, 1));
+  for (auto& packet : result.at("s1")) EXPECT_EQ(swap_order(packet.column[0]), ip(198, 51, 100, 7));
+}
+
+TEST_P(DirectIPLookupTest, TouchesOnlyWhatItDeclares) {
+  AccessOptions options;
+  options.outputs = 3;
+  options.shape = [](Frame& frame, std::mt19937& random) {
+    if (random() % 4 == 0) return;
+    frame.column[0] = swap_order(kRoutes[random() % kRoutes.size()].address + random() % 2);
+  };
+  EXPECT_EQ(access_violations("DirectIPLookup(" + arguments(kRoutes) + ")", GetParam(), options),
+            std::vector<std::string>{});
+}
+
+TEST(DirectIPLookup, NamesWrongRoutes) {
+  EXPECT_EQ(mistakes("TestSource(SETS dst) -> rt :: DirectIPLookup(10.0.0.0/8 1) -> TestSink;"),
+            "chain:1:46: DirectIPLookup 'rt': '10.0.0.0/8 1' is not a route to a connected output, 0 to 0\n");
+  EXPECT_EQ(mistakes("TestSource(SETS dst) -> rt :: DirectIPLookup -> TestSink;"),
+            "chain:1:25: DirectIPLookup 'rt': missing routes; expected ADDR/MASK [GATEWAY] OUTPUT, or FILE\n");
+  EXPECT_NE(mistakes("TestSource(SETS dst) -> rt :: DirectIPLookup(10.0.0.1/8 0) -> TestSink;").find("10.0.0.1/8"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace heddle::test

@@ -1,0 +1,100 @@
+// lpm: lookup_bulk() against DPDK's rte_lpm_lookup_bulk() on the same routes and addresses, in memory of the same kind
+// (2 MB pages where the system gives them), on one core. rte_lpm's table is filled entry by entry from ours, because
+// rte_lpm_add takes half a minute for as many routes; samples are compared with what rte_lpm_lookup answers.
+
+#include <rte_lpm.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <random>
+
+#include "bench/bench.h"
+#include "bench/route_tables.h"
+#include "core/error.h"
+
+namespace heddle::bench {
+namespace {
+
+using namespace ip_lookup;
+
+constexpr int kAddresses = 1 << 20, kBulk = 256, kRounds = 21;
+constexpr size_t kHugePage = 2 << 20;
+
+void* zeroed(size_t bytes) {
+  auto* memory =
+      static_cast<char*>(mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  if (memory == MAP_FAILED) throw Error("out of memory");
+  memory += kHugePage - reinterpret_cast<uintptr_t>(memory) % kHugePage;
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  return memory;
+}
+
+rte_lpm_tbl_entry entry_of(const RouteImage& image, uint16_t value, bool in_group) {
+  rte_lpm_tbl_entry entry{};
+  entry.valid_group = in_group;
+  if (!in_group && value >= kFirstGroup) {
+    entry.valid = entry.valid_group = 1;
+    entry.next_hop = static_cast<uint32_t>(value - kFirstGroup) & 0xffffff;
+  } else if (value != 0) {
+    entry.valid = 1;
+    entry.next_hop = image.hops[value].port & 0xffffff;
+  }
+  return entry;
+}
+
+rte_lpm* same_table(const RouteTable& table) {
+  const RouteImage& image = table.image();
+  auto* lpm = static_cast<rte_lpm*>(zeroed(sizeof(rte_lpm)));
+  lpm->tbl8 = static_cast<rte_lpm_tbl_entry*>(zeroed(sizeof(rte_lpm_tbl_entry) * kGroups * kGroupEntries));
+  for (size_t i = 0; i < 1 << 24; ++i) lpm->tbl24[i] = entry_of(image, image.tbl24[i], false);
+  for (size_t i = 0; i < kGroups * size_t{kGroupEntries}; ++i) lpm->tbl8[i] = entry_of(image, image.tbl8[i / kGroupEntries][i % kGroupEntries], true);
+  return lpm;
+}
+
+std::vector<Result> run() {
+  pin(0);
+  const auto routes = bgp_like_routes(1000000, 64, 1);
+  RouteTable table;
+  table.load(routes);
+  const RouteImage& image = table.image();
+  rte_lpm* lpm = same_table(table);
+  std::mt19937 random(2);
+  std::vector<Result> results;
+  for (const bool inside : {false, true}) {
+    std::vector<uint32_t> addresses(kAddresses);
+    for (auto& address : addresses) {
+      const Route& route = routes[random() % routes.size()];
+      address = static_cast<uint32_t>(random());
+      if (inside) address = route.address | (address & ~prefix_mask(route.length));
+    }
+    for (int i = 0; i < kAddresses; i += 97) {
+      uint32_t theirs = 0;
+      const bool found = rte_lpm_lookup(lpm, addresses[i], &theirs) == 0;
+      const auto ours = table.lookup(addresses[i]);
+      if (found != ours.has_value() || (found && (theirs & 0xffffff) != ours->port))
+        throw Error("rte_lpm answers differently");
+    }
+    std::vector<uint16_t> hops(kAddresses);
+    std::vector<uint32_t> their_hops(kAddresses);
+    auto rate = [](double start) { return kAddresses / (seconds_now() - start) * 1e-6; };
+    results.push_back(paired(
+        inside ? "lpm-in-routes" : "lpm", "Mlps", 1.0, kRounds,
+        [&] {
+          const double start = seconds_now();
+          for (int i = 0; i < kAddresses; i += kBulk) lookup_bulk(image, &addresses[i], &hops[i], kBulk);
+          return rate(start);
+        },
+        [&] {
+          const double start = seconds_now();
+          for (int i = 0; i < kAddresses; i += kBulk) rte_lpm_lookup_bulk(lpm, &addresses[i], &their_hops[i], kBulk);
+          return rate(start);
+        }));
+    results.back().note = "baseline: rte_lpm_lookup_bulk, 1,000,000 routes";
+  }
+  return results;
+}
+
+const Register lpm("lpm", false, run);
+
+}  // namespace
+}  // namespace heddle::bench

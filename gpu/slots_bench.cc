@@ -1,0 +1,256 @@
+// gpu-lookup, gpu-mirror, gpu-xor, gpu-rtt: the persistent kernel and its stamped slots on prepared packets, without
+// ports. Host threads fill slots of 32 packets and collect results as fast as they can, as the engine does; packets lie
+// scattered in a pool of 65,536. Results are checked: a sample of the lookups as they arrive, and every byte of every
+// packet at the end.
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "bench/bench.h"
+#include "bench/route_tables.h"
+#include "core/error.h"
+#include "functions/ether_mirror/rule.h"
+#include "functions/xor/rule.h"
+#include "gpu/functions.h"
+#include "gpu/slot_ring.h"
+
+namespace heddle::bench {
+namespace {
+
+using gpu::kTile;
+
+constexpr int kPackets = 65536, kStride = 2176, kHeadroom = 128, kSlots = 256, kAddressOffset = 30;
+constexpr double kSeconds = 0.5;
+
+/** Packets in pinned memory, scattered as in a pool that has been in use. */
+struct Packets {
+  uint8_t* base;
+  std::vector<uint32_t> order;
+  uint32_t length;
+  std::vector<uint64_t> place;  // [kPackets], what SlotRing::submit takes
+  std::vector<uint32_t> times;  // [kPackets / kTile], how often these have been through the GPU
+
+  Packets(gpu::Device& device, uint32_t length)
+      : order(kPackets), length(length), place(kPackets), times(kPackets / kTile) {
+    base = reinterpret_cast<uint8_t*>(device.packet_memory(size_t{kPackets} * kStride).base);
+    for (uint32_t i = 0; i < kPackets; ++i) order[i] = i;
+    std::mt19937 random(1);
+    std::shuffle(order.begin(), order.end(), random);
+    for (int i = 0; i < kPackets; ++i) {
+      place[static_cast<size_t>(i)] = gpu::pack_word(0, length, static_cast<uint64_t>(frame(i) - base));
+      for (uint32_t b = 0; b < length; ++b) frame(i)[b] = original(i, b);
+    }
+  }
+  uint8_t* frame(int i) { return base + size_t{order[static_cast<size_t>(i)]} * kStride + kHeadroom; }
+  static uint8_t original(int i, uint32_t b) {
+    return static_cast<uint8_t>((static_cast<uint32_t>(i) * 2654435761u + b * 40503u) >> 13);
+  }
+};
+
+struct Setup {
+  std::unique_ptr<gpu::Device> device = gpu::open_device("gpu");
+  std::unique_ptr<Packets> packets;
+  std::vector<gpu::SlotRing> rings;
+
+  Setup(const gpu::ProgramSpec& spec, uint32_t length, int threads) {
+    packets = std::make_unique<Packets>(*device, length);
+    const int program = device->add_program(spec);
+    for (int t = 0; t < threads; ++t) rings.emplace_back(device->add_slots(program, kSlots / threads));
+    device->start(true);
+  }
+};
+
+gpu::ProgramSpec::Node function(const char* name, std::span<const std::byte> table, std::vector<uint16_t> outputs,
+                                std::vector<uint16_t> drops) {
+  return {gpu::function_id(name), {}, table, std::move(outputs), std::move(drops)};
+}
+
+using Check = std::function<bool(int packet, uint32_t exit)>;
+
+// Runs all rings for kSeconds and returns packets a microsecond.
+double throughput(Setup& setup, const Check& check) {
+  std::atomic<uint64_t> total{0};
+  std::atomic<bool> wrong{false}, go{false};
+  std::vector<std::thread> hosts;
+  const int threads = static_cast<int>(setup.rings.size());
+  double start = 0;
+  for (int t = 0; t < threads; ++t) {
+    hosts.emplace_back([&, t] {
+      pin(t + 1);
+      gpu::SlotRing& ring = setup.rings[static_cast<size_t>(t)];
+      Packets& packets = *setup.packets;
+      const int first = kPackets / threads * t, count = kPackets / threads;
+      std::vector<int> tile_of(static_cast<size_t>(ring.count()));
+      uint64_t done = 0, rounds = 0;
+      int next = 0;
+      while (!go.load()) {
+      }
+      const auto collect = [&] {
+        const int index = ring.oldest(), tile = tile_of[static_cast<size_t>(index)];
+        if ((++rounds & 15) == 0)
+          for (int i = 0; i < kTile; ++i)
+            if (!check(tile + i, ring.exit_of(index, i))) wrong = true;
+        ++packets.times[static_cast<size_t>(tile / kTile)];
+        ring.release_oldest();
+        done += kTile;
+      };
+      double deadline = start + kSeconds;
+      for (uint64_t lap = 0; (lap & 63) != 0 || seconds_now() < deadline; ++lap) {
+        while (ring.in_flight() > 0 && ring.oldest_done()) collect();
+        for (int slot; (slot = ring.free_slot()) >= 0;) {
+          tile_of[static_cast<size_t>(slot)] = first + next;
+          ring.submit(slot, &packets.place[static_cast<size_t>(first + next)], kTile);
+          next = (next + kTile) % count;
+        }
+      }
+      while (ring.in_flight() > 0)
+        if (ring.oldest_done()) collect();
+      total += done;
+    });
+  }
+  start = seconds_now();
+  go = true;
+  for (auto& host : hosts) host.join();
+  const double us = (seconds_now() - start) * 1e6;
+  if (wrong) throw Error("the GPU gave a wrong result");
+  return static_cast<double>(total) / us;
+}
+
+struct Lookup {
+  ip_lookup::RouteTable table;
+  gpu::ProgramSpec spec;
+  /** `in_place`: GetIPAddress on the GPU reads the address from the packet, in host memory; else the CPU has done that
+   *  (CheckIPHeader), and the annotation travels in the slot. */
+  explicit Lookup(bool in_place) {
+    table.load(bgp_like_routes(1000000, 16, 1));
+    const auto dropped = static_cast<uint16_t>(gpu::kExit + 16);
+    std::vector<uint16_t> outputs;
+    for (uint16_t port = 0; port < 16; ++port) outputs.push_back(gpu::kExit + port);
+    if (in_place)
+      spec.nodes.push_back({-1, {NeutralOp::kLoadDst, kAddressOffset}, {}, {1}, {dropped}});
+    else
+      spec.word_has_dst = true;
+    spec.nodes.push_back(function("DirectIPLookup", std::as_bytes(std::span(&table.image(), 1)), outputs, {dropped}));
+  }
+  static uint32_t address(int packet) {
+    uint32_t address = 0;
+    for (uint32_t b = 0; b < 4; ++b) address = address << 8 | Packets::original(packet, kAddressOffset + b);
+    return address;
+  }
+  uint32_t expected(int packet) const {
+    const auto hop = table.lookup(address(packet));
+    return hop ? hop->port : 16;
+  }
+};
+
+Result of(const std::string& name, const char* unit, double figure, const std::function<double()>& measure) {
+  return absolute(name, unit, figure, false, 5, measure);
+}
+
+// Words that carry the destination address, as the engine fills them behind CheckIPHeader.
+void put_addresses(Packets& packets) {
+  for (int i = 0; i < kPackets; ++i)
+    packets.place[static_cast<size_t>(i)] = gpu::pack_word(0, packets.length, __builtin_bswap32(Lookup::address(i)));
+}
+
+std::vector<Result> lookup() {
+  std::vector<Result> results;
+  for (const bool in_place : {false, true}) {
+    Lookup lookup(in_place);
+    std::vector<uint32_t> expected(kPackets);
+    for (int i = 0; i < kPackets; ++i) expected[static_cast<size_t>(i)] = lookup.expected(i);
+    for (const auto& [threads, figure] : {std::pair{1, 250.0}, std::pair{4, 500.0}}) {
+      Setup setup(lookup.spec, 64, threads);
+      if (!in_place) put_addresses(*setup.packets);
+      results.push_back(of(format("gpu-lookup%s-%d", in_place ? "-in-place" : "", threads), "Mpps", figure, [&] {
+        return throughput(setup,
+                          [&](int packet, uint32_t exit) { return exit == expected[static_cast<size_t>(packet)]; });
+      }));
+      results.back().note = in_place ? "the GPU reads the address in the packet" : "the address travels in the slot";
+    }
+  }
+  return results;
+}
+
+// After the run: packet i must look as if it had been changed as often as its tile went through the GPU.
+template <class Expected>
+void check_bytes(Packets& packets, const Expected& expected) {
+  for (int i = 0; i < kPackets; ++i)
+    for (uint32_t b = 0; b < packets.length; ++b)
+      if (packets.frame(i)[b] != expected(i, b, packets.times[static_cast<size_t>(i / kTile)] % 2 == 1))
+        throw Error(format("byte %u of packet %d is wrong", b, i));
+}
+
+std::vector<Result> mirror() {
+  std::vector<Result> results;
+  for (int threads : {1, 4}) {
+    gpu::ProgramSpec spec;
+    spec.nodes = {function("EtherMirror", {}, {gpu::kExit}, {gpu::kExit + 1})};
+    spec.writes_packets = true;
+    Setup setup(spec, 64, threads);
+    results.push_back(of(format("gpu-mirror-%d", threads), "Mpps", 320,
+                         [&] { return throughput(setup, [](int, uint32_t exit) { return exit == 0; }); }));
+    check_bytes(*setup.packets,
+                [](int i, uint32_t b, bool odd) { return Packets::original(i, odd && b < 12 ? (b + 6) % 12 : b); });
+  }
+  return results;
+}
+
+std::vector<Result> xor_bytes_bench() {
+  std::vector<Result> results;
+  const xor_bytes::Key key{0x5a5a5a5a};
+  for (uint32_t length : {64u, 512u, 1024u, 1504u}) {
+    gpu::ProgramSpec spec;
+    spec.nodes = {function("XOR", std::as_bytes(std::span(&key, 1)), {gpu::kExit}, {})};
+    spec.writes_packets = true;
+    Setup setup(spec, length, 2);
+    results.push_back(of(format("gpu-xor-%u", length), "Gb/s", 300, [&] {
+      return throughput(setup, [](int, uint32_t exit) { return exit == 0; }) * 8e-3 * length;
+    }));
+    if (length == 64) results.back().target = 0;
+    check_bytes(*setup.packets,
+                [](int i, uint32_t b, bool odd) { return uint8_t(Packets::original(i, b) ^ (odd ? 0x5a : 0)); });
+  }
+  return results;
+}
+
+std::vector<Result> round_trip() {
+  constexpr int kTrips = 20000;
+  std::vector<Result> results;
+  pin(1);
+  for (const bool in_place : {false, true}) {
+    Lookup lookup(in_place);
+    Setup setup(lookup.spec, 64, 1);
+    if (!in_place) put_addresses(*setup.packets);
+    gpu::SlotRing& ring = setup.rings[0];
+    std::vector<double> us;
+    const auto trips = [&](double share) {
+      us.clear();
+      for (int trip = 0; trip < kTrips; ++trip) {
+        const double start = seconds_now();
+        const int first = trip % (kPackets / kTile) * kTile;
+        ring.submit(ring.free_slot(), &setup.packets->place[static_cast<size_t>(first)], kTile);
+        while (!ring.oldest_done()) {
+        }
+        us.push_back((seconds_now() - start) * 1e6);
+        if (ring.exit_of(ring.oldest(), 0) != lookup.expected(first)) throw Error("the GPU gave a wrong result");
+        ring.release_oldest();
+      }
+      return percentile(us, share);
+    };
+    const char* suffix = in_place ? "-in-place" : "";
+    results.push_back(absolute(format("gpu-rtt%s-p50", suffix), "us", 4.5, true, 5, [&] { return trips(0.5); }));
+    results.push_back(absolute(format("gpu-rtt%s-p99", suffix), "us", 7.0, true, 5, [&] { return trips(0.99); }));
+    for (size_t i = results.size() - 2; i < results.size(); ++i)
+      results[i].note = in_place ? "32 packets, address read in the packet" : "32 packets, address in the slot";
+  }
+  return results;
+}
+
+const Register gpu_lookup("gpu-lookup", true, lookup), gpu_mirror("gpu-mirror", true, mirror),
+    gpu_xor("gpu-xor", true, xor_bytes_bench), gpu_rtt("gpu-rtt", true, round_trip);
+
+}  // namespace
+}  // namespace heddle::bench

@@ -1,0 +1,39 @@
+"""Whole-program tests: they run the `heddle` program as its users do.
+
+$HEDDLE_BIN: the program, default build/cpu/heddle. $HEDDLE_TEST_DATA: a folder of further captures and tables; tests
+that want it are skipped without. Tests with network namespaces need root.
+"""
+
+import os
+import pathlib
+
+import pytest
+from whole.program import MODES, Program, program_path
+
+
+@pytest.fixture(scope="session")
+def heddle():
+    path = program_path()
+    if not path.is_file():
+        pytest.exit(f"{path} does not exist; build it (`make`), or name it in $HEDDLE_BIN", returncode=2)
+    return Program(path)
+
+
+@pytest.fixture(params=MODES)
+def mode(request):
+    """Command-line options of each backend in turn."""
+    return MODES[request.param]
+
+
+@pytest.fixture(scope="session")
+def test_data():
+    folder = os.environ.get("HEDDLE_TEST_DATA")
+    if not folder or not os.path.isdir(folder):
+        pytest.skip("needs $HEDDLE_TEST_DATA, a folder of captures and tables")
+    return pathlib.Path(folder)
+
+
+@pytest.fixture(scope="session")
+def root():
+    if os.geteuid() != 0:
+        pytest.skip("needs root, for network namespaces and devices")

@@ -1,0 +1,88 @@
+// Every function × backend × batch size × way to it. Pairs by default, the whole product with HEDDLE_FULL=1.
+
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+HEDDLE_ON_EVERY_BACKEND(MatrixTest);
+
+Bytes same_frame(const Bytes& frame) { return frame; }
+Bytes mirrored(const Bytes& frame) {
+  Bytes result = frame;
+  for (size_t i = 0; i < 12; ++i) result[i] = frame[(i + 6) % 12];
+  return result;
+}
+Bytes complement(const Bytes& frame) {
+  Bytes result;
+  for (uint8_t byte : frame) result.push_back(static_cast<uint8_t>(255 - byte));
+  return result;
+}
+
+struct Function {
+  const char* text;
+  Bytes (*oracle)(const Bytes&);
+};
+constexpr Function kFunctions[] = {
+    {"EtherMirror", mirrored}, {"XOR(255)", complement}, {"DirectIPLookup(0/0 192.0.2.1 0)", same_frame}};
+
+// How packets get to the function and from it. `even` goes through it, `odd` another way; %s is the function.
+struct Way {
+  const char* name;
+  const char* text;
+  bool splits;  // only frames to even addresses go through the function
+};
+constexpr Way kWays[] = {
+    {"straight", "TestSource -> GetIPAddress(30) -> %s -> even :: TestSink; TestSource -> odd :: TestSink;", false},
+    {"behind a CPU split",
+     "TestSource -> GetIPAddress(30) -> c :: Classifier(33/00%%01, -); c[0] -> %s -> even :: TestSink;"
+     "c[1] -> odd :: TestSink;",
+     true},
+    {"behind a split in the segment",
+     "TestSource -> GetIPAddress(30) -> rt :: DirectIPLookup(10.0.0.0 0, 10.0.0.2 0, 10.0.0.4 0, 10.0.0.0/8 1);"
+     "rt[0] -> %s -> even :: TestSink; rt[1] -> odd :: TestSink;",
+     true},
+    {"before a split in the segment",
+     "TestSource -> GetIPAddress(30) -> f :: %s -> n :: Counter -> rt :: DirectIPLookup(0/0 0); rt -> even :: TestSink;"
+     "TestSource -> odd :: TestSink;",
+     false},
+};
+
+constexpr int kBatches[] = {1, 31, 32, 33, 1024, 0};
+
+void check(const Function& function, const Way& way, int batch, const Backend& backend) {
+  auto random = random_for("matrix");
+  std::vector<Frame> frames;
+  const size_t count = batch == 0 ? 0 : batch == 1024 ? 1024 : static_cast<size_t>(3 * batch);
+  for (size_t i = 0; i < count; ++i) frames.push_back(ip_frame(random(), ip(10, 0, 0, random() % 6), random() % 60));
+  std::vector<Bytes> even, odd;
+  for (auto& frame : frames) {
+    const bool through = !way.splits || frame.bytes[33] % 2 == 0;
+    if (through) even.push_back(function.oracle(frame.bytes));
+    if (!through || !way.splits) odd.push_back(frame.bytes);
+  }
+  const std::string text = way.text;
+  const size_t place = text.find("%s");
+  std::string chain = text.substr(0, place) + function.text + text.substr(place + 2);
+  while (chain.find("%%") != std::string::npos) chain.erase(chain.find("%%"), 1);
+  const Result result = run(chain, backend, frames, {.batches = {batch}});
+  EXPECT_TRUE(same(result.bytes("even"), even));
+  EXPECT_TRUE(same(result.bytes("odd"), odd));
+}
+
+TEST_P(MatrixTest, AgreesWithTheOracle) {
+  size_t done = 0;
+  for (size_t f = 0; f < std::size(kFunctions); ++f)
+    for (size_t w = 0; w < std::size(kWays); ++w)
+      for (size_t b = 0; b < std::size(kBatches); ++b) {
+        // Each pair (function, way), (function, batch), (way, batch) once at least.
+        if (!full() && (b + w + 2 * f) % 3 != 0) continue;
+        SCOPED_TRACE(format("%s %s, batches of %d", kFunctions[f].text, kWays[w].name, kBatches[b]));
+        check(kFunctions[f], kWays[w], kBatches[b], GetParam());
+        ++done;
+      }
+  EXPECT_GE(done, std::size(kWays) * std::size(kBatches));
+}
+
+}  // namespace
+}  // namespace heddle::test

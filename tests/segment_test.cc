@@ -1,0 +1,219 @@
+// Several elements inside GPU segments: splits, drops, neutral elements, copies, several segments. The same chains run
+// on the CPU, and both must agree with what is worked out by hand here.
+
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+HEDDLE_ON_EVERY_BACKEND(SegmentTest);
+
+Bytes mirrored(Bytes frame, size_t at = 0) {
+  for (size_t i = 0; i < 6; ++i) std::swap(frame[at + i], frame[at + 6 + i]);
+  return frame;
+}
+Bytes changed(Bytes frame, unsigned key, size_t at = 0) {
+  for (size_t i = at; i < frame.size(); ++i) frame[i] = static_cast<uint8_t>(frame[i] ^ key);
+  return frame;
+}
+
+// Frames to 10.x.0.1, x = 0..kinds-1 at random; kind() tells x.
+std::vector<Frame> ip_frames(std::mt19937& random, size_t count, unsigned kinds) {
+  std::vector<Frame> frames;
+  for (size_t i = 0; i < count; ++i)
+    frames.push_back(ip_frame(static_cast<uint32_t>(i), ip(10, random() % kinds, 0, 1), random() % 100));
+  return frames;
+}
+unsigned kind(const Frame& frame) { return frame.bytes[31]; }
+
+const char* const kRoutes = "10.0.0.0/16 0, 10.1.0.0/16 1, 10.2.0.0/16 2";
+
+TEST_P(SegmentTest, BranchesLeadToDifferentSinks) {
+  auto random = random_for("branches");
+  const auto frames = ip_frames(random, 1100, 4);
+  const Result result = run(
+      format("TestSource -> CheckIPHeader(14) -> rt :: DirectIPLookup(%s); rt[0] -> m :: EtherMirror -> s0 :: TestSink;"
+             "rt[1] -> x :: XOR(3) -> y :: EtherMirror -> s1 :: TestSink; rt[2] -> s2 :: TestSink;",
+             kRoutes),
+      GetParam(), frames, {.batches = {1, 31, 32, 33, 500}});
+  std::vector<Bytes> wanted[4];
+  for (auto& frame : frames)
+    wanted[kind(frame)].push_back(kind(frame) == 0   ? mirrored(frame.bytes)
+                                  : kind(frame) == 1 ? mirrored(changed(frame.bytes, 3))
+                                                     : frame.bytes);
+  for (int port = 0; port < 3; ++port) {
+    const std::string sink = format("s%d", port);
+    EXPECT_TRUE(same(result.bytes(sink), wanted[port])) << sink;
+    EXPECT_TRUE(in_order(result.at(sink)));
+  }
+  EXPECT_EQ(result.drop("rt.no_route"), wanted[3].size());
+  for (const char* element : {"rt", "m", "x", "y"})
+    EXPECT_EQ(result.processor.at(element) == "cpu", !GetParam().on_gpu());
+}
+
+// Packets of one branch stay in order; those of different branches may pass each other at the join.
+TEST_P(SegmentTest, BranchesRejoin) {
+  auto random = random_for("rejoin");
+  const auto frames = ip_frames(random, 700, 4);
+  for (const char* join : {"sink :: TestSink", "XOR(8) -> sink :: TestSink"}) {
+    const Result result =
+        run(format("TestSource -> CheckIPHeader(14) -> rt :: DirectIPLookup(%s, 10.3.0.0/16 0);"
+                   "join :: Counter -> %s; rt[0] -> EtherMirror -> join; rt[1] -> XOR(3) -> join; rt[2] -> join;",
+                   kRoutes, join),
+            GetParam(), frames, {.batches = {100, 33}});
+    const unsigned key = join[0] == 'X' ? 8 : 0;
+    ASSERT_EQ(result.at("sink").size(), frames.size());
+    EXPECT_EQ(result.statistics.at("join.count"), frames.size());
+    std::vector<Received> branch[3];
+    for (auto& packet : result.at("sink")) {
+      const Frame& frame = frames[static_cast<size_t>(packet.serial)];
+      const unsigned way = kind(frame) % 3;
+      const Bytes wanted = way == 0 ? mirrored(frame.bytes) : way == 1 ? changed(frame.bytes, 3) : frame.bytes;
+      ASSERT_EQ(packet.bytes, changed(wanted, key));
+      branch[way].push_back(packet);
+    }
+    for (auto& packets : branch) EXPECT_TRUE(in_order(packets));
+  }
+}
+
+TEST_P(SegmentTest, DropsInsideASegment) {
+  auto random = random_for("drops");
+  auto frames = random_frames(random, 600, 0, 40);
+  const Result result =
+      run("TestSource -> first :: XOR(1) -> s :: Strip(10) -> g :: GetIPAddress(4) -> u :: Strip(2) -> m :: EtherMirror"
+          "-> c :: Counter -> rt :: DirectIPLookup(0.0.0.0/1 0) -> XOR(2) -> sink :: TestSink(READS dst);",
+          GetParam(), frames, {.batches = {64, 7}});
+  std::vector<Bytes> wanted;
+  std::vector<uint32_t> addresses;
+  uint64_t short_s = 0, short_g = 0, short_m = 0, no_route = 0, counted = 0, bytes = 0;
+  for (auto& frame : frames) {
+    Bytes left = changed(frame.bytes, 1);
+    if (left.size() < 10)
+      ++short_s;
+    else if (left.size() < 18)
+      ++short_g;
+    else if (left.size() < 24)
+      ++short_m;
+    else {
+      const uint32_t address = get_u32(left, 14);
+      left = mirrored({left.begin() + 12, left.end()});
+      ++counted, bytes += left.size();
+      if (address >> 31) {
+        ++no_route;
+        continue;
+      }
+      wanted.push_back(changed(left, 2));
+      addresses.push_back(address);
+    }
+  }
+  EXPECT_TRUE(same(result.bytes(), wanted));
+  EXPECT_EQ(result.drop("s.short"), short_s);
+  EXPECT_EQ(result.drop("g.short"), short_g);
+  EXPECT_EQ(result.drop("m.short"), short_m);
+  EXPECT_EQ(result.drop("rt.no_route"), no_route);
+  EXPECT_EQ(result.statistics.at("c.count"), counted);
+  EXPECT_EQ(result.statistics.at("c.byte_count"), bytes);
+  for (size_t i = 0; i < wanted.size(); ++i) ASSERT_EQ(__builtin_bswap32(result.at("sink")[i].column[0]), addresses[i]);
+  for (const char* element : {"first", "s", "g", "u", "m", "c", "rt"})
+    EXPECT_EQ(result.processor.at(element) == "cpu", !GetParam().on_gpu()) << element;
+}
+
+TEST_P(SegmentTest, UnstripTakesBackInsideASegment) {
+  auto random = random_for("unstrip");
+  const auto frames = random_frames(random, 300, 0, 60);
+  const Result result =
+      run("TestSource -> XOR(1) -> s :: Strip(14) -> XOR(2) -> u :: Unstrip(9) -> XOR(4) -> Unstrip(5) -> XOR(8)"
+          "-> sink :: TestSink;",
+          GetParam(), frames);
+  std::vector<Bytes> wanted;
+  for (auto& frame : frames)
+    if (frame.bytes.size() >= 14) wanted.push_back(changed(changed(changed(changed(frame.bytes, 1), 2, 14), 4, 5), 8));
+  EXPECT_TRUE(same(result.bytes(), wanted));
+  EXPECT_EQ(result.processor.at("u") == "cpu", !GetParam().on_gpu());
+}
+
+TEST_P(SegmentTest, TwoSegmentsWithTheCpuBetween) {
+  auto random = random_for("two segments");
+  const auto frames = ip_frames(random, 900, 3);
+  const Result result = run(
+      format(
+          "TestSource -> CheckIPHeader(14) -> rt :: DirectIPLookup(%s); rt[0] -> XOR(1) -> c :: Classifier(0/03, -);"
+          "rt[1] -> c; rt[2] -> other :: TestSink; c[0] -> EtherMirror -> m :: EtherMirror -> XOR(4) -> s0 :: TestSink;"
+          "c[1] -> XOR(16, DEVICE cpu) -> x :: XOR(64) -> s1 :: TestSink;",
+          kRoutes),
+      GetParam(), frames, {.batches = {250, 1}});
+  std::vector<Bytes> wanted[3];
+  for (auto& frame : frames) {
+    if (kind(frame) == 0) wanted[0].push_back(changed(frame.bytes, 5));
+    if (kind(frame) == 1) wanted[1].push_back(changed(frame.bytes, 80));
+    if (kind(frame) == 2) wanted[2].push_back(frame.bytes);
+  }
+  EXPECT_TRUE(same(result.bytes("s0"), wanted[0]));
+  EXPECT_TRUE(same(result.bytes("s1"), wanted[1]));
+  EXPECT_TRUE(same(result.bytes("other"), wanted[2]));
+  EXPECT_EQ(result.processor.at("c"), "cpu");
+  EXPECT_EQ(result.processor.at("x") == "cpu", !GetParam().on_gpu());
+}
+
+// Columns that the GPU does not need wait on the host; those that it sets on some ways only keep their values on
+// others.
+TEST_P(SegmentTest, ColumnsSurviveASegment) {
+  auto random = random_for("columns");
+  auto frames = ip_frames(random, 400, 3);
+  for (auto& frame : frames)
+    for (auto& column : frame.column) column = random() & 0xffff;
+  const Result result = run(
+      format("TestSource(SETS \"paint l3 l4\") -> GetIPAddress(30) -> rt :: DirectIPLookup(10.0.0.0/16 192.0.2.1 0,"
+             "10.1.0.0/16 0, 10.2.0.0/16 1); rt[0] -> Strip(4) -> XOR(1) -> s0 :: TestSink(READS \"dst paint l3 l4\");"
+             "rt[1] -> GetIPAddress(26) -> EtherMirror -> s1 :: TestSink(READS \"dst paint l3 l4\");"),
+      GetParam(), frames, {.batches = {45}});
+  ASSERT_EQ(result.delivered, frames.size());
+  for (auto& [sink, packets] : result.sinks)
+    for (auto& packet : packets) {
+      const Frame& frame = frames[static_cast<size_t>(packet.serial)];
+      const uint32_t dst = kind(frame) == 0   ? ip(192, 0, 2, 1)
+                           : kind(frame) == 1 ? ip(10, 1, 0, 1)
+                                              : get_u32(frame.bytes, 26);
+      ASSERT_EQ(sink, kind(frame) == 2 ? "s1" : "s0");
+      ASSERT_EQ(__builtin_bswap32(packet.column[0]), dst);
+      for (int c = 1; c < kColumns; ++c) ASSERT_EQ(packet.column[c], frame.column[c]) << kColumnNames[c];
+    }
+}
+
+// A segment's first element need not be the one that writes: copies must be made before the segment all the same.
+TEST_P(SegmentTest, WritesToOneCopyLeaveTheOtherAlone) {
+  auto random = random_for("tee");
+  const auto frames = ip_frames(random, 500, 2);
+  for (const char* writer :
+       {"EtherMirror", "c :: Counter -> EtherMirror", "GetIPAddress(30) -> DirectIPLookup(0/0 0) -> EtherMirror",
+        "XOR(0) -> c :: Counter -> EtherMirror"}) {
+    for (int written : {0, 1}) {
+      const Result result = run(format("TestSource -> t :: Tee; t[%d] -> %s -> w :: TestSink; t[%d] -> o :: TestSink;",
+                                       written, writer, 1 - written),
+                                GetParam(), frames, {.batches = {40}});
+      std::vector<Bytes> original, mirror;
+      for (auto& frame : frames) original.push_back(frame.bytes), mirror.push_back(mirrored(frame.bytes));
+      EXPECT_TRUE(same(result.bytes("w"), mirror)) << writer << ", output " << written;
+      EXPECT_TRUE(same(result.bytes("o"), original)) << writer << ", output " << written;
+    }
+  }
+}
+
+TEST_P(SegmentTest, AllCopiesMayBeWritten) {
+  auto random = random_for("tee all");
+  auto frames = random_frames(random, 300, 12, 90);
+  frames.push_back(random_frame(random, 5000));
+  const Result result =
+      run("TestSource -> t :: Tee(3); t[0] -> XOR(1) -> a :: TestSink; t[1] -> XOR(2) -> b :: TestSink;"
+          "t[2] -> EtherMirror -> c :: TestSink;",
+          GetParam(), frames);
+  std::vector<Bytes> a, b, c;
+  for (auto& frame : frames)
+    a.push_back(changed(frame.bytes, 1)), b.push_back(changed(frame.bytes, 2)), c.push_back(mirrored(frame.bytes));
+  EXPECT_TRUE(same(result.bytes("a"), a));
+  EXPECT_TRUE(same(result.bytes("b"), b));
+  EXPECT_TRUE(same(result.bytes("c"), c));
+}
+
+}  // namespace
+}  // namespace heddle::test

@@ -1,0 +1,170 @@
+#include "tests/support/harness.h"
+
+#include <cstdlib>
+#include <set>
+
+#include "click/parser.h"
+#include "core/error.h"
+#include "tests/support/lab.h"
+
+namespace heddle::test {
+
+void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.name; }
+
+const std::vector<Backend>& backends() {
+  static const std::vector<Backend> list = [] {
+    std::vector<Backend> all = {{"cpu", "cpu", LaunchMode::persistent},
+                                {"simt_sync", "simt", LaunchMode::sync},
+                                {"simt_persistent", "simt", LaunchMode::persistent}};
+    std::string reason;
+    const char* required = std::getenv("HEDDLE_REQUIRE_GPU");
+    if (!gpu::devices(reason).empty() || (required != nullptr && *required == '1')) {
+      all.push_back({"gpu_sync", "gpu", LaunchMode::sync});
+      all.push_back({"gpu_persistent", "gpu", LaunchMode::persistent});
+    }
+    return all;
+  }();
+  return list;
+}
+
+std::vector<Backend> gpu_backends() {
+  std::vector<Backend> list;
+  for (auto& backend : backends())
+    if (backend.on_gpu()) list.push_back(backend);
+  return list;
+}
+
+std::string backend_name(const testing::TestParamInfo<Backend>& info) { return info.param.name; }
+
+std::vector<Bytes> Result::bytes(const std::string& sink) const {
+  std::vector<Bytes> list;
+  if (!sinks.contains(sink)) return list;
+  for (auto& packet : sinks.at(sink)) list.push_back(packet.bytes);
+  return list;
+}
+
+Chain read(const std::string& text, const PlanOptions& options, click::Diagnostics& diagnostics) {
+  click::ParseOptions parse;
+  parse.known_classes = Catalog::instance().names();
+  Chain chain;
+  const click::Graph graph = click::parse(text, "chain", parse, diagnostics);
+  if (diagnostics.ok()) chain.router = Router::build(graph, diagnostics);
+  if (diagnostics.ok()) chain.plan = make_plan(chain.router, options, diagnostics);
+  return chain;
+}
+
+std::string mistakes(const std::string& chain, const std::string& device) {
+  click::Diagnostics diagnostics;
+  read(chain, {device, LaunchMode::persistent}, diagnostics);
+  return diagnostics.text();
+}
+
+std::string plan_text(const std::string& text, const std::string& device) {
+  click::Diagnostics diagnostics;
+  const Chain chain = read(text, {device, LaunchMode::persistent}, diagnostics);
+  return diagnostics.ok() ? chain.plan.text(chain.router) : diagnostics.text();
+}
+
+namespace {
+
+// What run() must know of a chain once the engine has it.
+struct Shape {
+  bool copies = false, only_test_sources = true;
+  std::set<std::string> ends;  // elements without outputs
+  explicit Shape(const Router& router) {
+    for (auto& node : router.nodes) {
+      copies = copies || node.element->copies() > 1;
+      if (dynamic_cast<const Source*>(node.element.get()) != nullptr && node.element->class_name != "TestSource")
+        only_test_sources = false;
+      if (node.targets.empty()) ends.insert(node.element->name);
+    }
+  }
+};
+
+void collect(Engine& engine, Lab& lab, const Shape& shape, Result& result) {
+  result.report = engine.report();
+  uint64_t arrived = 0, dropped_before = 0;
+  for (auto& element : result.report.elements) {
+    const bool end = shape.ends.contains(element.name);
+    if (end) arrived += element.packets;
+    if (!end)
+      for (auto& drop : element.drops) dropped_before += drop.second;
+    result.processor[element.name] = element.processor;
+    for (auto& [reason, count] : element.drops) result.drops[element.name + "." + reason] = count;
+    for (auto& [name, value] : element.statistics) result.statistics[element.name + "." + name] = value;
+    if (element.class_name == "TestSink") result.sinks[element.name];
+  }
+  result.received = result.report.received;
+  result.dropped = result.report.dropped;
+  result.delivered = lab.delivered;
+  for (auto& [name, packets] : lab.sinks) result.sinks[name] = std::move(packets);
+  for (auto& problem : result.report.problems) ADD_FAILURE() << problem;
+  EXPECT_EQ(lab.damaged, 0u) << lab.first_damage;
+  EXPECT_EQ(lab.not_returned, 0) << "packets that never came back to their pool";
+  if (shape.only_test_sources) {
+    EXPECT_EQ(result.received, lab.given);
+  }
+  if (!shape.copies) {
+    EXPECT_EQ(result.received, arrived + dropped_before);
+  }
+}
+
+}  // namespace
+
+Result run(const std::string& text, const Backend& backend, const std::vector<Frame>& frames, Options options) {
+  Result result;
+  click::Diagnostics diagnostics;
+  Chain chain = read(text, {backend.device, backend.launch}, diagnostics);
+  if (!diagnostics.ok()) {
+    ADD_FAILURE() << diagnostics.text();
+    return result;
+  }
+  const Shape shape(chain.router);
+  Lab lab;
+  lab.frames = &frames;
+  lab.options = options;
+  Lab::current() = &lab;
+  try {
+    RunOptions run;
+    run.threads = options.threads, run.batch_size = options.batch_size, run.slots = options.slots;
+    run.packets = options.packets;
+    Engine engine(std::move(chain.router), std::move(chain.plan), run);
+    engine.start();
+    if (options.meanwhile) {
+      options.meanwhile(engine);
+      if (options.endless) engine.stop();
+    }
+    engine.wait();
+    collect(engine, lab, shape, result);
+  } catch (const Error& error) {
+    ADD_FAILURE() << error.what();
+  }
+  Lab::current() = nullptr;
+  return result;
+}
+
+testing::AssertionResult same(const std::vector<Bytes>& got, const std::vector<Bytes>& wanted) {
+  if (got.size() != wanted.size())
+    return testing::AssertionFailure() << got.size() << " packets instead of " << wanted.size();
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (got[i] == wanted[i]) continue;
+    if (got[i].size() != wanted[i].size())
+      return testing::AssertionFailure() << "packet " << i << " has " << got[i].size() << " bytes instead of "
+                                         << wanted[i].size();
+    size_t at = 0;
+    while (got[i][at] == wanted[i][at]) ++at;
+    return testing::AssertionFailure() << format("packet %zu of %zu bytes: byte %zu is %02x instead of %02x", i,
+                                                 got[i].size(), at, got[i][at], wanted[i][at]);
+  }
+  return testing::AssertionSuccess();
+}
+
+testing::AssertionResult in_order(const std::vector<Received>& packets) {
+  for (size_t i = 1; i < packets.size(); ++i)
+    if (packets[i].serial <= packets[i - 1].serial)
+      return testing::AssertionFailure() << "frame " << packets[i].serial << " came behind frame "
+                                         << packets[i - 1].serial;
+  return testing::AssertionSuccess();
+}
+
+}  // namespace heddle::test

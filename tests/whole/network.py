@@ -1,0 +1,146 @@
+"""Network namespaces and traffic through the program. Everything made here is removed by `with`."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import time
+
+from whole.program import wait_until
+
+OFFLOADS = [word for feature in ("rx", "tx", "tso", "gso", "gro") for word in (feature, "off")]
+SERIAL = iter(range(1000))
+
+
+def call(*words, timeout=20, check=True):
+    done = subprocess.run(
+        list(map(str, words)), capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
+    )
+    assert not check or done.returncode == 0, f"{' '.join(map(str, words))}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+class Namespace:
+    """A network namespace; `address` is set when a device has been moved into it."""
+
+    def __init__(self):
+        self.name = f"hdt{os.getpid()}n{next(SERIAL)}"
+        self.address = None
+        call("ip", "netns", "add", self.name)
+        call("ip", "-n", self.name, "link", "set", "lo", "up")
+
+    def delete(self):
+        call("ip", "netns", "delete", self.name, check=False)
+
+    def command(self, *words):
+        return ["ip", "netns", "exec", self.name, *map(str, words)]
+
+    def call(self, *words, **options):
+        return call(*self.command(*words), **options)
+
+    def adopt(self, device, address, mac):
+        """Moves a device in and gives it its addresses."""
+        call("ip", "link", "set", device, "netns", self.name)
+        call("ip", "-n", self.name, "link", "set", device, "address", mac, "mtu", "1500")
+        self.call("sysctl", "-qw", f"net.ipv6.conf.{device}.disable_ipv6=1")
+        self.call("ethtool", "-K", device, *OFFLOADS, check=False)
+        call("ip", "-n", self.name, "address", "add", address, "dev", device)
+        call("ip", "-n", self.name, "link", "set", device, "up")
+        self.address, self.device = address.split("/")[0], device
+
+    def ping(self, address, count, interval=0.01, size=56):
+        """Sends and waits for all answers; returns how many came."""
+        out = self.call("ping", "-q", "-c", count, "-i", interval, "-s", size, "-W", 2, address, check=False)
+        return int(re.search(r"(\d+) received", out)[1])
+
+
+@contextlib.contextmanager
+def namespaces(number=2):
+    made = []
+    try:
+        made += [Namespace() for _ in range(number)]
+        yield made
+    finally:
+        for each in made:
+            each.delete()
+
+
+@contextlib.contextmanager
+def veth_pairs(left, right):
+    """Two veth pairs, one end of each in a namespace; yields the names of the other ends, which a program joins."""
+    pid, number = os.getpid(), next(SERIAL)
+    names = [(f"hd{pid}a{number}", f"hd{pid}x{number}"), (f"hd{pid}b{number}", f"hd{pid}y{number}")]
+    try:
+        for outer, inner in names:
+            call("ip", "link", "add", outer, "mtu", "1500", "type", "veth", "peer", "name", inner)
+            call("sysctl", "-qw", f"net.ipv6.conf.{outer}.disable_ipv6=1")
+            call("ethtool", "-K", outer, *OFFLOADS, check=False)
+            call("ip", "link", "set", outer, "up")
+        left.adopt(names[0][1], "10.77.0.1/24", "02:00:00:00:77:01")
+        right.adopt(names[1][1], "10.77.0.2/24", "02:00:00:00:77:02")
+        yield names[0][0], names[1][0]
+    finally:
+        for outer, _ in names:
+            call("ip", "link", "delete", outer, check=False)
+
+
+@contextlib.contextmanager
+def serving(namespace, *words):
+    """A server process in a namespace."""
+    process = subprocess.Popen(namespace.command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def wait_for_link(client, server):
+    wait_until(lambda: client.ping(server.address, 1) == 1, 8, "the first ping")
+
+
+def iperf3(client, server, *options):
+    """Runs iperf3 between namespaces; returns its report."""
+    with serving(server, "iperf3", "-s", "-1"):
+        wait_until(lambda: "5201" in server.call("ss", "-tln"), what="iperf3's server")
+        out = client.call("iperf3", "-c", server.address, "--json", *options, check=False, timeout=18)
+    report = json.loads(out)
+    assert "error" not in report, report["error"]
+    return report["end"]
+
+
+def transfer(client, server, size):
+    """Sends `size` random bytes over TCP; returns whether they arrived unharmed."""
+    data = os.urandom(size)
+    source = "import socket,sys; s=socket.create_server(('',5300)); c=s.accept()[0]; d=b''\n" + (
+        "while p:=c.recv(65536): d+=p\nsys.stdout.buffer.write(d)"
+    )
+    sink = "import socket,sys; s=socket.create_connection((sys.argv[1],5300),5); s.sendall(sys.stdin.buffer.read())"
+    receiver = subprocess.Popen(server.command("/usr/bin/python3", "-c", source), stdout=subprocess.PIPE)
+    try:
+        wait_until(lambda: "5300" in server.call("ss", "-tln"), what="the receiver")
+        sender = client.command("/usr/bin/python3", "-c", sink, server.address)
+        subprocess.run(sender, input=data, timeout=15, check=True)
+        got, _ = receiver.communicate(timeout=15)
+    finally:
+        receiver.kill()
+        receiver.wait()
+    return got == data
+
+
+def flood(client, address, count, interval=0.005):
+    """Starts a stream of pings; returns a function that waits for its end and gives (sent, received)."""
+    process = subprocess.Popen(
+        client.command("ping", "-q", "-i", interval, "-c", count, "-w", 15, "-W", 2, address),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def end():
+        out, _ = process.communicate(timeout=20)
+        found = re.search(r"(\d+) packets transmitted, (\d+) received", out)
+        return int(found[1]), int(found[2])
+
+    time.sleep(0.3)
+    return end

@@ -1,0 +1,170 @@
+"""Runs the program under test."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHAINS = ROOT / "chains"
+TIMEOUT_S = 30
+
+# A sanitizer that finds something ends the program with this, which no test expects.
+SANITIZED = {"ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "exitcode=99:halt_on_error=1"}
+
+# Every way to run the functions of a chain here.
+MODES = {
+    "cpu": ["--device", "cpu"],
+    "simt-sync": ["--device", "simt", "--launch", "sync"],
+    "simt-persistent": ["--device", "simt", "--launch", "persistent"],
+}
+
+
+def program_path():
+    return pathlib.Path(os.environ.get("HEDDLE_BIN") or ROOT / "build/cpu/heddle").resolve()
+
+
+class Result:
+    """What a finished run left: exit code, and output as bytes (`raw`) and text."""
+
+    def __init__(self, args, code, out, err):
+        self.args, self.code, self.raw = args, code, out
+        self.out, self.err = out.decode(errors="replace"), err.decode(errors="replace")
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    def __repr__(self):
+        return f"heddle {' '.join(self.args)}\nexit code {self.code}\n{self.out[-2000:]}\n{self.err[-4000:]}"
+
+
+class Program:
+    """Callable: heddle("run", ...) runs the program to its end; a run that takes too long is killed and fails."""
+
+    def __init__(self, path, prefix=()):
+        self.path, self.prefix = path, list(prefix)
+
+    def command(self, args):
+        return [*self.prefix, str(self.path), *map(str, args)]
+
+    def __call__(self, *args, timeout=TIMEOUT_S, input=b"", env=None, cwd=ROOT):
+        done = subprocess.run(
+            self.command(args),
+            check=False,
+            input=input,
+            capture_output=True,
+            timeout=timeout,
+            cwd=cwd,
+            env=environment(env),
+        )
+        return Result(list(map(str, args)), done.returncode, done.stdout, done.stderr)
+
+    def ok(self, *args, **options):
+        """The same, and the run must succeed in silence."""
+        result = self(*args, **options)
+        assert result.code == 0, result
+        assert result.err == "", result
+        return result
+
+    def run(self, chain, *args, **options):
+        """Runs a chain given as text, successfully; returns its report."""
+        return Report(self.ok("run", "--json", "-e", chain, *args, **options).json)
+
+    def fails(self, *args, code=1, **options):
+        """The run must end with an error that is not a crash, and say why; returns the messages."""
+        result = self(*args, **options)
+        assert result.code == code, result
+        assert result.err.strip(), result
+        return result.err
+
+    def start(self, *args, **options):
+        return Running(self.command(args), list(map(str, args)), **options)
+
+
+def environment(more=None):
+    return {**os.environ, **SANITIZED, **(more or {})}
+
+
+class Running:
+    """A run in progress; `with` ends it in any case."""
+
+    def __init__(self, command, args, **options):
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        self.args = args
+        self.process = subprocess.Popen(command, cwd=ROOT, env=environment(), **options)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self, timeout=TIMEOUT_S):
+        out, err = self.process.communicate(timeout=timeout)
+        return Result(self.args, self.process.returncode, out or b"", err or b"")
+
+    def interrupt(self, timeout=TIMEOUT_S):
+        """SIGINT; returns the result, with the seconds that the end took as `seconds`."""
+        start = time.monotonic()
+        self.signal(signal.SIGINT)
+        result = self.wait(timeout)
+        result.seconds = time.monotonic() - start
+        return result
+
+
+class Report:
+    """`heddle run --json`, asked by element name or class."""
+
+    def __init__(self, report):
+        self.all = report
+        self.received, self.dropped, self.problems = report["received"], report["dropped"], report["problems"]
+
+    def elements(self, word):
+        return [e for e in self.all["elements"] if word in (e["name"], e["class"])]
+
+    def one(self, word):
+        found = self.elements(word)
+        assert len(found) == 1, (word, self.all)
+        return found[0]
+
+    def drops(self, word):
+        return self.one(word)["drops"]
+
+    def count(self, word):
+        return self.one(word)["statistics"]["count"]
+
+    def ended(self):
+        """Packets that reached an element without outputs, and were not dropped by it."""
+        ends = [e for c in ("ToDump", "ToDPDKDevice", "Discard") for e in self.elements(c)]
+        return sum(e["packets"] - sum(e["drops"].values()) for e in ends)
+
+    def assert_accounted(self):
+        assert self.received == self.ended() + self.dropped, self.all
+
+
+def as_nobody():
+    """A prefix that runs the program without privileges."""
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+
+
+def quoted(path):
+    """A path as an argument of an element."""
+    return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def wait_until(condition, seconds=10, what="the condition"):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not come true within {seconds} s"
+        time.sleep(0.02)
