@@ -30,7 +30,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Gpu
                       outputs > 1 || !element->drop_reasons().empty(), element->copies() > 1});
     auto* source = dynamic_cast<Source*>(element);
     if (source != nullptr && (thread == 0 || source->every_thread()))
-      sources_.emplace_back(source, static_cast<int>(i));
+      sources_.push_back({source, static_cast<int>(i), borrow()});
   }
   for (auto& lane : lanes)
     if (lane) lanes_.push_back(std::move(lane));
@@ -52,18 +52,17 @@ std::unique_ptr<Batch> Worker::borrow() {
 bool Worker::round() {
   bool busy = false;
   if (failure_.empty()) {
-    for (auto& [source, node] : sources_) {
-      auto batch = borrow();
-      source->receive(*batch);
-      if (!batch->empty()) {
-        busy = true;
-        add(counts_[static_cast<size_t>(node)].packets, static_cast<uint64_t>(batch->size()));
-        run(steps_[static_cast<size_t>(node)].targets[0], *batch);
-      }
-      give_back(std::move(batch));
+    for (Input& input : sources_) {
+      Batch& batch = *input.batch;
+      batch.resize(0);
+      input.source->receive(batch);
+      if (batch.empty()) continue;
+      busy = true;
+      add(counts_[static_cast<size_t>(input.node)].packets, static_cast<uint64_t>(batch.size()));
+      run(steps_[static_cast<size_t>(input.node)].targets[0], batch);
     }
   }
-  busy = collect_all() || busy;
+  if (!lanes_.empty()) busy = collect_all() || busy;
   report_epoch();
   if (busy) {
     idle_rounds_ = 0;
@@ -78,7 +77,7 @@ bool Worker::round() {
 }
 
 bool Worker::exhausted() const {
-  return std::all_of(sources_.begin(), sources_.end(), [](auto& s) { return s.first->exhausted(); });
+  return std::all_of(sources_.begin(), sources_.end(), [](auto& s) { return s.source->exhausted(); });
 }
 
 void Worker::drain() {

@@ -83,12 +83,18 @@ class Worker {
     bool copy_first, chooses, copies;
   };
 
+  struct Input {
+    Source* source;
+    int node;
+    std::unique_ptr<Batch> batch;
+  };
+
   Shared shared_;
   int thread_;
-  std::vector<Step> steps_;                       // by node
-  std::vector<std::pair<Source*, int>> sources_;  // and their node
-  std::vector<std::unique_ptr<GpuLane>> lanes_;   // by segment; null for CPU segments
-  std::vector<NodeCounts> counts_;                // by node
+  std::vector<Step> steps_;  // by node
+  std::vector<Input> sources_;
+  std::vector<std::unique_ptr<GpuLane>> lanes_;  // by segment; null for CPU segments
+  std::vector<NodeCounts> counts_;               // by node
   std::vector<std::unique_ptr<Batch>> spare_;
   std::string failure_;
   uint64_t idle_rounds_ = 0;

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -75,6 +76,14 @@ class CudaDevice final : public Device {
   explicit CudaDevice(int index) : index_(index), pinned_(Arena::kPinned), memory_(Arena::kDevice) {
     HEDDLE_CUDA_CHECK(cudaSetDevice(index));
     info_ = describe(index);
+    // Loads both kernels now: a first launch behind a resident kernel would block until that ends.
+    for (const void* kernel :
+         {reinterpret_cast<const void*>(persistent_kernel), reinterpret_cast<const void*>(launched_kernel)}) {
+      cudaFuncAttributes use{};
+      HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&use, kernel));
+      info_.kernel_registers = std::max(info_.kernel_registers, use.numRegs);
+      info_.kernel_local_bytes = std::max(info_.kernel_local_bytes, use.localSizeBytes);
+    }
     HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&kernel_stream_, cudaStreamNonBlocking));
     HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&copy_stream_, cudaStreamNonBlocking));
     staging_ = pinned_.take<std::byte>(kPatchBytes);
@@ -178,10 +187,6 @@ SlotGroup CudaDevice::add_slots(int program, int count) {
 
 void CudaDevice::start(bool persistent) {
   persistent_ = persistent;
-  // Loads both kernels now: a first launch behind a resident kernel would block until that ends.
-  cudaFuncAttributes attributes{};
-  HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(persistent_kernel)));
-  HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(launched_kernel)));
   if (!persistent) return;
   std::vector<Assignment> assignments;
   for (auto& group : groups_)

@@ -19,6 +19,8 @@ struct DeviceInfo {
   std::string pci;
   int multiprocessors = 0, major = 0, minor = 0;
   size_t memory_bytes = 0;
+  int kernel_registers = 0;       ///< of a thread, the larger of the two kernels; known once the device is open
+  size_t kernel_local_bytes = 0;  ///< spilled registers and stack of a thread; 0 is what we want
 };
 
 /** A segment's program before it is on the device: tables and targets of its nodes by index. */

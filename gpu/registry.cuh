@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "gpu/tile.cuh"
 
 namespace heddle::gpu {
@@ -11,6 +13,15 @@ struct NoTable {};
 template <int id>
 struct Registered;
 
+/** Calls a function with its table; one without has none to refer to. */
+template <class Function>
+__device__ void call(const Block& block, Tile& tile, const void* table) {
+  if constexpr (std::is_same_v<typename Function::Table, NoTable>)
+    Function{}(block, tile, NoTable{});
+  else
+    Function{}(block, tile, *static_cast<const typename Function::Table*>(table));
+}
+
 constexpr int kBeforeFirst = __COUNTER__;
 
 /** Puts `Function`, the GPU side of element class `Element`, into the kernels. `Function` has a type `Table` (the
@@ -21,7 +32,7 @@ constexpr int kBeforeFirst = __COUNTER__;
   struct heddle::gpu::Registered<__COUNTER__ - heddle::gpu::kBeforeFirst - 1> {                               \
     static constexpr const char* kName = #Element;                                                            \
     static __device__ void run(const heddle::gpu::Block& block, heddle::gpu::Tile& tile, const void* table) { \
-      Function{}(block, tile, *static_cast<const Function::Table*>(table));                                   \
+      heddle::gpu::call<Function>(block, tile, table);                                                        \
     }                                                                                                         \
   }
 

@@ -328,7 +328,9 @@ def test_unstrip_beyond_the_buffer_drops(heddle, tmp_path):
 
 
 def test_classifier_patterns(heddle, tmp_path):
-    frames = [bytes.fromhex(text) for text in ("00112233", "00aa2233", "0f112234", "ff", "", "0011", "70112233ee")]
+    frames = [
+        bytes.fromhex(text) for text in ("00112233", "00aa2233", "0f112234", "ff", "", "0011", "70112233ee", "00")
+    ]
     source = captures.write(tmp_path / "in.pcap", frames)
     patterns = ["0/0011 3/33", "1/?a", "0/0f%0f 3/34", "0/00%80 !1/11", "!0/ff 4/ee", "-"]
     chain = f"FromDump({quoted(source)}) -> c :: Classifier({', '.join(patterns)}); " + "; ".join(
@@ -336,7 +338,7 @@ def test_classifier_patterns(heddle, tmp_path):
     )
     heddle.run(chain)
     got = [[data.hex() for data in captures.frames(tmp_path / str(n))] for n in range(len(patterns))]
-    assert got == [["00112233"], ["00aa2233"], ["0f112234"], [], ["70112233ee"], ["ff", "", "0011"]]
+    assert got == [["00112233"], ["00aa2233"], ["0f112234"], [], ["70112233ee"], ["ff", "", "0011", "00"]]
 
 
 def test_classifier_drops_what_matches_nothing(heddle):

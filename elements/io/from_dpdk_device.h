@@ -19,7 +19,7 @@ namespace heddle {
  *      net_memif0              "net_memif0,role=client,socket=/tmp/memif.sock": shared memory with another process
  *      net_pcap0               "net_pcap0,rx_pcap=in.pcap,tx_pcap=out.pcap": capture files through libpcap
  *
- *  BURST: packets asked for at a time, default 32, 1 to 1024. NDESC: receive descriptors, default 1024. PROMISC:
+ *  BURST: packets asked for at a time, default 64, 1 to 1024. NDESC: receive descriptors, default 1024. PROMISC:
  *  default true.
  *
  *  Every packet thread (-j) receives from a queue of its own. Heddle composes DPDK's arguments itself; huge pages are
@@ -41,7 +41,7 @@ class FromDPDKDevice : public Source {
 
  private:
   dpdk::Port* port_ = nullptr;
-  int burst_ = 32;
+  int burst_ = 64;
   std::atomic<uint64_t> too_long_{0};
   std::vector<std::pair<std::string, uint64_t>> port_statistics_;  // read when the port stops
 };

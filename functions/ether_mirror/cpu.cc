@@ -12,15 +12,17 @@ std::span<const char* const> EtherMirror::drop_reasons() const {
 }
 
 void EtherMirror::run_cpu(Batch& batch) {
-  for (int i = 0; i < batch.size(); ++i) {
-    if (batch.length(i) < ether_mirror::kLeastBytes) {
+  Packet* const* packets = batch.packets();  // the stores below might change anything in memory, but not these
+  const int n = batch.size();
+  for (int i = 0; i < n; ++i) {
+    if (length(packets[i]) < ether_mirror::kLeastBytes) [[unlikely]] {
       batch.drop(i, ether_mirror::kShort);
       continue;
     }
-    uint8_t* frame = batch.frame(i);
-    const ether_mirror::Addresses swapped = ether_mirror::mirrored({load_u64(frame), load_u32(frame + 8)});
-    std::memcpy(frame, &swapped.first_eight, 8);
-    std::memcpy(frame + 8, &swapped.last_four, 4);
+    uint8_t* frame = data(packets[i]);
+    const ether_mirror::Addresses swapped = ether_mirror::mirrored({load_u64(frame), load_u64(frame + 4)});
+    std::memcpy(frame, &swapped.from_0, 8);
+    std::memcpy(frame + 4, &swapped.from_4, 8);
   }
 }
 

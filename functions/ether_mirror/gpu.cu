@@ -15,15 +15,15 @@ struct MirrorTile {
       } else if (tile.length(i) >= 16 && gpu::is_aligned<16>(frame)) {
         auto* at = reinterpret_cast<uint4*>(frame);
         const uint4 old = *at;
-        const Addresses a = mirrored({old.x | uint64_t{old.y} << 32, old.z});
-        const auto low = static_cast<uint32_t>(a.first_eight), high = static_cast<uint32_t>(a.first_eight >> 32);
-        *at = make_uint4(low, high, a.last_four, old.w);
+        const Addresses a = mirrored({old.x | uint64_t{old.y} << 32, old.y | uint64_t{old.z} << 32});
+        *at = make_uint4(static_cast<uint32_t>(a.from_0), static_cast<uint32_t>(a.from_4),
+                         static_cast<uint32_t>(a.from_4 >> 32), old.w);
       } else {
-        const uint64_t low = gpu::load_u32(frame), high = gpu::load_u32(frame + 4);
-        const Addresses a = mirrored({low | high << 32, gpu::load_u32(frame + 8)});
-        gpu::store_u32(frame, static_cast<uint32_t>(a.first_eight));
-        gpu::store_u32(frame + 4, static_cast<uint32_t>(a.first_eight >> 32));
-        gpu::store_u32(frame + 8, a.last_four);
+        const uint64_t x = gpu::load_u32(frame), y = gpu::load_u32(frame + 4), z = gpu::load_u32(frame + 8);
+        const Addresses a = mirrored({x | y << 32, y | z << 32});
+        gpu::store_u32(frame, static_cast<uint32_t>(a.from_0));
+        gpu::store_u32(frame + 4, static_cast<uint32_t>(a.from_4));
+        gpu::store_u32(frame + 8, static_cast<uint32_t>(a.from_4 >> 32));
       }
     }
   }

@@ -6,16 +6,15 @@
 
 namespace heddle::ether_mirror {
 
-/** The first twelve bytes of an Ethernet frame (destination, source; IEEE 802.3, 3.2), in memory order. */
+/** The first twelve bytes of an Ethernet frame (destination, source; IEEE 802.3, 3.2), in memory order, as two words that
+ *  overlap: bytes 0 to 7 and bytes 4 to 11. */
 struct Addresses {
-  uint64_t first_eight;
-  uint32_t last_four;
+  uint64_t from_0, from_4;
 };
 
 /** Destination and source swapped. For little-endian processors. */
 HEDDLE_HD inline Addresses mirrored(Addresses a) {
-  return {a.first_eight >> 48 | uint64_t{a.last_four} << 16 | a.first_eight << 48,
-          static_cast<uint32_t>(a.first_eight >> 16)};
+  return {a.from_4 >> 16 | a.from_0 << 48, a.from_4 >> 48 | a.from_0 << 16};
 }
 
 /** Shorter frames have no addresses. */

@@ -49,7 +49,7 @@ constexpr Route normalised(Route route) {
 }
 
 /** The whole lookup structure, 40.4 MiB without pointers: one memcpy moves it to a GPU. Host byte order throughout,
- *  except Hop::gateway. All zero is the empty table. Readers go through dir24_lookup() (rule.h) or lookup_bulk(). */
+ *  except Hop::gateway. Readers go through dir24_lookup() (rule.h) or lookup_bulk(). */
 struct RouteImage {
   uint16_t tbl24[1 << 24];  ///< by the first 24 bits: below kFirstGroup a hop index, else kFirstGroup + group
   uint16_t tbl8[kGroups][kGroupEntries];  ///< by group and the last 8 bits: a hop index

@@ -200,6 +200,7 @@ TEST(RouteTable, EveryPatchLeavesACorrectTable) {
   RouteTable table;
   Oracle before, after;
   const auto copy = std::make_unique<RouteImage>();
+  std::memcpy(static_cast<void*>(copy.get()), &table.image(), sizeof(RouteImage));  // as a copy on a GPU begins
   std::vector<uint32_t> probes;
   Route change{};
   size_t patches = 0;
@@ -338,6 +339,35 @@ TEST(RouteTable, GroupsRunOut) {
   EXPECT_EQ(table.lookup(extra.address)->port, 2u) << "a failed load leaves the table";
 }
 
+/** replace() makes the table that load() makes, by patches alone, and no address that both tables route is ever without a
+ *  route in between. */
+TEST(RouteTable, ReplaceKeepsWhatStays) {
+  Random random(seed());
+  std::vector<Route> routes(400), others(400);
+  for (Route& route : routes) route = random_route(random);
+  for (Route& route : others) route = random_route(random);
+  std::copy(routes.begin(), routes.begin() + 200, others.begin());
+  for (int i = 0; i < 100; ++i) others[static_cast<size_t>(i)].hop = {7, 9};
+  RouteTable table, expected;
+  table.load(routes);
+  expected.load(others);
+  std::vector<uint32_t> routed;
+  for (const Route& route : routes)
+    if (table.lookup(route.address) && expected.lookup(route.address)) routed.push_back(route.address);
+  size_t patches = 0;
+  table.set_patch_sink([&](size_t, std::span<const std::byte>) {
+    ++patches;
+    for (const uint32_t address : routed) ASSERT_TRUE(table.lookup(address).has_value()) << address;
+  });
+  table.replace(others);
+  EXPECT_GT(patches, 0u);
+  EXPECT_EQ(table.size(), expected.size());
+  for (const auto* list : {&routes, &others})
+    for (const Route& route : *list)
+      for (const uint32_t address : {route.address, route.address | ~prefix_mask(route.length), route.address - 1})
+        EXPECT_EQ(table.lookup(address), expected.lookup(address)) << address;
+}
+
 TEST(RouteTable, HopsRunOut) {
   RouteTable table;
   std::vector<Route> routes;
@@ -345,7 +375,7 @@ TEST(RouteTable, HopsRunOut) {
   for (const Route& route : routes) table.add(route);
   EXPECT_EQ(table.hops_used(), kHops - 1 - kPlainHops);
   const Route extra = {0, 32, {1, 1}};
-  const std::string error = 
+  const std::string error =
       "the route table needs room for 48896 distinct next hops with gateways or high outputs but has it for 48895";
   EXPECT_EQ(error_of([&] { table.add(extra); }), error);
   EXPECT_EQ(table.groups_used(), 0u);

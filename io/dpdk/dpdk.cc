@@ -121,9 +121,10 @@ void start_port(Port& port, rte_mempool* pool, int threads) {
     port.id = static_cast<uint16_t>(number);
   } else if (rte_eth_dev_get_port_by_name(name.c_str(), &port.id) != 0) {
     if (is_virtual(name))
-      throw Error(format("DPDK could not make the virtual device '%s'; are its arguments right (see FromDPDKDevice), and "
-                         "does it need root (net_tap, net_af_packet, net_af_xdp)?",
-                         port.device.c_str()));
+      throw Error(
+          format("DPDK could not make the virtual device '%s'; are its arguments right (see FromDPDKDevice), and "
+                 "does it need root (net_tap, net_af_packet, net_af_xdp)?",
+                 port.device.c_str()));
     throw Error(
         format("DPDK has no port '%s'; is it bound to a DPDK driver (dpdk-devbind.py --status)?", name.c_str()));
   }
@@ -242,9 +243,9 @@ std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned
   const bool nic = has_nic();
   static int serial = 0;  // names must differ within a process
   const std::string unique = format("%s%d", name, serial++);
-  rte_mempool* pool =
-      rte_mempool_create_empty(unique.c_str(), count, static_cast<unsigned>(sizeof(rte_mbuf) + data_room),
-                               kCachedPackets, sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, nic ? 0 : RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+  rte_mempool* pool = rte_mempool_create_empty(
+      unique.c_str(), count, static_cast<unsigned>(sizeof(rte_mbuf) + data_room), kCachedPackets,
+      sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, nic ? 0 : RTE_MEMPOOL_F_NO_IOVA_CONTIG);
   if (pool == nullptr || rte_mempool_set_ops_byname(pool, "ring_mp_mc", nullptr) != 0)
     throw Error(format("packet pool of %u: %s; give DPDK more memory with --dpdk \"-m MEGABYTES\"", count,
                        rte_strerror(rte_errno)));
