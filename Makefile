@@ -62,7 +62,7 @@ bench: build
 	$(BUILD)/bench/heddle_bench --json build/bench.json --commit $(COMMIT) $(ONLY)
 
 lint:
-	clang-format --dry-run -Werror $(CXX_FILES)
+	@clang-format --dry-run -Werror $(CXX_FILES)
 	cmake/ruff.sh check
 	cmake/ruff.sh format --check
 
@@ -71,7 +71,7 @@ tidy: build/cpu/build.ninja
 	git ls-files '*.cc' | grep -v _test.cc | xargs -P $(JOBS) -n 4 clang-tidy -p build/cpu --quiet --warnings-as-errors='*'
 
 fmt:
-	clang-format -i $(CXX_FILES)
+	@clang-format -i $(CXX_FILES)
 	cmake/ruff.sh check --fix
 	cmake/ruff.sh format
 

@@ -6,7 +6,7 @@ Usage: manuals.py OUTPUT HEADER...
 import re
 import sys
 
-MANUAL = re.compile(r"/\*\*\s(?P<name>[A-Za-z0-9_]+): (?P<text>.*?)\*/\s*class ", re.S)
+MANUAL = re.compile(r"/\*\*\s(?P<name>[A-Za-z0-9_]+): (?P<text>.*?)\*/\s*class ", re.DOTALL)
 
 
 def main(output, headers):

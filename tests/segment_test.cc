@@ -175,6 +175,9 @@ TEST_P(SegmentTest, ColumnsSurviveASegment) {
                            : kind(frame) == 1 ? ip(10, 1, 0, 1)
                                               : get_u32(frame.bytes, 26);
       ASSERT_EQ(sink, kind(frame) == 2 ? "s1" : "s0");
+      const Bytes wanted =
+          kind(frame) == 2 ? mirrored(frame.bytes) : changed({frame.bytes.begin() + 4, frame.bytes.end()}, 1);
+      ASSERT_EQ(packet.bytes, wanted);
       ASSERT_EQ(__builtin_bswap32(packet.column[0]), dst);
       for (int c = 1; c < kColumns; ++c) ASSERT_EQ(packet.column[c], frame.column[c]) << kColumnNames[c];
     }

@@ -47,7 +47,8 @@ rte_lpm* same_table(const RouteTable& table) {
   auto* lpm = static_cast<rte_lpm*>(zeroed(sizeof(rte_lpm)));
   lpm->tbl8 = static_cast<rte_lpm_tbl_entry*>(zeroed(sizeof(rte_lpm_tbl_entry) * kGroups * kGroupEntries));
   for (size_t i = 0; i < 1 << 24; ++i) lpm->tbl24[i] = entry_of(image, image.tbl24[i], false);
-  for (size_t i = 0; i < kGroups * size_t{kGroupEntries}; ++i) lpm->tbl8[i] = entry_of(image, image.tbl8[i / kGroupEntries][i % kGroupEntries], true);
+  for (size_t i = 0; i < kGroups * size_t{kGroupEntries}; ++i)
+    lpm->tbl8[i] = entry_of(image, image.tbl8[i / kGroupEntries][i % kGroupEntries], true);
   return lpm;
 }
 

@@ -108,8 +108,8 @@ class RouteTable {
 
   const RouteImage& image() const { return memory_->image; }  ///< stays where it is for the life of the table
   size_t size() const { return routes_.size(); }
-  uint32_t groups_used() const { return groups_.used; }                   ///< retired ones excluded
-  uint32_t hops_used() const { return hops_.used; }                       ///< distinct hops of the current routes, plain ones included
+  uint32_t groups_used() const { return groups_.used; }  ///< retired ones excluded
+  uint32_t hops_used() const { return hops_.used; }      ///< distinct hops of the current routes, plain ones included
   const std::array<size_t, 33>& histogram() const { return histogram_; }  ///< routes by length
   size_t memory_bytes() const;  ///< address space of image and bookkeeping; untouched pages of it use no memory
 

@@ -19,8 +19,8 @@ struct Port {
   bool receives = false, transmits = false;
   int rx_descriptors = 0, tx_descriptors = 0;  ///< 0: the driver's default
   bool promiscuous = true;
-  uint16_t id = 0;         ///< DPDK's port number, once started
-  bool may_chain = true;   ///< whether it may give frames in several buffers, once started
+  uint16_t id = 0;        ///< DPDK's port number, once started
+  bool may_chain = true;  ///< whether it may give frames in several buffers, once started
 };
 
 /** The port for `device`, made on first use. Two names mean the same device when they agree up to the first comma.
