@@ -34,10 +34,9 @@ build: $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j $(JOBS) --quiet
 
 demo: build
-	mkdir -p build/demo
 	$(BUILD)/heddle plan chains/demo.click
 	$(BUILD)/heddle run chains/demo.click
-	@echo "outputs are in build/demo"
+	@ls -l build/demo_*
 
 test: build test-cpp test-whole
 

@@ -27,6 +27,7 @@ void FromDump::start(const Environment& environment) {
                "again on an Ethernet interface, or convert it with editcap",
                class_name.c_str(), name.c_str(), file_.c_str(), reader_->link_type()));
   packets_ = environment.packets;
+  packet_bytes_ = packets_->data_bytes();
   large_packets_ = environment.large_packets;
   burst_ = std::min(burst_, environment.batch_size);
   fresh_ = std::make_unique<Packet*[]>(static_cast<size_t>(burst_));
@@ -35,7 +36,7 @@ void FromDump::start(const Environment& environment) {
 // The packet of a record, or null when none is free now.
 Packet* FromDump::make_packet(const capture::Record& record) {
   Packet* packet = nullptr;
-  if (record.captured > packets_->data_bytes()) {
+  if (record.captured > packet_bytes_) {
     if (!large_packets_->allocate(&packet, 1)) return nullptr;
   } else {
     if (fresh_count_ == 0) {
@@ -59,7 +60,7 @@ Packet* FromDump::make_packet(const capture::Record& record) {
 void FromDump::receive(Batch& batch) {
   while (!ended_ && batch.size() < burst_) {
     // A pipe may pause: packets that have arrived go on, and the program can be stopped.
-    if (!holding_ && !reader_->ready(batch.empty() ? kPauseMs : 0)) break;
+    if (!holding_ && !reader_->mapped() && !reader_->ready(batch.empty() ? kPauseMs : 0)) break;
     if (!holding_ && !reader_->next(held_)) {
       ended_ = true;
       break;

@@ -13,7 +13,7 @@ namespace heddle {
  *      FromDump(FILENAME [, keywords BURST, STOP])
  *
  *  FILENAME: a pcap or pcapng file with Ethernet frames, "-" for standard input. BURST: packets read at a time, default
- *  256, 1 to 16384. STOP: accepted for Click's sake; the program ends anyway when every source has ended.
+ *  64, 1 to 16384. STOP: accepted for Click's sake; the program ends anyway when every source has ended.
  *
  *  Packets keep their time stamps and the lengths they had on the wire, see ToDump. It reads as fast as the chain takes
  *  them and loses none: when all packet buffers are in use it waits. The first packet thread runs it.
@@ -41,9 +41,10 @@ class FromDump : public Source {
   Packet* make_packet(const capture::Record& record);
 
   std::string file_;
-  int burst_ = 256;
+  int burst_ = 64;  // what the first-level cache holds on the way through the chain
   std::unique_ptr<capture::Reader> reader_;
   PacketPool *packets_ = nullptr, *large_packets_ = nullptr;
+  uint32_t packet_bytes_ = 0;         // longest packet of packets_
   std::unique_ptr<Packet*[]> fresh_;  // [burst_]: packets taken from the pool, not yet used
   int fresh_count_ = 0;
   capture::Record held_{};  // read, but no packet was free for it

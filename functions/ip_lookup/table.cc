@@ -390,15 +390,20 @@ void lookup_bulk(const RouteImage& image, const uint32_t* addresses, uint16_t* h
 void RouteTable::replace(const std::vector<Route>& routes) {
   std::unordered_map<uint64_t, Hop> wanted;
   wanted.reserve(routes.size());
-  for (const Route& route : routes) wanted[uint64_t{route.length} << 32 | route.address] = route.hop;
+  for (const Route& route : routes) wanted[route_key(route)] = route.hop;
+  std::vector<Route> changed;
   for (const auto& [key, hop] : wanted) {
     const auto found = routes_.find(key);
-    if (found != routes_.end() && memory_->image.hops[found->second] == hop) continue;
-    add({static_cast<uint32_t>(key), static_cast<uint8_t>(key >> 32), hop});
+    if (found == routes_.end() || image().hops[found->second] != hop)
+      changed.push_back({static_cast<uint32_t>(key), static_cast<uint8_t>(key >> 32), hop});
   }
   std::vector<uint64_t> gone;
   for (const auto& entry : routes_)
     if (!wanted.contains(entry.first)) gone.push_back(entry.first);
+  // Longer prefixes are set before the shorter ones around them, and go after them: no address sees an answer in between.
+  std::ranges::sort(changed, std::greater(), &Route::length);
+  std::ranges::sort(gone);  // by length
+  for (const Route& route : changed) add(route);
   for (const uint64_t key : gone) remove(static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
 }
 

@@ -92,9 +92,9 @@ class RouteTable {
    * Error, with the table unchanged, on what add() refuses. */
   size_t load(std::vector<Route> routes);
 
-  /** Makes `routes` the set of routes while readers go on: adds and changes what differs, then removes what is not in
-   * it, so that no address is without a route in between. Of several with one prefix the last wins. Throws Error as
-   * add() does; the table then holds some of the new routes and all of the old ones that are not replaced. */
+  /** Makes `routes` the set of routes while readers go on: sets what is new or differs, then removes what is not in it.
+   *  Each address goes from its old answer to its new one. Of several with one prefix the last wins. Throws Error as add()
+   *  does; the table then holds some of the new routes and all of the old ones that are not replaced. */
   void replace(const std::vector<Route>& routes);
 
   /** The hop of `address` (host byte order), as a reader finds it. */
