@@ -38,12 +38,12 @@ echo "same: the demo chain's outputs are identical on CPU and GPU, sync and pers
 TEST
 cat > "$out/gpu-bench" <<'BENCH'
 #!/bin/sh
-# The benchmarks that need a GPU (or those named).
+# The benchmarks that need a GPU, or those named. Results also go to $HEDDLE_BENCH_JSON if that is set.
 set -eu
 cd "$(dirname "$0")"
-only=--gpu
-[ $# -eq 0 ] || only=
-exec ./heddle_bench $only --commit "$(cat COMMIT)" "$@"
+[ $# -gt 0 ] || set -- --gpu
+[ -z "${HEDDLE_BENCH_JSON:-}" ] || set -- --json "$HEDDLE_BENCH_JSON" "$@"
+exec ./heddle_bench --commit "$(cat COMMIT)" "$@"
 BENCH
 chmod +x "$out/gpu-test" "$out/gpu-bench"
 du -sh "$out"
