@@ -5,6 +5,7 @@
 #   make demo        run the demo chain on a capture of real traffic
 #   make test        all tests that this machine can run
 #   make bench       benchmarks: table and build/bench.json; ONLY=NAME for one
+#   make asan tsan   the tests under sanitizers (tsan: clang's, those of shared memory)
 #   make lint fmt    check, or mend, style
 #   make bundle      one folder for a GPU machine without internet, DPDK or compiler
 #   make gpu-test gpu-bench   the same on a machine with a GPU; a skipped GPU test is a failure
@@ -55,7 +56,7 @@ asan: build/asan/build.ninja
 tsan: build/tsan/build.ninja
 	ninja -C build/tsan -j $(JOBS) --quiet simt_test heddle_test
 	build/tsan/tests/simt_test --gtest_brief=1 --gtest_filter='-*Death*'
-	build/tsan/tests/heddle_test --gtest_brief=1 --gtest_filter='*Concurrent*:*Gateway*:*Simt*:*SlotRing*:*Update*'
+	build/tsan/tests/heddle_test --gtest_brief=1 --gtest_filter='*Concurrent*:*SlotRing*:*MirrorTest*simt*:*XorTest*simt*'
 
 bench: build
 	$(BUILD)/bench/heddle_bench --json build/bench.json --commit $(COMMIT) $(ONLY)

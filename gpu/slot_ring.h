@@ -55,10 +55,8 @@ class SlotRing {
     const uint32_t* result = group_.slots[index].result;
     const uint32_t stamp = stamp_[static_cast<size_t>(index)] << 24;
     uint32_t difference = 0;
-    for (int i = 0; i < kTile; ++i) difference |= __atomic_load_n(&result[i], __ATOMIC_RELAXED) ^ stamp;
-    if (difference >> 24 != 0) return false;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return true;
+    for (int i = 0; i < kTile; ++i) difference |= __atomic_load_n(&result[i], __ATOMIC_ACQUIRE) ^ stamp;
+    return difference >> 24 == 0;
   }
 
   /** Exit of packet `i` of a slot that is done. */
