@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/error.h"
+
 namespace heddle::click {
 
 /** An IPv4 address in host byte order, written a.b.c.d. */
@@ -79,6 +81,15 @@ template <Integer T>
 std::string expectation(T, std::type_identity_t<T> min = std::numeric_limits<T>::min(),
                         std::type_identity_t<T> max = std::numeric_limits<T>::max()) {
   return "an integer from " + std::to_string(min) + " to " + std::to_string(max);
+}
+
+/** The value that a handler has been given; throws Error with what was expected. */
+template <class T, class... Limits>
+T value_of(std::string_view text, Limits... limits) {
+  T value{};
+  if (!parse(text, value, limits...))
+    throw Error("'" + std::string(text.substr(0, 80)) + "' is not " + expectation(value, limits...));
+  return value;
 }
 
 }  // namespace heddle::click

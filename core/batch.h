@@ -16,6 +16,7 @@ class Batch {
  public:
   explicit Batch(int capacity)
       : capacity_(capacity),
+        room_(capacity),
         packets_(new Packet*[static_cast<size_t>(capacity)]),
         next_(new uint16_t[static_cast<size_t>(capacity)]),
         columns_(new uint32_t[static_cast<size_t>(capacity) * kColumns]) {}
@@ -24,6 +25,10 @@ class Batch {
   int capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
   void resize(int size) { size_ = size; }
+
+  /** How many packets a source may put in: the capacity, or fewer when somebody pulls. */
+  int room() const { return room_; }
+  void set_room(int room) { room_ = room < capacity_ ? room : capacity_; }
 
   Packet** packets() { return packets_.get(); }
   Packet* packet(int i) { return packets_[static_cast<size_t>(i)]; }
@@ -59,7 +64,7 @@ class Batch {
   }
 
  private:
-  int size_ = 0, capacity_;
+  int size_ = 0, capacity_, room_;
   std::unique_ptr<Packet*[]> packets_;   // [capacity]
   std::unique_ptr<uint16_t[]> next_;     // [capacity]
   std::unique_ptr<uint32_t[]> columns_;  // [kColumns][capacity]

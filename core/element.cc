@@ -21,6 +21,11 @@ std::span<const char* const> NeutralElement::drop_reasons() const {
   return bytes_needed(*neutral()) > 0 ? std::span<const char* const>(kReasons) : std::span<const char* const>();
 }
 
+int NeutralElement::moves_head() const {
+  const NeutralOp op = *neutral();
+  return op.kind == NeutralOp::kMoveHead ? op.amount : 0;
+}
+
 void NeutralElement::run_cpu(Batch& batch) {
   const NeutralOp op = *neutral();
   const uint32_t needed = bytes_needed(op);

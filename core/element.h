@@ -10,6 +10,7 @@
 #include "core/access.h"
 #include "core/batch.h"
 #include "core/counters.h"
+#include "core/handlers.h"
 #include "core/neutral.h"
 
 namespace heddle {
@@ -18,6 +19,10 @@ namespace click {
 class Arguments;
 }
 class PacketPool;
+class Element;
+
+/** The elements of a chain by name; null if there is none. */
+using Directory = std::function<Element*(std::string_view name)>;
 
 /** What an element finds when the program starts. */
 struct Environment {
@@ -26,6 +31,7 @@ struct Environment {
   PacketPool* packets = nullptr;        ///< where sources take packets from
   PacketPool* large_packets = nullptr;  ///< the same for packets longer than `packets` holds, up to kMaxPacketBytes
   bool interactive = false;             ///< a person watches standard output
+  Control* control = nullptr;           ///< everybody's handlers
 };
 
 /** Receives every change of a table while packets flow, in the order in which a reader must see them: `bytes` replace
@@ -44,8 +50,25 @@ class Element {
   /** Reads the arguments; reports mistakes to `arguments`, which knows file, line and column. */
   virtual void configure(click::Arguments& arguments);
 
+  /** Called when the whole chain has been configured: looks up the elements that arguments name. Throws Error. */
+  virtual void link(const Directory&) {}
+
   /** Numbers of input and output ports in Click's notation: "1/1", "1/1-2", "0/1", "1/-". */
   virtual const char* ports() const { return "1/1"; }
+
+  /** Which ports push, which are pulled, in Click's notation: 'h' push, 'l' pull, 'a' agnostic (as its neighbours want),
+   *  a letter a port, the last one for all further ports: "a/a", "h/l", "a/ah". */
+  virtual const char* processing() const { return "a/a"; }
+
+  /** Adds the element's handlers to those that every element has (class, name, config, ports, handlers, drops). */
+  virtual void handlers(Handlers&) {}
+
+  /** A pulled element whose outputs are not (Unqueue, a pulled sink) says how many packets it wants now; a task of its
+   *  thread then takes them from the queue or source before it. */
+  virtual int demand(int /*thread*/) { return 64; }
+
+  /** Whether the program goes on when all sources are exhausted (ControlSocket, Script). */
+  virtual bool keeps_running() const { return false; }
 
   /** Bytes and columns that the element reads and writes on `processor`. */
   virtual Access access(Processor) const { return {}; }
@@ -55,6 +78,9 @@ class Element {
 
   /** Set for elements that a segment of either processor can contain (core/neutral.h). */
   virtual std::optional<NeutralOp> neutral() const { return std::nullopt; }
+
+  /** Bytes by which it moves the start of every packet that goes on; > 0: strips them, < 0: puts some before. */
+  virtual int moves_head() const { return 0; }
 
   /** Flat bytes that the function's GPU side works with, without pointers; one copy moves them. Valid while the element
    *  lives. Empty: the function has no GPU side, or needs no bytes. */
@@ -89,20 +115,24 @@ class Element {
   /** Names and values for the final report and handlers, beyond packets and drops. */
   virtual std::vector<std::pair<std::string, uint64_t>> statistics() const { return {}; }
 
-  std::string name;        ///< as in the configuration
-  std::string class_name;  ///< as registered
-  int outputs = 0;         ///< output ports that are connected; set before configure()
+  std::string name;             ///< as in the configuration
+  std::string class_name;       ///< as registered
+  int inputs = 0, outputs = 0;  ///< ports that are connected; set before configure()
+  int home = -1;                ///< the thread that StaticThreadSched gives it, or -1; for sources and for what pulls
 };
 
-/** An element that packets come from. */
+/** An element that packets come from: a port, a capture, a generator. With inputs it is a buffer, such as Queue: packets
+ *  enter by run_cpu(), which keeps them (and shrinks the batch to those that it drops), and leave by receive(), maybe on
+ *  other threads, with the columns that they had; both may run at once. */
 class Source : public Element {
  public:
   const char* ports() const override { return "0/1"; }
 
-  /** Appends packets that have arrived to `batch` (empty, its thread set), at most its capacity. */
+  /** Appends packets that have arrived to `batch` (empty, its thread set), at most batch.room(). */
   virtual void receive(Batch& batch) = 0;
 
-  /** True when no packet will come any more; the program ends when all sources say so. */
+  /** True when no packet will come any more; the program ends when all sources say so. A buffer: when it holds nothing
+   * that time alone will set free. */
   virtual bool exhausted() const { return false; }
 
   /** Whether every packet thread receives from it (a queue each) or the first one alone. */
@@ -111,7 +141,7 @@ class Source : public Element {
   /** Share that has been read, 0..1, if the end is known. */
   virtual std::optional<double> progress() const { return std::nullopt; }
 
-  void run_cpu(Batch&) final {}
+  void run_cpu(Batch&) override {}
 };
 
 /** An element that only moves the packet's start, sets a column or counts: derive, and return the op. */
@@ -119,6 +149,7 @@ class NeutralElement : public Element {
  public:
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
+  int moves_head() const override;
   void run_cpu(Batch& batch) override;
 
   /** Packets and bytes that a kCount element has counted on a GPU so far; added to those of the CPU. */

@@ -20,7 +20,7 @@ void FromDPDKDevice::configure(click::Arguments& arguments) {
 }
 
 void FromDPDKDevice::receive(Batch& batch) {
-  const int wanted = burst_ < batch.capacity() ? burst_ : batch.capacity();
+  const int wanted = burst_ < batch.room() ? burst_ : batch.room();
   const int n =
       rte_eth_rx_burst(port_->id, static_cast<uint16_t>(batch.thread), batch.packets(), static_cast<uint16_t>(wanted));
   if (!port_->may_chain) {

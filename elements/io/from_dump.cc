@@ -58,7 +58,8 @@ Packet* FromDump::make_packet(const capture::Record& record) {
 }
 
 void FromDump::receive(Batch& batch) {
-  while (!ended_ && batch.size() < burst_) {
+  const int wanted = std::min(burst_, batch.room());
+  while (!ended_ && batch.size() < wanted) {
     // A pipe may pause: packets that have arrived go on, and the program can be stopped.
     if (!holding_ && !reader_->mapped() && !reader_->ready(batch.empty() ? kPauseMs : 0)) break;
     if (!holding_ && !reader_->next(held_)) {

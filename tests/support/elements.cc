@@ -73,7 +73,7 @@ class TestSource : public Source {
     Cursor& at = cursors_[static_cast<size_t>(batch.thread)];
     const auto& frames = *lab_->frames;
     const auto& sizes = lab_->options.batches;
-    const int wanted = std::min(sizes[at.round++ % sizes.size()], batch.capacity());
+    const int wanted = std::min(sizes[at.round++ % sizes.size()], batch.room());
     while (batch.size() < wanted) {
       if (at.next == frames.size()) {
         if (!endless_ || frames.empty()) break;
