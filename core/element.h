@@ -56,8 +56,9 @@ class Element {
   /** Numbers of input and output ports in Click's notation: "1/1", "1/1-2", "0/1", "1/-". */
   virtual const char* ports() const { return "1/1"; }
 
-  /** Which ports push, which are pulled, in Click's notation: 'h' push, 'l' pull, 'a' agnostic (as its neighbours want),
-   *  a letter a port, the last one for all further ports: "a/a", "h/l", "a/ah". */
+  /** Which ports push, which are pulled, in Click's notation: 'h' push, 'l' pull, 'a' agnostic (as its neighbours want,
+   *  all 'a' ports alike; 'x': each for itself), a letter a port, the last one for all further ports: "a/a", "h/l",
+   *  "a/ah". */
   virtual const char* processing() const { return "a/a"; }
 
   /** Adds the element's handlers to those that every element has (class, name, config, ports, handlers, drops). */
@@ -88,6 +89,10 @@ class Element {
 
   /** Called once when table() has a copy elsewhere: every later change goes to `patch` as well. */
   virtual void on_patch(TablePatch) {}
+
+  /** Whether a change has retired entries that readers may still hold and that are wanted back now: the engine then waits
+   * for the readers and calls reclaim(). */
+  virtual bool retired() const { return true; }
 
   /** Gives entries that a change has retired back for use; called when no reader holds the version before it. */
   virtual void reclaim() {}
@@ -178,5 +183,12 @@ class Catalog {
     return true;                                                                               \
   }()
 #define HEDDLE_ELEMENT(Class) HEDDLE_ELEMENT_AS(Class, #Class)
+
+/** A further name for a class. */
+#define HEDDLE_ELEMENT_NAMED(Class, other_name)                                                 \
+  static const bool heddle_registered_##Class##_##other_name = [] {                             \
+    ::heddle::Catalog::instance().add({#other_name, [] { return std::make_unique<Class>(); }}); \
+    return true;                                                                                \
+  }()
 
 }  // namespace heddle

@@ -1,10 +1,12 @@
 #include "engine/engine.h"
 
 #include <pthread.h>
+#include <rte_cycles.h>
 #include <sched.h>
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -23,6 +25,9 @@ double seconds(clockid_t clock) {
   clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
+
+constexpr uint64_t kGone = ~uint64_t{0};  // rounds of a thread that does not run
+constexpr std::chrono::microseconds kNap{50};
 
 size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
@@ -110,6 +115,7 @@ void Engine::make_gpu_segments() {
 }
 
 void Engine::start() {
+  make_handlers();
   if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args);
   if (plan_.uses_gpu()) device_ = gpu::open_device(plan_.options.device == "cpu" ? "gpu" : plan_.options.device);
   if (options_.slots == 0) options_.slots = plan_.options.device == "simt" ? 16 : 256;  // simt: an OS thread each
@@ -123,7 +129,14 @@ void Engine::start() {
   environment.packets = packets_.get();
   environment.large_packets = large_packets_.get();
   environment.interactive = options_.interactive;
-  for (auto& node : router_.nodes) node.element->start(environment);
+  environment.control = broker_.get();
+  for (auto& node : router_.nodes) {
+    if (node.element->home >= options_.threads)
+      throw Error(format("'%s' is to run on thread %d, but there are %d threads; give -j %d",
+                         node.element->name.c_str(), node.element->home, options_.threads, node.element->home + 1));
+    if (node.element->keeps_running()) keepers_.push_back(node.element.get());
+    node.element->start(environment);
+  }
 
   if (device_) make_gpu_segments();
   const bool persistent = plan_.options.launch == LaunchMode::persistent;
@@ -142,34 +155,98 @@ void Engine::start() {
   if (device_) device_->start(persistent);
   started_s_ = seconds(CLOCK_MONOTONIC);
   cpu_started_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID);
-  for (auto& worker : workers_)
-    if (worker->has_sources()) live_threads_.fetch_add(1);
+  progress_ = std::make_unique<Progress[]>(workers_.size());
+  for (int thread = 0; thread < options_.threads; ++thread) {
+    if (workers_[static_cast<size_t>(thread)]->has_tasks()) {
+      live_threads_.fetch_add(1);
+    } else {
+      progress_[static_cast<size_t>(thread)].quiet = true;
+      progress_[static_cast<size_t>(thread)].rounds = kGone;
+      epochs_.report(thread, ~uint64_t{0});
+    }
+  }
   for (int thread = 0; thread < options_.threads; ++thread)
-    if (workers_[static_cast<size_t>(thread)]->has_sources())
+    if (workers_[static_cast<size_t>(thread)]->has_tasks())
       threads_.emplace_back([this, thread] { thread_main(thread); });
 }
+
+/** Finds out that no packet is left. Packets may wait in a buffer that another thread empties, so no thread can tell
+ * alone. Nothing is left if all threads were quiet, then made two more rounds each, and none of these found a packet:
+ * what a round under way at the first look pushed would have been found, or that round counted, by the second. */
+class Engine::Silence {
+ public:
+  explicit Silence(size_t threads) : seen_(threads) {}
+
+  /** Called after every quiet round of the thread that owns it. */
+  bool lasts(const Progress* progress) {
+    bool again = begun_, all_advanced = true;
+    for (size_t i = 0; i < seen_.size(); ++i) {
+      if (!progress[i].quiet.load()) return begun_ = false;
+      const uint64_t rounds = progress[i].rounds.load(), busy = progress[i].busy_rounds.load();
+      if (begun_ && busy != seen_[i].busy) again = false;
+      if (begun_ && rounds != kGone && rounds < seen_[i].rounds + 2) all_advanced = false;
+    }
+    if (!again) {
+      for (size_t i = 0; i < seen_.size(); ++i) seen_[i] = {progress[i].rounds.load(), progress[i].busy_rounds.load()};
+      begun_ = true;
+      return false;
+    }
+    return all_advanced;
+  }
+
+ private:
+  struct Seen {
+    uint64_t rounds = 0, busy = 0;
+  };
+  std::vector<Seen> seen_;
+  bool begun_ = false;
+};
 
 void Engine::thread_main(int thread) {
   if (options_.pin) pin_to_core(thread);
   const dpdk::ThreadGuard registered;
   Worker& worker = *workers_[static_cast<size_t>(thread)];
-  for (;;) {
-    // The flag is looked at now and then: a round is some tens of nanoseconds when nothing arrives.
+  Progress& progress = progress_[static_cast<size_t>(thread)];
+  Silence silence(workers_.size());
+  uint64_t then = rte_rdtsc();
+  while (!finished_.load(std::memory_order_acquire)) {
+    // Flags are looked at now and then: a round is some tens of nanoseconds when nothing arrives.
+    const bool stopping = stopping_.load(std::memory_order_relaxed);
     bool busy = false;
-    for (int i = 0; i < 16; ++i) busy = worker.round() || busy;
-    if (stopping_.load(std::memory_order_relaxed) || !worker.failure().empty()) break;
-    if (!busy && worker.exhausted()) break;
+    for (int i = 0; i < 16; ++i) busy = worker.round(stopping) || busy;
+    if (!worker.failure().empty()) {
+      stop();
+      break;
+    }
+    const bool quiet = !busy && worker.exhausted(stopping) && (stopping || !kept_running());
+    if (busy) progress.busy_rounds.store(progress.busy_rounds.load(std::memory_order_relaxed) + 1);
+    const uint64_t now = rte_rdtsc();
+    if (busy) progress.busy_cycles.store(progress.busy_cycles.load(std::memory_order_relaxed) + now - then);
+    progress.cycles.store(progress.cycles.load(std::memory_order_relaxed) + now - then);
+    then = now;
+    progress.quiet.store(quiet);
+    progress.rounds.store(progress.rounds.load(std::memory_order_relaxed) + 1);
+    if (quiet && silence.lasts(progress_.get())) finished_.store(true, std::memory_order_release);
+    if (!busy && worker.exhausted(stopping)) std::this_thread::sleep_for(kNap);
   }
   worker.drain();
+  progress.quiet = true;
+  progress.rounds = kGone;
   epochs_.report(thread, ~uint64_t{0});  // it holds nothing any more, whatever changes
   live_threads_.fetch_sub(1, std::memory_order_release);
 }
 
 void Engine::wait() {
+  while (running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   for (auto& thread : threads_) thread.join();
   threads_.clear();
   if (!started_) return;
   started_ = false;
+  // First those that call the handlers of others.
+  const auto stop_element = [this](Element& element) {
+    if (std::string problem = element.stop(); !problem.empty()) problems_.push_back(element.name + ": " + problem);
+  };
+  for (Element* element : keepers_) stop_element(*element);
   wall_s_ = seconds(CLOCK_MONOTONIC) - started_s_;
   cpu_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_started_s_;
   if (device_) {
@@ -184,70 +261,32 @@ void Engine::wait() {
         neutral->set_gpu_counts(packets, bytes);
       }
     }
+    for (auto& node : router_.nodes) node.element->on_patch({});
     device_->stop();
   }
   for (auto& node : router_.nodes)
-    if (std::string problem = node.element->stop(); !problem.empty())
-      problems_.push_back(node.element->name + ": " + problem);
+    if (std::find(keepers_.begin(), keepers_.end(), node.element.get()) == keepers_.end()) stop_element(*node.element);
   for (auto& worker : workers_)
     if (!worker->failure().empty() &&
         std::find(problems_.begin(), problems_.end(), worker->failure()) == problems_.end())
       problems_.push_back(worker->failure());
 }
 
-double Engine::progress() const {
-  double least = 2;
-  for (auto& node : router_.nodes)
-    if (const auto* source = dynamic_cast<const Source*>(node.element.get())) {
-      const auto share = source->progress();
-      if (!share) return -1;
-      least = std::min(least, *share);
-    }
-  return least;
+bool Engine::kept_running() const {
+  return std::any_of(keepers_.begin(), keepers_.end(), [](auto* element) { return element->keeps_running(); });
 }
 
-uint64_t Engine::received() const {
-  uint64_t total = 0;
-  for (size_t i = 0; i < router_.nodes.size(); ++i)
-    if (dynamic_cast<const Source*>(router_.nodes[i].element.get()) != nullptr)
-      for (auto& worker : workers_)
-        total += worker->counts(static_cast<int>(i)).packets.load(std::memory_order_relaxed);
-  return total;
+bool Engine::running() const {
+  if (live_threads_.load(std::memory_order_acquire) > 0) return true;
+  return started_ && !stopping_.load(std::memory_order_relaxed) && kept_running();
 }
 
-Report Engine::report() {
-  Report report;
-  report.problems = problems_;
-  report.wall_s = wall_s_;
-  report.cpu_s = cpu_s_;
-  if (device_) report.device = device_->info().name + " (" + device_->info().model + ")";
-  for (size_t i = 0; i < router_.nodes.size(); ++i) {
-    const Element& element = *router_.nodes[i].element;
-    Report::Element entry{element.name, element.class_name, "cpu", 0, true, {}, element.statistics()};
-    const NodePlan& here = plan_.nodes[i];
-    if (here.processor == Processor::gpu) {
-      entry.processor = device_ ? device_->info().name : "gpu";
-      entry.counted = plan_.segments[static_cast<size_t>(here.segment)].nodes[0] == static_cast<int>(i);
-    }
-    const auto reasons = element.drop_reasons();
-    std::vector<uint64_t> drops(reasons.size());
-    uint64_t no_buffer = 0, no_slot = 0, gpu_failed = 0;
-    for (auto& worker : workers_) {
-      const NodeCounts& counts = worker->counts(static_cast<int>(i));
-      entry.packets += counts.packets;
-      for (size_t r = 0; r < reasons.size(); ++r) drops[r] += counts.drops[r];
-      no_buffer += counts.no_buffer, no_slot += counts.no_slot, gpu_failed += counts.gpu_failed;
-    }
-    for (size_t r = 0; r < reasons.size(); ++r)
-      if (drops[r] != 0) entry.drops.emplace_back(reasons[r], drops[r]);
-    if (no_buffer != 0) entry.drops.emplace_back("no_buffer", no_buffer);
-    if (no_slot != 0) entry.drops.emplace_back("no_slot", no_slot);
-    if (gpu_failed != 0) entry.drops.emplace_back("gpu_failed", gpu_failed);
-    for (auto& drop : entry.drops) report.dropped += drop.second;
-    if (dynamic_cast<const Source*>(&element) != nullptr) report.received += entry.packets;
-    report.elements.push_back(std::move(entry));
-  }
-  return report;
+void Engine::update(Element& element, const std::function<void()>& change) {
+  const std::lock_guard one_at_a_time(updating_);
+  change();
+  if (!element.retired()) return;
+  epochs_.wait_for_readers(static_cast<int>(workers_.size()), [this] { return !running(); });
+  element.reclaim();
 }
 
 }  // namespace heddle

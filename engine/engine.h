@@ -1,11 +1,14 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "control/broker.h"
 #include "core/packet_pool.h"
 #include "engine/worker.h"
 #include "gpu/device.h"
@@ -26,14 +29,13 @@ struct RunOptions {
 struct Report {
   struct Element {
     std::string name, class_name, processor;
-    uint64_t
-        packets;  ///< that entered it (a source: that it received); inside a GPU segment only the first element counts
-    bool counted;
+    uint64_t packets, bytes;  ///< that entered it (a source: that it received)
+    bool counted;             ///< false inside a GPU segment, where only the first element counts
     std::vector<std::pair<std::string, uint64_t>> drops, statistics;
   };
   std::vector<Element> elements;
   std::vector<std::string> problems;  ///< what went wrong while running
-  uint64_t received = 0, dropped = 0;
+  uint64_t received = 0, received_bytes = 0, dropped = 0;
   double wall_s = 0, cpu_s = 0;
   std::string device;  ///< GPU segments' device and model, "" if none
 };
@@ -49,7 +51,7 @@ class Engine {
   /** Stops receiving; packets on their way are processed to the end. May be called from any thread or a signal handler.
    */
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
-  bool running() const { return live_threads_.load(std::memory_order_acquire) > 0; }
+  bool running() const;
   /** Joins the threads, stops GPU and elements. */
   void wait();
 
@@ -57,7 +59,8 @@ class Engine {
   double progress() const;
   /** Packets received so far. */
   uint64_t received() const;
-  Report report();
+  Report report() const;
+  Report::Element element_report(int node) const;
 
   Router& router() { return router_; }
   const Plan& plan() const { return plan_; }
@@ -65,16 +68,25 @@ class Engine {
   /** Runs `change` on an element whose table may change while packets flow (it has been told to send its patches to
    * every copy); returns when no reader holds the version before, and retired entries have been reclaimed. One caller
    * at a time. */
-  template <class Change>
-  void update(Element& element, const Change& change) {
-    change();
-    epochs_.wait_for_readers(static_cast<int>(threads_.size()), [this] { return !running(); });
-    element.reclaim();
-  }
+  void update(Element& element, const std::function<void()>& change);
+
+  /** The handlers of all elements and of the router. */
+  Broker& handlers() { return *broker_; }
 
  private:
+  /** What a packet thread says of itself, for finding out that nothing is left to do. */
+  struct alignas(64) Progress {
+    std::atomic<uint64_t> rounds{0}, busy_rounds{0};
+    std::atomic<uint64_t> cycles{0}, busy_cycles{0};
+    std::atomic<bool> quiet{false};  ///< the last round found nothing, and nothing will come by itself
+  };
+
+  class Silence;
+  bool kept_running() const;
+
   void make_packet_memory();
   void make_gpu_segments();
+  void make_handlers();
   void thread_main(int thread);
   unsigned packets_needed() const;
 
@@ -89,11 +101,15 @@ class Engine {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
   Epochs epochs_;
-  std::atomic<bool> stopping_{false};
+  std::unique_ptr<Broker> broker_;
+  std::recursive_mutex updating_;
+  std::atomic<bool> stopping_{false}, finished_{false};
+  std::unique_ptr<Progress[]> progress_;  // by thread
   std::atomic<int> live_threads_{0};
   std::vector<std::string> problems_;
   double started_s_ = 0, cpu_started_s_ = 0, wall_s_ = 0, cpu_s_ = 0;
   bool started_ = false;
+  std::vector<Element*> keepers_;  // elements that may keep the program running
 };
 
 }  // namespace heddle

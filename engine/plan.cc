@@ -14,11 +14,7 @@ bool is_neutral(const Router& router, int i) {
   return router.nodes[static_cast<size_t>(i)].element->neutral().has_value();
 }
 
-// Head offset behind a node: only kMoveHead changes it.
-int head_behind(const Node& node, int head) {
-  const auto op = node.element->neutral();
-  return op && op->kind == NeutralOp::kMoveHead ? head + op->amount : head;
-}
+int head_behind(const Node& node, int head) { return head + node.element->moves_head(); }
 
 // A GPU cannot tell how much room lies before a packet, so it never moves the start before where the frame began.
 std::vector<int> heads(const Router& router) {
@@ -63,47 +59,75 @@ void place(const Router& router, Plan& plan) {
 
 void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
   const size_t n = router.nodes.size();
+  constexpr auto kAll = static_cast<ColumnSet>((1u << kColumns) - 1);
   std::vector<bool> reached(n, false);
+  for (auto& node : plan.nodes) node.columns = kAll;
+  // Edges that go back (into a buffer) are followed until nothing changes; without them the first round settles it.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < n; ++i) {
+      const Node& node = router.nodes[i];
+      NodePlan& here = plan.nodes[i];
+      if (node.predecessors.empty()) here.columns = columns(Column::paint);  // the engine clears it
+      const Access access = node.element->access(here.processor);
+      here.copy_first = here.shared && !access.writes.empty();
+      const ColumnSet set = here.columns | access.column_writes;
+      const bool shares = node.element->copies() > 1 || (here.shared && !here.copy_first);
+      for (int target : node.targets) {
+        const auto t = static_cast<size_t>(target);
+        NodePlan& there = plan.nodes[t];
+        const int head = head_behind(node, here.head);
+        if (reached[t] && there.head != head) there.head_varies = true;
+        const NodePlan before = there;
+        if (!reached[t]) there.head = head;
+        there.columns &= set;
+        there.shared = there.shared || shares;
+        there.head_varies = there.head_varies || here.head_varies;
+        reached[t] = true;
+        changed = changed || (t <= i && (before.columns != there.columns || before.shared != there.shared ||
+                                         before.head_varies != there.head_varies));
+      }
+    }
+  }
   for (size_t i = 0; i < n; ++i) {
     const Node& node = router.nodes[i];
-    NodePlan& here = plan.nodes[i];
-    const Access access = node.element->access(here.processor);
-    const ColumnSet missing = access.column_reads & static_cast<ColumnSet>(~here.columns);
+    const NodePlan& here = plan.nodes[i];
+    const Element& element = *node.element;
+    const ColumnSet missing = element.access(here.processor).column_reads & static_cast<ColumnSet>(~here.columns);
     for (int c = 0; c < kColumns; ++c) {
       if (!(missing >> c & 1)) continue;
       diagnostics.error(node.where,
                         format("%s '%s': reads the %s annotation, which nothing before it sets on every way here; put "
                                "CheckIPHeader(14)%s before it",
-                               node.element->class_name.c_str(), node.element->name.c_str(), kColumnNames[c],
+                               element.class_name.c_str(), element.name.c_str(), kColumnNames[c],
                                static_cast<Column>(c) == Column::dst ? " or GetIPAddress" : ""));
     }
-    here.copy_first = here.shared && !access.writes.empty();
-    const ColumnSet columns = here.columns | access.column_writes;
-    const bool shares = node.element->copies() > 1 || (here.shared && !here.copy_first);
-    for (int target : node.targets) {
-      NodePlan& there = plan.nodes[static_cast<size_t>(target)];
-      const int head = head_behind(node, here.head);
-      if (reached[static_cast<size_t>(target)] && there.head != head)
-        diagnostics.error(
-            router.nodes[static_cast<size_t>(target)].where,
-            format("'%s': packets arrive here with different starts (%d and %d bytes stripped); Strip and "
-                   "Unstrip must agree on every way to an element",
-                   router.nodes[static_cast<size_t>(target)].element->name.c_str(), there.head, head));
-      there.head = head;
-      there.columns = reached[static_cast<size_t>(target)] ? there.columns & columns : columns;
-      there.shared = there.shared || shares;
-      reached[static_cast<size_t>(target)] = true;
-    }
+    // A GPU segment knows where fields lie by the bytes that have been stripped.
+    if (here.head_varies && plan.uses_gpu())
+      diagnostics.error(node.where,
+                        format("'%s': packets arrive here with different starts; in a chain that uses a GPU "
+                               "Strip and Unstrip must agree on every way to an element",
+                               element.name.c_str()));
+    if (node.pulled && here.processor == Processor::gpu)
+      diagnostics.error(node.where,
+                        format("%s '%s': packets are pulled through it, and a GPU only takes what is pushed; "
+                               "put an Unqueue before it, or give it DEVICE cpu",
+                               element.class_name.c_str(), element.name.c_str()));
   }
 }
 
 void find_live_columns(const Router& router, Plan& plan) {
-  for (size_t i = router.nodes.size(); i-- > 0;) {
-    const Access access = router.nodes[i].element->access(plan.nodes[i].processor);
-    ColumnSet behind = 0;
-    for (int target : router.nodes[i].targets) behind |= plan.nodes[static_cast<size_t>(target)].live;
-    plan.nodes[i].live_behind = behind;
-    plan.nodes[i].live = access.column_reads | (behind & static_cast<ColumnSet>(~access.column_writes));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = router.nodes.size(); i-- > 0;) {
+      const Access access = router.nodes[i].element->access(plan.nodes[i].processor);
+      ColumnSet behind = 0;
+      for (int target : router.nodes[i].targets) behind |= plan.nodes[static_cast<size_t>(target)].live;
+      const ColumnSet live = access.column_reads | (behind & static_cast<ColumnSet>(~access.column_writes));
+      changed = changed || (live != plan.nodes[i].live && router.nodes[i].is_buffer());
+      plan.nodes[i].live_behind = behind;
+      plan.nodes[i].live = live;
+    }
   }
 }
 
@@ -144,7 +168,10 @@ void synchronise(const Router& router, Plan& plan) {
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     NodePlan& here = plan.nodes[i];
     here.access = plan.atoms.masks(router.nodes[i].element->access(here.processor), here.head);
-    steps.push_back({here.processor, here.access.reads, here.access.writes, router.nodes[i].targets});
+    steps.push_back({here.processor, here.access.reads, here.access.writes, {}});
+    // Buffers keep whole packets and all columns (their access says so), so an edge that goes back carries no news.
+    for (int target : router.nodes[i].targets)
+      if (target > static_cast<int>(i)) steps.back().next.push_back(target);
   }
   // Transport `direct` leaves the packet in host memory: nothing stays on the GPU between segments.
   const SyncPlan sync = heddle::synchronise(steps, /*resident=*/false);
@@ -177,7 +204,7 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   try {
     passes::synchronise(router, plan);
   } catch (const Error& error) {
-    diagnostics.error(click::Location{}, error.what());
+    if (plan.uses_gpu()) diagnostics.error(click::Location{}, error.what());  // else nothing moves
   }
   return plan;
 }

@@ -23,6 +23,7 @@ struct NodePlan {
   Processor processor = Processor::cpu;
   int segment = -1;           ///< index into Plan::segments
   int head = 0;               ///< bytes between the start of the frame as received and where this node sees it begin
+  bool head_varies = false;   ///< that differs between the ways here
   ColumnSet columns = 0;      ///< columns that are set when a packet arrives here
   ColumnSet live = 0;         ///< columns that this node or one behind it reads before they are set anew
   ColumnSet live_behind = 0;  ///< the same for the nodes behind it

@@ -118,21 +118,36 @@ TEST(Plan, ColumnsMustHaveBeenSet) {
             "");
 }
 
-TEST(Plan, StartsMustAgreeWhereWaysMeet) {
-  EXPECT_EQ(
-      mistakes("TestSource -> c :: Classifier(0/00, -); d :: TestSink; c[0] -> Strip(14) -> d; c[1] -> d;"),
-      "chain:1:41: 'd': packets arrive here with different starts (0 and 14 bytes stripped); Strip and Unstrip must "
-      "agree on every way to an element\n");
-  EXPECT_EQ(mistakes("TestSource -> c :: Classifier(0/00, -); d :: TestSink; c[0] -> Strip(14) -> Unstrip(4) -> d;"
-                     "c[1] -> Strip(10) -> d;"),
+TEST(Plan, StartsMustAgreeWhereWaysMeetIfAGpuTakesPart) {
+  const std::string differ =
+      "TestSource -> c :: Classifier(0/00, -); d :: EtherMirror -> TestSink; c[0] -> Strip(14) -> d; "
+      "c[1] -> d;";
+  EXPECT_EQ(mistakes(differ), "");
+  EXPECT_TRUE(mistakes(differ, "simt")
+                  .starts_with("chain:1:41: 'd': packets arrive here with different starts; in a chain that uses a GPU "
+                               "Strip and Unstrip must "
+                               "agree on every way to an element\n"));
+  EXPECT_EQ(mistakes("TestSource -> c :: Classifier(0/00, -); d :: EtherMirror -> TestSink; c[0] -> Strip(14) -> "
+                     "Unstrip(4) -> d; c[1] -> Strip(10) -> d;",
+                     "simt"),
             "");
 }
 
-TEST(Plan, TooManyFieldsAreAMistake) {
+TEST(Plan, TooManyFieldsAreAMistakeIfAGpuTakesPart) {
   std::string patterns;
   for (int i = 0; i < 40; ++i) patterns += format("%s%d/00", i > 0 ? " " : "", 3 * i);
-  EXPECT_NE(mistakes("TestSource -> Classifier(" + patterns + ") -> TestSink;").find("use fewer Classifier offsets"),
-            std::string::npos);
+  const std::string chain = "TestSource -> Classifier(" + patterns + ") -> EtherMirror -> TestSink;";
+  EXPECT_NE(mistakes(chain, "simt").find("use fewer Classifier offsets"), std::string::npos);
+  EXPECT_EQ(mistakes(chain), "");
+}
+
+TEST(Plan, NothingIsPulledThroughAGpu) {
+  const std::string chain = "TestSource -> Queue -> EtherMirror -> Unqueue -> TestSink;";
+  EXPECT_EQ(mistakes(chain), "");
+  EXPECT_EQ(
+      mistakes(chain, "simt"),
+      "chain:1:24: EtherMirror 'EtherMirror@3': packets are pulled through it, and a GPU only takes what is pushed; "
+      "put an Unqueue before it, or give it DEVICE cpu\n");
 }
 
 TEST(Plan, LiveColumnsAreThoseThatSomebodyReads) {
@@ -144,7 +159,8 @@ TEST(Plan, LiveColumnsAreThoseThatSomebodyReads) {
   EXPECT_EQ(planned.node("a").live, columns(Column::dst, Column::l4));
   EXPECT_EQ(planned.node("d").live, columns(Column::dst, Column::l4));
   EXPECT_EQ(planned.node("d").live_behind, 0);
-  EXPECT_EQ(planned.node("d").columns, columns(Column::dst, Column::l3, Column::l4));
+  // Paint is zero from the start, as in Click.
+  EXPECT_EQ(planned.node("d").columns, columns(Column::dst, Column::l3, Column::l4, Column::paint));
 }
 
 // The bytes that each packet costs on the link, each way.

@@ -6,6 +6,7 @@
 
 #include "click/arguments.h"
 #include "core/error.h"
+#include "engine/processing.h"
 #include "gpu/functions.h"
 
 namespace heddle {
@@ -59,19 +60,58 @@ void read_placement(Node& node, click::Arguments& arguments) {
   arguments.keyword("BLOCKING", node.blocking);
 }
 
-// Kahn's algorithm; nodes that remain lie on a cycle.
-std::vector<int> topological_order(const std::vector<Node>& nodes, std::vector<int>& on_cycle) {
+// Kahn's algorithm; nodes that remain lie on a cycle, or behind one.
+std::vector<int> topological_order(const std::vector<Node>& nodes, const std::vector<bool>& may_go_back,
+                                   std::vector<int>& on_cycle) {
   std::vector<int> waiting(nodes.size()), order;
+  const auto counts = [&](int target) { return !may_go_back[static_cast<size_t>(target)]; };
   for (auto& node : nodes)
-    for (int target : node.targets) ++waiting[static_cast<size_t>(target)];
+    for (int target : node.targets) waiting[static_cast<size_t>(target)] += counts(target);
   for (size_t i = 0; i < nodes.size(); ++i)
     if (waiting[i] == 0) order.push_back(static_cast<int>(i));
   for (size_t k = 0; k < order.size(); ++k)
     for (int target : nodes[static_cast<size_t>(order[k])].targets)
-      if (--waiting[static_cast<size_t>(target)] == 0) order.push_back(target);
+      if (counts(target) && --waiting[static_cast<size_t>(target)] == 0) order.push_back(target);
+  on_cycle.clear();
   for (size_t i = 0; i < nodes.size(); ++i)
     if (waiting[i] > 0) on_cycle.push_back(static_cast<int>(i));
   return order;
+}
+
+// A cycle is allowed if packets wait in a buffer on it: the edges into such buffers do not count.
+std::vector<int> order_of(const std::vector<Node>& nodes, std::vector<int>& on_cycle) {
+  std::vector<bool> may_go_back(nodes.size(), false);
+  std::vector<int> order = topological_order(nodes, may_go_back, on_cycle);
+  if (on_cycle.empty()) return order;
+  for (int i : on_cycle) may_go_back[static_cast<size_t>(i)] = nodes[static_cast<size_t>(i)].is_buffer();
+  return topological_order(nodes, may_go_back, on_cycle);
+}
+
+// The tasks: every source that pushes, and everything that pulls together with the source it pulls from.
+void find_tasks(Router& router, click::Diagnostics& diagnostics) {
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    Node& node = router.nodes[i];
+    const auto pulls = [](PortKind kind) { return kind == PortKind::pull; };
+    const auto& [inputs, outputs] = node.kinds;
+    const int self = static_cast<int>(i);
+    if (dynamic_cast<Source*>(node.element.get()) != nullptr) {
+      if (!outputs.empty() && !pulls(outputs[0])) router.tasks.push_back({self, node.targets[0], -1});
+    } else if (outputs.size() < node.targets.size()) {
+      diagnostics.error(node.where, format("'%s': several elements pull from one of its outputs; let them pull from a "
+                                           "Queue",
+                                           node.element->name.c_str()));
+    }
+    if (inputs.empty() || !pulls(inputs[0]) || node.is_buffer()) continue;
+    node.pulled = true;
+    if (!outputs.empty() && pulls(outputs[0])) continue;  // it only passes on
+    int at = self, entry = self;
+    while (dynamic_cast<Source*>(router.nodes[static_cast<size_t>(at)].element.get()) == nullptr) {
+      const auto& back = router.nodes[static_cast<size_t>(at)].predecessors;
+      if (back.empty()) return;  // an input is not connected: reported
+      entry = at, at = back[0];
+    }
+    router.tasks.push_back({at, entry, self});
+  }
 }
 
 }  // namespace
@@ -83,6 +123,8 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
     const auto& declaration = graph.elements[i];
     const auto* entry = Catalog::instance().find(declaration.class_name);
     nodes[i].where = declaration.where;
+    for (auto& argument : declaration.arguments)
+      nodes[i].config += (nodes[i].config.empty() ? "" : ", ") + argument.text;
     if (entry == nullptr) continue;  // the parser has reported it
     nodes[i].element = entry->make();
     nodes[i].element->name = declaration.name;
@@ -98,17 +140,19 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
     auto& targets = nodes[from].targets;
     if (targets.size() <= from_port) targets.resize(from_port + 1, -1), out_use[from].resize(from_port + 1);
     if (in_use[to].size() <= to_port) in_use[to].resize(to_port + 1);
-    if (targets[from_port] >= 0)
-      diagnostics.error(c.where, format("output %zu of '%s' is connected twice; use Tee to copy packets", from_port,
-                                        graph.elements[from].name.c_str()));
-    targets[from_port] = c.to;
+    if (targets[from_port] >= 0) {
+      targets.push_back(c.to);  // resolve_ports() decides whether that is right
+    } else {
+      targets[from_port] = c.to;
+    }
     out_use[from][from_port] = in_use[to][to_port] = true;
   }
   // Arguments after connections: an element such as Tee or Classifier may ask how many outputs it has.
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (!nodes[i].element) continue;
     click::Arguments arguments(graph.elements[i], diagnostics);
-    nodes[i].element->outputs = static_cast<int>(nodes[i].targets.size());
+    nodes[i].element->inputs = static_cast<int>(in_use[i].size());
+    nodes[i].element->outputs = static_cast<int>(out_use[i].size());
     read_placement(nodes[i], arguments);
     try {
       nodes[i].element->configure(arguments);
@@ -124,19 +168,28 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
     check_ports(*nodes[i].element, nodes[i].where, out_use[i], "output", parse_ports(ports.substr(slash + 1)),
                 diagnostics);
   }
+  std::vector<Element*> elements;
+  for (auto& node : nodes) elements.push_back(node.element.get());
+  std::vector<PortKinds> kinds = resolve_ports(graph, elements, diagnostics);
   Router router;
+  router.graph = graph;
   if (!diagnostics.ok()) return router;
 
   std::vector<int> on_cycle;
-  const std::vector<int> order = topological_order(nodes, on_cycle);
+  const std::vector<int> order = order_of(nodes, on_cycle);
   if (!on_cycle.empty()) {
     const auto& node = nodes[static_cast<size_t>(on_cycle[0])];
-    diagnostics.error(node.where, "'" + node.element->name + "' is on a cycle; packets would never leave it");
+    diagnostics.error(
+        node.where,
+        "'" + node.element->name + "' is on a cycle; packets would never leave it. Put a Queue and an Unqueue on it");
     return router;
   }
   std::vector<int> index(nodes.size());
   for (size_t k = 0; k < order.size(); ++k) index[static_cast<size_t>(order[k])] = static_cast<int>(k);
-  for (int old : order) router.nodes.push_back(std::move(nodes[static_cast<size_t>(old)]));
+  for (int old : order) {
+    router.nodes.push_back(std::move(nodes[static_cast<size_t>(old)]));
+    router.nodes.back().kinds = std::move(kinds[static_cast<size_t>(old)]);
+  }
   for (size_t k = 0; k < router.nodes.size(); ++k) {
     for (int& target : router.nodes[k].targets) {
       target = index[static_cast<size_t>(target)];
@@ -144,10 +197,25 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
       if (std::find(back.begin(), back.end(), static_cast<int>(k)) == back.end()) back.push_back(static_cast<int>(k));
     }
   }
-  if (std::none_of(router.nodes.begin(), router.nodes.end(),
-                   [](auto& node) { return dynamic_cast<Source*>(node.element.get()) != nullptr; }))
+  find_tasks(router, diagnostics);
+  for (auto& node : router.nodes) {
+    try {
+      node.element->link(router.directory());
+    } catch (const Error& error) {
+      diagnostics.error(node.where, node.element->class_name + " '" + node.element->name + "': " + error.what());
+    }
+  }
+  if (router.tasks.empty() &&
+      std::none_of(router.nodes.begin(), router.nodes.end(), [](auto& node) { return node.element->keeps_running(); }))
     diagnostics.error(click::Location{}, "the chain has no source of packets, such as FromDump or FromDPDKDevice");
   return router;
+}
+
+Directory Router::directory() const {
+  return [this](std::string_view name) {
+    const int i = find(name);
+    return i < 0 ? nullptr : nodes[static_cast<size_t>(i)].element.get();
+  };
 }
 
 int Router::find(std::string_view name) const {

@@ -7,6 +7,7 @@
 #include "click/diagnostics.h"
 #include "click/graph.h"
 #include "core/element.h"
+#include "engine/processing.h"
 
 namespace heddle {
 
@@ -14,20 +15,37 @@ namespace heddle {
 struct Node {
   std::unique_ptr<Element> element;
   click::Location where;
-  std::vector<int> targets;         ///< node behind each output port
+  std::vector<int> targets;         ///< node behind each output port; of a pulled source: all nodes behind it
   std::vector<int> predecessors;    ///< nodes that lead here, each once
   std::optional<Processor> device;  ///< from the argument DEVICE
   bool blocking = true;             ///< from BLOCKING: wait for a free slot, or drop and count
+  bool pulled = false;              ///< packets come to it because something behind it (or itself) pulls
+  PortKinds kinds;                  ///< of its ports, resolved
+  std::string config;               ///< its arguments, as text
+
+  /** A source with inputs: packets wait in it. */
+  bool is_buffer() const { return element->inputs > 0 && dynamic_cast<Source*>(element.get()) != nullptr; }
+};
+
+/** What packet threads do over and over: take packets from a source and run them from `target` on. */
+struct Task {
+  int source;
+  int target;
+  int driver;  ///< the node that pulls, or -1: the source pushes
 };
 
 /** A chain that has been read, resolved and checked: the first pass of the plan. */
 struct Router {
-  std::vector<Node> nodes;  ///< topologically sorted: packets only go to higher indices
+  std::vector<Node> nodes;  ///< topologically sorted: packets only go to higher indices, or into a buffer
+  std::vector<Task> tasks;
+  click::Graph graph;  ///< what it has been made from
+  std::string text;    ///< that as written, if whoever built it has set it
 
   /** Makes and configures the elements of `graph` and checks ports and cycles. Every mistake goes to `diagnostics`; the
    *  result is usable only if there is none. */
   static Router build(const click::Graph& graph, click::Diagnostics& diagnostics);
   int find(std::string_view name) const;  ///< -1 = none
+  Directory directory() const;
 };
 
 }  // namespace heddle

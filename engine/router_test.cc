@@ -59,9 +59,32 @@ TEST(Router, NamesOutputsThatAreConnectedTwice) {
 
 TEST(Router, NamesCycles) {
   EXPECT_EQ(mistakes("TestSource -> TestSink; a :: Counter -> b :: Strip(1) -> a;"),
-            "chain:1:25: 'a' is on a cycle; packets would never leave it\n");
+            "chain:1:25: 'a' is on a cycle; packets would never leave it. Put a Queue and an Unqueue on it\n");
   EXPECT_EQ(mistakes("TestSource -> a :: Counter -> t :: Tee -> TestSink; t[1] -> a;"),
-            "chain:1:15: 'a' is on a cycle; packets would never leave it\n");
+            "chain:1:15: 'a' is on a cycle; packets would never leave it. Put a Queue and an Unqueue on it\n");
+}
+
+TEST(Router, CyclesThroughAQueueAreFine) {
+  EXPECT_EQ(mistakes("TestSource -> q :: Queue -> u :: Unqueue -> c :: Classifier(0/00, -) -> q; c[1] -> TestSink;"),
+            "");
+}
+
+TEST(Router, NamesPushAndPullThatMeet) {
+  EXPECT_EQ(mistakes("TestSource -> t :: Tee -> u :: Unqueue -> TestSink;"),
+            "chain:1:24: 't' push output 0 is connected to 'u' pull input 0; put a Queue between\n");
+  EXPECT_EQ(mistakes("TestSource -> q :: Queue -> t :: Tee -> TestSink;"),
+            "chain:1:26: 'q' pull output 0 is connected to 't' push input 0; put an Unqueue between\n");
+  EXPECT_EQ(mistakes("TestSource -> q :: Queue -> a :: Counter -> t :: Tee -> TestSink;"),
+            "chain:1:29: 'a' is pushed at output 0 and pulled at input 0; put an Unqueue before it or behind it\n");
+}
+
+TEST(Router, InputsPullFromOnePlace) {
+  EXPECT_EQ(mistakes("TestSource -> t :: Tee -> q :: Queue -> u :: Unqueue -> TestSink; t[1] -> r :: Queue -> u;"),
+            "chain:1:86: input 0 of 'u' pulls from two places; it can pull from one only\n");
+  EXPECT_EQ(mistakes("TestSource -> q :: Queue -> a :: Unqueue -> TestSink; q -> b :: Unqueue -> TestSink;"), "");
+  EXPECT_EQ(mistakes("TestSource -> q :: Queue -> n :: Counter -> a :: Unqueue -> TestSink; n -> b :: Unqueue -> "
+                     "TestSink;"),
+            "chain:1:29: 'n': several elements pull from one of its outputs; let them pull from a Queue\n");
 }
 
 TEST(Router, SuggestsClassesAndKeywords) {

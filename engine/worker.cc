@@ -23,14 +23,23 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Gpu
     const Node& node = shared.router->nodes[i];
     const NodePlan& here = shared.plan->nodes[i];
     Element* element = node.element.get();
-    const int outputs = static_cast<int>(node.targets.size());
+    const int outputs = node.is_buffer() ? 0 : static_cast<int>(node.targets.size());  // packets stay in a buffer
     steps_.push_back({element,
                       here.processor == Processor::gpu ? lanes[static_cast<size_t>(here.segment)].get() : nullptr,
                       node.targets.data(), outputs, here.live, here.live_behind, here.copy_first,
                       outputs > 1 || !element->drop_reasons().empty(), element->copies() > 1});
-    auto* source = dynamic_cast<Source*>(element);
-    if (source != nullptr && (thread == 0 || source->every_thread()))
-      sources_.push_back({source, static_cast<int>(i), borrow()});
+  }
+  for (const Task& task : shared.router->tasks) {
+    const Node& node = shared.router->nodes[static_cast<size_t>(task.source)];
+    const NodePlan& here = shared.plan->nodes[static_cast<size_t>(task.source)];
+    auto* source = dynamic_cast<Source*>(node.element.get());
+    Element* driver = task.driver < 0 ? nullptr : shared.router->nodes[static_cast<size_t>(task.driver)].element.get();
+    const int home = driver != nullptr ? driver->home : source->home;
+    const bool everywhere = driver == nullptr && home < 0 && source->every_thread();
+    if (!everywhere && thread != std::max(home, 0)) continue;
+    const ColumnSet open = here.live_behind & static_cast<ColumnSet>(~source->access(Processor::cpu).column_writes);
+    tasks_.push_back({source, task.source, task.target, driver, node.is_buffer(),
+                      !node.is_buffer() && (open & columns(Column::paint)) != 0, borrow()});
   }
   for (auto& lane : lanes)
     if (lane) lanes_.push_back(std::move(lane));
@@ -49,17 +58,25 @@ std::unique_ptr<Batch> Worker::borrow() {
   return batch;
 }
 
-bool Worker::round() {
+bool Worker::round(bool stopping) {
   bool busy = false;
   if (failure_.empty()) {
-    for (Input& input : sources_) {
-      Batch& batch = *input.batch;
+    for (Job& job : tasks_) {
+      if (stopping && !job.buffer) continue;
+      Batch& batch = *job.batch;
       batch.resize(0);
-      input.source->receive(batch);
+      if (job.driver != nullptr) {
+        const int wanted = job.driver->demand(thread_);
+        if (wanted <= 0) continue;
+        batch.set_room(wanted);
+      }
+      job.source->receive(batch);
       if (batch.empty()) continue;
       busy = true;
-      add(counts_[static_cast<size_t>(input.node)].packets, static_cast<uint64_t>(batch.size()));
-      run(steps_[static_cast<size_t>(input.node)].targets[0], batch);
+      if (!job.buffer) count(job.source_node, batch);
+      if (job.clear_paint)
+        std::memset(batch.column(Column::paint), 0, sizeof(uint32_t) * static_cast<size_t>(batch.size()));
+      run(job.target, batch);
     }
   }
   if (!lanes_.empty()) busy = collect_all() || busy;
@@ -76,8 +93,21 @@ bool Worker::round() {
   return busy;
 }
 
-bool Worker::exhausted() const {
-  return std::all_of(sources_.begin(), sources_.end(), [](auto& s) { return s.source->exhausted(); });
+bool Worker::exhausted(bool stopping) const {
+  const auto done = [&](const Job& job) {
+    if (!job.buffer && stopping) return true;
+    return job.source->exhausted() || (job.driver != nullptr && job.driver->demand(thread_) < 0);
+  };
+  return std::all_of(tasks_.begin(), tasks_.end(), done) &&
+         std::all_of(lanes_.begin(), lanes_.end(), [](auto& lane) { return lane->in_flight() == 0; });
+}
+
+void Worker::count(int node, Batch& batch) {
+  NodeCounts& counts = counts_[static_cast<size_t>(node)];
+  uint64_t bytes = 0;
+  for (int i = 0; i < batch.size(); ++i) bytes += batch.length(i);
+  add(counts.packets, static_cast<uint64_t>(batch.size()));
+  add(counts.bytes, bytes);
 }
 
 void Worker::drain() {
@@ -96,7 +126,7 @@ void Worker::run(int i, Batch& batch) {
     const Step& step = steps_[static_cast<size_t>(i)];
     if (step.copy_first) make_private(i, batch);
     if (step.lane != nullptr) return submit(*step.lane, i, batch);
-    add(counts_[static_cast<size_t>(i)].packets, static_cast<uint64_t>(batch.size()));
+    count(i, batch);
     if (step.chooses) std::memset(batch.next(), 0, sizeof(uint16_t) * static_cast<size_t>(batch.size()));
     step.element->run_cpu(batch);
     int port = 0;
@@ -215,9 +245,12 @@ void Worker::submit(GpuLane& lane, int node, Batch& batch) {
     if (!failure_.empty()) {
       add(counts.gpu_failed, static_cast<uint64_t>(batch.size() - first));
     } else if (!lane.full()) {
-      const int count = lane.submit(batch, first);
-      add(counts.packets, static_cast<uint64_t>(count));
-      first += count;
+      const int taken = lane.submit(batch, first);
+      add(counts.packets, static_cast<uint64_t>(taken));
+      uint64_t bytes = 0;
+      for (int i = first; i < first + taken; ++i) bytes += batch.length(i);
+      add(counts.bytes, bytes);
+      first += taken;
       continue;
     } else if (segment.launch == LaunchMode::sync) {
       launch(lane);

@@ -18,15 +18,15 @@ namespace heddle {
 /** What one node of a chain has seen on one thread. Written by that thread, read by any. */
 struct NodeCounts {
   static constexpr int kReasons = 16;
-  std::atomic<uint64_t> packets{0};
+  std::atomic<uint64_t> packets{0}, bytes{0};
   std::array<std::atomic<uint64_t>, kReasons> drops{};  ///< by index into drop_reasons()
   std::atomic<uint64_t> no_buffer{0};                   ///< dropped because a copy was needed and no packet was free
   std::atomic<uint64_t> no_slot{0};     ///< dropped because BLOCKING is false and all slots were in flight
   std::atomic<uint64_t> gpu_failed{0};  ///< lost because the GPU has failed
 };
 
-/** A packet thread: takes packets from its sources and runs them through the plan to the end (full path). One thread at
- * a time uses it. */
+/** A packet thread: runs its tasks, that is, takes packets from sources and runs them through the plan to the end (full
+ * path) or into a buffer. One thread at a time uses it. */
 class Worker {
  public:
   struct Shared {
@@ -40,21 +40,23 @@ class Worker {
   };
   Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<GpuLane>> lanes);
 
-  /** One round: receives from every source once and collects what GPUs have done. False when nothing happened. */
-  bool round();
-  /** Whether every source of this thread is exhausted. */
-  bool exhausted() const;
+  /** One round: every task once, and collects what GPUs have done. `stopping`: takes no new packets, only those that wait
+   * in buffers. False when nothing happened. */
+  bool round(bool stopping);
+  /** Whether no task of this thread will have packets any more unless others bring some. */
+  bool exhausted(bool stopping) const;
   /** Waits until all packets in flight have left. */
   void drain();
 
   const NodeCounts& counts(int node) const { return counts_[static_cast<size_t>(node)]; }
   /** "" or why a GPU has failed; the thread that sees it stops receiving. */
   const std::string& failure() const { return failure_; }
-  bool has_sources() const { return !sources_.empty(); }
+  bool has_tasks() const { return !tasks_.empty(); }
 
  private:
   /** Takes a batch through the chain from node `i` on. Empties it. */
   void run(int i, Batch& batch);
+  void count(int node, Batch& batch);
   void submit(GpuLane& lane, int node, Batch& batch);
   void collect(GpuLane& lane);
   bool collect_all();
@@ -83,16 +85,19 @@ class Worker {
     bool copy_first, chooses, copies;
   };
 
-  struct Input {
+  struct Job {
     Source* source;
-    int node;
+    int source_node, target;
+    Element* driver;   // or null
+    bool buffer;       // packets wait in the source
+    bool clear_paint;  // somebody behind reads it, and the source leaves it open
     std::unique_ptr<Batch> batch;
   };
 
   Shared shared_;
   int thread_;
   std::vector<Step> steps_;  // by node
-  std::vector<Input> sources_;
+  std::vector<Job> tasks_;
   std::vector<std::unique_ptr<GpuLane>> lanes_;  // by segment; null for CPU segments
   std::vector<NodeCounts> counts_;               // by node
   std::vector<std::unique_ptr<Batch>> spare_;

@@ -21,6 +21,7 @@ class Tee : public Element {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-"; }
+  const char* processing() const override { return "h/h"; }
   int copies() const override { return outputs; }
   void run_cpu(Batch&) override {}
 };

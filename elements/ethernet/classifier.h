@@ -25,6 +25,7 @@ class Classifier : public Element {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return ports_.c_str(); }
+  const char* processing() const override { return "h/h"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;

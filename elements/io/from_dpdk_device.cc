@@ -19,10 +19,19 @@ void FromDPDKDevice::configure(click::Arguments& arguments) {
   if (descriptors != 0) port_->rx_descriptors = descriptors;
 }
 
+void FromDPDKDevice::start(const Environment& environment) { queues_ = environment.threads; }
+
 void FromDPDKDevice::receive(Batch& batch) {
   const int wanted = burst_ < batch.room() ? burst_ : batch.room();
-  const int n =
-      rte_eth_rx_burst(port_->id, static_cast<uint16_t>(batch.thread), batch.packets(), static_cast<uint16_t>(wanted));
+  int n = 0;
+  if (home < 0) {
+    n = rte_eth_rx_burst(port_->id, static_cast<uint16_t>(batch.thread), batch.packets(),
+                         static_cast<uint16_t>(wanted));
+  } else {  // one thread for all queues
+    for (int queue = 0; queue < queues_ && n < wanted; ++queue)
+      n += rte_eth_rx_burst(port_->id, static_cast<uint16_t>(queue), batch.packets() + n,
+                            static_cast<uint16_t>(wanted - n));
+  }
   if (!port_->may_chain) {
     batch.resize(n);
     return;

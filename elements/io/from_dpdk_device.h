@@ -22,7 +22,7 @@ namespace heddle {
  *  BURST: packets asked for at a time, default 64, 1 to 1024. NDESC: receive descriptors, default 1024. PROMISC:
  *  default true.
  *
- *  Every packet thread (-j) receives from a queue of its own. Heddle composes DPDK's arguments itself; huge pages are
+ *  Every packet thread (-j) receives from a queue of its own; StaticThreadSched gives all queues to one thread. Heddle composes DPDK's arguments itself; huge pages are
  *  used if there are free ones, and not needed. `heddle run --dpdk "ARGS"` adds arguments for special cases. Frames that
  *  arrive in several buffers are put into one. Statistics: `missed` (no descriptor was free), `errors`, `no_buffer`, as
  *  the port counts them; `too_long` (frames over 2048 bytes that arrive in several buffers, dropped).
@@ -33,7 +33,9 @@ namespace heddle {
  */
 class FromDPDKDevice : public Source {
  public:
+  const char* processing() const override { return "/h"; }
   void configure(click::Arguments& arguments) override;
+  void start(const Environment& environment) override;
   void receive(Batch& batch) override;
   bool every_thread() const override { return true; }
   std::string stop() override;
@@ -41,7 +43,7 @@ class FromDPDKDevice : public Source {
 
  private:
   dpdk::Port* port_ = nullptr;
-  int burst_ = 64;
+  int burst_ = 64, queues_ = 1;
   std::atomic<uint64_t> too_long_{0};
   std::vector<std::pair<std::string, uint64_t>> port_statistics_;  // read when the port stops
 };

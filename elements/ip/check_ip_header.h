@@ -29,6 +29,7 @@ class CheckIPHeader : public Element {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-2"; }
+  const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;

@@ -36,6 +36,7 @@ class DirectIPLookup : public Element {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-"; }
+  const char* processing() const override { return "h/h"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   std::span<const std::byte> table() const override { return std::as_bytes(std::span(&table_.image(), 1)); }

@@ -1,0 +1,95 @@
+#include "control/broker.h"
+
+#include <algorithm>
+
+namespace heddle {
+namespace {
+
+// Click's list of handlers: a name a line with r, w or both.
+std::string list(const Handlers& handlers) {
+  std::string text;
+  for (const Handler& handler : handlers.list())
+    text += handler.name + "\t" + (handler.read ? "r" : "") + (handler.write ? "w" : "") +
+            (handler.takes_argument ? "+" : "") + "\n";
+  return text;
+}
+
+}  // namespace
+
+void Broker::add(Element& element, const std::string& config, const std::function<void(Handlers&)>& more) {
+  Member& member = members_.emplace_back(&element, Handlers());
+  Handlers& handlers = member.handlers;
+  handlers.read("class", [&element] { return element.class_name; });
+  handlers.read("name", [&element] { return element.name; });
+  handlers.read("config", [config] { return config; });
+  handlers.read("handlers", [&handlers] { return list(handlers); });
+  if (more) more(handlers);
+  element.handlers(handlers);
+}
+
+Broker::Found Broker::look_up(const std::string& name) const {
+  // Names of handlers have no dot, those of elements may: "outer/inner.count".
+  const size_t dot = name.rfind('.');
+  const std::string element = dot == std::string::npos ? "" : name.substr(0, dot);
+  const std::string handler = dot == std::string::npos ? name : name.substr(dot + 1);
+  Found found{nullptr, nullptr};
+  if (element.empty()) {
+    found.handler = global_.find(handler);
+  } else {
+    auto member = std::find_if(members_.begin(), members_.end(), [&](auto& m) { return m.element->name == element; });
+    // Click lets elements be named by number as well: "2.config" is that of the second.
+    if (member == members_.end() && element.find_first_not_of("0123456789") == std::string::npos &&
+        element.size() < 9) {
+      const size_t number = std::stoul(element);
+      if (number >= 1 && number <= members_.size()) member = members_.begin() + static_cast<long>(number) - 1;
+    }
+    if (member == members_.end())
+      throw HandlerError(HandlerError::no_element, "No element named '" + element.substr(0, 80) + "'");
+    found = {member->element, member->handlers.find(handler)};
+  }
+  if (found.handler == nullptr)
+    throw HandlerError(HandlerError::no_handler, "No handler named '" + name.substr(0, 80) + "'");
+  return found;
+}
+
+const Handler* Broker::find(const std::string& name, HandlerError* problem) const {
+  try {
+    return look_up(name).handler;
+  } catch (const HandlerError& error) {
+    if (problem != nullptr) *problem = error;
+    return nullptr;
+  }
+}
+
+std::string Broker::read(const std::string& name, const std::string& argument) {
+  const std::lock_guard lock(calling_);
+  const Found found = look_up(name);
+  if (!found.handler->read) throw HandlerError(HandlerError::denied, "Handler '" + name + "' write-only");
+  if (!argument.empty() && !found.handler->takes_argument)
+    throw HandlerError(HandlerError::syntax, "Handler '" + name + "' takes no argument");
+  try {
+    return found.handler->read(argument);
+  } catch (const HandlerError&) {
+    throw;
+  } catch (const Error& error) {
+    throw HandlerError(HandlerError::read_failed, "Handler '" + name + "': " + error.what());
+  }
+}
+
+void Broker::write(const std::string& name, const std::string& value) {
+  const std::lock_guard lock(calling_);
+  const Found found = look_up(name);
+  if (!found.handler->write) throw HandlerError(HandlerError::denied, "Handler '" + name + "' read-only");
+  try {
+    if (found.element == nullptr)
+      found.handler->write(value);
+    else
+      engine_.update(*found.element, [&] { found.handler->write(value); });
+  } catch (const HandlerError&) {
+    throw;
+  } catch (const Error& error) {
+    throw HandlerError(HandlerError::write_failed, "Handler '" + name + "': " + error.what());
+  }
+}
+
+}  // namespace heddle

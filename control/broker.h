@@ -1,0 +1,64 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/element.h"
+#include "core/error.h"
+
+namespace heddle {
+
+/** Why a handler could not be called. The codes are those of Click's ControlSocket protocol, version 1.3. */
+struct HandlerError : Error {
+  enum Code { syntax = 500, no_element = 510, no_handler = 511, read_failed = 512, write_failed = 520, denied = 530 };
+  HandlerError(Code code, const std::string& what) : Error(what), code(code) {}
+  Code code;
+};
+
+/** All handlers of a router by name: "element.handler", or "handler" for the router's own. Calls come from control
+ *  threads, never from packet threads, and are made one at a time; a handler may call others (Script). */
+class Broker final : public Control {
+ public:
+  /** One element's entry. */
+  struct Member {
+    Element* element;
+    Handlers handlers;
+  };
+  /** What the broker needs of the engine. */
+  struct Engine {
+    /** Runs a change of an element as Engine::update does. */
+    std::function<void(Element&, const std::function<void()>&)> update;
+    std::function<void()> stop;
+  };
+  explicit Broker(Engine engine) : engine_(std::move(engine)) {}
+
+  /** Adds an element with its own handlers and those that `more` adds; `config` are its arguments. */
+  void add(Element& element, const std::string& config, const std::function<void(Handlers&)>& more = {});
+  /** The router's own handlers. */
+  Handlers& global() { return global_; }
+
+  std::string read(const std::string& name, const std::string& argument = {}) override;
+  void write(const std::string& name, const std::string& value) override;
+  void stop() override { engine_.stop(); }
+
+  /** The handler called `name`, or null with the reason in `problem`. */
+  const Handler* find(const std::string& name, HandlerError* problem = nullptr) const;
+  const std::deque<Member>& members() const { return members_; }
+
+ private:
+  struct Found {
+    Element* element;  // null: the router's own
+    const Handler* handler;
+  };
+  Found look_up(const std::string& name) const;  // throws HandlerError
+
+  Engine engine_;
+  std::recursive_mutex calling_;
+  std::deque<Member> members_;
+  Handlers global_;
+};
+
+}  // namespace heddle

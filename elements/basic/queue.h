@@ -1,0 +1,70 @@
+#pragma once
+
+#include <rte_ring_elem.h>
+
+#include <memory>
+
+#include "core/element.h"
+
+namespace heddle {
+
+/** Queue: keeps packets until they are pulled.
+ *
+ *      Queue([CAPACITY])
+ *
+ *  CAPACITY: packets that it holds, default 1000, up to 1,048,576. Push input, pull output: it is where packets pass from
+ *  what pushes to what pulls (Unqueue, a sink), maybe on another thread (StaticThreadSched). First in, first out; several
+ *  threads may push and pull at once. When it is full, packets that arrive are dropped ("full"); packets that nobody has
+ *  pulled when the program ends are reported as `left`. Annotations stay with packets. Also called SimpleQueue,
+ *  ThreadSafeQueue and NotifierQueue.
+ *
+ *  Handlers: `length` (r), `highwater_length` (r), `capacity` (r), `drops` (r), `reset_counts` (w), `reset` (w, drops all
+ *  packets).
+ *
+ *  Example, receive on one thread and send on another (-j 2):
+ *
+ *      FromDPDKDevice(0) -> q :: Queue -> u :: Unqueue -> ToDPDKDevice(1); StaticThreadSched(u 1);
+ */
+class Queue : public Source {
+ public:
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "1/1"; }
+  const char* processing() const override { return "h/l"; }
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override;
+  void run_cpu(Batch& batch) override;
+  void receive(Batch& batch) override;
+  bool exhausted() const override { return ring_ == nullptr || rte_ring_empty(ring_.get()); }
+  std::string stop() override;
+  void handlers(Handlers& list) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
+
+ protected:
+  /** Takes packets [from, size) of `batch` in, as many as there is room for; returns the first that is left. */
+  int keep(Batch& batch, int from);
+  /** Leaves packets [from, size) in `batch`, marked as dropped. */
+  void drop_from(Batch& batch, int from);
+
+  uint64_t dropped() const { return drops_.load(); }
+
+  unsigned capacity_ = 1000;
+
+ private:
+  /** What waits: a packet and its columns. A ring wants multiples of 4 bytes. */
+  struct alignas(8) Entry {
+    Packet* packet;
+    uint32_t column[kColumns];
+  };
+  struct FreeRing {
+    void operator()(rte_ring* ring) const { std::free(ring); }
+  };
+  unsigned length() const { return ring_ == nullptr ? 0 : rte_ring_count(ring_.get()); }
+
+  std::unique_ptr<rte_ring, FreeRing> ring_;
+  std::atomic<unsigned> highwater_{0};
+  std::atomic<uint64_t> drops_{0};
+  uint64_t left_ = 0;
+};
+
+}  // namespace heddle

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/element.h"
+
+namespace heddle {
+
+/** StaticThreadSched: says which packet thread runs an element's task.
+ *
+ *      StaticThreadSched(ELEMENT THREAD, ...)
+ *
+ *  ELEMENT: a source (FromDump, FromDPDKDevice, RatedSource ...), what pulls (Unqueue, a pulled sink), or Pipeliner.
+ *  THREAD: 0 to the number of threads (-j) less one. What a task pushes to runs on the same thread. Without it, devices
+ *  are received from on every thread and everything else runs on thread 0. It is an error if ELEMENT does not exist or
+ *  THREAD does not. No ports.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Queue -> u :: Unqueue -> ToDump(out.pcap); StaticThreadSched(u 1);
+ */
+class StaticThreadSched : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void link(const Directory& elements) override;
+  const char* ports() const override { return "0/0"; }
+  void run_cpu(Batch&) override {}
+
+ private:
+  std::vector<std::pair<std::string, int>> homes_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,126 @@
+#include "engine/processing.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace heddle {
+namespace {
+
+PortKind kind_of(char letter) {
+  return letter == 'h' ? PortKind::push : letter == 'l' ? PortKind::pull : PortKind::agnostic;
+}
+
+// "ah": a letter a port, the last one for the rest.
+std::vector<PortKind> one_side(std::string_view letters, int ports) {
+  std::vector<PortKind> kinds;
+  for (size_t port = 0; port < static_cast<size_t>(ports); ++port)
+    kinds.push_back(letters.empty() ? PortKind::agnostic : kind_of(letters[std::min(port, letters.size() - 1)]));
+  return kinds;
+}
+
+PortKinds declared(const Element& element) {
+  const std::string_view letters = element.processing();
+  const size_t slash = letters.find('/');
+  return {one_side(letters.substr(0, slash), element.inputs), one_side(letters.substr(slash + 1), element.outputs)};
+}
+
+const char* word(PortKind kind) { return kind == PortKind::push ? "push" : "pull"; }
+
+// Gives the agnostic ports of one element the kind that some of them have got; true if any was still open.
+bool spread(const Element& element, PortKinds& kinds) {
+  if (std::string_view(element.processing()).find('x') != std::string_view::npos) return false;
+  const PortKinds own = declared(element);
+  PortKind found = PortKind::agnostic;
+  const auto look = [&](const std::vector<PortKind>& mine, const std::vector<PortKind>& now) {
+    for (size_t port = 0; port < mine.size(); ++port)
+      if (mine[port] == PortKind::agnostic && now[port] != PortKind::agnostic) found = now[port];
+  };
+  look(own.inputs, kinds.inputs);
+  look(own.outputs, kinds.outputs);
+  if (found == PortKind::agnostic) return false;
+  bool changed = false;
+  for (auto* side : {&kinds.inputs, &kinds.outputs})
+    for (PortKind& kind : *side)
+      if (kind == PortKind::agnostic) kind = found, changed = true;
+  return changed;
+}
+
+// Agnostic ports of an element are all of one kind.
+void check_agnostic(const click::ElementDeclaration& declaration, const Element& element, const PortKinds& kinds,
+                    click::Diagnostics& diagnostics) {
+  if (std::string_view(element.processing()).find('x') != std::string_view::npos) return;
+  const PortKinds own = declared(element);
+  std::string push, pull;
+  const auto look = [&](const std::vector<PortKind>& mine, const std::vector<PortKind>& now, const char* side) {
+    for (size_t port = 0; port < mine.size(); ++port) {
+      if (mine[port] != PortKind::agnostic) continue;
+      std::string& first = now[port] == PortKind::push ? push : pull;
+      if (first.empty()) first = format("%s %d", side, static_cast<int>(port));
+    }
+  };
+  look(own.inputs, kinds.inputs, "input");
+  look(own.outputs, kinds.outputs, "output");
+  if (!push.empty() && !pull.empty())
+    diagnostics.error(declaration.where, format("'%s' is pushed at %s and pulled at %s; put %s before it or behind it",
+                                                declaration.name.c_str(), push.c_str(), pull.c_str(),
+                                                push.starts_with("input") ? "a Queue" : "an Unqueue"));
+}
+
+}  // namespace
+
+std::vector<PortKinds> resolve_ports(const click::Graph& graph, const std::vector<Element*>& elements,
+                                     click::Diagnostics& diagnostics) {
+  std::vector<PortKinds> kinds(elements.size());
+  for (size_t i = 0; i < elements.size(); ++i)
+    if (elements[i] != nullptr) kinds[i] = declared(*elements[i]);
+  const auto ends = [&](const click::Connection& c) {
+    auto& from = kinds[static_cast<size_t>(c.from)].outputs;
+    auto& to = kinds[static_cast<size_t>(c.to)].inputs;
+    const auto from_port = static_cast<size_t>(c.from_port), to_port = static_cast<size_t>(c.to_port);
+    const bool exist = from_port < from.size() && to_port < to.size();  // else reported with the numbers of ports
+    return std::pair(exist ? &from[from_port] : nullptr, exist ? &to[to_port] : nullptr);
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& c : graph.connections) {
+      const auto [from, to] = ends(c);
+      if (from == nullptr || (*from == PortKind::agnostic) == (*to == PortKind::agnostic)) continue;
+      (*from == PortKind::agnostic ? *from : *to) = *from == PortKind::agnostic ? *to : *from;
+      changed = true;
+    }
+    for (size_t i = 0; i < elements.size(); ++i)
+      if (elements[i] != nullptr) changed = spread(*elements[i], kinds[i]) || changed;
+    if (changed) continue;
+    // Nothing decides the rest: push, from the first open port on.
+    for (size_t i = 0; i < kinds.size() && !changed; ++i)
+      for (auto* side : {&kinds[i].outputs, &kinds[i].inputs})
+        for (PortKind& kind : *side)
+          if (kind == PortKind::agnostic) kind = PortKind::push, changed = true;
+  }
+  for (size_t i = 0; i < elements.size(); ++i)
+    if (elements[i] != nullptr) check_agnostic(graph.elements[i], *elements[i], kinds[i], diagnostics);
+  std::set<std::pair<int, int>> pushed, pulled;
+  for (const auto& c : graph.connections) {
+    const auto [from, to] = ends(c);
+    if (from == nullptr) continue;
+    const std::string a = graph.elements[static_cast<size_t>(c.from)].name;
+    const std::string b = graph.elements[static_cast<size_t>(c.to)].name;
+    if (*from != *to) {
+      diagnostics.error(c.where, format("'%s' %s output %d is connected to '%s' %s input %d; put %s between", a.c_str(),
+                                        word(*from), c.from_port, b.c_str(), word(*to), c.to_port,
+                                        *from == PortKind::push ? "a Queue" : "an Unqueue"));
+    } else if (*from == PortKind::push && !pushed.emplace(c.from, c.from_port).second) {
+      diagnostics.error(
+          c.where, format("output %d of '%s' is connected twice; use Tee to copy packets", c.from_port, a.c_str()));
+    } else if (*from == PortKind::pull && !pulled.emplace(c.to, c.to_port).second) {
+      diagnostics.error(
+          c.where, format("input %d of '%s' pulls from two places; it can pull from one only", c.to_port, b.c_str()));
+    }
+  }
+  return kinds;
+}
+
+}  // namespace heddle

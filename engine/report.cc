@@ -1,0 +1,77 @@
+// What an engine says of itself while and after it runs.
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace heddle {
+namespace {
+
+// Packets enter the chain here, other than at a buffer.
+bool is_origin(const Node& node) {
+  return dynamic_cast<const Source*>(node.element.get()) != nullptr && !node.is_buffer();
+}
+
+}  // namespace
+
+double Engine::progress() const {
+  double least = 2;
+  for (auto& node : router_.nodes)
+    if (is_origin(node)) {
+      const auto share = dynamic_cast<const Source&>(*node.element).progress();
+      if (!share) return -1;
+      least = std::min(least, *share);
+    }
+  return least;
+}
+
+uint64_t Engine::received() const {
+  uint64_t total = 0;
+  for (size_t i = 0; i < router_.nodes.size(); ++i)
+    if (is_origin(router_.nodes[i]))
+      for (auto& worker : workers_)
+        total += worker->counts(static_cast<int>(i)).packets.load(std::memory_order_relaxed);
+  return total;
+}
+
+Report::Element Engine::element_report(int node) const {
+  const auto i = static_cast<size_t>(node);
+  const Element& element = *router_.nodes[i].element;
+  Report::Element entry{element.name, element.class_name, "cpu", 0, 0, true, {}, element.statistics()};
+  const NodePlan& here = plan_.nodes[i];
+  if (here.processor == Processor::gpu) {
+    entry.processor = device_ ? device_->info().name : "gpu";
+    entry.counted = plan_.segments[static_cast<size_t>(here.segment)].nodes[0] == node;
+  }
+  const auto reasons = element.drop_reasons();
+  std::vector<uint64_t> drops(reasons.size());
+  uint64_t no_buffer = 0, no_slot = 0, gpu_failed = 0;
+  for (auto& worker : workers_) {
+    const NodeCounts& counts = worker->counts(node);
+    entry.packets += counts.packets, entry.bytes += counts.bytes;
+    for (size_t r = 0; r < reasons.size(); ++r) drops[r] += counts.drops[r];
+    no_buffer += counts.no_buffer, no_slot += counts.no_slot, gpu_failed += counts.gpu_failed;
+  }
+  for (size_t r = 0; r < reasons.size(); ++r)
+    if (drops[r] != 0) entry.drops.emplace_back(reasons[r], drops[r]);
+  if (no_buffer != 0) entry.drops.emplace_back("no_buffer", no_buffer);
+  if (no_slot != 0) entry.drops.emplace_back("no_slot", no_slot);
+  if (gpu_failed != 0) entry.drops.emplace_back("gpu_failed", gpu_failed);
+  return entry;
+}
+
+Report Engine::report() const {
+  Report report;
+  report.problems = problems_;
+  report.wall_s = wall_s_;
+  report.cpu_s = cpu_s_;
+  if (device_) report.device = device_->info().name + " (" + device_->info().model + ")";
+  for (size_t i = 0; i < router_.nodes.size(); ++i) {
+    Report::Element entry = element_report(static_cast<int>(i));
+    for (auto& drop : entry.drops) report.dropped += drop.second;
+    if (is_origin(router_.nodes[i])) report.received += entry.packets, report.received_bytes += entry.bytes;
+    report.elements.push_back(std::move(entry));
+  }
+  return report;
+}
+
+}  // namespace heddle
