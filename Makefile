@@ -4,6 +4,7 @@
 #   make build       the program in build/PRESET, with CUDA if nvcc is there
 #   make demo        run the demo chain on a capture of real traffic
 #   make test        all tests that this machine can run
+#   make fuzz        the fuzz targets under ASan, SECONDS=480 in all; ONLY=NAME for one
 #   make bench       benchmarks: table and build/bench.json; ONLY=NAME for one
 #   make asan tsan   the tests under sanitizers (tsan: clang's, those of shared memory)
 #   make lint fmt    check, or mend, style
@@ -22,7 +23,7 @@ PYTHON := /usr/bin/python3
 # Sources whose style is ours to keep.
 CXX_FILES = $(shell git ls-files '*.h' '*.cc' '*.cu' '*.cuh' 'simt/include/*')
 
-.PHONY: deps build demo test test-cpp test-whole asan tsan bench lint tidy fmt bundle gpu-test gpu-bench clean
+.PHONY: deps build demo test test-cpp test-whole asan tsan fuzz bench lint tidy fmt bundle gpu-test gpu-bench clean
 
 deps:
 	$(SUDO) apt-get update -qq
@@ -57,6 +58,11 @@ tsan: build/tsan/build.ninja
 	ninja -C build/tsan -j $(JOBS) --quiet simt_test heddle_test
 	build/tsan/tests/simt_test --gtest_brief=1 --gtest_filter='-*Death*'
 	build/tsan/tests/heddle_test --gtest_brief=1 --gtest_filter='*Concurrent*:*SlotRing*:*MirrorTest*simt*:*XorTest*simt*'
+
+SECONDS ?= 480
+fuzz: build/fuzz/build.ninja
+	ninja -C build/fuzz -j $(JOBS) --quiet
+	tests/fuzz/run.sh build/fuzz $(SECONDS) $(ONLY)
 
 bench: build
 	$(BUILD)/bench/heddle_bench --json build/bench.json --commit $(COMMIT) $(ONLY)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace heddle::bench {
 
@@ -41,10 +42,24 @@ double percentile(std::vector<double> values, double share) {
 
 namespace {
 
-void summarise(Result& result, const std::vector<double>& ratios) {
+// The order statistics between which the median lies with 95 % confidence, whatever the distribution: values below it are
+// binomial (n, 1/2). Returns how many to leave out at each end.
+size_t left_out(size_t n) {
+  double tail = 0, term = std::pow(0.5, static_cast<double>(n));  // P(exactly k below)
+  for (size_t k = 0; k < n / 2; ++k) {
+    tail += term;
+    if (tail > 0.025) return k;
+    term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
+  }
+  return n / 2;
+}
+
+void summarise(Result& result, std::vector<double> ratios) {
+  std::sort(ratios.begin(), ratios.end());
+  const size_t k = std::min(left_out(ratios.size()), (ratios.size() - 1) / 2);
+  const size_t first = k == 0 ? 0 : k - 1;
+  result.low = ratios[first], result.high = ratios[ratios.size() - 1 - first];
   result.ratio = percentile(ratios, 0.5);
-  result.low = percentile(ratios, 0.25);
-  result.high = percentile(ratios, 0.75);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ struct Result {
   double value = 0;          ///< of ours, median
   double baseline = 0;       ///< of what it is compared with, median; 0 = an absolute figure
   double ratio = 0;          ///< median of the paired ratios, or value / target figure
-  double low = 0, high = 0;  ///< of the ratios: first and third quartile
+  double low = 0, high = 0;  ///< 95 % confidence interval of `ratio`, by order statistics
   double target = 0;         ///< of the ratio; 0 = none
   std::string note;
 };

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   nlohmann::json entries = nlohmann::json::array();
   int failures = 0;
   std::printf("%s\ncommit %s\n", machine(gpus).c_str(), commit.c_str());
-  std::printf("%-22s %12s %12s %-6s %8s %17s %7s\n", "name", "value", "baseline", "unit", "ratio", "quartiles",
+  std::printf("%-22s %12s %12s %-6s %8s %17s %7s\n", "name", "value", "baseline", "unit", "ratio", "95 % interval",
               "target");
   for (auto& benchmark : all) {
     if (!wanted.empty() && !wanted.contains(benchmark.name)) continue;
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
                            {"unit", r.unit},
                            {"baseline", r.baseline},
                            {"ratio", r.ratio},
-                           {"ratio_quartiles", {r.low, r.high}},
+                           {"ratio_interval_95", {r.low, r.high}},
                            {"target", r.target},
                            {"note", r.note},
                            {"machine", machine(gpus)},

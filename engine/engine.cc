@@ -108,7 +108,7 @@ void Engine::make_gpu_segments() {
       const int program = gpu_segments_[s].program, node = static_cast<int>(k);
       if (!element.table().empty())
         element.on_patch([this, program, node](size_t offset, std::span<const std::byte> bytes) {
-          device_->patch(program, node, offset, bytes);
+          if (!device_stopped_) device_->patch(program, node, offset, bytes);
         });
     }
   }
@@ -261,7 +261,8 @@ void Engine::wait() {
         neutral->set_gpu_counts(packets, bytes);
       }
     }
-    for (auto& node : router_.nodes) node.element->on_patch({});
+    const std::lock_guard no_patch(updating_);
+    device_stopped_ = true;
     device_->stop();
   }
   for (auto& node : router_.nodes)

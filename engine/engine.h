@@ -108,7 +108,7 @@ class Engine {
   std::atomic<int> live_threads_{0};
   std::vector<std::string> problems_;
   double started_s_ = 0, cpu_started_s_ = 0, wall_s_ = 0, cpu_s_ = 0;
-  bool started_ = false;
+  bool started_ = false, device_stopped_ = false;
   std::vector<Element*> keepers_;  // elements that may keep the program running
 };
 
