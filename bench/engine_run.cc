@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <thread>
+
 #include "bench/bench.h"
 #include "click/parser.h"
 #include "core/error.h"
@@ -23,15 +25,21 @@ std::unique_ptr<Engine> make_engine(const std::string& chain, const PlanOptions&
   return std::make_unique<Engine>(std::move(router), std::move(plan), options);
 }
 
-double engine_mpps(const std::string& chain, const PlanOptions& plan, const RunOptions& options, double seconds) {
+double engine_mpps(const std::string& chain, const PlanOptions& plan, const RunOptions& options, double seconds,
+                   const std::vector<Beside>& beside) {
   const auto engine = make_engine(chain, plan, options);
   engine->start();
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> others;
+  for (auto& other : beside) others.emplace_back([&] { other(*engine, stop); });
   usleep(20000);  // caches and pools fill
   const uint64_t before = engine->received();
   const double start = seconds_now();
   usleep(static_cast<useconds_t>(seconds * 1e6));
   const double packets = static_cast<double>(engine->received() - before);
   const double elapsed = seconds_now() - start;
+  stop = true;
+  for (auto& other : others) other.join();
   engine->stop();
   engine->wait();
   const Report report = engine->report();

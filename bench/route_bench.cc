@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "bench/bare_loop.h"
 #include "bench/bench.h"
@@ -151,6 +154,69 @@ const Register two_cores("two-cores", false, [] {
   result.note = "the chain of `route`: two threads against one";
   return std::vector{result};
 });
+
+// 10,000 changes a second through the handlers: prefixes that are not in the table come and go.
+constexpr int kUpdatesASecond = 10'000, kUpdatesATime = 10;
+struct {
+  uint64_t updates = 0;
+  double seconds = 0;
+} churned;  // over all rounds; one thread updates
+
+const std::vector<std::string>& changing_prefixes() {
+  static const auto all = [] {
+    constexpr size_t kChanging = 4096;
+    std::vector<std::string> prefixes;
+    const auto more = bgp_like_routes(kRoutes + kChanging, kOutputs, kSeed);
+    for (size_t i = kRoutes; i < more.size(); ++i)
+      prefixes.push_back(format("%u.%u.%u.%u/%d", more[i].address >> 24, more[i].address >> 16 & 255,
+                                more[i].address >> 8 & 255, more[i].address & 255, more[i].length));
+    return prefixes;
+  }();
+  return all;
+}
+
+void update_routes(Engine& engine, const std::atomic<bool>& stop) {
+  pin(1);
+  const auto& prefixes = changing_prefixes();
+  const double start = seconds_now();
+  auto next = std::chrono::steady_clock::now();
+  for (size_t at = 0; !stop; next += std::chrono::microseconds(1'000'000 * kUpdatesATime / kUpdatesASecond)) {
+    for (int i = 0; i < kUpdatesATime; ++i, ++at) {
+      const std::string& prefix = prefixes[at % prefixes.size()];
+      if (at / prefixes.size() % 2 == 0)
+        engine.handlers().write("rt.add", prefix + format(" %zu", at % kOutputs));
+      else
+        engine.handlers().write("rt.remove", prefix);
+      ++churned.updates;
+    }
+    std::this_thread::sleep_until(next);
+  }
+  churned.seconds += seconds_now() - start;
+}
+
+void read_statistics(Engine& engine, const std::atomic<bool>& stop) {
+  pin(1);
+  while (!stop) engine.report();
+}
+
+Result churn(const char* name, const PlanOptions& plan) {
+  RunOptions options;
+  options.pin = true;
+  constexpr int kChurnRounds = 41;
+  churned = {};
+  Result result = paired(
+      name, "Mpps", 0.98, kChurnRounds,
+      [&] {
+        return engine_mpps(route_chain(), plan, options, kSeconds, {update_routes, read_statistics});
+      },
+      [&] { return engine_mpps(route_chain(), plan, options, kSeconds); });
+  result.note = format("%.0f updates/s", static_cast<double>(churned.updates) / churned.seconds);
+  return result;
+}
+
+const Register route_churn("route-churn", false, [] { return std::vector{churn("route-churn", {})}; });
+const Register gpu_route_churn("gpu-route-churn", true,
+                               [] { return std::vector{churn("gpu-route-churn", {.device = "gpu"})}; });
 
 }  // namespace
 }  // namespace heddle::bench
