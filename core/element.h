@@ -83,6 +83,9 @@ class Element {
   /** Bytes by which it moves the start of every packet that goes on; > 0: strips them, < 0: puts some before. */
   virtual int moves_head() const { return 0; }
 
+  /** Whether packets may leave longer or shorter than moves_head() says. Bytes are then counted anew behind it. */
+  virtual bool changes_length() const { return false; }
+
   /** Flat bytes that the function's GPU side works with, without pointers; one copy moves them. Valid while the element
    *  lives. Empty: the function has no GPU side, or needs no bytes. */
   virtual std::span<const std::byte> table() const { return {}; }

@@ -61,6 +61,8 @@ class Engine {
   uint64_t received() const;
   Report report() const;
   Report::Element element_report(int node) const;
+  /** Bytes that have come to a node. */
+  uint64_t bytes(int node) const;
 
   Router& router() { return router_; }
   const Plan& plan() const { return plan_; }

@@ -131,6 +131,17 @@ void find_live_columns(const Router& router, Plan& plan) {
   }
 }
 
+void count_bytes(const Router& router, Plan& plan) {
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    NodePlan& here = plan.nodes[i];
+    const auto& back = router.nodes[i].predecessors;
+    if (back.size() != 1 || here.copy_first || here.processor == Processor::gpu) continue;
+    const Node& before = router.nodes[static_cast<size_t>(back[0])];
+    here.counts_bytes = before.is_buffer() || before.targets.size() != 1 || before.element->changes_length() ||
+                        plan.nodes[static_cast<size_t>(back[0])].processor == Processor::gpu;
+  }
+}
+
 void cut(const Router& router, Plan& plan) {
   plan.segments.clear();
   for (size_t i = 0; i < router.nodes.size(); ++i) {
@@ -200,6 +211,7 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   passes::follow(router, plan, diagnostics);
   if (!diagnostics.ok()) return plan;
   passes::find_live_columns(router, plan);
+  passes::count_bytes(router, plan);
   passes::cut(router, plan);
   try {
     passes::synchronise(router, plan);

@@ -30,6 +30,7 @@ struct NodePlan {
   bool shared = false;        ///< packets that arrive may share their bytes with copies (Tee)
   bool copy_first = false;    ///< it (or its GPU segment, if it is the first there) writes, and what arrives may be
                               ///< shared: the bytes are copied before
+  bool counts_bytes = true;   ///< it sums the lengths of its packets; else they follow from the node before it
   AtomAccess access;
 };
 
@@ -63,9 +64,11 @@ void place(const Router& router, Plan& plan);
 void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics);
 /** 4. Finds the columns that somebody still reads: only those are kept when batches are split. */
 void find_live_columns(const Router& router, Plan& plan);
-/** 5. Groups nodes into segments. */
+/** 5. Finds the nodes whose bytes need not be counted, because they get all that the node before them passes on. */
+void count_bytes(const Router& router, Plan& plan);
+/** 6. Groups nodes into segments. */
 void cut(const Router& router, Plan& plan);
-/** 6. Derives which fields move at each hand-over. */
+/** 7. Derives which fields move at each hand-over. */
 void synchronise(const Router& router, Plan& plan);
 }  // namespace passes
 

@@ -33,6 +33,21 @@ uint64_t Engine::received() const {
   return total;
 }
 
+uint64_t Engine::bytes(int node) const {
+  const auto sum = [&](int of, std::atomic<uint64_t> NodeCounts::*which) {
+    uint64_t total = 0;
+    for (auto& worker : workers_) total += (worker->counts(of).*which).load(std::memory_order_relaxed);
+    return total;
+  };
+  if (plan_.nodes[static_cast<size_t>(node)].counts_bytes) return sum(node, &NodeCounts::bytes);
+  // What came to the node before it, less what that has dropped and stripped.
+  const int before = router_.nodes[static_cast<size_t>(node)].predecessors[0];
+  const auto moved = static_cast<int64_t>(sum(node, &NodeCounts::packets)) *
+                     router_.nodes[static_cast<size_t>(before)].element->moves_head();
+  const int64_t left = static_cast<int64_t>(bytes(before) - sum(before, &NodeCounts::dropped_bytes)) - moved;
+  return left > 0 ? static_cast<uint64_t>(left) : 0;  // counters of packets on their way may disagree
+}
+
 Report::Element Engine::element_report(int node) const {
   const auto i = static_cast<size_t>(node);
   const Element& element = *router_.nodes[i].element;
@@ -42,12 +57,13 @@ Report::Element Engine::element_report(int node) const {
     entry.processor = device_ ? device_->info().name : "gpu";
     entry.counted = plan_.segments[static_cast<size_t>(here.segment)].nodes[0] == node;
   }
+  entry.bytes = bytes(node);
   const auto reasons = element.drop_reasons();
   std::vector<uint64_t> drops(reasons.size());
   uint64_t no_buffer = 0, no_slot = 0, gpu_failed = 0;
   for (auto& worker : workers_) {
     const NodeCounts& counts = worker->counts(node);
-    entry.packets += counts.packets, entry.bytes += counts.bytes;
+    entry.packets += counts.packets;
     for (size_t r = 0; r < reasons.size(); ++r) drops[r] += counts.drops[r];
     no_buffer += counts.no_buffer, no_slot += counts.no_slot, gpu_failed += counts.gpu_failed;
   }

@@ -27,7 +27,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Gpu
     steps_.push_back({element,
                       here.processor == Processor::gpu ? lanes[static_cast<size_t>(here.segment)].get() : nullptr,
                       node.targets.data(), outputs, here.live, here.live_behind, here.copy_first,
-                      outputs > 1 || !element->drop_reasons().empty(), element->copies() > 1});
+                      outputs > 1 || !element->drop_reasons().empty(), element->copies() > 1, here.counts_bytes});
   }
   for (const Task& task : shared.router->tasks) {
     const Node& node = shared.router->nodes[static_cast<size_t>(task.source)];
@@ -104,9 +104,10 @@ bool Worker::exhausted(bool stopping) const {
 
 void Worker::count(int node, Batch& batch) {
   NodeCounts& counts = counts_[static_cast<size_t>(node)];
+  add(counts.packets, static_cast<uint64_t>(batch.size()));
+  if (!steps_[static_cast<size_t>(node)].counts_bytes) return;
   uint64_t bytes = 0;
   for (int i = 0; i < batch.size(); ++i) bytes += batch.length(i);
-  add(counts.packets, static_cast<uint64_t>(batch.size()));
   add(counts.bytes, bytes);
 }
 
@@ -157,6 +158,7 @@ bool Worker::take_out_drops(int node, Batch& batch, int& port) {
   for (int i = 0; i < n; ++i) {
     if (next[i] >= kDrop) {
       add(counts.drops[next[i] & 0xff], 1);
+      add(counts.dropped_bytes, batch.length(i));
       dropped->append(batch, i, 0);
     } else {
       batch.next()[batch.size()] = next[i];

@@ -18,7 +18,9 @@ namespace heddle {
 /** What one node of a chain has seen on one thread. Written by that thread, read by any. */
 struct NodeCounts {
   static constexpr int kReasons = 16;
-  std::atomic<uint64_t> packets{0}, bytes{0};
+  std::atomic<uint64_t> packets{0};
+  std::atomic<uint64_t> bytes{0};                       ///< of these, if the plan wants them counted here
+  std::atomic<uint64_t> dropped_bytes{0};               ///< of packets that the element has dropped
   std::array<std::atomic<uint64_t>, kReasons> drops{};  ///< by index into drop_reasons()
   std::atomic<uint64_t> no_buffer{0};                   ///< dropped because a copy was needed and no packet was free
   std::atomic<uint64_t> no_slot{0};     ///< dropped because BLOCKING is false and all slots were in flight
@@ -82,7 +84,7 @@ class Worker {
     const int* targets;  // node behind each output
     int outputs;
     ColumnSet live, live_behind;
-    bool copy_first, chooses, copies;
+    bool copy_first, chooses, copies, counts_bytes;
   };
 
   struct Job {

@@ -31,6 +31,7 @@ class CheckIPHeader : public Element {
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
+  bool changes_length() const override { return true; }  // cuts what lies behind the IP packet
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
 

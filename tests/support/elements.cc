@@ -142,8 +142,10 @@ class TestSink : public Element {
   void start(const Environment&) override { lab_ = Lab::current(); }
 
   void run_cpu(Batch& batch) override {
+    uint64_t bytes = 0;
     for (int i = 0; i < batch.size(); ++i) {
       const Packet* packet = batch.packet(i);
+      bytes += length(packet);
       Mark mark{};
       const bool marked = get_mark(packet, mark);
       if (marked) check_surroundings(packet, mark);
@@ -162,6 +164,10 @@ class TestSink : public Element {
       }
     }
     lab_->delivered += static_cast<uint64_t>(batch.size());
+    {
+      const std::lock_guard lock(lab_->mutex);
+      lab_->bytes[name] += bytes;
+    }
     batch.free_packets();
   }
 

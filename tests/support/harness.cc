@@ -95,7 +95,11 @@ void collect(Engine& engine, Lab& lab, const Shape& shape, Result& result) {
       result.statistics[element.name + "." + name] = value;
       if (name == "left") left += value;
     }
-    if (element.class_name == "TestSink") result.sinks[element.name];
+    if (element.class_name == "TestSink") {
+      result.sinks[element.name];
+      // An element that changes lengths without saying so (changes_length, moves_head) shows here.
+      EXPECT_EQ(element.bytes, lab.bytes[element.name]) << element.name;
+    }
   }
   result.received = result.report.received;
   result.dropped = result.report.dropped;

@@ -20,6 +20,7 @@ struct Lab {
   std::mutex mutex;                      ///< guards what follows
   std::string first_damage;
   std::map<std::string, std::vector<Received>> sinks;
+  std::map<std::string, uint64_t> bytes;  ///< that sinks have got
 
   static Lab*& current() {
     static Lab* lab = nullptr;
