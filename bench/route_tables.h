@@ -1,9 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "functions/ip_lookup/table.h"
+#include "functions/ip_lookup/route.h"
 
 namespace heddle::bench {
 

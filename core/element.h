@@ -93,9 +93,9 @@ class Element {
   /** Called once when table() has a copy elsewhere: every later change goes to `patch` as well. */
   virtual void on_patch(TablePatch) {}
 
-  /** Whether a change has retired entries that readers may still hold and that are wanted back now: the engine then waits
-   * for the readers and calls reclaim(). */
-  virtual bool retired() const { return true; }
+  /** Whether a change has retired entries of the table, which wait for reclaim(). If not, nobody needs to wait for the
+   * readers of the version before. */
+  virtual bool has_retired() const { return true; }
 
   /** Gives entries that a change has retired back for use; called when no reader holds the version before it. */
   virtual void reclaim() {}

@@ -285,7 +285,7 @@ bool Engine::running() const {
 void Engine::update(Element& element, const std::function<void()>& change) {
   const std::lock_guard one_at_a_time(updating_);
   change();
-  if (!element.retired()) return;
+  if (!element.has_retired()) return;
   epochs_.wait_for_readers(static_cast<int>(workers_.size()), [this] { return !running(); });
   element.reclaim();
 }

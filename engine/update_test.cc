@@ -49,7 +49,7 @@ bool is_answer(int state, uint32_t address, uint32_t dst, uint32_t out) {
   return dst == gateway(state, net, long_prefix) && out == port(state, net);
 }
 
-TEST_P(UpdateTest, EveryPacketGetsTheOldAnswerOrTheNewOne) {
+void expect_old_or_new(const std::string& element, const Backend& backend) {
   std::vector<Frame> frames;
   for (unsigned i = 0; i < 512; ++i) frames.push_back(ip_frame(i, ip(10, 0, i % kNets, i * 37 % 256), i % 20));
   std::string arguments;
@@ -78,17 +78,14 @@ TEST_P(UpdateTest, EveryPacketGetsTheOldAnswerOrTheNewOne) {
   };
   options.meanwhile = [&](Engine& engine) {
     std::thread updater([&] {
-      auto* lookup = dynamic_cast<DirectIPLookup*>(
+      auto* lookup = dynamic_cast<IPRouteTable*>(
           engine.router().nodes[static_cast<size_t>(engine.router().find("rt"))].element.get());
       int now = 0;
       for (int round = 0; round < rounds() && engine.running(); ++round) {
         const uint64_t had = seen;
         const int then = (now + 1 + round / 5 % 2) % kStates;
         allowed = 1u << now | 1u << then;
-        engine.update(*lookup, [&] {
-          change_to(then, lookup->routes());
-          lookup->note_retired();
-        });
+        engine.update(*lookup, [&] { change_to(then, lookup->routes()); });
         if (!engine.running()) break;  // nobody has been waited for
         allowed = 1u << then;
         now = then;
@@ -97,12 +94,19 @@ TEST_P(UpdateTest, EveryPacketGetsTheOldAnswerOrTheNewOne) {
     });
     updater.join();
   };
-  const Result result = run("TestSource -> CheckIPHeader(14) -> rt :: DirectIPLookup(" + arguments +
+  const Result result = run("TestSource -> CheckIPHeader(14) -> rt :: " + element + "(" + arguments +
                                 "); rt[0] -> s0 :: TestSink(READS dst); rt[1] -> s1 :: TestSink(READS dst);",
-                            GetParam(), frames, options);
+                            backend, frames, options);
   EXPECT_EQ(wrong, 0u) << "of " << seen << " packets";
   EXPECT_EQ(result.drop("rt.no_route"), 0u);
   for (auto& count : answers) EXPECT_GT(count, 0u);
+}
+
+TEST_P(UpdateTest, EveryPacketGetsTheOldAnswerOrTheNewOne) {
+  for (const char* element : {"DirectIPLookup", "RadixIPLookup", "LinearIPLookup"}) {
+    SCOPED_TRACE(element);
+    expect_old_or_new(element, GetParam());
+  }
 }
 
 // A thread whose sources have ended must not be waited for while another goes on.
@@ -117,9 +121,9 @@ TEST_P(UpdateTest, DoesNotWaitForThreadsThatHaveEnded) {
   options.meanwhile = [&](Engine& engine) {
     while (seen < 1000) usleep(100);
     std::thread updater([&] {
-      auto* lookup = dynamic_cast<DirectIPLookup*>(
+      auto* lookup = dynamic_cast<IPRouteTable*>(
           engine.router().nodes[static_cast<size_t>(engine.router().find("rt"))].element.get());
-      for (int i = 0; i < 3; ++i) engine.update(*lookup, [&] { lookup->note_retired(); });
+      for (int i = 0; i < 3; ++i) engine.update(*lookup, [] {});
       updated = true;
     });
     for (int i = 0; i < 20000 && !updated; ++i) usleep(1000);

@@ -12,6 +12,7 @@
 #include "bench/route_tables.h"
 #include "core/error.h"
 #include "functions/ether_mirror/rule.h"
+#include "functions/ip_lookup/direct_table.h"
 #include "functions/xor/rule.h"
 #include "gpu/functions.h"
 #include "gpu/slot_ring.h"
@@ -119,7 +120,7 @@ double throughput(Setup& setup, const Check& check) {
 }
 
 struct Lookup {
-  ip_lookup::RouteTable table;
+  ip_lookup::DirectTable table;
   gpu::ProgramSpec spec;
   /** `in_place`: GetIPAddress on the GPU reads the address from the packet, in host memory; else the CPU has done that
    *  (CheckIPHeader), and the annotation travels in the slot. */

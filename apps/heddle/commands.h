@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "functions/ip_lookup/convert/convert.h"
 
 namespace heddle {
 
@@ -37,6 +38,12 @@ struct RoutesCommand {
   std::string file;
   std::vector<std::string> addresses;
   bool json = false;
+  int run() const;
+};
+
+struct ConvertCommand {
+  ip_lookup::ConvertOptions options;
+  std::string output = "-";
   int run() const;
 };
 

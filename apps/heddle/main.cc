@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
   ChainOptions chain;
   heddle::RunCommand run;
   heddle::RoutesCommand routes;
+  heddle::ConvertCommand convert;
   std::string element;
   bool json = false;
 
@@ -58,9 +59,23 @@ int main(int argc, char** argv) {
   auto* gpus_app = app.add_subcommand("gpus", "List the GPUs that can be used");
   gpus_app->add_flag("--json", json, "Print JSON");
   auto* routes_app = app.add_subcommand("routes", "Check a route file, and look addresses up in it");
-  routes_app->add_option("file", routes.file, "Route file: PREFIX [GATEWAY] OUTPUT a line")->required();
+  routes_app->add_option("file", routes.file, "Route file: PREFIX [GATEWAY] OUTPUT a line");
   routes_app->add_option("addresses", routes.addresses, "IPv4 addresses to look up");
   routes_app->add_flag("--json", routes.json, "Print JSON");
+  auto* convert_app = routes_app->add_subcommand(
+      "convert",
+      "Make a route file of an MRT dump (RIPE RIS, RouteViews; plain, gzip or bzip2), of `ip route` or of CSV");
+  convert_app->add_option("input", convert.options.input, "File to convert (\"-\": standard input)")->required();
+  convert_app->add_option("-o,--output", convert.output, "Route file to write; default: standard output")
+      ->type_name("FILE");
+  convert_app->add_option("--format", convert.options.format, "auto (default): what the file looks like")
+      ->check(CLI::IsMember({"auto", "mrt", "iproute", "csv"}));
+  convert_app
+      ->add_option(
+          "--outputs", convert.options.outputs,
+          "Deal next hops out to N outputs in turn; default: an output each (routes with an interface: one each)")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
 
   CLI11_PARSE(app, argc, argv);
   try {
@@ -69,6 +84,8 @@ int main(int argc, char** argv) {
     if (*plan_app) return heddle::show_plan(chain);
     if (*elements_app) return heddle::show_elements(element, json);
     if (*gpus_app) return heddle::show_gpus(json);
+    if (*convert_app) return convert.run();
+    if (routes.file.empty()) throw heddle::Error("routes: missing the route file, or the command convert");
     return routes.run();
   } catch (const heddle::Error& error) {
     std::fprintf(stderr, "heddle: %s\n", error.what());

@@ -1,15 +1,21 @@
-// `heddle routes`: checks a route file and answers lookups, without a chain.
+// `heddle routes`: checks a route file and answers lookups, without a chain; converts others into one.
 
 #include <arpa/inet.h>
 
+#include <cerrno>
+#include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "apps/heddle/commands.h"
 #include "click/values.h"
 #include "core/error.h"
+#include "functions/ip_lookup/direct_table.h"
 #include "functions/ip_lookup/route_file.h"
-#include "functions/ip_lookup/table.h"
 
 namespace heddle {
 namespace {
@@ -27,7 +33,7 @@ int RoutesCommand::run() const {
   auto routes = ip_lookup::read_route_file(file, errors);
   for (auto& error : errors) std::fprintf(stderr, "%s\n", error.c_str());
   if (!errors.empty()) throw Error("'" + file + "' has mistakes; nothing was looked up");
-  ip_lookup::RouteTable table;
+  ip_lookup::DirectTable table;
   const size_t lines = routes.size();
   const size_t duplicates = table.load(std::move(routes));
 
@@ -52,7 +58,7 @@ int RoutesCommand::run() const {
                                        {"duplicates", duplicates},
                                        {"routes", table.size()},
                                        {"hops", table.hops_used()},
-                                       {"groups", table.groups_used()},
+                                       {"groups", table.blocks_used()},
                                        {"by_length", histogram},
                                        {"lookups", answers}}
                             .dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
@@ -61,7 +67,7 @@ int RoutesCommand::run() const {
   }
   if (addresses.empty()) {
     std::printf("%zu routes (%zu duplicates), %u different hops, %u blocks with routes longer than /24\n", table.size(),
-                duplicates, table.hops_used(), table.groups_used());
+                duplicates, table.hops_used(), table.blocks_used());
     for (size_t length = 0; length <= 32; ++length)
       if (table.histogram()[length] != 0) std::printf("  /%-2zu %zu\n", length, table.histogram()[length]);
   }
@@ -73,6 +79,28 @@ int RoutesCommand::run() const {
                   answer.contains("gateway") ? " gateway " : "",
                   answer.contains("gateway") ? answer["gateway"].get<std::string>().c_str() : "");
   }
+  return 0;
+}
+
+int ConvertCommand::run() const {
+  // Written only when all of it is right.
+  char* text = nullptr;
+  size_t size = 0;
+  std::FILE* memory = open_memstream(&text, &size);
+  if (memory == nullptr) throw std::bad_alloc();
+  const auto close = [&](std::FILE* it) { std::fclose(it), std::free(text); };
+  const std::unique_ptr<std::FILE, decltype(close)> converted(memory, close);
+  const auto counts = ip_lookup::convert_routes(options, memory);
+  if (std::fflush(memory) != 0) throw std::bad_alloc();
+
+  std::FILE* file = output == "-" ? stdout : std::fopen(output.c_str(), "w");
+  bool written = file != nullptr && std::fwrite(text, 1, size, file) == size && std::fflush(file) == 0;
+  if (file != nullptr && file != stdout && std::fclose(file) != 0) written = false;
+  if (!written) throw Error("cannot write '" + output + "': " + std::strerror(errno));
+  std::fprintf(stderr,
+               "%" PRIu64 " routes to %" PRIu64 " outputs; %" PRIu64 " duplicates and %" PRIu64
+               " other records left out\n",
+               counts.routes, counts.outputs, counts.duplicates, counts.passed_over);
   return 0;
 }
 

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <string>
-
-#include "core/element.h"
-#include "functions/ip_lookup/table.h"
+#include "functions/ip_lookup/ip_route_table.h"
 
 namespace heddle {
 
@@ -13,16 +10,27 @@ namespace heddle {
  *
  *  Each argument is a route: prefix (10.0.0.0/8, 10.0.0.0/255.0.0.0, a single address, or "default"), optional
  *  gateway, and the output port. FILE: a text file with one such route a line ("#" starts a comment); routes of the
- *  file come first. At most about 1,000,000 routes, with at most 48,895 different gateways, and at most 16,384 blocks
- *  of 256 addresses that contain routes longer than /24. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on
- *  a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  file come first, and of several with one prefix the last counts. DEVICE: cpu or gpu; default: what --device says.
+ *  BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
- *  Needs the annotation dst: put CheckIPHeader or GetIPAddress before it. If the route has a gateway, dst becomes the
- *  gateway. Packets without a route are dropped ("no_route").
+ *  One input, one or more outputs. Needs the annotation dst: put CheckIPHeader or GetIPAddress before it. If the route
+ *  has a gateway, dst becomes the gateway. Packets without a route are dropped ("no_route"). A table without routes
+ *  drops all of them until a handler adds some.
  *
- *  The table is DIR-24-8-BASIC (Gupta, Lin, McKeown, INFOCOM 1998): one or two memory accesses a packet. When the
- *  program gets SIGHUP, FILE is read again, and the differences are patched into the table, on CPU and GPU, while
- *  packets flow; a FILE with errors changes nothing.
+ *  The table is DIR-24-8-BASIC (Gupta, Lin, McKeown, INFOCOM 1998): one or two memory accesses a packet. It holds any
+ *  number of routes with at most 48,895 different gateways, and at most 16,384 blocks of 256 addresses that contain
+ *  routes longer than /24; it uses up to 65 MB.
+ *
+ *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one.
+ *      add ADDR/MASK [GW] OUT      (write) adds a route; fails if there is one for this prefix
+ *      set ADDR/MASK [GW] OUT      (write) adds or replaces a route
+ *      remove ADDR/MASK [GW OUT]   (write) removes a route; fails if there is none, or none with this GW and OUT
+ *      ctrl                        (write) lines of "add ...", "set ...", "remove ...": all of them or, when one fails, none
+ *      flush                       (write) removes all routes
+ *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
+ *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
+ *  When the program gets SIGHUP, FILE is read again, and the differences are patched into the table in the same way; a
+ *  FILE with errors changes nothing.
  *
  *  Errors: a route that is none, a route whose output is not connected (each is named with file and line), too many
  *  routes. Statistics: `routes`.
@@ -32,34 +40,53 @@ namespace heddle {
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> rt :: DirectIPLookup(10.0.0.0/8 0, 0.0.0.0/0 1);
  *      rt[0] -> ToDump(inside.pcap); rt[1] -> ToDump(outside.pcap);
  */
-class DirectIPLookup : public Element {
+class DirectIPLookup : public IPRouteTable {
  public:
-  void configure(click::Arguments& arguments) override;
-  const char* ports() const override { return "1/1-"; }
-  const char* processing() const override { return "h/h"; }
-  Access access(Processor) const override;
-  std::span<const char* const> drop_reasons() const override;
-  std::span<const std::byte> table() const override { return std::as_bytes(std::span(&table_.image(), 1)); }
-  void on_patch(TablePatch patch) override;
-  void reclaim() override { table_.reclaim(retired_before_); }
-  bool reload(std::string& problem) override;
-  void run_cpu(Batch& batch) override;
-  std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", table_.size()}}; }
+  DirectIPLookup();
+};
 
-  /** The table, for changes while packets flow: add() and remove(), within Engine::update(). */
-  ip_lookup::RouteTable& routes() { return table_; }
-  /** To be called after changes, before readers are waited for (Engine::update does the rest). */
-  void note_retired() { retired_before_ = table_.retired(); }
+/** RadixIPLookup: routes packets by the longest prefix that matches their destination address, with a compact table.
+ *
+ *      RadixIPLookup(ADDR1/MASK1 [GW1] OUT1, ADDR2/MASK2 [GW2] OUT2, ... [, keywords FILE, DEVICE, BLOCKING])
+ *
+ *  Arguments, ports, annotations, drop reasons, handlers and errors are those of DirectIPLookup.
+ *
+ *  The table is a trie with a root of 65,536 entries and nodes of 16, into which prefixes are expanded (Srinivasan,
+ *  Varghese, ACM TOCS 17(1), 1999): one to five memory accesses a packet, three for most of a BGP table. It takes 256 KB
+ *  and 64 bytes a node, of which a new prefix longer than /16 needs at most four and most share those of their neighbours;
+ *  at most 1,048,576 nodes, enough for a million routes of a BGP table, and 48,895 different gateways. A million routes
+ *  fit into about 45 MB; a few thousand stay in a processor's second-level cache, where DirectIPLookup does not.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> rt :: RadixIPLookup(10.0.0.0/8 0, 0.0.0.0/0 192.0.2.1 1);
+ *      rt[0] -> ToDump(inside.pcap); rt[1] -> ToDump(outside.pcap);
+ */
+class RadixIPLookup : public IPRouteTable {
+ public:
+  RadixIPLookup();
+};
 
- private:
-  /** The routes of FILE and of the arguments. Reports mistakes as text lines. */
-  std::vector<ip_lookup::Route> read_routes(std::vector<std::string>& errors) const;
-
-  ip_lookup::RouteTable table_;
-  std::string file_;
-  std::vector<ip_lookup::Route> own_routes_;  // those of the arguments
-  uint64_t retired_before_ = 0;
-  std::vector<TablePatch> patches_;
+/** LinearIPLookup: routes packets by the longest prefix that matches their destination address, by trying all.
+ *
+ *      LinearIPLookup(ADDR1/MASK1 [GW1] OUT1, ADDR2/MASK2 [GW2] OUT2, ... [, keywords FILE, DEVICE, BLOCKING])
+ *
+ *  Arguments, ports, annotations, drop reasons, handlers and errors are those of DirectIPLookup.
+ *
+ *  The table is an array of routes, longer prefixes first, that is searched from its start for every packet until one
+ *  matches: good for some dozens of routes, and a baseline for the others. A search during which the table changes begins
+ *  again, so a large table must not change often. At most 1,048,576 routes, 8 bytes each, and
+ *  48,895 different gateways.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14)
+ *        -> rt :: LinearIPLookup(18.26.4.24/32 0, 18.26.4.0/24 1, default 18.26.4.1 1);
+ *      rt[0] -> ToDump(to_me.pcap); rt[1] -> ToDump(to_others.pcap);
+ */
+class LinearIPLookup : public IPRouteTable {
+ public:
+  LinearIPLookup();
 };
 
 }  // namespace heddle

@@ -1,4 +1,4 @@
-// DirectIPLookup in chains; the table itself is tested in table_test.cc.
+// The lookup elements in chains; their tables are tested in *table_test.cc.
 
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
@@ -6,7 +6,9 @@
 namespace heddle::test {
 namespace {
 
-HEDDLE_ON_EVERY_BACKEND(DirectIPLookupTest);
+HEDDLE_ON_EVERY_BACKEND(IPLookupTest);
+
+const char* const kElements[] = {"DirectIPLookup", "RadixIPLookup", "LinearIPLookup"};
 
 struct TestRoute {
   uint32_t address, length, gateway, port;
@@ -89,15 +91,17 @@ void expect_routed(const Result& result, const std::vector<Frame>& frames, const
 const char* const kSinks =
     "rt[0] -> s0 :: TestSink(READS dst); rt[1] -> s1 :: TestSink(READS dst); rt[2] -> s2 :: TestSink(READS dst);";
 
-TEST_P(DirectIPLookupTest, TakesTheLongestPrefix) {
+TEST_P(IPLookupTest, TakesTheLongestPrefix) {
   auto random = random_for("lookup");
   const auto frames = lookup_frames(random, 1500);
-  const std::string chain = "TestSource(SETS dst) -> rt :: DirectIPLookup(" + arguments(kRoutes) + "); " + kSinks;
-  for (const std::vector<int>& batches : {std::vector<int>{1024}, {0, 1, 31, 32, 33, 1024}})
-    expect_routed(run(chain, GetParam(), frames, {.batches = batches}), frames, kRoutes);
+  for (const std::string element : kElements)
+    for (const std::vector<int>& batches : {std::vector<int>{1024}, {0, 1, 31, 32, 33, 1024}}) {
+      const std::string chain = "TestSource(SETS dst) -> rt :: " + element + "(" + arguments(kRoutes) + "); " + kSinks;
+      expect_routed(run(chain, GetParam(), frames, {.batches = batches}), frames, kRoutes);
+    }
 }
 
-TEST_P(DirectIPLookupTest, TakesTheAddressFromCheckIPHeaderOrGetIPAddress) {
+TEST_P(IPLookupTest, TakesTheAddressFromCheckIPHeaderOrGetIPAddress) {
   auto random = random_for("lookup addresses");
   const auto frames = lookup_frames(random, 300);
   for (const char* before : {"CheckIPHeader(14)", "GetIPAddress(30)"}) {
@@ -107,7 +111,7 @@ TEST_P(DirectIPLookupTest, TakesTheAddressFromCheckIPHeaderOrGetIPAddress) {
   }
 }
 
-TEST_P(DirectIPLookupTest, KnowsRandomTables) {
+TEST_P(IPLookupTest, KnowsRandomTables) {
   auto random = random_for("lookup tables");
   std::vector<TestRoute> routes;
   for (int i = 0; i < 300; ++i) {
@@ -122,20 +126,22 @@ TEST_P(DirectIPLookupTest, KnowsRandomTables) {
     frames.push_back(ip_frame(1, address, 0));
     frames.back().column[0] = swap_order(address);
   }
-  const std::string chain = "TestSource(SETS dst) -> rt :: DirectIPLookup(" + arguments(routes) + "); " + kSinks;
-  expect_routed(run(chain, GetParam(), frames), frames, routes);
+  for (const std::string element : kElements) {
+    const std::string chain = "TestSource(SETS dst) -> rt :: " + element + "(" + arguments(routes) + "); " + kSinks;
+    expect_routed(run(chain, GetParam(), frames), frames, routes);
+  }
 }
 
 // A gateway becomes the address that the next lookup finds: recursive routing, in one segment.
-TEST_P(DirectIPLookupTest, LooksGatewaysUp) {
+TEST_P(IPLookupTest, LooksGatewaysUp) {
   std::vector<Frame> frames;
   for (uint32_t i = 0; i < 200; ++i) {
     frames.push_back(ip_frame(1, ip(10, static_cast<unsigned>(i % 3), 0, static_cast<unsigned>(i)), 0));
     frames.back().column[0] = swap_order(get_u32(frames.back().bytes, 30));
   }
   const Result result = run(
-      "TestSource(SETS dst) -> first :: DirectIPLookup(10.0.0.0/16 192.0.2.1 0, 10.1.0.0/16 192.0.2.2 0, 10.2.0.0/16 0)"
-      "-> second :: DirectIPLookup(192.0.2.1 0, 192.0.2.2 198.51.100.7 1, 10.2.0.0/16 2);"
+      "TestSource(SETS dst) -> first :: LinearIPLookup(10.0.0.0/16 192.0.2.1 0, 10.1.0.0/16 192.0.2.2 0, 10.2.0.0/16 0)"
+      "-> second :: RadixIPLookup(192.0.2.1 0, 192.0.2.2 198.51.100.7 1, 10.2.0.0/16 2);"
       "second[0] -> s0 :: TestSink(READS dst); second[1] -> s1 :: TestSink(READS dst); second[2] -> s2 :: TestSink;",
       GetParam(), frames);
   EXPECT_EQ(result.at("s0").size(), 67u);
@@ -145,24 +151,89 @@ TEST_P(DirectIPLookupTest, LooksGatewaysUp) {
   for (auto& packet : result.at("s1")) EXPECT_EQ(swap_order(packet.column[0]), ip(198, 51, 100, 7));
 }
 
-TEST_P(DirectIPLookupTest, TouchesOnlyWhatItDeclares) {
+TEST_P(IPLookupTest, TouchesOnlyWhatItDeclares) {
   AccessOptions options;
   options.outputs = 3;
   options.shape = [](Frame& frame, std::mt19937& random) {
     if (random() % 4 == 0) return;
     frame.column[0] = swap_order(kRoutes[random() % kRoutes.size()].address + random() % 2);
   };
-  EXPECT_EQ(access_violations("DirectIPLookup(" + arguments(kRoutes) + ")", GetParam(), options),
-            std::vector<std::string>{});
+  for (const std::string element : kElements)
+    EXPECT_EQ(access_violations(element + "(" + arguments(kRoutes) + ")", GetParam(), options),
+              std::vector<std::string>{});
 }
 
 TEST(DirectIPLookup, NamesWrongRoutes) {
   EXPECT_EQ(mistakes("TestSource(SETS dst) -> rt :: DirectIPLookup(10.0.0.0/8 1) -> TestSink;"),
             "chain:1:46: DirectIPLookup 'rt': '10.0.0.0/8 1' is not a route to a connected output, 0 to 0\n");
-  EXPECT_EQ(mistakes("TestSource(SETS dst) -> rt :: DirectIPLookup -> TestSink;"),
-            "chain:1:25: DirectIPLookup 'rt': missing routes; expected ADDR/MASK [GATEWAY] OUTPUT, or FILE\n");
   EXPECT_NE(mistakes("TestSource(SETS dst) -> rt :: DirectIPLookup(10.0.0.1/8 0) -> TestSink;").find("10.0.0.1/8"),
             std::string::npos);
+}
+
+/** The routing element `rt` of a chain, and its handlers. */
+struct Lookup {
+  explicit Lookup(const std::string& element)
+      : chain(read("TestSource(SETS dst) -> rt :: " + element + "; rt[0] -> TestSink; rt[1] -> TestSink;", {},
+                   diagnostics)),
+        table(chain.router.nodes[static_cast<size_t>(chain.router.find("rt"))].element.get()) {
+    table->handlers(handlers);
+  }
+  std::string read_handler(const std::string& name, const std::string& argument = "") const {
+    return handlers.find(name)->read(argument);
+  }
+  /** "" or the error. */
+  std::string write(const std::string& name, const std::string& value) const {
+    try {
+      handlers.find(name)->write(value);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+  click::Diagnostics diagnostics;
+  Chain chain;
+  Element* table;
+  Handlers handlers;
+};
+
+TEST(IPLookupHandlers, ChangeRoutesAsClickDoes) {
+  for (const std::string element : kElements) {
+    SCOPED_TRACE(element);
+    const Lookup rt(element + "(10.0.0.0/8 0, default 192.0.2.1 1)");
+    EXPECT_EQ(rt.read_handler("table"), "0.0.0.0/0\t\t192.0.2.1\t1\n10.0.0.0/8\t\t-\t\t0\n");
+    EXPECT_EQ(rt.read_handler("lookup", "10.1.2.3"), "0");
+    EXPECT_EQ(rt.read_handler("lookup", "11.1.2.3"), "1 192.0.2.1");
+
+    EXPECT_EQ(rt.write("add", "10.1.2.0/24 192.0.2.9 1"), "");
+    EXPECT_EQ(rt.read_handler("lookup", "10.1.2.3"), "1 192.0.2.9");
+    EXPECT_EQ(rt.write("add", "10.1.2.0/24 0"), "conflict with existing route '10.1.2.0/24 192.0.2.9 1'");
+    EXPECT_EQ(rt.write("add", "10.2.0.0/16 2"),
+              "route '10.2.0.0/16 2': output 2 is not connected (outputs are 0 to 1)");
+    EXPECT_EQ(rt.write("set", "10.1.2.0/24 0"), "");
+    EXPECT_EQ(rt.write("set", "10.1.2.128/25 1"), "");
+    EXPECT_EQ(rt.read_handler("lookup", "10.1.2.3"), "0");
+    EXPECT_EQ(rt.read_handler("lookup", "10.1.2.200"), "1");
+    EXPECT_EQ(rt.write("remove", "10.1.2.0/24 192.0.2.9 1"), "route '10.1.2.0/24 192.0.2.9 1' not found");
+    EXPECT_EQ(rt.write("remove", "10.1.3.0/24"), "route '10.1.3.0/24' not found");
+    EXPECT_EQ(rt.write("remove", "10.1.2.0/24 0"), "");
+    EXPECT_EQ(rt.write("remove", "default"), "");
+    EXPECT_EQ(rt.read_handler("lookup", "11.1.2.3"), "-1");
+    EXPECT_EQ(rt.read_handler("table"), "10.0.0.0/8\t\t-\t\t0\n10.1.2.128/25\t\t-\t\t1\n");
+    EXPECT_EQ(rt.write("add", "10.1.2.0/33 0").substr(0, 40), "expected 'ADDR/MASK [GATEWAY] OUTPUT': '");
+    EXPECT_EQ(rt.write("add", "1.0.0.0/8 0\n2.0.0.0/8 0"), "expected one route; ctrl takes several");
+    EXPECT_NE(rt.write("add", ""), "");
+
+    const std::string before = rt.read_handler("table");
+    EXPECT_EQ(rt.write("ctrl", "add 1.0.0.0/8 0\nremove 10.0.0.0/8\nset 10.0.0.0/9 1\nadd 1.0.0.0/8 1\n"),
+              "conflict with existing route '1.0.0.0/8 - 0'");
+    EXPECT_EQ(rt.read_handler("table"), before) << "all or none";
+    EXPECT_EQ(rt.write("ctrl", "put 1.0.0.0/8 0"), "bad command 'put'; expected add, set or remove");
+    EXPECT_EQ(rt.write("ctrl", "add 1.0.0.0/8 0\n\nremove 1.0.0.0/8\nadd 1.0.0.0/8 1\nremove 10.0.0.0/8\n"), "");
+    EXPECT_EQ(rt.read_handler("table"), "1.0.0.0/8\t\t-\t\t1\n10.1.2.128/25\t\t-\t\t1\n");
+    EXPECT_EQ(rt.write("flush", ""), "");
+    EXPECT_EQ(rt.read_handler("table"), "");
+    EXPECT_EQ(rt.read_handler("lookup", "1.1.1.1"), "-1");
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// lpm: lookup_bulk() against DPDK's rte_lpm_lookup_bulk() on the same routes and addresses, in memory of the same kind
+// lpm and radix: lookup_bulk() of the direct and the radix table against DPDK's rte_lpm_lookup_bulk() on the same routes and addresses, in memory of the same kind
 // (2 MB pages where the system gives them), on one core. rte_lpm's table is filled entry by entry from ours, because
 // rte_lpm_add takes half a minute for as many routes; samples are compared with what rte_lpm_lookup answers.
 
@@ -11,6 +11,8 @@
 #include "bench/bench.h"
 #include "bench/route_tables.h"
 #include "core/error.h"
+#include "functions/ip_lookup/direct_table.h"
+#include "functions/ip_lookup/radix_table.h"
 
 namespace heddle::bench {
 namespace {
@@ -29,7 +31,7 @@ void* zeroed(size_t bytes) {
   return memory;
 }
 
-rte_lpm_tbl_entry entry_of(const RouteImage& image, uint16_t value, bool in_group) {
+rte_lpm_tbl_entry entry_of(const DirectImage& image, uint16_t value, bool in_group) {
   rte_lpm_tbl_entry entry{};
   entry.valid_group = in_group;
   if (!in_group && value >= kFirstGroup) {
@@ -42,8 +44,8 @@ rte_lpm_tbl_entry entry_of(const RouteImage& image, uint16_t value, bool in_grou
   return entry;
 }
 
-rte_lpm* same_table(const RouteTable& table) {
-  const RouteImage& image = table.image();
+rte_lpm* same_table(const DirectTable& table) {
+  const DirectImage& image = table.image();
   auto* lpm = static_cast<rte_lpm*>(zeroed(sizeof(rte_lpm)));
   lpm->tbl8 = static_cast<rte_lpm_tbl_entry*>(zeroed(sizeof(rte_lpm_tbl_entry) * kGroups * kGroupEntries));
   for (size_t i = 0; i < 1 << 24; ++i) lpm->tbl24[i] = entry_of(image, image.tbl24[i], false);
@@ -52,13 +54,16 @@ rte_lpm* same_table(const RouteTable& table) {
   return lpm;
 }
 
-std::vector<Result> run() {
+/** `ours` against rte_lpm with the same routes: random addresses, then addresses within routes. */
+std::vector<Result> against_rte_lpm(const std::string& name, double target, const std::vector<Route>& routes,
+                                    RouteTable& ours) {
   pin(0);
-  const auto routes = bgp_like_routes(1000000, 64, 1);
-  RouteTable table;
-  table.load(routes);
-  const RouteImage& image = table.image();
-  rte_lpm* lpm = same_table(table);
+  ours.load(routes);
+  const rte_lpm* lpm = [&] {
+    DirectTable table;
+    table.load(routes);
+    return same_table(table);
+  }();
   std::mt19937 random(2);
   std::vector<Result> results;
   for (const bool inside : {false, true}) {
@@ -70,19 +75,19 @@ std::vector<Result> run() {
     }
     for (int i = 0; i < kAddresses; i += 97) {
       uint32_t theirs = 0;
-      const bool found = rte_lpm_lookup(lpm, addresses[i], &theirs) == 0;
-      const auto ours = table.lookup(addresses[i]);
-      if (found != ours.has_value() || (found && (theirs & 0xffffff) != ours->port))
+      const bool found = rte_lpm_lookup(const_cast<rte_lpm*>(lpm), addresses[i], &theirs) == 0;
+      const auto hop = ours.lookup(addresses[i]);
+      if (found != hop.has_value() || (found && (theirs & 0xffffff) != hop->port))
         throw Error("rte_lpm answers differently");
     }
     std::vector<uint16_t> hops(kAddresses);
     std::vector<uint32_t> their_hops(kAddresses);
     auto rate = [](double start) { return kAddresses / (seconds_now() - start) * 1e-6; };
     results.push_back(paired(
-        inside ? "lpm-in-routes" : "lpm", "Mlps", 1.0, kRounds,
+        inside ? name + "-in-routes" : name, "Mlps", target, kRounds,
         [&] {
           const double start = seconds_now();
-          for (int i = 0; i < kAddresses; i += kBulk) lookup_bulk(image, &addresses[i], &hops[i], kBulk);
+          for (int i = 0; i < kAddresses; i += kBulk) ours.lookup_bulk(&addresses[i], &hops[i], kBulk);
           return rate(start);
         },
         [&] {
@@ -90,12 +95,19 @@ std::vector<Result> run() {
           for (int i = 0; i < kAddresses; i += kBulk) rte_lpm_lookup_bulk(lpm, &addresses[i], &their_hops[i], kBulk);
           return rate(start);
         }));
-    results.back().note = "baseline: rte_lpm_lookup_bulk, 1,000,000 routes";
+    results.back().note = format("baseline: rte_lpm_lookup_bulk, %zu routes", routes.size());
   }
   return results;
 }
 
-const Register lpm("lpm", false, run);
+const Register lpm("lpm", false, [] {
+  DirectTable table;
+  return against_rte_lpm("lpm", 1.0, bgp_like_routes(1000000, 64, 1), table);
+});
+const Register radix("radix", false, [] {
+  RadixTable table;
+  return against_rte_lpm("radix", 0.25, bgp_like_routes(520000, 64, 1), table);
+});
 
 }  // namespace
 }  // namespace heddle::bench

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "functions/ip_lookup/table.h"
+#include "functions/ip_lookup/route.h"
 
 namespace heddle::ip_lookup {
 

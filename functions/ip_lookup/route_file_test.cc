@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "functions/ip_lookup/direct_table.h"
 
 namespace heddle::ip_lookup {
 namespace {
@@ -129,7 +130,7 @@ TEST(RouteFile, FullBgpTableAnswersAsPublished) {
   std::remove(copy.c_str());
   EXPECT_TRUE(errors.empty()) << errors[0];
   EXPECT_EQ(routes.size(), 512490u);
-  RouteTable table;
+  DirectTable table;
   EXPECT_EQ(table.load(routes), 0u);
 
   std::ifstream samples(folder + "sample_10000_expected.tsv");
@@ -141,11 +142,11 @@ TEST(RouteFile, FullBgpTableAnswersAsPublished) {
   }
   EXPECT_EQ(lines, 10000u);
 
-  RouteTable grown;
+  DirectTable grown;
   for (const Route& route : routes) grown.add(route);
   for (uint32_t i = 0; i < 1 << 20; ++i) ASSERT_EQ(grown.lookup(i * 4099), table.lookup(i * 4099)) << i * 4099;
   for (const Route& route : routes) ASSERT_TRUE(grown.remove(route.address, route.length));
-  EXPECT_EQ(grown.groups_used() + grown.hops_used() + grown.size(), 0u);
+  EXPECT_EQ(grown.blocks_used() + grown.hops_used() + grown.size(), 0u);
   for (uint32_t i = 0; i < 1 << 24; ++i) ASSERT_EQ(grown.image().tbl24[i], 0) << i;
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "core/macros.h"
+#include "functions/ip_lookup/entry.h"
 
 #ifdef __cplusplus
 namespace heddle::ip_lookup {
@@ -14,16 +14,8 @@ namespace heddle::ip_lookup {
 /* A first-level entry below kFirstGroup is a hop index (0: no route); any other names group (entry - kFirstGroup). */
 enum { kFirstGroup = 49152, kGroupEntries = 256 };
 
-/* Reads one table entry whole while another thread may be replacing it. What the writer stored before it published this
-   value (a new group's entries, a new hop) is visible through the value read: acquire on the host, the data dependency
-   on a GPU, whose copy of the tables is patched in publication order. */
-HEDDLE_HD static inline uint16_t dir24_entry(const uint16_t* entry) {
-#ifdef __CUDA_ARCH__
-  return *(const volatile uint16_t*)entry;
-#else
-  return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-#endif
-}
+/* One table entry, read whole. */
+HEDDLE_HD static inline uint16_t dir24_entry(const uint16_t* entry) { return ROUTE_ENTRY(uint16_t, entry); }
 
 /* The hop index of `address` (host byte order), 0 when no route covers it.
    tbl24: 2^24 entries, by the address's first 24 bits; tbl8: the groups of 256 entries one after the other, each by the

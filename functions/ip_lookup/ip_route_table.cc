@@ -1,17 +1,16 @@
-#include <arpa/inet.h>
+#include "functions/ip_lookup/ip_route_table.h"
 
-#include <unordered_map>
+#include <arpa/inet.h>
 
 #include "click/arguments.h"
 #include "core/error.h"
-#include "functions/ip_lookup/ip_lookup.h"
 #include "functions/ip_lookup/route_file.h"
 
 namespace heddle {
 
 using ip_lookup::Route;
 
-std::vector<Route> DirectIPLookup::read_routes(std::vector<std::string>& errors) const {
+std::vector<Route> IPRouteTable::read_routes(std::vector<std::string>& errors) const {
   std::vector<Route> routes;
   if (!file_.empty()) routes = ip_lookup::read_route_file(file_, errors);
   for (const Route& route : routes)
@@ -23,10 +22,9 @@ std::vector<Route> DirectIPLookup::read_routes(std::vector<std::string>& errors)
   return routes;
 }
 
-void DirectIPLookup::configure(click::Arguments& arguments) {
+void IPRouteTable::configure(click::Arguments& arguments) {
   arguments.keyword("FILE", file_);
-  const auto given = arguments.rest();
-  for (const auto& argument : given) {
+  for (const auto& argument : arguments.rest()) {
     Route route{};
     const std::string problem = ip_lookup::parse_route(argument.text, route);
     if (!problem.empty())
@@ -37,63 +35,52 @@ void DirectIPLookup::configure(click::Arguments& arguments) {
       own_routes_.push_back(route);
   }
   std::vector<std::string> errors;
-  const std::vector<Route> routes = read_routes(errors);
+  std::vector<Route> routes = read_routes(errors);
   for (auto& error : errors) arguments.error(error);
-  if (!errors.empty()) return;
-  if (given.empty() && file_.empty()) arguments.error("missing routes; expected ADDR/MASK [GATEWAY] OUTPUT, or FILE");
-  table_.load(routes);
+  if (errors.empty()) table_->load(std::move(routes));
 }
 
-Access DirectIPLookup::access(Processor) const {
+Access IPRouteTable::access(Processor) const {
   // dst is replaced by the gateway for some packets only, and a gateway may come with an update.
   return {.column_reads = columns(Column::dst), .column_writes = columns(Column::dst)};
 }
 
-std::span<const char* const> DirectIPLookup::drop_reasons() const {
+std::span<const char* const> IPRouteTable::drop_reasons() const {
   static constexpr const char* kReasons[] = {"no_route"};
   return kReasons;
 }
 
-void DirectIPLookup::on_patch(TablePatch patch) {
+void IPRouteTable::on_patch(TablePatch patch) {
   patches_.push_back(std::move(patch));
-  table_.set_patch_sink([this](size_t offset, std::span<const std::byte> bytes) {
+  table_->set_patch_sink([this](size_t offset, std::span<const std::byte> bytes) {
     for (auto& copy : patches_) copy(offset, bytes);
   });
 }
 
-bool DirectIPLookup::reload(std::string& problem) {
+bool IPRouteTable::reload(std::string& problem) {
   if (file_.empty()) return false;
   std::vector<std::string> errors;
-  std::vector<Route> routes;
   try {
-    routes = read_routes(errors);
+    const std::vector<Route> routes = read_routes(errors);
+    if (errors.empty()) table_->replace(routes);
   } catch (const Error& error) {
     errors.push_back(error.what());
   }
-  if (!errors.empty()) {
-    problem = errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
-              "; the routes stay as they are";
-    return false;
-  }
-  try {
-    table_.replace(routes);
-  } catch (const Error& error) {
-    problem = format("%s; %zu routes are in use now", error.what(), table_.size());
-  }
-  note_retired();
-  return true;
+  if (errors.empty()) return true;
+  problem = errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
+            "; the routes stay as they are";
+  return false;
 }
 
-void DirectIPLookup::run_cpu(Batch& batch) {
+void IPRouteTable::run_cpu(Batch& batch) {
   constexpr int kGroup = 64;
-  const ip_lookup::RouteImage& image = table_.image();
   uint32_t* dst = batch.column(Column::dst);
   uint32_t addresses[kGroup];
   uint16_t hops[kGroup];
   for (int base = 0; base < batch.size(); base += kGroup) {
     const int n = batch.size() - base < kGroup ? batch.size() - base : kGroup;
     for (int i = 0; i < n; ++i) addresses[i] = ntohl(dst[base + i]);
-    lookup_bulk(image, addresses, hops, n);
+    table_->lookup_bulk(addresses, hops, n);
     for (int i = 0; i < n; ++i) {
       if (hops[i] == 0) {
         batch.drop(base + i, 0);
@@ -103,13 +90,11 @@ void DirectIPLookup::run_cpu(Batch& batch) {
         batch.next()[base + i] = static_cast<uint16_t>(hops[i] - 1);
         continue;
       }
-      const ip_lookup::Hop hop = image.hops[hops[i]];
+      const ip_lookup::Hop hop = table_->hops()[hops[i]];
       batch.next()[base + i] = static_cast<uint16_t>(hop.port);
       if (hop.gateway != 0) dst[base + i] = hop.gateway;
     }
   }
 }
-
-HEDDLE_ELEMENT(DirectIPLookup);
 
 }  // namespace heddle

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include "functions/ip_lookup/direct_rule.h"
+#include "functions/ip_lookup/table.h"
+
+namespace heddle::ip_lookup {
+
+inline constexpr uint32_t kGroups =
+    65536 - kFirstGroup;  ///< second-level groups: /24s that hold routes longer than /24
+static_assert(kHops == kFirstGroup);
+
+/** DIR-24-8-BASIC, 40.4 MiB without pointers. Host byte order throughout, except Hop::gateway. Readers go through
+ *  direct_lookup() or RouteTable::lookup_bulk(). */
+struct DirectImage {
+  Hop hops[kHops];          ///< by hop index; hops[0] stays zero; the plain ones are always there
+  uint16_t tbl24[1 << 24];  ///< by the first 24 bits: below kFirstGroup a hop index, else kFirstGroup + group
+  uint16_t tbl8[kGroups][kGroupEntries];  ///< by group and the last 8 bits: a hop index
+};
+
+/** The hop index of `address` (host byte order), 0 for no route. */
+HEDDLE_HD inline uint16_t hop_of(const DirectImage& image, uint32_t address) {
+  return dir24_lookup(image.tbl24, image.tbl8[0], address);
+}
+
+/** Routes by direct indexing; its blocks are the groups. */
+class DirectTable : public RouteTable {
+ public:
+  DirectTable();  ///< empty. Throws Error when memory cannot be mapped.
+  const DirectImage& image() const;
+  void lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const override;
+
+ private:
+  void set_entries(const Route& route, uint16_t hop, bool is_new) override;
+  void clear_entries(uint32_t address, uint32_t length, uint16_t cover, uint8_t cover_length) override;
+  size_t blocks_needed(std::span<const Route> routes, bool empty) const override;
+  void open_group(const Route& route, uint16_t hop);
+  void close_group(uint32_t slot, uint16_t hop, uint8_t owner);
+  void paint(uint32_t address, uint32_t length, uint16_t hop, uint8_t owner);
+  void paint_group(uint32_t group, uint32_t first, uint32_t count, uint32_t length, uint16_t hop, uint8_t owner, Run&);
+
+  std::vector<uint16_t> group_routes_;  ///< by group: routes longer than /24 in it
+};
+
+}  // namespace heddle::ip_lookup

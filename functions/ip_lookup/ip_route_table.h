@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/element.h"
+#include "functions/ip_lookup/table.h"
+
+namespace heddle {
+
+/** What the elements that route by the destination address annotation have in common (Click's IPRouteTable): arguments,
+ *  FILE, handlers, and the way of a packet. They differ in their table. */
+class IPRouteTable : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "1/1-"; }
+  const char* processing() const override { return "h/h"; }
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void handlers(Handlers& list) override;
+  std::span<const std::byte> table() const override { return table_->bytes(); }
+  void on_patch(TablePatch patch) override;
+  bool has_retired() const override { return table_->has_retired(); }
+  void reclaim() override { table_->reclaim(); }
+  bool reload(std::string& problem) override;
+  void run_cpu(Batch& batch) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", table_->size()}}; }
+
+  /** The table, for changes while packets flow: add() and remove(), within Engine::update(). */
+  ip_lookup::RouteTable& routes() { return *table_; }
+
+ protected:
+  explicit IPRouteTable(std::unique_ptr<ip_lookup::RouteTable> table) : table_(std::move(table)) {}
+
+ private:
+  /** The routes of FILE and of the arguments. Reports mistakes as text lines. */
+  std::vector<ip_lookup::Route> read_routes(std::vector<std::string>& errors) const;
+  void change(const std::string& commands);
+  std::string lookup_text(const std::string& address) const;
+  std::string table_text() const;
+
+  std::unique_ptr<ip_lookup::RouteTable> table_;
+  std::string file_;
+  std::vector<ip_lookup::Route> own_routes_;  // those of the arguments
+  std::vector<TablePatch> patches_;
+};
+
+}  // namespace heddle
