@@ -1,5 +1,6 @@
 #include "elements/ip/filter/graph.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <tuple>
@@ -43,9 +44,13 @@ class Builder {
 
  private:
   int32_t node(const Test& test, int32_t yes, int32_t no) {
+    if (test.about_length() && !with_lengths_) {
+      uint32_t& bytes = test.base == Test::kNetworkBytes ? graph.network_bytes : graph.transport_bytes;
+      bytes = std::max(bytes, test.low);
+      return yes;
+    }
     if (yes == no || (test.low == 0 && test.high >= test.mask)) return yes;
     if (test.low > test.high) return no;
-    if (test.about_length() && !with_lengths_) return yes;
     const auto [known, fresh] = tests_.try_emplace(std::tuple(test.base, test.offset, test.mask, test.low, test.high),
                                                    static_cast<int>(graph.tests.size()));
     if (fresh) graph.tests.push_back(test);
@@ -68,6 +73,7 @@ class Specialiser {
  public:
   explicit Specialiser(const Graph& graph) : old_(graph), most_(4 * graph.nodes.size() + 64) {
     result_.tests = old_.tests;
+    result_.network_bytes = old_.network_bytes, result_.transport_bytes = old_.transport_bytes;
     tracks_ = old_.tests.size() <= kMostTests && old_.nodes.size() <= 4 * kMostTests;
     if (tracks_) find_reachable();
   }
@@ -83,6 +89,7 @@ class Specialiser {
         result_.nodes[static_cast<size_t>(made)].next[answer] = next;
       }
     }
+    merge();
     return std::move(result_);
   }
 
@@ -136,6 +143,25 @@ class Specialiser {
     return found->second;
   }
 
+  /** Makes one of nodes that ask the same and lead to the same, and none of those that lead to one place only. */
+  void merge() {
+    std::vector<std::pair<int32_t, int32_t>> order;  // targets come before those that lead to them
+    for (auto& [key, made] : made_) order.push_back({key.first, made});
+    std::sort(order.begin(), order.end());
+    std::vector<int32_t> instead(result_.nodes.size());
+    std::map<std::tuple<int, int32_t, int32_t>, int32_t> known;
+    for (const auto& [at, made] : order) {
+      Graph::Node& node = result_.nodes[static_cast<size_t>(made)];
+      for (int32_t& next : node.next)
+        if (next >= 0) next = instead[static_cast<size_t>(next)];
+      instead[static_cast<size_t>(made)] =
+          node.next[0] == node.next[1]
+              ? node.next[0]
+              : known.try_emplace(std::tuple(node.test, node.next[0], node.next[1]), made).first->second;
+    }
+    if (result_.start >= 0) result_.start = instead[static_cast<size_t>(result_.start)];
+  }
+
   const Graph& old_;
   size_t most_;
   bool tracks_;
@@ -169,6 +195,26 @@ int implied(const Test& known, bool answer, const Test& asked) {
     return common == asked.mask ? 1 : -1;
   }
   return agree && common == known.mask ? 0 : -1;  // yes to `asked` would mean yes to `known`
+}
+
+Graph in_order(const Graph& graph) {
+  Graph result;
+  result.tests = graph.tests;
+  result.network_bytes = graph.network_bytes, result.transport_bytes = graph.transport_bytes;
+  std::vector<int32_t> place(graph.nodes.size(), -1), queue;
+  const auto target = [&](int32_t at) {
+    if (at < 0) return at;
+    int32_t& index = place[static_cast<size_t>(at)];
+    if (index < 0) index = static_cast<int32_t>(queue.size()), queue.push_back(at);
+    return index;
+  };
+  result.start = target(graph.start);
+  for (size_t i = 0; i < queue.size(); ++i) {
+    const Graph::Node& node = graph.nodes[static_cast<size_t>(queue[i])];
+    const int32_t yes = target(node.next[1]), no = target(node.next[0]);
+    result.nodes.push_back({node.test, {no, yes}});
+  }
+  return result;
 }
 
 Graph make_graph(const std::vector<Rule>& rules, uint16_t otherwise, bool with_lengths) {

@@ -41,8 +41,9 @@ std::string target(int32_t next) {
 }  // namespace
 
 Program::Program(const std::vector<Rule>& rules, uint16_t otherwise, bool with_lengths) {
-  const Graph graph = without_known_answers(make_graph(rules, otherwise, with_lengths));
+  const Graph graph = in_order(without_known_answers(make_graph(rules, otherwise, with_lengths)));
   start_ = graph.start;
+  network_bytes_ = graph.network_bytes, transport_bytes_ = graph.transport_bytes;
   for (auto& node : graph.nodes) {
     const Test& test = graph.tests[static_cast<size_t>(node.test)];
     const bool transport = test.base == Test::kTransport;
