@@ -82,6 +82,9 @@ class Element {
   /** Bytes by which it moves the start of every packet that goes on; > 0: strips them, < 0: puts some before. */
   virtual int moves_head() const { return 0; }
 
+  /** Most bytes that it appends to a packet, where the buffer has them; a GPU segment is told of those that have not. */
+  virtual int appends() const { return 0; }
+
   /** Flat bytes that the function's GPU side works with, without pointers; one copy moves them. Valid while the element
    *  lives. Empty: the function has no GPU side, or needs no bytes. */
   virtual std::span<const std::byte> table() const { return {}; }
