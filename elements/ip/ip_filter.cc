@@ -75,7 +75,8 @@ size_t IPFilter::compile(click::Arguments& arguments, bool with_actions) {
 
 Access IPFilter::access(Processor) const {
   Access access{.column_reads = columns(Column::l3, Column::l4)};
-  for (auto& step : any_length_.steps()) {
+  for (int i = 0; i < any_length_.count(); ++i) {
+    const auto& step = any_length_.step(i);
     if (step.base != ip_filter::Test::kNetwork && step.base != ip_filter::Test::kTransport) continue;
     const Base base = step.base == ip_filter::Test::kNetwork ? Base::l3 : Base::l4;
     for (int byte = 0; byte < 4; ++byte)
@@ -95,8 +96,18 @@ void IPFilter::handlers(Handlers& list) {
 }
 
 void IPFilter::run_cpu(Batch& batch) {
+  constexpr int kTogether = ip_filter::Program::kTogether;
   const uint32_t* l3 = batch.column(Column::l3);
   const uint32_t* l4 = batch.column(Column::l4);
+  ip_filter::Headers together[kTogether];
+  uint16_t verdicts[kTogether];
+  int index[kTogether], waiting = 0;
+  const auto run_together = [&] {
+    for (int k = waiting; k < kTogether; ++k) together[k] = together[0];
+    program_.run(together, verdicts);
+    for (int k = 0; k < waiting; ++k) batch.next()[index[k]] = verdicts[k];
+    waiting = 0;
+  };
   for (int i = 0; i < batch.size(); ++i) {
     const Packet* packet = batch.packet(i);
     const uint32_t end = packet->data_off + length(packet);
@@ -107,10 +118,15 @@ void IPFilter::run_cpu(Batch& batch) {
     const bool has_transport = l4[i] >= l3[i] && l4[i] < end;
     const ip_filter::Headers headers{static_cast<const uint8_t*>(packet->buf_addr) + l3[i], end - l3[i],
                                      has_transport ? l4[i] - l3[i] : 0, has_transport ? end - l4[i] : 0};
-    const bool complete =
-        headers.network_bytes >= program_.network_bytes() && headers.transport_bytes >= program_.transport_bytes();
-    batch.next()[i] = complete ? program_.run(headers) : any_length_.run_checked(headers);
+    if (headers.network_bytes < program_.network_bytes() || headers.transport_bytes < program_.transport_bytes()) {
+      batch.next()[i] = any_length_.run_checked(headers);
+      continue;
+    }
+    together[waiting] = headers;
+    index[waiting] = i;
+    if (++waiting == kTogether) run_together();
   }
+  if (waiting > 0) run_together();
 }
 
 HEDDLE_ELEMENT(IPFilter);

@@ -33,24 +33,28 @@ uint32_t checked_word(const Program::Step& step, const Headers& packet) {
   return 0;
 }
 
-std::string target(int32_t next) {
-  if (next >= 0) return format("step %d", next);
-  return ~next >= kDrop ? "[X]" : format("[%d]", ~next);
-}
-
 }  // namespace
 
 Program::Program(const std::vector<Rule>& rules, uint16_t otherwise, bool with_lengths) {
   const Graph graph = in_order(without_known_answers(make_graph(rules, otherwise, with_lengths)));
-  start_ = graph.start;
   network_bytes_ = graph.network_bytes, transport_bytes_ = graph.transport_bytes;
+  count_ = static_cast<int32_t>(graph.nodes.size());
+  const auto place = [&](int32_t target) {
+    if (target >= 0) return target;
+    const auto wanted = static_cast<uint16_t>(~target);
+    const auto found = std::find(verdicts_.begin(), verdicts_.end(), wanted);
+    const auto end = static_cast<int32_t>(found - verdicts_.begin());
+    if (found == verdicts_.end()) verdicts_.push_back(wanted);
+    return count_ + end;
+  };
+  start_ = place(graph.start);
   for (auto& node : graph.nodes) {
     const Test& test = graph.tests[static_cast<size_t>(node.test)];
     const bool transport = test.base == Test::kTransport;
     steps_.push_back({test.mask,
                       test.low,
                       test.high - test.low,
-                      {node.next[0], node.next[1]},
+                      {place(node.next[0]), place(node.next[1])},
                       static_cast<int16_t>(test.offset),
                       test.base,
                       transport ? ~0u : 0});
@@ -58,28 +62,33 @@ Program::Program(const std::vector<Rule>& rules, uint16_t otherwise, bool with_l
     uint32_t& bytes = transport ? transport_bytes_ : network_bytes_;
     bytes = std::max(bytes, static_cast<uint32_t>(test.offset) + 4);
   }
+  for (int32_t end = count_; end < count_ + static_cast<int32_t>(verdicts_.size()); ++end)
+    steps_.push_back({0, 0, 0, {end, end}, 0, Test::kNetwork, 0});
 }
 
 uint16_t Program::run_checked(const Headers& packet) const {
   int32_t at = start_;
-  while (at >= 0) {
+  while (at < count_) {
     const Step& step = steps_[static_cast<size_t>(at)];
     at = step.next[(checked_word(step, packet) & step.mask) - step.low <= step.span];
   }
-  return static_cast<uint16_t>(~at);
+  return verdict(at);
 }
 
 std::string Program::text() const {
+  const auto target = [&](int32_t place) {
+    if (place < count_) return format("step %d", place);
+    return verdict(place) >= kDrop ? "[X]" : format("[%d]", verdict(place));
+  };
+  if (start_ >= count_) return "all->" + target(start_) + "\nsafe length 0\nalignment offset 0\n";
   // Click counts the IPv4 header from 256 and the transport header from 512.
-  if (start_ < 0)
-    return (~start_ >= kDrop ? "all->[X]\n" : "all->" + target(start_) + "\n") + "safe length 0\nalignment offset 0\n";
   std::string text;
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    const Step& step = steps_[i];
-    const int offset = step.offset + (step.base == Test::kTransport ? 512 : 256);
-    text += format("%2zu %3d/%08x", i, offset, step.low);
-    if (step.span != 0) text += format("-%08x", step.low + step.span);
-    text += format("%%%08x  yes->", step.mask) + target(step.next[1]) + "  no->" + target(step.next[0]) + "\n";
+  for (int i = 0; i < count_; ++i) {
+    const Step& test = step(i);
+    const int offset = test.offset + (test.base == Test::kTransport ? 512 : 256);
+    text += format("%2d %3d/%08x", i, offset, test.low);
+    if (test.span != 0) text += format("-%08x", test.low + test.span);
+    text += format("%%%08x  yes->", test.mask) + target(test.next[1]) + "  no->" + target(test.next[0]) + "\n";
   }
   const uint32_t safe = transport_bytes_ > 0 ? 512 + transport_bytes_ : 256 + network_bytes_;
   return text + format("safe length %u\nalignment offset 0\n", safe);

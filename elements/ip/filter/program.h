@@ -28,7 +28,7 @@ class Program {
  public:
   struct Step {
     uint32_t mask, low, span;  // yes if (word & mask) - low <= span, unsigned
-    int32_t next[2];           // [0] no, [1] yes: a step, or ~verdict
+    int32_t next[2];           // [0] no, [1] yes: a step, or from count() on an end
     int16_t offset;            // of the word
     Test::Base base;
     uint32_t transport;  // all ones if `offset` counts from the transport header, else 0
@@ -42,27 +42,39 @@ class Program {
 
   uint32_t network_bytes() const { return network_bytes_; }
   uint32_t transport_bytes() const { return transport_bytes_; }
-  const std::vector<Step>& steps() const { return steps_; }
+  int count() const { return count_; }  ///< tests
+  const Step& step(int i) const { return steps_[static_cast<size_t>(i)]; }
 
-  /** The verdict for a packet with at least the bytes that the program looks at. */
-  uint16_t run(const Headers& packet) const {
-    int32_t at = start_;
-    while (at >= 0) {
-      const Step& step = steps_[static_cast<size_t>(at)];
-      const uint8_t* word = packet.network + step.offset + (packet.transport & step.transport);
-      at = step.next[(__builtin_bswap32(load_u32(word)) & step.mask) - step.low <= step.span];
+  static constexpr int kTogether = 8;
+
+  /** The verdicts for packets that have at least the bytes that the program looks at. A packet's tests wait for each
+   *  other, so eight packets go through the program side by side; those that have arrived stay at their end. */
+  void run(const Headers (&packets)[kTogether], uint16_t (&verdicts)[kTogether]) const {
+    int32_t at[kTogether], least = start_;
+    for (int32_t& place : at) place = start_;
+    while (least < count_) {
+      least = count_;
+      for (int k = 0; k < kTogether; ++k) {
+        const Step& step = steps_[static_cast<size_t>(at[k])];
+        const uint8_t* word = packets[k].network + step.offset + (packets[k].transport & step.transport);
+        at[k] = step.next[(__builtin_bswap32(load_u32(word)) & step.mask) - step.low <= step.span];
+        least = at[k] < least ? at[k] : least;
+      }
     }
-    return static_cast<uint16_t>(~at);
+    for (int k = 0; k < kTogether; ++k) verdicts[k] = verdict(at[k]);
   }
-  /** The same for any packet: bytes behind its end are never read. Needs `with_lengths`. */
+  /** The verdict for any packet: bytes behind its end are never read. Needs `with_lengths`. */
   uint16_t run_checked(const Headers& packet) const;
 
   /** In Click's format: a line a step, "[N]" an output, "[X]" a drop. */
   std::string text() const;
 
  private:
-  std::vector<Step> steps_;
-  int32_t start_ = -1;
+  uint16_t verdict(int32_t end) const { return verdicts_[static_cast<size_t>(end - count_)]; }
+
+  std::vector<Step> steps_;         // the tests, then a step for each end that leads to itself
+  std::vector<uint16_t> verdicts_;  // of the ends
+  int32_t start_ = 0, count_ = 0;
   uint32_t network_bytes_ = 20, transport_bytes_ = 0;
 };
 
