@@ -86,6 +86,9 @@ class Element {
   /** Whether packets may leave longer or shorter than moves_head() says. Bytes are then counted anew behind it. */
   virtual bool changes_length() const { return false; }
 
+  /** Most bytes that it appends to a packet, where the buffer has them; a GPU segment is told of those that have not. */
+  virtual int appends() const { return 0; }
+
   /** Flat bytes that the function's GPU side works with, without pointers; one copy moves them. Valid while the element
    *  lives. Empty: the function has no GPU side, or needs no bytes. */
   virtual std::span<const std::byte> table() const { return {}; }

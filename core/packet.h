@@ -28,6 +28,12 @@ inline void move_head(Packet* packet, int bytes) {
   packet->pkt_len -= static_cast<uint32_t>(bytes);
 }
 
+/** Moves the packet's end by `bytes` (> 0 appends bytes, < 0 removes them). Caller checks the room. */
+inline void move_tail(Packet* packet, int bytes) {
+  packet->data_len = static_cast<uint16_t>(packet->data_len + bytes);
+  packet->pkt_len += static_cast<uint32_t>(bytes);
+}
+
 /** Whether other packets share this packet's bytes (Tee): such bytes are copied before they are written. */
 inline bool is_shared(const Packet* packet) {
   return RTE_MBUF_CLONED(packet) || (rte_mbuf_refcnt_read(packet) > 1) ||

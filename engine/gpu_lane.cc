@@ -15,7 +15,7 @@ static uint32_t origin(Column column, const Packet* packet) {
 GpuSegment GpuSegment::make(const Router& router, const Plan& plan, int index, gpu::Device& device,
                             std::byte* packet_base) {
   const Segment& segment = plan.segments[static_cast<size_t>(index)];
-  GpuSegment result{&device, plan.options.launch, 0, segment.nodes, {}, false, 0, 0, 0, packet_base};
+  GpuSegment result{&device, plan.options.launch, 0, segment.nodes, {}, 0, false, 0, 0, 0, packet_base};
   gpu::ProgramSpec spec;
   const int entry_head = plan.nodes[static_cast<size_t>(segment.nodes[0])].head;
   auto position = [&](int node) {
@@ -36,6 +36,7 @@ GpuSegment GpuSegment::make(const Router& router, const Plan& plan, int index, g
     gpu::ProgramSpec::Node to{gpu::function_id(node.element->class_name), {}, {}, {}, {}};
     if (const auto neutral = node.element->neutral()) to.neutral = *neutral;
     to.table = node.element->table();
+    result.appends += node.element->appends();
     int head = here.head - entry_head;
     const int reasons = static_cast<int>(node.element->drop_reasons().size());
     for (int reason = 0; reason < reasons; ++reason) to.drops.push_back(add_exit({n, -1, reason, head}));
@@ -100,6 +101,8 @@ int GpuLane::submit(Batch& batch, int first) {
     held.packet[i] = packet;
     place[i] = gpu::pack_word(0, length(packet), reinterpret_cast<uintptr_t>(data(packet)) - base);
   }
+  for (int i = 0; i < count && segment_.appends > 0; ++i)
+    if (rte_pktmbuf_tailroom(held.packet[i]) < segment_.appends) place[i] |= gpu::kTight;
   if (segment_.word_has_dst) {
     const uint32_t* dst = batch.column(Column::dst) + first;
     for (int i = 0; i < count; ++i) place[i] = gpu::pack_word(0, length(held.packet[i]), dst[i]);
@@ -156,6 +159,8 @@ void GpuLane::take_back(Batch& batch, int index, bool done) {
     for (int i = 0; i < held.count; ++i) {
       const int head = segment_.exits[batch.next()[first + i]].head;
       if (head != 0) move_head(held.packet[i], head);
+      const int tail = ring_.tail_of(index, i);
+      if (tail != 0) move_tail(held.packet[i], tail);
     }
   }
   batch.resize(first + held.count);

@@ -26,6 +26,7 @@ struct GpuSegment {
   int program;
   std::vector<int> nodes;  ///< nodes of the router, in the program's order
   std::vector<GpuExit> exits;
+  int appends;        ///< most bytes that the segment appends to a packet
   bool word_has_dst;  ///< words carry the column dst, see gpu/slot.h
   ColumnSet columns_in, columns_out;
   ColumnSet columns_kept;  ///< columns that somebody behind reads and the GPU does not write: they wait on the host

@@ -41,9 +41,11 @@ class TileRunner {
       tile.frame_[lane] = nullptr;
       tile.column(Column::dst, lane) = static_cast<uint32_t>(word);
     } else {
-      tile.frame_[lane] = packets + offset_of(word);
+      tile.frame_[lane] = packets + (offset_of(word) & ~kTight);
     }
     tile.length_[lane] = length_of(word);
+    tile.has_room_[lane] = (word & kTight) == 0;
+    const uint8_t* const end = tile.frame_[lane] + tile.length_[lane];
     for (int c = 0; c < kColumns; ++c)
       if (program.columns_in >> c & 1) tile.column_[c][lane] = slot.column[c][lane];
 
@@ -68,7 +70,8 @@ class TileRunner {
     }
     for (int c = 0; c < kColumns; ++c)
       if (program.columns_out >> c & 1) slot.column[c][lane] = tile.column_[c][lane];
-    const uint32_t result = stamp_of(word) << 24 | static_cast<uint32_t>(node - kExit);
+    const auto tail = static_cast<int>(tile.frame_[lane] + tile.length_[lane] - end);
+    const uint32_t result = pack_result(stamp_of(word), tail, static_cast<uint32_t>(node - kExit));
     block.sync();  // every thread's packet bytes come before every result word
     // What was only read needs no fence: the result depends on it. The sanitizers of simt do not know that.
 #ifdef HEDDLE_SIMT

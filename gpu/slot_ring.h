@@ -61,7 +61,11 @@ class SlotRing {
 
   /** Exit of packet `i` of a slot that is done. */
   uint32_t exit_of(int index, int i) const {
-    return __atomic_load_n(&group_.slots[index].result[i], __ATOMIC_RELAXED) & 0xffffff;
+    return gpu::exit_of(__atomic_load_n(&group_.slots[index].result[i], __ATOMIC_RELAXED));
+  }
+  /** By how many bytes the end of that packet has moved. */
+  int tail_of(int index, int i) const {
+    return gpu::tail_of(__atomic_load_n(&group_.slots[index].result[i], __ATOMIC_RELAXED));
   }
 
   /** Gives the oldest slot back. */

@@ -1,4 +1,4 @@
-// gpu-lookup, gpu-mirror, gpu-xor, gpu-rtt: the persistent kernel and its stamped slots on prepared packets, without
+// gpu-lookup, gpu-mirror, gpu-xor, gpu-crc, gpu-rtt: the persistent kernel and its stamped slots on prepared packets, without
 // ports. Host threads fill slots of 32 packets and collect results as fast as they can, as the engine does; packets lie
 // scattered in a pool of 65,536. Results are checked: a sample of the lookups as they arrive, and every byte of every
 // packet at the end.
@@ -11,6 +11,8 @@
 #include "bench/bench.h"
 #include "bench/route_tables.h"
 #include "core/error.h"
+#include "functions/crc32/cpu.h"
+#include "functions/crc32/tables.h"
 #include "functions/ether_mirror/rule.h"
 #include "functions/ip_lookup/direct_table.h"
 #include "functions/xor/rule.h"
@@ -217,6 +219,32 @@ std::vector<Result> xor_bytes_bench() {
   return results;
 }
 
+// SetCRC32 behind packets of a fixed length, in place: every byte is read over PCIe, four are written.
+std::vector<Result> crc() {
+  std::vector<Result> results;
+  crc32::choose_instructions();
+  const auto tables = std::make_unique<crc32::Tables>(crc32::make_tables(crc32::Variant::ieee, false));
+  for (uint32_t length : {64u, 256u, 1024u, 1500u}) {
+    gpu::ProgramSpec spec;
+    spec.nodes = {function("SetCRC32", std::as_bytes(std::span(tables.get(), 1)), {gpu::kExit}, {gpu::kExit + 1})};
+    spec.writes_packets = true;
+    Setup setup(spec, length, 2);
+    results.push_back(of(format("gpu-crc-%u", length), "GB/s", 45, [&] {
+      return throughput(setup, [](int, uint32_t exit) { return exit == 0; }) * 1e-3 * length;
+    }));
+    if (length < 1024) results.back().target = 0;
+    Packets& packets = *setup.packets;
+    for (int i = 0; i < kPackets; ++i) {
+      uint32_t stored;
+      std::memcpy(&stored, packets.frame(i) + length, sizeof stored);
+      if (packets.times[static_cast<size_t>(i / kTile)] > 0 &&
+          stored != crc32::crc(packets.frame(i), length, crc32::Variant::ieee))
+        throw Error(format("the CRC of packet %d is wrong", i));
+    }
+  }
+  return results;
+}
+
 std::vector<Result> round_trip() {
   constexpr int kTrips = 20000;
   std::vector<Result> results;
@@ -251,7 +279,7 @@ std::vector<Result> round_trip() {
 }
 
 const Register gpu_lookup("gpu-lookup", true, lookup), gpu_mirror("gpu-mirror", true, mirror),
-    gpu_xor("gpu-xor", true, xor_bytes_bench), gpu_rtt("gpu-rtt", true, round_trip);
+    gpu_xor("gpu-xor", true, xor_bytes_bench), gpu_crc("gpu-crc", true, crc), gpu_rtt("gpu-rtt", true, round_trip);
 
 }  // namespace
 }  // namespace heddle::bench

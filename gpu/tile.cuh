@@ -47,6 +47,10 @@ class Tile {
 
   __device__ uint8_t* frame(int i) const { return frame_[i]; }    ///< first byte of packet i, in host or GPU memory
   __device__ uint32_t length(int i) const { return length_[i]; }  ///< its bytes
+  /** Moves its end, altogether by -128 to 127 bytes in a segment; only where has_room() if it grows. */
+  __device__ void set_length(int i, uint32_t bytes) { length_[i] = bytes; }
+  /** Whether its buffer has room for all that the functions of the segment may append (Element::appends). */
+  __device__ bool has_room(int i) const { return has_room_[i]; }
   __device__ uint32_t& column(Column which, int i) { return column_[static_cast<int>(which)][i]; }
   __device__ void next(int i, uint32_t port) { next_[i] = static_cast<uint16_t>(port); }  ///< 0 unless set
   __device__ void drop(int i, uint32_t reason) { next_[i] = static_cast<uint16_t>(kDrop | reason); }
@@ -55,6 +59,7 @@ class Tile {
   friend class TileRunner;
   uint8_t* frame_[kTile];
   uint32_t length_[kTile];
+  bool has_room_[kTile];
   uint32_t column_[kColumns][kTile];
   uint16_t next_[kTile];
   uint8_t list_[kTile];

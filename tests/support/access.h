@@ -10,6 +10,7 @@ namespace heddle::test {
 struct AccessOptions {
   size_t shortest = 0, longest = 96;  ///< lengths of the frames
   int outputs = 1;
+  int tail = 0;  ///< bytes by which it changes the length of packets that leave by output 0
   int frames = 200, rounds = 4;
   /** Gives a frame's declared reads values worth having (addresses that match a route); all else is random. */
   std::function<void(Frame&, std::mt19937&)> shape{};

@@ -174,7 +174,9 @@ class TestSink : public Element {
  private:
   void check_surroundings(const Packet* packet, const Mark& mark) {
     const auto* buffer = static_cast<const uint8_t*>(packet->buf_addr);
-    const uint32_t behind = mark.from + mark.length;
+    // What has been appended is the packet's, too.
+    const uint32_t behind =
+        std::max(mark.from + mark.length, uint32_t{packet->data_off} + length(packet)) + lab_->options.scratch;
     const bool good = std::memcmp(buffer, pattern(), mark.from) == 0 &&
                       std::memcmp(buffer + behind, pattern() + behind, packet->buf_len - behind) == 0;
     if (good) return;

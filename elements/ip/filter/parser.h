@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string_view>
+
+#include "elements/ip/filter/expression.h"
+
+namespace heddle::ip_filter {
+
+/** A word of a pattern and where it begins, in bytes from 0. */
+struct Word {
+  size_t at = 0;
+  std::string_view text{};
+};
+
+/** The words of a pattern, with signs such as &&, != and ( as words of their own. */
+std::vector<Word> split(std::string_view text);
+
+/** Reads a pattern from words[first] on. Throws Mistake.
+ *
+ *      expression := or [? expression : expression]
+ *      or         := and {("or" | "||") and}
+ *      and        := factor {["and" | "&&"] factor}
+ *      factor     := ("not" | "!") factor | "(" expression ")" | "true" | "false" | directive
+ *      directive  := {qualifier} ["[" POS [":" LEN] "]"] ["&" MASK] [relation] [value]
+ *
+ *  "-", "any" and "all", as the whole pattern, and no word at all match every packet. */
+Expression parse(const std::vector<Word>& words, size_t first, size_t end_of_text);
+
+}  // namespace heddle::ip_filter

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/load.h"
+#include "elements/ip/filter/expression.h"
+
+namespace heddle::ip_filter {
+
+/** Where a packet's headers are. */
+struct Headers {
+  const uint8_t* network;    ///< at least 20 bytes
+  uint32_t network_bytes;    ///< from there to the packet's end
+  uint32_t transport;        ///< offset of the transport header from `network`
+  uint32_t transport_bytes;  ///< from there to the packet's end; 0 if it lies behind that
+};
+
+/** A rule: packets that match `pattern` and no rule before get `verdict`, a value of Batch::next(). */
+struct Rule {
+  Expression pattern;
+  uint16_t verdict;
+};
+
+/** A decision program: a graph of tests without cycles, each with a step for yes and one for no. */
+class Program {
+ public:
+  struct Step {
+    uint32_t mask, low, span;  // yes if (word & mask) - low <= span, unsigned
+    int32_t next[2];           // [0] no, [1] yes: a step, or from count() on an end
+    int16_t offset;            // of the word
+    Test::Base base;
+    uint32_t transport;  // all ones if `offset` counts from the transport header, else 0
+  };
+
+  Program() = default;
+  /** Verdict of packets that match no rule: `otherwise`. Throws Error if the program would be too large.
+   *  `with_lengths`: asks for lengths, too, so that it is right for packets of any length; without, only for packets
+   *  with network_bytes() and transport_bytes(). */
+  Program(const std::vector<Rule>& rules, uint16_t otherwise, bool with_lengths);
+
+  uint32_t network_bytes() const { return network_bytes_; }
+  uint32_t transport_bytes() const { return transport_bytes_; }
+  int count() const { return count_; }  ///< tests
+  const Step& step(int i) const { return steps_[static_cast<size_t>(i)]; }
+
+  static constexpr int kTogether = 8;
+
+  /** The verdicts for packets that have at least the bytes that the program looks at. A packet's tests wait for each
+   *  other, so eight packets go through the program side by side; those that have arrived stay at their end. */
+  void run(const Headers (&packets)[kTogether], uint16_t (&verdicts)[kTogether]) const {
+    int32_t at[kTogether], least = start_;
+    for (int32_t& place : at) place = start_;
+    while (least < count_) {
+      least = count_;
+      for (int k = 0; k < kTogether; ++k) {
+        const Step& step = steps_[static_cast<size_t>(at[k])];
+        const uint8_t* word = packets[k].network + step.offset + (packets[k].transport & step.transport);
+        at[k] = step.next[(__builtin_bswap32(load_u32(word)) & step.mask) - step.low <= step.span];
+        least = at[k] < least ? at[k] : least;
+      }
+    }
+    for (int k = 0; k < kTogether; ++k) verdicts[k] = verdict(at[k]);
+  }
+  /** The verdict for any packet: bytes behind its end are never read. Needs `with_lengths`. */
+  uint16_t run_checked(const Headers& packet) const;
+
+  /** In Click's format: a line a step, "[N]" an output, "[X]" a drop. */
+  std::string text() const;
+
+ private:
+  uint16_t verdict(int32_t end) const { return verdicts_[static_cast<size_t>(end - count_)]; }
+
+  std::vector<Step> steps_;         // the tests, then a step for each end that leads to itself
+  std::vector<uint16_t> verdicts_;  // of the ends
+  int32_t start_ = 0, count_ = 0;
+  uint32_t network_bytes_ = 20, transport_bytes_ = 0;
+};
+
+}  // namespace heddle::ip_filter
