@@ -61,7 +61,7 @@ void MinBatch::receive(Batch& batch) {
     if (count < burst_ && !late && !released_.load(std::memory_order_relaxed)) return;
     mine.due = count;
   }
-  const auto n = std::min(mine.due, static_cast<size_t>(batch.room()));
+  const auto n = std::min(count, static_cast<size_t>(batch.room()));
   for (size_t i = 0; i < n; ++i) {
     const Entry& entry = mine.entries[mine.first];
     if (++mine.first == ring_size_) mine.first = 0;
@@ -69,7 +69,7 @@ void MinBatch::receive(Batch& batch) {
     for (int c = 0; c < kColumns; ++c) batch.column(static_cast<Column>(c))[i] = entry.column[c];
   }
   batch.resize(static_cast<int>(n));
-  mine.due -= n;
+  mine.due -= std::min(mine.due, n);
   mine.count.store(count - n, std::memory_order_relaxed);
   if (timer_.microseconds >= 0 && mine.due == 0 && count > n) mine.since = Clock::now();
 }

@@ -54,7 +54,7 @@ class MinBatch : public Source {
     std::unique_ptr<Entry[]> entries;  // [ring_size_]
     size_t first = 0;
     std::atomic<size_t> count{0};  // written by the thread itself
-    size_t due = 0;                // of them, those that go on now
+    size_t due = 0;                // of them, those that go on without waiting for more
     Clock::time_point since;       // the first one waits
   };
   bool nothing_gathered() const;
