@@ -272,6 +272,20 @@ TEST(AverageCounter, IgnoresTheBeginning) {
   EXPECT_EQ(result.statistics.at("c.count"), 0u);
 }
 
+TEST(AverageCounter, CountsBetweenIgnoreAndMax) {
+  const std::vector<Frame> frames(10, Frame{Bytes(50)});
+  run("TestSource -> c :: AverageCounter(IGNORE 0.1, MAX 1) -> d :: AverageCounter -> Discard;", cpu(), frames,
+      {.batches = {1}, .endless = true, .meanwhile = [](Engine& engine) {
+         const auto number = [&](const char* name) { return std::stod(engine.handlers().read(name)); };
+         while (number("d.time") < 1.1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+         EXPECT_NEAR(number("c.time"), 0.9, 0.1);
+         EXPECT_GT(number("c.count"), 0);
+         const std::string count = engine.handlers().read("c.count");
+         std::this_thread::sleep_for(std::chrono::milliseconds(10));
+         EXPECT_EQ(engine.handlers().read("c.count"), count);
+       }});
+}
+
 TEST(Discard, PullsWhenActive) {
   const std::vector<Frame> frames(100, Frame{Bytes(50)});
   run("TestSource -> q :: Queue -> d :: Discard(ACTIVE false, BURST 7);", cpu(), frames,

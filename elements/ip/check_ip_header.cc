@@ -146,10 +146,10 @@ void CheckIPHeader::run_cpu(Batch& batch) {
         continue;
       }
     }
-    dst[i] = load_u32(header + 16);
-    l3[i] = packet->data_off + offset;
-    l4[i] = l3[i] + (header[0] & 15u) * 4;
-    const uint32_t wanted = offset + ntohs(load_u16(header + 2));
+    // All loads come first: the compiler cannot know that the stores leave the header alone.
+    const uint32_t destination = load_u32(header + 16), header_bytes = (header[0] & 15u) * 4;
+    const uint32_t wanted = offset + ntohs(load_u16(header + 2)), at = packet->data_off + offset;
+    dst[i] = destination, l3[i] = at, l4[i] = at + header_bytes;
     if (wanted < bytes) packet->data_len = static_cast<uint16_t>(wanted), packet->pkt_len = wanted;
   }
   add_one(tally_[static_cast<size_t>(batch.thread)].valid, static_cast<uint64_t>(n - refused));

@@ -1,7 +1,5 @@
 #include "elements/ip/dec_ip_ttl.h"
 
-#include <rte_prefetch.h>
-
 #include "click/arguments.h"
 #include "core/load.h"
 #include "elements/ip/marked_header.h"
@@ -10,7 +8,6 @@ namespace heddle {
 namespace {
 
 enum Reason : int { kExpired, kNoHeader };
-constexpr int kAhead = 8;
 
 /** Bytes 8 to 11 of a header (TTL, protocol, checksum; as they lie in memory) with the TTL one less. RFC 1624, equation 3:
  *  ~(~checksum + ~0x0100 + 0), which does not depend on the order of the bytes. */
@@ -45,8 +42,6 @@ void DecIPTTL::run_cpu(Batch& batch) {
   const int n = batch.size();
   uint64_t expired = 0;
   for (int i = 0; i < n; ++i) {
-    const int later = i + kAhead < n ? i + kAhead : i;
-    rte_prefetch0(marked_header(batch.packet(later), l3[later]));
     uint8_t* header = marked_header(batch.packet(i), l3[i]);
     if (bytes_from(batch.packet(i), l3[i]) < 20) [[unlikely]] {
       batch.drop(i, kNoHeader);

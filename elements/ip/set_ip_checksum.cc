@@ -26,7 +26,7 @@ void SetIPChecksum::run_cpu(Batch& batch) {
       ++dropped;
     } else {
       store_u16(header + 10, 0);
-      store_u16(header + 10, static_cast<uint16_t>(~ip4_sum(header, header_bytes)));
+      store_u16(header + 10, ip4_checksum(header, header_bytes));
     }
   }
   if (dropped != 0) dropped_[batch.thread].add(dropped, 0);
