@@ -22,7 +22,7 @@ namespace heddle {
  *
  *  Example:
  *
- *      FromDump(in.pcap) -> c :: AverageCounter -> Discard; DriverManager(wait, print c.rate);
+ *      FromDPDKDevice(0) -> c :: AverageCounter(IGNORE 1) -> Discard;
  */
 class AverageCounter : public Element {
  public:

@@ -21,7 +21,7 @@ namespace heddle {
  *
  *  Example:
  *
- *      FromDump(in.pcap) -> c :: Counter -> Discard; DriverManager(wait, print c.count);
+ *      FromDump(in.pcap) -> c :: Counter -> Discard;
  */
 class Counter : public NeutralElement {
  public:
