@@ -21,11 +21,10 @@ struct Counts {
 class PerThreadCounts {
  public:
   Counts& operator[](int thread) { return counts_[static_cast<size_t>(thread)].counts; }
-  uint64_t packets() const { return sum(&Counts::packets); }
-  uint64_t bytes() const { return sum(&Counts::bytes); }
-  void reset() {
-    for (auto& line : counts_) line.counts.packets = 0, line.counts.bytes = 0;
-  }
+  uint64_t packets() const { return sum(&Counts::packets) - packets_before_.load(std::memory_order_relaxed); }
+  uint64_t bytes() const { return sum(&Counts::bytes) - bytes_before_.load(std::memory_order_relaxed); }
+  /** Begins again at 0. What the threads have counted stays: a reset there would be undone by an add() under way. */
+  void reset() { packets_before_ = sum(&Counts::packets), bytes_before_ = sum(&Counts::bytes); }
 
  private:
   struct alignas(64) Line {
@@ -37,6 +36,7 @@ class PerThreadCounts {
     return total;
   }
   std::array<Line, kMaxThreads> counts_;
+  std::atomic<uint64_t> packets_before_{0}, bytes_before_{0};  // the last reset
 };
 
 }  // namespace heddle

@@ -129,6 +129,7 @@ class Element {
   std::string name;             ///< as in the configuration
   std::string class_name;       ///< as registered
   int inputs = 0, outputs = 0;  ///< ports that are connected; set before configure()
+  bool on_gpu = false;          ///< whether the plan has put it there; set before start()
   int home = -1;                ///< the thread that StaticThreadSched gives it, or -1; for sources and for what pulls
 };
 
@@ -145,6 +146,10 @@ class Source : public Element {
   /** True when no packet will come any more; the program ends when all sources say so. A buffer: when it holds nothing
    * that time alone will set free. */
   virtual bool exhausted() const { return false; }
+
+  /** A buffer: nothing comes any more, so it gives what it holds back by the next receive(). False if it holds nothing
+   * back. Called on any packet thread, maybe on several at once, before the program ends. */
+  virtual bool release() { return false; }
 
   /** Whether every packet thread receives from it (a queue each) or the first one alone. */
   virtual bool every_thread() const { return false; }

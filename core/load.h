@@ -21,5 +21,7 @@ inline uint64_t load_u64(const uint8_t* at) {
   std::memcpy(&v, at, sizeof v);
   return v;
 }
+inline void store_u16(uint8_t* at, uint16_t v) { std::memcpy(at, &v, sizeof v); }
+inline void store_u32(uint8_t* at, uint32_t v) { std::memcpy(at, &v, sizeof v); }
 
 }  // namespace heddle

@@ -135,6 +135,7 @@ void Engine::start() {
       throw Error(format("'%s' is to run on thread %d, but there are %d threads; give -j %d",
                          node.element->name.c_str(), node.element->home, options_.threads, node.element->home + 1));
     if (node.element->keeps_running()) keepers_.push_back(node.element.get());
+    node.element->on_gpu = plan_.nodes[static_cast<size_t>(&node - router_.nodes.data())].processor == Processor::gpu;
     node.element->start(environment);
   }
 
@@ -226,7 +227,7 @@ void Engine::thread_main(int thread) {
     then = now;
     progress.quiet.store(quiet);
     progress.rounds.store(progress.rounds.load(std::memory_order_relaxed) + 1);
-    if (quiet && silence.lasts(progress_.get())) finished_.store(true, std::memory_order_release);
+    if (quiet && silence.lasts(progress_.get()) && !release_buffers()) finished_.store(true, std::memory_order_release);
     if (!busy && worker.exhausted(stopping)) std::this_thread::sleep_for(kNap);
   }
   worker.drain();
@@ -271,6 +272,13 @@ void Engine::wait() {
     if (!worker->failure().empty() &&
         std::find(problems_.begin(), problems_.end(), worker->failure()) == problems_.end())
       problems_.push_back(worker->failure());
+}
+
+bool Engine::release_buffers() {
+  bool any = false;
+  for (auto& node : router_.nodes)
+    if (node.is_buffer()) any = static_cast<Source&>(*node.element).release() || any;
+  return any;
 }
 
 bool Engine::kept_running() const {

@@ -85,6 +85,8 @@ class Engine {
 
   class Silence;
   bool kept_running() const;
+  /** Asks the buffers for what they hold back; true if one has something. */
+  bool release_buffers();
 
   void make_packet_memory();
   void make_gpu_segments();

@@ -1,7 +1,10 @@
-// Strip, Unstrip, Counter, Tee, Print and Discard, on the CPU; tests/segment_test.cc has them in GPU segments.
+// Strip, Unstrip, Truncate, counters, Tee, Print and Discard, on the CPU; tests/segment_test.cc has them in GPU segments.
 
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
+#include "elements/basic/rate.h"
 #include "tests/support/harness.h"
 
 namespace heddle::test {
@@ -103,16 +106,39 @@ TEST(Tee, CopiesMayBeCopiedAndStrippedApart) {
 
 std::string printed(const std::string& arguments, const std::vector<Frame>& frames) {
   testing::internal::CaptureStderr();
-  run("TestSource -> Print(" + arguments + ") -> TestSink;", cpu(), frames);
+  run("TestSource(SETS \"dst paint\") -> Print(" + arguments + ") -> TestSink;", cpu(), frames);
   return testing::internal::GetCapturedStderr();
 }
 
 TEST(Print, ShowsLengthsAndBytes) {
   const std::vector<Frame> frames = {{{0, 1, 2, 3, 0xfe}}, {{}}};
-  EXPECT_EQ(printed("in", frames), "in:    5 | 00010203 fe\nin:    0 |\n");
-  EXPECT_EQ(printed("in, 2", frames), "in:    5 | 0001\nin:    0 |\n");
-  EXPECT_EQ(printed("in, CONTENTS false", frames), "in:    5\nin:    0\n");
+  EXPECT_EQ(printed("in", frames), "in:    5 | 00010203 fe\nin:    0\n");
+  EXPECT_EQ(printed("in, 2", frames), "in:    5 | 0001\nin:    0\n");
+  EXPECT_EQ(printed("", frames), "   5 | 00010203 fe\n   0\n");
+  for (const char* none : {"in, 0", "in, CONTENTS false", "in, CONTENTS none", "in, CONTENTS NONE"})
+    EXPECT_EQ(printed(none, frames), "in:    5\nin:    0\n") << none;
   EXPECT_EQ(printed("in, ACTIVE false", frames), "");
+  EXPECT_EQ(printed("in, NBYTES 1", frames), "in:    5 | 00\nin:    0\n");
+}
+
+TEST(Print, ShowsText) {
+  Frame frame;
+  for (const char c : std::string("hello, world\x7f\n~")) frame.bytes.push_back(static_cast<uint8_t>(c));
+  EXPECT_EQ(printed("CONTENTS ASCII", {frame}), "  15 |  hello, w orld..~\n");
+}
+
+TEST(Print, ShowsWhatBelongsToPackets) {
+  Frame frame{{7, 8}};
+  frame.timestamp_ns = 1414141414000001000;
+  frame.column[static_cast<int>(Column::dst)] = 0x0100000a;
+  frame.column[static_cast<int>(Column::paint)] = 200;
+  EXPECT_EQ(printed("a, TIMESTAMP true", {frame}), "a: 1414141414.000001:    2 | 0708\n");
+  frame.timestamp_ns += 9;
+  EXPECT_EQ(printed("TIMESTAMP true", {frame}), "1414141414.000001009:    2 | 0708\n");
+  EXPECT_EQ(printed("CPU true", {frame}), "(0):    2 | 0708\n");
+  EXPECT_EQ(printed("HEADROOM true", {frame}), "   2 (h128 t2046) | 0708\n");
+  EXPECT_EQ(printed("PRINTANNO true", {frame}),
+            "   2 | 0a000001" + std::string(32, '0') + "c8" + std::string(54, '0') + " | 0708\n");
 }
 
 TEST(Print, ShowsWholeLongPackets) {
@@ -121,6 +147,154 @@ TEST(Print, ShowsWholeLongPackets) {
   std::string wanted = "9000 |";
   for (size_t i = 0; i < 9000; ++i) wanted += format("%s%02x", i % 4 == 0 ? " " : "", frame.bytes[i]);
   EXPECT_EQ(printed("MAXLENGTH -1", {frame}), wanted + "\n");
+}
+
+TEST(Truncate, CutsAndSaysHowMuch) {
+  auto random = random_for("truncate");
+  auto frames = frames_of_all_lengths(random);
+  for (auto& frame : frames) frame.missing_bytes = random() % 100;
+  for (size_t bytes : {0, 1, 40, 1500, 65535}) {
+    for (const char* noted : {"", ", EXTRA_LENGTH false", ", EXTRA_ANNO true"}) {
+      const Result result =
+          run(format("TestSource -> Truncate(%zu%s) -> sink :: TestSink;", bytes, noted), cpu(), frames);
+      ASSERT_EQ(result.at("sink").size(), frames.size());
+      for (size_t i = 0; i < frames.size(); ++i) {
+        const Bytes& whole = frames[i].bytes;
+        const size_t left = std::min(whole.size(), bytes);
+        const Received& packet = result.at("sink")[i];
+        ASSERT_EQ(packet.bytes, Bytes(whole.begin(), whole.begin() + static_cast<int>(left)));
+        const size_t cut = std::string(noted).ends_with("false") ? 0 : whole.size() - left;
+        ASSERT_EQ(packet.missing_bytes, frames[i].missing_bytes + cut);
+      }
+    }
+  }
+}
+
+// Copies that share bytes have lengths of their own.
+TEST(Truncate, LeavesOtherCopiesAlone) {
+  auto random = random_for("truncate copies");
+  const auto frames = random_frames(random, 50, 10, 90);
+  const Result result =
+      run("TestSource -> t :: Tee; t[0] -> Truncate(9) -> a :: TestSink; t[1] -> b :: TestSink;", cpu(), frames);
+  for (size_t i = 0; i < frames.size(); ++i) {
+    ASSERT_EQ(result.at("a")[i].bytes.size(), 9u);
+    ASSERT_EQ(result.at("b")[i].bytes, frames[i].bytes);
+  }
+}
+
+TEST(Null, LetsPacketsPass) {
+  auto random = random_for("null");
+  const auto frames = random_frames(random, 50, 0, 90);
+  const Result result = run("TestSource -> Null -> sink :: TestSink;", cpu(), frames);
+  for (size_t i = 0; i < frames.size(); ++i) ASSERT_EQ(result.at("sink")[i].bytes, frames[i].bytes);
+}
+
+// Waits until a handler says so; fails after some seconds.
+void await(Engine& engine, const std::string& handler, const std::string& value) {
+  for (int i = 0; i < 5000 && engine.handlers().read(handler) != value; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_EQ(engine.handlers().read(handler), value) << handler;
+}
+
+TEST(Counter, HasHandlers) {
+  const std::vector<Frame> frames(100, Frame{Bytes(50)});
+  run("TestSource -> c :: Counter -> d :: Discard;", cpu(), frames, {.meanwhile = [](Engine& engine) {
+        Broker& handlers = engine.handlers();
+        await(engine, "d.count", "100");
+        EXPECT_EQ(handlers.read("c.count"), "100");
+        EXPECT_EQ(handlers.read("c.byte_count"), "5000");
+        handlers.write("c.reset", "");
+        EXPECT_EQ(handlers.read("c.count"), "0");
+        EXPECT_EQ(handlers.read("c.byte_count"), "0");
+        handlers.write("d.reset_counts", "");
+        EXPECT_EQ(handlers.read("d.count"), "0");
+      }});
+}
+
+TEST(Counter, CountsOnAfterReset) {
+  const std::vector<Frame> frames(10, Frame{Bytes(50)});
+  run("TestSource -> c :: Counter -> d :: Counter -> Discard;", cpu(), frames,
+      {.endless = true, .meanwhile = [](Engine& engine) {
+         Broker& handlers = engine.handlers();
+         const auto number = [&](const char* name) { return std::stod(handlers.read(name)); };
+         while (number("c.count") < 100000) std::this_thread::yield();
+         handlers.write("c.reset_counts", "");
+         while (number("c.count") == 0) std::this_thread::yield();
+         const double c = number("c.count"), d = number("d.count");
+         EXPECT_GT(d, c);
+         EXPECT_GT(number("c.rate"), 1000);
+         EXPECT_NEAR(number("c.bit_rate") / number("c.byte_rate"), 8, 4);
+       }});
+}
+
+TEST(Rate, FollowsAConstantRateAndForgets) {
+  Rate rate;
+  uint64_t now_ms = 1000000;
+  for (int i = 0; i < 200; ++i) rate.add(500, ++now_ms);
+  EXPECT_NEAR(rate.per_second(now_ms + 1), 500e3, 500e3 * 1e-4);
+  EXPECT_NEAR(rate.per_second(now_ms + 12), 500e3 * std::pow(15.0 / 16, 11), 1e3);
+  EXPECT_LT(rate.per_second(now_ms + 1000), 1);
+  rate.add(16, now_ms + 5000);
+  EXPECT_NEAR(rate.per_second(now_ms + 5001), 1000, 1);
+}
+
+TEST(AverageCounter, MeasuresFromTheFirstPacketToTheLast) {
+  const std::vector<Frame> frames(10, Frame{Bytes(50)});
+  run("TestSource -> c :: AverageCounter -> Discard;", cpu(), frames,
+      {.endless = true, .meanwhile = [](Engine& engine) {
+         Broker& handlers = engine.handlers();
+         const auto number = [&](const char* name) { return std::stod(handlers.read(name)); };
+         while (number("c.time") < 0.02) std::this_thread::yield();
+         const double before = number("c.count") / number("c.time"), rate = number("c.rate");
+         EXPECT_NEAR(rate / before, 1, 0.5);
+         EXPECT_NEAR(number("c.byte_rate") / rate, 50, 10);
+         handlers.write("c.reset", "");
+         EXPECT_LT(number("c.time"), 0.02);
+       }});
+}
+
+TEST(AverageCounter, CountsBitsOnTheWire) {
+  const std::vector<Frame> frames(10, Frame{Bytes(50)});
+  for (const char* fcs : {"true", "false"})
+    run(format("TestSource -> c :: AverageCounter(0, %s) -> d :: Discard;", fcs), cpu(), frames,
+        {.meanwhile = [&](Engine& engine) {
+          await(engine, "d.count", "10");
+          EXPECT_EQ(engine.handlers().read("c.count"), "10");
+          EXPECT_EQ(engine.handlers().read("c.byte_count"), "500");
+          EXPECT_EQ(engine.handlers().read("c.bit_count"), "4000");
+          EXPECT_EQ(engine.handlers().read("c.link_count"), *fcs == 't' ? "5920" : "5600");
+        }});
+}
+
+TEST(AverageCounter, IgnoresTheBeginning) {
+  const std::vector<Frame> frames(10, Frame{Bytes(50)});
+  const Result result = run("TestSource -> c :: AverageCounter(IGNORE 1000) -> Discard;", cpu(), frames);
+  EXPECT_EQ(result.statistics.at("c.count"), 0u);
+}
+
+TEST(AverageCounter, CountsBetweenIgnoreAndMax) {
+  const std::vector<Frame> frames(10, Frame{Bytes(50)});
+  run("TestSource -> c :: AverageCounter(IGNORE 0.1, MAX 1) -> d :: AverageCounter -> Discard;", cpu(), frames,
+      {.batches = {1}, .endless = true, .meanwhile = [](Engine& engine) {
+         const auto number = [&](const char* name) { return std::stod(engine.handlers().read(name)); };
+         while (number("d.time") < 1.1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+         EXPECT_NEAR(number("c.time"), 0.9, 0.1);
+         EXPECT_GT(number("c.count"), 0);
+         const std::string count = engine.handlers().read("c.count");
+         std::this_thread::sleep_for(std::chrono::milliseconds(10));
+         EXPECT_EQ(engine.handlers().read("c.count"), count);
+       }});
+}
+
+TEST(Discard, PullsWhenActive) {
+  const std::vector<Frame> frames(100, Frame{Bytes(50)});
+  run("TestSource -> q :: Queue -> d :: Discard(ACTIVE false, BURST 7);", cpu(), frames,
+      {.meanwhile = [](Engine& engine) {
+        await(engine, "q.length", "100");
+        EXPECT_EQ(engine.handlers().read("d.count"), "0");
+      }});
+  run("TestSource -> q :: Queue -> d :: Discard(BURST 7);", cpu(), frames,
+      {.meanwhile = [](Engine& engine) { await(engine, "d.count", "100"); }});
 }
 
 }  // namespace

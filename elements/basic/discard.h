@@ -6,14 +6,30 @@ namespace heddle {
 
 /** Discard: frees every packet.
  *
- *      Discard
+ *      Discard([keywords ACTIVE, BURST])
  *
- *  One input, no output. The final report shows how many came.
+ *  One input, push or pull, no output. ACTIVE: whether it pulls, default true; BURST: packets pulled at a time, default 64
+ *  (Click: 1), 0: as many as a batch takes. Both mean nothing where packets are pushed. The final report shows how many
+ *  came.
+ *
+ *  Handlers: `count` (r), `reset_counts` (w), `active` (rw).
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Queue -> Discard(BURST 8);
  */
 class Discard : public Element {
  public:
+  void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/0"; }
-  void run_cpu(Batch& batch) override { batch.free_packets(); }
+  int demand(int thread) override;
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+
+ private:
+  int burst_ = 64;
+  std::atomic<bool> active_{true};
+  PerThreadCounts counts_;
 };
 
 }  // namespace heddle

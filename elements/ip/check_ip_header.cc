@@ -1,8 +1,11 @@
 #include "elements/ip/check_ip_header.h"
 
 #include <arpa/inet.h>
+#include <rte_prefetch.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <sstream>
 
 #include "click/arguments.h"
 #include "core/checksum.h"
@@ -11,24 +14,77 @@
 namespace heddle {
 namespace {
 
-std::vector<uint32_t> network_order(const std::vector<click::Ipv4Address>& addresses) {
-  std::vector<uint32_t> result;
-  for (auto& address : addresses) result.push_back(htonl(address.value));
-  return result;
+constexpr int kAhead = 8;
+constexpr const char* kClickWords[CheckIPHeader::kReasons] = {
+    "tiny packet", "bad IP version", "bad IP header length", "bad IP length", "bad IP checksum", "bad source address"};
+
+/** Argument INTERFACES: addresses with their networks. */
+struct Interfaces {
+  std::vector<click::Ipv4Address> addresses, broadcasts;
+};
+
+bool parse(std::string_view text, Interfaces& value) {
+  Interfaces result;
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    click::Ipv4Prefix network;
+    click::Ipv4Address address;
+    const size_t slash = word.find('/');
+    if (slash == std::string::npos || !click::parse(word, network)) return false;
+    if (!click::parse(word.substr(0, slash), address)) address.value = network.address;
+    const auto hosts = static_cast<uint32_t>((uint64_t{1} << (32 - network.length)) - 1);
+    result.addresses.push_back(address);
+    result.broadcasts.push_back({network.address | hosts});
+  }
+  if (result.addresses.empty()) return false;
+  value = std::move(result);
+  return true;
+}
+std::string expectation(const Interfaces&) {
+  return "IPv4 addresses with networks, such as 10.0.0.1/8, and spaces between";
+}
+
+void append(std::vector<uint32_t>& list, const std::vector<click::Ipv4Address>& addresses) {
+  for (auto& address : addresses) list.push_back(htonl(address.value));
 }
 
 bool contains(const std::vector<uint32_t>& list, uint32_t address) {
   return std::find(list.begin(), list.end(), address) != list.end();
 }
 
+/** Whether it is a valid header without options: nearly all are. `room` >= 20. */
+bool plain_and_valid(const uint8_t* header, uint32_t room) {
+  const uint32_t total = ntohs(load_u16(header + 2));
+  return (header[0] == 0x45) & (total >= 20) & (total <= room) & ip4_checksum_ok(header, 20);
+}
+
+void add_one(std::atomic<uint64_t>& counter, uint64_t more = 1) {
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void CheckIPHeader::configure(click::Arguments& arguments) {
-  std::vector<click::Ipv4Address> bad, good;
-  arguments.optional("OFFSET", offset_, 0, 16384);
-  arguments.keyword("BADSRC", bad).keyword("GOODDST", good).keyword("CHECKSUM", checksum_);
-  bad_sources_ = network_order(bad);
-  good_destinations_ = network_order(good);
+  const std::vector<click::Ipv4Address> broadcasts = {{0}, {0xffffffff}};
+  std::vector<click::Ipv4Address> bad, good, old_bad;
+  Interfaces interfaces;
+  arguments.keyword("INTERFACES", interfaces).keyword("BADSRC", bad).keyword("GOODDST", good);
+  arguments.keyword("OFFSET", offset_, 0, 16384).keyword("CHECKSUM", checksum_);
+  arguments.keyword("VERBOSE", verbose_).keyword("DETAILS", details_);
+  // OFFSET, or as in old Click BADSRC, OFFSET
+  const std::vector<click::Argument> positional = arguments.rest();
+  for (size_t i = 0; i < positional.size(); ++i) {
+    const bool old = i == 0 && (positional.size() == 2 || click::parse(positional[0].text, old_bad));
+    if (i > 1)
+      arguments.error(positional[i], "expected: OFFSET is the last argument without a keyword");
+    else if (old && !click::parse(positional[0].text, old_bad))
+      arguments.error(positional[0], click::expectation(old_bad));
+    else if (!old && !click::parse(positional[i].text, offset_, 0, 16384))
+      arguments.error(positional[i], "OFFSET, " + click::expectation(offset_, 0, 16384));
+  }
+  append(bad_sources_, bad), append(bad_sources_, old_bad), append(bad_sources_, interfaces.broadcasts);
+  if (!old_bad.empty() || !interfaces.addresses.empty()) append(bad_sources_, broadcasts);
+  append(good_destinations_, good), append(good_destinations_, interfaces.addresses);
 }
 
 Access CheckIPHeader::access(Processor) const {
@@ -38,9 +94,9 @@ Access CheckIPHeader::access(Processor) const {
 }
 
 std::span<const char* const> CheckIPHeader::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"short",      "bad_version",  "bad_header_length",
-                                             "bad_length", "bad_checksum", "bad_source"};
-  return kReasons;
+  static constexpr const char* kNames[kReasons] = {"short",      "bad_version",  "bad_header_length",
+                                                   "bad_length", "bad_checksum", "bad_source"};
+  return kNames;
 }
 
 CheckIPHeader::Reason CheckIPHeader::check(const uint8_t* header, uint32_t room) const {
@@ -58,30 +114,72 @@ CheckIPHeader::Reason CheckIPHeader::check(const uint8_t* header, uint32_t room)
   return kValid;
 }
 
+void CheckIPHeader::refuse(Batch& batch, int i, Reason reason) {
+  for (Column column : {Column::dst, Column::l3, Column::l4}) batch.column(column)[i] = 0;
+  if (outputs > 1)
+    batch.next()[i] = 1;
+  else
+    batch.drop(i, reason);
+  add_one(tally_[static_cast<size_t>(batch.thread)].bad[static_cast<size_t>(reason)]);
+  if (verbose_) std::fprintf(stderr, "%s: IP header check failed: %s\n", name.c_str(), kClickWords[reason]);
+}
+
 void CheckIPHeader::run_cpu(Batch& batch) {
   uint32_t* dst = batch.column(Column::dst);
   uint32_t* l3 = batch.column(Column::l3);
   uint32_t* l4 = batch.column(Column::l4);
+  Packet* const* packets = batch.packets();
   const auto offset = static_cast<uint32_t>(offset_);
-  for (int i = 0; i < batch.size(); ++i) {
-    Packet* packet = batch.packet(i);
+  const bool usual = checksum_ && bad_sources_.empty();
+  const int n = batch.size();
+  int refused = 0;
+  for (int i = 0; i < n; ++i) {
+    rte_prefetch0(data(packets[i + kAhead < n ? i + kAhead : i]) + offset);
+    Packet* packet = packets[i];
     const uint32_t bytes = length(packet);
+    const uint32_t room = bytes < offset ? 0 : bytes - offset;
     const uint8_t* header = data(packet) + offset;
-    const Reason reason = check(header, bytes < offset ? 0 : bytes - offset);
-    if (reason != kValid) {
-      dst[i] = l3[i] = l4[i] = 0;
-      if (outputs > 1)
-        batch.next()[i] = 1;
-      else
-        batch.drop(i, reason);
-      continue;
+    if (!usual || room < 20 || !plain_and_valid(header, room)) [[unlikely]] {
+      if (const Reason reason = check(header, room); reason != kValid) {
+        refuse(batch, i, reason);
+        ++refused;
+        continue;
+      }
     }
-    dst[i] = load_u32(header + 16);
-    l3[i] = packet->data_off + offset;
-    l4[i] = l3[i] + (header[0] & 15u) * 4;
-    const uint32_t wanted = offset + ntohs(load_u16(header + 2));
+    // All loads come first: the compiler cannot know that the stores leave the header alone.
+    const uint32_t destination = load_u32(header + 16), header_bytes = (header[0] & 15u) * 4;
+    const uint32_t wanted = offset + ntohs(load_u16(header + 2)), at = packet->data_off + offset;
+    dst[i] = destination, l3[i] = at, l4[i] = at + header_bytes;
     if (wanted < bytes) packet->data_len = static_cast<uint16_t>(wanted), packet->pkt_len = wanted;
   }
+  add_one(tally_[static_cast<size_t>(batch.thread)].valid, static_cast<uint64_t>(n - refused));
+}
+
+uint64_t CheckIPHeader::bad(int reason) const {
+  uint64_t sum = 0;
+  for (auto& thread : tally_) sum += thread.bad[static_cast<size_t>(reason)].load(std::memory_order_relaxed);
+  return sum;
+}
+
+void CheckIPHeader::handlers(Handlers& list) {
+  list.read("count",
+            [this] {
+              uint64_t sum = 0;
+              for (auto& thread : tally_) sum += thread.valid.load(std::memory_order_relaxed);
+              return std::to_string(sum);
+            })
+      .read("drops", [this] {
+        uint64_t sum = 0;
+        for (int reason = 0; reason < kReasons; ++reason) sum += bad(reason);
+        return std::to_string(sum);
+      });
+  if (!details_) return;
+  list.read("drop_details", [this] {
+    std::string text;
+    for (int reason = 0; reason < kReasons; ++reason)
+      text += std::to_string(bad(reason)) + "\t" + kClickWords[reason] + "\n";
+    return text;
+  });
 }
 
 HEDDLE_ELEMENT(CheckIPHeader);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/element.h"
@@ -8,18 +9,26 @@ namespace heddle {
 
 /** CheckIPHeader: lets valid IPv4 headers pass and marks them.
  *
- *      CheckIPHeader([OFFSET, keywords BADSRC, GOODDST, CHECKSUM])
+ *      CheckIPHeader([OFFSET, keywords INTERFACES, BADSRC, GOODDST, CHECKSUM, VERBOSE, DETAILS])
  *
- *  OFFSET: byte of the packet where the IPv4 header begins, default 0; 14 in an Ethernet frame. BADSRC: source
- *  addresses that are not accepted, separated by spaces; default none. GOODDST: destinations that are accepted whatever
- *  the source. CHECKSUM: whether to verify the header checksum, default true.
+ *  OFFSET: byte of the packet where the IPv4 header begins, default 0, up to 16384; 14 in an Ethernet frame. BADSRC:
+ *  source addresses that are not accepted, separated by spaces; default none. GOODDST: destinations that are accepted
+ *  whatever the source. INTERFACES: addresses of this router with their networks, separated by spaces: 18.26.4.9/24
+ *  18.32.9.44/28 means BADSRC 18.26.4.255 18.32.9.47 0.0.0.0 255.255.255.255 and GOODDST 18.26.4.9 18.32.9.44. CHECKSUM:
+ *  whether to verify the header checksum, default true. VERBOSE: whether to print a line to standard error for every bad
+ *  packet, default false (Click then prints the first one; here the final report says what was dropped and why). DETAILS:
+ *  whether there is a handler `drop_details`, default false. Click's old CheckIPHeader(BADSRC, OFFSET), in which 0.0.0.0
+ *  and 255.255.255.255 are bad, too, is understood.
  *
  *  For packets that pass it sets the annotations dst (destination address), l3 and l4 (header offsets), and cuts bytes
  *  behind the IPv4 packet (Ethernet padding), as Click does.
  *
  *  Output 0: valid packets. Output 1, if connected: the others, with their annotations 0. If not, they are dropped:
  *  "short" (ends before the header does), "bad_version", "bad_header_length", "bad_length" (total length smaller than
- *  the header, or larger than the packet), "bad_checksum", "bad_source". RFC 791; RFC 1812, 5.2.2.
+ *  the header, or larger than the packet), "bad_checksum", "bad_source". RFC 791; RFC 1812, 5.2.2 and 5.3.7.
+ *
+ *  Handlers: `count` (r): valid packets; `drops` (r): others, whether dropped or sent to output 1; `drop_details` (r): these
+ *  by reason, a line each, the number, a tab and Click's words for it.
  *
  *  Example:
  *
@@ -34,15 +43,27 @@ class CheckIPHeader : public Element {
   bool changes_length() const override { return true; }  // cuts what lies behind the IP packet
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
 
   enum Reason : int { kValid = -1, kShort, kBadVersion, kBadHeaderLength, kBadLength, kBadChecksum, kBadSource };
+  static constexpr int kReasons = 6;
 
  private:
   Reason check(const uint8_t* header, uint32_t room) const;
+  /** What happens to a bad packet. */
+  void refuse(Batch& batch, int i, Reason reason);
+  uint64_t bad(int reason) const;
 
   int offset_ = 0;
-  bool checksum_ = true;
+  bool checksum_ = true, verbose_ = false, details_ = false;
   std::vector<uint32_t> bad_sources_, good_destinations_;  // network byte order
+
+  /** Written by one thread, read by any. */
+  struct alignas(64) Tally {
+    std::atomic<uint64_t> valid{0};
+    std::array<std::atomic<uint64_t>, kReasons> bad{};
+  };
+  std::array<Tally, kMaxThreads> tally_;  // by thread
 };
 
 }  // namespace heddle

@@ -156,5 +156,82 @@ TEST(CheckIPHeader, TakesAnyOffset) {
   }
 }
 
+TEST(CheckIPHeader, KnowsInterfaces) {
+  const char* const kArguments = "14, INTERFACES 192.0.2.9/24 10.0.0.7/255.0.0.0";
+  const auto from_to = [&](uint32_t source, uint32_t destination) {
+    return verdict(ip_frame(source, destination, 20), kArguments);
+  };
+  EXPECT_EQ(from_to(ip(192, 0, 2, 1), ip(1, 2, 3, 4)), "");
+  for (uint32_t broadcast : {ip(192, 0, 2, 255), ip(10, 255, 255, 255), 0u, ~0u}) {
+    EXPECT_EQ(from_to(broadcast, ip(1, 2, 3, 4)), "bad_source") << broadcast;
+    EXPECT_EQ(from_to(broadcast, ip(192, 0, 2, 9)), "");
+    EXPECT_EQ(from_to(broadcast, ip(10, 0, 0, 7)), "");
+  }
+  EXPECT_NE(
+      mistakes("TestSource -> CheckIPHeader(INTERFACES 10.0.0.1) -> TestSink;").find("INTERFACES: '10.0.0.1' is not"),
+      std::string::npos);
+}
+
+TEST(CheckIPHeader, UnderstandsOldArguments) {
+  EXPECT_EQ(verdict(valid(), "192.0.2.2 192.0.2.1, 14"), "bad_source");
+  EXPECT_EQ(verdict(valid(), "192.0.2.2, 14"), "");
+  EXPECT_EQ(verdict(ip_frame(0, ip(10, 0, 0, 7), 20), "192.0.2.2, 14"), "bad_source");
+  EXPECT_EQ(verdict(valid(), "192.0.2.1, OFFSET 14"), "bad_source");
+  EXPECT_EQ(verdict(valid(), "OFFSET 14"), "");
+  EXPECT_NE(mistakes("TestSource -> CheckIPHeader(14, 15) -> TestSink;").find("'14' is not"), std::string::npos);
+  EXPECT_NE(mistakes("TestSource -> CheckIPHeader(1.2.3.4, 5, 6) -> TestSink;").find("'6' is not"), std::string::npos);
+}
+
+TEST(CheckIPHeader, HasHandlers) {
+  Frame checksum = valid(), version = valid(), tiny = valid();
+  checksum.bytes[24] ^= 1;
+  version.bytes[14] = 0x65;
+  tiny.bytes.resize(15);
+  for (const char* outputs : {"k[1] -> d;", ""})
+    run(std::string("TestSource -> k :: CheckIPHeader(14, DETAILS true) -> d :: Discard;") + outputs, cpu(),
+        {valid(), checksum, version, checksum, tiny, valid()}, {.meanwhile = [](Engine& engine) {
+          Broker& handlers = engine.handlers();
+          while (handlers.read("k.count") != "2") continue;
+          EXPECT_EQ(handlers.read("k.drops"), "4");
+          EXPECT_EQ(handlers.read("k.drop_details"),
+                    "1\ttiny packet\n1\tbad IP version\n0\tbad IP header length\n0\tbad IP length\n2\tbad IP checksum\n"
+                    "0\tbad source address\n");
+        }});
+  run("TestSource -> k :: CheckIPHeader(14) -> Discard;", cpu(), {},
+      {.meanwhile = [](Engine& engine) { EXPECT_THROW(engine.handlers().read("k.drop_details"), Error); }});
+}
+
+TEST(CheckIPHeader, SaysWhatIsBadIfTold) {
+  Frame bad = valid();
+  bad.bytes[24] ^= 1;
+  for (const char* verbose : {"false", "true"}) {
+    testing::internal::CaptureStderr();
+    run(format("TestSource -> k :: CheckIPHeader(14, VERBOSE %s) -> TestSink;", verbose), cpu(), {bad, valid(), bad});
+    const std::string line = "k: IP header check failed: bad IP checksum\n";
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), *verbose == 't' ? line + line : "");
+  }
+}
+
+// The short way for headers without options must agree with the long one, which BADSRC brings in.
+TEST(CheckIPHeader, ShortWayAgreesWithTheLong) {
+  auto random = random_for("both ways");
+  std::vector<Frame> frames;
+  for (int i = 0; i < 5000; ++i) {
+    Frame frame = i % 3 == 0 ? with_options(5 + random() % 3, random() % 30) : valid(random() % 30);
+    if (i % 2 != 0) frame.bytes[14 + random() % 4] ^= static_cast<uint8_t>(1u << random() % 8);
+    if (i % 4 != 0 && frame.bytes.size() >= 14 + (frame.bytes[14] & 15u) * 4) set_ip_checksum(frame.bytes, 14);
+    if (i % 5 == 0) frame.bytes.resize(random() % (frame.bytes.size() + 1));
+    frames.push_back(frame);
+  }
+  const char* const kChain = "TestSource -> k :: CheckIPHeader(14%s) -> sink :: TestSink(READS \"dst l3 l4\");";
+  const Result quick = run(format(kChain, ""), cpu(), frames),
+               slow = run(format(kChain, ", BADSRC 9.9.9.9"), cpu(), frames);
+  EXPECT_EQ(quick.drops, slow.drops);
+  EXPECT_TRUE(same(quick.bytes(), slow.bytes()));
+  EXPECT_GT(quick.delivered, 1000u);
+  for (size_t i = 0; i < quick.at("sink").size(); ++i)
+    for (int c : {0, 1, 2}) EXPECT_EQ(quick.at("sink")[i].column[c], slow.at("sink")[i].column[c]);
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -6,9 +6,10 @@ namespace heddle {
 
 /** GetIPAddress: sets the destination address annotation from the packet.
  *
- *      GetIPAddress(OFFSET)
+ *      GetIPAddress(OFFSET [, ANNO])
  *
  *  OFFSET: byte of the packet where the IPv4 address begins, 0 to 16384: 16 in an IPv4 header, 30 in an Ethernet frame.
+ *  ANNO: DST_IP (or its number in Click, 0), the only annotation of four bytes that there is. One input, one output.
  *  Runs inside segments of either processor. Drops packets that end before the address does ("short").
  *
  *  Example:

@@ -1,0 +1,107 @@
+#include "elements/basic/min_batch.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "click/arguments.h"
+#include "core/error.h"
+#include "core/packet_pool.h"
+
+namespace heddle {
+
+bool parse(std::string_view text, MinBatch::Timer& timer) {
+  constexpr int64_t kLongest = int64_t{86400} * 1000000;
+  click::Duration duration;
+  if (click::parse(text, timer.microseconds, -1, kLongest)) return true;
+  if (!click::parse(text, duration) || duration.microseconds > kLongest) return false;
+  timer.microseconds = static_cast<int64_t>(duration.microseconds);
+  return true;
+}
+std::string expectation(MinBatch::Timer) { return "microseconds, a time such as 1ms, or -1 for no limit"; }
+
+void MinBatch::configure(click::Arguments& arguments) {
+  arguments.optional("BURST", burst_, 1u, 1u << 20).optional("TIMER", timer_);
+}
+
+void MinBatch::start(const Environment& environment) {
+  if (home >= 0) throw Error("'" + name + "' runs on the threads that push to it; StaticThreadSched cannot move it");
+  threads_ = environment.threads;
+  ring_size_ = environment.packets->capacity() + environment.large_packets->capacity();
+  const size_t kept = (burst_ - 1) * static_cast<size_t>(threads_);
+  if (kept > environment.packets->capacity() / 2)
+    throw Error(format("'%s': BURST %u on %d threads may keep %zu of %u packets, more than half of them", name.c_str(),
+                       burst_, threads_, kept, environment.packets->capacity()));
+  gathered_ = std::make_unique<Gathered[]>(static_cast<size_t>(threads_));
+  for (int thread = 0; thread < threads_; ++thread)
+    gathered_[static_cast<size_t>(thread)].entries = std::make_unique_for_overwrite<Entry[]>(ring_size_);
+}
+
+void MinBatch::run_cpu(Batch& batch) {
+  Gathered& mine = gathered_[static_cast<size_t>(batch.thread)];
+  const size_t count = mine.count.load(std::memory_order_relaxed);
+  if (count == 0 && timer_.microseconds >= 0) mine.since = Clock::now();
+  for (int i = 0; i < batch.size(); ++i) {
+    size_t at = mine.first + count + static_cast<size_t>(i);
+    if (at >= ring_size_) at -= ring_size_;
+    Entry& entry = mine.entries[at];
+    entry.packet = batch.packet(i);
+    for (int c = 0; c < kColumns; ++c) entry.column[c] = batch.column(static_cast<Column>(c))[i];
+  }
+  mine.count.store(count + static_cast<size_t>(batch.size()), std::memory_order_relaxed);
+  batch.resize(0);
+}
+
+void MinBatch::receive(Batch& batch) {
+  Gathered& mine = gathered_[static_cast<size_t>(batch.thread)];
+  const size_t count = mine.count.load(std::memory_order_relaxed);
+  if (count == 0) return;
+  if (mine.due == 0) {
+    const bool late =
+        timer_.microseconds >= 0 && Clock::now() - mine.since >= std::chrono::microseconds(timer_.microseconds);
+    if (count < burst_ && !late && !released_.load(std::memory_order_relaxed)) return;
+    mine.due = count;
+  }
+  const auto n = std::min(count, static_cast<size_t>(batch.room()));
+  for (size_t i = 0; i < n; ++i) {
+    const Entry& entry = mine.entries[mine.first];
+    if (++mine.first == ring_size_) mine.first = 0;
+    batch.packets()[i] = entry.packet;
+    for (int c = 0; c < kColumns; ++c) batch.column(static_cast<Column>(c))[i] = entry.column[c];
+  }
+  batch.resize(static_cast<int>(n));
+  mine.due -= std::min(mine.due, n);
+  mine.count.store(count - n, std::memory_order_relaxed);
+  if (timer_.microseconds >= 0 && mine.due == 0 && count > n) mine.since = Clock::now();
+}
+
+bool MinBatch::nothing_gathered() const {
+  return std::all_of(gathered_.get(), gathered_.get() + threads_,
+                     [](const Gathered& thread) { return thread.count.load(std::memory_order_relaxed) == 0; });
+}
+
+bool MinBatch::exhausted() const { return nothing_gathered() || (timer_.microseconds < 0 && !released_); }
+
+bool MinBatch::release() {
+  released_ = true;
+  return !nothing_gathered();
+}
+
+std::string MinBatch::stop() {
+  for (int thread = 0; thread < threads_; ++thread) {
+    Gathered& gathered = gathered_[static_cast<size_t>(thread)];
+    for (; gathered.count > 0; --gathered.count, ++left_) {
+      rte_pktmbuf_free(gathered.entries[gathered.first].packet);
+      if (++gathered.first == ring_size_) gathered.first = 0;
+    }
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, uint64_t>> MinBatch::statistics() const {
+  if (left_ == 0) return {};
+  return {{"left", left_}};
+}
+
+HEDDLE_ELEMENT(MinBatch);
+
+}  // namespace heddle

@@ -1,0 +1,7 @@
+#include "elements/basic/null.h"
+
+namespace heddle {
+
+HEDDLE_ELEMENT(Null);
+
+}  // namespace heddle

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+
+namespace heddle {
+
+/** Events a second of late, as Click's Counter measures them: an exponentially weighted moving average over epochs of
+ *  1 ms, of which each has the weight 1/16. One thread adds, any reads; who reads while an epoch ends may see it counted
+ *  twice or not at all, once. */
+class Rate {
+ public:
+  static uint64_t now_ms() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+  }
+
+  void add(uint64_t events, uint64_t now_ms) {
+    uint64_t pending = pending_.load(std::memory_order_relaxed);
+    if (now_ms != epoch_ms_.load(std::memory_order_relaxed)) {
+      average_.store(per_second(now_ms), std::memory_order_relaxed);
+      epoch_ms_.store(now_ms, std::memory_order_relaxed);
+      pending = 0;
+    }
+    pending_.store(pending + events, std::memory_order_relaxed);
+  }
+
+  double per_second(uint64_t now_ms) const {
+    const double average = average_.load(std::memory_order_relaxed);
+    const uint64_t epoch_ms = epoch_ms_.load(std::memory_order_relaxed);
+    if (now_ms <= epoch_ms) return average;
+    const double in_epoch = 1000.0 * static_cast<double>(pending_.load(std::memory_order_relaxed));
+    const double after_epoch = average + (in_epoch - average) * kWeight;
+    return after_epoch * std::pow(1 - kWeight, static_cast<double>(now_ms - epoch_ms - 1));  // the others were empty
+  }
+
+ private:
+  static constexpr double kWeight = 1.0 / 16;
+  std::atomic<double> average_{0};  // at the start of the epoch
+  std::atomic<uint64_t> epoch_ms_{0}, pending_{0};
+};
+
+}  // namespace heddle
