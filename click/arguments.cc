@@ -5,8 +5,12 @@
 
 namespace heddle::click {
 
-Arguments::Arguments(const ElementDeclaration& element, Diagnostics& diagnostics)
-    : label_(element_label(element.class_name, element.name)), where_(element.where), diagnostics_(diagnostics) {
+Arguments::Arguments(const ElementDeclaration& element, Diagnostics& diagnostics, const AddressBook* addresses)
+    : name_(element.name),
+      label_(element_label(element.class_name, element.name)),
+      where_(element.where),
+      diagnostics_(diagnostics),
+      addresses_(addresses) {
   for (const Argument& argument : element.arguments)
     entries_.push_back({argument, std::string(leading_keyword(argument.text))});
 }
@@ -30,20 +34,28 @@ std::string_view Arguments::value_text(int index) const {
   return trim(std::string_view(entry.argument.text).substr(entry.keyword.size()));
 }
 
-std::vector<Argument> Arguments::rest() {
+std::vector<Argument> Arguments::take_rest(bool keywords) {
   std::vector<Argument> result;
   for (Entry& entry : entries_) {
-    if (entry.taken || !entry.keyword.empty()) continue;
+    if (entry.taken || !(entry.keyword.empty() || keywords)) continue;
     entry.taken = true;
     result.push_back(entry.argument);
   }
   return result;
 }
 
+std::vector<Argument> Arguments::rest() { return take_rest(false); }
+
+std::vector<Argument> Arguments::rest_with_keywords() { return take_rest(true); }
+
 void Arguments::error(const std::string& message) { diagnostics_.error(where_, label_ + ": " + message); }
 
+void Arguments::error_at(const Argument& argument, const std::string& message) {
+  diagnostics_.error(argument.where, label_ + ": " + message);
+}
+
 void Arguments::error(const Argument& argument, const std::string& expected) {
-  diagnostics_.error(argument.where, label_ + ": " + in_quotes(argument.text) + " is not " + expected);
+  error_at(argument, in_quotes(argument.text) + " is not " + expected);
 }
 
 void Arguments::error(const char* name, const std::string& expected) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "click/address_book.h"
 #include "click/diagnostics.h"
 #include "click/graph.h"
 #include "click/values.h"
@@ -24,11 +25,12 @@ namespace heddle::click {
  *        .choice("POLICY", policy, {{"drop", Policy::kDrop}, {"block", Policy::kBlock}})
  *        .finish();
  *
- *  `limits` are what parse() and expectation() of the variable's type accept: for numbers a minimum and a maximum. */
+ *  `limits` are what parse() and expectation() of the variable's type accept: for numbers a minimum and a maximum. An
+ *  address may be given by its name in the address book. */
 class Arguments {
  public:
-  /** Both must outlive this object. */
-  Arguments(const ElementDeclaration& element, Diagnostics& diagnostics);
+  /** Diagnostics and address book must outlive this object. */
+  Arguments(const ElementDeclaration& element, Diagnostics& diagnostics, const AddressBook* addresses = nullptr);
 
   /** Reports its absence. */
   template <class T, class... Limits>
@@ -70,9 +72,22 @@ class Arguments {
 
   /** The arguments that are left and do not look like `KEYWORD value`; nothing else sees them any more. */
   std::vector<Argument> rest();
+  /** All that are left, whatever they look like. */
+  std::vector<Argument> rest_with_keywords();
+
+  /** parse() for parts of rest(): knows the names of addresses, too. */
+  template <class T, class... Limits>
+  bool read(std::string_view text, T& value, Limits... limits) const {
+    if (parse(text, value, limits...)) return true;
+    if constexpr (requires(const AddressBook& book) { book.find(name_, text, value); })
+      return addresses_ != nullptr && addresses_->find(name_, text, value);
+    return false;
+  }
 
   /** Reports a mistake of the element as a whole: "Class 'name': MESSAGE". */
   void error(const std::string& message);
+  /** Reports a mistake in one of rest(): "Class 'name': MESSAGE". */
+  void error_at(const Argument& argument, const std::string& message);
   /** Reports one of rest(): "Class 'name': 'text' is not EXPECTED". */
   void error(const Argument& argument, const std::string& expected);
   /** Reports the value given to a name: "Class 'name': NAME: 'value' is not EXPECTED". */
@@ -88,6 +103,7 @@ class Arguments {
     bool taken = false;
   };
 
+  std::vector<Argument> take_rest(bool keywords);
   /** The index of the argument for `name`, now taken, or -1. */
   int take(const char* name, bool positional);
   /** What follows the keyword of an argument taken by name, or the whole argument. */
@@ -95,13 +111,14 @@ class Arguments {
 
   template <class T, class... Limits>
   Arguments& assign(int index, const char* name, T& value, Limits... limits) {
-    if (index >= 0 && !parse(value_text(index), value, limits...)) error(name, expectation(value, limits...));
+    if (index >= 0 && !read(value_text(index), value, limits...)) error(name, expectation(value, limits...));
     return *this;
   }
 
-  std::string label_;
+  std::string name_, label_;
   Location where_;
   Diagnostics& diagnostics_;
+  const AddressBook* addresses_;
   std::vector<Entry> entries_;
   std::vector<std::pair<std::string, int>> names_;  // asked for so far, with the index of the argument or -1
 };

@@ -39,7 +39,7 @@ TEST(ErrorsTest, Names) {
       {"A -> define",
        "t:1:6: unexpected 'define'; expected an element or an element class\n"
        "t:1:12: unexpected end of the configuration; expected '('\n"},
-      {"input -> A", "t:1:1: 'input' has a meaning only within a compound element; expected an element\n"},
+      {"input -> A", "t:1:1: 'input' has a meaning only within a compound element or group; expected an element\n"},
   });
 }
 
@@ -55,10 +55,8 @@ TEST(ErrorsTest, Statements) {
       {"elementclass { A }", "t:1:14: unexpected '{'; expected the name of the element class\n"},
       {"elementclass X -> A", "t:1:16: unexpected '->'; expected '{' or the name of an element class\n"},
       {"# include", "t:1:1: unknown '#' line; expected '#line NUMBER \"FILE\"'\n"},
-      {"A -> ( input -> output ) -> B",
-       "t:1:6: element groups '( ... )' are not supported yet; expected a compound element '{ ... }'\n"},
-      {"x :: { A || $a | B(\"}\") { C } ; } C",
-       "t:1:10: overloaded compound elements ('||') are not supported yet; expected '}'\n"},
+      {"A || B", "t:1:3: unexpected '||'; expected a statement\n"},
+      {"A -> B )", "t:1:8: unexpected ')'; expected an element or an element class\n"},
   });
 }
 
@@ -130,6 +128,11 @@ TEST(ErrorsTest, CompoundElements) {
       {"{ $a | define($a 1) A }(1)", "t:1:15: variable '$a' is already defined at t:1:3\n"},
       {"{ k $a | A }", "t:1:3: unexpected 'k'; expected a keyword in capitals\n"},
       {"{ __REST__ $a, $b | A }", "t:1:16: expected '|' after the __REST__ parameter\n"},
+      {"{ K $a, $b | A }", "t:1:9: parameter '$b' after a keyword; expected it before all keywords\n"},
+      {"{ K $a, K $b | A }", "t:1:9: keyword 'K' is given twice; expected another one\n"},
+      {"{ input [1] -> A }", "t:1:1: 'input' has port 1 in use but not port 0; expected ports in sequence from 0\n"},
+      {"x :: { -> A -> [0, 2] output }",
+       "t:1:6: 'output' has port 2 in use but not port 1; expected ports in sequence from 0\n"},
       {"{ $a A }", "t:1:6: unexpected 'A'; expected '|' after the parameters of a compound element\n"},
   });
 }

@@ -16,6 +16,45 @@ namespace {
 
 constexpr size_t kLongestName = 1024;
 constexpr long kMaxHops = 10'000'000;
+constexpr size_t kMaxDefinitions = 256;  // of one class that are tried
+constexpr size_t kMaxCandidates = 8;     // of them that a message names
+
+/** One more than the highest port. */
+int count_ports(const std::set<int>& ports) { return ports.empty() ? 0 : *ports.rbegin() + 1; }
+
+std::string counted(int n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+/** What a definition takes: "($a, KEYWORD $b) with 1 input and 2 outputs". */
+std::string signature(const Body& body) {
+  std::string parameters;
+  for (const Parameter& parameter : body.parameters) {
+    parameters += parameters.empty() ? "" : ", ";
+    parameters += (parameter.keyword.empty() ? "" : parameter.keyword + " ") + "$" + parameter.variable;
+  }
+  return "(" + parameters + ") with " + counted(count_ports(body.inputs), "input") + " and " +
+         counted(count_ports(body.outputs), "output");
+}
+
+/** Whether the definition has the node's ports and takes its arguments. */
+bool fits(const Node& node, const Body& body, const std::vector<Argument>& arguments) {
+  if (count_ports(body.inputs) != node.inputs || count_ports(body.outputs) != node.outputs) return false;
+  size_t positional = 0, keywords = 0;
+  bool rest = false;
+  for (const Parameter& parameter : body.parameters) {
+    const auto has_keyword = [&](const Argument& a) { return leading_keyword(a.text) == parameter.keyword; };
+    if (parameter.keyword.empty()) {
+      ++positional;
+    } else if (parameter.keyword == "__REST__") {
+      rest = true;
+    } else if (std::any_of(arguments.begin(), arguments.end(), has_keyword)) {
+      ++keywords;
+    } else {
+      return false;
+    }
+  }
+  const size_t wanted = positional + keywords;
+  return rest ? arguments.size() >= wanted : arguments.size() == wanted;
+}
 
 /** Expansion gives every element a point, and every compound element one for its `input` and one for its `output`.
  *  Wires join ports of points; splice() then joins the elements directly. */
@@ -34,7 +73,8 @@ class Flattener {
 
  private:
   struct Points {
-    int input, output;  // the same for a plain element
+    int input, output;           // the same for a plain element
+    const Body* body = nullptr;  // of a compound element
   };
 
   int add_point(int element) {
@@ -51,8 +91,11 @@ class Flattener {
 
   void expand(const Body& body, Scope& scope, const std::string& prefix, int nesting, int input, int output);
   Points add(const Node& node, Scope& scope, const std::string& prefix, int nesting);
-  void bind(const Node& node, const std::string& label, std::vector<Argument> arguments, Scope& inner);
-  void check_port(const Node& node, const std::string& prefix, int port, bool input, const Location& where);
+  ElementClass choose(const Node& node, const std::string& label, const std::vector<Argument>& arguments);
+  void bind(const Node& node, const Body& body, const std::string& label, std::vector<Argument> arguments,
+            Scope& inner);
+  void check_port(const Node& node, const Body* body, const std::string& prefix, int port, bool input,
+                  const Location& where);
   void splice();
 
   const ParseOptions& options_;
@@ -82,8 +125,10 @@ void Flattener::expand(const Body& body, Scope& scope, const std::string& prefix
     if (stopped()) return;
     if (static_cast<int>(wires_.size()) >= kMaxConnections)
       return stop(wire.where, "more than " + std::to_string(kMaxConnections) + " connections");
-    if (wire.from != kInput) check_port(body.nodes[wire.from], prefix, wire.from_port, false, wire.where);
-    if (wire.to != kOutput) check_port(body.nodes[wire.to], prefix, wire.to_port, true, wire.where);
+    if (wire.from != kInput)
+      check_port(body.nodes[wire.from], points[wire.from].body, prefix, wire.from_port, false, wire.where);
+    if (wire.to != kOutput)
+      check_port(body.nodes[wire.to], points[wire.to].body, prefix, wire.to_port, true, wire.where);
     const int from = wire.from == kInput ? input : points[wire.from].output;
     const int to = wire.to == kOutput ? output : points[wire.to].input;
     wires_.push_back({from, wire.from_port, to, wire.to_port, wire.where});
@@ -91,6 +136,10 @@ void Flattener::expand(const Body& body, Scope& scope, const std::string& prefix
 }
 
 Flattener::Points Flattener::add(const Node& node, Scope& scope, const std::string& prefix, int nesting) {
+  if (node.state == Node::kGroupPort) {
+    const int point = add_point(-1);
+    return {point, point};
+  }
   const std::string name = prefix + node.name;
   const std::string label = element_label(node.type.name, name);
   if (++instances_ > kMaxElements) stop(node.where, "more than " + std::to_string(kMaxElements) + " elements");
@@ -100,17 +149,19 @@ Flattener::Points Flattener::add(const Node& node, Scope& scope, const std::stri
   if (!is_new) {
     diagnostics_.error(node.where, "element " + in_quotes(name) + " is already declared at " + earlier->second.text());
   }
-  std::vector<Argument> arguments = substitution_.arguments(node.arguments, scope, label);
+  const bool undefined_stay = keeps_variables(node.type.name);
+  std::vector<Argument> arguments = substitution_.arguments(node.arguments, scope, label, undefined_stay);
   if (substitution_.exhausted()) stop(node.where, label + ": the configuration is too long after substitution");
 
-  const Body* body = node.type.body;
+  const ElementClass type = choose(node, label, arguments);
+  const Body* body = type.body;
   if (body == nullptr) {
     const int element = static_cast<int>(graph_.elements.size());
-    graph_.elements.push_back({name, node.type.name, std::move(arguments), node.where});
+    graph_.elements.push_back({name, type.name, std::move(arguments), node.where});
     const int point = add_point(element);
     return {point, point};
   }
-  const Points points = {add_point(-1), add_point(-1)};
+  const Points points = {add_point(-1), add_point(-1), body};
   if (nesting >= kMaxCompoundDepth)
     stop(node.where, label + ": compound elements nest more than " + std::to_string(kMaxCompoundDepth) + " deep");
   if (stopped()) return points;
@@ -119,13 +170,33 @@ Flattener::Points Flattener::add(const Node& node, Scope& scope, const std::stri
   inner.depth = body->depth;
   inner.parent = &scope;
   while (inner.parent->depth >= body->depth) inner.parent = inner.parent->parent;  // where the class was written
-  bind(node, label, std::move(arguments), inner);
+  bind(node, *body, label, std::move(arguments), inner);
   expand(*body, inner, name + "/", nesting + 1, points.input, points.output);
   return points;
 }
 
-void Flattener::bind(const Node& node, const std::string& label, std::vector<Argument> arguments, Scope& inner) {
-  const Body& body = *node.type.body;
+/** Of the definitions of a compound element, the first with exactly the ports in use that takes the arguments; of a
+ *  single one, that one, for its mistakes are easier to name. */
+ElementClass Flattener::choose(const Node& node, const std::string& label, const std::vector<Argument>& arguments) {
+  const ElementClass* type = &node.type;
+  if (type->body == nullptr || !type->body->otherwise) return *type;
+  std::string candidates;
+  for (size_t tried = 0; tried < kMaxDefinitions; ++tried) {
+    const Body* body = type->body;
+    if (body == nullptr || body->broken || fits(node, *body, arguments)) return *type;
+    if (tried < kMaxCandidates) candidates += (tried == 0 ? "" : ", or ") + signature(*body);
+    if (!body->otherwise) break;
+    type = &*body->otherwise;
+  }
+  diagnostics_.error(node.where, label + ": no definition takes " +
+                                     counted(static_cast<int>(arguments.size()), "argument") + ", " +
+                                     counted(node.inputs, "input") + " and " + counted(node.outputs, "output") +
+                                     "; expected " + candidates);
+  return {node.type.name, nullptr};
+}
+
+void Flattener::bind(const Node& node, const Body& body, const std::string& label, std::vector<Argument> arguments,
+                     Scope& inner) {
   const auto set = [&](const Parameter& parameter, const std::string& value, const Location& where) {
     inner.variables[parameter.variable] = {value, where, Variable::kReady};
   };
@@ -160,8 +231,8 @@ void Flattener::bind(const Node& node, const std::string& label, std::vector<Arg
                                                   std::to_string(body.parameters.size()));
 }
 
-void Flattener::check_port(const Node& node, const std::string& prefix, int port, bool input, const Location& where) {
-  const Body* body = node.type.body;
+void Flattener::check_port(const Node& node, const Body* body, const std::string& prefix, int port, bool input,
+                           const Location& where) {
   if (body == nullptr || body->broken || (input ? body->inputs : body->outputs).contains(port)) return;
   const std::string kind = input ? "input" : "output";
   diagnostics_.error(where, element_label(node.type.name, prefix + node.name) + " has no " + kind + " " +

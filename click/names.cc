@@ -57,7 +57,8 @@ void StatementParser::report_unknown(const std::string& name, const Location& wh
   if (std::any_of(frames_.begin(), frames_.end(), defining))
     return error(where, "element class " + in_quotes(name) + " is used in its own definition; expected another class");
   if (frames_.size() == 1 && (name == "input" || name == "output"))
-    return error(where, in_quotes(name) + " has a meaning only within a compound element; expected an element");
+    return error(where,
+                 in_quotes(name) + " has a meaning only within a compound element or group; expected an element");
 
   std::vector<std::string> known = options_.known_classes;
   for (const Frame& frame : frames_)
@@ -77,16 +78,23 @@ void StatementParser::report_unknown(const std::string& name, const Location& wh
 
 /** Finds or makes the node that an item of a connection or declaration means. */
 void StatementParser::resolve(Item& item) {
-  const bool pseudo = frames_.size() > 1 && (item.name == "input" || item.name == "output");
+  if (item.in_node != kUnresolved) return;  // a group
+  const std::vector<Group>& groups = frame().groups;
+  const bool nested = frames_.size() > 1 || !groups.empty();
+  const bool pseudo = nested && (item.name == "input" || item.name == "output");
   if (pseudo && item.type) error(item.where, in_quotes(item.name) + " cannot be declared; expected another name");
-  if (pseudo) {
-    item.node = item.name == "input" ? kInput : kOutput;
-  } else if (item.type) {
-    item.node = item.name.empty()
-                    ? add_node({item.type->name + "@", *item.type, item.arguments, item.where, Node::kAnonymous})
-                    : declare(item);
+  if (pseudo && item.name == "input") {
+    item.in_node = kNowhere;
+    item.out_node = groups.empty() ? kInput : groups.back().input;
+  } else if (pseudo) {
+    item.in_node = groups.empty() ? kOutput : groups.back().output;
+    item.out_node = kNowhere;
+  } else if (!item.type) {
+    item.in_node = item.out_node = reference(item.name, item.where);
+  } else if (item.name.empty()) {
+    item.in_node = item.out_node = add_anonymous(item.class_name, *item.type, item.arguments, item.where);
   } else {
-    item.node = reference(item.name, item.where);
+    item.in_node = item.out_node = declare(item);
   }
 }
 
@@ -94,7 +102,7 @@ void StatementParser::resolve(Item& item) {
 int StatementParser::reference(const std::string& name, const Location& where) {
   const auto found = frame().nodes.find(name);
   if (found != frame().nodes.end()) return found->second;
-  if (const auto type = find_class(name)) return add_node({type->name + "@", *type, {}, where, Node::kAnonymous});
+  if (const auto type = find_class(name)) return add_anonymous(name, *type, {}, where);
   const int node = add_node({name, {name}, {}, where, Node::kUsed});
   frame().nodes.emplace(name, node);
   return node;
@@ -115,7 +123,7 @@ int StatementParser::declare(const Item& item) {
   if (node.state == Node::kDeclared) {
     error(item.where, "element " + in_quotes(item.name) + " is already declared at " + node.where.text());
   } else {
-    node = {item.name, *item.type, item.arguments, item.where};
+    node = {item.name, *item.type, item.arguments, item.where, Node::kDeclared, 0, node.inputs, node.outputs};
   }
   return found->second;
 }
@@ -125,17 +133,32 @@ int StatementParser::add_node(Node node) {
   return static_cast<int>(frame().body->nodes.size()) - 1;
 }
 
-/** At the end of a body: reports names never declared and completes those of the elements without a name. */
+int StatementParser::add_anonymous(const std::string& class_name, const ElementClass& type,
+                                   std::vector<Argument> arguments, const Location& where) {
+  const int number = static_cast<int>(frame().body->nodes.size()) + frame().numbered + 1;
+  return add_node({class_name + "@", type, std::move(arguments), where, Node::kAnonymous, number});
+}
+
+/** At the end of a body: reports names never declared and completes those of the elements without a name by their
+ *  number; where the result is somebody's name, the next number that is free. */
 void StatementParser::finish_names() {
+  std::unordered_map<std::string, int> last_taken;  // up to here, the numbers after the first one tried are taken
+  std::unordered_map<std::string, int>& names = frame().nodes;
   std::vector<Node>& nodes = frame().body->nodes;
-  size_t spare = nodes.size();
   for (size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
     if (node.state == Node::kUsed) report_unknown(node.name, node.where, false);
     if (node.state != Node::kAnonymous) continue;
     const std::string prefix = node.name;
-    node.name += std::to_string(i + 1);
-    while (frame().nodes.contains(node.name)) node.name = prefix + std::to_string(++spare);
+    node.name += std::to_string(node.number);
+    if (names.contains(node.name)) {
+      int& taken = last_taken[prefix];
+      taken = std::max(taken, node.number);
+      do {
+        node.name = prefix + std::to_string(++taken);
+      } while (names.contains(node.name));
+    }
+    names.emplace(node.name, static_cast<int>(i));
   }
 }
 

@@ -10,18 +10,26 @@
 
 namespace heddle::click {
 
+/** What Heddle has of Click's and FastClick's packages and features. */
+inline std::vector<std::string> default_packages() {
+  return {"batch", "click", "dpdk",        "fastclick", "flow",         "heddle",
+          "int64", "linux", "multithread", "pcap",      "umultithread", "userlevel"};
+}
+
 /** What a configuration may refer to. */
 struct ParseOptions {
-  std::vector<std::string> known_classes;        // the engine's element classes
-  std::map<std::string, std::string> variables;  // from the command line; win over define() at the top level
+  std::vector<std::string> known_classes;                  // the engine's element classes
+  std::map<std::string, std::string> variables;            // from the command line; win over define() at the top level
+  std::vector<std::string> packages = default_packages();  // what require() may name
 };
 
 /** Reads a configuration in the Click language (E. Kohler et al., "The Click Modular Router", TOCS 2000; Click's
  *  click(5) manual) and expands its compound elements. `file` names the text in messages. All mistakes go to
  *  `diagnostics`; the graph is meaningless unless diagnostics.ok().
  *
- *  Not supported, and reported as such: overloaded compound elements ("||") and element groups ("-> ( ... ) ->").
- *  Limits: compound elements nest 64 deep; 100,000 elements and 1,000,000 connections after expansion. */
+ *  Beyond Click: names may be used before their declaration. Not as in Click: a variable without a value is a mistake
+ *  (in a Script, where it may be one of the script's own, it stays); `require(library FILE)` is not supported.
+ *  Limits: compound elements and groups nest 64 deep; 100,000 elements and 1,000,000 connections after expansion. */
 Graph parse(std::string_view text, const std::string& file, const ParseOptions& options, Diagnostics& diagnostics);
 
 }  // namespace heddle::click

@@ -29,7 +29,7 @@ TEST(ParserTest, DeclaresWithinConnections) {
 
 TEST(ParserTest, NumbersElementsWithoutNamesByTheirPlace) {
   EXPECT_EQ(parsed("A -> b :: B -> A(x)"), "A@1 :: A()\nb :: B()\nA@3 :: A(x)\nA@1 [0] -> [0] b\nb [0] -> [0] A@3\n");
-  EXPECT_EQ(parsed("A -> A@1 :: B; Print(1);"), "A@4 :: A()\nA@1 :: B()\nPrint@3 :: Print(1)\nA@4 [0] -> [0] A@1\n");
+  EXPECT_EQ(parsed("A -> A@1 :: B; Print(1);"), "A@2 :: A()\nA@1 :: B()\nPrint@3 :: Print(1)\nA@2 [0] -> [0] A@1\n");
 }
 
 TEST(ParserTest, SemicolonsAreOptional) {
@@ -65,7 +65,8 @@ TEST(ParserTest, RepeatedConnectionsCountOnce) {
 }
 
 TEST(ParserTest, AcceptsRequireAndProvide) {
-  EXPECT_EQ(parsed("require(package x, y); provide(z) a :: A"), "a :: A()\n");
+  EXPECT_EQ(parsed("require(package fastclick, \"dpdk\", compact_config, ); require() a :: A"), "a :: A()\n");
+  EXPECT_EQ(parsed("provide(mine) require(mine) a :: A"), "a :: A()\n");
 }
 
 TEST(ParserTest, SplitsArguments) {

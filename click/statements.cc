@@ -20,10 +20,13 @@ bool is_keyword_parameter(std::string_view name) {
 
 StatementParser::StatementParser(std::string_view text, const std::string& file, const ParseOptions& options,
                                  Diagnostics& diagnostics)
-    : options_(options), diagnostics_(diagnostics), lexer_(text, file, diagnostics) {}
+    : options_(options),
+      diagnostics_(diagnostics),
+      lexer_(text, file, diagnostics),
+      packages_(options.packages.begin(), options.packages.end()) {}
 
 Program StatementParser::parse() {
-  frames_.push_back({&program_.bodies.emplace_back(), "", {}, {}, {}});
+  frames_.push_back({&program_.bodies.emplace_back(), "", {}, {}, {}, {}, {}});
   next();
   while (token_.kind != Token::kEnd) {
     statements();
@@ -32,6 +35,7 @@ Program StatementParser::parse() {
     next();
   }
   finish_names();
+  finish_groups();
   program_.complete = !stopped_;
   return std::move(program_);
 }
@@ -73,7 +77,8 @@ void StatementParser::stop(const Location& where, const std::string& message) {
 void StatementParser::recover(bool whole_body) {
   for (int braces = 0; token_.kind != Token::kEnd; next()) {
     const bool statement_ends = token_.is(";") || token_.is("||") || is_reserved(token_);
-    if (braces == 0 && (token_.is("}") || (statement_ends && !whole_body))) return;
+    const bool group_ends = token_.is(")") && !frame().groups.empty();
+    if (braces == 0 && (token_.is("}") || ((statement_ends || group_ends) && !whole_body))) return;
     if (token_.is("(")) lexer_.configuration(token_.where);
     if (token_.is("{")) ++braces;
     if (token_.is("}")) --braces;
@@ -82,14 +87,16 @@ void StatementParser::recover(bool whole_body) {
 
 void StatementParser::statements() {
   while (token_.kind != Token::kEnd && !token_.is("}") && !token_.is("||")) {
+    if (token_.is(")") && !frame().groups.empty()) return;
     if (accept(";")) continue;
     if (token_.is_name("elementclass")) {
       element_class();
     } else if (token_.is_name("define")) {
       define();
-    } else if (token_.is_name("require") || token_.is_name("provide")) {
-      next();
-      token_.is("(") ? void(configuration()) : unexpected("'('");
+    } else if (token_.is_name("require")) {
+      require();
+    } else if (token_.is_name("provide")) {
+      provide();
     } else {
       chain();
     }
@@ -136,28 +143,93 @@ void StatementParser::define() {
   }
 }
 
+/** `require(NAME, package NAME, compact_config)`: names that stand in ParseOptions::packages or in a provide. */
+void StatementParser::require() {
+  next();
+  if (!token_.is("(")) return unexpected("'('");
+  for (const Argument& argument : configuration()) {
+    const std::vector<std::string_view> words = split_words(argument.text);
+    if (words.empty() || (words.size() == 1 && words[0] == "compact_config")) continue;
+    if (words[0] == "library") {
+      error(argument.where, in_quotes(argument.text) + ": libraries are not read; expected its text in this file");
+      continue;
+    }
+    const std::string name = unquote(words.back());
+    if (words.size() > 2 || (words.size() == 2 && words[0] != "package")) {
+      error(argument.where, "unexpected " + in_quotes(argument.text) + "; expected 'package NAME' or 'NAME'");
+    } else if (!packages_.contains(name)) {
+      const std::string hint = suggestion(name, {packages_.begin(), packages_.end()});
+      std::string known;
+      for (const std::string& package : packages_) known += (known.empty() ? "" : ", ") + package;
+      error(argument.where,
+            "unknown package " + in_quotes(name) + (hint.empty() ? "; expected one of " + known : hint));
+    }
+  }
+}
+
+void StatementParser::provide() {
+  next();
+  if (!token_.is("(")) return unexpected("'('");
+  for (const Argument& argument : configuration())
+    for (const std::string_view word : split_words(argument.text)) packages_.insert(unquote(word));
+}
+
+/** `{ definition || definition || ... }`: the first definition, which leads to the others. */
 Body* StatementParser::compound(const std::string& class_name) {
   const Location open = token_.where;
-  const size_t errors = diagnostics_.errors().size();
-  Body* body = &program_.bodies.emplace_back();
-  body->depth = static_cast<int>(frames_.size());
-  frames_.push_back({body, class_name, {}, {}, {}});
-  if (body->depth > kMaxCompoundDepth) {
+  Body *first = nullptr, *last = nullptr;
+  if (++nesting_ > kMaxCompoundDepth)
     stop(open, "compound elements nest more than " + std::to_string(kMaxCompoundDepth) + " deep");
-  } else {
+  do {
+    const size_t errors = diagnostics_.errors().size();
     next();
+    if (first != nullptr && token_.is("...")) {
+      extend(*last, class_name);
+      break;
+    }
+    Body* body = definition(class_name, first == nullptr ? open : token_.where);
+    body->broken |= stopped_ || diagnostics_.errors().size() > errors;  // the lexer's too
+    if (last != nullptr) last->otherwise = {class_name, body};
+    if (first == nullptr) first = body;
+    last = body;
+  } while (token_.is("||"));
+  if (!accept("}")) {
+    if (!lexer_.unterminated()) error(open, "unterminated '{'; expected '}'");
+    last->broken = true;
   }
+  --nesting_;
+  return first;
+}
+
+Body* StatementParser::definition(const std::string& class_name, const Location& open) {
+  Body* body = &program_.bodies.emplace_back();
+  body->where = open;
+  body->depth = static_cast<int>(frames_.size());
+  frames_.push_back({body, class_name, {}, {}, {}, {}, {}});
   parameters();
   statements();
-  if (token_.is("||")) {
-    error(token_.where, "overloaded compound elements ('||') are not supported yet; expected '}'");
-    recover(true);
-  }
-  if (!accept("}") && !lexer_.unterminated()) error(open, "unterminated '{'; expected '}'");
   finish_names();
-  body->broken |= diagnostics_.errors().size() > errors;  // the lexer's too
+  finish_groups();
+  if (!body->broken) {
+    check_sequence(body->inputs, "input", open);
+    check_sequence(body->outputs, "output", open);
+  }
   frames_.pop_back();
   return body;
+}
+
+/** `|| ... }`: what does not fit the definitions before is an element of the class that has had this name so far. */
+void StatementParser::extend(Body& last, const std::string& class_name) {
+  const Token dots = token_;
+  next();
+  const std::optional<ElementClass> earlier = find_class(class_name);
+  if (earlier) last.otherwise = *earlier;
+  if (!earlier)
+    error(dots.where, class_name.empty() ? "'...' extends nothing; expected it in an elementclass statement"
+                                         : "no element class " + in_quotes(class_name) + " to extend by '...'");
+  if (token_.is("}")) return;
+  unexpected("'}' after '...'");
+  recover(true);
 }
 
 bool StatementParser::add_variable(const std::string& name, const Location& where) {
@@ -176,11 +248,17 @@ void StatementParser::parameters() {
   do {
     Parameter parameter;
     if (!at_parameter()) break;
-    if (!all.empty() && all.back().keyword == "__REST__")
+    if (!all.empty() && all.back().keyword == "__REST__") {
       error(token_.where, "expected '|' after the __REST__ parameter");
+    } else if (!all.empty() && !all.back().keyword.empty() && token_.kind == Token::kVariable) {
+      error(token_.where, "parameter " + token_.description() + " after a keyword; expected it before all keywords");
+    }
     if (token_.kind == Token::kName) {
       parameter.keyword = token_.text;
       if (!is_keyword_parameter(token_.text)) unexpected("a keyword in capitals");
+      for (const Parameter& earlier : all)
+        if (earlier.keyword == parameter.keyword)
+          error(token_.where, "keyword " + token_.description() + " is given twice; expected another one");
       next();
     }
     parameter.variable = token_.text;

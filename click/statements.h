@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,19 +23,45 @@ class StatementParser {
   Program parse();
 
  private:
-  /** One element of a connection as written: `[in_ports] name :: Class(arguments) [out_ports]`. */
+  static constexpr int kUnresolved = -4;
+
+  /** Ports between brackets. */
+  struct Ports {
+    std::vector<int> list;  // empty: not given
+    bool given = false;     // in brackets; those of a group need not be
+    bool open = false;      // further ports may follow: `[]`, `[1-]`
+  };
+
+  /** One element of a connection as written: `[in] name :: Class(arguments) [out]`, or a group. */
   struct Item {
     std::string name;                  // of the element; empty for a class without an element name
     std::optional<ElementClass> type;  // absent for a bare name, which may be an element or a class
+    std::string class_name;            // as written, of a class without an element name
     std::vector<Argument> arguments;
-    std::vector<int> in_ports, out_ports;  // empty: not given
+    Ports in, out;
     Location where;
-    int node = 0;  // set by resolve()
+    int in_node = kUnresolved, out_node = kUnresolved;  // where connections to it and from it go; set by resolve()
   };
 
   /** A port of an element that takes part in a connection. */
   struct End {
     int node, port;
+  };
+
+  /** One side of a connection. */
+  struct Side {
+    std::vector<End> ends;
+    int open = 0;       // number of items that stand for any number of ports
+    bool bare = false;  // a single element without ports
+    size_t last = 0;    // the end after which further ports would follow
+    /** Adds ports until there are as many ends as `size`. */
+    void fill(size_t size);
+  };
+
+  /** The nodes that pass connections into and out of an element group. */
+  struct Group {
+    int input, output;
+    Location where;
   };
 
   /** A body whose statements are being read. */
@@ -44,6 +71,9 @@ class StatementParser {
     std::unordered_map<std::string, int> nodes;   // by declared or referenced name
     std::map<std::string, ElementClass> classes;  // of elementclass statements
     std::unordered_map<std::string, Location> variables;
+    std::vector<Group> groups;         // being read, one inside the other
+    std::vector<Group> closed_groups;  // those read
+    int numbered = 0;                  // elements beyond the body's nodes, as Click counts them
   };
 
   // Tokens, in statements.cc.
@@ -61,20 +91,27 @@ class StatementParser {
   void statements();
   void element_class();
   void define();
+  void require();
+  void provide();
   Body* compound(const std::string& class_name);
+  Body* definition(const std::string& class_name, const Location& open);
+  void extend(Body& last, const std::string& class_name);
   void parameters();
   bool add_variable(const std::string& name, const Location& where);
 
   // Connections, in connections.cc.
   void chain();
   bool list(std::vector<Item>& items, bool first);
-  bool item(Item& result, bool first);
-  bool ports(std::vector<int>& result);
+  bool item(Item& result, bool first, bool alone);
+  bool group(Item& result);
+  bool ports(Ports& result);
   std::optional<int> port();
-  bool pseudo_element(Item& result, bool first);
+  bool pseudo_element(Item& result, bool first, bool alone);
   void declare_names(std::vector<Item>& items);
   void connect(const std::vector<Item>& left, const std::vector<Item>& right, bool pairwise, const Location& where);
-  std::vector<End> ends(const std::vector<Item>& items, bool outputs, size_t partners) const;
+  static Side side(const std::vector<Item>& items, bool outputs);
+  void finish_groups();
+  void check_sequence(const std::set<int>& ports, const std::string& kind, const Location& where);
 
   // Names, in names.cc.
   std::optional<ElementClass> type();
@@ -84,6 +121,8 @@ class StatementParser {
   int reference(const std::string& name, const Location& where);
   int declare(const Item& item);
   int add_node(Node node);
+  int add_anonymous(const std::string& class_name, const ElementClass& type, std::vector<Argument> arguments,
+                    const Location& where);
   void finish_names();
   void report_unknown(const std::string& name, const Location& where, bool is_class);
   Frame& frame() { return frames_.back(); }
@@ -94,6 +133,8 @@ class StatementParser {
   Token token_;
   Program program_;
   std::vector<Frame> frames_;
+  int nesting_ = 0;                 // compound elements and groups around the current token
+  std::set<std::string> packages_;  // that a require statement may name
   bool stopped_ = false;
   size_t port_budget_ = 1'000'000;  // ports in lists: a range is short to write
 };

@@ -1,7 +1,9 @@
 #include "click/values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "click/quoting.h"
@@ -28,6 +30,36 @@ bool take_minus(std::string_view& text) {
   const bool minus = text.starts_with('-');
   if (minus || text.starts_with('+')) text.remove_prefix(1);
   return minus;
+}
+
+/** At least `least` of the four bytes of an IPv4 address, the others being zero. */
+bool parse_address(std::string_view text, uint32_t& value, int& parts, int least) {
+  uint32_t address = 0;
+  for (parts = 0; parts < 4; ++parts) {
+    const size_t length = std::min(text.find('.'), text.size());
+    uint8_t byte = 0;
+    if (length > 3 || !parse_all(text.substr(0, length), byte)) return false;
+    address |= uint32_t{byte} << (24 - 8 * parts);
+    if (length == text.size()) break;
+    text.remove_prefix(length + 1);
+  }
+  if (parts == 4 || ++parts < least) return false;  // a fifth part, or too few
+  value = address;
+  return true;
+}
+
+/** A number that is not negative, in units of one of those given; the number of units before a unit's name. */
+bool parse_with_unit(std::string_view text, std::initializer_list<std::pair<std::string_view, double>> units,
+                     uint64_t& value) {
+  for (const auto& [unit, factor] : units) {
+    if (!text.ends_with(unit)) continue;
+    const std::string_view digits = trim(text.substr(0, text.size() - unit.size()));
+    double number = 0;
+    if (!parse_all(digits, number) || std::signbit(number) || !(number * factor < 1e18)) continue;
+    value = static_cast<uint64_t>(std::llround(number * factor));
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -82,33 +114,40 @@ bool parse(std::string_view text, std::filesystem::path& value) {
 }
 
 bool parse(std::string_view text, Ipv4Address& value) {
-  uint32_t address = 0;
-  for (int part = 0; part < 4; ++part) {
-    const size_t length = part < 3 ? text.find('.') : text.size();
-    uint8_t byte = 0;
-    if (length > 3 || !parse_all(text.substr(0, length), byte)) return false;
-    address = address << 8 | byte;
-    text.remove_prefix(part < 3 ? length + 1 : length);
-  }
-  value.value = address;
-  return true;
+  int parts = 0;
+  return parse_address(text, value.value, parts, 4);
 }
 
 bool parse(std::string_view text, Ipv4Prefix& value) {
   const size_t slash = text.find('/');
-  Ipv4Address address, mask;
-  if (slash == text.npos || !parse(text.substr(0, slash), address)) return false;
+  uint32_t address = 0;
+  int parts = 0;
+  if (slash == text.npos || !parse_address(text.substr(0, slash), address, parts, 1)) return false;
   const std::string_view after = text.substr(slash + 1);
+  Ipv4Address mask;
   unsigned length = 0;
-  if (parse(after, mask)) {
+  if (parts == 4 && parse(after, mask)) {
     while (length < 32 && (mask.value << length & 0x80000000u) != 0) ++length;
-  } else if (!parse_all(after, length) || length > 32) {
+  } else if (!parse_all(after, length) || length > 32 || length > 8u * static_cast<unsigned>(parts)) {
     return false;
   } else {
     mask.value = length == 0 ? 0 : ~uint32_t{0} << (32 - length);
   }
   if (length < 32 && mask.value << length != 0) return false;  // a mask with a hole
-  value = {address.value & mask.value, static_cast<int>(length)};
+  value = {address & mask.value, static_cast<int>(length)};
+  return true;
+}
+
+bool parse(std::string_view text, EthernetAddress& value) {
+  EthernetAddress address;
+  const bool colons = text.find(':') != text.npos;
+  for (size_t i = 0; i < 6; ++i) {
+    const size_t length = std::min(text.find(colons ? ':' : '-'), text.size());
+    if (length > 2 || !parse_all(text.substr(0, length), address.bytes[i], 16)) return false;
+    if ((length < text.size()) != (i < 5)) return false;
+    text.remove_prefix(std::min(length + 1, text.size()));
+  }
+  value = address;
   return true;
 }
 
@@ -122,16 +161,43 @@ bool parse(std::string_view text, std::vector<Ipv4Address>& value) {
 }
 
 bool parse(std::string_view text, Duration& value) {
-  constexpr std::pair<const char*, double> kUnits[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}};
-  for (const auto& [unit, factor] : kUnits) {
-    if (!text.ends_with(unit)) continue;
-    double number = 0;
-    const std::string_view digits = trim(text.substr(0, text.size() - std::string_view(unit).size()));
-    if (!parse_all(digits, number) || std::signbit(number) || !(number * factor < 1e18)) return false;
-    value.microseconds = static_cast<uint64_t>(std::llround(number * factor));
-    return true;
+  return parse_with_unit(text,
+                         {{"us", 1},
+                          {"ms", 1e3},
+                          {"ns", 1e-3},
+                          {"s", 1e6},
+                          {"sec", 1e6},
+                          {"m", 6e7},
+                          {"min", 6e7},
+                          {"h", 3.6e9},
+                          {"hr", 3.6e9},
+                          {"", 1e6}},
+                         value.microseconds);
+}
+
+bool parse(std::string_view text, Bandwidth& value) {
+  for (const auto& [prefix, factor] : {std::pair("k", 1e3), {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"", 1.0}}) {
+    const auto unit = [prefix = std::string(prefix)](const char* name) { return prefix + name; };
+    const std::string bits = unit("bps"), bits_too = unit("b/s"), bytes = unit("Bps"), bytes_too = unit("B/s");
+    if (parse_with_unit(text, {{bits, factor / 8}, {bits_too, factor / 8}, {bytes, factor}, {bytes_too, factor}},
+                        value.bytes_per_second))
+      return true;
   }
-  return false;
+  return parse_with_unit(text, {{"", 1}}, value.bytes_per_second);
+}
+
+std::string to_text(Ipv4Address value) {
+  const uint32_t a = value.value;
+  return format("%u.%u.%u.%u", a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255);
+}
+
+std::string to_text(Ipv4Prefix value) {
+  return to_text(Ipv4Address{value.address}) + "/" + std::to_string(value.length);
+}
+
+std::string to_text(EthernetAddress value) {
+  const auto& b = value.bytes;
+  return format("%02X-%02X-%02X-%02X-%02X-%02X", b[0], b[1], b[2], b[3], b[4], b[5]);
 }
 
 std::string expectation(bool) { return "a truth value (true or false)"; }
@@ -144,6 +210,8 @@ std::string expectation(Ipv4Prefix) { return "an IPv4 prefix such as 10.0.0.0/8"
 std::string expectation(const std::vector<Ipv4Address>&) {
   return "a list of IPv4 addresses such as 10.0.0.1 10.0.0.2";
 }
+std::string expectation(EthernetAddress) { return "an Ethernet address such as 00-1A-2B-03-04-05"; }
 std::string expectation(Duration) { return "a time such as 200us, 1ms or 2s"; }
+std::string expectation(Bandwidth) { return "a bandwidth such as 10Mbps or 1GBps"; }
 
 }  // namespace heddle::click

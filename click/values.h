@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
@@ -19,18 +20,32 @@ struct Ipv4Address {
   auto operator<=>(const Ipv4Address&) const = default;
 };
 
-/** The addresses whose first `length` bits are those of `address`, written a.b.c.d/length or a.b.c.d/m.m.m.m. Host byte
- *  order; the bits after the first `length` are zero whatever was written. */
+/** The addresses whose first `length` bits are those of `address`, written a.b.c.d/length or a.b.c.d/m.m.m.m; with a
+ *  length, zero bytes at the end may be left out (10/8). Host byte order; the bits after the first `length` are zero
+ *  whatever was written. */
 struct Ipv4Prefix {
   uint32_t address = 0;
   int length = 0;
   bool operator==(const Ipv4Prefix&) const = default;
 };
 
-/** A time with its unit, such as 200us, 1.5ms or 2s. */
+/** An Ethernet address, written with dashes or colons: 00-1A-2b-3-4-5, 0:1a:2b:3:4:5. */
+struct EthernetAddress {
+  std::array<uint8_t, 6> bytes{};
+  auto operator<=>(const EthernetAddress&) const = default;
+};
+
+/** A time in s, sec, ms, us, ns, m, min, h or hr, such as 200us, 1.5ms or 2 min; a number without unit is in seconds. */
 struct Duration {
   uint64_t microseconds = 0;
   auto operator<=>(const Duration&) const = default;
+};
+
+/** A rate in bytes (Bps, B/s) or bits (bps, b/s) per second, with k, M or G before the unit; a number without unit is in
+ *  bytes per second. */
+struct Bandwidth {
+  uint64_t bytes_per_second = 0;
+  auto operator<=>(const Bandwidth&) const = default;
 };
 
 /** The integer types that hold numbers. */
@@ -56,7 +71,9 @@ bool parse(std::string_view text, Ipv4Address& value);
 bool parse(std::string_view text, Ipv4Prefix& value);
 /** One or more, separated by spaces. */
 bool parse(std::string_view text, std::vector<Ipv4Address>& value);
+bool parse(std::string_view text, EthernetAddress& value);
 bool parse(std::string_view text, Duration& value);
+bool parse(std::string_view text, Bandwidth& value);
 
 template <Integer T>
 bool parse(std::string_view text, T& value, std::type_identity_t<T> min = std::numeric_limits<T>::min(),
@@ -75,7 +92,14 @@ std::string expectation(const std::filesystem::path&);
 std::string expectation(Ipv4Address);
 std::string expectation(Ipv4Prefix);
 std::string expectation(const std::vector<Ipv4Address>&);
+std::string expectation(EthernetAddress);
 std::string expectation(Duration);
+std::string expectation(Bandwidth);
+
+// As Click writes values.
+std::string to_text(Ipv4Address value);      ///< 10.0.0.1
+std::string to_text(Ipv4Prefix value);       ///< 10.0.0.0/8
+std::string to_text(EthernetAddress value);  ///< 00-1A-2B-03-04-05
 
 template <Integer T>
 std::string expectation(T, std::type_identity_t<T> min = std::numeric_limits<T>::min(),

@@ -102,7 +102,10 @@ TEST(ValuesTest, Ipv4) {
   EXPECT_EQ(value_of<Ipv4Prefix>("1.2.3.4/0", {1, 1}), (Ipv4Prefix{0, 0}));
   EXPECT_EQ(value_of<Ipv4Prefix>("1.2.3.4/0.0.0.0", {1, 1}), (Ipv4Prefix{0, 0}));
   EXPECT_EQ(value_of<Ipv4Prefix>("1.2.3.4/255.255.255.255", {1, 1}), (Ipv4Prefix{0x01020304, 32}));
-  for (const char* text : {"", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/255.0.255.0", "/8"})
+  EXPECT_EQ(value_of<Ipv4Prefix>("18.26.4/24", {}), (Ipv4Prefix{0x121a0400, 24})) << "as in click(5)";
+  EXPECT_EQ(value_of<Ipv4Prefix>("10/8", {}), (Ipv4Prefix{0x0a000000, 8}));
+  for (const char* text : {"", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/255.0.255.0", "/8",
+                           "10/9", "10/255.0.0.0", "10./8", ".10/8", "1.2.3.4.5/8"})
     EXPECT_EQ(value_of<Ipv4Prefix>(text, {1, 1}), (Ipv4Prefix{1, 1})) << text;
 
   using List = std::vector<Ipv4Address>;
@@ -115,7 +118,16 @@ TEST(ValuesTest, Durations) {
   EXPECT_EQ(value_of<Duration>("1.5ms", {}).microseconds, 1500u);
   EXPECT_EQ(value_of<Duration>("2 s", {}).microseconds, 2000000u);
   EXPECT_EQ(value_of<Duration>("0s", {7}).microseconds, 0u);
-  for (const char* text : {"", "5", "s", "-1s", "+1s", "1m", "infs", "nans", "1e300s", "1 s x"})
+  // The units of Click's click(5); a number alone is in seconds.
+  EXPECT_EQ(value_of<Duration>("1", {}).microseconds, 1000000u);
+  EXPECT_EQ(value_of<Duration>("0.5", {}).microseconds, 500000u);
+  EXPECT_EQ(value_of<Duration>("10sec", {}).microseconds, 10000000u);
+  EXPECT_EQ(value_of<Duration>("1500ns", {}).microseconds, 2u);
+  EXPECT_EQ(value_of<Duration>("2m", {}).microseconds, 120000000u);
+  EXPECT_EQ(value_of<Duration>("2min", {}).microseconds, 120000000u);
+  EXPECT_EQ(value_of<Duration>("1h", {}).microseconds, 3600000000u);
+  EXPECT_EQ(value_of<Duration>("1hr", {}).microseconds, 3600000000u);
+  for (const char* text : {"", "s", "-1s", "-1", "+1s", "1d", "1k", "inf", "infs", "nans", "1e300s", "1 s x"})
     EXPECT_EQ(value_of<Duration>(text, {7}).microseconds, 7u) << text;
 }
 
@@ -125,6 +137,33 @@ TEST(ValuesTest, Expectations) {
   EXPECT_EQ(expectation(0, 1, 6), "an integer from 1 to 6");
   EXPECT_EQ(expectation(0.0, 0, 0.5), "a number from 0 to 0.5");
   EXPECT_EQ(expectation(Ipv4Prefix{}), "an IPv4 prefix such as 10.0.0.0/8");
+}
+
+TEST(ValuesTest, Ethernet) {
+  const EthernetAddress address{{0x00, 0xa0, 0xc9, 0x9c, 0xfd, 0x09}};
+  for (const char* text : {"0-a0-c9-9c-fd-9", "00:A0:C9:9C:FD:09", "0:a0:c9:9C:fd:9"})
+    EXPECT_EQ(value_of<EthernetAddress>(text, {}), address) << text;
+  const EthernetAddress other{{9}};
+  for (const char* text :
+       {"", "0", "0-1-2-3-4", "0-1-2-3-4-", "-0-1-2-3-4", "0-1-2-3-4-5-6", "0:1-2:3-4:5",
+        "0:1:2:3:4:5:", "000:1:2:3:4:5", "0:1:2:3:4:g", "0::1:2:3:4", "0:1:2:3:4:-5", "0:1:2:3:4: 5", "00a0c99cfd09"})
+    EXPECT_EQ(value_of<EthernetAddress>(text, other), other) << text;
+}
+
+TEST(ValuesTest, Bandwidths) {
+  EXPECT_EQ(value_of<Bandwidth>("10Mbps", {}).bytes_per_second, 1250000u);
+  EXPECT_EQ(value_of<Bandwidth>("1GBps", {}).bytes_per_second, 1000000000u);
+  EXPECT_EQ(value_of<Bandwidth>("1.5kB/s", {}).bytes_per_second, 1500u);
+  EXPECT_EQ(value_of<Bandwidth>("80 b/s", {}).bytes_per_second, 10u);
+  EXPECT_EQ(value_of<Bandwidth>("384", {}).bytes_per_second, 384u) << "bytes, as in Click";
+  for (const char* text : {"", "bps", "-1bps", "10mbps", "10Mb", "1e30", "10 M bps"})
+    EXPECT_EQ(value_of<Bandwidth>(text, {7}).bytes_per_second, 7u) << text;
+}
+
+TEST(ValuesTest, TextIsClicks) {
+  EXPECT_EQ(to_text(Ipv4Address{0x121a040f}), "18.26.4.15");
+  EXPECT_EQ(to_text(Ipv4Prefix{0x0a000000, 8}), "10.0.0.0/8");
+  EXPECT_EQ(to_text(EthernetAddress{{0x00, 0x1a, 0x2b, 3, 4, 0xff}}), "00-1A-2B-03-04-FF");
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ void Substitution::error(const std::string& message) {
   diagnostics_.error(where_, label_.empty() ? message : label_ + ": " + message);
 }
 
-std::string Substitution::reference(std::string_view name, const std::string_view* fallback, Scope& scope, int depth) {
+std::string Substitution::reference(std::string_view name, std::string_view written, const std::string_view* fallback,
+                                    Scope& scope, int depth) {
   for (Scope* s = &scope; s != nullptr; s = s->parent) {
     const auto found = s->variables.find(name);
     if (found == s->variables.end()) continue;
@@ -58,6 +59,7 @@ std::string Substitution::reference(std::string_view name, const std::string_vie
     return variable.value;
   }
   if (fallback != nullptr) return text(*fallback, scope, depth + 1);
+  if (undefined_stay_) return std::string(written);
   if (diagnostics_.full()) return "";
   std::vector<std::string> known;
   for (const Scope* s = &scope; s != nullptr; s = s->parent)
@@ -95,8 +97,9 @@ std::string Substitution::text(std::string_view written, Scope& scope, int depth
         if (has_fallback) fallback = written.substr(end + 1, close - end - 1);
         end = close + 1;
       }
-      const std::string value = reference(name, has_fallback ? &fallback : nullptr, scope, depth);
-      result += double_quoted ? escape(unquote(value)) : value;
+      const std::string_view reference_text = written.substr(i, end - i);
+      const std::string value = reference(name, reference_text, has_fallback ? &fallback : nullptr, scope, depth);
+      result += double_quoted && value != reference_text ? escape(unquote(value)) : value;
       if (result.size() > kMaxValue) {
         error("is longer than " + std::to_string(kMaxValue) + " characters after substitution");
         return "";
@@ -116,9 +119,10 @@ std::string Substitution::text(std::string_view written, Scope& scope, int depth
 }
 
 std::vector<Argument> Substitution::arguments(const std::vector<Argument>& written, Scope& scope,
-                                              const std::string& label) {
+                                              const std::string& label, bool undefined_stay) {
   std::vector<Argument> result;
   label_ = label;
+  undefined_stay_ = undefined_stay;
   for (size_t i = 0; i < written.size() && !exhausted(); ++i) {
     where_ = written[i].where;
     std::string value = written[i].text;

@@ -35,8 +35,9 @@ class Substitution {
   explicit Substitution(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   /** The arguments with their variables as `scope` defines them; a value may bring commas and so further arguments.
-   *  Reports undefined variables at the argument's place as mistakes of `label`. */
-  std::vector<Argument> arguments(const std::vector<Argument>& written, Scope& scope, const std::string& label);
+   *  Reports undefined variables at the argument's place as mistakes of `label`, unless `undefined_stay`. */
+  std::vector<Argument> arguments(const std::vector<Argument>& written, Scope& scope, const std::string& label,
+                                  bool undefined_stay = false);
 
   /** Counts bytes that expansion has copied. */
   void charge(size_t bytes) { total_ += bytes; }
@@ -49,12 +50,14 @@ class Substitution {
   static constexpr int kMaxDepth = 64;
 
   std::string text(std::string_view written, Scope& scope, int depth);
-  std::string reference(std::string_view name, const std::string_view* fallback, Scope& scope, int depth);
+  std::string reference(std::string_view name, std::string_view written, const std::string_view* fallback, Scope& scope,
+                        int depth);
   void error(const std::string& message);
 
   Diagnostics& diagnostics_;
   Location where_;  // of the argument at work
   std::string label_;
+  bool undefined_stay_ = false;
   size_t total_ = 0;
 };
 
