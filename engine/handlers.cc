@@ -37,7 +37,8 @@ std::string ports_text(const Router& router, int node) {
 
 void Engine::make_handlers() {
   broker_ = std::make_unique<Broker>(Broker::Engine{
-      [this](Element& element, const std::function<void()>& change) { update(element, change); }, [this] { stop(); }});
+      [this](Element& element, const std::function<void()>& change) { update(element, change); }, [this] { stop(); },
+      [this] { return exhausted(); }});
   // Elements in the order of the configuration, as Click lists them.
   for (auto& declaration : router_.graph.elements) {
     const int i = router_.find(declaration.name);
@@ -73,7 +74,7 @@ void Engine::make_handlers() {
     for (auto& name : Catalog::instance().names()) text += name + "\n";
     return text;
   });
-  global.write("stop", [this](const std::string&) { stop(); });
+  global.write("stop", [this](const std::string&) { broker_->stop(); });
 }
 
 }  // namespace heddle
