@@ -72,6 +72,21 @@ std::string take_word(std::string_view& text) {
   return word;
 }
 
+bool parse_time(std::string_view text, click::Duration& time) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"usec", 1},   {"us", 1},    {"msec", 1e3}, {"ms", 1e3},
+                                                            {"sec", 1e6},  {"s", 1e6},   {"min", 6e7},  {"m", 6e7},
+                                                            {"hr", 3.6e9}, {"h", 3.6e9}, {"", 1e6}};
+  for (auto& [unit, factor] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    double number = 0;
+    const std::string_view digits = click::trim(text.substr(0, text.size() - unit.size()));
+    if (!click::parse(digits, number, 0.0, 1e15 / factor)) return false;
+    time.microseconds = static_cast<uint64_t>(number * factor + 0.5);
+    return true;
+  }
+  return false;
+}
+
 std::string expand(std::string_view text, const Meaning& meaning, bool quote, int depth) {
   if (depth > kMaxDepth) throw Error("$( ) nests too deep");
   std::string result;

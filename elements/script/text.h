@@ -5,10 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "click/values.h"
+
 namespace heddle::script {
 
 /** Takes the first word off `text`, quotes in place; "" at the end. */
 std::string take_word(std::string_view& text);
+
+/** A time in seconds, or with a unit: us, ms, s, m (minutes), h. */
+bool parse_time(std::string_view text, click::Duration& time);
 
 /** What a reference stands for: "x" of $x and ${x}, or, with `call`, "c.count" of $(c.count); nullopt: leave it as it is. */
 using Meaning = std::function<std::optional<std::string>(const std::string& reference, bool call)>;
