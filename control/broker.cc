@@ -16,6 +16,10 @@ std::string list(const Handlers& handlers) {
 
 }  // namespace
 
+Broker::Broker(Engine engine) : engine_(std::move(engine)) {
+  global_.read("handlers", [this] { return list(global_); });
+}
+
 void Broker::add(Element& element, const std::string& config, const std::function<void(Handlers&)>& more) {
   Member& member = members_.emplace_back(&element, Handlers());
   Handlers& handlers = member.handlers;

@@ -34,7 +34,7 @@ class Broker final : public Control {
     std::function<void()> stop;
     std::function<bool()> exhausted;
   };
-  explicit Broker(Engine engine) : engine_(std::move(engine)) {}
+  explicit Broker(Engine engine);
 
   /** Adds an element with its own handlers and those that `more` adds; `config` are its arguments. */
   void add(Element& element, const std::string& config, const std::function<void(Handlers&)>& more = {});

@@ -57,6 +57,7 @@ Engine::Engine(Router router, Plan plan, RunOptions options)
   for (auto& node : router_.nodes)
     if (node.element->drop_reasons().size() > NodeCounts::kReasons)
       throw Error(node.element->class_name + " has too many drop reasons");
+  make_handlers();
 }
 
 Engine::~Engine() {
@@ -115,7 +116,6 @@ void Engine::make_gpu_segments() {
 }
 
 void Engine::start() {
-  make_handlers();
   if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args);
   if (plan_.uses_gpu()) device_ = gpu::open_device(plan_.options.device == "cpu" ? "gpu" : plan_.options.device);
   if (options_.slots == 0) options_.slots = plan_.options.device == "simt" ? 16 : 256;  // simt: an OS thread each

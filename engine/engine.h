@@ -63,6 +63,8 @@ class Engine {
   /** Packets received so far. */
   uint64_t received() const;
   Report report() const;
+  /** For each packet thread the share of its time, 0..1, in which it found packets. */
+  std::vector<double> load() const;
   Report::Element element_report(int node) const;
 
   Router& router() { return router_; }

@@ -33,6 +33,15 @@ uint64_t Engine::received() const {
   return total;
 }
 
+std::vector<double> Engine::load() const {
+  std::vector<double> list;
+  for (size_t i = 0; progress_ && i < workers_.size(); ++i) {
+    const auto cycles = static_cast<double>(progress_[i].cycles.load());
+    list.push_back(cycles == 0 ? 0 : static_cast<double>(progress_[i].busy_cycles.load()) / cycles);
+  }
+  return list;
+}
+
 Report::Element Engine::element_report(int node) const {
   const auto i = static_cast<size_t>(node);
   const Element& element = *router_.nodes[i].element;
