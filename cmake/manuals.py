@@ -69,13 +69,19 @@ def source(manuals):
     return text + "  return {};\n}\n\n}  // namespace heddle\n"
 
 
+def plain(line):
+    """A line of running text: outside code, characters that mean something to Markdown stand for themselves."""
+    if line.startswith("    "):
+        return line
+    parts = line.split("`")
+    return "`".join(part if i % 2 else re.sub(r"([<>*_|])", r"\\\1", part) for i, part in enumerate(parts))
+
+
 def page(manual):
     """A manual as Markdown: what is indented is code already, and the first line is the title."""
     title, _, body = manual.text.partition("\n")
     name, summary = title.split(": ", 1)
-    # Outside code, characters that mean something to Markdown are plain text.
-    lines = [line if line.startswith("    ") else re.sub(r"([<>*_|])", r"\\\1", line) for line in body.split("\n")]
-    text = "\n".join(lines).strip("\n")
+    text = "\n".join(map(plain, body.split("\n"))).strip("\n")
     others = [other for other in manual.names if other != name]
     also = f"\n\nOther names: {', '.join(others)}." if others else ""
     return f"# {name}\n\n{summary[0].upper()}{summary[1:]}\n\n{text}{also}\n\nSource: [{manual.header}](../../{manual.header})\n"
