@@ -8,6 +8,7 @@
 #   make bench       benchmarks: table and build/bench.json; ONLY=NAME for one
 #   make asan tsan   the tests under sanitizers (tsan: clang's, those of shared memory)
 #   make lint fmt    check, or mend, style
+#   make docs        docs/elements/ from the headers
 #   make bundle      one folder for a GPU machine without internet, DPDK or compiler
 #   make gpu-test gpu-bench   the same on a machine with a GPU; a skipped GPU test is a failure
 #   make clean
@@ -23,7 +24,7 @@ PYTHON := /usr/bin/python3
 # Sources whose style is ours to keep.
 CXX_FILES = $(shell git ls-files '*.h' '*.cc' '*.cu' '*.cuh' 'simt/include/*')
 
-.PHONY: deps build demo test test-cpp test-whole asan tsan fuzz bench lint tidy fmt bundle gpu-test gpu-bench clean
+.PHONY: deps build demo test test-cpp test-whole asan tsan fuzz bench lint tidy fmt docs bundle gpu-test gpu-bench clean
 
 deps:
 	$(SUDO) apt-get update -qq
@@ -80,6 +81,9 @@ fmt:
 	@clang-format -i $(CXX_FILES)
 	cmake/ruff.sh check --fix
 	cmake/ruff.sh format
+
+docs:
+	$(PYTHON) cmake/manuals.py pages docs/elements elements/*/*.h functions/*/*.h
 
 bundle: build
 	cmake/bundle.sh $(BUILD) bundle $(COMMIT)

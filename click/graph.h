@@ -33,7 +33,9 @@ struct Connection {
 };
 
 /** Elements of this class have variables of their own: what no define() explains stays as it is in their arguments. */
-inline bool keeps_variables(std::string_view class_name) { return class_name == "Script"; }
+inline bool keeps_variables(std::string_view class_name) {
+  return class_name == "Script" || class_name == "DriverManager";
+}
 
 /** A configuration without compound elements: what the engine instantiates. Elements stand in the order in which the
  *  configuration mentions them, connections in that of their elements and ports; no connection occurs twice. */

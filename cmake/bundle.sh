@@ -29,7 +29,7 @@ trap 'rm -rf "$work"' EXIT
 for device in cpu gpu; do
   for launch in sync persistent; do
     mkdir "$work/$device-$launch"
-    ./heddle run -q --device "$device" --launch "$launch" chains/demo.click OUT="$work/$device-$launch/out"
+    ./heddle run --quiet --device "$device" --launch "$launch" chains/demo.click OUT="$work/$device-$launch/out"
     [ -s "$work/$device-$launch/out_inside.pcap" ]
     diff -r "$work/cpu-sync" "$work/$device-$launch"
   done

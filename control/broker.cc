@@ -16,6 +16,10 @@ std::string list(const Handlers& handlers) {
 
 }  // namespace
 
+Broker::Broker(Engine engine) : engine_(std::move(engine)) {
+  global_.read("handlers", [this] { return list(global_); });
+}
+
 void Broker::add(Element& element, const std::string& config, const std::function<void(Handlers&)>& more) {
   Member& member = members_.emplace_back(&element, Handlers());
   Handlers& handlers = member.handlers;
@@ -33,7 +37,7 @@ Broker::Found Broker::look_up(const std::string& name) const {
   const std::string element = dot == std::string::npos ? "" : name.substr(0, dot);
   const std::string handler = dot == std::string::npos ? name : name.substr(dot + 1);
   Found found{nullptr, nullptr};
-  if (element.empty()) {
+  if (element.empty() || element == "0") {
     found.handler = global_.find(handler);
   } else {
     auto member = std::find_if(members_.begin(), members_.end(), [&](auto& m) { return m.element->name == element; });
@@ -52,13 +56,22 @@ Broker::Found Broker::look_up(const std::string& name) const {
   return found;
 }
 
-const Handler* Broker::find(const std::string& name, HandlerError* problem) const {
-  try {
-    return look_up(name).handler;
-  } catch (const HandlerError& error) {
-    if (problem != nullptr) *problem = error;
-    return nullptr;
-  }
+void Broker::exclusively(const std::function<void()>& work) {
+  const std::lock_guard lock(calling_);
+  work();
+}
+
+void Broker::on_stop(std::function<void()> action) {
+  const std::lock_guard lock(calling_);
+  on_stop_ = std::move(action);
+}
+
+void Broker::stop() {
+  const std::lock_guard lock(calling_);
+  if (on_stop_)
+    on_stop_();
+  else
+    engine_.stop();
 }
 
 std::string Broker::read(const std::string& name, const std::string& argument) {
@@ -72,7 +85,7 @@ std::string Broker::read(const std::string& name, const std::string& argument) {
   } catch (const HandlerError&) {
     throw;
   } catch (const Error& error) {
-    throw HandlerError(HandlerError::read_failed, "Handler '" + name + "': " + error.what());
+    throw HandlerError(HandlerError::read_failed, error.what());
   }
 }
 
@@ -88,7 +101,7 @@ void Broker::write(const std::string& name, const std::string& value) {
   } catch (const HandlerError&) {
     throw;
   } catch (const Error& error) {
-    throw HandlerError(HandlerError::write_failed, "Handler '" + name + "': " + error.what());
+    throw HandlerError(HandlerError::write_failed, error.what());
   }
 }
 

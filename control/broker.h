@@ -13,7 +13,7 @@ namespace heddle {
 
 /** Why a handler could not be called. The codes are those of Click's ControlSocket protocol, version 1.3. */
 struct HandlerError : Error {
-  enum Code { syntax = 500, no_element = 510, no_handler = 511, read_failed = 512, write_failed = 520, denied = 530 };
+  enum Code { syntax = 500, no_element = 510, no_handler = 511, write_failed = 520, denied = 530, read_failed = 590 };
   HandlerError(Code code, const std::string& what) : Error(what), code(code) {}
   Code code;
 };
@@ -32,8 +32,9 @@ class Broker final : public Control {
     /** Runs a change of an element as Engine::update does. */
     std::function<void(Element&, const std::function<void()>&)> update;
     std::function<void()> stop;
+    std::function<bool()> exhausted;
   };
-  explicit Broker(Engine engine) : engine_(std::move(engine)) {}
+  explicit Broker(Engine engine);
 
   /** Adds an element with its own handlers and those that `more` adds; `config` are its arguments. */
   void add(Element& element, const std::string& config, const std::function<void(Handlers&)>& more = {});
@@ -42,10 +43,13 @@ class Broker final : public Control {
 
   std::string read(const std::string& name, const std::string& argument = {}) override;
   void write(const std::string& name, const std::string& value) override;
-  void stop() override { engine_.stop(); }
+  const Handler* find(const std::string& name) const override { return look_up(name).handler; }
+  void exclusively(const std::function<void()>& work) override;
+  void stop() override;
+  void on_stop(std::function<void()> action) override;
+  void end() override { engine_.stop(); }
+  bool exhausted() override { return engine_.exhausted(); }
 
-  /** The handler called `name`, or null with the reason in `problem`. */
-  const Handler* find(const std::string& name, HandlerError* problem = nullptr) const;
   const std::deque<Member>& members() const { return members_; }
 
  private:
@@ -57,6 +61,7 @@ class Broker final : public Control {
 
   Engine engine_;
   std::recursive_mutex calling_;
+  std::function<void()> on_stop_;  // empty: end()
   std::deque<Member> members_;
   Handlers global_;
 };

@@ -70,7 +70,18 @@ class Control {
   virtual ~Control() = default;
   virtual std::string read(const std::string& name, const std::string& argument = {}) = 0;  ///< throws Error
   virtual void write(const std::string& name, const std::string& value) = 0;                ///< throws Error
-  virtual void stop() = 0;  ///< ends the run as Ctrl-C does: packets on their way are processed to the end
+  /** The handler with that name; throws Error if there is none. */
+  virtual const Handler* find(const std::string& name) const = 0;
+  /** Runs `work` while no handler runs on another thread; it may call handlers. */
+  virtual void exclusively(const std::function<void()>& work) = 0;
+
+  /** Asks for the end of the run: calls what on_stop() has set, else end(). */
+  virtual void stop() = 0;
+  virtual void on_stop(std::function<void()> action) = 0;
+  /** Ends the run as Ctrl-C does: packets on their way are processed to the end. */
+  virtual void end() = 0;
+  /** Whether all sources are exhausted and no packet is on its way. */
+  virtual bool exhausted() = 0;
 };
 
 }  // namespace heddle

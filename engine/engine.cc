@@ -57,6 +57,7 @@ Engine::Engine(Router router, Plan plan, RunOptions options)
   for (auto& node : router_.nodes)
     if (node.element->drop_reasons().size() > NodeCounts::kReasons)
       throw Error(node.element->class_name + " has too many drop reasons");
+  make_handlers();
 }
 
 Engine::~Engine() {
@@ -115,7 +116,6 @@ void Engine::make_gpu_segments() {
 }
 
 void Engine::start() {
-  make_handlers();
   if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args);
   if (plan_.uses_gpu()) device_ = gpu::open_device(plan_.options.device == "cpu" ? "gpu" : plan_.options.device);
   if (options_.slots == 0) options_.slots = plan_.options.device == "simt" ? 16 : 256;  // simt: an OS thread each
@@ -134,9 +134,11 @@ void Engine::start() {
     if (node.element->home >= options_.threads)
       throw Error(format("'%s' is to run on thread %d, but there are %d threads; give -j %d",
                          node.element->name.c_str(), node.element->home, options_.threads, node.element->home + 1));
-    if (node.element->keeps_running()) keepers_.push_back(node.element.get());
     node.element->on_gpu = plan_.nodes[static_cast<size_t>(&node - router_.nodes.data())].processor == Processor::gpu;
-    node.element->start(environment);
+    if (node.element->keeps_running())
+      keepers_.push_back(node.element.get());
+    else
+      node.element->start(environment);
   }
 
   if (device_) make_gpu_segments();
@@ -154,18 +156,22 @@ void Engine::start() {
                                                 thread, std::move(lanes)));
   }
   if (device_) device_->start(persistent);
-  started_s_ = seconds(CLOCK_MONOTONIC);
-  cpu_started_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID);
   progress_ = std::make_unique<Progress[]>(workers_.size());
+  int working = 0;
   for (int thread = 0; thread < options_.threads; ++thread) {
     if (workers_[static_cast<size_t>(thread)]->has_tasks()) {
-      live_threads_.fetch_add(1);
+      ++working;
     } else {
-      progress_[static_cast<size_t>(thread)].quiet = true;
+      progress_[static_cast<size_t>(thread)].idle = progress_[static_cast<size_t>(thread)].quiet = true;
       progress_[static_cast<size_t>(thread)].rounds = kGone;
       epochs_.report(thread, ~uint64_t{0});
     }
   }
+  // Elements that call the handlers of others, when these are ready, and while a failure still keeps packets from flowing.
+  for (Element* element : keepers_) element->start(environment);
+  live_threads_ = working;
+  started_s_ = seconds(CLOCK_MONOTONIC);
+  cpu_started_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID);
   for (int thread = 0; thread < options_.threads; ++thread)
     if (workers_[static_cast<size_t>(thread)]->has_tasks())
       threads_.emplace_back([this, thread] { thread_main(thread); });
@@ -176,13 +182,16 @@ void Engine::start() {
  * what a round under way at the first look pushed would have been found, or that round counted, by the second. */
 class Engine::Silence {
  public:
-  explicit Silence(size_t threads) : seen_(threads) {}
+  Silence(size_t threads, std::atomic<bool> Progress::*quiet) : seen_(threads), quiet_(quiet) {}
+
+  /** All threads were quiet at the last look. */
+  bool begun() const { return begun_; }
 
   /** Called after every quiet round of the thread that owns it. */
   bool lasts(const Progress* progress) {
     bool again = begun_, all_advanced = true;
     for (size_t i = 0; i < seen_.size(); ++i) {
-      if (!progress[i].quiet.load()) return begun_ = false;
+      if (!(progress[i].*quiet_).load()) return begun_ = false;
       const uint64_t rounds = progress[i].rounds.load(), busy = progress[i].busy_rounds.load();
       if (begun_ && busy != seen_[i].busy) again = false;
       if (begun_ && rounds != kGone && rounds < seen_[i].rounds + 2) all_advanced = false;
@@ -200,15 +209,26 @@ class Engine::Silence {
     uint64_t rounds = 0, busy = 0;
   };
   std::vector<Seen> seen_;
+  std::atomic<bool> Progress::*quiet_;
   bool begun_ = false;
 };
+
+bool Engine::exhausted() const {
+  Silence silence(workers_.size(), &Progress::idle);
+  for (int i = 0; i < 50 && running(); ++i) {
+    if (silence.lasts(progress_.get())) return true;
+    if (!silence.begun()) return false;
+    std::this_thread::sleep_for(kNap);
+  }
+  return false;
+}
 
 void Engine::thread_main(int thread) {
   if (options_.pin) pin_to_core(thread);
   const dpdk::ThreadGuard registered;
   Worker& worker = *workers_[static_cast<size_t>(thread)];
   Progress& progress = progress_[static_cast<size_t>(thread)];
-  Silence silence(workers_.size());
+  Silence silence(workers_.size(), &Progress::quiet);
   uint64_t then = rte_rdtsc();
   while (!finished_.load(std::memory_order_acquire)) {
     // Flags are looked at now and then: a round is some tens of nanoseconds when nothing arrives.
@@ -219,19 +239,21 @@ void Engine::thread_main(int thread) {
       stop();
       break;
     }
-    const bool quiet = !busy && worker.exhausted(stopping) && (stopping || !kept_running());
+    const bool idle = !busy && worker.exhausted(stopping);
+    const bool quiet = idle && (stopping || !kept_running());
     if (busy) progress.busy_rounds.store(progress.busy_rounds.load(std::memory_order_relaxed) + 1);
     const uint64_t now = rte_rdtsc();
     if (busy) progress.busy_cycles.store(progress.busy_cycles.load(std::memory_order_relaxed) + now - then);
     progress.cycles.store(progress.cycles.load(std::memory_order_relaxed) + now - then);
     then = now;
+    progress.idle.store(idle);
     progress.quiet.store(quiet);
     progress.rounds.store(progress.rounds.load(std::memory_order_relaxed) + 1);
     if (quiet && silence.lasts(progress_.get()) && !release_buffers()) finished_.store(true, std::memory_order_release);
-    if (!busy && worker.exhausted(stopping)) std::this_thread::sleep_for(kNap);
+    if (idle) std::this_thread::sleep_for(kNap);
   }
   worker.drain();
-  progress.quiet = true;
+  progress.idle = progress.quiet = true;
   progress.rounds = kGone;
   epochs_.report(thread, ~uint64_t{0});  // it holds nothing any more, whatever changes
   live_threads_.fetch_sub(1, std::memory_order_release);

@@ -55,11 +55,16 @@ class Engine {
   /** Joins the threads, stops GPU and elements. */
   void wait();
 
+  /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. */
+  bool exhausted() const;
+
   /** Share of the input that has been read, 0..1; negative if unknown. */
   double progress() const;
   /** Packets received so far. */
   uint64_t received() const;
   Report report() const;
+  /** For each packet thread the share of its time, 0..1, in which it found packets. */
+  std::vector<double> load() const;
   Report::Element element_report(int node) const;
   /** Bytes that have come to a node. */
   uint64_t bytes(int node) const;
@@ -80,7 +85,8 @@ class Engine {
   struct alignas(64) Progress {
     std::atomic<uint64_t> rounds{0}, busy_rounds{0};
     std::atomic<uint64_t> cycles{0}, busy_cycles{0};
-    std::atomic<bool> quiet{false};  ///< the last round found nothing, and nothing will come by itself
+    std::atomic<bool> idle{false};   ///< the last round found nothing, and no source will give more by itself
+    std::atomic<bool> quiet{false};  ///< idle, and no element keeps the program running
   };
 
   class Silence;

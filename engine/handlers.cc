@@ -1,4 +1,7 @@
 // The handlers that every element and every router has.
+#include "click/lexer.h"
+#include "click/parser.h"
+#include "click/unparse.h"
 #include "core/error.h"
 #include "engine/engine.h"
 
@@ -33,11 +36,40 @@ std::string ports_text(const Router& router, int node) {
   return text;
 }
 
+std::string lines(const std::vector<std::string>& list) {
+  std::string text;
+  for (auto& line : list) text += line + "\n";
+  return text;
+}
+
+// The packages that a configuration requires.
+std::vector<std::string> requirements(const std::string& text) {
+  click::Diagnostics none;
+  click::Lexer lexer(text, "", none);
+  std::vector<std::string> list;
+  bool required = false;
+  for (click::Token token = lexer.next(); token.kind != click::Token::kEnd; token = lexer.next()) {
+    if (token.is("(")) {
+      for (auto& argument : lexer.configuration(token.where))
+        if (required) list.push_back(argument.text);
+    }
+    required = token.is_name("require");
+  }
+  return list;
+}
+
+// The graph without the control sockets of the command line.
+click::Graph written(click::Graph graph) {
+  while (!graph.elements.empty() && graph.elements.back().name.starts_with(kDriverPrefix)) graph.elements.pop_back();
+  return graph;
+}
+
 }  // namespace
 
 void Engine::make_handlers() {
-  broker_ = std::make_unique<Broker>(Broker::Engine{
-      [this](Element& element, const std::function<void()>& change) { update(element, change); }, [this] { stop(); }});
+  broker_ = std::make_unique<Broker>(
+      Broker::Engine{[this](Element& element, const std::function<void()>& change) { update(element, change); },
+                     [this] { stop(); }, [this] { return exhausted(); }});
   // Elements in the order of the configuration, as Click lists them.
   for (auto& declaration : router_.graph.elements) {
     const int i = router_.find(declaration.name);
@@ -59,21 +91,17 @@ void Engine::make_handlers() {
     return text;
   });
   global.read("config", [this] { return router_.text; });
+  global.read("flatconfig", [this] { return click::unparse(written(router_.graph)); });
+  global.read("requirements", [this] { return lines(requirements(router_.text)); });
+  global.read("packages", [] { return lines(click::default_packages()); });
   global.read("load", [this] {
     std::string text;
-    for (size_t i = 0; progress_ && i < workers_.size(); ++i) {
-      const auto cycles = static_cast<double>(progress_[i].cycles.load());
-      const double busy = cycles == 0 ? 0 : static_cast<double>(progress_[i].busy_cycles.load()) / cycles;
-      text += format("%zu %.3f\n", i, busy);
-    }
+    const auto loads = load();
+    for (size_t i = 0; i < loads.size(); ++i) text += format("%zu %.3f\n", i, loads[i]);
     return text;
   });
-  global.read("classes", [] {
-    std::string text;
-    for (auto& name : Catalog::instance().names()) text += name + "\n";
-    return text;
-  });
-  global.write("stop", [this](const std::string&) { stop(); });
+  global.read("classes", [] { return lines(Catalog::instance().names()); });
+  global.write("stop", [this](const std::string&) { broker_->stop(); });
 }
 
 }  // namespace heddle

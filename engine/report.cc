@@ -48,6 +48,15 @@ uint64_t Engine::bytes(int node) const {
   return left > 0 ? static_cast<uint64_t>(left) : 0;  // counters of packets on their way may disagree
 }
 
+std::vector<double> Engine::load() const {
+  std::vector<double> list;
+  for (size_t i = 0; progress_ && i < workers_.size(); ++i) {
+    const auto cycles = static_cast<double>(progress_[i].cycles.load());
+    list.push_back(cycles == 0 ? 0 : static_cast<double>(progress_[i].busy_cycles.load()) / cycles);
+  }
+  return list;
+}
+
 Report::Element Engine::element_report(int node) const {
   const auto i = static_cast<size_t>(node);
   const Element& element = *router_.nodes[i].element;

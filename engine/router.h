@@ -34,6 +34,9 @@ struct Task {
   int driver;  ///< the node that pulls, or -1: the source pushes
 };
 
+/** How the names of elements begin that the command line adds to a chain. */
+constexpr const char* kDriverPrefix = "click_driver@@";
+
 /** A chain that has been read, resolved and checked: the first pass of the plan. */
 struct Router {
   std::vector<Node> nodes;  ///< topologically sorted: packets only go to higher indices, or into a buffer

@@ -119,7 +119,7 @@ def test_full_disk(heddle, mode):
 
 def test_closed_pipe(heddle, tmp_path):
     source = captures.write(tmp_path / "in.pcap", [bytes(1000)] * 5000)
-    args = ["run", "-q", "-e", f"FromDump({quoted(source)}) -> ToDump(-)"]
+    args = ["run", "--quiet", "-e", f"FromDump({quoted(source)}) -> ToDump(-)"]
     with heddle.start(*args) as running:
         running.process.stdout.close()
         assert running.process.wait(20) == 1

@@ -154,7 +154,7 @@ def test_no_packets_is_no_error(heddle, tmp_path, mode):
 def test_standard_input_and_output(heddle, tmp_path, write):
     packets = [p._replace(data=oracles.mirrored(p.data)) for p in captures.read(TRAFFIC)]
     result = heddle.ok(
-        "run", "-q", "-e", "FromDump(-) -> EtherMirror -> ToDump(-)", input=write(captures.read(TRAFFIC))
+        "run", "--quiet", "-e", "FromDump(-) -> EtherMirror -> ToDump(-)", input=write(captures.read(TRAFFIC))
     )
     out = tmp_path / "out.pcap"
     out.write_bytes(result.raw)
@@ -163,8 +163,8 @@ def test_standard_input_and_output(heddle, tmp_path, write):
 
 def test_two_programs_in_a_pipe(heddle, tmp_path):
     out = tmp_path / "out.pcap"
-    first = heddle.command(["run", "-q", "-e", f"FromDump({TRAFFIC}) -> EtherMirror -> ToDump(-)"])
-    second = heddle.command(["run", "-q", "-e", f"FromDump(-) -> EtherMirror -> ToDump({quoted(out)})"])
+    first = heddle.command(["run", "--quiet", "-e", f"FromDump({TRAFFIC}) -> EtherMirror -> ToDump(-)"])
+    second = heddle.command(["run", "--quiet", "-e", f"FromDump(-) -> EtherMirror -> ToDump({quoted(out)})"])
     with subprocess.Popen(first, stdout=subprocess.PIPE, cwd=CHAINS.parent) as left:
         right = subprocess.run(second, stdin=left.stdout, timeout=30, check=False)
     assert (left.returncode, right.returncode) == (0, 0)
@@ -174,7 +174,7 @@ def test_two_programs_in_a_pipe(heddle, tmp_path):
 def test_a_pipe_sees_packets_while_it_is_open(heddle):
     chain = "FromDump(-) -> ToDump(-)"
     data = captures.pcap(packets_of([b"first frame of some length", b"second"]))
-    with heddle.start("run", "-q", "-e", chain, stdin=subprocess.PIPE) as running:
+    with heddle.start("run", "--quiet", "-e", chain, stdin=subprocess.PIPE) as running:
         running.process.stdin.write(data)
         running.process.stdin.flush()
         expected = captures.pcap(packets_of([b"first frame of some length"]), nano=True)
@@ -370,13 +370,13 @@ def test_counter_counts(heddle, mode):
 def test_print(heddle, tmp_path):
     source = captures.write(tmp_path / "in.pcap", [bytes(range(30)), b"\xab", b""])
     result = heddle(
-        "run", "-q", "-e", f"FromDump({quoted(source)}) -> Print(in, 6) -> Print(CONTENTS false) -> Discard"
+        "run", "--quiet", "-e", f"FromDump({quoted(source)}) -> Print(in, 6) -> Print(CONTENTS false) -> Discard"
     )
     assert result.code == 0
     lines = [line.split() for line in result.err.splitlines()]
     assert ["in:", "30", "|", "00010203", "0405"] in lines and ["in:", "1", "|", "ab"] in lines
     assert ["30"] in lines and len(lines) == 6
-    assert heddle.ok("run", "-q", "-e", f"FromDump({quoted(source)}) -> Print(x, ACTIVE false) -> Discard").out == ""
+    assert heddle.ok("run", "--quiet", "-e", f"FromDump({quoted(source)}) -> Print(x, ACTIVE false) -> Discard").out == ""
 
 
 def test_xor_keys(heddle, tmp_path, mode):

@@ -244,17 +244,18 @@ def test_progress_on_a_terminal_only(heddle):
     shown = run_on_terminal(heddle, *args)
     assert shown.count("\r") >= 2 and "Mpps" in shown and "packets" in shown
     assert shown.endswith("\r\x1b[K")  # it cleans up after itself
-    assert run_on_terminal(heddle, *args, "-q") == ""
+    assert run_on_terminal(heddle, *args, "--quiet") == ""
     assert "\r" not in heddle.ok(*args).out
 
 
 def test_quiet_and_table(heddle):
     args = ["run", "-e", f"FromDump({TRAFFIC}) -> in :: Counter -> CheckIPHeader(14) -> Discard"]
-    assert heddle.ok(*args, "-q").out == ""
+    assert heddle.ok(*args, "--quiet").out == ""
     lines = heddle.ok(*args).out.splitlines()
     number = len(captures.frames(TRAFFIC))
-    assert lines[0].split() == ["element", "class", "on", "packets"]
-    assert any(line.split()[:4] == ["in", "Counter", "cpu", str(number)] for line in lines)
+    octets = sum(len(data) for data in captures.frames(TRAFFIC))
+    assert lines[0].split() == ["element", "class", "on", "packets", "bytes"]
+    assert any(line.split()[:5] == ["in", "Counter", "cpu", str(number), str(octets)] for line in lines)
     assert any("dropped:bad_version 26" in line for line in lines)
     assert lines[-1].startswith(f"received {number}, dropped 26")
 

@@ -8,17 +8,30 @@
 
 #include "apps/heddle/commands.h"
 #include "click/parser.h"
+#include "click/quoting.h"
 #include "core/error.h"
 
 namespace heddle {
 namespace {
 
-std::string read_text(ChainOptions& options) {
-  // "heddle run -e '...' NAME=VALUE": the first word is a variable then, not a file.
-  if (!options.file.empty() && !options.expression.empty() && options.file.find('=') != std::string::npos) {
-    options.variables.insert(options.variables.begin(), options.file);
-    options.file.clear();
+// The words that are no options: variables, and at most one file.
+void sort_operands(ChainOptions& options) {
+  for (auto& word : options.operands) {
+    const size_t equals = word.find('=');
+    const bool variable = equals != std::string::npos && equals > 0 &&
+                          std::all_of(word.begin(), word.begin() + static_cast<long>(equals), click::is_word_character);
+    if (variable)
+      options.variables.push_back(word);
+    else if (!options.file.empty() || !options.expression.empty())
+      throw Error("'" + word + "': expected NAME=VALUE; the chain has been given already");
+    else
+      options.file = word;
   }
+}
+
+std::string read_text(ChainOptions& options) {
+  sort_operands(options);
+  if (options.file.empty() && options.expression.empty() && options.from_standard_input) options.file = "-";
   if (options.file.empty() == options.expression.empty())
     throw Error("give the chain either as a file (-f FILE) or as text (-e TEXT)");
   if (!options.expression.empty()) {
@@ -40,6 +53,25 @@ std::string read_text(ChainOptions& options) {
   return text;
 }
 
+// As Click does for -p and -u.
+void add_control_sockets(click::Graph& graph, const ChainOptions& options) {
+  int number = 0;
+  const auto add = [&](std::vector<std::string> arguments, const char* option) {
+    click::ElementDeclaration element;
+    element.name = kDriverPrefix + std::string("ControlSocket@") + std::to_string(number++);
+    element.class_name = "ControlSocket";
+    element.where = {option, 1, 1};
+    for (auto& text : arguments) element.arguments.push_back({text, element.where});
+    graph.elements.push_back(std::move(element));
+  };
+  for (int port : options.tcp_ports) add({"tcp", std::to_string(port)}, "--port");
+  for (auto& path : options.unix_sockets) {
+    std::string quoted = "\"";
+    for (char c : path) quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+    add({"unix", quoted + '"'}, "--unix-socket");
+  }
+}
+
 // Unknown element classes leave the graph whole, so that ports and arguments can be checked as well.
 bool graph_is_whole(const click::Diagnostics& diagnostics) {
   return std::all_of(diagnostics.errors().begin(), diagnostics.errors().end(),
@@ -54,7 +86,6 @@ Chain read_chain(ChainOptions options) {
   parse.known_classes = Catalog::instance().names();
   for (auto& variable : options.variables) {
     const size_t equals = variable.find('=');
-    if (equals == std::string::npos || equals == 0) throw Error("'" + variable + "': expected NAME=VALUE");
     parse.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
   options.plan.launch = options.launch == "sync" ? LaunchMode::sync : LaunchMode::persistent;
@@ -65,8 +96,10 @@ Chain read_chain(ChainOptions options) {
 
   click::Diagnostics diagnostics;
   Chain chain;
-  const click::Graph graph = click::parse(text, options.file, parse, diagnostics);
+  click::Graph graph = click::parse(text, options.file, parse, diagnostics);
+  add_control_sockets(graph, options);
   if (graph_is_whole(diagnostics)) chain.router = Router::build(graph, diagnostics);
+  chain.router.text = text;
   if (diagnostics.ok()) chain.plan = make_plan(chain.router, options.plan, diagnostics);
   if (!diagnostics.ok()) {
     std::fputs(diagnostics.text().c_str(), stderr);

@@ -11,7 +11,11 @@ namespace heddle {
 /** A chain on the command line. */
 struct ChainOptions {
   std::string file, expression;
+  std::vector<std::string> operands;   ///< a file, and NAME=VALUE
   std::vector<std::string> variables;  ///< NAME=VALUE
+  std::vector<int> tcp_ports;          ///< control sockets to add
+  std::vector<std::string> unix_sockets;
+  bool from_standard_input = false;  ///< if neither file nor expression is given
   PlanOptions plan;
   std::string launch = "persistent";
   bool json = false;
@@ -26,13 +30,33 @@ struct Chain {
 /** Reads, checks and plans. All mistakes are printed to standard error; throws Error if there are any. */
 Chain read_chain(ChainOptions options);
 
+/** `heddle run`, and the program under the name `click`. */
 struct RunCommand {
   RunOptions options;
   double seconds = 0;
   bool quiet = false;
-  std::string dpdk;
+  bool as_click = false;  ///< print only what Click prints
+  std::vector<std::string> dpdk;
+  int metrics_port = 0;               ///< 0: none
+  std::vector<std::string> handlers;  ///< to read at the end
+  std::string exit_handler, output;   ///< output: a file for the flat configuration
+  bool do_not_run = false, print_time = false, allow_reconfigure = false;
+  bool ignored_flag = false;  ///< of switches that mean nothing here
+  std::string ignored_text;
   int run(const ChainOptions& chain);
+
+ private:
+  void drive(Engine& engine) const;
 };
+
+/** Reads handlers at the end of a run and prints their values as Click does: ELEMENT.HANDLER, where ELEMENT may be a
+ *  name, a pattern with * ? [ or a class. False: some do not exist; that has been reported. */
+bool print_handlers(Engine& engine, const std::vector<std::string>& names);
+/** What the value of a handler is as an exit code: an integer, or true (0) or false (1); -1 if it is none. */
+int exit_code(Engine& engine, const std::string& handler);
+
+void print_table(const Report& report);
+void print_json(const Report& report);
 
 struct RoutesCommand {
   std::string file;

@@ -1,8 +1,10 @@
 // heddle: runs chains of network functions on CPUs and GPUs. This file reads the command line; each subcommand has a
-// file.
+// file. Called under the name `click` it is `heddle run` with Click's manners.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "apps/heddle/commands.h"
 #include "core/error.h"
@@ -10,13 +12,16 @@
 namespace {
 
 using heddle::ChainOptions;
+using heddle::RunCommand;
+
+constexpr const char* kVersion = "heddle 0.1, with the language, handlers and switches of Click 2.1";
 
 // The options of every command that takes a chain.
 void add_chain_options(CLI::App* command, ChainOptions& options) {
-  command->add_option("-f,--file,file", options.file, "Read the chain from FILE (\"-\": standard input)")
-      ->type_name("FILE");
+  command->add_option("-f,--file", options.file, "Read the chain from FILE (\"-\": standard input)")->type_name("FILE");
   command->add_option("-e,--expression", options.expression, "Take the chain from TEXT")->type_name("TEXT");
-  command->add_option("variables", options.variables, "NAME=VALUE: sets $NAME in the chain")->type_name("NAME=VALUE");
+  command->add_option("operands", options.operands, "FILE, and NAME=VALUE to set $NAME in the chain")
+      ->type_name("FILE|NAME=VALUE");
   command->add_option("--device", options.plan.device,
                       "Where functions without DEVICE run: cpu (default), gpu, gpu0, gpu1, ..., or simt (tests)");
   command->add_option("--launch", options.launch, "How GPU segments get work: persistent (default) or sync")
@@ -24,15 +29,97 @@ void add_chain_options(CLI::App* command, ChainOptions& options) {
   command->add_flag("--json", options.json, "Print JSON");
 }
 
-}  // namespace
+// Those that Click has.
+void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) {
+  command->set_help_flag("--help", "Print this help message and exit");  // -h is a handler's
+  command->add_option("-j,--threads", run.options.threads, "Packet threads")
+      ->check(CLI::Range(1, heddle::kMaxThreads))
+      ->type_name("N");
+  command->add_option("-p,--port", chain.tcp_ports, "Listen for control connections on TCP port PORT of 127.0.0.1")
+      ->check(CLI::Range(1, 65535))
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("PORT");
+  command->add_option("-u,--unix-socket", chain.unix_sockets, "Listen for control connections on Unix socket FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("FILE");
+  command->add_option("-h,--handler", run.handlers, "Print the value of read handler ELEMENT.HANDLER at the end")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("ELEMENT.HANDLER");
+  command->add_option("-x,--exit-handler", run.exit_handler, "Take the exit code from ELEMENT.HANDLER at the end")
+      ->type_name("ELEMENT.HANDLER");
+  command->add_option("-o,--output", run.output, "Write the flat configuration to FILE (\"-\": standard output)")
+      ->type_name("FILE");
+  command->add_flag("-q,--quit", run.do_not_run, "Do not run the chain");
+  command->add_flag("-t", run.print_time, "Print the time that the run took");
+  command->add_flag("-w,--no-warnings", run.ignored_flag, "Accepted for Click's sake");
+  command->add_option("-C,--clickpath", run.ignored_text, "Accepted for Click's sake")->type_name("PATH");
+  command->add_flag("-R,--allow-reconfigure", run.allow_reconfigure, "Not supported");
+  command->add_option("--dpdk", run.dpdk, "Arguments for DPDK: one text, or words up to \"--\"")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("ARGS");
+  command->set_version_flag("-v,-V,--version", kVersion);
+}
 
-int main(int argc, char** argv) {
+// Heddle's own.
+void add_run_options(CLI::App* command, RunCommand& run) {
+  command->add_option("--slots", run.options.slots, "GPU: slots of 32 packets in flight, over all threads")
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--packets", run.options.packets, "Packets in the pool; default: what the chain needs");
+  command->add_flag("--pin", run.options.pin, "Keep each packet thread on a core of its own");
+  command->add_option("--time", run.seconds, "Stop after this many seconds")->check(CLI::PositiveNumber);
+  command->add_flag("--quiet", run.quiet, "Print nothing but errors");
+  command->add_option("--metrics", run.metrics_port, "Offer counters to Prometheus on port PORT of 127.0.0.1")
+      ->check(CLI::Range(1, 65535))
+      ->type_name("PORT");
+}
+
+// "--dpdk ARGS... --", as FastClick has it, becomes one "--dpdk=TEXT"; "--dpdk TEXT" stays.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto begin = std::find(words.begin(), words.end(), "--dpdk");
+  const auto end = std::find(begin, words.end(), "--");
+  if (end == words.end()) return words;
+  std::string text;
+  for (auto word = begin + 1; word != end; ++word) text += (text.empty() ? "" : " ") + *word;
+  *begin = "--dpdk=" + text;
+  words.erase(begin + 1, end + 1);
+  return words;
+}
+
+// CLI11 wants them the other way round.
+void parse(CLI::App& app, std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());
+  app.parse(words);
+}
+
+int click(std::vector<std::string> words) {
+  CLI::App app{"Runs a Click configuration."};
+  ChainOptions chain;
+  RunCommand run;
+  chain.from_standard_input = run.as_click = true;
+  add_chain_options(&app, chain);
+  add_click_options(&app, chain, run);
+  add_run_options(&app, run);
+  try {
+    parse(app, std::move(words));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
+  return run.run(chain);
+}
+
+int heddle_main(std::vector<std::string> words) {
   CLI::App app{"Runs chains of network functions on CPUs and GPUs."};
   app.require_subcommand(1);
   app.fallthrough(false);
+  app.set_version_flag("--version", kVersion);
 
   ChainOptions chain;
-  heddle::RunCommand run;
+  RunCommand run;
   heddle::RoutesCommand routes;
   heddle::ConvertCommand convert;
   std::string element;
@@ -40,15 +127,8 @@ int main(int argc, char** argv) {
 
   auto* run_app = app.add_subcommand("run", "Run a chain until its sources end or Ctrl-C");
   add_chain_options(run_app, chain);
-  run_app->add_option("-j,--threads", run.options.threads, "Packet threads")->check(CLI::Range(1, heddle::kMaxThreads));
-  run_app->add_option("--slots", run.options.slots, "GPU: slots of 32 packets in flight, over all threads")
-      ->check(CLI::Range(1, 4096));
-  run_app->add_option("--packets", run.options.packets, "Packets in the pool; default: what the chain needs");
-  run_app->add_flag("--pin", run.options.pin, "Keep each packet thread on a core of its own");
-  run_app->add_option("--time", run.seconds, "Stop after this many seconds")->check(CLI::PositiveNumber);
-  run_app->add_flag("-q,--quiet", run.quiet, "Print nothing but errors");
-  run_app->add_option("--dpdk", run.dpdk, "Further arguments for DPDK, as one text")->type_name("ARGS");
-
+  add_click_options(run_app, chain, run);
+  add_run_options(run_app, run);
   auto* check_app = app.add_subcommand("check", "Check a chain without running it");
   add_chain_options(check_app, chain);
   auto* plan_app = app.add_subcommand("plan", "Show what runs where and which bytes move");
@@ -77,16 +157,27 @@ int main(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::PositiveNumber);
 
-  CLI11_PARSE(app, argc, argv);
   try {
-    if (*run_app) return run.run(chain);
-    if (*check_app) return heddle::check(chain);
-    if (*plan_app) return heddle::show_plan(chain);
-    if (*elements_app) return heddle::show_elements(element, json);
-    if (*gpus_app) return heddle::show_gpus(json);
-    if (*convert_app) return convert.run();
-    if (routes.file.empty()) throw heddle::Error("routes: missing the route file, or the command convert");
-    return routes.run();
+    parse(app, std::move(words));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  if (*run_app) return run.run(chain);
+  if (*check_app) return heddle::check(chain);
+  if (*plan_app) return heddle::show_plan(chain);
+  if (*elements_app) return heddle::show_elements(element, json);
+  if (*gpus_app) return heddle::show_gpus(json);
+  if (*convert_app) return convert.run();
+  if (routes.file.empty()) throw Error("routes: missing the route file, or the command convert");
+  return routes.run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";
+  try {
+    return name == "click" ? click(words_of(argc, argv)) : heddle_main(words_of(argc, argv));
   } catch (const heddle::Error& error) {
     std::fprintf(stderr, "heddle: %s\n", error.what());
   } catch (const std::bad_alloc&) {

@@ -1,15 +1,19 @@
 // `heddle run`: runs a chain, shows how it goes, and reports what became of every packet.
 
 #include <signal.h>
-#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <nlohmann/json.hpp>
+#include <cstring>
+#include <optional>
 #include <sstream>
 
 #include "apps/heddle/commands.h"
+#include "apps/heddle/progress.h"
+#include "control/metrics.h"
 #include "core/error.h"
 
 namespace heddle {
@@ -22,6 +26,8 @@ void on_interrupt(int) {
 }
 void on_hangup(int) { hangups = hangups + 1; }
 
+using Clock = std::chrono::steady_clock;
+
 void catch_signals() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
@@ -32,76 +38,44 @@ void catch_signals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-using Clock = std::chrono::steady_clock;
-
-/** One line on a terminal, written over and over. */
-class Progress {
- public:
-  explicit Progress(bool shown) : shown_(shown) {}
-  ~Progress() { clear(); }
-  void update(const Engine& engine) {
-    const auto now = Clock::now();
-    if (!shown_ || now - last_ < std::chrono::milliseconds(500)) return;
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    const uint64_t packets = engine.received();
-    const double mpps = static_cast<double>(packets - packets_) / seconds * 1e-6;
-    const double share = engine.progress();
-    const double elapsed = std::chrono::duration<double>(now - start_).count();
-    std::string line =
-        format("%.1f s  %llu packets  %.3f Mpps", elapsed, static_cast<unsigned long long>(packets), mpps);
-    if (share >= 0 && share <= 1) {
-      line += format("  %.0f %%", 100 * share);
-      if (share > 0.01) line += format("  %.0f s left", elapsed / share - elapsed);
-    }
-    std::fprintf(stderr, "\r\033[K%s", line.c_str());
-    std::fflush(stderr);
-    last_ = now, packets_ = packets;
+// Each word may be a whole text of arguments.
+std::vector<std::string> dpdk_arguments(const std::vector<std::string>& texts) {
+  std::vector<std::string> list;
+  for (auto& text : texts) {
+    std::istringstream words(text);
+    for (std::string word; words >> word;) list.push_back(word);
   }
-  void clear() const {
-    if (shown_) std::fputs("\r\033[K", stderr);
+  return list;
+}
+
+void write_configuration(Engine& engine, const std::string& path) {
+  const std::string text = engine.handlers().read("flatconfig");
+  FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+  bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file != nullptr) good = (file == stdout ? std::fflush(file) : std::fclose(file)) == 0 && good;
+  if (!good) throw Error(path + ": " + std::strerror(errno));
+}
+
+/** What the process has used so far. */
+class Usage {
+ public:
+  Usage() { getrusage(RUSAGE_SELF, &usage_); }
+  // As Click and time(1) do: "0.012u 0.003s 0:01.50".
+  void print_since() const {
+    const Usage now;
+    const double wall = std::chrono::duration<double>(now.time_ - time_).count();
+    std::printf("%.3fu %.3fs %d:%05.2f\n", seconds(now.usage_.ru_utime) - seconds(usage_.ru_utime),
+                seconds(now.usage_.ru_stime) - seconds(usage_.ru_stime), static_cast<int>(wall) / 60,
+                wall - 60 * (static_cast<int>(wall) / 60));
   }
 
  private:
-  bool shown_;
-  Clock::time_point start_ = Clock::now(), last_ = start_;
-  uint64_t packets_ = 0;
+  static double seconds(const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  }
+  rusage usage_{};
+  Clock::time_point time_ = Clock::now();
 };
-
-void print_table(const Report& report) {
-  std::printf("%-20s %-16s %-6s %14s  %s\n", "element", "class", "on", "packets", "");
-  for (auto& element : report.elements) {
-    std::string notes;
-    for (auto& [name, value] : element.statistics)
-      notes += format(" %s %llu", name.c_str(), static_cast<unsigned long long>(value));
-    for (auto& [name, value] : element.drops)
-      notes += format(" dropped:%s %llu", name.c_str(), static_cast<unsigned long long>(value));
-    std::printf("%-20s %-16s %-6s %14s %s\n", element.name.c_str(), element.class_name.c_str(),
-                element.processor.c_str(), element.counted ? std::to_string(element.packets).c_str() : "",
-                notes.c_str());
-  }
-  if (!report.device.empty()) std::printf("GPU segments ran on %s\n", report.device.c_str());
-  std::printf("received %llu, dropped %llu, %.3f s, %.3f Mpps, %.3f s of CPU\n",
-              static_cast<unsigned long long>(report.received), static_cast<unsigned long long>(report.dropped),
-              report.wall_s, report.wall_s > 0 ? static_cast<double>(report.received) / report.wall_s * 1e-6 : 0,
-              report.cpu_s);
-}
-
-void print_json(const Report& report) {
-  nlohmann::json elements = nlohmann::json::array();
-  for (auto& element : report.elements) {
-    nlohmann::json entry{{"name", element.name}, {"class", element.class_name}, {"processor", element.processor}};
-    if (element.counted) entry["packets"] = element.packets;
-    entry["drops"] = nlohmann::json::object();
-    for (auto& [name, value] : element.drops) entry["drops"][name] = value;
-    for (auto& [name, value] : element.statistics) entry["statistics"][name] = value;
-    elements.push_back(std::move(entry));
-  }
-  const nlohmann::json all{{"elements", elements},       {"received", report.received}, {"dropped", report.dropped},
-                           {"wall_s", report.wall_s},    {"cpu_s", report.cpu_s},       {"device", report.device},
-                           {"problems", report.problems}};
-  // File names need not be UTF-8.
-  std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-}
 
 void reload(Engine& engine) {
   for (auto& node : engine.router().nodes) {
@@ -117,34 +91,48 @@ void reload(Engine& engine) {
 
 }  // namespace
 
+void RunCommand::drive(Engine& engine) const {
+  std::optional<Metrics> metrics;
+  if (metrics_port != 0) metrics.emplace(metrics_port);
+  engine.start();
+  if (metrics) metrics->offer(engine);
+  Progress progress(!quiet && !as_click && isatty(STDERR_FILENO) != 0);
+  const auto start = Clock::now();
+  int reloaded = 0;
+  while (engine.running()) {
+    usleep(2000);
+    if (interrupts > 0) engine.stop();
+    if (seconds > 0 && std::chrono::duration<double>(Clock::now() - start).count() >= seconds) engine.stop();
+    if (hangups != reloaded) reloaded = hangups, reload(engine);
+    progress.update(engine);
+  }
+  engine.wait();
+}
+
 int RunCommand::run(const ChainOptions& chain_options) {
+  if (allow_reconfigure) throw Error("--allow-reconfigure is not supported: the chain of a running program is fixed");
   Chain chain = read_chain(chain_options);
-  std::istringstream words(dpdk);
-  for (std::string word; words >> word;) options.dpdk_args.push_back(word);
+  options.dpdk_args = dpdk_arguments(dpdk);
   options.interactive = isatty(STDOUT_FILENO) != 0;
   catch_signals();
   Engine engine(std::move(chain.router), std::move(chain.plan), options);
-  engine.start();
-  {
-    Progress progress(!quiet && isatty(STDERR_FILENO) != 0);
-    const auto start = Clock::now();
-    int reloaded = 0;
-    while (engine.running()) {
-      usleep(2000);
-      if (interrupts > 0) engine.stop();
-      if (seconds > 0 && std::chrono::duration<double>(Clock::now() - start).count() >= seconds) engine.stop();
-      if (hangups != reloaded) reloaded = hangups, reload(engine);
-      progress.update(engine);
-    }
-    engine.wait();
+  if (!output.empty()) write_configuration(engine, output);
+
+  const Usage before;
+  if (!do_not_run) drive(engine);
+  if (print_time) before.print_since();
+  int code = 0;
+  if (!handlers.empty() && !print_handlers(engine, handlers)) code = 1;
+  if (!do_not_run) {
+    const Report report = engine.report();
+    if (chain_options.json)
+      print_json(report);
+    else if (!quiet && !as_click && handlers.empty())
+      print_table(report);
+    for (auto& problem : report.problems) std::fprintf(stderr, "heddle: %s\n", problem.c_str());
+    if (!report.problems.empty()) code = 1;
   }
-  const Report report = engine.report();
-  if (chain_options.json)
-    print_json(report);
-  else if (!quiet)
-    print_table(report);
-  for (auto& problem : report.problems) std::fprintf(stderr, "heddle: %s\n", problem.c_str());
-  return report.problems.empty() ? 0 : 1;
+  return exit_handler.empty() ? code : exit_code(engine, exit_handler);
 }
 
 }  // namespace heddle

@@ -1,0 +1,82 @@
+// What `heddle run` shows while and after a chain runs.
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "apps/heddle/commands.h"
+#include "apps/heddle/progress.h"
+#include "core/error.h"
+
+namespace heddle {
+namespace {
+
+using ull = unsigned long long;
+
+// On the wire a frame takes 24 bytes more (preamble, check sequence, gap), which count for no rate here.
+double gbps(uint64_t bytes, double seconds) { return seconds > 0 ? static_cast<double>(bytes) * 8e-9 / seconds : 0; }
+double mpps(uint64_t packets, double seconds) {
+  return seconds > 0 ? static_cast<double>(packets) * 1e-6 / seconds : 0;
+}
+
+}  // namespace
+
+void Progress::update(const Engine& engine) {
+  const auto now = Clock::now();
+  if (!shown_ || now - last_ < std::chrono::milliseconds(500)) return;
+  const Report report = engine.report();
+  const double span = std::chrono::duration<double>(now - last_).count();
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  std::string line = format("%.1f s  %llu packets  %.3f Mpps %.3f Gb/s (average %.3f, %.3f)", elapsed,
+                            static_cast<ull>(report.received), mpps(report.received - packets_, span),
+                            gbps(report.received_bytes - bytes_, span), mpps(report.received, elapsed),
+                            gbps(report.received_bytes, elapsed));
+  if (report.dropped != 0) line += format("  %llu dropped", static_cast<ull>(report.dropped));
+  if (const double share = engine.progress(); share >= 0 && share <= 1) {
+    line += format("  %.0f %%", 100 * share);
+    if (share > 0.01) line += format("  %.0f s left", elapsed / share - elapsed);
+  }
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  std::fflush(stderr);
+  last_ = now, packets_ = report.received, bytes_ = report.received_bytes;
+}
+
+void Progress::clear() const {
+  if (shown_) std::fputs("\r\033[K", stderr);
+}
+
+void print_table(const Report& report) {
+  std::printf("%-20s %-16s %-6s %14s %16s\n", "element", "class", "on", "packets", "bytes");
+  for (auto& element : report.elements) {
+    std::string notes;
+    for (auto& [name, value] : element.statistics) notes += format(" %s %llu", name.c_str(), static_cast<ull>(value));
+    for (auto& [name, value] : element.drops)
+      notes += format(" dropped:%s %llu", name.c_str(), static_cast<ull>(value));
+    const auto count = [&](uint64_t value) { return element.counted ? std::to_string(value) : ""; };
+    std::printf("%-20s %-16s %-6s %14s %16s %s\n", element.name.c_str(), element.class_name.c_str(),
+                element.processor.c_str(), count(element.packets).c_str(), count(element.bytes).c_str(), notes.c_str());
+  }
+  if (!report.device.empty()) std::printf("GPU segments ran on %s\n", report.device.c_str());
+  std::printf("received %llu, dropped %llu, %.3f s, %.3f Mpps, %.3f Gb/s, %.3f s of CPU\n",
+              static_cast<ull>(report.received), static_cast<ull>(report.dropped), report.wall_s,
+              mpps(report.received, report.wall_s), gbps(report.received_bytes, report.wall_s), report.cpu_s);
+}
+
+void print_json(const Report& report) {
+  nlohmann::json elements = nlohmann::json::array();
+  for (auto& element : report.elements) {
+    nlohmann::json entry{{"name", element.name}, {"class", element.class_name}, {"processor", element.processor}};
+    if (element.counted) entry["packets"] = element.packets, entry["bytes"] = element.bytes;
+    entry["drops"] = nlohmann::json::object();
+    for (auto& [name, value] : element.drops) entry["drops"][name] = value;
+    for (auto& [name, value] : element.statistics) entry["statistics"][name] = value;
+    elements.push_back(std::move(entry));
+  }
+  const nlohmann::json all{
+      {"elements", elements},      {"received", report.received}, {"received_bytes", report.received_bytes},
+      {"dropped", report.dropped}, {"wall_s", report.wall_s},     {"cpu_s", report.cpu_s},
+      {"device", report.device},   {"problems", report.problems}};
+  // File names need not be UTF-8.
+  std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+}  // namespace heddle

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/handlers.h"
+
+namespace heddle {
+
+/** One conversation in Click's ControlSocket protocol, version 1.3: bytes in, replies out; no sockets. */
+class Protocol {
+ public:
+  static constexpr const char* kGreeting = "Click::ControlSocket/1.3\r\n";
+  static constexpr size_t kMaxBytes = size_t{1} << 20;  ///< of a line, or of the data after it
+
+  Protocol(Control& control, bool read_only) : control_(control), read_only_(read_only) {}
+
+  /** Takes bytes from the client. */
+  void receive(std::string_view bytes);
+  /** The client will send nothing more: what is left is the last command. */
+  void end_of_input() { ended_ = true; }
+  /** Executes at most one command, and appends its reply. False: it needs more bytes first. */
+  bool step(std::string& reply);
+  /** Nothing more will be answered. */
+  bool closed() const { return closed_; }
+  /** Bytes that wait for step(). */
+  size_t waiting() const { return input_.size(); }
+
+ private:
+  /** A command that has been read and wants data. */
+  struct Pending {
+    std::string command, handler;
+    size_t length = 0;       // ...DATA: bytes
+    std::string terminator;  // ...UNTIL: the line after them
+  };
+  void execute(std::string_view line, std::string& reply);
+  bool take_data(std::string& reply);
+  bool take_until(std::string& reply);
+  bool end_pending(std::string& reply, const char* why);
+  void call(const std::string& command, const std::string& handler, const std::string& data, std::string& reply);
+  void read(const std::string& handler, const std::string& argument, std::string& reply);
+  void write(const std::string& handler, const std::string& value, std::string& reply);
+  void check(const std::string& name, bool write, std::string& reply);
+  std::string_view take_line(size_t end);
+  void skip(size_t bytes);
+  void give_up(std::string& reply, int code, const std::string& why);
+
+  Control& control_;
+  bool read_only_;
+  std::string input_;
+  size_t scanned_ = 0;  // of input_: holds no end of line (or terminator) up to here
+  size_t skip_ = 0;     // bytes to come that nobody wants
+  std::string line_;
+  Pending pending_;        // command "": none
+  bool after_cr_ = false;  // a line feed that comes next belongs to the line before
+  bool ended_ = false, closed_ = false;
+};
+
+}  // namespace heddle

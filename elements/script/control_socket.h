@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <list>
+#include <string>
+#include <thread>
+
+#include "control/protocol.h"
+#include "core/element.h"
+
+namespace heddle {
+
+/** ControlSocket: lets other programs call handlers through a socket.
+ *
+ *      ControlSocket(tcp, PORT [, keywords READONLY, VERBOSE, LOCALHOST, RETRIES, RETRY_WARNINGS])
+ *      ControlSocket(unix, FILENAME [, the same keywords])
+ *
+ *  PORT: TCP port, 1 to 65535. FILENAME: a Unix socket, made with mode 0600 and removed at the end; one that a dead
+ *  process has left is replaced. READONLY: refuse write handlers, default false. VERBOSE: report connections on standard
+ *  error, default false. LOCALHOST: listen on 127.0.0.1 only, default true (Click's is false): nobody opens a port to
+ *  the network without saying so. RETRIES: how often to try again, once a second, if the socket cannot be opened,
+ *  default 0; the program stops when all have failed. RETRY_WARNINGS: report each failure, default true. PROXY is not
+ *  supported. No ports. The program runs until it is stopped.
+ *
+ *  The protocol is Click's, version 1.3: after the greeting "Click::ControlSocket/1.3" commands of one line each, READ
+ *  HANDLER [ARGUMENTS], READDATA HANDLER BYTES, READUNTIL HANDLER TERMINATOR, WRITE, WRITEDATA, WRITEUNTIL, CHECKREAD,
+ *  CHECKWRITE, HELP and QUIT. LLRPC and hot-swapping are not supported. HANDLER is "element.handler", "NUMBER.handler"
+ *  or "handler". Replies: 200 OK, 500 syntax error, 501 unimplemented, 510 no such element, 511 no such handler, 520
+ *  handler error, 521 data too big, 530 permission denied, 590 read error. A line, and the data after it, may have up to
+ *  1 MiB.
+ *
+ *  Handlers run on the socket's own thread; clients, however slow, hold up neither packets nor each other.
+ *
+ *  Errors: the port or file is in use; FILENAME is longer than 107 bytes.
+ *
+ *  Example:
+ *
+ *      FromDPDKDevice(0) -> c :: Counter -> Discard; ControlSocket(unix, /tmp/heddle.sock);
+ */
+class ControlSocket : public Element {
+ public:
+  ~ControlSocket() override;
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "0/0"; }
+  bool keeps_running() const override { return true; }
+  void start(const Environment& environment) override;
+  void run_cpu(Batch&) override {}
+  std::string stop() override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Client {
+    int socket;
+    Protocol protocol;
+    std::string reply{};   // not yet sent
+    bool hung_up = false;  // it will send nothing more
+    bool broken = false;
+    Clock::time_point leave_at{};  // all has been said: what it still sends is read until then, and thrown away
+    bool leaving() const { return leave_at != Clock::time_point{}; }
+  };
+  void open();  // throws Error
+  void open_tcp();
+  void open_unix();
+  void serve();
+  bool try_to_open();
+  void accept_client();
+  void read_from(Client& client);
+  bool execute(Client& client);  // true: its replies have become too many for now
+  void write_to(Client& client);
+  void close_client(Client& client);
+
+  bool tcp_ = false, read_only_ = false, verbose_ = false, localhost_ = true, retry_warnings_ = true;
+  uint16_t port_ = 0;
+  std::string path_;
+  int retries_ = 0;
+  Control* control_ = nullptr;
+  int listener_ = -1, wake_ = -1;
+  std::list<Client> clients_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace heddle

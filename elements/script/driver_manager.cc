@@ -1,0 +1,7 @@
+#include "elements/script/driver_manager.h"
+
+namespace heddle {
+
+HEDDLE_ELEMENT(DriverManager);
+
+}  // namespace heddle

@@ -1,0 +1,324 @@
+#include "elements/script/script.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "click/quoting.h"
+#include "click/values.h"
+#include "control/broker.h"
+#include "elements/script/functions.h"
+#include "elements/script/text.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kMaxJumps = 1000;
+constexpr auto kLook = std::chrono::milliseconds(10);  // how often a driver looks whether the sources are exhausted
+
+// Writes to a file, "-" is standard output. Throws Error.
+void write_file(const std::string& path, bool append, const std::string& text) {
+  const bool standard = path.empty() || path == "-";
+  FILE* file = standard ? stdout : std::fopen(path.c_str(), append ? "ab" : "wb");
+  bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file != nullptr) good = (standard ? std::fflush(file) : std::fclose(file)) == 0 && good;
+  if (!good) throw Error(path + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+Script::~Script() { stop(); }
+
+void Script::start(const Environment& environment) {
+  control_ = environment.control;
+  stopping_ = false;
+  for (auto& instruction : instructions_) {
+    if (instruction.op != Op::init && instruction.op != Op::export_) continue;
+    try {
+      variables_[instruction.name] = value(instruction);
+    } catch (const Error& error) {
+      throw Error(class_name + " '" + name + "': " + error.what());
+    }
+  }
+  if (type_ == Type::passive) position_ = instructions_.size();
+  if (type_ == Type::driver) control_->on_stop([this] { step(1); });
+  thread_ = std::thread([this] { serve(); });
+}
+
+std::string Script::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  return {};
+}
+
+// The script's own thread: begins, and goes on when a time has come. Handlers may do so meanwhile.
+void Script::serve() {
+  bool exhausted = false;
+  control_->exclusively([this] { execute(); });
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (type_ == Type::driver)
+      changed_.wait_for(lock, kLook);
+    else if (wake_at_ == Clock::time_point::max())
+      changed_.wait(lock);
+    else
+      changed_.wait_until(lock, wake_at_);
+    if (stopping_) return;
+    lock.unlock();
+    if (type_ == Type::driver) {
+      const bool before = exhausted;
+      exhausted = control_->exhausted();
+      if (exhausted && !before) control_->stop();
+    }
+    control_->exclusively([this] { execute(); });
+    lock.lock();
+  }
+}
+
+// Goes on until the script waits or ends; may be called at any time.
+void Script::execute() {
+  if (executing_) return;  // by one of its own instructions: the loop below goes on with what has changed
+  executing_ = true;
+  jumps_ = 0;
+  while (!stopping_ && position_ < instructions_.size()) {
+    const size_t at = position_++;
+    bool goes_on = true;
+    try {
+      goes_on = execute_one(instructions_[at]);
+    } catch (const Error& error) {
+      report(error.what());
+    }
+    if (!goes_on) break;
+    if (position_ != at + 1 && ++jumps_ >= kMaxJumps) {
+      report("too many jumps, giving up");
+      finish(Op::end);
+    }
+  }
+  if (position_ >= instructions_.size()) steps_ = 0;
+  executing_ = false;
+  keeps_running_ = position_ < instructions_.size() && type_ != Type::passive;
+  const bool timed = position_ < instructions_.size() && instructions_[position_].op == Op::wait;
+  const std::lock_guard lock(mutex_);
+  wake_at_ = timed ? deadline_ : Clock::time_point::max();
+  changed_.notify_all();
+}
+
+bool Script::execute_one(const Instruction& instruction) {
+  switch (instruction.op) {
+    case Op::init:
+    case Op::export_:
+    case Op::label:
+      return true;
+    case Op::pause:
+    case Op::wait:
+      return wait_for(instruction);
+    case Op::set:
+      variables_[instruction.name] = value(instruction);
+      return true;
+    case Op::print:
+      print(instruction);
+      return true;
+    case Op::save:
+    case Op::append:
+      save(instruction);
+      return true;
+    case Op::read: {
+      const std::string text = value(instruction);
+      std::string_view rest = text;
+      const std::string handler = resolve(script::take_word(rest));
+      std::fprintf(stderr, "%s:\n%s\n", handler.c_str(), control_->read(handler, std::string(rest)).c_str());
+      return true;
+    }
+    case Op::write: {
+      const std::string text = value(instruction);
+      std::string_view rest = text;
+      const std::string handler = script::take_word(rest);
+      write_status_ = -EINVAL;
+      control_->write(resolve(handler), std::string(rest));
+      write_status_ = 0;
+      return true;
+    }
+    case Op::goto_: {
+      const std::string condition = expand(instruction.text);
+      if (!condition.empty() && !script::truth(condition)) return true;
+      return jump(instruction.target);
+    }
+    case Op::return_:
+      result_ = value(instruction);
+      finish(Op::end);
+      return false;
+    case Op::error:
+      if (const std::string text = value(instruction); !text.empty()) report(text);
+      finish(Op::error);
+      return false;
+    case Op::end:
+    case Op::stop:
+      finish(instruction.op);
+      return false;
+  }
+  return true;
+}
+
+// Whether what it waits for has come; else the script stays where it is.
+bool Script::wait_for(const Instruction& instruction) {
+  const auto now = Clock::now();
+  if (!blocked_) {
+    blocked_ = true;
+    left_ = instruction.count;
+    click::Duration time;
+    if (instruction.op == Op::wait) {
+      const std::string text = expand(instruction.text);
+      if (!script::parse_time(text, time)) {
+        blocked_ = false;
+        throw Error("wait: '" + text.substr(0, 80) + "' is not a time such as 1.5s");
+      }
+    }
+    deadline_ = now + std::chrono::microseconds(time.microseconds);
+  }
+  bool over;
+  if (instruction.op == Op::pause) {
+    const int taken = std::min(left_, steps_);
+    left_ -= taken, steps_ -= taken;
+    over = left_ == 0;
+  } else {
+    over = steps_ > 0 || now >= deadline_;
+    if (steps_ > 0) --steps_;
+  }
+  if (over)
+    blocked_ = false;
+  else
+    --position_;
+  if (over) jumps_ = 0;
+  return over;
+}
+
+bool Script::jump(int target) {
+  if (target >= 0) {
+    go_to(static_cast<size_t>(target));
+    return true;
+  }
+  finish(static_cast<Op>(-1 - target));
+  return false;
+}
+
+void Script::go_to(size_t position) {
+  position_ = position;
+  blocked_ = false;
+}
+
+void Script::finish(Op how) {
+  go_to(instructions_.size());
+  if (how == Op::error && collecting_ && errors_.empty()) errors_ = "error";
+  if (type_ == Type::driver) {
+    control_->on_stop({});
+    control_->end();
+  } else if (how == Op::stop) {
+    control_->stop();
+  }
+}
+
+void Script::step(int count) {
+  if (position_ >= instructions_.size()) return;
+  steps_ = static_cast<int>(std::min<int64_t>(int64_t{steps_} + count, INT32_MAX));
+  execute();
+}
+
+std::string Script::run(const std::string& arguments) {
+  go_to(0);
+  arguments_ = arguments;
+  result_.clear();
+  if (executing_) return {};
+  errors_.clear();
+  collecting_ = true;
+  execute();
+  collecting_ = false;
+  if (!errors_.empty()) throw Error(errors_);
+  return result_;
+}
+
+void Script::report(const std::string& problem) {
+  if (collecting_)
+    errors_ += (errors_.empty() ? "" : "\n") + problem;
+  else
+    std::fprintf(stderr, "While executing '%s :: %s':\n  %s\n", name.c_str(), class_name.c_str(), problem.c_str());
+}
+
+void Script::print(const Instruction& instruction) {
+  std::string_view text = instruction.text;
+  std::string path;
+  const bool to_file = text.starts_with('>'), append = text.starts_with(">>");
+  if (to_file) {
+    text.remove_prefix(append ? 2 : 1);
+    path = click::unquote(expand(script::take_word(text), true));
+  }
+  const char first = text.empty() ? '\0' : text[0];
+  std::string result;
+  if (std::isalpha(static_cast<unsigned char>(first)) || first == '@' || first == '_') {
+    result = expand(text);
+    result = call(instruction.unquote ? click::unquote(result) : result);
+  } else {
+    result = click::unquote(expand(text, true));
+  }
+  if (instruction.newline && !result.ends_with('\n')) result += '\n';
+  write_file(path, append, result);
+}
+
+void Script::save(const Instruction& instruction) {
+  write_file(click::unquote(expand(instruction.text, true)), instruction.op == Op::append,
+             call(expand(instruction.name)));
+}
+
+std::string Script::expand(std::string_view text, bool quote) {
+  return script::expand(
+      text, [this](const std::string& reference, bool call) { return meaning(reference, call); }, quote);
+}
+
+std::string Script::value(const Instruction& instruction) {
+  std::string text = expand(instruction.text);
+  return instruction.unquote ? click::unquote(text) : text;
+}
+
+std::optional<std::string> Script::meaning(const std::string& reference, bool is_call) {
+  if (is_call) return call(reference);
+  if (const auto found = variables_.find(reference); found != variables_.end()) return found->second;
+  if (reference == "?") return std::to_string(write_status_);
+  if (reference == "args") return arguments_;
+  const auto words = click::split_words(arguments_);
+  if (reference == "#") return std::to_string(words.size());
+  size_t number = 0;
+  if (!click::parse(reference, number, size_t{1}, size_t{1} << 20)) return std::nullopt;
+  return number <= words.size() ? std::string(words[number - 1]) : "";
+}
+
+std::string Script::call(const std::string& handler_and_arguments) {
+  std::string_view rest = handler_and_arguments;
+  const std::string handler = script::take_word(rest);
+  if (const auto* function = script::find_function(handler); function != nullptr)
+    return function->call(std::string(rest));
+  return control_->read(resolve(handler), std::string(rest));
+}
+
+// The full name: of an element beside this one if there is such, outer ones after that.
+std::string Script::resolve(const std::string& handler) const {
+  const auto exists = [this](const std::string& full) {
+    try {
+      return control_->find(full) != nullptr;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  if (handler.find('.') == std::string::npos) return exists(name + "." + handler) ? name + "." + handler : handler;
+  for (size_t end = name.rfind('/'); end != std::string::npos && end > 0; end = name.rfind('/', end - 1))
+    if (const std::string full = name.substr(0, end + 1) + handler; exists(full)) return full;
+  return handler;
+}
+
+}  // namespace heddle

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/element.h"
+
+namespace heddle {
+
+/** Script: runs a script of handler calls.
+ *
+ *      Script(INSTRUCTION, ... [, keyword TYPE])
+ *
+ *  TYPE: ACTIVE (default) runs from the start, and keeps the program running until it ends; PASSIVE runs when its `run`
+ *  handler is called; DRIVER is what DriverManager is. SIGNAL, PROXY and PACKET are not supported. No ports.
+ *
+ *  Instructions run one after the other, while no handler runs elsewhere:
+ *
+ *      set VAR TEXT, setq VAR TEXT          sets $VAR
+ *      init VAR TEXT, initq VAR TEXT        sets $VAR once, at the start
+ *      export VAR [TEXT], exportq           the same, and makes a read handler VAR of it
+ *      print [>FILE | >>FILE] TEXT          prints a line: HANDLER [ARGUMENTS] if it begins with a letter, '@' or '_',
+ *      printn, printq, printnq              else text, unquoted; printn: without newline; printq: handler unquoted
+ *      read HANDLER, readq HANDLER          prints "HANDLER:", its value and an empty line on standard error
+ *      write HANDLER [VALUE], writeq        calls a write handler; $? is 0, or negative if it failed
+ *      save HANDLER FILE, append            writes a handler's value to a file ("-": standard output)
+ *      pause [COUNT]                        waits for COUNT (1) calls of `step`; wait, wait_step and wait_stop likewise
+ *      wait TIME, wait_time, wait_for       waits TIME (seconds, or 100ms, 1.5s, 2m), or for a `step`
+ *      label LABEL, goto LABEL [CONDITION]  also to begin, loop, end, exit, stop, error
+ *      loop                                 goes to the first instruction
+ *      end, exit                            ends the script
+ *      stop                                 ends the script and the program (DriverManager may see to that)
+ *      return [VALUE], returnq              ends it; the value of `run`
+ *      error [TEXT], errorq                 ends it with an error
+ *
+ *  A "q" at an instruction's end: what substitution gives is unquoted. $x and ${x} stand for variables, $(HANDLER
+ *  [ARGUMENTS]) for what a handler gives; they nest. In a `run`, $args are its arguments, $1, $2 ... single ones, $#
+ *  their number. Handlers are "element.handler" (inside a compound element, elements of that first), one of the script's
+ *  own, or a global one. A script that makes 1000 jumps without waiting is stopped.
+ *
+ *  Handlers: `step` (w, COUNT), `goto` (w, LABEL), `run` (rw, ARGUMENTS), `get` (r, VAR), `set` (w, VAR VALUE), and, as
+ *  functions (r, ARGUMENTS): `add` `sub` `mul` `div` `idiv` `mod` `rem` `neg` `abs` `min` `max`, `eq` `ne` `lt` `le` `gt`
+ *  `ge` (of two numbers, else bytewise), `not` `and` `or` `nand` `nor`, `if` CONDITION A B, `in` WORD LIST, `first`,
+ *  `length`, `unquote`, `sprintf` FORMAT ..., `random` [[FROM] TO], `now`; within the script also `cat` FILE.
+ *
+ *  Example, which prints the rate of each second:
+ *
+ *      FromDPDKDevice(0) -> c :: Counter -> Discard;
+ *      Script(set old 0, label again, wait 1s, set new $(c.count), print $(sub $new $old), set old $new, goto again);
+ */
+class Script : public Element {
+ public:
+  enum class Type { active, passive, driver };
+  explicit Script(Type type = Type::active) : type_(type) {}
+  ~Script() override;
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "0/0"; }
+  bool keeps_running() const override { return keeps_running_; }
+  void start(const Environment& environment) override;
+  void run_cpu(Batch&) override {}
+  std::string stop() override;
+  void handlers(Handlers& list) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Op {
+    set,
+    init,
+    export_,
+    print,
+    read,
+    write,
+    save,
+    append,
+    pause,
+    wait,
+    label,
+    goto_,
+    end,
+    stop,
+    return_,
+    error
+  };
+  struct Word {
+    Op op;
+    bool unquote = false, newline = true;
+  };
+  struct Instruction {
+    Op op;
+    bool unquote = false, newline = true;
+    std::string name;  // of a variable, label or handler
+    std::string text;
+    int count = 0;   // of pause
+    int target = 0;  // of goto: an index, or -1 - Op
+  };
+
+  // Reading (script_read.cc).
+  static std::optional<Word> word(const std::string& name);
+  bool read_instruction(std::string_view text, Instruction& instruction, std::string& problem) const;
+  int find_label(const std::string& label) const;  // throws Error
+
+  // Running. Everything below happens under Control::exclusively.
+  void execute();
+  bool execute_one(const Instruction& instruction);  // false: it waits, or the script has ended
+  bool wait_for(const Instruction& instruction);
+  bool jump(int target);
+  void finish(Op how);
+  void go_to(size_t position);
+  void print(const Instruction& instruction);
+  void save(const Instruction& instruction);
+  std::string call(const std::string& handler_and_arguments);
+  std::string run(const std::string& arguments);
+  void step(int count);
+  std::string expand(std::string_view text, bool quote = false);
+  std::string value(const Instruction& instruction);
+  std::optional<std::string> meaning(const std::string& reference, bool call);
+  std::string resolve(const std::string& handler) const;
+  void report(const std::string& problem);
+  void serve();
+
+  Type type_;
+  std::vector<Instruction> instructions_;
+  Control* control_ = nullptr;
+
+  size_t position_ = 0;
+  std::map<std::string, std::string> variables_;
+  std::string arguments_, result_;
+  int write_status_ = 0, steps_ = 0, left_ = 0, jumps_ = 0;
+  bool executing_ = false, blocked_ = false;
+  bool collecting_ = false;  // errors go to whoever has called run
+  std::string errors_;
+  Clock::time_point deadline_{};
+  std::atomic<bool> keeps_running_{false}, stopping_{false};
+
+  std::mutex mutex_;  // of what follows: when the thread has something to do
+  std::condition_variable changed_;
+  Clock::time_point wake_at_ = Clock::time_point::max();
+  std::thread thread_;
+};
+
+}  // namespace heddle
