@@ -12,10 +12,12 @@ struct Call {
   std::string handler, value;
 };
 bool parse(std::string_view text, Call& call) {
-  const auto words = click::split_words(text);
+  std::string all(text);
+  if (click::split_words(text).size() == 1) all = click::unquote(text);  // quoted as a whole
+  const auto words = click::split_words(all);
   if (words.empty()) return false;
   call.handler = click::unquote(words[0]);
-  call.value = click::unquote(click::trim(text.substr(words[0].size())));
+  call.value = click::unquote(click::trim(std::string_view(all).substr(words[0].size())));
   return true;
 }
 std::string expectation(const Call&) { return "a handler and a value, such as counter.reset or switch.switch 1"; }
