@@ -63,7 +63,7 @@ void Generator::handlers(Handlers& list) {
       .write("limit",
              [this](const std::string& value) {
                limit_ = click::value_of<int64_t>(value);
-               end_noticed_ = false;
+               end_noticed_ = limit_reached();  // no END_CALL for packets that have gone before
              })
       .write("stop", [this](const std::string&) { active_ = false; });
 }
