@@ -4,8 +4,10 @@ counted; never a crash, never silence."""
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
+import time
 import zipfile
 
 import pytest
@@ -447,3 +449,24 @@ def check_example(heddle, name, text, folder):
     outputs = "" if "rt ::" not in text or "rt[" in text else "rt[0] -> Discard; rt[1] -> Discard;"
     result = heddle("check", "-e", text + outputs, cwd=folder)
     assert result.code == 0, f"{name}\n{result}"
+
+
+def test_full_disk_of_a_summary(heddle):
+    result = heddle("run", "--json", "-e", f"FromDump({TRAFFIC}) -> ToIPSummaryDump(/dev/full, UNBUFFERED true)")
+    assert result.code == 1 and "No space left on device" in result.err
+    report = Report(result.json)
+    assert report.drops("ToIPSummaryDump")["write_failed"] > 0
+    report.assert_accounted()
+
+
+def test_closed_pipe_of_a_summary(heddle):
+    chain = f"InfiniteSource(LENGTH 60, BURST 64) -> ToIPSummaryDump(-, FIELDS timestamp wire_len)"
+    with heddle.start("run", "-q", "-e", chain) as running:
+        running.process.stdout.read(1000)
+        running.process.stdout.close()
+        time.sleep(0.3)
+        assert running.alive()
+        running.signal(signal.SIGINT)
+        assert running.process.wait(10) == 1
+        assert b"Broken pipe" in running.process.stderr.read()
+        running.process.stdout = None
