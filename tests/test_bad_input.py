@@ -452,7 +452,7 @@ def check_example(heddle, name, text, folder):
 
 
 def test_full_disk_of_a_summary(heddle):
-    result = heddle("run", "--json", "-e", f"FromDump({TRAFFIC}) -> ToIPSummaryDump(/dev/full, UNBUFFERED true)")
+    result = heddle("run", "--json", "-e", f"FromDump({TRAFFIC}, FORCE_IP true) -> ToIPSummaryDump(/dev/full, UNBUFFERED true)")
     assert result.code == 1 and "No space left on device" in result.err
     report = Report(result.json)
     assert report.drops("ToIPSummaryDump")["write_failed"] > 0

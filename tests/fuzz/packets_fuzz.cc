@@ -39,7 +39,7 @@ struct Chain {
 Chain make(const char* text) {
   Chain chain;
   click::Diagnostics diagnostics;
-  const click::Graph graph = click::parse(text, "chain", {}, diagnostics);
+  const click::Graph graph = click::parse(text, "chain", {Catalog::instance().names(), {}}, diagnostics);
   for (auto& declaration : graph.elements) {
     const Catalog::Entry* entry = Catalog::instance().find(declaration.class_name);
     if (entry == nullptr) abort();
