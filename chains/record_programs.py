@@ -54,7 +54,9 @@ def curl(client, server, folder):
     (folder / "small").write_text("Heddle\n")
     with running(server, "/usr/bin/python3", "-m", "http.server", "-d", str(folder), "80"):
         for name in ("page", "small", "missing"):
-            call(*INSIDE, client, "curl", "-s", "--noproxy", "*", "--interface", CLIENT[1], f"http://{SERVER[1]}/{name}")
+            call(
+                *INSIDE, client, "curl", "-s", "--noproxy", "*", "--interface", CLIENT[1], f"http://{SERVER[1]}/{name}"
+            )
 
 
 def dig(client, server, folder):
@@ -62,7 +64,9 @@ def dig(client, server, folder):
     with running(server, "dnsmasq", "-k", "-R", "-h", "--conf-file=/dev/null", "--pid-file=", "-p", "53", *names):
         for number in range(20):
             for kind in ("A", "AAAA"):
-                call(*INSIDE, client, "dig", "-b", CLIENT[2], f"@{SERVER[2]}", "+tries=1", f"w{number}.example.org", kind)
+                call(
+                    *INSIDE, client, "dig", "-b", CLIENT[2], f"@{SERVER[2]}", "+tries=1", f"w{number}.example.org", kind
+                )
         call(*INSIDE, client, "dig", "-b", CLIENT[2], f"@{SERVER[2]}", "+tcp", "w1.example.org")
 
 

@@ -452,7 +452,9 @@ def check_example(heddle, name, text, folder):
 
 
 def test_full_disk_of_a_summary(heddle):
-    result = heddle("run", "--json", "-e", f"FromDump({TRAFFIC}, FORCE_IP true) -> ToIPSummaryDump(/dev/full, UNBUFFERED true)")
+    result = heddle(
+        "run", "--json", "-e", f"FromDump({TRAFFIC}, FORCE_IP true) -> ToIPSummaryDump(/dev/full, UNBUFFERED true)"
+    )
     assert result.code == 1 and "No space left on device" in result.err
     report = Report(result.json)
     assert report.drops("ToIPSummaryDump")["write_failed"] > 0
@@ -460,7 +462,7 @@ def test_full_disk_of_a_summary(heddle):
 
 
 def test_closed_pipe_of_a_summary(heddle):
-    chain = f"InfiniteSource(LENGTH 60, BURST 64) -> ToIPSummaryDump(-, FIELDS timestamp wire_len)"
+    chain = "InfiniteSource(LENGTH 60, BURST 64) -> ToIPSummaryDump(-, FIELDS timestamp wire_len)"
     with heddle.start("run", "-q", "-e", chain) as running:
         running.process.stdout.read(1000)
         running.process.stdout.close()

@@ -12,6 +12,20 @@
 /** IP summary dumps: text files with a line a packet, as Click and ipsumdump write and read them. */
 namespace heddle::summary {
 
+// IPv4 and its protocols (RFC 791), numbers in network byte order.
+constexpr uint8_t kIcmp = 1, kTcp = 6, kUdp = 17;
+constexpr uint32_t kMoreFragments = 0x2000, kOffsetMask = 0x1fff;
+
+inline uint32_t get(const uint8_t* at, uint32_t bytes) {
+  uint32_t value = 0;
+  for (uint32_t i = 0; i < bytes; ++i) value = value << 8 | at[i];
+  return value;
+}
+inline void put(uint8_t* at, uint32_t bytes, uint32_t value) {
+  for (uint32_t i = bytes; i-- > 0; value >>= 8) at[i] = static_cast<uint8_t>(value);
+}
+inline uint32_t header_bytes(const uint8_t* ip) { return (ip[0] & 15u) * 4; }
+
 /** A packet as the fields see it. Headers that are not there, or not whole, are null. */
 struct View {
   CaptureInfo info{};
@@ -32,7 +46,7 @@ struct Draft {
   uint64_t timestamp_ns = 0;
   std::array<uint8_t, 20> ip{}, transport{};
   uint32_t ip_length = 0, payload_length = 0, wire_length = 0, captured_length = 0;
-  bool has_ip_length = false, has_payload_length = false, has_payload = false, has_ack = false;
+  bool has_ip_length = false, has_payload_length = false;
   std::string payload;
   uint32_t count = 1, paint = 0;
 

@@ -12,7 +12,7 @@ namespace heddle {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{100};
-enum Reason { kTxFull, kRemoved };
+enum Reason { kTxFull, kTooLong, kRemoved };
 
 }  // namespace
 
@@ -39,7 +39,7 @@ void ToDPDKDevice::configure(click::Arguments& arguments) {
 }
 
 std::span<const char* const> ToDPDKDevice::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"tx_full", "removed"};
+  static constexpr const char* kReasons[] = {"tx_full", "too_long", "removed"};
   return kReasons;
 }
 
@@ -65,32 +65,45 @@ int ToDPDKDevice::send_patiently(Packet** packets, int n, int thread) {
 }
 
 int ToDPDKDevice::send(Packet** packets, int n, int thread) {
+  if (queue_ >= 0)  // a queue has one sender at a time
+    while (queue_taken_.test_and_set(std::memory_order_acquire)) continue;
   int sent = rte_eth_tx_burst(port_->id, queue_of(thread), packets, static_cast<uint16_t>(n));
   if (sent < n) [[unlikely]]
     sent += send_patiently(packets + sent, n - sent, thread);
+  if (queue_ >= 0) queue_taken_.clear(std::memory_order_release);
   return sent;
+}
+
+bool ToDPDKDevice::is_too_long(Packet* packet, uint32_t longest) const {
+  constexpr uint32_t kTagBytes = 4;
+  const uint32_t bytes = length(packet);
+  if (bytes <= longest) [[likely]]
+    return false;
+  const bool tagged = data(packet)[12] == 0x81 && data(packet)[13] == 0x00;
+  return !tagged || bytes > longest + kTagBytes;
 }
 
 void ToDPDKDevice::run_cpu(Batch& batch) {
   const int n = batch.size();
+  const uint32_t longest = port_->longest_frame.load(std::memory_order_relaxed);
   const bool removed = port_->removed.load(std::memory_order_relaxed);
-  uint64_t bytes = 0, unsent_bytes = 0;
+  uint64_t bytes = 0;
   for (int i = 0; i < n; ++i) bytes += batch.length(i);
-  int sent = 0;
-  if (!removed) {
-    if (queue_ >= 0)  // a queue has one sender at a time
-      while (queue_taken_.test_and_set(std::memory_order_acquire)) continue;
-    sent = send(batch.packets(), n, batch.thread);
-    if (queue_ >= 0) queue_taken_.clear(std::memory_order_release);
-  }
-  const int left = n - sent;
-  for (int i = 0; i < left; ++i) {
-    batch.packets()[i] = batch.packet(sent + i);
-    batch.drop(i, removed ? kRemoved : kTxFull);
-    unsent_bytes += batch.length(i);
+  int left = 0;  // packets that stay in the batch, to be dropped
+  const auto leave = [&](int i, Reason reason) {
+    bytes -= batch.length(i);
+    batch.packets()[left] = batch.packet(i);
+    batch.drop(left++, reason);
+  };
+  for (int i = 0; i < n;) {
+    int end = i;
+    while (end < n && !is_too_long(batch.packet(end), longest)) ++end;
+    const int sent = removed || end == i ? 0 : send(batch.packets() + i, end - i, batch.thread);
+    for (i += sent; i < end; ++i) leave(i, removed ? kRemoved : kTxFull);
+    for (; i < n && is_too_long(batch.packet(i), longest); ++i) leave(i, kTooLong);
   }
   batch.resize(left);
-  counts_[batch.thread].add(static_cast<uint64_t>(sent), bytes - unsent_bytes);
+  counts_[batch.thread].add(static_cast<uint64_t>(n - left), bytes);
   if (left > 0) dropped_.fetch_add(static_cast<uint64_t>(left), std::memory_order_relaxed);
 }
 

@@ -18,7 +18,7 @@ namespace heddle {
  *  packets again. MTU, MAC: as for FromDPDKDevice. IQUEUE, BURST and TIMEOUT are accepted for FastClick's sake: a batch is
  *  sent as soon as it is there.
  *
- *  Drop reasons: `tx_full` (the device took no more), `removed` (its interface is not there any more, which the program
+ *  Drop reasons: `tx_full` (the device took no more), `too_long` (for the MTU of its kernel interface), `removed` (its interface is not there any more, which the program
  *  reports).
  *
  *  Handlers: `count` (r, packets sent), `dropped` (r), `reset_counts` (w), and the port's own, as FromDPDKDevice has them
@@ -45,6 +45,7 @@ class ToDPDKDevice : public Element {
   void configure_port(click::Arguments& arguments, dpdk::Port& port);
 
  private:
+  bool is_too_long(Packet* packet, uint32_t longest) const;
   /** Sends what it can of [packets, packets + n) within the patience that BLOCKING gives; returns how many. */
   int send(Packet** packets, int n, int thread);
   int send_patiently(Packet** packets, int n, int thread);

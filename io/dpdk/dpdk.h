@@ -31,6 +31,7 @@ struct Port {
   // Kept by a Watch while it runs.
   std::atomic<bool> link_up{false}, was_up{false}, removed{false};
   std::atomic<uint64_t> link_downs{0};
+  std::atomic<uint32_t> longest_frame{UINT32_MAX};  ///< that its interface sends, without a VLAN tag
   /** What became of it that its user should know, "" = nothing. */
   std::string problem() const;
 };

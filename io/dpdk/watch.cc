@@ -2,6 +2,7 @@
 
 #include <rte_ethdev.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "io/dpdk/devices.h"
@@ -15,7 +16,10 @@ constexpr std::chrono::milliseconds kInterval{100};
 }  // namespace
 
 Watch::Watch(const std::vector<std::unique_ptr<Port>>& ports) {
-  for (auto& port : ports) ports_.push_back(port.get());
+  for (auto& port : ports) {
+    ports_.push_back(port.get());
+    look(*port);  // what it finds is known before packets flow
+  }
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's handlers run on the program's threads
@@ -44,6 +48,10 @@ void Watch::look(Port& port) {
   Link now = Link::down;
   if (!port.interface.empty()) {
     now = link_of(port.interface);
+    if (const auto mtu = mtu_of(port.interface)) {
+      constexpr uint32_t kEthernetHeaderBytes = 14;
+      port.longest_frame = std::min(static_cast<uint32_t>(*mtu) + kEthernetHeaderBytes, kMaxJumboBytes);
+    }
   } else {
     rte_eth_link link{};
     if (!rte_eth_dev_is_valid_port(port.id) || rte_eth_dev_is_removed(port.id) == 1)

@@ -19,13 +19,15 @@
 namespace heddle {
 namespace {
 
-// Chains of elements with one input each, in the order in which a packet meets them. Column values pass on.
+// Elements in the order in which every packet meets them, whatever output it would leave by.
 constexpr const char* kChains[] = {
-    "CheckIPHeader(14) -> DirectIPLookup(10.0.0.0/8 0, 0.0.0.0/1 1) -> ToIPSummaryDump(/dev/null, BAD_PACKETS true, FIELDS "
-    "timestamp eth_src ip_src ip_dst ip_tos ip_ttl ip_proto ip_id ip_sum ip_frag ip_fragoff ip_len ip_capture_len ip_hl "
+    "CheckIPHeader(14) -> DirectIPLookup(10.0.0.0/8 0, 0.0.0.0/1 1) -> "
+    "ToIPSummaryDump(/dev/null, BAD_PACKETS true, FIELDS timestamp eth_src ip_src ip_dst ip_tos ip_ttl ip_proto ip_id "
+    "ip_sum ip_frag ip_fragoff ip_len ip_capture_len ip_hl "
     "ip_v sport dport tcp_seq tcp_ack tcp_off tcp_flags tcp_win tcp_sum tcp_urp udp_len udp_sum icmp_type icmp_code "
     "payload_len payload wire_len)",
-    "Strip(14) -> CheckIPHeader(CHECKSUM false) -> ToIPSummaryDump(/dev/null, FIELDS payload tcp_flags icmp_type sport)",
+    "Strip(14) -> CheckIPHeader(CHECKSUM false) -> "
+    "ToIPSummaryDump(/dev/null, FIELDS payload tcp_flags icmp_type sport)",
     "Classifier(12/0800 23/06, 12/0806 20/0001, 14/4?%f0 !22/00, -) -> EtherMirror -> XOR(3)",
     "GetIPAddress(16) -> DirectIPLookup(0.0.0.0/0 0) -> Strip(14) -> Unstrip(14) -> EtherMirror",
     "EtherMirror -> Print(x, -1, ACTIVE false) -> ToDump(/dev/null)",
