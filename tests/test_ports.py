@@ -132,12 +132,14 @@ def test_large_packets_are_sent_where_the_mtu_allows(heddle, root, tmp_path):
 
 def test_two_threads_share_an_interface(heddle, root, tmp_path):
     frames = [frame(60 + n % 1400, n) for n in range(500)]
-    with veth() as (outside, one), veth() as (other, inside):
-        with start_between(heddle, one, other, "-j", "2") as running:
-            with listening(inside, tmp_path / "got.pcap"):
-                send(outside, frames)
-                time.sleep(0.5)
-            report = Report(running.interrupt(10).json)
+    with contextlib.ExitStack() as stack:
+        outside, one = stack.enter_context(veth())
+        other, inside = stack.enter_context(veth())
+        running = stack.enter_context(start_between(heddle, one, other, "-j", "2"))
+        with listening(inside, tmp_path / "got.pcap"):
+            send(outside, frames)
+            time.sleep(0.5)
+        report = Report(running.interrupt(10).json)
     report.assert_accounted()
     assert sorted(ours(tmp_path / "got.pcap")) == sorted(frames)
 

@@ -19,6 +19,7 @@ namespace heddle {
  *  Example:
  *
  *      DPDKInfo(NB_MBUF 65536, MBUF_SIZE 4096);
+ *      FromDPDKDevice(net_null0) -> Discard;
  */
 class DPDKInfo : public Element {
  public:

@@ -35,7 +35,7 @@ namespace heddle {
  *
  *  Example:
  *
- *      FromIPSummaryDump(flows.txt, CHECKSUM true) -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2) -> ToDump(flows.pcap);
+ *      FromIPSummaryDump(flows.txt, CHECKSUM true) -> ToDump(flows.pcap, ENCAP IP);
  */
 class FromIPSummaryDump : public Source {
  public:

@@ -241,7 +241,7 @@ void find_interfaces() {
     const bool makes_it = name_of(port->device).starts_with("net_tap");
     if (port->interface.empty() || makes_it) continue;
     if (link_of(port->interface) == Link::gone)
-      throw Error("there is no interface '" + port->interface + "' here; `ip link` lists them");
+      throw Error(port->device + ": there is no interface '" + port->interface + "' here; `ip link` lists them");
     if (port->mtu != 0 && mtu_of(port->interface) != port->mtu && !set_mtu(port->interface, port->mtu))
       throw Error(format("%s: setting its MTU to %d: %s", port->interface.c_str(), port->mtu, std::strerror(errno)));
   }
