@@ -25,7 +25,7 @@ double bare_loop_mpps(double seconds, const char* arguments,
   dpdk::Port* in = dpdk::request_port(std::string("net_null0") + arguments);
   dpdk::Port* out = dpdk::request_port("net_null1");
   in->receives = out->transmits = true;
-  dpdk::start_eal({});
+  dpdk::start_eal({}, 1);
   // The pool as the chain has it: without huge pages, rte_pktmbuf_pool_create puts every packet at the same place of a
   // 4 KB page, where their headers fight for one cache set, and the loop loses a third of its speed.
   constexpr unsigned kBarePackets = 8191, kRoom = RTE_MBUF_DEFAULT_BUF_SIZE;

@@ -16,7 +16,6 @@
 namespace heddle {
 namespace {
 
-constexpr unsigned kDataRoom = RTE_PKTMBUF_HEADROOM + 2048;
 constexpr unsigned kLargeDataRoom = 65535;
 constexpr unsigned kLargePackets = 256;
 
@@ -71,6 +70,7 @@ Engine::~Engine() {
 
 unsigned Engine::packets_needed() const {
   if (options_.packets != 0) return options_.packets;
+  if (dpdk::settings().packets != 0) return dpdk::settings().packets;
   const auto threads = static_cast<unsigned>(options_.threads);
   unsigned needed =
       4096 + threads * static_cast<unsigned>(options_.batch_size) * 2 + dpdk::packets_needed(options_.threads);
@@ -79,10 +79,10 @@ unsigned Engine::packets_needed() const {
 }
 
 void Engine::make_packet_memory() {
-  const unsigned count = packets_needed();
+  const unsigned count = packets_needed(), data_room = dpdk::data_room();
   const bool dpdk_pool = dpdk::wanted();
   const size_t normal =
-      round_up(dpdk_pool ? dpdk::pool_bytes(count, kDataRoom) : PacketPool::bytes_for(count, kDataRoom), 4096);
+      round_up(dpdk_pool ? dpdk::pool_bytes(count, data_room) : PacketPool::bytes_for(count, data_room), 4096);
   const size_t large = PacketPool::bytes_for(kLargePackets, kLargeDataRoom);
   if (device_) {
     memory_ = device_->packet_memory(normal + large);
@@ -92,9 +92,9 @@ void Engine::make_packet_memory() {
     memory_ = {host_memory_.get(), normal + large};
   }
   if (dpdk_pool) {
-    packets_ = dpdk::make_pool("packets", count, kDataRoom, {memory_.base, normal});
+    packets_ = dpdk::make_pool("packets", count, data_room, {memory_.base, normal});
   } else {
-    packets_ = std::make_unique<PacketPool>("packets", count, kDataRoom, memory_.base);
+    packets_ = std::make_unique<PacketPool>("packets", count, data_room, memory_.base);
   }
   large_packets_ = std::make_unique<PacketPool>("large", kLargePackets, kLargeDataRoom, memory_.base + normal);
 }
@@ -116,7 +116,7 @@ void Engine::make_gpu_segments() {
 }
 
 void Engine::start() {
-  if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args);
+  if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args, options_.threads);
   if (plan_.uses_gpu()) device_ = gpu::open_device(plan_.options.device == "cpu" ? "gpu" : plan_.options.device);
   if (options_.slots == 0) options_.slots = plan_.options.device == "simt" ? 16 : 256;  // simt: an OS thread each
   make_packet_memory();

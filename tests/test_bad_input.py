@@ -4,8 +4,10 @@ counted; never a crash, never silence."""
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
+import time
 import zipfile
 
 import pytest
@@ -325,11 +327,36 @@ BAD_ARGUMENTS = {
     "Unstrip": ["", "x", "-1", "129"],
     "XOR": ["-1", "256", "x", "1, 2", "DEVICE 7"],
 }
+SOURCES = {"FastUDPFlows", "InfiniteSource", "RatedSource"}
+FLOWS = "0, -1, %s, 2:0:0:0:0:1, 10.0.0.1, %s, 10.0.0.2, 4, %s"
 BAD_ENDS = {
-    "FromDPDKDevice": ["", "eth0", "net_null0, BURST 0", "net_null0, BURST 1025", "net_null0, NDESC 1", "1, 2"],
-    "FromDump": ["", "x, BURST 0", "x, BURST 16385", "x, STOP 9", "x, y"],
+    "DPDKInfo": ["1", "x", "MBUF_SIZE 1", "MBUF_CACHE_SIZE 513", "NOPE 1", "1000, 2"],
+    "FastUDPFlows": [
+        "",
+        "1, 2",
+        FLOWS % (59, "2:0:0:0:0:2", -1),
+        FLOWS % (60, "2:0", -1),
+        FLOWS % (60, "2:0:0:0:0:2", "x"),
+    ],
+    "FromDPDKDevice": ["", "eth0", "net_null0, BURST 0", "net_null0, BURST 1025", "net_null0, NDESC 1", "1, x"],
+    "FromDevice": ["", "a/b", "eth0, METHOD x", "eth0, SNIFFER false", "eth0, SNAPLEN 1", "eth0, MTU 9217", "eth0, 1"],
+    "FromDump": [
+        "",
+        "x, BURST 0",
+        "x, BURST 16385",
+        "x, STOP 9",
+        "x, y",
+        "x, TIMING no way",
+        "x, SAMPLE 2",
+        "x, END soon",
+    ],
+    "FromIPSummaryDump": ["", "x, CONTENTS y", "x, PROTO 256", "x, SAMPLE -1", "x, CHECKSUM 2", "x, y"],
+    "InfiniteSource": ["a, x", "a, 1, 0", "a, 1, 1, 2", "LENGTH 65408", "LENGTH -2", "BURST 0", "a, 1, 1, true, 1"],
+    "RatedSource": ["a, -1", "a, x", "BANDWIDTH fast", "LENGTH 70000", "a, 1, x", "a, 1, 1, 2"],
     "ToDPDKDevice": ["", "eth0", "net_null0, NDESC x", "net_null0, BLOCKING 3"],
-    "ToDump": ["", "x, SNAPLEN -1", "x, SNAPLEN 262145", "x, NANO 3", "x, FORMAT gif", "x, y"],
+    "ToDevice": ["", "a/b", "eth0, METHOD x", "eth0, NDESC 1", "eth0, 1"],
+    "ToDump": ["", "x, SNAPLEN -1", "x, SNAPLEN 262145", "x, NANO 3", "x, FORMAT gif", "x, y", "x, ENCAP TOKEN"],
+    "ToIPSummaryDump": ["", "x, FIELDS y", "x, HEADER 2", "x, y", "x, FIELDS ip_src ip_nonsense"],
 }
 
 
@@ -342,7 +369,7 @@ def test_bad_arguments_cover_every_element(heddle):
 def test_bad_arguments(heddle, element):
     for arguments in (BAD_ARGUMENTS | BAD_ENDS)[element]:
         it = f"\n x :: {element}({arguments})"
-        before = "" if element.startswith("From") else "FromDump(a) ->"
+        before = "" if element.startswith("From") or element in SOURCES else "FromDump(a) ->"
         after = "" if element.startswith("To") or element == "Discard" else "-> Discard"
         found = mistakes(heddle, f"{before} {it} {after}")
         assert found[0][0] == 2, (arguments, found)
@@ -482,3 +509,26 @@ def check_example(heddle, name, text, folder):
     outputs = "" if "rt ::" not in text or "rt[" in text else "rt[0] -> Discard; rt[1] -> Discard;"
     result = heddle("check", "-e", text + outputs, cwd=folder)
     assert result.code == 0, f"{name}\n{result}"
+
+
+def test_full_disk_of_a_summary(heddle):
+    result = heddle(
+        "run", "--json", "-e", f"FromDump({TRAFFIC}, FORCE_IP true) -> ToIPSummaryDump(/dev/full, UNBUFFERED true)"
+    )
+    assert result.code == 1 and "No space left on device" in result.err
+    report = Report(result.json)
+    assert report.drops("ToIPSummaryDump")["write_failed"] > 0
+    report.assert_accounted()
+
+
+def test_closed_pipe_of_a_summary(heddle):
+    chain = "InfiniteSource(LENGTH 60, BURST 64) -> ToIPSummaryDump(-, FIELDS timestamp wire_len)"
+    with heddle.start("run", "-q", "-e", chain) as running:
+        running.process.stdout.read(1000)
+        running.process.stdout.close()
+        time.sleep(0.3)
+        assert running.alive()
+        running.signal(signal.SIGINT)
+        assert running.process.wait(10) == 1
+        assert b"Broken pipe" in running.process.stderr.read()
+        running.process.stdout = None

@@ -147,6 +147,45 @@ def test_no_packets_is_no_error(heddle, tmp_path, mode):
         assert report.received == 0 and captures.read(out) == []
 
 
+@pytest.mark.parametrize("source", sorted((CHAINS / "captures").glob("*.pcap")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("out", ["pcap", "pcapng"])
+def test_captures_of_real_programs(heddle, tmp_path, source, out):
+    packets = captures.read(source)
+    assert len(packets) > 20
+    assert copy(heddle, source, tmp_path / f"out.{out}") == packets
+
+
+def test_force_ip_reads_other_link_types(heddle, tmp_path):
+    """Raw IP, Linux cooked and loopback captures, with Scapy's view of the packets."""
+    packets = [bytes(IP(src="10.0.0.1", dst=f"10.2.0.{n}") / UDP(sport=n, dport=7) / Raw(b"x" * n)) for n in range(9)]
+    vlan = bytes.fromhex("020000000002020000000001") + bytes.fromhex("8100000581000006 0800".replace(" ", ""))
+    for link, header in ((101, b""), (113, bytes(14) + b"\x08\x00"), (0, b"\x02\0\0\0"), (1, vlan)):
+        source = tmp_path / f"{link}.pcap"
+        odd = (
+            [header[:-2] + b"\x86\xdd" + packets[0], header + b"\x45" + bytes(10)]
+            if link in (1, 113)
+            else [b"\x60" * 60]
+        )
+        frames = [header + data for data in packets]
+        source.write_bytes(captures.pcap(packets_of([*frames, *odd]), link=link))
+        chain = (
+            f"f :: FromDump({quoted(source)}, FORCE_IP true) -> ToDump({quoted(tmp_path / 'out')}, USE_ENCAP_FROM f)"
+        )
+        report = heddle.run(chain)
+        assert captures.frames(tmp_path / "out") == frames, link
+        assert report.one("f")["statistics"]["not_ip"] == len(odd)
+        assert (tmp_path / "out").read_bytes()[20:24] == link.to_bytes(4, "little")
+        result = heddle.ok(
+            "run",
+            "-q",
+            "-e",
+            f"FromDump({quoted(source)}, FORCE_IP true) -> ToIPSummaryDump(-, HEADER false,"
+            " FIELDS ip_src ip_dst sport dport ip_proto payload_len)",
+        )
+        expected = [f"10.0.0.1 10.2.0.{n} {n} 7 U {n}" for n in range(9)]
+        assert result.out.splitlines() == expected
+
+
 # ---- pipes
 
 

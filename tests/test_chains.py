@@ -3,12 +3,14 @@
 import os
 
 import pytest
+from scapy.layers.inet import IP, TCP
 from whole import captures, oracles
 from whole.program import CHAINS, MODES, ROOT, Report
 
 TRAFFIC = CHAINS / "traffic.pcap"
 FILES = sorted(path.stem for path in CHAINS.glob("*.click"))
-WITH_CAPTURE = [name for name in FILES if name != "bounce"]
+WITH_CAPTURE = [name for name in FILES if name not in ("bounce", "shaper")]
+CAPTURES = sorted((CHAINS / "captures").glob("*.pcap"))
 
 
 def run_chain(heddle, name, folder, *options):
@@ -23,7 +25,8 @@ def ran(heddle, tmp_path):
 
 
 def test_there_are_chains():
-    assert {"demo", "split", "xor", "bounce"} <= set(FILES)
+    assert {"demo", "split", "xor", "bounce", "router", "shaper", "summary"} <= set(FILES)
+    assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -124,3 +127,84 @@ def test_bounce(heddle, mode):
     assert report.received > 1000
     assert report.count("frames") == report.received
     report.assert_accounted()
+
+
+ROUTER_NETWORKS = oracles.Routes(
+    ["10.1.0.0/16 0", "10.2.0.0/16 1", "10.3.0.0/16 1", "172.16.0.0/16 1", "192.168.1.0/24 0", "192.168.2.0/24 1"]
+    + ["0.0.0.0/0 2"]
+)
+ROUTER_ADDRESSES = [bytes.fromhex("020000000001020000000100"), bytes.fromhex("020000000002020000000200")]
+
+
+def forwarded(frame):
+    """What a router sends for a valid IPv4 frame: (port, frame), or None when its life is over."""
+    header = bytearray(frame[14:34]) + frame[34 : 14 + (frame[14] & 15) * 4]
+    if header[8] <= 1:
+        return None
+    header[8] -= 1
+    header[10:12] = b"\0\0"
+    header[10:12] = oracles.checksum(bytes(header)).to_bytes(2, "big")
+    port = ROUTER_NETWORKS.output(oracles.destination(frame))
+    return port, (ROUTER_ADDRESSES[port] if port < 2 else b"") + b"\x08\x00" + header + frame[14 + len(header) :]
+
+
+@pytest.mark.parametrize("source", CAPTURES, ids=lambda path: path.stem)
+def test_router_forwards_as_a_router(ran, tmp_path, source):
+    report, _ = ran("router", f"IN={source}")
+    expected = [[], []]
+    for packet in captures.read(source):
+        cut = len(packet.data) < packet.wire  # iperf3's frames are recorded in part, which is no valid packet
+        frame = None if cut or protocol(packet.data) in ("arp", "rest") else oracles.valid_frame(packet.data)
+        sent = forwarded(frame) if frame else None
+        if sent and sent[0] < 2:
+            expected[sent[0]].append(sent[1])
+    for name, frames in zip(("clients", "servers"), expected):
+        assert captures.frames(tmp_path / "out" / f"router_{name}.pcap") == frames, name
+    assert sum(map(len, expected)) > 10
+    assert report.count("arp") > 0
+    report.assert_accounted()
+
+
+def test_shaper_keeps_its_rate(ran, tmp_path):
+    report, _ = ran("shaper", "RATE=2000", "PACKETS=1000")
+    assert 0.45 < report.all["wall_s"] < 5
+    assert report.count("offered") == 1000
+    assert report.count("sent") + sum(report.drops("queue").values()) == 1000
+    sent = captures.read(tmp_path / "out/shaper_sent.pcap")
+    assert len(sent) == report.count("sent") > 900 and {len(p.data) for p in sent} == {200}
+    assert sent[-1].ns - sent[0].ns > 450_000_000
+
+
+@pytest.mark.parametrize("source", CAPTURES, ids=lambda path: path.stem)
+def test_summary_says_what_scapy_says(ran, tmp_path, source):
+    report, _ = ran("summary", f"IN={source}")
+    lines = (tmp_path / "out/summary_packets.txt").read_text().splitlines()
+    assert lines[0] == "!IPSummaryDump 1.3" and lines[1].startswith("!data timestamp ip_src")
+    expected = [summary_line(packet) for packet in captures.read(source) if packet.data[12:14] == b"\x08\x00"]
+    got = [line for line in lines[2:] if not line.startswith("!bad truncated")]
+    assert got == expected and len(expected) > 20
+    assert report.count("packets") == len(expected)
+
+
+def summary_line(packet):
+    ip = IP(packet.data[14:])
+    first = ip.frag == 0
+    ports = (ip.sport, ip.dport) if first and ip.proto in (6, 17) else ("-", "-")
+    flags = str(ip.getlayer(TCP).flags) or "." if first and ip.proto == 6 else "-"
+    name = {1: "I", 6: "T", 17: "U"}[ip.proto]
+    fragment = f"{ip.frag * 8}{'+' if ip.flags.MF else ''}"
+    if ip.flags.DF:  # Click shows offset and "more", not "do not"
+        fragment = f"{ip.frag * 8}"
+    time = f"{packet.ns // 10**9}.{packet.ns % 10**9 // 1000:06}"
+    fields = [time, ip.src, ports[0], ip.dst, ports[1], name, ip.len, ip.ttl, ip.id, fragment, flags]
+    return " ".join(map(str, fields))
+
+
+def test_captures_are_small_and_ours():
+    """Recorded by chains/record_programs.py: its addresses, and no private key."""
+    for path in CAPTURES:
+        assert path.stat().st_size < 150_000, path
+        assert b"PRIVATE KEY" not in path.read_bytes()
+        for packet in captures.read(path):
+            addresses = {packet.data[:6].hex(), packet.data[6:12].hex()}
+            assert addresses <= {"020000000001", "020000000002", "ffffffffffff", "333300000016"}, path

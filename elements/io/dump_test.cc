@@ -1,5 +1,8 @@
 // FromDump and ToDump through chains; the formats are tested in io/capture.
 
+#include <chrono>
+#include <thread>
+
 #include "core/error.h"
 #include "io/capture/test_support.h"
 #include "tests/support/harness.h"
@@ -86,6 +89,47 @@ TEST(Dump, WaitsForPacketsAndLosesNone) {
         backends().back(), {}, {.packets = count});
     EXPECT_EQ(capture::list(folder / "out.pcap").packets, packets);
   }
+}
+
+TEST(Dump, TimingKeepsThePaceAndCanBeStopped) {
+  const capture::Folder folder;
+  std::vector<Listed> packets;
+  for (unsigned i = 0; i < 4; ++i) packets.push_back({i * uint64_t{100'000'000}, 60, 1, capture::payload(60, i)});
+  packets.push_back({3'600'000'000'000, 60, 1, capture::payload(60, 9)});  // an hour later
+  save_packets(folder / "in.pcap", packets);
+  const auto start = std::chrono::steady_clock::now();
+  const auto result =
+      run("f :: FromDump(" + (folder / "in.pcap") + ", TIMING true) -> sink :: TestSink; TestSource -> Discard;",
+          backends()[0], {}, {.endless = true, .meanwhile = [](Engine& engine) {
+                                while (engine.handlers().read("f.count") != "4")
+                                  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                              }});
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_GE(seconds, 0.3);
+  EXPECT_LT(seconds, 3);  // a loaded machine
+  EXPECT_EQ(result.at("sink").size(), 4u);
+}
+
+TEST(Dump, HandlersTellAndStop) {
+  const capture::Folder folder;
+  save_packets(folder / "in.pcap", some_packets());
+  run("f :: FromDump(" + (folder / "in.pcap") + ") -> d :: ToDump(" + (folder / "out.pcap") + "); g :: FromDump(" +
+          (folder / "in.pcap") + ", ACTIVE false) -> Discard; TestSource -> Discard;",
+      backends()[0], {}, {.endless = true, .meanwhile = [&](Engine& engine) {
+                            Control& control = engine.handlers();
+                            while (control.read("d.count") != "40") std::this_thread::yield();
+                            EXPECT_EQ(control.read("f.count"), "40");
+                            EXPECT_EQ(control.read("f.filename"), folder / "in.pcap");
+                            EXPECT_EQ(control.read("f.filesize"), control.read("f.filepos"));
+                            EXPECT_EQ(control.read("f.encap"), "ETHER");
+                            EXPECT_EQ(control.read("f.sampling_prob"), "1");
+                            control.write("d.reset_counts", "");
+                            EXPECT_EQ(control.read("d.count"), "0");
+                            EXPECT_EQ(control.read("g.count"), "0");
+                            control.write("g.active", "true");
+                            while (control.read("g.count") != "40") std::this_thread::yield();
+                            EXPECT_THROW(control.write("g.extend_interval", "soon"), Error);
+                          }});
 }
 
 TEST(Dump, SkipsWhatIsTooLongAndCountsIt) {

@@ -7,7 +7,7 @@ namespace heddle {
 
 /** FromDPDKDevice: receives packets from a NIC or a virtual device through DPDK.
  *
- *      FromDPDKDevice(PORT [, keywords BURST, NDESC, PROMISC])
+ *      FromDPDKDevice(PORT [, QUEUE, N_QUEUES, keywords PROMISC, BURST, NDESC, MTU, MAC, ACTIVE])
  *
  *  PORT: a DPDK port number (0), a PCI address (0000:03:00.0), or a virtual device with its arguments in quotes:
  *
@@ -19,13 +19,23 @@ namespace heddle {
  *      net_memif0              "net_memif0,role=client,socket=/tmp/memif.sock": shared memory with another process
  *      net_pcap0               "net_pcap0,rx_pcap=in.pcap,tx_pcap=out.pcap": capture files through libpcap
  *
- *  BURST: packets asked for at a time, default 64, 1 to 1024. NDESC: receive descriptors, default 1024. PROMISC:
- *  default true.
+ *  QUEUE: receive from this queue alone, on one thread; default -1: from all. N_QUEUES: receive queues of the port,
+ *  default 0: one a packet thread (-j). Every thread receives from its queues; StaticThreadSched gives all of them to
+ *  one thread. PROMISC: receive frames for other addresses, too, default true. BURST: packets asked for at a time,
+ *  default 64, 1 to 1024. NDESC: receive descriptors, default 1024. MTU: the port's is set to it, 68 to 9216 bytes; by
+ *  default it stays as it is. MAC: the port's address is set to it. ACTIVE: whether it receives, default true. FastClick's
+ *  other keywords are errors that say what to do instead.
  *
- *  Every packet thread (-j) receives from a queue of its own; StaticThreadSched gives all queues to one thread. Heddle composes DPDK's arguments itself; huge pages are
- *  used if there are free ones, and not needed. `heddle run --dpdk "ARGS"` adds arguments for special cases. Frames that
- *  arrive in several buffers are put into one. Statistics: `missed` (no descriptor was free), `errors`, `no_buffer`, as
- *  the port counts them; `too_long` (frames over 2048 bytes that arrive in several buffers, dropped).
+ *  Heddle composes DPDK's arguments itself; huge pages are used if there are free ones, and not needed. `heddle run --dpdk
+ *  "ARGS"` adds arguments for special cases. Frames up to the port's MTU are received, up to 9216 bytes (a larger MTU is
+ *  taken for that); those that arrive in several buffers are put into one. An interface that is removed ends its source; the
+ *  program reports it and exits with an error.
+ *
+ *  Handlers: `count` (r), `byte_count` (r), `reset_counts` (w), `active` (rw), and the port's own: `hw_count`,
+ *  `hw_bytes`, `hw_dropped` (no descriptor was free), `hw_errors`, `nombufs`, `xstats [NAME]`, `carrier` (1 or 0),
+ *  `link_status` (up, down, removed), `speed` (Mbps), `duplex`, `mac`, `mtu`, `device`, `driver`, `nb_rx_queues`,
+ *  `nb_tx_queues` (all r). Statistics: `missed`, `errors`, `no_buffer`, as the port counts them; `too_long` (no buffer
+ *  held a frame that arrived in several, dropped), `link_downs` (times that the link was lost).
  *
  *  Example:
  *
@@ -37,13 +47,27 @@ class FromDPDKDevice : public Source {
   void configure(click::Arguments& arguments) override;
   void start(const Environment& environment) override;
   void receive(Batch& batch) override;
-  bool every_thread() const override { return true; }
+  bool every_thread() const override { return queue_ < 0; }
+  bool exhausted() const override { return port_ != nullptr && port_->removed.load(std::memory_order_relaxed); }
   std::string stop() override;
+  void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
+ protected:
+  /** The keywords that FromDevice has, too. */
+  void configure_port(click::Arguments& arguments, dpdk::Port& port);
+
+  uint32_t snap_length_ = 65535;  ///< packets are cut to it
+
  private:
+  int poll(int queue, Packet** packets, int wanted);
+  Packet* in_one_buffer(Packet* packet);
+
   dpdk::Port* port_ = nullptr;
-  int burst_ = 64, queues_ = 1;
+  int burst_ = 0, queue_ = -1, threads_ = 1, queues_ = 1;
+  PacketPool* large_packets_ = nullptr;
+  std::atomic<bool> active_{true};
+  PerThreadCounts counts_;
   std::atomic<uint64_t> too_long_{0};
   std::vector<std::pair<std::string, uint64_t>> port_statistics_;  // read when the port stops
 };

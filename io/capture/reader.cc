@@ -191,6 +191,15 @@ void Reader::read_file_header(const std::string& path) {
   cursor_ += wire::kPcapFileHeaderBytes;
 }
 
+bool Reader::skip_to(uint64_t position) {
+  if (position < bytes_read() || (mapped() && position > size_)) return false;
+  while (position > bytes_read()) {
+    if (left() == 0 && !fill(1)) return false;
+    cursor_ += std::min<uint64_t>(left(), position - bytes_read());
+  }
+  return true;
+}
+
 /** Ends reading: `damage` stays unless fill() has already said something worse. */
 Reader::Step Reader::stop(const std::string& damage) {
   stopped_ = true;

@@ -38,6 +38,10 @@ class Reader {
    *  `timeout_ms`. */
   bool ready(int timeout_ms);
 
+  /** Goes on at byte `position`, where a record or block begins, behind what has been read. False: there is no such
+   *  place. Waits for a pipe. */
+  bool skip_to(uint64_t position);
+
   Format file_format() const { return format_; }
 
   /** LINKTYPE_ of the first interface, to which a pcap's records all belong. Ethernet if a pcapng has no interface. */

@@ -19,39 +19,34 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "io/dpdk/devices.h"
+#include "io/dpdk/watch.h"
 
 namespace heddle::dpdk {
 namespace {
 
-constexpr unsigned kCachedPackets = 256;  ///< a thread's mempool cache
-constexpr int kDescriptors = 1024;
+constexpr unsigned kOrdinaryBytes = 2048;  ///< longest frame of an ordinary buffer
 
 struct State {
   std::vector<std::unique_ptr<Port>> ports;
   bool eal = false;
   std::vector<rte_mempool*> pools;
   std::vector<std::pair<void*, size_t>> registered;  // memory that devices may reach
+  Settings settings;
+  std::unique_ptr<Watch> watch;
 };
 State& state() {
   static State state;
   return state;
 }
 
-std::string name_of(const std::string& device) { return device.substr(0, device.find(',')); }
-
-bool is_number(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+/** Bytes of the longest frame that the port is to take where that is more than an ordinary buffer has, else 0. */
+uint32_t large_frame_bytes(const Port& port) {
+  constexpr int kEthernetBytes = 18;  // header and VLAN tag
+  const int mtu = port.mtu != 0 ? port.mtu : port.interface.empty() ? 0 : mtu_of(port.interface).value_or(0);
+  const int bytes = mtu + kEthernetBytes;
+  return bytes <= static_cast<int>(kOrdinaryBytes) ? 0 : std::min(static_cast<uint32_t>(bytes), kMaxJumboBytes);
 }
-// [domain:]bus:device.function
-bool is_pci(const std::string& name) {
-  unsigned domain = 0, bus = 0, device = 0, function = 0;
-  int end = 0;
-  if (std::sscanf(name.c_str(), "%x:%x:%x.%x%n", &domain, &bus, &device, &function, &end) == 4)
-    return static_cast<size_t>(end) == name.size();
-  return std::sscanf(name.c_str(), "%x:%x.%x%n", &bus, &device, &function, &end) == 3 &&
-         static_cast<size_t>(end) == name.size();
-}
-bool is_virtual(const std::string& name) { return name.starts_with("net_") || name.starts_with("eth_"); }
 
 // Whether a huge page of any size is free.
 bool huge_pages_free() {
@@ -73,7 +68,11 @@ int first_allowed_core() {
   return 0;
 }
 
-std::vector<std::string> eal_arguments(const std::vector<std::string>& extra) {
+std::string full_device(const Port& port, int threads) {
+  return with_composed_arguments(port.device, std::max(threads, port.rx_queues), large_frame_bytes(port));
+}
+
+std::vector<std::string> eal_arguments(const std::vector<std::string>& extra, int threads) {
   std::vector<std::string> arguments{
       "heddle",      "--no-telemetry", "-l",          std::to_string(first_allowed_core()),
       "--log-level", "lib.eal:error",  "--log-level", "*:error"};
@@ -87,7 +86,7 @@ std::vector<std::string> eal_arguments(const std::vector<std::string>& extra) {
   for (auto& port : state().ports) {
     const std::string name = name_of(port->device);
     if (is_virtual(name)) {
-      arguments.insert(arguments.end(), {"--vdev", port->device});
+      arguments.insert(arguments.end(), {"--vdev", full_device(*port, threads)});
     } else {
       pci = true;
       if (is_pci(name)) arguments.insert(arguments.end(), {"-a", port->device});
@@ -130,12 +129,13 @@ void start_port(Port& port, rte_mempool* pool, int threads) {
   }
   rte_eth_dev_info info{};
   check(rte_eth_dev_info_get(port.id, &info), port, "reading its abilities");
-  const auto queues = static_cast<uint16_t>(threads);
+  const auto queues = static_cast<uint16_t>(std::max(threads, port.rx_queues));
+  port.queues = queues;
   if ((port.receives && info.max_rx_queues < queues) || (port.transmits && info.max_tx_queues < queues))
     throw Error(
-        format("%s: has %u receive and %u transmit queues, but %d threads need one each; run with -j 1, or give the "
-               "device more (af_packet: qpairs=N, net_null and tap: as many as asked for)",
-               port.device.c_str(), info.max_rx_queues, info.max_tx_queues, threads));
+        format("%s: has %u receive and %u transmit queues, but %d are needed, one a thread or N_QUEUES; run "
+               "with -j 1, or give the device more (af_xdp: queue_count=N)",
+               port.device.c_str(), info.max_rx_queues, info.max_tx_queues, queues));
   // NICs split frames over buffers only when scatter is switched on, which it is not; these drivers never or always may.
   port.may_chain = is_virtual(name) && !name.starts_with("net_null") && !name.starts_with("net_af_");
   rte_eth_conf configuration{};
@@ -144,10 +144,11 @@ void start_port(Port& port, rte_mempool* pool, int threads) {
     configuration.rx_adv_conf.rss_conf.rss_hf =
         info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);
   }
+  if (port.mtu != 0 && port.interface.empty()) configuration.rxmode.mtu = static_cast<uint32_t>(port.mtu);
   // Drivers such as tap want as many receive as transmit queues.
   check(rte_eth_dev_configure(port.id, queues, queues, &configuration), port, "configuring it");
-  uint16_t rx = static_cast<uint16_t>(port.rx_descriptors ? port.rx_descriptors : kDescriptors);
-  uint16_t tx = static_cast<uint16_t>(port.tx_descriptors ? port.tx_descriptors : kDescriptors);
+  uint16_t rx = static_cast<uint16_t>(port.rx_descriptors ? port.rx_descriptors : state().settings.descriptors);
+  uint16_t tx = static_cast<uint16_t>(port.tx_descriptors ? port.tx_descriptors : state().settings.descriptors);
   check(rte_eth_dev_adjust_nb_rx_tx_desc(port.id, &rx, &tx), port, "choosing ring sizes");
   for (uint16_t queue = 0; queue < queues; ++queue) {
     check(rte_eth_rx_queue_setup(port.id, queue, rx, static_cast<unsigned>(rte_eth_dev_socket_id(port.id)), nullptr,
@@ -156,7 +157,18 @@ void start_port(Port& port, rte_mempool* pool, int threads) {
     check(rte_eth_tx_queue_setup(port.id, queue, tx, static_cast<unsigned>(rte_eth_dev_socket_id(port.id)), nullptr),
           port, "setting up a transmit queue");
   }
-  check(rte_eth_dev_start(port.id), port, "starting it");
+  if (!port.mac.empty()) {
+    rte_ether_addr address{};
+    rte_ether_unformat_addr(port.mac.c_str(), &address);
+    check(rte_eth_dev_default_mac_addr_set(port.id, &address), port, "setting its MAC address");
+  }
+  const int started = rte_eth_dev_start(port.id);
+  if (started != 0 && name.starts_with("net_memif"))
+    throw Error(port.device + ": it cannot connect; start the program that has role=server and the same socket first");
+  check(started, port, "starting it");
+  if (port.mtu != 0 && !port.interface.empty() && mtu_of(port.interface) != port.mtu &&
+      !set_mtu(port.interface, port.mtu))
+    throw Error(format("%s: setting its MTU to %d: %s", port.interface.c_str(), port.mtu, std::strerror(errno)));
   if (port.promiscuous && port.receives) rte_eth_promiscuous_enable(port.id);  // a device that cannot is promiscuous
 }
 
@@ -178,30 +190,78 @@ Port* request_port(const std::string& device) {
   return state().ports.back().get();
 }
 
+Port* request_interface(const std::string& interface, const std::string& method) {
+  if (interface.empty() || interface.size() > 15 || interface.find_first_of(",/ ") != interface.npos)
+    throw Error("'" + interface + "' is not the name of a kernel interface such as eth0");
+  const std::string driver = method.empty() ? "net_af_packet" : method;
+  int serial = 0;
+  for (auto& port : state().ports) {
+    const std::string name = name_of(port->device);
+    if (argument_of(port->device, "iface") == interface) {
+      if (!method.empty() && !name.starts_with(method))
+        throw Error(interface + " has been joined as " + name + "; METHOD must be the same everywhere");
+      return port.get();
+    }
+  }
+  while (std::any_of(state().ports.begin(), state().ports.end(),
+                     [&](auto& port) { return name_of(port->device) == driver + std::to_string(serial); }))
+    ++serial;
+  return request_port(driver + std::to_string(serial) + ",iface=" + interface);
+}
+
+std::string Port::problem() const {
+  return removed ? (interface.empty() ? device : interface) + " was removed while the program used it" : std::string();
+}
+
+Settings& settings() { return state().settings; }
+
+unsigned data_room() {
+  if (state().settings.data_room != 0) return state().settings.data_room;
+  uint32_t bytes = kOrdinaryBytes;
+  for (auto& port : state().ports)
+    if (const uint32_t frame = large_frame_bytes(*port); frame != 0) bytes = std::max(bytes, ring_frame_bytes(frame));
+  return RTE_PKTMBUF_HEADROOM + bytes;
+}
+
 bool wanted() { return !state().ports.empty(); }
 
 unsigned packets_needed(int threads) {
   unsigned needed = 0;
   for (auto& port : state().ports)
     needed += static_cast<unsigned>(threads) *
-              static_cast<unsigned>((port->rx_descriptors ? port->rx_descriptors : kDescriptors) +
-                                    (port->tx_descriptors ? port->tx_descriptors : kDescriptors));
-  return needed == 0 ? 0 : needed + static_cast<unsigned>(threads + 1) * kCachedPackets * 2;
+              static_cast<unsigned>((port->rx_descriptors ? port->rx_descriptors : state().settings.descriptors) +
+                                    (port->tx_descriptors ? port->tx_descriptors : state().settings.descriptors));
+  return needed == 0 ? 0 : needed + static_cast<unsigned>(threads + 1) * state().settings.cached * 2;
 }
 
-void start_eal(const std::vector<std::string>& extra) {
+/** Finds out which kernel interface is behind each port, and that it is there. */
+void find_interfaces() {
+  for (auto& port : state().ports) {
+    port->interface = argument_of(port->device, "iface");
+    const bool makes_it = name_of(port->device).starts_with("net_tap");
+    if (port->interface.empty() || makes_it) continue;
+    if (link_of(port->interface) == Link::gone)
+      throw Error(port->device + ": there is no interface '" + port->interface + "' here; `ip link` lists them");
+    if (port->mtu != 0 && mtu_of(port->interface) != port->mtu && !set_mtu(port->interface, port->mtu))
+      throw Error(format("%s: setting its MTU to %d: %s", port->interface.c_str(), port->mtu, std::strerror(errno)));
+  }
+}
+
+void start_eal(const std::vector<std::string>& extra, int threads) {
+  find_interfaces();
   if (state().eal) {  // a second engine of this process (tests): EAL stays, its devices come and go
     for (auto& port : state().ports) {
       const std::string name = name_of(port->device);
       uint16_t id;
       if (!is_virtual(name) || rte_eth_dev_get_port_by_name(name.c_str(), &id) == 0) continue;
-      if (rte_eal_hotplug_add("vdev", name.c_str(),
-                              port->device.size() > name.size() ? port->device.c_str() + name.size() + 1 : "") != 0)
+      const std::string full = full_device(*port, threads);
+      if (rte_eal_hotplug_add("vdev", name.c_str(), full.size() > name.size() ? full.c_str() + name.size() + 1 : "") !=
+          0)
         throw Error("cannot make the virtual device '" + port->device + "'");
     }
     return;
   }
-  const std::vector<std::string> arguments = eal_arguments(extra);
+  const std::vector<std::string> arguments = eal_arguments(extra, threads);
   std::vector<char*> pointers;
   std::vector<std::string> copies = arguments;
   for (auto& argument : copies) pointers.push_back(argument.data());
@@ -244,7 +304,7 @@ std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned
   static int serial = 0;  // names must differ within a process
   const std::string unique = format("%s%d", name, serial++);
   rte_mempool* pool = rte_mempool_create_empty(
-      unique.c_str(), count, static_cast<unsigned>(sizeof(rte_mbuf) + data_room), kCachedPackets,
+      unique.c_str(), count, static_cast<unsigned>(sizeof(rte_mbuf) + data_room), state().settings.cached,
       sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, nic ? 0 : RTE_MEMPOOL_F_NO_IOVA_CONTIG);
   if (pool == nullptr || rte_mempool_set_ops_byname(pool, "ring_mp_mc", nullptr) != 0)
     throw Error(format("packet pool of %u: %s; give DPDK more memory with --dpdk \"-m MEGABYTES\"", count,
@@ -278,10 +338,13 @@ void start_ports(PacketPool& pool, int threads) {
       rte_dev_dma_map(info.device, base, reinterpret_cast<uint64_t>(base), bytes);
     }
   }
+  state().watch = std::make_unique<Watch>(state().ports);
 }
 
 void close_ports() {
   State& all = state();
+  all.watch.reset();
+  all.settings = {};
   if (!all.eal) {
     all.ports.clear();
     return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -18,26 +19,54 @@ struct Port {
   std::string device;
   bool receives = false, transmits = false;
   int rx_descriptors = 0, tx_descriptors = 0;  ///< 0: the driver's default
+  int rx_queues = 0;                           ///< 0: one a thread
+  int mtu = 0;                                 ///< 0: as it is
+  std::string mac;                             ///< "": as it is
   bool promiscuous = true;
+  std::string interface;  ///< the kernel interface that it joins or makes, "" = none or not known
   uint16_t id = 0;        ///< DPDK's port number, once started
+  int queues = 0;         ///< of each direction, once started
   bool may_chain = true;  ///< whether it may give frames in several buffers, once started
+
+  // Kept by a Watch while it runs.
+  std::atomic<bool> link_up{false}, was_up{false}, removed{false};
+  std::atomic<uint64_t> link_downs{0};
+  std::atomic<uint32_t> longest_frame{UINT32_MAX};  ///< that its interface sends, without a VLAN tag
+  /** What became of it that its user should know, "" = nothing. */
+  std::string problem() const;
 };
+
+/** What DPDKInfo sets; 0: Heddle chooses. Until close_ports(). */
+struct Settings {
+  unsigned packets = 0;    ///< in the pool
+  unsigned data_room = 0;  ///< bytes of a packet's buffer, headroom included
+  unsigned cached = 256;   ///< packets that a thread's cache holds
+  int descriptors = 1024;  ///< of a ring
+  int burst = 64;          ///< packets asked for at a time
+};
+Settings& settings();
 
 /** The port for `device`, made on first use. Two names mean the same device when they agree up to the first comma.
  * Throws Error when `device` is no port number, PCI address or known virtual device. The pointer is valid until
  * close_ports(). */
 Port* request_port(const std::string& device);
 
+/** The port that joins the kernel interface `interface`, made on first use; `method` is net_af_packet, net_af_xdp or
+ *  net_tap, or "" for whichever has been chosen, net_af_packet at first. Throws Error when another method has been. */
+Port* request_interface(const std::string& interface, const std::string& method);
+
 bool wanted();                         ///< whether any port has been asked for
 unsigned packets_needed(int threads);  ///< that rings and caches of the ports can hold
+/** Bytes of a packet's buffer, headroom included: enough for the longest frames of the ports (MTU). */
+unsigned data_room();
 
 /** Starts EAL once with arguments composed from the ports that were asked for (huge pages only if there are free ones,
  * PCI only if a NIC is named) and then `extra`. Throws Error with EAL's reason and the arguments. */
-void start_eal(const std::vector<std::string>& extra);
+void start_eal(const std::vector<std::string>& extra, int threads);
 size_t pool_bytes(unsigned count, unsigned data_room);
 /** A mempool of DPDK's own whose packets lie in `memory`. */
 std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned data_room, PacketMemory memory);
-/** Configures and starts every port with one queue a thread. */
+/** Configures and starts every port, with at least one queue a thread, and watches their links. */
 void start_ports(PacketPool& pool, int threads);
 void close_ports();
 

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+/** What the name of a device says, and the kernel interfaces behind some of them. */
+namespace heddle::dpdk {
+
+/** Longest frame that a port with large frames takes, whatever its MTU: Ethernet header and VLAN tag included. */
+constexpr uint32_t kMaxJumboBytes = 9216 + 18;
+
+/** "net_af_packet0,iface=eth0" is called "net_af_packet0". */
+std::string name_of(const std::string& device);
+/** The value that a device gives to an argument ("iface" above: "eth0"), "" = none. */
+std::string argument_of(const std::string& device, const std::string& argument);
+
+bool is_number(const std::string& name);
+bool is_pci(const std::string& name);  ///< [domain:]bus:device.function
+bool is_virtual(const std::string& name);
+
+enum class Link : uint8_t { up, down, gone };
+Link link_of(const std::string& interface);
+std::optional<int> mtu_of(const std::string& interface);
+/** False, with errno, when the kernel refuses. */
+bool set_mtu(const std::string& interface, int mtu);
+
+/** Bytes that a frame buffer of af_packet's ring has for frames of `frame_bytes`: the ring's header included. */
+uint32_t ring_frame_bytes(uint32_t frame_bytes);
+
+/** The device with the arguments that Heddle adds where the user gave none: queues for `threads`, room for frames of
+ *  `frame_bytes` (0: ordinary ones). */
+std::string with_composed_arguments(const std::string& device, int queues, uint32_t frame_bytes);
+
+}  // namespace heddle::dpdk

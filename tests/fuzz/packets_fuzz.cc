@@ -1,0 +1,129 @@
+// Fuzzes the elements that parse packets: the first byte chooses a chain, the rest is a packet, of which exactly the last
+// byte ends its memory, so that the sanitizer sees a read behind it. The chains run in the real engine's order of things:
+// configure() from Click text, run_cpu() on a batch.
+//
+// Needs everything that the heddle program links but its main(): heddle_all.
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "click/arguments.h"
+#include "click/flatten.h"
+#include "click/parser.h"
+#include "core/element.h"
+#include "core/packet_pool.h"
+
+namespace heddle {
+namespace {
+
+// Elements in the order in which every packet meets them, whatever output it would leave by.
+constexpr const char* kChains[] = {
+    "CheckIPHeader(14) -> DirectIPLookup(10.0.0.0/8 0, 0.0.0.0/1 1) -> "
+    "ToIPSummaryDump(/dev/null, BAD_PACKETS true, FIELDS timestamp eth_src ip_src ip_dst ip_tos ip_ttl ip_proto ip_id "
+    "ip_sum ip_frag ip_fragoff ip_len ip_capture_len ip_hl "
+    "ip_v sport dport tcp_seq tcp_ack tcp_off tcp_flags tcp_win tcp_sum tcp_urp udp_len udp_sum icmp_type icmp_code "
+    "payload_len payload wire_len)",
+    "Strip(14) -> CheckIPHeader(CHECKSUM false) -> "
+    "ToIPSummaryDump(/dev/null, FIELDS payload tcp_flags icmp_type sport)",
+    "Classifier(12/0800 23/06, 12/0806 20/0001, 14/4?%f0 !22/00, -) -> EtherMirror -> XOR(3)",
+    "GetIPAddress(16) -> DirectIPLookup(0.0.0.0/0 0) -> Strip(14) -> Unstrip(14) -> EtherMirror",
+    "EtherMirror -> Print(x, -1, ACTIVE false) -> ToDump(/dev/null)",
+};
+
+struct Chain {
+  std::vector<std::unique_ptr<Element>> elements;
+};
+
+/** The elements of a chain, configured. */
+Chain make(const char* text) {
+  Chain chain;
+  click::Diagnostics diagnostics;
+  const click::Graph graph = click::parse(text, "chain", {Catalog::instance().names(), {}}, diagnostics);
+  for (auto& declaration : graph.elements) {
+    const Catalog::Entry* entry = Catalog::instance().find(declaration.class_name);
+    if (entry == nullptr) abort();
+    chain.elements.push_back(entry->make());
+    Element& element = *chain.elements.back();
+    element.name = declaration.name;
+    element.class_name = declaration.class_name;
+    element.inputs = 1;
+    element.outputs = 4;
+    click::Arguments arguments(declaration, diagnostics);
+    element.configure(arguments);
+  }
+  if (!diagnostics.ok()) {
+    std::fputs(diagnostics.text().c_str(), stderr);
+    abort();
+  }
+  return chain;
+}
+
+constexpr unsigned kPackets = 8, kRoom = 4096;
+
+struct World {
+  std::unique_ptr<std::byte, void (*)(std::byte*)> memory;
+  PacketPool pool;
+  Batch batch{64};
+  std::vector<Chain> chains;
+
+  World()
+      : memory(static_cast<std::byte*>(std::aligned_alloc(64, (PacketPool::bytes_for(kPackets, kRoom) + 63) / 64 * 64)),
+               [](std::byte* p) { std::free(p); }),
+        pool("packets", kPackets, kRoom, memory.get()) {
+    Environment environment;
+    environment.packets = environment.large_packets = &pool;
+    for (const char* text : kChains) {
+      chains.push_back(make(text));
+      for (auto& element : chains.back().elements) element->start(environment);
+    }
+  }
+};
+
+void run(World& world, const Chain& chain, const uint8_t* bytes, size_t size) {
+  // The packet's bytes lie in memory of their own whose end the sanitizer guards.
+  const size_t room = RTE_PKTMBUF_HEADROOM + size;
+  std::unique_ptr<uint8_t[]> guarded(new uint8_t[room]);
+  std::memset(guarded.get(), 0xa5, RTE_PKTMBUF_HEADROOM);
+  std::memcpy(guarded.get() + RTE_PKTMBUF_HEADROOM, bytes, size);
+  Batch& batch = world.batch;
+  Packet* packet = nullptr;
+  if (!world.pool.allocate(&packet, 1)) abort();
+  void* const own = packet->buf_addr;
+  const uint16_t own_bytes = packet->buf_len;
+  packet->buf_addr = guarded.get();
+  packet->buf_len = static_cast<uint16_t>(room);
+  packet->data_len = static_cast<uint16_t>(size);
+  packet->pkt_len = static_cast<uint32_t>(size);
+  set_capture_info(packet, {1, 0});
+  rte_mbuf_refcnt_update(packet, 1);  // a sink that frees it leaves it to us
+  batch.resize(1);
+  batch.packets()[0] = packet;
+  for (int c = 0; c < kColumns; ++c) batch.column(static_cast<Column>(c))[0] = 0;
+  for (auto& element : chain.elements) {
+    batch.next()[0] = 0;
+    element->run_cpu(batch);
+    if (batch.empty() || batch.next()[0] >= kDrop) {
+      if (!batch.empty() && (batch.next()[0] & 0xff) >= element->drop_reasons().size()) abort();
+      break;
+    }
+    // Whatever an element made of it: the packet lies within its buffer.
+    if (packet->data_off + length(packet) > room || packet->pkt_len != packet->data_len) abort();
+  }
+  rte_mbuf_refcnt_set(packet, 1);
+  packet->buf_addr = own;
+  packet->buf_len = own_bytes;
+  rte_pktmbuf_free(packet);
+}
+
+}  // namespace
+}  // namespace heddle
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  static heddle::World world;
+  if (size < 1 || size > 3000) return 0;
+  heddle::run(world, world.chains[bytes[0] % world.chains.size()], bytes + 1, size - 1);
+  return 0;
+}

@@ -1,0 +1,339 @@
+"""Ports of every kind between programs and kernel interfaces: large frames, links that go away, devices without root."""
+
+import contextlib
+import os
+import subprocess
+import time
+
+import pytest
+from scapy.all import IP, UDP, Ether, Raw
+from whole import captures, network
+from whole.program import CHAINS, Program, Report, as_nobody, quoted, wait_until
+
+TRAFFIC = CHAINS / "traffic.pcap"
+LEFT, RIGHT = "02:00:00:00:77:01", "02:00:00:00:77:02"
+
+
+@contextlib.contextmanager
+def veth(mtu=1500):
+    """A veth pair in this namespace, without traffic of its own; yields the ends' names."""
+    ends = [f"hd{os.getpid()}p{next(network.SERIAL)}" for _ in range(2)]
+    network.call("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+    try:
+        for end in ends:
+            network.call("sysctl", "-qw", f"net.ipv6.conf.{end}.disable_ipv6=1")
+            network.call("ip", "link", "set", end, "mtu", mtu, "up")
+        yield ends
+    finally:
+        network.call("ip", "link", "delete", ends[0], check=False)
+
+
+def frame(size, number=0):
+    payload = bytes((number + i * 7) & 255 for i in range(size - 42))
+    ip = IP(src="10.0.0.1", dst="10.0.0.2", id=number) / UDP(sport=1000, dport=2000) / Raw(payload)
+    return bytes(Ether(src=LEFT, dst=RIGHT) / ip)
+
+
+def send(interface, frames):
+    """Sends frames through a packet socket."""
+    import socket
+
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as port:
+        port.bind((interface, 0))
+        for data in frames:
+            port.send(data)
+
+
+@contextlib.contextmanager
+def listening(interface, path):
+    """Records what arrives at an interface."""
+    words = [
+        "tcpdump",
+        "-q",
+        "--immediate-mode",
+        "-U",
+        "-Q",
+        "in",
+        "-s",
+        "10000",
+        "-B",
+        "20000",
+        "-i",
+        interface,
+        "-Z",
+        "root",
+        "-w",
+        path,
+    ]
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as sniffer:
+        try:
+            sniffer.stderr.readline()
+            yield
+        finally:
+            time.sleep(0.3)
+            sniffer.terminate()
+
+
+def ours(path):
+    return [data for data in captures.frames(path) if data[:12] == captures_addresses()]
+
+
+def captures_addresses():
+    return bytes.fromhex((RIGHT + LEFT).replace(":", ""))
+
+
+def listens(running, interface):
+    """Whether the program has opened a packet socket on the interface."""
+    with open(f"/sys/class/net/{interface}/ifindex", encoding="ascii") as file:
+        index = file.read().strip()
+    with open("/proc/net/packet", encoding="ascii") as file:
+        return running.alive() and any(line.split()[4] == index for line in file.readlines()[1:])
+
+
+def start_between(heddle, one, other, *options):
+    running = heddle.start("run", "--json", "-e", f"FromDevice({one}) -> c :: Counter -> ToDevice({other})", *options)
+    wait_until(lambda: listens(running, one), what="the program's socket")
+    time.sleep(0.3)
+    return running
+
+
+SIZES = [60, 1514, 2047, 2048, 2049, 4096, 8999, 9000, 9014]
+
+
+def test_large_frames_over_af_packet(heddle, root, tmp_path):
+    frames = [frame(size, n) for n, size in enumerate(SIZES * 5)]
+    with veth(9000) as (outside, one), veth(9000) as (other, inside), start_between(heddle, one, other) as running:
+        with listening(inside, tmp_path / "got.pcap"):
+            send(outside, frames)
+            time.sleep(0.5)
+        result = running.interrupt(10)
+    assert result.code == 0, result
+    report = Report(result.json)
+    report.assert_accounted()
+    assert report.dropped == 0
+    assert ours(tmp_path / "got.pcap") == frames
+
+
+def test_large_packets_are_sent_where_the_mtu_allows(heddle, root, tmp_path):
+    source = captures.write(tmp_path / "in.pcap", [frame(size, n) for n, size in enumerate(SIZES)])
+    with veth(1500) as (one, inside):
+        with listening(inside, tmp_path / "got.pcap"):
+            result = heddle("run", "--json", "-e", f"FromDump({quoted(source)}) -> d :: ToDevice({one})")
+        assert result.code == 0, result
+        assert ours(tmp_path / "got.pcap") == [frame(60, 0), frame(1514, 1)]
+        assert Report(result.json).drops("d") == {"too_long": len(SIZES) - 2}
+    with veth(1500) as (one, inside):
+        network.call("ip", "link", "set", inside, "mtu", 9000)
+        with listening(inside, tmp_path / "all.pcap"):
+            heddle.run(f"FromDump({quoted(source)}) -> ToDevice({one}, MTU 9000)")
+            assert "mtu 9000" in network.call("ip", "link", "show", one)
+        assert ours(tmp_path / "all.pcap") == [frame(size, n) for n, size in enumerate(SIZES)]
+
+
+def test_two_threads_share_an_interface(heddle, root, tmp_path):
+    frames = [frame(60 + n % 1400, n) for n in range(500)]
+    with contextlib.ExitStack() as stack:
+        outside, one = stack.enter_context(veth())
+        other, inside = stack.enter_context(veth())
+        running = stack.enter_context(start_between(heddle, one, other, "-j", "2"))
+        with listening(inside, tmp_path / "got.pcap"):
+            send(outside, frames)
+            time.sleep(0.5)
+        report = Report(running.interrupt(10).json)
+    report.assert_accounted()
+    assert sorted(ours(tmp_path / "got.pcap")) == sorted(frames)
+
+
+def test_af_xdp(heddle, root, tmp_path):
+    frames = [frame(60 + n, n) for n in range(300)]
+    with veth() as (outside, one):
+        chain = f"FromDevice({one}, METHOD af_xdp) -> c :: Counter -> EtherMirror -> ToDevice({one})"
+        with heddle.start("run", "--json", "-e", chain) as running:
+            time.sleep(2)
+            if not running.alive():
+                result = running.wait()
+                assert result.code == 1
+                pytest.skip(f"this kernel has no AF_XDP: {result.err}")
+            with listening(outside, tmp_path / "got.pcap"):
+                send(outside, frames)
+                time.sleep(0.5)
+            report = Report(running.interrupt(10).json)
+    report.assert_accounted()
+    assert report.count("c") >= len(frames)
+    got = [data for data in captures.frames(tmp_path / "got.pcap") if data[12:14] == b"\x08\x00"]
+    assert got == [data[6:12] + data[:6] + data[12:] for data in frames]
+
+
+def test_link_that_goes_down_and_comes_back(heddle, root, tmp_path):
+    with veth() as (outside, one), veth() as (other, inside), start_between(heddle, one, other) as running:
+        network.call("ip", "link", "set", one, "down")
+        time.sleep(0.4)
+        network.call("ip", "link", "set", one, "up")
+        time.sleep(0.4)
+        with listening(inside, tmp_path / "got.pcap"):
+            send(outside, [frame(100, 1)] * 5)
+        result = running.interrupt(10)
+    assert result.code == 0, result
+    report = Report(result.json)
+    assert report.one("FromDevice")["statistics"]["link_downs"] == 1
+    assert ours(tmp_path / "got.pcap") == [frame(100, 1)] * 5
+
+
+def test_interface_removed_under_traffic_ends_its_source(heddle, root):
+    with veth() as (outside, one), veth() as (other, _), start_between(heddle, one, other) as running:
+        send(outside, [frame(100, 1)] * 50)
+        time.sleep(0.2)
+        network.call("ip", "link", "delete", one)
+        result = running.wait(10)  # by itself: no other source is left
+    assert result.code == 1, result
+    assert result.err.count("was removed") == 1 and one in result.err
+    report = Report(result.json)
+    report.assert_accounted()
+    assert report.count("c") == 50
+    assert any(one in problem for problem in report.problems)
+
+
+def test_interface_removed_at_the_far_end_drops(heddle, root):
+    with veth() as (other, _):
+        chain = f"RatedSource(RATE 2000, LENGTH 100) -> d :: ToDevice({other})"
+        with heddle.start("run", "--json", "-e", chain) as running:
+            wait_until(lambda: listens(running, other), what="the program's socket")
+            time.sleep(0.3)
+            network.call("ip", "link", "delete", other)
+            time.sleep(1)
+            assert running.alive()
+            result = running.interrupt(10)
+    assert result.code == 1 and result.seconds < 2, result
+    assert result.err.count("was removed") == 1 and other in result.err
+    report = Report(result.json)
+    report.assert_accounted()
+    assert report.drops("d")["removed"] > 500
+
+
+def test_large_frames_over_tap(heddle, root, tmp_path):
+    """The kernel's frames come in; those of the program arrive at the interface."""
+    frames = [frame(size, n) for n, size in enumerate(SIZES)]
+    source = captures.write(tmp_path / "out.pcap", frames)
+    name = f"hd{os.getpid()}t"
+    chain = (
+        f"FromDevice({name}, METHOD tap, MTU 9000) -> ToDump({quoted(tmp_path / 'in.pcap')});"
+        f"FromDump({quoted(source)}, ACTIVE true) -> Queue(1000) -> Discard"
+    )
+    with heddle.start("run", "--json", "-e", chain) as running:
+        wait_until(lambda: name in network.call("ip", "-o", "link"), what="the tap device")
+        time.sleep(0.5)
+        assert "mtu 9000" in network.call("ip", "link", "show", name)
+        network.call("ip", "link", "set", name, "up")
+        send(name, frames)
+        time.sleep(0.5)
+        result = running.interrupt(10)
+    assert result.code == 0, result
+    assert ours(tmp_path / "in.pcap") == frames
+
+
+def test_missing_interface_is_an_error_at_start(heddle, root):
+    message = heddle.fails("run", "-e", "FromDevice(nosuch0) -> Discard")
+    assert "there is no interface 'nosuch0'" in message
+
+
+@pytest.mark.parametrize(
+    "chain, wanted",
+    [
+        ("FromDevice(eth0, SNIFFER false) -> Discard", "SNIFFER false needs METHOD af_xdp or tap"),
+        ("FromDevice(eth0, METHOD pcap) -> Discard", "'pcap' is not one of af_packet, LINUX, af_xdp, tap"),
+        ('FromDevice("eth0,x=1") -> Discard', "is not the name of a kernel interface"),
+        ("FromDevice(eth0) -> ToDevice(eth0, METHOD tap)", "METHOD must be the same everywhere"),
+        ("FromDPDKDevice(net_null0, MAXTHREADS 2) -> Discard", "MAXTHREADS: '2' is not supported"),
+        ("DPDKInfo(NB_MBUF 65536, MBUF_SIZ 2048); Idle -> Discard", "unknown keyword 'MBUF_SIZ'"),
+        ("DPDKInfo(NB_MBUF 1); Idle -> Discard", "'1' is not an integer from 256"),
+        ("FromDPDKDevice(net_null0, MTU 10000) -> Discard", "'10000' is not an integer from 68 to 9216"),
+    ],
+)
+def test_mistakes(heddle, chain, wanted):
+    assert wanted in heddle.fails("check", "-e", chain)
+
+
+def test_dpdk_info_sets_the_pool(heddle):
+    few = "DPDKInfo(NB_MBUF 600, MBUF_CACHE_SIZE 64); InfiniteSource(BURST 1000) -> q :: Queue(100000) -> u :: Unqueue(ACTIVE false) -> Discard"
+    report = Report(heddle("run", "--json", "--time", "0.3", "-e", few).json)
+    assert report.received == 600
+
+
+# ---- without root
+
+
+def nobody(heddle):
+    return Program(heddle.path, as_nobody())
+
+
+def unix_sockets():
+    with open("/proc/net/unix", encoding="ascii") as file:
+        return file.read()
+
+
+def test_memif_between_two_programs(heddle):
+    """Large packets through shared memory, neither program privileged."""
+    user = nobody(heddle)
+    out = f"/tmp/hd{os.getpid()}.pcap"
+    socket = f"/tmp/hd{os.getpid()}.memif"
+    port = f'"net_memif0,role=%s,socket={socket}"'
+    data = "\\<" + (bytes.fromhex("020000007702020000007701 0800".replace(" ", "")) + bytes(range(100))).hex() + ">"
+    sender = f"RatedSource(DATA {data}, LENGTH 3000, RATE 2000) -> d :: ToDPDKDevice({port % 'server'})"
+    receiver = f"FromDPDKDevice({port % 'client'}) -> c :: Counter -> ToDump({out})"
+    try:
+        with user.start("run", "--json", "-e", sender) as server:
+            wait_until(lambda: os.path.exists(socket) or socket in unix_sockets(), what="memif")
+            time.sleep(0.3)
+            with user.start("run", "--json", "-e", receiver) as client:
+                time.sleep(1.5)
+                got = client.interrupt(10)
+            sent = server.interrupt(10)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(socket)
+        frames = captures.frames(out)
+        os.remove(out)
+    assert (got.code, sent.code) == (0, 0), (got, sent)
+    report = Report(got.json)
+    report.assert_accounted()
+    assert len(frames) == report.count("c") > 500
+    assert {len(data) for data in frames} == {3000}
+    whole = (bytes.fromhex("0200000077020200000077010800") + bytes(range(100))) * 27
+    assert set(frames) == {whole[:3000]}
+
+
+def test_memif_without_a_server_is_an_error(heddle):
+    chain = f'FromDPDKDevice("net_memif0,role=client,socket=/tmp/hd{os.getpid()}.none") -> Discard'
+    assert "role=server" in nobody(heddle).fails("run", "-e", chain)
+
+
+def test_pcap_port(heddle, tmp_path):
+    out = tmp_path / "out.pcap"
+    chain = (
+        f'FromDPDKDevice("net_pcap0,rx_pcap={TRAFFIC},tx_pcap={out}") -> EtherMirror -> c :: Counter'
+        " -> ToDPDKDevice(net_pcap0)"
+    )
+    result = heddle("run", "--json", "--time", "1", "-e", chain)
+    assert result.code == 0, result
+    assert captures.frames(out) == [d[6:12] + d[:6] + d[12:] for d in captures.frames(TRAFFIC)]
+
+
+def test_frames_longer_than_a_buffer_are_put_into_a_large_one(heddle, tmp_path):
+    """net_pcap gives long frames as chains of buffers."""
+    sizes = [60, 2048, 2049, 4000, 9000, 16000]
+    frames = [frame(size, n) for n, size in enumerate(sizes)]
+    source = captures.write(tmp_path / "in.pcap", frames)
+    chain = f'FromDPDKDevice("net_pcap0,rx_pcap={source}") -> ToDump({quoted(tmp_path / "out.pcap")})'
+    result = heddle("run", "--json", "--time", "0.5", "-e", chain)
+    assert captures.frames(tmp_path / "out.pcap") == frames, result
+    assert "too_long" not in Report(result.json).one("FromDPDKDevice").get("statistics", {})
+
+
+def test_ring_port(heddle, tmp_path):
+    chain = (
+        f"FromDump({TRAFFIC}) -> ToDPDKDevice(net_ring0);"
+        f"FromDPDKDevice(net_ring0) -> ToDump({quoted(tmp_path / 'out.pcap')})"
+    )
+    result = heddle("run", "--json", "--time", "0.5", "-e", chain)
+    assert result.code == 0, result
+    assert captures.read(tmp_path / "out.pcap") == captures.read(TRAFFIC)  # packets pass as they are, with their times
