@@ -168,7 +168,7 @@ int heddle_main(std::vector<std::string> words) {
   if (*elements_app) return heddle::show_elements(element, json);
   if (*gpus_app) return heddle::show_gpus(json);
   if (*convert_app) return convert.run();
-  if (routes.file.empty()) throw Error("routes: missing the route file, or the command convert");
+  if (routes.file.empty()) throw heddle::Error("routes: missing the route file, or the command convert");
   return routes.run();
 }
 
