@@ -89,10 +89,14 @@ def page(manual):
 
 def index(manuals):
     """README.md: the elements by folder."""
-    text = "# Elements\n\nMade by `make docs` from the comments in the headers. `heddle elements NAME` prints the same.\n"
+    text = (
+        "# Elements\n\nMade by `make docs` from the comments in the headers. `heddle elements NAME` prints the same.\n"
+    )
     folders = sorted({manual.folder for manual in manuals}, key=lambda folder: FOLDERS.get(folder, folder))
     for folder in folders:
-        text += f"\n## {FOLDERS.get(folder, folder.split('/')[-1].capitalize())}\n\n| element | what it does |\n|---|---|\n"
+        text += (
+            f"\n## {FOLDERS.get(folder, folder.split('/')[-1].capitalize())}\n\n| element | what it does |\n|---|---|\n"
+        )
         for manual in manuals:
             if manual.folder == folder:
                 summary = manual.summary.replace("|", "\\|")

@@ -21,7 +21,7 @@ Broker::Broker(Engine engine) : engine_(std::move(engine)) {
 }
 
 void Broker::add(Element& element, const std::string& config, const std::function<void(Handlers&)>& more) {
-  Member& member = members_.emplace_back(&element, Handlers());
+  Member& member = members_.emplace_back(Member{&element, {}});
   Handlers& handlers = member.handlers;
   handlers.read("class", [&element] { return element.class_name; });
   handlers.read("name", [&element] { return element.name; });

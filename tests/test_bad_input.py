@@ -360,9 +360,40 @@ BAD_ENDS = {
 }
 
 
+# Elements without ports.
+BAD_ALONE = {
+    "AddressInfo": ["x 1.2.3.4.5"],
+    "ControlSocket": [
+        "",
+        "tcp",
+        "tcp, 0",
+        "tcp, x",
+        "unix",
+        'unix, ""',
+        "pipe, 1",
+        "tcp, 7777, RETRIES x",
+        "tcp, 1, 2",
+    ],
+    "DriverManager": ["bogus", "wait x", "pause -1", "goto nowhere", "stop 1", "TYPE SIGNAL"],
+    "Script": [
+        "bogus 1",
+        "set",
+        "set x",
+        "label",
+        "label a b",
+        "goto",
+        "write",
+        "read",
+        "save x",
+        "loop 1",
+        "TYPE PACKET",
+    ],
+}
+
+
 def test_bad_arguments_cover_every_element(heddle):
     names = {element["name"] for element in heddle.ok("elements", "--json").json}
-    assert names == {*BAD_ARGUMENTS, *BAD_ENDS}
+    assert names == {*BAD_ARGUMENTS, *BAD_ENDS, *BAD_ALONE}
 
 
 @pytest.mark.parametrize("element", [*BAD_ARGUMENTS, *BAD_ENDS])
@@ -372,6 +403,14 @@ def test_bad_arguments(heddle, element):
         before = "" if element.startswith("From") or element in SOURCES else "FromDump(a) ->"
         after = "" if element.startswith("To") or element == "Discard" else "-> Discard"
         found = mistakes(heddle, f"{before} {it} {after}")
+        assert found[0][0] == 2, (arguments, found)
+        assert f"{element} 'x'" in found[0][2], (arguments, found)
+
+
+@pytest.mark.parametrize("element", BAD_ALONE)
+def test_bad_arguments_without_ports(heddle, element):
+    for arguments in BAD_ALONE[element]:
+        found = mistakes(heddle, f"FromDump(a) -> Discard;\n x :: {element}({arguments})")
         assert found[0][0] == 2, (arguments, found)
         assert f"{element} 'x'" in found[0][2], (arguments, found)
 

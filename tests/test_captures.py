@@ -415,7 +415,9 @@ def test_print(heddle, tmp_path):
     lines = [line.split() for line in result.err.splitlines()]
     assert ["in:", "30", "|", "00010203", "0405"] in lines and ["in:", "1", "|", "ab"] in lines
     assert ["30"] in lines and len(lines) == 6
-    assert heddle.ok("run", "--quiet", "-e", f"FromDump({quoted(source)}) -> Print(x, ACTIVE false) -> Discard").out == ""
+    assert (
+        heddle.ok("run", "--quiet", "-e", f"FromDump({quoted(source)}) -> Print(x, ACTIVE false) -> Discard").out == ""
+    )
 
 
 def test_xor_keys(heddle, tmp_path, mode):

@@ -96,8 +96,10 @@ TRANSCRIPTS = {
     "syntax": (b"READ\nREADDATA q.length\n", b"500 Wrong number of arguments\r\n" * 2),
     "length": (b"READDATA q.length -1\n", b"500 Syntax error in 'READDATA'\r\n"),
     "unknown": (b"FETCH q.length\n", b"501 Command 'FETCH' unimplemented\r\n"),
-    "llrpc": (b"LLRPC q#1 4\nQUITREAD version\n", b"501 Command 'LLRPC' unimplemented\r\n200 Read handler"
-              b" 'version' OK\r\nDATA 3\r\n2.1"),
+    "llrpc": (
+        b"LLRPC q#1 4\nQUITREAD version\n",
+        b"501 Command 'LLRPC' unimplemented\r\n200 Read handler 'version' OK\r\nDATA 3\r\n2.1",
+    ),
     "binary": (b"\x00\x01\xff \x02\n", b"501 Command '\\000\\001\xff' unimplemented\r\n"),
     "blank lines": (b"\r\n\n\r \n", b""),
     "too much": (

@@ -37,16 +37,13 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
       ->type_name("N");
   command->add_option("-p,--port", chain.tcp_ports, "Listen for control connections on TCP port PORT of 127.0.0.1")
       ->check(CLI::Range(1, 65535))
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
       ->type_name("PORT");
   command->add_option("-u,--unix-socket", chain.unix_sockets, "Listen for control connections on Unix socket FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
       ->type_name("FILE");
   command->add_option("-h,--handler", run.handlers, "Print the value of read handler ELEMENT.HANDLER at the end")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
       ->type_name("ELEMENT.HANDLER");
   command->add_option("-x,--exit-handler", run.exit_handler, "Take the exit code from ELEMENT.HANDLER at the end")
       ->type_name("ELEMENT.HANDLER");
@@ -58,8 +55,7 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
   command->add_option("-C,--clickpath", run.ignored_text, "Accepted for Click's sake")->type_name("PATH");
   command->add_flag("-R,--allow-reconfigure", run.allow_reconfigure, "Not supported");
   command->add_option("--dpdk", run.dpdk, "Arguments for DPDK: one text, or words up to \"--\"")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
       ->type_name("ARGS");
   command->set_version_flag("-v,-V,--version", kVersion);
 }
