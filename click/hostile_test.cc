@@ -22,6 +22,11 @@ TEST(HostileTest, DeepNestingIsAnError) {
   EXPECT_EQ(mistakes("A" + repeated("(", 1000) + repeated(")", 1000)), "");
   EXPECT_EQ(count_lines(mistakes("A(" + repeated("${x-", 100000) + repeated("}", 100000) + ")")), 1u);
 
+  EXPECT_EQ(mistakes(repeated("(", 100000)), "t:1:65: element groups nest more than 64 deep\n");
+  EXPECT_EQ(mistakes(repeated("( A; ", 64) + repeated(")", 64)), "");
+  EXPECT_EQ(count_lines(mistakes(repeated("({", 100000))), 1u);
+  EXPECT_GE(count_lines(mistakes(repeated("({(", 10) + "[-")), 1u);
+
   std::string chain = "elementclass E0 A;\n";
   for (int i = 1; i < 20000; ++i)
     chain += "elementclass E" + std::to_string(i) + " { E" + std::to_string(i - 1) + " }\n";
@@ -47,6 +52,14 @@ TEST(HostileTest, ExponentialExpansionIsAnError) {
   EXPECT_NE(mistakes(nothing + "E40").find("more than 100000 elements"), std::string::npos);
   EXPECT_NE(mistakes(words + "E40(0123456789)").find("characters after substitution"), std::string::npos);
   EXPECT_NE(mistakes(values + ") A($v40)").find("characters after substitution"), std::string::npos);
+}
+
+TEST(HostileTest, ManyDefinitionsAreTriedOnlySoFar) {
+  const std::string last = "elementclass E { $a | -> B || ... } ";
+  const std::string text = repeated(last, 20000) + repeated("E(1) ", 200);
+  EXPECT_NE(mistakes(text).find("no definition takes 1 argument, 0 inputs and 0 outputs"), std::string::npos);
+  EXPECT_LT(mistakes(text).size(), 200000u);
+  EXPECT_NE(mistakes("elementclass E { A " + repeated("|| A ", 20000) + "} E(1)").size(), 0u);
 }
 
 TEST(HostileTest, TooManyConnectionsAreAnError) {
@@ -85,7 +98,8 @@ TEST(HostileTest, NulBytesAreUnexpectedCharacters) {
 TEST(HostileTest, EveryPrefixOfAConfigurationEnds) {
   const std::string text =
       "#!x\n# 3 \"f\"\nrequire(x); define($v 1) elementclass F { $a, K $k | input => [0-1] A(\"\\x41$a\", '$', \\<00 "
-      "11>, ${k-2}) [0] -> /* c */ output || ... }\na, b :: F(1, K $v); a [0] -> b, [1] b => Print(x) // end\n";
+      "11>, ${k-2}) [0] -> /* c */ output || A || ... }\na, b :: F(1, K $v); a [0] -> b, [1] b => Print(x) // end\n"
+      "a [1-] => ( [0] -> x :: A; [1], [2] -> (->) -> [0-]) => [] B";
   for (size_t length = 0; length <= text.size(); ++length) {
     mistakes(text.substr(0, length));
     mistakes(text.substr(length));
@@ -144,6 +158,11 @@ TEST(HostileTest, RandomTokensEnd) {
                                            " ",
                                            "~",
                                            "__REST__",
+                                           "( -> ",
+                                           " -> )",
+                                           "[]",
+                                           "[0-]",
+                                           "|| ...",
                                            "(1, $a)",
                                            "{ $a | ",
                                            "{ input -> output }",

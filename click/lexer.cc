@@ -25,7 +25,7 @@ std::string Token::description() const {
 }
 
 Lexer::Lexer(std::string_view text, std::string file, Diagnostics& diagnostics)
-    : text_(text), file_(std::move(file)), diagnostics_(diagnostics) {}
+    : text_(text), given_file_(std::move(file)), file_(given_file_), diagnostics_(diagnostics) {}
 
 void Lexer::advance(size_t count) {
   for (; count > 0 && !at_end(); --count) {
@@ -71,13 +71,14 @@ void Lexer::skip_hash_line() {
   int number = 0;
   const auto [end, failure] = std::from_chars(line.data(), line.data() + line.size(), number);
   const std::string_view file = trim(line.substr(static_cast<size_t>(end - line.data())));
-  const bool has_file = file.size() > 2 && file.size() <= kLongestFileName && file.front() == '"' && file.back() == '"';
+  const bool has_file =
+      file.size() >= 2 && file.size() <= kLongestFileName && file.front() == '"' && file.back() == '"';
   if (failure != std::errc() || number < 1 || number > kLastLine || !(file.empty() || has_file)) {
     diagnostics_.error(start, "unknown '#' line; expected '#line NUMBER \"FILE\"'");
     return;
   }
   line_ = number;
-  if (has_file) file_ = file.substr(1, file.size() - 2);
+  if (has_file) file_ = file.size() > 2 ? std::string(file.substr(1, file.size() - 2)) : given_file_;
 }
 
 void Lexer::skip_space() {

@@ -61,6 +61,7 @@ class Lexer {
   bool skip_quoted();
 
   std::string_view text_;
+  std::string given_file_;  // that "#line NUMBER \"\"" returns to
   std::string file_;
   Diagnostics& diagnostics_;
   size_t position_ = 0;

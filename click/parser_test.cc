@@ -82,8 +82,8 @@ TEST(ParserTest, SplitsArguments) {
 
 TEST(ParserTest, GivesThePlacesOfElementsArgumentsAndConnections) {
   Diagnostics diagnostics;
-  const Graph graph =
-      parse("#!/usr/bin/heddle\na :: A(1,\n  'x') -> B\n# 40 \"other\"\na -> A", "t", options_for_test(), diagnostics);
+  const Graph graph = parse("#!/usr/bin/heddle\na :: A(1,\n  'x') -> B\n# 40 \"other\"\na -> A\n#line 7 \"\"\nB", "t",
+                            options_for_test(), diagnostics);
   ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
   EXPECT_EQ(graph.elements[0].where.text(), "t:2:1");
   EXPECT_EQ(graph.elements[0].arguments[0].where.text(), "t:2:8");
@@ -91,6 +91,7 @@ TEST(ParserTest, GivesThePlacesOfElementsArgumentsAndConnections) {
   EXPECT_EQ(graph.elements[1].where.text(), "t:3:11");
   EXPECT_EQ(graph.connections[0].where.text(), "t:3:8");
   EXPECT_EQ(graph.elements[2].where.text(), "other:40:6");
+  EXPECT_EQ(graph.elements[3].where.text(), "t:7:1") << "an empty file name means the file itself";
   EXPECT_EQ(graph.find("A@3"), 2);
   EXPECT_EQ(graph.find("A"), -1);
 }
