@@ -49,7 +49,7 @@ int Generator::append_packets(Batch& batch, int n, uint32_t bytes, bool stamp) {
     set_capture_info(packets[i], {now_ns, 0});
   }
   batch.resize(batch.size() + n);
-  count_.store(count() + static_cast<uint64_t>(n), std::memory_order_relaxed);
+  count_.fetch_add(static_cast<uint64_t>(n), std::memory_order_relaxed);  // a handler may reset it meanwhile
   notice_end();
   return n;
 }

@@ -23,6 +23,7 @@ namespace heddle {
 class CheckCRC32 : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool changes_length() const override { return true; }
   const char* ports() const override { return "1/1-2"; }
   Access access(Processor) const override { return {.reads = {kWholePacket}, .writes = {{Base::end, -4, 0}}}; }
   std::span<const char* const> drop_reasons() const override;

@@ -25,6 +25,7 @@ namespace heddle {
 class SetCRC32 : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool changes_length() const override { return true; }
   Access access(Processor) const override { return {.reads = {kWholePacket}, .writes = {kWholePacket}}; }
   std::span<const char* const> drop_reasons() const override;
   int appends() const override { return crc32::kBytes; }
