@@ -277,6 +277,7 @@ def test_wiring(heddle, chain, words):
 
 
 BAD_ARGUMENTS = {
+    "AddressInfo": ["host", "host 10.0.0", "host 10.0.0.256", "host 1.2.3.4 0:1:2:3:4:g"],
     "CheckIPHeader": ["-1", "x", "16385", "14, BADSRC 1.2.3", "14, CHECKSUM maybe", "14, 15", "14, NONE 1"],
     "Classifier": ["", "12", "12/", "12/0", "12/zz", "-1/00", "12/0800%ff", "12/08 x", "99999/00"],
     "Counter": ["1", "A 1"],
