@@ -34,8 +34,8 @@ std::string quote_variables(std::string_view text) {
 
 using Pin = std::pair<int, int>;  // element and port
 
-/** For each connection the one that its chain goes on with, or -1: one from the output with the number of the input that
- *  it enters, 0; best one that enters an input 0 itself. So ports are seldom written. */
+/** For each connection the one that its chain goes on with, or -1: a connection into an input 0 is followed by one from
+ *  output 0 of the same element, if there is a choice by one that enters an input 0 as well. */
 std::vector<int> successors(const std::vector<Connection>& all) {
   std::map<Pin, int> leaving;
   for (size_t i = 0; i < all.size(); ++i) {

@@ -32,6 +32,8 @@ TEST(UnparseTest, PrintsAsClicksFlatconfigDoes) {
             "    -> d;\n"
             "c [1] -> Print@5\n"
             "    -> [1] d;\n");
+  EXPECT_EQ(unparse_connections(graph_of("a :: A; b, c :: B; a -> [1] b -> [2] c; a [1] -> b")),
+            "a -> [1] b;\na [1] -> b\n    -> [2] c;\n");
   EXPECT_EQ(unparse({}), "");
   EXPECT_EQ(unparse(graph_of("a :: A")), "a :: A;\n\n");
 }

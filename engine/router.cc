@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "click/address_book.h"
 #include "click/arguments.h"
 #include "core/error.h"
 #include "engine/processing.h"
@@ -148,9 +149,10 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
     out_use[from][from_port] = in_use[to][to_port] = true;
   }
   // Arguments after connections: an element such as Tee or Classifier may ask how many outputs it has.
+  const click::AddressBook addresses(graph);
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (!nodes[i].element) continue;
-    click::Arguments arguments(graph.elements[i], diagnostics);
+    click::Arguments arguments(graph.elements[i], diagnostics, &addresses);
     nodes[i].element->inputs = static_cast<int>(in_use[i].size());
     nodes[i].element->outputs = static_cast<int>(out_use[i].size());
     read_placement(nodes[i], arguments);

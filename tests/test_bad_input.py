@@ -279,6 +279,7 @@ def test_wiring(heddle, chain, words):
 
 
 BAD_ARGUMENTS = {
+    "AddressInfo": ["host", "host 10.0.0", "host 10.0.0.256", "host 1.2.3.4 0:1:2:3:4:g"],
     "AverageCounter": ["x", "-1", "0, 2", "MAX -1", "0, true, 3"],
     "CPUPaint": ["21", "PAINT, 1"],
     "CPUSwitch": ["1"],

@@ -23,7 +23,7 @@ namespace heddle {
  *  Example:
  *
  *      AddressInfo(server 10.0.0.1/24 00:50:BA:85:84:A9);
- *      FromDump(in.pcap) -> EtherEncap(0x0800, server, ff:ff:ff:ff:ff:ff) -> Discard;
+ *      FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> Discard;
  */
 class AddressInfo : public Element {
  public:

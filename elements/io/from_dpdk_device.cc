@@ -85,15 +85,10 @@ void FromDPDKDevice::receive(Batch& batch) {
       n += poll(queue, batch.packets() + n, wanted - n);
   }
   batch.resize(n);
-  if (n == 0) return;
-  uint64_t bytes = 0;
-  for (int i = 0; i < n; ++i) {
-    Packet* packet = batch.packet(i);
-    if (length(packet) > snap_length_) [[unlikely]]
+  if (snap_length_ == kMaxPacketBytes) return;
+  for (int i = 0; i < n; ++i)
+    if (Packet* packet = batch.packet(i); length(packet) > snap_length_)
       packet->pkt_len = packet->data_len = static_cast<uint16_t>(snap_length_);
-    bytes += length(packet);
-  }
-  counts_[batch.thread].add(static_cast<uint64_t>(n), bytes);
 }
 
 std::string FromDPDKDevice::stop() {

@@ -76,7 +76,9 @@ def pattern(line):
 def difference(wanted, got, ignored):
     """What differs, as text; "" if nothing does."""
     keep = [line for line in got.splitlines() if not any(re.fullmatch(i, line) for i in ignored)]
-    want = wanted.splitlines()
+    want = wanted.rstrip("\n").splitlines()  # blank lines before the next section are for the eye
+    while keep and not keep[-1]:
+        keep.pop()
     for number in range(max(len(want), len(keep))):
         if number >= len(want):
             return f"line {number + 1} is not expected: {keep[number]!r}"
