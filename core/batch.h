@@ -18,7 +18,7 @@ class Batch {
       : capacity_(capacity),
         room_(capacity),
         packets_(new Packet*[static_cast<size_t>(capacity)]),
-        next_(new uint16_t[static_cast<size_t>(capacity)]),
+        next_(new uint16_t[static_cast<size_t>(capacity)]()),
         columns_(new uint32_t[static_cast<size_t>(capacity) * kColumns]) {}
 
   int size() const { return size_; }
@@ -35,10 +35,19 @@ class Batch {
   uint8_t* frame(int i) { return data(packet(i)); }
   uint32_t length(int i) { return heddle::length(packet(i)); }
 
-  /** Output port that each packet leaves by, or kDrop + reason. The engine sets it to 0 before an element that declares
-   *  several exits; the element marks the packets that go elsewhere. */
-  uint16_t* next() { return next_.get(); }
-  void drop(int i, int reason) { next_[static_cast<size_t>(i)] = static_cast<uint16_t>(kDrop | reason); }
+  /** Output port that each packet leaves by, or kDrop + reason. All are 0 when an element gets the batch; it marks the
+   *  packets that go elsewhere. Asking for the array counts as marking: who changes nothing should not ask. */
+  uint16_t* next() {
+    marked_ = true;
+    return next_.get();
+  }
+  void drop(int i, int reason) { next()[static_cast<size_t>(i)] = static_cast<uint16_t>(kDrop | reason); }
+  bool marked() const { return marked_; }
+  /** Makes the first `n` entries of next() 0 again. */
+  void clear_marks(int n) {
+    std::memset(next_.get(), 0, sizeof(uint16_t) * static_cast<size_t>(n));
+    marked_ = false;
+  }
 
   uint32_t* column(Column which) {
     return columns_.get() + static_cast<size_t>(which) * static_cast<size_t>(capacity_);
@@ -65,6 +74,7 @@ class Batch {
 
  private:
   int size_ = 0, capacity_, room_;
+  bool marked_ = false;
   std::unique_ptr<Packet*[]> packets_;   // [capacity]
   std::unique_ptr<uint16_t[]> next_;     // [capacity]
   std::unique_ptr<uint32_t[]> columns_;  // [kColumns][capacity]

@@ -97,6 +97,12 @@ class Engine {
   void make_packet_memory();
   void make_gpu_segments();
   void make_handlers();
+  void add_counts(int node, Handlers& list);
+  /** What a source has brought or a sink has taken. */
+  struct EndCounts {
+    uint64_t packets = 0, bytes = 0, dropped = 0;
+  };
+  EndCounts end_counts(int node) const;
   void thread_main(int thread);
   unsigned packets_needed() const;
 

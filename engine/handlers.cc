@@ -1,4 +1,6 @@
 // The handlers that every element and every router has.
+#include <algorithm>
+
 #include "click/lexer.h"
 #include "click/parser.h"
 #include "click/unparse.h"
@@ -66,6 +68,27 @@ click::Graph written(click::Graph graph) {
 
 }  // namespace
 
+// Ends of the chain have the handlers of Click's devices. An element's own ones of these names win.
+void Engine::add_counts(int node, Handlers& list) {
+  const auto since = std::make_shared<EndCounts>();  // the last reset
+  list.read("count", [=, this] { return std::to_string(end_counts(node).packets - since->packets); })
+      .read("byte_count", [=, this] { return std::to_string(end_counts(node).bytes - since->bytes); })
+      .read("dropped", [=, this] { return std::to_string(end_counts(node).dropped - since->dropped); })
+      .write("reset_counts", [=, this](const std::string&) { *since = end_counts(node); });
+}
+
+Engine::EndCounts Engine::end_counts(int node) const {
+  EndCounts counts{0, bytes(node), 0};
+  for (auto& worker : workers_) {
+    const NodeCounts& here = worker->counts(node);
+    counts.packets += here.packets;
+    for (auto& drops : here.drops) counts.dropped += drops;
+    counts.bytes -= std::min<uint64_t>(counts.bytes, here.dropped_bytes);
+  }
+  counts.packets -= std::min(counts.packets, counts.dropped);
+  return counts;
+}
+
 void Engine::make_handlers() {
   broker_ = std::make_unique<Broker>(
       Broker::Engine{[this](Element& element, const std::function<void()>& change) { update(element, change); },
@@ -81,6 +104,8 @@ void Engine::make_handlers() {
         for (auto& [reason, packets] : element_report(i).drops) text += reason + " " + std::to_string(packets) + "\n";
         return text;
       });
+      const Node& end = router_.nodes[static_cast<size_t>(i)];
+      if (end.targets.empty() || end.predecessors.empty()) add_counts(i, list);
     });
   }
   Handlers& global = broker_->global();

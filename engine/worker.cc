@@ -26,8 +26,8 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Gpu
     const int outputs = node.is_buffer() ? 0 : static_cast<int>(node.targets.size());  // packets stay in a buffer
     steps_.push_back({element,
                       here.processor == Processor::gpu ? lanes[static_cast<size_t>(here.segment)].get() : nullptr,
-                      node.targets.data(), outputs, here.live, here.live_behind, here.copy_first,
-                      outputs > 1 || !element->drop_reasons().empty(), element->copies() > 1, here.counts_bytes});
+                      node.targets.data(), outputs, here.live, here.live_behind, here.copy_first, element->copies() > 1,
+                      here.counts_bytes});
   }
   for (const Task& task : shared.router->tasks) {
     const Node& node = shared.router->nodes[static_cast<size_t>(task.source)];
@@ -44,8 +44,11 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Gpu
   for (auto& lane : lanes)
     if (lane) lanes_.push_back(std::move(lane));
   submitted_at_epoch_.resize(lanes_.size(), 0);
-  // A batch a level of recursion: at most one a node, and one while a lane is collected.
-  for (size_t i = 0; i < 2 * shared.router->nodes.size() + 2; ++i)
+  // A batch a level of recursion: at most one a node and output, and one while a lane is collected.
+  size_t outputs = 0;
+  for (const Step& step : steps_) outputs += static_cast<size_t>(step.outputs);
+  parts_.reserve(outputs);
+  for (size_t i = 0; i < 2 * shared.router->nodes.size() + outputs + 2; ++i)
     spare_.push_back(std::make_unique<Batch>(shared.batch_size));
 }
 
@@ -128,15 +131,19 @@ void Worker::run(int i, Batch& batch) {
     if (step.copy_first) make_private(i, batch);
     if (step.lane != nullptr) return submit(*step.lane, i, batch);
     count(i, batch);
-    if (step.chooses) std::memset(batch.next(), 0, sizeof(uint16_t) * static_cast<size_t>(batch.size()));
+    const int arrived = batch.size();
     step.element->run_cpu(batch);
     int port = 0;
-    if (step.outputs == 0) {  // what a sink leaves is dropped
-      if (!batch.empty()) take_out_drops(i, batch, port);
-      return;
+    if (batch.marked()) {
+      const bool together = batch.empty() || take_out_drops(i, batch, port);
+      if (!together && step.outputs > 0) {
+        split(i, batch, arrived);
+        return;
+      }
+      batch.clear_marks(arrived);
     }
+    if (step.outputs == 0) return;  // what a sink left has been dropped
     if (step.copies) return copy_out(i, batch);
-    if (step.chooses && !take_out_drops(i, batch, port)) return split(i, batch);
     i = step.targets[port];
   }
 }
@@ -144,11 +151,14 @@ void Worker::run(int i, Batch& batch) {
 bool Worker::take_out_drops(int node, Batch& batch, int& port) {
   const uint16_t* next = batch.next();
   const int n = batch.size();
-  uint16_t differs = 0, any = next[0];
-  for (int i = 0; i < n; ++i) differs |= next[i] ^ any;
-  if (differs == 0 && any < kDrop) {
+  uint16_t differs = 0, any = next[0], largest = 0;
+  for (int i = 0; i < n; ++i) {
+    differs |= next[i] ^ any;
+    largest = std::max(largest, next[i]);
+  }
+  if (largest < kDrop) {
     port = any;
-    return true;
+    return differs == 0;
   }
   NodeCounts& counts = counts_[static_cast<size_t>(node)];
   const ColumnSet live = steps_[static_cast<size_t>(node)].live_behind;
@@ -173,17 +183,26 @@ bool Worker::take_out_drops(int node, Batch& batch, int& port) {
   return differs == 0;
 }
 
-void Worker::split(int node, Batch& batch) {
+void Worker::split(int node, Batch& batch, int arrived) {
   const Step& step = steps_[static_cast<size_t>(node)];
+  const size_t first = parts_.size();  // those below belong to the splits that led here
+  parts_.resize(first + static_cast<size_t>(step.outputs));
+  const uint16_t* next = batch.next();
+  for (int i = 0; i < batch.size(); ++i) {
+    std::unique_ptr<Batch>& part = parts_[first + next[i]];
+    if (!part) [[unlikely]]
+      part = borrow();
+    part->append(batch, i, step.live_behind);
+  }
+  batch.resize(0);
+  batch.clear_marks(arrived);
   for (int port = 0; port < step.outputs; ++port) {
-    auto part = borrow();
-    const ColumnSet live = steps_[static_cast<size_t>(step.targets[port])].live;
-    for (int i = 0; i < batch.size(); ++i)
-      if (batch.next()[i] == port) part->append(batch, i, live);
+    std::unique_ptr<Batch> part = std::move(parts_[first + static_cast<size_t>(port)]);
+    if (!part) continue;
     run(step.targets[port], *part);
     give_back(std::move(part));
   }
-  batch.resize(0);
+  parts_.resize(first);
 }
 
 void Worker::copy_out(int node, Batch& batch) {
@@ -285,6 +304,7 @@ void Worker::launch(GpuLane& lane) {
 void Worker::collect(GpuLane& lane) {
   auto batch = borrow();
   lane.collect(*batch);
+  const int collected = batch->size();
   const auto& exits = lane.segment().exits;
   // Packets that leave by the same exit go on together, in order. Neighbours usually do.
   while (!batch->empty()) {
@@ -311,6 +331,7 @@ void Worker::collect(GpuLane& lane) {
     }
     give_back(std::move(part));
   }
+  batch->clear_marks(collected);
   give_back(std::move(batch));
 }
 

@@ -64,7 +64,7 @@ class Worker {
   bool collect_all();
   /** Removes packets whose next() says drop, counting them; true if all that remain leave by port `port` (set). */
   bool take_out_drops(int node, Batch& batch, int& port);
-  void split(int node, Batch& batch);
+  void split(int node, Batch& batch, int arrived);
   void copy_out(int node, Batch& batch);
   void make_private(int node, Batch& batch);
   /** Launch mode sync: runs and collects what has been submitted. */
@@ -84,7 +84,7 @@ class Worker {
     const int* targets;  // node behind each output
     int outputs;
     ColumnSet live, live_behind;
-    bool copy_first, chooses, copies, counts_bytes;
+    bool copy_first, copies, counts_bytes;
   };
 
   struct Job {
@@ -103,6 +103,7 @@ class Worker {
   std::vector<std::unique_ptr<GpuLane>> lanes_;  // by segment; null for CPU segments
   std::vector<NodeCounts> counts_;               // by node
   std::vector<std::unique_ptr<Batch>> spare_;
+  std::vector<std::unique_ptr<Batch>> parts_;  // of the splits under way, by output
   std::string failure_;
   uint64_t idle_rounds_ = 0;
   uint64_t epoch_ = 0, waiting_epoch_ = 0;    // reported; noticed, and waiting for slots begun before it

@@ -563,7 +563,7 @@ def test_full_disk_of_a_summary(heddle):
 
 def test_closed_pipe_of_a_summary(heddle):
     chain = "InfiniteSource(LENGTH 60, BURST 64) -> ToIPSummaryDump(-, FIELDS timestamp wire_len)"
-    with heddle.start("run", "-q", "-e", chain) as running:
+    with heddle.start("run", "--quiet", "-e", chain) as running:
         running.process.stdout.read(1000)
         running.process.stdout.close()
         time.sleep(0.3)

@@ -177,7 +177,7 @@ def test_force_ip_reads_other_link_types(heddle, tmp_path):
         assert (tmp_path / "out").read_bytes()[20:24] == link.to_bytes(4, "little")
         result = heddle.ok(
             "run",
-            "-q",
+            "--quiet",
             "-e",
             f"FromDump({quoted(source)}, FORCE_IP true) -> ToIPSummaryDump(-, HEADER false,"
             " FIELDS ip_src ip_dst sport dport ip_proto payload_len)",

@@ -85,7 +85,7 @@ void FromDPDKDevice::receive(Batch& batch) {
       n += poll(queue, batch.packets() + n, wanted - n);
   }
   batch.resize(n);
-  if (snap_length_ == kMaxPacketBytes) return;
+  if (snap_length_ == UINT16_MAX) return;
   for (int i = 0; i < n; ++i)
     if (Packet* packet = batch.packet(i); length(packet) > snap_length_)
       packet->pkt_len = packet->data_len = static_cast<uint16_t>(snap_length_);
@@ -103,10 +103,7 @@ std::string FromDPDKDevice::stop() {
 }
 
 void FromDPDKDevice::handlers(Handlers& list) {
-  list.read("count", [this] { return std::to_string(counts_.packets()); })
-      .read("byte_count", [this] { return std::to_string(counts_.bytes()); })
-      .write("reset_counts", [this](const std::string&) { counts_.reset(); })
-      .read("active", [this] { return std::string(active_ ? "true" : "false"); })
+  list.read("active", [this] { return std::string(active_ ? "true" : "false"); })
       .write("active", [this](const std::string& value) { active_ = click::value_of<bool>(value); });
   add_port_handlers(list, port_, true);
 }

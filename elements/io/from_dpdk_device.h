@@ -57,7 +57,7 @@ class FromDPDKDevice : public Source {
   /** The keywords that FromDevice has, too. */
   void configure_port(click::Arguments& arguments, dpdk::Port& port);
 
-  uint32_t snap_length_ = 65535;  ///< packets are cut to it
+  uint32_t snap_length_ = UINT16_MAX;  ///< packets are cut to it
 
  private:
   int poll(int queue, Packet** packets, int wanted);
@@ -67,7 +67,6 @@ class FromDPDKDevice : public Source {
   int burst_ = 0, queue_ = -1, threads_ = 1, queues_ = 1;
   PacketPool* large_packets_ = nullptr;
   std::atomic<bool> active_{true};
-  PerThreadCounts counts_;
   std::atomic<uint64_t> too_long_{0};
   std::vector<std::pair<std::string, uint64_t>> port_statistics_;  // read when the port stops
 };

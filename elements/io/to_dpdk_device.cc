@@ -87,24 +87,19 @@ void ToDPDKDevice::run_cpu(Batch& batch) {
   const int n = batch.size();
   const uint32_t longest = port_->longest_frame.load(std::memory_order_relaxed);
   const bool removed = port_->removed.load(std::memory_order_relaxed);
-  uint64_t bytes = 0;
-  for (int i = 0; i < n; ++i) bytes += batch.length(i);
   int left = 0;  // packets that stay in the batch, to be dropped
   const auto leave = [&](int i, Reason reason) {
-    bytes -= batch.length(i);
     batch.packets()[left] = batch.packet(i);
     batch.drop(left++, reason);
   };
   for (int i = 0; i < n;) {
-    int end = i;
+    int end = longest == UINT32_MAX ? n : i;
     while (end < n && !is_too_long(batch.packet(end), longest)) ++end;
     const int sent = removed || end == i ? 0 : send(batch.packets() + i, end - i, batch.thread);
     for (i += sent; i < end; ++i) leave(i, removed ? kRemoved : kTxFull);
     for (; i < n && is_too_long(batch.packet(i), longest); ++i) leave(i, kTooLong);
   }
   batch.resize(left);
-  counts_[batch.thread].add(static_cast<uint64_t>(n - left), bytes);
-  if (left > 0) dropped_.fetch_add(static_cast<uint64_t>(left), std::memory_order_relaxed);
 }
 
 std::string ToDPDKDevice::stop() {
@@ -115,13 +110,7 @@ std::string ToDPDKDevice::stop() {
   return port_->receives ? std::string() : port_->problem();  // FromDPDKDevice tells it
 }
 
-void ToDPDKDevice::handlers(Handlers& list) {
-  list.read("count", [this] { return std::to_string(counts_.packets()); })
-      .read("byte_count", [this] { return std::to_string(counts_.bytes()); })
-      .read("dropped", [this] { return std::to_string(dropped_.load()); })
-      .write("reset_counts", [this](const std::string&) { counts_.reset(), dropped_ = 0; });
-  add_port_handlers(list, port_, false);
-}
+void ToDPDKDevice::handlers(Handlers& list) { add_port_handlers(list, port_, false); }
 
 std::vector<std::pair<std::string, uint64_t>> ToDPDKDevice::statistics() const {
   std::vector<std::pair<std::string, uint64_t>> list;

@@ -59,8 +59,6 @@ class ToDPDKDevice : public Element {
     bool stuck = false;  // it has taken nothing for kPatience
   };
   std::array<Queue, kMaxThreads> queues_;
-  PerThreadCounts counts_;
-  std::atomic<uint64_t> dropped_{0};
   std::vector<std::pair<std::string, uint64_t>> port_statistics_;  // read when the port stops
 };
 

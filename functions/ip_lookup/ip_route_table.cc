@@ -77,6 +77,7 @@ void IPRouteTable::run_cpu(Batch& batch) {
   uint32_t* dst = batch.column(Column::dst);
   uint32_t addresses[kGroup];
   uint16_t hops[kGroup];
+  uint16_t* next = batch.next();
   for (int base = 0; base < batch.size(); base += kGroup) {
     const int n = batch.size() - base < kGroup ? batch.size() - base : kGroup;
     for (int i = 0; i < n; ++i) addresses[i] = ntohl(dst[base + i]);
@@ -87,11 +88,11 @@ void IPRouteTable::run_cpu(Batch& batch) {
         continue;
       }
       if (hops[i] <= ip_lookup::kPlainHops) {
-        batch.next()[base + i] = static_cast<uint16_t>(hops[i] - 1);
+        next[base + i] = static_cast<uint16_t>(hops[i] - 1);
         continue;
       }
       const ip_lookup::Hop hop = table_->hops()[hops[i]];
-      batch.next()[base + i] = static_cast<uint16_t>(hop.port);
+      next[base + i] = static_cast<uint16_t>(hop.port);
       if (hop.gateway != 0) dst[base + i] = hop.gateway;
     }
   }
