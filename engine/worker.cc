@@ -14,11 +14,12 @@ void add(std::atomic<uint64_t>& counter, uint64_t more) {
 }
 
 constexpr uint64_t kSpinsBetweenDeviceChecks = 1 << 20;
+constexpr uint64_t kRoundsBetweenPublishing = 256;  // about half a millisecond at full rate
 
 }  // namespace
 
 Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<GpuLane>> lanes)
-    : shared_(shared), thread_(thread), counts_(shared.router->nodes.size()) {
+    : shared_(shared), thread_(thread), counts_(shared.router->nodes.size()), published_(counts_.size()) {
   for (size_t i = 0; i < shared.router->nodes.size(); ++i) {
     const Node& node = shared.router->nodes[i];
     const NodePlan& here = shared.plan->nodes[i];
@@ -84,6 +85,8 @@ bool Worker::round(bool stopping) {
   }
   if (!lanes_.empty()) busy = collect_all() || busy;
   report_epoch();
+  unpublished_ = unpublished_ || busy;
+  if (unpublished_ && (!busy || ++rounds_ % kRoundsBetweenPublishing == 0)) publish_counts();
   if (busy) {
     idle_rounds_ = 0;
   } else if (idle_rounds_ % kSpinsBetweenDeviceChecks == kSpinsBetweenDeviceChecks - 1) {
@@ -123,6 +126,25 @@ void Worker::drain() {
       for (auto& lane : lanes_) check_device(*lane);
   }
   report_epoch();
+  publish_counts();
+}
+
+void Worker::publish_counts() {
+  const auto copy = [](const std::atomic<uint64_t>& from, std::atomic<uint64_t>& to) {
+    to.store(from.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  };
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    const NodeCounts& from = counts_[i];
+    NodeCounts& to = published_[i];
+    copy(from.packets, to.packets);
+    copy(from.bytes, to.bytes);
+    copy(from.dropped_bytes, to.dropped_bytes);
+    for (size_t reason = 0; reason < from.drops.size(); ++reason) copy(from.drops[reason], to.drops[reason]);
+    copy(from.no_buffer, to.no_buffer);
+    copy(from.no_slot, to.no_slot);
+    copy(from.gpu_failed, to.gpu_failed);
+  }
+  unpublished_ = false;
 }
 
 void Worker::run(int i, Batch& batch) {

@@ -15,7 +15,7 @@
 
 namespace heddle {
 
-/** What one node of a chain has seen on one thread. Written by that thread, read by any. */
+/** What one node of a chain has seen on one thread. Written by that thread. */
 struct NodeCounts {
   static constexpr int kReasons = 16;
   std::atomic<uint64_t> packets{0};
@@ -50,7 +50,8 @@ class Worker {
   /** Waits until all packets in flight have left. */
   void drain();
 
-  const NodeCounts& counts(int node) const { return counts_[static_cast<size_t>(node)]; }
+  /** As of a millisecond ago at most. */
+  const NodeCounts& counts(int node) const { return published_[static_cast<size_t>(node)]; }
   /** "" or why a GPU has failed; the thread that sees it stops receiving. */
   const std::string& failure() const { return failure_; }
   bool has_tasks() const { return !tasks_.empty(); }
@@ -73,6 +74,7 @@ class Worker {
   /** The device has failed: counts what was on it as lost. */
   void abandon(GpuLane& lane, const std::string& failure);
   void report_epoch();
+  void publish_counts();
 
   std::unique_ptr<Batch> borrow();
   void give_back(std::unique_ptr<Batch> batch) { spare_.push_back(std::move(batch)); }
@@ -101,7 +103,11 @@ class Worker {
   std::vector<Step> steps_;  // by node
   std::vector<Job> tasks_;
   std::vector<std::unique_ptr<GpuLane>> lanes_;  // by segment; null for CPU segments
-  std::vector<NodeCounts> counts_;               // by node
+  // By node. Only this thread looks at counts_; readers have a copy that is renewed now and then, for a reader that polls
+  // would take the cache lines from the thread at every batch.
+  std::vector<NodeCounts> counts_, published_;
+  uint64_t rounds_ = 0;
+  bool unpublished_ = false;
   std::vector<std::unique_ptr<Batch>> spare_;
   std::vector<std::unique_ptr<Batch>> parts_;  // of the splits under way, by output
   std::string failure_;

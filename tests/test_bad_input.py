@@ -283,6 +283,7 @@ BAD_ARGUMENTS = {
     "AverageCounter": ["x", "-1", "0, 2", "MAX -1", "0, true, 3"],
     "CPUPaint": ["21", "PAINT, 1"],
     "CPUSwitch": ["1"],
+    "CheckCRC32": ["1", "VARIANT crc", "DEVICE 7", "BLOCKING x"],
     "CheckIPHeader": [
         "-1",
         "x",
@@ -311,20 +312,27 @@ BAD_ARGUMENTS = {
     "LinearIPLookup": ["x", "1.2.3.4/8 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
     "RadixIPLookup": ["x", "1.2.3.4/8 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
     "HashSwitch": ["", "0", "0, 0", "x, 1", "-1, 1", "0, 16385", "0, 1, 2"],
+    "IPClassifier": ["", "tcp port", "ip proto nonsense", "10.0.0", "src port 65536", "tcp or", "ip[0:5] 1", "-, -"],
+    "IPFilter": ["", "tcp", "allow tcp port", "1 all", "permit all", "-1 all", "deny ip vers 16"],
+    "Idle": ["1", "ACTIVE false"],
     "IPPrint": ["a, b", "CONTENTS 7", "MAXLENGTH -2", "CONTENTS HEX, PAYLOAD HEX", "TTL 2"],
     "MarkIPHeader": ["-1", "x", "16385", "1, 2"],
     "MinBatch": ["0", "x", "1, x", "1, -2", "1, 1, 1"],
     "Null": ["1"],
     "Paint": ["", "256", "-1", "1, 21", "1, PAINT, 1"],
     "PaintSwitch": ["21", "PAINT, 1"],
+    "Pipeliner": ["0", "-1", "x", "1048577", "1, 2", "SIZE 0", "BLOCKING x"],
     "Print": ["a, x", "a, -2", "a, 65536", "CONTENTS 7", "a, 1, 2"],
+    "Queue": ["0", "-1", "x", "1048577", "1, 2", "CAPACITY x"],
     "RoundRobinSwitch": ["1"],
+    "SetCRC32": ["1", "VARIANT crc", "DEVICE 7", "BLOCKING x"],
     "SetIPChecksum": ["1"],
     "StaticSwitch": ["", "x", "0, 1"],
     "Strip": ["", "x", "-1", "16385", "1, 2"],
     "Switch": ["x", "1", "0, 1"],
     "Tee": ["0", "x", "2", "257"],
     "Truncate": ["", "-1", "x", "65536", "1, 2", "1, EXTRA_LENGTH 2"],
+    "Unqueue": ["x", "1.5", "1, 2", "ACTIVE 2", "LIMIT x"],
     "Unstrip": ["", "x", "-1", "129"],
     "XOR": ["-1", "256", "x", "1, 2", "DEVICE 7"],
 }
@@ -389,11 +397,19 @@ BAD_ALONE = {
         "loop 1",
         "TYPE PACKET",
     ],
+    "StaticThreadSched": ["nobody 0", "sink", "sink x", "sink -1", "sink 128", "sink 0 0"],
 }
 
 
+def second_name(element):
+    """Whether it is another name of a class, such as CounterMP of Counter, whose manual says so."""
+    name, title = element["name"], element["manual"].split(": ")[0]
+    return title != name and re.search(rf"\b{name}\b", element["manual"]) is not None
+
+
 def test_bad_arguments_cover_every_element(heddle):
-    names = {element["name"] for element in heddle.ok("elements", "--json").json}
+    elements = heddle.ok("elements", "--json").json
+    names = {element["name"] for element in elements if not second_name(element)}
     assert names == {*BAD_ARGUMENTS, *BAD_ENDS, *BAD_ALONE}
 
 
@@ -411,7 +427,7 @@ def test_bad_arguments(heddle, element):
 @pytest.mark.parametrize("element", BAD_ALONE)
 def test_bad_arguments_without_ports(heddle, element):
     for arguments in BAD_ALONE[element]:
-        found = mistakes(heddle, f"FromDump(a) -> Discard;\n x :: {element}({arguments})")
+        found = mistakes(heddle, f"FromDump(a) -> sink :: Discard;\n x :: {element}({arguments})")
         assert found[0][0] == 2, (arguments, found)
         assert f"{element} 'x'" in found[0][2], (arguments, found)
 
@@ -535,6 +551,8 @@ def test_every_element_has_a_manual_with_an_example_that_passes(heddle, tmp_path
     assert len(elements) >= 16
     for element in elements:
         name, manual = element["name"], element["manual"]
+        if second_name(element):
+            continue
         assert manual.startswith(f"{name}: "), name
         assert heddle.ok("elements", name).out == manual
         assert re.search(rf"^\s+{name}", manual, re.MULTILINE), f"{name}: no synopsis"
