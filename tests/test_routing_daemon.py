@@ -40,7 +40,10 @@ class Bird:
             lines.append(f"route {dotted(address)}/{length} blackhole {{ bgp_local_pref = {output}; }};")
         (folder / "bird.conf").write_text("\n".join([*lines, "}"]) + "\n", encoding="utf-8")
         subprocess.run(
-            ["/usr/sbin/bird", "-c", "bird.conf", "-s", "bird.ctl", "-P", "bird.pid"], cwd=folder, check=True, timeout=30
+            ["/usr/sbin/bird", "-c", "bird.conf", "-s", "bird.ctl", "-P", "bird.pid"],
+            cwd=folder,
+            check=True,
+            timeout=30,
         )
 
     def ask(self, commands):
@@ -93,8 +96,7 @@ def test_same_answers_as_bird(element, heddle, tmp_path):
         pytest.skip("needs BIRD (Debian's bird2)")
     routes = random_routes(seed=element)
     with open(tmp_path / "routes.txt", "w", encoding="utf-8") as file:
-        for (address, length), output in routes.items():
-            file.write(f"{dotted(address)}/{length} {output}\n")
+        file.writelines(f"{dotted(address)}/{length} {output}\n" for (address, length), output in routes.items())
     chance = random.Random(1)
     addresses = [address | chance.getrandbits(8) for address, _ in chance.choices(list(routes), k=LOOKUPS)]
 

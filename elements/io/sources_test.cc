@@ -134,8 +134,8 @@ TEST(FastUDPFlows, MakesValidPacketsOfItsFlows) {
 
 TEST(FastUDPFlows, RenewsFlowsThatAreOver) {
   std::map<uint32_t, int> packets;
-  for (auto& packet : run_alone(format(kFlows, 60, 3, 10, "false")).at("sink"))
-    ++packets[load_u32(packet.bytes.data() + 34)];
+  const auto result = run_alone(format(kFlows, 60, 3, 10, "false"));
+  for (auto& packet : result.at("sink")) ++packets[load_u32(packet.bytes.data() + 34)];
   EXPECT_GE(packets.size(), 100u);
   for (auto& [ports, count] : packets) EXPECT_LE(count, 20) << ports;  // ports at random may meet once
 }

@@ -30,7 +30,8 @@ __device__ inline uint4 load_piece(uintptr_t here, uintptr_t first, uintptr_t la
 
 __device__ inline uint32_t added(uint32_t remainder, uint4 piece, const Tables& tables) {
   if (tables.variant == Variant::click)
-    piece = make_uint4(bytes_reversed(piece.x), bytes_reversed(piece.y), bytes_reversed(piece.z), bytes_reversed(piece.w));
+    piece =
+        make_uint4(bytes_reversed(piece.x), bytes_reversed(piece.y), bytes_reversed(piece.z), bytes_reversed(piece.w));
   const uint32_t words[4] = {piece.x ^ remainder, piece.y, piece.z, piece.w};
   uint32_t sum = 0;
 #pragma unroll
@@ -74,8 +75,7 @@ __device__ inline void sum_up(const gpu::Block& block, gpu::Tile& tile, const Ta
         if (line + static_cast<uintptr_t>(u * kLine) < end) remainder = added(remainder, pieces[u], tables);
     }
 #pragma unroll
-    for (int e = 0; e < 3; ++e)
-      remainder = moved_on(remainder, e, tables) ^ __shfl_down_sync(~0u, remainder, 1u << e);
+    for (int e = 0; e < 3; ++e) remainder = moved_on(remainder, e, tables) ^ __shfl_down_sync(~0u, remainder, 1u << e);
     if (mine && lane == 0) tile.scratch[k] = remainder;
   }
   block.sync();
