@@ -115,7 +115,9 @@ TEST(MinBatch, RefusesToKeepTooMuch) {
   click::Diagnostics diagnostics;
   Chain chain = read("FromDump(/dev/null) -> MinBatch(4000) -> Discard;", {}, diagnostics);
   ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
-  Engine engine(std::move(chain.router), std::move(chain.plan), {.threads = 2, .packets = 4096});
+  RunOptions options;
+  options.threads = 2, options.packets = 4096;
+  Engine engine(std::move(chain.router), std::move(chain.plan), options);
   EXPECT_THROW(engine.start(), Error);
   EXPECT_NE(mistakes("Idle -> MinBatch(1, soon) -> Discard;").find("TIMER: 'soon' is not microseconds"),
             std::string::npos);
