@@ -12,40 +12,14 @@
 #include <thread>
 
 #include "core/error.h"
+#include "functions/ip_lookup/oracle_for_test.h"
 
 namespace heddle::ip_lookup {
 namespace {
 
-using Answer = std::optional<Hop>;
 using Random = std::mt19937;
 
 constexpr uint32_t ip(uint32_t a, uint32_t b, uint32_t c, uint32_t d) { return a << 24 | b << 16 | c << 8 | d; }
-
-/** The oracle: a list of routes, searched from end to end. Shares nothing with the table. */
-struct Oracle {
-  std::vector<Route> routes;
-
-  static bool covers(const Route& route, uint32_t address) {
-    for (int bit = 0; bit < route.length; ++bit) {
-      if ((route.address >> (31 - bit) & 1) != (address >> (31 - bit) & 1)) return false;
-    }
-    return true;
-  }
-  Answer lookup(uint32_t address) const {
-    const Route* best = nullptr;
-    for (const Route& route : routes) {
-      if (covers(route, address) && (best == nullptr || route.length > best->length)) best = &route;
-    }
-    return best ? Answer(best->hop) : std::nullopt;
-  }
-  bool remove(uint32_t address, uint32_t length) {
-    return std::erase_if(routes, [&](const Route& r) { return r.address == address && r.length == length; }) > 0;
-  }
-  void add(const Route& route) {
-    remove(route.address, route.length);
-    routes.push_back(route);
-  }
-};
 
 /** A random prefix from a small part of the address space, so that prefixes nest and share /24s. */
 Route random_route(Random& random, uint32_t distinct_hops = 20) {

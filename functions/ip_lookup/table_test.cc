@@ -15,37 +15,11 @@
 #include "core/error.h"
 #include "functions/ip_lookup/direct_table.h"
 #include "functions/ip_lookup/linear_table.h"
+#include "functions/ip_lookup/oracle_for_test.h"
 #include "functions/ip_lookup/radix_table.h"
 
 namespace heddle::ip_lookup {
 namespace {
-
-using Answer = std::optional<Hop>;
-
-struct Oracle {
-  std::vector<Route> routes;
-
-  static bool covers(const Route& route, uint32_t address) {
-    for (int bit = 0; bit < route.length; ++bit) {
-      if ((route.address >> (31 - bit) & 1) != (address >> (31 - bit) & 1)) return false;
-    }
-    return true;
-  }
-  Answer lookup(uint32_t address) const {
-    const Route* best = nullptr;
-    for (const Route& route : routes) {
-      if (covers(route, address) && (best == nullptr || route.length > best->length)) best = &route;
-    }
-    return best ? Answer(best->hop) : std::nullopt;
-  }
-  bool remove(uint32_t address, uint32_t length) {
-    return std::erase_if(routes, [&](const Route& r) { return r.address == address && r.length == length; }) > 0;
-  }
-  void add(const Route& route) {
-    remove(route.address, route.length);
-    routes.push_back(route);
-  }
-};
 
 /** One of the three, and how a reader of a copy of its image sees it. */
 struct Kind {
