@@ -1,11 +1,11 @@
 // filter: IPFilter with 20 rules, those of the "interior router" of Building Internet Firewalls (2nd edition, p. 691) that
 // Click's manual shows and a few more, on packets that take every way through them. One core, no I/O.
 
-#include <cstring>
 #include <memory>
 #include <random>
 
 #include "bench/bench.h"
+#include "bench/packet_array.h"
 #include "click/arguments.h"
 #include "core/element.h"
 #include "core/error.h"
@@ -35,7 +35,7 @@ constexpr const char* kRules[] = {
     "allow udp && src port 53 && dst 192.168.0.0/16",
     "deny all",
 };
-constexpr int kPackets = 1024, kLaps = 200, kRounds = 11, kHeadroom = 128;
+constexpr int kPackets = 1024, kLaps = 200, kRounds = 11;
 
 template <size_t n>
 void put_one_of(std::mt19937& random, uint8_t* at, const uint32_t (&values)[n], int bytes) {
@@ -55,22 +55,12 @@ std::vector<Result> filter() {
   if (!diagnostics.ok()) throw Error(diagnostics.text());
 
   std::mt19937 random(1);
-  constexpr size_t kBuffer = 256;
-  const auto buffers = std::make_unique<uint8_t[]>(kPackets * kBuffer);
-  const auto packets = std::make_unique<Packet[]>(kPackets);
-  Batch batch(kPackets);
-  batch.resize(kPackets);
+  PacketArray packets(kPackets, 64, 0);
+  Batch& batch = packets.batch;
   for (int i = 0; i < kPackets; ++i) {
-    Packet& packet = packets[static_cast<size_t>(i)];
-    packet.buf_addr = buffers.get() + static_cast<size_t>(i) * kBuffer;
-    packet.buf_len = kBuffer;
-    packet.data_off = kHeadroom;
-    packet.data_len = 64;
-    packet.pkt_len = 64;
-    batch.packets()[i] = &packet;
-    batch.column(Column::l3)[i] = kHeadroom;
-    batch.column(Column::l4)[i] = kHeadroom + 20;
-    uint8_t* header = data(&packet);
+    batch.column(Column::l3)[i] = PacketArray::kHeadroom;
+    batch.column(Column::l4)[i] = PacketArray::kHeadroom + 20;
+    uint8_t* header = batch.frame(i);
     header[0] = 0x45;
     put_one_of(random, header + 9, {6, 6, 6, 6, 17, 17, 1}, 1);
     put_one_of(random, header + 12, {0x121a0401, 0x08080101, 0x01020304, 0x121a0405, 0xc0a80101}, 4);

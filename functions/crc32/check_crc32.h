@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/element.h"
-#include "functions/crc32/rule.h"
+#include "functions/crc32/crc32.h"
 
 namespace heddle {
 
@@ -20,20 +19,13 @@ namespace heddle {
  *      FromDump(with_fcs.pcap) -> c :: CheckCRC32 -> ToDump(good.pcap);
  *      c[1] -> ToDump(damaged.pcap);
  */
-class CheckCRC32 : public Element {
+class CheckCRC32 : public Crc32Element {
  public:
   void configure(click::Arguments& arguments) override;
-  bool changes_length() const override { return true; }
   const char* ports() const override { return "1/1-2"; }
   Access access(Processor) const override { return {.reads = {kWholePacket}, .writes = {{Base::end, -4, 0}}}; }
   std::span<const char* const> drop_reasons() const override;
-  std::span<const std::byte> table() const override;
-  void start(const Environment&) override;
   void run_cpu(Batch& batch) override;
-
- private:
-  crc32::Variant variant_ = crc32::Variant::ieee;
-  std::vector<std::byte> table_;
 };
 
 }  // namespace heddle

@@ -62,33 +62,24 @@ uint32_t crc(const uint8_t* data, uint32_t length, Variant variant) {
   return variant == Variant::ieee ? rte_net_crc_calc(data, length, RTE_NET_CRC32_ETH) : click_crc(data, length);
 }
 
-static Variant read_variant(click::Arguments& arguments) {
-  Variant variant = Variant::ieee;
-  arguments.choice("VARIANT", variant, {{"ieee", Variant::ieee}, {"click", Variant::click}});
-  return variant;
-}
-
-static std::vector<std::byte> table_bytes(Variant variant, bool second_output) {
-  const Tables tables = make_tables(variant, second_output);
-  const auto bytes = std::as_bytes(std::span(&tables, 1));
-  return {bytes.begin(), bytes.end()};
-}
-
 }  // namespace crc32
 
-void SetCRC32::configure(click::Arguments& arguments) {
-  variant_ = crc32::read_variant(arguments);
-  table_ = crc32::table_bytes(variant_, false);
+void Crc32Element::read_variant(click::Arguments& arguments, bool second_output) {
+  using crc32::Variant;
+  arguments.choice("VARIANT", variant_, {{"ieee", Variant::ieee}, {"click", Variant::click}});
+  const crc32::Tables tables = crc32::make_tables(variant_, second_output);
+  const auto bytes = std::as_bytes(std::span(&tables, 1));
+  table_.assign(bytes.begin(), bytes.end());
 }
 
-std::span<const std::byte> SetCRC32::table() const { return table_; }
+void Crc32Element::start(const Environment&) { crc32::choose_instructions(); }
+
+void SetCRC32::configure(click::Arguments& arguments) { read_variant(arguments, false); }
 
 std::span<const char* const> SetCRC32::drop_reasons() const {
   static constexpr const char* kReasons[] = {"no_room"};
   return kReasons;
 }
-
-void SetCRC32::start(const Environment&) { crc32::choose_instructions(); }
 
 void SetCRC32::run_cpu(Batch& batch) {
   for (int i = 0; i < batch.size(); ++i) {
@@ -103,19 +94,12 @@ void SetCRC32::run_cpu(Batch& batch) {
   }
 }
 
-void CheckCRC32::configure(click::Arguments& arguments) {
-  variant_ = crc32::read_variant(arguments);
-  table_ = crc32::table_bytes(variant_, outputs > 1);
-}
-
-std::span<const std::byte> CheckCRC32::table() const { return table_; }
+void CheckCRC32::configure(click::Arguments& arguments) { read_variant(arguments, outputs > 1); }
 
 std::span<const char* const> CheckCRC32::drop_reasons() const {
   static constexpr const char* kReasons[] = {"short", "bad_crc"};
   return kReasons;
 }
-
-void CheckCRC32::start(const Environment&) { crc32::choose_instructions(); }
 
 void CheckCRC32::run_cpu(Batch& batch) {
   for (int i = 0; i < batch.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "bench/bench.h"
+#include "bench/packet_array.h"
 #include "core/element.h"
 #include "core/error.h"
 #include "functions/crc32/cpu.h"
@@ -16,36 +17,21 @@ namespace heddle::bench {
 namespace {
 
 constexpr int kPackets = 256, kRounds = 21, kLaps = 400;
-constexpr uint32_t kBytes = 1500;
+constexpr uint16_t kBytes = 1500;
 
 std::vector<Result> crc() {
   pin(1);
   std::mt19937 random(1);
-  // Packets without a pool: their buffers are one array.
-  constexpr size_t kBuffer = 2176;
-  const auto buffers = std::make_unique<uint8_t[]>(kPackets * kBuffer);
-  const auto packets = std::make_unique<Packet[]>(kPackets);
-  Batch batch(kPackets);
-  batch.resize(kPackets);
-  for (int i = 0; i < kPackets; ++i) {
-    Packet& packet = packets[static_cast<size_t>(i)];
-    packet.buf_addr = buffers.get() + static_cast<size_t>(i) * kBuffer;
-    packet.buf_len = kBuffer;
-    packet.data_off = 128;
-    packet.nb_segs = 1;
-    batch.packets()[i] = &packet;
-    for (uint32_t b = 0; b < kBytes; ++b) data(&packet)[b] = static_cast<uint8_t>(random());
-  }
+  PacketArray packets(kPackets, kBytes, crc32::kBytes);
+  Batch& batch = packets.batch;
+  for (int i = 0; i < kPackets; ++i)
+    for (uint32_t b = 0; b < kBytes; ++b) batch.frame(i)[b] = static_cast<uint8_t>(random());
   const std::unique_ptr<Element> element = Catalog::instance().find("SetCRC32")->make();
   element->start({});
-  const auto reset = [&] {
-    for (int i = 0; i < kPackets; ++i)
-      packets[static_cast<size_t>(i)].data_len = kBytes, packets[static_cast<size_t>(i)].pkt_len = kBytes;
-  };
   const auto rate = [&](const auto& work) {
     const double start = seconds_now();
     for (int lap = 0; lap < kLaps; ++lap) {
-      reset();
+      packets.set_length(kBytes);
       work();
     }
     return static_cast<double>(kLaps) * kPackets * kBytes / (seconds_now() - start) * 1e-9;
@@ -59,7 +45,7 @@ std::vector<Result> crc() {
     });
   };
   std::vector<Result> results = {paired("crc-1500", "GB/s", 0.9, kRounds, ours, bare)};
-  reset();
+  packets.set_length(kBytes);
   element->run_cpu(batch);
   for (int i = 0; i < kPackets; ++i) {
     uint32_t stored;

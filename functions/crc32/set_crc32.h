@@ -1,7 +1,6 @@
 #pragma once
 
-#include "core/element.h"
-#include "functions/crc32/rule.h"
+#include "functions/crc32/crc32.h"
 
 namespace heddle {
 
@@ -22,20 +21,13 @@ namespace heddle {
  *
  *      FromDump(in.pcap) -> SetCRC32 -> CheckCRC32 -> ToDump(same.pcap);
  */
-class SetCRC32 : public Element {
+class SetCRC32 : public Crc32Element {
  public:
   void configure(click::Arguments& arguments) override;
-  bool changes_length() const override { return true; }
   Access access(Processor) const override { return {.reads = {kWholePacket}, .writes = {kWholePacket}}; }
   std::span<const char* const> drop_reasons() const override;
   int appends() const override { return crc32::kBytes; }
-  std::span<const std::byte> table() const override;
-  void start(const Environment&) override;
   void run_cpu(Batch& batch) override;
-
- private:
-  crc32::Variant variant_ = crc32::Variant::ieee;
-  std::vector<std::byte> table_;
 };
 
 }  // namespace heddle
