@@ -53,9 +53,13 @@ Engine::Engine(Router router, Plan plan, RunOptions options)
       host_memory_(nullptr, [](std::byte* p) { std::free(p); }) {
   if (options_.threads < 1 || options_.threads > kMaxThreads)
     throw Error(format("threads: %d is not from 1 to %d", options_.threads, kMaxThreads));
-  for (auto& node : router_.nodes)
+  for (auto& node : router_.nodes) {
     if (node.element->drop_reasons().size() > NodeCounts::kReasons)
       throw Error(node.element->class_name + " has too many drop reasons");
+    if (node.element->home >= options_.threads)
+      throw Error(format("'%s' is to run on thread %d, but there are %d threads; give -j %d",
+                         node.element->name.c_str(), node.element->home, options_.threads, node.element->home + 1));
+  }
   make_handlers();
 }
 
@@ -131,9 +135,6 @@ void Engine::start() {
   environment.interactive = options_.interactive;
   environment.control = broker_.get();
   for (auto& node : router_.nodes) {
-    if (node.element->home >= options_.threads)
-      throw Error(format("'%s' is to run on thread %d, but there are %d threads; give -j %d",
-                         node.element->name.c_str(), node.element->home, options_.threads, node.element->home + 1));
     node.element->on_gpu = plan_.nodes[static_cast<size_t>(&node - router_.nodes.data())].processor == Processor::gpu;
     if (node.element->keeps_running())
       keepers_.push_back(node.element.get());

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -170,3 +171,13 @@ def wait_until(condition, seconds=10, what="the condition"):
     while not condition():
         assert time.monotonic() < end, f"{what} did not come true within {seconds} s"
         time.sleep(0.02)
+
+
+def mistakes(heddle, chain, *args):
+    """The error lines as (line, column, message)."""
+    err = heddle.fails("check", "-f", "-", *args, input=chain.encode())
+    lines = err.splitlines()
+    found = [re.fullmatch(r"-:(\d+):(\d+): (.*)", line) for line in lines[:-1]]
+    assert all(found), err
+    assert re.fullmatch(rf"heddle: {len(found)} mistakes? in the chain; nothing was started", lines[-1]), err
+    return [(int(m[1]), int(m[2]), m[3]) for m in found]

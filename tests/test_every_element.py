@@ -1,0 +1,184 @@
+"""What every element must have: arguments that it refuses by line, element and value, and a manual whose example passes."""
+
+import re
+
+import pytest
+from whole import captures
+from whole.program import mistakes
+
+BAD_ARGUMENTS = {
+    "AddressInfo": ["host", "host 10.0.0", "host 10.0.0.256", "host 1.2.3.4 0:1:2:3:4:g"],
+    "AverageCounter": ["x", "-1", "0, 2", "MAX -1", "0, true, 3"],
+    "CPUPaint": ["21", "PAINT, 1"],
+    "CPUSwitch": ["1"],
+    "CheckCRC32": ["1", "VARIANT crc", "DEVICE 7", "BLOCKING x"],
+    "CheckIPHeader": [
+        "-1",
+        "x",
+        "16385",
+        "14, BADSRC 1.2.3",
+        "14, CHECKSUM maybe",
+        "14, 15",
+        "14, NONE 1",
+        "14, INTERFACES 1.2.3.4",
+    ],
+    "Classifier": ["", "12", "12/", "12/0", "12/zz", "-1/00", "12/0800%ff", "12/08 x", "99999/00"],
+    "Counter": ["1", "A 1"],
+    "DirectIPLookup": ["x", "1.2.3.4/8 0", "10.0.0.0/8", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none", "0/0 -1"],
+    "DecIPTTL": ["1", "ACTIVE 2", "MULTICAST x"],
+    "Discard": ["1", "ACTIVE 2", "BURST -1"],
+    "EtherEncap": [
+        "",
+        "0x800",
+        "x, 1:2:3:4:5:6, 1:2:3:4:5:6",
+        "65536, 1:2:3:4:5:6, 1:2:3:4:5:6",
+        "1, 1:2:3:4:5, 1:2:3:4:5:6",
+    ],
+    "EtherMirror": ["1", "DEVICE fpga", "BLOCKING perhaps"],
+    "EtherRewrite": ["", "1:2:3:4:5:6", "1:2:3:4:5:6, 1:2:3:4:5:g", "1:2:3:4:5:6, 1:2:3:4:5:6, 1"],
+    "GetIPAddress": ["", "x", "-1", "16385", "1, 2"],
+    "LinearIPLookup": ["x", "1.2.3.4/8 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
+    "RadixIPLookup": ["x", "1.2.3.4/8 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
+    "HashSwitch": ["", "0", "0, 0", "x, 1", "-1, 1", "0, 16385", "0, 1, 2"],
+    "IPClassifier": ["", "tcp port", "ip proto nonsense", "10.0.0", "src port 65536", "tcp or", "ip[0:5] 1", "-, -"],
+    "IPFilter": ["", "tcp", "allow tcp port", "1 all", "permit all", "-1 all", "deny ip vers 16"],
+    "Idle": ["1", "ACTIVE false"],
+    "IPPrint": ["a, b", "CONTENTS 7", "MAXLENGTH -2", "CONTENTS HEX, PAYLOAD HEX", "TTL 2"],
+    "MarkIPHeader": ["-1", "x", "16385", "1, 2"],
+    "MinBatch": ["0", "x", "1, x", "1, -2", "1, 1, 1"],
+    "Null": ["1"],
+    "Paint": ["", "256", "-1", "1, 21", "1, PAINT, 1"],
+    "PaintSwitch": ["21", "PAINT, 1"],
+    "Pipeliner": ["0", "-1", "x", "1048577", "1, 2", "SIZE 0", "BLOCKING x"],
+    "Print": ["a, x", "a, -2", "a, 65536", "CONTENTS 7", "a, 1, 2"],
+    "Queue": ["0", "-1", "x", "1048577", "1, 2", "CAPACITY x"],
+    "RoundRobinSwitch": ["1"],
+    "SetCRC32": ["1", "VARIANT crc", "DEVICE 7", "BLOCKING x"],
+    "SetIPChecksum": ["1"],
+    "StaticSwitch": ["", "x", "0, 1"],
+    "Strip": ["", "x", "-1", "16385", "1, 2"],
+    "Switch": ["x", "1", "0, 1"],
+    "Tee": ["0", "x", "2", "257"],
+    "Truncate": ["", "-1", "x", "65536", "1, 2", "1, EXTRA_LENGTH 2"],
+    "Unqueue": ["x", "1.5", "1, 2", "ACTIVE 2", "LIMIT x"],
+    "Unstrip": ["", "x", "-1", "129"],
+    "XOR": ["-1", "256", "x", "1, 2", "DEVICE 7"],
+}
+SOURCES = {"FastUDPFlows", "InfiniteSource", "RatedSource"}
+FLOWS = "0, -1, %s, 2:0:0:0:0:1, 10.0.0.1, %s, 10.0.0.2, 4, %s"
+BAD_ENDS = {
+    "DPDKInfo": ["1", "x", "MBUF_SIZE 1", "MBUF_CACHE_SIZE 513", "NOPE 1", "1000, 2"],
+    "FastUDPFlows": [
+        "",
+        "1, 2",
+        FLOWS % (59, "2:0:0:0:0:2", -1),
+        FLOWS % (60, "2:0", -1),
+        FLOWS % (60, "2:0:0:0:0:2", "x"),
+    ],
+    "FromDPDKDevice": ["", "eth0", "net_null0, BURST 0", "net_null0, BURST 1025", "net_null0, NDESC 1", "1, x"],
+    "FromDevice": ["", "a/b", "eth0, METHOD x", "eth0, SNIFFER false", "eth0, SNAPLEN 1", "eth0, MTU 9217", "eth0, 1"],
+    "FromDump": [
+        "",
+        "x, BURST 0",
+        "x, BURST 16385",
+        "x, STOP 9",
+        "x, y",
+        "x, TIMING no way",
+        "x, SAMPLE 2",
+        "x, END soon",
+    ],
+    "FromIPSummaryDump": ["", "x, CONTENTS y", "x, PROTO 256", "x, SAMPLE -1", "x, CHECKSUM 2", "x, y"],
+    "InfiniteSource": ["a, x", "a, 1, 0", "a, 1, 1, 2", "LENGTH 65408", "LENGTH -2", "BURST 0", "a, 1, 1, true, 1"],
+    "RatedSource": ["a, -1", "a, x", "BANDWIDTH fast", "LENGTH 70000", "a, 1, x", "a, 1, 1, 2"],
+    "ToDPDKDevice": ["", "eth0", "net_null0, NDESC x", "net_null0, BLOCKING 3"],
+    "ToDevice": ["", "a/b", "eth0, METHOD x", "eth0, NDESC 1", "eth0, 1"],
+    "ToDump": ["", "x, SNAPLEN -1", "x, SNAPLEN 262145", "x, NANO 3", "x, FORMAT gif", "x, y", "x, ENCAP TOKEN"],
+    "ToIPSummaryDump": ["", "x, FIELDS y", "x, HEADER 2", "x, y", "x, FIELDS ip_src ip_nonsense"],
+}
+
+
+# Elements without ports.
+BAD_ALONE = {
+    "AddressInfo": ["x 1.2.3.4.5"],
+    "ControlSocket": [
+        "",
+        "tcp",
+        "tcp, 0",
+        "tcp, x",
+        "unix",
+        'unix, ""',
+        "pipe, 1",
+        "tcp, 7777, RETRIES x",
+        "tcp, 1, 2",
+    ],
+    "DriverManager": ["bogus", "wait x", "pause -1", "goto nowhere", "stop 1", "TYPE SIGNAL"],
+    "Script": [
+        "bogus 1",
+        "set",
+        "set x",
+        "label",
+        "label a b",
+        "goto",
+        "write",
+        "read",
+        "save x",
+        "loop 1",
+        "TYPE PACKET",
+    ],
+    "StaticThreadSched": ["nobody 0", "sink", "sink x", "sink -1", "sink 128", "sink 0 0"],
+}
+
+
+def second_name(element):
+    """Whether it is another name of a class, such as CounterMP of Counter, whose manual says so."""
+    name, title = element["name"], element["manual"].split(": ")[0]
+    return title != name and re.search(rf"\b{name}\b", element["manual"]) is not None
+
+
+def test_bad_arguments_cover_every_element(heddle):
+    elements = heddle.ok("elements", "--json").json
+    names = {element["name"] for element in elements if not second_name(element)}
+    assert names == {*BAD_ARGUMENTS, *BAD_ENDS, *BAD_ALONE}
+
+
+@pytest.mark.parametrize("element", [*BAD_ARGUMENTS, *BAD_ENDS])
+def test_bad_arguments(heddle, element):
+    for arguments in (BAD_ARGUMENTS | BAD_ENDS)[element]:
+        it = f"\n x :: {element}({arguments})"
+        before = "" if element.startswith("From") or element in SOURCES else "FromDump(a) ->"
+        after = "" if element.startswith("To") or element == "Discard" else "-> Discard"
+        found = mistakes(heddle, f"{before} {it} {after}")
+        assert found[0][0] == 2, (arguments, found)
+        assert f"{element} 'x'" in found[0][2], (arguments, found)
+
+
+@pytest.mark.parametrize("element", BAD_ALONE)
+def test_bad_arguments_without_ports(heddle, element):
+    for arguments in BAD_ALONE[element]:
+        found = mistakes(heddle, f"FromDump(a) -> sink :: Discard;\n x :: {element}({arguments})")
+        assert found[0][0] == 2, (arguments, found)
+        assert f"{element} 'x'" in found[0][2], (arguments, found)
+
+
+def test_every_element_has_a_manual_with_an_example_that_passes(heddle, tmp_path):
+    captures.write(tmp_path / "in.pcap", [])
+    elements = heddle.ok("elements", "--json").json
+    assert len(elements) >= 16
+    for element in elements:
+        name, manual = element["name"], element["manual"]
+        if second_name(element):
+            continue
+        assert manual.startswith(f"{name}: "), name
+        assert heddle.ok("elements", name).out == manual
+        assert re.search(rf"^\s+{name}", manual, re.MULTILINE), f"{name}: no synopsis"
+        parts = re.split(r"^\s*Example.*:$", manual, flags=re.MULTILINE)
+        if len(parts) == 1 and name == "Discard":
+            continue
+        assert len(parts) == 2, f"{name}: no example"
+        check_example(heddle, name, parts[1], tmp_path)
+
+
+def check_example(heddle, name, text, folder):
+    outputs = "" if "rt ::" not in text or "rt[" in text else "rt[0] -> Discard; rt[1] -> Discard;"
+    result = heddle("check", "-e", text + outputs, cwd=folder)
+    assert result.code == 0, f"{name}\n{result}"
