@@ -3,8 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
+#include <vector>
 
+#include "core/cache_line.h"
 #include "core/columns.h"
 #include "core/packet.h"
 
@@ -12,45 +13,61 @@ namespace heddle {
 
 /** What an element processes at a time: arrays, one entry a packet, in arrival order. Capacity is fixed at start;
  * nothing here allocates afterwards. A batch owns its packets until a sink frees them or the engine moves them on. */
-class Batch {
+class alignas(kCacheLine) Batch {
  public:
   explicit Batch(int capacity)
       : capacity_(capacity),
         room_(capacity),
-        packets_(new Packet*[static_cast<size_t>(capacity)]),
-        next_(new uint16_t[static_cast<size_t>(capacity)]()),
-        columns_(new uint32_t[static_cast<size_t>(capacity) * kColumns]) {}
+        packets_(static_cast<size_t>(capacity)),
+        next_(static_cast<size_t>(capacity)),
+        columns_(static_cast<size_t>(capacity) * kColumns) {}
 
   int size() const { return size_; }
   int capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
-  void resize(int size) { size_ = size; }
+  void resize(int size) {
+    size_ = size;
+    forget_bytes();
+  }
 
   /** How many packets a source may put in: the capacity, or fewer when somebody pulls. */
   int room() const { return room_; }
   void set_room(int room) { room_ = room < capacity_ ? room : capacity_; }
 
-  Packet** packets() { return packets_.get(); }
+  Packet** packets() { return packets_.data(); }
   Packet* packet(int i) { return packets_[static_cast<size_t>(i)]; }
   uint8_t* frame(int i) { return data(packet(i)); }
   uint32_t length(int i) { return heddle::length(packet(i)); }
+
+  /** Bytes of all packets. Summed when first asked for; the engine forgets the sum behind an element that says that it
+   *  changes lengths. */
+  uint64_t bytes() {
+    if (bytes_ == kUnknown) {
+      uint64_t sum = 0;
+#pragma GCC unroll 8
+      for (int i = 0; i < size_; ++i) sum += length(i);
+      bytes_ = sum;
+    }
+    return bytes_;
+  }
+  void forget_bytes() { bytes_ = kUnknown; }
 
   /** Output port that each packet leaves by, or kDrop + reason. All are 0 when an element gets the batch; it marks the
    *  packets that go elsewhere. Asking for the array counts as marking: who changes nothing should not ask. */
   uint16_t* next() {
     marked_ = true;
-    return next_.get();
+    return next_.data();
   }
   void drop(int i, int reason) { next()[static_cast<size_t>(i)] = static_cast<uint16_t>(kDrop | reason); }
   bool marked() const { return marked_; }
   /** Makes the first `n` entries of next() 0 again. */
   void clear_marks(int n) {
-    std::memset(next_.get(), 0, sizeof(uint16_t) * static_cast<size_t>(n));
+    std::memset(next_.data(), 0, sizeof(uint16_t) * static_cast<size_t>(n));
     marked_ = false;
   }
 
   uint32_t* column(Column which) {
-    return columns_.get() + static_cast<size_t>(which) * static_cast<size_t>(capacity_);
+    return columns_.data() + static_cast<size_t>(which) * static_cast<size_t>(capacity_);
   }
 
   /** Which thread runs this batch: index into per-thread counters. */
@@ -64,20 +81,24 @@ class Batch {
       column(which)[size_] = from.column(which)[i];
     }
     ++size_;
+    forget_bytes();
   }
 
   /** Frees every packet and empties the batch. */
   void free_packets() {
-    rte_pktmbuf_free_bulk(packets_.get(), static_cast<unsigned>(size_));
-    size_ = 0;
+    rte_pktmbuf_free_bulk(packets_.data(), static_cast<unsigned>(size_));
+    resize(0);
   }
 
  private:
+  static constexpr uint64_t kUnknown = UINT64_MAX;
+
   int size_ = 0, capacity_, room_;
   bool marked_ = false;
-  std::unique_ptr<Packet*[]> packets_;   // [capacity]
-  std::unique_ptr<uint16_t[]> next_;     // [capacity]
-  std::unique_ptr<uint32_t[]> columns_;  // [kColumns][capacity]
+  uint64_t bytes_ = kUnknown;
+  std::vector<Packet*, CacheLines<Packet*>> packets_;    // [capacity]
+  std::vector<uint16_t, CacheLines<uint16_t>> next_;     // [capacity]
+  std::vector<uint32_t, CacheLines<uint32_t>> columns_;  // [kColumns][capacity]
 };
 
 }  // namespace heddle

@@ -114,6 +114,14 @@ class Element {
    *  keeps or frees the packets and shrinks the batch to those that it drops, with next() saying why. */
   virtual void run_cpu(Batch& batch) = 0;
 
+  /** Columns that say which memory run_cpu() is going to look up, for elements with tables larger than a cache. 0: none. */
+  virtual ColumnSet looks_up() const { return 0; }
+
+  /** Asks the cache for that memory, for every packet of `batch`; changes nothing. The engine calls it as soon as those
+   *  columns are set, when other elements still run before this one, so that their work hides the memory's latency. Any
+   *  value may stand in the columns of packets that will not get here. */
+  virtual void prefetch(Batch& /*batch*/) const {}
+
   /** Number of copies that the engine makes of each packet, copy k leaving by output k; 1 = none (see Tee). */
   virtual int copies() const { return 1; }
 

@@ -83,6 +83,42 @@ TEST_P(EngineTest, WorksWithBatchesOfAnyCapacity) {
   }
 }
 
+// Ways that part and meet at once are no ways: the packets stay together, and those that one of them drops are counted.
+TEST_P(EngineTest, KeepsTheOrderWhereAllOutputsLeadToOneElement) {
+  std::vector<Frame> frames;
+  for (uint32_t i = 0; i < 300; ++i) frames.push_back(ip_frame(0x0a000001, (i % 5) << 24 | i, 30));
+  const Result result =
+      run("TestSource -> CheckIPHeader(14) -> rt :: DirectIPLookup(1.0.0.0/8 1, 2.0.0.0/8 2, 3.0.0.0/8 0,"
+          " 4.0.0.0/8 1); m :: EtherMirror -> sink :: TestSink; rt -> m; rt[1] -> m; rt[2] -> m;",
+          GetParam(), frames);
+  EXPECT_EQ(result.drop("rt.no_route"), 60u);
+  EXPECT_EQ(result.delivered, 240u);
+  EXPECT_TRUE(in_order(result.at("sink")));
+}
+
+// A sum of lengths outlives an element only if that changes none.
+TEST_P(EngineTest, CountsTheBytesThatArriveBehindEveryElement) {
+  std::vector<Frame> frames;
+  for (size_t i = 0; i < 100; ++i) {
+    frames.push_back(ip_frame(0x0a000001, 0x0a000002, 20 + i));
+    frames.back().bytes.resize(frames.back().bytes.size() + i % 3);  // CheckIPHeader takes padding off
+  }
+  for (const char* element :
+       {"Null", "Strip(14)", "Unstrip(4)", "Truncate(60)", "EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2)",
+        "CheckIPHeader(14)", "SetCRC32", "SetCRC32 -> CheckCRC32", "IPFilter(deny ip len 50, allow all)"}) {
+    const std::string classify = std::string(element).starts_with("IPFilter") ? "CheckIPHeader(14) -> " : "";
+    const Result result =
+        run("TestSource -> a :: Counter -> " + classify + element + " -> b :: Counter -> sink :: TestSink;", GetParam(),
+            frames);
+    uint64_t sent = 0, arrived = 0;
+    for (auto& frame : frames) sent += frame.bytes.size();
+    for (auto& packet : result.at("sink")) arrived += packet.bytes.size();
+    EXPECT_EQ(result.statistics.at("a.byte_count"), sent) << element;
+    EXPECT_EQ(result.statistics.at("b.byte_count"), arrived) << element;
+    EXPECT_GT(arrived, 0u) << element;
+  }
+}
+
 TEST_P(EngineTest, StopsUnderTraffic) {
   const auto frames = some_frames(300);
   for (int threads : {1, 2}) {

@@ -142,6 +142,26 @@ void count_bytes(const Router& router, Plan& plan) {
   }
 }
 
+void find_prefetches(const Router& router, Plan& plan) {
+  const auto on_cpu = [&](int node) { return plan.nodes[static_cast<size_t>(node)].processor == Processor::cpu; };
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    const ColumnSet wanted = router.nodes[i].element->looks_up();
+    if (wanted == 0 || !on_cpu(static_cast<int>(i))) continue;
+    // Back along the way that packets usually take: first outputs.
+    int at = static_cast<int>(i);
+    for (int between = 0;; ++between) {
+      const auto& back = router.nodes[static_cast<size_t>(at)].predecessors;
+      if (back.size() != 1 || !on_cpu(back[0])) break;
+      const Node& before = router.nodes[static_cast<size_t>(back[0])];
+      if (before.is_buffer() || before.targets[0] != at) break;
+      at = back[0];
+      if ((before.element->access(Processor::cpu).column_writes & wanted) == 0) continue;
+      if (between > 0) plan.nodes[static_cast<size_t>(at)].prefetch_for = static_cast<int>(i);
+      break;
+    }
+  }
+}
+
 void cut(const Router& router, Plan& plan) {
   plan.segments.clear();
   for (size_t i = 0; i < router.nodes.size(); ++i) {
@@ -212,6 +232,7 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   if (!diagnostics.ok()) return plan;
   passes::find_live_columns(router, plan);
   passes::count_bytes(router, plan);
+  passes::find_prefetches(router, plan);
   passes::cut(router, plan);
   try {
     passes::synchronise(router, plan);

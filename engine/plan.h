@@ -31,6 +31,7 @@ struct NodePlan {
   bool copy_first = false;    ///< it (or its GPU segment, if it is the first there) writes, and what arrives may be
                               ///< shared: the bytes are copied before
   bool counts_bytes = true;   ///< it sums the lengths of its packets; else they follow from the node before it
+  int prefetch_for = -1;      ///< node whose look-ups are asked for once this one has run; -1: none
   AtomAccess access;
 };
 
@@ -66,9 +67,12 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics);
 void find_live_columns(const Router& router, Plan& plan);
 /** 5. Finds the nodes whose bytes need not be counted, because they get all that the node before them passes on. */
 void count_bytes(const Router& router, Plan& plan);
-/** 6. Groups nodes into segments. */
+/** 6. Finds where the memory that a look-up needs can be asked for early: behind the element that sets the columns, if
+ *  something else still runs between the two. */
+void find_prefetches(const Router& router, Plan& plan);
+/** 7. Groups nodes into segments. */
 void cut(const Router& router, Plan& plan);
-/** 7. Derives which fields move at each hand-over. */
+/** 8. Derives which fields move at each hand-over. */
 void synchronise(const Router& router, Plan& plan);
 }  // namespace passes
 

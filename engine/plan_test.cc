@@ -163,6 +163,36 @@ TEST(Plan, LiveColumnsAreThoseThatSomebodyReads) {
   EXPECT_EQ(planned.node("d").columns, columns(Column::dst, Column::l3, Column::l4, Column::paint));
 }
 
+// Behind the element that sets the column, if something else runs before the look-up, and nowhere else.
+TEST(Plan, LookUpsAreAskedForAsSoonAsTheirColumnIsSet) {
+  const auto asks = [](const std::string& between, const std::string& device = "cpu") {
+    const Planned planned(
+        "TestSource -> k :: CheckIPHeader(14) -> " + between + " -> rt :: DirectIPLookup(0/0 0) -> TestSink;", device);
+    const int asked_for = planned.node("k").prefetch_for;
+    EXPECT_TRUE(asked_for == -1 || asked_for == planned.chain.router.find("rt"));
+    for (size_t i = 0; i < planned.chain.plan.nodes.size(); ++i)
+      if (static_cast<int>(i) != planned.chain.router.find("k"))
+        EXPECT_EQ(planned.chain.plan.nodes[i].prefetch_for, -1);
+    return asked_for != -1;
+  };
+  EXPECT_TRUE(asks("DecIPTTL"));
+  EXPECT_TRUE(asks("DecIPTTL -> Counter"));
+  EXPECT_TRUE(asks("ttl :: DecIPTTL; ttl[1] -> Discard; ttl"));        // expired packets leave by the second output
+  EXPECT_FALSE(asks("c :: Classifier(0/02, -); c -> Discard; c[1]"));  // not the usual way
+  EXPECT_FALSE(asks("n :: Null; TestSource -> CheckIPHeader(14) -> n; n -> DecIPTTL"));  // nor the only one
+  EXPECT_FALSE(asks("Queue -> Unqueue"));
+  EXPECT_FALSE(asks("DecIPTTL", "simt"));
+  EXPECT_EQ(Planned("TestSource -> k :: CheckIPHeader(14) -> rt :: DirectIPLookup(0/0 0) -> TestSink;", "cpu")
+                .node("k")
+                .prefetch_for,
+            -1);
+  EXPECT_EQ(
+      Planned("TestSource -> k :: CheckIPHeader(14) -> GetIPAddress(16) -> DirectIPLookup(0/0 0) -> TestSink;", "cpu")
+          .node("k")
+          .prefetch_for,
+      -1);
+}
+
 // The bytes that each packet costs on the link, each way.
 TEST(Plan, MovesOnlyTheFieldsThatAreNeeded) {
   EXPECT_EQ(Planned("TestSource -> EtherMirror -> TestSink;").moves(), "frame[0,12) / frame[0,12)");

@@ -40,6 +40,8 @@ std::string Plan::text(const Router& router) const {
       text += format("  %-16s %-18s", node.element->name.c_str(), node.element->class_name.c_str());
       if (here.access.reads) text += " reads " + atoms.text(here.access.reads);
       if (here.access.writes) text += " writes " + atoms.text(here.access.writes);
+      if (here.prefetch_for >= 0)
+        text += " prefetches for " + router.nodes[static_cast<size_t>(here.prefetch_for)].element->name;
       if (here.copy_first) text += " (copies shared packets first)";
       for (size_t port = 0; port < node.targets.size(); ++port) {
         const auto target = static_cast<size_t>(node.targets[port]);

@@ -1,6 +1,9 @@
 #include "engine/worker.h"
 
+#include <rte_cycles.h>
+
 #include <algorithm>
+#include <functional>
 
 #include "core/error.h"
 #include "core/packet_pool.h"
@@ -14,7 +17,8 @@ void add(std::atomic<uint64_t>& counter, uint64_t more) {
 }
 
 constexpr uint64_t kSpinsBetweenDeviceChecks = 1 << 20;
-constexpr uint64_t kRoundsBetweenPublishing = 256;  // about half a millisecond at full rate
+constexpr uint64_t kRoundsBetweenClocks = 64;          // looks whether to publish
+constexpr uint64_t kTicksBetweenPublishing = 1 << 21;  // a millisecond or less
 
 }  // namespace
 
@@ -25,9 +29,14 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Gpu
     const NodePlan& here = shared.plan->nodes[i];
     Element* element = node.element.get();
     const int outputs = node.is_buffer() ? 0 : static_cast<int>(node.targets.size());  // packets stay in a buffer
+    const Element* prefetch_for =
+        here.prefetch_for < 0 ? nullptr : shared.router->nodes[static_cast<size_t>(here.prefetch_for)].element.get();
+    const bool splits =
+        std::adjacent_find(node.targets.begin(), node.targets.end(), std::not_equal_to<>()) != node.targets.end();
     steps_.push_back({element,
                       here.processor == Processor::gpu ? lanes[static_cast<size_t>(here.segment)].get() : nullptr,
-                      node.targets.data(), outputs, here.live, here.live_behind, here.copy_first, element->copies() > 1,
+                      node.targets.data(), outputs, here.live, here.live_behind, prefetch_for, splits,
+                      element->changes_length() || element->moves_head() != 0, here.copy_first, element->copies() > 1,
                       here.counts_bytes});
   }
   for (const Task& task : shared.router->tasks) {
@@ -86,7 +95,9 @@ bool Worker::round(bool stopping) {
   if (!lanes_.empty()) busy = collect_all() || busy;
   report_epoch();
   unpublished_ = unpublished_ || busy;
-  if (unpublished_ && (!busy || ++rounds_ % kRoundsBetweenPublishing == 0)) publish_counts();
+  if (unpublished_ &&
+      (!busy || (++rounds_ % kRoundsBetweenClocks == 0 && rte_rdtsc() - published_at_ > kTicksBetweenPublishing)))
+    publish_counts();
   if (busy) {
     idle_rounds_ = 0;
   } else if (idle_rounds_ % kSpinsBetweenDeviceChecks == kSpinsBetweenDeviceChecks - 1) {
@@ -112,9 +123,7 @@ void Worker::count(int node, Batch& batch) {
   NodeCounts& counts = counts_[static_cast<size_t>(node)];
   add(counts.packets, static_cast<uint64_t>(batch.size()));
   if (!steps_[static_cast<size_t>(node)].counts_bytes) return;
-  uint64_t bytes = 0;
-  for (int i = 0; i < batch.size(); ++i) bytes += batch.length(i);
-  add(counts.bytes, bytes);
+  add(counts.bytes, batch.bytes());
 }
 
 void Worker::drain() {
@@ -145,6 +154,7 @@ void Worker::publish_counts() {
     copy(from.gpu_failed, to.gpu_failed);
   }
   unpublished_ = false;
+  published_at_ = rte_rdtsc();
 }
 
 void Worker::run(int i, Batch& batch) {
@@ -155,6 +165,8 @@ void Worker::run(int i, Batch& batch) {
     count(i, batch);
     const int arrived = batch.size();
     step.element->run_cpu(batch);
+    if (step.changes_lengths) batch.forget_bytes();
+    if (step.prefetch_for != nullptr) step.prefetch_for->prefetch(batch);
     int port = 0;
     if (batch.marked()) {
       const bool together = batch.empty() || take_out_drops(i, batch, port);
@@ -178,9 +190,10 @@ bool Worker::take_out_drops(int node, Batch& batch, int& port) {
     differs |= next[i] ^ any;
     largest = std::max(largest, next[i]);
   }
+  const bool splits = steps_[static_cast<size_t>(node)].splits;
   if (largest < kDrop) {
     port = any;
-    return differs == 0;
+    return differs == 0 || !splits;
   }
   NodeCounts& counts = counts_[static_cast<size_t>(node)];
   const ColumnSet live = steps_[static_cast<size_t>(node)].live_behind;
@@ -202,7 +215,7 @@ bool Worker::take_out_drops(int node, Batch& batch, int& port) {
   dropped->free_packets();
   give_back(std::move(dropped));
   port = batch.empty() ? 0 : any;
-  return differs == 0;
+  return differs == 0 || !splits;
 }
 
 void Worker::split(int node, Batch& batch, int arrived) {

@@ -16,7 +16,7 @@
 namespace heddle {
 
 /** What one node of a chain has seen on one thread. Written by that thread. */
-struct NodeCounts {
+struct alignas(kCacheLine) NodeCounts {
   static constexpr int kReasons = 16;
   std::atomic<uint64_t> packets{0};
   std::atomic<uint64_t> bytes{0};                       ///< of these, if the plan wants them counted here
@@ -63,7 +63,8 @@ class Worker {
   void submit(GpuLane& lane, int node, Batch& batch);
   void collect(GpuLane& lane);
   bool collect_all();
-  /** Removes packets whose next() says drop, counting them; true if all that remain leave by port `port` (set). */
+  /** Removes packets whose next() says drop, counting them; true if all that remain go to the node behind port
+   *  `port` (set). */
   bool take_out_drops(int node, Batch& batch, int& port);
   void split(int node, Batch& batch, int arrived);
   void copy_out(int node, Batch& batch);
@@ -86,6 +87,9 @@ class Worker {
     const int* targets;  // node behind each output
     int outputs;
     ColumnSet live, live_behind;
+    const Element* prefetch_for;  // a later element whose look-ups are asked for behind this one, or null
+    bool splits;                  // outputs lead to different nodes
+    bool changes_lengths;
     bool copy_first, copies, counts_bytes;
   };
 
@@ -103,17 +107,20 @@ class Worker {
   std::vector<Step> steps_;  // by node
   std::vector<Job> tasks_;
   std::vector<std::unique_ptr<GpuLane>> lanes_;  // by segment; null for CPU segments
-  // By node. Only this thread looks at counts_; readers have a copy that is renewed now and then, for a reader that polls
-  // would take the cache lines from the thread at every batch.
-  std::vector<NodeCounts> counts_, published_;
-  uint64_t rounds_ = 0;
+  std::vector<NodeCounts> counts_;               // by node; only this thread looks at them
+  uint64_t rounds_ = 0, published_at_ = 0;       // the latter in ticks
   bool unpublished_ = false;
-  std::vector<std::unique_ptr<Batch>> spare_;
-  std::vector<std::unique_ptr<Batch>> parts_;  // of the splits under way, by output
+  using Batches = std::vector<std::unique_ptr<Batch>, CacheLines<std::unique_ptr<Batch>>>;
+  Batches spare_;
+  Batches parts_;  // of the splits under way, by output
   std::string failure_;
   uint64_t idle_rounds_ = 0;
   uint64_t epoch_ = 0, waiting_epoch_ = 0;    // reported; noticed, and waiting for slots begun before it
   std::vector<uint64_t> submitted_at_epoch_;  // by lane
+
+  // For readers: a copy of counts_ that is renewed now and then. Nothing that this thread writes at every batch lies on the
+  // same cache lines, neither of the copy nor of the pointer to it: somebody who polls would take them away each time.
+  alignas(kCacheLine) std::vector<NodeCounts> published_;
 };
 
 }  // namespace heddle

@@ -19,16 +19,14 @@ void AverageCounter::configure(click::Arguments& arguments) {
 }
 
 void AverageCounter::run_cpu(Batch& batch) {
-  const uint64_t now_ms = Rate::now_ms();
+  const uint64_t now_ms = last_[static_cast<size_t>(batch.thread)].clock.now_ms();
   uint64_t first_ms = first_ms_.load(std::memory_order_relaxed);
   if (first_ms == 0 && first_ms_.compare_exchange_strong(first_ms, now_ms)) first_ms = now_ms;
   const uint64_t since_ms = now_ms - std::min(now_ms, first_ms);
   if (since_ms >= max_ms_) return;
   last_[static_cast<size_t>(batch.thread)].ms.store(now_ms, std::memory_order_relaxed);
   if (since_ms < ignore_ms_) return;
-  uint64_t bytes = 0;
-  for (int i = 0; i < batch.size(); ++i) bytes += batch.length(i);
-  counts_[batch.thread].add(static_cast<uint64_t>(batch.size()), bytes);
+  counts_[batch.thread].add(static_cast<uint64_t>(batch.size()), batch.bytes());
 }
 
 double AverageCounter::seconds() const {

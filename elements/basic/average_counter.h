@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/element.h"
+#include "elements/basic/rate.h"
 
 namespace heddle {
 
@@ -34,6 +35,7 @@ class AverageCounter : public Element {
  private:
   struct alignas(64) LastSeen {
     std::atomic<uint64_t> ms{0};
+    BatchClock clock;
   };
   uint64_t bits_on_wire() const { return 8 * (counts_.bytes() + counts_.packets() * (link_fcs_ ? 24 : 20)); }
   double seconds() const;

@@ -5,20 +5,17 @@
 namespace heddle {
 
 void Counter::run_cpu(Batch& batch) {
-  uint64_t bytes = 0;
-  Packet* const* packets = batch.packets();
   const int n = batch.size();
-#pragma GCC unroll 8
-  for (int i = 0; i < n; ++i) bytes += length(packets[i]);
+  const uint64_t bytes = batch.bytes();
   counts_[batch.thread].add(static_cast<uint64_t>(n), bytes);
   Rates& rates = rates_[static_cast<size_t>(batch.thread)];
-  const uint64_t now_ms = Rate::now_ms();
+  const uint64_t now_ms = rates.clock.now_ms();
   rates.packets.add(static_cast<uint64_t>(n), now_ms);
   rates.bytes.add(bytes, now_ms);
 }
 
 double Counter::rate(Rate Rates::*which) const {
-  const uint64_t now_ms = Rate::now_ms();
+  const uint64_t now_ms = heddle::now_ms();
   double sum = 0;
   for (auto& rates : rates_) sum += (rates.*which).per_second(now_ms);
   return sum;

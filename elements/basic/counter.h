@@ -33,6 +33,7 @@ class Counter : public NeutralElement {
 
  private:
   struct alignas(64) Rates {
+    BatchClock clock;
     Rate packets, bytes;
   };
   uint64_t packets() const { return counts_.packets() + gpu_packets_; }

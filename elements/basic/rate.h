@@ -1,5 +1,7 @@
 #pragma once
 
+#include <rte_cycles.h>
+
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -7,16 +9,32 @@
 
 namespace heddle {
 
+/** Milliseconds of a steady clock. */
+inline uint64_t now_ms() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+}
+
+/** The same for one packet thread, which asks at every batch: looked up when a part of a millisecond has gone by, for
+ *  the look-up takes longer than counting a batch. */
+class BatchClock {
+ public:
+  uint64_t now_ms() {
+    const uint64_t ticks = rte_rdtsc();
+    if (ticks - looked_up_ > kTicks) looked_up_ = ticks, now_ms_ = heddle::now_ms();
+    return now_ms_;
+  }
+
+ private:
+  static constexpr uint64_t kTicks = 1 << 18;  // 0.1 ms or so
+  uint64_t looked_up_ = 0, now_ms_ = 0;
+};
+
 /** Events a second of late, as Click's Counter measures them: an exponentially weighted moving average over epochs of
  *  1 ms, of which each has the weight 1/16. One thread adds, any reads; who reads while an epoch ends may see it counted
  *  twice or not at all, once. */
 class Rate {
  public:
-  static uint64_t now_ms() {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-  }
-
   void add(uint64_t events, uint64_t now_ms) {
     uint64_t pending = pending_.load(std::memory_order_relaxed);
     if (now_ms != epoch_ms_.load(std::memory_order_relaxed)) {

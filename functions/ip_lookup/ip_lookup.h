@@ -43,6 +43,8 @@ namespace heddle {
 class DirectIPLookup : public IPRouteTable {
  public:
   DirectIPLookup();
+  ColumnSet looks_up() const override { return columns(Column::dst); }
+  void prefetch(Batch& batch) const override;
 };
 
 /** RadixIPLookup: routes packets by the longest prefix that matches their destination address, with a compact table.
