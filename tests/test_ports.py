@@ -97,6 +97,41 @@ def start_between(heddle, one, other, *options):
     return running
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "arguments, outgoing", [("", 0), (", OUTBOUND true", 5), (", CAPTURE PCAP, OUTBOUND false", 0)]
+)
+def test_frames_that_the_kernel_sends_come_in_on_request(heddle, root, threads, arguments, outgoing):
+    with veth() as (one, far):
+        chain = f"FromDevice({one}{arguments}) -> c :: Counter -> Discard"
+        with heddle.start("run", "--json", "-j", str(threads), "-e", chain) as running:
+            wait_until(lambda: listens(running, one), what="the program's socket")
+            time.sleep(0.3)
+            send(one, [frame(60, n) for n in range(5)])
+            send(far, [frame(60, n) for n in range(3)])
+            time.sleep(0.5)
+            result = running.interrupt(10)
+    assert Report(result.json).count("c") == 3 + outgoing, result
+
+
+def test_protocol_and_ip_by_request(heddle, root):
+    arp = bytes(12) + bytes.fromhex("0806") + bytes(46)
+    tagged = frame(60)[:12] + bytes.fromhex("81000001") + frame(60)[12:]
+    broken = frame(60)[:14] + bytes(46)
+    chain = "FromDevice({}, {}) -> c :: Counter -> IPFilter(allow dst host 10.0.0.2) -> ip :: Counter -> Discard"
+    found = {}
+    for arguments in ("FORCE_IP true", "FORCE_IP true, PROTOCOL 0x0806"):
+        with veth() as (one, far), heddle.start("run", "--json", "-e", chain.format(one, arguments)) as running:
+            wait_until(lambda: listens(running, one), what="the program's socket")
+            time.sleep(0.3)
+            send(far, [frame(60), arp, tagged, broken])
+            time.sleep(0.5)
+            report = Report(running.interrupt(10).json)
+        found[arguments] = [report.count("c"), report.count("ip"), report.one("FromDevice@1")["statistics"]]
+    assert found["FORCE_IP true"] == [2, 2, {"not_ip": 2}]
+    assert found["FORCE_IP true, PROTOCOL 0x0806"] == [0, 0, {"not_ip": 1}]
+
+
 SIZES = [60, 1514, 2047, 2048, 2049, 4096, 8999, 9000, 9014]
 
 
@@ -240,7 +275,10 @@ def test_missing_interface_is_an_error_at_start(heddle, root):
     "chain, wanted",
     [
         ("FromDevice(eth0, SNIFFER false) -> Discard", "SNIFFER false needs METHOD af_xdp or tap"),
-        ("FromDevice(eth0, METHOD pcap) -> Discard", "'pcap' is not one of af_packet, LINUX, af_xdp, tap"),
+        ("FromDevice(eth0, METHOD pcap) -> Discard", "'pcap' is not one of af_packet, LINUX, PCAP, af_xdp, tap"),
+        ("FromDevice(eth0, METHOD tap, OUTBOUND true) -> Discard", "OUTBOUND true and PROTOCOL need METHOD af_packet"),
+        ("FromDevice(eth0, BPF_FILTER tcp) -> Discard", "BPF_FILTER: 'tcp' is not supported; leave it out: IPFilter"),
+        ("FromDevice(eth0, HEADROOM 129) -> Discard", "HEADROOM: '129' is not an integer from 0 to 128"),
         ('FromDevice("eth0,x=1") -> Discard', "is not the name of a kernel interface"),
         ("FromDevice(eth0) -> ToDevice(eth0, METHOD tap)", "METHOD must be the same everywhere"),
         ("FromDPDKDevice(net_null0, MAXTHREADS 2) -> Discard", "MAXTHREADS: '2' is not supported"),

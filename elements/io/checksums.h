@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "core/checksum.h"
+
 namespace heddle {
 
 /** The Internet checksum's sum of bytes [at, at + bytes), as big-endian words, added to `sum` (RFC 1071). */
@@ -18,8 +20,7 @@ inline uint32_t checksum_of(uint64_t sum) {
 /** Sets the checksum of an IPv4 header of `bytes` (RFC 791). */
 inline void set_ip4_checksum(uint8_t* header, uint32_t bytes) {
   header[10] = header[11] = 0;
-  const uint32_t sum = checksum_of(checksum_add(0, header, bytes));
-  header[10] = static_cast<uint8_t>(sum >> 8), header[11] = static_cast<uint8_t>(sum);
+  store_u16(header + 10, ip4_checksum(header, bytes));
 }
 
 /** The checksum of a TCP or UDP segment of `bytes` at `segment`, of which the first `summed` are summed (the others are

@@ -12,12 +12,12 @@ namespace heddle {
 
 void FromDPDKDevice::configure_port(click::Arguments& arguments, dpdk::Port& port) {
   bool active = true;
-  MacAddress mac;
+  click::EthernetAddress mac;
   port_ = &port;
   arguments.keyword("PROMISC", port.promiscuous).keyword("BURST", burst_, 1, 1024);
   arguments.keyword("NDESC", port.rx_descriptors, 32, 32768).keyword("MTU", port.mtu, 68, 9216);
   arguments.keyword("MAC", mac).keyword("ACTIVE", active);
-  if (!mac.text.empty()) port.mac = mac.text;
+  if (mac != click::EthernetAddress{}) port.mac = mac;
   active_ = active;
   port.receives = true;
   port.rx_queues = std::max(port.rx_queues, queue_ + 1);

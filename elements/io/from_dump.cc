@@ -85,12 +85,7 @@ bool FromDump::append_packet(Batch& batch) {
   const int i = batch.size();
   batch.packets()[i] = packet;
   batch.resize(i + 1);
-  if (force_ip_) {
-    const uint8_t* const header = data(packet) + ip_at_;
-    batch.column(Column::dst)[i] = load_u32(header + 16);
-    batch.column(Column::l3)[i] = packet->data_off + ip_at_;
-    batch.column(Column::l4)[i] = packet->data_off + ip_at_ + (header[0] & 15u) * 4;
-  }
+  if (force_ip_) annotate_ip(batch, i, ip_at_);
   return true;
 }
 

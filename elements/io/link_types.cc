@@ -1,5 +1,6 @@
 #include "elements/io/link_types.h"
 
+#include "core/load.h"
 #include "io/capture/record.h"
 
 namespace heddle {
@@ -56,6 +57,14 @@ int ip_offset(uint32_t link_type, const uint8_t* packet, uint32_t bytes) {
   const uint32_t header_bytes = (header[0] & 15u) * 4, length = type_at(header + 2);
   if (header[0] >> 4 != 4 || header_bytes < 20 || bytes < at + header_bytes || length < header_bytes) return -1;
   return static_cast<int>(at);
+}
+
+void annotate_ip(Batch& batch, int i, uint32_t at) {
+  const uint8_t* const header = batch.frame(i) + at;
+  const uint32_t start = batch.packet(i)->data_off + at;
+  batch.column(Column::dst)[i] = load_u32(header + 16);
+  batch.column(Column::l3)[i] = start;
+  batch.column(Column::l4)[i] = start + (header[0] & 15u) * 4;
 }
 
 std::string link_type_name(uint32_t link_type) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "core/batch.h"
+
 namespace heddle {
 
 /** Whether packets of this LINKTYPE_ (as captures number them) can hold IP, and we know where. */
@@ -12,6 +14,9 @@ bool is_ip_link(uint32_t link_type);
 /** The offset of the IPv4 header in a captured packet, -1 if there is none or it is not whole and sound. VLAN tags are
  *  skipped. */
 int ip_offset(uint32_t link_type, const uint8_t* packet, uint32_t bytes);
+
+/** Sets the header and destination annotations of packet `i`, whose IPv4 header is sound and begins at byte `at`. */
+void annotate_ip(Batch& batch, int i, uint32_t at);
 
 /** Click's name for a LINKTYPE_ (ETHER, IP, ...), or its number as text. */
 std::string link_type_name(uint32_t link_type);

@@ -105,28 +105,8 @@ void add_port_handlers(Handlers& list, dpdk::Port*& port, bool receives) {
       .read("nb_tx_queues", [&port] { return std::to_string(info_of(port).nb_tx_queues); });
 }
 
-void refuse_port_keywords(click::Arguments& arguments) {
-  struct Refused {
-    const char *keyword, *why;
-  };
-  for (const Refused& refused :
-       {Refused{"MAXTHREADS", "every packet thread has a queue of its own; StaticThreadSched gives all to one"},
-        {"THREADOFFSET", "StaticThreadSched says where it runs"},
-        {"NUMA", "queues lie where their port is"},
-        {"MAXQUEUES", "N_QUEUES sets their number"},
-        {"MINQUEUES", "N_QUEUES sets their number"},
-        {"SCALE", "-j sets the number of threads"},
-        {"RSS_AGGREGATE", "there is no aggregate annotation"},
-        {"PAINT_QUEUE", "CPUPaint paints by thread"},
-        {"MODE", "queues are chosen by receive-side scaling"},
-        {"VF_POOLS", "queues are chosen by receive-side scaling"},
-        {"TSO", "packets are sent as they are"},
-        {"TCO", "packets are sent as they are"},
-        {"IPCO", "packets are sent as they are"},
-        {"LRO", "packets are received as they are"},
-        {"JUMBO", "MTU says how long frames may be"},
-        {"ALLOC", "buffers are always the port's own"},
-        {"CLEAR", "annotations begin unset"}}) {
+void refuse_keywords(click::Arguments& arguments, std::initializer_list<RefusedKeyword> list) {
+  for (const RefusedKeyword& refused : list) {
     std::string given(1, '\0');
     arguments.keyword(refused.keyword, given);
     if (given != std::string(1, '\0'))
@@ -134,15 +114,25 @@ void refuse_port_keywords(click::Arguments& arguments) {
   }
 }
 
-bool parse(std::string_view text, MacAddress& address) {
-  std::string copy(text);
-  rte_ether_addr bytes{};
-  for (char& c : copy)
-    if (c == '-') c = ':';
-  if (rte_ether_unformat_addr(copy.c_str(), &bytes) != 0) return false;
-  address.text = copy;
-  return true;
+void refuse_port_keywords(click::Arguments& arguments) {
+  refuse_keywords(arguments,
+                  {{"MAXTHREADS", "every packet thread has a queue of its own; StaticThreadSched gives all to one"},
+                   {"THREADOFFSET", "StaticThreadSched says where it runs"},
+                   {"NUMA", "queues lie where their port is"},
+                   {"MAXQUEUES", "N_QUEUES sets their number"},
+                   {"MINQUEUES", "N_QUEUES sets their number"},
+                   {"SCALE", "-j sets the number of threads"},
+                   {"RSS_AGGREGATE", "there is no aggregate annotation"},
+                   {"PAINT_QUEUE", "CPUPaint paints by thread"},
+                   {"MODE", "queues are chosen by receive-side scaling"},
+                   {"VF_POOLS", "queues are chosen by receive-side scaling"},
+                   {"TSO", "packets are sent as they are"},
+                   {"TCO", "packets are sent as they are"},
+                   {"IPCO", "packets are sent as they are"},
+                   {"LRO", "packets are received as they are"},
+                   {"JUMBO", "MTU says how long frames may be"},
+                   {"ALLOC", "buffers are always the port's own"},
+                   {"CLEAR", "annotations begin unset"}});
 }
-std::string expectation(const MacAddress&) { return "an Ethernet address such as 02:00:00:00:00:01"; }
 
 }  // namespace heddle

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <initializer_list>
+
 #include "core/handlers.h"
 #include "io/dpdk/dpdk.h"
 
@@ -13,14 +15,12 @@ class Arguments;
  *  nombufs, xstats, carrier, link_status, speed, duplex, mac, mtu, device, driver, nb_rx_queues, nb_tx_queues. */
 void add_port_handlers(Handlers& list, dpdk::Port*& port, bool receives);
 
-/** Reports FastClick's keywords of ports that Heddle does not have. */
-void refuse_port_keywords(click::Arguments& arguments);
-
-/** An Ethernet address as an argument, "" = none. */
-struct MacAddress {
-  std::string text;
+/** A keyword that Click or FastClick has and Heddle has not, and what to do instead. */
+struct RefusedKeyword {
+  const char *keyword, *why;
 };
-bool parse(std::string_view text, MacAddress& address);
-std::string expectation(const MacAddress&);
+void refuse_keywords(click::Arguments& arguments, std::initializer_list<RefusedKeyword> list);
+/** Those of FastClick's DPDK ports. */
+void refuse_port_keywords(click::Arguments& arguments);
 
 }  // namespace heddle

@@ -17,13 +17,13 @@ enum Reason { kTxFull, kTooLong, kRemoved };
 }  // namespace
 
 void ToDPDKDevice::configure_port(click::Arguments& arguments, dpdk::Port& port) {
-  MacAddress mac;
+  click::EthernetAddress mac;
   int internal_queue = 0, burst = 0, timeout_ms = 0;
   port_ = &port;
   arguments.keyword("NDESC", port.tx_descriptors, 32, 32768).keyword("BLOCKING", blocking_);
   arguments.keyword("MTU", port.mtu, 68, 9216).keyword("MAC", mac).keyword("IQUEUE", internal_queue);
   arguments.keyword("BURST", burst).keyword("TIMEOUT", timeout_ms);
-  if (!mac.text.empty()) port.mac = mac.text;
+  if (mac != click::EthernetAddress{}) port.mac = mac;
   port.transmits = true;
   port.rx_queues = std::max(port.rx_queues, queue_ + 1);
 }

@@ -1,5 +1,8 @@
 #include "io/dpdk/devices.h"
 
+#include <arpa/inet.h>
+#include <linux/filter.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -9,6 +12,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <vector>
 
 #include "core/error.h"
 
@@ -28,6 +33,32 @@ bool ask(const std::string& interface, unsigned long what, ifreq& request) {
   close(any);
   errno = error;
   return result == 0;
+}
+
+bool is_packet_socket_on(int descriptor, unsigned interface) {
+  int domain = 0;
+  socklen_t bytes = sizeof domain;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) != 0 || domain != AF_PACKET) return false;
+  sockaddr_ll address{};
+  bytes = sizeof address;
+  return getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &bytes) == 0 &&
+         address.sll_ifindex == static_cast<int>(interface);
+}
+
+/** A classic BPF program for limit_packet_sockets. */
+std::vector<sock_filter> frame_filter(bool outbound, uint16_t protocol) {
+  const auto load = [](int what) {
+    return sock_filter(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(SKF_AD_OFF + what)));
+  };
+  constexpr sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0), pass = BPF_STMT(BPF_RET | BPF_K, UINT32_MAX);
+  std::vector<sock_filter> program;
+  if (!outbound)
+    program.insert(program.end(),
+                   {load(SKF_AD_PKTTYPE), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 0, 1), drop});
+  if (protocol != 0)
+    program.insert(program.end(), {load(SKF_AD_PROTOCOL), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, protocol, 1, 0), drop});
+  program.push_back(pass);
+  return program;
 }
 
 }  // namespace
@@ -72,6 +103,19 @@ bool set_mtu(const std::string& interface, int mtu) {
   ifreq request{};
   request.ifr_mtu = mtu;
   return ask(interface, SIOCSIFMTU, request);
+}
+
+bool limit_packet_sockets(const std::string& interface, bool outbound, uint16_t protocol) {
+  std::vector<sock_filter> program = frame_filter(outbound, protocol);
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  const unsigned index = if_nametoindex(interface.c_str());
+  for (auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::stoi(entry.path().filename());
+    if (is_packet_socket_on(descriptor, index) &&
+        setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)
+      return false;
+  }
+  return true;
 }
 
 uint32_t ring_frame_bytes(uint32_t frame_bytes) {

@@ -25,6 +25,11 @@ std::optional<int> mtu_of(const std::string& interface);
 /** False, with errno, when the kernel refuses. */
 bool set_mtu(const std::string& interface, int mtu);
 
+/** Makes this program's packet sockets on `interface`, which a driver has opened, let fewer frames through: not those
+ *  that the kernel itself sends there, unless `outbound`; only those of EtherType `protocol`, unless it is 0. False, with
+ *  errno, when the kernel refuses. */
+bool limit_packet_sockets(const std::string& interface, bool outbound, uint16_t protocol);
+
 /** Bytes that a frame buffer of af_packet's ring has for frames of `frame_bytes`: the ring's header included. */
 uint32_t ring_frame_bytes(uint32_t frame_bytes);
 

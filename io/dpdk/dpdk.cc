@@ -157,11 +157,14 @@ void start_port(Port& port, rte_mempool* pool, int threads) {
     check(rte_eth_tx_queue_setup(port.id, queue, tx, static_cast<unsigned>(rte_eth_dev_socket_id(port.id)), nullptr),
           port, "setting up a transmit queue");
   }
-  if (!port.mac.empty()) {
+  if (port.mac != click::EthernetAddress{}) {
     rte_ether_addr address{};
-    rte_ether_unformat_addr(port.mac.c_str(), &address);
+    std::copy(port.mac.bytes.begin(), port.mac.bytes.end(), address.addr_bytes);
     check(rte_eth_dev_default_mac_addr_set(port.id, &address), port, "setting its MAC address");
   }
+  if (name.starts_with("net_af_packet") && (!port.outbound || port.protocol != 0) &&
+      !limit_packet_sockets(port.interface, port.outbound, port.protocol))
+    throw Error(format("%s: OUTBOUND and PROTOCOL: %s", port.interface.c_str(), std::strerror(errno)));
   const int started = rte_eth_dev_start(port.id);
   if (started != 0 && name.starts_with("net_memif"))
     throw Error(port.device + ": it cannot connect; start the program that has role=server and the same socket first");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "click/values.h"
 #include "core/packet_pool.h"
 
 /** DPDK as the port layer. EAL is one per process, so this is a set of functions over one state: elements ask for ports
@@ -21,8 +22,10 @@ struct Port {
   int rx_descriptors = 0, tx_descriptors = 0;  ///< 0: the driver's default
   int rx_queues = 0;                           ///< 0: one a thread
   int mtu = 0;                                 ///< 0: as it is
-  std::string mac;                             ///< "": as it is
+  click::EthernetAddress mac;                  ///< 0: as it is
   bool promiscuous = true;
+  bool outbound = true;   ///< af_packet: whether frames that the kernel sends are received, too
+  uint16_t protocol = 0;  ///< af_packet: the only EtherType that is received; 0: all
   std::string interface;  ///< the kernel interface that it joins or makes, "" = none or not known
   uint16_t id = 0;        ///< DPDK's port number, once started
   int queues = 0;         ///< of each direction, once started
