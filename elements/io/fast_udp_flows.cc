@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "click/arguments.h"
@@ -11,22 +10,6 @@
 
 namespace heddle {
 namespace {
-
-struct EtherAddress {
-  std::array<uint8_t, 6> bytes{};
-};
-bool parse(std::string_view text, EtherAddress& value) {
-  unsigned b[6];
-  int end = 0;
-  const std::string copy(text);
-  if (std::sscanf(copy.c_str(), "%2x%*1[:-]%2x%*1[:-]%2x%*1[:-]%2x%*1[:-]%2x%*1[:-]%2x%n", b, b + 1, b + 2, b + 3,
-                  b + 4, b + 5, &end) != 6 ||
-      static_cast<size_t>(end) != copy.size())
-    return false;
-  for (size_t i = 0; i < 6; ++i) value.bytes[i] = static_cast<uint8_t>(b[i]);
-  return true;
-}
-std::string expectation(const EtherAddress&) { return "an Ethernet address such as 02:00:00:00:00:01"; }
 
 void put16(uint8_t* at, uint32_t value) {
   at[0] = static_cast<uint8_t>(value >> 8), at[1] = static_cast<uint8_t>(value);
@@ -37,7 +20,7 @@ void put16(uint8_t* at, uint32_t value) {
 void FastUDPFlows::configure(click::Arguments& arguments) {
   double rate = 0;
   int64_t limit = -1;
-  EtherAddress source, destination;
+  click::EthernetAddress source, destination;
   click::Ipv4Address from, to;
   int flows = 1;
   bool active = true;
