@@ -39,7 +39,7 @@ size_t distance(std::string_view a, std::string_view b) {
 
 std::string Location::text() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
 
-std::string Diagnostic::text() const { return where.text() + ": " + message; }
+std::string Diagnostic::text() const { return where.line > 0 ? where.text() + ": " + message : message; }
 
 void Diagnostics::error(const Location& where, std::string message) {
   if (!full()) errors_.push_back({where, std::move(message)});

@@ -24,7 +24,7 @@ struct Diagnostic {
   Location where;
   std::string message;
 
-  /** "file:line:column: message". */
+  /** "file:line:column: message"; without a place, the message. */
   std::string text() const;
   auto operator<=>(const Diagnostic&) const = default;
 };

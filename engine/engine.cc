@@ -119,6 +119,16 @@ void Engine::make_gpu_segments() {
   }
 }
 
+/** Calls Element::start(); what it throws says which element, and where the chain has it. */
+void start_element(const Node& node, const Environment& environment) {
+  try {
+    node.element->start(environment);
+  } catch (const Error& error) {
+    const std::string place = node.where.line > 0 ? node.where.text() + ": " : "";
+    throw Error(place + node.element->class_name + " '" + node.element->name + "': " + error.what());
+  }
+}
+
 void Engine::start() {
   if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args, options_.threads);
   if (plan_.uses_gpu()) device_ = gpu::open_device(plan_.options.device == "cpu" ? "gpu" : plan_.options.device);
@@ -137,9 +147,9 @@ void Engine::start() {
   for (auto& node : router_.nodes) {
     node.element->on_gpu = plan_.nodes[static_cast<size_t>(&node - router_.nodes.data())].processor == Processor::gpu;
     if (node.element->keeps_running())
-      keepers_.push_back(node.element.get());
+      keepers_.push_back(&node);
     else
-      node.element->start(environment);
+      start_element(node, environment);
   }
 
   if (device_) make_gpu_segments();
@@ -169,7 +179,7 @@ void Engine::start() {
     }
   }
   // Elements that call the handlers of others, when these are ready, and while a failure still keeps packets from flowing.
-  for (Element* element : keepers_) element->start(environment);
+  for (const Node* node : keepers_) start_element(*node, environment);
   live_threads_ = working;
   started_s_ = seconds(CLOCK_MONOTONIC);
   cpu_started_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -270,7 +280,7 @@ void Engine::wait() {
   const auto stop_element = [this](Element& element) {
     if (std::string problem = element.stop(); !problem.empty()) problems_.push_back(element.name + ": " + problem);
   };
-  for (Element* element : keepers_) stop_element(*element);
+  for (const Node* node : keepers_) stop_element(*node->element);
   wall_s_ = seconds(CLOCK_MONOTONIC) - started_s_;
   cpu_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_started_s_;
   if (device_) {
@@ -290,7 +300,7 @@ void Engine::wait() {
     device_->stop();
   }
   for (auto& node : router_.nodes)
-    if (std::find(keepers_.begin(), keepers_.end(), node.element.get()) == keepers_.end()) stop_element(*node.element);
+    if (std::find(keepers_.begin(), keepers_.end(), &node) == keepers_.end()) stop_element(*node.element);
   for (auto& worker : workers_)
     if (!worker->failure().empty() &&
         std::find(problems_.begin(), problems_.end(), worker->failure()) == problems_.end())
@@ -305,7 +315,7 @@ bool Engine::release_buffers() {
 }
 
 bool Engine::kept_running() const {
-  return std::any_of(keepers_.begin(), keepers_.end(), [](auto* element) { return element->keeps_running(); });
+  return std::any_of(keepers_.begin(), keepers_.end(), [](auto* node) { return node->element->keeps_running(); });
 }
 
 bool Engine::running() const {

@@ -125,7 +125,7 @@ class Engine {
   std::vector<std::string> problems_;
   double started_s_ = 0, cpu_started_s_ = 0, wall_s_ = 0, cpu_s_ = 0;
   bool started_ = false, device_stopped_ = false;
-  std::vector<Element*> keepers_;  // elements that may keep the program running
+  std::vector<const Node*> keepers_;  // those that may keep the program running
 };
 
 }  // namespace heddle

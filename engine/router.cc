@@ -209,7 +209,8 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
   }
   if (router.tasks.empty() &&
       std::none_of(router.nodes.begin(), router.nodes.end(), [](auto& node) { return node.element->keeps_running(); }))
-    diagnostics.error(click::Location{}, "the chain has no source of packets, such as FromDump or FromDPDKDevice");
+    diagnostics.error(router.nodes.empty() ? click::Location{} : router.nodes.front().where,
+                      "the chain has no source of packets, such as FromDump or FromDPDKDevice");
   return router;
 }
 

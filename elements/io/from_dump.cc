@@ -40,19 +40,18 @@ uint32_t FromDump::link_type() {
 void FromDump::start(const Environment& environment) {
   if (link_type() != capture::kLinkTypeEthernet && !(force_ip_ && is_ip_link(link_type())))
     throw Error(
-        format("%s '%s': %s has link type %u; Ethernet (1) is expected%s. tcpdump -r FILE shows its packets; capture "
+        format("%s has link type %u; Ethernet (1) is expected%s. tcpdump -r FILE shows its packets; capture "
                "again on an Ethernet interface, or convert it with editcap",
-               class_name.c_str(), name.c_str(), file_.c_str(), reader_->link_type(),
-               is_ip_link(reader_->link_type()) ? ", or FORCE_IP true" : ""));
+               file_.c_str(), reader_->link_type(), is_ip_link(reader_->link_type()) ? ", or FORCE_IP true" : ""));
   if (file_position_ != 0 && !reader_->skip_to(file_position_))
-    throw Error(format("%s '%s': %s: FILEPOS %ju is not between the first record and the end", class_name.c_str(),
-                       name.c_str(), file_.c_str(), uintmax_t{file_position_}));
+    throw Error(format("%s: FILEPOS %ju is not between the first record and the end", file_.c_str(),
+                       uintmax_t{file_position_}));
   packets_ = environment.packets;
   packet_bytes_ = packets_->data_bytes();
   large_packets_ = environment.large_packets;
   burst_ = std::min(burst_, environment.batch_size);
   fresh_ = std::make_unique<Packet*[]>(static_cast<size_t>(burst_));
-  end_call_.start(environment.control);
+  end_call_.start(environment.control, name);
 }
 
 // The packet of a record, or null when none is free now.

@@ -82,7 +82,7 @@ void ControlSocket::configure(click::Arguments& arguments) {
 void ControlSocket::start(const Environment& environment) {
   control_ = environment.control;
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake_ < 0) throw Error("ControlSocket '" + name + "': " + because("eventfd"));
+  if (wake_ < 0) throw Error(because("eventfd"));
   if (!try_to_open()) {
     if (retries_ <= 0) open();  // throws
   }
@@ -95,25 +95,25 @@ bool ControlSocket::try_to_open() {
     return true;
   } catch (const Error& error) {
     if (retry_warnings_ && retries_ > 0)
-      std::fprintf(stderr, "%s (%d %s left)\n", error.what(), retries_, retries_ == 1 ? "try" : "tries");
+      std::fprintf(stderr, "ControlSocket '%s': %s (%d %s left)\n", name.c_str(), error.what(), retries_,
+                   retries_ == 1 ? "try" : "tries");
     return false;
   }
 }
 
 void ControlSocket::open() {
-  const std::string what = "ControlSocket '" + name + "': ";
   listener_ = socket(tcp_ ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener_ < 0) throw Error(what + because("socket"));
+  if (listener_ < 0) throw Error(because("socket"));
   try {
     if (tcp_)
       open_tcp();
     else
       open_unix();
     if (listen(listener_, 16) != 0) throw Error(because("listen"));
-  } catch (const Error& error) {
+  } catch (const Error&) {
     close(listener_);
     listener_ = -1;
-    throw Error(what + error.what());
+    throw;
   }
 }
 
