@@ -4,6 +4,34 @@
 
 namespace heddle {
 
+void Counter::configure(click::Arguments& arguments) {
+  count_call_.configure(arguments, "COUNT_CALL");
+  byte_count_call_.configure(arguments, "BYTE_COUNT_CALL");
+}
+
+void Counter::start(const Environment& environment) {
+  calls_ = count_call_.given() || byte_count_call_.given();
+  if (on_gpu && calls_)
+    throw Error("COUNT_CALL: it runs on a GPU, where nothing is called; give the function beside it DEVICE cpu");
+  count_call_.start(environment.control, name);
+  byte_count_call_.start(environment.control, name);
+}
+
+std::string Counter::stop() {
+  const std::string problem = count_call_.finish(), other = byte_count_call_.finish();
+  return problem.empty() ? other : problem;
+}
+
+void Counter::reset() {
+  counts_.reset();
+  count_call_.arm(), byte_count_call_.arm();
+}
+
+void Counter::look_at_calls() {
+  count_call_.look_at(packets());
+  byte_count_call_.look_at(bytes());
+}
+
 void Counter::run_cpu(Batch& batch) {
   const int n = batch.size();
   const uint64_t bytes = batch.bytes();
@@ -12,6 +40,8 @@ void Counter::run_cpu(Batch& batch) {
   const uint64_t now_ms = rates.clock.now_ms();
   rates.packets.add(static_cast<uint64_t>(n), now_ms);
   rates.bytes.add(bytes, now_ms);
+  if (calls_.load(std::memory_order_relaxed)) [[unlikely]]
+    look_at_calls();
 }
 
 double Counter::rate(Rate Rates::*which) const {
@@ -22,14 +52,24 @@ double Counter::rate(Rate Rates::*which) const {
 }
 
 void Counter::handlers(Handlers& list) {
-  const auto reset = [this](const std::string&) { counts_.reset(); };
+  const auto reset = [this](const std::string&) { this->reset(); };
+  const auto set = [this](CountCall& call) {
+    return [this, &call](const std::string& value) {
+      if (on_gpu) throw Error("it runs on a GPU, where nothing is called; give the function beside it DEVICE cpu");
+      call.set(value);
+      calls_ = true;
+    };
+  };
   list.read("count", [this] { return std::to_string(packets()); })
       .read("byte_count", [this] { return std::to_string(bytes()); })
       .read("rate", [this] { return format("%.10g", rate(&Rates::packets)); })
       .read("bit_rate", [this] { return format("%.10g", 8 * rate(&Rates::bytes)); })
       .read("byte_rate", [this] { return format("%.10g", rate(&Rates::bytes)); })
       .write("reset", reset)
-      .write("reset_counts", reset);
+      .write("reset_counts", reset)
+      .read("count_call", [this] { return std::to_string(count_call_.number()); })
+      .write("count_call", set(count_call_))
+      .write("byte_count_call", set(byte_count_call_));
 }
 
 std::vector<std::pair<std::string, uint64_t>> Counter::statistics() const {

@@ -48,7 +48,7 @@ void FromIPSummaryDump::start(const Environment& environment) {
   scratch_ = std::make_unique<uint8_t[]>(65536);
   packets_ = environment.packets;
   large_packets_ = environment.large_packets;
-  end_call_.start(environment.control);
+  end_call_.start(environment.control, name);
   const auto field = std::find(fields_.list.begin(), fields_.list.end(), summary::find_field("ip_proto"));
   protocol_field_ = field == fields_.list.end() ? SIZE_MAX : static_cast<size_t>(field - fields_.list.begin());
 }

@@ -20,7 +20,7 @@ std::optional<double> Generator::progress() const {
 void Generator::start(const Environment& environment) {
   packets_ = environment.packets;
   large_packets_ = environment.large_packets;
-  end_call_.start(environment.control);
+  end_call_.start(environment.control, name);
 }
 
 int Generator::allowed(int wanted) const {

@@ -11,6 +11,7 @@
 #include "click/quoting.h"
 #include "click/values.h"
 #include "control/broker.h"
+#include "elements/basic/handler_call.h"
 #include "elements/script/functions.h"
 #include "elements/script/text.h"
 
@@ -38,11 +39,7 @@ void Script::start(const Environment& environment) {
   stopping_ = false;
   for (auto& instruction : instructions_) {
     if (instruction.op != Op::init && instruction.op != Op::export_) continue;
-    try {
-      variables_[instruction.name] = value(instruction);
-    } catch (const Error& error) {
-      throw Error(class_name + " '" + name + "': " + error.what());
-    }
+    variables_[instruction.name] = value(instruction);
   }
   if (type_ == Type::passive) position_ = instructions_.size();
   if (type_ == Type::driver) control_->on_stop([this] { step(1); });
@@ -306,18 +303,14 @@ std::string Script::call(const std::string& handler_and_arguments) {
   return control_->read(resolve(handler), std::string(rest));
 }
 
-// The full name: of an element beside this one if there is such, outer ones after that.
+// The full name: without an element, one of the script's own handlers if it has such.
 std::string Script::resolve(const std::string& handler) const {
-  const auto exists = [this](const std::string& full) {
-    try {
-      return control_->find(full) != nullptr;
-    } catch (const Error&) {
-      return false;
-    }
-  };
-  if (handler.find('.') == std::string::npos) return exists(name + "." + handler) ? name + "." + handler : handler;
-  for (size_t end = name.rfind('/'); end != std::string::npos && end > 0; end = name.rfind('/', end - 1))
-    if (const std::string full = name.substr(0, end + 1) + handler; exists(full)) return full;
+  if (handler.find('.') != std::string::npos) return full_handler_name(*control_, name, handler);
+  try {
+    if (control_->find(name + "." + handler) != nullptr) return name + "." + handler;
+  } catch (const Error&) {
+    return handler;  // one of the router's
+  }
   return handler;
 }
 

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "elements/basic/handler_call.h"
+
+namespace heddle {
+
+namespace click {
+class Arguments;
+}
+
+/** Counter's COUNT_CALL: "N HANDLER [VALUE]", a handler that is written once when a count reaches N. */
+class CountCall {
+ public:
+  void configure(click::Arguments& arguments, const char* keyword);
+  /** While packets flow. Throws Error, and changes nothing then. */
+  void set(const std::string& text);
+  void start(Control* control, const std::string& element);
+  std::string finish();
+
+  bool given() const { return call_.given(); }
+  uint64_t number() const { return number_; }
+  /** Whether the program must not end now, or, before the start, whether that may be so one day. */
+  bool pending() const { return started_ ? call_.under_way() : given(); }
+
+  /** From packet threads, each time that the count has changed. */
+  void look_at(uint64_t count) {
+    if (count >= number_.load(std::memory_order_relaxed) && armed_.load(std::memory_order_relaxed) &&
+        armed_.exchange(false))
+      call_.ask();
+  }
+  /** The count begins again. */
+  void arm() { armed_ = given(); }
+
+ private:
+  std::string keyword_;
+  std::atomic<uint64_t> number_{UINT64_MAX};
+  std::atomic<bool> armed_{false};
+  bool started_ = false;
+  HandlerCall call_;
+};
+
+}  // namespace heddle
