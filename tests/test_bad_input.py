@@ -119,6 +119,14 @@ def test_full_disk(heddle, mode):
     assert report.received == len(captures.read(TRAFFIC)) and report.problems
 
 
+def test_problems_at_the_start_name_element_and_place(heddle, tmp_path):
+    chain = tmp_path / "chain.click"
+    chain.write_text("// a comment\nin :: FromDump(/nonexistent)\n    -> Discard;\n")
+    message = heddle.fails("run", chain)
+    assert f"heddle: {chain}:2:1: FromDump 'in': cannot read '/nonexistent'" in message
+    assert heddle.fails("run", "/dev/null").startswith("the chain has no source of packets")
+
+
 def test_closed_pipe(heddle, tmp_path):
     source = captures.write(tmp_path / "in.pcap", [bytes(1000)] * 5000)
     args = ["run", "--quiet", "-e", f"FromDump({quoted(source)}) -> ToDump(-)"]
@@ -389,14 +397,32 @@ def test_names_that_json_must_quote(heddle, tmp_path):
     assert done.returncode == 1 and json.loads(done.stdout.decode(errors="replace"))["problems"], done
 
 
-def test_full_disk_of_a_summary(heddle):
-    result = heddle(
-        "run", "--json", "-e", f"FromDump({TRAFFIC}, FORCE_IP true) -> ToIPSummaryDump(/dev/full, UNBUFFERED true)"
-    )
+@pytest.mark.parametrize("unbuffered", ["true", "false"])
+def test_full_disk_of_a_summary(heddle, unbuffered):
+    chain = f"FromDump({TRAFFIC}, FORCE_IP true) -> ToIPSummaryDump(/dev/full, UNBUFFERED {unbuffered})"
+    result = heddle("run", "--json", "-e", chain)
     assert result.code == 1 and "No space left on device" in result.err
     report = Report(result.json)
-    assert report.drops("ToIPSummaryDump")["write_failed"] > 0
     report.assert_accounted()
+    dump = report.one("ToIPSummaryDump")
+    assert dump["statistics"]["written"] == 0
+    assert dump["statistics"]["lost"] + sum(dump["drops"].values()) == report.received
+    assert unbuffered == "false" or dump["drops"]["write_failed"] > 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["elements"],
+        ["plan", "-e", "Idle -> Discard"],
+        ["run", "-e", "InfiniteSource(LIMIT 3) -> c :: Counter -> Discard", "-h", "c.count"],
+        ["run", "-e", "InfiniteSource(LIMIT 3) -> Discard", "--json"],
+    ],
+)
+def test_full_disk_of_standard_output(heddle, words):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([heddle.path, *words], stdout=full, stderr=subprocess.PIPE, timeout=30, check=False)
+    assert done.returncode == 1 and b"cannot write standard output: No space left" in done.stderr, done
 
 
 def test_closed_pipe_of_a_summary(heddle):

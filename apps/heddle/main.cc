@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "apps/heddle/commands.h"
@@ -168,12 +170,19 @@ int heddle_main(std::vector<std::string> words) {
   return routes.run();
 }
 
+// What has been printed must have arrived.
+int flushed(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fprintf(stderr, "heddle: cannot write standard output: %s\n", std::strerror(errno));
+  return code == 0 ? 1 : code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";
   try {
-    return name == "click" ? click(words_of(argc, argv)) : heddle_main(words_of(argc, argv));
+    return flushed(name == "click" ? click(words_of(argc, argv)) : heddle_main(words_of(argc, argv)));
   } catch (const heddle::Error& error) {
     std::fprintf(stderr, "heddle: %s\n", error.what());
   } catch (const std::bad_alloc&) {

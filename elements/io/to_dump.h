@@ -29,6 +29,8 @@ class FromDump;
  *  Errors: the file cannot be created. When writing fails later (full disk, closed pipe), packets are dropped
  *  ("write_failed"), the program goes on, reports it and exits with an error.
  *
+ *  Statistics: `written`, `lost` (taken, but not written when writing failed).
+ *
  *  Handlers: `count` (r, packets written), `reset_counts` (w), `filename` (r).
  *
  *  Example:

@@ -103,7 +103,12 @@ void ToIPSummaryDump::flush() {
       failed_ = true;
     }
   }
+  if (failed_) {  // some lines may have been written
+    lost_ += in_text_;
+    count_ -= std::min(count_.load(), in_text_);
+  }
   text_.clear();
+  in_text_ = 0;
 }
 
 void ToIPSummaryDump::run_cpu(Batch& batch) {
@@ -114,6 +119,7 @@ void ToIPSummaryDump::run_cpu(Batch& batch) {
     for (int i = 0; i < batch.size(); ++i) batch.drop(i, 0);
     return;
   }
+  count_ += static_cast<uint64_t>(batch.size());
   const uint32_t* const l3 = batch.column(Column::l3);
   const uint32_t* const paint = batch.column(Column::paint);
   for (int i = 0; i < batch.size(); ++i) {
@@ -127,10 +133,10 @@ void ToIPSummaryDump::run_cpu(Batch& batch) {
     }
     if (needs_paint_) view.paint = paint[i];
     add_line(view);
+    ++in_text_;
     if (text_.size() > kTextBytes) flush();
   }
   if (unbuffered_) flush();
-  count_.store(count_.load(std::memory_order_relaxed) + static_cast<uint64_t>(batch.size()), std::memory_order_relaxed);
   unflushed_.store(true, std::memory_order_relaxed);
   batch.free_packets();
 }
@@ -148,6 +154,12 @@ std::string ToIPSummaryDump::stop() {
   descriptor_ = -1;
   if (!failed_) return {};
   return format("cannot write '%s': %s", file_ == "-" ? "standard output" : file_.c_str(), std::strerror(failure_));
+}
+
+std::vector<std::pair<std::string, uint64_t>> ToIPSummaryDump::statistics() const {
+  std::vector<std::pair<std::string, uint64_t>> list{{"written", count_}};
+  if (lost_ != 0) list.emplace_back("lost", lost_);
+  return list;
 }
 
 void ToIPSummaryDump::handlers(Handlers& list) {

@@ -31,9 +31,10 @@ namespace heddle {
  *  before. Several threads may share one; each batch is then written as a piece.
  *
  *  Errors: the file cannot be created. When writing fails later (full disk, closed pipe), packets are dropped
- *  ("write_failed"), the program goes on, reports it and exits with an error.
+ *  ("write_failed"), the program goes on, reports it and exits with an error; packets whose lines were on their way then are
+ *  counted (`lost`).
  *
- *  Handlers: `count` (r), `reset_counts` (w), `filename` (r). Statistics: `written`.
+ *  Handlers: `count` (r), `reset_counts` (w), `filename` (r). Statistics: `written`, `lost`.
  *
  *  Example:
  *
@@ -52,7 +53,7 @@ class ToIPSummaryDump : public Element {
   void idle(int thread) override;
   std::string stop() override;
   void handlers(Handlers& list) override;
-  std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"written", count_.load()}}; }
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
   void write_header();
@@ -66,7 +67,8 @@ class ToIPSummaryDump : public Element {
   int descriptor_ = -1;
   std::string text_;  // not written yet; has room for a batch beyond kTextBytes
   std::mutex writing_;
-  std::atomic<uint64_t> count_{0};
+  uint64_t in_text_ = 0;  // packets whose lines text_ has
+  std::atomic<uint64_t> count_{0}, lost_{0};
   std::atomic<bool> unflushed_{false}, failed_{false};
   int failure_ = 0;  // errno
 };
