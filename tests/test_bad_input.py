@@ -105,10 +105,12 @@ def test_output_that_cannot_be_created(heddle, tmp_path):
     assert "directory" in heddle.fails("run", "-e", chain % quoted(tmp_path)).lower()
 
 
-def test_output_is_the_input(heddle, tmp_path):
+@pytest.mark.parametrize("sink", ["ToDump(%s)", "ToIPSummaryDump(%s)", "IPPrint(OUTFILE %s) -> Discard"])
+def test_output_is_the_input(heddle, tmp_path, sink):
     source = tmp_path / "in.pcap"
     source.write_bytes(TRAFFIC.read_bytes())
-    heddle.fails("run", "-e", f"FromDump({quoted(source)}) -> ToDump({quoted(source)})")
+    message = heddle.fails("run", "-e", f"FromDump({quoted(source)}, FORCE_IP true) -> {sink % quoted(source)}")
+    assert "it is being read or written; name another file" in message
     assert source.read_bytes() == TRAFFIC.read_bytes()
 
 

@@ -1,6 +1,5 @@
 #include "elements/io/to_ip_summary_dump.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 
 #include "click/arguments.h"
 #include "core/error.h"
+#include "io/capture/output_file.h"
 
 namespace heddle {
 namespace {
@@ -48,11 +48,7 @@ std::span<const char* const> ToIPSummaryDump::drop_reasons() const {
 
 void ToIPSummaryDump::start(const Environment& environment) {
   shared_ = environment.threads > 1;
-  descriptor_ = file_ == "-" ? STDOUT_FILENO : ::open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0)
-    throw Error(
-        format("cannot write '%s': %s; name a file in a directory that you may write to, or - for standard output",
-               file_.c_str(), std::strerror(errno)));
+  descriptor_ = capture::open_output(file_);
   text_.reserve(kTextBytes + kLongestLineBytes);
   if (header_) write_header();
 }

@@ -1,6 +1,7 @@
 #include "elements/ip/ip_print.h"
 
 #include <arpa/inet.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include "core/load.h"
 #include "elements/ip/ip_text.h"
 #include "elements/ip/marked_header.h"
+#include "io/capture/output_file.h"
 
 namespace heddle {
 namespace {
@@ -44,7 +46,8 @@ Access IPPrint::access(Processor) const {
 
 void IPPrint::start(const Environment&) {
   if (path_.empty()) return;
-  file_.reset(std::fopen(path_.c_str(), "wb"));
+  const int descriptor = capture::open_output(path_);
+  file_.reset(fdopen(path_ == "-" ? dup(descriptor) : descriptor, "wb"));
   if (!file_) throw Error(format("OUTFILE: cannot write '%s': %s", path_.c_str(), std::strerror(errno)));
 }
 

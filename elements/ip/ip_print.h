@@ -30,7 +30,7 @@ namespace heddle {
  *  in seconds since 1970, default true. ETHER, ID, PAINT, TOS, TTL, LENGTH: whether to print the Ethernet addresses before
  *  the header, the IPv4 identification, the paint annotation, and these fields; default false. SWAP: whether ICMP
  *  identifiers and sequence numbers are in network byte order, default true. ACTIVE: false lets packets pass in silence,
- *  default true. OUTFILE: file to print to instead. Click's AGGREGATE and CHANNEL are not there.
+ *  default true. OUTFILE: file to print to instead, "-" for standard output. Click's AGGREGATE and CHANNEL are not there.
  *
  *  Handlers: `active` (rw).
  *

@@ -1,9 +1,6 @@
 #include "io/capture/writer.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +8,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "io/capture/output_file.h"
 
 namespace heddle::capture {
 namespace {
@@ -33,32 +31,14 @@ Writer::Writer(const std::string& path, const Options& options) : Writer() {
   format_ = options.format;
   tick_ns_ = options.nanoseconds ? 1 : 1000;
   snap_length_ = options.snap_length == 0 ? kDefaultSnapLength : options.snap_length;
-  open(path);
+  descriptor_ = open_output(path);
+  owns_descriptor_ = path != "-";
   buffer_bytes_ = kFullBytes + kLargestOverheadBytes + snap_length_;
   for (Buffer& buffer : buffers_) buffer.start = std::make_unique_for_overwrite<uint8_t[]>(buffer_bytes_);
   at_ = buffers_[0].start.get();
   full_ = at_ + kFullBytes;
   write_file_header(options);
   if (options.background) start_thread();
-}
-
-void Writer::open(const std::string& path) {
-  // Truncated only once the lock says that no Reader has it mapped.
-  descriptor_ = path == "-" ? STDOUT_FILENO : ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  owns_descriptor_ = path != "-" && descriptor_ >= 0;
-  struct stat status {};
-  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) {
-    throw Error(
-        format("cannot write '%s': %s; name a file in a directory that you may write to, or - for standard output",
-               path_.c_str(), std::strerror(errno)));
-  }
-  if (!owns_descriptor_ || !S_ISREG(status.st_mode)) return;
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw Error(format("cannot write '%s': it is being read or written; name another file", path_.c_str()));
-  }
-  if (status.st_size > 0 && ftruncate(descriptor_, 0) != 0) {
-    throw Error(format("cannot empty '%s': %s; name another file", path_.c_str(), std::strerror(errno)));
-  }
 }
 
 void Writer::write_file_header(const Options& options) {

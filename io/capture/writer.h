@@ -76,7 +76,6 @@ class Writer {
   static constexpr uint32_t kBuffers = 4;
 
   Writer() = default;  // delegated to, so that ~Writer() runs when opening throws
-  void open(const std::string& path);
   void write_file_header(const Options& options);
   void start_thread();
   void hand_over();
