@@ -70,6 +70,7 @@ void Classifier::configure(click::Arguments& arguments) {
     }
     if (!good) arguments.error(argument, "a pattern such as 12/0800, 12/08?? 23/11, 33/02%12, !12/0806 or -");
     patterns_.push_back(std::move(pattern));
+    texts_.push_back(argument.text);
   }
   if (patterns_.empty()) arguments.error("missing patterns; expected one an output, such as 12/0800");
   ports_ = format("1/%zu", patterns_.size());
@@ -109,6 +110,10 @@ void Classifier::run_cpu(Batch& batch) {
       break;
     }
   }
+}
+
+void Classifier::handlers(Handlers& list) {
+  for (size_t i = 0; i < texts_.size(); ++i) list.read(format("pattern%zu", i), [this, i] { return texts_[i]; });
 }
 
 HEDDLE_ELEMENT(Classifier);

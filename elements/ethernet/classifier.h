@@ -16,6 +16,9 @@ namespace heddle {
  *  behind the end of a packet do not match (nor do reversed ones). Packets that match no pattern are dropped
  *  ("no_match"). One output a pattern, at most 256.
  *
+ *  Handlers: `pattern0`, `pattern1`, ... (r): the patterns as they were given. Unlike Click's they cannot be written, and
+ *  there is no `program`: patterns are compared byte by byte.
+ *
  *  Example, IPv4, ARP, and the rest:
  *
  *      FromDump(in.pcap) -> c :: Classifier(12/0800, 12/0806 20/0001, -);
@@ -29,6 +32,7 @@ class Classifier : public Element {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
 
  private:
   struct Clause {
@@ -41,6 +45,7 @@ class Classifier : public Element {
   static bool parse_clause(std::string_view text, Clause& clause);
 
   std::vector<Pattern> patterns_;
+  std::vector<std::string> texts_;  // of the patterns
   std::string ports_ = "1/1-";
 };
 

@@ -42,7 +42,11 @@ namespace heddle {
  *  match, too. !=, < and <= are the opposites of ==, >= and > for the two of "src or dst" together: "port < 1024" means that
  *  both ports are.
  *
- *  Handlers: `program` (read): the tests into which the patterns were compiled, see IPFilter.
+ *  Unlike Click's language it has no "ether host": no annotation says where the Ethernet header is; Classifier compares
+ *  addresses (0/020000000001).
+ *
+ *  Handlers: `program` (r): the tests into which the patterns were compiled, see IPFilter; `pattern0`, `pattern1`, ... (r):
+ *  the patterns as they were given (unlike Click's they cannot be written).
  *
  *  Errors: a pattern that the language does not know, with the place of the word.
  *
@@ -54,11 +58,13 @@ namespace heddle {
 class IPClassifier : public IPFilter {
  public:
   void configure(click::Arguments& arguments) override;
+  void handlers(Handlers& list) override;
   const char* ports() const override { return ports_.c_str(); }
   std::span<const char* const> drop_reasons() const override { return IPFilter::drop_reasons().first(kDenied); }
 
  private:
   std::string ports_ = "1/1-";
+  std::vector<std::string> patterns_;
 };
 
 }  // namespace heddle

@@ -39,13 +39,13 @@ uint16_t verdict_of(const Word& action, int outputs, uint16_t denied) {
 
 }  // namespace
 
-void IPFilter::configure(click::Arguments& arguments) { compile(arguments, true); }
+void IPFilter::configure(click::Arguments& arguments) { compile(arguments, arguments.rest(), true); }
 
-size_t IPFilter::compile(click::Arguments& arguments, bool with_actions) {
+void IPFilter::compile(click::Arguments& arguments, const std::vector<click::Argument>& texts, bool with_actions) {
   std::vector<ip_filter::Rule> rules;
   size_t number = 0;
   bool good = true;
-  for (auto& argument : arguments.rest()) {
+  for (auto& argument : texts) {
     const std::string text = click::unquote(argument.text);
     const std::vector<Word> words = ip_filter::split(text);
     try {
@@ -63,14 +63,13 @@ size_t IPFilter::compile(click::Arguments& arguments, bool with_actions) {
   if (number == 0)
     arguments.error(with_actions ? "missing rules; expected some such as 'allow tcp port 80'"
                                  : "missing patterns; expected one an output, such as 'tcp port 80'");
-  if (!good || number == 0) return number;
+  if (!good || number == 0) return;
   try {
     any_length_ = ip_filter::Program(rules, kDrop | kNoMatch, true);
     program_ = ip_filter::Program(rules, kDrop | kNoMatch, false);
   } catch (const Error& error) {
     arguments.error(error.what());
   }
-  return number;
 }
 
 Access IPFilter::access(Processor) const {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "click/graph.h"
 #include "core/element.h"
 #include "elements/ip/filter/program.h"
 
@@ -42,8 +43,8 @@ class IPFilter : public Element {
 
  protected:
   enum Reason : int { kNoMatch, kShort, kDenied };
-  /** Reads the arguments as rules; with actions, or as those of IPClassifier, one an output. Returns how many. */
-  size_t compile(click::Arguments& arguments, bool with_actions);
+  /** Reads rules, `texts` taken from `arguments`: with actions, or as those of IPClassifier, one an output. */
+  void compile(click::Arguments& arguments, const std::vector<click::Argument>& texts, bool with_actions);
 
  private:
   ip_filter::Program any_length_;  // for packets of any length

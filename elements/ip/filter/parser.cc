@@ -303,6 +303,11 @@ class Parser {
   }
 
   [[noreturn]] void unknown_word(const Primitive& primitive) const {
+    if (word() == "ether")
+      fail(
+          "possible: no annotation says where the Ethernet header is; expected IP's fields (Classifier compares "
+          "Ethernet "
+          "addresses)");
     const char* expected = "a word of the filter language; expected a directive such as tcp, port 80 or src 10.0.0.0/8";
     if (primitive.has_relation || primitive.mask) expected = "a value; expected a number, an address or a name";
     const bool known = std::count(all_words().begin(), all_words().end(), word()) > 0;
