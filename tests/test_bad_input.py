@@ -105,6 +105,22 @@ def test_output_that_cannot_be_created(heddle, tmp_path):
     assert "directory" in heddle.fails("run", "-e", chain % quoted(tmp_path)).lower()
 
 
+def test_capture_shortened_while_it_is_read(heddle, tmp_path):
+    packets = [captures.plain(bytes([n % 256]) * 1000)._replace(ns=10**18 + n * 10**7) for n in range(300)]  # 3 seconds
+    source, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+    source.write_bytes(captures.pcap(packets))
+    with heddle.start(
+        "run", "--json", "-e", f"FromDump({quoted(source)}, TIMING true) -> ToDump({quoted(out)})"
+    ) as running:
+        time.sleep(0.7)
+        os.truncate(source, 4096)
+        result = running.wait(10)
+    assert result.code == 1 and "was shortened while it was read" in result.err, result
+    Report(result.json).assert_accounted()
+    got = captures.read(out)
+    assert 10 < len(got) < 300 and [p.data for p in got] == [p.data for p in packets[: len(got)]]
+
+
 @pytest.mark.parametrize("sink", ["ToDump(%s)", "ToIPSummaryDump(%s)", "IPPrint(OUTFILE %s) -> Discard"])
 def test_output_is_the_input(heddle, tmp_path, sink):
     source = tmp_path / "in.pcap"

@@ -88,6 +88,12 @@ bool FromDump::append_packet(Batch& batch) {
   return true;
 }
 
+/** The packet's bytes were not in the file any more. */
+void FromDump::take_back_last(Batch& batch) {
+  batch.resize(batch.size() - 1);
+  rte_pktmbuf_free(batch.packet(batch.size()));
+}
+
 /** What becomes of a record that has been read. */
 FromDump::Next FromDump::look_at(const capture::Record& record) {
   if (record.link_type != capture::kLinkTypeEthernet && !(force_ip_ && is_ip_link(record.link_type))) {
@@ -125,7 +131,7 @@ void FromDump::receive(Batch& batch) {
     if (!holding_ && !reader_->mapped() && !reader_->ready(batch.empty() ? kPauseMs : 0)) break;
     if (!holding_) {
       packet_position_.store(reader_->bytes_read(), std::memory_order_relaxed);
-      if (!reader_->next(held_)) {
+      if (!reader_->next(held_) || reader_->shortened()) {
         end();
         break;
       }
@@ -144,6 +150,10 @@ void FromDump::receive(Batch& batch) {
     holding_ = true;
     if (!pace_.due(held_.timestamp_ns) || !append_packet(batch)) break;  // the next call tries again; nothing is lost
     holding_ = false;
+    if (reader_->shortened()) [[unlikely]] {
+      take_back_last(batch);
+      end();
+    }
   }
   count_.store(count_.load(std::memory_order_relaxed) + static_cast<uint64_t>(batch.size() - before),
                std::memory_order_relaxed);
@@ -159,6 +169,9 @@ std::string FromDump::stop() {
   const std::string problem = end_call_.finish();
   if (fresh_count_ > 0) rte_pktmbuf_free_bulk(fresh_.get(), static_cast<unsigned>(fresh_count_));
   fresh_count_ = 0;
+  if (reader_ && reader_->shortened())
+    return file_ +
+           ": was shortened while it was read; what was behind its new end is lost, and the last packets may be zeros";
   if (!reader_ || reader_->damage().empty()) return problem;
   return file_ + ": " + reader_->damage() + "; the packets before it have been processed";
 }

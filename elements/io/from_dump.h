@@ -37,6 +37,7 @@ namespace heddle {
  *
  *  Errors: the file is missing, empty or no capture, or not of Ethernet frames. A file that ends in the middle of a
  *  record or is damaged gives all packets before that point; the program then reports the place and exits with an error.
+ *  So it does when another program shortens the file meanwhile; the last packets may then have zeros for bytes.
  *  Statistics: `too_long` (frames over 65407 bytes, found in captures of offloaded traffic, are skipped),
  *  `other_link_type` (packets of another interface type in a pcapng, skipped), `not_ip` (skipped by FORCE_IP).
  *
@@ -65,6 +66,7 @@ class FromDump : public Source {
   Next look_at(const capture::Record& record);
   Packet* make_packet(const capture::Record& record);
   bool append_packet(Batch& batch);
+  void take_back_last(Batch& batch);
   void end();
 
   std::string file_;

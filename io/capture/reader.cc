@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,7 +47,6 @@ Reader::Reader(const std::string& path) : Reader() {
 }
 
 Reader::~Reader() {
-  if (mapping_) munmap(mapping_, size_);
   if (owns_descriptor_) ::close(descriptor_);
 }
 
@@ -67,11 +65,9 @@ void Reader::open(const std::string& path) {
   if (owns_descriptor_) flock(descriptor_, LOCK_SH | LOCK_NB);
   const off_t start = lseek(descriptor_, 0, SEEK_CUR);
   if (start < 0 || start >= status.st_size) return;  // read() will find it empty
-  void* mapping = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
-  if (mapping == MAP_FAILED) return;  // some file systems cannot
-  madvise(mapping, size_, MADV_SEQUENTIAL);
-  mapping_ = mapping;
-  window_ = static_cast<const uint8_t*>(mapping);
+  mapping_ = Mapping::make(descriptor_, size_);
+  if (!mapping_) return;  // it is read through the buffer
+  window_ = mapping_->data();
   cursor_ = window_ + start;
   end_ = window_ + size_;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/capture/mapping.h"
 #include "io/capture/record.h"
 
 namespace heddle::capture {
@@ -18,9 +19,9 @@ namespace heddle::capture {
  *    Simple and the obsolete Packet Blocks are records, other blocks are skipped.
  *
  *  A regular file (also as standard input) is mapped, all else is read through a buffer that grows to the longest record
- *  that really arrives. No input makes it read out of bounds, loop, or allocate more than in proportion to the input. A
- *  mapped file that another program shortens meanwhile is the exception: touching what is gone raises SIGBUS. (Writer
- *  refuses to overwrite a file that a Reader has open.) Not for several threads at once. */
+ *  that really arrives. No input makes it read out of bounds, loop, or allocate more than in proportion to the input. When
+ *  another program shortens a mapped file meanwhile, shortened() says so. (Writer refuses to overwrite a file that a
+ *  Reader has open.) Not for several threads at once. */
 class Reader {
  public:
   /** Opens `path`, "-" = standard input, and reads up to the first interface. Waits for a pipe's first bytes. Throws
@@ -58,6 +59,8 @@ class Reader {
   uint64_t size() const { return size_; }
 
   bool mapped() const { return mapping_ != nullptr; }
+  /** Whether the file has been shortened under the Reader's hands: the record given last, or its bytes, may be wrong. */
+  bool shortened() const { return mapping_ != nullptr && mapping_->shortened(); }
 
  private:
   struct Interface {
@@ -108,7 +111,7 @@ class Reader {
   const uint8_t* window_ = nullptr;  // start of what is in memory
   uint64_t window_offset_ = 0;       // its position in the file
   uint64_t size_ = 0;
-  void* mapping_ = nullptr;
+  std::unique_ptr<Mapping> mapping_;
   std::unique_ptr<uint8_t[]> buffer_;
   size_t buffer_bytes_ = 0;
   int descriptor_ = -1;
