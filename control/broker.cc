@@ -1,6 +1,7 @@
 #include "control/broker.h"
 
 #include <algorithm>
+#include <exception>
 
 namespace heddle {
 namespace {
@@ -68,8 +69,8 @@ void Broker::on_stop(std::function<void()> action) {
 
 void Broker::stop() {
   const std::lock_guard lock(calling_);
-  if (on_stop_)
-    on_stop_();
+  if (const auto action = on_stop_)  // a copy: it may set another
+    action();
   else
     engine_.stop();
 }
@@ -84,7 +85,7 @@ std::string Broker::read(const std::string& name, const std::string& argument) {
     return found.handler->read(argument);
   } catch (const HandlerError&) {
     throw;
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     throw HandlerError(HandlerError::read_failed, error.what());
   }
 }
@@ -100,7 +101,7 @@ void Broker::write(const std::string& name, const std::string& value) {
       engine_.update(*found.element, [&] { found.handler->write(value); });
   } catch (const HandlerError&) {
     throw;
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     throw HandlerError(HandlerError::write_failed, error.what());
   }
 }

@@ -71,6 +71,9 @@ class Element {
   /** Whether the program goes on when all sources are exhausted (ControlSocket, Script). */
   virtual bool keeps_running() const { return false; }
 
+  /** Whether it decides when the program ends, in place of the sources (DriverManager). A chain has at most one. */
+  virtual bool decides_end() const { return false; }
+
   /** Bytes and columns that the element reads and writes on `processor`. */
   virtual Access access(Processor) const { return {}; }
 
@@ -131,7 +134,8 @@ class Element {
   /** Flushes and closes; what went wrong meanwhile is returned, "" = nothing. */
   virtual std::string stop() { return {}; }
 
-  /** Names and values for the final report and handlers, beyond packets and drops. */
+  /** Names and values for reports, beyond packets and drops. Called as handlers are: while packet threads work, but while
+   *  no handler runs. */
   virtual std::vector<std::pair<std::string, uint64_t>> statistics() const { return {}; }
 
   std::string name;             ///< as in the configuration

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
 
 #include "core/error.h"
 #include "gpu/functions.h"
@@ -178,14 +179,32 @@ void Engine::start() {
       epochs_.report(thread, ~uint64_t{0});
     }
   }
-  // Elements that call the handlers of others, when these are ready, and while a failure still keeps packets from flowing.
-  for (const Node* node : keepers_) start_element(*node, environment);
+  // Elements that call the handlers of others, when these are ready, and while a failure still keeps packets from
+  // flowing. They have threads of their own, whose calls wait until all have started, and the packet threads as well.
+  broker_->exclusively([&] {
+    for (const Node* node : keepers_) start_element(*node, environment);
+    started_s_ = seconds(CLOCK_MONOTONIC);
+    cpu_started_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    start_threads(working);
+  });
+}
+
+void Engine::start_threads(int working) {
   live_threads_ = working;
-  started_s_ = seconds(CLOCK_MONOTONIC);
-  cpu_started_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID);
-  for (int thread = 0; thread < options_.threads; ++thread)
-    if (workers_[static_cast<size_t>(thread)]->has_tasks())
+  for (int thread = 0; thread < options_.threads; ++thread) {
+    if (!workers_[static_cast<size_t>(thread)]->has_tasks()) continue;
+    try {
       threads_.emplace_back([this, thread] { thread_main(thread); });
+    } catch (const std::system_error& error) {
+      const auto made = static_cast<int>(threads_.size());
+      finished_ = true;  // those that run would wait for the others
+      live_threads_.fetch_sub(working - made);
+      throw Error(
+          format("packet thread %d of %d cannot be started (%s); give fewer with -j, or raise the limit of "
+                 "processes",
+                 made + 1, working, error.code().message().c_str()));
+    }
+  }
 }
 
 /** Finds out that no packet is left. Packets may wait in a buffer that another thread empties, so no thread can tell
@@ -327,7 +346,9 @@ void Engine::update(Element& element, const std::function<void()>& change) {
   const std::lock_guard one_at_a_time(updating_);
   change();
   if (!element.has_retired()) return;
-  epochs_.wait_for_readers(static_cast<int>(workers_.size()), [this] { return !running(); });
+  // Only packet threads read, and none does before they start: a handler may be called then, by a Script's `init`.
+  epochs_.wait_for_readers(static_cast<int>(workers_.size()),
+                           [this] { return live_threads_.load(std::memory_order_acquire) == 0; });
   element.reclaim();
 }
 

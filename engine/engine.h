@@ -62,6 +62,7 @@ class Engine {
   double progress() const;
   /** Packets received so far. */
   uint64_t received() const;
+  /** From any thread, but not while wait() runs. Waits for a handler that runs: elements' statistics() count on that. */
   Report report() const;
   /** For each packet thread the share of its time, 0..1, in which it found packets. */
   std::vector<double> load() const;
@@ -73,8 +74,8 @@ class Engine {
   const Plan& plan() const { return plan_; }
 
   /** Runs `change` on an element whose table may change while packets flow (it has been told to send its patches to
-   * every copy); returns when no reader holds the version before, and retired entries have been reclaimed. One caller
-   * at a time. */
+   * every copy); returns when no reader holds the version before, and retired entries have been reclaimed. Callers from
+   * several threads take turns; those of handlers() do not run meanwhile if the caller is one, or within exclusively(). */
   void update(Element& element, const std::function<void()>& change);
 
   /** The handlers of all elements and of the router. */
@@ -97,12 +98,16 @@ class Engine {
   void make_packet_memory();
   void make_gpu_segments();
   void make_handlers();
+  /** Starts the packet threads, `working` of them. Throws Error if the system has no more; those that run are left to
+   *  wait(). */
+  void start_threads(int working);
   void add_counts(int node, Handlers& list);
   /** What a source has brought or a sink has taken. */
   struct EndCounts {
     uint64_t packets = 0, bytes = 0, dropped = 0;
   };
   EndCounts end_counts(int node) const;
+  void fill(Report& report) const;
   void thread_main(int thread);
   unsigned packets_needed() const;
 
@@ -124,7 +129,8 @@ class Engine {
   std::atomic<int> live_threads_{0};
   std::vector<std::string> problems_;
   double started_s_ = 0, cpu_started_s_ = 0, wall_s_ = 0, cpu_s_ = 0;
-  bool started_ = false, device_stopped_ = false;
+  std::atomic<bool> started_{false};  // threads of keepers ask whether it runs
+  bool device_stopped_ = false;
   std::vector<const Node*> keepers_;  // those that may keep the program running
 };
 

@@ -115,6 +115,21 @@ void find_tasks(Router& router, click::Diagnostics& diagnostics) {
   }
 }
 
+void check_who_decides(const std::vector<Node>& nodes, click::Diagnostics& diagnostics) {
+  const Node* first = nullptr;
+  for (auto& node : nodes) {
+    if (!node.element || !node.element->decides_end()) continue;
+    if (first != nullptr)
+      diagnostics.error(
+          node.where,
+          format("%s '%s': '%s' decides already when the program ends; a chain has at most one "
+                 "such element",
+                 node.element->class_name.c_str(), node.element->name.c_str(), first->element->name.c_str()));
+    else
+      first = &node;
+  }
+}
+
 }  // namespace
 
 Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics) {
@@ -170,6 +185,7 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
     check_ports(*nodes[i].element, nodes[i].where, out_use[i], "output", parse_ports(ports.substr(slash + 1)),
                 diagnostics);
   }
+  check_who_decides(nodes, diagnostics);
   std::vector<Element*> elements;
   for (auto& node : nodes) elements.push_back(node.element.get());
   std::vector<PortKinds> kinds = resolve_ports(graph, elements, diagnostics);

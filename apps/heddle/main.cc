@@ -187,6 +187,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "heddle: %s\n", error.what());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "heddle: out of memory\n");
+  } catch (const std::exception& error) {  // of the system: no more threads
+    std::fprintf(stderr, "heddle: %s\n", error.what());
   }
   return 1;
 }

@@ -77,7 +77,8 @@ class Usage {
   Clock::time_point time_ = Clock::now();
 };
 
-void reload(Engine& engine) {
+// Handlers look at the tables, too, so none runs meanwhile.
+void reload_all(Engine& engine) {
   for (auto& node : engine.router().nodes) {
     std::string problem;
     bool changed = false;
@@ -103,9 +104,10 @@ void RunCommand::drive(Engine& engine) const {
     usleep(2000);
     if (interrupts > 0) engine.stop();
     if (seconds > 0 && std::chrono::duration<double>(Clock::now() - start).count() >= seconds) engine.stop();
-    if (hangups != reloaded) reloaded = hangups, reload(engine);
+    if (hangups != reloaded) reloaded = hangups, engine.handlers().exclusively([&] { reload_all(engine); });
     progress.update(engine);
   }
+  metrics.reset();  // its threads read what wait() changes
   engine.wait();
 }
 

@@ -64,6 +64,7 @@ class Script : public Element {
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "0/0"; }
   bool keeps_running() const override { return keeps_running_; }
+  bool decides_end() const override { return type_ == Type::driver; }
   void start(const Environment& environment) override;
   void run_cpu(Batch&) override {}
   std::string stop() override;
