@@ -17,12 +17,13 @@ struct Counts {
   }
 };
 
-/** One counter a thread, each on its own cache line; sum() reads them all without slowing the writers. */
+/** One counter a thread, each on its own cache line. A read does not stop the writers, but takes their lines for a moment: each
+ *  thread then misses once at its next batch. */
 class PerThreadCounts {
  public:
   Counts& operator[](int thread) { return counts_[static_cast<size_t>(thread)].counts; }
-  uint64_t packets() const { return sum(&Counts::packets) - packets_before_.load(std::memory_order_relaxed); }
-  uint64_t bytes() const { return sum(&Counts::bytes) - bytes_before_.load(std::memory_order_relaxed); }
+  uint64_t packets() const { return since(packets_before_, &Counts::packets); }
+  uint64_t bytes() const { return since(bytes_before_, &Counts::bytes); }
   /** Begins again at 0. What the threads have counted stays: a reset there would be undone by an add() under way. */
   void reset() { packets_before_ = sum(&Counts::packets), bytes_before_ = sum(&Counts::bytes); }
 
@@ -30,6 +31,11 @@ class PerThreadCounts {
   struct alignas(64) Line {
     Counts counts;
   };
+  // The reset first: a sum taken before it may be less.
+  uint64_t since(const std::atomic<uint64_t>& before, std::atomic<uint64_t> Counts::*which) const {
+    const uint64_t start = before.load(std::memory_order_acquire);
+    return sum(which) - start;
+  }
   uint64_t sum(std::atomic<uint64_t> Counts::*which) const {
     uint64_t total = 0;
     for (auto& line : counts_) total += (line.counts.*which).load(std::memory_order_relaxed);

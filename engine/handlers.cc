@@ -71,9 +71,11 @@ click::Graph written(click::Graph graph) {
 // Ends of the chain have the handlers of Click's devices. An element's own ones of these names win.
 void Engine::add_counts(int node, Handlers& list) {
   const auto since = std::make_shared<EndCounts>();  // the last reset
-  list.read("count", [=, this] { return std::to_string(end_counts(node).packets - since->packets); })
-      .read("byte_count", [=, this] { return std::to_string(end_counts(node).bytes - since->bytes); })
-      .read("dropped", [=, this] { return std::to_string(end_counts(node).dropped - since->dropped); })
+  // Packets and drops are not read in one moment, so their difference may fall a little.
+  const auto text = [](uint64_t now, uint64_t then) { return std::to_string(now - std::min(now, then)); };
+  list.read("count", [=, this] { return text(end_counts(node).packets, since->packets); })
+      .read("byte_count", [=, this] { return text(end_counts(node).bytes, since->bytes); })
+      .read("dropped", [=, this] { return text(end_counts(node).dropped, since->dropped); })
       .write("reset_counts", [=, this](const std::string&) { *since = end_counts(node); });
 }
 
