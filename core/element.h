@@ -134,8 +134,8 @@ class Element {
   /** Flushes and closes; what went wrong meanwhile is returned, "" = nothing. */
   virtual std::string stop() { return {}; }
 
-  /** Names and values for reports, beyond packets and drops. Called as handlers are: while packet threads work, but while
-   *  no handler runs. */
+  /** Names and values for reports, beyond packets and drops. Called from any thread while packets flow and handlers
+   *  change the element, so it reads atomics only. */
   virtual std::vector<std::pair<std::string, uint64_t>> statistics() const { return {}; }
 
   std::string name;             ///< as in the configuration

@@ -62,7 +62,7 @@ class Engine {
   double progress() const;
   /** Packets received so far. */
   uint64_t received() const;
-  /** From any thread, but not while wait() runs. Waits for a handler that runs: elements' statistics() count on that. */
+  /** From any thread, but not while wait() runs. */
   Report report() const;
   /** For each packet thread the share of its time, 0..1, in which it found packets. */
   std::vector<double> load() const;
@@ -107,7 +107,6 @@ class Engine {
     uint64_t packets = 0, bytes = 0, dropped = 0;
   };
   EndCounts end_counts(int node) const;
-  void fill(Report& report) const;
   void thread_main(int thread);
   unsigned packets_needed() const;
 

@@ -86,11 +86,6 @@ Report::Element Engine::element_report(int node) const {
 
 Report Engine::report() const {
   Report report;
-  broker_->exclusively([&] { fill(report); });
-  return report;
-}
-
-void Engine::fill(Report& report) const {
   report.problems = problems_;
   report.wall_s = wall_s_;
   report.cpu_s = cpu_s_;
@@ -101,6 +96,7 @@ void Engine::fill(Report& report) const {
     if (is_origin(router_.nodes[i])) report.received += entry.packets, report.received_bytes += entry.bytes;
     report.elements.push_back(std::move(entry));
   }
+  return report;
 }
 
 }  // namespace heddle

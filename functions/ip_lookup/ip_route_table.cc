@@ -38,6 +38,7 @@ void IPRouteTable::configure(click::Arguments& arguments) {
   std::vector<Route> routes = read_routes(errors);
   for (auto& error : errors) arguments.error(error);
   if (errors.empty()) table_->load(std::move(routes));
+  count_ = table_->size();
 }
 
 Access IPRouteTable::access(Processor) const {
@@ -63,6 +64,7 @@ bool IPRouteTable::reload(std::string& problem) {
   try {
     const std::vector<Route> routes = read_routes(errors);
     if (errors.empty()) table_->replace(routes);
+    count_ = table_->size();
   } catch (const Error& error) {
     errors.push_back(error.what());
   }

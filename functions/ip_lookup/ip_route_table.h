@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -24,7 +25,7 @@ class IPRouteTable : public Element {
   void reclaim() override { table_->reclaim(); }
   bool reload(std::string& problem) override;
   void run_cpu(Batch& batch) override;
-  std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", table_->size()}}; }
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
 
   /** The table, for changes while packets flow: add() and remove(), within Engine::update(). */
   ip_lookup::RouteTable& routes() { return *table_; }
@@ -43,6 +44,7 @@ class IPRouteTable : public Element {
   std::string file_;
   std::vector<ip_lookup::Route> own_routes_;  // those of the arguments
   std::vector<TablePatch> patches_;
+  std::atomic<size_t> count_{0};  // routes in the table, for statistics(), which runs beside changes
 };
 
 }  // namespace heddle
