@@ -59,6 +59,10 @@ class Queue : public Source {
   struct FreeRing {
     void operator()(rte_ring* ring) const { std::free(ring); }
   };
+  /** Takes up to `count` entries out; returns how many. */
+  unsigned take(Entry* entries, unsigned count);
+  /** Frees up to `most` packets; returns how many. */
+  unsigned free_packets(unsigned most);
   unsigned length() const { return ring_ == nullptr ? 0 : rte_ring_count(ring_.get()); }
 
   std::unique_ptr<rte_ring, FreeRing> ring_;
