@@ -17,9 +17,9 @@ struct CacheLines {
   CacheLines(const CacheLines<Other>&) {}
   T* allocate(std::size_t n) {
     const std::size_t bytes = (n * sizeof(T) + kCacheLine - 1) / kCacheLine * kCacheLine;
-    return static_cast<T*>(::operator new(bytes, std::align_val_t{kCacheLine}));
+    return static_cast<T*>(::operator new (bytes, std::align_val_t{kCacheLine}));
   }
-  void deallocate(T* memory, std::size_t) { ::operator delete(memory, std::align_val_t{kCacheLine}); }
+  void deallocate(T* memory, std::size_t) { ::operator delete (memory, std::align_val_t{kCacheLine}); }
   bool operator==(const CacheLines&) const = default;
 };
 

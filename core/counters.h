@@ -3,6 +3,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <vector>
+
+#include "core/cache_line.h"
 
 namespace heddle {
 
@@ -15,21 +18,37 @@ struct Counts {
     packets.store(packets.load(std::memory_order_relaxed) + more_packets, std::memory_order_relaxed);
     bytes.store(bytes.load(std::memory_order_relaxed) + more_bytes, std::memory_order_relaxed);
   }
+  void copy(const Counts& from) {
+    packets.store(from.packets.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    bytes.store(from.bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
 };
 
-/** One counter a thread, each on its own cache line. A read does not stop the writers, but takes their lines for a moment: each
- *  thread then misses once at its next batch. */
+/** What an element counts for its readers, a counter a thread. Packet threads count on cache lines of their own; readers
+ *  see what has been published, about once in a millisecond and whenever nothing arrives, so that a reader who polls takes
+ *  no line from a thread at every batch. */
 class PerThreadCounts {
  public:
+  /** `published`: Element::counts, whose owner the engine tells to publish. */
+  explicit PerThreadCounts(std::vector<PerThreadCounts*>& published) { published.push_back(this); }
+  PerThreadCounts(const PerThreadCounts&) = delete;
+  PerThreadCounts& operator=(const PerThreadCounts&) = delete;
+
   Counts& operator[](int thread) { return counts_[static_cast<size_t>(thread)].counts; }
+  /** Called on that thread. */
+  void publish(int thread) {
+    counts_[static_cast<size_t>(thread)].published.copy(counts_[static_cast<size_t>(thread)].counts);
+  }
+
   uint64_t packets() const { return since(packets_before_, &Counts::packets); }
   uint64_t bytes() const { return since(bytes_before_, &Counts::bytes); }
   /** Begins again at 0. What the threads have counted stays: a reset there would be undone by an add() under way. */
   void reset() { packets_before_ = sum(&Counts::packets), bytes_before_ = sum(&Counts::bytes); }
 
  private:
-  struct alignas(64) Line {
-    Counts counts;
+  struct Lines {
+    alignas(kCacheLine) Counts counts;
+    alignas(kCacheLine) Counts published;
   };
   // The reset first: a sum taken before it may be less.
   uint64_t since(const std::atomic<uint64_t>& before, std::atomic<uint64_t> Counts::*which) const {
@@ -38,10 +57,10 @@ class PerThreadCounts {
   }
   uint64_t sum(std::atomic<uint64_t> Counts::*which) const {
     uint64_t total = 0;
-    for (auto& line : counts_) total += (line.counts.*which).load(std::memory_order_relaxed);
+    for (auto& lines : counts_) total += (lines.published.*which).load(std::memory_order_relaxed);
     return total;
   }
-  std::array<Line, kMaxThreads> counts_;
+  std::array<Lines, kMaxThreads> counts_;
   std::atomic<uint64_t> packets_before_{0}, bytes_before_{0};  // the last reset
 };
 

@@ -138,6 +138,9 @@ class Element {
    *  change the element, so it reads atomics only. */
   virtual std::vector<std::pair<std::string, uint64_t>> statistics() const { return {}; }
 
+  /** Its PerThreadCounts, which enter themselves. */
+  std::vector<PerThreadCounts*> counts;
+
   std::string name;             ///< as in the configuration
   std::string class_name;       ///< as registered
   int inputs = 0, outputs = 0;  ///< ports that are connected; set before configure()

@@ -103,13 +103,12 @@ TEST_P(EngineTest, CountsTheBytesThatArriveBehindEveryElement) {
     frames.push_back(ip_frame(0x0a000001, 0x0a000002, 20 + i));
     frames.back().bytes.resize(frames.back().bytes.size() + i % 3);  // CheckIPHeader takes padding off
   }
-  for (const char* element :
-       {"Null", "Strip(14)", "Unstrip(4)", "Truncate(60)", "EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2)",
-        "CheckIPHeader(14)", "SetCRC32", "SetCRC32 -> CheckCRC32", "IPFilter(deny ip len 50, allow all)"}) {
+  for (const char* element : {"Null", "Strip(14)", "Unstrip(4)", "Truncate(60)", "CheckIPHeader(14)", "SetCRC32",
+                              "SetCRC32 -> CheckCRC32", "IPFilter(deny ip len 50, allow all)"}) {
     const std::string classify = std::string(element).starts_with("IPFilter") ? "CheckIPHeader(14) -> " : "";
     const Result result =
         run("TestSource -> a :: Counter -> " + classify + element + " -> b :: Counter -> sink :: TestSink;", GetParam(),
-            frames);
+            frames, {.scratch = 4});
     uint64_t sent = 0, arrived = 0;
     for (auto& frame : frames) sent += frame.bytes.size();
     for (auto& packet : result.at("sink")) arrived += packet.bytes.size();

@@ -153,6 +153,8 @@ void Worker::publish_counts() {
     copy(from.no_slot, to.no_slot);
     copy(from.gpu_failed, to.gpu_failed);
   }
+  for (const Node& node : shared_.router->nodes)
+    for (PerThreadCounts* counts : node.element->counts) counts->publish(thread_);
   unpublished_ = false;
   published_at_ = rte_rdtsc();
 }

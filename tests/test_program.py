@@ -117,7 +117,7 @@ def test_interrupt_within_a_large_capture(heddle, large_capture, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_end_ports(heddle, number, mode):
     with heddle.start("run", "--json", "-e", NULL_MIRROR, *mode) as running:
-        time.sleep(0.6)
+        time.sleep(1.5)
         running.signal(number)
         result = running.wait(5)
     assert result.code == 0 and result.err == "", result

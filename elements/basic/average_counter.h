@@ -42,7 +42,7 @@ class AverageCounter : public Element {
 
   uint64_t ignore_ms_ = 0, max_ms_ = 0;
   bool link_fcs_ = true;
-  PerThreadCounts counts_;
+  PerThreadCounts counts_{counts};
   std::atomic<uint64_t> first_ms_{0};  // 0: no packet yet
   std::array<LastSeen, kMaxThreads> last_;
 };

@@ -40,8 +40,10 @@ void Counter::run_cpu(Batch& batch) {
   const uint64_t now_ms = rates.clock.now_ms();
   rates.packets.add(static_cast<uint64_t>(n), now_ms);
   rates.bytes.add(bytes, now_ms);
-  if (calls_.load(std::memory_order_relaxed)) [[unlikely]]
+  if (calls_.load(std::memory_order_relaxed)) [[unlikely]] {
+    counts_.publish(batch.thread);
     look_at_calls();
+  }
 }
 
 double Counter::rate(Rate Rates::*which) const {

@@ -53,7 +53,7 @@ class Counter : public NeutralElement {
   void reset();
   void look_at_calls();
 
-  PerThreadCounts counts_;
+  PerThreadCounts counts_{counts};
   std::array<Rates, kMaxThreads> rates_;
   CountCall count_call_, byte_count_call_;
   std::atomic<bool> calls_{false};  // whether there is one

@@ -29,7 +29,7 @@ class Discard : public Element {
  private:
   int burst_ = 64;
   std::atomic<bool> active_{true};
-  PerThreadCounts counts_;
+  PerThreadCounts counts_{counts};
 };
 
 }  // namespace heddle

@@ -58,9 +58,9 @@ class CheckIPHeader : public Element {
   bool checksum_ = true, verbose_ = false, details_ = false;
   std::vector<uint32_t> bad_sources_, good_destinations_;  // network byte order
 
+  PerThreadCounts valid_{counts};
   /** Written by one thread, read by any. */
-  struct alignas(64) Tally {
-    std::atomic<uint64_t> valid{0};
+  struct alignas(kCacheLine) Tally {
     std::array<std::atomic<uint64_t>, kReasons> bad{};
   };
   std::array<Tally, kMaxThreads> tally_;  // by thread

@@ -34,7 +34,7 @@ class DecIPTTL : public Element {
  private:
   std::atomic<bool> active_{true};
   bool multicast_ = true;
-  PerThreadCounts expired_;
+  PerThreadCounts expired_{counts};
 };
 
 }  // namespace heddle

@@ -26,7 +26,7 @@ class SetIPChecksum : public Element {
   void handlers(Handlers& list) override;
 
  private:
-  PerThreadCounts dropped_;
+  PerThreadCounts dropped_{counts};
 };
 
 }  // namespace heddle
