@@ -11,6 +11,13 @@ namespace heddle {
 
 constexpr int kMaxThreads = 128;
 
+/** Renews a copy for readers. What has not changed is not written: a reader who polls takes the line back between any two
+ *  writes. */
+inline void publish(const std::atomic<uint64_t>& from, std::atomic<uint64_t>& copy) {
+  const uint64_t value = from.load(std::memory_order_relaxed);
+  if (copy.load(std::memory_order_relaxed) != value) copy.store(value, std::memory_order_relaxed);
+}
+
 /** Packets and bytes. Written by one thread, read by any: the writer pays a plain add. */
 struct Counts {
   std::atomic<uint64_t> packets{0}, bytes{0};
@@ -18,9 +25,9 @@ struct Counts {
     packets.store(packets.load(std::memory_order_relaxed) + more_packets, std::memory_order_relaxed);
     bytes.store(bytes.load(std::memory_order_relaxed) + more_bytes, std::memory_order_relaxed);
   }
-  void copy(const Counts& from) {
-    packets.store(from.packets.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    bytes.store(from.bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  void publish(Counts& copy) const {
+    heddle::publish(packets, copy.packets);
+    heddle::publish(bytes, copy.bytes);
   }
 };
 
@@ -37,7 +44,8 @@ class PerThreadCounts {
   Counts& operator[](int thread) { return counts_[static_cast<size_t>(thread)].counts; }
   /** Called on that thread. */
   void publish(int thread) {
-    counts_[static_cast<size_t>(thread)].published.copy(counts_[static_cast<size_t>(thread)].counts);
+    Lines& lines = counts_[static_cast<size_t>(thread)];
+    lines.counts.publish(lines.published);
   }
 
   uint64_t packets() const { return since(packets_before_, &Counts::packets); }

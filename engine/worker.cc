@@ -139,19 +139,16 @@ void Worker::drain() {
 }
 
 void Worker::publish_counts() {
-  const auto copy = [](const std::atomic<uint64_t>& from, std::atomic<uint64_t>& to) {
-    to.store(from.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  };
   for (size_t i = 0; i < counts_.size(); ++i) {
     const NodeCounts& from = counts_[i];
     NodeCounts& to = published_[i];
-    copy(from.packets, to.packets);
-    copy(from.bytes, to.bytes);
-    copy(from.dropped_bytes, to.dropped_bytes);
-    for (size_t reason = 0; reason < from.drops.size(); ++reason) copy(from.drops[reason], to.drops[reason]);
-    copy(from.no_buffer, to.no_buffer);
-    copy(from.no_slot, to.no_slot);
-    copy(from.gpu_failed, to.gpu_failed);
+    publish(from.packets, to.packets);
+    publish(from.bytes, to.bytes);
+    publish(from.dropped_bytes, to.dropped_bytes);
+    for (size_t reason = 0; reason < from.drops.size(); ++reason) publish(from.drops[reason], to.drops[reason]);
+    publish(from.no_buffer, to.no_buffer);
+    publish(from.no_slot, to.no_slot);
+    publish(from.gpu_failed, to.gpu_failed);
   }
   for (const Node& node : shared_.router->nodes)
     for (PerThreadCounts* counts : node.element->counts) counts->publish(thread_);
