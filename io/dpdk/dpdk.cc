@@ -4,6 +4,7 @@
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "core/error.h"
 #include "io/dpdk/devices.h"
@@ -25,13 +27,20 @@
 namespace heddle::dpdk {
 namespace {
 
+constexpr std::string_view kRingDriver = "net_ring_";
 constexpr unsigned kOrdinaryBytes = 2048;  ///< longest frame of an ordinary buffer
+
+struct Rings {
+  std::vector<rte_ring*> receive, transmit;
+};
 
 struct State {
   std::vector<std::unique_ptr<Port>> ports;
+  std::map<std::string, Rings> ring_ports;  // by name
   bool eal = false;
   std::vector<rte_mempool*> pools;
   std::vector<std::pair<void*, size_t>> registered;  // memory that devices may reach
+  PacketPool* packets = nullptr;
   Settings settings;
   std::unique_ptr<Watch> watch;
 };
@@ -85,6 +94,7 @@ std::vector<std::string> eal_arguments(const std::vector<std::string>& extra, in
   bool pci = false;
   for (auto& port : state().ports) {
     const std::string name = name_of(port->device);
+    if (state().ring_ports.contains(name)) continue;
     if (is_virtual(name)) {
       arguments.insert(arguments.end(), {"--vdev", full_device(*port, threads)});
     } else {
@@ -250,18 +260,38 @@ void find_interfaces() {
   }
 }
 
+void add_ring_port(const std::string& name, std::vector<rte_ring*> receive, std::vector<rte_ring*> transmit) {
+  if (!name.starts_with(kRingDriver)) throw Error("'" + name + "' is not the name of a ring port, net_ring_...");
+  state().ring_ports[name] = {std::move(receive), std::move(transmit)};
+}
+
+/** Those that a chain or someone else has asked for. */
+void make_ring_ports() {
+  for (auto& port : state().ports) {
+    const auto found = state().ring_ports.find(name_of(port->device));
+    if (found == state().ring_ports.end()) continue;
+    const auto& [receive, transmit] = found->second;
+    if (rte_eth_from_rings(found->first.substr(kRingDriver.size()).c_str(), receive.data(),
+                           static_cast<unsigned>(receive.size()), transmit.data(),
+                           static_cast<unsigned>(transmit.size()), 0) < 0)
+      throw Error(found->first + ": DPDK makes no port of these rings: " + rte_strerror(rte_errno));
+  }
+}
+
 void start_eal(const std::vector<std::string>& extra, int threads) {
   find_interfaces();
   if (state().eal) {  // a second engine of this process (tests): EAL stays, its devices come and go
     for (auto& port : state().ports) {
       const std::string name = name_of(port->device);
       uint16_t id;
-      if (!is_virtual(name) || rte_eth_dev_get_port_by_name(name.c_str(), &id) == 0) continue;
+      if (!is_virtual(name) || state().ring_ports.contains(name)) continue;
+      if (rte_eth_dev_get_port_by_name(name.c_str(), &id) == 0) continue;
       const std::string full = full_device(*port, threads);
       if (rte_eal_hotplug_add("vdev", name.c_str(), full.size() > name.size() ? full.c_str() + name.size() + 1 : "") !=
           0)
         throw Error("cannot make the virtual device '" + port->device + "'");
     }
+    make_ring_ports();
     return;
   }
   const std::vector<std::string> arguments = eal_arguments(extra, threads);
@@ -286,6 +316,7 @@ void start_eal(const std::vector<std::string>& extra, int threads) {
   const int offset = rte_mbuf_dynfield_register(&field);
   if (offset < 0) throw Error("DPDK has no room for another mbuf field");
   capture_info_offset = static_cast<size_t>(offset);
+  make_ring_ports();
 }
 
 // NICs reach memory by bus addresses, so that a packet must not straddle pages.
@@ -341,15 +372,20 @@ void start_ports(PacketPool& pool, int threads) {
       rte_dev_dma_map(info.device, base, reinterpret_cast<uint64_t>(base), bytes);
     }
   }
+  state().packets = &pool;
   state().watch = std::make_unique<Watch>(state().ports);
 }
+
+PacketPool* packet_pool() { return state().packets; }
 
 void close_ports() {
   State& all = state();
   all.watch.reset();
   all.settings = {};
+  all.packets = nullptr;
   if (!all.eal) {
     all.ports.clear();
+    all.ring_ports.clear();
     return;
   }
   for (auto& port : all.ports) {
@@ -360,6 +396,7 @@ void close_ports() {
     if (is_virtual(name)) rte_eal_hotplug_remove("vdev", name.c_str());
   }
   all.ports.clear();
+  all.ring_ports.clear();
   for (rte_mempool* pool : all.pools) rte_mempool_free(pool);
   all.pools.clear();
   for (auto& [base, bytes] : all.registered) rte_extmem_unregister(base, bytes);

@@ -9,6 +9,8 @@
 #include "click/values.h"
 #include "core/packet_pool.h"
 
+struct rte_ring;
+
 /** DPDK as the port layer. EAL is one per process, so this is a set of functions over one state: elements ask for ports
  * while they are configured, the engine starts EAL and the ports, and closes them at the end. */
 namespace heddle::dpdk {
@@ -58,6 +60,11 @@ Port* request_port(const std::string& device);
  *  net_tap, or "" for whichever has been chosen, net_af_packet at first. Throws Error when another method has been. */
 Port* request_interface(const std::string& interface, const std::string& method);
 
+/** The port `name` ("net_ring_...") is to be made of these rings, one a queue: it receives what lies in `receive` and puts
+ *  what it sends into `transmit`. So the program itself can hold the other end of a chain's port. Until close_ports(),
+ *  which the rings must outlive. */
+void add_ring_port(const std::string& name, std::vector<rte_ring*> receive, std::vector<rte_ring*> transmit);
+
 bool wanted();                         ///< whether any port has been asked for
 unsigned packets_needed(int threads);  ///< that rings and caches of the ports can hold
 /** Bytes of a packet's buffer, headroom included: enough for the longest frames of the ports (MTU). */
@@ -71,6 +78,8 @@ size_t pool_bytes(unsigned count, unsigned data_room);
 std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned data_room, PacketMemory memory);
 /** Configures and starts every port, with at least one queue a thread, and watches their links. */
 void start_ports(PacketPool& pool, int threads);
+/** The pool that the started ports receive into, null = none are started. */
+PacketPool* packet_pool();
 void close_ports();
 
 /** Makes the calling thread one of DPDK's, so that it has packet caches of its own. Does nothing without EAL. */

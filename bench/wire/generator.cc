@@ -1,0 +1,125 @@
+#include "bench/wire/generator.h"
+
+#include <pthread.h>
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "bench/wire/generator_thread.h"
+#include "core/error.h"
+#include "io/dpdk/dpdk.h"
+
+namespace heddle::bench {
+namespace {
+
+constexpr double kStart_s = 0.002;  ///< threads are there by then
+constexpr double kLongest_quiet_s = 10;
+
+void keep_to_core(int k) {
+  cpu_set_t allowed, mine;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(getpid(), sizeof allowed, &allowed) != 0) return;
+  CPU_ZERO(&mine);
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || k-- > 0) continue;
+    CPU_SET(core, &mine);
+    pthread_setaffinity_np(pthread_self(), sizeof mine, &mine);
+    return;
+  }
+}
+
+void add(Counts& sum, const Counts& more) {
+  sum.offered += more.offered, sum.sent += more.sent, sum.received += more.received;
+  sum.reordered += more.reordered, sum.duplicated += more.duplicated, sum.foreign += more.foreign;
+  sum.arrived += more.arrived;
+  sum.behind = std::max(sum.behind, more.behind);
+  sum.latency_ns.merge(more.latency_ns);
+}
+
+}  // namespace
+
+Generator::Generator(const Traffic& traffic, const std::vector<uint16_t>& receiving,
+                     const std::vector<uint16_t>& sending, PacketPool& pool, const GeneratorOptions& options)
+    : sequences_(traffic.flows(), options.threads > 1), options_(options) {
+  if (options.threads < 1 || options.threads > traffic.queues())
+    throw Error(format("generator: %d threads, but the ports have %d queues", options.threads, traffic.queues()));
+  if (sending.size() != static_cast<size_t>(traffic.ports()))
+    throw Error(format("generator: traffic for %d ports, but %zu to send to", traffic.ports(), sending.size()));
+  if (traffic.longest_bytes() > pool.data_bytes())
+    throw Error(format("generator: frames of %u bytes, but packets have room for %u; give DPDKInfo a larger B_SIZE",
+                       traffic.longest_bytes() + kFcsBytes, pool.data_bytes() + kFcsBytes));
+  for (int i = 0; i < options.threads; ++i)
+    threads_.push_back(std::make_unique<GeneratorThread>(traffic, sequences_, pool));
+  for (int queue = 0; queue < traffic.queues(); ++queue) {
+    GeneratorThread& thread = *threads_[static_cast<size_t>(queue % options.threads)];
+    for (size_t port = 0; port < sending.size(); ++port)
+      thread.add_sender(sending[port], static_cast<uint16_t>(queue), traffic.stream(static_cast<int>(port), queue));
+    for (const uint16_t port : receiving) thread.add_receiver(port, static_cast<uint16_t>(queue));
+  }
+}
+
+Generator::~Generator() = default;
+
+Generator::Progress Generator::progress() const {
+  Progress sum;
+  for (auto& thread : threads_) sum.sent += thread->sent(), sum.received += thread->received();
+  return sum;
+}
+
+/** False when stop() has been called before. */
+bool Generator::sleep_until(uint64_t tsc) {
+  for (uint64_t now; (now = rte_rdtsc()) < tsc && !stopping_.load(std::memory_order_relaxed);) {
+    const double left = static_cast<double>(tsc - now) / static_cast<double>(rte_get_tsc_hz());
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left, 0.05)));
+  }
+  return !stopping_.load(std::memory_order_relaxed);
+}
+
+Counts Generator::run(const Load& load) {
+  stopping_ = false;
+  const auto hz = static_cast<double>(rte_get_tsc_hz());
+  const auto ticks = [hz](double seconds) { return static_cast<uint64_t>(seconds * hz); };
+  Schedule schedule;
+  schedule.stamps = load.stamps;
+  schedule.warmup_tag = static_cast<uint16_t>(kSignatureTag | run_++);
+  schedule.tag = static_cast<uint16_t>(kSignatureTag | run_++);
+  schedule.start = rte_rdtsc() + ticks(kStart_s);
+  schedule.begin = schedule.start + ticks(load.warmup_s);
+  schedule.end = schedule.begin + ticks(load.seconds);
+  double frames = 0;
+  for (auto& thread : threads_) frames += static_cast<double>(thread->frames());
+  std::atomic<bool> over{false};
+  std::vector<std::thread> running;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    Schedule mine = schedule;
+    const double share = static_cast<double>(threads_[i]->frames()) / frames;
+    if (load.rate_pps > 0 && share > 0) mine.ticks_per_packet = hz / (load.rate_pps * share);
+    running.emplace_back([this, i, mine, &over] {
+      if (options_.first_core >= 0) keep_to_core(options_.first_core + static_cast<int>(i));
+      const dpdk::ThreadGuard registered;
+      threads_[i]->run(mine, stopping_, over);
+    });
+  }
+  if (sleep_until(schedule.begin) && load.on_begin) load.on_begin();
+  sleep_until(schedule.end);
+  if (load.on_end) load.on_end();
+  // Until nothing more arrives.
+  uint64_t last = progress().received, since = rte_rdtsc();
+  const uint64_t latest = since + ticks(kLongest_quiet_s);
+  for (uint64_t now; (now = rte_rdtsc()) < since + ticks(load.quiet_s) && now < latest;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (const uint64_t received = progress().received; received != last) last = received, since = now;
+  }
+  over = true;
+  for (auto& thread : running) thread.join();
+  Counts sum;
+  for (auto& thread : threads_) add(sum, thread->counts());
+  sum.lost = sum.offered - sum.received;
+  sum.seconds = load.seconds;
+  return sum;
+}
+
+}  // namespace heddle::bench

@@ -1,0 +1,210 @@
+#include "bench/wire/generator_thread.h"
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mempool.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::bench {
+namespace {
+
+constexpr int kFraction = 16;  ///< bits of a tick
+constexpr double kTolerance_s = 10e-6;
+
+/** As rte_pktmbuf_reset() leaves a packet that comes from its pool. */
+void reset(rte_mbuf* packet, uint16_t length) {
+  packet->data_off = RTE_PKTMBUF_HEADROOM;
+  packet->port = RTE_MBUF_PORT_INVALID;
+  packet->ol_flags = 0;
+  packet->packet_type = 0;
+  packet->pkt_len = length;
+  packet->data_len = length;
+  packet->vlan_tci = packet->vlan_tci_outer = 0;
+  packet->tx_offload = 0;
+}
+
+/** The checksum field for what adds up to `sum`: never 0, which would mean none in UDP. */
+uint16_t checksum_of(uint64_t sum) {
+  sum = (sum & 0xffffffff) + (sum >> 32);
+  sum = (sum & 0xffff) + (sum >> 16);
+  sum = (sum & 0xffff) + (sum >> 16);
+  sum = (sum & 0xffff) + (sum >> 16);
+  const auto result = static_cast<uint16_t>(~sum);
+  return result == 0 ? 0xffff : result;
+}
+
+void raise(std::atomic<uint64_t>& counter, uint64_t by) {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+GeneratorThread::GeneratorThread(const Traffic& traffic, Sequences& sequences, PacketPool& pool)
+    : traffic_(traffic), sequences_(sequences), pool_(pool.mempool()), sequence_(traffic.flows()) {}
+
+void GeneratorThread::add_sender(uint16_t port, uint16_t queue, const Stream& stream) {
+  if (!stream.frames.empty()) senders_.push_back({port, queue, &stream});
+}
+
+size_t GeneratorThread::frames() const {
+  size_t sum = 0;
+  for (auto& sender : senders_) sum += sender.stream->frames.size();
+  return sum;
+}
+
+void GeneratorThread::run(const Schedule& schedule, const std::atomic<bool>& stopping, const std::atomic<bool>& over) {
+  const auto hz = static_cast<double>(rte_get_tsc_hz());
+  schedule_ = schedule;
+  counts_ = {};
+  sent_ = received_ = 0;
+  ns_per_tick_ = 1e9 / hz;
+  offset_ = late_ticks_ = 0;
+  step_ = static_cast<uint64_t>(schedule.ticks_per_packet * (1 << kFraction));
+  tolerance_ =
+      std::max(static_cast<uint64_t>(kTolerance_s * hz), static_cast<uint64_t>(kBurst * schedule.ticks_per_packet));
+  while (rte_rdtsc() < schedule.start) rte_pause();
+  uint64_t now = rte_rdtsc();
+  while (!over.load(std::memory_order_relaxed)) {
+    const uint64_t before = now;
+    now = rte_rdtsc();
+    measuring_ = now >= schedule.begin && now < schedule.end;
+    bool late = false;
+    if (now < schedule.end && !senders_.empty() && !stopping.load(std::memory_order_relaxed))
+      late = step_ != 0 ? send_at_rate(now) : send_all();
+    if (late && measuring_) late_ticks_ += now - before;
+    receive();
+  }
+  for (auto& sender : senders_) {
+    if (sender.pending != 0) rte_pktmbuf_free_bulk(sender.packets, sender.pending);
+    sender.pending = 0;
+  }
+  counts_.behind =
+      static_cast<double>(late_ticks_) / static_cast<double>(std::max<uint64_t>(1, schedule.end - schedule.begin));
+}
+
+/** The sender that is most behind its share. */
+GeneratorThread::Sender& GeneratorThread::next_sender() {
+  return *std::min_element(senders_.begin(), senders_.end(), [](auto& a, auto& b) { return a.turn < b.turn; });
+}
+
+/** Fills `sender`'s packets with its next frames, due at due_[i]; false when there are no packets left in the pool. */
+bool GeneratorThread::build(Sender& sender, uint16_t count, uint16_t tag) {
+  if (rte_mempool_get_bulk(pool_, reinterpret_cast<void**>(sender.packets), count) != 0) return false;
+  const Stream& stream = *sender.stream;
+  const size_t all = stream.frames.size();
+  size_t next = sender.next;
+  for (uint16_t i = 0; i < count; ++i) {
+    const Stream::Frame& frame = stream.frames[next];
+    rte_mbuf* packet = sender.packets[i];
+    reset(packet, frame.length);
+    uint8_t* bytes = rte_pktmbuf_mtod(packet, uint8_t*);
+    std::memcpy(bytes, stream.heads[next].bytes, sizeof(Stream::Head));
+    if (frame.length > sizeof(Stream::Head))
+      std::memcpy(bytes + sizeof(Stream::Head), traffic_.rests() + frame.rest, frame.length - sizeof(Stream::Head));
+    const Signature signature{tag, sequence_[frame.flow]++, frame.flow, due_[i]};
+    std::memcpy(bytes + signature_at(frame.length), &signature, sizeof signature);
+    if (frame.stamping.checksum_at != 0) {
+      const uint16_t checksum = checksum_of(uint64_t{frame.stamping.sum} + tag + signature.sequence + frame.flow +
+                                            (due_[i] & 0xffffffff) + (due_[i] >> 32));
+      std::memcpy(bytes + frame.stamping.checksum_at, &checksum, sizeof checksum);
+    }
+    if (++next == all) next = 0;
+  }
+  sender.next = next;
+  sender.turn += static_cast<double>(count) / static_cast<double>(all);
+  return true;
+}
+
+/** Sends what is due, at most a burst; true if the generator is late. */
+bool GeneratorThread::send_at_rate(uint64_t now) {
+  const uint64_t begin = (schedule_.begin - schedule_.start) << kFraction, reached = (now - schedule_.start)
+                                                                                     << kFraction;
+  const bool measured = offset_ >= begin;
+  const uint64_t limit = measured ? reached : std::min(reached, begin - 1);
+  const bool late = reached > offset_ && (reached - offset_) >> kFraction > tolerance_;
+  uint16_t count = 0;
+  uint64_t offset = offset_;
+  for (; count < kBurst && offset <= limit; offset += step_)
+    due_[count++] = schedule_.stamps ? schedule_.start + (offset >> kFraction) : 0;
+  if (count == 0) return late;
+  Sender& sender = next_sender();
+  if (!build(sender, count, measured ? schedule_.tag : schedule_.warmup_tag)) return true;
+  offset_ = offset;
+  const uint16_t sent = rte_eth_tx_burst(sender.port, sender.queue, sender.packets, count);
+  if (sent < count) rte_pktmbuf_free_bulk(sender.packets + sent, count - sent);
+  if (measured) counts_.offered += count, counts_.sent += sent;
+  raise(sent_, sent);
+  return late;
+}
+
+/** Gives every queue as much as it takes, at most a burst; true if none was full. */
+bool GeneratorThread::send_all() {
+  bool full = false;
+  for (Sender& sender : senders_) {
+    if (sender.pending == 0) {
+      std::fill(due_, due_ + kBurst, schedule_.stamps ? rte_rdtsc() : 0);
+      sender.measured = measuring_;
+      if (!build(sender, kBurst, measuring_ ? schedule_.tag : schedule_.warmup_tag)) continue;
+      sender.pending = kBurst;
+    }
+    const uint16_t sent = rte_eth_tx_burst(sender.port, sender.queue, sender.packets, sender.pending);
+    if (sender.measured) counts_.offered += sent, counts_.sent += sent;
+    raise(sent_, sent);
+    sender.pending = static_cast<uint16_t>(sender.pending - sent);
+    if (sender.pending == 0) continue;
+    full = true;
+    std::memmove(sender.packets, sender.packets + sent, sender.pending * sizeof(rte_mbuf*));
+  }
+  return !full;
+}
+
+void GeneratorThread::receive() {
+  rte_mbuf* packets[kBurst];
+  for (const Receiver& receiver : receivers_) {
+    const uint16_t n = rte_eth_rx_burst(receiver.port, receiver.queue, packets, kBurst);
+    if (n == 0) continue;
+    take(packets, n);
+    rte_pktmbuf_free_bulk(packets, n);
+  }
+}
+
+/** Counts what has arrived. */
+void GeneratorThread::take(rte_mbuf** packets, uint16_t n) {
+  const uint64_t now = schedule_.stamps ? rte_rdtsc() : 0;
+  Signature found[kBurst];
+  for (uint16_t i = 0; i < n; ++i) {
+    const uint32_t length = packets[i]->data_len;
+    found[i].tag = 0;
+    if (length >= kSignatureBytes)
+      std::memcpy(&found[i], rte_pktmbuf_mtod(packets[i], const uint8_t*) + signature_at(length), sizeof found[i]);
+  }
+  uint16_t ours = 0;
+  for (uint16_t i = 0; i < n; ++i) {
+    const Signature& signature = found[i];
+    if ((signature.tag & ~kRunMask) != kSignatureTag || signature.flow >= traffic_.flows()) [[unlikely]] {
+      if (measuring_) ++counts_.foreign;
+      continue;
+    }
+    ++ours;
+    if (signature.tag != schedule_.tag) continue;  // of the warm-up, or of an earlier run
+    switch (sequences_.see(signature.flow, signature.sequence)) {
+      case Sequences::kDuplicate:
+        ++counts_.duplicated;
+        continue;
+      case Sequences::kReordered:
+        ++counts_.reordered;
+        break;
+      case Sequences::kInOrder:
+        break;
+    }
+    ++counts_.received;
+    if (schedule_.stamps)
+      counts_.latency_ns.record(static_cast<uint64_t>(static_cast<double>(now - signature.due) * ns_per_tick_));
+  }
+  if (measuring_) counts_.arrived += ours;
+  raise(received_, ours);
+}
+
+}  // namespace heddle::bench

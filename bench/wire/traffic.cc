@@ -1,0 +1,199 @@
+#include "bench/wire/traffic.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "bench/generate/random.h"
+#include "bench/wire/toeplitz.h"
+#include "core/error.h"
+#include "functions/ip_lookup/route_file.h"
+#include "io/capture/reader.h"
+
+namespace heddle::bench {
+namespace {
+
+constexpr uint32_t kLeastBytes = 64, kMostBytes = 9216;
+constexpr size_t kLeastFrames = 4096, kMostFrames = 1 << 20;  ///< prepared
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == text.npos;
+}
+
+/** The rest of "routes:FILE" behind "routes:". */
+bool after(const std::string& text, const std::string& prefix, std::string& rest) {
+  if (!text.starts_with(prefix)) return false;
+  rest = text.substr(prefix.size());
+  return true;
+}
+
+/** Sizes on the wire, each as often as it is to be sent. */
+std::vector<uint32_t> sizes_of(const std::string& text) {
+  if (text == "imix") {
+    std::vector<uint32_t> sizes(7, 64);
+    sizes.insert(sizes.end(), 4, 594);
+    sizes.push_back(1518);
+    return sizes;
+  }
+  const uint32_t bytes = is_number(text) ? static_cast<uint32_t>(std::stoul(text)) : 0;
+  if (bytes < kLeastBytes || bytes > kMostBytes)
+    throw Error(format("frame size '%s': expected %u to %u bytes (with FCS), imix or a capture file", text.c_str(),
+                       kLeastBytes, kMostBytes));
+  return {bytes};
+}
+
+uint32_t random_unicast(Random& random) {
+  for (;;) {
+    const auto address = static_cast<uint32_t>(random.bits());
+    const uint32_t net = address >> 24;
+    if (net != 0 && net != 127 && net < 224) return address;
+  }
+}
+
+std::vector<FiveTuple> read_trace(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Error("cannot read the header trace '" + path + "'");
+  std::vector<FiveTuple> packets;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    std::istringstream words(line);
+    uint64_t source = 0, destination = 0, source_port = 0, destination_port = 0, protocol = 0;
+    if (!(words >> source >> destination >> source_port >> destination_port >> protocol) ||
+        std::max(source, destination) > UINT32_MAX || std::max(source_port, destination_port) > UINT16_MAX ||
+        protocol > UINT8_MAX)
+      throw Error(format("%s:%d: expected \"source destination source-port destination-port protocol\", five numbers",
+                         path.c_str(), number));
+    packets.push_back({static_cast<uint32_t>(source), static_cast<uint32_t>(destination),
+                       static_cast<uint16_t>(source_port), static_cast<uint16_t>(destination_port),
+                       static_cast<uint8_t>(protocol)});
+  }
+  if (packets.empty()) throw Error("the header trace '" + path + "' is empty");
+  return packets;
+}
+
+std::vector<ip_lookup::Route> read_routes(const std::string& path) {
+  std::vector<std::string> errors;
+  auto routes = ip_lookup::read_route_file(path, errors);
+  if (!errors.empty()) throw Error(errors[0]);
+  if (routes.empty()) throw Error("the route file '" + path + "' is empty");
+  return routes;
+}
+
+/** `count` different flows of UDP. */
+std::vector<FiveTuple> random_flows(uint32_t count, const std::string& addresses, Random& random) {
+  std::string path;
+  std::vector<ip_lookup::Route> routes;
+  if (after(addresses, "routes:", path)) {
+    routes = read_routes(path);
+  } else if (addresses != "uniform") {
+    throw Error("addresses '" + addresses + "': expected uniform, routes:FILE or trace:FILE");
+  }
+  std::set<FiveTuple> seen;
+  std::vector<FiveTuple> flows;
+  while (flows.size() < count) {
+    FiveTuple flow{random_unicast(random), random_unicast(random), 0, 0, kUdp};
+    if (!routes.empty()) {
+      const ip_lookup::Route& route = routes[random.below(routes.size())];
+      const auto host = static_cast<uint32_t>(random.bits()) & ~ip_lookup::prefix_mask(route.length);
+      flow.destination = route.address | host;
+    }
+    flow.source_port = static_cast<uint16_t>(random.between(1024, UINT16_MAX));
+    flow.destination_port = static_cast<uint16_t>(random.between(1024, UINT16_MAX));
+    if (seen.insert(flow).second) flows.push_back(flow);
+  }
+  return flows;
+}
+
+/** In which order flows have packets: all the same, shuffled, or by Zipf's law. */
+std::vector<uint32_t> order_of(uint32_t flows, double zipf, size_t sizes, Random& random) {
+  const size_t count = std::clamp<size_t>(size_t{flows} * (zipf > 0 ? 4 : 1) * sizes, kLeastFrames,
+                                          std::max<size_t>(kMostFrames, flows));
+  std::vector<uint32_t> order(count);
+  if (zipf <= 0) {
+    for (size_t i = 0; i < count; ++i) order[i] = static_cast<uint32_t>(i % flows);
+    random.shuffle(order);
+    return order;
+  }
+  const std::vector<double> weights = zipf_weights(flows, zipf);
+  const Discrete draw(weights);
+  for (uint32_t& flow : order) flow = static_cast<uint32_t>(draw(random));
+  return order;
+}
+
+}  // namespace
+
+Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
+    : ports_(ports), queues_(queues), symmetric_(options.symmetric), streams_(static_cast<size_t>(ports * queues)) {
+  if (options.flows < 1 || options.flows > 1 << 24)
+    throw Error(format("flows: %u is not from 1 to %d", options.flows, 1 << 24));
+  Random random(options.seed);
+  std::string path;
+  std::vector<uint32_t> order;  // of flows
+  const std::vector<uint32_t> sizes = sizes_of(options.sizes);
+  if (after(options.addresses, "trace:", path)) {
+    std::map<FiveTuple, uint32_t> numbers;
+    for (const FiveTuple& packet : read_trace(path)) {
+      const auto [found, added] = numbers.try_emplace(packet, static_cast<uint32_t>(numbers.size()));
+      if (added) tuples_.push_back(packet);
+      order.push_back(found->second);
+    }
+  } else {
+    tuples_ = random_flows(options.flows, options.addresses, random);
+    order = order_of(options.flows, options.zipf, sizes.size(), random);
+  }
+  number_by_queue(order);
+  std::vector<uint32_t> turn = sizes;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i % turn.size() == 0) random.shuffle(turn);  // the shares hold in every dozen
+    add(order[i], make_frame(tuples_[order[i]], options.mac, turn[i % turn.size()] - kFcsBytes));
+  }
+  mean_bytes_ /= static_cast<double>(order.size());
+}
+
+/** The stream in which a flow is: a number below ports * queues. */
+size_t Traffic::stream_of(const FiveTuple& tuple) const {
+  const uint32_t hash = toeplitz_hash(tuple, symmetric_ ? kSymmetricKey : kMicrosoftKey);
+  const auto port = hash / 128 % static_cast<uint32_t>(ports_);
+  return static_cast<size_t>(queue_of(hash, queues_)) * static_cast<size_t>(ports_) + port;
+}
+
+/** Numbers flows anew so that those of a queue have neighbouring numbers: what threads keep for their flows then lies in
+ *  cache lines of their own. */
+void Traffic::number_by_queue(std::vector<uint32_t>& order) {
+  std::vector<uint32_t> old(tuples_.size()), new_of(tuples_.size());
+  std::vector<size_t> streams;
+  for (auto& tuple : tuples_) streams.push_back(stream_of(tuple));
+  for (uint32_t i = 0; i < old.size(); ++i) old[i] = i;
+  std::stable_sort(old.begin(), old.end(), [&](uint32_t a, uint32_t b) { return streams[a] < streams[b]; });
+  std::vector<FiveTuple> tuples;
+  for (uint32_t i = 0; i < old.size(); ++i) {
+    new_of[old[i]] = i;
+    tuples.push_back(tuples_[old[i]]);
+  }
+  tuples_ = std::move(tuples);
+  for (uint32_t& flow : order) flow = new_of[flow];
+}
+
+/** Appends a frame to the stream of its flow. */
+void Traffic::add(uint32_t flow, std::vector<uint8_t> frame) {
+  const Stamping stamping = prepare_stamping(frame);
+  const auto length = static_cast<uint32_t>(frame.size());
+  longest_ = std::max(longest_, length);
+  mean_bytes_ += length + kFcsBytes;
+  Stream& stream = streams_[stream_of(tuples_[flow])];
+  Stream::Head head{};
+  std::memcpy(head.bytes, frame.data(), std::min(frame.size(), sizeof head.bytes));
+  const size_t in_head = std::min(frame.size(), sizeof head.bytes);
+  const std::string rest(frame.begin() + static_cast<ptrdiff_t>(in_head), frame.end());
+  const auto [found, added] = rest_at_.try_emplace(rest, static_cast<uint32_t>(rests_.size()));
+  if (added) rests_.insert(rests_.end(), rest.begin(), rest.end());
+  stream.heads.push_back(head);
+  stream.frames.push_back({flow, found->second, static_cast<uint16_t>(length), stamping});
+}
+
+}  // namespace heddle::bench

@@ -1,0 +1,75 @@
+#include "bench/wire/wire.h"
+
+#include <rte_errno.h>
+
+#include <bit>
+#include <cstdlib>
+
+#include "core/error.h"
+
+namespace heddle::bench {
+namespace {
+
+constexpr size_t kHugePage = 2 << 20;
+
+std::string end_name(const WireOptions& options, int i) { return format("net_ring_%s_end%d", options.name.c_str(), i); }
+
+}  // namespace
+
+std::string Wire::router_port(int i) const { return format("net_ring_%s%d", options_.name.c_str(), i); }
+
+rte_ring* Wire::make_ring() {
+  const auto bytes = static_cast<size_t>(rte_ring_get_memsize(options_.slots));
+  rings_.emplace_back(static_cast<rte_ring*>(std::aligned_alloc(RTE_CACHE_LINE_SIZE, bytes)), std::free);
+  rte_ring* ring = rings_.back().get();
+  // One thread sends to a queue and one receives from it, as with a NIC.
+  if (ring == nullptr || rte_ring_init(ring, "wire", options_.slots, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0)
+    throw Error(format("wire: no ring of %u slots", options_.slots));
+  return ring;
+}
+
+Wire::Wire(const WireOptions& options) : options_(options) {
+  if (!std::has_single_bit(options_.slots) || options_.slots < 64 || options_.slots > 1 << 20)
+    throw Error(format("wire: %u slots; expected a power of two from 64 to 1048576", options_.slots));
+  for (int i = 0; i < options_.ports; ++i) {
+    std::vector<rte_ring*> there, back;
+    for (int queue = 0; queue < options_.queues; ++queue) {
+      there.push_back(make_ring());
+      back.push_back(options_.looped ? there.back() : make_ring());
+    }
+    if (!options_.looped) dpdk::add_ring_port(router_port(i), there, back);
+    dpdk::add_ring_port(end_name(options_, i), back, there);
+    ends_.push_back(dpdk::request_port(end_name(options_, i)));
+    ends_.back()->receives = ends_.back()->transmits = true;
+    ends_.back()->rx_queues = options_.queues;
+    ends_.back()->rx_descriptors = ends_.back()->tx_descriptors = static_cast<int>(options_.slots);
+  }
+}
+
+std::vector<uint16_t> Wire::port_ids() const {
+  std::vector<uint16_t> ids;
+  for (const dpdk::Port* end : ends_) ids.push_back(end->id);
+  return ids;
+}
+
+std::vector<uint16_t> Wire::sending_ids() const {
+  std::vector<uint16_t> ids;
+  for (int i = 0; i < options_.ports; ++i)
+    if (options_.looped || dpdk::request_port(router_port(i))->receives)
+      ids.push_back(ends_[static_cast<size_t>(i)]->id);
+  return ids;
+}
+
+Standalone::Standalone(int queues, unsigned packets) : memory_(nullptr, std::free) {
+  dpdk::start_eal({}, queues);
+  const unsigned count = packets != 0 ? packets : 8192 + dpdk::packets_needed(queues);
+  const size_t bytes = (dpdk::pool_bytes(count, dpdk::data_room()) + kHugePage - 1) / kHugePage * kHugePage;
+  memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kHugePage, bytes)));
+  if (!memory_) throw Error(format("out of memory: %zu MB for packets", bytes >> 20));
+  pool_ = dpdk::make_pool("wire", count, dpdk::data_room(), {memory_.get(), bytes});
+  dpdk::start_ports(*pool_, queues);
+}
+
+Standalone::~Standalone() { dpdk::close_ports(); }
+
+}  // namespace heddle::bench
