@@ -15,8 +15,9 @@
 namespace heddle::bench {
 namespace {
 
-constexpr double kStart_s = 0.002;  ///< threads are there by then
-constexpr double kLongest_quiet_s = 10;
+constexpr double kStart_s = 0.002;     ///< threads are there by then
+constexpr double kAllThere_s = 0.005;  ///< to wait for further copies when every packet is back
+constexpr double kLongestRest_s = 10;
 
 void keep_to_core(int k) {
   cpu_set_t allowed, mine;
@@ -78,6 +79,24 @@ bool Generator::sleep_until(uint64_t tsc) {
   return !stopping_.load(std::memory_order_relaxed);
 }
 
+/** Returns when all threads have sent everything and packets have stopped arriving: soon if all have come, else after Load::quiet_s. */
+void Generator::wait_for_the_rest(const Load& load) {
+  const auto hz = static_cast<double>(rte_get_tsc_hz());
+  while (!std::all_of(threads_.begin(), threads_.end(), [](auto& thread) { return thread->done(); }))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  Progress last = progress();
+  uint64_t since = rte_rdtsc();
+  const auto latest = since + static_cast<uint64_t>(kLongestRest_s * hz);
+  for (uint64_t now = since; now < latest; now = rte_rdtsc()) {
+    const double quiet_s = last.received >= last.sent ? std::min(kAllThere_s, load.quiet_s) : load.quiet_s;
+    if (static_cast<double>(now - since) > quiet_s * hz) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const Progress current = progress();
+    if (current.received != last.received) since = now;
+    last = current;
+  }
+}
+
 Counts Generator::run(const Load& load) {
   stopping_ = false;
   const auto hz = static_cast<double>(rte_get_tsc_hz());
@@ -106,18 +125,12 @@ Counts Generator::run(const Load& load) {
   if (sleep_until(schedule.begin) && load.on_begin) load.on_begin();
   sleep_until(schedule.end);
   if (load.on_end) load.on_end();
-  // Until nothing more arrives.
-  uint64_t last = progress().received, since = rte_rdtsc();
-  const uint64_t latest = since + ticks(kLongest_quiet_s);
-  for (uint64_t now; (now = rte_rdtsc()) < since + ticks(load.quiet_s) && now < latest;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (const uint64_t received = progress().received; received != last) last = received, since = now;
-  }
+  wait_for_the_rest(load);
   over = true;
   for (auto& thread : running) thread.join();
   Counts sum;
   for (auto& thread : threads_) add(sum, thread->counts());
-  sum.lost = sum.offered - sum.received;
+  sum.lost = sum.offered - std::min(sum.offered, sum.received);
   sum.seconds = load.seconds;
   return sum;
 }

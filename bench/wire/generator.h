@@ -16,17 +16,18 @@ namespace heddle::bench {
 /** What is to be sent, and for how long. */
 struct Load {
   /** Packets a second, over all generator threads, each due at its own time whatever happens to those before (open
-   *  loop). 0: as fast as the wire takes them, waiting while it is full. */
+   *  loop); what is late is sent late. 0: as fast as the wire takes them, waiting while it is full. */
   double rate_pps = 0;
   double warmup_s = 0.1, seconds = 1;  ///< that does not count, and that does
   bool stamps = false;                 ///< measure latency
-  double quiet_s = 0.05;               ///< the run ends when nothing has arrived for so long after the last packet
+  double quiet_s = 0.25;               ///< packets are lost when nothing has arrived for so long
   /** Called by run() on its own thread when measuring begins and ends, for samplers. */
   std::function<void()> on_begin{}, on_end{};
 };
 
 /** What has happened to the packets that were due within Load::seconds, wherever they were when the time was over. Packets
- *  of the warm-up and of earlier runs that arrive do not count. */
+ *  of the warm-up and of earlier runs that arrive do not count. Without signatures nobody can tell these apart: then the
+ *  warm-up counts, only offered, sent, received, lost and arrived are known, and copies make up for losses. */
 struct Counts {
   uint64_t offered = 0;     ///< that the generator had for the wire
   uint64_t sent = 0;        ///< that the wire took; a full ring refuses packets if there is a rate
@@ -80,6 +81,7 @@ class Generator {
 
  private:
   bool sleep_until(uint64_t tsc);
+  void wait_for_the_rest(const Load& load);
 
   Sequences sequences_;
   std::vector<std::unique_ptr<GeneratorThread>> threads_;

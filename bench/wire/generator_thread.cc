@@ -3,6 +3,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
+#include <rte_prefetch.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int kFraction = 16;  ///< bits of a tick
 constexpr double kTolerance_s = 10e-6;
+constexpr double kLateStart_s = 1;  ///< that a thread may come late on a busy machine
 
 /** As rte_pktmbuf_reset() leaves a packet that comes from its pool. */
 void reset(rte_mbuf* packet, uint16_t length) {
@@ -59,23 +61,31 @@ void GeneratorThread::run(const Schedule& schedule, const std::atomic<bool>& sto
   schedule_ = schedule;
   counts_ = {};
   sent_ = received_ = 0;
+  done_ = false;
   ns_per_tick_ = 1e9 / hz;
   offset_ = late_ticks_ = 0;
   step_ = static_cast<uint64_t>(schedule.ticks_per_packet * (1 << kFraction));
   tolerance_ =
       std::max(static_cast<uint64_t>(kTolerance_s * hz), static_cast<uint64_t>(kBurst * schedule.ticks_per_packet));
+  // What is due is sent, however late; but a rate that is beyond the generator's powers ends some time.
+  const uint64_t latest = schedule.end + (schedule.end - schedule.start) + static_cast<uint64_t>(kLateStart_s * hz);
   while (rte_rdtsc() < schedule.start) rte_pause();
   uint64_t now = rte_rdtsc();
   while (!over.load(std::memory_order_relaxed)) {
     const uint64_t before = now;
     now = rte_rdtsc();
     measuring_ = now >= schedule.begin && now < schedule.end;
-    bool late = false;
-    if (now < schedule.end && !senders_.empty() && !stopping.load(std::memory_order_relaxed))
-      late = step_ != 0 ? send_at_rate(now) : send_all();
-    if (late && measuring_) late_ticks_ += now - before;
+    if (!done()) {
+      if (stopping.load(std::memory_order_relaxed) || senders_.empty() || now >= latest) {
+        done_.store(true, std::memory_order_release);
+      } else {
+        const bool late = step_ != 0 ? send_at_rate(now) : send_all(now);
+        if (late && measuring_) late_ticks_ += now - before;
+      }
+    }
     receive();
   }
+  while (receive()) continue;  // if it was this thread that was away
   for (auto& sender : senders_) {
     if (sender.pending != 0) rte_pktmbuf_free_bulk(sender.packets, sender.pending);
     sender.pending = 0;
@@ -94,6 +104,7 @@ bool GeneratorThread::build(Sender& sender, uint16_t count, uint16_t tag) {
   if (rte_mempool_get_bulk(pool_, reinterpret_cast<void**>(sender.packets), count) != 0) return false;
   const Stream& stream = *sender.stream;
   const size_t all = stream.frames.size();
+  const bool signatures = traffic_.signatures();
   size_t next = sender.next;
   for (uint16_t i = 0; i < count; ++i) {
     const Stream::Frame& frame = stream.frames[next];
@@ -103,6 +114,8 @@ bool GeneratorThread::build(Sender& sender, uint16_t count, uint16_t tag) {
     std::memcpy(bytes, stream.heads[next].bytes, sizeof(Stream::Head));
     if (frame.length > sizeof(Stream::Head))
       std::memcpy(bytes + sizeof(Stream::Head), traffic_.rests() + frame.rest, frame.length - sizeof(Stream::Head));
+    if (++next == all) next = 0;
+    if (!signatures) continue;
     const Signature signature{tag, sequence_[frame.flow]++, frame.flow, due_[i]};
     std::memcpy(bytes + signature_at(frame.length), &signature, sizeof signature);
     if (frame.stamping.checksum_at != 0) {
@@ -110,7 +123,6 @@ bool GeneratorThread::build(Sender& sender, uint16_t count, uint16_t tag) {
                                             (due_[i] & 0xffffffff) + (due_[i] >> 32));
       std::memcpy(bytes + frame.stamping.checksum_at, &checksum, sizeof checksum);
     }
-    if (++next == all) next = 0;
   }
   sender.next = next;
   sender.turn += static_cast<double>(count) / static_cast<double>(all);
@@ -119,33 +131,40 @@ bool GeneratorThread::build(Sender& sender, uint16_t count, uint16_t tag) {
 
 /** Sends what is due, at most a burst; true if the generator is late. */
 bool GeneratorThread::send_at_rate(uint64_t now) {
-  const uint64_t begin = (schedule_.begin - schedule_.start) << kFraction, reached = (now - schedule_.start)
-                                                                                     << kFraction;
+  const auto offset_of = [this](uint64_t tsc) { return (tsc - schedule_.start) << kFraction; };
+  const uint64_t begin = offset_of(schedule_.begin), end = offset_of(schedule_.end), reached = offset_of(now);
   const bool measured = offset_ >= begin;
-  const uint64_t limit = measured ? reached : std::min(reached, begin - 1);
+  const uint64_t limit = std::min(reached, (measured ? end : begin) - 1);
   const bool late = reached > offset_ && (reached - offset_) >> kFraction > tolerance_;
   uint16_t count = 0;
   uint64_t offset = offset_;
   for (; count < kBurst && offset <= limit; offset += step_)
     due_[count++] = schedule_.stamps ? schedule_.start + (offset >> kFraction) : 0;
-  if (count == 0) return late;
+  if (count == 0) {
+    if (offset_ >= end) done_.store(true, std::memory_order_release);
+    return late;
+  }
   Sender& sender = next_sender();
   if (!build(sender, count, measured ? schedule_.tag : schedule_.warmup_tag)) return true;
   offset_ = offset;
   const uint16_t sent = rte_eth_tx_burst(sender.port, sender.queue, sender.packets, count);
   if (sent < count) rte_pktmbuf_free_bulk(sender.packets + sent, count - sent);
-  if (measured) counts_.offered += count, counts_.sent += sent;
+  if (measured || !traffic_.signatures()) counts_.offered += count, counts_.sent += sent;
   raise(sent_, sent);
   return late;
 }
 
 /** Gives every queue as much as it takes, at most a burst; true if none was full. */
-bool GeneratorThread::send_all() {
+bool GeneratorThread::send_all(uint64_t now) {
+  if (now >= schedule_.end) {
+    done_.store(true, std::memory_order_release);
+    return false;
+  }
   bool full = false;
   for (Sender& sender : senders_) {
     if (sender.pending == 0) {
       std::fill(due_, due_ + kBurst, schedule_.stamps ? rte_rdtsc() : 0);
-      sender.measured = measuring_;
+      sender.measured = measuring_ || !traffic_.signatures();
       if (!build(sender, kBurst, measuring_ ? schedule_.tag : schedule_.warmup_tag)) continue;
       sender.pending = kBurst;
     }
@@ -160,20 +179,32 @@ bool GeneratorThread::send_all() {
   return !full;
 }
 
-void GeneratorThread::receive() {
+/** Takes a burst of every queue; false if there was nothing. */
+bool GeneratorThread::receive() {
   rte_mbuf* packets[kBurst];
+  bool any = false;
   for (const Receiver& receiver : receivers_) {
     const uint16_t n = rte_eth_rx_burst(receiver.port, receiver.queue, packets, kBurst);
     if (n == 0) continue;
-    take(packets, n);
+    const uint16_t ours = traffic_.signatures() ? take(packets, n) : n;
+    if (!traffic_.signatures()) counts_.received += n;
+    if (measuring_) counts_.arrived += ours;
+    raise(received_, ours);
     rte_pktmbuf_free_bulk(packets, n);
+    any = true;
   }
+  return any;
 }
 
-/** Counts what has arrived. */
-void GeneratorThread::take(rte_mbuf** packets, uint16_t n) {
+/** Counts what has arrived; returns how many are ours. */
+uint16_t GeneratorThread::take(rte_mbuf** packets, uint16_t n) {
   const uint64_t now = schedule_.stamps ? rte_rdtsc() : 0;
   Signature found[kBurst];
+  for (uint16_t i = 0; i < n; ++i) {
+    // The last core to have it was the router's.
+    const uint32_t length = packets[i]->data_len;
+    rte_prefetch0(rte_pktmbuf_mtod_offset(packets[i], const uint8_t*, signature_at(std::max(length, kSignatureBytes))));
+  }
   for (uint16_t i = 0; i < n; ++i) {
     const uint32_t length = packets[i]->data_len;
     found[i].tag = 0;
@@ -203,8 +234,7 @@ void GeneratorThread::take(rte_mbuf** packets, uint16_t n) {
     if (schedule_.stamps)
       counts_.latency_ns.record(static_cast<uint64_t>(static_cast<double>(now - signature.due) * ns_per_tick_));
   }
-  if (measuring_) counts_.arrived += ours;
-  raise(received_, ours);
+  return ours;
 }
 
 }  // namespace heddle::bench

@@ -34,6 +34,8 @@ class alignas(64) GeneratorThread {
   void run(const Schedule& schedule, const std::atomic<bool>& stopping, const std::atomic<bool>& over);
 
   const Counts& counts() const { return counts_; }  ///< of the last run
+  /** Whether it has sent everything; from any thread. */
+  bool done() const { return done_.load(std::memory_order_acquire); }
   uint64_t sent() const { return sent_.load(std::memory_order_relaxed); }
   uint64_t received() const { return received_.load(std::memory_order_relaxed); }
 
@@ -54,10 +56,10 @@ class alignas(64) GeneratorThread {
   };
 
   bool send_at_rate(uint64_t now);
-  bool send_all();
+  bool send_all(uint64_t now);
   bool build(Sender& sender, uint16_t count, uint16_t tag);
-  void receive();
-  void take(rte_mbuf** packets, uint16_t n);
+  bool receive();
+  uint16_t take(rte_mbuf** packets, uint16_t n);
   Sender& next_sender();
 
   const Traffic& traffic_;
@@ -77,6 +79,7 @@ class alignas(64) GeneratorThread {
   uint64_t tolerance_ = 0;          ///< how late is late
   double ns_per_tick_ = 0;
   std::atomic<uint64_t> sent_{0}, received_{0};
+  std::atomic<bool> done_{false};
 };
 
 }  // namespace heddle::bench

@@ -17,6 +17,7 @@ namespace heddle::bench {
 namespace {
 
 constexpr uint32_t kLeastBytes = 64, kMostBytes = 9216;
+constexpr size_t kMostCaptureBytes = size_t{1} << 30;
 constexpr size_t kLeastFrames = 4096, kMostFrames = 1 << 20;  ///< prepared
 
 bool is_number(const std::string& text) {
@@ -29,6 +30,8 @@ bool after(const std::string& text, const std::string& prefix, std::string& rest
   rest = text.substr(prefix.size());
   return true;
 }
+
+bool is_capture(const std::string& sizes) { return sizes != "imix" && sizes.find_first_of("./") != sizes.npos; }
 
 /** Sizes on the wire, each as often as it is to be sent. */
 std::vector<uint32_t> sizes_of(const std::string& text) {
@@ -128,9 +131,19 @@ std::vector<uint32_t> order_of(uint32_t flows, double zipf, size_t sizes, Random
 }  // namespace
 
 Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
-    : ports_(ports), queues_(queues), symmetric_(options.symmetric), streams_(static_cast<size_t>(ports * queues)) {
+    : ports_(ports),
+      queues_(queues),
+      symmetric_(options.symmetric),
+      signatures_(options.signatures),
+      streams_(static_cast<size_t>(ports * queues)) {
   if (options.flows < 1 || options.flows > 1 << 24)
     throw Error(format("flows: %u is not from 1 to %d", options.flows, 1 << 24));
+  if (is_capture(options.sizes)) {
+    if (options.addresses != "uniform" || options.zipf > 0)
+      throw Error("the capture '" + options.sizes + "' has its own addresses and flows");
+    add_capture(options.sizes);
+    return;
+  }
   Random random(options.seed);
   std::string path;
   std::vector<uint32_t> order;  // of flows
@@ -153,6 +166,35 @@ Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
     add(order[i], make_frame(tuples_[order[i]], options.mac, turn[i % turn.size()] - kFcsBytes));
   }
   mean_bytes_ /= static_cast<double>(order.size());
+}
+
+/** Frames of a capture with their flows; those that are not IPv4 are one flow. */
+void Traffic::add_capture(const std::string& path) {
+  capture::Reader reader(path);
+  if (reader.link_type() != capture::kLinkTypeEthernet) throw Error("'" + path + "' is no capture of Ethernet frames");
+  std::vector<std::vector<uint8_t>> frames;
+  std::vector<uint32_t> order;
+  std::map<FiveTuple, uint32_t> numbers;
+  size_t bytes = 0;
+  for (capture::Record record; reader.next(record);) {
+    std::vector<uint8_t> frame(record.data, record.data + record.captured);
+    frame.resize(
+        std::clamp(std::max(record.original, record.captured), kLeastBytes - kFcsBytes, kMostBytes - kFcsBytes));
+    if ((bytes += frame.size()) > kMostCaptureBytes)
+      throw Error(format("the capture '%s' has more than %zu MB; send a piece of it (editcap -r)", path.c_str(),
+                         kMostCaptureBytes >> 20));
+    FiveTuple tuple;
+    if (!five_tuple_of(frame, tuple)) tuple = {0, 0, 0, 0, 0};
+    const auto [found, added] = numbers.try_emplace(tuple, static_cast<uint32_t>(numbers.size()));
+    if (added) tuples_.push_back(tuple);
+    order.push_back(found->second);
+    frames.push_back(std::move(frame));
+  }
+  if (!reader.damage().empty()) throw Error(path + ": " + reader.damage());
+  if (frames.empty()) throw Error("the capture '" + path + "' is empty");
+  number_by_queue(order);
+  for (size_t i = 0; i < frames.size(); ++i) add(order[i], std::move(frames[i]));
+  mean_bytes_ /= static_cast<double>(frames.size());
 }
 
 /** The stream in which a flow is: a number below ports * queues. */
@@ -181,7 +223,7 @@ void Traffic::number_by_queue(std::vector<uint32_t>& order) {
 
 /** Appends a frame to the stream of its flow. */
 void Traffic::add(uint32_t flow, std::vector<uint8_t> frame) {
-  const Stamping stamping = prepare_stamping(frame);
+  const Stamping stamping = signatures_ ? prepare_stamping(frame) : Stamping{};
   const auto length = static_cast<uint32_t>(frame.size());
   longest_ = std::max(longest_, length);
   mean_bytes_ += length + kFcsBytes;

@@ -1,18 +1,29 @@
 #include "bench/wire/wire.h"
 
 #include <rte_errno.h>
+#include <rte_ethdev.h>
 
 #include <bit>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "core/error.h"
 
 namespace heddle::bench {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr size_t kHugePage = 2 << 20;
 
 std::string end_name(const WireOptions& options, int i) { return format("net_ring_%s_end%d", options.name.c_str(), i); }
+
+std::vector<uint16_t> ids_of(const std::vector<dpdk::Port*>& ports) {
+  std::vector<uint16_t> ids;
+  for (const dpdk::Port* port : ports) ids.push_back(port->id);
+  return ids;
+}
 
 }  // namespace
 
@@ -46,10 +57,12 @@ Wire::Wire(const WireOptions& options) : options_(options) {
   }
 }
 
-std::vector<uint16_t> Wire::port_ids() const {
-  std::vector<uint16_t> ids;
-  for (const dpdk::Port* end : ends_) ids.push_back(end->id);
-  return ids;
+std::vector<uint16_t> Wire::port_ids() const { return ids_of(ends_); }
+
+dpdk::Port* Wire::request_router_port(int i) const {
+  dpdk::Port* port = dpdk::request_port(router_port(i));
+  port->receives = port->transmits = true;
+  return port;
 }
 
 std::vector<uint16_t> Wire::sending_ids() const {
@@ -60,6 +73,20 @@ std::vector<uint16_t> Wire::sending_ids() const {
   return ids;
 }
 
+MemifWire::MemifWire(int ports, int queues, const std::string& prefix) : prefix_(prefix) {
+  for (int i = 0; i < ports; ++i) {
+    ends_.push_back(dpdk::request_port(format("net_memif%d,role=server,socket=%s%d.sock", i, prefix.c_str(), i)));
+    ends_.back()->receives = ends_.back()->transmits = true;
+    ends_.back()->rx_queues = queues;
+  }
+}
+
+std::string MemifWire::router_port(int i) const {
+  return format("\"net_memif%d,role=client,socket=%s%d.sock\"", i, prefix_.c_str(), i);
+}
+
+std::vector<uint16_t> MemifWire::port_ids() const { return ids_of(ends_); }
+
 Standalone::Standalone(int queues, unsigned packets) : memory_(nullptr, std::free) {
   dpdk::start_eal({}, queues);
   const unsigned count = packets != 0 ? packets : 8192 + dpdk::packets_needed(queues);
@@ -68,6 +95,20 @@ Standalone::Standalone(int queues, unsigned packets) : memory_(nullptr, std::fre
   if (!memory_) throw Error(format("out of memory: %zu MB for packets", bytes >> 20));
   pool_ = dpdk::make_pool("wire", count, dpdk::data_room(), {memory_.get(), bytes});
   dpdk::start_ports(*pool_, queues);
+}
+
+void Standalone::wait_for_links(double seconds) {
+  for (const auto deadline = Clock::now() + std::chrono::duration<double>(seconds); Clock::now() < deadline;) {
+    bool all = true;
+    uint16_t id;
+    RTE_ETH_FOREACH_DEV(id) {
+      rte_eth_link link{};
+      all = rte_eth_link_get_nowait(id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP && all;
+    }
+    if (all) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  throw Error(format("no router has connected to all ports within %.0f s", seconds));
 }
 
 Standalone::~Standalone() { dpdk::close_ports(); }

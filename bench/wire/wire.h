@@ -40,6 +40,8 @@ class Wire {
   const std::vector<dpdk::Port*>& ends() const { return ends_; }
   /** The DPDK numbers of the ends for a Generator. */
   std::vector<uint16_t> port_ids() const;
+  /** The router's ends, for what stands in for a router. */
+  dpdk::Port* request_router_port(int i) const;
   /** Which of these can be sent to, for a Generator: those whose router's port receives (in a loop, all). */
   std::vector<uint16_t> sending_ids() const;
 
@@ -49,6 +51,22 @@ class Wire {
 
   WireOptions options_;
   std::vector<Ring> rings_;
+  std::vector<dpdk::Port*> ends_;
+};
+
+/** The same to a router in another process, over shared memory (memif): each port listens at a socket of its own. Packets are
+ *  copied. Needs a Standalone, whose wait_for_links() returns when the router is there. */
+class MemifWire {
+ public:
+  /** Sockets are abstract, no files: `prefix`0.sock, `prefix`1.sock, ... */
+  MemifWire(int ports, int queues, const std::string& prefix);
+
+  /** What the other process's chain calls port `i`, in quotes. */
+  std::string router_port(int i) const;
+  std::vector<uint16_t> port_ids() const;
+
+ private:
+  std::string prefix_;
   std::vector<dpdk::Port*> ends_;
 };
 
@@ -62,6 +80,8 @@ class Standalone {
   Standalone& operator=(const Standalone&) = delete;
 
   PacketPool& pool() { return *pool_; }
+  /** Throws Error when some port has nobody at its other end after `seconds`. */
+  void wait_for_links(double seconds);
 
  private:
   std::unique_ptr<std::byte, void (*)(void*)> memory_;
