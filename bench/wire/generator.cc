@@ -19,10 +19,16 @@ constexpr double kStart_s = 0.002;     ///< threads are there by then
 constexpr double kAllThere_s = 0.005;  ///< to wait for further copies when every packet is back
 constexpr double kLongestRest_s = 10;
 
-void keep_to_core(int k) {
-  cpu_set_t allowed, mine;
+cpu_set_t cores_of_process() {
+  cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(getpid(), sizeof allowed, &allowed) != 0) return;
+  sched_getaffinity(getpid(), sizeof allowed, &allowed);
+  return allowed;
+}
+
+void keep_to_core(int k) {
+  const cpu_set_t allowed = cores_of_process();
+  cpu_set_t mine;
   CPU_ZERO(&mine);
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (!CPU_ISSET(core, &allowed) || k-- > 0) continue;
@@ -47,6 +53,16 @@ Generator::Generator(const Traffic& traffic, const std::vector<uint16_t>& receiv
     : sequences_(traffic.flows(), options.threads > 1), options_(options) {
   if (options.threads < 1 || options.threads > traffic.queues())
     throw Error(format("generator: %d threads, but the ports have %d queues", options.threads, traffic.queues()));
+  const cpu_set_t cores = cores_of_process();
+  if (options.first_core >= 0 && options.first_core + options.threads > CPU_COUNT(&cores))
+    throw Error(format("generator: %d threads from core %d on, but the process may use %d cores", options.threads,
+                       options.first_core, CPU_COUNT(&cores)));
+  for (const uint16_t port : receiving) {
+    rte_eth_dev_info info{};
+    if (rte_eth_dev_info_get(port, &info) != 0 || info.nb_rx_queues < traffic.queues())
+      throw Error(format("generator: port %d is not there or has %d queues, but the traffic is for %d", port,
+                         info.nb_rx_queues, traffic.queues()));
+  }
   if (sending.size() != static_cast<size_t>(traffic.ports()))
     throw Error(format("generator: traffic for %d ports, but %zu to send to", traffic.ports(), sending.size()));
   if (traffic.longest_bytes() > pool.data_bytes())
@@ -122,16 +138,18 @@ Counts Generator::run(const Load& load) {
       threads_[i]->run(mine, stopping_, over);
     });
   }
-  if (sleep_until(schedule.begin) && load.on_begin) load.on_begin();
+  const bool begun = sleep_until(schedule.begin);
+  if (begun && load.on_begin) load.on_begin();
   sleep_until(schedule.end);
-  if (load.on_end) load.on_end();
+  const uint64_t ended = std::clamp(rte_rdtsc(), schedule.begin, schedule.end);
+  if (begun && load.on_end) load.on_end();
   wait_for_the_rest(load);
   over = true;
   for (auto& thread : running) thread.join();
   Counts sum;
   for (auto& thread : threads_) add(sum, thread->counts());
   sum.lost = sum.offered - std::min(sum.offered, sum.received);
-  sum.seconds = load.seconds;
+  sum.seconds = static_cast<double>(ended - schedule.begin) / hz;
   return sum;
 }
 

@@ -37,7 +37,7 @@ struct Counts {
   uint64_t duplicated = 0;  ///< further copies, exact within Generator::window() packets of a flow
   uint64_t foreign = 0;     ///< frames without our signature, while measuring
   uint64_t arrived = 0;     ///< of ours within Load::seconds, also from the warm-up: for throughput
-  double seconds = 0;       ///< that were measured
+  double seconds = 0;       ///< that were measured: less than asked for after stop()
   /** Share of the time in which the generator held the others up: with a rate, it was more than a burst or 10 us late;
    *  without one, the wire would have taken more. */
   double behind = 0;
@@ -67,7 +67,7 @@ class Generator {
 
   /** Sends and measures; returns when all is over. One caller at a time. */
   Counts run(const Load& load);
-  /** Makes run() return soon. From any thread or a signal handler. */
+  /** Makes the run that goes on return soon. From any thread or a signal handler. */
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
 
   /** Since the last run began, the warm-up included; from any thread. */

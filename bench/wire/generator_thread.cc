@@ -231,8 +231,10 @@ uint16_t GeneratorThread::take(rte_mbuf** packets, uint16_t n) {
         break;
     }
     ++counts_.received;
-    if (schedule_.stamps)
-      counts_.latency_ns.record(static_cast<uint64_t>(static_cast<double>(now - signature.due) * ns_per_tick_));
+    if (!schedule_.stamps) continue;
+    const auto ticks =
+        std::max<int64_t>(0, static_cast<int64_t>(now - signature.due));  // cores' clocks differ a little
+    counts_.latency_ns.record(static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_));
   }
   return ours;
 }

@@ -20,10 +20,8 @@ Counts bare_run(double rate_pps, bool stamps) {
   Generator generator(traffic, wire.port_ids(), wire.sending_ids(), ports.pool(), {.threads = 1, .first_core = 0});
   Counts counts = generator.run({.rate_pps = rate_pps, .warmup_s = 0.05, .seconds = kSeconds, .stamps = stamps});
   if (counts.lost + counts.reordered + counts.duplicated + counts.foreign != 0 || counts.received == 0)
-    throw Error(
-        format("the bare wire does not give back what was sent: %lu lost, %lu reordered, %lu duplicated, %lu foreign, "
-               "%lu received",
-               counts.lost, counts.reordered, counts.duplicated, counts.foreign, counts.received));
+    throw Error(format("the bare wire gave back %lu packets: %lu lost, %lu reordered, %lu duplicated, %lu foreign",
+                       counts.received, counts.lost, counts.reordered, counts.duplicated, counts.foreign));
   return counts;
 }
 
