@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <thread>
@@ -31,6 +32,9 @@ std::vector<uint64_t> hostile_order(std::mt19937& random, uint64_t start, uint32
   std::multimap<uint64_t, uint64_t> arrivals;  // when, which
   for (uint64_t i = 0; i < 5000; ++i) {
     const uint64_t jump = random() % 500 == 0 ? random() % (3 * window) : 0;
+    for (uint64_t k = 0; k < jump; k += 1 + random() % 40)  // most of what is jumped over is lost, some is late
+      arrivals.emplace(start + i + jump + random() % (window / 4),
+                       start + i + jump - std::min<uint64_t>(k, window / 4));
     start += jump;
     if (random() % 10 == 0) continue;
     arrivals.emplace(start + i + (random() % 8 == 0 ? random() % (window / 2) : 0), start + i);

@@ -2,7 +2,9 @@
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
@@ -73,28 +75,36 @@ std::vector<uint16_t> Wire::sending_ids() const {
   return ids;
 }
 
-MemifWire::MemifWire(int ports, int queues, const std::string& prefix) : prefix_(prefix) {
+MemifWire::MemifWire(int ports, int queues) {
+  // DPDK keeps a socket open when its port has been closed, so that each needs a name of its own.
+  static std::atomic<int> serial{0};
   for (int i = 0; i < ports; ++i) {
-    ends_.push_back(dpdk::request_port(format("net_memif%d,role=server,socket=%s%d.sock", i, prefix.c_str(), i)));
+    sockets_.push_back(format("/heddle_wire_%d_%d", getpid(), serial++));
+    ends_.push_back(dpdk::request_port(format("net_memif%d,role=server,socket=%s", i, sockets_.back().c_str())));
     ends_.back()->receives = ends_.back()->transmits = true;
     ends_.back()->rx_queues = queues;
   }
 }
 
 std::string MemifWire::router_port(int i) const {
-  return format("\"net_memif%d,role=client,socket=%s%d.sock\"", i, prefix_.c_str(), i);
+  return format("\"net_memif%d,role=client,socket=%s\"", i, sockets_[static_cast<size_t>(i)].c_str());
 }
 
 std::vector<uint16_t> MemifWire::port_ids() const { return ids_of(ends_); }
 
 Standalone::Standalone(int queues, unsigned packets) : memory_(nullptr, std::free) {
-  dpdk::start_eal({}, queues);
-  const unsigned count = packets != 0 ? packets : 8192 + dpdk::packets_needed(queues);
-  const size_t bytes = (dpdk::pool_bytes(count, dpdk::data_room()) + kHugePage - 1) / kHugePage * kHugePage;
-  memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kHugePage, bytes)));
-  if (!memory_) throw Error(format("out of memory: %zu MB for packets", bytes >> 20));
-  pool_ = dpdk::make_pool("wire", count, dpdk::data_room(), {memory_.get(), bytes});
-  dpdk::start_ports(*pool_, queues);
+  try {
+    dpdk::start_eal({}, queues);
+    const unsigned count = packets != 0 ? packets : 8192 + dpdk::packets_needed(queues);
+    const size_t bytes = (dpdk::pool_bytes(count, dpdk::data_room()) + kHugePage - 1) / kHugePage * kHugePage;
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kHugePage, bytes)));
+    if (!memory_) throw Error(format("out of memory: %zu MB for packets", bytes >> 20));
+    pool_ = dpdk::make_pool("wire", count, dpdk::data_room(), {memory_.get(), bytes});
+    dpdk::start_ports(*pool_, queues);
+  } catch (...) {
+    dpdk::close_ports();
+    throw;
+  }
 }
 
 void Standalone::wait_for_links(double seconds) {

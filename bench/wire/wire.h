@@ -54,19 +54,18 @@ class Wire {
   std::vector<dpdk::Port*> ends_;
 };
 
-/** The same to a router in another process, over shared memory (memif): each port listens at a socket of its own. Packets are
- *  copied. Needs a Standalone, whose wait_for_links() returns when the router is there. */
+/** The same to a router in another process, over shared memory (memif): each port listens at an abstract socket of its own.
+ *  Packets are copied. Needs a Standalone, whose wait_for_links() returns when the router is there. */
 class MemifWire {
  public:
-  /** Sockets are abstract, no files: `prefix`0.sock, `prefix`1.sock, ... */
-  MemifWire(int ports, int queues, const std::string& prefix);
+  MemifWire(int ports, int queues);
 
   /** What the other process's chain calls port `i`, in quotes. */
   std::string router_port(int i) const;
   std::vector<uint16_t> port_ids() const;
 
  private:
-  std::string prefix_;
+  std::vector<std::string> sockets_;
   std::vector<dpdk::Port*> ends_;
 };
 
@@ -74,7 +73,8 @@ class MemifWire {
  *  engine places its own, and closes them. */
 class Standalone {
  public:
-  explicit Standalone(int queues, unsigned packets = 0);  ///< 0: as many as the ports can hold
+  /** Ports have at least `queues` queues; `packets` 0: as many as the ports can hold. Throws Error. */
+  explicit Standalone(int queues, unsigned packets = 0);
   ~Standalone();
   Standalone(const Standalone&) = delete;
   Standalone& operator=(const Standalone&) = delete;
