@@ -35,7 +35,7 @@ struct Counts {
   uint64_t lost = 0;        ///< offered - received
   uint64_t reordered = 0;   ///< of those received: RFC 4737, within flows
   uint64_t duplicated = 0;  ///< further copies, exact within Generator::window() packets of a flow
-  uint64_t foreign = 0;     ///< frames without our signature, while measuring
+  uint64_t foreign = 0;     ///< frames without our signature since measuring began
   uint64_t arrived = 0;     ///< of ours within Load::seconds, also from the warm-up: for throughput
   double seconds = 0;       ///< that were measured: less than asked for after stop()
   /** Share of the time in which the generator held the others up: with a rate, it was more than a burst or 10 us late;

@@ -73,7 +73,7 @@ class alignas(64) GeneratorThread {
   // Of a run.
   Schedule schedule_;
   Counts counts_;
-  bool measuring_ = false;
+  bool begun_ = false, measuring_ = false;
   uint64_t offset_ = 0, step_ = 0;  ///< of the next packet from the start and from one to the next, in 2^-16 ticks
   uint64_t late_ticks_ = 0;         ///< in which it was late, while measuring
   uint64_t tolerance_ = 0;          ///< how late is late

@@ -176,9 +176,11 @@ TEST(Faults, DelaysAreLatencyAndReordering) {
   }
 }
 
-std::unique_ptr<Engine> engine_for(const std::string& chain, int threads) {
+std::unique_ptr<Engine> engine_for(const std::string& chain, int threads, const std::string& device = "cpu") {
   click::Diagnostics diagnostics;
-  auto [router, plan] = test::read(chain, {}, diagnostics);
+  PlanOptions plan_options;
+  plan_options.device = device;
+  auto [router, plan] = test::read(chain, plan_options, diagnostics);
   if (!diagnostics.ok()) throw Error(diagnostics.text());
   RunOptions options;
   options.threads = threads;
@@ -186,10 +188,12 @@ std::unique_ptr<Engine> engine_for(const std::string& chain, int threads) {
 }
 
 TEST(Wire, AChainIsMeasured) {
-  for (const int threads : {1, 2}) {
+  for (const auto& [device, threads] : {std::pair{"cpu", 1}, std::pair{"cpu", 2}, std::pair{"simt", 1}}) {
+    SCOPED_TRACE(format("%s, %d threads", device, threads));
     const Wire wire({.ports = 2, .queues = threads});
-    const auto engine = engine_for(
-        "FromDPDKDevice(net_ring_wire0) -> EtherMirror -> c :: Counter -> ToDPDKDevice(net_ring_wire1)", threads);
+    const auto engine =
+        engine_for("FromDPDKDevice(net_ring_wire0) -> EtherMirror -> c :: Counter -> ToDPDKDevice(net_ring_wire1)",
+                   threads, device);
     engine->start();
     const Traffic traffic({.flows = 200}, 1, threads);
     ASSERT_EQ(wire.sending_ids().size(), 1u);
@@ -274,6 +278,12 @@ std::string heddle_program() {
   for (const auto& path : {folder / "heddle", folder.parent_path() / "heddle"})
     if (std::filesystem::exists(path)) return path;
   return {};
+}
+
+TEST(Wire, NoRouterInAnotherProcess) {
+  const MemifWire wire(2, 1);
+  Standalone ports(1);
+  EXPECT_THROW(ports.wait_for_links(0.02), Error);
 }
 
 TEST(Wire, ARouterInAnotherProcess) {
