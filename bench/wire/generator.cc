@@ -66,8 +66,9 @@ Generator::Generator(const Traffic& traffic, const std::vector<uint16_t>& receiv
   if (sending.size() != static_cast<size_t>(traffic.ports()))
     throw Error(format("generator: traffic for %d ports, but %zu to send to", traffic.ports(), sending.size()));
   if (traffic.longest_bytes() > pool.data_bytes())
-    throw Error(format("generator: frames of %u bytes, but packets have room for %u; give DPDKInfo a larger B_SIZE",
-                       traffic.longest_bytes() + kFcsBytes, pool.data_bytes() + kFcsBytes));
+    throw Error(
+        format("generator: frames of %u bytes, but packets have room for %u; DPDKInfo(MBUF_SIZE n) gives them more",
+               traffic.longest_bytes() + kFcsBytes, pool.data_bytes() + kFcsBytes));
   for (int i = 0; i < options.threads; ++i)
     threads_.push_back(std::make_unique<GeneratorThread>(traffic, sequences_, pool));
   for (int queue = 0; queue < traffic.queues(); ++queue) {

@@ -188,6 +188,21 @@ TEST(Traffic, CapturedPacketsAreSentWhole) {
   EXPECT_EQ(sent.back().size(), 78u);
 }
 
+TEST(Traffic, RealTraceAndCapture) {
+  const char* data = std::getenv("HEDDLE_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "HEDDLE_TEST_DATA names the folder of real inputs";
+  const std::string folder = data;
+  const Traffic trace({.addresses = "trace:" + folder + "/classbench/acl1_1k_edge_trace"}, 1, 4);
+  std::ifstream lines(folder + "/classbench/acl1_1k_edge_trace");
+  size_t packets = 0, wanted = 0;
+  for (std::string line; std::getline(lines, line);) ++wanted;
+  for (int queue = 0; queue < 4; ++queue) packets += trace.stream(0, queue).frames.size();
+  EXPECT_EQ(packets, wanted);
+  const Traffic capture({.sizes = folder + "/pcap/tcpdump_eth.pcap"}, 1, 1);
+  EXPECT_GT(capture.flows(), 100u);
+  EXPECT_GT(capture.stream(0, 0).frames.size(), 1000u);
+}
+
 TEST(Traffic, MistakesAreNamed) {
   EXPECT_EQ(mistake({.sizes = "63"}), "frame size '63': expected 64 to 9216 bytes (with FCS), imix or a capture file");
   EXPECT_EQ(mistake({.sizes = "huge"}).substr(0, 18), "frame size 'huge':");

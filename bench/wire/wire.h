@@ -40,10 +40,10 @@ class Wire {
   const std::vector<dpdk::Port*>& ends() const { return ends_; }
   /** The DPDK numbers of the ends for a Generator. */
   std::vector<uint16_t> port_ids() const;
-  /** The router's ends, for what stands in for a router. */
-  dpdk::Port* request_router_port(int i) const;
   /** Which of these can be sent to, for a Generator: those whose router's port receives (in a loop, all). */
   std::vector<uint16_t> sending_ids() const;
+  /** The router's end `i`, for what stands in for a router; before ports are started. */
+  dpdk::Port* request_router_port(int i) const;
 
  private:
   using Ring = std::unique_ptr<rte_ring, void (*)(void*)>;

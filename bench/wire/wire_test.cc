@@ -271,6 +271,17 @@ TEST(Wire, FramesWithoutSignaturesAreCounted) {
   expect_clean(generator.run(kShort));
 }
 
+TEST(Wire, EveryPacketOfARealCaptureIsKnownAgain) {
+  const char* data = std::getenv("HEDDLE_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "HEDDLE_TEST_DATA names the folder of real inputs";
+  const Wire wire({.queues = 2, .looped = true});
+  dpdk::settings().data_room = 10000;  // it has frames of 8 KB
+  Standalone ports(2);
+  const Traffic traffic({.sizes = std::string(data) + "/pcap/tcpdump_eth.pcap"}, 1, 2);
+  Generator generator(traffic, wire.port_ids(), wire.sending_ids(), ports.pool());
+  expect_clean(generator.run(with_rate(1e6, true)));
+}
+
 /** The program beside this one, "" = it has not been built. */
 std::string heddle_program() {
   if (const char* given = std::getenv("HEDDLE_BIN")) return given;
