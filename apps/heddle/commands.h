@@ -1,10 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/engine.h"
 #include "functions/ip_lookup/convert/convert.h"
+
+namespace CLI {
+class App;
+}
 
 namespace heddle {
 
@@ -70,6 +75,9 @@ struct ConvertCommand {
   std::string output = "-";
   int run() const;
 };
+
+/** Adds the commands of `heddle gen`; what it returns runs the one that was given. */
+std::function<int()> add_gen_commands(CLI::App& gen);
 
 int check(const ChainOptions& chain);
 int show_plan(const ChainOptions& chain);

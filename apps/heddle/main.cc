@@ -154,12 +154,15 @@ int heddle_main(std::vector<std::string> words) {
           "Deal next hops out to N outputs in turn; default: an output each (routes with an interface: one each)")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
+  auto* gen_app = app.add_subcommand("gen", "Make tables and traffic with the statistics of real ones");
+  const auto generate = heddle::add_gen_commands(*gen_app);
 
   try {
     parse(app, std::move(words));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }
+  if (*gen_app) return generate();
   if (*run_app) return run.run(chain);
   if (*check_app) return heddle::check(chain);
   if (*plan_app) return heddle::show_plan(chain);

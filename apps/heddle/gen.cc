@@ -1,0 +1,103 @@
+// `heddle gen`: tables and traffic with the statistics of real ones, the same for the same seed.
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "apps/heddle/commands.h"
+#include "bench/generate/routes.h"
+#include "core/error.h"
+
+namespace heddle {
+namespace {
+
+using namespace bench;
+
+constexpr size_t kMaxCount = 1'000'000;
+
+void write_output(const std::string& path, const std::string& text) {
+  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
+  bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  if (file != nullptr && file != stdout && std::fclose(file) != 0) written = false;
+  if (!written) throw Error("cannot write '" + path + "': " + std::strerror(errno));
+}
+
+/** A command of `heddle gen`. */
+struct Command {
+  explicit Command(CLI::App* app) : app(app) {}
+  virtual ~Command() = default;
+  virtual void run() const = 0;
+
+  CLI::App* app;
+  size_t count = 0;
+  uint64_t seed = 1;
+  std::string output = "-";
+
+ protected:
+  void add_common(const char* things) {
+    app->add_option("-n", count, std::string("How many ") + things + ", 1 to 1000000")
+        ->required()
+        ->check(CLI::Range(size_t{1}, kMaxCount))
+        ->type_name("N");
+    app->add_option("--seed", seed, "The same seed gives the same bytes on every machine; default: 1")->type_name("S");
+    add_output();
+  }
+  void add_output() {
+    app->add_option("-o,--output", output, "File to write; default: standard output")->type_name("FILE");
+  }
+};
+
+struct Routes : Command {
+  explicit Routes(CLI::App* gen)
+      : Command(gen->add_subcommand("routes", "A routing table: PREFIX OUTPUT a line, as DirectIPLookup reads it")) {
+    add_common("routes");
+    app->add_option(
+           "--like", like,
+           "Take lengths and nesting from FILE: a table (lines that begin with a prefix) or a profile; default: a "
+           "BGP table of RouteViews")
+        ->type_name("FILE");
+    app->add_option("--hops", hops, "Outputs 0 to K - 1; default: 4")->check(CLI::PositiveNumber)->type_name("K");
+    app->add_flag("--ipv6", ipv6, "IPv6 prefixes");
+  }
+  void run() const override {
+    const Family family = ipv6 ? Family::ipv6 : Family::ipv4;
+    const auto prefixes =
+        generate_prefixes(like.empty() ? real_profile(family) : profile_like(like, family), count, seed);
+    write_output(output, route_file(prefixes, family, hops, seed));
+  }
+
+  std::string like;
+  uint32_t hops = 4;
+  bool ipv6 = false;
+};
+
+struct Profile : Command {
+  explicit Profile(CLI::App* gen)
+      : Command(gen->add_subcommand("profile", "What --like of routes takes from a table, without its prefixes")) {
+    app->add_option("table", table, "Lines that begin with a prefix")->required()->type_name("FILE");
+    app->add_flag("--ipv6", ipv6, "IPv6 prefixes");
+    add_output();
+  }
+  void run() const override { write_output(output, to_text(profile_like(table, ipv6 ? Family::ipv6 : Family::ipv4))); }
+
+  std::string table;
+  bool ipv6 = false;
+};
+
+}  // namespace
+
+std::function<int()> add_gen_commands(CLI::App& gen) {
+  gen.require_subcommand(1);
+  std::vector<std::shared_ptr<const Command>> commands = {std::make_shared<Routes>(&gen),
+                                                          std::make_shared<Profile>(&gen)};
+  return [commands] {
+    for (const auto& command : commands)
+      if (*command->app) command->run();
+    return 0;
+  };
+}
+
+}  // namespace heddle
