@@ -7,7 +7,9 @@
 #include <memory>
 
 #include "apps/heddle/commands.h"
+#include "bench/generate/filter_set.h"
 #include "bench/generate/routes.h"
+#include "bench/generate/text.h"
 #include "core/error.h"
 
 namespace heddle {
@@ -87,12 +89,82 @@ struct Profile : Command {
   bool ipv6 = false;
 };
 
+struct Filters : Command {
+  explicit Filters(CLI::App* gen)
+      : Command(gen->add_subcommand("filters", "A filter set as ClassBench's db_generator makes it")) {
+    add_common("filters");
+    app->add_option("--like", like, "ClassBench parameter file, or one of ours: acl (default), fw, ipc")
+        ->type_name("PARAMETERS");
+    app->add_option("--smoothness", options.smoothness, "Spread prefix lengths over so many around them, 0 to 64")
+        ->check(CLI::Range(0, 64));
+    app->add_option("--address-scope", options.address_scope, "-1 to 1: longer (negative) or shorter prefixes")
+        ->check(CLI::Range(-1.0, 1.0));
+    app->add_option("--port-scope", options.port_scope, "-1 to 1: more (negative) or less specific ports")
+        ->check(CLI::Range(-1.0, 1.0));
+    app->add_flag("!--no-address-scaling", options.address_scaling,
+                  "No more different addresses than the parameters have (db_generator without -b)");
+  }
+  void run() const override {
+    auto all = options;
+    all.count = count;
+    all.seed = seed;
+    const auto filters = generate_filters(parameters_like(like), all);
+    write_output(output, to_text(filters));
+    if (filters.size() < count)
+      std::fprintf(stderr, "heddle: only %zu different filters: these parameters have no more; try --smoothness\n",
+                   filters.size());
+  }
+
+  std::string like = "acl";
+  FilterSetOptions options;
+};
+
+struct Parameters : Command {
+  explicit Parameters(CLI::App* gen)
+      : Command(gen->add_subcommand("parameters", "The parameter file that a filter set would come from")) {
+    app->add_option("filters", filters, "Filter set in ClassBench's format")->required()->type_name("FILE");
+    add_output();
+  }
+  void run() const override {
+    write_output(output, to_text(parameters_of(parse_filters(filters, read_file(filters)))));
+  }
+
+  std::string filters;
+};
+
+struct Headers : Command {
+  explicit Headers(CLI::App* gen)
+      : Command(gen->add_subcommand("headers",
+                                    "A header trace for a filter set, as ClassBench's trace_generator makes it")) {
+    add_common("headers");
+    app->get_option("-n")->required(false);
+    app->add_option("--filters", filters, "Filter set in ClassBench's format")->required()->type_name("FILE");
+    app->add_option("--scale", scale, "In place of -n: so many times the number of filters")
+        ->check(CLI::PositiveNumber)
+        ->excludes("-n");
+    app->add_option("--pareto", pareto, "Shape and scale of the repetitions; default: 1 0.1; 1 0: none; 1 1: many")
+        ->expected(2)
+        ->type_name("A B");
+  }
+  void run() const override {
+    const auto set = parse_filters(filters, read_file(filters));
+    if (count == 0 && scale == 0) throw Error("gen headers: missing the number of headers; -n N or --scale S gives it");
+    const size_t wanted = count != 0 ? count : static_cast<size_t>(static_cast<double>(set.size()) * scale + 0.5);
+    write_output(output, to_text(generate_headers(set, wanted, pareto[0], pareto[1], seed)));
+  }
+
+  std::string filters;
+  double scale = 0;
+  std::vector<double> pareto = {1, 0.1};
+};
+
 }  // namespace
 
 std::function<int()> add_gen_commands(CLI::App& gen) {
   gen.require_subcommand(1);
-  std::vector<std::shared_ptr<const Command>> commands = {std::make_shared<Routes>(&gen),
-                                                          std::make_shared<Profile>(&gen)};
+  std::vector<std::shared_ptr<const Command>> commands = {
+      std::make_shared<Routes>(&gen), std::make_shared<Profile>(&gen), std::make_shared<Filters>(&gen),
+      std::make_shared<Parameters>(&gen), std::make_shared<Headers>(&gen)};
   return [commands] {
     for (const auto& command : commands)
       if (*command->app) command->run();
