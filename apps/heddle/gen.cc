@@ -8,6 +8,8 @@
 
 #include "apps/heddle/commands.h"
 #include "bench/generate/filter_set.h"
+#include "bench/generate/names.h"
+#include "bench/generate/patterns.h"
 #include "bench/generate/routes.h"
 #include "bench/generate/text.h"
 #include "core/error.h"
@@ -158,13 +160,40 @@ struct Headers : Command {
   std::vector<double> pareto = {1, 0.1};
 };
 
+struct Patterns : Command {
+  explicit Patterns(CLI::App* gen)
+      : Command(
+            gen->add_subcommand("patterns", "Patterns of an intrusion detection system, as Snort's content option")) {
+    add_common("patterns");
+  }
+  void run() const override { write_output(output, to_text(generate_patterns(count, seed))); }
+};
+
+struct Names : Command {
+  explicit Names(CLI::App* gen) : Command(gen->add_subcommand("names", "Names of content, as NDN has them, or URLs")) {
+    add_common("names");
+    app->add_option("--form", form,
+                    "ndn (default): /org/wikipedia/en/wiki/Click; url: http://en.wikipedia.org/wiki/Click")
+        ->check(CLI::IsMember({"ndn", "url"}));
+  }
+  void run() const override {
+    std::string text;
+    for (const auto& name : generate_names(count, form == "ndn" ? NameForm::ndn : NameForm::url, seed))
+      text += name + "\n";
+    write_output(output, text);
+  }
+
+  std::string form = "ndn";
+};
+
 }  // namespace
 
 std::function<int()> add_gen_commands(CLI::App& gen) {
   gen.require_subcommand(1);
-  std::vector<std::shared_ptr<const Command>> commands = {
-      std::make_shared<Routes>(&gen), std::make_shared<Profile>(&gen), std::make_shared<Filters>(&gen),
-      std::make_shared<Parameters>(&gen), std::make_shared<Headers>(&gen)};
+  const std::vector<std::shared_ptr<const Command>> commands = {
+      std::make_shared<Routes>(&gen),     std::make_shared<Profile>(&gen), std::make_shared<Filters>(&gen),
+      std::make_shared<Parameters>(&gen), std::make_shared<Headers>(&gen), std::make_shared<Patterns>(&gen),
+      std::make_shared<Names>(&gen)};
   return [commands] {
     for (const auto& command : commands)
       if (*command->app) command->run();
