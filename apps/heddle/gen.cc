@@ -12,7 +12,9 @@
 #include "bench/generate/patterns.h"
 #include "bench/generate/routes.h"
 #include "bench/generate/text.h"
+#include "bench/wire/traffic.h"
 #include "core/error.h"
+#include "io/capture/writer.h"
 
 namespace heddle {
 namespace {
@@ -186,6 +188,47 @@ struct Names : Command {
   std::string form = "ndn";
 };
 
+struct Packets : Command {
+  explicit Packets(CLI::App* gen)
+      : Command(gen->add_subcommand("packets",
+                                    "A capture (pcap) of the traffic that a generator of `heddle bench` sends")) {
+    add_common("packets");
+    app->get_option("--output")->required();
+    app->add_option("--size", options.sizes, "Bytes of a frame with FCS, 64 to 9216; imix; or a capture. Default: 64");
+    app->add_option("--addresses", options.addresses,
+                    "uniform (default); routes:FILE, destinations in a route table; trace:FILE, a header trace");
+    app->add_option("--flows", options.flows, "Different 5-tuples; default: 1024")->type_name("N");
+    app->add_option("--zipf", options.zipf, "Flow k has a share of 1 / k^S; default: 0, all the same")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("S");
+    app->add_option("--rate", rate_mpps, "Packets a microsecond by their time stamps; default: 1")
+        ->check(CLI::PositiveNumber)
+        ->type_name("MPPS");
+  }
+  void run() const override {
+    auto all = options;
+    all.seed = seed;
+    all.signatures = false;
+    const Traffic traffic(all, 1, 1);
+    const Stream& stream = traffic.stream(0, 0);
+    capture::Writer writer(output, {});
+    std::vector<uint8_t> packet(traffic.longest_bytes());
+    for (size_t i = 0; i < count; ++i) {
+      const size_t at = i % stream.frames.size(), length = stream.frames[at].length;
+      const size_t in_head = std::min(length, sizeof stream.heads[at].bytes);
+      std::memcpy(packet.data(), stream.heads[at].bytes, in_head);
+      std::memcpy(packet.data() + in_head, traffic.rests() + stream.frames[at].rest, length - in_head);
+      const auto time_ns = static_cast<uint64_t>(static_cast<double>(i) * 1000 / rate_mpps);
+      writer.write(packet.data(), static_cast<uint32_t>(length), static_cast<uint32_t>(length), time_ns);
+    }
+    writer.close();
+    if (writer.failed()) throw Error(writer.failure());
+  }
+
+  TrafficOptions options;
+  double rate_mpps = 1;
+};
+
 }  // namespace
 
 std::function<int()> add_gen_commands(CLI::App& gen) {
@@ -193,7 +236,7 @@ std::function<int()> add_gen_commands(CLI::App& gen) {
   const std::vector<std::shared_ptr<const Command>> commands = {
       std::make_shared<Routes>(&gen),     std::make_shared<Profile>(&gen), std::make_shared<Filters>(&gen),
       std::make_shared<Parameters>(&gen), std::make_shared<Headers>(&gen), std::make_shared<Patterns>(&gen),
-      std::make_shared<Names>(&gen)};
+      std::make_shared<Names>(&gen),      std::make_shared<Packets>(&gen)};
   return [commands] {
     for (const auto& command : commands)
       if (*command->app) command->run();

@@ -14,12 +14,13 @@ const std::vector<double> kHostLabels = {748, 7585, 1388, 266, 13};             
 const std::vector<double> kPathComponents = {35, 3864, 3844, 1349, 516, 212, 123, 45, 8, 3, 1};  // 0 to 10
 const std::vector<double> kDomainLengths = {70, 105, 133, 81, 99, 86, 89, 109, 50, 55, 33,
                                             25, 18,  13,  11, 7,  6,  4,  2,   2,  1,  1};  // 2 to 23
-const std::vector<double> kLabelLengths = {1,  52, 55, 69, 98, 45, 42, 25, 16,
-                                           12, 8,  4,  3,  2,  2,  1,  1,  1};  // 1 to 18, no www
+const std::vector<double> kLabelLengths = {1,  119, 126, 158, 224, 103, 97, 56, 37,
+                                           27, 18,  9,   7,   5,   4,   2,  2,  1};  // 1 to 18, no www
 const std::vector<double> kInnerLengths = {20, 84, 94, 203, 103, 80, 109, 139, 56, 28, 22,
                                            18, 11, 8,  5,   4,   3,  2,   2,   2,  2,  1};  // 1 to 22
-const std::vector<double> kStemLengths = {5,  15, 50, 70, 85, 95, 90, 85, 75, 65, 60, 50, 40, 35, 30, 25, 20, 16,
-                                          13, 11, 9,  8,  7,  6,  5,  4,  4,  3,  3,  2,  2,  2,  1,  1};  // 1 to 34
+const std::vector<double> kStemLengths = {
+    4, 16, 61, 76, 141, 102, 151, 108, 67, 52, 39, 32, 24, 21, 17, 19, 11,
+    8, 7,  6,  5,  4,   3,   3,   3,   2,  2,  2,  2,  1,  1,  1,  1,  10};  // 1 to 34, without extension
 constexpr double kWww = 0.56;
 
 struct Weighted {
@@ -81,7 +82,10 @@ class Maker {
   Random& random() { return random_; }
 
  private:
-  std::string last() { return last_(random_) + std::string(kExtensions[extensions_(random_)].text); }
+  std::string last() {
+    std::string component = last_(random_);  // the order of draws is part of the output
+    return component += kExtensions[extensions_(random_)].text;
+  }
 
   static std::string ndn(const std::vector<std::string>& host, const std::vector<std::string>& path) {
     std::string name;

@@ -78,7 +78,10 @@ class Generator {
     return sums;
   }
 
-  Address bits() { return Address{random_.bits()} << 64 | random_.bits(); }
+  Address bits() {
+    const Address high = random_.bits();  // the order of draws is part of the output
+    return high << 64 | random_.bits();
+  }
   Prefix below(const Prefix& parent) {
     return {(parent.address | (bits() & ~prefix_bits(parent.length))) & prefix_bits(class_->length), class_->length};
   }
