@@ -11,10 +11,23 @@ ANY, HIGH, LOW = (0, 65535), (1024, 65535), (0, 1023)
 TCP, UDP, ICMP, GRE, ESP, ALL = 6, 17, 1, 47, 50, 0
 NO_FLAGS, SYN, ACK = (0, 0), (0x0000, 0x0200), (0x1000, 0x1000)
 SERVICES = [
-    (TCP, [80, 443, 25, 22, 21, 53, 110, 143, 389, 636, 993, 1433, 1521, 1723, 3128, 3306, 3389, 5060, 5432, 8080, 8443]),
+    (
+        TCP,
+        [80, 443, 25, 22, 21, 53, 110, 143, 389, 636, 993, 1433, 1521, 1723, 3128, 3306, 3389, 5060, 5432, 8080, 8443],
+    ),
     (UDP, [53, 123, 161, 162, 67, 69, 137, 138, 500, 514, 1645, 1646, 1812, 1813, 2055, 4500, 5060]),
 ]
-RANGES = [(20, 21), (109, 110), (137, 139), (1645, 1646), (5060, 5061), (6000, 6063), (8000, 8099), (20000, 30000), (33434, 33600)]
+RANGES = [
+    (20, 21),
+    (109, 110),
+    (137, 139),
+    (1645, 1646),
+    (5060, 5061),
+    (6000, 6063),
+    (8000, 8099),
+    (20000, 30000),
+    (33434, 33600),
+]
 
 
 def weighted(choices: dict):
@@ -47,7 +60,9 @@ def port(share_of_ranges: float) -> tuple[int, tuple[int, int]]:
 def acl():
     sites = networks(5, {16: 3, 18: 1, 20: 1})
     servers = [within(random.choice(sites), weighted({32: 70, 31: 12, 30: 8, 28: 5, 24: 5})) for _ in range(260)]
-    partners = [(0, 0)] * 6 + networks(40, {32: 40, 24: 20, 23: 10, 30: 10, 22: 10, 16: 10}) + random.sample(servers, 40)
+    partners = (
+        [(0, 0)] * 6 + networks(40, {32: 40, 24: 20, 23: 10, 30: 10, 22: 10, 16: 10}) + random.sample(servers, 40)
+    )
     while True:
         source, destination = random.choice(partners), random.choice(servers)
         kind = weighted({"service": 66, "host": 24, "range": 10})
@@ -83,7 +98,9 @@ def fw():
 
 def ipc():
     sites = networks(12, {16: 4, 20: 4, 22: 2, 24: 2})
-    hosts = [within(random.choice(sites), weighted({32: 40, 31: 12, 24: 20, 25: 10, 23: 12, 28: 6})) for _ in range(420)] + sites
+    hosts = [
+        within(random.choice(sites), weighted({32: 40, 31: 12, 24: 20, 25: 10, 23: 12, 28: 6})) for _ in range(420)
+    ] + sites
     ends = hosts + [(0, 0)] * 30
     while True:
         source, destination = random.choice(ends), random.choice(ends)

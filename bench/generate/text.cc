@@ -36,11 +36,11 @@ bool LineReader::next(std::string_view& line) {
 void LineReader::fail(const std::string& what) const { throw Error(name_ + ":" + std::to_string(line_) + ": " + what); }
 
 std::string read_file(const std::string& path) {
+  errno = 0;
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
   std::string text;
   char buffer[1 << 16];
   size_t got = 0;
-  errno = 0;
   while (file && (got = std::fread(buffer, 1, sizeof buffer, file.get())) != 0) text.append(buffer, got);
   if (!file || std::ferror(file.get())) throw Error("cannot read '" + path + "': " + std::strerror(errno));
   return text;

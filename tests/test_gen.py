@@ -1,0 +1,152 @@
+"""`heddle gen`: what it writes is what the elements and other tools read, and mistakes are told with a remedy."""
+
+import hashlib
+import ipaddress
+
+import pytest
+from whole import captures
+
+
+def lines(result):
+    assert result.code == 0, result
+    return result.out.splitlines()
+
+
+def digest(result):
+    assert result.code == 0, result
+    return hashlib.sha256(result.raw).hexdigest()
+
+
+GENERATORS = {
+    "routes": ["routes"],
+    "routes6": ["routes", "--ipv6"],
+    "filters": ["filters", "--like", "fw"],
+    "patterns": ["patterns"],
+    "names": ["names"],
+    "urls": ["names", "--form", "url"],
+}
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_same_seed_same_bytes(heddle, name):
+    command = GENERATORS[name]
+    first = digest(heddle("gen", *command, "-n", 500, "--seed", 7))
+    assert digest(heddle("gen", *command, "-n", 500, "--seed", 7)) == first
+    assert digest(heddle("gen", *command, "-n", 500, "--seed", 8)) != first
+    assert digest(heddle("gen", *command, "-n", 500)) == digest(heddle("gen", *command, "-n", 500, "--seed", 1))
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_exactly_as_many_different_ones(heddle, name):
+    for count in (1, 300):
+        made = lines(heddle("gen", *GENERATORS[name], "-n", count))
+        assert len(made) == len(set(made)) == count
+
+
+def test_routes_are_what_the_lookup_reads(heddle, tmp_path):
+    table = tmp_path / "table.routes"
+    assert heddle("gen", "routes", "-n", 2000, "--hops", 3, "-o", table).code == 0
+    report = heddle("routes", table, "--json").json
+    assert report["routes"] == 2000
+    assert report["duplicates"] == 0
+    assert report["hops"] == 3
+    assert report["by_length"]["24"] == pytest.approx(2000 * 269983 / 512490, abs=1)
+    chain = f"Idle -> rt :: DirectIPLookup(FILE {table}); rt[0] -> Discard; rt[1] -> Discard; rt[2] -> Discard"
+    assert heddle("check", "-e", chain).code == 0
+
+
+def test_ipv6_routes_are_prefixes(heddle):
+    for line in lines(heddle("gen", "routes", "-n", 500, "--ipv6")):
+        prefix, output = line.split()
+        assert ipaddress.ip_network(prefix).version == 6
+        assert int(output) < 4
+
+
+def test_routes_like_another_table(heddle, tmp_path):
+    table = tmp_path / "table"
+    table.write_text("".join(f"10.{i}.0.0/16 1\n10.{i}.7.0/24 2\n" for i in range(100)))
+    made = lines(heddle("gen", "routes", "-n", 200, "--like", table))
+    assert sum("/16 " in line for line in made) == sum("/24 " in line for line in made) == 100
+    covers = {line.split(".")[1] for line in made if "/16 " in line}
+    assert {line.split(".")[1] for line in made if "/24 " in line} <= covers
+    profile = tmp_path / "profile"
+    assert heddle("gen", "profile", table, "-o", profile).code == 0
+    assert lines(heddle("gen", "routes", "-n", 200, "--like", profile)) == made
+
+
+def test_filters_headers_and_parameters(heddle, tmp_path):
+    filters, parameters, trace = tmp_path / "filters", tmp_path / "parameters", tmp_path / "trace"
+    assert heddle("gen", "filters", "-n", 200, "-o", filters).code == 0
+    assert heddle("gen", "parameters", filters, "-o", parameters).code == 0
+    assert len(lines(heddle("gen", "filters", "-n", 200, "--like", parameters))) == 200
+    assert heddle("gen", "headers", "--filters", filters, "--scale", 3, "-o", trace).code == 0
+    headers = [tuple(map(int, line.split("\t"))) for line in trace.read_text().splitlines()]
+    assert len(headers) == 600
+    rules = filters.read_text().splitlines()
+    for source, destination, source_port, port, protocol, flags, number in headers:
+        # Read anew here, without our reader.
+        words = rules[number][1:].replace(" : ", ":").split("\t")
+        assert ipaddress.ip_address(source) in ipaddress.ip_network(words[0])
+        assert ipaddress.ip_address(destination) in ipaddress.ip_network(words[1])
+        for at, value in ((2, source_port), (3, port)):
+            low, high = map(int, words[at].split(":"))
+            assert low <= value <= high
+        for at, value in ((4, protocol), (5, flags)):
+            wanted, mask = (int(word, 16) for word in words[at].split("/"))
+            assert value & mask == wanted & mask
+
+
+def test_too_few_different_filters(heddle, tmp_path):
+    filters, parameters = tmp_path / "filters", tmp_path / "parameters"
+    filters.write_text("@0.0.0.0/0\t0.0.0.0/0\t0 : 65535\t80 : 80\t0x06/0xFF\t0x0000/0x0000\t\n")
+    assert heddle("gen", "parameters", filters, "-o", parameters).code == 0
+    result = heddle("gen", "filters", "-n", 10, "--like", parameters)
+    assert len(lines(result)) == 1
+    assert "only 1 different filters" in result.err
+
+
+def test_packets_of_routes(heddle, tmp_path):
+    table, capture = tmp_path / "table", tmp_path / "out.pcap"
+    assert heddle("gen", "routes", "-n", 100, "-o", table).code == 0
+    command = ["gen", "packets", "-n", 1200, "--size", "imix", "--addresses", f"routes:{table}", "-o", capture]
+    assert heddle(*command).code == 0
+    packets = list(captures.read(capture))
+    assert len(packets) == 1200
+    sizes = [len(packet.data) + 4 for packet in packets]
+    assert {size: sizes.count(size) for size in set(sizes)} == {64: 700, 594: 400, 1518: 100}
+    networks = [ipaddress.ip_network(line.split()[0]) for line in table.read_text().splitlines()]
+    for packet in packets[:200]:
+        destination = ipaddress.ip_address(packet.data[30:34])
+        assert any(destination in network for network in networks)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["routes", "-n", "0"], "Value 0 not in range 1 to 1000000"),
+        (["routes"], "-n is required"),
+        (["routes", "-n", "5", "--like", "/nonexistent"], "cannot read '/nonexistent': No such file or directory"),
+        (["routes", "-n", "5", "-o", "/nonexistent/x"], "cannot write '/nonexistent/x'"),
+        (["filters", "-n", "5", "--like", "nothing"], "neither a parameter file nor one of acl, fw and ipc"),
+        (["filters", "-n", "5", "--smoothness", "65"], "Value 65 not in range 0 to 64"),
+        (["filters", "-n", "5", "--port-scope", "1.5"], "not in range"),
+        (["headers", "--filters", "README.md"], "README.md:3: expected @SOURCE/LENGTH"),
+        (["names", "-n", "5", "--form", "uri"], "uri not in"),
+        (
+            ["packets", "-n", "5", "-o", "/tmp/never", "--addresses", "zipf"],
+            "expected uniform, routes:FILE or trace:FILE",
+        ),
+    ],
+)
+def test_mistakes(heddle, command, message):
+    result = heddle("gen", *command)
+    assert result.code != 0
+    assert message in result.err + result.out
+
+
+def test_headers_need_a_number(heddle, tmp_path):
+    filters = tmp_path / "filters"
+    assert heddle("gen", "filters", "-n", 5, "-o", filters).code == 0
+    result = heddle("gen", "headers", "--filters", filters)
+    assert result.code == 1
+    assert "-n N or --scale S" in result.err
