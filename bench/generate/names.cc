@@ -43,17 +43,22 @@ Discrete by_weight(const Weighted (&list)[kSize]) {
   return Discrete(weights);
 }
 
-/** Words of which the k-th is 1 / k^exponent as popular as the first. */
+/** Words of which the k-th is 1 / k^exponent as popular as the first; a word is made up when it is first used. */
 class Vocabulary {
  public:
-  Vocabulary(Random& random, const Words& words, size_t size, double exponent, const Lengths& lengths)
-      : pick_(zipf_weights(size, exponent)) {
-    for (size_t i = 0; i < size; ++i) words_.push_back(words(random, lengths(random)));
+  Vocabulary(size_t size, double exponent, Lengths lengths)
+      : pick_(zipf_weights(std::max<size_t>(64, size), exponent)),
+        lengths_(std::move(lengths)),
+        words_(std::max<size_t>(64, size)) {}
+  const std::string& operator()(Random& random, const Words& make) {
+    std::string& word = words_[pick_(random)];
+    if (word.empty()) word = make(random, lengths_(random));
+    return word;
   }
-  const std::string& operator()(Random& random) const { return words_[pick_(random)]; }
 
  private:
   Discrete pick_;
+  Lengths lengths_;
   std::vector<std::string> words_;
 };
 
@@ -64,17 +69,18 @@ class Maker {
         top_(by_weight(kTopLevel)),
         extensions_(by_weight(kExtensions)),
         // So many that the share of different ones among the drawn is the URLs' (34, 11, 32 and 79 %).
-        domains_(random_, words_, std::max<size_t>(64, count), 0.89, Lengths(2, kDomainLengths)),
-        labels_(random_, words_, std::max<size_t>(64, count / 5), 0.99, Lengths(1, kLabelLengths)),
-        inner_(random_, words_, std::max<size_t>(64, count), 0.98, Lengths(1, kInnerLengths)),
-        last_(random_, words_, std::max<size_t>(64, count * 4), 0.76, Lengths(1, kStemLengths)) {}
+        domains_(count, 0.89, Lengths(2, kDomainLengths)),
+        labels_(count / 5, 0.99, Lengths(1, kLabelLengths)),
+        inner_(count, 0.98, Lengths(1, kInnerLengths)),
+        last_(count * 4, 0.76, Lengths(1, kStemLengths)) {}
 
   std::string name(NameForm form) {
-    std::vector<std::string> host = {std::string(kTopLevel[top_(random_)].text), domains_(random_)};
+    std::vector<std::string> host = {std::string(kTopLevel[top_(random_)].text), domains_(random_, words_)};
     for (size_t labels = host_labels_(random_); host.size() < labels;)
-      host.push_back(host.size() == 2 && random_.chance(kWww) ? "www" : labels_(random_));
+      host.push_back(host.size() == 2 && random_.chance(kWww) ? "www" : labels_(random_, words_));
     std::vector<std::string> path;
-    for (size_t left = path_components_(random_); left > 0; --left) path.push_back(left > 1 ? inner_(random_) : last());
+    for (size_t left = path_components_(random_); left > 0; --left)
+      path.push_back(left > 1 ? inner_(random_, words_) : last());
     return form == NameForm::ndn ? ndn(host, path) : url(host, path);
   }
   /** For names that came out before: something that no other has. */
@@ -83,7 +89,7 @@ class Maker {
 
  private:
   std::string last() {
-    std::string component = last_(random_);  // the order of draws is part of the output
+    std::string component = last_(random_, words_);  // the order of draws is part of the output
     return component += kExtensions[extensions_(random_)].text;
   }
 

@@ -37,8 +37,9 @@ std::vector<size_t> apportion(size_t total, const std::vector<double>& weights) 
 
 class Generator {
  public:
-  Generator(const RouteProfile& profile, uint64_t seed)
+  Generator(const RouteProfile& profile, size_t count, uint64_t seed)
       : profile_(profile), random_(seed), by_length_(static_cast<size_t>(address_bits(profile.family)) + 1) {
+    prefixes_.reserve(count);
     std::vector<double> weights;
     for (const auto& [block, weight] : profile.blocks) {
       blocks_.push_back(Prefix{Address{block} << (128 - profile.block_bits()), profile.block_bits()});
@@ -235,7 +236,7 @@ std::vector<size_t> apportion(const RouteProfile& profile, size_t count) {
 
 std::vector<Prefix> generate_prefixes(const RouteProfile& profile, size_t count, uint64_t seed) {
   const auto shares = apportion(profile, count);
-  Generator generator(profile, seed);
+  Generator generator(profile, count, seed);
   for (size_t i = 0; i < shares.size(); ++i) generator.add(profile.classes[i], shares[i]);
   return generator.sorted();
 }
