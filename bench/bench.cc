@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
+
+#include "bench/measure/statistics.h"
 
 namespace heddle::bench {
 
@@ -42,24 +43,9 @@ double percentile(std::vector<double> values, double share) {
 
 namespace {
 
-// The order statistics between which the median lies with 95 % confidence, whatever the distribution: values below it are
-// binomial (n, 1/2). Returns how many to leave out at each end.
-size_t left_out(size_t n) {
-  double tail = 0, term = std::pow(0.5, static_cast<double>(n));  // P(exactly k below)
-  for (size_t k = 0; k < n / 2; ++k) {
-    tail += term;
-    if (tail > 0.025) return k;
-    term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
-  }
-  return n / 2;
-}
-
-void summarise(Result& result, std::vector<double> ratios) {
-  std::sort(ratios.begin(), ratios.end());
-  const size_t k = std::min(left_out(ratios.size()), (ratios.size() - 1) / 2);
-  const size_t first = k == 0 ? 0 : k - 1;
-  result.low = ratios[first], result.high = ratios[ratios.size() - 1 - first];
-  result.ratio = percentile(ratios, 0.5);
+void summarise_ratios(Result& result, const std::vector<double>& ratios) {
+  const Summary summary = summarise(ratios);
+  result.ratio = summary.median, result.low = summary.low, result.high = summary.high;
 }
 
 }  // namespace
@@ -79,7 +65,7 @@ Result paired(const std::string& name, const std::string& unit, double target, i
   Result result;
   result.name = name, result.unit = unit, result.target = target;
   result.value = percentile(values, 0.5), result.baseline = percentile(baselines, 0.5);
-  summarise(result, ratios);
+  summarise_ratios(result, ratios);
   return result;
 }
 
@@ -94,7 +80,7 @@ Result absolute(const std::string& name, const std::string& unit, double figure,
   Result result;
   result.name = name, result.unit = unit, result.target = 1, result.baseline = figure;
   result.value = percentile(values, 0.5);
-  summarise(result, ratios);
+  summarise_ratios(result, ratios);
   return result;
 }
 

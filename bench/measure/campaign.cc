@@ -1,0 +1,115 @@
+#include "bench/measure/campaign.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace heddle::bench {
+
+using Json = nlohmann::ordered_json;
+
+std::string date_now() {
+  char text[32];
+  const time_t now = time(nullptr);
+  tm parts{};
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
+  return text;
+}
+
+Record Campaign::record_of(const Point& point, const std::vector<Measurement>& repetitions) const {
+  Record record = frame;
+  record.measure = point.measure;
+  record.parameters = describe(point.setup, point.measure);
+  if (!compare.empty()) record.parameters["compare"] = compare;  // measured in turn with the others
+  record.date = date_now();
+  for (auto& repetition : repetitions) {
+    for (auto& [name, value, unit] : repetition.samples) {
+      auto found =
+          std::find_if(record.values.begin(), record.values.end(), [&](auto& entry) { return entry.first == name; });
+      if (found == record.values.end()) found = record.values.insert(found, {name, {{}, unit}});
+      found->second.summary.samples.push_back(value);
+    }
+    for (auto& warning : repetition.warnings)
+      if (std::find(record.warnings.begin(), record.warnings.end(), warning) == record.warnings.end())
+        record.warnings.push_back(warning);
+  }
+  for (auto& [name, value] : record.values) value.summary = summarise(std::move(value.summary.samples));
+  return record;
+}
+
+void Campaign::run_group(const Group& group, Store& store, size_t done, size_t all) {
+  // Compared points belong together: all from the file, or all anew.
+  std::vector<Record> known;
+  for (auto& point : group)
+    if (const Record* record = store.find(record_of(point, {}).key())) known.push_back(*record);
+  if (known.size() == group.size()) {
+    for (size_t i = 0; i < group.size(); ++i) finished(group[i], known[i], false);
+    return;
+  }
+  std::vector<std::vector<Measurement>> results(group.size());
+  int repetitions = 0;
+  for (auto& point : group) repetitions = std::max(repetitions, point.setup.repetitions);
+  for (int r = 0; r < repetitions; ++r) {
+    for (size_t k = 0; k < group.size(); ++k) {
+      const size_t i = r % 2 == 0 ? k : group.size() - 1 - k;  // what drifts meets none of them more than another
+      progress(group[i], done + i, all, r);
+      results[i].push_back(measure(group[i]));
+    }
+  }
+  for (size_t i = 0; i < group.size(); ++i) {
+    store.append(record_of(group[i], results[i]));
+    finished(group[i], store.records().back(), true);
+  }
+}
+
+void Campaign::run(const std::vector<Group>& groups, Store& store) {
+  size_t all = 0, done = 0;
+  for (auto& group : groups) all += group.size();
+  for (auto& group : groups) {
+    run_group(group, store, done, all);
+    done += group.size();
+  }
+}
+
+std::vector<std::pair<std::string, Summary>> compare(const Record& of, const Record& to) {
+  std::vector<std::pair<std::string, Summary>> list;
+  for (auto& [name, value] : of.values) {
+    const Value* other = to.find(name);
+    if (other == nullptr || value.summary.samples.size() != other->summary.samples.size()) continue;
+    auto& below = other->summary.samples;
+    if (std::find(below.begin(), below.end(), 0.0) != below.end()) continue;
+    list.emplace_back(name, summarise(paired_ratios(value.summary.samples, below)));
+  }
+  return list;
+}
+
+std::vector<std::pair<std::string, Summary>> unpaired_ratios(const Record& of, const Record& to) {
+  std::vector<std::pair<std::string, Summary>> list;
+  for (auto& [name, value] : of.values) {
+    const Value* other = to.find(name);
+    if (other == nullptr || other->summary.low <= 0) continue;
+    const Summary &above = value.summary, &below = other->summary;
+    list.emplace_back(name, Summary{above.median / below.median, above.low / below.high, above.high / below.low, {}});
+  }
+  return list;
+}
+
+Record comparison_record(const Record& of, const Record& to, const std::string& parameter) {
+  const auto text = [&](const Record& record) {
+    const Json& value = record.parameters.at(parameter);
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  };
+  Record record = of;
+  record.measure += "-ratio";
+  record.parameters[parameter] = text(of) + "/" + text(to);
+  record.values.clear();
+  for (auto& [name, summary] : compare(of, to)) record.values.push_back({name, {summary, "ratio"}});
+  for (auto& warning : to.warnings)
+    if (std::find(record.warnings.begin(), record.warnings.end(), warning) == record.warnings.end())
+      record.warnings.push_back(warning);
+  return record;
+}
+
+}  // namespace heddle::bench

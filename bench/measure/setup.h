@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace heddle::bench {
+
+/** What `heddle bench` can measure of a chain. */
+constexpr const char *kThroughput = "throughput", *kLatency = "latency", *kZeroLoss = "zero-loss";
+
+/** Everything that a point is measured with: what options set for all points and --sweep varies. */
+struct Setup {
+  // The router.
+  int cores = 1;  ///< packet threads
+  std::string device = "cpu", launch = "persistent";
+  int batch = 1024;
+  int slots = 0;           ///< 0: as many as RunOptions takes
+  int descriptors = 1024;  ///< packets that a queue of the wire holds, each way
+  // What is sent to it.
+  std::string size = "64";  ///< bytes of a frame on the wire, check sequence included; "imix"; a capture
+  uint32_t flows = 1024;
+  std::string addresses = "uniform";
+  double zipf = 0;     ///< flow k has a share in proportion to 1 / k^zipf
+  int generators = 0;  ///< cores that generate; 0: as many as the packet threads, if they leave so many
+  uint64_t seed = 1;
+  // The trials.
+  int repetitions = 5;
+  double warmup_s = 0.1, trial_s = 1;
+  double drain_s = 0.25;     ///< a trial is over when nothing has come out for so long after its last packet
+  double rate_pps = 0;       ///< latency: what is sent
+  double loss = 0;           ///< zero-loss: share of the packets that a trial may lose
+  double start_pps = 0;      ///< zero-loss: rate of the first trial; 0: what the router forwards at maximum load
+  double resolution = 0.01;  ///< zero-loss: share of the rate
+  double final_s = 0;        ///< zero-loss: length of the trial that decides; 0: as the others
+  double rest_s = 0.1;       ///< zero-loss: pause after a trial that lost packets
+  int retries = 1;           ///< zero-loss: times that a trial that lost packets is made again
+
+  std::map<std::string, std::string> variables;  ///< of the chain
+};
+
+/** A name that options, --sweep and records share. */
+struct Parameter {
+  const char *name, *help, *value;                      ///< value: what the help shows for it
+  const char* measure;                                  ///< the only one that it means something to, or null
+  std::function<void(Setup&, const std::string&)> set;  ///< throws Error that says what was expected
+  std::function<nlohmann::ordered_json(const Setup&)> get;
+};
+const std::vector<Parameter>& parameters();
+
+/** Sets a parameter, or the variable `name` of the chain ("$name" is that one in any case). Throws Error. */
+void set_parameter(Setup& setup, const std::string& name, const std::string& text);
+
+/** The parameters that matter to `measure`, as a record has them. */
+nlohmann::ordered_json describe(const Setup& setup, const std::string& measure);
+
+/** Packets a second: "2M", "1.5Mpps", "800k", "64". Throws Error. */
+double rate_of(const std::string& text);
+/** "0.001", "0.1%". Throws Error. */
+double share_of(const std::string& text);
+
+}  // namespace heddle::bench

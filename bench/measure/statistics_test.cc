@@ -1,0 +1,49 @@
+#include "bench/measure/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace heddle::bench {
+namespace {
+
+TEST(StatisticsTest, FewSamples) {
+  const Summary one = summarise({3});
+  EXPECT_EQ(one.median, 3);
+  EXPECT_EQ(one.low, 3);
+  EXPECT_EQ(one.high, 3);
+  const Summary four = summarise({4, 1, 3, 10});
+  EXPECT_EQ(four.median, 3.5);
+  EXPECT_EQ(four.low, 1);
+  EXPECT_EQ(four.high, 10);
+  EXPECT_EQ(four.samples, (std::vector<double>{4, 1, 3, 10}));  // in the order of measurement
+}
+
+// The table of D. Altman et al., "Statistics with Confidence", for the ranks of a median's 95 % interval.
+TEST(StatisticsTest, RanksOfTheInterval) {
+  for (const auto& [n, rank] :
+       {std::pair<size_t, size_t>{6, 1}, {8, 1}, {9, 2}, {10, 2}, {12, 3}, {15, 4}, {20, 6}, {30, 10}})
+    EXPECT_EQ(outside_interval(n) + 1, rank) << n;
+}
+
+TEST(StatisticsTest, TheIntervalCoversTheMedian) {
+  std::mt19937_64 random(7);
+  std::exponential_distribution<> skewed(1);  // median: ln 2
+  int covered = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<double> samples(15);
+    for (double& sample : samples) sample = skewed(random);
+    const Summary summary = summarise(samples);
+    covered += summary.low <= 0.693147 && 0.693147 <= summary.high;
+  }
+  EXPECT_GE(covered, 1880);  // 94 %
+  EXPECT_LT(covered, 1990);
+}
+
+TEST(StatisticsTest, PairedRatios) {
+  EXPECT_EQ(paired_ratios({2, 9}, {1, 3}), (std::vector<double>{2, 3}));
+  EXPECT_EQ(paired_ratios({2, 9, 4}, {1, 3}).size(), 2u);
+}
+
+}  // namespace
+}  // namespace heddle::bench

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace heddle::bench {
+
+/** One trial: packets sent at one rate for some time. */
+struct Trial {
+  double rate_pps = 0;  ///< 0: as fast as the generator can
+  double seconds = 1;
+  bool stamps = false;  ///< packets carry the time at which they were due, for latencies
+};
+
+/** Of packets received, in microseconds, from the time at which a packet was due to leave until its reception. */
+struct Latency {
+  double mean_us = 0, p50_us = 0, p90_us = 0, p99_us = 0, p999_us = 0, max_us = 0;
+};
+
+/** What a trial has shown. What cannot be measured is absent. */
+struct Outcome {
+  double seconds = 0;
+  uint64_t offered = 0;    ///< due to be sent
+  uint64_t forwarded = 0;  ///< packets that came out, or ended inside the chain by its own rules
+  uint64_t lost = 0;       ///< of those offered
+  uint64_t reordered = 0, duplicated = 0;
+  double forwarded_bits = 0;  ///< of frames, check sequence included
+  double behind = 0;          ///< share of the time in which the generator was late
+  std::optional<Latency> latency;
+  std::optional<double> cycles_per_packet;  ///< TSC cycles of busy packet threads
+  std::optional<double> cpu_utilisation;    ///< share of the packet threads' time in which they found packets
+  std::optional<double> core_share;  ///< of their cores that packet threads and generator had: 1 if they were alone
+  std::optional<double> gpu_utilisation, gpu_power_w;
+
+  double offered_pps() const { return seconds > 0 ? static_cast<double>(offered) / seconds : 0; }
+  double forwarded_pps() const { return seconds > 0 ? static_cast<double>(forwarded) / seconds : 0; }
+  double loss() const { return offered > 0 ? static_cast<double>(lost) / static_cast<double>(offered) : 0; }
+};
+
+/** Share of a trial's time from which on the generator counts as late. */
+constexpr double kLate = 0.01;
+
+/** What is measured: a router on a wire, or in tests one that is simulated. */
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual Outcome run(const Trial& trial) = 0;
+  /** Lets everything settle after packets were lost. */
+  virtual void rest() {}
+};
+
+}  // namespace heddle::bench
