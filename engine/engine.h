@@ -66,6 +66,11 @@ class Engine {
   Report report() const;
   /** For each packet thread the share of its time, 0..1, in which it found packets. */
   std::vector<double> load() const;
+  /** Of a packet thread, in cycles of the time stamp counter: its whole life, and the part in which it found packets. */
+  struct Cycles {
+    uint64_t all = 0, busy = 0;
+  };
+  std::vector<Cycles> cycles() const;  ///< of each packet thread
   Report::Element element_report(int node) const;
   /** Bytes that have come to a node. */
   uint64_t bytes(int node) const;

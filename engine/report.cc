@@ -48,12 +48,17 @@ uint64_t Engine::bytes(int node) const {
   return left > 0 ? static_cast<uint64_t>(left) : 0;  // counters of packets on their way may disagree
 }
 
+std::vector<Engine::Cycles> Engine::cycles() const {
+  std::vector<Cycles> list;
+  for (size_t i = 0; progress_ && i < workers_.size(); ++i)
+    list.push_back({progress_[i].cycles.load(), progress_[i].busy_cycles.load()});
+  return list;
+}
+
 std::vector<double> Engine::load() const {
   std::vector<double> list;
-  for (size_t i = 0; progress_ && i < workers_.size(); ++i) {
-    const auto cycles = static_cast<double>(progress_[i].cycles.load());
-    list.push_back(cycles == 0 ? 0 : static_cast<double>(progress_[i].busy_cycles.load()) / cycles);
-  }
+  for (const auto& [all, busy] : cycles())
+    list.push_back(all == 0 ? 0 : static_cast<double>(busy) / static_cast<double>(all));
   return list;
 }
 
