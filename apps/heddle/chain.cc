@@ -29,30 +29,6 @@ void sort_operands(ChainOptions& options) {
   }
 }
 
-std::string read_text(ChainOptions& options) {
-  sort_operands(options);
-  if (options.file.empty() && options.expression.empty() && options.from_standard_input) options.file = "-";
-  if (options.file.empty() == options.expression.empty())
-    throw Error("give the chain either as a file (-f FILE) or as text (-e TEXT)");
-  if (!options.expression.empty()) {
-    std::string text = options.expression;
-    options.file = "<expression>";
-    return text;
-  }
-  if (options.file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream file(options.file, std::ios::binary);
-  std::string text;
-  bool read = file.is_open();
-  try {
-    text.assign(std::istreambuf_iterator<char>(file), {});
-  } catch (const std::ios_base::failure&) {  // a directory
-    read = false;
-  }
-  if (!read || file.bad())
-    throw Error("cannot read the chain '" + options.file + "'; does it exist, and is it a file?");
-  return text;
-}
-
 // As Click does for -p and -u.
 void add_control_sockets(click::Graph& graph, const ChainOptions& options) {
   int number = 0;
@@ -80,8 +56,32 @@ bool graph_is_whole(const click::Diagnostics& diagnostics) {
 
 }  // namespace
 
+std::string read_chain_text(ChainOptions& options) {
+  sort_operands(options);
+  if (options.file.empty() && options.expression.empty() && options.from_standard_input) options.file = "-";
+  if (options.file.empty() == options.expression.empty())
+    throw Error("give the chain either as a file (-f FILE) or as text (-e TEXT)");
+  if (!options.expression.empty()) {
+    std::string text = options.expression;
+    options.file = "<expression>";
+    return text;
+  }
+  if (options.file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream file(options.file, std::ios::binary);
+  std::string text;
+  bool read = file.is_open();
+  try {
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios_base::failure&) {  // a directory
+    read = false;
+  }
+  if (!read || file.bad())
+    throw Error("cannot read the chain '" + options.file + "'; does it exist, and is it a file?");
+  return text;
+}
+
 Chain read_chain(ChainOptions options) {
-  const std::string text = read_text(options);
+  const std::string text = read_chain_text(options);
   click::ParseOptions parse;
   parse.known_classes = Catalog::instance().names();
   for (auto& variable : options.variables) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/measure/setup.h"
 #include "engine/engine.h"
 #include "functions/ip_lookup/convert/convert.h"
 
@@ -26,14 +27,22 @@ struct ChainOptions {
   bool json = false;
 };
 
+/** Adds -f, -e and the operands. */
+void add_chain_source(CLI::App* command, ChainOptions& options);
+
 /** A chain that has been read and planned. */
 struct Chain {
   Router router;
   Plan plan;
 };
 
+/** The chain's text, not parsed. Sorts the operands into options.file and options.variables. Throws Error. */
+std::string read_chain_text(ChainOptions& options);
 /** Reads, checks and plans. All mistakes are printed to standard error; throws Error if there are any. */
 Chain read_chain(ChainOptions options);
+
+/** The words of --dpdk, each of which may be a whole text of arguments. */
+std::vector<std::string> split_dpdk_arguments(const std::vector<std::string>& texts);
 
 /** `heddle run`, and the program under the name `click`. */
 struct RunCommand {
@@ -75,6 +84,23 @@ struct ConvertCommand {
   std::string output = "-";
   int run() const;
 };
+
+/** `heddle bench`: measures a chain whose devices and captures have become ports of a virtual wire. */
+struct BenchCommand {
+  ChainOptions chain;
+  bench::Setup setup;
+  std::vector<std::string> measures;  ///< empty: latency if there is a rate, else throughput
+  std::vector<std::string> sweeps;    ///< NAME=VALUES
+  std::string compare;                ///< NAME=VALUES, measured in turn; "" = none
+  std::string name = "bench", commit;
+  std::string json_file, html_file, svg_file, png_file, against_file;
+  std::vector<std::string> dpdk;
+  unsigned packets = 0;
+  bool no_pin = false, quiet = false;
+  int run();
+};
+/** Adds its options; what it returns runs it. */
+std::function<int()> add_bench_command(CLI::App& command);
 
 /** Adds the commands of `heddle gen`; what it returns runs the one that was given. */
 std::function<int()> add_gen_commands(CLI::App& gen);

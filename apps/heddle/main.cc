@@ -18,12 +18,9 @@ using heddle::RunCommand;
 
 constexpr const char* kVersion = "heddle 0.1, with the language, handlers and switches of Click 2.1";
 
-// The options of every command that takes a chain.
+// The options of every command that takes a chain; `bench` has its own.
 void add_chain_options(CLI::App* command, ChainOptions& options) {
-  command->add_option("-f,--file", options.file, "Read the chain from FILE (\"-\": standard input)")->type_name("FILE");
-  command->add_option("-e,--expression", options.expression, "Take the chain from TEXT")->type_name("TEXT");
-  command->add_option("operands", options.operands, "FILE, and NAME=VALUE to set $NAME in the chain")
-      ->type_name("FILE|NAME=VALUE");
+  heddle::add_chain_source(command, options);
   command->add_option("--device", options.plan.device,
                       "Where functions without DEVICE run: cpu (default), gpu, gpu0, gpu1, ..., or simt (tests)");
   command->add_option("--launch", options.launch, "How GPU segments get work: persistent (default) or sync")
@@ -127,6 +124,8 @@ int heddle_main(std::vector<std::string> words) {
   add_chain_options(run_app, chain);
   add_click_options(run_app, chain, run);
   add_run_options(run_app, run);
+  auto* bench_app = app.add_subcommand("bench", "Measure a chain on a virtual wire");
+  const auto measure = heddle::add_bench_command(*bench_app);
   auto* check_app = app.add_subcommand("check", "Check a chain without running it");
   add_chain_options(check_app, chain);
   auto* plan_app = app.add_subcommand("plan", "Show what runs where and which bytes move");
@@ -163,6 +162,7 @@ int heddle_main(std::vector<std::string> words) {
     return app.exit(error);
   }
   if (*gen_app) return generate();
+  if (*bench_app) return measure();
   if (*run_app) return run.run(chain);
   if (*check_app) return heddle::check(chain);
   if (*plan_app) return heddle::show_plan(chain);
@@ -181,6 +181,13 @@ int flushed(int code) {
 }
 
 }  // namespace
+
+void heddle::add_chain_source(CLI::App* command, ChainOptions& options) {
+  command->add_option("-f,--file", options.file, "Read the chain from FILE (\"-\": standard input)")->type_name("FILE");
+  command->add_option("-e,--expression", options.expression, "Take the chain from TEXT")->type_name("TEXT");
+  command->add_option("operands", options.operands, "FILE, and NAME=VALUE to set $NAME in the chain")
+      ->type_name("FILE|NAME=VALUE");
+}
 
 int main(int argc, char** argv) {
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";

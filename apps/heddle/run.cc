@@ -38,16 +38,6 @@ void catch_signals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-// Each word may be a whole text of arguments.
-std::vector<std::string> dpdk_arguments(const std::vector<std::string>& texts) {
-  std::vector<std::string> list;
-  for (auto& text : texts) {
-    std::istringstream words(text);
-    for (std::string word; words >> word;) list.push_back(word);
-  }
-  return list;
-}
-
 void write_configuration(Engine& engine, const std::string& path) {
   const std::string text = engine.handlers().read("flatconfig");
   FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
@@ -92,6 +82,15 @@ void reload_all(Engine& engine) {
 
 }  // namespace
 
+std::vector<std::string> split_dpdk_arguments(const std::vector<std::string>& texts) {
+  std::vector<std::string> list;
+  for (auto& text : texts) {
+    std::istringstream words(text);
+    for (std::string word; words >> word;) list.push_back(word);
+  }
+  return list;
+}
+
 void RunCommand::drive(Engine& engine) const {
   std::optional<Metrics> metrics;
   if (metrics_port != 0) metrics.emplace(metrics_port);
@@ -114,7 +113,7 @@ void RunCommand::drive(Engine& engine) const {
 int RunCommand::run(const ChainOptions& chain_options) {
   if (allow_reconfigure) throw Error("--allow-reconfigure is not supported: the chain of a running program is fixed");
   Chain chain = read_chain(chain_options);
-  options.dpdk_args = dpdk_arguments(dpdk);
+  options.dpdk_args = split_dpdk_arguments(dpdk);
   options.interactive = isatty(STDOUT_FILENO) != 0;
   catch_signals();
   Engine engine(std::move(chain.router), std::move(chain.plan), options);

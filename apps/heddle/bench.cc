@@ -1,0 +1,406 @@
+// `heddle bench`: measures a chain. The parts are in bench/measure; this file checks what was asked for, runs it, and shows
+// what comes out.
+
+#include <rte_config.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <set>
+
+#include "apps/heddle/commands.h"
+#include "bench/measure/beside.h"
+#include "bench/measure/campaign.h"
+#include "bench/measure/machine.h"
+#include "bench/measure/measures.h"
+#include "bench/measure/router.h"
+#include "bench/measure/table.h"
+#include "bench/wire/traffic.h"
+#include "click/diagnostics.h"
+#include "click/quoting.h"
+#include "core/error.h"
+#include "gpu/device.h"
+
+namespace heddle {
+namespace {
+
+using namespace bench;
+
+constexpr int kQueues = RTE_PMD_RING_MAX_RX_RINGS;  // that DPDK's ring ports have at most
+
+volatile sig_atomic_t interrupts = 0;
+void on_interrupt(int) {
+  interrupts = interrupts + 1;
+  if (interrupts > 2) _exit(130);  // someone insists
+}
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+/** How it goes: one line on a terminal, written over and over, and a line a point that is done. */
+class Display {
+ public:
+  explicit Display(bool quiet) : quiet_(quiet), live_(!quiet && isatty(STDERR_FILENO) != 0) {}
+  ~Display() { clear(); }
+
+  void begin(const Point& point, size_t done, size_t all, int repetition) {
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+    head_ = format("[%zu/%zu] %s %s, repetition %d/%d", done + 1, all, point.measure.c_str(),
+                   point.at.empty() ? "" : label_of(point).c_str(), repetition + 1, point.setup.repetitions);
+    if (measured_ > 0) {
+      const double left = elapsed / static_cast<double>(measured_) * static_cast<double>(all - done);
+      head_ += format(", %.0f:%02.0f left", std::floor(left / 60), std::fmod(left, 60));
+    }
+    if (live_) std::fprintf(stderr, "\r\033[K%s", head_.c_str());
+  }
+
+  void trial(const TrialProgress& progress) const {
+    if (!live_) return;
+    std::string rate = "maximum load";
+    if (progress.trial.rate_pps > 0) rate = format("%.4g Mpps offered", progress.trial.rate_pps * 1e-6);
+    std::fprintf(stderr, "\r\033[K%s  %s, %.3f Mpps, %.1f s", head_.c_str(), rate.c_str(), progress.mpps,
+                 progress.elapsed_s);
+  }
+
+  void finished(const Row& row, bool measured, size_t done, size_t all) {
+    measured_ += measured;
+    if (quiet_) return;
+    clear();
+    const Value* mpps = row.record.find("mpps");
+    std::fprintf(stderr, "[%zu/%zu] %s%s%s: %s%s\n", done, all, row.point.measure.c_str(),
+                 row.point.at.empty() ? "" : " ", row.point.at.empty() ? "" : label_of(row.point).c_str(),
+                 mpps == nullptr ? "nothing" : format("%.4g Mpps", mpps->summary.median).c_str(),
+                 measured ? "" : " (measured before)");
+  }
+
+  void clear() const {
+    if (live_) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool quiet_, live_;
+  std::string head_;
+  size_t measured_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
+
+/** One `heddle bench` from its command line to its results. */
+class Bench {
+ public:
+  explicit Bench(BenchCommand& command) : command_(command) {}
+
+  int run() {
+    read_command_line();
+    check_points();
+    find_machine();
+    Store store(command_.json_file == "-" ? "/dev/stdout" : command_.json_file);
+    expect_machine(store.records(), machine_, command_.json_file);
+    const auto earlier = earlier_records();
+    catch_interrupts();
+    const bool whole = measure_all(store);
+    if (command_.json_file != "-") show(store, earlier);
+    if (!whole) {
+      std::fprintf(stderr, "heddle: interrupted; %s\n",
+                   command_.json_file.empty() ? "with --json FILE the same command would go on here"
+                                              : "the same command goes on here");
+      return 130;
+    }
+    if (!drawings_.empty()) draw(command_.json_file, drawings_);
+    return 0;
+  }
+
+ private:
+  // ---- what was asked for
+
+  void read_command_line() {
+    chain_.text = read_chain_text(command_.chain);
+    chain_.file = command_.chain.file;
+    for (auto& variable : command_.chain.variables) {
+      const size_t equals = variable.find('=');
+      command_.setup.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
+    }
+    chain_.packets = command_.packets, chain_.pin = !command_.no_pin;
+    chain_.dpdk_args = split_dpdk_arguments(command_.dpdk);
+
+    std::vector<Axis> axes;
+    for (auto& sweep : command_.sweeps) axes.push_back(axis_of("--sweep", sweep));
+    int compared = -1;
+    if (!command_.compare.empty()) {
+      axes.push_back(axis_of("--compare", command_.compare));
+      if (axes.back().values.size() < 2) throw Error("--compare " + command_.compare + ": give at least two values");
+      compared = static_cast<int>(axes.size()) - 1;
+    }
+    const auto sweeps = [&](const std::string& name) {
+      return std::count_if(axes.begin(), axes.end(), [&](auto& axis) { return axis.name == name; });
+    };
+    for (auto& axis : axes)
+      if (sweeps(axis.name) > 1) throw Error(axis.name + ": is swept twice; give all its values in one --sweep");
+
+    const bool has_rate = command_.setup.rate_pps > 0 || sweeps("rate") > 0;
+    auto& measures = command_.measures;
+    if (measures.empty()) measures.emplace_back(has_rate ? kLatency : kThroughput);
+    for (auto& measure : measures)
+      if (measure != kThroughput && measure != kLatency && measure != kZeroLoss)
+        throw Error("--measure '" + measure + "': expected throughput, latency or zero-loss" +
+                    click::suggestion(measure, {kThroughput, kLatency, kZeroLoss}));
+    const auto measured = [&](const char* measure) {
+      return std::find(measures.begin(), measures.end(), measure) != measures.end();
+    };
+    if (measured(kLatency) && !has_rate)
+      throw Error("latency is measured at a given rate; add --rate, such as --rate 1M");
+    for (auto& parameter : parameters())
+      if (parameter.measure != nullptr && sweeps(parameter.name) > 0 && !measured(parameter.measure))
+        throw Error(format("--sweep %s=...: it matters to --measure %s only", parameter.name, parameter.measure));
+    groups_ = expand(command_.setup, measures, axes, compared);
+    read_outputs();
+  }
+
+  Axis axis_of(const char* option, const std::string& text) {
+    try {
+      Axis axis = parse_axis(text);
+      std::vector<std::string> known;
+      for (auto& parameter : parameters()) known.emplace_back(parameter.name);
+      if (std::find(known.begin(), known.end(), axis.name) != known.end() || has_variable(axis.name)) return axis;
+      throw Error("'" + axis.name + "' is neither a parameter of heddle bench nor a variable of the chain" +
+                  click::suggestion(axis.name, known) + "; `heddle bench --help` lists the parameters");
+    } catch (const Error& error) {
+      throw Error(std::string(option) + " " + error.what());
+    }
+  }
+
+  // Whether the chain mentions $name or ${name}.
+  bool has_variable(std::string name) const {
+    if (name.starts_with("$")) name.erase(0, 1);
+    const std::string& text = chain_.text;
+    for (size_t at = 0; (at = text.find('$', at)) != text.npos; ++at) {
+      const size_t begin = at + 1 + (text.compare(at + 1, 1, "{") == 0);
+      const size_t end = begin + name.size();
+      if (text.compare(begin, name.size(), name) == 0 && (end >= text.size() || !click::is_word_character(text[end])))
+        return true;
+    }
+    return false;
+  }
+
+  void read_outputs() {
+    const std::pair<const char*, std::string*> forms[] = {
+        {"--html", &command_.html_file}, {"--svg", &command_.svg_file}, {"--png", &command_.png_file}};
+    for (auto& [form, file] : forms)
+      if (!file->empty()) drawings_.emplace_back(form, *file);
+    if (drawings_.empty()) return;
+    if (command_.json_file == "-") throw Error("--json -: pictures are drawn from a file; name one");
+    if (command_.json_file.empty()) command_.json_file = drawings_[0].second + ".jsonl";  // so that nothing is lost
+  }
+
+  // ---- whether it can be done
+
+  void check_points() {
+    const int cores = available_cores();
+    std::set<std::string> chains, traffics;
+    for (auto& group : groups_) {
+      for (auto& point : group) {
+        Setup& setup = point.setup;
+        if (!std::has_single_bit(static_cast<unsigned>(setup.descriptors)) || setup.descriptors < 64)
+          throw Error(format("descriptors: %d is not a power of two from 64 on", setup.descriptors));
+        if (setup.trial_s <= 0) throw Error("trial: a trial takes more than 0 seconds");
+        setup.generators = generator_cores(setup, cores);
+        if (setup.device.starts_with("gpu")) expect_gpu(setup.device);
+        std::string chain = setup.device + " " + setup.launch;
+        for (auto& [name, value] : setup.variables) chain += "\n" + name + "=" + value;
+        if (chains.insert(chain).second) check(point);
+        if (fed_ && std::max(setup.cores, setup.generators) > kQueues)
+          throw Error(format("cores, generators: %d and %d, but a port of the wire has %d queues at most, one each",
+                             setup.cores, setup.generators, kQueues));
+        if (fed_ && traffics.insert(setup.size + "\n" + setup.addresses).second) check_traffic(setup);
+      }
+    }
+  }
+
+  void check(const Point& point) {
+    const WiredChain wired = check_chain(chain_, point.setup);
+    if (!wired.fed() && point.measure != kThroughput)
+      throw Error(point.measure +
+                  ": the chain makes its own packets; give it a source on the wire, such as FromDevice, or "
+                  "--measure throughput");
+    if (ports_.empty()) ports_ = wired.ports, fed_ = wired.fed();
+  }
+
+  static void check_traffic(const Setup& setup) {
+    TrafficOptions options;
+    options.sizes = setup.size, options.addresses = setup.addresses, options.flows = 1;
+    const Traffic traffic(options, 1, 1);
+  }
+
+  void expect_gpu(const std::string& device) {
+    look_for_gpus();
+    for (auto& gpu : gpus_)
+      if (device == "gpu" || device == gpu.name) return;
+    std::string names;
+    for (auto& gpu : gpus_) names += " " + gpu.name;
+    throw Error("--device " + device + ": " +
+                (gpus_.empty() ? "there is no GPU: " + no_gpu_ : "it is not there; there are" + names) +
+                "; --device cpu runs without one");
+  }
+
+  void look_for_gpus() {
+    if (!looked_for_gpus_) gpus_ = gpu::devices(no_gpu_);
+    looked_for_gpus_ = true;
+  }
+
+  void find_machine() {
+    look_for_gpus();
+    GpuFacts facts;
+    for (auto& gpu : gpus_) nvml_.push_back(Nvml::open(gpu.pci));
+    if (!gpus_.empty()) {
+      if (nvml_[0]) facts = nvml_[0]->facts();
+      facts.model = gpus_[0].model;  // the same with and without NVML
+    }
+    machine_ = describe_machine(facts);
+  }
+
+  // ---- measuring
+
+  // False if it was interrupted.
+  bool measure_all(Store& store) {
+    Display display(command_.quiet);
+    if (!command_.quiet)
+      for (size_t i = 0; i < ports_.size(); ++i)
+        std::fprintf(stderr, "wire port %zu: %s (%s)\n", i, ports_[i].stands_for.c_str(),
+                     !ports_[i].transmits  ? "sent to"
+                     : !ports_[i].receives ? "received from"
+                                           : "sent to and received from");
+    size_t all = 0;
+    for (auto& group : groups_) all += group.size();
+    Campaign campaign;
+    campaign.compare = command_.compare;
+    campaign.frame.name = command_.name;
+    campaign.frame.chain = chain_.file == "<expression>" ? chain_.text : chain_.file;
+    campaign.frame.chain_hash = hash_of(chain_.text);
+    campaign.frame.machine = machine_;
+    campaign.frame.commit = command_.commit.empty() ? commit_of_program() : command_.commit;
+    campaign.frame.command = command_line();
+    campaign.measure = [&](const Point& point) { return measure_once(point, display); };
+    campaign.progress = [&](const Point& point, size_t done, size_t count, int repetition) {
+      display.begin(point, done, count, repetition);
+    };
+    campaign.finished = [&](const Point& point, const Record& record, bool measured) {
+      rows_.push_back({point, record});
+      display.finished(rows_.back(), measured, rows_.size(), all);
+    };
+    try {
+      campaign.run(groups_, store);
+    } catch (const Interrupted&) {
+      return false;
+    }
+    return true;
+  }
+
+  Measurement measure_once(const Point& point, const Display& display) {
+    if (interrupts > 0) throw Interrupted{};
+    const auto router =
+        start_router(chain_, point.setup, nvml_of(point.setup.device), [&](const TrialProgress& progress) {
+          display.trial(progress);
+          return interrupts == 0;
+        });
+    Measurement result = measure(*router, point.setup, point.measure);
+    const int wanted = point.setup.cores + (fed_ ? point.setup.generators : 0), cores = available_cores();
+    if (wanted > cores)
+      result.warnings.push_back(
+          format("%d packet threads and %d generators share %d cores: they hold each other up, and "
+                 "nothing here says what either can do",
+                 point.setup.cores, wanted - point.setup.cores, cores));
+    return result;
+  }
+
+  const Nvml* nvml_of(const std::string& device) const {
+    if (!device.starts_with("gpu")) return nullptr;
+    for (size_t i = 0; i < gpus_.size(); ++i)
+      if (device == "gpu" || device == gpus_[i].name) return nvml_[i].get();
+    return nullptr;
+  }
+
+  // ---- results
+
+  std::optional<std::vector<Record>> earlier_records() const {
+    if (command_.against_file.empty()) return std::nullopt;
+    auto records = read_records(command_.against_file);
+    expect_machine(records, machine_, command_.against_file);
+    return records;
+  }
+
+  void show(Store& store, const std::optional<std::vector<Record>>& earlier) {
+    if (rows_.empty()) return;
+    std::printf("%s", table_of(rows_).c_str());
+    if (!command_.compare.empty()) show_comparisons(store);
+    if (earlier) show_against(*earlier);
+    if (!command_.json_file.empty()) std::printf("results: %s\n", command_.json_file.c_str());
+    std::fflush(stdout);
+  }
+
+  // Of each group every further point against the first one.
+  void show_comparisons(Store& store) {
+    const std::string parameter = command_.compare.substr(0, command_.compare.find('='));
+    for (size_t first = 0; first < rows_.size();) {
+      size_t last = first + 1;
+      while (last < rows_.size() && same_group(rows_[first].point, rows_[last].point)) ++last;
+      for (size_t i = first + 1; i < last; ++i) {
+        const Record record = comparison_record(rows_[i].record, rows_[first].record, parameter);
+        if (store.find(record.key()) == nullptr) store.append(record);
+        std::printf("%s against %s, %s: median of paired ratios, 95 %% interval\n%s", label_of(rows_[i].point).c_str(),
+                    rows_[first].point.at.back().second.c_str(), rows_[i].point.measure.c_str(),
+                    ratio_lines(compare(rows_[i].record, rows_[first].record)).c_str());
+      }
+      first = last;
+    }
+  }
+
+  // The compared axis is the last one.
+  static bool same_group(const Point& a, const Point& b) {
+    return a.measure == b.measure && std::equal(a.at.begin(), a.at.end() - 1, b.at.begin(), b.at.end() - 1);
+  }
+
+  void show_against(const std::vector<Record>& earlier) const {
+    for (auto& row : rows_) {
+      const Record* before = nullptr;  // the last one of the same point
+      for (auto& record : earlier)
+        if (record.chain == row.record.chain && record.measure == row.record.measure &&
+            nlohmann::json(record.parameters) == nlohmann::json(row.record.parameters))
+          before = &record;
+      if (before == nullptr) {
+        std::printf("%s: %s does not have this point\n", label_of(row.point).c_str(), command_.against_file.c_str());
+        continue;
+      }
+      std::printf(
+          "%s against commit %s of %s: ratio of medians, and of the ends of their intervals (not interleaved)\n%s",
+          label_of(row.point).c_str(), before->commit.c_str(), before->date.c_str(),
+          ratio_lines(unpaired_ratios(row.record, *before)).c_str());
+    }
+  }
+
+  BenchCommand& command_;
+  bench::Chain chain_;
+  std::vector<Group> groups_;
+  std::vector<WiredChain::Port> ports_;
+  bool fed_ = false;
+  Drawings drawings_;
+  std::vector<gpu::DeviceInfo> gpus_;
+  std::vector<std::unique_ptr<Nvml>> nvml_;  // of each GPU, null where NVML does not know it
+  std::string no_gpu_;
+  bool looked_for_gpus_ = false;
+  nlohmann::ordered_json machine_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+int BenchCommand::run() { return Bench(*this).run(); }
+
+}  // namespace heddle
