@@ -1,0 +1,276 @@
+"""Draws records of `heddle bench` as a paper would: SVG, PNG, self-contained HTML. Needs matplotlib.
+
+Usage: draw.py FILE.jsonl [--html OUT] [--svg OUT] [--png OUT] [--x PARAMETER] [--y VALUE ...] [--machine ID]
+
+Without --x the first parameter of the sweep is the x axis; the others make the curves. Every value has a panel of its
+own. Points are medians, bars their 95 % intervals.
+"""
+
+import argparse
+import io
+import pathlib
+import sys
+
+import matplotlib
+import records as rec
+from figure import Figure, Panel
+from page import PARAMETER_LABELS, VALUE_LABELS, page, short, value_label
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C564B", "#7F7F7F", "#BCBD22", "#000000"]
+MARKERS = "osD^vP*Xh<"
+STYLE = {
+    "font.size": 9,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.markersize": 4.5,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "heddle",  # the same picture gives the same file
+}
+
+
+def series_label(figure, names, point):
+    """What a curve is called: values that have a name of their own, or parameter and value."""
+    words = []
+    for name in names:
+        value = point.get(name)
+        if value is None:
+            continue
+        known = figure.labels.get((name, value), figure.labels.get(value))
+        if known is None:
+            known = short(value) if isinstance(value, str) else f"{PARAMETER_LABELS.get(name, name)} {value}"
+        if known:
+            words.append(known)
+    return ", ".join(words)
+
+
+def automatic(points, x=None, wanted=None):
+    """A figure for any sweep: a panel for each measure and value."""
+    varying = rec.swept(points) or ["subject"]
+    if x and all(point.get(x) is None for point in points):
+        raise rec.RecordError(f"--x {x}: there is no such parameter; there are {', '.join(points[0].parameters)}")
+    x = x or varying[0]
+    series = tuple(name for name in varying if name != x)
+    order = list(VALUE_LABELS)
+    panels = []
+    for measure in dict.fromkeys(point.measure for point in points):
+        names = dict.fromkeys(n for p in points if p.measure == measure for n in p.values)
+        for name in sorted(names, key=lambda n: order.index(n) if n in order else len(order)):
+            if wanted and name not in wanted:
+                continue
+            panels.append(Panel(y=name, x=x, series=series, where={"measure": measure}, title=measure))
+    if not panels:
+        raise rec.RecordError(f"no values to draw{' called ' + ' or '.join(wanted) if wanted else ''}")
+    subjects = ", ".join(dict.fromkeys(short(point.subject) for point in points))
+    return Figure(name="bench", title=subjects, source="", sweeps=(), panels=tuple(panels))
+
+
+def curves(figure, panel, points):
+    """The points of a panel by curve, each sorted by x."""
+    found = {}
+    for point in points:
+        if panel.takes(point) and point.get(panel.x) is not None:
+            found.setdefault(series_label(figure, panel.series, point) or "Heddle", []).append(point)
+    for curve in found.values():
+        if all(isinstance(p.get(panel.x), (int, float)) for p in curve):
+            curve.sort(key=lambda p: p.get(panel.x))
+    return found
+
+
+def is_number(value):
+    """Whether a value can stand on a numeric axis."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def draw_lines(axes, panel, found, colours):
+    """Curves of medians with the intervals as error bars."""
+    xs = sorted({p.get(panel.x) for curve in found.values() for p in curve})
+    scale = panel.x_scale or ("log" if len(xs) > 2 and xs[0] > 0 and xs[-1] / xs[0] >= 8 else "linear")
+    if scale == "log":
+        axes.set_xscale("log", base=10 if xs and xs[-1] / max(xs[0], 1) > 5000 else 2)
+    if len(xs) <= 12:
+        axes.set_xticks(xs, [f"{x:,g}" if x < 100000 else f"{x:.0e}".replace("e+0", "e") for x in xs])
+        axes.minorticks_off()
+    for label, curve in found.items():
+        i = colours[label]
+        values = [p.values[panel.y] for p in curve]
+        medians = [v.median for v in values]
+        errors = [[v.median - v.low for v in values], [v.high - v.median for v in values]]
+        container = axes.errorbar(
+            [p.get(panel.x) for p in curve],
+            medians,
+            yerr=errors,
+            label=label,
+            color=COLOURS[i % len(COLOURS)],
+            marker=MARKERS[i % len(MARKERS)],
+            linewidth=1.3,
+            capsize=2.5,
+            elinewidth=0.9,
+        )
+        container.lines[0].set_gid(f"series {label}")
+
+
+def draw_bars(axes, panel, found, colours):
+    """Groups of bars over categories; several values are stacked."""
+    categories = list(dict.fromkeys(str(p.get(panel.x)) for curve in found.values() for p in curve))
+    places = {name: i for i, name in enumerate(categories)}
+    width = 0.8 / max(len(found), 1)
+    names = panel.values()
+    for k, (label, curve) in enumerate(found.items()):
+        at = [places[str(p.get(panel.x))] + (k - (len(found) - 1) / 2) * width for p in curve]
+        base = [0.0] * len(curve)
+        for j, name in enumerate(names):
+            values = [p.values.get(name) or rec.Value("", [0], 0, 0, 0) for p in curve]
+            medians = [v.median for v in values]
+            if any(medians):
+                i = j if len(names) > 1 else colours[label]
+                bars = axes.bar(
+                    at,
+                    medians,
+                    width * 0.92,
+                    bottom=base,
+                    color=COLOURS[i % len(COLOURS)],
+                    label=value_label(name, "") if len(names) > 1 else label,
+                    yerr=[[v.median - v.low for v in values], [v.high - v.median for v in values]],
+                    error_kw={"elinewidth": 0.9, "capsize": 2.5},
+                )
+                bars.patches[0].set_gid(f"series {label} {name}" if len(names) > 1 else f"series {label}")
+            base = [b + m for b, m in zip(base, medians, strict=True)]
+    axes.set_xticks(range(len(categories)), [short(c) for c in categories], rotation=20 if len(categories) > 4 else 0)
+    return places
+
+
+def draw_paper(axes, panel, places):
+    """What the paper states: stars, dashed levels, grey ranges."""
+    for i, stated in enumerate(panel.paper):
+        label = f"paper: {stated.label}"
+        if stated.x is not None:
+            x = places.setdefault(str(stated.x), len(places)) if places is not None else stated.x
+            high = stated.y_high if stated.y_high is not None else stated.y
+            axes.errorbar(
+                [x],
+                [(stated.y + high) / 2],
+                yerr=[[(high - stated.y) / 2]] * 2,
+                fmt="*" if i % 2 == 0 else "P",
+                markersize=9,
+                color="black",
+                capsize=3,
+                label=label,
+            ).lines[0].set_gid(f"paper {stated.label}")
+        elif stated.y_high is not None:
+            axes.axhspan(stated.y, stated.y_high, color="#bbbbbb", alpha=0.4, label=label).set_gid(
+                f"paper {stated.label}"
+            )
+        else:
+            style = ["--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))][i % 4]
+            line = axes.axhline(stated.y, linestyle=style, color="#444444", linewidth=1, label=label)
+            line.set_gid(f"paper {stated.label}")
+    if places is not None:
+        axes.set_xticks(range(len(places)), [short(c) for c in places], rotation=20 if len(places) > 4 else 0)
+
+
+def draw_panel(axes, figure, panel, points, colours):
+    """One pair of axes. Says so where nothing has been measured."""
+    found = curves(figure, panel, points)
+    units = [p.values[n].unit for c in found.values() for p in c for n in panel.values() if n in p.values]
+    y_name = panel.values()[0]
+    numeric = all(is_number(p.get(panel.x)) for curve in found.values() for p in curve)
+    numeric = numeric and all(stated.x is None or is_number(stated.x) for stated in panel.paper)
+    places = None
+    if found and numeric and isinstance(panel.y, str):
+        draw_lines(axes, panel, found, colours)
+    else:
+        places = draw_bars(axes, panel, found, colours)
+    draw_paper(axes, panel, places)
+    axes.set_title(panel.title)
+    axes.set_xlabel(panel.x_label or PARAMETER_LABELS.get(panel.x, panel.x))
+    axes.set_ylabel(panel.y_label or value_label(y_name, units[0] if units else ""))
+    axes.set_yscale(panel.y_scale)
+    if panel.y_scale == "linear":
+        axes.set_ylim(bottom=0)
+    if not found:
+        axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", color="#888888")
+    handles, labels = axes.get_legend_handles_labels()
+    if handles and labels != ["Heddle"]:
+        once = dict(zip(labels, handles, strict=True))
+        axes.legend(once.values(), once.keys(), loc="best" if len(once) <= 6 else "upper left", ncols=1)
+        if len(once) > 6:
+            axes.legend(once.values(), once.keys(), loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+
+
+def picture(figure, points):
+    """The whole figure, its panels side by side."""
+    with plt.rc_context(STYLE):
+        columns = 1 if len(figure.panels) == 1 else 2 if len(figure.panels) != 3 else 3
+        rows = -(-len(figure.panels) // columns)
+        canvas, grid = plt.subplots(
+            rows, columns, figsize=(5.0 * columns, 3.5 * rows), squeeze=False, layout="constrained"
+        )
+        labels = dict.fromkeys(label for panel in figure.panels for label in curves(figure, panel, points))
+        colours = {label: i for i, label in enumerate(labels)}
+        for i, axes in enumerate(grid.flat):
+            if i < len(figure.panels):
+                draw_panel(axes, figure, figure.panels[i], points, colours)
+            else:
+                axes.set_axis_off()
+        if figure.title:
+            canvas.suptitle(figure.title)
+    return canvas
+
+
+def save(canvas, kind):
+    """The picture's bytes as svg or png."""
+    out = io.BytesIO()
+    with plt.rc_context(STYLE):
+        metadata = {"Date": None} if kind == "svg" else {"Software": None}
+        canvas.savefig(out, format=kind, dpi=150, metadata=metadata)
+    return out.getvalue()
+
+
+def write(figure, points, html_file=None, svg_file=None, png_file=None):
+    """Draws and writes the forms asked for."""
+    canvas = picture(figure, points)
+    svg = save(canvas, "svg").decode()
+    if svg_file:
+        pathlib.Path(svg_file).write_text(svg, encoding="utf-8")
+    if png_file:
+        pathlib.Path(png_file).write_bytes(save(canvas, "png"))
+    if html_file:
+        pathlib.Path(html_file).write_text(page(figure, points, svg), encoding="utf-8")
+    plt.close(canvas)
+
+
+def main():
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="+")
+    parser.add_argument("--html")
+    parser.add_argument("--svg")
+    parser.add_argument("--png")
+    parser.add_argument("--x", help="the parameter of the x axis")
+    parser.add_argument("--y", nargs="+", help="values to draw, of all")
+    parser.add_argument("--machine", help="results of this machine only")
+    arguments = parser.parse_args()
+    if not (arguments.html or arguments.svg or arguments.png):
+        parser.error("name an output: --html, --svg or --png")
+    try:
+        found = rec.one_machine([r for file in arguments.file for r in rec.read(file)], arguments.machine)
+        points = rec.pool(rec.newest_commit(found))
+        if not points:
+            raise rec.RecordError(f"{', '.join(arguments.file)}: no records")
+        figure = automatic(points, arguments.x, arguments.y)
+    except (rec.RecordError, OSError) as error:
+        sys.exit(f"draw.py: {error}")
+    write(figure, points, arguments.html, arguments.svg, arguments.png)
+
+
+if __name__ == "__main__":
+    main()

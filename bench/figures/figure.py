@@ -1,0 +1,82 @@
+"""What a figure is: a sweep, axes, and what the paper's text says. A figure's file builds one `Figure` and no more.
+
+Standard library only. run.py measures figures, draw.py draws them.
+"""
+
+import itertools
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A value that the paper's text states. `quote`: section and words, as proof.
+
+    x and y: a point; y alone: a level, right across; y and y_high: a range. x may be a category.
+    """
+
+    y: float
+    label: str
+    quote: str
+    x: object = None
+    y_high: float | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A pair of axes. A curve is made of the points that agree in `series`; `where` chooses points."""
+
+    y: str | tuple  # name of the value; several: a stacked bar of them
+    x: str
+    series: tuple = ()
+    where: dict = field(default_factory=dict)  # parameter (or "subject", "measure") -> value or set of values
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    x_scale: str | None = None  # linear, log; None: as the values suggest
+    y_scale: str = "linear"
+    paper: tuple = ()
+
+    def takes(self, point):
+        """Whether the point belongs here."""
+        for name, wanted in self.where.items():
+            if point.get(name) not in (wanted if isinstance(wanted, (set, tuple, list)) else (wanted,)):
+                return False
+        return any(name in point.values for name in self.values())
+
+    def values(self):
+        """The names of the values drawn."""
+        return (self.y,) if isinstance(self.y, str) else tuple(self.y)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Points that one program measures: all combinations of `over`."""
+
+    program: str  # "bench": heddle bench, a process a point; "probe": heddle_bench --probe, a process for all
+    subject: str  # the chain, or the probe's name
+    over: dict  # parameter -> values
+    measure: str = ""
+    options: tuple = ()  # further options of every command
+    without: tuple = ()  # combinations that do not exist: {parameter: value, ...}
+
+    def points(self):
+        """Parameters of each point."""
+        for values in itertools.product(*self.over.values()):
+            point = dict(zip(self.over, values, strict=True))
+            if not any(all(point[k] == v for k, v in excluded.items()) for excluded in self.without):
+                yield point
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure or table of a paper."""
+
+    name: str  # of the file, and of the results
+    title: str
+    source: str
+    sweeps: tuple
+    panels: tuple
+    labels: dict = field(default_factory=dict)  # what to call a value of a parameter in legends
+    note: str = ""  # how this differs from the paper's set-up
+    repetitions: int = 5
+    makes: dict = field(default_factory=dict)  # input file -> command of `heddle` that makes it

@@ -1,0 +1,145 @@
+"""Records, as `heddle bench --json` and `heddle_bench --probe` write them: one JSON object a line and measured point.
+
+Several records of one point (the same subject, measure and parameters) are repetitions: their samples are pooled. Records
+of different machines are never put together. Standard library only: this also runs where there is nothing else.
+"""
+
+import json
+import pathlib
+import re
+from dataclasses import dataclass, field
+
+SCHEMA = "heddle-bench/1"
+
+
+class RecordError(Exception):
+    """Records that cannot be used, and why."""
+
+
+@dataclass
+class Value:
+    """Samples of one measured quantity, with the 95 % interval of their median."""
+
+    unit: str
+    samples: list
+    low: float
+    median: float
+    high: float
+
+
+@dataclass
+class Point:
+    """One measured point: what was measured under which parameters, and all repetitions of it."""
+
+    subject: str  # the chain, or the probe
+    measure: str
+    parameters: dict
+    values: dict = field(default_factory=dict)  # name -> Value
+    records: list = field(default_factory=list)
+
+    def get(self, name):
+        """A parameter; "subject" and "measure" count as parameters."""
+        return {"subject": self.subject, "measure": self.measure}.get(name, self.parameters.get(name))
+
+
+def left_out(n):
+    """How many of n sorted samples lie outside the 95 % interval of the median at each end: binomial(n, 1/2)."""
+    tail, term = 0.0, 0.5**n  # P(exactly k below)
+    for k in range(n // 2):
+        tail += term
+        if tail > 0.025:
+            return max(k - 1, 0)
+        term *= (n - k) / (k + 1)
+    return max(n // 2 - 1, 0)
+
+
+def summarise(samples, unit=""):
+    """Median and its interval by order statistics; the extremes when there are too few samples."""
+    ordered = sorted(samples)
+    n, out = len(ordered), left_out(len(ordered))
+    median = ordered[n // 2] if n % 2 else (ordered[n // 2 - 1] + ordered[n // 2]) / 2
+    return Value(unit, list(samples), ordered[out], median, ordered[n - 1 - out])
+
+
+def read(path):
+    """The records of a file, in order. A last line that was cut off (a run that was stopped) is left out."""
+    records = []
+    lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            if number == len(lines):
+                break  # no newline behind it: it was being written
+            raise RecordError(f"{path}:{number}: not JSON: {error}") from error
+        if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+            raise RecordError(f"{path}:{number}: expected a record of schema {SCHEMA!r}")
+        records.append(record)
+    return records
+
+
+def subject_of(record):
+    """What the record speaks of: its chain, or its probe."""
+    return record.get("chain") or record.get("probe") or record.get("name", "")
+
+
+def machine_name(record):
+    """A machine in words."""
+    machine = record["machine"]
+    parts = [machine.get("cpu", "unknown processor"), f"{machine.get('cores', '?')} cores", machine.get("gpu")]
+    return ", ".join(part for part in parts if part)
+
+
+def one_machine(records, machine=None):
+    """The records of machine id `machine`; without it, refuses records of several machines."""
+    names = {r["machine"]["id"]: machine_name(r) for r in records}
+    if machine is None and len(names) > 1:
+        known = "; ".join(f"{key}: {name}" for key, name in names.items())
+        raise RecordError(f"results of {len(names)} machines are not compared; choose one with --machine ID: {known}")
+    if machine is not None and machine not in names:
+        raise RecordError(f"no results of machine {machine!r}; there are {', '.join(names) or 'none'}")
+    return [r for r in records if machine in (None, r["machine"]["id"])]
+
+
+def newest_commit(records):
+    """The records of the commit that was measured last."""
+    if not records:
+        return []
+    commit = max(records, key=lambda r: r.get("date", ""))["commit"]
+    return [r for r in records if r["commit"] == commit]
+
+
+def pool(records):
+    """Points, in order of first appearance, with the samples of all their records together."""
+    points = {}
+    for record in records:
+        key = json.dumps([subject_of(record), record.get("measure"), record.get("parameters", {})], sort_keys=True)
+        point = points.setdefault(
+            key, Point(subject_of(record), record.get("measure", ""), dict(record.get("parameters", {})))
+        )
+        point.records.append(record)
+    for point in points.values():
+        for name in dict.fromkeys(name for r in point.records for name in r["values"]):
+            given = [r["values"][name] for r in point.records if name in r["values"]]
+            samples = [sample for v in given for sample in v.get("samples") or [v["median"]]]
+            value = summarise(samples, given[0].get("unit", ""))
+            if len(given) == 1 and not given[0].get("samples") and "low" in given[0]:
+                value.low, value.high = given[0]["low"], given[0]["high"]
+            point.values[name] = value
+    return list(points.values())
+
+
+def swept(points):
+    """Parameters with more than one value, those first that the command names with --sweep, in its order."""
+    values, named = {}, []
+    for point in points:
+        for record in point.records:
+            named += re.findall(r"--sweep[ =]['\"]?(\w+)=", record.get("command", ""))
+        for name in ["subject", *point.parameters]:
+            values.setdefault(name, set()).add(json.dumps(point.get(name)))
+    varying = [name for name in values if len(values[name]) > 1]
+    # The subject comes last: what the user sweeps is the axis, the chains are the curves.
+    order = {name: i for i, name in reversed(list(enumerate([*named, *[v for v in values if v != "subject"]])))}
+    return sorted(varying, key=lambda name: order.get(name, len(order)))
