@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "core/error.h"
+#include "gpu/arena.h"
 #include "gpu/check.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
@@ -25,32 +26,6 @@ namespace HEDDLE_GPU_BACKEND {
 namespace {
 
 constexpr size_t kPatchBytes = 1 << 20;  ///< staging for patches, pinned
-
-/** Memory of one kind, taken in pieces and given back as a whole when no kernel runs any more. */
-class Arena {
- public:
-  enum Kind { kPinned, kDevice };
-  explicit Arena(Kind kind) : kind_(kind) {}
-  ~Arena() {
-    for (void* piece : pieces_) kind_ == kPinned ? cudaFreeHost(piece) : cudaFree(piece);
-  }
-  template <class T>
-  T* take(size_t count) {
-    void* piece = nullptr;
-    const size_t bytes = count * sizeof(T);
-    if (kind_ == kPinned) {
-      HEDDLE_CUDA_CHECK(cudaHostAlloc(&piece, bytes, cudaHostAllocMapped | cudaHostAllocPortable));
-    } else {
-      HEDDLE_CUDA_CHECK(cudaMalloc(&piece, bytes));
-    }
-    pieces_.push_back(piece);
-    return static_cast<T*>(piece);
-  }
-
- private:
-  Kind kind_;
-  std::vector<void*> pieces_;
-};
 
 DeviceInfo describe(int index) {
   cudaDeviceProp properties{};

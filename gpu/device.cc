@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "gpu/experiments.h"
 
 namespace heddle::gpu {
 
@@ -15,8 +16,13 @@ std::vector<DeviceInfo> devices(std::string& reason) {
 #endif
 }
 
-std::unique_ptr<Device> open_device(const std::string& name) {
-  if (name == "simt") return simt_backend::open(0);
+namespace {
+
+constexpr int kSimt = -1;
+
+// "gpu0", "gpu1", ...: its number, if this machine has it; "gpu": 0.
+int index_of(const std::string& name) {
+  if (name == "simt") return kSimt;
   int index = 0;
   const char* const end = name.data() + name.size();
   const bool named = name.starts_with("gpu");
@@ -30,8 +36,26 @@ std::unique_ptr<Device> open_device(const std::string& name) {
   if (found.empty()) throw Error("device '" + name + "': no GPU: " + reason + "; or run with --device cpu");
   if (index >= static_cast<int>(found.size()))
     throw Error(format("device '%s': this machine has gpu0 to gpu%zu", name.c_str(), found.size() - 1));
+  return index;
+}
+
+}  // namespace
+
+std::unique_ptr<Device> open_device(const std::string& name) {
+  const int index = index_of(name);
+  if (index == kSimt) return simt_backend::open(0);
 #ifdef HEDDLE_HAVE_CUDA
   return cuda_backend::open(index);
+#else
+  return nullptr;  // index_of() has found no GPU
+#endif
+}
+
+std::unique_ptr<Experiments> open_experiments(const std::string& name) {
+  const int index = index_of(name);
+  if (index == kSimt) return simt_backend::open_experiments(0);
+#ifdef HEDDLE_HAVE_CUDA
+  return cuda_backend::open_experiments(index);
 #else
   return nullptr;
 #endif

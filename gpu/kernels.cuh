@@ -4,22 +4,19 @@
 
 #include <cuda_runtime.h>
 
-#include <cuda/atomic>
 #include <utility>
 
 #include "gpu/bytes.cuh"
 #include "gpu/program.h"
 #include "gpu/registry.cuh"
 #include "gpu/slot.h"
+#include "gpu/wait.cuh"
 // Made by the build: includes every functions/<name>/gpu.cu.
 #include "gpu_functions.inc"
 
 namespace heddle::gpu {
 
 constexpr int kFunctions = __COUNTER__ - kBeforeFirst - 1;
-
-template <class T>
-using SystemAtomic = cuda::atomic_ref<T, cuda::thread_scope_system>;
 
 /** What a block of the persistent kernel works for. Device memory. */
 struct Assignment {
@@ -127,41 +124,6 @@ static __global__ void __launch_bounds__(kTile) launched_kernel(Slot* slots, con
   const uint64_t word = SystemAtomic<uint64_t>(slot.word[block.thread]).load(cuda::memory_order_acquire);
   block.sync();
   TileRunner::run(block, tile, here, slot, word, packets);
-}
-
-constexpr uint32_t kAlertSlots = 4;        ///< the first slots of a group serve low load: they stay awake longer
-constexpr unsigned kAlertPolls = 1 << 14;  ///< empty polls (about 1 us each) before an alert slot's warp dozes off
-constexpr unsigned kPolls = 64;            ///< the same of the other slots
-constexpr unsigned kLeastSleepNs = 500, kMostSleepNs = 8000;
-
-/** Waits until all words of `slot`, the index-th of its group, carry `stamp`; returns this lane's, or 0 when the kernel must
- *  end. Every lane polls its own word, so detection costs one PCIe round trip. Idle warps would fill the PCIe link with
- *  polls: one whose slot stays empty dozes, and one lane looks at one word now and then. Since the host fills the lowest
- *  free slot, as many warps are awake as the load needs.
- *
- *  No two warps read the same word: the GPU serialises reads of one address in host memory, about 1 us each, so that 256
- *  warps looking at one stop flag hold up every poll of it for 280 us. */
-__device__ inline uint64_t wait_for(Slot& slot, uint32_t stamp, uint32_t index) {
-  const int lane = static_cast<int>(threadIdx.x);
-  const unsigned patience = index < kAlertSlots ? kAlertPolls : kPolls;
-  for (unsigned idle = 0;; ++idle) {
-    const uint64_t word = SystemAtomic<uint64_t>(slot.word[lane]).load(cuda::memory_order_acquire);
-    if (__all_sync(~0u, stamp_of(word) == stamp)) {
-      __syncwarp();
-      return word;
-    }
-    if (__any_sync(~0u, word == kStopWord)) return 0;
-    if (idle < patience) continue;
-    unsigned sleep_ns = kLeastSleepNs;
-    for (uint64_t first = word;;) {
-      first = __shfl_sync(~0u, first, 0);
-      if (stamp_of(first) == stamp || first == kStopWord) break;
-      __nanosleep(sleep_ns);
-      sleep_ns = sleep_ns * 2 < kMostSleepNs ? sleep_ns * 2 : kMostSleepNs;
-      if (lane == 0) first = SystemAtomic<uint64_t>(slot.word[0]).load(cuda::memory_order_relaxed);
-    }
-    idle = 0;
-  }
 }
 
 /** Launch mode persistent: block b serves assignments[b] until its slot says stop. One warp a block. */
