@@ -1,6 +1,8 @@
 // heddle_bench: runs the benchmarks beside the code and writes a table and a JSON file.
 //
 //   heddle_bench [--gpu | --cpu] [--json FILE] [--commit ID] [NAME...]
+//   heddle_bench --probe NAME [--json FILE] [--commit ID] "parameter=value ..." ...    see bench/probe.h
+//   heddle_bench --machine                                 this machine, as results name it (JSON)
 //
 // Without names all that this machine can run; --gpu only those that need one, --cpu only the others. Figures are
 // measured, never asserted: the exit status tells of failures to run, not of slowness.
@@ -16,6 +18,7 @@
 #include <set>
 
 #include "bench/bench.h"
+#include "bench/probe.h"
 #include "core/error.h"
 #include "gpu/device.h"
 
@@ -38,6 +41,9 @@ std::string machine(const std::vector<heddle::gpu::DeviceInfo>& gpus) {
 
 int main(int argc, char** argv) {
   using heddle::bench::Result;
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "--probe") return heddle::bench::probe_main({words.begin() + 1, words.end()});
+  if (!words.empty() && words[0] == "--machine") return heddle::bench::machine_main();
   std::string json_file, commit = "unknown";
   bool gpu_only = false, cpu_only = false;
   std::set<std::string> wanted;
