@@ -14,7 +14,7 @@ import sys
 import matplotlib
 import records as rec
 from figure import Figure, Panel
-from page import PARAMETER_LABELS, VALUE_LABELS, page, short, value_label
+from page import CURVE_LABELS, PARAMETER_LABELS, VALUE_LABELS, page, short, value_label
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -39,6 +39,8 @@ STYLE = {
 
 def series_label(figure, names, point):
     """What a curve is called: values that have a name of their own, or parameter and value."""
+    if callable(names):
+        return names(point)
     words = []
     for name in names:
         value = point.get(name)
@@ -46,7 +48,7 @@ def series_label(figure, names, point):
             continue
         known = figure.labels.get((name, value), figure.labels.get(value))
         if known is None:
-            known = short(value) if isinstance(value, str) else f"{PARAMETER_LABELS.get(name, name)} {value}"
+            known = short(value) if isinstance(value, str) else CURVE_LABELS.get(name, name + " {}").format(value)
         if known:
             words.append(known)
     return ", ".join(words)
@@ -64,7 +66,7 @@ def automatic(points, x=None, wanted=None):
     for measure in dict.fromkeys(point.measure for point in points):
         names = dict.fromkeys(n for p in points if p.measure == measure for n in p.values)
         for name in sorted(names, key=lambda n: order.index(n) if n in order else len(order)):
-            if wanted and name not in wanted:
+            if name not in wanted if wanted else name == "line_gbps":
                 continue
             panels.append(Panel(y=name, x=x, series=series, where={"measure": measure}, title=measure))
     if not panels:
@@ -73,15 +75,24 @@ def automatic(points, x=None, wanted=None):
     return Figure(name="bench", title=subjects, source="", sweeps=(), panels=tuple(panels))
 
 
+def height(panel, point):
+    """The median that the panel draws of a point."""
+    return sum(point.values[name].median for name in panel.values() if name in point.values)
+
+
 def curves(figure, panel, points):
     """The points of a panel by curve, each sorted by x."""
     found = {}
     for point in points:
         if panel.takes(point) and point.get(panel.x) is not None:
             found.setdefault(series_label(figure, panel.series, point) or "Heddle", []).append(point)
-    for curve in found.values():
-        if all(isinstance(p.get(panel.x), (int, float)) for p in curve):
+    for label, curve in found.items():
+        if panel.best:
+            places = dict.fromkeys(p.get(panel.x) for p in curve)
+            curve = [max((p for p in curve if p.get(panel.x) == x), key=lambda p: height(panel, p)) for x in places]
+        if all(is_number(p.get(panel.x)) for p in curve):
             curve.sort(key=lambda p: p.get(panel.x))
+        found[label] = curve
     return found
 
 
@@ -120,8 +131,9 @@ def draw_lines(axes, panel, found, colours):
 
 def draw_bars(axes, panel, found, colours):
     """Groups of bars over categories; several values are stacked."""
-    categories = list(dict.fromkeys(str(p.get(panel.x)) for curve in found.values() for p in curve))
-    places = {name: i for i, name in enumerate(categories)}
+    places = {}
+    for point in (p for curve in found.values() for p in curve):
+        place_of(places, point.get(panel.x))
     width = 0.8 / max(len(found), 1)
     names = panel.values()
     for k, (label, curve) in enumerate(found.items()):
@@ -144,37 +156,36 @@ def draw_bars(axes, panel, found, colours):
                 )
                 bars.patches[0].set_gid(f"series {label} {name}" if len(names) > 1 else f"series {label}")
             base = [b + m for b, m in zip(base, medians, strict=True)]
-    axes.set_xticks(range(len(categories)), [short(c) for c in categories], rotation=20 if len(categories) > 4 else 0)
     return places
 
 
+def place_of(places, category):
+    """Where a category stands; behind the others if it is new."""
+    return places.setdefault(str(category), len(places))
+
+
 def draw_paper(axes, panel, places):
-    """What the paper states: stars, dashed levels, grey ranges."""
-    for i, stated in enumerate(panel.paper):
-        label = f"paper: {stated.label}"
-        if stated.x is not None:
-            x = places.setdefault(str(stated.x), len(places)) if places is not None else stated.x
-            high = stated.y_high if stated.y_high is not None else stated.y
-            axes.errorbar(
-                [x],
-                [(stated.y + high) / 2],
-                yerr=[[(high - stated.y) / 2]] * 2,
-                fmt="*" if i % 2 == 0 else "P",
-                markersize=9,
-                color="black",
-                capsize=3,
-                label=label,
-            ).lines[0].set_gid(f"paper {stated.label}")
-        elif stated.y_high is not None:
-            axes.axhspan(stated.y, stated.y_high, color="#bbbbbb", alpha=0.4, label=label).set_gid(
-                f"paper {stated.label}"
+    """What the paper states, in black: points, curves, dashed levels, grey ranges."""
+    labels = list(dict.fromkeys(stated.label for stated in panel.paper))
+    for i, label in enumerate(labels):
+        stated = [s for s in panel.paper if s.label == label]
+        style = {"color": "black", "label": f"paper: {label}", "gid": f"paper {label}"}
+        dashes = ["--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))][i % 4]
+        points = [s for s in stated if s.x is not None and s.y is not None]
+        if points and places is not None:
+            style["color"] = "#555555"
+            axes.bar([place_of(places, s.x) for s in points], [s.y for s in points], 0.74, **style)
+        elif points:
+            axes.plot(
+                [s.x for s in points], [s.y for s in points], ls=dashes, lw=0.9, marker="*P^X"[i % 4], ms=8, **style
             )
+        elif stated[0].y_high is not None:
+            axes.axhspan(stated[0].y, stated[0].y_high, alpha=0.15, lw=0, **style)
+        elif stated[0].x is not None:
+            x = stated[0].x if places is None else place_of(places, stated[0].x)
+            axes.axvline(x, ls=dashes, lw=1, **style)
         else:
-            style = ["--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))][i % 4]
-            line = axes.axhline(stated.y, linestyle=style, color="#444444", linewidth=1, label=label)
-            line.set_gid(f"paper {stated.label}")
-    if places is not None:
-        axes.set_xticks(range(len(places)), [short(c) for c in places], rotation=20 if len(places) > 4 else 0)
+            axes.axhline(stated[0].y, ls=dashes, lw=1, **style)
 
 
 def draw_panel(axes, figure, panel, points, colours):
@@ -190,6 +201,11 @@ def draw_panel(axes, figure, panel, points, colours):
     else:
         places = draw_bars(axes, panel, found, colours)
     draw_paper(axes, panel, places)
+    if places:
+        names = [figure.labels.get(name, short(name)) for name in places]
+        axes.set_xticks(
+            range(len(names)), names, rotation=25 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center"
+        )
     axes.set_title(panel.title)
     axes.set_xlabel(panel.x_label or PARAMETER_LABELS.get(panel.x, panel.x))
     axes.set_ylabel(panel.y_label or value_label(y_name, units[0] if units else ""))
@@ -201,15 +217,18 @@ def draw_panel(axes, figure, panel, points, colours):
     handles, labels = axes.get_legend_handles_labels()
     if handles and labels != ["Heddle"]:
         once = dict(zip(labels, handles, strict=True))
-        axes.legend(once.values(), once.keys(), loc="best" if len(once) <= 6 else "upper left", ncols=1)
-        if len(once) > 6:
-            axes.legend(once.values(), once.keys(), loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+        if len(once) <= 4:
+            axes.legend(once.values(), once.keys(), loc="best")
+        else:
+            axes.legend(
+                once.values(), once.keys(), loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, handlelength=3
+            )
 
 
 def picture(figure, points):
     """The whole figure, its panels side by side."""
     with plt.rc_context(STYLE):
-        columns = 1 if len(figure.panels) == 1 else 2 if len(figure.panels) != 3 else 3
+        columns = min(len(figure.panels), 3 if len(figure.panels) in (3, 5, 6, 9) else 2)
         rows = -(-len(figure.panels) // columns)
         canvas, grid = plt.subplots(
             rows, columns, figsize=(5.0 * columns, 3.5 * rows), squeeze=False, layout="constrained"

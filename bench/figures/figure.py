@@ -4,6 +4,7 @@ Standard library only. run.py measures figures, draw.py draws them.
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
@@ -11,13 +12,14 @@ from dataclasses import dataclass, field
 class Paper:
     """A value that the paper's text states. `quote`: section and words, as proof.
 
-    x and y: a point; y alone: a level, right across; y and y_high: a range. x may be a category.
+    x and y: a point (those of one label are a curve; x may be a category). y alone: a level; x alone: an upright line; y and
+    y_high: a range.
     """
 
-    y: float
     label: str
     quote: str
     x: object = None
+    y: float | None = None
     y_high: float | None = None
 
 
@@ -27,13 +29,14 @@ class Panel:
 
     y: str | tuple  # name of the value; several: a stacked bar of them
     x: str
-    series: tuple = ()
+    series: tuple | Callable = ()  # parameters, or a point's label
     where: dict = field(default_factory=dict)  # parameter (or "subject", "measure") -> value or set of values
     title: str = ""
     x_label: str = ""
     y_label: str = ""
     x_scale: str | None = None  # linear, log; None: as the values suggest
     y_scale: str = "linear"
+    best: bool = False  # of several points at one place of a curve, the highest
     paper: tuple = ()
 
     def takes(self, point):
@@ -56,15 +59,15 @@ class Sweep:
     subject: str  # the chain, or the probe's name
     over: dict  # parameter -> values
     measure: str = ""
-    options: tuple = ()  # further options of every command
     without: tuple = ()  # combinations that do not exist: {parameter: value, ...}
+    derive: Callable = lambda point: {}  # further parameters of a point
 
     def points(self):
         """Parameters of each point."""
         for values in itertools.product(*self.over.values()):
             point = dict(zip(self.over, values, strict=True))
             if not any(all(point[k] == v for k, v in excluded.items()) for excluded in self.without):
-                yield point
+                yield {**point, **self.derive(point)}
 
 
 @dataclass(frozen=True)
@@ -79,4 +82,5 @@ class Figure:
     labels: dict = field(default_factory=dict)  # what to call a value of a parameter in legends
     note: str = ""  # how this differs from the paper's set-up
     repetitions: int = 5
-    makes: dict = field(default_factory=dict)  # input file -> command of `heddle` that makes it
+    point_seconds: float = 60  # after which a point counts as failed
+    makes: dict = field(default_factory=dict)  # input file -> arguments of `heddle` that write it with --output

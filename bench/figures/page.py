@@ -7,7 +7,8 @@ import records as rec
 
 VALUE_LABELS = {
     "mpps": "throughput",
-    "gbps": "throughput",
+    "gbps": "throughput, frames alone",
+    "line_gbps": "throughput on the line",
     "loss": "loss",
     "cycles_per_packet": "CPU cycles per packet",
     "cpu_utilisation": "CPU utilisation",
@@ -24,6 +25,9 @@ PARAMETER_LABELS = {
     "batch": "batch size [packets]",
     "routes": "routes in the table",
 }
+
+
+CURVE_LABELS = {"size": "{} B", "cores": "cores: {}", "chains": "chains: {}"}  # of a number in a legend
 
 
 def value_label(name, unit):

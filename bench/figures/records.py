@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 SCHEMA = "heddle-bench/1"
+LINE_OVERHEAD_BYTES = 20  # preamble and gap; frame sizes count the check sequence
 
 
 class RecordError(Exception):
@@ -82,7 +83,16 @@ def read(path):
 
 def subject_of(record):
     """What the record speaks of: its chain, or its probe."""
-    return record.get("chain") or record.get("probe") or record.get("name", "")
+    return record.get("chain") or record.get("measure", "")
+
+
+def plain(value):
+    """A parameter's value; text that is a number as a number, so that 64 and "64" are the same."""
+    try:
+        number = float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def machine_name(record):
@@ -115,10 +125,9 @@ def pool(records):
     """Points, in order of first appearance, with the samples of all their records together."""
     points = {}
     for record in records:
-        key = json.dumps([subject_of(record), record.get("measure"), record.get("parameters", {})], sort_keys=True)
-        point = points.setdefault(
-            key, Point(subject_of(record), record.get("measure", ""), dict(record.get("parameters", {})))
-        )
+        parameters = {name: plain(value) for name, value in record["parameters"].items()}
+        key = json.dumps([subject_of(record), record["measure"], parameters], sort_keys=True)
+        point = points.setdefault(key, Point(subject_of(record), record["measure"], parameters))
         point.records.append(record)
     for point in points.values():
         for name in dict.fromkeys(name for r in point.records for name in r["values"]):
@@ -128,7 +137,16 @@ def pool(records):
             if len(given) == 1 and not given[0].get("samples") and "low" in given[0]:
                 value.low, value.high = given[0]["low"], given[0]["high"]
             point.values[name] = value
+        add_line_rate(point)
     return list(points.values())
+
+
+def add_line_rate(point):
+    """line_gbps: what the packets would take on a link, each with preamble and gap, as the thesis counts (4.2.2)."""
+    size, packets = point.parameters.get("size"), point.values.get("mpps")
+    if packets and isinstance(size, int):
+        bits = (size + LINE_OVERHEAD_BYTES) * 8
+        point.values["line_gbps"] = summarise([1e-3 * bits * mpps for mpps in packets.samples], "Gb/s")
 
 
 def swept(points):

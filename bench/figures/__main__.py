@@ -1,0 +1,109 @@
+"""Figures and tables of the papers, measured here: python3 bench/figures COMMAND [NAME...]
+
+run     measures the figures (all, or those named) as far as this machine can; goes on where it stopped. Standard library only.
+draw    draws what has been measured: SVG, PNG, HTML and an index. Needs matplotlib; does not need this machine's programs.
+list    says what there is, what this machine can run of it, and what it lacks.
+"""
+
+import argparse
+import importlib.util
+import pathlib
+import sys
+
+import records as rec
+import run as runner
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def load(names=()):
+    """The figures, by name; all when none is named."""
+    files = {path.stem: path for path in sorted(HERE.glob("*-*.py"))}
+    for name in names:
+        if name not in files:
+            raise runner.Failed(f"there is no figure {name!r}; there are {', '.join(files)}")
+    figures = []
+    for name in names or files:
+        spec = importlib.util.spec_from_file_location("figure_" + name, files[name])
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        figures.append(module.FIGURE)
+    return figures
+
+
+def draw_all(figures, results, machine):
+    """Draws every figure that has results, and the index."""
+    import draw
+
+    lines = [
+        "# The papers' figures, measured with Heddle",
+        "",
+        "Made by `make figures`. Points are medians, bars their 95 % intervals; black is what the papers' text states.",
+        "",
+    ]
+    for figure in figures:
+        file = results / f"{figure.name}.jsonl"
+        found = rec.read(file) if file.exists() else []
+        lines += [f"## {figure.name}: {figure.title}", "", figure.source + ".", ""]
+        if not found:
+            lines += ["Not measured yet.", ""]
+            continue
+        found = rec.newest_commit(rec.one_machine(found, machine))
+        points = rec.pool(found)
+        draw.write(figure, points, *(results / f"{figure.name}.{kind}" for kind in ("html", "svg", "png")))
+        lines += [
+            f"![{figure.name}]({figure.name}.svg)",
+            "",
+            f"{rec.machine_name(found[0])}; commit {found[0]['commit']}; {found[-1]['date'][:10]}; "
+            f"[numbers]({figure.name}.html), [records]({figure.name}.jsonl). {figure.note}".rstrip(),
+            "",
+        ]
+    (results / "README.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def listing(figures, programs):
+    """What this machine can run."""
+    machine = programs.machine()
+    print(f"{machine.name}; {machine.cores} cores to use")
+    for figure in figures:
+        able, lacking = runner.wanted(figure, machine)
+        print(f"{figure.name:16} {len(able):3} of {runner.count_points(figure)} points  {figure.title}")
+        for lack, count in lacking.items():
+            print(f"{'':16} {count:3} need {lack}")
+
+
+def main(words=None):
+    """The command line. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["run", "draw", "list"])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--results", type=pathlib.Path, help="folder of the records and pictures (docs/results)")
+    parser.add_argument("--build", help="folder of heddle and heddle_bench")
+    parser.add_argument(
+        "--time-limit", type=float, default=480, metavar="SECONDS", help="of run, for all figures (480)"
+    )
+    parser.add_argument("--repetitions", type=int, help="of each point, instead of the figures' own")
+    parser.add_argument("--machine", help="draw the results of this machine only")
+    arguments = parser.parse_args(words)
+    results = arguments.results or (
+        HERE.parent / "results" if (HERE.parent / "COMMIT").is_file() else HERE.parent.parent / "docs/results"
+    )
+    try:
+        figures = load(arguments.names)
+        if arguments.command == "draw":
+            draw_all(figures, results, arguments.machine)
+        elif arguments.command == "list":
+            listing(figures, runner.Programs.find(arguments.build))
+        else:
+            tasks = runner.run(
+                figures, results, runner.Programs.find(arguments.build), arguments.time_limit, arguments.repetitions
+            )
+            return 0 if runner.report(tasks, arguments.repetitions) else 1
+    except (runner.Failed, rec.RecordError, OSError) as error:
+        print(f"figures: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""What figures 4.3, 4.4 and 4.5 of the thesis share: each implementation's throughput and latency by packet size."""
+
+from figure import Figure, Panel, Sweep
+
+SOURCE = "Van Hauwaert and Vanliefde, GPU-based Packet Processing (2024)"
+SIZES = [64, 128, 256, 512, 1024]
+# Heddle's implementations: the CPU, a resident kernel, a launch a batch.
+PLACES = {"device": ["cpu", "gpu"], "launch": ["persistent", "sync"]}
+LAUNCHES = {"persistent": "stamped slots", "sync": "a launch a batch"}
+NO_LAUNCH = ({"device": "cpu", "launch": "sync"},)
+ALGORITHMS = {"chains/lookup-direct.click": "DIR-24-8, ", "chains/lookup-linear.click": "linear, "}
+
+
+def implementation(point):
+    """Heddle's name for where and how a point runs."""
+    place = "CPU" if point.get("device") == "cpu" else f"GPU, {LAUNCHES[point.get('launch')]}"
+    return ALGORITHMS.get(point.subject, "") + place
+
+
+def fixed_rate(point):
+    """Section 4.2.2: 0.1 % of the link, 100 Mbit/s with preamble and gap."""
+    return {"rate": round(100e6 / 8 / (point["size"] + 20))}
+
+
+def comparison(number, title, chains, throughput=(), latency=(), note="", makes=None):
+    """Throughput at the highest load and latency at a fixed rate, on 4 cores."""
+    sweeps = []
+    for chain in chains:
+        over = {"cores": [4], **PLACES}
+        sweeps.append(Sweep("bench", chain, {**over, "size": SIZES}, "throughput", without=NO_LAUNCH))
+        sweeps.append(
+            Sweep("bench", chain, {**over, "size": SIZES[::2]}, "latency", without=NO_LAUNCH, derive=fixed_rate)
+        )
+    axes = {"x": "size", "x_label": "packet size [B]", "series": implementation}
+    return Figure(
+        name=f"thesis-{number}",
+        title=title,
+        source=f"{SOURCE}, section 4.4, figure {number}",
+        note=f"CL, ROI, DOCA and DPU are implementations of the thesis. {note}".strip(),
+        sweeps=tuple(sweeps),
+        panels=(
+            Panel(
+                y="line_gbps",
+                title="(a) throughput",
+                where={"measure": "throughput"},
+                paper=throughput,
+                **axes,
+            ),
+            Panel(
+                y="latency_mean_us",
+                title="(b) latency at 100 Mbit/s",
+                where={"measure": "latency"},
+                y_label="average latency [µs]",
+                paper=latency,
+                **axes,
+            ),
+        ),
+        makes=makes or {},
+        repetitions=3,
+    )
+
+
+def routes(count):
+    """A route table of the lookup chains, and how it is made."""
+    return {f"inputs/routes-{count}.txt": ["gen", "routes", "-n", str(count), "--hops", "4"]}
