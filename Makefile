@@ -6,6 +6,7 @@
 #   make test        all tests that this machine can run
 #   make fuzz        the fuzz targets under ASan, SECONDS=480 in all; ONLY=NAME for one
 #   make bench       benchmarks: table and build/bench.json; ONLY=NAME for one
+#   make figures     the papers' figures, as far as this machine can: docs/results; ONLY=NAME for one
 #   make asan tsan   the tests under sanitizers (tsan: clang's, those of shared memory)
 #   make lint fmt    check, or mend, style
 #   make docs        docs/elements/ from the headers
@@ -24,7 +25,7 @@ PYTHON := /usr/bin/python3
 # Sources whose style is ours to keep.
 CXX_FILES = $(shell git ls-files '*.h' '*.cc' '*.cu' '*.cuh' 'simt/include/*')
 
-.PHONY: deps build demo test test-cpp test-whole asan tsan fuzz bench lint tidy fmt docs bundle gpu-test gpu-bench clean
+.PHONY: deps build demo test test-cpp test-whole asan tsan fuzz bench figures lint tidy fmt docs bundle gpu-test gpu-bench clean
 
 deps:
 	$(SUDO) apt-get update -qq
@@ -70,6 +71,10 @@ fuzz: build/fuzz/build.ninja
 
 bench: build
 	$(BUILD)/bench/heddle_bench --json build/bench.json --commit $(COMMIT) $(ONLY)
+
+# What has been measured is drawn, also when something could not be.
+figures: build
+	$(PYTHON) bench/figures run --build $(BUILD) $(ONLY); status=$$?; $(PYTHON) bench/figures draw && exit $$status
 
 lint:
 	@clang-format --dry-run -Werror $(CXX_FILES)

@@ -11,6 +11,8 @@ cp "$build/heddle" "$build/bench/heddle_bench" "$out/"; [ -f "$build/tests/heddl
 strip --strip-debug "$out"/heddle*
 cp chains/*.click chains/*.pcap chains/*.txt "$out/chains/"
 echo "$commit" > "$out/COMMIT"
+# python3 figures run: measures the papers' figures there; they are drawn elsewhere.
+mkdir -p "$out/figures/chains"; cp bench/figures/*.py "$out/figures/"; cp bench/figures/chains/* "$out/figures/chains/"
 
 # Everything but glibc itself, which belongs to the machine. The programs look into lib/ first (their RPATH).
 for program in "$out"/heddle*; do ldd "$program"; done |

@@ -7,6 +7,7 @@ list    says what there is, what this machine can run of it, and what it lacks.
 
 import argparse
 import importlib.util
+import math
 import pathlib
 import sys
 
@@ -79,9 +80,7 @@ def main(words=None):
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--results", type=pathlib.Path, help="folder of the records and pictures (docs/results)")
     parser.add_argument("--build", help="folder of heddle and heddle_bench")
-    parser.add_argument(
-        "--time-limit", type=float, default=480, metavar="SECONDS", help="of run, for all figures (480)"
-    )
+    parser.add_argument("--time-limit", type=float, default=math.inf, metavar="SECONDS", help="of run, for all figures")
     parser.add_argument("--repetitions", type=int, help="of each point, instead of the figures' own")
     parser.add_argument("--machine", help="draw the results of this machine only")
     arguments = parser.parse_args(words)

@@ -81,6 +81,13 @@ def read(path):
     return records
 
 
+def mend(path):
+    """Takes away a last line that was cut off, so that whole lines can follow."""
+    data = path.read_bytes()
+    if data and not data.endswith(b"\n"):
+        path.write_bytes(data[: data.rfind(b"\n") + 1])
+
+
 def subject_of(record):
     """What the record speaks of: its chain, or its probe."""
     return record.get("chain") or record.get("measure", "")

@@ -197,7 +197,10 @@ def run_command(command, seconds, folder):
 def prepare(figure, file, machine, programs):
     """A figure's task: what is to be measured and what there is already. Refuses results of another machine."""
     able, lacking = wanted(figure, machine)
-    known = rec.read(file) if file.exists() else []
+    known = []
+    if file.exists():
+        rec.mend(file)
+        known = rec.read(file)
     others = {rec.machine_name(r) for r in known if r["machine"]["id"] != machine.id}
     if others:
         raise Failed(
