@@ -5,6 +5,7 @@
 
 #include "bench/measure/campaign.h"
 #include "bench/measure/machine.h"
+#include "bench/measure/nvml.h"
 #include "bench/measure/store.h"
 #include "click/values.h"
 #include "core/error.h"
@@ -33,10 +34,15 @@ nlohmann::ordered_json number_or_text(const std::string& text) {
   return text;
 }
 
+// As heddle bench says it, so that both speak of one machine.
 GpuFacts gpu_facts() {
   std::string reason;
   const auto gpus = gpu::devices(reason);
-  return {gpus.empty() ? "" : gpus[0].model, "", nlohmann::ordered_json::object()};
+  GpuFacts facts;
+  if (gpus.empty()) return facts;
+  if (const auto nvml = Nvml::open(gpus[0].pci)) facts = nvml->facts();
+  facts.model = gpus[0].model;
+  return facts;
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class Sweep:
     over: dict  # parameter -> values
     measure: str = ""
     without: tuple = ()  # combinations that do not exist: {parameter: value, ...}
-    derive: Callable = lambda point: {}  # further parameters of a point
+    derive: Callable = lambda point: {}  # further parameters of a point, from the others
 
     def points(self):
         """Parameters of each point."""

@@ -190,8 +190,9 @@ def run_command(command, seconds, folder):
             return f"stopped after {seconds:.0f} s"
     if process.returncode == 0:
         return ""
-    lines = [line for line in output.strip().splitlines() if line.strip()]
-    return f"exit status {process.returncode}: {lines[-1] if lines else 'no output'}"
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("heddle")] or lines[:1] or ["no output"]
+    return f"exit status {process.returncode}: {errors[-1]}"
 
 
 def prepare(figure, file, machine, programs):
@@ -218,10 +219,10 @@ def work_folder(results):
     return folder
 
 
-def make_inputs(figure, programs, folder):
+def make_inputs(task, programs, folder):
     """Files that chains read, made once."""
-    for name, words in figure.makes.items():
-        if (folder / name).exists():
+    for name, words in task.figure.makes.items():
+        if (folder / name).exists() or not task.able:
             continue
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         error = run_command([str(programs.heddle), *words, "--output", name + ".part"], 120, folder)
@@ -275,8 +276,11 @@ def run(figures, results, programs, time_limit, repetitions=None, say=print):
         tasks.append(task)
         for lack, count in task.lacking.items():
             say(f"{figure.name}: {count} of {count_points(figure)} points are left out, they need {lack}")
-        if task.able:
-            make_inputs(figure, programs, work_folder(results))
+        try:
+            make_inputs(task, programs, work_folder(results))
+        except Failed as failed:
+            task.failures = task.able
+            say(f"{figure.name}: {failed}")
     deadline = time.monotonic() + time_limit
     try:
         for number in range(1, max((repetitions or f.repetitions) for f in figures) + 1):

@@ -1,7 +1,7 @@
 """Thesis, figure 4.18: IP lookup with tables of 100 to 1,000,000 routes."""
 
 from figure import Figure, Panel, Paper, Sweep
-from thesis import ALGORITHMS, NO_LAUNCH, PLACES, SOURCE, implementation, routes
+from thesis import ALGORITHMS, NO_LAUNCH, PLACES, SOURCE, implementation, routes, to_routes
 
 COUNTS = [100, 1000, 10_000, 100_000, 1_000_000]
 
@@ -9,11 +9,6 @@ COUNTS = [100, 1000, 10_000, 100_000, 1_000_000]
 def paper(label, *values):
     """A curve: (routes, Gbit/s, words of section 4.11)."""
     return tuple(Paper(x=x, y=y, label=label, quote=f"4.11: {quote}") for x, y, quote in values)
-
-
-def addresses(point):
-    """Packets go where the table has routes."""
-    return {"addresses": f"routes:inputs/routes-{point['routes']}.txt"}
 
 
 FIGURE = Figure(
@@ -28,7 +23,7 @@ FIGURE = Figure(
             {"routes": COUNTS, **PLACES, "cores": [4], "size": [64]},
             "throughput",
             without=NO_LAUNCH,
-            derive=addresses,
+            derive=to_routes,
         )
         for chain in ALGORITHMS
     ),

@@ -1,7 +1,7 @@
 """Thesis, figure 4.4: IP lookup in a table of 100 routes."""
 
 from figure import Paper
-from thesis import comparison, routes
+from thesis import comparison, routes, to_routes
 
 FIGURE = comparison(
     "4.4",
@@ -13,4 +13,5 @@ FIGURE = comparison(
     ),
     note="Linear is the thesis's algorithm (LinearIPLookup); DIR-24-8 is what one would use.",
     makes=routes(100),
+    derive=to_routes,
 )

@@ -1,7 +1,7 @@
 """Thesis, figure 4.8: how the CPU implementations scale with cores."""
 
 from figure import Figure, Panel, Paper, Sweep
-from thesis import SOURCE, routes
+from thesis import SOURCE, no_more, routes, to_routes
 
 LINK = Paper(y=100, label="the link's limit", quote="4.1: All NICs and links support 100 Gbit/s")
 WORKLOADS = {
@@ -27,7 +27,13 @@ FIGURE = Figure(
     source=f"{SOURCE}, section 4.6, figure 4.8",
     note="Cores that generate and receive packets are not counted; in the thesis that is another machine.",
     sweeps=tuple(
-        Sweep("bench", chain, {"cores": [1, 2, 4, 8, 16], "size": [64, 256, 1024], "device": ["cpu"]}, "throughput")
+        Sweep(
+            "bench",
+            chain,
+            {"cores": [1, 2, 4, 8, 16], "size": [64, 256, 1024], "device": ["cpu"]},
+            "throughput",
+            derive=to_routes if "lookup" in chain else no_more,
+        )
         for chain in WORKLOADS
     ),
     panels=tuple(

@@ -17,20 +17,29 @@ def implementation(point):
     return ALGORITHMS.get(point.subject, "") + place
 
 
-def fixed_rate(point):
+def no_more(point):
+    """No further parameters."""
+    return {}
+
+
+def to_routes(point):
+    """Where packets of the lookup chains go: where the table has routes."""
+    return {"addresses": f"routes:inputs/routes-{point.get('routes', 100)}.txt"}
+
+
+def with_fixed_rate(derive):
     """Section 4.2.2: 0.1 % of the link, 100 Mbit/s with preamble and gap."""
-    return {"rate": round(100e6 / 8 / (point["size"] + 20))}
+    return lambda point: {**derive(point), "rate": round(100e6 / 8 / (point["size"] + 20))}
 
 
-def comparison(number, title, chains, throughput=(), latency=(), note="", makes=None):
-    """Throughput at the highest load and latency at a fixed rate, on 4 cores."""
+def comparison(number, title, chains, throughput=(), latency=(), note="", makes=None, derive=no_more):
+    """Throughput at the highest load and latency at a fixed rate, on 4 cores. `derive`: as Sweep's."""
     sweeps = []
     for chain in chains:
         over = {"cores": [4], **PLACES}
-        sweeps.append(Sweep("bench", chain, {**over, "size": SIZES}, "throughput", without=NO_LAUNCH))
-        sweeps.append(
-            Sweep("bench", chain, {**over, "size": SIZES[::2]}, "latency", without=NO_LAUNCH, derive=fixed_rate)
-        )
+        load = {**over, "size": SIZES}, "throughput", NO_LAUNCH, derive
+        wait = {**over, "size": SIZES[::2]}, "latency", NO_LAUNCH, with_fixed_rate(derive)
+        sweeps += [Sweep("bench", chain, *load), Sweep("bench", chain, *wait)]
     axes = {"x": "size", "x_label": "packet size [B]", "series": implementation}
     return Figure(
         name=f"thesis-{number}",
