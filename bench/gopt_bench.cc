@@ -1,6 +1,8 @@
 // gopt-exchange, gopt-access, gopt-offload: what section 2 of "Raising the Bar for Using GPUs in Software Packet Processing"
 // (Kalia, Zhou, Kaminsky, Andersen, NSDI 2015) measures, for bench/figures/gopt-*.py. Results of the GPU are checked.
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -89,6 +91,22 @@ Shared& shared() {
   return one;
 }
 
+/** Keeps the calling thread on one core while it lives. The process's main thread must not stay there: pin() takes the
+ *  cores that it may use for those of the process. */
+class Pinned {
+ public:
+  explicit Pinned(int k) {
+    sched_getaffinity(0, sizeof before_, &before_);
+    pin(k);
+  }
+  ~Pinned() { sched_setaffinity(0, sizeof before_, &before_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
+
 void fill(uint32_t* elements, int n, uint32_t below, uint32_t seed) {
   std::mt19937 random(seed);
   for (int i = 0; i < n; ++i) elements[i] = static_cast<uint32_t>(uint64_t{random()} * below >> 32);
@@ -100,17 +118,20 @@ void expect(uint32_t found, uint32_t right) {
 
 // Figures 2 and 3: the time that it takes to have the GPU increment n integers.
 double poll_us(Experiments& gpu, int n, uint32_t round) {
-  for (int i = 0; i < n; ++i) gpu.input()[i] = round + static_cast<uint32_t>(i);
+  uint32_t* const in = gpu.input();
+  const uint32_t* const out = gpu.output();
+  for (int i = 0; i < n; ++i) in[i] = round + static_cast<uint32_t>(i);
   const double start = seconds_now();
   gpu.poll(round);
   for (int i = 0; i < n; ++i)
-    while (__atomic_load_n(&gpu.output()[i], __ATOMIC_ACQUIRE) != round + static_cast<uint32_t>(i) + 1) {
+    while (__atomic_load_n(&out[i], __ATOMIC_ACQUIRE) != round + static_cast<uint32_t>(i) + 1) {
     }
   return 1e6 * (seconds_now() - start);
 }
 
 double slots_us(Experiments& gpu, gpu::SlotRing& ring, int n) {
-  std::vector<uint64_t> words(gpu.input(), gpu.input() + n);
+  const uint32_t* const in = gpu.input();
+  const std::vector<uint64_t> words(in, in + n);
   int submitted = 0, collected = 0;
   uint32_t wrong = 0;
   const double start = seconds_now();
@@ -123,7 +144,7 @@ double slots_us(Experiments& gpu, gpu::SlotRing& ring, int n) {
     while (ring.in_flight() > 0 && ring.oldest_done()) {
       const uint32_t* results = ring.slot(ring.oldest()).column[kResult];
       const int count = std::min(kTile, n - collected);
-      for (int i = 0; i < count; ++i) wrong |= results[i] ^ (gpu.input()[collected + i] + 1);
+      for (int i = 0; i < count; ++i) wrong |= results[i] ^ (in[collected + i] + 1);
       collected += count;
       ring.release_oldest();
     }
@@ -140,7 +161,7 @@ Values exchange(Probe::Parameters& parameters) {
   const int slots = method == "slots" ? parameters.number("slots", kSlots, 1, 4096) : 0;
   const std::string device = parameters.text("device", "gpu");
   parameters.expect_all_used();
-  pin(1);
+  const Pinned pinned(1);
   Experiments& gpu = shared().gpu(device, 0);
   fill(gpu.input(), n, 1u << 31, 1);
   std::vector<double> total, parts[4];
@@ -334,7 +355,7 @@ Values offload(Probe::Parameters& parameters) {
   if (processor == "cpu") {
     rate = cpu_rate(work, cores, batch, 16, 1e-3 * ms, table);
   } else {
-    pin(1);
+    const Pinned pinned(1);
     Experiments& gpu = shared().gpu(device, work.kind == Work::kAccess ? bits : 0);
     fill(gpu.input(), batch, 1u << bits, 1);
     rate = processor == "gpu" ? exchange_rate(gpu, work, batch, 1e-3 * ms, table)

@@ -322,17 +322,61 @@ def test_a_point_that_fails_is_reported_and_the_others_are_measured(tmp_path):
     assert any("3 of 6 points complete" in line and "3 failed" in line for line in bench.said)
 
 
-def test_list_says_what_is_missing(heddle):
-    build = str(heddle.path.parent)
-    run = subprocess.run(
-        [sys.executable, FOLDER, "list", "gopt-figure-3", "--build", build], check=False, capture_output=True, text=True
-    )
-    if "no heddle and heddle_bench" in run.stderr:
-        pytest.skip("needs heddle_bench beside heddle")
+@pytest.fixture
+def heddle_bench(heddle):
+    places = [heddle.path.parent / "bench/heddle_bench", heddle.path.parent / "heddle_bench"]
+    for place in places:
+        if place.is_file():
+            return place
+    pytest.skip("needs heddle_bench beside heddle; sanitizer builds have none")
+
+
+def test_list_says_what_is_missing(heddle, heddle_bench):
+    words = [sys.executable, FOLDER, "list", "gopt-figure-3", "--build", heddle.path.parent]
+    run = subprocess.run(words, check=False, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     has_gpu = heddle.ok("gpus", "--json").json["gpus"]
     assert "gopt-figure-3" in run.stdout
     assert bool(has_gpu) != ("need a GPU" in run.stdout)
+
+
+@pytest.mark.parametrize(
+    ("probe", "point", "value"),
+    [
+        *[("gopt-exchange", f"method={method} n=70 times=5", "total_us") for method in ("async", "sync", "mapped")],
+        ("gopt-exchange", "method=polling n=300 times=3", "total_us"),
+        ("gopt-exchange", "method=slots n=70 times=3 slots=2", "total_us"),
+        ("gopt-access", "processor=gpu bits=12 chains=500 ms=1", "access_rate"),
+        ("gopt-access", "processor=cpu bits=12 chains=16 ms=20", "access_rate"),
+        ("gopt-offload", "processor=gpu task=hash depth=2 batch=64 ms=1", "headers_mps"),
+        ("gopt-offload", "processor=gpu-slots task=access bits=12 batch=96 ms=500 slots=2", "headers_mps"),
+        ("gopt-offload", "processor=cpu task=hash depth=3 ms=20", "headers_mps"),
+    ],
+)
+def test_probes_measure_and_check_their_results(heddle_bench, tmp_path, probe, point, value):
+    if "processor=cpu" not in point:
+        point += " device=simt"
+    file = tmp_path / "a.jsonl"
+    words = [heddle_bench, "--probe", probe, "--json", file, "--commit", "c", point]
+    run = subprocess.run(words, check=False, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    (found,) = rec.pool(rec.read(file))
+    assert found.values[value].median > 0
+    assert found.subject == probe
+    given = dict(word.split("=") for word in point.split())
+    assert {name: str(found.parameters[name]) for name in given} == given
+
+
+def test_probes_say_what_is_wrong(heddle_bench):
+    for words, expected in (
+        (["gopt"], "there are gopt-exchange"),
+        (["gopt-access", "cores=0"], "cores: "),
+        (["gopt-access", "corse=1"], "corse: there is no such parameter"),
+        (["gopt-exchange", "method=carrier-pigeon"], "none of async, sync"),
+    ):
+        run = subprocess.run([heddle_bench, "--probe", *words], check=False, capture_output=True, text=True)
+        assert run.returncode == 1
+        assert expected in run.stderr
 
 
 def test_an_unknown_figure_is_an_error_that_names_the_others(tmp_path):
