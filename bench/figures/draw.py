@@ -64,11 +64,14 @@ def automatic(points, x=None, wanted=None):
     order = list(VALUE_LABELS)
     panels = []
     for measure in dict.fromkeys(point.measure for point in points):
-        names = dict.fromkeys(n for p in points if p.measure == measure for n in p.values)
+        mine = [point for point in points if point.measure == measure]
+        names = dict.fromkeys(name for point in mine for name in point.values)
         for name in sorted(names, key=lambda n: order.index(n) if n in order else len(order)):
-            if name not in wanted if wanted else name == "line_gbps":
-                continue
-            panels.append(Panel(y=name, x=x, series=series, where={"measure": measure}, title=measure))
+            samples = [sample for point in mine if name in point.values for sample in point.values[name].samples]
+            # What is 0 everywhere is in the page's table.
+            usual = name == "mpps" or (name != "line_gbps" and any(samples))
+            if name in wanted if wanted else usual:
+                panels.append(Panel(y=name, x=x, series=series, where={"measure": measure}, title=measure))
     if not panels:
         raise rec.RecordError(f"no values to draw{' called ' + ' or '.join(wanted) if wanted else ''}")
     subjects = ", ".join(dict.fromkeys(short(point.subject) for point in points))
