@@ -234,7 +234,7 @@ double cpu_rate(Work work, int cores, int batch, int in_flight, double seconds, 
       ++ready;
       while (!go.load()) {
       }
-      while (!stop.load(std::memory_order_relaxed)) {
+      do {
         if (work.kind == Work::kAccess)
           access_in_groups(elements.data(), batch, in_flight, work.depth, table.data());
         else
@@ -242,7 +242,7 @@ double cpu_rate(Work work, int cores, int batch, int in_flight, double seconds, 
         done += static_cast<uint64_t>(batch);
         // Elements are results, and the next round's input.
         asm volatile("" : : "r"(elements.data()) : "memory");
-      }
+      } while (!stop.load(std::memory_order_relaxed));
       total += done;
     });
   while (ready.load() < cores) std::this_thread::yield();
@@ -250,9 +250,8 @@ double cpu_rate(Work work, int cores, int batch, int in_flight, double seconds, 
   go = true;
   while (seconds_now() < start + seconds) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   stop = true;
-  const double passed = seconds_now() - start;
   for (auto& thread : threads) thread.join();
-  return static_cast<double>(total) / passed;
+  return static_cast<double>(total) / (seconds_now() - start);
 }
 
 void check_some(const Experiments& gpu, const uint32_t* input, Work work, int n, std::span<const uint32_t> table) {

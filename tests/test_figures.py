@@ -322,6 +322,24 @@ def test_a_point_that_fails_is_reported_and_the_others_are_measured(tmp_path):
     assert any("3 of 6 points complete" in line and "3 failed" in line for line in bench.said)
 
 
+def test_the_index_shows_what_was_measured_and_says_what_was_not(tmp_path):
+    (figure,) = cli.load(["gopt-table-1"])
+    small = {"id": "m", "cpu": "a CPU", "cores": 2}
+    able, _ = runner.wanted(figure, runner.Machine("m", 2))
+    file = tmp_path / "gopt-table-1.jsonl"
+    lines = [json.dumps(record(sweep, point, [1.0], machine=small)) + "\n" for sweep, point in able[1:]]
+    file.write_text("".join(lines), encoding="utf-8")
+    assert cli.main(["draw", "gopt-table-1", "--results", str(tmp_path)]) == 0
+    index = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"## {name}: " in index] == NAMES
+    assert "![gopt-table-1](gopt-table-1.svg)" in index
+    assert f"{len(able) - 1} of {runner.count_points(figure)} points measured. 6 need 4 cores" in index
+    assert "7 need a GPU" in index
+    assert index.count("Not measured yet") == len(NAMES) - 1
+    for kind in ("svg", "png", "html"):
+        assert (tmp_path / f"gopt-table-1.{kind}").stat().st_size > 1000
+
+
 @pytest.fixture
 def heddle_bench(heddle):
     places = [heddle.path.parent / "bench/heddle_bench", heddle.path.parent / "heddle_bench"]

@@ -32,33 +32,55 @@ def load(names=()):
     return figures
 
 
+def newest(figure, results, machine):
+    """The records of a figure that are drawn: of one machine and of the newest commit."""
+    file = results / f"{figure.name}.jsonl"
+    return rec.newest_commit(rec.one_machine(rec.read(file), machine)) if file.exists() else []
+
+
 def draw_all(figures, results, machine):
-    """Draws every figure that has results, and the index."""
+    """Draws the figures that have results."""
     import draw
 
+    for figure in figures:
+        found = newest(figure, results, machine)
+        if found:
+            draw.write(figure, rec.pool(found), *(results / f"{figure.name}.{kind}" for kind in ("html", "svg", "png")))
+
+
+def section(figure, found):
+    """A figure's part of the index: the picture, where it was measured, what that machine could not."""
+    lines = [f"## {figure.name}: {figure.title}", "", figure.source + ".", ""]
+    if not found:
+        return [*lines, "Not measured yet.", ""]
+    facts = found[0]["machine"]
+    here = runner.Machine(facts["id"], facts.get("cores", 1), facts.get("gpu", ""), "it has none")
+    able, lacking = runner.wanted(figure, here)
+    measured = sum(any(runner.belongs(record, *pair) for record in found) for pair in able)
+    left_out = "".join(f" {count} need {lack}." for lack, count in lacking.items())
+    return [
+        *lines,
+        f"![{figure.name}]({figure.name}.svg)",
+        "",
+        f"{rec.machine_name(found[0])}; commit {found[0]['commit']}; {found[-1]['date'][:10]}; "
+        f"[numbers]({figure.name}.html), [records]({figure.name}.jsonl). {figure.note}".rstrip(),
+        "",
+        f"{measured} of {runner.count_points(figure)} points measured.{left_out}",
+        "",
+    ]
+
+
+def write_index(results, machine):
+    """README.md of the results: all figures, measured or not."""
     lines = [
         "# The papers' figures, measured with Heddle",
         "",
         "Made by `make figures`. Points are medians, bars their 95 % intervals; black is what the papers' text states.",
         "",
     ]
-    for figure in figures:
-        file = results / f"{figure.name}.jsonl"
-        found = rec.read(file) if file.exists() else []
-        lines += [f"## {figure.name}: {figure.title}", "", figure.source + ".", ""]
-        if not found:
-            lines += ["Not measured yet.", ""]
-            continue
-        found = rec.newest_commit(rec.one_machine(found, machine))
-        points = rec.pool(found)
-        draw.write(figure, points, *(results / f"{figure.name}.{kind}" for kind in ("html", "svg", "png")))
-        lines += [
-            f"![{figure.name}]({figure.name}.svg)",
-            "",
-            f"{rec.machine_name(found[0])}; commit {found[0]['commit']}; {found[-1]['date'][:10]}; "
-            f"[numbers]({figure.name}.html), [records]({figure.name}.jsonl). {figure.note}".rstrip(),
-            "",
-        ]
+    for figure in load():
+        lines += section(figure, newest(figure, results, machine))
+    results.mkdir(parents=True, exist_ok=True)
     (results / "README.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
@@ -91,6 +113,7 @@ def main(words=None):
         figures = load(arguments.names)
         if arguments.command == "draw":
             draw_all(figures, results, arguments.machine)
+            write_index(results, arguments.machine)
         elif arguments.command == "list":
             listing(figures, runner.Programs.find(arguments.build))
         else:

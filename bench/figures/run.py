@@ -11,7 +11,6 @@ import pathlib
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -89,8 +88,7 @@ def missing_here(sweep, point, machine):
     needs_gpu = any(str(point.get(name, "")).startswith("gpu") for name in ("device", "processor"))
     if needs_gpu and not machine.gpu:
         return f"a GPU ({machine.no_gpu})"
-    # The generator and whatever prints and collects have cores of their own.
-    cores = point.get("cores", 1) + (point.get("generators", 1) if sweep.program == "bench" else 0)
+    cores = point.get("cores", 1) + (1 if sweep.program == "bench" else 0)  # one at least generates
     if cores > machine.cores:
         return f"{cores} cores (there are {machine.cores})"
     return ""
@@ -111,10 +109,10 @@ def wanted(figure, machine):
 
 def belongs(record, sweep, point):
     """Whether the record is of this point."""
-    found = {**record["parameters"]}
+    found = record["parameters"]
     return (
         rec.subject_of(record) == sweep.subject
-        and record.get("measure", "") == (sweep.measure or sweep.subject)
+        and record["measure"] == (sweep.measure or sweep.subject)
         and all(rec.plain(found.get(name)) == rec.plain(value) for name, value in point.items())
     )
 
@@ -157,7 +155,7 @@ class Task:
         """Points with fewer samples than this round brings."""
         return [(s, p) for s, p in self.able if self.samples(s, p) < round_number and (s, p) not in self.failures]
 
-    def commands(self, programs, machine, round_number, output):
+    def commands(self, programs, round_number, output):
         """Commands of the round with the points that each measures. The order turns with the rounds."""
         missing = self.missing(round_number)
         if round_number % 2 == 0:
@@ -171,7 +169,7 @@ class Task:
             if sweep.program == "probe":
                 yield probe_command(programs, sweep, points, output), pairs
             else:
-                yield bench_command(programs, machine, sweep, points, output), pairs
+                yield bench_command(programs, self.machine, sweep, points, output), pairs
 
 
 def run_command(command, seconds, folder):
@@ -249,15 +247,17 @@ def measure(task, programs, round_number, deadline, say):
     folder = work_folder(task.file.parent)
     with tempfile.TemporaryDirectory() as scratch:
         output = pathlib.Path(scratch) / "records.jsonl"
-        for command, pairs in task.commands(programs, task.machine, round_number, output):
+        for command, pairs in task.commands(programs, round_number, output):
             left = deadline - time.monotonic()
             if left < LEAST_SECONDS:
                 return False
             start = time.monotonic()
-            error = run_command(command, min(left, task.figure.point_seconds * len(pairs)), folder)
-            task.seconds += time.monotonic() - start
-            new = take_records(task, programs, output)
-            output.unlink(missing_ok=True)
+            try:
+                error = run_command(command, min(left, task.figure.point_seconds * len(pairs)), folder)
+            finally:  # also when someone has pressed Ctrl-C
+                task.seconds += time.monotonic() - start
+                new = take_records(task, programs, output)
+                output.unlink(missing_ok=True)
             lost = [(s, p) for s, p in pairs if not any(belongs(record, s, p) for record in new)]
             if lost and time.monotonic() < deadline - 1:
                 task.failures += lost
@@ -265,8 +265,14 @@ def measure(task, programs, round_number, deadline, say):
     return True
 
 
-def run(figures, results, programs, time_limit, repetitions=None, say=print):
+def tell(line):
+    """Prints at once, also into a pipe."""
+    print(line, flush=True)
+
+
+def run(figures, results, programs, time_limit, repetitions=None, say=tell):
     """Measures all figures. Returns the tasks; those that cannot run here say why."""
+    deadline = time.monotonic() + time_limit
     machine = programs.machine()
     say(f"{machine.name}; {machine.cores} cores to use; commit {programs.commit}")
     results.mkdir(parents=True, exist_ok=True)
@@ -281,7 +287,6 @@ def run(figures, results, programs, time_limit, repetitions=None, say=print):
         except Failed as failed:
             task.failures = task.able
             say(f"{figure.name}: {failed}")
-    deadline = time.monotonic() + time_limit
     try:
         for number in range(1, max((repetitions or f.repetitions) for f in figures) + 1):
             for task in tasks:
@@ -301,7 +306,7 @@ def count_points(figure):
     return sum(1 for sweep in figure.sweeps for _ in sweep.points())
 
 
-def report(tasks, repetitions=None, say=print):
+def report(tasks, repetitions=None, say=tell):
     """What is there and what is not. True if nothing failed."""
     for task in tasks:
         target = repetitions or task.figure.repetitions
@@ -311,5 +316,4 @@ def report(tasks, repetitions=None, say=print):
             f"{task.figure.name}: {full} of {count_points(task.figure)} points complete ({target} repetitions), "
             f"{some - full} begun, {len(task.failures)} failed; {task.seconds:.0f} s"
         )
-    sys.stdout.flush()
     return not any(task.failures for task in tasks)
