@@ -139,6 +139,17 @@ def test_curves_axes_intervals_and_the_papers_points_are_where_they_belong():
     assert (float(marks[0].get("x")), float(marks[0].get("y"))) == pytest.approx((cpu[1][0], middle))
 
 
+def test_points_that_the_generator_has_limited_are_marked():
+    figure = simple()
+    (sweep,) = figure.sweeps
+    warnings = ["the generator is the bottleneck: the router lost nothing; give it more cores"]
+    lines = [record(sweep, p, {"mpps": [1.0]}, warnings=warnings if p["size"] == 64 else []) for p in sweep.points()]
+    _, texts = drawn(figure, rec.pool(lines))
+    assert "hollow: the generator was the bottleneck" in texts
+    _, texts = drawn(figure, rec.pool([line for line in lines if line["parameters"]["size"] != 64]))
+    assert "hollow: the generator was the bottleneck" not in texts
+
+
 def test_samples_of_one_point_are_pooled():
     (sweep,) = simple().sweeps
     point = {"device": "cpu", "size": 64}

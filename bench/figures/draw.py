@@ -106,7 +106,8 @@ def is_number(value):
 
 def draw_lines(axes, panel, found, colours):
     """Curves of medians with the intervals as error bars."""
-    xs = sorted({p.get(panel.x) for curve in found.values() for p in curve})
+    measured = {p.get(panel.x) for curve in found.values() for p in curve}
+    xs = sorted(measured | {s.x for s in panel.paper if s.x is not None and s.y is not None})
     scale = panel.x_scale or ("log" if len(xs) > 2 and xs[0] > 0 and xs[-1] / xs[0] >= 8 else "linear")
     if scale == "log":
         axes.set_xscale("log", base=10 if xs and xs[-1] / max(xs[0], 1) > 5000 else 2)
@@ -130,6 +131,23 @@ def draw_lines(axes, panel, found, colours):
             elinewidth=0.9,
         )
         container.lines[0].set_gid(f"series {label}")
+        limited = [p for p in curve if is_limited(p)]
+        if limited:
+            xs, ys = [p.get(panel.x) for p in limited], [p.values[panel.y].median for p in limited]
+            axes.plot(
+                xs,
+                ys,
+                ls="none",
+                marker=MARKERS[i % len(MARKERS)],
+                color=COLOURS[i % len(COLOURS)],
+                mfc="white",
+                zorder=5,
+            )
+
+
+def is_limited(point):
+    """Whether the generator was the bottleneck, and not what was to be measured."""
+    return any("generator is the bottleneck" in w for record in point.records for w in record.get("warnings", []))
 
 
 def draw_bars(axes, panel, found, colours):
@@ -212,6 +230,10 @@ def draw_panel(axes, figure, panel, points, colours):
     axes.set_title(panel.title)
     axes.set_xlabel(panel.x_label or PARAMETER_LABELS.get(panel.x, panel.x))
     axes.set_ylabel(panel.y_label or value_label(y_name, units[0] if units else ""))
+    if any(is_limited(point) for curve in found.values() for point in curve):
+        axes.set_title("hollow: the generator was the bottleneck", loc="right", fontsize=7, color="#777777")
+        axes.set_title(panel.title, loc="left")
+        axes.set_title("")
     axes.set_yscale(panel.y_scale)
     if panel.y_scale == "linear":
         axes.set_ylim(bottom=0)
