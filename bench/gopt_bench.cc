@@ -116,16 +116,29 @@ void expect(uint32_t found, uint32_t right) {
   if (found != right) throw Error("the GPU gave a wrong result");
 }
 
+/** Counts empty looks at what the GPU should have written, and throws Error when it seems to be dead. */
+class Patience {
+ public:
+  void lose() {
+    if (++looks_ > kMostLooks) throw Error("the GPU does not answer, or its answer is wrong");
+  }
+  void regain() { looks_ = 0; }
+
+ private:
+  static constexpr uint64_t kMostLooks = uint64_t{1} << 31;  // seconds
+  uint64_t looks_ = 0;
+};
+
 // Figures 2 and 3: the time that it takes to have the GPU increment n integers.
 double poll_us(Experiments& gpu, int n, uint32_t round) {
   uint32_t* const in = gpu.input();
   const uint32_t* const out = gpu.output();
   for (int i = 0; i < n; ++i) in[i] = round + static_cast<uint32_t>(i);
+  Patience patience;
   const double start = seconds_now();
   gpu.poll(round);
   for (int i = 0; i < n; ++i)
-    while (__atomic_load_n(&out[i], __ATOMIC_ACQUIRE) != round + static_cast<uint32_t>(i) + 1) {
-    }
+    while (__atomic_load_n(&out[i], __ATOMIC_ACQUIRE) != round + static_cast<uint32_t>(i) + 1) patience.lose();
   return 1e6 * (seconds_now() - start);
 }
 
@@ -134,6 +147,7 @@ double slots_us(Experiments& gpu, gpu::SlotRing& ring, int n) {
   const std::vector<uint64_t> words(in, in + n);
   int submitted = 0, collected = 0;
   uint32_t wrong = 0;
+  Patience patience;
   const double start = seconds_now();
   while (collected < n) {
     for (int slot; submitted < n && (slot = ring.free_slot()) >= 0;) {
@@ -147,7 +161,9 @@ double slots_us(Experiments& gpu, gpu::SlotRing& ring, int n) {
       for (int i = 0; i < count; ++i) wrong |= results[i] ^ (in[collected + i] + 1);
       collected += count;
       ring.release_oldest();
+      patience.regain();
     }
+    patience.lose();
   }
   const double us = 1e6 * (seconds_now() - start);
   expect(wrong, 0);
@@ -331,7 +347,7 @@ double slots_rate(Experiments& gpu, Work work, int batch, int slots, double seco
   }
   const double rate = static_cast<double>(done) / (seconds_now() - start);
   checking = true;
-  while (ring.in_flight() > 0)
+  for (Patience patience; ring.in_flight() > 0; patience.lose())
     if (ring.oldest_done()) collect();
   gpu.stop();
   return rate;
