@@ -63,6 +63,8 @@ def simple(**panel):
 def drawn(figure, points):
     """The SVG's elements by id, and all its text."""
     tree = xml.fromstring(draw.save(draw.picture(figure, points), "svg"))
+    ids = [element.get("id") for element in tree.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
     by_id = {element.get("id"): element for element in tree.iter() if element.get("id")}
     return by_id, {
         " ".join("".join(element.itertext()).split()) for element in tree.iter() if element.tag.endswith("text")
@@ -93,11 +95,11 @@ def test_a_figure_says_what_it_measures_and_draws(name):
         found = draw.curves(figure, panel, points)
         assert found, panel.title
         for label in found:
-            ids = [f"series {label} {y}" for y in panel.y] if isinstance(panel.y, tuple) else [f"series {label}"]
-            assert set(ids) <= by_id.keys()
+            ids = {draw.id_of(panel, "series", label), *(draw.id_of(panel, "series", label, y) for y in panel.values())}
+            assert ids & by_id.keys(), label
         assert {panel.title, panel.y_label or "", panel.x_label or ""} - {""} <= texts | {""}
         for stated in panel.paper:
-            assert f"paper {stated.label}" in by_id
+            assert draw.id_of(panel, "paper", stated.label) in by_id
             assert f"paper: {stated.label}" in texts
             assert re.match(r"(\d\.\d+(\.\d)?(, after .*)?|table \d): \S", stated.quote), stated.quote
 
@@ -126,7 +128,7 @@ def test_curves_axes_intervals_and_the_papers_points_are_where_they_belong():
     ]
     by_id, texts = drawn(figure, rec.pool(lines[::-1]))
     assert {"A title", "rate [Mpps]", "frame size [B]", "cpu", "gpu", "64", "128", "256", "paper: there"} <= texts
-    cpu, gpu = corners(by_id["series cpu"]), corners(by_id["series gpu"])
+    cpu, gpu = corners(by_id["-mpps-series-cpu"]), corners(by_id["-mpps-series-gpu"])
     assert [x for x, _ in cpu] == [x for x, _ in gpu] == sorted(x for x, _ in cpu)
     assert cpu[2][0] - cpu[1][0] == pytest.approx(2 * (cpu[1][0] - cpu[0][0]), rel=1e-3)
     # 10, 20, 30 Mpps are three heights, one as far from the next as that from the third; smaller y is higher.
@@ -134,8 +136,8 @@ def test_curves_axes_intervals_and_the_papers_points_are_where_they_belong():
     assert low - middle == pytest.approx(middle - high, rel=1e-3)
     assert low > middle
     assert [y for _, y in gpu] == pytest.approx([high, low, middle])
-    assert corners(by_id["paper limit"])[0][1] == pytest.approx(high)
-    marks = [e for e in by_id["paper there"].iter() if e.tag.endswith("use")]
+    assert corners(by_id["-mpps-paper-limit"])[0][1] == pytest.approx(high)
+    marks = [e for e in by_id["-mpps-paper-there"].iter() if e.tag.endswith("use")]
     assert (float(marks[0].get("x")), float(marks[0].get("y"))) == pytest.approx((cpu[1][0], middle))
 
 

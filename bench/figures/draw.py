@@ -9,6 +9,7 @@ own. Points are medians, bars their 95 % intervals.
 import argparse
 import io
 import pathlib
+import re
 import sys
 
 import matplotlib
@@ -99,6 +100,11 @@ def curves(figure, panel, points):
     return found
 
 
+def id_of(panel, *words):
+    """An id in the SVG, for scripts and tests: of one panel alone, and without spaces."""
+    return re.sub(r"[^\w.]+", "-", " ".join([panel.title, *panel.values(), *words]))
+
+
 def is_number(value):
     """Whether a value can stand on a numeric axis."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -130,7 +136,7 @@ def draw_lines(axes, panel, found, colours):
             capsize=2.5,
             elinewidth=0.9,
         )
-        container.lines[0].set_gid(f"series {label}")
+        container.lines[0].set_gid(id_of(panel, "series", label))
         limited = [p for p in curve if is_limited(p)]
         if limited:
             xs, ys = [p.get(panel.x) for p in limited], [p.values[panel.y].median for p in limited]
@@ -175,7 +181,7 @@ def draw_bars(axes, panel, found, colours):
                     yerr=[[v.median - v.low for v in values], [v.high - v.median for v in values]],
                     error_kw={"elinewidth": 0.9, "capsize": 2.5},
                 )
-                bars.patches[0].set_gid(f"series {label} {name}" if len(names) > 1 else f"series {label}")
+                bars.patches[0].set_gid(id_of(panel, "series", label, name))
             base = [b + m for b, m in zip(base, medians, strict=True)]
     return places
 
@@ -190,12 +196,13 @@ def draw_paper(axes, panel, places):
     labels = list(dict.fromkeys(stated.label for stated in panel.paper))
     for i, label in enumerate(labels):
         stated = [s for s in panel.paper if s.label == label]
-        style = {"color": "black", "label": f"paper: {label}", "gid": f"paper {label}"}
+        style = {"color": "black", "label": f"paper: {label}", "gid": id_of(panel, "paper", label)}
         dashes = ["--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))][i % 4]
         points = [s for s in stated if s.x is not None and s.y is not None]
         if points and places is not None:
-            style["color"] = "#555555"
-            axes.bar([place_of(places, s.x) for s in points], [s.y for s in points], 0.74, **style)
+            style.update(color="#555555", gid=None)
+            bars = axes.bar([place_of(places, s.x) for s in points], [s.y for s in points], 0.74, **style)
+            bars.patches[0].set_gid(id_of(panel, "paper", label))
         elif points:
             axes.plot(
                 [s.x for s in points], [s.y for s in points], ls=dashes, lw=0.9, marker="*P^X"[i % 4], ms=8, **style
