@@ -98,7 +98,7 @@ bool StatementParser::pseudo_element(Item& result, bool first, bool alone) {
 /** `( statements )`: an element group. Its elements are those of the body around it; `input` and `output` are its own. */
 bool StatementParser::group(Item& result) {
   const Location open = token_.where;
-  const auto add_port = [&] { return add_node({"", {}, {}, open, Node::kGroupPort}); };
+  const auto add_port = [&] { return add_node({"", ElementClass(), {}, open, Node::kGroupPort}); };
   Group group{add_port(), add_port(), open};
   const size_t first_wire = frame().body->wires.size();
   ++frame().numbered;  // Click numbers elements without names as if a group were three elements

@@ -103,7 +103,7 @@ int StatementParser::reference(const std::string& name, const Location& where) {
   const auto found = frame().nodes.find(name);
   if (found != frame().nodes.end()) return found->second;
   if (const auto type = find_class(name)) return add_anonymous(name, *type, {}, where);
-  const int node = add_node({name, {name}, {}, where, Node::kUsed});
+  const int node = add_node({name, ElementClass{name}, {}, where, Node::kUsed});
   frame().nodes.emplace(name, node);
   return node;
 }

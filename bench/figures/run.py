@@ -118,13 +118,12 @@ def belongs(record, sweep, point):
 
 
 def bench_command(programs, machine, sweep, points, output):
-    """heddle bench for points that differ in `size` alone, once each. What the router leaves generates."""
+    """heddle bench for points that differ in `size` alone, once each."""
     command = [str(programs.heddle), "bench", sweep.subject, "--measure", sweep.measure]
     for name in points[0]:
         values = dict.fromkeys(str(point[name]) for point in points)
         command += ["--sweep", f"{name}={','.join(values)}"]
-    generators = max(1, machine.cores - points[0].get("cores", 1) - 1)
-    command += ["--generators", str(generators), "--repetitions", "1", "--trial", "0.5", "--quiet"]
+    command += ["--repetitions", "1", "--trial", "0.5", "--quiet"]
     return [*command, "--commit", programs.commit, "--json", str(output)]
 
 
