@@ -118,7 +118,9 @@ def draw_lines(axes, panel, found, colours):
     if scale == "log":
         axes.set_xscale("log", base=10 if xs and xs[-1] / max(xs[0], 1) > 5000 else 2)
     if len(xs) <= 12:
-        axes.set_xticks(xs, [f"{x:,g}" if x < 100000 else f"{x:.0e}".replace("e+0", "e") for x in xs])
+        named = [f"{x:,g}" if x < 100000 else f"{x:.0e}".replace("e+0", "e") for x in xs]
+        slanted = {"rotation": 40, "ha": "right"} if len("".join(named)) > 30 else {}
+        axes.set_xticks(xs, named, **slanted)
         axes.minorticks_off()
     for label, curve in found.items():
         i = colours[label]
@@ -252,8 +254,17 @@ def draw_panel(axes, figure, panel, points, colours):
         if len(once) <= 4:
             axes.legend(once.values(), once.keys(), loc="best")
         else:
+            # As wide as the panel at most: a wider one would squeeze it.
+            columns = 2 if max(map(len, once)) <= 32 else 1
+            ticks = axes.get_xticklabels()
+            below = -0.32 if ticks and ticks[0].get_rotation() else -0.18
             axes.legend(
-                once.values(), once.keys(), loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, handlelength=3
+                once.values(),
+                once.keys(),
+                loc="upper center",
+                bbox_to_anchor=(0.5, below),
+                ncols=columns,
+                handlelength=3,
             )
 
 
@@ -263,7 +274,7 @@ def picture(figure, points):
         columns = min(len(figure.panels), 3 if len(figure.panels) in (3, 5, 6, 9) else 2)
         rows = -(-len(figure.panels) // columns)
         canvas, grid = plt.subplots(
-            rows, columns, figsize=(5.0 * columns, 3.5 * rows), squeeze=False, layout="constrained"
+            rows, columns, figsize=(max(6.0, 5.0 * columns), 3.5 * rows), squeeze=False, layout="constrained"
         )
         labels = dict.fromkeys(label for panel in figure.panels for label in curves(figure, panel, points))
         colours = {label: i for i, label in enumerate(labels)}
