@@ -25,7 +25,7 @@ cat > "$out/gpu-test" <<'TEST'
 # All tests, on every backend; a GPU that cannot be used is a failure. Then the demo chain on CPU and GPU: same bytes?
 set -eu
 cd "$(dirname "$0")"
-HEDDLE_REQUIRE_GPU=1 HEDDLE_STRESS=1 ./heddle_test --gtest_brief=1 "$@"
+HEDDLE_REQUIRE_GPU=1 HEDDLE_STRESS=1 ./heddle_test "$@"  # names each test as it begins: one that hangs is the last
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for device in cpu gpu; do
