@@ -1,5 +1,7 @@
 // Elements that choose an output, and paint.
 
+#include <unistd.h>
+
 #include <map>
 
 #include "tests/support/access.h"
@@ -63,12 +65,20 @@ TEST(Switch, CanBeTurned) {
                  EXPECT_EQ(handlers.read("it.config"), "0");
                  handlers.write("it.switch", "1");
                  EXPECT_EQ(handlers.read("it.switch"), "1");
-                 const std::string a = handlers.read("a.count");  // a write waits for batches under way
-                 while (handlers.read("b.count") == "0") continue;
+                 // A write waits for batches under way; counts are published now and then.
+                 const auto wait_for_more = [&] {
+                   const std::string count = handlers.read("b.count");
+                   while (handlers.read("b.count") == count) continue;
+                 };
+                 wait_for_more(), wait_for_more();
+                 const std::string a = handlers.read("a.count");
+                 wait_for_more();
                  EXPECT_EQ(handlers.read("a.count"), a);
                  handlers.write("it.switch", "2");  // no such output
                  EXPECT_EQ(handlers.read("it.switch"), "-1");
+                 usleep(20000);
                  const std::string b = handlers.read("b.count");
+                 usleep(20000);
                  EXPECT_EQ(handlers.read("b.count"), b);
                  EXPECT_THROW(handlers.write("it.switch", "left"), Error);
                }});
