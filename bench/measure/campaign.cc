@@ -26,8 +26,8 @@ Record Campaign::record_of(const Point& point, const std::vector<Measurement>& r
   record.date = date_now();
   for (auto& repetition : repetitions) {
     for (auto& [name, value, unit] : repetition.samples) {
-      auto found =
-          std::find_if(record.values.begin(), record.values.end(), [&](auto& entry) { return entry.first == name; });
+      auto found = std::find_if(record.values.begin(), record.values.end(),
+                                [&wanted = name](auto& entry) { return entry.first == wanted; });
       if (found == record.values.end()) found = record.values.insert(found, {name, {{}, unit}});
       found->second.summary.samples.push_back(value);
     }
