@@ -63,7 +63,7 @@ def section(figure, found):
         f"![{figure.name}]({figure.name}.svg)",
         "",
         f"{rec.machine_name(found[0])}; commit {found[0]['commit']}; {found[-1]['date'][:10]}; "
-        f"[numbers]({figure.name}.html), [records]({figure.name}.jsonl). {figure.note}".rstrip(),
+        f"[records]({figure.name}.jsonl). {figure.note}".rstrip(),
         "",
         f"{measured} of {runner.count_points(figure)} points measured.{left_out}",
         "",
@@ -75,7 +75,8 @@ def write_index(results, machine):
     lines = [
         "# The papers' figures, measured with Heddle",
         "",
-        "Made by `make figures`. Points are medians, bars their 95 % intervals; black is what the papers' text states.",
+        "Made by `make figures`, which also writes pages with all numbers (NAME.html) and NAME.png beside the pictures. Points are",
+        "medians, bars their 95 % intervals; black is what the papers' text states.",
         "",
     ]
     for figure in load():

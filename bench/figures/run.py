@@ -209,7 +209,7 @@ def prepare(figure, file, machine, programs):
 
 def work_folder(results):
     """Where commands run: chains and inputs are named from there, so that records name no path of this machine."""
-    folder = results / "work"
+    folder = results / "inputs"
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "chains").exists():
         (folder / "chains").symlink_to(HERE / "chains")
