@@ -4,9 +4,11 @@
 
 #include <vector>
 
+#include "gpu/backend.h"
 #include "gpu/check.h"
 
 namespace heddle::gpu {
+namespace HEDDLE_GPU_BACKEND {
 
 /** Memory of one kind, taken in pieces and given back as a whole when no kernel runs any more. */
 class Arena {
@@ -34,4 +36,5 @@ class Arena {
   std::vector<void*> pieces_;
 };
 
+}  // namespace HEDDLE_GPU_BACKEND
 }  // namespace heddle::gpu

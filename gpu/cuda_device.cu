@@ -9,16 +9,10 @@
 
 #include "core/error.h"
 #include "gpu/arena.h"
+#include "gpu/backend.h"
 #include "gpu/check.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
-
-#ifdef HEDDLE_SIMT
-#define HEDDLE_GPU_BACKEND simt_backend
-#else
-#define HEDDLE_GPU_BACKEND cuda_backend
-#endif
-
 #include "gpu/kernels.cuh"
 
 namespace heddle::gpu {
@@ -48,7 +42,7 @@ DeviceInfo describe(int index) {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int index) : index_(index), pinned_(Arena::kPinned), memory_(Arena::kDevice) {
+  explicit CudaDevice(int index) : pinned_(Arena::kPinned), memory_(Arena::kDevice) {
     HEDDLE_CUDA_CHECK(cudaSetDevice(index));
     info_ = describe(index);
     // Loads both kernels now: a first launch behind a resident kernel would block until that ends.
@@ -98,7 +92,6 @@ class CudaDevice final : public Device {
     HEDDLE_CUDA_CHECK(cudaStreamSynchronize(copy_stream_));
   }
 
-  int index_;
   DeviceInfo info_;
   Arena pinned_, memory_;
   cudaStream_t kernel_stream_{}, copy_stream_{};

@@ -8,14 +8,9 @@
 
 #include "core/error.h"
 #include "gpu/arena.h"
+#include "gpu/backend.h"
 #include "gpu/experiments.h"
 #include "gpu/wait.cuh"
-
-#ifdef HEDDLE_SIMT
-#define HEDDLE_GPU_BACKEND simt_backend
-#else
-#define HEDDLE_GPU_BACKEND cuda_backend
-#endif
 
 namespace heddle::gpu {
 namespace HEDDLE_GPU_BACKEND {
