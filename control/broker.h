@@ -2,10 +2,10 @@
 
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "control/fair_mutex.h"
 #include "core/element.h"
 #include "core/error.h"
 
@@ -60,7 +60,7 @@ class Broker final : public Control {
   Found look_up(const std::string& name) const;  // throws HandlerError
 
   Engine engine_;
-  std::recursive_mutex calling_;
+  FairMutex calling_;
   std::function<void()> on_stop_;  // empty: end()
   std::deque<Member> members_;
   Handlers global_;
