@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "bench/bench.h"
+#include "core/cores.h"
 #include "io/dpdk/dpdk.h"
 
 namespace heddle::bench {
@@ -37,7 +38,7 @@ double bare_loop_mpps(double seconds, const char* arguments,
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> received{0};
   std::thread loop([&] {
-    pin(0);
+    pin_to_core(0);
     const dpdk::ThreadGuard registered;
     rte_mbuf* packets[kBurst];
     while (!stop.load(std::memory_order_relaxed)) {

@@ -1,9 +1,6 @@
 #include "bench/bench.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -20,20 +17,6 @@ double seconds_now() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-void pin(int k) {
-  cpu_set_t allowed, mine;
-  CPU_ZERO(&allowed);
-  // The process's cores, not this thread's: it may be pinned already.
-  if (sched_getaffinity(getpid(), sizeof allowed, &allowed) != 0) return;
-  CPU_ZERO(&mine);
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &allowed) || k-- > 0) continue;
-    CPU_SET(core, &mine);
-    pthread_setaffinity_np(pthread_self(), sizeof mine, &mine);
-    return;
-  }
 }
 
 double percentile(std::vector<double> values, double share) {

@@ -41,8 +41,6 @@ Result absolute(const std::string& name, const std::string& unit, double figure,
                 const std::function<double()>& ours);
 
 double seconds_now();  ///< monotonic
-/** Keeps the calling thread on the k-th core it may use. */
-void pin(int k);
 double percentile(std::vector<double> values, double share);
 
 }  // namespace heddle::bench

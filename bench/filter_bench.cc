@@ -7,6 +7,7 @@
 #include "bench/bench.h"
 #include "bench/packet_array.h"
 #include "click/arguments.h"
+#include "core/cores.h"
 #include "core/element.h"
 #include "core/error.h"
 
@@ -44,7 +45,7 @@ void put_one_of(std::mt19937& random, uint8_t* at, const uint32_t (&values)[n], 
 }
 
 std::vector<Result> filter() {
-  pin(1);
+  pin_to_core(1);
   click::Diagnostics diagnostics;
   click::ElementDeclaration declaration{"f", "IPFilter", {}, {}};
   for (const char* rule : kRules) declaration.arguments.push_back({rule, {}});

@@ -11,6 +11,7 @@
 
 #include "bench/bench.h"
 #include "bench/probe.h"
+#include "core/cores.h"
 #include "core/error.h"
 #include "functions/ip_lookup/huge_pages.h"
 #include "gpu/experiments.h"
@@ -91,13 +92,13 @@ Shared& shared() {
   return one;
 }
 
-/** Keeps the calling thread on one core while it lives. The process's main thread must not stay there: pin() takes the
+/** Keeps the calling thread on one core while it lives. The process's main thread must not stay there: pin_to_core() takes the
  *  cores that it may use for those of the process. */
 class Pinned {
  public:
   explicit Pinned(int k) {
     sched_getaffinity(0, sizeof before_, &before_);
-    pin(k);
+    pin_to_core(k);
   }
   ~Pinned() { sched_setaffinity(0, sizeof before_, &before_); }
   Pinned(const Pinned&) = delete;
@@ -242,7 +243,7 @@ double cpu_rate(Work work, int cores, int batch, int in_flight, double seconds, 
   std::vector<std::thread> threads;
   for (int t = 0; t < cores; ++t)
     threads.emplace_back([&, t] {
-      pin(t);
+      pin_to_core(t);
       std::vector<uint32_t> elements(static_cast<size_t>(batch));
       fill(elements.data(), batch, static_cast<uint32_t>(std::max<size_t>(table.size(), 1)),
            100 + static_cast<uint32_t>(t));

@@ -15,6 +15,7 @@
 #include "bench/bench.h"
 #include "bench/engine_run.h"
 #include "bench/route_tables.h"
+#include "core/cores.h"
 #include "core/error.h"
 #include "core/load.h"
 
@@ -189,7 +190,7 @@ const std::vector<std::string>& changing_prefixes() {
 }
 
 void update_routes(Engine& engine, const std::atomic<bool>& stop) {
-  pin(1);
+  pin_to_core(1);
   const auto& prefixes = changing_prefixes();
   const double start = seconds_now();
   auto next = std::chrono::steady_clock::now();
@@ -208,7 +209,7 @@ void update_routes(Engine& engine, const std::atomic<bool>& stop) {
 }
 
 void read_statistics(Engine& engine, const std::atomic<bool>& stop) {
-  pin(1);
+  pin_to_core(1);
   while (!stop) engine.report();
 }
 

@@ -1,8 +1,6 @@
 #include "engine/engine.h"
 
-#include <pthread.h>
 #include <rte_cycles.h>
-#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "core/cores.h"
 #include "core/error.h"
 #include "gpu/functions.h"
 #include "io/dpdk/dpdk.h"
@@ -30,20 +29,6 @@ constexpr uint64_t kGone = ~uint64_t{0};  // rounds of a thread that does not ru
 constexpr std::chrono::microseconds kNap{50};
 
 size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
-
-void pin_to_core(int thread) {
-  cpu_set_t allowed, mine;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  int wanted = thread % CPU_COUNT(&allowed);
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &allowed) || wanted-- > 0) continue;
-    CPU_ZERO(&mine);
-    CPU_SET(core, &mine);
-    pthread_setaffinity_np(pthread_self(), sizeof mine, &mine);
-    return;
-  }
-}
 
 }  // namespace
 
@@ -254,7 +239,7 @@ bool Engine::exhausted() const {
 }
 
 void Engine::thread_main(int thread) {
-  if (options_.pin) pin_to_core(thread);
+  if (options_.pin) pin_to_core(thread % core_count());
   const dpdk::ThreadGuard registered;
   Worker& worker = *workers_[static_cast<size_t>(thread)];
   Progress& progress = progress_[static_cast<size_t>(thread)];

@@ -10,6 +10,7 @@
 
 #include "bench/bench.h"
 #include "bench/route_tables.h"
+#include "core/cores.h"
 #include "core/error.h"
 #include "functions/crc32/cpu.h"
 #include "functions/crc32/tables.h"
@@ -81,7 +82,7 @@ double throughput(Setup& setup, const Check& check) {
   double start = 0;
   for (int t = 0; t < threads; ++t) {
     hosts.emplace_back([&, t] {
-      pin(t + 1);
+      pin_to_core(t + 1);
       gpu::SlotRing& ring = setup.rings[static_cast<size_t>(t)];
       Packets& packets = *setup.packets;
       const int first = kPackets / threads * t, count = kPackets / threads;
@@ -248,7 +249,7 @@ std::vector<Result> crc() {
 std::vector<Result> round_trip() {
   constexpr int kTrips = 20000;
   std::vector<Result> results;
-  pin(1);
+  pin_to_core(1);
   for (const bool in_place : {false, true}) {
     Lookup lookup(in_place);
     Setup setup(lookup.spec, 64, 1);

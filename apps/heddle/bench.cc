@@ -22,6 +22,7 @@
 #include "bench/wire/traffic.h"
 #include "click/diagnostics.h"
 #include "click/quoting.h"
+#include "core/cores.h"
 #include "core/error.h"
 #include "gpu/device.h"
 
@@ -203,7 +204,7 @@ class Bench {
   // ---- whether it can be done
 
   void check_points() {
-    const int cores = available_cores();
+    const int cores = core_count();
     std::set<std::string> chains, traffics;
     for (auto& group : groups_) {
       for (auto& point : group) {
@@ -311,7 +312,7 @@ class Bench {
           return interrupts == 0;
         });
     Measurement result = measure(*router, point.setup, point.measure);
-    const int wanted = point.setup.cores + (fed_ ? point.setup.generators : 0), cores = available_cores();
+    const int wanted = point.setup.cores + (fed_ ? point.setup.generators : 0), cores = core_count();
     if (wanted > cores)
       result.warnings.push_back(
           format("%d packet threads and %d generators share %d cores: they hold each other up, and "

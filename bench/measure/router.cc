@@ -1,7 +1,6 @@
 #include "bench/measure/router.h"
 
 #include <rte_ethdev.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +13,7 @@
 #include "bench/wire/generator.h"
 #include "bench/wire/wire.h"
 #include "click/parser.h"
+#include "core/cores.h"
 #include "core/error.h"
 
 namespace heddle::bench {
@@ -135,7 +135,7 @@ class Router : public Target {
     click::Diagnostics diagnostics;
     const click::Graph graph = parse_chain(chain, setup, diagnostics);
     expect_ok(diagnostics);
-    generators_ = generator_cores(setup, available_cores());
+    generators_ = generator_cores(setup, core_count());
     make_wire(graph);
     heddle::Router router = heddle::Router::build(wired_.graph, diagnostics);
     Plan plan;
@@ -147,7 +147,7 @@ class Router : public Target {
     RunOptions options;
     options.threads = setup.cores, options.batch_size = setup.batch, options.slots = setup.slots;
     options.packets = chain.packets, options.dpdk_args = chain.dpdk_args;
-    options.pin = chain.pin && setup.cores + (wire_ ? generators_ : 0) <= available_cores();
+    options.pin = chain.pin && setup.cores + (wire_ ? generators_ : 0) <= core_count();
     engine_ = std::make_unique<Engine>(std::move(router), std::move(plan), options);
     for (auto& node : engine_->router().nodes) copies_ = copies_ || node.element->copies() > 1;
     engine_->start();
@@ -362,12 +362,6 @@ WiredChain check_chain(const Chain& chain, const Setup& setup) {
 int generator_cores(const Setup& setup, int available) {
   if (setup.generators > 0) return setup.generators;
   return std::clamp(available - setup.cores, 1, setup.cores);
-}
-
-int available_cores() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
 }
 
 std::unique_ptr<Target> start_router(const Chain& chain, const Setup& setup, const Nvml* gpu, TrialWatch watch) {

@@ -29,8 +29,6 @@ WiredChain check_chain(const Chain& chain, const Setup& setup);
 /** Cores that the setup's generator really has: setup.generators, or as many of `available` as the packet threads leave,
  *  and not more than these. */
 int generator_cores(const Setup& setup, int available);
-/** Cores that this process may use. */
-int available_cores();
 
 /** How a trial goes. */
 struct TrialProgress {

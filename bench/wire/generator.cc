@@ -1,14 +1,13 @@
 #include "bench/wire/generator.h"
 
-#include <pthread.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <thread>
 
 #include "bench/wire/generator_thread.h"
+#include "core/cores.h"
 #include "core/error.h"
 #include "io/dpdk/dpdk.h"
 
@@ -18,25 +17,6 @@ namespace {
 constexpr double kStart_s = 0.002;     ///< threads are there by then
 constexpr double kAllThere_s = 0.005;  ///< to wait for further copies when every packet is back
 constexpr double kLongestRest_s = 10;
-
-cpu_set_t cores_of_process() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  sched_getaffinity(getpid(), sizeof allowed, &allowed);
-  return allowed;
-}
-
-void keep_to_core(int k) {
-  const cpu_set_t allowed = cores_of_process();
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &allowed) || k-- > 0) continue;
-    CPU_SET(core, &mine);
-    pthread_setaffinity_np(pthread_self(), sizeof mine, &mine);
-    return;
-  }
-}
 
 void add(Counts& sum, const Counts& more) {
   sum.offered += more.offered, sum.sent += more.sent, sum.received += more.received;
@@ -53,10 +33,10 @@ Generator::Generator(const Traffic& traffic, const std::vector<uint16_t>& receiv
     : sequences_(traffic.flows(), options.threads > 1), options_(options) {
   if (options.threads < 1 || options.threads > traffic.queues())
     throw Error(format("generator: %d threads, but the ports have %d queues", options.threads, traffic.queues()));
-  const cpu_set_t cores = cores_of_process();
-  if (options.first_core >= 0 && options.first_core + options.threads > CPU_COUNT(&cores))
+  const int cores = core_count();
+  if (options.first_core >= 0 && options.first_core + options.threads > cores)
     throw Error(format("generator: %d threads from core %d on, but the process may use %d cores", options.threads,
-                       options.first_core, CPU_COUNT(&cores)));
+                       options.first_core, cores));
   for (const uint16_t port : receiving) {
     rte_eth_dev_info info{};
     if (rte_eth_dev_info_get(port, &info) != 0 || info.nb_rx_queues < traffic.queues())
@@ -134,7 +114,7 @@ Counts Generator::run(const Load& load) {
     const double share = static_cast<double>(threads_[i]->frames()) / frames;
     if (load.rate_pps > 0 && share > 0) mine.ticks_per_packet = hz / (load.rate_pps * share);
     running.emplace_back([this, i, mine, &over] {
-      if (options_.first_core >= 0) keep_to_core(options_.first_core + static_cast<int>(i));
+      if (options_.first_core >= 0) pin_to_core(options_.first_core + static_cast<int>(i));
       const dpdk::ThreadGuard registered;
       threads_[i]->run(mine, stopping_, over);
     });

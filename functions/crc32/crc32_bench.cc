@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "bench/packet_array.h"
+#include "core/cores.h"
 #include "core/element.h"
 #include "core/error.h"
 #include "functions/crc32/cpu.h"
@@ -20,7 +21,7 @@ constexpr int kPackets = 256, kRounds = 21, kLaps = 400;
 constexpr uint16_t kBytes = 1500;
 
 std::vector<Result> crc() {
-  pin(1);
+  pin_to_core(1);
   std::mt19937 random(1);
   PacketArray packets(kPackets, kBytes, crc32::kBytes);
   Batch& batch = packets.batch;

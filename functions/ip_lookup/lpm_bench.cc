@@ -10,6 +10,7 @@
 
 #include "bench/bench.h"
 #include "bench/route_tables.h"
+#include "core/cores.h"
 #include "core/error.h"
 #include "functions/ip_lookup/direct_table.h"
 #include "functions/ip_lookup/radix_table.h"
@@ -57,7 +58,7 @@ rte_lpm* same_table(const DirectTable& table) {
 /** `ours` against rte_lpm with the same routes: random addresses, then addresses within routes. */
 std::vector<Result> against_rte_lpm(const std::string& name, double target, const std::vector<Route>& routes,
                                     RouteTable& ours) {
-  pin(0);
+  pin_to_core(0);
   ours.load(routes);
   const rte_lpm* lpm = [&] {
     DirectTable table;

@@ -20,6 +20,7 @@
 #include <fstream>
 #include <map>
 
+#include "core/cores.h"
 #include "core/error.h"
 #include "io/dpdk/devices.h"
 #include "io/dpdk/watch.h"
@@ -68,22 +69,14 @@ bool huge_pages_free() {
   return false;
 }
 
-int first_allowed_core() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-    for (int core = 0; core < CPU_SETSIZE; ++core)
-      if (CPU_ISSET(core, &allowed)) return core;
-  return 0;
-}
-
 std::string full_device(const Port& port, int threads) {
   return with_composed_arguments(port.device, std::max(threads, port.rx_queues), large_frame_bytes(port));
 }
 
 std::vector<std::string> eal_arguments(const std::vector<std::string>& extra, int threads) {
+  const std::vector<int> cores = allowed_cores();
   std::vector<std::string> arguments{
-      "heddle",      "--no-telemetry", "-l",          std::to_string(first_allowed_core()),
+      "heddle",      "--no-telemetry", "-l",          std::to_string(cores.empty() ? 0 : cores[0]),
       "--log-level", "lib.eal:error",  "--log-level", "*:error"};
   const bool huge = geteuid() == 0 && huge_pages_free();
   // Nothing of EAL's is shared with other processes, and no file is left behind.
