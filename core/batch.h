@@ -96,9 +96,9 @@ class alignas(kCacheLine) Batch {
   int size_ = 0, capacity_, room_;
   bool marked_ = false;
   uint64_t bytes_ = kUnknown;
-  std::vector<Packet*, CacheLines<Packet*>> packets_;    // [capacity]
-  std::vector<uint16_t, CacheLines<uint16_t>> next_;     // [capacity]
-  std::vector<uint32_t, CacheLines<uint32_t>> columns_;  // [kColumns][capacity]
+  std::vector<Packet*, Unshared<Packet*>> packets_;    // [capacity]
+  std::vector<uint16_t, Unshared<uint16_t>> next_;     // [capacity]
+  std::vector<uint32_t, Unshared<uint32_t>> columns_;  // [kColumns][capacity]
 };
 
 }  // namespace heddle

@@ -6,21 +6,27 @@
 namespace heddle {
 
 constexpr std::size_t kCacheLine = 64;  ///< bytes
+constexpr std::size_t kPage = 4096;     ///< bytes; what a core prefetches never lies beyond the page it reads
 
-/** Allocator of whole cache lines, for arrays that a packet thread writes at every batch: what others read, such as a
- *  statistics reader, never lies on a line of theirs. Throws std::bad_alloc. */
-template <class T>
-struct CacheLines {
+/** Allocator of memory that others do not share: whole units of kCacheLine for arrays that a packet thread writes at every
+ *  batch; of kPage for those that a statistics reader goes through again and again, because its core also fetches the lines
+ *  behind the array, and would take them from a packet thread each time. Throws std::bad_alloc. */
+template <class T, std::size_t kUnit = kCacheLine>
+struct Unshared {
   using value_type = T;
-  CacheLines() = default;
   template <class Other>
-  CacheLines(const CacheLines<Other>&) {}
+  struct rebind {
+    using other = Unshared<Other, kUnit>;
+  };
+  Unshared() = default;
+  template <class Other>
+  Unshared(const Unshared<Other, kUnit>&) {}
   T* allocate(std::size_t n) {
-    const std::size_t bytes = (n * sizeof(T) + kCacheLine - 1) / kCacheLine * kCacheLine;
-    return static_cast<T*>(::operator new (bytes, std::align_val_t{kCacheLine}));
+    const std::size_t bytes = (n * sizeof(T) + kUnit - 1) / kUnit * kUnit;
+    return static_cast<T*>(::operator new (bytes, std::align_val_t{kUnit}));
   }
-  void deallocate(T* memory, std::size_t) { ::operator delete (memory, std::align_val_t{kCacheLine}); }
-  bool operator==(const CacheLines&) const = default;
+  void deallocate(T* memory, std::size_t) { ::operator delete (memory, std::align_val_t{kUnit}); }
+  bool operator==(const Unshared&) const = default;
 };
 
 }  // namespace heddle

@@ -41,11 +41,11 @@ class PerThreadCounts {
   PerThreadCounts(const PerThreadCounts&) = delete;
   PerThreadCounts& operator=(const PerThreadCounts&) = delete;
 
-  Counts& operator[](int thread) { return counts_[static_cast<size_t>(thread)].counts; }
+  Counts& operator[](int thread) { return counts_[static_cast<size_t>(thread)]; }
   /** Called on that thread. */
   void publish(int thread) {
-    Lines& lines = counts_[static_cast<size_t>(thread)];
-    lines.counts.publish(lines.published);
+    const auto i = static_cast<size_t>(thread);
+    counts_[i].publish(published_[i]);
   }
 
   uint64_t packets() const { return since(packets_before_, &Counts::packets); }
@@ -54,10 +54,7 @@ class PerThreadCounts {
   void reset() { packets_before_ = sum(&Counts::packets), bytes_before_ = sum(&Counts::bytes); }
 
  private:
-  struct Lines {
-    alignas(kCacheLine) Counts counts;
-    alignas(kCacheLine) Counts published;
-  };
+  struct alignas(kCacheLine) Line : Counts {};
   // The reset first: a sum taken before it may be less.
   uint64_t since(const std::atomic<uint64_t>& before, std::atomic<uint64_t> Counts::*which) const {
     const uint64_t start = before.load(std::memory_order_acquire);
@@ -65,10 +62,11 @@ class PerThreadCounts {
   }
   uint64_t sum(std::atomic<uint64_t> Counts::*which) const {
     uint64_t total = 0;
-    for (auto& lines : counts_) total += (lines.published.*which).load(std::memory_order_relaxed);
+    for (auto& line : published_) total += (line.*which).load(std::memory_order_relaxed);
     return total;
   }
-  std::array<Lines, kMaxThreads> counts_;
+  std::array<Line, kMaxThreads> counts_;
+  std::vector<Line, Unshared<Line, kPage>> published_{kMaxThreads};
   std::atomic<uint64_t> packets_before_{0}, bytes_before_{0};  // the last reset
 };
 

@@ -110,7 +110,7 @@ class Worker {
   std::vector<NodeCounts> counts_;               // by node; only this thread looks at them
   uint64_t rounds_ = 0, published_at_ = 0;       // the latter in ticks
   bool unpublished_ = false;
-  using Batches = std::vector<std::unique_ptr<Batch>, CacheLines<std::unique_ptr<Batch>>>;
+  using Batches = std::vector<std::unique_ptr<Batch>, Unshared<std::unique_ptr<Batch>>>;
   Batches spare_;
   Batches parts_;  // of the splits under way, by output
   std::string failure_;
@@ -120,7 +120,7 @@ class Worker {
 
   // For readers: a copy of counts_ that is renewed now and then. Nothing that this thread writes at every batch lies on the
   // same cache lines, neither of the copy nor of the pointer to it: somebody who polls would take them away each time.
-  alignas(kCacheLine) std::vector<NodeCounts> published_;
+  alignas(kCacheLine) std::vector<NodeCounts, Unshared<NodeCounts, kPage>> published_;
 };
 
 }  // namespace heddle
