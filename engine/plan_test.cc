@@ -171,8 +171,9 @@ TEST(Plan, LookUpsAreAskedForAsSoonAsTheirColumnIsSet) {
     const int asked_for = planned.node("k").prefetch_for;
     EXPECT_TRUE(asked_for == -1 || asked_for == planned.chain.router.find("rt"));
     for (size_t i = 0; i < planned.chain.plan.nodes.size(); ++i)
-      if (static_cast<int>(i) != planned.chain.router.find("k"))
+      if (static_cast<int>(i) != planned.chain.router.find("k")) {
         EXPECT_EQ(planned.chain.plan.nodes[i].prefetch_for, -1);
+      }
     return asked_for != -1;
   };
   EXPECT_TRUE(asks("DecIPTTL"));
