@@ -31,8 +31,6 @@ namespace {
 
 using namespace bench;
 
-constexpr int kQueues = RTE_PMD_RING_MAX_RX_RINGS;  // that DPDK's ring ports have at most
-
 volatile sig_atomic_t interrupts = 0;
 void on_interrupt(int) {
   interrupts = interrupts + 1;

@@ -8,6 +8,7 @@ namespace {
 
 constexpr double kOthers = 0.02;  // share of the cores that others may have
 constexpr double kIdle = 0.05;    // share of their time in which saturated packet threads find nothing at most
+constexpr double kSlower = 0.5;   // share of the time in which the wire has room if the generator is the slower one
 
 class Repetition {
  public:
@@ -17,9 +18,11 @@ class Repetition {
     const Outcome outcome = target_.run({0, setup_.trial_s, false});
     add_rates(outcome);
     add_costs(outcome);
-    if (!disturbed(outcome) && outcome.loss() == 0 && outcome.cpu_utilisation && *outcome.cpu_utilisation < 1 - kIdle)
+    if (outcome.offered > 0) add("generator_behind", outcome.behind, "1");
+    if (!disturbed(outcome) && outcome.behind > kSlower && outcome.cpu_utilisation &&
+        *outcome.cpu_utilisation < 1 - kIdle)
       warn(
-          "the generator is the bottleneck: the router lost nothing and was idle at times (see CPU utilisation); give "
+          "the generator is the bottleneck: the wire had room most of the time, and the router was idle at times; give "
           "it more cores (--generators)");
     return std::move(result_);
   }
@@ -37,15 +40,18 @@ class Repetition {
     const SearchResult found = find_zero_loss(target_, search_options());
     if (found.generator_limited)
       warn(
-          "the generator is the bottleneck: the router lost nothing of all that it sent; give it more cores "
-          "(--generators)");
+          "the generator is the bottleneck: it cannot send more than was forwarded; give it more cores (--generators)");
     if (found.retried > 0) warn("trials that lost packets were made again and lost none (--retries)");
+    if (found.late > 0)
+      warn(
+          "the generator was late in trials that lost packets, which may be its fault: what was found may be too low; "
+          "let nothing else run");
     if (found.rate_pps == 0) {
       warn("no rate without loss was found; allow some (--loss), or see what the chain drops (heddle run)");
       add("mpps", 0, "Mpps");
       return std::move(result_);
     }
-    const Outcome outcome = target_.run({found.rate_pps, final_s(), true});
+    const Outcome& outcome = found.decisive;
     add("mpps", found.rate_pps * 1e-6, "Mpps");
     add("gbps", found.rate_pps * bits_per_packet(outcome) * 1e-9, "Gb/s");
     if (found.lossy_pps > 0) add("lossy_mpps", found.lossy_pps * 1e-6, "Mpps");
@@ -118,8 +124,7 @@ class Repetition {
     if (outcome.behind > kLate)
       warn(
           "the generator is the bottleneck: it was late for more than 1 % of the time, which latencies contain; give "
-          "it "
-          "more cores (--generators) or a lower rate");
+          "it more cores (--generators) or a lower rate");
   }
 
   void add(const char* name, double value, const char* unit) { result_.samples.push_back({name, value, unit}); }

@@ -10,7 +10,7 @@ namespace heddle::bench {
  *
  *  throughput: a trial at the highest rate that the generator can send;
  *  latency: a trial at setup.rate_pps, with time stamps;
- *  zero-loss: the search of RFC 2544, section 26.1, then the latency at the rate that it finds (26.2).
+ *  zero-loss: the search of RFC 2544, section 26.1, with the latency at the rate that it finds (26.2).
  */
 Measurement measure(Target& target, const Setup& setup, const std::string& measure);
 

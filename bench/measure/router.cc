@@ -361,7 +361,7 @@ WiredChain check_chain(const Chain& chain, const Setup& setup) {
 
 int generator_cores(const Setup& setup, int available) {
   if (setup.generators > 0) return setup.generators;
-  return std::clamp(available - setup.cores, 1, setup.cores);
+  return std::clamp(available - setup.cores, 1, std::min(2 * setup.cores, kQueues));
 }
 
 std::unique_ptr<Target> start_router(const Chain& chain, const Setup& setup, const Nvml* gpu, TrialWatch watch) {

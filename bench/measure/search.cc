@@ -1,12 +1,15 @@
 #include "bench/measure/search.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace heddle::bench {
 namespace {
 
 constexpr int kDoublings = 20;         // of start_pps, before it is given up that packets will be lost
-constexpr double kLeast = 1.0 / 4096;  // of the rate that lost packets first: nothing passes
+constexpr double kLeast = 1.0 / 4096;  // of the rate that failed first: nothing passes
+constexpr double kCannot = 0.5;        // share of the time: a generator that is late for so long cannot send the rate
+constexpr int kLateAgain = 2;          // times that a trial is made again because the generator was late
 
 class Search {
  public:
@@ -16,15 +19,15 @@ class Search {
     bracket();
     for (;;) {
       bisect();
-      if (passed_.empty()) return result_;  // not even the lowest rate
-      if (options_.final_s <= options_.trial_s || passes(passed_.back(), options_.final_s)) break;
+      if (passed_.empty() || passes(passed_.back(), options_.final_s, true)) break;
+      failed(passed_.back());
+      if (options_.final_s <= options_.trial_s) continue;
       // Short trials were too kind: only long ones count from here on.
-      lossy(passed_.back());
       passed_.clear();
       options_.trial_s = options_.final_s;
-      result_.generator_limited = false;
     }
-    result_.rate_pps = passed_.back();
+    if (!passed_.empty()) result_.rate_pps = passed_.back();
+    result_.generator_limited = failed_pps_ == 0 || failed_pps_ != result_.lossy_pps;
     return result_;
   }
 
@@ -32,53 +35,58 @@ class Search {
   // From start_pps upwards until packets are lost, or the generator sends no more.
   void bracket() {
     double rate = options_.start_pps;
-    for (int i = 0; i < kDoublings && result_.lossy_pps == 0 && !result_.generator_limited; ++i, rate *= 2)
-      try_at(rate);
-    if (result_.lossy_pps == 0) result_.generator_limited = true;
+    for (int i = 0; i < kDoublings && failed_pps_ == 0; ++i, rate *= 2) try_at(rate);
   }
 
   void bisect() {
-    while (!result_.generator_limited) {
-      const double high = result_.lossy_pps, low = passed_.empty() ? 0 : passed_.back();
-      if (high - low <= options_.resolution * high || high < floor_) return;
-      try_at((low + high) / 2);
+    for (;;) {
+      const double low = passed_.empty() ? 0 : passed_.back();
+      if (failed_pps_ - low <= options_.resolution * failed_pps_ || failed_pps_ < floor_) return;
+      try_at((low + failed_pps_) / 2);
     }
   }
 
   void try_at(double rate) {
-    if (passes(rate, options_.trial_s))
-      passed_.push_back(sent_pps_);
+    if (passes(rate, options_.trial_s, false))
+      passed_.push_back(rate);
     else
-      lossy(rate);
+      failed(rate);
   }
 
-  // The rate loses packets: so do, from now on, all above it.
-  void lossy(double rate) {
-    result_.lossy_pps = rate;
+  // From now on, so do all above it.
+  void failed(double rate) {
+    failed_pps_ = rate;
     if (floor_ == 0) floor_ = rate * kLeast;
     while (!passed_.empty() && passed_.back() >= rate) passed_.pop_back();
   }
 
-  bool passes(double rate, double seconds) {
-    for (int attempt = 0; attempt <= options_.retries; ++attempt) {
-      const Outcome outcome = target_.run({rate, seconds, false});
+  bool passes(double rate, double seconds, bool stamps) {
+    int again = options_.retries, late_again = kLateAgain;
+    for (bool first = true;; first = false) {
+      result_.decisive = target_.run({rate, seconds, stamps});
+      const Outcome& outcome = result_.decisive;
       ++result_.trials;
-      if (outcome.offered > 0 && outcome.loss() <= options_.loss) {
-        result_.retried += attempt > 0;
-        sent_pps_ = outcome.behind > kLate ? std::min(rate, outcome.offered_pps()) : rate;
-        result_.generator_limited = outcome.behind > kLate;
+      const bool cannot = outcome.behind > kCannot;
+      if (!cannot && outcome.offered > 0 && outcome.loss() <= options_.loss) {
+        result_.retried += !first;
         return true;
       }
       target_.rest();
+      if (outcome.behind > kLate && late_again-- > 0) continue;
+      if (cannot) return false;
+      if (again-- > 0) continue;
+      result_.late += outcome.behind > kLate;
+      result_.lossy_pps = rate;
+      return false;
     }
-    return false;
   }
 
   Target& target_;
   SearchOptions options_;
   SearchResult result_;
-  std::vector<double> passed_;  // rates without loss, rising; all below lossy_pps
-  double sent_pps_ = 0, floor_ = 0;
+  std::vector<double> passed_;  // rates that passed, rising; all below failed_pps_
+  double failed_pps_ = 0;       // the lowest rate that did not pass; 0: none yet
+  double floor_ = 0;
 };
 
 }  // namespace
