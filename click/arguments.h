@@ -32,12 +32,15 @@ class Arguments {
   /** Diagnostics and address book must outlive this object. */
   Arguments(const ElementDeclaration& element, Diagnostics& diagnostics, const AddressBook* addresses = nullptr);
 
-  /** Reports its absence. */
+  /** Reports its absence, and that of characters in a string: files, devices. */
   template <class T, class... Limits>
   Arguments& required(const char* name, T& value, Limits... limits) {
     const int index = take(name, true);
     if (index < 0) error("missing argument " + std::string(name) + "; expected " + expectation(value, limits...));
-    return assign(index, name, value, limits...);
+    assign(index, name, value, limits...);
+    if constexpr (std::is_same_v<T, std::string>)
+      if (index >= 0 && value.empty()) error(std::string(name) + " is empty");
+    return *this;
   }
 
   /** Keeps the value if absent. */

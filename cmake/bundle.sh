@@ -7,7 +7,7 @@ build=$1 out=$2 commit=$3
 
 rm -rf "$out"
 mkdir -p "$out/lib" "$out/chains"
-cp "$build/heddle" "$build/bench/heddle_bench" "$out/"; [ -f "$build/tests/heddle_test" ] && cp "$build/tests/heddle_test" "$out/"
+cp "$build/heddle" "$build/bench/heddle_bench" "$build/tests/heddle_test" "$build/tests/libfake_nvml.so" "$out/"
 strip --strip-debug "$out"/heddle*
 cp chains/*.click chains/*.pcap chains/*.txt "$out/chains/"
 echo "$commit" > "$out/COMMIT"

@@ -271,6 +271,10 @@ def test_nearest_name(heddle, wrong, nearest):
     assert f"did you mean '{nearest}'?" in heddle.fails("elements", wrong)
 
 
+def test_nearest_command(heddle):
+    assert "unknown command 'elments'; did you mean 'elements'?" in heddle.fails("elments", "EtherMirror")
+
+
 @pytest.mark.parametrize(
     ("chain", "words"),
     [
@@ -287,6 +291,8 @@ def test_nearest_name(heddle, wrong, nearest):
         ("FromDump(x) -> Discard; ; ->", ["unexpected"]),
         ("FromDump(x", [")"]),
         ("FromDump($X) -> Discard", ["$X"]),
+        ('FromDPDKDevice("") -> Discard', ["PORT is empty"]),
+        ('FromDump("") -> ToDPDKDevice("")', ["FILENAME is empty", "PORT is empty"]),
     ],
 )
 def test_wiring(heddle, chain, words):

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "apps/heddle/commands.h"
+#include "click/diagnostics.h"
 #include "core/error.h"
 
 namespace {
@@ -156,6 +157,12 @@ int heddle_main(std::vector<std::string> words) {
   auto* gen_app = app.add_subcommand("gen", "Make tables and traffic with the statistics of real ones");
   const auto generate = heddle::add_gen_commands(*gen_app);
 
+  std::vector<std::string> commands;
+  for (auto* command : app.get_subcommands(nullptr)) commands.push_back(command->get_name());
+  if (!words.empty() && !words[0].starts_with("-") &&
+      std::find(commands.begin(), commands.end(), words[0]) == commands.end())
+    throw heddle::Error("unknown command '" + words[0] + "'" + heddle::click::suggestion(words[0], commands) +
+                        "; `heddle --help` lists all");
   try {
     parse(app, std::move(words));
   } catch (const CLI::ParseError& error) {
