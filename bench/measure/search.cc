@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace heddle::bench {
 namespace {
 
@@ -16,6 +18,7 @@ class Search {
     bracket();
     for (;;) {
       bisect();
+      if (passed_.empty() && unknown_) fail_unknown();
       if (passed_.empty()) return result_;  // not even the lowest rate
       if (options_.final_s <= options_.trial_s || passes(passed_.back(), options_.final_s)) break;
       // Short trials were too kind: only long ones count from here on.
@@ -63,6 +66,9 @@ class Search {
     for (int attempt = 0; attempt <= options_.retries; ++attempt) {
       const Outcome outcome = target_.run({rate, seconds, false});
       ++result_.trials;
+      unknown_ = unknown_ || !outcome.known();
+      // No other rate would tell more.
+      if (outcome.lost == outcome.offered && outcome.unrecognised > outcome.lost / 2) fail_unknown();
       if (outcome.offered > 0 && outcome.loss() <= options_.loss) {
         result_.retried += attempt > 0;
         sent_pps_ = outcome.behind > kLate ? std::min(rate, outcome.offered_pps()) : rate;
@@ -74,11 +80,18 @@ class Search {
     return false;
   }
 
+  [[noreturn]] static void fail_unknown() {
+    throw Error(
+        "zero-loss: packets come out that are not recognised, so that nobody knows what was lost: the chain changes or "
+        "makes payloads; --measure throughput counts what comes out");
+  }
+
   Target& target_;
   SearchOptions options_;
   SearchResult result_;
   std::vector<double> passed_;  // rates without loss, rising; all below lossy_pps
   double sent_pps_ = 0, floor_ = 0;
+  bool unknown_ = false;  // of some trial it is not known what it has lost
 };
 
 }  // namespace
