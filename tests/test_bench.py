@@ -93,6 +93,34 @@ def test_zero_loss(bench, tmp_path):
     assert median(record, "latency_p99_us") > 0
 
 
+def test_a_chain_that_changes_the_ends_of_packets(bench, tmp_path):
+    file = tmp_path / "out.jsonl"
+    bench(ROOT / "bench/figures/chains/crc.click", "--rate", "20k", "--json", file)
+    (record,) = records(file)
+    assert median(record, "loss") == 0 and median(record, "latency_p50_us") > 0
+    assert median(record, "gbps") == pytest.approx(median(record, "mpps") * 68 * 8 / 1000)
+    assert median(record, "intended_mpps") == pytest.approx(0.02, rel=0.01)
+
+
+def test_packets_that_are_not_recognised(bench, heddle, tmp_path):
+    file = tmp_path / "out.jsonl"
+    chain = ["-e", "FromDevice(a) -> Truncate(40) -> ToDevice(b)"]
+    result = bench(*chain, "--rate", "20k", "--json", file)
+    (record,) = records(file)
+    assert median(record, "mpps") > 0 and median(record, "unrecognised") > 0
+    assert not any(name.startswith(("loss", "latency", "reordered")) for name in record["values"])
+    assert "not recognised" in record["warnings"][0] and "not recognised" in result.out
+    err = heddle.fails("bench", *chain, "--measure", "zero-loss", "--start", "20k", *EASY)
+    assert "not recognised" in err and "--measure throughput" in err
+
+
+def test_sizes_are_checked_against_what_the_chain_says(heddle):
+    start = time.monotonic()
+    chain = "DPDKInfo(MBUF_SIZE 2304); FromDevice(a) -> ToDevice(b)"
+    err = heddle.fails("bench", "-e", chain, "--sweep", "size=64,9216", "--trial", "60")
+    assert "frames of 9216 bytes, but" in err and time.monotonic() - start < 20
+
+
 def test_a_chain_that_makes_its_own_packets(bench):
     result = bench("-e", "InfiniteSource(LENGTH 60, BURST 32) -> Counter -> ToDevice(eth0)", "--json", "-")
     record = json.loads(result.out)
@@ -212,6 +240,10 @@ def test_pictures(bench, heddle, tmp_path):
         (["--compare", "size=64"], "at least two values"),
         (["--size", "nowhere.pcap"], "nowhere.pcap"),
         (["--addresses", "routes:/nowhere"], "/nowhere"),
+        (["--rate", "0.0000001"], "not a rate from 0.001 to 1e+09"),
+        (["--rate", "900000G"], "not a rate from 0.001 to 1e+09"),
+        (["--rate", "0.01"], "no packet is due in a trial of 60 s"),
+        (["--packets", "100"], "at least 384 packets"),
         (["--descriptors", "100"], "power of two"),
         (["--cores", "17"], "a port of the wire has 16 queues at most"),
         (["--against", "/nowhere"], "/nowhere"),

@@ -131,7 +131,11 @@ def test_packets_of_routes(heddle, tmp_path):
         (["filters", "-n", "5", "--smoothness", "65"], "Value 65 not in range 0 to 64"),
         (["filters", "-n", "5", "--port-scope", "1.5"], "not in range"),
         (["headers", "--filters", "README.md"], "README.md:3: expected @SOURCE/LENGTH"),
+        (["filters", "-n", "5", "--address-scope", "nan"], "Value nan not in range -1 to 1"),
         (["names", "-n", "5", "--form", "uri"], "uri not in"),
+        (["packets", "-n", "10", "-o", "/tmp/never", "--zipf", "nan"], "Value nan not in range 0 to 10"),
+        (["packets", "-n", "10", "-o", "/tmp/never", "--zipf", "1e300"], "not in range 0 to 10"),
+        (["packets", "-n", "10", "-o", "/tmp/never", "--rate", "inf"], "Value inf not in range 1e-06 to 1000000"),
         (
             ["packets", "-n", "5", "-o", "/tmp/never", "--addresses", "zipf"],
             "expected uniform, routes:FILE or trace:FILE",
@@ -150,3 +154,14 @@ def test_headers_need_a_number(heddle, tmp_path):
     result = heddle("gen", "headers", "--filters", filters)
     assert result.code == 1
     assert "-n N or --scale S" in result.err
+    for scale, message in {
+        "1e300": "not in range 0 to 1000000",
+        "nan": "not in range 0 to 1000000",
+        "0.0001": "is 0 headers, not 1 to 1000000",
+        "300000": "is 1500000 headers, not 1 to 1000000",
+    }.items():
+        result = heddle("gen", "headers", "--filters", filters, "--scale", scale)
+        assert result.code != 0 and message in result.err + result.out, result
+    for shape in ("nan", "1e-300"):
+        result = heddle("gen", "headers", "--filters", filters, "-n", 5, "--pareto", shape, 1)
+        assert result.code != 0 and ("not in range" in result.err or "not a shape" in result.err), result

@@ -9,8 +9,8 @@
 #include <bit>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "apps/heddle/commands.h"
 #include "bench/measure/beside.h"
@@ -203,39 +203,52 @@ class Bench {
 
   void check_points() {
     const int cores = core_count();
-    std::set<std::string> chains, traffics;
+    std::map<std::string, unsigned> rooms;    // of packets, by chain
+    std::map<std::string, uint32_t> longest;  // frame, by traffic
     for (auto& group : groups_) {
       for (auto& point : group) {
         Setup& setup = point.setup;
         if (!std::has_single_bit(static_cast<unsigned>(setup.descriptors)) || setup.descriptors < 64)
           throw Error(format("descriptors: %d is not a power of two from 64 on", setup.descriptors));
         if (setup.trial_s <= 0) throw Error("trial: a trial takes more than 0 seconds");
+        if (point.measure == kLatency && setup.rate_pps * setup.trial_s < 1)
+          throw Error(format("rate, trial: no packet is due in a trial of %g s at %g packets a second", setup.trial_s,
+                             setup.rate_pps));
         setup.generators = generator_cores(setup, cores);
         if (setup.device.starts_with("gpu")) expect_gpu(setup.device);
         std::string chain = setup.device + " " + setup.launch;
         for (auto& [name, value] : setup.variables) chain += "\n" + name + "=" + value;
-        if (chains.insert(chain).second) check(point);
+        const auto [room, new_chain] = rooms.try_emplace(chain);
+        if (new_chain) room->second = check(point);
         if (fed_ && std::max(setup.cores, setup.generators) > kQueues)
           throw Error(format("cores, generators: %d and %d, but a port of the wire has %d queues at most, one each",
                              setup.cores, setup.generators, kQueues));
-        if (fed_ && traffics.insert(setup.size + "\n" + setup.addresses).second) check_traffic(setup);
+        if (!fed_) continue;
+        const auto [bytes, new_traffic] = longest.try_emplace(setup.size + "\n" + setup.addresses);
+        if (new_traffic) bytes->second = longest_of(setup);
+        if (room->second != 0 && RTE_PKTMBUF_HEADROOM + bytes->second > room->second)
+          throw Error(format("size: frames of %u bytes, but the chain's DPDKInfo(MBUF_SIZE) leaves packets room for %u",
+                             bytes->second + kFcsBytes, room->second - RTE_PKTMBUF_HEADROOM + kFcsBytes));
       }
     }
   }
 
-  void check(const Point& point) {
+  // Returns what WiredChain::data_room is.
+  unsigned check(const Point& point) {
     const WiredChain wired = check_chain(chain_, point.setup);
     if (!wired.fed() && point.measure != kThroughput)
       throw Error(point.measure +
                   ": the chain makes its own packets; give it a source on the wire, such as FromDevice, or "
                   "--measure throughput");
     if (ports_.empty()) ports_ = wired.ports, fed_ = wired.fed();
+    return wired.data_room;
   }
 
-  static void check_traffic(const Setup& setup) {
+  // Checks what is sent, and returns the bytes of its longest frame in memory.
+  static uint32_t longest_of(const Setup& setup) {
     TrafficOptions options;
     options.sizes = setup.size, options.addresses = setup.addresses, options.flows = 1;
-    const Traffic traffic(options, 1, 1);
+    return Traffic(options, 1, 1).longest_bytes();
   }
 
   void expect_gpu(const std::string& device) {

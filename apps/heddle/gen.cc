@@ -13,6 +13,7 @@
 #include "bench/generate/routes.h"
 #include "bench/generate/text.h"
 #include "bench/wire/traffic.h"
+#include "click/values.h"
 #include "core/error.h"
 #include "io/capture/writer.h"
 
@@ -22,6 +23,16 @@ namespace {
 using namespace bench;
 
 constexpr size_t kMaxCount = 1'000'000;
+
+/** Like CLI::Range, which takes NaN. */
+CLI::Validator number_in(double least, double most) {
+  const std::string range = format("%.12g to %.12g", least, most);
+  return {[=](const std::string& text) {
+            double value = 0;
+            return click::parse(text, value, least, most) ? "" : "Value " + text + " not in range " + range;
+          },
+          range};
+}
 
 void write_output(const std::string& path, const std::string& text) {
   std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
@@ -102,9 +113,9 @@ struct Filters : Command {
     app->add_option("--smoothness", options.smoothness, "Spread prefix lengths over so many around them, 0 to 64")
         ->check(CLI::Range(0, 64));
     app->add_option("--address-scope", options.address_scope, "-1 to 1: longer (negative) or shorter prefixes")
-        ->check(CLI::Range(-1.0, 1.0));
+        ->check(number_in(-1, 1));
     app->add_option("--port-scope", options.port_scope, "-1 to 1: more (negative) or less specific ports")
-        ->check(CLI::Range(-1.0, 1.0));
+        ->check(number_in(-1, 1));
     app->add_flag("!--no-address-scaling", options.address_scaling,
                   "No more different addresses than the parameters have (db_generator without -b)");
   }
@@ -144,16 +155,20 @@ struct Headers : Command {
     app->get_option("-n")->required(false);
     app->add_option("--filters", filters, "Filter set in ClassBench's format")->required()->type_name("FILE");
     app->add_option("--scale", scale, "In place of -n: so many times the number of filters")
-        ->check(CLI::PositiveNumber)
+        ->check(number_in(0, kMaxCount))
         ->excludes("-n");
     app->add_option("--pareto", pareto, "Shape and scale of the repetitions; default: 1 0.1; 1 0: none; 1 1: many")
         ->expected(2)
+        ->check(number_in(0, 1e6))
         ->type_name("A B");
   }
   void run() const override {
     const auto set = parse_filters(filters, read_file(filters));
     if (count == 0 && scale == 0) throw Error("gen headers: missing the number of headers; -n N or --scale S gives it");
     const size_t wanted = count != 0 ? count : static_cast<size_t>(static_cast<double>(set.size()) * scale + 0.5);
+    if (wanted < 1 || wanted > kMaxCount)
+      throw Error(format("gen headers: --scale %g of %zu filters is %zu headers, not 1 to %zu", scale, set.size(),
+                         wanted, kMaxCount));
     write_output(output, to_text(generate_headers(set, wanted, pareto[0], pareto[1], seed)));
   }
 
@@ -198,11 +213,11 @@ struct Packets : Command {
     app->add_option("--addresses", options.addresses,
                     "uniform (default); routes:FILE, destinations in a route table; trace:FILE, a header trace");
     app->add_option("--flows", options.flows, "Different 5-tuples; default: 1024")->type_name("N");
-    app->add_option("--zipf", options.zipf, "Flow k has a share of 1 / k^S; default: 0, all the same")
-        ->check(CLI::NonNegativeNumber)
+    app->add_option("--zipf", options.zipf, "Flow k has a share of 1 / k^S, S up to 10; default: 0, all the same")
+        ->check(number_in(0, 10))
         ->type_name("S");
     app->add_option("--rate", rate_mpps, "Packets a microsecond by their time stamps; default: 1")
-        ->check(CLI::PositiveNumber)
+        ->check(number_in(1e-6, 1e6))
         ->type_name("MPPS");
   }
   void run() const override {

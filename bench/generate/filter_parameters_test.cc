@@ -141,6 +141,12 @@ TEST(FilterParameters, ReportMistakes) {
             std::string::npos);
 }
 
+TEST(FilterParameters, NumbersAreFinite) {
+  double value = 0;
+  for (const char* text : {"nan", "inf", "-inf", "1e999"}) EXPECT_FALSE(parse_number(text, value)) << text;
+  EXPECT_TRUE(parse_number("0.5", value));
+}
+
 // From real sets: what is generated from their parameters has the same protocols, ports and lengths.
 TEST(FilterParameters, OfRealSetsGiveSetsLikeThem) {
   const char* data = std::getenv("HEDDLE_TEST_DATA");

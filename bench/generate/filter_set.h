@@ -35,8 +35,8 @@ struct TraceHeader {
 };
 
 /** A header trace as ClassBench's trace_generator makes it: random filters, of each a random corner (every field at its
- *  lowest or highest), repeated as a Pareto distribution with shape `a` > 0 and scale `b` >= 0 says (ceil(b / u^(1/a)),
- *  u uniform; b = 0: once). Flags that a filter asks for are as it asks. */
+ *  lowest or highest), repeated as a Pareto distribution with shape `a` (0.01 to 100) and scale `b` (0 to 10^6) says
+ *  (ceil(b / u^(1/a)), u uniform; b = 0: once). Throws Error. Flags that a filter asks for are as it asks. */
 std::vector<TraceHeader> generate_headers(const std::vector<Filter>& filters, size_t count, double a, double b,
                                           uint64_t seed);
 

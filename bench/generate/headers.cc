@@ -29,7 +29,9 @@ Header corner(const Filter& filter, Random& random) {
 std::vector<TraceHeader> generate_headers(const std::vector<Filter>& filters, size_t count, double a, double b,
                                           uint64_t seed) {
   if (filters.empty()) throw Error("a header trace needs at least one filter");
-  if (!(a > 0) || !(b >= 0)) throw Error("the Pareto distribution needs a shape above 0 and a scale of at least 0");
+  if (!(a >= 0.01 && a <= 100) || !(b >= 0 && b <= 1e6))
+    throw Error(
+        format("Pareto distribution: %g %g is not a shape from 0.01 to 100 and a scale from 0 to 1000000", a, b));
   Random random(seed);
   std::vector<TraceHeader> trace;
   trace.reserve(count);

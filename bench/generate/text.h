@@ -1,17 +1,21 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <vector>
 
 namespace heddle::bench {
 
-/** A number, in base 10 (or 16) if it is an integer, that is all of `text`. */
+/** A number, finite, in base 10 (or 16) if it is an integer, that is all of `text`. */
 template <class T>
 bool parse_number(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if constexpr (std::is_floating_point_v<T>)
+    if (!std::isfinite(value)) return false;
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 template <class T>

@@ -29,6 +29,8 @@ class Repetition {
 
   Measurement latency() {
     const Outcome outcome = target_.run({setup_.rate_pps, setup_.trial_s, true});
+    if (outcome.intended == 0)
+      warn("no packet was due within a trial, so that nothing is known; give a higher --rate or a longer --trial");
     add_rates(outcome);
     add_latency(outcome);
     add_costs(outcome);
@@ -56,7 +58,13 @@ class Repetition {
     add("gbps", found.rate_pps * bits_per_packet(outcome) * 1e-9, "Gb/s");
     if (found.lossy_pps > 0) add("lossy_mpps", found.lossy_pps * 1e-6, "Mpps");
     add("trials", found.trials, "1");
-    add("loss", outcome.loss(), "1");
+    if (outcome.unrecognised > 0) add("unrecognised", static_cast<double>(outcome.unrecognised), "packets");
+    if (outcome.known())
+      add("loss", outcome.loss(), "1");
+    else
+      warn(
+          "the last trial lost packets or gave back some that were not recognised: the chain changes or makes "
+          "payloads");
     add_latency(outcome);
     add_costs(outcome);
     check_generator(outcome);
@@ -86,12 +94,21 @@ class Repetition {
   void add_rates(const Outcome& outcome) {
     add("mpps", outcome.forwarded_pps() * 1e-6, "Mpps");
     if (outcome.seconds > 0) add("gbps", outcome.forwarded_bits / outcome.seconds * 1e-9, "Gb/s");
-    if (outcome.offered > 0) {
-      add("offered_mpps", outcome.offered_pps() * 1e-6, "Mpps");
-      add("loss", outcome.loss(), "1");
-      add("reordered", static_cast<double>(outcome.reordered), "packets");
-      add("duplicated", static_cast<double>(outcome.duplicated), "packets");
-    }
+    if (outcome.intended > 0)
+      add("intended_mpps", static_cast<double>(outcome.intended) / outcome.seconds * 1e-6, "Mpps");
+    if (outcome.unrecognised > 0) add("unrecognised", static_cast<double>(outcome.unrecognised), "packets");
+    if (outcome.offered == 0) return;
+    add("offered_mpps", outcome.offered_pps() * 1e-6, "Mpps");
+    if (outcome.forwarded == 0)
+      warn("nothing came out: the chain has kept or dropped every packet, or had no time on its cores");
+    if (!outcome.known())
+      return warn(
+          "packets came out that were not recognised (see unrecognised), so that loss, order and latency are not "
+          "known: "
+          "the chain changes or makes payloads");
+    add("loss", outcome.loss(), "1");
+    add("reordered", static_cast<double>(outcome.reordered), "packets");
+    add("duplicated", static_cast<double>(outcome.duplicated), "packets");
   }
 
   void add_latency(const Outcome& outcome) {

@@ -21,6 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLook{100};
+constexpr unsigned kTailRoom = 128;  ///< bytes that chains may append to the longest frames at least
 
 double cpu_seconds() {
   timespec now{};
@@ -102,9 +103,8 @@ class Usage {
   uint64_t received() const { return received_after_ - received_; }
   void put_into(Outcome& outcome) const {
     uint64_t all = 0, busy = 0;
-    int threads = generators_;  // that never sleep
+    const int threads = generators_ + static_cast<int>(cycles_.size());  // that never sleep
     for (size_t i = 0; i < std::min(cycles_.size(), cycles_after_.size()); ++i) {
-      threads += cycles_after_[i].all > cycles_[i].all;
       all += cycles_after_[i].all - cycles_[i].all;
       busy += cycles_after_[i].busy - cycles_[i].busy;
     }
@@ -149,6 +149,7 @@ class Router : public Target {
     options.packets = chain.packets, options.dpdk_args = chain.dpdk_args;
     options.pin = chain.pin && setup.cores + (wire_ ? generators_ : 0) <= core_count();
     engine_ = std::make_unique<Engine>(std::move(router), std::move(plan), options);
+    if (wire_) make_traffic();
     for (auto& node : engine_->router().nodes) copies_ = copies_ || node.element->copies() > 1;
     engine_->start();
     if (wire_) start_generator(options.pin);
@@ -182,13 +183,20 @@ class Router : public Target {
     wire_ = std::make_unique<Wire>(options);
   }
 
-  void start_generator(bool pin) {
-    const std::vector<uint16_t> sending = wire_->sending_ids();
+  void make_traffic() {
     TrafficOptions options;
     options.sizes = setup_.size, options.addresses = setup_.addresses;
     options.flows = setup_.flows, options.zipf = setup_.zipf, options.seed = setup_.seed;
-    traffic_ = std::make_unique<Traffic>(options, static_cast<int>(sending.size()), queues_);
-    generator_ = std::make_unique<Generator>(*traffic_, wire_->port_ids(), sending, *dpdk::packet_pool(),
+    options.look = [this] {
+      if (!watch_({})) throw Interrupted{};
+    };
+    traffic_ = std::make_unique<Traffic>(options, static_cast<int>(wire_->sending_ids().size()), queues_);
+    unsigned& room = dpdk::settings().data_room;
+    if (room == 0) room = std::max(dpdk::data_room(), RTE_PKTMBUF_HEADROOM + traffic_->longest_bytes() + kTailRoom);
+  }
+
+  void start_generator(bool pin) {
+    generator_ = std::make_unique<Generator>(*traffic_, wire_->port_ids(), wire_->sending_ids(), *dpdk::packet_pool(),
                                              GeneratorOptions{generators_, pin ? setup_.cores : -1});
   }
 
@@ -217,12 +225,15 @@ class Router : public Target {
     }
     Outcome outcome;
     outcome.seconds = counts.seconds, outcome.behind = counts.behind;
-    outcome.offered = counts.offered;
+    outcome.intended = counts.intended, outcome.offered = counts.offered, outcome.sending_s = counts.sending_s;
+    outcome.unrecognised = counts.foreign;
     outcome.reordered = counts.reordered, outcome.duplicated = counts.duplicated;
     outcome.forwarded = counts.arrived + discards;
     outcome.lost = counts.lost > discards ? counts.lost - discards : 0;
-    outcome.forwarded_bits = static_cast<double>(outcome.forwarded) * traffic_->mean_bytes() * 8;
-    if (trial.stamps && counts.latency_ns.count() > 0) outcome.latency = latency_of(counts.latency_ns);
+    outcome.forwarded_bits =
+        8 * (static_cast<double>(counts.arrived_bytes) + static_cast<double>(discards) * traffic_->mean_bytes());
+    if (trial.stamps && outcome.known() && counts.latency_ns.count() > 0)
+      outcome.latency = latency_of(counts.latency_ns);
     usage.put_into(outcome);
     return outcome;
   }
@@ -356,6 +367,7 @@ WiredChain check_chain(const Chain& chain, const Setup& setup) {
   const heddle::Router router = heddle::Router::build(wired.graph, diagnostics);
   if (diagnostics.ok()) make_plan(router, plan_options(setup), diagnostics);
   expect_ok(diagnostics);
+  wired.data_room = dpdk::settings().data_room;
   return wired;
 }
 

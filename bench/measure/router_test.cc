@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "bench/measure/campaign.h"
 #include "bench/measure/measures.h"
@@ -77,6 +79,75 @@ TEST(WiredRouterTest, MissingPacketsAreLosses) {
   EXPECT_NEAR(half.loss(), 0.5, 0.01);
   const Outcome whole = run("FromDevice(a) -> t :: Tee -> Discard; t[1] -> ToDevice(b)");
   EXPECT_EQ(whole.lost, 0u);
+}
+
+std::map<std::string, double> values_of(const Measurement& measurement) {
+  std::map<std::string, double> values;
+  for (auto& sample : measurement.samples) values[sample.name] = sample.value;
+  return values;
+}
+
+bool warns(const Measurement& measurement, const std::string& of) {
+  return std::any_of(measurement.warnings.begin(), measurement.warnings.end(),
+                     [&](auto& warning) { return warning.find(of) != warning.npos; });
+}
+
+TEST(WiredRouterTest, ChainsThatChangeTheEndsOfPackets) {
+  for (const auto& [text, bytes] :
+       {std::pair{"FromDevice(a) -> SetCRC32 -> ToDevice(b)", 68}, {"FromDevice(a) -> Strip(1) -> ToDevice(b)", 63}}) {
+    const Outcome outcome = run(text);
+    EXPECT_GT(outcome.offered, 500u) << text;
+    EXPECT_EQ(outcome.lost, 0u) << text;
+    EXPECT_TRUE(outcome.latency && outcome.known()) << text;
+    EXPECT_DOUBLE_EQ(outcome.forwarded_bits, static_cast<double>(outcome.forwarded) * bytes * 8) << text;
+  }
+}
+
+TEST(WiredRouterTest, PacketsThatAreNotRecognisedAreNoLosses) {
+  bench::Setup setup = easy_setup();
+  setup.rate_pps = 20000;
+  const auto router = start_router(chain_of("FromDevice(a) -> Truncate(40) -> ToDevice(b)"), setup, nullptr, kGoOn);
+  for (const char* what : {kLatency, kThroughput}) {
+    const Measurement measurement = measure(*router, setup, what);
+    const auto values = values_of(measurement);
+    EXPECT_GT(values.at("mpps"), 0) << what;
+    EXPECT_GT(values.at("unrecognised"), 0) << what;
+    for (const char* unknown : {"loss", "reordered", "duplicated", "latency_p50_us"})
+      EXPECT_FALSE(values.contains(unknown)) << what << ": " << unknown;
+    EXPECT_TRUE(warns(measurement, "not recognised")) << what;
+  }
+  setup.start_pps = 10000;
+  EXPECT_THROW(measure(*router, setup, kZeroLoss), Error);
+}
+
+TEST(WiredRouterTest, PacketsHaveRoomForLargeFrames) {
+  bench::Setup setup = easy_setup();
+  setup.size = "9216", setup.descriptors = 1024;
+  const Outcome outcome = run("FromDevice(a) -> SetCRC32 -> ToDevice(b)", {2000, 0.2, false}, setup);
+  EXPECT_GT(outcome.offered, 50u);
+  EXPECT_EQ(outcome.lost, 0u);
+}
+
+/** Always the same. */
+struct Fixed : Target {
+  explicit Fixed(const Outcome& outcome) : outcome(outcome) {}
+  Outcome run(const Trial&) override { return outcome; }
+  Outcome outcome;
+};
+
+TEST(WiredRouterTest, TrialsThatTellNothingAreWarnedOf) {
+  bench::Setup setup;
+  Fixed silent({.seconds = 1, .intended = 1000, .offered = 1000, .lost = 1000});
+  for (const char* what : {kLatency, kThroughput})
+    EXPECT_TRUE(warns(measure(silent, setup, what), "nothing came out")) << what;
+  Fixed idle({.seconds = 1});
+  const Measurement none = measure(idle, setup, kLatency);
+  EXPECT_TRUE(warns(none, "no packet was due"));
+  EXPECT_FALSE(values_of(none).contains("loss"));
+  Fixed late({.seconds = 1, .intended = 4000, .offered = 2000, .forwarded = 1000, .sending_s = 2, .behind = 1});
+  const auto values = values_of(measure(late, setup, kLatency));
+  EXPECT_DOUBLE_EQ(values.at("intended_mpps"), 4e-3);
+  EXPECT_DOUBLE_EQ(values.at("offered_mpps"), 1e-3);
 }
 
 TEST(WiredRouterTest, SeveralQueuesThreadsAndSizes) {

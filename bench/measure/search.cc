@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/error.h"
+
 namespace heddle::bench {
 namespace {
 
@@ -19,6 +21,7 @@ class Search {
     bracket();
     for (;;) {
       bisect();
+      if (passed_.empty() && unknown_) fail_unknown();
       if (passed_.empty() || passes(passed_.back(), options_.final_s, true)) break;
       failed(passed_.back());
       if (options_.final_s <= options_.trial_s) continue;
@@ -66,6 +69,9 @@ class Search {
       result_.decisive = target_.run({rate, seconds, stamps});
       const Outcome& outcome = result_.decisive;
       ++result_.trials;
+      unknown_ = unknown_ || !outcome.known();
+      // No other rate would tell more.
+      if (outcome.lost == outcome.offered && outcome.unrecognised > outcome.lost / 2) fail_unknown();
       const bool cannot = outcome.behind > kCannot;
       if (!cannot && outcome.offered > 0 && outcome.loss() <= options_.loss) {
         result_.retried += !first;
@@ -81,12 +87,19 @@ class Search {
     }
   }
 
+  [[noreturn]] static void fail_unknown() {
+    throw Error(
+        "zero-loss: packets come out that are not recognised, so that nobody knows what was lost: the chain changes or "
+        "makes payloads; --measure throughput counts what comes out");
+  }
+
   Target& target_;
   SearchOptions options_;
   SearchResult result_;
   std::vector<double> passed_;  // rates that passed, rising; all below failed_pps_
   double failed_pps_ = 0;       // the lowest rate that did not pass; 0: none yet
   double floor_ = 0;
+  bool unknown_ = false;  // of some trial it is not known what it has lost
 };
 
 }  // namespace

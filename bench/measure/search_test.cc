@@ -8,6 +8,8 @@
 #include <cmath>
 #include <random>
 
+#include "core/error.h"
+
 namespace heddle::bench {
 namespace {
 
@@ -23,6 +25,7 @@ class SimulatedRouter : public Target {
   double base_loss = 0;        ///< share that is always lost
   double late = 0;             ///< probability that the generator is late in a trial, so that its bursts lose packets
   double stamps_pps = 1e9;     ///< that it can keep up with when packets carry stamps
+  double changed = 0;          ///< share that comes out without being recognised
   int trials = 0, rests = 0;
   double sent_s = 0;
   std::mt19937_64 random{4};
@@ -44,6 +47,8 @@ class SimulatedRouter : public Target {
     if (chance() < glitch * trial.seconds) forwarded = std::max(0.0, forwarded - 1000);
     outcome.forwarded = std::min(outcome.offered, static_cast<uint64_t>(forwarded));
     outcome.lost = outcome.offered - outcome.forwarded;
+    outcome.unrecognised = static_cast<uint64_t>(changed * static_cast<double>(outcome.forwarded));
+    outcome.lost += outcome.unrecognised;
     if (outcome.lost > 0) tired_ = true;
     return outcome;
   }
@@ -109,6 +114,15 @@ TEST(SearchTest, NothingPasses) {
   const SearchResult result = find_zero_loss(router, starting_at(1e6));
   EXPECT_EQ(result.rate_pps, 0);
   EXPECT_LE(router.trials, 15);
+}
+
+TEST(SearchTest, LossesThatNobodyKnows) {
+  SimulatedRouter router;
+  router.changed = 1;
+  EXPECT_THROW(find_zero_loss(router, starting_at(1e6)), Error);
+  EXPECT_EQ(router.trials, 1);
+  router.changed = 0.5;
+  EXPECT_THROW(find_zero_loss(router, starting_at(1e6)), Error);
 }
 
 TEST(SearchTest, TheGeneratorIsTheBottleneck) {

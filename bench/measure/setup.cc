@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bench/wire/generator.h"
 #include "click/values.h"
 #include "core/counters.h"
 #include "core/error.h"
@@ -147,9 +148,11 @@ double rate_of(const std::string& text) {
   if (unit.ends_with("pps")) unit.resize(unit.size() - 3);
   const std::map<std::string, double> factors{{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}};
   const auto factor = factors.find(unit);
-  if (end == 0 || factor == factors.end() || !(value > 0 && value < 1e12))
-    throw Error("'" + text + "' is not a rate in packets a second such as 2M, 1.5Mpps or 800k");
-  return value * factor->second;
+  if (factor != factors.end()) value *= factor->second;
+  if (end == 0 || factor == factors.end() || !(value >= kLeastRate_pps && value <= kMostRate_pps))
+    throw Error(format("'%s' is not a rate from %g to %g packets a second such as 2M, 1.5Mpps or 800k", text.c_str(),
+                       kLeastRate_pps, kMostRate_pps));
+  return value;
 }
 
 double share_of(const std::string& text) {

@@ -57,7 +57,7 @@ void set_parameter(Setup& setup, const std::string& name, const std::string& tex
 /** The parameters that matter to `measure`, as a record has them. */
 nlohmann::ordered_json describe(const Setup& setup, const std::string& measure);
 
-/** Packets a second: "2M", "1.5Mpps", "800k", "64". Throws Error. */
+/** Packets a second: "2M", "1.5Mpps", "800k", "64", as many as a generator can pace. Throws Error. */
 double rate_of(const std::string& text);
 /** "0.001", "0.1%". Throws Error. */
 double share_of(const std::string& text);

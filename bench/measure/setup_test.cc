@@ -25,7 +25,9 @@ TEST(SetupTest, Rates) {
   EXPECT_EQ(rate_of("800k"), 8e5);
   EXPECT_EQ(rate_of("64"), 64);
   EXPECT_EQ(rate_of("1e6"), 1e6);
-  for (const char* wrong : {"", "M", "0", "-1", "2Gbps", "2 M", "nan", "inf", "1e300"})
+  EXPECT_EQ(rate_of("0.001"), 0.001);
+  EXPECT_EQ(rate_of("1000M"), 1e9);
+  for (const char* wrong : {"", "M", "0", "-1", "2Gbps", "2 M", "nan", "inf", "1e300", "0.0000001", "900000G", "2G"})
     EXPECT_THROW(rate_of(wrong), Error) << wrong;
 }
 

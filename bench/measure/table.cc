@@ -29,6 +29,7 @@ constexpr Column kColumns[] = {
     {"packets_per_joule", "packets/J", 1, false, false},
     {"reordered", "reordered", 1, false, true},
     {"duplicated", "duplicated", 1, false, true},
+    {"unrecognised", "unrecognised", 1, false, true},
 };
 
 // As many digits as mean something.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -20,19 +21,24 @@ struct Latency {
 /** What a trial has shown. What cannot be measured is absent. */
 struct Outcome {
   double seconds = 0;
-  uint64_t offered = 0;    ///< due to be sent
+  uint64_t intended = 0;   ///< due to be sent; 0 without a rate
+  uint64_t offered = 0;    ///< put on the wire: fewer if the generator was late
   uint64_t forwarded = 0;  ///< packets that came out, or ended inside the chain by its own rules
-  uint64_t lost = 0;       ///< of those offered
+  uint64_t lost = 0;       ///< of those offered; at most so many if not known()
   uint64_t reordered = 0, duplicated = 0;
+  uint64_t unrecognised = 0;  ///< packets that came out without a signature: the chain has changed or made them
+  double sending_s = 0;       ///< until all that were offered had been sent, if that is more than `seconds`
   double forwarded_bits = 0;  ///< of frames, check sequence included
   double behind = 0;          ///< share of the time in which the generator was late
-  std::optional<Latency> latency;
-  std::optional<double> cycles_per_packet;  ///< TSC cycles of busy packet threads
-  std::optional<double> cpu_utilisation;    ///< share of the packet threads' time in which they found packets
-  std::optional<double> core_share;  ///< of their cores that packet threads and generator had: 1 if they were alone
-  std::optional<double> gpu_utilisation, gpu_power_w;
+  std::optional<Latency> latency{};
+  std::optional<double> cycles_per_packet{};  ///< TSC cycles of busy packet threads
+  std::optional<double> cpu_utilisation{};    ///< share of the packet threads' time in which they found packets
+  std::optional<double> core_share{};  ///< of their cores that packet threads and generator had: 1 if they were alone
+  std::optional<double> gpu_utilisation{}, gpu_power_w{};
 
-  double offered_pps() const { return seconds > 0 ? static_cast<double>(offered) / seconds : 0; }
+  /** Whether it is known what became of the packets offered. */
+  bool known() const { return unrecognised == 0 || lost == 0; }
+  double offered_pps() const { return seconds > 0 ? static_cast<double>(offered) / std::max(seconds, sending_s) : 0; }
   double forwarded_pps() const { return seconds > 0 ? static_cast<double>(forwarded) / seconds : 0; }
   double loss() const { return offered > 0 ? static_cast<double>(lost) / static_cast<double>(offered) : 0; }
 };

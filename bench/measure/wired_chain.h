@@ -17,7 +17,8 @@ struct WiredChain {
   };
   click::Graph graph;
   std::vector<Port> ports;
-  int queues = 1;  ///< that the chain names at least (QUEUE, N_QUEUES)
+  int queues = 1;          ///< that the chain names at least (QUEUE, N_QUEUES)
+  unsigned data_room = 0;  ///< check_chain(): of packets, headroom included, if DPDKInfo says it; 0: what they need
 
   /** Whether packets come from the wire; else the chain makes its own, and what it sent to devices it discards. */
   bool fed() const;

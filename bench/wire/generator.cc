@@ -19,9 +19,10 @@ constexpr double kAllThere_s = 0.005;  ///< to wait for further copies when ever
 constexpr double kLongestRest_s = 10;
 
 void add(Counts& sum, const Counts& more) {
-  sum.offered += more.offered, sum.sent += more.sent, sum.received += more.received;
+  sum.intended += more.intended, sum.offered += more.offered, sum.sent += more.sent, sum.received += more.received;
   sum.reordered += more.reordered, sum.duplicated += more.duplicated, sum.foreign += more.foreign;
-  sum.arrived += more.arrived;
+  sum.arrived += more.arrived, sum.arrived_bytes += more.arrived_bytes;
+  sum.sending_s = std::max(sum.sending_s, more.sending_s);
   sum.behind = std::max(sum.behind, more.behind);
   sum.latency_ns.merge(more.latency_ns);
 }
@@ -95,6 +96,8 @@ void Generator::wait_for_the_rest(const Load& load) {
 }
 
 Counts Generator::run(const Load& load) {
+  if (!(load.rate_pps >= 0 && load.rate_pps <= kMostRate_pps))
+    throw Error(format("generator: %g packets a second; at most %g can be due", load.rate_pps, kMostRate_pps));
   stopping_ = false;
   const auto hz = static_cast<double>(rte_get_tsc_hz());
   const auto ticks = [hz](double seconds) { return static_cast<uint64_t>(seconds * hz); };
@@ -131,6 +134,7 @@ Counts Generator::run(const Load& load) {
   for (auto& thread : threads_) add(sum, thread->counts());
   sum.lost = sum.offered - std::min(sum.offered, sum.received);
   sum.seconds = static_cast<double>(ended - schedule.begin) / hz;
+  sum.sending_s = std::max(sum.sending_s, sum.seconds);
   return sum;
 }
 

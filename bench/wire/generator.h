@@ -13,10 +13,14 @@
 
 namespace heddle::bench {
 
+/** Rates that people may ask for, in packets a second. */
+constexpr double kLeastRate_pps = 0.001, kMostRate_pps = 1e9;
+
 /** What is to be sent, and for how long. */
 struct Load {
   /** Packets a second, over all generator threads, each due at its own time whatever happens to those before (open
-   *  loop); what is late is sent late. 0: as fast as the wire takes them, waiting while it is full. */
+   *  loop); what is late is sent late. 0: as fast as the wire takes them, waiting while it is full. At most
+   *  kMostRate_pps. */
   double rate_pps = 0;
   double warmup_s = 0.1, seconds = 1;  ///< that does not count, and that does
   bool stamps = false;                 ///< measure latency
@@ -29,15 +33,18 @@ struct Load {
  *  of the warm-up and of earlier runs that arrive do not count. Without signatures nobody can tell these apart: then the
  *  warm-up counts, only offered, sent, received, lost and arrived are known, and copies make up for losses. */
 struct Counts {
-  uint64_t offered = 0;     ///< that the generator had for the wire
+  uint64_t intended = 0;    ///< due (RFC 2285: intended load); 0 without a rate
+  uint64_t offered = 0;     ///< of these put on the wire (RFC 2285: offered load): less if the rate is too much
   uint64_t sent = 0;        ///< that the wire took; a full ring refuses packets if there is a rate
   uint64_t received = 0;    ///< different ones
   uint64_t lost = 0;        ///< offered - received
   uint64_t reordered = 0;   ///< of those received: RFC 4737, within flows
   uint64_t duplicated = 0;  ///< further copies, exact within Generator::window() packets of a flow
-  uint64_t foreign = 0;     ///< frames without our signature since measuring began
-  uint64_t arrived = 0;     ///< of ours within Load::seconds, also from the warm-up: for throughput
-  double seconds = 0;       ///< that were measured: less than asked for after stop()
+  uint64_t foreign = 0;     ///< frames in which no signature of ours was found, since measuring began
+  /** Frames within Load::seconds, also from the warm-up and foreign: for throughput; and their bytes with FCS. */
+  uint64_t arrived = 0, arrived_bytes = 0;
+  double seconds = 0;    ///< that were measured: less than asked for after stop()
+  double sending_s = 0;  ///< until the last of those offered had been sent: more than `seconds` if that was late
   /** Share of the time in which the generator held the others up: with a rate, it was more than a burst or 10 us late;
    *  without one, the wire would have taken more. */
   double behind = 0;
@@ -65,7 +72,7 @@ class Generator {
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;
 
-  /** Sends and measures; returns when all is over. One caller at a time. */
+  /** Sends and measures; returns when all is over. One caller at a time. Throws Error if there cannot be such a rate. */
   Counts run(const Load& load);
   /** Makes the run that goes on return soon. From any thread or a signal handler. */
   void stop() { stopping_.store(true, std::memory_order_relaxed); }

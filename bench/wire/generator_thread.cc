@@ -13,6 +13,9 @@ namespace {
 
 constexpr int kFraction = 16;  ///< bits of a tick
 constexpr double kTolerance_s = 10e-6;
+constexpr double kLongestStep = 0x1p46;  ///< ticks, so that none of their sums overflow: a second packet is never due
+constexpr uint32_t kMostVain = 4096;  ///< frames in a row without signature, after which one in kVainStep is searched
+constexpr uint32_t kVainStep = 64;
 constexpr int kLastBursts = (1 << 20) / 64;  ///< as many as the largest ring holds
 constexpr double kLateStart_s = 1;           ///< that a thread may come late on a busy machine
 
@@ -65,9 +68,13 @@ void GeneratorThread::run(const Schedule& schedule, const std::atomic<bool>& sto
   done_ = false;
   ns_per_tick_ = 1e9 / hz;
   offset_ = late_ticks_ = 0;
-  step_ = static_cast<uint64_t>(schedule.ticks_per_packet * (1 << kFraction));
-  tolerance_ =
-      std::max(static_cast<uint64_t>(kTolerance_s * hz), static_cast<uint64_t>(kBurst * schedule.ticks_per_packet));
+  const double step = std::min(schedule.ticks_per_packet, kLongestStep);
+  step_ = static_cast<uint64_t>(step * (1 << kFraction));
+  tolerance_ = std::max(static_cast<uint64_t>(kTolerance_s * hz), static_cast<uint64_t>(kBurst * step));
+  const auto due_before = [&](uint64_t tsc) {
+    return step_ == 0 ? 0 : (((tsc - schedule.start) << kFraction) + step_ - 1) / step_;
+  };
+  if (!senders_.empty()) counts_.intended = due_before(schedule.end) - due_before(schedule.begin);
   // What is due is sent, however late; but a rate that is beyond the generator's powers ends some time.
   const uint64_t latest = schedule.end + (schedule.end - schedule.start) + static_cast<uint64_t>(kLateStart_s * hz);
   while (rte_rdtsc() < schedule.start) rte_pause();
@@ -82,7 +89,7 @@ void GeneratorThread::run(const Schedule& schedule, const std::atomic<bool>& sto
         done_.store(true, std::memory_order_release);
       } else {
         const bool late = step_ != 0 ? send_at_rate(now) : send_all(now);
-        if (late && measuring_) late_ticks_ += now - before;
+        if (late && measuring_) late_ticks_ += now - std::max(before, schedule.begin);
       }
     }
     receive();
@@ -136,6 +143,8 @@ bool GeneratorThread::build(Sender& sender, uint16_t count, uint16_t tag) {
 bool GeneratorThread::send_at_rate(uint64_t now) {
   const auto offset_of = [this](uint64_t tsc) { return (tsc - schedule_.start) << kFraction; };
   const uint64_t begin = offset_of(schedule_.begin), end = offset_of(schedule_.end), reached = offset_of(now);
+  // What is left of the warm-up when it is over would only make those late that count.
+  if (offset_ < begin && reached >= begin) offset_ += (begin - offset_ + step_ - 1) / step_ * step_;
   const bool measured = offset_ >= begin;
   const uint64_t limit = std::min(reached, (measured ? end : begin) - 1);
   const bool late = reached > offset_ && (reached - offset_) >> kFraction > tolerance_;
@@ -153,6 +162,7 @@ bool GeneratorThread::send_at_rate(uint64_t now) {
   const uint16_t sent = rte_eth_tx_burst(sender.port, sender.queue, sender.packets, count);
   if (sent < count) rte_pktmbuf_free_bulk(sender.packets + sent, count - sent);
   if (measured || !traffic_.signatures()) counts_.offered += count, counts_.sent += sent;
+  if (now > schedule_.begin) counts_.sending_s = static_cast<double>(now - schedule_.begin) * ns_per_tick_ * 1e-9;
   raise(sent_, sent);
   return late;
 }
@@ -191,12 +201,38 @@ bool GeneratorThread::receive() {
     if (n == 0) continue;
     const uint16_t ours = traffic_.signatures() ? take(packets, n) : n;
     if (!traffic_.signatures()) counts_.received += n;
-    if (measuring_) counts_.arrived += ours;
+    if (measuring_) {
+      counts_.arrived += n;
+      for (uint16_t i = 0; i < n; ++i) counts_.arrived_bytes += packets[i]->pkt_len + kFcsBytes;
+    }
     raise(received_, ours);
     rte_pktmbuf_free_bulk(packets, n);
     any = true;
   }
   return any;
+}
+
+/** What bytes at any place of a frame are by chance with a probability of 10^-9, unless there are millions of flows. */
+bool GeneratorThread::is_of_this_run(const Signature& signature, uint64_t now) const {
+  return (signature.tag == schedule_.tag || signature.tag == schedule_.warmup_tag) &&
+         signature.flow < traffic_.flows() &&
+         (schedule_.stamps ? signature.due >= schedule_.start && signature.due <= now + tolerance_
+                           : signature.due == 0);
+}
+
+/** Looks for the signature of a frame whose end the router has changed, and remembers where it was. */
+bool GeneratorThread::look_for_signature(const rte_mbuf& packet, uint64_t now, Signature& found) {
+  if (++vain_ > kMostVain && vain_ % kVainStep != 0) return false;
+  const uint32_t length = packet.data_len, most = std::min(length, kSignatureBytes + kSearchedBytes);
+  const uint8_t* end = rte_pktmbuf_mtod_offset(&packet, const uint8_t*, length);
+  for (uint32_t from_end = kSignatureBytes; from_end <= most; ++from_end) {
+    std::memcpy(&found, end - from_end, sizeof found);
+    if (!is_of_this_run(found, now)) continue;
+    from_end_[length & 1] = from_end;
+    moved_ = true, vain_ = 0;
+    return true;
+  }
+  return false;
 }
 
 /** Counts what has arrived; returns how many are ours. */
@@ -205,19 +241,21 @@ uint16_t GeneratorThread::take(rte_mbuf** packets, uint16_t n) {
   Signature found[kBurst];
   for (uint16_t i = 0; i < n; ++i) {
     // The last core to have it was the router's.
-    const uint32_t length = packets[i]->data_len;
-    rte_prefetch0(rte_pktmbuf_mtod_offset(packets[i], const uint8_t*, signature_at(std::max(length, kSignatureBytes))));
+    const uint32_t length = packets[i]->data_len, from_end = from_end_[length & 1];
+    rte_prefetch0(rte_pktmbuf_mtod_offset(packets[i], const uint8_t*, std::max(length, from_end) - from_end));
   }
   for (uint16_t i = 0; i < n; ++i) {
-    const uint32_t length = packets[i]->data_len;
+    const uint32_t length = packets[i]->data_len, from_end = from_end_[length & 1];
     found[i].tag = 0;
-    if (length >= kSignatureBytes)
-      std::memcpy(&found[i], rte_pktmbuf_mtod(packets[i], const uint8_t*) + signature_at(length), sizeof found[i]);
+    if (length >= from_end)
+      std::memcpy(&found[i], rte_pktmbuf_mtod(packets[i], const uint8_t*) + (length - from_end), sizeof found[i]);
   }
   uint16_t ours = 0;
   for (uint16_t i = 0; i < n; ++i) {
     const Signature& signature = found[i];
-    if ((signature.tag & ~kRunMask) != kSignatureTag || signature.flow >= traffic_.flows()) [[unlikely]] {
+    const bool known = (signature.tag & ~kRunMask) == kSignatureTag && signature.flow < traffic_.flows() &&
+                       (!moved_ || is_of_this_run(signature, now));
+    if (!known && !look_for_signature(*packets[i], now, found[i])) [[unlikely]] {
       if (begun_) ++counts_.foreign;
       continue;
     }

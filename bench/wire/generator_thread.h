@@ -60,6 +60,8 @@ class alignas(64) GeneratorThread {
   bool build(Sender& sender, uint16_t count, uint16_t tag);
   bool receive();
   uint16_t take(rte_mbuf** packets, uint16_t n);
+  bool is_of_this_run(const Signature& signature, uint64_t now) const;
+  bool look_for_signature(const rte_mbuf& packet, uint64_t now, Signature& found);
   Sender& next_sender();
 
   const Traffic& traffic_;
@@ -69,6 +71,10 @@ class alignas(64) GeneratorThread {
   std::vector<Receiver> receivers_;
   std::vector<uint32_t> sequence_;  // [flow], of the next packet
   uint64_t due_[kBurst];            // of the packets of a burst
+  // Where signatures begin in frames of even and odd length: bytes from their end. A router may change that.
+  uint32_t from_end_[2] = {kSignatureBytes, kSignatureBytes + 1};
+  bool moved_ = false;  // it has
+  uint32_t vain_ = 0;   // frames in a row in which there was none
 
   // Of a run.
   Schedule schedule_;

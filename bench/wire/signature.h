@@ -24,4 +24,7 @@ constexpr uint16_t kRunMask = 0x00ff;       ///< the lower byte: the run's numbe
  *  its words whole. */
 constexpr uint32_t signature_at(uint32_t length) { return (length & ~1u) - kSignatureBytes; }
 
+/** How many bytes a router may put behind a signature before it is not found any more. */
+constexpr uint32_t kSearchedBytes = 64;
+
 }  // namespace heddle::bench

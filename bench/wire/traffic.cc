@@ -1,10 +1,10 @@
 #include "bench/wire/traffic.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <set>
 #include <sstream>
 
 #include "bench/generate/random.h"
@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint32_t kLeastBytes = 64, kMostBytes = 9216;
 constexpr size_t kMostCaptureBytes = size_t{1} << 30;
+constexpr uint32_t kLookEvery = 1 << 16;
 constexpr size_t kLeastFrames = 4096, kMostFrames = 1 << 20;  ///< prepared
 
 bool is_number(const std::string& text) {
@@ -87,8 +88,35 @@ std::vector<ip_lookup::Route> read_routes(const std::string& path) {
   return routes;
 }
 
+/** A set of flows that grows: open addressing, since std::set takes minutes for the most flows. */
+class FlowSet {
+ public:
+  explicit FlowSet(uint32_t most) : slots_(std::bit_ceil(size_t{most} * 2), kNone) { flows_.reserve(most); }
+  void insert(const FiveTuple& flow) {
+    size_t at = hash_of(flow) & (slots_.size() - 1);
+    for (; slots_[at] != kNone; at = (at + 1) & (slots_.size() - 1))
+      if (flows_[slots_[at]] == flow) return;
+    slots_[at] = static_cast<uint32_t>(flows_.size());
+    flows_.push_back(flow);
+  }
+  size_t size() const { return flows_.size(); }
+  std::vector<FiveTuple> take() { return std::move(flows_); }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  static uint64_t hash_of(const FiveTuple& flow) {
+    const uint64_t ports = uint64_t{flow.source_port} << 16 | flow.destination_port;
+    const uint64_t mixed =
+        ((uint64_t{flow.source} << 32 | flow.destination) ^ ports * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
+    return mixed >> 32 ^ mixed;
+  }
+  std::vector<uint32_t> slots_;  // of flows_
+  std::vector<FiveTuple> flows_;
+};
+
 /** `count` different flows of UDP. */
-std::vector<FiveTuple> random_flows(uint32_t count, const std::string& addresses, Random& random) {
+std::vector<FiveTuple> random_flows(uint32_t count, const std::string& addresses, Random& random,
+                                    const std::function<void()>& look) {
   std::string path;
   std::vector<ip_lookup::Route> routes;
   if (after(addresses, "routes:", path)) {
@@ -96,9 +124,9 @@ std::vector<FiveTuple> random_flows(uint32_t count, const std::string& addresses
   } else if (addresses != "uniform") {
     throw Error("addresses '" + addresses + "': expected uniform, routes:FILE or trace:FILE");
   }
-  std::set<FiveTuple> seen;
-  std::vector<FiveTuple> flows;
-  while (flows.size() < count) {
+  FlowSet flows(count);
+  for (uint32_t i = 0; flows.size() < count; ++i) {
+    if (i % kLookEvery == 0) look();
     FiveTuple flow{random_unicast(random), random_unicast(random), 0, 0, kUdp};
     if (!routes.empty()) {
       const ip_lookup::Route& route = routes[random.below(routes.size())];
@@ -107,9 +135,9 @@ std::vector<FiveTuple> random_flows(uint32_t count, const std::string& addresses
     }
     flow.source_port = static_cast<uint16_t>(random.between(1024, UINT16_MAX));
     flow.destination_port = static_cast<uint16_t>(random.between(1024, UINT16_MAX));
-    if (seen.insert(flow).second) flows.push_back(flow);
+    flows.insert(flow);
   }
-  return flows;
+  return flows.take();
 }
 
 /** In which order flows have packets: all the same, shuffled, or by Zipf's law. */
@@ -138,6 +166,7 @@ Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
       streams_(static_cast<size_t>(ports * queues)) {
   if (options.flows < 1 || options.flows > 1 << 24)
     throw Error(format("flows: %u is not from 1 to %d", options.flows, 1 << 24));
+  if (!(options.zipf >= 0 && options.zipf <= 10)) throw Error(format("zipf: %g is not from 0 to 10", options.zipf));
   if (is_capture(options.sizes)) {
     if (options.addresses != "uniform" || options.zipf > 0)
       throw Error("the capture '" + options.sizes + "' has its own addresses and flows");
@@ -156,12 +185,17 @@ Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
       order.push_back(found->second);
     }
   } else {
-    tuples_ = random_flows(options.flows, options.addresses, random);
+    tuples_ = random_flows(options.flows, options.addresses, random, options.look);
     order = order_of(options.flows, options.zipf, sizes.size(), random);
   }
   number_by_queue(order);
+  for (Stream& stream : streams_) {
+    stream.heads.reserve(order.size() / streams_.size());
+    stream.frames.reserve(order.size() / streams_.size());
+  }
   std::vector<uint32_t> turn = sizes;
   for (size_t i = 0; i < order.size(); ++i) {
+    if (i % kLookEvery == 0) options.look();
     if (i % turn.size() == 0) random.shuffle(turn);  // the shares hold in every dozen
     add(order[i], make_frame(tuples_[order[i]], options.mac, turn[i % turn.size()] - kFcsBytes));
   }
@@ -199,6 +233,7 @@ void Traffic::add_capture(const std::string& path) {
 
 /** The stream in which a flow is: a number below ports * queues. */
 size_t Traffic::stream_of(const FiveTuple& tuple) const {
+  if (streams_.size() == 1) return 0;
   const uint32_t hash = toeplitz_hash(tuple, symmetric_ ? kSymmetricKey : kMicrosoftKey);
   const auto port = hash / 128 % static_cast<uint32_t>(ports_);
   return static_cast<size_t>(queue_of(hash, queues_)) * static_cast<size_t>(ports_) + port;
@@ -207,15 +242,17 @@ size_t Traffic::stream_of(const FiveTuple& tuple) const {
 /** Numbers flows anew so that those of a queue have neighbouring numbers: what threads keep for their flows then lies in
  *  cache lines of their own. */
 void Traffic::number_by_queue(std::vector<uint32_t>& order) {
-  std::vector<uint32_t> old(tuples_.size()), new_of(tuples_.size());
-  std::vector<size_t> streams;
-  for (auto& tuple : tuples_) streams.push_back(stream_of(tuple));
-  for (uint32_t i = 0; i < old.size(); ++i) old[i] = i;
-  std::stable_sort(old.begin(), old.end(), [&](uint32_t a, uint32_t b) { return streams[a] < streams[b]; });
-  std::vector<FiveTuple> tuples;
-  for (uint32_t i = 0; i < old.size(); ++i) {
-    new_of[old[i]] = i;
-    tuples.push_back(tuples_[old[i]]);
+  std::vector<uint32_t> next(streams_.size() + 1), new_of(tuples_.size());  // next: number in each stream
+  std::vector<uint32_t> streams;
+  for (auto& tuple : tuples_) {
+    streams.push_back(static_cast<uint32_t>(stream_of(tuple)));
+    ++next[streams.back() + 1];
+  }
+  for (size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+  std::vector<FiveTuple> tuples(tuples_.size());
+  for (size_t i = 0; i < tuples_.size(); ++i) {
+    new_of[i] = next[streams[i]]++;
+    tuples[new_of[i]] = tuples_[i];
   }
   tuples_ = std::move(tuples);
   for (uint32_t& flow : order) flow = new_of[flow];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,13 +21,15 @@ struct TrafficOptions {
    *  packet, in order. A capture has its own. */
   std::string addresses = "uniform";
   uint32_t flows = 1024;  ///< different 5-tuples; a trace or capture has its own
-  double zipf = 0;        ///< flow k of F has a share in proportion to 1 / k^zipf; 0: all the same
+  double zipf = 0;        ///< flow k of F has a share in proportion to 1 / k^zipf, to 10; 0: all the same
   uint64_t seed = 1;
   bool symmetric = true;  ///< both directions of a connection go to the same queue
   /** Each frame carries a signature in its last bytes, in place of payload (a frame that has less payload is made longer). Without
    *  it frames are sent as they are and what arrives is only counted: for chains that change payloads, or look at them. */
   bool signatures = true;
   MacAddresses mac{};
+  /** Called now and then while the traffic is made, which takes seconds with millions of flows; may throw. */
+  std::function<void()> look = [] {};
 };
 
 /** What a generator sends on one queue of one port: prepared frames, over and over. */

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -203,7 +204,22 @@ TEST(Traffic, RealTraceAndCapture) {
   EXPECT_GT(capture.stream(0, 0).frames.size(), 1000u);
 }
 
+TEST(Traffic, MillionsOfFlowsDifferAndTheirMakingCanBeStopped) {
+  const Traffic traffic({.flows = 1 << 20}, 1, 2);
+  std::vector<FiveTuple> tuples;
+  for (uint32_t flow = 0; flow < traffic.flows(); ++flow) tuples.push_back(traffic.tuple(flow));
+  std::sort(tuples.begin(), tuples.end());
+  EXPECT_EQ(std::unique(tuples.begin(), tuples.end()) - tuples.begin(), 1 << 20);
+  int looks = 0;
+  TrafficOptions options{.flows = 1 << 24};
+  options.look = [&] {
+    if (++looks == 3) throw Error("stopped");
+  };
+  EXPECT_EQ(mistake(options), "stopped");
+}
+
 TEST(Traffic, MistakesAreNamed) {
+  EXPECT_EQ(mistake({.zipf = std::nan("")}), "zipf: nan is not from 0 to 10");
   EXPECT_EQ(mistake({.sizes = "63"}), "frame size '63': expected 64 to 9216 bytes (with FCS), imix or a capture file");
   EXPECT_EQ(mistake({.sizes = "huge"}).substr(0, 18), "frame size 'huge':");
   EXPECT_EQ(mistake({.addresses = "random"}), "addresses 'random': expected uniform, routes:FILE or trace:FILE");

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 
@@ -94,8 +95,34 @@ TEST(Wire, StopEndsARun) {
   expect_clean(generator.run(kShort));
 }
 
+// What is due but cannot be sent is intended, not offered.
+TEST(Wire, ARateThatIsTooMuch) {
+  const Wire wire({.looped = true});
+  Standalone ports(1);
+  const Traffic traffic({}, 1, 1);
+  Generator generator(traffic, wire.port_ids(), wire.sending_ids(), ports.pool());
+  Load load = with_rate(kMostRate_pps);
+  load.warmup_s = 0.2, load.seconds = 0.2;
+  const Counts counts = generator.run(load);
+  EXPECT_NEAR(static_cast<double>(counts.intended), kMostRate_pps * load.seconds, 1e5);
+  EXPECT_GT(counts.offered, 0u);  // although there was more warm-up than could be sent
+  EXPECT_LT(counts.offered, counts.intended);
+  EXPECT_GT(counts.behind, 0);
+  EXPECT_LE(counts.behind, 1);
+  EXPECT_GT(counts.sending_s, counts.seconds);
+  for (const double rate : {kMostRate_pps * 2, 9e14, 1e300, -1.0, std::nan("")})
+    EXPECT_THROW(generator.run(with_rate(rate)), Error) << rate;
+  for (const double rate : {1e-3, 1e-7, 1e-300}) EXPECT_LE(generator.run(with_rate(rate)).sent, 1u) << rate;
+}
+
 TEST(Wire, MistakesAreNamed) {
   EXPECT_THROW(Wire({.slots = 1000}), Error);
+  try {
+    Standalone few(1, 100);
+    FAIL() << "a pool of 100 packets";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("at least 384 packets"), std::string::npos) << error.what();
+  }
   const Wire wire({.looped = true});
   Standalone ports(1);
   const Traffic traffic({}, 1, 1), large({.sizes = "9000"}, 1, 1);
@@ -219,6 +246,53 @@ TEST(Wire, AChainIsMeasured) {
     EXPECT_EQ(report.dropped, sent - received);
     EXPECT_GT(received, 0u);
   }
+}
+
+/** What a generator counts of a chain between two ports. */
+Counts through(const std::string& elements, const TrafficOptions& traffic_options, bool stamps) {
+  const Wire wire({.ports = 2, .slots = 16384});
+  const auto engine =
+      engine_for("FromDPDKDevice(net_ring_wire0) -> " + elements + " -> ToDPDKDevice(net_ring_wire1)", 1);
+  engine->start();
+  const Traffic traffic(traffic_options, 1, 1);
+  Counts counts;
+  {
+    Generator generator(traffic, wire.port_ids(), wire.sending_ids(), *dpdk::packet_pool());
+    counts = generator.run(with_rate(50000, stamps));
+  }
+  engine->stop();
+  engine->wait();
+  return counts;
+}
+
+TEST(Wire, SignaturesAreFoundWhereChainsMoveThem) {
+  for (const char* elements : {"SetCRC32", "Strip(1)", "Strip(14)", "Strip(1) -> SetCRC32 -> SetCRC32",
+                               "s :: RoundRobinSwitch -> SetCRC32 -> j :: Counter; s[1] -> Strip(1) -> j; j"})
+    for (const char* sizes : {"64", "67", "imix"})
+      for (const bool stamps : {false, true}) {
+        SCOPED_TRACE(format("%s, %s bytes, stamps %d", elements, sizes, stamps));
+        const Counts counts = through(elements, {.sizes = sizes, .flows = 100}, stamps);
+        EXPECT_GT(counts.received, 0u);
+        EXPECT_EQ(counts.received, counts.offered);
+        EXPECT_EQ(counts.duplicated + counts.foreign, 0u);
+        EXPECT_EQ(counts.latency_ns.count(), stamps ? counts.received : 0);
+      }
+}
+
+TEST(Wire, BytesAreThoseThatComeOut) {
+  for (const auto& [elements, bytes] : {std::pair{"Null", 64u}, {"SetCRC32", 68u}, {"Strip(14)", 50u}}) {
+    const Counts counts = through(elements, {}, false);
+    EXPECT_GT(counts.arrived, 0u);
+    EXPECT_EQ(counts.arrived_bytes, counts.arrived * bytes) << elements;
+  }
+}
+
+TEST(Wire, FramesWithoutTheirSignatureAreCounted) {
+  const Counts counts = through("Truncate(40)", {}, false);
+  EXPECT_EQ(counts.received, 0u);
+  EXPECT_GE(counts.foreign, counts.offered);
+  EXPECT_GT(counts.arrived, 0u);
+  EXPECT_EQ(counts.arrived_bytes, counts.arrived * 44);
 }
 
 TEST(Wire, WhatAChainMakesIsForeign) {

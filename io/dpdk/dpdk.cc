@@ -327,6 +327,9 @@ size_t pool_bytes(unsigned count, unsigned data_room) {
 }
 
 std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned data_room, PacketMemory memory) {
+  // DPDK's own limit for the cache that each thread has.
+  if (const unsigned least = state().settings.cached * 3 / 2; count < least)
+    throw Error(format("packet pool of %u: there must be at least %u packets", count, least));
   const bool nic = has_nic();
   static int serial = 0;  // names must differ within a process
   const std::string unique = format("%s%d", name, serial++);
