@@ -355,7 +355,7 @@ class Bench {
       for (size_t i = first + 1; i < last; ++i) {
         const Record record = comparison_record(rows_[i].record, rows_[first].record, parameter);
         if (store.find(record.key()) == nullptr) store.append(record);
-        std::printf("%s against %s, %s: median of paired ratios, 95 %% interval\n%s", label_of(rows_[i].point).c_str(),
+        std::printf("%s against %s, %s: median of paired ratios\n%s", label_of(rows_[i].point).c_str(),
                     rows_[first].point.at.back().second.c_str(), rows_[i].point.measure.c_str(),
                     ratio_lines(compare(rows_[i].record, rows_[first].record)).c_str());
       }

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 
@@ -24,18 +25,22 @@ Record Campaign::record_of(const Point& point, const std::vector<Measurement>& r
   record.parameters = describe(point.setup, point.measure);
   if (!compare.empty()) record.parameters["compare"] = compare;  // measured in turn with the others
   record.date = date_now();
-  for (auto& repetition : repetitions) {
-    for (auto& [name, value, unit] : repetition.samples) {
+  for (size_t r = 0; r < repetitions.size(); ++r) {
+    for (auto& [name, value, unit] : repetitions[r].samples) {
       auto found = std::find_if(record.values.begin(), record.values.end(),
                                 [&wanted = name](auto& entry) { return entry.first == wanted; });
       if (found == record.values.end()) found = record.values.insert(found, {name, {{}, unit}});
+      found->second.summary.samples.resize(r, std::nan(""));  // gaps, so that repetitions stay side by side
       found->second.summary.samples.push_back(value);
     }
-    for (auto& warning : repetition.warnings)
+    for (auto& warning : repetitions[r].warnings)
       if (std::find(record.warnings.begin(), record.warnings.end(), warning) == record.warnings.end())
         record.warnings.push_back(warning);
   }
-  for (auto& [name, value] : record.values) value.summary = summarise(std::move(value.summary.samples));
+  for (auto& [name, value] : record.values) {
+    value.summary.samples.resize(repetitions.size(), std::nan(""));
+    value.summary = summarise(std::move(value.summary.samples));
+  }
   return record;
 }
 
@@ -80,7 +85,9 @@ std::vector<std::pair<std::string, Summary>> compare(const Record& of, const Rec
     if (other == nullptr || value.summary.samples.size() != other->summary.samples.size()) continue;
     auto& below = other->summary.samples;
     if (std::find(below.begin(), below.end(), 0.0) != below.end()) continue;
-    list.emplace_back(name, summarise(paired_ratios(value.summary.samples, below)));
+    auto ratios = paired_ratios(value.summary.samples, below);
+    if (std::all_of(ratios.begin(), ratios.end(), [](double ratio) { return std::isnan(ratio); })) continue;
+    list.emplace_back(name, summarise(std::move(ratios)));
   }
   return list;
 }

@@ -45,8 +45,8 @@ struct Campaign {
 /** Someone has pressed Ctrl-C. */
 struct Interrupted {};
 
-/** Of points that were measured in turn: `of` against `to`, value by value, by the ratios of the repetitions. Values that
- *  one of them lacks in some repetition are left out. */
+/** Of points that were measured in turn: `of` against `to`, value by value, by the ratios of the repetitions: a gap where
+ *  one of them has one. */
 std::vector<std::pair<std::string, Summary>> compare(const Record& of, const Record& to);
 
 /** The same of points that were measured at different times: the ratio of the medians, from the least to the largest that

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -85,7 +86,7 @@ TEST_F(CampaignTest, RecordsComeBackAsTheyWere) {
   for (const char* name : {"schema", "name", "chain", "chain_hash", "measure", "parameters", "values", "machine",
                            "commit", "command", "date", "warnings"})
     EXPECT_TRUE(json.contains(name)) << name;
-  for (const char* name : {"median", "low", "high", "samples", "unit"})
+  for (const char* name : {"median", "low", "high", "confidence", "samples", "unit"})
     EXPECT_TRUE(json["values"]["mpps"].contains(name)) << name;
 }
 
@@ -198,6 +199,32 @@ TEST_F(CampaignTest, AComparedGroupIsMeasuredTogether) {
   Store store(file_);
   run.run(groups, store);
   EXPECT_EQ(order_.size(), 6u);
+}
+
+// Repetitions stay side by side when one of them lacks a value.
+TEST_F(CampaignTest, WhatARepetitionLacksIsAGap) {
+  Store store(file_);
+  Campaign run = campaign();
+  run.compare = "size=64,128";
+  run.measure = [&](const Point& point) {
+    const int repetition = count_[point.setup.size]++;
+    Measurement result{{{"mpps", 1.0 + repetition, "Mpps"}}, {}};
+    if (point.setup.size == "64" ? repetition != 0 : repetition != 1)
+      result.samples.push_back({"p99", (point.setup.size == "64" ? 1 : 2) * (1.0 + repetition), "us"});
+    return result;
+  };
+  run.run(expand(setup_, {kThroughput}, {parse_axis("size=64,128")}, 0), store);
+  EXPECT_NE(text().find("\"samples\":[null,2.0,3.0]"), std::string::npos) << text();
+  const auto records = read_records(file_);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_TRUE(std::isnan(records[1].find("p99")->summary.samples[1]));
+  const auto ratios = compare(records[1], records[0]);
+  ASSERT_EQ(ratios.size(), 2u);
+  EXPECT_EQ(ratios[1].second.measured(), 1u);  // the third repetition alone has both
+  EXPECT_EQ(ratios[1].second.median, 2);
+  const auto json = nlohmann::json::parse(records[1].json());
+  EXPECT_EQ(json["values"]["mpps"]["confidence"], 0.75);
+  EXPECT_EQ(json["values"]["p99"]["confidence"], 0.5);
 }
 
 // A machine that is twice as fast from one repetition to the next: medians say nothing, paired ratios do.

@@ -1,5 +1,7 @@
 #include "bench/measure/record.h"
 
+#include <cmath>
+
 #include "core/error.h"
 
 namespace heddle::bench {
@@ -8,9 +10,14 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// File names need not be UTF-8.
+std::vector<double> samples_of(const Json& list) {
+  std::vector<double> samples;
+  for (auto& sample : list) samples.push_back(sample.is_null() ? std::nan("") : sample.get<double>());
+  return samples;
+}
+
 template <class AnyJson>
-std::string one_line(const AnyJson& value) {
+std::string one_line(const AnyJson& value) {  // file names need not be UTF-8
   return value.dump(-1, ' ', false, AnyJson::error_handler_t::replace);
 }
 
@@ -30,11 +37,9 @@ std::string Record::key() const {
 std::string Record::json() const {
   Json all = Json::object();
   for (auto& [value_name, value] : values)
-    all[value_name] = {{"median", value.summary.median},
-                       {"low", value.summary.low},
-                       {"high", value.summary.high},
-                       {"samples", value.summary.samples},
-                       {"unit", value.unit}};
+    all[value_name] = {{"median", value.summary.median},   {"low", value.summary.low},
+                       {"high", value.summary.high},       {"confidence", confidence(value.summary.measured())},
+                       {"samples", value.summary.samples}, {"unit", value.unit}};
   const Json line{{"schema", kSchema},  {"name", name},
                   {"chain", chain},     {"chain_hash", chain_hash},
                   {"measure", measure}, {"parameters", parameters},
@@ -55,7 +60,7 @@ Record Record::parse(const std::string& line) {
     for (auto& [value_name, value] : all.at("values").items())
       record.values.push_back(
           {value_name,
-           {{value.at("median"), value.at("low"), value.at("high"), value.at("samples").get<std::vector<double>>()},
+           {{value.at("median"), value.at("low"), value.at("high"), samples_of(value.at("samples"))},
             value.at("unit")}});
     record.commit = all.at("commit"), record.command = all.value("command", ""), record.date = all.value("date", "");
     record.warnings = all.value("warnings", std::vector<std::string>());
