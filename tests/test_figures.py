@@ -176,7 +176,7 @@ def test_any_sweep_is_drawn_with_its_first_parameter_along_x(tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text(
         "".join(json.dumps(record(sweep, p, [1.0, 2.0], command=command)) + "\n" for p in sweep.points())
-        + '{"schema": "heddle-ben',  # a run that was stopped
+        + '{"schema": "heddle-ben\0\0',  # a run that was stopped, or the power
         encoding="utf-8",
     )
     outputs = [f"--{kind}={tmp_path / 'a'}.{kind}" for kind in ("html", "svg", "png")]
@@ -378,8 +378,13 @@ def test_a_run_goes_on_where_it_stopped(tmp_path):
     assert len(asked) == 1
     assert "size=128 " in asked[0] and "device=gpu" in asked[0]
     assert len(bench.results(figure)) == 18
-    # Another commit is measured anew.
-    (tmp_path / "COMMIT").write_text("c2\n", encoding="utf-8")
+    # Another commit is measured anew, and so is another build of a tree that no commit names.
+    (tmp_path / "COMMIT").write_text("c2-dirty\n", encoding="utf-8")
+    for expected in (2, 0):
+        _, asked = bench.run(figure, repetitions=1)
+        assert len(asked) == expected
+    with (tmp_path / "heddle").open("a", encoding="utf-8") as program:
+        program.write("# changed\n")
     _, asked = bench.run(figure, repetitions=1)
     assert len(asked) == 2
 
