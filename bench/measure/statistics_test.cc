@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "bench/measure/setup.h"
+
 namespace heddle::bench {
 namespace {
 
@@ -34,9 +36,10 @@ TEST(StatisticsTest, ConfidenceOfTheInterval) {
                                     {3, 0.75},
                                     {5, 0.9375},
                                     {6, 0.96875},
-                                    {17, 0.95098}})  // of the same table
+                                    {17, 0.95096}})  // of the same table
     EXPECT_NEAR(confidence(n), expected, 1e-5) << n;
   for (size_t n = 6; n < 200; ++n) EXPECT_GE(confidence(n), 0.95) << n;
+  EXPECT_GE(confidence(static_cast<size_t>(bench::Setup{}.repetitions)), 0.95);  // by default
   EXPECT_EQ(interval_name(1), "single samples");
   EXPECT_EQ(interval_name(3), "range of 3, 75 %");
   EXPECT_EQ(interval_name(5), "range of 5, 93 %");
