@@ -31,7 +31,7 @@ const Value* Record::find(const std::string& value) const {
 
 std::string Record::key() const {
   const nlohmann::json sorted = parameters;
-  return one_line(Json{name, chain_hash, measure, one_line(sorted), machine_id(), commit});
+  return one_line(Json{name, chain_hash, input_hash, measure, one_line(sorted), machine_id(), commit});
 }
 
 std::string Record::json() const {
@@ -40,12 +40,14 @@ std::string Record::json() const {
     all[value_name] = {{"median", value.summary.median},   {"low", value.summary.low},
                        {"high", value.summary.high},       {"confidence", confidence(value.summary.measured())},
                        {"samples", value.summary.samples}, {"unit", value.unit}};
-  const Json line{{"schema", kSchema},  {"name", name},
-                  {"chain", chain},     {"chain_hash", chain_hash},
-                  {"measure", measure}, {"parameters", parameters},
-                  {"values", all},      {"machine", machine},
-                  {"commit", commit},   {"command", command},
-                  {"date", date},       {"warnings", warnings}};
+  Json line{{"schema", kSchema},  {"name", name},
+            {"chain", chain},     {"chain_hash", chain_hash},
+            {"measure", measure}, {"parameters", parameters},
+            {"values", all},      {"machine", machine},
+            {"commit", commit},   {"command", command},
+            {"date", date},       {"warnings", warnings}};
+  if (!input_hash.empty()) line["input_hash"] = input_hash;
+  if (!histogram.empty()) line["histogram"] = histogram;
   return one_line(line);
 }
 
@@ -55,8 +57,11 @@ Record Record::parse(const std::string& line) {
     if (all.at("schema") != kSchema) throw Error("its schema is not " + std::string(kSchema));
     Record record;
     record.name = all.at("name"), record.chain = all.value("chain", "");
-    record.chain_hash = all.value("chain_hash", ""), record.measure = all.value("measure", "");
+    record.chain_hash = all.value("chain_hash", ""), record.input_hash = all.value("input_hash", "");
+    record.measure = all.value("measure", ""), record.histogram = all.value("histogram", "");
     record.parameters = all.at("parameters"), record.machine = all.at("machine");
+    if (!record.parameters.is_object()) throw Error("it is not a record of heddle bench: its parameters are no object");
+    record.machine.at("id").get<std::string>();
     for (auto& [value_name, value] : all.at("values").items())
       record.values.push_back(
           {value_name,
