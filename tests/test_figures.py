@@ -251,7 +251,7 @@ def test_intervals_are_called_what_they_are(tmp_path):
     ]
     assert rec.confidence(17) == pytest.approx(0.9510, abs=1e-4)  # Altman et al.: ranks 5 to 13
     _, page = draw_file(tmp_path, [record(sweep, {"size": s}, [1.0] * n) for s, n in ((64, 3), (128, 1), (256, 6))])
-    assert "single samples, range of 3, 75 %, 96 % interval" in page
+    assert "single samples; range of 3, 75 %; 96 % interval" in page
     assert "95 %" not in page
 
 

@@ -70,7 +70,7 @@ def interval_name(n):
 def interval_names(points):
     """What the intervals of all points are, each kind once."""
     numbers = sorted({len(v.samples) for p in points for v in p.values.values()})
-    return ", ".join(dict.fromkeys(interval_name(n) for n in numbers))
+    return "; ".join(dict.fromkeys(interval_name(n) for n in numbers))
 
 
 def summarise(samples, unit=""):
