@@ -3,9 +3,20 @@
 Rates are low and queues long, so that nothing is lost although other programs have the cores.
 """
 
+import contextlib
+import fcntl
 import json
 import os
+import pathlib
+import pty
 import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import termios
 import time
 
 import pytest
@@ -84,6 +95,14 @@ def test_throughput_of_the_router(bench, tmp_path):
     assert not list(tmp_path.glob("router*"))  # captures have become ports: none is written
 
 
+def test_a_capture_without_a_dot_in_its_name(heddle, tmp_path):
+    shutil.copy(CHAINS / "captures/dig.pcap", tmp_path / "capture")
+    args = ["bench", "-e", "FromDevice(a) -> Discard", "--rate", "5k", "--size"]
+    result = heddle(*args, "capture", *EASY, cwd=tmp_path, timeout=60)
+    assert result.code == 0, result
+    assert "frame size 'nothing'" in heddle.fails(*args, "nothing", cwd=tmp_path)
+
+
 def test_zero_loss(bench, tmp_path):
     file = tmp_path / "out.jsonl"
     bench(BOUNCE, *["--measure", "zero-loss", "--start", "20k", "--loss", "10%", "--resolution", "30%"], "--json", file)
@@ -150,10 +169,9 @@ def test_comparison(bench, tmp_path):
     result = bench(BOUNCE, "--rate", "10k", "--compare", "size=64,1024", "--json", file)
     first, second, ratio = records(file)
     assert ratio["measure"] == "latency-ratio" and ratio["parameters"]["size"] == "1024/64"
-    expected = [
-        b / a for a, b in zip(*(r["values"]["latency_p50_us"]["samples"] for r in (first, second)), strict=True)
-    ]
-    assert ratio["values"]["latency_p50_us"]["samples"] == pytest.approx(expected)
+    pairs = zip(*(r["values"]["latency_p50_us"]["samples"] for r in (first, second)), strict=True)
+    expected = [None if a is None or b is None else b / a for a, b in pairs]  # None: nothing came out in time
+    assert ratio["values"]["latency_p50_us"]["samples"] == [n and pytest.approx(n) for n in expected]
     assert "size=1024 against 64, latency: median of paired ratios" in result.out
 
 
@@ -187,6 +205,118 @@ def test_interrupt_within_a_long_trial(heddle):
     assert result.code == 130 and result.seconds < 10, result
 
 
+def test_standard_output(heddle):
+    """Whatever it is: it is written to as other programs do, and no more."""
+    chain = "InfiniteSource(LENGTH 60) -> Discard"
+    again = f"{heddle.path} bench -e '{chain}' --trial 0.05 --warmup 0 --repetitions 1 --quiet --json -"
+
+    def shell(text, **options):
+        return subprocess.run(["sh", "-c", text], check=False, timeout=60, cwd=options.pop("cwd", ROOT), **options)
+
+    with tempfile.TemporaryDirectory() as folder:
+        assert shell(f"{{ echo hello; {again}; {again}; echo done; }} > f 2>&1", cwd=folder).returncode == 0
+        lines = pathlib.Path(folder, "f").read_text().splitlines()
+        assert lines[0] == "hello" and lines[-1] == "done" and len(lines) == 4
+        assert json.loads(lines[1])["parameters"] == json.loads(lines[2])["parameters"]
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert shell(again, stdout=theirs).returncode == 0
+        assert json.loads(ours.recv(1 << 20))
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = shell(f"exec {again} --sweep flows=1..100", stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert result.returncode == 1 and b"standard output: cannot be written: Broken pipe" in result.stderr
+    # A reader that does not read is no reason not to end.
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(writer, bytes(4000))
+    with subprocess.Popen(["sh", "-c", f"exec {again}"], stdout=writer, stderr=subprocess.PIPE, cwd=ROOT) as running:
+        time.sleep(2)
+        assert running.poll() is None
+        running.send_signal(signal.SIGINT)
+        assert running.wait(20) == 130
+    os.close(reader), os.close(writer)
+
+
+def test_comparison_of_a_variable(bench, tmp_path):
+    file = tmp_path / "out.jsonl"
+    bench("-e", "FromDevice($DEV) -> Discard", "--rate", "5k", "--compare", "$DEV=a,b", "--json", file)
+    assert [r["parameters"]["DEV"] for r in records(file)] == ["a", "b", "b/a"]
+
+
+def test_what_a_measure_does_not_know_is_no_axis_of_it(bench, tmp_path):
+    file = tmp_path / "out.jsonl"
+    result = bench(BOUNCE, "--measure", "throughput,latency", "--compare", "rate=5k,10k", "--json", file)
+    assert [r["measure"] for r in records(file)] == ["throughput", "latency", "latency", "latency-ratio"]
+    assert "rate=10k against 5k, latency" in result.out
+    assert "in brackets: range of 2, 50 %" in result.out and "(range of 2, 50 %)" in result.out
+    assert "95 %" not in result.out
+
+
+def test_distributions_of_latencies(bench, heddle, tmp_path):
+    file, folder = tmp_path / "out.jsonl", tmp_path / "latencies"
+    bench(BOUNCE, "--sweep", "rate=5k,10k", "--json", file, "--histogram", folder)
+    found = records(file)
+    assert sorted(r["histogram"] for r in found) == sorted(map(str, folder.iterdir()))
+    for record in found:
+        text = pathlib.Path(record["histogram"]).read_text()
+        assert text.split()[:4] == ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"]
+        values = record["values"]["latency_max_us"]["samples"]
+        assert float(re.search(r"#\[Max +=\s+([\d.]+)", text)[1]) == pytest.approx(
+            max(value for value in values if value), rel=1e-3
+        )
+    assert "throughput has no latencies" in heddle.fails("bench", BOUNCE, "--histogram", folder)
+
+
+def test_files_that_changed_are_measured_anew(bench, tmp_path):
+    file, routes = tmp_path / "out.jsonl", tmp_path / "routes.txt"
+    chain = f"FromDevice(a) -> GetIPAddress(30) -> r :: DirectIPLookup(FILE {routes}); r[0] -> Discard"
+    args = ["-e", chain, "--rate", "5k", "--addresses", f"routes:{routes}", "--commit", "c", "--json", file]
+    routes.write_text("0.0.0.0/0 0\n")
+    bench(*args)
+    assert "(measured before)" in bench(*args).err
+    routes.write_text("10.0.0.0/8 0\n")
+    assert "(measured before)" not in bench(*args).err
+    assert "(measured before)" not in bench(*args, "--packets", "300000").err
+    assert [r["parameters"].get("--packets") for r in records(file)] == [None, None, 300000]
+    assert len({r["input_hash"] for r in records(file)}) == 2
+
+
+def test_builds_that_no_commit_names_are_told_apart(heddle, tmp_path):
+    program = Program(shutil.copy(heddle.path, tmp_path))
+
+    def measured(commit):
+        (tmp_path / "COMMIT").write_text(commit)
+        args = ["bench", BOUNCE, "--rate", "5k", "--json", tmp_path / "out.jsonl", *EASY]
+        result = program(*args, timeout=120)
+        assert result.code == 0, result
+        return "(measured before)" not in result.err
+
+    assert measured("c1-dirty") and not measured("c1-dirty")
+    with (tmp_path / "heddle").open("ab") as out:
+        out.write(b"another")
+    assert measured("c1-dirty") and not measured("c1-dirty")
+
+
+@pytest.mark.parametrize("command", ["bench", "run"])
+def test_the_live_line_fits_the_terminal(heddle, command):
+    chain = "InfiniteSource(LENGTH 60) -> Discard"
+    args = ["--trial", "1", "--repetitions", "1"] if command == "bench" else ["--time", "1.5"]
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 40, 0, 0))
+    with heddle.start(command, "-e", chain, *args, stderr=slave) as running:
+        os.close(slave)
+        shown = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(master, 4096):
+                shown += part
+        assert running.wait().code == 0
+    os.close(master)
+    lines = re.findall(rb"\r\x1b\[K([^\r\n]+)(?=\r\x1b)", shown)
+    assert lines and max(map(len, lines)) == 39, shown  # what wraps is not cleared
+
+
 # ---- other machines and commits
 
 
@@ -215,12 +345,14 @@ def test_pictures(bench, heddle, tmp_path):
         pytest.skip("bench/figures/draw.py is not in this tree")
     bench(BOUNCE, "--rate", "5k", "--sweep", "size=64,512", "--json", file, "--html", page, "--svg", tmp_path / "o.svg")
     assert "<svg" in page.read_text() and "<svg" in (tmp_path / "o.svg").read_text()
-    # Results are safe when nothing can be drawn.
-    result = heddle(
-        "bench", BOUNCE, "--rate", "5k", "--html", page, *EASY, env={"PATH": "/nowhere", "PYTHONHOME": "/nowhere"}
-    )
-    assert result.code == 1 and "apt-get install python3" in result.err, result
-    assert len(records(tmp_path / "out.html.jsonl")) == 1
+    # What cannot be drawn is not measured first.
+    args = ["bench", BOUNCE, "--rate", "5k", *EASY]
+    err = heddle.fails(*args, "--html", page, env={"PATH": "/nowhere", "PYTHONHOME": "/nowhere"})
+    assert "apt-get install python3" in err and "Mpps" not in err
+    for form in ("--html", "--svg", "--png"):
+        err = heddle.fails(*args, form, tmp_path / "nowhere/x")
+        assert f"{form} {tmp_path}/nowhere/x: cannot be written" in err and "Mpps" not in err
+    assert not list(tmp_path.glob("out.html.jsonl"))
 
 
 # ---- mistakes
@@ -247,6 +379,10 @@ def test_pictures(bench, heddle, tmp_path):
         (["--descriptors", "100"], "power of two"),
         (["--cores", "17"], "a port of the wire has 16 queues at most"),
         (["--against", "/nowhere"], "/nowhere"),
+        (["--against", "/tmp"], "/tmp: cannot be read"),
+        (["--histogram", "/dev/null/x", "--rate", "1k"], "--histogram /dev/null/x: cannot be written to"),
+        (["--sweep", "PORT=a", "--sweep", "$PORT=b,c"], "PORT: is swept twice"),
+        (["--sweep", "flows=1,01"], "the value 01 occurs twice"),
         (["--json", ROOT / "README.md"], "README.md:1: it is not a record"),
         (["--json", "/nowhere/out"], "/nowhere/out: cannot be written"),
         (["PORT=zzz"], "not a DPDK port"),
@@ -266,5 +402,7 @@ def test_mistakes_of_chains(heddle):
     assert "1:21: unknown element class 'Foo'" in error("FromDevice(eth0) -> Foo -> Discard")
     assert "COLOUR" in error("FromDump(x, COLOUR red) -> Discard")  # although it will be replaced
     assert "LIMIT" in error("InfiniteSource(LIMIT 5) -> Discard")
+    err = error("Idle -> Discard")
+    assert "without a packet" in err and "LIMIT" not in err
     assert "--measure throughput" in error("InfiniteSource -> Discard", "--rate", "1M")
     assert "--device cpu" in error("FromDevice(a) -> Discard", "--device", "gpu77")

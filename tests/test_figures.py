@@ -176,7 +176,7 @@ def test_any_sweep_is_drawn_with_its_first_parameter_along_x(tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text(
         "".join(json.dumps(record(sweep, p, [1.0, 2.0], command=command)) + "\n" for p in sweep.points())
-        + '{"schema": "heddle-ben',  # a run that was stopped
+        + '{"schema": "heddle-ben\0\0',  # a run that was stopped, or the power
         encoding="utf-8",
     )
     outputs = [f"--{kind}={tmp_path / 'a'}.{kind}" for kind in ("html", "svg", "png")]
@@ -203,11 +203,99 @@ def test_results_of_two_machines_are_refused(tmp_path):
     assert subprocess.run([*words, "--machine", "n"], check=False).returncode == 0
 
 
+def draw_file(tmp_path, lines, *args):
+    """draw.py on a file of these records; what it has said, and the page."""
+    file, page = tmp_path / "a.jsonl", tmp_path / "a.html"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    words = [sys.executable, FOLDER / "draw.py", file, "--html", page, *args]
+    run = subprocess.run(words, check=False, capture_output=True, text=True)
+    return run, page.read_text(encoding="utf-8") if page.exists() else ""
+
+
 def test_records_that_are_none_are_named(tmp_path):
     file = tmp_path / "a.jsonl"
     file.write_text('{"schema": "other/1"}\n', encoding="utf-8")
     with pytest.raises(rec.RecordError, match=r"a\.jsonl:1: expected a record"):
         rec.read(file)
+    (sweep,) = simple().sweeps
+    good = record(sweep, {"size": 64}, [1.0])
+    for changes, expected in (
+        ({"values": None}, "its 'values' is missing"),
+        ({"machine": 3}, "its 'machine' is missing or not an object"),
+        ({"machine": {}}, "its machine has no 'id'"),
+        ({"parameters": [1]}, "its 'parameters' is missing or not an object"),
+        ({"parameters": {"size": [1]}}, "its parameter 'size' is not"),
+        ({"values": {"mpps": {"samples": [1, "2"], "median": 1}}}, "its value 'mpps' is not numbers"),
+    ):
+        run, _ = draw_file(tmp_path, [good, {**good, **changes}])
+        assert run.returncode == 1
+        assert f"a.jsonl:2: {expected}" in run.stderr and "Traceback" not in run.stderr
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (sweep,) = simple().sweeps
+    run, _ = draw_file(tmp_path, [record(sweep, {"size": 64}, [1.0])], "--svg", tmp_path / "nowhere/a.svg")
+    assert run.returncode == 1
+    assert "nowhere/a.svg" in run.stderr and "Traceback" not in run.stderr
+
+
+def test_intervals_are_called_what_they_are(tmp_path):
+    (sweep,) = simple().sweeps
+    assert [rec.interval_name(n) for n in (1, 2, 3, 5, 6, 15)] == [
+        "single samples",
+        "range of 2, 50 %",
+        "range of 3, 75 %",
+        "range of 5, 93 %",
+        "96 % interval",
+        "96 % interval",
+    ]
+    assert rec.confidence(17) == pytest.approx(0.9510, abs=1e-4)  # Altman et al.: ranks 5 to 13
+    _, page = draw_file(tmp_path, [record(sweep, {"size": s}, [1.0] * n) for s, n in ((64, 3), (128, 1), (256, 6))])
+    assert "single samples; range of 3, 75 %; 96 % interval" in page
+    assert "95 %" not in page
+
+
+def test_points_of_different_chains_inputs_and_names_are_not_pooled():
+    figure = simple()
+    (sweep,) = figure.sweeps
+    point = {"device": "cpu", "size": 64}
+    for field in ("chain_hash", "name", "input_hash"):
+        lines = [record(sweep, point, [n], **{field: word}) for n, word in ((1.0, "a" * 16), (2.0, "b" * 16))]
+        points = rec.pool([*lines, lines[1]])
+        assert [p.values["mpps"].samples for p in points] == [[1.0], [2.0, 2.0]]
+        assert len(draw.curves(figure, figure.panels[0], points)) == 2
+        _, texts = drawn(figure, points)
+        assert any("bbbbbbbb" in text for text in texts)
+    (only,) = rec.pool([record(sweep, point, [1.0], chain_hash="a")])
+    assert only.variant == ""
+
+
+def test_repetitions_without_a_value_are_gaps():
+    (sweep,) = simple().sweeps
+    (point,) = rec.pool([record(sweep, {"size": 64}, {"mpps": [2.0, None, 1.0]})])
+    assert point.values["mpps"].samples == [2.0, 1.0]
+
+
+def test_dollars_are_no_formulas(tmp_path):
+    sweep = Sweep("bench", "a$x_{b$.click", {}, "throughput")
+    lines = [record(sweep, {"size": s, "X": x}, [1.0]) for s in (64, 128) for x in ("$a_{$", "b")]
+    run, page = draw_file(tmp_path, lines, "--x", "size", "--png", tmp_path / "a.png")
+    assert run.returncode == 0, run.stderr
+    svg = page[page.index("<svg") : page.index("</svg>")]
+    assert "a$x_{b$<" in svg and "$a_{$<" in svg
+
+
+def test_commits_that_are_not_drawn_are_named(tmp_path):
+    (sweep,) = simple().sweeps
+    lines = [
+        record(sweep, {"size": 64}, [n], commit=commit, date=f"2026-01-0{n}T00:00:00Z")
+        for n, commit in ((1, "old"), (2, "new"), (1, "older"))
+    ]
+    run, page = draw_file(tmp_path, lines)
+    expected = "Only commit new, the newest, is drawn; left out: 2 records of old, older."
+    assert expected in run.stderr and expected in page
+    run, page = draw_file(tmp_path, lines[:1])
+    assert run.stderr == "" and "left out" not in page
 
 
 # ---- measuring
@@ -290,8 +378,13 @@ def test_a_run_goes_on_where_it_stopped(tmp_path):
     assert len(asked) == 1
     assert "size=128 " in asked[0] and "device=gpu" in asked[0]
     assert len(bench.results(figure)) == 18
-    # Another commit is measured anew.
-    (tmp_path / "COMMIT").write_text("c2\n", encoding="utf-8")
+    # Another commit is measured anew, and so is another build of a tree that no commit names.
+    (tmp_path / "COMMIT").write_text("c2-dirty\n", encoding="utf-8")
+    for expected in (2, 0):
+        _, asked = bench.run(figure, repetitions=1)
+        assert len(asked) == expected
+    with (tmp_path / "heddle").open("a", encoding="utf-8") as program:
+        program.write("# changed\n")
     _, asked = bench.run(figure, repetitions=1)
     assert len(asked) == 2
 
@@ -349,6 +442,7 @@ def test_the_index_shows_what_was_measured_and_says_what_was_not(tmp_path):
     assert f"{len(able) - 1} of {runner.count_points(figure)} points measured. 6 need 4 cores" in index
     assert "7 need a GPU" in index
     assert index.count("Not measured yet") == len(NAMES) - 1
+    assert "Bars: single samples." in index and "95 %" not in index
     for kind in ("svg", "png", "html"):
         assert (tmp_path / f"gopt-table-1.{kind}").stat().st_size > 1000
 

@@ -1,18 +1,24 @@
 // `heddle bench`: measures a chain. The parts are in bench/measure; this file checks what was asked for, runs it, and shows
 // what comes out.
 
+#include <fcntl.h>
 #include <rte_config.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "apps/heddle/commands.h"
+#include "apps/heddle/progress.h"
 #include "bench/measure/beside.h"
 #include "bench/measure/campaign.h"
 #include "bench/measure/machine.h"
@@ -30,6 +36,7 @@ namespace heddle {
 namespace {
 
 using namespace bench;
+namespace fs = std::filesystem;
 
 volatile sig_atomic_t interrupts = 0;
 void on_interrupt(int) {
@@ -37,11 +44,18 @@ void on_interrupt(int) {
   if (interrupts > 2) _exit(130);  // someone insists
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (auto& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
 void catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
 }
 
 /** How it goes: one line on a terminal, written over and over, and a line a point that is done. */
@@ -58,15 +72,14 @@ class Display {
       const double left = elapsed / static_cast<double>(measured_) * static_cast<double>(all - done);
       head_ += format(", %.0f:%02.0f left", std::floor(left / 60), std::fmod(left, 60));
     }
-    if (live_) std::fprintf(stderr, "\r\033[K%s", head_.c_str());
+    if (live_) show_line(head_);
   }
 
   void trial(const TrialProgress& progress) const {
     if (!live_) return;
     std::string rate = "maximum load";
     if (progress.trial.rate_pps > 0) rate = format("%.4g Mpps offered", progress.trial.rate_pps * 1e-6);
-    std::fprintf(stderr, "\r\033[K%s  %s, %.3f Mpps, %.1f s", head_.c_str(), rate.c_str(), progress.mpps,
-                 progress.elapsed_s);
+    show_line(format("%s  %s, %.3f Mpps, %.1f s", head_.c_str(), rate.c_str(), progress.mpps, progress.elapsed_s));
   }
 
   void finished(const Row& row, bool measured, size_t done, size_t all) {
@@ -101,7 +114,8 @@ class Bench {
     read_command_line();
     check_points();
     find_machine();
-    Store store(command_.json_file == "-" ? "/dev/stdout" : command_.json_file);
+    check_outputs();
+    Store store(command_.json_file);
     expect_machine(store.records(), machine_, command_.json_file);
     const auto earlier = earlier_records();
     catch_interrupts();
@@ -109,8 +123,9 @@ class Bench {
     if (command_.json_file != "-") show(store, earlier);
     if (!whole) {
       std::fprintf(stderr, "heddle: interrupted; %s\n",
-                   command_.json_file.empty() ? "with --json FILE the same command would go on here"
-                                              : "the same command goes on here");
+                   command_.json_file.empty() || command_.json_file == "-"
+                       ? "with --json FILE the same command would go on here"
+                       : "the same command goes on here");
       return 130;
     }
     if (!drawings_.empty()) draw(command_.json_file, drawings_);
@@ -136,7 +151,7 @@ class Bench {
     if (!command_.compare.empty()) {
       axes.push_back(axis_of("--compare", command_.compare));
       if (axes.back().values.size() < 2) throw Error("--compare " + command_.compare + ": give at least two values");
-      compared = static_cast<int>(axes.size()) - 1;
+      compared = static_cast<int>(axes.size()) - 1, compared_ = axes.back().name;
     }
     const auto sweeps = [&](const std::string& name) {
       return std::count_if(axes.begin(), axes.end(), [&](auto& axis) { return axis.name == name; });
@@ -201,9 +216,29 @@ class Bench {
 
   // ---- whether it can be done
 
+  // Before anything is measured: a mistake must not cost the time that this takes.
+  void check_outputs() {
+    for (auto& [form, file] : drawings_) {
+      const bool there = fs::exists(file);
+      const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+      if (descriptor < 0) throw Error(form + (" " + file) + ": cannot be written: " + std::strerror(errno));
+      close(descriptor);
+      if (!there) fs::remove(file);
+    }
+    if (!drawings_.empty()) expect_drawing();
+    if (command_.histograms.empty()) return;
+    if (command_.measures == std::vector<std::string>{kThroughput})
+      throw Error("--histogram: throughput has no latencies; --measure latency or zero-loss has");
+    std::error_code error;
+    fs::create_directories(command_.histograms, error);
+    if (error || access(command_.histograms.c_str(), W_OK | X_OK) != 0)
+      throw Error("--histogram " + command_.histograms +
+                  ": cannot be written to: " + (error ? error.message() : std::strerror(errno)));
+  }
+
   void check_points() {
     const int cores = core_count();
-    std::map<std::string, unsigned> rooms;    // of packets, by chain
+    std::map<std::string, Checked> chains;
     std::map<std::string, uint32_t> longest;  // frame, by traffic
     for (auto& group : groups_) {
       for (auto& point : group) {
@@ -218,30 +253,59 @@ class Bench {
         if (setup.device.starts_with("gpu")) expect_gpu(setup.device);
         std::string chain = setup.device + " " + setup.launch;
         for (auto& [name, value] : setup.variables) chain += "\n" + name + "=" + value;
-        const auto [room, new_chain] = rooms.try_emplace(chain);
-        if (new_chain) room->second = check(point);
+        const auto [checked, new_chain] = chains.try_emplace(chain);
+        if (new_chain) checked->second = check(point);
         if (fed_ && std::max(setup.cores, setup.generators) > kQueues)
           throw Error(format("cores, generators: %d and %d, but a port of the wire has %d queues at most, one each",
                              setup.cores, setup.generators, kQueues));
+        point.input_hash = hash_of_inputs(setup, checked->second.files);
         if (!fed_) continue;
+        const unsigned room = checked->second.data_room;
         const auto [bytes, new_traffic] = longest.try_emplace(setup.size + "\n" + setup.addresses);
         if (new_traffic) bytes->second = longest_of(setup);
-        if (room->second != 0 && RTE_PKTMBUF_HEADROOM + bytes->second > room->second)
+        if (room != 0 && RTE_PKTMBUF_HEADROOM + bytes->second > room)
           throw Error(format("size: frames of %u bytes, but the chain's DPDKInfo(MBUF_SIZE) leaves packets room for %u",
-                             bytes->second + kFcsBytes, room->second - RTE_PKTMBUF_HEADROOM + kFcsBytes));
+                             bytes->second + kFcsBytes, room - RTE_PKTMBUF_HEADROOM + kFcsBytes));
       }
     }
   }
 
-  // Returns what WiredChain::data_room is.
-  unsigned check(const Point& point) {
+  struct Checked {
+    unsigned data_room;           // as WiredChain has it
+    std::set<std::string> files;  // that the chain reads
+  };
+  Checked check(const Point& point) {
     const WiredChain wired = check_chain(chain_, point.setup);
     if (!wired.fed() && point.measure != kThroughput)
       throw Error(point.measure +
                   ": the chain makes its own packets; give it a source on the wire, such as FromDevice, or "
                   "--measure throughput");
     if (ports_.empty()) ports_ = wired.ports, fed_ = wired.fed();
-    return wired.data_room;
+    std::set<std::string> files;
+    for (auto& element : wired.graph.elements)
+      for (auto& argument : element.arguments)
+        for (const auto word : click::split_words(argument.text))
+          if (const std::string file = click::unquote(word); is_file(file)) files.insert(file);
+    return {wired.data_room, files};
+  }
+
+  static bool is_file(const std::string& name) {
+    std::error_code none;
+    return fs::is_regular_file(name, none);
+  }
+
+  // Another content makes another point.
+  std::string hash_of_inputs(const Setup& setup, const std::set<std::string>& chain_files) {
+    std::vector<std::string> files(chain_files.begin(), chain_files.end());
+    if (fed_) files.insert(files.end(), {setup.size, setup.addresses.substr(setup.addresses.find(':') + 1)});
+    std::string hashes;
+    for (auto& file : files) {
+      if (!is_file(file)) continue;
+      std::string& hash = file_hashes_[file];
+      if (hash.empty()) hash = hash_of_file(file);
+      hashes += hash;
+    }
+    return hashes.empty() ? "" : hash_of(hashes);
   }
 
   // Checks what is sent, and returns the bytes of its longest frame in memory.
@@ -293,6 +357,11 @@ class Bench {
     for (auto& group : groups_) all += group.size();
     Campaign campaign;
     campaign.compare = command_.compare;
+    campaign.histograms = command_.histograms;
+    auto& parameters = campaign.frame.parameters;
+    if (command_.packets != 0) parameters["--packets"] = command_.packets;
+    if (command_.no_pin) parameters["--no-pin"] = true;
+    if (!chain_.dpdk_args.empty()) parameters["--dpdk"] = joined(chain_.dpdk_args);
     campaign.frame.name = command_.name;
     campaign.frame.chain = chain_.file == "<expression>" ? chain_.text : chain_.file;
     campaign.frame.chain_hash = hash_of(chain_.text);
@@ -359,14 +428,13 @@ class Bench {
 
   // Of each group every further point against the first one.
   void show_comparisons(Store& store) {
-    const std::string parameter = command_.compare.substr(0, command_.compare.find('='));
     for (size_t first = 0; first < rows_.size();) {
       size_t last = first + 1;
       while (last < rows_.size() && same_group(rows_[first].point, rows_[last].point)) ++last;
       for (size_t i = first + 1; i < last; ++i) {
-        const Record record = comparison_record(rows_[i].record, rows_[first].record, parameter);
+        const Record record = comparison_record(rows_[i].record, rows_[first].record, compared_);
         if (store.find(record.key()) == nullptr) store.append(record);
-        std::printf("%s against %s, %s: median of paired ratios, 95 %% interval\n%s", label_of(rows_[i].point).c_str(),
+        std::printf("%s against %s, %s: median of paired ratios\n%s", label_of(rows_[i].point).c_str(),
                     rows_[first].point.at.back().second.c_str(), rows_[i].point.measure.c_str(),
                     ratio_lines(compare(rows_[i].record, rows_[first].record)).c_str());
       }
@@ -374,9 +442,10 @@ class Bench {
     }
   }
 
-  // The compared axis is the last one.
-  static bool same_group(const Point& a, const Point& b) {
-    return a.measure == b.measure && std::equal(a.at.begin(), a.at.end() - 1, b.at.begin(), b.at.end() - 1);
+  // The compared axis is the last one, where it matters to the measure.
+  bool same_group(const Point& a, const Point& b) const {
+    return a.measure == b.measure && !a.at.empty() && a.at.back().first == compared_ &&
+           std::equal(a.at.begin(), a.at.end() - 1, b.at.begin(), b.at.end() - 1);
   }
 
   void show_against(const std::vector<Record>& earlier) const {
@@ -400,6 +469,8 @@ class Bench {
   BenchCommand& command_;
   bench::Chain chain_;
   std::vector<Group> groups_;
+  std::string compared_;  // the axis of --compare
+  std::map<std::string, std::string> file_hashes_;
   std::vector<WiredChain::Port> ports_;
   bool fed_ = false;
   Drawings drawings_;

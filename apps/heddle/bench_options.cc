@@ -22,11 +22,16 @@ void add_options(CLI::App* command, BenchCommand& run) {
       ->type_name("NAME=VALUES");
   command->add_option("--compare", run.compare, "As --sweep, but measured in turn; prints paired ratios")
       ->type_name("NAME=VALUES");
-  command->add_option("--json", run.json_file, "Add a line a point to FILE; points that it has are not measured again")
+  command
+      ->add_option("--json", run.json_file,
+                   "Add a line a point to FILE (\"-\": standard output); points that it has are not measured again")
       ->type_name("FILE");
   command->add_option("--html", run.html_file, "Write a page with plots")->type_name("FILE");
   command->add_option("--svg", run.svg_file, "Write the plots")->type_name("FILE");
   command->add_option("--png", run.png_file, "Write the plots")->type_name("FILE");
+  command
+      ->add_option("--histogram", run.histograms, "Write the distribution of each point's latencies to FOLDER (.hgrm)")
+      ->type_name("FOLDER");
   command->add_option("--against", run.against_file, "Compare with earlier results of this machine")->type_name("FILE");
   command->add_option("--name", run.name, "What results are called; default: bench");
   command->add_option("--commit", run.commit, "The program's commit; default: COMMIT beside it, or what git says");

@@ -93,7 +93,7 @@ struct BenchCommand {
   std::vector<std::string> sweeps;    ///< NAME=VALUES
   std::string compare;                ///< NAME=VALUES, measured in turn; "" = none
   std::string name = "bench", commit;
-  std::string json_file, html_file, svg_file, png_file, against_file;
+  std::string json_file, html_file, svg_file, png_file, against_file, histograms;
   std::vector<std::string> dpdk;
   unsigned packets = 0;
   bool no_pin = false, quiet = false;

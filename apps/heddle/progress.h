@@ -2,10 +2,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "engine/engine.h"
 
 namespace heddle {
+
+/** Writes a line over the last one, cut to the width of the terminal that standard error is: what wraps is not cleared. */
+void show_line(const std::string& line);
 
 /** How a run goes: one line on a terminal, written over and over. */
 class Progress {

@@ -1,5 +1,8 @@
 // What `heddle run` shows while and after a chain runs.
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +23,18 @@ double mpps(uint64_t packets, double seconds) {
 
 }  // namespace
 
+void show_line(const std::string& line) {
+  winsize size{};
+  size_t end = line.size();
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    size_t columns = 0;
+    for (end = 0; end < line.size(); ++end)
+      if ((line[end] & 0xC0) != 0x80 && ++columns >= size.ws_col) break;  // bytes that continue UTF-8 take no column
+  }
+  std::fprintf(stderr, "\r\033[K%s", line.substr(0, end).c_str());
+  std::fflush(stderr);
+}
+
 void Progress::update(const Engine& engine) {
   const auto now = Clock::now();
   if (!shown_ || now - last_ < std::chrono::milliseconds(500)) return;
@@ -35,8 +50,7 @@ void Progress::update(const Engine& engine) {
     line += format("  %.0f %%", 100 * share);
     if (share > 0.01) line += format("  %.0f s left", elapsed / share - elapsed);
   }
-  std::fprintf(stderr, "\r\033[K%s", line.c_str());
-  std::fflush(stderr);
+  show_line(line);
   last_ = now, packets_ = report.received, bytes_ = report.received_bytes;
 }
 

@@ -6,6 +6,7 @@ list    says what there is, what this machine can run of it, and what it lacks.
 """
 
 import argparse
+import dataclasses
 import importlib.util
 import math
 import pathlib
@@ -33,9 +34,9 @@ def load(names=()):
 
 
 def newest(figure, results, machine):
-    """The records of a figure that are drawn: of one machine and of the newest commit."""
+    """The records of a figure that are drawn: of one machine and of the newest commit; and words on those left out."""
     file = results / f"{figure.name}.jsonl"
-    return rec.newest_commit(rec.one_machine(rec.read(file), machine)) if file.exists() else []
+    return rec.newest_commit(rec.one_machine(rec.read(file), machine)) if file.exists() else ([], "")
 
 
 def draw_all(figures, results, machine):
@@ -43,9 +44,12 @@ def draw_all(figures, results, machine):
     import draw
 
     for figure in figures:
-        found = newest(figure, results, machine)
+        found, left_out = newest(figure, results, machine)
+        if left_out:
+            print(f"figures: {figure.name}: {left_out}", file=sys.stderr)
         if found:
-            draw.write(figure, rec.pool(found), *(results / f"{figure.name}.{kind}" for kind in ("html", "svg", "png")))
+            noted = dataclasses.replace(figure, note=f"{figure.note} {left_out}".strip())
+            draw.write(noted, rec.pool(found), *(results / f"{figure.name}.{kind}" for kind in ("html", "svg", "png")))
 
 
 def section(figure, found):
@@ -65,7 +69,7 @@ def section(figure, found):
         f"{rec.machine_name(found[0])}; commit {found[0]['commit']}; {found[-1]['date'][:10]}; "
         f"[records]({figure.name}.jsonl). {figure.note}".rstrip(),
         "",
-        f"{measured} of {runner.count_points(figure)} points measured.{left_out}",
+        f"Bars: {rec.interval_names(rec.pool(found))}. {measured} of {runner.count_points(figure)} points measured.{left_out}",
         "",
     ]
 
@@ -76,11 +80,12 @@ def write_index(results, machine):
         "# The papers' figures, measured with Heddle",
         "",
         "Made by `make figures`, which also writes pages with all numbers (NAME.html) and NAME.png beside the pictures. Points are",
-        "medians, bars their 95 % intervals; black is what the papers' text states.",
+        "medians, bars intervals of the median with the confidence that each figure names, or the range of fewer than six samples;",
+        "black is what the papers' text states.",
         "",
     ]
     for figure in load():
-        lines += section(figure, newest(figure, results, machine))
+        lines += section(figure, newest(figure, results, machine)[0])
     results.mkdir(parents=True, exist_ok=True)
     (results / "README.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 

@@ -3,10 +3,11 @@
 Usage: draw.py FILE.jsonl [--html OUT] [--svg OUT] [--png OUT] [--x PARAMETER] [--y VALUE ...] [--machine ID]
 
 Without --x the first parameter of the sweep is the x axis; the others make the curves. Every value has a panel of its
-own. Points are medians, bars their 95 % intervals.
+own. Points are medians, bars intervals of the median: the page says how sure they are. Of several commits the newest is drawn.
 """
 
 import argparse
+import dataclasses
 import io
 import pathlib
 import re
@@ -36,6 +37,11 @@ STYLE = {
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "heddle",  # the same picture gives the same file
 }
+
+
+def literal(text):
+    """The text as matplotlib shows it letter by letter: a pair of $ would make it a formula."""
+    return str(text).replace("$", r"\$")
 
 
 def series_label(figure, names, point):
@@ -89,12 +95,13 @@ def curves(figure, panel, points):
     found = {}
     for point in points:
         if panel.takes(point) and point.get(panel.x) is not None:
-            found.setdefault(series_label(figure, panel.series, point) or "Heddle", []).append(point)
+            words = filter(None, [series_label(figure, panel.series, point), point.variant])
+            found.setdefault(", ".join(words) or "Heddle", []).append(point)
     for label, curve in found.items():
         if panel.best:
             places = dict.fromkeys(p.get(panel.x) for p in curve)
             curve = [max((p for p in curve if p.get(panel.x) == x), key=lambda p: height(panel, p)) for x in places]
-        if all(is_number(p.get(panel.x)) for p in curve):
+        if all(rec.is_number(p.get(panel.x)) for p in curve):
             curve.sort(key=lambda p: p.get(panel.x))
         found[label] = curve
     return found
@@ -103,11 +110,6 @@ def curves(figure, panel, points):
 def id_of(panel, *words):
     """An id in the SVG, for scripts and tests: of one panel alone, and without spaces."""
     return re.sub(r"[^\w.]+", "-", " ".join([panel.title, *panel.values(), *words]))
-
-
-def is_number(value):
-    """Whether a value can stand on a numeric axis."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def draw_lines(axes, panel, found, colours):
@@ -131,7 +133,7 @@ def draw_lines(axes, panel, found, colours):
             [p.get(panel.x) for p in curve],
             medians,
             yerr=errors,
-            label=label,
+            label=literal(label),
             color=COLOURS[i % len(COLOURS)],
             marker=MARKERS[i % len(MARKERS)],
             linewidth=1.3,
@@ -179,7 +181,7 @@ def draw_bars(axes, panel, found, colours):
                     width * 0.92,
                     bottom=base,
                     color=COLOURS[i % len(COLOURS)],
-                    label=value_label(name, "") if len(names) > 1 else label,
+                    label=literal(value_label(name, "") if len(names) > 1 else label),
                     yerr=[[v.median - v.low for v in values], [v.high - v.median for v in values]],
                     error_kw={"elinewidth": 0.9, "capsize": 2.5},
                 )
@@ -198,7 +200,7 @@ def draw_paper(axes, panel, places):
     labels = list(dict.fromkeys(stated.label for stated in panel.paper))
     for i, label in enumerate(labels):
         stated = [s for s in panel.paper if s.label == label]
-        style = {"color": "black", "label": f"paper: {label}", "gid": id_of(panel, "paper", label)}
+        style = {"color": "black", "label": literal(f"paper: {label}"), "gid": id_of(panel, "paper", label)}
         dashes = ["--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))][i % 4]
         points = [s for s in stated if s.x is not None and s.y is not None]
         if points and places is not None:
@@ -223,8 +225,8 @@ def draw_panel(axes, figure, panel, points, colours):
     found = curves(figure, panel, points)
     units = [p.values[n].unit for c in found.values() for p in c for n in panel.values() if n in p.values]
     y_name = panel.values()[0]
-    numeric = all(is_number(p.get(panel.x)) for curve in found.values() for p in curve)
-    numeric = numeric and all(stated.x is None or is_number(stated.x) for stated in panel.paper)
+    numeric = all(rec.is_number(p.get(panel.x)) for curve in found.values() for p in curve)
+    numeric = numeric and all(stated.x is None or rec.is_number(stated.x) for stated in panel.paper)
     places = None
     if found and numeric and isinstance(panel.y, str):
         draw_lines(axes, panel, found, colours)
@@ -232,16 +234,16 @@ def draw_panel(axes, figure, panel, points, colours):
         places = draw_bars(axes, panel, found, colours)
     draw_paper(axes, panel, places)
     if places:
-        names = [figure.labels.get(name, short(name)) for name in places]
+        names = [literal(figure.labels.get(name, short(name))) for name in places]
         axes.set_xticks(
             range(len(names)), names, rotation=25 if len(names) > 4 else 0, ha="right" if len(names) > 4 else "center"
         )
-    axes.set_title(panel.title)
-    axes.set_xlabel(panel.x_label or PARAMETER_LABELS.get(panel.x, panel.x))
-    axes.set_ylabel(panel.y_label or value_label(y_name, units[0] if units else ""))
+    axes.set_title(literal(panel.title))
+    axes.set_xlabel(literal(panel.x_label or PARAMETER_LABELS.get(panel.x, panel.x)))
+    axes.set_ylabel(literal(panel.y_label or value_label(y_name, units[0] if units else "")))
     if any(is_limited(point) for curve in found.values() for point in curve):
         axes.set_title("hollow: the generator was the bottleneck", loc="right", fontsize=7, color="#777777")
-        axes.set_title(panel.title, loc="left")
+        axes.set_title(literal(panel.title), loc="left")
         axes.set_title("")
     axes.set_yscale(panel.y_scale)
     if panel.y_scale == "linear":
@@ -284,7 +286,7 @@ def picture(figure, points):
             else:
                 axes.set_axis_off()
         if figure.title:
-            canvas.suptitle(figure.title)
+            canvas.suptitle(literal(figure.title))
     return canvas
 
 
@@ -325,13 +327,16 @@ def main():
         parser.error("name an output: --html, --svg or --png")
     try:
         found = rec.one_machine([r for file in arguments.file for r in rec.read(file)], arguments.machine)
-        points = rec.pool(rec.newest_commit(found))
+        newest, left_out = rec.newest_commit(found)
+        points = rec.pool(newest)
         if not points:
             raise rec.RecordError(f"{', '.join(arguments.file)}: no records")
-        figure = automatic(points, arguments.x, arguments.y)
+        figure = dataclasses.replace(automatic(points, arguments.x, arguments.y), note=left_out)
+        if left_out:
+            print(f"draw.py: {left_out}", file=sys.stderr)
+        write(figure, points, arguments.html, arguments.svg, arguments.png)
     except (rec.RecordError, OSError) as error:
         sys.exit(f"draw.py: {error}")
-    write(figure, points, arguments.html, arguments.svg, arguments.png)
 
 
 if __name__ == "__main__":

@@ -81,7 +81,8 @@ def page(figure, points, svg):
         out += [f"<th>{html.escape(value_label(name, units[name]))}</th>" for name in names]
         out.append("<th>samples</th></tr>")
         for p in rows:
-            out.append(f"<tr><td class=t>{text(p.subject)}</td>")
+            variant = f" <span class=i>{html.escape(p.variant)}</span>" if p.variant else ""
+            out.append(f"<tr><td class=t>{text(p.subject)}{variant}</td>")
             out += [f"<td>{text(p.parameters.get(name))}</td>" for name in parameters]
             for name in names:
                 v = p.values.get(name)
@@ -97,7 +98,8 @@ def page(figure, points, svg):
         out.append("</table>")
     for warning in dict.fromkeys(w for r in records for w in r.get("warnings", [])):
         out.append(f"<p class=warn>Warning: {html.escape(warning)}</p>")
-    out.append("<h2>How it was measured</h2><p>Medians; intervals: 95 % of the median.</p><ul>")
+    intervals = f"bars and grey figures: {rec.interval_names(points)} (confidence that the median lies within)"
+    out.append(f"<h2>How it was measured</h2><p>Medians; {intervals}.</p><ul>")
     for machine in dict.fromkeys(rec.machine_name(r) for r in records):
         out.append(f"<li>{html.escape(machine)}</li>")
     for commit in dict.fromkeys(r.get("commit", "unknown") for r in records):

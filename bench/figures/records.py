@@ -1,10 +1,11 @@
 """Records, as `heddle bench --json` and `heddle_bench --probe` write them: one JSON object a line and measured point.
 
 Several records of one point (the same subject, measure and parameters) are repetitions: their samples are pooled. Records
-of different machines are never put together. Standard library only: this also runs where there is nothing else.
+of different machines are never put together, nor are those of different chains, inputs or names. Standard library only: this also runs where there is nothing else.
 """
 
 import json
+import math
 import pathlib
 import re
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ class RecordError(Exception):
 
 @dataclass
 class Value:
-    """Samples of one measured quantity, with the 95 % interval of their median."""
+    """Samples of one measured quantity, with an interval of their median (interval_name says how sure it is)."""
 
     unit: str
     samples: list
@@ -37,6 +38,7 @@ class Point:
     parameters: dict
     values: dict = field(default_factory=dict)  # name -> Value
     records: list = field(default_factory=list)
+    variant: str = ""  # what tells it from points that are the same but for the chain's text, inputs or name
 
     def get(self, name):
         """A parameter; "subject" and "measure" count as parameters."""
@@ -54,6 +56,23 @@ def left_out(n):
     return max(n // 2 - 1, 0)
 
 
+def confidence(n):
+    """How sure it is that the interval which `summarise` gives of n samples holds the median."""
+    return 1 - 2 * sum(math.comb(n, k) for k in range(left_out(n) + 1)) / 2**n
+
+
+def interval_name(n):
+    """What the interval of n samples is; up to five cannot give 95 %."""
+    percent = f"{math.floor(100 * confidence(n))} %"
+    return f"{percent} interval" if n > 5 else f"range of {n}, {percent}" if n > 1 else "single samples"
+
+
+def interval_names(points):
+    """What the intervals of all points are, each kind once."""
+    numbers = sorted({len(v.samples) for p in points for v in p.values.values()})
+    return "; ".join(dict.fromkeys(interval_name(n) for n in numbers))
+
+
 def summarise(samples, unit=""):
     """Median and its interval by order statistics; the extremes when there are too few samples."""
     ordered = sorted(samples)
@@ -65,7 +84,7 @@ def summarise(samples, unit=""):
 def read(path):
     """The records of a file, in order. A last line that was cut off (a run that was stopped) is left out."""
     records = []
-    lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
+    lines = pathlib.Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -77,8 +96,32 @@ def read(path):
             raise RecordError(f"{path}:{number}: not JSON: {error}") from error
         if not isinstance(record, dict) or record.get("schema") != SCHEMA:
             raise RecordError(f"{path}:{number}: expected a record of schema {SCHEMA!r}")
+        if wrong := mistake(record):
+            raise RecordError(f"{path}:{number}: {wrong}")
         records.append(record)
     return records
+
+
+def mistake(record):
+    """What a record lacks, or ""."""
+    for name, kind in (("measure", str), ("commit", str), ("machine", dict), ("parameters", dict), ("values", dict)):
+        if not isinstance(record.get(name), kind):
+            return f"its {name!r} is missing or not {'a text' if kind is str else 'an object'}"
+    if not isinstance(record["machine"].get("id"), str):
+        return "its machine has no 'id'"
+    for name, value in record["parameters"].items():
+        if isinstance(value, (dict, list)):
+            return f"its parameter {name!r} is not a number or a text"
+    for name, value in record["values"].items():
+        numbers = [value.get("median"), *(value.get("samples") or [])] if isinstance(value, dict) else [None]
+        if not is_number(numbers[0]) or not all(n is None or is_number(n) for n in numbers):
+            return f"its value {name!r} is not numbers"
+    return ""
+
+
+def is_number(value):
+    """Whether a value can stand on a numeric axis."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def mend(path):
@@ -121,25 +164,50 @@ def one_machine(records, machine=None):
 
 
 def newest_commit(records):
-    """The records of the commit that was measured last."""
+    """The records of the commit that was measured last, and words on those left out, or ""."""
     if not records:
-        return []
+        return [], ""
     commit = max(records, key=lambda r: r.get("date", ""))["commit"]
-    return [r for r in records if r["commit"] == commit]
+    newest = [r for r in records if r["commit"] == commit]
+    others = list(dict.fromkeys(r["commit"] for r in records if r["commit"] != commit))
+    count = len(records) - len(newest)
+    left = f"Only commit {commit}, the newest, is drawn; left out: {count} records of {', '.join(others)}."
+    return newest, left if others else ""
+
+
+def variants(records):
+    """What to call the name, the chain's text and the inputs of each record, where they tell it from others."""
+
+    def point_of(record):
+        return json.dumps([subject_of(record), record["measure"], record["parameters"]], sort_keys=True)
+
+    words = [[] for _ in records]
+    for name, title, group in (
+        ("name", "", subject_of),
+        ("chain_hash", "chain ", subject_of),
+        ("input_hash", "inputs ", point_of),
+    ):
+        found = {}
+        for record in records:
+            found.setdefault(group(record), set()).add(record.get(name, ""))
+        for own, record in zip(words, records, strict=True):
+            if len(found[group(record)]) > 1:
+                own.append(title + (record.get(name, "")[: 8 if title else None] or "unknown"))
+    return [", ".join(own) for own in words]
 
 
 def pool(records):
     """Points, in order of first appearance, with the samples of all their records together."""
     points = {}
-    for record in records:
+    for record, variant in zip(records, variants(records), strict=True):
         parameters = {name: plain(value) for name, value in record["parameters"].items()}
-        key = json.dumps([subject_of(record), record["measure"], parameters], sort_keys=True)
-        point = points.setdefault(key, Point(subject_of(record), record["measure"], parameters))
+        key = json.dumps([subject_of(record), record["measure"], parameters, variant], sort_keys=True)
+        point = points.setdefault(key, Point(subject_of(record), record["measure"], parameters, variant=variant))
         point.records.append(record)
     for point in points.values():
         for name in dict.fromkeys(name for r in point.records for name in r["values"]):
             given = [r["values"][name] for r in point.records if name in r["values"]]
-            samples = [sample for v in given for sample in v.get("samples") or [v["median"]]]
+            samples = [s for v in given for s in v.get("samples") or [v["median"]] if s is not None]  # None: a gap
             value = summarise(samples, given[0].get("unit", ""))
             if len(given) == 1 and not given[0].get("samples") and "low" in given[0]:
                 value.low, value.high = given[0]["low"], given[0]["high"]

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bench/measure/machine.h"
 #include "core/error.h"
 
 extern char** environ;
@@ -79,7 +80,9 @@ std::string command_line() {
   return all;
 }
 
-std::string commit_of_program() {
+namespace {
+
+std::string commit_of_tree() {
   const fs::path folder = program_folder();
   std::string commit;
   if (std::ifstream file(folder / "COMMIT"); file >> commit) return commit;
@@ -89,25 +92,39 @@ std::string commit_of_program() {
   return commit.empty() ? "unknown" : commit;
 }
 
-void draw(const std::string& results, const Drawings& drawings) {
-  const std::string script = find_draw();
-  std::string again = "python3 " + script + " " + results;
-  std::vector<std::string> arguments{script, results};
-  for (auto& [form, file] : drawings) again += " " + form + " " + file, arguments.insert(arguments.end(), {form, file});
+// The interpreter that has matplotlib. `again`: the command with which to draw elsewhere.
+std::string find_python(const std::string& again) {
   bool python = false;
   for (const char* interpreter :
        {"python3", "/usr/bin/python3"}) {  // the second one is the system's, with its packages
     std::string ignored;
     const int code = run_program({interpreter, "-c", "import matplotlib"}, &ignored, true);
+    if (code == 0) return interpreter;
     python = python || code != 127;
-    if (code != 0) continue;
-    std::vector<std::string> words = arguments;
-    words.insert(words.begin(), interpreter);
-    if (run_program(words, nullptr, false) != 0) throw Error("drawing failed; when that is mended: " + again);
-    return;
   }
   throw Error(format("drawing needs %s (apt-get install python3 python3-matplotlib); then, here or where these are: %s",
                      python ? "Python's matplotlib" : "python3", again.c_str()));
+}
+
+}  // namespace
+
+std::string commit_of_program() {
+  const std::string commit = commit_of_tree();
+  if (!commit.ends_with("-dirty") && commit != "unknown") return commit;
+  return commit + "-" + hash_of_file("/proc/self/exe").substr(0, 8);
+}
+
+void expect_drawing() {
+  find_python("python3 " + find_draw() + " RESULTS.jsonl --html OUT.html (with --json RESULTS.jsonl)");
+}
+
+void draw(const std::string& results, const Drawings& drawings) {
+  const std::string script = find_draw();
+  std::string again = "python3 " + script + " " + results;
+  std::vector<std::string> arguments{script, results};
+  for (auto& [form, file] : drawings) again += " " + form + " " + file, arguments.insert(arguments.end(), {form, file});
+  arguments.insert(arguments.begin(), find_python(again));
+  if (run_program(arguments, nullptr, false) != 0) throw Error("drawing failed; when that is mended: " + again);
 }
 
 }  // namespace heddle::bench

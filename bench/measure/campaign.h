@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/measure/store.h"
 #include "bench/measure/sweep.h"
+#include "bench/wire/histogram.h"
 
 namespace heddle::bench {
 
@@ -19,15 +21,17 @@ struct Measurement {
   };
   std::vector<Sample> samples;
   std::vector<std::string> warnings;
+  std::optional<Histogram> latency_ns = {};
 };
 
 /** Measures all points of a sweep that the results file does not have yet. */
 struct Campaign {
   /** Measures a point once. May throw Error, which ends the campaign, and Interrupted. */
   std::function<Measurement(const Point& point)> measure;
-  /** Everything of a record but parameters, measure, values, date and warnings. */
+  /** Everything of a record but measure, values, date and warnings; parameters: those that no setup has. */
   Record frame;
-  std::string compare;  ///< "NAME=A,B" if the points of a group are compared, else ""
+  std::string compare;     ///< "NAME=A,B", what is compared where a group has several points
+  std::string histograms;  ///< folder for a file a point with the distribution of its latencies; "" = none
 
   /** What goes on: point `done` of `all`, repetition `repetition`. */
   std::function<void(const Point& point, size_t done, size_t all, int repetition)> progress = [](auto&&...) {};
@@ -39,14 +43,13 @@ struct Campaign {
 
  private:
   void run_group(const Group& group, Store& store, size_t done, size_t all);
-  Record record_of(const Point& point, const std::vector<Measurement>& repetitions) const;
+  Record record_of(const Point& point, bool compared, const std::vector<Measurement>& repetitions) const;
+  bool has_histogram(const Record& record) const;
+  void write_histogram(Record& record, const Point& point, const std::vector<Measurement>& repetitions) const;
 };
 
-/** Someone has pressed Ctrl-C. */
-struct Interrupted {};
-
-/** Of points that were measured in turn: `of` against `to`, value by value, by the ratios of the repetitions. Values that
- *  one of them lacks in some repetition are left out. */
+/** Of points that were measured in turn: `of` against `to`, value by value, by the ratios of the repetitions: a gap where
+ *  one of them has one. */
 std::vector<std::pair<std::string, Summary>> compare(const Record& of, const Record& to);
 
 /** The same of points that were measured at different times: the ratio of the medians, from the least to the largest that

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -85,7 +86,7 @@ TEST_F(CampaignTest, RecordsComeBackAsTheyWere) {
   for (const char* name : {"schema", "name", "chain", "chain_hash", "measure", "parameters", "values", "machine",
                            "commit", "command", "date", "warnings"})
     EXPECT_TRUE(json.contains(name)) << name;
-  for (const char* name : {"median", "low", "high", "samples", "unit"})
+  for (const char* name : {"median", "low", "high", "confidence", "samples", "unit"})
     EXPECT_TRUE(json["values"]["mpps"].contains(name)) << name;
 }
 
@@ -132,7 +133,17 @@ TEST_F(CampaignTest, WhatMakesAnotherPoint) {
   EXPECT_EQ(measured([](Campaign& run) { run.frame.chain_hash = "01"; }), 1u);
   EXPECT_EQ(measured([](Campaign& run) { run.frame.machine = {{"id", "n"}}; }), 1u);
   EXPECT_EQ(measured([](Campaign& run) { run.frame.name = "thesis-4.12"; }), 1u);
-  EXPECT_EQ(measured([](Campaign& run) { run.compare = "size=64,128"; }), 1u);
+  EXPECT_EQ(measured([](Campaign& run) { run.frame.parameters["--packets"] = 9; }), 1u);
+  EXPECT_EQ(measured([](Campaign& run) { run.compare = "size=64,128"; }),
+            0u);  // a point alone is compared with nothing
+  auto other = groups;
+  other[0][0].input_hash = "02";
+  Store store(file_);
+  order_.clear();
+  campaign().run(other, store);
+  EXPECT_EQ(order_.size(), 3u);
+  campaign().run(other, store);
+  EXPECT_EQ(order_.size(), 3u);
 }
 
 TEST_F(CampaignTest, ATornLineIsMeasuredAgain) {
@@ -156,6 +167,93 @@ TEST_F(CampaignTest, ATornLineIsMeasuredAgain) {
     EXPECT_EQ(order_.size(), 3u);
     EXPECT_EQ(read_records(file_).size(), 2u);  // whole lines, nothing left of the torn one
   }
+}
+
+// What a file that was growing looks like after a power cut.
+TEST_F(CampaignTest, ATailOfZerosIsMeasuredAgain) {
+  const auto groups = expand(setup_, {kThroughput}, {parse_axis("size=64,128")});
+  {
+    Store store(file_);
+    campaign().run(groups, store);
+  }
+  const std::string whole = text();
+  const size_t first = whole.find('\n') + 1;
+  for (const size_t cut : {first, first + 3, first + 40}) {
+    SCOPED_TRACE(cut);
+    write(whole.substr(0, cut) + std::string(500, '\0'));
+    EXPECT_EQ(read_records(file_).size(), 1u);
+    {
+      Store store(file_);
+      campaign().run(groups, store);
+    }
+    EXPECT_EQ(read_records(file_).size(), 2u);
+    EXPECT_EQ(text().find('\0'), std::string::npos);
+  }
+}
+
+TEST_F(CampaignTest, BadRecordsAreNamed) {
+  {
+    Store store(file_);
+    campaign().run(expand(setup_, {kThroughput}, {}), store);
+  }
+  const std::string good = text();
+  const auto error = [&](const char* name, const nlohmann::ordered_json& value) -> std::string {
+    auto record = nlohmann::ordered_json::parse(good);
+    record[name] = value;
+    write(good + record.dump() + "\n");
+    try {
+      read_records(file_);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const auto named = file_ + ":2: it is not a record of heddle bench";
+  EXPECT_TRUE(error("machine", 3).starts_with(named)) << error("machine", 3);
+  EXPECT_TRUE(error("machine", {{"id", 3}}).starts_with(named));
+  EXPECT_TRUE(error("parameters", {1}).starts_with(named));
+  EXPECT_TRUE(error("values", 1).starts_with(named));
+  try {
+    read_records(testing::TempDir());
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("cannot be read"), std::string::npos);
+  }
+}
+
+TEST_F(CampaignTest, DistributionsOfLatencies) {
+  const std::string folder = file_ + ".d";
+  std::filesystem::create_directories(folder);
+  const auto groups = expand(setup_, {kLatency}, {parse_axis("FILE=a/b,c")});
+  Campaign run = campaign();
+  run.histograms = folder;
+  run.measure = [&](const Point&) {
+    order_.emplace_back();
+    Measurement result{{{"latency_p50_us", 1.0, "us"}}, {}, Histogram{}};
+    result.latency_ns->record(1000 * order_.size());
+    return result;
+  };
+  {
+    Store store(file_);
+    run.run(groups, store);
+  }
+  const auto records = read_records(file_);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_TRUE(records[0].histogram.starts_with(folder + "/latency-FILE=a-b-")) << records[0].histogram;
+  EXPECT_TRUE(records[1].histogram.ends_with(".hgrm"));
+  std::ifstream file(records[0].histogram);
+  const std::string shown{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(shown.find("Total count    =            3"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("Max     =        3.0"), std::string::npos) << shown;  // microseconds
+  // One that is gone is measured again.
+  std::filesystem::remove(records[0].histogram);
+  {
+    Store store(file_);
+    run.run(groups, store);
+  }
+  EXPECT_EQ(order_.size(), 9u);
+  EXPECT_TRUE(std::filesystem::exists(records[0].histogram));
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(CampaignTest, WhatIsNoResultsFileIsNotTouched) {
@@ -198,6 +296,32 @@ TEST_F(CampaignTest, AComparedGroupIsMeasuredTogether) {
   Store store(file_);
   run.run(groups, store);
   EXPECT_EQ(order_.size(), 6u);
+}
+
+// Repetitions stay side by side when one of them lacks a value.
+TEST_F(CampaignTest, WhatARepetitionLacksIsAGap) {
+  Store store(file_);
+  Campaign run = campaign();
+  run.compare = "size=64,128";
+  run.measure = [&](const Point& point) {
+    const int repetition = count_[point.setup.size]++;
+    Measurement result{{{"mpps", 1.0 + repetition, "Mpps"}}, {}};
+    if (point.setup.size == "64" ? repetition != 0 : repetition != 1)
+      result.samples.push_back({"p99", (point.setup.size == "64" ? 1 : 2) * (1.0 + repetition), "us"});
+    return result;
+  };
+  run.run(expand(setup_, {kThroughput}, {parse_axis("size=64,128")}, 0), store);
+  EXPECT_NE(text().find("\"samples\":[null,2.0,3.0]"), std::string::npos) << text();
+  const auto records = read_records(file_);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_TRUE(std::isnan(records[1].find("p99")->summary.samples[1]));
+  const auto ratios = compare(records[1], records[0]);
+  ASSERT_EQ(ratios.size(), 2u);
+  EXPECT_EQ(ratios[1].second.measured(), 1u);  // the third repetition alone has both
+  EXPECT_EQ(ratios[1].second.median, 2);
+  const auto json = nlohmann::json::parse(records[1].json());
+  EXPECT_EQ(json["values"]["mpps"]["confidence"], 0.75);
+  EXPECT_EQ(json["values"]["p99"]["confidence"], 0.5);
 }
 
 // A machine that is twice as fast from one repetition to the next: medians say nothing, paired ratios do.

@@ -16,6 +16,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr const char* kHardware[] = {"cpu", "cores", "memory_bytes", "gpu", "flags"};
 
+uint64_t fnv(std::string_view text, uint64_t hash = 0xcbf29ce484222325) {
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
+std::string digits_of(uint64_t hash) { return format("%016llx", static_cast<unsigned long long>(hash)); }
+
 std::string cpu_entry(const char* name) {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
@@ -53,10 +60,15 @@ std::string only_in(const std::set<std::string>& a, const std::set<std::string>&
 
 }  // namespace
 
-std::string hash_of(const std::string& text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return format("%016llx", static_cast<unsigned long long>(hash));
+std::string hash_of(const std::string& text) { return digits_of(fnv(text)); }
+
+std::string hash_of_file(const std::string& file) {
+  std::ifstream input(file, std::ios::binary);
+  std::string part(1 << 16, '\0');
+  uint64_t hash = fnv("");
+  while (input.read(part.data(), static_cast<std::streamsize>(part.size())), input.gcount() > 0)
+    hash = fnv({part.data(), static_cast<size_t>(input.gcount())}, hash);
+  return digits_of(hash);
 }
 
 std::string machine_id(const Json& machine) {

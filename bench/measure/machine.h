@@ -24,5 +24,6 @@ std::string machine_differences(const nlohmann::ordered_json& there, const nlohm
 
 /** 64 bits of FNV-1a as 16 hexadecimal digits. */
 std::string hash_of(const std::string& text);
+std::string hash_of_file(const std::string& file);
 
 }  // namespace heddle::bench

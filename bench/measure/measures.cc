@@ -113,6 +113,7 @@ class Repetition {
 
   void add_latency(const Outcome& outcome) {
     if (!outcome.latency) return;
+    result_.latency_ns = outcome.latency_ns;
     const Latency& latency = *outcome.latency;
     add("latency_mean_us", latency.mean_us, "us");
     add("latency_p50_us", latency.p50_us, "us");

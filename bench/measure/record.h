@@ -22,10 +22,12 @@ struct Record {
   std::string name = "bench";  ///< of the series, such as "thesis-4.12"
   std::string chain;           ///< as it was named: a file, or the text
   std::string chain_hash;      ///< of its text
+  std::string input_hash;      ///< of the files that the point reads; "" = none
   std::string measure;
   nlohmann::ordered_json parameters;
   std::vector<std::pair<std::string, Value>> values;
   nlohmann::ordered_json machine;
+  std::string histogram;  ///< the file with the distribution of the latencies; "" = none
   std::string commit, command, date;
   std::vector<std::string> warnings;
 

@@ -163,8 +163,9 @@ class Router : public Target {
     if (!engine_->running()) {
       engine_->wait();
       const Report report = engine_->report();
-      throw Error(report.problems.empty() ? "the chain has ended by itself; a source with a LIMIT cannot be measured"
-                                          : report.problems[0]);
+      if (!report.problems.empty()) throw Error(report.problems[0]);
+      throw Error(report.received == 0 ? "the chain has ended without a packet: nothing in it makes any"
+                                       : "the chain has ended by itself; a source with a LIMIT cannot be measured");
     }
     return outcome;
   }
@@ -217,7 +218,7 @@ class Router : public Target {
     if (discards_ && setup_.warmup_s > 0) load({trial.rate_pps, setup_.warmup_s, false}, 0, nullptr);
     Usage usage(*engine_, generators_, gpu_);
     const uint64_t before = discarded();
-    const Counts counts = load(trial, discards_ ? 0 : setup_.warmup_s, &usage);
+    Counts counts = load(trial, discards_ ? 0 : setup_.warmup_s, &usage);
     const uint64_t discards = discarded() - before;
     if (discards > 0 && !discards_) {
       discards_ = true;
@@ -232,8 +233,10 @@ class Router : public Target {
     outcome.lost = counts.lost > discards ? counts.lost - discards : 0;
     outcome.forwarded_bits =
         8 * (static_cast<double>(counts.arrived_bytes) + static_cast<double>(discards) * traffic_->mean_bytes());
-    if (trial.stamps && outcome.known() && counts.latency_ns.count() > 0)
+    if (trial.stamps && outcome.known() && counts.latency_ns.count() > 0) {
       outcome.latency = latency_of(counts.latency_ns);
+      outcome.latency_ns = std::move(counts.latency_ns);
+    }
     usage.put_into(outcome);
     return outcome;
   }

@@ -28,7 +28,7 @@ struct Setup {
   int generators = 0;  ///< cores that generate; 0: twice as many as packet threads, if they leave so many
   uint64_t seed = 1;
   // The trials.
-  int repetitions = 5;
+  int repetitions = 6;  ///< the least that give an interval of 95 %
   double warmup_s = 0.1, trial_s = 1;
   double drain_s = 0.25;     ///< a trial is over when nothing has come out for so long after its last packet
   double rate_pps = 0;       ///< latency: what is sent

@@ -48,6 +48,7 @@ TEST(SetupTest, ParametersAreReadAndRecorded) {
   set_parameter(setup, "ROUTES", "500000");
   set_parameter(setup, "NAME", "0064");
   set_parameter(setup, "$size", "7");
+  set_parameter(setup, "$loss", "8");
   EXPECT_EQ(setup.trial_s, 0.5);
   auto latency = describe(setup, kLatency), zero_loss = describe(setup, kZeroLoss);
   EXPECT_EQ(latency["size"], "imix");
@@ -57,6 +58,7 @@ TEST(SetupTest, ParametersAreReadAndRecorded) {
   EXPECT_EQ(latency["NAME"], "0064");
   EXPECT_EQ(latency["$size"], 7);  // the chain's own
   EXPECT_FALSE(latency.contains("loss"));
+  EXPECT_EQ(latency["$loss"], 8);  // under one name whatever is measured
   EXPECT_FALSE(zero_loss.contains("rate"));
   EXPECT_EQ(zero_loss["resolution"], 0.01);
 }
@@ -90,6 +92,20 @@ TEST(SweepTest, Axes) {
   for (const char* wrong : {"", "size", "=1", "size=", "size=1,,2", "size=1,", "cores=4..1", "cores=1..8*1",
                             "cores=0..8*2", "cores=1..8+0", "cores=1..8*x", "size=64,64", "N=1..10000000"})
     EXPECT_THROW(parse_axis(wrong), Error) << wrong;
+  for (const char* twice : {"X=1,01", "X=1..3,2", "cores=1,01", "rate=1M,1000k", "X=10,1e1"})
+    EXPECT_NE(error_of([&] { parse_axis(twice); }).find("occurs twice"), std::string::npos) << twice;
+  EXPECT_EQ(parse_axis("$PORT=a").name, "PORT");
+  EXPECT_EQ(parse_axis("$size=1").name, "$size");  // not the parameter
+}
+
+TEST(SweepTest, RangesDoNotOverflow) {
+  EXPECT_EQ(parse_axis("N=1..9223372036854775807*2").values.size(), 63u);
+  EXPECT_EQ(parse_axis("N=9223372036854775800..9223372036854775807+5").values,
+            (Strings{"9223372036854775800", "9223372036854775805"}));
+  EXPECT_EQ(parse_axis("N=-3..-1").values, (Strings{"-3", "-2", "-1"}));
+  for (const char* wrong : {"N=-9223372036854775807..9223372036854775807",
+                            "N=-9000000000000000000..9000000000000000000", "N=-5..100000", "N=-5..8*2"})
+    EXPECT_THROW(parse_axis(wrong), Error) << wrong;
 }
 
 std::vector<Strings> places(const std::vector<Group>& groups) {
@@ -120,6 +136,13 @@ TEST(SweepTest, AllCombinations) {
   EXPECT_EQ(places(expand({}, {"a"}, axes, 1)),
             (std::vector<Strings>{{"a 64 cpu", "a 64 gpu"}, {"a 128 cpu", "a 128 gpu"}}));
   EXPECT_EQ(places(expand({}, {"a"}, {})), (std::vector<Strings>{{"a"}}));
+  // A rate means nothing to throughput, which is measured once.
+  const std::vector<Axis> with_rate{parse_axis("size=64,128"), parse_axis("rate=1k,2k")};
+  EXPECT_EQ(places(expand({}, {kThroughput, kLatency}, with_rate, 1)),
+            (std::vector<Strings>{{"throughput 64"},
+                                  {"throughput 128"},
+                                  {"latency 64 1k", "latency 64 2k"},
+                                  {"latency 128 1k", "latency 128 2k"}}));
   const auto groups = expand({}, {"a"}, axes);
   EXPECT_EQ(groups[1][0].setup.device, "gpu");
   EXPECT_EQ(groups[2][0].setup.size, "128");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.h"
+
 namespace heddle::bench {
 
 size_t outside_interval(size_t n) {
@@ -17,8 +19,30 @@ size_t outside_interval(size_t n) {
   return k == 0 ? 0 : k - 1;
 }
 
+size_t Summary::measured() const {
+  return static_cast<size_t>(
+      std::count_if(samples.begin(), samples.end(), [](double sample) { return !std::isnan(sample); }));
+}
+
+double confidence(size_t n) {
+  double tail = 0, term = std::pow(0.5, static_cast<double>(n));  // P(exactly k below)
+  for (size_t k = 0; k <= outside_interval(n); ++k) {
+    tail += term;
+    term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
+  }
+  return std::max(0.0, 1 - 2 * tail);
+}
+
+std::string interval_name(size_t n) {
+  const double percent = std::floor(100 * confidence(n));
+  if (n < 2) return "single samples";
+  return n < 6 ? format("range of %zu, %.0f %%", n, percent) : format("%.0f %% interval", percent);
+}
+
 Summary summarise(std::vector<double> samples) {
-  std::vector<double> sorted = samples;
+  std::vector<double> sorted;
+  for (const double sample : samples)
+    if (!std::isnan(sample)) sorted.push_back(sample);
   std::sort(sorted.begin(), sorted.end());
   const size_t n = sorted.size(), out = outside_interval(n);
   return {(sorted[(n - 1) / 2] + sorted[n / 2]) / 2, sorted[out], sorted[n - 1 - out], std::move(samples)};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace heddle::bench {
@@ -8,14 +9,21 @@ namespace heddle::bench {
 /** What repeated measurements of one value say. */
 struct Summary {
   double median = 0;
-  double low = 0, high = 0;     ///< 95 % confidence interval of the median, or the extremes of fewer than six samples
-  std::vector<double> samples;  ///< in the order in which they were measured
+  double low = 0, high = 0;     ///< interval of the median: see confidence()
+  std::vector<double> samples;  ///< one a repetition, in their order; NaN: a gap, it could not be measured then
+
+  size_t measured() const;  ///< samples that are no gaps
 };
 
-/** At least one sample. */
+/** At least one sample that is no gap. */
 Summary summarise(std::vector<double> samples);
 
-/** Of pairs that were measured in turn: a[i] / b[i]; as many as the shorter list has. */
+/** How sure it is that the interval that summarise() gives of `n` samples holds the median: 0.95 or more from six on. */
+double confidence(size_t n);
+/** That interval in words: "96 % interval"; "range of 3, 75 %"; "single samples". */
+std::string interval_name(size_t n);
+
+/** Of pairs that were measured in turn: a[i] / b[i]; as many as the shorter list has. A gap gives a gap. */
 std::vector<double> paired_ratios(const std::vector<double>& a, const std::vector<double>& b);
 
 /** How many of `n` sorted samples to leave out at each end, so that those left span the median with 95 % confidence

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
+
+#include "bench/measure/setup.h"
 
 namespace heddle::bench {
 namespace {
@@ -24,6 +27,33 @@ TEST(StatisticsTest, RanksOfTheInterval) {
   for (const auto& [n, rank] :
        {std::pair<size_t, size_t>{6, 1}, {8, 1}, {9, 2}, {10, 2}, {12, 3}, {15, 4}, {20, 6}, {30, 10}})
     EXPECT_EQ(outside_interval(n) + 1, rank) << n;
+}
+
+// Fewer than six samples give no interval of 95 %, and none says so.
+TEST(StatisticsTest, ConfidenceOfTheInterval) {
+  for (const auto& [n, expected] : {std::pair<size_t, double>{1, 0},
+                                    {2, 0.5},
+                                    {3, 0.75},
+                                    {5, 0.9375},
+                                    {6, 0.96875},
+                                    {17, 0.95096}})  // of the same table
+    EXPECT_NEAR(confidence(n), expected, 1e-5) << n;
+  for (size_t n = 6; n < 200; ++n) EXPECT_GE(confidence(n), 0.95) << n;
+  EXPECT_GE(confidence(static_cast<size_t>(bench::Setup{}.repetitions)), 0.95);  // by default
+  EXPECT_EQ(interval_name(1), "single samples");
+  EXPECT_EQ(interval_name(3), "range of 3, 75 %");
+  EXPECT_EQ(interval_name(5), "range of 5, 93 %");
+  EXPECT_EQ(interval_name(6), "96 % interval");
+}
+
+TEST(StatisticsTest, GapsAreNoSamples) {
+  const double gap = std::nan("");
+  const Summary summary = summarise({gap, 3, 1, gap, 2});
+  EXPECT_EQ(summary.median, 2);
+  EXPECT_EQ(summary.low, 1);
+  EXPECT_EQ(summary.high, 3);
+  EXPECT_EQ(summary.measured(), 3u);
+  EXPECT_EQ(summary.samples.size(), 5u);
 }
 
 TEST(StatisticsTest, TheIntervalCoversTheMedian) {

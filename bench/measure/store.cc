@@ -27,13 +27,20 @@ bool is_torn_record(const std::string& line) {
 
 std::vector<Record> read_records(const std::string& file, size_t* end) {
   std::ifstream input(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(input), {}};
+  std::string text;
+  try {
+    text.assign(std::istreambuf_iterator<char>(input), {});
+  } catch (const std::ios_base::failure&) {  // a folder
+    input.setstate(std::ios::badbit);
+  }
   if (!input.is_open() || input.bad()) throw Error(file + ": cannot be read: " + std::strerror(errno));
+  const size_t written =
+      text.find_last_not_of('\0') + 1;  // a file that was growing when the power failed ends in zeros
   std::vector<Record> records;
   size_t at = 0;
   for (int number = 1; at < text.size(); ++number) {
     const size_t newline = text.find('\n', at);
-    const std::string line = text.substr(at, newline - at);
+    const std::string line = text.substr(at, std::min(newline, std::max(written, at)) - at);
     if (newline == std::string::npos && is_torn_record(line)) break;
     try {
       if (newline == std::string::npos) throw Error("it has no end, and is not the beginning of a record");
@@ -59,11 +66,17 @@ void expect_machine(const std::vector<Record>& records, const nlohmann::ordered_
 
 Store::Store(const std::string& file) : file_(file) {
   if (file.empty()) return;
-  descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) throw Error(file + ": cannot be written: " + std::strerror(errno));
+  if (file == "-") {
+    file_ = "standard output", descriptor_ = STDOUT_FILENO;
+    return;
+  }
   struct stat status {};
+  const bool resumable = stat(file.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  // Not for reading if it is a pipe, or its own reader would keep it open for ever.
+  descriptor_ = open(file.c_str(), (resumable ? O_RDWR | O_CREAT : O_WRONLY | O_APPEND) | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw Error(file + ": cannot be written: " + std::strerror(errno));
+  if (!resumable) return;
   try {
-    if (fstat(descriptor_, &status) == 0 && !S_ISREG(status.st_mode)) return;  // a pipe: nothing to go on with
     if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0)
       throw Error(file + ": another heddle bench is writing to it; give another file, or wait");
     size_t whole = 0;
@@ -78,7 +91,7 @@ Store::Store(const std::string& file) : file_(file) {
 }
 
 Store::~Store() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ >= 0 && descriptor_ != STDOUT_FILENO) close(descriptor_);
 }
 
 const Record* Store::find(const std::string& key) const {
@@ -93,7 +106,7 @@ void Store::append(Record record) {
   if (descriptor_ < 0) return;
   for (size_t done = 0; done < line.size();) {
     const ssize_t n = write(descriptor_, line.data() + done, line.size() - done);
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EINTR) throw Interrupted{};
     if (n < 0) throw Error(file_ + ": cannot be written: " + std::strerror(errno));
     done += static_cast<size_t>(n);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "core/error.h"
 
@@ -50,7 +51,7 @@ std::string cell(const Record& record, const Column& column) {
   if (value == nullptr) return "-";
   const Summary& summary = value->summary;
   std::string text = number(summary.median * column.scale);
-  if (column.interval && summary.samples.size() > 1)
+  if (column.interval && summary.measured() > 1)
     text += " [" + number(summary.low * column.scale) + ", " + number(summary.high * column.scale) + "]";
   return text;
 }
@@ -60,6 +61,19 @@ bool is_shown(const Column& column, const std::vector<const Row*>& rows) {
     const Value* value = row->record.find(column.value);
     return value != nullptr && (!column.only_if_not_zero || value->summary.high > 0);
   });
+}
+
+// What the intervals in the table are.
+std::string intervals_of(const std::vector<const Row*>& rows) {
+  std::set<size_t> numbers;
+  for (auto* row : rows)
+    for (auto& column : kColumns)
+      if (const Value* value = row->record.find(column.value); column.interval && value != nullptr)
+        numbers.insert(value->summary.measured());
+  std::string text;
+  for (const size_t n : numbers)
+    if (n > 1) text += (text.empty() ? ", in brackets: " : "; ") + interval_name(n);
+  return text;
 }
 
 // Columns as wide as they need, the numbers to the right.
@@ -119,7 +133,7 @@ std::string table_of(const std::vector<Row>& rows) {
       for (auto& column : kColumns)
         if (is_shown(column, own)) lines.back().push_back(cell(row->record, column));
     }
-    text += (text.empty() ? "" : "\n") + measure + "\n" + aligned(lines);
+    text += (text.empty() ? "" : "\n") + measure + intervals_of(own) + "\n" + aligned(lines);
   }
   return text + warnings_of(rows);
 }
@@ -129,8 +143,9 @@ std::string ratio_lines(const std::vector<std::pair<std::string, Summary>>& rati
   for (auto& column : kColumns)
     for (auto& [name, ratio] : ratios)
       if (name == column.value)
-        text += format("  %-18s %s [%s, %s]\n", name.c_str(), number(ratio.median).c_str(), number(ratio.low).c_str(),
-                       number(ratio.high).c_str());
+        text += format("  %-18s %s [%s, %s]%s\n", name.c_str(), number(ratio.median).c_str(), number(ratio.low).c_str(),
+                       number(ratio.high).c_str(),
+                       ratio.samples.empty() ? "" : (" (" + interval_name(ratio.measured()) + ")").c_str());
   return text;
 }
 

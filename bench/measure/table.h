@@ -22,7 +22,7 @@ std::string label_of(const Point& point);
  *  first value and of the 99th percentile; then the warnings. */
 std::string table_of(const std::vector<Row>& rows);
 
-/** A line for each value that people look at: "mpps 1.53 [1.48, 1.60]". */
+/** A line for each value that people look at: "mpps 1.53 [1.48, 1.60] (96 % interval)". */
 std::string ratio_lines(const std::vector<std::pair<std::string, Summary>>& ratios);
 
 }  // namespace heddle::bench

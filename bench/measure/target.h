@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "bench/wire/histogram.h"
+
 namespace heddle::bench {
 
 /** One trial: packets sent at one rate for some time. */
@@ -31,6 +33,7 @@ struct Outcome {
   double forwarded_bits = 0;  ///< of frames, check sequence included
   double behind = 0;          ///< share of the time in which the generator was late
   std::optional<Latency> latency{};
+  std::optional<Histogram> latency_ns{};
   std::optional<double> cycles_per_packet{};  ///< TSC cycles of busy packet threads
   std::optional<double> cpu_utilisation{};    ///< share of the packet threads' time in which they found packets
   std::optional<double> core_share{};  ///< of their cores that packet threads and generator had: 1 if they were alone

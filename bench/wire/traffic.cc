@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -32,7 +33,11 @@ bool after(const std::string& text, const std::string& prefix, std::string& rest
   return true;
 }
 
-bool is_capture(const std::string& sizes) { return sizes != "imix" && sizes.find_first_of("./") != sizes.npos; }
+bool is_capture(const std::string& sizes) {
+  if (sizes == "imix" || is_number(sizes)) return false;
+  std::error_code none;
+  return sizes.find_first_of("./") != sizes.npos || std::filesystem::is_regular_file(sizes, none);
+}
 
 /** Sizes on the wire, each as often as it is to be sent. */
 std::vector<uint32_t> sizes_of(const std::string& text) {
