@@ -1,5 +1,7 @@
 #include "bench/measure/measures.h"
 
+#include <algorithm>
+
 #include "bench/measure/search.h"
 #include "core/error.h"
 
@@ -8,6 +10,7 @@ namespace {
 
 constexpr double kOthers = 0.02;  // share of the cores that others may have
 constexpr double kIdle = 0.05;    // share of their time in which saturated packet threads find nothing at most
+constexpr double kHeldUp = 0.05;  // share of the packets that may find no room behind the router
 constexpr double kSlower = 0.5;   // share of the time in which the wire has room if the generator is the slower one
 
 class Repetition {
@@ -24,6 +27,7 @@ class Repetition {
       warn(
           "the generator is the bottleneck: the wire had room most of the time, and the router was idle at times; give "
           "it more cores (--generators)");
+    check_taken(outcome);
     return std::move(result_);
   }
 
@@ -35,6 +39,7 @@ class Repetition {
     add_latency(outcome);
     add_costs(outcome);
     check_generator(outcome);
+    check_taken(outcome);
     return std::move(result_);
   }
 
@@ -135,6 +140,15 @@ class Repetition {
     if (!outcome.gpu_power_w) return;
     add("gpu_power_w", *outcome.gpu_power_w, "W");
     if (*outcome.gpu_power_w > 0) add("packets_per_joule", outcome.forwarded_pps() / *outcome.gpu_power_w, "1/J");
+  }
+
+  // A packet thread sends to one queue of each port, which one generator thread empties.
+  void check_taken(const Outcome& outcome) {
+    if (outcome.held_up > kHeldUp)
+      warn(format(
+          "the generator is the bottleneck: it takes packets so slowly that the wire had no room for %.0f %% of them "
+          "when the router sent them; what was lost or waited there is not the router's",
+          std::min(100.0, 100 * outcome.held_up)));
   }
 
   void check_generator(const Outcome& outcome) {

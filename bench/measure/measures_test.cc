@@ -32,7 +32,9 @@ TEST(Measures, TheGeneratorIsTheBottleneckAtMaximumLoad) {
   EXPECT_FALSE(warns(outcome, "bottleneck")) << "the router had no time left";
   outcome.behind = 0.1, outcome.cpu_utilisation = 0.5;
   EXPECT_FALSE(warns(outcome, "bottleneck")) << "some queue was full all the time: one thread of several has the load";
-  outcome.behind = 0.9, outcome.core_share = 0.5;
+  outcome.held_up = 0.5, outcome.cpu_utilisation = 1;
+  EXPECT_TRUE(warns(outcome, "bottleneck")) << "it does not take what comes out";
+  outcome.held_up = 0, outcome.behind = 0.9, outcome.core_share = 0.5, outcome.cpu_utilisation = 0.5;
   EXPECT_FALSE(warns(outcome, "bottleneck"));
   EXPECT_TRUE(warns(outcome, "other programs"));
 }

@@ -218,8 +218,10 @@ class Router : public Target {
     if (discards_ && setup_.warmup_s > 0) load({trial.rate_pps, setup_.warmup_s, false}, 0, nullptr);
     Usage usage(*engine_, generators_, gpu_);
     const uint64_t before = discarded();
+    const auto [sent_before, waited_before] = sent_and_waited();
     Counts counts = load(trial, discards_ ? 0 : setup_.warmup_s, &usage);
     const uint64_t discards = discarded() - before;
+    const auto [sent, waited] = sent_and_waited();
     if (discards > 0 && !discards_) {
       discards_ = true;
       return run_on_wire(trial);
@@ -237,6 +239,8 @@ class Router : public Target {
       outcome.latency = latency_of(counts.latency_ns);
       outcome.latency_ns = std::move(counts.latency_ns);
     }
+    if (sent > sent_before)
+      outcome.held_up = static_cast<double>(waited - waited_before) / static_cast<double>(sent - sent_before);
     usage.put_into(outcome);
     return outcome;
   }
@@ -317,6 +321,18 @@ class Router : public Target {
     return packets;
   }
 
+  // Packets to the wire so far, and of these those that found no room at once.
+  std::pair<uint64_t, uint64_t> sent_and_waited() const {
+    uint64_t sent = 0, waited = 0;
+    for_each_element([&](const Node&, const Report::Element& element) {
+      if (element.class_name != "ToDPDKDevice") return;
+      sent += element.packets;
+      for (auto& [name, value] : element.statistics)
+        if (name == "tx_waited") waited += value;
+    });
+    return {sent, waited};
+  }
+
   uint64_t lost_inside() const {
     uint64_t packets = 0;
     for_each_element([&](const Node&, const Report::Element& element) {
@@ -376,7 +392,7 @@ WiredChain check_chain(const Chain& chain, const Setup& setup) {
 
 int generator_cores(const Setup& setup, int available) {
   if (setup.generators > 0) return setup.generators;
-  return std::clamp(available - setup.cores, 1, std::min(2 * setup.cores, kQueues));
+  return std::clamp(available - setup.cores, 1, setup.cores);
 }
 
 std::unique_ptr<Target> start_router(const Chain& chain, const Setup& setup, const Nvml* gpu, TrialWatch watch) {

@@ -230,7 +230,7 @@ TEST(WiredRouterTest, MistakesAreFoundBeforeAnythingStarts) {
 TEST(WiredRouterTest, GeneratorCores) {
   bench::Setup setup;
   setup.cores = 4;
-  EXPECT_EQ(generator_cores(setup, 16), 8);
+  EXPECT_EQ(generator_cores(setup, 16), 4);
   EXPECT_EQ(generator_cores(setup, 6), 2);
   EXPECT_EQ(generator_cores(setup, 2), 1);
   setup.generators = 3;

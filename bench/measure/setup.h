@@ -25,7 +25,7 @@ struct Setup {
   uint32_t flows = 1024;
   std::string addresses = "uniform";
   double zipf = 0;     ///< flow k has a share in proportion to 1 / k^zipf
-  int generators = 0;  ///< cores that generate; 0: twice as many as packet threads, if they leave so many
+  int generators = 0;  ///< cores that generate; 0: as many as the packet threads, if they leave so many
   uint64_t seed = 1;
   // The trials.
   int repetitions = 6;  ///< the least that give an interval of 95 %

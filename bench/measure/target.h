@@ -32,6 +32,7 @@ struct Outcome {
   double sending_s = 0;       ///< until all that were offered had been sent, if that is more than `seconds`
   double forwarded_bits = 0;  ///< of frames, check sequence included
   double behind = 0;          ///< share of the time in which the generator was late
+  double held_up = 0;         ///< share of the packets for which the wire back had no room when the router sent them
   std::optional<Latency> latency{};
   std::optional<Histogram> latency_ns{};
   std::optional<double> cycles_per_packet{};  ///< TSC cycles of busy packet threads

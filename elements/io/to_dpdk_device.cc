@@ -45,7 +45,8 @@ std::span<const char* const> ToDPDKDevice::drop_reasons() const {
 
 int ToDPDKDevice::send_patiently(Packet** packets, int n, int thread) {
   using Clock = std::chrono::steady_clock;
-  bool& stuck = queues_[static_cast<size_t>(thread)].stuck;
+  auto& [stuck, waited] = queues_[static_cast<size_t>(thread)];
+  waited.store(waited.load(std::memory_order_relaxed) + static_cast<uint64_t>(n), std::memory_order_relaxed);
   auto deadline = Clock::now() + kPatience;
   int sent = 0;
   while (sent < n) {
@@ -116,6 +117,9 @@ std::vector<std::pair<std::string, uint64_t>> ToDPDKDevice::statistics() const {
   std::vector<std::pair<std::string, uint64_t>> list;
   for (auto& entry : port_statistics_)
     if (entry.second != 0) list.push_back(entry);
+  uint64_t waited = 0;
+  for (auto& queue : queues_) waited += queue.waited.load(std::memory_order_relaxed);
+  if (waited != 0) list.emplace_back("tx_waited", waited);
   return list;
 }
 

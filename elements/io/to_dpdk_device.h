@@ -23,7 +23,7 @@ namespace heddle {
  *
  *  Handlers: `count` (r, packets sent), `dropped` (r), `reset_counts` (w), and the port's own, as FromDPDKDevice has them
  *  (`hw_count`, `hw_bytes`, `hw_errors` of what was sent). Statistics: `errors` (as the port counts them), `link_downs`
- *  (times that the link was lost).
+ *  (times that the link was lost), `tx_waited` (packets that the device had no room for at once).
  *
  *  Example:
  *
@@ -56,7 +56,8 @@ class ToDPDKDevice : public Element {
   int queue_ = -1;
   std::atomic_flag queue_taken_;  // with QUEUE
   struct alignas(64) Queue {
-    bool stuck = false;  // it has taken nothing for kPatience
+    bool stuck = false;               // it has taken nothing for kPatience
+    std::atomic<uint64_t> waited{0};  // packets; written by its thread
   };
   std::array<Queue, kMaxThreads> queues_;
   std::vector<std::pair<std::string, uint64_t>> port_statistics_;  // read when the port stops
