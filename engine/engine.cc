@@ -258,6 +258,7 @@ void Engine::thread_main(int thread) {
     const bool quiet = idle && (stopping || !kept_running());
     if (busy) progress.busy_rounds.store(progress.busy_rounds.load(std::memory_order_relaxed) + 1);
     const uint64_t now = rte_rdtsc();
+    worker.publish_if_due(busy, now);
     constexpr auto kRelaxed = std::memory_order_relaxed;  // for whoever asks for the load
     if (busy) progress.busy_cycles.store(progress.busy_cycles.load(kRelaxed) + now - then, kRelaxed);
     progress.cycles.store(progress.cycles.load(kRelaxed) + now - then, kRelaxed);

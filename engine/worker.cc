@@ -17,7 +17,6 @@ void add(std::atomic<uint64_t>& counter, uint64_t more) {
 }
 
 constexpr uint64_t kSpinsBetweenDeviceChecks = 1 << 20;
-constexpr uint64_t kRoundsBetweenClocks = 64;          // looks whether to publish
 constexpr uint64_t kTicksBetweenPublishing = 1 << 21;  // a millisecond or less
 
 }  // namespace
@@ -95,9 +94,6 @@ bool Worker::round(bool stopping) {
   if (!lanes_.empty()) busy = collect_all() || busy;
   report_epoch();
   unpublished_ = unpublished_ || busy;
-  if (unpublished_ &&
-      (!busy || (++rounds_ % kRoundsBetweenClocks == 0 && rte_rdtsc() - published_at_ > kTicksBetweenPublishing)))
-    publish_counts();
   if (busy) {
     idle_rounds_ = 0;
   } else if (idle_rounds_ % kSpinsBetweenDeviceChecks == kSpinsBetweenDeviceChecks - 1) {
@@ -138,6 +134,12 @@ void Worker::drain() {
   publish_counts();
 }
 
+void Worker::publish_if_due(bool busy, uint64_t now) {
+  if (!unpublished_ || (busy && now - published_at_ < kTicksBetweenPublishing)) return;
+  publish_counts();
+  published_at_ = now;
+}
+
 void Worker::publish_counts() {
   for (size_t i = 0; i < counts_.size(); ++i) {
     const NodeCounts& from = counts_[i];
@@ -153,7 +155,6 @@ void Worker::publish_counts() {
   for (const Node& node : shared_.router->nodes)
     for (PerThreadCounts* counts : node.element->counts) counts->publish(thread_);
   unpublished_ = false;
-  published_at_ = rte_rdtsc();
 }
 
 void Worker::run(int i, Batch& batch) {

@@ -45,6 +45,9 @@ class Worker {
   /** One round: every task once, and collects what GPUs have done. `stopping`: takes no new packets, only those that wait
    * in buffers. False when nothing happened. */
   bool round(bool stopping);
+  /** Renews what counts() gives, when nothing arrives or some time has passed. `busy`: whether the rounds since the last
+   * call found packets; `now`: time stamp counter. */
+  void publish_if_due(bool busy, uint64_t now);
   /** Whether no task of this thread will have packets any more unless others bring some. */
   bool exhausted(bool stopping) const;
   /** Waits until all packets in flight have left. */
@@ -108,7 +111,7 @@ class Worker {
   std::vector<Job> tasks_;
   std::vector<std::unique_ptr<GpuLane>> lanes_;  // by segment; null for CPU segments
   std::vector<NodeCounts> counts_;               // by node; only this thread looks at them
-  uint64_t rounds_ = 0, published_at_ = 0;       // the latter in ticks
+  uint64_t published_at_ = 0;                    // in ticks
   bool unpublished_ = false;
   using Batches = std::vector<std::unique_ptr<Batch>, Unshared<std::unique_ptr<Batch>>>;
   Batches spare_;
