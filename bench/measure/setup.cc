@@ -137,9 +137,10 @@ Json describe(const Setup& setup, const std::string& measure) {
   Json all = Json::object();
   for (auto& parameter : parameters())
     if (parameter.measure == nullptr || measure == parameter.measure) all[parameter.name] = parameter.get(setup);
-  for (auto& [name, value] : setup.variables) {
+  for (auto& variable : setup.variables) {
+    const std::string& name = variable.first;
     const bool taken = std::any_of(parameters().begin(), parameters().end(), [&](auto& p) { return p.name == name; });
-    all[taken ? "$" + name : name] = number_or_text(value);
+    all[taken ? "$" + name : name] = number_or_text(variable.second);
   }
   return all;
 }
