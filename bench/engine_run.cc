@@ -25,27 +25,35 @@ std::unique_ptr<Engine> make_engine(const std::string& chain, const PlanOptions&
   return std::make_unique<Engine>(std::move(router), std::move(plan), options);
 }
 
-double engine_mpps(const std::string& chain, const PlanOptions& plan, const RunOptions& options, double seconds,
-                   const std::vector<Beside>& beside) {
-  const auto engine = make_engine(chain, plan, options);
-  engine->start();
+double running_mpps(Engine& engine, double seconds, const std::vector<Beside>& beside) {
   std::atomic<bool> stop{false};
   std::vector<std::thread> others;
-  for (auto& other : beside) others.emplace_back([&] { other(*engine, stop); });
+  for (auto& other : beside) others.emplace_back([&] { other(engine, stop); });
   usleep(20000);  // caches and pools fill
-  const uint64_t before = engine->received();
+  const uint64_t before = engine.received();
   const double start = seconds_now();
   usleep(static_cast<useconds_t>(seconds * 1e6));
-  const double packets = static_cast<double>(engine->received() - before);
+  const double packets = static_cast<double>(engine.received() - before);
   const double elapsed = seconds_now() - start;
   stop = true;
   for (auto& other : others) other.join();
-  engine->stop();
-  engine->wait();
-  const Report report = engine->report();
+  return packets / elapsed * 1e-6;
+}
+
+void end(Engine& engine) {
+  engine.stop();
+  engine.wait();
+  const Report report = engine.report();
   if (!report.problems.empty()) throw Error(report.problems[0]);
   if (report.dropped != 0) throw Error("packets were dropped");
-  return packets / elapsed * 1e-6;
+}
+
+double engine_mpps(const std::string& chain, const PlanOptions& plan, const RunOptions& options, double seconds) {
+  const auto engine = make_engine(chain, plan, options);
+  engine->start();
+  const double mpps = running_mpps(*engine, seconds);
+  end(*engine);
+  return mpps;
 }
 
 }  // namespace heddle::bench

@@ -45,8 +45,8 @@ std::span<const char* const> ToDPDKDevice::drop_reasons() const {
 
 int ToDPDKDevice::send_patiently(Packet** packets, int n, int thread) {
   using Clock = std::chrono::steady_clock;
-  auto& [stuck, waited] = queues_[static_cast<size_t>(thread)];
-  waited.store(waited.load(std::memory_order_relaxed) + static_cast<uint64_t>(n), std::memory_order_relaxed);
+  bool& stuck = stuck_[static_cast<size_t>(thread)];
+  waited_[thread].add(static_cast<uint64_t>(n), 0);
   auto deadline = Clock::now() + kPatience;
   int sent = 0;
   while (sent < n) {
@@ -117,9 +117,7 @@ std::vector<std::pair<std::string, uint64_t>> ToDPDKDevice::statistics() const {
   std::vector<std::pair<std::string, uint64_t>> list;
   for (auto& entry : port_statistics_)
     if (entry.second != 0) list.push_back(entry);
-  uint64_t waited = 0;
-  for (auto& queue : queues_) waited += queue.waited.load(std::memory_order_relaxed);
-  if (waited != 0) list.emplace_back("tx_waited", waited);
+  if (const uint64_t waited = waited_.packets(); waited != 0) list.emplace_back("tx_waited", waited);
   return list;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/counters.h"
 #include "core/element.h"
 #include "io/dpdk/dpdk.h"
 
@@ -18,8 +19,8 @@ namespace heddle {
  *  packets again. MTU, MAC: as for FromDPDKDevice. IQUEUE, BURST and TIMEOUT are accepted for FastClick's sake: a batch is
  *  sent as soon as it is there.
  *
- *  Drop reasons: `tx_full` (the device took no more), `too_long` (for the MTU of its kernel interface), `removed` (its interface is not there any more, which the program
- *  reports).
+ *  Drop reasons: `tx_full` (the device took no more), `too_long` (for the MTU of its kernel interface), `removed` (its
+ *  interface is not there any more, which the program reports).
  *
  *  Handlers: `count` (r, packets sent), `dropped` (r), `reset_counts` (w), and the port's own, as FromDPDKDevice has them
  *  (`hw_count`, `hw_bytes`, `hw_errors` of what was sent). Statistics: `errors` (as the port counts them), `link_downs`
@@ -55,11 +56,8 @@ class ToDPDKDevice : public Element {
   bool blocking_ = true;
   int queue_ = -1;
   std::atomic_flag queue_taken_;  // with QUEUE
-  struct alignas(64) Queue {
-    bool stuck = false;               // it has taken nothing for kPatience
-    std::atomic<uint64_t> waited{0};  // packets; written by its thread
-  };
-  std::array<Queue, kMaxThreads> queues_;
+  std::array<bool, kMaxThreads> stuck_{};  // by thread: its queue has taken nothing for kPatience
+  PerThreadCounts waited_{counts};
   std::vector<std::pair<std::string, uint64_t>> port_statistics_;  // read when the port stops
 };
 
