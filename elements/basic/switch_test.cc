@@ -65,14 +65,9 @@ TEST(Switch, CanBeTurned) {
                  EXPECT_EQ(handlers.read("it.config"), "0");
                  handlers.write("it.switch", "1");
                  EXPECT_EQ(handlers.read("it.switch"), "1");
-                 // A write waits for batches under way; counts are published now and then.
-                 const auto wait_for_more = [&] {
-                   const std::string count = handlers.read("b.count");
-                   while (handlers.read("b.count") == count) continue;
-                 };
-                 wait_for_more(), wait_for_more();
+                 wait_for_more(handlers, "b.count");  // a write waits for batches under way
                  const std::string a = handlers.read("a.count");
-                 wait_for_more();
+                 wait_for_more(handlers, "b.count");
                  EXPECT_EQ(handlers.read("a.count"), a);
                  handlers.write("it.switch", "2");  // no such output
                  EXPECT_EQ(handlers.read("it.switch"), "-1");

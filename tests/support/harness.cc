@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <set>
+#include <thread>
 
 #include "click/parser.h"
 #include "core/error.h"
@@ -57,6 +58,13 @@ std::string mistakes(const std::string& chain, const std::string& device) {
   click::Diagnostics diagnostics;
   read(chain, {device, LaunchMode::persistent}, diagnostics);
   return diagnostics.text();
+}
+
+void wait_for_more(Broker& handlers, const std::string& name) {
+  for (int i = 0; i < 2; ++i) {
+    const std::string count = handlers.read(name);
+    while (handlers.read(name) == count) std::this_thread::yield();
+  }
 }
 
 std::string plan_text(const std::string& text, const std::string& device) {

@@ -83,6 +83,10 @@ struct Result {
  * chain copies packets, received = arrived at an end + dropped. */
 Result run(const std::string& chain, const Backend& backend, const std::vector<Frame>& frames, Options options = {});
 
+/** Returns when packet threads have counted more twice by the handler `name`. Counts are published now and then: the second
+ *  time, all that was counted before the call is there. */
+void wait_for_more(Broker& handlers, const std::string& name);
+
 /** The plan of a chain for a device, as text; its mistakes if it has some. */
 std::string plan_text(const std::string& chain, const std::string& device = "cpu");
 /** A chain that has been read; mistakes go to `diagnostics`. */
