@@ -56,7 +56,8 @@ std::vector<std::pair<std::string, Summary>> compare(const Record& of, const Rec
  *  the ends of both intervals give. */
 std::vector<std::pair<std::string, Summary>> unpaired_ratios(const Record& of, const Record& to);
 
-/** The record of a comparison of points that were measured in turn: measure "MEASURE-ratio"; the compared parameter's value is "OF/TO". */
+/** The record of a comparison of points that were measured in turn: measure "MEASURE-ratio"; the compared parameter's value
+ *  is "OF/TO". */
 Record comparison_record(const Record& of, const Record& to, const std::string& parameter);
 
 /** UTC, as ISO 8601 has it. */

@@ -10,7 +10,6 @@ namespace {
 
 constexpr double kOthers = 0.02;  // share of the cores that others may have
 constexpr double kIdle = 0.05;    // share of their time in which saturated packet threads find nothing at most
-constexpr double kHeldUp = 0.05;  // share of the packets that may find no room behind the router
 constexpr double kSlower = 0.5;   // share of the time in which the wire has room if the generator is the slower one
 
 class Repetition {
@@ -25,8 +24,8 @@ class Repetition {
     if (!disturbed(outcome) && outcome.behind > kSlower && outcome.cpu_utilisation &&
         *outcome.cpu_utilisation < 1 - kIdle)
       warn(
-          "the generator is the bottleneck: the wire had room most of the time, and the router was idle at times; give "
-          "it more cores (--generators)");
+          "the generator is the bottleneck: the wire had room most of the time, and the router was idle at times" +
+          more_cores());
     check_taken(outcome);
     return std::move(result_);
   }
@@ -46,8 +45,7 @@ class Repetition {
   Measurement zero_loss() {
     const SearchResult found = find_zero_loss(target_, search_options());
     if (found.generator_limited)
-      warn(
-          "the generator is the bottleneck: it cannot send more than was forwarded; give it more cores (--generators)");
+      warn("the generator is the bottleneck: it cannot send more than was forwarded" + more_cores());
     if (found.retried > 0) warn("trials that lost packets were made again and lost none (--retries)");
     if (found.late > 0)
       warn(
@@ -142,7 +140,12 @@ class Repetition {
     if (*outcome.gpu_power_w > 0) add("packets_per_joule", outcome.forwarded_pps() / *outcome.gpu_power_w, "1/J");
   }
 
-  // A packet thread sends to one queue of each port, which one generator thread empties.
+  // Beyond one for each packet thread they do not help: a packet thread sends to one queue of each port, and one
+  // generator thread empties that.
+  std::string more_cores() const {
+    return setup_.generators < setup_.cores ? "; give it more cores (--generators)" : "";
+  }
+
   void check_taken(const Outcome& outcome) {
     if (outcome.held_up > kHeldUp)
       warn(format(
@@ -155,8 +158,9 @@ class Repetition {
     add("generator_behind", outcome.behind, "1");
     if (outcome.behind > kLate)
       warn(
-          "the generator is the bottleneck: it was late for more than 1 % of the time, which latencies contain; give "
-          "it more cores (--generators) or a lower rate");
+          "the generator is the bottleneck: it was late for more than 1 % of the time, which latencies contain; a lower "
+          "rate helps" +
+          more_cores());
   }
 
   void add(const char* name, double value, const char* unit) { result_.samples.push_back({name, value, unit}); }

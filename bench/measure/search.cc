@@ -81,7 +81,7 @@ class Search {
       if (outcome.behind > kLate && late_again-- > 0) continue;
       if (cannot) return false;
       if (again-- > 0) continue;
-      result_.late += outcome.behind > kLate;
+      result_.late += outcome.behind > kLate || outcome.held_up > kHeldUp;
       result_.lossy_pps = rate;
       return false;
     }

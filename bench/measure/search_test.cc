@@ -24,6 +24,7 @@ class SimulatedRouter : public Target {
   double long_pps = 1e9;       ///< that it can keep up for ten seconds
   double base_loss = 0;        ///< share that is always lost
   double late = 0;             ///< probability that the generator is late in a trial, so that its bursts lose packets
+  double held_up = 0;          ///< share of the packets that the generator is slow to take
   double stamps_pps = 1e9;     ///< that it can keep up with when packets carry stamps
   double changed = 0;          ///< share that comes out without being recognised
   int trials = 0, rests = 0;
@@ -34,6 +35,7 @@ class SimulatedRouter : public Target {
     ++trials;
     sent_s += trial.seconds;
     Outcome outcome;
+    outcome.held_up = held_up;
     outcome.seconds = trial.seconds;
     const double rate = trial.rate_pps == 0 ? generator_pps : std::min(trial.rate_pps, generator_pps);
     if (trial.rate_pps > generator_pps) outcome.behind = 1;
@@ -150,6 +152,13 @@ TEST(SearchTest, TrialsOfALateGeneratorAreMadeAgain) {
     EXPECT_TRUE(result.late > 0 || result.rate_pps >= 0.99e6) << "too low, and nothing says so";
   }
   EXPECT_GE(right, 45);
+}
+
+TEST(SearchTest, LossesOfAGeneratorThatDoesNotTakePacketsAreTold) {
+  SimulatedRouter router;
+  EXPECT_EQ(find_zero_loss(router, starting_at(1.4e6)).late, 0);
+  router.held_up = 0.5;
+  EXPECT_GT(find_zero_loss(router, starting_at(1.4e6)).late, 0);
 }
 
 // The result's own trial kept to the threshold, whatever the search saw before.

@@ -30,7 +30,8 @@ struct Point {
 using Group = std::vector<Point>;
 
 /** All combinations of the values of the axes that matter to a measure, for each measure, the last axis running fastest. The
- *  points of a group differ on the axis `compare` (an index) alone; each point is a group if that is -1 or does not matter. Throws Error for values that a parameter does not take. */
+ *  points of a group differ on the axis `compare` (an index) alone; each point is a group if that is -1 or does not matter.
+ *  Throws Error for values that a parameter does not take. */
 std::vector<Group> expand(const Setup& base, const std::vector<std::string>& measures, const std::vector<Axis>& axes,
                           int compare = -1);
 

@@ -49,6 +49,8 @@ struct Outcome {
 
 /** Share of a trial's time from which on the generator counts as late. */
 constexpr double kLate = 0.01;
+/** Share of the packets that may find no room behind the router: beyond it the generator takes them too slowly. */
+constexpr double kHeldUp = 0.05;
 
 /** What is measured: a router on a wire, or in tests one that is simulated. */
 class Target {

@@ -248,6 +248,20 @@ TEST(Wire, AChainIsMeasured) {
   }
 }
 
+// Nobody takes what the chain sends.
+TEST(Wire, PacketsThatFindNoRoomAreCounted) {
+  const Wire wire({.slots = 64});
+  const auto engine =
+      engine_for("InfiniteSource(LENGTH 60, LIMIT 1000) -> to :: ToDPDKDevice(net_ring_wire0, BLOCKING false)", 1);
+  engine->start();
+  engine->wait();
+  const Report::Element to = engine->element_report(engine->router().find("to"));
+  const uint64_t kept = 63;  // by a ring of 64 slots
+  EXPECT_EQ(to.packets, 1000u);
+  EXPECT_EQ(to.drops, (decltype(to.drops){{"tx_full", 1000 - kept}}));
+  EXPECT_EQ(to.statistics, (decltype(to.statistics){{"tx_waited", 1000 - kept}}));
+}
+
 /** What a generator counts of a chain between two ports. */
 Counts through(const std::string& elements, const TrafficOptions& traffic_options, bool stamps) {
   const Wire wire({.ports = 2, .slots = 16384});
