@@ -53,7 +53,7 @@ class Worker {
   /** Waits until all packets in flight have left. */
   void drain();
 
-  /** As of a millisecond ago at most. */
+  /** As of about a millisecond ago. */
   const NodeCounts& counts(int node) const { return published_[static_cast<size_t>(node)]; }
   /** "" or why a GPU has failed; the thread that sees it stops receiving. */
   const std::string& failure() const { return failure_; }

@@ -44,12 +44,6 @@ void on_interrupt(int) {
   if (interrupts > 2) _exit(130);  // someone insists
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (auto& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 void catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = on_interrupt;
@@ -361,7 +355,7 @@ class Bench {
     auto& parameters = campaign.frame.parameters;
     if (command_.packets != 0) parameters["--packets"] = command_.packets;
     if (command_.no_pin) parameters["--no-pin"] = true;
-    if (!chain_.dpdk_args.empty()) parameters["--dpdk"] = joined(chain_.dpdk_args);
+    if (!command_.dpdk.empty()) parameters["--dpdk"] = command_.dpdk;
     campaign.frame.name = command_.name;
     campaign.frame.chain = chain_.file == "<expression>" ? chain_.text : chain_.file;
     campaign.frame.chain_hash = hash_of(chain_.text);
