@@ -225,7 +225,9 @@ Result churn(const char* name, const PlanOptions& plan) {
   engine->start();
   Result result = paired(
       name, "Mpps", 0.98, kChurnRounds,
-      [&] { return running_mpps(*engine, kChurnSeconds, {update_routes, read_statistics}); },
+      [&] {
+        return running_mpps(*engine, kChurnSeconds, {update_routes, read_statistics});
+      },
       [&] { return running_mpps(*engine, kChurnSeconds); });
   end(*engine);
   result.note = format("%.0f updates/s", static_cast<double>(churned.updates) / churned.seconds);

@@ -45,9 +45,7 @@ TEST(FairMutex, CanBeTakenAgainByItsOwner) {
   std::thread other;
   {
     const std::lock_guard outer(mutex);
-    {
-      const std::lock_guard inner(mutex);
-    }
+    { const std::lock_guard inner(mutex); }
     other = std::thread([&] {
       const std::lock_guard lock(mutex);
       entered = true;

@@ -23,9 +23,8 @@ class Repetition {
     if (outcome.offered > 0) add("generator_behind", outcome.behind, "1");
     if (!disturbed(outcome) && outcome.behind > kSlower && outcome.cpu_utilisation &&
         *outcome.cpu_utilisation < 1 - kIdle)
-      warn(
-          "the generator is the bottleneck: the wire had room most of the time, and the router was idle at times" +
-          more_cores());
+      warn("the generator is the bottleneck: the wire had room most of the time, and the router was idle at times" +
+           more_cores());
     check_taken(outcome);
     return std::move(result_);
   }
@@ -158,7 +157,8 @@ class Repetition {
     add("generator_behind", outcome.behind, "1");
     if (outcome.behind > kLate)
       warn(
-          "the generator is the bottleneck: it was late for more than 1 % of the time, which latencies contain; a lower "
+          "the generator is the bottleneck: it was late for more than 1 % of the time, which latencies contain; a "
+          "lower "
           "rate helps" +
           more_cores());
   }

@@ -20,7 +20,7 @@ struct SearchResult {
   double lossy_pps = 0;            ///< the lowest rate found to lose packets; 0: none was
   bool generator_limited = false;  ///< what is above rate_pps the generator cannot send
   int trials = 0, retried = 0;     ///< retried: trials that lost packets once, and none when they were made again
-  int late = 0;                    ///< trials whose losses count although the generator was late, to send or to take: its fault?
+  int late = 0;  ///< trials whose losses count although the generator was late, to send or to take: its fault?
 };
 
 /** The throughput of RFC 2544, section 26.1: the highest rate at which no packet is lost, or no more than `loss` allows.

@@ -55,7 +55,7 @@ class ToDPDKDevice : public Element {
   dpdk::Port* port_ = nullptr;
   bool blocking_ = true;
   int queue_ = -1;
-  std::atomic_flag queue_taken_;  // with QUEUE
+  std::atomic_flag queue_taken_;           // with QUEUE
   std::array<bool, kMaxThreads> stuck_{};  // by thread: its queue has taken nothing for kPatience
   PerThreadCounts waited_{counts};
   std::vector<std::pair<std::string, uint64_t>> port_statistics_;  // read when the port stops
