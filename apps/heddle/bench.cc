@@ -249,9 +249,11 @@ class Bench {
         for (auto& [name, value] : setup.variables) chain += "\n" + name + "=" + value;
         const auto [checked, new_chain] = chains.try_emplace(chain);
         if (new_chain) checked->second = check(point);
-        if (fed_ && std::max(setup.cores, setup.generators) > kQueues)
-          throw Error(format("cores, generators: %d and %d, but a port of the wire has %d queues at most, one each",
-                             setup.cores, setup.generators, kQueues));
+        const int senders = setup.generators - receiving_cores(setup.generators, setup.cores);
+        if (fed_ && std::max(setup.cores, senders) > kQueues)
+          throw Error(
+              format("cores, generators: %d, and %d that send, but a port of the wire has %d queues at most, one each",
+                     setup.cores, senders, kQueues));
         point.input_hash = hash_of_inputs(setup, checked->second.files);
         if (!fed_) continue;
         const unsigned room = checked->second.data_room;

@@ -139,10 +139,8 @@ class Repetition {
     if (*outcome.gpu_power_w > 0) add("packets_per_joule", outcome.forwarded_pps() / *outcome.gpu_power_w, "1/J");
   }
 
-  // Beyond one for each packet thread they do not help: a packet thread sends to one queue of each port, and one
-  // generator thread empties that.
   std::string more_cores() const {
-    return setup_.generators < setup_.cores ? "; give it more cores (--generators)" : "";
+    return setup_.generators < kGeneratorsPerThread * setup_.cores ? "; give it more cores (--generators)" : "";
   }
 
   void check_taken(const Outcome& outcome) {

@@ -177,7 +177,7 @@ class Router : public Target {
     WireOptions options;
     wired_ = put_on_wire(graph, [&](int i) { return format("net_ring_%s%d", options.name.c_str(), i); });
     if (!wired_.fed()) return;
-    queues_ = std::max({setup_.cores, wired_.queues, generators_});
+    queues_ = std::max({setup_.cores, wired_.queues, generators_ - receiving_cores(generators_, setup_.cores)});
     options.ports = static_cast<int>(wired_.ports.size());
     options.queues = queues_;
     options.slots = static_cast<unsigned>(setup_.descriptors);
@@ -197,8 +197,9 @@ class Router : public Target {
   }
 
   void start_generator(bool pin) {
-    generator_ = std::make_unique<Generator>(*traffic_, wire_->port_ids(), wire_->sending_ids(), *dpdk::packet_pool(),
-                                             GeneratorOptions{generators_, pin ? setup_.cores : -1});
+    const GeneratorOptions options{generators_, receiving_cores(generators_, setup_.cores), pin ? setup_.cores : -1};
+    generator_ =
+        std::make_unique<Generator>(*traffic_, wire_->port_ids(), wire_->sending_ids(), *dpdk::packet_pool(), options);
   }
 
   void warm_up() {
@@ -388,11 +389,6 @@ WiredChain check_chain(const Chain& chain, const Setup& setup) {
   expect_ok(diagnostics);
   wired.data_room = dpdk::settings().data_room;
   return wired;
-}
-
-int generator_cores(const Setup& setup, int available) {
-  if (setup.generators > 0) return setup.generators;
-  return std::clamp(available - setup.cores, 1, setup.cores);
 }
 
 std::unique_ptr<Target> start_router(const Chain& chain, const Setup& setup, const Nvml* gpu, TrialWatch watch) {

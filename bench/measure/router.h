@@ -26,12 +26,6 @@ struct Chain {
  *  all mistakes. Nothing is started. */
 WiredChain check_chain(const Chain& chain, const Setup& setup);
 
-constexpr int kQueues = 16;  ///< that a port of the wire has at most: DPDK's ring ports
-
-/** Cores that the setup's generator really has: setup.generators, or as many of `available` as the packet threads leave,
- *  and not more than these: a packet thread sends to one queue, and one generator thread takes what comes out there. */
-int generator_cores(const Setup& setup, int available);
-
 /** How a trial goes. */
 struct TrialProgress {
   Trial trial;

@@ -156,7 +156,7 @@ TEST(WiredRouterTest, SeveralQueuesThreadsAndSizes) {
   const Outcome outcome = run("FromDevice(a) -> EtherMirror -> ToDevice(a)", kEasy, setup);
   EXPECT_EQ(outcome.lost, 0u);
   EXPECT_EQ(outcome.reordered, 0u);
-  setup.cores = 1, setup.generators = 2, setup.size = "1500";  // more queues than the router has threads
+  setup.cores = 1, setup.generators = 3, setup.size = "1500";  // more queues than the router has threads
   const Outcome other = run("FromDevice(a) -> EtherMirror -> ToDevice(a)", kEasy, setup);
   EXPECT_GT(other.offered, 500u);
   EXPECT_EQ(other.lost, 0u);
@@ -225,16 +225,6 @@ TEST(WiredRouterTest, MistakesAreFoundBeforeAnythingStarts) {
   EXPECT_NE(error("FromDevice(eth0) -> Strip($N) -> Discard").find("$N"), std::string::npos);
   setup.variables["N"] = "14";
   EXPECT_EQ(error("FromDevice(eth0) -> Strip($N) -> Discard"), "no error");
-}
-
-TEST(WiredRouterTest, GeneratorCores) {
-  bench::Setup setup;
-  setup.cores = 4;
-  EXPECT_EQ(generator_cores(setup, 16), 4);
-  EXPECT_EQ(generator_cores(setup, 6), 2);
-  EXPECT_EQ(generator_cores(setup, 2), 1);
-  setup.generators = 3;
-  EXPECT_EQ(generator_cores(setup, 2), 3);
 }
 
 }  // namespace

@@ -75,7 +75,8 @@ std::vector<Parameter> make_parameters() {
                   [](Setup& setup, const std::string& text) { setup.addresses = text; },
                   [](auto& setup) { return Json(setup.addresses); }});
   list.push_back(number("zipf", &Setup::zipf, 0.0, 10.0, "Flow k has a share in proportion to 1 / k^N; 0: all alike"));
-  list.push_back(number("generators", &Setup::generators, 0, 64, "Cores that generate; 0: as many as packet threads"));
+  list.push_back(
+      number("generators", &Setup::generators, 0, 64, "Cores that generate; 0: up to three for each packet thread"));
   list.push_back(number<uint64_t>("seed", &Setup::seed, 0, UINT64_MAX, "Of what is random in the traffic"));
   list.push_back(number("repetitions", &Setup::repetitions, 1, 1000, "Times that each point is measured"));
   list.push_back(seconds("warmup", &Setup::warmup_s, "Load before each trial that does not count"));
@@ -144,6 +145,15 @@ Json describe(const Setup& setup, const std::string& measure) {
   }
   return all;
 }
+
+int generator_cores(const Setup& setup, int available) {
+  if (setup.generators > 0) return setup.generators;
+  const int left = available - setup.cores;
+  if (left < 2 * setup.cores) return std::clamp(left, 1, setup.cores);
+  return std::min({left, kGeneratorsPerThread * setup.cores, setup.cores + kQueues});
+}
+
+int receiving_cores(int generators, int cores) { return generators >= 2 * cores ? cores : 0; }
 
 double rate_of(const std::string& text) {
   size_t end = 0;

@@ -25,7 +25,7 @@ struct Setup {
   uint32_t flows = 1024;
   std::string addresses = "uniform";
   double zipf = 0;     ///< flow k has a share in proportion to 1 / k^zipf
-  int generators = 0;  ///< cores that generate; 0: as many as the packet threads, if they leave so many
+  int generators = 0;  ///< cores that generate; 0: generator_cores()
   uint64_t seed = 1;
   // The trials.
   int repetitions = 6;  ///< the least that give an interval of 95 %
@@ -41,6 +41,20 @@ struct Setup {
 
   std::map<std::string, std::string> variables;  ///< of the chain
 };
+
+constexpr int kQueues = 16;  ///< that a port of the wire has at most: DPDK's ring ports
+
+/** What a generator has at most for each packet thread: one thread that takes what it sends, for that goes to one queue,
+ *  and two that keep it supplied. */
+constexpr int kGeneratorsPerThread = 3;
+
+/** Threads that the setup's generator really has, each on a core: setup.generators, or what the packet threads leave of
+ *  `available` cores, up to kGeneratorsPerThread for each of them. */
+int generator_cores(const Setup& setup, int available);
+
+/** Of so many `generators` for `cores` packet threads, those that only receive, while the others only send: one for each
+ *  packet thread when there are twice as many; else 0, and each does both. */
+int receiving_cores(int generators, int cores);
 
 /** A name that options, --sweep and records share. */
 struct Parameter {

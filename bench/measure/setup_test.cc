@@ -149,5 +149,24 @@ TEST(SweepTest, AllCombinations) {
   EXPECT_THROW(expand({}, {"a"}, {parse_axis("cores=0..2")}), Error);
 }
 
+TEST(SetupTest, GeneratorCores) {
+  bench::Setup setup;
+  setup.cores = 4;
+  EXPECT_EQ(generator_cores(setup, 64), 12);
+  EXPECT_EQ(generator_cores(setup, 16), 12);
+  EXPECT_EQ(generator_cores(setup, 13), 9);
+  EXPECT_EQ(generator_cores(setup, 12), 8);
+  EXPECT_EQ(generator_cores(setup, 11), 4);  // each sends and receives: more than packet threads do not help
+  EXPECT_EQ(generator_cores(setup, 6), 2);
+  EXPECT_EQ(generator_cores(setup, 2), 1);
+  setup.generators = 3;
+  EXPECT_EQ(generator_cores(setup, 2), 3);
+  setup.cores = 12, setup.generators = 0;
+  EXPECT_EQ(generator_cores(setup, 64), 28);  // a port has 16 queues to send to
+  EXPECT_EQ(receiving_cores(7, 4), 0);
+  EXPECT_EQ(receiving_cores(8, 4), 4);
+  EXPECT_EQ(receiving_cores(12, 4), 4);
+}
+
 }  // namespace
 }  // namespace heddle::bench

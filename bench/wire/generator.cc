@@ -27,13 +27,19 @@ void add(Counts& sum, const Counts& more) {
   sum.latency_ns.merge(more.latency_ns);
 }
 
+int receiving_threads(const GeneratorOptions& options) {
+  return options.receivers > 0 ? options.receivers : options.threads;
+}
+
 }  // namespace
 
 Generator::Generator(const Traffic& traffic, const std::vector<uint16_t>& receiving,
                      const std::vector<uint16_t>& sending, PacketPool& pool, const GeneratorOptions& options)
-    : sequences_(traffic.flows(), options.threads > 1), options_(options) {
-  if (options.threads < 1 || options.threads > traffic.queues())
-    throw Error(format("generator: %d threads, but the ports have %d queues", options.threads, traffic.queues()));
+    : sequences_(traffic.flows(), receiving_threads(options) > 1), options_(options) {
+  const int receivers = receiving_threads(options), senders = options.threads - options.receivers;
+  if (senders < 1 || std::max(senders, receivers) > traffic.queues())
+    throw Error(format("generator: %d threads to send and %d to receive, but the ports have %d queues", senders,
+                       receivers, traffic.queues()));
   const int cores = core_count();
   if (options.first_core >= 0 && options.first_core + options.threads > cores)
     throw Error(format("generator: %d threads from core %d on, but the process may use %d cores", options.threads,
@@ -53,10 +59,11 @@ Generator::Generator(const Traffic& traffic, const std::vector<uint16_t>& receiv
   for (int i = 0; i < options.threads; ++i)
     threads_.push_back(std::make_unique<GeneratorThread>(traffic, sequences_, pool));
   for (int queue = 0; queue < traffic.queues(); ++queue) {
-    GeneratorThread& thread = *threads_[static_cast<size_t>(queue % options.threads)];
+    GeneratorThread& sender = *threads_[static_cast<size_t>(queue % senders)];
+    GeneratorThread& receiver = *threads_[static_cast<size_t>(options.threads - receivers + queue % receivers)];
     for (size_t port = 0; port < sending.size(); ++port)
-      thread.add_sender(sending[port], static_cast<uint16_t>(queue), traffic.stream(static_cast<int>(port), queue));
-    for (const uint16_t port : receiving) thread.add_receiver(port, static_cast<uint16_t>(queue));
+      sender.add_sender(sending[port], static_cast<uint16_t>(queue), traffic.stream(static_cast<int>(port), queue));
+    for (const uint16_t port : receiving) receiver.add_receiver(port, static_cast<uint16_t>(queue));
   }
 }
 

@@ -54,7 +54,10 @@ struct Counts {
 };
 
 struct GeneratorOptions {
-  int threads = 1;      ///< each sends and receives on its own queues; at most as many as there are queues
+  int threads = 1;
+  /** Of these threads: they only receive and the others only send, each on its own queues; a queue's packets are sent by
+   *  one and received by another. 0: each does both. */
+  int receivers = 0;
   int first_core = -1;  ///< threads keep to the cores that the process may use from this one on; -1: not kept
 };
 

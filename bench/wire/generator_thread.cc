@@ -3,7 +3,6 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
-#include <rte_prefetch.h>
 
 #include <algorithm>
 #include <cstring>
@@ -40,6 +39,9 @@ uint16_t checksum_of(uint64_t sum) {
   const auto result = static_cast<uint16_t>(~sum);
   return result == 0 ? 0xffff : result;
 }
+
+/** For the cache: a line that another core has had last is about to be written. */
+void prefetch_to_write(const void* line) { asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line))); }
 
 void raise(std::atomic<uint64_t>& counter, uint64_t by) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
@@ -116,6 +118,11 @@ bool GeneratorThread::build(Sender& sender, uint16_t count, uint16_t tag) {
   const size_t all = stream.frames.size();
   const bool signatures = traffic_.signatures();
   size_t next = sender.next;
+  if (receivers_.empty())  // else take() has had them
+    for (uint16_t i = 0; i < count; ++i) {
+      prefetch_to_write(sender.packets[i]);
+      prefetch_to_write(static_cast<const char*>(sender.packets[i]->buf_addr) + RTE_PKTMBUF_HEADROOM);
+    }
   for (uint16_t i = 0; i < count; ++i) {
     const Stream::Frame& frame = stream.frames[next];
     rte_mbuf* packet = sender.packets[i];
@@ -199,6 +206,7 @@ bool GeneratorThread::receive() {
   for (const Receiver& receiver : receivers_) {
     const uint16_t n = rte_eth_rx_burst(receiver.port, receiver.queue, packets, kBurst);
     if (n == 0) continue;
+    for (uint16_t i = 0; i < n; ++i) prefetch_to_write(packets[i]);
     const uint16_t ours = traffic_.signatures() ? take(packets, n) : n;
     if (!traffic_.signatures()) counts_.received += n;
     if (measuring_) {
@@ -240,9 +248,9 @@ uint16_t GeneratorThread::take(rte_mbuf** packets, uint16_t n) {
   const uint64_t now = schedule_.stamps ? rte_rdtsc() : 0;
   Signature found[kBurst];
   for (uint16_t i = 0; i < n; ++i) {
-    // The last core to have it was the router's.
+    // The last core to have it was the router's, and this one will soon send it again.
     const uint32_t length = packets[i]->data_len, from_end = from_end_[length & 1];
-    rte_prefetch0(rte_pktmbuf_mtod_offset(packets[i], const uint8_t*, std::max(length, from_end) - from_end));
+    prefetch_to_write(rte_pktmbuf_mtod_offset(packets[i], const uint8_t*, std::max(length, from_end) - from_end));
   }
   for (uint16_t i = 0; i < n; ++i) {
     const uint32_t length = packets[i]->data_len, from_end = from_end_[length & 1];

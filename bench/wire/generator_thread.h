@@ -19,7 +19,7 @@ struct Schedule {
   uint16_t warmup_tag = 0, tag = 0;
 };
 
-/** A thread of the generator: sends on its queues and receives from them, in turn. */
+/** A thread of the generator: sends on some queues and receives from some, in turn. */
 class alignas(64) GeneratorThread {
  public:
   GeneratorThread(const Traffic& traffic, Sequences& sequences, PacketPool& pool);

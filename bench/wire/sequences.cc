@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "core/cache_line.h"
+
 namespace heddle::bench {
 namespace {
 
-constexpr uint32_t kWordsInAll = 1 << 20;  ///< 8 MB of bits, unless each flow has the least
+constexpr uint32_t kWordsInAll = 1 << 17;  ///< 1 MB of bits, unless each flow has the least: they stay in the cache
 constexpr uint32_t kLeastWords = 4, kMostWords = 1024;
 
 uint32_t words_for(uint32_t flows) {
@@ -18,9 +20,10 @@ uint32_t words_for(uint32_t flows) {
 
 Sequences::Sequences(uint32_t flows, bool shared)
     : words_(words_for(flows)),
+      stride_(words_ + kCacheLine / sizeof(uint64_t)),
       shared_(shared),
       states_(new State[flows]),
-      seen_(new uint64_t[static_cast<size_t>(flows) * words_]()) {}
+      seen_(new uint64_t[static_cast<size_t>(flows) * stride_]()) {}
 
 /** Empties the words between the last one in use, that of `next` - 1, and that of `sequence`. */
 void Sequences::enter_words(uint64_t* seen, uint32_t next, uint32_t sequence) {

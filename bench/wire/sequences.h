@@ -27,13 +27,10 @@ class Sequences {
   Verdict see(uint32_t flow, uint32_t sequence) {
     State& state = states_[flow];
     if (shared_) lock(state);
-    const Verdict verdict = judge(state, seen_.get() + static_cast<size_t>(flow) * words_, sequence);
+    const Verdict verdict = judge(state, seen_.get() + static_cast<size_t>(flow) * stride_, sequence);
     if (shared_) state.taken.store(false, std::memory_order_release);
     return verdict;
   }
-
-  /** For the cache: see(flow) comes soon. */
-  void prefetch(uint32_t flow) const { __builtin_prefetch(&states_[flow]); }
 
  private:
   struct State {
@@ -66,9 +63,11 @@ class Sequences {
   void enter_words(uint64_t* seen, uint32_t next, uint32_t sequence);
 
   uint32_t words_;  ///< of a flow, a power of two
+  uint32_t
+      stride_;  ///< from a flow's words to the next's; a power of two would put all flows into a few sets of the cache
   bool shared_;
   std::unique_ptr<State[]> states_;   // [flows]
-  std::unique_ptr<uint64_t[]> seen_;  // [flows][words_]
+  std::unique_ptr<uint64_t[]> seen_;  // [flows][stride_]
 };
 
 }  // namespace heddle::bench
