@@ -11,13 +11,13 @@
 
 #include "bench/bench.h"
 #include "core/cores.h"
+#include "core/huge_pages.h"
 #include "io/dpdk/dpdk.h"
 
 namespace heddle::bench {
 namespace {
 
 constexpr uint16_t kBurst = 64;  // as FromDPDKDevice; with the 32 of DPDK's examples the loop is a little slower
-constexpr size_t kHugePage = 2 << 20;
 
 }  // namespace
 
@@ -30,9 +30,8 @@ double bare_loop_mpps(double seconds, const char* arguments,
   // The pool as the chain has it: without huge pages, rte_pktmbuf_pool_create puts every packet at the same place of a
   // 4 KB page, where their headers fight for one cache set, and the loop loses a third of its speed.
   constexpr unsigned kBarePackets = 8191, kRoom = RTE_MBUF_DEFAULT_BUF_SIZE;
-  const size_t bytes = (dpdk::pool_bytes(kBarePackets, kRoom) + kHugePage - 1) / kHugePage * kHugePage;
-  const std::unique_ptr<std::byte, void (*)(std::byte*)> memory(
-      static_cast<std::byte*>(std::aligned_alloc(kHugePage, bytes)), [](std::byte* p) { std::free(p); });
+  const size_t bytes = dpdk::pool_bytes(kBarePackets, kRoom);
+  const HugePages memory = map_huge_pages(bytes);
   const auto pool = dpdk::make_pool("bare", kBarePackets, kRoom, {memory.get(), bytes});
   dpdk::start_ports(*pool, 1);
   std::atomic<bool> stop{false};

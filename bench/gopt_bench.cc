@@ -13,7 +13,7 @@
 #include "bench/probe.h"
 #include "core/cores.h"
 #include "core/error.h"
-#include "functions/ip_lookup/huge_pages.h"
+#include "core/huge_pages.h"
 #include "gpu/experiments.h"
 #include "gpu/slot_ring.h"
 
@@ -33,7 +33,7 @@ constexpr auto kResult = static_cast<int>(Column::dst);
 class Permutation {
  public:
   explicit Permutation(int bits)
-      : memory_(ip_lookup::map_huge_pages(sizeof(uint32_t) << bits)),
+      : memory_(map_huge_pages(sizeof(uint32_t) << bits)),
         entries_(reinterpret_cast<uint32_t*>(memory_.get()), size_t{1} << bits) {
     const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
     const size_t share = (entries_.size() + threads - 1) / threads;
@@ -59,7 +59,7 @@ class Permutation {
   }
 
  private:
-  ip_lookup::Mapping memory_;
+  HugePages memory_;
   std::span<uint32_t> entries_;
 };
 

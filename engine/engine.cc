@@ -33,10 +33,7 @@ size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 }  // namespace
 
 Engine::Engine(Router router, Plan plan, RunOptions options)
-    : router_(std::move(router)),
-      plan_(std::move(plan)),
-      options_(std::move(options)),
-      host_memory_(nullptr, [](std::byte* p) { std::free(p); }) {
+    : router_(std::move(router)), plan_(std::move(plan)), options_(std::move(options)) {
   if (options_.threads < 1 || options_.threads > kMaxThreads)
     throw Error(format("threads: %d is not from 1 to %d", options_.threads, kMaxThreads));
   for (auto& node : router_.nodes) {
@@ -77,8 +74,7 @@ void Engine::make_packet_memory() {
   if (device_) {
     memory_ = device_->packet_memory(normal + large);
   } else {
-    host_memory_.reset(static_cast<std::byte*>(std::aligned_alloc(2 << 20, round_up(normal + large, 2 << 20))));
-    if (!host_memory_) throw Error(format("out of memory: %zu MB for packets", (normal + large) >> 20));
+    host_memory_ = map_huge_pages(normal + large);
     memory_ = {host_memory_.get(), normal + large};
   }
   if (dpdk_pool) {

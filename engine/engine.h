@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "control/broker.h"
+#include "core/huge_pages.h"
 #include "core/packet_pool.h"
 #include "engine/worker.h"
 #include "gpu/device.h"
@@ -119,7 +120,7 @@ class Engine {
   Plan plan_;
   RunOptions options_;
   std::unique_ptr<gpu::Device> device_;
-  std::unique_ptr<std::byte, void (*)(std::byte*)> host_memory_;  // packet memory when there is no GPU
+  HugePages host_memory_;  // packet memory when there is no GPU
   PacketMemory memory_;
   std::unique_ptr<PacketPool> packets_, large_packets_;
   std::vector<GpuSegment> gpu_segments_;  // by index of the plan's segment

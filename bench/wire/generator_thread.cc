@@ -18,7 +18,8 @@ constexpr uint32_t kVainStep = 64;
 constexpr int kLastBursts = (1 << 20) / 64;  ///< as many as the largest ring holds
 constexpr double kLateStart_s = 1;           ///< that a thread may come late on a busy machine
 
-/** As rte_pktmbuf_reset() leaves a packet that comes from its pool. */
+/** As a NIC's driver leaves a packet that it has received: without flags, tx_offload means nothing, and is on a line of its
+ *  own. */
 void reset(rte_mbuf* packet, uint16_t length) {
   packet->data_off = RTE_PKTMBUF_HEADROOM;
   packet->port = RTE_MBUF_PORT_INVALID;
@@ -27,7 +28,6 @@ void reset(rte_mbuf* packet, uint16_t length) {
   packet->pkt_len = length;
   packet->data_len = length;
   packet->vlan_tci = packet->vlan_tci_outer = 0;
-  packet->tx_offload = 0;
 }
 
 /** The checksum field for what adds up to `sum`: never 0, which would mean none in UDP. */

@@ -17,8 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kHugePage = 2 << 20;
-
 std::string end_name(const WireOptions& options, int i) { return format("net_ring_%s_end%d", options.name.c_str(), i); }
 
 std::vector<uint16_t> ids_of(const std::vector<dpdk::Port*>& ports) {
@@ -92,13 +90,12 @@ std::string MemifWire::router_port(int i) const {
 
 std::vector<uint16_t> MemifWire::port_ids() const { return ids_of(ends_); }
 
-Standalone::Standalone(int queues, unsigned packets) : memory_(nullptr, std::free) {
+Standalone::Standalone(int queues, unsigned packets) {
   try {
     dpdk::start_eal({}, queues);
     const unsigned count = packets != 0 ? packets : 8192 + dpdk::packets_needed(queues);
-    const size_t bytes = (dpdk::pool_bytes(count, dpdk::data_room()) + kHugePage - 1) / kHugePage * kHugePage;
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kHugePage, bytes)));
-    if (!memory_) throw Error(format("out of memory: %zu MB for packets", bytes >> 20));
+    const size_t bytes = dpdk::pool_bytes(count, dpdk::data_room());
+    memory_ = map_huge_pages(bytes);
     pool_ = dpdk::make_pool("wire", count, dpdk::data_room(), {memory_.get(), bytes});
     dpdk::start_ports(*pool_, queues);
   } catch (...) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/huge_pages.h"
 #include "core/packet_pool.h"
 #include "io/dpdk/dpdk.h"
 
@@ -84,7 +85,7 @@ class Standalone {
   void wait_for_links(double seconds);
 
  private:
-  std::unique_ptr<std::byte, void (*)(void*)> memory_;
+  HugePages memory_;
   std::unique_ptr<PacketPool> pool_;
 };
 

@@ -1,9 +1,9 @@
-// lpm and radix: lookup_bulk() of the direct and the radix table against DPDK's rte_lpm_lookup_bulk() on the same routes and addresses, in memory of the same kind
-// (2 MB pages where the system gives them), on one core. rte_lpm's table is filled entry by entry from ours, because
-// rte_lpm_add takes half a minute for as many routes; samples are compared with what rte_lpm_lookup answers.
+// lpm and radix: lookup_bulk() of the direct and the radix table against DPDK's rte_lpm_lookup_bulk() on the same routes
+// and addresses, in memory of the same kind (2 MB pages where the system gives them), on one core. rte_lpm's table is
+// filled entry by entry from ours, because rte_lpm_add takes half a minute for as many routes; samples are compared with
+// what rte_lpm_lookup answers.
 
 #include <rte_lpm.h>
-#include <sys/mman.h>
 
 #include <cstring>
 #include <random>
@@ -12,6 +12,7 @@
 #include "bench/route_tables.h"
 #include "core/cores.h"
 #include "core/error.h"
+#include "core/huge_pages.h"
 #include "functions/ip_lookup/direct_table.h"
 #include "functions/ip_lookup/radix_table.h"
 
@@ -21,16 +22,6 @@ namespace {
 using namespace ip_lookup;
 
 constexpr int kAddresses = 1 << 20, kBulk = 256, kRounds = 21;
-constexpr size_t kHugePage = 2 << 20;
-
-void* zeroed(size_t bytes) {
-  auto* memory =
-      static_cast<char*>(mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  if (memory == MAP_FAILED) throw Error("out of memory");
-  memory += kHugePage - reinterpret_cast<uintptr_t>(memory) % kHugePage;
-  madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
-}
 
 rte_lpm_tbl_entry entry_of(const DirectImage& image, uint16_t value, bool in_group) {
   rte_lpm_tbl_entry entry{};
@@ -45,14 +36,22 @@ rte_lpm_tbl_entry entry_of(const DirectImage& image, uint16_t value, bool in_gro
   return entry;
 }
 
-rte_lpm* same_table(const DirectTable& table) {
+/** An rte_lpm in memory of the same kind. */
+struct Lpm {
+  HugePages table = map_huge_pages(sizeof(rte_lpm));
+  HugePages tbl8 = map_huge_pages(sizeof(rte_lpm_tbl_entry) * kGroups * kGroupEntries);
+  rte_lpm* get() const { return reinterpret_cast<rte_lpm*>(table.get()); }
+};
+
+Lpm same_table(const DirectTable& table) {
   const DirectImage& image = table.image();
-  auto* lpm = static_cast<rte_lpm*>(zeroed(sizeof(rte_lpm)));
-  lpm->tbl8 = static_cast<rte_lpm_tbl_entry*>(zeroed(sizeof(rte_lpm_tbl_entry) * kGroups * kGroupEntries));
+  Lpm same;
+  rte_lpm* lpm = same.get();
+  lpm->tbl8 = reinterpret_cast<rte_lpm_tbl_entry*>(same.tbl8.get());
   for (size_t i = 0; i < 1 << 24; ++i) lpm->tbl24[i] = entry_of(image, image.tbl24[i], false);
   for (size_t i = 0; i < kGroups * size_t{kGroupEntries}; ++i)
     lpm->tbl8[i] = entry_of(image, image.tbl8[i / kGroupEntries][i % kGroupEntries], true);
-  return lpm;
+  return same;
 }
 
 /** `ours` against rte_lpm with the same routes: random addresses, then addresses within routes. */
@@ -60,11 +59,12 @@ std::vector<Result> against_rte_lpm(const std::string& name, double target, cons
                                     RouteTable& ours) {
   pin_to_core(0);
   ours.load(routes);
-  const rte_lpm* lpm = [&] {
+  const Lpm same = [&] {
     DirectTable table;
     table.load(routes);
     return same_table(table);
   }();
+  rte_lpm* const lpm = same.get();
   std::mt19937 random(2);
   std::vector<Result> results;
   for (const bool inside : {false, true}) {
@@ -76,7 +76,7 @@ std::vector<Result> against_rte_lpm(const std::string& name, double target, cons
     }
     for (int i = 0; i < kAddresses; i += 97) {
       uint32_t theirs = 0;
-      const bool found = rte_lpm_lookup(const_cast<rte_lpm*>(lpm), addresses[i], &theirs) == 0;
+      const bool found = rte_lpm_lookup(lpm, addresses[i], &theirs) == 0;
       const auto hop = ours.lookup(addresses[i]);
       if (found != hop.has_value() || (found && (theirs & 0xffffff) != hop->port))
         throw Error("rte_lpm answers differently");

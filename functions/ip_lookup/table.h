@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "functions/ip_lookup/huge_pages.h"
+#include "core/huge_pages.h"
 #include "functions/ip_lookup/route.h"
 
 namespace heddle::ip_lookup {
@@ -137,7 +137,7 @@ class RouteTable {
   void release_hop(uint16_t index);
   void retire(bool is_block, uint32_t id);
 
-  Mapping memory_;
+  HugePages memory_;
   size_t image_bytes_, memory_bytes_;
   const char* block_text_;
   std::unordered_map<uint64_t, uint16_t> routes_;       ///< length << 32 | address: hop index

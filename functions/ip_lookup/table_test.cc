@@ -139,7 +139,7 @@ TEST_P(TableTest, AnswersAsALinearSearchDoes) {
     const auto steps = *rc::gen::container<std::vector<Step>>(any_step());
     const auto table = GetParam().make();
     // Read in place, patch by patch: what differs from a copy is only what has not been reported yet.
-    const Mapping copy = map_huge_pages(image_size);
+    const HugePages copy = map_huge_pages(image_size);
     std::memcpy(copy.get(), table->hops(), kHops * sizeof(Hop));
     const auto answer = [&](uint32_t address) {
       const uint16_t hop = GetParam().hop(copy.get(), address);

@@ -1,4 +1,4 @@
-#include "functions/ip_lookup/huge_pages.h"
+#include "core/huge_pages.h"
 
 #include <sys/mman.h>
 
@@ -8,23 +8,22 @@
 
 #include "core/error.h"
 
-namespace heddle::ip_lookup {
+namespace heddle {
 
-Mapping map_huge_pages(size_t wanted) {
+HugePages map_huge_pages(size_t wanted) {
   constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;
   const size_t bytes = (wanted + kPage - 1) & ~(kPage - 1), reserve = bytes + kHugePage;
   void* start = mmap(nullptr, reserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED)
-    throw Error(format("cannot map %zu MiB for a route table: %s; free memory or raise ulimit -v", bytes >> 20,
-                       std::strerror(errno)));
+    throw Error(format("cannot map %zu MiB: %s; free memory or raise ulimit -v", bytes >> 20, std::strerror(errno)));
   auto* begin = static_cast<std::byte*>(start);
   const size_t skip = -reinterpret_cast<uintptr_t>(begin) % kHugePage, tail = kHugePage - skip;
   if (skip > 0) munmap(begin, skip);
   if (tail > 0) munmap(begin + skip + bytes, tail);
-  madvise(begin + skip, bytes, MADV_HUGEPAGE);  // only a hint: without huge pages the table is slower, not wrong
-  return Mapping(begin + skip, {bytes});
+  madvise(begin + skip, bytes, MADV_HUGEPAGE);  // only a hint: without huge pages accesses are slower, not wrong
+  return HugePages(begin + skip, {bytes});
 }
 
 void Unmap::operator()(std::byte* memory) const { munmap(memory, bytes); }
 
-}  // namespace heddle::ip_lookup
+}  // namespace heddle
