@@ -340,6 +340,25 @@ def test_memif_between_two_programs(heddle):
     assert set(frames) == {whole[:3000]}
 
 
+def test_memif_peers_come_and_go_under_load(heddle, tmp_path):
+    """DPDK's driver takes the memory away in the middle of bursts; memory for packets does not run out."""
+    arguments = f"socket-abstract=no,socket={tmp_path}/memif.sock"
+    mine, theirs = (f'"net_memif0,role={role},{arguments}"' for role in ("server", "client"))
+    server, client = (f"FromDPDKDevice({p}) -> Discard; InfiniteSource -> ToDPDKDevice({p})" for p in (mine, theirs))
+    with heddle.start("run", "--json", "-e", server) as running:
+        wait_until((tmp_path / "memif.sock").exists, 20, "the socket")
+        for _ in range(8):
+            with heddle.start("run", "--json", "-e", client) as peer:
+                time.sleep(0.5)
+                result = peer.interrupt()
+            assert running.alive() and result.code == 0 and result.json["received"] > 1000, result
+        result = running.interrupt()
+    assert result.code == 0, result
+    report = Report(result.json)
+    assert report.received > 8000
+    report.assert_accounted()
+
+
 def test_memif_without_a_server_is_an_error(heddle):
     chain = f'FromDPDKDevice("net_memif0,role=client,socket=/tmp/hd{os.getpid()}.none") -> Discard'
     assert "role=server" in nobody(heddle).fails("run", "-e", chain)

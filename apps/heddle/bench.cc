@@ -23,6 +23,7 @@
 #include "bench/measure/campaign.h"
 #include "bench/measure/machine.h"
 #include "bench/measure/measures.h"
+#include "bench/measure/memif_router.h"
 #include "bench/measure/router.h"
 #include "bench/measure/table.h"
 #include "bench/wire/traffic.h"
@@ -130,7 +131,10 @@ class Bench {
   // ---- what was asked for
 
   void read_command_line() {
-    chain_.text = read_chain_text(command_.chain);
+    if (command_.memif.empty())
+      chain_.text = read_chain_text(command_.chain);
+    else
+      expect_no_chain();
     chain_.file = command_.chain.file;
     for (auto& variable : command_.chain.variables) {
       const size_t equals = variable.find('=');
@@ -168,8 +172,28 @@ class Bench {
     for (auto& parameter : parameters())
       if (parameter.measure != nullptr && sweeps(parameter.name) > 0 && !measured(parameter.measure))
         throw Error(format("--sweep %s=...: it matters to --measure %s only", parameter.name, parameter.measure));
+    if (command_.setup.elsewhere)
+      for (auto& parameter : parameters())
+        if (parameter.of_router && (sweeps(parameter.name) > 0 || parameter.get(command_.setup) != parameter.get({})))
+          throw Error(parameter.name + std::string(": with --memif that is a matter of the other process"));
     groups_ = expand(command_.setup, measures, axes, compared);
     read_outputs();
+  }
+
+  // What is measured is at the other end of memif sockets.
+  void expect_no_chain() {
+    auto& chain = command_.chain;
+    if (!chain.file.empty() || !chain.expression.empty() || !chain.operands.empty())
+      throw Error("--memif: the router is another process; give no chain here");
+    if (!command_.dpdk.empty() || command_.packets != 0) throw Error("--memif: --dpdk and --packets are for chains");
+    command_.setup.elsewhere = fed_ = true;
+    chain.file = "memif";
+    for (auto& socket : command_.memif) {
+      chain.file += " " + socket;
+      ports_.push_back({"memif " + socket, !socket.ends_with(kReceiveOnly), true});
+    }
+    if (std::none_of(ports_.begin(), ports_.end(), [](auto& port) { return port.receives; }))
+      throw Error("--memif: all sockets are only received from; packets must be sent somewhere");
   }
 
   Axis axis_of(const char* option, const std::string& text) {
@@ -233,7 +257,6 @@ class Bench {
   void check_points() {
     const int cores = core_count();
     std::map<std::string, Checked> chains;
-    std::map<std::string, uint32_t> longest;  // frame, by traffic
     for (auto& group : groups_) {
       for (auto& point : group) {
         Setup& setup = point.setup;
@@ -244,6 +267,13 @@ class Bench {
           throw Error(format("rate, trial: no packet is due in a trial of %g s at %g packets a second", setup.trial_s,
                              setup.rate_pps));
         setup.generators = generator_cores(setup, cores);
+        if (setup.elsewhere) {
+          if (setup.generators > kGeneratorsElsewhere)
+            throw Error(format("generators: with --memif at most %d: one sends, one receives", kGeneratorsElsewhere));
+          point.input_hash = hash_of_inputs(setup, {});
+          longest_ = std::max(longest_, longest_of(setup));
+          continue;
+        }
         if (setup.device.starts_with("gpu")) expect_gpu(setup.device);
         std::string chain = setup.device + " " + setup.launch;
         for (auto& [name, value] : setup.variables) chain += "\n" + name + "=" + value;
@@ -257,11 +287,10 @@ class Bench {
         point.input_hash = hash_of_inputs(setup, checked->second.files);
         if (!fed_) continue;
         const unsigned room = checked->second.data_room;
-        const auto [bytes, new_traffic] = longest.try_emplace(setup.size + "\n" + setup.addresses);
-        if (new_traffic) bytes->second = longest_of(setup);
-        if (room != 0 && RTE_PKTMBUF_HEADROOM + bytes->second > room)
+        const uint32_t longest = longest_of(setup);
+        if (room != 0 && RTE_PKTMBUF_HEADROOM + longest > room)
           throw Error(format("size: frames of %u bytes, but the chain's DPDKInfo(MBUF_SIZE) leaves packets room for %u",
-                             bytes->second + kFcsBytes, room - RTE_PKTMBUF_HEADROOM + kFcsBytes));
+                             longest + kFcsBytes, room - RTE_PKTMBUF_HEADROOM + kFcsBytes));
       }
     }
   }
@@ -305,10 +334,12 @@ class Bench {
   }
 
   // Checks what is sent, and returns the bytes of its longest frame in memory.
-  static uint32_t longest_of(const Setup& setup) {
+  uint32_t longest_of(const Setup& setup) {
+    const auto [bytes, is_new] = longest_frames_.try_emplace(setup.size + "\n" + setup.addresses);
+    if (!is_new) return bytes->second;
     TrafficOptions options;
     options.sizes = setup.size, options.addresses = setup.addresses, options.flows = 1;
-    return Traffic(options, 1, 1).longest_bytes();
+    return bytes->second = Traffic(options, 1, 1).longest_bytes();
   }
 
   void expect_gpu(const std::string& device) {
@@ -382,12 +413,14 @@ class Bench {
 
   Measurement measure_once(const Point& point, const Display& display) {
     if (interrupts > 0) throw Interrupted{};
-    const auto router =
-        start_router(chain_, point.setup, nvml_of(point.setup.device), [&](const TrialProgress& progress) {
-          display.trial(progress);
-          return interrupts == 0;
-        });
+    const TrialWatch watch = [&](const TrialProgress& progress) {
+      display.trial(progress);
+      return interrupts == 0;
+    };
+    const auto router = point.setup.elsewhere ? connected().target(point.setup, !command_.no_pin, watch)
+                                              : start_router(chain_, point.setup, nvml_of(point.setup.device), watch);
     Measurement result = measure(*router, point.setup, point.measure);
+    if (point.setup.elsewhere) return result;
     const int wanted = point.setup.cores + (fed_ ? point.setup.generators : 0), cores = core_count();
     if (wanted > cores)
       result.warnings.push_back(
@@ -395,6 +428,15 @@ class Bench {
                  "nothing here says what either can do",
                  point.setup.cores, wanted - point.setup.cores, cores));
     return result;
+  }
+
+  // The router of --memif, from its first point on.
+  MemifRouter& connected() {
+    if (memif_) return *memif_;
+    memif_ = std::make_unique<MemifRouter>(command_.memif, longest_);
+    std::fprintf(stderr, "waiting for a router, such as\n  heddle run -e '%s'\n", memif_->example().c_str());
+    memif_->wait([] { return interrupts == 0; });
+    return *memif_;
   }
 
   const Nvml* nvml_of(const std::string& device) const {
@@ -469,6 +511,9 @@ class Bench {
   std::map<std::string, std::string> file_hashes_;
   std::vector<WiredChain::Port> ports_;
   bool fed_ = false;
+  std::map<std::string, uint32_t> longest_frames_;  // bytes in memory, by traffic
+  uint32_t longest_ = 0;                            // of all, if the router is elsewhere
+  std::unique_ptr<MemifRouter> memif_;
   Drawings drawings_;
   std::vector<gpu::DeviceInfo> gpus_;
   std::vector<std::unique_ptr<Nvml>> nvml_;  // of each GPU, null where NVML does not know it

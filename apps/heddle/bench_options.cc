@@ -35,6 +35,13 @@ void add_options(CLI::App* command, BenchCommand& run) {
   command->add_option("--against", run.against_file, "Compare with earlier results of this machine")->type_name("FILE");
   command->add_option("--name", run.name, "What results are called; default: bench");
   command->add_option("--commit", run.commit, "The program's commit; default: COMMIT beside it, or what git says");
+  command
+      ->add_option(
+          "--memif", run.memif,
+          "Measure no chain but the router that connects to this memif socket, a port of the wire (repeat it for "
+          "more); with \":receive\" behind it nothing is sent there")
+      ->allow_extra_args(false)
+      ->type_name("SOCKET");
   command->add_option("--packets", run.packets, "Packets in the pool; default: what the chain needs");
   command->add_option("--dpdk", run.dpdk, "Arguments for DPDK")->allow_extra_args(false)->type_name("ARGS");
   command->add_flag("--no-pin", run.no_pin, "Do not keep threads on cores of their own");

@@ -95,6 +95,7 @@ struct BenchCommand {
   std::string name = "bench", commit;
   std::string json_file, html_file, svg_file, png_file, against_file, histograms;
   std::vector<std::string> dpdk;
+  std::vector<std::string> memif;  ///< sockets to which the router connects; empty: the chain is measured
   unsigned packets = 0;
   bool no_pin = false, quiet = false;
   int run();

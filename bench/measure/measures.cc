@@ -25,6 +25,8 @@ class Repetition {
         *outcome.cpu_utilisation < 1 - kIdle)
       warn("the generator is the bottleneck: the wire had room most of the time, and the router was idle at times" +
            more_cores());
+    if (setup_.elsewhere && outcome.behind > kSlower)
+      warn("the generator may be the bottleneck: the wire had room most of the time" + more_cores());
     check_taken(outcome);
     return std::move(result_);
   }
@@ -140,7 +142,8 @@ class Repetition {
   }
 
   std::string more_cores() const {
-    return setup_.generators < kGeneratorsPerThread * setup_.cores ? "; give it more cores (--generators)" : "";
+    const int useful = setup_.elsewhere ? kGeneratorsElsewhere : kGeneratorsPerThread * setup_.cores;
+    return setup_.generators < useful ? "; give it more cores (--generators)" : "";
   }
 
   void check_taken(const Outcome& outcome) {

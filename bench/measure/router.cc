@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "bench/measure/campaign.h"
+#include "bench/measure/outcome.h"
+#include "bench/measure/watcher.h"
 #include "bench/wire/generator.h"
 #include "bench/wire/wire.h"
 #include "click/parser.h"
@@ -20,7 +20,6 @@ namespace heddle::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kLook{100};
 constexpr unsigned kTailRoom = 128;  ///< bytes that chains may append to the longest frames at least
 
 double cpu_seconds() {
@@ -55,33 +54,6 @@ bool is_loss(const std::string& reason) {
                                                 "full",    "removed",   "write_failed"};
   return std::find(kLosses.begin(), kLosses.end(), reason) != kLosses.end();
 }
-
-/** Calls `look` now and then, on a thread of its own, while it lives. */
-class Watcher {
- public:
-  explicit Watcher(std::function<void()> look) : look_(std::move(look)), thread_(&Watcher::serve, this) {}
-  ~Watcher() {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    wake_.notify_one();
-    thread_.join();
-  }
-  Watcher(const Watcher&) = delete;
-  Watcher& operator=(const Watcher&) = delete;
-
- private:
-  void serve() {
-    std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, kLook, [this] { return ending_; })) look_();
-  }
-  std::function<void()> look_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool ending_ = false;
-  std::thread thread_;
-};
 
 /** What the router has used while packets flowed: between begin() and end(). */
 class Usage {
@@ -227,19 +199,10 @@ class Router : public Target {
       discards_ = true;
       return run_on_wire(trial);
     }
-    Outcome outcome;
-    outcome.seconds = counts.seconds, outcome.behind = counts.behind;
-    outcome.intended = counts.intended, outcome.offered = counts.offered, outcome.sending_s = counts.sending_s;
-    outcome.unrecognised = counts.foreign;
-    outcome.reordered = counts.reordered, outcome.duplicated = counts.duplicated;
-    outcome.forwarded = counts.arrived + discards;
-    outcome.lost = counts.lost > discards ? counts.lost - discards : 0;
-    outcome.forwarded_bits =
-        8 * (static_cast<double>(counts.arrived_bytes) + static_cast<double>(discards) * traffic_->mean_bytes());
-    if (trial.stamps && outcome.known() && counts.latency_ns.count() > 0) {
-      outcome.latency = latency_of(counts.latency_ns);
-      outcome.latency_ns = std::move(counts.latency_ns);
-    }
+    counts.lost -= std::min(counts.lost, discards);
+    Outcome outcome = outcome_of(std::move(counts));
+    outcome.forwarded += discards;
+    outcome.forwarded_bits += 8 * static_cast<double>(discards) * traffic_->mean_bytes();
     if (sent > sent_before)
       outcome.held_up = static_cast<double>(waited - waited_before) / static_cast<double>(sent - sent_before);
     usage.put_into(outcome);
@@ -347,11 +310,6 @@ class Router : public Target {
   void for_each_element(Visit visit) const {
     for (size_t i = 0; i < engine_->router().nodes.size(); ++i)
       visit(engine_->router().nodes[i], engine_->element_report(static_cast<int>(i)));
-  }
-
-  static Latency latency_of(const Histogram& ns) {
-    const auto us = [&](double percent) { return static_cast<double>(ns.percentile(percent)) * 1e-3; };
-    return {ns.mean() * 1e-3, us(50), us(90), us(99), us(99.9), us(100)};
   }
 
   Setup setup_;

@@ -103,6 +103,9 @@ std::vector<Parameter> make_parameters() {
   list.push_back(seconds("final", &Setup::final_s, "Length of the trial that decides; 0: as the others", kZeroLoss));
   list.push_back(seconds("rest", &Setup::rest_s, "Pause after a trial that lost packets", kZeroLoss));
   list.push_back(number("retries", &Setup::retries, 0, 100, "Times that a trial with loss is made again", kZeroLoss));
+  for (auto& parameter : list)
+    for (const char* name : {"cores", "device", "launch", "batch", "slots", "descriptors"})
+      parameter.of_router = parameter.of_router || parameter.name == std::string(name);
   return list;
 }
 
@@ -137,7 +140,8 @@ void set_parameter(Setup& setup, const std::string& name, const std::string& tex
 Json describe(const Setup& setup, const std::string& measure) {
   Json all = Json::object();
   for (auto& parameter : parameters())
-    if (parameter.measure == nullptr || measure == parameter.measure) all[parameter.name] = parameter.get(setup);
+    if ((parameter.measure == nullptr || measure == parameter.measure) && !(parameter.of_router && setup.elsewhere))
+      all[parameter.name] = parameter.get(setup);
   for (auto& variable : setup.variables) {
     const std::string& name = variable.first;
     const bool taken = std::any_of(parameters().begin(), parameters().end(), [&](auto& p) { return p.name == name; });
@@ -148,6 +152,7 @@ Json describe(const Setup& setup, const std::string& measure) {
 
 int generator_cores(const Setup& setup, int available) {
   if (setup.generators > 0) return setup.generators;
+  if (setup.elsewhere) return std::min(available, kGeneratorsElsewhere);
   const int left = available - setup.cores;
   if (left < 2 * setup.cores) return std::clamp(left, 1, setup.cores);
   return std::min({left, kGeneratorsPerThread * setup.cores, setup.cores + kQueues});

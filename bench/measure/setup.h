@@ -15,7 +15,8 @@ constexpr const char *kThroughput = "throughput", *kLatency = "latency", *kZeroL
 /** Everything that a point is measured with: what options set for all points and --sweep varies. */
 struct Setup {
   // The router.
-  int cores = 1;  ///< packet threads
+  bool elsewhere = false;  ///< it is another process: nothing of it is known
+  int cores = 1;           ///< packet threads
   std::string device = "cpu", launch = "persistent";
   int batch = 1024;
   int slots = 0;           ///< 0: as many as RunOptions takes
@@ -47,6 +48,8 @@ constexpr int kQueues = 16;  ///< that a port of the wire has at most: DPDK's ri
 /** What a generator has at most for each packet thread: one thread that takes what it sends, for that goes to one queue,
  *  and two that keep it supplied. */
 constexpr int kGeneratorsPerThread = 3;
+/** The same for a router elsewhere: its ports have one queue, to which one thread sends and from which one receives. */
+constexpr int kGeneratorsElsewhere = 2;
 
 /** Threads that the setup's generator really has, each on a core: setup.generators, or what the packet threads leave of
  *  `available` cores, up to kGeneratorsPerThread for each of them. */
@@ -62,6 +65,7 @@ struct Parameter {
   const char* measure;                                  ///< the only one that it means something to, or null
   std::function<void(Setup&, const std::string&)> set;  ///< throws Error that says what was expected
   std::function<nlohmann::ordered_json(const Setup&)> get;
+  bool of_router = false;  ///< not what is sent to it, nor of the trials
 };
 const std::vector<Parameter>& parameters();
 

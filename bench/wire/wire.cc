@@ -2,20 +2,20 @@
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <bit>
-#include <chrono>
+#include <cerrno>
 #include <cstdlib>
-#include <thread>
+#include <cstring>
+#include <filesystem>
 
 #include "core/error.h"
 
 namespace heddle::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 std::string end_name(const WireOptions& options, int i) { return format("net_ring_%s_end%d", options.name.c_str(), i); }
 
@@ -24,6 +24,15 @@ std::vector<uint16_t> ids_of(const std::vector<dpdk::Port*>& ports) {
   for (const dpdk::Port* port : ports) ids.push_back(port->id);
   return ids;
 }
+
+/** What is created meanwhile, only this user may use. */
+struct OwnFiles {
+  OwnFiles() = default;
+  OwnFiles(const OwnFiles&) = delete;
+  OwnFiles& operator=(const OwnFiles&) = delete;
+  ~OwnFiles() { umask(before); }
+  mode_t before = umask(0077);
+};
 
 }  // namespace
 
@@ -73,24 +82,36 @@ std::vector<uint16_t> Wire::sending_ids() const {
   return ids;
 }
 
-MemifWire::MemifWire(int ports, int queues) {
-  // DPDK keeps a socket open when its port has been closed, so that each needs a name of its own.
-  static std::atomic<int> serial{0};
-  for (int i = 0; i < ports; ++i) {
-    sockets_.push_back(format("/heddle_wire_%d_%d", getpid(), serial++));
-    ends_.push_back(dpdk::request_port(format("net_memif%d,role=server,socket=%s", i, sockets_.back().c_str())));
+MemifWire::MemifWire(const std::vector<std::string>& sockets) : sockets_(sockets) {
+  for (auto& socket : sockets_) {
+    if (access(socket.c_str(), F_OK) == 0) throw Error("memif " + socket + ": it exists; remove it, or name another");
+    if (socket.size() >= sizeof sockaddr_un::sun_path)
+      throw Error(
+          format("memif %s: a socket's name has at most %zu bytes", socket.c_str(), sizeof sockaddr_un::sun_path - 1));
+    const auto folder = std::filesystem::absolute(socket).parent_path();
+    if (access(folder.c_str(), W_OK | X_OK) != 0)
+      throw Error("memif " + socket + ": cannot be made there: " + std::strerror(errno));
+  }
+  for (size_t i = 0; i < sockets_.size(); ++i) {
+    ends_.push_back(
+        dpdk::request_port(format("net_memif%zu,role=server,socket-abstract=no,socket=%s", i, sockets_[i].c_str())));
     ends_.back()->receives = ends_.back()->transmits = true;
-    ends_.back()->rx_queues = queues;
   }
 }
 
+MemifWire::~MemifWire() {
+  for (auto& socket : sockets_) unlink(socket.c_str());
+}
+
 std::string MemifWire::router_port(int i) const {
-  return format("\"net_memif%d,role=client,socket=%s\"", i, sockets_[static_cast<size_t>(i)].c_str());
+  return format("\"net_memif%d,role=client,socket-abstract=no,socket=%s\"", i,
+                sockets_[static_cast<size_t>(i)].c_str());
 }
 
 std::vector<uint16_t> MemifWire::port_ids() const { return ids_of(ends_); }
 
 Standalone::Standalone(int queues, unsigned packets) {
+  const OwnFiles sockets;
   try {
     dpdk::start_eal({}, queues);
     const unsigned count = packets != 0 ? packets : 8192 + dpdk::packets_needed(queues);
@@ -104,18 +125,13 @@ Standalone::Standalone(int queues, unsigned packets) {
   }
 }
 
-void Standalone::wait_for_links(double seconds) {
-  for (const auto deadline = Clock::now() + std::chrono::duration<double>(seconds); Clock::now() < deadline;) {
-    bool all = true;
-    uint16_t id;
-    RTE_ETH_FOREACH_DEV(id) {
-      rte_eth_link link{};
-      all = rte_eth_link_get_nowait(id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP && all;
-    }
-    if (all) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+bool Standalone::linked() const {
+  uint16_t id;
+  RTE_ETH_FOREACH_DEV(id) {
+    rte_eth_link link{};
+    if (rte_eth_link_get_nowait(id, &link) != 0 || link.link_status != RTE_ETH_LINK_UP) return false;
   }
-  throw Error(format("no router has connected to all ports within %.0f s", seconds));
+  return true;
 }
 
 Standalone::~Standalone() { dpdk::close_ports(); }

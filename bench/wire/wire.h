@@ -55,13 +55,18 @@ class Wire {
   std::vector<dpdk::Port*> ends_;
 };
 
-/** The same to a router in another process, over shared memory (memif): each port listens at an abstract socket of its own.
- *  Packets are copied. Needs a Standalone, whose wait_for_links() returns when the router is there. */
+/** The same to a router in another process, over shared memory (memif): each port listens at a socket until the object
+ *  dies. Packets are copied. Needs a Standalone, and its links to be up. */
 class MemifWire {
  public:
-  MemifWire(int ports, int queues);
+  /** `sockets`: files, one a port. Make it before the Standalone; one in a process. Throws Error if one exists or
+   *  cannot be made. */
+  explicit MemifWire(const std::vector<std::string>& sockets);
+  ~MemifWire();
+  MemifWire(const MemifWire&) = delete;
+  MemifWire& operator=(const MemifWire&) = delete;
 
-  /** What the other process's chain calls port `i`, in quotes. */
+  /** What the other process's chain calls port `i` (each process has names of its own), in quotes. */
   std::string router_port(int i) const;
   std::vector<uint16_t> port_ids() const;
 
@@ -74,15 +79,16 @@ class MemifWire {
  *  engine places its own, and closes them. */
 class Standalone {
  public:
-  /** Ports have at least `queues` queues; `packets` 0: as many as the ports can hold. Throws Error. */
+  /** Ports have at least `queues` queues; `packets` 0: as many as the ports can hold. Sockets that ports listen at are for
+   *  this user alone. Throws Error. */
   explicit Standalone(int queues, unsigned packets = 0);
   ~Standalone();
   Standalone(const Standalone&) = delete;
   Standalone& operator=(const Standalone&) = delete;
 
   PacketPool& pool() { return *pool_; }
-  /** Throws Error when some port has nobody at its other end after `seconds`. */
-  void wait_for_links(double seconds);
+  /** Whether all ports have somebody at their other end. */
+  bool linked() const;
 
  private:
   HugePages memory_;

@@ -385,16 +385,25 @@ std::string heddle_program() {
   return {};
 }
 
+std::string socket_in_tmp() { return ::testing::TempDir() + format("heddle_wire_%d.sock", getpid()); }
+
 TEST(Wire, NoRouterInAnotherProcess) {
-  const MemifWire wire(2, 1);
-  Standalone ports(1);
-  EXPECT_THROW(ports.wait_for_links(0.02), Error);
+  const std::string socket = socket_in_tmp();
+  {
+    const MemifWire wire({socket});
+    const Standalone ports(1);
+    EXPECT_FALSE(ports.linked());
+    EXPECT_EQ(std::filesystem::status(socket).permissions() & std::filesystem::perms(0077),
+              std::filesystem::perms::none);
+    EXPECT_THROW(MemifWire({socket}), Error);
+  }
+  EXPECT_FALSE(std::filesystem::exists(socket));
 }
 
 TEST(Wire, ARouterInAnotherProcess) {
   const std::string program = heddle_program();
   if (program.empty()) GTEST_SKIP() << "there is no heddle beside this program; HEDDLE_BIN names it";
-  const MemifWire wire(1, 1);
+  const MemifWire wire({socket_in_tmp()});
   Standalone ports(1);
   const std::string chain =
       format("FromDPDKDevice(%s) -> EtherMirror -> ToDPDKDevice(net_memif0)", wire.router_port(0).c_str());
@@ -411,7 +420,8 @@ TEST(Wire, ARouterInAnotherProcess) {
   std::string problem;
   Counts counts;
   try {
-    ports.wait_for_links(20);
+    for (int i = 0; i < 2000 && !ports.linked(); ++i) usleep(10000);
+    if (!ports.linked()) throw Error("no router has connected");
     const Traffic traffic({.sizes = "256", .flows = 20}, 1, 1);
     Generator generator(traffic, wire.port_ids(), wire.port_ids(), ports.pool());
     counts = generator.run(with_rate(20000, true));

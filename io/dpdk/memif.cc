@@ -1,0 +1,89 @@
+#include "io/dpdk/memif.h"
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <setjmp.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace heddle::dpdk {
+namespace {
+
+using Burst = uint16_t (*)(void* queue, rte_mbuf** packets, uint16_t n);
+Burst driver_receive, driver_send;       // the same for all ports
+thread_local sigjmp_buf* way_out;        // of the burst that this thread is in
+struct sigaction faults_elsewhere = {};  // who serves them
+
+void on_fault(int number, siginfo_t* info, void* context) {
+  if (sigjmp_buf* out = way_out; out != nullptr) {
+    way_out = nullptr;
+    siglongjmp(*out, 1);
+  }
+  if ((faults_elsewhere.sa_flags & SA_SIGINFO) != 0)
+    faults_elsewhere.sa_sigaction(number, info, context);
+  else if (faults_elsewhere.sa_handler == SIG_DFL || faults_elsewhere.sa_handler == SIG_IGN)
+    signal(number, SIG_DFL);  // the same instruction comes again
+  else
+    faults_elsewhere.sa_handler(number);
+}
+
+/** The driver's burst; false if it met a fault. */
+bool without_fault(Burst burst, void* queue, rte_mbuf** packets, uint16_t n, uint16_t& done) {
+  sigjmp_buf out;
+  if (sigsetjmp(out, 0) != 0) return false;
+  way_out = &out;
+  done = burst(queue, packets, n);
+  way_out = nullptr;
+  return true;
+}
+
+uint16_t receive(void* queue, rte_mbuf** packets, uint16_t n) {
+  std::fill(packets, packets + n, nullptr);
+  uint16_t done = 0;
+  if (without_fault(driver_receive, queue, packets, n, done)) return done;
+  return static_cast<uint16_t>(std::find(packets, packets + n, nullptr) - packets);
+}
+
+// What the driver has freed is seen by a reference more that each packet has meanwhile.
+uint16_t send_some(void* queue, rte_mbuf** packets, uint16_t n) {
+  constexpr int kMost = 64;
+  n = std::min<uint16_t>(n, kMost);
+  uint16_t references[kMost];
+  for (uint16_t i = 0; i < n; ++i) {
+    references[i] = rte_mbuf_refcnt_read(packets[i]);
+    rte_pktmbuf_refcnt_update(packets[i], 1);
+  }
+  uint16_t done = 0;
+  if (!without_fault(driver_send, queue, packets, n, done))
+    for (done = 0; done < n && rte_mbuf_refcnt_read(packets[done]) == references[done];) ++done;
+  rte_pktmbuf_free_bulk(packets, done);
+  for (uint16_t i = done; i < n; ++i) rte_pktmbuf_refcnt_update(packets[i], -1);
+  return done;
+}
+
+uint16_t send(void* queue, rte_mbuf** packets, uint16_t n) {
+  uint16_t sent = 0;
+  for (uint16_t more = 1; more != 0 && sent < n; sent = static_cast<uint16_t>(sent + more))
+    more = send_some(queue, packets + sent, static_cast<uint16_t>(n - sent));
+  return sent;
+}
+
+}  // namespace
+
+void survive_leaving_peer(uint16_t port) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action = {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+    sigaction(SIGSEGV, &action, &faults_elsewhere);
+  });
+  auto& ops = rte_eth_fp_ops[port];
+  if (ops.rx_pkt_burst == receive) return;
+  driver_receive = ops.rx_pkt_burst, driver_send = ops.tx_pkt_burst;
+  ops.rx_pkt_burst = receive, ops.tx_pkt_burst = send;
+}
+
+}  // namespace heddle::dpdk
