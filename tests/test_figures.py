@@ -147,9 +147,9 @@ def test_points_that_the_generator_has_limited_are_marked():
     warnings = ["the generator is the bottleneck: the router lost nothing; give it more cores"]
     lines = [record(sweep, p, {"mpps": [1.0]}, warnings=warnings if p["size"] == 64 else []) for p in sweep.points()]
     _, texts = drawn(figure, rec.pool(lines))
-    assert "hollow: the generator was the bottleneck" in texts
+    assert "hollow: limited by the generator" in texts
     _, texts = drawn(figure, rec.pool([line for line in lines if line["parameters"]["size"] != 64]))
-    assert "hollow: the generator was the bottleneck" not in texts
+    assert "hollow: limited by the generator" not in texts
 
 
 def test_samples_of_one_point_are_pooled():

@@ -242,7 +242,7 @@ def draw_panel(axes, figure, panel, points, colours):
     axes.set_xlabel(literal(panel.x_label or PARAMETER_LABELS.get(panel.x, panel.x)))
     axes.set_ylabel(literal(panel.y_label or value_label(y_name, units[0] if units else "")))
     if any(is_limited(point) for curve in found.values() for point in curve):
-        axes.set_title("hollow: the generator was the bottleneck", loc="right", fontsize=7, color="#777777")
+        axes.set_title("hollow: limited by the generator", loc="right", fontsize=7, color="#777777")
         axes.set_title(literal(panel.title), loc="left")
         axes.set_title("")
     axes.set_yscale(panel.y_scale)
