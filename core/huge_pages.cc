@@ -13,7 +13,7 @@ namespace heddle {
 HugePages map_huge_pages(size_t wanted) {
   constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;
   const size_t bytes = (wanted + kPage - 1) & ~(kPage - 1), reserve = bytes + kHugePage;
-  void* start = mmap(nullptr, reserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* start = mmap(nullptr, reserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED)
     throw Error(format("cannot map %zu MiB: %s; free memory or raise ulimit -v", bytes >> 20, std::strerror(errno)));
   auto* begin = static_cast<std::byte*>(start);

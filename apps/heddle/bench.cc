@@ -50,6 +50,7 @@ void catch_interrupts() {
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGHUP, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
 }
 
@@ -134,7 +135,7 @@ class Bench {
     if (command_.memif.empty())
       chain_.text = read_chain_text(command_.chain);
     else
-      expect_no_chain();
+      chain_.text = expect_no_chain();
     chain_.file = command_.chain.file;
     for (auto& variable : command_.chain.variables) {
       const size_t equals = variable.find('=');
@@ -180,8 +181,8 @@ class Bench {
     read_outputs();
   }
 
-  // What is measured is at the other end of memif sockets.
-  void expect_no_chain() {
+  // What is measured is at the other end of memif sockets; returns their names.
+  std::string expect_no_chain() {
     auto& chain = command_.chain;
     if (!chain.file.empty() || !chain.expression.empty() || !chain.operands.empty())
       throw Error("--memif: the router is another process; give no chain here");
@@ -194,6 +195,7 @@ class Bench {
     }
     if (std::none_of(ports_.begin(), ports_.end(), [](auto& port) { return port.receives; }))
       throw Error("--memif: all sockets are only received from; packets must be sent somewhere");
+    return chain.file;
   }
 
   Axis axis_of(const char* option, const std::string& text) {

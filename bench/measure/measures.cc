@@ -142,8 +142,8 @@ class Repetition {
   }
 
   std::string more_cores() const {
-    const int useful = setup_.elsewhere ? kGeneratorsElsewhere : kGeneratorsPerThread * setup_.cores;
-    return setup_.generators < useful ? "; give it more cores (--generators)" : "";
+    const bool useful = !setup_.elsewhere && setup_.generators < kGeneratorsPerThread * setup_.cores;
+    return useful ? "; give it more cores (--generators)" : "";
   }
 
   void check_taken(const Outcome& outcome) {

@@ -4,18 +4,28 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "bench/measure/outcome.h"
 #include "bench/measure/store.h"
 #include "bench/measure/watcher.h"
 #include "bench/wire/generator.h"
+#include "core/cores.h"
 #include "core/error.h"
 
 namespace heddle::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/** The socket's absolute name: it stands among a driver's arguments, and in a chain that is run elsewhere. */
+std::string file_of(const std::string& socket) {
+  if (socket.empty() || socket.find_first_of(",:\"'\\[]\n") != std::string::npos)
+    throw Error("--memif '" + socket + "': a socket's name is not empty, and has none of , : ' \" \\ [ ]; only " +
+                kReceiveOnly + " may follow");
+  return std::filesystem::absolute(socket).lexically_normal();
+}
 
 }  // namespace
 
@@ -32,7 +42,7 @@ class MemifRouter::Connection : public Target {
     traffic_ = std::make_unique<Traffic>(options, static_cast<int>(router.sending_.size()), 1);
     const int threads = setup.generators, receivers = threads - 1;
     generator_ = std::make_unique<Generator>(*traffic_, router.receiving_, router.sending_, router.ports_->pool(),
-                                             GeneratorOptions{threads, receivers, pin ? 0 : -1});
+                                             GeneratorOptions{threads, receivers, pin ? core_count() - threads : -1});
   }
 
   Outcome run(const Trial& trial) override {
@@ -52,8 +62,9 @@ class MemifRouter::Connection : public Target {
         const TrialProgress progress{trial, std::chrono::duration<double>(now - start).count(),
                                      packets > last ? static_cast<double>(packets - last) * 1e-6 / span : 0};
         last = packets, then = now;
-        if (watch_(progress) && router_.ports_->linked()) return;
-        interrupted = interrupted || router_.ports_->linked();
+        const bool on = watch_(progress);
+        if (on && router_.ports_->linked()) return;
+        interrupted = interrupted || !on;
         generator_->stop();
       });
       counts = generator_->run(load);
@@ -78,7 +89,9 @@ MemifRouter::MemifRouter(const std::vector<std::string>& sockets, uint32_t longe
   std::vector<bool> sends;
   for (auto& socket : sockets) {
     sends.push_back(!socket.ends_with(kReceiveOnly));
-    files.push_back(sends.back() ? socket : socket.substr(0, socket.rfind(kReceiveOnly)));
+    files.push_back(file_of(sends.back() ? socket : socket.substr(0, socket.rfind(kReceiveOnly))));
+    if (std::count(files.begin(), files.end(), files.back()) > 1)
+      throw Error("--memif " + socket + ": each port needs a socket of its own");
   }
   wire_ = std::make_unique<MemifWire>(files);
   unsigned& room = dpdk::settings().data_room;
@@ -92,12 +105,20 @@ MemifRouter::MemifRouter(const std::vector<std::string>& sockets, uint32_t longe
 MemifRouter::~MemifRouter() = default;
 
 std::string MemifRouter::example() const {
+  std::vector<std::string> both, only_to;
+  for (size_t i = 0; i < receiving_.size(); ++i) {
+    const bool sent_to = std::find(sending_.begin(), sending_.end(), receiving_[i]) != sending_.end();
+    (sent_to ? both : only_to).push_back(wire_->router_port(static_cast<int>(i)));
+  }
   std::string chain;
-  const auto last = static_cast<int>(receiving_.size()) - 1;
-  for (int i = 0; i <= last; ++i)
-    if (std::find(sending_.begin(), sending_.end(), receiving_[static_cast<size_t>(i)]) != sending_.end())
-      chain += format("%sFromDPDKDevice(%s) -> ToDPDKDevice(%s)", chain.empty() ? "" : "; ",
-                      wire_->router_port(i).c_str(), wire_->router_port(last - i).c_str());
+  const auto add = [&](const std::string& from, const std::string& to) {
+    chain += (chain.empty() ? "" : "; ") + from + " -> ToDPDKDevice(" + to + ")";
+  };
+  for (size_t i = 0; i < both.size(); ++i)
+    add("FromDPDKDevice(" + both[i] + ")", i < only_to.size() ? only_to[i]
+                                           : !only_to.empty() ? both[i]
+                                                              : both[both.size() - 1 - i]);
+  for (size_t i = both.size(); i < only_to.size(); ++i) add("Idle", only_to[i]);
   return chain;
 }
 

@@ -16,12 +16,12 @@ constexpr const char* kReceiveOnly = ":receive";
 /** A router that is another process, whatever it runs: VPP, testpmd, FastClick, heddle run. */
 class MemifRouter {
  public:
-  /** Listens at `sockets`, files that are removed in the end; one that ends in kReceiveOnly is only received from. Frames of up to
-   *  `longest` bytes in memory. Throws Error. */
+  /** Listens at `sockets`, files that are removed in the end; one that ends in kReceiveOnly is only received from. `longest`:
+   *  bytes of frames in memory, for which DPDK's settings are changed. Throws Error. */
   MemifRouter(const std::vector<std::string>& sockets, uint32_t longest);
   ~MemifRouter();
 
-  /** A chain for `heddle run` that connects. */
+  /** A chain for `heddle run` that connects to all. */
   std::string example() const;
   /** Returns when a router has connected to every socket. `keep_waiting` is asked ten times a second; false: Interrupted is
    *  thrown. */

@@ -152,7 +152,7 @@ Json describe(const Setup& setup, const std::string& measure) {
 
 int generator_cores(const Setup& setup, int available) {
   if (setup.generators > 0) return setup.generators;
-  if (setup.elsewhere) return std::min(available, kGeneratorsElsewhere);
+  if (setup.elsewhere) return std::clamp(available - 1, 1, kGeneratorsElsewhere);
   const int left = available - setup.cores;
   if (left < 2 * setup.cores) return std::clamp(left, 1, setup.cores);
   return std::min({left, kGeneratorsPerThread * setup.cores, setup.cores + kQueues});

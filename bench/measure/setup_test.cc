@@ -163,6 +163,10 @@ TEST(SetupTest, GeneratorCores) {
   EXPECT_EQ(generator_cores(setup, 2), 3);
   setup.cores = 12, setup.generators = 0;
   EXPECT_EQ(generator_cores(setup, 64), 28);  // a port has 16 queues to send to
+  setup.elsewhere = true;
+  EXPECT_EQ(generator_cores(setup, 64), 2);
+  EXPECT_EQ(generator_cores(setup, 2), 1);  // one is left to the router
+  EXPECT_EQ(generator_cores(setup, 1), 1);
   EXPECT_EQ(receiving_cores(7, 4), 0);
   EXPECT_EQ(receiving_cores(8, 4), 4);
   EXPECT_EQ(receiving_cores(12, 4), 4);

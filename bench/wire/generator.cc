@@ -84,7 +84,8 @@ bool Generator::sleep_until(uint64_t tsc) {
   return !stopping_.load(std::memory_order_relaxed);
 }
 
-/** Returns when all threads have sent everything and packets have stopped arriving: soon if all have come, else after Load::quiet_s. */
+/** Returns when all threads have sent everything and packets have stopped arriving: soon if all have come, else after
+ * Load::quiet_s. */
 void Generator::wait_for_the_rest(const Load& load) {
   const auto hz = static_cast<double>(rte_get_tsc_hz());
   while (!std::all_of(threads_.begin(), threads_.end(), [](auto& thread) { return thread->done(); }))
@@ -110,8 +111,10 @@ Counts Generator::run(const Load& load) {
   const auto ticks = [hz](double seconds) { return static_cast<uint64_t>(seconds * hz); };
   Schedule schedule;
   schedule.stamps = load.stamps;
-  schedule.warmup_tag = static_cast<uint16_t>(kSignatureTag | run_++);
-  schedule.tag = static_cast<uint16_t>(kSignatureTag | run_++);
+  // What another generator has sent may still be on its way.
+  static std::atomic<uint8_t> runs{0};
+  schedule.warmup_tag = static_cast<uint16_t>(kSignatureTag | runs++);
+  schedule.tag = static_cast<uint16_t>(kSignatureTag | runs++);
   schedule.start = rte_rdtsc() + ticks(kStart_s);
   schedule.begin = schedule.start + ticks(load.warmup_s);
   schedule.end = schedule.begin + ticks(load.seconds);

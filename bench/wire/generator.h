@@ -97,7 +97,6 @@ class Generator {
   std::vector<std::unique_ptr<GeneratorThread>> threads_;
   GeneratorOptions options_;
   std::atomic<bool> stopping_{false};
-  uint8_t run_ = 0;
 };
 
 }  // namespace heddle::bench

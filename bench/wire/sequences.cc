@@ -8,7 +8,7 @@ namespace heddle::bench {
 namespace {
 
 constexpr uint32_t kWordsInAll = 1 << 17;  ///< 1 MB of bits, unless each flow has the least: they stay in the cache
-constexpr uint32_t kLeastWords = 4, kMostWords = 1024;
+constexpr uint32_t kLeastWords = 4, kMostWords = 1024, kLineWords = kCacheLine / sizeof(uint64_t);
 
 uint32_t words_for(uint32_t flows) {
   uint32_t words = kMostWords;
@@ -20,7 +20,7 @@ uint32_t words_for(uint32_t flows) {
 
 Sequences::Sequences(uint32_t flows, bool shared)
     : words_(words_for(flows)),
-      stride_(words_ + kCacheLine / sizeof(uint64_t)),
+      stride_(words_ > kLineWords ? words_ + kLineWords : words_),
       shared_(shared),
       states_(new State[flows]),
       seen_(new uint64_t[static_cast<size_t>(flows) * stride_]()) {}

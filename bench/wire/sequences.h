@@ -63,8 +63,8 @@ class Sequences {
   void enter_words(uint64_t* seen, uint32_t next, uint32_t sequence);
 
   uint32_t words_;  ///< of a flow, a power of two
-  uint32_t
-      stride_;  ///< from a flow's words to the next's; a power of two would put all flows into a few sets of the cache
+  /** From a flow's words to the next's: a power of two would put all flows into a few sets of the cache. */
+  uint32_t stride_;
   bool shared_;
   std::unique_ptr<State[]> states_;   // [flows]
   std::unique_ptr<uint64_t[]> seen_;  // [flows][stride_]

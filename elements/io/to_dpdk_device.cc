@@ -53,7 +53,7 @@ int ToDPDKDevice::send_patiently(Packet** packets, int n, int thread) {
     const int more = rte_eth_tx_burst(port_->id, queue_of(thread), packets + sent, static_cast<uint16_t>(n - sent));
     if (more > 0) {
       sent += more;
-      stuck = false;
+      if (stuck) stuck = false;  // on a line that all threads look at
       deadline = Clock::now() + kPatience;
     } else if (!blocking_ || stuck || port_->removed) {
       break;
