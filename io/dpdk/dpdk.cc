@@ -173,8 +173,7 @@ void start_port(Port& port, rte_mempool* pool, int threads) {
   if (started != 0 && name.starts_with("net_memif"))
     throw Error(port.device + ": it cannot connect; start the program that has role=server and the same socket first");
   check(started, port, "starting it");
-  if (name.starts_with("net_memif") && port.device.find("zero-copy=yes") == std::string::npos)
-    survive_peer(port.id);
+  if (name.starts_with("net_memif") && port.device.find("zero-copy=yes") == std::string::npos) survive_peer(port.id);
   if (port.mtu != 0 && !port.interface.empty() && mtu_of(port.interface) != port.mtu &&
       !set_mtu(port.interface, port.mtu))
     throw Error(format("%s: setting its MTU to %d: %s", port.interface.c_str(), port.mtu, std::strerror(errno)));
