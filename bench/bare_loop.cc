@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <memory>
 #include <string>
 #include <thread>
 

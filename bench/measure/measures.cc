@@ -158,9 +158,8 @@ class Repetition {
     add("generator_behind", outcome.behind, "1");
     if (outcome.behind > kLate)
       warn(
-          "the generator is the bottleneck: it was late for more than 1 % of the time, which latencies contain; a "
-          "lower "
-          "rate helps" +
+          "the generator is the bottleneck: it was late for more than 1 % of the time, which latencies "
+          "contain; a lower rate helps" +
           more_cores());
   }
 

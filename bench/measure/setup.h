@@ -52,7 +52,8 @@ constexpr int kGeneratorsPerThread = 3;
 constexpr int kGeneratorsElsewhere = 2;
 
 /** Threads that the setup's generator really has, each on a core: setup.generators, or what the packet threads leave of
- *  `available` cores, up to kGeneratorsPerThread for each of them. */
+ *  `available` cores, up to kGeneratorsPerThread for each of them. For a router elsewhere kGeneratorsElsewhere, if that leaves
+ *  it a core. */
 int generator_cores(const Setup& setup, int available);
 
 /** Of so many `generators` for `cores` packet threads, those that only receive, while the others only send: one for each
