@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bench/measure/statistics.h"
+#include "measure/campaign/statistics.h"
 
 namespace heddle::bench {
 

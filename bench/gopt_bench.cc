@@ -10,11 +10,11 @@
 #include <thread>
 
 #include "bench/bench.h"
+#include "bench/experiments/experiments.h"
 #include "bench/probe.h"
 #include "core/cores.h"
 #include "core/error.h"
 #include "core/huge_pages.h"
-#include "gpu/experiments.h"
 #include "gpu/slot_ring.h"
 
 namespace heddle::bench {

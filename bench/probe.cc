@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "bench/measure/campaign.h"
-#include "bench/measure/machine.h"
-#include "bench/measure/nvml.h"
-#include "bench/measure/store.h"
 #include "click/values.h"
 #include "core/error.h"
 #include "gpu/device.h"
+#include "measure/campaign/campaign.h"
+#include "measure/campaign/machine.h"
+#include "measure/campaign/nvml.h"
+#include "measure/campaign/store.h"
 
 namespace heddle::bench {
 namespace {

@@ -1,4 +1,4 @@
-"""Writes a C++ source that holds files: embed.py OUTPUT FILE... See bench/generate/data.h."""
+"""Writes a C++ source that holds files: embed.py OUTPUT FILE... See measure/generate/data.h."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ def literal(text: str) -> str:
 def main(output: str, *files: str) -> None:
     table = "\n".join(f'    {{"{Path(file).name}", {literal(Path(file).read_text())}}},' for file in sorted(files))
     Path(output).write_text(
-        f"""#include "bench/generate/data.h"
+        f"""#include "measure/generate/data.h"
 
 #include <utility>
 

@@ -15,7 +15,7 @@ REGISTRATION = re.compile(r"^HEDDLE_ELEMENT(?:_AS|_NAMED)?\((\w+)(?:, \"?(\w+)\"
 FOLDERS = {
     "elements/basic": "Basic",
     "elements/ethernet": "Ethernet",
-    "elements/io": "Sources and sinks",
+    "elements/endpoints": "Sources and sinks",
     "elements/ip": "IP",
     "elements/script": "Scripts and control",
     "functions": "Network functions (CPU and GPU)",

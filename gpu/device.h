@@ -82,6 +82,11 @@ class Device {
 /** The devices of this machine; simt is not among them. `reason` says why there are none. */
 std::vector<DeviceInfo> devices(std::string& reason);
 
+/** The number of a device: of "gpu0", "gpu1", ..., "gpu" (the first), if this machine has it; kSimt of "simt". Throws Error
+ *  that says what is missing and what to do. */
+int device_index(const std::string& name);
+constexpr int kSimt = -1;
+
 /** Opens "gpu0", "gpu1", ..., "gpu" (the first) or "simt". Throws Error that says what is missing and what to do. */
 std::unique_ptr<Device> open_device(const std::string& name);
 

@@ -1,4 +1,4 @@
-"""What is compiled twice, for GPUs and against simt, keeps apart (gpu/backend.h)."""
+"""What is compiled twice, for GPUs and against simt, keeps apart (kernels/backend.h)."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-// `heddle bench`: measures a chain. The parts are in bench/measure; this file checks what was asked for, runs it, and shows
+// `heddle bench`: measures a chain. The parts are in measure/campaign; this file checks what was asked for, runs it, and shows
 // what comes out.
 
 #include <fcntl.h>
@@ -18,19 +18,19 @@
 
 #include "apps/heddle/bench_display.h"
 #include "apps/heddle/commands.h"
-#include "bench/measure/beside.h"
-#include "bench/measure/campaign.h"
-#include "bench/measure/machine.h"
-#include "bench/measure/measures.h"
-#include "bench/measure/memif_router.h"
-#include "bench/measure/router.h"
-#include "bench/measure/table.h"
-#include "bench/wire/traffic.h"
 #include "click/diagnostics.h"
 #include "click/quoting.h"
 #include "core/cores.h"
 #include "core/error.h"
 #include "gpu/device.h"
+#include "measure/campaign/beside.h"
+#include "measure/campaign/campaign.h"
+#include "measure/campaign/machine.h"
+#include "measure/campaign/measures.h"
+#include "measure/campaign/memif_router.h"
+#include "measure/campaign/router.h"
+#include "measure/campaign/table.h"
+#include "measure/wire/traffic.h"
 
 namespace heddle {
 namespace {

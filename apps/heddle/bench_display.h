@@ -8,9 +8,9 @@
 #include <string>
 
 #include "apps/heddle/progress.h"
-#include "bench/measure/router.h"
-#include "bench/measure/table.h"
 #include "core/error.h"
+#include "measure/campaign/router.h"
+#include "measure/campaign/table.h"
 
 namespace heddle::bench {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure/setup.h"
+#include "convert/routes/convert.h"
 #include "engine/engine.h"
-#include "functions/ip_lookup/convert/convert.h"
+#include "measure/campaign/setup.h"
 
 namespace CLI {
 class App;

@@ -7,15 +7,15 @@
 #include <memory>
 
 #include "apps/heddle/commands.h"
-#include "bench/generate/filter_set.h"
-#include "bench/generate/names.h"
-#include "bench/generate/patterns.h"
-#include "bench/generate/routes.h"
-#include "bench/generate/text.h"
-#include "bench/wire/traffic.h"
 #include "click/values.h"
 #include "core/error.h"
 #include "io/capture/writer.h"
+#include "measure/generate/filter_set.h"
+#include "measure/generate/names.h"
+#include "measure/generate/patterns.h"
+#include "measure/generate/routes.h"
+#include "measure/generate/text.h"
+#include "measure/wire/traffic.h"
 
 namespace heddle {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "apps/heddle/commands.h"
 #include "apps/heddle/progress.h"
-#include "control/metrics.h"
 #include "core/error.h"
+#include "engine/metrics.h"
 
 namespace heddle {
 namespace {

@@ -1,5 +1,5 @@
 // crc: the batch path of SetCRC32 against bare rte_net_crc_calc on the same packets, on one core, without I/O.
-// On the GPU: gpu-crc in gpu/slots_bench.cc.
+// On the GPU: gpu-crc in kernels/slots_bench.cc.
 
 #include <rte_net_crc.h>
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "bench/wire/wire.h"
+#include "measure/wire/wire.h"
 
 namespace heddle::dpdk {
 namespace {

@@ -1,13 +1,13 @@
 // Any text as what `heddle gen` reads: a value or an Error; what was read comes back from its own text, and what is made
 // of it is made. The first byte says which reader.
 
-#include "bench/generate/filter_parameters.h"
-#include "bench/generate/filter_set.h"
-#include "bench/generate/filters.h"
-#include "bench/generate/patterns.h"
-#include "bench/generate/route_profile.h"
-#include "bench/generate/routes.h"
 #include "core/error.h"
+#include "measure/generate/filter_parameters.h"
+#include "measure/generate/filter_set.h"
+#include "measure/generate/filters.h"
+#include "measure/generate/patterns.h"
+#include "measure/generate/route_profile.h"
+#include "measure/generate/routes.h"
 
 namespace heddle::bench {
 namespace {

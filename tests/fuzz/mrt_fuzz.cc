@@ -1,7 +1,7 @@
 // Any bytes as an MRT file: routes or an Error, and nothing read outside of them.
 
+#include "convert/routes/mrt.h"
 #include "core/error.h"
-#include "functions/ip_lookup/convert/mrt.h"
 #include "functions/ip_lookup/route.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

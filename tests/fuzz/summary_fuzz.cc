@@ -1,13 +1,13 @@
 // Fuzzes IP summary dumps: each line of the input is read with every field, a packet is made of it, and the packet's fields
 // are printed.
 //
-// Needs elements/io/ip_summary.cc, ip_summary_fields.cc, and click/*.cc (values, quoting).
+// Needs elements/endpoints/ip_summary.cc, ip_summary_fields.cc, and click/*.cc (values, quoting).
 
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
-#include "elements/io/ip_summary.h"
+#include "elements/endpoints/ip_summary.h"
 
 namespace heddle::summary {
 namespace {

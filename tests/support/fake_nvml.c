@@ -1,4 +1,4 @@
-// NVIDIA's management library as bench/measure/nvml.cc sees it, for machines without one: a GPU at 0000:01:00.0 whose clock
+// NVIDIA's management library as measure/campaign/nvml.cc sees it, for machines without one: a GPU at 0000:01:00.0 whose clock
 // is this process's: it takes 250 W.
 
 #include <string.h>

@@ -1,0 +1,218 @@
+// The CUDA side of bench/experiments/experiments.h. Compiled twice, as cuda_device.cu is.
+
+#include <cuda_runtime.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bench/experiments/experiments.h"
+#include "core/error.h"
+#include "kernels/arena.h"
+#include "kernels/backend.h"
+#include "kernels/wait.cuh"
+
+namespace heddle::gpu {
+namespace HEDDLE_GPU_BACKEND {
+namespace {
+
+constexpr int kThreads = 256;  ///< of a block
+constexpr uint32_t kStopPolling = ~0u;
+
+/** Thread i does element i. `in`, `out`: [n], host or device. */
+__global__ void __launch_bounds__(kThreads)
+    work_kernel(const uint32_t* in, uint32_t* out, int n, Work work, const uint32_t* table) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) out[i] = worked(work, table, in[i]);
+}
+
+/** Thread i does elements i, i + threads, ... whenever `flag` has changed; one thread of a block looks. All in host memory. */
+__global__ void __launch_bounds__(kThreads) polling_kernel(uint32_t* flag, const uint32_t* in, uint32_t* out, int n) {
+  __shared__ uint32_t raised;
+  const int threads = static_cast<int>(gridDim.x * blockDim.x);
+  for (uint32_t seen = 0;;) {
+    if (threadIdx.x == 0) {
+      uint32_t now = seen;
+      while (now == seen) now = SystemAtomic<uint32_t>(*flag).load(cuda::memory_order_acquire);
+      raised = now;
+    }
+    __syncthreads();
+    seen = raised;
+    __syncthreads();  // before thread 0 writes it again
+    if (seen == kStopPolling) return;
+    for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < n; i += threads)
+      SystemAtomic<uint32_t>(out[i]).store(in[i] + 1, cuda::memory_order_relaxed);
+  }
+}
+
+/** Block b, one warp, serves slots[b] until it says stop. */
+__global__ void __launch_bounds__(kTile) serving_kernel(Slot* slots, Work work, const uint32_t* table) {
+  Slot& slot = slots[blockIdx.x];
+  const int lane = static_cast<int>(threadIdx.x);
+  for (uint32_t stamp = 1;; stamp = next_stamp(stamp)) {
+    const uint64_t word = wait_for(slot, stamp, blockIdx.x);
+    if (word == 0) return;
+    if (offset_of(word) != kNoPacket)
+      slot.column[static_cast<int>(Column::dst)][lane] = worked(work, table, static_cast<uint32_t>(word));
+    __syncwarp();
+    SystemAtomic<uint32_t>(slot.result[lane]).store(pack_result(stamp, 0, 0), cuda::memory_order_release);
+  }
+}
+
+double us_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
+}
+
+class CudaExperiments final : public Experiments {
+ public:
+  explicit CudaExperiments(int index) : pinned_(Arena::kPinned), memory_(Arena::kDevice) {
+    HEDDLE_CUDA_CHECK(cudaSetDevice(index));
+    // Loads the kernels now: the first call of each would pay for it.
+    for (const void* kernel :
+         {reinterpret_cast<const void*>(work_kernel), reinterpret_cast<const void*>(polling_kernel),
+          reinterpret_cast<const void*>(serving_kernel)}) {
+      cudaFuncAttributes use{};
+      HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&use, kernel));
+    }
+    HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    HEDDLE_CUDA_CHECK(cudaEventCreate(&before_));
+    HEDDLE_CUDA_CHECK(cudaEventCreate(&after_));
+    flag_ = pinned_.take<uint32_t>(32);
+    input_ = pinned_.take<uint32_t>(kMostElements);
+    output_ = pinned_.take<uint32_t>(kMostElements);
+    device_input_ = memory_.take<uint32_t>(kMostElements);
+    device_output_ = memory_.take<uint32_t>(kMostElements);
+  }
+  ~CudaExperiments() override {
+    stop();
+    cudaEventDestroy(before_);
+    cudaEventDestroy(after_);
+    cudaStreamDestroy(stream_);
+  }
+
+  uint32_t* input() override { return input_; }
+  const uint32_t* output() override { return output_; }
+
+  void load(std::span<const uint32_t> table) override {
+    auto* copy = memory_.take<uint32_t>(table.size());
+    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(copy, table.data(), table.size_bytes(), cudaMemcpyHostToDevice, stream_));
+    HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    table_ = copy;
+  }
+
+  CallTimes exchange(Exchange how, Work work, int n) override;
+  double compute_s(Work work, int n) override;
+  void start_polling(int n) override;
+  void poll(uint32_t round) override { __atomic_store_n(flag_, round, __ATOMIC_RELEASE); }
+  SlotGroup serve(Work work, int slots) override;
+  void stop() override;
+
+ private:
+  cudaLaunchConfig_t grid(int blocks, int threads) const {
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    config.blockDim = dim3(static_cast<unsigned>(threads));
+    config.stream = stream_;
+    return config;
+  }
+  void launch(const uint32_t* in, uint32_t* out, Work work, int n) {
+    const auto config = grid((n + kThreads - 1) / kThreads, kThreads);
+    HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, work_kernel, in, out, n, work, table_));
+  }
+  void copy_in(int n) {
+    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(device_input_, input_, size_t(n) * 4, cudaMemcpyHostToDevice, stream_));
+  }
+  void copy_out(int n) {
+    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(output_, device_output_, size_t(n) * 4, cudaMemcpyDeviceToHost, stream_));
+  }
+  void wait() { HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stream_)); }
+
+  Arena pinned_, memory_;
+  cudaStream_t stream_{};
+  cudaEvent_t before_{}, after_{};
+  uint32_t *flag_, *input_, *output_;        // pinned; [32], [kMostElements]
+  uint32_t *device_input_, *device_output_;  // device, [kMostElements]
+  const uint32_t* table_ = nullptr;          // device
+  SlotGroup slots_{};                        // pinned; taken once, with the most slots so far
+  bool polling_ = false, serving_ = false;
+};
+
+CallTimes CudaExperiments::exchange(Exchange how, Work work, int n) {
+  CallTimes times;
+  double last = us_now();
+  const auto lap = [&](double& us) {
+    const double now = us_now();
+    us = now - last, last = now;
+  };
+  if (how == Exchange::mapped) {
+    launch(input_, output_, work, n);
+    lap(times.launch_us);
+  } else {
+    const bool step_by_step = how == Exchange::sync;
+    copy_in(n);
+    if (step_by_step) wait();
+    lap(times.copy_in_us);
+    launch(device_input_, device_output_, work, n);
+    if (step_by_step) wait();
+    lap(times.launch_us);
+    copy_out(n);
+    if (step_by_step) wait();
+    lap(times.copy_out_us);
+  }
+  wait();
+  lap(times.wait_us);
+  return times;
+}
+
+double CudaExperiments::compute_s(Work work, int n) {
+  copy_in(n);
+  HEDDLE_CUDA_CHECK(cudaEventRecord(before_, stream_));
+  launch(device_input_, device_output_, work, n);
+  HEDDLE_CUDA_CHECK(cudaEventRecord(after_, stream_));
+  copy_out(n);
+  wait();
+  float ms = 0;
+  HEDDLE_CUDA_CHECK(cudaEventElapsedTime(&ms, before_, after_));
+  return 1e-3 * static_cast<double>(ms);
+}
+
+void CudaExperiments::start_polling(int n) {
+  int device = 0, per_multiprocessor = 0;
+  HEDDLE_CUDA_CHECK(cudaGetDevice(&device));
+  cudaDeviceProp properties{};
+  HEDDLE_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+  HEDDLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, polling_kernel, kThreads, 0));
+  const int blocks = std::min((n + kThreads - 1) / kThreads, per_multiprocessor * properties.multiProcessorCount);
+  poll(0);
+  const auto config = grid(blocks, kThreads);
+  HEDDLE_CUDA_CHECK(
+      cudaLaunchKernelEx(&config, polling_kernel, flag_, static_cast<const uint32_t*>(input_), output_, n));
+  polling_ = true;
+}
+
+SlotGroup CudaExperiments::serve(Work work, int slots) {
+  if (slots > slots_.count) slots_ = {pinned_.take<Slot>(static_cast<size_t>(slots)), slots};
+  std::memset(static_cast<void*>(slots_.slots), 0, sizeof(Slot) * static_cast<size_t>(slots));
+  const auto config = grid(slots, kTile);
+  HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serving_kernel, slots_.slots, work, table_));
+  serving_ = true;
+  return {slots_.slots, slots};
+}
+
+void CudaExperiments::stop() {
+  if (polling_) poll(kStopPolling);
+  if (serving_)
+    for (int i = 0; i < slots_.count; ++i)
+      for (uint64_t& word : slots_.slots[i].word) __atomic_store_n(&word, kStopWord, __ATOMIC_RELEASE);
+  cudaStreamSynchronize(stream_);
+  polling_ = serving_ = false;
+}
+
+}  // namespace
+
+std::unique_ptr<Experiments> open_experiments(int index) { return std::make_unique<CudaExperiments>(index); }
+
+}  // namespace HEDDLE_GPU_BACKEND
+}  // namespace heddle::gpu

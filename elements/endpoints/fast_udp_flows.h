@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <random>
+
+#include "elements/endpoints/generator.h"
+#include "elements/endpoints/token_bucket.h"
+
+namespace heddle {
+
+/** FastUDPFlows: makes UDP packets of many flows.
+ *
+ *      FastUDPFlows(RATE, LIMIT, LENGTH, SRCETH, SRCIP, DSTETH, DSTIP, FLOWS, FLOWSIZE
+ *                   [, CHECKSUM, ACTIVE, keywords FLOWBURST, SEQUENTIAL, DURATION, STOP, END_CALL])
+ *
+ *  RATE: packets a second, 0: as fast as the chain takes them. LIMIT: packets in all; negative: no limit. LENGTH: of the
+ *  Ethernet frame without its CRC, 60 to 9216 bytes. SRCETH, SRCIP, DSTETH, DSTIP: the addresses. FLOWS: how many flows
+ *  there are at a time; each has a source and a destination port of its own, at random. FLOWSIZE: packets of a flow, after
+ *  which it gets other ports; negative: for ever. CHECKSUM: whether the UDP checksum is set, default true. ACTIVE: whether
+ *  it makes packets, default true. FLOWBURST: packets of one flow in a row, default 1. SEQUENTIAL: take the flows in turn
+ *  instead of at random, default false. DURATION: seconds after which it ends; 0 or less (default): no limit. STOP,
+ *  END_CALL: as for InfiniteSource.
+ *
+ *  No input, one output, push or pull. Runs on the first packet thread, or where StaticThreadSched puts it.
+ *
+ *  Handlers: `count` (r), `reset` (w, count starts again), `rate` (rw), `active` (rw), `stop` (w), `limit` (rw), `length`
+ *  (r).
+ *
+ *  Example, 64 flows that never end:
+ *
+ *      FastUDPFlows(RATE 0, LIMIT 100000, LENGTH 60, SRCETH 02:00:00:00:00:01, SRCIP 10.0.0.1,
+ *                   DSTETH 02:00:00:00:00:02, DSTIP 10.1.0.1, FLOWS 64, FLOWSIZE -1) -> ToDump(flows.pcap);
+ */
+class FastUDPFlows : public Generator {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void receive(Batch& batch) override;
+  bool exhausted() const override { return Generator::exhausted() || over_; }
+  void handlers(Handlers& list) override;
+
+ private:
+  static constexpr size_t kHeaderBytes = 14 + 20 + 8;
+  struct Flow {
+    std::array<uint8_t, kHeaderBytes> headers;  // of its packets; the payload is zero
+    int64_t packets = 0;                        // since it has its ports
+  };
+  void renew(Flow& flow);
+  Flow& next_flow();
+
+  std::array<uint8_t, kHeaderBytes> headers_{};  // without ports and UDP checksum
+  std::vector<Flow> flows_;
+  size_t flow_ = 0;
+  int burst_ = 1, burst_left_ = 0;
+  int64_t flow_size_ = -1;
+  uint32_t frame_bytes_ = 60;
+  bool checksum_ = true, sequential_ = false;
+  double duration_s_ = 0;
+  std::chrono::steady_clock::time_point ends_at_{};
+  std::atomic<bool> over_{false};  // DURATION has passed
+  TokenBucket bucket_;
+  std::mt19937 random_{std::random_device{}()};
+};
+
+}  // namespace heddle

@@ -1,0 +1,85 @@
+#include "elements/endpoints/from_device.h"
+
+#include "click/arguments.h"
+#include "elements/endpoints/link_types.h"
+#include "elements/endpoints/port_handlers.h"
+#include "io/capture/record.h"
+
+namespace heddle {
+
+std::string device_method(click::Arguments& arguments) {
+  std::string method;
+  for (const char* keyword : {"METHOD", "CAPTURE"})
+    arguments.choice(keyword, method,
+                     {{"af_packet", "net_af_packet"},
+                      {"LINUX", "net_af_packet"},
+                      {"PCAP", "net_af_packet"},
+                      {"af_xdp", "net_af_xdp"},
+                      {"tap", "net_tap"}});
+  return method;
+}
+
+void FromDevice::configure(click::Arguments& arguments) {
+  std::string interface;
+  arguments.required("DEVNAME", interface);
+  const std::string method = device_method(arguments);
+  if (interface.empty()) return;
+  dpdk::Port& port = *dpdk::request_interface(interface, method);
+  const bool packet_sockets = port.device.starts_with("net_af_packet");
+  bool sniffer = packet_sockets;
+  uint32_t headroom = 0;
+  port.outbound = false;
+  arguments.keyword("SNIFFER", sniffer).keyword("SNAPLEN", snap_length_, 14u, 65535u);
+  arguments.keyword("OUTBOUND", port.outbound).keyword("PROTOCOL", port.protocol).keyword("FORCE_IP", force_ip_);
+  arguments.keyword("HEADROOM", headroom, 0u, uint32_t{RTE_PKTMBUF_HEADROOM});
+  if (sniffer != packet_sockets)
+    arguments.error(sniffer
+                        ? "SNIFFER true needs METHOD af_packet: with af_xdp and tap the kernel does not receive the "
+                          "packets"
+                        : "SNIFFER false needs METHOD af_xdp or tap: with af_packet the kernel receives the packets, "
+                          "too");
+  if (!packet_sockets && (port.outbound || port.protocol != 0))
+    arguments.error("OUTBOUND true and PROTOCOL need METHOD af_packet");
+  configure_port(arguments, port);
+  refuse_keywords(arguments, {{"BPF_FILTER", "IPFilter or Classifier behind it chooses packets"},
+                              {"ENCAP", "interfaces give Ethernet frames"},
+                              {"TIMESTAMP", "packets of an interface carry no time; ToDump writes that of writing"}});
+}
+
+Access FromDevice::access(Processor) const {
+  if (!force_ip_) return {};
+  return {.column_writes = columns(Column::dst, Column::l3, Column::l4)};
+}
+
+void FromDevice::receive(Batch& batch) {
+  FromDPDKDevice::receive(batch);
+  if (!force_ip_) return;
+  int kept = 0;
+  for (int i = 0; i < batch.size(); ++i) {
+    Packet* const packet = batch.packet(i);
+    const int at = ip_offset(capture::kLinkTypeEthernet, data(packet), length(packet));
+    if (at < 0) {
+      rte_pktmbuf_free(packet);
+      continue;
+    }
+    batch.packets()[kept] = packet;
+    annotate_ip(batch, kept++, static_cast<uint32_t>(at));
+  }
+  not_ip_.fetch_add(static_cast<uint64_t>(batch.size() - kept), std::memory_order_relaxed);
+  batch.resize(kept);
+}
+
+void FromDevice::handlers(Handlers& list) {
+  FromDPDKDevice::handlers(list);
+  list.read("encap", [] { return link_type_name(capture::kLinkTypeEthernet); });
+}
+
+std::vector<std::pair<std::string, uint64_t>> FromDevice::statistics() const {
+  auto list = FromDPDKDevice::statistics();
+  if (not_ip_ != 0) list.emplace_back("not_ip", not_ip_);
+  return list;
+}
+
+HEDDLE_ELEMENT(FromDevice);
+
+}  // namespace heddle

@@ -1,0 +1,190 @@
+#include "elements/endpoints/from_ip_summary_dump.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "click/arguments.h"
+#include "click/quoting.h"
+#include "core/error.h"
+#include "core/load.h"
+#include "core/packet_pool.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kPauseMs = 1;  ///< how long an idle pipe is waited for at a time
+
+/** Takes the next word, which may be quoted, off the line. */
+std::string_view next_word(std::string_view& line) {
+  line = click::trim(line);
+  size_t end = 0;
+  while (end < line.size() && !click::is_space(line[end])) {
+    const size_t behind = click::end_of_quoted(line, end);
+    end = behind == line.npos ? line.size() : behind > end ? behind : end + 1;
+  }
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(end);
+  return word;
+}
+
+}  // namespace
+
+void FromIPSummaryDump::configure(click::Arguments& arguments) {
+  bool active = true, zero = true;
+  arguments.required("FILENAME", file_).keyword("DEFAULT_FIELDS", fields_).keyword("CONTENTS", fields_);
+  arguments.keyword("FIELDS", fields_).keyword("PROTO", protocol_).keyword("DEFAULT_PROTO", protocol_);
+  arguments.keyword("CHECKSUM", checksum_).keyword("ZERO", zero).keyword("MULTIPACKET", multipacket_);
+  arguments.keyword("SAMPLE", sample_, 0.0, 1.0).keyword("ACTIVE", active).keyword("BURST", burst_, 1, 16384);
+  end_call_.configure(arguments);
+  active_ = active;
+}
+
+Access FromIPSummaryDump::access(Processor) const {
+  return {.column_writes = columns(Column::dst, Column::l3, Column::l4, Column::paint)};
+}
+
+void FromIPSummaryDump::start(const Environment& environment) {
+  reader_ = std::make_unique<LineReader>(file_);
+  scratch_ = std::make_unique<uint8_t[]>(65536);
+  packets_ = environment.packets;
+  large_packets_ = environment.large_packets;
+  end_call_.start(environment.control, name);
+  const auto field = std::find(fields_.list.begin(), fields_.list.end(), summary::find_field("ip_proto"));
+  protocol_field_ = field == fields_.list.end() ? SIZE_MAX : static_cast<size_t>(field - fields_.list.begin());
+}
+
+void FromIPSummaryDump::bad_line(const std::string& what) {
+  if (bad_lines_.fetch_add(1) == 0)
+    first_problem_ = format("%s:%ju: ", file_.c_str(), uintmax_t{reader_->number()}) + what;
+}
+
+/** A "!data" line. */
+bool FromIPSummaryDump::take_fields(std::string_view line) {
+  summary::Fields fields;
+  if (!summary::parse(line, fields)) {
+    bad_line("'" + std::string(line.substr(0, 80)) + "' is not " + summary::expectation(fields));
+    return false;
+  }
+  fields_ = std::move(fields);
+  const auto field = std::find(fields_.list.begin(), fields_.list.end(), summary::find_field("ip_proto"));
+  protocol_field_ = field == fields_.list.end() ? SIZE_MAX : static_cast<size_t>(field - fields_.list.begin());
+  return true;
+}
+
+/** Fills draft_; false: the line makes no packet. */
+bool FromIPSummaryDump::read_line(std::string_view line) {
+  line = click::trim(line);
+  if (line.empty() || line[0] == '#') return false;
+  if (line[0] == '!') {
+    const std::string_view word = next_word(line);
+    if (word == "!data" || word == "!contents") take_fields(line);
+    if (word == "!proto") {
+      const std::string_view value = next_word(line);
+      draft_ = summary::Draft(protocol_);
+      if (summary::find_field("ip_proto")->read_from(draft_, value)) protocol_ = draft_.protocol();
+    }
+    if (word == "!binary") {
+      bad_line("a binary dump; write it as text (ipsumdump without --binary)");
+      ended_ = true;
+    }
+    return false;
+  }
+  if (fields_.list.empty()) {
+    bad_line("no !data line before; give DEFAULT_FIELDS");
+    return false;
+  }
+  draft_ = summary::Draft(protocol_);
+  if (protocol_field_ != SIZE_MAX) {  // first: it decides what other fields mean
+    std::string_view rest = line;
+    for (size_t i = 0; i < protocol_field_; ++i) next_word(rest);
+    const std::string_view word = next_word(rest);
+    if (!word.empty()) fields_.list[protocol_field_]->read_from(draft_, word);
+  }
+  for (const summary::Field* field : fields_.list) {
+    const std::string_view word = next_word(line);
+    if (!word.empty() && field->read_from(draft_, word)) continue;
+    bad_line(word.empty() ? std::string("no ") + field->name
+                          : "'" + std::string(word.substr(0, 40)) + "' is no " + field->name);
+    return false;
+  }
+  if (sample_ < 1 && std::uniform_real_distribution<>()(random_) >= sample_) return false;
+  left_ = multipacket_ ? draft_.count : 1;
+  return left_ > 0;
+}
+
+bool FromIPSummaryDump::append_packet(Batch& batch) {
+  const uint32_t bytes = draft_.build(scratch_.get(), checksum_);
+  const uint32_t captured =
+      draft_.captured_length == 0 ? bytes : std::min(bytes, std::max(20u, draft_.captured_length));
+  Packet* packet = nullptr;
+  if (!(captured <= packets_->data_bytes() ? packets_ : large_packets_)->allocate(&packet, 1)) return false;
+  std::memcpy(data(packet), scratch_.get(), captured);
+  packet->data_len = static_cast<uint16_t>(captured);
+  packet->pkt_len = captured;
+  const uint32_t wire = std::max(bytes, draft_.wire_length);
+  set_capture_info(packet, {draft_.timestamp_ns, wire - captured});
+  const int i = batch.size();
+  batch.packets()[i] = packet;
+  batch.column(Column::dst)[i] = load_u32(data(packet) + 16);
+  batch.column(Column::l3)[i] = packet->data_off;
+  batch.column(Column::l4)[i] = packet->data_off + 20u;
+  batch.column(Column::paint)[i] = draft_.paint;
+  batch.resize(i + 1);
+  --left_;
+  return true;
+}
+
+void FromIPSummaryDump::receive(Batch& batch) {
+  if (!active_.load(std::memory_order_relaxed)) return;
+  const int before = batch.size(), wanted = std::min(burst_, batch.room());
+  while (batch.size() < wanted) {
+    if (left_ > 0) {
+      if (!append_packet(batch)) break;  // the next call tries again
+      continue;
+    }
+    if (ended_) break;
+    std::string_view line;
+    const LineReader::Got got = reader_->next(line, batch.empty() ? kPauseMs : 0);
+    if (got == LineReader::Got::nothing_yet) break;
+    if (got == LineReader::Got::end) {
+      ended_ = true;
+      end_call_.reached();
+      break;
+    }
+    read_line(line);
+  }
+  count_.store(count_.load(std::memory_order_relaxed) + static_cast<uint64_t>(batch.size() - before));
+  position_.store(reader_->bytes_read(), std::memory_order_relaxed);
+}
+
+std::optional<double> FromIPSummaryDump::progress() const {
+  if (!reader_ || reader_->size() == 0) return std::nullopt;
+  return static_cast<double>(position_.load()) / static_cast<double>(reader_->size());
+}
+
+std::string FromIPSummaryDump::stop() {
+  const std::string problem = end_call_.finish();
+  if (!problem.empty() || first_problem_.empty()) return problem;
+  return first_problem_ + format(" (%ju such line(s) were left out)", uintmax_t{bad_lines_.load()});
+}
+
+void FromIPSummaryDump::handlers(Handlers& list) {
+  list.read("count", [this] { return std::to_string(count_.load()); })
+      .read("active", [this] { return std::string(active_ ? "true" : "false"); })
+      .write("active", [this](const std::string& value) { active_ = click::value_of<bool>(value); })
+      .write("stop", [this](const std::string&) { active_ = false; })
+      .read("filename", [this] { return file_; })
+      .read("filesize", [this] { return reader_ && reader_->size() ? std::to_string(reader_->size()) : "-"; })
+      .read("filepos", [this] { return std::to_string(position_.load()); })
+      .read("sampling_prob", [this] { return format("%g", sample_); })
+      .read("encap", [] { return std::string("IP"); });
+}
+
+std::vector<std::pair<std::string, uint64_t>> FromIPSummaryDump::statistics() const {
+  if (bad_lines_ == 0) return {};
+  return {{"bad_lines", bad_lines_.load()}};
+}
+
+HEDDLE_ELEMENT(FromIPSummaryDump);
+
+}  // namespace heddle

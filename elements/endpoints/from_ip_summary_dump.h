@@ -1,0 +1,78 @@
+#pragma once
+
+#include <memory>
+#include <random>
+#include <string>
+
+#include "core/element.h"
+#include "elements/endpoints/end_call.h"
+#include "elements/endpoints/ip_summary.h"
+#include "elements/endpoints/line_reader.h"
+
+namespace heddle {
+
+/** FromIPSummaryDump: makes packets from the lines of an IP summary dump.
+ *
+ *      FromIPSummaryDump(FILENAME [, keywords DEFAULT_FIELDS, PROTO, CHECKSUM, ZERO, MULTIPACKET, SAMPLE, ACTIVE, STOP,
+ *                        END_CALL, BURST])
+ *
+ *  FILENAME: a dump as ToIPSummaryDump and ipsumdump write it, "-" for standard input. DEFAULT_FIELDS (or CONTENTS,
+ *  FIELDS): what the lines say before the first "!data" line, names as for ToIPSummaryDump. PROTO (or DEFAULT_PROTO): the
+ *  IP protocol of lines that say none, default 6 (TCP). CHECKSUM: set the checksums of IP, TCP, UDP and ICMP, default
+ *  false. ZERO: accepted for Click's sake: what a line does not say is zero in any case (TTL: 100). MULTIPACKET: make as
+ *  many packets as `count` says, default false. SAMPLE: the probability with which a packet is taken, default 1. ACTIVE:
+ *  whether it reads, default true. STOP, END_CALL: as for InfiniteSource. BURST: lines read at a time, default 64.
+ *
+ *  No input, one output, push or pull. Packets are IP packets without a link header; the header and destination
+ *  annotations are set, link and direction become the paint annotation, packets have the time of their line. Runs on
+ *  the first packet thread, or where StaticThreadSched puts it.
+ *
+ *  Lines that cannot be understood make no packet and are counted (`bad_lines`); the first one is reported at the end, and
+ *  the program then exits with an error. Binary dumps (!binary) are not read. Errors: the file is missing.
+ *
+ *  Handlers: `count` (r), `active` (rw), `stop` (w), `filename` (r), `filesize` (r), `filepos` (r), `sampling_prob` (r),
+ *  `encap` (r, "IP").
+ *
+ *  Example:
+ *
+ *      FromIPSummaryDump(flows.txt, CHECKSUM true) -> ToDump(flows.pcap, ENCAP IP);
+ */
+class FromIPSummaryDump : public Source {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
+  void start(const Environment& environment) override;
+  void receive(Batch& batch) override;
+  bool exhausted() const override { return (ended_ && left_ == 0) || !active_; }
+  bool keeps_running() const override { return end_call_.pending(); }
+  std::optional<double> progress() const override;
+  std::string stop() override;
+  void handlers(Handlers& list) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
+
+ private:
+  bool read_line(std::string_view line);
+  bool take_fields(std::string_view line);
+  bool append_packet(Batch& batch);
+  void bad_line(const std::string& what);
+
+  std::string file_;
+  std::unique_ptr<LineReader> reader_;
+  summary::Fields fields_;
+  size_t protocol_field_ = SIZE_MAX;  // its place among the fields
+  uint8_t protocol_ = 6;
+  bool checksum_ = false, multipacket_ = false;
+  double sample_ = 1;
+  int burst_ = 64;
+  summary::Draft draft_{6};
+  uint32_t left_ = 0;  // packets of the draft that are still to be made
+  std::unique_ptr<uint8_t[]> scratch_;
+  std::string first_problem_;
+  PacketPool *packets_ = nullptr, *large_packets_ = nullptr;
+  std::mt19937_64 random_{std::random_device{}()};
+  std::atomic<bool> active_{true}, ended_{false};
+  std::atomic<uint64_t> count_{0}, bad_lines_{0}, position_{0};
+  EndCall end_call_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,416 @@
+// The fields of IP summary dumps: each one's text, both ways.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "click/quoting.h"
+#include "click/values.h"
+#include "core/error.h"
+#include "elements/endpoints/ip_summary.h"
+
+namespace heddle::summary {
+namespace {
+
+constexpr const char* kTcpFlags = "FSRPAUECN";  // bit 0 first
+
+bool number(std::string_view text, uint64_t& value, uint64_t max = UINT32_MAX) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value <= max;
+}
+void append(std::string& text, uint64_t value) {
+  char digits[24];
+  text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+/** The header that holds the field, if it has all of the field. */
+const uint8_t* header_of(const View& view, const Field& field) {
+  if (view.ip == nullptr) return nullptr;
+  if (field.layer == Layer::ip) return view.ip;
+  const uint8_t protocol = view.ip[9];
+  const bool fits = (field.layer == Layer::ports && (protocol == kTcp || protocol == kUdp)) ||
+                    (field.layer == Layer::tcp && protocol == kTcp) ||
+                    (field.layer == Layer::udp && protocol == kUdp) ||
+                    (field.layer == Layer::icmp && protocol == kIcmp);
+  const bool whole = view.transport != nullptr && view.transport_bytes >= uint32_t{field.offset} + field.bytes;
+  return fits && whole ? view.transport : nullptr;
+}
+uint32_t shift_of(uint32_t mask) { return static_cast<uint32_t>(__builtin_ctz(mask)); }
+bool value_of(const View& view, const Field& field, uint32_t& value) {
+  const uint8_t* const header = header_of(view, field);
+  if (header == nullptr) return false;
+  value = (get(header + field.offset, field.bytes) & field.mask) >> shift_of(field.mask);
+  return true;
+}
+bool set_value(Draft& draft, const Field& field, uint32_t value) {
+  uint8_t* header = draft.ip.data();
+  if (field.layer != Layer::ip) {
+    const uint8_t protocol = draft.protocol();
+    if ((field.layer == Layer::tcp && protocol != kTcp) || (field.layer == Layer::udp && protocol != kUdp) ||
+        (field.layer == Layer::icmp && protocol != kIcmp) || draft.transport_header_bytes() == 0)
+      return true;  // said of a packet that has no such header
+    header = draft.transport.data();
+  }
+  const uint32_t others = get(header + field.offset, field.bytes) & ~field.mask;
+  put(header + field.offset, field.bytes, others | ((value << shift_of(field.mask)) & field.mask));
+  return true;
+}
+uint32_t largest(const Field& field) { return field.mask >> shift_of(field.mask); }
+
+// ---- texts of their own
+
+bool print_address(const View& view, const Field& field, std::string& text) {
+  const uint8_t* const header = header_of(view, field);
+  for (uint32_t i = 0; header != nullptr && i < 4; ++i) {
+    if (i > 0) text += '.';
+    append(text, header[field.offset + i]);
+  }
+  return header != nullptr;
+}
+bool read_address(Draft& draft, const Field& field, std::string_view text) {
+  click::Ipv4Address address;
+  return click::parse(text, address) && set_value(draft, field, address.value);
+}
+
+bool print_protocol(const View& view, const Field&, std::string& text) {
+  if (view.ip == nullptr) return false;
+  switch (view.ip[9]) {
+    case kTcp:
+      text += 'T';
+      break;
+    case kUdp:
+      text += 'U';
+      break;
+    case kIcmp:
+      text += 'I';
+      break;
+    default:
+      append(text, view.ip[9]);
+  }
+  return true;
+}
+bool read_protocol(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = text == "T" ? kTcp : text == "U" ? kUdp : kIcmp;
+  if (text != "T" && text != "U" && text != "I" && !number(text, value, 255)) return false;
+  draft.ip[9] = static_cast<uint8_t>(value);
+  return true;
+}
+
+bool print_fragment(const View& view, const Field& field, std::string& text) {
+  uint32_t value = 0;
+  if (!value_of(view, field, value)) return false;
+  text += (value & kOffsetMask) != 0 ? 'f' : (value & kMoreFragments) != 0 ? 'F' : '.';
+  return true;
+}
+bool read_fragment(Draft& draft, const Field& field, std::string_view text) {
+  const uint32_t before = get(draft.ip.data() + field.offset, 2);
+  if (text == "F") return set_value(draft, field, before | kMoreFragments);
+  if (text == "f") return set_value(draft, field, before == 0 ? 100 : before);  // some offset, as Click's
+  return text == ".";
+}
+bool print_fragment_offset(const View& view, const Field& field, std::string& text) {
+  uint32_t value = 0;
+  if (!value_of(view, field, value)) return false;
+  append(text, (value & kOffsetMask) * 8);
+  if ((value & kMoreFragments) != 0) text += '+';
+  return true;
+}
+bool read_fragment_offset(Draft& draft, const Field& field, std::string_view text) {
+  const bool more = text.ends_with('+');
+  if (more) text.remove_suffix(1);
+  uint64_t offset = 0;
+  if (!number(text, offset, kOffsetMask * 8) || offset % 8 != 0) return false;
+  return set_value(draft, field, static_cast<uint32_t>(offset / 8) | (more ? kMoreFragments : 0));
+}
+
+bool print_flags(const View& view, const Field& field, std::string& text) {
+  uint32_t flags = 0;
+  if (!value_of(view, field, flags)) return false;
+  if (flags == 0) text += '.';
+  for (int bit = 0; bit < 9; ++bit)
+    if ((flags >> bit & 1) != 0) text += kTcpFlags[bit];
+  return true;
+}
+bool read_flags(Draft& draft, const Field& field, std::string_view text) {
+  uint64_t value = 0;
+  if (number(text, value, largest(field))) return set_value(draft, field, static_cast<uint32_t>(value));
+  uint32_t flags = 0;
+  for (const char letter : text == "." ? std::string_view() : text) {
+    const char* const found = std::strchr(kTcpFlags, letter == 'X' ? 'E' : letter == 'Y' ? 'C' : letter);
+    if (found == nullptr || letter == '\0') return false;
+    flags |= 1u << (found - kTcpFlags);
+  }
+  return set_value(draft, field, flags);
+}
+
+bool print_timestamp(const View& view, const Field&, std::string& text) {
+  const uint64_t ns = view.info.timestamp_ns % 1000000000;
+  append(text, view.info.timestamp_ns / 1000000000);
+  text +=
+      ns % 1000 == 0 ? format(".%06u", static_cast<unsigned>(ns / 1000)) : format(".%09u", static_cast<unsigned>(ns));
+  return true;
+}
+bool read_timestamp(Draft& draft, const Field&, std::string_view text) {
+  const size_t point = std::min(text.find('.'), text.size());
+  uint64_t seconds = 0, ns = 0;
+  if (!number(text.substr(0, point), seconds)) return false;
+  if (point < text.size()) {
+    const std::string_view digits = text.substr(point + 1);
+    if (digits.size() > 9 || (!digits.empty() && !number(digits, ns))) return false;
+    for (size_t i = digits.size(); i < 9; ++i) ns *= 10;
+  }
+  draft.timestamp_ns = seconds * 1000000000 + ns;
+  return true;
+}
+bool print_seconds(const View& view, const Field&, std::string& text) {
+  append(text, view.info.timestamp_ns / 1000000000);
+  return true;
+}
+bool read_seconds(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value)) return false;
+  draft.timestamp_ns = draft.timestamp_ns % 1000000000 + value * 1000000000;
+  return true;
+}
+bool print_microseconds(const View& view, const Field&, std::string& text) {
+  append(text, view.info.timestamp_ns % 1000000000 / 1000);
+  return true;
+}
+bool read_microseconds(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value, 999999)) return false;
+  draft.timestamp_ns = draft.timestamp_ns / 1000000000 * 1000000000 + value * 1000;
+  return true;
+}
+template <uint64_t kUnitNs>
+bool print_time(const View& view, const Field&, std::string& text) {
+  append(text, view.info.timestamp_ns / kUnitNs);
+  return true;
+}
+template <uint64_t kUnitNs>
+bool read_time(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value, UINT64_MAX / kUnitNs)) return false;
+  draft.timestamp_ns = value * kUnitNs;
+  return true;
+}
+
+uint32_t ip_length(const View& view) { return get(view.ip + 2, 2); }
+bool print_ip_length(const View& view, const Field&, std::string& text) {
+  if (view.ip == nullptr) return false;
+  append(text, ip_length(view));
+  return true;
+}
+bool read_ip_length(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value, 65535)) return false;
+  draft.ip_length = static_cast<uint32_t>(value);
+  return draft.has_ip_length = true;
+}
+bool print_captured_length(const View& view, const Field&, std::string& text) {
+  if (view.ip == nullptr) return false;
+  append(text, view.ip_bytes);
+  return true;
+}
+bool read_captured_length(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value, 65535)) return false;
+  draft.captured_length = static_cast<uint32_t>(value);
+  return true;
+}
+bool print_wire_length(const View& view, const Field&, std::string& text) {
+  append(text, uint64_t{view.frame_bytes} + view.info.missing_bytes);
+  return true;
+}
+bool read_wire_length(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value)) return false;
+  draft.wire_length = static_cast<uint32_t>(value);
+  return true;
+}
+
+/** Where the payload begins, from the IP header on. */
+uint32_t payload_offset(const View& view) {
+  uint32_t offset = header_bytes(view.ip);
+  if (view.transport == nullptr) return offset;
+  if (view.ip[9] == kUdp || view.ip[9] == kIcmp) return offset + 8;
+  if (view.ip[9] == kTcp && view.transport_bytes >= 13) return offset + std::max(20u, (view.transport[12] >> 4) * 4u);
+  return offset;
+}
+bool print_payload_length(const View& view, const Field&, std::string& text) {
+  if (view.ip == nullptr) return false;
+  const uint32_t offset = payload_offset(view), whole = ip_length(view);
+  append(text, whole > offset ? whole - offset : 0);
+  return true;
+}
+bool read_payload_length(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value, 65535 - 40)) return false;
+  draft.payload_length = static_cast<uint32_t>(value);
+  return draft.has_payload_length = true;
+}
+bool print_payload(const View& view, const Field&, std::string& text) {
+  if (view.ip == nullptr) return false;
+  const uint32_t offset = payload_offset(view);
+  text += '"';
+  for (uint32_t i = offset; i < view.ip_bytes; ++i) {
+    const uint8_t byte = view.ip[i];
+    if (byte == '"' || byte == '\\' || byte == '$') {
+      text += '\\', text += static_cast<char>(byte);
+    } else if (byte == '\n' || byte == '\r' || byte == '\t') {
+      text += byte == '\n' ? "\\n" : byte == '\r' ? "\\r" : "\\t";
+    } else if (byte < 32 || byte > 126) {
+      const char octal[] = {'\\', static_cast<char>('0' + (byte >> 6)), static_cast<char>('0' + (byte >> 3 & 7)),
+                            static_cast<char>('0' + (byte & 7)), '\0'};
+      text += octal;
+    } else {
+      text += static_cast<char>(byte);
+    }
+  }
+  text += '"';
+  return true;
+}
+bool read_payload(Draft& draft, const Field&, std::string_view text) {
+  if (!text.starts_with('"')) return false;
+  draft.payload = click::unquote(text);
+  return draft.payload.size() <= 65535 - 40;
+}
+
+bool print_count(const View&, const Field&, std::string& text) {
+  text += '1';
+  return true;
+}
+bool read_count(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value)) return false;
+  draft.count = static_cast<uint32_t>(value);
+  return true;
+}
+bool print_paint(const View& view, const Field&, std::string& text) {
+  append(text, view.paint);
+  return true;
+}
+bool read_paint(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value, 255)) return false;
+  draft.paint = static_cast<uint32_t>(value);
+  return true;
+}
+bool print_direction(const View& view, const Field&, std::string& text) {
+  if (view.paint > 1) return print_paint(view, {}, text);
+  text += view.paint == 0 ? '>' : '<';
+  return true;
+}
+bool read_direction(Draft& draft, const Field& field, std::string_view text) {
+  if (text != ">" && text != "L" && text != "<" && text != "R") return read_paint(draft, field, text);
+  draft.paint = text == "<" || text == "R" ? 1 : 0;
+  return true;
+}
+template <int kAt>
+bool print_ether_address(const View& view, const Field&, std::string& text) {
+  if (view.frame_bytes < 14) return false;
+  for (int i = 0; i < 6; ++i) text += format(i == 0 ? "%02X" : "-%02X", view.frame[kAt + i]);
+  return true;
+}
+bool cannot_read(Draft&, const Field&, std::string_view) { return true; }
+
+constexpr Field kFields[] = {
+    {"timestamp", Layer::none, 0, 0, 0, print_timestamp, read_timestamp},
+    {"ts_sec", Layer::none, 0, 0, 0, print_seconds, read_seconds},
+    {"ts_usec", Layer::none, 0, 0, 0, print_microseconds, read_microseconds},
+    {"ts_usec1", Layer::none, 0, 0, 0, print_time<1000>, read_time<1000>},
+    {"utimestamp", Layer::none, 0, 0, 0, print_time<1000>, read_time<1000>},
+    {"ntimestamp", Layer::none, 0, 0, 0, print_time<1>, read_time<1>},
+    {"eth_src", Layer::none, 0, 0, 0, print_ether_address<6>, cannot_read},
+    {"eth_dst", Layer::none, 0, 0, 0, print_ether_address<0>, cannot_read},
+    {"ip_v", Layer::ip, 0, 1, 0xf0, nullptr, cannot_read},
+    {"ip_hl", Layer::ip, 0, 1, 0x0f, nullptr, cannot_read},
+    {"ip_src", Layer::ip, 12, 4, UINT32_MAX, print_address, read_address},
+    {"ip_dst", Layer::ip, 16, 4, UINT32_MAX, print_address, read_address},
+    {"ip_tos", Layer::ip, 1, 1, 0xff},
+    {"ip_ttl", Layer::ip, 8, 1, 0xff},
+    {"ip_proto", Layer::ip, 9, 1, 0xff, print_protocol, read_protocol},
+    {"ip_id", Layer::ip, 4, 2, 0xffff},
+    {"ip_sum", Layer::ip, 10, 2, 0xffff},
+    {"ip_frag", Layer::ip, 6, 2, 0xffff, print_fragment, read_fragment},
+    {"ip_fragoff", Layer::ip, 6, 2, 0xffff, print_fragment_offset, read_fragment_offset},
+    {"ip_len", Layer::ip, 2, 2, 0xffff, print_ip_length, read_ip_length},
+    {"ip_capture_len", Layer::ip, 0, 0, 0, print_captured_length, read_captured_length},
+    {"wire_len", Layer::none, 0, 0, 0, print_wire_length, read_wire_length},
+    {"sport", Layer::ports, 0, 2, 0xffff},
+    {"dport", Layer::ports, 2, 2, 0xffff},
+    {"tcp_seq", Layer::tcp, 4, 4, UINT32_MAX},
+    {"tcp_ack", Layer::tcp, 8, 4, UINT32_MAX},
+    {"tcp_off", Layer::tcp, 12, 1, 0xf0, nullptr, cannot_read},
+    {"tcp_flags", Layer::tcp, 12, 2, 0x1ff, print_flags, read_flags},
+    {"tcp_win", Layer::tcp, 14, 2, 0xffff},
+    {"tcp_sum", Layer::tcp, 16, 2, 0xffff},
+    {"tcp_urp", Layer::tcp, 18, 2, 0xffff},
+    {"udp_len", Layer::udp, 4, 2, 0xffff},
+    {"udp_sum", Layer::udp, 6, 2, 0xffff},
+    {"icmp_type", Layer::icmp, 0, 1, 0xff},
+    {"icmp_code", Layer::icmp, 1, 1, 0xff},
+    {"icmp_sum", Layer::icmp, 2, 2, 0xffff},
+    {"payload_len", Layer::ip, 0, 0, 0, print_payload_length, read_payload_length},
+    {"payload", Layer::ip, 0, 0, 0, print_payload, read_payload},
+    {"count", Layer::none, 0, 0, 0, print_count, read_count},
+    {"direction", Layer::none, 0, 0, 0, print_direction, read_direction},
+    {"link", Layer::none, 0, 0, 0, print_paint, read_direction},
+};
+
+/** Names that earlier versions of the format, and tools around it, use. */
+constexpr std::pair<const char*, const char*> kFormerNames[] = {
+    {"ts", "timestamp"},        {"sec", "ts_sec"},         {"usec", "ts_usec"},   {"usec1", "ts_usec1"},
+    {"src", "ip_src"},          {"dst", "ip_dst"},         {"proto", "ip_proto"}, {"tos", "ip_tos"},
+    {"ttl", "ip_ttl"},          {"len", "ip_len"},         {"length", "ip_len"},  {"ip_p", "ip_proto"},
+    {"frag", "ip_frag"},        {"fragoff", "ip_fragoff"}, {"packets", "count"},  {"pkt_count", "count"},
+    {"wire_length", "wire_len"}};
+
+}  // namespace
+
+bool Field::needs_ip() const { return layer != Layer::none; }
+
+bool Field::print_to(const View& view, std::string& text) const {
+  if (print != nullptr) return print(view, *this, text);
+  uint32_t value = 0;
+  if (!value_of(view, *this, value)) return false;
+  append(text, std::strcmp(name, "ip_hl") == 0 || std::strcmp(name, "tcp_off") == 0 ? value * 4 : value);
+  return true;
+}
+
+bool Field::read_from(Draft& draft, std::string_view text) const {
+  if (text == "-") return true;
+  if (read != nullptr) return read(draft, *this, text);
+  uint64_t value = 0;
+  return number(text, value, largest(*this)) && set_value(draft, *this, static_cast<uint32_t>(value));
+}
+
+const Field* find_field(std::string_view name) {
+  for (const auto& [former, now] : kFormerNames)
+    if (name == former) name = now;
+  for (const Field& field : kFields)
+    if (name == field.name) return &field;
+  return nullptr;
+}
+
+std::string field_names() {
+  std::string names;
+  for (const Field& field : kFields) names += (names.empty() ? "" : " ") + std::string(field.name);
+  return names;
+}
+
+bool parse(std::string_view text, Fields& fields) {
+  std::vector<const Field*> list;
+  for (const std::string_view word : click::split_words(text)) {
+    // "ip src" is ip_src, as Click has it, when quoted.
+    std::string name = click::unquote(word);
+    std::replace(name.begin(), name.end(), ' ', '_');
+    list.push_back(find_field(name));
+    if (list.back() == nullptr) return false;
+  }
+  if (list.empty()) return false;
+  fields.list = std::move(list);
+  return true;
+}
+std::string expectation(const Fields&) { return "a list of fields, of " + field_names(); }
+
+}  // namespace heddle::summary

@@ -1,0 +1,169 @@
+#include "elements/endpoints/to_ip_summary_dump.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "click/arguments.h"
+#include "core/error.h"
+#include "io/capture/output_file.h"
+
+namespace heddle {
+namespace {
+
+constexpr size_t kTextBytes = 256 << 10;         // written when there is more
+constexpr size_t kLongestLineBytes = 4 * 65536;  // a payload that is all octal escapes
+
+}  // namespace
+
+ToIPSummaryDump::~ToIPSummaryDump() {
+  if (descriptor_ > STDOUT_FILENO) ::close(descriptor_);
+}
+
+void ToIPSummaryDump::configure(click::Arguments& arguments) {
+  summary::parse("timestamp ip_src", fields_);
+  arguments.required("FILENAME", file_).keyword("FIELDS", fields_).keyword("CONTENTS", fields_);
+  arguments.keyword("DATA", fields_).keyword("HEADER", header_).keyword("VERBOSE", verbose_);
+  arguments.keyword("BANNER", banner_).keyword("BAD_PACKETS", bad_packets_).keyword("CAREFUL_TRUNC", careful_);
+  arguments.keyword("UNBUFFERED", unbuffered_);
+  for (const summary::Field* field : fields_.list) {
+    needs_ip_ = needs_ip_ || field->needs_ip();
+    needs_paint_ = needs_paint_ || std::strcmp(field->name, "link") == 0 || std::strcmp(field->name, "direction") == 0;
+  }
+}
+
+Access ToIPSummaryDump::access(Processor) const {
+  return {.reads = {kWholePacket},
+          .column_reads = static_cast<ColumnSet>((needs_ip_ ? columns(Column::l3) : 0) |
+                                                 (needs_paint_ ? columns(Column::paint) : 0))};
+}
+
+std::span<const char* const> ToIPSummaryDump::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"write_failed"};
+  return kReasons;
+}
+
+void ToIPSummaryDump::start(const Environment& environment) {
+  shared_ = environment.threads > 1;
+  descriptor_ = capture::open_output(file_);
+  text_.reserve(kTextBytes + kLongestLineBytes);
+  if (header_) write_header();
+}
+
+void ToIPSummaryDump::write_header() {
+  text_ += "!IPSummaryDump 1.3\n";
+  if (!banner_.empty()) text_ += "!creator \"" + banner_ + "\"\n";
+  if (verbose_) {
+    char host[256] = "";
+    if (gethostname(host, sizeof host - 1) == 0) text_ += format("!host %s\n", host);
+    const time_t now = time(nullptr);
+    char when[64] = "";
+    if (ctime_r(&now, when) != nullptr) when[std::strcspn(when, "\n")] = '\0';
+    text_ += format("!runtime %lld (%s)\n", static_cast<long long>(now), when);
+  }
+  text_ += "!data";
+  for (const summary::Field* field : fields_.list) text_ += std::string(" ") + field->name;
+  text_ += '\n';
+}
+
+void ToIPSummaryDump::add_line(const summary::View& view) {
+  if (bad_packets_ && view.problem != nullptr) text_ += std::string("!bad ") + view.problem + '\n';
+  if (careful_ && view.ip != nullptr) {
+    const uint32_t whole = static_cast<uint32_t>(view.ip[2] << 8 | view.ip[3]);
+    const uint64_t there = uint64_t{view.ip_bytes} + view.info.missing_bytes;
+    if (there < whole) text_ += "!bad truncated IP missing " + std::to_string(whole - there) + '\n';
+  }
+  bool first = true;
+  for (const summary::Field* field : fields_.list) {
+    if (!first) text_ += ' ';
+    first = false;
+    if (!field->print_to(view, text_)) text_ += '-';
+  }
+  text_ += '\n';
+}
+
+void ToIPSummaryDump::flush() {
+  size_t done = 0;
+  while (done < text_.size() && !failed_) {
+    const ssize_t written = ::write(descriptor_, text_.data() + done, text_.size() - done);
+    if (written >= 0) {
+      done += static_cast<size_t>(written);
+    } else if (errno == EAGAIN) {
+      pollfd waiting{descriptor_, POLLOUT, 0};
+      poll(&waiting, 1, -1);
+    } else if (errno != EINTR) {
+      failure_ = errno;
+      failed_ = true;
+    }
+  }
+  if (failed_) {  // some lines may have been written
+    lost_ += in_text_;
+    count_ -= std::min(count_.load(), in_text_);
+  }
+  text_.clear();
+  in_text_ = 0;
+}
+
+void ToIPSummaryDump::run_cpu(Batch& batch) {
+  // Taken once a batch, and only when several threads write one file: that cannot do without.
+  std::unique_lock lock(writing_, std::defer_lock);
+  if (shared_) lock.lock();
+  if (failed_) {
+    for (int i = 0; i < batch.size(); ++i) batch.drop(i, 0);
+    return;
+  }
+  count_ += static_cast<uint64_t>(batch.size());
+  const uint32_t* const l3 = batch.column(Column::l3);
+  const uint32_t* const paint = batch.column(Column::paint);
+  for (int i = 0; i < batch.size(); ++i) {
+    const Packet* packet = batch.packet(i);
+    const bool has_ip = needs_ip_ && l3[i] >= packet->data_off && l3[i] < packet->data_off + length(packet);
+    summary::View view = summary::view(packet, has_ip ? static_cast<int>(l3[i] - packet->data_off) : -1);
+    if (!has_capture_info(packet)) {
+      timespec now{};
+      clock_gettime(CLOCK_REALTIME, &now);
+      view.info.timestamp_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+    }
+    if (needs_paint_) view.paint = paint[i];
+    add_line(view);
+    ++in_text_;
+    if (text_.size() > kTextBytes) flush();
+  }
+  if (unbuffered_) flush();
+  unflushed_.store(true, std::memory_order_relaxed);
+  batch.free_packets();
+}
+
+void ToIPSummaryDump::idle(int) {
+  if (!unflushed_.exchange(false, std::memory_order_relaxed)) return;
+  const std::lock_guard lock(writing_);
+  flush();
+}
+
+std::string ToIPSummaryDump::stop() {
+  if (descriptor_ < 0) return {};
+  flush();
+  if (descriptor_ > STDOUT_FILENO && ::close(descriptor_) != 0 && !failed_) failure_ = errno, failed_ = true;
+  descriptor_ = -1;
+  if (!failed_) return {};
+  return format("cannot write '%s': %s", file_ == "-" ? "standard output" : file_.c_str(), std::strerror(failure_));
+}
+
+std::vector<std::pair<std::string, uint64_t>> ToIPSummaryDump::statistics() const {
+  std::vector<std::pair<std::string, uint64_t>> list{{"written", count_}};
+  if (lost_ != 0) list.emplace_back("lost", lost_);
+  return list;
+}
+
+void ToIPSummaryDump::handlers(Handlers& list) {
+  list.read("count", [this] { return std::to_string(count_.load()); })
+      .write("reset_counts", [this](const std::string&) { count_ = 0; })
+      .read("filename", [this] { return file_; });
+}
+
+HEDDLE_ELEMENT(ToIPSummaryDump);
+
+}  // namespace heddle

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "core/element.h"
+#include "elements/endpoints/ip_summary.h"
+
+namespace heddle {
+
+/** ToIPSummaryDump: writes a line of text a packet, as Click's and ipsumdump do.
+ *
+ *      ToIPSummaryDump(FILENAME [, keywords FIELDS, HEADER, VERBOSE, BANNER, BAD_PACKETS, CAREFUL_TRUNC, UNBUFFERED])
+ *
+ *  FILENAME: is created or overwritten; "-" for standard output. FIELDS (or CONTENTS, or DATA): what a line says, names
+ *  separated by spaces, default "timestamp ip_src": timestamp ts_sec ts_usec ts_usec1 utimestamp ntimestamp eth_src
+ *  eth_dst ip_v ip_hl ip_src ip_dst ip_tos ip_ttl ip_proto ip_id ip_sum ip_frag ip_fragoff ip_len ip_capture_len wire_len
+ *  sport dport tcp_seq tcp_ack tcp_off tcp_flags tcp_win tcp_sum tcp_urp udp_len udp_sum icmp_type icmp_code icmp_sum
+ *  payload_len payload count direction link. A field that the packet does not have is "-". ip_proto is T, U, I or a number;
+ *  ip_frag F (first fragment), f (a later one) or "."; ip_fragoff in bytes, with + when more follow; tcp_flags the letters
+ *  FSRPAUECN or "."; direction and link come from the paint annotation (0 is >, 1 is <).
+ *
+ *  HEADER: write the lines "!IPSummaryDump 1.3" and "!data FIELDS" first, default true. VERBOSE: also !host and !runtime,
+ *  default false. BANNER: text of a !creator line. BAD_PACKETS: write "!bad WHY" before packets with a bad header,
+ *  default false. CAREFUL_TRUNC: write "!bad truncated IP missing N" before packets of which the capture has less than
+ *  they are long, default true. UNBUFFERED: write every batch at once, default false.
+ *
+ *  One input, no output. Fields of IP need to know where the header is: CheckIPHeader, MarkIPHeader, or FromDump's FORCE_IP
+ *  before. Several threads may share one; each batch is then written as a piece.
+ *
+ *  Errors: the file cannot be created. When writing fails later (full disk, closed pipe), packets are dropped
+ *  ("write_failed"), the program goes on, reports it and exits with an error; packets whose lines were on their way then are
+ *  counted (`lost`).
+ *
+ *  Handlers: `count` (r), `reset_counts` (w), `filename` (r). Statistics: `written`, `lost`.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap, FORCE_IP true)
+ *        -> ToIPSummaryDump(-, FIELDS timestamp ip_src sport ip_dst dport ip_proto);
+ */
+class ToIPSummaryDump : public Element {
+ public:
+  ~ToIPSummaryDump() override;
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "1/0"; }
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override;
+  void run_cpu(Batch& batch) override;
+  void idle(int thread) override;
+  std::string stop() override;
+  void handlers(Handlers& list) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
+
+ private:
+  void write_header();
+  void add_line(const summary::View& view);
+  void flush();
+
+  std::string file_, banner_;
+  summary::Fields fields_;
+  bool header_ = true, verbose_ = false, bad_packets_ = false, careful_ = true, unbuffered_ = false;
+  bool needs_ip_ = false, needs_paint_ = false, shared_ = false;
+  int descriptor_ = -1;
+  std::string text_;  // not written yet; has room for a batch beyond kTextBytes
+  std::mutex writing_;
+  uint64_t in_text_ = 0;  // packets whose lines text_ has
+  std::atomic<uint64_t> count_{0}, lost_{0};
+  std::atomic<bool> unflushed_{false}, failed_{false};
+  int failure_ = 0;  // errno
+};
+
+}  // namespace heddle

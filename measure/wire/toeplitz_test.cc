@@ -1,0 +1,44 @@
+#include "measure/wire/toeplitz.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/frames.h"
+
+namespace heddle::bench {
+namespace {
+
+using test::ip;
+
+// "Verifying the RSS Hash Calculation", Microsoft: source, destination, hash of addresses, hash with TCP ports.
+struct Vector {
+  FiveTuple flow;
+  uint32_t addresses, with_ports;
+};
+const Vector kVectors[] = {
+    {{ip(66, 9, 149, 187), ip(161, 142, 100, 80), 2794, 1766, kTcp}, 0x323e8fc2, 0x51ccc178},
+    {{ip(199, 92, 111, 2), ip(65, 69, 140, 83), 14230, 4739, kTcp}, 0xd718262a, 0xc626b0ea},
+    {{ip(24, 19, 198, 95), ip(12, 22, 207, 184), 12898, 38024, kTcp}, 0xd2d0a5de, 0x5c2b394a},
+    {{ip(38, 27, 205, 30), ip(209, 142, 163, 6), 48228, 2217, kTcp}, 0x82989176, 0xafc7327f},
+    {{ip(153, 39, 163, 191), ip(202, 188, 127, 2), 44251, 1303, kTcp}, 0x5d1809c5, 0x10e828a2},
+};
+
+TEST(Toeplitz, PublishedVectors) {
+  for (auto& vector : kVectors) {
+    FiveTuple flow = vector.flow;
+    EXPECT_EQ(toeplitz_hash(flow, kMicrosoftKey), vector.with_ports);
+    flow.protocol = 47;  // no ports
+    EXPECT_EQ(toeplitz_hash(flow, kMicrosoftKey), vector.addresses);
+  }
+}
+
+TEST(Toeplitz, SymmetricKeyGivesBothDirectionsTheSame) {
+  for (auto& vector : kVectors) {
+    const FiveTuple& flow = vector.flow;
+    const FiveTuple back{flow.destination, flow.source, flow.destination_port, flow.source_port, flow.protocol};
+    EXPECT_EQ(toeplitz_hash(flow, kSymmetricKey), toeplitz_hash(back, kSymmetricKey));
+    EXPECT_NE(toeplitz_hash(flow, kMicrosoftKey), toeplitz_hash(back, kMicrosoftKey));
+  }
+}
+
+}  // namespace
+}  // namespace heddle::bench
