@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,12 +16,21 @@ namespace heddle {
  * nothing here allocates afterwards. A batch owns its packets until a sink frees them or the engine moves them on. */
 class alignas(kCacheLine) Batch {
  public:
-  explicit Batch(int capacity)
+  /** Has room for `capacity` packets with `columns`. */
+  explicit Batch(int capacity, ColumnSet columns = kAllColumns)
       : capacity_(capacity),
         room_(capacity),
         packets_(static_cast<size_t>(capacity)),
         next_(static_cast<size_t>(capacity)),
-        columns_(static_cast<size_t>(capacity) * kColumns) {}
+        columns_(static_cast<size_t>(capacity) * static_cast<size_t>(words(columns))) {
+    // Wide columns come first, so that all are aligned.
+    uint32_t* at = columns_.data();
+    for (const ColumnSet width : {columns & kWideColumns, columns & ~kWideColumns})
+      each_column(width, [&](Column which) {
+        column_[static_cast<size_t>(which)] = at;
+        at += words(which) * capacity;
+      });
+  }
 
   int size() const { return size_; }
   int capacity() const { return capacity_; }
@@ -66,9 +76,10 @@ class alignas(kCacheLine) Batch {
     marked_ = false;
   }
 
-  uint32_t* column(Column which) {
-    return columns_.data() + static_cast<size_t>(which) * static_cast<size_t>(capacity_);
-  }
+  /** A column of 32 bits, [capacity]; null if the batch does not have it. */
+  uint32_t* column(Column which) { return column_[static_cast<size_t>(which)]; }
+  /** The same of 64 bits. */
+  uint64_t* wide_column(Column which) { return reinterpret_cast<uint64_t*>(column_[static_cast<size_t>(which)]); }
 
   /** Which thread runs this batch: index into per-thread counters. */
   int thread = 0;
@@ -76,10 +87,13 @@ class alignas(kCacheLine) Batch {
   /** Appends packet `i` of `from` with the columns in `live`. */
   void append(Batch& from, int i, ColumnSet live) {
     packets_[static_cast<size_t>(size_)] = from.packet(i);
-    for (ColumnSet rest = live; rest != 0; rest &= static_cast<ColumnSet>(rest - 1)) {
-      const auto which = static_cast<Column>(__builtin_ctz(rest));
-      column(which)[size_] = from.column(which)[i];
-    }
+    each_column(live, [&](Column which) {
+      if (is_wide(which)) {
+        wide_column(which)[size_] = from.wide_column(which)[i];
+      } else {
+        column(which)[size_] = from.column(which)[i];
+      }
+    });
     ++size_;
     forget_bytes();
   }
@@ -98,7 +112,8 @@ class alignas(kCacheLine) Batch {
   uint64_t bytes_ = kUnknown;
   std::vector<Packet*, Unshared<Packet*>> packets_;    // [capacity]
   std::vector<uint16_t, Unshared<uint16_t>> next_;     // [capacity]
-  std::vector<uint32_t, Unshared<uint32_t>> columns_;  // [kColumns][capacity]
+  std::vector<uint32_t, Unshared<uint32_t>> columns_;  // those that it has, one after the other
+  std::array<uint32_t*, kColumns> column_{};           // where each begins
 };
 
 }  // namespace heddle

@@ -12,6 +12,7 @@
 #include "core/counters.h"
 #include "core/handlers.h"
 #include "core/neutral.h"
+#include "core/table.h"
 
 namespace heddle {
 
@@ -33,10 +34,6 @@ struct Environment {
   bool interactive = false;             ///< a person watches standard output
   Control* control = nullptr;           ///< everybody's handlers
 };
-
-/** Receives every change of a table while packets flow, in the order in which a reader must see them: `bytes` replace
- * those at `offset` of the element's table(). */
-using TablePatch = std::function<void(size_t offset, std::span<const std::byte> bytes)>;
 
 /** A node of a chain. Ports, arguments and drops of a class are described in its header comment, which is its manual
  *  page.
@@ -89,26 +86,12 @@ class Element {
   /** Whether packets may leave longer or shorter than moves_head() says. Bytes are then counted anew behind it. */
   virtual bool changes_length() const { return false; }
 
-  /** Most bytes that it appends to a packet, where the buffer has them; a GPU segment is told of those that have not. */
+  /** Most bytes that it puts before and behind a packet. Buffers have room for them when packets get to it. */
+  virtual int prepends() const { return 0; }
   virtual int appends() const { return 0; }
 
-  /** Flat bytes that the function's GPU side works with, without pointers; one copy moves them. Valid while the element
-   *  lives. Empty: the function has no GPU side, or needs no bytes. */
-  virtual std::span<const std::byte> table() const { return {}; }
-
-  /** Called once when table() has a copy elsewhere: every later change goes to `patch` as well. */
-  virtual void on_patch(TablePatch) {}
-
-  /** Whether a change has retired entries of the table, which wait for reclaim(). If not, nobody needs to wait for the
-   * readers of the version before. */
-  virtual bool has_retired() const { return true; }
-
-  /** Gives entries that a change has retired back for use; called when no reader holds the version before it. */
-  virtual void reclaim() {}
-
-  /** Reads its files again (SIGHUP) and changes its table while packets flow. True: something may have changed. A
-   * problem that stops it is put into `problem`, and nothing has changed then. Runs within Engine::update. */
-  virtual bool reload(std::string& /*problem*/) { return false; }
+  /** Whether it moves the start of packets by different amounts: moves_head() is then 0, and prepends() the bound. */
+  virtual bool head_varies() const { return false; }
 
   /** Opens files and devices. */
   virtual void start(const Environment&) {}
@@ -138,12 +121,18 @@ class Element {
    *  change the element, so it reads atomics only. */
   virtual std::vector<std::pair<std::string, uint64_t>> statistics() const { return {}; }
 
+  /** What its GPU side looks packets up in, or null; set by configure(), and alive as long as the element. */
+  Table* table = nullptr;
+  /** What handlers of it retire beyond its table. */
+  std::vector<Retiring*> retiring;
+
   /** Its PerThreadCounts, which enter themselves. */
   std::vector<PerThreadCounts*> counts;
 
   std::string name;             ///< as in the configuration
   std::string class_name;       ///< as registered
   int inputs = 0, outputs = 0;  ///< ports that are connected; set before configure()
+  ColumnSet carries = 0;        ///< columns that somebody behind it reads; a buffer keeps these; set before start()
   bool on_gpu = false;          ///< whether the plan has put it there; set before start()
   int home = -1;                ///< the thread that StaticThreadSched gives it, or -1; for sources and for what pulls
 };
@@ -183,8 +172,8 @@ class NeutralElement : public Element {
   int moves_head() const override;
   void run_cpu(Batch& batch) override;
 
-  /** Packets and bytes that a kCount element has counted on a GPU so far; added to those of the CPU. */
-  virtual void set_gpu_counts(uint64_t /*packets*/, uint64_t /*bytes*/) {}
+  /** What a GPU has counted so far of packets and bytes that came to the element; empty if it runs on the CPU. */
+  std::function<std::pair<uint64_t, uint64_t>()> gpu_counts;
 };
 
 /** The element classes of this program. Adding one is one line beside its code: HEDDLE_ELEMENT(Class). */

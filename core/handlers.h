@@ -28,7 +28,7 @@ struct Handler {
  *  They are called on control threads, one at a time, while packet threads work. So a read takes what packet threads
  *  publish without stopping them (atomics, PerThreadCounts), and a write changes what they look at with one atomic store,
  *  or as a table patch. After a write the engine waits until no packet thread works with a batch that it had begun before,
- *  and calls Element::reclaim. */
+ *  and reclaims what the element has retired (core/table.h). */
 class Handlers {
  public:
   Handlers& read(std::string name, std::function<std::string()> give) {

@@ -52,8 +52,7 @@ void Atoms::cut() {
     for (size_t i = 0; i + 1 < points.size(); ++i)
       atoms_.push_back({false, Column::dst, {static_cast<Base>(base), points[i], points[i + 1]}});
   }
-  for (int c = 0; c < kColumns; ++c)
-    if (columns_ >> c & 1) atoms_.push_back({true, static_cast<Column>(c), {}});
+  each_column(columns_, [&](Column which) { atoms_.push_back({true, which, {}}); });
   if (atoms_.size() > 64)
     throw Error(format("the chain names %zu distinct fields, the planner can follow 64; use fewer Classifier offsets",
                        atoms_.size()));
@@ -100,7 +99,7 @@ Atoms::Size Atoms::size(AtomSet set) const {
   for (size_t i = 0; i < atoms_.size(); ++i) {
     if (!(set >> i & 1)) continue;
     if (atoms_[i].is_column) {
-      size.bytes += 4;
+      size.bytes += 4 * words(atoms_[i].column);
     } else if (atoms_[i].interval.to == kToEnd) {
       size.open = true;
     } else {

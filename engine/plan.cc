@@ -59,9 +59,8 @@ void place(const Router& router, Plan& plan) {
 
 void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
   const size_t n = router.nodes.size();
-  constexpr auto kAll = static_cast<ColumnSet>((1u << kColumns) - 1);
   std::vector<bool> reached(n, false);
-  for (auto& node : plan.nodes) node.columns = kAll;
+  for (auto& node : plan.nodes) node.columns = kAllColumns;
   // Edges that go back (into a buffer) are followed until nothing changes; without them the first round settles it.
   for (bool changed = true; changed;) {
     changed = false;
@@ -93,15 +92,14 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
     const Node& node = router.nodes[i];
     const NodePlan& here = plan.nodes[i];
     const Element& element = *node.element;
-    const ColumnSet missing = element.access(here.processor).column_reads & static_cast<ColumnSet>(~here.columns);
-    for (int c = 0; c < kColumns; ++c) {
-      if (!(missing >> c & 1)) continue;
+    const ColumnSet missing = element.access(here.processor).column_reads & ~here.columns;
+    each_column(missing, [&](Column which) {
       diagnostics.error(node.where,
                         format("%s '%s': reads the %s annotation, which nothing before it sets on every way here; put "
                                "CheckIPHeader(14)%s before it",
-                               element.class_name.c_str(), element.name.c_str(), kColumnNames[c],
-                               static_cast<Column>(c) == Column::dst ? " or GetIPAddress" : ""));
-    }
+                               element.class_name.c_str(), element.name.c_str(), kColumnNames[static_cast<int>(which)],
+                               which == Column::dst ? " or GetIPAddress" : ""));
+    });
     // A GPU segment knows where fields lie by the bytes that have been stripped.
     if (here.head_varies && plan.uses_gpu())
       diagnostics.error(node.where,
@@ -123,7 +121,7 @@ void find_live_columns(const Router& router, Plan& plan) {
       const Access access = router.nodes[i].element->access(plan.nodes[i].processor);
       ColumnSet behind = 0;
       for (int target : router.nodes[i].targets) behind |= plan.nodes[static_cast<size_t>(target)].live;
-      const ColumnSet live = access.column_reads | (behind & static_cast<ColumnSet>(~access.column_writes));
+      const ColumnSet live = access.column_reads | (behind & ~access.column_writes);
       changed = changed || (live != plan.nodes[i].live && router.nodes[i].is_buffer());
       plan.nodes[i].live_behind = behind;
       plan.nodes[i].live = live;

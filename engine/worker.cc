@@ -46,7 +46,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Gpu
     const int home = driver != nullptr ? driver->home : source->home;
     const bool everywhere = driver == nullptr && home < 0 && source->every_thread();
     if (!everywhere && thread != std::max(home, 0)) continue;
-    const ColumnSet open = here.live_behind & static_cast<ColumnSet>(~source->access(Processor::cpu).column_writes);
+    const ColumnSet open = here.live_behind & ~source->access(Processor::cpu).column_writes;
     tasks_.push_back({source, task.source, task.target, driver, node.is_buffer(),
                       !node.is_buffer() && (open & columns(Column::paint)) != 0, borrow()});
   }

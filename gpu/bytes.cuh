@@ -64,33 +64,44 @@ __device__ inline void store_u32(uint8_t* at, uint32_t word) {
   }
 }
 
-/** Replaces every byte of this function's packets: `change(uint4)` for 16 aligned bytes, `change(uint32_t)` for one byte at
- *  an unaligned edge. The whole block calls it; thread t takes the 16-byte pieces t, t + threads, ... of all packets
- *  laid end to end, kAhead of them in flight, so that packets of any mixture of lengths keep all threads busy. Packets of
- *  more than a few pieces are laid out by whole 128-byte lines, so that a warp's accesses fall on whole lines: a line
- *  split between two accesses is two PCIe transfers.
- *  Writes no byte outside the packets. Contains block.sync(); results are in place after the next one. */
-template <class Change>
-__device__ void transform_bytes(const Block& block, Tile& tile, const Change& change) {
-  constexpr int kAhead = 8;
-  constexpr uint32_t kPiece = 16, kLine = 128;
-  const auto unit_of = [&](int i) { return tile.length(i) > kLine ? kLine : kPiece; };
-  const auto start_of = [&](int i) { return reinterpret_cast<uintptr_t>(tile.frame(i)) & ~uintptr_t{unit_of(i) - 1}; };
-  const auto pieces_of = [&](int i) {
-    const uintptr_t end = reinterpret_cast<uintptr_t>(tile.frame(i)) + tile.length(i), unit = unit_of(i);
-    return static_cast<uint32_t>((((end + unit - 1) & ~(unit - 1)) - start_of(i)) / kPiece);
-  };
-  // scratch[k]: pieces of the packets before the k-th. Inclusive scan over the (at most 32) packets of the tile.
-  const int lane = block.thread;
-  uint32_t sum = lane < tile.count() && tile.length(tile.packet(lane)) > 0 ? pieces_of(tile.packet(lane)) : 0;
-  for (int step = 1; step < kTile; step *= 2) {
-    const uint32_t other = __shfl_up_sync(~0u, sum, static_cast<unsigned>(step));
-    if (lane >= step) sum += other;
+/** The 16-byte pieces of a tile's packets laid end to end, so that packets of any mixture of lengths keep all threads busy:
+ *  thread t takes the pieces t, t + threads, ... Packets of more than a few pieces are laid out by whole 128-byte lines, so
+ *  that a warp's accesses fall on whole lines: a line split between two accesses is two PCIe transfers. */
+struct Pieces {
+  static constexpr uint32_t kBytes = 16, kLine = 128;
+  uint32_t before[kSlotPackets + 1];  ///< [k]: pieces of the packets before the function's k-th
+
+  static __device__ uint32_t unit_of(const Tile& tile, int i) { return tile.length(i) > kLine ? kLine : kBytes; }
+  /** Address of packet i's first piece. */
+  static __device__ uintptr_t start_of(const Tile& tile, int i) {
+    return reinterpret_cast<uintptr_t>(tile.frame(i)) & ~uintptr_t{unit_of(tile, i) - 1};
   }
-  if (lane == 0) tile.scratch[0] = 0;
-  tile.scratch[lane + 1] = sum;
-  block.sync();
-  const uint32_t total = tile.scratch[tile.count()];
+  /** Counts the pieces; the whole block calls it. In place for all threads on return. */
+  __device__ void lay_out(const Block& block, const Tile& tile) {
+    if (block.thread < kLanes) {
+      uint32_t pieces = 0;
+      if (block.thread < tile.count() && tile.length(tile.packet(block.thread)) > 0) {
+        const int i = tile.packet(block.thread);
+        const uintptr_t end = reinterpret_cast<uintptr_t>(tile.frame(i)) + tile.length(i), unit = unit_of(tile, i);
+        pieces = static_cast<uint32_t>((((end + unit - 1) & ~(unit - 1)) - start_of(tile, i)) / kBytes);
+      }
+      if (block.thread == 0) before[0] = 0;
+      before[block.thread + 1] = Group<kLanes>(block).inclusive_sum(pieces);
+    }
+    block.sync();
+  }
+  __device__ uint32_t total(const Tile& tile) const { return before[tile.count()]; }
+};
+
+/** Replaces every byte of this function's packets: `change(uint4)` for 16 aligned bytes, `change(uint32_t)` for one byte at
+ *  an unaligned edge. The whole block calls it; each thread has kAhead pieces in flight. Writes no byte outside the packets.
+ *  Results are in place after the next sync. */
+template <class Change>
+__device__ void transform_bytes(const Block& block, Tile& tile, Pieces& pieces, const Change& change) {
+  constexpr int kAhead = 8;
+  constexpr uint32_t kPiece = Pieces::kBytes;
+  pieces.lay_out(block, tile);
+  const uint32_t total = pieces.total(tile);
 
   int k = 0;  // the packet of this thread's piece; pieces only move forward
   for (uint32_t base = static_cast<uint32_t>(block.thread); base < total;
@@ -102,10 +113,10 @@ __device__ void transform_bytes(const Block& block, Tile& tile, const Change& ch
       const uint32_t piece = base + static_cast<uint32_t>(u * block.threads);
       at[u] = nullptr;
       if (piece >= total) continue;
-      while (piece >= tile.scratch[k + 1]) ++k;
+      while (piece >= pieces.before[k + 1]) ++k;
       const int i = tile.packet(k);
       const auto first = reinterpret_cast<uintptr_t>(tile.frame(i)), last = first + tile.length(i);
-      const uintptr_t here = start_of(i) + uintptr_t{kPiece} * (piece - tile.scratch[k]);
+      const uintptr_t here = Pieces::start_of(tile, i) + uintptr_t{kPiece} * (piece - pieces.before[k]);
       if (here >= first && here + kPiece <= last) {
         at[u] = reinterpret_cast<uint4*>(here);
         bytes[u] = *at[u];

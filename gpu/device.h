@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,80 +13,127 @@ namespace heddle::gpu {
 
 /** What `heddle gpus` shows of a device. */
 struct DeviceInfo {
-  std::string name;  ///< as --device takes it: "gpu0", "simt"
+  std::string name;  ///< as --device takes it: "gpu0", "simt0"
   std::string model;
   std::string pci;
   int multiprocessors = 0, major = 0, minor = 0;
   size_t memory_bytes = 0;
-  int kernel_registers = 0;       ///< of a thread, the larger of the two kernels; known once the device is open
+  int kernel_registers = 0;       ///< of a thread, the most of all kernels; known once the device is open
   size_t kernel_local_bytes = 0;  ///< spilled registers and stack of a thread; 0 is what we want
 };
 
-/** A segment's program before it is on the device: tables and targets of its nodes by index. */
+/** Numbers that a device gives to what it keeps. */
+enum class TableId : int { none = -1 };
+enum class StateId : int { none = -1 };
+enum class ProgramId : int { none = -1 };
+
+/** A segment's program before it is on the device. */
 struct ProgramSpec {
   struct Node {
     int function;  ///< -1: neutral
     NeutralOp neutral{};
-    std::span<const std::byte> table;      ///< copied to the device; patches follow through Device::patch
+    TableId table = TableId::none;
+    StateId state = StateId::none;
     std::vector<uint16_t> outputs, drops;  ///< targets: node index, or kExit + exit
   };
   std::vector<Node> nodes;
-  ColumnSet columns_in = 0, columns_out = 0;
-  bool writes_packets = false, word_has_dst = false;
+  ColumnSet columns = 0;                         ///< that the tile has
+  ColumnSet columns_in = 0, columns_out = 0;     ///< of these, those that travel in the slot
+  int word_column = -1;                          ///< the column in the words' place of the offset; -1: none
+  bool writes_packets = false, wide_results = false;
+
+  /** Warps of the block that runs it: the shape that fits all of its functions. */
+  int warps() const;
+};
+
+/** A word of a table: `bytes` (1, 2, 4 or 8) at `offset`, a multiple of them, get the low bytes of `value`. */
+struct TableWord {
+  uint64_t offset, value;
+  uint32_t bytes;
 };
 
 /** The slots of one segment for one thread. Slots lie in pinned memory, owned by the device. */
 struct SlotGroup {
   Slot* slots;
   int count;
+  bool wide_results;
 };
 
-/** One GPU, or simt. The order of calls: packet_memory(), add_program() and add_slots() as often as needed, then
- * start(); while it runs patch(), counts(), launch(), failure(); then stop(). All memory is taken before start() and
- * given back by the destructor: nothing is allocated, freed, loaded or registered while a kernel may be resident.
- * Errors throw Error, with file, line, expression and what to do; failure() tells of errors while running. */
+/** One GPU, or simt. The order of calls: packet_memory() or share_packet_memory(); tables, states, programs and slots; then
+ *  start(). While it runs, tables, states and programs come, change and go, and slots as far as start() has left some
+ *  spare; nothing of it waits for the resident kernels. Then stop(). What is left is freed by the destructor.
+ *
+ *  Any thread may call any member, one at a time a device, but launch(), which belongs to the group's thread; each makes
+ *  the device current for its thread. Errors throw Error, with file, line, expression and what to do; failure() tells of
+ *  errors while running. */
 class Device {
  public:
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
 
-  /** Pinned host memory that kernels reach, for packets. Once. */
+  /** Pinned host memory that kernels of all devices reach, for packets. Once. */
   virtual PacketMemory packet_memory(size_t bytes) = 0;
-  /** Copies program and tables to the device; returns the program's index. */
-  virtual int add_program(const ProgramSpec& spec) = 0;
-  virtual SlotGroup add_slots(int program, int count) = 0;
+  /** Uses what another device's packet_memory() has given. */
+  virtual void share_packet_memory(PacketMemory memory) = 0;
 
-  /** Makes everything resident; with `persistent` starts the kernel that serves all slots. */
-  virtual void start(bool persistent) = 0;
+  /** Copies a table to the device. */
+  virtual TableId add_table(std::span<const std::byte> bytes) = 0;
+  /** Replaces `bytes` at `offset` of a table, also while kernels read it, in unspecified pieces of at least aligned words.
+   *  Done on return; kernels see the effects of several calls in order. */
+  virtual void patch(TableId table, size_t offset, std::span<const std::byte> bytes) = 0;
+  /** Stores scattered words, each whole, in unspecified order. Done on return. */
+  virtual void patch_words(TableId table, std::span<const TableWord> words) = 0;
+  /** Frees a table that no program in use names. */
+  virtual void remove_table(TableId table) = 0;
 
-  /** Launch mode sync: runs slots [0, count) of `group` through `program` and returns when they are done. Only the
-   * thread that owns the group may call it. */
-  virtual void launch(const SlotGroup& group, int program, int count) = 0;
+  /** Memory of zeros that kernels change. */
+  virtual StateId add_state(size_t bytes) = 0;
+  /** Copies [offset, offset + to.size()) of it, as of now; words of 8 bytes are whole. */
+  virtual void read_state(StateId state, size_t offset, std::span<std::byte> to) = 0;
 
-  /** Replaces `bytes` at `offset` of the table of node `node`, also while kernels read it. Returns when it is done;
-   * calls are seen by kernels in order. Any thread but not two at once. */
-  virtual void patch(int program, int node, size_t offset, std::span<const std::byte> bytes) = 0;
+  /** Puts a program on the device. */
+  virtual ProgramId add_program(const ProgramSpec& spec) = 0;
+  virtual const Program* address(ProgramId program) const = 0;  ///< in device memory, for SlotRing
+  /** Packets and bytes that have come to each node of the program but the first, which the host counts. */
+  virtual std::vector<std::pair<uint64_t, uint64_t>> counts(ProgramId program) = 0;
+  /** Frees a program that no slot in flight runs. */
+  virtual void remove_program(ProgramId program) = 0;
 
-  /** Packets and bytes counted by kCount node `node`. Any thread. */
-  virtual std::pair<uint64_t, uint64_t> counts(int program, int node) = 0;
+  /** `count` slots for `program` and others with as many warps and no more columns. After start() only as many as it has
+   *  left spare. */
+  virtual SlotGroup add_slots(ProgramId program, int count) = 0;
+
+  /** Makes everything resident; with `persistent` starts the kernels that serve all slots, and `spare` slots more of each
+   *  shape in use, with room for `shared_bytes` of shared memory. Throws Error when they do not fit together. */
+  virtual void start(bool persistent, int spare = 0, size_t shared_bytes = 0) = 0;
+
+  /** Launch mode sync: runs the first `count` slots of `group` and returns when they are done. */
+  virtual void launch(const SlotGroup& group, ProgramId program, int count) = 0;
 
   /** Non-empty when the device has failed (a kernel died): what happened and what to do. */
   virtual std::string failure() = 0;
 
-  /** Ends the persistent kernel. The caller has collected all results (or given up on them). */
+  /** Ends the resident kernels. The caller has collected all results (or given up on them). */
   virtual void stop() = 0;
 };
 
 /** The devices of this machine; simt is not among them. `reason` says why there are none. */
 std::vector<DeviceInfo> devices(std::string& reason);
 
-/** The number of a device: of "gpu0", "gpu1", ..., "gpu" (the first), if this machine has it; kSimt of "simt". Throws Error
- *  that says what is missing and what to do. */
-int device_index(const std::string& name);
-constexpr int kSimt = -1;
+/** A device's name taken apart: "gpu0", "gpu1", ..., "gpu" (the first); "simt0", ..., "simt". */
+struct DeviceName {
+  bool simt;
+  int index;
+};
+constexpr int kSimtDevices = 4;
+/** Throws Error that says what is expected. */
+DeviceName parse_device_name(const std::string& name);
 
-/** Opens "gpu0", "gpu1", ..., "gpu" (the first) or "simt". Throws Error that says what is missing and what to do. */
+/** The same, if this machine has it. Throws Error that says what is missing and what to do. */
+DeviceName find_device(const std::string& name);
+
+/** Opens it. */
 std::unique_ptr<Device> open_device(const std::string& name);
 
 namespace cuda_backend {

@@ -1,11 +1,24 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string_view>
 
 namespace heddle::gpu {
 
-/** Index of the GPU side of element class `class_name` in the kernels' switch, or -1 if it has none. The list is made
- * by the build from the files functions/<name>/gpu.cu. */
+/** What the GPU side of a function asks of the block that runs it. */
+struct FunctionTraits {
+  std::string_view name;  ///< of the element class
+  int warps;              ///< that it wants for a tile, 1..8; it gets them, or more
+  size_t scratch_bytes;   ///< shared memory that it uses while it runs; others use the same after it
+  size_t shared_bytes;    ///< shared memory that it fills once and finds again at every tile
+  size_t state_bytes;     ///< memory that it changes and that outlives tiles
+};
+
+/** The functions in the kernels' switch, by their index there. The build makes the list from functions/<name>/gpu.cu. */
+std::span<const FunctionTraits> functions();
+
+/** Index of the GPU side of element class `class_name`, or -1 if it has none. */
 int function_id(std::string_view class_name);
 
 }  // namespace heddle::gpu

@@ -4,33 +4,50 @@
 
 #include "core/columns.h"
 #include "core/neutral.h"
+#include "gpu/slot.h"
 
 namespace heddle::gpu {
 
-constexpr int kMaxNodes = 16;     ///< elements of one GPU segment
-constexpr int kMaxTargets = 256;  ///< outputs and drop reasons of all of them together
+constexpr int kMaxNodes = 32;     ///< elements of one GPU segment
+constexpr int kMaxTargets = 512;  ///< outputs and drop reasons of all of them together
 
 /** A target below this is a node of the same segment; from here up it is exit `target - kExit`. */
 constexpr uint16_t kExit = 0x8000;
+constexpr uint8_t kNoColumn = 0xff;
 
-/** A GPU segment as the kernel runs it: its elements in topological order. Lives in device memory; each block copies it
- * into its shared memory when the kernel starts. */
+/** Packets and bytes that have come to a node. Device memory. */
+struct NodeCounts {
+  unsigned long long packets, bytes;
+};
+
+/** A GPU segment as the kernel runs it: its elements in topological order. Lives in device memory; a block copies it into
+ *  its shared memory when a slot is given to it. Tables of a program never change their place: what takes a new
+ *  generation of a table is a new program. */
 struct Program {
   struct Node {
     int16_t function;       ///< index into the kernels' switch, or -1: `neutral`
     uint16_t first_target;  ///< targets[first_target + port], then one a drop reason
     uint16_t outputs;       ///< number of output ports
+    uint16_t shared_at;     ///< where the function's Shared lies, in 16 bytes from the block's dynamic shared memory
     NeutralOp neutral;
-    const void* table;           ///< device address of Element::table()
-    unsigned long long* counts;  ///< kCount: device address of packets, bytes
+    const void* table;  ///< device address of the function's table
+    void* state;        ///< device address of the function's State
   };
   Node nodes[kMaxNodes];
   uint16_t targets[kMaxTargets];
-  uint16_t count;         ///< nodes in use; packets enter at nodes[0]
-  bool word_has_dst;      ///< the slot's words carry the column dst instead of the packet's offset
-  ColumnSet columns_in;   ///< columns that the host has written into the slot
-  ColumnSet columns_out;  ///< columns that the host wants back
+  uint16_t count;  ///< nodes in use; packets enter at nodes[0]
+
+  /** Where a column lies in the tile: in 32-bit words of kSlotPackets packets, even for wide ones; kNoColumn: nowhere. */
+  uint8_t place[kColumns];
+  /** Columns that the host has written into the slot, and those that it wants back, in the order in which they lie there:
+   *  first all that go in, from 0, then all that come back, from columns_out_at. */
+  ColumnSet columns_in, columns_out;
+  uint8_t columns_out_at;  ///< in words of kSlotPackets packets
+  uint8_t word_column;     ///< the column that the words carry in place of the offset; kNoColumn: none
+  bool wide_results;
   bool writes_packets;    ///< packet bytes must be visible to the host before the result words
+  NodeCounts* counts;     ///< [count], device memory; entry 0 is the host's business
+  uint16_t scratch_at;    ///< where the functions' scratch begins, in 16 bytes from the block's dynamic shared memory
 };
 
 }  // namespace heddle::gpu

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "gpu/device.h"
@@ -11,17 +9,22 @@
 
 namespace heddle::gpu {
 
-/** The host's end of a group of slots: hands out free ones, keeps those in flight in order. One thread uses it. No CUDA in here: slots are plain memory that both sides see. */
+/** The host's end of a group of slots: hands out free ones, keeps those in flight in order. One thread uses it. No CUDA in
+ *  here: slots are plain memory that both sides see. */
 class SlotRing {
  public:
-  explicit SlotRing(SlotGroup group)
+  /** `program`: what the slots are to run, in device memory. */
+  SlotRing(SlotGroup group, const Program* program)
       : group_(group),
+        program_(program),
         stamp_(static_cast<size_t>(group.count), 1),
+        switches_(static_cast<size_t>(group.count), true),
         fifo_(std::bit_ceil(static_cast<size_t>(group.count))),
         free_((static_cast<size_t>(group.count) + 63) / 64, 0) {
     for (int i = 0; i < group.count; ++i) free_[static_cast<size_t>(i) / 64] |= uint64_t{1} << (i % 64);
   }
 
+  const SlotGroup& group() const { return group_; }
   int in_flight() const { return static_cast<int>(tail_ - head_); }
   int count() const { return group_.count; }
 
@@ -32,17 +35,29 @@ class SlotRing {
     return -1;
   }
 
+  /** From their next use on slots run `program`. */
+  void switch_to(const Program* program) {
+    program_ = program;
+    switches_.assign(switches_.size(), true);
+  }
+
   /** The slot's memory: columns may be written before submit(). */
   Slot& slot(int index) { return group_.slots[index]; }
 
-  /** Hands `count` packets (1..kTile) to the GPU: `place[i]` = length << 40 | offset of packet i from the packet
-   * memory. */
+  /** Hands `count` packets (1..kSlotPackets) to the GPU: `place[i]` = length << 40 | offset of packet i from the packet
+   *  memory's base, or what stands for it. What the caller wrote to the slot before is visible to the GPU with them. */
   void submit(int index, const uint64_t* place, int count) {
-    const uint64_t stamp = uint64_t{stamp_[static_cast<size_t>(index)]} << 56;
-    uint64_t* word = group_.slots[index].word;
-    for (int i = 0; i < count; ++i) __atomic_store_n(&word[i], stamp | place[i], __ATOMIC_RELEASE);
-    for (int i = count; i < kTile; ++i) __atomic_store_n(&word[i], stamp | kNoPacket, __ATOMIC_RELEASE);
-    free_[static_cast<size_t>(index) / 64] &= ~(uint64_t{1} << (index % 64));
+    const auto i = static_cast<size_t>(index);
+    Slot& slot = group_.slots[index];
+    uint64_t high = uint64_t{stamp_[i]} << 56;
+    if (switches_[i]) [[unlikely]] {
+      slot.program = program_;
+      high |= kSwitch;
+      switches_[i] = false;
+    }
+    for (int p = 0; p < kSlotPackets; ++p)
+      __atomic_store_n(&slot.word[p], high | (p < count ? place[p] : kNoPacket), __ATOMIC_RELEASE);
+    free_[i / 64] &= ~(uint64_t{1} << (i % 64));
     fifo_[tail_++ & (fifo_.size() - 1)] = static_cast<uint16_t>(index);
   }
 
@@ -51,39 +66,46 @@ class SlotRing {
 
   /** Whether the oldest slot in flight is done: all its result words carry its stamp. */
   bool oldest_done() const {
-    const int index = oldest();
-    const uint32_t* result = group_.slots[index].result;
-    const uint32_t stamp = stamp_[static_cast<size_t>(index)] << 24;
+    const auto index = static_cast<size_t>(oldest());
+    const auto& result = group_.slots[index].result;
+    if (group_.wide_results) {
+      uint64_t difference = 0;
+      for (const uint64_t& word : result.wide)
+        difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ uint64_t{stamp_[index]} << 56;
+      return difference >> 56 == 0;
+    }
     uint32_t difference = 0;
-    for (int i = 0; i < kTile; ++i) difference |= __atomic_load_n(&result[i], __ATOMIC_ACQUIRE) ^ stamp;
+    for (const uint32_t& word : result.narrow) difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ stamp_[index] << 24;
     return difference >> 24 == 0;
   }
 
-  /** Exit of packet `i` of a slot that is done. */
-  uint32_t exit_of(int index, int i) const {
-    return gpu::exit_of(__atomic_load_n(&group_.slots[index].result[i], __ATOMIC_RELAXED));
-  }
-  /** By how many bytes the end of that packet has moved. */
-  int tail_of(int index, int i) const {
-    return gpu::tail_of(__atomic_load_n(&group_.slots[index].result[i], __ATOMIC_RELAXED));
+  /** What has become of packet `i` of a slot that is done. */
+  Outcome outcome(int index, int i) const {
+    const auto& result = group_.slots[index].result;
+    if (group_.wide_results) return outcome_of(__atomic_load_n(&result.wide[i], __ATOMIC_RELAXED));
+    return outcome_of(__atomic_load_n(&result.narrow[i], __ATOMIC_RELAXED));
   }
 
   /** Gives the oldest slot back. */
   void release_oldest() {
-    const int index = oldest();
+    const auto index = static_cast<size_t>(oldest());
     ++head_;
     // The GPU's writes have taken these lines from the cache: fetch them while the slots before are looked at.
-    const uint32_t* ahead = group_.slots[fifo_[(head_ + kPrefetchSlots) & (fifo_.size() - 1)]].result;
-    for (int i = 0; i < kTile; i += 16) __builtin_prefetch(ahead + i);
-    stamp_[static_cast<size_t>(index)] = next_stamp(stamp_[static_cast<size_t>(index)]);
-    free_[static_cast<size_t>(index) / 64] |= uint64_t{1} << (index % 64);
+    const auto* ahead = reinterpret_cast<const std::byte*>(
+        &group_.slots[fifo_[(head_ + kPrefetchSlots) & (fifo_.size() - 1)]].result);
+    const size_t bytes = kSlotPackets * (group_.wide_results ? sizeof(uint64_t) : sizeof(uint32_t));
+    for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(ahead + at);
+    stamp_[index] = next_stamp(stamp_[index]);
+    free_[index / 64] |= uint64_t{1} << (index % 64);
   }
 
  private:
   static constexpr uint64_t kPrefetchSlots = 3;
 
   SlotGroup group_;
+  const Program* program_;
   std::vector<uint32_t> stamp_;  // of the slot's use now in flight, or its next one
+  std::vector<char> switches_;   // whether its next use is the first one of program_
   std::vector<uint16_t> fifo_;   // indices of slots in flight, in order
   uint64_t head_ = 0, tail_ = 0;
   std::vector<uint64_t> free_;  // bitmap

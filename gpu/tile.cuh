@@ -3,16 +3,10 @@
 #include <cuda_runtime.h>
 
 #include "core/columns.h"
-#include "gpu/slot.h"
+#include "gpu/block.cuh"
+#include "gpu/program.h"
 
 namespace heddle::gpu {
-
-/** The threads that work on one tile together. Today a warp; functions use `threads` and sync(), never a constant. */
-struct Block {
-  int thread, threads;
-  /** Waits for all threads of the block; what they wrote before is visible to all of them after. */
-  __device__ void sync() const { __syncwarp(); }
-};
 
 /** The packets that one block works on, in shared memory; the same columns as a batch. A function sees the packets of
  *  the tile that are its own as a dense list (`mine`), so that packets which took another branch leave no idle threads.
@@ -47,26 +41,41 @@ class Tile {
 
   __device__ uint8_t* frame(int i) const { return frame_[i]; }    ///< first byte of packet i, in host or GPU memory
   __device__ uint32_t length(int i) const { return length_[i]; }  ///< its bytes
-  /** Moves its end, altogether by -128 to 127 bytes in a segment; only where has_room() if it grows. */
+
+  /** Moves the end of packet i. Growing needs no look at the buffer: where packets enter a segment they have room for all
+   *  that its functions declare (Element::appends, prepends). */
   __device__ void set_length(int i, uint32_t bytes) { length_[i] = bytes; }
-  /** Whether its buffer has room for all that the functions of the segment may append (Element::appends). */
-  __device__ bool has_room(int i) const { return has_room_[i]; }
-  __device__ uint32_t& column(Column which, int i) { return column_[static_cast<int>(which)][i]; }
+  /** Moves its start by `bytes`: > 0 strips them, < 0 puts some before. The header columns move along. */
+  __device__ void move_head(int i, int bytes) {
+    frame_[i] += bytes;
+    length_[i] -= static_cast<uint32_t>(bytes);
+    if (has(Column::l3)) column(Column::l3, i) -= static_cast<uint32_t>(bytes);
+    if (has(Column::l4)) column(Column::l4, i) -= static_cast<uint32_t>(bytes);
+  }
+
+  /** A column of 32 bits of packet i; one that the function declares. */
+  __device__ uint32_t& column(Column which, int i) { return columns_[place(which) * kSlotPackets + i]; }
+  /** The same of 64 bits. */
+  __device__ uint64_t& wide_column(Column which, int i) {
+    return reinterpret_cast<uint64_t*>(columns_ + place(which) * kSlotPackets)[i];
+  }
+
   __device__ void next(int i, uint32_t port) { next_[i] = static_cast<uint16_t>(port); }  ///< 0 unless set
   __device__ void drop(int i, uint32_t reason) { next_[i] = static_cast<uint16_t>(kDrop | reason); }
 
  private:
+  template <int kWarps>
   friend class TileRunner;
-  uint8_t* frame_[kTile];
-  uint32_t length_[kTile];
-  bool has_room_[kTile];
-  uint32_t column_[kColumns][kTile];
-  uint16_t next_[kTile];
-  uint8_t list_[kTile];
-  int count_;
+  __device__ int place(Column which) const { return program_->place[static_cast<int>(which)]; }
+  __device__ bool has(Column which) const { return place(which) != kNoColumn; }
 
- public:
-  uint32_t scratch[kTile + 1];  ///< for collectives (bytes.cuh)
+  uint8_t* frame_[kSlotPackets];
+  uint32_t length_[kSlotPackets];
+  uint16_t next_[kSlotPackets];
+  uint8_t list_[kSlotPackets];
+  int count_, node_;
+  const Program* program_;  // in shared memory
+  uint32_t* columns_;       // in shared memory, [word][kSlotPackets]
 };
 
 }  // namespace heddle::gpu

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstring>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -18,12 +19,14 @@ class Arena {
   ~Arena() {
     for (void* piece : pieces_) kind_ == kPinned ? cudaFreeHost(piece) : cudaFree(piece);
   }
+  /** Pinned memory is set to zero. */
   template <class T>
   T* take(size_t count) {
     void* piece = nullptr;
     const size_t bytes = count * sizeof(T);
     if (kind_ == kPinned) {
       HEDDLE_CUDA_CHECK(cudaHostAlloc(&piece, bytes, cudaHostAllocMapped | cudaHostAllocPortable));
+      std::memset(piece, 0, bytes);
     } else {
       HEDDLE_CUDA_CHECK(cudaMalloc(&piece, bytes));
     }

@@ -1,15 +1,18 @@
-// The CUDA side of gpu/device.h: the only file that calls the CUDA runtime. Compiled twice, by nvcc for GPUs and by the
-// host compiler against simt/, into the namespaces cuda_backend and simt_backend.
+// The CUDA side of gpu/device.h: the only file that calls the CUDA runtime for the engine. Compiled twice, by nvcc for GPUs
+// and by the host compiler against simt/, into the namespaces cuda_backend and simt_backend.
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "core/error.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
+#include "gpu/residency.h"
 #include "kernels/arena.h"
 #include "kernels/backend.h"
 #include "kernels/check.h"
@@ -19,14 +22,34 @@ namespace heddle::gpu {
 namespace HEDDLE_GPU_BACKEND {
 namespace {
 
-constexpr size_t kPatchBytes = 1 << 20;  ///< staging for patches, pinned
+constexpr size_t kStagingBytes = 1 << 20;  ///< for patches and reads, pinned
+constexpr size_t kSpareColumnWords = 32;   ///< of a spare slot: words of 32 bits a packet
 
-DeviceInfo describe(int index) {
-  cudaDeviceProp properties{};
-  HEDDLE_CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
+const void* kernel_of(size_t shape) {
+  static_assert(kShapeCount == 3 && kShapes[0] == 1 && kShapes[1] == 4 && kShapes[2] == 8);
+  const std::array<const void*, kShapeCount> kernels{reinterpret_cast<const void*>(serve<1>),
+                                                     reinterpret_cast<const void*>(serve<4>),
+                                                     reinterpret_cast<const void*>(serve<8>)};
+  return kernels[shape];
+}
+
+void launch_kernel(size_t shape, const cudaLaunchConfig_t& config, const Serving& serving) {
+  if (shape == 0) HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve<1>, serving));
+  if (shape == 1) HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve<4>, serving));
+  if (shape == 2) HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve<8>, serving));
+}
+
+size_t shape_of(int warps) {
+  return static_cast<size_t>(std::lower_bound(kShapes, kShapes + kShapeCount, warps) - kShapes);
+}
+
+constexpr size_t kUnit = 16;  ///< in which Program says where things lie in dynamic shared memory
+size_t units(size_t bytes) { return (bytes + kUnit - 1) / kUnit; }
+
+DeviceInfo describe(int index, const cudaDeviceProp& properties) {
   DeviceInfo info;
 #ifdef HEDDLE_SIMT
-  info.name = "simt";
+  info.name = format("simt%d", index);
 #else
   info.name = format("gpu%d", index);
 #endif
@@ -42,73 +65,240 @@ DeviceInfo describe(int index) {
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int index) : pinned_(Arena::kPinned), memory_(Arena::kDevice) {
-    HEDDLE_CUDA_CHECK(cudaSetDevice(index));
-    info_ = describe(index);
-    // Loads both kernels now: a first launch behind a resident kernel would block until that ends.
-    for (const void* kernel :
-         {reinterpret_cast<const void*>(persistent_kernel), reinterpret_cast<const void*>(launched_kernel)}) {
-      cudaFuncAttributes use{};
-      HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&use, kernel));
-      info_.kernel_registers = std::max(info_.kernel_registers, use.numRegs);
-      info_.kernel_local_bytes = std::max(info_.kernel_local_bytes, use.localSizeBytes);
+  explicit CudaDevice(int index) : index_(index), pinned_(Arena::kPinned), lasting_(Arena::kDevice) {
+    use();
+    HEDDLE_CUDA_CHECK(cudaGetDeviceProperties(&properties_, index));
+    info_ = describe(index, properties_);
+    // Loads all kernels now: a first launch behind a resident kernel would block until that ends.
+    for (size_t shape = 0; shape < kShapeCount; ++shape) {
+      const cudaFuncAttributes attributes = load(kernel_of(shape));
+      shapes_[shape].registers = attributes.numRegs;
+      shapes_[shape].static_shared_bytes = attributes.sharedSizeBytes;
+      most_shared_bytes_ = properties_.sharedMemPerBlockOptin - attributes.sharedSizeBytes;
+      HEDDLE_CUDA_CHECK(cudaFuncSetAttribute(kernel_of(shape), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             static_cast<int>(most_shared_bytes_)));
     }
-    HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&kernel_stream_, cudaStreamNonBlocking));
+    patch_registers_ = load(reinterpret_cast<const void*>(gpu::patch_words)).numRegs;
     HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&copy_stream_, cudaStreamNonBlocking));
-    staging_ = pinned_.take<std::byte>(kPatchBytes);
+    for (Shape& shape : shapes_) HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&shape.stream, cudaStreamNonBlocking));
+#ifndef HEDDLE_SIMT
+    // Memory that comes and goes beside resident kernels: cudaFree would wait for them, and so would a pool that gives
+    // memory back to the system.
+    cudaMemPool_t pool{};
+    HEDDLE_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool, index));
+    uint64_t keep = ~uint64_t{0};
+    HEDDLE_CUDA_CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+#endif
+    staging_ = pinned_.take<std::byte>(kStagingBytes);
   }
   ~CudaDevice() override {
     stop();
-    for (auto& group : groups_) cudaStreamDestroy(group.stream);
-    cudaStreamDestroy(kernel_stream_);
+    cudaSetDevice(index_);
+    for (const TableRecord& table : tables_) cudaFreeAsync(table.at, copy_stream_);
+    for (const StateRecord& state : states_) cudaFreeAsync(state.at, copy_stream_);
+    for (const ProgramRecord& program : programs_)
+      cudaFreeAsync(program.at, copy_stream_), cudaFreeAsync(program.program.counts, copy_stream_);
+    cudaStreamSynchronize(copy_stream_);
+    for (const Group& group : groups_) cudaStreamDestroy(group.stream);
+    for (const Shape& shape : shapes_) cudaStreamDestroy(shape.stream);
     cudaStreamDestroy(copy_stream_);
   }
 
   const DeviceInfo& info() const override { return info_; }
 
   PacketMemory packet_memory(size_t bytes) override {
-    if (bytes > kNoPacket) throw Error("packet memory: at most 1 TiB");
+    use();
+    if (bytes > kNoPacket) throw Error("packet memory: at most 512 GiB");
     packets_ = pinned_.take<uint8_t>(bytes);
     return {reinterpret_cast<std::byte*>(packets_), bytes};
   }
+  void share_packet_memory(PacketMemory memory) override { packets_ = reinterpret_cast<uint8_t*>(memory.base); }
 
-  int add_program(const ProgramSpec& spec) override;
-  SlotGroup add_slots(int program, int count) override;
-  void start(bool persistent) override;
-  void launch(const SlotGroup& group, int program, int count) override;
-  void patch(int program, int node, size_t offset, std::span<const std::byte> bytes) override;
-  std::pair<uint64_t, uint64_t> counts(int program, int node) override;
+  TableId add_table(std::span<const std::byte> bytes) override;
+  void patch(TableId table, size_t offset, std::span<const std::byte> bytes) override;
+  void patch_words(TableId table, std::span<const TableWord> words) override;
+  void remove_table(TableId table) override;
+  StateId add_state(size_t bytes) override;
+  void read_state(StateId state, size_t offset, std::span<std::byte> to) override;
+  ProgramId add_program(const ProgramSpec& spec) override;
+  const Program* address(ProgramId program) const override { return programs_[static_cast<size_t>(program)].at; }
+  std::vector<std::pair<uint64_t, uint64_t>> counts(ProgramId program) override;
+  void remove_program(ProgramId program) override;
+  SlotGroup add_slots(ProgramId program, int count) override;
+  void start(bool persistent, int spare, size_t shared_bytes) override;
+  void launch(const SlotGroup& group, ProgramId program, int count) override;
   std::string failure() override;
   void stop() override;
 
  private:
+  struct TableRecord {
+    std::byte* at;  // device; null: removed
+    size_t bytes;
+  };
+  struct StateRecord {
+    std::byte* at;  // device
+    size_t bytes;
+  };
+  struct ProgramRecord {
+    Program program;
+    Program* at;  // device; null: removed
+    size_t shape;
+    size_t shared_bytes;
+    size_t column_words;  // of a slot, a packet
+  };
   struct Group {
     SlotGroup slots;
-    int program;
-    cudaStream_t stream;
+    cudaStream_t stream;  // launch mode sync
   };
-  void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, kind, copy_stream_));
-    HEDDLE_CUDA_CHECK(cudaStreamSynchronize(copy_stream_));
-  }
+  /** Blocks with a number of warps: a kernel. */
+  struct Shape {
+    int registers = 0;  // of a thread
+    size_t static_shared_bytes = 0;
+    cudaStream_t stream{};
+    std::vector<Assignment> assignments;
+    size_t shared_bytes = 0;
+    Slot* spare = nullptr;
+    int spare_left = 0;
+    bool resident = false;
+  };
 
+  void use() const { HEDDLE_CUDA_CHECK(cudaSetDevice(index_)); }
+  cudaFuncAttributes load(const void* kernel) {
+    cudaFuncAttributes attributes{};
+    HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
+    info_.kernel_registers = std::max(info_.kernel_registers, attributes.numRegs);
+    info_.kernel_local_bytes = std::max(info_.kernel_local_bytes, attributes.localSizeBytes);
+    return attributes;
+  }
+  /** Device memory that can be given back while kernels are resident. */
+  std::byte* take(size_t bytes) {
+    void* at = nullptr;
+    HEDDLE_CUDA_CHECK(cudaMallocAsync(&at, std::max<size_t>(bytes, 1), copy_stream_));
+    return static_cast<std::byte*>(at);
+  }
+  void give_back(void* at) { HEDDLE_CUDA_CHECK(cudaFreeAsync(at, copy_stream_)); }
+  void finish_copies() { HEDDLE_CUDA_CHECK(cudaStreamSynchronize(copy_stream_)); }
+  void write(std::byte* to, std::span<const std::byte> bytes);
+  void read(std::span<std::byte> to, const std::byte* from);
+  Slot* take_slots(int count, size_t column_words);
+
+  const int index_;
+  cudaDeviceProp properties_{};
   DeviceInfo info_;
-  Arena pinned_, memory_;
-  cudaStream_t kernel_stream_{}, copy_stream_{};
+  Arena pinned_, lasting_;
+  cudaStream_t copy_stream_{};
   uint8_t* packets_ = nullptr;  // pinned
-  std::byte* staging_;          // pinned, [kPatchBytes], guarded by copying_
-  std::mutex copying_;
-  std::vector<Program> programs_;    // host copies
-  std::vector<Program*> on_device_;  // device
+  std::byte* staging_;          // pinned, [kStagingBytes]
+  std::mutex mutex_;            // guards all but packets_ and what launch() uses
+  std::vector<TableRecord> tables_;
+  std::vector<StateRecord> states_;
+  std::vector<ProgramRecord> programs_;
   std::vector<Group> groups_;
+  std::array<Shape, kShapeCount> shapes_;
+  int patch_registers_ = 0;
+  size_t most_shared_bytes_ = 0;  // dynamic, of a block
   bool persistent_ = false;
 };
 
-int CudaDevice::add_program(const ProgramSpec& spec) {
+void CudaDevice::write(std::byte* to, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const size_t n = std::min(bytes.size(), kStagingBytes);
+    std::memcpy(staging_, bytes.data(), n);
+    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(to, staging_, n, cudaMemcpyHostToDevice, copy_stream_));
+    finish_copies();
+    to += n;
+    bytes = bytes.subspan(n);
+  }
+}
+
+void CudaDevice::read(std::span<std::byte> to, const std::byte* from) {
+  while (!to.empty()) {
+    const size_t n = std::min(to.size(), kStagingBytes);
+    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(staging_, from, n, cudaMemcpyDeviceToHost, copy_stream_));
+    finish_copies();
+    std::memcpy(to.data(), staging_, n);
+    from += n;
+    to = to.subspan(n);
+  }
+}
+
+TableId CudaDevice::add_table(std::span<const std::byte> bytes) {
+  use();
+  const std::lock_guard lock(mutex_);
+  tables_.push_back({take(bytes.size()), bytes.size()});
+  write(tables_.back().at, bytes);
+  return static_cast<TableId>(tables_.size() - 1);
+}
+
+void CudaDevice::patch(TableId table, size_t offset, std::span<const std::byte> bytes) {
+  use();
+  const std::lock_guard lock(mutex_);
+  write(tables_[static_cast<size_t>(table)].at + offset, bytes);
+}
+
+void CudaDevice::patch_words(TableId table, std::span<const TableWord> words) {
+  use();
+  const std::lock_guard lock(mutex_);
+  auto* patches = reinterpret_cast<WordPatch*>(staging_);
+  constexpr size_t kAtOnce = kStagingBytes / sizeof(WordPatch);
+  const auto base = reinterpret_cast<uint64_t>(tables_[static_cast<size_t>(table)].at);
+  while (!words.empty()) {
+    const size_t n = std::min(words.size(), kAtOnce);
+    for (size_t i = 0; i < n; ++i) patches[i] = {base + words[i].offset, words[i].value, words[i].bytes};
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(1);  // start() has left room for one
+    config.blockDim = dim3(256);
+    config.stream = copy_stream_;
+    HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, gpu::patch_words, static_cast<const WordPatch*>(patches),
+                                         static_cast<uint32_t>(n)));
+    finish_copies();
+    words = words.subspan(n);
+  }
+}
+
+void CudaDevice::remove_table(TableId table) {
+  use();
+  const std::lock_guard lock(mutex_);
+  give_back(std::exchange(tables_[static_cast<size_t>(table)].at, nullptr));
+}
+
+StateId CudaDevice::add_state(size_t bytes) {
+  use();
+  const std::lock_guard lock(mutex_);
+  states_.push_back({take(bytes), bytes});
+  HEDDLE_CUDA_CHECK(cudaMemsetAsync(states_.back().at, 0, bytes, copy_stream_));
+  finish_copies();
+  return static_cast<StateId>(states_.size() - 1);
+}
+
+void CudaDevice::read_state(StateId state, size_t offset, std::span<std::byte> to) {
+  use();
+  const std::lock_guard lock(mutex_);
+  read(to, states_[static_cast<size_t>(state)].at + offset);
+}
+
+ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
+  use();
+  const std::lock_guard lock(mutex_);
   if (spec.nodes.size() > kMaxNodes)
     throw Error(format("a GPU segment has %zu elements, at most %d fit; place one of them with DEVICE cpu",
                        spec.nodes.size(), kMaxNodes));
-  Program program{};
+  ProgramRecord record{};
+  Program& program = record.program;
+  // Dynamic shared memory: columns (wide ones first, so that all are aligned), scratch, what functions fill.
+  std::fill(std::begin(program.place), std::end(program.place), kNoColumn);
+  size_t column_words = 0, scratch_bytes = 0;
+  for (const ColumnSet width : {spec.columns & kWideColumns, spec.columns & ~kWideColumns})
+    each_column(width, [&](Column which) {
+      program.place[static_cast<int>(which)] = static_cast<uint8_t>(column_words);
+      column_words += static_cast<size_t>(words(which));
+    });
+  size_t at = units(column_words * kSlotPackets * sizeof(uint32_t));
+  program.scratch_at = static_cast<uint16_t>(at);
+  for (const auto& node : spec.nodes)
+    if (node.function >= 0)
+      scratch_bytes = std::max(scratch_bytes, functions()[static_cast<size_t>(node.function)].scratch_bytes);
+  at += units(scratch_bytes);
   size_t targets = 0;
   for (size_t n = 0; n < spec.nodes.size(); ++n) {
     const auto& from = spec.nodes[n];
@@ -121,117 +311,170 @@ int CudaDevice::add_program(const ProgramSpec& spec) {
       throw Error(format("a GPU segment has more than %d outputs and drop reasons; use fewer outputs", kMaxTargets));
     for (uint16_t target : from.outputs) program.targets[targets++] = target;
     for (uint16_t target : from.drops) program.targets[targets++] = target;
-    if (!from.table.empty()) {
-      auto* table = memory_.take<std::byte>(from.table.size());
-      copy(table, from.table.data(), from.table.size(), cudaMemcpyHostToDevice);
-      to.table = table;
-    }
-    if (from.function < 0 && from.neutral.kind == NeutralOp::kCount) {
-      to.counts = memory_.take<unsigned long long>(2);
-      HEDDLE_CUDA_CHECK(cudaMemsetAsync(to.counts, 0, 2 * sizeof(unsigned long long), copy_stream_));
-      HEDDLE_CUDA_CHECK(cudaStreamSynchronize(copy_stream_));
-    }
+    if (from.table != TableId::none) to.table = tables_[static_cast<size_t>(from.table)].at;
+    if (from.state != StateId::none) to.state = states_[static_cast<size_t>(from.state)].at;
+    to.shared_at = static_cast<uint16_t>(at);
+    if (from.function >= 0) at += units(functions()[static_cast<size_t>(from.function)].shared_bytes);
   }
   program.count = static_cast<uint16_t>(spec.nodes.size());
   program.columns_in = spec.columns_in;
   program.columns_out = spec.columns_out;
+  program.columns_out_at = static_cast<uint8_t>(words(spec.columns_in));
   program.writes_packets = spec.writes_packets;
-  program.word_has_dst = spec.word_has_dst;
-  auto* device = memory_.take<Program>(1);
-  copy(device, &program, sizeof program, cudaMemcpyHostToDevice);
-  programs_.push_back(program);
-  on_device_.push_back(device);
-  return static_cast<int>(programs_.size()) - 1;
+  program.wide_results = spec.wide_results;
+  program.word_column = spec.word_column < 0 ? kNoColumn : static_cast<uint8_t>(spec.word_column);
+  record.shape = shape_of(spec.warps());
+  record.shared_bytes = at * kUnit;
+  record.column_words = static_cast<size_t>(words(spec.columns_in) + words(spec.columns_out));
+  if (const size_t most = persistent_ ? shapes_[record.shape].shared_bytes : most_shared_bytes_;
+      record.shared_bytes > most)
+    throw Error(format("a GPU segment wants %zu bytes of shared memory, a block has %zu; place one of its elements with "
+                       "DEVICE cpu", record.shared_bytes, most));
+  const size_t counts_bytes = spec.nodes.size() * sizeof(gpu::NodeCounts);
+  program.counts = reinterpret_cast<gpu::NodeCounts*>(take(counts_bytes));
+  HEDDLE_CUDA_CHECK(cudaMemsetAsync(program.counts, 0, counts_bytes, copy_stream_));
+  record.at = reinterpret_cast<Program*>(take(sizeof program));
+  write(reinterpret_cast<std::byte*>(record.at), std::as_bytes(std::span(&program, 1)));
+  programs_.push_back(record);
+  return static_cast<ProgramId>(programs_.size() - 1);
 }
 
-SlotGroup CudaDevice::add_slots(int program, int count) {
+std::vector<std::pair<uint64_t, uint64_t>> CudaDevice::counts(ProgramId program) {
+  use();
+  const std::lock_guard lock(mutex_);
+  const Program& from = programs_[static_cast<size_t>(program)].program;
+  std::vector<gpu::NodeCounts> counts(from.count);
+  read(std::as_writable_bytes(std::span(counts)), reinterpret_cast<const std::byte*>(from.counts));
+  std::vector<std::pair<uint64_t, uint64_t>> list;
+  for (const auto& node : counts) list.emplace_back(node.packets, node.bytes);
+  return list;
+}
+
+void CudaDevice::remove_program(ProgramId program) {
+  use();
+  const std::lock_guard lock(mutex_);
+  ProgramRecord& record = programs_[static_cast<size_t>(program)];
+  give_back(std::exchange(record.program.counts, nullptr));
+  give_back(std::exchange(record.at, nullptr));
+}
+
+Slot* CudaDevice::take_slots(int count, size_t column_words) {
   auto* slots = pinned_.take<Slot>(static_cast<size_t>(count));
-  std::memset(static_cast<void*>(slots), 0, sizeof(Slot) * static_cast<size_t>(count));
+  auto* columns = pinned_.take<uint32_t>(std::max<size_t>(1, static_cast<size_t>(count) * column_words * kSlotPackets));
+  for (int i = 0; i < count; ++i) slots[i].columns = columns + static_cast<size_t>(i) * column_words * kSlotPackets;
+  return slots;
+}
+
+SlotGroup CudaDevice::add_slots(ProgramId id, int count) {
+  use();
+  const std::lock_guard lock(mutex_);
+  const ProgramRecord& program = programs_[static_cast<size_t>(id)];
+  Shape& shape = shapes_[program.shape];
+  Slot* slots = nullptr;
+  if (persistent_) {
+    if (count > shape.spare_left || program.column_words > kSpareColumnWords)
+      throw Error(format("%s: %d more slots of %d warps, but %d are spare", info_.name.c_str(), count,
+                         kShapes[program.shape], shape.spare_left));
+    slots = shape.spare;
+    shape.spare += count;
+    shape.spare_left -= count;
+  } else {
+    slots = take_slots(count, program.column_words);
+    for (int i = 0; i < count; ++i) shape.assignments.push_back({slots + i, static_cast<uint32_t>(i)});
+    shape.shared_bytes = std::max(shape.shared_bytes, program.shared_bytes);
+  }
   cudaStream_t stream{};
   HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  groups_.push_back({{slots, count}, program, stream});
+  groups_.push_back({{slots, count, program.program.wide_results}, stream});
   return groups_.back().slots;
 }
 
-void CudaDevice::start(bool persistent) {
-  persistent_ = persistent;
+void CudaDevice::start(bool persistent, int spare, size_t shared_bytes) {
+  use();
+  const std::lock_guard lock(mutex_);
   if (!persistent) return;
-  std::vector<Assignment> assignments;
-  for (auto& group : groups_)
-    for (int i = 0; i < group.slots.count; ++i)
-      assignments.push_back(
-          {group.slots.slots + i, on_device_[static_cast<size_t>(group.program)], static_cast<uint32_t>(i)});
-  int per_multiprocessor = 0;
-  HEDDLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, persistent_kernel, kTile, 0));
-  const size_t resident = static_cast<size_t>(per_multiprocessor) * static_cast<size_t>(info_.multiprocessors);
-  if (assignments.size() > resident)
-    throw Error(format("%zu slots, but only %zu blocks fit on %s at once; use fewer threads or --slots",
-                       assignments.size(), resident, info_.name.c_str()));
-  if (assignments.empty()) return;
-  auto* on_device = memory_.take<Assignment>(assignments.size());
-  copy(on_device, assignments.data(), assignments.size() * sizeof(Assignment), cudaMemcpyHostToDevice);
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(assignments.size()));
-  config.blockDim = dim3(kTile);
-  config.stream = kernel_stream_;
-  HEDDLE_CUDA_CHECK(
-      cudaLaunchKernelEx(&config, persistent_kernel, static_cast<const Assignment*>(on_device), packets_));
+  const Multiprocessor each{properties_.maxBlocksPerMultiProcessor, properties_.maxThreadsPerMultiProcessor,
+                            properties_.regsPerMultiprocessor, properties_.sharedMemPerMultiprocessor};
+  std::vector<Residents> residents;
+  for (size_t s = 0; s < kShapeCount; ++s) {
+    Shape& shape = shapes_[s];
+    if (shape.assignments.empty()) continue;
+    shape.shared_bytes = std::max(shape.shared_bytes, shared_bytes);
+    shape.spare = take_slots(spare, kSpareColumnWords);
+    shape.spare_left = spare;
+    for (int i = 0; i < spare; ++i) shape.assignments.push_back({shape.spare + i, static_cast<uint32_t>(i)});
+    const int threads = kShapes[s] * kLanes;
+    constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
+    residents.push_back({format("slots of %d warp%s", kShapes[s], kShapes[s] == 1 ? "" : "s"),
+                         static_cast<int>(shape.assignments.size()), threads, (shape.registers + 7) / 8 * 8 * threads,
+                         shape.shared_bytes + shape.static_shared_bytes + kReservedByCuda});
+  }
+  if (residents.empty()) return;
+  residents.push_back({"block that patches tables", 1, 256, (patch_registers_ + 7) / 8 * 8 * 256, 1024});
+  if (const std::string problem = residency_problem(residents, each, info_.multiprocessors); !problem.empty())
+    throw Error(info_.name + ": " + problem + "; use fewer threads or --slots");
+  for (size_t s = 0; s < kShapeCount; ++s) {
+    Shape& shape = shapes_[s];
+    if (shape.assignments.empty()) continue;
+    auto* assignments = lasting_.take<Assignment>(shape.assignments.size());
+    write(reinterpret_cast<std::byte*>(assignments), std::as_bytes(std::span(shape.assignments)));
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(shape.assignments.size()));
+    config.blockDim = dim3(static_cast<unsigned>(kShapes[s] * kLanes));
+    config.dynamicSmemBytes = shape.shared_bytes;
+    config.stream = shape.stream;
+    launch_kernel(s, config, {assignments, nullptr, packets_});
+    shape.resident = true;
+  }
+  persistent_ = true;
 }
 
-void CudaDevice::launch(const SlotGroup& slots, int program, int count) {
+void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int count) {
+  use();
   cudaStream_t stream{};
-  for (auto& group : groups_)
-    if (group.slots.slots == slots.slots) stream = group.stream;
   cudaLaunchConfig_t config{};
+  size_t shape = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Group& group : groups_)
+      if (group.slots.slots == slots.slots) stream = group.stream;
+    shape = programs_[static_cast<size_t>(id)].shape;
+    config.dynamicSmemBytes = programs_[static_cast<size_t>(id)].shared_bytes;
+  }
   config.gridDim = dim3(static_cast<unsigned>(count));
-  config.blockDim = dim3(kTile);
+  config.blockDim = dim3(static_cast<unsigned>(kShapes[shape] * kLanes));
   config.stream = stream;
-  HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, launched_kernel, slots.slots,
-                                       static_cast<const Program*>(on_device_[static_cast<size_t>(program)]),
-                                       packets_));
+  launch_kernel(shape, config, {nullptr, slots.slots, packets_});
   HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 
-void CudaDevice::patch(int program, int node, size_t offset, std::span<const std::byte> bytes) {
-  const std::lock_guard lock(copying_);
-  auto* table = static_cast<std::byte*>(const_cast<void*>(programs_[static_cast<size_t>(program)].nodes[node].table));
-  while (!bytes.empty()) {
-    const size_t n = std::min(bytes.size(), kPatchBytes);
-    std::memcpy(staging_, bytes.data(), n);
-    copy(table + offset, staging_, n, cudaMemcpyHostToDevice);
-    offset += n;
-    bytes = bytes.subspan(n);
-  }
-}
-
-std::pair<uint64_t, uint64_t> CudaDevice::counts(int program, int node) {
-  const std::lock_guard lock(copying_);
-  const auto* from = programs_[static_cast<size_t>(program)].nodes[node].counts;
-  copy(staging_, from, 2 * sizeof(uint64_t), cudaMemcpyDeviceToHost);
-  uint64_t counts[2];
-  std::memcpy(counts, staging_, sizeof counts);
-  return {counts[0], counts[1]};
-}
-
 std::string CudaDevice::failure() {
-  const cudaError_t state = cudaStreamQuery(kernel_stream_);
-  if (state == cudaErrorNotReady) return {};
-  if (state != cudaSuccess)
-    return format("%s stopped: %s (%s); the packets on it are lost. Run again with --device cpu, and report the chain",
-                  info_.name.c_str(), cudaGetErrorString(state), cudaGetErrorName(state));
-  return persistent_ ? format("%s: the persistent kernel has ended by itself", info_.name.c_str()) : std::string();
+  if (cudaSetDevice(index_) != cudaSuccess) return info_.name + " cannot be used any more";
+  for (const Shape& shape : shapes_) {
+    if (persistent_ && !shape.resident) continue;
+    const cudaError_t state = cudaStreamQuery(shape.stream);
+    if (state == cudaErrorNotReady) continue;
+    if (state != cudaSuccess)
+      return format("%s stopped: %s (%s); the packets on it are lost. Run again with --device cpu, and report the chain",
+                    info_.name.c_str(), cudaGetErrorString(state), cudaGetErrorName(state));
+    if (persistent_) return format("%s: the persistent kernel has ended by itself", info_.name.c_str());
+  }
+  return {};
 }
 
 void CudaDevice::stop() {
-  for (auto& group : groups_)
-    for (int i = 0; i < group.slots.count; ++i)
-      for (uint64_t& word : group.slots.slots[i].word) __atomic_store_n(&word, kStopWord, __ATOMIC_RELEASE);
-  cudaStreamSynchronize(kernel_stream_);
+  cudaSetDevice(index_);
+  for (Shape& shape : shapes_) {
+    if (!shape.resident) continue;
+    for (const Assignment& assignment : shape.assignments)
+      for (uint64_t& word : assignment.slot->word) __atomic_store_n(&word, kStopWord, __ATOMIC_RELEASE);
+    cudaStreamSynchronize(shape.stream);
+    shape.resident = false;
+  }
   persistent_ = false;
 }
 
 }  // namespace
-
 #ifndef HEDDLE_SIMT
 std::vector<DeviceInfo> devices(std::string& reason) {
   int count = 0;
@@ -243,7 +486,11 @@ std::vector<DeviceInfo> devices(std::string& reason) {
     return list;
   }
   if (count == 0) reason = "the driver shows no device; see nvidia-smi";
-  for (int i = 0; i < count; ++i) list.push_back(describe(i));
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp properties{};
+    HEDDLE_CUDA_CHECK(cudaGetDeviceProperties(&properties, i));
+    list.push_back(describe(i, properties));
+  }
   return list;
 }
 #endif
@@ -255,14 +502,13 @@ std::unique_ptr<Device> open(int index) { return std::make_unique<CudaDevice>(in
 #ifdef HEDDLE_SIMT
 namespace {
 template <int... ids>
-int find_function(std::string_view class_name, std::integer_sequence<int, ids...>) {
-  int found = -1;
-  ((class_name == Registered<ids>::kName ? found = ids : 0), ...);
-  return found;
+constexpr auto all_traits(std::integer_sequence<int, ids...>) {
+  return std::array<FunctionTraits, kFunctions>{Registered<static_cast<FunctionId>(ids)>::kTraits...};
 }
 }  // namespace
-int function_id(std::string_view class_name) {
-  return find_function(class_name, std::make_integer_sequence<int, kFunctions>());
+std::span<const FunctionTraits> functions() {
+  static constexpr auto kAll = all_traits(std::make_integer_sequence<int, kFunctions>());
+  return kAll;
 }
 #endif
 

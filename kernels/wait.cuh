@@ -18,6 +18,13 @@ constexpr unsigned kAlertPolls = 1 << 14;  ///< empty polls (about 1 us each) be
 constexpr unsigned kPolls = 64;            ///< the same of the other slots
 constexpr unsigned kLeastSleepNs = 500, kMostSleepNs = 8000;
 
+/** This lane's word of a slot that the host has filled before it launched. */
+__device__ inline uint64_t load_word(Slot& slot) {
+  const uint64_t word = SystemAtomic<uint64_t>(slot.word[threadIdx.x]).load(cuda::memory_order_acquire);
+  __syncwarp();
+  return word;
+}
+
 /** Waits until all words of `slot`, the index-th of its group, carry `stamp`; returns this lane's, or 0 when the kernel must
  *  end. Every lane polls its own word, so detection costs one PCIe round trip. Idle warps would fill the PCIe link with
  *  polls: one whose slot stays empty dozes, and one lane looks at one word now and then. Since the host fills the lowest

@@ -13,6 +13,7 @@ namespace heddle::simt {
 namespace {
 
 constinit thread_local cudaError_t last_error = cudaSuccess;
+constinit thread_local int device_of_thread = 0;
 
 cudaDeviceProp properties_of_device() {
   cudaDeviceProp properties = {};
@@ -38,6 +39,8 @@ cudaDeviceProp properties_of_device() {
   properties.l2CacheSize = 32 << 20;
   properties.maxThreadsPerMultiProcessor = 2 * kMaxThreads;
   properties.sharedMemPerMultiprocessor = 228 * 1024;
+  properties.sharedMemPerBlockOptin = 227 * 1024;
+  properties.regsPerMultiprocessor = 65536;
   properties.canUseHostPointerForRegisteredMem = 1;
   properties.cooperativeLaunch = 1;
   properties.maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
@@ -59,6 +62,8 @@ cudaError_t remember(cudaError_t error) {
   return error;
 }
 
+int current_device() { return device_of_thread; }
+
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::function<void()> body) {
   if (kernel == nullptr) return remember(cudaErrorInvalidDeviceFunction);
   const cudaDeviceProp properties = properties_of_device();
@@ -74,8 +79,11 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::fu
     }
   }
   Runtime& runtime = Runtime::instance();
+  const auto stream = runtime.stream(config.stream);
+  if (stream == nullptr || (config.stream != nullptr && stream->device != current_device()))
+    return remember(cudaErrorInvalidResourceHandle);
   runtime.load(kernel);
-  Grid grid = {std::move(body), config.gridDim, config.blockDim};
+  Grid grid = {std::move(body), config.gridDim, config.blockDim, config.dynamicSmemBytes};
   const bool queued = runtime.enqueue(config.stream, [grid = std::move(grid)] { run_grid(grid); });
   return remember(queued ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
@@ -106,24 +114,28 @@ cudaError_t cudaGetLastError() { return std::exchange(heddle::simt::last_error, 
 cudaError_t cudaPeekAtLastError() { return heddle::simt::last_error; }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = heddle::simt::kDevices;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return remember(device == 0 ? cudaSuccess : cudaErrorInvalidDevice); }
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= heddle::simt::kDevices) return remember(cudaErrorInvalidDevice);
+  heddle::simt::device_of_thread = device;
+  return cudaSuccess;
+}
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = heddle::simt::device_of_thread;
   return cudaSuccess;
 }
 cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  if (device != 0) return remember(cudaErrorInvalidDevice);
+  if (device < 0 || device >= heddle::simt::kDevices) return remember(cudaErrorInvalidDevice);
   *properties = heddle::simt::properties_of_device();
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  if (device != 0) return remember(cudaErrorInvalidDevice);
+  if (device < 0 || device >= heddle::simt::kDevices) return remember(cudaErrorInvalidDevice);
   const cudaDeviceProp properties = heddle::simt::properties_of_device();
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock:
@@ -205,7 +217,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
-  if (device != 0) return remember(cudaErrorInvalidDevice);
+  if (device < 0 || device >= heddle::simt::kDevices) return remember(cudaErrorInvalidDevice);
   const cudaDeviceProp properties = heddle::simt::properties_of_device();
   std::snprintf(text, static_cast<size_t>(size), "%04x:%02x:%02x.0", properties.pciDomainID, properties.pciBusID,
                 properties.pciDeviceID);
@@ -238,6 +250,13 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
   *attributes = {};
   attributes->maxThreadsPerBlock = heddle::simt::kMaxThreads;
   return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (kernel == nullptr) return remember(cudaErrorInvalidDeviceFunction);
+  const auto most = static_cast<int>(heddle::simt::properties_of_device().sharedMemPerBlockOptin);
+  const bool right = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 && value <= most;
+  return remember(right ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int block_size, size_t) {

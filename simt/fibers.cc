@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "core/error.h"
 
@@ -45,6 +46,7 @@ SIMT_NO_TSAN void yield() {
   if (running_block != nullptr) running_block->yield();
 }
 void trap() { fail("a kernel called __trap"); }
+SIMT_NO_TSAN void* dynamic_shared() { return block_of_caller("dynamic_shared").dynamic_shared(); }
 
 Block::Block() { scheduler_.adopt_thread(); }
 
@@ -95,6 +97,8 @@ SIMT_NO_TSAN void Block::run(const Grid& grid, uint3 index) {
   for (unsigned i = 0; i < count_; ++i) {
     threads_[i].index = {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
   }
+  shared_.reset(static_cast<std::byte*>(::operator new (grid.shared_bytes, kSharedAlignment)));
+  std::memset(shared_.get(), 0xa5, grid.shared_bytes);
   ready_warps_ = 0;
   for (unsigned w = 0; w * kWarpSize < count_; ++w) {
     const unsigned lanes = count_ - w * kWarpSize;

@@ -3,7 +3,10 @@
 /** Runs the blocks of a grid: one block on one OS thread, its threads as fibers. They switch at warp operations and
  *  barriers, at __nanosleep, and now and then at atomic reads. */
 
+#include <cstddef>
 #include <functional>
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +27,7 @@ inline constexpr unsigned kManyFibers = SIMT_TSAN ? 4000 : 16000;
 struct Grid {
   std::function<void()> body;  ///< What each thread runs.
   dim3 size, block;
+  size_t shared_bytes = 0;  ///< Dynamic shared memory of a block.
   mutable char tag = 0;  ///< ThreadSanitizer: whoever launches the grid releases it, and its threads acquire it.
 };
 
@@ -46,8 +50,15 @@ class Block {
   void barrier(Site site);
   void yield();
   uint32_t live_lanes() const;
+  void* dynamic_shared() const { return shared_.get(); }
 
  private:
+  /** Of exactly the launch's size, so that AddressSanitizer sees its end. */
+  struct FreeShared {
+    void operator()(std::byte* memory) const { ::operator delete (memory, kSharedAlignment); }
+  };
+  static constexpr std::align_val_t kSharedAlignment{128};
+
   struct Thread {
     Context context;
     uint3 index;
@@ -84,6 +95,7 @@ class Block {
   const Thread& lane(const Warp& warp, unsigned lane) const { return threads_[(&warp - warps_) * kWarpSize + lane]; }
 
   const Grid* grid_ = nullptr;
+  std::unique_ptr<std::byte, FreeShared> shared_;
   uint3 index_{};
   Context scheduler_;                 ///< Where run() waits for the fibers.
   Thread threads_[kMaxThreads] = {};  ///< The first `fibers_` have a stack.

@@ -29,6 +29,7 @@ Runtime::Runtime() : null_stream_(Stream::start(true)) {}
 cudaStream_t Runtime::add_stream(bool blocking) {
   std::lock_guard lock(mutex_);
   auto stream = Stream::start(blocking);
+  stream->device = current_device();
   const auto handle = reinterpret_cast<cudaStream_t>(stream.get());
   streams_.emplace(handle, std::move(stream));
   return handle;

@@ -31,7 +31,8 @@ TEST(SimtRuntime, describes_one_device) {
 }
 
 TEST(SimtRuntime, keeps_the_last_error_of_each_thread) {
-  EXPECT_EQ(cudaSetDevice(1), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaSetDevice(-1), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaSetDevice(kDevices), cudaErrorInvalidDevice);
   std::thread([] { EXPECT_CUDA(cudaPeekAtLastError()); }).join();
   EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);

@@ -30,6 +30,7 @@ class Stream {
   /** Returns false if the time came first. */
   bool wait_for(uint64_t count, Clock::time_point deadline);
 
+  int device = 0;       ///< That was current when it was made.
   const bool blocking;  ///< Whether the null stream and this one wait for each other.
 
  private:

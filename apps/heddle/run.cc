@@ -67,16 +67,19 @@ class Usage {
   Clock::time_point time_ = Clock::now();
 };
 
-// Handlers look at the tables, too, so none runs meanwhile.
+// Files that have changed are read again by whatever has a handler for it.
 void reload_all(Engine& engine) {
   for (auto& node : engine.router().nodes) {
-    std::string problem;
-    bool changed = false;
-    engine.update(*node.element, [&] { changed = node.element->reload(problem); });
-    if (!problem.empty())
-      std::fprintf(stderr, "heddle: %s: %s\n", node.element->name.c_str(), problem.c_str());
-    else if (changed)
-      std::fprintf(stderr, "heddle: %s: reloaded\n", node.element->name.c_str());
+    const std::string& name = node.element->name;
+    Handlers handlers;
+    node.element->handlers(handlers);
+    if (handlers.find("reload") == nullptr) continue;
+    try {
+      engine.handlers().write(name + ".reload", "");
+      std::fprintf(stderr, "heddle: %s: reloaded\n", name.c_str());
+    } catch (const Error& error) {
+      std::fprintf(stderr, "heddle: %s: %s\n", name.c_str(), error.what());
+    }
   }
 }
 

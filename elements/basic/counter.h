@@ -18,7 +18,7 @@ namespace heddle {
  *  no such handler.
  *
  *  One input, one output; packets pass unchanged. Runs inside segments of either processor; on a GPU it counts, too, but
- *  shows it at the end only, and has no rates. The final report and --json show `count` (packets) and `byte_count`
+ *  has no rates. The final report and --json show `count` (packets) and `byte_count`
  *  (bytes from the current start of the packet). Several threads may run it. Also called CounterMP and CounterAtomic.
  *
  *  Handlers: `count` (r), `byte_count` (r); `rate` (r, packets/s), `byte_rate` (r, bytes/s) and `bit_rate` (r, bits/s) of
@@ -39,7 +39,6 @@ class Counter : public NeutralElement {
   std::optional<NeutralOp> neutral() const override { return NeutralOp{NeutralOp::kCount, 0}; }
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
-  void set_gpu_counts(uint64_t packets, uint64_t bytes) override { gpu_packets_ = packets, gpu_bytes_ = bytes; }
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
@@ -47,8 +46,9 @@ class Counter : public NeutralElement {
     BatchClock clock;
     Rate packets, bytes;
   };
-  uint64_t packets() const { return counts_.packets() + gpu_packets_; }
-  uint64_t bytes() const { return counts_.bytes() + gpu_bytes_; }
+  std::pair<uint64_t, uint64_t> on_gpu_since_reset() const;
+  uint64_t packets() const { return counts_.packets() + on_gpu_since_reset().first; }
+  uint64_t bytes() const { return counts_.bytes() + on_gpu_since_reset().second; }
   double rate(Rate Rates::*which) const;
   void reset();
   void look_at_calls();
@@ -57,7 +57,7 @@ class Counter : public NeutralElement {
   std::array<Rates, kMaxThreads> rates_;
   CountCall count_call_, byte_count_call_;
   std::atomic<bool> calls_{false};  // whether there is one
-  std::atomic<uint64_t> gpu_packets_{0}, gpu_bytes_{0};
+  std::atomic<uint64_t> gpu_packets_before_{0}, gpu_bytes_before_{0};  // the last reset
 };
 
 }  // namespace heddle

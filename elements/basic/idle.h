@@ -19,7 +19,7 @@ class Idle : public Source {
   const char* ports() const override { return "-/-"; }
   const char* processing() const override { return "x/x"; }
   /** It gives no packet that lacks an annotation. */
-  Access access(Processor) const override { return {.column_writes = static_cast<ColumnSet>((1u << kColumns) - 1)}; }
+  Access access(Processor) const override { return {.column_writes = kAllColumns}; }
   void run_cpu(Batch& batch) override { batch.free_packets(); }
   void receive(Batch&) override {}
   bool exhausted() const override { return true; }

@@ -32,8 +32,12 @@ void MinBatch::start(const Environment& environment) {
     throw Error(format("'%s': BURST %u on %d threads may keep %zu of %u packets, more than half of them", name.c_str(),
                        burst_, threads_, kept, environment.packets->capacity()));
   gathered_ = std::make_unique<Gathered[]>(static_cast<size_t>(threads_));
-  for (int thread = 0; thread < threads_; ++thread)
-    gathered_[static_cast<size_t>(thread)].entries = std::make_unique_for_overwrite<Entry[]>(ring_size_);
+  columns_ = ColumnPack(carries);
+  for (int thread = 0; thread < threads_; ++thread) {
+    Gathered& gathered = gathered_[static_cast<size_t>(thread)];
+    gathered.packets = std::make_unique_for_overwrite<Packet*[]>(ring_size_);
+    gathered.columns = std::make_unique_for_overwrite<std::byte[]>(ring_size_ * columns_.bytes());
+  }
 }
 
 void MinBatch::run_cpu(Batch& batch) {
@@ -43,9 +47,8 @@ void MinBatch::run_cpu(Batch& batch) {
   for (int i = 0; i < batch.size(); ++i) {
     size_t at = mine.first + count + static_cast<size_t>(i);
     if (at >= ring_size_) at -= ring_size_;
-    Entry& entry = mine.entries[at];
-    entry.packet = batch.packet(i);
-    for (int c = 0; c < kColumns; ++c) entry.column[c] = batch.column(static_cast<Column>(c))[i];
+    mine.packets[at] = batch.packet(i);
+    columns_.save(batch, i, &mine.columns[at * columns_.bytes()]);
   }
   mine.count.store(count + static_cast<size_t>(batch.size()), std::memory_order_relaxed);
   batch.resize(0);
@@ -63,10 +66,9 @@ void MinBatch::receive(Batch& batch) {
   }
   const auto n = std::min(count, static_cast<size_t>(batch.room()));
   for (size_t i = 0; i < n; ++i) {
-    const Entry& entry = mine.entries[mine.first];
+    batch.packets()[i] = mine.packets[mine.first];
+    columns_.load(batch, static_cast<int>(i), &mine.columns[mine.first * columns_.bytes()]);
     if (++mine.first == ring_size_) mine.first = 0;
-    batch.packets()[i] = entry.packet;
-    for (int c = 0; c < kColumns; ++c) batch.column(static_cast<Column>(c))[i] = entry.column[c];
   }
   batch.resize(static_cast<int>(n));
   mine.due -= std::min(mine.due, n);
@@ -90,7 +92,7 @@ std::string MinBatch::stop() {
   for (int thread = 0; thread < threads_; ++thread) {
     Gathered& gathered = gathered_[static_cast<size_t>(thread)];
     for (; gathered.count > 0; --gathered.count, ++left_) {
-      rte_pktmbuf_free(gathered.entries[gathered.first].packet);
+      rte_pktmbuf_free(gathered.packets[gathered.first]);
       if (++gathered.first == ring_size_) gathered.first = 0;
     }
   }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "core/column_pack.h"
 #include "core/element.h"
 
 namespace heddle {
@@ -45,13 +46,10 @@ class MinBatch : public Source {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Entry {
-    Packet* packet;
-    uint32_t column[kColumns];
-  };
   /** What a thread has gathered: a ring with room for every packet that there is, so that it is never full. */
   struct alignas(64) Gathered {
-    std::unique_ptr<Entry[]> entries;  // [ring_size_]
+    std::unique_ptr<Packet*[]> packets;    // [ring_size_]
+    std::unique_ptr<std::byte[]> columns;  // [ring_size_][columns_.bytes()]
     size_t first = 0;
     std::atomic<size_t> count{0};  // written by the thread itself
     size_t due = 0;                // of them, those that go on without waiting for more
@@ -62,6 +60,7 @@ class MinBatch : public Source {
   unsigned burst_ = 32;
   Timer timer_;
   int threads_ = 0;
+  ColumnPack columns_;
   size_t ring_size_ = 0;
   std::unique_ptr<Gathered[]> gathered_;  // [threads_]
   std::atomic<bool> released_{false};

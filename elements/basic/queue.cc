@@ -1,7 +1,7 @@
 #include "elements/basic/queue.h"
 
-#include <array>
 #include <cstdlib>
+#include <cstring>
 
 #include "click/arguments.h"
 #include "core/error.h"
@@ -17,6 +17,10 @@ namespace heddle {
 namespace {
 
 constexpr int kAtOnce = 64;
+/** Entries under way between a batch and the ring; columns are at most 64 of 8 bytes. */
+struct Entries {
+  alignas(8) std::byte bytes[kAtOnce * (sizeof(Packet*) + 64 * sizeof(uint64_t))];  // [n][entry bytes]
+};
 
 // rte_ring looks at the tail of the other side with a plain load (which on x86 is enough), so ThreadSanitizer has to be
 // told that what was written before an enqueue is seen behind the dequeue.
@@ -46,7 +50,8 @@ void Queue::start(const Environment&) {
   // kernel has put aside in the middle of an enqueue hold up nobody.
   constexpr unsigned kFlags = RING_F_EXACT_SZ | RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ;
   const unsigned count = rte_align32pow2(capacity_ + 1);
-  const ssize_t bytes = rte_ring_get_memsize_elem(sizeof(Entry), count);
+  columns_ = ColumnPack(carries);
+  const ssize_t bytes = rte_ring_get_memsize_elem(entry_bytes(), count);
   if (bytes < 0) throw Error(format("CAPACITY %u: cannot make such a ring", capacity_));
   ring_.reset(static_cast<rte_ring*>(std::aligned_alloc(64, (static_cast<size_t>(bytes) + 63) / 64 * 64)));
   if (!ring_ || rte_ring_init(ring_.get(), "queue", capacity_, kFlags) != 0)
@@ -54,18 +59,19 @@ void Queue::start(const Environment&) {
 }
 
 int Queue::keep(Batch& batch, int from) {
-  std::array<Entry, kAtOnce> entries;
+  Entries entries;
   int done = from;
   while (done < batch.size()) {
     const int n = std::min(batch.size() - done, kAtOnce);
     for (int i = 0; i < n; ++i) {
-      Entry& entry = entries[static_cast<size_t>(i)];
-      entry.packet = batch.packet(done + i);
-      for (int c = 0; c < kColumns; ++c) entry.column[c] = batch.column(static_cast<Column>(c))[done + i];
+      std::byte* entry = entries.bytes + static_cast<size_t>(i) * entry_bytes();
+      Packet* packet = batch.packet(done + i);
+      std::memcpy(entry, &packet, sizeof packet);
+      columns_.save(batch, done + i, entry + sizeof packet);
     }
     before_enqueue(ring_.get());
     const auto taken = static_cast<int>(
-        rte_ring_enqueue_burst_elem(ring_.get(), entries.data(), sizeof(Entry), static_cast<unsigned>(n), nullptr));
+        rte_ring_enqueue_burst_elem(ring_.get(), entries.bytes, entry_bytes(), static_cast<unsigned>(n), nullptr));
     done += taken;
     if (taken < n) break;
   }
@@ -86,28 +92,32 @@ void Queue::drop_from(Batch& batch, int from) {
 
 void Queue::run_cpu(Batch& batch) { drop_from(batch, keep(batch, 0)); }
 
-unsigned Queue::take(Entry* entries, unsigned count) {
-  const unsigned n = rte_ring_dequeue_burst_elem(ring_.get(), entries, sizeof(Entry), count, nullptr);
+unsigned Queue::take(std::byte* entries, unsigned count) {
+  const unsigned n = rte_ring_dequeue_burst_elem(ring_.get(), entries, entry_bytes(), count, nullptr);
   after_dequeue(ring_.get());
   return n;
 }
 
 unsigned Queue::free_packets(unsigned most) {
-  Entry entry;
+  Entries entry;
   unsigned n = 0;
-  for (; n < most && take(&entry, 1) == 1; ++n) rte_pktmbuf_free(entry.packet);
+  for (; n < most && take(entry.bytes, 1) == 1; ++n) {
+    Packet* packet;
+    std::memcpy(&packet, entry.bytes, sizeof packet);
+    rte_pktmbuf_free(packet);
+  }
   return n;
 }
 
 void Queue::receive(Batch& batch) {
-  std::array<Entry, kAtOnce> entries;
+  Entries entries;
   for (int wanted; (wanted = std::min(batch.room() - batch.size(), kAtOnce)) > 0;) {
-    const auto n = static_cast<int>(take(entries.data(), static_cast<unsigned>(wanted)));
+    const auto n = static_cast<int>(take(entries.bytes, static_cast<unsigned>(wanted)));
     for (int i = 0; i < n; ++i) {
-      const Entry& entry = entries[static_cast<size_t>(i)];
+      const std::byte* entry = entries.bytes + static_cast<size_t>(i) * entry_bytes();
       const int at = batch.size();
-      batch.packets()[at] = entry.packet;
-      for (int c = 0; c < kColumns; ++c) batch.column(static_cast<Column>(c))[at] = entry.column[c];
+      std::memcpy(&batch.packets()[at], entry, sizeof(Packet*));
+      columns_.load(batch, at, entry + sizeof(Packet*));
       batch.resize(at + 1);
     }
     if (n < wanted) return;

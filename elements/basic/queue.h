@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "core/column_pack.h"
 #include "core/element.h"
 
 namespace heddle {
@@ -51,20 +52,18 @@ class Queue : public Source {
   unsigned capacity_ = 1000;
 
  private:
-  /** What waits: a packet and its columns. A ring wants multiples of 4 bytes. */
-  struct alignas(8) Entry {
-    Packet* packet;
-    uint32_t column[kColumns];
-  };
   struct FreeRing {
     void operator()(rte_ring* ring) const { std::free(ring); }
   };
-  /** Takes up to `count` entries out; returns how many. */
-  unsigned take(Entry* entries, unsigned count);
+  /** What waits: a packet and its columns. A ring wants multiples of 4 bytes. */
+  unsigned entry_bytes() const { return static_cast<unsigned>(sizeof(Packet*) + columns_.bytes()); }
+  /** Takes up to `count` entries out; returns how many. `entries`: [count][entry_bytes()] */
+  unsigned take(std::byte* entries, unsigned count);
   /** Frees up to `most` packets; returns how many. */
   unsigned free_packets(unsigned most);
   unsigned length() const { return ring_ == nullptr ? 0 : rte_ring_count(ring_.get()); }
 
+  ColumnPack columns_;
   std::unique_ptr<rte_ring, FreeRing> ring_;
   std::atomic<unsigned> highwater_{0};
   std::atomic<uint64_t> drops_{0};

@@ -82,7 +82,7 @@ void RepeatedPacket::set_data(std::string data, int64_t bytes) {
 }
 
 void RepeatedPacket::reclaim() {
-  if (contents_.size() > 1) contents_.erase(contents_.begin(), contents_.end() - 1);
+  contents_.erase(contents_.begin(), contents_.end() - 1);
 }
 
 void RepeatedPacket::append_copies(Batch& batch, int n, bool stamp) {

@@ -48,9 +48,9 @@ class Generator : public Source {
 };
 
 /** Sources that repeat one packet: DATA, cut or repeated to LENGTH. */
-class RepeatedPacket : public Generator {
+class RepeatedPacket : public Generator, private Retiring {
  public:
-  void reclaim() override;
+  RepeatedPacket() { retiring.push_back(this); }
   void handlers(Handlers& list) override;
 
  protected:
@@ -62,6 +62,8 @@ class RepeatedPacket : public Generator {
   static const std::string kDefaultData;
 
  private:
+  bool has_retired() const override { return contents_.size() > 1; }
+  void reclaim() override;
   struct Content {
     std::string data;
     int64_t bytes;       // LENGTH; negative: as long as the data

@@ -41,7 +41,7 @@ void IPPrint::configure(click::Arguments& arguments) {
 
 Access IPPrint::access(Processor) const {
   return {.reads = {kWholePacket},
-          .column_reads = static_cast<ColumnSet>(columns(Column::l3) | (paint_ ? columns(Column::paint) : 0))};
+          .column_reads = columns(Column::l3) | (paint_ ? columns(Column::paint) : 0)};
 }
 
 void IPPrint::start(const Environment&) {

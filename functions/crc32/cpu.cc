@@ -67,27 +67,17 @@ uint32_t crc(const uint8_t* data, uint32_t length, Variant variant) {
 void Crc32Element::read_variant(click::Arguments& arguments, bool second_output) {
   using crc32::Variant;
   arguments.choice("VARIANT", variant_, {{"ieee", Variant::ieee}, {"click", Variant::click}});
-  const crc32::Tables tables = crc32::make_tables(variant_, second_output);
-  const auto bytes = std::as_bytes(std::span(&tables, 1));
-  table_.assign(bytes.begin(), bytes.end());
+  tables_.value = crc32::make_tables(variant_, second_output);
+  table = &tables_;
 }
 
 void Crc32Element::start(const Environment&) { crc32::choose_instructions(); }
 
 void SetCRC32::configure(click::Arguments& arguments) { read_variant(arguments, false); }
 
-std::span<const char* const> SetCRC32::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"no_room"};
-  return kReasons;
-}
-
 void SetCRC32::run_cpu(Batch& batch) {
   for (int i = 0; i < batch.size(); ++i) {
     Packet* packet = batch.packet(i);
-    if (rte_pktmbuf_tailroom(packet) < crc32::kBytes) [[unlikely]] {
-      batch.drop(i, crc32::kNoRoom);
-      continue;
-    }
     const uint32_t sum = crc32::crc(data(packet), length(packet), variant_);
     std::memcpy(data(packet) + length(packet), &sum, crc32::kBytes);
     move_tail(packet, crc32::kBytes);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "core/element.h"
 #include "functions/crc32/rule.h"
 
@@ -11,7 +9,6 @@ namespace heddle {
 class Crc32Element : public Element {
  public:
   bool changes_length() const override { return true; }
-  std::span<const std::byte> table() const override { return table_; }
   void start(const Environment&) override;
 
  protected:
@@ -21,7 +18,7 @@ class Crc32Element : public Element {
   crc32::Variant variant_ = crc32::Variant::ieee;
 
  private:
-  std::vector<std::byte> table_;
+  FixedTable<crc32::Tables> tables_;
 };
 
 }  // namespace heddle

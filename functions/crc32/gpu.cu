@@ -39,26 +39,31 @@ __device__ inline uint32_t added(uint32_t remainder, uint4 piece, const Tables& 
   return sum;
 }
 
-__device__ inline uint32_t moved_on(uint32_t remainder, int e, const Tables& tables) {
+__device__ inline uint32_t shifted(uint32_t remainder, int e, const Tables& tables) {
   uint32_t sum = 0;
 #pragma unroll
   for (int k = 0; k < 4; ++k) sum ^= tables.further[e][k][remainder >> 8 * k & 255];
   return sum;
 }
 
-/** Leaves the CRC of packet tile.packet(k), without its last `behind` bytes, in tile.scratch[k]. The whole block calls it: eight
- *  threads a packet, each every eighth piece of 16 bytes, kAhead of them in flight; then a tree of shuffles makes one
- *  remainder of their eight; then a thread a packet moves that to the packet's end, which lies anywhere in its line.
- *  Results are in place for all threads on return. */
-__device__ inline void sum_up(const gpu::Block& block, gpu::Tile& tile, const Tables& tables, uint32_t behind) {
+/** CRCs of a function's packets, [k]: of tile.packet(k). */
+struct Sums {
+  uint32_t of[gpu::kSlotPackets];
+};
+
+/** Puts the CRC of each packet, without its last `behind` bytes, into `sums`. The whole block calls it: eight threads a
+ *  packet, each every eighth piece of 16 bytes, kAhead of them in flight; then a tree of shuffles makes one remainder of
+ *  their eight; then a thread a packet shifts that to the packet's end, which lies anywhere in its line. Results are in
+ *  place for all threads on return. */
+__device__ inline void sum_up(const gpu::Block& block, gpu::Tile& tile, const Tables& tables, uint32_t behind, Sums& sums) {
   constexpr int kAhead = 8;
-  const int lane = block.thread % kLanes, group = block.thread / kLanes, groups = block.threads / kLanes;
+  const gpu::Group<kLanes> group(block);
   const auto bytes_of = [&](int k) {
     const uint32_t length = tile.length(tile.packet(k));
     return length < behind ? 0 : length - behind;
   };
-  for (int base = 0; base < tile.count(); base += groups) {
-    const int k = base + group;
+  for (int base = 0; base < tile.count(); base += group.count()) {
+    const int k = base + group.index();
     const bool mine = k < tile.count();
     const uint32_t bytes = mine ? bytes_of(k) : 0;
     const auto first = mine ? reinterpret_cast<uintptr_t>(tile.frame(tile.packet(k))) : uintptr_t{0};
@@ -69,22 +74,21 @@ __device__ inline void sum_up(const gpu::Block& block, gpu::Tile& tile, const Ta
       uint4 pieces[kAhead];
 #pragma unroll
       for (int u = 0; u < kAhead; ++u)
-        pieces[u] = load_piece(line + static_cast<uintptr_t>(u * kLine + lane * kPiece), first, last);
+        pieces[u] = load_piece(line + static_cast<uintptr_t>(u * kLine + group.rank() * kPiece), first, last);
 #pragma unroll
       for (int u = 0; u < kAhead; ++u)
         if (line + static_cast<uintptr_t>(u * kLine) < end) remainder = added(remainder, pieces[u], tables);
     }
-#pragma unroll
-    for (int e = 0; e < 3; ++e) remainder = moved_on(remainder, e, tables) ^ __shfl_down_sync(~0u, remainder, 1u << e);
-    if (mine && lane == 0) tile.scratch[k] = remainder;
+    remainder = group.fold(remainder, [&](uint32_t mine, uint32_t next, int e) { return shifted(mine, e, tables) ^ next; });
+    if (k < tile.count() && group.rank() == 0) sums.of[k] = remainder;
   }
   block.sync();
   for (int k = block.thread; k < tile.count(); k += block.threads) {
     const uint32_t bytes = bytes_of(k);
     const uintptr_t last = reinterpret_cast<uintptr_t>(tile.frame(tile.packet(k))) + bytes;
     const uint32_t left = static_cast<uint32_t>(-last) % kLine;  // to the end of the line
-    const uint32_t sum = finished(multiplied(tile.scratch[k], tables.back[left]), bytes, tables);
-    tile.scratch[k] = tables.variant == Variant::click ? __brev(sum) : ~sum;
+    const uint32_t sum = finished(multiplied(sums.of[k], tables.back[left]), bytes, tables);
+    sums.of[k] = tables.variant == Variant::click ? __brev(sum) : ~sum;
   }
   block.sync();
 }
@@ -99,7 +103,7 @@ struct SetTile {
         tile.drop(i, kNoRoom);
         continue;
       }
-      gpu::store_u32(tile.frame(i) + tile.length(i), tile.scratch[k]);
+      gpu::store_u32(tile.frame(i) + tile.length(i), sums.of[k]);
       tile.set_length(i, tile.length(i) + kBytes);
     }
   }
@@ -107,12 +111,13 @@ struct SetTile {
 
 struct CheckTile {
   using Table = Tables;
-  __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Table& tables) const {
-    sum_up(block, tile, tables, kBytes);
+  using Scratch = Sums;
+  __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Tables& tables, Sums& sums) const {
+    sum_up(block, tile, tables, kBytes, sums);
     for (int k = block.thread; k < tile.count(); k += block.threads) {
       const int i = tile.packet(k);
       const bool is_short = tile.length(i) < kBytes;
-      if (!is_short && gpu::load_u32(tile.frame(i) + tile.length(i) - kBytes) == tile.scratch[k])
+      if (!is_short && gpu::load_u32(tile.frame(i) + tile.length(i) - kBytes) == sums.of[k])
         tile.set_length(i, tile.length(i) - kBytes);
       else if (tables.second_output)
         tile.next(i, 1);

@@ -14,7 +14,6 @@ enum class Variant : uint32_t {
 
 constexpr uint32_t kBytes = 4;
 enum Reason : int { kShort, kBadCrc };
-constexpr int kNoRoom = 0;  // SetCRC32's
 
 // Polynomials over GF(2) modulo the generator, in reflected form: bit 31 is the coefficient of x^0.
 constexpr uint32_t kGenerator = 0xedb88320, kOne = 0x80000000;

@@ -14,8 +14,7 @@ namespace heddle {
  *  byte order of this machine. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight,
  *  wait (true, default) or drop ("no_slot").
  *
- *  Drops packets whose buffer has no four bytes left behind them ("no_room"); on a GPU also those whose buffer has not
- *  enough for all SetCRC32 of the segment.
+ *  Drops packets that are too long to get four bytes more ("no_room", above 65,403 bytes).
  *
  *  Example:
  *
@@ -25,7 +24,6 @@ class SetCRC32 : public Crc32Element {
  public:
   void configure(click::Arguments& arguments) override;
   Access access(Processor) const override { return {.reads = {kWholePacket}, .writes = {kWholePacket}}; }
-  std::span<const char* const> drop_reasons() const override;
   int appends() const override { return crc32::kBytes; }
   void run_cpu(Batch& batch) override;
 };

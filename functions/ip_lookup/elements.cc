@@ -12,7 +12,7 @@ RadixIPLookup::RadixIPLookup() : IPRouteTable(std::make_unique<ip_lookup::RadixT
 LinearIPLookup::LinearIPLookup() : IPRouteTable(std::make_unique<ip_lookup::LinearTable>()) {}
 
 void DirectIPLookup::prefetch(Batch& batch) const {
-  const auto& image = *reinterpret_cast<const ip_lookup::DirectImage*>(table().data());
+  const auto& image = *reinterpret_cast<const ip_lookup::DirectImage*>(table->bytes().data());
   const uint32_t* dst = batch.column(Column::dst);
   for (int i = 0; i < batch.size(); ++i) __builtin_prefetch(&image.tbl24[ntohl(dst[i]) >> 8]);
 }

@@ -29,8 +29,8 @@ namespace heddle {
  *      flush                       (write) removes all routes
  *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
  *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
- *  When the program gets SIGHUP, FILE is read again, and the differences are patched into the table in the same way; a
- *  FILE with errors changes nothing.
+ *      reload                      (write) reads FILE again and patches the differences into the table in the same way; a FILE
+ *                                  with errors changes nothing. SIGHUP does it for all elements that have this handler
  *
  *  Errors: a route that is none, a route whose output is not connected (each is named with file and line), too many
  *  routes. Statistics: `routes`.

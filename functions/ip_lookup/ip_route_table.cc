@@ -51,27 +51,14 @@ std::span<const char* const> IPRouteTable::drop_reasons() const {
   return kReasons;
 }
 
-void IPRouteTable::on_patch(TablePatch patch) {
-  patches_.push_back(std::move(patch));
-  table_->set_patch_sink([this](size_t offset, std::span<const std::byte> bytes) {
-    for (auto& copy : patches_) copy(offset, bytes);
-  });
-}
-
-bool IPRouteTable::reload(std::string& problem) {
-  if (file_.empty()) return false;
+void IPRouteTable::reload() {
   std::vector<std::string> errors;
-  try {
-    const std::vector<Route> routes = read_routes(errors);
-    if (errors.empty()) table_->replace(routes);
-    count_ = table_->size();
-  } catch (const Error& error) {
-    errors.push_back(error.what());
-  }
-  if (errors.empty()) return true;
-  problem = errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
-            "; the routes stay as they are";
-  return false;
+  const std::vector<Route> routes = read_routes(errors);
+  if (!errors.empty())
+    throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
+                "; the routes stay as they are");
+  table_->replace(routes);
+  count_ = table_->size();
 }
 
 void IPRouteTable::run_cpu(Batch& batch) {

@@ -19,11 +19,6 @@ class IPRouteTable : public Element {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
-  std::span<const std::byte> table() const override { return table_->bytes(); }
-  void on_patch(TablePatch patch) override;
-  bool has_retired() const override { return table_->has_retired(); }
-  void reclaim() override { table_->reclaim(); }
-  bool reload(std::string& problem) override;
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
 
@@ -31,19 +26,20 @@ class IPRouteTable : public Element {
   ip_lookup::RouteTable& routes() { return *table_; }
 
  protected:
-  explicit IPRouteTable(std::unique_ptr<ip_lookup::RouteTable> table) : table_(std::move(table)) {}
+  explicit IPRouteTable(std::unique_ptr<ip_lookup::RouteTable> routes) : table_(std::move(routes)) { table = table_.get(); }
 
  private:
   /** The routes of FILE and of the arguments. Reports mistakes as text lines. */
   std::vector<ip_lookup::Route> read_routes(std::vector<std::string>& errors) const;
   void change(const std::string& commands);
+  /** Reads FILE again. Throws Error, and has changed nothing then, if it is not right. */
+  void reload();
   std::string lookup_text(const std::string& address) const;
   std::string table_text() const;
 
   std::unique_ptr<ip_lookup::RouteTable> table_;
   std::string file_;
   std::vector<ip_lookup::Route> own_routes_;  // those of the arguments
-  std::vector<TablePatch> patches_;
   std::atomic<size_t> count_{0};  // routes in the table, for statistics(), which runs beside changes
 };
 

@@ -125,16 +125,21 @@ void RouteTable::check_room(std::span<const Route> routes, bool empty) const {
 // ---- changes to the image, each reported to the sink ----
 
 void RouteTable::changed(Run& run, const void* where, size_t bytes) {
-  if (!sink_) return;
+  if (silent_) return;
   const auto begin = static_cast<size_t>(static_cast<const std::byte*>(where) - memory_.get());
   if (begin < run.begin || begin > run.end + kPatchGap) report(run);
   if (run.end == 0) run.begin = begin;
   run.end = std::max(run.end, begin + bytes);
 }
 
+void RouteTable::set_patch_sink(PatchSink sink) {
+  remove_copies();
+  if (sink) add_copy({std::move(sink)});
+}
+
 void RouteTable::report(Run& run) {
   if (run.end == 0) return;
-  sink_(run.begin, bytes().subspan(run.begin, run.end - run.begin));
+  Table::changed(run.begin, bytes().subspan(run.begin, run.end - run.begin));
   run = {};
 }
 
@@ -193,13 +198,13 @@ size_t RouteTable::load(std::vector<Route> routes) {
   routes.resize(kept);
   check_room(routes, true);
 
-  const PatchSink sink = std::exchange(sink_, nullptr);
+  silent_ = true;
   clear();
   routes_.reserve(routes.size());
   if (loads_longest_first()) std::ranges::reverse(routes);
   for (const Route& route : routes) insert(route);
-  sink_ = sink;
-  if (sink_) sink_(0, bytes());
+  silent_ = false;
+  Table::changed(0, bytes());
   return superseded;
 }
 

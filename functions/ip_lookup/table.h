@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/huge_pages.h"
+#include "core/table.h"
 #include "functions/ip_lookup/route.h"
 
 namespace heddle::ip_lookup {
@@ -24,15 +25,13 @@ namespace heddle::ip_lookup {
  *      uint64_t mark = table.retired();   // after the change
  *      ... wait until every reader has finished the lookups (and uses of hops[]) it was in at that moment ...
  *      table.reclaim(mark); */
-class RouteTable {
+class RouteTable : public Table {
  public:
   /** Told each run of image bytes that changed, at its offset, in the order in which a concurrent reader of a copy must
    * see them: a hop before the entries that name it, a block before the entry that points to it. A run may include
    * unchanged bytes between nearby changes. The bytes are the host image itself: copy them before returning. Must not
    * throw and must not change the table. */
-  using PatchSink = std::function<void(size_t offset, std::span<const std::byte> bytes)>;
-
-  virtual ~RouteTable() = default;
+  using PatchSink = decltype(Copy::patch);
 
   /** Inserts the route or replaces the one of the same prefix. Throws Error, with the table unchanged, when the length
    * is over 32, host bits are set (see normalised()), or the image has no room left for it; when some of it waits as
@@ -66,13 +65,14 @@ class RouteTable {
   virtual void lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const = 0;
 
   /** What hears of changes from now on; an empty function for nobody. The image so far is not reported. */
-  void set_patch_sink(PatchSink sink) { sink_ = std::move(sink); }
+  void set_patch_sink(PatchSink sink);
 
   uint64_t retired() const { return retired_count_; }     ///< blocks and hop indices retired since construction
-  bool has_retired() const { return !retired_.empty(); }  ///< whether reclaim() has something to give back
-  void reclaim(uint64_t mark = UINT64_MAX);  ///< frees for reuse what was retired up to `mark`: no reader has it
+  bool has_retired() const override { return !retired_.empty(); }
+  void reclaim() override { reclaim(UINT64_MAX); }
+  void reclaim(uint64_t mark);  ///< frees for reuse what was retired up to `mark`: no reader has it
 
-  std::span<const std::byte> bytes() const { return {memory_.get(), image_bytes_}; }  ///< the image; it never moves
+  std::span<const std::byte> bytes() const override { return {memory_.get(), image_bytes_}; }  ///< the image; it never moves
   const Hop* hops() const { return reinterpret_cast<const Hop*>(memory_.get()); }     ///< [kHops], by hop index
   size_t size() const { return routes_.size(); }
   uint32_t blocks_used() const { return blocks_.used; }  ///< retired ones excluded
@@ -148,7 +148,7 @@ class RouteTable {
   Pool blocks_;
   std::deque<Retired> retired_;  ///< oldest first
   uint64_t retired_count_ = 0;
-  PatchSink sink_;
+  bool silent_ = false;  ///< while load() rebuilds the image
 };
 
 }  // namespace heddle::ip_lookup

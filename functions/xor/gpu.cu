@@ -14,8 +14,9 @@ struct XorTile {
       return make_uint4(changed(x.x, key), changed(x.y, key), changed(x.z, key), changed(x.w, key));
     }
   };
-  __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Table& key) const {
-    gpu::transform_bytes(block, tile, Change{key});
+  using Scratch = gpu::Pieces;
+  __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Table& key, Scratch& pieces) const {
+    gpu::transform_bytes(block, tile, pieces, Change{key});
   }
 };
 

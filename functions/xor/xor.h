@@ -22,11 +22,10 @@ class Xor : public Element {
  public:
   void configure(click::Arguments& arguments) override;
   Access access(Processor) const override { return {.reads = {kWholePacket}, .writes = {kWholePacket}}; }
-  std::span<const std::byte> table() const override { return std::as_bytes(std::span(&key_, 1)); }
   void run_cpu(Batch& batch) override;
 
  private:
-  xor_bytes::Key key_{0x5a5a5a5a};
+  FixedTable<xor_bytes::Key> key_;
 };
 
 }  // namespace heddle

@@ -5,7 +5,7 @@
  *
  *  - A block runs on one OS thread; its threads are fibers of that OS thread (see fibers.h). `__shared__` memory is
  *    therefore `static thread_local`; it keeps what an earlier block left, as on a GPU. `extern __shared__` (dynamic
- *    shared memory) does not compile.
+ *    shared memory) does not compile: heddle::simt::dynamic_shared() gives it.
  *  - Up to 64 blocks of a grid are co-resident; the blocks of a larger grid take turns on a few OS threads. A device
  *    thread has a stack of 64 KiB (256 KiB under a sanitizer).
  *  - Launches go through cudaLaunchKernelEx; the triple-chevron syntax is no C++.

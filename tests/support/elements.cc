@@ -43,14 +43,23 @@ ColumnSet parse_columns(const std::string& text) {
   ColumnSet set = 0;
   std::istringstream words(text);
   for (std::string word; words >> word;)
-    for (int c = 0; c < kColumns; ++c)
-      if (word == kColumnNames[c]) set |= static_cast<ColumnSet>(1u << c);
+    each_column(kAllColumns, [&](Column which) {
+      if (word == kColumnNames[static_cast<int>(which)]) set |= columns(which);
+    });
   return set;
 }
 
-bool from_buffer(int column) {
-  return column == static_cast<int>(Column::l3) || column == static_cast<int>(Column::l4);
+uint64_t value(Batch& batch, Column which, int i) {
+  return is_wide(which) ? batch.wide_column(which)[i] : batch.column(which)[i];
 }
+void set_value(Batch& batch, Column which, int i, uint64_t value) {
+  if (is_wide(which))
+    batch.wide_column(which)[i] = value;
+  else
+    batch.column(which)[i] = static_cast<uint32_t>(value);
+}
+/** What a column's values count from, if packets begin at `start`. */
+uint32_t origin(Column which, uint32_t start) { return (kHeaderColumns & columns(which)) != 0 ? start : 0; }
 
 class TestSource : public Source {
  public:
@@ -83,9 +92,10 @@ class TestSource : public Source {
       if (packet == nullptr) break;  // waits: the next round tries again
       const int i = batch.size();
       batch.packets()[i] = packet;
-      for (int c = 0; c < kColumns; ++c)
-        if (sets_ >> c & 1)
-          batch.column(static_cast<Column>(c))[i] = frames[at.next].column[c] + (from_buffer(c) ? packet->data_off : 0);
+      each_column(sets_, [&](Column which) {
+        set_value(batch, which, i,
+                  frames[at.next].column[static_cast<int>(which)] + origin(which, packet->data_off));
+      });
       batch.resize(i + 1);
       ++at.next;
     }
@@ -150,10 +160,11 @@ class TestSink : public Element {
       const bool marked = get_mark(packet, mark);
       if (marked) check_surroundings(packet, mark);
       Received received{{data(packet), data(packet) + length(packet)}, {}, marked ? mark.serial : -1, 0, 0};
-      const uint32_t origin = marked ? mark.from : packet->data_off;
-      for (int c = 0; c < kColumns; ++c)
-        if (reads_ >> c & 1)
-          received.column[c] = batch.column(static_cast<Column>(c))[i] - (from_buffer(c) ? origin : 0);
+      const uint32_t start = marked ? mark.from : packet->data_off;
+      each_column(reads_, [&](Column which) {
+        const uint64_t counted = value(batch, which, i) - origin(which, start);
+        received.column[static_cast<int>(which)] = is_wide(which) ? counted : static_cast<uint32_t>(counted);
+      });
       const CaptureInfo info = capture_info(packet);
       received.timestamp_ns = info.timestamp_ns, received.missing_bytes = info.missing_bytes;
       if (lab_->options.on_packet) {

@@ -14,7 +14,7 @@ using Bytes = std::vector<uint8_t>;
 /** A packet before a chain: its bytes, the columns that a TestSource may set, and what a capture would say of it. */
 struct Frame {
   Bytes bytes{};
-  uint32_t column[kColumns] = {};  ///< l3 and l4: offset from the frame
+  uint64_t column[kColumns] = {};  ///< l3 and l4: offset from the frame
   int headroom = -1;               ///< bytes before the frame; -1: as usual
   uint64_t timestamp_ns = 0;
   uint32_t missing_bytes = 0;

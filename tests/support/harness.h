@@ -40,7 +40,7 @@ class OnBackend : public testing::TestWithParam<Backend> {};
 /** A packet as it came to a sink. */
 struct Received {
   Bytes bytes;
-  uint32_t column[kColumns];  ///< those that the sink reads, else 0; l3 and l4 from the start of the frame as received
+  uint64_t column[kColumns];  ///< those that the sink reads, else 0; l3 and l4 from the start of the frame as received
   int64_t serial;             ///< which of the frames given to run() it was; -1: a copy that the engine has made
   uint64_t timestamp_ns;
   uint32_t missing_bytes;

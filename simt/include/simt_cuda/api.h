@@ -47,6 +47,8 @@ struct cudaDeviceProp {
   int l2CacheSize;
   int maxThreadsPerMultiProcessor;
   size_t sharedMemPerMultiprocessor;
+  size_t sharedMemPerBlockOptin;
+  int regsPerMultiprocessor;
   int managedMemory;
   int hostNativeAtomicSupported;
   int pageableMemoryAccess;
@@ -87,6 +89,10 @@ enum cudaDeviceAttr {
 struct cudaFuncAttributes {
   size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
   int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes;
+};
+
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
 };
 
 enum cudaMemcpyKind {
@@ -209,6 +215,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 // Kernels. cudaFuncGetAttributes loads the kernel, as on a GPU: a kernel loaded so may be launched beside a resident
 // one.
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int block_size,
                                                           size_t dynamic_shared_bytes);
 

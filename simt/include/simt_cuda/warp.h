@@ -56,6 +56,8 @@ uint32_t live_lanes();
 /** Lets the block's other threads run, then now and then the machine's other OS threads. No-op on the host. */
 void yield();
 [[noreturn]] void trap();
+/** The block's dynamic shared memory, at a multiple of 128 bytes, as the launch has sized it. */
+void* dynamic_shared();
 
 template <class T>
 concept WarpValue = std::is_arithmetic_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);

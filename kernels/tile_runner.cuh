@@ -1,0 +1,200 @@
+#pragma once
+
+// What a block does with the packets of a slot: the same in every launch mode.
+
+#include <cuda_runtime.h>
+
+#include <cuda/atomic>
+#include <utility>
+
+#include "gpu/bytes.cuh"
+#include "gpu/registry.cuh"
+#include "kernels/wait.cuh"
+// Made by the build: includes every functions/<name>/gpu.cu.
+#include "gpu_functions.inc"
+
+namespace heddle::gpu {
+
+/** Runs tiles on a block of kWarps warps. Warp 0 keeps the packets' ways: its lane i that of packet i. */
+template <int kWarps>
+class TileRunner {
+ public:
+  /** `memory`: the block's dynamic shared memory: columns, scratch, and what functions have filled. */
+  __device__ TileRunner(const Block& block, Program& program, Tile& tile, uint4* memory)
+      : block_(block), program_(program), tile_(tile), memory_(memory) {}
+
+  /** Takes up the program that `slot` names. All threads call it; it is there for all of them on return. */
+  __device__ void take_up(const Slot& slot) {
+    // The host wrote both before the words that said so.
+    const auto* from = reinterpret_cast<const uint32_t*>(*const_cast<const Program* const volatile*>(&slot.program));
+    slot_columns_ = *const_cast<uint32_t* const volatile*>(&slot.columns);
+    auto* to = reinterpret_cast<uint32_t*>(&program_);
+    block_.sync();  // the last tile is done with the program before
+    for (size_t word = static_cast<size_t>(block_.thread); word < sizeof(Program) / sizeof(uint32_t);
+         word += static_cast<size_t>(block_.threads))
+      to[word] = SystemAtomic<const uint32_t>(from[word]).load(cuda::memory_order_relaxed);
+    tile_.program_ = &program_;
+    tile_.columns_ = reinterpret_cast<uint32_t*>(memory_);
+    block_.sync();
+    for (int n = 0; n < program_.count; ++n)
+      if (program_.nodes[n].function >= 0) dispatch<Fill>(program_.nodes[n]);
+    block_.sync();
+  }
+
+  /** Takes the packets of `slot` through the program and writes the result words. The whole block calls it; in warp 0 lane i
+   *  has the word of packet i. `packets`: base of the packet memory. */
+  __device__ void run(Slot& slot, uint64_t word, uint8_t* packets) {
+    const int i = block_.thread;
+    const bool keeps_ways = kWarps == 1 || i < kSlotPackets;
+    int node = kExit;  // of this lane's packet; a lane without one has left already
+    const uint8_t* start = nullptr;
+    if (keeps_ways) {
+      if (offset_of(word) != kNoPacket) node = 0;
+      if (program_.word_column == kNoColumn)
+        start = packets + offset_of(word);
+      else
+        tile_.columns_[program_.place[program_.word_column] * kSlotPackets + i] = static_cast<uint32_t>(word);
+      tile_.frame_[i] = const_cast<uint8_t*>(start);
+      tile_.length_[i] = length_of(word);
+      copy_columns<true>(i);
+    }
+    for (;;) {
+      // Nodes stand in topological order: the lowest that packets are at is complete.
+      int n = kExit;
+      if (keeps_ways) {
+        n = __reduce_min_sync(~0u, node);
+        const int count = compact(node == n, tile_.list_);
+        tile_.next_[i] = 0;
+        if (i == 0) tile_.count_ = count, tile_.node_ = n;
+        if (n > 0 && n < kExit) count_packets(n, count, node == n);
+      }
+      block_.sync();
+      if constexpr (kWarps > 1) n = tile_.node_;
+      if (n >= kExit) break;
+      const Program::Node& what = program_.nodes[n];
+      if (what.function >= 0) {
+        dispatch<Call>(what);
+      } else if (keeps_ways) {
+        neutral(what, node == n);
+      }
+      block_.sync();
+      if (keeps_ways && node == n) {
+        const unsigned next = tile_.next_[i];
+        node = program_.targets[what.first_target + (next < kDrop ? next : what.outputs + (next - kDrop))];
+      }
+    }
+    if (!keeps_ways) return;
+    copy_columns<false>(i);
+    const auto exit = static_cast<uint32_t>(node - kExit);
+    if (program_.wide_results) {
+      const auto head = static_cast<int>(tile_.frame_[i] - start);
+      const int tail = head + static_cast<int>(tile_.length_[i]) - static_cast<int>(length_of(word));
+      store_result(slot.result.wide[i], pack_wide(stamp_of(word), {exit, head, tail}));
+    } else {
+      store_result(slot.result.narrow[i], pack_narrow(stamp_of(word), exit));
+    }
+  }
+
+ private:
+  __device__ void count_packets(int n, int count, bool mine) {
+    const unsigned bytes = __reduce_add_sync(~0u, mine ? tile_.length_[block_.thread] : 0);
+    if (block_.thread != 0) return;
+    atomicAdd(&program_.counts[n].packets, static_cast<unsigned long long>(count));
+    atomicAdd(&program_.counts[n].bytes, static_cast<unsigned long long>(bytes));
+  }
+
+  /** Columns of packet i from the slot into the tile, or back. */
+  template <bool kIn>
+  __device__ void copy_columns(int i) {
+    const ColumnSet set = kIn ? program_.columns_in : program_.columns_out;
+    uint32_t* at = slot_columns_ + (kIn ? 0 : program_.columns_out_at * kSlotPackets);
+    for (ColumnSet rest = set; rest != 0; rest &= rest - 1) {
+      const int which = __ffsll(static_cast<long long>(rest)) - 1, width = words(static_cast<Column>(which));
+      uint32_t* const here = tile_.columns_ + program_.place[which] * kSlotPackets;
+      for (int word = 0; word < width; ++word) {  // packet i has words width * i, width * i + 1
+        if (kIn)
+          here[width * i + word] = at[width * i + word];
+        else
+          at[width * i + word] = here[width * i + word];
+      }
+      at += width * kSlotPackets;
+    }
+  }
+
+  template <class Result>
+  __device__ void store_result(Result& result, Result value) {
+    // What was only read needs no fence: the result depends on it. The sanitizers of simt do not know that.
+#ifdef HEDDLE_SIMT
+    constexpr bool kFenceAlways = true;
+#else
+    constexpr bool kFenceAlways = false;
+#endif
+    if (kFenceAlways || program_.writes_packets || program_.columns_out != 0)
+      SystemAtomic<Result>(result).store(value, cuda::memory_order_release);
+    else
+      SystemAtomic<Result>(result).store(value, cuda::memory_order_relaxed);
+  }
+
+  struct Call {
+    template <class Function>
+    static __device__ void run(const Block& block, Tile& tile, const NodeMemory& memory) {
+      call<Function>(block, tile, memory);
+    }
+  };
+  struct Fill {
+    template <class Function>
+    static __device__ void run(const Block& block, Tile&, const NodeMemory& memory) {
+      if constexpr (HasShared<Function>)
+        Function::fill(block, *static_cast<typename Function::Shared*>(memory.shared), table_of<Function>(memory));
+    }
+  };
+
+  // Functions that want several warps do a lot for each packet: a call costs them nothing, and their registers stay theirs.
+  template <class What, class Function>
+  static __device__ __noinline__ void run_apart(const Block& block, Tile& tile, const NodeMemory& memory) {
+    What::template run<Function>(block, tile, memory);
+  }
+  template <class What, FunctionId id>
+  __device__ void run_if(int16_t function, const NodeMemory& memory) {
+    using Function = typename Registered<id>::Type;
+    if constexpr (Registered<id>::kTraits.warps <= kWarps) {
+      if (function != static_cast<int16_t>(id)) return;
+      if constexpr (Registered<id>::kTraits.warps > 1)
+        run_apart<What, Function>(block_, tile_, memory);
+      else
+        What::template run<Function>(block_, tile_, memory);
+    }
+  }
+  template <class What, int... ids>
+  __device__ void dispatch(int16_t function, const NodeMemory& memory, std::integer_sequence<int, ids...>) {
+    (run_if<What, static_cast<FunctionId>(ids)>(function, memory), ...);
+  }
+  template <class What>
+  __device__ void dispatch(const Program::Node& node) {
+    const NodeMemory memory{node.table, node.state, memory_ + program_.scratch_at, memory_ + node.shared_at};
+    dispatch<What>(node.function, memory, std::make_integer_sequence<int, kFunctions>());
+  }
+
+  // Neutral elements: lane i of warp 0 does packet i.
+  __device__ void neutral(const Program::Node& what, bool mine) {
+    const int i = block_.thread;
+    const bool fits = mine && tile_.length_[i] >= bytes_needed(what.neutral);
+    if (mine && !fits) tile_.drop(i, 0);
+    if (what.neutral.kind == NeutralOp::kLoadDst) {
+      const uint32_t address = load_u32_each(tile_.frame_[i] + what.neutral.amount, fits);
+      if (fits) tile_.column(Column::dst, i) = address;
+    } else if (fits && what.neutral.kind == NeutralOp::kMoveHead) {
+      tile_.move_head(i, what.neutral.amount);
+    } else if (fits && what.neutral.kind == NeutralOp::kPaint) {
+      tile_.column(Column::paint, i) = static_cast<uint32_t>(what.neutral.amount);
+    }
+  }
+
+  const Block& block_;
+  Program& program_;
+  Tile& tile_;
+  uint4* memory_;
+  uint32_t* slot_columns_ = nullptr;
+};
+
+}  // namespace heddle::gpu
