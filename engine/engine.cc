@@ -136,16 +136,16 @@ void Engine::start() {
   if (device_) make_gpu_segments();
   const bool persistent = plan_.options.launch == LaunchMode::persistent;
   for (int thread = 0; thread < options_.threads; ++thread) {
-    std::vector<std::unique_ptr<GpuLane>> lanes(plan_.segments.size());
+    std::vector<std::unique_ptr<Lane>> lanes(plan_.segments.size());
     for (size_t s = 0; s < lanes.size(); ++s) {
       if (plan_.segments[s].processor != Processor::gpu) continue;
       const int slots = persistent ? std::max(1, options_.slots / options_.threads)
                                    : (options_.batch_size + gpu::kTile - 1) / gpu::kTile;
       lanes[s] = std::make_unique<GpuLane>(gpu_segments_[s], device_->add_slots(gpu_segments_[s].program, slots));
     }
-    workers_.push_back(std::make_unique<Worker>(Worker::Shared{&router_, &plan_, &gpu_segments_, packets_.get(),
-                                                               large_packets_.get(), &epochs_, options_.batch_size},
-                                                thread, std::move(lanes)));
+    workers_.push_back(std::make_unique<Worker>(
+        Worker::Shared{&router_, &plan_, packets_.get(), large_packets_.get(), &epochs_, options_.batch_size}, thread,
+        std::move(lanes)));
   }
   if (device_) device_->start(persistent);
   progress_ = std::make_unique<Progress[]>(workers_.size());

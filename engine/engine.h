@@ -11,6 +11,7 @@
 #include "control/broker.h"
 #include "core/huge_pages.h"
 #include "core/packet_pool.h"
+#include "engine/gpu_lane.h"
 #include "engine/worker.h"
 #include "gpu/device.h"
 

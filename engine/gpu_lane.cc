@@ -1,6 +1,7 @@
 #include "engine/gpu_lane.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "gpu/functions.h"
@@ -88,8 +89,17 @@ GpuSegment GpuSegment::make(const Router& router, const Plan& plan, int index, g
 GpuLane::GpuLane(const GpuSegment& segment, gpu::SlotGroup slots)
     : segment_(segment), slots_(slots), ring_(slots), held_(new Held[static_cast<size_t>(slots.count)]) {}
 
-int GpuLane::submit(Batch& batch, int first) {
-  const int index = ring_.free_slot();
+int GpuLane::feed(Batch& batch, int first) {
+  int taken = 0;
+  // A launch runs slots from the first on: those of the launch before come back first.
+  if (segment_.launch == LaunchMode::sync && ring_.in_flight() > to_launch_) return 0;
+  for (int index; first + taken < batch.size() && (index = ring_.free_slot()) >= 0;)
+    taken += submit(batch, first + taken, index);
+  fed_ += static_cast<uint64_t>(taken);
+  return taken;
+}
+
+int GpuLane::submit(Batch& batch, int first, int index) {
   const int count = std::min(gpu::kTile, batch.size() - first);
   Held& held = held_[static_cast<size_t>(index)];
   gpu::Slot& slot = ring_.slot(index);
@@ -114,31 +124,39 @@ int GpuLane::submit(Batch& batch, int first) {
     for (int i = 0; i < count; ++i) slot.column[c][i] = from[i] - origin(static_cast<Column>(c), held.packet[i]);
   }
   ring_.submit(index, place, count);
-  ++submitted_;
+  ++to_launch_;
   return count;
 }
 
-void GpuLane::launch() {
-  const auto count = static_cast<int>(submitted_ - launched_);
-  if (count == 0) return;
-  launched_ = submitted_;
-  segment_.device->launch(slots_, segment_.program, count);
-}
-
-void GpuLane::collect(Batch& batch) {
-  while (ready() && batch.size() + held_[static_cast<size_t>(ring_.oldest())].count <= batch.capacity()) {
-    take_back(batch, ring_.oldest(), true);
-    ring_.release_oldest();
-    ++collected_;
+void GpuLane::flush() {
+  const int count = std::exchange(to_launch_, 0);
+  if (segment_.launch != LaunchMode::sync || count == 0) return;
+  try {
+    segment_.device->launch(slots_, segment_.program, count);
+  } catch (const Error& error) {
+    failure_ = error.what();
   }
 }
 
-void GpuLane::abandon(Batch& batch) {
-  while (ring_.in_flight() > 0 && batch.size() + held_[static_cast<size_t>(ring_.oldest())].count <= batch.capacity()) {
-    take_back(batch, ring_.oldest(), false);
+bool GpuLane::poll(Batch& out) {
+  const int before = out.size();
+  while (ring_.in_flight() > 0 && ring_.oldest_done() && fits(out)) {
+    take_back(out, ring_.oldest(), true);
     ring_.release_oldest();
-    ++collected_;
   }
+  returned_ += static_cast<uint64_t>(out.size() - before);
+  return out.size() > before;
+}
+
+std::string GpuLane::failure() { return failure_.empty() ? segment_.device->failure() : failure_; }
+
+void GpuLane::abandon(Batch& out) {
+  const int before = out.size();
+  while (ring_.in_flight() > 0 && fits(out)) {
+    take_back(out, ring_.oldest(), false);
+    ring_.release_oldest();
+  }
+  returned_ += static_cast<uint64_t>(out.size() - before);
 }
 
 void GpuLane::take_back(Batch& batch, int index, bool done) {

@@ -5,19 +5,14 @@
 #include <vector>
 
 #include "core/batch.h"
+#include "engine/lane.h"
 #include "engine/plan.h"
 #include "gpu/device.h"
 #include "gpu/slot_ring.h"
 
 namespace heddle {
 
-/** Where packets leave a GPU segment. */
-struct GpuExit {
-  int node;    ///< node that the packet leaves from
-  int target;  ///< node that it goes to, or -1: dropped
-  int reason;  ///< if dropped: index into drop_reasons() of `node`
-  int head;    ///< bytes that neutral elements of the segment have moved the packet's start by
-};
+using GpuExit = LaneExit;
 
 /** A GPU segment, ready to run: its program on the device and its exits. Shared by all threads. */
 struct GpuSegment {
@@ -37,29 +32,21 @@ struct GpuSegment {
                          std::byte* packet_base);
 };
 
-/** One thread's way through a GPU segment: fills slots from batches, and collects what comes back, in order. */
-class GpuLane {
+/** The way through a GPU segment: fills slots from batches, and collects what comes back. */
+class GpuLane : public Lane {
  public:
   GpuLane(const GpuSegment& segment, gpu::SlotGroup slots);
 
-  const GpuSegment& segment() const { return segment_; }
-  int in_flight() const { return ring_.in_flight(); }
-  bool full() const { return ring_.free_slot() < 0; }
-  uint64_t submitted() const { return submitted_; }  ///< slots so far
-  uint64_t collected() const { return collected_; }
-
-  /** Hands packets [first, first + kTile) of `batch`, or as many as there are, to the GPU; returns how many. Needs a
-   *  free slot. */
-  int submit(Batch& batch, int first);
-  /** Launch mode sync: runs what has been submitted since the last launch; it is done on return. */
-  void launch();
-
-  /** Whether collect() would return packets. */
-  bool ready() const { return ring_.in_flight() > 0 && ring_.oldest_done(); }
-  /** Appends the packets of slots that are done to `batch` while they fit, with next() = index of the exit. */
-  void collect(Batch& batch);
-  /** After a failure of the device: takes back every packet in flight without looking at results. */
-  void abandon(Batch& batch);
+  std::span<const LaneExit> exits() const override { return segment_.exits; }
+  ColumnSet columns_behind() const override { return segment_.columns_kept | segment_.columns_out; }
+  int capacity() const override { return ring_.count() * gpu::kTile; }
+  int feed(Batch& batch, int first) override;
+  void flush() override;
+  bool poll(Batch& out) override;
+  uint64_t fed() const override { return fed_; }
+  uint64_t returned() const override { return returned_; }
+  std::string failure() override;
+  void abandon(Batch& out) override;
 
  private:
   /** What the host remembers of a slot in flight. */
@@ -68,13 +55,22 @@ class GpuLane {
     uint32_t column[kColumns][gpu::kTile];
     int count;
   };
+  /** Hands packets [first, first + kTile) of `batch`, or as many as there are, to the GPU in slot `index`; returns how
+   *  many. */
+  int submit(Batch& batch, int first, int index);
   void take_back(Batch& batch, int index, bool done);
+  /** Whether the oldest slot's packets fit into `batch`. */
+  bool fits(const Batch& batch) const {
+    return batch.size() + held_[static_cast<size_t>(ring_.oldest())].count <= batch.capacity();
+  }
 
   const GpuSegment& segment_;
   gpu::SlotGroup slots_;
   gpu::SlotRing ring_;
-  std::unique_ptr<Held[]> held_;  // [slots]
-  uint64_t submitted_ = 0, collected_ = 0, launched_ = 0;
+  std::unique_ptr<Held[]> held_;     // [slots]
+  uint64_t fed_ = 0, returned_ = 0;  // packets
+  int to_launch_ = 0;                // launch mode sync: slots that wait for flush()
+  std::string failure_;              // of a launch
 };
 
 }  // namespace heddle

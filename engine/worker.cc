@@ -16,27 +16,44 @@ void add(std::atomic<uint64_t>& counter, uint64_t more) {
   counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
-constexpr uint64_t kSpinsBetweenDeviceChecks = 1 << 20;
+constexpr uint64_t kSpinsBetweenChecks = 1 << 20;
 constexpr uint64_t kTicksBetweenPublishing = 1 << 21;  // a millisecond or less
 
 }  // namespace
 
-Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<GpuLane>> lanes)
+Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lane>> lanes)
     : shared_(shared), thread_(thread), counts_(shared.router->nodes.size()), published_(counts_.size()) {
+  const auto lead_apart = [](const std::vector<Way>& ways) {
+    return std::adjacent_find(ways.begin(), ways.end(), [](auto& a, auto& b) { return a.target != b.target; }) !=
+           ways.end();
+  };
+  size_t ways_in_all = 0;
+  std::vector<Path*> paths(lanes.size(), nullptr);  // by segment
+  for (size_t s = 0; s < lanes.size(); ++s) {
+    if (!lanes[s]) continue;
+    auto path = std::make_unique<Path>();
+    for (const LaneExit& exit : lanes[s]->exits()) path->ways.push_back({exit.target, exit.node, exit.reason});
+    path->splits = lead_apart(path->ways);
+    path->node = shared.plan->segments[s].nodes[0];
+    path->lane = std::move(lanes[s]);
+    ways_in_all += path->ways.size();
+    paths[s] = path.get();
+    paths_.push_back(std::move(path));
+  }
+  ways_.resize(shared.router->nodes.size());
   for (size_t i = 0; i < shared.router->nodes.size(); ++i) {
     const Node& node = shared.router->nodes[i];
     const NodePlan& here = shared.plan->nodes[i];
     Element* element = node.element.get();
-    const int outputs = node.is_buffer() ? 0 : static_cast<int>(node.targets.size());  // packets stay in a buffer
+    if (!node.is_buffer())  // packets stay in a buffer
+      for (int target : node.targets) ways_[i].push_back({target, -1, -1});
+    ways_in_all += ways_[i].size();
     const Element* prefetch_for =
         here.prefetch_for < 0 ? nullptr : shared.router->nodes[static_cast<size_t>(here.prefetch_for)].element.get();
-    const bool splits =
-        std::adjacent_find(node.targets.begin(), node.targets.end(), std::not_equal_to<>()) != node.targets.end();
-    steps_.push_back({element,
-                      here.processor == Processor::gpu ? lanes[static_cast<size_t>(here.segment)].get() : nullptr,
-                      node.targets.data(), outputs, here.live, here.live_behind, prefetch_for, splits,
+    steps_.push_back({element, here.processor == Processor::gpu ? paths[static_cast<size_t>(here.segment)] : nullptr,
+                      ways_[i], here.live, here.live_behind, prefetch_for, lead_apart(ways_[i]),
                       element->changes_length() || element->moves_head() != 0, here.copy_first, element->copies() > 1,
-                      here.counts_bytes});
+                      here.counts_bytes, node.blocking});
   }
   for (const Task& task : shared.router->tasks) {
     const Node& node = shared.router->nodes[static_cast<size_t>(task.source)];
@@ -50,14 +67,10 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Gpu
     tasks_.push_back({source, task.source, task.target, driver, node.is_buffer(),
                       !node.is_buffer() && (open & columns(Column::paint)) != 0, borrow()});
   }
-  for (auto& lane : lanes)
-    if (lane) lanes_.push_back(std::move(lane));
-  submitted_at_epoch_.resize(lanes_.size(), 0);
-  // A batch a level of recursion: at most one a node and output, and one while a lane is collected.
-  size_t outputs = 0;
-  for (const Step& step : steps_) outputs += static_cast<size_t>(step.outputs);
-  parts_.reserve(outputs);
-  for (size_t i = 0; i < 2 * shared.router->nodes.size() + outputs + 2; ++i)
+  // A batch a level of recursion: at most one a node and way, and one for what is dropped or comes from a lane.
+  parts_.reserve(ways_in_all);
+  part_of_.resize(steps_.size(), -1);
+  for (size_t i = 0; i < 2 * steps_.size() + ways_in_all + 2; ++i)
     spare_.push_back(std::make_unique<Batch>(shared.batch_size));
 }
 
@@ -91,15 +104,14 @@ bool Worker::round(bool stopping) {
       run(job.target, batch);
     }
   }
-  if (!lanes_.empty()) busy = collect_all() || busy;
+  if (!paths_.empty()) busy = collect_all() || busy;
   report_epoch();
   unpublished_ = unpublished_ || busy;
   if (busy) {
     idle_rounds_ = 0;
-  } else if (idle_rounds_ % kSpinsBetweenDeviceChecks == kSpinsBetweenDeviceChecks - 1) {
+  } else if (idle_rounds_ % kSpinsBetweenChecks == kSpinsBetweenChecks - 1) {
     ++idle_rounds_;
-    for (auto& lane : lanes_)
-      if (lane->in_flight() > 0) check_device(*lane);
+    for (auto& path : paths_) check_failure(*path);
   } else if (++idle_rounds_ % 64 == 1) {
     for (auto& node : shared_.router->nodes) node.element->idle(thread_);
   }
@@ -112,7 +124,7 @@ bool Worker::exhausted(bool stopping) const {
     return job.source->exhausted() || (job.driver != nullptr && job.driver->demand(thread_) < 0);
   };
   return std::all_of(tasks_.begin(), tasks_.end(), done) &&
-         std::all_of(lanes_.begin(), lanes_.end(), [](auto& lane) { return lane->in_flight() == 0; });
+         std::all_of(paths_.begin(), paths_.end(), [](auto& path) { return path->lane->in_flight() == 0; });
 }
 
 void Worker::count(int node, Batch& batch) {
@@ -125,10 +137,10 @@ void Worker::count(int node, Batch& batch) {
 void Worker::drain() {
   for (uint64_t spins = 1;; ++spins) {
     bool waiting = false;
-    for (auto& lane : lanes_) waiting = waiting || lane->in_flight() > 0;
+    for (auto& path : paths_) waiting = waiting || path->lane->in_flight() > 0;
     if (!waiting) break;
-    if (!collect_all() && spins % kSpinsBetweenDeviceChecks == 0)
-      for (auto& lane : lanes_) check_device(*lane);
+    if (!collect_all() && spins % kSpinsBetweenChecks == 0)
+      for (auto& path : paths_) check_failure(*path);
   }
   report_epoch();
   publish_counts();
@@ -161,80 +173,76 @@ void Worker::run(int i, Batch& batch) {
   while (!batch.empty()) {
     const Step& step = steps_[static_cast<size_t>(i)];
     if (step.copy_first) make_private(i, batch);
-    if (step.lane != nullptr) return submit(*step.lane, i, batch);
+    if (step.path != nullptr) return feed(*step.path, i, batch);
     count(i, batch);
     const int arrived = batch.size();
     step.element->run_cpu(batch);
     if (step.changes_lengths) batch.forget_bytes();
     if (step.prefetch_for != nullptr) step.prefetch_for->prefetch(batch);
-    int port = 0;
+    int way = 0;
     if (batch.marked()) {
-      const bool together = batch.empty() || take_out_drops(i, batch, port);
-      if (!together && step.outputs > 0) {
-        split(i, batch, arrived);
-        return;
-      }
+      if (!together(batch, step.ways, step.splits, way)) return divide(i, step.ways, step.live_behind, batch, arrived);
       batch.clear_marks(arrived);
     }
-    if (step.outputs == 0) return;  // what a sink left has been dropped
+    if (step.ways.empty()) return;  // a sink has kept what it got
     if (step.copies) return copy_out(i, batch);
-    i = step.targets[port];
+    i = step.ways[static_cast<size_t>(way)].target;
   }
 }
 
-bool Worker::take_out_drops(int node, Batch& batch, int& port) {
-  const uint16_t* next = batch.next();
+bool Worker::together(Batch& batch, std::span<const Way> ways, bool splits, int& way) {
   const int n = batch.size();
-  uint16_t differs = 0, any = next[0], largest = 0;
+  if (n == 0) return true;
+  const uint16_t* next = batch.next();
+  uint16_t differs = 0, largest = 0;
   for (int i = 0; i < n; ++i) {
-    differs |= next[i] ^ any;
+    differs |= next[i] ^ next[0];
     largest = std::max(largest, next[i]);
   }
-  const bool splits = steps_[static_cast<size_t>(node)].splits;
-  if (largest < kDrop) {
-    port = any;
-    return differs == 0 || !splits;
-  }
-  NodeCounts& counts = counts_[static_cast<size_t>(node)];
-  const ColumnSet live = steps_[static_cast<size_t>(node)].live_behind;
-  auto dropped = borrow();
-  batch.resize(0);  // rebuilt in place: entry i is read before anything at or behind it is written
-  differs = 0;
-  for (int i = 0; i < n; ++i) {
-    if (next[i] >= kDrop) {
-      add(counts.drops[next[i] & 0xff], 1);
-      add(counts.dropped_bytes, batch.length(i));
-      dropped->append(batch, i, 0);
-    } else {
-      batch.next()[batch.size()] = next[i];
-      if (batch.empty()) any = next[i];
-      differs |= next[i] ^ any;
-      batch.append(batch, i, live);
-    }
-  }
-  dropped->free_packets();
-  give_back(std::move(dropped));
-  port = batch.empty() ? 0 : any;
-  return differs == 0 || !splits;
+  if (largest >= kDrop || (differs != 0 && splits)) return false;
+  way = next[0];
+  return ways[next[0]].target >= 0;
 }
 
-void Worker::split(int node, Batch& batch, int arrived) {
-  const Step& step = steps_[static_cast<size_t>(node)];
-  const size_t first = parts_.size();  // those below belong to the splits that led here
-  parts_.resize(first + static_cast<size_t>(step.outputs));
+void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, Batch& batch, int marked) {
+  const size_t first = parts_.size();  // those below belong to the divisions that led here
   const uint16_t* next = batch.next();
+  std::unique_ptr<Batch> dropped;
+  const auto drop = [&](int i, int where, int reason) {
+    NodeCounts& counts = counts_[static_cast<size_t>(where)];
+    add(counts.drops[static_cast<size_t>(reason)], 1);
+    add(counts.dropped_bytes, batch.length(i));
+    if (!dropped) dropped = borrow();
+    dropped->append(batch, i, 0);
+  };
   for (int i = 0; i < batch.size(); ++i) {
-    std::unique_ptr<Batch>& part = parts_[first + next[i]];
-    if (!part) [[unlikely]]
-      part = borrow();
-    part->append(batch, i, step.live_behind);
+    if (next[i] >= kDrop) {
+      drop(i, node, next[i] & 0xff);
+      continue;
+    }
+    const Way& way = ways[next[i]];
+    if (way.target < 0) {
+      drop(i, way.node, way.reason);
+      continue;
+    }
+    int& part = part_of_[static_cast<size_t>(way.target)];
+    if (part < 0) [[unlikely]] {
+      part = static_cast<int>(parts_.size());
+      parts_.push_back({borrow(), way.target});
+    }
+    parts_[static_cast<size_t>(part)].batch->append(batch, i, columns);
   }
   batch.resize(0);
-  batch.clear_marks(arrived);
-  for (int port = 0; port < step.outputs; ++port) {
-    std::unique_ptr<Batch> part = std::move(parts_[first + static_cast<size_t>(port)]);
-    if (!part) continue;
-    run(step.targets[port], *part);
+  batch.clear_marks(marked);
+  if (dropped) {
+    dropped->free_packets();
+    give_back(std::move(dropped));
+  }
+  const size_t end = parts_.size();
+  for (size_t k = first; k < end; ++k) part_of_[static_cast<size_t>(parts_[k].target)] = -1;
+  for (size_t k = first; k < end; ++k) {
+    std::unique_ptr<Batch> part = std::move(parts_[k].batch);
+    run(parts_[k].target, *part);
     give_back(std::move(part));
   }
   parts_.resize(first);
@@ -242,9 +250,9 @@ void Worker::split(int node, Batch& batch, int arrived) {
 
 void Worker::copy_out(int node, Batch& batch) {
   const Step& step = steps_[static_cast<size_t>(node)];
-  for (int port = 1; port < step.outputs; ++port) {
+  for (size_t port = 1; port < step.ways.size(); ++port) {
     auto copies = borrow();
-    const ColumnSet live = steps_[static_cast<size_t>(step.targets[port])].live;
+    const ColumnSet live = steps_[static_cast<size_t>(step.ways[port].target)].live;
     for (int i = 0; i < batch.size(); ++i) {
       // A clone shares the bytes; who writes them copies them first.
       Packet* clone = rte_pktmbuf_clone(batch.packet(i), shared_.packets->mempool());
@@ -256,10 +264,10 @@ void Worker::copy_out(int node, Batch& batch) {
       copies->packets()[copies->size() - 1] = clone;
       clone->data_off = batch.packet(i)->data_off;
     }
-    run(step.targets[port], *copies);
+    run(step.ways[port].target, *copies);
     give_back(std::move(copies));
   }
-  run(step.targets[0], batch);
+  run(step.ways[0].target, batch);
 }
 
 void Worker::make_private(int node, Batch& batch) {
@@ -293,104 +301,74 @@ void Worker::make_private(int node, Batch& batch) {
   }
 }
 
-void Worker::submit(GpuLane& lane, int node, Batch& batch) {
-  const GpuSegment& segment = lane.segment();
+void Worker::feed(Path& path, int node, Batch& batch) {
   NodeCounts& counts = counts_[static_cast<size_t>(node)];
+  Lane& lane = *path.lane;
   int first = 0;
   for (uint64_t spins = 1; first < batch.size(); ++spins) {
+    const auto left = static_cast<uint64_t>(batch.size() - first);
     if (!failure_.empty()) {
-      add(counts.gpu_failed, static_cast<uint64_t>(batch.size() - first));
-    } else if (!lane.full()) {
-      const int taken = lane.submit(batch, first);
+      add(counts.gpu_failed, left);
+    } else if (const int taken = lane.feed(batch, first); taken > 0) {
       add(counts.packets, static_cast<uint64_t>(taken));
       uint64_t bytes = 0;
       for (int i = first; i < first + taken; ++i) bytes += batch.length(i);
       add(counts.bytes, bytes);
       first += taken;
       continue;
-    } else if (segment.launch == LaunchMode::sync) {
-      launch(lane);
-      continue;
-    } else if (shared_.router->nodes[static_cast<size_t>(node)].blocking) {
-      if (lane.ready())
-        collect(lane);
-      else if (spins % kSpinsBetweenDeviceChecks == 0)
-        check_device(lane);
-      continue;
     } else {
-      add(counts.no_slot, static_cast<uint64_t>(batch.size() - first));
+      lane.flush();
+      if (collect(path)) continue;
+      if (steps_[static_cast<size_t>(node)].blocking) {
+        if (spins % kSpinsBetweenChecks == 0) check_failure(path);
+        continue;
+      }
+      add(counts.no_slot, left);
     }
-    rte_pktmbuf_free_bulk(batch.packets() + first, static_cast<unsigned>(batch.size() - first));
+    rte_pktmbuf_free_bulk(batch.packets() + first, static_cast<unsigned>(left));
     break;
   }
   batch.resize(0);
-  if (segment.launch == LaunchMode::sync) launch(lane);
+  lane.flush();
 }
 
-void Worker::launch(GpuLane& lane) {
-  try {
-    lane.launch();
-  } catch (const Error& error) {
-    abandon(lane, error.what());
-  }
-  while (lane.in_flight() > 0) collect(lane);
-}
-
-void Worker::collect(GpuLane& lane) {
+bool Worker::collect(Path& path) {
   auto batch = borrow();
-  lane.collect(*batch);
-  const int collected = batch->size();
-  const auto& exits = lane.segment().exits;
-  // Packets that leave by the same exit go on together, in order. Neighbours usually do.
-  while (!batch->empty()) {
-    const uint16_t exit_index = batch->next()[0];
-    const GpuExit& exit = exits[exit_index];
-    auto part = borrow();
-    const int n = batch->size();
-    const ColumnSet all = lane.segment().columns_kept | lane.segment().columns_out;
-    batch->resize(0);
-    for (int i = 0; i < n; ++i) {
-      if (batch->next()[i] == exit_index) {
-        part->append(*batch, i, all);
-      } else {
-        batch->next()[batch->size()] = batch->next()[i];
-        batch->append(*batch, i, all);
-      }
-    }
-    if (exit.target < 0) {
-      add(counts_[static_cast<size_t>(exit.node)].drops[static_cast<size_t>(exit.reason)],
-          static_cast<uint64_t>(part->size()));
-      part->free_packets();
+  const bool any = path.lane->poll(*batch);
+  if (any) {
+    const int marked = batch->size();
+    int way = 0;
+    if (together(*batch, path.ways, path.splits, way)) {
+      batch->clear_marks(marked);
+      run(path.ways[static_cast<size_t>(way)].target, *batch);
     } else {
-      run(exit.target, *part);
+      divide(path.node, path.ways, path.lane->columns_behind(), *batch, marked);
     }
-    give_back(std::move(part));
   }
-  batch->clear_marks(collected);
   give_back(std::move(batch));
+  return any;
 }
 
 bool Worker::collect_all() {
   bool busy = false;
-  for (auto& lane : lanes_) {
-    if (!lane->ready()) continue;
-    busy = true;
-    collect(*lane);
-  }
+  for (auto& path : paths_)
+    if (path->lane->in_flight() > 0) busy = collect(*path) || busy;
   return busy;
 }
 
-void Worker::check_device(GpuLane& lane) {
-  const std::string failure = lane.segment().device->failure();
-  if (!failure.empty()) abandon(lane, failure);
+void Worker::check_failure(Path& path) {
+  if (path.lane->in_flight() == 0) return;
+  std::string failure = path.lane->failure();
+  if (failure.empty()) return;
+  failure_ = std::move(failure);
+  abandon(path);
 }
 
-void Worker::abandon(GpuLane& lane, const std::string& failure) {
-  failure_ = failure;
-  while (lane.in_flight() > 0) {
+void Worker::abandon(Path& path) {
+  while (path.lane->in_flight() > 0) {
     auto lost = borrow();
-    lane.abandon(*lost);
-    add(counts_[static_cast<size_t>(lane.segment().nodes[0])].gpu_failed, static_cast<uint64_t>(lost->size()));
+    path.lane->abandon(*lost);
+    add(counts_[static_cast<size_t>(path.node)].gpu_failed, static_cast<uint64_t>(lost->size()));
     lost->free_packets();
     give_back(std::move(lost));
   }
@@ -401,10 +379,10 @@ void Worker::report_epoch() {
   if (now == epoch_) return;
   if (waiting_epoch_ == epoch_) {
     waiting_epoch_ = now;
-    for (size_t s = 0; s < lanes_.size(); ++s) submitted_at_epoch_[s] = lanes_[s]->submitted();
+    for (auto& path : paths_) path->fed_at_epoch = path->lane->fed();
   }
-  for (size_t s = 0; s < lanes_.size(); ++s)
-    if (lanes_[s]->collected() < submitted_at_epoch_[s]) return;
+  for (auto& path : paths_)
+    if (path->lane->returned() < path->fed_at_epoch) return;
   epoch_ = waiting_epoch_;
   shared_.epochs->report(thread_, epoch_);
 }

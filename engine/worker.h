@@ -3,13 +3,14 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/counters.h"
 #include "core/epoch.h"
-#include "engine/gpu_lane.h"
+#include "engine/lane.h"
 #include "engine/plan.h"
 #include "engine/router.h"
 
@@ -34,13 +35,13 @@ class Worker {
   struct Shared {
     Router* router;
     const Plan* plan;
-    const std::vector<GpuSegment>* gpu_segments;  ///< by index of the plan's segment; unused for CPU segments
-    PacketPool* packets;                          ///< for copies
-    PacketPool* large_packets;                    ///< for copies of packets that do not fit there
+    PacketPool* packets;        ///< for copies
+    PacketPool* large_packets;  ///< for copies of packets that do not fit there
     Epochs* epochs;
     int batch_size;
   };
-  Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<GpuLane>> lanes);
+  /** `lanes`: by index of the plan's segment; null for CPU segments. */
+  Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lane>> lanes);
 
   /** One round: every task once, and collects what GPUs have done. `stopping`: takes no new packets, only those that wait
    * in buffers. False when nothing happened. */
@@ -60,23 +61,32 @@ class Worker {
   bool has_tasks() const { return !tasks_.empty(); }
 
  private:
+  struct Step;
+  struct Path;
+
+  /** Where a packet goes by its next(): to a node, or it is dropped. */
+  struct Way {
+    int target;        // node, or -1: dropped
+    int node, reason;  // if dropped: where it is counted
+  };
+
   /** Takes a batch through the chain from node `i` on. Empties it. */
   void run(int i, Batch& batch);
   void count(int node, Batch& batch);
-  void submit(GpuLane& lane, int node, Batch& batch);
-  void collect(GpuLane& lane);
+  void feed(Path& path, int node, Batch& batch);
+  /** Goes on with what has come back; false: nothing. */
+  bool collect(Path& path);
   bool collect_all();
-  /** Removes packets whose next() says drop, counting them; true if all that remain go to the node behind port
-   *  `port` (set). */
-  bool take_out_drops(int node, Batch& batch, int& port);
-  void split(int node, Batch& batch, int arrived);
+  /** Whether all packets of `batch` go the same way, none is dropped; sets `way`, an index into `ways`. */
+  static bool together(Batch& batch, std::span<const Way> ways, bool splits, int& way);
+  /** Sends each packet its way, those for one node together, in order. The first `marked` entries of next() were in use.
+   *  Drops by reason are counted at `node`. */
+  void divide(int node, std::span<const Way> ways, ColumnSet columns, Batch& batch, int marked);
   void copy_out(int node, Batch& batch);
   void make_private(int node, Batch& batch);
-  /** Launch mode sync: runs and collects what has been submitted. */
-  void launch(GpuLane& lane);
-  void check_device(GpuLane& lane);
-  /** The device has failed: counts what was on it as lost. */
-  void abandon(GpuLane& lane, const std::string& failure);
+  void check_failure(Path& path);
+  /** Counts what was in flight as lost. */
+  void abandon(Path& path);
   void report_epoch();
   void publish_counts();
 
@@ -86,14 +96,23 @@ class Worker {
   /** What run() needs of a node, in one place. */
   struct Step {
     Element* element;
-    GpuLane* lane;       // of its GPU segment, or null: runs here
-    const int* targets;  // node behind each output
-    int outputs;
+    Path* path;                 // of its segment, or null: runs here
+    std::span<const Way> ways;  // by output
     ColumnSet live, live_behind;
     const Element* prefetch_for;  // a later element whose look-ups are asked for behind this one, or null
     bool splits;                  // outputs lead to different nodes
     bool changes_lengths;
     bool copy_first, copies, counts_bytes;
+    bool blocking;  // waits when its lane is full
+  };
+
+  /** A lane and what is behind it. */
+  struct Path {
+    std::unique_ptr<Lane> lane;
+    std::vector<Way> ways;  // by exit
+    bool splits;
+    int node;  // where packets enter
+    uint64_t fed_at_epoch = 0;
   };
 
   struct Job {
@@ -107,19 +126,23 @@ class Worker {
 
   Shared shared_;
   int thread_;
-  std::vector<Step> steps_;  // by node
+  std::vector<Step> steps_;             // by node
+  std::vector<std::vector<Way>> ways_;  // by node
   std::vector<Job> tasks_;
-  std::vector<std::unique_ptr<GpuLane>> lanes_;  // by segment; null for CPU segments
-  std::vector<NodeCounts> counts_;               // by node; only this thread looks at them
-  uint64_t published_at_ = 0;                    // in ticks
+  std::vector<std::unique_ptr<Path>> paths_;  // in the order of the segments
+  std::vector<NodeCounts> counts_;            // by node; only this thread looks at them
+  uint64_t published_at_ = 0;                 // in ticks
   bool unpublished_ = false;
-  using Batches = std::vector<std::unique_ptr<Batch>, Unshared<std::unique_ptr<Batch>>>;
-  Batches spare_;
-  Batches parts_;  // of the splits under way, by output
+  struct Part {
+    std::unique_ptr<Batch> batch;
+    int target;
+  };
+  std::vector<std::unique_ptr<Batch>, Unshared<std::unique_ptr<Batch>>> spare_;
+  std::vector<Part, Unshared<Part>> parts_;  // of the divisions under way, those of the innermost last
+  std::vector<int> part_of_;                 // by node, within one division: index into parts_, or -1
   std::string failure_;
   uint64_t idle_rounds_ = 0;
-  uint64_t epoch_ = 0, waiting_epoch_ = 0;    // reported; noticed, and waiting for slots begun before it
-  std::vector<uint64_t> submitted_at_epoch_;  // by lane
+  uint64_t epoch_ = 0, waiting_epoch_ = 0;  // reported; noticed, and waiting for packets fed before it
 
   // For readers: a copy of counts_ that is renewed now and then. Nothing that this thread writes at every batch lies on the
   // same cache lines, neither of the copy nor of the pointer to it: somebody who polls would take them away each time.
