@@ -22,12 +22,11 @@ namespace {
 
 using gpu::Exchange;
 using gpu::Experiments;
-using gpu::kTile;
+using gpu::kSlotPackets;
 using gpu::Work;
 using Values = std::vector<Probe::Value>;
 
 constexpr int kSlots = 256;  ///< for simt fewer: 64 blocks of it are resident
-constexpr auto kResult = static_cast<int>(Column::dst);
 
 /** A pseudo-random permutation of 0 .. 2^bits - 1, in huge pages. (The paper: "a random permutation", 2^28 of them.) */
 class Permutation {
@@ -152,13 +151,13 @@ double slots_us(Experiments& gpu, gpu::SlotRing& ring, int n) {
   const double start = seconds_now();
   while (collected < n) {
     for (int slot; submitted < n && (slot = ring.free_slot()) >= 0;) {
-      const int count = std::min(kTile, n - submitted);
+      const int count = std::min(kSlotPackets, n - submitted);
       ring.submit(slot, &words[static_cast<size_t>(submitted)], count);
       submitted += count;
     }
     while (ring.in_flight() > 0 && ring.oldest_done()) {
-      const uint32_t* results = ring.slot(ring.oldest()).column[kResult];
-      const int count = std::min(kTile, n - collected);
+      const uint32_t* results = ring.slot(ring.oldest()).columns;
+      const int count = std::min(kSlotPackets, n - collected);
       for (int i = 0; i < count; ++i) wrong |= results[i] ^ (in[collected + i] + 1);
       collected += count;
       ring.release_oldest();
@@ -192,7 +191,7 @@ Values exchange(Probe::Parameters& parameters) {
     measure([&](int round) { return poll_us(gpu, n, static_cast<uint32_t>(round)); });
     gpu.stop();
   } else if (method == "slots") {
-    gpu::SlotRing ring(gpu.serve({Work::kIncrement}, std::min(slots, (n + kTile - 1) / kTile)));
+    gpu::SlotRing ring(gpu.serve({Work::kIncrement}, std::min(slots, (n + kSlotPackets - 1) / kSlotPackets)), nullptr);
     measure([&](int) { return slots_us(gpu, ring, n); });
     gpu.stop();
   } else {
@@ -317,7 +316,7 @@ double exchange_rate(Experiments& gpu, Work work, int batch, double seconds, std
 
 // The same through stamped slots, one core keeping up to `slots` tiles of 32 in flight.
 double slots_rate(Experiments& gpu, Work work, int batch, int slots, double seconds, std::span<const uint32_t> table) {
-  gpu::SlotRing ring(gpu.serve(work, slots));
+  gpu::SlotRing ring(gpu.serve(work, slots), nullptr);
   std::vector<uint64_t> words(gpu.input(), gpu.input() + batch);
   std::vector<int> first_of(static_cast<size_t>(slots));
   uint64_t done = 0;
@@ -326,24 +325,24 @@ double slots_rate(Experiments& gpu, Work work, int batch, int slots, double seco
   const auto collect = [&] {
     const int slot = ring.oldest();
     const auto first = static_cast<size_t>(first_of[static_cast<size_t>(slot)]);
-    const uint32_t* results = ring.slot(slot).column[kResult];
+    const uint32_t* results = ring.slot(slot).columns;
     // Results are read in any case, as by somebody who wants them.
     uint32_t sum = 0;
-    for (int i = 0; i < kTile; ++i) sum += results[i];
+    for (int i = 0; i < kSlotPackets; ++i) sum += results[i];
     asm volatile("" : : "r"(sum));
     if (checking)
-      for (size_t i = 0; i < kTile; ++i)
+      for (size_t i = 0; i < kSlotPackets; ++i)
         expect(results[i], gpu::worked(work, table.data(), static_cast<uint32_t>(words[first + i])));
     ring.release_oldest();
-    done += kTile;
+    done += kSlotPackets;
   };
   const double start = seconds_now();
   for (uint64_t lap = 0; (lap & 63) != 0 || seconds_now() < start + seconds; ++lap) {
     while (ring.in_flight() > 0 && ring.oldest_done()) collect();
     for (int slot; (slot = ring.free_slot()) >= 0;) {
       first_of[static_cast<size_t>(slot)] = next;
-      ring.submit(slot, &words[static_cast<size_t>(next)], kTile);
-      next = next + 2 * kTile <= batch ? next + kTile : 0;
+      ring.submit(slot, &words[static_cast<size_t>(next)], kSlotPackets);
+      next = next + 2 * kSlotPackets <= batch ? next + kSlotPackets : 0;
     }
   }
   const double rate = static_cast<double>(done) / (seconds_now() - start);
@@ -359,7 +358,7 @@ Values offload(Probe::Parameters& parameters) {
   const std::string processor = parameters.text("processor", "cpu", {"cpu", "gpu", "gpu-slots"});
   const std::string task = parameters.text("task", "access", {"access", "hash"});
   const Work work{task == "access" ? Work::kAccess : Work::kHash, parameters.number("depth", 1, 1, 1000)};
-  const int batch = parameters.number("batch", 8192, kTile, Experiments::kMostElements);
+  const int batch = parameters.number("batch", 8192, kSlotPackets, Experiments::kMostElements);
   const int bits = parameters.number("bits", 28, 8, 30), ms = parameters.number("ms", 200, 1, 60000);
   const int cores = processor == "cpu" ? parameters.number("cores", 1, 1, 1024) : 1;
   const std::string device = processor != "cpu" ? parameters.text("device", "gpu") : "";

@@ -8,12 +8,21 @@
 
 namespace heddle {
 
-enum class Processor : uint8_t { cpu, gpu };
-constexpr const char* name(Processor processor) { return processor == Processor::cpu ? "cpu" : "gpu"; }
+/** What runs an element: the CPU, or a GPU by its number. */
+struct Processor {
+  enum Kind : uint8_t { kCpu, kGpu };
+  Kind kind = kCpu;
+  uint8_t number = 0;
+  bool is_gpu() const { return kind == kGpu; }
+  bool operator==(const Processor&) const = default;
+  static const Processor cpu, gpu;  ///< gpu: the first
+};
+inline constexpr Processor Processor::cpu{Processor::kCpu, 0}, Processor::gpu{Processor::kGpu, 0};
 
 /** What a byte interval is relative to. `head` is where the element sees the packet begin (after any Strip before it);
- *  `l3` and `l4` are the headers that the columns of these names point to; `end` counts back from the last byte. */
-enum class Base : uint8_t { head, l3, l4, end };
+ *  `l3` and `l4` are the headers that the columns of these names point to; `end` counts back from the last byte. `moving` is
+ *  the planner's: a head that differs between packets. */
+enum class Base : uint8_t { head, l3, l4, end, moving };
 
 constexpr int kToEnd = std::numeric_limits<int>::max();
 

@@ -7,10 +7,14 @@
 namespace heddle {
 namespace {
 
-Interval in_frame(Interval interval, int head) {
+Interval in_frame(Interval interval, Head head) {
   if (interval.base != Base::head) return interval;
-  interval.from += head;
-  if (interval.to != kToEnd) interval.to += head;
+  if (head.varies) {
+    interval.base = Base::moving;
+    return interval;
+  }
+  interval.from += head.offset;
+  if (interval.to != kToEnd) interval.to += head.offset;
   return interval;
 }
 
@@ -19,6 +23,7 @@ int least_start(Base base) { return base == Base::head ? 0 : base == Base::l3 ? 
 
 // Whether the two may name a common byte.
 bool may_overlap(const Interval& a, const Interval& b) {
+  if (a.base == Base::moving || b.base == Base::moving) return true;
   if (a.base == b.base) return a.from < b.to && b.from < a.to;
   if (a.base == Base::end || b.base == Base::end) return true;
   const Interval &low = a.base < b.base ? a : b, &high = a.base < b.base ? b : a;
@@ -27,11 +32,13 @@ bool may_overlap(const Interval& a, const Interval& b) {
   return low.to > least_start(high.base) - least_start(low.base) + high.from;
 }
 
-bool covers(const Interval& a, const Interval& b) { return a.base == b.base && a.from <= b.from && b.to <= a.to; }
+bool covers(const Interval& a, const Interval& b) {
+  return a.base != Base::moving && a.base == b.base && a.from <= b.from && b.to <= a.to;
+}
 
 }  // namespace
 
-void Atoms::add(const Access& access, int head) {
+void Atoms::add(const Access& access, Head head) {
   for (auto* list : {&access.reads, &access.writes}) {
     for (Interval interval : *list) {
       interval = in_frame(interval, head);
@@ -45,7 +52,7 @@ void Atoms::add(const Access& access, int head) {
 
 void Atoms::cut() {
   atoms_.clear();
-  for (int base = 0; base < 4; ++base) {
+  for (int base = 0; base < 5; ++base) {
     auto& points = cuts_[base].points;
     std::sort(points.begin(), points.end());
     points.erase(std::unique(points.begin(), points.end()), points.end());
@@ -58,7 +65,7 @@ void Atoms::cut() {
                        atoms_.size()));
 }
 
-AtomAccess Atoms::masks(const Access& access, int head) const {
+AtomAccess Atoms::masks(const Access& access, Head head) const {
   AtomAccess result;
   for (size_t i = 0; i < atoms_.size(); ++i) {
     const AtomSet bit = AtomSet{1} << i;
@@ -110,7 +117,7 @@ Atoms::Size Atoms::size(AtomSet set) const {
 }
 
 std::string Atoms::text(AtomSet set) const {
-  static constexpr const char* kBases[] = {"frame", "l3", "l4", "end"};
+  static constexpr const char* kBases[] = {"frame", "l3", "l4", "end", "packet"};
   std::string text;
   for (size_t i = 0; i < atoms_.size(); ++i) {
     if (!(set >> i & 1)) continue;

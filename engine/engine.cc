@@ -9,7 +9,6 @@
 
 #include "core/cores.h"
 #include "core/error.h"
-#include "gpu/functions.h"
 #include "io/dpdk/dpdk.h"
 
 namespace heddle {
@@ -60,18 +59,19 @@ unsigned Engine::packets_needed() const {
   const auto threads = static_cast<unsigned>(options_.threads);
   unsigned needed =
       4096 + threads * static_cast<unsigned>(options_.batch_size) * 2 + dpdk::packets_needed(options_.threads);
-  if (device_) needed += static_cast<unsigned>(options_.slots * gpu::kTile) * 2;
+  if (gpus_) needed += static_cast<unsigned>(options_.slots * gpu::kSlotPackets) * 2;
   return needed;
 }
 
 void Engine::make_packet_memory() {
-  const unsigned count = packets_needed(), data_room = dpdk::data_room();
+  const unsigned count = packets_needed(), growth = static_cast<unsigned>(plan_.appends);
+  const unsigned data_room = std::min(dpdk::data_room() + growth, kLargeDataRoom);
   const bool dpdk_pool = dpdk::wanted();
   const size_t normal =
       round_up(dpdk_pool ? dpdk::pool_bytes(count, data_room) : PacketPool::bytes_for(count, data_room), 4096);
   const size_t large = PacketPool::bytes_for(kLargePackets, kLargeDataRoom);
-  if (device_) {
-    memory_ = device_->packet_memory(normal + large);
+  if (gpus_) {
+    memory_ = gpus_->packet_memory(normal + large);
   } else {
     host_memory_ = map_huge_pages(normal + large);
     memory_ = {host_memory_.get(), normal + large};
@@ -82,22 +82,6 @@ void Engine::make_packet_memory() {
     packets_ = std::make_unique<PacketPool>("packets", count, data_room, memory_.base);
   }
   large_packets_ = std::make_unique<PacketPool>("large", kLargePackets, kLargeDataRoom, memory_.base + normal);
-}
-
-void Engine::make_gpu_segments() {
-  gpu_segments_.resize(plan_.segments.size());
-  for (size_t s = 0; s < plan_.segments.size(); ++s) {
-    if (plan_.segments[s].processor != Processor::gpu) continue;
-    gpu_segments_[s] = GpuSegment::make(router_, plan_, static_cast<int>(s), *device_, memory_.base);
-    for (size_t k = 0; k < gpu_segments_[s].nodes.size(); ++k) {
-      Element& element = *router_.nodes[static_cast<size_t>(gpu_segments_[s].nodes[k])].element;
-      const int program = gpu_segments_[s].program, node = static_cast<int>(k);
-      if (!element.table().empty())
-        element.on_patch([this, program, node](size_t offset, std::span<const std::byte> bytes) {
-          if (!device_stopped_) device_->patch(program, node, offset, bytes);
-        });
-    }
-  }
 }
 
 /** Calls Element::start(); what it throws says which element, and where the chain has it. */
@@ -112,8 +96,8 @@ void start_element(const Node& node, const Environment& environment) {
 
 void Engine::start() {
   if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args, options_.threads);
-  if (plan_.uses_gpu()) device_ = gpu::open_device(plan_.options.device == "cpu" ? "gpu" : plan_.options.device);
-  if (options_.slots == 0) options_.slots = plan_.options.device == "simt" ? 16 : 256;  // simt: an OS thread each
+  if (plan_.uses_gpu()) gpus_ = std::make_unique<Gpus>(router_, plan_);
+  if (options_.slots == 0) options_.slots = plan_.options.device.starts_with("simt") ? 16 : 256;  // simt: an OS thread each
   make_packet_memory();
   if (dpdk::wanted()) dpdk::start_ports(*packets_, options_.threads);
   started_ = true;
@@ -126,28 +110,33 @@ void Engine::start() {
   environment.interactive = options_.interactive;
   environment.control = broker_.get();
   for (auto& node : router_.nodes) {
-    node.element->on_gpu = plan_.nodes[static_cast<size_t>(&node - router_.nodes.data())].processor == Processor::gpu;
+    const auto i = static_cast<size_t>(&node - router_.nodes.data());
+    const NodePlan& here = plan_.nodes[i];
+    node.element->on_gpu = here.processor.is_gpu();
+    node.element->carries = here.live_behind;
+    if (auto* neutral = dynamic_cast<NeutralElement*>(node.element.get()); neutral != nullptr && here.processor.is_gpu())
+      neutral->gpu_counts = [this, i] { return gpu_counts(static_cast<int>(i)); };
     if (node.element->keeps_running())
       keepers_.push_back(&node);
     else
       start_element(node, environment);
   }
 
-  if (device_) make_gpu_segments();
+  if (gpus_) gpus_->make_segments();
   const bool persistent = plan_.options.launch == LaunchMode::persistent;
   for (int thread = 0; thread < options_.threads; ++thread) {
     std::vector<std::unique_ptr<Lane>> lanes(plan_.segments.size());
     for (size_t s = 0; s < lanes.size(); ++s) {
-      if (plan_.segments[s].processor != Processor::gpu) continue;
+      if (!plan_.segments[s].processor.is_gpu()) continue;
       const int slots = persistent ? std::max(1, options_.slots / options_.threads)
-                                   : (options_.batch_size + gpu::kTile - 1) / gpu::kTile;
-      lanes[s] = std::make_unique<GpuLane>(gpu_segments_[s], device_->add_slots(gpu_segments_[s].program, slots));
+                                   : (options_.batch_size + gpu::kSlotPackets - 1) / gpu::kSlotPackets;
+      lanes[s] = gpus_->make_lane(s, slots);
     }
     workers_.push_back(std::make_unique<Worker>(
         Worker::Shared{&router_, &plan_, packets_.get(), large_packets_.get(), &epochs_, options_.batch_size}, thread,
         std::move(lanes)));
   }
-  if (device_) device_->start(persistent);
+  if (gpus_) gpus_->start();
   progress_ = std::make_unique<Progress[]>(workers_.size());
   int working = 0;
   for (int thread = 0; thread < options_.threads; ++thread) {
@@ -284,21 +273,10 @@ void Engine::wait() {
   for (const Node* node : keepers_) stop_element(*node->element);
   wall_s_ = seconds(CLOCK_MONOTONIC) - started_s_;
   cpu_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_started_s_;
-  if (device_) {
-    if (const std::string failure = device_->failure(); !failure.empty()) problems_.push_back(failure);
-    for (size_t s = 0; s < gpu_segments_.size(); ++s) {
-      if (gpu_segments_[s].device == nullptr) continue;
-      for (size_t k = 0; k < gpu_segments_[s].nodes.size(); ++k) {
-        auto* neutral =
-            dynamic_cast<NeutralElement*>(router_.nodes[static_cast<size_t>(gpu_segments_[s].nodes[k])].element.get());
-        if (neutral == nullptr || neutral->neutral()->kind != NeutralOp::kCount || !problems_.empty()) continue;
-        const auto [packets, bytes] = device_->counts(gpu_segments_[s].program, static_cast<int>(k));
-        neutral->set_gpu_counts(packets, bytes);
-      }
-    }
+  if (gpus_) {
+    for (std::string& failure : gpus_->failures()) problems_.push_back(std::move(failure));
     const std::lock_guard no_patch(updating_);
-    device_stopped_ = true;
-    device_->stop();
+    gpus_->stop();
   }
   for (auto& node : router_.nodes)
     if (std::find(keepers_.begin(), keepers_.end(), &node) == keepers_.end()) stop_element(*node.element);
@@ -327,11 +305,12 @@ bool Engine::running() const {
 void Engine::update(Element& element, const std::function<void()>& change) {
   const std::lock_guard one_at_a_time(updating_);
   change();
-  if (!element.has_retired()) return;
+  auto& retiring = element.retiring;
+  if (std::none_of(retiring.begin(), retiring.end(), [](auto* one) { return one->has_retired(); })) return;
   // Only packet threads read, and none does before they start: a handler may be called then, by a Script's `init`.
   epochs_.wait_for_readers(static_cast<int>(workers_.size()),
                            [this] { return live_threads_.load(std::memory_order_acquire) == 0; });
-  element.reclaim();
+  for (Retiring* one : retiring) one->reclaim();
 }
 
 }  // namespace heddle

@@ -11,9 +11,8 @@
 #include "control/broker.h"
 #include "core/huge_pages.h"
 #include "core/packet_pool.h"
-#include "engine/gpu_lane.h"
+#include "engine/gpus.h"
 #include "engine/worker.h"
-#include "gpu/device.h"
 
 namespace heddle {
 
@@ -32,10 +31,17 @@ struct Report {
   struct Element {
     std::string name, class_name, processor;
     uint64_t packets, bytes;  ///< that entered it (a source: that it received)
-    bool counted;             ///< false inside a GPU segment, where only the first element counts
     std::vector<std::pair<std::string, uint64_t>> drops, statistics;
   };
   std::vector<Element> elements;
+  /** What has crossed the bus of a GPU segment, bytes: by slots and copies, and what kernels may have read and written of
+   *  packets in place, as far as it does not depend on their length. */
+  struct Traffic {
+    int segment;
+    std::string device;
+    uint64_t to_gpu, from_gpu, declared_to_gpu, declared_from_gpu;
+  };
+  std::vector<Traffic> traffic;
   std::vector<std::string> problems;  ///< what went wrong while running
   uint64_t received = 0, received_bytes = 0, dropped = 0;
   double wall_s = 0, cpu_s = 0;
@@ -74,7 +80,8 @@ class Engine {
   };
   std::vector<Cycles> cycles() const;  ///< of each packet thread
   Report::Element element_report(int node) const;
-  /** Bytes that have come to a node. */
+  /** Packets and bytes that have come to a node. */
+  uint64_t packets(int node) const;
   uint64_t bytes(int node) const;
 
   Router& router() { return router_; }
@@ -103,11 +110,12 @@ class Engine {
   bool release_buffers();
 
   void make_packet_memory();
-  void make_gpu_segments();
   void make_handlers();
   /** Starts the packet threads, `working` of them. Throws Error if the system has no more; those that run are left to
    *  wait(). */
   void start_threads(int working);
+  /** Of a node on a GPU, as counted by the host or there. Any thread. */
+  std::pair<uint64_t, uint64_t> gpu_counts(int node) const;
   void add_counts(int node, Handlers& list);
   /** What a source has brought or a sink has taken. */
   struct EndCounts {
@@ -120,11 +128,10 @@ class Engine {
   Router router_;
   Plan plan_;
   RunOptions options_;
-  std::unique_ptr<gpu::Device> device_;
+  std::unique_ptr<Gpus> gpus_;  // null if the plan uses none
   HugePages host_memory_;  // packet memory when there is no GPU
   PacketMemory memory_;
   std::unique_ptr<PacketPool> packets_, large_packets_;
-  std::vector<GpuSegment> gpu_segments_;  // by index of the plan's segment
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
   Epochs epochs_;
@@ -136,7 +143,6 @@ class Engine {
   std::vector<std::string> problems_;
   double started_s_ = 0, cpu_started_s_ = 0, wall_s_ = 0, cpu_s_ = 0;
   std::atomic<bool> started_{false};  // threads of keepers ask whether it runs
-  bool device_stopped_ = false;
   std::vector<const Node*> keepers_;  // those that may keep the program running
 };
 

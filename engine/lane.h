@@ -16,6 +16,12 @@ struct LaneExit {
   int head;    ///< bytes by which the packet's start has moved on the way
 };
 
+/** Bytes that have crossed the bus by a lane's own doing: slot words, columns, results, and packets where a transport copies
+ *  them. Not what kernels read and write in place. */
+struct LaneBytes {
+  uint64_t to_gpu = 0, from_gpu = 0;
+};
+
 /** One thread's way through a segment on another processor. Packets are fed, and come back in the order of feeding; the
  *  thread does other things meanwhile. How the other processor learns of them (launches, words that it polls) is the
  *  lane's affair. One thread uses a lane.
@@ -48,6 +54,9 @@ class Lane {
   virtual uint64_t fed() const = 0;
   virtual uint64_t returned() const = 0;
   int in_flight() const { return static_cast<int>(fed() - returned()); }
+
+  /** So far; any thread may ask. */
+  virtual LaneBytes bytes() const = 0;
 
   /** "", or why packets in flight will never be done. */
   virtual std::string failure() = 0;

@@ -1,9 +1,11 @@
 #include "engine/plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/error.h"
+#include "gpu/device.h"
 #include "gpu/functions.h"
 
 namespace heddle {
@@ -16,12 +18,18 @@ bool is_neutral(const Router& router, int i) {
 
 int head_behind(const Node& node, int head) { return head + node.element->moves_head(); }
 
-// A GPU cannot tell how much room lies before a packet, so it never moves the start before where the frame began.
+// A GPU cannot tell how much room lies before a packet, so a neutral element on it never moves the start before where the
+// frame began: bytes between that and the start, at least.
 std::vector<int> heads(const Router& router) {
-  std::vector<int> head(router.nodes.size(), 0);
-  for (size_t i = 0; i < router.nodes.size(); ++i)
-    for (int target : router.nodes[i].targets)
-      head[static_cast<size_t>(target)] = head_behind(router.nodes[i], head[i]);
+  std::vector<int> head(router.nodes.size(), std::numeric_limits<int>::max());
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    const Node& node = router.nodes[i];
+    if (node.predecessors.empty()) head[i] = 0;
+    for (int target : node.targets) {
+      int& there = head[static_cast<size_t>(target)];
+      there = std::min(there, node.element->head_varies() ? 0 : head_behind(node, head[i]));
+    }
+  }
   return head;
 }
 
@@ -30,13 +38,17 @@ std::vector<int> heads(const Router& router) {
 void place(const Router& router, Plan& plan) {
   const size_t n = router.nodes.size();
   plan.nodes.assign(n, {});
-  const Processor fallback = plan.options.device == "cpu" ? Processor::cpu : Processor::gpu;
+  const bool use_gpu = plan.options.device != "cpu";
+  const int number = use_gpu ? gpu::parse_device_name(plan.options.device).index : 0;  // of plain `gpu`
   for (size_t i = 0; i < n; ++i) {
     const Node& node = router.nodes[i];
-    if (gpu::function_id(node.element->class_name) >= 0) plan.nodes[i].processor = node.device.value_or(fallback);
+    if (gpu::function_id(node.element->class_name) < 0) continue;
+    const int device = node.device.value_or(use_gpu ? kDefaultGpu : kOnCpu);
+    if (device != kOnCpu)
+      plan.nodes[i].processor = {Processor::kGpu, static_cast<uint8_t>(device == kDefaultGpu ? number : device)};
   }
   const std::vector<int> head = heads(router);
-  auto on_gpu = [&](int i) { return plan.nodes[static_cast<size_t>(i)].processor == Processor::gpu; };
+  auto on_gpu = [&](int i) { return plan.nodes[static_cast<size_t>(i)].processor.is_gpu(); };
   auto may_follow = [&](size_t i) {
     return is_neutral(router, static_cast<int>(i)) && head_behind(router.nodes[i], head[i]) >= 0;
   };
@@ -53,7 +65,9 @@ void place(const Router& router, Plan& plan) {
     const bool loads = router.nodes[i].element->neutral()->kind == NeutralOp::kLoadDst;
     const bool after_one =
         std::any_of(router.nodes[i].predecessors.begin(), router.nodes[i].predecessors.end(), on_gpu);
-    if (loads || after_one) plan.nodes[i].processor = Processor::gpu;
+    const auto& back = router.nodes[i].predecessors;
+    const int neighbour = after_one ? *std::find_if(back.begin(), back.end(), on_gpu) : router.nodes[i].targets[0];
+    if (loads || after_one) plan.nodes[i].processor = plan.nodes[static_cast<size_t>(neighbour)].processor;
   }
 }
 
@@ -81,7 +95,7 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
         if (!reached[t]) there.head = head;
         there.columns &= set;
         there.shared = there.shared || shares;
-        there.head_varies = there.head_varies || here.head_varies;
+        there.head_varies = there.head_varies || here.head_varies || node.element->head_varies();
         reached[t] = true;
         changed = changed || (t <= i && (before.columns != there.columns || before.shared != there.shared ||
                                          before.head_varies != there.head_varies));
@@ -100,13 +114,7 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
                                element.class_name.c_str(), element.name.c_str(), kColumnNames[static_cast<int>(which)],
                                which == Column::dst ? " or GetIPAddress" : ""));
     });
-    // A GPU segment knows where fields lie by the bytes that have been stripped.
-    if (here.head_varies && plan.uses_gpu())
-      diagnostics.error(node.where,
-                        format("'%s': packets arrive here with different starts; in a chain that uses a GPU "
-                               "Strip and Unstrip must agree on every way to an element",
-                               element.name.c_str()));
-    if (node.pulled && here.processor == Processor::gpu)
+    if (node.pulled && here.processor.is_gpu())
       diagnostics.error(node.where,
                         format("%s '%s': packets are pulled through it, and a GPU only takes what is pushed; "
                                "put an Unqueue before it, or give it DEVICE cpu",
@@ -133,15 +141,17 @@ void count_bytes(const Router& router, Plan& plan) {
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     NodePlan& here = plan.nodes[i];
     const auto& back = router.nodes[i].predecessors;
-    if (back.size() != 1 || here.copy_first || here.processor == Processor::gpu) continue;
+    const Element& element = *router.nodes[i].element;
+    if (back.size() != 1 || here.copy_first || element.prepends() + element.appends() > 0 || here.processor.is_gpu())
+      continue;
     const Node& before = router.nodes[static_cast<size_t>(back[0])];
     here.counts_bytes = before.is_buffer() || before.targets.size() != 1 || before.element->changes_length() ||
-                        plan.nodes[static_cast<size_t>(back[0])].processor == Processor::gpu;
+                        plan.nodes[static_cast<size_t>(back[0])].processor.is_gpu();
   }
 }
 
 void find_prefetches(const Router& router, Plan& plan) {
-  const auto on_cpu = [&](int node) { return plan.nodes[static_cast<size_t>(node)].processor == Processor::cpu; };
+  const auto on_cpu = [&](int node) { return !plan.nodes[static_cast<size_t>(node)].processor.is_gpu(); };
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     const ColumnSet wanted = router.nodes[i].element->looks_up();
     if (wanted == 0 || !on_cpu(static_cast<int>(i))) continue;
@@ -174,30 +184,57 @@ void cut(const Router& router, Plan& plan) {
     }
     if (joined < 0) {
       joined = static_cast<int>(plan.segments.size());
-      plan.segments.push_back({here.processor, {}, 0, 0});
+      plan.segments.push_back({});
+      plan.segments.back().processor = here.processor;
     }
     here.segment = joined;
     plan.segments[static_cast<size_t>(joined)].nodes.push_back(static_cast<int>(i));
   }
   // Inside a GPU segment nobody can copy shared packets: that happens where they enter it.
   for (const Segment& segment : plan.segments) {
-    if (segment.processor != Processor::gpu) continue;
+    if (!segment.processor.is_gpu()) continue;
     bool copies = false;
     for (int i : segment.nodes) copies = std::exchange(plan.nodes[static_cast<size_t>(i)].copy_first, false) || copies;
     plan.nodes[static_cast<size_t>(segment.nodes[0])].copy_first = copies;
   }
 }
 
+void find_room(const Router& router, Plan& plan) {
+  std::vector<int> front(router.nodes.size(), 0), back(router.nodes.size(), 0);  // growth on the way to a node
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    const Element& element = *router.nodes[i].element;
+    const int prepends = element.prepends(), appends = element.appends();
+    if (plan.nodes[i].processor.is_gpu()) {  // all at once, where packets enter the segment
+      Segment& segment = plan.segments[static_cast<size_t>(plan.nodes[i].segment)];
+      segment.prepends += prepends, segment.appends += appends;
+    } else {
+      plan.nodes[i].prepends = prepends, plan.nodes[i].appends = appends;
+    }
+    const int front_behind = front[i] + prepends, back_behind = back[i] + appends;
+    plan.prepends = std::max(plan.prepends, front_behind), plan.appends = std::max(plan.appends, back_behind);
+    for (int target : router.nodes[i].targets) {
+      const auto t = static_cast<size_t>(target);
+      if (t <= i) continue;  // round a loop they grow again: room is then made by copying
+      front[t] = std::max(front[t], front_behind), back[t] = std::max(back[t], back_behind);
+    }
+  }
+  for (const Segment& segment : plan.segments) {
+    NodePlan& entry = plan.nodes[static_cast<size_t>(segment.nodes[0])];
+    if (segment.processor.is_gpu()) entry.prepends = segment.prepends, entry.appends = segment.appends;
+  }
+}
+
 void synchronise(const Router& router, Plan& plan) {
   plan.atoms = Atoms();
+  const auto head_of = [&](size_t i) { return Head{plan.nodes[i].head, plan.nodes[i].head_varies}; };
   for (size_t i = 0; i < router.nodes.size(); ++i)
-    plan.atoms.add(router.nodes[i].element->access(plan.nodes[i].processor), plan.nodes[i].head);
+    plan.atoms.add(router.nodes[i].element->access(plan.nodes[i].processor), head_of(i));
   plan.atoms.cut();
   std::vector<SyncStep> steps;
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     NodePlan& here = plan.nodes[i];
-    here.access = plan.atoms.masks(router.nodes[i].element->access(here.processor), here.head);
-    steps.push_back({here.processor, here.access.reads, here.access.writes, {}});
+    here.access = plan.atoms.masks(router.nodes[i].element->access(here.processor), head_of(i));
+    steps.push_back({here.processor, here.access.reads, here.access.writes, {}, here.segment});
     // Buffers keep whole packets and all columns (their access says so), so an edge that goes back carries no news.
     for (int target : router.nodes[i].targets)
       if (target > static_cast<int>(i)) steps.back().next.push_back(target);
@@ -207,16 +244,12 @@ void synchronise(const Router& router, Plan& plan) {
   for (size_t i = 0; i < steps.size(); ++i) {
     Segment& segment = plan.segments[static_cast<size_t>(plan.nodes[i].segment)];
     segment.in |= sync.to_gpu[i];
-    if (plan.nodes[i].processor == Processor::gpu)
-      for (int target : steps[i].next) {
-        const NodePlan& there = plan.nodes[static_cast<size_t>(target)];
-        if (there.segment == plan.nodes[i].segment) continue;
-        // Written anywhere in the segment, needed by whoever comes behind this exit.
-        AtomSet written = 0;
-        for (int node : segment.nodes) written |= steps[static_cast<size_t>(node)].writes;
-        segment.out |=
-            written & (there.processor == Processor::gpu ? ~AtomSet{0} : sync.to_cpu[static_cast<size_t>(target)]);
-      }
+    if (!plan.nodes[i].processor.is_gpu()) continue;
+    AtomSet written = 0;  // anywhere in the segment
+    for (int node : segment.nodes) written |= steps[static_cast<size_t>(node)].writes;
+    for (int target : steps[i].next)
+      if (plan.nodes[static_cast<size_t>(target)].segment != plan.nodes[i].segment)
+        segment.out |= written & sync.to_cpu[static_cast<size_t>(target)];
   }
 }
 
@@ -232,16 +265,26 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   passes::count_bytes(router, plan);
   passes::find_prefetches(router, plan);
   passes::cut(router, plan);
+  passes::find_room(router, plan);
   try {
     passes::synchronise(router, plan);
   } catch (const Error& error) {
     if (plan.uses_gpu()) diagnostics.error(click::Location{}, error.what());  // else nothing moves
   }
+  passes::find_exits(router, plan);
+  passes::find_slot_columns(router, plan);
+  passes::choose_kernels(router, plan);
   return plan;
 }
 
+std::string Plan::name_of(Processor processor) const {
+  if (!processor.is_gpu()) return "cpu";
+  const bool simt = options.device.starts_with("simt");
+  return simt && processor.number == 0 ? "simt" : format("%s%d", simt ? "simt" : "gpu", processor.number);
+}
+
 bool Plan::uses_gpu() const {
-  return std::any_of(nodes.begin(), nodes.end(), [](auto& node) { return node.processor == Processor::gpu; });
+  return std::any_of(nodes.begin(), nodes.end(), [](auto& node) { return node.processor.is_gpu(); });
 }
 
 }  // namespace heddle

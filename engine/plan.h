@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/atoms.h"
+#include "engine/lane.h"
 #include "engine/router.h"
 #include "engine/sync.h"
 
@@ -31,15 +33,35 @@ struct NodePlan {
   bool copy_first = false;    ///< it (or its GPU segment, if it is the first there) writes, and what arrives may be
                               ///< shared: the bytes are copied before
   bool counts_bytes = true;   ///< it sums the lengths of its packets; else they follow from the node before it
+  int prepends = 0, appends = 0;  ///< room that packets must have before and behind them here, bytes: for this node, or
+                                  ///< for its GPU segment, if it is the first there
   int prefetch_for = -1;      ///< node whose look-ups are asked for once this one has run; -1: none
   AtomAccess access;
 };
 
-/** A maximal run of functions on one processor between hand-overs. */
+/** A maximal run of functions on one processor between hand-overs. What follows the first two lines is a GPU segment's. */
 struct Segment {
   Processor processor;
-  std::vector<int> nodes;   ///< topological order; a GPU segment is entered at nodes[0] only
-  AtomSet in = 0, out = 0;  ///< GPU segment: fields that move to the GPU and back, for each packet
+  std::vector<int> nodes;  ///< topological order; a GPU segment is entered at nodes[0] only
+
+  AtomSet in = 0, out = 0;  ///< fields that move to the GPU and back, for each packet
+  /** Ways out, and where each node's packets go by output port and by drop reason: to a node, as an index into `nodes`, or
+   *  to exit `target - gpu::kExit`. */
+  std::vector<LaneExit> exits;
+  struct Targets {
+    std::vector<uint16_t> outputs, drops;
+  };
+  std::vector<Targets> targets;      ///< by index into `nodes`
+  ColumnSet columns = 0;             ///< that tiles have
+  ColumnSet columns_in = 0;          ///< that the host puts into slots
+  ColumnSet columns_out = 0;         ///< that slots bring back
+  ColumnSet columns_kept = 0;        ///< that somebody behind reads and the GPU does not write: they wait on the host
+  std::optional<Column> word_column;  ///< travels in the slot's words, for nobody wants the packet's bytes
+  bool writes_packets = false;       ///< the GPU writes packet bytes
+  bool wide_results = false;         ///< starts or ends move in ways that the exit alone does not tell
+  int prepends = 0, appends = 0;     ///< room that packets must have before and behind them when they enter, bytes
+  int warps = 1;                     ///< of the block that works on a tile
+  LaunchMode launch = LaunchMode::persistent;
 };
 
 /** What runs where, and which bytes move. Made in passes, each a function below; `heddle plan` prints it. */
@@ -48,8 +70,11 @@ struct Plan {
   std::vector<NodePlan> nodes;  ///< one entry a node of the router
   std::vector<Segment> segments;
   Atoms atoms;
+  int prepends = 0, appends = 0;  ///< most that packets grow at their start and end on their way, bytes
 
   bool uses_gpu() const;
+  /** As in reports: "cpu", "gpu0", "simt1". */
+  std::string name_of(Processor processor) const;
   std::string text(const Router& router) const;
   std::string json(const Router& router) const;
 };
@@ -72,8 +97,17 @@ void count_bytes(const Router& router, Plan& plan);
 void find_prefetches(const Router& router, Plan& plan);
 /** 7. Groups nodes into segments. */
 void cut(const Router& router, Plan& plan);
-/** 8. Derives which fields move at each hand-over. */
+/** 8. Finds how much packets grow, and where room for that must be there. */
+void find_room(const Router& router, Plan& plan);
+/** 9. Derives which fields move at each hand-over. */
 void synchronise(const Router& router, Plan& plan);
+// Of GPU segments (engine/segments.cc):
+/** 10. Numbers the exits, and finds by how much starts have moved there; wide results where the exit does not tell. */
+void find_exits(const Router& router, Plan& plan);
+/** 11. Finds the columns that tiles have, that travel in slots, and that wait on the host. */
+void find_slot_columns(const Router& router, Plan& plan);
+/** 12. Chooses the kernel: warps of a block, launch mode. */
+void choose_kernels(const Router& router, Plan& plan);
 }  // namespace passes
 
 }  // namespace heddle

@@ -12,9 +12,24 @@ std::string bytes_text(Atoms::Size size) {
   return format("%d B", size.bytes);
 }
 
-std::string where(const Plan& plan, Processor processor) {
-  if (processor == Processor::cpu) return "cpu";
-  return plan.options.device == "cpu" || plan.options.device == "gpu" ? "gpu0" : plan.options.device;
+std::string names(ColumnSet set) {
+  std::string text;
+  each_column(set, [&](Column which) {
+    text += (text.empty() ? "" : " ") + std::string(kColumnNames[static_cast<int>(which)]);
+  });
+  return text;
+}
+
+// What a slot carries beside one word a packet.
+std::string slot_text(const Segment& segment) {
+  std::string text = segment.wide_results ? "64-bit results" : "32-bit results";
+  if (segment.word_column) text += std::string(", ") + kColumnNames[static_cast<int>(*segment.word_column)] + " in the words";
+  if (segment.columns_in != 0) text += ", columns in " + names(segment.columns_in);
+  if (segment.columns_out != 0) text += ", columns back " + names(segment.columns_out);
+  if (segment.columns_kept != 0) text += ", columns waiting " + names(segment.columns_kept);
+  if (segment.prepends + segment.appends > 0)
+    text += format(", room for %d B before and %d B behind", segment.prepends, segment.appends);
+  return text;
 }
 
 }  // namespace
@@ -23,16 +38,18 @@ std::string Plan::text(const Router& router) const {
   std::string text;
   for (size_t s = 0; s < segments.size(); ++s) {
     const Segment& segment = segments[s];
-    text += format("segment %zu on %s", s, where(*this, segment.processor).c_str());
-    if (segment.processor == Processor::gpu)
-      text += format(" (transport direct, launch %s)", heddle::name(options.launch));
+    text += format("segment %zu on %s", s, name_of(segment.processor).c_str());
+    if (segment.processor.is_gpu())
+      text += format(" (transport direct, launch %s, %d warp%s a tile)", heddle::name(segment.launch), segment.warps,
+                     segment.warps == 1 ? "" : "s");
     text += "\n";
-    if (segment.processor == Processor::gpu) {
+    if (segment.processor.is_gpu()) {
       const auto in = atoms.size(segment.in), out = atoms.size(segment.out);
       text += format("  to the gpu  %s%s%s\n", bytes_text(in).c_str(), segment.in ? ": " : "",
                      atoms.text(segment.in).c_str());
       text += format("  back        %s%s%s\n", bytes_text(out).c_str(), segment.out ? ": " : "",
                      atoms.text(segment.out).c_str());
+      text += "  slots       " + slot_text(segment) + "\n";
     }
     for (int i : segment.nodes) {
       const Node& node = router.nodes[static_cast<size_t>(i)];
@@ -61,10 +78,18 @@ std::string Plan::json(const Router& router) const {
   };
   nlohmann::json list = nlohmann::json::array();
   for (const Segment& segment : segments) {
-    nlohmann::json entry{{"processor", where(*this, segment.processor)}, {"elements", nlohmann::json::array()}};
-    if (segment.processor == Processor::gpu) {
+    nlohmann::json entry{{"processor", name_of(segment.processor)}, {"elements", nlohmann::json::array()}};
+    if (segment.processor.is_gpu()) {
       entry["transport"] = "direct";
-      entry["launch"] = heddle::name(options.launch);
+      entry["launch"] = heddle::name(segment.launch);
+      entry["warps"] = segment.warps;
+      entry["wide_results"] = segment.wide_results;
+      entry["word_column"] = segment.word_column ? kColumnNames[static_cast<int>(*segment.word_column)] : "";
+      entry["columns_in"] = names(segment.columns_in);
+      entry["columns_out"] = names(segment.columns_out);
+      entry["columns_kept"] = names(segment.columns_kept);
+      entry["prepends"] = segment.prepends;
+      entry["appends"] = segment.appends;
       entry["to_gpu"] = moved(segment.in);
       entry["to_cpu"] = moved(segment.out);
     }

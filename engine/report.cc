@@ -33,13 +33,22 @@ uint64_t Engine::received() const {
   return total;
 }
 
+uint64_t Engine::packets(int node) const {
+  uint64_t total = gpus_ ? gpus_->counts(node).first : 0;
+  for (auto& worker : workers_) total += worker->counts(node).packets.load(std::memory_order_relaxed);
+  return total;
+}
+
+std::pair<uint64_t, uint64_t> Engine::gpu_counts(int node) const { return {packets(node), bytes(node)}; }
+
 uint64_t Engine::bytes(int node) const {
   const auto sum = [&](int of, std::atomic<uint64_t> NodeCounts::*which) {
     uint64_t total = 0;
     for (auto& worker : workers_) total += (worker->counts(of).*which).load(std::memory_order_relaxed);
     return total;
   };
-  if (plan_.nodes[static_cast<size_t>(node)].counts_bytes) return sum(node, &NodeCounts::bytes);
+  if (plan_.nodes[static_cast<size_t>(node)].counts_bytes)
+    return sum(node, &NodeCounts::bytes) + (gpus_ ? gpus_->counts(node).second : 0);
   // What came to the node before it, less what that has dropped and stripped.
   const int before = router_.nodes[static_cast<size_t>(node)].predecessors[0];
   const auto moved = static_cast<int64_t>(sum(node, &NodeCounts::packets)) *
@@ -65,25 +74,24 @@ std::vector<double> Engine::load() const {
 Report::Element Engine::element_report(int node) const {
   const auto i = static_cast<size_t>(node);
   const Element& element = *router_.nodes[i].element;
-  Report::Element entry{element.name, element.class_name, "cpu", 0, 0, true, {}, element.statistics()};
-  const NodePlan& here = plan_.nodes[i];
-  if (here.processor == Processor::gpu) {
-    entry.processor = device_ ? device_->info().name : "gpu";
-    entry.counted = plan_.segments[static_cast<size_t>(here.segment)].nodes[0] == node;
-  }
+  Report::Element entry{element.name, element.class_name, "cpu", 0, 0, {}, element.statistics()};
+  entry.processor = plan_.name_of(plan_.nodes[i].processor);
+  entry.packets = packets(node);
   entry.bytes = bytes(node);
   const auto reasons = element.drop_reasons();
   std::vector<uint64_t> drops(reasons.size());
-  uint64_t no_buffer = 0, no_slot = 0, gpu_failed = 0;
+  uint64_t no_buffer = 0, no_room = 0, moved = 0, no_slot = 0, gpu_failed = 0;
   for (auto& worker : workers_) {
     const NodeCounts& counts = worker->counts(node);
-    entry.packets += counts.packets;
     for (size_t r = 0; r < reasons.size(); ++r) drops[r] += counts.drops[r];
+    no_room += counts.no_room, moved += counts.moved_for_room;
     no_buffer += counts.no_buffer, no_slot += counts.no_slot, gpu_failed += counts.gpu_failed;
   }
   for (size_t r = 0; r < reasons.size(); ++r)
     if (drops[r] != 0) entry.drops.emplace_back(reasons[r], drops[r]);
   if (no_buffer != 0) entry.drops.emplace_back("no_buffer", no_buffer);
+  if (no_room != 0) entry.drops.emplace_back("no_room", no_room);
+  if (moved != 0) entry.statistics.emplace_back("moved_for_room", moved);
   if (no_slot != 0) entry.drops.emplace_back("no_slot", no_slot);
   if (gpu_failed != 0) entry.drops.emplace_back("gpu_failed", gpu_failed);
   return entry;
@@ -94,7 +102,22 @@ Report Engine::report() const {
   report.problems = problems_;
   report.wall_s = wall_s_;
   report.cpu_s = cpu_s_;
-  if (device_) report.device = device_->info().name + " (" + device_->info().model + ")";
+  if (gpus_) report.device = gpus_->text();
+  for (size_t s = 0; s < plan_.segments.size(); ++s) {
+    const Segment& segment = plan_.segments[s];
+    if (!segment.processor.is_gpu()) continue;
+    LaneBytes sum;
+    for (auto& worker : workers_) {
+      const LaneBytes bytes = worker->lane_bytes(static_cast<int>(s));
+      sum.to_gpu += bytes.to_gpu, sum.from_gpu += bytes.from_gpu;
+    }
+    const uint64_t entered = packets(segment.nodes[0]);
+    const auto declared = [&](AtomSet fields) {
+      return entered * static_cast<uint64_t>(plan_.atoms.size(fields & plan_.atoms.packet_atoms()).bytes);
+    };
+    report.traffic.push_back({static_cast<int>(s), plan_.name_of(segment.processor), sum.to_gpu, sum.from_gpu,
+                              declared(segment.in), declared(segment.out)});
+  }
   for (size_t i = 0; i < router_.nodes.size(); ++i) {
     Report::Element entry = element_report(static_cast<int>(i));
     for (auto& drop : entry.drops) report.dropped += drop.second;

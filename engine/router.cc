@@ -55,9 +55,16 @@ void check_ports(const Element& element, const click::Location& where, std::vect
 
 void read_placement(Node& node, click::Arguments& arguments) {
   if (gpu::function_id(node.element->class_name) < 0) return;
-  int device = -1;
-  arguments.choice("DEVICE", device, {{"cpu", 0}, {"gpu", 1}});
-  if (device >= 0) node.device = device == 0 ? Processor::cpu : Processor::gpu;
+  std::string device;
+  arguments.keyword("DEVICE", device);
+  int number = kDefaultGpu;
+  const bool numbered = device.size() > 3 && device.starts_with("gpu") && click::parse(device.substr(3), number, 0, 15);
+  if (device == "cpu")
+    node.device = kOnCpu;
+  else if (device == "gpu" || numbered)
+    node.device = number;
+  else if (!device.empty())
+    arguments.error("DEVICE", "cpu, gpu, gpu0, gpu1, ... or gpu15");
   arguments.keyword("BLOCKING", node.blocking);
 }
 

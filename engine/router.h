@@ -11,13 +11,15 @@
 
 namespace heddle {
 
+constexpr int kOnCpu = -1, kDefaultGpu = -2;
+
 /** One element of a chain and where its packets go. */
 struct Node {
   std::unique_ptr<Element> element;
   click::Location where;
   std::vector<int> targets;         ///< node behind each output port; of a pulled source: all nodes behind it
   std::vector<int> predecessors;    ///< nodes that lead here, each once
-  std::optional<Processor> device;  ///< from the argument DEVICE
+  std::optional<int> device;        ///< from the argument DEVICE: kOnCpu, kDefaultGpu, or the number of a GPU
   bool blocking = true;             ///< from BLOCKING: wait for a free slot, or drop and count
   bool pulled = false;              ///< packets come to it because something behind it (or itself) pulls
   PortKinds kinds;                  ///< of its ports, resolved

@@ -102,7 +102,7 @@ TEST(Router, NamesWrongArguments) {
   EXPECT_EQ(mistakes("TestSource -> s :: Strip(1, 2) -> TestSink;"),
             "chain:1:29: Strip 's': '2' is one argument too many\n");
   EXPECT_EQ(mistakes("TestSource -> m :: EtherMirror(DEVICE fpga) -> TestSink;"),
-            "chain:1:32: EtherMirror 'm': DEVICE: 'fpga' is not one of cpu, gpu\n");
+            "chain:1:32: EtherMirror 'm': DEVICE: 'fpga' is not cpu, gpu, gpu0, gpu1, ... or gpu15\n");
   // Only functions have a GPU side.
   EXPECT_EQ(mistakes("TestSource -> c :: Classifier(0/00, DEVICE gpu) -> TestSink;"),
             "chain:1:37: Classifier 'c': unknown keyword 'DEVICE'\n");
@@ -131,9 +131,9 @@ TEST(Router, TakesPlacementFromArguments) {
   auto node = [&](const char* name) -> const Node& {
     return chain.router.nodes[static_cast<size_t>(chain.router.find(name))];
   };
-  EXPECT_EQ(node("a").device, Processor::gpu);
+  EXPECT_EQ(node("a").device, kDefaultGpu);
   EXPECT_FALSE(node("a").blocking);
-  EXPECT_EQ(node("b").device, Processor::cpu);
+  EXPECT_EQ(node("b").device, kOnCpu);
   EXPECT_TRUE(node("b").blocking);
   EXPECT_EQ(node("c").device, std::nullopt);
 }

@@ -27,7 +27,7 @@ struct Where {
 // What a step with the transfer decision `moved` before it does to a field; false when a reader would see an old value.
 bool apply(const SyncStep& step, int field, bool moved, bool resident, Where& where) {
   const bool reads = step.reads >> field & 1, writes = step.writes >> field & 1;
-  const bool on_gpu = step.processor == Processor::gpu;
+  const bool on_gpu = step.processor.is_gpu();
   bool& here = on_gpu ? where.gpu : where.host;
   bool& there = on_gpu ? where.host : where.gpu;
   // A transfer copies what the other side has: an old value over a newer one, too.
@@ -53,14 +53,14 @@ int cheapest(const std::vector<SyncStep>& steps, size_t i, int field, bool resid
 }
 
 bool moves(const SyncPlan& plan, const std::vector<SyncStep>& steps, size_t i, int field) {
-  const AtomSet set = steps[i].processor == Processor::gpu ? plan.to_gpu[i] : plan.to_cpu[i];
+  const AtomSet set = steps[i].processor.is_gpu() ? plan.to_gpu[i] : plan.to_cpu[i];
   return set >> field & 1;
 }
 
 std::string text(const std::vector<SyncStep>& steps) {
   std::string text;
   for (auto& step : steps)
-    text += format(" %s(r%llx w%llx)", name(step.processor), static_cast<unsigned long long>(step.reads),
+    text += format(" %s(r%llx w%llx)", step.processor.is_gpu() ? "gpu" : "cpu", static_cast<unsigned long long>(step.reads),
                    static_cast<unsigned long long>(step.writes));
   return text;
 }
@@ -70,7 +70,7 @@ bool check_chain(std::vector<SyncStep> steps, int fields, bool resident) {
   for (size_t i = 0; i + 1 < steps.size(); ++i) steps[i].next = {static_cast<int>(i) + 1};
   const SyncPlan plan = synchronise(steps, resident);
   for (size_t i = 0; i < steps.size(); ++i) {
-    const AtomSet wrong_way = steps[i].processor == Processor::gpu ? plan.to_cpu[i] : plan.to_gpu[i];
+    const AtomSet wrong_way = steps[i].processor.is_gpu() ? plan.to_cpu[i] : plan.to_gpu[i];
     EXPECT_EQ(wrong_way, 0u) << text(steps);
   }
   for (int field = 0; field < fields; ++field) {
@@ -130,7 +130,7 @@ TEST(Synchronise, IsSufficientAndMinimalForRandomChains) {
 // newer, it moves nothing (the engine moves what a packet's own way has changed).
 bool follow(const std::vector<SyncStep>& steps, const SyncPlan& plan, size_t i, int field, bool resident, Where where,
             AtomSet& needed) {
-  const bool on_gpu = steps[i].processor == Processor::gpu;
+  const bool on_gpu = steps[i].processor.is_gpu();
   const bool moved = moves(plan, steps, i, field) && (on_gpu ? where.host : where.gpu);
   if (moved && !(on_gpu ? where.gpu : where.host)) needed |= AtomSet{1} << i;
   if (!apply(steps[i], field, moved, resident, where)) return false;

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/packet_pool.h"
+#include "engine/packet_copy.h"
 
 namespace heddle {
 namespace {
@@ -36,6 +37,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     path->splits = lead_apart(path->ways);
     path->node = shared.plan->segments[s].nodes[0];
     path->lane = std::move(lanes[s]);
+    path->segment = static_cast<int>(s);
     ways_in_all += path->ways.size();
     paths[s] = path.get();
     paths_.push_back(std::move(path));
@@ -50,10 +52,11 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     ways_in_all += ways_[i].size();
     const Element* prefetch_for =
         here.prefetch_for < 0 ? nullptr : shared.router->nodes[static_cast<size_t>(here.prefetch_for)].element.get();
-    steps_.push_back({element, here.processor == Processor::gpu ? paths[static_cast<size_t>(here.segment)] : nullptr,
+    steps_.push_back({element, here.processor.is_gpu() ? paths[static_cast<size_t>(here.segment)] : nullptr,
                       ways_[i], here.live, here.live_behind, prefetch_for, lead_apart(ways_[i]),
                       element->changes_length() || element->moves_head() != 0, here.copy_first, element->copies() > 1,
-                      here.counts_bytes, node.blocking});
+                      here.counts_bytes, node.blocking, static_cast<uint32_t>(here.prepends),
+                      static_cast<uint32_t>(here.appends)});
   }
   for (const Task& task : shared.router->tasks) {
     const Node& node = shared.router->nodes[static_cast<size_t>(task.source)];
@@ -81,6 +84,12 @@ std::unique_ptr<Batch> Worker::borrow() {
   batch->resize(0);
   batch->thread = thread_;
   return batch;
+}
+
+LaneBytes Worker::lane_bytes(int segment) const {
+  for (const auto& path : paths_)
+    if (path->segment == segment) return path->lane->bytes();
+  return {};
 }
 
 bool Worker::round(bool stopping) {
@@ -161,6 +170,8 @@ void Worker::publish_counts() {
     publish(from.dropped_bytes, to.dropped_bytes);
     for (size_t reason = 0; reason < from.drops.size(); ++reason) publish(from.drops[reason], to.drops[reason]);
     publish(from.no_buffer, to.no_buffer);
+    publish(from.no_room, to.no_room);
+    publish(from.moved_for_room, to.moved_for_room);
     publish(from.no_slot, to.no_slot);
     publish(from.gpu_failed, to.gpu_failed);
   }
@@ -173,6 +184,7 @@ void Worker::run(int i, Batch& batch) {
   while (!batch.empty()) {
     const Step& step = steps_[static_cast<size_t>(i)];
     if (step.copy_first) make_private(i, batch);
+    if (step.prepends + step.appends > 0) make_room(i, batch);
     if (step.path != nullptr) return feed(*step.path, i, batch);
     count(i, batch);
     const int arrived = batch.size();
@@ -278,26 +290,46 @@ void Worker::make_private(int node, Batch& batch) {
     Packet* packet = batch.packet(i);
     if (is_shared(packet)) {
       // The same place in the buffer, so that header offsets stay right.
-      const bool fits = packet->data_off + length(packet) <= shared_.packets->data_bytes() + RTE_PKTMBUF_HEADROOM;
-      Packet* copy = rte_pktmbuf_alloc((fits ? shared_.packets : shared_.large_packets)->mempool());
+      Packet* copy = copy_packet(packet, 0, 0, {shared_.packets, shared_.large_packets});
       if (copy == nullptr) {
         add(counts_[static_cast<size_t>(node)].no_buffer, 1);
         rte_pktmbuf_free(packet);
         continue;
       }
-      copy->data_off = packet->data_off;
-      copy->data_len = packet->data_len;
-      copy->pkt_len = packet->pkt_len;
-      copy->port = packet->port;
-      if (has_capture_info(packet)) set_capture_info(copy, capture_info(packet));
-      // With the bytes that Strip removed: Unstrip may take them back.
-      const uint32_t first = std::min<uint32_t>(packet->data_off, RTE_PKTMBUF_HEADROOM);
-      std::memcpy(static_cast<uint8_t*>(copy->buf_addr) + first, static_cast<const uint8_t*>(packet->buf_addr) + first,
-                  packet->data_off - first + length(packet));
       rte_pktmbuf_free(packet);
       batch.packets()[i] = copy;
     }
     batch.append(batch, i, live);
+  }
+}
+
+void Worker::make_room(int node, Batch& batch) {
+  const Step& step = steps_[static_cast<size_t>(node)];
+  const auto lacks_room = [&](const Packet* packet) {
+    return packet->data_off < step.prepends || rte_pktmbuf_tailroom(packet) < step.appends;
+  };
+  const int n = batch.size();
+  bool lacking = false;
+  for (int i = 0; i < n; ++i) lacking = lacking || lacks_room(batch.packet(i));
+  if (!lacking) return;
+  NodeCounts& counts = counts_[static_cast<size_t>(node)];
+  batch.resize(0);
+  for (int i = 0; i < n; ++i) {
+    Packet* packet = batch.packet(i);
+    if (lacks_room(packet)) {
+      const uint32_t shift = packet->data_off < step.prepends ? step.prepends - packet->data_off : 0;
+      Packet* copy = nullptr;
+      if (packet->data_off + shift + length(packet) + step.appends > kMaxBufferBytes)
+        add(counts.no_room, 1);
+      else if ((copy = copy_packet(packet, shift, step.appends, {shared_.packets, shared_.large_packets})) == nullptr)
+        add(counts.no_buffer, 1);
+      rte_pktmbuf_free(packet);
+      if (copy == nullptr) continue;
+      add(counts.moved_for_room, 1);
+      each_column(step.live & kHeaderColumns, [&](Column which) { batch.column(which)[i] += shift; });
+      batch.packets()[i] = copy;
+    }
+    batch.append(batch, i, step.live);
   }
 }
 

@@ -24,6 +24,8 @@ struct alignas(kCacheLine) NodeCounts {
   std::atomic<uint64_t> dropped_bytes{0};               ///< of packets that the element has dropped
   std::array<std::atomic<uint64_t>, kReasons> drops{};  ///< by index into drop_reasons()
   std::atomic<uint64_t> no_buffer{0};                   ///< dropped because a copy was needed and no packet was free
+  std::atomic<uint64_t> no_room{0};         ///< dropped because it would have grown beyond the longest buffer
+  std::atomic<uint64_t> moved_for_room{0};  ///< copied to a buffer with more room
   std::atomic<uint64_t> no_slot{0};     ///< dropped because BLOCKING is false and all slots were in flight
   std::atomic<uint64_t> gpu_failed{0};  ///< lost because the GPU has failed
 };
@@ -56,6 +58,8 @@ class Worker {
 
   /** As of about a millisecond ago. */
   const NodeCounts& counts(int node) const { return published_[static_cast<size_t>(node)]; }
+  /** Of the lane of a segment, so far; any thread. */
+  LaneBytes lane_bytes(int segment) const;
   /** "" or why a GPU has failed; the thread that sees it stops receiving. */
   const std::string& failure() const { return failure_; }
   bool has_tasks() const { return !tasks_.empty(); }
@@ -84,6 +88,8 @@ class Worker {
   void divide(int node, std::span<const Way> ways, ColumnSet columns, Batch& batch, int marked);
   void copy_out(int node, Batch& batch);
   void make_private(int node, Batch& batch);
+  /** Copies packets that have less room before or behind them than the node, or its segment, may want. */
+  void make_room(int node, Batch& batch);
   void check_failure(Path& path);
   /** Counts what was in flight as lost. */
   void abandon(Path& path);
@@ -104,10 +110,12 @@ class Worker {
     bool changes_lengths;
     bool copy_first, copies, counts_bytes;
     bool blocking;  // waits when its lane is full
+    uint32_t prepends, appends;  // room that packets need here, bytes
   };
 
   /** A lane and what is behind it. */
   struct Path {
+    int segment;
     std::unique_ptr<Lane> lane;
     std::vector<Way> ways;  // by exit
     bool splits;

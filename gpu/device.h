@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/packet_memory.h"
+#include "core/table.h"
 #include "gpu/program.h"
 #include "gpu/slot.h"
 
@@ -37,6 +38,8 @@ struct ProgramSpec {
     std::vector<uint16_t> outputs, drops;  ///< targets: node index, or kExit + exit
   };
   std::vector<Node> nodes;
+  StateId counts = StateId::none;                ///< of NodeCounts, [nodes]: what has come to each but the first, which the
+                                                 ///< host counts; may be none if there is only one
   ColumnSet columns = 0;                         ///< that the tile has
   ColumnSet columns_in = 0, columns_out = 0;     ///< of these, those that travel in the slot
   int word_column = -1;                          ///< the column in the words' place of the offset; -1: none
@@ -44,12 +47,6 @@ struct ProgramSpec {
 
   /** Warps of the block that runs it: the shape that fits all of its functions. */
   int warps() const;
-};
-
-/** A word of a table: `bytes` (1, 2, 4 or 8) at `offset`, a multiple of them, get the low bytes of `value`. */
-struct TableWord {
-  uint64_t offset, value;
-  uint32_t bytes;
 };
 
 /** The slots of one segment for one thread. Slots lie in pinned memory, owned by the device. */
@@ -95,8 +92,6 @@ class Device {
   /** Puts a program on the device. */
   virtual ProgramId add_program(const ProgramSpec& spec) = 0;
   virtual const Program* address(ProgramId program) const = 0;  ///< in device memory, for SlotRing
-  /** Packets and bytes that have come to each node of the program but the first, which the host counts. */
-  virtual std::vector<std::pair<uint64_t, uint64_t>> counts(ProgramId program) = 0;
   /** Frees a program that no slot in flight runs. */
   virtual void remove_program(ProgramId program) = 0;
 
@@ -111,8 +106,10 @@ class Device {
   /** Launch mode sync: runs the first `count` slots of `group` and returns when they are done. */
   virtual void launch(const SlotGroup& group, ProgramId program, int count) = 0;
 
-  /** Non-empty when the device has failed (a kernel died): what happened and what to do. */
+  /** Non-empty when the device has failed (a kernel died, or fail() was called): what happened and what to do. */
   virtual std::string failure() = 0;
+  /** Declares it failed: what it has is no longer what it should be. */
+  virtual void fail(const std::string& reason) = 0;
 
   /** Ends the resident kernels. The caller has collected all results (or given up on them). */
   virtual void stop() = 0;

@@ -17,11 +17,14 @@ class SlotRing {
   SlotRing(SlotGroup group, const Program* program)
       : group_(group),
         program_(program),
-        stamp_(static_cast<size_t>(group.count), 1),
+        stamp_(static_cast<size_t>(group.count)),
         switches_(static_cast<size_t>(group.count), true),
         fifo_(std::bit_ceil(static_cast<size_t>(group.count))),
         free_((static_cast<size_t>(group.count) + 63) / 64, 0) {
-    for (int i = 0; i < group.count; ++i) free_[static_cast<size_t>(i) / 64] |= uint64_t{1} << (i % 64);
+    for (int i = 0; i < group.count; ++i) {
+      stamp_[static_cast<size_t>(i)] = next_stamp(stamp_of(group.slots[i].word[0]));  // 0 in fresh ones
+      free_[static_cast<size_t>(i) / 64] |= uint64_t{1} << (i % 64);
+    }
   }
 
   const SlotGroup& group() const { return group_; }

@@ -94,10 +94,11 @@ class CudaDevice final : public Device {
   ~CudaDevice() override {
     stop();
     cudaSetDevice(index_);
-    for (const TableRecord& table : tables_) cudaFreeAsync(table.at, copy_stream_);
+    for (const TableRecord& table : tables_)
+      if (table.at != nullptr) cudaFreeAsync(table.at, copy_stream_);
     for (const StateRecord& state : states_) cudaFreeAsync(state.at, copy_stream_);
     for (const ProgramRecord& program : programs_)
-      cudaFreeAsync(program.at, copy_stream_), cudaFreeAsync(program.program.counts, copy_stream_);
+      if (program.at != nullptr) cudaFreeAsync(program.at, copy_stream_);
     cudaStreamSynchronize(copy_stream_);
     for (const Group& group : groups_) cudaStreamDestroy(group.stream);
     for (const Shape& shape : shapes_) cudaStreamDestroy(shape.stream);
@@ -122,12 +123,15 @@ class CudaDevice final : public Device {
   void read_state(StateId state, size_t offset, std::span<std::byte> to) override;
   ProgramId add_program(const ProgramSpec& spec) override;
   const Program* address(ProgramId program) const override { return programs_[static_cast<size_t>(program)].at; }
-  std::vector<std::pair<uint64_t, uint64_t>> counts(ProgramId program) override;
   void remove_program(ProgramId program) override;
   SlotGroup add_slots(ProgramId program, int count) override;
   void start(bool persistent, int spare, size_t shared_bytes) override;
   void launch(const SlotGroup& group, ProgramId program, int count) override;
   std::string failure() override;
+  void fail(const std::string& reason) override {
+    const std::lock_guard lock(mutex_);
+    failure_ = reason;
+  }
   void stop() override;
 
  private:
@@ -181,6 +185,8 @@ class CudaDevice final : public Device {
   void write(std::byte* to, std::span<const std::byte> bytes);
   void read(std::span<std::byte> to, const std::byte* from);
   Slot* take_slots(int count, size_t column_words);
+  /** Gives `count` slots, a group, to blocks of `shape`. */
+  void assign(Shape& shape, Slot* slots, int count);
 
   const int index_;
   cudaDeviceProp properties_{};
@@ -198,6 +204,7 @@ class CudaDevice final : public Device {
   int patch_registers_ = 0;
   size_t most_shared_bytes_ = 0;  // dynamic, of a block
   bool persistent_ = false;
+  std::string failure_;  // that fail() has been told
 };
 
 void CudaDevice::write(std::byte* to, std::span<const std::byte> bytes) {
@@ -330,31 +337,18 @@ ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
       record.shared_bytes > most)
     throw Error(format("a GPU segment wants %zu bytes of shared memory, a block has %zu; place one of its elements with "
                        "DEVICE cpu", record.shared_bytes, most));
-  const size_t counts_bytes = spec.nodes.size() * sizeof(gpu::NodeCounts);
-  program.counts = reinterpret_cast<gpu::NodeCounts*>(take(counts_bytes));
-  HEDDLE_CUDA_CHECK(cudaMemsetAsync(program.counts, 0, counts_bytes, copy_stream_));
+  if (spec.counts != StateId::none)
+    program.counts = reinterpret_cast<gpu::NodeCounts*>(states_[static_cast<size_t>(spec.counts)].at);
   record.at = reinterpret_cast<Program*>(take(sizeof program));
   write(reinterpret_cast<std::byte*>(record.at), std::as_bytes(std::span(&program, 1)));
   programs_.push_back(record);
   return static_cast<ProgramId>(programs_.size() - 1);
 }
 
-std::vector<std::pair<uint64_t, uint64_t>> CudaDevice::counts(ProgramId program) {
-  use();
-  const std::lock_guard lock(mutex_);
-  const Program& from = programs_[static_cast<size_t>(program)].program;
-  std::vector<gpu::NodeCounts> counts(from.count);
-  read(std::as_writable_bytes(std::span(counts)), reinterpret_cast<const std::byte*>(from.counts));
-  std::vector<std::pair<uint64_t, uint64_t>> list;
-  for (const auto& node : counts) list.emplace_back(node.packets, node.bytes);
-  return list;
-}
-
 void CudaDevice::remove_program(ProgramId program) {
   use();
   const std::lock_guard lock(mutex_);
   ProgramRecord& record = programs_[static_cast<size_t>(program)];
-  give_back(std::exchange(record.program.counts, nullptr));
   give_back(std::exchange(record.at, nullptr));
 }
 
@@ -363,6 +357,14 @@ Slot* CudaDevice::take_slots(int count, size_t column_words) {
   auto* columns = pinned_.take<uint32_t>(std::max<size_t>(1, static_cast<size_t>(count) * column_words * kSlotPackets));
   for (int i = 0; i < count; ++i) slots[i].columns = columns + static_cast<size_t>(i) * column_words * kSlotPackets;
   return slots;
+}
+
+void CudaDevice::assign(Shape& shape, Slot* slots, int count) {
+  auto* wakes = lasting_.take<uint32_t>(static_cast<size_t>(count));
+  HEDDLE_CUDA_CHECK(cudaMemsetAsync(wakes, 0, static_cast<size_t>(count) * sizeof(uint32_t), copy_stream_));
+  finish_copies();
+  for (int i = 0; i < count; ++i)
+    shape.assignments.push_back({slots + i, wakes, static_cast<uint32_t>(i), static_cast<uint32_t>(count)});
 }
 
 SlotGroup CudaDevice::add_slots(ProgramId id, int count) {
@@ -380,7 +382,7 @@ SlotGroup CudaDevice::add_slots(ProgramId id, int count) {
     shape.spare_left -= count;
   } else {
     slots = take_slots(count, program.column_words);
-    for (int i = 0; i < count; ++i) shape.assignments.push_back({slots + i, static_cast<uint32_t>(i)});
+    assign(shape, slots, count);
     shape.shared_bytes = std::max(shape.shared_bytes, program.shared_bytes);
   }
   cudaStream_t stream{};
@@ -402,7 +404,7 @@ void CudaDevice::start(bool persistent, int spare, size_t shared_bytes) {
     shape.shared_bytes = std::max(shape.shared_bytes, shared_bytes);
     shape.spare = take_slots(spare, kSpareColumnWords);
     shape.spare_left = spare;
-    for (int i = 0; i < spare; ++i) shape.assignments.push_back({shape.spare + i, static_cast<uint32_t>(i)});
+    for (int i = 0; i < spare; ++i) assign(shape, shape.spare + i, 1);  // groups of their own: nobody knows whose they will be
     const int threads = kShapes[s] * kLanes;
     constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
     residents.push_back({format("slots of %d warp%s", kShapes[s], kShapes[s] == 1 ? "" : "s"),
@@ -449,6 +451,10 @@ void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int count) {
 }
 
 std::string CudaDevice::failure() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.empty()) return failure_;
+  }
   if (cudaSetDevice(index_) != cudaSuccess) return info_.name + " cannot be used any more";
   for (const Shape& shape : shapes_) {
     if (persistent_ && !shape.resident) continue;

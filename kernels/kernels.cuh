@@ -10,12 +10,6 @@ namespace heddle::gpu {
 constexpr int kShapes[] = {1, 4, 8};
 constexpr int kShapeCount = sizeof kShapes / sizeof kShapes[0];
 
-/** What a resident block works for. Device memory. */
-struct Assignment {
-  Slot* slot;
-  uint32_t index;  ///< of the slot in its group
-};
-
 /** What a launch serves: block b assignments[b], until the slot says stop (resident), or slots[b] once, whose words are
  *  there already. */
 struct Serving {
@@ -42,13 +36,13 @@ static __global__ void __launch_bounds__(kWarps* kLanes) serve(Serving serving) 
   enum Order : int { kStop, kGo, kSwitchFirst };
   const Block block{static_cast<int>(threadIdx.x), kWarps * kLanes};
   const bool resident = serving.assignments != nullptr;
-  const Assignment mine = resident ? serving.assignments[blockIdx.x] : Assignment{serving.slots + blockIdx.x, blockIdx.x};
+  const Assignment mine = resident ? serving.assignments[blockIdx.x] : Assignment{serving.slots + blockIdx.x, nullptr, 0, 0};
   TileRunner<kWarps> runner(block, program, tile, dynamic_shared());
   for (uint32_t stamp = 1;; stamp = next_stamp(stamp)) {
     uint64_t word = 0;
     int what = kStop;
     if (kWarps == 1 || block.thread < kLanes) {
-      word = resident ? wait_for(*mine.slot, stamp, mine.index) : load_word(*mine.slot);
+      word = resident ? wait_for(mine, stamp) : load_word(*mine.slot);
       if (__any_sync(~0u, word != 0)) what = !resident || __any_sync(~0u, (word & kSwitch) != 0) ? kSwitchFirst : kGo;
     }
     if constexpr (kWarps > 1) {

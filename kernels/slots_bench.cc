@@ -23,7 +23,7 @@
 namespace heddle::bench {
 namespace {
 
-using gpu::kTile;
+using gpu::kSlotPackets;
 
 constexpr int kPackets = 65536, kStride = 2176, kHeadroom = 128, kSlots = 256, kAddressOffset = 30;
 constexpr double kSeconds = 0.5;
@@ -34,10 +34,10 @@ struct Packets {
   std::vector<uint32_t> order;
   uint32_t length;
   std::vector<uint64_t> place;  // [kPackets], what SlotRing::submit takes
-  std::vector<uint32_t> times;  // [kPackets / kTile], how often these have been through the GPU
+  std::vector<uint32_t> times;  // [kPackets / kSlotPackets], how often these have been through the GPU
 
   Packets(gpu::Device& device, uint32_t length)
-      : order(kPackets), length(length), place(kPackets), times(kPackets / kTile) {
+      : order(kPackets), length(length), place(kPackets), times(kPackets / kSlotPackets) {
     base = reinterpret_cast<uint8_t*>(device.packet_memory(size_t{kPackets} * kStride).base);
     for (uint32_t i = 0; i < kPackets; ++i) order[i] = i;
     std::mt19937 random(1);
@@ -58,17 +58,19 @@ struct Setup {
   std::unique_ptr<Packets> packets;
   std::vector<gpu::SlotRing> rings;
 
-  Setup(const gpu::ProgramSpec& spec, uint32_t length, int threads) {
+  using MakeSpec = std::function<gpu::ProgramSpec(gpu::Device&)>;
+  Setup(const MakeSpec& make_spec, uint32_t length, int threads) {
     packets = std::make_unique<Packets>(*device, length);
-    const int program = device->add_program(spec);
-    for (int t = 0; t < threads; ++t) rings.emplace_back(device->add_slots(program, kSlots / threads));
+    const gpu::ProgramId program = device->add_program(make_spec(*device));
+    for (int t = 0; t < threads; ++t)
+      rings.emplace_back(device->add_slots(program, kSlots / threads), device->address(program));
     device->start(true);
   }
 };
 
-gpu::ProgramSpec::Node function(const char* name, std::span<const std::byte> table, std::vector<uint16_t> outputs,
+gpu::ProgramSpec::Node function(const char* name, gpu::TableId table, std::vector<uint16_t> outputs,
                                 std::vector<uint16_t> drops) {
-  return {gpu::function_id(name), {}, table, std::move(outputs), std::move(drops)};
+  return {gpu::function_id(name), {}, table, gpu::StateId::none, std::move(outputs), std::move(drops)};
 }
 
 using Check = std::function<bool(int packet, uint32_t exit)>;
@@ -94,19 +96,19 @@ double throughput(Setup& setup, const Check& check) {
       const auto collect = [&] {
         const int index = ring.oldest(), tile = tile_of[static_cast<size_t>(index)];
         if ((++rounds & 15) == 0)
-          for (int i = 0; i < kTile; ++i)
-            if (!check(tile + i, ring.exit_of(index, i))) wrong = true;
-        ++packets.times[static_cast<size_t>(tile / kTile)];
+          for (int i = 0; i < kSlotPackets; ++i)
+            if (!check(tile + i, ring.outcome(index, i).exit)) wrong = true;
+        ++packets.times[static_cast<size_t>(tile / kSlotPackets)];
         ring.release_oldest();
-        done += kTile;
+        done += kSlotPackets;
       };
       double deadline = start + kSeconds;
       for (uint64_t lap = 0; (lap & 63) != 0 || seconds_now() < deadline; ++lap) {
         while (ring.in_flight() > 0 && ring.oldest_done()) collect();
         for (int slot; (slot = ring.free_slot()) >= 0;) {
           tile_of[static_cast<size_t>(slot)] = first + next;
-          ring.submit(slot, &packets.place[static_cast<size_t>(first + next)], kTile);
-          next = (next + kTile) % count;
+          ring.submit(slot, &packets.place[static_cast<size_t>(first + next)], kSlotPackets);
+          next = (next + kSlotPackets) % count;
         }
       }
       while (ring.in_flight() > 0)
@@ -124,19 +126,24 @@ double throughput(Setup& setup, const Check& check) {
 
 struct Lookup {
   ip_lookup::DirectTable table;
-  gpu::ProgramSpec spec;
+  bool in_place;
   /** `in_place`: GetIPAddress on the GPU reads the address from the packet, in host memory; else the CPU has done that
    *  (CheckIPHeader), and the annotation travels in the slot. */
-  explicit Lookup(bool in_place) {
-    table.load(bgp_like_routes(1000000, 16, 1));
+  explicit Lookup(bool in_place) : in_place(in_place) { table.load(bgp_like_routes(1000000, 16, 1)); }
+  gpu::ProgramSpec spec(gpu::Device& device) const {
+    gpu::ProgramSpec spec;
     const auto dropped = static_cast<uint16_t>(gpu::kExit + 16);
     std::vector<uint16_t> outputs;
     for (uint16_t port = 0; port < 16; ++port) outputs.push_back(gpu::kExit + port);
-    if (in_place)
-      spec.nodes.push_back({-1, {NeutralOp::kLoadDst, kAddressOffset}, {}, {1}, {dropped}});
-    else
-      spec.word_has_dst = true;
-    spec.nodes.push_back(function("DirectIPLookup", std::as_bytes(std::span(&table.image(), 1)), outputs, {dropped}));
+    spec.columns = columns(Column::dst);
+    if (in_place) {
+      spec.counts = device.add_state(2 * sizeof(gpu::NodeCounts));
+      spec.nodes.push_back({-1, {NeutralOp::kLoadDst, kAddressOffset}, gpu::TableId::none, gpu::StateId::none, {1}, {dropped}});
+    } else {
+      spec.word_column = static_cast<int>(Column::dst);
+    }
+    spec.nodes.push_back(function("DirectIPLookup", device.add_table(table.bytes()), outputs, {dropped}));
+    return spec;
   }
   static uint32_t address(int packet) {
     uint32_t address = 0;
@@ -166,7 +173,7 @@ std::vector<Result> lookup() {
     std::vector<uint32_t> expected(kPackets);
     for (int i = 0; i < kPackets; ++i) expected[static_cast<size_t>(i)] = lookup.expected(i);
     for (const auto& [threads, figure] : {std::pair{1, 250.0}, std::pair{4, 500.0}}) {
-      Setup setup(lookup.spec, 64, threads);
+      Setup setup([&](gpu::Device& device) { return lookup.spec(device); }, 64, threads);
       if (!in_place) put_addresses(*setup.packets);
       results.push_back(of(format("gpu-lookup%s-%d", in_place ? "-in-place" : "", threads), "Mpps", figure, [&] {
         return throughput(setup,
@@ -183,17 +190,20 @@ template <class Expected>
 void check_bytes(Packets& packets, const Expected& expected) {
   for (int i = 0; i < kPackets; ++i)
     for (uint32_t b = 0; b < packets.length; ++b)
-      if (packets.frame(i)[b] != expected(i, b, packets.times[static_cast<size_t>(i / kTile)] % 2 == 1))
+      if (packets.frame(i)[b] != expected(i, b, packets.times[static_cast<size_t>(i / kSlotPackets)] % 2 == 1))
         throw Error(format("byte %u of packet %d is wrong", b, i));
 }
 
 std::vector<Result> mirror() {
   std::vector<Result> results;
   for (int threads : {1, 4}) {
-    gpu::ProgramSpec spec;
-    spec.nodes = {function("EtherMirror", {}, {gpu::kExit}, {gpu::kExit + 1})};
-    spec.writes_packets = true;
-    Setup setup(spec, 64, threads);
+    const auto make_spec = [](gpu::Device&) {
+      gpu::ProgramSpec spec;
+      spec.nodes = {function("EtherMirror", gpu::TableId::none, {gpu::kExit}, {gpu::kExit + 1})};
+      spec.writes_packets = true;
+      return spec;
+    };
+    Setup setup(make_spec, 64, threads);
     results.push_back(of(format("gpu-mirror-%d", threads), "Mpps", 320,
                          [&] { return throughput(setup, [](int, uint32_t exit) { return exit == 0; }); }));
     check_bytes(*setup.packets,
@@ -206,10 +216,13 @@ std::vector<Result> xor_bytes_bench() {
   std::vector<Result> results;
   const xor_bytes::Key key{0x5a5a5a5a};
   for (uint32_t length : {64u, 512u, 1024u, 1504u}) {
-    gpu::ProgramSpec spec;
-    spec.nodes = {function("XOR", std::as_bytes(std::span(&key, 1)), {gpu::kExit}, {})};
-    spec.writes_packets = true;
-    Setup setup(spec, length, 2);
+    const auto make_spec = [&](gpu::Device& device) {
+      gpu::ProgramSpec spec;
+      spec.nodes = {function("XOR", device.add_table(std::as_bytes(std::span(&key, 1))), {gpu::kExit}, {})};
+      spec.writes_packets = true;
+      return spec;
+    };
+    Setup setup(make_spec, length, 2);
     results.push_back(of(format("gpu-xor-%u", length), "Gb/s", 300, [&] {
       return throughput(setup, [](int, uint32_t exit) { return exit == 0; }) * 8e-3 * length;
     }));
@@ -226,10 +239,13 @@ std::vector<Result> crc() {
   crc32::choose_instructions();
   const auto tables = std::make_unique<crc32::Tables>(crc32::make_tables(crc32::Variant::ieee, false));
   for (uint32_t length : {64u, 256u, 1024u, 1500u}) {
-    gpu::ProgramSpec spec;
-    spec.nodes = {function("SetCRC32", std::as_bytes(std::span(tables.get(), 1)), {gpu::kExit}, {gpu::kExit + 1})};
-    spec.writes_packets = true;
-    Setup setup(spec, length, 2);
+    const auto make_spec = [&](gpu::Device& device) {
+      gpu::ProgramSpec spec;
+      spec.nodes = {function("SetCRC32", device.add_table(std::as_bytes(std::span(tables.get(), 1))), {gpu::kExit}, {})};
+      spec.writes_packets = spec.wide_results = true;
+      return spec;
+    };
+    Setup setup(make_spec, length, 2);
     results.push_back(of(format("gpu-crc-%u", length), "GB/s", 45, [&] {
       return throughput(setup, [](int, uint32_t exit) { return exit == 0; }) * 1e-3 * length;
     }));
@@ -238,7 +254,7 @@ std::vector<Result> crc() {
     for (int i = 0; i < kPackets; ++i) {
       uint32_t stored;
       std::memcpy(&stored, packets.frame(i) + length, sizeof stored);
-      if (packets.times[static_cast<size_t>(i / kTile)] > 0 &&
+      if (packets.times[static_cast<size_t>(i / kSlotPackets)] > 0 &&
           stored != crc32::crc(packets.frame(i), length, crc32::Variant::ieee))
         throw Error(format("the CRC of packet %d is wrong", i));
     }
@@ -252,7 +268,7 @@ std::vector<Result> round_trip() {
   pin_to_core(1);
   for (const bool in_place : {false, true}) {
     Lookup lookup(in_place);
-    Setup setup(lookup.spec, 64, 1);
+    Setup setup([&](gpu::Device& device) { return lookup.spec(device); }, 64, 1);
     if (!in_place) put_addresses(*setup.packets);
     gpu::SlotRing& ring = setup.rings[0];
     std::vector<double> us;
@@ -260,12 +276,12 @@ std::vector<Result> round_trip() {
       us.clear();
       for (int trip = 0; trip < kTrips; ++trip) {
         const double start = seconds_now();
-        const int first = trip % (kPackets / kTile) * kTile;
-        ring.submit(ring.free_slot(), &setup.packets->place[static_cast<size_t>(first)], kTile);
+        const int first = trip % (kPackets / kSlotPackets) * kSlotPackets;
+        ring.submit(ring.free_slot(), &setup.packets->place[static_cast<size_t>(first)], kSlotPackets);
         while (!ring.oldest_done()) {
         }
         us.push_back((seconds_now() - start) * 1e6);
-        if (ring.exit_of(ring.oldest(), 0) != lookup.expected(first)) throw Error("the GPU gave a wrong result");
+        if (ring.outcome(ring.oldest(), 0).exit != lookup.expected(first)) throw Error("the GPU gave a wrong result");
         ring.release_oldest();
       }
       return percentile(us, share);

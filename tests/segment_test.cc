@@ -1,6 +1,8 @@
 // Several elements inside GPU segments: splits, drops, neutral elements, copies, several segments. The same chains run
 // on the CPU, and both must agree with what is worked out by hand here.
 
+#include <thread>
+
 #include "tests/support/harness.h"
 
 namespace heddle::test {
@@ -181,6 +183,70 @@ TEST_P(SegmentTest, ColumnsSurviveASegment) {
       ASSERT_EQ(__builtin_bswap32(packet.column[0]), dst);
       for (int c = 1; c < kColumns; ++c) ASSERT_EQ(packet.column[c], frame.column[c]) << kColumnNames[c];
     }
+}
+
+// Starts that differ by packet, before and inside a segment.
+TEST_P(SegmentTest, StartsMayDifferByPacket) {
+  auto random = random_for("starts");
+  const auto frames = random_frames(random, 400, 30, 120);
+  const Result result = run(
+      "TestSource(SETS \"l3 l4\") -> c :: Classifier(0/00%01, -); m :: EtherMirror -> GetIPAddress(12)"
+      "-> rt :: DirectIPLookup(0.0.0.0/1 0, 0/0 1); c[0] -> Strip(6) -> m; c[1] -> m;"
+      "x :: XOR(9) -> s :: TestSink(READS \"l3 l4\"); rt[0] -> Strip(3) -> x; rt[1] -> x;",
+      GetParam(), frames, {.batches = {50}});
+  ASSERT_EQ(result.delivered, frames.size());
+  for (auto& packet : result.at("s")) {
+    const Frame& frame = frames[static_cast<size_t>(packet.serial)];
+    Bytes wanted = frame.bytes;
+    if ((wanted[0] & 1) == 0) wanted.erase(wanted.begin(), wanted.begin() + 6);
+    wanted = mirrored(wanted);
+    if ((wanted[12] & 0x80) == 0) wanted.erase(wanted.begin(), wanted.begin() + 3);
+    ASSERT_EQ(packet.bytes, changed(wanted, 9));
+    for (const Column which : {Column::l3, Column::l4})
+      ASSERT_EQ(packet.column[static_cast<int>(which)], frame.column[static_cast<int>(which)]);
+  }
+}
+
+// Counters inside a segment count while packets flow.
+TEST_P(SegmentTest, NodesInsideASegmentAreCountedLive) {
+  auto random = random_for("live");
+  const auto frames = random_frames(random, 100, 60, 60);
+  Options options;
+  options.endless = true;
+  options.meanwhile = [](Engine& engine) {
+    while (std::stoull(engine.handlers().read("n.count")) < 1000) std::this_thread::yield();
+    while (engine.packets(engine.router().find("x")) < 1000) std::this_thread::yield();
+    engine.handlers().write("n.reset", "");
+    EXPECT_LT(std::stoull(engine.handlers().read("n.count")), engine.packets(engine.router().find("x")));
+  };
+  const Result result =
+      run("TestSource -> EtherMirror -> n :: Counter -> x :: XOR(9) -> s :: TestSink;", GetParam(), frames, options);
+  uint64_t x = 0;
+  for (auto& element : result.report.elements)
+    if (element.name == "x") {
+      x = element.packets;
+      EXPECT_EQ(element.bytes, 60 * element.packets);
+    }
+  EXPECT_EQ(x, result.received);
+}
+
+// Every byte that crosses the bus by a lane's doing is counted; a slot takes 256 bytes of words and brings 128 or 256 back.
+TEST_P(SegmentTest, BytesAcrossTheBusAreThoseOfThePlan) {
+  if (!GetParam().on_gpu()) GTEST_SKIP() << "nothing crosses";
+  auto random = random_for("bus");
+  const auto frames = ip_frames(random, 320, 2);
+  const auto moved = [&](const std::string& functions) {
+    const Result result = run("TestSource(SETS \"dst l3 l4 paint\") -> " + functions + " -> s :: TestSink(READS \"dst l3\");",
+                              GetParam(), frames, {.batches = {32}});
+    const auto& traffic = result.report.traffic;
+    EXPECT_EQ(traffic.size(), 1u);
+    return traffic.empty() ? std::pair<uint64_t, uint64_t>() : std::pair(traffic[0].to_gpu, traffic[0].from_gpu);
+  };
+  EXPECT_EQ(moved("EtherMirror"), std::pair(10 * uint64_t{256}, 10 * uint64_t{128}));
+  EXPECT_EQ(moved("EtherMirror -> SetCRC32"), std::pair(10 * uint64_t{256}, 10 * uint64_t{256}));
+  // dst goes and comes back beside the words if they carry the place of a packet that is read, else in them.
+  EXPECT_EQ(moved("DirectIPLookup(0/0 0)"), std::pair(10 * uint64_t{256}, 10 * uint64_t{256}));
+  EXPECT_EQ(moved("DirectIPLookup(0/0 0) -> XOR"), std::pair(10 * uint64_t{384}, 10 * uint64_t{256}));
 }
 
 // A segment's first element need not be the one that writes: copies must be made before the segment all the same.

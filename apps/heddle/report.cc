@@ -65,11 +65,15 @@ void print_table(const Report& report) {
     for (auto& [name, value] : element.statistics) notes += format(" %s %llu", name.c_str(), static_cast<ull>(value));
     for (auto& [name, value] : element.drops)
       notes += format(" dropped:%s %llu", name.c_str(), static_cast<ull>(value));
-    const auto count = [&](uint64_t value) { return element.counted ? std::to_string(value) : ""; };
     std::printf("%-20s %-16s %-6s %14s %16s %s\n", element.name.c_str(), element.class_name.c_str(),
-                element.processor.c_str(), count(element.packets).c_str(), count(element.bytes).c_str(), notes.c_str());
+                element.processor.c_str(), std::to_string(element.packets).c_str(), std::to_string(element.bytes).c_str(), notes.c_str());
   }
   if (!report.device.empty()) std::printf("GPU segments ran on %s\n", report.device.c_str());
+  for (auto& traffic : report.traffic)
+    std::printf("segment %d on %s: %llu bytes to the GPU, %llu back, by slots; of packets up to %llu and %llu in place\n",
+                traffic.segment, traffic.device.c_str(), static_cast<ull>(traffic.to_gpu),
+                static_cast<ull>(traffic.from_gpu), static_cast<ull>(traffic.declared_to_gpu),
+                static_cast<ull>(traffic.declared_from_gpu));
   std::printf("received %llu, dropped %llu, %.3f s, %.3f Mpps, %.3f Gb/s, %.3f s of CPU\n",
               static_cast<ull>(report.received), static_cast<ull>(report.dropped), report.wall_s,
               mpps(report.received, report.wall_s), gbps(report.received_bytes, report.wall_s), report.cpu_s);
@@ -79,7 +83,7 @@ void print_json(const Report& report) {
   nlohmann::json elements = nlohmann::json::array();
   for (auto& element : report.elements) {
     nlohmann::json entry{{"name", element.name}, {"class", element.class_name}, {"processor", element.processor}};
-    if (element.counted) entry["packets"] = element.packets, entry["bytes"] = element.bytes;
+    entry["packets"] = element.packets, entry["bytes"] = element.bytes;
     entry["drops"] = nlohmann::json::object();
     for (auto& [name, value] : element.drops) entry["drops"][name] = value;
     for (auto& [name, value] : element.statistics) entry["statistics"][name] = value;

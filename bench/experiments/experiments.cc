@@ -3,12 +3,12 @@
 namespace heddle::gpu {
 
 std::unique_ptr<Experiments> open_experiments(const std::string& device) {
-  const int index = device_index(device);
-  if (index == kSimt) return simt_backend::open_experiments(0);
+  const DeviceName found = find_device(device);
+  if (found.simt) return simt_backend::open_experiments(found.index);
 #ifdef HEDDLE_HAVE_CUDA
-  return cuda_backend::open_experiments(index);
+  return cuda_backend::open_experiments(found.index);
 #else
-  return nullptr;  // device_index() has found no GPU
+  return nullptr;  // find_device() has found no GPU
 #endif
 }
 

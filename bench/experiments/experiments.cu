@@ -45,17 +45,19 @@ __global__ void __launch_bounds__(kThreads) polling_kernel(uint32_t* flag, const
   }
 }
 
-/** Block b, one warp, serves slots[b] until it says stop. */
-__global__ void __launch_bounds__(kTile) serving_kernel(Slot* slots, Work work, const uint32_t* table) {
+/** Block b, one warp, serves slots[b] until it says stop. The result goes to the slot's only column. */
+__global__ void __launch_bounds__(kLanes)
+    serving_kernel(Slot* slots, uint32_t* wakes, Work work, const uint32_t* table) {
   Slot& slot = slots[blockIdx.x];
+  const Assignment mine{&slot, wakes, blockIdx.x, gridDim.x};
   const int lane = static_cast<int>(threadIdx.x);
   for (uint32_t stamp = 1;; stamp = next_stamp(stamp)) {
-    const uint64_t word = wait_for(slot, stamp, blockIdx.x);
+    const uint64_t word = wait_for(mine, stamp);
     if (word == 0) return;
     if (offset_of(word) != kNoPacket)
-      slot.column[static_cast<int>(Column::dst)][lane] = worked(work, table, static_cast<uint32_t>(word));
+      slot.columns[lane] = worked(work, table, static_cast<uint32_t>(word));
     __syncwarp();
-    SystemAtomic<uint32_t>(slot.result[lane]).store(pack_result(stamp, 0, 0), cuda::memory_order_release);
+    SystemAtomic<uint32_t>(slot.result.narrow[lane]).store(pack_narrow(stamp, 0), cuda::memory_order_release);
   }
 }
 
@@ -136,6 +138,8 @@ class CudaExperiments final : public Experiments {
   uint32_t *device_input_, *device_output_;  // device, [kMostElements]
   const uint32_t* table_ = nullptr;          // device
   SlotGroup slots_{};                        // pinned; taken once, with the most slots so far
+  uint32_t* wakes_ = nullptr;                // device, [slots], of any value
+  uint32_t* columns_ = nullptr;              // pinned, [slots][kSlotPackets]
   bool polling_ = false, serving_ = false;
 };
 
@@ -193,12 +197,17 @@ void CudaExperiments::start_polling(int n) {
 }
 
 SlotGroup CudaExperiments::serve(Work work, int slots) {
-  if (slots > slots_.count) slots_ = {pinned_.take<Slot>(static_cast<size_t>(slots)), slots};
+  if (slots > slots_.count) {
+    slots_ = {pinned_.take<Slot>(static_cast<size_t>(slots)), slots, false};
+    columns_ = pinned_.take<uint32_t>(static_cast<size_t>(slots) * kSlotPackets);
+    wakes_ = memory_.take<uint32_t>(static_cast<size_t>(slots));
+  }
   std::memset(static_cast<void*>(slots_.slots), 0, sizeof(Slot) * static_cast<size_t>(slots));
-  const auto config = grid(slots, kTile);
-  HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serving_kernel, slots_.slots, work, table_));
+  for (int i = 0; i < slots; ++i) slots_.slots[i].columns = columns_ + i * kSlotPackets;
+  const auto config = grid(slots, kLanes);
+  HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serving_kernel, slots_.slots, wakes_, work, table_));
   serving_ = true;
-  return {slots_.slots, slots};
+  return {slots_.slots, slots, false};
 }
 
 void CudaExperiments::stop() {

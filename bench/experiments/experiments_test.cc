@@ -99,18 +99,18 @@ TEST_P(OnEveryDevice, PollingDoesEveryRound) {
 
 TEST_P(OnEveryDevice, SlotsDoTheWorkOnEveryWord) {
   for (const Work work : {Work{Work::kIncrement, 1}, Work{Work::kAccess, 5}, Work{Work::kHash, 2}}) {
-    SlotRing ring(gpu->serve(work, 4));
+    SlotRing ring(gpu->serve(work, 4), nullptr);
     std::mt19937 random(2);
     const int rounds = work.kind == Work::kIncrement ? 300 : 20;  // 255 stamps, and round again
     for (int round = 0; round < rounds; ++round) {
-      uint64_t words[kTile];
-      const int count = 1 + round % kTile;
+      uint64_t words[kSlotPackets];
+      const int count = 1 + round % kSlotPackets;
       for (int i = 0; i < count; ++i) words[i] = random() % kEntries;
       const int slot = ring.free_slot();
       ring.submit(slot, words, count);
       ASSERT_TRUE(comes_true([&] { return ring.oldest_done(); })) << "round " << round;
       for (int i = 0; i < count; ++i)
-        ASSERT_EQ(ring.slot(slot).column[static_cast<int>(Column::dst)][i],
+        ASSERT_EQ(ring.slot(slot).columns[i],
                   result_of(work, static_cast<uint32_t>(words[i])));
       ring.release_oldest();
     }

@@ -22,8 +22,18 @@ std::string Counter::stop() {
   return problem.empty() ? other : problem;
 }
 
+std::pair<uint64_t, uint64_t> Counter::on_gpu_since_reset() const {
+  if (!gpu_counts) return {0, 0};
+  const auto [packets, bytes] = gpu_counts();
+  return {packets - gpu_packets_before_, bytes - gpu_bytes_before_};
+}
+
 void Counter::reset() {
   counts_.reset();
+  if (gpu_counts) {
+    const auto [packets, bytes] = gpu_counts();
+    gpu_packets_before_ = packets, gpu_bytes_before_ = bytes;
+  }
   count_call_.arm(), byte_count_call_.arm();
 }
 

@@ -140,13 +140,34 @@ TEST_P(Crc32Test, KnowsEachPacketsLengthBehindAFork) {
 
 TEST_P(Crc32Test, DropsWhatHasNoRoom) {
   auto random = random_for("crc room");
-  constexpr size_t kLongest = 2048;  // fills an ordinary buffer behind its headroom
-  std::vector<Frame> frames;
-  for (size_t missing = 0; missing < 8; ++missing) frames.push_back(random_frame(random, kLongest - missing));
+  std::vector<Frame> frames;  // the longest fill the largest buffers
+  for (size_t missing = 0; missing < 8; ++missing) frames.push_back(random_frame(random, kMaxPacketBytes - missing));
   const Result result = run("TestSource -> s :: SetCRC32 -> sink :: TestSink;", GetParam(), frames);
   EXPECT_EQ(result.drop("s.no_room"), 4u);
   frames.erase(frames.begin(), frames.begin() + 4);
   EXPECT_TRUE(same(result.bytes(), each(frames, with_zlib_crc)));
+}
+
+// Buffers have room for what a chain appends; a packet that lies too far back in its own goes on in another.
+TEST_P(Crc32Test, MakesRoomWhereThereIsTooLittle) {
+  auto random = random_for("crc room made");
+  std::vector<Frame> frames;
+  for (size_t i = 0; i < 100; ++i) {
+    frames.push_back(random_frame(random, 60 + i));
+    // The buffer: 128 bytes of headroom, 2048, and 8 for the two CRCs.
+    if (i % 3 == 0) frames.back().headroom = static_cast<int>(128 + 2048 + 8 - frames.back().bytes.size() - i % 8);
+    frames.back().column[static_cast<int>(Column::l3)] = 14;
+  }
+  const Result result =
+      run("TestSource(SETS l3) -> s :: SetCRC32 -> t :: SetCRC32 -> sink :: TestSink(READS l3);", GetParam(), frames);
+  EXPECT_TRUE(same(result.bytes(), each(frames, [](auto& frame) { return with_zlib_crc(with_zlib_crc(frame)); })));
+  // On a GPU all room of the segment is made where packets enter; on the CPU for each element.
+  const auto moved = [&](const char* name) {
+    const auto found = result.statistics.find(std::string(name) + ".moved_for_room");
+    return found == result.statistics.end() ? 0u : found->second;
+  };
+  EXPECT_EQ(moved("s"), GetParam().on_gpu() ? 34u : 18u);
+  EXPECT_EQ(moved("t"), GetParam().on_gpu() ? 0u : 16u);
 }
 
 TEST_P(Crc32Test, TouchesOnlyWhatItDeclares) {

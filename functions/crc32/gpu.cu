@@ -95,14 +95,11 @@ __device__ inline void sum_up(const gpu::Block& block, gpu::Tile& tile, const Ta
 
 struct SetTile {
   using Table = Tables;
-  __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Table& tables) const {
-    sum_up(block, tile, tables, 0);
+  using Scratch = Sums;
+  __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Tables& tables, Sums& sums) const {
+    sum_up(block, tile, tables, 0, sums);
     for (int k = block.thread; k < tile.count(); k += block.threads) {
       const int i = tile.packet(k);
-      if (!tile.has_room(i)) {
-        tile.drop(i, kNoRoom);
-        continue;
-      }
       gpu::store_u32(tile.frame(i) + tile.length(i), sums.of[k]);
       tile.set_length(i, tile.length(i) + kBytes);
     }

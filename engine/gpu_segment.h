@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/table.h"
+#include "engine/plan.h"
+#include "gpu/device.h"
+
+namespace heddle {
+
+/** A GPU segment, ready to run: its program on the device. Shared by all threads. */
+class GpuSegment {
+ public:
+  /** Puts the program of `plan.segments[index]` on `device`. `tables`: by node of the segment. */
+  GpuSegment(const Router& router, const Plan& plan, int index, gpu::Device& device, std::vector<gpu::TableId> tables,
+             std::byte* packet_base);
+
+  gpu::Device& device() const { return device_; }
+  const Segment& plan() const { return plan_; }
+  std::byte* packet_base() const { return packet_base_; }  ///< of the packet memory
+  /** A program of the shape and size of all that follow. */
+  gpu::ProgramId program() const { return program_; }
+  /** The program that slots are to run from now on, in device memory. Any thread. */
+  const gpu::Program* current() const { return current_.load(std::memory_order_acquire); }
+
+  /** Makes a program with table `to` in the place of `from` current; returns the one before, for the caller to remove when
+   *  no slot runs it any more. */
+  gpu::ProgramId change_table(gpu::TableId from, gpu::TableId to);
+
+  /** Packets and bytes that have come to the k-th node, k > 0. Any thread. */
+  std::pair<uint64_t, uint64_t> counts(size_t k) const;
+
+ private:
+  gpu::Device& device_;
+  const Segment& plan_;
+  std::byte* packet_base_;
+  gpu::ProgramSpec spec_;
+  gpu::ProgramId program_;
+  std::atomic<const gpu::Program*> current_;
+};
+
+/** The copy of a table on a device, for all of its segments there. Follows the table from its construction on: owner calls
+ *  and this object's own are made by one thread at a time. */
+class TableCopy : public Retiring {
+ public:
+  TableCopy(Table& table, gpu::Device& device);
+
+  gpu::TableId id() const { return id_; }
+  void used_by(GpuSegment& segment) { segments_.push_back(&segment); }
+  /** Changes are ignored from now on: the device is going. */
+  void stop() { stopped_ = true; }
+
+  // Generations that a replacement of the whole table has left behind.
+  bool has_retired() const override { return !old_tables_.empty(); }
+  void reclaim() override;
+
+ private:
+  /** A change that the device cannot follow ends its service, for its answers would no longer be the host's. */
+  template <class Change>
+  void follow(const Change& change);
+  void replace();
+
+  Table& table_;
+  gpu::Device& device_;
+  gpu::TableId id_;
+  std::vector<GpuSegment*> segments_;
+  std::vector<gpu::TableId> old_tables_;
+  std::vector<gpu::ProgramId> old_programs_;
+  bool stopped_ = false;
+};
+
+}  // namespace heddle

@@ -1,0 +1,102 @@
+#include "engine/gpus.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "engine/gpu_lane.h"
+
+namespace heddle {
+
+Gpus::Gpus(const Router& router, const Plan& plan) : router_(router), plan_(plan) {
+  for (const Segment& segment : plan.segments) {
+    const int number = segment.processor.number;
+    if (segment.processor.is_gpu() && !devices_.contains(number))
+      devices_[number] = gpu::open_device(plan.name_of(segment.processor));
+  }
+}
+
+PacketMemory Gpus::packet_memory(size_t bytes) {
+  for (auto& [number, device] : devices_) {
+    if (packets_.base == nullptr)
+      packets_ = device->packet_memory(bytes);
+    else
+      device->share_packet_memory(packets_);
+  }
+  return packets_;
+}
+
+void Gpus::make_segments() {
+  segments_.resize(plan_.segments.size());
+  for (size_t s = 0; s < plan_.segments.size(); ++s) {
+    const Segment& segment = plan_.segments[s];
+    if (!segment.processor.is_gpu()) continue;
+    const int number = segment.processor.number;
+    gpu::Device& device = *devices_[number];
+    std::vector<gpu::TableId> ids;
+    std::vector<TableCopy*> copies;
+    for (int node : segment.nodes) {
+      Element& element = *router_.nodes[static_cast<size_t>(node)].element;
+      ids.push_back(gpu::TableId::none);
+      if (element.table == nullptr) continue;
+      auto& copy = tables_[{number, element.table}];
+      if (!copy) copy = std::make_unique<TableCopy>(*element.table, device);
+      element.retiring.push_back(copy.get());
+      copies.push_back(copy.get());
+      ids.back() = copy->id();
+    }
+    segments_[s] = std::make_unique<GpuSegment>(router_, plan_, static_cast<int>(s), device, ids, packets_.base);
+    for (TableCopy* copy : copies) copy->used_by(*segments_[s]);
+  }
+}
+
+std::unique_ptr<Lane> Gpus::make_lane(size_t s, int slots) {
+  GpuSegment& segment = *segments_[s];
+  return std::make_unique<GpuLane>(segment, segment.device().add_slots(segment.program(), slots));
+}
+
+void Gpus::start() {
+  for (auto& [number, device] : devices_) device->start(plan_.options.launch == LaunchMode::persistent);
+}
+
+void Gpus::stop() {
+  for (size_t s = 0; s < segments_.size(); ++s) {
+    if (!segments_[s]) continue;
+    for (const int node : plan_.segments[s].nodes) counts(node);
+  }
+  const std::lock_guard lock(counting_);
+  stopped_ = true;
+  for (auto& [key, copy] : tables_) copy->stop();
+  for (auto& [number, device] : devices_) device->stop();
+}
+
+std::vector<std::string> Gpus::failures() {
+  std::vector<std::string> list;
+  for (auto& [number, device] : devices_)
+    if (std::string failure = device->failure(); !failure.empty()) list.push_back(std::move(failure));
+  return list;
+}
+
+std::pair<uint64_t, uint64_t> Gpus::counts(int node) {
+  const std::lock_guard lock(counting_);
+  const auto s = static_cast<size_t>(plan_.nodes[static_cast<size_t>(node)].segment);
+  auto& last = last_counts_[node];
+  if (stopped_ || s >= segments_.size() || !segments_[s]) return last;
+  const auto& nodes = plan_.segments[s].nodes;
+  const auto k = static_cast<size_t>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin());
+  if (k == 0) return last;
+  try {
+    last = segments_[s]->counts(k);
+  } catch (const Error&) {
+    // A device that has failed says so elsewhere.
+  }
+  return last;
+}
+
+std::string Gpus::text() const {
+  std::string text;
+  for (const auto& [number, device] : devices_)
+    text += (text.empty() ? "" : ", ") + device->info().name + " (" + device->info().model + ")";
+  return text;
+}
+
+}  // namespace heddle

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/gpu_segment.h"
+#include "engine/lane.h"
+#include "engine/plan.h"
+#include "gpu/device.h"
+
+namespace heddle {
+
+/** The GPUs of a run: devices by number, the segments of the plan on them, copies of tables, counters. */
+class Gpus {
+ public:
+  /** Opens the devices that the plan uses. Throws Error. */
+  Gpus(const Router& router, const Plan& plan);
+  ~Gpus() { stop(); }
+
+  bool any() const { return !devices_.empty(); }
+
+  /** Memory for packets that all of them reach. */
+  PacketMemory packet_memory(size_t bytes);
+  /** Puts segments and tables on the devices; from now on copies follow their tables. */
+  void make_segments();
+  /** One thread's way through segment `s`, a GPU segment, with `slots` slots. */
+  std::unique_ptr<Lane> make_lane(size_t s, int slots);
+  /** Makes everything resident. */
+  void start();
+  /** Ends the kernels, when all packets are back; counters keep their last values. */
+  void stop();
+
+  /** What the devices that have failed say. */
+  std::vector<std::string> failures();
+
+  /** Packets and bytes that have come to a node inside a GPU segment; nothing for a segment's first node, which the host
+   *  counts. Any thread. */
+  std::pair<uint64_t, uint64_t> counts(int node);
+
+  /** "gpu0 (MODEL), gpu1 (MODEL)", "" if there is none. */
+  std::string text() const;
+
+ private:
+  const Router& router_;
+  const Plan& plan_;
+  std::map<int, std::unique_ptr<gpu::Device>> devices_;  // by number
+  PacketMemory packets_;
+  std::map<std::pair<int, Table*>, std::unique_ptr<TableCopy>> tables_;
+  std::vector<std::unique_ptr<GpuSegment>> segments_;  // by index of the plan's segment; null for the CPU's
+  std::mutex counting_;                                // guards what follows
+  bool stopped_ = false;
+  std::map<int, std::pair<uint64_t, uint64_t>> last_counts_;  // by node
+};
+
+}  // namespace heddle

@@ -1,0 +1,111 @@
+// The passes that plan GPU segments: what slots carry, and what runs them.
+#include <algorithm>
+
+#include "core/error.h"
+#include "engine/plan.h"
+#include "gpu/device.h"
+#include "gpu/functions.h"
+#include "gpu/program.h"
+
+namespace heddle::passes {
+namespace {
+
+// Calls `visit(segment, index)` for all GPU segments.
+template <class Visit>
+void each_gpu_segment(Plan& plan, const Visit& visit) {
+  for (size_t s = 0; s < plan.segments.size(); ++s)
+    if (plan.segments[s].processor.is_gpu()) visit(plan.segments[s], static_cast<int>(s));
+}
+
+size_t position(const Segment& segment, int node) {
+  return static_cast<size_t>(std::find(segment.nodes.begin(), segment.nodes.end(), node) - segment.nodes.begin());
+}
+
+}  // namespace
+
+void find_exits(const Router& router, Plan& plan) {
+  each_gpu_segment(plan, [&](Segment& segment, int index) {
+    // Bytes by which the start has moved when packets get to a node, if that is the same for all of them.
+    std::vector<int> moved(segment.nodes.size(), 0);
+    std::vector<bool> reached(segment.nodes.size(), false);
+    for (size_t k = 0; k < segment.nodes.size(); ++k) {
+      const int n = segment.nodes[k];
+      const Node& node = router.nodes[static_cast<size_t>(n)];
+      const Element& element = *node.element;
+      const auto add_exit = [&](int target, int reason, int head) {
+        segment.exits.push_back({n, target, reason, head});
+        return static_cast<uint16_t>(gpu::kExit + segment.exits.size() - 1);
+      };
+      segment.wide_results = segment.wide_results || element.changes_length() || element.head_varies() ||
+                             element.prepends() > 0 || element.appends() > 0;
+      Segment::Targets to;
+      for (int reason = 0; reason < static_cast<int>(element.drop_reasons().size()); ++reason)
+        to.drops.push_back(add_exit(-1, reason, moved[k]));
+      const int behind = moved[k] + element.moves_head();
+      for (int target : node.targets) {
+        if (plan.nodes[static_cast<size_t>(target)].segment != index) {
+          to.outputs.push_back(add_exit(target, 0, behind));
+          continue;
+        }
+        const size_t at = position(segment, target);
+        to.outputs.push_back(static_cast<uint16_t>(at));
+        segment.wide_results = segment.wide_results || (reached[at] && moved[at] != behind);
+        moved[at] = behind, reached[at] = true;
+      }
+      segment.targets.push_back(std::move(to));
+    }
+  });
+}
+
+void find_slot_columns(const Router& router, Plan& plan) {
+  each_gpu_segment(plan, [&](Segment& segment, int index) {
+    ColumnSet live_behind = 0, set_at_all_exits = kAllColumns;
+    std::vector<ColumnSet> set_behind(segment.nodes.size(), 0);  // that the segment has set, on every way, behind node k
+    bool reads_bytes = false;
+    for (size_t k = 0; k < segment.nodes.size(); ++k) {
+      const Node& node = router.nodes[static_cast<size_t>(segment.nodes[k])];
+      const Access access = node.element->access(segment.processor);
+      // A column that the segment has not set on every way here must come from the host.
+      ColumnSet set_before = k == 0 ? 0 : kAllColumns;
+      for (int p : node.predecessors)
+        if (k > 0) set_before &= set_behind[position(segment, p)];
+      segment.columns_in |= access.column_reads & ~set_before;
+      set_behind[k] = set_before | access.column_writes;
+      bool leaves = false;
+      for (int target : node.targets) {
+        if (plan.nodes[static_cast<size_t>(target)].segment == index) continue;
+        live_behind |= plan.nodes[static_cast<size_t>(target)].live;
+        leaves = true;
+      }
+      if (leaves) set_at_all_exits &= set_behind[k];
+      segment.columns |= access.column_reads | access.column_writes;
+      segment.columns_out |= access.column_writes;
+      segment.writes_packets = segment.writes_packets || !access.writes.empty();
+      reads_bytes = reads_bytes || !access.reads.empty() || !access.writes.empty();
+    }
+    // Only columns that somebody behind reads come back. One that is written on some ways only must have gone there
+    // before.
+    segment.columns_out &= live_behind;
+    const ColumnSet arrived = plan.nodes[static_cast<size_t>(segment.nodes[0])].columns;
+    segment.columns_in |= segment.columns_out & arrived & ~set_at_all_exits;
+    segment.columns_kept = live_behind & ~segment.columns_out;
+    segment.columns |= segment.columns_in;
+    const bool one_narrow = std::popcount(segment.columns_in) == 1 && (segment.columns_in & kWideColumns) == 0;
+    if (!reads_bytes && one_narrow && !segment.wide_results) {
+      segment.word_column = static_cast<Column>(std::countr_zero(segment.columns_in));
+      segment.columns_in = 0;
+    }
+  });
+}
+
+void choose_kernels(const Router& router, Plan& plan) {
+  each_gpu_segment(plan, [&](Segment& segment, int) {
+    segment.launch = plan.options.launch;
+    for (int n : segment.nodes) {
+      const int function = gpu::function_id(router.nodes[static_cast<size_t>(n)].element->class_name);
+      if (function >= 0) segment.warps = std::max(segment.warps, gpu::functions()[static_cast<size_t>(function)].warps);
+    }
+  });
+}
+
+}  // namespace heddle::passes
