@@ -97,7 +97,8 @@ void start_element(const Node& node, const Environment& environment) {
 void Engine::start() {
   if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args, options_.threads);
   if (plan_.uses_gpu()) gpus_ = std::make_unique<Gpus>(router_, plan_);
-  if (options_.slots == 0) options_.slots = plan_.options.device.starts_with("simt") ? 16 : 256;  // simt: an OS thread each
+  if (options_.slots == 0)
+    options_.slots = plan_.options.device.starts_with("simt") ? 16 : 256;  // simt: an OS thread each
   make_packet_memory();
   if (dpdk::wanted()) dpdk::start_ports(*packets_, options_.threads);
   started_ = true;
@@ -114,7 +115,8 @@ void Engine::start() {
     const NodePlan& here = plan_.nodes[i];
     node.element->on_gpu = here.processor.is_gpu();
     node.element->carries = here.live_behind;
-    if (auto* neutral = dynamic_cast<NeutralElement*>(node.element.get()); neutral != nullptr && here.processor.is_gpu())
+    if (auto* neutral = dynamic_cast<NeutralElement*>(node.element.get());
+        neutral != nullptr && here.processor.is_gpu())
       neutral->gpu_counts = [this, i] { return gpu_counts(static_cast<int>(i)); };
     if (node.element->keeps_running())
       keepers_.push_back(&node);

@@ -34,8 +34,8 @@ struct Report {
     std::vector<std::pair<std::string, uint64_t>> drops, statistics;
   };
   std::vector<Element> elements;
-  /** What has crossed the bus of a GPU segment, bytes: by slots and copies, and what kernels may have read and written of
-   *  packets in place, as far as it does not depend on their length. */
+  /** What has crossed the bus of a GPU segment, bytes: by slots and copies, and the most that kernels may have read and
+   *  written of packets in place. */
   struct Traffic {
     int segment;
     std::string device;
@@ -129,7 +129,7 @@ class Engine {
   Plan plan_;
   RunOptions options_;
   std::unique_ptr<Gpus> gpus_;  // null if the plan uses none
-  HugePages host_memory_;  // packet memory when there is no GPU
+  HugePages host_memory_;       // packet memory when there is no GPU
   PacketMemory memory_;
   std::unique_ptr<PacketPool> packets_, large_packets_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -11,7 +11,9 @@ namespace {
 
 constexpr uint64_t kWordBytes = gpu::kSlotPackets * sizeof(uint64_t);
 
-uint64_t column_bytes(ColumnSet set) { return static_cast<uint64_t>(words(set)) * gpu::kSlotPackets * sizeof(uint32_t); }
+uint64_t column_bytes(ColumnSet set) {
+  return static_cast<uint64_t>(words(set)) * gpu::kSlotPackets * sizeof(uint32_t);
+}
 
 // One writer, any reader.
 void add(std::atomic<uint64_t>& counter, uint64_t more) {

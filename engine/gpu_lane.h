@@ -54,15 +54,15 @@ class GpuLane : public Lane {
   const GpuSegment& segment_;
   const Segment& plan_;
   gpu::SlotRing ring_;
-  const gpu::Program* program_;          // that the ring's slots run
-  std::unique_ptr<Held[]> held_;         // [slots]
+  const gpu::Program* program_;   // that the ring's slots run
+  std::unique_ptr<Held[]> held_;  // [slots]
   ColumnPack kept_columns_;
-  std::unique_ptr<std::byte[]> kept_;    // [slots][kSlotPackets][kept_columns_.bytes()]
-  uint64_t fed_ = 0, returned_ = 0;      // packets
-  int to_launch_ = 0;                    // launch mode sync: slots that wait for flush()
+  std::unique_ptr<std::byte[]> kept_;             // [slots][kSlotPackets][kept_columns_.bytes()]
+  uint64_t fed_ = 0, returned_ = 0;               // packets
+  int to_launch_ = 0;                             // launch mode sync: slots that wait for flush()
   const uint64_t bytes_to_gpu_, bytes_from_gpu_;  // of a slot, across PCIe
   std::atomic<uint64_t> to_gpu_{0}, from_gpu_{0};
-  std::string failure_;                  // of a launch
+  std::string failure_;  // of a launch
 };
 
 }  // namespace heddle

@@ -50,11 +50,10 @@ std::pair<uint64_t, uint64_t> GpuSegment::counts(size_t k) const {
 
 TableCopy::TableCopy(Table& table, gpu::Device& device)
     : table_(table), device_(device), id_(device.add_table(table.bytes())) {
-  table.add_copy({[this](size_t offset, std::span<const std::byte> bytes) {
-                    follow([&] { device_.patch(id_, offset, bytes); });
-                  },
-                  [this](std::span<const TableWord> words) { follow([&] { device_.patch_words(id_, words); }); },
-                  [this] { follow([&] { replace(); }); }});
+  table.add_copy(
+      {[this](size_t offset, std::span<const std::byte> bytes) { follow([&] { device_.patch(id_, offset, bytes); }); },
+       [this](std::span<const TableWord> words) { follow([&] { device_.patch_words(id_, words); }); },
+       [this] { follow([&] { replace(); }); }});
 }
 
 template <class Change>
@@ -63,9 +62,10 @@ void TableCopy::follow(const Change& change) {
   try {
     change();
   } catch (const Error& error) {
-    device_.fail(format("a table on %s could not follow a change (%s); the packets on it are lost. Run again with "
-                        "--device cpu, or with smaller tables",
-                        device_.info().name.c_str(), error.what()));
+    device_.fail(
+        format("a table on %s could not follow a change (%s); the packets on it are lost. Run again with "
+               "--device cpu, or with smaller tables",
+               device_.info().name.c_str(), error.what()));
     stopped_ = true;
   }
 }

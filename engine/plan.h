@@ -35,7 +35,7 @@ struct NodePlan {
   bool counts_bytes = true;   ///< it sums the lengths of its packets; else they follow from the node before it
   int prepends = 0, appends = 0;  ///< room that packets must have before and behind them here, bytes: for this node, or
                                   ///< for its GPU segment, if it is the first there
-  int prefetch_for = -1;      ///< node whose look-ups are asked for once this one has run; -1: none
+  int prefetch_for = -1;          ///< node whose look-ups are asked for once this one has run; -1: none
   AtomAccess access;
 };
 
@@ -51,16 +51,16 @@ struct Segment {
   struct Targets {
     std::vector<uint16_t> outputs, drops;
   };
-  std::vector<Targets> targets;      ///< by index into `nodes`
-  ColumnSet columns = 0;             ///< that tiles have
-  ColumnSet columns_in = 0;          ///< that the host puts into slots
-  ColumnSet columns_out = 0;         ///< that slots bring back
-  ColumnSet columns_kept = 0;        ///< that somebody behind reads and the GPU does not write: they wait on the host
+  std::vector<Targets> targets;       ///< by index into `nodes`
+  ColumnSet columns = 0;              ///< that tiles have
+  ColumnSet columns_in = 0;           ///< that the host puts into slots
+  ColumnSet columns_out = 0;          ///< that slots bring back
+  ColumnSet columns_kept = 0;         ///< that somebody behind reads and the GPU does not write: they wait on the host
   std::optional<Column> word_column;  ///< travels in the slot's words, for nobody wants the packet's bytes
-  bool writes_packets = false;       ///< the GPU writes packet bytes
-  bool wide_results = false;         ///< starts or ends move in ways that the exit alone does not tell
-  int prepends = 0, appends = 0;     ///< room that packets must have before and behind them when they enter, bytes
-  int warps = 1;                     ///< of the block that works on a tile
+  bool writes_packets = false;        ///< the GPU writes packet bytes
+  bool wide_results = false;          ///< starts or ends move in ways that the exit alone does not tell
+  int prepends = 0, appends = 0;      ///< room that packets must have before and behind them when they enter, bytes
+  int warps = 1;                      ///< of the block that works on a tile
   LaunchMode launch = LaunchMode::persistent;
 };
 

@@ -123,7 +123,7 @@ TEST(Plan, FieldsCountFromTheStartWhereThatDiffers) {
   const Planned planned(
       "TestSource -> c :: Classifier(0/00, -); d :: EtherMirror -> TestSink; c[0] -> Strip(14) -> d; c[1] -> d;");
   EXPECT_TRUE(planned.node("d").head_varies);
-  EXPECT_EQ(planned.moves(), "packet[0,12) / packet[0,12)");
+  EXPECT_EQ(planned.moves(), "frame[0,1) packet[0,end) / frame[0,1) packet[0,end)");
   const Planned agreed(
       "TestSource -> c :: Classifier(0/00, -); d :: EtherMirror -> TestSink; c[0] -> Strip(14) -> Unstrip(4) -> d;"
       "c[1] -> Strip(10) -> d;");
@@ -143,11 +143,13 @@ TEST(Plan, ResultsAreWideWhereTheExitDoesNotTellWhatMoved) {
   EXPECT_FALSE(wide("EtherMirror -> Strip(4) -> XOR"));
   EXPECT_TRUE(wide("SetCRC32"));
   EXPECT_TRUE(wide("EtherMirror -> CheckCRC32"));
-  EXPECT_TRUE(wide("GetIPAddress(30) -> rt :: DirectIPLookup(10/8 0, 0/0 1); rt[0] -> Strip(4) -> x :: XOR; rt[1] -> x; x"));
+  EXPECT_TRUE(wide(
+      "GetIPAddress(30) -> rt :: DirectIPLookup(10.0.0.0/8 0, 0/0 1); rt[0] -> Strip(4) -> x :: XOR; rt[1] -> x; x"));
 }
 
 TEST(Plan, FunctionsRunOnGpusByNumber) {
-  const Planned planned("TestSource -> a :: XOR(1, DEVICE gpu1) -> b :: XOR(2, DEVICE gpu2) -> c :: XOR -> TestSink;", "simt2");
+  const Planned planned("TestSource -> a :: XOR(1, DEVICE gpu1) -> b :: XOR(2, DEVICE gpu2) -> c :: XOR -> TestSink;",
+                        "simt2");
   EXPECT_EQ(planned.gpu_segments(), "a | b c");
   EXPECT_EQ(planned.chain.plan.name_of(planned.node("a").processor), "simt1");
   EXPECT_EQ(planned.chain.plan.name_of(planned.node("c").processor), "simt2");
@@ -241,7 +243,8 @@ TEST(Plan, TheDemoChainMovesSixteenBytesThereAndTwelveBack) {
       "rt[0] -> EtherMirror -> TestSink; rt[1] -> EtherMirror -> TestSink;");
   EXPECT_EQ(demo.moves(), "frame[0,12) dst / frame[0,12)");
   const std::string text = demo.chain.plan.text(demo.chain.router);
-  EXPECT_NE(text.find("segment 1 on simt (transport direct, launch persistent, 1 warp a tile)"), std::string::npos) << text;
+  EXPECT_NE(text.find("segment 1 on simt (transport direct, launch persistent, 1 warp a tile)"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("to the gpu  16 B: frame[0,12) dst"), std::string::npos) << text;
   EXPECT_NE(text.find("back        12 B: frame[0,12)"), std::string::npos) << text;
   EXPECT_NE(text.find("slots       32-bit results, columns in dst"), std::string::npos) << text;

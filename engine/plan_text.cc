@@ -23,7 +23,8 @@ std::string names(ColumnSet set) {
 // What a slot carries beside one word a packet.
 std::string slot_text(const Segment& segment) {
   std::string text = segment.wide_results ? "64-bit results" : "32-bit results";
-  if (segment.word_column) text += std::string(", ") + kColumnNames[static_cast<int>(*segment.word_column)] + " in the words";
+  if (segment.word_column)
+    text += std::string(", ") + kColumnNames[static_cast<int>(*segment.word_column)] + " in the words";
   if (segment.columns_in != 0) text += ", columns in " + names(segment.columns_in);
   if (segment.columns_out != 0) text += ", columns back " + names(segment.columns_out);
   if (segment.columns_kept != 0) text += ", columns waiting " + names(segment.columns_kept);

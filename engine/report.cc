@@ -113,7 +113,8 @@ Report Engine::report() const {
     }
     const uint64_t entered = packets(segment.nodes[0]);
     const auto declared = [&](AtomSet fields) {
-      return entered * static_cast<uint64_t>(plan_.atoms.size(fields & plan_.atoms.packet_atoms()).bytes);
+      const Atoms::Size size = plan_.atoms.size(fields & plan_.atoms.packet_atoms());
+      return size.open ? bytes(segment.nodes[0]) : entered * static_cast<uint64_t>(size.bytes);
     };
     report.traffic.push_back({static_cast<int>(s), plan_.name_of(segment.processor), sum.to_gpu, sum.from_gpu,
                               declared(segment.in), declared(segment.out)});

@@ -60,7 +60,8 @@ void find_exits(const Router& router, Plan& plan) {
 void find_slot_columns(const Router& router, Plan& plan) {
   each_gpu_segment(plan, [&](Segment& segment, int index) {
     ColumnSet live_behind = 0, set_at_all_exits = kAllColumns;
-    std::vector<ColumnSet> set_behind(segment.nodes.size(), 0);  // that the segment has set, on every way, behind node k
+    std::vector<ColumnSet> set_behind(segment.nodes.size(),
+                                      0);  // that the segment has set, on every way, behind node k
     bool reads_bytes = false;
     for (size_t k = 0; k < segment.nodes.size(); ++k) {
       const Node& node = router.nodes[static_cast<size_t>(segment.nodes[k])];

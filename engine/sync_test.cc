@@ -60,8 +60,8 @@ bool moves(const SyncPlan& plan, const std::vector<SyncStep>& steps, size_t i, i
 std::string text(const std::vector<SyncStep>& steps) {
   std::string text;
   for (auto& step : steps)
-    text += format(" %s(r%llx w%llx)", step.processor.is_gpu() ? "gpu" : "cpu", static_cast<unsigned long long>(step.reads),
-                   static_cast<unsigned long long>(step.writes));
+    text += format(" %s(r%llx w%llx)", step.processor.is_gpu() ? "gpu" : "cpu",
+                   static_cast<unsigned long long>(step.reads), static_cast<unsigned long long>(step.writes));
   return text;
 }
 

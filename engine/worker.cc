@@ -52,8 +52,8 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     ways_in_all += ways_[i].size();
     const Element* prefetch_for =
         here.prefetch_for < 0 ? nullptr : shared.router->nodes[static_cast<size_t>(here.prefetch_for)].element.get();
-    steps_.push_back({element, here.processor.is_gpu() ? paths[static_cast<size_t>(here.segment)] : nullptr,
-                      ways_[i], here.live, here.live_behind, prefetch_for, lead_apart(ways_[i]),
+    steps_.push_back({element, here.processor.is_gpu() ? paths[static_cast<size_t>(here.segment)] : nullptr, ways_[i],
+                      here.live, here.live_behind, prefetch_for, lead_apart(ways_[i]),
                       element->changes_length() || element->moves_head() != 0, here.copy_first, element->copies() > 1,
                       here.counts_bytes, node.blocking, static_cast<uint32_t>(here.prepends),
                       static_cast<uint32_t>(here.appends)});

@@ -26,8 +26,8 @@ struct alignas(kCacheLine) NodeCounts {
   std::atomic<uint64_t> no_buffer{0};                   ///< dropped because a copy was needed and no packet was free
   std::atomic<uint64_t> no_room{0};         ///< dropped because it would have grown beyond the longest buffer
   std::atomic<uint64_t> moved_for_room{0};  ///< copied to a buffer with more room
-  std::atomic<uint64_t> no_slot{0};     ///< dropped because BLOCKING is false and all slots were in flight
-  std::atomic<uint64_t> gpu_failed{0};  ///< lost because the GPU has failed
+  std::atomic<uint64_t> no_slot{0};         ///< dropped because BLOCKING is false and all slots were in flight
+  std::atomic<uint64_t> gpu_failed{0};      ///< lost because the GPU has failed
 };
 
 /** A packet thread: runs its tasks, that is, takes packets from sources and runs them through the plan to the end (full
@@ -109,7 +109,7 @@ class Worker {
     bool splits;                  // outputs lead to different nodes
     bool changes_lengths;
     bool copy_first, copies, counts_bytes;
-    bool blocking;  // waits when its lane is full
+    bool blocking;               // waits when its lane is full
     uint32_t prepends, appends;  // room that packets need here, bytes
   };
 

@@ -38,11 +38,11 @@ struct ProgramSpec {
     std::vector<uint16_t> outputs, drops;  ///< targets: node index, or kExit + exit
   };
   std::vector<Node> nodes;
-  StateId counts = StateId::none;                ///< of NodeCounts, [nodes]: what has come to each but the first, which the
-                                                 ///< host counts; may be none if there is only one
-  ColumnSet columns = 0;                         ///< that the tile has
-  ColumnSet columns_in = 0, columns_out = 0;     ///< of these, those that travel in the slot
-  int word_column = -1;                          ///< the column in the words' place of the offset; -1: none
+  StateId counts = StateId::none;  ///< of NodeCounts, [nodes]: what has come to each but the first, which the
+                                   ///< host counts; may be none if there is only one
+  ColumnSet columns = 0;           ///< that the tile has
+  ColumnSet columns_in = 0, columns_out = 0;  ///< of these, those that travel in the slot
+  int word_column = -1;                       ///< the column in the words' place of the offset; -1: none
   bool writes_packets = false, wide_results = false;
 
   /** Warps of the block that runs it: the shape that fits all of its functions. */

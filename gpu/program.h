@@ -45,9 +45,9 @@ struct Program {
   uint8_t columns_out_at;  ///< in words of kSlotPackets packets
   uint8_t word_column;     ///< the column that the words carry in place of the offset; kNoColumn: none
   bool wide_results;
-  bool writes_packets;    ///< packet bytes must be visible to the host before the result words
-  NodeCounts* counts;     ///< [count], device memory; entry 0 is the host's business
-  uint16_t scratch_at;    ///< where the functions' scratch begins, in 16 bytes from the block's dynamic shared memory
+  bool writes_packets;  ///< packet bytes must be visible to the host before the result words
+  NodeCounts* counts;   ///< [count], device memory; entry 0 is the host's business
+  uint16_t scratch_at;  ///< where the functions' scratch begins, in 16 bytes from the block's dynamic shared memory
 };
 
 }  // namespace heddle::gpu

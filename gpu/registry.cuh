@@ -33,11 +33,17 @@ struct NodeMemory {
 };
 
 template <class Function>
-concept HasScratch = requires { typename Function::Scratch; };
+concept HasScratch = requires {
+  typename Function::Scratch;
+};
 template <class Function>
-concept HasShared = requires { typename Function::Shared; };
+concept HasShared = requires {
+  typename Function::Shared;
+};
 template <class Function>
-concept HasState = requires { typename Function::State; };
+concept HasState = requires {
+  typename Function::State;
+};
 
 template <class Function>
 constexpr FunctionTraits traits_of(std::string_view name) {
@@ -95,11 +101,11 @@ __device__ void call(const Block& block, Tile& tile, const NodeMemory& memory) {
  *      __device__ void operator()(const Block&, Tile&, const Table&[, Scratch&][, const Shared&][, State&]) const;
  *
  *  and is called by all threads of the block. Its writes to the tile need no sync at its end. */
-#define HEDDLE_GPU_FUNCTION(Element, Function)                                                             \
-  template <>                                                                                              \
-  struct heddle::gpu::Registered<heddle::gpu::FunctionId::Element> {                                       \
-    using Type = Function;                                                                                 \
-    static constexpr heddle::gpu::FunctionTraits kTraits = heddle::gpu::traits_of<Function>(#Element);     \
+#define HEDDLE_GPU_FUNCTION(Element, Function)                                                         \
+  template <>                                                                                          \
+  struct heddle::gpu::Registered<heddle::gpu::FunctionId::Element> {                                   \
+    using Type = Function;                                                                             \
+    static constexpr heddle::gpu::FunctionTraits kTraits = heddle::gpu::traits_of<Function>(#Element); \
   }
 
 }  // namespace heddle::gpu

@@ -74,11 +74,12 @@ class SlotRing {
     if (group_.wide_results) {
       uint64_t difference = 0;
       for (const uint64_t& word : result.wide)
-        difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ uint64_t{stamp_[index]} << 56;
+        difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ uint64_t { stamp_[index] } << 56;
       return difference >> 56 == 0;
     }
     uint32_t difference = 0;
-    for (const uint32_t& word : result.narrow) difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ stamp_[index] << 24;
+    for (const uint32_t& word : result.narrow)
+      difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ stamp_[index] << 24;
     return difference >> 24 == 0;
   }
 
@@ -94,8 +95,8 @@ class SlotRing {
     const auto index = static_cast<size_t>(oldest());
     ++head_;
     // The GPU's writes have taken these lines from the cache: fetch them while the slots before are looked at.
-    const auto* ahead = reinterpret_cast<const std::byte*>(
-        &group_.slots[fifo_[(head_ + kPrefetchSlots) & (fifo_.size() - 1)]].result);
+    const auto* ahead =
+        reinterpret_cast<const std::byte*>(&group_.slots[fifo_[(head_ + kPrefetchSlots) & (fifo_.size() - 1)]].result);
     const size_t bytes = kSlotPackets * (group_.wide_results ? sizeof(uint64_t) : sizeof(uint32_t));
     for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(ahead + at);
     stamp_[index] = next_stamp(stamp_[index]);

@@ -19,14 +19,16 @@ class Slots {
   /** What the GPU does: answers packet i of slot `index` with exit `exits + i`, up to `lanes` of them. */
   void answer(int index, uint32_t exits = 0, int lanes = kSlotPackets) {
     Slot& slot = (*this)[index];
-    for (int i = 0; i < lanes; ++i) slot.result.narrow[i] = stamp_of(slot.word[i]) << 24 | (exits + static_cast<uint32_t>(i));
+    for (int i = 0; i < lanes; ++i)
+      slot.result.narrow[i] = stamp_of(slot.word[i]) << 24 | (exits + static_cast<uint32_t>(i));
   }
 
  private:
   std::vector<Slot> slots_;
 };
 
-const uint64_t kPlaces[kSlotPackets] = {pack_word(0, 60, 4096), pack_word(0, 0xffff, 0), pack_word(0, 0, kNoPacket - 1)};
+const uint64_t kPlaces[kSlotPackets] = {pack_word(0, 60, 4096), pack_word(0, 0xffff, 0),
+                                        pack_word(0, 0, kNoPacket - 1)};
 
 TEST(Slot, WordsHoldWhatIsPutIn) {
   const uint64_t word = pack_word(255, 65535, kNoPacket - 1);

@@ -335,8 +335,10 @@ ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
   record.column_words = static_cast<size_t>(words(spec.columns_in) + words(spec.columns_out));
   if (const size_t most = persistent_ ? shapes_[record.shape].shared_bytes : most_shared_bytes_;
       record.shared_bytes > most)
-    throw Error(format("a GPU segment wants %zu bytes of shared memory, a block has %zu; place one of its elements with "
-                       "DEVICE cpu", record.shared_bytes, most));
+    throw Error(
+        format("a GPU segment wants %zu bytes of shared memory, a block has %zu; place one of its elements with "
+               "DEVICE cpu",
+               record.shared_bytes, most));
   if (spec.counts != StateId::none)
     program.counts = reinterpret_cast<gpu::NodeCounts*>(states_[static_cast<size_t>(spec.counts)].at);
   record.at = reinterpret_cast<Program*>(take(sizeof program));
@@ -404,7 +406,8 @@ void CudaDevice::start(bool persistent, int spare, size_t shared_bytes) {
     shape.shared_bytes = std::max(shape.shared_bytes, shared_bytes);
     shape.spare = take_slots(spare, kSpareColumnWords);
     shape.spare_left = spare;
-    for (int i = 0; i < spare; ++i) assign(shape, shape.spare + i, 1);  // groups of their own: nobody knows whose they will be
+    for (int i = 0; i < spare; ++i)
+      assign(shape, shape.spare + i, 1);  // groups of their own: nobody knows whose they will be
     const int threads = kShapes[s] * kLanes;
     constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
     residents.push_back({format("slots of %d warp%s", kShapes[s], kShapes[s] == 1 ? "" : "s"),
@@ -461,8 +464,9 @@ std::string CudaDevice::failure() {
     const cudaError_t state = cudaStreamQuery(shape.stream);
     if (state == cudaErrorNotReady) continue;
     if (state != cudaSuccess)
-      return format("%s stopped: %s (%s); the packets on it are lost. Run again with --device cpu, and report the chain",
-                    info_.name.c_str(), cudaGetErrorString(state), cudaGetErrorName(state));
+      return format(
+          "%s stopped: %s (%s); the packets on it are lost. Run again with --device cpu, and report the chain",
+          info_.name.c_str(), cudaGetErrorString(state), cudaGetErrorName(state));
     if (persistent_) return format("%s: the persistent kernel has ended by itself", info_.name.c_str());
   }
   return {};

@@ -100,7 +100,8 @@ TEST_P(DeviceTest, SpareSlotsServeALaterProgram) {
     device_->add_slots(second, 2);
     FAIL() << "one is left";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("2 more slots of 1 warps, but 1 are spare"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("2 more slots of 1 warps, but 1 are spare"), std::string::npos)
+        << error.what();
   }
 }
 

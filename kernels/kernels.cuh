@@ -36,7 +36,8 @@ static __global__ void __launch_bounds__(kWarps* kLanes) serve(Serving serving) 
   enum Order : int { kStop, kGo, kSwitchFirst };
   const Block block{static_cast<int>(threadIdx.x), kWarps * kLanes};
   const bool resident = serving.assignments != nullptr;
-  const Assignment mine = resident ? serving.assignments[blockIdx.x] : Assignment{serving.slots + blockIdx.x, nullptr, 0, 0};
+  const Assignment mine =
+      resident ? serving.assignments[blockIdx.x] : Assignment{serving.slots + blockIdx.x, nullptr, 0, 0};
   TileRunner<kWarps> runner(block, program, tile, dynamic_shared());
   for (uint32_t stamp = 1;; stamp = next_stamp(stamp)) {
     uint64_t word = 0;

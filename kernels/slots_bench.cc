@@ -138,7 +138,8 @@ struct Lookup {
     spec.columns = columns(Column::dst);
     if (in_place) {
       spec.counts = device.add_state(2 * sizeof(gpu::NodeCounts));
-      spec.nodes.push_back({-1, {NeutralOp::kLoadDst, kAddressOffset}, gpu::TableId::none, gpu::StateId::none, {1}, {dropped}});
+      spec.nodes.push_back(
+          {-1, {NeutralOp::kLoadDst, kAddressOffset}, gpu::TableId::none, gpu::StateId::none, {1}, {dropped}});
     } else {
       spec.word_column = static_cast<int>(Column::dst);
     }
@@ -241,7 +242,8 @@ std::vector<Result> crc() {
   for (uint32_t length : {64u, 256u, 1024u, 1500u}) {
     const auto make_spec = [&](gpu::Device& device) {
       gpu::ProgramSpec spec;
-      spec.nodes = {function("SetCRC32", device.add_table(std::as_bytes(std::span(tables.get(), 1))), {gpu::kExit}, {})};
+      spec.nodes = {
+          function("SetCRC32", device.add_table(std::as_bytes(std::span(tables.get(), 1))), {gpu::kExit}, {})};
       spec.writes_packets = spec.wide_results = true;
       return spec;
     };

@@ -23,11 +23,12 @@ struct Assignment {
   uint32_t count;   ///< slots of the group
 };
 
-constexpr unsigned kPolls = 64;              ///< empty polls (about 1 us each) before a block dozes off
+constexpr unsigned kPolls = 64;                ///< empty polls (about 1 us each) before a block dozes off
 constexpr unsigned kFirstSlotPolls = 1 << 14;  ///< the same of a group's first slot
-constexpr unsigned kDozeNs = 250;            ///< a dozing block looks whether it has been woken every so often
-constexpr unsigned kLooks = 256;             ///< looks at its wake word between two at its slot's first word
-constexpr unsigned kFirstSlotDozeNs = 4000;  ///< a group's first slot is woken by nobody: it looks at its own word instead
+constexpr unsigned kDozeNs = 250;              ///< a dozing block looks whether it has been woken every so often
+constexpr unsigned kLooks = 256;               ///< looks at its wake word between two at its slot's first word
+constexpr unsigned kFirstSlotDozeNs =
+    4000;  ///< a group's first slot is woken by nobody: it looks at its own word instead
 
 /** This lane's word of a slot that the host has filled before it launched. */
 __device__ inline uint64_t load_word(Slot& slot) {

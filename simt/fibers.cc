@@ -97,7 +97,7 @@ SIMT_NO_TSAN void Block::run(const Grid& grid, uint3 index) {
   for (unsigned i = 0; i < count_; ++i) {
     threads_[i].index = {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
   }
-  shared_.reset(static_cast<std::byte*>(::operator new (grid.shared_bytes, kSharedAlignment)));
+  shared_.reset(static_cast<std::byte*>(::operator new(grid.shared_bytes, kSharedAlignment)));
   std::memset(shared_.get(), 0xa5, grid.shared_bytes);
   ready_warps_ = 0;
   for (unsigned w = 0; w * kWarpSize < count_; ++w) {

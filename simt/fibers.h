@@ -28,7 +28,7 @@ struct Grid {
   std::function<void()> body;  ///< What each thread runs.
   dim3 size, block;
   size_t shared_bytes = 0;  ///< Dynamic shared memory of a block.
-  mutable char tag = 0;  ///< ThreadSanitizer: whoever launches the grid releases it, and its threads acquire it.
+  mutable char tag = 0;     ///< ThreadSanitizer: whoever launches the grid releases it, and its threads acquire it.
 };
 
 /** The block that an OS thread runs; the same object, with its stacks, serves one block after the other. */
@@ -55,7 +55,7 @@ class Block {
  private:
   /** Of exactly the launch's size, so that AddressSanitizer sees its end. */
   struct FreeShared {
-    void operator()(std::byte* memory) const { ::operator delete (memory, kSharedAlignment); }
+    void operator()(std::byte* memory) const { ::operator delete(memory, kSharedAlignment); }
   };
   static constexpr std::align_val_t kSharedAlignment{128};
 

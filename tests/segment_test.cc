@@ -189,11 +189,11 @@ TEST_P(SegmentTest, ColumnsSurviveASegment) {
 TEST_P(SegmentTest, StartsMayDifferByPacket) {
   auto random = random_for("starts");
   const auto frames = random_frames(random, 400, 30, 120);
-  const Result result = run(
-      "TestSource(SETS \"l3 l4\") -> c :: Classifier(0/00%01, -); m :: EtherMirror -> GetIPAddress(12)"
-      "-> rt :: DirectIPLookup(0.0.0.0/1 0, 0/0 1); c[0] -> Strip(6) -> m; c[1] -> m;"
-      "x :: XOR(9) -> s :: TestSink(READS \"l3 l4\"); rt[0] -> Strip(3) -> x; rt[1] -> x;",
-      GetParam(), frames, {.batches = {50}});
+  const Result result =
+      run("TestSource(SETS \"l3 l4\") -> c :: Classifier(0/00%01, -); m :: EtherMirror -> GetIPAddress(12)"
+          "-> rt :: DirectIPLookup(0.0.0.0/1 0, 0/0 1); c[0] -> Strip(6) -> m; c[1] -> m;"
+          "x :: XOR(9) -> s :: TestSink(READS \"l3 l4\"); rt[0] -> Strip(3) -> x; rt[1] -> x;",
+          GetParam(), frames, {.batches = {50}});
   ASSERT_EQ(result.delivered, frames.size());
   for (auto& packet : result.at("s")) {
     const Frame& frame = frames[static_cast<size_t>(packet.serial)];
@@ -236,8 +236,9 @@ TEST_P(SegmentTest, BytesAcrossTheBusAreThoseOfThePlan) {
   auto random = random_for("bus");
   const auto frames = ip_frames(random, 320, 2);
   const auto moved = [&](const std::string& functions) {
-    const Result result = run("TestSource(SETS \"dst l3 l4 paint\") -> " + functions + " -> s :: TestSink(READS \"dst l3\");",
-                              GetParam(), frames, {.batches = {32}});
+    const Result result =
+        run("TestSource(SETS \"dst l3 l4 paint\") -> " + functions + " -> s :: TestSink(READS \"dst l3\");", GetParam(),
+            frames, {.batches = {32}});
     const auto& traffic = result.report.traffic;
     EXPECT_EQ(traffic.size(), 1u);
     return traffic.empty() ? std::pair<uint64_t, uint64_t>() : std::pair(traffic[0].to_gpu, traffic[0].from_gpu);

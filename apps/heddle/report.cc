@@ -66,14 +66,15 @@ void print_table(const Report& report) {
     for (auto& [name, value] : element.drops)
       notes += format(" dropped:%s %llu", name.c_str(), static_cast<ull>(value));
     std::printf("%-20s %-16s %-6s %14s %16s %s\n", element.name.c_str(), element.class_name.c_str(),
-                element.processor.c_str(), std::to_string(element.packets).c_str(), std::to_string(element.bytes).c_str(), notes.c_str());
+                element.processor.c_str(), std::to_string(element.packets).c_str(),
+                std::to_string(element.bytes).c_str(), notes.c_str());
   }
   if (!report.device.empty()) std::printf("GPU segments ran on %s\n", report.device.c_str());
   for (auto& traffic : report.traffic)
-    std::printf("segment %d on %s: %llu bytes to the GPU, %llu back, by slots; of packets up to %llu and %llu in place\n",
-                traffic.segment, traffic.device.c_str(), static_cast<ull>(traffic.to_gpu),
-                static_cast<ull>(traffic.from_gpu), static_cast<ull>(traffic.declared_to_gpu),
-                static_cast<ull>(traffic.declared_from_gpu));
+    std::printf(
+        "segment %d on %s: %llu bytes to the GPU, %llu back, by slots; of packets up to %llu and %llu in place\n",
+        traffic.segment, traffic.device.c_str(), static_cast<ull>(traffic.to_gpu), static_cast<ull>(traffic.from_gpu),
+        static_cast<ull>(traffic.declared_to_gpu), static_cast<ull>(traffic.declared_from_gpu));
   std::printf("received %llu, dropped %llu, %.3f s, %.3f Mpps, %.3f Gb/s, %.3f s of CPU\n",
               static_cast<ull>(report.received), static_cast<ull>(report.dropped), report.wall_s,
               mpps(report.received, report.wall_s), gbps(report.received_bytes, report.wall_s), report.cpu_s);
@@ -89,10 +90,18 @@ void print_json(const Report& report) {
     for (auto& [name, value] : element.statistics) entry["statistics"][name] = value;
     elements.push_back(std::move(entry));
   }
+  nlohmann::json traffic = nlohmann::json::array();
+  for (auto& segment : report.traffic)
+    traffic.push_back({{"segment", segment.segment},
+                       {"device", segment.device},
+                       {"bytes_to_gpu", segment.to_gpu},
+                       {"bytes_from_gpu", segment.from_gpu},
+                       {"declared_to_gpu", segment.declared_to_gpu},
+                       {"declared_from_gpu", segment.declared_from_gpu}});
   const nlohmann::json all{
       {"elements", elements},      {"received", report.received}, {"received_bytes", report.received_bytes},
       {"dropped", report.dropped}, {"wall_s", report.wall_s},     {"cpu_s", report.cpu_s},
-      {"device", report.device},   {"problems", report.problems}};
+      {"device", report.device},   {"traffic", traffic},          {"problems", report.problems}};
   // File names need not be UTF-8.
   std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }

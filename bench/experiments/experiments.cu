@@ -54,8 +54,7 @@ __global__ void __launch_bounds__(kLanes)
   for (uint32_t stamp = 1;; stamp = next_stamp(stamp)) {
     const uint64_t word = wait_for(mine, stamp);
     if (word == 0) return;
-    if (offset_of(word) != kNoPacket)
-      slot.columns[lane] = worked(work, table, static_cast<uint32_t>(word));
+    if (offset_of(word) != kNoPacket) slot.columns[lane] = worked(work, table, static_cast<uint32_t>(word));
     __syncwarp();
     SystemAtomic<uint32_t>(slot.result.narrow[lane]).store(pack_narrow(stamp, 0), cuda::memory_order_release);
   }

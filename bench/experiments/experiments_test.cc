@@ -110,8 +110,7 @@ TEST_P(OnEveryDevice, SlotsDoTheWorkOnEveryWord) {
       ring.submit(slot, words, count);
       ASSERT_TRUE(comes_true([&] { return ring.oldest_done(); })) << "round " << round;
       for (int i = 0; i < count; ++i)
-        ASSERT_EQ(ring.slot(slot).columns[i],
-                  result_of(work, static_cast<uint32_t>(words[i])));
+        ASSERT_EQ(ring.slot(slot).columns[i], result_of(work, static_cast<uint32_t>(words[i])));
       ring.release_oldest();
     }
     gpu->stop();

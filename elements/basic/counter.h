@@ -56,7 +56,7 @@ class Counter : public NeutralElement {
   PerThreadCounts counts_{counts};
   std::array<Rates, kMaxThreads> rates_;
   CountCall count_call_, byte_count_call_;
-  std::atomic<bool> calls_{false};  // whether there is one
+  std::atomic<bool> calls_{false};                                     // whether there is one
   std::atomic<uint64_t> gpu_packets_before_{0}, gpu_bytes_before_{0};  // the last reset
 };
 

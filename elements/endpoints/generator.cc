@@ -81,9 +81,7 @@ void RepeatedPacket::set_data(std::string data, int64_t bytes) {
   current_ = contents_.back().get();
 }
 
-void RepeatedPacket::reclaim() {
-  contents_.erase(contents_.begin(), contents_.end() - 1);
-}
+void RepeatedPacket::reclaim() { contents_.erase(contents_.begin(), contents_.end() - 1); }
 
 void RepeatedPacket::append_copies(Batch& batch, int n, bool stamp) {
   const std::string& packet = current_.load(std::memory_order_acquire)->packet;

@@ -40,8 +40,7 @@ void IPPrint::configure(click::Arguments& arguments) {
 }
 
 Access IPPrint::access(Processor) const {
-  return {.reads = {kWholePacket},
-          .column_reads = columns(Column::l3) | (paint_ ? columns(Column::paint) : 0)};
+  return {.reads = {kWholePacket}, .column_reads = columns(Column::l3) | (paint_ ? columns(Column::paint) : 0)};
 }
 
 void IPPrint::start(const Environment&) {

@@ -55,7 +55,8 @@ struct Sums {
  *  packet, each every eighth piece of 16 bytes, kAhead of them in flight; then a tree of shuffles makes one remainder of
  *  their eight; then a thread a packet shifts that to the packet's end, which lies anywhere in its line. Results are in
  *  place for all threads on return. */
-__device__ inline void sum_up(const gpu::Block& block, gpu::Tile& tile, const Tables& tables, uint32_t behind, Sums& sums) {
+__device__ inline void sum_up(const gpu::Block& block, gpu::Tile& tile, const Tables& tables, uint32_t behind,
+                              Sums& sums) {
   constexpr int kAhead = 8;
   const gpu::Group<kLanes> group(block);
   const auto bytes_of = [&](int k) {
@@ -79,7 +80,8 @@ __device__ inline void sum_up(const gpu::Block& block, gpu::Tile& tile, const Ta
       for (int u = 0; u < kAhead; ++u)
         if (line + static_cast<uintptr_t>(u * kLine) < end) remainder = added(remainder, pieces[u], tables);
     }
-    remainder = group.fold(remainder, [&](uint32_t mine, uint32_t next, int e) { return shifted(mine, e, tables) ^ next; });
+    remainder =
+        group.fold(remainder, [&](uint32_t mine, uint32_t next, int e) { return shifted(mine, e, tables) ^ next; });
     if (k < tile.count() && group.rank() == 0) sums.of[k] = remainder;
   }
   block.sync();

@@ -26,7 +26,10 @@ class IPRouteTable : public Element {
   ip_lookup::RouteTable& routes() { return *table_; }
 
  protected:
-  explicit IPRouteTable(std::unique_ptr<ip_lookup::RouteTable> routes) : table_(std::move(routes)) { table = table_.get(); }
+  explicit IPRouteTable(std::unique_ptr<ip_lookup::RouteTable> routes) : table_(std::move(routes)) {
+    table = table_.get();
+    retiring.push_back(table_.get());
+  }
 
  private:
   /** The routes of FILE and of the arguments. Reports mistakes as text lines. */
@@ -40,7 +43,7 @@ class IPRouteTable : public Element {
   std::unique_ptr<ip_lookup::RouteTable> table_;
   std::string file_;
   std::vector<ip_lookup::Route> own_routes_;  // those of the arguments
-  std::atomic<size_t> count_{0};  // routes in the table, for statistics(), which runs beside changes
+  std::atomic<size_t> count_{0};              // routes in the table, for statistics(), which runs beside changes
 };
 
 }  // namespace heddle

@@ -67,13 +67,15 @@ class RouteTable : public Table {
   /** What hears of changes from now on; an empty function for nobody. The image so far is not reported. */
   void set_patch_sink(PatchSink sink);
 
-  uint64_t retired() const { return retired_count_; }     ///< blocks and hop indices retired since construction
+  uint64_t retired() const { return retired_count_; }  ///< blocks and hop indices retired since construction
   bool has_retired() const override { return !retired_.empty(); }
   void reclaim() override { reclaim(UINT64_MAX); }
   void reclaim(uint64_t mark);  ///< frees for reuse what was retired up to `mark`: no reader has it
 
-  std::span<const std::byte> bytes() const override { return {memory_.get(), image_bytes_}; }  ///< the image; it never moves
-  const Hop* hops() const { return reinterpret_cast<const Hop*>(memory_.get()); }     ///< [kHops], by hop index
+  std::span<const std::byte> bytes() const override {
+    return {memory_.get(), image_bytes_};
+  }                                                                                ///< the image; it never moves
+  const Hop* hops() const { return reinterpret_cast<const Hop*>(memory_.get()); }  ///< [kHops], by hop index
   size_t size() const { return routes_.size(); }
   uint32_t blocks_used() const { return blocks_.used; }  ///< retired ones excluded
   uint32_t hops_used() const { return hop_ids_.used; }   ///< distinct hops of the current routes, plain ones included

@@ -93,8 +93,7 @@ class TestSource : public Source {
       const int i = batch.size();
       batch.packets()[i] = packet;
       each_column(sets_, [&](Column which) {
-        set_value(batch, which, i,
-                  frames[at.next].column[static_cast<int>(which)] + origin(which, packet->data_off));
+        set_value(batch, which, i, frames[at.next].column[static_cast<int>(which)] + origin(which, packet->data_off));
       });
       batch.resize(i + 1);
       ++at.next;
