@@ -283,6 +283,14 @@ std::string Plan::name_of(Processor processor) const {
   return simt && processor.number == 0 ? "simt" : format("%s%d", simt ? "simt" : "gpu", processor.number);
 }
 
+int Plan::default_slots() const {
+  const auto segments_on_gpus = static_cast<int>(
+      std::count_if(segments.begin(), segments.end(), [](auto& segment) { return segment.processor.is_gpu(); }));
+  const bool simt = options.device.starts_with("simt");
+  const int enough = simt ? 16 : 256, resident = simt ? 48 : 2048;  // simt: an OS thread each
+  return std::clamp(resident / std::max(segments_on_gpus, 1), 1, enough);
+}
+
 bool Plan::uses_gpu() const {
   return std::any_of(nodes.begin(), nodes.end(), [](auto& node) { return node.processor.is_gpu(); });
 }

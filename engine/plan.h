@@ -73,6 +73,8 @@ struct Plan {
   int prepends = 0, appends = 0;  ///< most that packets grow at their start and end on their way, bytes
 
   bool uses_gpu() const;
+  /** Slots of a GPU segment over all threads, if nobody says how many: those of all segments fit on one device. */
+  int default_slots() const;
   /** As in reports: "cpu", "gpu0", "simt1". */
   std::string name_of(Processor processor) const;
   std::string text(const Router& router) const;
