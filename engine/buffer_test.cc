@@ -109,6 +109,33 @@ TEST(Buffer, StopEmptiesQueues) {
   EXPECT_GT(result.delivered, 0u);
 }
 
+// Packets that go round for ever: the engine stops all the same, and says where they are.
+TEST(Buffer, StopEndsALoop) {
+  const auto until_it_turns = [](Engine& engine) {
+    wait_for_more(engine.handlers(), "u.count");
+    engine.stop();
+  };
+  for (const int threads : {1, 2}) {
+    const Result result =
+        run("TestSource -> q :: Queue -> u :: Unqueue -> q; StaticThreadSched(u " + std::to_string(threads - 1) + ");",
+            cpu(), some_frames(100), {.threads = threads, .meanwhile = until_it_turns});
+    EXPECT_EQ(result.statistics.at("q.left"), 100u);
+  }
+}
+
+TEST(Buffer, StopEndsALoopOfSeveralBuffers) {
+  const Result result = run(
+      "TestSource -> m :: MinBatch(32) -> p :: Pipeliner -> q :: Queue -> u :: Unqueue -> m; StaticThreadSched(p 1);",
+      cpu(), some_frames(100), {.threads = 2, .meanwhile = [](Engine& engine) {
+                                  wait_for_more(engine.handlers(), "u.count");
+                                  engine.stop();
+                                }});
+  uint64_t left = 0;
+  for (const char* buffer : {"m.left", "p.left", "q.left"})
+    if (result.statistics.contains(buffer)) left += result.statistics.at(buffer);
+  EXPECT_EQ(left, 100u);
+}
+
 TEST(Buffer, ThreadsThatAreNotThereAreAMistake) {
   EXPECT_NE(mistakes("TestSource -> TestSink; StaticThreadSched(nobody 1);").find("there is no element 'nobody'"),
             std::string::npos);

@@ -311,7 +311,8 @@ void Engine::wait() {
 bool Engine::release_buffers() {
   bool any = false;
   for (auto& node : router_.nodes)
-    if (node.is_buffer()) any = static_cast<Source&>(*node.element).release() || any;
+    // Packets on a cycle may be gathered again and again: they do not keep an engine that stops.
+    if (node.is_buffer() && static_cast<Source&>(*node.element).release()) any = any || !(node.on_cycle && stopping_);
   return any;
 }
 

@@ -132,6 +132,25 @@ void check_who_decides(const std::vector<Node>& nodes, click::Diagnostics& diagn
 
 }  // namespace
 
+namespace {
+
+/** Whether a way leads from `node` back to it. */
+bool comes_back(const std::vector<Node>& nodes, int node) {
+  std::vector<bool> seen(nodes.size());
+  std::vector<int> open{node};
+  while (!open.empty()) {
+    const auto here = static_cast<size_t>(open.back());
+    open.pop_back();
+    for (int target : nodes[here].targets) {
+      if (target == node) return true;
+      if (!seen[static_cast<size_t>(target)]) seen[static_cast<size_t>(target)] = true, open.push_back(target);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics) {
   std::vector<Node> nodes(graph.elements.size());
   std::vector<std::vector<bool>> in_use(nodes.size()), out_use(nodes.size());
@@ -215,6 +234,8 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
       if (std::find(back.begin(), back.end(), static_cast<int>(k)) == back.end()) back.push_back(static_cast<int>(k));
     }
   }
+  for (size_t k = 0; k < router.nodes.size(); ++k)
+    router.nodes[k].on_cycle = router.nodes[k].is_buffer() && comes_back(router.nodes, static_cast<int>(k));
   find_tasks(router, diagnostics);
   for (auto& node : router.nodes) {
     try {

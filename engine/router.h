@@ -19,6 +19,7 @@ struct Node {
   std::vector<int> predecessors;    ///< nodes that lead here, each once
   std::optional<Processor> device;  ///< from the argument DEVICE
   bool blocking = true;             ///< from BLOCKING: wait for a free slot, or drop and count
+  bool on_cycle = false;            ///< a buffer whose packets may come back to it
   bool pulled = false;              ///< packets come to it because something behind it (or itself) pulls
   PortKinds kinds;                  ///< of its ports, resolved
   std::string config;               ///< its arguments, as text

@@ -77,6 +77,8 @@ class Worker {
   void check_device(GpuLane& lane);
   /** The device has failed: counts what was on it as lost. */
   void abandon(GpuLane& lane, const std::string& failure);
+  /** The engine stops: packets on a cycle may go round as often as there are packets, and stay in their buffer then. */
+  void begin_stop();
   void report_epoch();
   void publish_counts();
 
@@ -102,7 +104,11 @@ class Worker {
     Element* driver;   // or null
     bool buffer;       // packets wait in the source
     bool clear_paint;  // somebody behind reads it, and the source leaves it open
+    bool on_cycle;     // a buffer whose packets may come back to it
     std::unique_ptr<Batch> batch;
+    uint64_t after_stop = 0;  // on a cycle: packets that it may still take out, once the engine stops
+
+    bool ended(bool stopping) const { return stopping && (!buffer || (on_cycle && after_stop == 0)); }
   };
 
   Shared shared_;
@@ -118,6 +124,7 @@ class Worker {
   Batches parts_;  // of the splits under way, by output
   std::string failure_;
   uint64_t idle_rounds_ = 0;
+  bool stop_begun_ = false;
   uint64_t epoch_ = 0, waiting_epoch_ = 0;    // reported; noticed, and waiting for slots begun before it
   std::vector<uint64_t> submitted_at_epoch_;  // by lane
 
