@@ -239,7 +239,7 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
   find_tasks(router, diagnostics);
   for (auto& node : router.nodes) {
     try {
-      node.element->link(router.directory());
+      node.element->link([&](std::string_view name) { return router.named(name, node.element->name); });
     } catch (const Error& error) {
       diagnostics.error(node.where, node.element->class_name + " '" + node.element->name + "': " + error.what());
     }
@@ -251,11 +251,16 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
   return router;
 }
 
-Directory Router::directory() const {
-  return [this](std::string_view name) {
-    const int i = find(name);
-    return i < 0 ? nullptr : nodes[static_cast<size_t>(i)].element.get();
-  };
+std::vector<Element*> Router::named(std::string_view name, std::string_view context) const {
+  std::vector<Element*> found;
+  do {
+    // "a/b/" of "a/b/c", then "a/", then "".
+    context = context.substr(0, context.rfind('/', context.size() - (context.ends_with('/') ? 2 : 1)) + 1);
+    const std::string full = std::string(context) + std::string(name), inside = full + "/";
+    for (auto& node : nodes)
+      if (node.element->name == full || node.element->name.starts_with(inside)) found.push_back(node.element.get());
+  } while (found.empty() && !context.empty());
+  return found;
 }
 
 int Router::find(std::string_view name) const {

@@ -49,7 +49,8 @@ struct Router {
    *  result is usable only if there is none. */
   static Router build(const click::Graph& graph, click::Diagnostics& diagnostics);
   int find(std::string_view name) const;  ///< -1 = none
-  Directory directory() const;
+  /** What `name` means to the element called `context`. */
+  std::vector<Element*> named(std::string_view name, std::string_view context) const;
 };
 
 }  // namespace heddle
