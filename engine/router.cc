@@ -41,9 +41,12 @@ void check_ports(const Element& element, const click::Location& where, std::vect
                  PortCount count, click::Diagnostics& diagnostics) {
   const int n = static_cast<int>(used.size());
   const std::string who = element.class_name + " '" + element.name + "'";
-  if (n > count.most)
-    diagnostics.error(where,
-                      format("%s: has no %s port %d; it has %s", who.c_str(), side, n - 1, wants(count).c_str()));
+  if (n > count.most) {
+    const std::string none = format("%s: has no %s ports", who.c_str(), side);
+    const std::string fewer =
+        format("%s: has no %s port %d; it has %s", who.c_str(), side, n - 1, wants(count).c_str());
+    diagnostics.error(where, count.most == 0 ? none : fewer);
+  }
   for (int port = 0; port < std::max(n, count.least); ++port) {
     if (port < n && used[static_cast<size_t>(port)]) continue;
     const bool output = side[0] == 'o';
