@@ -45,4 +45,15 @@ class AddressBook {
   std::map<std::string, Entry, std::less<>> entries_;  // by "compound/NAME"
 };
 
+/** The names that one element sees: for what is read later than arguments are, by handlers for example. */
+struct AddressNames {
+  AddressBook book;
+  std::string element;
+
+  template <class T>
+  bool find(std::string_view text, T& value) const {
+    return book.find(element, text, value);
+  }
+};
+
 }  // namespace heddle::click

@@ -87,6 +87,9 @@ class Arguments {
     return false;
   }
 
+  /** The names of addresses that the element sees. */
+  AddressNames names() const { return addresses_ == nullptr ? AddressNames{} : AddressNames{*addresses_, name_}; }
+
   /** Reports a mistake of the element as a whole: "Class 'name': MESSAGE". */
   void error(const std::string& message);
   /** Reports a mistake in one of rest(): "Class 'name': MESSAGE". */

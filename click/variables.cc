@@ -90,7 +90,13 @@ std::string Substitution::text(std::string_view written, Scope& scope, int depth
       if (braces) {
         const size_t close = closing_brace(written, i + 1);
         has_fallback = close != written.npos && written[end] == '-';
-        if (name.empty() || close == written.npos || (close != end && !has_fallback)) {
+        const bool malformed = name.empty() || close == written.npos || (close != end && !has_fallback);
+        if (malformed && undefined_stay_ && close != written.npos) {  // a name that a Script may use, as ${a[0]}
+          result += written.substr(i, close + 1 - i);
+          i = close + 1;
+          continue;
+        }
+        if (malformed) {
           error("malformed variable " + in_quotes(written.substr(i)) + "; expected ${NAME} or ${NAME-default}");
           return result;
         }

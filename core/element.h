@@ -22,8 +22,9 @@ class Arguments;
 class PacketPool;
 class Element;
 
-/** The elements of a chain by name; null if there is none. */
-using Directory = std::function<Element*(std::string_view name)>;
+/** The elements of a chain that a name means where an element says it: one, or all those of a compound element; none if
+ *  nothing has that name. A name in a compound element is first looked for there, then around it (Click). */
+using Directory = std::function<std::vector<Element*>(std::string_view name)>;
 
 /** What an element finds when the program starts. */
 struct Environment {

@@ -42,8 +42,9 @@ inline bool is_shared(const Packet* packet) {
 
 /** What a capture file says of a packet beside its bytes. Kept in the mbuf's dynamic fields, and copied with them. */
 struct CaptureInfo {
-  uint64_t timestamp_ns;   ///< since 1970-01-01 UTC
-  uint32_t missing_bytes;  ///< bytes of the packet on the wire that the capture does not have
+  uint64_t timestamp_ns;      ///< since 1970-01-01 UTC
+  uint32_t missing_bytes;     ///< bytes of the packet on the wire that the capture does not have
+  uint32_t more_packets = 0;  ///< that it stands for beside itself, where a dump has a line for several
 };
 
 /** Where CaptureInfo lies in an mbuf. io/dpdk moves it when EAL is there, whose drivers may want dynamic fields, too.
@@ -54,11 +55,11 @@ inline size_t capture_info_offset = offsetof(rte_mbuf, dynfield1);
 inline bool has_capture_info(const Packet* packet) { return packet->port == RTE_MBUF_PORT_INVALID; }
 inline CaptureInfo capture_info(const Packet* packet) {
   CaptureInfo info;
-  std::memcpy(&info, reinterpret_cast<const char*>(packet) + capture_info_offset, sizeof info.timestamp_ns + 4);
+  std::memcpy(&info, reinterpret_cast<const char*>(packet) + capture_info_offset, sizeof info);
   return info;
 }
 inline void set_capture_info(Packet* packet, CaptureInfo info) {
-  std::memcpy(reinterpret_cast<char*>(packet) + capture_info_offset, &info, sizeof info.timestamp_ns + 4);
+  std::memcpy(reinterpret_cast<char*>(packet) + capture_info_offset, &info, sizeof info);
 }
 
 }  // namespace heddle

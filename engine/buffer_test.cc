@@ -109,6 +109,63 @@ TEST(Buffer, StopEmptiesQueues) {
   EXPECT_GT(result.delivered, 0u);
 }
 
+// Packets that go round for ever: the engine stops all the same, and says where they are.
+TEST(Buffer, StopEndsALoop) {
+  const auto until_it_turns = [](Engine& engine) {
+    wait_for_more(engine.handlers(), "u.count");
+    engine.stop();
+  };
+  for (const int threads : {1, 2}) {
+    const Result result =
+        run("TestSource -> q :: Queue -> u :: Unqueue -> q; StaticThreadSched(u " + std::to_string(threads - 1) + ");",
+            cpu(), some_frames(100), {.threads = threads, .meanwhile = until_it_turns});
+    EXPECT_EQ(result.statistics.at("q.left"), 100u);
+  }
+}
+
+TEST(Buffer, StopEndsALoopOfSeveralBuffers) {
+  const Result result = run(
+      "TestSource -> m :: MinBatch(32) -> p :: Pipeliner -> q :: Queue -> u :: Unqueue -> m; StaticThreadSched(p 1);",
+      cpu(), some_frames(100), {.threads = 2, .meanwhile = [](Engine& engine) {
+                                  wait_for_more(engine.handlers(), "u.count");
+                                  engine.stop();
+                                }});
+  uint64_t left = 0;
+  for (const char* buffer : {"m.left", "p.left", "q.left"})
+    if (result.statistics.contains(buffer)) left += result.statistics.at(buffer);
+  EXPECT_EQ(left, 100u);
+}
+
+int home_of(const std::string& chain, const char* element) {
+  click::Diagnostics diagnostics;
+  const Chain read_chain = read(chain, {}, diagnostics);
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  const int node = read_chain.router.find(element);
+  return node < 0 ? -2 : read_chain.router.nodes[static_cast<size_t>(node)].element->home;
+}
+
+TEST(Buffer, ThreadsInCompoundElements) {
+  // As in Click, a name is that of the nearest element around StaticThreadSched.
+  const std::string inside =
+      "elementclass Pump { input -> Queue -> u :: Unqueue -> output; StaticThreadSched(u 1); } "
+      "u :: Idle; TestSource -> p :: Pump -> TestSink;";
+  EXPECT_EQ(home_of(inside, "p/u"), 1);
+  EXPECT_EQ(home_of(inside, "u"), -1);
+  const std::string around =
+      "elementclass Pump { input -> output; StaticThreadSched(s 2); } "
+      "s :: TestSource -> p :: Pump -> TestSink;";
+  EXPECT_EQ(home_of(around, "s"), 2);
+  // A compound element's name means the elements in it, of all depths, but no longer name that begins alike.
+  const std::string whole =
+      "elementclass Inner { input -> Queue -> u :: Unqueue -> output; } "
+      "elementclass Pump { input -> m :: MinBatch -> i :: Inner -> q :: Queue -> v :: Unqueue -> output; } "
+      "TestSource -> p :: Pump -> pp :: Pump -> TestSink; StaticThreadSched(p 3, p/v 1);";
+  EXPECT_EQ(home_of(whole, "p/i/u"), 3);
+  EXPECT_EQ(home_of(whole, "p/v"), 1);
+  EXPECT_EQ(home_of(whole, "pp/v"), -1);
+  EXPECT_EQ(home_of(whole, "p/m"), -1);
+}
+
 TEST(Buffer, ThreadsThatAreNotThereAreAMistake) {
   EXPECT_NE(mistakes("TestSource -> TestSink; StaticThreadSched(nobody 1);").find("there is no element 'nobody'"),
             std::string::npos);

@@ -97,8 +97,7 @@ void start_element(const Node& node, const Environment& environment) {
 void Engine::start() {
   if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args, options_.threads);
   if (plan_.uses_gpu()) gpus_ = std::make_unique<Gpus>(router_, plan_);
-  if (options_.slots == 0)
-    options_.slots = plan_.options.device.starts_with("simt") ? 16 : 256;  // simt: an OS thread each
+  if (options_.slots == 0) options_.slots = plan_.default_slots();
   make_packet_memory();
   if (dpdk::wanted()) dpdk::start_ports(*packets_, options_.threads);
   started_ = true;
@@ -291,7 +290,8 @@ void Engine::wait() {
 bool Engine::release_buffers() {
   bool any = false;
   for (auto& node : router_.nodes)
-    if (node.is_buffer()) any = static_cast<Source&>(*node.element).release() || any;
+    // Packets on a cycle may be gathered again and again: they do not keep an engine that stops.
+    if (node.is_buffer() && static_cast<Source&>(*node.element).release()) any = any || !(node.on_cycle && stopping_);
   return any;
 }
 

@@ -41,9 +41,12 @@ void check_ports(const Element& element, const click::Location& where, std::vect
                  PortCount count, click::Diagnostics& diagnostics) {
   const int n = static_cast<int>(used.size());
   const std::string who = element.class_name + " '" + element.name + "'";
-  if (n > count.most)
-    diagnostics.error(where,
-                      format("%s: has no %s port %d; it has %s", who.c_str(), side, n - 1, wants(count).c_str()));
+  if (n > count.most) {
+    const std::string none = format("%s: has no %s ports", who.c_str(), side);
+    const std::string fewer =
+        format("%s: has no %s port %d; it has %s", who.c_str(), side, n - 1, wants(count).c_str());
+    diagnostics.error(where, count.most == 0 ? none : fewer);
+  }
   for (int port = 0; port < std::max(n, count.least); ++port) {
     if (port < n && used[static_cast<size_t>(port)]) continue;
     const bool output = side[0] == 'o';
@@ -139,6 +142,25 @@ void check_who_decides(const std::vector<Node>& nodes, click::Diagnostics& diagn
 
 }  // namespace
 
+namespace {
+
+/** Whether a way leads from `node` back to it. */
+bool comes_back(const std::vector<Node>& nodes, int node) {
+  std::vector<bool> seen(nodes.size());
+  std::vector<int> open{node};
+  while (!open.empty()) {
+    const auto here = static_cast<size_t>(open.back());
+    open.pop_back();
+    for (int target : nodes[here].targets) {
+      if (target == node) return true;
+      if (!seen[static_cast<size_t>(target)]) seen[static_cast<size_t>(target)] = true, open.push_back(target);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics) {
   std::vector<Node> nodes(graph.elements.size());
   std::vector<std::vector<bool>> in_use(nodes.size()), out_use(nodes.size());
@@ -222,10 +244,12 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
       if (std::find(back.begin(), back.end(), static_cast<int>(k)) == back.end()) back.push_back(static_cast<int>(k));
     }
   }
+  for (size_t k = 0; k < router.nodes.size(); ++k)
+    router.nodes[k].on_cycle = router.nodes[k].is_buffer() && comes_back(router.nodes, static_cast<int>(k));
   find_tasks(router, diagnostics);
   for (auto& node : router.nodes) {
     try {
-      node.element->link(router.directory());
+      node.element->link([&](std::string_view name) { return router.named(name, node.element->name); });
     } catch (const Error& error) {
       diagnostics.error(node.where, node.element->class_name + " '" + node.element->name + "': " + error.what());
     }
@@ -237,11 +261,16 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
   return router;
 }
 
-Directory Router::directory() const {
-  return [this](std::string_view name) {
-    const int i = find(name);
-    return i < 0 ? nullptr : nodes[static_cast<size_t>(i)].element.get();
-  };
+std::vector<Element*> Router::named(std::string_view name, std::string_view context) const {
+  std::vector<Element*> found;
+  do {
+    // "a/b/" of "a/b/c", then "a/", then "".
+    context = context.substr(0, context.rfind('/', context.size() - (context.ends_with('/') ? 2 : 1)) + 1);
+    const std::string full = std::string(context) + std::string(name), inside = full + "/";
+    for (auto& node : nodes)
+      if (node.element->name == full || node.element->name.starts_with(inside)) found.push_back(node.element.get());
+  } while (found.empty() && !context.empty());
+  return found;
 }
 
 int Router::find(std::string_view name) const {

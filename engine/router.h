@@ -21,6 +21,7 @@ struct Node {
   std::vector<int> predecessors;  ///< nodes that lead here, each once
   std::optional<int> device;      ///< from the argument DEVICE: kOnCpu, kDefaultGpu, or the number of a GPU
   bool blocking = true;           ///< from BLOCKING: wait for a free slot, or drop and count
+  bool on_cycle = false;          ///< a buffer whose packets may come back to it
   bool pulled = false;            ///< packets come to it because something behind it (or itself) pulls
   PortKinds kinds;                ///< of its ports, resolved
   std::string config;             ///< its arguments, as text
@@ -50,7 +51,8 @@ struct Router {
    *  result is usable only if there is none. */
   static Router build(const click::Graph& graph, click::Diagnostics& diagnostics);
   int find(std::string_view name) const;  ///< -1 = none
-  Directory directory() const;
+  /** What `name` means to the element called `context`. */
+  std::vector<Element*> named(std::string_view name, std::string_view context) const;
 };
 
 }  // namespace heddle

@@ -42,6 +42,8 @@ TEST(Router, NamesPortsThatAreNotConnected) {
 TEST(Router, NamesPortsThatThereAreNot) {
   EXPECT_EQ(mistakes("TestSource -> m :: EtherMirror -> TestSink; m[1] -> TestSink;"),
             "chain:1:15: EtherMirror 'm': has no output port 1; it has 1\n");
+  EXPECT_EQ(mistakes("TestSource -> d :: TestSink -> Idle -> TestSink;"),
+            "chain:1:15: TestSink 'd': has no output ports\n");
   EXPECT_EQ(mistakes("TestSource -> [2] k :: CheckIPHeader -> TestSink;"),
             "chain:1:19: CheckIPHeader 'k': has no input port 2; it has 1\n"
             "chain:1:19: CheckIPHeader 'k': input port 0 is not connected; connect it\n"

@@ -68,7 +68,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     if (!everywhere && thread != std::max(home, 0)) continue;
     const ColumnSet open = here.live_behind & ~source->access(Processor::cpu).column_writes;
     tasks_.push_back({source, task.source, task.target, driver, node.is_buffer(),
-                      !node.is_buffer() && (open & columns(Column::paint)) != 0, borrow()});
+                      !node.is_buffer() && (open & columns(Column::paint)) != 0, node.on_cycle, borrow()});
   }
   // A batch a level of recursion: at most one a node and way, and one for what is dropped or comes from a lane.
   parts_.reserve(ways_in_all);
@@ -92,11 +92,20 @@ LaneBytes Worker::lane_bytes(int segment) const {
   return {};
 }
 
+void Worker::begin_stop() {
+  stop_begun_ = true;
+  uint64_t in_use = 0;
+  for (const PacketPool* pool : {shared_.packets, shared_.large_packets})
+    in_use += pool->capacity() - pool->available();
+  for (Job& job : tasks_) job.after_stop = in_use;
+}
+
 bool Worker::round(bool stopping) {
   bool busy = false;
+  if (stopping && !stop_begun_) begin_stop();
   if (failure_.empty()) {
     for (Job& job : tasks_) {
-      if (stopping && !job.buffer) continue;
+      if (job.ended(stopping)) continue;
       Batch& batch = *job.batch;
       batch.resize(0);
       if (job.driver != nullptr) {
@@ -107,6 +116,7 @@ bool Worker::round(bool stopping) {
       job.source->receive(batch);
       if (batch.empty()) continue;
       busy = true;
+      if (stopping) job.after_stop -= std::min(job.after_stop, static_cast<uint64_t>(batch.size()));
       if (!job.buffer) count(job.source_node, batch);
       if (job.clear_paint)
         std::memset(batch.column(Column::paint), 0, sizeof(uint32_t) * static_cast<size_t>(batch.size()));
@@ -129,8 +139,7 @@ bool Worker::round(bool stopping) {
 
 bool Worker::exhausted(bool stopping) const {
   const auto done = [&](const Job& job) {
-    if (!job.buffer && stopping) return true;
-    return job.source->exhausted() || (job.driver != nullptr && job.driver->demand(thread_) < 0);
+    return job.ended(stopping) || job.source->exhausted() || (job.driver != nullptr && job.driver->demand(thread_) < 0);
   };
   return std::all_of(tasks_.begin(), tasks_.end(), done) &&
          std::all_of(paths_.begin(), paths_.end(), [](auto& path) { return path->lane->in_flight() == 0; });

@@ -93,6 +93,8 @@ class Worker {
   void check_failure(Path& path);
   /** Counts what was in flight as lost. */
   void abandon(Path& path);
+  /** The engine stops: packets on a cycle may go round as often as there are packets, and stay in their buffer then. */
+  void begin_stop();
   void report_epoch();
   void publish_counts();
 
@@ -129,7 +131,11 @@ class Worker {
     Element* driver;   // or null
     bool buffer;       // packets wait in the source
     bool clear_paint;  // somebody behind reads it, and the source leaves it open
+    bool on_cycle;     // a buffer whose packets may come back to it
     std::unique_ptr<Batch> batch;
+    uint64_t after_stop = 0;  // on a cycle: packets that it may still take out, once the engine stops
+
+    bool ended(bool stopping) const { return stopping && (!buffer || (on_cycle && after_stop == 0)); }
   };
 
   Shared shared_;
@@ -150,6 +156,7 @@ class Worker {
   std::vector<int> part_of_;                 // by node, within one division: index into parts_, or -1
   std::string failure_;
   uint64_t idle_rounds_ = 0;
+  bool stop_begun_ = false;
   uint64_t epoch_ = 0, waiting_epoch_ = 0;  // reported; noticed, and waiting for packets fed before it
 
   // For readers: a copy of counts_ that is renewed now and then. Nothing that this thread writes at every batch lies on the

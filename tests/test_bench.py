@@ -133,6 +133,17 @@ def test_packets_that_are_not_recognised(bench, heddle, tmp_path):
     assert "not recognised" in err and "--measure throughput" in err
 
 
+def test_a_chain_that_copies_packets(bench, tmp_path):
+    file = tmp_path / "out.jsonl"
+    result = bench(
+        "-e", "FromDevice(a) -> t :: Tee -> ToDevice(b); t[1] -> ToDevice(c)", "--rate", "20k", "--json", file
+    )
+    (record,) = records(file)
+    assert median(record, "duplicated") > 0 and median(record, "loss") == 0
+    assert any("more packets came out than were offered" in warning for warning in record["warnings"])
+    assert "more packets came out than were offered" in result.out
+
+
 def test_sizes_are_checked_against_what_the_chain_says(heddle):
     start = time.monotonic()
     chain = "DPDKInfo(MBUF_SIZE 2304); FromDevice(a) -> ToDevice(b)"

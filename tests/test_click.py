@@ -1,5 +1,6 @@
 """The program under the name `click`, and Click's switches."""
 
+import os
 import re
 import time
 
@@ -90,6 +91,16 @@ def test_dpdk_arguments(click, arguments):
     result = click("--dpdk", *arguments, "-e", chain, "--time", "0.1")
     assert result.code == 0 and result.err == "", result
     assert click("--dpdk", "--nonsense", "--", "-e", chain, "--time", "0.1").code == 1
+
+
+@pytest.mark.parametrize("words", ["-l {}", "-l{}", "-c {:#x}", "--lcores {}", "--lcores={}"])
+def test_dpdk_cores_are_those_of_packet_threads(click, words):
+    core = max(os.sched_getaffinity(0))
+    words = words.format(1 << core if words.startswith("-c") else core)
+    chain = "FromDPDKDevice(net_null0) -> Discard; Script(print $(cat /proc/self/status), wait 0.1s, stop)"
+    result = click("--dpdk", words, "-e", chain)
+    assert result.code == 0 and result.err == "", result
+    assert re.search(r"^Cpus_allowed_list:\t(.*)$", result.out, re.MULTILINE)[1] == str(core)
 
 
 def test_click_is_quiet_and_reads_standard_input(heddle):

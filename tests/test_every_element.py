@@ -24,7 +24,7 @@ BAD_ARGUMENTS = {
     ],
     "Classifier": ["", "12", "12/", "12/0", "12/zz", "-1/00", "12/0800%ff", "12/08 x", "99999/00"],
     "Counter": ["1", "A 1"],
-    "DirectIPLookup": ["x", "1.2.3.4/8 0", "10.0.0.0/8", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none", "0/0 -1"],
+    "DirectIPLookup": ["x", "1.2/24 0", "10.0.0.0/8", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none", "0/0 -1"],
     "DecIPTTL": ["1", "ACTIVE 2", "MULTICAST x"],
     "Discard": ["1", "ACTIVE 2", "BURST -1"],
     "EtherEncap": [
@@ -37,8 +37,8 @@ BAD_ARGUMENTS = {
     "EtherMirror": ["1", "DEVICE fpga", "BLOCKING perhaps"],
     "EtherRewrite": ["", "1:2:3:4:5:6", "1:2:3:4:5:6, 1:2:3:4:5:g", "1:2:3:4:5:6, 1:2:3:4:5:6, 1"],
     "GetIPAddress": ["", "x", "-1", "16385", "1, 2"],
-    "LinearIPLookup": ["x", "1.2.3.4/8 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
-    "RadixIPLookup": ["x", "1.2.3.4/8 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
+    "LinearIPLookup": ["x", "1.2/24 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
+    "RadixIPLookup": ["x", "1.2/24 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
     "HashSwitch": ["", "0", "0, 0", "x, 1", "-1, 1", "0, 16385", "0, 1, 2"],
     "IPClassifier": ["", "tcp port", "ip proto nonsense", "10.0.0", "src port 65536", "tcp or", "ip[0:5] 1", "-, -"],
     "IPFilter": ["", "tcp", "allow tcp port", "1 all", "permit all", "-1 all", "deny ip vers 16"],
@@ -178,7 +178,26 @@ def test_every_element_has_a_manual_with_an_example_that_passes(heddle, tmp_path
         check_example(heddle, name, parts[1], tmp_path)
 
 
+FAILS = "InfiniteSource(LIMIT 1) -> MinBatch(4096) -> Discard;"
+
+
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_every_element_bears_that_another_does_not_start(heddle, tmp_path, place):
+    captures.write(tmp_path / "in.pcap", [])
+    for element in heddle.ok("elements", "--json").json:
+        example = re.split(r"^\s*Example.*:$", element["manual"], flags=re.MULTILINE)[-1]
+        if "Example" not in element["manual"] or second_name(element):
+            continue
+        chain = re.sub(r"\b(From|To)(DPDK)?Device\([^)]*\)", r"\1DPDKDevice(net_null0)", with_outputs(example))
+        chain = f"{FAILS} {chain}" if place == "before" else f"{chain} {FAILS}"
+        result = heddle("run", "-e", chain, "--packets", 1024, cwd=tmp_path)
+        assert result.code == 1 and "heddle: " in result.err, f"{element['name']}\n{result}"
+
+
+def with_outputs(text):
+    return text + ("" if "rt ::" not in text or "rt[" in text else "rt[0] -> Discard; rt[1] -> Discard;")
+
+
 def check_example(heddle, name, text, folder):
-    outputs = "" if "rt ::" not in text or "rt[" in text else "rt[0] -> Discard; rt[1] -> Discard;"
-    result = heddle("check", "-e", text + outputs, cwd=folder)
+    result = heddle("check", "-e", with_outputs(text), cwd=folder)
     assert result.code == 0, f"{name}\n{result}"

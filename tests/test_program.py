@@ -152,6 +152,21 @@ def test_time_limit(heddle):
 # ---- threads
 
 
+@pytest.mark.parametrize("end", ["time", "SIGTERM", "DriverManager"])
+def test_a_loop_through_a_queue_ends(heddle, end):
+    chain = 'InfiniteSource(LIMIT 1) -> q :: Queue(1) -> Unqueue -> q; Script(print "running")'
+    if end == "DriverManager":
+        chain += "; DriverManager(wait 0.1s)"
+    with heddle.start("run", "--json", "-e", chain, *(["--time", "0.1"] if end == "time" else [])) as running:
+        assert running.process.stdout.readline() == b"running\n"
+        if end == "SIGTERM":
+            running.signal(signal.SIGTERM)
+        result = running.wait()
+    assert result.code == 0, result
+    report = Report(result.json)
+    assert report.received == report.one("q")["statistics"].get("left", 0) + report.dropped
+
+
 @pytest.mark.parametrize("threads", [2, 4])
 def test_threads(heddle, threads, mode):
     report = heddle.run(NULL_MIRROR, "-j", threads, "--time", "0.4", *mode)

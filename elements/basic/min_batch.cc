@@ -77,7 +77,7 @@ void MinBatch::receive(Batch& batch) {
 }
 
 bool MinBatch::nothing_gathered() const {
-  return std::all_of(gathered_.get(), gathered_.get() + threads_,
+  return std::all_of(gathered_.get(), gathered_.get() + gathering_threads(),
                      [](const Gathered& thread) { return thread.count.load(std::memory_order_relaxed) == 0; });
 }
 
@@ -89,7 +89,7 @@ bool MinBatch::release() {
 }
 
 std::string MinBatch::stop() {
-  for (int thread = 0; thread < threads_; ++thread) {
+  for (int thread = 0; thread < gathering_threads(); ++thread) {
     Gathered& gathered = gathered_[static_cast<size_t>(thread)];
     for (; gathered.count > 0; --gathered.count, ++left_) {
       rte_pktmbuf_free(gathered.packets[gathered.first]);

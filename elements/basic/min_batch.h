@@ -56,6 +56,8 @@ class MinBatch : public Source {
     Clock::time_point since;       // the first one waits
   };
   bool nothing_gathered() const;
+  /** As long as start() has not succeeded, none. */
+  int gathering_threads() const { return gathered_ == nullptr ? 0 : threads_; }
 
   unsigned burst_ = 32;
   Timer timer_;

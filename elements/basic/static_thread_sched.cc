@@ -21,9 +21,14 @@ void StaticThreadSched::configure(click::Arguments& arguments) {
 
 void StaticThreadSched::link(const Directory& elements) {
   for (auto& [name, thread] : homes_) {
-    Element* element = elements(name);
-    if (element == nullptr) throw Error("there is no element '" + name + "'");
-    element->home = thread;
+    const std::vector<Element*> named = elements(name);
+    if (named.empty()) throw Error("there is no element '" + name + "'");
+    for (Element* element : named) {
+      // Of a compound element's, those that have no thread of their own are not meant.
+      const auto* source = dynamic_cast<const Source*>(element);
+      const bool runs_where_pushed = source != nullptr && source->inputs > 0 && source->every_thread();
+      if (named.size() == 1 || !runs_where_pushed) element->home = thread;
+    }
   }
 }
 

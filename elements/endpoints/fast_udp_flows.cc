@@ -49,6 +49,8 @@ void FastUDPFlows::configure(click::Arguments& arguments) {
   for (Flow& flow : flows_) renew(flow);
 }
 
+Access FastUDPFlows::access(Processor) const { return {.column_writes = columns(Column::l3, Column::l4)}; }
+
 void FastUDPFlows::renew(Flow& flow) {
   flow.headers = headers_;
   flow.packets = 0;
@@ -91,6 +93,8 @@ void FastUDPFlows::receive(Batch& batch) {
     uint8_t* const frame = batch.frame(i);
     std::memcpy(frame, flow.headers.data(), kHeaderBytes);
     std::memset(frame + kHeaderBytes, 0, frame_bytes_ - kHeaderBytes);
+    batch.column(Column::l3)[i] = batch.packet(i)->data_off + 14u;
+    batch.column(Column::l4)[i] = batch.packet(i)->data_off + 34u;
     if (flow_size_ >= 0 && ++flow.packets >= flow_size_) renew(flow);
   }
 }

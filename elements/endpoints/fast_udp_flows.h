@@ -22,7 +22,7 @@ namespace heddle {
  *  instead of at random, default false. DURATION: seconds after which it ends; 0 or less (default): no limit. STOP,
  *  END_CALL: as for InfiniteSource.
  *
- *  No input, one output, push or pull. Runs on the first packet thread, or where StaticThreadSched puts it.
+ *  No input, one output, push or pull. The network and transport header annotations are set. Runs on the first packet thread, or where StaticThreadSched puts it.
  *
  *  Handlers: `count` (r), `reset` (w, count starts again), `rate` (rw), `active` (rw), `stop` (w), `limit` (rw), `length`
  *  (r).
@@ -35,6 +35,7 @@ namespace heddle {
 class FastUDPFlows : public Generator {
  public:
   void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
   void receive(Batch& batch) override;
   bool exhausted() const override { return Generator::exhausted() || over_; }
   void handlers(Handlers& list) override;

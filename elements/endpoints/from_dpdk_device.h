@@ -27,7 +27,8 @@ namespace heddle {
  *  other keywords are errors that say what to do instead.
  *
  *  Heddle composes DPDK's arguments itself; huge pages are used if there are free ones, and not needed. `heddle run --dpdk
- *  "ARGS"` adds arguments for special cases. Frames up to the port's MTU are received, up to 9216 bytes (a larger MTU is
+ *  "ARGS"` adds arguments for special cases; cores that it names (-l, -c, --lcores) are those on which packet threads
+ *  run, as many as -j says. Frames up to the port's MTU are received, up to 9216 bytes (a larger MTU is
  *  taken for that); those that arrive in several buffers are put into one. An interface that is removed ends its source; the
  *  program reports it and exits with an error.
  *

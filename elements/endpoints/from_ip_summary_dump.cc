@@ -115,19 +115,20 @@ bool FromIPSummaryDump::read_line(std::string_view line) {
 bool FromIPSummaryDump::append_packet(Batch& batch) {
   const uint32_t bytes = draft_.build(scratch_.get(), checksum_);
   const uint32_t captured =
-      draft_.captured_length == 0 ? bytes : std::min(bytes, std::max(20u, draft_.captured_length));
+      draft_.captured_length == 0 ? bytes : std::min(bytes, std::max(draft_.ip_header_bytes, draft_.captured_length));
   Packet* packet = nullptr;
   if (!(captured <= packets_->data_bytes() ? packets_ : large_packets_)->allocate(&packet, 1)) return false;
   std::memcpy(data(packet), scratch_.get(), captured);
   packet->data_len = static_cast<uint16_t>(captured);
   packet->pkt_len = captured;
   const uint32_t wire = std::max(bytes, draft_.wire_length);
-  set_capture_info(packet, {draft_.timestamp_ns, wire - captured});
+  const uint32_t more = multipacket_ ? 0 : std::max(draft_.count, 1u) - 1;
+  set_capture_info(packet, {draft_.timestamp_ns, wire - captured, more});
   const int i = batch.size();
   batch.packets()[i] = packet;
   batch.column(Column::dst)[i] = load_u32(data(packet) + 16);
   batch.column(Column::l3)[i] = packet->data_off;
-  batch.column(Column::l4)[i] = packet->data_off + 20u;
+  batch.column(Column::l4)[i] = packet->data_off + draft_.ip_header_bytes;
   batch.column(Column::paint)[i] = draft_.paint;
   batch.resize(i + 1);
   --left_;

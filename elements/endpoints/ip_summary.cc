@@ -6,12 +6,20 @@
 #include "elements/endpoints/checksums.h"
 
 namespace heddle::summary {
+namespace {
+
+constexpr uint32_t kVlan = 0x8100;  // EtherType of a tag (IEEE 802.1Q)
+
+}  // namespace
 
 View view(const Packet* packet, int ip) {
   View view;
   if (has_capture_info(packet)) view.info = capture_info(packet);
   view.frame = data(packet);
   view.frame_bytes = length(packet);
+  if (ip > 0 && static_cast<uint32_t>(ip) <= view.frame_bytes &&
+      (ip == 14 || (ip == 18 && get(view.frame + 12, 2) == kVlan)))
+    view.ethernet = view.frame;
   if (ip < 0 || static_cast<uint32_t>(ip) + 20 > view.frame_bytes) {
     view.problem = ip < 0 ? "no IP header" : "truncated IP header";
     return view;
@@ -44,32 +52,37 @@ Draft::Draft(uint8_t protocol) {
 
 uint32_t Draft::transport_header_bytes() const {
   if ((get(ip.data() + 6, 2) & kOffsetMask) != 0) return 0;
-  return protocol() == kTcp ? 20 : protocol() == kUdp || protocol() == kIcmp ? 8 : 0;
+  return protocol() == kTcp ? tcp_header_bytes : protocol() == kUdp || protocol() == kIcmp ? 8 : 0;
 }
 
 uint32_t Draft::build(uint8_t* to, bool checksums) const {
-  const uint32_t headers = 20 + transport_header_bytes();
-  uint32_t whole = headers + (has_payload_length ? payload_length : static_cast<uint32_t>(payload.size()));
+  const uint32_t transport_bytes = transport_header_bytes(), headers = ip_header_bytes + transport_bytes;
+  const uint32_t before_payload = protocol() == kIcmp ? ip_header_bytes : headers;  // ICMP's header belongs to it
+  uint32_t whole = before_payload + (has_payload_length ? payload_length : static_cast<uint32_t>(payload.size()));
   if (has_ip_length) whole = ip_length;
   const uint32_t bytes = std::min(std::max(whole, headers), kMaxPacketBytes);
-  std::memset(to, 0, bytes);
-  std::memcpy(to, ip.data(), 20);
-  std::memcpy(to + 20, transport.data(), headers - 20);
-  std::memcpy(to + headers, payload.data(), std::min<size_t>(payload.size(), bytes - headers));
+  std::memset(to, 0, bytes);  // options: "end of list", which is 0 for IP and TCP
+  std::memcpy(to, ip.data(), ip.size());
+  to[0] = static_cast<uint8_t>(0x40 | ip_header_bytes / 4);
+  uint8_t* const segment = to + ip_header_bytes;
+  std::memcpy(segment, transport.data(), std::min<size_t>(transport_bytes, transport.size()));
+  std::memcpy(to + before_payload, payload.data(), std::min<size_t>(payload.size(), bytes - before_payload));
   if (whole < headers && !has_ip_length) whole = headers;
-  put(to + 2, 2, whole);
-  uint8_t* const segment = to + 20;
-  if (headers > 20 && protocol() == kTcp) segment[12] = static_cast<uint8_t>((segment[12] & 0x0f) | 0x50);
-  if (headers > 20 && protocol() == kUdp && get(segment + 4, 2) == 0) put(segment + 4, 2, bytes - 20);
+  put(to + 2, 2, std::min(whole, 65535u));
+  const bool has_transport = transport_bytes > 0;
+  if (has_transport && protocol() == kTcp)
+    segment[12] = static_cast<uint8_t>((segment[12] & 0x0f) | tcp_header_bytes / 4 << 4);
+  const uint32_t segment_bytes = bytes - ip_header_bytes;
+  if (has_transport && protocol() == kUdp && get(segment + 4, 2) == 0) put(segment + 4, 2, segment_bytes);
   if (checksums) {
-    if (headers > 20) {
+    if (has_transport) {
       const uint32_t at = protocol() == kTcp ? 16 : protocol() == kUdp ? 6 : 2;
       put(segment + at, 2, 0);
       put(segment + at, 2,
-          protocol() == kIcmp ? checksum_of(checksum_add(0, segment, bytes - 20))
-                              : transport_checksum(to, segment, bytes - 20, bytes - 20));
+          protocol() == kIcmp ? checksum_of(checksum_add(0, segment, segment_bytes))
+                              : transport_checksum(to, segment, segment_bytes, segment_bytes));
     }
-    set_ip4_checksum(to, 20);
+    set_ip4_checksum(to, ip_header_bytes);
   }
   return bytes;
 }

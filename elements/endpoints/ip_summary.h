@@ -14,7 +14,7 @@ namespace heddle::summary {
 
 // IPv4 and its protocols (RFC 791), numbers in network byte order.
 constexpr uint8_t kIcmp = 1, kTcp = 6, kUdp = 17;
-constexpr uint32_t kMoreFragments = 0x2000, kOffsetMask = 0x1fff;
+constexpr uint32_t kDontFragment = 0x4000, kMoreFragments = 0x2000, kOffsetMask = 0x1fff;
 
 inline uint32_t get(const uint8_t* at, uint32_t bytes) {
   uint32_t value = 0;
@@ -31,6 +31,7 @@ struct View {
   CaptureInfo info{};
   const uint8_t* frame = nullptr;
   uint32_t frame_bytes = 0;
+  const uint8_t* ethernet = nullptr;   ///< a header that ends where the network header begins
   const uint8_t* ip = nullptr;         ///< a valid IPv4 header
   uint32_t ip_bytes = 0;               ///< from `ip` on, captured and within the IP packet
   const uint8_t* transport = nullptr;  ///< in the first fragment
@@ -44,7 +45,8 @@ View view(const Packet* packet, int ip);
 /** What the fields of a line say of a packet; build() makes it. */
 struct Draft {
   uint64_t timestamp_ns = 0;
-  std::array<uint8_t, 20> ip{}, transport{};
+  std::array<uint8_t, 20> ip{}, transport{};  ///< without options
+  uint32_t ip_header_bytes = 20, tcp_header_bytes = 20;
   uint32_t ip_length = 0, payload_length = 0, wire_length = 0, captured_length = 0;
   bool has_ip_length = false, has_payload_length = false;
   std::string payload;
@@ -84,6 +86,7 @@ std::string field_names();
 /** The columns of a dump as an argument: names separated by spaces. */
 struct Fields {
   std::vector<const Field*> list;
+  std::string unknown;  ///< the word for which parse() failed
 };
 bool parse(std::string_view text, Fields& fields);
 std::string expectation(const Fields&);

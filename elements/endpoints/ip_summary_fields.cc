@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "click/diagnostics.h"
 #include "click/quoting.h"
 #include "click/values.h"
 #include "core/error.h"
@@ -98,28 +99,43 @@ bool read_protocol(Draft& draft, const Field&, std::string_view text) {
 bool print_fragment(const View& view, const Field& field, std::string& text) {
   uint32_t value = 0;
   if (!value_of(view, field, value)) return false;
-  text += (value & kOffsetMask) != 0 ? 'f' : (value & kMoreFragments) != 0 ? 'F' : '.';
+  const char whole = (value & kDontFragment) != 0 ? '!' : '.';
+  text += (value & kOffsetMask) != 0 ? 'f' : (value & kMoreFragments) != 0 ? 'F' : whole;
   return true;
-}
-bool read_fragment(Draft& draft, const Field& field, std::string_view text) {
-  const uint32_t before = get(draft.ip.data() + field.offset, 2);
-  if (text == "F") return set_value(draft, field, before | kMoreFragments);
-  if (text == "f") return set_value(draft, field, before == 0 ? 100 : before);  // some offset, as Click's
-  return text == ".";
 }
 bool print_fragment_offset(const View& view, const Field& field, std::string& text) {
   uint32_t value = 0;
   if (!value_of(view, field, value)) return false;
   append(text, (value & kOffsetMask) * 8);
   if ((value & kMoreFragments) != 0) text += '+';
+  if ((value & kDontFragment) != 0) text += '!';
   return true;
 }
-bool read_fragment_offset(Draft& draft, const Field& field, std::string_view text) {
-  const bool more = text.ends_with('+');
-  if (more) text.remove_suffix(1);
+/** Both ways of saying it, in either field. A letter says less, and takes nothing back that an offset has said. */
+bool read_fragment(Draft& draft, const Field& field, std::string_view text) {
+  const uint32_t before = get(draft.ip.data() + field.offset, 2);
+  if (text == ".") return true;
+  if (text == "!") return set_value(draft, field, before | kDontFragment);
+  if (text == "F") return set_value(draft, field, before | kMoreFragments);
+  if (text == "f") return set_value(draft, field, (before & kOffsetMask) == 0 ? before | 100 : before);  // as Click's
+  const size_t digits = std::min(text.find_first_of("+!"), text.size());
+  uint32_t flags = 0;
+  for (const char flag : text.substr(digits)) {
+    if (flag != '+' && flag != '!') return false;
+    flags |= flag == '+' ? kMoreFragments : kDontFragment;
+  }
   uint64_t offset = 0;
-  if (!number(text, offset, kOffsetMask * 8) || offset % 8 != 0) return false;
-  return set_value(draft, field, static_cast<uint32_t>(offset / 8) | (more ? kMoreFragments : 0));
+  if (!number(text.substr(0, digits), offset, kOffsetMask * 8) || offset % 8 != 0) return false;
+  return set_value(draft, field, static_cast<uint32_t>(offset / 8) | flags);
+}
+
+/** ip_hl and tcp_off, in bytes: rounded up to whole words, filled with options that mean nothing. */
+template <uint32_t Draft::*kBytes>
+bool read_header_length(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value, 60) || value < 20) return false;
+  draft.*kBytes = static_cast<uint32_t>(value + 3) & ~3u;
+  return true;
 }
 
 bool print_flags(const View& view, const Field& field, std::string& text) {
@@ -142,13 +158,6 @@ bool read_flags(Draft& draft, const Field& field, std::string_view text) {
   return set_value(draft, field, flags);
 }
 
-bool print_timestamp(const View& view, const Field&, std::string& text) {
-  const uint64_t ns = view.info.timestamp_ns % 1000000000;
-  append(text, view.info.timestamp_ns / 1000000000);
-  text +=
-      ns % 1000 == 0 ? format(".%06u", static_cast<unsigned>(ns / 1000)) : format(".%09u", static_cast<unsigned>(ns));
-  return true;
-}
 bool read_timestamp(Draft& draft, const Field&, std::string_view text) {
   const size_t point = std::min(text.find('.'), text.size());
   uint64_t seconds = 0, ns = 0;
@@ -181,16 +190,26 @@ bool read_microseconds(Draft& draft, const Field&, std::string_view text) {
   draft.timestamp_ns = draft.timestamp_ns / 1000000000 * 1000000000 + value * 1000;
   return true;
 }
-template <uint64_t kUnitNs>
-bool print_time(const View& view, const Field&, std::string& text) {
-  append(text, view.info.timestamp_ns / kUnitNs);
+/** Seconds with as many digits behind the point as the unit has. */
+template <unsigned kDigits>
+bool print_fixed_timestamp(const View& view, const Field&, std::string& text) {
+  const uint64_t ns = view.info.timestamp_ns % 1000000000;
+  append(text, view.info.timestamp_ns / 1000000000);
+  text += format(".%0*llu", kDigits, static_cast<unsigned long long>(kDigits == 6 ? ns / 1000 : ns));
   return true;
 }
-template <uint64_t kUnitNs>
-bool read_time(Draft& draft, const Field&, std::string_view text) {
+bool print_timestamp(const View& view, const Field& field, std::string& text) {
+  return view.info.timestamp_ns % 1000 == 0 ? print_fixed_timestamp<6>(view, field, text)
+                                            : print_fixed_timestamp<9>(view, field, text);
+}
+bool print_all_microseconds(const View& view, const Field&, std::string& text) {
+  append(text, view.info.timestamp_ns / 1000);
+  return true;
+}
+bool read_all_microseconds(Draft& draft, const Field&, std::string_view text) {
   uint64_t value = 0;
-  if (!number(text, value, UINT64_MAX / kUnitNs)) return false;
-  draft.timestamp_ns = value * kUnitNs;
+  if (!number(text, value, UINT64_MAX / 1000)) return false;
+  draft.timestamp_ns = value * 1000;
   return true;
 }
 
@@ -228,11 +247,11 @@ bool read_wire_length(Draft& draft, const Field&, std::string_view text) {
   return true;
 }
 
-/** Where the payload begins, from the IP header on. */
+/** Where the payload begins, from the IP header on. As in Click, an ICMP header is part of it. */
 uint32_t payload_offset(const View& view) {
   uint32_t offset = header_bytes(view.ip);
   if (view.transport == nullptr) return offset;
-  if (view.ip[9] == kUdp || view.ip[9] == kIcmp) return offset + 8;
+  if (view.ip[9] == kUdp) return offset + 8;
   if (view.ip[9] == kTcp && view.transport_bytes >= 13) return offset + std::max(20u, (view.transport[12] >> 4) * 4u);
   return offset;
 }
@@ -275,8 +294,8 @@ bool read_payload(Draft& draft, const Field&, std::string_view text) {
   return draft.payload.size() <= 65535 - 40;
 }
 
-bool print_count(const View&, const Field&, std::string& text) {
-  text += '1';
+bool print_count(const View& view, const Field&, std::string& text) {
+  append(text, uint64_t{1} + view.info.more_packets);
   return true;
 }
 bool read_count(Draft& draft, const Field&, std::string_view text) {
@@ -307,8 +326,8 @@ bool read_direction(Draft& draft, const Field& field, std::string_view text) {
 }
 template <int kAt>
 bool print_ether_address(const View& view, const Field&, std::string& text) {
-  if (view.frame_bytes < 14) return false;
-  for (int i = 0; i < 6; ++i) text += format(i == 0 ? "%02X" : "-%02X", view.frame[kAt + i]);
+  if (view.ethernet == nullptr) return false;
+  for (int i = 0; i < 6; ++i) text += format(i == 0 ? "%02X" : "-%02X", view.ethernet[kAt + i]);
   return true;
 }
 bool cannot_read(Draft&, const Field&, std::string_view) { return true; }
@@ -317,13 +336,13 @@ constexpr Field kFields[] = {
     {"timestamp", Layer::none, 0, 0, 0, print_timestamp, read_timestamp},
     {"ts_sec", Layer::none, 0, 0, 0, print_seconds, read_seconds},
     {"ts_usec", Layer::none, 0, 0, 0, print_microseconds, read_microseconds},
-    {"ts_usec1", Layer::none, 0, 0, 0, print_time<1000>, read_time<1000>},
-    {"utimestamp", Layer::none, 0, 0, 0, print_time<1000>, read_time<1000>},
-    {"ntimestamp", Layer::none, 0, 0, 0, print_time<1>, read_time<1>},
-    {"eth_src", Layer::none, 0, 0, 0, print_ether_address<6>, cannot_read},
-    {"eth_dst", Layer::none, 0, 0, 0, print_ether_address<0>, cannot_read},
+    {"ts_usec1", Layer::none, 0, 0, 0, print_all_microseconds, read_all_microseconds},
+    {"utimestamp", Layer::none, 0, 0, 0, print_fixed_timestamp<6>, read_timestamp},
+    {"ntimestamp", Layer::none, 0, 0, 0, print_fixed_timestamp<9>, read_timestamp},
+    {"eth_src", Layer::ip, 0, 0, 0, print_ether_address<6>, cannot_read},
+    {"eth_dst", Layer::ip, 0, 0, 0, print_ether_address<0>, cannot_read},
     {"ip_v", Layer::ip, 0, 1, 0xf0, nullptr, cannot_read},
-    {"ip_hl", Layer::ip, 0, 1, 0x0f, nullptr, cannot_read},
+    {"ip_hl", Layer::ip, 0, 1, 0x0f, nullptr, read_header_length<&Draft::ip_header_bytes>},
     {"ip_src", Layer::ip, 12, 4, UINT32_MAX, print_address, read_address},
     {"ip_dst", Layer::ip, 16, 4, UINT32_MAX, print_address, read_address},
     {"ip_tos", Layer::ip, 1, 1, 0xff},
@@ -332,7 +351,7 @@ constexpr Field kFields[] = {
     {"ip_id", Layer::ip, 4, 2, 0xffff},
     {"ip_sum", Layer::ip, 10, 2, 0xffff},
     {"ip_frag", Layer::ip, 6, 2, 0xffff, print_fragment, read_fragment},
-    {"ip_fragoff", Layer::ip, 6, 2, 0xffff, print_fragment_offset, read_fragment_offset},
+    {"ip_fragoff", Layer::ip, 6, 2, 0xffff, print_fragment_offset, read_fragment},
     {"ip_len", Layer::ip, 2, 2, 0xffff, print_ip_length, read_ip_length},
     {"ip_capture_len", Layer::ip, 0, 0, 0, print_captured_length, read_captured_length},
     {"wire_len", Layer::none, 0, 0, 0, print_wire_length, read_wire_length},
@@ -340,7 +359,7 @@ constexpr Field kFields[] = {
     {"dport", Layer::ports, 2, 2, 0xffff},
     {"tcp_seq", Layer::tcp, 4, 4, UINT32_MAX},
     {"tcp_ack", Layer::tcp, 8, 4, UINT32_MAX},
-    {"tcp_off", Layer::tcp, 12, 1, 0xf0, nullptr, cannot_read},
+    {"tcp_off", Layer::tcp, 12, 1, 0xf0, nullptr, read_header_length<&Draft::tcp_header_bytes>},
     {"tcp_flags", Layer::tcp, 12, 2, 0x1ff, print_flags, read_flags},
     {"tcp_win", Layer::tcp, 14, 2, 0xffff},
     {"tcp_sum", Layer::tcp, 16, 2, 0xffff},
@@ -405,12 +424,17 @@ bool parse(std::string_view text, Fields& fields) {
     std::string name = click::unquote(word);
     std::replace(name.begin(), name.end(), ' ', '_');
     list.push_back(find_field(name));
-    if (list.back() == nullptr) return false;
+    if (list.back() != nullptr) continue;
+    fields.unknown = name;
+    return false;
   }
   if (list.empty()) return false;
   fields.list = std::move(list);
   return true;
 }
-std::string expectation(const Fields&) { return "a list of fields, of " + field_names(); }
+std::string expectation(const Fields& fields) {
+  const std::string which = fields.unknown.empty() ? "" : " (" + click::in_quotes(fields.unknown) + " is none)";
+  return "a list of fields" + which + ", of " + field_names();
+}
 
 }  // namespace heddle::summary

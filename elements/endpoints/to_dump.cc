@@ -49,7 +49,8 @@ void ToDump::configure(click::Arguments& arguments) {
 
 void ToDump::link(const Directory& directory) {
   for (const std::string& wanted : encap_from_names_) {
-    encap_from_.push_back(dynamic_cast<FromDump*>(directory(wanted)));
+    const std::vector<Element*> named = directory(wanted);
+    encap_from_.push_back(named.size() == 1 ? dynamic_cast<FromDump*>(named[0]) : nullptr);
     if (encap_from_.back() == nullptr) throw Error("USE_ENCAP_FROM: '" + wanted + "' is not a FromDump of this chain");
   }
 }

@@ -42,6 +42,7 @@ uint16_t verdict_of(const Word& action, int outputs, uint16_t denied) {
 void IPFilter::configure(click::Arguments& arguments) { compile(arguments, arguments.rest(), true); }
 
 void IPFilter::compile(click::Arguments& arguments, const std::vector<click::Argument>& texts, bool with_actions) {
+  const click::AddressNames names = arguments.names();
   std::vector<ip_filter::Rule> rules;
   size_t number = 0;
   bool good = true;
@@ -53,7 +54,7 @@ void IPFilter::compile(click::Arguments& arguments, const std::vector<click::Arg
         throw Mistake{0, "", with_actions ? "a rule such as 'allow tcp'" : "a pattern such as 'tcp' or '-'"};
       const uint16_t verdict =
           with_actions ? verdict_of(words[0], outputs, kDrop | kDenied) : static_cast<uint16_t>(number);
-      rules.push_back({ip_filter::parse(words, with_actions ? 1 : 0, text.size()), verdict});
+      rules.push_back({ip_filter::parse(words, with_actions ? 1 : 0, text.size(), names), verdict});
     } catch (const Mistake& mistake) {
       report(arguments, argument, number, mistake);
       good = false;

@@ -44,6 +44,30 @@ TEST(IPClassifier, SendsPacketsToTheirOutputs) {
   EXPECT_GT(unmatched, 0u);
 }
 
+TEST(IPClassifier, KnowsNamesOfAddresses) {
+  // The same tests as with the addresses in their place.
+  const auto program = [](const std::string& patterns) {
+    click::Diagnostics diagnostics;
+    const Chain chain = read(
+        "AddressInfo(server 192.0.2.7/24 0:1:2:3:4:5, LAN 10/8); "
+        "TestSource -> MarkIPHeader(14) -> f :: IPFilter(" +
+            patterns + ") -> TestSink;",
+        {}, diagnostics);
+    EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+    if (!diagnostics.ok()) return diagnostics.text();
+    Handlers handlers;
+    chain.router.nodes[static_cast<size_t>(chain.router.find("f"))].element->handlers(handlers);
+    return handlers.find("program")->read("");
+  };
+  EXPECT_EQ(program("allow src host server or dst net LAN"), program("allow src host 192.0.2.7 or dst net 10.0.0.0/8"));
+  EXPECT_EQ(program("allow server:ip && src net server"), program("allow 192.0.2.7 && src net 192.0.2.0/24"));
+  EXPECT_EQ(program("allow src LAN, deny dst server:net"), program("allow src 10.0.0.0/8, deny dst 192.0.2.0/24"));
+  EXPECT_EQ(program("allow server mask 255.0.0.0"), program("allow 192.0.2.7 mask 255.0.0.0"));
+  const std::string wrong = mistakes(
+      "AddressInfo(server 0:1:2:3:4:5); TestSource -> MarkIPHeader(14) -> IPFilter(allow host server) -> TestSink;");
+  EXPECT_NE(wrong.find("'server' is not"), std::string::npos) << wrong;
+}
+
 // Headers may be stripped: the marks still find them.
 TEST(IPFilter, TakesTheActionOfTheFirstMatch) {
   auto random = random_for("ip filter actions");

@@ -128,18 +128,15 @@ bool Script::execute_one(const Instruction& instruction) {
       save(instruction);
       return true;
     case Op::read: {
-      const std::string text = value(instruction);
-      std::string_view rest = text;
-      const std::string handler = resolve(script::take_word(rest));
-      std::fprintf(stderr, "%s:\n%s\n", handler.c_str(), control_->read(handler, std::string(rest)).c_str());
+      const auto [name, argument] = call_of(expand(instruction.text), instruction.unquote);
+      const std::string handler = resolve(name);
+      std::fprintf(stderr, "%s:\n%s\n", handler.c_str(), control_->read(handler, argument).c_str());
       return true;
     }
     case Op::write: {
-      const std::string text = value(instruction);
-      std::string_view rest = text;
-      const std::string handler = script::take_word(rest);
+      const auto [handler, argument] = call_of(expand(instruction.text), instruction.unquote);
       write_status_ = -EINVAL;
-      control_->write(resolve(handler), std::string(rest));
+      control_->write(resolve(handler), argument);
       write_status_ = 0;
       return true;
     }
@@ -259,8 +256,7 @@ void Script::print(const Instruction& instruction) {
   const char first = text.empty() ? '\0' : text[0];
   std::string result;
   if (std::isalpha(static_cast<unsigned char>(first)) || first == '@' || first == '_') {
-    result = expand(text);
-    result = call(instruction.unquote ? click::unquote(result) : result);
+    result = call(expand(text), instruction.unquote);
   } else {
     result = click::unquote(expand(text, true));
   }
@@ -295,12 +291,16 @@ std::optional<std::string> Script::meaning(const std::string& reference, bool is
   return number <= words.size() ? std::string(words[number - 1]) : "";
 }
 
-std::string Script::call(const std::string& handler_and_arguments) {
-  std::string_view rest = handler_and_arguments;
-  const std::string handler = script::take_word(rest);
-  if (const auto* function = script::find_function(handler); function != nullptr)
-    return function->call(std::string(rest));
-  return control_->read(resolve(handler), std::string(rest));
+// The handler's name is taken off before quotes go: white space within them belongs to the argument.
+std::pair<std::string, std::string> Script::call_of(std::string_view text, bool unquote) {
+  const std::string handler = script::take_word(text);
+  return {handler, unquote ? click::unquote(text) : std::string(text)};
+}
+
+std::string Script::call(std::string_view text, bool unquote) {
+  const auto [handler, argument] = call_of(text, unquote);
+  if (const auto* function = script::find_function(handler); function != nullptr) return function->call(argument);
+  return control_->read(resolve(handler), argument);
 }
 
 // The full name: without an element, one of the script's own handlers if it has such.

@@ -28,7 +28,7 @@ namespace heddle {
  *      init VAR TEXT, initq VAR TEXT        sets $VAR once, at the start
  *      export VAR [TEXT], exportq           the same, and makes a read handler VAR of it
  *      print [>FILE | >>FILE] TEXT          prints a line: HANDLER [ARGUMENTS] if it begins with a letter, '@' or '_',
- *      printn, printq, printnq              else text, unquoted; printn: without newline; printq: handler unquoted
+ *      printn, printq, printnq              else text, unquoted; printn: without newline; printq: argument unquoted
  *      read HANDLER, readq HANDLER          prints "HANDLER:", its value and an empty line on standard error
  *      write HANDLER [VALUE], writeq        calls a write handler; $? is 0, or negative if it failed
  *      save HANDLER FILE, append            writes a handler's value to a file ("-": standard output)
@@ -117,7 +117,9 @@ class Script : public Element {
   void go_to(size_t position);
   void print(const Instruction& instruction);
   void save(const Instruction& instruction);
-  std::string call(const std::string& handler_and_arguments);
+  /** A handler's name, and the argument behind it. */
+  static std::pair<std::string, std::string> call_of(std::string_view text, bool unquote);
+  std::string call(std::string_view handler_and_argument, bool unquote = false);
   std::string run(const std::string& arguments);
   void step(int count);
   std::string expand(std::string_view text, bool quote = false);

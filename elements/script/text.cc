@@ -68,7 +68,7 @@ std::string take_word(std::string_view& text) {
   }
   const std::string word(words[0]);
   text.remove_prefix(static_cast<size_t>(words[0].data() + words[0].size() - text.data()));
-  text = click::trim(text);
+  while (!text.empty() && click::is_space(text[0])) text.remove_prefix(1);
   return word;
 }
 

@@ -8,8 +8,9 @@ namespace heddle {
  *
  *      DirectIPLookup(ADDR1/MASK1 [GW1] OUT1, ADDR2/MASK2 [GW2] OUT2, ... [, keywords FILE, DEVICE, BLOCKING])
  *
- *  Each argument is a route: prefix (10.0.0.0/8, 10.0.0.0/255.0.0.0, a single address, or "default"), optional
- *  gateway, and the output port. FILE: a text file with one such route a line ("#" starts a comment); routes of the
+ *  Each argument is a route: prefix (10.0.0.0/8, 10/8, 10.0.0.0/255.0.0.0, a single address, or "default"), optional
+ *  gateway, and the output port. Prefix and gateway may be names that AddressInfo gives; bits of the address after the
+ *  prefix's length are ignored. FILE: a text file with one such route a line ("#" starts a comment); routes of the
  *  file come first, and of several with one prefix the last counts. DEVICE: cpu or gpu; default: what --device says.
  *  BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *

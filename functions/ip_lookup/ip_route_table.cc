@@ -24,9 +24,10 @@ std::vector<Route> IPRouteTable::read_routes(std::vector<std::string>& errors) c
 
 void IPRouteTable::configure(click::Arguments& arguments) {
   arguments.keyword("FILE", file_);
+  names_ = arguments.names();
   for (const auto& argument : arguments.rest()) {
     Route route{};
-    const std::string problem = ip_lookup::parse_route(argument.text, route);
+    const std::string problem = ip_lookup::parse_route(argument.text, route, names_);
     if (!problem.empty())
       arguments.error(argument, "a route: " + problem);
     else if (route.hop.port >= static_cast<uint32_t>(outputs))

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "click/address_book.h"
 #include "core/element.h"
 #include "functions/ip_lookup/table.h"
 
@@ -42,6 +43,7 @@ class IPRouteTable : public Element {
 
   std::unique_ptr<ip_lookup::RouteTable> table_;
   std::string file_;
+  click::AddressNames names_;                 // that arguments and handlers may use
   std::vector<ip_lookup::Route> own_routes_;  // those of the arguments
   std::atomic<size_t> count_{0};              // routes in the table, for statistics(), which runs beside changes
 };

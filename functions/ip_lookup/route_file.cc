@@ -36,17 +36,18 @@ bool parse_number(std::string_view text, uint32_t& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/** a.b.c.d, to host byte order. */
-bool parse_address(std::string_view text, uint32_t& address) {
+/** a.b.c.d, to host byte order; of which at least the first `least` numbers are there, the others being 0. */
+bool parse_address(std::string_view text, uint32_t& address, int least = 4) {
   address = 0;
   for (int i = 0; i < 4; ++i) {
-    const size_t dot = i < 3 ? text.find('.') : text.size();
+    const size_t dot = std::min(text.find('.'), text.size());
     uint32_t byte;
-    if (dot == text.npos || !parse_number(text.substr(0, dot), byte) || byte > 255) return false;
-    address = address << 8 | byte;
-    text.remove_prefix(i < 3 ? dot + 1 : dot);
+    if (!parse_number(text.substr(0, dot), byte) || byte > 255) return false;
+    address |= byte << (24 - 8 * i);
+    if (dot == text.size()) return i + 1 >= least;
+    text.remove_prefix(dot + 1);
   }
-  return true;
+  return false;  // a fifth number
 }
 
 bool parse_length(std::string_view text, uint8_t& length) {
@@ -69,20 +70,35 @@ std::string quoted(std::string_view text) {
   return "'" + result + (text.size() > kMaxQuoted ? "...'" : "'");
 }
 
-std::string parse_prefix(std::string_view text, Route& route) {
+/** A name of AddressInfo: its prefix or, if it has none, its address. */
+bool find_prefix(std::string_view name, const click::AddressNames& names, Route& route) {
+  click::Ipv4Prefix prefix;
+  click::Ipv4Address address;
+  if (names.find(name, prefix))
+    route.address = prefix.address, route.length = static_cast<uint8_t>(prefix.length);
+  else if (names.find(name, address))
+    route.address = address.value, route.length = 32;
+  else
+    return false;
+  return true;
+}
+
+std::string parse_prefix(std::string_view text, const click::AddressNames& names, Route& route) {
   if (text == "default" || text == "0/0") text = "0.0.0.0/0";
   const size_t slash = text.find('/');
-  if (!parse_address(text.substr(0, slash), route.address)) {
-    if (text.find(':') != text.npos) return quoted(text) + " looks like IPv6, and this table holds IPv4 only";
+  if (!parse_address(text.substr(0, slash), route.address, slash == text.npos ? 4 : 1)) {
+    if (find_prefix(text, names, route)) return "";
+    if (std::ranges::count(text, ':') > 1) return quoted(text) + " looks like IPv6, and this table holds IPv4 only";
     return quoted(text) + " is not an IPv4 prefix such as 192.0.2.0/24";
   }
   route.length = 32;
   if (slash != text.npos && !parse_length(text.substr(slash + 1), route.length))
     return quoted(text.substr(slash + 1)) + " is not a prefix length of 0 to 32 nor a mask such as 255.255.255.0";
-  if (const Route clean = normalised(route); clean != route)
-    return format("%s has bits set after its length; %u.%u.%u.%u/%u would be right", quoted(text).c_str(),
-                  clean.address >> 24, clean.address >> 16 & 255, clean.address >> 8 & 255, clean.address & 255,
-                  clean.length);
+  const auto numbers = std::ranges::count(text.substr(0, slash), '.') + 1;
+  if (route.length > 8 * numbers)
+    return quoted(text) +
+           format(" has %d of the %d numbers that its length needs", static_cast<int>(numbers), (route.length + 7) / 8);
+  route = normalised(route);
   return "";
 }
 
@@ -104,7 +120,7 @@ std::string read_whole(const std::string& path) {
 
 }  // namespace
 
-std::string parse_route(std::string_view text, Route& route) {
+std::string parse_route(std::string_view text, Route& route, const click::AddressNames& names) {
   const std::string_view prefix = take_word(text);
   std::string_view gateway = "-", port = take_word(text);
   if (const std::string_view third = take_word(text); !third.empty()) gateway = std::exchange(port, third);
@@ -112,11 +128,11 @@ std::string parse_route(std::string_view text, Route& route) {
   if (const std::string_view extra = take_word(text); !extra.empty())
     return quoted(extra) + " is left over after PREFIX GATEWAY PORT";
 
-  if (std::string reason = parse_prefix(prefix, route); !reason.empty()) return reason;
-  uint32_t address = 0;
-  if (gateway != "-" && !parse_address(gateway, address))
+  if (std::string reason = parse_prefix(prefix, names, route); !reason.empty()) return reason;
+  click::Ipv4Address address;
+  if (gateway != "-" && !parse_address(gateway, address.value) && !names.find(gateway, address))
     return quoted(gateway) + " is not the IPv4 address of a gateway";
-  route.hop.gateway = htonl(address);
+  route.hop.gateway = htonl(address.value);
   if (!parse_number(port, route.hop.port)) return quoted(port) + " is not a port number of 0 to 4294967295";
   return "";
 }

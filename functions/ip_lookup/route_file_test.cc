@@ -52,9 +52,12 @@ TEST(RouteFile, ReportsEveryBadLine) {
       {"10.0.0.0/ 1", "'' is not a prefix length of 0 to 32 nor a mask such as 255.255.255.0"},
       {"10.0.0.0/-1 1", "'-1' is not a prefix length of 0 to 32 nor a mask such as 255.255.255.0"},
       {"10.0.0.0/255.0.255.0 1", "'255.0.255.0' is not a prefix length of 0 to 32 nor a mask such as 255.255.255.0"},
-      {"10.0.0.1/8 1", "'10.0.0.1/8' has bits set after its length; 10.0.0.0/8 would be right"},
+      {"10.1/24 1", "'10.1/24' has 2 of the 3 numbers that its length needs"},
+      {"10/255.255.0.0 1", "'10/255.255.0.0' has 1 of the 2 numbers that its length needs"},
+      {"10 1", "'10' is not an IPv4 prefix such as 192.0.2.0/24"},
+      {"10./8 1", "'10./8' is not an IPv4 prefix such as 192.0.2.0/24"},
+      {"server:ip 1", "'server:ip' is not an IPv4 prefix such as 192.0.2.0/24"},
       {"10.0.0.256/32 1", "'10.0.0.256/32' is not an IPv4 prefix such as 192.0.2.0/24"},
-      {"10.0.0/24 1", "'10.0.0/24' is not an IPv4 prefix such as 192.0.2.0/24"},
       {"10.0.0.0.0/24 1", "'10.0.0.0.0/24' is not an IPv4 prefix such as 192.0.2.0/24"},
       {"010.0.0.0/8 1", "'010.0.0.0/8' is not an IPv4 prefix such as 192.0.2.0/24"},
       {"2001:db8::/32 1", "'2001:db8::/32' looks like IPv6, and this table holds IPv4 only"},
@@ -111,6 +114,44 @@ TEST(RouteFile, ParsesOneRouteOfAnArgument) {
   EXPECT_EQ(parse_route("192.0.2.0/24 198.51.100.1 3", route), "");
   EXPECT_EQ(route, (Route{0xc0000200, 24, {inet_addr("198.51.100.1"), 3}}));
   EXPECT_EQ(parse_route("", route), "expected PREFIX [GATEWAY] PORT");
+}
+
+// As Click takes them.
+TEST(RouteFile, ShortAndUncleanPrefixes) {
+  const std::pair<const char*, Route> cases[] = {
+      {"10.1.0.1/16 1", {0x0a010000, 16, {0, 1}}},
+      {"10.2/16 1", {0x0a020000, 16, {0, 1}}},
+      {"10/8 1", {0x0a000000, 8, {0, 1}}},
+      {"10.0.0/24 1", {0x0a000000, 24, {0, 1}}},
+      {"10.2.3/9 1", {0x0a000000, 9, {0, 1}}},
+      {"10.1.2.3/255.255.255.0 1", {0x0a010200, 24, {0, 1}}},
+      {"1.2.3.4/0 1", {0, 0, {0, 1}}},
+  };
+  for (const auto& [text, wanted] : cases) {
+    Route route{};
+    EXPECT_EQ(parse_route(text, route), "") << text;
+    EXPECT_EQ(route, wanted) << text;
+  }
+}
+
+TEST(RouteFile, NamesOfAddresses) {
+  click::AddressNames names;
+  names.element = "outer/rt";
+  EXPECT_EQ(names.book.add("AddressInfo@1", "server 192.0.2.7/24"), "");
+  EXPECT_EQ(names.book.add("outer/AddressInfo@1", "router 198.51.100.1"), "");
+  const std::pair<const char*, Route> cases[] = {
+      {"server 1", {0xc0000200, 24, {0, 1}}},
+      {"server:ip 1", {0xc0000207, 32, {0, 1}}},
+      {"server:net router 1", {0xc0000200, 24, {inet_addr("198.51.100.1"), 1}}},
+      {"router server:ip 1", {0xc6336401, 32, {inet_addr("192.0.2.7"), 1}}},
+  };
+  for (const auto& [text, wanted] : cases) {
+    Route route{};
+    EXPECT_EQ(parse_route(text, route, names), "") << text;
+    EXPECT_EQ(route, wanted) << text;
+  }
+  Route route{};
+  EXPECT_EQ(parse_route("nobody:ip 1", route, names), "'nobody:ip' is not an IPv4 prefix such as 192.0.2.0/24");
 }
 
 TEST(RouteFile, FullBgpTableAnswersAsPublished) {

@@ -59,13 +59,13 @@ void IPRouteTable::change(const std::string& commands) {
     Route route{};
     if (command == "remove") {
       const bool whole = rest.find_first_of(" \t") != std::string::npos;
-      if (const auto problem = ip_lookup::parse_route(whole ? rest : rest + " 0", route); !problem.empty())
+      if (const auto problem = ip_lookup::parse_route(whole ? rest : rest + " 0", route, names_); !problem.empty())
         throw Error("expected 'ADDR/MASK [GATEWAY OUTPUT]': " + problem);
       const auto old = found(route);
       if (!old || (whole && *old != route.hop)) throw Error("route '" + rest + "' not found");
       later[{route.address, route.length}] = {route, std::nullopt};
     } else if (command == "add" || command == "set") {
-      if (const auto problem = ip_lookup::parse_route(rest, route); !problem.empty())
+      if (const auto problem = ip_lookup::parse_route(rest, route, names_); !problem.empty())
         throw Error("expected 'ADDR/MASK [GATEWAY] OUTPUT': " + problem);
       if (route.hop.port >= static_cast<uint32_t>(outputs))
         throw Error(format("route '%s': output %u is not connected (outputs are 0 to %d)", rest.c_str(), route.hop.port,
@@ -84,7 +84,9 @@ void IPRouteTable::change(const std::string& commands) {
 }
 
 std::string IPRouteTable::lookup_text(const std::string& text) const {
-  const auto hop = table_->lookup(click::value_of<click::Ipv4Address>(text).value);
+  click::Ipv4Address address;
+  if (!names_.find(text, address)) address = click::value_of<click::Ipv4Address>(text);
+  const auto hop = table_->lookup(address.value);
   if (!hop) return "-1";
   return std::to_string(hop->port) + (hop->gateway != 0 ? " " + dotted(hop->gateway) : "");
 }

@@ -74,11 +74,30 @@ std::string full_device(const Port& port, int threads) {
   return with_composed_arguments(port.device, std::max(threads, port.rx_queues), large_frame_bytes(port));
 }
 
+/** Whether EAL's arguments say which cores it is to use: -l LIST, -c MASK or --lcores MAP. */
+bool names_cores(const std::vector<std::string>& arguments) {
+  return std::ranges::any_of(arguments, [](const std::string& word) {
+    return word.starts_with("-l") || word.starts_with("-c") || word.starts_with("--lcores");
+  });
+}
+
+/** The cores that EAL has. */
+cpu_set_t cores_of_eal() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  unsigned lcore;
+  RTE_LCORE_FOREACH(lcore) {
+    const rte_cpuset_t of_one = rte_lcore_cpuset(lcore);
+    CPU_OR(&cores, &cores, &of_one);
+  }
+  return cores;
+}
+
 std::vector<std::string> eal_arguments(const std::vector<std::string>& extra, int threads) {
   const std::vector<int> cores = allowed_cores();
-  std::vector<std::string> arguments{
-      "heddle",      "--no-telemetry", "-l",          std::to_string(cores.empty() ? 0 : cores[0]),
-      "--log-level", "lib.eal:error",  "--log-level", "*:error"};
+  std::vector<std::string> arguments{"heddle",        "--no-telemetry", "--log-level",
+                                     "lib.eal:error", "--log-level",    "*:error"};
+  if (!names_cores(extra)) arguments.insert(arguments.end(), {"-l", std::to_string(cores.empty() ? 0 : cores[0])});
   const bool huge = geteuid() == 0 && huge_pages_free();
   // Nothing of EAL's is shared with other processes, and no file is left behind.
   if (huge)
@@ -297,7 +316,9 @@ void start_eal(const std::vector<std::string>& extra, int threads) {
   CPU_ZERO(&affinity);
   sched_getaffinity(0, sizeof affinity, &affinity);
   const int result = rte_eal_init(static_cast<int>(pointers.size()), pointers.data());
-  sched_setaffinity(0, sizeof affinity, &affinity);  // EAL ties this thread to its core
+  // EAL ties this thread to its core. Packet threads, which inherit what this one may use, have those that the user named.
+  if (result >= 0 && names_cores(extra)) affinity = cores_of_eal();
+  sched_setaffinity(0, sizeof affinity, &affinity);
   if (result < 0)
     throw Error(
         format("DPDK did not start: %s. Its arguments were: %s. A virtual device needs its own (see FromDPDKDevice), "

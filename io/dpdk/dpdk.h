@@ -71,7 +71,8 @@ unsigned packets_needed(int threads);  ///< that rings and caches of the ports c
 unsigned data_room();
 
 /** Starts EAL once with arguments composed from the ports that were asked for (huge pages only if there are free ones,
- * PCI only if a NIC is named) and then `extra`. Throws Error with EAL's reason and the arguments. */
+ * PCI only if a NIC is named) and then `extra`. Cores that `extra` names (-l, -c, --lcores) become those of the calling
+ * thread and of all that it starts. Throws Error with EAL's reason and the arguments. */
 void start_eal(const std::vector<std::string>& extra, int threads);
 size_t pool_bytes(unsigned count, unsigned data_room);
 /** A mempool of DPDK's own whose packets lie in `memory`. */

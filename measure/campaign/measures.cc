@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kOthers = 0.02;  // share of the cores that others may have
 constexpr double kIdle = 0.05;    // share of their time in which saturated packet threads find nothing at most
+constexpr double kCopies = 1.05;  // packets that come out for each that was offered, beyond those of the warm-up
 constexpr double kSlower = 0.5;   // share of the time in which the wire has room if the generator is the slower one
 
 class Repetition {
@@ -106,10 +107,14 @@ class Repetition {
     if (outcome.forwarded == 0)
       warn("nothing came out: the chain has kept or dropped every packet, or had no time on its cores");
     if (!outcome.known())
-      return warn(
+      warn(
           "packets came out that were not recognised (see unrecognised), so that loss, order and latency are not "
-          "known: "
-          "the chain changes or makes payloads");
+          "known: the chain changes or makes payloads");
+    if (outcome.duplicated > 0 || outcome.forwarded_pps() > kCopies * outcome.offered_pps())
+      warn(
+          "more packets came out than were offered: the chain copies or makes packets (or the wire repeats them); mpps "
+          "and gbps count all that came out, and a packet is lost when none of its copies did");
+    if (!outcome.known()) return;
     add("loss", outcome.loss(), "1");
     add("reordered", static_cast<double>(outcome.reordered), "packets");
     add("duplicated", static_cast<double>(outcome.duplicated), "packets");

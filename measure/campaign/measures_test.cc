@@ -39,5 +39,16 @@ TEST(Measures, TheGeneratorIsTheBottleneckAtMaximumLoad) {
   EXPECT_TRUE(warns(outcome, "other programs"));
 }
 
+TEST(Measures, CopiesAreCalledSo) {
+  Outcome outcome;
+  outcome.seconds = 1, outcome.offered = 1000, outcome.forwarded = 1001;
+  EXPECT_FALSE(warns(outcome, "more packets came out"));
+  outcome.forwarded = 2000, outcome.duplicated = 1000;
+  EXPECT_TRUE(warns(outcome, "more packets came out"));
+  outcome.unrecognised = 10, outcome.lost = 10;
+  EXPECT_TRUE(warns(outcome, "more packets came out"));
+  EXPECT_TRUE(warns(outcome, "not recognised"));
+}
+
 }  // namespace
 }  // namespace heddle::bench

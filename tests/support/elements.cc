@@ -105,6 +105,7 @@ class TestSource : public Source {
   bool exhausted() const override { return ended_ == threads_; }
 
   std::string stop() override {
+    if (lab_ == nullptr) return {};  // not started
     // A source is the first to stop, and all threads have ended: whatever is not back now is lost.
     for (auto* pool : pools_) lab_->not_returned += static_cast<int64_t>(pool->capacity()) - pool->available();
     return {};

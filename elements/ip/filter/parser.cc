@@ -39,7 +39,8 @@ uint32_t mask_of_length(int length) { return length == 0 ? 0 : ~0u << (32 - leng
 
 class Parser {
  public:
-  Parser(const std::vector<Word>& words, size_t first, size_t end) : words_(words), at_(first), end_(end) {}
+  Parser(const std::vector<Word>& words, size_t first, size_t end, const click::AddressNames& names)
+      : words_(words), at_(first), end_(end), names_(names) {}
 
   Expression pattern() {
     if (at_ == words_.size()) return {};
@@ -239,18 +240,31 @@ class Parser {
     }
     click::Ipv4Address address;
     click::Ipv4Prefix prefix;
-    if (click::parse(word(), address)) {
-      primitive.data = Data::kHost;
-      primitive.value = address.value;
-      return true;
-    }
-    if (network(word(), prefix)) {
-      primitive.data = Data::kNet;
-      primitive.value = prefix.address;
-      primitive.net_mask = mask_of_length(prefix.length);
-      return true;
-    }
-    return !valueless(primitive) && name(primitive);
+    if (click::parse(word(), address)) return take_host(primitive, address);
+    if (network(word(), prefix)) return take_network(primitive, prefix);
+    if (valueless(primitive)) return false;
+    return named_address(primitive) || name(primitive);
+  }
+  static bool take_host(Primitive& primitive, click::Ipv4Address address) {
+    primitive.data = Primitive::Data::kHost;
+    primitive.value = address.value;
+    return true;
+  }
+  static bool take_network(Primitive& primitive, const click::Ipv4Prefix& prefix) {
+    primitive.data = Primitive::Data::kNet;
+    primitive.value = prefix.address;
+    primitive.net_mask = mask_of_length(prefix.length);
+    return true;
+  }
+
+  /** A name of AddressInfo: the address that it has or, behind "net" or if it has none, its prefix. */
+  bool named_address(Primitive& primitive) {
+    const bool net = primitive.type == Type::kNet;
+    if (!net && primitive.type != Type::kNone && primitive.type != Type::kHost) return false;
+    click::Ipv4Address address;
+    click::Ipv4Prefix prefix;
+    if (!net && names_.find(word(), address)) return take_host(primitive, address);
+    return primitive.type != Type::kHost && names_.find(word(), prefix) && take_network(primitive, prefix);
   }
 
   /** A name means a port, an ICMP type, ... as the directive's type and protocol allow. */
@@ -316,6 +330,7 @@ class Parser {
 
   const std::vector<Word>& words_;
   size_t at_, end_;
+  const click::AddressNames& names_;
   int depth_ = 0;
   Primitive before_;  // the last directive, for what the next one leaves out
 };
@@ -343,8 +358,8 @@ std::vector<Word> split(std::string_view text) {
   return words;
 }
 
-Expression parse(const std::vector<Word>& words, size_t first, size_t end_of_text) {
-  return Parser(words, first, end_of_text).pattern();
+Expression parse(const std::vector<Word>& words, size_t first, size_t end_of_text, const click::AddressNames& names) {
+  return Parser(words, first, end_of_text, names).pattern();
 }
 
 }  // namespace heddle::ip_filter

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "click/address_book.h"
 #include "elements/ip/filter/expression.h"
 
 namespace heddle::ip_filter {
@@ -15,7 +16,7 @@ struct Word {
 /** The words of a pattern, with signs such as &&, != and ( as words of their own. */
 std::vector<Word> split(std::string_view text);
 
-/** Reads a pattern from words[first] on. Throws Mistake.
+/** Reads a pattern from words[first] on; `names`: those of addresses that it may use. Throws Mistake.
  *
  *      expression := or [? expression : expression]
  *      or         := and {("or" | "||") and}
@@ -24,6 +25,7 @@ std::vector<Word> split(std::string_view text);
  *      directive  := {qualifier} ["[" POS [":" LEN] "]"] ["&" MASK] [relation] [value]
  *
  *  "-", "any" and "all", as the whole pattern, and no word at all match every packet. */
-Expression parse(const std::vector<Word>& words, size_t first, size_t end_of_text);
+Expression parse(const std::vector<Word>& words, size_t first, size_t end_of_text,
+                 const click::AddressNames& names = {});
 
 }  // namespace heddle::ip_filter
