@@ -7,6 +7,7 @@
 #include "click/address_book.h"
 #include "click/arguments.h"
 #include "core/error.h"
+#include "engine/copies.h"
 #include "engine/processing.h"
 #include "gpu/functions.h"
 
@@ -216,6 +217,7 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
     }
   }
   find_tasks(router, diagnostics);
+  check_copies(router, diagnostics);
   for (auto& node : router.nodes) {
     try {
       node.element->link(router.directory());

@@ -27,8 +27,9 @@ namespace heddle {
  *  annotations are set, link and direction become the paint annotation, packets have the time of their line. Runs on
  *  the first packet thread, or where StaticThreadSched puts it.
  *
- *  Lines that cannot be understood make no packet and are counted (`bad_lines`); the first one is reported at the end, and
- *  the program then exits with an error. Binary dumps (!binary) are not read. Errors: the file is missing.
+ *  Lines that cannot be understood make no packet and are counted (`bad_lines`); the first one is reported at the end,
+ *  and the program then exits with an error. Binary dumps (!binary) are not read. Errors: the file is missing; one that
+ *  cannot be read to its end is reported then, and the program exits with an error.
  *
  *  Handlers: `count` (r), `active` (rw), `stop` (w), `filename` (r), `filesize` (r), `filepos` (r), `sampling_prob` (r),
  *  `encap` (r, "IP").
