@@ -113,7 +113,12 @@ void start_element(const Node& node, const Environment& environment) {
 void Engine::start() {
   if (dpdk::wanted()) dpdk::start_eal(options_.dpdk_args, options_.threads);
   if (plan_.uses_gpu()) device_ = gpu::open_device(plan_.options.device == "cpu" ? "gpu" : plan_.options.device);
-  if (options_.slots == 0) options_.slots = plan_.options.device == "simt" ? 16 : 256;  // simt: an OS thread each
+  if (options_.slots == 0) {
+    const bool simt = plan_.options.device == "simt";  // which has an OS thread a slot, 64 in all
+    const auto segments = std::count_if(plan_.segments.begin(), plan_.segments.end(),
+                                        [](auto& segment) { return segment.processor == Processor::gpu; });
+    options_.slots = std::min(simt ? 16 : 256, (simt ? 64 : 1024) / std::max(1, static_cast<int>(segments)));
+  }
   make_packet_memory();
   if (dpdk::wanted()) dpdk::start_ports(*packets_, options_.threads);
   started_ = true;
