@@ -18,10 +18,10 @@ namespace heddle {
 
 struct RunOptions {
   int threads = 1;
-  int batch_size = 1024;               ///< capacity of batches
-  int slots = 0;                       ///< GPU: slots of kTile packets in flight, over all threads of a segment; 0: 256
-  unsigned packets = 0;                ///< packets in the pool; 0: as many as ports, batches and slots need
-  bool pin = false;                    ///< one thread a core
+  int batch_size = 1024;  ///< capacity of batches
+  int slots = 0;          ///< GPU: slots of kTile packets in flight, over all threads of a segment; 0: automatic
+  unsigned packets = 0;   ///< packets in the pool; 0: as many as ports, batches and slots need
+  bool pin = false;       ///< one thread a core
   std::vector<std::string> dpdk_args;  ///< passed on to EAL
   bool interactive = false;
 };

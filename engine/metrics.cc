@@ -1,10 +1,8 @@
 #include "engine/metrics.h"
 
-#include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,67 +36,51 @@ void add(prometheus::MetricFamily& family, const Labels& labels, double value) {
   family.metric.push_back(std::move(metric));
 }
 
-class Collector : public prometheus::Collectable {
- public:
-  explicit Collector(const Engine& engine) : engine_(engine) {}
-
-  std::vector<prometheus::MetricFamily> Collect() const override {
-    using prometheus::MetricType;
-    const Report report = engine_.report();
-    auto packets = family("heddle_packets_total", "Packets that entered an element", MetricType::Counter);
-    auto bytes = family("heddle_bytes_total", "Bytes that entered an element", MetricType::Counter);
-    auto drops = family("heddle_drops_total", "Packets that an element dropped, by reason", MetricType::Counter);
-    auto statistics = family("heddle_statistic", "What else an element counts", MetricType::Untyped);
-    auto received = family("heddle_received_packets_total", "Packets received by all sources", MetricType::Counter);
-    auto received_bytes = family("heddle_received_bytes_total", "Bytes received by all sources", MetricType::Counter);
-    auto dropped = family("heddle_dropped_packets_total", "Packets dropped by all elements", MetricType::Counter);
-    auto load =
-        family("heddle_thread_load", "Share of its time in which a packet thread found packets", MetricType::Gauge);
-    for (auto& element : report.elements) {
-      const Labels labels{{"element", element.name}, {"class", element.class_name}};
-      const auto with = [&labels](const char* name, const std::string& value) {
-        Labels more = labels;
-        more.emplace_back(name, value);
-        return more;
-      };
+std::vector<prometheus::MetricFamily> collect(const Engine& engine) {
+  using prometheus::MetricType;
+  const Report report = engine.report();
+  auto packets = family("heddle_packets_total", "Packets that entered an element", MetricType::Counter);
+  auto bytes = family("heddle_bytes_total", "Bytes that entered an element", MetricType::Counter);
+  auto drops = family("heddle_drops_total", "Packets that an element dropped, by reason", MetricType::Counter);
+  auto statistics = family("heddle_statistic", "What else an element counts", MetricType::Untyped);
+  auto received = family("heddle_received_packets_total", "Packets received by all sources", MetricType::Counter);
+  auto received_bytes = family("heddle_received_bytes_total", "Bytes received by all sources", MetricType::Counter);
+  auto dropped = family("heddle_dropped_packets_total", "Packets dropped by all elements", MetricType::Counter);
+  auto load =
+      family("heddle_thread_load", "Share of its time in which a packet thread found packets", MetricType::Gauge);
+  for (auto& element : report.elements) {
+    const Labels labels{{"element", element.name}, {"class", element.class_name}};
+    const auto with = [&labels](const char* name, const std::string& value) {
+      Labels more = labels;
+      more.emplace_back(name, value);
+      return more;
+    };
+    if (element.counted) {
       add(packets, labels, static_cast<double>(element.packets));
       add(bytes, labels, static_cast<double>(element.bytes));
-      for (auto& [reason, count] : element.drops) add(drops, with("reason", reason), static_cast<double>(count));
-      for (auto& [name, value] : element.statistics) add(statistics, with("name", name), static_cast<double>(value));
     }
-    add(received, {}, static_cast<double>(report.received));
-    add(received_bytes, {}, static_cast<double>(report.received_bytes));
-    add(dropped, {}, static_cast<double>(report.dropped));
-    const auto loads = engine_.load();
-    for (size_t thread = 0; thread < loads.size(); ++thread)
-      add(load, {{"thread", std::to_string(thread)}}, loads[thread]);
-    return {packets, bytes, drops, statistics, received, received_bytes, dropped, load};
+    for (auto& [reason, count] : element.drops) add(drops, with("reason", reason), static_cast<double>(count));
+    for (auto& [name, value] : element.statistics) add(statistics, with("name", name), static_cast<double>(value));
   }
-
- private:
-  const Engine& engine_;
-};
+  add(received, {}, static_cast<double>(report.received));
+  add(received_bytes, {}, static_cast<double>(report.received_bytes));
+  add(dropped, {}, static_cast<double>(report.dropped));
+  const auto loads = engine.load();
+  for (size_t thread = 0; thread < loads.size(); ++thread)
+    add(load, {{"thread", std::to_string(thread)}}, loads[thread]);
+  return {packets, bytes, drops, statistics, received, received_bytes, dropped, load};
+}
 
 }  // namespace
 
-struct Metrics::Server {
-  prometheus::Exposer exposer;
-  std::shared_ptr<Collector> collector;
-};
-
-Metrics::Metrics(int port) {
-  try {
-    server_.reset(new Server{prometheus::Exposer("127.0.0.1:" + std::to_string(port), 1), nullptr});
-  } catch (const std::exception&) {
-    throw Error(format("--metrics %d: cannot listen on 127.0.0.1; is the port in use?", port));
-  }
+Metrics::Metrics(int port) try : server_(port) {
+} catch (const Error& error) {
+  throw Error(format("--metrics: %s; is the port in use?", error.what()));
 }
 
-Metrics::~Metrics() = default;
-
 void Metrics::offer(const Engine& engine) {
-  server_->collector = std::make_shared<Collector>(engine);
-  server_->exposer.RegisterCollectable(server_->collector);
+  server_.serve("/metrics", "text/plain; version=0.0.4; charset=utf-8",
+                [&engine] { return prometheus::TextSerializer().Serialize(collect(engine)); });
 }
 
 }  // namespace heddle

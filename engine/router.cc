@@ -7,6 +7,7 @@
 #include "click/address_book.h"
 #include "click/arguments.h"
 #include "core/error.h"
+#include "engine/copies.h"
 #include "engine/processing.h"
 #include "gpu/functions.h"
 
@@ -247,6 +248,7 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
   for (size_t k = 0; k < router.nodes.size(); ++k)
     router.nodes[k].on_cycle = router.nodes[k].is_buffer() && comes_back(router.nodes, static_cast<int>(k));
   find_tasks(router, diagnostics);
+  check_copies(router, diagnostics);
   for (auto& node : router.nodes) {
     try {
       node.element->link([&](std::string_view name) { return router.named(name, node.element->name); });

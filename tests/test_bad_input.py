@@ -13,7 +13,7 @@ import zipfile
 import pytest
 from scapy.all import IP, UDP, Ether, Raw
 from whole import captures, oracles
-from whole.program import CHAINS, Report, mistakes, quoted
+from whole.program import CHAINS, Program, Report, mistakes, quoted
 
 TRAFFIC = CHAINS / "traffic.pcap"
 
@@ -323,6 +323,41 @@ def test_route_file_with_errors_names_each_line(heddle, tmp_path):
     assert "1.2.3" in heddle.fails("routes", CHAINS / "routes.txt", "1.2.3")
 
 
+def test_files_without_an_end(heddle):
+    """Read up to a limit, and no further."""
+    limited = Program(heddle.path, ["prlimit", f"--as={6 << 30}"])
+    routes = "FromDump(x) -> GetIPAddress(30) -> DirectIPLookup(FILE /dev/zero) -> Discard"
+    assert "is not a route file" in limited.fails("check", "-e", routes)
+    assert "is not a route file" in limited.fails("routes", "/dev/zero")
+    for command in ("check", "run", "plan"):
+        assert "the chain '/dev/zero' does not end within" in limited.fails(command, "-f", "/dev/zero")
+
+
+def test_conversions_without_a_route(heddle, tmp_path):
+    def record(kind, subtype, body):
+        return struct.pack(">IHHI", 0, kind, subtype, len(body)) + body
+
+    updates = record(16, 4, bytes(40)) * 3  # BGP4MP
+    err = heddle.fails("routes", "convert", "-", "-o", tmp_path / "out", input=updates)
+    assert "it has no IPv4 routes; give a dump of a RIB" in err and not (tmp_path / "out").exists()
+    assert "it has no IPv4 routes" in heddle.fails("routes", "convert", "-", input=b"2001:db8::/32 dev eth0\n")
+    assert "it has no IPv4 routes" in heddle.fails("routes", "convert", "-", input=b"")
+
+
+def test_a_summary_that_cannot_be_read(heddle):
+    """/proc/self/mem gives EIO at its start."""
+    err = heddle.fails("run", "--quiet", "-e", "FromIPSummaryDump(/proc/self/mem) -> Discard")
+    assert "cannot read '/proc/self/mem': byte 0: Input/output error" in err
+
+
+@pytest.mark.parametrize("segments", [1, 5, 20])
+def test_slots_of_many_gpu_segments(heddle, segments):
+    """By default they share those that there are."""
+    chain = f"FromDump({TRAFFIC}) -> " + "EtherMirror -> CPUPaint -> " * segments + "Discard"
+    report = heddle.run(chain, "--device", "simt", "--launch", "persistent")
+    assert report.received == len(captures.frames(TRAFFIC)) == report.ended()
+
+
 def test_route_file_with_outputs_out_of_range(heddle, tmp_path):
     (tmp_path / "routes").write_text("10.0.0.0/8 0\n11.0.0.0/8 1\n12.0.0.0/8 4294967295\n")
     chain = f"FromDump(x) -> GetIPAddress(30) -> DirectIPLookup(FILE {quoted(tmp_path / 'routes')}) -> Discard"
@@ -372,6 +407,8 @@ def test_command_line_mistakes(heddle):
         ["run", "-e", chain, "--launch", "soon"],
         ["run", "-e", chain, "-j", "0"],
         ["run", "-e", chain, "--time", "-1"],
+        ["run", "-e", chain, "--time", "nan"],
+        ["run", "-e", chain, "--time", "inf"],
         ["run", "-e", chain, "--bogus"],
         ["run", "-e", chain, "nonsense"],
         ["run", "-e", chain, "-f", "x"],

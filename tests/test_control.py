@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 from whole import captures
-from whole.program import CHAINS
+from whole.program import CHAINS, Program
 
 CHAIN = "Idle -> q :: Queue(7) -> Unqueue -> Discard; s :: Script(TYPE PASSIVE, return $(add $args))"
 TRAFFIC = CHAINS / "traffic.pcap"
@@ -171,6 +171,38 @@ def test_many_clients(server):
         client.close()
 
 
+def test_idle_clients_lock_nobody_out(server):
+    """Whoever has said nothing for longest makes room; who talks stays."""
+    talking = connect(server)
+    assert talking.recv(64) == GREETING
+    idle = []
+    for _ in range(300):
+        idle.append(connect(server))
+        assert idle[-1].recv(64) == GREETING
+        talking.sendall(b"READ version\n")
+        assert talking.recv(4096).startswith(b"200")
+    for client in idle[:40]:
+        assert client.recv(64) == b""
+    talking.sendall(b"QUIT\n")
+    assert read_all(talking).endswith(b"200 Goodbye!\r\n")
+    idle[-1].sendall(b"QUIT\n")
+    assert read_all(idle[-1]) == b"200 Goodbye!\r\n"
+    for client in idle:
+        client.close()
+
+
+def test_clients_take_all_descriptors(heddle, tmp_path):
+    path = str(tmp_path / "socket")
+    limited = Program(heddle.path, ["prlimit", "--nofile=64"])
+    with serving(limited, "-u", path):
+        clients = [connect(path) for _ in range(120)]
+        with connect(path) as client:
+            client.sendall(b"QUIT\n")
+            assert read_all(client) == GREETING + b"200 Goodbye!\r\n"
+        for each in clients:
+            each.close()
+
+
 def test_stop_through_the_socket(heddle, tmp_path):
     path = str(tmp_path / "socket")
     with serving(heddle, "-u", path) as running:
@@ -277,3 +309,41 @@ def test_metrics_agree_with_the_report(heddle):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert "in use" in heddle.fails("run", "-e", chain, "--metrics", taken.getsockname()[1])
+
+
+def test_idle_clients_of_the_metrics_lock_nobody_out(heddle):
+    port = free_port()
+    with heddle.start("run", "--quiet", "-e", CHAIN + "; DriverManager(pause 2)", "--metrics", port) as running:
+        idle = [connect(("127.0.0.1", port)) for _ in range(300)]
+        for client in idle[::3]:
+            with contextlib.suppress(OSError):  # some have been closed
+                client.sendall(b"GET /metrics HTTP/1.1\r\n")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
+            assert reply.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            assert b"heddle_received_packets_total 0\n" in reply.read()
+        for client in idle:
+            client.close()
+        assert running.interrupt().code == 0
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "answer"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 404 Not Found\r\n"),
+        (b"POST /metrics HTTP/1.1\r\n\r\n", b"HTTP/1.1 405 Method Not Allowed\r\n"),
+        (b"HEAD /metrics HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\n"),
+        (b"GET /metrics?x=1 HTTP/1.0\r\n\r\n", b"HTTP/1.1 200 OK\r\n"),
+        (b"x" * 20000, b"HTTP/1.1 431 Request Header Fields Too Large\r\n"),
+        (b"\r\n\r\n", b"HTTP/1.1 405 Method Not Allowed\r\n"),
+        (b"GET\r\n\r\n", b"HTTP/1.1 405 Method Not Allowed\r\n"),
+        (b"GET \r\n\r\n", b"HTTP/1.1 404 Not Found\r\n"),
+    ],
+)
+def test_requests_to_the_metrics(heddle, request_bytes, answer):
+    port = free_port()
+    with heddle.start("run", "--quiet", "-e", CHAIN + "; DriverManager(pause 2)", "--metrics", port) as running:
+        with connect(("127.0.0.1", port)) as client:
+            client.sendall(request_bytes)
+            client.shutdown(socket.SHUT_WR)
+            assert read_all(client).startswith(answer)
+        assert running.interrupt().code == 0

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import subprocess
 import time
 
@@ -112,6 +113,34 @@ def test_frames_that_the_kernel_sends_come_in_on_request(heddle, root, threads, 
             time.sleep(0.5)
             result = running.interrupt(10)
     assert Report(result.json).count("c") == 3 + outgoing, result
+
+
+def test_frames_that_the_kernel_sends_while_the_program_starts(heddle, root, tmp_path):
+    """Packet sockets receive all frames from the moment in which they are made; none of these comes in."""
+    control = str(tmp_path / "control")
+    with veth() as (one, far):
+        chain = f"FromDevice({one}) -> c :: Counter -> Discard"
+        with heddle.start("run", "--json", "-u", control, "-e", chain) as running:
+            ready = False
+            while not ready:  # the socket is there once the ports receive
+                ready = os.path.exists(control)
+                assert running.alive()
+                send(one, [frame(60, n) for n in range(20)])
+            send(far, [frame(60, n) for n in range(3)])
+            wait_until(lambda: handler(control, "c.count") >= 3, what="the frames from outside")
+            result = running.interrupt(10)
+    assert Report(result.json).count("c") == 3, result
+
+
+def handler(control, name):
+    """The number that a read handler gives."""
+    import socket
+
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(control)
+        client.sendall(f"READ {name}\nQUIT\n".encode())
+        reply = b"".join(iter(lambda: client.recv(4096), b""))
+    return int(re.search(rb"DATA \d+\r\n(\d+)", reply)[1])
 
 
 def test_protocol_and_ip_by_request(heddle, root):
@@ -340,6 +369,50 @@ def test_memif_between_two_programs(heddle):
     assert set(frames) == {whole[:3000]}
 
 
+@pytest.mark.parametrize("sender", ["client", "server"])
+def test_memif_with_frames_of_mixed_sizes(heddle, tmp_path, sender):
+    sizes, out = [60, 1500, 3000, 5000, 9000], tmp_path / "out.pcap"
+    device = f'"net_memif0,role=%s,socket-abstract=no,socket={tmp_path}/memif.sock"'
+    one, two = (device % role for role in ("server", "client"))
+    receive, send_to = (one, two) if sender == "client" else (two, one)
+    sources = "".join(f"RatedSource(LENGTH {size}, RATE 3000) -> d; " for size in sizes)
+    chains = {
+        receive: f"FromDPDKDevice({receive}) -> ToDump({quoted(out)})",
+        send_to: f"d :: ToDPDKDevice({send_to}); {sources}",
+    }
+    with heddle.start("run", "--json", "-e", chains[one]) as server:
+        wait_until((tmp_path / "memif.sock").exists, 20, "the socket")
+        with heddle.start("run", "--json", "-e", chains[two]) as client:
+            # A ring has 1024 places: it is gone round several times.
+            wait_until(lambda: out.exists() and out.stat().st_size > 40_000_000, 60, "the frames")
+            results = [client.interrupt()]
+        results.append(server.interrupt())
+    assert [result.code for result in results] == [0, 0], results
+    frames = captures.frames(out)
+    assert {len(data) for data in frames} == set(sizes)
+    whole = max(frames, key=len)
+    assert all(data == whole[: len(data)] for data in frames)
+
+
+def test_memif_refuses_frames_that_do_not_fit(heddle, tmp_path):
+    device = f"net_memif0,role=%s,socket-abstract=no,socket={tmp_path}/memif.sock"
+    control = str(tmp_path / "control")
+    sender = (
+        f'd :: ToDPDKDevice("{device % "server"}"); RatedSource(LENGTH 2000, RATE 1000) -> d; '
+        "RatedSource(LENGTH 2045, RATE 1000) -> long :: Counter -> d"
+    )
+    receiver = f'FromDPDKDevice("{device % "client"},bsize=2048") -> c :: Counter -> Discard'
+    with heddle.start("run", "--json", "-e", sender) as server:
+        wait_until((tmp_path / "memif.sock").exists, 20, "the socket")
+        with heddle.start("run", "--json", "-u", control, "-e", receiver) as client:
+            wait_until(lambda: os.path.exists(control), 20, "the receiver")
+            wait_until(lambda: handler(control, "c.count") > 500, 20, "the frames")
+            got = Report(client.interrupt().json)
+        sent = Report(server.interrupt().json)
+    assert got.one("c")["bytes"] == 2000 * got.count("c")
+    assert sent.drops("d")["too_long"] == sent.count("long")
+
+
 def test_memif_peers_come_and_go_under_load(heddle, tmp_path):
     """DPDK's driver takes the memory away in the middle of bursts; memory for packets does not run out."""
     arguments = f"socket-abstract=no,socket={tmp_path}/memif.sock"
@@ -362,6 +435,18 @@ def test_memif_peers_come_and_go_under_load(heddle, tmp_path):
 def test_memif_without_a_server_is_an_error(heddle):
     chain = f'FromDPDKDevice("net_memif0,role=client,socket=/tmp/hd{os.getpid()}.none") -> Discard'
     assert "role=server" in nobody(heddle).fails("run", "-e", chain)
+
+
+def test_lengths_that_no_buffer_has_are_dropped(heddle):
+    chain = 'FromDPDKDevice("net_null0,size=%d") -> c :: Counter -> XOR -> Discard'
+    for size in (2048, 2049, 4000, 70000):
+        result = heddle("run", "--json", "--time", "0.2", "-e", chain % size)
+        assert result.code == 0, result
+        report = Report(result.json)
+        statistics = report.one("FromDPDKDevice").get("statistics") or {}
+        assert (report.count("c") > 0, statistics.get("bad_length", 0) > 0) == (size == 2048, size != 2048), result
+    err = heddle.fails("run", "-e", chain.replace("%d", "4000,copy=1"))
+    assert "writes frames of 4000 bytes into buffers of 2048" in err
 
 
 def test_pcap_port(heddle, tmp_path):

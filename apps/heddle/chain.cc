@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 
 #include "apps/heddle/commands.h"
 #include "click/parser.h"
@@ -13,6 +12,21 @@
 
 namespace heddle {
 namespace {
+
+constexpr size_t kMaxTextBytes = size_t{64} << 20;
+
+/** All of `input`. Throws Error when there is too much for a chain: a file without an end. */
+std::string read_all(std::istream& input, const std::string& name) {
+  std::string text;
+  char piece[65536];
+  while (input.read(piece, sizeof piece), input.gcount() > 0) {
+    text.append(piece, static_cast<size_t>(input.gcount()));
+    if (text.size() > kMaxTextBytes)
+      throw Error(
+          format("the chain '%s' does not end within %zu bytes; is it a text file?", name.c_str(), kMaxTextBytes));
+  }
+  return text;
+}
 
 // The words that are no options: variables, and at most one file.
 void sort_operands(ChainOptions& options) {
@@ -66,12 +80,12 @@ std::string read_chain_text(ChainOptions& options) {
     options.file = "<expression>";
     return text;
   }
-  if (options.file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  if (options.file == "-") return read_all(std::cin, "-");
   std::ifstream file(options.file, std::ios::binary);
   std::string text;
   bool read = file.is_open();
   try {
-    text.assign(std::istreambuf_iterator<char>(file), {});
+    text = read_all(file, options.file);
   } catch (const std::ios_base::failure&) {  // a directory
     read = false;
   }

@@ -60,6 +60,8 @@ struct RunCommand {
   int run(const ChainOptions& chain);
 
  private:
+  /** The option for which something is printed to standard output, "" = none. */
+  std::string prints(const ChainOptions& chain) const;
   void drive(Engine& engine) const;
 };
 

@@ -1,6 +1,9 @@
 // heddle: runs chains of network functions on CPUs and GPUs. This file reads the command line; each subcommand has a
 // file. Called under the name `click` it is `heddle run` with Click's manners.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +13,7 @@
 
 #include "apps/heddle/commands.h"
 #include "click/diagnostics.h"
+#include "click/values.h"
 #include "core/error.h"
 
 namespace {
@@ -66,9 +70,15 @@ void add_run_options(CLI::App* command, RunCommand& run) {
       ->check(CLI::Range(1, 4096));
   command->add_option("--packets", run.options.packets, "Packets in the pool; default: what the chain needs");
   command->add_flag("--pin", run.options.pin, "Keep each packet thread on a core of its own");
-  command->add_option("--time", run.seconds, "Stop after this many seconds")->check(CLI::PositiveNumber);
+  command->add_option("--time", run.seconds, "Stop after this many seconds")->check([](const std::string& text) {
+    double seconds = 0;
+    return heddle::click::parse(text, seconds) && seconds > 0 ? ""
+                                                              : "'" + text + "' is not a positive number of seconds";
+  });
   command->add_flag("--quiet", run.quiet, "Print nothing but errors");
-  command->add_option("--metrics", run.metrics_port, "Offer counters to Prometheus on port PORT of 127.0.0.1")
+  command
+      ->add_option("--metrics", run.metrics_port,
+                   "Offer counters to Prometheus on port PORT of 127.0.0.1, to 64 connections at a time")
       ->check(CLI::Range(1, 65535))
       ->type_name("PORT");
 }
@@ -180,6 +190,13 @@ int heddle_main(std::vector<std::string> words) {
   return routes.run();
 }
 
+// What the program opens never gets the number of a standard descriptor that was closed. In its place is one that fails
+// when it is used, but for errors, which go nowhere.
+void open_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) open("/dev/null", descriptor == 1 ? O_RDONLY : O_WRONLY);
+}
+
 // What has been printed must have arrived.
 int flushed(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -197,6 +214,7 @@ void heddle::add_chain_source(CLI::App* command, ChainOptions& options) {
 }
 
 int main(int argc, char** argv) {
+  open_standard_descriptors();
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";
   try {
     return flushed(name == "click" ? click(words_of(argc, argv)) : heddle_main(words_of(argc, argv)));

@@ -15,13 +15,19 @@
 #include "apps/heddle/progress.h"
 #include "core/error.h"
 #include "engine/metrics.h"
+#include "io/capture/output_file.h"
 
 namespace heddle {
 namespace {
 
-volatile sig_atomic_t interrupts = 0, hangups = 0;
-void on_interrupt(int) {
+volatile sig_atomic_t interrupts = 0, hangups = 0, reading_chain = 0;
+void on_interrupt(int number) {
   interrupts = interrupts + 1;
+  if (reading_chain != 0) {  // files and tables; there is nothing yet that would have to be closed
+    constexpr char kMessage[] = "heddle: stopped by a signal while the chain was read; nothing was started\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+    _exit(128 + number);
+  }
   if (interrupts > 2) _exit(130);  // someone insists
 }
 void on_hangup(int) { hangups = hangups + 1; }
@@ -34,6 +40,7 @@ void catch_signals() {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   action.sa_handler = on_hangup;
+  action.sa_flags = SA_RESTART;  // what is being read is read on
   sigaction(SIGHUP, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
 }
@@ -113,15 +120,29 @@ void RunCommand::drive(Engine& engine) const {
   engine.wait();
 }
 
+std::string RunCommand::prints(const ChainOptions& chain) const {
+  if (!handlers.empty()) return "-h";
+  if (print_time) return "-t";
+  if (output == "-") return "-o";
+  if (do_not_run) return {};
+  if (chain.json) return "--json";
+  return quiet || as_click ? "" : "the report of the run, which --quiet leaves out";
+}
+
 int RunCommand::run(const ChainOptions& chain_options) {
   if (allow_reconfigure) throw Error("--allow-reconfigure is not supported: the chain of a running program is fixed");
+  reading_chain = 1;
+  catch_signals();
   Chain chain = read_chain(chain_options);
+  reading_chain = 0;
   options.dpdk_args = split_dpdk_arguments(dpdk);
   options.interactive = isatty(STDOUT_FILENO) != 0;
-  catch_signals();
   Engine engine(std::move(chain.router), std::move(chain.plan), options);
   if (!output.empty()) write_configuration(engine, output);
 
+  // No element may write among what is printed.
+  std::optional<capture::Output> printed;
+  if (const std::string what = prints(chain_options); !what.empty()) printed.emplace("-", what);
   const Usage before;
   if (!do_not_run) drive(engine);
   if (print_time) before.print_since();

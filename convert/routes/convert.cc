@@ -97,6 +97,9 @@ ConvertCounts convert_routes(const ConvertOptions& options, std::FILE* out) {
     } else {
       read_csv(stream, sink);
     }
+    if (counts.routes == 0)
+      throw Error(std::string("it has no IPv4 routes") +
+                  (format == "mrt" ? "; give a dump of a RIB (bview.*, rib.*), not of updates" : ""));
   } catch (const Error& error) {
     throw Error(options.input + ": " + error.what());
   }

@@ -9,6 +9,19 @@
 #include "elements/endpoints/port_handlers.h"
 
 namespace heddle {
+namespace {
+
+/** Whether the lengths that the driver has written are those of bytes that the packet's buffers have. */
+bool has_its_bytes(const Packet* packet) {
+  uint64_t bytes = 0;
+  for (const Packet* part = packet; part != nullptr; part = part->next) {
+    if (uint32_t{part->data_off} + part->data_len > part->buf_len) return false;
+    bytes += part->data_len;
+  }
+  return bytes == packet->pkt_len;
+}
+
+}  // namespace
 
 void FromDPDKDevice::configure_port(click::Arguments& arguments, dpdk::Port& port) {
   bool active = true;
@@ -43,10 +56,17 @@ void FromDPDKDevice::start(const Environment& environment) {
 /** Receives up to `wanted` packets of one queue, each in one buffer. */
 int FromDPDKDevice::poll(int queue, Packet** packets, int wanted) {
   const int n = rte_eth_rx_burst(port_->id, static_cast<uint16_t>(queue), packets, static_cast<uint16_t>(wanted));
-  if (!port_->may_chain) return n;
+  if (!port_->checked) return n;
   int kept = 0;
-  for (int i = 0; i < n; ++i)
-    if (Packet* packet = in_one_buffer(packets[i])) packets[kept++] = packet;
+  for (int i = 0; i < n; ++i) {
+    Packet* packet = packets[i];
+    if (!has_its_bytes(packet)) [[unlikely]] {
+      bad_length_.fetch_add(1, std::memory_order_relaxed);
+      rte_pktmbuf_free(packet);
+    } else if (packet = in_one_buffer(packet); packet != nullptr) {
+      packets[kept++] = packet;
+    }
+  }
   return kept;
 }
 
@@ -113,6 +133,7 @@ std::vector<std::pair<std::string, uint64_t>> FromDPDKDevice::statistics() const
   for (auto& entry : port_statistics_)
     if (entry.second != 0) list.push_back(entry);
   if (too_long_ != 0) list.emplace_back("too_long", too_long_);
+  if (bad_length_ != 0) list.emplace_back("bad_length", bad_length_);
   return list;
 }
 

@@ -36,7 +36,8 @@ namespace heddle {
  *  `hw_bytes`, `hw_dropped` (no descriptor was free), `hw_errors`, `nombufs`, `xstats [NAME]`, `carrier` (1 or 0),
  *  `link_status` (up, down, removed), `speed` (Mbps), `duplex`, `mac`, `mtu`, `device`, `driver`, `nb_rx_queues`,
  *  `nb_tx_queues` (all r). Statistics: `missed`, `errors`, `no_buffer`, as the port counts them; `too_long` (no buffer
- *  held a frame that arrived in several, dropped), `link_downs` (times that the link was lost).
+ *  held a frame that arrived in several, dropped), `bad_length` (the driver gave a frame more bytes than its buffer
+ *  has, dropped), `link_downs` (times that the link was lost).
  *
  *  Example:
  *
@@ -68,7 +69,7 @@ class FromDPDKDevice : public Source {
   int burst_ = 0, queue_ = -1, threads_ = 1, queues_ = 1;
   PacketPool* large_packets_ = nullptr;
   std::atomic<bool> active_{true};
-  std::atomic<uint64_t> too_long_{0};
+  std::atomic<uint64_t> too_long_{0}, bad_length_{0};
   std::vector<std::pair<std::string, uint64_t>> port_statistics_;  // read when the port stops
 };
 

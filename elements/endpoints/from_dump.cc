@@ -13,6 +13,8 @@ namespace heddle {
 namespace {
 
 constexpr int kPauseMs = 1;  ///< how long an idle pipe is waited for at a time
+constexpr int kPassRecords =
+    1 << 14;  ///< looked at, at a time: they may make no packets, and the program can be stopped
 
 }  // namespace
 
@@ -33,19 +35,33 @@ Access FromDump::access(Processor) const {
 }
 
 uint32_t FromDump::link_type() {
-  if (!reader_) reader_ = std::make_unique<capture::Reader>(file_);
+  if (!reader_) reader_ = std::make_unique<capture::Reader>(file_, capture::Reader::Header::later);
+  while (!reader_->start(-1)) continue;
   return reader_->link_type();
 }
 
-void FromDump::start(const Environment& environment) {
-  if (link_type() != capture::kLinkTypeEthernet && !(force_ip_ && is_ip_link(link_type())))
+/** Reads the header, if it is there, and checks that the file is one that can be read. Throws Error. */
+void FromDump::begin(int timeout_ms) {
+  if (!reader_->start(timeout_ms)) return;
+  const uint32_t link_type = reader_->link_type();
+  if (link_type != capture::kLinkTypeEthernet && !(force_ip_ && is_ip_link(link_type)))
     throw Error(
         format("%s has link type %u; Ethernet (1) is expected%s. tcpdump -r FILE shows its packets; capture "
                "again on an Ethernet interface, or convert it with editcap",
-               file_.c_str(), reader_->link_type(), is_ip_link(reader_->link_type()) ? ", or FORCE_IP true" : ""));
-  if (file_position_ != 0 && !reader_->skip_to(file_position_))
+               file_.c_str(), link_type, is_ip_link(link_type) ? ", or FORCE_IP true" : ""));
+  if (file_position_ != 0 && !reader_->skip_to(file_position_, timeout_ms)) {
+    if (reader_->reaches(file_position_)) return;
     throw Error(format("%s: FILEPOS %ju is not between the first record and the end", file_.c_str(),
                        uintmax_t{file_position_}));
+  }
+  link_type_ = link_type;
+  begun_ = true;
+}
+
+void FromDump::start(const Environment& environment) {
+  if (!reader_) reader_ = std::make_unique<capture::Reader>(file_, capture::Reader::Header::later);
+  while (!reader_->may_wait() && !begun_)
+    begin(-1);  // a pipe's header is waited for later, where the program can be stopped
   packets_ = environment.packets;
   packet_bytes_ = packets_->data_bytes();
   large_packets_ = environment.large_packets;
@@ -123,12 +139,24 @@ void FromDump::end() {
   end_call_.reached();
 }
 
+/** The header of a pipe; what is wrong with it is told at the end. */
+bool FromDump::try_to_begin() {
+  try {
+    begin(kPauseMs);
+  } catch (const Error& error) {
+    problem_ = error.what();
+    end();
+  }
+  return begun_;
+}
+
 void FromDump::receive(Batch& batch) {
-  if (!active_.load(std::memory_order_relaxed)) return;
+  if (!active_.load(std::memory_order_relaxed) || ended_.load(std::memory_order_relaxed)) return;
+  if (!begun_ && !try_to_begin()) return;
   const int wanted = std::min(burst_, batch.room()), before = batch.size();
-  while (!ended_.load(std::memory_order_relaxed) && batch.size() < wanted) {
+  for (int records = 0; records < kPassRecords && batch.size() < wanted; ++records) {
     // A pipe may pause: packets that have arrived go on, and the program can be stopped.
-    if (!holding_ && !reader_->mapped() && !reader_->ready(batch.empty() ? kPauseMs : 0)) break;
+    if (!holding_ && !reader_->ready(batch.empty() ? kPauseMs : 0)) break;
     if (!holding_) {
       packet_position_.store(reader_->bytes_read(), std::memory_order_relaxed);
       if (!reader_->next(held_) || reader_->shortened()) {
@@ -153,6 +181,7 @@ void FromDump::receive(Batch& batch) {
     if (reader_->shortened()) [[unlikely]] {
       take_back_last(batch);
       end();
+      break;
     }
   }
   count_.store(count_.load(std::memory_order_relaxed) + static_cast<uint64_t>(batch.size() - before),
@@ -169,6 +198,7 @@ std::string FromDump::stop() {
   const std::string problem = end_call_.finish();
   if (fresh_count_ > 0) rte_pktmbuf_free_bulk(fresh_.get(), static_cast<unsigned>(fresh_count_));
   fresh_count_ = 0;
+  if (!problem_.empty()) return problem_;
   if (reader_ && reader_->shortened())
     return file_ +
            ": was shortened while it was read; what was behind its new end is lost, and the last packets may be zeros";
@@ -195,7 +225,7 @@ void FromDump::handlers(Handlers& list) {
       .read("filepos", [this] { return std::to_string(position_.load()); })
       .read("packet_filepos", [this] { return std::to_string(packet_position_.load()); })
       .read("sampling_prob", [this] { return format("%g", sample_); })
-      .read("encap", [this] { return link_type_name(link_type()); });
+      .read("encap", [this] { return begun_ ? link_type_name(link_type_) : "-"; });
 }
 
 std::vector<std::pair<std::string, uint64_t>> FromDump::statistics() const {

@@ -35,11 +35,12 @@ namespace heddle {
  *  `reset_timing` (w), `filename` (r), `filesize` (r), `filepos` (r), `packet_filepos` (r), `sampling_prob` (r), `encap`
  *  (r, link type).
  *
- *  Errors: the file is missing, empty or no capture, or not of Ethernet frames. A file that ends in the middle of a
- *  record or is damaged gives all packets before that point; the program then reports the place and exits with an error.
- *  So it does when another program shortens the file meanwhile; the last packets may then have zeros for bytes.
- *  Statistics: `too_long` (frames over 65407 bytes, found in captures of offloaded traffic, are skipped),
- *  `other_link_type` (packets of another interface type in a pcapng, skipped), `not_ip` (skipped by FORCE_IP).
+ *  Errors: the file is missing, empty or no capture, or not of Ethernet frames (of a pipe this is found out and
+ *  reported while the program runs). A file that ends in the middle of a record or is damaged gives all packets before
+ *  that point; the program then reports the place and exits with an error. So it does when another program shortens the
+ *  file meanwhile; the last packets may then have zeros for bytes. Statistics: `too_long` (frames over 65407 bytes,
+ *  found in captures of offloaded traffic, are skipped), `other_link_type` (packets of another interface type in a
+ *  pcapng, skipped), `not_ip` (skipped by FORCE_IP).
  *
  *  Example:
  *
@@ -58,11 +59,14 @@ class FromDump : public Source {
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
-  /** The link type of the file's packets, for ToDump's USE_ENCAP_FROM; opens the file. Throws Error. */
+  /** The link type of the file's packets, for ToDump's USE_ENCAP_FROM, before start(); opens the file, and waits for a
+   *  pipe's header. Throws Error. */
   uint32_t link_type();
 
  private:
   enum class Next { packet, skip, wait, end };
+  void begin(int timeout_ms);
+  bool try_to_begin();
   Next look_at(const capture::Record& record);
   Packet* make_packet(const capture::Record& record);
   bool append_packet(Batch& batch);
@@ -85,7 +89,9 @@ class FromDump : public Source {
   bool holding_ = false;
   uint32_t ip_at_ = 0;  // of held_, with FORCE_IP
   std::mt19937_64 random_{std::random_device{}()};
-  std::atomic<bool> ended_{false}, active_{true};
+  uint32_t link_type_ = 0;
+  std::string problem_;
+  std::atomic<bool> begun_{false}, ended_{false}, active_{true};  // begun_: the header has been read
   std::atomic<uint64_t> count_{0}, too_long_{0}, other_link_type_{0}, not_ip_{0}, position_{0}, packet_position_{0};
   EndCall end_call_;
 };

@@ -13,6 +13,8 @@ namespace heddle {
 namespace {
 
 constexpr int kPauseMs = 1;  ///< how long an idle pipe is waited for at a time
+constexpr uint64_t kPassBytes =
+    64 << 10;  ///< read at a time: lines may make no packets, and the program can be stopped
 
 /** Takes the next word, which may be quoted, off the line. */
 std::string_view next_word(std::string_view& line) {
@@ -138,7 +140,8 @@ bool FromIPSummaryDump::append_packet(Batch& batch) {
 void FromIPSummaryDump::receive(Batch& batch) {
   if (!active_.load(std::memory_order_relaxed)) return;
   const int before = batch.size(), wanted = std::min(burst_, batch.room());
-  while (batch.size() < wanted) {
+  const uint64_t pass_end = reader_->bytes_read() + kPassBytes;
+  while (batch.size() < wanted && reader_->bytes_read() < pass_end) {
     if (left_ > 0) {
       if (!append_packet(batch)) break;  // the next call tries again
       continue;
@@ -165,6 +168,9 @@ std::optional<double> FromIPSummaryDump::progress() const {
 
 std::string FromIPSummaryDump::stop() {
   const std::string problem = end_call_.finish();
+  if (reader_ && !reader_->problem().empty())
+    return format("cannot read '%s': ", file_.c_str()) + reader_->problem() +
+           "; the packets before it have been processed";
   if (!problem.empty() || first_problem_.empty()) return problem;
   return first_problem_ + format(" (%ju such line(s) were left out)", uintmax_t{bad_lines_.load()});
 }

@@ -30,8 +30,9 @@ namespace heddle {
  *  Headers have the lengths that ip_hl and tcp_off say (20 to 60 bytes, filled with options that mean nothing), else 20;
  *  payload and payload_len include the header of ICMP, as in Click.
  *
- *  Lines that cannot be understood make no packet and are counted (`bad_lines`); the first one is reported at the end, and
- *  the program then exits with an error. Binary dumps (!binary) are not read. Errors: the file is missing.
+ *  Lines that cannot be understood make no packet and are counted (`bad_lines`); the first one is reported at the end,
+ *  and the program then exits with an error. Binary dumps (!binary) are not read. Errors: the file is missing; one that
+ *  cannot be read to its end is reported then, and the program exits with an error.
  *
  *  Handlers: `count` (r), `active` (rw), `stop` (w), `filename` (r), `filesize` (r), `filepos` (r), `sampling_prob` (r),
  *  `encap` (r, "IP").

@@ -14,7 +14,7 @@
 namespace heddle {
 
 LineReader::LineReader(const std::string& path) {
-  descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status {};
   const bool opened = descriptor_ >= 0 && fstat(descriptor_, &status) == 0;
   if (!opened || S_ISDIR(status.st_mode)) {
@@ -54,10 +54,12 @@ LineReader::Got LineReader::next(std::string_view& line, int timeout_ms) {
     pollfd waiting{descriptor_, POLLIN, 0};
     if (!regular_ && poll(&waiting, 1, timeout_ms) <= 0) return Got::nothing_yet;
     const ssize_t got = ::read(descriptor_, buffer_.get() + end_, kBufferBytes - end_);
-    if (got > 0)
+    if (got > 0) {
       end_ += static_cast<size_t>(got);
-    else if (got == 0 || (errno != EINTR && errno != EAGAIN))
+    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+      if (got < 0) problem_ = format("byte %ju: %s", uintmax_t{position_ + (end_ - start_)}, std::strerror(errno));
       ended_ = true;
+    }
   }
 }
 

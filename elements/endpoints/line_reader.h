@@ -21,6 +21,9 @@ class LineReader {
    *  than kBufferBytes is given in pieces. */
   Got next(std::string_view& line, int timeout_ms);
 
+  /** "", or why the file could not be read to its end. */
+  const std::string& problem() const { return problem_; }
+
   uint64_t number() const { return number_; }  ///< of the line last given, from 1
   uint64_t bytes_read() const { return position_; }
   uint64_t size() const { return size_; }  ///< 0: unknown
@@ -32,6 +35,7 @@ class LineReader {
   int descriptor_ = -1;
   bool ended_ = false, regular_ = false;
   uint64_t number_ = 0, position_ = 0, size_ = 0;
+  std::string problem_;
 };
 
 }  // namespace heddle

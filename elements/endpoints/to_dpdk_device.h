@@ -19,8 +19,9 @@ namespace heddle {
  *  packets again. MTU, MAC: as for FromDPDKDevice. IQUEUE, BURST and TIMEOUT are accepted for FastClick's sake: a batch is
  *  sent as soon as it is there.
  *
- *  Drop reasons: `tx_full` (the device took no more), `too_long` (for the MTU of its kernel interface), `removed` (its
- *  interface is not there any more, which the program reports).
+ *  Drop reasons: `tx_full` (the device took no more), `too_long` (for the MTU of its kernel interface, or the buffers
+ *  of a memif, whose client makes them: 10240 bytes unless its device says bsize=BYTES, 2048 until one is there),
+ *  `removed` (its interface is not there any more, which the program reports).
  *
  *  Handlers: `count` (r, packets sent), `dropped` (r), `reset_counts` (w), and the port's own, as FromDPDKDevice has them
  *  (`hw_count`, `hw_bytes`, `hw_errors` of what was sent). Statistics: `errors` (as the port counts them), `link_downs`

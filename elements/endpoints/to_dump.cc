@@ -68,6 +68,7 @@ void ToDump::start(const Environment& environment) {
       throw Error("USE_ENCAP_FROM: the captures have different link types");
     options_.link_type = link_type;
   }
+  options_.owner = "'" + name + "'";
   writer_ = std::make_unique<capture::Writer>(file_, options_);
 }
 

@@ -26,8 +26,9 @@ class FromDump;
  *  Packets from a capture keep their time stamps and the lengths they had on the wire; others get the time of writing.
  *  Several packet threads may share one ToDump; each batch is then written as a piece.
  *
- *  Errors: the file cannot be created. When writing fails later (full disk, closed pipe), packets are dropped
- *  ("write_failed"), the program goes on, reports it and exits with an error.
+ *  Errors: the file cannot be created, or another element (or option, for "-") writes there. When writing fails later
+ *  (full disk, closed pipe), packets are dropped ("write_failed"), the program goes on, reports it and exits with an
+ *  error.
  *
  *  Statistics: `written`, `lost` (taken, but not written when writing failed).
  *

@@ -9,7 +9,6 @@
 
 #include "click/arguments.h"
 #include "core/error.h"
-#include "io/capture/output_file.h"
 
 namespace heddle {
 namespace {
@@ -18,10 +17,6 @@ constexpr size_t kTextBytes = 256 << 10;         // written when there is more
 constexpr size_t kLongestLineBytes = 4 * 65536;  // a payload that is all octal escapes
 
 }  // namespace
-
-ToIPSummaryDump::~ToIPSummaryDump() {
-  if (descriptor_ > STDOUT_FILENO) ::close(descriptor_);
-}
 
 void ToIPSummaryDump::configure(click::Arguments& arguments) {
   summary::parse("timestamp ip_src", fields_);
@@ -48,7 +43,7 @@ std::span<const char* const> ToIPSummaryDump::drop_reasons() const {
 
 void ToIPSummaryDump::start(const Environment& environment) {
   shared_ = environment.threads > 1;
-  descriptor_ = capture::open_output(file_);
+  output_ = std::make_unique<capture::Output>(file_, "'" + name + "'");
   text_.reserve(kTextBytes + kLongestLineBytes);
   if (header_) write_header();
 }
@@ -88,11 +83,11 @@ void ToIPSummaryDump::add_line(const summary::View& view) {
 void ToIPSummaryDump::flush() {
   size_t done = 0;
   while (done < text_.size() && !failed_) {
-    const ssize_t written = ::write(descriptor_, text_.data() + done, text_.size() - done);
+    const ssize_t written = ::write(output_->descriptor(), text_.data() + done, text_.size() - done);
     if (written >= 0) {
       done += static_cast<size_t>(written);
     } else if (errno == EAGAIN) {
-      pollfd waiting{descriptor_, POLLOUT, 0};
+      pollfd waiting{output_->descriptor(), POLLOUT, 0};
       poll(&waiting, 1, -1);
     } else if (errno != EINTR) {
       failure_ = errno;
@@ -144,10 +139,10 @@ void ToIPSummaryDump::idle(int) {
 }
 
 std::string ToIPSummaryDump::stop() {
-  if (descriptor_ < 0) return {};
+  if (!output_) return {};
   flush();
-  if (descriptor_ > STDOUT_FILENO && ::close(descriptor_) != 0 && !failed_) failure_ = errno, failed_ = true;
-  descriptor_ = -1;
+  if (const int error = output_->close(); error != 0 && !failed_) failure_ = error, failed_ = true;
+  output_.reset();
   if (!failed_) return {};
   return format("cannot write '%s': %s", file_ == "-" ? "standard output" : file_.c_str(), std::strerror(failure_));
 }

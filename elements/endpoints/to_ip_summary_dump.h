@@ -7,6 +7,7 @@
 
 #include "core/element.h"
 #include "elements/endpoints/ip_summary.h"
+#include "io/capture/output_file.h"
 
 namespace heddle {
 
@@ -34,9 +35,9 @@ namespace heddle {
  *  One input, no output. Fields of Ethernet and IP need to know where the header is: CheckIPHeader, MarkIPHeader, or FromDump's FORCE_IP
  *  before. Several threads may share one; each batch is then written as a piece.
  *
- *  Errors: the file cannot be created. When writing fails later (full disk, closed pipe), packets are dropped
- *  ("write_failed"), the program goes on, reports it and exits with an error; packets whose lines were on their way then are
- *  counted (`lost`).
+ *  Errors: the file cannot be created, or another element (or option, for "-") writes there. When writing fails later
+ *  (full disk, closed pipe), packets are dropped ("write_failed"), the program goes on, reports it and exits with an
+ *  error; packets whose lines were on their way then are counted (`lost`).
  *
  *  Handlers: `count` (r), `reset_counts` (w), `filename` (r). Statistics: `written`, `lost`.
  *
@@ -47,7 +48,6 @@ namespace heddle {
  */
 class ToIPSummaryDump : public Element {
  public:
-  ~ToIPSummaryDump() override;
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/0"; }
   Access access(Processor) const override;
@@ -68,7 +68,7 @@ class ToIPSummaryDump : public Element {
   summary::Fields fields_;
   bool header_ = true, verbose_ = false, bad_packets_ = false, careful_ = true, unbuffered_ = false;
   bool needs_ip_ = false, needs_paint_ = false, shared_ = false;
-  int descriptor_ = -1;
+  std::unique_ptr<capture::Output> output_;
   std::string text_;  // not written yet; has room for a batch beyond kTextBytes
   std::mutex writing_;
   uint64_t in_text_ = 0;  // packets whose lines text_ has

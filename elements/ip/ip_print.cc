@@ -12,7 +12,6 @@
 #include "core/load.h"
 #include "elements/ip/ip_text.h"
 #include "elements/ip/marked_header.h"
-#include "io/capture/output_file.h"
 
 namespace heddle {
 namespace {
@@ -45,8 +44,8 @@ Access IPPrint::access(Processor) const {
 
 void IPPrint::start(const Environment&) {
   if (path_.empty()) return;
-  const int descriptor = capture::open_output(path_);
-  file_.reset(fdopen(path_ == "-" ? dup(descriptor) : descriptor, "wb"));
+  output_ = std::make_unique<capture::Output>(path_, "'" + name + "'");
+  file_.reset(fdopen(dup(output_->descriptor()), "wb"));
   if (!file_) throw Error(format("OUTFILE: cannot write '%s': %s", path_.c_str(), std::strerror(errno)));
 }
 
@@ -90,6 +89,7 @@ std::string IPPrint::stop() {
   if (!file_) return {};
   const bool failed = std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0;
   file_.reset();
+  output_.reset();
   return failed ? format("OUTFILE: could not write all of '%s'", path_.c_str()) : "";
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/element.h"
 #include "elements/basic/packet_text.h"
+#include "io/capture/output_file.h"
 
 namespace heddle {
 
@@ -57,6 +58,7 @@ class IPPrint : public Element {
   bool swap_ = true;
   std::atomic<bool> active_{true};
   std::filesystem::path path_;
+  std::unique_ptr<capture::Output> output_;
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };

@@ -153,7 +153,7 @@ void ControlSocket::serve() {
   }
   std::vector<pollfd> polled;
   while (!stopping_) {
-    polled.assign({{wake_, POLLIN, 0}, {clients_.size() < kMaxClients ? listener_ : -1, POLLIN, 0}});
+    polled.assign({{wake_, POLLIN, 0}, {listener_, POLLIN, 0}});
     bool leaving = false;
     for (auto& client : clients_) {
       int events = client.reply.empty() ? 0 : POLLOUT;
@@ -179,14 +179,27 @@ void ControlSocket::serve() {
   }
 }
 
+/** Makes room for a client. */
+void ControlSocket::close_idlest() {
+  const auto idlest = std::min_element(clients_.begin(), clients_.end(),
+                                       [](auto& one, auto& other) { return one.heard_at < other.heard_at; });
+  close_client(*idlest);
+  clients_.erase(idlest);
+}
+
 void ControlSocket::accept_client() {
+  if (clients_.size() == kMaxClients) close_idlest();
   sockaddr_in address{};
   socklen_t length = sizeof address;
   const int socket = accept4(listener_, tcp_ ? reinterpret_cast<sockaddr*>(&address) : nullptr,
                              tcp_ ? &length : nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (socket < 0) {
     // Without descriptors the listener stays ready: do not spin.
-    if (errno == EMFILE || errno == ENFILE) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const bool none_left = errno == EMFILE || errno == ENFILE;
+    if (none_left && !clients_.empty())
+      close_idlest();
+    else if (none_left)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return;
   }
   if (verbose_ && tcp_) {
@@ -196,7 +209,7 @@ void ControlSocket::accept_client() {
   } else if (verbose_) {
     std::fprintf(stderr, "%s :: ControlSocket: opened connection %d\n", name.c_str(), socket);
   }
-  clients_.push_back({socket, Protocol(*control_, read_only_)});
+  clients_.push_back({socket, Protocol(*control_, read_only_), Clock::now()});
   clients_.back().reply = Protocol::kGreeting;
   write_to(clients_.back());
 }
@@ -206,6 +219,7 @@ void ControlSocket::read_from(Client& client) {
   char bytes[kReadBytes];
   const ssize_t n = read(client.socket, bytes, sizeof bytes);
   if (n > 0) {
+    client.heard_at = Clock::now();
     client.protocol.receive({bytes, static_cast<size_t>(n)});
   } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
     client.hung_up = true;
@@ -227,6 +241,7 @@ void ControlSocket::write_to(Client& client) {
       client.broken = client.broken || errno != EAGAIN;
       return;
     }
+    client.heard_at = Clock::now();
     client.reply.erase(0, static_cast<size_t>(n));
   }
   if (!client.protocol.closed()) return;

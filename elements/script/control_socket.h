@@ -30,7 +30,9 @@ namespace heddle {
  *  handler error, 521 data too big, 530 permission denied, 590 read error. A line, and the data after it, may have up to
  *  1 MiB.
  *
- *  Handlers run on the socket's own thread; clients, however slow, hold up neither packets nor each other.
+ *  Handlers run on the socket's own thread; clients, however slow, hold up neither packets nor each other. There may be 256
+ *  connections at a time, fewer where the program has no file descriptors left: for one more, the one that has been silent
+ *  for longest is closed.
  *
  *  Errors: the port or file is in use; FILENAME is longer than 107 bytes.
  *
@@ -53,8 +55,9 @@ class ControlSocket : public Element {
   struct Client {
     int socket;
     Protocol protocol;
-    std::string reply{};   // not yet sent
-    bool hung_up = false;  // it will send nothing more
+    Clock::time_point heard_at;  // the last bytes that went either way
+    std::string reply{};         // not yet sent
+    bool hung_up = false;        // it will send nothing more
     bool broken = false;
     Clock::time_point leave_at{};  // all has been said: what it still sends is read until then, and thrown away
     bool leaving() const { return leave_at != Clock::time_point{}; }
@@ -69,6 +72,7 @@ class ControlSocket : public Element {
   bool execute(Client& client);  // true: its replies have become too many for now
   void write_to(Client& client);
   void close_client(Client& client);
+  void close_idlest();
 
   bool tcp_ = false, read_only_ = false, verbose_ = false, localhost_ = true, retry_warnings_ = true;
   uint16_t port_ = 0;

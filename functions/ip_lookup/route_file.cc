@@ -17,6 +17,7 @@ namespace heddle::ip_lookup {
 namespace {
 
 constexpr size_t kMaxErrors = 100;
+constexpr size_t kMaxFileBytes = size_t{1} << 30;
 constexpr size_t kMaxQuoted = 80;  // characters of a bad line in its error
 
 bool is_blank(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
@@ -109,7 +110,11 @@ std::string read_whole(const std::string& path) {
   while (file && got > 0) {
     text.resize(std::max(size * 2, size_t{1} << 20));
     got = std::fread(text.data() + size, 1, text.size() - size, file.get());
+    if (std::memchr(text.data() + size, '\0', got) != nullptr)
+      throw Error(format("'%s' is not a route file: it holds zero bytes; give the path of a text file", path.c_str()));
     size += got;
+    if (size > kMaxFileBytes)
+      throw Error(format("the route file '%s' does not end within %zu bytes", path.c_str(), kMaxFileBytes));
   }
   if (!file || std::ferror(file.get()))
     throw Error(format("cannot read the route file '%s': %s; give the path of a readable text file", path.c_str(),

@@ -17,6 +17,7 @@ namespace heddle::capture {
 namespace {
 
 constexpr size_t kFirstBufferBytes = 1 << 20;
+constexpr int kMostBlocksPassed = 64;  // by one ready()
 
 /** What reads the start of a file that is no capture tells its user. */
 std::string not_a_capture(const std::string& path, const uint8_t* start, size_t bytes) {
@@ -41,17 +42,20 @@ std::string not_a_capture(const std::string& path, const uint8_t* start, size_t 
 
 }  // namespace
 
-Reader::Reader(const std::string& path) : Reader() {
-  open(path);
-  read_start(path);
+Reader::Reader(const std::string& path, Header header) : Reader() {
+  path_ = path;
+  open();
+  while (header == Header::now && !start(-1)) continue;
 }
 
 Reader::~Reader() {
   if (owns_descriptor_) ::close(descriptor_);
 }
 
-void Reader::open(const std::string& path) {
-  descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+void Reader::open() {
+  const std::string& path = path_;
+  // A named pipe is open at once, whether or not somebody writes there.
+  descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   owns_descriptor_ = path != "-" && descriptor_ >= 0;
   struct stat status {};
   if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) {
@@ -59,7 +63,8 @@ void Reader::open(const std::string& path) {
                        std::strerror(errno)));
   }
   if (S_ISDIR(status.st_mode)) throw Error(format("'%s' is a directory; name a capture file in it", path.c_str()));
-  if (!S_ISREG(status.st_mode)) return;
+  may_wait_ = !S_ISREG(status.st_mode);
+  if (may_wait_) return;
   size_ = static_cast<uint64_t>(status.st_size);
   // Tells a Writer not to truncate what is mapped here. Whether it is granted does not matter to the Reader.
   if (owns_descriptor_) flock(descriptor_, LOCK_SH | LOCK_NB);
@@ -101,19 +106,57 @@ bool Reader::fill(size_t wanted) {
 /** How many bytes the next record or block takes, as far as what has arrived of it tells. */
 size_t Reader::bytes_wanted() const {
   const bool pcap = format_ == Format::pcap;
-  const size_t header = pcap ? record_header_bytes_ : 12;
-  if (left() < header || (!pcap && load32(cursor_) == wire::kSectionHeader)) return header;
-  const size_t length = pcap ? header + load32(cursor_ + 8) : load32(cursor_ + 4);
+  const size_t header = pcap ? record_header_bytes_ : wire::kBlockFrameBytes;
+  if (left() < header) return header;
+  size_t length = pcap ? header + load32(cursor_ + 8) : load32(cursor_ + 4);
+  if (!pcap && load32(cursor_) == wire::kSectionHeader) {  // in a byte order of its own
+    uint32_t magic;
+    std::memcpy(&magic, cursor_ + wire::kBlockHeaderBytes, sizeof magic);
+    std::memcpy(&length, cursor_ + 4, sizeof(uint32_t));
+    if (magic != wire::kByteOrderMagic) length = __builtin_bswap32(static_cast<uint32_t>(length));
+  }
   return length > kMaxCapturedBytes ? header : length;  // next() calls that damage
 }
 
-bool Reader::ready(int timeout_ms) {
-  while (!mapped() && !ended_ && !stopped_ && left() < bytes_wanted()) {
+/** Whether `bytes` lie at the cursor, or the input has ended before, within `timeout_ms` from any of them to the next. */
+bool Reader::arrived(size_t bytes, int timeout_ms) {
+  while (!mapped() && !ended_ && left() < bytes) {
     pollfd waiting{descriptor_, POLLIN, 0};
     if (poll(&waiting, 1, timeout_ms) <= 0) return false;
     fill(left() + 1);
   }
   return true;
+}
+
+/** Whether the next record or block lies at the cursor whole, or the input has ended before. */
+bool Reader::next_arrived(int timeout_ms) {
+  for (size_t wanted = 0; !stopped_ && wanted != bytes_wanted();) {
+    wanted = bytes_wanted();
+    if (!arrived(wanted, timeout_ms)) return false;
+  }
+  return true;
+}
+
+/** Of a pcapng; also where the input has ended. */
+bool Reader::at_packet_block() const {
+  if (left() < wire::kBlockFrameBytes) return true;
+  const uint32_t type = load32(cursor_);
+  return type == wire::kSimplePacket || type == wire::kObsoletePacket || type == wire::kEnhancedPacket;
+}
+
+bool Reader::ready_slow(int timeout_ms) {
+  for (int passed = 0; passed < kMostBlocksPassed; ++passed) {
+    if (!next_arrived(timeout_ms)) return false;
+    Record none;
+    if (format_ == Format::pcap || stopped_ || at_packet_block() || read_block(none) != Step::other) return true;
+  }
+  return false;
+}
+
+/** How many bytes the header takes up to the first interface or packet, as far as what has arrived of it tells. */
+size_t Reader::header_bytes() const {
+  if (left() < 4) return 4;
+  return load32(cursor_) == wire::kSectionHeader ? bytes_wanted() : wire::kPcapFileHeaderBytes;
 }
 
 /** Doubles a full buffer. It is full of bytes that arrived, so memory follows the input and not what the input claims.
@@ -147,21 +190,40 @@ uint32_t Reader::load32(const uint8_t* from) const {
   return swap_ ? __builtin_bswap32(value) : value;
 }
 
-void Reader::read_start(const std::string& path) {
-  fill(4);
-  if (!damage_.empty()) throw Error(format("cannot read '%s': %s", path.c_str(), damage_.c_str()));
-  if (left() == 0) throw Error(format("'%s' is empty; expected a pcap or pcapng capture", path.c_str()));
-  if (left() < 4) throw Error(not_a_capture(path, cursor_, left()));
-  if (load32(cursor_) != wire::kSectionHeader) return read_file_header(path);
-  format_ = Format::pcapng;
-  Record none;
-  if (read_block(none) == Step::stop) throw Error(format("'%s': %s", path.c_str(), damage_.c_str()));
+bool Reader::start(int timeout_ms) {
+  if (!begun_) {
+    format_ = Format::pcapng;  // for bytes_wanted(), until the first bytes are there
+    for (size_t wanted = 0; wanted != header_bytes();) {
+      wanted = header_bytes();
+      if (!arrived(wanted, timeout_ms)) return false;
+    }
+    begun_ = true;
+    read_start();
+  }
   // A packet cannot come before the first interface, so none is lost here. Damage is next()'s to tell.
-  while (interfaces_.empty() && read_block(none) == Step::other) continue;
+  Record none;
+  for (int passed = 0; format_ == Format::pcapng && !started_ && interfaces_.empty(); ++passed) {
+    if (passed == kMostBlocksPassed || !next_arrived(timeout_ms)) return false;
+    started_ = at_packet_block() || read_block(none) != Step::other;
+  }
+  return started_ = true;
+}
+
+void Reader::read_start() {
+  fill(4);
+  const char* const path = path_.c_str();
+  if (!damage_.empty()) throw Error(format("cannot read '%s': %s", path, damage_.c_str()));
+  if (left() == 0) throw Error(format("'%s' is empty; expected a pcap or pcapng capture", path));
+  if (left() < 4) throw Error(not_a_capture(path_, cursor_, left()));
+  if (load32(cursor_) != wire::kSectionHeader) return read_file_header();
+  Record none;
+  if (read_block(none) == Step::stop) throw Error(format("'%s': %s", path, damage_.c_str()));
 }
 
 /** pcap's file header (draft-ietf-opsawg-pcap, section 4). */
-void Reader::read_file_header(const std::string& path) {
+void Reader::read_file_header() {
+  const std::string& path = path_;
+  format_ = Format::pcap;
   uint32_t magic = 0;
   for (const bool swapped : {false, true}) {
     swap_ = swapped;
@@ -187,10 +249,10 @@ void Reader::read_file_header(const std::string& path) {
   cursor_ += wire::kPcapFileHeaderBytes;
 }
 
-bool Reader::skip_to(uint64_t position) {
-  if (position < bytes_read() || (mapped() && position > size_)) return false;
+bool Reader::skip_to(uint64_t position, int timeout_ms) {
+  if (!reaches(position)) return false;
   while (position > bytes_read()) {
-    if (left() == 0 && !fill(1)) return false;
+    if (left() == 0 && (!arrived(1, timeout_ms) || left() == 0)) return false;
     cursor_ += std::min<uint64_t>(left(), position - bytes_read());
   }
   return true;

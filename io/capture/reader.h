@@ -24,24 +24,38 @@ namespace heddle::capture {
  *  Reader has open.) Not for several threads at once. */
 class Reader {
  public:
+  /** Whether the constructor reads the header, or start() does. */
+  enum class Header : uint8_t { now, later };
+
   /** Opens `path`, "-" = standard input, and reads up to the first interface. Waits for a pipe's first bytes. Throws
    *  Error, which names the file and a remedy, when it cannot be read, is empty or is no capture. */
-  explicit Reader(const std::string& path);
+  explicit Reader(const std::string& path, Header header = Header::now);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
+
+  /** With Header::later: reads what the constructor reads otherwise; to be called until it returns true, before anything
+   *  else is asked for. False: nothing came within `timeout_ms` (-1: waits), or there is more to read. Throws Error like
+   *  the constructor. */
+  bool start(int timeout_ms);
 
   /** Gives the next record; false at the end or at damage, and from then on. `record.data` stays valid while the Reader
    *  lives if mapped(), otherwise until the next call. `record` is undefined after false. Never throws. */
   bool next(Record& record);
 
-  /** Whether next() would return without waiting; false only for a pipe whose next record has not arrived whole within
-   *  `timeout_ms`. */
-  bool ready(int timeout_ms);
+  /** Whether next() would return at once: false for a pipe whose next record has not arrived whole within `timeout_ms`,
+   *  and where many blocks that hold no record come first, some of which it has passed over. */
+  bool ready(int timeout_ms) { return (mapped() && native_pcap_) || ready_slow(timeout_ms); }
 
   /** Goes on at byte `position`, where a record or block begins, behind what has been read. False: there is no such
-   *  place. Waits for a pipe. */
-  bool skip_to(uint64_t position);
+   *  place, or, if reaches(position) still holds, a pipe has not come so far within `timeout_ms` of its last bytes. */
+  bool skip_to(uint64_t position, int timeout_ms = -1);
+  bool reaches(uint64_t position) const {
+    return position >= bytes_read() && (mapped() ? position <= size_ : !ended_ || left() > 0);
+  }
+
+  /** Whether the input is no regular file, so that reading may wait. */
+  bool may_wait() const { return may_wait_; }
 
   Format file_format() const { return format_; }
 
@@ -77,9 +91,14 @@ class Reader {
   static constexpr size_t kPrefetchBytes = 4096;
 
   Reader() = default;  // delegated to, so that ~Reader() runs when opening throws
-  void open(const std::string& path);
-  void read_start(const std::string& path);
-  void read_file_header(const std::string& path);
+  void open();
+  void read_start();
+  void read_file_header();
+  bool arrived(size_t bytes, int timeout_ms);
+  bool next_arrived(int timeout_ms);
+  bool at_packet_block() const;
+  bool ready_slow(int timeout_ms);
+  size_t header_bytes() const;
   bool fill(size_t wanted);
   bool grow();
   size_t bytes_wanted() const;
@@ -120,7 +139,9 @@ class Reader {
   Format format_ = Format::pcap;
   std::vector<Interface> interfaces_;  // of the current section
   bool has_link_type_ = false;
-  std::string damage_;
+  bool may_wait_ = false;
+  bool begun_ = false, started_ = false;  // the file's or section's header has been read; the first interface, too
+  std::string path_, damage_;
 };
 
 inline bool Reader::next(Record& record) {

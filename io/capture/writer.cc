@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "io/capture/output_file.h"
 
 namespace heddle::capture {
 namespace {
@@ -31,8 +30,7 @@ Writer::Writer(const std::string& path, const Options& options) : Writer() {
   format_ = options.format;
   tick_ns_ = options.nanoseconds ? 1 : 1000;
   snap_length_ = options.snap_length == 0 ? kDefaultSnapLength : options.snap_length;
-  descriptor_ = open_output(path);
-  owns_descriptor_ = path != "-";
+  output_ = std::make_unique<Output>(path, options.owner);
   buffer_bytes_ = kFullBytes + kLargestOverheadBytes + snap_length_;
   for (Buffer& buffer : buffers_) buffer.start = std::make_unique_for_overwrite<uint8_t[]>(buffer_bytes_);
   at_ = buffers_[0].start.get();
@@ -131,17 +129,17 @@ void Writer::drain() {
 
 void Writer::put(const Buffer& buffer) {
   for (size_t done = 0; done < buffer.used && !failed();) {
-    const ssize_t written = ::write(descriptor_, buffer.start.get() + done, buffer.used - done);
+    const ssize_t written = ::write(output_->descriptor(), buffer.start.get() + done, buffer.used - done);
     if (written >= 0) {
       done += static_cast<size_t>(written);
     } else if (errno == EAGAIN) {
-      pollfd waiting{descriptor_, POLLOUT, 0};
+      pollfd waiting{output_->descriptor(), POLLOUT, 0};
       poll(&waiting, 1, -1);
     } else if (errno != EINTR) {
       const int error = errno;
       // A file ends with a whole record; where this is not a file, what went out cannot be taken back.
-      const off_t end = done == 0 ? -1 : lseek(descriptor_, -static_cast<off_t>(done), SEEK_CUR);
-      [[maybe_unused]] const int cut = end < 0 ? -1 : ftruncate(descriptor_, end);
+      const off_t end = done == 0 ? -1 : lseek(output_->descriptor(), -static_cast<off_t>(done), SEEK_CUR);
+      [[maybe_unused]] const int cut = end < 0 ? -1 : ftruncate(output_->descriptor(), end);
       fail(error);
     }
   }
@@ -165,7 +163,7 @@ void Writer::flush() {
 }
 
 void Writer::close() {
-  if (closed_.load() || descriptor_ < 0) return;
+  if (closed_.load() || !output_) return;
   if (at_ != nullptr) flush();
   if (thread_.joinable()) {
     // A thread that has failed still takes buffers, so that this one comes last.
@@ -174,7 +172,7 @@ void Writer::close() {
     filled_.notify_one();
     thread_.join();
   }
-  if (owns_descriptor_ && ::close(descriptor_) != 0 && !failed()) fail(errno);
+  if (const int error = output_->close(); error != 0 && !failed()) fail(error);
   closed_.store(true, std::memory_order_release);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "io/capture/output_file.h"
 #include "io/capture/record.h"
 
 namespace heddle::capture {
@@ -27,6 +28,7 @@ class Writer {
     /** Whether a thread makes the system calls, otherwise write() does. The thread inherits the CPU affinity of the one
      *  that makes the Writer: make it before that one is pinned to a core that polls. */
     bool background = true;
+    std::string owner = "another writer";  ///< what errors of others that want to write there call this one
   };
 
   /** Creates or overwrites `path`, "-" = standard output. Throws Error, which names the path and a remedy, when it
@@ -102,8 +104,7 @@ class Writer {
   alignas(64) std::atomic<uint32_t> emptied_ = 0;            // of those, buffers that the thread is done with
   std::atomic<uint64_t> safe_packets_ = 0, safe_bytes_ = 0;  // the system has taken them
   std::atomic<bool> failed_ = false, closed_ = false;
-  int descriptor_ = -1;
-  bool owns_descriptor_ = false;
+  std::unique_ptr<Output> output_;
   std::string path_, failure_;  // failure_ is written once, before failed_
   std::thread thread_;
 };

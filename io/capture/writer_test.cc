@@ -206,9 +206,19 @@ TEST(Writer, DoesNotOverwriteWhatIsBeingRead) {
   }
   {
     const Writer writer(path, {});
-    EXPECT_EQ(error_of(path), "cannot write '" + path + "': it is being read or written; name another file");
+    EXPECT_EQ(error_of(path), "cannot write '" + path + "': it is being written by another writer; name another file");
   }
   EXPECT_EQ(error_of(path), "");
+}
+
+TEST(Writer, HasStandardOutputAlone) {
+  const Folder folder;
+  {
+    const Writer first("-", {.owner = "'first'"});
+    EXPECT_EQ(error_of("-"), "cannot write standard output: it is being written by 'first'; name another file");
+  }
+  const Writer null("/dev/null", {});
+  EXPECT_EQ(error_of("/dev/null"), "");
 }
 
 }  // namespace

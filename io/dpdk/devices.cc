@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "io/dpdk/memif_buffers.h"
 
 namespace heddle::dpdk {
 namespace {
@@ -72,6 +73,18 @@ std::string argument_of(const std::string& device, const std::string& argument) 
   return device.substr(value, device.find(',', value) - value);
 }
 
+bool is_memif_client(const std::string& device) {
+  const std::string role = argument_of(device, "role");
+  return device.starts_with("net_memif") && (role == "client" || role == "slave") &&
+         argument_of(device, "zero-copy") != "yes";
+}
+
+uint64_t null_frame_bytes(const std::string& device) {
+  constexpr uint64_t kDefault = 64;
+  const std::string size = argument_of(device, "size");
+  return size.empty() ? kDefault : std::strtoull(size.c_str(), nullptr, 0);  // as the driver reads it
+}
+
 bool is_number(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
@@ -126,6 +139,7 @@ uint32_t ring_frame_bytes(uint32_t frame_bytes) {
 std::string with_composed_arguments(const std::string& device, int queues, uint32_t frame_bytes) {
   const std::string name = name_of(device);
   std::string result = device;
+  if (is_memif_client(device) && argument_of(device, "bsize").empty()) result += format(",bsize=%u", kMemifBufferBytes);
   if (!name.starts_with("net_af_packet")) return result;
   if (queues > 1 && argument_of(device, "qpairs").empty()) result += format(",qpairs=%d", queues);
   if (frame_bytes > 0 && argument_of(device, "framesz").empty() && argument_of(device, "blocksz").empty()) {

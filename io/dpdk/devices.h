@@ -15,6 +15,12 @@ std::string name_of(const std::string& device);
 /** The value that a device gives to an argument ("iface" above: "eth0"), "" = none. */
 std::string argument_of(const std::string& device, const std::string& argument);
 
+/** Whether the device makes the buffers that it shares with another program over memif. */
+bool is_memif_client(const std::string& device);
+
+/** Bytes of the frames that a net_null device gives. */
+uint64_t null_frame_bytes(const std::string& device);
+
 bool is_number(const std::string& name);
 bool is_pci(const std::string& name);  ///< [domain:]bus:device.function
 bool is_virtual(const std::string& name);
@@ -34,7 +40,7 @@ bool limit_packet_sockets(const std::string& interface, bool outbound, uint16_t 
 uint32_t ring_frame_bytes(uint32_t frame_bytes);
 
 /** The device with the arguments that Heddle adds where the user gave none: queues for `threads`, room for frames of
- *  `frame_bytes` (0: ordinary ones). */
+ *  `frame_bytes` (0: ordinary ones), and memif buffers that hold any of them. */
 std::string with_composed_arguments(const std::string& device, int queues, uint32_t frame_bytes);
 
 }  // namespace heddle::dpdk

@@ -1,6 +1,7 @@
 #define ALLOW_EXPERIMENTAL_API  // rte_dev_dma_map
 #include "io/dpdk/dpdk.h"
 
+#include <linux/membarrier.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -12,6 +13,7 @@
 #include <rte_mbuf_dyn.h>
 #include <rte_mempool.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -131,6 +133,25 @@ void check(int result, const Port& port, const char* what) {
   throw Error(format("%s: %s: %s", port.device.c_str(), what, rte_strerror(result < 0 ? -result : result)));
 }
 
+/** Frees what has come in before the filter of limit_packet_sockets was there: the driver's sockets receive all frames from
+ *  the moment in which EAL makes them. */
+void empty_rings(const Port& port) {
+  // The kernel looks at a socket's filter in RCU read-side sections: afterwards none is under way that began without it.
+  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+  constexpr unsigned kDefaultFrames = 512;  // of a ring
+  const std::string frames = argument_of(port.device, "framecnt");
+  const auto most = frames.empty() ? kDefaultFrames : static_cast<unsigned>(std::strtoul(frames.c_str(), nullptr, 0));
+  for (int queue = 0; queue < port.queues; ++queue) {
+    rte_mbuf* packets[32];
+    for (unsigned done = 0, n = 1; n > 0 && done < most; done += n) {
+      n = rte_eth_rx_burst(port.id, static_cast<uint16_t>(queue), packets,
+                           static_cast<uint16_t>(std::min(most - done, 32u)));
+      rte_pktmbuf_free_bulk(packets, n);
+    }
+  }
+  rte_eth_stats_reset(port.id);
+}
+
 void start_port(Port& port, rte_mempool* pool, int threads) {
   const std::string name = name_of(port.device);
   if (is_number(name)) {
@@ -159,8 +180,14 @@ void start_port(Port& port, rte_mempool* pool, int threads) {
         format("%s: has %u receive and %u transmit queues, but %d are needed, one a thread or N_QUEUES; run "
                "with -j 1, or give the device more (af_xdp: queue_count=N)",
                port.device.c_str(), info.max_rx_queues, info.max_tx_queues, queues));
-  // NICs split frames over buffers only when scatter is switched on, which it is not; these drivers never or always may.
-  port.may_chain = is_virtual(name) && !name.starts_with("net_null") && !name.starts_with("net_af_");
+  // NICs split frames over buffers only when scatter is switched on, which it is not, and keep to what a buffer has, as the
+  // drivers of packet sockets do; net_null says of every frame what it has been told.
+  const uint32_t room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
+  const uint64_t null_bytes = name.starts_with("net_null") ? null_frame_bytes(port.device) : 0;
+  if (null_bytes > room && argument_of(port.device, "copy") == "1")
+    throw Error(format("%s: with copy=1 it writes frames of %ju bytes into buffers of %u; give DPDKInfo(MBUF_SIZE %ju)",
+                       port.device.c_str(), uintmax_t{null_bytes}, room, uintmax_t{null_bytes} + RTE_PKTMBUF_HEADROOM));
+  port.checked = name.starts_with("net_null") ? null_bytes > room : is_virtual(name) && !name.starts_with("net_af_");
   rte_eth_conf configuration{};
   if (threads > 1 && (info.flow_type_rss_offloads & RTE_ETH_RSS_IP) != 0 && port.receives) {
     configuration.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
@@ -185,13 +212,14 @@ void start_port(Port& port, rte_mempool* pool, int threads) {
     std::copy(port.mac.bytes.begin(), port.mac.bytes.end(), address.addr_bytes);
     check(rte_eth_dev_default_mac_addr_set(port.id, &address), port, "setting its MAC address");
   }
-  if (name.starts_with("net_af_packet") && (!port.outbound || port.protocol != 0) &&
-      !limit_packet_sockets(port.interface, port.outbound, port.protocol))
+  const bool limited = name.starts_with("net_af_packet") && (!port.outbound || port.protocol != 0);
+  if (limited && !limit_packet_sockets(port.interface, port.outbound, port.protocol))
     throw Error(format("%s: OUTBOUND and PROTOCOL: %s", port.interface.c_str(), std::strerror(errno)));
   const int started = rte_eth_dev_start(port.id);
   if (started != 0 && name.starts_with("net_memif"))
     throw Error(port.device + ": it cannot connect; start the program that has role=server and the same socket first");
   check(started, port, "starting it");
+  if (limited && port.receives) empty_rings(port);
   if (name.starts_with("net_memif") && port.device.find("zero-copy=yes") == std::string::npos) survive_peer(port.id);
   if (port.mtu != 0 && !port.interface.empty() && mtu_of(port.interface) != port.mtu &&
       !set_mtu(port.interface, port.mtu))

@@ -31,12 +31,13 @@ struct Port {
   std::string interface;  ///< the kernel interface that it joins or makes, "" = none or not known
   uint16_t id = 0;        ///< DPDK's port number, once started
   int queues = 0;         ///< of each direction, once started
-  bool may_chain = true;  ///< whether it may give frames in several buffers, once started
+  /** Whether it may give frames in several buffers, or with lengths that their buffers do not have; once started. */
+  bool checked = true;
 
   // Kept by a Watch while it runs.
   std::atomic<bool> link_up{false}, was_up{false}, removed{false};
   std::atomic<uint64_t> link_downs{0};
-  std::atomic<uint32_t> longest_frame{UINT32_MAX};  ///< that its interface sends, without a VLAN tag
+  std::atomic<uint32_t> longest_frame{UINT32_MAX};  ///< that it sends, without a VLAN tag
   /** What became of it that its user should know, "" = nothing. */
   std::string problem() const;
 };

@@ -4,14 +4,32 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <string>
 
 #include "io/dpdk/devices.h"
 #include "io/dpdk/dpdk.h"
+#include "io/dpdk/memif_buffers.h"
 
 namespace heddle::dpdk {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{100};
+
+/** A frame must fit one of the buffers that the client has made (memif_buffers.h), a VLAN tag included. */
+uint32_t longest_over_memif(const Port& port, bool up) {
+  constexpr uint32_t kTagBytes = 4;
+  uint32_t bytes = kMemifDefaultBufferBytes;  // until the client is there
+  if (is_memif_client(port.device)) {
+    const std::string given = argument_of(port.device, "bsize");
+    bytes = given.empty() ? kMemifBufferBytes : static_cast<uint32_t>(std::strtoul(given.c_str(), nullptr, 10));
+  } else if (argument_of(port.device, "zero-copy") == "yes") {
+    return UINT32_MAX;
+  } else if (const uint32_t found = up ? smallest_memif_buffer() : 0; found != 0) {
+    bytes = found;
+  }
+  return bytes - std::min(bytes, kTagBytes);
+}
 
 }  // namespace
 
@@ -59,6 +77,7 @@ void Watch::look(Port& port) {
     else if (rte_eth_link_get_nowait(port.id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
       now = Link::up;
   }
+  if (name_of(port.device).starts_with("net_memif")) port.longest_frame = longest_over_memif(port, now == Link::up);
   // What tap makes is not there yet, or works on in another namespace.
   if (now == Link::gone && name_of(port.device).starts_with("net_tap")) now = port.was_up ? Link::up : Link::down;
   const bool up = now == Link::up;

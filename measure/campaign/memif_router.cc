@@ -9,6 +9,7 @@
 
 #include "core/cores.h"
 #include "core/error.h"
+#include "io/dpdk/memif_buffers.h"
 #include "measure/campaign/outcome.h"
 #include "measure/campaign/store.h"
 #include "measure/campaign/watcher.h"
@@ -84,7 +85,7 @@ class MemifRouter::Connection : public Target {
   std::unique_ptr<Generator> generator_;
 };
 
-MemifRouter::MemifRouter(const std::vector<std::string>& sockets, uint32_t longest) {
+MemifRouter::MemifRouter(const std::vector<std::string>& sockets, uint32_t longest) : longest_(longest) {
   std::vector<std::string> files;
   std::vector<bool> sends;
   for (auto& socket : sockets) {
@@ -127,6 +128,11 @@ void MemifRouter::wait(const std::function<bool()>& keep_waiting) const {
     if (!keep_waiting()) throw Interrupted{};
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
+  // DPDK's driver makes other frames of those that do not fit.
+  if (const uint32_t bytes = dpdk::smallest_memif_buffer(); bytes != 0 && bytes < longest_)
+    throw Error(
+        format("--memif: the router has buffers of %u bytes, but frames have up to %u; give its device bsize=%u", bytes,
+               longest_, dpdk::kMemifBufferBytes));
 }
 
 std::unique_ptr<Target> MemifRouter::target(const Setup& setup, bool pin, TrialWatch watch) {

@@ -35,6 +35,7 @@ class MemifRouter {
   std::unique_ptr<MemifWire> wire_;
   std::unique_ptr<Standalone> ports_;
   std::vector<uint16_t> receiving_, sending_;
+  uint32_t longest_;
 };
 
 }  // namespace heddle::bench
