@@ -179,11 +179,11 @@ TEST_P(EngineTest, MayBeWaitedForTwice) {
 
 TEST(Engine, RefusesWhatItCannotDo) {
   const auto start = [](const std::string& device, int threads) {
-    click::Diagnostics diagnostics;
-    Chain chain = read("TestSource -> EtherMirror -> TestSink;", {device, LaunchMode::persistent}, diagnostics);
     RunOptions options;
     options.threads = threads;
     try {
+      click::Diagnostics diagnostics;
+      Chain chain = read("TestSource -> EtherMirror -> TestSink;", {device, LaunchMode::persistent}, diagnostics);
       Engine(std::move(chain.router), std::move(chain.plan), options).start();
     } catch (const Error& error) {
       return std::string(error.what());

@@ -55,10 +55,8 @@ std::vector<prometheus::MetricFamily> collect(const Engine& engine) {
       more.emplace_back(name, value);
       return more;
     };
-    if (element.counted) {
-      add(packets, labels, static_cast<double>(element.packets));
-      add(bytes, labels, static_cast<double>(element.bytes));
-    }
+    add(packets, labels, static_cast<double>(element.packets));
+    add(bytes, labels, static_cast<double>(element.bytes));
     for (auto& [reason, count] : element.drops) add(drops, with("reason", reason), static_cast<double>(count));
     for (auto& [name, value] : element.statistics) add(statistics, with("name", name), static_cast<double>(value));
   }

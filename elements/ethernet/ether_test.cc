@@ -1,5 +1,7 @@
 // EtherEncap and EtherRewrite.
 
+#include <thread>
+
 #include "tests/support/access.h"
 
 namespace heddle::test {
@@ -121,9 +123,10 @@ TEST(EtherRewrite, ChangesAddressesAtOnce) {
            [&](Engine& engine) {
              for (int i = 0; i < 500; ++i)
                engine.handlers().write("r.dst", i % 2 == 0 ? "0:0:0:0:0:0" : "ff-ff-ff-ff-ff-ff");
+             engine.handlers().write("r.dst", "0:0:0:0:0:0");
+             while (changed == 0) std::this_thread::yield();
            }});
   EXPECT_EQ(torn, 0u);
-  EXPECT_GT(changed, 0u);
 }
 
 TEST(EtherEncap, HasHandlers) {
