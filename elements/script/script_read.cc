@@ -172,7 +172,7 @@ void Script::handlers(Handlers& list) {
         std::string_view rest = text;
         const std::string variable = script::take_word(rest);
         if (variable.empty()) throw Error("expected a variable and its value");
-        variables_[variable] = rest;
+        variables_[variable] = click::trim(rest);
       });
   for (auto& function : script::functions())
     if (!function.local) list.read_with_argument(function.name, function.call);
