@@ -29,7 +29,7 @@ __device__ inline uint4* dynamic_shared() {
 }
 
 template <int kWarps>
-static __global__ void __launch_bounds__(kWarps* kLanes) serve(Serving serving) {
+static __global__ void __launch_bounds__(kWarps* kLanes, 16 / kWarps) serve(Serving serving) {
   __shared__ Program program;
   __shared__ Tile tile;
   __shared__ int order;  // what warp 0 tells the others

@@ -1,5 +1,7 @@
 /** The host API: memory, errors, streams, events, launches. */
 
+#include "simt/runtime.h"
+
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -10,10 +12,10 @@
 namespace heddle::simt {
 namespace {
 
-TEST(SimtRuntime, describes_one_device) {
+TEST(SimtRuntime, describes_its_devices) {
   int count = 0, device = -1, value = 0;
   EXPECT_CUDA(cudaGetDeviceCount(&count));
-  EXPECT_EQ(count, 1);
+  EXPECT_EQ(count, kDevices);
   EXPECT_CUDA(cudaSetDevice(0));
   EXPECT_CUDA(cudaGetDevice(&device));
   EXPECT_EQ(device, 0);
@@ -28,6 +30,33 @@ TEST(SimtRuntime, describes_one_device) {
   EXPECT_STREQ(bus_id, "0000:00:00.0");
   EXPECT_CUDA(cudaDriverGetVersion(&value));
   EXPECT_GE(value, 12000);
+}
+
+__global__ void fill_shared(int* ends) {
+  auto* memory = static_cast<int*>(dynamic_shared());
+  memory[threadIdx.x] = static_cast<int>(threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x == 0) *ends = memory[0] + memory[blockDim.x - 1];
+}
+
+// As on GPUs: whoever launches a kernel must have made the stream's device current.
+TEST(SimtRuntime, launches_only_on_the_current_device) {
+  EXPECT_CUDA(cudaSetDevice(1));
+  cudaStream_t stream{};
+  EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(64);
+  config.dynamicSmemBytes = 64 * sizeof(int);
+  config.stream = stream;
+  int ends = 0;
+  EXPECT_CUDA(cudaLaunchKernelEx(&config, fill_shared, &ends));
+  EXPECT_CUDA(cudaStreamSynchronize(stream));
+  EXPECT_EQ(ends, 63);
+  EXPECT_CUDA(cudaSetDevice(0));
+  EXPECT_EQ(cudaLaunchKernelEx(&config, fill_shared, &ends), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+  EXPECT_CUDA(cudaStreamDestroy(stream));
 }
 
 TEST(SimtRuntime, keeps_the_last_error_of_each_thread) {
