@@ -37,7 +37,7 @@ PageServer::PageServer(int port) {
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (listener_ < 0 || wake_ < 0 || setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
       bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      listen(listener_, static_cast<int>(kMaxClients)) != 0) {
+      listen(listener_, SOMAXCONN) != 0) {
     const int error = errno;
     close(listener_);
     close(wake_);
@@ -83,29 +83,30 @@ void PageServer::loop() {
       if (client.gone) close(client.socket);
     }
     clients_.remove_if([](const Client& client) { return client.gone; });
-    if ((polled[1].revents & POLLIN) != 0) accept_client();
+    if ((polled[1].revents & POLLIN) != 0) accept_clients();
   }
 }
 
-void PageServer::accept_client() {
+void PageServer::accept_clients() {
   const auto close_idlest = [this] {
     const auto idlest = std::min_element(clients_.begin(), clients_.end(),
                                          [](auto& one, auto& other) { return one.heard_at < other.heard_at; });
     close(idlest->socket);
     clients_.erase(idlest);
   };
-  if (clients_.size() == kMaxClients) close_idlest();
-  const int socket = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (socket >= 0) {
-    clients_.push_back({socket, Clock::now()});
-    return;
-  }
-  // Without descriptors the listener stays ready: do not spin.
-  const bool none_left = errno == EMFILE || errno == ENFILE;
-  if (none_left && !clients_.empty())
+  for (size_t n = 0; n < kMaxClients; ++n) {
+    const int socket = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket >= 0) {
+      if (clients_.size() == kMaxClients) close_idlest();
+      clients_.push_back({socket, Clock::now()});
+      continue;
+    }
+    // Without descriptors the listener stays ready: do not spin.
+    const bool none_left = errno == EMFILE || errno == ENFILE;
+    if (!none_left) return;
+    if (clients_.empty()) return std::this_thread::sleep_for(std::chrono::milliseconds(10));
     close_idlest();
-  else if (none_left)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 void PageServer::read_from(Client& client) {

@@ -33,7 +33,7 @@ class PageServer {
     bool hung_up = false, gone = false;
   };
   void loop();
-  void accept_client();
+  void accept_clients();
   void read_from(Client& client);
   void write_to(Client& client) const;
   std::string answer(const std::string& request) const;

@@ -223,6 +223,18 @@ def test_a_router_in_another_process_goes(heddle, tmp_path):
     assert result.code == 1 and "the router has disconnected" in result.err, result
 
 
+def test_a_router_with_small_buffers(heddle, tmp_path):
+    """DPDK's memif driver makes other frames of those that do not fit."""
+    end = tmp_path / "a.sock"
+    with heddle.start("bench", "--memif", end, "--sweep", "size=64,4000", "--generators", "2", "--no-pin") as bench:
+        wait_until(lambda: end.exists() or not bench.alive(), 20, "the socket")
+        device = f"net_memif0,role=client,socket-abstract=no,socket={end},bsize=2048"
+        with heddle.start("run", "-e", f'FromDPDKDevice("{device}") -> ToDPDKDevice(net_memif0)'):
+            result = bench.wait(60)
+    assert result.code == 1, result
+    assert "the router has buffers of 2048 bytes, but frames have up to" in result.err, result
+
+
 def test_no_router_connects(heddle, tmp_path):
     socket_file = tmp_path / "a.sock"
     with heddle.start("bench", "--memif", socket_file) as bench:

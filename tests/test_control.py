@@ -9,17 +9,11 @@ import urllib.request
 
 import pytest
 from whole import captures
-from whole.program import CHAINS, Program
+from whole.program import CHAINS, Program, free_port
 
 CHAIN = "Idle -> q :: Queue(7) -> Unqueue -> Discard; s :: Script(TYPE PASSIVE, return $(add $args))"
 TRAFFIC = CHAINS / "traffic.pcap"
 GREETING = b"Click::ControlSocket/1.3\r\n"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def connect(address, seconds=10):

@@ -92,10 +92,8 @@ def listens(running, interface):
 
 
 def start_between(heddle, one, other, *options):
-    running = heddle.start("run", "--json", "-e", f"FromDevice({one}) -> c :: Counter -> ToDevice({other})", *options)
-    wait_until(lambda: listens(running, one), what="the program's socket")
-    time.sleep(0.3)
-    return running
+    chain = f"FromDevice({one}) -> c :: Counter -> ToDevice({other})"
+    return heddle.start_ready("run", "--json", "-e", chain, *options)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -105,9 +103,7 @@ def start_between(heddle, one, other, *options):
 def test_frames_that_the_kernel_sends_come_in_on_request(heddle, root, threads, arguments, outgoing):
     with veth() as (one, far):
         chain = f"FromDevice({one}{arguments}) -> c :: Counter -> Discard"
-        with heddle.start("run", "--json", "-j", str(threads), "-e", chain) as running:
-            wait_until(lambda: listens(running, one), what="the program's socket")
-            time.sleep(0.3)
+        with heddle.start_ready("run", "--json", "-j", str(threads), "-e", chain) as running:
             send(one, [frame(60, n) for n in range(5)])
             send(far, [frame(60, n) for n in range(3)])
             time.sleep(0.5)
@@ -150,9 +146,7 @@ def test_protocol_and_ip_by_request(heddle, root):
     chain = "FromDevice({}, {}) -> c :: Counter -> IPFilter(allow dst host 10.0.0.2) -> ip :: Counter -> Discard"
     found = {}
     for arguments in ("FORCE_IP true", "FORCE_IP true, PROTOCOL 0x0806"):
-        with veth() as (one, far), heddle.start("run", "--json", "-e", chain.format(one, arguments)) as running:
-            wait_until(lambda: listens(running, one), what="the program's socket")
-            time.sleep(0.3)
+        with veth() as (one, far), heddle.start_ready("run", "--json", "-e", chain.format(one, arguments)) as running:
             send(far, [frame(60), arp, tagged, broken])
             time.sleep(0.5)
             report = Report(running.interrupt(10).json)
@@ -352,7 +346,7 @@ def test_memif_between_two_programs(heddle):
             wait_until(lambda: os.path.exists(socket) or socket in unix_sockets(), what="memif")
             time.sleep(0.3)
             with user.start("run", "--json", "-e", receiver) as client:
-                time.sleep(1.5)
+                wait_until(lambda: os.path.exists(out) and os.path.getsize(out) > 600 * 3016, 60, "the frames")
                 got = client.interrupt(10)
             sent = server.interrupt(10)
     finally:

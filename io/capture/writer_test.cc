@@ -214,7 +214,7 @@ TEST(Writer, DoesNotOverwriteWhatIsBeingRead) {
 TEST(Writer, HasStandardOutputAlone) {
   const Folder folder;
   {
-    const Writer first("-", {.owner = "'first'"});
+    const Output first("-", "'first'");
     EXPECT_EQ(error_of("-"), "cannot write standard output: it is being written by 'first'; name another file");
   }
   const Writer null("/dev/null", {});

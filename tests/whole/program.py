@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -83,6 +84,29 @@ class Program:
 
     def start(self, *args, **options):
         return Running(self.command(args), list(map(str, args)), **options)
+
+    def start_ready(self, *args, **options):
+        """The same of `run`; returns when its ports receive, or it has ended."""
+        port = free_port()
+        running = self.start(*args, "--metrics", port, **options)
+        wait_until(lambda: not running.alive() or answers(port), TIMEOUT_S, "the start")
+        return running
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def answers(port):
+    """Whether the metrics are there, which they are when the program has started; waits while it starts."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT_S) as client:
+            client.sendall(b"HEAD /metrics HTTP/1.1\r\n\r\n")
+            return client.recv(1) == b"H"
+    except OSError:
+        return False
 
 
 def environment(more=None):
