@@ -32,10 +32,16 @@ def _arguments() -> argparse.ArgumentParser:
         return made
 
     made = command("transform", "Rewrite each foreach loop so that its lookups take turns while memory answers.")
-    made.add_argument("--backend", choices=sorted(BACKENDS), default="goto", help="goto (default), group, or coroutine (C++20)")
-    made.add_argument("--group", type=int, default=16, metavar="N", help=f"lookups in flight, 1 to {MOST} (default: 16)")
+    made.add_argument(
+        "--backend", choices=sorted(BACKENDS), default="goto", help="goto (default), group, or coroutine (C++20)"
+    )
+    made.add_argument(
+        "--group", type=int, default=16, metavar="N", help=f"lookups in flight, 1 to {MOST} (default: 16)"
+    )
     made.add_argument("--hint", type=int, default=3, metavar="0..3", help="locality of __builtin_prefetch (default: 3)")
-    made.add_argument("--suffix", default="", metavar="TEXT", help="append TEXT to the names of the functions with foreach")
+    made.add_argument(
+        "--suffix", default="", metavar="TEXT", help="append TEXT to the names of the functions with foreach"
+    )
     made.add_argument("--depfile", metavar="FILE", help="write what OUT depends on there, for make and ninja")
     commands.add_parser("include", help="Print the directory of gopt.h.")
     return parser

@@ -189,4 +189,6 @@ def summary(lookup: Lookup, saved: set[str]) -> str:
         "shared": lookup.shared,
         "sequential": lookup.sequential,
     }
-    return "; ".join(f"{group}: {', '.join(sorted(group_names))}" for group, group_names in groups.items() if group_names)
+    return "; ".join(
+        f"{group}: {', '.join(sorted(group_names))}" for group, group_names in groups.items() if group_names
+    )

@@ -25,6 +25,8 @@ class Point:
 
 def access(node: c_ast.Node, private: set[str], point: Point, surely: bool = True) -> None:
     """Adds what an expression reads and writes. Reads count as coming first."""
+    if isinstance(node, c_ast.Compound):
+        raise Refusal(node.coord, "a statement within an expression", "write it as a statement, or as a function")
     if isinstance(node, c_ast.ID):
         if node.name in private:
             point.uses.add(node.name)
@@ -72,7 +74,9 @@ class Flow:
         for point, jump in self.jumps:
             if jump.name not in self.labels:
                 raise Refusal(
-                    jump.coord, f"goto {jump.name} leaves foreach", "lookups end by continue, or at the end of the loop's body"
+                    jump.coord,
+                    f"goto {jump.name} leaves foreach",
+                    "lookups end by continue, or at the end of the loop's body",
                 )
             point.successors.append(self.labels[jump.name])
         self.solve()

@@ -124,7 +124,7 @@ class Inliner:
         if len(addresses) != 1:
             raise Refusal(node.coord, f"g_expensive has {len(addresses)} arguments", "write g_expensive(address)")
         for part in walk(addresses[0]):
-            effect = isinstance(part, c_ast.Assignment) or isinstance(part, c_ast.FuncCall)
+            effect = isinstance(part, (c_ast.Assignment, c_ast.FuncCall))
             if effect or (isinstance(part, c_ast.UnaryOp) and part.op in ASSIGNING):
                 raise Refusal(
                     node.coord,
@@ -187,7 +187,9 @@ class Inliner:
                 if isinstance(value, c_ast.Node):
                     setattr(node, slot, self.hoist(value, before, stack))
                 elif isinstance(value, list):
-                    setattr(node, slot, [self.hoist(v, before, stack) if isinstance(v, c_ast.Node) else v for v in value])
+                    setattr(
+                        node, slot, [self.hoist(v, before, stack) if isinstance(v, c_ast.Node) else v for v in value]
+                    )
         return node
 
     # ---- one call ----
@@ -208,7 +210,9 @@ class Inliner:
         hidden = sorted((free - locals_) & set(self.outside))
         if hidden:
             raise Refusal(
-                call.coord, f"{name}() uses `{hidden[0]}` of file scope, which a variable here hides", "rename that variable"
+                call.coord,
+                f"{name}() uses `{hidden[0]}` of file scope, which a variable here hides",
+                "rename that variable",
             )
         for decl in give_own_names(helper.body, self.names, scope):
             self.kinds[decl.name] = decl.type

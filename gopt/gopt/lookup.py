@@ -10,7 +10,18 @@ from gopt.errors import Refusal
 from gopt.inline import Inliner
 from gopt.scope import Names, give_own_names
 from gopt.source import EXPENSIVE, FOREACH, Loop, Source
-from gopt.tree import ASSIGNING, Wait, addressed, called, is_aggregate, is_floating, names, plain_type, walk, written_root
+from gopt.tree import (
+    ASSIGNING,
+    Wait,
+    addressed,
+    called,
+    is_aggregate,
+    is_floating,
+    names,
+    plain_type,
+    walk,
+    written_root,
+)
 
 _REDUCTIONS = {"+=": "+", "-=": "+", "++": "+", "--": "+", "p++": "+", "p--": "+", "|=": "|", "&=": "&", "^=": "^"}
 
@@ -163,7 +174,9 @@ def _check(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
         if called(node) == EXPENSIVE:
             raise Refusal(node.coord, "g_expensive stands within an expression", "write it as a statement of its own")
         if called(node) in ("alloca", "__builtin_alloca", "setjmp", "_setjmp", "longjmp"):
-            raise Refusal(node.coord, f"{called(node)}() does not go with switching lookups", "use an array, or continue")
+            raise Refusal(
+                node.coord, f"{called(node)}() does not go with switching lookups", "use an array, or continue"
+            )
         written = written_root(node)
         if written is not None and written.name == lookup.index:
             raise Refusal(node.coord, f"the index `{lookup.index}` is changed", "copy it to a variable of the lookup")
@@ -182,7 +195,12 @@ def _classify(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
     for statement in _statements(lookup.body):
         target = written_root(statement)
         op = getattr(statement, "op", None)
-        if target is not None and op in _REDUCTIONS and isinstance(_target(statement), c_ast.ID) and target.name in used:
+        if (
+            target is not None
+            and op in _REDUCTIONS
+            and isinstance(_target(statement), c_ast.ID)
+            and target.name in used
+        ):
             inside = names(statement.rvalue) if isinstance(statement, c_ast.Assignment) else set()
             if target.name not in inside:
                 updates.setdefault(target.name, set()).add(_REDUCTIONS[op])

@@ -15,7 +15,9 @@ from gopt.tree import called, parts, text_of
 SHARE = 0.05  # of all samples in the file: less is not worth a switch
 
 # perf annotate --stdio -l:   "  97.67 :   1233:   sub    $0x1,%edx // t.c:4"
-_INSTRUCTION = re.compile(r"^\s*(?P<percent>\d+\.\d+)\s*:\s*[0-9a-f]+:\s+(?P<text>[^/]*)(?://\s*(?P<file>\S+):(?P<line>\d+))?")
+_INSTRUCTION = re.compile(
+    r"^\s*(?P<percent>\d+\.\d+)\s*:\s*[0-9a-f]+:\s+(?P<text>[^/]*)(?://\s*(?P<file>\S+):(?P<line>\d+))?"
+)
 _SOURCE = re.compile(r"^\s*:\s*(?P<line>\d+)\s{2,}\S")
 _READS = re.compile(r"\(%\w+|\[\w+")  # AT&T, Intel
 _EMPTY = re.compile(r"^\s*(lea|nop|prefetch)")
@@ -102,7 +104,9 @@ def _collect(node: c_ast.Node, function: str, out: list) -> None:
     for item in items or []:
         heads = {c_ast.If: "cond", c_ast.Switch: "cond", c_ast.Return: "expr", c_ast.Decl: "init"}
         plain = (c_ast.Assignment, c_ast.FuncCall, c_ast.UnaryOp)
-        read_here = getattr(item, heads[type(item)]) if type(item) in heads else item if isinstance(item, plain) else None
+        read_here = (
+            getattr(item, heads[type(item)]) if type(item) in heads else item if isinstance(item, plain) else None
+        )
         if read_here is not None and called(item) != EXPENSIVE:
             for address in _read_addresses(read_here):
                 if not re.search(r"\+\+|--|[\w)]\s*\(|[^=!<>]=[^=]", address):  # no effects, no calls
@@ -128,7 +132,10 @@ def propose(path: str, flags: list[str], profile: str) -> str:
         if count < SHARE * total:
             continue
         if line not in by_line:
-            notes.append(f"# {path}:{line}: {count / total:.0%} of samples, but no access there that a mark could precede\n")
+            notes.append(
+                f"# {path}:{line}: {count / total:.0%} of samples, but no access there that a mark could precede; samples may "
+                "fall behind the access that they wait for: perf annotate --stdio -l tells more than perf script\n"
+            )
             continue
         if line - 1 in marked:
             continue

@@ -41,7 +41,7 @@ _TOKEN = re.compile(
     r"""(?P<marker>^\#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"(?P<flags>[^\n]*)$)
       |(?P<directive>^\#[^\n]*$) |(?P<newline>\n) |(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
       |(?P<word>[A-Za-z_$][\w$]*) |(?P<number>\.?\d(?:[\w.]|[eEpP][+-])*) |(?P<space>[ \t\f\v\r]+) |(?P<mark>.)""",
-    re.X | re.M,
+    re.VERBOSE | re.MULTILINE,
 )
 
 
@@ -136,7 +136,7 @@ def preprocess(path: str, flags: list[str]) -> str:
     command = [*compiler, "-E", "-std=gnu11", "-D__GOPT__", *gnu, f"-I{INCLUDE}", *flags, "-x", "c", path]
     command[command.index("-x") : command.index("-x")] = ["-include", str(INCLUDE / "gopt.h")]
     try:
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
     except OSError as error:
         raise Refusal(path, f"cannot run the C compiler {compiler[0]}: {error.strerror}", "set CC to one") from None
     if done.returncode != 0:
@@ -194,9 +194,7 @@ def _find_loops(path: str, lines: list[str], tokens: list[Token], items: list[It
 
 def _is_name(tokens: list[Token], i: int, body: int) -> bool:
     """Whether token i is the function's name: a word whose parentheses end before the body."""
-    return (
-        tokens[i].text.isidentifier() and tokens[i + 1].text == "(" and _closing(tokens, i + 1) == body - 1
-    )
+    return tokens[i].text.isidentifier() and tokens[i + 1].text == "(" and _closing(tokens, i + 1) == body - 1
 
 
 def _check_lines(where: str, lines: list[str], loop: Loop) -> None:
@@ -209,7 +207,7 @@ def _check_lines(where: str, lines: list[str], loop: Loop) -> None:
     text = "".join(lines[loop.first - 1 : loop.last])
     if "__attribute__" in text:
         raise Refusal(where, "attributes within foreach would be lost", "put them on a type or function at file scope")
-    if re.search(r"^\s*#\s*(if|else|elif|endif|include|define)", text, re.M):
+    if re.search(r"^\s*#\s*(if|else|elif|endif|include|define)", text, re.MULTILINE):
         raise Refusal(
             where,
             "preprocessor directives within foreach: only the branch that is taken now would remain",
@@ -229,10 +227,14 @@ def read(path: str, flags: list[str]) -> Source:
     loops = _find_loops(path, lines, tokens, items)
     if not loops:
         raise Refusal(
-            path, "no function of this file has a foreach loop", "write the loop over the batch as foreach (i, n) { ... }"
+            path,
+            "no function of this file has a foreach loop",
+            "write the loop over the batch as foreach (i, n) { ... }",
         )
-    files = sorted({f for f in re.findall(r'^# \d+ "([^"<]+)"', text, re.M)} - {path})
-    source = Source(path, lines, tree, loops, [path, *files], {t.text for t in tokens if t.text.isidentifier() and not t.system})
+    files = sorted({f for f in re.findall(r'^# \d+ "([^"<]+)"', text, re.MULTILINE)} - {path})
+    source = Source(
+        path, lines, tree, loops, [path, *files], {t.text for t in tokens if t.text.isidentifier() and not t.system}
+    )
     for node in tree.ext:
         if isinstance(node, c_ast.FuncDef):
             source.functions[node.decl.name] = node

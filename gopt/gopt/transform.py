@@ -36,7 +36,9 @@ def transform(
     if taken:
         raise Refusal(path, f"`{taken[0]}` is a name that gopt uses", "rename it")
     lines = Lines(source)
-    lines.out.append(f"/* Made from {path} by gopt {__version__} (--backend {backend} --group {group_size}): do not edit. */")
+    lines.out.append(
+        f"/* Made from {path} by gopt {__version__} (--backend {backend} --group {group_size}): do not edit. */"
+    )
     lines.out += back.preamble(hint, group_size).rstrip("\n").split("\n")
     done, number, function = 0, 0, ""
     renamed = {loop.head_line: loop.function for loop in source.loops}

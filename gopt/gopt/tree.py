@@ -11,7 +11,7 @@ LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 class Wait(c_ast.Node):
     """g_expensive: prefetch `addresses`, then let other lookups run."""
 
-    __slots__ = ("addresses", "coord", "__weakref__")
+    __slots__ = ("__weakref__", "addresses", "coord")
     attr_names = ()
 
     def __init__(self, addresses: list, coord):
@@ -27,7 +27,7 @@ class Wait(c_ast.Node):
 class Inlined(c_ast.Compound):
     """A helper's body in place of its call; `goto end_label` within it is the helper's return."""
 
-    __slots__ = ("name", "end_label")
+    __slots__ = ("end_label", "name")
 
     def __init__(self, name: str, end_label: str | None, block_items: list, coord):
         super().__init__(block_items, coord)

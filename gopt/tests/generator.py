@@ -43,7 +43,7 @@ class Generator:
         self.simple = simple
         self.lines: list[str] = []
         self.count = 0
-        self.left = 40  # statements that may still come
+        self.left = 25  # statements that may still come
 
     def function(self, name: str) -> str:
         self.lines = [HEADER.format(name=name) + " {", "  uint32_t sum = 0;", "  foreach (i, n) {"]
