@@ -2,7 +2,7 @@
 #include "bench/gopt/lookups.h"
 #include "functions/ip_lookup/direct_rule.h"
 
-enum { kGroup = 16 };
+enum { kGroup = 32 }; /* the fastest of 16, 32 and 64 */
 
 static inline int smaller(int a, int b) { return a < b ? a : b; }
 

@@ -1,4 +1,5 @@
-/* Lookups in a cuckoo hash table. */
+/* Lookups in a cuckoo hash table. One mark for both buckets: a lookup that may wait in one place only is switched to without a
+   mispredicted jump. */
 #include "bench/gopt/lookups.h"
 #include "gopt.h"
 
@@ -11,11 +12,9 @@ static inline uint32_t value_in(const struct cuckoo_bucket* bucket, uint32_t key
 
 void cuckoo(const struct cuckoo_bucket* buckets, uint32_t mask, const uint32_t* keys, uint32_t* values, int n) {
   foreach (i, n) {
-    const struct cuckoo_bucket* bucket = &buckets[cuckoo_hash(keys[i], kCuckooFirst) & mask];
-    g_expensive(bucket);
-    uint32_t value = value_in(bucket, keys[i]);
-    if (value == 0) {
-      bucket = &buckets[cuckoo_hash(keys[i], kCuckooSecond) & mask];
+    uint32_t value = 0;
+    for (uint32_t seed = kCuckooFirst; value == 0 && seed != 0; seed = seed == kCuckooFirst ? kCuckooSecond : 0) {
+      const struct cuckoo_bucket* bucket = &buckets[cuckoo_hash(keys[i], seed) & mask];
       g_expensive(bucket);
       value = value_in(bucket, keys[i]);
     }

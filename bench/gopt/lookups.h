@@ -1,5 +1,5 @@
 /* Batched lookups for measuring gopt, each in five forms: as written, transformed (_gopt), by gopt's group prefetching
-   (_group) and coroutines (_coroutine), and with group prefetching by hand (_by_hand). */
+   (_group, where control flow allows it) and coroutines (_coroutine), and with group prefetching by hand (_by_hand). */
 #pragma once
 
 #include <stdint.h>
@@ -35,7 +35,6 @@ enum { kCuckooFirst = 0x2545f491, kCuckooSecond = 0x6c078965 };
   void name(const struct cuckoo_bucket* buckets, uint32_t mask, const uint32_t* keys, uint32_t* values, int n)
 CUCKOO(cuckoo);
 CUCKOO(cuckoo_gopt);
-CUCKOO(cuckoo_group);
 CUCKOO(cuckoo_coroutine);
 CUCKOO(cuckoo_by_hand);
 
