@@ -50,6 +50,7 @@ test-cpp: build
 
 test-whole: build
 	HEDDLE_BIN=$(CURDIR)/$(BUILD)/heddle $(PYTHON) -m pytest -q tests
+	$(PYTHON) -m pytest -q gopt/tests
 
 asan: build/asan/build.ninja
 	ninja -C build/asan -j $(JOBS) --quiet

@@ -6,3 +6,9 @@
 #else
 #define HEDDLE_HD
 #endif
+
+/** g_expensive(address) before an access to *address that probably misses the caches is for gopt (gopt/README.md); to
+ *  everybody else it means nothing. */
+#ifndef g_expensive
+#define g_expensive(address) ((void)0)
+#endif

@@ -21,9 +21,12 @@ HEDDLE_HD static inline uint16_t dir24_entry(const uint16_t* entry) { return ROU
    tbl24: 2^24 entries, by the address's first 24 bits; tbl8: the groups of 256 entries one after the other, each by the
    address's last 8 bits. Both in host byte order, in memory of the processor that runs this, owned by the caller. */
 HEDDLE_HD static inline uint16_t dir24_lookup(const uint16_t* tbl24, const uint16_t* tbl8, uint32_t address) {
+  g_expensive(&tbl24[address >> 8]);
   const uint16_t entry = dir24_entry(&tbl24[address >> 8]);
   if (entry < kFirstGroup) return entry;
-  return dir24_entry(&tbl8[(uint32_t)(entry - kFirstGroup) * kGroupEntries + (address & 255u)]);
+  const uint16_t* const second = &tbl8[(uint32_t)(entry - kFirstGroup) * kGroupEntries + (address & 255u)];
+  g_expensive(second);
+  return dir24_entry(second);
 }
 
 #ifdef __cplusplus

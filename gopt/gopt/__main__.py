@@ -1,0 +1,5 @@
+import sys
+
+from gopt.cli import main
+
+sys.exit(main())

@@ -1,0 +1,74 @@
+"""The command."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from gopt import __version__
+from gopt.errors import Refusal
+from gopt.profile import propose
+from gopt.source import INCLUDE
+from gopt.transform import BACKENDS, MOST, transform
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="gopt", description="Hides the latency of memory in batched lookups in C.")
+    parser.add_argument("--version", action="version", version=f"gopt {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=text, description=text)
+        made.add_argument("input", metavar="IN.c")
+        made.add_argument("-o", "--output", metavar="OUT", help="write there instead of to standard output")
+        made.add_argument("-I", action="append", default=[], metavar="DIR", help="the preprocessor's -I")
+        made.add_argument("-isystem", action="append", default=[], metavar="DIR", help="the preprocessor's -isystem")
+        made.add_argument("-D", action="append", default=[], metavar="NAME[=VALUE]", help="the preprocessor's -D")
+        made.add_argument(
+            "--profile",
+            metavar="FILE",
+            help="what `perf annotate --stdio -l` or `perf script -F ip,sym,srcline` printed: propose marks (as a patch) "
+            "instead of transforming",
+        )
+        return made
+
+    made = command("transform", "Rewrite each foreach loop so that its lookups take turns while memory answers.")
+    made.add_argument(
+        "--backend", choices=sorted(BACKENDS), default="goto", help="goto (default), group, or coroutine (C++20)"
+    )
+    made.add_argument(
+        "--group", type=int, default=16, metavar="N", help=f"lookups in flight, 1 to {MOST} (default: 16)"
+    )
+    made.add_argument("--hint", type=int, default=3, metavar="0..3", help="locality of __builtin_prefetch (default: 3)")
+    made.add_argument(
+        "--suffix", default="", metavar="TEXT", help="append TEXT to the names of the functions with foreach"
+    )
+    made.add_argument("--depfile", metavar="FILE", help="write what OUT depends on there, for make and ninja")
+    commands.add_parser("include", help="Print the directory of gopt.h.")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Exit status 1: refused, 2: wrong arguments."""
+    options = _arguments().parse_args(argv)
+    if options.command == "include":
+        print(INCLUDE)
+        return 0
+    flags = [f"-I{path}" for path in options.I] + [f"-D{name}" for name in options.D]
+    flags += [word for path in options.isystem for word in ("-isystem", path)]
+    try:
+        if options.profile:
+            text = propose(options.input, flags, options.profile)
+        else:
+            files: list[str] = []
+            text = transform(options.input, flags, options.backend, options.group, options.hint, options.suffix, files)
+            if options.depfile:
+                names = " ".join(name.replace(" ", "\\ ") for name in files)
+                Path(options.depfile).write_text(f"{options.output}: {names}\n")
+    except Refusal as refusal:
+        print(refusal, file=sys.stderr)
+        return 1
+    if options.output:
+        Path(options.output).write_text(text)
+    else:
+        sys.stdout.write(text)
+    return 0

@@ -1,0 +1,145 @@
+"""The back end proper: computed goto from lookup to lookup (G-Opt, section 3.2 and figure 7)."""
+
+import copy
+
+from pycparser import c_ast
+
+from gopt.emit import Printer, mention_inlined, summary
+from gopt.tree import Wait, drop_const, identifier, is_aggregate, rewrite, text_of, type_text
+
+LANGUAGE = "C"
+NAMES = ("g_i", "g_group", "g_labels", "g_count", "g_next", "g_slots", "g_running")
+
+
+def preamble(hint: int, group: int) -> str:
+    return f"""\
+/* Prefetch; save where this lookup goes on; switch to the next one. */
+#define G_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, {hint})
+#define G_SWITCH(label)                          \\
+  do {{                                           \\
+    g_labels[g_i] = &&label;                     \\
+    g_i = g_i + 1 == g_slots ? 0 : g_i + 1;      \\
+    goto *g_labels[g_i];                         \\
+  }} while (0)
+#define G_PSS(address, label) \\
+  do {{                        \\
+    G_PREFETCH(address);      \\
+    G_SWITCH(label);          \\
+  }} while (0)
+"""
+
+
+class SavedInArrays(Printer):
+    """Statements in which each saved variable is an array with an element for each lookup in flight."""
+
+    def __init__(self, lookup, lines, saved: set[str]):
+        super().__init__(lookup, lines)
+        self.saved = saved
+
+    def element(self, node: c_ast.ID) -> c_ast.Node:
+        return c_ast.ArrayRef(node, identifier("g_i"), node.coord) if node.name in self.saved else node
+
+    def arrays(self) -> list[str]:
+        """The declarations of the arrays, in the order of the variables."""
+        out = []
+        if self.lookup.index in self.saved:
+            out.append(f"{index_type(self.lookup)} {self.lookup.index}[g_group];")
+        for name, decl in self.lookup.private.items():
+            if name in self.saved:
+                kind = copy.deepcopy(decl.type)
+                drop_const(kind)
+                array = c_ast.ArrayDecl(kind, identifier("g_group"), [])
+                out.append(text_of(c_ast.Decl(name, [], decl.align, [], [], array, None, None)) + ";")
+        return out
+
+    def declaration(self, node: c_ast.Decl) -> str:
+        if node.name not in self.saved:
+            return super().declaration(node)
+        if node.init is None:
+            return ""
+        target = f"{node.name}[g_i]"
+        kind = copy.deepcopy(node.type)
+        drop_const(kind)
+        braces = isinstance(node.init, c_ast.InitList)
+        if isinstance(kind, c_ast.ArrayDecl):
+            value = text_of(node.init)
+            literal = f"({type_text(kind)})" + (value if value.startswith("{") else f"{{{value}}}")
+            return f"__builtin_memcpy({target}, {literal}, sizeof {target})"
+        if braces and is_aggregate(kind, self.lookup.source.typedefs):
+            return f"{target} = ({type_text(kind)}){braced(node.init)}"
+        if braces:  # a scalar in braces
+            return f"{target} = {text_of(node.init.exprs[0])}"
+        return f"{target} = {text_of(node.init)}"
+
+
+def begin_arrays(lines) -> None:
+    """GCC takes the elements of different lookups for one another, and then sees some that nobody has set."""
+    for line in ["#if defined(__GNUC__) && !defined(__clang__)", "#pragma GCC diagnostic push"]:
+        lines.put(line)
+    lines.put('#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"'), lines.put("#endif")
+
+
+def end_arrays(lines) -> None:
+    for line in ["#if defined(__GNUC__) && !defined(__clang__)", "#pragma GCC diagnostic pop", "#endif"]:
+        lines.put(line)
+
+
+def braced(node: c_ast.InitList) -> str:
+    text = text_of(node)
+    return text if text.startswith("{") else f"{{{text}}}"
+
+
+def index_type(lookup) -> str:
+    return f"__typeof__(({text_of(lookup.count)}) + 0)"
+
+
+class Interleaved(SavedInArrays):
+    def __init__(self, lookup, lines, prefix: str):
+        super().__init__(lookup, lines, lookup.saved)
+        lookup.body = rewrite(lookup.body, self.element)
+        self.prefix, self.waits = prefix, 0
+
+    def wait(self, node: Wait, depth: int) -> None:
+        self.waits += 1
+        label = f"{self.prefix}label_{self.waits}"
+        *first, last = [argument(text_of(address)) for address in node.addresses]
+        text = "".join(f"G_PREFETCH({address}); " for address in first)
+        self.lines.put(f"{text}G_PSS({last}, {label}); {label}:;", depth, node.coord)
+
+
+def argument(text: str) -> str:
+    return f"({text})" if "," in text else text
+
+
+def write(lookup, lines, group: int, number: int) -> None:
+    prefix = "g_" if number == 1 else f"g{number}_"
+    printer = Interleaved(lookup, lines, prefix)
+    start, end, count = f"{prefix}start", f"{prefix}end", text_of(lookup.count)
+    put = lines.put
+    begin_arrays(lines)
+    put(f"{{ /* Up to {group} lookups in flight. Variables {summary(lookup, printer.saved)}. */", 1)
+    for line in [f"enum {{ g_group = {group} }};", *printer.arrays(), "void *g_labels[g_group];"]:
+        put(line, 2)
+    put(f"const {index_type(lookup)} g_count = {count};", 2)
+    put(f"{index_type(lookup)} g_next = 0; /* the first lookup that is not under way */", 2)
+    put("const unsigned g_slots = g_count >= g_group ? (unsigned)g_group : g_count > 0 ? (unsigned)g_count : 0u;", 2)
+    mention_inlined(lookup, lines, 2)
+    put("if (g_slots > 0) {", 2)
+    put("unsigned long long g_running = ~0ull >> (64 - g_slots); /* slots whose lookups are not all finished */", 3)
+    put("unsigned g_i; /* the slot whose turn it is */", 3)
+    put(f"for (g_i = 0; g_i < g_slots; ++g_i) g_labels[g_i] = &&{start};", 3)
+    put("g_i = 0;", 3)
+    put(f"{start}:", 2)
+    put("while (g_next < g_count) { /* a slot takes lookup after lookup */", 3)
+    if lookup.index in printer.saved:
+        put(f"{lookup.index}[g_i] = g_next++;", 4)
+    else:
+        put(f"const {index_type(lookup)} {lookup.index} = g_next++;", 4)
+    printer.block(lookup.body.block_items or [], 4)
+    put("}", 3)
+    put(f"{end}:", 2)
+    put("g_running &= ~(1ull << g_i);", 3)
+    put(f"if (g_running != 0) G_SWITCH({end});", 3)
+    put("}", 2)
+    put("}", 1)
+    end_arrays(lines)

@@ -1,0 +1,254 @@
+"""The front end: a foreach loop with its variables classified, ready for a back end."""
+
+import copy
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from gopt import flow
+from gopt.errors import Refusal
+from gopt.inline import Inliner
+from gopt.scope import Names, give_own_names
+from gopt.source import EXPENSIVE, FOREACH, Loop, Source
+from gopt.tree import (
+    ASSIGNING,
+    Wait,
+    addressed,
+    called,
+    is_aggregate,
+    is_floating,
+    names,
+    plain_type,
+    walk,
+    written_root,
+)
+
+_REDUCTIONS = {"+=": "+", "-=": "+", "++": "+", "--": "+", "p++": "+", "p--": "+", "|=": "|", "&=": "&", "^=": "^"}
+
+
+@dataclass
+class Lookup:
+    """One foreach loop.
+
+    Variables are *private* (each lookup has its own: those declared within foreach; `saved` of them live across a switch),
+    *shared* (read only within foreach) or *sequential* (all lookups update them; in whatever order gives the same)."""
+
+    source: Source
+    loop: Loop
+    index: str
+    count: c_ast.Node
+    body: c_ast.Compound
+    private: dict[str, c_ast.Decl]  # by name, without the index
+    coord: object
+    saved: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
+    sequential: set[str] = field(default_factory=set)
+    names: Names = field(default_factory=lambda: Names(set()))
+
+
+def lookups_of(source: Source) -> list[Lookup]:
+    """All foreach loops of the file, in its order. Raises Refusal."""
+    found = []
+    for loop in source.loops:
+        function = source.functions[loop.function]
+        nodes = [n for n in walk(function.body) if isinstance(n, c_ast.For) and _count(n) is not None]
+        node = next(n for n in nodes if n.coord.line == loop.first)
+        inner = [n for n in walk(node.stmt) if isinstance(n, c_ast.For) and _count(n) is not None]
+        if inner:
+            raise Refusal(inner[0].coord, "foreach within foreach", "make the inner one a for loop")
+        found.append(_lookup(source, loop, function, node))
+    return found
+
+
+def _count(node: c_ast.For) -> c_ast.Node | None:
+    decls = getattr(node.init, "decls", [])
+    if len(decls) == 1 and called(decls[0].init) == FOREACH:
+        return decls[0].init.args.exprs[0]
+    return None
+
+
+def _file_scope(source: Source) -> set[str]:
+    found = set(source.functions) | set(source.typedefs)
+    for node in source.tree.ext:
+        found |= {n.name for n in walk(node) if isinstance(n, c_ast.Enumerator)}
+        if isinstance(node, c_ast.Decl) and node.name:
+            found.add(node.name)
+    return found
+
+
+def _declared_outside(function: c_ast.FuncDef, foreach: c_ast.For) -> dict[str, c_ast.Decl]:
+    args = function.decl.type.args
+    decls = [p for p in (args.params if args else []) if isinstance(p, c_ast.Decl) and p.name]
+    for decl in decls:
+        if isinstance(decl.type, c_ast.ArrayDecl):
+            decl.type = c_ast.PtrDecl([], decl.type.type, decl.coord)
+
+    def collect(node: c_ast.Node) -> None:
+        if node is foreach:
+            return
+        if isinstance(node, c_ast.Decl) and node.name:
+            decls.append(node)
+        for _, child in node.children():
+            collect(child)
+
+    collect(function.body)
+    return {d.name: d for d in decls}
+
+
+def _lookup(source: Source, loop: Loop, function: c_ast.FuncDef, node: c_ast.For) -> Lookup:
+    outside = _declared_outside(function, node)
+    taken = _file_scope(source) | set(outside)
+    index = node.init.decls[0].name
+    body = copy.deepcopy(node.stmt)
+    renamer = Names(taken)
+    new_index = renamer.fresh(index)
+    declared = give_own_names(body, renamer, {index: new_index})
+    body = Inliner(source, renamer, outside).lookup(body, declared)
+    private = {n.name: n for n in walk(body) if isinstance(n, c_ast.Decl) and n.name}
+    lookup = Lookup(source, loop, new_index, _count(node), body, private, node.coord, names=renamer)
+    _check(lookup, outside)
+    _classify(lookup, outside)
+    graph = flow.Flow(body, set(private) | {new_index})
+    known = _addressed(lookup)
+    lookup.saved = flow.live_across(graph, known) | ({new_index} & known)
+    for head in [n.init.decls for n in walk(body) if isinstance(n, c_ast.For) and isinstance(n.init, c_ast.DeclList)]:
+        if any(d.name in lookup.saved for d in head):  # all or none: a head holds declarations or assignments
+            lookup.saved |= {d.name for d in head}
+    return lookup
+
+
+def _addressed(lookup: Lookup) -> set[str]:
+    """Variables that a pointer may lead to: by &, or because an array became a pointer."""
+    source = lookup.source
+    kinds = {name: plain_type(decl.type, source.typedefs) for name, decl in lookup.private.items()}
+    found = addressed(lookup.body, {name for name, kind in kinds.items() if isinstance(kind, c_ast.PtrDecl)})
+    indexed: dict[str, int] = {}
+    mentioned: dict[str, int] = {}
+    for node in walk(lookup.body):
+        if isinstance(node, c_ast.ArrayRef) and isinstance(node.name, c_ast.ID):
+            indexed[node.name.name] = indexed.get(node.name.name, 0) + 1
+        elif isinstance(node, c_ast.ID):
+            mentioned[node.name] = mentioned.get(node.name, 0) + 1
+    for name, kind in kinds.items():
+        if isinstance(kind, c_ast.ArrayDecl):
+            nested = has_array(kind.type, source)
+            if nested or mentioned.get(name, 0) > indexed.get(name, 0):
+                found.add(name)
+        elif has_array(kind, source):
+            found.add(name)
+    return found
+
+
+def has_array(kind: c_ast.Node, source: Source) -> bool:
+    """Whether objects of this type are, or contain, an array."""
+    kind = plain_type(kind, source.typedefs)
+    if isinstance(kind, c_ast.ArrayDecl):
+        return True
+    if not isinstance(kind, c_ast.TypeDecl) or not isinstance(kind.type, (c_ast.Struct, c_ast.Union)):
+        return False
+    members = kind.type.decls or source.tags.get(kind.type.name)
+    return members is None or any(has_array(m.type, source) for m in members if isinstance(m, c_ast.Decl))
+
+
+def _check(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
+    body = lookup.body
+    if not any(isinstance(n, Wait) for n in walk(body)):
+        raise Refusal(
+            lookup.coord,
+            "no access within foreach is marked",
+            "write g_expensive(address); before each access that misses the caches (gopt propose finds them)",
+        )
+    variables = set(lookup.private) | set(outside) | {lookup.index}
+    for decl in lookup.private.values():
+        kind = decl.type
+        while isinstance(kind, (c_ast.ArrayDecl, c_ast.PtrDecl)):
+            if isinstance(kind, c_ast.ArrayDecl):
+                if kind.dim is None:
+                    raise Refusal(decl.coord, f"`{decl.name}` is an array without a length", "write its length")
+                if names(kind.dim) & variables:
+                    raise Refusal(
+                        decl.coord, f"`{decl.name}` is an array of variable length", "give it the most that it can have"
+                    )
+            kind = kind.type
+    for node in walk(body):
+        if called(node) == EXPENSIVE:
+            raise Refusal(node.coord, "g_expensive stands within an expression", "write it as a statement of its own")
+        if called(node) in ("alloca", "__builtin_alloca", "setjmp", "_setjmp", "longjmp"):
+            raise Refusal(
+                node.coord, f"{called(node)}() does not go with switching lookups", "use an array, or continue"
+            )
+        written = written_root(node)
+        if written is not None and written.name == lookup.index:
+            raise Refusal(node.coord, f"the index `{lookup.index}` is changed", "copy it to a variable of the lookup")
+    for node in walk(lookup.count):
+        if isinstance(node, c_ast.Assignment) or (isinstance(node, c_ast.UnaryOp) and node.op in ASSIGNING):
+            raise Refusal(lookup.coord, "the number of lookups has a side effect", "compute it before foreach")
+
+
+def _classify(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
+    """Sorts the variables that are declared outside; refuses those that carry something from lookup to lookup."""
+    globals_ = {n.name: n for n in lookup.source.tree.ext if isinstance(n, c_ast.Decl) and n.name}
+    known = {n: d for n, d in (globals_ | outside).items() if not isinstance(d.type, c_ast.FuncDecl)}
+    used = names(lookup.body) & set(known) - set(lookup.private)
+    updates: dict[str, set[str]] = {}
+    counted: dict[str, int] = {}
+    for statement in _statements(lookup.body):
+        target = written_root(statement)
+        op = getattr(statement, "op", None)
+        if (
+            target is not None
+            and op in _REDUCTIONS
+            and isinstance(_target(statement), c_ast.ID)
+            and target.name in used
+        ):
+            inside = names(statement.rvalue) if isinstance(statement, c_ast.Assignment) else set()
+            if target.name not in inside:
+                updates.setdefault(target.name, set()).add(_REDUCTIONS[op])
+                counted[target.name] = counted.get(target.name, 0) + 1
+    for node in walk(lookup.body):
+        target = written_root(node)
+        if target is None or target.name not in used or target.name in lookup.private:
+            continue
+        kind = known[target.name].type
+        if not isinstance(_target(node), c_ast.ID) and _by_elements(_target(node), kind):
+            continue  # elements of an array or of what a pointer leads to: each lookup has its own
+        mentions = sum(isinstance(n, c_ast.ID) and n.name == target.name for n in walk(lookup.body))
+        same = len(updates.get(target.name, ())) == 1 and counted[target.name] == mentions
+        if not same or is_floating(kind, lookup.source.typedefs) or is_aggregate(kind, lookup.source.typedefs):
+            raise Refusal(
+                node.coord,
+                f"`{target.name}` is declared outside foreach and changed within it: what a lookup finds there depends on "
+                "the order of lookups, which gopt changes",
+                "declare it within foreach, or store a result for each lookup and combine them behind the loop (integer "
+                "counts such as x++; or x += y; are fine)",
+            )
+        lookup.sequential.add(target.name)
+    if names(lookup.count) & lookup.sequential:
+        raise Refusal(lookup.coord, "the number of lookups changes within foreach", "copy it to a variable before")
+    lookup.shared = used - lookup.sequential
+
+
+def _target(node: c_ast.Node) -> c_ast.Node:
+    return node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
+
+
+def _by_elements(target: c_ast.Node, kind: c_ast.Node) -> bool:
+    """Whether an lvalue such as x[i].a is an element of x."""
+    while isinstance(target, c_ast.StructRef):
+        target = target.name
+    return isinstance(target, c_ast.ArrayRef) and isinstance(kind, (c_ast.ArrayDecl, c_ast.PtrDecl))
+
+
+def _statements(node: c_ast.Node):
+    """Expressions whose value nobody uses."""
+    for part in walk(node):
+        if isinstance(part, c_ast.Compound):
+            yield from part.block_items or []
+        elif isinstance(part, (c_ast.Case, c_ast.Default)):
+            yield from part.stmts or []
+        elif isinstance(part, (c_ast.For, c_ast.While, c_ast.DoWhile)):
+            yield part.stmt
+            if isinstance(part, c_ast.For) and part.next is not None:
+                yield part.next
+        elif isinstance(part, c_ast.Label):
+            yield part.stmt

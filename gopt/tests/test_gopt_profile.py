@@ -1,0 +1,37 @@
+"""Proposals of marks from what perf printed (profile/: perf 6.1 on profile/walk.c, by the CPU's clock)."""
+
+import subprocess
+from pathlib import Path
+
+from gopt.profile import propose, samples_of
+
+PROFILE = Path(__file__).parent / "profile"
+
+
+def test_annotate_charges_the_load(tmp_path, monkeypatch):
+    """The samples are on the instruction behind the load, which belongs to another line."""
+    monkeypatch.chdir(PROFILE)
+    patch = propose("walk.c", [], "annotate.txt")
+    assert "+      g_expensive(&table[x]); // 100% of samples\n       x = table[x];\n" in patch
+    assert patch.count("\n+") == 2  # with the head's
+    (tmp_path / "walk.c").write_text(Path("walk.c").read_text())
+    subprocess.run(["patch", "-s", "walk.c"], input=patch, text=True, cwd=tmp_path, check=True)
+    marked = (tmp_path / "walk.c").read_text()
+    assert marked.count("g_expensive(") == 1
+    monkeypatch.chdir(tmp_path)
+    # What is marked is not proposed again.
+    shifted = (PROFILE / "annotate.txt").read_text().replace("walk.c:8", "walk.c:11")
+    (tmp_path / "annotate.txt").write_text(shifted)
+    assert "\n+ " not in propose("walk.c", [], "annotate.txt")
+
+
+def test_script_counts_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(PROFILE)
+    samples = samples_of("script.txt", "walk.c")
+    assert sum(samples.values()) > 50
+    # Here they lie on the loop's head, behind the load: nothing to propose, and the output says so.
+    patch = propose("walk.c", [], "script.txt")
+    assert "walk.c:8" in patch and "perf annotate" in patch
+    (tmp_path / "script.txt").write_text("  401136 walk\n  walk.c:10\n" * 20 + "  401130 walk\n  walk.c:7\n")
+    patch = propose("walk.c", [], str(tmp_path / "script.txt"))
+    assert "g_expensive(&table[x]); // 95% of samples" in patch

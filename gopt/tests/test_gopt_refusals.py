@@ -1,0 +1,145 @@
+"""What is outside the subset is refused with file, line, reason and remedy, and never half transformed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import support
+from gopt.errors import Refusal
+from gopt.transform import transform
+
+HEAD = """\
+#include <stdint.h>
+#include "gopt.h"
+static uint32_t fetch(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); return t[x]; }
+static uint32_t deep(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); if (x) return deep(t, t[x]); return 0; }
+void look(const uint32_t* t, const uint32_t* keys, uint32_t* out, int n) {
+  uint32_t last = 0; float total = 0;
+"""
+FIRST = HEAD.count("\n") + 1  # the line of foreach
+MARK = "g_expensive(&t[keys[i]]);"
+
+
+def in_loop(*lines: str) -> str:
+    return HEAD + "\n".join(["  foreach (i, n) {", *lines, "  }", "  out[0] += last + (uint32_t)total;", "}", ""])
+
+
+CASES = {  # name: text, the refusal's line, words of it
+    "nothing marked": (in_loop("out[i] = t[i];"), FIRST, "no access within foreach is marked"),
+    "return": (in_loop(MARK, "if (t[i]) return;"), FIRST + 2, "would end the whole batch"),
+    "break": (in_loop(MARK, "if (t[i]) break;"), FIRST + 2, "continue"),
+    "goto out": (
+        in_loop(MARK, "if (t[i]) goto out;").replace("  out[0]", "out:\n  out[0]"),
+        FIRST + 2,
+        "goto out leaves",
+    ),
+    "order": (in_loop(MARK, "out[i] = last;", "last = t[i];"), FIRST + 3, "`last` is declared outside"),
+    "read of a sum": (in_loop(MARK, "last += t[i];", "out[i] = last;"), FIRST + 2, "order of lookups"),
+    "two kinds of sum": (in_loop(MARK, "last += t[i];", "last ^= t[i];"), FIRST + 2, "order of lookups"),
+    "floating sum": (in_loop(MARK, "total += 0.5f;"), FIRST + 2, "`total`"),
+    "index": (in_loop(MARK, "i += 2;"), FIRST + 2, "the index `i` is changed"),
+    "static": (in_loop("static int calls;", MARK), FIRST + 1, "`calls` is static"),
+    "variable length": (in_loop("uint32_t a[n];", MARK), FIRST + 1, "variable length"),
+    "type": (in_loop("struct s { int x; } s;", MARK), FIRST + 1, "file scope"),
+    "effect in the address": (in_loop("uint32_t x = 0;", "g_expensive(&t[x++]);"), FIRST + 2, "compute the address"),
+    "mark in an expression": (
+        in_loop("int x = (g_expensive(t), 1);", "out[i] = x;"),
+        FIRST + 1,
+        "statement of its own",
+    ),
+    "no argument": (in_loop("g_expensive();"), FIRST + 1, "g_expensive(address)"),
+    "recursion": (in_loop("out[i] = deep(t, 1);"), 4, "calls itself"),
+    "helper in a condition": (in_loop("while (fetch(t, 1)) out[i]++;"), FIRST + 1, "fetch(), which has marks"),
+    "helper behind &&": (in_loop("if (n && fetch(t, 1)) out[i]++;"), FIRST + 1, "behind &&"),
+    "wrong arguments": (in_loop("out[i] = fetch(t);"), FIRST + 1, "takes 2 arguments, not 1"),
+    "foreach in foreach": (
+        in_loop("  foreach (k, n) { g_expensive(t); }").replace("  foreach (k, n) {", "\n  foreach (k, n) {\n"),
+        FIRST + 2,
+        "",
+    ),
+    "attribute": (in_loop("uint32_t x __attribute__((aligned(64))) = 0;", MARK), FIRST, "attributes"),
+    "directive": (in_loop("#ifdef A", MARK, "#endif"), FIRST, "preprocessor directives"),
+    "own name": (in_loop("uint32_t g_i = 0;", MARK), None, "`g_i` is a name that gopt uses"),
+    "no braces": (HEAD + "  foreach (i, n)\n    out[i] = 0;\n}\n", FIRST, "not in braces"),
+    "shared line": (HEAD + "  if (n) foreach (i, n) {\n  }\n}\n", FIRST, "begin a line with foreach"),
+    "no foreach": ("int x;\n", None, "no function of this file has a foreach loop"),
+    "not C": (in_loop(MARK, 'asm volatile ("" ::: "memory");'), FIRST + 2, "not C that gopt can read"),
+    "statement expression": (in_loop(MARK, "out[i] = ({ 1; });"), FIRST + 2, "a statement within an expression"),
+    "case label": (in_loop(MARK, "switch (i) { case 1: if (n) { case 2: out[i] = 1; } }"), FIRST + 2, "case label"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_refused(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    text, line, words = CASES[name]
+    Path("input.c").write_text(text)
+    with pytest.raises(Refusal) as refusal:
+        transform("input.c")
+    message = str(refusal.value)
+    assert message.startswith(f"input.c:{line}: " if line else "input.c: "), message
+    assert words in message
+    assert refusal.value.remedy or name in ("wrong arguments",), message
+
+
+GROUP_CASES = {
+    "while": (in_loop("uint32_t x = 9;", "while (x) {", MARK, "x = t[x];", "}"), FIRST + 2),
+    "rounds": (in_loop("for (uint32_t d = 0; d < keys[i]; ++d) {", MARK, "}"), FIRST + 1),
+    "break": (in_loop("for (int d = 0; d < n; ++d) {", MARK, "if (t[d]) break;", "}"), FIRST + 3),
+    "goto": (in_loop(MARK, "if (t[i]) goto on;", "out[i] = 1;", "on:", "out[i]++;"), FIRST + 4),
+}
+
+
+@pytest.mark.parametrize("name", GROUP_CASES)
+def test_group_prefetching_refuses(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    text, line = GROUP_CASES[name]
+    Path("input.c").write_text(text)
+    transform("input.c")
+    with pytest.raises(Refusal, match=rf"^input.c:{line}: .*--backend goto"):
+        transform("input.c", backend="group")
+
+
+def command(*arguments, cwd) -> subprocess.CompletedProcess:
+    root = Path(__file__).parent.parent
+    environment = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}
+    words = [sys.executable, "-m", "gopt", *arguments]
+    return subprocess.run(words, cwd=cwd, env=environment, check=False, capture_output=True, text=True)
+
+
+def test_command(tmp_path):
+    (tmp_path / "good.c").write_text(in_loop(MARK, "out[i] = t[keys[i]];"))
+    (tmp_path / "bad.c").write_text(in_loop("return;"))
+    done = command(
+        "transform", "good.c", "-o", "made.c", "--depfile", "made.d", "--group", "4", "--hint", "0", cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    made = (tmp_path / "made.c").read_text()
+    assert "g_group = 4" in made and "(address), 0, 0)" in made
+    assert (tmp_path / "made.d").read_text().startswith("made.c: good.c ")
+    done = command("transform", "bad.c", "-o", "none.c", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("bad.c:") and "Traceback" not in done.stderr
+    assert not (tmp_path / "none.c").exists()
+    for arguments, words in [
+        (["transform", "absent.c"], "absent.c: cannot be read"),
+        (["transform", "good.c", "--group", "65"], "1 to 64"),
+        (["transform", "good.c", "--hint", "4"], "0 (used once) to 3"),
+        (["transform", "good.c", "--profile", "absent.txt"], "absent.txt: cannot be read"),
+        (["transform", "good.c", "--profile", "good.c"], "no samples of good.c"),
+    ]:
+        done = command(*arguments, cwd=tmp_path)
+        assert done.returncode == 1 and words in done.stderr, done.stderr
+    assert (Path(command("include", cwd=tmp_path).stdout.strip()) / "gopt.h").exists()
+
+
+def test_a_preprocessor_error_is_passed_on(tmp_path):
+    (tmp_path / "in.c").write_text('#include "absent.h"\n')
+    done = command("transform", "in.c", cwd=tmp_path)
+    assert done.returncode == 1 and "absent.h" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_same_file_compiles_without_gopt(tmp_path):
+    (tmp_path / "in.c").write_text(in_loop(MARK, "out[i] = fetch(t, keys[i]) + deep(t, 0);"))
+    for compiler in ("gcc", "clang"):
+        support.compile_c(tmp_path, "in.c", "-O2", *support.WARNINGS, compiler=compiler)
