@@ -33,13 +33,18 @@ struct Program;
  *  program to its end. */
 struct alignas(128) Slot {
   uint64_t word[kSlotPackets];
+  const Program* program;  ///< in device memory
+  uint32_t* columns;       ///< pinned: the program's columns, [word of 32 bits][kSlotPackets], laid out as Program says
+  /** Results lie so far from the words that the CPU, which writes those line by line, does not prefetch what the GPU is about
+   *  to write (a third of the rate of lookups by four threads); and slots not at a power of two, or they would share a few
+   *  sets of its cache. */
+  alignas(128) std::byte gap[256];
   union {
     uint32_t narrow[kSlotPackets];
     uint64_t wide[kSlotPackets];
   } result;
-  const Program* program;  ///< in device memory
-  uint32_t* columns;       ///< pinned: the program's columns, [word of 32 bits][kSlotPackets], laid out as Program says
 };
+static_assert(offsetof(Slot, result) == 640 && sizeof(Slot) == 896);
 
 constexpr uint64_t kNoPacket = (uint64_t{1} << 39) - 1;
 constexpr uint64_t kSwitch = uint64_t{1} << 39;

@@ -58,8 +58,8 @@ class SlotRing {
       high |= kSwitch;
       switches_[i] = false;
     }
-    for (int p = 0; p < kSlotPackets; ++p)
-      __atomic_store_n(&slot.word[p], high | (p < count ? place[p] : kNoPacket), __ATOMIC_RELEASE);
+    for (int p = 0; p < count; ++p) __atomic_store_n(&slot.word[p], high | place[p], __ATOMIC_RELEASE);
+    for (int p = count; p < kSlotPackets; ++p) __atomic_store_n(&slot.word[p], high | kNoPacket, __ATOMIC_RELEASE);
     free_[i / 64] &= ~(uint64_t{1} << (i % 64));
     fifo_[tail_++ & (fifo_.size() - 1)] = static_cast<uint16_t>(index);
   }
