@@ -22,6 +22,7 @@ class alignas(kCacheLine) Batch {
         room_(capacity),
         packets_(static_cast<size_t>(capacity)),
         next_(static_cast<size_t>(capacity)),
+        numbers_(static_cast<size_t>(capacity)),
         columns_(static_cast<size_t>(capacity) * static_cast<size_t>(words(columns))) {
     // Wide columns come first, so that all are aligned.
     uint32_t* at = columns_.data();
@@ -69,6 +70,8 @@ class alignas(kCacheLine) Batch {
     return next_.data();
   }
   void drop(int i, int reason) { next()[static_cast<size_t>(i)] = static_cast<uint16_t>(kDrop | reason); }
+  /** The element has taken the packet out and gives it back later (see Emitter). */
+  void keep(int i) { next()[static_cast<size_t>(i)] = kKept; }
   bool marked() const { return marked_; }
   /** Makes the first `n` entries of next() 0 again. */
   void clear_marks(int n) {
@@ -80,6 +83,9 @@ class alignas(kCacheLine) Batch {
   uint32_t* column(Column which) { return column_[static_cast<size_t>(which)]; }
   /** The same of 64 bits. */
   uint64_t* wide_column(Column which) { return reinterpret_cast<uint64_t*>(column_[static_cast<size_t>(which)]); }
+
+  /** The engine's: by these it restores the order where ways meet, which it knows to need them. */
+  uint32_t* numbers() { return numbers_.data(); }
 
   /** Which thread runs this batch: index into per-thread counters. */
   int thread = 0;
@@ -112,6 +118,7 @@ class alignas(kCacheLine) Batch {
   uint64_t bytes_ = kUnknown;
   std::vector<Packet*, Unshared<Packet*>> packets_;    // [capacity]
   std::vector<uint16_t, Unshared<uint16_t>> next_;     // [capacity]
+  std::vector<uint32_t, Unshared<uint32_t>> numbers_;  // [capacity]
   std::vector<uint32_t, Unshared<uint32_t>> columns_;  // those that it has, one after the other
   std::array<uint32_t*, kColumns> column_{};           // where each begins
 };

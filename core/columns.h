@@ -56,5 +56,7 @@ constexpr void each_column(ColumnSet set, const Visit& visit) {
 
 /** `next` values from here up drop the packet; the low byte is the reason, an index into Element::drop_reasons(). */
 constexpr uint16_t kDrop = 0xff00;
+/** This one says that the element has kept the packet (see Emitter). */
+constexpr uint16_t kKept = 0xffff;
 
 }  // namespace heddle

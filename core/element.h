@@ -21,6 +21,7 @@ class Arguments;
 }
 class PacketPool;
 class Element;
+class Epochs;
 
 /** The elements of a chain that a name means where an element says it: one, or all those of a compound element; none if
  *  nothing has that name. A name in a compound element is first looked for there, then around it (Click). */
@@ -34,6 +35,7 @@ struct Environment {
   PacketPool* large_packets = nullptr;  ///< the same for packets longer than `packets` holds, up to kMaxPacketBytes
   bool interactive = false;             ///< a person watches standard output
   Control* control = nullptr;           ///< everybody's handlers
+  Epochs* epochs = nullptr;             ///< for an Epochs::Reader, where a handler reads what packet threads retire
 };
 
 /** A node of a chain. Ports, arguments and drops of a class are described in its header comment, which is its manual
@@ -112,8 +114,10 @@ class Element {
   /** Number of copies that the engine makes of each packet, copy k leaving by output k; 1 = none (see Tee). */
   virtual int copies() const { return 1; }
 
-  /** Called on the packet threads when nothing arrived: a chance to flush. */
-  virtual void idle(int /*thread*/) {}
+  /** Microseconds between two calls of on_timer() on each packet thread, as far as a batch under way allows; 0: never. */
+  virtual int timer_us() const { return 0; }
+  /** Called on the packet threads, between batches, whether packets arrive or not: ages entries, flushes. */
+  virtual void on_timer(int /*thread*/) {}
 
   /** Flushes and closes; what went wrong meanwhile is returned, "" = nothing. */
   virtual std::string stop() { return {}; }
@@ -163,6 +167,23 @@ class Source : public Element {
   virtual std::optional<double> progress() const { return std::nullopt; }
 
   void run_cpu(Batch&) override {}
+};
+
+/** An element that also gives packets on its own, apart from those that pass: it has kept them (Batch::keep), or makes them
+ *  (replies, reports). The engine asks for them by its timer. Their place in the order is that of packets that arrive then.
+ */
+class Emitter : public Element {
+ public:
+  int timer_us() const override { return 100; }
+  bool changes_length() const override { return true; }
+
+  /** Puts packets of thread `batch.thread` into `batch` (empty), at most batch.capacity(), with the columns of `carries`
+   *  and next() = the output that each leaves by. `ending`: nothing arrives any more, and it is called until it gives
+   *  no more. */
+  virtual void emit(Batch& batch, bool ending) = 0;
+
+  /** Whether it holds packets that it will give on its own, on any thread. Called from any thread. */
+  virtual bool holds() const = 0;
 };
 
 /** An element that only moves the packet's start, sets a column or counts: derive, and return the op. */

@@ -5,14 +5,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "control/broker.h"
-#include "core/huge_pages.h"
-#include "core/packet_pool.h"
-#include "engine/gpus.h"
-#include "engine/worker.h"
+#include "engine/resources.h"
+#include "engine/scheduler.h"
 
 namespace heddle {
 
@@ -48,7 +45,8 @@ struct Report {
   std::string device;  ///< GPU segments' device and model, "" if none
 };
 
-/** A plan that runs: devices, memory, ports and threads. start() acquires everything or throws Error, wait() runs until
+/** A plan that runs: what it takes from the machine (Resources), its ways through other processors (Lane) and its threads
+ *  (Scheduler). start() acquires everything or throws Error, wait() runs until
  * the sources are exhausted or stop() is called, and every packet is accounted for. */
 class Engine {
  public:
@@ -58,13 +56,13 @@ class Engine {
   void start();
   /** Stops receiving; packets on their way are processed to the end. May be called from any thread or a signal handler.
    */
-  void stop() { stopping_.store(true, std::memory_order_relaxed); }
+  void stop() { scheduler_.stop(); }
   bool running() const;
   /** Joins the threads, stops GPU and elements. */
   void wait();
 
   /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. */
-  bool exhausted() const;
+  bool exhausted() const { return scheduler_.exhausted(); }
 
   /** Share of the input that has been read, 0..1; negative if unknown. */
   double progress() const;
@@ -74,11 +72,8 @@ class Engine {
   Report report() const;
   /** For each packet thread the share of its time, 0..1, in which it found packets. */
   std::vector<double> load() const;
-  /** Of a packet thread, in cycles of the time stamp counter: its whole life, and the part in which it found packets. */
-  struct Cycles {
-    uint64_t all = 0, busy = 0;
-  };
-  std::vector<Cycles> cycles() const;  ///< of each packet thread
+  using Cycles = Scheduler::Cycles;
+  std::vector<Cycles> cycles() const { return scheduler_.cycles(); }  ///< of each packet thread
   Report::Element element_report(int node) const;
   /** Packets and bytes that have come to a node. */
   uint64_t packets(int node) const;
@@ -96,24 +91,14 @@ class Engine {
   Broker& handlers() { return *broker_; }
 
  private:
-  /** What a packet thread says of itself, for finding out that nothing is left to do. */
-  struct alignas(64) Progress {
-    std::atomic<uint64_t> rounds{0}, busy_rounds{0};
-    std::atomic<uint64_t> cycles{0}, busy_cycles{0};
-    std::atomic<bool> idle{false};   ///< the last round found nothing, and no source will give more by itself
-    std::atomic<bool> quiet{false};  ///< idle, and no element keeps the program running
-  };
-
-  class Silence;
+  const std::vector<std::unique_ptr<Worker>>& workers() const { return scheduler_.workers(); }
+  Gpus* gpus() const { return resources_.gpus(); }
   bool kept_running() const;
-  /** Asks the buffers for what they hold back; true if one has something. */
-  bool release_buffers();
+  /** Asks buffers and emitters for what they hold back; true if one has something. */
+  bool release();
 
-  void make_packet_memory();
+  std::vector<std::unique_ptr<Worker>> make_workers();
   void make_handlers();
-  /** Starts the packet threads, `working` of them. Throws Error if the system has no more; those that run are left to
-   *  wait(). */
-  void start_threads(int working);
   /** Of a node on a GPU, as counted by the host or there. Any thread. */
   std::pair<uint64_t, uint64_t> gpu_counts(int node) const;
   void add_counts(int node, Handlers& list);
@@ -122,24 +107,15 @@ class Engine {
     uint64_t packets = 0, bytes = 0, dropped = 0;
   };
   EndCounts end_counts(int node) const;
-  void thread_main(int thread);
-  unsigned packets_needed() const;
 
   Router router_;
   Plan plan_;
   RunOptions options_;
-  std::unique_ptr<Gpus> gpus_;  // null if the plan uses none
-  HugePages host_memory_;       // packet memory when there is no GPU
-  PacketMemory memory_;
-  std::unique_ptr<PacketPool> packets_, large_packets_;
-  std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<std::thread> threads_;
+  Resources resources_;
   Epochs epochs_;
+  Scheduler scheduler_;
   std::unique_ptr<Broker> broker_;
   std::recursive_mutex updating_;
-  std::atomic<bool> stopping_{false}, finished_{false};
-  std::unique_ptr<Progress[]> progress_;  // by thread
-  std::atomic<int> live_threads_{0};
   std::vector<std::string> problems_;
   double started_s_ = 0, cpu_started_s_ = 0, wall_s_ = 0, cpu_s_ = 0;
   std::atomic<bool> started_{false};  // threads of keepers ask whether it runs

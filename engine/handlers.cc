@@ -81,7 +81,7 @@ void Engine::add_counts(int node, Handlers& list) {
 
 Engine::EndCounts Engine::end_counts(int node) const {
   EndCounts counts{0, bytes(node), 0};
-  for (auto& worker : workers_) {
+  for (auto& worker : workers()) {
     const NodeCounts& here = worker->counts(node);
     counts.packets += here.packets;
     for (auto& drops : here.drops) counts.dropped += drops;

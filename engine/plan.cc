@@ -266,6 +266,7 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   passes::find_prefetches(router, plan);
   passes::cut(router, plan);
   passes::find_room(router, plan);
+  passes::find_joins(router, plan);
   try {
     passes::synchronise(router, plan);
   } catch (const Error& error) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/atoms.h"
+#include "engine/joins.h"
 #include "engine/lane.h"
 #include "engine/router.h"
 #include "engine/sync.h"
@@ -71,6 +72,7 @@ struct Plan {
   std::vector<Segment> segments;
   Atoms atoms;
   int prepends = 0, appends = 0;  ///< most that packets grow at their start and end on their way, bytes
+  Joins joins;
 
   bool uses_gpu() const;
   /** Slots of a GPU segment over all threads, if nobody says how many: those of all segments fit on one device. */
@@ -101,14 +103,16 @@ void find_prefetches(const Router& router, Plan& plan);
 void cut(const Router& router, Plan& plan);
 /** 8. Finds how much packets grow, and where room for that must be there. */
 void find_room(const Router& router, Plan& plan);
-/** 9. Derives which fields move at each hand-over. */
+/** 9. Finds where ways meet again and which joins restore the order (engine/joins.cc). */
+void find_joins(const Router& router, Plan& plan);
+/** 10. Derives which fields move at each hand-over. */
 void synchronise(const Router& router, Plan& plan);
 // Of GPU segments (engine/segments.cc):
-/** 10. Numbers the exits, and finds by how much starts have moved there; wide results where the exit does not tell. */
+/** 11. Numbers the exits, and finds by how much starts have moved there; wide results where the exit does not tell. */
 void find_exits(const Router& router, Plan& plan);
-/** 11. Finds the columns that tiles have, that travel in slots, and that wait on the host. */
+/** 12. Finds the columns that tiles have, that travel in slots, and that wait on the host. */
 void find_slot_columns(const Router& router, Plan& plan);
-/** 12. Chooses the kernel: warps of a block, launch mode. */
+/** 13. Chooses the kernel: warps of a block, launch mode. */
 void choose_kernels(const Router& router, Plan& plan);
 }  // namespace passes
 

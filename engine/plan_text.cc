@@ -69,6 +69,11 @@ std::string Plan::text(const Router& router) const {
       text += "\n";
     }
   }
+  for (const Join& join : joins.list) {
+    const char* name = router.nodes[static_cast<size_t>(join.node)].element->name.c_str();
+    if (join.ordered) text += format("order   packets that meet at '%s' go on in their order of arrival\n", name);
+    if (!join.ends.empty()) text += format("order   ends at '%s': %s\n", name, join.ends.c_str());
+  }
   return text;
 }
 
@@ -108,7 +113,14 @@ std::string Plan::json(const Router& router) const {
     }
     list.push_back(std::move(entry));
   }
-  return nlohmann::json{{"segments", list}}.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  nlohmann::json meet = nlohmann::json::array();
+  for (const Join& join : joins.list)
+    meet.push_back({{"element", router.nodes[static_cast<size_t>(join.node)].element->name},
+                    {"restores_order", join.ordered},
+                    {"order_ends", join.ends}});
+  return nlohmann::json{{"segments", list}, {"joins", meet}}.dump(2, ' ', false,
+                                                                  nlohmann::json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace heddle

@@ -28,14 +28,14 @@ uint64_t Engine::received() const {
   uint64_t total = 0;
   for (size_t i = 0; i < router_.nodes.size(); ++i)
     if (is_origin(router_.nodes[i]))
-      for (auto& worker : workers_)
+      for (auto& worker : workers())
         total += worker->counts(static_cast<int>(i)).packets.load(std::memory_order_relaxed);
   return total;
 }
 
 uint64_t Engine::packets(int node) const {
-  uint64_t total = gpus_ ? gpus_->counts(node).first : 0;
-  for (auto& worker : workers_) total += worker->counts(node).packets.load(std::memory_order_relaxed);
+  uint64_t total = gpus() ? gpus()->counts(node).first : 0;
+  for (auto& worker : workers()) total += worker->counts(node).packets.load(std::memory_order_relaxed);
   return total;
 }
 
@@ -44,24 +44,17 @@ std::pair<uint64_t, uint64_t> Engine::gpu_counts(int node) const { return {packe
 uint64_t Engine::bytes(int node) const {
   const auto sum = [&](int of, std::atomic<uint64_t> NodeCounts::*which) {
     uint64_t total = 0;
-    for (auto& worker : workers_) total += (worker->counts(of).*which).load(std::memory_order_relaxed);
+    for (auto& worker : workers()) total += (worker->counts(of).*which).load(std::memory_order_relaxed);
     return total;
   };
   if (plan_.nodes[static_cast<size_t>(node)].counts_bytes)
-    return sum(node, &NodeCounts::bytes) + (gpus_ ? gpus_->counts(node).second : 0);
+    return sum(node, &NodeCounts::bytes) + (gpus() ? gpus()->counts(node).second : 0);
   // What came to the node before it, less what that has dropped and stripped.
   const int before = router_.nodes[static_cast<size_t>(node)].predecessors[0];
   const auto moved = static_cast<int64_t>(sum(node, &NodeCounts::packets)) *
                      router_.nodes[static_cast<size_t>(before)].element->moves_head();
   const int64_t left = static_cast<int64_t>(bytes(before) - sum(before, &NodeCounts::dropped_bytes)) - moved;
   return left > 0 ? static_cast<uint64_t>(left) : 0;  // counters of packets on their way may disagree
-}
-
-std::vector<Engine::Cycles> Engine::cycles() const {
-  std::vector<Cycles> list;
-  for (size_t i = 0; progress_ && i < workers_.size(); ++i)
-    list.push_back({progress_[i].cycles.load(), progress_[i].busy_cycles.load()});
-  return list;
 }
 
 std::vector<double> Engine::load() const {
@@ -80,12 +73,13 @@ Report::Element Engine::element_report(int node) const {
   entry.bytes = bytes(node);
   const auto reasons = element.drop_reasons();
   std::vector<uint64_t> drops(reasons.size());
-  uint64_t no_buffer = 0, no_room = 0, moved = 0, no_slot = 0, gpu_failed = 0;
-  for (auto& worker : workers_) {
+  uint64_t no_buffer = 0, no_room = 0, moved = 0, no_slot = 0, gpu_failed = 0, waited = 0;
+  for (auto& worker : workers()) {
     const NodeCounts& counts = worker->counts(node);
     for (size_t r = 0; r < reasons.size(); ++r) drops[r] += counts.drops[r];
     no_room += counts.no_room, moved += counts.moved_for_room;
     no_buffer += counts.no_buffer, no_slot += counts.no_slot, gpu_failed += counts.gpu_failed;
+    waited += counts.waited;
   }
   for (size_t r = 0; r < reasons.size(); ++r)
     if (drops[r] != 0) entry.drops.emplace_back(reasons[r], drops[r]);
@@ -94,6 +88,7 @@ Report::Element Engine::element_report(int node) const {
   if (moved != 0) entry.statistics.emplace_back("moved_for_room", moved);
   if (no_slot != 0) entry.drops.emplace_back("no_slot", no_slot);
   if (gpu_failed != 0) entry.drops.emplace_back("gpu_failed", gpu_failed);
+  if (waited != 0) entry.statistics.emplace_back("waited_for_order", waited);
   return entry;
 }
 
@@ -102,12 +97,12 @@ Report Engine::report() const {
   report.problems = problems_;
   report.wall_s = wall_s_;
   report.cpu_s = cpu_s_;
-  if (gpus_) report.device = gpus_->text();
+  if (gpus()) report.device = gpus()->text();
   for (size_t s = 0; s < plan_.segments.size(); ++s) {
     const Segment& segment = plan_.segments[s];
     if (!segment.processor.is_gpu()) continue;
     LaneBytes sum;
-    for (auto& worker : workers_) {
+    for (auto& worker : workers()) {
       const LaneBytes bytes = worker->lane_bytes(static_cast<int>(s));
       sum.to_gpu += bytes.to_gpu, sum.from_gpu += bytes.from_gpu;
     }

@@ -3,19 +3,12 @@
 #include <rte_cycles.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "core/error.h"
 #include "core/packet_pool.h"
-#include "engine/packet_copy.h"
 
 namespace heddle {
 namespace {
-
-// One writer, any reader: no locked instruction needed.
-void add(std::atomic<uint64_t>& counter, uint64_t more) {
-  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-}
 
 constexpr uint64_t kSpinsBetweenChecks = 1 << 20;
 constexpr uint64_t kTicksBetweenPublishing = 1 << 21;  // a millisecond or less
@@ -23,7 +16,16 @@ constexpr uint64_t kTicksBetweenPublishing = 1 << 21;  // a millisecond or less
 }  // namespace
 
 Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lane>> lanes)
-    : shared_(shared), thread_(thread), counts_(shared.router->nodes.size()), published_(counts_.size()) {
+    : shared_(shared),
+      thread_(thread),
+      counts_(shared.router->nodes.size()),
+      spare_(shared.batch_size, thread),
+      published_(counts_.size()) {
+  const std::vector<bool>& numbered = shared.plan->joins.numbered;
+  const auto any_numbered = [&](const std::vector<Way>& ways) {
+    return std::any_of(ways.begin(), ways.end(),
+                       [&](auto& way) { return way.target >= 0 && numbered[static_cast<size_t>(way.target)]; });
+  };
   const auto lead_apart = [](const std::vector<Way>& ways) {
     return std::adjacent_find(ways.begin(), ways.end(), [](auto& a, auto& b) { return a.target != b.target; }) !=
            ways.end();
@@ -33,11 +35,14 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
   for (size_t s = 0; s < lanes.size(); ++s) {
     if (!lanes[s]) continue;
     auto path = std::make_unique<Path>();
-    for (const LaneExit& exit : lanes[s]->exits()) path->ways.push_back({exit.target, exit.node, exit.reason});
-    path->splits = lead_apart(path->ways);
     path->node = shared.plan->segments[s].nodes[0];
+    for (const LaneExit& exit : lanes[s]->exits())
+      path->ways.push_back(exit.target < 0 ? Way{-1, exit.node, exit.reason}
+                                           : way_to(path->node, Join::Way::kAnyOutput, exit.target));
+    path->splits = lead_apart(path->ways);
     path->lane = std::move(lanes[s]);
     path->segment = static_cast<int>(s);
+    if (any_numbered(path->ways)) path->numbers = std::make_unique<NumbersInFlight>(path->lane->capacity());
     ways_in_all += path->ways.size();
     paths[s] = path.get();
     paths_.push_back(std::move(path));
@@ -48,14 +53,17 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     const NodePlan& here = shared.plan->nodes[i];
     Element* element = node.element.get();
     if (!node.is_buffer())  // packets stay in a buffer
-      for (int target : node.targets) ways_[i].push_back({target, -1, -1});
+      for (size_t port = 0; port < node.targets.size(); ++port)
+        ways_[i].push_back(way_to(static_cast<int>(i),
+                                  element->copies() > 1 ? static_cast<int>(port) : Join::Way::kAnyOutput,
+                                  node.targets[port]));
     ways_in_all += ways_[i].size();
     const Element* prefetch_for =
         here.prefetch_for < 0 ? nullptr : shared.router->nodes[static_cast<size_t>(here.prefetch_for)].element.get();
     steps_.push_back({element, here.processor.is_gpu() ? paths[static_cast<size_t>(here.segment)] : nullptr, ways_[i],
                       here.live, here.live_behind, prefetch_for, lead_apart(ways_[i]),
                       element->changes_length() || element->moves_head() != 0, here.copy_first, element->copies() > 1,
-                      here.counts_bytes, node.blocking, static_cast<uint32_t>(here.prepends),
+                      here.counts_bytes, node.blocking, any_numbered(ways_[i]), static_cast<uint32_t>(here.prepends),
                       static_cast<uint32_t>(here.appends)});
   }
   for (const Task& task : shared.router->tasks) {
@@ -67,23 +75,16 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     const bool everywhere = driver == nullptr && home < 0 && source->every_thread();
     if (!everywhere && thread != std::max(home, 0)) continue;
     const ColumnSet open = here.live_behind & ~source->access(Processor::cpu).column_writes;
-    tasks_.push_back({source, task.source, task.target, driver, node.is_buffer(),
-                      !node.is_buffer() && (open & columns(Column::paint)) != 0, node.on_cycle, borrow()});
+    tasks_.push_back({source, task.source, way_to(task.source, Join::Way::kAnyOutput, task.target), driver,
+                      node.is_buffer(), !node.is_buffer() && (open & columns(Column::paint)) != 0, node.on_cycle,
+                      numbered[static_cast<size_t>(task.target)], spare_.borrow()});
   }
   // A batch a level of recursion: at most one a node and way, and one for what is dropped or comes from a lane.
   parts_.reserve(ways_in_all);
   part_of_.resize(steps_.size(), -1);
-  for (size_t i = 0; i < 2 * steps_.size() + ways_in_all + 2; ++i)
-    spare_.push_back(std::make_unique<Batch>(shared.batch_size));
-}
-
-std::unique_ptr<Batch> Worker::borrow() {
-  if (spare_.empty()) spare_.push_back(std::make_unique<Batch>(shared_.batch_size));
-  auto batch = std::move(spare_.back());
-  spare_.pop_back();
-  batch->resize(0);
-  batch->thread = thread_;
-  return batch;
+  spare_.add(2 * steps_.size() + ways_in_all + 2);
+  make_joins();
+  make_timers();
 }
 
 LaneBytes Worker::lane_bytes(int segment) const {
@@ -103,11 +104,12 @@ void Worker::begin_stop() {
 bool Worker::round(bool stopping) {
   bool busy = false;
   if (stopping && !stop_begun_) begin_stop();
-  if (failure_.empty()) {
+  if (failure_.empty() && waiting_ <= most_waiting_) {
     for (Job& job : tasks_) {
       if (job.ended(stopping)) continue;
       Batch& batch = *job.batch;
       batch.resize(0);
+      batch.set_room(batch.capacity());
       if (job.driver != nullptr) {
         const int wanted = job.driver->demand(thread_);
         if (wanted <= 0) continue;
@@ -120,10 +122,13 @@ bool Worker::round(bool stopping) {
       if (!job.buffer) count(job.source_node, batch);
       if (job.clear_paint)
         std::memset(batch.column(Column::paint), 0, sizeof(uint32_t) * static_cast<size_t>(batch.size()));
-      run(job.target, batch);
+      if (job.numbered) number(batch);
+      go(job.way, batch);
+      if (!joins_.empty()) pass_joins();
     }
   }
   if (!paths_.empty()) busy = collect_all() || busy;
+  if (!joins_.empty()) pass_joins();
   report_epoch();
   unpublished_ = unpublished_ || busy;
   if (busy) {
@@ -131,8 +136,8 @@ bool Worker::round(bool stopping) {
   } else if (idle_rounds_ % kSpinsBetweenChecks == kSpinsBetweenChecks - 1) {
     ++idle_rounds_;
     for (auto& path : paths_) check_failure(*path);
-  } else if (++idle_rounds_ % 64 == 1) {
-    for (auto& node : shared_.router->nodes) node.element->idle(thread_);
+  } else {
+    ++idle_rounds_;
   }
   return busy;
 }
@@ -141,7 +146,7 @@ bool Worker::exhausted(bool stopping) const {
   const auto done = [&](const Job& job) {
     return job.ended(stopping) || job.source->exhausted() || (job.driver != nullptr && job.driver->demand(thread_) < 0);
   };
-  return std::all_of(tasks_.begin(), tasks_.end(), done) &&
+  return std::all_of(tasks_.begin(), tasks_.end(), done) && waiting_ == 0 &&
          std::all_of(paths_.begin(), paths_.end(), [](auto& path) { return path->lane->in_flight() == 0; });
 }
 
@@ -154,9 +159,10 @@ void Worker::count(int node, Batch& batch) {
 
 void Worker::drain() {
   for (uint64_t spins = 1;; ++spins) {
+    if (!joins_.empty()) pass_joins();
     bool waiting = false;
     for (auto& path : paths_) waiting = waiting || path->lane->in_flight() > 0;
-    if (!waiting) break;
+    if (!waiting && !run_timers(0, true)) break;
     if (!collect_all() && spins % kSpinsBetweenChecks == 0)
       for (auto& path : paths_) check_failure(*path);
   }
@@ -183,6 +189,7 @@ void Worker::publish_counts() {
     publish(from.moved_for_room, to.moved_for_room);
     publish(from.no_slot, to.no_slot);
     publish(from.gpu_failed, to.gpu_failed);
+    publish(from.waited, to.waited);
   }
   for (const Node& node : shared_.router->nodes)
     for (PerThreadCounts* counts : node.element->counts) counts->publish(thread_);
@@ -202,12 +209,15 @@ void Worker::run(int i, Batch& batch) {
     if (step.prefetch_for != nullptr) step.prefetch_for->prefetch(batch);
     int way = 0;
     if (batch.marked()) {
-      if (!together(batch, step.ways, step.splits, way)) return divide(i, step.ways, step.live_behind, batch, arrived);
+      if (!together(batch, step.ways, step.splits, way))
+        return divide(i, step.ways, step.live_behind, step.numbered_behind, batch, arrived);
       batch.clear_marks(arrived);
     }
     if (step.ways.empty()) return;  // a sink has kept what it got
     if (step.copies) return copy_out(i, batch);
-    i = step.ways[static_cast<size_t>(way)].target;
+    const Way& onward = step.ways[static_cast<size_t>(way)];
+    if (onward.join >= 0) return go(onward, batch);
+    i = onward.target;
   }
 }
 
@@ -222,10 +232,10 @@ bool Worker::together(Batch& batch, std::span<const Way> ways, bool splits, int&
   }
   if (largest >= kDrop || (differs != 0 && splits)) return false;
   way = next[0];
-  return ways[next[0]].target >= 0;
+  return ways.empty() || ways[next[0]].target >= 0;
 }
 
-void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, Batch& batch, int marked) {
+void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, bool numbered, Batch& batch, int marked) {
   const size_t first = parts_.size();  // those below belong to the divisions that led here
   const uint16_t* next = batch.next();
   std::unique_ptr<Batch> dropped;
@@ -233,12 +243,12 @@ void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, Batc
     NodeCounts& counts = counts_[static_cast<size_t>(where)];
     add(counts.drops[static_cast<size_t>(reason)], 1);
     add(counts.dropped_bytes, batch.length(i));
-    if (!dropped) dropped = borrow();
+    if (!dropped) dropped = spare_.borrow();
     dropped->append(batch, i, 0);
   };
   for (int i = 0; i < batch.size(); ++i) {
     if (next[i] >= kDrop) {
-      drop(i, node, next[i] & 0xff);
+      if (next[i] != kKept) drop(i, node, next[i] & 0xff);
       continue;
     }
     const Way& way = ways[next[i]];
@@ -249,97 +259,26 @@ void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, Batc
     int& part = part_of_[static_cast<size_t>(way.target)];
     if (part < 0) [[unlikely]] {
       part = static_cast<int>(parts_.size());
-      parts_.push_back({borrow(), way.target});
+      parts_.push_back({spare_.borrow(), &way});
     }
-    parts_[static_cast<size_t>(part)].batch->append(batch, i, columns);
+    Batch& to = *parts_[static_cast<size_t>(part)].batch;
+    to.append(batch, i, columns);
+    if (numbered) to.numbers()[to.size() - 1] = batch.numbers()[i];
   }
   batch.resize(0);
   batch.clear_marks(marked);
   if (dropped) {
     dropped->free_packets();
-    give_back(std::move(dropped));
+    spare_.give_back(std::move(dropped));
   }
   const size_t end = parts_.size();
-  for (size_t k = first; k < end; ++k) part_of_[static_cast<size_t>(parts_[k].target)] = -1;
+  for (size_t k = first; k < end; ++k) part_of_[static_cast<size_t>(parts_[k].way->target)] = -1;
   for (size_t k = first; k < end; ++k) {
     std::unique_ptr<Batch> part = std::move(parts_[k].batch);
-    run(parts_[k].target, *part);
-    give_back(std::move(part));
+    go(*parts_[k].way, *part);
+    spare_.give_back(std::move(part));
   }
   parts_.resize(first);
-}
-
-void Worker::copy_out(int node, Batch& batch) {
-  const Step& step = steps_[static_cast<size_t>(node)];
-  for (size_t port = 1; port < step.ways.size(); ++port) {
-    auto copies = borrow();
-    const ColumnSet live = steps_[static_cast<size_t>(step.ways[port].target)].live;
-    for (int i = 0; i < batch.size(); ++i) {
-      // A clone shares the bytes; who writes them copies them first.
-      Packet* clone = rte_pktmbuf_clone(batch.packet(i), shared_.packets->mempool());
-      if (clone == nullptr) {
-        add(counts_[static_cast<size_t>(node)].no_buffer, 1);
-        continue;
-      }
-      copies->append(batch, i, live);
-      copies->packets()[copies->size() - 1] = clone;
-      clone->data_off = batch.packet(i)->data_off;
-    }
-    run(step.ways[port].target, *copies);
-    give_back(std::move(copies));
-  }
-  run(step.ways[0].target, batch);
-}
-
-void Worker::make_private(int node, Batch& batch) {
-  const ColumnSet live = steps_[static_cast<size_t>(node)].live;
-  const int n = batch.size();
-  batch.resize(0);
-  for (int i = 0; i < n; ++i) {
-    Packet* packet = batch.packet(i);
-    if (is_shared(packet)) {
-      // The same place in the buffer, so that header offsets stay right.
-      Packet* copy = copy_packet(packet, 0, 0, {shared_.packets, shared_.large_packets});
-      if (copy == nullptr) {
-        add(counts_[static_cast<size_t>(node)].no_buffer, 1);
-        rte_pktmbuf_free(packet);
-        continue;
-      }
-      rte_pktmbuf_free(packet);
-      batch.packets()[i] = copy;
-    }
-    batch.append(batch, i, live);
-  }
-}
-
-void Worker::make_room(int node, Batch& batch) {
-  const Step& step = steps_[static_cast<size_t>(node)];
-  const auto lacks_room = [&](const Packet* packet) {
-    return packet->data_off < step.prepends || rte_pktmbuf_tailroom(packet) < step.appends;
-  };
-  const int n = batch.size();
-  bool lacking = false;
-  for (int i = 0; i < n; ++i) lacking = lacking || lacks_room(batch.packet(i));
-  if (!lacking) return;
-  NodeCounts& counts = counts_[static_cast<size_t>(node)];
-  batch.resize(0);
-  for (int i = 0; i < n; ++i) {
-    Packet* packet = batch.packet(i);
-    if (lacks_room(packet)) {
-      const uint32_t shift = packet->data_off < step.prepends ? step.prepends - packet->data_off : 0;
-      Packet* copy = nullptr;
-      if (packet->data_off + shift + length(packet) + step.appends > kMaxBufferBytes)
-        add(counts.no_room, 1);
-      else if ((copy = copy_packet(packet, shift, step.appends, {shared_.packets, shared_.large_packets})) == nullptr)
-        add(counts.no_buffer, 1);
-      rte_pktmbuf_free(packet);
-      if (copy == nullptr) continue;
-      add(counts.moved_for_room, 1);
-      each_column(step.live & kHeaderColumns, [&](Column which) { batch.column(which)[i] += shift; });
-      batch.packets()[i] = copy;
-    }
-    batch.append(batch, i, step.live);
-  }
 }
 
 void Worker::feed(Path& path, int node, Batch& batch) {
@@ -355,6 +294,7 @@ void Worker::feed(Path& path, int node, Batch& batch) {
       uint64_t bytes = 0;
       for (int i = first; i < first + taken; ++i) bytes += batch.length(i);
       add(counts.bytes, bytes);
+      if (path.numbers) path.numbers->push(batch.numbers() + first, taken);
       first += taken;
       continue;
     } else {
@@ -374,19 +314,20 @@ void Worker::feed(Path& path, int node, Batch& batch) {
 }
 
 bool Worker::collect(Path& path) {
-  auto batch = borrow();
+  auto batch = spare_.borrow();
   const bool any = path.lane->poll(*batch);
   if (any) {
     const int marked = batch->size();
+    if (path.numbers) path.numbers->pop(batch->numbers(), marked);
     int way = 0;
     if (together(*batch, path.ways, path.splits, way)) {
       batch->clear_marks(marked);
-      run(path.ways[static_cast<size_t>(way)].target, *batch);
+      go(path.ways[static_cast<size_t>(way)], *batch);
     } else {
-      divide(path.node, path.ways, path.lane->columns_behind(), *batch, marked);
+      divide(path.node, path.ways, path.lane->columns_behind(), path.numbers != nullptr, *batch, marked);
     }
   }
-  give_back(std::move(batch));
+  spare_.give_back(std::move(batch));
   return any;
 }
 
@@ -407,11 +348,12 @@ void Worker::check_failure(Path& path) {
 
 void Worker::abandon(Path& path) {
   while (path.lane->in_flight() > 0) {
-    auto lost = borrow();
+    auto lost = spare_.borrow();
     path.lane->abandon(*lost);
+    if (path.numbers) path.numbers->pop(lost->numbers(), lost->size());
     add(counts_[static_cast<size_t>(path.node)].gpu_failed, static_cast<uint64_t>(lost->size()));
     lost->free_packets();
-    give_back(std::move(lost));
+    spare_.give_back(std::move(lost));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "core/epoch.h"
 #include "engine/lane.h"
 #include "engine/plan.h"
+#include "engine/reorder.h"
 #include "engine/router.h"
 
 namespace heddle {
@@ -28,7 +29,13 @@ struct alignas(kCacheLine) NodeCounts {
   std::atomic<uint64_t> moved_for_room{0};  ///< copied to a buffer with more room
   std::atomic<uint64_t> no_slot{0};         ///< dropped because BLOCKING is false and all slots were in flight
   std::atomic<uint64_t> gpu_failed{0};      ///< lost because the GPU has failed
+  std::atomic<uint64_t> waited{0};          ///< waited at this join for older ones in flight
 };
+
+// One writer, any reader: no locked instruction needed.
+inline void add(std::atomic<uint64_t>& counter, uint64_t more) {
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
 
 /** A packet thread: runs its tasks, that is, takes packets from sources and runs them through the plan to the end (full
  * path) or into a buffer. One thread at a time uses it. */
@@ -48,6 +55,9 @@ class Worker {
   /** One round: every task once, and collects what GPUs have done. `stopping`: takes no new packets, only those that wait
    * in buffers. False when nothing happened. */
   bool round(bool stopping);
+  /** Calls the timers that are due; false if no packets came of it. `now`: time stamp counter; `ending`: nothing arrives any
+   *  more, so elements give what they hold. Between rounds, now and then. */
+  bool run_timers(uint64_t now, bool ending);
   /** Renews what counts() gives, when nothing arrives or some time has passed. `busy`: whether the rounds since the last
    * call found packets; `now`: time stamp counter. */
   void publish_if_due(bool busy, uint64_t now);
@@ -70,9 +80,21 @@ class Worker {
 
   /** Where a packet goes by its next(): to a node, or it is dropped. */
   struct Way {
-    int target;        // node, or -1: dropped
-    int node, reason;  // if dropped: where it is counted
+    int target;                 // node, or -1: dropped
+    int node = -1, reason = 0;  // if dropped: where it is counted
+    int join = -1;              // index into joins_, if packets wait there for their turn
+    int join_way = 0;           // which of the join's ways it is
   };
+  /** The way to `target` from node `from` (of a segment the first) by `output`, see Join::Way. */
+  Way way_to(int from, int output, int target) const;
+
+  /** Takes a batch a way, which is not a drop. Empties it. */
+  void go(const Way& way, Batch& batch) {
+    if (way.join >= 0) [[unlikely]]
+      joins_[static_cast<size_t>(way.join)].reorder.add(way.join_way, batch);
+    else
+      run(way.target, batch);
+  }
 
   /** Takes a batch through the chain from node `i` on. Empties it. */
   void run(int i, Batch& batch);
@@ -85,7 +107,7 @@ class Worker {
   static bool together(Batch& batch, std::span<const Way> ways, bool splits, int& way);
   /** Sends each packet its way, those for one node together, in order. The first `marked` entries of next() were in use.
    *  Drops by reason are counted at `node`. */
-  void divide(int node, std::span<const Way> ways, ColumnSet columns, Batch& batch, int marked);
+  void divide(int node, std::span<const Way> ways, ColumnSet columns, bool numbered, Batch& batch, int marked);
   void copy_out(int node, Batch& batch);
   void make_private(int node, Batch& batch);
   /** Copies packets that have less room before or behind them than the node, or its segment, may want. */
@@ -95,11 +117,13 @@ class Worker {
   void abandon(Path& path);
   /** The engine stops: packets on a cycle may go round as often as there are packets, and stay in their buffer then. */
   void begin_stop();
+  /** Goes on with packets at joins that no older one can come after. */
+  void pass_joins();
+  void number(Batch& batch);
+  void make_timers();
+  void make_joins();
   void report_epoch();
   void publish_counts();
-
-  std::unique_ptr<Batch> borrow();
-  void give_back(std::unique_ptr<Batch> batch) { spare_.push_back(std::move(batch)); }
 
   /** What run() needs of a node, in one place. */
   struct Step {
@@ -111,7 +135,8 @@ class Worker {
     bool splits;                  // outputs lead to different nodes
     bool changes_lengths;
     bool copy_first, copies, counts_bytes;
-    bool blocking;               // waits when its lane is full
+    bool blocking;  // waits when its lane is full
+    bool numbered_behind;
     uint32_t prepends, appends;  // room that packets need here, bytes
   };
 
@@ -121,21 +146,40 @@ class Worker {
     std::unique_ptr<Lane> lane;
     std::vector<Way> ways;  // by exit
     bool splits;
-    int node;  // where packets enter
+    int node;                                  // where packets enter
+    std::unique_ptr<NumbersInFlight> numbers;  // null: nobody behind needs them
     uint64_t fed_at_epoch = 0;
   };
 
   struct Job {
     Source* source;
-    int source_node, target;
+    int source_node;
+    Way way;
     Element* driver;   // or null
     bool buffer;       // packets wait in the source
     bool clear_paint;  // somebody behind reads it, and the source leaves it open
     bool on_cycle;     // a buffer whose packets may come back to it
+    bool numbered;
     std::unique_ptr<Batch> batch;
     uint64_t after_stop = 0;  // on a cycle: packets that it may still take out, once the engine stops
 
     bool ended(bool stopping) const { return stopping && (!buffer || (on_cycle && after_stop == 0)); }
+  };
+
+  /** A join that restores the order. */
+  struct JoinHere {
+    int node;
+    std::vector<const Path*> before;  // lanes from which packets may still come
+    Reorder reorder;
+  };
+
+  struct Timer {
+    int node;
+    Element* element;
+    Emitter* emitter;  // the same, or null
+    std::vector<Way> ways;
+    uint64_t period, last;  // ticks
+    bool clear_paint, numbered;
   };
 
   Shared shared_;
@@ -143,15 +187,19 @@ class Worker {
   std::vector<Step> steps_;             // by node
   std::vector<std::vector<Way>> ways_;  // by node
   std::vector<Job> tasks_;
+  std::vector<Timer> timers_;
+  std::vector<JoinHere> joins_;  // in topological order
+  uint32_t next_number_ = 0;
+  int waiting_ = 0, most_waiting_ = 0;        // packets at joins; beyond that nothing is received
   std::vector<std::unique_ptr<Path>> paths_;  // in the order of the segments
   std::vector<NodeCounts> counts_;            // by node; only this thread looks at them
   uint64_t published_at_ = 0;                 // in ticks
   bool unpublished_ = false;
   struct Part {
     std::unique_ptr<Batch> batch;
-    int target;
+    const Way* way;
   };
-  std::vector<std::unique_ptr<Batch>, Unshared<std::unique_ptr<Batch>>> spare_;
+  SpareBatches spare_;
   std::vector<Part, Unshared<Part>> parts_;  // of the divisions under way, those of the innermost last
   std::vector<int> part_of_;                 // by node, within one division: index into parts_, or -1
   std::string failure_;

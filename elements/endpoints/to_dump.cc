@@ -100,7 +100,7 @@ void ToDump::run_cpu(Batch& batch) {
   batch.free_packets();
 }
 
-void ToDump::idle(int) {
+void ToDump::on_timer(int) {
   // A reader at the other end of a pipe sees packets when traffic pauses.
   if (!unflushed_.exchange(false, std::memory_order_relaxed)) return;
   const std::lock_guard lock(writing_);

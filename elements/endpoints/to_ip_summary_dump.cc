@@ -132,7 +132,7 @@ void ToIPSummaryDump::run_cpu(Batch& batch) {
   batch.free_packets();
 }
 
-void ToIPSummaryDump::idle(int) {
+void ToIPSummaryDump::on_timer(int) {
   if (!unflushed_.exchange(false, std::memory_order_relaxed)) return;
   const std::lock_guard lock(writing_);
   flush();

@@ -54,7 +54,8 @@ class ToIPSummaryDump : public Element {
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
-  void idle(int thread) override;
+  int timer_us() const override { return 10000; }
+  void on_timer(int thread) override;
   std::string stop() override;
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;

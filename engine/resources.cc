@@ -1,0 +1,57 @@
+#include "engine/resources.h"
+
+#include <algorithm>
+
+#include "gpu/slot.h"
+#include "io/dpdk/dpdk.h"
+
+namespace heddle {
+namespace {
+
+constexpr unsigned kLargeDataRoom = 65535;
+constexpr unsigned kLargePackets = 256;
+
+size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
+
+}  // namespace
+
+void Resources::acquire(const Router& router, const Plan& plan, const Wanted& wanted) {
+  if (dpdk::wanted()) dpdk::start_eal(wanted.dpdk_args, wanted.threads);
+  if (plan.uses_gpu()) gpus_ = std::make_unique<Gpus>(router, plan);
+  slots_ = wanted.slots != 0 ? wanted.slots : plan.default_slots();
+  make_packet_memory(plan, wanted);
+  if (dpdk::wanted()) dpdk::start_ports(*packets_, wanted.threads);
+}
+
+unsigned Resources::packets_needed(const Wanted& wanted) const {
+  if (wanted.packets != 0) return wanted.packets;
+  if (dpdk::settings().packets != 0) return dpdk::settings().packets;
+  const auto threads = static_cast<unsigned>(wanted.threads);
+  unsigned needed =
+      4096 + threads * static_cast<unsigned>(wanted.batch_size) * 2 + dpdk::packets_needed(wanted.threads);
+  if (gpus_) needed += static_cast<unsigned>(slots_ * gpu::kSlotPackets) * 2;
+  return needed;
+}
+
+void Resources::make_packet_memory(const Plan& plan, const Wanted& wanted) {
+  const unsigned count = packets_needed(wanted), growth = static_cast<unsigned>(plan.appends);
+  const unsigned data_room = std::min(dpdk::data_room() + growth, kLargeDataRoom);
+  const bool dpdk_pool = dpdk::wanted();
+  const size_t normal =
+      round_up(dpdk_pool ? dpdk::pool_bytes(count, data_room) : PacketPool::bytes_for(count, data_room), 4096);
+  const size_t large = PacketPool::bytes_for(kLargePackets, kLargeDataRoom);
+  if (gpus_) {
+    memory_ = gpus_->packet_memory(normal + large);
+  } else {
+    host_memory_ = map_huge_pages(normal + large);
+    memory_ = {host_memory_.get(), normal + large};
+  }
+  if (dpdk_pool) {
+    packets_ = dpdk::make_pool("packets", count, data_room, {memory_.base, normal});
+  } else {
+    packets_ = std::make_unique<PacketPool>("packets", count, data_room, memory_.base);
+  }
+  large_packets_ = std::make_unique<PacketPool>("large", kLargePackets, kLargeDataRoom, memory_.base + normal);
+}
+
+}  // namespace heddle

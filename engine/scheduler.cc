@@ -1,0 +1,150 @@
+#include "engine/scheduler.h"
+
+#include <rte_cycles.h>
+
+#include <chrono>
+#include <system_error>
+
+#include "core/cores.h"
+#include "core/error.h"
+#include "io/dpdk/dpdk.h"
+
+namespace heddle {
+namespace {
+
+constexpr uint64_t kGone = ~uint64_t{0};  // rounds of a thread that does not run
+constexpr std::chrono::microseconds kNap{50};
+
+}  // namespace
+
+void Scheduler::own(std::vector<std::unique_ptr<Worker>> workers) {
+  workers_ = std::move(workers);
+  progress_ = std::make_unique<Progress[]>(workers_.size());
+  for (size_t thread = 0; thread < workers_.size(); ++thread) {
+    if (workers_[thread]->has_tasks()) continue;
+    progress_[thread].idle = progress_[thread].quiet = true;
+    progress_[thread].rounds = kGone;
+    options_.epochs->report(static_cast<int>(thread), ~uint64_t{0});
+  }
+}
+
+void Scheduler::start() {
+  int working = 0;
+  for (auto& worker : workers_) working += worker->has_tasks();
+  live_threads_ = working;
+  for (int thread = 0; thread < static_cast<int>(workers_.size()); ++thread) {
+    if (!workers_[static_cast<size_t>(thread)]->has_tasks()) continue;
+    try {
+      threads_.emplace_back([this, thread] { thread_main(thread); });
+    } catch (const std::system_error& error) {
+      const auto made = static_cast<int>(threads_.size());
+      finished_ = true;  // those that run would wait for the others
+      live_threads_.fetch_sub(working - made);
+      throw Error(
+          format("packet thread %d of %d cannot be started (%s); give fewer with -j, or raise the limit of processes",
+                 made + 1, working, error.code().message().c_str()));
+    }
+  }
+}
+
+void Scheduler::join() {
+  for (auto& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+/** Finds out that no packet is left. Packets may wait in a buffer that another thread empties, so no thread can tell
+ * alone. Nothing is left if all threads were quiet, then made two more rounds each, and none of these found a packet:
+ * what a round under way at the first look pushed would have been found, or that round counted, by the second. */
+class Scheduler::Silence {
+ public:
+  Silence(size_t threads, std::atomic<bool> Progress::*quiet) : seen_(threads), quiet_(quiet) {}
+
+  /** All threads were quiet at the last look. */
+  bool begun() const { return begun_; }
+
+  /** Called after every quiet round of the thread that owns it. */
+  bool lasts(const Progress* progress) {
+    bool again = begun_, all_advanced = true;
+    for (size_t i = 0; i < seen_.size(); ++i) {
+      if (!(progress[i].*quiet_).load()) return begun_ = false;
+      const uint64_t rounds = progress[i].rounds.load(), busy = progress[i].busy_rounds.load();
+      if (begun_ && busy != seen_[i].busy) again = false;
+      if (begun_ && rounds != kGone && rounds < seen_[i].rounds + 2) all_advanced = false;
+    }
+    if (!again) {
+      for (size_t i = 0; i < seen_.size(); ++i) seen_[i] = {progress[i].rounds.load(), progress[i].busy_rounds.load()};
+      begun_ = true;
+      return false;
+    }
+    return all_advanced;
+  }
+
+ private:
+  struct Seen {
+    uint64_t rounds = 0, busy = 0;
+  };
+  std::vector<Seen> seen_;
+  std::atomic<bool> Progress::*quiet_;
+  bool begun_ = false;
+};
+
+bool Scheduler::exhausted() const {
+  Silence silence(workers_.size(), &Progress::idle);
+  for (int i = 0; i < 50 && live_threads() > 0; ++i) {
+    if (silence.lasts(progress_.get())) return true;
+    if (!silence.begun()) return false;
+    std::this_thread::sleep_for(kNap);
+  }
+  return false;
+}
+
+std::vector<Scheduler::Cycles> Scheduler::cycles() const {
+  std::vector<Cycles> list;
+  for (size_t i = 0; i < workers_.size(); ++i)
+    list.push_back({progress_[i].cycles.load(), progress_[i].busy_cycles.load()});
+  return list;
+}
+
+void Scheduler::thread_main(int thread) {
+  if (options_.pin) pin_to_core(thread % core_count());
+  const dpdk::ThreadGuard registered;
+  Worker& worker = *workers_[static_cast<size_t>(thread)];
+  Progress& progress = progress_[static_cast<size_t>(thread)];
+  Silence silence(workers_.size(), &Progress::quiet);
+  uint64_t then = rte_rdtsc();
+  while (!finished_.load(std::memory_order_acquire)) {
+    // Flags are looked at now and then: a round is some tens of nanoseconds when nothing arrives.
+    const bool stopping = stopping_.load(std::memory_order_relaxed);
+    bool busy = false;
+    for (int i = 0; i < 16; ++i) busy = worker.round(stopping) || busy;
+    if (!worker.failure().empty()) {
+      stop();
+      break;
+    }
+    busy = worker.run_timers(then, ending_.load(std::memory_order_relaxed)) || busy;
+    const bool idle = !busy && worker.exhausted(stopping);
+    const bool quiet = idle && (stopping || !options_.kept_running());
+    if (busy) progress.busy_rounds.store(progress.busy_rounds.load(std::memory_order_relaxed) + 1);
+    const uint64_t now = rte_rdtsc();
+    worker.publish_if_due(busy, now);
+    constexpr auto kRelaxed = std::memory_order_relaxed;  // for whoever asks for the load
+    if (busy) progress.busy_cycles.store(progress.busy_cycles.load(kRelaxed) + now - then, kRelaxed);
+    progress.cycles.store(progress.cycles.load(kRelaxed) + now - then, kRelaxed);
+    then = now;
+    progress.idle.store(idle);
+    progress.quiet.store(quiet);
+    progress.rounds.store(progress.rounds.load(std::memory_order_relaxed) + 1);
+    if (quiet && silence.lasts(progress_.get())) {
+      ending_.store(true, std::memory_order_relaxed);
+      if (!options_.release()) finished_.store(true, std::memory_order_release);
+    }
+    if (idle) std::this_thread::sleep_for(kNap);
+  }
+  worker.drain();
+  progress.idle = progress.quiet = true;
+  progress.rounds = kGone;
+  options_.epochs->report(thread, ~uint64_t{0});  // it holds nothing any more, whatever changes
+  live_threads_.fetch_sub(1, std::memory_order_release);
+}
+
+}  // namespace heddle

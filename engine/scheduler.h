@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/worker.h"
+
+namespace heddle {
+
+/** Runs the packet threads: a worker each, rounds and timers, until nothing is left to do or stop() is called. */
+class Scheduler {
+ public:
+  struct Options {
+    bool pin = false;                    ///< one thread a core
+    std::function<bool()> kept_running;  ///< whether an element keeps the program running, though nothing arrives
+    /** Nothing arrives any more: asks buffers and the like for what they hold back; true if one has something. On a
+     *  packet thread. */
+    std::function<bool()> release;
+    Epochs* epochs;
+  };
+  explicit Scheduler(Options options) : options_(std::move(options)) {}
+
+  /** Takes the workers, one a thread; those without tasks get none. */
+  void own(std::vector<std::unique_ptr<Worker>> workers);
+  /** Starts the threads. Throws Error if the system has no more; those that run are left to join(). */
+  void start();
+  /** From any thread or a signal handler: no new packets, those on their way are processed to the end. */
+  void stop() { stopping_.store(true, std::memory_order_relaxed); }
+  bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+  /** Packet threads that have not ended. */
+  int live_threads() const { return live_threads_.load(std::memory_order_acquire); }
+  void join();
+  /** Frees the workers; the threads have been joined. */
+  void clear() { workers_.clear(); }
+
+  /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. */
+  bool exhausted() const;
+
+  /** Of a packet thread, in cycles of the time stamp counter: its whole life, and the part in which it found packets. */
+  struct Cycles {
+    uint64_t all = 0, busy = 0;
+  };
+  std::vector<Cycles> cycles() const;
+  const std::vector<std::unique_ptr<Worker>>& workers() const { return workers_; }
+
+ private:
+  /** What a packet thread says of itself, for finding out that nothing is left to do. */
+  struct alignas(64) Progress {
+    std::atomic<uint64_t> rounds{0}, busy_rounds{0};
+    std::atomic<uint64_t> cycles{0}, busy_cycles{0};
+    std::atomic<bool> idle{false};   ///< the last round found nothing, and no source will give more by itself
+    std::atomic<bool> quiet{false};  ///< idle, and no element keeps the program running
+  };
+  class Silence;
+
+  void thread_main(int thread);
+
+  std::vector<std::unique_ptr<Worker>> workers_;
+  Options options_;
+  std::unique_ptr<Progress[]> progress_;  // by thread
+  std::vector<std::thread> threads_;
+  std::atomic<int> live_threads_{0};
+  std::atomic<bool> stopping_{false}, finished_{false};
+  std::atomic<bool> ending_{false};  // nothing arrives any more: elements give what they hold
+};
+
+}  // namespace heddle

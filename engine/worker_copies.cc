@@ -1,0 +1,84 @@
+// Copies of packets: those that Tee makes, and those that are needed before shared bytes are written or packets grow.
+#include "core/packet_pool.h"
+#include "engine/packet_copy.h"
+#include "engine/worker.h"
+
+namespace heddle {
+
+void Worker::copy_out(int node, Batch& batch) {
+  const Step& step = steps_[static_cast<size_t>(node)];
+  for (size_t port = 1; port < step.ways.size(); ++port) {
+    auto copies = spare_.borrow();
+    const ColumnSet live = steps_[static_cast<size_t>(step.ways[port].target)].live;
+    for (int i = 0; i < batch.size(); ++i) {
+      // A clone shares the bytes; who writes them copies them first.
+      Packet* clone = rte_pktmbuf_clone(batch.packet(i), shared_.packets->mempool());
+      if (clone == nullptr) {
+        add(counts_[static_cast<size_t>(node)].no_buffer, 1);
+        continue;
+      }
+      copies->append(batch, i, live);
+      copies->numbers()[copies->size() - 1] = batch.numbers()[i];
+      copies->packets()[copies->size() - 1] = clone;
+      clone->data_off = batch.packet(i)->data_off;
+    }
+    go(step.ways[port], *copies);
+    spare_.give_back(std::move(copies));
+  }
+  go(step.ways[0], batch);
+}
+
+void Worker::make_private(int node, Batch& batch) {
+  const ColumnSet live = steps_[static_cast<size_t>(node)].live;
+  const int n = batch.size();
+  batch.resize(0);
+  for (int i = 0; i < n; ++i) {
+    Packet* packet = batch.packet(i);
+    if (is_shared(packet)) {
+      // The same place in the buffer, so that header offsets stay right.
+      Packet* copy = copy_packet(packet, 0, 0, {shared_.packets, shared_.large_packets});
+      if (copy == nullptr) {
+        add(counts_[static_cast<size_t>(node)].no_buffer, 1);
+        rte_pktmbuf_free(packet);
+        continue;
+      }
+      rte_pktmbuf_free(packet);
+      batch.packets()[i] = copy;
+    }
+    batch.numbers()[batch.size()] = batch.numbers()[i];
+    batch.append(batch, i, live);
+  }
+}
+
+void Worker::make_room(int node, Batch& batch) {
+  const Step& step = steps_[static_cast<size_t>(node)];
+  const auto lacks_room = [&](const Packet* packet) {
+    return packet->data_off < step.prepends || rte_pktmbuf_tailroom(packet) < step.appends;
+  };
+  const int n = batch.size();
+  bool lacking = false;
+  for (int i = 0; i < n; ++i) lacking = lacking || lacks_room(batch.packet(i));
+  if (!lacking) return;
+  NodeCounts& counts = counts_[static_cast<size_t>(node)];
+  batch.resize(0);
+  for (int i = 0; i < n; ++i) {
+    Packet* packet = batch.packet(i);
+    if (lacks_room(packet)) {
+      const uint32_t shift = packet->data_off < step.prepends ? step.prepends - packet->data_off : 0;
+      Packet* copy = nullptr;
+      if (packet->data_off + shift + length(packet) + step.appends > kMaxBufferBytes)
+        add(counts.no_room, 1);
+      else if ((copy = copy_packet(packet, shift, step.appends, {shared_.packets, shared_.large_packets})) == nullptr)
+        add(counts.no_buffer, 1);
+      rte_pktmbuf_free(packet);
+      if (copy == nullptr) continue;
+      add(counts.moved_for_room, 1);
+      each_column(step.live & kHeaderColumns, [&](Column which) { batch.column(which)[i] += shift; });
+      batch.packets()[i] = copy;
+    }
+    batch.numbers()[batch.size()] = batch.numbers()[i];
+    batch.append(batch, i, step.live);
+  }
+}
+
+}  // namespace heddle

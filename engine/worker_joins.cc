@@ -1,0 +1,111 @@
+// Where ways meet, and what begins by a timer.
+#include <rte_cycles.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/packet_pool.h"
+#include "engine/worker.h"
+
+namespace heddle {
+
+Worker::Way Worker::way_to(int from, int output, int target) const {
+  Way result{target};
+  int index = 0;
+  for (const Join& join : shared_.plan->joins.list) {
+    if (!join.ordered) continue;
+    for (size_t w = 0; join.node == target && w < join.ways.size(); ++w)
+      if (join.ways[w].from == from && join.ways[w].output == output) {
+        result.join = index;
+        result.join_way = static_cast<int>(w);
+      }
+    ++index;
+  }
+  return result;
+}
+
+void Worker::make_joins() {
+  // Packets wait for those in flight, so more need not wait than there can be; a batch, as some are divided.
+  most_waiting_ = shared_.batch_size;
+  for (auto& path : paths_) most_waiting_ += path->lane->capacity();
+  const size_t all = shared_.packets->capacity() + shared_.large_packets->capacity();
+  for (const Join& join : shared_.plan->joins.list) {
+    if (!join.ordered) continue;
+    std::vector<const Path*> before;
+    for (int segment : join.segments)
+      for (auto& path : paths_)
+        if (path->node == shared_.plan->segments[static_cast<size_t>(segment)].nodes[0]) before.push_back(path.get());
+    const ColumnSet live = shared_.plan->nodes[static_cast<size_t>(join.node)].live;
+    joins_.push_back(
+        {join.node, std::move(before),
+         Reorder(static_cast<int>(join.ways.size()), live, static_cast<size_t>(2 * most_waiting_), all, spare_)});
+  }
+}
+
+void Worker::number(Batch& batch) {
+  uint32_t* numbers = batch.numbers();
+  for (int i = 0; i < batch.size(); ++i) numbers[i] = next_number_ + static_cast<uint32_t>(i);
+  next_number_ += static_cast<uint32_t>(batch.size());
+}
+
+// Between batches: all packets of this thread are in lanes or at joins, so those before a join that are older than a packet
+// at it are in flight in a lane, or wait for such a packet themselves.
+void Worker::pass_joins() {
+  waiting_ = 0;
+  for (JoinHere& join : joins_) {
+    uint32_t limit = next_number_;
+    for (const Path* path : join.before)
+      if (!path->numbers->empty() && earlier(path->numbers->oldest(), limit)) limit = path->numbers->oldest();
+    for (bool more = join.reorder.waiting() > 0; more;) {
+      auto batch = spare_.borrow();
+      more = join.reorder.release(limit, *batch);
+      run(join.node, *batch);
+      spare_.give_back(std::move(batch));
+    }
+    if (join.reorder.waiting() > 0) add(counts_[static_cast<size_t>(join.node)].waited, join.reorder.count_new());
+    waiting_ += join.reorder.waiting();
+  }
+}
+
+void Worker::make_timers() {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    Element* element = steps_[i].element;
+    if (element->timer_us() <= 0) continue;
+    Timer timer{static_cast<int>(i), element, dynamic_cast<Emitter*>(element), {}, 0, 0, false, false};
+    timer.period = rte_get_tsc_hz() / 1000000 * static_cast<uint64_t>(element->timer_us());
+    const ColumnSet set = element->access(Processor::cpu).column_writes;
+    timer.clear_paint = (steps_[i].live_behind & ~set & columns(Column::paint)) != 0;
+    for (const Way& way : ways_[i]) timer.ways.push_back(way_to(timer.node, Join::Way::kLate, way.target));
+    timer.numbered = steps_[i].numbered_behind;
+    timers_.push_back(std::move(timer));
+  }
+}
+
+bool Worker::run_timers(uint64_t now, bool ending) {
+  bool busy = false;
+  for (Timer& timer : timers_) {
+    const bool due = now - timer.last >= timer.period;
+    if (!due && !(ending && timer.emitter != nullptr)) continue;
+    if (due) {
+      timer.last = now;
+      timer.element->on_timer(thread_);
+    }
+    if (timer.emitter == nullptr) continue;
+    auto batch = spare_.borrow();
+    timer.emitter->emit(*batch, ending);
+    if (const int given = batch->size(); given > 0) {
+      busy = true;
+      if (timer.clear_paint)
+        std::memset(batch->column(Column::paint), 0, sizeof(uint32_t) * static_cast<size_t>(given));
+      if (timer.numbered) number(*batch);
+      divide(timer.node, timer.ways, steps_[static_cast<size_t>(timer.node)].live_behind, timer.numbered, *batch,
+             given);
+      if (!joins_.empty()) pass_joins();
+    }
+    spare_.give_back(std::move(batch));
+  }
+  unpublished_ = unpublished_ || busy;
+  return busy;
+}
+
+}  // namespace heddle
