@@ -47,7 +47,9 @@ def main(files: list[str]) -> int:
                 continue
             there = level(include[1], order)
             if there is not None and there < here:
-                problems.append(f"{file}:{number}: {order[here]} may not include {include[1]}: {order[there]} lies above")
+                problems.append(
+                    f"{file}:{number}: {order[here]} may not include {include[1]}: {order[there]} lies above"
+                )
     print("\n".join(problems), end="\n" if problems else "")
     return 1 if problems else 0
 
