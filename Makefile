@@ -3,7 +3,7 @@
 #   make deps        install what is needed (Debian packages; root)
 #   make build       the program in build/PRESET, with CUDA if nvcc is there
 #   make demo        run the demo chain on a capture of real traffic
-#   make test        all tests that this machine can run
+#   make test        all tests that this machine can run, JOBS at once; HEDDLE_TEST_LOAD=4: beside four busy loops
 #   make fuzz        the fuzz targets under ASan, SECONDS=480 in all; ONLY=NAME for one
 #   make bench       benchmarks: table and build/bench.json; ONLY=NAME for one
 #   make figures     the papers' figures, as far as this machine can: docs/results; ONLY=NAME for one
@@ -45,30 +45,30 @@ demo: build
 test: build test-cpp test-whole
 
 test-cpp: build
-	$(BUILD)/tests/simt_test --gtest_brief=1
-	$(BUILD)/tests/heddle_test --gtest_brief=1
+	JOBS=$(JOBS) tests/run.sh $(BUILD) cpp
 
 test-whole: build
-	HEDDLE_BIN=$(CURDIR)/$(BUILD)/heddle $(PYTHON) -m pytest -q tests
-	$(PYTHON) -m pytest -q gopt/tests
+	$(PYTHON) -m pytest -q -n $(JOBS) gopt/tests
+	JOBS=$(JOBS) tests/run.sh $(BUILD) whole
 
+# One tree for the tests and the fuzz targets: they link the same objects.
 asan: build/asan/build.ninja
-	ninja -C build/asan -j $(JOBS) --quiet
-	build/asan/tests/simt_test --gtest_brief=1
-	build/asan/tests/heddle_test --gtest_brief=1
+	ninja -C build/asan -j $(JOBS) --quiet simt_test heddle_test
+	JOBS=$(JOBS) tests/run.sh build/asan cpp
 
-# What several threads run. Not Buffer.OtherThreadsTakeOver: a Pipeliner drops after 100 ms, which is short under tsan.
+# What several threads run, of the files that HEDDLE_TSAN_FILES (tests/CMakeLists.txt) names.
+# Not Buffer.OtherThreadsTakeOver: a Pipeliner drops after 100 ms, which is short under tsan.
 TSAN_TESTS := *Concurrent*:*SlotRing*:*MirrorTest*simt*:*XorTest*simt*:Control.*:PacketPool.*:*EngineTest*cpu*
 TSAN_TESTS := $(TSAN_TESTS):Buffer.*:MinBatch.*:CPUSwitch.*-*OtherThreadsTakeOver
 tsan: build/tsan/build.ninja
 	ninja -C build/tsan -j $(JOBS) --quiet simt_test heddle_test
-	build/tsan/tests/simt_test --gtest_brief=1 --gtest_filter='-*Death*'
-	TSAN_OPTIONS=suppressions=$(CURDIR)/cmake/tsan_suppressions.txt build/tsan/tests/heddle_test --gtest_brief=1 --gtest_filter='$(TSAN_TESTS)'
+	JOBS=$(JOBS) SIMT_FILTER='-*Death*' TSAN_OPTIONS=suppressions=$(CURDIR)/cmake/tsan_suppressions.txt \
+	  tests/run.sh build/tsan cpp '$(TSAN_TESTS)'
 
 SECONDS ?= 480
-fuzz: build/fuzz/build.ninja
-	ninja -C build/fuzz -j $(JOBS) --quiet
-	tests/fuzz/run.sh build/fuzz $(SECONDS) $(ONLY)
+fuzz: build/asan/build.ninja
+	ninja -C build/asan -j $(JOBS) --quiet fuzz_targets
+	tests/fuzz/run.sh build/asan $(SECONDS) $(ONLY)
 
 bench: build
 	$(BUILD)/bench/heddle_bench --json build/bench.json --commit $(COMMIT) $(ONLY)

@@ -23,8 +23,31 @@ for program in "$out"/heddle*; do ldd "$program"; done |
 cat > "$out/gpu-test" <<'TEST'
 #!/bin/sh
 # All tests, on every backend; a GPU that cannot be used is a failure. Then the demo chain on CPU and GPU: same bytes?
+#
+# Usage: gpu-test [--sanitize] [OPTION OF GTEST...]
+# --sanitize: before that, a few tests in launch mode sync under compute-sanitizer's memcheck and racecheck; an error if there
+# is no compute-sanitizer.
 set -eu
 cd "$(dirname "$0")"
+if [ "${1:-}" = --sanitize ]; then
+  shift
+  PATH=$PATH:/usr/local/cuda/bin
+  command -v compute-sanitizer >/dev/null || {
+    echo "gpu-test: --sanitize needs compute-sanitizer, which comes with the CUDA toolkit" >&2
+    exit 1
+  }
+  sanitized='All/EtherMirrorTest.*/gpu_sync:All/XorTest.*/gpu_sync:All/Crc32Test.*/gpu_sync:All/IPLookupTest.Takes*/gpu_sync'
+  # A filter that finds nothing would pass.
+  ./heddle_test --gtest_list_tests --gtest_filter="$sanitized" | grep -q '^  ' || {
+    echo "gpu-test: no test is named $sanitized" >&2
+    exit 1
+  }
+  for tool in memcheck racecheck; do
+    HEDDLE_REQUIRE_GPU=1 compute-sanitizer --tool "$tool" --error-exitcode 1 \
+      ./heddle_test --gtest_brief=1 --gtest_filter="$sanitized"
+    echo "compute-sanitizer $tool: no errors"
+  done
+fi
 HEDDLE_REQUIRE_GPU=1 HEDDLE_STRESS=1 ./heddle_test "$@"  # names each test as it begins: one that hangs is the last
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -9,7 +9,7 @@ import time
 import pytest
 from scapy.all import IP, UDP, Ether, Raw
 from whole import captures, network
-from whole.program import CHAINS, Program, Report, as_nobody, quoted, wait_until
+from whole.program import CHAINS, Program, Report, as_nobody, quoted, read_handler, wait_for_count, wait_until
 
 TRAFFIC = CHAINS / "traffic.pcap"
 LEFT, RIGHT = "02:00:00:00:77:01", "02:00:00:00:77:02"
@@ -100,14 +100,17 @@ def start_between(heddle, one, other, *options):
 @pytest.mark.parametrize(
     "arguments, outgoing", [("", 0), (", OUTBOUND true", 5), (", CAPTURE PCAP, OUTBOUND false", 0)]
 )
-def test_frames_that_the_kernel_sends_come_in_on_request(heddle, root, threads, arguments, outgoing):
+def test_frames_that_the_kernel_sends_come_in_on_request(heddle, root, tmp_path, threads, arguments, outgoing):
+    control = tmp_path / "control"
     with veth() as (one, far):
         chain = f"FromDevice({one}{arguments}) -> c :: Counter -> Discard"
-        with heddle.start_ready("run", "--json", "-j", str(threads), "-e", chain) as running:
+        with heddle.start("run", "--json", "-j", str(threads), "-u", control, "-e", chain) as running:
+            wait_until(lambda: read_handler(control, "c.count") is not None, 60, "the ControlSocket, which opens last")
             send(one, [frame(60, n) for n in range(5)])
+            # All that the kernel sends is in front of these in the socket.
             send(far, [frame(60, n) for n in range(3)])
-            time.sleep(0.5)
-            result = running.interrupt(10)
+            wait_for_count(control, "c.count", 3 + outgoing)
+            result = running.interrupt()
     assert Report(result.json).count("c") == 3 + outgoing, result
 
 
@@ -411,14 +414,17 @@ def test_memif_peers_come_and_go_under_load(heddle, tmp_path):
     """DPDK's driver takes the memory away in the middle of bursts; memory for packets does not run out."""
     arguments = f"socket-abstract=no,socket={tmp_path}/memif.sock"
     mine, theirs = (f'"net_memif0,role={role},{arguments}"' for role in ("server", "client"))
-    server, client = (f"FromDPDKDevice({p}) -> Discard; InfiniteSource -> ToDPDKDevice({p})" for p in (mine, theirs))
+    control = tmp_path / "control"
+    server, client = (
+        f"FromDPDKDevice({p}) -> c :: Counter -> Discard; InfiniteSource -> ToDPDKDevice({p})" for p in (mine, theirs)
+    )
     with heddle.start("run", "--json", "-e", server) as running:
-        wait_until((tmp_path / "memif.sock").exists, 20, "the socket")
+        wait_until((tmp_path / "memif.sock").exists, 60, "the socket")
         for _ in range(8):
-            with heddle.start("run", "--json", "-e", client) as peer:
-                time.sleep(0.5)
+            with heddle.start("run", "--json", "-u", control, "-e", client) as peer:
+                wait_for_count(control, "c.count", 1001)
                 result = peer.interrupt()
-            assert running.alive() and result.code == 0 and result.json["received"] > 1000, result
+            assert running.alive() and result.code == 0, result
         result = running.interrupt()
     assert result.code == 0, result
     report = Report(result.json)

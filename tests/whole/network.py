@@ -97,14 +97,14 @@ def serving(namespace, *words):
 
 
 def wait_for_link(client, server):
-    wait_until(lambda: client.ping(server.address, 1) == 1, 8, "the first ping")
+    wait_until(lambda: client.ping(server.address, 1) == 1, what="the first ping")
 
 
 def iperf3(client, server, *options):
     """Runs iperf3 between namespaces; returns its report."""
     with serving(server, "iperf3", "-s", "-1"):
         wait_until(lambda: "5201" in server.call("ss", "-tln"), what="iperf3's server")
-        out = client.call("iperf3", "-c", server.address, "--json", *options, check=False, timeout=18)
+        out = client.call("iperf3", "-c", server.address, "--json", *options, check=False, timeout=120)
     report = json.loads(out)
     assert "error" not in report, report["error"]
     return report["end"]
@@ -121,8 +121,8 @@ def transfer(client, server, size):
     try:
         wait_until(lambda: "5300" in server.call("ss", "-tln"), what="the receiver")
         sender = client.command("/usr/bin/python3", "-c", sink, server.address)
-        subprocess.run(sender, input=data, timeout=15, check=True)
-        got, _ = receiver.communicate(timeout=15)
+        subprocess.run(sender, input=data, timeout=120, check=True)
+        got, _ = receiver.communicate(timeout=120)
     finally:
         receiver.kill()
         receiver.wait()
@@ -132,13 +132,13 @@ def transfer(client, server, size):
 def flood(client, address, count, interval=0.005):
     """Starts a stream of pings; returns a function that waits for its end and gives (sent, received)."""
     process = subprocess.Popen(
-        client.command("ping", "-q", "-i", interval, "-c", count, "-w", 15, "-W", 2, address),
+        client.command("ping", "-q", "-i", interval, "-c", count, "-W", 60, address),
         stdout=subprocess.PIPE,
         text=True,
     )
 
     def end():
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=120)
         found = re.search(r"(\d+) packets transmitted, (\d+) received", out)
         return int(found[1]), int(found[2])
 

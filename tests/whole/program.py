@@ -11,7 +11,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHAINS = ROOT / "chains"
-TIMEOUT_S = 30
+TIMEOUT_S = 120
 
 # A sanitizer that finds something ends the program with this, which no test expects.
 SANITIZED = {"ASAN_OPTIONS": "exitcode=99", "UBSAN_OPTIONS": "exitcode=99:halt_on_error=1"}
@@ -190,7 +190,27 @@ def quoted(path):
     return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def wait_until(condition, seconds=10, what="the condition"):
+def read_handler(path, name):
+    """A handler's value over the ControlSocket at `path` (`heddle run -u`); None while nobody listens there yet."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(TIMEOUT_S)
+        try:
+            client.connect(str(path))
+        except OSError:
+            return None
+        client.sendall(f"READ {name}\nQUIT\n".encode())
+        answer = b"".join(iter(lambda: client.recv(65536), b"")).decode()
+    found = re.search(r"^DATA (\d+)\r\n", answer, re.MULTILINE)
+    assert found, answer
+    return answer[found.end() :][: int(found[1])]
+
+
+def wait_for_count(path, name, least):
+    """Returns when the handler, a number, is at least so much."""
+    wait_until(lambda: int(read_handler(path, name) or 0) >= least, 60, f"{name} >= {least}")
+
+
+def wait_until(condition, seconds=60, what="the condition"):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"{what} did not come true within {seconds} s"

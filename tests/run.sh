@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Runs the tests of a build, JOBS at once (default: as many as there are cores).
+#
+# Usage: run.sh BUILD cpp [GTEST_FILTER]      the C++ tests, in shards
+#        run.sh BUILD whole [PYTEST_WORD...]  whole-program tests
+#
+# With HEDDLE_TEST_LOAD=N, N busy loops run beside the tests and end with them.
+set -euo pipefail
+build=$(cd "$1" && pwd) kind=$2
+shift 2
+cd "$(dirname "$0")/.."
+jobs=${JOBS:-$(nproc)}
+out=$(mktemp -d)
+loops=()
+finish() {
+  [ ${#loops[@]} = 0 ] || kill "${loops[@]}" 2>/dev/null || true
+  rm -rf "$out"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+for ((i = 0; i < ${HEDDLE_TEST_LOAD:-0}; ++i)); do
+  (while kill -0 $$ 2>/dev/null; do for ((n = 0; n < 100000; ++n)); do :; done; done) &
+  loops+=($!)
+done
+
+shards() { # PROGRAM [OPTION...]: a shard that fails shows all that it wrote
+  local program=$1 i shard running=() failed=0
+  shift
+  for ((i = 0; i < jobs; ++i)); do
+    GTEST_TOTAL_SHARDS=$jobs GTEST_SHARD_INDEX=$i "$program" "$@" >"$out/$i" 2>&1 &
+    running+=($!)
+  done
+  for i in "${!running[@]}"; do
+    if ! wait "${running[$i]}"; then
+      failed=1
+      echo "--- $(basename "$program"), shard $i of $jobs failed:"
+      grep -Ev '^\[ +(OK|RUN) ' "$out/$i" || true
+    fi
+  done
+  local passed=0 bad=0
+  for ((i = 0; i < jobs; ++i)); do
+    passed=$((passed + $(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$out/$i" | tail -n 1 | grep . || echo 0)))
+    shard=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) tests\?, listed below.*/\1/p' "$out/$i" | tail -n 1)
+    grep -q '^\[  PASSED  \]' "$out/$i" || shard=$((${shard:-0} + 1)) # died
+    bad=$((bad + ${shard:-0}))
+  done
+  echo "$(basename "$program"): $passed passed, $bad failed"
+  return $failed
+}
+
+case $kind in
+  cpp)
+    status=0
+    shards "$build/tests/simt_test" ${SIMT_FILTER:+"--gtest_filter=$SIMT_FILTER"} || status=1
+    shards "$build/tests/heddle_test" ${1:+"--gtest_filter=$1"} || status=1
+    exit $status
+    ;;
+  whole)
+    HEDDLE_BIN=$build/heddle /usr/bin/python3 -m pytest -q -n "$jobs" tests "$@"
+    ;;
+  *)
+    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,90 @@
+"""Registers and spills of every kernel as ptxas reports them, for each architecture of the build. No GPU is needed, but nvcc:
+compiling a kernel again under ccache gives the report of the build."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+from whole.program import program_path
+
+# Registers that a thread may use; bytes of spills are never right. A multiprocessor has 65,536 registers: with 128 a thread,
+# 16 warps are resident.
+MOST_REGISTERS = {
+    "heddle::gpu::launched_kernel": 112,
+    "heddle::gpu::persistent_kernel": 112,
+}
+MOST_REGISTERS_OF_OTHERS = 128
+
+KERNEL = re.compile(
+    r"Compiling entry function '(?P<name>\w+)' for '(?P<arch>\w+)'.*?"
+    r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?Used (?P<registers>\d+) registers",
+    re.DOTALL,
+)
+
+
+def report_of(command, folder, output):
+    """What ptxas says when this command of compile_commands.json runs."""
+    words = shlex.split(command)
+    assert "-Xptxas=-v" in words, command
+    words[words.index("-o") + 1] = str(output)
+    if shutil.which("ccache"):
+        words.insert(0, "ccache")
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def name_of(symbol):
+    """heddle::gpu::kernel for a mangled name, without template arguments and parameters."""
+    plain = subprocess.run(["c++filt", symbol], capture_output=True, text=True, check=True).stdout.strip()
+    return re.sub(r"[<(].*", "", plain.removeprefix("void "))
+
+
+def faults(report):
+    """Kernels in a report of ptxas, and what is wrong with them."""
+    kernels = list(KERNEL.finditer(report))
+    wrong = []
+    for kernel in kernels:
+        name = name_of(kernel["name"])
+        most = MOST_REGISTERS.get(name, MOST_REGISTERS_OF_OTHERS)
+        if int(kernel["registers"]) > most:
+            wrong.append(f"{name} ({kernel['arch']}): {kernel['registers']} registers, at most {most}")
+        if int(kernel["stores"]) or int(kernel["loads"]):
+            wrong.append(f"{name} ({kernel['arch']}): spills {kernel['stores']} bytes, loads {kernel['loads']}")
+    return len(kernels), wrong
+
+
+def test_kernels_stay_within_their_registers(tmp_path):
+    build = program_path().parent
+    commands = build / "compile_commands.json"
+    if not commands.is_file():
+        pytest.skip(f"{commands} does not exist: the program is not in its build folder")
+    sources = [c for c in json.loads(commands.read_text()) if c["file"].endswith(".cu")]
+    if not sources:
+        pytest.skip(f"{os.path.relpath(build)} is built without CUDA (nvcc; cmake --preset cuda)")
+    wrong, seen = [], 0
+    for number, source in enumerate(sources):
+        found, bad = faults(report_of(source["command"], source["directory"], tmp_path / f"{number}.o"))
+        seen, wrong = seen + found, wrong + bad
+    assert seen > 0, "ptxas reported no kernel"
+    assert not wrong, "\n".join(wrong)
+
+
+def test_spills_and_many_registers_are_found():
+    report = (
+        "ptxas info    : Compiling entry function '_ZN6heddle3gpu15launched_kernelEPh' for 'sm_90'\n"
+        "    8 bytes stack frame, {0} bytes spill stores, {0} bytes spill loads\n"
+        "ptxas info    : Used {1} registers, used 0 barriers\n"
+    )
+    assert faults(report.format(0, 112)) == (1, [])
+    assert faults(report.format(8, 113)) == (
+        1,
+        [
+            "heddle::gpu::launched_kernel (sm_90): 113 registers, at most 112",
+            "heddle::gpu::launched_kernel (sm_90): spills 8 bytes, loads 8",
+        ],
+    )
