@@ -180,6 +180,8 @@ TEST(SimtRuntime, events_mark_and_order_work) {
     while (!*static_cast<std::atomic<bool>*>(flag)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   Pinned<uint32_t> word(1);
+  cudaFuncAttributes attributes;
+  EXPECT_CUDA(cudaFuncGetAttributes(&attributes, increment));  // loads it, which would wait for what is queued
   EXPECT_CUDA(cudaEventRecord(start, first));
   EXPECT_CUDA(cudaLaunchHostFunc(first, wait, &go));
   EXPECT_CUDA(launch_on(first, 1, 1, increment, word.data()));

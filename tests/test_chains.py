@@ -196,6 +196,7 @@ def summary_line(packet):
     if ip.flags.DF:  # Click shows offset and "more", not "do not"
         fragment = f"{ip.frag * 8}"
     time = f"{packet.ns // 10**9}.{packet.ns % 10**9 // 1000:06}"
+    fragment += "!" if ip.flags.DF else ""
     fields = [time, ip.src, ports[0], ip.dst, ports[1], name, ip.len, ip.ttl, ip.id, fragment, flags]
     return " ".join(map(str, fields))
 
