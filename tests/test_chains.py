@@ -19,13 +19,22 @@ def run_chain(heddle, name, folder, *options):
     return Report(heddle.ok(*args).json), {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.fixture(autouse=True)
+def demonstration_keys():
+    """Git keeps no modes; a file of keys must be its owner's alone."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    keys = ROOT / "build/ipsec.keys"
+    keys.write_bytes((CHAINS / "ipsec.keys").read_bytes())
+    keys.chmod(0o600)
+
+
 @pytest.fixture
 def ran(heddle, tmp_path):
     return lambda name, *options: run_chain(heddle, name, tmp_path / "out", *options)
 
 
 def test_there_are_chains():
-    assert {"demo", "split", "xor", "bounce", "router", "shaper", "summary"} <= set(FILES)
+    assert {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec"} <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
 
@@ -92,6 +101,16 @@ def test_demo_runs_as_the_readme_says(heddle):
     table = heddle.ok("run", "chains/demo.click").out
     assert "received" in table and "DirectIPLookup" in table
     assert captures.frames(ROOT / "build/demo_inside.pcap")
+
+
+def test_ipsec_gives_the_input_back(ran, tmp_path, mode):
+    report, _ = ran("ipsec", *mode)
+    packets = [p for p in captures.read(TRAFFIC) if oracles.valid_for_scapy(p.data)]
+    packets = [p._replace(data=oracles.valid_frame(p.data)) for p in packets]
+    assert captures.read(tmp_path / "out/ipsec_back.pcap") == packets
+    assert report.count("tunnel") == report.count("back") == len(packets)
+    processors = {e["processor"] for e in report.elements("IPsecEncap")}
+    assert processors == ({"cpu"} if "cpu" in mode else {"simt"})
 
 
 def test_split_sorts_by_protocol(ran, tmp_path):

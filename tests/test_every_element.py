@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from whole import captures
+from whole import captures, ipsec
 from whole.program import mistakes
 
 BAD_ARGUMENTS = {
@@ -42,6 +42,9 @@ BAD_ARGUMENTS = {
     "HashSwitch": ["", "0", "0, 0", "x, 1", "-1, 1", "0, 16385", "0, 1, 2"],
     "IPClassifier": ["", "tcp port", "ip proto nonsense", "10.0.0", "src port 65536", "tcp or", "ip[0:5] 1", "-, -"],
     "IPFilter": ["", "tcp", "allow tcp port", "1 all", "permit all", "-1 all", "deny ip vers 16"],
+    "IPsecDecap": ["", "none", "/dev/null", "none, OFFSET -1", "none, OFFSET 65", "none, BLOCKING x"],
+    "IPsecEncap": ["", "none", "/dev/null", "none, OFFSET -1", "none, OFFSET 65", "none, DEVICE 7"],
+    "IPsecSequence": ["", "nobody", "x", "x, SPI y", "x, SPI -1", "x, BY colour"],
     "Idle": ["1", "ACTIVE false"],
     "IPPrint": ["a, b", "CONTENTS 7", "MAXLENGTH -2", "CONTENTS HEX, PAYLOAD HEX", "TTL 2"],
     "MarkIPHeader": ["-1", "x", "16385", "1, 2"],
@@ -161,7 +164,7 @@ def test_bad_arguments_without_ports(heddle, element):
 
 
 def test_every_element_has_a_manual_with_an_example_that_passes(heddle, tmp_path):
-    captures.write(tmp_path / "in.pcap", [])
+    write_inputs(tmp_path)
     elements = heddle.ok("elements", "--json").json
     assert len(elements) >= 16
     for element in elements:
@@ -183,7 +186,7 @@ FAILS = "InfiniteSource(LIMIT 1) -> MinBatch(4096) -> Discard;"
 
 @pytest.mark.parametrize("place", ["before", "behind"])
 def test_every_element_bears_that_another_does_not_start(heddle, tmp_path, place):
-    captures.write(tmp_path / "in.pcap", [])
+    write_inputs(tmp_path)
     for element in heddle.ok("elements", "--json").json:
         example = re.split(r"^\s*Example.*:$", element["manual"], flags=re.MULTILINE)[-1]
         if "Example" not in element["manual"] or second_name(element):
@@ -192,6 +195,13 @@ def test_every_element_bears_that_another_does_not_start(heddle, tmp_path, place
         chain = f"{FAILS} {chain}" if place == "before" else f"{chain} {FAILS}"
         result = heddle("run", "-e", chain, "--packets", 1024, cwd=tmp_path)
         assert result.code == 1 and "heddle: " in result.err, f"{element['name']}\n{result}"
+
+
+def write_inputs(folder):
+    """The files that examples name."""
+    captures.write(folder / "in.pcap", [])
+    captures.write(folder / "esp.pcap", [])
+    ipsec.write(folder / "tunnels.keys", [ipsec.Association(0x1001)])
 
 
 def with_outputs(text):

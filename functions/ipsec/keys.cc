@@ -1,0 +1,53 @@
+#include "functions/ipsec/keys.h"
+
+#include <string.h>
+
+#include <cstring>
+
+namespace heddle::ipsec {
+
+namespace {
+constexpr auto kSbox = make_sbox();
+}
+
+void make_lookup(uint32_t (&te)[256]) {
+  for (size_t b = 0; b < 256; ++b) {
+    const uint32_t one = kSbox[b], two = (one << 1 ^ (one & 0x80 ? 0x1b : 0)) & 0xff;
+    te[b] = two | one << 8 | one << 16 | (one ^ two) << 24;
+  }
+}
+
+void expand_key(std::span<const uint8_t, 16> key, Association& sa) {
+  auto* bytes = reinterpret_cast<uint8_t*>(sa.round_keys);
+  std::memcpy(bytes, key.data(), key.size());
+  uint8_t round = 1;
+  for (size_t at = 16; at < sizeof sa.round_keys; at += 4) {
+    uint8_t word[4];
+    std::memcpy(word, bytes + at - 4, 4);
+    if (at % 16 == 0) {
+      const uint8_t first = word[0];
+      word[0] = kSbox[word[1]] ^ round;
+      word[1] = kSbox[word[2]];
+      word[2] = kSbox[word[3]];
+      word[3] = kSbox[first];
+      round = static_cast<uint8_t>(round << 1 ^ (round & 0x80 ? 0x1b : 0));
+    }
+    for (size_t b = 0; b < 4; ++b) bytes[at + b] = bytes[at + b - 16] ^ word[b];
+  }
+}
+
+void start_hmac(std::span<const uint8_t> key, Association& sa) {
+  const auto state_after = [&](uint8_t pad, uint32_t(&state)[5]) {
+    uint32_t words[16] = {};
+    for (size_t b = 0; b < 64; ++b)
+      words[b / 4] |= static_cast<uint32_t>(pad ^ (b < key.size() ? key[b] : 0)) << (24 - 8 * (b % 4));
+    constexpr uint32_t kStart[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
+    std::memcpy(state, kStart, sizeof kStart);
+    sha1_block(state, words);
+    explicit_bzero(words, sizeof words);
+  };
+  state_after(0x36, sa.inner);
+  state_after(0x5c, sa.outer);
+}
+
+}  // namespace heddle::ipsec

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "functions/ipsec/rule.h"
+
+namespace heddle::ipsec {
+
+/** S-box of AES (FIPS 197, 5.1.1), from its definition: the inverse in GF(2^8), then an affine map. */
+constexpr std::array<uint8_t, 256> make_sbox() {
+  std::array<uint8_t, 256> sbox{};
+  uint8_t p = 1, q = 1;  // q = 1 / p, through all powers of the generator 3
+  const auto left = [](uint8_t x, int n) { return static_cast<uint8_t>(x << n | x >> (8 - n)); };
+  do {
+    p = static_cast<uint8_t>(p ^ p << 1 ^ (p & 0x80 ? 0x1b : 0));
+    q = static_cast<uint8_t>(q ^ q << 1);
+    q = static_cast<uint8_t>(q ^ q << 2);
+    q = static_cast<uint8_t>(q ^ q << 4);
+    if (q & 0x80) q ^= 0x09;
+    sbox[p] = static_cast<uint8_t>(q ^ left(q, 1) ^ left(q, 2) ^ left(q, 3) ^ left(q, 4) ^ 0x63);
+  } while (p != 1);
+  sbox[0] = 0x63;
+  return sbox;
+}
+
+/** Fills in Image::te. */
+void make_lookup(uint32_t (&te)[256]);
+/** Fills in the round keys of an AES-128 key. */
+void expand_key(std::span<const uint8_t, 16> key, Association& sa);
+/** Fills in the states of HMAC-SHA1 with a key of at most 64 bytes. */
+void start_hmac(std::span<const uint8_t> key, Association& sa);
+
+}  // namespace heddle::ipsec

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/macros.h"
+
+/** ESP in tunnel mode over IPv4 (RFC 4303), what CPU and GPU have in common. */
+namespace heddle::ipsec {
+
+/** Algorithms of an association. What depends on them is dispatched by transform_of() in cpu.cc and in gpu.cu. */
+enum class Transform : uint32_t {
+  aes128_ctr_hmac_sha1_96,  ///< RFC 3686 and RFC 2404
+};
+
+/** What `ip xfrm` says of the outer header. */
+enum Flag : uint32_t {
+  kNoEcn = 1,         ///< flag noecn: the inner ECN bits are not copied
+  kNoPmtuDisc = 2,    ///< flag nopmtudisc: DF is clear; else that of the inner header, and set for IPv6
+  kDontEncapDscp = 4  ///< extra-flag dont-encap-dscp: DSCP is 0; else that of the inner header
+};
+
+/** A security association, as packets need it. Host memory and GPU memory have the same bytes. */
+struct alignas(256) Association {
+  uint32_t round_keys[44];            ///< AES-128, FIPS 197, 5.2; as the bytes lie
+  uint32_t inner[5], outer[5];        ///< SHA-1 after the block key ^ ipad, and after key ^ opad (RFC 2104); numbers
+  uint32_t nonce;                     ///< RFC 3686, 4; as the bytes lie
+  uint32_t spi, source, destination;  ///< network byte order
+  uint32_t flags;                     ///< of Flag
+  Transform transform;
+};
+static_assert(sizeof(Association) == 256);
+
+/** The image of an element's table: this, then `count` associations, then the slots of a hash of SPIs. */
+struct alignas(256) Image {
+  uint32_t count;
+  uint32_t link_bytes;  ///< bytes before the IP header, which stay before it
+  uint32_t slot_mask;   ///< number of slots - 1, a power of two
+  uint32_t te[256];  ///< AES: [b]: byte b by S-box and MixColumns, that is 2, 1, 1 and 3 times S(b); as the bytes lie
+  HEDDLE_HD const Association* associations() const { return reinterpret_cast<const Association*>(this + 1); }
+};
+
+constexpr uint32_t kIp4Bytes = 20, kIp6Bytes = 40;
+constexpr uint32_t kEspBytes = 8, kIvBytes = 8, kTrailerBytes = 2, kIcvBytes = 12;
+constexpr uint32_t kMostPadding = 3;
+constexpr uint32_t kFrontBytes = kIp4Bytes + kEspBytes + kIvBytes;  ///< what Encap puts before the inner packet
+constexpr uint8_t kProtocolEsp = 50, kProtocolIp4 = 4, kProtocolIp6 = 41;
+
+enum EncapReason : int { kNoSa, kMalformed };
+
+HEDDLE_HD inline uint32_t swapped(uint32_t x) { return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24; }
+HEDDLE_HD inline uint32_t swapped16(uint32_t x) { return (x & 0xff) << 8 | (x >> 8 & 0xff); }
+
+/** What Encap must know of the packet that it protects. */
+struct Inner {
+  uint32_t bytes;  ///< by its header; what a link has padded behind it is left out. 0: this is no packet
+  uint32_t next_header, tos;
+  bool df;
+};
+
+/** From the first eight bytes of the header, as they lie, of which `available` bytes and what follows are there. */
+HEDDLE_HD inline Inner inner_of(uint32_t first, uint32_t second, uint32_t available) {
+  Inner inner{};
+  if ((first >> 4 & 15) == 4) {
+    const uint32_t header = (first & 15) * 4;
+    inner = {swapped16(first >> 16), kProtocolIp4, first >> 8 & 255, (second >> 16 & 0x40) != 0};
+    if (header < kIp4Bytes || inner.bytes < header) inner.bytes = 0;
+  } else if ((first >> 4 & 15) == 6) {
+    inner = {kIp6Bytes + swapped16(second & 0xffff), kProtocolIp6, (first << 4 & 0xf0) | (first >> 12 & 15), true};
+  }
+  if (inner.bytes > available) inner.bytes = 0;
+  return inner;
+}
+
+/** Bytes that are enciphered: inner packet, padding to a multiple of four, trailer (RFC 4303, 2.4). */
+HEDDLE_HD inline uint32_t ciphertext_bytes(uint32_t inner_bytes) {
+  return (inner_bytes + kTrailerBytes + 3) & ~uint32_t{3};
+}
+
+/** The five words of the outer header, as they lie (RFC 4301, 5.1.2.1; RFC 6040 for ECN). The low half of the sequence number
+ *  is its identification, which so is not used twice in a while (RFC 6864). */
+HEDDLE_HD inline void outer_header(uint32_t (&words)[5], const Association& sa, const Inner& inner, uint32_t sequence) {
+  uint32_t tos = inner.tos & ~(sa.flags & kDontEncapDscp ? 0xfcu : 0) & ~(sa.flags & kNoEcn ? 3u : 0);
+  const uint32_t df = inner.df && !(sa.flags & kNoPmtuDisc) ? 0x4000 : 0;
+  const uint32_t total = kFrontBytes + ciphertext_bytes(inner.bytes) + kIcvBytes;
+  const uint32_t id = sequence & 0xffff, source = swapped(sa.source), destination = swapped(sa.destination);
+  constexpr uint32_t kTtl = 64;
+  uint32_t sum = (0x4500 | tos) + total + id + df + (kTtl << 8 | kProtocolEsp) + (source >> 16) + (source & 0xffff) +
+                 (destination >> 16) + (destination & 0xffff);
+  sum = (sum >> 16) + (sum & 0xffff);
+  sum += sum >> 16;
+  words[0] = swapped((0x4500 | tos) << 16 | total);
+  words[1] = swapped(id << 16 | df);
+  words[2] = swapped((kTtl << 8 | kProtocolEsp) << 16 | (~sum & 0xffff));
+  words[3] = sa.source;
+  words[4] = sa.destination;
+}
+
+/** Byte `at` of the trailer behind an inner packet, whose padding has `padding` bytes: 1, 2, ..., its length, next header. */
+HEDDLE_HD inline uint32_t trailer_byte(uint32_t at, uint32_t padding, uint32_t next_header) {
+  return at < padding ? at + 1 : at == padding ? padding : next_header;
+}
+
+HEDDLE_HD inline uint32_t rotated(uint32_t x, int n) { return x << n | x >> (32 - n); }
+
+/** One block of SHA-1 (FIPS 180-4, 6.1.2): `state` and `words` are numbers; `words` is used up. */
+HEDDLE_HD inline void sha1_block(uint32_t (&state)[5], uint32_t (&words)[16]) {
+  uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+  for (int i = 0; i < 80; ++i) {
+    if (i >= 16)
+      words[i & 15] = rotated(words[(i + 13) & 15] ^ words[(i + 8) & 15] ^ words[(i + 2) & 15] ^ words[i & 15], 1);
+    const uint32_t f = i < 20 ? (b & c) | (~b & d) : i < 40 || i >= 60 ? b ^ c ^ d : (b & c) | (b & d) | (c & d);
+    const uint32_t k = i < 20 ? 0x5a827999 : i < 40 ? 0x6ed9eba1 : i < 60 ? 0x8f1bbcdc : 0xca62c1d6;
+    const uint32_t next = rotated(a, 5) + (f + (e + k + words[i & 15]));
+    e = d, d = c, c = rotated(b, 30), b = a, a = next;
+  }
+  state[0] += a, state[1] += b, state[2] += c, state[3] += d, state[4] += e;
+}
+
+}  // namespace heddle::ipsec

@@ -1,0 +1,94 @@
+"""IPsecEncap and IPsecDecap against Scapy's IPsec layer, both ways; keys stay where they are."""
+
+import pytest
+from scapy.all import Ether
+from scapy.layers.inet import IP
+from scapy.layers.inet6 import IPv6
+from whole import captures, ipsec
+from whole.program import CHAINS, quoted
+
+TRAFFIC = CHAINS / "traffic.pcap"
+
+
+@pytest.fixture
+def keys(tmp_path):
+    return ipsec.write(tmp_path / "tunnels.keys", [ipsec.Association(0x1001), ipsec.Association(0x1002)])
+
+
+def ip_frames(count=400):
+    """Real IPv4 packets, without what their link has padded."""
+    list_ = [Ether(f) for f in captures.frames(TRAFFIC)]
+    packets = [bytes(p)[: 14 + p[IP].len] for p in list_ if IP in p and p[IP].ihl == 5]
+    packets = [p for p in packets if len(p) == 14 + int.from_bytes(p[16:18], "big")]
+    assert len(packets) > 20
+    return packets[:count]
+
+
+def test_scapy_deciphers_what_encap_makes(heddle, keys, tmp_path, mode):
+    plain = ip_frames()
+    source, out = captures.write(tmp_path / "in.pcap", plain), tmp_path / "out.pcap"
+    heddle.run(
+        f"FromDump({quoted(source)}) -> IPsecSequence(esp, SPI 0x1002) -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14)"
+        f" -> ToDump({quoted(out)})",
+        *mode,
+    )
+    association = ipsec.Association(0x1002).scapy()
+    found = captures.frames(out)
+    assert len(found) == len(plain)
+    for number, (before, after) in enumerate(zip(plain, found), 1):
+        outer = Ether(after)[IP]
+        assert (outer.src, outer.dst, outer.proto) == (ipsec.SOURCE, ipsec.DESTINATION, 50)
+        assert int.from_bytes(after[38:42], "big") == number
+        assert bytes(association.decrypt(outer, verify=True)) == before[14:]
+
+
+def test_decap_takes_what_scapy_makes(heddle, keys, tmp_path):
+    plain = ip_frames()
+    plain += [bytes(Ether(plain[0][:12] + b"\x86\xdd") / IPv6(dst="2001:db8::1") / (b"x" * n)) for n in range(9)]
+    association = ipsec.Association(0x1001).scapy()
+    esp = []
+    for frame in plain:
+        inner = IP(frame[14:]) if frame[14] >> 4 == 4 else IPv6(frame[14:])
+        esp.append(frame[:12] + b"\x08\x00" + bytes(association.encrypt(inner)))
+    source, out = captures.write(tmp_path / "in.pcap", esp), tmp_path / "out.pcap"
+    report = heddle.run(
+        f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> ToDump({quoted(out)})"
+    )
+    assert captures.frames(out) == plain
+    assert report.drops("d") == {}
+
+
+def test_decap_refuses_what_scapy_made_with_another_key(heddle, keys, tmp_path):
+    other = ipsec.Association(0x1001, cipher_key=bytes(20), hash_key=bytes(20)).scapy()
+    esp = [frame[:14] + bytes(other.encrypt(IP(frame[14:]))) for frame in ip_frames(30)]
+    source, out = captures.write(tmp_path / "in.pcap", esp), tmp_path / "out.pcap"
+    report = heddle.run(
+        f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> ToDump({quoted(out)})"
+    )
+    assert captures.frames(out) == []
+    assert report.drops("d") == {"bad_icv": len(esp)}
+
+
+def test_others_may_not_read_the_file(heddle, keys):
+    keys.chmod(0o644)
+    chain = f"FromDump(a) -> IPsecDecap({quoted(keys)}) -> Discard;"
+    message = heddle.fails("check", "-e", chain)
+    assert "0644" in str(message) and "chmod 0600" in str(message)
+
+
+def test_keys_appear_nowhere(heddle, keys, tmp_path):
+    source = captures.write(tmp_path / "in.pcap", ip_frames(3))
+    chain = (
+        f"FromDump({quoted(source)}) -> IPsecSequence(esp, SPI 0x1001) -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14)"
+        f" -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> Discard;"
+    )
+    handlers = ["esp.config", "esp.associations", "d.config", "d.associations"]
+    said = [heddle.ok(command, "--json", "-e", chain).out for command in ("check", "run")]
+    said += [heddle.ok("run", "-e", chain, *(word for h in handlers for word in ("-h", h))).out]
+    assert "0x00001001" in said[-1]
+    broken = keys.read_text().replace(" 96", " 95").replace("rfc3686", "cbc")
+    keys.write_text(broken)
+    said.append(str(heddle.fails("check", "-e", chain)))
+    for association in (ipsec.Association(0x1001), ipsec.Association(0x1002)):
+        for key in (association.cipher_key, association.hash_key):
+            assert not any(key.hex()[:16] in text.lower() for text in said)
