@@ -15,7 +15,7 @@ share=$((seconds / ${#targets[@]}))
 one() { # NAME
   local name=$1
   mkdir -p "$build/corpus/$name"
-  if "$build/tests/fuzz/${name}_fuzz" -max_total_time="$share" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
+  if "$build/tests/fuzz/${name}_fuzz" -max_total_time="$share" -timeout=120 -rss_limit_mb=4096 -print_final_stats=1 \
     -artifact_prefix="$build/crash-$name-" "$build/corpus/$name" "corpus/$name" >"$build/$name.log" 2>&1; then
     echo "fuzz $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$name.log") inputs in $share s, no crash"
   else

@@ -186,8 +186,8 @@ class TestSink : public Element {
   void check_surroundings(const Packet* packet, const Mark& mark) {
     const auto* buffer = static_cast<const uint8_t*>(packet->buf_addr);
     // What has been appended is the packet's, too.
-    const uint32_t behind =
-        std::max(mark.from + mark.length, uint32_t{packet->data_off} + length(packet)) + lab_->options.scratch;
+    const uint32_t end = std::max(mark.from + mark.length, uint32_t{packet->data_off} + length(packet));
+    const uint32_t behind = std::min<uint32_t>(end + lab_->options.scratch, packet->buf_len);
     const bool good = std::memcmp(buffer, pattern(), mark.from) == 0 &&
                       std::memcmp(buffer + behind, pattern() + behind, packet->buf_len - behind) == 0;
     if (good) return;
