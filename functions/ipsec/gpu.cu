@@ -114,11 +114,11 @@ __device__ inline uint32_t looked_up(const Lookup& te, uint32_t word, int byte) 
 /** AES-128 of the four words of a block, as they lie (FIPS 197; rounds by table look-ups). */
 __device__ inline void aes(const Lookup& te, const uint32_t* round_keys, uint32_t (&s)[4]) {
   const auto* keys = reinterpret_cast<const uint4*>(round_keys);
-  uint4 key = __ldg(keys);
+  uint4 key = keys[0];
   s[0] ^= key.x, s[1] ^= key.y, s[2] ^= key.z, s[3] ^= key.w;
 #pragma unroll
   for (int round = 1; round < 10; ++round) {
-    key = __ldg(keys + round);
+    key = keys[round];
     uint32_t to[4] = {key.x, key.y, key.z, key.w};
 #pragma unroll
     for (int j = 0; j < 4; ++j)
@@ -128,7 +128,7 @@ __device__ inline void aes(const Lookup& te, const uint32_t* round_keys, uint32_
 #pragma unroll
     for (int j = 0; j < 4; ++j) s[j] = to[j];
   }
-  key = __ldg(keys + 10);
+  key = keys[10];
   uint32_t to[4] = {key.x, key.y, key.z, key.w};
 #pragma unroll
   for (int j = 0; j < 4; ++j)  // byte 1 of an entry is the S-box's
