@@ -19,9 +19,10 @@ class Arena {
   ~Arena() {
     for (void* piece : pieces_) kind_ == kPinned ? cudaFreeHost(piece) : cudaFree(piece);
   }
-  /** Pinned memory is set to zero. */
+  /** Pinned memory is set to zero. Null for none. */
   template <class T>
   T* take(size_t count) {
+    if (count == 0) return nullptr;
     void* piece = nullptr;
     const size_t bytes = count * sizeof(T);
     if (kind_ == kPinned) {

@@ -39,7 +39,7 @@ struct Tables {
   uint32_t piece[kPiece][256];   ///< [k][b]: byte b, k-th of its piece, a line and the rest of the piece on
   uint32_t further[3][4][256];   ///< [e][k][b]: byte k of a remainder, 16 * 2^e bytes on
   uint32_t back[kLine];          ///< [n]: x^-8(n + 112): from the last thread's place to n bytes before the line's end
-  uint32_t low[256], high[256];  ///< x^8n and x^(8 * 256 n): 32 ones, moved on by a packet's length
+  uint32_t low[256], high[256];  ///< x^8n and x^(8 * 256 n): 32 ones, shifted by a packet's length
 };
 
 /** The CRC of a packet from the remainder that its bytes alone leave, starting from 0. */

@@ -87,9 +87,11 @@ std::string compare(const std::optional<Fate>& before, const std::optional<Fate>
 
 std::vector<std::string> access_violations(const std::string& element, const Backend& backend,
                                            const AccessOptions& options) {
-  std::string chain = "TestSource(SETS \"dst l3 l4 paint\") -> it :: " + element + ";";
+  std::string columns;
+  for (const char* name : kColumnNames) columns += (columns.empty() ? "" : " ") + std::string(name);
+  std::string chain = "TestSource(SETS \"" + columns + "\") -> it :: " + element + ";";
   for (int port = 0; port < options.outputs; ++port)
-    chain += format(" it[%d] -> s%d :: TestSink(READS \"dst l3 l4 paint\");", port, port);
+    chain += format(" it[%d] -> s%d :: TestSink(READS \"%s\");", port, port, columns.c_str());
   const Access access = declared_access(chain, backend);
   auto random = random_for("access " + element);
   std::vector<Frame> frames =
