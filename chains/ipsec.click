@@ -1,5 +1,5 @@
-// A gateway of two IPsec tunnels and its other end: packets to 192.0.2.0/24 enter the first tunnel, all others the second, and
-// come out as they were. The keys are for demonstration; their file must be its owner's alone:
+// A gateway of two IPsec tunnels and its other end: packets to 192.0.2.0/24 enter the first tunnel, all others the
+// second, and come out as they were. The keys are for demonstration; their file must be its owner's alone:
 //
 //     install -m 600 chains/ipsec.keys build/ipsec.keys
 //     heddle run chains/ipsec.click

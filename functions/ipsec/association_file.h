@@ -35,8 +35,8 @@ constexpr size_t kMostAssociations = 100000, kLargestWindow = 64;
  *          anti-replay context: seq 0x0, oseq 0x0, bitmap 0x00000000
  *          sel src 10.1.0.0/16 dst 10.2.0.0/16
  *
- *  in which `#` starts a comment. `errors` gets "PATH:LINE: WHY" for at most 100 mistakes; none of them quotes the file, which
- *  holds keys. */
+ *  in which `#` starts a comment. `errors` gets "PATH:LINE: WHY" for at most 100 mistakes; none of them quotes the
+ *  file, which holds keys. */
 std::vector<FileAssociation> parse_associations(std::string_view text, const std::string& path,
                                                 std::vector<std::string>& errors);
 

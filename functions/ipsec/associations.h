@@ -11,9 +11,10 @@
 
 namespace heddle::ipsec {
 
-/** Which sequence numbers of an association have come: RFC 6479's ring of blocks, in which any number of threads mark their
- *  packets without a lock. A block of 32 numbers is one word, which also has the block's place, so that a number is marked
- *  at most once whatever else happens. */
+/** Which sequence numbers of an association have come: RFC 6479's ring of blocks, in which any number of threads mark
+ * their
+ *  packets without a lock. A block of 32 numbers is one word, which also has the block's place, so that a number is
+ *  marked at most once whatever else happens. */
 class ReplayWindow {
  public:
   void start(uint32_t window, uint32_t seen);
@@ -30,7 +31,8 @@ class ReplayWindow {
   std::atomic<uint64_t> blocks_[kBlocks] = {};  // number of the block (high half), and which of it have come
 };
 
-/** The security associations of an element: what packets need of them as a table, and on the host what changes with them.
+/** The security associations of an element: what packets need of them as a table, and on the host what changes with
+ * them.
  *  The table's memory is left out of core dumps. */
 class Associations : public Table {
  public:
@@ -48,7 +50,8 @@ class Associations : public Table {
   static constexpr uint32_t kNone = ~0u;
   /** By SPI, in network byte order. */
   uint32_t find(uint32_t spi) const;
-  /** By addresses of an inner packet, in host byte order: the longest destination that has them, of several the first. */
+  /** By addresses of an inner packet, in host byte order: the longest destination that has them, of several the first.
+   * */
   uint32_t select(uint32_t source, uint32_t destination) const;
 
   /** `count` numbers for the next packets: the first of them; above 2^32 - 1 there are none (RFC 4303, 3.3.3). */

@@ -18,7 +18,8 @@ class Burst {
 
   /** Begins a burst of at most `count` packets. */
   void begin(int count);
-  /** Adds packet number count(): `esp` is its ESP header, behind which are IV and `bytes` of plain text or ciphertext, which is
+  /** Adds packet number count(): `esp` is its ESP header, behind which are IV and `bytes` of plain text or ciphertext,
+   * which is
    *  replaced. Its ICV becomes icv(number). */
   void encipher(const Association& sa, uint8_t* esp, uint32_t bytes) { add(sa, esp, bytes, true); }
   void decipher(const Association& sa, uint8_t* esp, uint32_t bytes) { add(sa, esp, bytes, false); }

@@ -4,10 +4,10 @@
 
 namespace heddle::ipsec {
 
-// A packet's stream is what is authenticated: ESP header and IV (16 bytes), then the ciphertext. It lies where the inner packet
-// was, at any address; so memory is read and written in aligned pieces of 16 bytes, once, and the key stream is shifted to
-// them. Eight lanes take a packet a chunk of eight pieces further, while a thread of warp 0 hashes the chunk before, which
-// stays in shared memory.
+// A packet's stream is what is authenticated: ESP header and IV (16 bytes), then the ciphertext. It lies where the
+// inner packet was, at any address; so memory is read and written in aligned pieces of 16 bytes, once, and the key
+// stream is shifted to them. Eight lanes take a packet a chunk of eight pieces further, while a thread of warp 0 hashes
+// the chunk before, which stays in shared memory.
 constexpr uint32_t kPiece = 16, kLanes = 8, kChunk = kPiece * kLanes;
 constexpr uint32_t kStreamHead = kEspBytes + kIvBytes;
 constexpr uint32_t kRingWords =

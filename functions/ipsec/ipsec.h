@@ -12,26 +12,28 @@ class Burst;
  *
  *      IPsecEncap(FILE [, keywords OFFSET, DEVICE, BLOCKING])
  *
- *  FILE: security associations, as `ip xfrm state` prints them; its mode must be 0600 or stricter, and keys appear nowhere
- *  else. Up to 100,000; in tunnel mode over IPv4, with AES-128-CTR (RFC 3686: `enc rfc3686(ctr(aes))`) and HMAC-SHA1-96
- *  (RFC 2404: `auth-trunc hmac(sha1) KEY 96`). OFFSET: where the IP header begins, default 0; what is before it (an Ethernet
- *  header) stays before the outer header, and its last two bytes become 0x0800. DEVICE: cpu or gpu; default: what --device
- *  says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  FILE: security associations, as `ip xfrm state` prints them; its mode must be 0600 or stricter, and keys appear
+ *  nowhere else. Up to 100,000; in tunnel mode over IPv4, with AES-128-CTR (RFC 3686: `enc rfc3686(ctr(aes))`) and
+ *  HMAC-SHA1-96 (RFC 2404: `auth-trunc hmac(sha1) KEY 96`). OFFSET: where the IP header begins, default 0; what is
+ *  before it (an Ethernet header) stays before the outer header, and its last two bytes become 0x0800. DEVICE: cpu or
+ *  gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop
+ *  ("no_slot").
  *
- *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU, so that the sequence
- *  numbers of an association are in the order in which packets came, also where a GPU does the rest.
+ *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU, so that the
+ *  sequence numbers of an association are in the order in which packets came, also where a GPU does the rest.
  *
- *  Inner packets are IPv4 or IPv6. What a link has padded behind them goes. The outer header takes over DSCP, ECN and DF (for
- *  IPv6: DF is set), unless the association has `extra-flag dont-encap-dscp`, `flag noecn` or `flag nopmtudisc`. Packets
- *  grow by 50 to 53 bytes; there is no fragmentation. On the CPU intel-ipsec-mb does the work. Columns l3 and l4 mean nothing
- *  behind it.
+ *  Inner packets are IPv4 or IPv6. What a link has padded behind them goes. The outer header takes over DSCP, ECN and
+ *  DF (for IPv6: DF is set), unless the association has `extra-flag dont-encap-dscp`, `flag noecn` or `flag
+ *  nopmtudisc`. Packets grow by 50 to 53 bytes; there is no fragmentation. On the CPU intel-ipsec-mb does the work.
+ *  Columns l3 and l4 mean nothing behind it.
  *
  *  Drops: "no_sa" (the column sa is no association of FILE), "malformed" (no IPv4 or IPv6 packet, or it is cut).
  *
  *  Handlers: `associations` (r): a line each: place in FILE, SPI, outer source, outer destination. Statistics:
  *  `associations`.
  *
- *  Errors: FILE cannot be read, others than its owner may use it, what is wrong in it by line; two associations with one SPI.
+ *  Errors: FILE cannot be read, others than its owner may use it, what is wrong in it by line; two associations with
+ *  one SPI.
  *
  *  Example:
  *
@@ -67,17 +69,17 @@ class IPsecEncap : public Element {
  *
  *      IPsecSequence(ENCAP [, keywords SPI, BY])
  *
- *  ENCAP: the name of the IPsecEncap that the packets go to. It sets the columns sa, esp_sequence and esp_iv, which that
- *  reads. SPI: the association with this number gets all packets. BY: `selector` (default): the one whose `sel` line in
- *  ENCAP's FILE has the inner IPv4 addresses, with the longest destination prefix (without a `sel` line: 0.0.0.0/0);
- *  `column`: the one that the column sa says already.
+ *  ENCAP: the name of the IPsecEncap that the packets go to. It sets the columns sa, esp_sequence and esp_iv, which
+ *  that reads. SPI: the association with this number gets all packets. BY: `selector` (default): the one whose `sel`
+ *  line in ENCAP's FILE has the inner IPv4 addresses, with the longest destination prefix (without a `sel` line:
+ *  0.0.0.0/0); `column`: the one that the column sa says already.
  *
- *  Numbers rise by one a packet, in the order in which packets come to a thread, from what FILE says (oseq) on. Initialisation
- *  vectors are that number and a random one of this run, so that a FILE that is used again does not encipher different packets
- *  with the same key stream. Runs on the CPU.
+ *  Numbers rise by one a packet, in the order in which packets come to a thread, from what FILE says (oseq) on.
+ *  Initialisation vectors are that number and a random one of this run, so that a FILE that is used again does not
+ *  encipher different packets with the same key stream. Runs on the CPU.
  *
- *  Drops: "no_sa" (no selector has the addresses, or column sa is no association), "malformed" (no IPv4 or IPv6 packet),
- *  "exhausted" (all 4,294,967,295 numbers of the association have been used: it needs a new key).
+ *  Drops: "no_sa" (no selector has the addresses, the packet is not IPv4 and BY is selector, or column sa is no
+ *  association), "exhausted" (all 4,294,967,295 numbers of the association have been used: it needs a new key).
  *
  *  Errors: ENCAP is no IPsecEncap of this chain; SPI is none of its FILE.
  *
@@ -106,16 +108,17 @@ class IPsecSequence : public Element {
  *
  *      IPsecDecap(FILE [, keyword OFFSET])
  *
- *  FILE and OFFSET are those of IPsecEncap. The association is the one with the packet's SPI and outer destination. What is
- *  before the outer header stays before the inner packet, and its last two bytes become 0x0800 or, for IPv6, 0x86dd. Sets the
- *  column sa. Runs on the CPU, by intel-ipsec-mb; it has no GPU side.
+ *  FILE and OFFSET are those of IPsecEncap. The association is the one with the packet's SPI and outer destination.
+ *  What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or, for IPv6,
+ *  0x86dd. Sets the column sa. Runs on the CPU, by intel-ipsec-mb; it has no GPU side.
  *
- *  A packet leaves only if its ICV is right, which is compared in constant time, and, when the association's replay-window is
- *  not 0, if its sequence number comes for the first time and is not below the window of that many (RFC 4303, 3.4.3).
- *  The inner header stays as it is: ECN marks of the outer one are not taken over.
+ *  A packet leaves only if its ICV is right, which is compared in constant time, and, when the association's
+ *  replay-window is not 0, if its sequence number comes for the first time and is not below the window of that many
+ *  (RFC 4303, 3.4.3). The inner header stays as it is: ECN marks of the outer one are not taken over.
  *
- *  Drops: "not_esp" (no IPv4 packet of protocol 50, or a fragment), "short" (cut, or no room for an ESP packet), "no_sa",
- *  "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no IPv4 or IPv6 packet; also dummy packets).
+ *  Drops: "not_esp" (no IPv4 packet of protocol 50, or a fragment), "short" (cut, or no room for an ESP packet),
+ *  "no_sa", "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no IPv4 or IPv6 packet; also
+ *  dummy packets).
  *
  *  Handlers, statistics and errors: those of IPsecEncap.
  *
@@ -136,6 +139,8 @@ class IPsecDecap : public Element {
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
+
+  ipsec::Associations& associations() { return associations_; }
 
  private:
   struct Work;

@@ -1,5 +1,5 @@
-// ipsec: IPsecEncap's batch path against bare intel-ipsec-mb in bursts of 128 on the same packets, on one core, without I/O.
-// On the GPU: ipsec_gpu_bench.cc.
+// ipsec: IPsecEncap's batch path against bare intel-ipsec-mb in bursts of 128 on the same packets, on one core, without
+// I/O. On the GPU: ipsec_gpu_bench.cc.
 
 #include <intel-ipsec-mb.h>
 

@@ -1,6 +1,7 @@
 // gpu-ipsec: IPsecEncap in the persistent kernel on prepared packets, without ports. Four host threads fill slots of 32
-// packets as fast as they can: they write columns, and the inner header anew, as its place holds ciphertext by then. Packets lie
-// scattered in a pool of 65,536 and belong to 1,000 associations. At the end every packet is authenticated, and deciphered.
+// packets as fast as they can: they write columns, and the inner header anew, as its place holds ciphertext by then.
+// Packets lie scattered in a pool of 65,536 and belong to 1,000 associations. At the end every packet is authenticated,
+// and deciphered.
 
 #include <atomic>
 #include <cstring>

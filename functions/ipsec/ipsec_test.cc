@@ -380,26 +380,23 @@ TEST_P(IpsecData, DeciphersWhatOthersDid) {
 }
 
 TEST_P(IpsecData, RefusesWhatIsBad) {
-  const std::map<std::string, std::string> reasons = {
-      {"spi_unknown", "no_sa"}, {"ct_flip", "bad_icv"},      {"iv_flip", "bad_icv"}, {"icv_flip", "bad_icv"},
-      {"seq_flip", "bad_icv"},  {"truncate_frame", "short"}, {"short_esp", "short"}};
+  const std::map<std::string, std::string> reasons = {{"spi_unknown", "no_sa"}, {"ct_flip", "bad_icv"},
+                                                      {"iv_flip", "bad_icv"},   {"icv_flip", "bad_icv"},
+                                                      {"seq_flip", "bad_icv"},  {"truncate_frame", "short"}};
   std::map<std::string, uint64_t> wanted;
-  std::vector<Frame> frames;
-  const std::vector<Frame> bad = pcap(folder_ / "tunnel4_bad.pcap");
-  const auto labels = table(folder_ / "tunnel4_bad_labels.tsv");
-  uint64_t icv_cut = 0;  // what is then at the end may be a multiple of four or not
-  for (size_t k = 0; k < bad.size(); ++k) {
-    if (labels[k][1] == "icv_cut")
-      ++icv_cut;
+  uint64_t either = 0;  // cut, with headers that say so: what is left may look like an ESP packet
+  for (auto& label : table(folder_ / "tunnel4_bad_labels.tsv")) {
+    if (label[1] == "icv_cut" || label[1] == "short_esp")
+      ++either;
     else
-      ++wanted[reasons.at(labels[k][1])];
+      ++wanted[reasons.at(label[1])];
   }
-  const Result out = run(decap_chain(*keys_), GetParam(), bad);
+  const Result out = run(decap_chain(*keys_), GetParam(), pcap(folder_ / "tunnel4_bad.pcap"));
   EXPECT_TRUE(out.at("sink").empty());
   EXPECT_EQ(out.drop("it.no_sa"), wanted["no_sa"]);
   EXPECT_GE(out.drop("it.bad_icv"), wanted["bad_icv"]);
   EXPECT_GE(out.drop("it.short"), wanted["short"]);
-  EXPECT_EQ(out.drop("it.short") + out.drop("it.bad_icv"), wanted["short"] + wanted["bad_icv"] + icv_cut);
+  EXPECT_EQ(out.drop("it.short") + out.drop("it.bad_icv"), wanted["short"] + wanted["bad_icv"] + either);
 }
 
 }  // namespace

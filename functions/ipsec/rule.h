@@ -76,7 +76,8 @@ HEDDLE_HD inline uint32_t ciphertext_bytes(uint32_t inner_bytes) {
   return (inner_bytes + kTrailerBytes + 3) & ~uint32_t{3};
 }
 
-/** The five words of the outer header, as they lie (RFC 4301, 5.1.2.1; RFC 6040 for ECN). The low half of the sequence number
+/** The five words of the outer header, as they lie (RFC 4301, 5.1.2.1; RFC 6040 for ECN). The low half of the sequence
+ * number
  *  is its identification, which so is not used twice in a while (RFC 6864). */
 HEDDLE_HD inline void outer_header(uint32_t (&words)[5], const Association& sa, const Inner& inner, uint32_t sequence) {
   uint32_t tos = inner.tos & ~(sa.flags & kDontEncapDscp ? 0xfcu : 0) & ~(sa.flags & kNoEcn ? 3u : 0);
@@ -95,7 +96,8 @@ HEDDLE_HD inline void outer_header(uint32_t (&words)[5], const Association& sa, 
   words[4] = sa.destination;
 }
 
-/** Byte `at` of the trailer behind an inner packet, whose padding has `padding` bytes: 1, 2, ..., its length, next header. */
+/** Byte `at` of the trailer behind an inner packet, whose padding has `padding` bytes: 1, 2, ..., its length, next
+ * header. */
 HEDDLE_HD inline uint32_t trailer_byte(uint32_t at, uint32_t padding, uint32_t next_header) {
   return at < padding ? at + 1 : at == padding ? padding : next_header;
 }

@@ -10,7 +10,7 @@ namespace heddle {
 using namespace ipsec;
 
 namespace {
-enum Reason : int { kNoAssociation, kNoPacket, kExhausted };
+enum Reason : int { kNoAssociation, kExhausted };
 }
 
 void IPsecSequence::configure(click::Arguments& arguments) {
@@ -41,7 +41,7 @@ Access IPsecSequence::access(Processor) const {
 }
 
 std::span<const char* const> IPsecSequence::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"no_sa", "malformed", "exhausted"};
+  static constexpr const char* kReasons[] = {"no_sa", "exhausted"};
   return kReasons;
 }
 

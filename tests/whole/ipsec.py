@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from scapy.layers.inet import IP
 from scapy.layers.ipsec import ESP, SecurityAssociation
+
 from whole.frames import SEED
 
 SOURCE, DESTINATION = "198.51.100.1", "203.0.113.1"
