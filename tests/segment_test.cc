@@ -179,7 +179,8 @@ TEST_P(SegmentTest, ColumnsSurviveASegment) {
           kind(frame) == 2 ? mirrored(frame.bytes) : changed({frame.bytes.begin() + 4, frame.bytes.end()}, 1);
       ASSERT_EQ(packet.bytes, wanted);
       ASSERT_EQ(__builtin_bswap32(packet.column[0]), dst);
-      for (int c = 1; c < kColumns; ++c) ASSERT_EQ(packet.column[c], frame.column[c]) << kColumnNames[c];
+      for (const Column which : {Column::l3, Column::l4, Column::paint})
+        ASSERT_EQ(packet.column[static_cast<int>(which)], frame.column[static_cast<int>(which)]);
     }
 }
 

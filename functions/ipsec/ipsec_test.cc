@@ -165,7 +165,7 @@ TEST_P(IpsecTest, RefusesWhatIsNoPacket) {
 
 TEST_P(IpsecTest, OuterHeaderFollowsTheAssociation) {
   const KeyFile keys(associations({{0x1001},
-                                   {0x1002, "\tflag noecn nopmtudisc\n"},
+                                   {0x1002, "replay-window 0 flag noecn nopmtudisc\n"},
                                    {0x1003, "replay-window 0 flag nopmtudisc extra-flag dont-encap-dscp\n"}}));
   auto random = random_for("ipsec outer");
   Frame frame = inner_frame(random, 40);

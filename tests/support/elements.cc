@@ -185,15 +185,17 @@ class TestSink : public Element {
  private:
   void check_surroundings(const Packet* packet, const Mark& mark) {
     const auto* buffer = static_cast<const uint8_t*>(packet->buf_addr);
-    // What has been appended is the packet's, too.
+    // What has been put before and behind it is the packet's, too.
+    const uint32_t start = std::min(mark.from, uint32_t{packet->data_off});
+    const uint32_t before = start - std::min(start, lab_->options.scratch);
     const uint32_t end = std::max(mark.from + mark.length, uint32_t{packet->data_off} + length(packet));
     const uint32_t behind = std::min<uint32_t>(end + lab_->options.scratch, packet->buf_len);
-    const bool good = std::memcmp(buffer, pattern(), mark.from) == 0 &&
+    const bool good = std::memcmp(buffer, pattern(), before) == 0 &&
                       std::memcmp(buffer + behind, pattern() + behind, packet->buf_len - behind) == 0;
     if (good) return;
     ++lab_->damaged;
     int64_t at = 0;
-    while ((at >= mark.from && at < behind) || buffer[at] == pattern()[at]) ++at;
+    while ((at >= before && at < behind) || buffer[at] == pattern()[at]) ++at;
     const std::lock_guard lock(lab_->mutex);
     if (lab_->first_damage.empty())
       lab_->first_damage =

@@ -52,7 +52,7 @@ struct Options {
   int slots = 4;
   unsigned packets = 4096;
   int threads = 1;
-  uint32_t scratch = 0;  ///< bytes behind a frame that the chain may change, beyond those that it appends
+  uint32_t scratch = 0;  ///< bytes around a frame that the chain may change, beyond those that it leaves with
   bool endless = false;  ///< the source repeats the frames until the engine stops
   /** Called for every packet instead of collecting it. On packet threads. */
   std::function<void(const std::string& sink, const Received&)> on_packet{};
