@@ -9,6 +9,7 @@ from whole.program import mistakes
 BAD_ARGUMENTS = {
     "AddressInfo": ["host", "host 10.0.0", "host 10.0.0.256", "host 1.2.3.4 0:1:2:3:4:g"],
     "AverageCounter": ["x", "-1", "0, 2", "MAX -1", "0, true, 3"],
+    "BitVectorClassifier": ["x", "10/8", "RULES none", "FORMAT ipfilter", "ACTION 1", "DEFAULT allow", "MEMORY 0", "DEVICE 7"],
     "CPUPaint": ["21", "PAINT, 1"],
     "CPUSwitch": ["1"],
     "CheckCRC32": ["1", "VARIANT crc", "DEVICE 7", "BLOCKING x"],
@@ -36,6 +37,7 @@ BAD_ARGUMENTS = {
     ],
     "EtherMirror": ["1", "DEVICE fpga", "BLOCKING perhaps"],
     "EtherRewrite": ["", "1:2:3:4:5:6", "1:2:3:4:5:6, 1:2:3:4:5:g", "1:2:3:4:5:6, 1:2:3:4:5:6, 1"],
+    "Firewall": ["", "DEFAULT 0", "x, DEFAULT deny", "RULES none, DEFAULT deny", "DEFAULT deny, ACTION pass"],
     "GetIPAddress": ["", "x", "-1", "16385", "1, 2"],
     "LinearIPLookup": ["x", "1.2/24 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
     "RadixIPLookup": ["x", "1.2/24 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
