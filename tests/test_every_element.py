@@ -9,7 +9,16 @@ from whole.program import mistakes
 BAD_ARGUMENTS = {
     "AddressInfo": ["host", "host 10.0.0", "host 10.0.0.256", "host 1.2.3.4 0:1:2:3:4:g"],
     "AverageCounter": ["x", "-1", "0, 2", "MAX -1", "0, true, 3"],
-    "BitVectorClassifier": ["x", "10/8", "RULES none", "FORMAT ipfilter", "ACTION 1", "DEFAULT allow", "MEMORY 0", "DEVICE 7"],
+    "BitVectorClassifier": [
+        "x",
+        "10/8",
+        "RULES none",
+        "FORMAT ipfilter",
+        "ACTION 1",
+        "DEFAULT allow",
+        "MEMORY 0",
+        "DEVICE 7",
+    ],
     "CPUPaint": ["21", "PAINT, 1"],
     "CPUSwitch": ["1"],
     "CheckCRC32": ["1", "VARIANT crc", "DEVICE 7", "BLOCKING x"],

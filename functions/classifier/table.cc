@@ -22,8 +22,7 @@ std::vector<uint32_t> limits_of(std::span<const Rule> rules, int field) {
   }
   limits.push_back(~0u);  // in all dimensions: no value exceeds it
   std::ranges::sort(limits);
-  const auto repeated = std::ranges::unique(limits);
-  limits.erase(repeated.begin(), repeated.end());
+  limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
   return limits;
 }
 
