@@ -34,7 +34,7 @@ def ran(heddle, tmp_path):
 
 
 def test_there_are_chains():
-    assert {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec"} <= set(FILES)
+    assert {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"} <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
 
@@ -131,6 +131,34 @@ def protocol(frame):
     if frame[12:14] != b"\x08\x00":
         return "rest"
     return {6: "tcp", 17: "udp", 1: "icmp"}.get(frame[23], "rest")
+
+
+def allowed_by_firewall(frame):
+    """What chains/firewall.rules lets through, in words of its own."""
+    ip = IP(frame[14:])
+    source, destination = ip.src.split("."), ip.dst.split(".")
+    sport, dport = (ip.sport, ip.dport) if ip.frag == 0 and ip.proto in (6, 17) else (0, 0)
+    if ip.proto == 17:
+        if dport == 53:
+            return source[:2] == ["10", "1"] and ip.dst == "10.1.0.1"
+        return sport == 53 and dport >= 1024
+    if ip.proto == 6:
+        to_server = destination[:2] == ["10", "2"] and dport == 80 and sport >= 1024
+        return to_server or (source[:2] == ["10", "2"] and sport == 80 and dport >= 1024)
+    return ip.proto == 1 and not (source[0] == "172" and 16 <= int(source[1]) < 32)
+
+
+def test_firewall_lets_through_what_its_rules_allow(ran, tmp_path, mode):
+    report, _ = ran("firewall", *mode)
+    expected = {"allowed": [], "denied": []}
+    for packet in captures.read(TRAFFIC):
+        if oracles.valid_for_scapy(packet.data):
+            frame = oracles.valid_frame(packet.data)
+            expected["allowed" if allowed_by_firewall(frame) else "denied"].append(packet._replace(data=frame))
+    for name, packets in expected.items():
+        assert len(packets) > 50
+        assert captures.read(tmp_path / "out" / f"firewall_{name}.pcap") == packets
+        assert report.count(name) == len(packets)
 
 
 def test_xor_twice_gives_the_input_back(ran, tmp_path, mode):

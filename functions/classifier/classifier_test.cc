@@ -1,0 +1,316 @@
+// The elements in chains, on every backend; their table is tested in table_test.cc, their rule files in rule_file_test.cc.
+
+#include "functions/classifier/classifier.h"
+
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "functions/classifier/oracle_for_test.h"
+#include "measure/generate/filter_set.h"
+#include "tests/support/access.h"
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+using namespace classifier;
+
+HEDDLE_ON_EVERY_BACKEND(ClassifierTest);
+
+constexpr size_t kL3 = 14;
+
+std::string rule_text(const Rule& rule) {
+  const auto prefix = [&](Field f) {
+    const uint32_t low = rule.low[f], length = 32 - static_cast<uint32_t>(std::bit_width(low ^ rule.high[f]));
+    return format("%u.%u.%u.%u/%u", low >> 24, low >> 16 & 255, low >> 8 & 255, low & 255, length);
+  };
+  const bool any_protocol = rule.low[kProtocol] != rule.high[kProtocol];
+  return format("@%s %s %u : %u %u : %u 0x%02x/0x%s %s", prefix(kSource).c_str(), prefix(kDestination).c_str(),
+                rule.low[kSourcePort], rule.high[kSourcePort], rule.low[kDestinationPort], rule.high[kDestinationPort],
+                any_protocol ? 0 : rule.low[kProtocol], any_protocol ? "00" : "FF",
+                rule.next < kDrop ? std::to_string(rule.next).c_str() : "deny");
+}
+
+/** A file with these rules that is gone with the object. */
+struct RuleFile {
+  explicit RuleFile(const std::string& name) : path(testing::TempDir() + "heddle_" + name + ".rules") {}
+  ~RuleFile() { std::remove(path.c_str()); }
+  void write(const std::vector<Rule>& rules) const {
+    std::ofstream out(path);
+    for (const Rule& rule : rules) out << rule_text(rule) << "\n";
+  }
+  std::string path;
+};
+
+Frame packet_of(const Key& key, size_t payload = 8, unsigned options = 0) {
+  Frame frame = ip_frame(key[kSource], key[kDestination], payload + options);
+  frame.bytes[kL3] = static_cast<uint8_t>(0x45 + options / 4);
+  frame.bytes[kL3 + 9] = static_cast<uint8_t>(key[kProtocol]);
+  set_ip_checksum(frame.bytes, kL3);
+  const size_t l4 = kL3 + 20 + options;
+  if (payload >= 2) put_u16(frame.bytes, l4, key[kSourcePort]);
+  if (payload >= 4) put_u16(frame.bytes, l4 + 2, key[kDestinationPort]);
+  frame.column[static_cast<int>(Column::l3)] = kL3;
+  frame.column[static_cast<int>(Column::l4)] = l4;
+  return frame;
+}
+
+// What a packet should be looked up with, from its bytes; false if it is too short. Shares no code with the element.
+bool expected_key(const Frame& frame, Key& key) {
+  const size_t l3 = frame.column[static_cast<int>(Column::l3)], l4 = frame.column[static_cast<int>(Column::l4)];
+  const Bytes& bytes = frame.bytes;
+  if (l3 + 20 > bytes.size()) return false;
+  key = {get_u32(bytes, l3 + 12), get_u32(bytes, l3 + 16), 0, 0, bytes[l3 + 9]};
+  const bool first = (bytes[l3 + 6] & 31) == 0 && bytes[l3 + 7] == 0;
+  for (const uint32_t protocol : {6u, 17u, 33u, 132u, 136u})
+    if (first && key[kProtocol] == protocol) {
+      if (l4 + 4 > bytes.size()) return false;
+      key[kSourcePort] = bytes[l4] * 256u + bytes[l4 + 1];
+      key[kDestinationPort] = bytes[l4 + 2] * 256u + bytes[l4 + 3];
+    }
+  return true;
+}
+
+const char* const kSinks =
+    "c[0] -> s0 :: TestSink(READS rule); c[1] -> s1 :: TestSink(READS rule); c[2] -> s2 :: TestSink(READS rule);";
+
+void expect_classified(const Result& result, const std::vector<Frame>& frames, const std::vector<Rule>& rules) {
+  std::vector<std::pair<Bytes, uint32_t>> wanted[3];
+  uint64_t too_short = 0, no_match = 0, denied = 0;
+  for (const Frame& frame : frames) {
+    Key key;
+    if (!expected_key(frame, key)) {
+      ++too_short;
+      continue;
+    }
+    const uint32_t rule = first_match(rules, key);
+    if (rule == kNoRule)
+      ++no_match;
+    else if (rules[rule].next >= kDrop)
+      ++denied;
+    else
+      wanted[rules[rule].next].emplace_back(frame.bytes, rule);
+  }
+  EXPECT_EQ(result.drop("c.short"), too_short);
+  EXPECT_EQ(result.drop("c.no_match"), no_match);
+  EXPECT_EQ(result.drop("c.denied"), denied);
+  for (int port = 0; port < 3; ++port) {
+    const auto& got = result.at(format("s%d", port));
+    ASSERT_EQ(got.size(), wanted[port].size()) << "output " << port;
+    EXPECT_TRUE(in_order(got));
+    for (size_t i = 0; i < got.size(); ++i) {
+      ASSERT_EQ(got[i].bytes, wanted[port][i].first) << "output " << port << " packet " << i;
+      ASSERT_EQ(got[i].column[static_cast<int>(Column::rule)], wanted[port][i].second) << "packet " << i;
+    }
+  }
+}
+
+std::vector<Rule> rules_for(std::mt19937& random, size_t count) {
+  auto rules = random_rules(random, count);
+  for (Rule& rule : rules)
+    if (random() % 8 == 0) rule.next = kDrop | 2;
+  return rules;
+}
+
+std::vector<Frame> packets_for(std::mt19937& random, const std::vector<Rule>& rules, size_t count) {
+  std::vector<Frame> frames;
+  for (const Key& key : keys_near(random, rules, count)) {
+    frames.push_back(packet_of(key, random() % 5 == 0 ? random() % 8 : 8, random() % 6 == 0 ? random() % 11 * 4 : 0));
+    Bytes& bytes = frames.back().bytes;
+    if (random() % 8 == 0) put_u16(bytes, kL3 + 6, static_cast<unsigned>(random()));  // fragments of all kinds
+    if (random() % 16 == 0) bytes.resize(random() % bytes.size());
+  }
+  return frames;
+}
+
+TEST_P(ClassifierTest, TakesTheFirstRuleThatMatches) {
+  auto random = random_for("classifier");
+  const RuleFile file("classifier");
+  for (const size_t count : {1u, 40u, 1200u, 5000u}) {
+    const auto rules = rules_for(random, count);
+    file.write(rules);
+    const auto frames = packets_for(random, rules, 700);
+    const std::string chain =
+        "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path + ", FORMAT classbench); " + kSinks;
+    for (const std::vector<int>& batches : {std::vector<int>{1024}, {0, 1, 31, 32, 33, 1024}})
+      expect_classified(run(chain, GetParam(), frames, {.batches = batches}), frames, rules);
+  }
+}
+
+// Bits of all dimensions' aggregates that no vector confirms, over more words than a thread group looks at in one go.
+TEST_P(ClassifierTest, GoesOnBehindFalseCandidates) {
+  std::vector<Rule> rules(40000);
+  for (uint32_t i = 0; i + 1 < rules.size(); ++i) {
+    rules[i].low = rules[i].high = {i % 2, 1 - i % 2, 7, 8, 6};
+    rules[i].low[kSourcePort] = 0, rules[i].high[kSourcePort] = 65535;
+  }
+  rules.back().low = rules.back().high = {0, 0, 7, 8, 6};
+  rules.back().next = 2;
+  const RuleFile file("false_candidates");
+  file.write(rules);
+  std::vector<Frame> frames;
+  for (uint32_t i = 0; i < 40; ++i) frames.push_back(packet_of({i & 1, i >> 1 & 1, 7, i % 7 == 0 ? 9u : 8u, 6}));
+  const std::string chain =
+      "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path + "); " + kSinks;
+  expect_classified(run(chain, GetParam(), frames), frames, rules);
+}
+
+TEST_P(ClassifierTest, KnowsGeneratedFilters) {
+  auto random = random_for("classifier filters");
+  const RuleFile file("filters");
+  for (const char* like : {"acl", "fw"}) {
+    const auto filters = bench::generate_filters(bench::parameters_like(like), {.count = 1000, .seed = seed()});
+    std::ofstream(file.path) << bench::to_text(filters);
+    std::vector<std::string> errors;
+    const Actions usual{.read = [](std::string_view) { return std::nullopt; }, .expected = "", .usual = 1};
+    const auto rules = read_rule_file(file.path, usual, errors);
+    ASSERT_EQ(rules.size(), filters.size());
+    const auto frames = packets_for(random, rules, 500);
+    const std::string chain =
+        "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path + ", ACTION 1); " + kSinks;
+    expect_classified(run(chain, GetParam(), frames), frames, rules);
+  }
+}
+
+// A rule number for the elements behind it, which CheckIPHeader's annotations and inline rules are enough for; two
+// classifiers in one segment.
+TEST_P(ClassifierTest, StandsBehindCheckIPHeader) {
+  std::vector<Frame> frames;
+  for (uint32_t i = 0; i < 300; ++i) frames.push_back(packet_of({ip(10, 0, 0, i & 255), ip(10, 1, 0, 0), 5, i, 17}));
+  const Result result =
+      run("TestSource -> CheckIPHeader(14) -> b :: BitVectorClassifier(@10.0.0.0/25 0/0 0 : 65535 0 : 65535 0x00/0x00)"
+          "-> c :: Firewall(@0/0 10.1.0.0/16 5 : 5 0 : 9 0x11/0xFF deny, @0/0 0/0 0 : 65535 20 : 29 0x11/0xFF allow,"
+          " DEFAULT deny); c[0] -> s0 :: TestSink(READS rule); c[1] -> s1 :: TestSink(READS rule);",
+          GetParam(), frames);
+  EXPECT_EQ(result.drop("b.no_match"), 128u);
+  ASSERT_EQ(result.at("s0").size(), 10u);
+  EXPECT_EQ(result.at("s0")[0].column[static_cast<int>(Column::rule)], 1u);
+  ASSERT_EQ(result.at("s1").size(), 172u - 10u);
+  EXPECT_EQ(result.at("s1")[0].column[static_cast<int>(Column::rule)], 0u);
+  EXPECT_EQ(result.at("s1").back().column[static_cast<int>(Column::rule)], kNoRule);
+}
+
+TEST_P(ClassifierTest, FirewallDropsWhatItDenies) {
+  std::vector<Frame> frames;
+  for (uint32_t i = 0; i < 100; ++i) frames.push_back(packet_of({1, 2, 3, i % 4, 6}));
+  frames[0].bytes.resize(33);
+  frames[1].bytes.resize(37);
+  const char* const chain =
+      "TestSource(SETS \"l3 l4\") -> c :: Firewall(@0/0 0/0 0 : 65535 2 : 2 0x06/0xFF deny,"
+      "@0/0 0/0 0 : 65535 1 : 3 0x06/0xFF, ACTION allow, DEFAULT deny) -> sink :: TestSink;";
+  const Result result = run(chain, GetParam(), frames);
+  EXPECT_EQ(result.at("sink").size(), 49u);
+  EXPECT_EQ(result.drop("c.short"), 2u);
+  EXPECT_EQ(result.drop("c.denied"), 49u);
+}
+
+TEST_P(ClassifierTest, TouchesOnlyWhatItDeclares) {
+  AccessOptions options;
+  options.outputs = 2;
+  options.shape = [](Frame& frame, std::mt19937& random) {
+    if (frame.bytes.size() < 38 || random() % 4 == 0) return;
+    const unsigned protocols[] = {6, 17, 1};
+    frame.bytes[23] = static_cast<uint8_t>(protocols[random() % 3]);
+    put_u16(frame.bytes, 20, random() % 3 == 0 ? 7 : 0);
+    put_u32(frame.bytes, 26, ip(10, 0, 0, random() % 2));
+    put_u16(frame.bytes, 36, random() % 3);
+  };
+  for (const std::string element :
+       {"BitVectorClassifier(@10.0.0.0/32 0/0 0 : 65535 1 : 1 0x06/0xFF 1, @10.0.0.0/31 0/0 0 : 65535 0 : 1 0x00/0x00)",
+        "Firewall(@10.0.0.0/32 0/0 0 : 65535 1 : 1 0x06/0xFF deny, DEFAULT allow)"})
+    EXPECT_EQ(access_violations(element, GetParam(), options), std::vector<std::string>{});
+}
+
+// Packets are all classified by the old rules or all by the new ones, and none is lost.
+TEST_P(ClassifierTest, ReplacesItsRulesUnderTraffic) {
+  const RuleFile file("replaced");
+  Rule first, second;
+  first.next = 1;
+  first.high[kSourcePort] = 6;
+  second.next = 2;
+  file.write({first, second});
+  std::vector<Frame> frames;
+  for (uint32_t i = 0; i < 64; ++i) frames.push_back(packet_of({i, 2, 7, 4, 6}));
+  std::atomic<uint64_t> at[3] = {}, wrong{0};
+  Options options;
+  options.endless = true;
+  options.on_packet = [&](const std::string& sink, const Received& packet) {
+    const size_t port = static_cast<size_t>(sink[1] - '0');
+    ++at[port];
+    // Rule 0 leads to output 1, rule 1 to output 2.
+    if (port == 0 || packet.column[static_cast<int>(Column::rule)] != port - 1) ++wrong;
+  };
+  options.meanwhile = [&](Engine& engine) {
+    const auto wait_for = [&](size_t port, uint64_t more) {
+      const uint64_t start = at[port];
+      while (at[port] - start < more) std::this_thread::yield();
+    };
+    for (int change = 0; change < 4; ++change) {
+      wait_for(change % 2 == 0 ? 2 : 1, 64);
+      first.high[kSourcePort] = change % 2 == 0 ? 7 : 6;
+      file.write(change % 2 == 0 ? std::vector{first} : std::vector{first, second});
+      engine.handlers().write("c.reload", "");
+    }
+    std::ofstream(file.path) << "no rule\n";
+    EXPECT_THROW(engine.handlers().write("c.reload", ""), Error);
+    wait_for(2, 64);
+  };
+  const Result result =
+      run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path + "); " + kSinks, GetParam(),
+          frames, options);
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(result.dropped, 0u);
+}
+
+TEST(Firewall, NamesWhatIsWrong) {
+  const auto of = [](const std::string& arguments) {
+    return mistakes("TestSource(SETS \"l3 l4\") -> c :: Firewall(" + arguments + ") -> TestSink;");
+  };
+  const std::string all = "@0/0 0/0 0 : 65535 0 : 65535 0x00/0x00";
+  EXPECT_EQ(of(all + " allow, DEFAULT deny"), "");
+  EXPECT_NE(of(all + " allow").find("missing DEFAULT"), std::string::npos);
+  EXPECT_NE(of(all + ", DEFAULT deny").find("it has no action (allow and deny)"), std::string::npos);
+  EXPECT_NE(of(all + " 0, DEFAULT deny").find("'0' is not an action; there are allow and deny"), std::string::npos);
+  EXPECT_NE(of("DEFAULT perhaps").find("DEFAULT: 'perhaps' is not an action; there are allow and deny"),
+            std::string::npos);
+  EXPECT_NE(of("RULES /nonexistent, DEFAULT deny").find("cannot read the rule file '/nonexistent'"), std::string::npos);
+  const RuleFile file("wrong");
+  std::ofstream(file.path) << all << " allow\nx\n" << all << "\n@0/0 0/0 9 : 8 0 : 65535 0x00/0x00 deny\n";
+  const std::string text = of("RULES " + file.path + ", DEFAULT deny");
+  for (const char* what : {":2: 'x' is not a rule", ":3: '@0/0", ":4: '@0/0"})
+    EXPECT_NE(text.find(file.path + what), std::string::npos) << text;
+}
+
+TEST(BitVectorClassifier, RefusesASetThatIsTooLarge) {
+  auto random = random_for("large classifier");
+  const RuleFile file("large");
+  file.write(random_rules(random, 3000));
+  const std::string text = mistakes("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
+                                    ", MEMORY 1); c[0] -> TestSink; c[1] -> TestSink; c[2] -> TestSink;");
+  EXPECT_NE(text.find("3000 rules need bit vectors of "), std::string::npos) << text;
+  EXPECT_NE(text.find(" MB, and MEMORY allows 1 MB"), std::string::npos) << text;
+}
+
+TEST(BitVectorClassifier, AnswersItsHandlers) {
+  click::Diagnostics diagnostics;
+  const Chain chain = read(
+      "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(@10.0.0.0/8 0/0 0 : 65535 80 : 80 0x06/0xFF 1,"
+      "@10.0.0.0/8 0/0 0 : 65535 0 : 1023 0x06/0xFF deny); c[0] -> TestSink; c[1] -> TestSink;",
+      {}, diagnostics);
+  ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
+  Handlers handlers;
+  chain.router.nodes[static_cast<size_t>(chain.router.find("c"))].element->handlers(handlers);
+  const auto lookup = [&](const std::string& key) { return handlers.find("lookup")->read(key); };
+  EXPECT_EQ(lookup("10.1.2.3 192.0.2.1 5000 80 6"), "0 1");
+  EXPECT_EQ(lookup("10.1.2.3 192.0.2.1 5000 81 6"), "1 deny");
+  EXPECT_EQ(lookup("11.1.2.3 192.0.2.1 5000 80 6"), "-1 deny");
+  for (const char* key : {"", "10.1.2.3 192.0.2.1 5000 80", "10.1.2.3 192.0.2.1 5000 80 6 7", "10.1.2.3 x 1 1 1",
+                          "10.1.2.3 192.0.2.1 65536 80 6", "10.1.2.3 192.0.2.1 1 80 256"})
+    EXPECT_THROW(lookup(key), Error) << key;
+  EXPECT_EQ(handlers.find("rules")->read(""), "2");
+  EXPECT_EQ(handlers.find("reload"), nullptr);
+}
+
+}  // namespace
+}  // namespace heddle::test

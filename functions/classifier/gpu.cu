@@ -1,0 +1,135 @@
+#include "functions/classifier/image.h"
+#include "gpu/bytes.cuh"
+#include "gpu/registry.cuh"
+
+namespace heddle::classifier {
+
+/** Eight threads search for one packet in one dimension, four limits of a block each: a block is one access of 128 bytes, and
+ *  a warp has four of them on their way. Then eight threads a packet unify its bit vectors. */
+struct ClassifyTile {
+  static constexpr int kWarps = 4;
+  static constexpr int kLanes = 8;
+  using Threads = gpu::Group<kLanes>;
+  using Table = Image;
+  /** Of the function's packets; [f][k] is that of tile.packet(k). */
+  struct Scratch {
+    uint32_t field[kFields][gpu::kSlotPackets];
+    uint32_t range[kFields][gpu::kSlotPackets];
+    bool too_short[gpu::kSlotPackets];
+  };
+
+  __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& scratch) const {
+    for (int k = block.thread; k < tile.count(); k += block.threads) read_fields(tile, k, scratch);
+    block.sync();
+    const Threads threads(block);
+    const int searches = tile.count() * kFields;
+    for (int base = 0; base < searches; base += threads.count()) {
+      const int s = base + threads.index();
+      const int f = s < searches ? s / tile.count() : 0, k = s < searches ? s % tile.count() : 0;
+      const uint32_t range = find_range(threads, image, f, scratch.field[f][k]);
+      if (s < searches && threads.rank() == 0) scratch.range[f][k] = range;
+    }
+    block.sync();
+    for (int base = 0; base < tile.count(); base += threads.count()) {
+      const int k = base + threads.index();
+      const bool wanted = k < tile.count() && !scratch.too_short[k];
+      const uint32_t rule = first_match(threads, image, scratch, wanted ? k : 0, wanted);
+      if (k >= tile.count() || threads.rank() != 0) continue;
+      const int i = tile.packet(k);
+      tile.column(Column::rule, i) = rule;
+      tile.next(i, wanted ? image.next(rule) : uint32_t{kDrop});  // reason 0: "short"
+    }
+  }
+
+ private:
+  static __device__ void read_fields(gpu::Tile& tile, int k, Scratch& scratch) {
+    const int i = tile.packet(k);
+    const uint32_t bytes = tile.length(i);
+    const uint32_t network = min(tile.column(Column::l3, i), bytes), transport = min(tile.column(Column::l4, i), bytes);
+    for (int f = 0; f < kFields; ++f) scratch.field[f][k] = 0;
+    scratch.too_short[k] = bytes - network < kNetworkBytes;
+    if (scratch.too_short[k]) return;
+    const uint8_t* header = tile.frame(i) + network;
+    const uint32_t control = gpu::load_u32(header + 6);
+    // Before it is known whether there are ports: all reads of the packet are on their way at once.
+    const bool has_transport = bytes - transport >= kPortBytes;
+    const uint32_t ports = has_transport ? gpu::load_u32(tile.frame(i) + transport) : 0;
+    scratch.field[kSource][k] = __byte_perm(gpu::load_u32(header + 12), 0, 0x0123);
+    scratch.field[kDestination][k] = __byte_perm(gpu::load_u32(header + 16), 0, 0x0123);
+    scratch.field[kProtocol][k] = protocol_of(control);
+    if (!has_ports(control)) return;
+    scratch.too_short[k] = !has_transport;
+    scratch.field[kSourcePort][k] = source_port(ports);
+    scratch.field[kDestinationPort][k] = destination_port(ports);
+  }
+
+  /** The range of dimension `f` that `value` lies in. Called by whole warps. */
+  static __device__ uint32_t find_range(const Threads& threads, const Image& image, int f, uint32_t value) {
+    const Dimension& dimension = image.dimensions[f];
+    uint32_t block = 0;
+    for (int level = dimension.levels - 1; __any_sync(~0u, level >= 0); --level) {
+      uint32_t smaller = 0;
+      if (level >= 0) {
+        const uint4 limits =
+            image.at<uint4>(dimension.level[level])[block * kLanes + static_cast<uint32_t>(threads.rank())];
+        smaller = (limits.x < value) + (limits.y < value) + (limits.z < value) + (limits.w < value);
+      }
+      smaller = threads.from_first(threads.fold(smaller, [](uint32_t a, uint32_t b, int) { return a + b; }));
+      if (level >= 0) block = block * kBlock + smaller;
+    }
+    return block;
+  }
+
+  /** The threads' bits of a warp's vote, rank 0 lowest. */
+  static __device__ uint32_t vote(bool yes) {
+    return __ballot_sync(~0u, yes) >> (threadIdx.x % gpu::kLanes / kLanes * kLanes) & 0xff;
+  }
+
+  /** The rule that packet k hits. Each thread takes one word of the aggregates; then, word by word, each takes one of the
+   *  vectors' words that its bits name, in ascending order, until one is left. Called by whole warps. */
+  static __device__ uint32_t first_match(const Threads& threads, const Image& image, const Scratch& scratch, int k,
+                                         bool wanted) {
+    const auto rank = static_cast<uint32_t>(threads.rank());
+    uint32_t rule = kNoRule;
+    for (uint32_t first = 0; first < image.aggregate_words && __any_sync(~0u, wanted); first += kLanes) {
+      unsigned long long mine = 0;
+      if (wanted && first + rank < image.aggregate_words) {
+        mine = ~0ull;
+        for (int f = 0; f < kFields; ++f) mine &= image.aggregate(f, scratch.range[f][k])[first + rank];
+      }
+      while (__any_sync(~0u, mine != 0)) {
+        const uint32_t left = vote(mine != 0);
+        const int owner = left != 0 ? __ffs(static_cast<int>(left)) - 1 : 0;
+        unsigned long long words = __shfl_sync(~0u, mine, owner, kLanes);
+        for (uint32_t skipped = 0; skipped < rank; ++skipped) words &= words - 1;
+        uint32_t word = 0;
+        unsigned long long match = 0;
+        if (words != 0) {
+          word = (first + static_cast<uint32_t>(owner)) * 64 +
+                 static_cast<uint32_t>(__ffsll(static_cast<long long>(words))) - 1;
+          match = ~0ull;
+          for (int f = 0; f < kFields; ++f) match &= image.vector(f, scratch.range[f][k])[word];
+        }
+        const uint32_t hits = vote(match != 0);
+        const int winner = hits != 0 ? __ffs(static_cast<int>(hits)) - 1 : 0;
+        const uint32_t found = __shfl_sync(
+            ~0u, word * 64 + static_cast<uint32_t>(__ffsll(static_cast<long long>(match))) - 1, winner, kLanes);
+        // What the last thread has seen is the last of these words; the owner goes on behind it.
+        const unsigned long long behind = __shfl_sync(~0u, words & (words - 1), kLanes - 1, kLanes);
+        if (hits != 0) {
+          rule = found;
+          wanted = false;
+          mine = 0;
+        } else if (static_cast<int>(rank) == owner) {
+          mine = behind;
+        }
+      }
+    }
+    return rule;
+  }
+};
+
+}  // namespace heddle::classifier
+
+HEDDLE_GPU_FUNCTION(BitVectorClassifier, heddle::classifier::ClassifyTile);
+HEDDLE_GPU_FUNCTION(Firewall, heddle::classifier::ClassifyTile);

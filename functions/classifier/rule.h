@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/macros.h"
+
+namespace heddle::classifier {
+
+/** What rules look at, in this order: the 5-tuple. */
+enum Field : int { kSource, kDestination, kSourcePort, kDestinationPort, kProtocol, kFields };
+constexpr uint32_t kLargest[kFields] = {~0u, ~0u, 0xffff, 0xffff, 0xff};  ///< values of the fields
+constexpr const char* kFieldNames[kFields] = {"source", "destination", "source port", "destination port", "protocol"};
+
+/** Values of the fields, host byte order. */
+using Key = std::array<uint32_t, kFields>;
+
+/** Matches a key if low[f] <= key[f] <= high[f] for all fields. Of several the one with the lowest number wins. */
+struct Rule {
+  Key low{}, high{kLargest[0], kLargest[1], kLargest[2], kLargest[3], kLargest[4]};
+  uint16_t next = 0;  ///< what becomes of the packet, as in Batch::next(): an output, or kDrop + reason
+  bool operator==(const Rule&) const = default;
+};
+
+constexpr uint32_t kNoRule = ~0u;
+constexpr uint32_t kNetworkBytes = 20, kPortBytes = 4;  ///< least bytes of an IPv4 header; of the ports behind it
+
+// Where a packet's key lies: bytes 6..9 of the IPv4 header, which are `control` here (as loaded: the first byte is the
+// lowest), its addresses from byte 12, and the first four bytes of the transport header. RFC 791, 3.1.
+HEDDLE_HD constexpr uint32_t protocol_of(uint32_t control) { return control >> 24; }
+/** Whether the packet starts with a transport header that has ports: no later fragment, and TCP, UDP, DCCP, SCTP or
+ *  UDP-Lite. */
+HEDDLE_HD constexpr bool has_ports(uint32_t control) {
+  const uint32_t protocol = protocol_of(control);
+  return (control & 0xff1f) == 0 &&
+         (protocol == 6 || protocol == 17 || protocol == 33 || protocol == 132 || protocol == 136);
+}
+HEDDLE_HD constexpr uint32_t source_port(uint32_t ports) { return (ports & 0xff) << 8 | (ports >> 8 & 0xff); }
+HEDDLE_HD constexpr uint32_t destination_port(uint32_t ports) { return source_port(ports >> 16); }
+
+}  // namespace heddle::classifier

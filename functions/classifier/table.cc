@@ -1,0 +1,133 @@
+#include "functions/classifier/table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/error.h"
+
+namespace heddle::classifier {
+namespace {
+
+size_t rounded_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/** Upper limits of the elementary ranges of a dimension, ascending. */
+std::vector<uint32_t> limits_of(std::span<const Rule> rules, int field) {
+  const auto f = static_cast<size_t>(field);
+  std::vector<uint32_t> limits;
+  limits.reserve(2 * rules.size() + 1);
+  for (const Rule& rule : rules) {
+    if (rule.low[f] > 0) limits.push_back(rule.low[f] - 1);
+    if (rule.high[f] < kLargest[f]) limits.push_back(rule.high[f]);
+  }
+  limits.push_back(~0u);  // in all dimensions: no value exceeds it
+  std::ranges::sort(limits);
+  limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
+  return limits;
+}
+
+/** Fills in all sizes and offsets of `image`; returns the bytes that it takes. */
+size_t lay_out(Image& image, size_t rules, const std::vector<uint32_t> (&limits)[kFields]) {
+  image.rules = static_cast<uint32_t>(rules);
+  image.words = static_cast<uint32_t>(rounded_up(std::max(rules, size_t{1}), 512) / 64);
+  image.aggregate_words = (image.words + 63) / 64;
+  size_t end = sizeof(Image);
+  const auto take = [&](size_t bytes) {
+    const size_t start = rounded_up(end, 128);
+    end = start + bytes;
+    return start;
+  };
+  image.actions = take(rules * sizeof(uint16_t));
+  for (int f = 0; f < kFields; ++f) {
+    Dimension& dimension = image.dimensions[f];
+    const size_t ranges = limits[f].size();
+    dimension.ranges = static_cast<uint32_t>(ranges);
+    dimension.levels = 0;
+    for (size_t count = ranges; dimension.levels == 0 || count > 1; ++dimension.levels) {
+      if (dimension.levels == kMaxLevels)
+        throw Error(format("%zu rules cut the %s into %zu ranges, more than %u", rules, kFieldNames[f], ranges,
+                           1u << 5 * kMaxLevels));
+      const size_t blocks = (count + kBlock - 1) / kBlock;
+      dimension.level[dimension.levels] = take(blocks * kBlock * sizeof(uint32_t));
+      count = blocks;
+    }
+    dimension.aggregates = take(ranges * image.aggregate_words * sizeof(uint64_t));
+    dimension.vectors = take(ranges * image.words * sizeof(uint64_t));
+  }
+  return end;
+}
+
+template <class T>
+T* place(std::byte* memory, uint64_t offset) {
+  return reinterpret_cast<T*>(memory + offset);
+}
+
+void put_levels(std::byte* memory, const Dimension& dimension, std::vector<uint32_t> limits) {
+  for (int level = 0; level < dimension.levels; ++level) {
+    limits.resize(rounded_up(limits.size(), kBlock), ~0u);
+    std::ranges::copy(limits, place<uint32_t>(memory, dimension.level[level]));
+    for (size_t block = 0; block < limits.size() / kBlock; ++block) limits[block] = limits[block * kBlock + kBlock - 1];
+    limits.resize(limits.size() / kBlock);
+  }
+}
+
+/** Writes vectors and aggregates range by range, each the one before with the rules changed that begin or end there. */
+void put_vectors(std::byte* memory, const Image& image, std::span<const Rule> rules, int field,
+                 const std::vector<uint32_t>& limits) {
+  const auto f = static_cast<size_t>(field);
+  const auto range_of = [&](uint32_t value) {
+    return static_cast<uint32_t>(std::ranges::lower_bound(limits, value) - limits.begin());
+  };
+  std::vector<std::pair<uint32_t, uint32_t>> turns;  // range, rule whose bit changes there
+  turns.reserve(2 * rules.size());
+  for (uint32_t number = 0; number < rules.size(); ++number) {
+    turns.emplace_back(range_of(rules[number].low[f]), number);
+    turns.emplace_back(range_of(rules[number].high[f]) + 1, number);
+  }
+  std::ranges::sort(turns);
+  std::vector<uint64_t> vector(image.words), aggregate(image.aggregate_words);
+  auto* vectors = place<uint64_t>(memory, image.dimensions[field].vectors);
+  auto* aggregates = place<uint64_t>(memory, image.dimensions[field].aggregates);
+  size_t next = 0;
+  for (size_t range = 0; range < limits.size(); ++range) {
+    for (; next < turns.size() && turns[next].first == range; ++next) {
+      const uint32_t number = turns[next].second, word = number / 64;
+      vector[word] ^= uint64_t{1} << number % 64;
+      const uint64_t bit = uint64_t{1} << word % 64;
+      aggregate[word / 64] = vector[word] != 0 ? aggregate[word / 64] | bit : aggregate[word / 64] & ~bit;
+    }
+    vectors = std::ranges::copy(vector, vectors).out;
+    aggregates = std::ranges::copy(aggregate, aggregates).out;
+  }
+}
+
+}  // namespace
+
+void BitVectorTable::load(std::span<const Rule> rules, uint16_t no_match, size_t most_bytes) {
+  std::vector<uint32_t> limits[kFields];
+  for (int f = 0; f < kFields; ++f) limits[f] = limits_of(rules, f);
+  Image image{};
+  const size_t bytes = lay_out(image, rules.size(), limits);
+  constexpr size_t kMegabyte = size_t{1} << 20;
+  if (bytes > most_bytes)
+    throw Error(format("%zu rules need bit vectors of %zu MB, and MEMORY allows %zu MB", rules.size(),
+                       (bytes + kMegabyte - 1) / kMegabyte, most_bytes / kMegabyte));
+  image.no_match = no_match;
+  HugePages memory = map_huge_pages(bytes);
+  std::memcpy(memory.get(), &image, sizeof image);
+  for (size_t i = 0; i < rules.size(); ++i) place<uint16_t>(memory.get(), image.actions)[i] = rules[i].next;
+  for (int f = 0; f < kFields; ++f) {
+    put_levels(memory.get(), image.dimensions[f], limits[f]);
+    put_vectors(memory.get(), image, rules, f, limits[f]);
+  }
+
+  image_.store(reinterpret_cast<const Image*>(memory.get()), std::memory_order_release);
+  std::swap(memory_, memory);
+  bytes_ = bytes;
+  if (memory != nullptr) {
+    retired_.push_back(std::move(memory));
+    replaced();
+  }
+}
+
+}  // namespace heddle::classifier
