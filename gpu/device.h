@@ -19,7 +19,7 @@ struct DeviceInfo {
   std::string pci;
   int multiprocessors = 0, major = 0, minor = 0;
   size_t memory_bytes = 0;
-  int kernel_registers = 0;       ///< of a thread, the most of all kernels; known once the device is open
+  int kernel_registers = 0;  ///< of a thread of the one-warp kernel, which all light functions share; known once open
   size_t kernel_local_bytes = 0;  ///< spilled registers and stack of a thread; 0 is what we want
 };
 

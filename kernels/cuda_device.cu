@@ -73,6 +73,10 @@ class CudaDevice final : public Device {
     for (size_t shape = 0; shape < kShapeCount; ++shape) {
       const cudaFuncAttributes attributes = load(kernel_of(shape));
       shapes_[shape].registers = attributes.numRegs;
+      if (shape == 0) {
+        info_.kernel_registers = attributes.numRegs;
+        info_.kernel_local_bytes = attributes.localSizeBytes;
+      }
       shapes_[shape].static_shared_bytes = attributes.sharedSizeBytes;
       most_shared_bytes_ = properties_.sharedMemPerBlockOptin - attributes.sharedSizeBytes;
       HEDDLE_CUDA_CHECK(cudaFuncSetAttribute(kernel_of(shape), cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -170,8 +174,6 @@ class CudaDevice final : public Device {
   cudaFuncAttributes load(const void* kernel) {
     cudaFuncAttributes attributes{};
     HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
-    info_.kernel_registers = std::max(info_.kernel_registers, attributes.numRegs);
-    info_.kernel_local_bytes = std::max(info_.kernel_local_bytes, attributes.localSizeBytes);
     return attributes;
   }
   /** Device memory that can be given back while kernels are resident. */

@@ -61,7 +61,8 @@ TEST(Filters, ReportMistakes) {
       {"@1.2.3.4/32 0.0.0.0/0 0 : 1 0 : 1 0x06/0x0F", "set:1: the mask of a protocol is 0x00 or 0xFF"},
   };
   for (const auto& [text, expected] : cases)
-    EXPECT_EQ(error_of([&, text = text] { parse_filters("set", text); }).substr(0, std::string(expected).size()), expected);
+    EXPECT_EQ(error_of([&, text = text] { parse_filters("set", text); }).substr(0, std::string(expected).size()),
+              expected);
 }
 
 TEST(FilterParameters, AreThoseOfTheFilters) {

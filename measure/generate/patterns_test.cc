@@ -71,7 +71,8 @@ TEST(Patterns, ReportMistakes) {
       {"content:\"\";", "p:1: a pattern without a byte"},
   };
   for (const auto& [text, expected] : cases)
-    EXPECT_EQ(error_of([&, text = text] { parse_patterns("p", text); }).substr(0, std::string(expected).size()), expected);
+    EXPECT_EQ(error_of([&, text = text] { parse_patterns("p", text); }).substr(0, std::string(expected).size()),
+              expected);
 }
 
 }  // namespace
