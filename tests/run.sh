@@ -58,7 +58,8 @@ case $kind in
   whole)
     export HEDDLE_BIN=$build/heddle
     if [ $# -gt 0 ]; then
-      exec /usr/bin/python3 -m pytest -q tests "$@"
+      /usr/bin/python3 -m pytest -q tests "$@"
+      exit
     fi
     # An AF_PACKET socket sees every interface of its namespace until it is bound: tests with interfaces run one by one.
     alone=(tests/test_ports.py tests/test_namespaces.py tests/test_routing_daemon.py tests/test_stopping.py tests/test_program.py)
