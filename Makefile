@@ -56,7 +56,7 @@ asan: build/asan/build.ninja
 	ninja -C build/asan -j $(JOBS) --quiet simt_test heddle_test
 	JOBS=$(JOBS) tests/run.sh build/asan cpp
 
-# What several threads run, of the files that HEDDLE_TSAN_FILES (tests/CMakeLists.txt) names.
+# What several threads run, of the files that HEDDLE_TEST_FILES (CMakePresets.json) names.
 # Not Buffer.OtherThreadsTakeOver: a Pipeliner drops after 100 ms, which is short under tsan.
 TSAN_TESTS := *Concurrent*:*SlotRing*:*MirrorTest*simt*:*XorTest*simt*:Control.*:PacketPool.*:*EngineTest*cpu*
 TSAN_TESTS := $(TSAN_TESTS):Buffer.*:MinBatch.*:CPUSwitch.*-*OtherThreadsTakeOver

@@ -9,7 +9,7 @@ rm -rf "$out"
 mkdir -p "$out/lib" "$out/chains"
 cp "$build/heddle" "$build/bench/heddle_bench" "$build/tests/heddle_test" "$build/tests/libfake_nvml.so" "$out/"
 strip --strip-debug "$out"/heddle*
-cp chains/*.click chains/*.pcap chains/*.txt chains/*.keys "$out/chains/"
+cp chains/*.click chains/*.pcap chains/*.txt chains/*.keys chains/*.rules "$out/chains/"
 echo "$commit" > "$out/COMMIT"
 # python3 figures run: measures the papers' figures there; they are drawn elsewhere.
 mkdir -p "$out/figures/chains"; cp bench/figures/*.py "$out/figures/"; cp bench/figures/chains/* "$out/figures/chains/"

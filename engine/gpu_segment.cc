@@ -29,7 +29,7 @@ GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::D
   spec_.word_column = plan_.word_column ? static_cast<int>(*plan_.word_column) : -1;
   spec_.writes_packets = plan_.writes_packets;
   spec_.wide_results = plan_.wide_results;
-  program_ = device.add_program(spec_);
+  program_ = newest_ = device.add_program(spec_);
   current_ = device.address(program_);
 }
 
@@ -37,7 +37,7 @@ gpu::ProgramId GpuSegment::change_table(gpu::TableId from, gpu::TableId to) {
   for (auto& node : spec_.nodes)
     if (node.table == from) node.table = to;
   const gpu::ProgramId next = device_.add_program(spec_);
-  const gpu::ProgramId before = std::exchange(program_, next);
+  const gpu::ProgramId before = std::exchange(newest_, next);
   current_.store(device_.address(next), std::memory_order_release);
   return before;
 }

@@ -21,7 +21,7 @@ class GpuSegment {
   gpu::Device& device() const { return device_; }
   const Segment& plan() const { return plan_; }
   std::byte* packet_base() const { return packet_base_; }  ///< of the packet memory
-  /** A program of the shape and size of all that follow. */
+  /** The first program, which has the shape and size of all that follow; its number never changes. Any thread. */
   gpu::ProgramId program() const { return program_; }
   /** The program that slots are to run from now on, in device memory. Any thread. */
   const gpu::Program* current() const { return current_.load(std::memory_order_acquire); }
@@ -38,7 +38,8 @@ class GpuSegment {
   const Segment& plan_;
   std::byte* packet_base_;
   gpu::ProgramSpec spec_;
-  gpu::ProgramId program_;
+  gpu::ProgramId program_;  // the first one
+  gpu::ProgramId newest_;   // that is current; only change_table() looks at it
   std::atomic<const gpu::Program*> current_;
 };
 

@@ -1,20 +1,17 @@
 #include "functions/classifier/rule_file.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 
 #include "click/values.h"
 #include "core/error.h"
+#include "core/text_file.h"
 
 namespace heddle::classifier {
 namespace {
 
 constexpr size_t kMaxErrors = 100;
-constexpr size_t kMaxFileBytes = size_t{1} << 30;
 constexpr size_t kMaxQuoted = 80;  // characters of a bad line in its error
 constexpr size_t kMaxWords = 12;   // of a rule, and one more
 
@@ -73,26 +70,6 @@ std::string parse_ports(const std::string_view* words, Field field, Rule& rule) 
     return format("its lowest %s, %u, is larger than the highest, %u", kFieldNames[field], rule.low[field],
                   rule.high[field]);
   return "";
-}
-
-std::string read_whole(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  std::string text;
-  size_t size = 0, got = 1;
-  while (file && got > 0) {
-    text.resize(std::max(size * 2, size_t{1} << 20));
-    got = std::fread(text.data() + size, 1, text.size() - size, file.get());
-    if (std::memchr(text.data() + size, '\0', got) != nullptr)
-      throw Error(format("'%s' is not a rule file: it holds zero bytes; give the path of a text file", path.c_str()));
-    size += got;
-    if (size > kMaxFileBytes)
-      throw Error(format("the rule file '%s' does not end within %zu bytes", path.c_str(), kMaxFileBytes));
-  }
-  if (!file || std::ferror(file.get()))
-    throw Error(format("cannot read the rule file '%s': %s; give the path of a readable text file", path.c_str(),
-                       std::strerror(errno)));
-  text.resize(size);
-  return text;
 }
 
 }  // namespace
@@ -156,7 +133,7 @@ std::vector<Rule> parse_rules(const std::string& name, std::string_view text, co
 }
 
 std::vector<Rule> read_rule_file(const std::string& path, const Actions& actions, std::vector<std::string>& errors) {
-  return parse_rules(path, read_whole(path), actions, errors);
+  return parse_rules(path, read_text_file(path, "rule file"), actions, errors);
 }
 
 }  // namespace heddle::classifier

@@ -4,20 +4,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "core/error.h"
+#include "core/text_file.h"
 
 namespace heddle::ip_lookup {
 namespace {
 
 constexpr size_t kMaxErrors = 100;
-constexpr size_t kMaxFileBytes = size_t{1} << 30;
 constexpr size_t kMaxQuoted = 80;  // characters of a bad line in its error
 
 bool is_blank(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
@@ -103,26 +100,6 @@ std::string parse_prefix(std::string_view text, const click::AddressNames& names
   return "";
 }
 
-std::string read_whole(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  std::string text;
-  size_t size = 0, got = 1;
-  while (file && got > 0) {
-    text.resize(std::max(size * 2, size_t{1} << 20));
-    got = std::fread(text.data() + size, 1, text.size() - size, file.get());
-    if (std::memchr(text.data() + size, '\0', got) != nullptr)
-      throw Error(format("'%s' is not a route file: it holds zero bytes; give the path of a text file", path.c_str()));
-    size += got;
-    if (size > kMaxFileBytes)
-      throw Error(format("the route file '%s' does not end within %zu bytes", path.c_str(), kMaxFileBytes));
-  }
-  if (!file || std::ferror(file.get()))
-    throw Error(format("cannot read the route file '%s': %s; give the path of a readable text file", path.c_str(),
-                       std::strerror(errno)));
-  text.resize(size);
-  return text;
-}
-
 }  // namespace
 
 std::string parse_route(std::string_view text, Route& route, const click::AddressNames& names) {
@@ -143,7 +120,7 @@ std::string parse_route(std::string_view text, Route& route, const click::Addres
 }
 
 std::vector<Route> read_route_file(const std::string& path, std::vector<std::string>& errors) {
-  const std::string text = read_whole(path);
+  const std::string text = read_text_file(path, "route file");
   std::vector<Route> routes;
   size_t bad = 0, line_number = 0;
   for (std::string_view rest = text; !rest.empty();) {
