@@ -97,9 +97,10 @@ void Engine::start() {
 
 std::vector<std::unique_ptr<Worker>> Engine::make_workers() {
   std::vector<std::unique_ptr<Worker>> workers;
-  const int slots = plan_.options.launch == LaunchMode::persistent
-                        ? std::max(1, resources_.slots() / options_.threads)
-                        : (options_.batch_size + gpu::kSlotPackets - 1) / gpu::kSlotPackets;
+  const int of_a_batch = (options_.batch_size + gpu::kSlotPackets - 1) / gpu::kSlotPackets;
+  const int slots = plan_.options.launch == LaunchMode::persistent ? std::max(1, resources_.slots() / options_.threads)
+                    : plan_.options.launch == LaunchMode::async    ? of_a_batch * gpu::kStreams
+                                                                   : of_a_batch;
   for (int thread = 0; thread < options_.threads; ++thread) {
     std::vector<std::unique_ptr<Lane>> lanes(plan_.segments.size());
     for (size_t s = 0; s < lanes.size(); ++s)

@@ -34,12 +34,13 @@ GpuLane::GpuLane(const GpuSegment& segment, gpu::SlotGroup slots)
       bytes_from_gpu_(kWordBytes / (plan_.wide_results ? 1 : 2) + column_bytes(plan_.columns_out)) {}
 
 int GpuLane::feed(Batch& batch, int first) {
-  // A launch runs slots from the first on: those of the launch before come back first.
+  // What has been launched comes back first.
   if (plan_.launch == LaunchMode::sync && ring_.in_flight() > to_launch_) return 0;
   if (const gpu::Program* wanted = segment_.current(); wanted != program_) [[unlikely]]
     ring_.switch_to(program_ = wanted);
   int taken = 0;
-  for (int index; first + taken < batch.size() && (index = ring_.free_slot()) >= 0;)
+  const bool launched = plan_.launch != LaunchMode::persistent;
+  for (int index; first + taken < batch.size() && (index = launched ? ring_.next_slot() : ring_.free_slot()) >= 0;)
     taken += submit(batch, first + taken, index);
   fed_ += static_cast<uint64_t>(taken);
   return taken;
@@ -87,17 +88,28 @@ int GpuLane::submit(Batch& batch, int first, int index) {
     std::byte* kept = &kept_[static_cast<size_t>(index) * gpu::kSlotPackets * kept_columns_.bytes()];
     for (int i = 0; i < count; ++i, kept += kept_columns_.bytes()) kept_columns_.save(batch, first + i, kept);
   }
+  uint64_t gathered = 0;
+  if (plan_.copies.any())
+    for (int i = 0; i < count; ++i)
+      gathered +=
+          plan_.copies.gathered(reinterpret_cast<uintptr_t>(data(held.packet[i])), length(held.packet[i])).bytes();
   ring_.submit(index, place, count);
   ++to_launch_;
-  add(to_gpu_, bytes_to_gpu_);
+  add(to_gpu_, bytes_to_gpu_ + gathered);
   return count;
 }
 
 void GpuLane::flush() {
   const int count = std::exchange(to_launch_, 0);
-  if (plan_.launch != LaunchMode::sync || count == 0) return;
+  if (plan_.launch == LaunchMode::persistent || count == 0) return;
   try {
-    segment_.device().launch(ring_.group(), segment_.program(), count);
+    // The last `count` slots, which may begin anew behind the ring's last one.
+    const int first = (ring_.next_index() + ring_.count() - count) % ring_.count();
+    const int behind_wrap = std::max(0, first + count - ring_.count());
+    segment_.device().launch(ring_.group(), segment_.program(), first, count - behind_wrap, stream_);
+    if (behind_wrap > 0) segment_.device().launch(ring_.group(), segment_.program(), 0, behind_wrap, stream_);
+    if (plan_.launch == LaunchMode::sync) segment_.device().wait(ring_.group(), stream_);
+    if (plan_.launch == LaunchMode::async) stream_ = (stream_ + 1) % gpu::kStreams;
   } catch (const Error& error) {
     failure_ = error.what();
   }
@@ -108,7 +120,6 @@ bool GpuLane::poll(Batch& out) {
   while (ring_.in_flight() > 0 && ring_.oldest_done() && fits(out)) {
     take_back(out, ring_.oldest(), true);
     ring_.release_oldest();
-    add(from_gpu_, bytes_from_gpu_);
   }
   returned_ += static_cast<uint64_t>(out.size() - before);
   return out.size() > before;
@@ -125,19 +136,29 @@ void GpuLane::abandon(Batch& out) {
   returned_ += static_cast<uint64_t>(out.size() - before);
 }
 
+uint64_t GpuLane::written_back(const Packet* packet, gpu::Outcome outcome, int head) const {
+  if (static_cast<int>(outcome.exit) >= plan_.drop_exits_from) return 0;
+  const auto entry = reinterpret_cast<uintptr_t>(data(packet));
+  const auto length_behind = static_cast<uint32_t>(static_cast<int>(length(packet)) - head + outcome.tail);
+  return plan_.copies.written_back(entry, length(packet), entry + static_cast<uintptr_t>(head), length_behind).bytes();
+}
+
 void GpuLane::take_back(Batch& batch, int index, bool done) {
   const Held& held = held_[static_cast<size_t>(index)];
   const int first = batch.size();
   std::copy(held.packet, held.packet + held.count, batch.packets() + first);
   if (done) {
     uint16_t* next = batch.next() + first;
+    uint64_t copied = 0;
     for (int i = 0; i < held.count; ++i) {
       const gpu::Outcome outcome = ring_.outcome(index, i);
       next[i] = static_cast<uint16_t>(outcome.exit);
       const int head = plan_.wide_results ? outcome.head : plan_.exits[outcome.exit].head;
+      if (plan_.copies.any()) copied += written_back(held.packet[i], outcome, head);
       if (head != 0) move_head(held.packet[i], head);
       if (outcome.tail != 0) move_tail(held.packet[i], outcome.tail);
     }
+    add(from_gpu_, bytes_from_gpu_ + copied);
   }
   if (plan_.columns_kept != 0) {
     const std::byte* kept = &kept_[static_cast<size_t>(index) * gpu::kSlotPackets * kept_columns_.bytes()];

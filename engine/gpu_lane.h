@@ -42,6 +42,8 @@ class GpuLane : public Lane {
    *  many. */
   int submit(Batch& batch, int first, int index);
   void take_back(Batch& batch, int index, bool done);
+  /** Counts what transport gather writes back of a packet that is done, as it lies before its ends are moved. */
+  uint64_t written_back(const Packet* packet, gpu::Outcome outcome, int head) const;
   /** Whether the oldest slot's packets fit into `batch`. */
   bool fits(const Batch& batch) const {
     return batch.size() + held_[static_cast<size_t>(ring_.oldest())].count <= batch.capacity();
@@ -59,7 +61,8 @@ class GpuLane : public Lane {
   ColumnPack kept_columns_;
   std::unique_ptr<std::byte[]> kept_;             // [slots][kSlotPackets][kept_columns_.bytes()]
   uint64_t fed_ = 0, returned_ = 0;               // packets
-  int to_launch_ = 0;                             // launch mode sync: slots that wait for flush()
+  int to_launch_ = 0;                             // not persistent: slots that wait for flush()
+  int stream_ = 0;                                // that the next launch is on
   const uint64_t bytes_to_gpu_, bytes_from_gpu_;  // of a slot, across PCIe
   std::atomic<uint64_t> to_gpu_{0}, from_gpu_{0};
   std::string failure_;  // of a launch

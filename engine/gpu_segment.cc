@@ -29,6 +29,8 @@ GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::D
   spec_.word_column = plan_.word_column ? static_cast<int>(*plan_.word_column) : -1;
   spec_.writes_packets = plan_.writes_packets;
   spec_.wide_results = plan_.wide_results;
+  spec_.first_drop = static_cast<uint16_t>(plan_.drop_exits_from);
+  spec_.copies = plan_.copies;
   program_ = newest_ = device.add_program(spec_);
   current_ = device.address(program_);
 }

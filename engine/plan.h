@@ -7,18 +7,17 @@
 #include "engine/atoms.h"
 #include "engine/joins.h"
 #include "engine/lane.h"
+#include "engine/modes.h"
 #include "engine/router.h"
 #include "engine/sync.h"
+#include "gpu/transport.h"
 
 namespace heddle {
-
-/** How a GPU segment gets its work. */
-enum class LaunchMode : uint8_t { sync, persistent };
-constexpr const char* name(LaunchMode mode) { return mode == LaunchMode::sync ? "sync" : "persistent"; }
 
 struct PlanOptions {
   std::string device = "cpu";  ///< functions without DEVICE run here: "cpu", "gpu", "gpu0", "gpu1", ... or "simt"
   LaunchMode launch = LaunchMode::persistent;
+  std::optional<Transport> transport{};  ///< of GPU segments whose functions have no TRANSPORT; none: the plan chooses
 };
 
 /** What the plan knows of one node. */
@@ -61,7 +60,11 @@ struct Segment {
   bool writes_packets = false;        ///< the GPU writes packet bytes
   bool wide_results = false;          ///< starts or ends move in ways that the exit alone does not tell
   int prepends = 0, appends = 0;      ///< room that packets must have before and behind them when they enter, bytes
-  int warps = 1;                      ///< of the block that works on a tile
+  int drop_exits_from = 0;            ///< exits from this on are drops
+  Transport transport = Transport::direct;
+  std::string why_transport;  ///< what has decided it, for people
+  gpu::Copies copies;         ///< what transport gather copies of each packet
+  int warps = 1;              ///< of the block that works on a tile
   LaunchMode launch = LaunchMode::persistent;
 };
 
@@ -108,11 +111,13 @@ void find_joins(const Router& router, Plan& plan);
 /** 10. Derives which fields move at each hand-over. */
 void synchronise(const Router& router, Plan& plan);
 // Of GPU segments (engine/segments.cc):
-/** 11. Numbers the exits, and finds by how much starts have moved there; wide results where the exit does not tell. */
+/** 11. Numbers the exits, drops last, and finds by how much starts have moved there; wide results where the exit does not tell. */
 void find_exits(const Router& router, Plan& plan);
 /** 12. Finds the columns that tiles have, that travel in slots, and that wait on the host. */
 void find_slot_columns(const Router& router, Plan& plan);
-/** 13. Chooses the kernel: warps of a block, launch mode. */
+/** 13. Chooses the transport, and what it copies. */
+void choose_transports(const Router& router, Plan& plan, click::Diagnostics& diagnostics);
+/** 14. Chooses the kernel: warps of a block, launch mode. */
 void choose_kernels(const Router& router, Plan& plan);
 }  // namespace passes
 

@@ -41,8 +41,8 @@ std::string Plan::text(const Router& router) const {
     const Segment& segment = segments[s];
     text += format("segment %zu on %s", s, name_of(segment.processor).c_str());
     if (segment.processor.is_gpu())
-      text += format(" (transport direct, launch %s, %d warp%s a tile)", heddle::name(segment.launch), segment.warps,
-                     segment.warps == 1 ? "" : "s");
+      text += format(" (transport %s, launch %s, %d warp%s a tile)", heddle::name(segment.transport),
+                     heddle::name(segment.launch), segment.warps, segment.warps == 1 ? "" : "s");
     text += "\n";
     if (segment.processor.is_gpu()) {
       const auto in = atoms.size(segment.in), out = atoms.size(segment.out);
@@ -51,6 +51,7 @@ std::string Plan::text(const Router& router) const {
       text += format("  back        %s%s%s\n", bytes_text(out).c_str(), segment.out ? ": " : "",
                      atoms.text(segment.out).c_str());
       text += "  slots       " + slot_text(segment) + "\n";
+      text += format("  transport   %s: %s\n", heddle::name(segment.transport), segment.why_transport.c_str());
     }
     for (int i : segment.nodes) {
       const Node& node = router.nodes[static_cast<size_t>(i)];
@@ -86,7 +87,8 @@ std::string Plan::json(const Router& router) const {
   for (const Segment& segment : segments) {
     nlohmann::json entry{{"processor", name_of(segment.processor)}, {"elements", nlohmann::json::array()}};
     if (segment.processor.is_gpu()) {
-      entry["transport"] = "direct";
+      entry["transport"] = heddle::name(segment.transport);
+      entry["why_transport"] = segment.why_transport;
       entry["launch"] = heddle::name(segment.launch);
       entry["warps"] = segment.warps;
       entry["wide_results"] = segment.wide_results;

@@ -69,6 +69,10 @@ void read_placement(Node& node, click::Arguments& arguments) {
     node.device = number;
   else if (!device.empty())
     arguments.error("DEVICE", "cpu, gpu, gpu0, gpu1, ... or gpu15");
+  std::string transport;
+  arguments.keyword("TRANSPORT", transport);
+  node.transport = mode_named<Transport>(transport, kTransports);
+  if (!transport.empty() && !node.transport) arguments.error("TRANSPORT", "direct or gather");
   arguments.keyword("BLOCKING", node.blocking);
 }
 

@@ -7,6 +7,7 @@
 #include "click/diagnostics.h"
 #include "click/graph.h"
 #include "core/element.h"
+#include "engine/modes.h"
 #include "engine/processing.h"
 
 namespace heddle {
@@ -17,14 +18,15 @@ constexpr int kOnCpu = -1, kDefaultGpu = -2;
 struct Node {
   std::unique_ptr<Element> element;
   click::Location where;
-  std::vector<int> targets;       ///< node behind each output port; of a pulled source: all nodes behind it
-  std::vector<int> predecessors;  ///< nodes that lead here, each once
-  std::optional<int> device;      ///< from the argument DEVICE: kOnCpu, kDefaultGpu, or the number of a GPU
-  bool blocking = true;           ///< from BLOCKING: wait for a free slot, or drop and count
-  bool on_cycle = false;          ///< a buffer whose packets may come back to it
-  bool pulled = false;            ///< packets come to it because something behind it (or itself) pulls
-  PortKinds kinds;                ///< of its ports, resolved
-  std::string config;             ///< its arguments, as text
+  std::vector<int> targets;            ///< node behind each output port; of a pulled source: all nodes behind it
+  std::vector<int> predecessors;       ///< nodes that lead here, each once
+  std::optional<int> device;           ///< from the argument DEVICE: kOnCpu, kDefaultGpu, or the number of a GPU
+  std::optional<Transport> transport;  ///< from TRANSPORT
+  bool blocking = true;                ///< from BLOCKING: wait for a free slot, or drop and count
+  bool on_cycle = false;               ///< a buffer whose packets may come back to it
+  bool pulled = false;                 ///< packets come to it because something behind it (or itself) pulls
+  PortKinds kinds;                     ///< of its ports, resolved
+  std::string config;                  ///< its arguments, as text
 
   /** A source with inputs: packets wait in it. */
   bool is_buffer() const { return element->inputs > 0 && dynamic_cast<Source*>(element.get()) != nullptr; }

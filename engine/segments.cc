@@ -21,6 +21,35 @@ size_t position(const Segment& segment, int node) {
   return static_cast<size_t>(std::find(segment.nodes.begin(), segment.nodes.end(), node) - segment.nodes.begin());
 }
 
+// The smallest span that contains all bytes of `fields`, from where packets of the segment start when they enter.
+gpu::Span hull(const Plan& plan, const Segment& segment, AtomSet fields) {
+  const NodePlan& first = plan.nodes[static_cast<size_t>(segment.nodes[0])];
+  gpu::Span span;
+  for (size_t a = 0; a < plan.atoms.all().size(); ++a) {
+    const Atoms::Atom& atom = plan.atoms.all()[a];
+    if ((fields >> a & 1) == 0 || atom.is_column) continue;
+    const int from = atom.interval.from - first.head;
+    // Where fields of other bases lie is not known, and what has been stripped before lies before the start.
+    if (atom.interval.base != Base::head || first.head_varies || from < 0 || atom.interval.to == kToEnd)
+      return {0, gpu::Span::kToEnd};
+    const int to = atom.interval.to - first.head;
+    span = span.empty() ? gpu::Span{from, to} : gpu::Span{std::min(span.from, from), std::max(span.to, to)};
+  }
+  return span;
+}
+
+gpu::Copies copies_of(const Plan& plan, const Segment& segment) {
+  gpu::Copies copies;
+  copies.before = static_cast<uint32_t>(segment.prepends);
+  copies.behind = static_cast<uint32_t>(segment.appends);
+  copies.in = hull(plan, segment, segment.in | segment.out);
+  copies.out = hull(plan, segment, segment.out);
+  const bool grows = segment.prepends + segment.appends > 0;
+  if (segment.writes_packets && (grows || copies.out.to == gpu::Span::kToEnd))
+    copies.in = copies.out = {0, gpu::Span::kToEnd};
+  return copies;
+}
+
 }  // namespace
 
 void find_exits(const Router& router, Plan& plan) {
@@ -28,23 +57,20 @@ void find_exits(const Router& router, Plan& plan) {
     // Bytes by which the start has moved when packets get to a node, if that is the same for all of them.
     std::vector<int> moved(segment.nodes.size(), 0);
     std::vector<bool> reached(segment.nodes.size(), false);
+    const auto add_exit = [&](int node, int target, int reason, int head) {
+      segment.exits.push_back({node, target, reason, head});
+      return static_cast<uint16_t>(gpu::kExit + segment.exits.size() - 1);
+    };
     for (size_t k = 0; k < segment.nodes.size(); ++k) {
-      const int n = segment.nodes[k];
-      const Node& node = router.nodes[static_cast<size_t>(n)];
+      const Node& node = router.nodes[static_cast<size_t>(segment.nodes[k])];
       const Element& element = *node.element;
-      const auto add_exit = [&](int target, int reason, int head) {
-        segment.exits.push_back({n, target, reason, head});
-        return static_cast<uint16_t>(gpu::kExit + segment.exits.size() - 1);
-      };
       segment.wide_results = segment.wide_results || element.changes_length() || element.head_varies() ||
                              element.prepends() > 0 || element.appends() > 0;
       Segment::Targets to;
-      for (int reason = 0; reason < static_cast<int>(element.drop_reasons().size()); ++reason)
-        to.drops.push_back(add_exit(-1, reason, moved[k]));
       const int behind = moved[k] + element.moves_head();
       for (int target : node.targets) {
         if (plan.nodes[static_cast<size_t>(target)].segment != index) {
-          to.outputs.push_back(add_exit(target, 0, behind));
+          to.outputs.push_back(add_exit(segment.nodes[k], target, 0, behind));
           continue;
         }
         const size_t at = position(segment, target);
@@ -53,6 +79,12 @@ void find_exits(const Router& router, Plan& plan) {
         moved[at] = behind, reached[at] = true;
       }
       segment.targets.push_back(std::move(to));
+    }
+    segment.drop_exits_from = static_cast<int>(segment.exits.size());
+    for (size_t k = 0; k < segment.nodes.size(); ++k) {
+      const auto reasons = router.nodes[static_cast<size_t>(segment.nodes[k])].element->drop_reasons().size();
+      for (size_t reason = 0; reason < reasons; ++reason)
+        segment.targets[k].drops.push_back(add_exit(segment.nodes[k], -1, static_cast<int>(reason), moved[k]));
     }
   });
 }
@@ -99,9 +131,44 @@ void find_slot_columns(const Router& router, Plan& plan) {
   });
 }
 
+void choose_transports(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
+  each_gpu_segment(plan, [&](Segment& segment, int) {
+    int passes = 0;
+    const Node* named = nullptr;  // whose TRANSPORT counts
+    for (int n : segment.nodes) {
+      const Node& node = router.nodes[static_cast<size_t>(n)];
+      const AtomAccess& access = plan.nodes[static_cast<size_t>(n)].access;
+      const int function = gpu::function_id(node.element->class_name);
+      if (function >= 0 && plan.atoms.size((access.reads | access.writes) & plan.atoms.packet_atoms()).open)
+        passes += gpu::functions()[static_cast<size_t>(function)].passes;
+      if (!node.transport) continue;
+      if (named != nullptr && named->transport != node.transport)
+        diagnostics.error(node.where, "'" + node.element->name + "': TRANSPORT " + name(*node.transport) + ", but '" +
+                                          named->element->name + "' on the same way through the GPU has " +
+                                          name(*named->transport) + "; give both the same");
+      named = &node;
+    }
+    segment.transport = passes >= 2 ? Transport::gather : Transport::direct;
+    segment.why_transport = passes >= 2   ? format("functions go over the whole packet %d times", passes)
+                            : passes == 1 ? "one function goes over the whole packet, once"
+                                          : "functions want a few bytes of each packet";
+    if (plan.options.transport) segment.transport = *plan.options.transport, segment.why_transport = "--transport";
+    if (named != nullptr) {
+      segment.transport = *named->transport;
+      segment.why_transport = "TRANSPORT of '" + named->element->name + "'";
+    }
+    if (segment.word_column || ((segment.in | segment.out) & plan.atoms.packet_atoms()) == 0) {
+      segment.transport = Transport::direct;
+      segment.why_transport = "no function wants bytes of packets";
+    }
+    if (segment.transport == Transport::gather) segment.copies = copies_of(plan, segment);
+  });
+}
+
 void choose_kernels(const Router& router, Plan& plan) {
   each_gpu_segment(plan, [&](Segment& segment, int) {
     segment.launch = plan.options.launch;
+    segment.warps = segment.copies.warps();
     for (int n : segment.nodes) {
       const int function = gpu::function_id(router.nodes[static_cast<size_t>(n)].element->class_name);
       if (function >= 0) segment.warps = std::max(segment.warps, gpu::functions()[static_cast<size_t>(function)].warps);

@@ -44,6 +44,8 @@ struct ProgramSpec {
   ColumnSet columns_in = 0, columns_out = 0;  ///< of these, those that travel in the slot
   int word_column = -1;                       ///< the column in the words' place of the offset; -1: none
   bool writes_packets = false, wide_results = false;
+  uint16_t first_drop = 0xffff;  ///< exits from this on are drops
+  Copies copies;                 ///< transport gather; none: direct
 
   /** Warps of the block that runs it: the shape that fits all of its functions. */
   int warps() const;
@@ -56,11 +58,13 @@ struct SlotGroup {
   bool wide_results;
 };
 
+constexpr int kStreams = 4;  ///< of a group of slots
+
 /** One GPU, or simt. The order of calls: packet_memory() or share_packet_memory(); tables, states, programs and slots; then
  *  start(). While it runs, tables, states and programs come, change and go, and slots as far as start() has left some
  *  spare; nothing of it waits for the resident kernels. Then stop(). What is left is freed by the destructor.
  *
- *  Any thread may call any member, one at a time a device, but launch(), which belongs to the group's thread; each makes
+ *  Any thread may call any member, one at a time a device, but launch() and wait(), which belong to the group's thread; each makes
  *  the device current for its thread. Errors throw Error, with file, line, expression and what to do; failure() tells of
  *  errors while running. */
 class Device {
@@ -89,7 +93,7 @@ class Device {
   /** Copies [offset, offset + to.size()) of it, as of now; words of 8 bytes are whole. */
   virtual void read_state(StateId state, size_t offset, std::span<std::byte> to) = 0;
 
-  /** Puts a program on the device. */
+  /** Puts a program on the device. The first with transport gather takes device memory for the twins of all packets. */
   virtual ProgramId add_program(const ProgramSpec& spec) = 0;
   virtual const Program* address(ProgramId program) const = 0;  ///< in device memory, for SlotRing
   /** Frees a program that no slot in flight runs. */
@@ -103,8 +107,11 @@ class Device {
    *  shape in use, with room for `shared_bytes` of shared memory. Throws Error when they do not fit together. */
   virtual void start(bool persistent, int spare = 0, size_t shared_bytes = 0) = 0;
 
-  /** Launch mode sync: runs the first `count` slots of `group` and returns when they are done. */
-  virtual void launch(const SlotGroup& group, ProgramId program, int count) = 0;
+  /** Runs slots [first, first + count) of `group`, not resident, behind what has been launched on the same of its kStreams
+   *  streams; returns at once. */
+  virtual void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) = 0;
+  /** Returns when all that has been launched on it is done. */
+  virtual void wait(const SlotGroup& group, int stream) = 0;
 
   /** Non-empty when the device has failed (a kernel died, or fail() was called): what happened and what to do. */
   virtual std::string failure() = 0;

@@ -5,6 +5,7 @@
 #include "core/columns.h"
 #include "core/neutral.h"
 #include "gpu/slot.h"
+#include "gpu/transport.h"
 
 namespace heddle::gpu {
 
@@ -46,6 +47,8 @@ struct Program {
   uint8_t word_column;     ///< the column that the words carry in place of the offset; kNoColumn: none
   bool wide_results;
   bool writes_packets;  ///< packet bytes must be visible to the host before the result words
+  uint16_t first_drop;  ///< exits from this on are drops: nothing of such packets is copied back
+  Copies copies;        ///< transport gather, if there are any; else functions work on the packets where they lie
   NodeCounts* counts;   ///< [count], device memory; entry 0 is the host's business
   uint16_t scratch_at;  ///< where the functions' scratch begins, in 16 bytes from the block's dynamic shared memory
 };

@@ -47,8 +47,9 @@ concept HasState = requires {
 
 template <class Function>
 constexpr FunctionTraits traits_of(std::string_view name) {
-  FunctionTraits traits{name, 1, 0, 0, 0};
+  FunctionTraits traits{name};
   if constexpr (requires { Function::kWarps; }) traits.warps = Function::kWarps;
+  if constexpr (requires { Function::kPasses; }) traits.passes = Function::kPasses;
   if constexpr (HasScratch<Function>) traits.scratch_bytes = sizeof(typename Function::Scratch);
   if constexpr (HasShared<Function>) traits.shared_bytes = sizeof(typename Function::Shared);
   if constexpr (HasState<Function>) traits.state_bytes = sizeof(typename Function::State);
@@ -94,6 +95,7 @@ __device__ void call(const Block& block, Tile& tile, const NodeMemory& memory) {
  *
  *      using Table = ...;                     layout of the function's table (core/table.h), or gpu::NoTable
  *      static constexpr int kWarps = 4;       optional: warps that it wants for a tile, 1..8; 1 if it does not say
+ *      static constexpr int kPasses = 2;      optional: how often it goes over the bytes; 1 if it does not say
  *      using Scratch = ...;                   optional: shared memory for the time of a call, uninitialised
  *      using Shared = ...;                    optional: shared memory that is filled once, when a block takes up a program, by
  *      static __device__ void fill(const Block&, Shared&, const Table&);

@@ -38,6 +38,11 @@ class SlotRing {
     return -1;
   }
 
+  /** Slots in the order of the ring, for launches of neighbouring ones: the one behind that used last, or -1 if all are in
+   *  flight. A ring is used by free_slot() or by next_slot(), not by both. */
+  int next_slot() const { return in_flight() < count() ? next_index() : -1; }
+  int next_index() const { return static_cast<int>(tail_ % static_cast<uint64_t>(count())); }
+
   /** From their next use on slots run `program`. */
   void switch_to(const Program* program) {
     program_ = program;

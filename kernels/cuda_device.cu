@@ -104,7 +104,8 @@ class CudaDevice final : public Device {
     for (const ProgramRecord& program : programs_)
       if (program.at != nullptr) cudaFreeAsync(program.at, copy_stream_);
     cudaStreamSynchronize(copy_stream_);
-    for (const Group& group : groups_) cudaStreamDestroy(group.stream);
+    for (const Group& group : groups_)
+      for (cudaStream_t stream : group.streams) cudaStreamDestroy(stream);
     for (const Shape& shape : shapes_) cudaStreamDestroy(shape.stream);
     cudaStreamDestroy(copy_stream_);
   }
@@ -114,10 +115,13 @@ class CudaDevice final : public Device {
   PacketMemory packet_memory(size_t bytes) override {
     use();
     if (bytes > kNoPacket) throw Error("packet memory: at most 512 GiB");
-    packets_ = pinned_.take<uint8_t>(bytes);
-    return {reinterpret_cast<std::byte*>(packets_), bytes};
+    share_packet_memory({reinterpret_cast<std::byte*>(pinned_.take<uint8_t>(bytes)), bytes});
+    return {reinterpret_cast<std::byte*>(places_.packets), bytes};
   }
-  void share_packet_memory(PacketMemory memory) override { packets_ = reinterpret_cast<uint8_t*>(memory.base); }
+  void share_packet_memory(PacketMemory memory) override {
+    places_.packets = reinterpret_cast<uint8_t*>(memory.base);
+    packet_bytes_ = memory.bytes;
+  }
 
   TableId add_table(std::span<const std::byte> bytes) override;
   void patch(TableId table, size_t offset, std::span<const std::byte> bytes) override;
@@ -130,7 +134,8 @@ class CudaDevice final : public Device {
   void remove_program(ProgramId program) override;
   SlotGroup add_slots(ProgramId program, int count) override;
   void start(bool persistent, int spare, size_t shared_bytes) override;
-  void launch(const SlotGroup& group, ProgramId program, int count) override;
+  void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) override;
+  void wait(const SlotGroup& group, int stream) override;
   std::string failure() override;
   void fail(const std::string& reason) override {
     const std::lock_guard lock(mutex_);
@@ -156,7 +161,7 @@ class CudaDevice final : public Device {
   };
   struct Group {
     SlotGroup slots;
-    cudaStream_t stream;  // launch mode sync
+    std::array<cudaStream_t, kStreams> streams{};  // of launches
   };
   /** Blocks with a number of warps: a kernel. */
   struct Shape {
@@ -186,6 +191,9 @@ class CudaDevice final : public Device {
   void finish_copies() { HEDDLE_CUDA_CHECK(cudaStreamSynchronize(copy_stream_)); }
   void write(std::byte* to, std::span<const std::byte> bytes);
   void read(std::span<std::byte> to, const std::byte* from);
+  /** Makes the twins of the packets, if there are none yet. */
+  void make_twins();
+  cudaStream_t stream_of(const SlotGroup& slots, int stream);
   Slot* take_slots(int count, size_t column_words);
   /** Gives `count` slots, a group, to blocks of `shape`. */
   void assign(Shape& shape, Slot* slots, int count);
@@ -195,9 +203,10 @@ class CudaDevice final : public Device {
   DeviceInfo info_;
   Arena pinned_, lasting_;
   cudaStream_t copy_stream_{};
-  uint8_t* packets_ = nullptr;  // pinned
-  std::byte* staging_;          // pinned, [kStagingBytes]
-  std::mutex mutex_;            // guards all but packets_ and what launch() uses
+  PacketPlaces places_{};
+  size_t packet_bytes_ = 0;
+  std::byte* staging_;  // pinned, [kStagingBytes]
+  std::mutex mutex_;    // guards all but places_ and what launch() uses
   std::vector<TableRecord> tables_;
   std::vector<StateRecord> states_;
   std::vector<ProgramRecord> programs_;
@@ -286,6 +295,19 @@ void CudaDevice::read_state(StateId state, size_t offset, std::span<std::byte> t
   read(to, states_[static_cast<size_t>(state)].at + offset);
 }
 
+void CudaDevice::make_twins() {
+  if (places_.twins != nullptr) return;
+  try {
+    places_.twins = lasting_.take<uint8_t>(packet_bytes_);
+  } catch (const Error& error) {
+    throw Error(format("%s: no room for %zu MB of packets (%s); use --transport direct, or fewer packets (--packets)",
+                       info_.name.c_str(), packet_bytes_ >> 20, error.what()));
+  }
+  places_.gate = lasting_.take<Gate>(1);
+  HEDDLE_CUDA_CHECK(cudaMemsetAsync(places_.gate, 0, sizeof(Gate), copy_stream_));
+  finish_copies();
+}
+
 ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
   use();
   const std::lock_guard lock(mutex_);
@@ -307,6 +329,10 @@ ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
   for (const auto& node : spec.nodes)
     if (node.function >= 0)
       scratch_bytes = std::max(scratch_bytes, functions()[static_cast<size_t>(node.function)].scratch_bytes);
+  if (spec.copies.any()) {
+    make_twins();
+    scratch_bytes = std::max(scratch_bytes, sizeof(TileCopy));
+  }
   at += units(scratch_bytes);
   size_t targets = 0;
   for (size_t n = 0; n < spec.nodes.size(); ++n) {
@@ -331,6 +357,8 @@ ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
   program.columns_out_at = static_cast<uint8_t>(words(spec.columns_in));
   program.writes_packets = spec.writes_packets;
   program.wide_results = spec.wide_results;
+  program.first_drop = spec.first_drop;
+  program.copies = spec.copies;
   program.word_column = spec.word_column < 0 ? kNoColumn : static_cast<uint8_t>(spec.word_column);
   record.shape = shape_of(spec.warps());
   record.shared_bytes = at * kUnit;
@@ -389,9 +417,10 @@ SlotGroup CudaDevice::add_slots(ProgramId id, int count) {
     assign(shape, slots, count);
     shape.shared_bytes = std::max(shape.shared_bytes, program.shared_bytes);
   }
-  cudaStream_t stream{};
-  HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  groups_.push_back({{slots, count, program.program.wide_results}, stream});
+  Group group{{slots, count, program.program.wide_results}};
+  for (cudaStream_t& stream : group.streams)
+    HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  groups_.push_back(group);
   return groups_.back().slots;
 }
 
@@ -430,29 +459,41 @@ void CudaDevice::start(bool persistent, int spare, size_t shared_bytes) {
     config.blockDim = dim3(static_cast<unsigned>(kShapes[s] * kLanes));
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream = shape.stream;
-    launch_kernel(s, config, {assignments, nullptr, packets_});
+    launch_kernel(s, config, {assignments, nullptr, places_});
     shape.resident = true;
   }
   persistent_ = true;
 }
 
-void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int count) {
+cudaStream_t CudaDevice::stream_of(const SlotGroup& slots, int stream) {
+  for (const Group& group : groups_)
+    if (group.slots.slots == slots.slots) return group.streams[static_cast<size_t>(stream)];
+  throw Error("no such group of slots");
+}
+
+void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int count, int stream) {
   use();
-  cudaStream_t stream{};
   cudaLaunchConfig_t config{};
   size_t shape = 0;
   {
     const std::lock_guard lock(mutex_);
-    for (const Group& group : groups_)
-      if (group.slots.slots == slots.slots) stream = group.stream;
+    config.stream = stream_of(slots, stream);
     shape = programs_[static_cast<size_t>(id)].shape;
     config.dynamicSmemBytes = programs_[static_cast<size_t>(id)].shared_bytes;
   }
   config.gridDim = dim3(static_cast<unsigned>(count));
   config.blockDim = dim3(static_cast<unsigned>(kShapes[shape] * kLanes));
-  config.stream = stream;
-  launch_kernel(shape, config, {nullptr, slots.slots, packets_});
-  HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stream));
+  launch_kernel(shape, config, {nullptr, slots.slots + first, places_});
+}
+
+void CudaDevice::wait(const SlotGroup& slots, int stream) {
+  use();
+  cudaStream_t which{};
+  {
+    const std::lock_guard lock(mutex_);
+    which = stream_of(slots, stream);
+  }
+  HEDDLE_CUDA_CHECK(cudaStreamSynchronize(which));
 }
 
 std::string CudaDevice::failure() {

@@ -60,7 +60,7 @@ int function_id(std::string_view class_name) {
 }
 
 int ProgramSpec::warps() const {
-  int most = 1;
+  int most = copies.warps();
   for (const Node& node : nodes)
     if (node.function >= 0) most = std::max(most, functions()[static_cast<size_t>(node.function)].warps);
   return most;

@@ -15,7 +15,7 @@ constexpr int kShapeCount = sizeof kShapes / sizeof kShapes[0];
 struct Serving {
   const Assignment* assignments;  ///< device memory; null: `slots`
   Slot* slots;                    ///< pinned
-  uint8_t* packets;               ///< base of the packet memory
+  PacketPlaces places;
 };
 
 /** The block's dynamic shared memory, as the launch has sized it. */
@@ -53,7 +53,7 @@ static __global__ void __launch_bounds__(kWarps* kLanes, 16 / kWarps) serve(Serv
     }
     if (what == kStop) return;
     if (what == kSwitchFirst) runner.take_up(*mine.slot);
-    runner.run(*mine.slot, word, serving.packets);
+    runner.run(*mine.slot, word, serving.places);
     if (!resident) return;
     block.sync();
   }

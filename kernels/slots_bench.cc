@@ -1,4 +1,4 @@
-// gpu-lookup, gpu-mirror, gpu-xor, gpu-crc, gpu-rtt: the persistent kernel and its stamped slots on prepared packets, without
+// gpu-lookup, gpu-mirror, gpu-xor, gpu-gather, gpu-crc, gpu-rtt: the persistent kernel and its stamped slots on prepared packets, without
 // ports. Host threads fill slots of 32 packets and collect results as fast as they can, as the engine does; packets lie
 // scattered in a pool of 65,536. Results are checked: a sample of the lookups as they arrive, and every byte of every
 // packet at the end.
@@ -59,11 +59,11 @@ struct Setup {
   std::vector<gpu::SlotRing> rings;
 
   using MakeSpec = std::function<gpu::ProgramSpec(gpu::Device&)>;
-  Setup(const MakeSpec& make_spec, uint32_t length, int threads) {
+  Setup(const MakeSpec& make_spec, uint32_t length, int threads, int slots = kSlots) {
     packets = std::make_unique<Packets>(*device, length);
     const gpu::ProgramId program = device->add_program(make_spec(*device));
     for (int t = 0; t < threads; ++t)
-      rings.emplace_back(device->add_slots(program, kSlots / threads), device->address(program));
+      rings.emplace_back(device->add_slots(program, slots / threads), device->address(program));
     device->start(true);
   }
 };
@@ -234,6 +234,76 @@ std::vector<Result> xor_bytes_bench() {
   return results;
 }
 
+constexpr gpu::Copies kWholePackets{{0, gpu::Span::kToEnd}, {0, gpu::Span::kToEnd}, 0, 0};
+
+// Every byte gathered, changed and written back.
+std::vector<Result> gathered_xor() {
+  std::vector<Result> results;
+  const xor_bytes::Key key{0x5a5a5a5a};
+  for (const auto& [length, figure] : {std::pair{64u, 0.0}, {512u, 265.0}, {1460u, 275.0}}) {
+    const auto make_spec = [&](gpu::Device& device) {
+      gpu::ProgramSpec spec;
+      spec.nodes = {function("XOR", device.add_table(std::as_bytes(std::span(&key, 1))), {gpu::kExit}, {})};
+      spec.writes_packets = true;
+      spec.copies = kWholePackets;
+      return spec;
+    };
+    Setup setup(make_spec, length, 2);
+    results.push_back(of(format("gpu-gather-%u", length), "Gb/s", figure == 0 ? 100 : figure, [&, length = length] {
+      return throughput(setup, [](int, uint32_t exit) { return exit == 0; }) * 8e-3 * length;
+    }));
+    if (figure == 0) results.back().target = 0;
+    check_bytes(*setup.packets,
+                [](int i, uint32_t b, bool odd) { return uint8_t(Packets::original(i, b) ^ (odd ? 0x5a : 0)); });
+  }
+  return results;
+}
+
+// Three functions that each go over the whole packet, CheckCRC32 -> XOR -> SetCRC32, by both transports, beside XOR alone.
+std::vector<Result> three_functions() {
+  constexpr uint32_t kLength = 1460;
+  crc32::choose_instructions();
+  const auto tables = std::make_unique<crc32::Tables>(crc32::make_tables(crc32::Variant::ieee, false));
+  const xor_bytes::Key key{0x5a5a5a5a};
+  const auto make = [&](bool gather, bool alone) {
+    const auto make_spec = [&](gpu::Device& device) {
+      const auto table_of = [&](const auto& table) { return device.add_table(std::as_bytes(std::span(&table, 1))); };
+      gpu::ProgramSpec spec;
+      if (alone) {
+        spec.nodes = {function("XOR", table_of(key), {gpu::kExit}, {})};
+      } else {
+        spec.nodes = {function("CheckCRC32", table_of(*tables), {1}, {gpu::kExit + 1, gpu::kExit + 1}),
+                      function("XOR", table_of(key), {2}, {}),
+                      function("SetCRC32", table_of(*tables), {gpu::kExit}, {})};
+        spec.counts = device.add_state(spec.nodes.size() * sizeof(gpu::NodeCounts));
+        spec.wide_results = true;
+      }
+      spec.writes_packets = true;
+      if (gather) spec.copies = kWholePackets;
+      return spec;
+    };
+    auto setup = std::make_unique<Setup>(make_spec, kLength, 2, kSlots / 2);  // there are three
+    for (int i = 0; i < kPackets; ++i) {
+      const uint32_t sum = crc32::crc(setup->packets->frame(i), kLength - 4, crc32::Variant::ieee);
+      std::memcpy(setup->packets->frame(i) + kLength - 4, &sum, sizeof sum);
+    }
+    return setup;
+  };
+  const auto rate = [](Setup& setup) {
+    return throughput(setup, [](int, uint32_t exit) { return exit == 0; }) * 8e-3 * kLength;
+  };
+  std::vector<Result> results;
+  const auto gathered = make(true, false), alone = make(true, true);
+  results.push_back(paired(
+      "gpu-three-gather", "Gb/s", 0.85, 5, [&] { return rate(*gathered); }, [&] { return rate(*alone); }));
+  results.back().note = "CheckCRC32, XOR, SetCRC32 over 1460 bytes; beside XOR alone, both gathered";
+  const auto direct = make(false, false);
+  results.push_back(paired(
+      "gpu-three-direct", "Gb/s", 0, 5, [&] { return rate(*direct); }, [&] { return rate(*gathered); }));
+  results.back().note = "the same, each function reading the packets in host memory; beside gathered";
+  return results;
+}
+
 // SetCRC32 behind packets of a fixed length, in place: every byte is read over PCIe, four are written.
 std::vector<Result> crc() {
   std::vector<Result> results;
@@ -298,7 +368,8 @@ std::vector<Result> round_trip() {
 }
 
 const Register gpu_lookup("gpu-lookup", true, lookup), gpu_mirror("gpu-mirror", true, mirror),
-    gpu_xor("gpu-xor", true, xor_bytes_bench), gpu_crc("gpu-crc", true, crc), gpu_rtt("gpu-rtt", true, round_trip);
+    gpu_xor("gpu-xor", true, xor_bytes_bench), gpu_gather("gpu-gather", true, gathered_xor),
+    gpu_three("gpu-three", true, three_functions), gpu_crc("gpu-crc", true, crc), gpu_rtt("gpu-rtt", true, round_trip);
 
 }  // namespace
 }  // namespace heddle::bench

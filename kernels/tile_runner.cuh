@@ -9,6 +9,7 @@
 
 #include "gpu/bytes.cuh"
 #include "gpu/registry.cuh"
+#include "kernels/gather.cuh"
 #include "kernels/wait.cuh"
 // Made by the build: includes every functions/<name>/gpu.cu.
 #include "gpu_functions.inc"
@@ -42,22 +43,28 @@ class TileRunner {
   }
 
   /** Takes the packets of `slot` through the program and writes the result words. The whole block calls it; in warp 0 lane i
-   *  has the word of packet i. `packets`: base of the packet memory. */
-  __device__ void run(Slot& slot, uint64_t word, uint8_t* packets) {
+   *  has the word of packet i. */
+  __device__ void run(Slot& slot, uint64_t word, const PacketPlaces& places) {
     const int i = block_.thread;
     const bool keeps_ways = kWarps == 1 || i < kSlotPackets;
-    int node = kExit;  // of this lane's packet; a lane without one has left already
-    const uint8_t* start = nullptr;
+    int node = kExit;                // of this lane's packet; a lane without one has left already
+    const uint8_t* start = nullptr;  // of the packet as it enters, or of its twin
     if (keeps_ways) {
       if (offset_of(word) != kNoPacket) node = 0;
       if (program_.word_column == kNoColumn)
-        start = packets + offset_of(word);
+        start = places.packets + offset_of(word);
       else
         tile_.columns_[program_.place[program_.word_column] * kSlotPackets + i] = static_cast<uint32_t>(word);
-      tile_.frame_[i] = const_cast<uint8_t*>(start);
       tile_.length_[i] = length_of(word);
       copy_columns<true>(i);
     }
+    const bool gathers = program_.copies.any();
+    const ptrdiff_t to_twin = places.twins - places.packets;
+    if (gathers) {
+      gather(places, start, keeps_ways && node == 0);
+      start += to_twin;
+    }
+    if (keeps_ways) tile_.frame_[i] = const_cast<uint8_t*>(start);
     for (;;) {
       // Nodes stand in topological order: the lowest that packets are at is complete.
       int n = kExit;
@@ -83,6 +90,8 @@ class TileRunner {
         node = program_.targets[what.first_target + (next < kDrop ? next : what.outputs + (next - kDrop))];
       }
     }
+    if (gathers && !program_.copies.out.empty())
+      write_back(start, keeps_ways ? length_of(word) : 0, keeps_ways && node - kExit < program_.first_drop, -to_twin);
     if (!keeps_ways) return;
     copy_columns<false>(i);
     const auto exit = static_cast<uint32_t>(node - kExit);
@@ -96,6 +105,29 @@ class TileRunner {
   }
 
  private:
+  /** Copies the packets to their twins. The lanes of warp 0 say where theirs begin and whether they have one. */
+  __device__ __noinline__ void gather(const PacketPlaces& places, const uint8_t* start, bool present) {
+    const int i = block_.thread;
+    TileCopy& copy = *reinterpret_cast<TileCopy*>(memory_ + program_.scratch_at);
+    copy.lay_out(block_,
+                 present ? program_.copies.gathered(reinterpret_cast<uintptr_t>(start), tile_.length_[i]) : Range{});
+    copy.gather(block_, places.twins - places.packets, *places.gate);
+    block_.sync();
+  }
+
+  /** Copies what the program has changed to the packets. `distance`: of a packet from its twin. */
+  __device__ __noinline__ void write_back(const uint8_t* entry, uint32_t entry_length, bool leaves,
+                                          ptrdiff_t distance) {
+    const int i = block_.thread;
+    TileCopy& copy = *reinterpret_cast<TileCopy*>(memory_ + program_.scratch_at);
+    copy.lay_out(block_,
+                 leaves ? program_.copies.written_back(reinterpret_cast<uintptr_t>(entry), entry_length,
+                                                       reinterpret_cast<uintptr_t>(tile_.frame_[i]), tile_.length_[i])
+                        : Range{});
+    copy.copy(block_, distance);
+    block_.sync();
+  }
+
   __device__ void count_packets(int n, int count, bool mine) {
     const unsigned bytes = __reduce_add_sync(~0u, mine ? tile_.length_[block_.thread] : 0);
     if (block_.thread != 0) return;

@@ -102,7 +102,8 @@ Chain read_chain(ChainOptions options) {
     const size_t equals = variable.find('=');
     parse.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
-  options.plan.launch = options.launch == "sync" ? LaunchMode::sync : LaunchMode::persistent;
+  options.plan.launch = mode_named<LaunchMode>(options.launch, kLaunchModes).value_or(LaunchMode::persistent);
+  options.plan.transport = mode_named<Transport>(options.transport, kTransports);
   const std::string& device = options.plan.device;
   if (device != "cpu" && device != "simt" &&
       !(device.starts_with("gpu") && device.find_first_not_of("0123456789", 3) == std::string::npos))

@@ -28,8 +28,11 @@ void add_chain_options(CLI::App* command, ChainOptions& options) {
   heddle::add_chain_source(command, options);
   command->add_option("--device", options.plan.device,
                       "Where functions without DEVICE run: cpu (default), gpu, gpu0, gpu1, ..., or simt (tests)");
-  command->add_option("--launch", options.launch, "How GPU segments get work: persistent (default) or sync")
-      ->check(CLI::IsMember({"persistent", "sync"}));
+  command->add_option("--launch", options.launch, "How GPU segments get work: persistent (default), async or sync")
+      ->check(CLI::IsMember(heddle::kLaunchModes));
+  command
+      ->add_option("--transport", options.transport, "How packet bytes get to GPU segments; default: the plan chooses")
+      ->check(CLI::IsMember(heddle::kTransports));
   command->add_flag("--json", options.json, "Print JSON");
 }
 

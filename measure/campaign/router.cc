@@ -39,7 +39,8 @@ click::Graph parse_chain(const Chain& chain, const Setup& setup, click::Diagnost
 }
 
 PlanOptions plan_options(const Setup& setup) {
-  return {setup.device, setup.launch == "sync" ? LaunchMode::sync : LaunchMode::persistent};
+  return {setup.device, mode_named<LaunchMode>(setup.launch, kLaunchModes).value_or(LaunchMode::persistent),
+          mode_named<Transport>(setup.transport, kTransports)};
 }
 
 void expect_ok(const click::Diagnostics& diagnostics) {

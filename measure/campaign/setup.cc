@@ -5,6 +5,7 @@
 #include "click/values.h"
 #include "core/counters.h"
 #include "core/error.h"
+#include "engine/modes.h"
 #include "measure/wire/generator.h"
 
 namespace heddle::bench {
@@ -61,12 +62,21 @@ std::vector<Parameter> make_parameters() {
   list.push_back(number("cores", &Setup::cores, 1, kMaxThreads, "Packet threads, each on a core of its own"));
   list.push_back({"device", "Where functions without DEVICE run: cpu, gpu, gpu0, gpu1, ..., or simt (tests)", "NAME",
                   nullptr, set_device, [](auto& setup) { return Json(setup.device); }});
-  list.push_back({"launch", "How GPU segments get work: persistent or sync", "MODE", nullptr,
+  list.push_back({"launch", "How GPU segments get work: persistent, async or sync", "MODE", nullptr,
                   [](Setup& setup, const std::string& text) {
-                    if (text != "persistent" && text != "sync") throw Error("'" + text + "' is not persistent or sync");
+                    if (!mode_named<LaunchMode>(text, kLaunchModes))
+                      throw Error("'" + text + "' is not persistent, async or sync");
                     setup.launch = text;
                   },
                   [](auto& setup) { return Json(setup.launch); }});
+  list.push_back({"transport", "How packet bytes get to GPU segments: direct or gather; auto: the plan chooses", "NAME",
+                  nullptr,
+                  [](Setup& setup, const std::string& text) {
+                    if (text != "auto" && !mode_named<Transport>(text, kTransports))
+                      throw Error("'" + text + "' is not auto, direct or gather");
+                    setup.transport = text;
+                  },
+                  [](auto& setup) { return Json(setup.transport); }});
   list.push_back(number("batch", &Setup::batch, 32, 16384, "Packets that a batch holds at most"));
   list.push_back(number("slots", &Setup::slots, 0, 4096, "GPU: slots of 32 packets in flight; 0: as heddle run"));
   list.push_back(number("descriptors", &Setup::descriptors, 32, 32768, "Packets that a queue of the wire holds"));
@@ -104,7 +114,7 @@ std::vector<Parameter> make_parameters() {
   list.push_back(seconds("rest", &Setup::rest_s, "Pause after a trial that lost packets", kZeroLoss));
   list.push_back(number("retries", &Setup::retries, 0, 100, "Times that a trial with loss is made again", kZeroLoss));
   for (auto& parameter : list)
-    for (const char* name : {"cores", "device", "launch", "batch", "slots", "descriptors"})
+    for (const char* name : {"cores", "device", "launch", "transport", "batch", "slots", "descriptors"})
       parameter.of_router = parameter.of_router || parameter.name == std::string(name);
   return list;
 }

@@ -160,7 +160,8 @@ void compare(const std::string& chain, const Result& cpu, const Result& gpu) {
 }
 
 void check(Input input) {
-  const LaunchMode launch = input.below(2) == 0 ? LaunchMode::sync : LaunchMode::persistent;
+  const auto launch = static_cast<LaunchMode>(input.below(kLaunchModes.size()));
+  const auto transport = static_cast<Transport>(input.below(kTransports.size()));
   Options options;
   options.batches = {kBatches[input.below(std::size(kBatches))]};
   options.batch_size = 64, options.packets = 512;
@@ -171,7 +172,7 @@ void check(Input input) {
   while (!input.empty() && frames.size() < kMostFrames) frames.push_back(frame_of(input));
   try {
     const Result cpu = run(chain, {"cpu", "cpu", LaunchMode::persistent}, frames, options);
-    const Result gpu = run(chain, {"simt", "simt", launch}, frames, options);
+    const Result gpu = run(chain, {"simt", "simt", launch, transport}, frames, options);
     compare(chain, cpu, gpu);
   } catch (const std::exception& failure) {
     differ(chain, failure.what());

@@ -24,7 +24,7 @@ bool contains(const std::vector<Interval>& intervals, int at, int length) {
 
 Access declared_access(const std::string& chain, const Backend& backend) {
   click::Diagnostics diagnostics;
-  const Chain built = read(chain, {backend.device, backend.launch}, diagnostics);
+  const Chain built = read(chain, backend.plan(), diagnostics);
   const int node = built.router.find("it");
   if (!diagnostics.ok() || node < 0) throw Error(diagnostics.text());
   return built.router.nodes[static_cast<size_t>(node)].element->access(

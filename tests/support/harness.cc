@@ -14,15 +14,17 @@ void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.name; 
 
 const std::vector<Backend>& backends() {
   static const std::vector<Backend> list = [] {
-    std::vector<Backend> all = {{"cpu", "cpu", LaunchMode::persistent},
-                                {"simt_sync", "simt", LaunchMode::sync},
-                                {"simt_persistent", "simt", LaunchMode::persistent}};
+    std::vector<Backend> all = {{"cpu", "cpu", LaunchMode::persistent}};
+    const auto add = [&](const std::string& device) {
+      all.push_back({device + "_sync", device, LaunchMode::sync, Transport::direct});
+      all.push_back({device + "_persistent", device, LaunchMode::persistent, Transport::direct});
+      all.push_back({device + "_async_gather", device, LaunchMode::async, Transport::gather});
+      all.push_back({device + "_gather", device, LaunchMode::persistent, Transport::gather});
+    };
+    add("simt");
     std::string reason;
     const char* required = std::getenv("HEDDLE_REQUIRE_GPU");
-    if (!gpu::devices(reason).empty() || (required != nullptr && *required == '1')) {
-      all.push_back({"gpu_sync", "gpu", LaunchMode::sync});
-      all.push_back({"gpu_persistent", "gpu", LaunchMode::persistent});
-    }
+    if (!gpu::devices(reason).empty() || (required != nullptr && *required == '1')) add("gpu");
     return all;
   }();
   return list;
@@ -130,7 +132,7 @@ void collect(Engine& engine, Lab& lab, const Shape& shape, Result& result) {
 Result run(const std::string& text, const Backend& backend, const std::vector<Frame>& frames, Options options) {
   Result result;
   click::Diagnostics diagnostics;
-  Chain chain = read(text, {backend.device, backend.launch}, diagnostics);
+  Chain chain = read(text, backend.plan(), diagnostics);
   if (!diagnostics.ok()) {
     ADD_FAILURE() << diagnostics.text();
     return result;

@@ -19,12 +19,14 @@ struct Backend {
   std::string name;
   std::string device;
   LaunchMode launch;
+  Transport transport = Transport::direct;
+  PlanOptions plan() const { return {device, launch, transport}; }
   bool on_gpu() const { return device != "cpu"; }
   bool real_gpu() const { return device.starts_with("gpu"); }
 };
 void PrintTo(const Backend& backend, std::ostream* out);
 
-/** cpu, simt in both launch modes and, if this machine has one, the GPU in both. With HEDDLE_REQUIRE_GPU=1 the GPU is
+/** cpu, simt and, if this machine has one, the GPU: these in several pairs of launch mode and transport. With HEDDLE_REQUIRE_GPU=1 the GPU is
  *  always among them, so that its absence fails. */
 const std::vector<Backend>& backends();
 /** Those that have slots. */

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "core/macros.h"
+
+namespace heddle::gpu {
+
+/** Bytes [from, to) of a packet; from = to: none, to = kToEnd: up to its end. */
+struct Span {
+  static constexpr int32_t kToEnd = std::numeric_limits<int32_t>::max();
+  int32_t from = 0, to = 0;
+  HEDDLE_HD constexpr bool empty() const { return from >= to; }
+};
+
+/** Memory [first, last), both multiples of kPiece. */
+struct Range {
+  uintptr_t first = 0, last = 0;
+  HEDDLE_HD constexpr uint32_t bytes() const { return static_cast<uint32_t>(last - first); }
+};
+
+/** Transport `gather`: what a segment copies of each packet to the packet's twin, which lies in GPU memory at the same offset
+ *  from the twins' base as the packet from the packet memory's, and what it copies back. Bytes are copied as they lie in
+ *  pieces of 16, long packets from a boundary of 64 on: PCIe transfers fall on whole lines. The bytes around a packet that
+ *  this takes along are gathered before they are written back, so they stay what they were. Packet buffers begin and end on
+ *  boundaries of 64 bytes, so no byte of another buffer is touched. */
+struct Copies {
+  static constexpr uint32_t kPiece = 16, kLine = 64;
+
+  Span in;              ///< gathered, of the packet as it enters
+  Span out;             ///< written back; up to the end: of the packet as it leaves, else as it entered
+  uint32_t before = 0;  ///< bytes that the packet may grow at its start
+  uint32_t behind = 0;  ///< and at its end
+
+  HEDDLE_HD constexpr bool any() const { return !in.empty(); }
+  /** Warps of the block that copies: whole packets want more loads under way than one warp has. */
+  constexpr int warps() const { return in.to == Span::kToEnd ? 4 : 1; }
+
+  HEDDLE_HD constexpr uintptr_t unit() const {
+    return in.to == Span::kToEnd || in.to - in.from > static_cast<int32_t>(2 * kLine) ? kLine : kPiece;
+  }
+
+  /** What is gathered of a packet of `length` bytes at `start`. */
+  HEDDLE_HD constexpr Range gathered(uintptr_t start, uint32_t length) const {
+    const uintptr_t end =
+        start + (in.to == Span::kToEnd ? length + behind : shorter(static_cast<uint32_t>(in.to), length));
+    const uintptr_t first = start + static_cast<uint32_t>(in.from) - before;
+    return first < end ? aligned(first, end) : Range{};
+  }
+  /** What is written back of one that entered at `entry` with `entry_length` bytes and leaves at `start` with `length`. */
+  HEDDLE_HD constexpr Range written_back(uintptr_t entry, uint32_t entry_length, uintptr_t start,
+                                         uint32_t length) const {
+    if (out.empty()) return {};
+    const bool open = out.to == Span::kToEnd;
+    const uintptr_t first = (open ? start : entry) + static_cast<uint32_t>(out.from);
+    const uintptr_t end = open ? start + length : entry + shorter(static_cast<uint32_t>(out.to), entry_length);
+    return first < end ? aligned(first, end) : Range{};
+  }
+
+ private:
+  static HEDDLE_HD constexpr uint32_t shorter(uint32_t a, uint32_t b) { return a < b ? a : b; }
+  HEDDLE_HD constexpr Range aligned(uintptr_t first, uintptr_t end) const {
+    return {first & ~(unit() - 1), (end + kPiece - 1) & ~uintptr_t{kPiece - 1}};
+  }
+};
+
+}  // namespace heddle::gpu

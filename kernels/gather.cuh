@@ -1,0 +1,97 @@
+#pragma once
+
+// Transport gather: copies packets to their twins in GPU memory, and back.
+
+#include <cuda_runtime.h>
+
+#include <cuda/atomic>
+
+#include "gpu/block.cuh"
+#include "gpu/transport.h"
+#include "kernels/wait.cuh"
+
+namespace heddle::gpu {
+
+/** Limits the bytes of gathers under way on a device. Too many reads of host memory in flight hold up every other access to
+ *  memory of the GPU (table look-ups from 3 to over 100 us), so tiles queue here: by bytes, not by tiles, since short
+ *  packets do not need it. Device memory; bytes since the start of the device. */
+struct Gate {
+  static constexpr long long kBytes = 768 << 10;  ///< under way at most
+  unsigned long long taken, done;
+};
+
+/** Where packets and their twins lie. */
+struct PacketPlaces {
+  uint8_t* packets;  ///< base of the packet memory, pinned
+  uint8_t* twins;    ///< base of the twins, device memory; null if no program gathers
+  Gate* gate;
+};
+
+/** The 16-byte pieces of a tile's ranges, laid end to end for the threads of a block to copy: long ranges by whole 128-byte
+ *  lines, so that a warp's accesses fall on whole lines. Shared memory. */
+struct TileCopy {
+  static constexpr uint32_t kLine = 128;
+  Range range[kSlotPackets];
+  uint32_t before[kSlotPackets + 1];  ///< [i]: pieces, with those that a line lacks, of the ranges before the i-th
+
+  static __device__ uintptr_t grid_start(const Range& range) {
+    return range.first & ~uintptr_t{(range.bytes() > kLine ? kLine : Copies::kPiece) - 1};
+  }
+
+  /** The lanes of warp 0 bring their packets' ranges; the whole block calls it. In place for all threads on return. */
+  __device__ void lay_out(const Block& block, const Range& mine) {
+    if (block.thread < kLanes) {
+      range[block.thread] = mine;
+      const uint32_t unit = mine.bytes() > kLine ? kLine : Copies::kPiece;
+      const auto bytes = static_cast<uint32_t>(mine.last - grid_start(mine));
+      if (block.thread == 0) before[0] = 0;
+      before[block.thread + 1] =
+          Group<kLanes>(block).inclusive_sum((bytes + unit - 1) / unit * (unit / Copies::kPiece));
+    }
+    block.sync();
+  }
+
+  /** Copies all ranges to where they are `distance` bytes further on. The whole block calls it; in place after the next
+   *  sync. */
+  __device__ void copy(const Block& block, ptrdiff_t distance) const {
+    constexpr int kAhead = 8;  // pieces that a thread has in flight
+    const uint32_t total = before[kSlotPackets];
+    int i = 0;  // whose piece it is; pieces only move forward
+    for (auto base = static_cast<uint32_t>(block.thread); base < total;
+         base += static_cast<uint32_t>(kAhead * block.threads)) {
+      uint4 bytes[kAhead];
+      uint4* to[kAhead];
+#pragma unroll
+      for (int u = 0; u < kAhead; ++u) {
+        const uint32_t piece = base + static_cast<uint32_t>(u * block.threads);
+        to[u] = nullptr;
+        if (piece >= total) continue;
+        while (piece >= before[i + 1]) ++i;
+        const uintptr_t from = grid_start(range[i]) + uintptr_t{Copies::kPiece} * (piece - before[i]);
+        if (from < range[i].first || from >= range[i].last) continue;
+        bytes[u] = *reinterpret_cast<const uint4*>(from);
+        to[u] = reinterpret_cast<uint4*>(from + static_cast<uintptr_t>(distance));
+      }
+#pragma unroll
+      for (int u = 0; u < kAhead; ++u)
+        if (to[u] != nullptr) *to[u] = bytes[u];
+    }
+  }
+
+  /** The same, from host memory, when the gate lets the tile in. */
+  __device__ void gather(const Block& block, ptrdiff_t distance, Gate& gate) const {
+    const unsigned long long bytes = uint64_t{before[kSlotPackets]} * Copies::kPiece;
+    const DeviceAtomic<unsigned long long> taken(gate.taken), done(gate.done);
+    if (block.thread == 0) {
+      const unsigned long long mine = taken.fetch_add(bytes, cuda::memory_order_relaxed);
+      // Later tiles may be done before this one: the difference may be negative.
+      while (static_cast<long long>(mine - done.load(cuda::memory_order_relaxed)) > Gate::kBytes) __nanosleep(200);
+    }
+    block.sync();
+    copy(block, distance);
+    block.sync();
+    if (block.thread == 0) done.fetch_add(bytes, cuda::memory_order_relaxed);
+  }
+};
+
+}  // namespace heddle::gpu
