@@ -151,11 +151,12 @@ class Element {
   std::string name;             ///< as in the configuration
   std::string class_name;       ///< as registered
   int inputs = 0, outputs = 0;  ///< ports that are connected; set before configure()
-  std::vector<Element*> behind;  ///< the element behind each output; set before link(); those of a pulled output: the first
+  std::vector<Element*>
+      behind;  ///< the element behind each output; set before link(); those of a pulled output: the first
   std::vector<Element*> before;  ///< those that lead here; set before link()
-  ColumnSet carries = 0;        ///< columns that somebody behind it reads; a buffer keeps these; set before start()
-  bool on_gpu = false;          ///< whether the plan has put it there; set before start()
-  int home = -1;                ///< the thread that StaticThreadSched gives it, or -1; for sources and for what pulls
+  ColumnSet carries = 0;         ///< columns that somebody behind it reads; a buffer keeps these; set before start()
+  bool on_gpu = false;           ///< whether the plan has put it there; set before start()
+  int home = -1;                 ///< the thread that StaticThreadSched gives it, or -1; for sources and for what pulls
 };
 
 /** An element that packets come from: a port, a capture, a generator. With inputs it is a buffer, such as Queue: packets

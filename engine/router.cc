@@ -135,7 +135,7 @@ void find_tasks(Router& router, click::Diagnostics& diagnostics) {
     if (inputs.empty() || !pulls(inputs[0]) || node.is_buffer()) continue;
     node.pulled = true;
     if (!outputs.empty() && pulls(outputs[0])) continue;  // it only passes on
-    if (node.predecessors.empty()) return;  // its input is not connected: reported
+    if (node.predecessors.empty()) return;                // its input is not connected: reported
     PullPoint pull = pull_point(router, node.pulls_from[0], self);
     const PullPoint* first = &pull;
     while (!first->inputs.empty()) first = &first->inputs[0];
@@ -208,8 +208,9 @@ click::Graph with_input_marks(click::Graph graph) {
       click::ElementDeclaration declaration = graph.elements[static_cast<size_t>(c.to)];
       declaration.name += format("[%d]", c.to_port);
       declaration.class_name = kInputMark;
-      declaration.arguments = {{std::to_string(c.to_port), declaration.where},
-                               {std::to_string(samples[static_cast<size_t>(c.to)]->unread_at(c.to_port)), declaration.where}};
+      declaration.arguments = {
+          {std::to_string(c.to_port), declaration.where},
+          {std::to_string(samples[static_cast<size_t>(c.to)]->unread_at(c.to_port)), declaration.where}};
       graph.elements.push_back(std::move(declaration));
       graph.connections.push_back({mark, 0, c.to, c.to_port, c.where});
     }

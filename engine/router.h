@@ -43,7 +43,7 @@ struct PullPoint {
 struct Task {
   int source;  ///< if it pulls from several, the first
   int target;
-  int driver;          ///< the node that pulls, or -1: the source pushes
+  int driver;           ///< the node that pulls, or -1: the source pushes
   PullPoint pull = {};  ///< what it pulls from
 };
 

@@ -62,8 +62,9 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
         here.prefetch_for < 0 ? nullptr : shared.router->nodes[static_cast<size_t>(here.prefetch_for)].element.get();
     steps_.push_back({element, here.processor.is_gpu() ? paths[static_cast<size_t>(here.segment)] : nullptr, ways_[i],
                       here.live, here.live_behind, prefetch_for, lead_apart(ways_[i]),
-                      element->changes_length() || element->moves_head() != 0, here.copy_first, element->copies() > 1, element->copies_some(),
-                      here.counts_bytes, dynamic_cast<const Emitter*>(element), node.blocking, any_numbered(ways_[i]), static_cast<uint32_t>(here.prepends),
+                      element->changes_length() || element->moves_head() != 0, here.copy_first, element->copies() > 1,
+                      element->copies_some(), here.counts_bytes, dynamic_cast<const Emitter*>(element), node.blocking,
+                      any_numbered(ways_[i]), static_cast<uint32_t>(here.prepends),
                       static_cast<uint32_t>(here.appends)});
   }
   for (const Task& task : shared.router->tasks) {
@@ -72,8 +73,8 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     const int home = driver != nullptr ? driver->home : source->home;
     const bool everywhere = driver == nullptr && home < 0 && source->every_thread();
     if (!everywhere && thread != std::max(home, 0)) continue;
-    tasks_.push_back({entry_of(task.source, task.target), driver, driver == nullptr ? Pull{} : pull_of(task.pull),
-                      spare_.borrow()});
+    tasks_.push_back(
+        {entry_of(task.source, task.target), driver, driver == nullptr ? Pull{} : pull_of(task.pull), spare_.borrow()});
   }
   // A batch a level of recursion: at most one a node and way, and one for what is dropped or comes from a lane.
   parts_.reserve(ways_in_all);
@@ -104,8 +105,7 @@ Worker::Pull Worker::pull_of(const PullPoint& point) const {
     pull.entry = entry_of(point.node, point.target);
     return pull;
   }
-  pull.scheduler =
-      dynamic_cast<PullScheduler*>(shared_.router->nodes[static_cast<size_t>(point.node)].element.get());
+  pull.scheduler = dynamic_cast<PullScheduler*>(shared_.router->nodes[static_cast<size_t>(point.node)].element.get());
   for (const PullPoint& input : point.inputs) pull.inputs.push_back(pull_of(input));
   return pull;
 }
@@ -234,8 +234,8 @@ bool Worker::round(bool stopping) {
 
 bool Worker::exhausted(bool stopping) const {
   const auto done = [&](const Job& job) {
-    return job.ended(stopping) ||
-           (job.pull.scheduler != nullptr ? all_exhausted(job.pull) : job.source->exhausted()) || (job.driver != nullptr && job.driver->demand(thread_) < 0);
+    return job.ended(stopping) || (job.pull.scheduler != nullptr ? all_exhausted(job.pull) : job.source->exhausted()) ||
+           (job.driver != nullptr && job.driver->demand(thread_) < 0);
   };
   return std::all_of(tasks_.begin(), tasks_.end(), done) && waiting_ == 0 &&
          std::all_of(paths_.begin(), paths_.end(), [](auto& path) { return path->lane->in_flight() == 0; });

@@ -41,7 +41,7 @@ def checked(frame):
 def some_packets(number):
     """Random UDP, TCP and ping packets."""
     for _ in range(number):
-        address = lambda: str(ipaddress.IPv4Address(RANDOM.randrange(0x0A000001, 0x0AFFFFFF)))  # noqa: E731
+        address = lambda: str(ipaddress.IPv4Address(RANDOM.randrange(0x0A000001, 0x0AFFFFFF)))
         ports = {"sport": RANDOM.randrange(65536), "dport": RANDOM.randrange(65536)}
         above = RANDOM.choice([UDP(**ports), TCP(**ports), ICMP(type=8, id=RANDOM.randrange(65536))])
         ip = IP(src=address(), dst=address(), ttl=RANDOM.randrange(2, 255), id=RANDOM.randrange(65536))
@@ -135,7 +135,8 @@ def test_errors_go_back_through_the_routing_table(heddle, tmp_path):
 
 def test_ping_responder_answers(heddle, tmp_path):
     pings = [
-        IP(src="10.0.0.2", dst="10.0.0.1", ttl=3 + n) / ICMP(type=8, id=n, seq=n) / RANDOM.randbytes(n) for n in range(70)
+        IP(src="10.0.0.2", dst="10.0.0.1", ttl=3 + n) / ICMP(type=8, id=n, seq=n) / RANDOM.randbytes(n)
+        for n in range(70)
     ]
     others = [
         IP(src="10.0.0.2", dst="10.0.0.1") / ICMP(type=0),
@@ -180,7 +181,9 @@ def reassembled(fragments):
 @pytest.mark.parametrize("mtu", [68, 576, 1001, 1500])
 def test_fragments_make_the_packet_again(heddle, tmp_path, mtu):
     packets = list(some_packets(40))
-    packets += [IP(src="1.0.0.1", dst="1.0.0.2", id=9, options=[IPOption_RR(), b"\x94\x04\x00\x00"]) / UDP() / bytes(2000)]
+    packets += [
+        IP(src="1.0.0.1", dst="1.0.0.2", id=9, options=[IPOption_RR(), b"\x94\x04\x00\x00"]) / UDP() / bytes(2000)
+    ]
     packets += [IP(src="1.0.0.1", dst="1.0.0.2", id=500 + n) / UDP() / RANDOM.randbytes(8000 + n) for n in range(20)]
     chain = START + f"f :: IPFragmenter({mtu})" + END
     report, [out] = run(heddle, tmp_path, chain, [ether(p) for p in packets])
@@ -234,7 +237,9 @@ def test_options_of_a_gateway(heddle, tmp_path):
         (21, IP(**fields, options=[b"\x88\x01" + bytes(2)]) / UDP()),  # shorter than itself
         (23, IP(**fields, options=[b"\x44\x08\x09\xf0" + bytes(4)]) / UDP()),  # full, and too many routers
     ]
-    chain = START + "o :: IPGWOptions(10.0.0.1)" + END + "o[1] -> ICMPError(10.0.0.1, parameterproblem) -> ToDump($bad);"
+    chain = (
+        START + "o :: IPGWOptions(10.0.0.1)" + END + "o[1] -> ICMPError(10.0.0.1, parameterproblem) -> ToDump($bad);"
+    )
     frames = [ether(p) for p in good] + [ether(p) for _, p in bad]
     _, [out, errors] = run(heddle, tmp_path, chain, frames, ("out", "bad"))
     got = [checked(frame)[IP] for frame in out]
@@ -255,7 +260,9 @@ def test_options_of_a_gateway(heddle, tmp_path):
 
 def test_arp_responder(heddle, tmp_path):
     def asks(address, **fields):
-        return bytes(Ether(src=YOUR_MAC, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=YOUR_MAC, psrc="10.0.0.9", pdst=address, **fields))
+        return bytes(
+            Ether(src=YOUR_MAC, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=YOUR_MAC, psrc="10.0.0.9", pdst=address, **fields)
+        )
 
     chain = "FromDump($IN) -> a :: ARPResponder(10.0.0.1 10.0.1.0/24 {m}, 10.0.1.7 {n}) -> ToDump($out); a[1] -> ToDump($rest);"
     chain = chain.format(m=MY_MAC, n=NEXT_MAC)
@@ -298,7 +305,9 @@ def test_arp_querier_asks_keeps_and_sends(heddle, tmp_path):
     assert {Ether(f)[ARP].pdst for f in asked} >= {"10.0.1.2"}
     for frame in asked:
         pdst = Ether(frame)[ARP].pdst
-        question = Ether(src=MY_MAC, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=MY_MAC, psrc="10.0.0.1", hwdst="00:00:00:00:00:00", pdst=pdst)
+        question = Ether(src=MY_MAC, dst="ff:ff:ff:ff:ff:ff") / ARP(
+            hwsrc=MY_MAC, psrc="10.0.0.1", hwdst="00:00:00:00:00:00", pdst=pdst
+        )
         assert frame == bytes(question).ljust(60, b"\0")
     lost = len(packets) - len(known)
     assert report.drops("q") == {"unanswered": lost, "learnt": 2}
@@ -307,7 +316,10 @@ def test_arp_querier_asks_keeps_and_sends(heddle, tmp_path):
 
 def test_arp_querier_holds_no_more_than_it_may(heddle, tmp_path):
     """A flood of addresses: packets and addresses that wait are bounded, and an address that is known is still served."""
-    chain = QUERIER.replace(MY_MAC + ")", MY_MAC + ", CAPACITY 100)") + "c[1] -> Strip(14) -> CheckIPHeader -> q -> ToDump($out);"
+    chain = (
+        QUERIER.replace(MY_MAC + ")", MY_MAC + ", CAPACITY 100)")
+        + "c[1] -> Strip(14) -> CheckIPHeader -> q -> ToDump($out);"
+    )
     flood = [ether(IP(src="10.0.0.9", dst=f"10.7.{n // 250}.{n % 250}") / UDP()) for n in range(5000)]
     friend = [ether(IP(src="10.0.0.9", dst="10.0.1.1", id=n) / UDP()) for n in range(10)]
     report, [out] = run(heddle, tmp_path, chain, [arp_reply("10.0.1.1", NEXT_MAC), *flood, *friend])
@@ -343,7 +355,9 @@ def test_link_types_and_filters(heddle, tmp_path):
     chain = f"FromDump($IN) -> h :: HostEtherFilter({MY_MAC}, DROP_OTHER false) -> DropBroadcasts -> ToDump($out);"
     _, [out] = run(heddle, tmp_path, chain, frames[:4])
     assert out == frames[:2]
-    report, _ = run(heddle, tmp_path, f"FromDump($IN) -> h :: HostEtherFilter({NEXT_MAC}, true) -> ToDump($out);", frames)
+    report, _ = run(
+        heddle, tmp_path, f"FromDump($IN) -> h :: HostEtherFilter({NEXT_MAC}, true) -> ToDump($out);", frames
+    )
     assert report.drops("h") == {"own": 4, "short": 1}
 
 

@@ -49,7 +49,7 @@ Access ARPQuerier::access(Processor) const {
 }
 
 std::span<const char* const> ARPQuerier::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"unanswered", "queue_full", "no_address",    "no_headroom",
+  static constexpr const char* kReasons[] = {"unanswered", "queue_full", "no_address",   "no_headroom",
                                              "too_long",   "learnt",     "not_arp_reply"};
   return kReasons;
 }
@@ -80,7 +80,8 @@ bool ARPQuerier::known(uint32_t ip, uint32_t now, click::EthernetAddress& to) {
   }
   const auto found = table_->find(ip);
   if (!found || (timeout_ms_ != 0 && now - found->since_ms > timeout_ms_)) return false;
-  if (poll_ms_ != 0 && now - found->since_ms > poll_ms_) [[unlikely]] poll(ip, now);
+  if (poll_ms_ != 0 && now - found->since_ms > poll_ms_) [[unlikely]]
+    poll(ip, now);
   to = found->ethernet;
   return true;
 }
@@ -235,7 +236,8 @@ void ARPQuerier::emit(Batch& batch, bool ending) {
     }
   for (; !ready_.empty() && batch.size() < batch.capacity(); ready_count_.fetch_sub(1, std::memory_order_relaxed))
     packets_->take(ready_, batch);
-  for (; !given_up_.empty() && batch.size() < batch.capacity(); waiting_count_.fetch_sub(1, std::memory_order_relaxed)) {
+  for (; !given_up_.empty() && batch.size() < batch.capacity();
+       waiting_count_.fetch_sub(1, std::memory_order_relaxed)) {
     packets_->take(given_up_, batch);
     batch.drop(batch.size() - 1, kUnanswered);
     drops_.fetch_add(1, std::memory_order_relaxed);
@@ -287,7 +289,8 @@ void ARPQuerier::handlers(Handlers& list) {
 }
 
 std::vector<std::pair<std::string, uint64_t>> ARPQuerier::statistics() const {
-  return {{"queries", queries_}, {"responses", responses_}, {"entries", table_->size()}, {"replaced", table_->replaced()}};
+  return {
+      {"queries", queries_}, {"responses", responses_}, {"entries", table_->size()}, {"replaced", table_->replaced()}};
 }
 
 HEDDLE_ELEMENT(ARPQuerier);

@@ -15,7 +15,8 @@ std::optional<ArpTable::Found> ArpTable::read(const Entry& entry, uint32_t ip) {
   const uint64_t ethernet = entry.ethernet.load(std::memory_order_relaxed);
   Found found{{}, entry.since_ms.load(std::memory_order_relaxed)};
   std::atomic_thread_fence(std::memory_order_acquire);
-  if (entry.version.load(std::memory_order_relaxed) != before) return {};  // asked for again, as if it were not there yet
+  if (entry.version.load(std::memory_order_relaxed) != before)
+    return {};  // asked for again, as if it were not there yet
   std::memcpy(found.ethernet.bytes.data(), &ethernet, 6);
   return found;
 }

@@ -39,9 +39,9 @@ class WaitingPackets {
 
  private:
   ColumnPack columns_;
-  std::vector<Packet*> packets_;     // [capacity]
-  std::vector<int> next_;            // [capacity]: in its list, or of the free ones; -1: the last
-  std::vector<std::byte> bytes_;     // [capacity][columns_.bytes()]
+  std::vector<Packet*> packets_;  // [capacity]
+  std::vector<int> next_;         // [capacity]: in its list, or of the free ones; -1: the last
+  std::vector<std::byte> bytes_;  // [capacity][columns_.bytes()]
   int free_ = -1;
   uint32_t size_ = 0;
 };

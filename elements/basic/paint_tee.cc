@@ -14,9 +14,8 @@ uint32_t read_color(click::Arguments& arguments) {
 }
 
 void add_handlers(Handlers& list, std::atomic<uint32_t>& color) {
-  list.read("color", [&color] { return std::to_string(color.load()); }).write("color", [&color](const std::string& text) {
-    color = click::value_of<uint32_t>(text, 0u, 255u);
-  });
+  list.read("color", [&color] { return std::to_string(color.load()); })
+      .write("color", [&color](const std::string& text) { color = click::value_of<uint32_t>(text, 0u, 255u); });
 }
 
 }  // namespace

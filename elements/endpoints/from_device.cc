@@ -47,8 +47,8 @@ void FromDevice::configure(click::Arguments& arguments) {
 }
 
 Access FromDevice::access(Processor) const {
-  return {.column_writes = columns(Column::link) |
-                           (force_ip_ ? columns(Column::dst, Column::l3, Column::l4) : ColumnSet{0})};
+  return {.column_writes =
+              columns(Column::link) | (force_ip_ ? columns(Column::dst, Column::l3, Column::l4) : ColumnSet{0})};
 }
 
 void FromDevice::receive(Batch& batch) {

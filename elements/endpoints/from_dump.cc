@@ -31,8 +31,8 @@ void FromDump::configure(click::Arguments& arguments) {
 }
 
 Access FromDump::access(Processor) const {
-  return {.column_writes = columns(Column::link) |
-                           (force_ip_ ? columns(Column::dst, Column::l3, Column::l4) : ColumnSet{0})};
+  return {.column_writes =
+              columns(Column::link) | (force_ip_ ? columns(Column::dst, Column::l3, Column::l4) : ColumnSet{0})};
 }
 
 uint32_t FromDump::link_type() {

@@ -28,14 +28,14 @@ void ICMPError::configure(click::Arguments& arguments) {
   for (const auto& address : bad) bad_.push_back(htonl(address.value));
   if (code.empty()) return;
   code_ = icmp_code(type_, code);
-  if (code_ < 0) arguments.error("CODE", "a code of that type, such as net, host or transit, or an integer from 0 to 255");
+  if (code_ < 0)
+    arguments.error("CODE", "a code of that type, such as net, host or transit, or an integer from 0 to 255");
 }
 
 Access ICMPError::access(Processor) const {
   return {.reads = {kWholePacket},
           .writes = {{Base::head, -28, kToEnd}},
-          .column_reads = columns(Column::l3, Column::link) |
-                          (type_ == kRedirect ? columns(Column::dst) : 0) |
+          .column_reads = columns(Column::l3, Column::link) | (type_ == kRedirect ? columns(Column::dst) : 0) |
                           (type_ == kParameterProblem ? columns(Column::icmp_param) : 0),
           .column_writes = columns(Column::dst, Column::l3, Column::l4, Column::link) | kClearedColumns};
 }

@@ -46,8 +46,8 @@ class ICMPError : public ReplyQueue {
  private:
   bool bad_address(uint32_t address) const;
 
-  uint32_t source_ = 0;                // network byte order
-  std::vector<uint32_t> bad_;          // network byte order
+  uint32_t source_ = 0;        // network byte order
+  std::vector<uint32_t> bad_;  // network byte order
   int type_ = 0, code_ = 0;
   uint32_t mtu_ = 576, path_mtu_ = 0;
   bool set_fix_ = true;

@@ -135,7 +135,7 @@ bool ICMPPingSource::answered(Packet* packet, uint32_t l3, uint64_t now) {
   for (uint64_t most = max_us_; us > most && !max_us_.compare_exchange_weak(most, us);) continue;
   if (verbose_)
     std::fprintf(stderr, "%u bytes from %s: icmp_seq=%u ttl=%u time=%s ms\n", ip.payload(),
-                to_text(click::Ipv4Address{ntohl(ip.source())}).c_str(), number, ip.at[8], ms(us).c_str());
+                 to_text(click::Ipv4Address{ntohl(ip.source())}).c_str(), number, ip.at[8], ms(us).c_str());
   return true;
 }
 

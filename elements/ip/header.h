@@ -16,8 +16,10 @@ struct Ip4Header {
   uint32_t room = 0;   ///< bytes of the packet from its start on
 
   explicit operator bool() const { return at != nullptr; }
-  uint32_t total() const { return ntohs(load_u16(at + 2)); }                      ///< as it says
-  uint32_t payload() const { return std::max(std::min(total(), room), bytes) - bytes; }  ///< bytes behind it that are there
+  uint32_t total() const { return ntohs(load_u16(at + 2)); }  ///< as it says
+  uint32_t payload() const {
+    return std::max(std::min(total(), room), bytes) - bytes;
+  }  ///< bytes behind it that are there
   uint8_t* behind() const { return at + bytes; }
   uint32_t source() const { return load_u32(at + 12); }  ///< network byte order
   uint32_t destination() const { return load_u32(at + 16); }

@@ -50,9 +50,8 @@ uint8_t* prepend(Batch& batch, int i, int bytes) {
 
 void add_address(Handlers& list, const char* name, std::atomic<uint32_t>& address) {
   list.read(name, [&address] { return to_text(click::Ipv4Address{ntohl(address)}); })
-      .write(name, [&address](const std::string& text) {
-        address = htonl(click::value_of<click::Ipv4Address>(text).value);
-      });
+      .write(name,
+             [&address](const std::string& text) { address = htonl(click::value_of<click::Ipv4Address>(text).value); });
 }
 
 void add_port(Handlers& list, const char* name, std::atomic<uint16_t>& port) {
@@ -151,7 +150,8 @@ void UDPIPEncap::run_cpu(Batch& batch) {
     store_u16(header + 22, destination_port_.load(std::memory_order_relaxed));
     store_u16(header + 24, htons(static_cast<uint16_t>(bytes - 20)));
     if (checksum_)
-      store_u16(header + 26, htons(static_cast<uint16_t>(transport_checksum(header, header + 20, bytes - 20, bytes - 20))));
+      store_u16(header + 26,
+                htons(static_cast<uint16_t>(transport_checksum(header, header + 20, bytes - 20, bytes - 20))));
     batch.column(Column::l3)[i] = batch.packet(i)->data_off;
     batch.column(Column::l4)[i] = batch.packet(i)->data_off + 20u;
   }

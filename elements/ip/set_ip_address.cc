@@ -38,9 +38,8 @@ void SetIPAddress::run_cpu(Batch& batch) {
 
 void SetIPAddress::handlers(Handlers& list) {
   list.read("addr", [this] { return to_text(click::Ipv4Address{ntohl(address_)}); })
-      .write("addr", [this](const std::string& value) {
-        address_ = htonl(click::value_of<click::Ipv4Address>(value).value);
-      });
+      .write("addr",
+             [this](const std::string& value) { address_ = htonl(click::value_of<click::Ipv4Address>(value).value); });
 }
 
 void StoreIPAddress::configure(click::Arguments& arguments) {

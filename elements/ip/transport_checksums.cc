@@ -10,7 +10,8 @@ namespace heddle {
 namespace {
 
 constexpr const char* kBadHeader[] = {"bad_header"};
-const Access kSegment{.reads = {{Base::l3, 0, kToEnd}}, .writes = {{Base::l3, 20, kToEnd}}, .column_reads = columns(Column::l3)};
+const Access kSegment{
+    .reads = {{Base::l3, 0, kToEnd}}, .writes = {{Base::l3, 20, kToEnd}}, .column_reads = columns(Column::l3)};
 
 bool fragment(const uint8_t* ip) { return (load_u16(ip + 6) & htons(0x3fff)) != 0; }
 

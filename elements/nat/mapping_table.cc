@@ -131,7 +131,8 @@ MappingTable::Outcome MappingTable::create(const FlowKey& flow, const FlowKey& t
   mapping.words[1].store(ports_of(flow), std::memory_order_relaxed);
   mapping.words[2].store(addresses_of(to), std::memory_order_relaxed);
   mapping.words[3].store(ports_of(to), std::memory_order_relaxed);
-  mapping.outputs.store(forward | uint32_t{back} << 8 | static_cast<uint32_t>(flow.kind) << 16, std::memory_order_relaxed);
+  mapping.outputs.store(forward | uint32_t{back} << 8 | static_cast<uint32_t>(flow.kind) << 16,
+                        std::memory_order_relaxed);
   mapping.used_s.store(now_s, std::memory_order_relaxed);
   mapping.seen.store(0, std::memory_order_relaxed);
   mapping.used.store(true, std::memory_order_relaxed);
@@ -161,7 +162,8 @@ bool MappingTable::expire(uint32_t now_s, uint32_t count, const std::function<bo
     const uint32_t index = swept_++;
     const Mapping& mapping = mappings_[index];
     if (!mapping.used.load(std::memory_order_relaxed)) continue;
-    if (dead({static_cast<Kind>(mapping.outputs >> 16 & 0xff), mapping.seen, now_s - mapping.used_s})) remove_mapping(index);
+    if (dead({static_cast<Kind>(mapping.outputs >> 16 & 0xff), mapping.seen, now_s - mapping.used_s}))
+      remove_mapping(index);
   }
   return true;
 }

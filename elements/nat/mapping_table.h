@@ -64,12 +64,14 @@ class MappingTable {
 
  private:
   static constexpr int kWays = 3;
-  static constexpr uint32_t kNone = UINT32_MAX, kReplyBit = 0x80000000, kKindShift = 28, kIndex = (1u << kKindShift) - 1;
+  static constexpr uint32_t kNone = UINT32_MAX, kReplyBit = 0x80000000, kKindShift = 28,
+                            kIndex = (1u << kKindShift) - 1;
 
   /** A key and its mapping in two words; free if the second is all ones. A mapping's number has the kind above it. */
   struct Entry {
     std::atomic<uint64_t> addresses{0};
-    std::atomic<uint64_t> rest{UINT64_MAX};  // ports in the low half, above them the mapping, its kind and its direction
+    std::atomic<uint64_t> rest{
+        UINT64_MAX};  // ports in the low half, above them the mapping, its kind and its direction
   };
   /** version: odd while it changes. passed: entries that belong here or before and lie further on. */
   struct alignas(kCacheLine) Bucket {
@@ -97,7 +99,7 @@ class MappingTable {
   uint32_t capacity_, mask_;
   std::unique_ptr<Bucket[]> buckets_;
   std::unique_ptr<Mapping[]> mappings_;
-  mutable std::mutex changing_;  // for what follows
+  mutable std::mutex changing_;                    // for what follows
   uint32_t free_ = kNone, fresh_ = 0, swept_ = 0;  // free ones; the first that was never used; the next to look at
   std::atomic<uint32_t> size_{0};
 };

@@ -9,7 +9,7 @@
 namespace heddle {
 namespace {
 
-constexpr int kAtOnce = 32;        // look-ups under way
+constexpr int kAtOnce = 32;            // look-ups under way
 constexpr uint32_t kMostTries = 4096;  // ways to rewrite a flow that are tried
 
 std::string text_of(const nat::FlowKey& key) {
@@ -27,14 +27,16 @@ uint32_t Rewriter::seconds(click::Arguments& arguments, const char* keyword, uin
 }
 
 void Rewriter::configure(click::Arguments& arguments) {
-  click::Duration ignored;  // Click's, where mappings that live longer may go for new ones, or are looked at more seldom
+  click::Duration
+      ignored;  // Click's, where mappings that live longer may go for new ones, or are looked at more seldom
   uint32_t capacity = capacity_;
   arguments.keyword("MAPPING_CAPACITY", capacity, 1u, 1u << 27).keyword("CAPACITY", capacity, 1u, 1u << 27);
   arguments.keyword("DST_ANNO", set_dst_).keyword("REAP_INTERVAL", ignored);
   configure_timeouts(arguments);
   const auto given = arguments.rest();
   if (given.size() != static_cast<size_t>(std::max(inputs, 1)))
-    arguments.error(format("expected an input specification for each of the %d inputs, and got %zu", inputs, given.size()));
+    arguments.error(
+        format("expected an input specification for each of the %d inputs, and got %zu", inputs, given.size()));
   for (const auto& argument : given) specs_.push_back(nat::read_input_spec(arguments, argument, outputs));
   capacity_ = capacity;
 }

@@ -51,7 +51,9 @@ class Rewriter : public Element {
   /** Makes a mapping for a flow that came by `input`; the reason if that cannot be, or -1. Sets `found`. */
   int make(const nat::FlowKey& flow, uint32_t input, uint32_t now_s, nat::Rewrite& found);
   std::string table_text(bool all, nat::Kind kind) const;
-  uint32_t now_s(int thread) { return static_cast<uint32_t>(clocks_[static_cast<size_t>(thread)].clock.now_ms() / 1000); }
+  uint32_t now_s(int thread) {
+    return static_cast<uint32_t>(clocks_[static_cast<size_t>(thread)].clock.now_ms() / 1000);
+  }
 
   std::vector<nat::InputSpec> specs_;  // by input
   uint32_t capacity_ = 65536;
