@@ -48,6 +48,10 @@ constexpr int words(ColumnSet set) { return std::popcount(set) + std::popcount(s
 /** Those that count from the start of a packet, and so change when it moves. */
 constexpr ColumnSet kHeaderColumns = columns(Column::l3, Column::l4);
 
+/** Those that are 0 when a packet enters a chain, unless its source sets them. */
+constexpr ColumnSet kClearedColumns =
+    columns(Column::paint, Column::fix_ip_src, Column::icmp_param, Column::vlan, Column::link);
+
 /** Calls `visit(column)` for each column of `set`, in ascending order. */
 template <class Visit>
 constexpr void each_column(ColumnSet set, const Visit& visit) {

@@ -35,6 +35,7 @@ struct Environment {
   PacketPool* large_packets = nullptr;  ///< the same for packets longer than `packets` holds, up to kMaxPacketBytes
   bool interactive = false;             ///< a person watches standard output
   Control* control = nullptr;           ///< everybody's handlers
+  std::function<bool()> stopping;       ///< whether the run has been asked to end; from any thread
   Epochs* epochs = nullptr;             ///< for an Epochs::Reader, where a handler reads what packet threads retire
 };
 
@@ -64,9 +65,18 @@ class Element {
   /** Adds the element's handlers to those that every element has (class, name, config, ports, handlers, drops). */
   virtual void handlers(Handlers&) {}
 
+  /** Whether it wants to know by which input packets come: column `input` then says so, and access() declares to read it. */
+  virtual bool tells_inputs() const { return false; }
+  /** Columns of access() that it does not read of packets that come by `input`; they need not be set there, and are 0. */
+  virtual ColumnSet unread_at(int /*input*/) const { return 0; }
+
   /** A pulled element whose outputs are not (Unqueue, a pulled sink) says how many packets it wants now; a task of its
    *  thread then takes them from the queue or source before it. */
   virtual int demand(int /*thread*/) { return 64; }
+
+  /** An element that packets are pulled through says how many of `wanted` it lets through now (Shaper), at least 0. */
+  virtual int lets_through(int /*thread*/, int wanted) { return wanted; }
+  virtual bool limits_pull() const { return false; }  ///< whether lets_through() is to be asked
 
   /** Whether the program goes on when all sources are exhausted (ControlSocket, Script). */
   virtual bool keeps_running() const { return false; }
@@ -113,6 +123,10 @@ class Element {
 
   /** Number of copies that the engine makes of each packet, copy k leaving by output k; 1 = none (see Tee). */
   virtual int copies() const { return 1; }
+  /** An element that copies some packets to some outputs only says where packet `i` goes; called after run_cpu(). What it
+   *  drops (Batch::drop) goes nowhere. */
+  virtual bool copies_some() const { return false; }
+  virtual bool copies_to(Batch& /*batch*/, int /*i*/, int /*output*/) { return true; }
 
   /** Microseconds between two calls of on_timer() on each packet thread, as far as a batch under way allows; 0: never. */
   virtual int timer_us() const { return 0; }
@@ -137,9 +151,12 @@ class Element {
   std::string name;             ///< as in the configuration
   std::string class_name;       ///< as registered
   int inputs = 0, outputs = 0;  ///< ports that are connected; set before configure()
-  ColumnSet carries = 0;        ///< columns that somebody behind it reads; a buffer keeps these; set before start()
-  bool on_gpu = false;          ///< whether the plan has put it there; set before start()
-  int home = -1;                ///< the thread that StaticThreadSched gives it, or -1; for sources and for what pulls
+  std::vector<Element*>
+      behind;  ///< the element behind each output; set before link(); those of a pulled output: the first
+  std::vector<Element*> before;  ///< those that lead here; set before link()
+  ColumnSet carries = 0;         ///< columns that somebody behind it reads; a buffer keeps these; set before start()
+  bool on_gpu = false;           ///< whether the plan has put it there; set before start()
+  int home = -1;                 ///< the thread that StaticThreadSched gives it, or -1; for sources and for what pulls
 };
 
 /** An element that packets come from: a port, a capture, a generator. With inputs it is a buffer, such as Queue: packets
@@ -184,6 +201,24 @@ class Emitter : public Element {
 
   /** Whether it holds packets that it will give on its own, on any thread. Called from any thread. */
   virtual bool holds() const = 0;
+
+  /** Whether `thread` should ask for packets now, and not wait for the timer: asked after each run_cpu() of that thread. */
+  virtual bool due(int /*thread*/) const { return false; }
+};
+
+/** A pulled element with several inputs that chooses which of them packets are taken from (PrioSched). Packets then pass
+ *  through it as through any element. One thread pulls. */
+class PullScheduler : public Element {
+ public:
+  const char* ports() const override { return "1-/1"; }
+  const char* processing() const override { return "l/l"; }
+  /** The input to ask at the `attempt`-th attempt, 0 ... inputs - 1, of one pull. */
+  virtual int choose(int attempt) = 0;
+  /** Packets to take from an input before the next choice. */
+  virtual int quantum() const { return 1; }
+  /** `packets` have come from `input`. */
+  virtual void taken(int /*input*/, int /*packets*/) {}
+  void run_cpu(Batch&) override {}
 };
 
 /** An element that only moves the packet's start, sets a column or counts: derive, and return the op. */

@@ -68,6 +68,7 @@ void Engine::start() {
   environment.interactive = options_.interactive;
   environment.control = broker_.get();
   environment.epochs = &epochs_;
+  environment.stopping = [this] { return scheduler_.stopping(); };
   for (auto& node : router_.nodes) {
     const auto i = static_cast<size_t>(&node - router_.nodes.data());
     const NodePlan& here = plan_.nodes[i];

@@ -81,7 +81,7 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
     for (size_t i = 0; i < n; ++i) {
       const Node& node = router.nodes[i];
       NodePlan& here = plan.nodes[i];
-      if (node.predecessors.empty()) here.columns = columns(Column::paint);  // the engine clears it
+      if (node.predecessors.empty()) here.columns = kClearedColumns;
       const Access access = node.element->access(here.processor);
       here.copy_first = here.shared && !access.writes.empty();
       const ColumnSet set = here.columns | access.column_writes;

@@ -192,7 +192,7 @@ TEST(Plan, LiveColumnsAreThoseThatSomebodyReads) {
   EXPECT_EQ(planned.node("d").live, columns(Column::dst, Column::l4));
   EXPECT_EQ(planned.node("d").live_behind, 0);
   // Paint is zero from the start, as in Click.
-  EXPECT_EQ(planned.node("d").columns, columns(Column::dst, Column::l3, Column::l4, Column::paint));
+  EXPECT_EQ(planned.node("d").columns, columns(Column::dst, Column::l3, Column::l4) | kClearedColumns);
 }
 
 // Behind the element that sets the column, if something else runs before the look-up, and nowhere else.

@@ -116,6 +116,7 @@ Report Engine::report() const {
                               declared(segment.in), declared(segment.out)});
   }
   for (size_t i = 0; i < router_.nodes.size(); ++i) {
+    if (router_.nodes[i].element->class_name == kInputMark) continue;
     Report::Element entry = element_report(static_cast<int>(i));
     for (auto& drop : entry.drops) report.dropped += drop.second;
     if (is_origin(router_.nodes[i])) report.received += entry.packets, report.received_bytes += entry.bytes;

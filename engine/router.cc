@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 
 #include "click/address_book.h"
 #include "click/arguments.h"
@@ -103,6 +104,24 @@ std::vector<int> order_of(const std::vector<Node>& nodes, std::vector<int>& on_c
   return topological_order(nodes, may_go_back, on_cycle);
 }
 
+// What `entry` pulls from: `at` is the node before it. Node -1: an input is not connected, which is reported.
+PullPoint pull_point(const Router& router, int at, int entry) {
+  PullPoint point{-1, entry, {}, {}};
+  while (dynamic_cast<Source*>(router.nodes[static_cast<size_t>(at)].element.get()) == nullptr) {
+    const Node& node = router.nodes[static_cast<size_t>(at)];
+    if (node.pulls_from.empty()) return point;
+    if (node.element->limits_pull()) point.limits.push_back(at);
+    if (dynamic_cast<PullScheduler*>(node.element.get()) != nullptr) {
+      point.node = at;
+      for (int before : node.pulls_from) point.inputs.push_back(pull_point(router, before, at));
+      return point;
+    }
+    entry = at, at = node.pulls_from[0];
+  }
+  point.node = at, point.target = entry;
+  return point;
+}
+
 // The tasks: every source that pushes, and everything that pulls together with the source it pulls from.
 void find_tasks(Router& router, click::Diagnostics& diagnostics) {
   for (size_t i = 0; i < router.nodes.size(); ++i) {
@@ -120,13 +139,12 @@ void find_tasks(Router& router, click::Diagnostics& diagnostics) {
     if (inputs.empty() || !pulls(inputs[0]) || node.is_buffer()) continue;
     node.pulled = true;
     if (!outputs.empty() && pulls(outputs[0])) continue;  // it only passes on
-    int at = self, entry = self;
-    while (dynamic_cast<Source*>(router.nodes[static_cast<size_t>(at)].element.get()) == nullptr) {
-      const auto& back = router.nodes[static_cast<size_t>(at)].predecessors;
-      if (back.empty()) return;  // an input is not connected: reported
-      entry = at, at = back[0];
-    }
-    router.tasks.push_back({at, entry, self});
+    if (node.predecessors.empty()) return;                // its input is not connected: reported
+    PullPoint pull = pull_point(router, node.pulls_from[0], self);
+    const PullPoint* first = &pull;
+    while (!first->inputs.empty()) first = &first->inputs[0];
+    if (first->node < 0) return;
+    router.tasks.push_back({first->node, first->target, self, pull});
   }
 }
 
@@ -149,6 +167,62 @@ void check_who_decides(const std::vector<Node>& nodes, click::Diagnostics& diagn
 
 namespace {
 
+/** Says by which input packets come. */
+class InputMark : public Element {
+ public:
+  void configure(click::Arguments& arguments) override {
+    arguments.required("PORT", port_, 0, 255).required("CLEARED", cleared_);
+  }
+  Access access(Processor) const override { return {.column_writes = columns(Column::input) | cleared_}; }
+  void run_cpu(Batch& batch) override {
+    std::fill_n(batch.column(Column::input), batch.size(), static_cast<uint32_t>(port_));
+    each_column(cleared_, [&](Column which) {
+      const auto size = static_cast<size_t>(words(which)) * sizeof(uint32_t);
+      std::memset(batch.column(which), 0, size * static_cast<size_t>(batch.size()));
+    });
+  }
+
+ private:
+  int port_ = 0;
+  ColumnSet cleared_ = 0;
+};
+
+std::unique_ptr<Element> make_element(const std::string& class_name) {
+  if (class_name == kInputMark) return std::make_unique<InputMark>();
+  const auto* entry = Catalog::instance().find(class_name);
+  return entry == nullptr ? nullptr : entry->make();
+}
+
+/** The graph with an InputMark before each input of an element that wants to know by which input packets come. */
+click::Graph with_input_marks(click::Graph graph) {
+  const size_t elements = graph.elements.size(), connections = graph.connections.size();
+  std::vector<std::unique_ptr<Element>> samples(elements);  // of those that want to know
+  std::vector<std::vector<int>> marks(elements);            // by input
+  for (size_t i = 0; i < elements; ++i) {
+    samples[i] = make_element(graph.elements[i].class_name);
+    if (samples[i] && samples[i]->tells_inputs()) marks[i].assign(256, -1);
+  }
+  for (size_t k = 0; k < connections; ++k) {
+    const click::Connection c = graph.connections[k];
+    auto& own = marks[static_cast<size_t>(c.to)];
+    if (own.empty() || c.to_port < 0 || c.to_port > 255) continue;
+    int& mark = own[static_cast<size_t>(c.to_port)];
+    if (mark < 0) {
+      mark = static_cast<int>(graph.elements.size());
+      click::ElementDeclaration declaration = graph.elements[static_cast<size_t>(c.to)];
+      declaration.name += format("[%d]", c.to_port);
+      declaration.class_name = kInputMark;
+      declaration.arguments = {
+          {std::to_string(c.to_port), declaration.where},
+          {std::to_string(samples[static_cast<size_t>(c.to)]->unread_at(c.to_port)), declaration.where}};
+      graph.elements.push_back(std::move(declaration));
+      graph.connections.push_back({mark, 0, c.to, c.to_port, c.where});
+    }
+    graph.connections[k].to = mark, graph.connections[k].to_port = 0;
+  }
+  return graph;
+}
+
 /** Whether a way leads from `node` back to it. */
 bool comes_back(const std::vector<Node>& nodes, int node) {
   std::vector<bool> seen(nodes.size());
@@ -166,17 +240,17 @@ bool comes_back(const std::vector<Node>& nodes, int node) {
 
 }  // namespace
 
-Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics) {
+Router Router::build(const click::Graph& written, click::Diagnostics& diagnostics) {
+  const click::Graph graph = with_input_marks(written);
   std::vector<Node> nodes(graph.elements.size());
   std::vector<std::vector<bool>> in_use(nodes.size()), out_use(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto& declaration = graph.elements[i];
-    const auto* entry = Catalog::instance().find(declaration.class_name);
     nodes[i].where = declaration.where;
     for (auto& argument : declaration.arguments)
       nodes[i].config += (nodes[i].config.empty() ? "" : ", ") + argument.text;
-    if (entry == nullptr) continue;  // the parser has reported it
-    nodes[i].element = entry->make();
+    nodes[i].element = make_element(declaration.class_name);
+    if (!nodes[i].element) continue;  // the parser has reported it
     nodes[i].element->name = declaration.name;
     nodes[i].element->class_name = declaration.class_name;
   }
@@ -224,7 +298,7 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
   for (auto& node : nodes) elements.push_back(node.element.get());
   std::vector<PortKinds> kinds = resolve_ports(graph, elements, diagnostics);
   Router router;
-  router.graph = graph;
+  router.graph = written;
   if (!diagnostics.ok()) return router;
 
   std::vector<int> on_cycle;
@@ -236,6 +310,11 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
         "'" + node.element->name + "' is on a cycle; packets would never leave it. Put a Queue and an Unqueue on it");
     return router;
   }
+  for (auto& c : graph.connections) {
+    auto& from = nodes[static_cast<size_t>(c.to)].pulls_from;
+    if (from.size() <= static_cast<size_t>(c.to_port)) from.resize(static_cast<size_t>(c.to_port) + 1);
+    from[static_cast<size_t>(c.to_port)] = c.from;
+  }
   std::vector<int> index(nodes.size());
   for (size_t k = 0; k < order.size(); ++k) index[static_cast<size_t>(order[k])] = static_cast<int>(k);
   for (int old : order) {
@@ -243,6 +322,7 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
     router.nodes.back().kinds = std::move(kinds[static_cast<size_t>(old)]);
   }
   for (size_t k = 0; k < router.nodes.size(); ++k) {
+    for (int& from : router.nodes[k].pulls_from) from = index[static_cast<size_t>(from)];
     for (int& target : router.nodes[k].targets) {
       target = index[static_cast<size_t>(target)];
       auto& back = router.nodes[static_cast<size_t>(target)].predecessors;
@@ -251,6 +331,11 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
   }
   for (size_t k = 0; k < router.nodes.size(); ++k)
     router.nodes[k].on_cycle = router.nodes[k].is_buffer() && comes_back(router.nodes, static_cast<int>(k));
+  for (auto& node : router.nodes) {
+    const auto element = [&](int i) { return router.nodes[static_cast<size_t>(i)].element.get(); };
+    for (int target : node.targets) node.element->behind.push_back(element(target));
+    for (int from : node.predecessors) node.element->before.push_back(element(from));
+  }
   find_tasks(router, diagnostics);
   check_copies(router, diagnostics);
   for (auto& node : router.nodes) {
@@ -269,6 +354,9 @@ Router Router::build(const click::Graph& graph, click::Diagnostics& diagnostics)
 
 std::vector<Element*> Router::named(std::string_view name, std::string_view context) const {
   std::vector<Element*> found;
+  if (name == "*")
+    for (auto& node : nodes) found.push_back(node.element.get());
+  if (name == "*") return found;
   do {
     // "a/b/" of "a/b/c", then "a/", then "".
     context = context.substr(0, context.rfind('/', context.size() - (context.ends_with('/') ? 2 : 1)) + 1);

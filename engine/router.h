@@ -20,6 +20,7 @@ struct Node {
   click::Location where;
   std::vector<int> targets;            ///< node behind each output port; of a pulled source: all nodes behind it
   std::vector<int> predecessors;       ///< nodes that lead here, each once
+  std::vector<int> pulls_from;         ///< by input: the node before it, or the last of several
   std::optional<int> device;           ///< from the argument DEVICE: kOnCpu, kDefaultGpu, or the number of a GPU
   std::optional<Transport> transport;  ///< from TRANSPORT
   bool blocking = true;                ///< from BLOCKING: wait for a free slot, or drop and count
@@ -32,15 +33,27 @@ struct Node {
   bool is_buffer() const { return element->inputs > 0 && dynamic_cast<Source*>(element.get()) != nullptr; }
 };
 
+/** Where pulled packets come from: a source, or a PullScheduler with several inputs. */
+struct PullPoint {
+  int node;
+  int target;                     ///< of a source: where its packets go
+  std::vector<int> limits;        ///< nodes between it and what pulls that may let fewer through
+  std::vector<PullPoint> inputs;  ///< of a scheduler, by input
+};
+
 /** What packet threads do over and over: take packets from a source and run them from `target` on. */
 struct Task {
-  int source;
+  int source;  ///< if it pulls from several, the first
   int target;
-  int driver;  ///< the node that pulls, or -1: the source pushes
+  int driver;           ///< the node that pulls, or -1: the source pushes
+  PullPoint pull = {};  ///< what it pulls from
 };
 
 /** How the names of elements begin that the command line adds to a chain. */
 constexpr const char* kDriverPrefix = "click_driver@@";
+
+/** The class of the nodes that the engine puts before each input of an element that tells its inputs (core/element.h). */
+constexpr const char* kInputMark = "Input@";
 
 /** A chain that has been read, resolved and checked: the first pass of the plan. */
 struct Router {

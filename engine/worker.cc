@@ -63,21 +63,18 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     steps_.push_back({element, here.processor.is_gpu() ? paths[static_cast<size_t>(here.segment)] : nullptr, ways_[i],
                       here.live, here.live_behind, prefetch_for, lead_apart(ways_[i]),
                       element->changes_length() || element->moves_head() != 0, here.copy_first, element->copies() > 1,
-                      here.counts_bytes, node.blocking, any_numbered(ways_[i]), static_cast<uint32_t>(here.prepends),
+                      element->copies_some(), here.counts_bytes, dynamic_cast<const Emitter*>(element), node.blocking,
+                      any_numbered(ways_[i]), static_cast<uint32_t>(here.prepends),
                       static_cast<uint32_t>(here.appends)});
   }
   for (const Task& task : shared.router->tasks) {
-    const Node& node = shared.router->nodes[static_cast<size_t>(task.source)];
-    const NodePlan& here = shared.plan->nodes[static_cast<size_t>(task.source)];
-    auto* source = dynamic_cast<Source*>(node.element.get());
+    const auto* source = dynamic_cast<Source*>(shared.router->nodes[static_cast<size_t>(task.source)].element.get());
     Element* driver = task.driver < 0 ? nullptr : shared.router->nodes[static_cast<size_t>(task.driver)].element.get();
     const int home = driver != nullptr ? driver->home : source->home;
     const bool everywhere = driver == nullptr && home < 0 && source->every_thread();
     if (!everywhere && thread != std::max(home, 0)) continue;
-    const ColumnSet open = here.live_behind & ~source->access(Processor::cpu).column_writes;
-    tasks_.push_back({source, task.source, way_to(task.source, Join::Way::kAnyOutput, task.target), driver,
-                      node.is_buffer(), !node.is_buffer() && (open & columns(Column::paint)) != 0, node.on_cycle,
-                      numbered[static_cast<size_t>(task.target)], spare_.borrow()});
+    tasks_.push_back(
+        {entry_of(task.source, task.target), driver, driver == nullptr ? Pull{} : pull_of(task.pull), spare_.borrow()});
   }
   // A batch a level of recursion: at most one a node and way, and one for what is dropped or comes from a lane.
   parts_.reserve(ways_in_all);
@@ -85,6 +82,98 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
   spare_.add(2 * steps_.size() + ways_in_all + 2);
   make_joins();
   make_timers();
+}
+
+Worker::Entry Worker::entry_of(int source, int target) const {
+  const Node& node = shared_.router->nodes[static_cast<size_t>(source)];
+  const NodePlan& here = shared_.plan->nodes[static_cast<size_t>(source)];
+  const ColumnSet open = here.live_behind & ~node.element->access(Processor::cpu).column_writes;
+  return {dynamic_cast<Source*>(node.element.get()),
+          source,
+          way_to(source, Join::Way::kAnyOutput, target),
+          node.is_buffer(),
+          node.is_buffer() ? 0 : open & kClearedColumns,
+          node.on_cycle,
+          shared_.plan->joins.numbered[static_cast<size_t>(target)],
+          here.live_behind};
+}
+
+Worker::Pull Worker::pull_of(const PullPoint& point) const {
+  Pull pull{};
+  for (int node : point.limits) pull.limits.push_back(shared_.router->nodes[static_cast<size_t>(node)].element.get());
+  if (point.inputs.empty()) {
+    pull.entry = entry_of(point.node, point.target);
+    return pull;
+  }
+  pull.scheduler = dynamic_cast<PullScheduler*>(shared_.router->nodes[static_cast<size_t>(point.node)].element.get());
+  for (const PullPoint& input : point.inputs) pull.inputs.push_back(pull_of(input));
+  return pull;
+}
+
+void Worker::clear_columns(Batch& batch, ColumnSet columns) {
+  each_column(columns, [&](Column which) {
+    std::memset(batch.column(which), 0, sizeof(uint32_t) * static_cast<size_t>(batch.size()));
+  });
+}
+
+void Worker::enter(const Entry& entry, Batch& batch) {
+  if (!entry.buffer) count(entry.source_node, batch);
+  if (entry.clear != 0) clear_columns(batch, entry.clear);
+  if (entry.numbered) number(batch);
+  go(entry.way, batch);
+  if (!joins_.empty()) pass_joins();
+  if (due_) emit_due();
+}
+
+const Worker::Entry* Worker::take(Pull& from, int wanted, Batch& batch) {
+  for (Element* element : from.limits) wanted = element->lets_through(thread_, wanted);
+  if (wanted <= 0) return nullptr;
+  if (from.scheduler == nullptr) {
+    batch.resize(0);
+    batch.set_room(wanted);
+    from.entry.source->receive(batch);
+    return batch.empty() ? nullptr : &from.entry;
+  }
+  for (int attempt = 0; attempt < static_cast<int>(from.inputs.size()); ++attempt) {
+    const int input = from.scheduler->choose(attempt);
+    const Entry* entry =
+        take(from.inputs[static_cast<size_t>(input)], std::min(wanted, from.scheduler->quantum()), batch);
+    if (entry == nullptr) continue;
+    from.scheduler->taken(input, batch.size());
+    return entry;
+  }
+  return nullptr;
+}
+
+bool Worker::pull_scheduled(Job& job, int wanted) {
+  auto few = spare_.borrow();
+  Batch& batch = *job.batch;
+  batch.resize(0);
+  const Entry* gathering = nullptr;  // all in `batch` enter as packets of this one
+  int taken = 0;
+  for (wanted = std::min(wanted, batch.capacity()); taken < wanted;) {
+    const Entry* entry = take(job.pull, wanted - taken, *few);
+    if (entry == nullptr) break;
+    taken += few->size();
+    const bool alike = gathering == nullptr ||
+                       (gathering->way.target == entry->way.target && gathering->way.join < 0 && entry->way.join < 0 &&
+                        gathering->buffer && entry->buffer && gathering->numbered == entry->numbered);
+    if (!alike) {
+      enter(*gathering, batch);
+      batch.resize(0);
+    }
+    gathering = entry;
+    for (int i = 0; i < few->size(); ++i) batch.append(*few, i, entry->live);
+    few->resize(0);
+  }
+  spare_.give_back(std::move(few));
+  if (gathering != nullptr) enter(*gathering, batch);
+  return taken > 0;
+}
+
+bool Worker::all_exhausted(const Pull& pull) {
+  if (pull.scheduler == nullptr) return pull.entry.source->exhausted();
+  return std::all_of(pull.inputs.begin(), pull.inputs.end(), all_exhausted);
 }
 
 LaneBytes Worker::lane_bytes(int segment) const {
@@ -111,7 +200,12 @@ bool Worker::round(bool stopping) {
       batch.resize(0);
       batch.set_room(batch.capacity());
       if (job.driver != nullptr) {
-        const int wanted = job.driver->demand(thread_);
+        int wanted = job.driver->demand(thread_);
+        if (job.pull.scheduler != nullptr) {
+          if (wanted > 0) busy = pull_scheduled(job, wanted) || busy;
+          continue;
+        }
+        for (Element* element : job.pull.limits) wanted = std::min(wanted, element->lets_through(thread_, wanted));
         if (wanted <= 0) continue;
         batch.set_room(wanted);
       }
@@ -119,16 +213,12 @@ bool Worker::round(bool stopping) {
       if (batch.empty()) continue;
       busy = true;
       if (stopping) job.after_stop -= std::min(job.after_stop, static_cast<uint64_t>(batch.size()));
-      if (!job.buffer) count(job.source_node, batch);
-      if (job.clear_paint)
-        std::memset(batch.column(Column::paint), 0, sizeof(uint32_t) * static_cast<size_t>(batch.size()));
-      if (job.numbered) number(batch);
-      go(job.way, batch);
-      if (!joins_.empty()) pass_joins();
+      enter(job, batch);
     }
   }
   if (!paths_.empty()) busy = collect_all() || busy;
   if (!joins_.empty()) pass_joins();
+  if (due_) emit_due();
   report_epoch();
   unpublished_ = unpublished_ || busy;
   if (busy) {
@@ -144,7 +234,8 @@ bool Worker::round(bool stopping) {
 
 bool Worker::exhausted(bool stopping) const {
   const auto done = [&](const Job& job) {
-    return job.ended(stopping) || job.source->exhausted() || (job.driver != nullptr && job.driver->demand(thread_) < 0);
+    return job.ended(stopping) || (job.pull.scheduler != nullptr ? all_exhausted(job.pull) : job.source->exhausted()) ||
+           (job.driver != nullptr && job.driver->demand(thread_) < 0);
   };
   return std::all_of(tasks_.begin(), tasks_.end(), done) && waiting_ == 0 &&
          std::all_of(paths_.begin(), paths_.end(), [](auto& path) { return path->lane->in_flight() == 0; });
@@ -205,9 +296,11 @@ void Worker::run(int i, Batch& batch) {
     count(i, batch);
     const int arrived = batch.size();
     step.element->run_cpu(batch);
+    if (step.emitter != nullptr) due_ = due_ || step.emitter->due(thread_);
     if (step.changes_lengths) batch.forget_bytes();
     if (step.prefetch_for != nullptr) step.prefetch_for->prefetch(batch);
     int way = 0;
+    if (step.copies && batch.marked()) drop_marked(i, batch, arrived);
     if (batch.marked()) {
       if (!together(batch, step.ways, step.splits, way))
         return divide(i, step.ways, step.live_behind, step.numbered_behind, batch, arrived);

@@ -134,8 +134,9 @@ class Worker {
     const Element* prefetch_for;  // a later element whose look-ups are asked for behind this one, or null
     bool splits;                  // outputs lead to different nodes
     bool changes_lengths;
-    bool copy_first, copies, counts_bytes;
-    bool blocking;  // waits when its lane is full
+    bool copy_first, copies, copies_some, counts_bytes;
+    const Emitter* emitter;  // it, if it emits packets
+    bool blocking;           // waits when its lane is full
     bool numbered_behind;
     uint32_t prepends, appends;  // room that packets need here, bytes
   };
@@ -151,15 +152,29 @@ class Worker {
     uint64_t fed_at_epoch = 0;
   };
 
-  struct Job {
+  /** A source, and how its packets enter the chain. */
+  struct Entry {
     Source* source;
     int source_node;
     Way way;
-    Element* driver;   // or null
-    bool buffer;       // packets wait in the source
-    bool clear_paint;  // somebody behind reads it, and the source leaves it open
-    bool on_cycle;     // a buffer whose packets may come back to it
+    bool buffer;      // packets wait in the source
+    ColumnSet clear;  // somebody behind reads them, and the source leaves them open
+    bool on_cycle;    // a buffer whose packets may come back to it
     bool numbered;
+    ColumnSet live;  // behind the source
+  };
+
+  /** PullPoint, with what is at hand. */
+  struct Pull {
+    PullScheduler* scheduler;  // or null: a source
+    Entry entry;
+    std::vector<Element*> limits;
+    std::vector<Pull> inputs;
+  };
+
+  struct Job : Entry {
+    Element* driver;  // or null
+    Pull pull;        // what it pulls from, if there is a driver
     std::unique_ptr<Batch> batch;
     uint64_t after_stop = 0;  // on a cycle: packets that it may still take out, once the engine stops
 
@@ -179,8 +194,25 @@ class Worker {
     Emitter* emitter;  // the same, or null
     std::vector<Way> ways;
     uint64_t period, last;  // ticks
-    bool clear_paint, numbered;
+    ColumnSet clear;
+    bool numbered;
   };
+
+  Entry entry_of(int source, int target) const;
+  Pull pull_of(const PullPoint& point) const;
+  /** Takes what a source has given into the chain. */
+  void enter(const Entry& entry, Batch& batch);
+  /** Takes packets from several sources as their schedulers want; false: there are none. */
+  bool pull_scheduled(Job& job, int wanted);
+  /** Puts up to `wanted` packets of one source into `batch`, which is empty; returns the source, or null: there are none. */
+  const Entry* take(Pull& from, int wanted, Batch& batch);
+  static bool all_exhausted(const Pull& pull);
+  bool emit(Timer& timer, bool ending);
+  /** Asks the emitters that have packets now. */
+  void emit_due();
+  static void clear_columns(Batch& batch, ColumnSet columns);
+  /** Frees and counts packets that an element which copies has dropped. */
+  void drop_marked(int node, Batch& batch, int marked);
 
   Shared shared_;
   int thread_;
@@ -204,7 +236,7 @@ class Worker {
   std::vector<int> part_of_;                 // by node, within one division: index into parts_, or -1
   std::string failure_;
   uint64_t idle_rounds_ = 0;
-  bool stop_begun_ = false;
+  bool stop_begun_ = false, due_ = false;
   uint64_t epoch_ = 0, waiting_epoch_ = 0;  // reported; noticed, and waiting for packets fed before it
 
   // For readers: a copy of counts_ that is renewed now and then. Nothing that this thread writes at every batch lies on the

@@ -1,4 +1,6 @@
 // Copies of packets: those that Tee makes, and those that are needed before shared bytes are written or packets grow.
+#include <algorithm>
+
 #include "core/packet_pool.h"
 #include "engine/packet_copy.h"
 #include "engine/worker.h"
@@ -11,6 +13,7 @@ void Worker::copy_out(int node, Batch& batch) {
     auto copies = spare_.borrow();
     const ColumnSet live = steps_[static_cast<size_t>(step.ways[port].target)].live;
     for (int i = 0; i < batch.size(); ++i) {
+      if (step.copies_some && !step.element->copies_to(batch, i, static_cast<int>(port))) continue;
       // A clone shares the bytes; who writes them copies them first.
       Packet* clone = rte_pktmbuf_clone(batch.packet(i), shared_.packets->mempool());
       if (clone == nullptr) {
@@ -25,12 +28,48 @@ void Worker::copy_out(int node, Batch& batch) {
     go(step.ways[port], *copies);
     spare_.give_back(std::move(copies));
   }
+  if (step.copies_some) {
+    const ColumnSet live = steps_[static_cast<size_t>(step.ways[0].target)].live;
+    const int n = batch.size();
+    int left = 0;  // in place; run_cpu() and copies_to() are done with those before
+    for (int i = 0; i < n; ++i) {
+      if (!step.element->copies_to(batch, i, 0)) {
+        rte_pktmbuf_free(batch.packet(i));
+        continue;
+      }
+      batch.resize(left);
+      batch.numbers()[left] = batch.numbers()[i];
+      batch.append(batch, i, live);
+      left = batch.size();
+    }
+    batch.resize(left);
+  }
   go(step.ways[0], batch);
+}
+
+void Worker::drop_marked(int node, Batch& batch, int marked) {
+  const uint16_t* next = batch.next();
+  const ColumnSet live = steps_[static_cast<size_t>(node)].live | steps_[static_cast<size_t>(node)].live_behind;
+  NodeCounts& counts = counts_[static_cast<size_t>(node)];
+  const int n = batch.size();
+  batch.resize(0);
+  for (int i = 0; i < n; ++i) {
+    if (next[i] >= kDrop) {
+      add(counts.drops[next[i] & 0xff], 1);
+      add(counts.dropped_bytes, batch.length(i));
+      rte_pktmbuf_free(batch.packet(i));
+      continue;
+    }
+    batch.numbers()[batch.size()] = batch.numbers()[i];
+    batch.append(batch, i, live);
+  }
+  batch.clear_marks(marked);
 }
 
 void Worker::make_private(int node, Batch& batch) {
   const ColumnSet live = steps_[static_cast<size_t>(node)].live;
   const int n = batch.size();
+  if (std::none_of(batch.packets(), batch.packets() + n, is_shared)) return;
   batch.resize(0);
   for (int i = 0; i < n; ++i) {
     Packet* packet = batch.packet(i);

@@ -71,14 +71,35 @@ void Worker::make_timers() {
   for (size_t i = 0; i < steps_.size(); ++i) {
     Element* element = steps_[i].element;
     if (element->timer_us() <= 0) continue;
-    Timer timer{static_cast<int>(i), element, dynamic_cast<Emitter*>(element), {}, 0, 0, false, false};
+    Timer timer{static_cast<int>(i), element, dynamic_cast<Emitter*>(element), {}, 0, 0, 0, false};
     timer.period = rte_get_tsc_hz() / 1000000 * static_cast<uint64_t>(element->timer_us());
     const ColumnSet set = element->access(Processor::cpu).column_writes;
-    timer.clear_paint = (steps_[i].live_behind & ~set & columns(Column::paint)) != 0;
+    timer.clear = steps_[i].live_behind & ~set & kClearedColumns;
     for (const Way& way : ways_[i]) timer.ways.push_back(way_to(timer.node, Join::Way::kLate, way.target));
     timer.numbered = steps_[i].numbered_behind;
     timers_.push_back(std::move(timer));
   }
+}
+
+bool Worker::emit(Timer& timer, bool ending) {
+  auto batch = spare_.borrow();
+  timer.emitter->emit(*batch, ending);
+  const int given = batch->size();
+  if (given > 0) {
+    if (timer.clear != 0) clear_columns(*batch, timer.clear);
+    if (timer.numbered) number(*batch);
+    divide(timer.node, timer.ways, steps_[static_cast<size_t>(timer.node)].live_behind, timer.numbered, *batch, given);
+    if (!joins_.empty()) pass_joins();
+  }
+  spare_.give_back(std::move(batch));
+  return given > 0;
+}
+
+void Worker::emit_due() {
+  due_ = false;
+  for (Timer& timer : timers_)
+    while (timer.emitter != nullptr && timer.emitter->due(thread_) && emit(timer, false)) {
+    }
 }
 
 bool Worker::run_timers(uint64_t now, bool ending) {
@@ -91,18 +112,7 @@ bool Worker::run_timers(uint64_t now, bool ending) {
       timer.element->on_timer(thread_);
     }
     if (timer.emitter == nullptr) continue;
-    auto batch = spare_.borrow();
-    timer.emitter->emit(*batch, ending);
-    if (const int given = batch->size(); given > 0) {
-      busy = true;
-      if (timer.clear_paint)
-        std::memset(batch->column(Column::paint), 0, sizeof(uint32_t) * static_cast<size_t>(given));
-      if (timer.numbered) number(*batch);
-      divide(timer.node, timer.ways, steps_[static_cast<size_t>(timer.node)].live_behind, timer.numbered, *batch,
-             given);
-      if (!joins_.empty()) pass_joins();
-    }
-    spare_.give_back(std::move(batch));
+    busy = emit(timer, ending) || busy;
   }
   unpublished_ = unpublished_ || busy;
   return busy;

@@ -47,8 +47,8 @@ void FromDevice::configure(click::Arguments& arguments) {
 }
 
 Access FromDevice::access(Processor) const {
-  if (!force_ip_) return {};
-  return {.column_writes = columns(Column::dst, Column::l3, Column::l4)};
+  return {.column_writes =
+              columns(Column::link) | (force_ip_ ? columns(Column::dst, Column::l3, Column::l4) : ColumnSet{0})};
 }
 
 void FromDevice::receive(Batch& batch) {
@@ -63,6 +63,7 @@ void FromDevice::receive(Batch& batch) {
       continue;
     }
     batch.packets()[kept] = packet;
+    batch.column(Column::link)[kept] = batch.column(Column::link)[i];
     annotate_ip(batch, kept++, static_cast<uint32_t>(at));
   }
   not_ip_.fetch_add(static_cast<uint64_t>(batch.size() - kept), std::memory_order_relaxed);

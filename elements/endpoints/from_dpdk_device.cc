@@ -7,6 +7,7 @@
 #include "click/arguments.h"
 #include "core/packet_pool.h"
 #include "elements/endpoints/port_handlers.h"
+#include "elements/ethernet/link_type.h"
 
 namespace heddle {
 namespace {
@@ -105,6 +106,7 @@ void FromDPDKDevice::receive(Batch& batch) {
       n += poll(queue, batch.packets() + n, wanted - n);
   }
   batch.resize(n);
+  if ((carries & columns(Column::link)) != 0) set_link_types(batch, 0);
   if (snap_length_ == UINT16_MAX) return;
   for (int i = 0; i < n; ++i)
     if (Packet* packet = batch.packet(i); length(packet) > snap_length_)

@@ -47,6 +47,7 @@ class FromDPDKDevice : public Source {
  public:
   const char* processing() const override { return "/h"; }
   void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override { return {.column_writes = columns(Column::link)}; }
   void start(const Environment& environment) override;
   void receive(Batch& batch) override;
   bool every_thread() const override { return queue_ < 0; }

@@ -8,6 +8,7 @@
 #include "core/load.h"
 #include "core/packet_pool.h"
 #include "elements/endpoints/link_types.h"
+#include "elements/ethernet/link_type.h"
 
 namespace heddle {
 namespace {
@@ -30,8 +31,8 @@ void FromDump::configure(click::Arguments& arguments) {
 }
 
 Access FromDump::access(Processor) const {
-  if (!force_ip_) return {};
-  return {.column_writes = columns(Column::dst, Column::l3, Column::l4)};
+  return {.column_writes =
+              columns(Column::link) | (force_ip_ ? columns(Column::dst, Column::l3, Column::l4) : ColumnSet{0})};
 }
 
 uint32_t FromDump::link_type() {
@@ -150,6 +151,13 @@ bool FromDump::try_to_begin() {
   return begun_;
 }
 
+void FromDump::mark_link_types(Batch& batch, int first) const {
+  if (reader_->link_type() == capture::kLinkTypeEthernet)
+    set_link_types(batch, first);
+  else
+    std::fill(batch.column(Column::link) + first, batch.column(Column::link) + batch.size(), kToHost);
+}
+
 void FromDump::receive(Batch& batch) {
   if (!active_.load(std::memory_order_relaxed) || ended_.load(std::memory_order_relaxed)) return;
   if (!begun_ && !try_to_begin()) return;
@@ -184,6 +192,7 @@ void FromDump::receive(Batch& batch) {
       break;
     }
   }
+  if ((carries & columns(Column::link)) != 0) mark_link_types(batch, before);
   count_.store(count_.load(std::memory_order_relaxed) + static_cast<uint64_t>(batch.size() - before),
                std::memory_order_relaxed);
   position_.store(reader_->bytes_read(), std::memory_order_relaxed);

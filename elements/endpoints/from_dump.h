@@ -71,6 +71,7 @@ class FromDump : public Source {
   Packet* make_packet(const capture::Record& record);
   bool append_packet(Batch& batch);
   void take_back_last(Batch& batch);
+  void mark_link_types(Batch& batch, int first) const;
   void end();
 
   std::string file_;

@@ -20,5 +20,6 @@ void DirectIPLookup::prefetch(Batch& batch) const {
 HEDDLE_ELEMENT(DirectIPLookup);
 HEDDLE_ELEMENT(RadixIPLookup);
 HEDDLE_ELEMENT(LinearIPLookup);
+HEDDLE_ELEMENT_NAMED(LinearIPLookup, StaticIPLookup);
 
 }  // namespace heddle

@@ -79,7 +79,7 @@ class RadixIPLookup : public IPRouteTable {
  *  The table is an array of routes, longer prefixes first, that is searched from its start for every packet until one
  *  matches: good for some dozens of routes, and a baseline for the others. A search during which the table changes begins
  *  again, so a large table must not change often. At most 1,048,576 routes, 8 bytes each, and
- *  48,895 different gateways.
+ *  48,895 different gateways. Also called StaticIPLookup (on the CPU only).
  *
  *  Example:
  *

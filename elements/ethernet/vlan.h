@@ -1,0 +1,65 @@
+#pragma once
+
+#include "core/element.h"
+
+namespace heddle {
+
+/** VLANEncap: puts a VLAN tag into Ethernet frames.
+ *
+ *      VLANEncap(VLAN_TCI [, VLAN_PCP, keywords VLAN_TCI, VLAN_ID, VLAN_PCP, NATIVE_VLAN, ETHERTYPE])
+ *
+ *  VLAN_TCI: tag control information, 0 to 65535, or ANNO: that of the annotation vlan, which VLANDecap sets. VLAN_ID: 0 to 4095,
+ *  instead of VLAN_TCI. VLAN_PCP: priority, 0 to 7, default 0. NATIVE_VLAN: frames of this VLAN_ID get no tag; -1 (default): none.
+ *  ETHERTYPE: of the tag, default 0x8100. One input, one output. The four bytes go behind the addresses; the frame's start moves.
+ *  Drops frames shorter than 12 bytes ("short"), without room before them ("no_headroom") or too long then ("too_long").
+ *  IEEE 802.1Q, 9.
+ *
+ *  Handlers: `vlan_tci` (rw), `vlan_id` (rw), `vlan_pcp` (rw).
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> VLANEncap(VLAN_ID 7, VLAN_PCP 3) -> ToDump(out.pcap);
+ */
+class VLANEncap : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
+  bool changes_length() const override { return true; }
+  bool head_varies() const override { return true; }
+  int prepends() const override { return 4; }
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+
+ private:
+  std::atomic<uint32_t> tci_{0};  // host byte order
+  bool from_annotation_ = false;
+  int native_ = -1;
+  uint16_t ethertype_ = 0x8100;
+};
+
+/** VLANDecap: takes the VLAN tag out of Ethernet frames.
+ *
+ *      VLANDecap([ANNO, keywords ANNO, ETHERTYPE])
+ *
+ *  ANNO: whether the annotation vlan gets the tag control information (0 if there is no tag), default true. ETHERTYPE: of the tag,
+ *  default 0x8100. One input, one output. Frames without tag pass unchanged; of several tags the outer one goes.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> VLANDecap -> ToDump(out.pcap);
+ */
+class VLANDecap : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
+  bool changes_length() const override { return true; }
+  bool head_varies() const override { return true; }
+  void run_cpu(Batch& batch) override;
+
+ private:
+  bool annotate_ = true;
+  uint16_t ethertype_ = 0x8100;
+};
+
+}  // namespace heddle

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/element.h"
+
+namespace heddle {
+
+/** ICMPPingResponder: answers pings.
+ *
+ *      ICMPPingResponder
+ *
+ *  Packets are IPv4, their header marked by annotation l3. Echo requests become replies in place: addresses swapped, type 0,
+ *  TTL 255, checksums corrected; the annotation dst is the sender. Output 0: the replies. Output 1, if connected: all other
+ *  packets, unchanged; if not, they are dropped: "not_ping", or "no_header" without a header at l3, or "fragment" if it is one.
+ *  (RFC 792, RFC 1122 3.2.2.6. Options are left as they are.)
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> ICMPPingResponder -> Unstrip(14) -> ToDump(out.pcap);
+ */
+class ICMPPingResponder : public Element {
+ public:
+  const char* ports() const override { return "1/1-2"; }
+  const char* processing() const override { return "a/ah"; }
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+};
+
+}  // namespace heddle

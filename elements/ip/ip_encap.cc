@@ -1,0 +1,170 @@
+#include "elements/ip/ip_encap.h"
+
+#include "click/arguments.h"
+#include "elements/endpoints/checksums.h"
+#include "elements/ip/transport.h"
+
+namespace heddle {
+namespace {
+
+enum Reason : int { kNoHeadroom, kTooLong };
+constexpr const char* kReasons[] = {"no_headroom", "too_long"};
+
+struct Protocol {
+  int value = 0;
+};
+bool parse(std::string_view text, Protocol& value) {
+  for (const auto& [word, number] : {std::pair{"ip", 4}, {"icmp", 1}, {"tcp", 6}, {"udp", 17}})
+    if (text == word) {
+      value.value = number;
+      return true;
+    }
+  return click::parse(text, value.value, 0, 255);
+}
+std::string expectation(Protocol) { return "an integer from 0 to 255, ip, icmp, tcp or udp"; }
+
+/** Argument DST: an address, or that of the annotation. */
+bool read_destination(click::Arguments& arguments, std::atomic<uint32_t>& destination) {
+  std::string text;
+  arguments.required("DST", text);
+  click::Ipv4Address address;
+  if (text == "DST_ANNO") return true;
+  if (!arguments.read(text, address) && !text.empty()) arguments.error("DST", "an IPv4 address or DST_ANNO");
+  destination = htonl(address.value);
+  return false;
+}
+
+/** Makes room for `bytes` of headers before packet `i`; null if there is none, and it is dropped. */
+uint8_t* prepend(Batch& batch, int i, int bytes) {
+  Packet* packet = batch.packet(i);
+  if (packet->data_off < bytes) {
+    batch.drop(i, kNoHeadroom);
+  } else if (length(packet) + static_cast<uint32_t>(bytes) > kMaxPacketBytes) {
+    batch.drop(i, kTooLong);
+  } else {
+    move_head(packet, -bytes);
+    return data(packet);
+  }
+  return nullptr;
+}
+
+void add_address(Handlers& list, const char* name, std::atomic<uint32_t>& address) {
+  list.read(name, [&address] { return to_text(click::Ipv4Address{ntohl(address)}); })
+      .write(name,
+             [&address](const std::string& text) { address = htonl(click::value_of<click::Ipv4Address>(text).value); });
+}
+
+void add_port(Handlers& list, const char* name, std::atomic<uint16_t>& port) {
+  list.read(name, [&port] { return std::to_string(ntohs(port)); }).write(name, [&port](const std::string& text) {
+    port = htons(click::value_of<uint16_t>(text));
+  });
+}
+
+}  // namespace
+
+void IPEncap::configure(click::Arguments& arguments) {
+  Protocol protocol;
+  click::Ipv4Address source;
+  uint32_t ttl = 250, tos = 0, dscp = 0, ecn = 0, id = 0;
+  bool df = false;
+  arguments.required("PROTO", protocol).required("SRC", source);
+  from_annotation_ = read_destination(arguments, destination_);
+  arguments.keyword("TTL", ttl, 0u, 255u).keyword("TOS", tos, 0u, 255u).keyword("DSCP", dscp, 0u, 63u);
+  arguments.keyword("ECN", ecn, 0u, 3u).keyword("ID", id, 0u, 65535u).keyword("DF", df);
+  source_ = htonl(source.value), identification_ = id;
+  header_[0] = 0x45;
+  header_[1] = static_cast<uint8_t>(tos | dscp << 2 | ecn);
+  header_[6] = df ? 0x40 : 0;
+  header_[8] = static_cast<uint8_t>(ttl), header_[9] = static_cast<uint8_t>(protocol.value);
+}
+
+Access IPEncap::access(Processor) const {
+  return {.writes = {{Base::head, -20, 0}},
+          .column_reads = from_annotation_ ? columns(Column::dst) : 0,
+          .column_writes = columns(Column::dst, Column::l3, Column::l4)};
+}
+
+std::span<const char* const> IPEncap::drop_reasons() const { return kReasons; }
+
+void IPEncap::run_cpu(Batch& batch) {
+  uint32_t* dst = batch.column(Column::dst);
+  const auto n = static_cast<uint32_t>(batch.size());
+  uint32_t id = identification_.fetch_add(n, std::memory_order_relaxed);
+  const uint32_t source = source_.load(std::memory_order_relaxed), own = destination_.load(std::memory_order_relaxed);
+  for (int i = 0; i < batch.size(); ++i, ++id) {
+    uint8_t* header = prepend(batch, i, 20);
+    if (header == nullptr) continue;
+    if (!from_annotation_) dst[i] = own;
+    std::memcpy(header, header_.data(), 20);
+    store_u16(header + 2, htons(static_cast<uint16_t>(batch.length(i))));
+    store_u16(header + 4, htons(static_cast<uint16_t>(id)));
+    store_u32(header + 12, source);
+    store_u32(header + 16, dst[i]);
+    set_ip4_header_checksum(header, 20);
+    batch.column(Column::l3)[i] = batch.packet(i)->data_off;
+    batch.column(Column::l4)[i] = batch.packet(i)->data_off + 20u;
+  }
+}
+
+void IPEncap::handlers(Handlers& list) {
+  add_address(list, "src", source_);
+  add_address(list, "dst", destination_);
+}
+
+void UDPIPEncap::configure(click::Arguments& arguments) {
+  click::Ipv4Address source;
+  uint16_t sport = 0, dport = 0;
+  arguments.required("SRC", source).required("SPORT", sport);
+  from_annotation_ = read_destination(arguments, destination_);
+  arguments.required("DPORT", dport).optional("CHECKSUM", checksum_);
+  source_ = htonl(source.value), source_port_ = htons(sport), destination_port_ = htons(dport);
+}
+
+Access UDPIPEncap::access(Processor) const {
+  return {.reads = {kWholePacket},
+          .writes = {{Base::head, -28, 0}},
+          .column_reads = from_annotation_ ? columns(Column::dst) : 0,
+          .column_writes = columns(Column::dst, Column::l3, Column::l4)};
+}
+
+std::span<const char* const> UDPIPEncap::drop_reasons() const { return kReasons; }
+
+void UDPIPEncap::run_cpu(Batch& batch) {
+  uint32_t* dst = batch.column(Column::dst);
+  const auto n = static_cast<uint32_t>(batch.size());
+  uint32_t id = identification_.fetch_add(n, std::memory_order_relaxed);
+  const uint32_t source = source_.load(std::memory_order_relaxed), own = destination_.load(std::memory_order_relaxed);
+  for (int i = 0; i < batch.size(); ++i, ++id) {
+    uint8_t* header = prepend(batch, i, 28);
+    if (header == nullptr) continue;
+    if (!from_annotation_) dst[i] = own;
+    const uint32_t bytes = batch.length(i);
+    std::memset(header, 0, 28);
+    header[0] = 0x45, header[8] = 250, header[9] = kUdp;
+    store_u16(header + 2, htons(static_cast<uint16_t>(bytes)));
+    store_u16(header + 4, htons(static_cast<uint16_t>(id)));
+    store_u32(header + 12, source);
+    store_u32(header + 16, dst[i]);
+    set_ip4_header_checksum(header, 20);
+    store_u16(header + 20, source_port_.load(std::memory_order_relaxed));
+    store_u16(header + 22, destination_port_.load(std::memory_order_relaxed));
+    store_u16(header + 24, htons(static_cast<uint16_t>(bytes - 20)));
+    if (checksum_)
+      store_u16(header + 26,
+                htons(static_cast<uint16_t>(transport_checksum(header, header + 20, bytes - 20, bytes - 20))));
+    batch.column(Column::l3)[i] = batch.packet(i)->data_off;
+    batch.column(Column::l4)[i] = batch.packet(i)->data_off + 20u;
+  }
+}
+
+void UDPIPEncap::handlers(Handlers& list) {
+  add_address(list, "src", source_);
+  add_address(list, "dst", destination_);
+  add_port(list, "sport", source_port_);
+  add_port(list, "dport", destination_port_);
+}
+
+HEDDLE_ELEMENT(IPEncap);
+HEDDLE_ELEMENT(UDPIPEncap);
+
+}  // namespace heddle

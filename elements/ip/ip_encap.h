@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+
+#include "core/element.h"
+
+namespace heddle {
+
+/** IPEncap: puts an IPv4 header before packets.
+ *
+ *      IPEncap(PROTO, SRC, DST [, keywords TTL, TOS, DSCP, ECN, ID, DF])
+ *
+ *  PROTO: 0 to 255, or ip, icmp, tcp, udp. SRC: source address. DST: destination address, or DST_ANNO: that of the annotation dst.
+ *  TTL: default 250. TOS: 0 to 255, or DSCP (0 to 63) and ECN (0 to 3), default 0. DF: whether packets must not be fragmented,
+ *  default false. The identification counts up. Sets the annotations dst, l3 and l4. One input, one output. Drops packets without
+ *  20 bytes of room before them ("no_headroom") and those that would be too long ("too_long"). RFC 791.
+ *
+ *  Handlers: `src` (rw), `dst` (rw).
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Strip(14) -> IPEncap(4, 10.0.0.1, 10.0.0.2) -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2)
+ *          -> ToDump(out.pcap);
+ */
+class IPEncap : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
+  int moves_head() const override { return -20; }
+  int prepends() const override { return 20; }
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+
+ private:
+  std::array<uint8_t, 20> header_{};
+  std::atomic<uint32_t> source_{0}, destination_{0};  // network byte order
+  bool from_annotation_ = false;
+  std::atomic<uint32_t> identification_{0};
+};
+
+/** UDPIPEncap: puts a UDP and an IPv4 header before packets.
+ *
+ *      UDPIPEncap(SRC, SPORT, DST, DPORT [, CHECKSUM])
+ *
+ *  SRC, DST: addresses; DST may be DST_ANNO: that of the annotation dst. SPORT, DPORT: ports. CHECKSUM: whether UDP's is computed,
+ *  default true; else it is 0. TTL 250; the identification counts up. Sets the annotations dst, l3 and l4. One input, one output.
+ *  Drops packets without 28 bytes of room before them ("no_headroom") and those that would be too long ("too_long"). RFC 768.
+ *
+ *  Handlers: `src`, `dst`, `sport`, `dport` (rw).
+ *
+ *  Example:
+ *
+ *      InfiniteSource(LIMIT 10) -> UDPIPEncap(10.0.0.1, 1000, 10.0.0.2, 2000) -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2)
+ *          -> ToDump(out.pcap);
+ */
+class UDPIPEncap : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
+  int moves_head() const override { return -28; }
+  int prepends() const override { return 28; }
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+
+ private:
+  std::atomic<uint32_t> source_{0}, destination_{0};  // network byte order
+  std::atomic<uint16_t> source_port_{0}, destination_port_{0};
+  bool from_annotation_ = false, checksum_ = true;
+  std::atomic<uint32_t> identification_{0};
+};
+
+}  // namespace heddle

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "elements/nat/rewriter.h"
+
+namespace heddle {
+
+/** ICMPRewriter: rewrites ICMP errors about packets of rewritten flows.
+ *
+ *      ICMPRewriter(REWRITERS [, keyword DST_ANNO])
+ *
+ *  REWRITERS: names of IPRewriter and its like, with spaces between. Packets have an IPv4 header at annotation l3. An ICMP error
+ *  quotes the start of a packet; if one of the rewriters has made that packet, its rewriting is undone in the quotation, and the
+ *  error goes to the packet's first sender. Checksums are updated incrementally. DST_ANNO: whether the annotation dst is set to the
+ *  new destination, default true.
+ *
+ *  Output 0: rewritten errors. Output 1, if connected: all other packets, unchanged; if not, they are dropped: "not_icmp_error",
+ *  "no_mapping", "no_header". RFC 3022, 4.3; RFC 5508.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> c :: IPClassifier(icmp type 3 or icmp type 11, -);
+ *      c[1] -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) -> ToDump(out.pcap); c[0] -> ICMPRewriter(r) -> Discard;
+ */
+class ICMPRewriter : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
+  const char* ports() const override { return "1/1-2"; }
+  const char* processing() const override { return "a/ah"; }
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  /** What has become of the quoted packet, seen from its sender; false: none of the rewriters knows it. */
+  bool find(const Ip4Header& quoted, nat::FlowKey& before, nat::FlowKey& original) const;
+  /** The reason why it is none of ours, or -1. */
+  int rewrite(const Ip4Header& ip) const;
+
+  std::string names_;
+  bool set_dst_ = true;
+  std::vector<const Rewriter*> rewriters_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,192 @@
+#include "elements/nat/rewriter.h"
+
+#include <algorithm>
+#include <array>
+
+#include "click/arguments.h"
+#include "elements/nat/ip_rewriter_patterns.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kAtOnce = 32;            // look-ups under way
+constexpr uint32_t kMostTries = 4096;  // ways to rewrite a flow that are tried
+
+std::string text_of(const nat::FlowKey& key) {
+  return format("(%s, %u, %s, %u)", to_text(click::Ipv4Address{ntohl(key.source)}).c_str(), ntohs(key.source_port),
+                to_text(click::Ipv4Address{ntohl(key.destination)}).c_str(), ntohs(key.destination_port));
+}
+
+}  // namespace
+
+uint32_t Rewriter::seconds(click::Arguments& arguments, const char* keyword, uint32_t usual) {
+  click::Duration duration{uint64_t{usual} * 1'000'000};
+  arguments.keyword(keyword, duration);
+  constexpr uint64_t kLongest = 365 * 86400;
+  return static_cast<uint32_t>(std::min((duration.microseconds + 999'999) / 1'000'000, kLongest));
+}
+
+void Rewriter::configure(click::Arguments& arguments) {
+  click::Duration
+      ignored;  // Click's, where mappings that live longer may go for new ones, or are looked at more seldom
+  uint32_t capacity = capacity_;
+  arguments.keyword("MAPPING_CAPACITY", capacity, 1u, 1u << 27).keyword("CAPACITY", capacity, 1u, 1u << 27);
+  arguments.keyword("DST_ANNO", set_dst_).keyword("REAP_INTERVAL", ignored);
+  configure_timeouts(arguments);
+  const auto given = arguments.rest();
+  if (given.size() != static_cast<size_t>(std::max(inputs, 1)))
+    arguments.error(
+        format("expected an input specification for each of the %d inputs, and got %zu", inputs, given.size()));
+  for (const auto& argument : given) specs_.push_back(nat::read_input_spec(arguments, argument, outputs));
+  capacity_ = capacity;
+}
+
+void Rewriter::link(const Directory& directory) {
+  for (nat::InputSpec& spec : specs_) {
+    if (spec.pattern_name.empty()) continue;
+    for (Element* element : directory("*"))
+      if (const auto* patterns = dynamic_cast<const IPRewriterPatterns*>(element))
+        if (auto pattern = patterns->find(spec.pattern_name)) spec.pattern = pattern;
+    if (!spec.pattern) throw Error("no IPRewriterPatterns has a pattern '" + spec.pattern_name + "'");
+  }
+}
+
+Access Rewriter::access(Processor) const {
+  return {.reads = {{Base::l3, 0, kToEnd}},
+          .writes = {{Base::l3, 10, kToEnd}},
+          .column_reads = columns(Column::l3, Column::input),
+          .column_writes = set_dst_ ? columns(Column::dst) : 0};
+}
+
+std::span<const char* const> Rewriter::drop_reasons() const {
+  static constexpr const char* kNames[kReasons] = {"no_header", "other_protocol", "fragment",
+                                                   "refused",   "table_full",     "no_port"};
+  return kNames;
+}
+
+void Rewriter::start(const Environment& environment) {
+  table_ = std::make_unique<nat::MappingTable>(capacity_);
+  clocks_ = std::make_unique<Clock[]>(static_cast<size_t>(environment.threads));
+}
+
+int Rewriter::make(const nat::FlowKey& flow, uint32_t input, uint32_t now, nat::Rewrite& found) {
+  const nat::InputSpec& spec = specs_[std::min<size_t>(input, specs_.size() - 1)];
+  if (spec.what == nat::InputSpec::Do::drop) return kRefused;
+  if (spec.what == nat::InputSpec::Do::pass) {
+    found = {flow, UINT32_MAX, spec.forward, false};
+    return -1;
+  }
+  const uint32_t ways = spec.pattern ? spec.pattern->ways() : 1, tries = std::min(ways, kMostTries);
+  const uint32_t first = spec.pattern ? spec.pattern->where() : 0;
+  for (uint32_t attempt = 0; attempt < tries; ++attempt) {
+    const nat::FlowKey to = spec.pattern ? spec.pattern->apply(flow, first + attempt) : flow;
+    const auto outcome = table_->create(flow, to, spec.forward, spec.back, now);
+    if (outcome == nat::MappingTable::Outcome::made && table_->find(flow, found)) {
+      made_.fetch_add(1, std::memory_order_relaxed);
+      return -1;
+    }
+    if (outcome == nat::MappingTable::Outcome::full) {
+      failures_.fetch_add(1, std::memory_order_relaxed);
+      return kTableFull;
+    }
+  }
+  failures_.fetch_add(1, std::memory_order_relaxed);
+  return kNoPort;
+}
+
+void Rewriter::run_cpu(Batch& batch) {
+  const uint32_t* l3 = batch.column(Column::l3);
+  const uint32_t* input = batch.column(Column::input);
+  uint32_t* dst = batch.column(Column::dst);
+  const uint32_t now = now_s(batch.thread);
+  struct Look {
+    Ip4Header ip;
+    nat::FlowKey flow;
+    uint8_t seen;
+    int reason;
+  };
+  std::array<Look, kAtOnce> looks;
+  for (int first = 0; first < batch.size(); first += kAtOnce) {
+    const int n = std::min(batch.size() - first, kAtOnce);
+    for (int k = 0; k < n; ++k) {
+      Look& look = looks[static_cast<size_t>(k)];
+      look = {ip4_header(batch.packet(first + k), l3[first + k]), {}, 0, kNoHeader};
+      if (look.ip) look.reason = flow_of(look.ip, look.flow, look.seen);
+      if (look.reason < 0) table_->prefetch(look.flow);
+    }
+    for (int k = 0; k < n; ++k) {
+      Look& look = looks[static_cast<size_t>(k)];
+      const int i = first + k;
+      int reason = look.reason;
+      nat::Rewrite found;
+      if (reason < 0 && !table_->find(look.flow, found)) [[unlikely]] {
+        if (nat::FlowKey back; reply_of(look.ip, back) && table_->find(back, found))
+          look.flow = back;
+        else
+          reason = make(look.flow, input[i], now, found);
+      }
+      const nat::InputSpec& spec = specs_[std::min<size_t>(input[i], specs_.size() - 1)];
+      if ((reason == kOtherProtocol || reason == kFragment) && spec.what == nat::InputSpec::Do::pass)
+        reason = -1, found = {{}, UINT32_MAX, spec.forward, false};
+      if (reason >= 0) {
+        batch.drop(i, reason);
+        continue;
+      }
+      if (found.mapping != UINT32_MAX) {
+        table_->touch(found.mapping, now,
+                      static_cast<uint8_t>(found.reply ? (look.seen & 5) << 1 | (look.seen & ~5) : look.seen));
+        rewrite(look.ip, look.flow, found.to);
+      }
+      if (set_dst_) dst[i] = look.ip.destination();
+      if (found.output != 0) batch.next()[i] = found.output;
+    }
+  }
+}
+
+void Rewriter::on_timer(int thread) {
+  const uint64_t now = clocks_[static_cast<size_t>(thread)].clock.now_ms();
+  uint64_t before = swept_ms_.load(std::memory_order_relaxed);
+  if (now == before || !swept_ms_.compare_exchange_strong(before, now, std::memory_order_relaxed)) return;
+  const uint32_t count = table_->capacity() / 1000 + 64;  // all of them in a second
+  table_->expire(static_cast<uint32_t>(now / 1000), count, [this](const nat::MappingTable::Idle& mapping) {
+    const bool dead = mapping.seconds < 0x80000000 && mapping.seconds > timeout_s(mapping);
+    if (dead) expired_.fetch_add(1, std::memory_order_relaxed);
+    return dead;
+  });
+}
+
+std::string Rewriter::table_text(bool all, nat::Kind kind) const {
+  std::string text;
+  const auto now = static_cast<uint32_t>(heddle::now_ms() / 1000);
+  table_->visit(now, [&](const nat::FlowKey& flow, const nat::FlowKey& to, uint8_t output, uint32_t idle) {
+    if (!all && flow.kind != kind) return;
+    text += text_of(flow) + " => " + text_of(to) + format(" [%u] idle %us\n", output, idle);
+  });
+  return text;
+}
+
+void Rewriter::handlers(Handlers& list) {
+  const auto size = [this] { return std::to_string(table_->size()); };
+  list.read("table", [this] { return table_text(true, {}); })
+      .read("tcp_table", [this] { return table_text(false, nat::Kind::tcp); })
+      .read("udp_table", [this] { return table_text(false, nat::Kind::udp); })
+      .read("size", size)
+      .read("nmappings", size)
+      .read("table_size", size)
+      .read("capacity", [this] { return std::to_string(capacity_); })
+      .read("mapping_failures", [this] { return std::to_string(failures_.load()); })
+      .read("patterns",
+            [this] {
+              std::string text;
+              for (const nat::InputSpec& spec : specs_)
+                if (spec.pattern) text += spec.pattern->text() + "\n";
+              return text;
+            })
+      .write("clear", [this](const std::string&) { table_->clear(); });
+}
+
+std::vector<std::pair<std::string, uint64_t>> Rewriter::statistics() const {
+  return {{"mappings", table_ ? table_->size() : 0}, {"made", made_}, {"expired", expired_}, {"failures", failures_}};
+}
+
+}  // namespace heddle
