@@ -34,7 +34,9 @@ def ran(heddle, tmp_path):
 
 
 def test_there_are_chains():
-    assert {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"} <= set(FILES)
+    assert {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall", "router6"} <= set(
+        FILES
+    )
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
 
