@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes the captures of chains/ that are not recorded: traffic6.pcap. Needs scapy; the same bytes every time.
+"""Makes the captures of chains/ that are not recorded: traffic6.pcap and switch0.pcap to switch2.pcap. Needs scapy; the same bytes every time.
 
 chains/make_captures.py [FOLDER]
 """
@@ -61,9 +61,24 @@ def traffic6():
     return frames
 
 
+def switch_port(port):
+    """What the hosts behind one port of a switch send to those behind all ports, to everybody, and to nobody who is there."""
+    draw = random.Random(port)
+    hosts = [f"02:00:00:00:{behind:02x}:{host:02x}" for behind in range(3) for host in range(1, 9)]
+    mine = hosts[8 * port : 8 * port + 8]
+    others = [*hosts, "ff:ff:ff:ff:ff:ff", "33:33:00:00:00:01", "02:00:00:00:77:77"]
+    return [
+        Ether(src=draw.choice(mine), dst=draw.choice(others), type=0x88B5)
+        / Raw(bytes([port, number % 256]) + bytes(44))
+        for number in range(200)
+    ]
+
+
 def main():
     folder = pathlib.Path(sys.argv[1]) if sys.argv[1:] else pathlib.Path(__file__).parent
     write(folder / "traffic6.pcap", traffic6())
+    for port in range(3):
+        write(folder / f"switch{port}.pcap", switch_port(port))
 
 
 if __name__ == "__main__":

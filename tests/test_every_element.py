@@ -51,6 +51,7 @@ BAD_ARGUMENTS = {
     "Firewall": ["", "DEFAULT 0", "x, DEFAULT deny", "RULES none, DEFAULT deny", "DEFAULT deny, ACTION pass"],
     "GetIPAddress": ["", "x", "-1", "16385", "1, 2"],
     "LinearIPLookup": ["x", "1.2/24 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
+    "L2Switch": ["x", "1:2:3:4:5:6 0", "2:0:0:0:0:1 9", "CAPACITY 0", "TIMEOUT x", "LEARN 2", "FILE none"],
     "LookupIP6Route": ["x", "::/129 0", "::/0", "::/0 1", "::/0 x 0", "10/8 0", "FILE none", "::/0 -1"],
     "MarkIP6Header": ["-1", "x", "16385", "14, 15"],
     "RadixIPLookup": ["x", "1.2/24 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
