@@ -39,6 +39,7 @@ BAD_ARGUMENTS = {
     "DecIP6HLIM": ["1", "ACTIVE 2"],
     "DecIPTTL": ["1", "ACTIVE 2", "MULTICAST x"],
     "Discard": ["1", "ACTIVE 2", "BURST -1"],
+    "Echo": ["1", "SEED x", "DEVICE 7"],
     "EtherEncap": [
         "",
         "0x800",
