@@ -1,5 +1,7 @@
 """The chains of chains/: they run on every backend with equal results, and do what they say."""
 
+import ipaddress
+import itertools
 import os
 
 import pytest
@@ -9,7 +11,7 @@ from whole.program import CHAINS, MODES, ROOT, Report
 
 TRAFFIC = CHAINS / "traffic.pcap"
 FILES = sorted(path.stem for path in CHAINS.glob("*.click"))
-WITH_CAPTURE = [name for name in FILES if name not in ("bounce", "shaper")]
+WITH_CAPTURE = [name for name in FILES if name not in ("bounce", "shaper", "echo")]
 CAPTURES = sorted((CHAINS / "captures").glob("*.pcap"))
 
 
@@ -34,7 +36,20 @@ def ran(heddle, tmp_path):
 
 
 def test_there_are_chains():
-    assert {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"} <= set(FILES)
+    assert {
+        "demo",
+        "split",
+        "xor",
+        "bounce",
+        "router",
+        "shaper",
+        "summary",
+        "ipsec",
+        "firewall",
+        "router6",
+        "switch",
+        "echo",
+    } <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
 
@@ -53,7 +68,7 @@ def test_same_bytes_on_every_backend(heddle, name, tmp_path):
     reports, files = {}, {}
     for label, options in MODES.items():
         reports[label], files[label] = run_chain(heddle, name, tmp_path / label, *options)
-        reports[label].assert_accounted() if name != "xor" else None  # Tee makes packets
+        reports[label].assert_accounted() if name not in ("xor", "switch") else None  # Tee makes packets
     assert files["cpu"] and all(files["cpu"].values())
     for label in MODES:
         assert files[label] == files["cpu"], label
@@ -111,6 +126,41 @@ def test_ipsec_gives_the_input_back(ran, tmp_path, mode):
     assert report.count("tunnel") == report.count("back") == len(packets)
     processors = {e["processor"] for e in report.elements("IPsecEncap")}
     assert processors == ({"cpu"} if "cpu" in mode else {"simt"})
+
+
+def test_echo_sends_each_packet_to_one_port(ran, tmp_path, mode):
+    ran("echo", *mode)
+    parts = [captures.read(tmp_path / f"out/echo_{port}.pcap") for port in range(4)]
+    assert sorted(itertools.chain(*parts)) == sorted(captures.read(TRAFFIC))
+    assert min(len(part) for part in parts) > 300
+
+
+def test_router6_takes_the_longest_prefix(ran, tmp_path, mode):
+    lines = [line.split("#")[0].split() for line in (CHAINS / "router6.routes").read_text().splitlines()]
+    routes = {ipaddress.ip_network(line[0]): int(line[-1]) for line in lines if line}
+    wanted = {0: [], 1: [], 2: []}
+    for packet in captures.read(CHAINS / "traffic6.pcap"):
+        header = packet.data[14:54]
+        bad = packet.data[12:14] != b"\x86\xdd" or len(header) < 40 or header[0] >> 4 != 6
+        if bad or int.from_bytes(header[4:6], "big") > len(packet.data) - 54:
+            continue
+        matching = [n for n in routes if ipaddress.IPv6Address(header[24:]) in n]
+        if matching:
+            port = routes[max(matching, key=lambda network: network.prefixlen)]
+            if header[7] > 1 or port == 2:
+                wanted[port].append(packet.data[14:21] + bytes([header[7] - 1]) + packet.data[22:])
+    report, _ = ran("router6", *mode)
+    for port, name in enumerate(("customers", "peers")):
+        found = captures.read(tmp_path / f"out/router6_{name}.pcap")
+        assert [packet.data[14:] for packet in found] == wanted[port] != []
+    assert report.count("unroutable") == len(wanted[2])
+
+
+def test_switch_learns(ran, tmp_path):
+    ran("switch", "LEARN=true")
+    for port in range(3):
+        sources = {packet.data[6:12] for packet in captures.read(tmp_path / f"out/switch_{port}.pcap")}
+        assert len(sources) == 16 and port not in {source[4] for source in sources}
 
 
 def test_split_sorts_by_protocol(ran, tmp_path):

@@ -1,0 +1,167 @@
+// The cuckoo table against a map, full, while it changes, and under concurrent readers.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "functions/cuckoo/table.h"
+#include "tests/support/frames.h"
+
+namespace heddle::cuckoo {
+namespace {
+
+using Writer = CuckooTable::Writer;
+
+uint32_t hash(const CuckooTable& table, uint64_t key) { return hash_of(table.image(), key); }
+
+std::vector<uint64_t> found(const CuckooTable& table, const std::vector<uint64_t>& keys) {
+  std::vector<uint32_t> hashes;
+  for (const uint64_t key : keys) hashes.push_back(hash(table, key));
+  std::vector<uint64_t> words(keys.size(), 1);
+  table.lookup_bulk(hashes.data(), keys.data(), words.data(), static_cast<int>(keys.size()));
+  return words;
+}
+
+void expect_same(const CuckooTable& table, const std::unordered_map<uint64_t, uint16_t>& map,
+                 const std::vector<uint64_t>& keys) {
+  const auto words = found(table, keys);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const auto entry = map.find(keys[i]);
+    const uint64_t wanted = entry == map.end() ? 0 : keys[i] | uint64_t{entry->second} << kValueShift;
+    ASSERT_EQ(words[i], wanted) << keys[i];
+    ASSERT_EQ(lookup(table.image(), hash(table, keys[i]), keys[i]), wanted);
+    ASSERT_EQ(table.find(hash(table, keys[i]), keys[i]), wanted);
+  }
+  size_t entries = 0;
+  table.each([&](uint64_t word) {
+    ++entries;
+    const auto entry = map.find(word & kKeyMask);
+    ASSERT_NE(entry, map.end());
+    ASSERT_EQ(entry->second, word >> kValueShift);
+  });
+  EXPECT_EQ(entries, map.size());
+  EXPECT_EQ(table.size(), map.size());
+}
+
+TEST(Cuckoo, IsAMap) {
+  auto random = test::random_for("cuckoo");
+  for (const size_t capacity : {1u, 7u, 100u, 5000u}) {
+    CuckooTable table;
+    table.reset(capacity, random());
+    std::unordered_map<uint64_t, uint16_t> map;
+    std::vector<uint64_t> keys = {0, kKeyMask};
+    while (keys.size() < capacity * 2) keys.push_back((uint64_t{random()} << 32 | random()) & kKeyMask);
+    for (int step = 0; step < 20000; ++step) {
+      const uint64_t key = keys[random() % keys.size()];
+      Writer writer(table);
+      if (random() % 3 == 0) {
+        EXPECT_EQ(writer.remove(hash(table, key), key), map.erase(key) > 0);
+      } else {
+        const auto value = static_cast<uint16_t>(1 + random() % 65535);
+        const bool room = map.contains(key) || map.size() < capacity;
+        EXPECT_EQ(writer.set(hash(table, key), key, value), room) << "of " << capacity;
+        if (room) map[key] = value;
+      }
+    }
+    expect_same(table, map, keys);
+    Writer(table).remove_if(0, table.image().buckets, [](uint64_t word) { return (word >> kValueShift) % 2 == 0; });
+    std::erase_if(map, [](const auto& entry) { return entry.second % 2 == 0; });
+    expect_same(table, map, keys);
+  }
+}
+
+// All of the capacity can be used, and what is in the table stays when no more fits.
+TEST(Cuckoo, CanBeFull) {
+  auto random = test::random_for("full cuckoo");
+  CuckooTable table;
+  table.reset(50000, 7);
+  std::unordered_map<uint64_t, uint16_t> map;
+  std::vector<uint64_t> keys;
+  for (int i = 0; i < 60000; ++i) {
+    const uint64_t key = (uint64_t{random()} << 32 | random()) & kKeyMask;
+    keys.push_back(key);
+    if (Writer(table).set(hash(table, key), key, 9)) map[key] = 9;
+  }
+  EXPECT_EQ(map.size(), 50000u);
+  expect_same(table, map, keys);
+}
+
+// More keys with the same two buckets than these hold: refused, and nothing is lost.
+TEST(Cuckoo, RefusesKeysThatCrowd) {
+  CuckooTable table;
+  table.reset(1000, 7);
+  std::unordered_map<uint64_t, uint16_t> map;
+  std::vector<uint64_t> keys;
+  uint64_t refused = 0;
+  for (uint64_t key = 0; keys.size() < 40; ++key) {
+    const uint32_t first = first_bucket(table.image(), hash(table, key));
+    if (first > 1 || other_bucket(table.image(), first, key) > 1) continue;
+    keys.push_back(key);
+    if (Writer(table).set(hash(table, key), key, 1))
+      map[key] = 1;
+    else
+      ++refused;
+  }
+  EXPECT_EQ(map.size(), 16u);
+  EXPECT_EQ(refused, 24u);
+  expect_same(table, map, keys);
+}
+
+// A copy that applies what it is told, word by word, is the same table.
+TEST(Cuckoo, TellsCopies) {
+  auto random = test::random_for("cuckoo copies");
+  CuckooTable table;
+  table.reset(300, 7);
+  std::vector<std::byte> copy(table.bytes().begin(), table.bytes().end());
+  table.add_copy({.patch = [&](size_t offset, std::span<const std::byte> bytes) {
+    std::ranges::copy(bytes, copy.begin() + static_cast<ptrdiff_t>(offset));
+  }});
+  for (int i = 0; i < 2000; ++i) {
+    const uint64_t key = random() % 400;
+    Writer writer(table);
+    if (random() % 4 == 0)
+      writer.remove(hash(table, key), key);
+    else
+      writer.set(hash(table, key), key, static_cast<uint16_t>(i + 1));
+  }
+  EXPECT_TRUE(std::ranges::equal(copy, table.bytes()));
+}
+
+// Entries that stay are found whatever moves around them.
+TEST(ConcurrentCuckoo, FindsWhatMoves) {
+  auto random = test::random_for("cuckoo readers");
+  CuckooTable table;
+  table.reset(2000, 7);
+  std::vector<uint64_t> stay;
+  for (uint64_t key = 1; key <= 900; ++key) {
+    stay.push_back(key);
+    ASSERT_TRUE(Writer(table).set(hash(table, key), key, 5));
+  }
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> laps{0}, missed{0};
+  std::thread reader([&] {
+    while (!stop) {
+      for (const uint64_t word : found(table, stay)) missed += word >> kValueShift == 5 ? 0 : 1;
+      ++laps;
+    }
+  });
+  std::vector<uint64_t> come_and_go;
+  for (int step = 0; step < 100000 || laps < 20; ++step) {
+    if (come_and_go.size() < 1100) {
+      const uint64_t key = 1000 + random();
+      if (Writer(table).set(hash(table, key), key, 6)) come_and_go.push_back(key);
+    } else {
+      for (const uint64_t key : come_and_go) Writer(table).remove(hash(table, key), key);
+      come_and_go.clear();
+    }
+  }
+  stop = true;
+  reader.join();
+  EXPECT_EQ(missed, 0u);
+}
+
+}  // namespace
+}  // namespace heddle::cuckoo

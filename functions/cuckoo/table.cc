@@ -1,0 +1,129 @@
+#include "functions/cuckoo/table.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace heddle::cuckoo {
+namespace {
+
+constexpr size_t kMostSearched = 2048;  // buckets that are looked at for a free slot
+
+}  // namespace
+
+void CuckooTable::reset(size_t capacity, uint64_t seed, uint32_t owner) {
+  constexpr double kLoad = 0.9;  // up to which room is nearly always found
+  const auto buckets = std::max<size_t>(2, static_cast<size_t>(static_cast<double>(capacity) / kLoad) / kSlots + 1);
+  bytes_ = sizeof(Image) + buckets * sizeof(Bucket);
+  memory_ = map_huge_pages(bytes_);
+  capacity_ = capacity;
+  size_ = 0;
+  *reinterpret_cast<Image*>(memory_.get()) = {.seed = seed, .buckets = static_cast<uint32_t>(buckets), .owner = owner};
+}
+
+CuckooTable::Writer::Writer(CuckooTable& table) : table_(&table) {
+  while (table.writing_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+}
+
+std::optional<CuckooTable::Writer> CuckooTable::Writer::if_free(CuckooTable& table) {
+  if (table.writing_.test_and_set(std::memory_order_acquire)) return std::nullopt;
+  return Writer(table, Taken{});
+}
+
+void CuckooTable::store(uint64_t& word, uint64_t value) {
+  __atomic_store_n(&word, value, __ATOMIC_RELEASE);
+  changed(static_cast<size_t>(reinterpret_cast<std::byte*>(&word) - memory_.get()), std::as_bytes(std::span(&word, 1)));
+}
+
+bool CuckooTable::Writer::set(uint32_t hash, uint64_t key, uint16_t value) {
+  CuckooTable& table = *table_;
+  const Image& image = table.image();
+  const uint64_t wanted = key | uint64_t{value} << kValueShift;
+  const uint32_t first = first_bucket(image, hash), second = other_bucket(image, first, key);
+  for (const uint32_t number : {first, second})
+    for (uint64_t& word : table.bucket(number).word)
+      if (word != 0 && (word & kKeyMask) == key) {
+        if (word != wanted) table.store(word, wanted);
+        return true;
+      }
+  if (table.size() >= table.capacity_) return false;
+  uint64_t* free = table.make_room(first, second);
+  if (free == nullptr) return false;
+  table.store(*free, wanted);
+  table.size_.store(table.size() + 1, std::memory_order_relaxed);
+  return true;
+}
+
+/** A search in breadth finds the shortest way to a free slot; then entries move along it, the last one first. */
+uint64_t* CuckooTable::make_room(uint32_t first, uint32_t second) {
+  struct Step {
+    uint32_t bucket;
+    int16_t before;  // the step whose entry would come here
+    int16_t slot;    // of that entry
+  };
+  static_assert(kMostSearched <= INT16_MAX);
+  Step steps[kMostSearched];
+  steps[0] = {first, -1, 0}, steps[1] = {second, -1, 0};
+  int count = 2;
+  for (int at = 0; at < count; ++at) {
+    uint64_t* words = bucket(steps[at].bucket).word;
+    uint64_t* free = std::find(words, words + kSlots, 0u);
+    if (free == words + kSlots) {
+      for (int slot = 0; slot < kSlots && count < static_cast<int>(kMostSearched); ++slot)
+        steps[count++] = {other_bucket(image(), steps[at].bucket, words[slot] & kKeyMask), static_cast<int16_t>(at),
+                          static_cast<int16_t>(slot)};
+      continue;
+    }
+    if (steps[at].before < 0) return free;
+    moves_.fetch_add(1, std::memory_order_acq_rel);
+    for (const Step* step = &steps[at]; step->before >= 0; step = &steps[step->before]) {
+      uint64_t& from = bucket(steps[step->before].bucket).word[step->slot];
+      store(*free, from);
+      free = &from;
+    }
+    store(*free, 0);
+    moves_.fetch_add(1, std::memory_order_acq_rel);
+    return free;
+  }
+  return nullptr;
+}
+
+bool CuckooTable::Writer::remove(uint32_t hash, uint64_t key) {
+  CuckooTable& table = *table_;
+  const uint32_t first = first_bucket(table.image(), hash);
+  for (const uint32_t number : {first, other_bucket(table.image(), first, key)})
+    for (uint64_t& word : table.bucket(number).word)
+      if (word != 0 && (word & kKeyMask) == key) {
+        table.store(word, 0);
+        table.size_.store(table.size() - 1, std::memory_order_relaxed);
+        return true;
+      }
+  return false;
+}
+
+void CuckooTable::Writer::remove_if(uint32_t first, uint32_t last, const std::function<bool(uint64_t word)>& gone) {
+  CuckooTable& table = *table_;
+  for (uint32_t number = first; number < last; ++number)
+    for (uint64_t& word : table.bucket(number).word)
+      if (word != 0 && gone(word)) {
+        table.store(word, 0);
+        table.size_.store(table.size() - 1, std::memory_order_relaxed);
+      }
+}
+
+uint64_t CuckooTable::find(uint32_t hash, uint64_t key) const {
+  for (;;) {
+    const uint64_t before = moves_.load(std::memory_order_acquire);
+    if (const uint64_t word = lookup(image(), hash, key); word != 0) return word;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (before % 2 == 0 && moves_.load(std::memory_order_relaxed) == before) return 0;
+    std::this_thread::yield();
+  }
+}
+
+void CuckooTable::each(const std::function<void(uint64_t)>& visit) const {
+  for (uint32_t number = 0; number < image().buckets; ++number)
+    for (const uint64_t& word : image().bucket(number).word)
+      if (const uint64_t value = __atomic_load_n(&word, __ATOMIC_ACQUIRE); value != 0) visit(value);
+}
+
+}  // namespace heddle::cuckoo

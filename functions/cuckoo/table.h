@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/huge_pages.h"
+#include "core/table.h"
+#include "functions/cuckoo/rule.h"
+
+namespace heddle::cuckoo {
+
+/** An Image of fixed capacity, and who may write. Any number of threads read; writers hold a Writer, of which there is one at
+ *  a time. A reader always finds an entry that has been in the table since before its search: while entries move they are in
+ *  both places, and a reader that may have missed one searches again. Copies on GPUs get each word in the order of writing, and
+ *  may miss an entry for as long as it moves. */
+class CuckooTable : public Table {
+ public:
+  /** Empties the table and makes room for `capacity` entries; before there are readers. `owner`: Image::owner. Throws Error without memory. */
+  void reset(size_t capacity, uint64_t seed, uint32_t owner = 0);
+
+  /** The right to change the table. */
+  class Writer {
+   public:
+    explicit Writer(CuckooTable& table);                       ///< waits for it
+    static std::optional<Writer> if_free(CuckooTable& table);  ///< for packet threads, which never wait
+    Writer(Writer&& other) noexcept : table_(std::exchange(other.table_, nullptr)) {}
+    Writer& operator=(Writer&&) = delete;
+    ~Writer() {
+      if (table_ != nullptr) table_->writing_.clear(std::memory_order_release);
+    }
+
+    /** Adds the entry or gives it another value. False if the table is full, or no bucket of the key can be made room in. */
+    bool set(uint32_t hash, uint64_t key, uint16_t value);
+    bool remove(uint32_t hash, uint64_t key);  ///< false: there is none
+    /** Removes those of buckets [first, last) that `gone` names. */
+    void remove_if(uint32_t first, uint32_t last, const std::function<bool(uint64_t word)>& gone);
+
+   private:
+    struct Taken {};
+    Writer(CuckooTable& table, Taken) : table_(&table) {}
+    CuckooTable* table_;
+  };
+
+  const Image& image() const { return *reinterpret_cast<const Image*>(memory_.get()); }
+  std::span<const std::byte> bytes() const override { return {memory_.get(), bytes_}; }
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
+  size_t capacity() const { return capacity_; }
+
+  /** words[i]: the word with keys[i], whose first bucket hashes[i] chooses, or 0. Never allocates or waits for writers that
+   *  do not go on; n may be 0. */
+  void lookup_bulk(const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) const;
+  /** The same for one key. */
+  uint64_t find(uint32_t hash, uint64_t key) const;
+  /** Calls visit(word) for each entry. Entries that move meanwhile may be missed or seen twice. */
+  void each(const std::function<void(uint64_t)>& visit) const;
+
+ private:
+  Bucket& bucket(uint32_t number) { return const_cast<Bucket&>(image().bucket(number)); }
+  void store(uint64_t& word, uint64_t value);
+  /** A free slot of one of the key's buckets, which other entries have made room in; null if there is none. */
+  uint64_t* make_room(uint32_t first, uint32_t second);
+
+  HugePages memory_;
+  size_t bytes_ = 0, capacity_ = 0;
+  std::atomic<size_t> size_{0};
+  std::atomic_flag writing_;
+  std::atomic<uint64_t> moves_{0};  // odd while entries move
+};
+
+}  // namespace heddle::cuckoo

@@ -1,0 +1,97 @@
+#include <cstring>
+
+#include "click/arguments.h"
+#include "core/error.h"
+#include "functions/ip6_lookup/ip6_lookup.h"
+#include "functions/ip6_lookup/route_file.h"
+
+namespace heddle {
+
+using ip6_lookup::Route;
+
+LookupIP6Route::LookupIP6Route() {
+  table = &routes_;
+  retiring.push_back(&routes_);
+}
+
+std::vector<Route> LookupIP6Route::read_routes(std::vector<std::string>& errors) const {
+  std::vector<Route> routes;
+  if (!file_.empty()) routes = ip6_lookup::read_route_file(file_, errors);
+  for (const Route& route : routes)
+    if (route.hop.port >= static_cast<uint32_t>(outputs) && errors.size() < 100)
+      errors.push_back(format("%s: route %s: output %u is not connected (outputs are 0 to %d)", file_.c_str(),
+                              to_text(route.prefix).c_str(), route.hop.port, outputs - 1));
+  routes.insert(routes.end(), own_routes_.begin(), own_routes_.end());
+  return routes;
+}
+
+void LookupIP6Route::configure(click::Arguments& arguments) {
+  arguments.keyword("FILE", file_);
+  for (const auto& argument : arguments.rest()) {
+    Route route;
+    const std::string problem = ip6_lookup::parse_route(argument.text, route);
+    if (!problem.empty())
+      arguments.error(argument, "a route: " + problem);
+    else if (route.hop.port >= static_cast<uint32_t>(outputs))
+      arguments.error(argument, format("a route to a connected output, 0 to %d", outputs - 1));
+    else
+      own_routes_.push_back(route);
+  }
+  std::vector<std::string> errors;
+  std::vector<Route> routes = read_routes(errors);
+  for (auto& error : errors) arguments.error(error);
+  if (errors.empty()) load(std::move(routes));
+}
+
+void LookupIP6Route::load(std::vector<Route> routes) {
+  routes_.load(std::move(routes));
+  count_ = routes_.routes().size();
+}
+
+void LookupIP6Route::reload() {
+  std::vector<std::string> errors;
+  std::vector<Route> routes = read_routes(errors);
+  if (!errors.empty())
+    throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
+                "; the routes stay as they are");
+  load(std::move(routes));
+}
+
+Access LookupIP6Route::access(Processor) const {
+  return {.reads = {{Base::l3, kDestination, kHeaderBytes}}, .column_reads = columns(Column::l3)};
+}
+
+std::span<const char* const> LookupIP6Route::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"no_route", "no_header"};
+  return kReasons;
+}
+
+void LookupIP6Route::run_cpu(Batch& batch) {
+  constexpr int kGroup = 64;
+  constexpr uint8_t kNowhere[16] = {};
+  const ip6_lookup::Image& image = routes_.image();
+  const uint32_t* l3 = batch.column(Column::l3);
+  uint16_t* next = batch.next();
+  uint8_t addresses[kGroup][16];
+  uint16_t hops[kGroup];
+  for (int base = 0; base < batch.size(); base += kGroup) {
+    const int n = std::min(kGroup, batch.size() - base);
+    uint64_t without_header = 0;
+    for (int i = 0; i < n; ++i) {
+      const Packet* packet = batch.packet(base + i);
+      const uint32_t at = l3[base + i] - packet->data_off, bytes = length(packet);  // huge if before the packet
+      const bool whole = at < bytes && bytes - at >= kHeaderBytes;
+      std::memcpy(addresses[i], whole ? batch.frame(base + i) + at + kDestination : kNowhere, 16);
+      if (!whole) without_header |= uint64_t{1} << i;
+    }
+    ip6_lookup::lookup_bulk(image, addresses, hops, n);
+    for (int i = 0; i < n; ++i)
+      next[base + i] = hops[i] != 0 ? static_cast<uint16_t>(hops[i] - 1) : static_cast<uint16_t>(kDrop | kNoRoute);
+    for (; without_header != 0; without_header &= without_header - 1)
+      batch.drop(base + std::countr_zero(without_header), kNoHeader);
+  }
+}
+
+HEDDLE_ELEMENT(LookupIP6Route);
+
+}  // namespace heddle

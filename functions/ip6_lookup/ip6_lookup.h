@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "core/element.h"
+#include "functions/ip6_lookup/table.h"
+
+namespace heddle {
+
+/** LookupIP6Route: routes IPv6 packets by the longest prefix that matches their destination address.
+ *
+ *      LookupIP6Route(ADDR1/LEN1 [GW1] OUT1, ADDR2/LEN2 [GW2] OUT2, ... [, keywords FILE, DEVICE, BLOCKING])
+ *
+ *  Each argument is a route: prefix (2001:db8::/32, a single address, or "default"), optional gateway (:: or - for none), and
+ *  the output port; bits of the address after the prefix's length are ignored. FILE: a text file with one such route a line
+ *  ("#" starts a comment); routes of the file come first, and of several with one prefix the last counts. DEVICE: cpu or
+ *  gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *
+ *  One input, one or more outputs. The destination is that of the IPv6 header that CheckIP6Header or MarkIP6Header has marked
+ *  (annotation l3). Packets without a route are dropped ("no_route"), packets without 40 bytes of header at l3, too
+ *  ("no_header"). A gateway is kept and shown, but no annotation tells packets of it (an annotation has 64 bits at most): one
+ *  output a neighbour, with the neighbour's Ethernet address written behind it.
+ *
+ *  Prefixes are intervals of addresses, in a B+-tree of cache lines that is searched for many packets at once, with AVX-512
+ *  or AVX2 where the processor has them (PlanB, NSDI 2026): 6 lines for 200,000 routes. Routes longer than /64 cost a second,
+ *  shorter search. Any number of routes; about 17 bytes each.
+ *
+ *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one. A change
+ *  builds the tree anew (20 ms for 200,000 routes), so make many at once with `ctrl`.
+ *      add ADDR/LEN [GW] OUT       (write) adds a route; fails if there is one for this prefix
+ *      set ADDR/LEN [GW] OUT       (write) adds or replaces a route
+ *      remove ADDR/LEN             (write) removes a route; fails if there is none
+ *      ctrl                        (write) lines of "add ...", "set ...", "remove ...": all of them or, when one fails, none
+ *      flush                       (write) removes all routes
+ *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
+ *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
+ *      reload                      (write) reads FILE again; a FILE with errors changes nothing. SIGHUP does it for all
+ *                                  elements that have this handler
+ *
+ *  Errors: a route that is none, a route whose output is not connected (each is named with file and line). Statistics:
+ *  `routes`.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIP6Header(OFFSET 14) -> rt :: LookupIP6Route(2001:db8::/32 0, ::/0 1);
+ *      rt[0] -> ToDump(inside.pcap); rt[1] -> ToDump(outside.pcap);
+ */
+class LookupIP6Route : public Element {
+ public:
+  LookupIP6Route();
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "1/1-"; }
+  const char* processing() const override { return "h/h"; }
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void handlers(Handlers& list) override;
+  void run_cpu(Batch& batch) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
+
+  enum Reason : int { kNoRoute, kNoHeader };
+  static constexpr uint32_t kHeaderBytes = 40, kDestination = 24;  ///< RFC 8200, section 3
+
+ private:
+  /** The routes of FILE and of the arguments. Reports mistakes as text lines. */
+  std::vector<ip6_lookup::Route> read_routes(std::vector<std::string>& errors) const;
+  void change(const std::string& commands);
+  void load(std::vector<ip6_lookup::Route> routes);
+  void reload();
+  std::string lookup_text(const std::string& address) const;
+  std::string table_text() const;
+
+  ip6_lookup::RouteTable routes_;
+  std::string file_;
+  std::vector<ip6_lookup::Route> own_routes_;  // those of the arguments
+  std::atomic<size_t> count_{0};               // routes in the table, for statistics(), which runs beside changes
+};
+
+}  // namespace heddle

@@ -1,0 +1,196 @@
+// The element in chains, on every backend; its table is tested in table_test.cc.
+
+#include "functions/ip6_lookup/ip6_lookup.h"
+
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "functions/ip6_lookup/oracle_for_test.h"
+#include "functions/ip6_lookup/route_file.h"
+#include "tests/support/access.h"
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+using namespace ip6_lookup;
+
+HEDDLE_ON_EVERY_BACKEND(Ip6LookupTest);
+
+constexpr size_t kL3 = 14;
+
+Frame packet_to(const Address& address, size_t payload = 8) {
+  Frame frame{Bytes(kL3 + 40 + payload, 0x5a)};
+  frame.bytes[kL3] = 0x60;
+  put_u16(frame.bytes, kL3 + 4, static_cast<unsigned>(payload));
+  for (size_t i = 0; i < 4; ++i)
+    put_u32(frame.bytes, kL3 + 24 + 4 * i,
+            static_cast<uint32_t>((i < 2 ? address.high : address.low) >> (i % 2 == 0 ? 32 : 0)));
+  frame.column[static_cast<int>(Column::l3)] = kL3;
+  return frame;
+}
+
+struct RouteFile {
+  explicit RouteFile(const std::string& name) : path(testing::TempDir() + "heddle_" + name + ".routes6") {}
+  ~RouteFile() { std::remove(path.c_str()); }
+  void write(const std::vector<Route>& routes) const {
+    std::ofstream out(path);
+    for (const Route& route : routes) out << to_text(route.prefix) << " " << route.hop.port << "\n";
+  }
+  std::string path;
+};
+
+const char* const kSinks = " rt[0] -> s0 :: TestSink; rt[1] -> s1 :: TestSink; rt[2] -> s2 :: TestSink;";
+
+TEST_P(Ip6LookupTest, RoutesByTheLongestPrefix) {
+  auto random = random_for("ip6 lookup");
+  const RouteFile file("routes");
+  for (const size_t count : {0u, 3u, 60u, 4000u}) {
+    const auto routes = random_routes(random, count, 3);
+    Oracle oracle;
+    for (const Route& route : routes) oracle.add(route);
+    file.write(routes);
+    std::vector<Frame> frames;
+    std::vector<Bytes> wanted[3];
+    uint64_t no_route = 0, no_header = 0;
+    for (const Address& address : addresses_near(random, routes, 700)) {
+      frames.push_back(packet_to(address, random() % 9));
+      Frame& frame = frames.back();
+      if (random() % 16 == 0) frame.bytes.resize(random() % frame.bytes.size());
+      if (random() % 16 == 0) frame.column[static_cast<int>(Column::l3)] = random() % 2 == 0 ? random() : random() % 80;
+      const size_t at = frame.column[static_cast<int>(Column::l3)];
+      if (at + 40 > frame.bytes.size()) {
+        ++no_header;
+        continue;
+      }
+      Address to;
+      for (size_t b = 0; b < 16; ++b) {
+        uint64_t& half = b < 8 ? to.high : to.low;
+        half = half << 8 | frame.bytes[at + 24 + b];
+      }
+      if (const auto port = oracle.lookup(to))
+        wanted[*port].push_back(frame.bytes);
+      else
+        ++no_route;
+    }
+    const std::string chain = "TestSource(SETS l3) -> rt :: LookupIP6Route(FILE " + file.path + ");" + kSinks;
+    for (const std::vector<int>& batches : {std::vector<int>{1024}, {0, 1, 31, 32, 33, 1024}}) {
+      const Result result = run(chain, GetParam(), frames, {.batches = batches});
+      EXPECT_EQ(result.drop("rt.no_route"), no_route);
+      EXPECT_EQ(result.drop("rt.no_header"), no_header);
+      for (int port = 0; port < 3; ++port) {
+        EXPECT_TRUE(same(result.bytes(format("s%d", port)), wanted[port])) << "output " << port;
+        EXPECT_TRUE(in_order(result.at(format("s%d", port))));
+      }
+    }
+  }
+}
+
+TEST_P(Ip6LookupTest, StandsBehindCheckIP6Header) {
+  std::vector<Frame> frames;
+  for (uint64_t i = 0; i < 300; ++i) frames.push_back(packet_to({0x20010db800000000 | (i & 1) << 16, i}));
+  const Result result =
+      run("TestSource -> CheckIP6Header(OFFSET 14) -> rt :: LookupIP6Route(2001:db8::/32 1, 2001:db8:1::/48 fe80::1 2,"
+          " 2001:db8::7/128 0);" +
+              std::string(kSinks),
+          GetParam(), frames);
+  EXPECT_EQ(result.at("s0").size(), 0u);  // 7 is odd: 2001:db8:1::7
+  EXPECT_EQ(result.at("s1").size(), 150u);
+  EXPECT_EQ(result.at("s2").size(), 150u);
+}
+
+TEST_P(Ip6LookupTest, TouchesOnlyWhatItDeclares) {
+  AccessOptions options;
+  options.outputs = 2;
+  options.shape = [](Frame& frame, std::mt19937& random) {
+    const size_t at = frame.column[static_cast<int>(Column::l3)];
+    if (at + 40 > frame.bytes.size() || random() % 4 == 0) return;
+    put_u32(frame.bytes, at + 24, 0x20010db8);
+    put_u32(frame.bytes, at + 28, random() % 2);
+  };
+  EXPECT_EQ(access_violations("LookupIP6Route(2001:db8::/32 1, 2001:db8:0:1::/64 0, ::/1 0)", GetParam(), options),
+            std::vector<std::string>{});
+}
+
+// Every packet gets the old answer or the new one, none is lost, and changes arrive.
+TEST_P(Ip6LookupTest, ChangesUnderTraffic) {
+  const RouteFile file("changes");
+  file.write({{prefix_of({}, 0), {{}, 0}}});
+  std::vector<Frame> frames;
+  for (uint64_t i = 0; i < 64; ++i) frames.push_back(packet_to({0x20010db800000000 + (i % 2), i}));
+  std::atomic<uint64_t> at[3] = {}, wrong{0};
+  Options options;
+  options.endless = true;
+  options.on_packet = [&](const std::string& sink, const Received& packet) {
+    const size_t port = static_cast<size_t>(sink[1] - '0');
+    ++at[port];
+    if (port == 2 && packet.bytes[kL3 + 31] != 1) ++wrong;  // only the odd ever lead there
+  };
+  options.meanwhile = [&](Engine& engine) {
+    const auto wait_for = [&](size_t port) {
+      const uint64_t start = at[port];
+      while (at[port] - start < 64) std::this_thread::yield();
+    };
+    Broker& handlers = engine.handlers();
+    for (int change = 0; change < 4; ++change) {
+      wait_for(0);
+      handlers.write("rt.add", "2001:db8::/32 1");
+      wait_for(1);
+      handlers.write("rt.ctrl", "add 2001:db8:0:1::/64 2\nset 2001:db8::/32 0");
+      wait_for(2);
+      EXPECT_THROW(handlers.write("rt.ctrl", "remove 2001:db8::/32\nremove 2001:db9::/32"), Error);
+      EXPECT_EQ(handlers.read("rt.table"), "::/0\t-\t0\n2001:db8::/32\t-\t0\n2001:db8:0:1::/64\t-\t2\n");
+      handlers.write("rt.remove", "2001:db8:0:1::/64");
+      handlers.write("rt.reload", "");
+    }
+    std::ofstream(file.path) << "no route\n";
+    EXPECT_THROW(handlers.write("rt.reload", ""), Error);
+    wait_for(0);
+  };
+  const Result result =
+      run("TestSource(SETS l3) -> rt :: LookupIP6Route(FILE " + file.path + ");" + kSinks, GetParam(), frames, options);
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(result.dropped, 0u);
+}
+
+TEST(LookupIP6Route, AnswersItsHandlers) {
+  click::Diagnostics diagnostics;
+  const Chain chain = read(
+      "TestSource(SETS l3) -> rt :: LookupIP6Route(2001:db8::/32 fe80::1 1, ::/0 ::0 0); rt[0] -> TestSink; rt[1] -> "
+      "TestSink;",
+      {}, diagnostics);
+  ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
+  Handlers handlers;
+  chain.router.nodes[static_cast<size_t>(chain.router.find("rt"))].element->handlers(handlers);
+  const auto lookup = [&](const std::string& key) { return handlers.find("lookup")->read(key); };
+  const auto write = [&](const char* name, const std::string& value) { handlers.find(name)->write(value); };
+  EXPECT_EQ(lookup("2001:db8::7"), "1 fe80::1");
+  EXPECT_EQ(lookup("2001:db9::7"), "0");
+  EXPECT_THROW(lookup("10.0.0.1"), Error);
+  EXPECT_EQ(handlers.find("table")->read(""), "::/0\t-\t0\n2001:db8::/32\tfe80::1\t1\n");
+  EXPECT_THROW(write("add", "::/0 1"), Error);
+  EXPECT_THROW(write("add", "::/1 2"), Error);
+  EXPECT_THROW(write("add", ""), Error);
+  EXPECT_THROW(write("add", "::/1 1\n::/2 1"), Error);
+  EXPECT_THROW(write("ctrl", "put ::/1 1"), Error);
+  EXPECT_THROW(write("remove", "::/1"), Error);
+  write("ctrl", "# two\nset ::/0 1\n\nremove 2001:db8::/32\nadd 2001:db8::/33 0");
+  EXPECT_EQ(handlers.find("table")->read(""), "::/0\t-\t1\n2001:db8::/33\t-\t0\n");
+  write("flush", "");
+  EXPECT_EQ(lookup("2001:db8::7"), "-1");
+  EXPECT_EQ(handlers.find("reload"), nullptr);
+}
+
+TEST(LookupIP6Route, NamesWhatIsWrong) {
+  const RouteFile file("wrong");
+  std::ofstream(file.path) << "::/0 0\n2001:db8::/129 0 # too long\n::/1 1\n";
+  const std::string text = mistakes("TestSource(SETS l3) -> rt :: LookupIP6Route(FILE " + file.path + ") -> TestSink;");
+  EXPECT_NE(text.find(file.path + ":2: '2001:db8::/129 0' is not a route: '129' is not a prefix length of 0 to 128"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("route ::/1: output 1 is not connected (outputs are 0 to 0)"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace heddle::test

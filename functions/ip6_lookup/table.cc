@@ -1,0 +1,221 @@
+#include "functions/ip6_lookup/table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "core/error.h"
+
+namespace heddle::ip6_lookup {
+namespace {
+
+/** The addresses after the interval before, up to and with `last`. */
+struct Interval {
+  uint64_t last;
+  uint32_t value;
+};
+
+/** Turns nested ranges into intervals: ranges in ascending order of their first address, outer ones first. */
+class Sweep {
+ public:
+  explicit Sweep(uint32_t outside) { open_.push_back({UINT64_MAX, outside}); }
+
+  /** Goes on to `first` and says which value holds there. */
+  uint32_t at(uint64_t first) {
+    while (open_.back().last < first) close();
+    if (first > 0) put({first - 1, open_.back().value});
+    return open_.back().value;
+  }
+  void open(uint64_t first, uint64_t last, uint32_t value) {
+    at(first);
+    open_.push_back({last, value});
+  }
+  std::vector<Interval> finish() {
+    while (!open_.empty()) close();
+    return std::move(intervals_);
+  }
+
+ private:
+  void close() {
+    put(open_.back());
+    open_.pop_back();
+  }
+  void put(Interval next) {
+    if (!intervals_.empty() && next.last <= intervals_.back().last) return;
+    if (!intervals_.empty() && next.value == intervals_.back().value)
+      intervals_.back().last = next.last;
+    else
+      intervals_.push_back(next);
+  }
+
+  std::vector<Interval> open_, intervals_;
+};
+
+/** Lines of nodes, one tree after the other. */
+class Builder {
+ public:
+  explicit Builder(const std::vector<Route>& routes) {
+    std::vector<Interval> intervals = high_intervals(routes);
+    std::vector<uint32_t> counts;  // nodes of each level, leaves first
+    put_tree(intervals, true, counts);
+    for (uint32_t line = 0; const uint32_t count : counts) {
+      levels_.insert(levels_.begin(), line);
+      line += count;
+    }
+    for (auto& low : low_) {
+      const auto line = static_cast<uint32_t>(lines_.size());
+      counts.clear();
+      put_tree(low, false, counts);
+      trees_.push_back({line, counts[0]});
+    }
+  }
+
+  HugePages write(size_t& bytes) const {
+    Image image{};
+    image.levels = static_cast<uint32_t>(levels_.size());
+    std::ranges::copy(levels_, image.level);
+    const auto behind = [&bytes](size_t size) {
+      const size_t offset = bytes;
+      bytes = (bytes + size + kLineBytes - 1) / kLineBytes * kLineBytes;
+      return offset;
+    };
+    bytes = 0;
+    behind(sizeof image);
+    image.lines = behind(lines_.size() * sizeof lines_[0]);
+    image.bases = behind(bases_.size() * sizeof bases_[0]);
+    image.trees = behind(trees_.size() * sizeof trees_[0]);
+    HugePages memory = map_huge_pages(bytes);
+    std::memcpy(memory.get(), &image, sizeof image);
+    const auto put = [&memory](uint64_t offset, const auto& list) {
+      if (!list.empty()) std::memcpy(memory.get() + offset, list.data(), list.size() * sizeof list[0]);
+    };
+    put(image.lines, lines_);
+    put(image.bases, bases_);
+    put(image.trees, trees_);
+    return memory;
+  }
+
+ private:
+  /** The intervals of the first 64 bits; those with longer prefixes below get the value kFirstTree + number, and their
+   *  intervals are low_[number]. */
+  std::vector<Interval> high_intervals(const std::vector<Route>& routes) {
+    Sweep sweep(0);
+    for (auto route = routes.begin(); route != routes.end();) {
+      const auto& [address, length] = route->prefix;
+      if (length <= 64) {
+        sweep.open(address.high, address.high | ~prefix_mask(length).high, route->hop.port + 1);
+        ++route;
+        continue;
+      }
+      // All of this /64: what is shorter has come before.
+      Sweep low(sweep.at(address.high));
+      for (const uint64_t high = address.high; route != routes.end() && route->prefix.address.high == high; ++route) {
+        const auto& [inner, bits] = route->prefix;
+        low.open(inner.low, inner.low | ~prefix_mask(bits).low, route->hop.port + 1);
+      }
+      const uint64_t high = std::prev(route)->prefix.address.high;
+      sweep.open(high, high, kFirstTree + static_cast<uint32_t>(low_.size()));
+      low_.push_back(low.finish());
+    }
+    return sweep.finish();
+  }
+
+  /** Appends a tree's leaves and the levels above; `counts`: nodes of each. */
+  void put_tree(const std::vector<Interval>& intervals, bool main, std::vector<uint32_t>& counts) {
+    std::vector<uint64_t> lasts;  // of each node's intervals
+    for (size_t i = 0; i < intervals.size(); i += kLeafValues) {
+      Leaf leaf{};
+      std::ranges::fill(leaf.limit, INT64_MAX);
+      uint32_t base = UINT32_MAX;
+      const size_t count = std::min<size_t>(kLeafValues, intervals.size() - i);
+      for (size_t k = 0; k < count; ++k) {
+        const auto& [last, value] = intervals[i + k];
+        if (k < kLeafLimits) leaf.limit[k] = ordered(last);
+        if (value < kFirstTree) {
+          leaf.value[k] = static_cast<uint16_t>(value);
+        } else {  // they are numbered in this order
+          base = std::min(base, value - kFirstTree);
+          leaf.value[k] = static_cast<uint16_t>(kFirstTree + (value - kFirstTree - base));
+        }
+      }
+      lasts.push_back(intervals[i + count - 1].last);
+      append(leaf);
+      if (main) bases_.push_back(base);
+    }
+    counts.push_back(static_cast<uint32_t>(lasts.size()));
+    while (lasts.size() > 1) {
+      std::vector<uint64_t> above;
+      for (size_t i = 0; i < lasts.size(); i += kInnerChildren) {
+        Inner inner;
+        std::ranges::fill(inner.limit, INT64_MAX);
+        const size_t count = std::min<size_t>(kInnerChildren, lasts.size() - i);
+        for (size_t k = 0; k < std::min<size_t>(count, kInnerLimits); ++k) inner.limit[k] = ordered(lasts[i + k]);
+        above.push_back(lasts[i + count - 1]);
+        append(inner);
+      }
+      counts.push_back(static_cast<uint32_t>(above.size()));
+      lasts = std::move(above);
+    }
+  }
+
+  template <class Node>
+  void append(const Node& node) {
+    std::memcpy(&lines_.emplace_back(), &node, sizeof node);
+  }
+
+  std::vector<std::vector<Interval>> low_;
+  std::vector<Inner> lines_;
+  std::vector<uint32_t> levels_;  // line of each level of the main tree, the root's first
+  std::vector<uint32_t> bases_;
+  std::vector<Tree> trees_;
+};
+
+bool same_prefix(const Route& a, const Route& b) { return a.prefix == b.prefix; }
+
+}  // namespace
+
+void RouteTable::load(std::vector<Route> routes) {
+  for (const Route& route : routes)
+    if (route.hop.port >= kMostPorts)
+      throw Error(format("output %u: IPv6 routes lead to outputs 0 to %u", route.hop.port, kMostPorts - 1));
+  std::ranges::stable_sort(routes, {}, &Route::prefix);
+  // unique() keeps the first of equals, and the last is to stay.
+  const auto kept = std::unique(routes.rbegin(), routes.rend(), same_prefix);
+  routes.erase(routes.begin(), kept.base());
+
+  size_t bytes = 0;
+  HugePages memory = Builder(routes).write(bytes);
+  image_.store(reinterpret_cast<const Image*>(memory.get()), std::memory_order_release);
+  routes_ = std::move(routes);
+  std::swap(memory_, memory);
+  bytes_ = bytes;
+  if (memory != nullptr) {
+    retired_.push_back(std::move(memory));
+    replaced();
+  }
+}
+
+void RouteTable::change(std::span<const Route> set, std::span<const Prefix> gone) {
+  std::vector<Prefix> removed(gone.begin(), gone.end());
+  std::ranges::sort(removed);
+  std::vector<Route> routes;
+  routes.reserve(routes_.size() + set.size());
+  std::ranges::copy_if(routes_, std::back_inserter(routes),
+                       [&](const Route& route) { return !std::ranges::binary_search(removed, route.prefix); });
+  routes.insert(routes.end(), set.begin(), set.end());
+  load(std::move(routes));
+}
+
+std::optional<Hop> RouteTable::find(Prefix prefix) const {
+  const auto found = std::ranges::lower_bound(routes_, prefix, {}, &Route::prefix);
+  if (found == routes_.end() || found->prefix != prefix) return std::nullopt;
+  return found->hop;
+}
+
+std::optional<Hop> RouteTable::lookup(Address address) const {
+  for (int length = 128; length >= 0; --length)
+    if (const auto hop = find(prefix_of(address, static_cast<uint8_t>(length)))) return hop;
+  return std::nullopt;
+}
+
+}  // namespace heddle::ip6_lookup

@@ -1,0 +1,194 @@
+// The table and its lookups on the CPU, with all instructions that this processor has, against a search of bit strings.
+
+#include "functions/ip6_lookup/table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "core/error.h"
+#include "functions/ip6_lookup/oracle_for_test.h"
+#include "functions/ip6_lookup/route_file.h"
+#include "measure/generate/routes.h"
+#include "tests/support/frames.h"
+
+namespace heddle::ip6_lookup {
+namespace {
+
+std::vector<uint16_t> found(const RouteTable& table, Instructions which, const std::vector<Address>& addresses,
+                            size_t bulk) {
+  std::vector<uint8_t> bytes(addresses.size() * 16 + 1);
+  for (size_t i = 0; i < addresses.size(); ++i)
+    for (size_t b = 0; b < 16; ++b)
+      bytes[16 * i + b] = static_cast<uint8_t>((b < 8 ? addresses[i].high : addresses[i].low) >> (56 - 8 * (b % 8)));
+  std::vector<uint16_t> hops(addresses.size(), 0xffff);
+  const auto* keys = reinterpret_cast<const uint8_t(*)[16]>(bytes.data());
+  for (size_t at = 0; at < addresses.size(); at += bulk)
+    lookup_bulk(which, table.image(), keys + at, hops.data() + at,
+                static_cast<int>(std::min(bulk, addresses.size() - at)));
+  return hops;
+}
+
+void expect_same(const RouteTable& table, const Oracle& oracle, const std::vector<Address>& addresses) {
+  std::vector<uint16_t> wanted;
+  for (const Address& address : addresses) {
+    const auto port = oracle.lookup(address);
+    wanted.push_back(static_cast<uint16_t>(port ? *port + 1 : 0));
+    ASSERT_EQ(lookup(table.image(), address.high, address.low), wanted.back()) << to_text(address);
+  }
+  for (const Instructions which : known_instructions())
+    for (const size_t bulk : {size_t{1}, size_t{7}, size_t{64}, size_t{1024}}) {
+      const auto got = found(table, which, addresses, bulk);
+      for (size_t i = 0; i < got.size(); ++i)
+        ASSERT_EQ(got[i], wanted[i]) << to_text(addresses[i]) << " with instructions " << static_cast<int>(which);
+    }
+}
+
+TEST(Ip6Table, FindsTheLongestPrefix) {
+  auto random = test::random_for("ip6 table");
+  for (const size_t count : {0u, 1u, 2u, 6u, 7u, 8u, 62u, 63u, 64u, 500u, 3000u, 20000u})
+    for (const uint32_t ports : {2u, 40000u}) {
+      const auto routes = random_routes(random, count, ports);
+      Oracle oracle;
+      for (const Route& route : routes) oracle.add(route);
+      RouteTable table;
+      table.load(routes);
+      EXPECT_EQ(table.routes().size(), oracle.ports.size());
+      expect_same(table, oracle, addresses_near(random, routes, 2000));
+    }
+}
+
+// One /64 with as many levels below it as the main tree has, and many /64s with one route each.
+TEST(Ip6Table, HoldsManyRoutesLongerThan64) {
+  auto random = test::random_for("ip6 long prefixes");
+  std::vector<Route> routes;
+  for (uint32_t i = 0; i < 8000; ++i) {
+    const Address in_one{0x20010db800000001, uint64_t{random()} << 32 | random()}, own{uint64_t{i} << 20, i};
+    routes.push_back({prefix_of(in_one, static_cast<uint8_t>(65 + random() % 64)), {{}, i % 100}});
+    routes.push_back({prefix_of(own, 128), {{}, i % 7}});
+  }
+  routes.push_back({prefix_of({0x20010db800000001, 0}, 64), {{}, 101}});
+  Oracle oracle;
+  for (const Route& route : routes) oracle.add(route);
+  RouteTable table;
+  table.load(routes);
+  expect_same(table, oracle, addresses_near(random, routes, 5000));
+}
+
+TEST(Ip6Table, ChangesWhileTheOldImageStays) {
+  auto random = test::random_for("ip6 changes");
+  RouteTable table;
+  Oracle oracle;
+  int replaced = 0;
+  table.add_copy({.patch = [](size_t, std::span<const std::byte>) {}, .replace = [&] { ++replaced; }});
+  std::vector<Route> all = random_routes(random, 400, 9);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<Route> set;
+    std::vector<Prefix> gone;
+    for (int i = 0; i < 10; ++i) set.push_back(all[random() % all.size()]);
+    for (int i = 0; i < 6; ++i) gone.push_back(all[random() % all.size()].prefix);
+    std::erase_if(gone,
+                  [&](const Prefix& p) { return std::ranges::any_of(set, [&](auto& s) { return s.prefix == p; }); });
+    const Image& before = table.image();
+    const uint16_t answer = lookup(before, all[0].prefix.address.high, all[0].prefix.address.low);
+    table.change(set, gone);
+    EXPECT_TRUE(table.has_retired());
+    EXPECT_EQ(lookup(before, all[0].prefix.address.high, all[0].prefix.address.low), answer);
+    table.reclaim();
+    EXPECT_FALSE(table.has_retired());
+    for (const Prefix& prefix : gone) {
+      oracle.remove(prefix);
+      EXPECT_EQ(table.find(prefix), std::nullopt);
+    }
+    for (const Route& route : set) oracle.add(route);
+    ASSERT_EQ(table.routes().size(), oracle.ports.size());
+    for (const Address& address : addresses_near(random, all, 20)) {
+      const auto hop = table.lookup(address);
+      ASSERT_EQ(hop ? std::optional(hop->port) : std::nullopt, oracle.lookup(address));
+    }
+    expect_same(table, oracle, addresses_near(random, all, 100));
+  }
+  EXPECT_EQ(replaced, 60);
+  table.load({});
+  expect_same(table, {}, addresses_near(random, all, 100));
+}
+
+TEST(Ip6Table, TakesTheLastOfEqualPrefixes) {
+  RouteTable table;
+  table.load({{prefix_of({1, 0}, 64), {{}, 1}}, {prefix_of({1, 0}, 64), {{}, 2}}, {prefix_of({1, 0}, 64), {{}, 3}}});
+  EXPECT_EQ(lookup(table.image(), 1, 7), 4);
+  EXPECT_EQ(table.routes().size(), 1u);
+}
+
+TEST(Ip6Table, RefusesOutputsThatItCannotHold) {
+  RouteTable table;
+  const Route fits{prefix_of({}, 0), {{}, RouteTable::kMostPorts - 1}},
+      beyond{prefix_of({}, 0), {{}, RouteTable::kMostPorts}};
+  table.load({fits});
+  EXPECT_EQ(lookup(table.image(), 1, 1), RouteTable::kMostPorts);
+  EXPECT_THROW(table.load({beyond}), Error);
+  EXPECT_EQ(table.routes().size(), 1u);
+}
+
+TEST(Ip6Table, KnowsGeneratedTables) {
+  auto random = test::random_for("ip6 generated");
+  std::vector<Route> routes;
+  Oracle oracle;
+  for (const auto& prefix : bench::generate_prefixes(bench::real_profile(bench::Family::ipv6), 20000, test::seed())) {
+    const Address address{static_cast<uint64_t>(prefix.address >> 64), static_cast<uint64_t>(prefix.address)};
+    routes.push_back(
+        {prefix_of(address, static_cast<uint8_t>(prefix.length)), {{}, static_cast<uint32_t>(random() % 250)}});
+    oracle.add(routes.back());
+  }
+  RouteTable table;
+  table.load(routes);
+  expect_same(table, oracle, addresses_near(random, routes, 20000));
+}
+
+TEST(Ip6RouteFile, ReadsWhatItSays) {
+  Route route;
+  EXPECT_EQ(parse_route("2001:db8::1/32 3", route), "");
+  EXPECT_EQ(route, (Route{prefix_of({0x20010db800000000, 0}, 32), {{}, 3}}));
+  EXPECT_EQ(parse_route(" default\t::0  0 ", route), "");
+  EXPECT_EQ(route, (Route{{}, {{}, 0}}));
+  EXPECT_EQ(parse_route("::1 fe80::1 7", route), "");
+  EXPECT_EQ(route, (Route{prefix_of({0, 1}, 128), {{0xfe80000000000000, 1}, 7}}));
+  EXPECT_EQ(to_text(route.prefix), "::1/128");
+  for (const char* text :
+       {"", "::", ":: ", "::/129 0", "::/-1 0", "::/ 0", "10.0.0.0/8 0", ":::/0 0", "::/0 x", "::/0 -1",
+        "::/0 4294967296", "::/0 :: 0 0", "::/0 g 0", "1:2:3:4:5:6:7:8:9/64 0", "::/0x10 0", "%/0 0"}) {
+    EXPECT_NE(parse_route(text, route), "") << text;
+    EXPECT_EQ(route.hop.port, 7u) << text;
+  }
+}
+
+// A real table (2015-11-01): the AS of each prefix is its port.
+TEST(Ip6Table, KnowsARealTable) {
+  const char* data = std::getenv("HEDDLE_TEST_DATA");
+  const std::string path = std::string(data ? data : "") + "/routing/ipasn6_20151101.dat.gz";
+  if (data == nullptr || !std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
+  std::FILE* pipe = popen(("zcat '" + path + "'").c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  auto random = test::random_for("ip6 real");
+  std::vector<Route> routes;
+  Oracle oracle;
+  for (char line[256]; std::fgets(line, sizeof line, pipe) != nullptr;) {
+    if (line[0] == ';' || std::strchr(line, ':') == nullptr) continue;  // IPv4 is in it, too
+    Prefix prefix;
+    ASSERT_EQ(parse_prefix(std::string_view(line).substr(0, std::strcspn(line, "\t")), prefix), "") << line;
+    routes.push_back(
+        {prefix, {{}, static_cast<uint32_t>(std::strtoul(line + std::strcspn(line, "\t"), nullptr, 10) % 49000)}});
+    oracle.add(routes.back());
+  }
+  EXPECT_EQ(pclose(pipe), 0);
+  EXPECT_EQ(routes.size(), 27693u);
+  RouteTable table;
+  table.load(routes);
+  expect_same(table, oracle, addresses_near(random, routes, 50000));
+}
+
+}  // namespace
+}  // namespace heddle::ip6_lookup
