@@ -66,6 +66,8 @@ BAD_ARGUMENTS = {
     "IPPrint": ["a, b", "CONTENTS 7", "MAXLENGTH -2", "CONTENTS HEX, PAYLOAD HEX", "TTL 2"],
     "MarkIPHeader": ["-1", "x", "16385", "1, 2"],
     "MinBatch": ["0", "x", "1, x", "1, -2", "1, 1, 1"],
+    "NIDS": ["", "none", "none, SKIP_UNSUPPORTED x", "/dev/null, VARIABLES none", "/dev/null, DEVICE 7"],
+    "NIDSConfirm": ["", "nobody", "x", "x, EVE"],
     "Null": ["1"],
     "Paint": ["", "256", "-1", "1, 21", "1, PAINT, 1"],
     "PaintSwitch": ["21", "PAINT, 1"],
@@ -219,6 +221,7 @@ def write_inputs(folder):
     captures.write(folder / "in.pcap", [])
     captures.write(folder / "esp.pcap", [])
     ipsec.write(folder / "tunnels.keys", [ipsec.Association(0x1001)])
+    (folder / "local.rules").write_text('alert tcp any any -> any 80 (content:"GET"; sid:1;)\n')
 
 
 def with_outputs(text):

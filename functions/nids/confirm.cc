@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <ctime>
+
+#include "click/arguments.h"
+#include "core/error.h"
+#include "functions/nids/nids.h"
+
+namespace heddle {
+
+using namespace nids;
+
+namespace {
+
+enum Verdict : int { kDropped, kRejected };
+
+uint64_t time_of(const Packet* packet) {
+  if (has_capture_info(packet)) return capture_info(packet).timestamp_ns;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+void NIDSConfirm::configure(click::Arguments& arguments) {
+  arguments.required("NIDS", nids_name_).keyword("EVE", eve_file_);
+}
+
+void NIDSConfirm::link(const Directory& directory) {
+  const std::vector<Element*> named = directory(nids_name_);
+  nids_ = named.size() == 1 ? dynamic_cast<NIDS*>(named[0]) : nullptr;
+  if (nids_ == nullptr) throw Error("NIDS: '" + nids_name_ + "' is not a NIDS of this chain");
+}
+
+Access NIDSConfirm::access(Processor) const {
+  return {.reads = {kWholePacket}, .column_reads = columns(Column::l3, Column::l4)};
+}
+
+std::span<const char* const> NIDSConfirm::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"drop", "reject"};
+  return kReasons;
+}
+
+void NIDSConfirm::start(const Environment& environment) {
+  if (!eve_file_.empty()) eve_ = std::make_unique<EveFile>(eve_file_, "'" + name + "'", environment.threads > 1);
+}
+
+uint16_t NIDSConfirm::judge(const Generation& rules, const Packet* packet, const View& view, int thread) {
+  const auto& matched = rules.confirm(view, thread);
+  const auto some = [&](Action action) {
+    return std::ranges::any_of(matched, [&](uint32_t rule) { return rules.rules[rule].action == action; });
+  };
+  if (matched.empty() || some(Action::pass)) return kClean;
+  const bool dropped = some(Action::drop), rejected = some(Action::reject);
+  for (const uint32_t rule : matched) {
+    rules.counts[rule]->fetch_add(1, std::memory_order_relaxed);
+    if (eve_) eve_->add(time_of(packet), view, (dropped || rejected ? rules.blocked : rules.alerts)[rule]);
+  }
+  alerts_[thread].add(matched.size(), 0);
+  if (!dropped && !rejected) return kClean;
+  return outputs > 1 ? uint16_t{1} : static_cast<uint16_t>(kDrop | (dropped ? kDropped : kRejected));
+}
+
+void NIDSConfirm::run_cpu(Batch& batch) {
+  const Generation& rules = nids_->rules().now();
+  const uint32_t *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
+  for (int i = 0; i < batch.size(); ++i) {
+    const Packet* packet = batch.packet(i);
+    View view;
+    if (!look_at(batch.frame(i), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off, view)) continue;
+    if (const uint16_t next = judge(rules, packet, view, batch.thread); next != kClean) batch.next()[i] = next;
+  }
+}
+
+void NIDSConfirm::on_timer(int) {
+  if (eve_) eve_->flush();
+}
+
+std::string NIDSConfirm::stop() {
+  if (!eve_) return {};
+  const std::string problem = eve_->close();
+  eve_.reset();
+  return problem;
+}
+
+void NIDSConfirm::handlers(Handlers& list) {
+  list.read("alerts", [this] { return std::to_string(alerts_.packets()); }).read("lost", [this] {
+    return std::to_string(eve_ ? eve_->lost() : 0);
+  });
+}
+
+HEDDLE_ELEMENT(NIDSConfirm);
+
+}  // namespace heddle

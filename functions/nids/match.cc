@@ -1,0 +1,118 @@
+#include "functions/nids/match.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/load.h"
+
+namespace heddle::nids {
+namespace {
+
+char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+
+bool same(const uint8_t* text, const Content& content) {
+  if (!content.nocase) return std::memcmp(text, content.bytes.data(), content.bytes.size()) == 0;
+  return std::equal(content.bytes.begin(), content.bytes.end(), text,
+                    [](char a, uint8_t b) { return lowered(a) == lowered(static_cast<char>(b)); });
+}
+
+/** Where `content` begins in payload[low, high), ascending. */
+void find_all(std::span<const uint8_t> payload, const Content& content, size_t low, size_t high,
+              std::vector<uint32_t>& found) {
+  found.clear();
+  high = std::min(high, payload.size());
+  const size_t bytes = content.bytes.size();
+  const char first = content.bytes[0];
+  for (size_t at = low; at + bytes <= high; ++at) {
+    if (!content.nocase) {  // to the next place where it can begin
+      const void* next = std::memchr(payload.data() + at, first, high - bytes + 1 - at);
+      if (next == nullptr) return;
+      at = static_cast<size_t>(static_cast<const uint8_t*>(next) - payload.data());
+    }
+    if (same(payload.data() + at, content)) found.push_back(static_cast<uint32_t>(at));
+  }
+}
+
+/** `ends`: where the contents so far may have ended, ascending. Replaces them by where they may end with this one. */
+void follow(const Content& content, std::vector<uint32_t>& ends, std::vector<uint32_t>& others,
+            const std::vector<uint32_t>& found) {
+  const auto bytes = static_cast<int64_t>(content.bytes.size());
+  others.clear();
+  if (!content.negated) {
+    // A place will do if the last end that it can stand behind is not too far before it.
+    size_t k = 0;
+    for (const uint32_t place : found) {
+      while (k < ends.size() && int64_t{ends[k]} + content.distance <= place) ++k;
+      if (k > 0 && (content.within < 0 || place + bytes <= int64_t{ends[k - 1]} + content.distance + content.within))
+        others.push_back(place + static_cast<uint32_t>(bytes));
+    }
+  } else {
+    // An end is still good if the first place behind it is too far, or none.
+    size_t k = 0;
+    for (const uint32_t end : ends) {
+      while (k < found.size() && found[k] < int64_t{end} + content.distance) ++k;
+      const bool there = k < found.size() &&
+                         (content.within < 0 || found[k] + bytes <= int64_t{end} + content.distance + content.within);
+      if (!there) others.push_back(end);
+    }
+  }
+  ends.swap(others);
+}
+
+bool has_contents(const Signature& rule, std::span<const uint8_t> payload, Workspace& workspace) {
+  auto& [ends, others, found] = workspace;
+  ends.assign(1, 0);
+  for (const Content& content : rule.contents) {
+    const auto low = static_cast<size_t>(content.offset);
+    const size_t high = content.depth < 0 ? payload.size() : low + static_cast<size_t>(content.depth);
+    find_all(payload, content, low, high, found);
+    if (content.relative) {
+      follow(content, ends, others, found);
+      if (ends.empty()) return false;
+    } else if (found.empty() != content.negated) {
+      return false;
+    } else if (!content.negated) {
+      ends.clear();
+      for (const uint32_t place : found) ends.push_back(place + static_cast<uint32_t>(content.bytes.size()));
+    }
+  }
+  return true;
+}
+
+bool one_way(const Signature& rule, const View& view, bool turned) {
+  const auto ports_match = [&](const Ranges& ports, uint16_t port) {
+    return view.has_ports ? ports.contains(port) : ports == Ranges(0, 65535);
+  };
+  return rule.sources.contains(turned ? view.destination : view.source) &&
+         rule.destinations.contains(turned ? view.source : view.destination) &&
+         ports_match(rule.source_ports, turned ? view.destination_port : view.source_port) &&
+         ports_match(rule.destination_ports, turned ? view.source_port : view.destination_port);
+}
+
+}  // namespace
+
+bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view) {
+  if (network > bytes || bytes - network < kNetworkBytes) return false;
+  const uint8_t* header = frame + network;
+  const uint32_t control = load_u32(header + 6);
+  transport = std::min(transport, bytes);
+  const uint32_t available = bytes - transport;
+  const uint8_t* behind = frame + transport;
+  const uint32_t skipped = transport_bytes(control, available, available > 12 ? behind[12] : 0);
+  view = {protocol_of(control), header[9], ntohl(load_u32(header + 12)), ntohl(load_u32(header + 16)), false, 0, 0, {}};
+  view.has_ports = skipped > 0 && (view.protocol == Protocol::tcp || view.protocol == Protocol::udp);
+  if (view.has_ports) view.source_port = ntohs(load_u16(behind)), view.destination_port = ntohs(load_u16(behind + 2));
+  view.payload = {behind + skipped, available - skipped};
+  return true;
+}
+
+bool matches(const Signature& rule, const View& view, Workspace& workspace) {
+  if (rule.protocol != Protocol::ip && rule.protocol != view.protocol) return false;
+  if (!rule.sizes.contains(static_cast<uint32_t>(view.payload.size()))) return false;
+  if (!one_way(rule, view, false) && !(rule.both_ways && one_way(rule, view, true))) return false;
+  return has_contents(rule, view.payload, workspace);
+}
+
+}  // namespace heddle::nids

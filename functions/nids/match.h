@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/packet.h"
+#include "functions/nids/signature.h"
+
+namespace heddle::nids {
+
+/** What rules see of an IPv4 packet. Host byte order. */
+struct View {
+  Protocol protocol;
+  uint8_t number;  ///< of the protocol
+  uint32_t source, destination;
+  bool has_ports;
+  uint16_t source_port, destination_port;
+  std::span<const uint8_t> payload;
+};
+
+/** The view of the packet [frame, frame + bytes) whose headers begin at these offsets; false if there is no whole IPv4 header.
+ *  What a later fragment, or a packet with a broken transport header, has behind the IP header is payload. */
+bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view);
+
+/** What a thread needs to match contents: memory for the places where they may end. */
+struct Workspace {
+  Workspace() {
+    ends.reserve(kMaxPacketBytes + 1), others.reserve(kMaxPacketBytes + 1), found.reserve(kMaxPacketBytes + 1);
+  }
+  std::vector<uint32_t> ends, others, found;
+};
+
+/** Whether `rule` matches. Contents are searched in order; a relative one behind any match of the one before that leads on, so
+ *  all ways are tried. Time: contents times bytes of payload. Allocates nothing. */
+bool matches(const Signature& rule, const View& view, Workspace& workspace);
+
+}  // namespace heddle::nids

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <array>
+
+#include "core/element.h"
+#include "functions/nids/eve.h"
+#include "functions/nids/table.h"
+
+namespace heddle {
+
+/** NIDS: finds IPv4 packets that may match a rule of a Snort or Suricata file.
+ *
+ *      NIDS(RULES [, keywords VARIABLES, SKIP_UNSUPPORTED, DEVICE, BLOCKING])
+ *
+ *  RULES: a file of rules, one a line ("#" at its start makes it a comment, a backslash at its end continues it):
+ *
+ *      alert tcp $EXTERNAL_NET any -> 10.0.0.0/8 [80,8080:8090] (msg:"a login page"; content:"GET |2f|login"; nocase;
+ *          offset:0; depth:64; content:!"cookie"; distance:1; within:400; sid:1; rev:2; classtype:web-application-attack;)
+ *
+ *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, udp, icmp. Addresses and ports: any, lists, ranges, `!`,
+ *  variables. `->` or `<>`. Options: content with nocase, offset, depth, startswith, distance, within, fast_pattern (alone,
+ *  `only`, or OFFSET,LENGTH), dsize, sid, rev, msg, classtype; gid, priority, metadata and reference are read and ignored.
+ *  Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read first. What asks for
+ *  anything else is refused, or, with SKIP_UNSUPPORTED true (default false), left out; either way it is listed by line and
+ *  sid. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true,
+ *  default) or drop ("no_slot").
+ *
+ *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which none
+ *  occurs, which no rule matches. Output 1: candidates, in which one occurs, in letters of any case, or for whose protocol there
+ *  is a rule without a content to look for. They go to a NIDSConfirm, which sees to all that the rules ask for.
+ *
+ *  Needs the annotations l3 and l4: put CheckIPHeader before it. The payload is what lies behind the header of TCP, UDP or
+ *  ICMP. In later fragments, packets of other protocols and packets whose transport header is not whole, it is all that lies
+ *  behind the IP header; they have no ports, so rules that name ports do not match them. Each packet is judged by itself: a
+ *  content that is cut by a fragment's or segment's border is not found. Packets without a whole IPv4 header are dropped
+ *  ("short").
+ *
+ *  The patterns make one Aho-Corasick automaton of at most 65,536 states, for which long ones are shortened. It is searched by
+ *  several threads a packet on a GPU; on a CPU Hyperscan looks for the same patterns.
+ *
+ *  Handlers:
+ *      rules        (read) number of rules
+ *      patterns     (read) number of patterns
+ *      memory       (read) bytes of the automaton
+ *      unsupported  (read) the rules that were left out, a line each
+ *      counts       (read) "SID ALERTS", a line for each rule that there is or has been
+ *      reload       (write) reads VARIABLES and RULES again and replaces all rules at once, while packets flow; a file with errors
+ *                   changes nothing. SIGHUP does it for all elements with this handler
+ *
+ *  Errors: every line that is no rule, with its sid and the reason. Statistics: `rules`, `unsupported`.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> ids :: NIDS(local.rules);
+ *      ids[0] -> out :: ToDump(out.pcap);
+ *      ids[1] -> NIDSConfirm(ids, EVE alerts.json) -> out;
+ */
+class NIDS : public Element {
+ public:
+  NIDS() {
+    table = &rules_;
+    retiring.push_back(&rules_);
+  }
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "1/2"; }
+  const char* processing() const override { return "a/ah"; }
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override;
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
+
+  nids::RuleTable& rules() { return rules_; }
+
+ private:
+  nids::RuleSet read_rules(std::vector<std::string>& errors) const;
+  void load(nids::RuleSet set);
+
+  nids::RuleTable rules_;
+  std::string file_, variables_file_;
+  bool skip_unsupported_ = false;
+  std::atomic<size_t> count_{0}, unsupported_{0};  // for statistics(), which runs beside changes
+};
+
+/** NIDSConfirm: judges the candidates of a NIDS by all that its rules ask for, and writes alerts.
+ *
+ *      NIDSConfirm(NIDS [, keyword EVE])
+ *
+ *  NIDS: the name of the NIDS whose output 1 leads here. EVE: a file for alerts, a line of JSON each, as Suricata writes them
+ *  (timestamp, addresses, ports, protocol, rule). Without it they are counted only. Runs on the CPU.
+ *
+ *  Every rule that matches is an alert, in the order of the rules. A `pass` rule that matches makes the packet go on without
+ *  alerts, whatever others say. If a rule with `drop` or `reject` matches, the packet goes no further: output 1 gets it, or, if
+ *  that is not connected, it is dropped ("drop", "reject"; drop is said if both are). No TCP reset or ICMP message is sent.
+ *  Output 0: all others. Contents are searched as Suricata's manual says (7.0, section 8.7): depth counts from offset,
+ *  within from distance, and a relative content may stand behind any match of the one before. Packets without a whole IPv4
+ *  header go on without being judged.
+ *
+ *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take. By rule: `counts` of the NIDS.
+ *  Statistics: `alerts`.
+ *
+ *  Errors: NIDS is none of this chain; EVE cannot be written.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> ids :: NIDS(local.rules);
+ *      ids[0] -> out :: ToDump(out.pcap);
+ *      ids[1] -> NIDSConfirm(ids, EVE alerts.json) -> out;
+ */
+class NIDSConfirm : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
+  const char* ports() const override { return "1/1-2"; }
+  const char* processing() const override { return "a/ah"; }
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override;
+  void run_cpu(Batch& batch) override;
+  int timer_us() const override { return eve_file_.empty() ? 0 : 100000; }
+  void on_timer(int thread) override;
+  std::string stop() override;
+  void handlers(Handlers& list) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"alerts", alerts_.packets()}}; }
+
+ private:
+  /** What the rules say of a packet: kClean, or kDrop + reason. */
+  uint16_t judge(const nids::Generation& rules, const Packet* packet, const nids::View& view, int thread);
+
+  std::string nids_name_, eve_file_;
+  NIDS* nids_ = nullptr;
+  std::unique_ptr<nids::EveFile> eve_;
+  PerThreadCounts alerts_{counts};
+};
+
+}  // namespace heddle

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::nids {
+
+/** A set of numbers (addresses, ports): ascending ranges, both ends inside, that do not touch. */
+class Ranges {
+ public:
+  struct Range {
+    uint32_t low, high;
+    bool operator==(const Range&) const = default;
+  };
+  Ranges() = default;
+  Ranges(uint32_t low, uint32_t high) : ranges_{{low, high}} {}
+
+  bool contains(uint32_t value) const;
+  bool empty() const { return ranges_.empty(); }
+  const std::vector<Range>& all() const { return ranges_; }
+
+  void add(const Ranges& others);
+  /** Those of 0..`largest` that are not in the set. */
+  Ranges inverted(uint32_t largest) const;
+  bool operator==(const Ranges&) const = default;
+
+ private:
+  std::vector<Range> ranges_;
+};
+
+}  // namespace heddle::nids

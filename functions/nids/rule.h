@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/macros.h"
+
+/** What CPU and GPU have in common: where a payload begins, and the automaton that is searched in it. */
+namespace heddle::nids {
+
+/** Protocols that rules name. */
+enum class Protocol : uint8_t { ip, tcp, udp, icmp };
+constexpr uint32_t kProtocols = 4;
+
+// The fourth to last bytes of the IPv4 header's first ten (6..9: flags, fragment offset, TTL, protocol) are `control` here, as
+// loaded: the first byte is the lowest. RFC 791, 3.1.
+constexpr uint32_t kNetworkBytes = 20, kTcpBytes = 20, kUdpBytes = 8, kIcmpBytes = 8;
+
+HEDDLE_HD constexpr Protocol protocol_of(uint32_t control) {
+  const uint32_t number = control >> 24;
+  return number == 6 ? Protocol::tcp : number == 17 ? Protocol::udp : number == 1 ? Protocol::icmp : Protocol::ip;
+}
+HEDDLE_HD constexpr bool is_later_fragment(uint32_t control) { return (control & 0xff1f) != 0; }
+
+/** Bytes of the transport header, behind which the payload begins. 0 if there is none, as in a later fragment, or if it is not
+ *  whole: then all of the `available` bytes are payload. `data_offset`: byte 12 of the transport header (TCP: RFC 9293, 3.1),
+ *  if it is there. */
+HEDDLE_HD constexpr uint32_t transport_bytes(uint32_t control, uint32_t available, uint32_t data_offset) {
+  if (is_later_fragment(control)) return 0;
+  uint32_t bytes = 0;
+  switch (protocol_of(control)) {
+    case Protocol::tcp:
+      bytes = available < kTcpBytes || data_offset >> 4 < kTcpBytes / 4 ? 0 : (data_offset >> 4) * 4;
+      break;
+    case Protocol::udp:
+      bytes = kUdpBytes;
+      break;
+    case Protocol::icmp:
+      bytes = kIcmpBytes;
+      break;
+    case Protocol::ip:
+      break;
+  }
+  return bytes <= available ? bytes : 0;
+}
+
+/** Longest pattern that the automaton knows; of longer ones it knows a part. */
+constexpr uint32_t kLongestPattern = 32;
+
+/** An Aho-Corasick automaton (CACM 18(6), 1975) without pointers, the same bytes on CPU and GPU, of the fast patterns of all
+ *  rules. Letters of both cases are one: case is for the confirmation. Offsets count from the image's start. */
+struct alignas(128) Image {
+  uint32_t states, classes;
+  uint32_t accept;  ///< states from here up have found a pattern; the start is state 0
+  uint32_t always;  ///< bit p: every packet of Protocol p may match some rule that looks for nothing
+  uint64_t next;    ///< uint16_t[states][classes]: the state behind a byte of a class
+  uint8_t class_of[256];
+
+  template <class T>
+  HEDDLE_HD const T* at(uint64_t offset) const {
+    return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(this) + offset);
+  }
+  HEDDLE_HD uint32_t step(uint32_t state, uint32_t byte) const {
+    return at<uint16_t>(next)[state * classes + class_of[byte]];
+  }
+  HEDDLE_HD bool is_always(Protocol protocol) const { return (always >> static_cast<uint32_t>(protocol) & 1) != 0; }
+};
+
+/** Exits of NIDS, and why it drops. */
+enum Output : uint16_t { kClean, kCandidate };
+enum Reason : int { kShort };
+
+}  // namespace heddle::nids

@@ -1,0 +1,169 @@
+#include "functions/nids/rule_file.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle::nids {
+namespace {
+
+struct Read {
+  RuleSet set;
+  std::vector<std::string> errors;
+};
+
+Read read(const std::string& text, bool skip = false) {
+  Read result;
+  Variables variables;
+  result.set = parse_rules("f", text, skip, variables, result.errors);
+  return result;
+}
+
+Signature one(const std::string& options, const std::string& header = "alert tcp any any -> any any") {
+  Read result = read(header + " (" + options + " sid:1;)");
+  EXPECT_EQ(result.errors, std::vector<std::string>{});
+  EXPECT_EQ(result.set.rules.size(), 1u);
+  return result.set.rules.empty() ? Signature{} : result.set.rules[0];
+}
+
+std::string refusal(const std::string& options, const std::string& header = "alert tcp any any -> any any") {
+  Read result = read(header + " (" + options + ")");
+  EXPECT_EQ(result.set.rules.size(), 0u) << options;
+  EXPECT_EQ(result.errors.size(), 1u) << options;
+  return result.errors.empty() ? "" : result.errors[0];
+}
+
+TEST(NidsRules, ReadWhatSnortAndSuricataWrite) {
+  const Signature rule =
+      one(R"(msg:"a \"page\"\; or two"; content:"GET |2f 41|x"; nocase; offset:4; depth:20; )"
+          R"(content:!"ab\"c"; distance:-3; within:9; content:"|3b|\;"; fast_pattern; rev:7; classtype:web-activity; )"
+          R"(reference:url,example.org/a; metadata:a b, c d; gid:1; priority:2;)",
+          "drop tcp [10.0.0.0/8,!10.1.0.0/16] 80 <> !192.0.2.1 [1024:,!8000:8080]");
+  EXPECT_EQ(rule.action, Action::drop);
+  EXPECT_EQ(rule.protocol, Protocol::tcp);
+  EXPECT_TRUE(rule.both_ways);
+  EXPECT_EQ(rule.message, "a \"page\"; or two");
+  EXPECT_EQ(rule.classtype, "web-activity");
+  EXPECT_EQ(rule.sid, 1u);
+  EXPECT_EQ(rule.revision, 7u);
+  ASSERT_EQ(rule.contents.size(), 3u);
+  EXPECT_EQ(rule.contents[0].bytes, "GET /Ax");
+  EXPECT_TRUE(rule.contents[0].nocase && !rule.contents[0].relative && !rule.contents[0].negated);
+  EXPECT_EQ(rule.contents[0].offset, 4);
+  EXPECT_EQ(rule.contents[0].depth, 20);
+  EXPECT_EQ(rule.contents[1].bytes, "ab\"c");
+  EXPECT_TRUE(rule.contents[1].negated && rule.contents[1].relative && !rule.contents[1].nocase);
+  EXPECT_EQ(rule.contents[1].distance, -3);
+  EXPECT_EQ(rule.contents[1].within, 9);
+  EXPECT_EQ(rule.contents[2].bytes, ";;");
+  EXPECT_EQ(rule.fast_pattern(), ";;");
+  for (const auto& [address, is_in] : {std::pair{0x0a000000u, true},
+                                       {0x0a00ffffu, true},
+                                       {0x0a010000u, false},
+                                       {0x0a01ffffu, false},
+                                       {0x0a020000u, true},
+                                       {0x0b000000u, false}})
+    EXPECT_EQ(rule.sources.contains(address), is_in) << address;
+  EXPECT_FALSE(rule.destinations.contains(0xc0000201));
+  EXPECT_TRUE(rule.destinations.contains(0xc0000200) && rule.destinations.contains(0xc0000202));
+  for (const auto& [port, is_in] :
+       {std::pair{1023u, false}, {1024u, true}, {7999u, true}, {8000u, false}, {8081u, true}})
+    EXPECT_EQ(rule.destination_ports.contains(port), is_in) << port;
+  EXPECT_TRUE(rule.source_ports.contains(80) && !rule.source_ports.contains(81));
+}
+
+TEST(NidsRules, FastPatterns) {
+  EXPECT_EQ(one(R"(content:"abc"; content:"abcd"; content:!"abcdef"; content:"wxyz";)").fast_pattern(), "abcd");
+  EXPECT_EQ(one(R"(content:"abc"; fast_pattern:only; content:"abcd";)").fast_pattern(), "abc");
+  EXPECT_EQ(one(R"(content:"abcdef"; fast_pattern:2,3;)").fast_pattern(), "cde");
+  EXPECT_EQ(one(R"(content:!"abcdef";)").fast_pattern(), "");
+}
+
+TEST(NidsRules, Sizes) {
+  const auto takes = [](const char* dsize, std::vector<uint32_t> in, std::vector<uint32_t> out) {
+    const Signature rule = one(std::string("dsize:") + dsize + ";");
+    for (const uint32_t size : in) EXPECT_TRUE(rule.sizes.contains(size)) << dsize << " " << size;
+    for (const uint32_t size : out) EXPECT_FALSE(rule.sizes.contains(size)) << dsize << " " << size;
+  };
+  takes("300", {300}, {299, 301});
+  takes("<300", {0, 299}, {300});
+  takes(">300", {301, 65535, 70000}, {300});
+  takes("<=300", {0, 300}, {301});
+  takes(">=300", {300, 70000}, {299});
+  takes("300<>400", {301, 399}, {300, 400});
+}
+
+TEST(NidsRules, VariablesAndLines) {
+  const Read result = read(
+      "# alert nothing\n\nipvar HOME [10.0.0.0/8]\nvar OTHER !$HOME\nportvar WEB [80, 8080]\r\n"
+      "alert tcp $HOME $WEB -> $OTHER any \\\n  (content:\"a\"; \\\n sid:5;)\nalert ip any any -> $NONE any "
+      "(sid:6;)\n");
+  ASSERT_EQ(result.set.rules.size(), 1u);
+  EXPECT_EQ(result.set.rules[0].line, 6u);
+  EXPECT_TRUE(result.set.rules[0].source_ports.contains(8080));
+  EXPECT_FALSE(result.set.rules[0].destinations.contains(0x0a000001));
+  EXPECT_EQ(result.errors,
+            std::vector<std::string>{"f:9: sid 6: the variable '$NONE' has no value; put 'var NONE VALUE' "
+                                     "before the rule, or into VARIABLES"});
+}
+
+TEST(NidsRules, WhatIsNotSupportedIsListed) {
+  const std::string text =
+      "alert tcp any any -> any any (content:\"a\"; pcre:\"/a;b/\"; sid:1;)\n"
+      "alert http any any -> any any (content:\"a\"; sid:2;)\n"
+      "alert ip [::1] any -> any any (content:\"a\"; sid:3;)\n"
+      "alert ip any any -> any any (content:\"a\"; sid:4;)\n";
+  const std::vector<std::string> list = {"f:1: sid 1: the option 'pcre' is not supported",
+                                         "f:2: sid 2: protocol 'http' is not supported: ip, tcp, udp and icmp are",
+                                         "f:3: sid 3: IPv6 address '::1' is not supported"};
+  const Read refused = read(text), skipped = read(text, true);
+  EXPECT_EQ(refused.errors, list);
+  EXPECT_EQ(refused.set.unsupported, list);
+  EXPECT_EQ(skipped.errors, std::vector<std::string>{});
+  EXPECT_EQ(skipped.set.unsupported, list);
+  ASSERT_EQ(skipped.set.rules.size(), 1u);
+  EXPECT_EQ(skipped.set.rules[0].sid, 4u);
+}
+
+TEST(NidsRules, MistakesSayWhatIsWrong) {
+  EXPECT_EQ(refusal("content:\"a\";"), "f:1: it has no sid");
+  EXPECT_EQ(refusal("sid:1; content:\"a;"), "f:1: sid 1: the option 'content:\"a;' has no ';' at its end");
+  EXPECT_EQ(refusal("sid:1; content:a;"), "f:1: sid 1: content 'a' is not in quotes");
+  EXPECT_EQ(refusal("sid:1; content:\"\";"), "f:1: sid 1: content '\"\"' is empty");
+  EXPECT_EQ(refusal("sid:1; content:\"|4|\";"), "f:1: sid 1: content '\"|4|\"' has half a byte before '|'");
+  EXPECT_EQ(refusal("sid:1; content:\"|4\";"),
+            "f:1: sid 1: content '\"|4\"' has no '|' at the end of its hexadecimal part");
+  EXPECT_EQ(refusal("sid:1; content:\"|4x|\";"), "f:1: sid 1: content '\"|4x|\"' has 'x' among hexadecimal digits");
+  EXPECT_EQ(refusal("sid:1; nocase;"), "f:1: sid 1: 'nocase' stands before any content");
+  EXPECT_EQ(refusal("sid:1; content:\"abc\"; depth:2;"),
+            "f:1: sid 1: content 'abc' is longer (3 bytes) than its depth or within");
+  EXPECT_EQ(refusal("sid:1; content:\"a\"; depth:2; within:3;"),
+            "f:1: sid 1: content 'a' has offset or depth, and distance or within");
+  EXPECT_EQ(refusal("sid:1; content:!\"a\"; fast_pattern;"),
+            "f:1: sid 1: content 'a' is negated, so it cannot be the fast pattern");
+  EXPECT_EQ(refusal("sid:1; dsize:5<>6;"), "f:1: sid 1: dsize '5<>6' leaves nothing between");
+  EXPECT_EQ(refusal("sid:x;"), "f:1: sid 'x' is not a number");
+  EXPECT_EQ(refusal("sid:1;", "log tcp any any -> any any"),
+            "f:1: sid 1: 'log' is not an action: alert, pass, drop or reject");
+  EXPECT_EQ(refusal("sid:1;", "alert tcp any 70000 -> any any"),
+            "f:1: sid 1: '70000' is not a port, 0 to 65535, or LOW:HIGH");
+  EXPECT_EQ(refusal("sid:1;", "alert tcp any any -> 10.0.0.300 any"),
+            "f:1: sid 1: '10.0.0.300' is not an IPv4 address, prefix or list of them");
+  EXPECT_EQ(refusal("sid:1;", "alert tcp !any any -> any any"), "f:1: sid 1: '!any' leaves nothing that could match");
+  EXPECT_EQ(refusal("sid:1;", "alert tcp any any => any any"),
+            "f:1: sid 1: expected -> or <> between source and destination, not '=>'");
+  EXPECT_EQ(read("alert").errors,
+            std::vector<std::string>{"f:1: 'alert' is not a rule: expected ACTION PROTOCOL SOURCE "
+                                     "PORTS -> DESTINATION PORTS (OPTIONS)"});
+  EXPECT_EQ(read("alert ip any any -> any any (sid:1;)\nalert ip any any -> any any (sid:1;)").errors,
+            std::vector<std::string>{"f:2: sid 1: is that of line 1 already"});
+  EXPECT_EQ(
+      read("var X $X\nalert ip $X any -> any any (sid:1;)").errors,
+      std::vector<std::string>{"f:2: sid 1: lists or variables are nested more than 16 deep, or name themselves"});
+  std::string many;
+  for (int i = 0; i < 150; ++i) many += "x\n";
+  const auto errors = read(many).errors;
+  ASSERT_EQ(errors.size(), 101u);
+  EXPECT_EQ(errors.back(), "f: ... and 50 more");
+}
+
+}  // namespace
+}  // namespace heddle::nids

@@ -1,0 +1,258 @@
+// The options of rules, as Snort 2 and Suricata have them.
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/error.h"
+#include "functions/nids/rule_file.h"
+
+namespace heddle::nids {
+namespace {
+
+constexpr int kMostBytes = 65535;
+constexpr size_t kMostContentBytes = 255;
+
+/** NAME, or NAME:VALUE. */
+struct Option {
+  std::string_view name, value;
+  bool has_value;
+};
+
+/** Takes the next option off, up to the semicolon, which a backslash or quotes hide. */
+std::optional<Refusal> take_option(std::string_view& text, Option& option) {
+  bool in_quotes = false;
+  size_t end = 0;
+  for (; end < text.size() && (in_quotes || text[end] != ';'); ++end) {
+    if (text[end] == '\\')
+      ++end;
+    else if (text[end] == '"')
+      in_quotes = !in_quotes;
+  }
+  if (end >= text.size()) return Refusal{"the option " + quoted(trimmed(text)) + " has no ';' at its end"};
+  const std::string_view whole = trimmed(text.substr(0, end));
+  text = trimmed(text.substr(end + 1));
+  const size_t colon = whole.find(':');
+  option = {trimmed(whole.substr(0, colon)), colon == whole.npos ? "" : trimmed(whole.substr(colon + 1)),
+            colon != whole.npos};
+  return std::nullopt;
+}
+
+template <class T>
+bool to_number(std::string_view text, T& number, T least, T most) {
+  text = trimmed(text);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) return false;
+  number = value;
+  return true;
+}
+
+/** "TEXT" with \; \" \\ and \: for the characters themselves. */
+bool unquote(std::string_view text, std::string& result) {
+  if (text.size() < 2 || text.front() != '"' || text.back() != '"') return false;
+  for (size_t at = 1; at + 1 < text.size(); ++at) {
+    if (text[at] == '\\' && at + 2 < text.size()) ++at;
+    result += text[at];
+  }
+  return true;
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/** Text of a content without its quotes: bytes, |48 65| in hexadecimal, a backslash before \ " ; : and |. */
+std::string content_bytes(std::string_view text, std::string& bytes) {
+  bool in_hex = false;
+  int high = -1;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '|') {
+      if (high >= 0) return "has half a byte before '|'";
+      in_hex = !in_hex;
+    } else if (in_hex) {
+      if (c == ' ' && high < 0) continue;
+      const int digit = hex_value(c);
+      if (digit < 0) return "has " + quoted({&c, 1}) + " among hexadecimal digits";
+      if (high >= 0) bytes += static_cast<char>(high * 16 + digit);
+      high = high < 0 ? digit : -1;
+    } else if (c == '\\') {
+      if (++at == text.size() || std::string_view("\\\";:|").find(text[at]) == std::string_view::npos)
+        return R"(has a '\' that is not before \ " ; : or |)";
+      bytes += text[at];
+    } else {
+      bytes += c;
+    }
+  }
+  if (in_hex) return "has no '|' at the end of its hexadecimal part";
+  if (bytes.empty()) return "is empty";
+  if (bytes.size() > kMostContentBytes) return format("has more than %zu bytes", kMostContentBytes);
+  return "";
+}
+
+class Options {
+ public:
+  explicit Options(Signature& rule) : rule_(rule) {}
+
+  std::optional<Refusal> read(const Option& option) {
+    for (const auto& [name, reader] : kReaders)
+      if (option.name == name) return (this->*reader)(option);
+    return Refusal{"the option " + quoted(option.name) + " is not supported", true};
+  }
+
+  std::optional<Refusal> finish() {
+    if (rule_.sid == 0) return Refusal{"it has no sid"};
+    bool first = true;
+    for (const Content& content : rule_.contents) {
+      const std::string which = "content " + quoted(content.bytes);
+      const auto bytes = static_cast<int>(content.bytes.size());
+      if (content.relative && (content.offset != 0 || content.depth >= 0))
+        return Refusal{which + " has offset or depth, and distance or within"};
+      if ((content.depth >= 0 && content.depth < bytes) || (content.within >= 0 && content.within < bytes))
+        return Refusal{which + format(" is longer (%d bytes) than its depth or within", bytes)};
+      if (content.fast && content.negated) return Refusal{which + " is negated, so it cannot be the fast pattern"};
+      if (content.fast && !first) return Refusal{"it has two fast patterns"};
+      if (content.chop_offset + content.chop_length > bytes)
+        return Refusal{which + " is shorter than its fast pattern"};
+      first = first && !content.fast;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  using Reader = std::optional<Refusal> (Options::*)(const Option&);
+
+  std::optional<Refusal> content(const Option& option) {
+    std::string_view text = option.value;
+    Content content;
+    if (text.starts_with('!')) content.negated = true, text = trimmed(text.substr(1));
+    if (text.size() < 2 || text.front() != '"' || text.back() != '"')
+      return Refusal{"content " + quoted(text) + " is not in quotes"};
+    const std::string problem = content_bytes(text.substr(1, text.size() - 2), content.bytes);
+    if (!problem.empty()) return Refusal{"content " + quoted(text) + " " + problem};
+    rule_.contents.push_back(content);
+    return std::nullopt;
+  }
+  std::optional<Refusal> nocase(const Option& option) {
+    return last(option, [](Content& content) { content.nocase = true; });
+  }
+  std::optional<Refusal> place(const Option& option) {
+    const bool is_distance = option.name == "distance";
+    int value = 0;
+    if (!to_number(option.value, value, is_distance ? -kMostBytes : 0, kMostBytes))
+      return Refusal{std::string(option.name) + " " + quoted(option.value) +
+                         " is not a number of bytes; byte_extract variables are not supported",
+                     true};
+    return last(option, [&](Content& content) {
+      content.relative = content.relative || is_distance || option.name == "within";
+      (option.name == "offset"  ? content.offset
+       : option.name == "depth" ? content.depth
+       : is_distance            ? content.distance
+                                : content.within) = value;
+    });
+  }
+  std::optional<Refusal> starts_with(const Option& option) {
+    return last(option, [](Content& content) { content.depth = static_cast<int>(content.bytes.size()); });
+  }
+  std::optional<Refusal> fast_pattern(const Option& option) {
+    int offset = 0, length = 0;
+    if (option.has_value && option.value != "only") {
+      const size_t comma = option.value.find(',');
+      if (comma == option.value.npos || !to_number(option.value.substr(0, comma), offset, 0, kMostBytes) ||
+          !to_number(option.value.substr(comma + 1), length, 1, kMostBytes))
+        return Refusal{"fast_pattern " + quoted(option.value) + " is neither 'only' nor OFFSET,LENGTH"};
+    }
+    return last(option, [&](Content& content) {
+      content.fast = true, content.chop_offset = offset, content.chop_length = length;
+    });
+  }
+  /** N, <N, >N, <=N, >=N, or A<>B for what lies between both. */
+  std::optional<Refusal> dsize(const Option& option) {
+    const Refusal refusal{"dsize " + quoted(option.value) + " is not a number, <N, >N, <=N, >=N or A<>B"};
+    std::string_view text = option.value;
+    uint32_t low = 0, high = kMostBytes, number = 0;
+    if (const size_t between = text.find("<>"); between != text.npos) {
+      if (!to_number(text.substr(0, between), low, 0u, high) || !to_number(text.substr(between + 2), high, 0u, high))
+        return refusal;
+      ++low, --high;
+      if (high < low || high == UINT32_MAX) return Refusal{"dsize " + quoted(text) + " leaves nothing between"};
+    } else {
+      const bool less = text.starts_with('<'), more = text.starts_with('>');
+      if (less || more) text.remove_prefix(1);
+      const bool equal = text.starts_with('=') && (less || more);
+      if (equal) text.remove_prefix(1);
+      if (!to_number(text, number, 0u, high)) return refusal;
+      if (less && !equal && number == 0) return Refusal{"dsize <0 matches nothing"};
+      if (!more) high = less && !equal ? number - 1 : number;
+      if (!less) low = more && !equal ? number + 1 : number;
+      if (more) high = UINT32_MAX;
+    }
+    rule_.sizes = Ranges(low, high);
+    return std::nullopt;
+  }
+  std::optional<Refusal> number(const Option& option) {
+    uint32_t& number = option.name == "sid" ? rule_.sid : rule_.revision;
+    if (to_number(option.value, number, option.name == "sid" ? 1u : 0u, UINT32_MAX)) return std::nullopt;
+    return Refusal{std::string(option.name) + " " + quoted(option.value) + " is not a number"};
+  }
+  std::optional<Refusal> message(const Option& option) {
+    rule_.message.clear();
+    if (unquote(option.value, rule_.message)) return std::nullopt;
+    return Refusal{"msg " + quoted(option.value) + " is not in quotes"};
+  }
+  std::optional<Refusal> classtype(const Option& option) {
+    rule_.classtype = option.value;
+    return std::nullopt;
+  }
+  /** Says nothing about packets. */
+  std::optional<Refusal> remark(const Option&) { return std::nullopt; }
+
+  template <class Change>
+  std::optional<Refusal> last(const Option& option, const Change& change) {
+    if (rule_.contents.empty()) return Refusal{quoted(option.name) + " stands before any content"};
+    change(rule_.contents.back());
+    return std::nullopt;
+  }
+
+  struct Entry {
+    std::string_view name;
+    Reader reader;
+  };
+  static constexpr Entry kReaders[] = {{"content", &Options::content},
+                                       {"nocase", &Options::nocase},
+                                       {"offset", &Options::place},
+                                       {"depth", &Options::place},
+                                       {"distance", &Options::place},
+                                       {"within", &Options::place},
+                                       {"startswith", &Options::starts_with},
+                                       {"fast_pattern", &Options::fast_pattern},
+                                       {"dsize", &Options::dsize},
+                                       {"sid", &Options::number},
+                                       {"rev", &Options::number},
+                                       {"msg", &Options::message},
+                                       {"classtype", &Options::classtype},
+                                       {"gid", &Options::remark},
+                                       {"priority", &Options::remark},
+                                       {"metadata", &Options::remark},
+                                       {"reference", &Options::remark}};
+  Signature& rule_;
+};
+
+}  // namespace
+
+std::optional<Refusal> parse_options(std::string_view text, Signature& rule) {
+  Options options(rule);
+  std::optional<Refusal> first;
+  text = trimmed(text);
+  while (!text.empty()) {
+    Option option{};
+    if (auto refusal = take_option(text, option)) return first ? first : refusal;
+    // Goes on for the sid.
+    if (auto refusal = options.read(option); refusal && !first) first = refusal;
+  }
+  return first ? first : options.finish();
+}
+
+}  // namespace heddle::nids

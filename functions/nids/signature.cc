@@ -1,0 +1,22 @@
+#include "functions/nids/signature.h"
+
+namespace heddle::nids {
+
+const Content* Signature::fast_content() const {
+  const Content* best = nullptr;
+  for (const Content& content : contents) {
+    if (content.fast) return &content;
+    if (!content.negated && (best == nullptr || content.bytes.size() > best->bytes.size())) best = &content;
+  }
+  return best;
+}
+
+std::string_view Signature::fast_pattern() const {
+  const Content* content = fast_content();
+  if (content == nullptr) return {};
+  const std::string_view bytes = content->bytes;
+  if (content->chop_length == 0) return bytes;
+  return bytes.substr(static_cast<size_t>(content->chop_offset), static_cast<size_t>(content->chop_length));
+}
+
+}  // namespace heddle::nids

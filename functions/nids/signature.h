@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "functions/nids/ranges.h"
+#include "functions/nids/rule.h"
+
+namespace heddle::nids {
+
+/** What a rule does with packets that it matches. */
+enum class Action : uint8_t { alert, pass, drop, reject };
+
+/** Bytes that a payload must have, or, if `negated`, must not have. */
+struct Content {
+  std::string bytes;  ///< 1..255
+  bool nocase = false, negated = false;
+  bool relative = false;          ///< searched behind the match of the content before: `distance`, `within`
+  int offset = 0, depth = -1;     ///< of the payload; depth counts from offset, -1: to the end
+  int distance = 0, within = -1;  ///< from the end of the match before; within counts from distance, -1: to the end
+  bool fast = false;              ///< `fast_pattern`
+  int chop_offset = 0, chop_length = 0;  ///< the part of `bytes` that is the fast pattern; length 0: all
+};
+
+/** A rule of a Snort or Suricata file. */
+struct Signature {
+  Action action = Action::alert;
+  Protocol protocol = Protocol::ip;
+  Ranges sources, destinations;            ///< addresses, host byte order
+  Ranges source_ports, destination_ports;  ///< all of 0..65535: packets without ports match, too
+  bool both_ways = false;                  ///< <>
+  std::vector<Content> contents;
+  Ranges sizes{0, UINT32_MAX};  ///< `dsize`: bytes of payload
+  uint32_t sid = 0, revision = 0;
+  std::string message, classtype;
+  size_t line = 0;  ///< in its file, from 1
+
+  /** The content that the pattern stage looks for, or nothing if all are negated or there is none. */
+  const Content* fast_content() const;
+  /** Its part that is looked for. */
+  std::string_view fast_pattern() const;
+};
+
+/** The rules of a file, in its order. */
+struct RuleSet {
+  std::vector<Signature> rules;
+  std::vector<std::string> unsupported;  ///< those left out: "FILE:LINE: sid SID: WHY"
+};
+
+}  // namespace heddle::nids

@@ -1,0 +1,61 @@
+#include "functions/nids/table.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "functions/nids/eve.h"
+
+namespace heddle::nids {
+
+Generation::Generation(RuleSet set)
+    : rules(std::move(set.rules)), unsupported(std::move(set.unsupported)), automaton(rules) {
+  for (const Signature& rule : rules) {
+    alerts.push_back(eve_alert(rule, false));
+    blocked.push_back(eve_alert(rule, true));
+  }
+}
+
+void Generation::prepare(int threads, bool scans) {
+  if (scans && threads > 0 && Scanner::available()) scanner = std::make_unique<Scanner>(automaton.patterns(), threads);
+  confirming.resize(static_cast<size_t>(threads));
+  for (Confirming& one : confirming) one.tried.resize(rules.size()), one.hits.reserve(rules.size());
+}
+
+const std::vector<uint32_t>& Generation::confirm(const View& view, int thread) const {
+  Confirming& mine = confirming[static_cast<size_t>(thread)];
+  if (++mine.packet == 0) std::ranges::fill(mine.tried, 0), mine.packet = 1;
+  mine.hits.clear();
+  const auto offer = [&](uint32_t rule) {
+    if (std::exchange(mine.tried[rule], mine.packet) != mine.packet) mine.hits.push_back(rule);
+  };
+  for (const uint32_t rule : automaton.always(view.protocol)) offer(rule);
+  automaton.each_hit(view.payload, offer);
+  std::erase_if(mine.hits, [&](uint32_t rule) { return !matches(rules[rule], view, mine.workspace); });
+  std::ranges::sort(mine.hits);
+  return mine.hits;
+}
+
+void RuleTable::load(RuleSet set) {
+  auto made = std::make_unique<Generation>(std::move(set));
+  made->prepare(threads_, scans_);
+  for (const Signature& rule : made->rules) made->counts.push_back(&counts_[rule.sid]);
+  now_.store(made.get(), std::memory_order_release);
+  std::swap(current_, made);
+  if (made == nullptr) return;
+  retired_.push_back(std::move(made));
+  replaced();
+}
+
+void RuleTable::prepare(int threads, bool scans) {
+  threads_ = threads, scans_ = scans;
+  current_->prepare(threads, scans);
+}
+
+std::string RuleTable::counts_text() const {
+  std::string text;
+  for (const auto& [sid, count] : counts_)
+    text += format("%u %llu\n", sid, static_cast<unsigned long long>(count.load(std::memory_order_relaxed)));
+  return text;
+}
+
+}  // namespace heddle::nids

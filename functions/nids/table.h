@@ -1,0 +1,72 @@
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+
+#include "core/table.h"
+#include "functions/nids/automaton.h"
+#include "functions/nids/match.h"
+#include "functions/nids/scanner.h"
+
+namespace heddle::nids {
+
+/** Alerts of a rule, by any number of threads. */
+using Count = std::atomic<uint64_t>;
+
+/** A set of rules, ready for packets. */
+struct Generation {
+  explicit Generation(RuleSet set);
+  /** For packet threads 0..`threads` - 1, which search for patterns themselves (`scans`) or only confirm. */
+  void prepare(int threads, bool scans);
+
+  std::vector<Signature> rules;
+  std::vector<std::string> unsupported;
+  std::vector<Count*> counts;        // [rule]
+  std::vector<std::string> alerts;   // [rule], the object "alert" of an EVE line, for packets that go on
+  std::vector<std::string> blocked;  // [rule], the same for those that do not
+  Automaton automaton;
+  std::unique_ptr<Scanner> scanner;  // null: the automaton searches
+
+  /** What a thread needs to confirm. */
+  struct Confirming {
+    Workspace workspace;
+    std::vector<uint32_t> tried;  // [rule], the packet for which it was tried last
+    std::vector<uint32_t> hits;   // rules that may match
+    uint32_t packet = 0;
+  };
+  mutable std::vector<Confirming> confirming;  // by thread, each its own
+
+  /** The rules that match, ascending; valid until the thread's next call. Allocates nothing. */
+  const std::vector<uint32_t>& confirm(const View& view, int thread) const;
+};
+
+/** The rules of NIDS. A set is replaced as a whole; packet threads keep the one before until they are done with it. Its image
+ *  on a GPU is the automaton. */
+class RuleTable : public Table {
+ public:
+  /** Makes `set` the rules. */
+  void load(RuleSet set);
+  /** Before packets come: the threads that will use it, and whether they search for patterns, which a GPU does otherwise. */
+  void prepare(int threads, bool scans);
+
+  std::span<const std::byte> bytes() const override { return current_->automaton.bytes(); }
+  bool has_retired() const override { return !retired_.empty(); }
+  void reclaim() override { retired_.clear(); }
+
+  /** For packet threads, who fetch it anew for each batch, and readers within an Epochs::Reader. */
+  const Generation& now() const { return *now_.load(std::memory_order_acquire); }
+
+  /** Alerts by sid, of all rules that there have been. */
+  std::string counts_text() const;
+
+ private:
+  int threads_ = 0;
+  bool scans_ = false;
+  std::map<uint32_t, Count> counts_;  // by sid; handlers only, one at a time
+  std::unique_ptr<Generation> current_;
+  std::atomic<const Generation*> now_{nullptr};
+  std::vector<std::unique_ptr<Generation>> retired_;
+};
+
+}  // namespace heddle::nids
