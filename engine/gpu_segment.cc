@@ -29,7 +29,9 @@ GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::D
   spec_.word_column = plan_.word_column ? static_cast<int>(*plan_.word_column) : -1;
   spec_.writes_packets = plan_.writes_packets;
   spec_.wide_results = plan_.wide_results;
-  program_ = newest_ = device.add_program(spec_);
+  program_ = device.add_program(spec_);
+  newest_ = program_;
+  if (plan_.has_rings()) exit_counts_ = device.add_state(plan_.exits.size() * sizeof(gpu::RingCount));
   current_ = device.address(program_);
 }
 
@@ -37,7 +39,7 @@ gpu::ProgramId GpuSegment::change_table(gpu::TableId from, gpu::TableId to) {
   for (auto& node : spec_.nodes)
     if (node.table == from) node.table = to;
   const gpu::ProgramId next = device_.add_program(spec_);
-  const gpu::ProgramId before = std::exchange(newest_, next);
+  const gpu::ProgramId before = newest_.exchange(next, std::memory_order_acq_rel);
   current_.store(device_.address(next), std::memory_order_release);
   return before;
 }
@@ -46,6 +48,12 @@ std::pair<uint64_t, uint64_t> GpuSegment::counts(size_t k) const {
   gpu::NodeCounts counts{};
   device_.read_state(spec_.counts, k * sizeof counts, std::as_writable_bytes(std::span(&counts, 1)));
   return {counts.packets, counts.bytes};
+}
+
+std::vector<gpu::RingCount> GpuSegment::exit_counts() const {
+  std::vector<gpu::RingCount> counts(plan_.exits.size());
+  device_.read_state(exit_counts_, 0, std::as_writable_bytes(std::span(counts)));
+  return counts;
 }
 
 TableCopy::TableCopy(Table& table, gpu::Device& device)

@@ -28,6 +28,7 @@ void find_exits(const Router& router, Plan& plan) {
     // Bytes by which the start has moved when packets get to a node, if that is the same for all of them.
     std::vector<int> moved(segment.nodes.size(), 0);
     std::vector<bool> reached(segment.nodes.size(), false);
+    if (segment.has_rings()) segment.exits.push_back({segment.from, segment.to, 0, 0});
     for (size_t k = 0; k < segment.nodes.size(); ++k) {
       const int n = segment.nodes[k];
       const Node& node = router.nodes[static_cast<size_t>(n)];
@@ -43,6 +44,10 @@ void find_exits(const Router& router, Plan& plan) {
         to.drops.push_back(add_exit(-1, reason, moved[k]));
       const int behind = moved[k] + element.moves_head();
       for (int target : node.targets) {
+        if (target == segment.to) {
+          to.outputs.push_back(gpu::kExit);
+          continue;
+        }
         if (plan.nodes[static_cast<size_t>(target)].segment != index) {
           to.outputs.push_back(add_exit(target, 0, behind));
           continue;
@@ -91,6 +96,7 @@ void find_slot_columns(const Router& router, Plan& plan) {
     segment.columns_in |= segment.columns_out & arrived & ~set_at_all_exits;
     segment.columns_kept = live_behind & ~segment.columns_out;
     segment.columns |= segment.columns_in;
+    if (segment.has_rings()) segment.columns_in = 0;  // the GPU makes them: zero
     const bool one_narrow = std::popcount(segment.columns_in) == 1 && (segment.columns_in & kWideColumns) == 0;
     if (!reads_bytes && one_narrow && !segment.wide_results) {
       segment.word_column = static_cast<Column>(std::countr_zero(segment.columns_in));

@@ -77,7 +77,7 @@ TEST_F(MemifProtocol, PeersComeAndGo) {
   Port server(config(Role::server, wanted), nullptr, nullptr);
   server.open();
   int downs = 0;
-  server.on_down = [&] {
+  server.on_down = [&](Session&) {
     ++downs;
     EXPECT_EQ(server.server_session(), nullptr);
   };

@@ -23,8 +23,8 @@ class Port {
   Port(PortConfig config, const Region* rings, const Region* buffers);
   ~Port();
 
-  /** Called before a connection that was up goes, with its memory. */
-  std::function<void()> on_down = [] {};
+  /** Called before a connection that was up goes, with its memory, unless that is taken. */
+  std::function<void(Session&)> on_down = [](Session&) {};
 
   /** Begins: listens, or tries to connect. Throws Error if it cannot listen. */
   void open();

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/macros.h"
+
 namespace heddle::memif {
 
 /** What client and server share, as memif 2.0 has it (DPDK, drivers/net/memif/memif.h; libmemif, memif.h). Little-endian.
@@ -29,7 +31,7 @@ struct Ring {
   std::byte gap[56];
   uint16_t tail;
   std::byte other_gap[62];
-  Descriptor* descriptors() { return reinterpret_cast<Descriptor*>(this + 1); }
+  HEDDLE_HD Descriptor* descriptors() { return reinterpret_cast<Descriptor*>(this + 1); }
 };
 constexpr uint32_t kCookie = 0x3E31F20;
 constexpr uint16_t kPolls = 1;  ///< the receiver wants no interrupts

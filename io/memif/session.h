@@ -91,6 +91,8 @@ class ServerSession : public Session {
  public:
   ServerSession(Channel channel, Interface wanted);
   const std::vector<Region>& regions() const { return regions_; }
+  /** The regions, whose owner the caller is from now on. */
+  std::vector<Region> take_regions() { return std::move(regions_); }
 
   static constexpr uint16_t kMostRegions = 16;
 
