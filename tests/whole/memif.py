@@ -22,9 +22,10 @@ class Gone(Exception):
 class Ring:
     """A ring in shared memory, with this end's position on it."""
 
-    def __init__(self, regions, region, offset, log2_size):
+    def __init__(self, regions, region, offset, log2_size, buffer_bytes=None):
         self.regions, self.memory, self.offset = regions, regions[region], offset
         self.size, self.position = 1 << log2_size, 0
+        self.buffer_bytes = buffer_bytes  # of this end's own; else descriptors say it
         self.words = memoryview(self.memory).cast("H")  # struct would write an index byte by byte
         assert self.memory[offset : offset + 4] == struct.pack("<I", COOKIE)
 
@@ -50,7 +51,7 @@ class Ring:
     def fill(self, index, frame, **lies):
         """Puts a frame into the buffer of a descriptor; `lies` replace what the descriptor then says."""
         _, region, room, offset = self.read(index)
-        assert len(frame) <= room, (index, len(frame), room)
+        assert len(frame) <= (self.buffer_bytes or room), (index, len(frame), room)
         self.regions[region][offset : offset + len(frame)] = frame
         truth = {"flags": 0, "region": region, "length": len(frame), "offset": offset}
         self.write(index, **(truth | lies))
@@ -233,7 +234,7 @@ class Client(Peer):
         for number in range(2 * queues):
             to_server, index, offset = number < queues, number % queues, number * ring_bytes
             struct.pack_into("<I", memory, offset, COOKIE)
-            ring = Ring(self.regions, 0, offset, log2_size)
+            ring = Ring(self.regions, 0, offset, log2_size, buffer_bytes)
             for i in range(size):
                 ring.write(i, 0, 0, buffer_bytes, buffers + (number * size + i) * buffer_bytes)
             (self.out if to_server else self.back).append(ring)
