@@ -105,7 +105,8 @@ std::vector<std::unique_ptr<Worker>> Engine::make_workers() {
   for (int thread = 0; thread < options_.threads; ++thread) {
     std::vector<std::unique_ptr<Lane>> lanes(plan_.segments.size());
     for (size_t s = 0; s < lanes.size(); ++s)
-      if (plan_.segments[s].processor.is_gpu()) lanes[s] = gpus()->make_lane(s, slots);
+      if (plan_.segments[s].processor.is_gpu() && !plan_.segments[s].has_rings())
+        lanes[s] = gpus()->make_lane(s, slots);
     workers.push_back(
         std::make_unique<Worker>(Worker::Shared{&router_, &plan_, &resources_.packets(), &resources_.large_packets(),
                                                 &epochs_, options_.batch_size},
@@ -167,6 +168,7 @@ void Engine::update(Element& element, const std::function<void()>& change) {
   if (std::none_of(retiring.begin(), retiring.end(), [](auto* one) { return one->has_retired(); })) return;
   // No packet thread reads before they start: a handler may be called then, by a Script's `init`.
   epochs_.wait_for_readers(static_cast<int>(workers().size()), [this] { return scheduler_.live_threads() == 0; });
+  if (gpus() != nullptr) gpus()->renew_rings();
   for (Retiring* one : retiring) one->reclaim();
 }
 

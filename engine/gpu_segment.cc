@@ -32,6 +32,7 @@ GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::D
   spec_.first_drop = static_cast<uint16_t>(plan_.drop_exits_from);
   spec_.copies = plan_.copies;
   program_ = newest_ = device.add_program(spec_);
+  if (plan_.has_rings()) exit_counts_ = device.add_state(plan_.exits.size() * sizeof(gpu::RingCount));
   current_ = device.address(program_);
 }
 
@@ -39,7 +40,7 @@ gpu::ProgramId GpuSegment::change_table(gpu::TableId from, gpu::TableId to) {
   for (auto& node : spec_.nodes)
     if (node.table == from) node.table = to;
   const gpu::ProgramId next = device_.add_program(spec_);
-  const gpu::ProgramId before = std::exchange(newest_, next);
+  const gpu::ProgramId before = newest_.exchange(next, std::memory_order_acq_rel);
   current_.store(device_.address(next), std::memory_order_release);
   return before;
 }
@@ -48,6 +49,12 @@ std::pair<uint64_t, uint64_t> GpuSegment::counts(size_t k) const {
   gpu::NodeCounts counts{};
   device_.read_state(spec_.counts, k * sizeof counts, std::as_writable_bytes(std::span(&counts, 1)));
   return {counts.packets, counts.bytes};
+}
+
+std::vector<gpu::RingCount> GpuSegment::exit_counts() const {
+  std::vector<gpu::RingCount> counts(plan_.exits.size());
+  device_.read_state(exit_counts_, 0, std::as_writable_bytes(std::span(counts)));
+  return counts;
 }
 
 TableCopy::TableCopy(Table& table, gpu::Device& device)

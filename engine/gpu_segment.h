@@ -26,20 +26,27 @@ class GpuSegment {
   /** The program that slots are to run from now on, in device memory. Any thread. */
   const gpu::Program* current() const { return current_.load(std::memory_order_acquire); }
 
+  /** The number of the current program. Any thread. */
+  gpu::ProgramId newest() const { return newest_.load(std::memory_order_acquire); }
+
   /** Makes a program with table `to` in the place of `from` current; returns the one before, for the caller to remove when
    *  no slot runs it any more. */
   gpu::ProgramId change_table(gpu::TableId from, gpu::TableId to);
 
-  /** Packets and bytes that have come to the k-th node, k > 0. Any thread. */
+  /** Packets and bytes that have come to the k-th node, k > 0 or one that receives from rings. Any thread. */
   std::pair<uint64_t, uint64_t> counts(size_t k) const;
+  /** Of a segment with rings: packets that have been dropped, by exit. Any thread. */
+  std::vector<gpu::RingCount> exit_counts() const;
+  gpu::StateId exit_counts_id() const { return exit_counts_; }
 
  private:
   gpu::Device& device_;
   const Segment& plan_;
   std::byte* packet_base_;
   gpu::ProgramSpec spec_;
-  gpu::ProgramId program_;  // the first one
-  gpu::ProgramId newest_;   // that is current; only change_table() looks at it
+  gpu::ProgramId program_;              // the first one
+  std::atomic<gpu::ProgramId> newest_;  // that is current
+  gpu::StateId exit_counts_ = gpu::StateId::none;
   std::atomic<const gpu::Program*> current_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-Gpus::Gpus(const Router& router, const Plan& plan) : router_(router), plan_(plan) {
+Gpus::Gpus(const Router& router, const Plan& plan) : router_(router), plan_(plan), ports_(router, plan) {
   for (const Segment& segment : plan.segments) {
     const int number = segment.processor.number;
     if (segment.processor.is_gpu() && !devices_.contains(number))
@@ -46,6 +46,7 @@ void Gpus::make_segments() {
     }
     segments_[s] = std::make_unique<GpuSegment>(router_, plan_, static_cast<int>(s), device, ids, packets_.base);
     for (TableCopy* copy : copies) copy->used_by(*segments_[s]);
+    if (segment.has_rings()) ports_.add(segment, *segments_[s]);
   }
 }
 
@@ -56,12 +57,14 @@ std::unique_ptr<Lane> Gpus::make_lane(size_t s, int slots) {
 
 void Gpus::start() {
   for (auto& [number, device] : devices_) device->start(plan_.options.launch == LaunchMode::persistent);
+  ports_.start();
 }
 
 void Gpus::stop() {
+  ports_.stop();
   for (size_t s = 0; s < segments_.size(); ++s) {
     if (!segments_[s]) continue;
-    for (const int node : plan_.segments[s].nodes) counts(node);
+    for (const int node : plan_.segments[s].nodes) counts(node), ring_drops(node);
   }
   const std::lock_guard lock(counting_);
   stopped_ = true;
@@ -83,13 +86,30 @@ std::pair<uint64_t, uint64_t> Gpus::counts(int node) {
   if (stopped_ || s >= segments_.size() || !segments_[s]) return last;
   const auto& nodes = plan_.segments[s].nodes;
   const auto k = static_cast<size_t>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin());
-  if (k == 0) return last;
+  if (k == 0 && !plan_.segments[s].has_rings()) return last;
   try {
     last = segments_[s]->counts(k);
   } catch (const Error&) {
     // A device that has failed says so elsewhere.
   }
   return last;
+}
+
+std::vector<uint64_t> Gpus::ring_drops(int node) {
+  const std::lock_guard lock(counting_);
+  const auto s = static_cast<size_t>(plan_.nodes[static_cast<size_t>(node)].segment);
+  const Segment& segment = plan_.segments[s];
+  if (!segment.has_rings() || s >= segments_.size() || !segments_[s]) return {};
+  std::vector<gpu::RingCount>& last = last_exits_[s];
+  try {
+    if (!stopped_) last = segments_[s]->exit_counts();
+  } catch (const Error&) {
+    // A device that has failed says so elsewhere.
+  }
+  std::vector<uint64_t> drops;
+  for (size_t exit = 0; exit < last.size(); ++exit)
+    if (segment.exits[exit].node == node && segment.exits[exit].target < 0) drops.push_back(last[exit]);
+  return drops;
 }
 
 std::string Gpus::text() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/gpu_ports.h"
 #include "engine/gpu_segment.h"
 #include "engine/lane.h"
 #include "engine/plan.h"
@@ -36,9 +37,15 @@ class Gpus {
   /** What the devices that have failed say. */
   std::vector<std::string> failures();
 
-  /** Packets and bytes that have come to a node inside a GPU segment; nothing for a segment's first node, which the host
-   *  counts. Any thread. */
+  /** Packets and bytes that have come to a node inside a GPU segment; nothing for a segment's first node that the host
+   *  feeds and counts. Any thread. */
   std::pair<uint64_t, uint64_t> counts(int node);
+
+  /** Packets that were dropped at a node of a segment with rings, by reason. Any thread. */
+  std::vector<uint64_t> ring_drops(int node);
+
+  /** When it returns, rings run no program that is not the newest. */
+  void renew_rings() { ports_.renew(); }
 
   /** "gpu0 (MODEL), gpu1 (MODEL)", "" if there is none. */
   std::string text() const;
@@ -46,6 +53,7 @@ class Gpus {
  private:
   const Router& router_;
   const Plan& plan_;
+  GpuPorts ports_;                                       // before the devices: their memory goes after them
   std::map<int, std::unique_ptr<gpu::Device>> devices_;  // by number
   PacketMemory packets_;
   std::map<std::pair<int, Table*>, std::unique_ptr<TableCopy>> tables_;
@@ -53,6 +61,7 @@ class Gpus {
   std::mutex counting_;                                // guards what follows
   bool stopped_ = false;
   std::map<int, std::pair<uint64_t, uint64_t>> last_counts_;  // by node
+  std::map<size_t, std::vector<gpu::RingCount>> last_exits_;  // by segment
 };
 
 }  // namespace heddle

@@ -87,6 +87,10 @@ Engine::EndCounts Engine::end_counts(int node) const {
     for (auto& drops : here.drops) counts.dropped += drops;
     counts.bytes -= std::min<uint64_t>(counts.bytes, here.dropped_bytes);
   }
+  if (gpus() != nullptr) {
+    counts.packets += gpus()->counts(node).first;
+    for (const uint64_t drops : gpus()->ring_drops(node)) counts.dropped += drops;
+  }
   counts.packets -= std::min(counts.packets, counts.dropped);
   return counts;
 }

@@ -47,6 +47,7 @@ void place(const Router& router, Plan& plan) {
     if (device != kOnCpu)
       plan.nodes[i].processor = {Processor::kGpu, static_cast<uint8_t>(device == kDefaultGpu ? number : device)};
   }
+  place_ports(router, plan);
   const std::vector<int> head = heads(router);
   auto on_gpu = [&](int i) { return plan.nodes[static_cast<size_t>(i)].processor.is_gpu(); };
   auto may_follow = [&](size_t i) {
@@ -265,6 +266,8 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   passes::count_bytes(router, plan);
   passes::find_prefetches(router, plan);
   passes::cut(router, plan);
+  passes::find_rings(router, plan, diagnostics);
+  if (!diagnostics.ok()) return plan;
   passes::find_room(router, plan);
   passes::find_joins(router, plan);
   try {

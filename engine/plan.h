@@ -66,6 +66,10 @@ struct Segment {
   gpu::Copies copies;         ///< what transport gather copies of each packet
   int warps = 1;              ///< of the block that works on a tile
   LaunchMode launch = LaunchMode::persistent;
+  int from = -1,
+      to = -1;  ///< the GPU ports, its first and its last node, if the GPU drives their rings; exit 0 is `to`
+
+  bool has_rings() const { return from >= 0; }
 };
 
 /** What runs where, and which bytes move. Made in passes, each a function below; `heddle plan` prints it. */
@@ -91,8 +95,10 @@ struct Plan {
 Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnostics& diagnostics);
 
 namespace passes {
-/** 2. Chooses a processor for each function; neutral elements follow their neighbours. */
+/** 2. Chooses a processor for each function; neutral elements and GPU ports follow their neighbours. */
 void place(const Router& router, Plan& plan);
+/** Of place(): GPU ports go where the functions next to them are. */
+void place_ports(const Router& router, Plan& plan);
 /** 3. Follows head offset, columns and sharing along the chain; checks that each column that is read has been set. */
 void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics);
 /** 4. Finds the columns that somebody still reads: only those are kept when batches are split. */
@@ -104,20 +110,24 @@ void count_bytes(const Router& router, Plan& plan);
 void find_prefetches(const Router& router, Plan& plan);
 /** 7. Groups nodes into segments. */
 void cut(const Router& router, Plan& plan);
-/** 8. Finds how much packets grow, and where room for that must be there. */
+/** 8. Finds the segments whose packets GPU ports receive and send; reports GPU ports between which something else lies
+ *  (engine/ring_segments.cc). */
+void find_rings(const Router& router, Plan& plan, click::Diagnostics& diagnostics);
+/** 9. Finds how much packets grow, and where room for that must be there. */
 void find_room(const Router& router, Plan& plan);
-/** 9. Finds where ways meet again and which joins restore the order (engine/joins.cc). */
+/** 10. Finds where ways meet again and which joins restore the order (engine/joins.cc). */
 void find_joins(const Router& router, Plan& plan);
-/** 10. Derives which fields move at each hand-over. */
+/** 11. Derives which fields move at each hand-over. */
 void synchronise(const Router& router, Plan& plan);
 // Of GPU segments (engine/segments.cc):
-/** 11. Numbers the exits, drops last, and finds by how much starts have moved there; wide results where the exit does not tell. */
+/** 12. Numbers the exits, drops last, and finds by how much starts have moved there; wide results where the exit does not
+ *  tell. */
 void find_exits(const Router& router, Plan& plan);
-/** 12. Finds the columns that tiles have, that travel in slots, and that wait on the host. */
+/** 13. Finds the columns that tiles have, that travel in slots, and that wait on the host. */
 void find_slot_columns(const Router& router, Plan& plan);
-/** 13. Chooses the transport, and what it copies. */
+/** 14. Chooses the transport, and what it copies. */
 void choose_transports(const Router& router, Plan& plan, click::Diagnostics& diagnostics);
-/** 14. Chooses the kernel: warps of a block, launch mode. */
+/** 15. Chooses the kernel: warps of a block, launch mode. */
 void choose_kernels(const Router& router, Plan& plan);
 }  // namespace passes
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "elements/endpoints/gpu_port.h"
 #include "engine/plan.h"
 
 namespace heddle {
@@ -18,6 +19,10 @@ std::string names(ColumnSet set) {
     text += (text.empty() ? "" : " ") + std::string(kColumnNames[static_cast<int>(which)]);
   });
   return text;
+}
+
+std::string port_name(const Router& router, int node) {
+  return dynamic_cast<const GPUPort&>(*router.nodes[static_cast<size_t>(node)].element).port();
 }
 
 // What a slot carries beside one word a packet.
@@ -40,7 +45,10 @@ std::string Plan::text(const Router& router) const {
   for (size_t s = 0; s < segments.size(); ++s) {
     const Segment& segment = segments[s];
     text += format("segment %zu on %s", s, name_of(segment.processor).c_str());
-    if (segment.processor.is_gpu())
+    if (segment.has_rings())
+      text += format(" (rings of %s and %s, driven by the GPU)", port_name(router, segment.from).c_str(),
+                     port_name(router, segment.to).c_str());
+    else if (segment.processor.is_gpu())
       text += format(" (transport %s, launch %s, %d warp%s a tile)", heddle::name(segment.transport),
                      heddle::name(segment.launch), segment.warps, segment.warps == 1 ? "" : "s");
     text += "\n";
@@ -50,7 +58,7 @@ std::string Plan::text(const Router& router) const {
                      atoms.text(segment.in).c_str());
       text += format("  back        %s%s%s\n", bytes_text(out).c_str(), segment.out ? ": " : "",
                      atoms.text(segment.out).c_str());
-      text += "  slots       " + slot_text(segment) + "\n";
+      if (!segment.has_rings()) text += "  slots       " + slot_text(segment) + "\n";
       text += format("  transport   %s: %s\n", heddle::name(segment.transport), segment.why_transport.c_str());
     }
     for (int i : segment.nodes) {
@@ -89,7 +97,7 @@ std::string Plan::json(const Router& router) const {
     if (segment.processor.is_gpu()) {
       entry["transport"] = heddle::name(segment.transport);
       entry["why_transport"] = segment.why_transport;
-      entry["launch"] = heddle::name(segment.launch);
+      entry["launch"] = segment.has_rings() ? "rings" : heddle::name(segment.launch);
       entry["warps"] = segment.warps;
       entry["wide_results"] = segment.wide_results;
       entry["word_column"] = segment.word_column ? kColumnNames[static_cast<int>(*segment.word_column)] : "";

@@ -1,14 +1,17 @@
 // What an engine says of itself while and after it runs.
 #include <algorithm>
 
+#include "elements/endpoints/from_gpu_port.h"
 #include "engine/engine.h"
 
 namespace heddle {
 namespace {
 
+bool is_ring_origin(const Node& node) { return dynamic_cast<const FromGPUPort*>(node.element.get()) != nullptr; }
+
 // Packets enter the chain here, other than at a buffer.
 bool is_origin(const Node& node) {
-  return dynamic_cast<const Source*>(node.element.get()) != nullptr && !node.is_buffer();
+  return (dynamic_cast<const Source*>(node.element.get()) != nullptr && !node.is_buffer()) || is_ring_origin(node);
 }
 
 }  // namespace
@@ -16,7 +19,9 @@ bool is_origin(const Node& node) {
 double Engine::progress() const {
   double least = 2;
   for (auto& node : router_.nodes)
-    if (is_origin(node)) {
+    if (is_ring_origin(node)) {
+      return -1;
+    } else if (is_origin(node)) {
       const auto share = dynamic_cast<const Source&>(*node.element).progress();
       if (!share) return -1;
       least = std::min(least, *share);
@@ -27,9 +32,7 @@ double Engine::progress() const {
 uint64_t Engine::received() const {
   uint64_t total = 0;
   for (size_t i = 0; i < router_.nodes.size(); ++i)
-    if (is_origin(router_.nodes[i]))
-      for (auto& worker : workers())
-        total += worker->counts(static_cast<int>(i)).packets.load(std::memory_order_relaxed);
+    if (is_origin(router_.nodes[i])) total += packets(static_cast<int>(i));
   return total;
 }
 
@@ -80,6 +83,10 @@ Report::Element Engine::element_report(int node) const {
     no_room += counts.no_room, moved += counts.moved_for_room;
     no_buffer += counts.no_buffer, no_slot += counts.no_slot, gpu_failed += counts.gpu_failed;
     waited += counts.waited;
+  }
+  if (gpus()) {
+    const std::vector<uint64_t> on_rings = gpus()->ring_drops(node);
+    for (size_t r = 0; r < on_rings.size(); ++r) drops[r] += on_rings[r];
   }
   for (size_t r = 0; r < reasons.size(); ++r)
     if (drops[r] != 0) entry.drops.emplace_back(reasons[r], drops[r]);

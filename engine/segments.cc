@@ -61,6 +61,7 @@ void find_exits(const Router& router, Plan& plan) {
       segment.exits.push_back({node, target, reason, head});
       return static_cast<uint16_t>(gpu::kExit + segment.exits.size() - 1);
     };
+    if (segment.has_rings()) segment.exits.push_back({segment.from, segment.to, 0, 0});
     for (size_t k = 0; k < segment.nodes.size(); ++k) {
       const Node& node = router.nodes[static_cast<size_t>(segment.nodes[k])];
       const Element& element = *node.element;
@@ -69,6 +70,10 @@ void find_exits(const Router& router, Plan& plan) {
       Segment::Targets to;
       const int behind = moved[k] + element.moves_head();
       for (int target : node.targets) {
+        if (target == segment.to) {
+          to.outputs.push_back(gpu::kExit);
+          continue;
+        }
         if (plan.nodes[static_cast<size_t>(target)].segment != index) {
           to.outputs.push_back(add_exit(segment.nodes[k], target, 0, behind));
           continue;
@@ -123,6 +128,7 @@ void find_slot_columns(const Router& router, Plan& plan) {
     segment.columns_in |= segment.columns_out & arrived & ~set_at_all_exits;
     segment.columns_kept = live_behind & ~segment.columns_out;
     segment.columns |= segment.columns_in;
+    if (segment.has_rings()) segment.columns_in = 0;  // the GPU makes them: zero
     const bool one_narrow = std::popcount(segment.columns_in) == 1 && (segment.columns_in & kWideColumns) == 0;
     if (!reads_bytes && one_narrow && !segment.wide_results) {
       segment.word_column = static_cast<Column>(std::countr_zero(segment.columns_in));
@@ -160,6 +166,10 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
     if (segment.word_column || ((segment.in | segment.out) & plan.atoms.packet_atoms()) == 0) {
       segment.transport = Transport::direct;
       segment.why_transport = "no function wants bytes of packets";
+    }
+    if (segment.has_rings()) {
+      segment.transport = Transport::direct;
+      segment.why_transport = "packets lie in the ports' memory";
     }
     if (segment.transport == Transport::gather) segment.copies = copies_of(plan, segment);
   });

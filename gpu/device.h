@@ -8,6 +8,7 @@
 #include "core/packet_memory.h"
 #include "core/table.h"
 #include "gpu/program.h"
+#include "gpu/rings.h"
 #include "gpu/slot.h"
 
 namespace heddle::gpu {
@@ -27,6 +28,7 @@ struct DeviceInfo {
 enum class TableId : int { none = -1 };
 enum class StateId : int { none = -1 };
 enum class ProgramId : int { none = -1 };
+enum class RingsId : int { none = -1 };
 
 /** A segment's program before it is on the device. */
 struct ProgramSpec {
@@ -59,6 +61,18 @@ struct SlotGroup {
 };
 
 constexpr int kStreams = 4;  ///< of a group of slots
+/** What serves the ring pairs of a port. */
+struct RingLaunch {
+  ProgramId program;               ///< its exit 0 is the transmitting ring
+  StateId drops;                   ///< of RingCount, [exits]
+  uint16_t exits;                  ///< of the program
+  uint16_t first_node, last_node;  ///< of the program: where packets enter, and what counts those that are transmitted
+  std::span<const RingPair> pairs;
+};
+/** Where a pair has stopped: packets that have gone through its rings. */
+struct RingStop {
+  uint32_t rx_position, tx_position;
+};
 
 /** One GPU, or simt. The order of calls: packet_memory() or share_packet_memory(); tables, states, programs and slots; then
  *  start(). While it runs, tables, states and programs come, change and go, and slots as far as start() has left some
@@ -112,6 +126,22 @@ class Device {
   virtual void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) = 0;
   /** Returns when all that has been launched on it is done. */
   virtual void wait(const SlotGroup& group, int stream) = 0;
+
+  // Rings of ports that the GPU drives by itself (gpu/rings.h).
+  /** Lets kernels reach host memory that is shared with other programs, at the host's addresses. */
+  virtual void share(SharedMemory memory) = 0;
+  /** Takes that back; false if kernels are resident, for which it would wait. */
+  virtual bool unshare(SharedMemory memory) = 0;
+  /** Where a table lies on the device. */
+  virtual void* address(TableId table) const = 0;
+  /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves. Before start(). */
+  virtual RingsId add_rings(ProgramId program, int pairs) = 0;
+  /** Starts their kernel, which is resident from now on. */
+  virtual void start_rings(RingsId rings, const RingLaunch& launch) = 0;
+  /** Ends it, when the packets that it has taken are transmitted; by pair. Nothing if it does not run. */
+  virtual std::vector<RingStop> stop_rings(RingsId rings) = 0;
+  /** Why a block of it has ended by itself. */
+  virtual RingFault ring_fault(RingsId rings) const = 0;
 
   /** Non-empty when the device has failed (a kernel died, or fail() was called): what happened and what to do. */
   virtual std::string failure() = 0;

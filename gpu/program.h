@@ -40,6 +40,7 @@ struct Program {
 
   /** Where a column lies in the tile: in 32-bit words of kSlotPackets packets, even for wide ones; kNoColumn: nowhere. */
   uint8_t place[kColumns];
+  uint8_t column_words;  ///< of the tile, in words of kSlotPackets packets
   /** Columns that the host has written into the slot, and those that it wants back, in the order in which they lie there:
    *  first all that go in, from 0, then all that come back, from columns_out_at. */
   ColumnSet columns_in, columns_out;

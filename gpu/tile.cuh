@@ -64,7 +64,7 @@ class Tile {
   __device__ void drop(int i, uint32_t reason) { next_[i] = static_cast<uint16_t>(kDrop | reason); }
 
  private:
-  template <int kWarps>
+  template <int kWarps, int kMostWarps>
   friend class TileRunner;
   __device__ int place(Column which) const { return program_->place[static_cast<int>(which)]; }
   __device__ bool has(Column which) const { return place(which) != kNoColumn; }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "core/error.h"
@@ -17,6 +18,7 @@
 #include "kernels/backend.h"
 #include "kernels/check.h"
 #include "kernels/kernels.cuh"
+#include "kernels/ring_sets.h"
 
 namespace heddle::gpu {
 namespace HEDDLE_GPU_BACKEND {
@@ -82,6 +84,7 @@ class CudaDevice final : public Device {
       HEDDLE_CUDA_CHECK(cudaFuncSetAttribute(kernel_of(shape), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              static_cast<int>(most_shared_bytes_)));
     }
+    rings_.emplace(properties_.sharedMemPerBlockOptin);
     patch_registers_ = load(reinterpret_cast<const void*>(gpu::patch_words)).numRegs;
     HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&copy_stream_, cudaStreamNonBlocking));
     for (Shape& shape : shapes_) HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&shape.stream, cudaStreamNonBlocking));
@@ -98,6 +101,8 @@ class CudaDevice final : public Device {
   ~CudaDevice() override {
     stop();
     cudaSetDevice(index_);
+    rings_.reset();
+    for (void* memory : shared_) cudaHostUnregister(memory);
     for (const TableRecord& table : tables_)
       if (table.at != nullptr) cudaFreeAsync(table.at, copy_stream_);
     for (const StateRecord& state : states_) cudaFreeAsync(state.at, copy_stream_);
@@ -134,6 +139,13 @@ class CudaDevice final : public Device {
   void remove_program(ProgramId program) override;
   SlotGroup add_slots(ProgramId program, int count) override;
   void start(bool persistent, int spare, size_t shared_bytes) override;
+  void share(SharedMemory memory) override;
+  bool unshare(SharedMemory memory) override;
+  void* address(TableId table) const override { return tables_[static_cast<size_t>(table)].at; }
+  RingsId add_rings(ProgramId program, int pairs) override;
+  void start_rings(RingsId rings, const RingLaunch& launch) override;
+  std::vector<RingStop> stop_rings(RingsId rings) override;
+  RingFault ring_fault(RingsId rings) const override { return rings_->fault(rings); }
   void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) override;
   void wait(const SlotGroup& group, int stream) override;
   std::string failure() override;
@@ -212,6 +224,8 @@ class CudaDevice final : public Device {
   std::vector<ProgramRecord> programs_;
   std::vector<Group> groups_;
   std::array<Shape, kShapeCount> shapes_;
+  std::optional<RingSets> rings_;
+  std::vector<void*> shared_;  // host memory that is registered
   int patch_registers_ = 0;
   size_t most_shared_bytes_ = 0;  // dynamic, of a block
   bool persistent_ = false;
@@ -325,6 +339,7 @@ ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
       column_words += static_cast<size_t>(words(which));
     });
   size_t at = units(column_words * kSlotPackets * sizeof(uint32_t));
+  program.column_words = static_cast<uint8_t>(column_words);
   program.scratch_at = static_cast<uint16_t>(at);
   for (const auto& node : spec.nodes)
     if (node.function >= 0)
@@ -363,7 +378,8 @@ ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
   record.shape = shape_of(spec.warps());
   record.shared_bytes = at * kUnit;
   record.column_words = static_cast<size_t>(words(spec.columns_in) + words(spec.columns_out));
-  if (const size_t most = persistent_ ? shapes_[record.shape].shared_bytes : most_shared_bytes_;
+  if (const size_t most =
+          persistent_ && shapes_[record.shape].resident ? shapes_[record.shape].shared_bytes : most_shared_bytes_;
       record.shared_bytes > most)
     throw Error(
         format("a GPU segment wants %zu bytes of shared memory, a block has %zu; place one of its elements with "
@@ -427,13 +443,13 @@ SlotGroup CudaDevice::add_slots(ProgramId id, int count) {
 void CudaDevice::start(bool persistent, int spare, size_t shared_bytes) {
   use();
   const std::lock_guard lock(mutex_);
-  if (!persistent) return;
+  if (!persistent && rings_->empty()) return;
   const Multiprocessor each{properties_.maxBlocksPerMultiProcessor, properties_.maxThreadsPerMultiProcessor,
                             properties_.regsPerMultiprocessor, properties_.sharedMemPerMultiprocessor};
-  std::vector<Residents> residents;
+  std::vector<Residents> residents = rings_->residents();
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
-    if (shape.assignments.empty()) continue;
+    if (!persistent || shape.assignments.empty()) continue;
     shape.shared_bytes = std::max(shape.shared_bytes, shared_bytes);
     shape.spare = take_slots(spare, kSpareColumnWords);
     shape.spare_left = spare;
@@ -451,7 +467,7 @@ void CudaDevice::start(bool persistent, int spare, size_t shared_bytes) {
     throw Error(info_.name + ": " + problem + "; use fewer threads or --slots");
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
-    if (shape.assignments.empty()) continue;
+    if (!persistent || shape.assignments.empty()) continue;
     auto* assignments = lasting_.take<Assignment>(shape.assignments.size());
     write(reinterpret_cast<std::byte*>(assignments), std::as_bytes(std::span(shape.assignments)));
     cudaLaunchConfig_t config{};
@@ -462,7 +478,51 @@ void CudaDevice::start(bool persistent, int spare, size_t shared_bytes) {
     launch_kernel(s, config, {assignments, nullptr, places_});
     shape.resident = true;
   }
-  persistent_ = true;
+  persistent_ = persistent;
+}
+
+void CudaDevice::share(SharedMemory memory) {
+  use();
+  const std::lock_guard lock(mutex_);
+  const cudaError_t error =
+      cudaHostRegister(memory.base, memory.bytes, cudaHostRegisterMapped | cudaHostRegisterPortable);
+  if (error == cudaErrorHostMemoryAlreadyRegistered) {  // for all devices
+    cudaGetLastError();
+    return;
+  }
+  HEDDLE_CUDA_CHECK(error);
+  shared_.push_back(memory.base);
+}
+
+bool CudaDevice::unshare(SharedMemory memory) {
+  use();
+  const std::lock_guard lock(mutex_);
+  if (rings_->running() || std::any_of(shapes_.begin(), shapes_.end(), [](auto& shape) { return shape.resident; }))
+    return false;
+  if (const auto found = std::find(shared_.begin(), shared_.end(), memory.base); found != shared_.end()) {
+    HEDDLE_CUDA_CHECK(cudaHostUnregister(memory.base));
+    shared_.erase(found);
+  }
+  return true;
+}
+
+RingsId CudaDevice::add_rings(ProgramId program, int pairs) {
+  use();
+  const std::lock_guard lock(mutex_);
+  return rings_->add(programs_[static_cast<size_t>(program)].shared_bytes, pairs);
+}
+
+void CudaDevice::start_rings(RingsId rings, const RingLaunch& launch) {
+  use();
+  const std::lock_guard lock(mutex_);
+  rings_->start(rings, launch, programs_[static_cast<size_t>(launch.program)].at,
+                reinterpret_cast<RingCount*>(states_[static_cast<size_t>(launch.drops)].at));
+}
+
+std::vector<RingStop> CudaDevice::stop_rings(RingsId rings) {
+  use();
+  const std::lock_guard lock(mutex_);
+  return rings_->stop(rings);
 }
 
 cudaStream_t CudaDevice::stream_of(const SlotGroup& slots, int stream) {
@@ -512,6 +572,9 @@ std::string CudaDevice::failure() {
           info_.name.c_str(), cudaGetErrorString(state), cudaGetErrorName(state));
     if (persistent_) return format("%s: the persistent kernel has ended by itself", info_.name.c_str());
   }
+  if (const cudaError_t state = rings_->state(); state != cudaSuccess)
+    return format("%s stopped driving rings: %s (%s). Run again without GPU ports, and report the chain",
+                  info_.name.c_str(), cudaGetErrorString(state), cudaGetErrorName(state));
   return {};
 }
 
@@ -524,6 +587,7 @@ void CudaDevice::stop() {
     cudaStreamSynchronize(shape.stream);
     shape.resident = false;
   }
+  if (rings_) rings_->stop_all();
   persistent_ = false;
 }
 

@@ -2,6 +2,7 @@
 
 // The kernel that runs segments, in a few shapes, and the one that patches tables.
 
+#include "kernels/dynamic_shared.cuh"
 #include "kernels/tile_runner.cuh"
 
 namespace heddle::gpu {
@@ -17,16 +18,6 @@ struct Serving {
   Slot* slots;                    ///< pinned
   PacketPlaces places;
 };
-
-/** The block's dynamic shared memory, as the launch has sized it. */
-__device__ inline uint4* dynamic_shared() {
-#ifdef HEDDLE_SIMT
-  return static_cast<uint4*>(simt::dynamic_shared());
-#else
-  extern __shared__ uint4 heddle_dynamic_shared[];
-  return heddle_dynamic_shared;
-#endif
-}
 
 template <int kWarps>
 static __global__ void __launch_bounds__(kWarps* kLanes, 16 / kWarps) serve(Serving serving) {

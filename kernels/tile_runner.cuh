@@ -16,8 +16,9 @@
 
 namespace heddle::gpu {
 
-/** Runs tiles on a block of kWarps warps. Warp 0 keeps the packets' ways: its lane i that of packet i. */
-template <int kWarps>
+/** Runs tiles on a block of kWarps warps. Warp 0 keeps the packets' ways: its lane i that of packet i. Functions that want
+ *  more than kMostWarps are not there. */
+template <int kWarps, int kMostWarps = kWarps>
 class TileRunner {
  public:
   /** `memory`: the block's dynamic shared memory: columns, scratch, and what functions have filled. */
@@ -34,6 +35,12 @@ class TileRunner {
     for (size_t word = static_cast<size_t>(block_.thread); word < sizeof(Program) / sizeof(uint32_t);
          word += static_cast<size_t>(block_.threads))
       to[word] = SystemAtomic<const uint32_t>(from[word]).load(cuda::memory_order_relaxed);
+    block_.sync();
+    adopt();
+  }
+
+  /** Takes up the program that lies in place. */
+  __device__ void adopt() {
     tile_.program_ = &program_;
     tile_.columns_ = reinterpret_cast<uint32_t*>(memory_);
     block_.sync();
@@ -62,34 +69,10 @@ class TileRunner {
     const ptrdiff_t to_twin = places.twins - places.packets;
     if (gathers) {
       gather(places, start, keeps_ways && node == 0);
-      start += to_twin;
+      if (keeps_ways) start += to_twin;
     }
     if (keeps_ways) tile_.frame_[i] = const_cast<uint8_t*>(start);
-    for (;;) {
-      // Nodes stand in topological order: the lowest that packets are at is complete.
-      int n = kExit;
-      if (keeps_ways) {
-        n = __reduce_min_sync(~0u, node);
-        const int count = compact(node == n, tile_.list_);
-        tile_.next_[i] = 0;
-        if (i == 0) tile_.count_ = count, tile_.node_ = n;
-        if (n > 0 && n < kExit) count_packets(n, count, node == n);
-      }
-      block_.sync();
-      if constexpr (kWarps > 1) n = tile_.node_;
-      if (n >= kExit) break;
-      const Program::Node& what = program_.nodes[n];
-      if (what.function >= 0) {
-        dispatch<Call>(what);
-      } else if (keeps_ways) {
-        neutral(what, node == n);
-      }
-      block_.sync();
-      if (keeps_ways && node == n) {
-        const unsigned next = tile_.next_[i];
-        node = program_.targets[what.first_target + (next < kDrop ? next : what.outputs + (next - kDrop))];
-      }
-    }
+    node = travel(node);
     if (gathers && !program_.copies.out.empty())
       write_back(start, keeps_ways ? length_of(word) : 0, keeps_ways && node - kExit < program_.first_drop, -to_twin);
     if (!keeps_ways) return;
@@ -102,6 +85,21 @@ class TileRunner {
     } else {
       store_result(slot.result.narrow[i], pack_narrow(stamp_of(word), exit));
     }
+  }
+
+  /** Takes packets that nobody has put into a slot, a lane one if it is `present`, through the program from node `first` on;
+   *  columns are zero. Returns where the lane's packet leaves, kExit + exit, and moves `frame` and `length` to where it then
+   *  begins and how long it is. One warp. */
+  __device__ int run(bool present, int first, uint8_t*& frame, uint32_t& length) {
+    static_assert(kWarps == 1);
+    const int i = block_.thread;
+    tile_.frame_[i] = frame;
+    tile_.length_[i] = length;
+    for (int word = 0; word < program_.column_words; ++word) tile_.columns_[word * kSlotPackets + i] = 0;
+    const int node = travel(present ? first : static_cast<int>(kExit));
+    frame = tile_.frame_[i];
+    length = tile_.length_[i];
+    return node;
   }
 
  private:
@@ -126,6 +124,37 @@ class TileRunner {
                         : Range{});
     copy.copy(block_, distance);
     block_.sync();
+  }
+
+  /** Takes packets that are in the tile from `node`, for this lane's packet, to where they leave. */
+  __device__ int travel(int node) {
+    const int i = block_.thread;
+    const bool keeps_ways = kWarps == 1 || i < kSlotPackets;
+    for (;;) {
+      // Nodes stand in topological order: the lowest that packets are at is complete.
+      int n = kExit;
+      if (keeps_ways) {
+        n = __reduce_min_sync(~0u, node);
+        const int count = compact(node == n, tile_.list_);
+        tile_.next_[i] = 0;
+        if (i == 0) tile_.count_ = count, tile_.node_ = n;
+        if (n > 0 && n < kExit) count_packets(n, count, node == n);
+      }
+      block_.sync();
+      if constexpr (kWarps > 1) n = tile_.node_;
+      if (n >= kExit) return node;
+      const Program::Node& what = program_.nodes[n];
+      if (what.function >= 0) {
+        dispatch<Call>(what);
+      } else if (keeps_ways) {
+        neutral(what, node == n);
+      }
+      block_.sync();
+      if (keeps_ways && node == n) {
+        const unsigned next = tile_.next_[i];
+        node = program_.targets[what.first_target + (next < kDrop ? next : what.outputs + (next - kDrop))];
+      }
+    }
   }
 
   __device__ void count_packets(int n, int count, bool mine) {
@@ -189,7 +218,7 @@ class TileRunner {
   template <class What, FunctionId id>
   __device__ void run_if(int16_t function, const NodeMemory& memory) {
     using Function = typename Registered<id>::Type;
-    if constexpr (Registered<id>::kTraits.warps <= kWarps) {
+    if constexpr (Registered<id>::kTraits.warps <= kMostWarps) {
       if (function != static_cast<int16_t>(id)) return;
       if constexpr (Registered<id>::kTraits.warps > 1)
         run_apart<What, Function>(block_, tile_, memory);

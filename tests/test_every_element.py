@@ -99,6 +99,7 @@ BAD_ENDS = {
     ],
     "FromDPDKDevice": ["", "eth0", "net_null0, BURST 0", "net_null0, BURST 1025", "net_null0, NDESC 1", "1, x"],
     "FromDevice": ["", "a/b", "eth0, METHOD x", "eth0, SNIFFER false", "eth0, SNAPLEN 1", "eth0, MTU 9217", "eth0, 1"],
+    "FromGPUPort": ["", "a, SOCKET x, ROLE peer", "a, SOCKET x, NDESC 100", "a, SOCKET x, QUEUES 0", "a, ID 1", "a, b"],
     "FromDump": [
         "",
         "x, BURST 0",
@@ -114,6 +115,7 @@ BAD_ENDS = {
     "RatedSource": ["a, -1", "a, x", "BANDWIDTH fast", "LENGTH 70000", "a, 1, x", "a, 1, 1, 2"],
     "ToDPDKDevice": ["", "eth0", "net_null0, NDESC x", "net_null0, BLOCKING 3"],
     "ToDevice": ["", "a/b", "eth0, METHOD x", "eth0, NDESC 1", "eth0, 1"],
+    "ToGPUPort": ["", "a, SOCKET x, BUFFER 63", "a, SOCKET x, NDESC 65536", "a, QUEUES 2", "a, b"],
     "ToDump": ["", "x, SNAPLEN -1", "x, SNAPLEN 262145", "x, NANO 3", "x, FORMAT gif", "x, y", "x, ENCAP TOKEN"],
     "ToIPSummaryDump": ["", "x, FIELDS y", "x, HEADER 2", "x, y", "x, FIELDS ip_src ip_nonsense"],
 }

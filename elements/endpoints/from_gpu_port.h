@@ -1,0 +1,50 @@
+#pragma once
+
+#include "elements/endpoints/gpu_port.h"
+
+namespace heddle {
+
+/** FromGPUPort: receives packets into a GPU, which drives the descriptor rings of the port by itself: no CPU core works
+ *  for the packets.
+ *
+ *      FromGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, SECRET])
+ *
+ *  Everything between it and a ToGPUPort must run on one GPU: functions with DEVICE gpu (or --device gpu), and neutral elements
+ *  such as Strip and GetIPAddress. Packets keep their order. All ways out lead to one ToGPUPort, which may be that of the same
+ *  port, as in the example, or of another one with as many QUEUES.
+ *
+ *  PORT: a name for the port. A FromGPUPort and a ToGPUPort of the same name are the two directions of one port; one of
+ *  the two has the other arguments. The port is a memif interface, version 2.0: shared memory with another program, such as
+ *  DPDK's net_memif, VPP or Heddle. SOCKET: path of its control socket, which only the user of this program may open (mode
+ *  0600). ROLE: client (default) makes the shared memory and is the faster one: packets change rings without being copied.
+ *  server listens at SOCKET and uses the memory of its client. ID: number of the interface at SOCKET, default 0. QUEUES:
+ *  ring pairs, 1 (default) to 64, each served by a multiprocessor; the peer must have as many. NDESC: descriptors of a ring,
+ *  a power of two from 32 to 16384, default 1024; a client's choice. BUFFER: bytes of the packets that a client's buffers
+ *  hold, default 2048. SECRET: up to 23 bytes that the peer must know. The peer must poll its rings: the GPU sends no
+ *  interrupts.
+ *
+ *  A peer may come and go: while one is not there, nothing is received, and what it has sent before waits for the other port
+ *  of the chain. All client ports of a chain share one memory for their buffers, so their peers can see each other's packets.
+ *
+ *  Drop reasons: `bad_descriptor` (region, offset or length lie outside of what the port shares: such memory is not
+ *  touched), `chained` (a packet in several buffers). A peer whose ring indices make no sense is disconnected, and standard
+ *  error says so.
+ *
+ *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there). Statistics:
+ *  `connections` (peers that have come so far).
+ *
+ *  Example:
+ *
+ *      FromGPUPort(lan, SOCKET /tmp/lan.sock, ROLE server) -> EtherMirror(DEVICE gpu) -> ToGPUPort(lan);
+ */
+class FromGPUPort : public GPUPort {
+ public:
+  enum Reason { kBadDescriptor, kChained };
+  const char* ports() const override { return "0/1"; }
+  const char* processing() const override { return "/h"; }
+  std::span<const char* const> drop_reasons() const override;
+  /** Packets may come as long as the program runs. */
+  bool keeps_running() const override { return true; }
+};
+
+}  // namespace heddle

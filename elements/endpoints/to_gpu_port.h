@@ -1,0 +1,34 @@
+#pragma once
+
+#include "elements/endpoints/gpu_port.h"
+
+namespace heddle {
+
+/** ToGPUPort: sends packets that a FromGPUPort has received, from the GPU, which drives the descriptor rings of the port by
+ *  itself.
+ *
+ *      ToGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, SECRET])
+ *
+ *  Arguments: as for FromGPUPort, whose manual says more. Packets leave in the order in which they arrived, on the ring of
+ *  the same number. When the ring is full, nothing more is received until the peer has taken some.
+ *
+ *  Drop reasons: `too_long` (for the buffers of a port whose packets must be copied, because one of the two ports is a
+ *  server), `bad_buffer` (the peer offers a buffer that does not lie in what it shares; an empty packet takes its place).
+ *
+ *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there). Statistics:
+ *  `connections` (peers that have come so far).
+ *
+ *  Example:
+ *
+ *      FromGPUPort(lan, SOCKET /tmp/lan.sock) -> XOR(7, DEVICE gpu) -> ToGPUPort(wan, SOCKET /tmp/wan.sock);
+ */
+class ToGPUPort : public GPUPort {
+ public:
+  enum Reason { kTooLong, kBadBuffer };
+  const char* ports() const override { return "1/0"; }
+  const char* processing() const override { return "h/"; }
+  Access access(Processor) const override { return {.reads = {kWholePacket}}; }
+  std::span<const char* const> drop_reasons() const override;
+};
+
+}  // namespace heddle

@@ -1,0 +1,249 @@
+#include "engine/gpu_ports.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/error.h"
+
+namespace heddle {
+namespace {
+
+constexpr int kLookEveryMs = 50;  // for peers that call, and for rings that have ended by themselves
+constexpr uint32_t kLine = 128;
+
+uint32_t round_up(uint32_t value) { return (value + kLine - 1) / kLine * kLine; }
+
+gpu::SharedMemory memory_of(const memif::Region& region) {
+  return {reinterpret_cast<uint8_t*>(region.base()), region.bytes()};
+}
+
+}  // namespace
+
+std::map<std::string, GPUPort::Config> gpu_ports(const Router& router) {
+  std::map<std::string, GPUPort::Config> list;
+  for (const Node& node : router.nodes)
+    if (const auto* port = dynamic_cast<const GPUPort*>(node.element.get()); port != nullptr && port->config())
+      list.emplace(port->port(), *port->config());
+  return list;
+}
+
+GpuPorts::GpuPorts(const Router& router, const Plan& plan) : router_(router) {
+  for (const auto& [name, config] : gpu_ports(router)) {
+    auto port = std::make_unique<Port>();
+    port->name = name;
+    port->config = config;
+    for (const Node& node : router.nodes)
+      if (auto* element = dynamic_cast<GPUPort*>(node.element.get()); element != nullptr && element->port() == name)
+        port->elements.push_back(element);
+    ports_.push_back(std::move(port));
+  }
+  uint32_t appends = 0, largest = 0;
+  for (const Segment& segment : plan.segments) {
+    if (!segment.has_rings()) continue;
+    headroom_ = std::max(headroom_, round_up(static_cast<uint32_t>(segment.prepends)));
+    appends = std::max(appends, static_cast<uint32_t>(segment.appends));
+  }
+  for (const auto& port : ports_) largest = std::max(largest, port->config.buffer_bytes);
+  stride_ = headroom_ + round_up(largest + appends);
+  if (any()) make_memory();
+}
+
+GpuPorts::~GpuPorts() { stop(); }
+
+void GpuPorts::make_memory() {
+  uint64_t count = 0;
+  for (const auto& port : ports_) {
+    if (!port->is_client()) continue;
+    port->first_buffer = static_cast<uint32_t>(count);
+    count += uint64_t{2} * port->queues() * port->size();
+    port->rings = memif::Region(memif::ClientSession::rings_bytes(port->config.memif.interface));
+  }
+  constexpr uint64_t kMost = uint64_t{1} << 32;  // offsets in descriptors have 32 bits
+  if (count * stride_ >= kMost)
+    throw Error(
+        format("the buffers of GPU ports need %llu MiB, memif allows 4096; use fewer QUEUES, or less NDESC or "
+               "BUFFER",
+               static_cast<unsigned long long>(count * stride_ >> 20)));
+  if (count > 0) buffers_ = memif::Region(count * stride_);
+  for (const auto& port : ports_) {
+    port->memif = std::make_unique<memif::Port>(port->config.memif, &port->rings, &buffers_);
+    port->memif->on_down = [this, &port = *port](memif::Session& session) { peer_has_gone(port, session); };
+  }
+}
+
+GpuPorts::Port& GpuPorts::port_of(const Router& router, int node) {
+  const auto& name = dynamic_cast<const GPUPort&>(*router.nodes[static_cast<size_t>(node)].element).port();
+  return **std::find_if(ports_.begin(), ports_.end(), [&](auto& port) { return port->name == name; });
+}
+
+gpu::TableId GpuPorts::add_buffers(gpu::Device& device, const Port& port, Direction direction) const {
+  const uint32_t count = port.queues() * port.size(), first = port.first_buffer + (direction == kReceive ? 0 : count);
+  std::vector<uint32_t> offsets(count);
+  for (uint32_t i = 0; i < count; ++i) offsets[i] = (first + i) * stride_;
+  return device.add_table(std::as_bytes(std::span(offsets)));
+}
+
+void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
+  Port &from = port_of(router_, plan.from), &to = port_of(router_, plan.to);
+  gpu::Device& device = segment.device();
+  if (from.is_client()) from.directions[kReceive].buffers = add_buffers(device, from, kReceive);
+  if (to.is_client()) to.directions[kTransmit].buffers = add_buffers(device, to, kTransmit);
+  if (buffers_.base() != nullptr) device.share(memory_of(buffers_));
+  for (const Port* port : {&from, &to})
+    if (port->is_client()) device.share(memory_of(port->rings));
+  ways_.push_back({&segment, &from, &to, device.add_rings(segment.program(), static_cast<int>(from.queues()))});
+}
+
+void GpuPorts::start() {
+  if (!any()) return;
+  wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (wake_ < 0) throw Error("no eventfd for GPU ports");
+  for (auto& port : ports_) port->memif->open();
+  thread_ = std::thread([this] { serve(); });
+}
+
+void GpuPorts::stop() {
+  if (thread_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    const uint64_t one = 1;
+    if (write(wake_, &one, sizeof one) < 0) std::perror("heddle: eventfd");
+    thread_.join();
+    for (Way& way : ways_) end(way);
+    for (auto& port : ports_) port->memif->disconnect("the program ends");
+  }
+  if (wake_ >= 0) close(std::exchange(wake_, -1));
+}
+
+void GpuPorts::serve() {
+  for (;;) {
+    std::vector<pollfd> files{{wake_, POLLIN, 0}};
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      look();
+      for (auto& port : ports_)
+        if (port->memif->descriptor() >= 0) files.push_back({port->memif->descriptor(), POLLIN, 0});
+    }
+    poll(files.data(), files.size(), kLookEveryMs);
+  }
+}
+
+void GpuPorts::look() {
+  for (auto& port : ports_) {
+    port->memif->serve();
+    if (port->memif->session() != nullptr && port->number != port->memif->number()) new_connection(*port);
+  }
+  for (Way& way : ways_) {
+    try {
+      if (!way.running && way.from->memif->session() != nullptr && way.to->memif->session() != nullptr) begin(way);
+      if (!way.running) continue;
+      const gpu::RingFault fault = way.segment->device().ring_fault(way.rings);
+      if (fault == gpu::kNoFault) continue;
+      Port& liar = fault == gpu::kRxIndexLies ? *way.from : *way.to;
+      std::fprintf(stderr, "heddle: GPU port %s: %s; it is disconnected\n", liar.name.c_str(), gpu::text(fault));
+      liar.memif->disconnect(gpu::text(fault));
+    } catch (const Error& error) {
+      way.segment->device().fail(error.what());
+      way.running = false;
+    }
+  }
+}
+
+void GpuPorts::new_connection(Port& port) {
+  port.number = port.memif->number();
+  for (Rings& rings : port.directions) {
+    rings.positions.assign(port.queues(), {0, 0});
+    rings.fresh = true;
+  }
+  for (GPUPort* element : port.elements) {
+    element->connected = true;
+    element->connections.fetch_add(1);
+  }
+  if (const memif::ServerSession* session = port.memif->server_session()) {
+    for (const memif::Region& region : session->regions()) port.peer_memory.push_back(memory_of(region));
+    for (const Way& way : ways_)
+      if (way.from == &port || way.to == &port)
+        for (const gpu::SharedMemory& memory : port.peer_memory) way.segment->device().share(memory);
+  }
+}
+
+void GpuPorts::peer_has_gone(Port& port, memif::Session& session) {
+  for (Way& way : ways_)
+    if (way.from == &port || way.to == &port) end(way);
+  for (GPUPort* element : port.elements) element->connected = false;
+  port.peer_memory.clear();
+  auto* server = dynamic_cast<memif::ServerSession*>(&session);
+  if (server == nullptr) return;
+  for (memif::Region& region : server->take_regions()) {
+    bool given_back = true;
+    for (const Way& way : ways_)
+      if (way.from == &port || way.to == &port)
+        given_back = way.segment->device().unshare(memory_of(region)) && given_back;
+    if (!given_back) kept_.push_back(std::move(region));
+  }
+}
+
+gpu::RingEnd GpuPorts::ring_end(Port& port, Direction direction, uint32_t queue, gpu::Device& device) const {
+  const memif::Session& session = *port.memif->session();
+  const Rings& rings = port.directions[direction];
+  const auto& shared = (direction == kReceive ? session.receiving() : session.transmitting())[queue];
+  gpu::RingEnd end{};
+  end.ring = shared.ring;
+  end.size = 1u << shared.log2_size;
+  end.position = direction == kReceive ? rings.positions[queue].rx_position : rings.positions[queue].tx_position;
+  end.owner = port.is_client();
+  end.fresh = rings.fresh;
+  end.capacity = port.config.buffer_bytes;
+  if (end.owner) {
+    end.buffers = static_cast<uint32_t*>(device.address(rings.buffers)) + size_t{queue} * end.size;
+    end.headroom = headroom_;
+    end.region = memif::ClientSession::kBufferRegion;
+    end.memory[0] = memory_of(buffers_);
+    return end;
+  }
+  end.region_count = static_cast<uint16_t>(port.peer_memory.size());
+  std::copy(port.peer_memory.begin(), port.peer_memory.end(), end.memory);
+  return end;
+}
+
+void GpuPorts::begin(Way& way) {
+  gpu::Device& device = way.segment->device();
+  std::vector<gpu::RingPair> pairs;
+  for (uint32_t queue = 0; queue < way.from->queues(); ++queue)
+    pairs.push_back({ring_end(*way.from, kReceive, queue, device), ring_end(*way.to, kTransmit, queue, device),
+                     way.from->is_client() && way.to->is_client()});
+  const Segment& plan = way.segment->plan();
+  device.start_rings(way.rings,
+                     {way.segment->newest(), way.segment->exit_counts_id(), static_cast<uint16_t>(plan.exits.size()), 1,
+                      static_cast<uint16_t>(plan.nodes.size() - 1), pairs});
+  way.from->directions[kReceive].fresh = false;
+  way.running = true;
+}
+
+void GpuPorts::end(Way& way) {
+  if (!way.running) return;
+  way.running = false;
+  const std::vector<gpu::RingStop> stops = way.segment->device().stop_rings(way.rings);
+  for (size_t queue = 0; queue < stops.size(); ++queue) {
+    way.from->directions[kReceive].positions[queue].rx_position = stops[queue].rx_position;
+    way.to->directions[kTransmit].positions[queue].tx_position = stops[queue].tx_position;
+  }
+}
+
+void GpuPorts::renew() {
+  const std::lock_guard lock(mutex_);
+  for (Way& way : ways_) {
+    if (!way.running) continue;
+    end(way);
+    begin(way);
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "elements/endpoints/gpu_port.h"
+#include "engine/gpu_segment.h"
+#include "engine/plan.h"
+
+namespace heddle {
+
+/** The ports of a chain by name, with the arguments that one of their elements has. */
+std::map<std::string, GPUPort::Config> gpu_ports(const Router& router);
+
+/** The ports whose rings GPUs drive: their shared memory, their peers, and the kernels that take packets from one port's rings
+ *  through a segment to another's. A kernel runs while both ports have a peer. A thread of its own waits for peers; it has
+ *  nothing to do with packets. */
+class GpuPorts {
+ public:
+  GpuPorts(const Router& router, const Plan& plan);
+  ~GpuPorts();
+  bool any() const { return !ports_.empty(); }
+
+  /** Makes the memory of the ports and room for the rings of `segment`. Before Device::start(). */
+  void add(const Segment& plan, GpuSegment& segment);
+  /** Opens the ports. Throws Error. */
+  void start();
+  /** Ends the kernels and the connections. */
+  void stop();
+  /** Kernels that run take up the newest programs of their segments: when it returns, no tile runs an older one. */
+  void renew();
+
+ private:
+  enum Direction : size_t { kReceive, kTransmit };
+  /** The rings of a port in one direction, as a GPU knows them. */
+  struct Rings {
+    gpu::TableId buffers = gpu::TableId::none;  ///< [queues][size], of a client
+    std::vector<gpu::RingStop> positions;       ///< by queue, one of the two counts
+    bool fresh = true;
+  };
+  struct Port {
+    std::string name;
+    GPUPort::Config config;
+    memif::Region rings;  ///< a client's
+    std::unique_ptr<memif::Port> memif;
+    Rings directions[2];
+    uint32_t first_buffer = 0;  ///< of a client, in the buffers
+    uint64_t number = 0;        ///< of the connection that directions are about
+    std::vector<GPUPort*> elements;
+    std::vector<gpu::SharedMemory> peer_memory;  ///< a server's, of the connection
+    bool is_client() const { return config.memif.role == memif::Role::client; }
+    uint32_t size() const { return 1u << config.memif.interface.log2_size; }
+    uint32_t queues() const { return static_cast<uint32_t>(config.memif.interface.queues); }
+  };
+  /** A segment between two ports. */
+  struct Way {
+    GpuSegment* segment;
+    Port* from;
+    Port* to;
+    gpu::RingsId rings;
+    bool running = false;
+  };
+
+  Port& port_of(const Router& router, int node);
+  void make_memory();
+  gpu::TableId add_buffers(gpu::Device& device, const Port& port, Direction direction) const;
+  void serve();
+  void look();
+  void begin(Way& way);
+  void end(Way& way);
+  void peer_has_gone(Port& port, memif::Session& session);
+  void new_connection(Port& port);
+  gpu::RingEnd ring_end(Port& port, Direction direction, uint32_t queue, gpu::Device& device) const;
+
+  const Router& router_;
+  uint32_t headroom_ = 128, stride_ = 0;  ///< of a buffer, bytes
+  memif::Region buffers_;                 ///< of all clients
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<Way> ways_;
+  std::vector<memif::Region> kept_;  ///< memory of peers that have gone, which a device has not given back yet
+  std::mutex mutex_;                 ///< guards all of it once the thread runs
+  std::thread thread_;
+  int wake_ = -1;  ///< eventfd
+  bool stopping_ = false;
+};
+
+}  // namespace heddle

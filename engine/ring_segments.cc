@@ -1,0 +1,156 @@
+// The passes of GPU ports: which segments a GPU serves from one port's rings to another's, by itself.
+#include <map>
+
+#include "core/error.h"
+#include "elements/endpoints/from_gpu_port.h"
+#include "elements/endpoints/to_gpu_port.h"
+#include "engine/gpu_ports.h"
+#include "engine/plan.h"
+#include "gpu/functions.h"
+
+namespace heddle::passes {
+namespace {
+
+template <class Port>
+bool is(const Node& node) {
+  return dynamic_cast<const Port*>(node.element.get()) != nullptr;
+}
+
+std::string called(const Node& node) { return node.element->class_name + " '" + node.element->name + "'"; }
+
+/** What a node cannot have beside it in a chain of GPU ports, and what to do. */
+std::string remedy(const Node& node, const NodePlan& plan) {
+  if (is<GPUPort>(node)) return "put a function between the two ports, such as EtherMirror with DEVICE gpu";
+  if (gpu::function_id(node.element->class_name) >= 0 && !plan.processor.is_gpu())
+    return "give " + node.element->name + " DEVICE gpu, or run with --device gpu";
+  if (gpu::function_id(node.element->class_name) >= 0 || node.element->neutral().has_value())
+    return "place all functions between the two ports on one GPU, with one FromGPUPort before them";
+  return "take it out, or use FromDPDKDevice and ToDPDKDevice, whose packets the CPU sees";
+}
+
+class Finder {
+ public:
+  Finder(const Router& router, Plan& plan, click::Diagnostics& diagnostics)
+      : router_(router), plan_(plan), diagnostics_(diagnostics) {}
+
+  void find() {
+    for (size_t i = 0; i < router_.nodes.size(); ++i)
+      if (is<FromGPUPort>(router_.nodes[i])) follow(static_cast<int>(i));
+    for (size_t i = 0; i < router_.nodes.size(); ++i) {
+      const Node& node = router_.nodes[i];
+      if (!is<ToGPUPort>(node) || segment_of(static_cast<int>(i)).to == static_cast<int>(i) || !diagnostics_.ok())
+        continue;
+      const auto before = static_cast<size_t>(node.predecessors.empty() ? 0 : node.predecessors[0]);
+      error(node,
+            format("packets come to it from %s, not from a FromGPUPort on its GPU; use ToDPDKDevice, or %s",
+                   called(router_.nodes[before]).c_str(), remedy(router_.nodes[before], plan_.nodes[before]).c_str()));
+    }
+    if (diagnostics_.ok()) check_ports();
+  }
+
+ private:
+  Segment& segment_of(int node) const {
+    return plan_.segments[static_cast<size_t>(plan_.nodes[static_cast<size_t>(node)].segment)];
+  }
+  void error(const Node& node, const std::string& message) {
+    diagnostics_.error(node.where, called(node) + ": " + message);
+  }
+
+  void follow(int from) {
+    const Node& port = router_.nodes[static_cast<size_t>(from)];
+    Segment& segment = segment_of(from);
+    int to = -1;
+    for (const int n : segment.nodes)
+      for (const int target : router_.nodes[static_cast<size_t>(n)].targets) {
+        const Node& there = router_.nodes[static_cast<size_t>(target)];
+        const NodePlan& here = plan_.nodes[static_cast<size_t>(target)];
+        if (&segment_of(target) != &segment || !segment.processor.is_gpu())
+          return error(port,
+                       format("what it receives stays on a GPU up to a ToGPUPort, but %s, on its way, does not run "
+                              "with it there; %s",
+                              called(there).c_str(), remedy(there, here).c_str()));
+        if (!is<ToGPUPort>(there)) continue;
+        if (to >= 0 && to != target)
+          return error(port, format("its packets leave by %s and by %s; let all of them leave by one ToGPUPort",
+                                    called(router_.nodes[static_cast<size_t>(to)]).c_str(), called(there).c_str()));
+        to = target;
+      }
+    if (to < 0) return error(port, "its packets never leave; put a ToGPUPort at the end of its chain");
+    segment.from = from, segment.to = to;
+  }
+
+  void check_ports() {
+    std::map<std::string, const Node*> from, to, configured;
+    for (const Node& node : router_.nodes) {
+      const auto* port = dynamic_cast<const GPUPort*>(node.element.get());
+      if (port == nullptr) continue;
+      auto& seen = is<FromGPUPort>(node) ? from : to;
+      if (const Node*& other = seen[port->port()]; other == nullptr)
+        other = &node;
+      else
+        error(node, format("%s is there already for port %s; a port has one of each", called(*other).c_str(),
+                           port->port().c_str()));
+      if (!port->config()) continue;
+      if (const Node*& other = configured[port->port()]; other == nullptr)
+        other = &node;
+      else
+        error(node, "SOCKET: " + called(*other) + " gives the arguments of port " + port->port() + " already");
+    }
+    for (const auto* seen : {&from, &to})
+      for (const auto& [name, node] : *seen)
+        if (!configured.contains(name))
+          error(*node, format("SOCKET is missing: where is the peer of port %s found? For example: %s(%s, SOCKET "
+                              "/run/%s.sock)",
+                              name.c_str(), node->element->class_name.c_str(), name.c_str(), name.c_str()));
+    if (!diagnostics_.ok()) return;
+    const auto configs = gpu_ports(router_);
+    for (const Segment& segment : plan_.segments) {
+      if (!segment.has_rings()) continue;
+      const Node &in = router_.nodes[static_cast<size_t>(segment.from)],
+                 &out = router_.nodes[static_cast<size_t>(segment.to)];
+      const int received = configs.at(port_of(in)).memif.interface.queues,
+                sent = configs.at(port_of(out)).memif.interface.queues;
+      if (received != sent)
+        error(out, format("QUEUES: it has %d ring pairs, and %s, whose packets it sends, has %d; give both the same",
+                          sent, called(in).c_str(), received));
+    }
+  }
+  static std::string port_of(const Node& node) { return dynamic_cast<const GPUPort&>(*node.element).port(); }
+
+  const Router& router_;
+  Plan& plan_;
+  click::Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void place_ports(const Router& router, Plan& plan) {
+  const auto on_gpu = [&](int node) { return plan.nodes[static_cast<size_t>(node)].processor.is_gpu(); };
+  // The nearest function on a GPU, behind or before, with neutral elements between.
+  const auto look = [&](size_t i, auto&& next) {
+    for (int at = static_cast<int>(i);;) {
+      const std::vector<int>& list = next(router.nodes[static_cast<size_t>(at)]);
+      if (list.empty()) return;
+      at = list[0];
+      if (on_gpu(at)) {
+        plan.nodes[i].processor = plan.nodes[static_cast<size_t>(at)].processor;
+        return;
+      }
+      if (!router.nodes[static_cast<size_t>(at)].element->neutral().has_value()) return;
+    }
+  };
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    if (is<FromGPUPort>(router.nodes[i]))
+      look(
+          i, [](const Node& node) -> auto& { return node.targets; });
+    if (is<ToGPUPort>(router.nodes[i]))
+      look(
+          i, [](const Node& node) -> auto& { return node.predecessors; });
+  }
+}
+
+void find_rings(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
+  Finder(router, plan, diagnostics).find();
+}
+
+}  // namespace heddle::passes

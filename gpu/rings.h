@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/program.h"
+#include "io/memif/ring.h"
+
+namespace heddle::gpu {
+
+constexpr int kMostRegions = 16;      ///< of a port's shared memory
+constexpr int kMostRingWorkers = 14;  ///< warps of a block that take packets through the program
+
+/** Memory that kernels and a port's peer reach. */
+struct SharedMemory {
+  uint8_t* base = nullptr;
+  uint64_t bytes = 0;
+};
+
+/** One ring as the GPU drives it. The end that owns the buffers (memif's client) chooses the buffer behind each descriptor
+ *  and never reads from the ring which one it is; the other end reads it and checks it. */
+struct RingEnd {
+  memif::Ring* ring;      ///< host memory, shared with the peer
+  uint32_t size;          ///< descriptors, a power of two
+  uint32_t position;      ///< packets that have gone through since the connection is up
+  bool owner;             ///< this end has made the buffers
+  bool fresh;             ///< a receiving owner: no descriptor has been given its buffer yet
+  uint32_t* buffers;      ///< owner: [size], by descriptor, where its buffer begins in `memory`; device memory
+  uint32_t headroom;      ///< owner: bytes before the place where a packet is to begin
+  uint32_t capacity;      ///< bytes of the packets that fit behind that, or into the other end's buffers
+  uint16_t region;        ///< owner: the buffers' number
+  uint16_t region_count;  ///< the other end's regions that may be named
+  SharedMemory memory[kMostRegions];  ///< owner: [0] holds the buffers; else by region
+};
+
+/** The rings that one block serves: what it receives from `rx` goes through a program and leaves by `tx`, in order. */
+struct RingPair {
+  RingEnd rx, tx;
+  bool
+      swaps;  ///< the buffers of both lie in one memory that this end owns: packets stay where they are, and the rings'
+              ///< buffers change places. Else they are copied
+};
+
+/** Packets of a program's rings by exit: those that functions drop there; the program's exits 1 and 2 are the port's own, in the
+ *  order of RingDrop, and the last two those of the transmitting port, in that of PlaceDrop. Device memory, [exits]. */
+using RingCount = unsigned long long;
+enum RingDrop : int { kBadDescriptor, kChained };
+enum PlaceDrop : int { kTooLong, kBadBuffer };
+constexpr int kFirstDropExit = 1, kPlaceDrops = 2;
+
+/** Words between the host and a block, in pinned host memory; those that are polled have a line of their own. */
+struct RingControl {
+  alignas(128) uint32_t stop;         ///< host: end when all that has been begun is published
+  alignas(128) uint32_t fault;        ///< GPU: RingFault, when it has ended by itself
+  uint32_t rx_position, tx_position;  ///< GPU: where it has ended
+};
+
+/** What a peer does that no honest one does. */
+enum RingFault : uint32_t { kNoFault, kRxIndexLies, kTxIndexLies };
+constexpr const char* text(RingFault fault) {
+  return fault == kRxIndexLies   ? "the peer says that it has filled more descriptors than a ring has"
+         : fault == kTxIndexLies ? "the peer says that it has emptied more descriptors than were filled"
+                                 : "";
+}
+
+}  // namespace heddle::gpu

@@ -1,0 +1,138 @@
+#include "io/memif/channel.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "core/error.h"
+
+namespace heddle::memif {
+namespace {
+
+constexpr size_t kMostFiles = 8;  ///< that are taken from one message, and closed but for one
+
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path)
+    throw Error(
+        format("memif socket '%s': a path of 1 to %zu bytes is expected", path.c_str(), sizeof address.sun_path - 1));
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+File new_socket() {
+  File file(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!file) throw Error(format("memif: no socket: %s", std::strerror(errno)));
+  return file;
+}
+
+bool connects(const File& file, const sockaddr_un& address) {
+  return connect(file.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+/** The files beside a message. */
+std::vector<File> files_of(msghdr& header) {
+  std::vector<File> files;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+      files.emplace_back(descriptor);
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+File::~File() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool Channel::send(const Message& message, int file) {
+  iovec part{const_cast<Message*>(&message), sizeof message};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  if (file >= 0) {
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    cmsghdr* rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &file, sizeof(int));
+  }
+  const bool sent = sendmsg(socket_.get(), &header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof message);
+  closed_ = closed_ || !sent;
+  return sent;
+}
+
+std::optional<Received> Channel::receive() {
+  Received received;
+  iovec part{&received.message, sizeof received.message};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostFiles * sizeof(int))] = {};
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  const ssize_t size = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+  if (size <= 0) {
+    closed_ = true;
+    return {};
+  }
+  std::vector<File> files = files_of(header);
+  if (size != static_cast<ssize_t>(sizeof received.message) || (header.msg_flags & MSG_TRUNC) != 0)
+    throw Error(format("a message has %zu bytes, not this one's size", sizeof received.message));
+  if (files.size() > 1 || (header.msg_flags & MSG_CTRUNC) != 0) throw Error("a message has one file at most");
+  if (!files.empty()) received.file = std::move(files.front());
+  return received;
+}
+
+File listen_at(const std::string& path) {
+  const sockaddr_un address = address_of(path);
+  struct stat there {};
+  if (lstat(path.c_str(), &there) == 0) {
+    if (!S_ISSOCK(there.st_mode))
+      throw Error("memif socket '" + path + "': something else is there; name another place");
+    if (connects(new_socket(), address))
+      throw Error("memif socket '" + path + "': a program listens there already; name another place");
+    unlink(path.c_str());
+  }
+  File listener = new_socket();
+  // Before anybody can connect: on Linux the mode of a socket's file is that of the socket at bind().
+  if (fchmod(listener.get(), 0600) != 0 ||
+      bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      chmod(path.c_str(), 0600) != 0 || listen(listener.get(), 4) != 0)
+    throw Error(format("memif socket '%s': cannot be made: %s", path.c_str(), std::strerror(errno)));
+  return listener;
+}
+
+std::optional<Channel> accept_from(const File& listener) {
+  File caller(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!caller) return {};
+  return Channel(std::move(caller));
+}
+
+std::optional<Channel> connect_to(const std::string& path, std::string& problem) {
+  const sockaddr_un address = address_of(path);
+  File file = new_socket();
+  if (!connects(file, address)) {
+    problem = format("memif socket '%s': %s", path.c_str(), std::strerror(errno));
+    return {};
+  }
+  return Channel(std::move(file));
+}
+
+}  // namespace heddle::memif

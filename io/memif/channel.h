@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "io/memif/messages.h"
+
+namespace heddle::memif {
+
+/** A file descriptor and its owner. */
+class File {
+ public:
+  File() = default;
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  File& operator=(File&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~File();
+  int get() const { return descriptor_; }
+  explicit operator bool() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+struct Received {
+  Message message;
+  File file;  ///< that came with it, if one did
+};
+
+/** One end of a control connection. Never blocks. */
+class Channel {
+ public:
+  explicit Channel(File socket) : socket_(std::move(socket)) {}
+  int descriptor() const { return socket_.get(); }
+
+  /** False if the other end is gone, or takes nothing any more. */
+  bool send(const Message& message, int file = -1);
+  /** The next message, or nothing: then closed() says whether one may still come. Throws Error for what is no message. */
+  std::optional<Received> receive();
+  bool closed() const { return closed_; }
+
+ private:
+  File socket_;
+  bool closed_ = false;
+};
+
+/** A listening control socket at `path`, which only this user may open (mode 0600). Takes the place of a socket that nobody
+ *  listens at any more. Throws Error if the place is taken. */
+File listen_at(const std::string& path);
+/** Who has called, or nothing. */
+std::optional<Channel> accept_from(const File& listener);
+/** A connection to whoever listens at `path`, or nothing, with the reason in `problem`. */
+std::optional<Channel> connect_to(const std::string& path, std::string& problem);
+
+}  // namespace heddle::memif

@@ -1,0 +1,376 @@
+#pragma once
+
+// The kernel that drives ring pairs (gpu/rings.h): a block a pair. No CPU works for the packets.
+//
+//   warp 0   the scout: polls both indices and the stop word in one load. What comes while nothing is under way, up to 32
+//            packets, it takes through the program itself; more it leaves to the workers
+//   warp 1   the publisher: collects the packets that are done without a gap and moves both indices after one fence
+//   others   workers: claim up to 32 packets, take them through the program as a tile, and, each in its turn, place what is left
+//            on the transmitting ring
+//
+// Packets are numbered as they arrive; all positions are those of the receiving ring, from where it was at the start, but for
+// `sent`. A packet leaves at its position less the packets that were dropped before it.
+
+#include "gpu/rings.h"
+#include "kernels/dynamic_shared.cuh"
+#include "kernels/ring_copy.cuh"
+#include "kernels/ring_serving.h"
+#include "kernels/ring_words.cuh"
+#include "kernels/tile_runner.cuh"
+
+namespace heddle::gpu {
+
+constexpr uint32_t kRingWindow = 2048;  ///< packets that may be under way
+constexpr unsigned kRingPolls = 64;     ///< empty polls before the scout dozes, for longer and longer
+constexpr unsigned kRingFirstDozeNs = 500, kRingLastDozeNs = 8000;
+constexpr unsigned kRingSpins = 2000, kRingSpinDozeNs = 1000;  ///< of the other warps, which look at shared memory
+
+/** What the warps of a block tell each other. */
+struct RingBoard {
+  uint32_t end;        ///< packets before it may be claimed
+  uint32_t claimed;    ///< packets before it are
+  uint32_t turn;       ///< whose packets are next to be placed
+  uint32_t dropped;    ///< what is to be taken from a position for the place where it leaves
+  uint32_t chained;    ///< whether the last descriptor before `turn` goes on in the next
+  uint32_t published;  ///< packets before it are done with, and about to be told to the peers
+  uint32_t sent;       ///< the same as a place on the transmitting ring
+  uint32_t told;       ///< packets before it have been
+  uint32_t stop, ended;
+  uint16_t done[kRingWindow];  ///< done[start % kRingWindow]: received | placed << 8, of a tile that is finished
+};
+
+/** The peers' and the host's words that the scout polls. */
+class RingWatch {
+ public:
+  __device__ RingWatch(const RingPair& pair, RingControl& control)
+      : bias_(pair.tx.owner ? pair.tx.size : 0), received_(pair.rx.position), limit_(pair.tx.position) {
+    const uint16_t* const words[] = {pair.rx.owner ? &pair.rx.ring->tail : &pair.rx.ring->head,
+                                     pair.tx.owner ? &pair.tx.ring->tail : &pair.tx.ring->head,
+                                     reinterpret_cast<const uint16_t*>(&control.stop)};
+    const unsigned lane = threadIdx.x % kLanes;
+    at_ = words[lane < 3 ? lane : 2];
+  }
+  /** Looks; false when the host wants an end. */
+  __device__ bool look() {
+    const unsigned word = SystemAtomic<uint16_t>(*const_cast<uint16_t*>(at_)).load(cuda::memory_order_relaxed);
+    const uint32_t received = received_, limit = limit_;
+    received_ += static_cast<uint16_t>(__shfl_sync(~0u, word, 0) - received_);
+    limit_ += static_cast<uint16_t>(__shfl_sync(~0u, word, 1) + bias_ - limit_);
+    if (received != received_ || limit != limit_) acquire_from_system();
+    __syncwarp();
+    return __shfl_sync(~0u, word, 2) == 0;
+  }
+  __device__ uint32_t received() const { return received_; }  ///< packets before it have arrived
+  __device__ uint32_t limit() const { return limit_; }  ///< places before it on the transmitting ring may be filled
+
+ private:
+  const uint16_t* at_;
+  uint32_t bias_, received_, limit_;
+};
+
+/** One warp of a ring's block. */
+class RingWarp {
+ public:
+  __device__ RingWarp(const RingServing& serving, const RingPair& pair, RingBoard& board, Program& program, Tile& tile,
+                      const Block& block, uint4* memory)
+      : serving_(serving), pair_(pair), board_(board), program_(program), runner_(block, program, tile, memory) {}
+
+  __device__ void scout(RingControl& control) {
+    runner_.adopt();
+    RingWatch watch(pair_, control);
+    uint32_t last = board_.end, fault = kNoFault;
+    unsigned idle = 0, doze_ns = kRingFirstDozeNs;
+    while (watch.look() && fault == kNoFault) {
+      uint32_t end = last;
+      bool alone = false;
+      if (lane() == 0) {
+        const uint32_t published = load_acquire(board_.published);
+        if (watch.received() - published > pair_.rx.size) fault = kRxIndexLies;
+        if (watch.limit() - load_relaxed(board_.sent) > pair_.tx.size) fault = kTxIndexLies;
+        end = earlier(earlier(watch.received(), watch.limit() + load_relaxed(board_.dropped)), published + kRingWindow);
+        alone = end - last <= kLanes && load_acquire(board_.told) == last;
+      }
+      end = __shfl_sync(~0u, end, 0), fault = __shfl_sync(~0u, fault, 0);
+      if (fault != kNoFault || static_cast<int>(end - last) <= 0) {
+        if (++idle > kRingPolls) __nanosleep(doze_ns), doze_ns = min(2 * doze_ns, kRingLastDozeNs);
+        continue;
+      }
+      idle = 0, doze_ns = kRingFirstDozeNs;
+      if (__any_sync(~0u, alone))
+        work_alone(last, static_cast<int>(end - last));
+      else if (lane() == 0)
+        store_release(board_.end, end);
+      __syncwarp();
+      last = end;
+    }
+    if (lane() != 0) return;
+    if (fault != kNoFault) SystemAtomic<uint32_t>(control.fault).store(fault, cuda::memory_order_relaxed);
+    store_release(board_.stop, 1u);
+  }
+
+  __device__ void work() {
+    runner_.adopt();
+    uint32_t start = 0;
+    for (int n; (n = claim(start)) > 0;) {
+      const uint32_t placed = take_through(start, n);
+      if (lane() == 0)
+        store_release(board_.done[start % kRingWindow], static_cast<uint16_t>(static_cast<uint32_t>(n) | placed << 8));
+    }
+    if (lane() == 0) BlockAtomic<uint32_t>(board_.ended).fetch_add(1, cuda::memory_order_release);
+  }
+
+  __device__ void publish(uint32_t workers) {
+    if (lane() != 0) return;
+    for (unsigned spins = 0;;) {
+      const bool last_look = load_acquire(board_.ended) == workers;
+      const uint32_t from = load_acquire(board_.published);
+      uint32_t to = from, sent = load_relaxed(board_.sent);
+      for (uint16_t done; to - from < kRingWindow && (done = load_acquire(board_.done[to % kRingWindow])) != 0;) {
+        store_relaxed(board_.done[to % kRingWindow], uint16_t{0});
+        to += done & 0xff, sent += done >> 8;
+      }
+      if (to != from) {
+        tell(to, sent);
+        spins = 0;
+      } else if (last_look) {
+        return;
+      } else if (++spins > kRingSpins) {
+        __nanosleep(kRingSpinDozeNs);
+      }
+    }
+  }
+
+  /** Gives every descriptor of a receiving ring its buffer. The whole block calls it. */
+  static __device__ void fill(const RingPair& pair) {
+    const RingEnd& rx = pair.rx;
+    if (!rx.owner || !rx.fresh) return;
+    for (uint32_t slot = threadIdx.x; slot < rx.size; slot += blockDim.x)
+      store_descriptor(rx.ring->descriptors() + slot, rx.region, rx.capacity, rx.buffers[slot] + rx.headroom);
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    release_to_system();
+    SystemAtomic<uint16_t>(rx.ring->head).store(static_cast<uint16_t>(rx.size), cuda::memory_order_relaxed);
+  }
+
+ private:
+  static __device__ int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
+  __device__ int place_exit(PlaceDrop drop) const { return serving_.exits - kPlaceDrops + drop; }
+  static __device__ uint32_t earlier(uint32_t a, uint32_t b) { return static_cast<int>(a - b) < 0 ? a : b; }
+
+  /** Takes the next packets for this warp, up to 32; 0 at the end. */
+  __device__ int claim(uint32_t& start) {
+    int n = 0;
+    if (lane() == 0)
+      for (unsigned spins = 0; load_acquire(board_.stop) == 0;) {
+        uint32_t from = load_acquire(board_.claimed);
+        n = min(static_cast<int>(load_acquire(board_.end) - from), kLanes);
+        start = from;
+        if (n > 0 && BlockAtomic<uint32_t>(board_.claimed)
+                         .compare_exchange_strong(from, from + static_cast<uint32_t>(n), cuda::memory_order_acq_rel))
+          break;
+        if (n <= 0 && ++spins > kRingSpins) __nanosleep(kRingSpinDozeNs);
+        n = 0;
+      }
+    __syncwarp();
+    start = __shfl_sync(~0u, start, 0);
+    return __shfl_sync(~0u, n, 0);
+  }
+
+  /** The scout's own packets: nothing is under way, so nobody else looks at these words. */
+  __device__ void work_alone(uint32_t start, int n) {
+    const uint32_t placed = take_through(start, n), end = start + static_cast<uint32_t>(n);
+    if (lane() != 0) return;
+    store_release(board_.claimed, end);
+    tell(end, board_.sent + placed);
+    store_release(board_.end, end);
+  }
+
+  /** Moves the indices, when all packets before `to` are done with. What the scout compares them with comes first. */
+  __device__ void tell(uint32_t to, uint32_t sent) {
+    store_relaxed(board_.sent, sent);
+    store_release(board_.published, to);
+    release_to_system();
+    const auto store = [](uint16_t& word, uint32_t value) {
+      SystemAtomic<uint16_t>(word).store(static_cast<uint16_t>(value), cuda::memory_order_relaxed);
+    };
+    const RingEnd &rx = pair_.rx, &tx = pair_.tx;
+    store(tx.owner ? tx.ring->head : tx.ring->tail, sent);
+    store(rx.owner ? rx.ring->head : rx.ring->tail, rx.owner ? to + rx.size : to);
+    store_release(board_.told, to);
+  }
+
+  /** A received packet, as its descriptor says, checked. */
+  struct Arrival {
+    int drop = 0;  // exit, 0: none
+    bool goes_on = false;
+    uint32_t buffer = 0;  // owner: where its buffer begins
+    uint8_t* frame = nullptr;
+    uint32_t length = 0;
+  };
+  __device__ Arrival read(uint32_t slot) const {
+    const RingEnd& rx = pair_.rx;
+    Arrival arrival;
+    if (rx.owner) {
+      arrival.buffer = DeviceAtomic<uint32_t>(rx.buffers[slot]).load(cuda::memory_order_relaxed);
+      touch(rx.memory[0].base + arrival.buffer + rx.headroom);  // comes with the descriptor
+    }
+    const memif::Descriptor what = load_descriptor(rx.ring->descriptors() + slot);
+    arrival.goes_on = (what.flags & memif::kNext) != 0;
+    arrival.length = what.length;
+    bool right = what.length > 0;
+    if (rx.owner) {
+      right = right && what.region == rx.region && what.offset == arrival.buffer + rx.headroom &&
+              what.length <= rx.capacity;
+      arrival.frame = rx.memory[0].base + arrival.buffer + rx.headroom;
+    } else {
+      right =
+          right && what.region < rx.region_count && uint64_t{what.offset} + what.length <= rx.memory[what.region].bytes;
+      if (right) arrival.frame = rx.memory[what.region].base + what.offset;
+    }
+    arrival.drop = arrival.goes_on ? kFirstDropExit + kChained : !right ? kFirstDropExit + kBadDescriptor : 0;
+    return arrival;
+  }
+
+  /** Takes packets [start, start + n) through the program and places those that are left. Returns how many these are. */
+  __device__ uint32_t take_through(uint32_t start, int n) {
+    const bool mine = lane() < n;
+    Arrival arrival;
+    if (mine) arrival = read((start + static_cast<uint32_t>(lane())) & (pair_.rx.size - 1));
+    const unsigned goes_on = __ballot_sync(~0u, mine && arrival.goes_on);
+    if (mine && (goes_on << 1 >> lane() & 1) != 0) arrival.drop = kFirstDropExit + kChained;
+    bool kept = mine && arrival.drop == 0;
+    count(0, __popc(__ballot_sync(~0u, mine)), kept ? arrival.length : 0);
+
+    uint8_t* frame = arrival.frame;
+    uint32_t length = arrival.length;
+    const int node = runner_.run(kept, serving_.first_node, frame, length);
+    if (kept) arrival.drop = node - kExit;
+    if (kept && arrival.drop == 0 && length > pair_.tx.capacity && !pair_.swaps) arrival.drop = place_exit(kTooLong);
+    kept = kept && arrival.drop == 0;
+
+    uint32_t at = wait_for_turn(start);
+    if (lane() == 0 && kept && board_.chained != 0) kept = false, arrival.drop = kFirstDropExit + kChained;
+    const unsigned who = __ballot_sync(~0u, kept);
+    const auto placed = static_cast<uint32_t>(__popc(who));
+    pass_turn(start, n, placed, (goes_on >> (n - 1) & 1) != 0);
+    at += static_cast<uint32_t>(__popc(who & ((1u << lane()) - 1)));
+
+    if (mine && !kept) atomicAdd(&serving_.drops[arrival.drop], RingCount{1});
+    if (pair_.swaps)
+      swap(mine, kept, start, at, arrival.buffer, frame, length);
+    else
+      copy(mine, kept, start, at, arrival.buffer, frame, length);
+    const bool came = kept || (mine && arrival.drop == place_exit(kTooLong));
+    count(serving_.last_node, __popc(__ballot_sync(~0u, came)), came ? length : 0);
+    __syncwarp();
+    return placed;
+  }
+
+  /** Returns the place on the transmitting ring where this tile's packets begin. */
+  __device__ uint32_t wait_for_turn(uint32_t start) {
+    if (lane() == 0)
+      while (load_acquire(board_.turn) != start) continue;
+    __syncwarp();
+    return start - board_.dropped;
+  }
+  __device__ void pass_turn(uint32_t start, int n, uint32_t placed, bool chained) {
+    __syncwarp();
+    if (lane() != 0) return;
+    store_relaxed(board_.dropped, board_.dropped + static_cast<uint32_t>(n) - placed);
+    board_.chained = chained;
+    store_release(board_.turn, start + static_cast<uint32_t>(n));
+  }
+
+  /** The packet's buffer goes to the transmitting ring, and that of the place there comes to the receiving one. */
+  __device__ void swap(bool mine, bool kept, uint32_t start, uint32_t at, uint32_t buffer, const uint8_t* frame,
+                       uint32_t length) {
+    const RingEnd &rx = pair_.rx, &tx = pair_.tx;
+    const uint32_t slot = (start + static_cast<uint32_t>(lane())) & (rx.size - 1), place = at & (tx.size - 1);
+    uint32_t empty = buffer;
+    if (kept) {
+      const DeviceAtomic<uint32_t> there(tx.buffers[place]);
+      empty = there.load(cuda::memory_order_relaxed);
+      there.store(buffer, cuda::memory_order_relaxed);
+      DeviceAtomic<uint32_t>(rx.buffers[slot]).store(empty, cuda::memory_order_relaxed);
+      store_descriptor(tx.ring->descriptors() + place, tx.region, length,
+                       static_cast<uint32_t>(frame - tx.memory[0].base));
+    }
+    if (mine) store_descriptor(rx.ring->descriptors() + slot, rx.region, rx.capacity, empty + rx.headroom);
+  }
+
+  /** The packet's bytes go to the buffer of its place. One that the peer describes wrongly gets an empty packet. */
+  __device__ void copy(bool mine, bool kept, uint32_t start, uint32_t at, uint32_t buffer, const uint8_t* frame,
+                       uint32_t length) {
+    const RingEnd &rx = pair_.rx, &tx = pair_.tx;
+    const uint32_t slot = (start + static_cast<uint32_t>(lane())) & (rx.size - 1), place = at & (tx.size - 1);
+    uint8_t* to = nullptr;
+    if (kept) {
+      memif::Descriptor there{0, tx.region, tx.capacity, 0, 0};
+      if (tx.owner) {
+        there.offset = DeviceAtomic<uint32_t>(tx.buffers[place]).load(cuda::memory_order_relaxed) + tx.headroom;
+        to = tx.memory[0].base + there.offset;
+      } else {
+        there = load_descriptor(tx.ring->descriptors() + place);
+        if (there.region < tx.region_count && length <= there.length &&
+            uint64_t{there.offset} + length <= tx.memory[there.region].bytes)
+          to = tx.memory[there.region].base + there.offset;
+      }
+      store_descriptor(tx.ring->descriptors() + place, there.region, to != nullptr ? length : 0, there.offset);
+      if (to == nullptr) atomicAdd(&serving_.drops[place_exit(kBadBuffer)], RingCount{1});
+    }
+    copy_frames(frame, to, to != nullptr ? length : 0);
+    if (mine && rx.owner) store_descriptor(rx.ring->descriptors() + slot, rx.region, rx.capacity, buffer + rx.headroom);
+  }
+
+  __device__ void count(int node, int packets, uint32_t bytes) {
+    const unsigned sum = __reduce_add_sync(~0u, bytes);
+    if (lane() != 0 || packets == 0) return;
+    atomicAdd(&program_.counts[node].packets, static_cast<unsigned long long>(packets));
+    atomicAdd(&program_.counts[node].bytes, static_cast<unsigned long long>(sum));
+  }
+
+  const RingServing& serving_;
+  const RingPair& pair_;
+  RingBoard& board_;
+  const Program& program_;
+  TileRunner<1, 8> runner_;
+};
+
+static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) serve_rings(RingServing serving) {
+  __shared__ RingPair pair;
+  __shared__ RingBoard board;
+  __shared__ Program program;
+  __shared__ Tile tiles[kMostRingWorkers + 1];
+  const uint32_t warp = threadIdx.x / kLanes, warps = blockDim.x / kLanes;
+  const auto take = [](void* to, const void* from, size_t bytes) {
+    for (size_t i = threadIdx.x; i < bytes / sizeof(uint32_t); i += blockDim.x)
+      static_cast<uint32_t*>(to)[i] = static_cast<const uint32_t*>(from)[i];
+  };
+  take(&pair, serving.pairs + blockIdx.x, sizeof pair);
+  take(&program, serving.program, sizeof program);
+  for (uint32_t i = threadIdx.x; i < kRingWindow; i += blockDim.x) board.done[i] = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    board.end = board.claimed = board.turn = board.published = board.told = pair.rx.position;
+    board.sent = pair.tx.position;
+    board.dropped = pair.rx.position - pair.tx.position;
+    board.chained = board.stop = board.ended = 0;
+  }
+  RingWarp::fill(pair);
+  __syncthreads();
+
+  RingControl& control = serving.controls[blockIdx.x];
+  const Block one_warp{static_cast<int>(threadIdx.x) % kLanes, kLanes};
+  const uint32_t user = warp == 0 ? 0 : warp - 1;  // of a tile and of memory; the publisher needs neither
+  RingWarp mine(serving, pair, board, program, tiles[user], one_warp, dynamic_shared() + user * serving.memory_units);
+  if (warp == 0)
+    mine.scout(control);
+  else if (warp == 1)
+    mine.publish(warps - 2);
+  else
+    mine.work();
+  __syncthreads();
+  if (threadIdx.x == 0) control.rx_position = board.published, control.tx_position = board.sent;
+}
+
+}  // namespace heddle::gpu

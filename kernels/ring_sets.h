@@ -1,0 +1,51 @@
+#pragma once
+
+#include <vector>
+
+#include "gpu/device.h"
+#include "gpu/residency.h"
+#include "kernels/arena.h"
+#include "kernels/rings.h"
+
+namespace heddle::gpu {
+namespace HEDDLE_GPU_BACKEND {
+
+/** The ring pairs of a device: what gpu/device.h says of rings. One thread at a time uses it, with the device current. */
+class RingSets {
+ public:
+  /** Loads the kernel; `most_shared_bytes`: of a block, with what a kernel has of its own. */
+  explicit RingSets(size_t most_shared_bytes);
+  ~RingSets();
+
+  bool empty() const { return sets_.empty(); }
+  RingsId add(size_t warp_bytes, int pairs);
+  std::vector<Residents> residents() const;
+  void start(RingsId rings, const RingLaunch& launch, const Program* program, RingCount* drops);
+  std::vector<RingStop> stop(RingsId rings);
+  void stop_all();
+  RingFault fault(RingsId rings) const;
+  bool running() const;
+  /** cudaSuccess, or what has become of a kernel. */
+  cudaError_t state() const;
+
+ private:
+  struct Set {
+    RingPair* pairs;        // pinned, [count]
+    RingControl* controls;  // pinned, [count]
+    int count, workers;
+    size_t warp_units;  // dynamic shared memory, in 16 bytes
+    cudaStream_t stream;
+    bool running;
+  };
+  static int threads(const Set& set) { return (set.workers + 2) * kLanes; }
+  /** The publisher works on no packets. */
+  static size_t dynamic_bytes(const Set& set) { return static_cast<size_t>(set.workers + 1) * set.warp_units * 16; }
+
+  Arena pinned_;
+  size_t most_dynamic_bytes_, static_bytes_;
+  int registers_;
+  std::vector<Set> sets_;
+};
+
+}  // namespace HEDDLE_GPU_BACKEND
+}  // namespace heddle::gpu
