@@ -290,6 +290,7 @@ struct EncapTile {
   using Scratch = Work;
   using Shared = Lookup;
   static constexpr int kWarps = 4;
+  static constexpr int kPasses = 2;  // encrypts, and sums up what it has encrypted
 
   static __device__ void fill(const gpu::Block& block, Lookup& te, const Image& image) {
     for (int i = block.thread; i < 256; i += block.threads) te.words[i] = image.te[i];
