@@ -36,7 +36,7 @@ elementclass Output { $color, $ip |
     fits[1] -> ICMPError($ip, unreachable, needfrag, PMTU $MTU) -> [1]output;
 };
 
-FromDump($IN) -> side :: Classifier(6/020000000001, 6/020000000002, -);
+wire :: FromDump($IN, ACTIVE false) -> side :: Classifier(6/020000000001, 6/020000000002, -);
 side[2] -> Discard;
 side[0] -> in0 :: Input(1);
 side[1] -> in1 :: Input(2);
@@ -49,7 +49,7 @@ in0[0] -> ARPResponder($IP0 $ETH0) -> to0;
 in1[0] -> ARPResponder($IP1 $ETH1) -> to1;
 in0[1] -> [1]arp0;
 in1[1] -> [1]arp1;
-Script(write arp0.insert $HOST0 $MAC0, write arp1.insert $HOST1 $MAC1);
+Script(write arp0.insert $HOST0 $MAC0, write arp1.insert $HOST1 $MAC1, write wire.active true);
 
 routes :: StaticIPLookup($IP0/32 0, $IP1/32 0, $NET0 $HOST0 1, 192.168.1.0/24 $HOST0 1, 0.0.0.0/0 $HOST1 2);
 in0[2] -> routes;

@@ -17,7 +17,7 @@ elementclass Packets {
     kind[1] -> other :: Counter -> Discard;
 };
 
-IPRewriterPatterns(shared $PUBLIC 1024-65535 - -);
+IPRewriterPatterns(shared $PUBLIC 1024-65535# - -);  // in turn; without #, ports that nobody can guess
 ports :: IPRewriter(shared 0 1, drop);
 pings :: ICMPPingRewriter(shared 0 1, drop);
 errors :: ICMPRewriter(ports pings);

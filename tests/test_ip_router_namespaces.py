@@ -14,7 +14,9 @@ NETS = [("10.1.0.1/16", "10.1.0.254"), ("10.2.0.1/16", "10.2.0.254")]
 
 def with_interfaces(text, a, b):
     """A chain of captures with real interfaces in place of them."""
-    text, n = re.subn(r"FromDump\(\$IN\) -> side.*?in1 :: Input\(2\);", "$FROM", text, flags=re.DOTALL)
+    text, n = re.subn(
+        r"wire :: FromDump\(\$IN, ACTIVE false\) -> side.*?in1 :: Input\(2\);", "$FROM", text, flags=re.DOTALL
+    )
     assert n == 1
     text = text.replace("$FROM", f'FromDPDKDevice("{a}") -> in0 :: Input(1); FromDPDKDevice("{b}") -> in1 :: Input(2);')
     text = text.replace("ToDump(${OUT}_0.pcap)", f'ToDPDKDevice("{a}")').replace(

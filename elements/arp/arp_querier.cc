@@ -69,7 +69,8 @@ void ARPQuerier::write_header(Packet* packet, const click::EthernetAddress& to) 
   store_u16(frame + 12, htons(arp::kEtherTypeIp));
 }
 
-bool ARPQuerier::known(uint32_t ip, uint32_t now, click::EthernetAddress& to) {
+bool ARPQuerier::resolved(uint32_t ip, uint32_t now, click::EthernetAddress& to, uint32_t& age_ms) const {
+  age_ms = 0;
   if (ip == 0xffffffff || ip == broadcast_) {
     to = kEverybody;
     return true;
@@ -79,10 +80,17 @@ bool ARPQuerier::known(uint32_t ip, uint32_t now, click::EthernetAddress& to) {
     return true;
   }
   const auto found = table_->find(ip);
-  if (!found || (timeout_ms_ != 0 && now - found->since_ms > timeout_ms_)) return false;
-  if (poll_ms_ != 0 && now - found->since_ms > poll_ms_) [[unlikely]]
-    poll(ip, now);
+  if (!found) return false;
   to = found->ethernet;
+  age_ms = now - found->since_ms;
+  return timeout_ms_ == 0 || age_ms <= timeout_ms_;
+}
+
+bool ARPQuerier::known(uint32_t ip, uint32_t now, click::EthernetAddress& to) {
+  uint32_t age_ms = 0;
+  if (!resolved(ip, now, to, age_ms)) return false;
+  if (poll_ms_ != 0 && age_ms > poll_ms_) [[unlikely]]
+    poll(ip, now);
   return true;
 }
 
@@ -104,7 +112,7 @@ void ARPQuerier::run_cpu(Batch& batch) {
       batch.drop(i, kNoHeadroom);
     } else if (length(packet) + kHeaderBytes > kMaxPacketBytes) {
       batch.drop(i, kTooLong);
-    } else if (dst[i] == last || known(dst[i], now, to)) {
+    } else if (ready_count_.load(std::memory_order_relaxed) == 0 && (dst[i] == last || known(dst[i], now, to))) {
       last = dst[i];
       write_header(packet, to);
     } else {
@@ -142,8 +150,13 @@ void ARPQuerier::ask(Asked& entry, uint32_t now) {
 
 void ARPQuerier::wait_for(Batch& batch, int i, uint32_t ip, uint32_t now) {
   const Lock lock(locked_);
-  if (const auto found = table_->find(ip); found && (timeout_ms_ == 0 || now - found->since_ms <= timeout_ms_))
-    return write_header(batch.packet(i), found->ethernet);  // learnt meanwhile
+  click::EthernetAddress to;
+  if (uint32_t age_ms = 0; resolved(ip, now, to, age_ms)) {  // learnt meanwhile, or others that waited for it go first
+    write_header(batch.packet(i), to);
+    if (ready_.empty() || !packets_->add(ready_, batch, i)) return;
+    ready_count_.fetch_add(1, std::memory_order_relaxed);
+    return batch.keep(i);
+  }
   Asked* entry = asked(ip, now, true);
   if (entry == nullptr || !packets_->add(entry->packets, batch, i)) {
     drops_.fetch_add(1, std::memory_order_relaxed);

@@ -86,6 +86,9 @@ class ARPQuerier : public Emitter {
   /** Puts the header before packet `i`, or keeps or drops it. */
   void send(Batch& batch, int i, uint32_t ip, const click::EthernetAddress& to);
   void wait_for(Batch& batch, int i, uint32_t ip, uint32_t now);
+  /** Whether the address of a next hop is known; how old it is. */
+  bool resolved(uint32_t ip, uint32_t now, click::EthernetAddress& to, uint32_t& age_ms) const;
+  /** The same, and asks again for one that is old. */
   bool known(uint32_t ip, uint32_t now, click::EthernetAddress& to);
   void learn(const uint8_t* frame, uint32_t now);
   void insert(uint32_t ip, const click::EthernetAddress& ethernet, uint32_t now);

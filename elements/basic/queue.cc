@@ -99,13 +99,15 @@ unsigned Queue::take(std::byte* entries, unsigned count) {
 }
 
 unsigned Queue::free_packets(unsigned most) {
+  unsigned n = 0;
+  for (Packet* packet; n < most && take_front(&packet, 1) == 1; ++n) rte_pktmbuf_free(packet);
+  return n;
+}
+
+unsigned Queue::take_front(Packet** packets, unsigned count) {
   Entries entry;
   unsigned n = 0;
-  for (; n < most && take(entry.bytes, 1) == 1; ++n) {
-    Packet* packet;
-    std::memcpy(&packet, entry.bytes, sizeof packet);
-    rte_pktmbuf_free(packet);
-  }
+  for (; n < count && take(entry.bytes, 1) == 1; ++n) std::memcpy(&packets[n], entry.bytes, sizeof(Packet*));
   return n;
 }
 

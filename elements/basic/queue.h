@@ -48,6 +48,8 @@ class Queue : public Source {
   void drop_from(Batch& batch, int from);
 
   uint64_t dropped() const { return drops_.load(); }
+  /** Takes up to `count` packets out of the front, without their columns; returns how many. */
+  unsigned take_front(Packet** packets, unsigned count);
 
   unsigned capacity_ = 1000;
 

@@ -19,6 +19,7 @@ void DirectIPLookup::prefetch(Batch& batch) const {
 
 HEDDLE_ELEMENT(DirectIPLookup);
 HEDDLE_ELEMENT(RadixIPLookup);
+HEDDLE_ELEMENT_NAMED(RadixIPLookup, RangeIPLookup);
 HEDDLE_ELEMENT(LinearIPLookup);
 HEDDLE_ELEMENT_NAMED(LinearIPLookup, StaticIPLookup);
 

@@ -58,7 +58,8 @@ class DirectIPLookup : public IPRouteTable {
  *  Varghese, ACM TOCS 17(1), 1999): one to five memory accesses a packet, three for most of a BGP table. It takes 256 KB
  *  and 64 bytes a node, of which a new prefix longer than /16 needs at most four and most share those of their neighbours;
  *  at most 1,048,576 nodes, enough for a million routes of a BGP table, and 48,895 different gateways. A million routes
- *  fit into about 45 MB; a few thousand stay in a processor's second-level cache, where DirectIPLookup does not.
+ *  fit into about 45 MB; a few thousand stay in a processor's second-level cache, where DirectIPLookup does not. Also called
+ *  RangeIPLookup (on the CPU only).
  *
  *  Example:
  *

@@ -1,0 +1,159 @@
+// ip-router, nat: the IP router of two interfaces (chains/ip_router.click), and address translation of 100,000 flows, between
+// net_null ports on one core, 64 bytes, against a bare receive-and-transmit loop. net_null gives buffers with whatever they held, so
+// an element, and the bare loop in the same way, first writes the headers of the next of 65,536 or 100,000 keys into each frame.
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "bench/bare_loop.h"
+#include "bench/bench.h"
+#include "bench/engine_run.h"
+#include "click/arguments.h"
+#include "core/error.h"
+#include "core/load.h"
+
+namespace heddle::bench {
+namespace {
+
+constexpr double kSeconds = 0.25;
+constexpr int kRounds = 15;
+constexpr const char* kPort = ",size=60";
+
+/** Ethernet, IPv4 and UDP headers of a frame. */
+using Headers = std::array<uint8_t, 42>;
+
+Headers headers(uint32_t source, uint32_t destination, uint16_t port) {
+  Headers frame = {2, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17};
+  const uint32_t addresses[2] = {htonl(source), htonl(destination)};
+  std::memcpy(&frame[26], addresses, 8);
+  store_u16(&frame[34], htons(port));
+  store_u16(&frame[36], htons(9));
+  store_u16(&frame[38], htons(26));
+  uint32_t sum = 0;
+  for (size_t at = 14; at < 34; at += 2) sum += load_u16(&frame[at]);
+  sum = (sum & 0xffff) + (sum >> 16);
+  store_u16(&frame[24], static_cast<uint16_t>(~(sum + (sum >> 16))));
+  return frame;
+}
+
+/** From hosts of one network of the router to those of the other, in any order. */
+std::vector<Headers> between_networks(unsigned side) {
+  std::mt19937 random(1812);
+  std::vector<Headers> all;
+  for (int i = 0; i < 65536; ++i) {
+    const auto host = static_cast<uint32_t>(random()) & 0xfdfd;
+    all.push_back(headers((10u << 24 | (1 + side) << 16 | 2) + host, (10u << 24 | (2 - side) << 16 | 2) + host, 1000));
+  }
+  return all;
+}
+
+/** 100,000 flows of 250 hosts. */
+std::vector<Headers> flows() {
+  std::mt19937 random(3022);
+  std::vector<Headers> all;
+  for (uint32_t i = 0; i < 100'000; ++i)
+    all.push_back(
+        headers((10u << 24 | 1u << 16 | 2) + i % 250, (203u << 24) + i, static_cast<uint16_t>(2000 + i / 250)));
+  std::shuffle(all.begin(), all.end(), random);
+  return all;
+}
+
+const std::vector<Headers>& headers_of(int kind) {
+  static const std::array<std::vector<Headers>, 3> all = {between_networks(0), between_networks(1), flows()};
+  return all[static_cast<size_t>(kind)];
+}
+
+/** Writes the headers of one kind in turn: those of network 0, of network 1, or of flows. */
+class BenchFrames : public Element {
+ public:
+  void configure(click::Arguments& arguments) override {
+    int kind = 0;
+    arguments.required("KIND", kind, 0, 2);
+    all_ = &headers_of(kind);
+  }
+  Access access(Processor) const override { return {.writes = {{Base::head, 0, 42}}}; }
+  void run_cpu(Batch& batch) override {
+    for (int i = 0; i < batch.size(); ++i) {
+      if (at_ == all_->size()) at_ = 0;
+      std::memcpy(batch.frame(i), (*all_)[at_++].data(), sizeof(Headers));
+    }
+  }
+
+ private:
+  const std::vector<Headers>* all_ = nullptr;
+  size_t at_ = 0;
+};
+HEDDLE_ELEMENT(BenchFrames);
+
+std::string port(const char* what, int number) { return format("%s(\"net_null%d%s\")", what, number, kPort); }
+
+std::string router_chain() {
+  std::string chain =
+      "elementclass Output { $color, $ip | input -> DropBroadcasts -> same :: PaintTee($color)"
+      "  -> options :: IPGWOptions($ip) -> FixIPSrc($ip) -> ttl :: DecIPTTL -> fits :: IPFragmenter(1500) -> [0]output;"
+      "  same[1] -> ICMPError($ip, redirect, host) -> [1]output; options[1] -> ICMPError($ip, parameterproblem) -> "
+      "[1]output;"
+      "  ttl[1] -> ICMPError($ip, timeexceeded) -> [1]output;"
+      "  fits[1] -> ICMPError($ip, unreachable, needfrag, PMTU 1500) -> [1]output; };"
+      "routes :: StaticIPLookup(10.1.0.254/32 0, 10.2.0.254/32 0, 10.1.0.0/16 10.1.0.1 1, 10.2.0.0/16 10.2.0.1 2,"
+      "  0.0.0.0/0 10.2.0.1 2); routes[0] -> Discard;"
+      "Script(write arp0.insert 10.1.0.1 02:00:00:00:00:01, write arp1.insert 10.2.0.1 02:00:00:00:00:02,"
+      "  write in0.active true, write in1.active true);";
+  for (int side = 0; side < 2; ++side)
+    chain += format(
+        "in%d :: FromDPDKDevice(\"net_null%d%s\", ACTIVE false) -> BenchFrames(%d)"
+        "  -> c%d :: Classifier(12/0806 20/0001, 12/0806 20/0002, 12/0800, -);"
+        "arp%d :: ARPQuerier(10.%d.0.254, 02:00:00:00:0%d:00) -> out%d :: %s;"
+        "c%d[0] -> ARPResponder(10.%d.0.254 02:00:00:00:0%d:00) -> out%d; c%d[1] -> [1]arp%d; c%d[3] -> Discard;"
+        "c%d[2] -> Paint(%d) -> Strip(14) -> CheckIPHeader(INTERFACES 10.1.0.254/16 10.2.0.254/16) -> routes;"
+        "routes[%d] -> f%d :: Output(%d, 10.%d.0.254) -> [0]arp%d; f%d[1] -> routes;",
+        side, 2 * side, kPort, side, side, side, side + 1, side + 1, side, port("ToDPDKDevice", 2 * side + 1).c_str(),
+        side, side + 1, side + 1, side, side, side, side, side, side + 1, side + 1, side, side + 1, side + 1, side,
+        side);
+  return chain;
+}
+
+std::string nat_chain() {
+  return port("FromDPDKDevice", 0) +
+         " -> BenchFrames(2) -> Strip(14) -> CheckIPHeader"
+         " -> [0]r :: IPRewriter(pattern 198.51.100.1-198.51.100.9 1024-65535# - - 0 1, drop, CAPACITY 200000);"
+         "Idle -> [1]r; r[1] -> Discard; r[0] -> EtherEncap(0x0800, 02:00:00:00:01:00, 02:00:00:00:00:02) -> " +
+         port("ToDPDKDevice", 1);
+}
+
+double chain_mpps(const std::string& chain) {
+  RunOptions options;
+  options.pin = true;
+  return engine_mpps(chain, {}, options, kSeconds);
+}
+
+double bare_mpps(int kind) {
+  size_t at = 0;
+  const auto& all = headers_of(kind);
+  return bare_loop_mpps(kSeconds, kPort, [&at, &all](rte_mbuf** packets, uint16_t n) {
+    for (uint16_t i = 0; i < n; ++i) {
+      if (at == all.size()) at = 0;
+      std::memcpy(rte_pktmbuf_mtod(packets[i], uint8_t*), all[at++].data(), sizeof(Headers));
+    }
+  });
+}
+
+const Register ip_router("ip-router", false, [] {
+  return std::vector{paired(
+      "ip-router", "Mpps", 0.25, kRounds, [] { return chain_mpps(router_chain()); }, [] { return bare_mpps(0); })};
+});
+
+const Register nat("nat", false, [] {
+  Result result = paired(
+      "nat", "Mpps", 0.15, kRounds, [] { return chain_mpps(nat_chain()); }, [] { return bare_mpps(2); });
+  result.note = "100,000 flows";
+  return std::vector{result};
+});
+
+}  // namespace
+}  // namespace heddle::bench

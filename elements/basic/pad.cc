@@ -1,0 +1,57 @@
+#include "elements/basic/pad.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "click/arguments.h"
+
+namespace heddle {
+
+void Pad::configure(click::Arguments& arguments) {
+  arguments.optional("LENGTH", least_, 0u, 9000u).optional("MAXLENGTH", most_, 0u, 65535u).keyword("ZERO", zero_);
+}
+
+void Pad::run_cpu(Batch& batch) {
+  for (int i = 0; i < batch.size(); ++i) {
+    const uint32_t bytes = batch.length(i);
+    if (most_ != 0 && bytes > most_) move_tail(batch.packet(i), static_cast<int>(most_) - static_cast<int>(bytes));
+    if (bytes >= least_) continue;
+    if (zero_) std::memset(batch.frame(i) + bytes, 0, least_ - bytes);
+    move_tail(batch.packet(i), static_cast<int>(least_ - bytes));
+  }
+}
+
+void StoreData::configure(click::Arguments& arguments) {
+  arguments.required("OFFSET", offset_, 0u, 16384u).required("DATA", data_).optional("MASK", mask_);
+  arguments.keyword("GROW", grow_);
+  if (data_.size() > 4096) arguments.error("DATA has more than 4096 bytes");
+  if (mask_.empty()) mask_.assign(data_.size(), '\xff');
+  if (mask_.size() != data_.size()) arguments.error("MASK is not as long as DATA");
+  mask_.resize(data_.size());
+}
+
+Access StoreData::access(Processor) const {
+  const Interval place{Base::head, static_cast<int>(offset_), static_cast<int>(offset_ + data_.size())};
+  if (grow_) return {.reads = {kWholePacket}, .writes = {kWholePacket}};
+  return {.reads = {place}, .writes = {place}};
+}
+
+void StoreData::run_cpu(Batch& batch) {
+  const auto end = static_cast<uint32_t>(offset_ + data_.size());
+  for (int i = 0; i < batch.size(); ++i) {
+    uint32_t bytes = batch.length(i);
+    if (grow_ && bytes < end) {
+      std::memset(batch.frame(i) + bytes, 0, end - bytes);
+      move_tail(batch.packet(i), static_cast<int>(end - bytes));
+      bytes = end;
+    }
+    uint8_t* at = batch.frame(i) + offset_;
+    for (uint32_t k = 0; offset_ + k < std::min(bytes, end); ++k)
+      at[k] = static_cast<uint8_t>((at[k] & ~mask_[k]) | (data_[k] & mask_[k]));
+  }
+}
+
+HEDDLE_ELEMENT(Pad);
+HEDDLE_ELEMENT(StoreData);
+
+}  // namespace heddle

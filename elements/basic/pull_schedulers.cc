@@ -1,0 +1,59 @@
+#include "elements/basic/pull_schedulers.h"
+
+#include <algorithm>
+
+#include "click/arguments.h"
+
+namespace heddle {
+
+void StrideSched::configure(click::Arguments& arguments) {
+  const auto given = arguments.rest();
+  if (given.size() != static_cast<size_t>(inputs))
+    arguments.error(format("expected tickets for each of the %d inputs", inputs));
+  shares_ = std::make_unique<Share[]>(static_cast<size_t>(std::max(inputs, 1)));
+  order_.reserve(static_cast<size_t>(std::max(inputs, 1)));
+  for (size_t i = 0; i < given.size(); ++i) {
+    uint32_t tickets = 0;
+    if (!click::parse(given[i].text, tickets, 0u, 65536u))
+      arguments.error(given[i], click::expectation(tickets, 0u, 65536u));
+    else if (i < static_cast<size_t>(inputs))
+      shares_[i].tickets = tickets;
+  }
+}
+
+int StrideSched::choose(int attempt) {
+  if (attempt == 0) {
+    order_.clear();
+    for (int i = 0; i < inputs; ++i)
+      if (shares_[static_cast<size_t>(i)].tickets != 0) order_.push_back(i);
+    std::stable_sort(order_.begin(), order_.end(), [this](int a, int b) {
+      return shares_[static_cast<size_t>(a)].pass < shares_[static_cast<size_t>(b)].pass;
+    });
+  }
+  if (order_.empty()) return 0;
+  return order_[std::min(static_cast<size_t>(attempt), order_.size() - 1)];
+}
+
+void StrideSched::taken(int input, int packets) {
+  Share& share = shares_[static_cast<size_t>(input)];
+  // One that had no packets gets no credit for that time.
+  share.pass = std::max(share.pass, now_);
+  now_ = share.pass;
+  share.pass += kStride * static_cast<uint64_t>(packets) / std::max(share.tickets.load(), 1u);
+}
+
+void StrideSched::handlers(Handlers& list) {
+  for (int i = 0; i < inputs; ++i) {
+    const std::string handler = "tickets" + std::to_string(i);
+    auto& tickets = shares_[static_cast<size_t>(i)].tickets;
+    list.read(handler, [&tickets] { return std::to_string(tickets.load()); })
+        .write(handler, [&tickets](const std::string& text) { tickets = click::value_of<uint32_t>(text, 0u, 65536u); });
+  }
+}
+
+HEDDLE_ELEMENT(PrioSched);
+HEDDLE_ELEMENT(RoundRobinSched);
+HEDDLE_ELEMENT_NAMED(RoundRobinSched, RRSched);
+HEDDLE_ELEMENT(StrideSched);
+
+}  // namespace heddle

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/element.h"
+
+namespace heddle {
+
+/** PrioSched: pulls from the first input that has packets.
+ *
+ *      PrioSched
+ *
+ *  Pull inputs, one pull output: input 0 has the highest priority; the others get what it leaves.
+ *
+ *  Example:
+ *
+ *      FromDump(a.pcap) -> Queue -> [0]p :: PrioSched -> Unqueue -> Discard; FromDump(b.pcap) -> Queue -> [1]p;
+ */
+class PrioSched : public PullScheduler {
+ public:
+  int choose(int attempt) override { return attempt; }
+};
+
+/** RoundRobinSched: pulls from its inputs in turn.
+ *
+ *      RoundRobinSched
+ *
+ *  Pull inputs, one pull output: a packet from each input that has one. Also called RRSched.
+ *
+ *  Example:
+ *
+ *      FromDump(a.pcap) -> Queue -> [0]r :: RoundRobinSched -> Unqueue -> Discard; FromDump(b.pcap) -> Queue -> [1]r;
+ */
+class RoundRobinSched : public PullScheduler {
+ public:
+  int choose(int attempt) override { return (next_ + attempt) % inputs; }
+  void taken(int input, int) override { next_ = (input + 1) % inputs; }
+
+ private:
+  int next_ = 0;
+};
+
+/** StrideSched: pulls from its inputs by shares.
+ *
+ *      StrideSched(TICKETS1, TICKETS2, ...)
+ *
+ *  TICKETS: 0 to 65536, for each input; inputs that have packets share in proportion to them, packet by packet; those with 0 get
+ *  nothing. Pull inputs, one pull output. (C. Waldspurger, W. Weihl, "Stride Scheduling", MIT/LCS/TM-528, 1995.)
+ *
+ *  Handlers: `tickets0` (rw), `tickets1` (rw) ...
+ *
+ *  Example:
+ *
+ *      FromDump(a.pcap) -> Queue -> [0]s :: StrideSched(3, 1) -> Unqueue -> Discard; FromDump(b.pcap) -> Queue -> [1]s;
+ */
+class StrideSched : public PullScheduler {
+ public:
+  void configure(click::Arguments& arguments) override;
+  int choose(int attempt) override;
+  int quantum() const override { return order_.empty() ? 0 : 1; }  // behind choose()
+  void taken(int input, int packets) override;
+  void handlers(Handlers& list) override;
+
+ private:
+  struct Share {
+    std::atomic<uint32_t> tickets{0};
+    uint64_t pass = 0;
+  };
+  static constexpr uint64_t kStride = uint64_t{1} << 16;
+
+  std::unique_ptr<Share[]> shares_;  // by input
+  std::vector<int> order_;           // inputs with tickets, by pass, of the pull under way
+  uint64_t now_ = 0;                 // pass of the last input that has been chosen
+};
+
+}  // namespace heddle

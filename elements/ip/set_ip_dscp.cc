@@ -1,0 +1,80 @@
+#include "elements/ip/set_ip_dscp.h"
+
+#include "click/arguments.h"
+#include "elements/ip/header.h"
+
+namespace heddle {
+namespace {
+
+const Access kTos{.reads = {{Base::l3, 0, 20}}, .writes = {{Base::l3, 0, 12}}, .column_reads = columns(Column::l3)};
+
+/** Gives the header's second byte a value. */
+void set_tos(uint8_t* header, uint8_t tos) {
+  uint8_t first[2] = {header[0], tos};
+  rewrite_u16(header, load_u16(first), header + 10);
+}
+
+}  // namespace
+
+void SetIPDSCP::configure(click::Arguments& arguments) {
+  uint32_t dscp = 0;
+  arguments.required("DSCP", dscp, 0u, 63u);
+  dscp_ = dscp;
+}
+
+Access SetIPDSCP::access(Processor) const { return kTos; }
+
+std::span<const char* const> SetIPDSCP::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"no_header"};
+  return kReasons;
+}
+
+void SetIPDSCP::run_cpu(Batch& batch) {
+  const uint32_t* l3 = batch.column(Column::l3);
+  const auto dscp = static_cast<uint8_t>(dscp_.load(std::memory_order_relaxed) << 2);
+  for (int i = 0; i < batch.size(); ++i) {
+    uint8_t* header = marked_header(batch.packet(i), l3[i]);
+    if (bytes_from(batch.packet(i), l3[i]) < 20)
+      batch.drop(i, 0);
+    else
+      set_tos(header, static_cast<uint8_t>((header[1] & 3) | dscp));
+  }
+}
+
+void SetIPDSCP::handlers(Handlers& list) {
+  list.read("dscp", [this] { return std::to_string(dscp_.load()); }).write("dscp", [this](const std::string& text) {
+    dscp_ = click::value_of<uint32_t>(text, 0u, 63u);
+  });
+}
+
+void MarkIPCE::configure(click::Arguments& arguments) { arguments.optional("FORCE", force_); }
+Access MarkIPCE::access(Processor) const { return kTos; }
+
+std::span<const char* const> MarkIPCE::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"not_ecn", "no_header"};
+  return kReasons;
+}
+
+void MarkIPCE::run_cpu(Batch& batch) {
+  const uint32_t* l3 = batch.column(Column::l3);
+  for (int i = 0; i < batch.size(); ++i) {
+    uint8_t* header = marked_header(batch.packet(i), l3[i]);
+    if (bytes_from(batch.packet(i), l3[i]) < 20) {
+      batch.drop(i, 1);
+    } else if ((header[1] & 3) == 0 && !force_) {
+      batch.drop(i, 0);
+      dropped_[batch.thread].add(1, 0);
+    } else {
+      set_tos(header, header[1] | 3);
+    }
+  }
+}
+
+void MarkIPCE::handlers(Handlers& list) {
+  list.read("drops", [this] { return std::to_string(dropped_.packets()); });
+}
+
+HEDDLE_ELEMENT(SetIPDSCP);
+HEDDLE_ELEMENT(MarkIPCE);
+
+}  // namespace heddle
