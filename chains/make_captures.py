@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes the captures of chains/ that are not recorded: traffic6.pcap and switch0.pcap to switch2.pcap. Needs scapy; the same bytes every time.
+"""Makes the captures of chains/ that are not recorded: traffic6.pcap, switch0.pcap to switch2.pcap, and ndn.pcap. Needs scapy; the same bytes every time.
 
 chains/make_captures.py [FOLDER]
 """
@@ -74,11 +74,43 @@ def switch_port(port):
     ]
 
 
+def number(value):
+    """A type or length as NDN packets have it."""
+    return bytes([value]) if value < 253 else b"\xfd" + value.to_bytes(2, "big")
+
+
+def tlv(kind, value):
+    return number(kind) + number(len(value)) + value
+
+
+def ndn():
+    """Interests in and beside the routes of ndn.names, bare and in LpPackets; some Data packets, and some that are broken."""
+    draw = random.Random(8624)
+    words = ["org", "example", "video", "news", "2026", "a", "b", "index.html", "com", "weather"]
+    frames = []
+    for count in range(500):
+        parts = draw.choice([["org", "example"], ["org"], ["com", "weather"], ["edu"]])
+        parts = parts + [draw.choice(words) for _ in range(draw.randrange(0, 5))]
+        name = tlv(7, b"".join(tlv(8, part.encode()) for part in parts) + tlv(58, bytes([count % 256])))
+        packet = tlv(5, name + tlv(10, count.to_bytes(4, "big")))
+        if count % 10 == 3:
+            packet = tlv(6, name + tlv(21, b"d" * (count % 300)))
+        elif count % 10 == 5:
+            packet = tlv(100, tlv(81, bytes(8)) + tlv(80, packet))
+        elif count % 50 == 7:
+            packet = packet[: draw.randrange(2, len(packet))]
+        elif count % 50 == 19:
+            packet = tlv(100, tlv(82, b"\0") + tlv(83, b"\2") + tlv(80, packet))
+        frames.append(Ether(src=CLIENT, dst=ROUTER, type=0x8624) / Raw(packet.ljust(46, b"\0")))
+    return frames
+
+
 def main():
     folder = pathlib.Path(sys.argv[1]) if sys.argv[1:] else pathlib.Path(__file__).parent
     write(folder / "traffic6.pcap", traffic6())
     for port in range(3):
         write(folder / f"switch{port}.pcap", switch_port(port))
+    write(folder / "ndn.pcap", ndn())
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def ran(heddle, tmp_path):
 
 def test_there_are_chains():
     names = {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"}
-    names |= {"router6", "switch", "echo", "c1", "c2", "c3", "c4"}
+    names |= {"router6", "switch", "echo", "ndn", "c1", "c2", "c3", "c4"}
     assert names <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
@@ -152,6 +152,44 @@ def test_switch_learns(ran, tmp_path):
     for port in range(3):
         sources = {packet.data[6:12] for packet in captures.read(tmp_path / f"out/switch_{port}.pcap")}
         assert len(sources) == 16 and port not in {source[4] for source in sources}
+
+
+def test_ndn_takes_the_longest_name(ran, tmp_path, mode):
+    lines = [line.split("#")[0].split() for line in (CHAINS / "ndn.names").read_text().splitlines()]
+    routes = {tuple(line[0].encode()[1:].split(b"/")): int(line[1]) for line in lines if line}
+    wanted = [[], [], []]
+    for packet in captures.read(CHAINS / "ndn.pcap"):
+        outer = tlvs(packet.data[14:])
+        if outer and outer[0][0] == 100:
+            fields = tlvs(outer[0][1])
+            outer = [] if (83, b"\2") in fields else tlvs(dict(fields)[80])
+        if not outer or outer[0][0] not in (5, 6):
+            continue
+        inside = tlvs(outer[0][1])[0][1]
+        name = tlvs(inside)
+        if any(kind == 0 for kind, _ in name) or sum(2 + len(value) for _, value in name) != len(inside):
+            continue  # cut, and padded with zeros
+        components = tuple(value for _, value in name)
+        found = [components[:count] for count in range(len(components) + 1) if components[:count] in routes]
+        if outer[0][0] == 6:
+            wanted[2].append(packet)
+        elif found:
+            wanted[routes[found[-1]]].append(packet)
+    ran("ndn", *mode)
+    for packets, name in zip(wanted, ("campus", "provider", "data"), strict=True):
+        assert captures.read(tmp_path / f"out/ndn_{name}.pcap") == packets != []
+
+
+def tlvs(data):
+    """Those that data begins with, as (type, value); what is behind them, or not whole, is left out."""
+    found = []
+    while len(data) >= 2:
+        length, at = (data[1], 2) if data[1] < 253 else (int.from_bytes(data[2:4], "big"), 4)
+        if len(data) < at + length:
+            break
+        found.append((data[0], data[at : at + length]))
+        data = data[at + length :]
+    return found
 
 
 def test_split_sorts_by_protocol(ran, tmp_path):

@@ -55,6 +55,7 @@ BAD_ARGUMENTS = {
     "L2Switch": ["x", "1:2:3:4:5:6 0", "2:0:0:0:0:1 9", "CAPACITY 0", "TIMEOUT x", "LEARN 2", "FILE none"],
     "LookupIP6Route": ["x", "::/129 0", "::/0", "::/0 1", "::/0 x 0", "10/8 0", "FILE none", "::/0 -1"],
     "MarkIP6Header": ["-1", "x", "16385", "14, 15"],
+    "NDNLookup": ["x", "/a", "/a 9", "/a 0 0", "/% 0", "FILE none", "CAPACITY 0", "OFFSET -1", "DATA 9"],
     "RadixIPLookup": ["x", "1.2/24 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
     "HashSwitch": ["", "0", "0, 0", "x, 1", "-1, 1", "0, 16385", "0, 1, 2"],
     "IPClassifier": ["", "tcp port", "ip proto nonsense", "10.0.0", "src port 65536", "tcp or", "ip[0:5] 1", "-, -"],

@@ -18,9 +18,10 @@ struct alignas(64) Bucket {
 };
 
 struct alignas(64) Image {
-  uint64_t seed;     ///< makes buckets differ from run to run, so that nobody can choose keys that crowd
-  uint32_t buckets;  ///< of bucket[]
-  uint32_t owner;    ///< what its owner wants to find here
+  uint64_t seed;          ///< makes buckets differ from run to run, so that nobody can choose keys that crowd
+  uint32_t buckets;       ///< of bucket[]
+  uint32_t owner;         ///< what its owner wants to find here, and
+  uint32_t constants[2];  ///< what of it never changes
   HEDDLE_HD const Bucket& bucket(uint32_t number) const { return reinterpret_cast<const Bucket*>(this + 1)[number]; }
 };
 

@@ -1,6 +1,7 @@
 #include "functions/cuckoo/table.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <thread>
 
 namespace heddle::cuckoo {
@@ -10,14 +11,17 @@ constexpr size_t kMostSearched = 2048;  // buckets that are looked at for a free
 
 }  // namespace
 
-void CuckooTable::reset(size_t capacity, uint64_t seed, uint32_t owner) {
+void CuckooTable::reset(size_t capacity, uint64_t seed, uint32_t owner, std::array<uint32_t, 2> constants) {
   constexpr double kLoad = 0.9;  // up to which room is nearly always found
   const auto buckets = std::max<size_t>(2, static_cast<size_t>(static_cast<double>(capacity) / kLoad) / kSlots + 1);
   bytes_ = sizeof(Image) + buckets * sizeof(Bucket);
   memory_ = map_huge_pages(bytes_);
   capacity_ = capacity;
   size_ = 0;
-  *reinterpret_cast<Image*>(memory_.get()) = {.seed = seed, .buckets = static_cast<uint32_t>(buckets), .owner = owner};
+  *reinterpret_cast<Image*>(memory_.get()) = {.seed = seed,
+                                              .buckets = static_cast<uint32_t>(buckets),
+                                              .owner = owner,
+                                              .constants = {constants[0], constants[1]}};
 }
 
 CuckooTable::Writer::Writer(CuckooTable& table) : table_(&table) {
@@ -108,6 +112,12 @@ void CuckooTable::Writer::remove_if(uint32_t first, uint32_t last, const std::fu
         table.store(word, 0);
         table.size_.store(table.size() - 1, std::memory_order_relaxed);
       }
+}
+
+void CuckooTable::Writer::set_owner(uint32_t owner) {
+  auto& image = *reinterpret_cast<Image*>(table_->memory_.get());
+  __atomic_store_n(&image.owner, owner, __ATOMIC_RELEASE);
+  table_->changed(offsetof(Image, owner), std::as_bytes(std::span(&image.owner, 1)));
 }
 
 uint64_t CuckooTable::find(uint32_t hash, uint64_t key) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -19,8 +20,8 @@ namespace heddle::cuckoo {
  *  may miss an entry for as long as it moves. */
 class CuckooTable : public Table {
  public:
-  /** Empties the table and makes room for `capacity` entries; before there are readers. `owner`: Image::owner. Throws Error without memory. */
-  void reset(size_t capacity, uint64_t seed, uint32_t owner = 0);
+  /** Empties the table and makes room for `capacity` entries; before there are readers. `owner` and `constants`: those of Image. Throws Error without memory. */
+  void reset(size_t capacity, uint64_t seed, uint32_t owner = 0, std::array<uint32_t, 2> constants = {});
 
   /** The right to change the table. */
   class Writer {
@@ -36,6 +37,7 @@ class CuckooTable : public Table {
     /** Adds the entry or gives it another value. False if the table is full, or no bucket of the key can be made room in. */
     bool set(uint32_t hash, uint64_t key, uint16_t value);
     bool remove(uint32_t hash, uint64_t key);  ///< false: there is none
+    void set_owner(uint32_t owner);            ///< Image::owner
     /** Removes those of buckets [first, last) that `gone` names. */
     void remove_if(uint32_t first, uint32_t last, const std::function<bool(uint64_t word)>& gone);
 
@@ -47,6 +49,7 @@ class CuckooTable : public Table {
 
   const Image& image() const { return *reinterpret_cast<const Image*>(memory_.get()); }
   std::span<const std::byte> bytes() const override { return {memory_.get(), bytes_}; }
+  uint32_t owner() const { return __atomic_load_n(&image().owner, __ATOMIC_RELAXED); }
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   size_t capacity() const { return capacity_; }
 
