@@ -36,7 +36,21 @@ def ran(heddle, tmp_path):
 
 
 def test_there_are_chains():
-    names = {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall", "c1", "c2", "c3", "c4"}
+    names = {
+        "demo",
+        "split",
+        "xor",
+        "bounce",
+        "router",
+        "shaper",
+        "summary",
+        "ipsec",
+        "firewall",
+        "c1",
+        "c2",
+        "c3",
+        "c4",
+    }
     assert names <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
@@ -194,7 +208,9 @@ def test_chains_of_gaviss(ran, tmp_path, mode, name):
             continue
         frame = oracles.valid_frame(packet.data)
         denied = IP(frame[14:]).proto == 1 and IP(frame[14:]).src.startswith("172.16.")
-        denied = denied or (IP(frame[14:]).proto == 17 and IP(frame[14:]).dport == 53 and not allowed_by_firewall(frame))
+        denied = denied or (
+            IP(frame[14:]).proto == 17 and IP(frame[14:]).dport == 53 and not allowed_by_firewall(frame)
+        )
         if name in ("c3", "c4") and denied:
             continue
         sids = alerts_of_nids(frame)
