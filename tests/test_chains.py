@@ -270,7 +270,9 @@ def test_chains_of_gaviss(ran, tmp_path, mode, name):
             continue
         frame = oracles.valid_frame(packet.data)
         denied = IP(frame[14:]).proto == 1 and IP(frame[14:]).src.startswith("172.16.")
-        denied = denied or (IP(frame[14:]).proto == 17 and IP(frame[14:]).dport == 53 and not allowed_by_firewall(frame))
+        denied = denied or (
+            IP(frame[14:]).proto == 17 and IP(frame[14:]).dport == 53 and not allowed_by_firewall(frame)
+        )
         if name in ("c3", "c4") and denied:
             continue
         sids = alerts_of_nids(frame)

@@ -116,7 +116,7 @@ void Automaton::build() {
   }
 
   // Those that accept get the highest numbers.
-  std::ranges::stable_partition(order, [&](int32_t n) { return !nodes[static_cast<size_t>(n)].accepts; });
+  std::stable_partition(order.begin(), order.end(), [&](int32_t n) { return !nodes[static_cast<size_t>(n)].accepts; });
   std::vector<uint16_t> number(nodes.size());
   for (size_t k = 0; k < order.size(); ++k) number[static_cast<size_t>(order[k])] = static_cast<uint16_t>(k);
   bytes_ = sizeof(Image) + nodes.size() * classes * sizeof(uint16_t);

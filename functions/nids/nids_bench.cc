@@ -1,0 +1,91 @@
+// nids-cpu: NIDS against bare Hyperscan on the same payloads with the same patterns, on one core, without I/O. Payloads are words
+// and beginnings of patterns; one packet in 64 is a candidate.
+
+#include <cstring>
+#include <fstream>
+
+#include "bench/bench.h"
+#include "bench/packet_array.h"
+#include "core/cores.h"
+#include "core/error.h"
+#include "functions/nids/nids.h"
+#include "functions/nids/rules_for_bench.h"
+
+namespace heddle::bench {
+namespace {
+
+using namespace nids;
+
+constexpr int kPackets = 256, kRounds = 11;
+constexpr uint16_t kL3 = 14, kL4 = 34, kPayload = 42;
+
+/** NIDS with rules that are in no file. */
+class Element : public NIDS {
+ public:
+  explicit Element(RuleSet set) {
+    rules().load(std::move(set));
+    start({});
+  }
+};
+
+Result against_hyperscan(Element& element, const RuleSet& set, uint16_t length) {
+  const Generation& rules = element.rules().now();
+  const Scanner& bare = *rules.scanner;
+  PacketArray packets(kPackets, length, 0);
+  Batch& batch = packets.batch;
+  std::mt19937 random(1);
+  for (int i = 0; i < kPackets; ++i) {
+    uint8_t* frame = batch.frame(i);
+    frame[kL3] = 0x45, frame[kL3 + 9] = 17;
+    const std::string text = text_for(set, rules.automaton, length - kPayload, random);
+    std::memcpy(frame + kPayload, text.data(), text.size());
+    batch.column(Column::l3)[i] = PacketArray::kHeadroom + kL3;
+    batch.column(Column::l4)[i] = PacketArray::kHeadroom + kL4;
+  }
+  int found = 0, bare_found = 0;
+  const int laps = 200000 / length;
+  const auto rate = [&](const auto& work) {
+    const double start = seconds_now();
+    for (int lap = 0; lap < laps; ++lap) work();
+    return static_cast<double>(laps) * kPackets * length * 8 / (seconds_now() - start) * 1e-9;
+  };
+  Result result = paired(
+      format("nids-%zu-%u", set.rules.size(), length), "Gb/s", 0.85, kRounds,
+      [&] {
+        return rate([&] {
+          element.run_cpu(batch);
+          found = 0;
+          for (int i = 0; i < kPackets; ++i) found += batch.next()[i];
+          batch.clear_marks(kPackets);
+        });
+      },
+      [&] {
+        return rate([&] {
+          bare_found = 0;
+          for (int i = 0; i < kPackets; ++i)
+            bare_found += bare.finds({batch.frame(i) + kPayload, batch.frame(i) + length}, 0) ? 1 : 0;
+        });
+      });
+  if (found != bare_found) throw Error(format("NIDS finds %d candidates, Hyperscan %d", found, bare_found));
+  result.note = format("%.1f %% candidates", 100.0 * found / kPackets);
+  return result;
+}
+
+std::vector<Result> nids_cpu() {
+  pin_to_core(1);
+  std::vector<Result> results;
+  for (const size_t patterns : {147u, 3000u}) {
+    const RuleSet set = content_rules(patterns);
+    Element element(set);
+    for (const uint16_t length : {64, 512, 1460}) {
+      results.push_back(against_hyperscan(element, set, length));
+      if (length == 64) results.back().target = 0;
+    }
+  }
+  return results;
+}
+
+const Register registered("nids-cpu", false, nids_cpu);
+
+}  // namespace
+}  // namespace heddle::bench

@@ -1,0 +1,284 @@
+// gpu-nids: NIDS in the persistent kernel on prepared packets, with 3,000 patterns: payloads are read in place over PCIe.
+// gpu-c4: the functions of chains/c4.click in one kernel: firewall (1,000 filters), NIDS (3,000 patterns), router (500,000
+// routes), IPsec (1,000 associations). The host writes columns, and anew the headers, where ciphertext stands by then. A
+// packet is enciphered with the same key stream each time, which it must never be elsewhere: so its payload is its text again
+// every other time. What becomes of each packet is compared with what the CPU says, and at the end each authenticates.
+
+#include <cstring>
+
+#include "bench/gpu_slots.h"
+#include "bench/route_tables.h"
+#include "functions/classifier/rule_file.h"
+#include "functions/classifier/table.h"
+#include "functions/ip_lookup/direct_table.h"
+#include "functions/ipsec/associations.h"
+#include "functions/ipsec/burst.h"
+#include "functions/ipsec/keys.h"
+#include "functions/nids/rules_for_bench.h"
+#include "measure/generate/filter_set.h"
+
+namespace heddle::bench {
+namespace {
+
+constexpr uint32_t kPackets = GpuSlots::kPackets, kL3 = 14, kL4 = 34, kPayload = 42, kHeaderBytes = kPayload - kL3;
+constexpr size_t kPatterns = 3000, kAssociations = 1000, kRoutes = 500000, kFilters = 1000;
+constexpr double kSeconds = 0.5;
+enum Exit : uint32_t { kOut, kCandidates, kDropped };
+constexpr auto kOutExit = static_cast<uint16_t>(gpu::kExit + kOut),
+               kCandidateExit = static_cast<uint16_t>(gpu::kExit + kCandidates),
+               kDropExit = static_cast<uint16_t>(gpu::kExit + kDropped);
+
+/** IPv4 and UDP header of a packet, as the bytes lie. */
+using Headers = std::array<uint8_t, kHeaderBytes>;
+
+Headers headers_of(uint32_t length, const classifier::Key& key) {
+  Headers headers{};
+  headers[0] = 0x45, headers[8] = 64, headers[9] = 17;
+  headers[2] = static_cast<uint8_t>((length - kL3) >> 8), headers[3] = static_cast<uint8_t>(length - kL3);
+  for (uint32_t b = 0; b < 4; ++b) {
+    headers[12 + b] = static_cast<uint8_t>(key[classifier::kSource] >> (24 - 8 * b));
+    headers[16 + b] = static_cast<uint8_t>(key[classifier::kDestination] >> (24 - 8 * b));
+  }
+  for (uint32_t b = 0; b < 2; ++b) {
+    headers[20 + b] = static_cast<uint8_t>(key[classifier::kSourcePort] >> (8 - 8 * b));
+    headers[22 + b] = static_cast<uint8_t>(key[classifier::kDestinationPort] >> (8 - 8 * b));
+  }
+  return headers;
+}
+
+class NidsBench {
+ public:
+  explicit NidsBench(uint32_t length) : length_(length), candidate_(kPackets) {
+    const nids::RuleSet set = content_rules(kPatterns);
+    table_.load(set);
+    std::mt19937 random(1);
+    for (uint32_t i = 0; i < kPackets; ++i) {
+      const Headers headers = headers_of(length, {1, 2, 3, 4, 17});
+      const std::string text = text_for(set, table_.now().automaton, length - kPayload, random);
+      std::memcpy(slots_.frame(i) + kL3, headers.data(), headers.size());
+      std::memcpy(slots_.frame(i) + kPayload, text.data(), text.size());
+      candidate_[i] = table_.now().automaton.finds({slots_.frame(i) + kPayload, text.size()});
+    }
+    gpu::ProgramSpec spec;
+    spec.nodes = {{gpu::function_id("NIDS"),
+                   {},
+                   slots_.device().add_table(table_.bytes()),
+                   gpu::StateId::none,
+                   {kOutExit, kCandidateExit},
+                   {kDropExit}}};
+    spec.columns = spec.columns_in = kIn;
+    slots_.start(spec);
+  }
+
+  double gigabits() {
+    const auto fill = [&](gpu::Slot& slot, uint32_t first, uint64_t* place) {
+      for (uint32_t p = 0; p < gpu::kSlotPackets; ++p) {
+        GpuSlots::column(slot, kIn, Column::l3)[p] = kL3, GpuSlots::column(slot, kIn, Column::l4)[p] = kL4;
+        place[p] = slots_.place(first + p, length_);
+      }
+    };
+    const auto check = [&](const gpu::SlotRing& ring, int index, uint32_t first) {
+      bool right = true;
+      for (uint32_t p = 0; p < gpu::kSlotPackets; ++p)
+        right = right && ring.outcome(index, static_cast<int>(p)).exit == (candidate_[first + p] ? kCandidates : kOut);
+      return right;
+    };
+    return slots_.packets_per_second(kSeconds, fill, check) * length_ * 8e-9;
+  }
+  std::string note() const {
+    return format("%zu patterns, %.1f MB, %.1f %% candidates", table_.now().automaton.patterns().size(),
+                  static_cast<double>(table_.bytes().size()) * 1e-6,
+                  100.0 * static_cast<double>(std::ranges::count(candidate_, true)) / kPackets);
+  }
+
+ private:
+  static constexpr ColumnSet kIn = columns(Column::l3, Column::l4);
+  uint32_t length_;
+  nids::RuleTable table_;
+  std::vector<uint8_t> candidate_;  // [kPackets]
+  GpuSlots slots_;
+};
+
+class C4 {
+ public:
+  explicit C4(uint32_t length) : length_(length), headers_(kPackets), packets_(kPackets) {
+    std::mt19937 random(1);
+    load_tables(random);
+    for (uint32_t i = 0; i < kPackets; ++i) put_packet(i, random);
+    start();
+  }
+
+  double gigabits() {
+    const auto fill = [&](gpu::Slot& slot, uint32_t first, uint64_t* place) {
+      const auto column = [&](Column which) { return GpuSlots::column(slot, kIn, which); };
+      uint32_t *dst = column(Column::dst), *l3 = column(Column::l3), *l4 = column(Column::l4), *sa = column(Column::sa),
+               *sequence = column(Column::esp_sequence), *iv = column(Column::esp_iv);
+      for (uint32_t p = 0; p < gpu::kSlotPackets; ++p) {
+        const uint32_t i = first + p;
+        std::memcpy(slots_.frame(i) + kL3, headers_[i].data(), kHeaderBytes);
+        std::memcpy(&dst[p], headers_[i].data() + 16, sizeof dst[p]);
+        l3[p] = kL3, l4[p] = kL4, sa[p] = i % kAssociations, sequence[p] = kSequence;
+        const uint64_t its_iv = i;
+        std::memcpy(&iv[2 * p], &its_iv, sizeof its_iv);
+        place[p] = slots_.place(i, length_);
+      }
+    };
+    const auto check = [&](const gpu::SlotRing& ring, int index, uint32_t first) {
+      bool right = true;
+      for (uint32_t p = 0; p < gpu::kSlotPackets; ++p) {
+        Packet& packet = packets_[first + p];
+        const uint32_t exit = ring.outcome(index, static_cast<int>(p)).exit;
+        const uint32_t wanted = packet.dropped ? kDropped : packet.candidate[packet.enciphered] ? kCandidates : kOut;
+        right = right && exit == wanted;
+        if (exit == kOut) packet.enciphered = !packet.enciphered, packet.out = true;
+      }
+      return right;
+    };
+    return slots_.packets_per_second(kSeconds, fill, check) * length_ * 8e-9;
+  }
+
+  /** Throws Error unless each packet that left the tunnel last authenticates, and deciphers to its headers. */
+  void check_packets() {
+    size_t seen = 0;
+    ipsec::Burst burst;
+    for (uint32_t i = 0; i < kPackets; ++i) {
+      if (!packets_[i].out || packets_[i].candidate[0] || packets_[i].candidate[1]) continue;
+      uint8_t* const plain = slots_.frame(i) + kL3;
+      burst.begin(1);
+      burst.decipher(associations_[i % kAssociations], plain - ipsec::kEspBytes - ipsec::kIvBytes, enciphered_bytes());
+      if (!burst.finish() || std::memcmp(burst.icv(0), plain + enciphered_bytes(), ipsec::kIcvBytes) != 0)
+        throw Error(format("packet %u does not authenticate", i));
+      if (std::memcmp(plain, headers_[i].data(), kHeaderBytes) != 0)
+        throw Error(format("packet %u deciphers to something else", i));
+      ++seen;
+    }
+    if (seen == 0) throw Error(format("only %zu packets left by the tunnel", seen));
+  }
+  std::string note() const {
+    const auto share = [&](const auto& is) {
+      return 100.0 * static_cast<double>(std::ranges::count_if(packets_, is)) / kPackets;
+    };
+    return format("%.1f %% denied, %.1f and %.1f %% candidates", share([](const Packet& p) { return p.dropped; }),
+                  share([](const Packet& p) { return !p.dropped && p.candidate[0]; }),
+                  share([](const Packet& p) { return !p.dropped && p.candidate[1]; }));
+  }
+
+ private:
+  static constexpr ColumnSet kIn =
+      columns(Column::dst, Column::l3, Column::l4, Column::sa, Column::esp_sequence, Column::esp_iv);
+  static constexpr uint32_t kSequence = 1;
+  struct Packet {
+    bool dropped = false, candidate[2] = {}, enciphered = false, out = false;  // candidate: as text, and enciphered
+  };
+  uint32_t enciphered_bytes() const { return ipsec::ciphertext_bytes(length_ - kL3); }
+
+  void load_tables(std::mt19937& random) {
+    const classifier::Actions none{
+        .read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = uint16_t{0}};
+    std::vector<std::string> errors;
+    filters_ = classifier::parse_rules("acl", to_text(generate_filters(parameters_like("acl"), {.count = kFilters})),
+                                       none, errors);
+    for (size_t f = 0; f < filters_.size(); f += 50) filters_[f].next = kDrop | 2;  // denied
+    firewall_.load(filters_, 0, size_t{1} << 30);
+    set_ = content_rules(kPatterns);
+    nids_.load(set_);
+    auto routes = bgp_like_routes(kRoutes, 4, 1);
+    routes.push_back({});  // 0.0.0.0/0 to output 0
+    router_.load(routes);
+    std::vector<ipsec::FileAssociation> list(kAssociations);
+    for (uint32_t i = 0; i < kAssociations; ++i) {
+      uint8_t key[20];
+      for (auto& byte : key) byte = static_cast<uint8_t>(random());
+      list[i].sa.spi = ipsec::swapped(0x1000 + i);
+      ipsec::expand_key(std::span(key).first<16>(), list[i].sa);
+      ipsec::start_hmac(key, list[i].sa);
+    }
+    associations_.load(list, kL3);
+  }
+
+  void put_packet(uint32_t i, std::mt19937& random) {
+    const classifier::Rule& filter = filters_[random() % filters_.size()];
+    classifier::Key key;
+    for (size_t f = 0; f < classifier::kFields; ++f) key[f] = random() % 2 == 0 ? filter.low[f] : filter.high[f];
+    key[classifier::kProtocol] = 17;
+    const uint32_t rule = classifier::lookup(firewall_.image(), key);
+    packets_[i].dropped = firewall_.image().next(rule) >= kDrop;
+    headers_[i] = headers_of(length_, key);
+    const std::string text = text_for(set_, nids_.now().automaton, length_ - kPayload, random);
+    std::memcpy(slots_.frame(i) + kPayload, text.data(), text.size());
+    const auto finds = [&](const uint8_t* at) { return nids_.now().automaton.finds({at, text.size()}); };
+    packets_[i].candidate[0] = finds(slots_.frame(i) + kPayload);
+
+    // Enciphered as the GPU will do it.
+    std::vector<uint8_t> esp(ipsec::kEspBytes + ipsec::kIvBytes + enciphered_bytes());
+    uint8_t* const plain = esp.data() + ipsec::kEspBytes + ipsec::kIvBytes;
+    const uint64_t iv = i;
+    std::memcpy(esp.data() + ipsec::kEspBytes, &iv, sizeof iv);
+    std::memcpy(plain + kHeaderBytes, text.data(), text.size());
+    burst_.begin(1);
+    burst_.encipher(associations_[i % kAssociations], esp.data(), enciphered_bytes());
+    if (!burst_.finish()) throw Error("intel-ipsec-mb fails");
+    packets_[i].candidate[1] = finds(plain + kHeaderBytes);
+  }
+
+  void start() {
+    gpu::Device& device = slots_.device();
+    const auto function = [&](const char* name, std::span<const std::byte> table, std::vector<uint16_t> outputs,
+                              size_t drops) {
+      return gpu::ProgramSpec::Node{gpu::function_id(name),  {},
+                                    device.add_table(table), gpu::StateId::none,
+                                    std::move(outputs),      std::vector<uint16_t>(drops, kDropExit)};
+    };
+    gpu::ProgramSpec spec;
+    spec.nodes = {function("Firewall", firewall_.bytes(), {1}, 3),
+                  function("NIDS", nids_.bytes(), {2, kCandidateExit}, 1),
+                  function("DirectIPLookup", router_.bytes(), {3, 3, 3, 3}, 1),
+                  function("IPsecEncap", associations_.bytes(), {kOutExit}, 2)};
+    spec.counts = device.add_state(spec.nodes.size() * sizeof(gpu::NodeCounts));
+    spec.columns_in = kIn;
+    spec.columns = kIn | columns(Column::rule);
+    spec.writes_packets = spec.wide_results = true;
+    slots_.start(spec);
+  }
+
+  uint32_t length_;
+  std::vector<Headers> headers_;
+  std::vector<Packet> packets_;
+  std::vector<classifier::Rule> filters_;
+  classifier::BitVectorTable firewall_;
+  nids::RuleSet set_;
+  nids::RuleTable nids_;
+  ip_lookup::DirectTable router_;
+  ipsec::Associations associations_;
+  ipsec::Burst burst_;
+  GpuSlots slots_;
+};
+
+std::vector<Result> gpu_nids() {
+  std::vector<Result> results;
+  for (const uint32_t length : {64u, 512u, 1460u}) {
+    NidsBench bench(length);
+    results.push_back(absolute(format("gpu-nids-%u", length), "Gb/s", 370, false, 5, [&] { return bench.gigabits(); }));
+    if (length == 64) results.back().target = 0;
+    results.back().note = bench.note();
+  }
+  return results;
+}
+
+std::vector<Result> gpu_c4() {
+  std::vector<Result> results;
+  for (const auto& [length, figure] : {std::pair{64u, 220.0}, {512u, 255.0}, {1460u, 255.0}}) {
+    C4 bench(length);
+    const bool in_packets = length == 64;
+    results.push_back(absolute(format("gpu-c4-%u", length), in_packets ? "Mpps" : "Gb/s", figure, false, 5,
+                               [&] { return bench.gigabits() * (in_packets ? 1e3 / (length * 8.0) : 1); }));
+    results.back().note = bench.note();
+    bench.check_packets();
+  }
+  return results;
+}
+
+const Register nids_registered("gpu-nids", true, gpu_nids), c4_registered("gpu-c4", true, gpu_c4);
+
+}  // namespace
+}  // namespace heddle::bench
