@@ -52,8 +52,9 @@ class alignas(128) PeerEnd {
   void take(int n, const Read& read) {
     for (int i = 0; i < n; ++i) {
       const uint64_t number = got() + static_cast<uint64_t>(i);
-      const memif::Descriptor& from = back().descriptors()[number & (pair_.tx.size - 1)];
+      memif::Descriptor& from = back().descriptors()[number & (pair_.tx.size - 1)];
       read(static_cast<const uint8_t*>(base_ + from.offset), from.length, number);
+      if (!pair_.tx.owner) from.length = pair_.tx.capacity;  // it is this end's: an empty buffer again
     }
     give_back(n);
   }

@@ -18,7 +18,9 @@ namespace {
 constexpr double kSeconds = 0.3;
 constexpr int kTrips = 20000;
 
-uint64_t word(uint64_t number, uint32_t at) { return (number + 1) * 0x9e3779b97f4a7c15ull + at * 0x0123456789abcdefull; }
+uint64_t word(uint64_t number, uint32_t at) {
+  return (number + 1) * 0x9e3779b97f4a7c15ull + at * 0x0123456789abcdefull;
+}
 
 void fill(uint8_t* frame, uint64_t number, uint32_t length) {
   for (uint32_t at = 0; at < length; at += 8) {
@@ -151,7 +153,8 @@ Result rate(const std::string& name, const RingRig::Options& options, double fig
 }
 
 /** Round trips of `burst` frames that the peer sees, with a pause of 1.5 to 4.5 us between two. */
-std::vector<Result> round_trips(const std::string& name, const RingRig::Options& options, int burst, double p50, double p99) {
+std::vector<Result> round_trips(const std::string& name, const RingRig::Options& options, int burst, double p50,
+                                double p99) {
   RingRig rig(options);
   check(rig, options);
   PeerEnd& end = rig.end(0);
@@ -162,7 +165,8 @@ std::vector<Result> round_trips(const std::string& name, const RingRig::Options&
     us.clear();
     for (int i = 0; i < kTrips; ++i) {
       random = random * 1664525 + 1013904223;
-      for (const double until = seconds_now() + 1.5e-6 + (random >> 8) * 3e-6 / (1 << 24); seconds_now() < until;) continue;
+      for (const double until = seconds_now() + 1.5e-6 + (random >> 8) * 3e-6 / (1 << 24); seconds_now() < until;)
+        continue;
       const double start = seconds_now();
       visit(end, options, burst);
       finish(end, [&] { visit(end, options, 0); });
@@ -191,7 +195,8 @@ std::vector<Result> rings() {
       rate("gpu-rings-1460-4", options_of(mirror, 4, 2048, 1460, false), 290, "4 rings, server: every byte is copied"));
   results.push_back(rate("gpu-rings-xor-1460-4", options_of("XOR", 4, 2048, 1460, true), 1,
                          "4 rings, client: XOR reads and writes every byte"));
-  const RingRig::Options client = options_of(mirror, 1, 1024, 64, true), server = options_of(mirror, 1, 1024, 64, false);
+  const RingRig::Options client = options_of(mirror, 1, 1024, 64, true),
+                         server = options_of(mirror, 1, 1024, 64, false);
   for (auto&& list : {round_trips("gpu-rings-rtt", client, 1, 5, 8), round_trips("gpu-rings-rtt-32", client, 32, 7, 12),
                       round_trips("gpu-rings-rtt-server", server, 1, 6.5, 10)})
     results.insert(results.end(), list.begin(), list.end());

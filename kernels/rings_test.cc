@@ -90,8 +90,8 @@ class RingKernel : public testing::TestWithParam<Case> {
   bool on_simt() const { return GetParam().device.starts_with("simt"); }
 
   /** All pairs, by one thread, in bursts of any size. */
-  static void exchange(RingRig& rig, uint64_t frames, uint32_t least, uint32_t most,
-                       const std::function<void()>& between = [] {}) {
+  static void exchange(
+      RingRig& rig, uint64_t frames, uint32_t least, uint32_t most, const std::function<void()>& between = [] {}) {
     std::vector<Checker> checkers;
     for (int i = 0; i < rig.pairs(); ++i) checkers.emplace_back(rig.end(i), least, most);
     std::mt19937 random(1);
