@@ -1,0 +1,198 @@
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "gpu/device.h"
+#include "gpu/functions.h"
+#include "io/memif/region.h"
+
+/** Rings that a device drives, with their peers in this process: for benchmarks, and for tests on a real GPU, whose memory
+ *  ordering simt does not have. */
+namespace heddle::bench {
+
+/** The peer's end of a ring pair: it sends on the ring that the GPU receives from. One thread uses it. */
+class alignas(128) PeerEnd {
+ public:
+  PeerEnd(gpu::RingPair pair, uint8_t* base) : pair_(pair), base_(base) {}
+
+  uint64_t sent() const { return sent_; }
+  uint64_t got() const { return got_.load(std::memory_order_relaxed); }  ///< any thread
+  int room() const {
+    const bool server = pair_.rx.owner;
+    const uint16_t until = server ? load(out().head) : static_cast<uint16_t>(load(out().tail) + pair_.rx.size);
+    return static_cast<uint16_t>(until - static_cast<uint16_t>(sent_));
+  }
+  int waiting() const {
+    return static_cast<uint16_t>(load(pair_.tx.owner ? back().head : back().tail) - static_cast<uint16_t>(got()));
+  }
+
+  /** Sends `n` packets: `write(frame, number)` fills one and returns its length. */
+  template <class Write>
+  void send(int n, const Write& write) {
+    for (int i = 0; i < n; ++i) {
+      memif::Descriptor& to = out().descriptors()[(sent_ + static_cast<uint64_t>(i)) & (pair_.rx.size - 1)];
+      to.length = write(base_ + to.offset, sent_ + static_cast<uint64_t>(i));
+      to.flags = 0;
+    }
+    pass_on(n);
+  }
+  /** Sends `n` packets as they lie there. */
+  void pass_on(int n) {
+    sent_ += static_cast<uint64_t>(n);
+    store(pair_.rx.owner ? out().tail : out().head, sent_);
+  }
+  /** Takes `n` packets: `read(frame, length, number)`. */
+  template <class Read>
+  void take(int n, const Read& read) {
+    for (int i = 0; i < n; ++i) {
+      const uint64_t number = got() + static_cast<uint64_t>(i);
+      memif::Descriptor& from = back().descriptors()[number & (pair_.tx.size - 1)];
+      read(static_cast<const uint8_t*>(base_ + from.offset), from.length, number);
+      if (!pair_.tx.owner) from.length = pair_.tx.capacity;  // it is this end's: an empty buffer again
+    }
+    give_back(n);
+  }
+  void give_back(int n) {
+    const uint64_t got = this->got() + static_cast<uint64_t>(n);
+    store(pair_.tx.owner ? back().tail : back().head, pair_.tx.owner ? got : got + pair_.tx.size);
+    got_.store(got, std::memory_order_relaxed);
+  }
+
+ private:
+  static uint16_t load(const uint16_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
+  static void store(uint16_t& word, uint64_t value) {
+    __atomic_store_n(&word, static_cast<uint16_t>(value), __ATOMIC_RELEASE);
+  }
+  memif::Ring& out() const { return *pair_.rx.ring; }
+  memif::Ring& back() const { return *pair_.tx.ring; }
+
+  gpu::RingPair pair_;
+  uint8_t* base_;
+  uint64_t sent_ = 0;
+  std::atomic<uint64_t> got_{0};
+};
+
+class RingRig {
+ public:
+  struct Options {
+    std::string device;
+    int pairs = 1;
+    uint32_t size = 1024;
+    uint32_t capacity = 2048;  ///< bytes of packets that buffers are said to hold
+    bool owner = true;         ///< the GPU's end is memif's client: buffers change rings. Else packets are copied
+    std::string function = "EtherMirror";
+    std::vector<std::byte> table;  ///< the function's
+  };
+
+  explicit RingRig(Options options) : options_(std::move(options)), device_(gpu::open_device(options_.device)) {
+    const uint32_t rings = static_cast<uint32_t>(options_.pairs) * 2;
+    const size_t ring_bytes = memif::ring_bytes(std::countr_zero(options_.size));
+    rings_ = memif::Region(rings * ring_bytes);
+    buffers_ = memif::Region(size_t{rings} * options_.size * kStride);
+    device_->share(shared(rings_)), device_->share(shared(buffers_));
+    add_program();
+    for (uint32_t i = 0; i < rings / 2; ++i) {
+      gpu::RingPair pair{ring_end(2 * i, ring_bytes), ring_end(2 * i + 1, ring_bytes), options_.owner};
+      pairs_.push_back(pair);
+      ends_.push_back(std::make_unique<PeerEnd>(pair, base()));
+    }
+    rings_id_ = device_->add_rings(program_, options_.pairs);
+    device_->start(true);
+    resume();
+  }
+  ~RingRig() { pause(); }
+
+  /** Ends the kernel; what is under way is transmitted, and what waits on the receiving rings stays there. */
+  void pause() {
+    const std::vector<gpu::RingStop> stops = device_->stop_rings(rings_id_);
+    for (size_t i = 0; i < stops.size(); ++i) {
+      pairs_[i].rx.position = stops[i].rx_position, pairs_[i].tx.position = stops[i].tx_position;
+      pairs_[i].rx.fresh = false;
+    }
+  }
+  void resume() { device_->start_rings(rings_id_, {program_, drops_, kExits, 1, 2, pairs_}); }
+
+  PeerEnd& end(int pair) { return *ends_[static_cast<size_t>(pair)]; }
+  int pairs() const { return options_.pairs; }
+  gpu::Device& device() { return *device_; }
+  /** Calls `visit(frame)` for every buffer. */
+  void each_buffer(const std::function<void(uint8_t*)>& visit) {
+    for (size_t at = 0; at < buffers_.bytes(); at += kStride) visit(base() + at + kHeadroom);
+  }
+  struct Counts {
+    uint64_t received, sent, dropped;
+  };
+  Counts counts() {
+    gpu::NodeCounts nodes[3];
+    gpu::RingCount drops[kExits], dropped = 0;
+    device_->read_state(counts_, 0, std::as_writable_bytes(std::span(nodes)));
+    device_->read_state(drops_, 0, std::as_writable_bytes(std::span(drops)));
+    for (const gpu::RingCount one : drops) dropped += one;
+    return {nodes[0].packets, nodes[2].packets, dropped};
+  }
+
+ private:
+  static constexpr uint32_t kStride = 2304, kHeadroom = 128;
+  static constexpr uint16_t kExits = 6;
+
+  static gpu::SharedMemory shared(const memif::Region& region) {
+    return {reinterpret_cast<uint8_t*>(region.base()), region.bytes()};
+  }
+  uint8_t* base() const { return reinterpret_cast<uint8_t*>(buffers_.base()); }
+
+  void add_program() {
+    gpu::ProgramSpec spec;
+    counts_ = device_->add_state(3 * sizeof(gpu::NodeCounts));
+    drops_ = device_->add_state(kExits * sizeof(gpu::RingCount));
+    gpu::ProgramSpec::Node from{}, function{}, to{};
+    from.function = to.function = -1;
+    function.function = gpu::function_id(options_.function);
+    if (!options_.table.empty()) function.table = device_->add_table(options_.table);
+    const auto exit = [](int number) { return static_cast<uint16_t>(gpu::kExit + number); };
+    from.outputs = {1}, from.drops = {exit(1), exit(2)};
+    function.outputs = {gpu::kExit}, function.drops = {exit(3)};
+    to.drops = {exit(4), exit(5)};
+    spec.nodes = {from, function, to};
+    spec.counts = counts_;
+    spec.writes_packets = true;
+    program_ = device_->add_program(spec);
+  }
+
+  /** Ring number `i`; the GPU receives from the even ones. */
+  gpu::RingEnd ring_end(uint32_t i, size_t ring_bytes) {
+    auto* ring = reinterpret_cast<memif::Ring*>(rings_.base() + i * ring_bytes);
+    ring->cookie = memif::kCookie, ring->flags = memif::kPolls;
+    std::vector<uint32_t> offsets(options_.size);
+    for (uint32_t k = 0; k < options_.size; ++k) {
+      offsets[k] = (i * options_.size + k) * kStride;
+      ring->descriptors()[k] = {0, 0, options_.capacity, offsets[k] + kHeadroom, 0};
+    }
+    gpu::RingEnd end{};
+    end.ring = ring, end.size = options_.size;
+    end.owner = options_.owner, end.fresh = true;
+    end.headroom = kHeadroom, end.capacity = options_.capacity;
+    end.region_count = 1, end.memory[0] = shared(buffers_);
+    if (options_.owner)
+      end.buffers = static_cast<uint32_t*>(device_->address(device_->add_table(std::as_bytes(std::span(offsets)))));
+    else if (i % 2 == 1)
+      ring->head = static_cast<uint16_t>(options_.size);  // the peer's buffers are free
+    return end;
+  }
+
+  Options options_;
+  memif::Region rings_, buffers_;  // they go after the device
+  std::unique_ptr<gpu::Device> device_;
+  std::vector<gpu::RingPair> pairs_;
+  std::vector<std::unique_ptr<PeerEnd>> ends_;
+  gpu::ProgramId program_{};
+  gpu::StateId counts_{}, drops_{};
+  gpu::RingsId rings_id_{};
+};
+
+}  // namespace heddle::bench

@@ -1,0 +1,175 @@
+// Rings that kernels drive, on simt and, where there is one, on a GPU: every frame is numbered, and checked by the peer.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "bench/ring_rig.h"
+#include "tests/support/harness.h"
+
+namespace heddle {
+namespace {
+
+using bench::PeerEnd;
+using bench::RingRig;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kLeast = 12;  // of EtherMirror; shorter frames are dropped
+
+struct Case {
+  std::string device;
+  bool owner;
+};
+std::vector<Case> cases() {
+  std::vector<Case> list;
+  for (const test::Backend& backend : test::gpu_backends())
+    if (backend.launch == LaunchMode::persistent)
+      for (const bool owner : {true, false}) list.push_back({backend.device, owner});
+  return list;
+}
+
+/** Frame `number`: its length, and each of its bytes. */
+uint32_t length_of(uint64_t number, uint32_t least, uint32_t most) {
+  return least + static_cast<uint32_t>((number * 0x9e3779b97f4a7c15ull >> 40) % (most - least + 1));
+}
+void write(uint8_t* frame, uint64_t number, uint32_t length) {
+  uint64_t state = number * 0xbf58476d1ce4e5b9ull + 1;
+  for (uint32_t at = 0; at < length; at += 8, state = state * 6364136223846793005ull + 1442695040888963407ull)
+    std::memcpy(frame + at, &state, std::min(8u, length - at));
+}
+bool is_mirrored(const uint8_t* frame, uint64_t number, uint32_t length) {
+  std::vector<uint8_t> wanted(length);
+  write(wanted.data(), number, length);
+  std::swap_ranges(wanted.begin(), wanted.begin() + 6, wanted.begin() + 6);
+  return std::memcmp(frame, wanted.data(), length) == 0;
+}
+
+/** One peer: sends numbered frames, checks what comes back. Frames shorter than kLeast do not. */
+class Checker {
+ public:
+  Checker(PeerEnd& end, uint32_t least, uint32_t most) : end_(end), least_(least), most_(most) {}
+  void visit(uint64_t upto, int burst) {
+    const auto left = static_cast<int>(std::min<uint64_t>(upto - end_.sent(), static_cast<uint64_t>(burst)));
+    if (const int n = std::min(end_.room(), left); n > 0)
+      end_.send(n, [&](uint8_t* frame, uint64_t number) {
+        const uint32_t length = length_of(number, least_, most_);
+        write(frame, number, length);
+        return length;
+      });
+    if (const int n = std::min(end_.waiting(), burst); n > 0)
+      end_.take(n, [&](const uint8_t* frame, uint32_t length, uint64_t) {
+        while (length_of(next_, least_, most_) < kLeast) ++next_;
+        wrong_ += length != length_of(next_, least_, most_) || !is_mirrored(frame, next_, length);
+        ++next_;
+      });
+  }
+  /** Whether nothing is on its way. */
+  bool done(uint64_t upto) {
+    while (next_ < upto && length_of(next_, least_, most_) < kLeast) ++next_;
+    return end_.sent() == upto && next_ == upto;
+  }
+  uint64_t wrong() const { return wrong_; }
+
+ private:
+  PeerEnd& end_;
+  uint32_t least_, most_;
+  uint64_t next_ = 0, wrong_ = 0;
+};
+
+class RingKernel : public testing::TestWithParam<Case> {
+ protected:
+  RingRig::Options options(int pairs, uint32_t size) const {
+    RingRig::Options options;
+    options.device = GetParam().device, options.owner = GetParam().owner;
+    options.pairs = pairs, options.size = size;
+    return options;
+  }
+  bool on_simt() const { return GetParam().device.starts_with("simt"); }
+
+  /** All pairs, by one thread, in bursts of any size. */
+  static void exchange(
+      RingRig& rig, uint64_t frames, uint32_t least, uint32_t most, const std::function<void()>& between = [] {}) {
+    std::vector<Checker> checkers;
+    for (int i = 0; i < rig.pairs(); ++i) checkers.emplace_back(rig.end(i), least, most);
+    std::mt19937 random(1);
+    const auto deadline = Clock::now() + std::chrono::seconds(120);
+    for (bool done = false; !done;) {
+      ASSERT_LT(Clock::now(), deadline) << "frames are lost";
+      done = true;
+      for (Checker& checker : checkers) {
+        checker.visit(frames, static_cast<int>(1 + random() % 200));
+        done = checker.done(frames) && done;
+      }
+      between();
+    }
+    for (const Checker& checker : checkers) EXPECT_EQ(checker.wrong(), 0u);
+  }
+};
+
+TEST_P(RingKernel, KeepsEveryFrameAndItsOrder) {
+  for (const uint32_t size : {32u, 1024u, 4096u}) {
+    RingRig rig(options(2, size));
+    const uint64_t frames = on_simt() ? 20'000 : 2'000'000;
+    exchange(rig, frames, 60, 80);
+    const auto counts = rig.counts();
+    EXPECT_EQ(counts.received, 2 * frames);
+    EXPECT_EQ(counts.sent, 2 * frames);
+    EXPECT_EQ(counts.dropped, 0u);
+  }
+}
+
+TEST_P(RingKernel, ClosesTheGapsThatDropsLeave) {
+  RingRig rig(options(1, 256));
+  const uint64_t frames = on_simt() ? 20'000 : 1'000'000;
+  exchange(rig, frames, 1, 40);
+  const auto counts = rig.counts();
+  EXPECT_EQ(counts.received, frames);
+  EXPECT_EQ(counts.sent + counts.dropped, frames);
+  EXPECT_GT(counts.dropped, frames / 8);
+}
+
+TEST_P(RingKernel, LongFrames) {
+  RingRig rig(options(1, 512));
+  exchange(rig, on_simt() ? 3'000 : 300'000, 1000, 2048);
+}
+
+// The kernel ends and begins again while frames are under way: none is lost, and none comes twice.
+TEST_P(RingKernel, StopsAndGoesOn) {
+  RingRig rig(options(2, 128));
+  int visits = 0;
+  exchange(rig, on_simt() ? 20'000 : 500'000, 60, 100, [&] {
+    if (++visits % 50 == 0) rig.pause(), rig.resume();
+  });
+  EXPECT_GT(visits, 100);
+}
+
+// Peers on threads of their own, with the kernel's whole width under way.
+TEST_P(RingKernel, PeersOfTheirOwnThreads) {
+  constexpr int kPairs = 2;
+  RingRig rig(options(kPairs, 1024));
+  const uint64_t frames = on_simt() ? 10'000 : 5'000'000;
+  std::atomic<uint64_t> wrong{0};
+  std::atomic<int> late{0};
+  std::vector<std::thread> peers;
+  for (int i = 0; i < kPairs; ++i)
+    peers.emplace_back([&, i] {
+      Checker checker(rig.end(i), 60, 64);
+      const auto deadline = Clock::now() + std::chrono::seconds(120);
+      while (!checker.done(frames) && Clock::now() < deadline) checker.visit(frames, 64);
+      wrong += checker.wrong();
+      late += !checker.done(frames);
+    });
+  for (std::thread& peer : peers) peer.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(late, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RingKernel, testing::ValuesIn(cases()), [](const auto& info) {
+  return info.param.device + (info.param.owner ? "_client" : "_server");
+});
+
+}  // namespace
+}  // namespace heddle
