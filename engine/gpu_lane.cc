@@ -22,10 +22,11 @@ void add(std::atomic<uint64_t>& counter, uint64_t more) {
 
 }  // namespace
 
-GpuLane::GpuLane(const GpuSegment& segment, gpu::SlotGroup slots)
+GpuLane::GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std::byte> staging)
     : segment_(segment),
       plan_(segment.plan()),
       ring_(slots, segment.current()),
+      staging_(staging),
       program_(segment.current()),
       held_(new Held[static_cast<size_t>(slots.count)]),
       kept_columns_(plan_.columns_kept),
@@ -41,7 +42,10 @@ int GpuLane::feed(Batch& batch, int first) {
   int taken = 0;
   const bool launched = plan_.launch != LaunchMode::persistent;
   for (int index; first + taken < batch.size() && (index = launched ? ring_.next_slot() : ring_.free_slot()) >= 0;)
-    taken += submit(batch, first + taken, index);
+    if (const int n = submit(batch, first + taken, index); n > 0)
+      taken += n;
+    else
+      break;
   fed_ += static_cast<uint64_t>(taken);
   return taken;
 }
@@ -74,10 +78,12 @@ int GpuLane::submit(Batch& batch, int first, int index) {
   uint64_t place[gpu::kSlotPackets];
   held.count = count;
   const auto base = reinterpret_cast<uintptr_t>(segment_.packet_base());
+  std::copy(batch.packets() + first, batch.packets() + first + count, held.packet);
+  if (packs(plan_.transport) && !pack(held)) return 0;
   for (int i = 0; i < count; ++i) {
-    Packet* packet = batch.packet(first + i);
-    held.packet[i] = packet;
-    place[i] = gpu::pack_word(0, length(packet), reinterpret_cast<uintptr_t>(data(packet)) - base);
+    const auto start = packs(plan_.transport) ? reinterpret_cast<uintptr_t>(held.packed[i])
+                                              : reinterpret_cast<uintptr_t>(data(held.packet[i]));
+    place[i] = gpu::pack_word(0, length(held.packet[i]), start - base);
   }
   if (plan_.word_column) {
     const uint32_t* column = batch.column(*plan_.word_column) + first;
@@ -89,7 +95,7 @@ int GpuLane::submit(Batch& batch, int first, int index) {
     for (int i = 0; i < count; ++i, kept += kept_columns_.bytes()) kept_columns_.save(batch, first + i, kept);
   }
   uint64_t gathered = 0;
-  if (plan_.copies.any())
+  if (plan_.transport == Transport::gather)
     for (int i = 0; i < count; ++i)
       gathered +=
           plan_.copies.gathered(reinterpret_cast<uintptr_t>(data(held.packet[i])), length(held.packet[i])).bytes();
@@ -106,8 +112,16 @@ void GpuLane::flush() {
     // The last `count` slots, which may begin anew behind the ring's last one.
     const int first = (ring_.next_index() + ring_.count() - count) % ring_.count();
     const int behind_wrap = std::max(0, first + count - ring_.count());
-    segment_.device().launch(ring_.group(), segment_.program(), first, count - behind_wrap, stream_);
-    if (behind_wrap > 0) segment_.device().launch(ring_.group(), segment_.program(), 0, behind_wrap, stream_);
+    gpu::Device& device = segment_.device();
+    const bool copies = plan_.transport == Transport::coalescent;
+    if (copies) copy_packed(true);
+    device.launch(ring_.group(), segment_.program(), first, count - behind_wrap, stream_, copies);
+    if (behind_wrap > 0) device.launch(ring_.group(), segment_.program(), 0, behind_wrap, stream_, copies);
+    if (copies) {
+      if (!plan_.copies.out.empty()) copy_packed(false);
+      launches_.push_back({count, stream_, false});
+      packed_.clear();
+    }
     if (plan_.launch == LaunchMode::sync) segment_.device().wait(ring_.group(), stream_);
     if (plan_.launch == LaunchMode::async) stream_ = (stream_ + 1) % gpu::kStreams;
   } catch (const Error& error) {
@@ -117,9 +131,10 @@ void GpuLane::flush() {
 
 bool GpuLane::poll(Batch& out) {
   const int before = out.size();
-  while (ring_.in_flight() > 0 && ring_.oldest_done() && fits(out)) {
+  while (ring_.in_flight() > 0 && oldest_done() && fits(out)) {
     take_back(out, ring_.oldest(), true);
     ring_.release_oldest();
+    if (!launches_.empty() && --launches_.front().slots == 0) launches_.pop_front();
   }
   returned_ += static_cast<uint64_t>(out.size() - before);
   return out.size() > before;
@@ -136,6 +151,62 @@ void GpuLane::abandon(Batch& out) {
   returned_ += static_cast<uint64_t>(out.size() - before);
 }
 
+bool GpuLane::pack(Held& held) {
+  constexpr size_t kPiece = 16;
+  const auto round_up = [](size_t bytes) { return (bytes + kPiece - 1) / kPiece * kPiece; };
+  const gpu::Copies& copies = plan_.copies;
+  const auto from = static_cast<size_t>(copies.in.from);
+  const auto bytes_of = [&](const Packet* packet) {
+    const size_t to = std::min<size_t>(length(packet), static_cast<size_t>(copies.in.to));
+    return to > from ? to - from : 0;
+  };
+  const size_t before = round_up(copies.before);
+  size_t total = 0;
+  for (int i = 0; i < held.count; ++i) total += before + round_up(bytes_of(held.packet[i]) + copies.behind);
+  std::byte* at = staging_.take(total);
+  if (at == nullptr) return false;
+  held.staged_until = staging_.taken();
+  if (plan_.transport == Transport::coalescent) packed_.push_back({at, total});
+  for (int i = 0; i < held.count; ++i) {
+    const size_t bytes = bytes_of(held.packet[i]);
+    std::memcpy(at + before, reinterpret_cast<const std::byte*>(data(held.packet[i])) + from, bytes);
+    held.packed[i] = at + before - from;
+    at += before + round_up(bytes + copies.behind);
+  }
+  return true;
+}
+
+void GpuLane::unpack(Packet* packet, const std::byte* packed, gpu::Outcome outcome, int head) const {
+  const gpu::Span& out = plan_.copies.out;
+  if (out.empty() || static_cast<int>(outcome.exit) >= plan_.drop_exits_from) return;
+  auto* to = reinterpret_cast<std::byte*>(data(packet));
+  const auto from = static_cast<size_t>(out.from);
+  if (out.to == gpu::Span::kToEnd) {
+    const auto bytes = static_cast<size_t>(static_cast<int>(length(packet)) - head + outcome.tail);
+    if (bytes > from) std::memcpy(to + head + from, packed + head + from, bytes - from);
+  } else if (const size_t end = std::min<size_t>(length(packet), static_cast<size_t>(out.to)); end > from) {
+    std::memcpy(to + from, packed + from, end - from);
+  }
+}
+
+void GpuLane::copy_packed(bool to_gpu) {
+  for (const std::span<std::byte> bytes : packed_) {
+    const auto at = static_cast<size_t>(bytes.data() - segment_.packet_base());
+    segment_.device().copy_packets(ring_.group(), at, bytes.size(), to_gpu, stream_);
+    add(to_gpu ? to_gpu_ : from_gpu_, bytes.size());
+  }
+}
+
+bool GpuLane::oldest_done() {
+  if (!ring_.oldest_done()) return false;
+  if (plan_.transport != Transport::coalescent) return true;
+  // Results are there before the copy behind them is.
+  Launch& launch = launches_.front();
+  launch.landed = launch.landed || segment_.device().idle(ring_.group(), launch.stream);
+  if (!launch.landed) return false;
+  return true;
+}
+
 uint64_t GpuLane::written_back(const Packet* packet, gpu::Outcome outcome, int head) const {
   if (static_cast<int>(outcome.exit) >= plan_.drop_exits_from) return 0;
   const auto entry = reinterpret_cast<uintptr_t>(data(packet));
@@ -146,6 +217,7 @@ uint64_t GpuLane::written_back(const Packet* packet, gpu::Outcome outcome, int h
 void GpuLane::take_back(Batch& batch, int index, bool done) {
   const Held& held = held_[static_cast<size_t>(index)];
   const int first = batch.size();
+  if (packs(plan_.transport)) staging_.give_back(held.staged_until);
   std::copy(held.packet, held.packet + held.count, batch.packets() + first);
   if (done) {
     uint16_t* next = batch.next() + first;
@@ -154,7 +226,8 @@ void GpuLane::take_back(Batch& batch, int index, bool done) {
       const gpu::Outcome outcome = ring_.outcome(index, i);
       next[i] = static_cast<uint16_t>(outcome.exit);
       const int head = plan_.wide_results ? outcome.head : plan_.exits[outcome.exit].head;
-      if (plan_.copies.any()) copied += written_back(held.packet[i], outcome, head);
+      if (plan_.transport == Transport::gather) copied += written_back(held.packet[i], outcome, head);
+      if (packs(plan_.transport)) unpack(held.packet[i], held.packed[i], outcome, head);
       if (head != 0) move_head(held.packet[i], head);
       if (outcome.tail != 0) move_tail(held.packet[i], outcome.tail);
     }

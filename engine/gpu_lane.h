@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "core/column_pack.h"
 #include "engine/gpu_segment.h"
 #include "engine/lane.h"
+#include "engine/staging.h"
 #include "gpu/slot_ring.h"
 
 namespace heddle {
@@ -16,7 +19,10 @@ namespace heddle {
 /** The way through a GPU segment: fills slots from batches, and collects what comes back. */
 class GpuLane : public Lane {
  public:
-  GpuLane(const GpuSegment& segment, gpu::SlotGroup slots);
+  /** `staging`: in packet memory, for transports that pack; at least kStagingBytes then. */
+  GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std::byte> staging);
+  /** For the longest packet. */
+  static constexpr size_t kLeastStagingBytes = size_t{128} << 10;
 
   std::span<const LaneExit> exits() const override { return plan_.exits; }
   ColumnSet columns_behind() const override { return plan_.columns_kept | plan_.columns_out; }
@@ -36,12 +42,22 @@ class GpuLane : public Lane {
   /** What the host remembers of a slot in flight. */
   struct Held {
     Packet* packet[gpu::kSlotPackets];
+    std::byte* packed[gpu::kSlotPackets];  // where the packet would begin in the staging memory, if the transport packs
+    uint64_t staged_until;                 // for Staging::give_back()
     int count;
   };
   /** Hands packets [first, first + kSlotPackets) of `batch`, or as many as there are, to the GPU in slot `index`; returns how
    *  many. */
   int submit(Batch& batch, int first, int index);
   void take_back(Batch& batch, int index, bool done);
+  /** Packs what the plan wants of the packets that `held` has into staging memory; false: it is full. */
+  bool pack(Held& held);
+  /** Brings what the GPU has changed of one back to it, before its ends are moved. */
+  void unpack(Packet* packet, const std::byte* packed, gpu::Outcome outcome, int head) const;
+  /** Copies what has been packed since the last launch, to the GPU or back. */
+  void copy_packed(bool to_gpu);
+  /** Whether the oldest slot in flight is done, and what comes back with it is there. */
+  bool oldest_done();
   /** Counts what transport gather writes back of a packet that is done, as it lies before its ends are moved. */
   uint64_t written_back(const Packet* packet, gpu::Outcome outcome, int head) const;
   /** Whether the oldest slot's packets fit into `batch`. */
@@ -56,11 +72,20 @@ class GpuLane : public Lane {
   const GpuSegment& segment_;
   const Segment& plan_;
   gpu::SlotRing ring_;
+  Staging staging_;
   const gpu::Program* program_;   // that the ring's slots run
   std::unique_ptr<Held[]> held_;  // [slots]
   ColumnPack kept_columns_;
-  std::unique_ptr<std::byte[]> kept_;             // [slots][kSlotPackets][kept_columns_.bytes()]
-  uint64_t fed_ = 0, returned_ = 0;               // packets
+  std::unique_ptr<std::byte[]> kept_;  // [slots][kSlotPackets][kept_columns_.bytes()]
+  uint64_t fed_ = 0, returned_ = 0;    // packets
+  /** A launch of transport coalescent, whose packets are there when its stream is idle. */
+  struct Launch {
+    int slots;  // not yet taken back
+    int stream;
+    bool landed;
+  };
+  std::deque<Launch> launches_;
+  std::vector<std::span<std::byte>> packed_;      // staging memory that has been filled since the last launch
   int to_launch_ = 0;                             // not persistent: slots that wait for flush()
   int stream_ = 0;                                // that the next launch is on
   const uint64_t bytes_to_gpu_, bytes_from_gpu_;  // of a slot, across PCIe

@@ -15,13 +15,21 @@ Gpus::Gpus(const Router& router, const Plan& plan) : router_(router), plan_(plan
   }
 }
 
-PacketMemory Gpus::packet_memory(size_t bytes) {
+PacketMemory Gpus::packet_memory(size_t packets, int threads, int slots, size_t packet_bytes) {
+  constexpr size_t kPage = 4096;
+  const auto packing = static_cast<size_t>(std::count_if(plan_.segments.begin(), plan_.segments.end(),
+                                                         [](auto& segment) { return packs(segment.transport); }));
+  const size_t of_slots = static_cast<size_t>(slots) / static_cast<size_t>(threads) * gpu::kSlotPackets * packet_bytes;
+  staging_bytes_ = (std::max(of_slots, GpuLane::kLeastStagingBytes) + kPage - 1) / kPage * kPage;
+  packets = (packets + kPage - 1) / kPage * kPage;
+  const size_t bytes = packets + packing * static_cast<size_t>(threads) * staging_bytes_;
   for (auto& [number, device] : devices_) {
     if (packets_.base == nullptr)
       packets_ = device->packet_memory(bytes);
     else
       device->share_packet_memory(packets_);
   }
+  staging_ = packets_.base + packets;
   return packets_;
 }
 
@@ -52,7 +60,12 @@ void Gpus::make_segments() {
 
 std::unique_ptr<Lane> Gpus::make_lane(size_t s, int slots) {
   GpuSegment& segment = *segments_[s];
-  return std::make_unique<GpuLane>(segment, segment.device().add_slots(segment.program(), slots));
+  std::span<std::byte> staging;
+  if (packs(segment.plan().transport)) {
+    staging = {staging_, staging_bytes_};
+    staging_ += staging_bytes_;
+  }
+  return std::make_unique<GpuLane>(segment, segment.device().add_slots(segment.program(), slots), staging);
 }
 
 void Gpus::start() {

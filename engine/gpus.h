@@ -23,8 +23,9 @@ class Gpus {
 
   bool any() const { return !devices_.empty(); }
 
-  /** Memory for packets that all of them reach. */
-  PacketMemory packet_memory(size_t bytes);
+  /** Memory for packets that all of them reach; what lanes of `threads` threads pack into comes on top of it. `packet_bytes`:
+   *  of a packet, at most, as a rule. */
+  PacketMemory packet_memory(size_t bytes, int threads, int slots, size_t packet_bytes);
   /** Puts segments and tables on the devices; from now on copies follow their tables. */
   void make_segments();
   /** One thread's way through segment `s`, a GPU segment, with `slots` slots. */
@@ -55,7 +56,9 @@ class Gpus {
   const Plan& plan_;
   GpuPorts ports_;                                       // before the devices: their memory goes after them
   std::map<int, std::unique_ptr<gpu::Device>> devices_;  // by number
-  PacketMemory packets_;
+  PacketMemory packets_;                                 // with the staging memory behind them
+  size_t staging_bytes_ = 0;                             // of a lane that packs
+  std::byte* staging_ = nullptr;                         // of the next such lane
   std::map<std::pair<int, Table*>, std::unique_ptr<TableCopy>> tables_;
   std::vector<std::unique_ptr<GpuSegment>> segments_;  // by index of the plan's segment; null for the CPU's
   std::mutex counting_;                                // guards what follows

@@ -19,9 +19,15 @@ constexpr const char* name(LaunchMode mode) { return kLaunchModes[static_cast<si
 /** How packet bytes get to a GPU segment and back. */
 enum class Transport : uint8_t {
   direct,  ///< functions read and write packets where they lie, in host memory
-  gather   ///< the kernel copies what the plan wants into GPU memory once, and back what has changed (gpu/transport.h)
+  gather,  ///< the kernel copies what the plan wants into GPU memory once, and back what has changed (gpu/transport.h)
+  coalescent,  ///< the CPU packs what the plan wants side by side, the copy engine takes that to GPU memory and back
+  zerocopy     ///< the CPU packs it, and functions work there, in host memory
 };
-constexpr std::array<const char*, 2> kTransports = {"direct", "gather"};
+constexpr std::array<const char*, 4> kTransports = {"direct", "gather", "coalescent", "zerocopy"};
+/** Whether the CPU packs what goes to the GPU. */
+constexpr bool packs(Transport transport) {
+  return transport == Transport::coalescent || transport == Transport::zerocopy;
+}
 constexpr const char* name(Transport transport) { return kTransports[static_cast<size_t>(transport)]; }
 
 /** The value with this name. */

@@ -278,6 +278,7 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   passes::find_exits(router, plan);
   passes::find_slot_columns(router, plan);
   passes::choose_transports(router, plan, diagnostics);
+  passes::find_shared_packets(router, plan);
   passes::choose_kernels(router, plan);
   return plan;
 }

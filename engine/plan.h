@@ -18,6 +18,7 @@ struct PlanOptions {
   std::string device = "cpu";  ///< functions without DEVICE run here: "cpu", "gpu", "gpu0", "gpu1", ... or "simt"
   LaunchMode launch = LaunchMode::persistent;
   std::optional<Transport> transport{};  ///< of GPU segments whose functions have no TRANSPORT; none: the plan chooses
+  bool share = true;  ///< transport gather: what one GPU segment has gathered the next need not gather again
 };
 
 /** What the plan knows of one node. */
@@ -63,7 +64,7 @@ struct Segment {
   int drop_exits_from = 0;            ///< exits from this on are drops
   Transport transport = Transport::direct;
   std::string why_transport;  ///< what has decided it, for people
-  gpu::Copies copies;         ///< what transport gather copies of each packet
+  gpu::Copies copies;         ///< what transports other than direct copy of each packet
   int warps = 1;              ///< of the block that works on a tile
   LaunchMode launch = LaunchMode::persistent;
   int from = -1,
@@ -127,7 +128,11 @@ void find_exits(const Router& router, Plan& plan);
 void find_slot_columns(const Router& router, Plan& plan);
 /** 14. Chooses the transport, and what it copies. */
 void choose_transports(const Router& router, Plan& plan, click::Diagnostics& diagnostics);
-/** 15. Chooses the kernel: warps of a block, launch mode. */
+/** The smallest span that contains all bytes of `fields`, from where packets of the segment start when they enter. */
+gpu::Span hull(const Plan& plan, const Segment& segment, AtomSet fields);
+/** 15. Finds the segments that need not gather what one before them has left in GPU memory (engine/sharing.cc). */
+void find_shared_packets(const Router& router, Plan& plan);
+/** 16. Chooses the kernel: warps of a block, launch mode. */
 void choose_kernels(const Router& router, Plan& plan);
 }  // namespace passes
 

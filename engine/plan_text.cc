@@ -59,7 +59,8 @@ std::string Plan::text(const Router& router) const {
       text += format("  back        %s%s%s\n", bytes_text(out).c_str(), segment.out ? ": " : "",
                      atoms.text(segment.out).c_str());
       if (!segment.has_rings()) text += "  slots       " + slot_text(segment) + "\n";
-      text += format("  transport   %s: %s\n", heddle::name(segment.transport), segment.why_transport.c_str());
+      text += format("  transport   %s: %s%s\n", heddle::name(segment.transport), segment.why_transport.c_str(),
+                     segment.copies.kept ? "; packets are in GPU memory already, from a segment before" : "");
     }
     for (int i : segment.nodes) {
       const Node& node = router.nodes[static_cast<size_t>(i)];
@@ -97,6 +98,7 @@ std::string Plan::json(const Router& router) const {
     if (segment.processor.is_gpu()) {
       entry["transport"] = heddle::name(segment.transport);
       entry["why_transport"] = segment.why_transport;
+      entry["shares_packets"] = segment.copies.kept;
       entry["launch"] = segment.has_rings() ? "rings" : heddle::name(segment.launch);
       entry["warps"] = segment.warps;
       entry["wide_results"] = segment.wide_results;

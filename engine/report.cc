@@ -115,7 +115,7 @@ Report Engine::report() const {
     }
     const uint64_t entered = packets(segment.nodes[0]);
     const auto declared = [&](AtomSet fields) -> uint64_t {
-      if (segment.transport != Transport::direct) return 0;
+      if (segment.transport == Transport::gather || segment.transport == Transport::coalescent) return 0;
       const Atoms::Size size = plan_.atoms.size(fields & plan_.atoms.packet_atoms());
       return size.open ? bytes(segment.nodes[0]) : entered * static_cast<uint64_t>(size.bytes);
     };

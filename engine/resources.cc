@@ -41,7 +41,7 @@ void Resources::make_packet_memory(const Plan& plan, const Wanted& wanted) {
       round_up(dpdk_pool ? dpdk::pool_bytes(count, data_room) : PacketPool::bytes_for(count, data_room), 4096);
   const size_t large = PacketPool::bytes_for(kLargePackets, kLargeDataRoom);
   if (gpus_) {
-    memory_ = gpus_->packet_memory(normal + large);
+    memory_ = gpus_->packet_memory(normal + large, wanted.threads, std::max(slots_, wanted.threads), data_room);
   } else {
     host_memory_ = map_huge_pages(normal + large);
     memory_ = {host_memory_.get(), normal + large};

@@ -73,7 +73,7 @@ void read_placement(Node& node, click::Arguments& arguments) {
   std::string transport;
   arguments.keyword("TRANSPORT", transport);
   node.transport = mode_named<Transport>(transport, kTransports);
-  if (!transport.empty() && !node.transport) arguments.error("TRANSPORT", "direct or gather");
+  if (!transport.empty() && !node.transport) arguments.error("TRANSPORT", "direct, gather, coalescent or zerocopy");
   arguments.keyword("BLOCKING", node.blocking);
 }
 

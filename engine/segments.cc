@@ -21,7 +21,20 @@ size_t position(const Segment& segment, int node) {
   return static_cast<size_t>(std::find(segment.nodes.begin(), segment.nodes.end(), node) - segment.nodes.begin());
 }
 
-// The smallest span that contains all bytes of `fields`, from where packets of the segment start when they enter.
+gpu::Copies copies_of(const Plan& plan, const Segment& segment) {
+  gpu::Copies copies;
+  copies.before = static_cast<uint32_t>(segment.prepends);
+  copies.behind = static_cast<uint32_t>(segment.appends);
+  copies.in = hull(plan, segment, segment.in | segment.out);
+  copies.out = hull(plan, segment, segment.out);
+  const bool grows = segment.prepends + segment.appends > 0;
+  if (segment.writes_packets && (grows || copies.out.to == gpu::Span::kToEnd))
+    copies.in = copies.out = {0, gpu::Span::kToEnd};
+  return copies;
+}
+
+}  // namespace
+
 gpu::Span hull(const Plan& plan, const Segment& segment, AtomSet fields) {
   const NodePlan& first = plan.nodes[static_cast<size_t>(segment.nodes[0])];
   gpu::Span span;
@@ -37,20 +50,6 @@ gpu::Span hull(const Plan& plan, const Segment& segment, AtomSet fields) {
   }
   return span;
 }
-
-gpu::Copies copies_of(const Plan& plan, const Segment& segment) {
-  gpu::Copies copies;
-  copies.before = static_cast<uint32_t>(segment.prepends);
-  copies.behind = static_cast<uint32_t>(segment.appends);
-  copies.in = hull(plan, segment, segment.in | segment.out);
-  copies.out = hull(plan, segment, segment.out);
-  const bool grows = segment.prepends + segment.appends > 0;
-  if (segment.writes_packets && (grows || copies.out.to == gpu::Span::kToEnd))
-    copies.in = copies.out = {0, gpu::Span::kToEnd};
-  return copies;
-}
-
-}  // namespace
 
 void find_exits(const Router& router, Plan& plan) {
   each_gpu_segment(plan, [&](Segment& segment, int index) {
@@ -171,7 +170,13 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
       segment.transport = Transport::direct;
       segment.why_transport = "packets lie in the ports' memory";
     }
-    if (segment.transport == Transport::gather) segment.copies = copies_of(plan, segment);
+    if (segment.transport == Transport::coalescent && plan.options.launch == LaunchMode::persistent) {
+      const Node& first = router.nodes[static_cast<size_t>(segment.nodes[0])];
+      diagnostics.error(first.where, "'" + first.element->name +
+                                         "': transport coalescent copies when kernels are launched; run with --launch "
+                                         "async or sync, or take transport zerocopy or gather");
+    }
+    if (segment.transport != Transport::direct) segment.copies = copies_of(plan, segment);
   });
 }
 

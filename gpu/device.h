@@ -121,9 +121,13 @@ class Device {
    *  shape in use, with room for `shared_bytes` of shared memory. Throws Error when they do not fit together. */
   virtual void start(bool persistent, int spare = 0, size_t shared_bytes = 0) = 0;
 
-  /** Runs slots [first, first + count) of `group`, not resident, behind what has been launched on the same of its kStreams
-   *  streams; returns at once. */
-  virtual void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) = 0;
+  // Slots that are not resident; each group has kStreams streams, on which one thing is done behind the other. */
+  /** Copies [at, at + bytes) of the packet memory to the twins in device memory or back; returns at once. */
+  virtual void copy_packets(const SlotGroup& group, size_t at, size_t bytes, bool to_gpu, int stream) = 0;
+  /** Runs slots [first, first + count) of `group`, on packets or on their twins; returns at once. */
+  virtual void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream, bool on_twins) = 0;
+  /** Whether all that has been asked for is done. */
+  virtual bool idle(const SlotGroup& group, int stream) = 0;
   /** Returns when all that has been launched on it is done. */
   virtual void wait(const SlotGroup& group, int stream) = 0;
 

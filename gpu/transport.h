@@ -28,17 +28,18 @@ struct Range {
 struct Copies {
   static constexpr uint32_t kPiece = 16, kLine = 64;
 
+  bool kept = false;    ///< the twin has what is not gathered: a segment before has left it there
   Span in;              ///< gathered, of the packet as it enters
   Span out;             ///< written back; up to the end: of the packet as it leaves, else as it entered
   uint32_t before = 0;  ///< bytes that the packet may grow at its start
   uint32_t behind = 0;  ///< and at its end
 
-  HEDDLE_HD constexpr bool any() const { return !in.empty(); }
+  HEDDLE_HD constexpr bool any() const { return kept || !in.empty(); }
   /** Warps of the block that copies: whole packets want more loads under way than one warp has. */
-  constexpr int warps() const { return in.to == Span::kToEnd ? 4 : 1; }
+  constexpr int warps() const { return kept || in.to == Span::kToEnd ? 4 : 1; }
 
   HEDDLE_HD constexpr uintptr_t unit() const {
-    return in.to == Span::kToEnd || in.to - in.from > static_cast<int32_t>(2 * kLine) ? kLine : kPiece;
+    return kept || in.to == Span::kToEnd || in.to - in.from > static_cast<int32_t>(2 * kLine) ? kLine : kPiece;
   }
 
   /** What is gathered of a packet of `length` bytes at `start`. */

@@ -146,7 +146,9 @@ class CudaDevice final : public Device {
   void start_rings(RingsId rings, const RingLaunch& launch) override;
   std::vector<RingStop> stop_rings(RingsId rings) override;
   RingFault ring_fault(RingsId rings) const override { return rings_->fault(rings); }
-  void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) override;
+  void copy_packets(const SlotGroup& group, size_t at, size_t bytes, bool to_gpu, int stream) override;
+  void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream, bool on_twins) override;
+  bool idle(const SlotGroup& group, int stream) override;
   void wait(const SlotGroup& group, int stream) override;
   std::string failure() override;
   void fail(const std::string& reason) override {
@@ -531,7 +533,17 @@ cudaStream_t CudaDevice::stream_of(const SlotGroup& slots, int stream) {
   throw Error("no such group of slots");
 }
 
-void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int count, int stream) {
+void CudaDevice::copy_packets(const SlotGroup& slots, size_t at, size_t bytes, bool to_gpu, int stream) {
+  use();
+  const std::lock_guard lock(mutex_);
+  make_twins();
+  uint8_t *const host = places_.packets + at, *const twin = places_.twins + at;
+  HEDDLE_CUDA_CHECK(cudaMemcpyAsync(to_gpu ? twin : host, to_gpu ? host : twin, bytes,
+                                    to_gpu ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
+                                    stream_of(slots, stream)));
+}
+
+void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int count, int stream, bool on_twins) {
   use();
   cudaLaunchConfig_t config{};
   size_t shape = 0;
@@ -543,7 +555,21 @@ void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int cou
   }
   config.gridDim = dim3(static_cast<unsigned>(count));
   config.blockDim = dim3(static_cast<unsigned>(kShapes[shape] * kLanes));
-  launch_kernel(shape, config, {nullptr, slots.slots + first, places_});
+  PacketPlaces places = places_;
+  if (on_twins) places.packets = places.twins;
+  launch_kernel(shape, config, {nullptr, slots.slots + first, places});
+}
+
+bool CudaDevice::idle(const SlotGroup& slots, int stream) {
+  use();
+  cudaStream_t which{};
+  {
+    const std::lock_guard lock(mutex_);
+    which = stream_of(slots, stream);
+  }
+  const cudaError_t state = cudaStreamQuery(which);
+  if (state != cudaErrorNotReady) HEDDLE_CUDA_CHECK(state);
+  return state == cudaSuccess;
 }
 
 void CudaDevice::wait(const SlotGroup& slots, int stream) {

@@ -26,7 +26,7 @@ struct Case {
 std::vector<Case> cases() {
   std::vector<Case> list;
   for (const test::Backend& backend : test::gpu_backends())
-    if (backend.launch == LaunchMode::persistent)
+    if (backend.launch == LaunchMode::persistent && backend.transport == Transport::direct)  // each device once
       for (const bool owner : {true, false}) list.push_back({backend.device, owner});
   return list;
 }

@@ -234,7 +234,8 @@ std::vector<Result> xor_bytes_bench() {
   return results;
 }
 
-constexpr gpu::Copies kWholePackets{{0, gpu::Span::kToEnd}, {0, gpu::Span::kToEnd}, 0, 0};
+constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
+constexpr gpu::Copies kWholePackets{.in = kWhole, .out = kWhole};
 
 // Every byte gathered, changed and written back.
 std::vector<Result> gathered_xor() {

@@ -190,7 +190,7 @@ class TileRunner {
 #else
     constexpr bool kFenceAlways = false;
 #endif
-    if (kFenceAlways || program_.writes_packets || program_.columns_out != 0)
+    if (kFenceAlways || program_.writes_packets || program_.columns_out != 0 || program_.copies.any())
       SystemAtomic<Result>(result).store(value, cuda::memory_order_release);
     else
       SystemAtomic<Result>(result).store(value, cuda::memory_order_relaxed);

@@ -84,5 +84,31 @@ TEST_P(MatrixTest, AgreesWithTheOracle) {
   EXPECT_GE(done, std::size(kWays) * std::size(kBatches));
 }
 
+// Every launch mode with every transport that goes with it, over functions that read little, everything, and grow.
+TEST(Matrix, EveryPairOfLaunchModeAndTransport) {
+  auto random = random_for("transports");
+  std::vector<Frame> frames;
+  for (int i = 0; i < 500; ++i) frames.push_back(ip_frame(random(), ip(10, 0, 0, random() % 6), random() % 1400));
+  for (const char* functions :
+       {"EtherMirror", "SetCRC32 -> XOR(90)", "CheckCRC32 -> EtherMirror", "Strip(14) -> XOR(7) -> Unstrip(14)"}) {
+    const std::string chain = format(
+        "TestSource -> SetCRC32(DEVICE cpu) -> c :: Classifier(33/00%%01, -); c[0] -> %s "
+        "-> even :: TestSink; c[1] -> odd :: TestSink;",
+        functions);
+    const Options options{.batches = {40}, .scratch = 4};  // the check sum, where it is taken off again
+    const Result wanted = run(chain, {"cpu", "cpu", LaunchMode::persistent}, frames, options);
+    ASSERT_FALSE(wanted.bytes("even").empty());
+    for (const auto launch : {LaunchMode::sync, LaunchMode::async, LaunchMode::persistent})
+      for (size_t t = 0; t < kTransports.size(); ++t) {
+        const auto transport = static_cast<Transport>(t);
+        if (transport == Transport::coalescent && launch == LaunchMode::persistent) continue;
+        SCOPED_TRACE(format("%s, %s, %s", functions, name(launch), name(transport)));
+        const Result got = run(chain, {"simt", "simt", launch, transport}, frames, options);
+        EXPECT_TRUE(same(got.bytes("even"), wanted.bytes("even")));
+        EXPECT_TRUE(same(got.bytes("odd"), wanted.bytes("odd")));
+      }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::test

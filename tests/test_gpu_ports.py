@@ -47,7 +47,9 @@ def right(frames, got):
 class Mirror:
     """A running chain between one port, or two, and its peers."""
 
-    def __init__(self, heddle, place, role="client", queues=1, size=64, chain="EtherMirror", ports=1, extra=(), more=""):
+    def __init__(
+        self, heddle, place, role="client", queues=1, size=64, chain="EtherMirror", ports=1, extra=(), more=""
+    ):
         self.place, self.role, self.queues, self.size = place, role, queues, size
         self.sockets = [f"{place}/{name}.sock" for name in "ab"[:ports]]
         self.stack = contextlib.ExitStack()
@@ -383,7 +385,9 @@ def test_with_the_driver_of_dpdk(heddle, place, tmp_path, role):
         return heddle.start("run", "--json", "-u", control, "-e", chain)
 
     def start_mirror():
-        return heddle.start("run", "--json", "-u", f"{place}/mine", "-e", f"{port} -> EtherMirror -> ToGPUPort(a)", *SIMT)
+        return heddle.start(
+            "run", "--json", "-u", f"{place}/mine", "-e", f"{port} -> EtherMirror -> ToGPUPort(a)", *SIMT
+        )
 
     first, second = (start_mirror, start_peer) if role == "server" else (start_peer, start_mirror)
     with first() as one:

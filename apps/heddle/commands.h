@@ -111,7 +111,8 @@ std::function<int()> add_gen_commands(CLI::App& gen);
 int check(const ChainOptions& chain);
 int show_plan(const ChainOptions& chain);
 int show_elements(const std::string& name, bool json);
-int show_gpus(bool json);
+/** Also what helps or hinders, as /proc, /sys and /dev below `root` show it ("": of this machine). */
+int show_gpus(bool json, const std::string& root);
 
 /** The manual of an element class, its header comment; "" if there is none. Made by the build. */
 std::string manual(const std::string& class_name);

@@ -33,6 +33,9 @@ void add_chain_options(CLI::App* command, ChainOptions& options) {
   command
       ->add_option("--transport", options.transport, "How packet bytes get to GPU segments; default: the plan chooses")
       ->check(CLI::IsMember(heddle::kTransports));
+  command->add_flag_callback(
+      "--no-share", [&options] { options.plan.share = false; },
+      "Transport gather: let each GPU segment gather packets anew");
   command->add_flag("--json", options.json, "Print JSON");
 }
 
@@ -131,7 +134,7 @@ int heddle_main(std::vector<std::string> words) {
   RunCommand run;
   heddle::RoutesCommand routes;
   heddle::ConvertCommand convert;
-  std::string element;
+  std::string element, sysroot;
   bool json = false;
 
   auto* run_app = app.add_subcommand("run", "Run a chain until its sources end or Ctrl-C");
@@ -147,7 +150,9 @@ int heddle_main(std::vector<std::string> words) {
   auto* elements_app = app.add_subcommand("elements", "List elements, or show the manual of one");
   elements_app->add_option("name", element, "Element");
   elements_app->add_flag("--json", json, "Print JSON");
-  auto* gpus_app = app.add_subcommand("gpus", "List the GPUs that can be used");
+  auto* gpus_app = app.add_subcommand("gpus", "List the GPUs that can be used, and what helps or hinders");
+  gpus_app->add_option("--sysroot", sysroot, "Look into /proc, /sys and /dev below FOLDER, say of another machine")
+      ->type_name("FOLDER");
   gpus_app->add_flag("--json", json, "Print JSON");
   auto* routes_app = app.add_subcommand("routes", "Check a route file, and look addresses up in it");
   routes_app->add_option("file", routes.file, "Route file: PREFIX [GATEWAY] OUTPUT a line");
@@ -187,7 +192,7 @@ int heddle_main(std::vector<std::string> words) {
   if (*check_app) return heddle::check(chain);
   if (*plan_app) return heddle::show_plan(chain);
   if (*elements_app) return heddle::show_elements(element, json);
-  if (*gpus_app) return heddle::show_gpus(json);
+  if (*gpus_app) return heddle::show_gpus(json, sysroot);
   if (*convert_app) return convert.run();
   if (routes.file.empty()) throw heddle::Error("routes: missing the route file, or the command convert");
   return routes.run();

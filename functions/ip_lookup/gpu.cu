@@ -21,7 +21,8 @@ struct LookupTile {
         tile.next(i, index - 1u);
         continue;
       }
-      const Hop hop = table.hops[index];
+      // Not through L1: a new entry may name a hop whose line was read before it was written, when it was nobody's.
+      const Hop hop{__ldcg(&table.hops[index].gateway), __ldcg(&table.hops[index].port)};
       tile.next(i, hop.port);
       if (hop.gateway != 0) tile.column(Column::dst, i) = hop.gateway;
     }

@@ -54,7 +54,9 @@ class Setup {
     spec.columns = spec.columns_in = kColumnsIn;
     spec.writes_packets = spec.wide_results = true;
     constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
-    if (gather) spec.copies = {kWhole, kWhole, kFrontBytes, kMostPadding + kTrailerBytes + kIcvBytes};
+    if (gather)
+      spec.copies = {
+          .in = kWhole, .out = kWhole, .before = kFrontBytes, .behind = kMostPadding + kTrailerBytes + kIcvBytes};
     const gpu::ProgramId program = device_->add_program(spec);
     for (int t = 0; t < kThreads; ++t)
       rings_.emplace_back(device_->add_slots(program, kSlots / kThreads), device_->address(program));

@@ -69,11 +69,12 @@ std::vector<Parameter> make_parameters() {
                     setup.launch = text;
                   },
                   [](auto& setup) { return Json(setup.launch); }});
-  list.push_back({"transport", "How packet bytes get to GPU segments: direct or gather; auto: the plan chooses", "NAME",
-                  nullptr,
+  list.push_back({"transport",
+                  "How packet bytes get to GPU segments: direct, gather, coalescent, zerocopy; auto: the plan chooses",
+                  "NAME", nullptr,
                   [](Setup& setup, const std::string& text) {
                     if (text != "auto" && !mode_named<Transport>(text, kTransports))
-                      throw Error("'" + text + "' is not auto, direct or gather");
+                      throw Error("'" + text + "' is not auto, direct, gather, coalescent or zerocopy");
                     setup.transport = text;
                   },
                   [](auto& setup) { return Json(setup.transport); }});

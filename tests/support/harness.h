@@ -20,7 +20,8 @@ struct Backend {
   std::string device;
   LaunchMode launch;
   Transport transport = Transport::direct;
-  PlanOptions plan() const { return {device, launch, transport}; }
+  bool share = true;
+  PlanOptions plan() const { return {device, launch, transport, share}; }
   bool on_gpu() const { return device != "cpu"; }
   bool real_gpu() const { return device.starts_with("gpu"); }
 };

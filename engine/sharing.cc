@@ -1,0 +1,77 @@
+// Packets that stay on the GPU: a segment need not gather what one before it has gathered (Gaviss, section 4.3).
+#include <algorithm>
+#include <vector>
+
+#include "engine/plan.h"
+
+namespace heddle::passes {
+namespace {
+
+/** Goes back from a GPU segment over all ways to those where the GPU had the whole packet the last time. */
+class WaysBack {
+ public:
+  WaysBack(const Router& router, const Plan& plan, const Segment& segment)
+      : router_(router), plan_(plan), segment_(segment), seen_(router.nodes.size(), false) {}
+
+  /** Whether the twin is still right on all of them but for what written() says. */
+  bool all_kept() { return kept_before(segment_.nodes[0]); }
+  AtomSet written() const { return written_; }  ///< by the CPU meanwhile
+
+ private:
+  const NodePlan& planned(int node) const { return plan_.nodes[static_cast<size_t>(node)]; }
+
+  bool kept_before(int node) {
+    const auto& before = router_.nodes[static_cast<size_t>(node)].predecessors;
+    return !before.empty() && std::all_of(before.begin(), before.end(), [this](int n) { return kept_behind(n); });
+  }
+
+  bool kept_behind(int n) {
+    const NodePlan& here = planned(n);
+    if (here.processor.is_gpu()) return gathered_by(plan_.segments[static_cast<size_t>(here.segment)]);
+    if (seen_[static_cast<size_t>(n)]) return true;
+    seen_[static_cast<size_t>(n)] = true;
+    const Element& element = *router_.nodes[static_cast<size_t>(n)].element;
+    // A packet in another buffer, or of another length, is another one to the GPU.
+    const bool other_packet = here.copy_first || here.prepends + here.appends > 0 || element.changes_length() ||
+                              element.copies() > 1 || element.copies_some() ||
+                              dynamic_cast<const Emitter*>(&element) != nullptr;
+    if (other_packet) return false;
+    written_ |= here.access.writes & plan_.atoms.packet_atoms();
+    return kept_before(n);
+  }
+
+  // Bytes before its own start that it writes back along with the packet must be those of the twin, too.
+  bool gathered_by(const Segment& before) const {
+    const NodePlan &first = planned(before.nodes[0]), &mine = planned(segment_.nodes[0]);
+    return before.transport == Transport::gather && before.copies.in.to == gpu::Span::kToEnd && !before.has_rings() &&
+           before.processor == segment_.processor && !first.head_varies && !mine.head_varies && first.head <= mine.head;
+  }
+
+  const Router& router_;
+  const Plan& plan_;
+  const Segment& segment_;
+  std::vector<bool> seen_;
+  AtomSet written_ = 0;
+};
+
+}  // namespace
+
+void find_shared_packets(const Router& router, Plan& plan) {
+  if (!plan.options.share) return;
+  // In topological order: what a segment shares itself, those behind it may share as well.
+  for (Segment& segment : plan.segments) {
+    if (segment.transport != Transport::gather || segment.copies.in.to != gpu::Span::kToEnd) continue;
+    // These may get another buffer when they enter.
+    const bool may_be_moved =
+        segment.prepends + segment.appends > 0 || plan.nodes[static_cast<size_t>(segment.nodes[0])].copy_first;
+    if (may_be_moved) continue;
+    WaysBack ways(router, plan, segment);
+    if (!ways.all_kept()) continue;
+    const gpu::Span written = hull(plan, segment, ways.written());
+    if (written.to == gpu::Span::kToEnd) continue;
+    segment.copies.in = written;
+    segment.copies.kept = true;
+  }
+}
+
+}  // namespace heddle::passes
