@@ -202,7 +202,8 @@ bool Worker::round(bool stopping) {
       if (job.driver != nullptr) {
         int wanted = job.driver->demand(thread_);
         if (job.pull.scheduler != nullptr) {
-          if (wanted > 0) busy = pull_scheduled(job, wanted) || busy;
+          if (wanted > 0) job.dry = !pull_scheduled(job, wanted);
+          busy = busy || (wanted > 0 && !job.dry);
           continue;
         }
         for (Element* element : job.pull.limits) wanted = std::min(wanted, element->lets_through(thread_, wanted));
@@ -234,7 +235,9 @@ bool Worker::round(bool stopping) {
 
 bool Worker::exhausted(bool stopping) const {
   const auto done = [&](const Job& job) {
-    return job.ended(stopping) || (job.pull.scheduler != nullptr ? all_exhausted(job.pull) : job.source->exhausted()) ||
+    return job.ended(stopping) ||
+           (job.pull.scheduler == nullptr ? job.source->exhausted()
+                                          : all_exhausted(job.pull) || (stopping && job.dry)) ||
            (job.driver != nullptr && job.driver->demand(thread_) < 0);
   };
   return std::all_of(tasks_.begin(), tasks_.end(), done) && waiting_ == 0 &&

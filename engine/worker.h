@@ -176,6 +176,7 @@ class Worker {
     Element* driver;  // or null
     Pull pull;        // what it pulls from, if there is a driver
     std::unique_ptr<Batch> batch;
+    bool dry = false;         // its schedulers gave nothing the last time
     uint64_t after_stop = 0;  // on a cycle: packets that it may still take out, once the engine stops
 
     bool ended(bool stopping) const { return stopping && (!buffer || (on_cycle && after_stop == 0)); }

@@ -39,7 +39,7 @@ def ran(heddle, tmp_path):
 
 def test_there_are_chains():
     names = {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"}
-    names |= {"router6", "switch", "echo", "ndn", "c1", "c2", "c3", "c4"}
+    names |= {"c1", "c2", "c3", "c4", "echo", "ip_router", "nat", "ndn", "router6", "switch"}
     assert names <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
@@ -403,3 +403,26 @@ def test_captures_are_small_and_ours():
         for packet in captures.read(path):
             addresses = {packet.data[:6].hex(), packet.data[6:12].hex()}
             assert addresses <= {"020000000001", "020000000002", "ffffffffffff", "333300000016"}, path
+
+
+@pytest.mark.parametrize("source", CAPTURES, ids=lambda path: path.stem)
+def test_ip_router_forwards_as_the_simple_one(ran, tmp_path, source):
+    """With everything around it, what is forwarded is what chains/router.click forwards, but for addresses of next hops."""
+    ran("router", f"IN={source}")
+    ran("ip_router", f"IN={source}", "MTU=65535")  # captures have packets that a NIC would have cut
+    for name, port in (("clients", 0), ("servers", 1)):
+        wanted = [frame[14:] for frame in captures.frames(tmp_path / f"out/router_{name}.pcap")]
+        sent = captures.frames(tmp_path / f"out/ip_router_{port}.pcap")
+        assert [frame[14:] for frame in sent if frame[12:14] == b"\x08\x00"] == wanted
+        assert {frame[:12] for frame in sent if frame[12:14] == b"\x08\x00"} <= {ROUTER_ADDRESSES[port]}
+
+
+def test_nat_shares_one_address(ran, tmp_path):
+    report, _ = ran("nat")
+    inside = [IP(p.data[14:]) for p in captures.read(CHAINS / "captures/curl.pcap") if p.data[12:14] == b"\x08\x00"]
+    sent = [IP(frame[14:]) for frame in captures.frames(tmp_path / "out/nat_outside.pcap")]
+    assert {p.src for p in sent} == {"198.51.100.1"} and [p.dst for p in sent] == [p.dst for p in inside]
+    flows = {}
+    for before, after in zip(inside, sent, strict=True):
+        assert flows.setdefault((before.src, before.sport, before.dst, before.dport), after.sport) == after.sport
+    assert len(set(flows.values())) == len(flows) == report.one("ports")["statistics"]["mappings"]

@@ -48,6 +48,7 @@ bool Allowance::open() {
 }
 
 int Allowance::packets(int wanted) {
+  if (stopping_()) return wanted;
   fill();
   if (tokens_ < 1) return 0;
   return std::min(wanted, of_bytes_ ? static_cast<int>(tokens_ / kUsualBytes) + 1 : static_cast<int>(tokens_));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -19,7 +20,8 @@ class Allowance {
   void handlers(Handlers& list);
   /** Whether the next packet may go; packets that it takes may leave a debt. */
   bool open();
-  /** How many of `wanted` packets may go. */
+  void start(const Environment& environment) { stopping_ = environment.stopping; }
+  /** How many of `wanted` packets may go. All, when the run is to end: what is on its way is processed to the end. */
   int packets(int wanted);
   void take(uint64_t packets, uint64_t bytes) { tokens_ -= static_cast<double>(of_bytes_ ? bytes : packets); }
   bool of_bytes() const { return of_bytes_; }
@@ -31,6 +33,7 @@ class Allowance {
   std::atomic<double> rate_{0};
   bool of_bytes_ = false;
   double tokens_ = 0;
+  std::function<bool()> stopping_;
   std::chrono::steady_clock::time_point filled_at_ = std::chrono::steady_clock::now();
 };
 
@@ -52,6 +55,7 @@ class RatedUnqueue : public Element {
   void configure(click::Arguments& arguments) override { allowance_.configure(arguments, false); }
   const char* processing() const override { return "l/h"; }
   int demand(int thread) override;
+  void start(const Environment& environment) override { allowance_.start(environment); }
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
 
@@ -95,6 +99,7 @@ class Shaper : public Element {
   void configure(click::Arguments& arguments) override { allowance_.configure(arguments, false); }
   const char* processing() const override { return "l/l"; }
   bool limits_pull() const override { return true; }
+  void start(const Environment& environment) override { allowance_.start(environment); }
   int lets_through(int, int wanted) override { return allowance_.packets(wanted); }
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override { allowance_.handlers(list); }

@@ -1,7 +1,5 @@
 #include "elements/endpoints/timed_source.h"
 
-#include <algorithm>
-
 #include "click/arguments.h"
 
 namespace heddle {
@@ -28,7 +26,7 @@ void TimedSource::receive(Batch& batch) {
   if (now < next_) return;
   append_copies(batch, allowed(1), true);
   const auto interval = std::chrono::microseconds(interval_us_.load(std::memory_order_relaxed));
-  next_ = std::max(next_ + interval, now - interval);  // it does not catch up
+  next_ = now + interval;  // it does not catch up
 }
 
 void TimedSource::handlers(Handlers& list) {
