@@ -87,11 +87,11 @@ const Search search = best_search();
 
 void CuckooTable::lookup_bulk(const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) const {
   for (int base = 0; base < n; base += kGroup) {
-    const uint64_t before = moves_.load(std::memory_order_acquire);
+    const uint32_t before = moves_of(image());
     uint64_t missing = search(image(), hashes + base, keys + base, words + base, std::min(kGroup, n - base));
     if (missing == 0) continue;
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (before % 2 == 0 && moves_.load(std::memory_order_relaxed) == before) continue;
+    fence();
+    if (before % 2 == 0 && moves_of(image()) == before) continue;
     for (; missing != 0; missing &= missing - 1) {
       const int i = base + __builtin_ctzll(missing);
       words[i] = find(hashes[i], keys[i]);

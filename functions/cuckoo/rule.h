@@ -18,6 +18,7 @@ struct alignas(64) Bucket {
 };
 
 struct alignas(64) Image {
+  uint32_t moves;         ///< odd while entries move from one bucket to the other: a search may miss them then
   uint64_t seed;          ///< makes buckets differ from run to run, so that nobody can choose keys that crowd
   uint32_t buckets;       ///< of bucket[]
   uint32_t owner;         ///< what its owner wants to find here, and
@@ -48,21 +49,50 @@ HEDDLE_HD inline uint32_t other_bucket(const Image& image, uint32_t bucket, uint
   return sum >= bucket ? sum - bucket : sum + (image.buckets - bucket);
 }
 
+#ifdef __CUDA_ARCH__
+/** The words of a bucket, past a multiprocessor's own cache, which may be older than what the search has seen before. */
+__device__ inline ulonglong2 two_words(const Bucket& bucket, int slot) {
+  return __ldcg(reinterpret_cast<const ulonglong2*>(bucket.word + slot));
+}
+__device__ inline uint32_t moves_of(const Image& image) { return *static_cast<const volatile uint32_t*>(&image.moves); }
+__device__ inline void fence() { __threadfence(); }
+#else
+inline uint32_t moves_of(const Image& image) { return __atomic_load_n(&image.moves, __ATOMIC_ACQUIRE); }
+inline void fence() { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
+#endif
+
+/** Calls search() again if entries have moved meanwhile, so that it has missed none: some hundred times at most, since on a GPU
+ *  nobody knows when a move ends. */
+template <class Search>
+HEDDLE_HD inline void search_unmoved(const Image& image, const Search& search) {
+  for (int turn = 0; turn < 256; ++turn) {
+    const uint32_t before = moves_of(image);
+    fence();
+    search();
+    fence();
+    if (before % 2 == 0 && moves_of(image) == before) return;
+  }
+}
+
 /** The word with this key in a bucket, or 0. */
 HEDDLE_HD inline uint64_t find_in(const Bucket& bucket, uint64_t key) {
   uint64_t found = 0;
-  for (int slot = 0; slot < kSlots; ++slot) {
 #ifdef __CUDA_ARCH__
-    const uint64_t word = bucket.word[slot];
+  for (int slot = 0; slot < kSlots; slot += 2) {
+    const ulonglong2 words = two_words(bucket, slot);
+    found = (words.x & kKeyMask) == key && words.x != 0 ? words.x : found;
+    found = (words.y & kKeyMask) == key && words.y != 0 ? words.y : found;
+  }
 #else
-    const uint64_t word = __atomic_load_n(&bucket.word[slot], __ATOMIC_RELAXED);
-#endif
+  for (const uint64_t& slot : bucket.word) {
+    const uint64_t word = __atomic_load_n(&slot, __ATOMIC_RELAXED);
     found = (word & kKeyMask) == key && word != 0 ? word : found;
   }
+#endif
   return found;
 }
 
-/** The word with this key, or 0. */
+/** The word with this key, or 0; within search_unmoved() where others write. */
 HEDDLE_HD inline uint64_t lookup(const Image& image, uint32_t hash, uint64_t key) {
   const uint32_t bucket = first_bucket(image, hash);
   const uint64_t word = find_in(image.bucket(bucket), key);

@@ -1,7 +1,6 @@
 #include "functions/cuckoo/table.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <thread>
 
 namespace heddle::cuckoo {
@@ -33,7 +32,8 @@ std::optional<CuckooTable::Writer> CuckooTable::Writer::if_free(CuckooTable& tab
   return Writer(table, Taken{});
 }
 
-void CuckooTable::store(uint64_t& word, uint64_t value) {
+template <class T>
+void CuckooTable::store(T& word, T value) {
   __atomic_store_n(&word, value, __ATOMIC_RELEASE);
   changed(static_cast<size_t>(reinterpret_cast<std::byte*>(&word) - memory_.get()), std::as_bytes(std::span(&word, 1)));
 }
@@ -78,14 +78,15 @@ uint64_t* CuckooTable::make_room(uint32_t first, uint32_t second) {
       continue;
     }
     if (steps[at].before < 0) return free;
-    moves_.fetch_add(1, std::memory_order_acq_rel);
+    store(own_image().moves, image().moves + 1);
+    std::atomic_thread_fence(std::memory_order_release);
     for (const Step* step = &steps[at]; step->before >= 0; step = &steps[step->before]) {
       uint64_t& from = bucket(steps[step->before].bucket).word[step->slot];
       store(*free, from);
       free = &from;
     }
-    store(*free, 0);
-    moves_.fetch_add(1, std::memory_order_acq_rel);
+    store(*free, uint64_t{0});
+    store(own_image().moves, image().moves + 1);
     return free;
   }
   return nullptr;
@@ -97,7 +98,7 @@ bool CuckooTable::Writer::remove(uint32_t hash, uint64_t key) {
   for (const uint32_t number : {first, other_bucket(table.image(), first, key)})
     for (uint64_t& word : table.bucket(number).word)
       if (word != 0 && (word & kKeyMask) == key) {
-        table.store(word, 0);
+        table.store(word, uint64_t{0});
         table.size_.store(table.size() - 1, std::memory_order_relaxed);
         return true;
       }
@@ -109,24 +110,19 @@ void CuckooTable::Writer::remove_if(uint32_t first, uint32_t last, const std::fu
   for (uint32_t number = first; number < last; ++number)
     for (uint64_t& word : table.bucket(number).word)
       if (word != 0 && gone(word)) {
-        table.store(word, 0);
+        table.store(word, uint64_t{0});
         table.size_.store(table.size() - 1, std::memory_order_relaxed);
       }
 }
 
-void CuckooTable::Writer::set_owner(uint32_t owner) {
-  auto& image = *reinterpret_cast<Image*>(table_->memory_.get());
-  __atomic_store_n(&image.owner, owner, __ATOMIC_RELEASE);
-  table_->changed(offsetof(Image, owner), std::as_bytes(std::span(&image.owner, 1)));
-}
+void CuckooTable::Writer::set_owner(uint32_t owner) { table_->store(table_->own_image().owner, owner); }
 
 uint64_t CuckooTable::find(uint32_t hash, uint64_t key) const {
-  for (;;) {
-    const uint64_t before = moves_.load(std::memory_order_acquire);
+  for (;; std::this_thread::yield()) {
+    const uint32_t before = moves_of(image());
     if (const uint64_t word = lookup(image(), hash, key); word != 0) return word;
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (before % 2 == 0 && moves_.load(std::memory_order_relaxed) == before) return 0;
-    std::this_thread::yield();
+    fence();
+    if (before % 2 == 0 && moves_of(image()) == before) return 0;
   }
 }
 

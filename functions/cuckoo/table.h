@@ -16,8 +16,7 @@ namespace heddle::cuckoo {
 
 /** An Image of fixed capacity, and who may write. Any number of threads read; writers hold a Writer, of which there is one at
  *  a time. A reader always finds an entry that has been in the table since before its search: while entries move they are in
- *  both places, and a reader that may have missed one searches again. Copies on GPUs get each word in the order of writing, and
- *  may miss an entry for as long as it moves. */
+ *  both places, and a reader that may have missed one searches again. Copies on GPUs get each word in the order of writing. */
 class CuckooTable : public Table {
  public:
   /** Empties the table and makes room for `capacity` entries; before there are readers. `owner` and `constants`: those of Image. Throws Error without memory. */
@@ -63,7 +62,9 @@ class CuckooTable : public Table {
 
  private:
   Bucket& bucket(uint32_t number) { return const_cast<Bucket&>(image().bucket(number)); }
-  void store(uint64_t& word, uint64_t value);
+  template <class T>
+  void store(T& word, T value);
+  Image& own_image() { return *reinterpret_cast<Image*>(memory_.get()); }
   /** A free slot of one of the key's buckets, which other entries have made room in; null if there is none. */
   uint64_t* make_room(uint32_t first, uint32_t second);
 
@@ -71,7 +72,6 @@ class CuckooTable : public Table {
   size_t bytes_ = 0, capacity_ = 0;
   std::atomic<size_t> size_{0};
   std::atomic_flag writing_;
-  std::atomic<uint64_t> moves_{0};  // odd while entries move
 };
 
 }  // namespace heddle::cuckoo

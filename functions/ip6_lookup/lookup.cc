@@ -20,6 +20,11 @@ constexpr int kTogether = 16, kGroup = 4 * kTogether;
  *  multiple of kTogether entries. */
 using Search = void (*)(const Image&, const int64_t* keys, uint32_t* leaves, uint16_t* values, int n);
 
+/** The keys of addresses as they lie in packets. */
+void keys_portable(const uint8_t (*addresses)[16], int64_t* keys, int n) {
+  for (int i = 0; i < n; ++i) keys[i] = ordered(__builtin_bswap64(load_u64(addresses[i])));
+}
+
 void search_portable(const Image& image, const int64_t* keys, uint32_t* leaves, uint16_t* values, int n) {
   std::fill_n(leaves, n, 0u);
   uint32_t level = 0;
@@ -61,11 +66,25 @@ void search_portable(const Image& image, const int64_t* keys, uint32_t* leaves, 
   for (int i = 0; i < n; ++i) values[i] = nodes[leaves[i]].value[smaller_avx2(nodes[leaves[i]].limit, keys[i], 0x3f)];
 }
 
-#define HEDDLE_AVX512 [[gnu::target("avx512f,avx512dq,popcnt")]]
+#define HEDDLE_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,popcnt")]]
 
-HEDDLE_AVX512 inline uint64_t smaller_avx512(const void* line, __m512i key, unsigned mask) {
-  const unsigned bits = _mm512_cmplt_epi64_mask(_mm512_load_si512(line), key);
-  return static_cast<uint64_t>(__builtin_popcount(bits & mask));
+HEDDLE_AVX512 inline uint64_t smaller_avx512(const void* line, __m512i key, __mmask8 limits) {
+  const unsigned bits = _mm512_mask_cmplt_epi64_mask(limits, _mm512_load_si512(line), key);
+  return static_cast<uint64_t>(__builtin_popcount(bits));
+}
+
+/** Eight keys at a time, of addresses as they lie in packets. */
+HEDDLE_AVX512 void keys_avx512(const uint8_t (*addresses)[16], int64_t* keys, int n) {
+  const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), first = _mm512_set1_epi64(INT64_MIN);
+  const __m512i swap =
+      _mm512_maskz_broadcast_i32x4(0xffff, _mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+  int i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m512i halves =
+        _mm512_permutex2var_epi64(_mm512_loadu_si512(addresses[i]), even, _mm512_loadu_si512(addresses[i + 4]));
+    _mm512_storeu_si512(keys + i, _mm512_xor_si512(_mm512_shuffle_epi8(halves, swap), first));
+  }
+  keys_portable(addresses + i, keys + i, n - i);
 }
 
 /** Takes kTogether keys from the root to their leaves, all of it in registers: as many as hide the latency of a step. */
@@ -99,32 +118,38 @@ HEDDLE_AVX512 void search_avx512(const Image& image, const int64_t* keys, uint32
 }
 #endif
 
-Search search_with(Instructions which) {
+/** What a lookup is made of. */
+struct Form {
+  decltype(&keys_portable) make_keys;
+  Search search;
+};
+
+Form form_with(Instructions which) {
 #ifdef __x86_64__
-  if (which == Instructions::avx512) return search_avx512;
-  if (which == Instructions::avx2) return search_avx2;
+  if (which == Instructions::avx512) return {keys_avx512, search_avx512};
+  if (which == Instructions::avx2) return {keys_portable, search_avx2};
 #endif
-  return search_portable;
+  return {keys_portable, search_portable};
 }
 
 int count_known() {
 #ifdef __x86_64__
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2")) return 1;
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? 3 : 2;
+  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") ? 3 : 2;
 #else
   return 1;
 #endif
 }
 
-void lookup_with(Search search, const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
+void lookup_with(const Form& form, const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
   int64_t keys[kGroup] = {};
   uint32_t leaves[kGroup];
   uint16_t values[kGroup];
   for (int base = 0; base < n; base += kGroup) {
     const int count = std::min(kGroup, n - base);
-    for (int i = 0; i < count; ++i) keys[i] = ordered(__builtin_bswap64(load_u64(addresses[base + i])));
-    search(image, keys, leaves, values, count);
+    form.make_keys(addresses + base, keys, count);
+    form.search(image, keys, leaves, values, count);
     uint16_t largest = 0;
     for (int i = 0; i < count; ++i) largest = std::max(largest, hops[base + i] = values[i]);
     if (largest < kFirstTree) continue;
@@ -133,7 +158,7 @@ void lookup_with(Search search, const Image& image, const uint8_t (*addresses)[1
   }
 }
 
-const Search best_search = search_with(known_instructions().back());
+const Form best_form = form_with(known_instructions().back());
 
 }  // namespace
 
@@ -144,11 +169,11 @@ std::span<const Instructions> known_instructions() {
 }
 
 void lookup_bulk(const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
-  lookup_with(best_search, image, addresses, hops, n);
+  lookup_with(best_form, image, addresses, hops, n);
 }
 
 void lookup_bulk(Instructions which, const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
-  lookup_with(search_with(which), image, addresses, hops, n);
+  lookup_with(form_with(which), image, addresses, hops, n);
 }
 
 }  // namespace heddle::ip6_lookup

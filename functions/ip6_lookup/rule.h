@@ -67,7 +67,14 @@ HEDDLE_HD constexpr int64_t ordered(uint64_t bits) { return static_cast<int64_t>
 template <uint32_t n>
 HEDDLE_HD inline uint32_t smaller(const int64_t (&limits)[n], int64_t key) {
   uint32_t count = 0;
+#ifdef __CUDA_ARCH__
+  for (uint32_t k = 0; k < n; k += 2) {
+    const longlong2 two = *reinterpret_cast<const longlong2*>(limits + k);
+    count += (two.x < key ? 1 : 0) + (two.y < key ? 1 : 0);
+  }
+#else
   for (uint32_t k = 0; k < n; ++k) count += limits[k] < key ? 1 : 0;
+#endif
   return count;
 }
 

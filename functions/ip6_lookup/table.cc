@@ -55,6 +55,7 @@ class Sweep {
 class Builder {
  public:
   explicit Builder(const std::vector<Route>& routes) {
+    lines_.reserve(routes.size() / 3 + 1);  // what tables mostly take
     std::vector<Interval> intervals = high_intervals(routes);
     std::vector<uint32_t> counts;  // nodes of each level, leaves first
     put_tree(intervals, true, counts);
@@ -178,7 +179,7 @@ void RouteTable::load(std::vector<Route> routes) {
   for (const Route& route : routes)
     if (route.hop.port >= kMostPorts)
       throw Error(format("output %u: IPv6 routes lead to outputs 0 to %u", route.hop.port, kMostPorts - 1));
-  std::ranges::stable_sort(routes, {}, &Route::prefix);
+  if (!std::ranges::is_sorted(routes, {}, &Route::prefix)) std::ranges::stable_sort(routes, {}, &Route::prefix);
   // unique() keeps the first of equals, and the last is to stay.
   const auto kept = std::unique(routes.rbegin(), routes.rend(), same_prefix);
   routes.erase(routes.begin(), kept.base());
@@ -202,7 +203,10 @@ void RouteTable::change(std::span<const Route> set, std::span<const Prefix> gone
   routes.reserve(routes_.size() + set.size());
   std::ranges::copy_if(routes_, std::back_inserter(routes),
                        [&](const Route& route) { return !std::ranges::binary_search(removed, route.prefix); });
+  const auto old = static_cast<ptrdiff_t>(routes.size());
   routes.insert(routes.end(), set.begin(), set.end());
+  std::ranges::stable_sort(routes.begin() + old, routes.end(), {}, &Route::prefix);
+  std::ranges::inplace_merge(routes, routes.begin() + old, {}, &Route::prefix);
   load(std::move(routes));
 }
 

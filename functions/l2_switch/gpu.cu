@@ -17,7 +17,9 @@ struct SwitchTile {
       const uint32_t high = __byte_perm(gpu::load_u32(frame), 0, 0x0123);
       const uint32_t low = __byte_perm(gpu::load_u32(frame + 2), 0, 0x0123) & 0xffff;
       const uint64_t key = uint64_t{high} << 16 | low;
-      const uint64_t word = is_group(key) ? 0 : cuckoo::lookup(image, cuckoo::hash_of(image, key), key);
+      uint64_t word = 0;
+      if (!is_group(key))
+        cuckoo::search_unmoved(image, [&] { word = cuckoo::lookup(image, cuckoo::hash_of(image, key), key); });
       const uint32_t output = output_of(word, tile.column(Column::paint, i), image.owner);
       if (output == kStays)
         tile.drop(i, kSamePort);

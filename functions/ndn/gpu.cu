@@ -29,12 +29,17 @@ struct LookupTile {
     Tlv name;
     const Kind kind = find_name(bytes, image.constants[0], length, name);
     if (kind == Kind::fragment) return uint32_t{kDrop} | kIsFragment;
+    if (kind == Kind::malformed) return uint32_t{kDrop} | kMalformed;
     uint64_t longest = 0;
-    if (kind == Kind::malformed ||
-        !visit_prefixes(bytes, name.value, name.end, image.seed, image.owner, [&](int, uint64_t key, uint32_t hash) {
-          if (const uint64_t word = cuckoo::lookup(image, hash, key); word != 0) longest = word;
-        }))
-      return uint32_t{kDrop} | kMalformed;
+    bool well_formed = false;
+    cuckoo::search_unmoved(image, [&] {
+      longest = 0;
+      well_formed =
+          visit_prefixes(bytes, name.value, name.end, image.seed, image.owner, [&](int, uint64_t key, uint32_t hash) {
+            if (const uint64_t word = cuckoo::lookup(image, hash, key); word != 0) longest = word;
+          });
+    });
+    if (!well_formed) return uint32_t{kDrop} | kMalformed;
     if (kind == Kind::data) return image.constants[1];
     return longest == 0 ? uint32_t{kDrop} | kNoRoute : static_cast<uint32_t>(longest >> cuckoo::kValueShift) - 1;
   }

@@ -30,6 +30,9 @@ constexpr const char* kChains[] = {
     "ToIPSummaryDump(/dev/null, FIELDS payload tcp_flags icmp_type sport)",
     "Classifier(12/0800 23/06, 12/0806 20/0001, 14/4?%f0 !22/00, -) -> EtherMirror -> XOR(3)",
     "GetIPAddress(16) -> DirectIPLookup(0.0.0.0/0 0) -> Strip(14) -> Unstrip(14) -> EtherMirror",
+    "Paint(2) -> L2Switch(0:0:0:0:0:2 1, CAPACITY 16, TIMEOUT 0) -> NDNLookup(/ 0, /8=a 1, /8=a/8=b 2, DATA 3) -> Echo",
+    "CheckIP6Header(OFFSET 14) -> LookupIP6Route(::/0 0, 2001:db8::/32 1, 2001:db8::5/128 2) -> DecIP6HLIM",
+    "MarkIP6Header(14) -> DecIP6HLIM -> LookupIP6Route(2001:db8::/32 1, 2001:db8::/127 2)",
     "EtherMirror -> Print(x, -1, ACTIVE false) -> ToDump(/dev/null)",
 };
 
