@@ -39,7 +39,8 @@ def ran(heddle, tmp_path):
 
 def test_there_are_chains():
     names = {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"}
-    names |= {"c1", "c2", "c3", "c4", "echo", "ip_router", "nat", "ndn", "router6", "switch"}
+    names |= {"c1", "c2", "c3", "c4", "echo", "ip_router", "nat", "ndn", "router6", "stateful", "switch"}
+    assert names <= set(FILES)
     assert names <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
@@ -306,6 +307,38 @@ def with_ttl_decremented(frame):
     header[10:12] = b"\0\0"
     header[10:12] = oracles.checksum(bytes(header)).to_bytes(2, "big")
     return frame[:14] + bytes(header) + frame[14 + len(header) :]
+
+
+def test_stateful_functions_keep_their_flows(ran, tmp_path):
+    """Each flow has its bucket, its public port and its server, which are dealt out in turn."""
+    report, _ = ran("stateful")
+    tokens, ports, servers, expected, limited, other = {}, {}, {}, [], 0, 0
+    for packet in captures.read(TRAFFIC):
+        if not oracles.valid_for_scapy(packet.data):
+            continue
+        ip = IP(oracles.valid_frame(packet.data)[14:])
+        assert ip.dst != "192.0.2.1"
+        has_ports = ip.frag == 0 and ip.proto in (6, 17)
+        flow = (ip.src, ip.dst, ip.proto, *((ip.sport, ip.dport) if has_ports else (0, 0)))
+        ms = packet.ns // 10**6
+        before, left = tokens.get(flow, (ms, 10_000))
+        left = min(left + max(ms - before, 0) * 100, 10_000)
+        passes = left >= 1000
+        tokens[flow] = (max(ms, before), left - 1000 if passes else left)
+        if not passes:
+            limited += 1
+        elif not has_ports:
+            other += 1
+        else:
+            of_protocol = ports.setdefault(ip.proto, {})
+            port = of_protocol.setdefault(flow, 1024 + len(of_protocol))
+            ip.src, ip.sport, ip.dst = "192.0.2.1", port, f"10.9.0.{servers.setdefault(flow, len(servers) % 3) + 1}"
+            del ip.chksum, ip.payload.chksum
+            expected.append(packet.data[:14] + bytes(ip))
+    assert captures.frames(tmp_path / "out/stateful_out.pcap") == expected and len(expected) > 100
+    assert report.drops("limit") == {"rate": limited} and limited > 0
+    assert report.drops("nat") == {"not_translated": other}
+    assert captures.frames(tmp_path / "out/stateful_back.pcap") == []
 
 
 def test_xor_twice_gives_the_input_back(ran, tmp_path, mode):

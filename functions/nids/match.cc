@@ -24,6 +24,10 @@ void find_all(std::span<const uint8_t> payload, const Content& content, size_t l
   found.clear();
   high = std::min(high, payload.size());
   const size_t bytes = content.bytes.size();
+  if (content.at_end) {
+    if (high < payload.size() || bytes > high) return;
+    low = std::max(low, high - bytes);
+  }
   const char first = content.bytes[0];
   for (size_t at = low; at + bytes <= high; ++at) {
     if (!content.nocase) {  // to the next place where it can begin

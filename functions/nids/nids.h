@@ -18,7 +18,7 @@ namespace heddle {
  *          offset:0; depth:64; content:!"cookie"; distance:1; within:400; sid:1; rev:2; classtype:web-application-attack;)
  *
  *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, udp, icmp. Addresses and ports: any, lists, ranges, `!`,
- *  variables. `->` or `<>`. Options: content with nocase, offset, depth, startswith, distance, within, fast_pattern (alone,
+ *  variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith, fast_pattern (alone,
  *  `only`, or OFFSET,LENGTH), dsize, sid, rev, msg, classtype; gid, priority, metadata and reference are read and ignored.
  *  Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read first. What asks for
  *  anything else is refused, or, with SKIP_UNSUPPORTED true (default false), left out; either way it is listed by line and

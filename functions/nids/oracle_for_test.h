@@ -13,7 +13,7 @@ namespace heddle::nids {
 
 struct OracleContent {
   std::string bytes;
-  bool nocase = false, negated = false, relative = false;
+  bool nocase = false, negated = false, relative = false, at_end = false;
   int offset = 0, depth = -1, distance = 0, within = -1;
 };
 
@@ -61,6 +61,7 @@ inline std::string OracleRule::text() const {
     }
     result += "\"; ";
     if (content.nocase) result += "nocase; ";
+    if (content.at_end) result += "endswith; ";
     if (content.offset > 0) result += "offset:" + std::to_string(content.offset) + "; ";
     if (content.depth >= 0) result += "depth:" + std::to_string(content.depth) + "; ";
     if (content.relative) result += "distance:" + std::to_string(content.distance) + "; ";
@@ -104,6 +105,7 @@ inline OraclePacket oracle_packet(const test::Frame& frame) {
 inline bool stands_at(const std::string& text, const OracleContent& content, int at) {
   const int bytes = static_cast<int>(content.bytes.size());
   if (at < 0 || at + bytes > static_cast<int>(text.size())) return false;
+  if (content.at_end && at + bytes != static_cast<int>(text.size())) return false;
   const std::string there = text.substr(static_cast<size_t>(at), content.bytes.size());
   return content.nocase ? lower(there) == lower(content.bytes) : there == content.bytes;
 }
@@ -166,7 +168,7 @@ inline OracleRule random_rule(std::mt19937& random, unsigned sid) {
     OracleContent content;
     content.bytes = random_bytes(random, random() % 12 == 0 ? 20 + random() % 12 : 2 + random() % 8);
     const int bytes = static_cast<int>(content.bytes.size());
-    content.nocase = random() % 2 == 0, content.negated = random() % 4 == 0;
+    content.nocase = random() % 2 == 0, content.negated = random() % 4 == 0, content.at_end = random() % 12 == 0;
     if (random() % 2 == 0) {
       content.relative = true, content.distance = static_cast<int>(random() % 30) - 10;
       if (random() % 2 == 0) content.within = bytes + static_cast<int>(random() % 40);

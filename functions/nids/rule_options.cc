@@ -156,6 +156,9 @@ class Options {
   std::optional<Refusal> starts_with(const Option& option) {
     return last(option, [](Content& content) { content.depth = static_cast<int>(content.bytes.size()); });
   }
+  std::optional<Refusal> ends_with(const Option& option) {
+    return last(option, [](Content& content) { content.at_end = true; });
+  }
   std::optional<Refusal> fast_pattern(const Option& option) {
     int offset = 0, length = 0;
     if (option.has_value && option.value != "only") {
@@ -227,6 +230,7 @@ class Options {
                                        {"distance", &Options::place},
                                        {"within", &Options::place},
                                        {"startswith", &Options::starts_with},
+                                       {"endswith", &Options::ends_with},
                                        {"fast_pattern", &Options::fast_pattern},
                                        {"dsize", &Options::dsize},
                                        {"sid", &Options::number},

@@ -18,6 +18,7 @@ enum class Action : uint8_t { alert, pass, drop, reject };
 struct Content {
   std::string bytes;  ///< 1..255
   bool nocase = false, negated = false;
+  bool at_end = false;            ///< only where the payload ends with it
   bool relative = false;          ///< searched behind the match of the content before: `distance`, `within`
   int offset = 0, depth = -1;     ///< of the payload; depth counts from offset, -1: to the end
   int distance = 0, within = -1;  ///< from the end of the match before; within counts from distance, -1: to the end

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <memory>
+
+#include "core/element.h"
+#include "functions/flow/table.h"
+
+namespace heddle {
+
+/** FlowTable: finds the flow of each IPv4 packet, or begins one, for the stateful elements behind it.
+ *
+ *      FlowTable([keywords CAPACITY, TIMEOUT, TIMESTAMPS])
+ *
+ *  A flow is what has the same addresses, ports and protocol, in one direction. CAPACITY: flows that there is room for at least,
+ *  over all threads, default 65536, up to 16777216; each takes 68 to 170 bytes. TIMEOUT: a flow is over when no packet has come
+ *  for this long, default 60s, from 1ms to 30min. TIMESTAMPS: whether the time is that of the packets' capture, default false:
+ *  the machine's.
+ *
+ *  Needs the annotations l3 and l4: put CheckIPHeader before it. Sets the annotation flow. Elements that name the table have up
+ *  to four words of 64 bits in each flow: FlowCounter, LoadBalancer, RateLimiter, NAT. Each packet thread has flows of its own,
+ *  so all packets of a flow must come to one thread, as with the usual receive-side scaling; nothing is locked.
+ *
+ *  Memory is taken at the start and does not grow. If the table has no place for a new flow, it takes that of one that is over,
+ *  or of one that has had a single packet, the longest idle first: a flood of SYNs costs only its like. Flows that had more
+ *  packets stay.
+ *
+ *  Later fragments and packets of other protocols than TCP, UDP, DCCP, SCTP and UDP-Lite have ports 0. Drops: "short" (no whole
+ *  IPv4 header, or fewer than 4 bytes behind it where ports should be), "full" (no place for a new flow).
+ *
+ *  Handlers: `flows` (r): flows now; `capacity` (r): places. Statistics: `flows`, `added`, `expired`, `evicted`.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> flows :: FlowTable -> c :: FlowCounter(flows) -> ToDump(out.pcap);
+ */
+class FlowTable : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override;
+  void run_cpu(Batch& batch) override;
+  int timer_us() const override { return 10000; }
+  void on_timer(int thread) override;
+  void handlers(Handlers& list) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
+
+  /** One of the flows' words, for an element of the chain, which may ask to hear of flows that end. Throws Error when all are
+   *  taken. Before start(). */
+  int take_word(const std::string& taker, flow::Watcher* watcher = nullptr);
+  flow::Entry& entry(uint32_t place, int thread) { return tables_[static_cast<size_t>(thread)]->entry(place); }
+  /** The flow with this key, on whatever thread, or null. For handlers. */
+  const flow::Entry* find(const flow::Key& key) const;
+  /** Milliseconds of the flows' clock, which goes round, when the packet came. */
+  uint32_t time_of(const Packet* packet, uint32_t now_ms) const {
+    if (!timestamps_ || !has_capture_info(packet)) return now_ms;
+    return static_cast<uint32_t>(capture_info(packet).timestamp_ns / 1000000);
+  }
+  static uint32_t now_ms();
+
+ private:
+  uint64_t sum(std::atomic<uint64_t> flow::ThreadTable::Counts::*which) const;
+
+  size_t capacity_ = 65536;
+  uint32_t timeout_ms_ = 60000;
+  bool timestamps_ = false;
+  std::vector<std::string> takers_;
+  std::vector<flow::Watcher*> watchers_;
+  std::vector<std::unique_ptr<flow::ThreadTable>> tables_;  // by thread
+  struct alignas(kCacheLine) Clock {
+    uint32_t now_ms = 0;
+  };
+  std::vector<Clock> clocks_;  // the latest time that a packet came, by thread
+};
+
+/** What the elements on a FlowTable have in common. */
+class FlowElement : public Element {
+ public:
+  void configure(click::Arguments& arguments) override { read_table(arguments); }
+  void link(const Directory& directory) override;
+
+ protected:
+  void read_table(click::Arguments& arguments);
+  /** The flow of packet `i`. */
+  flow::Entry& flow_of(const uint32_t* flows, int i, int thread) { return table_->entry(flows[i], thread); }
+  virtual flow::Watcher* watcher() { return nullptr; }
+
+  std::string table_name_;
+  FlowTable* table_ = nullptr;
+  int word_ = 0;
+};
+
+/** FlowCounter: counts the packets and bytes of each flow.
+ *
+ *      FlowCounter(TABLE)
+ *
+ *  TABLE: the name of the FlowTable before it. Counts stop at 268,435,455 packets and 68,719,476,735 bytes of a flow.
+ *
+ *  Handlers: `lookup SRC DST SPORT DPORT PROTO` (r): "PACKETS BYTES" of a flow, "0 0" if there is none.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> flows :: FlowTable -> c :: FlowCounter(flows) -> ToDump(out.pcap);
+ */
+class FlowCounter : public FlowElement {
+ public:
+  Access access(Processor) const override { return {.column_reads = columns(Column::flow)}; }
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+};
+
+/** RateLimiter: drops what a flow sends beyond a rate.
+ *
+ *      RateLimiter(TABLE, RATE [, keyword BURST])
+ *
+ *  TABLE: the name of the FlowTable before it. RATE: packets a second for each flow, 1 to 1000000. BURST: packets that a flow may
+ *  send at once after a pause, default 32, up to 65535: a token bucket, which is full when a flow begins. Times are those of the
+ *  FlowTable, in milliseconds.
+ *
+ *  Output 0: packets within the rate. Output 1, if connected: the others; if not, they are dropped ("rate").
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> flows :: FlowTable -> RateLimiter(flows, 1000) -> ToDump(out.pcap);
+ */
+class RateLimiter : public FlowElement {
+ public:
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "1/1-2"; }
+  const char* processing() const override { return "a/ah"; }
+  Access access(Processor) const override { return {.column_reads = columns(Column::flow)}; }
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  uint32_t rate_ = 1, burst_ = 32;
+};
+
+/** LoadBalancer: sends each flow to one of several servers.
+ *
+ *      LoadBalancer(TABLE, SERVER1, SERVER2, ...)
+ *
+ *  TABLE: the name of the FlowTable before it. Each SERVER is an IPv4 address; up to 65535. New flows get them in turn, and keep
+ *  theirs to their end. The destination address of packets, and the annotation dst, become the server's; checksums of IPv4, TCP
+ *  and UDP are changed accordingly (RFC 1624). Needs the annotations l3 and l4.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> flows :: FlowTable
+ *          -> LoadBalancer(flows, 10.0.0.1, 10.0.0.2) -> ToDump(out.pcap);
+ */
+class LoadBalancer : public FlowElement {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  struct alignas(kCacheLine) Turn {
+    uint32_t next = 0;
+  };
+  std::vector<uint32_t> servers_;  // network byte order
+  std::vector<Turn> turns_{kMaxThreads};
+};
+
+}  // namespace heddle

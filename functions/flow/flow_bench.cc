@@ -1,0 +1,99 @@
+// flow-chain: FlowTable, FlowCounter, RateLimiter and LoadBalancer between net_null ports on one core, 64-byte packets of 10,000
+// and of 1,000,000 flows, in an order in which neighbours in time are none in memory; and against a bare receive-and-transmit
+// loop, which like the chain first writes the headers of the next flow into each frame.
+
+#include <arpa/inet.h>
+
+#include <array>
+#include <cstring>
+
+#include "bench/bare_loop.h"
+#include "bench/bench.h"
+#include "bench/engine_run.h"
+#include "click/arguments.h"
+#include "core/checksum.h"
+#include "core/element.h"
+#include "core/error.h"
+
+namespace heddle::bench {
+namespace {
+
+constexpr double kSeconds = 0.25;
+constexpr int kRounds = 11;
+constexpr uint32_t kStep = 7919;  // a prime that divides no number of flows here
+constexpr const char* kPort = ",size=60";
+
+// Ethernet, IPv4 (46 bytes, TTL 64, UDP, source -> 192.0.2.1) and ports of a frame of 60 bytes.
+constexpr std::array<uint8_t, 42> kHeaders = {2,    0, 0,   0,  0, 2, 2,    0, 0,  0,  0, 1,  8, 0,
+                                              0x45, 0, 0,   46, 0, 0, 0,    0, 64, 17, 0, 0,  0, 0,
+                                              0,    0, 192, 0,  2, 1, 0x10, 0, 0,  80, 0, 26, 0, 0};
+
+/** Writes the headers of flow after flow. */
+class FlowWriter {
+ public:
+  explicit FlowWriter(uint32_t flows) : flows_(flows) {}
+  void write(uint8_t* frame) {
+    at_ = at_ + kStep < flows_ ? at_ + kStep : at_ + kStep - flows_;
+    std::memcpy(frame, kHeaders.data(), kHeaders.size());
+    const uint32_t source = htonl(0x0a000000 + at_);
+    std::memcpy(frame + 26, &source, sizeof source);
+    const uint16_t checksum = ip4_checksum(frame + 14, 20);
+    std::memcpy(frame + 24, &checksum, sizeof checksum);
+  }
+
+ private:
+  uint32_t flows_, at_ = 0;
+};
+
+/** BenchFlows(COUNT) */
+class BenchFlows : public Element {
+ public:
+  void configure(click::Arguments& arguments) override {
+    uint32_t flows = kStep + 1;
+    arguments.required("COUNT", flows, kStep + 1, uint32_t{1} << 24);
+    writer_ = FlowWriter(flows);
+  }
+  Access access(Processor) const override { return {.writes = {{Base::head, 0, 42}}}; }
+  void run_cpu(Batch& batch) override {
+    for (int i = 0; i < batch.size(); ++i) writer_.write(batch.frame(i));
+  }
+
+ private:
+  FlowWriter writer_{kStep + 1};
+};
+HEDDLE_ELEMENT(BenchFlows);
+
+double chain_mpps(uint32_t flows) {
+  RunOptions options;
+  options.pin = true;
+  return engine_mpps(
+      format("FromDPDKDevice(\"net_null0%s\") -> BenchFlows(%u) -> CheckIPHeader(14)"
+             " -> flows :: FlowTable(CAPACITY %u) -> FlowCounter(flows) -> RateLimiter(flows, 1000000, BURST 65535)"
+             " -> LoadBalancer(flows, 10.9.0.1, 10.9.0.2, 10.9.0.3, 10.9.0.4) -> ToDPDKDevice(net_null1);",
+             kPort, flows, flows),
+      {}, options, kSeconds);
+}
+
+double bare_mpps(uint32_t flows) {
+  FlowWriter writer(flows);
+  return bare_loop_mpps(kSeconds, kPort, [&](rte_mbuf** packets, uint16_t n) {
+    for (uint16_t i = 0; i < n; ++i) writer.write(rte_pktmbuf_mtod(packets[i], uint8_t*));
+  });
+}
+
+std::vector<Result> flow_chain() {
+  std::vector<Result> results;
+  for (const uint32_t flows : {10'000u, 1'000'000u}) {
+    results.push_back(
+        absolute(format("flow-chain-%u", flows), "Mpps", 9, false, kRounds, [&] { return chain_mpps(flows); }));
+    results.push_back(paired(
+        format("flow-chain-%u-bare", flows), "Mpps", 0, kRounds, [&] { return chain_mpps(flows); },
+        [&] { return bare_mpps(flows); }));
+  }
+  return results;
+}
+
+const Register registered("flow-chain", false, flow_chain);
+
+}  // namespace
+}  // namespace heddle::bench

@@ -1,0 +1,165 @@
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "click/arguments.h"
+#include "core/error.h"
+#include "core/load.h"
+#include "functions/classifier/rule.h"
+#include "functions/flow/flow.h"
+
+namespace heddle {
+
+using flow::Key;
+using flow::kNoFlow;
+using flow::ThreadTable;
+
+namespace {
+
+enum Reason : int { kShort, kFull };
+constexpr uint32_t kNetworkBytes = 20, kPortBytes = 4;
+
+/** Of the packet [frame, frame + bytes) with headers at these offsets; false if it is too short. */
+bool key_of(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, Key& key) {
+  if (network > bytes || bytes - network < kNetworkBytes) return false;
+  const uint8_t* header = frame + network;
+  const uint32_t control = load_u32(header + 6);
+  key = {ntohl(load_u32(header + 12)), ntohl(load_u32(header + 16)), 0, 0, header[9]};
+  if (!classifier::has_ports(control)) return true;
+  if (transport > bytes || bytes - transport < kPortBytes) return false;
+  key.source_port = ntohs(load_u16(frame + transport));
+  key.destination_port = ntohs(load_u16(frame + transport + 2));
+  return true;
+}
+
+}  // namespace
+
+void FlowTable::configure(click::Arguments& arguments) {
+  click::Duration timeout{uint64_t{timeout_ms_} * 1000};
+  arguments.keyword("CAPACITY", capacity_, size_t{1}, size_t{1} << 24)
+      .keyword("TIMEOUT", timeout)
+      .keyword("TIMESTAMPS", timestamps_);
+  const uint64_t ms = timeout.microseconds / 1000;
+  if (ms < 1 || ms > 1800000) arguments.error("TIMEOUT", "a time from 1ms to 30min");
+  timeout_ms_ = static_cast<uint32_t>(ms);
+}
+
+Access FlowTable::access(Processor) const {
+  using enum Base;
+  return {.reads = {{l3, 6, 8}, {l3, 9, 10}, {l3, 12, 20}, {l4, 0, 4}},
+          .column_reads = columns(Column::l3, Column::l4),
+          .column_writes = columns(Column::flow)};
+}
+
+std::span<const char* const> FlowTable::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"short", "full"};
+  return kReasons;
+}
+
+int FlowTable::take_word(const std::string& taker, flow::Watcher* watcher) {
+  if (takers_.size() == flow::kWords) {
+    std::string names;
+    for (const auto& name : takers_) names += (names.empty() ? "'" : ", '") + name + "'";
+    throw Error("TABLE: the flows of '" + name + "' have four words, which " + names + " have; give '" + taker +
+                "' a FlowTable of its own");
+  }
+  takers_.push_back(taker);
+  if (watcher != nullptr) watchers_.push_back(watcher);
+  return static_cast<int>(takers_.size()) - 1;
+}
+
+void FlowTable::start(const Environment& environment) {
+  std::random_device random;
+  const auto threads = static_cast<size_t>(environment.threads);
+  clocks_.assign(threads, Clock{timestamps_ ? 0 : now_ms()});
+  for (size_t t = 0; t < threads; ++t)
+    tables_.push_back(std::make_unique<ThreadTable>(static_cast<int>(t), (capacity_ + threads - 1) / threads,
+                                                    timeout_ms_, uint64_t{random()} << 32 | random(), watchers_));
+}
+
+uint32_t FlowTable::now_ms() {
+  using namespace std::chrono;
+  return static_cast<uint32_t>(duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count());
+}
+
+void FlowTable::run_cpu(Batch& batch) {
+  constexpr int kGroup = ThreadTable::kMost;
+  const auto thread = static_cast<size_t>(batch.thread);
+  ThreadTable& table = *tables_[thread];
+  const uint32_t *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
+  uint32_t* column = batch.column(Column::flow);
+  const uint32_t now = timestamps_ ? clocks_[thread].now_ms : now_ms();
+  uint32_t latest = now;
+  for (int base = 0; base < batch.size(); base += kGroup) {
+    Key keys[kGroup];
+    uint32_t times[kGroup], flows[kGroup];
+    int packets[kGroup], n = 0;
+    for (int i = base; i < std::min(batch.size(), base + kGroup); ++i) {
+      const Packet* packet = batch.packet(i);
+      if (column != nullptr) column[i] = kNoFlow;
+      if (!key_of(data(packet), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off, keys[n])) {
+        batch.drop(i, kShort);
+        continue;
+      }
+      latest = times[n] = time_of(packet, now);
+      packets[n++] = i;
+    }
+    table.find_or_add(keys, times, flows, n);
+    for (int k = 0; k < n; ++k) {
+      if (column != nullptr) column[packets[k]] = flows[k];
+      if (flows[k] == kNoFlow) batch.drop(packets[k], kFull);
+    }
+  }
+  clocks_[thread].now_ms = latest;
+}
+
+void FlowTable::on_timer(int thread) {
+  // All places twice in the time that a flow lasts, so it is gone at most half of that late.
+  ThreadTable& table = *tables_[static_cast<size_t>(thread)];
+  const uint64_t calls = std::max(1u, timeout_ms_ * 1000u / static_cast<uint32_t>(timer_us()) / 2);
+  Clock& clock = clocks_[static_cast<size_t>(thread)];
+  if (!timestamps_) clock.now_ms = now_ms();
+  table.age(table.places() / calls + 1, clock.now_ms);
+}
+
+const flow::Entry* FlowTable::find(const Key& key) const {
+  for (const auto& table : tables_)
+    if (const uint32_t place = table->find(key); place != kNoFlow) return &table->entry(place);
+  return nullptr;
+}
+
+uint64_t FlowTable::sum(std::atomic<uint64_t> ThreadTable::Counts::*which) const {
+  uint64_t total = 0;
+  for (const auto& table : tables_) total += (table->counts().*which).load(std::memory_order_relaxed);
+  return total;
+}
+
+void FlowTable::handlers(Handlers& list) {
+  list.read("flows", [this] { return std::to_string(sum(&ThreadTable::Counts::flows)); }).read("capacity", [this] {
+    uint64_t places = 0;
+    for (const auto& table : tables_) places += table->places();
+    return std::to_string(places);
+  });
+}
+
+std::vector<std::pair<std::string, uint64_t>> FlowTable::statistics() const {
+  return {{"flows", sum(&ThreadTable::Counts::flows)},
+          {"added", sum(&ThreadTable::Counts::added)},
+          {"expired", sum(&ThreadTable::Counts::expired)},
+          {"evicted", sum(&ThreadTable::Counts::evicted)}};
+}
+
+void FlowElement::read_table(click::Arguments& arguments) { arguments.required("TABLE", table_name_); }
+
+void FlowElement::link(const Directory& directory) {
+  const std::vector<Element*> named = directory(table_name_);
+  table_ = named.size() == 1 ? dynamic_cast<FlowTable*>(named[0]) : nullptr;
+  if (table_ == nullptr) throw Error("TABLE: '" + table_name_ + "' is not a FlowTable of this chain");
+  word_ = table_->take_word(name, watcher());
+}
+
+HEDDLE_ELEMENT(FlowTable);
+
+}  // namespace heddle

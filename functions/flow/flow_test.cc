@@ -1,0 +1,257 @@
+// The flow table and the elements on it, against oracles that keep flows in a std::map.
+
+#include "functions/flow/flow.h"
+
+#include <map>
+#include <set>
+
+#include "tests/support/access.h"
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+constexpr size_t kL3 = 14, kL4 = 34;
+const Backend& cpu() { return backends()[0]; }
+
+unsigned ones_sum(const Bytes& bytes, size_t from, size_t to, unsigned sum) {
+  for (size_t at = from; at < to; at += 2)
+    sum += static_cast<unsigned>(bytes[at] << 8 | (at + 1 < to ? bytes[at + 1] : 0));
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  return sum;
+}
+
+/** What the checksum of TCP or UDP adds up to, with the pseudo header (RFC 768). */
+unsigned transport_sum(const Bytes& bytes) {
+  const unsigned pseudo = bytes[kL3 + 9] + static_cast<unsigned>(bytes.size() - kL4);
+  return ones_sum(bytes, kL4, bytes.size(), ones_sum(bytes, kL3 + 12, kL3 + 20, pseudo));
+}
+
+Frame packet_of(uint32_t source, uint32_t destination, unsigned source_port, unsigned destination_port, int protocol,
+                uint64_t ms = 0, size_t payload = 10) {
+  Frame frame = ip_frame(source, destination, (protocol == 6 ? 20 : 8) + payload);
+  Bytes& bytes = frame.bytes;
+  bytes[kL3 + 9] = static_cast<uint8_t>(protocol);
+  set_ip_checksum(bytes, kL3);
+  frame.column[static_cast<int>(Column::l3)] = kL3;
+  frame.column[static_cast<int>(Column::l4)] = kL4;
+  put_u16(bytes, kL4, source_port), put_u16(bytes, kL4 + 2, destination_port);
+  const size_t checksum = kL4 + (protocol == 6 ? 16 : 6);
+  put_u16(bytes, checksum, 0);
+  const unsigned sum = ~transport_sum(bytes) & 0xffff;
+  put_u16(bytes, checksum, sum == 0 ? 0xffff : sum);
+  frame.timestamp_ns = ms * 1000000;
+  return frame;
+}
+
+void expect_checksums(const Bytes& bytes) {
+  EXPECT_EQ(ones_sum(bytes, kL3, kL4, 0), 0xffffu);
+  EXPECT_EQ(transport_sum(bytes), 0xffffu);
+}
+
+TEST(Flow, LimitsAndBalancesAsTheOracle) {
+  auto random = random_for("flow");
+  constexpr uint64_t kTimeout = 2000, kRate = 5, kBurst = 3;
+  struct Flow {
+    uint64_t last = 0, thousandths = 0;
+    int server = -1;
+  };
+  std::map<std::vector<unsigned>, Flow> flows;
+  std::vector<Frame> frames;
+  std::vector<std::pair<size_t, int>> wanted;  // packet, server
+  uint64_t ms = 5000, added = 0, limited = 0;
+  int turn = 0;
+  for (size_t i = 0; i < 6000; ++i) {
+    ms += random() % 7 == 0 ? random() % 120 : 0;
+    const std::vector<unsigned> key = {static_cast<unsigned>(random() % 6), static_cast<unsigned>(random() % 4),
+                                       static_cast<unsigned>(random() % 3), random() % 2 == 0 ? 6u : 17u};
+    frames.push_back(
+        packet_of(ip(10, 0, 0, key[0]), ip(192, 0, 2, key[1]), 1000 + key[2], 80, static_cast<int>(key[3]), ms));
+    Flow& flow = flows[key];
+    if (flow.last == 0 || ms - flow.last > kTimeout) flow = {ms, kBurst * 1000, -1}, ++added;
+    flow.thousandths = std::min(flow.thousandths + (ms - flow.last) * kRate, kBurst * 1000);
+    flow.last = ms;
+    if (flow.thousandths < 1000) {
+      ++limited;
+      continue;
+    }
+    flow.thousandths -= 1000;
+    if (flow.server < 0) flow.server = turn, turn = (turn + 1) % 3;
+    wanted.emplace_back(i, flow.server);
+  }
+  const Result result =
+      run("TestSource(SETS \"l3 l4\") -> flows :: FlowTable(TIMESTAMPS true, TIMEOUT 2s, CAPACITY 4096)"
+          " -> limit :: RateLimiter(flows, 5, BURST 3) -> LoadBalancer(flows, 10.9.0.0, 10.9.0.1, 10.9.0.2)"
+          " -> sink :: TestSink(READS dst);",
+          cpu(), frames, {.batches = {100, 1, 33, 64, 65}, .packets = 8192});
+  const auto& got = result.at("sink");
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t k = 0; k < got.size(); ++k) {
+    ASSERT_EQ(got[k].serial, static_cast<int64_t>(wanted[k].first));
+    ASSERT_EQ(get_u32(got[k].bytes, kL3 + 16), ip(10, 9, 0, static_cast<unsigned>(wanted[k].second)));
+    expect_checksums(got[k].bytes);
+    Bytes before = frames[wanted[k].first].bytes;
+    for (const size_t at : {kL3 + 10, kL3 + 16, kL3 + 18, kL4 + (before[kL3 + 9] == 6 ? 16u : 6u)})
+      before[at] = got[k].bytes[at], before[at + 1] = got[k].bytes[at + 1];
+    ASSERT_EQ(got[k].bytes, before) << "changes nothing else";
+  }
+  EXPECT_EQ(result.drop("limit.rate"), limited);
+  EXPECT_EQ(result.statistics.at("flows.added"), added);
+  EXPECT_GT(limited, 500u);
+}
+
+TEST(Flow, CountsByFlow) {
+  std::vector<Frame> frames;
+  std::map<unsigned, std::pair<uint64_t, uint64_t>> wanted;
+  auto random = random_for("flow counter");
+  for (int i = 0; i < 500; ++i) {
+    const unsigned port = static_cast<unsigned>(random() % 20);
+    frames.push_back(packet_of(ip(10, 0, 0, 1), ip(10, 0, 0, 2), port, 53, 17, 0, random() % 100));
+    ++wanted[port].first, wanted[port].second += frames.back().bytes.size();
+  }
+  Options options;
+  options.endless = true;
+  std::atomic<uint64_t> seen{0};
+  options.on_packet = [&](const std::string&, const Received&) { ++seen; };
+  options.meanwhile = [&](Engine& engine) {
+    while (seen < frames.size() * 2) std::this_thread::yield();
+    const auto lookup = [&](unsigned port) {
+      return engine.handlers().read("c.lookup", format("10.0.0.1 10.0.0.2 %u 53 17", port));
+    };
+    for (const auto& [port, counts] : wanted) {
+      // The same packets come over and over.
+      const std::string text = lookup(port);
+      unsigned long long packets = 0, bytes = 0;
+      ASSERT_EQ(std::sscanf(text.c_str(), "%llu %llu", &packets, &bytes), 2);
+      EXPECT_GE(packets, counts.first);
+      EXPECT_GE(bytes, counts.second);
+    }
+    EXPECT_EQ(lookup(20), "0 0");
+    EXPECT_EQ(engine.handlers().read("flows.flows"), std::to_string(wanted.size()));
+    EXPECT_THROW(engine.handlers().read("c.lookup", "10.0.0.1"), Error);
+  };
+  run("TestSource(SETS \"l3 l4\") -> flows :: FlowTable -> c :: FlowCounter(flows) -> sink :: TestSink;", cpu(), frames,
+      options);
+}
+
+TEST(Flow, NatTranslatesBothWays) {
+  const uint32_t inside = ip(10, 0, 0, 1), outside = ip(198, 51, 100, 7), address = ip(192, 0, 2, 1);
+  std::vector<Frame> frames;
+  std::vector<Bytes> out, back;
+  const auto goes_out = [&](unsigned port, int protocol, unsigned public_port, uint64_t ms) {
+    frames.push_back(packet_of(inside, outside, port, 80, protocol, ms));
+    out.push_back(packet_of(address, outside, public_port, 80, protocol).bytes);
+  };
+  const auto comes_back = [&](unsigned public_port, int protocol, unsigned port, uint64_t ms) {
+    frames.push_back(packet_of(outside, address, 80, public_port, protocol, ms));
+    back.push_back(packet_of(outside, inside, 80, port, protocol).bytes);
+  };
+  goes_out(5000, 6, 2000, 1000);
+  goes_out(5001, 6, 2001, 1000);
+  goes_out(5000, 17, 2000, 1000);  // TCP and UDP have ports apart
+  goes_out(5001, 6, 2001, 1000);
+  comes_back(2001, 6, 5001, 1001);
+  comes_back(2000, 17, 5000, 1001);
+  size_t no_flow = 0, no_port = 0;
+  const auto refused = [&](Frame frame, size_t& count) { frames.push_back(std::move(frame)), ++count; };
+  refused(packet_of(outside, address, 80, 2001, 17, 1001), no_flow);
+  refused(packet_of(outside, address, 81, 2001, 6, 1001), no_flow);
+  refused(packet_of(outside + 1, address, 80, 2001, 6, 1001), no_flow);
+  refused(packet_of(outside, address, 80, 1, 6, 1001), no_flow);
+  goes_out(5002, 6, 2002, 1002);
+  refused(packet_of(inside, outside, 5003, 80, 6, 1003), no_port);
+  goes_out(5001, 6, 2001, 1900);
+  // The flows of 5000 and 5002 are over; their ports are given out again when somebody finds out.
+  frames.push_back(packet_of(inside, outside, 5000, 80, 6, 3000));
+  out.push_back(packet_of(address, outside, 2000, 80, 6).bytes);
+  Frame fragment = packet_of(inside, outside, 5000, 80, 6, 3000);
+  put_u16(fragment.bytes, kL3 + 6, 5);
+  frames.push_back(fragment);
+  const Result result = run(
+      "TestSource(SETS \"l3 l4\") -> flows :: FlowTable(TIMESTAMPS true, TIMEOUT 1s) -> nat :: NAT(flows, 192.0.2.1,"
+      " PORTS 2000-2002); nat[0] -> out :: TestSink; nat[1] -> back :: TestSink;",
+      cpu(), frames);
+  EXPECT_TRUE(same(result.bytes("out"), out));
+  EXPECT_TRUE(same(result.bytes("back"), back));
+  EXPECT_EQ(result.drop("nat.no_flow"), no_flow);
+  EXPECT_EQ(result.drop("nat.no_port"), no_port);
+  EXPECT_EQ(result.drop("nat.not_translated"), 1u);
+}
+
+// A flood of flows of one packet ends none that have had two, and the table stays as large as it is.
+TEST(Flow, TableBearsFloods) {
+  std::vector<flow::Watcher*> watchers;
+  struct Ended : flow::Watcher {
+    size_t count = 0;
+    std::set<uint32_t> sources;
+    void flow_ends(const flow::Entry& entry, int) override { ++count, sources.insert(entry.key.source); }
+  } ended;
+  watchers.push_back(&ended);
+  flow::ThreadTable table(0, 1000, 60000, 1234567, watchers);
+  constexpr uint32_t kKnown = 300;
+  const auto touch = [&](uint32_t source, uint32_t now) {
+    const flow::Key key{source, 2, 3, 4, 6};
+    uint32_t place = 0;
+    table.find_or_add(&key, &now, &place, 1);
+    return place;
+  };
+  std::vector<uint32_t> places(kKnown);
+  for (uint32_t k = 0; k < kKnown; ++k) touch(k, 1), places[k] = touch(k, 2), table.entry(places[k]).set_word(1, k + 7);
+  size_t refused = 0;
+  for (uint32_t k = 0; k < 200000; ++k) refused += touch(0x1000000 + k, 3 + k / 1000) == flow::kNoFlow ? 1 : 0;
+  EXPECT_EQ(refused, 0u) << "new flows take the place of their like";
+  EXPECT_LE(table.counts().flows, table.places());
+  EXPECT_EQ(table.counts().flows, table.counts().added - table.counts().expired - table.counts().evicted);
+  EXPECT_EQ(ended.count, table.counts().expired + table.counts().evicted);
+  EXPECT_GE(*ended.sources.begin(), 0x1000000u);
+  for (uint32_t k = 0; k < kKnown; ++k) {
+    ASSERT_EQ(table.find({k, 2, 3, 4, 6}), places[k]);
+    EXPECT_EQ(table.entry(places[k]).word(1), k + 7);
+  }
+  // All are over in time, and their places are free.
+  table.age(table.places(), 100000);
+  EXPECT_EQ(table.counts().flows, 0u);
+  EXPECT_EQ(table.find({1, 2, 3, 4, 6}), flow::kNoFlow);
+}
+
+TEST(Flow, TableHoldsItsCapacity) {
+  const std::vector<flow::Watcher*> watchers;
+  for (const uint32_t capacity : {100u, 3000u, 100000u}) {
+    flow::ThreadTable table(0, capacity, 60000, 99, watchers);
+    const uint32_t now = 1;
+    for (int twice = 0; twice < 2; ++twice)
+      for (uint32_t k = 0; k < capacity; ++k) {
+        const flow::Key key{k, 1, 1, 1, 17};
+        uint32_t place = 0;
+        table.find_or_add(&key, &now, &place, 1);
+      }
+    EXPECT_LE(table.counts().evicted, capacity / 500) << capacity;
+  }
+}
+
+TEST(Flow, TouchesOnlyWhatItDeclares) {
+  AccessOptions options;
+  options.shape = [](Frame& frame, std::mt19937& random) {
+    if (frame.bytes.size() < 38) return;
+    frame.bytes[23] = random() % 2 == 0 ? 6 : 17;
+    put_u16(frame.bytes, 20, 0);
+  };
+  // The flow's place depends on a random seed, which is what the annotation is.
+  for (const std::string& violation : access_violations("FlowTable", cpu(), options))
+    EXPECT_NE(violation.find("flow"), std::string::npos) << violation;
+}
+
+TEST(Flow, NamesWhatIsWrong) {
+  const auto of = [](const std::string& chain) {
+    return mistakes("TestSource(SETS \"l3 l4\") -> " + chain + " -> TestSink;");
+  };
+  EXPECT_NE(of("FlowTable -> FlowCounter(x)").find("'x' is not a FlowTable of this chain"), std::string::npos);
+  EXPECT_NE(of("FlowTable(TIMEOUT 31min)").find("TIMEOUT"), std::string::npos);
+  std::string five = "f :: FlowTable";
+  for (int i = 0; i < 5; ++i) five += format(" -> c%d :: FlowCounter(f)", i);
+  EXPECT_NE(of(five).find("have four words, which 'c0', 'c1', 'c2', 'c3' have"), std::string::npos) << of(five);
+  EXPECT_NE(of("FlowCounter(f) -> f :: FlowTable").find("reads the flow annotation"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heddle::test

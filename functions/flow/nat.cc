@@ -1,0 +1,135 @@
+#include "functions/flow/nat.h"
+
+#include <arpa/inet.h>
+
+#include "click/arguments.h"
+#include "core/error.h"
+#include "functions/flow/rewrite.h"
+
+namespace heddle {
+
+namespace {
+enum Reason : int { kNoPort, kNoFlowThere, kNotTranslated };
+constexpr uint32_t kTcp = 6, kSourceAt = 12, kDestinationAt = 16;
+}  // namespace
+
+void NAT::configure(click::Arguments& arguments) {
+  read_table(arguments);
+  click::Ipv4Address address;
+  std::string range;
+  arguments.required("ADDRESS", address).keyword("PORTS", range);
+  address_ = address.value;
+  if (range.empty()) return;
+  const size_t dash = range.find('-');
+  if (dash == range.npos || !click::parse(std::string_view(range).substr(0, dash), low_, 1, 65535) ||
+      !click::parse(std::string_view(range).substr(dash + 1), high_, low_, 65535))
+    arguments.error("PORTS", "LOW-HIGH, both from 1 to 65535");
+}
+
+Access NAT::access(Processor) const {
+  using enum Base;
+  return {.reads = {{l3, 0, 20}, {l4, 0, 20}},
+          .writes = {{l3, 10, 20}, {l4, 0, 4}, {l4, 6, 8}, {l4, 16, 18}},
+          .column_reads = columns(Column::flow, Column::l3, Column::l4),
+          .column_writes = columns(Column::dst)};
+}
+
+std::span<const char* const> NAT::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"no_port", "no_flow", "not_translated"};
+  return kReasons;
+}
+
+void NAT::start(const Environment& environment) {
+  const size_t all = size_t{high_} - low_ + 1, each = all / static_cast<size_t>(environment.threads);
+  if (each == 0) throw Error(format("NAT '%s': PORTS has fewer ports than there are threads", name.c_str()));
+  for (size_t t = 0; t < static_cast<size_t>(environment.threads); ++t) {
+    threads_.push_back(std::make_unique<PerThread>());
+    for (Ports* ports : {&threads_.back()->tcp, &threads_.back()->udp}) {
+      ports->first = static_cast<uint16_t>(low_ + t * each);
+      ports->uses.resize(each);
+      ports->free.resize(each);
+      for (size_t p = 0; p < each; ++p) ports->free[p] = static_cast<uint16_t>(ports->first + p);
+      ports->count = each;
+    }
+  }
+}
+
+NAT::Ports& NAT::ports_of(uint32_t protocol, int thread) {
+  PerThread& mine = *threads_[static_cast<size_t>(thread)];
+  return protocol == kTcp ? mine.tcp : mine.udp;
+}
+
+void NAT::flow_ends(const flow::Entry& entry, int thread) {
+  const auto port = static_cast<uint16_t>(entry.word(word_));
+  if (port == 0) return;
+  Ports& ports = ports_of(entry.key.protocol, thread);
+  ports.uses[static_cast<size_t>(port - ports.first)] = {};
+  ports.free[(ports.head + ports.count++) % ports.free.size()] = port;
+  auto& used = threads_[static_cast<size_t>(thread)]->used;
+  used.store(used.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+}
+
+void NAT::run_cpu(Batch& batch) {
+  const uint32_t *flows = batch.column(Column::flow), *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
+  uint32_t* dst = batch.column(Column::dst);
+  for (int i = 0; i < batch.size(); ++i) {
+    const Packet* packet = batch.packet(i);
+    flow::Headers headers{};
+    const bool there =
+        flow::headers_at(batch.frame(i), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off, headers);
+    if (dst != nullptr) dst[i] = there ? load_u32(headers.l3 + kDestinationAt) : 0;
+    if (!there || headers.l4 == nullptr) {
+      batch.drop(i, kNotTranslated);
+      continue;
+    }
+    flow::Entry& entry = flow_of(flows, i, batch.thread);
+    // As the packet is now: an element in between may have changed it.
+    const uint32_t source = ntohl(load_u32(headers.l3 + kSourceAt));
+    const uint32_t destination = ntohl(load_u32(headers.l3 + kDestinationAt));
+    const uint16_t source_port = ntohs(load_u16(headers.l4)), destination_port = ntohs(load_u16(headers.l4 + 2));
+    Ports& ports = ports_of(headers.l3[9], batch.thread);
+    if (destination == address_) {
+      const size_t which = static_cast<size_t>(destination_port) - ports.first;
+      const Ports::Use use = which < ports.uses.size() ? ports.uses[which] : Ports::Use{};
+      if (use.inner == 0 || use.outer != source || use.outer_port != source_port) {
+        batch.drop(i, kNoFlowThere);
+        continue;
+      }
+      headers.set_address(kDestinationAt, htonl(use.inner));
+      headers.set_port(2, htons(use.inner_port));
+      if (dst != nullptr) dst[i] = htonl(use.inner);
+      batch.next()[i] = 1;
+      continue;
+    }
+    auto port = static_cast<uint16_t>(entry.word(word_));
+    if (port == 0) {
+      if (ports.count == 0 || source == 0) {
+        batch.drop(i, kNoPort);
+        continue;
+      }
+      port = ports.free[ports.head];
+      ports.head = ports.head + 1 == ports.free.size() ? 0 : ports.head + 1;
+      --ports.count;
+      ports.uses[static_cast<size_t>(port - ports.first)] = {source, destination, source_port, destination_port};
+      entry.set_word(word_, port);
+      auto& used = threads_[static_cast<size_t>(batch.thread)]->used;
+      used.store(used.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    headers.set_address(kSourceAt, htonl(address_));
+    headers.set_port(0, htons(port));
+  }
+}
+
+uint64_t NAT::used() const {
+  uint64_t total = 0;
+  for (const auto& thread : threads_) total += thread->used.load(std::memory_order_relaxed);
+  return total;
+}
+
+void NAT::handlers(Handlers& list) {
+  list.read("ports", [this] { return std::to_string(used()); });
+}
+
+HEDDLE_ELEMENT(NAT);
+
+}  // namespace heddle

@@ -1,0 +1,134 @@
+#include "functions/flow/table.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle::flow {
+namespace {
+
+/** Both halves of a 128-bit product, folded: few instructions, and hard to steer without knowing the seed. */
+uint64_t mixed(uint64_t a, uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+}  // namespace
+
+ThreadTable::ThreadTable(int thread, size_t capacity, uint32_t timeout_ms, uint64_t seed,
+                         const std::vector<Watcher*>& watchers)
+    : thread_(thread),
+      // At most 4/5 full.
+      mask_(static_cast<uint32_t>(std::bit_ceil(std::max<size_t>(capacity + capacity / 4, kWays) / kWays)) - 1),
+      timeout_ms_(timeout_ms),
+      seed_(seed),
+      watchers_(watchers),
+      tag_memory_(map_huge_pages(size_t{places()} * sizeof(uint32_t))),
+      entry_memory_(map_huge_pages(size_t{places()} * sizeof(Entry))),
+      tags_(reinterpret_cast<uint32_t*>(tag_memory_.get())),
+      entries_(reinterpret_cast<Entry*>(entry_memory_.get())) {}
+
+ThreadTable::Hash ThreadTable::hash_of(const Key& key) const {
+  const uint64_t addresses = uint64_t{key.source} << 32 | key.destination;
+  const uint64_t ports = uint64_t{key.source_port} << 48 | uint64_t{key.destination_port} << 32 | key.protocol;
+  const uint64_t first = mixed(addresses ^ seed_, ports ^ 0x9e3779b97f4a7c15);
+  const uint64_t hash = mixed(first ^ 0xd6e8feb86659fd93, seed_ | 1);
+  const auto low = static_cast<uint32_t>(hash), high = static_cast<uint32_t>(hash >> 32);
+  return {{low & mask_, (low >> 20 ^ high * 0x9e3779b1) & mask_}, high | 1};
+}
+
+uint32_t ThreadTable::find_in(uint32_t bucket, uint32_t tag, const Key& key) const {
+  const uint32_t first = bucket * kWays;
+  for (uint32_t place = first; place < first + kWays; ++place)
+    if (tags_[place] == tag && entries_[place].key == key) return place;
+  return kNoFlow;
+}
+
+uint32_t ThreadTable::find(const Key& key) const {
+  const Hash hash = hash_of(key);
+  const uint32_t place = find_in(hash.bucket[0], hash.tag, key);
+  return place != kNoFlow ? place : find_in(hash.bucket[1], hash.tag, key);
+}
+
+void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n) {
+  Hash hashes[kMost];
+  for (int i = 0; i < n; ++i) {
+    hashes[i] = hash_of(keys[i]);
+    for (const uint32_t bucket : hashes[i].bucket) __builtin_prefetch(&tags_[bucket * kWays]);
+  }
+  // The entries that the tags point to are on their way while the others' tags are looked at.
+  for (int i = 0; i < n; ++i)
+    for (const uint32_t bucket : hashes[i].bucket)
+      for (uint32_t place = bucket * kWays; place < (bucket + 1) * kWays; ++place)
+        if (tags_[place] == hashes[i].tag) __builtin_prefetch(&entries_[place], 1);
+  for (int i = 0; i < n; ++i) {
+    const Hash& hash = hashes[i];
+    uint32_t place = find_in(hash.bucket[0], hash.tag, keys[i]);
+    if (place == kNoFlow) place = find_in(hash.bucket[1], hash.tag, keys[i]);
+    if (place != kNoFlow && is_over(entries_[place], now_ms[i])) {
+      end(place);
+      count(counts_.expired, 1);
+      place = kNoFlow;
+    }
+    if (place == kNoFlow) {
+      place = add(hash, keys[i], now_ms[i]);
+    } else {
+      if (idle_ms(entries_[place], now_ms[i]) > 0) entries_[place].last_ms = now_ms[i];
+      entries_[place].packets = 2;
+    }
+    flows[i] = place;
+  }
+}
+
+uint32_t ThreadTable::add(const Hash& hash, const Key& key, uint32_t now_ms) {
+  uint32_t place = kNoFlow, used[2] = {};
+  for (int b = 0; b < 2; ++b)
+    for (uint32_t way = 0; way < kWays; ++way) used[b] += tags_[hash.bucket[b] * kWays + way] != 0 ? 1 : 0;
+  const uint32_t bucket = hash.bucket[used[1] < used[0] ? 1 : 0];
+  for (uint32_t way = 0; way < kWays && place == kNoFlow; ++way)
+    if (tags_[bucket * kWays + way] == 0) place = bucket * kWays + way;
+  if (place == kNoFlow) {
+    place = victim(hash, now_ms);
+    if (place == kNoFlow) return kNoFlow;
+    count(is_over(entries_[place], now_ms) ? counts_.expired : counts_.evicted, 1);
+    end(place);
+  }
+  tags_[place] = hash.tag;
+  Entry& entry = entries_[place];
+  entry.key = key, entry.last_ms = now_ms, entry.packets = 1;
+  for (int w = 0; w < kWords; ++w) entry.set_word(w, 0);
+  count(counts_.added, 1);
+  count(counts_.flows, 1);
+  return place;
+}
+
+uint32_t ThreadTable::victim(const Hash& hash, uint32_t now_ms) const {
+  uint32_t best = kNoFlow;
+  int32_t idle = 0;
+  for (const uint32_t bucket : hash.bucket)
+    for (uint32_t place = bucket * kWays; place < (bucket + 1) * kWays; ++place) {
+      const Entry& entry = entries_[place];
+      if (is_over(entry, now_ms)) return place;
+      if (entry.packets == 1 && (best == kNoFlow || idle_ms(entry, now_ms) > idle))
+        best = place, idle = idle_ms(entry, now_ms);
+    }
+  return best;
+}
+
+void ThreadTable::end(uint32_t place) {
+  for (Watcher* watcher : watchers_) watcher->flow_ends(entries_[place], thread_);
+  tags_[place] = 0;
+  count(counts_.flows, ~uint64_t{0});
+}
+
+void ThreadTable::age(size_t looked_at, uint32_t now_ms) {
+  for (size_t n = std::min<size_t>(looked_at, places()); n > 0; --n) {
+    const uint32_t place = next_aged_;
+    next_aged_ = place + 1 == places() ? 0 : place + 1;
+    if (tags_[place] == 0 || !is_over(entries_[place], now_ms)) continue;
+    end(place);
+    count(counts_.expired, 1);
+  }
+}
+
+}  // namespace heddle::flow

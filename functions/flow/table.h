@@ -1,0 +1,100 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "core/huge_pages.h"
+
+namespace heddle::flow {
+
+/** What the packets of a flow have in common: addresses and ports (0 where there are none) and protocol of IPv4, host byte
+ *  order. */
+struct Key {
+  uint32_t source, destination;
+  uint16_t source_port, destination_port;
+  uint32_t protocol;
+  bool operator==(const Key&) const = default;
+};
+
+constexpr uint32_t kNoFlow = ~0u;
+constexpr int kWords = 4;
+
+/** A flow. Its thread writes it; handlers read the words. */
+struct alignas(64) Entry {
+  Key key;
+  uint32_t last_ms;                     ///< when a packet came last, on the table's clock
+  uint32_t packets;                     ///< so far, at most 2
+  std::atomic<uint64_t> words[kWords];  ///< of the functions that share the table; 0 at first
+
+  uint64_t word(int which) const { return words[which].load(std::memory_order_relaxed); }
+  void set_word(int which, uint64_t value) { words[which].store(value, std::memory_order_relaxed); }
+};
+static_assert(sizeof(Entry) == 64);
+
+/** Is told when a flow ends, on the thread that has it, before its entry is used again. */
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void flow_ends(const Entry& entry, int thread) = 0;
+};
+
+/** The flows of one thread: a hash table of fixed size with two buckets of eight places for a key, of which a new flow takes
+ *  the emptier one. Flows never move, so their places are names for them. When both buckets are full, a new flow takes the
+ *  place of one that is over (`timeout_ms` without a packet), or of the one of a single packet that is idle the longest: a flood
+ *  of such flows does not push out any that has had an answer to go on with. If there is none of these it gets no place. */
+class ThreadTable {
+ public:
+  struct Counts {
+    std::atomic<uint64_t> flows{0}, added{0}, expired{0}, evicted{0};
+  };
+  static constexpr int kMost = 64;  ///< keys in one call
+
+  /** Room for `capacity` flows or more. `seed`: of the hash, so that nobody can know which keys collide. */
+  ThreadTable(int thread, size_t capacity, uint32_t timeout_ms, uint64_t seed, const std::vector<Watcher*>& watchers);
+
+  /** Finds the flows of `n` packets, or begins them; flows[i]: the place of keys[i]'s, or kNoFlow. now_ms[i]: its time. */
+  void find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n);
+  /** The place of a flow, or kNoFlow. Any thread. */
+  uint32_t find(const Key& key) const;
+  /** Looks at the next `count` places and ends the flows there that are over. */
+  void age(size_t count, uint32_t now_ms);
+
+  /** Any `place` names some entry. */
+  Entry& entry(uint32_t place) { return entries_[place & (places() - 1)]; }
+  const Entry& entry(uint32_t place) const { return entries_[place & (places() - 1)]; }
+  uint32_t places() const { return mask_ * kWays + kWays; }
+  const Counts& counts() const { return counts_; }
+
+ private:
+  static constexpr uint32_t kWays = 8;
+  struct Hash {
+    uint32_t bucket[2], tag;
+  };
+  Hash hash_of(const Key& key) const;
+  uint32_t find_in(uint32_t bucket, uint32_t tag, const Key& key) const;
+  uint32_t add(const Hash& hash, const Key& key, uint32_t now_ms);
+  /** A place of these buckets whose flow may end for a new one, or kNoFlow. */
+  uint32_t victim(const Hash& hash, uint32_t now_ms) const;
+  /** The clock goes round, and packets of a capture may be a little out of order. */
+  static int32_t idle_ms(const Entry& entry, uint32_t now_ms) { return static_cast<int32_t>(now_ms - entry.last_ms); }
+  bool is_over(const Entry& entry, uint32_t now_ms) const {
+    return idle_ms(entry, now_ms) > static_cast<int32_t>(timeout_ms_);
+  }
+  void end(uint32_t place);
+  void count(std::atomic<uint64_t>& counter, uint64_t more) {
+    counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+
+  int thread_;
+  uint32_t mask_, timeout_ms_;
+  uint64_t seed_;
+  const std::vector<Watcher*>& watchers_;
+  HugePages tag_memory_, entry_memory_;
+  uint32_t* tags_;  // [buckets][kWays]; 0: free
+  Entry* entries_;  // [buckets][kWays]
+  uint32_t next_aged_ = 0;
+  Counts counts_;
+};
+
+}  // namespace heddle::flow
