@@ -1,13 +1,6 @@
-<<<<<<< HEAD
-// gpu-ipsec: IPsecEncap in the persistent kernel on prepared packets, by transports direct and gather, without ports. Four host threads fill slots of 32
-// packets as fast as they can: they write columns, and the inner header anew, as its place holds ciphertext by then.
-// Packets lie scattered in a pool of 65,536 and belong to 1,000 associations. At the end every packet is authenticated,
-// and deciphered.
-=======
-// gpu-ipsec: IPsecEncap in the persistent kernel on prepared packets, without ports. The host writes columns, and the inner
-// header anew, as its place holds ciphertext by then. Packets belong to 1,000 associations. At the end every packet is
-// authenticated, and deciphered.
->>>>>>> wt-nids
+// gpu-ipsec: IPsecEncap in the persistent kernel on prepared packets, by transports gather and direct, without ports. The host
+// writes columns, and the inner header anew, as its place holds ciphertext by then. Packets belong to 1,000 associations. At
+// the end every packet is authenticated, and deciphered.
 
 #include <cstring>
 
@@ -28,11 +21,7 @@ constexpr ColumnSet kColumnsIn = columns(Column::sa, Column::esp_sequence, Colum
 
 class Setup {
  public:
-<<<<<<< HEAD
-  Setup(uint32_t length, bool gather) : length_(length), times_(kPackets / kSlotPackets), order_(kPackets) {
-=======
-  explicit Setup(uint32_t length) : length_(length), times_(kPackets / kSlotPackets) {
->>>>>>> wt-nids
+  Setup(uint32_t length, bool gather) : length_(length), times_(kPackets / kSlotPackets) {
     std::mt19937 random(1);
     std::vector<FileAssociation> list(kAssociations);
     for (uint32_t i = 0; i < kAssociations; ++i) {
@@ -52,18 +41,11 @@ class Setup {
                    {gpu::kExit + 1, gpu::kExit + 1}}};
     spec.columns = spec.columns_in = kColumnsIn;
     spec.writes_packets = spec.wide_results = true;
-<<<<<<< HEAD
     constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
     if (gather)
       spec.copies = {
           .in = kWhole, .out = kWhole, .before = kFrontBytes, .behind = kMostPadding + kTrailerBytes + kIcvBytes};
-    const gpu::ProgramId program = device_->add_program(spec);
-    for (int t = 0; t < kThreads; ++t)
-      rings_.emplace_back(device_->add_slots(program, kSlots / kThreads), device_->address(program));
-    device_->start(true);
-=======
     slots_.start(spec);
->>>>>>> wt-nids
   }
 
   /** Gb/s of packets before they grow. */

@@ -101,11 +101,11 @@ class NidsBench {
 
 class C4 {
  public:
-  explicit C4(uint32_t length) : length_(length), headers_(kPackets), packets_(kPackets) {
+  C4(uint32_t length, bool gather) : length_(length), headers_(kPackets), packets_(kPackets) {
     std::mt19937 random(1);
     load_tables(random);
     for (uint32_t i = 0; i < kPackets; ++i) put_packet(i, random);
-    start();
+    start(gather);
   }
 
   double gigabits() {
@@ -221,7 +221,7 @@ class C4 {
     packets_[i].candidate[1] = finds(plain + kHeaderBytes);
   }
 
-  void start() {
+  void start(bool gather) {
     gpu::Device& device = slots_.device();
     const auto function = [&](const char* name, std::span<const std::byte> table, std::vector<uint16_t> outputs,
                               size_t drops) {
@@ -238,6 +238,13 @@ class C4 {
     spec.columns_in = kIn;
     spec.columns = kIn | columns(Column::rule);
     spec.writes_packets = spec.wide_results = true;
+    spec.first_drop = kDropped;
+    constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
+    if (gather)
+      spec.copies = {.in = kWhole,
+                     .out = kWhole,
+                     .before = ipsec::kFrontBytes,
+                     .behind = ipsec::kMostPadding + ipsec::kTrailerBytes + ipsec::kIcvBytes};
     slots_.start(spec);
   }
 
@@ -267,14 +274,17 @@ std::vector<Result> gpu_nids() {
 
 std::vector<Result> gpu_c4() {
   std::vector<Result> results;
-  for (const auto& [length, figure] : {std::pair{64u, 220.0}, {512u, 255.0}, {1460u, 255.0}}) {
-    C4 bench(length);
-    const bool in_packets = length == 64;
-    results.push_back(absolute(format("gpu-c4-%u", length), in_packets ? "Mpps" : "Gb/s", figure, false, 5,
-                               [&] { return bench.gigabits() * (in_packets ? 1e3 / (length * 8.0) : 1); }));
-    results.back().note = bench.note();
-    bench.check_packets();
-  }
+  for (const bool gather : {false, true})
+    for (const auto& [length, figure] : {std::pair{64u, 220.0}, {512u, 255.0}, {1460u, 255.0}}) {
+      C4 bench(length, gather);
+      const bool in_packets = length == 64;
+      results.push_back(absolute(format("gpu-c4%s-%u", gather ? "" : "-direct", length), in_packets ? "Mpps" : "Gb/s",
+                                 figure, false, 5,
+                                 [&] { return bench.gigabits() * (in_packets ? 1e3 / (length * 8.0) : 1); }));
+      if (!gather) results.back().target = 0;
+      results.back().note = bench.note();
+      bench.check_packets();
+    }
   return results;
 }
 
