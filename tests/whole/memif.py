@@ -238,9 +238,7 @@ class Client(Peer):
             for i in range(size):
                 ring.write(i, 0, 0, buffer_bytes, buffers + (number * size + i) * buffer_bytes)
             (self.out if to_server else self.back).append(ring)
-            self.say_and_wait(
-                ADD_RING, struct.pack("<HHHIBH", int(to_server), index, 0, offset, log2_size, 0), event
-            )
+            self.say_and_wait(ADD_RING, struct.pack("<HHHIBH", int(to_server), index, 0, offset, log2_size, 0), event)
         self.say(CONNECT)
         self.hear([CONNECTED])
         for queue in range(queues):

@@ -172,7 +172,9 @@ class Report:
     def ended(self):
         """Packets that reached an element without outputs, and were not dropped by it."""
         ends = [
-            e for c in ("ToDump", "ToIPSummaryDump", "ToDPDKDevice", "ToDevice", "ToGPUPort", "Discard") for e in self.elements(c)
+            e
+            for c in ("ToDump", "ToIPSummaryDump", "ToDPDKDevice", "ToDevice", "ToGPUPort", "Discard")
+            for e in self.elements(c)
         ]
         return sum(e["packets"] - sum(e["drops"].values()) for e in ends)
 
