@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kLookEveryMs = 50;  // for peers that call, and for rings that have ended by themselves
 constexpr uint32_t kLine = 128;
+constexpr size_t kMostKept = 32;  // regions of peers that have gone while other kernels were resident
 
 uint32_t round_up(uint32_t value) { return (value + kLine - 1) / kLine * kLine; }
 
@@ -138,22 +139,34 @@ void GpuPorts::serve() {
 void GpuPorts::look() {
   for (auto& port : ports_) {
     port->memif->serve();
-    if (port->memif->session() != nullptr && port->number != port->memif->number()) new_connection(*port);
-  }
-  for (Way& way : ways_) {
+    if (port->memif->session() == nullptr || port->number == port->memif->number()) continue;
     try {
-      if (!way.running && way.from->memif->session() != nullptr && way.to->memif->session() != nullptr) begin(way);
-      if (!way.running) continue;
-      const gpu::RingFault fault = way.segment->device().ring_fault(way.rings);
-      if (fault == gpu::kNoFault) continue;
-      Port& liar = fault == gpu::kRxIndexLies ? *way.from : *way.to;
-      std::fprintf(stderr, "heddle: GPU port %s: %s; it is disconnected\n", liar.name.c_str(), gpu::text(fault));
-      liar.memif->disconnect(gpu::text(fault));
+      new_connection(*port);
     } catch (const Error& error) {
-      way.segment->device().fail(error.what());
-      way.running = false;
+      std::fprintf(stderr, "heddle: GPU port %s: its peer's memory cannot be used: %s\n", port->name.c_str(),
+                   error.what());
+      port->memif->disconnect("the GPU cannot use the memory");
     }
   }
+  if (has_failed()) return;
+  for (Way& way : ways_) {
+    if (!way.running && way.from->memif->session() != nullptr && way.to->memif->session() != nullptr) begin(way);
+    const gpu::RingFault fault = way.running ? way.segment->device().ring_fault(way.rings) : gpu::kNoFault;
+    if (fault == gpu::kNoFault) continue;
+    Port& liar = fault == gpu::kRxIndexLies ? *way.from : *way.to;
+    std::fprintf(stderr, "heddle: GPU port %s: %s; it is disconnected\n", liar.name.c_str(), gpu::text(fault));
+    liar.memif->disconnect(gpu::text(fault));
+  }
+}
+
+bool GpuPorts::has_failed() {
+  for (const Way& way : ways_) {
+    if (way.segment->device().failure().empty()) continue;
+    for (const Port* port : {way.from, way.to})
+      for (GPUPort* element : port->elements) element->failed = true;
+    return true;
+  }
+  return false;
 }
 
 void GpuPorts::new_connection(Port& port) {
@@ -166,12 +179,28 @@ void GpuPorts::new_connection(Port& port) {
     element->connected = true;
     element->connections.fetch_add(1);
   }
-  if (const memif::ServerSession* session = port.memif->server_session()) {
-    for (const memif::Region& region : session->regions()) port.peer_memory.push_back(memory_of(region));
-    for (const Way& way : ways_)
-      if (way.from == &port || way.to == &port)
-        for (const gpu::SharedMemory& memory : port.peer_memory) way.segment->device().share(memory);
-  }
+  if (const memif::ServerSession* session = port.memif->server_session()) take_memory(port, *session);
+}
+
+void GpuPorts::take_memory(Port& port, const memif::ServerSession& session) {
+  give_back();
+  if (kept_.size() + session.regions().size() > kMostKept)
+    throw Error("the memory of too many former peers is still in use, because kernels of other ports run");
+  for (const memif::Region& region : session.regions()) port.peer_memory.push_back(memory_of(region));
+  port.peer_capacity = smallest_buffer(session);
+  for (const Way& way : ways_)
+    if (way.from == &port || way.to == &port)
+      for (const gpu::SharedMemory& memory : port.peer_memory) way.segment->device().share(memory);
+}
+
+uint32_t GpuPorts::smallest_buffer(const memif::Session& session) {
+  uint32_t least = UINT16_MAX;
+  for (const memif::SharedRing& shared : session.transmitting())
+    for (int i = 0; i < 1 << shared.log2_size; ++i) {
+      const uint32_t bytes = __atomic_load_n(&shared.ring->descriptors()[i].length, __ATOMIC_RELAXED);
+      if (bytes > 0) least = std::min(least, bytes);
+    }
+  return least;
 }
 
 void GpuPorts::peer_has_gone(Port& port, memif::Session& session) {
@@ -181,13 +210,15 @@ void GpuPorts::peer_has_gone(Port& port, memif::Session& session) {
   port.peer_memory.clear();
   auto* server = dynamic_cast<memif::ServerSession*>(&session);
   if (server == nullptr) return;
-  for (memif::Region& region : server->take_regions()) {
-    bool given_back = true;
-    for (const Way& way : ways_)
-      if (way.from == &port || way.to == &port)
-        given_back = way.segment->device().unshare(memory_of(region)) && given_back;
-    if (!given_back) kept_.push_back(std::move(region));
-  }
+  for (memif::Region& region : server->take_regions()) kept_.push_back(std::move(region));
+  give_back();
+}
+
+void GpuPorts::give_back() {
+  std::erase_if(kept_, [this](const memif::Region& region) {
+    return std::all_of(ways_.begin(), ways_.end(),
+                       [&](const Way& way) { return way.segment->device().unshare(memory_of(region)); });
+  });
 }
 
 gpu::RingEnd GpuPorts::ring_end(Port& port, Direction direction, uint32_t queue, gpu::Device& device) const {
@@ -208,6 +239,7 @@ gpu::RingEnd GpuPorts::ring_end(Port& port, Direction direction, uint32_t queue,
     end.memory[0] = memory_of(buffers_);
     return end;
   }
+  end.capacity = port.peer_capacity;
   end.region_count = static_cast<uint16_t>(port.peer_memory.size());
   std::copy(port.peer_memory.begin(), port.peer_memory.end(), end.memory);
   return end;
@@ -220,9 +252,13 @@ void GpuPorts::begin(Way& way) {
     pairs.push_back({ring_end(*way.from, kReceive, queue, device), ring_end(*way.to, kTransmit, queue, device),
                      way.from->is_client() && way.to->is_client()});
   const Segment& plan = way.segment->plan();
-  device.start_rings(way.rings,
-                     {way.segment->newest(), way.segment->exit_counts_id(), static_cast<uint16_t>(plan.exits.size()), 1,
-                      static_cast<uint16_t>(plan.nodes.size() - 1), pairs});
+  try {
+    device.start_rings(
+        way.rings, {way.segment->newest(), way.segment->exit_counts_id(), static_cast<uint16_t>(plan.exits.size()), 1,
+                    static_cast<uint16_t>(plan.nodes.size() - 1), pairs});
+  } catch (const Error& error) {
+    return device.fail(error.what());
+  }
   way.from->directions[kReceive].fresh = false;
   way.running = true;
 }
@@ -230,7 +266,12 @@ void GpuPorts::begin(Way& way) {
 void GpuPorts::end(Way& way) {
   if (!way.running) return;
   way.running = false;
-  const std::vector<gpu::RingStop> stops = way.segment->device().stop_rings(way.rings);
+  std::vector<gpu::RingStop> stops;
+  try {
+    stops = way.segment->device().stop_rings(way.rings);
+  } catch (const Error& error) {
+    way.segment->device().fail(error.what());
+  }
   for (size_t queue = 0; queue < stops.size(); ++queue) {
     way.from->directions[kReceive].positions[queue].rx_position = stops[queue].rx_position;
     way.to->directions[kTransmit].positions[queue].tx_position = stops[queue].tx_position;

@@ -52,6 +52,7 @@ class GpuPorts {
     uint64_t number = 0;        ///< of the connection that directions are about
     std::vector<GPUPort*> elements;
     std::vector<gpu::SharedMemory> peer_memory;  ///< a server's, of the connection
+    uint32_t peer_capacity = 0;                  ///< the same: bytes that its peer's buffers hold
     bool is_client() const { return config.memif.role == memif::Role::client; }
     uint32_t size() const { return 1u << config.memif.interface.log2_size; }
     uint32_t queues() const { return static_cast<uint32_t>(config.memif.interface.queues); }
@@ -74,6 +75,12 @@ class GpuPorts {
   void end(Way& way);
   void peer_has_gone(Port& port, memif::Session& session);
   void new_connection(Port& port);
+  void take_memory(Port& port, const memif::ServerSession& session);
+  /** Gives back what it can of former peers' memory. */
+  void give_back();
+  /** Whether a device has failed, which ends the program. */
+  bool has_failed();
+  static uint32_t smallest_buffer(const memif::Session& session);
   gpu::RingEnd ring_end(Port& port, Direction direction, uint32_t queue, gpu::Device& device) const;
 
   const Router& router_;

@@ -8,6 +8,7 @@ import socket
 import stat
 
 import pytest
+from scapy.all import IP, UDP, Ether
 from whole import captures, memif
 from whole.memif import NEXT
 from whole.program import CHAINS, Report, mistakes, quoted, read_handler, wait_until
@@ -182,6 +183,39 @@ def test_functions_on_the_way(heddle, place, role):
         assert mirror.peer().exchange(frames, len(wanted)) == wanted
         report = mirror.end()
     assert sum(report.drops("l").values()) == len(frames) - len(wanted)
+
+
+def test_a_function_of_several_warps(heddle, place):
+    """A warp of a ring's block does its work alone."""
+    frames, values = [], random.Random(4)
+    for frame in numbered(1000, least=64):
+        ip = IP(src="192.0.2.1", dst=f"10.0.0.{values.randint(1, 9)}") / UDP(sport=7, dport=values.choice([22, 53]))
+        frames.append(bytes(Ether(src="2:0:0:0:0:1", dst="2:0:0:0:0:2") / ip / frame))
+    chain = "Strip(14) -> f :: Firewall(@0.0.0.0/0 10.0.0.4/30 0 : 65535 22 : 22 0x11/0xFF deny, DEFAULT allow) -> Unstrip(14)"
+    kept = [frame for frame in frames if frame[36:38] != bytes([0, 22]) or not 4 <= frame[33] <= 7]
+    assert 100 < len(kept) < 950
+    with Mirror(heddle, place, chain=chain) as mirror:
+        assert mirror.peer().exchange(frames, len(kept)) == kept
+        assert mirror.end().received == 1000
+
+
+def test_frames_too_long_for_the_buffers_of_a_peer(heddle, place):
+    """Those that a server sends on, from one port to another."""
+    frames = numbered(1000, least=60, most=200)
+    kept = [frame for frame in frames if len(frame) <= 100]
+    with Mirror(heddle, place, "server", ports=2) as mirror:
+        one, other, got, sent = mirror.peer(0), mirror.peer(1, buffer_bytes=100), [], 0
+
+        def forward():
+            nonlocal sent
+            sent += one.send(frames[sent : sent + 64])
+            got.extend(other.receive())
+            return len(got) == len(kept)
+
+        wait_until(forward, what="all frames")
+        right(kept, got)
+        report = mirror.end()
+    assert report.drops("ToGPUPort") == {"too_long": len(frames) - len(kept)}
 
 
 def test_a_table_that_changes(heddle, place):

@@ -43,8 +43,8 @@ class FromGPUPort : public GPUPort {
   const char* ports() const override { return "0/1"; }
   const char* processing() const override { return "/h"; }
   std::span<const char* const> drop_reasons() const override;
-  /** Packets may come as long as the program runs. */
-  bool keeps_running() const override { return true; }
+  /** Packets may come as long as the GPU works. */
+  bool keeps_running() const override { return !failed; }
 };
 
 }  // namespace heddle

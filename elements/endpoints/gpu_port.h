@@ -27,7 +27,7 @@ class GPUPort : public Element {
   const std::optional<Config>& config() const { return config_; }
 
   // Set by the engine while it runs.
-  std::atomic<bool> connected{false};
+  std::atomic<bool> connected{false}, failed{false};
   std::atomic<uint64_t> connections{0};
 
  private:

@@ -14,7 +14,7 @@
 namespace heddle::memif {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 36;
+constexpr uint64_t kMostBytes = uint64_t{1} << 33;  // offsets have 32 bits
 
 }  // namespace
 
