@@ -127,9 +127,9 @@ Chain read_chain(ChainOptions options) {
 int check(const ChainOptions& options) {
   const Chain chain = read_chain(options);
   if (options.json)
-    std::printf("{\"ok\": true, \"elements\": %zu}\n", chain.router.nodes.size());
+    std::printf("{\"ok\": true, \"elements\": %zu}\n", chain.router.graph.elements.size());
   else
-    std::printf("ok: %zu elements, %zu segments\n", chain.router.nodes.size(), chain.plan.segments.size());
+    std::printf("ok: %zu elements, %zu segments\n", chain.router.graph.elements.size(), chain.plan.segments.size());
   return 0;
 }
 

@@ -50,7 +50,9 @@ TEST(MappingTable, IsWhatAModelIs) {
     const FlowKey key = random_key(random, 6);
     Rewrite found;
     ASSERT_EQ(table.find(key, found), model.contains(tuple_of(key)));
-    if (model.contains(tuple_of(key))) ASSERT_EQ(tuple_of(found.to), model[tuple_of(key)]);
+    if (model.contains(tuple_of(key))) {
+      ASSERT_EQ(tuple_of(found.to), model[tuple_of(key)]);
+    }
     if (step % 500 == 499) {  // half of them end
       table.expire(1, 100, [](const MappingTable::Idle&) { return true; });
       for (auto it = model.begin(); it != model.end();) {
