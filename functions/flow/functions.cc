@@ -66,14 +66,18 @@ std::span<const char* const> RateLimiter::drop_reasons() const {
 void RateLimiter::run_cpu(Batch& batch) {
   const uint32_t* flows = batch.column(Column::flow);
   const uint64_t most = burst_ * kThousand;
+  const uint32_t wall = FlowTable::now_ms();
   for (int i = 0; i < batch.size(); ++i) {
     flow::Entry& entry = flow_of(flows, i, batch.thread);
-    const uint32_t now = entry.last_ms;  // the FlowTable has just set it
     const uint64_t word = entry.word(word_);
-    const auto before = static_cast<uint32_t>(word);
-    // A millisecond brings as many thousandths as a second brings tokens.
-    uint64_t tokens = word == 0 ? most : (word >> 33) + uint64_t{now - before} * rate_;
-    tokens = std::min(tokens, most);
+    uint32_t now = table_->time_of(batch.packet(i), wall);
+    uint64_t tokens = most;
+    if (word != 0) {
+      // A millisecond brings as many thousandths as a second brings tokens. Captures may be a little out of order.
+      const auto before = static_cast<uint32_t>(word);
+      if (static_cast<int32_t>(now - before) < 0) now = before;
+      tokens = std::min((word >> 33) + uint64_t{now - before} * rate_, most);
+    }
     if (tokens >= kThousand) {
       tokens -= kThousand;
     } else if (outputs > 1) {
