@@ -8,7 +8,6 @@ import socket
 import stat
 
 import pytest
-from scapy.all import IP, UDP, Ether
 from whole import captures, memif
 from whole.memif import NEXT
 from whole.program import CHAINS, Report, mistakes, quoted, read_handler, wait_until
@@ -88,11 +87,12 @@ class Mirror:
         self.stack.close()
 
 
+@pytest.mark.parametrize("size", [64, 1024])
 @pytest.mark.parametrize("role", ["client", "server"])
-def test_nothing_is_lost_or_reordered(heddle, place, role):
-    """Rings of 64 go round a hundred times, and the indices once."""
-    frames = numbered(66_000 if role == "client" else 8_000, most=60) + numbered(2000, least=12, most=2048)
-    with Mirror(heddle, place, role) as mirror:
+def test_nothing_is_lost_or_reordered(heddle, place, role, size):
+    """Rings go round many times, and with rings of 1024 the indices once."""
+    frames = numbered(66_000 if size == 1024 else 2_000, most=60) + numbered(1000, least=12, most=2048)
+    with Mirror(heddle, place, role, size=size) as mirror:
         right(frames, mirror.peer().exchange(frames))
         report = mirror.end()
     for name in ("FromGPUPort", "EtherMirror", "ToGPUPort"):
@@ -104,7 +104,7 @@ def test_nothing_is_lost_or_reordered(heddle, place, role):
 @pytest.mark.parametrize("role", ["client", "server"])
 def test_what_functions_drop_leaves_no_gap(heddle, place, role):
     values = random.Random(3)
-    frames = [f if values.random() < 0.7 else f[: values.randint(1, 11)] for f in numbered(5000)]
+    frames = [f if values.random() < 0.7 else f[: values.randint(1, 11)] for f in numbered(2000)]
     kept = [frame for frame in frames if len(frame) >= 12]
     with Mirror(heddle, place, role) as mirror:
         right(kept, mirror.peer().exchange(frames, len(kept)))
@@ -126,7 +126,7 @@ def test_several_rings(heddle, place, role):
 
 @pytest.mark.parametrize("role", ["client", "server"])
 def test_from_one_port_to_another(heddle, place, role):
-    frames = numbered(3000)
+    frames = numbered(1000)
     with Mirror(heddle, place, role, ports=2) as mirror:
         one = mirror.peer(0)
         if role == "client":
@@ -171,7 +171,7 @@ def test_functions_on_the_way(heddle, place, role):
     )
     address = {0: bytes([10, 1, 2, 3]), 1: bytes([20, 1, 2, 3]), 2: bytes([30, 1, 2, 3])}
     frames, wanted, values = [], [], random.Random(9)
-    for frame in numbered(2000, least=64):
+    for frame in numbered(1000, least=64):
         kind = values.randrange(3)
         frame = frame[:30] + address[kind] + frame[34:]
         frames.append(frame)
@@ -183,20 +183,6 @@ def test_functions_on_the_way(heddle, place, role):
         assert mirror.peer().exchange(frames, len(wanted)) == wanted
         report = mirror.end()
     assert sum(report.drops("l").values()) == len(frames) - len(wanted)
-
-
-def test_a_function_of_several_warps(heddle, place):
-    """A warp of a ring's block does its work alone."""
-    frames, values = [], random.Random(4)
-    for frame in numbered(1000, least=64):
-        ip = IP(src="192.0.2.1", dst=f"10.0.0.{values.randint(1, 9)}") / UDP(sport=7, dport=values.choice([22, 53]))
-        frames.append(bytes(Ether(src="2:0:0:0:0:1", dst="2:0:0:0:0:2") / ip / frame))
-    chain = "Strip(14) -> f :: Firewall(@0.0.0.0/0 10.0.0.4/30 0 : 65535 22 : 22 0x11/0xFF deny, DEFAULT allow) -> Unstrip(14)"
-    kept = [frame for frame in frames if frame[36:38] != bytes([0, 22]) or not 4 <= frame[33] <= 7]
-    assert 100 < len(kept) < 950
-    with Mirror(heddle, place, chain=chain) as mirror:
-        assert mirror.peer().exchange(frames, len(kept)) == kept
-        assert mirror.end().received == 1000
 
 
 def test_frames_too_long_for_the_buffers_of_a_peer(heddle, place):
@@ -308,7 +294,7 @@ def test_descriptors_that_lie_to_a_server(heddle, place):
 @pytest.mark.parametrize("role", ["client", "server"])
 def test_packets_in_several_buffers_are_dropped_whole(heddle, place, role):
     """Chains of up to 70 descriptors, which no warp sees as a whole."""
-    values, frames, chained, wanted = random.Random(5), numbered(3000), 0, []
+    values, frames, chained, wanted = random.Random(5), numbered(1000), 0, []
     with Mirror(heddle, place, role, size=256) as mirror:
         peer, got, at = mirror.peer(), [], 0
 

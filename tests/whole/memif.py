@@ -113,7 +113,7 @@ class Peer:
             ring.write(index, 0, region, self.buffer_bytes, offset)
         ring.head = ring.position + ring.size
 
-    def exchange(self, frames, expected=None, queue=0, seconds=60):
+    def exchange(self, frames, expected=None, queue=0, seconds=120):
         """Sends all frames and returns what comes back, as soon as it is `expected` frames (as many as were sent)."""
         expected, got, sent = len(frames) if expected is None else expected, [], 0
         end = time.monotonic() + seconds
