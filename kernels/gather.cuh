@@ -16,7 +16,7 @@ namespace heddle::gpu {
  *  memory of the GPU (table look-ups from 3 to over 100 us), so tiles queue here: by bytes, not by tiles, since short
  *  packets do not need it. Device memory; bytes since the start of the device. */
 struct Gate {
-  static constexpr long long kBytes = 768 << 10;  ///< under way at most
+  static constexpr long long kBytes = 3 << 20;  ///< under way at most
   unsigned long long taken, done;
 };
 

@@ -302,8 +302,10 @@ void ARPQuerier::handlers(Handlers& list) {
 }
 
 std::vector<std::pair<std::string, uint64_t>> ARPQuerier::statistics() const {
-  return {
-      {"queries", queries_}, {"responses", responses_}, {"entries", table_->size()}, {"replaced", table_->replaced()}};
+  return {{"queries", queries_},
+          {"responses", responses_},
+          {"entries", table_ ? table_->size() : 0},
+          {"replaced", table_ ? table_->replaced() : 0}};
 }
 
 HEDDLE_ELEMENT(ARPQuerier);
