@@ -108,7 +108,8 @@ class Peer:
         if self.server:
             ring.tail = ring.position
             return
-        for index in range(ring.head, ring.position + ring.size):
+        end = ring.position + ring.size
+        for index in range(end - ((end - ring.head) & 0xFFFF), end):  # the head goes round after 65,536
             _, region, _, offset = ring.read(index)
             ring.write(index, 0, region, self.buffer_bytes, offset)
         ring.head = ring.position + ring.size
