@@ -282,8 +282,7 @@ def test_large_frames_over_tap(heddle, root, tmp_path):
     )
     with heddle.start("run", "--json", "-e", chain) as running:
         wait_until(lambda: name in network.call("ip", "-o", "link"), what="the tap device")
-        time.sleep(0.5)
-        assert "mtu 9000" in network.call("ip", "link", "show", name)
+        wait_until(lambda: "mtu 9000" in network.call("ip", "link", "show", name), what="its MTU")
         network.call("ip", "link", "set", name, "up")
         send(name, frames)
         time.sleep(0.5)
