@@ -106,7 +106,7 @@ class Options {
     if (rule_.sid == 0) return Refusal{"it has no sid"};
     bool first = true;
     for (const Content& content : rule_.contents) {
-      const std::string which = "content " + quoted(content.bytes);
+      const std::string which = "content " + quoted(std::string_view(content.bytes));
       const auto bytes = static_cast<int>(content.bytes.size());
       if (content.relative && (content.offset != 0 || content.depth >= 0))
         return Refusal{which + " has offset or depth, and distance or within"};
