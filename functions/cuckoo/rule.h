@@ -49,21 +49,17 @@ HEDDLE_HD inline uint32_t other_bucket(const Image& image, uint32_t bucket, uint
   return sum >= bucket ? sum - bucket : sum + (image.buckets - bucket);
 }
 
-HEDDLE_HD inline uint32_t moves_of(const Image& image) {
 #ifdef __CUDA_ARCH__
-  return *static_cast<const volatile uint32_t*>(&image.moves);
-#else
-  return __atomic_load_n(&image.moves, __ATOMIC_ACQUIRE);
-#endif
+/** The words of a bucket, past a multiprocessor's own cache, which may be older than what the search has seen before. */
+__device__ inline ulonglong2 two_words(const Bucket& bucket, int slot) {
+  return __ldcg(reinterpret_cast<const ulonglong2*>(bucket.word + slot));
 }
-/** What was read before comes before what is read after. */
-HEDDLE_HD inline void fence() {
-#ifdef __CUDA_ARCH__
-  __threadfence();
+__device__ inline uint32_t moves_of(const Image& image) { return *static_cast<const volatile uint32_t*>(&image.moves); }
+__device__ inline void fence() { __threadfence(); }
 #else
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+inline uint32_t moves_of(const Image& image) { return __atomic_load_n(&image.moves, __ATOMIC_ACQUIRE); }
+inline void fence() { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
 #endif
-}
 
 /** Calls search() again if entries have moved meanwhile, so that it has missed none: some hundred times at most, since on a GPU
  *  nobody knows when a move ends. */
@@ -83,8 +79,7 @@ HEDDLE_HD inline uint64_t find_in(const Bucket& bucket, uint64_t key) {
   uint64_t found = 0;
 #ifdef __CUDA_ARCH__
   for (int slot = 0; slot < kSlots; slot += 2) {
-    // Past a multiprocessor's own cache, which may be older than what the search has seen before.
-    const ulonglong2 words = __ldcg(reinterpret_cast<const ulonglong2*>(bucket.word + slot));
+    const ulonglong2 words = two_words(bucket, slot);
     found = (words.x & kKeyMask) == key && words.x != 0 ? words.x : found;
     found = (words.y & kKeyMask) == key && words.y != 0 ? words.y : found;
   }
