@@ -22,7 +22,8 @@ constexpr size_t kL3 = 14;
 
 /** A file that is gone with the object. */
 struct TextFile {
-  explicit TextFile(const std::string& name) : path(testing::TempDir() + "heddle_nids_" + name) {}
+  explicit TextFile(const std::string& name)
+      : path(testing::TempDir() + "heddle_nids_" + name + "_" + std::to_string(getpid())) {}
   ~TextFile() { std::remove(path.c_str()); }
   void write(const std::vector<OracleRule>& rules) const {
     std::ofstream out(path);

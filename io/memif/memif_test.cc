@@ -74,9 +74,9 @@ TEST_F(MemifProtocol, TwoEndsShareRings) {
 TEST_F(MemifProtocol, PeersComeAndGo) {
   const Interface wanted = interface_of(1);
   const Region rings(ClientSession::rings_bytes(wanted)), buffers(4096);
+  int downs = 0;
   Port server(config(Role::server, wanted), nullptr, nullptr);
   server.open();
-  int downs = 0;
   server.on_down = [&](Session&) {
     ++downs;
     EXPECT_EQ(server.server_session(), nullptr);

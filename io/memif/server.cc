@@ -58,7 +58,7 @@ void ServerSession::add_region(Received& received) {
   if (add.index != regions_.size() || add.index >= kMostRegions)
     throw Error(format("region %u: 0, 1, ... to %u are expected in turn", add.index, kMostRegions - 1));
   try {
-    regions_.emplace_back(std::move(received.file), add.size);
+    regions_.emplace_back(std::move(received.file), uint64_t{add.size});
   } catch (const Error& error) {
     throw Error(format("region %u: %s", add.index, error.what()));
   }
