@@ -32,7 +32,8 @@ Frame packet_to(const Address& address, size_t payload = 8) {
 }
 
 struct RouteFile {
-  explicit RouteFile(const std::string& name) : path(testing::TempDir() + "heddle_" + name + ".routes6") {}
+  explicit RouteFile(const std::string& name)
+      : path(testing::TempDir() + std::to_string(getpid()) + "heddle_" + name + ".routes6") {}
   ~RouteFile() { std::remove(path.c_str()); }
   void write(const std::vector<Route>& routes) const {
     std::ofstream out(path);

@@ -88,7 +88,7 @@ std::vector<Frame> random_traffic(std::mt19937& random, size_t count, unsigned h
 
 TEST_P(L2SwitchTest, SwitchesByEntriesThatStay) {
   auto random = random_for("l2 stays");
-  const std::string path = testing::TempDir() + "heddle_l2.addresses";
+  const std::string path = testing::TempDir() + std::to_string(getpid()) + "heddle_l2.addresses";
   for (const unsigned count : {0u, 5u, 3000u}) {
     Oracle oracle{.ports = 3, .stays = {}, .learns = false};
     std::ofstream out(path);

@@ -95,7 +95,7 @@ struct NameFile {
     for (const auto& [name, output] : routes) out << uri(name) << " " << output << "\n";
   }
   ~NameFile() { std::remove(path.c_str()); }
-  std::string path = testing::TempDir() + "heddle_ndn.names";
+  std::string path = testing::TempDir() + std::to_string(getpid()) + "heddle_ndn.names";
 };
 
 const std::string kSinks = " n[0] -> s0 :: TestSink; n[1] -> s1 :: TestSink; n[2] -> s2 :: TestSink;";
