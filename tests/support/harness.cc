@@ -18,7 +18,7 @@ const std::vector<Backend>& backends() {
     const auto add = [&](const std::string& device) {
       all.push_back({device + "_sync", device, LaunchMode::sync, Transport::direct});
       all.push_back({device + "_persistent", device, LaunchMode::persistent, Transport::direct});
-      all.push_back({device + "_async", device, LaunchMode::async, Transport::direct});
+      all.push_back({device + "_async_coalescent", device, LaunchMode::async, Transport::coalescent});
       all.push_back({device + "_gather", device, LaunchMode::persistent, Transport::gather});
     };
     add("simt");
