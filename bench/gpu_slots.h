@@ -42,6 +42,18 @@ class GpuSlots {
     return slot.columns + words_before * gpu::kSlotPackets;
   }
 
+  /** A check for packets_per_second(): looks at one slot in 16, whether its packets have taken the exits of `expected`,
+   *  [kPackets]. */
+  static auto sample_of(const std::vector<uint32_t>& expected) {
+    return [&expected](const gpu::SlotRing& ring, int index, uint32_t first) {
+      if (first / gpu::kSlotPackets % 16 != 0) return true;
+      bool right = true;
+      for (int i = 0; i < gpu::kSlotPackets; ++i)
+        right = right && ring.outcome(index, i).exit == expected[first + static_cast<uint32_t>(i)];
+      return right;
+    };
+  }
+
   void start(const gpu::ProgramSpec& spec) {
     const gpu::ProgramId program = device_->add_program(spec);
     for (int t = 0; t < threads_; ++t)

@@ -10,7 +10,6 @@ namespace heddle::click {
 namespace {
 
 constexpr size_t kLongestWord = 64;  // longer words are no typing mistakes; bounds the work of distance()
-constexpr size_t kLongestQuoted = 80;
 
 std::string lower(std::string_view word) {
   std::string result(word);
@@ -73,15 +72,6 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
   const std::string near = nearest(word, known);
   return near.empty() ? "" : "; did you mean '" + near + "'?";
-}
-
-std::string in_quotes(std::string_view text) {
-  std::string result = "'";
-  for (const char c : text.substr(0, kLongestQuoted)) {
-    const auto byte = static_cast<unsigned char>(c);
-    result += byte < 0x20 || byte == 0x7f ? format("\\x%02x", byte) : std::string(1, c);
-  }
-  return result + (text.size() > kLongestQuoted ? "...'" : "'");
 }
 
 }  // namespace heddle::click

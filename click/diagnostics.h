@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text_file.h"
+
 namespace heddle::click {
 
 /** A place in a configuration. Lines and columns count from 1, columns in bytes; the file is spelled as it was given.
@@ -54,7 +56,6 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 /** "; did you mean 'X'?" with X the nearest known word, or "" if nothing is near. */
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 
-/** The text in single quotes as error messages show it: shortened when long, control characters as \xNN. */
-std::string in_quotes(std::string_view text);
+using heddle::in_quotes;
 
 }  // namespace heddle::click

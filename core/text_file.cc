@@ -32,4 +32,54 @@ std::string read_text_file(const std::string& path, const char* kind) {
   return text;
 }
 
+void read_lines(const std::string& name, std::string_view text, std::string_view comments,
+                std::vector<std::string>& errors, const std::function<std::string(std::string_view line)>& read) {
+  constexpr size_t kMaxErrors = 100;
+  size_t bad = 0, number = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    line = trimmed(line.substr(0, line.find_first_of(comments)));
+    if (line.empty()) continue;
+    if (const std::string problem = read(line); !problem.empty() && ++bad <= kMaxErrors)
+      errors.push_back(format("%s:%zu: %s", name.c_str(), number, problem.c_str()));
+  }
+  if (bad > kMaxErrors) errors.push_back(format("%s: ... and %zu more", name.c_str(), bad - kMaxErrors));
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  return text;
+}
+
+std::string_view take_word(std::string_view& text) {
+  const auto begin = std::ranges::find_if_not(text, is_blank);
+  const auto end = std::find_if(begin, text.end(), is_blank);
+  text = {end, text.end()};
+  return {begin, end};
+}
+
+std::vector<std::string_view> words_of(std::string_view text, size_t most) {
+  std::vector<std::string_view> words;
+  while (words.size() < most) {
+    const std::string_view word = take_word(text);
+    if (word.empty()) break;
+    words.push_back(word);
+  }
+  return words;
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr size_t kMost = 80;  // bytes
+  std::string result = "'";
+  for (const char c : text.substr(0, kMost)) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += byte < 0x20 || byte == 0x7f ? format("\\x%02x", byte) : std::string(1, c);
+  }
+  return result + (text.size() > kMost ? "...'" : "'");
+}
+
 }  // namespace heddle

@@ -1,11 +1,10 @@
-// The CUDA side of gpu/device.h: the only file that calls the CUDA runtime for the engine. Compiled twice, by nvcc for GPUs
+// The CUDA side of gpu/device.h. Like every .cu of this folder it is compiled twice, by nvcc for GPUs
 // and by the host compiler against simt/, into the namespaces cuda_backend and simt_backend.
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -17,15 +16,16 @@
 #include "kernels/arena.h"
 #include "kernels/backend.h"
 #include "kernels/check.h"
+#include "kernels/device_memory.h"
 #include "kernels/kernels.cuh"
+#include "kernels/program_layout.h"
 #include "kernels/ring_sets.h"
 
 namespace heddle::gpu {
 namespace HEDDLE_GPU_BACKEND {
 namespace {
 
-constexpr size_t kStagingBytes = 1 << 20;  ///< for patches and reads, pinned
-constexpr size_t kSpareColumnWords = 32;   ///< of a spare slot: words of 32 bits a packet
+constexpr size_t kSpareColumnWords = 32;  ///< of a spare slot: words of 32 bits a packet
 
 const void* kernel_of(size_t shape) {
   static_assert(kShapeCount == 3 && kShapes[0] == 1 && kShapes[1] == 4 && kShapes[2] == 8);
@@ -45,9 +45,6 @@ size_t shape_of(int warps) {
   return static_cast<size_t>(std::lower_bound(kShapes, kShapes + kShapeCount, warps) - kShapes);
 }
 
-constexpr size_t kUnit = 16;  ///< in which Program says where things lie in dynamic shared memory
-size_t units(size_t bytes) { return (bytes + kUnit - 1) / kUnit; }
-
 DeviceInfo describe(int index, const cudaDeviceProp& properties) {
   DeviceInfo info;
 #ifdef HEDDLE_SIMT
@@ -66,6 +63,15 @@ DeviceInfo describe(int index, const cudaDeviceProp& properties) {
 }
 
 class CudaDevice final : public Device {
+  void use() const { HEDDLE_CUDA_CHECK(cudaSetDevice(index_)); }
+  /** What `change` returns, called by one thread at a time, with the device current. */
+  template <class Change>
+  auto locked(const Change& change) {
+    use();
+    const std::lock_guard lock(mutex_);
+    return change();
+  }
+
  public:
   explicit CudaDevice(int index) : index_(index), pinned_(Arena::kPinned), lasting_(Arena::kDevice) {
     use();
@@ -85,34 +91,18 @@ class CudaDevice final : public Device {
                                              static_cast<int>(most_shared_bytes_)));
     }
     rings_.emplace(properties_.sharedMemPerBlockOptin);
-    patch_registers_ = load(reinterpret_cast<const void*>(gpu::patch_words)).numRegs;
-    HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&copy_stream_, cudaStreamNonBlocking));
+    memory_.emplace(index);
     for (Shape& shape : shapes_) HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&shape.stream, cudaStreamNonBlocking));
-#ifndef HEDDLE_SIMT
-    // Memory that comes and goes beside resident kernels: cudaFree would wait for them, and so would a pool that gives
-    // memory back to the system.
-    cudaMemPool_t pool{};
-    HEDDLE_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool, index));
-    uint64_t keep = ~uint64_t{0};
-    HEDDLE_CUDA_CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
-#endif
-    staging_ = pinned_.take<std::byte>(kStagingBytes);
   }
   ~CudaDevice() override {
     stop();
     cudaSetDevice(index_);
     rings_.reset();
     for (void* memory : shared_) cudaHostUnregister(memory);
-    for (const TableRecord& table : tables_)
-      if (table.at != nullptr) cudaFreeAsync(table.at, copy_stream_);
-    for (const StateRecord& state : states_) cudaFreeAsync(state.at, copy_stream_);
-    for (const ProgramRecord& program : programs_)
-      if (program.at != nullptr) cudaFreeAsync(program.at, copy_stream_);
-    cudaStreamSynchronize(copy_stream_);
     for (const Group& group : groups_)
       for (cudaStream_t stream : group.streams) cudaStreamDestroy(stream);
     for (const Shape& shape : shapes_) cudaStreamDestroy(shape.stream);
-    cudaStreamDestroy(copy_stream_);
+    memory_.reset();
   }
 
   const DeviceInfo& info() const override { return info_; }
@@ -128,12 +118,24 @@ class CudaDevice final : public Device {
     packet_bytes_ = memory.bytes;
   }
 
-  TableId add_table(std::span<const std::byte> bytes) override;
-  void patch(TableId table, size_t offset, std::span<const std::byte> bytes) override;
-  void patch_words(TableId table, std::span<const TableWord> words) override;
-  void remove_table(TableId table) override;
-  StateId add_state(size_t bytes) override;
-  void read_state(StateId state, size_t offset, std::span<std::byte> to) override;
+  TableId add_table(std::span<const std::byte> bytes) override {
+    return locked([&] { return memory_->add_table(bytes); });
+  }
+  void patch(TableId table, size_t offset, std::span<const std::byte> bytes) override {
+    locked([&] { memory_->patch(table, offset, bytes); });
+  }
+  void patch_words(TableId table, std::span<const TableWord> words) override {
+    locked([&] { memory_->patch_words(table, words); });
+  }
+  void remove_table(TableId table) override {
+    locked([&] { memory_->remove_table(table); });
+  }
+  StateId add_state(size_t bytes) override {
+    return locked([&] { return memory_->add_state(bytes); });
+  }
+  void read_state(StateId state, size_t offset, std::span<std::byte> to) override {
+    locked([&] { memory_->read(to, static_cast<const std::byte*>(memory_->address(state)) + offset); });
+  }
   ProgramId add_program(const ProgramSpec& spec) override;
   const Program* address(ProgramId program) const override { return programs_[static_cast<size_t>(program)].at; }
   void remove_program(ProgramId program) override;
@@ -141,7 +143,7 @@ class CudaDevice final : public Device {
   void start(bool persistent, int spare, size_t shared_bytes) override;
   void share(SharedMemory memory) override;
   bool unshare(SharedMemory memory) override;
-  void* address(TableId table) const override { return tables_[static_cast<size_t>(table)].at; }
+  void* address(TableId table) const override { return memory_->address(table); }
   RingsId add_rings(ProgramId program, int pairs) override;
   void start_rings(RingsId rings, const RingLaunch& launch) override;
   std::vector<RingStop> stop_rings(RingsId rings) override;
@@ -158,20 +160,10 @@ class CudaDevice final : public Device {
   void stop() override;
 
  private:
-  struct TableRecord {
-    std::byte* at;  // device; null: removed
-    size_t bytes;
-  };
-  struct StateRecord {
-    std::byte* at;  // device
-    size_t bytes;
-  };
   struct ProgramRecord {
-    Program program;
+    ProgramLayout layout;
     Program* at;  // device; null: removed
     size_t shape;
-    size_t shared_bytes;
-    size_t column_words;  // of a slot, a packet
   };
   struct Group {
     SlotGroup slots;
@@ -189,22 +181,11 @@ class CudaDevice final : public Device {
     bool resident = false;
   };
 
-  void use() const { HEDDLE_CUDA_CHECK(cudaSetDevice(index_)); }
   cudaFuncAttributes load(const void* kernel) {
     cudaFuncAttributes attributes{};
     HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
     return attributes;
   }
-  /** Device memory that can be given back while kernels are resident. */
-  std::byte* take(size_t bytes) {
-    void* at = nullptr;
-    HEDDLE_CUDA_CHECK(cudaMallocAsync(&at, std::max<size_t>(bytes, 1), copy_stream_));
-    return static_cast<std::byte*>(at);
-  }
-  void give_back(void* at) { HEDDLE_CUDA_CHECK(cudaFreeAsync(at, copy_stream_)); }
-  void finish_copies() { HEDDLE_CUDA_CHECK(cudaStreamSynchronize(copy_stream_)); }
-  void write(std::byte* to, std::span<const std::byte> bytes);
-  void read(std::span<std::byte> to, const std::byte* from);
   /** Makes the twins of the packets, if there are none yet. */
   void make_twins();
   cudaStream_t stream_of(const SlotGroup& slots, int stream);
@@ -216,100 +197,19 @@ class CudaDevice final : public Device {
   cudaDeviceProp properties_{};
   DeviceInfo info_;
   Arena pinned_, lasting_;
-  cudaStream_t copy_stream_{};
+  std::optional<DeviceMemory> memory_;
   PacketPlaces places_{};
   size_t packet_bytes_ = 0;
-  std::byte* staging_;  // pinned, [kStagingBytes]
-  std::mutex mutex_;    // guards all but places_ and what launch() uses
-  std::vector<TableRecord> tables_;
-  std::vector<StateRecord> states_;
+  std::mutex mutex_;  // guards all but places_ and what launch() uses
   std::vector<ProgramRecord> programs_;
   std::vector<Group> groups_;
   std::array<Shape, kShapeCount> shapes_;
   std::optional<RingSets> rings_;
-  std::vector<void*> shared_;  // host memory that is registered
-  int patch_registers_ = 0;
+  std::vector<void*> shared_;     // host memory that is registered
   size_t most_shared_bytes_ = 0;  // dynamic, of a block
   bool persistent_ = false;
   std::string failure_;  // that fail() has been told
 };
-
-void CudaDevice::write(std::byte* to, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const size_t n = std::min(bytes.size(), kStagingBytes);
-    std::memcpy(staging_, bytes.data(), n);
-    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(to, staging_, n, cudaMemcpyHostToDevice, copy_stream_));
-    finish_copies();
-    to += n;
-    bytes = bytes.subspan(n);
-  }
-}
-
-void CudaDevice::read(std::span<std::byte> to, const std::byte* from) {
-  while (!to.empty()) {
-    const size_t n = std::min(to.size(), kStagingBytes);
-    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(staging_, from, n, cudaMemcpyDeviceToHost, copy_stream_));
-    finish_copies();
-    std::memcpy(to.data(), staging_, n);
-    from += n;
-    to = to.subspan(n);
-  }
-}
-
-TableId CudaDevice::add_table(std::span<const std::byte> bytes) {
-  use();
-  const std::lock_guard lock(mutex_);
-  tables_.push_back({take(bytes.size()), bytes.size()});
-  write(tables_.back().at, bytes);
-  return static_cast<TableId>(tables_.size() - 1);
-}
-
-void CudaDevice::patch(TableId table, size_t offset, std::span<const std::byte> bytes) {
-  use();
-  const std::lock_guard lock(mutex_);
-  write(tables_[static_cast<size_t>(table)].at + offset, bytes);
-}
-
-void CudaDevice::patch_words(TableId table, std::span<const TableWord> words) {
-  use();
-  const std::lock_guard lock(mutex_);
-  auto* patches = reinterpret_cast<WordPatch*>(staging_);
-  constexpr size_t kAtOnce = kStagingBytes / sizeof(WordPatch);
-  const auto base = reinterpret_cast<uint64_t>(tables_[static_cast<size_t>(table)].at);
-  while (!words.empty()) {
-    const size_t n = std::min(words.size(), kAtOnce);
-    for (size_t i = 0; i < n; ++i) patches[i] = {base + words[i].offset, words[i].value, words[i].bytes};
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(1);  // start() has left room for one
-    config.blockDim = dim3(256);
-    config.stream = copy_stream_;
-    HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, gpu::patch_words, static_cast<const WordPatch*>(patches),
-                                         static_cast<uint32_t>(n)));
-    finish_copies();
-    words = words.subspan(n);
-  }
-}
-
-void CudaDevice::remove_table(TableId table) {
-  use();
-  const std::lock_guard lock(mutex_);
-  give_back(std::exchange(tables_[static_cast<size_t>(table)].at, nullptr));
-}
-
-StateId CudaDevice::add_state(size_t bytes) {
-  use();
-  const std::lock_guard lock(mutex_);
-  states_.push_back({take(bytes), bytes});
-  HEDDLE_CUDA_CHECK(cudaMemsetAsync(states_.back().at, 0, bytes, copy_stream_));
-  finish_copies();
-  return static_cast<StateId>(states_.size() - 1);
-}
-
-void CudaDevice::read_state(StateId state, size_t offset, std::span<std::byte> to) {
-  use();
-  const std::lock_guard lock(mutex_);
-  read(to, states_[static_cast<size_t>(state)].at + offset);
-}
 
 void CudaDevice::make_twins() {
   if (places_.twins != nullptr) return;
@@ -320,77 +220,27 @@ void CudaDevice::make_twins() {
                        info_.name.c_str(), packet_bytes_ >> 20, error.what()));
   }
   places_.gate = lasting_.take<Gate>(1);
-  HEDDLE_CUDA_CHECK(cudaMemsetAsync(places_.gate, 0, sizeof(Gate), copy_stream_));
-  finish_copies();
+  memory_->clear(places_.gate, sizeof(Gate));
 }
 
 ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
   use();
   const std::lock_guard lock(mutex_);
-  if (spec.nodes.size() > kMaxNodes)
-    throw Error(format("a GPU segment has %zu elements, at most %d fit; place one of them with DEVICE cpu",
-                       spec.nodes.size(), kMaxNodes));
-  ProgramRecord record{};
-  Program& program = record.program;
-  // Dynamic shared memory: columns (wide ones first, so that all are aligned), scratch, what functions fill.
-  std::fill(std::begin(program.place), std::end(program.place), kNoColumn);
-  size_t column_words = 0, scratch_bytes = 0;
-  for (const ColumnSet width : {spec.columns & kWideColumns, spec.columns & ~kWideColumns})
-    each_column(width, [&](Column which) {
-      program.place[static_cast<int>(which)] = static_cast<uint8_t>(column_words);
-      column_words += static_cast<size_t>(words(which));
-    });
-  size_t at = units(column_words * kSlotPackets * sizeof(uint32_t));
-  program.column_words = static_cast<uint8_t>(column_words);
-  program.scratch_at = static_cast<uint16_t>(at);
-  for (const auto& node : spec.nodes)
-    if (node.function >= 0)
-      scratch_bytes = std::max(scratch_bytes, functions()[static_cast<size_t>(node.function)].scratch_bytes);
-  if (spec.copies.any()) {
-    make_twins();
-    scratch_bytes = std::max(scratch_bytes, sizeof(TileCopy));
-  }
-  at += units(scratch_bytes);
-  size_t targets = 0;
-  for (size_t n = 0; n < spec.nodes.size(); ++n) {
-    const auto& from = spec.nodes[n];
-    auto& to = program.nodes[n];
-    to.function = static_cast<int16_t>(from.function);
-    to.neutral = from.neutral;
-    to.first_target = static_cast<uint16_t>(targets);
-    to.outputs = static_cast<uint16_t>(from.outputs.size());
-    if (targets + from.outputs.size() + from.drops.size() > kMaxTargets)
-      throw Error(format("a GPU segment has more than %d outputs and drop reasons; use fewer outputs", kMaxTargets));
-    for (uint16_t target : from.outputs) program.targets[targets++] = target;
-    for (uint16_t target : from.drops) program.targets[targets++] = target;
-    if (from.table != TableId::none) to.table = tables_[static_cast<size_t>(from.table)].at;
-    if (from.state != StateId::none) to.state = states_[static_cast<size_t>(from.state)].at;
-    to.shared_at = static_cast<uint16_t>(at);
-    if (from.function >= 0) at += units(functions()[static_cast<size_t>(from.function)].shared_bytes);
-  }
-  program.count = static_cast<uint16_t>(spec.nodes.size());
-  program.columns_in = spec.columns_in;
-  program.columns_out = spec.columns_out;
-  program.columns_out_at = static_cast<uint8_t>(words(spec.columns_in));
-  program.writes_packets = spec.writes_packets;
-  program.wide_results = spec.wide_results;
-  program.first_drop = spec.first_drop;
-  program.copies = spec.copies;
-  program.word_column = spec.word_column < 0 ? kNoColumn : static_cast<uint8_t>(spec.word_column);
-  record.shape = shape_of(spec.warps());
-  record.shared_bytes = at * kUnit;
-  record.column_words = static_cast<size_t>(words(spec.columns_in) + words(spec.columns_out));
+  if (spec.copies.any()) make_twins();
+  ProgramRecord record{lay_out(spec, sizeof(TileCopy),
+                               {[this](TableId table) { return memory_->address(table); },
+                                [this](StateId state) { return memory_->address(state); }}),
+                       nullptr, shape_of(spec.warps())};
+  const size_t wanted = record.layout.shared_bytes;
   if (const size_t most =
           persistent_ && shapes_[record.shape].resident ? shapes_[record.shape].shared_bytes : most_shared_bytes_;
-      record.shared_bytes > most)
+      wanted > most)
     throw Error(
         format("a GPU segment wants %zu bytes of shared memory, a block has %zu; place one of its elements with "
                "DEVICE cpu",
-               record.shared_bytes, most));
-  if (spec.counts != StateId::none)
-    program.counts = reinterpret_cast<gpu::NodeCounts*>(states_[static_cast<size_t>(spec.counts)].at);
-  record.at = reinterpret_cast<Program*>(take(sizeof program));
-  write(reinterpret_cast<std::byte*>(record.at), std::as_bytes(std::span(&program, 1)));
+               wanted, most));
+  record.at = reinterpret_cast<Program*>(memory_->take(sizeof(Program)));
+  memory_->write(record.at, std::as_bytes(std::span(&record.layout.program, 1)));
   programs_.push_back(record);
   return static_cast<ProgramId>(programs_.size() - 1);
 }
@@ -399,7 +249,7 @@ void CudaDevice::remove_program(ProgramId program) {
   use();
   const std::lock_guard lock(mutex_);
   ProgramRecord& record = programs_[static_cast<size_t>(program)];
-  give_back(std::exchange(record.at, nullptr));
+  memory_->give_back(std::exchange(record.at, nullptr));
 }
 
 Slot* CudaDevice::take_slots(int count, size_t column_words) {
@@ -411,8 +261,7 @@ Slot* CudaDevice::take_slots(int count, size_t column_words) {
 
 void CudaDevice::assign(Shape& shape, Slot* slots, int count) {
   auto* wakes = lasting_.take<uint32_t>(static_cast<size_t>(count));
-  HEDDLE_CUDA_CHECK(cudaMemsetAsync(wakes, 0, static_cast<size_t>(count) * sizeof(uint32_t), copy_stream_));
-  finish_copies();
+  memory_->clear(wakes, static_cast<size_t>(count) * sizeof(uint32_t));
   for (int i = 0; i < count; ++i)
     shape.assignments.push_back({slots + i, wakes, static_cast<uint32_t>(i), static_cast<uint32_t>(count)});
 }
@@ -424,18 +273,18 @@ SlotGroup CudaDevice::add_slots(ProgramId id, int count) {
   Shape& shape = shapes_[program.shape];
   Slot* slots = nullptr;
   if (persistent_) {
-    if (count > shape.spare_left || program.column_words > kSpareColumnWords)
+    if (count > shape.spare_left || program.layout.column_words > kSpareColumnWords)
       throw Error(format("%s: %d more slots of %d warps, but %d are spare", info_.name.c_str(), count,
                          kShapes[program.shape], shape.spare_left));
     slots = shape.spare;
     shape.spare += count;
     shape.spare_left -= count;
   } else {
-    slots = take_slots(count, program.column_words);
+    slots = take_slots(count, program.layout.column_words);
     assign(shape, slots, count);
-    shape.shared_bytes = std::max(shape.shared_bytes, program.shared_bytes);
+    shape.shared_bytes = std::max(shape.shared_bytes, program.layout.shared_bytes);
   }
-  Group group{{slots, count, program.program.wide_results}};
+  Group group{{slots, count, program.layout.program.wide_results}};
   for (cudaStream_t& stream : group.streams)
     HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   groups_.push_back(group);
@@ -464,14 +313,14 @@ void CudaDevice::start(bool persistent, int spare, size_t shared_bytes) {
                          shape.shared_bytes + shape.static_shared_bytes + kReservedByCuda});
   }
   if (residents.empty()) return;
-  residents.push_back({"block that patches tables", 1, 256, (patch_registers_ + 7) / 8 * 8 * 256, 1024});
+  residents.push_back(memory_->patcher());
   if (const std::string problem = residency_problem(residents, each, info_.multiprocessors); !problem.empty())
     throw Error(info_.name + ": " + problem + "; use fewer threads or --slots");
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
     if (!persistent || shape.assignments.empty()) continue;
     auto* assignments = lasting_.take<Assignment>(shape.assignments.size());
-    write(reinterpret_cast<std::byte*>(assignments), std::as_bytes(std::span(shape.assignments)));
+    memory_->write(assignments, std::as_bytes(std::span(shape.assignments)));
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(shape.assignments.size()));
     config.blockDim = dim3(static_cast<unsigned>(kShapes[s] * kLanes));
@@ -511,14 +360,14 @@ bool CudaDevice::unshare(SharedMemory memory) {
 RingsId CudaDevice::add_rings(ProgramId program, int pairs) {
   use();
   const std::lock_guard lock(mutex_);
-  return rings_->add(programs_[static_cast<size_t>(program)].shared_bytes, pairs);
+  return rings_->add(programs_[static_cast<size_t>(program)].layout.shared_bytes, pairs);
 }
 
 void CudaDevice::start_rings(RingsId rings, const RingLaunch& launch) {
   use();
   const std::lock_guard lock(mutex_);
   rings_->start(rings, launch, programs_[static_cast<size_t>(launch.program)].at,
-                reinterpret_cast<RingCount*>(states_[static_cast<size_t>(launch.drops)].at));
+                static_cast<RingCount*>(memory_->address(launch.drops)));
 }
 
 std::vector<RingStop> CudaDevice::stop_rings(RingsId rings) {
@@ -551,7 +400,7 @@ void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int cou
     const std::lock_guard lock(mutex_);
     config.stream = stream_of(slots, stream);
     shape = programs_[static_cast<size_t>(id)].shape;
-    config.dynamicSmemBytes = programs_[static_cast<size_t>(id)].shared_bytes;
+    config.dynamicSmemBytes = programs_[static_cast<size_t>(id)].layout.shared_bytes;
   }
   config.gridDim = dim3(static_cast<unsigned>(count));
   config.blockDim = dim3(static_cast<unsigned>(kShapes[shape] * kLanes));

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernel that runs segments, in a few shapes, and the one that patches tables.
+// The kernel that runs segments, in a few shapes.
 
 #include "kernels/dynamic_shared.cuh"
 #include "kernels/tile_runner.cuh"
@@ -47,28 +47,6 @@ static __global__ void __launch_bounds__(kWarps* kLanes, 16 / kWarps) serve(Serv
     runner.run(*mine.slot, word, serving.places);
     if (!resident) return;
     block.sync();
-  }
-}
-
-/** A word of a table that changes. */
-struct WordPatch {
-  uint64_t at;     ///< device address, a multiple of `bytes`
-  uint64_t value;  ///< its low `bytes` count
-  uint32_t bytes;  ///< 1, 2, 4 or 8
-};
-
-/** Stores scattered words, each whole, while other kernels read them. `patches`: [count], pinned. */
-static __global__ void __launch_bounds__(256) patch_words(const WordPatch* patches, uint32_t count) {
-  for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
-    const WordPatch patch = patches[i];
-    if (patch.bytes == 8)
-      *reinterpret_cast<volatile uint64_t*>(patch.at) = patch.value;
-    else if (patch.bytes == 4)
-      *reinterpret_cast<volatile uint32_t*>(patch.at) = static_cast<uint32_t>(patch.value);
-    else if (patch.bytes == 2)
-      *reinterpret_cast<volatile uint16_t*>(patch.at) = static_cast<uint16_t>(patch.value);
-    else
-      *reinterpret_cast<volatile uint8_t*>(patch.at) = static_cast<uint8_t>(patch.value);
   }
 }
 

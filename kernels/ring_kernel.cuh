@@ -39,84 +39,91 @@ struct RingBoard {
   uint16_t done[kRingWindow];  ///< done[start % kRingWindow]: received | placed << 8, of a tile that is finished
 };
 
-/** The peers' and the host's words that the scout polls. */
+/** A tile of packets from a ring, and what placing them needs. */
+struct RingTile : Tile {
+  int drop[kSlotPackets];         ///< exit of a packet that is dropped, 0: it is not
+  uint32_t buffer[kSlotPackets];  ///< owner of the receiving ring: where its buffer begins
+  uint32_t start;                 ///< position of its first packet
+  int packets;                    ///< how many there are
+  unsigned goes_on;               ///< bit i: the i-th goes on in the next descriptor
+};
+
+/** The peers' and the host's words that the scout polls. In shared memory: in between, registers are the program's. */
 class RingWatch {
  public:
-  __device__ RingWatch(const RingPair& pair, RingControl& control)
-      : bias_(pair.tx.owner ? pair.tx.size : 0), received_(pair.rx.position), limit_(pair.tx.position) {
-    const uint16_t* const words[] = {pair.rx.owner ? &pair.rx.ring->tail : &pair.rx.ring->head,
-                                     pair.tx.owner ? &pair.tx.ring->tail : &pair.tx.ring->head,
-                                     reinterpret_cast<const uint16_t*>(&control.stop)};
-    const unsigned lane = threadIdx.x % kLanes;
-    at_ = words[lane < 3 ? lane : 2];
+  /** One thread calls it. */
+  __device__ void start(const RingPair& pair, RingControl& control) {
+    at_[0] = pair.rx.owner ? &pair.rx.ring->tail : &pair.rx.ring->head;
+    at_[1] = pair.tx.owner ? &pair.tx.ring->tail : &pair.tx.ring->head;
+    at_[2] = reinterpret_cast<uint16_t*>(&control.stop);
+    bias_ = pair.tx.owner ? pair.tx.size : 0;
+    received_ = pair.rx.position, limit_ = pair.tx.position;
+    fault = kNoFault, idle = 0;
   }
-  /** Looks; false when the host wants an end. */
+  /** Looks; false when the host wants an end. One warp calls it. */
   __device__ bool look() {
-    const unsigned word = SystemAtomic<uint16_t>(*const_cast<uint16_t*>(at_)).load(cuda::memory_order_relaxed);
-    const uint32_t received = received_, limit = limit_;
-    received_ += static_cast<uint16_t>(__shfl_sync(~0u, word, 0) - received_);
-    limit_ += static_cast<uint16_t>(__shfl_sync(~0u, word, 1) + bias_ - limit_);
+    const unsigned lane = threadIdx.x % kLanes;
+    const unsigned word = SystemAtomic<uint16_t>(*at_[lane < 3 ? lane : 2]).load(cuda::memory_order_relaxed);
+    const uint32_t received = received_ + static_cast<uint16_t>(__shfl_sync(~0u, word, 0) - received_);
+    const uint32_t limit = limit_ + static_cast<uint16_t>(__shfl_sync(~0u, word, 1) + bias_ - limit_);
     if (received != received_ || limit != limit_) acquire_from_system();
     __syncwarp();
+    if (lane == 0) received_ = received, limit_ = limit;
+    __syncwarp();
     return __shfl_sync(~0u, word, 2) == 0;
+  }
+  /** Waits a little when nothing has come for long. */
+  __device__ void doze() {
+    const unsigned times = idle;
+    __syncwarp();
+    if (threadIdx.x % kLanes == 0) idle = times + 1;
+    if (times >= kRingPolls) __nanosleep(min(kRingFirstDozeNs << min(times - kRingPolls, 8u), kRingLastDozeNs));
+    __syncwarp();
   }
   __device__ uint32_t received() const { return received_; }  ///< packets before it have arrived
   __device__ uint32_t limit() const { return limit_; }  ///< places before it on the transmitting ring may be filled
 
+  uint32_t fault;  ///< RingFault
+  unsigned idle;   ///< looks since something came
+
  private:
-  const uint16_t* at_;
+  uint16_t* at_[3];
   uint32_t bias_, received_, limit_;
 };
 
 /** One warp of a ring's block. */
 class RingWarp {
  public:
-  __device__ RingWarp(const RingServing& serving, const RingPair& pair, RingBoard& board, Program& program, Tile& tile,
-                      const Block& block, uint4* memory)
-      : serving_(serving), pair_(pair), board_(board), program_(program), runner_(block, program, tile, memory) {}
+  __device__ RingWarp(const RingServing& serving, const RingPair& pair, RingBoard& board, RingWatch& watch,
+                      Program& program, RingTile& tile, const Block& block, uint4* memory)
+      : serving_(serving),
+        pair_(pair),
+        board_(board),
+        watch_(watch),
+        program_(program),
+        tile_(tile),
+        runner_(block, program, tile, memory) {}
 
-  __device__ void scout(RingControl& control) {
+  /** What the scout, if this is it, and the workers do until the end. */
+  __device__ void work(bool is_scout) {
     runner_.adopt();
-    RingWatch watch(pair_, control);
-    uint32_t last = board_.end, fault = kNoFault;
-    unsigned idle = 0, doze_ns = kRingFirstDozeNs;
-    while (watch.look() && fault == kNoFault) {
-      uint32_t end = last;
-      bool alone = false;
-      if (lane() == 0) {
-        const uint32_t published = load_acquire(board_.published);
-        if (watch.received() - published > pair_.rx.size) fault = kRxIndexLies;
-        if (watch.limit() - load_relaxed(board_.sent) > pair_.tx.size) fault = kTxIndexLies;
-        end = earlier(earlier(watch.received(), watch.limit() + load_relaxed(board_.dropped)), published + kRingWindow);
-        alone = end - last <= kLanes && load_acquire(board_.told) == last;
-      }
-      end = __shfl_sync(~0u, end, 0), fault = __shfl_sync(~0u, fault, 0);
-      if (fault != kNoFault || static_cast<int>(end - last) <= 0) {
-        if (++idle > kRingPolls) __nanosleep(doze_ns), doze_ns = min(2 * doze_ns, kRingLastDozeNs);
-        continue;
-      }
-      idle = 0, doze_ns = kRingFirstDozeNs;
-      if (__any_sync(~0u, alone))
-        work_alone(last, static_cast<int>(end - last));
-      else if (lane() == 0)
-        store_release(board_.end, end);
+    if (is_scout && lane() == 0) watch_.start(pair_, serving_.controls[blockIdx.x]);
+    __syncwarp();
+    for (;;) {
+      uint32_t start = 0;
+      const int n = is_scout ? scout(start) : claim(start);
+      if (n == 0) break;
+      const uint32_t placed = take_through(start, n);
+      if (lane() == 0) is_scout ? finish_alone(placed) : finish(placed);
       __syncwarp();
-      last = end;
     }
     if (lane() != 0) return;
-    if (fault != kNoFault) SystemAtomic<uint32_t>(control.fault).store(fault, cuda::memory_order_relaxed);
-    store_release(board_.stop, 1u);
-  }
-
-  __device__ void work() {
-    runner_.adopt();
-    uint32_t start = 0;
-    for (int n; (n = claim(start)) > 0;) {
-      const uint32_t placed = take_through(start, n);
-      if (lane() == 0)
-        store_release(board_.done[start % kRingWindow], static_cast<uint16_t>(static_cast<uint32_t>(n) | placed << 8));
+    if (is_scout) {
+      SystemAtomic<uint32_t>(serving_.controls[blockIdx.x].fault).store(watch_.fault, cuda::memory_order_relaxed);
+      store_release(board_.stop, 1u);
+    } else {
+      BlockAtomic<uint32_t>(board_.ended).fetch_add(1, cuda::memory_order_release);
     }
-    if (lane() == 0) BlockAtomic<uint32_t>(board_.ended).fetch_add(1, cuda::memory_order_release);
   }
 
   __device__ void publish(uint32_t workers) {
@@ -153,9 +160,39 @@ class RingWarp {
   }
 
  private:
-  static __device__ int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
+  static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
   __device__ int place_exit(PlaceDrop drop) const { return serving_.exits - kPlaceDrops + drop; }
   static __device__ uint32_t earlier(uint32_t a, uint32_t b) { return static_cast<int>(a - b) < 0 ? a : b; }
+
+  /** Waits for packets and leaves them to the workers, but for up to 32 that come while nothing is under way: it returns how
+   *  many these are; 0 at the end. */
+  __device__ int scout(uint32_t& start) {
+    while (watch_.look() && watch_.fault == kNoFault) {
+      const uint32_t last = board_.end;
+      uint32_t end = last;
+      bool alone = false;
+      if (lane() == 0) {
+        const uint32_t published = load_acquire(board_.published);
+        if (watch_.received() - published > pair_.rx.size) watch_.fault = kRxIndexLies;
+        if (watch_.limit() - load_relaxed(board_.sent) > pair_.tx.size) watch_.fault = kTxIndexLies;
+        end =
+            earlier(earlier(watch_.received(), watch_.limit() + load_relaxed(board_.dropped)), published + kRingWindow);
+        if (watch_.fault != kNoFault) end = last;
+        alone = end - last <= kLanes && load_acquire(board_.told) == last;
+      }
+      end = __shfl_sync(~0u, end, 0);
+      if (static_cast<int>(end - last) <= 0) {
+        watch_.doze();
+        continue;
+      }
+      if (lane() == 0) watch_.idle = 0;
+      start = last;
+      if (__any_sync(~0u, alone)) return static_cast<int>(end - last);
+      if (lane() == 0) store_release(board_.end, end);
+      __syncwarp();
+    }
+    return 0;
+  }
 
   /** Takes the next packets for this warp, up to 32; 0 at the end. */
   __device__ int claim(uint32_t& start) {
@@ -176,10 +213,14 @@ class RingWarp {
     return __shfl_sync(~0u, n, 0);
   }
 
-  /** The scout's own packets: nothing is under way, so nobody else looks at these words. */
-  __device__ void work_alone(uint32_t start, int n) {
-    const uint32_t placed = take_through(start, n), end = start + static_cast<uint32_t>(n);
-    if (lane() != 0) return;
+  /** A tile of a worker's is done. */
+  __device__ void finish(uint32_t placed) {
+    store_release(board_.done[tile_.start % kRingWindow],
+                  static_cast<uint16_t>(static_cast<uint32_t>(tile_.packets) | placed << 8));
+  }
+  /** One of the scout's is: nothing else is under way, so nobody else looks at these words. */
+  __device__ void finish_alone(uint32_t placed) {
+    const uint32_t end = tile_.start + static_cast<uint32_t>(tile_.packets);
     store_release(board_.claimed, end);
     tell(end, board_.sent + placed);
     store_release(board_.end, end);
@@ -231,36 +272,54 @@ class RingWarp {
     return arrival;
   }
 
-  /** Takes packets [start, start + n) through the program and places those that are left. Returns how many these are. */
+  /** Takes packets [start, start + n) through the program and places those that are left. Returns how many these are. What a
+   *  later step needs is in shared memory meanwhile: registers are the program's. */
   __device__ uint32_t take_through(uint32_t start, int n) {
+    receive(start, n);
+    const int node = runner_.run(lane() < tile_.packets && tile_.drop[lane()] == 0, serving_.first_node);
+    if (tile_.drop[lane()] == 0) tile_.drop[lane()] = node - kExit;
+    return place();
+  }
+
+  /** Reads the descriptors of packets [start, start + n) into the tile. */
+  __device__ void receive(uint32_t start, int n) {
     const bool mine = lane() < n;
     Arrival arrival;
     if (mine) arrival = read((start + static_cast<uint32_t>(lane())) & (pair_.rx.size - 1));
     const unsigned goes_on = __ballot_sync(~0u, mine && arrival.goes_on);
     if (mine && (goes_on << 1 >> lane() & 1) != 0) arrival.drop = kFirstDropExit + kChained;
-    bool kept = mine && arrival.drop == 0;
-    count(0, __popc(__ballot_sync(~0u, mine)), kept ? arrival.length : 0);
+    count(0, __popc(__ballot_sync(~0u, mine)), mine && arrival.drop == 0 ? arrival.length : 0);
+    runner_.enter(arrival.frame, arrival.length);
+    tile_.drop[lane()] = arrival.drop;
+    tile_.buffer[lane()] = arrival.buffer;
+    if (lane() == 0) tile_.start = start, tile_.packets = n, tile_.goes_on = goes_on;
+    __syncwarp();
+  }
 
-    uint8_t* frame = arrival.frame;
-    uint32_t length = arrival.length;
-    const int node = runner_.run(kept, serving_.first_node, frame, length);
-    if (kept) arrival.drop = node - kExit;
-    if (kept && arrival.drop == 0 && length > pair_.tx.capacity && !pair_.swaps) arrival.drop = place_exit(kTooLong);
-    kept = kept && arrival.drop == 0;
+  /** Places what is left of the tile's packets on the transmitting ring, when it is their turn. */
+  __device__ uint32_t place() {
+    const uint32_t start = tile_.start;
+    const int n = tile_.packets;
+    const bool mine = lane() < n;
+    const uint8_t* const frame = tile_.frame(lane());
+    const uint32_t length = tile_.length(lane()), buffer = tile_.buffer[lane()];
+    int drop = tile_.drop[lane()];
+    if (mine && drop == 0 && length > pair_.tx.capacity && !pair_.swaps) drop = place_exit(kTooLong);
 
     uint32_t at = wait_for_turn(start);
-    if (lane() == 0 && kept && board_.chained != 0) kept = false, arrival.drop = kFirstDropExit + kChained;
+    if (lane() == 0 && drop == 0 && board_.chained != 0) drop = kFirstDropExit + kChained;
+    const bool kept = mine && drop == 0;
     const unsigned who = __ballot_sync(~0u, kept);
     const auto placed = static_cast<uint32_t>(__popc(who));
-    pass_turn(start, n, placed, (goes_on >> (n - 1) & 1) != 0);
+    pass_turn(start, n, placed, (tile_.goes_on >> (n - 1) & 1) != 0);
     at += static_cast<uint32_t>(__popc(who & ((1u << lane()) - 1)));
 
-    if (mine && !kept) atomicAdd(&serving_.drops[arrival.drop], RingCount{1});
+    if (mine && !kept) atomicAdd(&serving_.drops[drop], RingCount{1});
     if (pair_.swaps)
-      swap(mine, kept, start, at, arrival.buffer, frame, length);
+      swap(mine, kept, start, at, buffer, frame, length);
     else
-      copy(mine, kept, start, at, arrival.buffer, frame, length);
-    const bool came = kept || (mine && arrival.drop == place_exit(kTooLong));
+      copy(mine, kept, start, at, buffer, frame, length);
+    const bool came = kept || (mine && drop == place_exit(kTooLong));
     count(serving_.last_node, __popc(__ballot_sync(~0u, came)), came ? length : 0);
     __syncwarp();
     return placed;
@@ -332,16 +391,19 @@ class RingWarp {
   const RingServing& serving_;
   const RingPair& pair_;
   RingBoard& board_;
+  RingWatch& watch_;
   const Program& program_;
+  RingTile& tile_;
   TileRunner<1, 8> runner_;
 };
 
 static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) serve_rings(RingServing serving) {
   __shared__ RingPair pair;
   __shared__ RingBoard board;
+  __shared__ RingWatch watch;
   __shared__ Program program;
-  __shared__ Tile tiles[kMostRingWorkers + 1];
-  const uint32_t warp = threadIdx.x / kLanes, warps = blockDim.x / kLanes;
+  __shared__ RingTile tiles[kMostRingWorkers + 1];
+  const uint32_t warp = threadIdx.x / kLanes;
   const auto take = [](void* to, const void* from, size_t bytes) {
     for (size_t i = threadIdx.x; i < bytes / sizeof(uint32_t); i += blockDim.x)
       static_cast<uint32_t*>(to)[i] = static_cast<const uint32_t*>(from)[i];
@@ -359,18 +421,18 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   RingWarp::fill(pair);
   __syncthreads();
 
-  RingControl& control = serving.controls[blockIdx.x];
-  const Block one_warp{static_cast<int>(threadIdx.x) % kLanes, kLanes};
+  const Block one_warp{static_cast<int>(threadIdx.x % kLanes), kLanes};
   const uint32_t user = warp == 0 ? 0 : warp - 1;  // of a tile and of memory; the publisher needs neither
-  RingWarp mine(serving, pair, board, program, tiles[user], one_warp, dynamic_shared() + user * serving.memory_units);
-  if (warp == 0)
-    mine.scout(control);
-  else if (warp == 1)
-    mine.publish(warps - 2);
+  RingWarp mine(serving, pair, board, watch, program, tiles[user], one_warp,
+                dynamic_shared() + user * serving.memory_units);
+  if (warp == 1)
+    mine.publish(blockDim.x / kLanes - 2);
   else
-    mine.work();
+    mine.work(warp == 0);
   __syncthreads();
-  if (threadIdx.x == 0) control.rx_position = board.published, control.tx_position = board.sent;
+  if (threadIdx.x != 0) return;
+  serving.controls[blockIdx.x].rx_position = board.published;
+  serving.controls[blockIdx.x].tx_position = board.sent;
 }
 
 }  // namespace heddle::gpu

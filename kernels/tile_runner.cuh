@@ -87,24 +87,24 @@ class TileRunner {
     }
   }
 
-  /** Takes packets that nobody has put into a slot, a lane one if it is `present`, through the program from node `first` on;
-   *  columns are zero. Returns where the lane's packet leaves, kExit + exit, and moves `frame` and `length` to where it then
-   *  begins and how long it is. One warp. */
-  __device__ int run(bool present, int first, uint8_t*& frame, uint32_t& length) {
+  /** Puts a packet that no slot holds into the tile, as this lane's. One warp. */
+  __device__ void enter(uint8_t* frame, uint32_t length) {
     static_assert(kWarps == 1);
-    const int i = block_.thread;
-    tile_.frame_[i] = frame;
-    tile_.length_[i] = length;
-    for (int word = 0; word < program_.column_words; ++word) tile_.columns_[word * kSlotPackets + i] = 0;
-    const int node = travel(present ? first : static_cast<int>(kExit));
-    frame = tile_.frame_[i];
-    length = tile_.length_[i];
-    return node;
+    tile_.frame_[block_.thread] = frame;
+    tile_.length_[block_.thread] = length;
+  }
+
+  /** Takes the packets that have entered, a lane one if it is `present`, through the program from node `first` on; columns are
+   *  zero. Returns where the lane's packet leaves, kExit + exit; the tile says where it then begins and how long it is. */
+  __device__ int run(bool present, int first) {
+    static_assert(kWarps == 1);
+    for (int word = 0; word < program_.column_words; ++word) tile_.columns_[word * kSlotPackets + block_.thread] = 0;
+    return travel(present ? first : static_cast<int>(kExit));
   }
 
  private:
   /** Copies the packets to their twins. The lanes of warp 0 say where theirs begin and whether they have one. */
-  __device__ __noinline__ void gather(const PacketPlaces& places, const uint8_t* start, bool present) {
+  __device__ void gather(const PacketPlaces& places, const uint8_t* start, bool present) {
     const int i = block_.thread;
     TileCopy& copy = *reinterpret_cast<TileCopy*>(memory_ + program_.scratch_at);
     copy.lay_out(block_,
@@ -114,8 +114,7 @@ class TileRunner {
   }
 
   /** Copies what the program has changed to the packets. `distance`: of a packet from its twin. */
-  __device__ __noinline__ void write_back(const uint8_t* entry, uint32_t entry_length, bool leaves,
-                                          ptrdiff_t distance) {
+  __device__ void write_back(const uint8_t* entry, uint32_t entry_length, bool leaves, ptrdiff_t distance) {
     const int i = block_.thread;
     TileCopy& copy = *reinterpret_cast<TileCopy*>(memory_ + program_.scratch_at);
     copy.lay_out(block_,
@@ -232,7 +231,8 @@ class TileRunner {
   }
   template <class What>
   __device__ void dispatch(const Program::Node& node) {
-    const NodeMemory memory{node.table, node.state, memory_ + program_.scratch_at, memory_ + node.shared_at};
+    auto* const block_memory = reinterpret_cast<uint4*>(tile_.columns_);
+    const NodeMemory memory{node.table, node.state, block_memory + program_.scratch_at, block_memory + node.shared_at};
     dispatch<What>(node.function, memory, std::make_integer_sequence<int, kFunctions>());
   }
 

@@ -2,6 +2,8 @@
 
 #include "functions/classifier/classifier.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <fstream>
 #include <thread>
@@ -34,7 +36,8 @@ std::string rule_text(const Rule& rule) {
 
 /** A file with these rules that is gone with the object. */
 struct RuleFile {
-  explicit RuleFile(const std::string& name) : path(testing::TempDir() + "heddle_" + name + ".rules") {}
+  explicit RuleFile(const std::string& name)
+      : path(testing::TempDir() + std::to_string(getpid()) + "heddle_" + name + ".rules") {}
   ~RuleFile() { std::remove(path.c_str()); }
   void write(const std::vector<Rule>& rules) const {
     std::ofstream out(path);

@@ -14,19 +14,6 @@
 namespace heddle::ip_lookup {
 namespace {
 
-constexpr size_t kMaxErrors = 100;
-constexpr size_t kMaxQuoted = 80;  // characters of a bad line in its error
-
-bool is_blank(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
-
-/** The next word of `text`, which it is cut off from; empty at the end. */
-std::string_view take_word(std::string_view& text) {
-  const auto begin = std::ranges::find_if_not(text, is_blank);
-  const auto end = std::find_if(begin, text.end(), is_blank);
-  text = {end, text.end()};
-  return {begin, end};
-}
-
 /** A decimal number that is all of `text`, without sign or needless zeros. */
 bool parse_number(std::string_view text, uint32_t& number) {
   if (text.size() > 1 && text[0] == '0') return false;
@@ -59,15 +46,6 @@ bool parse_length(std::string_view text, uint8_t& length) {
   return value == prefix_mask(length);
 }
 
-/** `text` as it may stand in a message: printable, of bounded length. */
-std::string quoted(std::string_view text) {
-  std::string result(text.substr(0, kMaxQuoted));
-  for (char& c : result) {
-    if (c < ' ' || c > '~') c = c == '\t' ? ' ' : '?';
-  }
-  return "'" + result + (text.size() > kMaxQuoted ? "...'" : "'");
-}
-
 /** A name of AddressInfo: its prefix or, if it has none, its address. */
 bool find_prefix(std::string_view name, const click::AddressNames& names, Route& route) {
   click::Ipv4Prefix prefix;
@@ -86,15 +64,15 @@ std::string parse_prefix(std::string_view text, const click::AddressNames& names
   const size_t slash = text.find('/');
   if (!parse_address(text.substr(0, slash), route.address, slash == text.npos ? 4 : 1)) {
     if (find_prefix(text, names, route)) return "";
-    if (std::ranges::count(text, ':') > 1) return quoted(text) + " looks like IPv6, and this table holds IPv4 only";
-    return quoted(text) + " is not an IPv4 prefix such as 192.0.2.0/24";
+    if (std::ranges::count(text, ':') > 1) return in_quotes(text) + " looks like IPv6, and this table holds IPv4 only";
+    return in_quotes(text) + " is not an IPv4 prefix such as 192.0.2.0/24";
   }
   route.length = 32;
   if (slash != text.npos && !parse_length(text.substr(slash + 1), route.length))
-    return quoted(text.substr(slash + 1)) + " is not a prefix length of 0 to 32 nor a mask such as 255.255.255.0";
+    return in_quotes(text.substr(slash + 1)) + " is not a prefix length of 0 to 32 nor a mask such as 255.255.255.0";
   const auto numbers = std::ranges::count(text.substr(0, slash), '.') + 1;
   if (route.length > 8 * numbers)
-    return quoted(text) +
+    return in_quotes(text) +
            format(" has %d of the %d numbers that its length needs", static_cast<int>(numbers), (route.length + 7) / 8);
   route = normalised(route);
   return "";
@@ -108,41 +86,25 @@ std::string parse_route(std::string_view text, Route& route, const click::Addres
   if (const std::string_view third = take_word(text); !third.empty()) gateway = std::exchange(port, third);
   if (port.empty()) return "expected PREFIX [GATEWAY] PORT";
   if (const std::string_view extra = take_word(text); !extra.empty())
-    return quoted(extra) + " is left over after PREFIX GATEWAY PORT";
+    return in_quotes(extra) + " is left over after PREFIX GATEWAY PORT";
 
   if (std::string reason = parse_prefix(prefix, names, route); !reason.empty()) return reason;
   click::Ipv4Address address;
   if (gateway != "-" && !parse_address(gateway, address.value) && !names.find(gateway, address))
-    return quoted(gateway) + " is not the IPv4 address of a gateway";
+    return in_quotes(gateway) + " is not the IPv4 address of a gateway";
   route.hop.gateway = htonl(address.value);
-  if (!parse_number(port, route.hop.port)) return quoted(port) + " is not a port number of 0 to 4294967295";
+  if (!parse_number(port, route.hop.port)) return in_quotes(port) + " is not a port number of 0 to 4294967295";
   return "";
 }
 
 std::vector<Route> read_route_file(const std::string& path, std::vector<std::string>& errors) {
-  const std::string text = read_text_file(path, "route file");
   std::vector<Route> routes;
-  size_t bad = 0, line_number = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    ++line_number;
-    line = {line.begin(), std::ranges::find_if(line, [](char c) { return c == '#' || c == ';'; })};
-    while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
-    while (!line.empty() && is_blank(line.front())) line.remove_prefix(1);
-    if (line.empty()) continue;
-
+  read_lines(path, read_text_file(path, "route file"), "#;", errors, [&](std::string_view line) {
     Route route;
     const std::string reason = parse_route(line, route);
-    if (reason.empty()) {
-      routes.push_back(route);
-    } else if (++bad <= kMaxErrors) {
-      errors.push_back(
-          format("%s:%zu: %s is not a route: %s", path.c_str(), line_number, quoted(line).c_str(), reason.c_str()));
-    }
-  }
-  if (bad > kMaxErrors) errors.push_back(format("%s: ... and %zu more", path.c_str(), bad - kMaxErrors));
+    if (reason.empty()) routes.push_back(route);
+    return reason.empty() ? "" : in_quotes(line) + " is not a route: " + reason;
+  });
   return routes;
 }
 

@@ -52,17 +52,10 @@ std::string L2Switch::add(const std::string& text) {
 }
 
 void L2Switch::read_file(const std::string& path, click::Arguments& arguments) {
-  constexpr size_t kMaxErrors = 100;
-  std::istringstream lines(read_text_file(path, "file of Ethernet addresses"));
-  size_t number = 0, bad = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    line = line.substr(0, line.find('#'));
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    if (const std::string problem = add(line); !problem.empty() && ++bad <= kMaxErrors)
-      arguments.error(format("%s:%zu: %s", path.c_str(), number, problem.c_str()));
-  }
-  if (bad > kMaxErrors) arguments.error(format("%s: ... and %zu more", path.c_str(), bad - kMaxErrors));
+  std::vector<std::string> errors;
+  read_lines(path, read_text_file(path, "file of Ethernet addresses"), "#", errors,
+             [this](std::string_view line) { return add(std::string(line)); });
+  for (const std::string& error : errors) arguments.error(error);
 }
 
 void L2Switch::configure(click::Arguments& arguments) {

@@ -25,21 +25,13 @@ std::string NDNLookup::parse(const std::string& text, Route& route) const {
 }
 
 std::vector<NDNLookup::Route> NDNLookup::read_file(const std::string& path, std::vector<std::string>& errors) const {
-  constexpr size_t kMaxErrors = 100;
-  std::istringstream lines(read_text_file(path, "file of names"));
   std::vector<Route> routes;
-  size_t number = 0, bad = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    line = line.substr(0, line.find('#'));
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+  read_lines(path, read_text_file(path, "file of names"), "#", errors, [&](std::string_view line) {
     Route route;
-    if (const std::string problem = parse(line, route); problem.empty())
-      routes.push_back(std::move(route));
-    else if (++bad <= kMaxErrors)
-      errors.push_back(format("%s:%zu: not a route: %s", path.c_str(), number, problem.c_str()));
-  }
-  if (bad > kMaxErrors) errors.push_back(format("%s: ... and %zu more", path.c_str(), bad - kMaxErrors));
+    const std::string problem = parse(std::string(line), route);
+    if (problem.empty()) routes.push_back(std::move(route));
+    return problem.empty() ? "" : "not a route: " + problem;
+  });
   return routes;
 }
 

@@ -10,18 +10,6 @@ namespace heddle::nids {
 namespace {
 
 constexpr size_t kMaxErrors = 100;
-constexpr size_t kMaxQuoted = 60;  // characters of a bad line in its error
-
-bool is_blank(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
-
-/** Takes the first word off. */
-std::string_view take_word(std::string_view& text) {
-  text = trimmed(text);
-  const auto end = std::ranges::find_if(text, is_blank);
-  const std::string_view word(text.begin(), end);
-  text.remove_prefix(word.size());
-  return word;
-}
 
 /** The next line with those that continue it, joined by a blank; `number` is then the last one's. */
 std::string take_line(std::string_view& text, size_t& number) {
@@ -126,35 +114,22 @@ std::optional<Refusal> parse_start(std::string_view action, std::string_view pro
   constexpr Word<Protocol> kKnown[] = {{"ip", Protocol::ip},       {"tcp", Protocol::tcp},   {"udp", Protocol::udp},
                                        {"tcp-pkt", Protocol::tcp}, {"icmp", Protocol::icmp}, {"any", Protocol::ip}};
   const auto* const what = std::ranges::find(kActions, action, &Word<Action>::word);
-  if (what == std::end(kActions)) return Refusal{quoted(action) + " is not an action: alert, pass, drop or reject"};
+  if (what == std::end(kActions)) return Refusal{in_quotes(action) + " is not an action: alert, pass, drop or reject"};
   rule.action = what->meaning;
   const auto* const which = std::ranges::find(kKnown, protocol, &Word<Protocol>::word);
   if (which == std::end(kKnown))
-    return Refusal{"protocol " + quoted(protocol) + " is not supported: ip, tcp, udp and icmp are", true};
+    return Refusal{"protocol " + in_quotes(protocol) + " is not supported: ip, tcp, udp and icmp are", true};
   rule.protocol = which->meaning;
   return std::nullopt;
 }
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
-  std::string result(text.substr(0, kMaxQuoted));
-  for (char& c : result)
-    if (c < ' ' || c > '~') c = c == '\t' ? ' ' : '?';
-  return "'" + result + (text.size() > kMaxQuoted ? "...'" : "'");
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  return text;
-}
-
 std::optional<Refusal> parse_rule(std::string_view text, const Variables& variables, Signature& rule) {
   const size_t open = text.find('(');
   text = trimmed(text);
   if (open == text.npos || !text.ends_with(')'))
-    return Refusal{quoted(text) +
+    return Refusal{in_quotes(text) +
                    " is not a rule: expected ACTION PROTOCOL SOURCE PORTS -> DESTINATION PORTS (OPTIONS)"};
   std::string_view header = text.substr(0, text.find('('));
   std::string_view options = text.substr(header.size() + 1);
@@ -166,7 +141,7 @@ std::optional<Refusal> parse_rule(std::string_view text, const Variables& variab
   const std::string_view sources = take_list(header), source_ports = take_list(header), arrow = take_word(header),
                          destinations = take_list(header), destination_ports = take_list(header);
   if (arrow != "->" && arrow != "<>")
-    return Refusal{"expected -> or <> between source and destination, not " + quoted(arrow)};
+    return Refusal{"expected -> or <> between source and destination, not " + in_quotes(arrow)};
   if (destination_ports.empty() || !trimmed(header).empty())
     return Refusal{"expected ACTION PROTOCOL SOURCE PORTS -> DESTINATION PORTS before the parenthesis"};
   rule.both_ways = arrow == "<>";

@@ -41,8 +41,4 @@ RuleSet parse_rules(const std::string& name, std::string_view text, bool skip_un
 RuleSet read_rule_file(const std::string& path, bool skip_unsupported, Variables& variables,
                        std::vector<std::string>& errors);
 
-/** `text` as it may stand in a message: printable, of bounded length. */
-std::string quoted(std::string_view text);
-std::string_view trimmed(std::string_view text);
-
 }  // namespace heddle::nids

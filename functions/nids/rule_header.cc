@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "click/values.h"
+#include "core/text_file.h"
 #include "functions/nids/rule_file.h"
 
 namespace heddle::nids {
@@ -15,13 +16,13 @@ constexpr uint32_t kLargestPort = 65535;
 using ReadItem = std::optional<Refusal> (*)(std::string_view text, Ranges& set);
 
 std::optional<Refusal> read_address(std::string_view text, Ranges& set) {
-  if (text.find(':') != text.npos) return Refusal{"IPv6 address " + quoted(text) + " is not supported", true};
+  if (text.find(':') != text.npos) return Refusal{"IPv6 address " + in_quotes(text) + " is not supported", true};
   click::Ipv4Prefix prefix;
   click::Ipv4Address address;
   if (click::parse(text, address))
     prefix = {address.value, 32};
   else if (!click::parse(text, prefix))
-    return Refusal{quoted(text) + " is not an IPv4 address, prefix or list of them"};
+    return Refusal{in_quotes(text) + " is not an IPv4 address, prefix or list of them"};
   set = Ranges(prefix.address, prefix.address | static_cast<uint32_t>(~uint64_t{0} >> 32 >> prefix.length));
   return std::nullopt;
 }
@@ -34,9 +35,9 @@ std::optional<Refusal> read_port(std::string_view text, Ranges& set) {
     if (parts[p].empty() && colon != text.npos && text.size() > 1) continue;  // ":1024", "1024:"
     const auto [end, error] = std::from_chars(parts[p].data(), parts[p].data() + parts[p].size(), limits[p]);
     if (error != std::errc() || end != parts[p].data() + parts[p].size() || limits[p] > kLargestPort)
-      return Refusal{quoted(text) + " is not a port, 0 to 65535, or LOW:HIGH"};
+      return Refusal{in_quotes(text) + " is not a port, 0 to 65535, or LOW:HIGH"};
   }
-  if (limits[0] > limits[1]) return Refusal{quoted(text) + ": the lower port is the larger one"};
+  if (limits[0] > limits[1]) return Refusal{in_quotes(text) + ": the lower port is the larger one"};
   set = Ranges(limits[0], limits[1]);
   return std::nullopt;
 }
@@ -62,7 +63,7 @@ class Sets {
     if (text.starts_with('$')) {
       const auto found = variables_.find(text.substr(1));
       if (found == variables_.end())
-        return Refusal{"the variable " + quoted(text) + " has no value; put 'var " + std::string(text.substr(1)) +
+        return Refusal{"the variable " + in_quotes(text) + " has no value; put 'var " + std::string(text.substr(1)) +
                        " VALUE' before the rule, or into VARIABLES"};
       return read(found->second, set, nested + 1);
     }
@@ -73,7 +74,7 @@ class Sets {
  private:
   /** [A,B,!C]: what is in A or B, or anything if nothing is asked for, and not in C. */
   std::optional<Refusal> read_list(std::string_view text, Ranges& set, int nested) const {
-    if (!text.ends_with(']')) return Refusal{quoted(text) + " has no ']' at its end"};
+    if (!text.ends_with(']')) return Refusal{in_quotes(text) + " has no ']' at its end"};
     text = text.substr(1, text.size() - 2);
     Ranges wanted, unwanted;
     bool some_wanted = false;
@@ -105,7 +106,7 @@ class Sets {
 
 std::optional<Refusal> not_empty(const Ranges& set, std::string_view text) {
   if (!set.empty()) return std::nullopt;
-  return Refusal{quoted(text) + " leaves nothing that could match"};
+  return Refusal{in_quotes(text) + " leaves nothing that could match"};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/text_file.h"
 #include "functions/nids/rule_file.h"
 
 namespace heddle::nids {
@@ -20,15 +21,15 @@ struct Option {
 
 /** Takes the next option off, up to the semicolon, which a backslash or quotes hide. */
 std::optional<Refusal> take_option(std::string_view& text, Option& option) {
-  bool in_quotes = false;
+  bool quoted = false;
   size_t end = 0;
-  for (; end < text.size() && (in_quotes || text[end] != ';'); ++end) {
+  for (; end < text.size() && (quoted || text[end] != ';'); ++end) {
     if (text[end] == '\\')
       ++end;
     else if (text[end] == '"')
-      in_quotes = !in_quotes;
+      quoted = !quoted;
   }
-  if (end >= text.size()) return Refusal{"the option " + quoted(trimmed(text)) + " has no ';' at its end"};
+  if (end >= text.size()) return Refusal{"the option " + in_quotes(trimmed(text)) + " has no ';' at its end"};
   const std::string_view whole = trimmed(text.substr(0, end));
   text = trimmed(text.substr(end + 1));
   const size_t colon = whole.find(':');
@@ -75,7 +76,7 @@ std::string content_bytes(std::string_view text, std::string& bytes) {
     } else if (in_hex) {
       if (c == ' ' && high < 0) continue;
       const int digit = hex_value(c);
-      if (digit < 0) return "has " + quoted({&c, 1}) + " among hexadecimal digits";
+      if (digit < 0) return "has " + in_quotes({&c, 1}) + " among hexadecimal digits";
       if (high >= 0) bytes += static_cast<char>(high * 16 + digit);
       high = high < 0 ? digit : -1;
     } else if (c == '\\') {
@@ -99,14 +100,14 @@ class Options {
   std::optional<Refusal> read(const Option& option) {
     for (const auto& [name, reader] : kReaders)
       if (option.name == name) return (this->*reader)(option);
-    return Refusal{"the option " + quoted(option.name) + " is not supported", true};
+    return Refusal{"the option " + in_quotes(option.name) + " is not supported", true};
   }
 
   std::optional<Refusal> finish() {
     if (rule_.sid == 0) return Refusal{"it has no sid"};
     bool first = true;
     for (const Content& content : rule_.contents) {
-      const std::string which = "content " + quoted(std::string_view(content.bytes));
+      const std::string which = "content " + in_quotes(content.bytes);
       const auto bytes = static_cast<int>(content.bytes.size());
       if (content.relative && (content.offset != 0 || content.depth >= 0))
         return Refusal{which + " has offset or depth, and distance or within"};
@@ -129,9 +130,9 @@ class Options {
     Content content;
     if (text.starts_with('!')) content.negated = true, text = trimmed(text.substr(1));
     if (text.size() < 2 || text.front() != '"' || text.back() != '"')
-      return Refusal{"content " + quoted(text) + " is not in quotes"};
+      return Refusal{"content " + in_quotes(text) + " is not in quotes"};
     const std::string problem = content_bytes(text.substr(1, text.size() - 2), content.bytes);
-    if (!problem.empty()) return Refusal{"content " + quoted(text) + " " + problem};
+    if (!problem.empty()) return Refusal{"content " + in_quotes(text) + " " + problem};
     rule_.contents.push_back(content);
     return std::nullopt;
   }
@@ -142,7 +143,7 @@ class Options {
     const bool is_distance = option.name == "distance";
     int value = 0;
     if (!to_number(option.value, value, is_distance ? -kMostBytes : 0, kMostBytes))
-      return Refusal{std::string(option.name) + " " + quoted(option.value) +
+      return Refusal{std::string(option.name) + " " + in_quotes(option.value) +
                          " is not a number of bytes; byte_extract variables are not supported",
                      true};
     return last(option, [&](Content& content) {
@@ -165,7 +166,7 @@ class Options {
       const size_t comma = option.value.find(',');
       if (comma == option.value.npos || !to_number(option.value.substr(0, comma), offset, 0, kMostBytes) ||
           !to_number(option.value.substr(comma + 1), length, 1, kMostBytes))
-        return Refusal{"fast_pattern " + quoted(option.value) + " is neither 'only' nor OFFSET,LENGTH"};
+        return Refusal{"fast_pattern " + in_quotes(option.value) + " is neither 'only' nor OFFSET,LENGTH"};
     }
     return last(option, [&](Content& content) {
       content.fast = true, content.chop_offset = offset, content.chop_length = length;
@@ -173,14 +174,14 @@ class Options {
   }
   /** N, <N, >N, <=N, >=N, or A<>B for what lies between both. */
   std::optional<Refusal> dsize(const Option& option) {
-    const Refusal refusal{"dsize " + quoted(option.value) + " is not a number, <N, >N, <=N, >=N or A<>B"};
+    const Refusal refusal{"dsize " + in_quotes(option.value) + " is not a number, <N, >N, <=N, >=N or A<>B"};
     std::string_view text = option.value;
     uint32_t low = 0, high = kMostBytes, number = 0;
     if (const size_t between = text.find("<>"); between != text.npos) {
       if (!to_number(text.substr(0, between), low, 0u, high) || !to_number(text.substr(between + 2), high, 0u, high))
         return refusal;
       ++low, --high;
-      if (high < low || high == UINT32_MAX) return Refusal{"dsize " + quoted(text) + " leaves nothing between"};
+      if (high < low || high == UINT32_MAX) return Refusal{"dsize " + in_quotes(text) + " leaves nothing between"};
     } else {
       const bool less = text.starts_with('<'), more = text.starts_with('>');
       if (less || more) text.remove_prefix(1);
@@ -198,12 +199,12 @@ class Options {
   std::optional<Refusal> number(const Option& option) {
     uint32_t& number = option.name == "sid" ? rule_.sid : rule_.revision;
     if (to_number(option.value, number, option.name == "sid" ? 1u : 0u, UINT32_MAX)) return std::nullopt;
-    return Refusal{std::string(option.name) + " " + quoted(option.value) + " is not a number"};
+    return Refusal{std::string(option.name) + " " + in_quotes(option.value) + " is not a number"};
   }
   std::optional<Refusal> message(const Option& option) {
     rule_.message.clear();
     if (unquote(option.value, rule_.message)) return std::nullopt;
-    return Refusal{"msg " + quoted(option.value) + " is not in quotes"};
+    return Refusal{"msg " + in_quotes(option.value) + " is not in quotes"};
   }
   std::optional<Refusal> classtype(const Option& option) {
     rule_.classtype = option.value;
@@ -214,7 +215,7 @@ class Options {
 
   template <class Change>
   std::optional<Refusal> last(const Option& option, const Change& change) {
-    if (rule_.contents.empty()) return Refusal{quoted(option.name) + " stands before any content"};
+    if (rule_.contents.empty()) return Refusal{in_quotes(option.name) + " stands before any content"};
     change(rule_.contents.back());
     return std::nullopt;
   }

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <set>
+#include <span>
+#include <vector>
+
+#include "gpu/device.h"
+#include "gpu/residency.h"
+#include "kernels/arena.h"
+#include "kernels/backend.h"
+
+namespace heddle::gpu {
+namespace HEDDLE_GPU_BACKEND {
+
+/** Memory of a device that comes, changes and goes while kernels are resident: tables, states, programs. One thread at a time uses
+ *  it, with the device current. */
+class DeviceMemory {
+ public:
+  /** `device`: its index. */
+  explicit DeviceMemory(int device);
+  ~DeviceMemory();
+
+  std::byte* take(size_t bytes);  ///< device memory, uninitialised
+  void give_back(void* at);       ///< when no kernel uses it any more
+  /** Copies between host and device; done on return. */
+  void write(void* to, std::span<const std::byte> bytes);
+  void read(std::span<std::byte> to, const void* from);
+  void clear(void* at, size_t bytes);
+
+  // What gpu/device.h says of tables and states.
+  TableId add_table(std::span<const std::byte> bytes);
+  void patch(TableId table, size_t offset, std::span<const std::byte> bytes);
+  void patch_words(TableId table, std::span<const TableWord> words);
+  void remove_table(TableId table);
+  void* address(TableId table) const { return tables_[static_cast<size_t>(table)]; }
+  StateId add_state(size_t bytes);
+  void* address(StateId state) const { return states_[static_cast<size_t>(state)]; }
+
+  /** The block that patch_words() launches, which must have room beside what is resident. */
+  Residents patcher() const;
+
+ private:
+  void finish() const;
+
+  Arena pinned_;
+  cudaStream_t stream_{};
+  std::byte* staging_;  // pinned, [kStagingBytes]
+  int patch_registers_;
+  std::set<void*> taken_;
+  std::vector<std::byte*> tables_;  // null: removed
+  std::vector<std::byte*> states_;
+};
+
+}  // namespace HEDDLE_GPU_BACKEND
+}  // namespace heddle::gpu
