@@ -80,7 +80,7 @@ TEST(RuleFile, ReportsEveryBadLine) {
   EXPECT_EQ(rules.size(), 2u);
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_TRUE(errors[0].starts_with("r:4: 'x' is not a rule: expected @SOURCE")) << errors[0];
-  EXPECT_TRUE(errors[1].starts_with("r:6: 'y?' is not a rule: expected @SOURCE")) << errors[1];
+  EXPECT_TRUE(errors[1].starts_with("r:6: 'y\\x01' is not a rule: expected @SOURCE")) << errors[1];
 
   errors.clear();
   std::string many;

@@ -65,9 +65,8 @@ TEST(RouteFile, ReportsEveryBadLine) {
       {"10.0.0.0/8 1.2.3.4", "'1.2.3.4' is not a port number of 0 to 4294967295"},
       {"10.0.0.0/8 4294967296", "'4294967296' is not a port number of 0 to 4294967295"},
       {"10.0.0.0/8 -1", "'-1' is not a port number of 0 to 4294967295"},
-      {"\x01\xff x",
-       "'?"
-       "?' is not an IPv4 prefix such as 192.0.2.0/24"},
+      {"\x01\x7f x",
+       "'\\x01\\x7f' is not an IPv4 prefix such as 192.0.2.0/24"},
   };
   std::string text = "1.0.0.0/8 1\n";
   for (const auto& [line, reason] : cases) text += std::string(line) + "\r\n";
@@ -76,7 +75,7 @@ TEST(RouteFile, ReportsEveryBadLine) {
   EXPECT_EQ(read_route_file(file.path, errors).size(), 2u);
   ASSERT_EQ(errors.size(), std::size(cases));
   for (size_t i = 0; i < errors.size(); ++i) {
-    const std::string line = cases[i].first[0] == '\x01' ? std::string(2, '?') + " x" : cases[i].first;
+    const std::string line = cases[i].first[0] == '\x01' ? "\\x01\\x7f x" : cases[i].first;
     EXPECT_EQ(errors[i],
               format("%s:%zu: '%s' is not a route: %s", file.path.c_str(), i + 2, line.c_str(), cases[i].second));
   }
