@@ -13,8 +13,7 @@ namespace heddle::bench {
 std::unique_ptr<Engine> make_engine(const std::string& chain, const PlanOptions& plan_options,
                                     const RunOptions& options, const std::map<std::string, std::string>& variables) {
   click::Diagnostics diagnostics;
-  click::ParseOptions parse;
-  parse.known_classes = Catalog::instance().names();
+  click::ParseOptions parse = language();
   parse.variables = variables;
   const click::Graph graph = click::parse(chain, "<benchmark>", parse, diagnostics);
   Router router;

@@ -58,7 +58,7 @@ class GpuSlots {
     const gpu::ProgramId program = device_->add_program(spec);
     for (int t = 0; t < threads_; ++t)
       rings_.emplace_back(device_->add_slots(program, kSlots / threads_), device_->address(program));
-    device_->start(true);
+    device_->start();
   }
 
   /** Packets a second, over `seconds`. `fill(slot, first, place)` prepares packets first.. first + 31: columns and places.

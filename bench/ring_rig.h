@@ -103,7 +103,7 @@ class RingRig {
       ends_.push_back(std::make_unique<PeerEnd>(pair, base()));
     }
     rings_id_ = device_->add_rings(program_, options_.pairs);
-    device_->start(true);
+    device_->start();
     resume();
   }
   ~RingRig() { pause(); }

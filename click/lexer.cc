@@ -25,7 +25,7 @@ std::string Token::description() const {
 }
 
 Lexer::Lexer(std::string_view text, std::string file, Diagnostics& diagnostics)
-    : text_(text), given_file_(std::move(file)), file_(given_file_), diagnostics_(diagnostics) {}
+    : text_(text), given_file_(std::move(file)), file_(given_file_), diagnostics_(&diagnostics) {}
 
 void Lexer::advance(size_t count) {
   for (; count > 0 && !at_end(); --count) {
@@ -38,7 +38,7 @@ void Lexer::advance(size_t count) {
 }
 
 void Lexer::report_unterminated(std::string_view what, std::string_view end) {
-  diagnostics_.error(here(), "unterminated " + std::string(what) + "; expected " + in_quotes(end));
+  diagnostics_->error(here(), "unterminated " + std::string(what) + "; expected " + in_quotes(end));
   unterminated_ = true;
   stop();
 }
@@ -74,7 +74,7 @@ void Lexer::skip_hash_line() {
   const bool has_file =
       file.size() >= 2 && file.size() <= kLongestFileName && file.front() == '"' && file.back() == '"';
   if (failure != std::errc() || number < 1 || number > kLastLine || !(file.empty() || has_file)) {
-    diagnostics_.error(start, "unknown '#' line; expected '#line NUMBER \"FILE\"'");
+    diagnostics_->error(start, "unknown '#' line; expected '#line NUMBER \"FILE\"'");
     return;
   }
   line_ = number;
@@ -108,9 +108,9 @@ bool Lexer::at_token() const {
 
 void Lexer::skip_unknown() {
   for (skip_space(); !at_end() && !at_token(); skip_space()) {
-    diagnostics_.error(here(), "unexpected character " + in_quotes(text_.substr(position_, 1)));
+    diagnostics_->error(here(), "unexpected character " + in_quotes(text_.substr(position_, 1)));
     while (!at_end() && !is_space(text_[position_]) && !at_token()) advance();  // what follows belongs to it
-    if (diagnostics_.full()) stop();
+    if (diagnostics_->full()) stop();
   }
 }
 
@@ -167,14 +167,14 @@ std::vector<Argument> Lexer::configuration(const Location& open) {
   };
   const auto report_open = [&](const std::pair<char, Location>& bracket) {
     const char close = closing(bracket.first);
-    diagnostics_.error(bracket.second, std::string("unterminated '") + bracket.first + "'; expected '" + close + "'");
+    diagnostics_->error(bracket.second, std::string("unterminated '") + bracket.first + "'; expected '" + close + "'");
   };
 
   while (!at_end()) {
-    const size_t start = position_, errors = diagnostics_.errors().size();
+    const size_t start = position_, errors = diagnostics_->errors().size();
     const char c = text_[position_];
     if (skip_comment()) {
-      if (diagnostics_.errors().size() > errors) return arguments;
+      if (diagnostics_->errors().size() > errors) return arguments;
       current.text += ' ';
       continue;
     }
@@ -199,7 +199,7 @@ std::vector<Argument> Lexer::configuration(const Location& open) {
       if (closing(brackets.back().first) == c) {
         brackets.pop_back();
       } else {
-        diagnostics_.error(here(), std::string("'") + c + "' closes nothing; expected '" +
+        diagnostics_->error(here(), std::string("'") + c + "' closes nothing; expected '" +
                                        closing(brackets.back().first) + "' or ','");
       }
     }

@@ -63,7 +63,7 @@ class Lexer {
   std::string_view text_;
   std::string given_file_;  // that "#line NUMBER \"\"" returns to
   std::string file_;
-  Diagnostics& diagnostics_;
+  Diagnostics* diagnostics_;
   size_t position_ = 0;
   int line_ = 1;
   int column_ = 1;

@@ -21,6 +21,7 @@ struct ParseOptions {
   std::vector<std::string> known_classes;                  // the engine's element classes
   std::map<std::string, std::string> variables;            // from the command line; win over define() at the top level
   std::vector<std::string> packages = default_packages();  // what require() may name
+  std::string library{};  // elementclass statements that come before every configuration
 };
 
 /** Reads a configuration in the Click language (E. Kohler et al., "The Click Modular Router", TOCS 2000; Click's

@@ -27,6 +27,17 @@ StatementParser::StatementParser(std::string_view text, const std::string& file,
 
 Program StatementParser::parse() {
   frames_.push_back({&program_.bodies.emplace_back(), "", {}, {}, {}, {}, {}});
+  const Lexer text = std::exchange(lexer_, Lexer(options_.library, "library", diagnostics_));
+  all_statements();
+  lexer_ = text;
+  all_statements();
+  finish_names();
+  finish_groups();
+  program_.complete = !stopped_;
+  return std::move(program_);
+}
+
+void StatementParser::all_statements() {
   next();
   while (token_.kind != Token::kEnd) {
     statements();
@@ -34,10 +45,6 @@ Program StatementParser::parse() {
     unexpected("a statement");  // a '}' or '||' that belongs to no compound element
     next();
   }
-  finish_names();
-  finish_groups();
-  program_.complete = !stopped_;
-  return std::move(program_);
 }
 
 bool StatementParser::accept(std::string_view symbol) {

@@ -113,6 +113,9 @@ class StatementParser {
   void finish_groups();
   void check_sequence(const std::set<int>& ports, const std::string& kind, const Location& where);
 
+  /** Up to the end of the text. */
+  void all_statements();
+
   // Names, in names.cc.
   std::optional<ElementClass> type();
   std::optional<ElementClass> find_class(const std::string& name) const;

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 
 MANUAL = re.compile(r"/\*\*\s(?P<name>[A-Za-z0-9_]+): (?P<text>.*?)\*/\s*class (?P<class>[A-Za-z0-9_]+)", re.DOTALL)
-REGISTRATION = re.compile(r"^HEDDLE_ELEMENT(?:_AS|_NAMED)?\((\w+)(?:, \"?(\w+)\"?)?\)", re.MULTILINE)
+REGISTRATION = re.compile(r"^HEDDLE_(?:ELEMENT(?:_AS|_NAMED)?|COMPOUND)\((\w+)(?:, \"?(\w+)\"?)?\)", re.MULTILINE)
 
 FOLDERS = {
     "elements/basic": "Basic",

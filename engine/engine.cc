@@ -99,14 +99,20 @@ void Engine::start() {
 std::vector<std::unique_ptr<Worker>> Engine::make_workers() {
   std::vector<std::unique_ptr<Worker>> workers;
   const int of_a_batch = (options_.batch_size + gpu::kSlotPackets - 1) / gpu::kSlotPackets;
-  const int slots = plan_.options.launch == LaunchMode::persistent ? std::max(1, resources_.slots() / options_.threads)
-                    : plan_.options.launch == LaunchMode::async    ? of_a_batch * gpu::kStreams
-                                                                   : of_a_batch;
+  const auto slots_of = [&](const Segment& segment) {
+    const int waiting = segment.limits.capacity * std::max(1, segment.limits.lists);  // batches
+    const int batch =
+        segment.limits.batch > 0 ? (segment.limits.batch + gpu::kSlotPackets - 1) / gpu::kSlotPackets : of_a_batch;
+    if (segment.launch == LaunchMode::sync) return batch;
+    if (waiting > 0) return waiting * batch;
+    if (segment.launch == LaunchMode::persistent) return std::max(1, resources_.slots() / options_.threads);
+    return batch * segment.streams();
+  };
   for (int thread = 0; thread < options_.threads; ++thread) {
     std::vector<std::unique_ptr<Lane>> lanes(plan_.segments.size());
     for (size_t s = 0; s < lanes.size(); ++s)
       if (plan_.segments[s].processor.is_gpu() && !plan_.segments[s].has_rings())
-        lanes[s] = gpus()->make_lane(s, slots);
+        lanes[s] = gpus()->make_lane(s, slots_of(plan_.segments[s]));
     workers.push_back(
         std::make_unique<Worker>(Worker::Shared{&router_, &plan_, &resources_.packets(), &resources_.large_packets(),
                                                 &epochs_, options_.batch_size},

@@ -80,6 +80,7 @@ int GpuLane::submit(Batch& batch, int first, int index) {
   const auto base = reinterpret_cast<uintptr_t>(segment_.packet_base());
   std::copy(batch.packets() + first, batch.packets() + first + count, held.packet);
   if (packs(plan_.transport) && !pack(held)) return 0;
+  if (plan_.transport == Transport::commlist) list(held);
   for (int i = 0; i < count; ++i) {
     const auto start = packs(plan_.transport) ? reinterpret_cast<uintptr_t>(held.packed[i])
                                               : reinterpret_cast<uintptr_t>(data(held.packet[i]));
@@ -113,17 +114,19 @@ void GpuLane::flush() {
     const int first = (ring_.next_index() + ring_.count() - count) % ring_.count();
     const int behind_wrap = std::max(0, first + count - ring_.count());
     gpu::Device& device = segment_.device();
-    const bool copies = plan_.transport == Transport::coalescent;
-    if (copies) copy_packed(true);
-    device.launch(ring_.group(), segment_.program(), first, count - behind_wrap, stream_, copies);
-    if (behind_wrap > 0) device.launch(ring_.group(), segment_.program(), 0, behind_wrap, stream_, copies);
+    const bool copies = copies_by_engine(plan_.transport), as_graph = plan_.launch == LaunchMode::graph;
+    if (copies) copy(copies_in_, true);
+    device.launch(ring_.group(), segment_.program(), first, count - behind_wrap, stream_, copies, as_graph);
+    if (behind_wrap > 0) device.launch(ring_.group(), segment_.program(), 0, behind_wrap, stream_, copies, as_graph);
     if (copies) {
-      if (!plan_.copies.out.empty()) copy_packed(false);
+      if (!plan_.copies.out.empty()) copy(copies_out_, false);
       launches_.push_back({count, stream_, false});
-      packed_.clear();
+      copies_in_.clear(), copies_out_.clear();
     }
-    if (plan_.launch == LaunchMode::sync) segment_.device().wait(ring_.group(), stream_);
-    if (plan_.launch == LaunchMode::async) stream_ = (stream_ + 1) % gpu::kStreams;
+    if (plan_.launch == LaunchMode::sync)
+      segment_.device().wait(ring_.group(), stream_);
+    else
+      stream_ = (stream_ + 1) % plan_.streams();
   } catch (const Error& error) {
     failure_ = error.what();
   }
@@ -166,7 +169,10 @@ bool GpuLane::pack(Held& held) {
   std::byte* at = staging_.take(total);
   if (at == nullptr) return false;
   held.staged_until = staging_.taken();
-  if (plan_.transport == Transport::coalescent) packed_.push_back({at, total});
+  if (plan_.transport == Transport::coalescent) {
+    copies_in_.push_back({static_cast<size_t>(at - segment_.packet_base()), total});
+    copies_out_.push_back(copies_in_.back());
+  }
   for (int i = 0; i < held.count; ++i) {
     const size_t bytes = bytes_of(held.packet[i]);
     std::memcpy(at + before, reinterpret_cast<const std::byte*>(data(held.packet[i])) + from, bytes);
@@ -189,17 +195,30 @@ void GpuLane::unpack(Packet* packet, const std::byte* packed, gpu::Outcome outco
   }
 }
 
-void GpuLane::copy_packed(bool to_gpu) {
-  for (const std::span<std::byte> bytes : packed_) {
-    const auto at = static_cast<size_t>(bytes.data() - segment_.packet_base());
-    segment_.device().copy_packets(ring_.group(), at, bytes.size(), to_gpu, stream_);
-    add(to_gpu ? to_gpu_ : from_gpu_, bytes.size());
+void GpuLane::list(const Held& held) {
+  const auto base = reinterpret_cast<uintptr_t>(segment_.packet_base());
+  const gpu::Copies& copies = plan_.copies;
+  for (const Packet* packet : std::span(held.packet, static_cast<size_t>(held.count))) {
+    const auto start = reinterpret_cast<uintptr_t>(data(packet));
+    const gpu::Range in = copies.gathered(start, length(packet));
+    // Where the packet will end is not known yet: all that has been brought goes back, which is as it was elsewhere.
+    const gpu::Range out =
+        copies.out.to == gpu::Span::kToEnd ? in : copies.written_back(start, length(packet), start, length(packet));
+    if (in.bytes() > 0) copies_in_.push_back({in.first - base, in.bytes()});
+    if (out.bytes() > 0) copies_out_.push_back({out.first - base, out.bytes()});
   }
+}
+
+void GpuLane::copy(std::span<const gpu::PacketBytes> bytes, bool to_gpu) {
+  segment_.device().copy_packets(ring_.group(), bytes, to_gpu, stream_);
+  uint64_t sum = 0;
+  for (const gpu::PacketBytes& each : bytes) sum += each.bytes;
+  add(to_gpu ? to_gpu_ : from_gpu_, sum);
 }
 
 bool GpuLane::oldest_done() {
   if (!ring_.oldest_done()) return false;
-  if (plan_.transport != Transport::coalescent) return true;
+  if (!copies_by_engine(plan_.transport)) return true;
   // Results are there before the copy behind them is.
   Launch& launch = launches_.front();
   launch.landed = launch.landed || segment_.device().idle(ring_.group(), launch.stream);

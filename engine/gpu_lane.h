@@ -54,8 +54,10 @@ class GpuLane : public Lane {
   bool pack(Held& held);
   /** Brings what the GPU has changed of one back to it, before its ends are moved. */
   void unpack(Packet* packet, const std::byte* packed, gpu::Outcome outcome, int head) const;
-  /** Copies what has been packed since the last launch, to the GPU or back. */
-  void copy_packed(bool to_gpu);
+  /** Lists what the copy engine is to bring to the GPU and back of the packets that `held` has, which lie where they are. */
+  void list(const Held& held);
+  /** Copies these bytes to the GPU or back. */
+  void copy(std::span<const gpu::PacketBytes> bytes, bool to_gpu);
   /** Whether the oldest slot in flight is done, and what comes back with it is there. */
   bool oldest_done();
   /** Counts what transport gather writes back of a packet that is done, as it lies before its ends are moved. */
@@ -78,17 +80,17 @@ class GpuLane : public Lane {
   ColumnPack kept_columns_;
   std::unique_ptr<std::byte[]> kept_;  // [slots][kSlotPackets][kept_columns_.bytes()]
   uint64_t fed_ = 0, returned_ = 0;    // packets
-  /** A launch of transport coalescent, whose packets are there when its stream is idle. */
+  /** A launch with copies, whose packets are there when its stream is idle. */
   struct Launch {
     int slots;  // not yet taken back
     int stream;
     bool landed;
   };
   std::deque<Launch> launches_;
-  std::vector<std::span<std::byte>> packed_;      // staging memory that has been filled since the last launch
-  int to_launch_ = 0;                             // not persistent: slots that wait for flush()
-  int stream_ = 0;                                // that the next launch is on
-  const uint64_t bytes_to_gpu_, bytes_from_gpu_;  // of a slot, across PCIe
+  std::vector<gpu::PacketBytes> copies_in_, copies_out_;  // of what is to be launched
+  int to_launch_ = 0;                                     // not persistent: slots that wait for flush()
+  int stream_ = 0;                                        // that the next launch is on
+  const uint64_t bytes_to_gpu_, bytes_from_gpu_;          // of a slot, across PCIe
   std::atomic<uint64_t> to_gpu_{0}, from_gpu_{0};
   std::string failure_;  // of a launch
 };

@@ -65,11 +65,12 @@ std::unique_ptr<Lane> Gpus::make_lane(size_t s, int slots) {
     staging = {staging_, staging_bytes_};
     staging_ += staging_bytes_;
   }
-  return std::make_unique<GpuLane>(segment, segment.device().add_slots(segment.program(), slots), staging);
+  return std::make_unique<GpuLane>(
+      segment, segment.device().add_slots(segment.program(), slots, segment.plan().streams()), staging);
 }
 
 void Gpus::start() {
-  for (auto& [number, device] : devices_) device->start(plan_.options.launch == LaunchMode::persistent);
+  for (auto& [number, device] : devices_) device->start();
   ports_.start();
 }
 

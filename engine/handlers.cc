@@ -131,7 +131,7 @@ void Engine::make_handlers() {
     for (size_t i = 0; i < loads.size(); ++i) text += format("%zu %.3f\n", i, loads[i]);
     return text;
   });
-  global.read("classes", [] { return lines(Catalog::instance().names()); });
+  global.read("classes", [] { return lines(language().known_classes); });
   global.write("stop", [this](const std::string&) { broker_->stop(); });
 }
 

@@ -11,9 +11,10 @@ namespace heddle {
 enum class LaunchMode : uint8_t {
   sync,       ///< a kernel for each batch; the thread waits for it
   async,      ///< the same on a ring of streams; the thread goes on meanwhile
+  graph,      ///< as async, and what is launched again and again is a CUDA graph, made once
   persistent  ///< resident kernels poll slots
 };
-constexpr std::array<const char*, 3> kLaunchModes = {"sync", "async", "persistent"};
+constexpr std::array<const char*, 4> kLaunchModes = {"sync", "async", "graph", "persistent"};
 constexpr const char* name(LaunchMode mode) { return kLaunchModes[static_cast<size_t>(mode)]; }
 
 /** How packet bytes get to a GPU segment and back. */
@@ -21,14 +22,26 @@ enum class Transport : uint8_t {
   direct,  ///< functions read and write packets where they lie, in host memory
   gather,  ///< the kernel copies what the plan wants into GPU memory once, and back what has changed (gpu/transport.h)
   coalescent,  ///< the CPU packs what the plan wants side by side, the copy engine takes that to GPU memory and back
-  zerocopy     ///< the CPU packs it, and functions work there, in host memory
+  zerocopy,    ///< the CPU packs it, and functions work there, in host memory
+  commlist     ///< the CPU lists what the plan wants, packet by packet; the copy engine takes it to GPU memory and back
 };
-constexpr std::array<const char*, 4> kTransports = {"direct", "gather", "coalescent", "zerocopy"};
+constexpr std::array<const char*, 5> kTransports = {"direct", "gather", "coalescent", "zerocopy", "commlist"};
 /** Whether the CPU packs what goes to the GPU. */
 constexpr bool packs(Transport transport) {
   return transport == Transport::coalescent || transport == Transport::zerocopy;
 }
+/** Whether the copy engine moves the bytes, before and after each launch. */
+constexpr bool copies_by_engine(Transport transport) {
+  return transport == Transport::coalescent || transport == Transport::commlist;
+}
 constexpr const char* name(Transport transport) { return kTransports[static_cast<size_t>(transport)]; }
+
+/** How much of what waits for a GPU a segment takes at a time; 0: no limit of its own. */
+struct LaunchLimits {
+  int batch = 0;     ///< packets of a batch, those behind are dropped ("max_batch")
+  int capacity = 0;  ///< batches that wait in a list
+  int lists = 0;     ///< lists of a thread, a stream each
+};
 
 /** The value with this name. */
 template <class Mode, size_t n>

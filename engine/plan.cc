@@ -279,7 +279,7 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   passes::find_slot_columns(router, plan);
   passes::choose_transports(router, plan, diagnostics);
   passes::find_shared_packets(router, plan);
-  passes::choose_kernels(router, plan);
+  passes::choose_kernels(router, plan, diagnostics);
   return plan;
 }
 

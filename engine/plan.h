@@ -10,6 +10,7 @@
 #include "engine/modes.h"
 #include "engine/router.h"
 #include "engine/sync.h"
+#include "gpu/device.h"
 #include "gpu/transport.h"
 
 namespace heddle {
@@ -67,10 +68,13 @@ struct Segment {
   gpu::Copies copies;         ///< what transports other than direct copy of each packet
   int warps = 1;              ///< of the block that works on a tile
   LaunchMode launch = LaunchMode::persistent;
+  LaunchLimits limits;
   int from = -1,
       to = -1;  ///< the GPU ports, its first and its last node, if the GPU drives their rings; exit 0 is `to`
 
   bool has_rings() const { return from >= 0; }
+  /** Streams of a thread's launches; none: its slots are resident. */
+  int streams() const { return launch == LaunchMode::persistent ? 0 : limits.lists > 0 ? limits.lists : gpu::kStreams; }
 };
 
 /** What runs where, and which bytes move. Made in passes, each a function below; `heddle plan` prints it. */
@@ -132,8 +136,8 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
 gpu::Span hull(const Plan& plan, const Segment& segment, AtomSet fields);
 /** 15. Finds the segments that need not gather what one before them has left in GPU memory (engine/sharing.cc). */
 void find_shared_packets(const Router& router, Plan& plan);
-/** 16. Chooses the kernel: warps of a block, launch mode. */
-void choose_kernels(const Router& router, Plan& plan);
+/** 16. Chooses the kernel: warps of a block, launch mode, limits. */
+void choose_kernels(const Router& router, Plan& plan, click::Diagnostics& diagnostics);
 }  // namespace passes
 
 }  // namespace heddle

@@ -76,12 +76,13 @@ Report::Element Engine::element_report(int node) const {
   entry.bytes = bytes(node);
   const auto reasons = element.drop_reasons();
   std::vector<uint64_t> drops(reasons.size());
-  uint64_t no_buffer = 0, no_room = 0, moved = 0, no_slot = 0, gpu_failed = 0, waited = 0;
+  uint64_t no_buffer = 0, no_room = 0, moved = 0, no_slot = 0, max_batch = 0, gpu_failed = 0, waited = 0;
   for (auto& worker : workers()) {
     const NodeCounts& counts = worker->counts(node);
     for (size_t r = 0; r < reasons.size(); ++r) drops[r] += counts.drops[r];
     no_room += counts.no_room, moved += counts.moved_for_room;
-    no_buffer += counts.no_buffer, no_slot += counts.no_slot, gpu_failed += counts.gpu_failed;
+    no_buffer += counts.no_buffer, no_slot += counts.no_slot, max_batch += counts.max_batch,
+        gpu_failed += counts.gpu_failed;
     waited += counts.waited;
   }
   if (gpus()) {
@@ -94,6 +95,7 @@ Report::Element Engine::element_report(int node) const {
   if (no_room != 0) entry.drops.emplace_back("no_room", no_room);
   if (moved != 0) entry.statistics.emplace_back("moved_for_room", moved);
   if (no_slot != 0) entry.drops.emplace_back("no_slot", no_slot);
+  if (max_batch != 0) entry.drops.emplace_back("max_batch", max_batch);
   if (gpu_failed != 0) entry.drops.emplace_back("gpu_failed", gpu_failed);
   if (waited != 0) entry.statistics.emplace_back("waited_for_order", waited);
   return entry;
@@ -115,7 +117,7 @@ Report Engine::report() const {
     }
     const uint64_t entered = packets(segment.nodes[0]);
     const auto declared = [&](AtomSet fields) -> uint64_t {
-      if (segment.transport == Transport::gather || segment.transport == Transport::coalescent) return 0;
+      if (segment.transport == Transport::gather || copies_by_engine(segment.transport)) return 0;
       const Atoms::Size size = plan_.atoms.size(fields & plan_.atoms.packet_atoms());
       return size.open ? bytes(segment.nodes[0]) : entered * static_cast<uint64_t>(size.bytes);
     };

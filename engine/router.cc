@@ -7,9 +7,11 @@
 
 #include "click/address_book.h"
 #include "click/arguments.h"
+#include "core/compound.h"
 #include "core/error.h"
 #include "engine/copies.h"
 #include "engine/processing.h"
+#include "gpu/device.h"
 #include "gpu/functions.h"
 
 namespace heddle {
@@ -58,6 +60,35 @@ void check_ports(const Element& element, const click::Location& where, std::vect
   }
 }
 
+// How a GPU segment is launched, and how much waits for it, also in the words of the thesis's elements (functions/*/gpu_forms.h):
+// PERSISTENT and ZEROCOPY say in yes and no what LAUNCH and TRANSPORT say by name, and win over them. The copy engine only
+// works beside launches, so what is persistent works in host memory.
+void read_launch(Node& node, click::Arguments& arguments) {
+  std::string launch;
+  arguments.keyword("LAUNCH", launch);
+  node.launch = mode_named<LaunchMode>(launch, kLaunchModes);
+  if (!launch.empty() && !node.launch) arguments.error("LAUNCH", "sync, async, graph or persistent");
+  const auto yes_or_no = [&](const char* keyword) -> std::optional<bool> {
+    std::string text;
+    bool value = false;
+    arguments.keyword(keyword, text);
+    if (text.empty()) return std::nullopt;
+    if (!click::parse(text, value)) arguments.error(keyword, "true or false");
+    return value;
+  };
+  const auto persistent = yes_or_no("PERSISTENT");
+  if (persistent) node.launch = *persistent ? LaunchMode::persistent : LaunchMode::async;
+  if (const auto zerocopy = yes_or_no("ZEROCOPY"))
+    node.transport = *zerocopy ? Transport::zerocopy : Transport::coalescent;
+  if (persistent == true && node.transport == Transport::commlist) node.transport = Transport::direct;
+  if (persistent == true && node.transport == Transport::coalescent) node.transport = Transport::zerocopy;
+  constexpr int kMostBatch = 1 << 16, kMostBatches = 1 << 12;
+  arguments.keyword("MAX_BATCH", node.limits.batch, 1, kMostBatch);
+  arguments.keyword("CAPACITY", node.limits.capacity, 1, kMostBatches);
+  arguments.keyword("LISTS_PER_CORE", node.limits.lists, 1, gpu::kMostStreams);
+  arguments.keyword("QUEUES_PER_CORE", node.limits.lists, 1, gpu::kMostStreams);
+}
+
 void read_placement(Node& node, click::Arguments& arguments) {
   if (gpu::function_id(node.element->class_name) < 0) return;
   std::string device;
@@ -73,7 +104,9 @@ void read_placement(Node& node, click::Arguments& arguments) {
   std::string transport;
   arguments.keyword("TRANSPORT", transport);
   node.transport = mode_named<Transport>(transport, kTransports);
-  if (!transport.empty() && !node.transport) arguments.error("TRANSPORT", "direct, gather, coalescent or zerocopy");
+  if (!transport.empty() && !node.transport)
+    arguments.error("TRANSPORT", "direct, gather, coalescent, zerocopy or commlist");
+  read_launch(node, arguments);
   arguments.keyword("BLOCKING", node.blocking);
 }
 
@@ -239,6 +272,13 @@ bool comes_back(const std::vector<Node>& nodes, int node) {
 }
 
 }  // namespace
+
+click::ParseOptions language() {
+  click::ParseOptions options;
+  options.known_classes = Catalog::instance().names();
+  options.library = Compound::library();
+  return options;
+}
 
 Router Router::build(const click::Graph& written, click::Diagnostics& diagnostics) {
   const click::Graph graph = with_input_marks(written);

@@ -6,6 +6,7 @@
 
 #include "click/diagnostics.h"
 #include "click/graph.h"
+#include "click/parser.h"
 #include "core/element.h"
 #include "engine/modes.h"
 #include "engine/processing.h"
@@ -23,6 +24,8 @@ struct Node {
   std::vector<int> pulls_from;         ///< by input: the node before it, or the last of several
   std::optional<int> device;           ///< from the argument DEVICE: kOnCpu, kDefaultGpu, or the number of a GPU
   std::optional<Transport> transport;  ///< from TRANSPORT
+  std::optional<LaunchMode> launch;    ///< from LAUNCH
+  LaunchLimits limits;                 ///< from MAX_BATCH, CAPACITY, LISTS_PER_CORE
   bool blocking = true;                ///< from BLOCKING: wait for a free slot, or drop and count
   bool on_cycle = false;               ///< a buffer whose packets may come back to it
   bool pulled = false;                 ///< packets come to it because something behind it (or itself) pulls
@@ -54,6 +57,9 @@ constexpr const char* kDriverPrefix = "click_driver@@";
 
 /** The class of the nodes that the engine puts before each input of an element that tells its inputs (core/element.h). */
 constexpr const char* kInputMark = "Input@";
+
+/** What chains may refer to: the element classes of this program. */
+click::ParseOptions language();
 
 /** A chain that has been read, resolved and checked: the first pass of the plan. */
 struct Router {

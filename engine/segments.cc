@@ -170,23 +170,38 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
       segment.transport = Transport::direct;
       segment.why_transport = "packets lie in the ports' memory";
     }
-    if (segment.transport == Transport::coalescent && plan.options.launch == LaunchMode::persistent) {
-      const Node& first = router.nodes[static_cast<size_t>(segment.nodes[0])];
-      diagnostics.error(first.where, "'" + first.element->name +
-                                         "': transport coalescent copies when kernels are launched; run with --launch "
-                                         "async or sync, or take transport zerocopy or gather");
-    }
     if (segment.transport != Transport::direct) segment.copies = copies_of(plan, segment);
   });
 }
 
-void choose_kernels(const Router& router, Plan& plan) {
+void choose_kernels(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
   each_gpu_segment(plan, [&](Segment& segment, int) {
     segment.launch = plan.options.launch;
     segment.warps = segment.copies.warps();
+    const Node* named = nullptr;  // whose LAUNCH counts
     for (int n : segment.nodes) {
-      const int function = gpu::function_id(router.nodes[static_cast<size_t>(n)].element->class_name);
+      const Node& node = router.nodes[static_cast<size_t>(n)];
+      const int function = gpu::function_id(node.element->class_name);
       if (function >= 0) segment.warps = std::max(segment.warps, gpu::functions()[static_cast<size_t>(function)].warps);
+      const auto tighten = [](int& limit, int other) {
+        limit = limit == 0 || (0 < other && other < limit) ? other : limit;
+      };
+      tighten(segment.limits.batch, node.limits.batch);
+      tighten(segment.limits.capacity, node.limits.capacity);
+      tighten(segment.limits.lists, node.limits.lists);
+      if (!node.launch) continue;
+      if (named != nullptr && named->launch != node.launch)
+        diagnostics.error(node.where, "'" + node.element->name + "': LAUNCH " + name(*node.launch) + ", but '" +
+                                          named->element->name + "' on the same way through the GPU has " +
+                                          name(*named->launch) + "; give both the same");
+      named = &node;
+      segment.launch = *node.launch;
+    }
+    if (copies_by_engine(segment.transport) && segment.launch == LaunchMode::persistent) {
+      const Node& first = router.nodes[static_cast<size_t>(segment.nodes[0])];
+      diagnostics.error(first.where, "'" + first.element->name + "': transport " + name(segment.transport) +
+                                         " copies when kernels are launched; run with --launch async or sync, or take "
+                                         "transport zerocopy or gather");
     }
   });
 }

@@ -282,6 +282,7 @@ void Worker::publish_counts() {
     publish(from.no_room, to.no_room);
     publish(from.moved_for_room, to.moved_for_room);
     publish(from.no_slot, to.no_slot);
+    publish(from.max_batch, to.max_batch);
     publish(from.gpu_failed, to.gpu_failed);
     publish(from.waited, to.waited);
   }
@@ -380,6 +381,13 @@ void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, bool
 void Worker::feed(Path& path, int node, Batch& batch) {
   NodeCounts& counts = counts_[static_cast<size_t>(node)];
   Lane& lane = *path.lane;
+  if (const int most = shared_.plan->segments[static_cast<size_t>(path.segment)].limits.batch;
+      most > 0 && batch.size() > most) {
+    const int over = batch.size() - most;
+    add(counts.max_batch, static_cast<uint64_t>(over));
+    rte_pktmbuf_free_bulk(batch.packets() + most, static_cast<unsigned>(over));
+    batch.resize(most);
+  }
   int first = 0;
   for (uint64_t spins = 1; first < batch.size(); ++spins) {
     const auto left = static_cast<uint64_t>(batch.size() - first);

@@ -28,6 +28,7 @@ struct alignas(kCacheLine) NodeCounts {
   std::atomic<uint64_t> no_room{0};         ///< dropped because it would have grown beyond the longest buffer
   std::atomic<uint64_t> moved_for_room{0};  ///< copied to a buffer with more room
   std::atomic<uint64_t> no_slot{0};         ///< dropped because BLOCKING is false and all slots were in flight
+  std::atomic<uint64_t> max_batch{0};       ///< dropped because they were in a batch behind the MAX_BATCH first
   std::atomic<uint64_t> gpu_failed{0};      ///< lost because the GPU has failed
   std::atomic<uint64_t> waited{0};          ///< waited at this join for older ones in flight
 };

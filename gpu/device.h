@@ -60,7 +60,12 @@ struct SlotGroup {
   bool wide_results;
 };
 
-constexpr int kStreams = 4;  ///< of a group of slots
+constexpr int kStreams = 4;       ///< of a group of slots, as a rule
+constexpr int kMostStreams = 16;  ///< at most
+/** Bytes [at, at + bytes) of the packet memory. */
+struct PacketBytes {
+  size_t at, bytes;
+};
 /** What serves the ring pairs of a port. */
 struct RingLaunch {
   ProgramId program;               ///< its exit 0 is the transmitting ring
@@ -113,19 +118,22 @@ class Device {
   /** Frees a program that no slot in flight runs. */
   virtual void remove_program(ProgramId program) = 0;
 
-  /** `count` slots for `program` and others with as many warps and no more columns. After start() only as many as it has
-   *  left spare. */
-  virtual SlotGroup add_slots(ProgramId program, int count) = 0;
+  /** `count` slots for `program` and others with as many warps and no more columns: with `streams` for launch(), on streams
+   *  on each of which one thing is done behind the other; else resident kernels serve them. After start() those are only as
+   *  many as it has left spare. */
+  virtual SlotGroup add_slots(ProgramId program, int count, int streams = 0) = 0;
 
-  /** Makes everything resident; with `persistent` starts the kernels that serve all slots, and `spare` slots more of each
-   *  shape in use, with room for `shared_bytes` of shared memory. Throws Error when they do not fit together. */
-  virtual void start(bool persistent, int spare = 0, size_t shared_bytes = 0) = 0;
+  /** Starts the kernels that serve all resident slots, and `spare` slots more of each shape in use, with room for
+   *  `shared_bytes` of shared memory. Throws Error when they do not fit together. */
+  virtual void start(int spare = 0, size_t shared_bytes = 0) = 0;
 
-  // Slots that are not resident; each group has kStreams streams, on which one thing is done behind the other. */
-  /** Copies [at, at + bytes) of the packet memory to the twins in device memory or back; returns at once. */
-  virtual void copy_packets(const SlotGroup& group, size_t at, size_t bytes, bool to_gpu, int stream) = 0;
-  /** Runs slots [first, first + count) of `group`, on packets or on their twins; returns at once. */
-  virtual void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream, bool on_twins) = 0;
+  // Slots with streams.
+  /** Copies these bytes to the twins in device memory or back; returns at once. */
+  virtual void copy_packets(const SlotGroup& group, std::span<const PacketBytes> bytes, bool to_gpu, int stream) = 0;
+  /** Runs slots [first, first + count) of `group`, on packets or on their twins; returns at once. `as_graph`: by a graph that
+   *  is made when the same is launched for the first time. */
+  virtual void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream, bool on_twins,
+                      bool as_graph = false) = 0;
   /** Whether all that has been asked for is done. */
   virtual bool idle(const SlotGroup& group, int stream) = 0;
   /** Returns when all that has been launched on it is done. */

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -99,8 +101,10 @@ class CudaDevice final : public Device {
     cudaSetDevice(index_);
     rings_.reset();
     for (void* memory : shared_) cudaHostUnregister(memory);
-    for (const Group& group : groups_)
+    for (const Group& group : groups_) {
+      for (const auto& [slots, graph] : group.graphs) cudaGraphExecDestroy(graph);
       for (cudaStream_t stream : group.streams) cudaStreamDestroy(stream);
+    }
     for (const Shape& shape : shapes_) cudaStreamDestroy(shape.stream);
     memory_.reset();
   }
@@ -139,8 +143,8 @@ class CudaDevice final : public Device {
   ProgramId add_program(const ProgramSpec& spec) override;
   const Program* address(ProgramId program) const override { return programs_[static_cast<size_t>(program)].at; }
   void remove_program(ProgramId program) override;
-  SlotGroup add_slots(ProgramId program, int count) override;
-  void start(bool persistent, int spare, size_t shared_bytes) override;
+  SlotGroup add_slots(ProgramId program, int count, int streams) override;
+  void start(int spare, size_t shared_bytes) override;
   void share(SharedMemory memory) override;
   bool unshare(SharedMemory memory) override;
   void* address(TableId table) const override { return memory_->address(table); }
@@ -148,8 +152,9 @@ class CudaDevice final : public Device {
   void start_rings(RingsId rings, const RingLaunch& launch) override;
   std::vector<RingStop> stop_rings(RingsId rings) override;
   RingFault ring_fault(RingsId rings) const override { return rings_->fault(rings); }
-  void copy_packets(const SlotGroup& group, size_t at, size_t bytes, bool to_gpu, int stream) override;
-  void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream, bool on_twins) override;
+  void copy_packets(const SlotGroup& group, std::span<const PacketBytes> bytes, bool to_gpu, int stream) override;
+  void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream, bool on_twins,
+              bool as_graph) override;
   bool idle(const SlotGroup& group, int stream) override;
   void wait(const SlotGroup& group, int stream) override;
   std::string failure() override;
@@ -167,7 +172,8 @@ class CudaDevice final : public Device {
   };
   struct Group {
     SlotGroup slots;
-    std::array<cudaStream_t, kStreams> streams{};  // of launches
+    std::vector<cudaStream_t> streams;                      // of launches; none: resident
+    std::map<std::pair<int, int>, cudaGraphExec_t> graphs;  // of what has been launched as one, by first slot and count
   };
   /** Blocks with a number of warps: a kernel. */
   struct Shape {
@@ -176,6 +182,8 @@ class CudaDevice final : public Device {
     cudaStream_t stream{};
     std::vector<Assignment> assignments;
     size_t shared_bytes = 0;
+    size_t launched_shared_bytes = 0;  // of the blocks of launches
+    bool launched = false;
     Slot* spare = nullptr;
     int spare_left = 0;
     bool resident = false;
@@ -186,9 +194,20 @@ class CudaDevice final : public Device {
     HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
     return attributes;
   }
+  /** What `blocks` blocks of a shape need; `what`: that they serve, for messages. */
+  Residents residents_of(size_t shape, int blocks, size_t shared_bytes, const char* what) const {
+    constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
+    const int warps = kShapes[shape], threads = warps * kLanes;
+    return {format("%s of %d warp%s", what, warps, warps == 1 ? "" : "s"), blocks, threads,
+            (shapes_[shape].registers + 7) / 8 * 8 * threads,
+            shared_bytes + shapes_[shape].static_shared_bytes + kReservedByCuda};
+  }
   /** Makes the twins of the packets, if there are none yet. */
   void make_twins();
-  cudaStream_t stream_of(const SlotGroup& slots, int stream);
+  Group& group_of(const SlotGroup& slots);
+  cudaStream_t stream_of(const SlotGroup& slots, int stream) {
+    return group_of(slots).streams[static_cast<size_t>(stream)];
+  }
   Slot* take_slots(int count, size_t column_words);
   /** Gives `count` slots, a group, to blocks of `shape`. */
   void assign(Shape& shape, Slot* slots, int count);
@@ -202,13 +221,13 @@ class CudaDevice final : public Device {
   size_t packet_bytes_ = 0;
   std::mutex mutex_;  // guards all but places_ and what launch() uses
   std::vector<ProgramRecord> programs_;
-  std::vector<Group> groups_;
+  std::deque<Group> groups_;  // a group's thread keeps using its own while others are added
   std::array<Shape, kShapeCount> shapes_;
   std::optional<RingSets> rings_;
   std::vector<void*> shared_;     // host memory that is registered
   size_t most_shared_bytes_ = 0;  // dynamic, of a block
-  bool persistent_ = false;
-  std::string failure_;  // that fail() has been told
+  bool started_ = false;          // with resident kernels, whose spare slots are what is left
+  std::string failure_;           // that fail() has been told
 };
 
 void CudaDevice::make_twins() {
@@ -232,8 +251,7 @@ ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
                                 [this](StateId state) { return memory_->address(state); }}),
                        nullptr, shape_of(spec.warps())};
   const size_t wanted = record.layout.shared_bytes;
-  if (const size_t most =
-          persistent_ && shapes_[record.shape].resident ? shapes_[record.shape].shared_bytes : most_shared_bytes_;
+  if (const size_t most = shapes_[record.shape].resident ? shapes_[record.shape].shared_bytes : most_shared_bytes_;
       wanted > most)
     throw Error(
         format("a GPU segment wants %zu bytes of shared memory, a block has %zu; place one of its elements with "
@@ -266,13 +284,14 @@ void CudaDevice::assign(Shape& shape, Slot* slots, int count) {
     shape.assignments.push_back({slots + i, wakes, static_cast<uint32_t>(i), static_cast<uint32_t>(count)});
 }
 
-SlotGroup CudaDevice::add_slots(ProgramId id, int count) {
+SlotGroup CudaDevice::add_slots(ProgramId id, int count, int streams) {
   use();
   const std::lock_guard lock(mutex_);
   const ProgramRecord& program = programs_[static_cast<size_t>(id)];
   Shape& shape = shapes_[program.shape];
   Slot* slots = nullptr;
-  if (persistent_) {
+  if (started_) {
+    if (streams > 0) throw Error(info_.name + ": slots with streams cannot be added beside resident kernels");
     if (count > shape.spare_left || program.layout.column_words > kSpareColumnWords)
       throw Error(format("%s: %d more slots of %d warps, but %d are spare", info_.name.c_str(), count,
                          kShapes[program.shape], shape.spare_left));
@@ -281,44 +300,48 @@ SlotGroup CudaDevice::add_slots(ProgramId id, int count) {
     shape.spare_left -= count;
   } else {
     slots = take_slots(count, program.layout.column_words);
-    assign(shape, slots, count);
-    shape.shared_bytes = std::max(shape.shared_bytes, program.layout.shared_bytes);
+    if (streams == 0) {
+      assign(shape, slots, count);
+      shape.shared_bytes = std::max(shape.shared_bytes, program.layout.shared_bytes);
+    } else {
+      shape.launched = true;
+      shape.launched_shared_bytes = std::max(shape.launched_shared_bytes, program.layout.shared_bytes);
+    }
   }
-  Group group{{slots, count, program.layout.program.wide_results}};
+  Group group{
+      {slots, count, program.layout.program.wide_results}, std::vector<cudaStream_t>(static_cast<size_t>(streams)), {}};
   for (cudaStream_t& stream : group.streams)
     HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   groups_.push_back(group);
   return groups_.back().slots;
 }
 
-void CudaDevice::start(bool persistent, int spare, size_t shared_bytes) {
+void CudaDevice::start(int spare, size_t shared_bytes) {
   use();
   const std::lock_guard lock(mutex_);
-  if (!persistent && rings_->empty()) return;
   const Multiprocessor each{properties_.maxBlocksPerMultiProcessor, properties_.maxThreadsPerMultiProcessor,
                             properties_.regsPerMultiprocessor, properties_.sharedMemPerMultiprocessor};
   std::vector<Residents> residents = rings_->residents();
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
-    if (!persistent || shape.assignments.empty()) continue;
+    if (shape.assignments.empty()) continue;
     shape.shared_bytes = std::max(shape.shared_bytes, shared_bytes);
     shape.spare = take_slots(spare, kSpareColumnWords);
     shape.spare_left = spare;
     for (int i = 0; i < spare; ++i)
       assign(shape, shape.spare + i, 1);  // groups of their own: nobody knows whose they will be
-    const int threads = kShapes[s] * kLanes;
-    constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
-    residents.push_back({format("slots of %d warp%s", kShapes[s], kShapes[s] == 1 ? "" : "s"),
-                         static_cast<int>(shape.assignments.size()), threads, (shape.registers + 7) / 8 * 8 * threads,
-                         shape.shared_bytes + shape.static_shared_bytes + kReservedByCuda});
+    residents.push_back(residents_of(s, static_cast<int>(shape.assignments.size()), shape.shared_bytes, "slots"));
   }
   if (residents.empty()) return;
+  // A launch beside resident kernels needs a place for one block at least.
+  for (size_t s = 0; s < kShapeCount; ++s)
+    if (shapes_[s].launched) residents.push_back(residents_of(s, 1, shapes_[s].launched_shared_bytes, "launches"));
   residents.push_back(memory_->patcher());
   if (const std::string problem = residency_problem(residents, each, info_.multiprocessors); !problem.empty())
     throw Error(info_.name + ": " + problem + "; use fewer threads or --slots");
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
-    if (!persistent || shape.assignments.empty()) continue;
+    if (shape.assignments.empty()) continue;
     auto* assignments = lasting_.take<Assignment>(shape.assignments.size());
     memory_->write(assignments, std::as_bytes(std::span(shape.assignments)));
     cudaLaunchConfig_t config{};
@@ -327,9 +350,8 @@ void CudaDevice::start(bool persistent, int spare, size_t shared_bytes) {
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream = shape.stream;
     launch_kernel(s, config, {assignments, nullptr, places_});
-    shape.resident = true;
+    shape.resident = started_ = true;
   }
-  persistent_ = persistent;
 }
 
 void CudaDevice::share(SharedMemory memory) {
@@ -376,29 +398,41 @@ std::vector<RingStop> CudaDevice::stop_rings(RingsId rings) {
   return rings_->stop(rings);
 }
 
-cudaStream_t CudaDevice::stream_of(const SlotGroup& slots, int stream) {
-  for (const Group& group : groups_)
-    if (group.slots.slots == slots.slots) return group.streams[static_cast<size_t>(stream)];
+CudaDevice::Group& CudaDevice::group_of(const SlotGroup& slots) {
+  for (Group& group : groups_)
+    if (group.slots.slots == slots.slots) return group;
   throw Error("no such group of slots");
 }
 
-void CudaDevice::copy_packets(const SlotGroup& slots, size_t at, size_t bytes, bool to_gpu, int stream) {
+void CudaDevice::copy_packets(const SlotGroup& slots, std::span<const PacketBytes> bytes, bool to_gpu, int stream) {
+  if (bytes.empty()) return;
   use();
   const std::lock_guard lock(mutex_);
   make_twins();
-  uint8_t *const host = places_.packets + at, *const twin = places_.twins + at;
-  HEDDLE_CUDA_CHECK(cudaMemcpyAsync(to_gpu ? twin : host, to_gpu ? host : twin, bytes,
-                                    to_gpu ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost,
-                                    stream_of(slots, stream)));
+  uint8_t* const from = to_gpu ? places_.packets : places_.twins;
+  uint8_t* const to = to_gpu ? places_.twins : places_.packets;
+  std::vector<const void*> sources(bytes.size());
+  std::vector<void*> targets(bytes.size());
+  std::vector<size_t> sizes(bytes.size());
+  for (size_t i = 0; i < bytes.size(); ++i)
+    sources[i] = from + bytes[i].at, targets[i] = to + bytes[i].at, sizes[i] = bytes[i].bytes;
+  cudaMemcpyAttributes attributes{};
+  attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  size_t attributes_from = 0;
+  HEDDLE_CUDA_CHECK(cudaMemcpyBatchAsync(targets.data(), sources.data(), sizes.data(), bytes.size(), &attributes,
+                                         &attributes_from, 1, stream_of(slots, stream)));
 }
 
-void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int count, int stream, bool on_twins) {
+void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int count, int stream, bool on_twins,
+                        bool as_graph) {
   use();
   cudaLaunchConfig_t config{};
   size_t shape = 0;
+  Group* group = nullptr;
   {
     const std::lock_guard lock(mutex_);
     config.stream = stream_of(slots, stream);
+    group = &group_of(slots);
     shape = programs_[static_cast<size_t>(id)].shape;
     config.dynamicSmemBytes = programs_[static_cast<size_t>(id)].layout.shared_bytes;
   }
@@ -406,7 +440,19 @@ void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int cou
   config.blockDim = dim3(static_cast<unsigned>(kShapes[shape] * kLanes));
   PacketPlaces places = places_;
   if (on_twins) places.packets = places.twins;
-  launch_kernel(shape, config, {nullptr, slots.slots + first, places});
+  const auto launch = [&] { launch_kernel(shape, config, {nullptr, slots.slots + first, places}); };
+  if (!as_graph) return launch();
+  // The graph waits for nothing outside of it and ends no earlier than its kernel, so any stream may run it.
+  cudaGraphExec_t& graph = group->graphs[{first, count}];
+  if (graph == nullptr) {
+    cudaGraph_t recorded{};
+    HEDDLE_CUDA_CHECK(cudaStreamBeginCapture(config.stream, cudaStreamCaptureModeThreadLocal));
+    launch();
+    HEDDLE_CUDA_CHECK(cudaStreamEndCapture(config.stream, &recorded));
+    HEDDLE_CUDA_CHECK(cudaGraphInstantiate(&graph, recorded, 0));
+    HEDDLE_CUDA_CHECK(cudaGraphDestroy(recorded));
+  }
+  HEDDLE_CUDA_CHECK(cudaGraphLaunch(graph, config.stream));
 }
 
 bool CudaDevice::idle(const SlotGroup& slots, int stream) {
@@ -438,14 +484,13 @@ std::string CudaDevice::failure() {
   }
   if (cudaSetDevice(index_) != cudaSuccess) return info_.name + " cannot be used any more";
   for (const Shape& shape : shapes_) {
-    if (persistent_ && !shape.resident) continue;
     const cudaError_t state = cudaStreamQuery(shape.stream);
     if (state == cudaErrorNotReady) continue;
     if (state != cudaSuccess)
       return format(
           "%s stopped: %s (%s); the packets on it are lost. Run again with --device cpu, and report the chain",
           info_.name.c_str(), cudaGetErrorString(state), cudaGetErrorName(state));
-    if (persistent_) return format("%s: the persistent kernel has ended by itself", info_.name.c_str());
+    if (shape.resident) return format("%s: the persistent kernel has ended by itself", info_.name.c_str());
   }
   if (const cudaError_t state = rings_->state(); state != cudaSuccess)
     return format("%s stopped driving rings: %s (%s). Run again without GPU ports, and report the chain",
@@ -463,7 +508,7 @@ void CudaDevice::stop() {
     shape.resident = false;
   }
   if (rings_) rings_->stop_all();
-  persistent_ = false;
+  started_ = false;
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST_P(DeviceTest, TablesChangeWhileKernelsAreResident) {
   const TableId table = device_->add_table(bytes({0x11111111}));
   const ProgramId program = add_program(table);
   SlotRing ring(device_->add_slots(program, 2), device_->address(program));
-  device_->start(true);
+  device_->start();
   EXPECT_EQ(result(ring), 0x11);
   device_->patch(table, 0, bytes({0x22222222}));
   EXPECT_EQ(result(ring), 0x22);
@@ -74,7 +74,7 @@ TEST_P(DeviceTest, ProgramsComeAndGoWhileKernelsAreResident) {
   TableId table = device_->add_table(bytes({0x01010101}));
   ProgramId program = add_program(table);
   SlotRing ring(device_->add_slots(program, 3), device_->address(program));
-  device_->start(true);
+  device_->start();
   for (uint32_t generation = 1; generation < 20; ++generation) {
     EXPECT_EQ(result(ring), static_cast<int>(generation));
     const TableId next = device_->add_table(bytes({0x01010101 * (generation + 1)}));
@@ -88,7 +88,7 @@ TEST_P(DeviceTest, ProgramsComeAndGoWhileKernelsAreResident) {
 TEST_P(DeviceTest, SpareSlotsServeALaterProgram) {
   const ProgramId first = add_program(device_->add_table(bytes({0x11111111})));
   SlotRing ring(device_->add_slots(first, 1), device_->address(first));
-  device_->start(true, 4);
+  device_->start(4);
   EXPECT_EQ(result(ring), 0x11);
   const ProgramId second = add_program(device_->add_table(bytes({0x22222222})));
   SlotRing later(device_->add_slots(second, 3), device_->address(second));
@@ -109,7 +109,7 @@ TEST_P(DeviceTest, MoreSlotsThanFitAreRefused) {
   const ProgramId program = add_program(device_->add_table(bytes({0})));
   device_->add_slots(program, 9000);
   try {
-    device_->start(true);
+    device_->start();
     FAIL() << "it has started";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("9000 slots of 1 warp"), std::string::npos) << error.what();

@@ -167,7 +167,7 @@ class RingWarp {
   /** Waits for packets and leaves them to the workers, but for up to 32 that come while nothing is under way: it returns how
    *  many these are; 0 at the end. */
   __device__ int scout(uint32_t& start) {
-    while (watch_.look() && watch_.fault == kNoFault) {
+    while (watch_.fault == kNoFault && watch_.look()) {  // in this order: look() lets no lane on before all have read
       const uint32_t last = board_.end;
       uint32_t end = last;
       bool alone = false;

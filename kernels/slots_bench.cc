@@ -64,7 +64,7 @@ struct Setup {
     const gpu::ProgramId program = device->add_program(make_spec(*device));
     for (int t = 0; t < threads; ++t)
       rings.emplace_back(device->add_slots(program, kSlots / threads), device->address(program));
-    device->start(true);
+    device->start();
   }
 };
 

@@ -113,6 +113,21 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyK
   return handle_error(runtime().enqueue(stream, [=] { std::memmove(to, from, size); }));
 }
 
+cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const size_t* sizes, size_t count,
+                                 cudaMemcpyAttributes* attributes, size_t* attributes_from, size_t attributes_count,
+                                 cudaStream_t stream) {
+  if (count == 0 || attributes == nullptr || attributes_from == nullptr || attributes_count != 1 ||
+      attributes_from[0] != 0)
+    return remember(cudaErrorInvalidValue);
+  for (size_t i = 0; i < count; ++i) {
+    if (sizes[i] == 0) return remember(cudaErrorInvalidValue);
+    if (const cudaError_t error = cudaMemcpyAsync(to[i], from[i], sizes[i], cudaMemcpyDefault, stream);
+        error != cudaSuccess)
+      return error;
+  }
+  return cudaSuccess;
+}
+
 cudaError_t cudaMemset(void* to, int value, size_t size) {
   runtime().wait_for_device("cudaMemset");
   std::memset(to, value, size);

@@ -57,6 +57,10 @@ bool Runtime::enqueue(cudaStream_t handle, std::function<void()> operation) {
   const std::shared_ptr<Stream> to = stream(handle);
   if (to == nullptr) return false;
   std::lock_guard lock(mutex_);
+  if (const auto capture = captures_.find(handle); capture != captures_.end()) {
+    capture->second.push_back(std::move(operation));
+    return true;
+  }
   const auto add_wait = [&](const std::shared_ptr<Stream>& other) {
     const uint64_t count = other->added();
     if (!other->ended(count)) to->add([other, count] { other->wait_for(count); });
@@ -70,6 +74,21 @@ bool Runtime::enqueue(cudaStream_t handle, std::function<void()> operation) {
   }
   to->add(std::move(operation));
   return true;
+}
+
+bool Runtime::begin_capture(cudaStream_t handle) {
+  if (stream(handle) == nullptr) return false;
+  std::lock_guard lock(mutex_);
+  return captures_.try_emplace(handle).second;
+}
+
+std::optional<Runtime::Operations> Runtime::end_capture(cudaStream_t handle) {
+  std::lock_guard lock(mutex_);
+  const auto found = captures_.find(handle);
+  if (found == captures_.end()) return std::nullopt;
+  Operations operations = std::move(found->second);
+  captures_.erase(found);
+  return operations;
 }
 
 cudaEvent_t Runtime::add_event(bool timed) {

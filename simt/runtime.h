@@ -28,6 +28,13 @@ class Runtime {
   /** Queues an operation, in the order that the null stream keeps with the blocking streams. False: no such stream. */
   bool enqueue(cudaStream_t stream, std::function<void()> operation);
 
+  /** Operations that a stream has been given while it was captured, in order. */
+  using Operations = std::vector<std::function<void()>>;
+  /** From now on what the stream is given is kept, not done. False: no such stream, or it is captured already. */
+  bool begin_capture(cudaStream_t stream);
+  /** What it has been given since; nothing if it is not captured. */
+  std::optional<Operations> end_capture(cudaStream_t stream);
+
   cudaEvent_t add_event(bool timed);
   bool remove_event(cudaEvent_t event);
   std::shared_ptr<Event> event(cudaEvent_t event);
@@ -55,6 +62,7 @@ class Runtime {
   std::shared_ptr<Stream> null_stream_;
   std::map<cudaStream_t, std::shared_ptr<Stream>> streams_;
   std::vector<std::shared_ptr<Stream>> closed_streams_;  ///< Destroyed ones that may still have work.
+  std::map<cudaStream_t, Operations> captures_;
   std::map<cudaEvent_t, std::shared_ptr<Event>> events_;
   std::map<uintptr_t, Allocation> allocations_;
   std::set<const void*> kernels_;

@@ -145,6 +145,29 @@ TEST(SimtRuntime, a_stream_keeps_its_order) {
   for (uint32_t i = 0; i < 50; ++i) EXPECT_EQ(seen[i], i + 1);
 }
 
+TEST(SimtRuntime, graphs_repeat_what_a_stream_was_given_while_captured) {
+  TestStream stream, other;
+  Pinned<uint32_t> word(1);
+  *word.data() = 0;
+  EXPECT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaErrorInvalidValue);
+  EXPECT_CUDA(launch_on(stream, 1, 1, increment, word.data()));
+  EXPECT_CUDA(launch_on(stream, 1, 1, increment, word.data()));
+  cudaGraph_t graph{};
+  EXPECT_CUDA(cudaStreamEndCapture(stream, &graph));
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorInvalidValue);
+  cudaGetLastError();
+  EXPECT_CUDA(cudaStreamSynchronize(stream));
+  EXPECT_EQ(*word.data(), 0u);  // nothing has been done yet
+  cudaGraphExec_t instance{};
+  EXPECT_CUDA(cudaGraphInstantiate(&instance, graph));
+  EXPECT_CUDA(cudaGraphDestroy(graph));
+  for (int i = 0; i < 3; ++i) EXPECT_CUDA(cudaGraphLaunch(instance, other));
+  EXPECT_CUDA(cudaStreamSynchronize(other));
+  EXPECT_EQ(*word.data(), 6u);
+  EXPECT_CUDA(cudaGraphExecDestroy(instance));
+}
+
 TEST(SimtRuntime, the_null_stream_and_blocking_streams_wait_for_each_other) {
   cudaStream_t stream;
   EXPECT_CUDA(cudaStreamCreate(&stream));

@@ -98,10 +98,10 @@ TEST(Matrix, EveryPairOfLaunchModeAndTransport) {
     const Options options{.batches = {40}, .scratch = 4};  // the check sum, where it is taken off again
     const Result wanted = run(chain, {"cpu", "cpu", LaunchMode::persistent}, frames, options);
     ASSERT_FALSE(wanted.bytes("even").empty());
-    for (const auto launch : {LaunchMode::sync, LaunchMode::async, LaunchMode::persistent})
+    for (const auto launch : {LaunchMode::sync, LaunchMode::async, LaunchMode::graph, LaunchMode::persistent})
       for (size_t t = 0; t < kTransports.size(); ++t) {
         const auto transport = static_cast<Transport>(t);
-        if (transport == Transport::coalescent && launch == LaunchMode::persistent) continue;
+        if (copies_by_engine(transport) && launch == LaunchMode::persistent) continue;
         SCOPED_TRACE(format("%s, %s, %s", functions, name(launch), name(transport)));
         const Result got = run(chain, {"simt", "simt", launch, transport}, frames, options);
         EXPECT_TRUE(same(got.bytes("even"), wanted.bytes("even")));

@@ -20,8 +20,9 @@ def run_rules(heddle, folder, rules, capture, *options):
     (folder / "x.rules").write_text(rules)
     eve = folder / "eve.json"
     report = heddle.run(
-        f"FromDump({quoted(capture)}) -> CheckIPHeader(14, CHECKSUM false)"
-        f" -> ids :: NIDS({quoted(folder / 'x.rules')}, SKIP_UNSUPPORTED true); out :: Discard;"
+        f"FromDump({quoted(capture)}) -> c :: Classifier(12/0800, 12/8100 16/0800, -) -> ip :: CheckIPHeader(14, CHECKSUM"
+        f" false); c[1] -> VLANDecap -> ip; c[2] -> out;"
+        f" ip -> ids :: NIDS({quoted(folder / 'x.rules')}, SKIP_UNSUPPORTED true); out :: Discard;"
         f" ids[0] -> out; ids[1] -> NIDSConfirm(ids, EVE {quoted(eve)}) -> out;",
         *options,
     )
@@ -52,6 +53,8 @@ def test_patterns_of_emerging_threats(heddle, tmp_path, mode):
             sid = first + int(number)
             rules += f'alert {protocol} any any -> any any (content:"|{text}|"; {case}sid:{sid};)\n'
     frames = captures.read(capture)
+    ipv4 = {n for n, packet in enumerate(frames, 1) if b"\x08\x00" in (packet.data[12:14], packet.data[16:18])}
+    wanted = {key: n for key, n in wanted.items() if key[0] in ipv4}
     times = Counter(packet.ns // 1000 for packet in frames)
     by_time = {packet.ns // 1000: number for number, packet in enumerate(frames, 1)}
     _, alerts = run_rules(heddle, tmp_path, rules, capture, *mode)
@@ -83,7 +86,7 @@ def test_alerts_by_packet_are_those_of_suricata(heddle, tmp_path, mode, name):
     """Of rules that look at packets one by one (tcp-pkt); those of streams are left out."""
     folder = DATA / "suricata-verify" / name
     (capture,) = folder.glob("*.pcap")
-    rules = (folder / "test.rules").read_text()
+    (rules,) = (path.read_text() for path in folder.glob("*.rules"))
     by_packet = {int(sid) for sid in re.findall(r"^alert tcp-pkt .*sid:(\d+)", rules, re.MULTILINE)}
     lines = (DATA / "suricata-verify/plain_content_tests.tsv").read_text().splitlines()
     (checks,) = (ast.literal_eval(line.split("\t")[5]) for line in lines if line.startswith(name + "\t"))

@@ -96,8 +96,7 @@ std::string read_chain_text(ChainOptions& options) {
 
 Chain read_chain(ChainOptions options) {
   const std::string text = read_chain_text(options);
-  click::ParseOptions parse;
-  parse.known_classes = Catalog::instance().names();
+  click::ParseOptions parse = language();
   for (auto& variable : options.variables) {
     const size_t equals = variable.find('=');
     parse.variables[variable.substr(0, equals)] = variable.substr(equals + 1);

@@ -1,10 +1,12 @@
 // `heddle elements`: the manuals, straight from the header comments.
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "apps/heddle/commands.h"
 #include "click/diagnostics.h"
+#include "core/compound.h"
 #include "core/error.h"
 #include "gpu/functions.h"
 
@@ -19,6 +21,7 @@ std::string summary(const std::string& manual) {
 }
 
 const char* processors(const std::string& name) {
+  if (Compound::find(name) != nullptr) return "compound";
   if (gpu::function_id(name) >= 0) return "cpu gpu";
   return Catalog::instance().find(name)->make()->neutral() ? "neutral" : "cpu";
 }
@@ -26,8 +29,10 @@ const char* processors(const std::string& name) {
 }  // namespace
 
 int show_elements(const std::string& name, bool json) {
-  const auto names = Catalog::instance().names();
-  if (!name.empty() && Catalog::instance().find(name) == nullptr)
+  auto names = Catalog::instance().names();
+  for (std::string& compound : Compound::names()) names.push_back(std::move(compound));
+  std::sort(names.begin(), names.end());
+  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
     throw Error("unknown element '" + name + "'" + click::suggestion(name, names) + "; `heddle elements` lists all");
   nlohmann::json list = nlohmann::json::array();
   for (auto& each : names) {

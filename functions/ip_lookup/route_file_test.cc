@@ -65,8 +65,7 @@ TEST(RouteFile, ReportsEveryBadLine) {
       {"10.0.0.0/8 1.2.3.4", "'1.2.3.4' is not a port number of 0 to 4294967295"},
       {"10.0.0.0/8 4294967296", "'4294967296' is not a port number of 0 to 4294967295"},
       {"10.0.0.0/8 -1", "'-1' is not a port number of 0 to 4294967295"},
-      {"\x01\x7f x",
-       "'\\x01\\x7f' is not an IPv4 prefix such as 192.0.2.0/24"},
+      {"\x01\x7f x", "'\\x01\\x7f' is not an IPv4 prefix such as 192.0.2.0/24"},
   };
   std::string text = "1.0.0.0/8 1\n";
   for (const auto& [line, reason] : cases) text += std::string(line) + "\r\n";

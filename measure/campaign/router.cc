@@ -31,8 +31,7 @@ double cpu_seconds() {
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
 click::Graph parse_chain(const Chain& chain, const Setup& setup, click::Diagnostics& diagnostics) {
-  click::ParseOptions parse;
-  parse.known_classes = Catalog::instance().names();
+  click::ParseOptions parse = language();
   parse.variables = setup.variables;
   parse.variables.insert(chain.variables.begin(), chain.variables.end());
   return click::parse(chain.text, chain.file, parse, diagnostics);

@@ -47,10 +47,8 @@ std::vector<Bytes> Result::bytes(const std::string& sink) const {
 }
 
 Chain read(const std::string& text, const PlanOptions& options, click::Diagnostics& diagnostics) {
-  click::ParseOptions parse;
-  parse.known_classes = Catalog::instance().names();
   Chain chain;
-  const click::Graph graph = click::parse(text, "chain", parse, diagnostics);
+  const click::Graph graph = click::parse(text, "chain", language(), diagnostics);
   if (diagnostics.ok()) chain.router = Router::build(graph, diagnostics);
   if (diagnostics.ok()) chain.plan = make_plan(chain.router, options, diagnostics);
   return chain;

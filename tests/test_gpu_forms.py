@@ -1,0 +1,133 @@
+"""The ways to a GPU by keyword and by the thesis's element names: limits, launches, lists; on simt."""
+
+import ipaddress
+import random
+
+import pytest
+from whole import captures, oracles
+
+RANDOM = random.Random(12)
+SIMT = ("--device", "simt")
+
+
+def some_frames(number):
+    """IPv4 in Ethernet, of many lengths and destinations."""
+    return [
+        RANDOM.randbytes(12)
+        + b"\x08\x00\x45"
+        + RANDOM.randbytes(15)
+        + RANDOM.randrange(0x0A000000, 0x0A040000).to_bytes(4, "big")
+        + RANDOM.randbytes(RANDOM.randrange(30, 900))
+        for _ in range(number)
+    ]
+
+
+def run(heddle, tmp_path, sent, functions, *args, **options):
+    """The report of a chain with these functions, and what it made of the frames."""
+    captures.write(tmp_path / "in.pcap", sent)
+    chain = f"FromDump({tmp_path}/in.pcap) -> {functions} -> ToDump({tmp_path}/out.pcap);"
+    report = heddle.run(chain, *SIMT, *args, **options)
+    return report, captures.frames(tmp_path / "out.pcap")
+
+
+def click_crc32(data):
+    """Click's: generator 0x04c11db7, 32 ones at first, most significant bit first; as a little-endian machine stores it."""
+    remainder = 0xFFFFFFFF
+    for byte in data:
+        remainder ^= byte << 24
+        for _ in range(8):
+            remainder = (remainder << 1 ^ (0x04C11DB7 if remainder >> 31 else 0)) & 0xFFFFFFFF
+    return remainder.to_bytes(4, "little")
+
+
+LISTS = "MAX_BATCH 256, CAPACITY 2"
+FORMS = ["PERSISTENT true", "PERSISTENT false", "BLOCKING true", LISTS]
+
+
+@pytest.mark.parametrize(
+    "element",
+    [f"GPUEtherMirrorCommList({form}, LISTS_PER_CORE 2)" for form in FORMS]
+    + [f"GPUEtherMirrorCoalescent({form}, QUEUES_PER_CORE 3)" for form in [*FORMS, "ZEROCOPY true", "ZEROCOPY false"]]
+    + ["GPUEtherMirrorCoalescent", "GPUEtherMirrorCommList"],
+)
+def test_mirrors(heddle, tmp_path, element):
+    sent = some_frames(700)
+    report, got = run(heddle, tmp_path, sent, element)
+    assert got == [oracles.mirrored(frame) for frame in sent]
+    assert report.one("EtherMirror")["processor"] == "simt"
+
+
+@pytest.mark.parametrize("element", ["GPUSetCRC32CommList", "GPUSetCRC32Coalescent"])
+@pytest.mark.parametrize("form", FORMS)
+def test_check_sums(heddle, tmp_path, element, form):
+    sent = some_frames(300)
+    size = "MAX_PKT_SIZE 500, " if element == "GPUSetCRC32Coalescent" else ""
+    report, got = run(heddle, tmp_path, sent, f"{element}({size}{form})")
+    taken = [frame for frame in sent if not size or len(frame) <= 500]
+    assert got == [frame + click_crc32(frame) for frame in taken]
+    assert report.dropped == len(sent) - len(taken)
+
+
+@pytest.mark.parametrize("element", ["GPUIPLookup", "GPUIPLookupWithCopy"])
+@pytest.mark.parametrize("form", ["PERSISTENT true", LISTS])
+def test_look_ups(heddle, tmp_path, element, form):
+    (tmp_path / "table7.routes").write_text("10.0.0.0/16 192.0.2.1 0\n10.2.128.0/17 192.0.2.2 0\n")
+    sent = some_frames(600)
+    report, got = run(heddle, tmp_path, sent, f"{element}(TABLE 7, {form})", cwd=tmp_path)
+    networks = [ipaddress.ip_network("10.0.0.0/16"), ipaddress.ip_network("10.2.128.0/17")]
+    routed = [f for f in sent if any(ipaddress.ip_address(f[30:34]) in network for network in networks)]
+    assert 0 < len(routed) < len(sent)
+    assert got == routed
+    assert report.dropped == len(sent) - len(routed)
+
+
+def test_what_is_behind_max_batch_is_counted(heddle, tmp_path):
+    sent = some_frames(640)
+    report, got = run(heddle, tmp_path, sent, "MinBatch(128) -> m :: EtherMirror(MAX_BATCH 100)")
+    drops = report.drops("m")
+    assert list(drops) == ["max_batch"] and 0 < drops["max_batch"] == len(sent) - len(got)
+    left = iter(sent)  # in order, with gaps
+    assert all(any(oracles.mirrored(frame) == wanted for frame in left) for wanted in got)
+
+
+def test_launches_of_all_kinds_in_one_chain(heddle, tmp_path):
+    sent = some_frames(400)
+    kinds = ["persistent", "async", "graph", "sync"]
+    between = " -> Strip(1) -> Unstrip(1) -> CheckLength(2000) -> "
+    functions = between.join(f"m{kind} :: EtherMirror(LAUNCH {kind})" for kind in kinds)
+    _, got = run(heddle, tmp_path, sent, functions, "--launch", "sync")
+    assert got == sent
+    plan = heddle.ok("plan", "-e", f"Idle -> {functions} -> Discard;", *SIMT).out
+    assert [kind for kind in kinds if f"launch {kind}" not in plan] == []
+
+
+def test_lists_bring_what_the_plan_wants(heddle, tmp_path):
+    sent = some_frames(320)
+    report, _ = run(heddle, tmp_path, sent, "EtherMirror", "--transport", "commlist", "--launch", "async")
+    [traffic] = report.all["traffic"]
+    slots = len(sent) // 32
+    assert traffic["bytes_to_gpu"] == slots * 256 + 16 * len(sent)  # words, and twelve bytes in a piece of 16
+    assert traffic["bytes_from_gpu"] == slots * 128 + 16 * len(sent)
+
+
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [
+        ("EtherMirror(LAUNCH never)", "LAUNCH: 'never' is not sync, async, graph or persistent"),
+        ("EtherMirror(MAX_BATCH 0)", "MAX_BATCH: '0' is not an integer from 1 to 65536"),
+        ("EtherMirror(LISTS_PER_CORE 17)", "LISTS_PER_CORE: '17' is not"),
+        ("EtherMirror(PERSISTENT maybe)", "PERSISTENT: 'maybe' is not true or false"),
+        ("a :: EtherMirror(LAUNCH sync) -> b :: XOR(1, LAUNCH async)", "'b': LAUNCH async, but 'a' on the same way"),
+        ("EtherMirror(TRANSPORT commlist)", "transport commlist copies when kernels are launched"),
+        ("GPUSetCRC32Coalescent", "MAX_PKT_SIZE"),
+        ("GPUIPLookup(TABLE 404)", "table404.routes"),
+        ("GPUEtherMirrorCommList(MAX_BACH 3)", "unknown keyword 'MAX_BACH'; did you mean 'MAX_BATCH'?"),
+    ],
+)
+def test_mistakes_are_named(heddle, functions, message):
+    assert message in heddle.fails("run", *SIMT, "-e", f"Idle -> {functions} -> Discard;")
+
+
+def test_they_have_manuals(heddle):
+    assert "TRANSPORT commlist" in heddle.ok("elements", "GPUSetCRC32CommList").out
+    assert "GPUIPLookupWithCopy compound" in heddle.ok("elements").out
