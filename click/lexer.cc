@@ -200,7 +200,7 @@ std::vector<Argument> Lexer::configuration(const Location& open) {
         brackets.pop_back();
       } else {
         diagnostics_->error(here(), std::string("'") + c + "' closes nothing; expected '" +
-                                       closing(brackets.back().first) + "' or ','");
+                                        closing(brackets.back().first) + "' or ','");
       }
     }
     if (c == '"' || c == '\'' || starts_with("\\<")) {

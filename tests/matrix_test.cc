@@ -1,5 +1,7 @@
 // Every function × backend × batch size × way to it. Pairs by default, the whole product with HEDDLE_FULL=1.
 
+#include <set>
+
 #include "tests/support/harness.h"
 
 namespace heddle::test {
@@ -98,15 +100,18 @@ TEST(Matrix, EveryPairOfLaunchModeAndTransport) {
     const Options options{.batches = {40}, .scratch = 4};  // the check sum, where it is taken off again
     const Result wanted = run(chain, {"cpu", "cpu", LaunchMode::persistent}, frames, options);
     ASSERT_FALSE(wanted.bytes("even").empty());
-    for (const auto launch : {LaunchMode::sync, LaunchMode::async, LaunchMode::graph, LaunchMode::persistent})
-      for (size_t t = 0; t < kTransports.size(); ++t) {
-        const auto transport = static_cast<Transport>(t);
-        if (copies_by_engine(transport) && launch == LaunchMode::persistent) continue;
-        SCOPED_TRACE(format("%s, %s, %s", functions, name(launch), name(transport)));
-        const Result got = run(chain, {"simt", "simt", launch, transport}, frames, options);
-        EXPECT_TRUE(same(got.bytes("even"), wanted.bytes("even")));
-        EXPECT_TRUE(same(got.bytes("odd"), wanted.bytes("odd")));
-      }
+    std::set<std::string> devices;
+    for (const Backend& backend : gpu_backends()) devices.insert(backend.device);
+    for (const std::string& device : devices)
+      for (const auto launch : {LaunchMode::sync, LaunchMode::async, LaunchMode::graph, LaunchMode::persistent})
+        for (size_t t = 0; t < kTransports.size(); ++t) {
+          const auto transport = static_cast<Transport>(t);
+          if (copies_by_engine(transport) && launch == LaunchMode::persistent) continue;
+          SCOPED_TRACE(format("%s, %s, %s, %s", functions, device.c_str(), name(launch), name(transport)));
+          const Result got = run(chain, {device, device, launch, transport}, frames, options);
+          EXPECT_TRUE(same(got.bytes("even"), wanted.bytes("even")));
+          EXPECT_TRUE(same(got.bytes("odd"), wanted.bytes("odd")));
+        }
   }
 }
 
