@@ -60,6 +60,11 @@ for device in cpu gpu; do
   done
 done
 echo "same: the demo chain's outputs are identical on CPU and GPU, sync and persistent"
+for device in cpu gpu; do
+  ./heddle run --quiet --device "$device" chains/transports.click OUT="$work/ways-$device"
+  cmp "$work/ways-cpu.pcap" "$work/ways-$device.pcap"
+done
+echo "same: so are those of transports.click, each function with a way of its own"
 TEST
 cat > "$out/gpu-bench" <<'BENCH'
 #!/bin/sh

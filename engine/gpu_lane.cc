@@ -114,10 +114,10 @@ void GpuLane::flush() {
     const int first = (ring_.next_index() + ring_.count() - count) % ring_.count();
     const int behind_wrap = std::max(0, first + count - ring_.count());
     gpu::Device& device = segment_.device();
-    const bool copies = copies_by_engine(plan_.transport), as_graph = plan_.launch == LaunchMode::graph;
+    const bool copies = copies_by_engine(plan_.transport);
     if (copies) copy(copies_in_, true);
-    device.launch(ring_.group(), segment_.program(), first, count - behind_wrap, stream_, copies, as_graph);
-    if (behind_wrap > 0) device.launch(ring_.group(), segment_.program(), 0, behind_wrap, stream_, copies, as_graph);
+    device.launch(ring_.group(), segment_.program(), first, count - behind_wrap, stream_);
+    if (behind_wrap > 0) device.launch(ring_.group(), segment_.program(), 0, behind_wrap, stream_);
     if (copies) {
       if (!plan_.copies.out.empty()) copy(copies_out_, false);
       launches_.push_back({count, stream_, false});

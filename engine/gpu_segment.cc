@@ -31,6 +31,7 @@ GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::D
   spec_.wide_results = plan_.wide_results;
   spec_.first_drop = static_cast<uint16_t>(plan_.drop_exits_from);
   if (plan_.transport == Transport::gather) spec_.copies = plan_.copies;
+  spec_.on_twins = copies_by_engine(plan_.transport);
   program_ = newest_ = device.add_program(spec_);
   if (plan_.has_rings()) exit_counts_ = device.add_state(plan_.exits.size() * sizeof(gpu::RingCount));
   current_ = device.address(program_);

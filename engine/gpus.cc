@@ -65,8 +65,12 @@ std::unique_ptr<Lane> Gpus::make_lane(size_t s, int slots) {
     staging = {staging_, staging_bytes_};
     staging_ += staging_bytes_;
   }
-  return std::make_unique<GpuLane>(
-      segment, segment.device().add_slots(segment.program(), slots, segment.plan().streams()), staging);
+  const int streams = segment.plan().streams();
+  const gpu::SlotGroup group = segment.device().add_slots(segment.program(), slots, streams);
+  // Whole batches are launched as graphs, what is left of them is not.
+  if (segment.plan().launch == LaunchMode::graph)
+    segment.device().make_graphs(group, segment.program(), std::max(1, slots / streams));
+  return std::make_unique<GpuLane>(segment, group, staging);
 }
 
 void Gpus::start() {

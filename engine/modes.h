@@ -11,7 +11,7 @@ namespace heddle {
 enum class LaunchMode : uint8_t {
   sync,       ///< a kernel for each batch; the thread waits for it
   async,      ///< the same on a ring of streams; the thread goes on meanwhile
-  graph,      ///< as async, and what is launched again and again is a CUDA graph, made once
+  graph,      ///< as async, and the launch of a whole batch is a CUDA graph, made before the start
   persistent  ///< resident kernels poll slots
 };
 constexpr std::array<const char*, 4> kLaunchModes = {"sync", "async", "graph", "persistent"};

@@ -48,6 +48,7 @@ struct ProgramSpec {
   bool writes_packets = false, wide_results = false;
   uint16_t first_drop = 0xffff;  ///< exits from this on are drops
   Copies copies;                 ///< transport gather; none: direct
+  bool on_twins = false;         ///< works on the twins, which copy_packets() fills and empties
 
   /** Warps of the block that runs it: the shape that fits all of its functions. */
   int warps() const;
@@ -112,7 +113,7 @@ class Device {
   /** Copies [offset, offset + to.size()) of it, as of now; words of 8 bytes are whole. */
   virtual void read_state(StateId state, size_t offset, std::span<std::byte> to) = 0;
 
-  /** Puts a program on the device. The first with transport gather takes device memory for the twins of all packets. */
+  /** Puts a program on the device. The first that uses twins takes device memory for those of all packets. */
   virtual ProgramId add_program(const ProgramSpec& spec) = 0;
   virtual const Program* address(ProgramId program) const = 0;  ///< in device memory, for SlotRing
   /** Frees a program that no slot in flight runs. */
@@ -130,10 +131,11 @@ class Device {
   // Slots with streams.
   /** Copies these bytes to the twins in device memory or back; returns at once. */
   virtual void copy_packets(const SlotGroup& group, std::span<const PacketBytes> bytes, bool to_gpu, int stream) = 0;
-  /** Runs slots [first, first + count) of `group`, on packets or on their twins; returns at once. `as_graph`: by a graph that
-   *  is made when the same is launched for the first time. */
-  virtual void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream, bool on_twins,
-                      bool as_graph = false) = 0;
+  /** From now on launches of `program`, or of one in its place, on slots [k * count, (k + 1) * count) are launches of CUDA
+   *  graphs, which are made here: making one waits for resident kernels. Before start(). */
+  virtual void make_graphs(const SlotGroup& group, ProgramId program, int count) = 0;
+  /** Runs slots [first, first + count) of `group`; returns at once. */
+  virtual void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) = 0;
   /** Whether all that has been asked for is done. */
   virtual bool idle(const SlotGroup& group, int stream) = 0;
   /** Returns when all that has been launched on it is done. */

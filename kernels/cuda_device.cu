@@ -153,8 +153,8 @@ class CudaDevice final : public Device {
   std::vector<RingStop> stop_rings(RingsId rings) override;
   RingFault ring_fault(RingsId rings) const override { return rings_->fault(rings); }
   void copy_packets(const SlotGroup& group, std::span<const PacketBytes> bytes, bool to_gpu, int stream) override;
-  void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream, bool on_twins,
-              bool as_graph) override;
+  void make_graphs(const SlotGroup& group, ProgramId program, int count) override;
+  void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) override;
   bool idle(const SlotGroup& group, int stream) override;
   void wait(const SlotGroup& group, int stream) override;
   std::string failure() override;
@@ -169,6 +169,7 @@ class CudaDevice final : public Device {
     ProgramLayout layout;
     Program* at;  // device; null: removed
     size_t shape;
+    bool on_twins;
   };
   struct Group {
     SlotGroup slots;
@@ -205,6 +206,7 @@ class CudaDevice final : public Device {
   /** Makes the twins of the packets, if there are none yet. */
   void make_twins();
   Group& group_of(const SlotGroup& slots);
+  void launch_slots(const ProgramRecord& program, Slot* slots, int count, cudaStream_t stream);
   cudaStream_t stream_of(const SlotGroup& slots, int stream) {
     return group_of(slots).streams[static_cast<size_t>(stream)];
   }
@@ -219,9 +221,9 @@ class CudaDevice final : public Device {
   std::optional<DeviceMemory> memory_;
   PacketPlaces places_{};
   size_t packet_bytes_ = 0;
-  std::mutex mutex_;  // guards all but places_ and what launch() uses
-  std::vector<ProgramRecord> programs_;
-  std::deque<Group> groups_;  // a group's thread keeps using its own while others are added
+  std::mutex mutex_;                    // guards all but places_ and what launch() uses
+  std::deque<ProgramRecord> programs_;  // as groups_
+  std::deque<Group> groups_;            // a group's thread keeps using its own while others are added
   std::array<Shape, kShapeCount> shapes_;
   std::optional<RingSets> rings_;
   std::vector<void*> shared_;     // host memory that is registered
@@ -245,11 +247,11 @@ void CudaDevice::make_twins() {
 ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
   use();
   const std::lock_guard lock(mutex_);
-  if (spec.copies.any()) make_twins();
+  if (spec.copies.any() || spec.on_twins) make_twins();
   ProgramRecord record{lay_out(spec, sizeof(TileCopy),
                                {[this](TableId table) { return memory_->address(table); },
                                 [this](StateId state) { return memory_->address(state); }}),
-                       nullptr, shape_of(spec.warps())};
+                       nullptr, shape_of(spec.warps()), spec.on_twins};
   const size_t wanted = record.layout.shared_bytes;
   if (const size_t most = shapes_[record.shape].resident ? shapes_[record.shape].shared_bytes : most_shared_bytes_;
       wanted > most)
@@ -408,7 +410,6 @@ void CudaDevice::copy_packets(const SlotGroup& slots, std::span<const PacketByte
   if (bytes.empty()) return;
   use();
   const std::lock_guard lock(mutex_);
-  make_twins();
   uint8_t* const from = to_gpu ? places_.packets : places_.twins;
   uint8_t* const to = to_gpu ? places_.twins : places_.packets;
   std::vector<const void*> sources(bytes.size());
@@ -423,36 +424,49 @@ void CudaDevice::copy_packets(const SlotGroup& slots, std::span<const PacketByte
                                          &attributes_from, 1, stream_of(slots, stream)));
 }
 
-void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int count, int stream, bool on_twins,
-                        bool as_graph) {
+void CudaDevice::make_graphs(const SlotGroup& slots, ProgramId id, int count) {
   use();
-  cudaLaunchConfig_t config{};
-  size_t shape = 0;
-  Group* group = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    config.stream = stream_of(slots, stream);
-    group = &group_of(slots);
-    shape = programs_[static_cast<size_t>(id)].shape;
-    config.dynamicSmemBytes = programs_[static_cast<size_t>(id)].layout.shared_bytes;
-  }
-  config.gridDim = dim3(static_cast<unsigned>(count));
-  config.blockDim = dim3(static_cast<unsigned>(kShapes[shape] * kLanes));
-  PacketPlaces places = places_;
-  if (on_twins) places.packets = places.twins;
-  const auto launch = [&] { launch_kernel(shape, config, {nullptr, slots.slots + first, places}); };
-  if (!as_graph) return launch();
-  // The graph waits for nothing outside of it and ends no earlier than its kernel, so any stream may run it.
-  cudaGraphExec_t& graph = group->graphs[{first, count}];
-  if (graph == nullptr) {
+  const std::lock_guard lock(mutex_);
+  Group& group = group_of(slots);
+  const cudaStream_t stream = group.streams[0];
+  for (int first = 0; first + count <= slots.count; first += count) {
     cudaGraph_t recorded{};
-    HEDDLE_CUDA_CHECK(cudaStreamBeginCapture(config.stream, cudaStreamCaptureModeThreadLocal));
-    launch();
-    HEDDLE_CUDA_CHECK(cudaStreamEndCapture(config.stream, &recorded));
+    cudaGraphExec_t graph{};
+    HEDDLE_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    launch_slots(programs_[static_cast<size_t>(id)], slots.slots + first, count, stream);
+    HEDDLE_CUDA_CHECK(cudaStreamEndCapture(stream, &recorded));
     HEDDLE_CUDA_CHECK(cudaGraphInstantiate(&graph, recorded, 0));
     HEDDLE_CUDA_CHECK(cudaGraphDestroy(recorded));
+    HEDDLE_CUDA_CHECK(cudaGraphUpload(graph, stream));
+    group.graphs[{first, count}] = graph;
   }
-  HEDDLE_CUDA_CHECK(cudaGraphLaunch(graph, config.stream));
+  HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stream));
+}
+
+void CudaDevice::launch_slots(const ProgramRecord& program, Slot* slots, int count, cudaStream_t stream) {
+  cudaLaunchConfig_t config{};
+  config.stream = stream;
+  config.gridDim = dim3(static_cast<unsigned>(count));
+  config.blockDim = dim3(static_cast<unsigned>(kShapes[program.shape] * kLanes));
+  config.dynamicSmemBytes = program.layout.shared_bytes;
+  PacketPlaces places = places_;
+  if (program.on_twins) places.packets = places.twins;
+  launch_kernel(program.shape, config, {nullptr, slots, places});
+}
+
+void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int count, int stream) {
+  use();
+  std::unique_lock lock(mutex_);
+  const Group& group = group_of(slots);
+  const cudaStream_t on = group.streams[static_cast<size_t>(stream)];
+  const auto graph = group.graphs.find({first, count});
+  const ProgramRecord& program = programs_[static_cast<size_t>(id)];
+  lock.unlock();
+  // A graph waits for nothing outside of it, so any stream may run it.
+  if (graph != group.graphs.end())
+    HEDDLE_CUDA_CHECK(cudaGraphLaunch(graph->second, on));
+  else
+    launch_slots(program, slots.slots + first, count, on);
 }
 
 bool CudaDevice::idle(const SlotGroup& slots, int stream) {

@@ -29,6 +29,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* instance, cudaGraph_t graph, unsigned long long flags) {
   if (instance == nullptr || graph == nullptr || flags != 0) return remember(cudaErrorInvalidValue);
+  Runtime::instance().wait_for_device("cudaGraphInstantiate");  // it takes device memory
   *instance = new CUgraphExec_st{graph->operations};
   return cudaSuccess;
 }
@@ -38,6 +39,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream) {
   for (const auto& operation : instance->operations)
     if (!Runtime::instance().enqueue(stream, operation)) return remember(cudaErrorInvalidResourceHandle);
   return cudaSuccess;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t instance, cudaStream_t stream) {
+  return instance != nullptr && Runtime::instance().stream(stream) ? cudaSuccess : remember(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {

@@ -80,13 +80,19 @@ HEDDLE_HD inline uint32_t smaller(const int64_t (&limits)[n], int64_t key) {
 
 /** The value that `key` has in a tree without trees below it. */
 HEDDLE_HD inline uint16_t find(const Image& image, Tree tree, int64_t key) {
-  uint32_t first[kMaxLevels], nodes = tree.leaves, node = 0;
+  const auto nodes_of = [&](int level) {
+    uint32_t nodes = tree.leaves;
+    for (int below = 0; below < level; ++below) nodes = (nodes + kInnerChildren - 1) / kInnerChildren;
+    return nodes;
+  };
+  uint32_t first = tree.line, node = 0;  // the level's first line, and where the way down is in it
   int level = 0;
-  first[0] = tree.line;
-  for (; nodes > 1; nodes = (nodes + kInnerChildren - 1) / kInnerChildren, ++level)
-    first[level + 1] = first[level] + nodes;
-  for (; level > 0; --level) node = node * kInnerChildren + smaller(image.line<Inner>(first[level] + node).limit, key);
-  const Leaf& leaf = image.line<Leaf>(first[0] + node);
+  for (uint32_t nodes = tree.leaves; nodes > 1; nodes = nodes_of(++level)) first += nodes;
+  for (; level > 0; --level) {  // no array of first lines: a GPU would keep it in memory
+    node = node * kInnerChildren + smaller(image.line<Inner>(first + node).limit, key);
+    first -= nodes_of(level - 1);
+  }
+  const Leaf& leaf = image.line<Leaf>(first + node);
   return leaf.value[smaller(leaf.limit, key)];
 }
 
