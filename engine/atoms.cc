@@ -8,6 +8,8 @@ namespace heddle {
 namespace {
 
 Interval in_frame(Interval interval, Head head) {
+  // Where packets end is not known: somewhere behind their start. An atom of its own would only overlap all others.
+  if (interval.base == Base::end) interval = {Base::head, 0, kToEnd};
   if (interval.base != Base::head) return interval;
   if (head.varies) {
     interval.base = Base::moving;
@@ -25,7 +27,6 @@ int least_start(Base base) { return base == Base::head ? 0 : base == Base::l3 ? 
 bool may_overlap(const Interval& a, const Interval& b) {
   if (a.base == Base::moving || b.base == Base::moving) return true;
   if (a.base == b.base) return a.from < b.to && b.from < a.to;
-  if (a.base == Base::end || b.base == Base::end) return true;
   const Interval &low = a.base < b.base ? a : b, &high = a.base < b.base ? b : a;
   if (low.to == kToEnd) return true;
   // The higher base moves away from the lower one without bound, but never comes closer than this.
@@ -81,7 +82,7 @@ AtomAccess Atoms::masks(const Access& access, Head head) const {
       const Interval whole = in_frame(interval, head);
       if (!may_overlap(whole, atoms_[i].interval)) continue;
       result.writes |= bit;
-      if (!covers(whole, atoms_[i].interval)) result.reads |= bit;
+      if (interval.base == Base::end || !covers(whole, atoms_[i].interval)) result.reads |= bit;
     }
   }
   return result;

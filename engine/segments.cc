@@ -95,36 +95,35 @@ void find_exits(const Router& router, Plan& plan) {
 
 void find_slot_columns(const Router& router, Plan& plan) {
   each_gpu_segment(plan, [&](Segment& segment, int index) {
-    ColumnSet live_behind = 0, set_at_all_exits = kAllColumns;
-    std::vector<ColumnSet> set_behind(segment.nodes.size(),
-                                      0);  // that the segment has set, on every way, behind node k
+    ColumnSet live_behind = 0, set_and_live = 0, unset_and_live = 0;  // the latter two: by an exit, there
+    const std::vector<ColumnSet> none(segment.nodes.size(), 0);
+    std::vector<ColumnSet> set_behind = none,
+                           maybe_set_behind = none;  // by the segment, on every way, or on one, to node k
     bool reads_bytes = false;
     for (size_t k = 0; k < segment.nodes.size(); ++k) {
       const Node& node = router.nodes[static_cast<size_t>(segment.nodes[k])];
       const Access access = node.element->access(segment.processor);
       // A column that the segment has not set on every way here must come from the host.
-      ColumnSet set_before = k == 0 ? 0 : kAllColumns;
+      ColumnSet set_before = k == 0 ? 0 : kAllColumns, maybe_set = access.column_writes;
       for (int p : node.predecessors)
-        if (k > 0) set_before &= set_behind[position(segment, p)];
+        if (k > 0) set_before &= set_behind[position(segment, p)], maybe_set |= maybe_set_behind[position(segment, p)];
       segment.columns_in |= access.column_reads & ~set_before;
-      set_behind[k] = set_before | access.column_writes;
-      bool leaves = false;
+      set_behind[k] = set_before | access.column_writes, maybe_set_behind[k] = maybe_set;
       for (int target : node.targets) {
         if (plan.nodes[static_cast<size_t>(target)].segment == index) continue;
-        live_behind |= plan.nodes[static_cast<size_t>(target)].live;
-        leaves = true;
+        const ColumnSet live = plan.nodes[static_cast<size_t>(target)].live;
+        live_behind |= live;
+        set_and_live |= live & maybe_set_behind[k], unset_and_live |= live & ~set_behind[k];
       }
-      if (leaves) set_at_all_exits &= set_behind[k];
       segment.columns |= access.column_reads | access.column_writes;
-      segment.columns_out |= access.column_writes;
       segment.writes_packets = segment.writes_packets || !access.writes.empty();
       reads_bytes = reads_bytes || !access.reads.empty() || !access.writes.empty();
     }
-    // Only columns that somebody behind reads come back. One that is written on some ways only must have gone there
-    // before.
-    segment.columns_out &= live_behind;
+    // Only columns that somebody behind reads come back, for all packets: where one is read that has not been set on the way,
+    // it must have gone there before.
+    segment.columns_out = set_and_live;
     const ColumnSet arrived = plan.nodes[static_cast<size_t>(segment.nodes[0])].columns;
-    segment.columns_in |= segment.columns_out & arrived & ~set_at_all_exits;
+    segment.columns_in |= segment.columns_out & arrived & unset_and_live;
     segment.columns_kept = live_behind & ~segment.columns_out;
     segment.columns |= segment.columns_in;
     if (segment.has_rings()) segment.columns_in = 0;  // the GPU makes them: zero

@@ -18,6 +18,8 @@ class WaysBack {
   AtomSet written() const { return written_; }  ///< by the CPU meanwhile
 
  private:
+  /** Whether packets may get another buffer when they come to a node. */
+  static bool may_move(const NodePlan& node) { return node.copy_first || node.prepends + node.appends > 0; }
   const NodePlan& planned(int node) const { return plan_.nodes[static_cast<size_t>(node)]; }
 
   bool kept_before(int node) {
@@ -27,23 +29,36 @@ class WaysBack {
 
   bool kept_behind(int n) {
     const NodePlan& here = planned(n);
-    if (here.processor.is_gpu()) return gathered_by(plan_.segments[static_cast<size_t>(here.segment)]);
+    if (here.processor.is_gpu()) return kept_behind(plan_.segments[static_cast<size_t>(here.segment)]);
     if (seen_[static_cast<size_t>(n)]) return true;
     seen_[static_cast<size_t>(n)] = true;
     const Element& element = *router_.nodes[static_cast<size_t>(n)].element;
     // A packet in another buffer, or of another length, is another one to the GPU.
-    const bool other_packet = here.copy_first || here.prepends + here.appends > 0 || element.changes_length() ||
-                              element.copies() > 1 || element.copies_some() ||
-                              dynamic_cast<const Emitter*>(&element) != nullptr;
+    const bool other_packet = may_move(here) || element.changes_length() || element.copies() > 1 ||
+                              element.copies_some() || dynamic_cast<const Emitter*>(&element) != nullptr;
     if (other_packet) return false;
     written_ |= here.access.writes & plan_.atoms.packet_atoms();
     return kept_before(n);
   }
 
+  bool kept_behind(const Segment& before) {
+    if (gathered_by(before)) return true;
+    const int first = before.nodes[0];
+    if (before.has_rings() || may_move(planned(first))) return false;
+    // What it has gathered of the packet it has changed in the twin as well; else it works on the packet, as the CPU does.
+    const bool on_twins = before.transport == Transport::gather && before.processor == segment_.processor;
+    for (const int n : before.nodes) {
+      if (router_.nodes[static_cast<size_t>(n)].element->changes_length()) return false;
+      if (!on_twins) written_ |= planned(n).access.writes & plan_.atoms.packet_atoms();
+    }
+    return kept_before(first);
+  }
+
   // Bytes before its own start that it writes back along with the packet must be those of the twin, too.
   bool gathered_by(const Segment& before) const {
     const NodePlan &first = planned(before.nodes[0]), &mine = planned(segment_.nodes[0]);
-    return before.transport == Transport::gather && before.copies.in.to == gpu::Span::kToEnd && !before.has_rings() &&
+    const bool whole = before.copies.kept || before.copies.in.to == gpu::Span::kToEnd;
+    return whole && before.transport == Transport::gather && !before.has_rings() &&
            before.processor == segment_.processor && !first.head_varies && !mine.head_varies && first.head <= mine.head;
   }
 
