@@ -110,6 +110,10 @@ std::function<int()> add_gen_commands(CLI::App& gen);
 
 int check(const ChainOptions& chain);
 int show_plan(const ChainOptions& chain);
+/** Prints the chain without compound elements, variables and comments, as Click's click-flatten does. */
+int flatten(const ChainOptions& chain);
+/** Prints the chain as a graph in the language of Graphviz (DOT), elements in the colour of the processor that runs them. */
+int show_graph(const ChainOptions& chain);
 int show_elements(const std::string& name, bool json);
 /** Also what helps or hinders, as /proc, /sys and /dev below `root` show it ("": of this machine). */
 int show_gpus(bool json, const std::string& root);

@@ -147,6 +147,10 @@ int heddle_main(std::vector<std::string> words) {
   add_chain_options(check_app, chain);
   auto* plan_app = app.add_subcommand("plan", "Show what runs where and which bytes move");
   add_chain_options(plan_app, chain);
+  auto* flatten_app = app.add_subcommand("flatten", "Print a chain without compound elements and variables");
+  add_chain_options(flatten_app, chain);
+  auto* graph_app = app.add_subcommand("graph", "Print a chain as a graph for Graphviz: heddle graph FILE | dot -Tsvg");
+  add_chain_options(graph_app, chain);
   auto* elements_app = app.add_subcommand("elements", "List elements, or show the manual of one");
   elements_app->add_option("name", element, "Element");
   elements_app->add_flag("--json", json, "Print JSON");
@@ -191,6 +195,8 @@ int heddle_main(std::vector<std::string> words) {
   if (*run_app) return run.run(chain);
   if (*check_app) return heddle::check(chain);
   if (*plan_app) return heddle::show_plan(chain);
+  if (*flatten_app) return heddle::flatten(chain);
+  if (*graph_app) return heddle::show_graph(chain);
   if (*elements_app) return heddle::show_elements(element, json);
   if (*gpus_app) return heddle::show_gpus(json, sysroot);
   if (*convert_app) return convert.run();
