@@ -1,5 +1,6 @@
 """heddle flatten and heddle graph: the chain without compounds, which is the same chain; and its picture."""
 
+import itertools
 import os
 import re
 
@@ -28,7 +29,7 @@ def own_edges(flat):
     found = set()
     for statement in flat.split("\n\n", 1)[1].replace("\n    ", " ").splitlines():
         parts = statement.rstrip(";").split(" -> ")
-        for left, right in zip(parts, parts[1:], strict=False):
+        for left, right in itertools.pairwise(parts):
             source = re.fullmatch(r"(?:\[\d+\] )?(\S+)(?: \[(\d+)\])?", left)
             target = re.fullmatch(r"(?:\[(\d+)\] )?(\S+)(?: \[\d+\])?", right)
             found.add((source[1], int(source[2] or 0), target[2], int(target[1] or 0)))
