@@ -60,6 +60,12 @@ std::vector<std::string> requirements(const std::string& text) {
   return list;
 }
 
+// Whether packet threads run it over and over: a source that pushes, or what pulls.
+bool runs_by_itself(const Router& router, int node) {
+  return std::any_of(router.tasks.begin(), router.tasks.end(),
+                     [&](const Task& task) { return (task.driver >= 0 ? task.driver : task.source) == node; });
+}
+
 // The graph without the control sockets of the command line.
 click::Graph written(click::Graph graph) {
   while (!graph.elements.empty() && graph.elements.back().name.starts_with(kDriverPrefix)) graph.elements.pop_back();
@@ -110,6 +116,14 @@ void Engine::make_handlers() {
         for (auto& [reason, packets] : element_report(i).drops) text += reason + " " + std::to_string(packets) + "\n";
         return text;
       });
+      if (runs_by_itself(router_, i)) {
+        Element* element = router_.nodes[static_cast<size_t>(i)].element.get();
+        list.read("home_thread", [element] {
+          const auto* source = dynamic_cast<const Source*>(element);
+          const bool everywhere = element->home < 0 && source != nullptr && source->every_thread();
+          return std::to_string(everywhere ? -1 : std::max(element->home, 0));
+        });
+      }
       const Node& end = router_.nodes[static_cast<size_t>(i)];
       if (end.targets.empty() || end.predecessors.empty()) add_counts(i, list);
     });

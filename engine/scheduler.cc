@@ -5,6 +5,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "core/clock.h"
 #include "core/cores.h"
 #include "core/error.h"
 #include "io/dpdk/dpdk.h"
@@ -22,7 +23,7 @@ void Scheduler::own(std::vector<std::unique_ptr<Worker>> workers) {
   progress_ = std::make_unique<Progress[]>(workers_.size());
   for (size_t thread = 0; thread < workers_.size(); ++thread) {
     if (workers_[thread]->has_tasks()) continue;
-    progress_[thread].idle = progress_[thread].quiet = true;
+    progress_[thread].idle = progress_[thread].quiet = progress_[thread].still = true;
     progress_[thread].rounds = kGone;
     options_.epochs->report(static_cast<int>(thread), ~uint64_t{0});
   }
@@ -61,6 +62,7 @@ class Scheduler::Silence {
 
   /** All threads were quiet at the last look. */
   bool begun() const { return begun_; }
+  void restart() { begun_ = false; }
 
   /** Called after every quiet round of the thread that owns it. */
   bool lasts(const Progress* progress) {
@@ -110,7 +112,11 @@ void Scheduler::thread_main(int thread) {
   const dpdk::ThreadGuard registered;
   Worker& worker = *workers_[static_cast<size_t>(thread)];
   Progress& progress = progress_[static_cast<size_t>(thread)];
-  Silence silence(workers_.size(), &Progress::quiet);
+  Silence silence(workers_.size(), &Progress::quiet), stillness(workers_.size(), &Progress::still);
+  const bool simulated = RouterClock::simulated();
+  // One thread moves the clock: the first that runs.
+  bool moves_clock = simulated;
+  for (int i = 0; i < thread; ++i) moves_clock = moves_clock && !workers_[static_cast<size_t>(i)]->has_tasks();
   uint64_t then = rte_rdtsc();
   while (!finished_.load(std::memory_order_acquire)) {
     // Flags are looked at now and then: a round is some tens of nanoseconds when nothing arrives.
@@ -122,6 +128,7 @@ void Scheduler::thread_main(int thread) {
       break;
     }
     busy = worker.run_timers(then, ending_.load(std::memory_order_relaxed)) || busy;
+    if (simulated) progress.still.store(!busy && worker.nothing_in_flight());
     const bool idle = !busy && worker.exhausted(stopping);
     const bool quiet = idle && (stopping || !options_.kept_running());
     if (busy) progress.busy_rounds.store(progress.busy_rounds.load(std::memory_order_relaxed) + 1);
@@ -138,10 +145,15 @@ void Scheduler::thread_main(int thread) {
       ending_.store(true, std::memory_order_relaxed);
       if (!options_.release()) finished_.store(true, std::memory_order_release);
     }
-    if (idle) std::this_thread::sleep_for(kNap);
+    if (moves_clock && !(quiet && silence.begun()) && stillness.lasts(progress_.get())) {
+      RouterClock::jump();
+      stillness.restart();
+    }
+    if (simulated && !busy && workers_.size() > 1) std::this_thread::yield();  // time waits for all threads
+    if (idle && !simulated) std::this_thread::sleep_for(kNap);
   }
   worker.drain();
-  progress.idle = progress.quiet = true;
+  progress.idle = progress.quiet = progress.still = true;
   progress.rounds = kGone;
   options_.epochs->report(thread, ~uint64_t{0});  // it holds nothing any more, whatever changes
   live_threads_.fetch_sub(1, std::memory_order_release);

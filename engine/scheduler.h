@@ -54,6 +54,7 @@ class Scheduler {
     std::atomic<uint64_t> cycles{0}, busy_cycles{0};
     std::atomic<bool> idle{false};   ///< the last round found nothing, and no source will give more by itself
     std::atomic<bool> quiet{false};  ///< idle, and no element keeps the program running
+    std::atomic<bool> still{false};  ///< the last round found nothing, and nothing is on its way; simulated time only
   };
   class Silence;
 

@@ -240,7 +240,11 @@ bool Worker::exhausted(bool stopping) const {
                                           : all_exhausted(job.pull) || (stopping && job.dry)) ||
            (job.driver != nullptr && job.driver->demand(thread_) < 0);
   };
-  return std::all_of(tasks_.begin(), tasks_.end(), done) && waiting_ == 0 &&
+  return std::all_of(tasks_.begin(), tasks_.end(), done) && nothing_in_flight();
+}
+
+bool Worker::nothing_in_flight() const {
+  return waiting_ == 0 &&
          std::all_of(paths_.begin(), paths_.end(), [](auto& path) { return path->lane->in_flight() == 0; });
 }
 

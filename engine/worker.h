@@ -64,6 +64,8 @@ class Worker {
   void publish_if_due(bool busy, uint64_t now);
   /** Whether no task of this thread will have packets any more unless others bring some. */
   bool exhausted(bool stopping) const;
+  /** Whether no packet is in a lane or waits at a join. */
+  bool nothing_in_flight() const;
   /** Waits until all packets in flight have left. */
   void drain();
 
@@ -195,7 +197,7 @@ class Worker {
     Element* element;
     Emitter* emitter;  // the same, or null
     std::vector<Way> ways;
-    uint64_t period, last;  // ticks
+    uint64_t period, last;  // ticks; nanoseconds where time is simulated
     ColumnSet clear;
     bool numbered;
   };
@@ -210,6 +212,7 @@ class Worker {
   const Entry* take(Pull& from, int wanted, Batch& batch);
   static bool all_exhausted(const Pull& pull);
   bool emit(Timer& timer, bool ending);
+  static void await(const Timer& timer, uint64_t last);
   /** Asks the emitters that have packets now. */
   void emit_due();
   static void clear_columns(Batch& batch, ColumnSet columns);

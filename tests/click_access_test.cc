@@ -22,7 +22,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"DropBroadcasts"}, Case{"SetIPDSCP(7)"}, Case{"MarkIPCE"}, Case{"MarkIPCE(true)"},
                     Case{"SetUDPChecksum"}, Case{"SetTCPChecksum(true)"}, Case{"CheckUDPHeader", 2},
                     Case{"CheckTCPHeader", 2}, Case{"CheckICMPHeader", 2}, Case{"StoreData(30, \\<ff00>, \\<0ff0>)"},
-                    Case{"Align(4, 2)"}, Case{"PushNull"}, Case{"ARPPrint(ACTIVE false)"}),
+                    Case{"Align(4, 2)"}, Case{"PushNull"}, Case{"ARPPrint(ACTIVE false)"}, Case{"NumberPacket(20)"},
+                    Case{"Bypass(true)", 2}),
     [](const auto& info) { return "Case" + std::to_string(info.index); });
 
 /** Something like a packet: often a header of a length that may be, of a protocol that somebody knows. */

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,11 @@ struct RunCommand {
   bool quiet = false;
   bool as_click = false;  ///< print only what Click prints
   std::vector<std::string> dpdk;
-  int metrics_port = 0;               ///< 0: none
-  std::vector<std::string> handlers;  ///< to read at the end
-  std::string exit_handler, output;   ///< output: a file for the flat configuration
+  int metrics_port = 0;                  ///< 0: none
+  std::vector<std::string> handlers;     ///< to read at the end
+  std::string exit_handler, output;      ///< output: a file for the flat configuration
+  std::optional<double> simulated_time;  ///< seconds since 1970 at which simulated time begins
+  double simulated_tick_s = 0;           ///< by which it goes on when it is asked for
   bool do_not_run = false, print_time = false, allow_reconfigure = false;
   bool ignored_flag = false;  ///< of switches that mean nothing here
   std::string ignored_text;
@@ -110,6 +113,10 @@ std::function<int()> add_gen_commands(CLI::App& gen);
 
 int check(const ChainOptions& chain);
 int show_plan(const ChainOptions& chain);
+/** Prints the chain without compound elements, variables and comments, as Click's click-flatten does. */
+int flatten(const ChainOptions& chain);
+/** Prints the chain as a graph in the language of Graphviz (DOT), elements in the colour of the processor that runs them. */
+int show_graph(const ChainOptions& chain);
 int show_elements(const std::string& name, bool json);
 /** Also what helps or hinders, as /proc, /sys and /dev below `root` show it ("": of this machine). */
 int show_gpus(bool json, const std::string& root);

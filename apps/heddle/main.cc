@@ -61,6 +61,18 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
       ->type_name("FILE");
   command->add_flag("-q,--quit", run.do_not_run, "Do not run the chain");
   command->add_flag("-t", run.print_time, "Print the time that the run took");
+  command
+      ->add_option(
+          "--simtime", run.simulated_time,
+          "Simulated time, from TIME (1000000000, seconds since 1970): it stands still while there is anything "
+          "to do, and then jumps to what is due next")
+      ->check(CLI::Range(1.0, 4e9))
+      ->type_name("[=TIME]");
+  command
+      ->add_option("--simtick", run.simulated_tick_s,
+                   "Seconds by which simulated time goes on whenever an element asks for it; default 0")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("SECONDS");
   command->add_flag("-w,--no-warnings", run.ignored_flag, "Accepted for Click's sake");
   command->add_option("-C,--clickpath", run.ignored_text, "Accepted for Click's sake")->type_name("PATH");
   command->add_flag("-R,--allow-reconfigure", run.allow_reconfigure, "Not supported");
@@ -89,9 +101,16 @@ void add_run_options(CLI::App* command, RunCommand& run) {
       ->type_name("PORT");
 }
 
+// "--simtime" alone, for what is behind it may be a file.
+void complete_simulated_time(std::vector<std::string>& words) {
+  for (auto& word : words)
+    if (word == "--simtime") word += "=1000000000";
+}
+
 // "--dpdk ARGS... --", as FastClick has it, becomes one "--dpdk=TEXT"; "--dpdk TEXT" stays.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
+  complete_simulated_time(words);
   const auto begin = std::find(words.begin(), words.end(), "--dpdk");
   const auto end = std::find(begin, words.end(), "--");
   if (end == words.end()) return words;
@@ -147,6 +166,10 @@ int heddle_main(std::vector<std::string> words) {
   add_chain_options(check_app, chain);
   auto* plan_app = app.add_subcommand("plan", "Show what runs where and which bytes move");
   add_chain_options(plan_app, chain);
+  auto* flatten_app = app.add_subcommand("flatten", "Print a chain without compound elements and variables");
+  add_chain_options(flatten_app, chain);
+  auto* graph_app = app.add_subcommand("graph", "Print a chain as a graph for Graphviz: heddle graph FILE | dot -Tsvg");
+  add_chain_options(graph_app, chain);
   auto* elements_app = app.add_subcommand("elements", "List elements, or show the manual of one");
   elements_app->add_option("name", element, "Element");
   elements_app->add_flag("--json", json, "Print JSON");
@@ -191,6 +214,8 @@ int heddle_main(std::vector<std::string> words) {
   if (*run_app) return run.run(chain);
   if (*check_app) return heddle::check(chain);
   if (*plan_app) return heddle::show_plan(chain);
+  if (*flatten_app) return heddle::flatten(chain);
+  if (*graph_app) return heddle::show_graph(chain);
   if (*elements_app) return heddle::show_elements(element, json);
   if (*gpus_app) return heddle::show_gpus(json, sysroot);
   if (*convert_app) return convert.run();

@@ -13,6 +13,7 @@
 
 #include "apps/heddle/commands.h"
 #include "apps/heddle/progress.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "engine/metrics.h"
 #include "io/capture/output_file.h"
@@ -107,12 +108,14 @@ void RunCommand::drive(Engine& engine) const {
   engine.start();
   if (metrics) metrics->offer(engine);
   Progress progress(!quiet && !as_click && isatty(STDERR_FILENO) != 0);
-  const auto start = Clock::now();
+  const auto end = RouterClock::now() + RouterClock::seconds(seconds);
+  std::optional<RouterClock::Sleeper> sleeper;
+  if (seconds > 0) sleeper.emplace().sleep_until(end);
   int reloaded = 0;
   while (engine.running()) {
     usleep(2000);
     if (interrupts > 0) engine.stop();
-    if (seconds > 0 && std::chrono::duration<double>(Clock::now() - start).count() >= seconds) engine.stop();
+    if (sleeper && RouterClock::now() >= end) engine.stop(), sleeper.reset();
     if (hangups != reloaded) reloaded = hangups, engine.handlers().exclusively([&] { reload_all(engine); });
     progress.update(engine);
   }
@@ -131,6 +134,8 @@ std::string RunCommand::prints(const ChainOptions& chain) const {
 
 int RunCommand::run(const ChainOptions& chain_options) {
   if (allow_reconfigure) throw Error("--allow-reconfigure is not supported: the chain of a running program is fixed");
+  if (simulated_time)
+    RouterClock::simulate(RouterClock::seconds(*simulated_time), RouterClock::seconds(simulated_tick_s));
   reading_chain = 1;
   catch_signals();
   Chain chain = read_chain(chain_options);

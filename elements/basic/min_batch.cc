@@ -60,7 +60,7 @@ void MinBatch::receive(Batch& batch) {
   if (count == 0) return;
   if (mine.due == 0) {
     const bool late =
-        timer_.microseconds >= 0 && Clock::now() - mine.since >= std::chrono::microseconds(timer_.microseconds);
+        timer_.microseconds >= 0 && Clock::reached(mine.since + std::chrono::microseconds(timer_.microseconds));
     if (count < burst_ && !late && !released_.load(std::memory_order_relaxed)) return;
     mine.due = count;
   }

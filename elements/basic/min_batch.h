@@ -1,8 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
 
+#include "core/clock.h"
 #include "core/column_pack.h"
 #include "core/element.h"
 
@@ -45,7 +45,7 @@ class MinBatch : public Source {
   };
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = RouterClock;
   /** What a thread has gathered: a ring with room for every packet that there is, so that it is never full. */
   struct alignas(64) Gathered {
     std::unique_ptr<Packet*[]> packets;    // [ring_size_]

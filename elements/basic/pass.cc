@@ -1,10 +1,9 @@
 #include "elements/basic/pass.h"
 
-#include <time.h>
-
 #include <cstdio>
 
 #include "click/arguments.h"
+#include "core/clock.h"
 #include "core/error.h"
 
 namespace heddle {
@@ -23,12 +22,7 @@ void SetTimestamp::configure(click::Arguments& arguments) {
 }
 
 void SetTimestamp::run_cpu(Batch& batch) {
-  uint64_t time_ns = time_ns_;
-  if (now_) {
-    timespec now{};
-    clock_gettime(CLOCK_REALTIME, &now);
-    time_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
-  }
+  const uint64_t time_ns = now_ ? RouterClock::wall_ns() : time_ns_;
   for (int i = 0; i < batch.size(); ++i) {
     Packet* packet = batch.packet(i);
     CaptureInfo info = has_capture_info(packet) ? capture_info(packet) : CaptureInfo{};

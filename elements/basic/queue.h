@@ -9,6 +9,13 @@
 
 namespace heddle {
 
+/** Where packets wait until they are pulled. */
+class Storage : public Source {
+ public:
+  /** How many there are now. Any thread. */
+  virtual unsigned stored() const = 0;
+};
+
 /** Queue: keeps packets until they are pulled.
  *
  *      Queue([CAPACITY])
@@ -26,7 +33,7 @@ namespace heddle {
  *
  *      FromDPDKDevice(0) -> q :: Queue -> u :: Unqueue -> ToDPDKDevice(1); StaticThreadSched(u 1);
  */
-class Queue : public Source {
+class Queue : public Storage {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1"; }
@@ -39,6 +46,7 @@ class Queue : public Source {
   bool exhausted() const override { return ring_ == nullptr || rte_ring_empty(ring_.get()); }
   std::string stop() override;
   void handlers(Handlers& list) override;
+  unsigned stored() const override { return length(); }
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  protected:

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kMostPackets = 1e9;
 constexpr uint32_t kUsualBytes = 1500;
+constexpr double kOne = 1 - 1e-6;  // a token, but for rounding
 
 }  // namespace
 
@@ -35,7 +36,7 @@ void Allowance::handlers(Handlers& list) {
 }
 
 void Allowance::fill() {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = RouterClock::now();
   const double rate = this->rate(), least = of_bytes_ ? 2.0 * kUsualBytes : 2.0;
   tokens_ += std::chrono::duration<double>(now - filled_at_).count() * rate;
   tokens_ = std::min(tokens_, std::max(least, rate / 100));
@@ -43,15 +44,19 @@ void Allowance::fill() {
 }
 
 bool Allowance::open() {
-  if (tokens_ < 1) fill();
-  return tokens_ >= 1;
+  if (tokens_ < kOne) fill();
+  return tokens_ >= kOne;
 }
 
 int Allowance::packets(int wanted) {
   if (stopping_()) return wanted;
   fill();
-  if (tokens_ < 1) return 0;
-  return std::min(wanted, of_bytes_ ? static_cast<int>(tokens_ / kUsualBytes) + 1 : static_cast<int>(tokens_));
+  if (tokens_ < kOne) {
+    if (rate() > 0) RouterClock::wait_for(filled_at_ + RouterClock::seconds((1 - tokens_) / rate()));
+    return 0;
+  }
+  return std::min(wanted,
+                  of_bytes_ ? static_cast<int>(tokens_ / kUsualBytes) + 1 : static_cast<int>(tokens_ + 1 - kOne));
 }
 
 int RatedUnqueue::demand(int) { return allowance_.packets(64); }

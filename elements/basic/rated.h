@@ -1,11 +1,11 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "click/values.h"
+#include "core/clock.h"
 #include "core/element.h"
 #include "elements/basic/rate.h"
 
@@ -34,7 +34,7 @@ class Allowance {
   bool of_bytes_ = false;
   double tokens_ = 0;
   std::function<bool()> stopping_;
-  std::chrono::steady_clock::time_point filled_at_ = std::chrono::steady_clock::now();
+  RouterClock::time_point filled_at_ = RouterClock::now();
 };
 
 /** RatedUnqueue: pulls packets at a rate and pushes them on.

@@ -25,10 +25,11 @@ void Switch::run_cpu(Batch& batch) {
 
 void Switch::handlers(Handlers& list) {
   const auto read = [this] { return std::to_string(output_.load()); };
-  list.read("switch", read).read("config", read).write("switch", [this](const std::string& value) {
+  const auto write = [this](const std::string& value) {
     const int output = click::value_of<int>(value);
     output_ = output < outputs ? output : -1;
-  });
+  };
+  list.read("switch", read).write("switch", write).read("config", read).write("config", write);
 }
 
 HEDDLE_ELEMENT(Switch);

@@ -78,10 +78,9 @@ void FastUDPFlows::receive(Batch& batch) {
   int wanted = batch.room() - first;
   if (bucket_.rate_per_s() > 0) wanted = std::min(wanted, bucket_.available());
   if (duration_s_ > 0) {
-    const auto now = std::chrono::steady_clock::now();
-    if (ends_at_ == std::chrono::steady_clock::time_point{})
-      ends_at_ = now + std::chrono::microseconds(static_cast<int64_t>(duration_s_ * 1e6));
-    if (now >= ends_at_) {
+    if (ends_at_ == RouterClock::time_point{})
+      ends_at_ = RouterClock::now() + std::chrono::microseconds(static_cast<int64_t>(duration_s_ * 1e6));
+    if (RouterClock::reached(ends_at_)) {
       if (!over_.exchange(true)) end_now();
       return;
     }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <random>
 
 #include "elements/endpoints/generator.h"
@@ -57,7 +56,7 @@ class FastUDPFlows : public Generator {
   uint32_t frame_bytes_ = 60;
   bool checksum_ = true, sequential_ = false;
   double duration_s_ = 0;
-  std::chrono::steady_clock::time_point ends_at_{};
+  RouterClock::time_point ends_at_{};
   std::atomic<bool> over_{false};  // DURATION has passed
   TokenBucket bucket_;
   std::mt19937 random_{std::random_device{}()};

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 
 #include "click/quoting.h"
 #include "click/values.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/packet_pool.h"
 
@@ -40,9 +40,7 @@ int Generator::append_packets(Batch& batch, int n, uint32_t bytes, bool stamp) {
   PacketPool& pool = bytes <= packets_->data_bytes() ? *packets_ : *large_packets_;
   Packet** packets = batch.packets() + batch.size();
   while (n > 0 && !pool.allocate(packets, static_cast<unsigned>(n))) n /= 2;
-  timespec now{};
-  if (stamp && n > 0) clock_gettime(CLOCK_REALTIME, &now);
-  const uint64_t now_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+  const uint64_t now_ns = stamp && n > 0 ? RouterClock::wall_ns() : 0;
   for (int i = 0; i < n; ++i) {
     packets[i]->data_len = static_cast<uint16_t>(bytes);
     packets[i]->pkt_len = bytes;

@@ -87,10 +87,9 @@ void Pace::configure(click::Arguments& arguments) {
 bool Pace::due(uint64_t timestamp_ns) {
   if (speed_ == 0) [[likely]]
     return true;
-  const auto now = Clock::now();
-  if (!begun_.exchange(true)) first_ns_ = timestamp_ns, begin_ = now;
+  if (!begun_.exchange(true)) first_ns_ = timestamp_ns, begin_ = Clock::now();
   const auto since = static_cast<double>(static_cast<int64_t>(timestamp_ns - first_ns_)) / speed_;
-  return std::chrono::duration<double, std::nano>(now - begin_).count() >= since;
+  return Clock::reached(begin_ + Clock::seconds(since * 1e-9));
 }
 
 }  // namespace heddle

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "core/clock.h"
 
 namespace heddle {
 
@@ -46,7 +47,7 @@ class Pace {
   void reset() { begun_ = false; }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = RouterClock;
   double speed_ = 0;  // 0: all are due
   std::atomic<bool> begun_{false};
   uint64_t first_ns_ = 0;

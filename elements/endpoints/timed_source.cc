@@ -22,11 +22,10 @@ void TimedSource::start(const Environment& environment) {
 }
 
 void TimedSource::receive(Batch& batch) {
-  const auto now = Clock::now();
-  if (now < next_) return;
+  if (!Clock::reached(next_)) return;
   append_copies(batch, allowed(1), true);
   const auto interval = std::chrono::microseconds(interval_us_.load(std::memory_order_relaxed));
-  next_ = now + interval;  // it does not catch up
+  next_ = Clock::now() + interval;  // it does not catch up
 }
 
 void TimedSource::handlers(Handlers& list) {

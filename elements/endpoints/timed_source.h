@@ -1,7 +1,6 @@
 #pragma once
 
-#include <chrono>
-
+#include "core/clock.h"
 #include "elements/endpoints/generator.h"
 
 namespace heddle {
@@ -28,7 +27,7 @@ class TimedSource : public RepeatedPacket {
   void handlers(Handlers& list) override;
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = RouterClock;
   std::atomic<uint64_t> interval_us_{500'000};
   Clock::time_point next_{};
 };

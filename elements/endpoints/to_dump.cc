@@ -1,9 +1,8 @@
 #include "elements/endpoints/to_dump.h"
 
-#include <ctime>
-
 #include "click/arguments.h"
 #include "click/quoting.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "elements/endpoints/from_dump.h"
 #include "elements/endpoints/link_types.h"
@@ -88,9 +87,7 @@ void ToDump::run_cpu(Batch& batch) {
     if (has_capture_info(packet)) {
       info = capture_info(packet);
     } else if (now_ns == 0) {
-      timespec now{};
-      clock_gettime(CLOCK_REALTIME, &now);
-      now_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+      now_ns = RouterClock::wall_ns();
       info.timestamp_ns = now_ns;
     }
     writer_->write(data(packet), bytes, bytes + (extra_length_ ? info.missing_bytes : 0), info.timestamp_ns);

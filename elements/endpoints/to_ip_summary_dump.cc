@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "click/arguments.h"
+#include "core/clock.h"
 #include "core/error.h"
 
 namespace heddle {
@@ -117,11 +118,7 @@ void ToIPSummaryDump::run_cpu(Batch& batch) {
     const Packet* packet = batch.packet(i);
     const bool has_ip = needs_ip_ && l3[i] >= packet->data_off && l3[i] < packet->data_off + length(packet);
     summary::View view = summary::view(packet, has_ip ? static_cast<int>(l3[i] - packet->data_off) : -1);
-    if (!has_capture_info(packet)) {
-      timespec now{};
-      clock_gettime(CLOCK_REALTIME, &now);
-      view.info.timestamp_ns = static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
-    }
+    if (!has_capture_info(packet)) view.info.timestamp_ns = RouterClock::wall_ns();
     if (needs_paint_) view.paint = paint[i];
     add_line(view);
     ++in_text_;

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <chrono>
 
+#include "core/clock.h"
+
 namespace heddle {
 
 /** Says how many packets are due: `rate` a second on average, never more than its capacity at once. One thread takes,
@@ -17,19 +19,23 @@ class TokenBucket {
   /** Tokens there are now; forgets those that do not fit. */
   int available() {
     const double rate = rate_per_s();
-    const auto now = std::chrono::steady_clock::now();
-    if (filled_at_ != std::chrono::steady_clock::time_point{})
+    const auto now = RouterClock::now();
+    if (filled_at_ != RouterClock::time_point{})
       tokens_ += std::chrono::duration<double>(now - filled_at_).count() * rate;
     filled_at_ = now;
     tokens_ = std::min(tokens_, std::max(2.0, rate / 100));
-    return static_cast<int>(tokens_);
+    const auto whole = static_cast<int>(tokens_ + kRounding);
+    if (whole == 0 && rate > 0) RouterClock::wait_for(now + RouterClock::seconds((1 - tokens_) / rate));
+    return whole;
   }
   void take(int tokens) { tokens_ -= tokens; }
 
  private:
+  static constexpr double kRounding = 1e-6;
+
   std::atomic<double> rate_per_s_{0};
   double tokens_ = 1;  // the first packet is due at once
-  std::chrono::steady_clock::time_point filled_at_{};
+  RouterClock::time_point filled_at_{};
 };
 
 }  // namespace heddle

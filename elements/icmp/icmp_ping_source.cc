@@ -1,9 +1,9 @@
 #include "elements/icmp/icmp_ping_source.h"
 
-#include <chrono>
 #include <cstdio>
 
 #include "click/arguments.h"
+#include "core/clock.h"
 #include "core/packet_pool.h"
 #include "elements/endpoints/checksums.h"
 #include "elements/icmp/icmp_names.h"
@@ -17,9 +17,11 @@ constexpr uint32_t kHeaders = 28;
 constexpr uint64_t kPatienceUs = 2'000'000;
 
 uint64_t now_us() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const auto now = RouterClock::now().time_since_epoch();
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
 }
+
+bool reached_us(uint64_t us) { return RouterClock::reached(RouterClock::time_point(std::chrono::microseconds(us))); }
 
 std::string ms(uint64_t us) { return format("%.3f", static_cast<double>(us) / 1000); }
 
@@ -69,7 +71,7 @@ bool ICMPPingSource::limit_reached() const {
 bool ICMPPingSource::exhausted() const {
   if (!active_.load(std::memory_order_relaxed) || (stopping_ && stopping_())) return true;
   if (!limit_reached()) return false;
-  return inputs == 0 || answers_ >= sent_ || now_us() - last_us_.load(std::memory_order_relaxed) > kPatienceUs;
+  return inputs == 0 || answers_ >= sent_ || reached_us(last_us_.load(std::memory_order_relaxed) + kPatienceUs);
 }
 
 void ICMPPingSource::make(Batch& batch, uint64_t now) {
@@ -112,9 +114,9 @@ void ICMPPingSource::receive(Batch& batch) {
     return;
   }
   if (stopping_()) return;
+  if (next_us_ == 0) next_us_ = now_us();
+  if (!reached_us(next_us_)) return;
   const uint64_t now = now_us();
-  if (next_us_ == 0) next_us_ = now;
-  if (now < next_us_) return;
   make(batch, now);
   next_us_ = std::max(next_us_ + interval_us_, now - interval_us_);  // it does not catch up
 }

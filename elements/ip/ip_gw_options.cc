@@ -1,11 +1,10 @@
 #include "elements/ip/ip_gw_options.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "click/arguments.h"
+#include "core/clock.h"
 #include "elements/ip/header.h"
 
 namespace heddle {
@@ -15,11 +14,7 @@ enum Reason : int { kBadOption, kNoHeader };
 enum Option : uint8_t { kEnd = 0, kNoOperation = 1, kRecordRoute = 7, kTimestamp = 68 };
 
 /** Milliseconds since midnight UT, in network byte order. */
-uint32_t time_of_day() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return htonl(static_cast<uint32_t>(now.tv_sec % 86400 * 1000 + now.tv_nsec / 1000000));
-}
+uint32_t time_of_day() { return htonl(static_cast<uint32_t>(RouterClock::wall_ns() / 1000000 % 86400000)); }
 
 }  // namespace
 

@@ -1,10 +1,8 @@
 #include "elements/script/functions.h"
 
-#include <time.h>
-
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -13,6 +11,7 @@
 
 #include "click/quoting.h"
 #include "click/values.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "elements/script/text.h"
 
@@ -190,9 +189,8 @@ std::string random_integer(const std::string& a) {
 }
 
 std::string now(const std::string&) {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return format("%lld.%09ld", static_cast<long long>(time.tv_sec), time.tv_nsec);
+  const uint64_t ns = RouterClock::wall_ns();
+  return format("%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
 }
 
 std::string cat(const std::string& a) {

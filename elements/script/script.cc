@@ -19,6 +19,7 @@ namespace heddle {
 namespace {
 
 constexpr int kMaxJumps = 1000;
+constexpr auto kSimulatedLook = std::chrono::microseconds(100);  // how often at the simulated time
 constexpr auto kLook = std::chrono::milliseconds(10);  // how often a driver looks whether the sources are exhausted
 
 // Writes to a file, "-" is standard output. Throws Error.
@@ -43,6 +44,7 @@ void Script::start(const Environment& environment) {
   }
   if (type_ == Type::passive) position_ = instructions_.size();
   if (type_ == Type::driver) control_->on_stop([this] { step(1); });
+  if (type_ != Type::passive) sleeper_.sleep_until(Clock::now());  // until it has begun
   thread_ = std::thread([this] { serve(); });
 }
 
@@ -62,12 +64,7 @@ void Script::serve() {
   control_->exclusively([this] { execute(); });
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (type_ == Type::driver)
-      changed_.wait_for(lock, kLook);
-    else if (wake_at_ == Clock::time_point::max())
-      changed_.wait(lock);
-    else
-      changed_.wait_until(lock, wake_at_);
+    wait_for_work(lock);
     if (stopping_) return;
     lock.unlock();
     if (type_ == Type::driver) {
@@ -78,6 +75,18 @@ void Script::serve() {
     control_->exclusively([this] { execute(); });
     lock.lock();
   }
+}
+
+void Script::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  const bool timed = wake_at_ != Clock::time_point::max();
+  if (Clock::simulated() && (timed || type_ == Type::driver))
+    changed_.wait_for(lock, kSimulatedLook);
+  else if (type_ == Type::driver)
+    changed_.wait_for(lock, kLook);
+  else if (timed)
+    changed_.wait_until(lock, wake_at_);
+  else
+    changed_.wait(lock);
 }
 
 // Goes on until the script waits or ends; may be called at any time.
@@ -105,6 +114,7 @@ void Script::execute() {
   const bool timed = position_ < instructions_.size() && instructions_[position_].op == Op::wait;
   const std::lock_guard lock(mutex_);
   wake_at_ = timed ? deadline_ : Clock::time_point::max();
+  sleeper_.sleep_until(wake_at_);
   changed_.notify_all();
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/element.h"
 
 namespace heddle {
@@ -71,7 +71,7 @@ class Script : public Element {
   void handlers(Handlers& list) override;
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = RouterClock;
   enum class Op {
     set,
     init,
@@ -128,6 +128,7 @@ class Script : public Element {
   std::string resolve(const std::string& handler) const;
   void report(const std::string& problem);
   void serve();
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
 
   Type type_;
   std::vector<Instruction> instructions_;
@@ -146,6 +147,7 @@ class Script : public Element {
   std::mutex mutex_;  // of what follows: when the thread has something to do
   std::condition_variable changed_;
   Clock::time_point wake_at_ = Clock::time_point::max();
+  Clock::Sleeper sleeper_;
   std::thread thread_;
 };
 

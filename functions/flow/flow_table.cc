@@ -5,6 +5,7 @@
 #include <random>
 
 #include "click/arguments.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/load.h"
 #include "functions/classifier/rule.h"
@@ -81,7 +82,7 @@ void FlowTable::start(const Environment& environment) {
 
 uint32_t FlowTable::now_ms() {
   using namespace std::chrono;
-  return static_cast<uint32_t>(duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count());
+  return static_cast<uint32_t>(duration_cast<milliseconds>(RouterClock::now().time_since_epoch()).count());
 }
 
 void FlowTable::run_cpu(Batch& batch) {

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/element.h"
 #include "functions/cuckoo/table.h"
 #include "functions/l2_switch/rule.h"
@@ -69,7 +69,7 @@ class L2Switch : public Element {
 
  private:
   static constexpr int kGroup = 64;
-  using Clock = std::chrono::steady_clock;
+  using Clock = RouterClock;
 
   /** Notes that `address` was seen at `port`; `word`: its entry, or 0. */
   void learn(uint64_t address, uint32_t port, uint64_t word, int thread);

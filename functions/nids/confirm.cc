@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <ctime>
 
 #include "click/arguments.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "functions/nids/nids.h"
 
@@ -15,9 +15,7 @@ enum Verdict : int { kDropped, kRejected };
 
 uint64_t time_of(const Packet* packet) {
   if (has_capture_info(packet)) return capture_info(packet).timestamp_ns;
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+  return RouterClock::wall_ns();
 }
 
 }  // namespace

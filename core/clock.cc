@@ -1,0 +1,72 @@
+#include "core/clock.h"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace heddle {
+namespace {
+
+std::atomic<int64_t> tick_ns{0};
+std::atomic<int64_t> next_ns{INT64_MAX};  // the next time that somebody waits for, as far as said since the last jump
+
+/** The sleepers there are. */
+struct Sleepers {
+  std::mutex mutex;
+  std::vector<RouterClock::Sleeper*> list;
+};
+Sleepers& sleepers() {
+  static Sleepers all;
+  return all;
+}
+
+}  // namespace
+
+uint64_t RouterClock::wall_ns() {
+  if (simulated()) return static_cast<uint64_t>(simulated_now().time_since_epoch().count());
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+void RouterClock::simulate(std::chrono::nanoseconds start, std::chrono::nanoseconds tick) {
+  tick_ns = tick.count();
+  next_ns = INT64_MAX;
+  simulated_ns_ = start.count();
+}
+
+RouterClock::time_point RouterClock::simulated_now() noexcept {
+  const int64_t tick = tick_ns.load(std::memory_order_relaxed);
+  return time_point(duration(tick == 0 ? simulated_ns_.load() : simulated_ns_.fetch_add(tick)));
+}
+
+void RouterClock::note(time_point deadline) {
+  const int64_t ns = deadline.time_since_epoch().count();
+  int64_t next = next_ns.load();
+  while (ns < next && !next_ns.compare_exchange_weak(next, ns)) {
+  }
+}
+
+void RouterClock::jump() {
+  Sleepers& all = sleepers();
+  const std::lock_guard lock(all.mutex);
+  int64_t next = next_ns.exchange(INT64_MAX);
+  for (const Sleeper* sleeper : all.list) next = std::min(next, sleeper->until_.load());
+  if (next == INT64_MAX) return;
+  int64_t now = simulated_ns_.load();
+  while (now < next && !simulated_ns_.compare_exchange_weak(now, next)) {
+  }
+}
+
+RouterClock::Sleeper::Sleeper() {
+  Sleepers& all = sleepers();
+  const std::lock_guard lock(all.mutex);
+  all.list.push_back(this);
+}
+
+RouterClock::Sleeper::~Sleeper() {
+  Sleepers& all = sleepers();
+  const std::lock_guard lock(all.mutex);
+  std::erase(all.list, this);
+}
+
+}  // namespace heddle

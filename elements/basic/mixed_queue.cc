@@ -1,0 +1,118 @@
+#include "elements/basic/mixed_queue.h"
+
+#include <algorithm>
+
+#include "click/arguments.h"
+
+namespace heddle {
+namespace {
+
+/** Holds a flag as a lock, for a few loads and stores a packet. */
+class Held {
+ public:
+  explicit Held(std::atomic_flag& flag) : flag_(flag) {
+    while (flag_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+  }
+  ~Held() { flag_.clear(std::memory_order_release); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
+
+}  // namespace
+
+void MixedQueue::configure(click::Arguments& arguments) { arguments.optional("CAPACITY", capacity_, 1u, 1u << 20); }
+
+Access MixedQueue::access(Processor) const { return {.reads = {kWholePacket}, .column_reads = columns(Column::input)}; }
+
+std::span<const char* const> MixedQueue::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"full"};
+  return kReasons;
+}
+
+void MixedQueue::start(const Environment&) {
+  columns_ = ColumnPack(carries);
+  packets_ = std::make_unique<Packet*[]>(capacity_);
+  waiting_ = std::make_unique<std::byte[]>(capacity_ * columns_.bytes() + 1);
+}
+
+void MixedQueue::save(Batch& batch, int i, size_t at) {
+  packets_[at] = batch.packet(i);
+  columns_.save(batch, i, &waiting_[at * columns_.bytes()]);
+}
+
+void MixedQueue::run_cpu(Batch& batch) {
+  int dropped = 0;  // these come first in the batch, whose places before `i` are free
+  {
+    const Held held(held_);
+    unsigned count = stored();
+    for (int i = 0; i < batch.size(); ++i) {
+      const bool overtakes = batch.column(Column::input)[i] == 1;
+      if (count < capacity_) {
+        if (overtakes) first_ = place(capacity_ - 1);
+        save(batch, i, overtakes ? first_ : place(count));
+        ++count;
+      } else if (overtakes) {
+        Packet* const last = packets_[place(capacity_ - 1)];
+        first_ = place(capacity_ - 1);  // where the last one was
+        save(batch, i, first_);
+        batch.packets()[dropped++] = last;
+      } else {
+        batch.packets()[dropped++] = batch.packet(i);
+      }
+    }
+    count_.store(count, std::memory_order_relaxed);
+    if (count > highwater_.load(std::memory_order_relaxed)) highwater_.store(count, std::memory_order_relaxed);
+  }
+  batch.resize(dropped);
+  for (int i = 0; i < dropped; ++i) batch.drop(i, 0);
+  if (dropped > 0) drops_.fetch_add(static_cast<uint64_t>(dropped), std::memory_order_relaxed);
+}
+
+void MixedQueue::receive(Batch& batch) {
+  if (stored() == 0) return;
+  const Held held(held_);
+  const auto n = std::min(stored(), static_cast<unsigned>(std::max(batch.room() - batch.size(), 0)));
+  for (unsigned k = 0; k < n; ++k) {
+    const int at = batch.size();
+    batch.packets()[at] = packets_[first_];
+    columns_.load(batch, at, &waiting_[first_ * columns_.bytes()]);
+    batch.resize(at + 1);
+    first_ = place(1);
+  }
+  count_.store(stored() - n, std::memory_order_relaxed);
+}
+
+unsigned MixedQueue::free_all() {
+  const Held held(held_);
+  const unsigned n = stored();
+  for (unsigned k = 0; k < n; ++k) rte_pktmbuf_free(packets_[place(k)]);
+  count_.store(0, std::memory_order_relaxed);
+  return n;
+}
+
+std::string MixedQueue::stop() {
+  left_ += free_all();
+  return {};
+}
+
+void MixedQueue::handlers(Handlers& list) {
+  list.read("length", [this] { return std::to_string(stored()); })
+      .read("highwater_length", [this] { return std::to_string(highwater_.load()); })
+      .read("capacity", [this] { return std::to_string(capacity_); })
+      .read("drops", [this] { return std::to_string(drops_.load()); })
+      .write("reset_counts", [this](const std::string&) { drops_ = 0, highwater_ = stored(); })
+      .write("reset", [this](const std::string&) { drops_.fetch_add(free_all()); });
+}
+
+std::vector<std::pair<std::string, uint64_t>> MixedQueue::statistics() const {
+  std::vector<std::pair<std::string, uint64_t>> list{{"highwater_length", highwater_.load()}};
+  if (left_ != 0) list.emplace_back("left", left_);
+  return list;
+}
+
+HEDDLE_ELEMENT(MixedQueue);
+
+}  // namespace heddle

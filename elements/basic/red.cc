@@ -1,0 +1,149 @@
+#include "elements/basic/red.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "click/arguments.h"
+#include "click/quoting.h"
+#include "core/error.h"
+#include "elements/basic/queue.h"
+
+namespace heddle {
+namespace {
+
+constexpr unsigned kLongest = 1u << 20;
+constexpr double kIdlePacketS = 0.01;  // an empty queue's average falls by a packet in this time
+
+}  // namespace
+
+void RED::configure(click::Arguments& arguments) {
+  unsigned low = 0, high = 0, stability = 4;
+  double max_p = 0;
+  arguments.required("MIN_THRESH", low, 0u, kLongest).required("MAX_THRESH", high, 0u, kLongest);
+  arguments.required("MAX_P", max_p, 0.0, 1.0).keyword("STABILITY", stability, 0u, 16u).keyword("QUEUES", names_);
+  if (low > high) arguments.error("MIN_THRESH is greater than MAX_THRESH");
+  min_ = low, max_ = high, max_p_ = max_p;
+  weight_ = 1.0 / static_cast<double>(1u << stability);
+}
+
+void RED::link(const Directory& directory) {
+  if (names_.empty()) {
+    std::vector<const Element*> seen;
+    find_queues(*this, true, seen);
+    seen.clear();
+    pushed_ = !queues_.empty();
+    if (!pushed_) find_queues(*this, false, seen);
+    if (queues_.empty()) throw Error("no queue behind or before it; name some: QUEUES q1 q2");
+    return;
+  }
+  pushed_ = false;  // they may be anywhere
+  for (const std::string_view word : click::split_words(names_)) {
+    const auto found = directory(word);
+    if (found.empty()) throw Error("QUEUES: no element is called '" + std::string(word) + "'");
+    for (const Element* element : found) {
+      const auto* storage = dynamic_cast<const Storage*>(element);
+      if (storage == nullptr) throw Error("QUEUES: '" + element->name + "' is no queue");
+      queues_.push_back(storage);
+    }
+  }
+}
+
+void RED::find_queues(const Element& from, bool behind, std::vector<const Element*>& seen) {
+  for (const Element* next : behind ? from.behind : from.before) {
+    if (next == nullptr || std::find(seen.begin(), seen.end(), next) != seen.end()) continue;
+    seen.push_back(next);
+    if (const auto* storage = dynamic_cast<const Storage*>(next))
+      queues_.push_back(storage);
+    else if (!behind || next->processing()[0] != 'l')  // what pulls: queues behind that are not ours
+      find_queues(*next, behind, seen);
+  }
+}
+
+std::span<const char* const> RED::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"early"};
+  return kReasons;
+}
+
+unsigned RED::length() const {
+  unsigned sum = 0;
+  for (const Storage* queue : queues_) sum += queue->stored();
+  return sum;
+}
+
+void RED::follow(unsigned length) {
+  double average = average_.load(std::memory_order_relaxed);
+  if (length == 0) {
+    const auto now = RouterClock::now();
+    const double idle_s = std::chrono::duration<double>(now - last_).count();
+    average *= std::pow(1 - weight_, std::min(idle_s / kIdlePacketS, 1e6));
+    last_ = now;
+  } else {
+    average += (length - average) * weight_;
+  }
+  average_.store(average, std::memory_order_relaxed);
+}
+
+bool RED::marks() {
+  const double average = average_.load(std::memory_order_relaxed), low = min_, high = max_, most = max_p_;
+  if (average <= low) {
+    since_drop_ = 0;
+    return false;
+  }
+  double probability = 1;
+  if (average <= high && high > low)
+    probability = most * (average - low) / (high - low);
+  else if (average < 2 * high)
+    probability = most + (1 - most) * (average - high) / high;
+  // The gaps between drops are uniformly distributed (method 2 of the paper).
+  const double spaced = probability / std::max(1 - static_cast<double>(since_drop_) * probability, 1e-9);
+  const bool drop = probability >= 1 || std::uniform_real_distribution(0.0, 1.0)(random_) < spaced;
+  since_drop_ = drop ? 0 : since_drop_ + 1;
+  return drop;
+}
+
+void RED::run_cpu(Batch& batch) {
+  while (held_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+  unsigned length = this->length();
+  uint64_t dropped = 0;
+  for (int i = 0; i < batch.size(); ++i) {
+    follow(length);
+    if (marks()) {
+      batch.next()[i] = outputs > 1 ? 1 : kDrop;
+      ++dropped;
+    } else {
+      length += pushed_;
+    }
+  }
+  last_ = RouterClock::now();
+  held_.clear(std::memory_order_release);
+  if (dropped != 0) dropped_[batch.thread].add(dropped, 0);
+}
+
+void RED::handlers(Handlers& list) {
+  const auto threshold = [&](const char* name, std::atomic<unsigned>& value) {
+    list.read(name, [&value] { return std::to_string(value.load()); }).write(name, [&value](const std::string& text) {
+      value = click::value_of<unsigned>(text, 0u, kLongest);
+    });
+  };
+  threshold("min_thresh", min_);
+  threshold("max_thresh", max_);
+  const auto average = [this] { return format("%.3f", average_.load()); };
+  const auto drops = [this] { return std::to_string(dropped_.packets()); };
+  list.read("max_p", [this] { return format("%g", max_p_.load()); })
+      .write("max_p", [this](const std::string& text) { max_p_ = click::value_of<double>(text, 0.0, 1.0); })
+      .read("avg_queue_size", average)
+      .read("drops", drops)
+      .read("queues",
+            [this] {
+              std::string text;
+              for (const Storage* queue : queues_) text += queue->name + "\n";
+              return text;
+            })
+      .read("stats", [=, this] {
+        return std::to_string(length()) + " current queue\n" + average() + " avg queue\n" + drops() + " drops\n";
+      });
+}
+
+HEDDLE_ELEMENT(RED);
+
+}  // namespace heddle

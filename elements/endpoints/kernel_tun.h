@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+
+#include "core/element.h"
+#include "elements/endpoints/interface_requests.h"
+
+namespace heddle {
+
+/** KernelTun: exchanges IPv4 packets with the host through an interface that is made for it.
+ *
+ *      KernelTun(ADDRESS/MASK [, GATEWAY, keywords DEVNAME, MTU, HEADROOM])
+ *
+ *  Makes a tun interface whose kernel side has ADDRESS/MASK, up when the program has started and gone when it ends. What the host
+ *  sends there leaves by the output, as IPv4 packets without a link header (others are dropped and counted, `not_ip4`); packets that
+ *  come in are the host's to receive. Nothing flows through. GATEWAY: the host's default route goes there. DEVNAME: the interface's
+ *  name; default: the kernel's choice, tun0 and so on. MTU: default 1500. HEADROOM is accepted for Click's sake: there are always
+ *  128 bytes. Push input (may be left out), push output; runs on the first packet thread, or where StaticThreadSched puts it. What
+ *  the kernel does not take is dropped: "refused". Needs root.
+ *
+ *  Handlers: `dev_name` (r), `received`, `sent` (r, packets).
+ *
+ *  Example, all of 192.0.2.0/24 answers pings:
+ *
+ *      t :: KernelTun(192.0.2.1/24) -> CheckIPHeader -> ICMPPingResponder -> t;
+ */
+class KernelTun : public Source {
+ public:
+  ~KernelTun() override { stop(); }
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "0-1/1"; }
+  const char* processing() const override { return "h/h"; }
+  Access access(Processor) const override { return {.reads = {kWholePacket}}; }
+  std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override;
+  void run_cpu(Batch& batch) override;
+  void receive(Batch& batch) override;
+  bool exhausted() const override { return stopping_ && stopping_(); }
+  std::string stop() override;
+  void handlers(Handlers& list) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
+
+ private:
+  InterfaceAddress address_;
+  click::Ipv4Address gateway_;
+  std::string interface_;
+  int mtu_ = 1500, tun_ = -1;
+  PacketPool* packets_ = nullptr;
+  std::function<bool()> stopping_;
+  std::atomic<uint64_t> not_ip4_{0};
+  PerThreadCounts received_{counts}, sent_{counts};
+};
+
+}  // namespace heddle

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/un.h>
+
+#include <functional>
+#include <mutex>
+
+#include "core/element.h"
+
+namespace heddle {
+
+/** Socket: sends and receives packets' bytes over a socket.
+ *
+ *      Socket(TCP, ADDRESS, PORT [, LOCALADDRESS, LOCALPORT, keywords SNAPLEN, NODELAY, CLIENT, SNDBUF, RCVBUF, TIMESTAMP])
+ *      Socket(UDP, ADDRESS, PORT [, LOCALADDRESS, LOCALPORT, keywords])
+ *      Socket(UNIX, FILE [, keywords])
+ *      Socket(UNIX_DGRAM, FILE [, LOCALFILE, keywords])
+ *
+ *  Packets that come in are sent, and what the other side sends goes out: nothing flows through. A server (default) listens at ADDRESS
+ *  or FILE; TCP and UNIX serve one client at a time, UDP and UNIX_DGRAM answer whoever has sent last. A client (CLIENT true; also if a
+ *  local address is given, or there is no output) connects when the chain starts. Of a stream, each packet is what one read gives, so
+ *  its limits are not those of the packets that were sent. A client's program ends with its connection.
+ *
+ *  SNAPLEN: longest packet that is received, default 2048; longer datagrams are cut. NODELAY: TCP sends at once, default true.
+ *  SNDBUF, RCVBUF: the kernel's buffers, bytes. TIMESTAMP: packets get the time of their arrival, default true. Push input and push
+ *  output, at least one of them; runs on the first packet thread, or where StaticThreadSched puts it. Nobody to send to: "no_peer";
+ *  a peer that takes nothing for 100 ms: "blocked" (a stream is then closed); what the kernel refuses: "refused".
+ *
+ *  Handlers: `received`, `sent` (r, packets).
+ *
+ *  Example, whatever comes to UDP port 9000 goes back:
+ *
+ *      s :: Socket(UDP, 127.0.0.1, 9000) -> s;
+ */
+class Socket : public Source {
+ public:
+  ~Socket() override;
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "0-1/0-1"; }
+  const char* processing() const override { return "h/h"; }
+  Access access(Processor) const override { return {.reads = {kWholePacket}}; }
+  std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override;
+  void run_cpu(Batch& batch) override;
+  void receive(Batch& batch) override;
+  bool exhausted() const override { return outputs == 0 || over_ || (stopping_ && stopping_()); }
+  std::string stop() override;
+  void handlers(Handlers& list) override;
+
+ private:
+  struct Address {
+    union {
+      sockaddr any;
+      sockaddr_in inet;
+      sockaddr_un local;
+    } at{};
+    socklen_t bytes = 0;
+  };
+  void read_inet(click::Arguments& arguments);
+  void read_files(click::Arguments& arguments);
+  static Address file(const std::string& path);
+  void open();
+  void accept_client();
+  void set_options(int descriptor) const;
+  /** 0, or why it was not sent, a drop reason and 1. */
+  int send(const uint8_t* bytes, size_t count);
+  /** Receives into `packet`; false: nothing is there. */
+  bool receive_one(Packet* packet);
+  /** Of a stream: the other side is gone. */
+  void close_peer();
+
+  std::string type_ = "UDP";
+  Address address_, local_;
+  bool stream_ = false, client_ = false, no_delay_ = true, timestamp_ = true;
+  uint32_t snap_length_ = 2048;
+  int send_buffer_ = 0, receive_buffer_ = 0;
+  PacketPool* packets_ = nullptr;
+  std::function<bool()> stopping_;
+
+  std::mutex mutex_;        // of what follows: the threads that send, and the one that receives
+  int socket_ = -1;         // the listening one, or the only one
+  int peer_ = -1;           // a stream's connection
+  Address last_;            // whom a datagram server answers
+  std::string listens_at_;  // a file to remove
+  std::atomic<bool> over_{false};
+  PerThreadCounts received_{counts}, sent_{counts};
+};
+
+}  // namespace heddle

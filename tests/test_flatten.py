@@ -1,0 +1,100 @@
+"""heddle flatten and heddle graph: the chain without compounds, which is the same chain; and its picture."""
+
+import itertools
+import os
+import re
+
+import pytest
+from whole.program import CHAINS, ROOT
+
+TRAFFIC = CHAINS / "traffic.pcap"
+NESTED = f"""
+elementclass Twice {{ $a, SECOND $b | input -> Paint($a) -> o :: {{ [0] -> Paint($b) -> [0] }} -> output;
+    input [1] -> Strip(2) -> [1] output; }}
+define($WHERE "{TRAFFIC}", $PRICE 5)
+s :: FromDump($WHERE) -> r :: RoundRobinSwitch -> t :: Twice(1, SECOND $PRICE) -> d :: Discard;
+r [1] -> [1] t [1] -> Print("costs \\$5, {{x}} // no comment", 0) -> d;
+r [2] -> {{ [0] -> Null -> Strip(1) -> [0] }} -> d; // a comment
+"""
+
+
+def edges(text):
+    """What a picture says: (from, output, to, input)."""
+    arrow = r'"([^"]+)" -> "([^"]+)" \[taillabel="(\d*)", headlabel="(\d*)"\]'
+    return {(a, int(o or 0), b, int(i or 0)) for a, b, o, i in re.findall(arrow, text)}
+
+
+def own_edges(flat):
+    """The connections of a flat configuration, each in a line of its own or in a chain; read without Heddle's parser."""
+    found = set()
+    for statement in flat.split("\n\n", 1)[1].replace("\n    ", " ").splitlines():
+        parts = statement.rstrip(";").split(" -> ")
+        for left, right in itertools.pairwise(parts):
+            source = re.fullmatch(r"(?:\[\d+\] )?(\S+)(?: \[(\d+)\])?", left)
+            target = re.fullmatch(r"(?:\[(\d+)\] )?(\S+)(?: \[\d+\])?", right)
+            found.add((source[1], int(source[2] or 0), target[2], int(target[1] or 0)))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def demonstration_keys():
+    """Git keeps no modes; a file of keys must be its owner's alone."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    keys = ROOT / "build/ipsec.keys"
+    keys.write_bytes((CHAINS / "ipsec.keys").read_bytes())
+    keys.chmod(0o600)
+
+
+def assert_same_chain(heddle, chain, flat, *options):
+    again = heddle.ok("flatten", flat).out
+    assert again == flat.read_text()
+    assert heddle.ok("plan", flat, *options).out == heddle.ok("plan", chain, *options).out
+    assert edges(heddle.ok("graph", flat).out) == edges(heddle.ok("graph", chain).out) == own_edges(again)
+
+
+@pytest.mark.parametrize("path", sorted(CHAINS.glob("*.click")), ids=lambda path: path.stem)
+def test_flatten_gives_the_same_chain(heddle, tmp_path, path):
+    flat = tmp_path / "flat.click"
+    flat.write_text(heddle.ok("flatten", path).out)
+    assert "elementclass" not in flat.read_text()
+    assert_same_chain(heddle, path, flat)
+
+
+def test_compounds_variables_and_comments_are_gone(heddle, tmp_path):
+    (tmp_path / "nested.click").write_text(NESTED)
+    flat = tmp_path / "flat.click"
+    flat.write_text(heddle.ok("flatten", tmp_path / "nested.click").out)
+    text = flat.read_text()
+    assert "elementclass" not in text and "define" not in text and "$WHERE" not in text and "// a" not in text
+    assert "t/Paint@1 :: Paint(1);" in text.splitlines() and "t/o/Paint@1 :: Paint(5);" in text.splitlines()
+    assert_same_chain(heddle, tmp_path / "nested.click", flat)
+    assert_same_chain(heddle, tmp_path / "nested.click", flat, "--device", "simt")
+
+
+def test_graph_shows_elements_and_connections(heddle):
+    chain = f"s :: FromDump({TRAFFIC}) -> a :: RoundRobinSwitch; a [1] -> b :: Discard; a -> b"
+    out = heddle.ok("graph", "-e", chain).out
+    assert edges(out) == {("s", 0, "a", 0), ("a", 1, "b", 0), ("a", 0, "b", 0)}
+    assert re.search(r'"s" \[label="s\\nFromDump"', out) and out.count("lightblue") == 3
+    out = heddle.ok("graph", "--device", "simt", "-e", f"FromDump({TRAFFIC}) -> EtherMirror -> Discard").out
+    assert out.count("palegreen") == 1 and "EtherMirror" in next(x for x in out.splitlines() if "palegreen" in x)
+    assert out.count("lightblue") == 2 and out.startswith("digraph") and out.endswith("}\n")
+
+
+def test_graph_quotes_what_it_prints(heddle):
+    out = heddle.ok("graph", "-e", r'InfiniteSource(DATA "a\"b\\", LIMIT 1) -> Discard').out
+    for line in out.splitlines():
+        assert re.sub(r"\\.", "", line).count('"') % 2 == 0, line
+    assert r"\"a\\\"b\\\\\"" in out
+
+
+@pytest.mark.skipif(os.system("command -v dot >/dev/null") != 0, reason="needs Graphviz's dot")
+def test_graphviz_reads_it(heddle, tmp_path):
+    out = heddle.ok("graph", CHAINS / "ip_router.click").out
+    (tmp_path / "g.dot").write_text(out)
+    assert os.system(f"dot -Tsvg {tmp_path}/g.dot >{tmp_path}/g.svg") == 0
+
+
+def test_mistakes_are_reported(heddle):
+    for command in ("flatten", "graph"):
+        assert "1 mistake" in heddle.fails(command, "-e", "FromDump(a) -> Nonsense -> Discard")
