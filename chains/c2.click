@@ -28,7 +28,7 @@ rt_late[0] -> Paint(0) -> esp_late :: IPsecEncap($KEYS, OFFSET 14, DEVICE cpu) -
 rt_late[1] -> Paint(1) -> esp_late;
 rt_late[2] -> Paint(2) -> esp_late;
 
-tunnel -> IPsecDecap($KEYS, OFFSET 14) -> output :: PaintSwitch;
+tunnel -> IPsecDecap($KEYS, OFFSET 14, DEVICE cpu) -> output :: PaintSwitch;
 output[0] -> ToDump(${OUT}_inside.pcap);
 output[1] -> ToDump(${OUT}_servers.pcap);
 output[2] -> ToDump(${OUT}_others.pcap);

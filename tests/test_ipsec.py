@@ -42,7 +42,14 @@ def test_scapy_deciphers_what_encap_makes(heddle, keys, tmp_path, mode):
         assert bytes(association.decrypt(outer, verify=True)) == before[14:]
 
 
-def test_decap_takes_what_scapy_makes(heddle, keys, tmp_path):
+def decap(keys, source, out):
+    return (
+        f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> replay :: IPsecReplay(d)"
+        f" -> ToDump({quoted(out)})"
+    )
+
+
+def test_decap_takes_what_scapy_makes(heddle, keys, tmp_path, mode):
     plain = ip_frames()
     plain += [bytes(Ether(plain[0][:12] + b"\x86\xdd") / IPv6(dst="2001:db8::1") / (b"x" * n)) for n in range(9)]
     association = ipsec.Association(0x1001).scapy()
@@ -51,22 +58,69 @@ def test_decap_takes_what_scapy_makes(heddle, keys, tmp_path):
         inner = IP(frame[14:]) if frame[14] >> 4 == 4 else IPv6(frame[14:])
         esp.append(frame[:12] + b"\x08\x00" + bytes(association.encrypt(inner)))
     source, out = captures.write(tmp_path / "in.pcap", esp), tmp_path / "out.pcap"
-    report = heddle.run(
-        f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> ToDump({quoted(out)})"
-    )
+    report = heddle.run(decap(keys, source, out), *mode)
     assert captures.frames(out) == plain
-    assert report.drops("d") == {}
+    assert report.drops("d") == report.drops("replay") == {}
+    assert [e["processor"] for e in report.elements("IPsecDecap")] == ["cpu" if "cpu" in mode else "simt"]
 
 
-def test_decap_refuses_what_scapy_made_with_another_key(heddle, keys, tmp_path):
+def test_decap_refuses_what_is_bad(heddle, keys, tmp_path, mode):
+    """Each packet of Scapy's is good, flipped, cut, for nobody or sent again: what becomes of it is known."""
+    plain = ip_frames(60)
+    association = ipsec.Association(0x1001).scapy()
+    frames, wanted, drops, again = [], [], {"bad_icv": 0, "short": 0, "no_sa": 0}, 0
+    for number, frame in enumerate(plain):
+        esp = frame[:14] + bytes(association.encrypt(IP(frame[14:])))
+        match number % 5:
+            case 0:
+                frames.append(esp[:-1] + bytes([esp[-1] ^ 0x80]))
+                drops["bad_icv"] += 1
+            case 1:
+                frames.append(esp[:-3])
+                drops["short"] += 1
+            case 2:
+                frames.append(esp[:34] + b"\0\0\x10\x03" + esp[38:])
+                drops["no_sa"] += 1
+            case 3:
+                frames += [esp, esp]
+                wanted.append(frame)
+                again += 1
+            case _:
+                frames.append(esp)
+                wanted.append(frame)
+    source, out = captures.write(tmp_path / "in.pcap", frames), tmp_path / "out.pcap"
+    report = heddle.run(decap(keys, source, out), *mode)
+    assert captures.frames(out) == wanted
+    assert report.drops("d") == drops
+    assert report.drops("replay") == {"replayed": again}
+
+
+def test_decap_refuses_what_scapy_made_with_another_key(heddle, keys, tmp_path, mode):
     other = ipsec.Association(0x1001, cipher_key=bytes(20), hash_key=bytes(20)).scapy()
     esp = [frame[:14] + bytes(other.encrypt(IP(frame[14:]))) for frame in ip_frames(30)]
     source, out = captures.write(tmp_path / "in.pcap", esp), tmp_path / "out.pcap"
-    report = heddle.run(
-        f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> ToDump({quoted(out)})"
-    )
+    report = heddle.run(decap(keys, source, out), *mode)
     assert captures.frames(out) == []
     assert report.drops("d") == {"bad_icv": len(esp)}
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_replays_are_judged_somewhere(heddle, keys, tmp_path, device):
+    source = captures.write(tmp_path / "in.pcap", ip_frames(3))
+    begin = f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> "
+
+    def message(rest):
+        return str(heddle.fails("run", "--device", device, "-e", begin + rest))
+
+    if device == "simt":
+        assert "IPsecReplay(d)" in message("ToDump(/dev/null)") and "DEVICE cpu" in message("ToDump(/dev/null)")
+    else:
+        heddle.ok("run", "--device", device, "-e", begin + "ToDump(/dev/null)")
+    late = f"IPsecSequence(esp) -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14) -> IPsecReplay(d) -> ToDump(/dev/null)"
+    assert "IPsecReplay(d)" in message(late)
+    other = "t :: Tee -> IPsecReplay(d) -> ToDump(/dev/null); t[1] -> other :: ToDump(/dev/null)"
+    assert "'other'" in message(other)
+    heddle.ok("run", "--device", device, "-e", begin + other.replace("other :: ToDump(/dev/null)", "Discard"))
 
 
 def test_others_may_not_read_the_file(heddle, keys):

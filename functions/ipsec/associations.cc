@@ -18,7 +18,6 @@ constexpr uint32_t mask(uint32_t length) { return length == 0 ? 0 : ~0u << (32 -
 constexpr uint64_t destination_key(uint32_t length, uint32_t address) {
   return static_cast<uint64_t>(length) << 32 | (address & mask(length));
 }
-constexpr uint32_t hash(uint32_t spi) { return (spi * 2654435761u) >> 7; }
 
 }  // namespace
 
@@ -60,7 +59,7 @@ Associations::~Associations() {
 
 void Associations::load(const std::vector<FileAssociation>& list, uint32_t link_bytes) {
   const size_t count = list.size(), slot_count = std::bit_ceil(2 * count);
-  bytes_ = sizeof(Image) + count * sizeof(Association) + slot_count * sizeof(Slot);
+  bytes_ = sizeof(Image) + count * sizeof(Association) + slot_count * sizeof(Image::Slot);
   memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory_ == MAP_FAILED) {
     memory_ = nullptr;
@@ -73,12 +72,12 @@ void Associations::load(const std::vector<FileAssociation>& list, uint32_t link_
   make_lookup(image.te);
   image.slot_mask = static_cast<uint32_t>(slot_count) - 1;
   auto* associations = const_cast<Association*>(image.associations());
-  auto* slot = reinterpret_cast<Slot*>(associations + count);
+  auto* slot = reinterpret_cast<Image::Slot*>(associations + count);
   host_ = std::make_unique<Host[]>(count);
   for (uint32_t i = 0; i < count; ++i) {
     const FileAssociation& from = list[i];
     associations[i] = from.sa;
-    uint32_t at = hash(from.sa.spi) & image.slot_mask;
+    uint32_t at = image.slot_of(from.sa.spi);
     while (slot[at].spi != 0) at = (at + 1) & image.slot_mask;
     slot[at] = {from.sa.spi, i};
     Host& host = host_[i];
@@ -92,10 +91,10 @@ void Associations::load(const std::vector<FileAssociation>& list, uint32_t link_
   }
 }
 
-uint32_t Associations::find(uint32_t spi) const {
-  for (uint32_t at = hash(spi) & image().slot_mask; slots()[at].spi != 0; at = (at + 1) & image().slot_mask)
-    if (slots()[at].spi == spi) return slots()[at].index;
-  return kNone;
+bool Associations::has_windows() const {
+  for (uint32_t i = 0; i < count(); ++i)
+    if (host_[i].window.is_on()) return true;
+  return false;
 }
 
 uint32_t Associations::select(uint32_t source, uint32_t destination) const {

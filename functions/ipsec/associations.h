@@ -22,6 +22,7 @@ class ReplayWindow {
   bool could_come(uint32_t sequence) const;
   /** Marks it, once; false if it has come before or is too old. */
   bool mark(uint32_t sequence);
+  bool is_on() const { return window_ != 0; }
 
  private:
   static constexpr uint32_t kBlocks = 4, kBlockBits = 32;
@@ -47,9 +48,9 @@ class Associations : public Table {
   uint32_t count() const { return memory_ == nullptr ? 0 : image().count; }
   const Association& operator[](uint32_t index) const { return image().associations()[index]; }
 
-  static constexpr uint32_t kNone = ~0u;
+  static constexpr uint32_t kNone = Image::kNone;
   /** By SPI, in network byte order. */
-  uint32_t find(uint32_t spi) const;
+  uint32_t find(uint32_t spi) const { return image().find(spi); }
   /** By addresses of an inner packet, in host byte order: the longest destination that has them, of several the first.
    * */
   uint32_t select(uint32_t source, uint32_t destination) const;
@@ -62,21 +63,19 @@ class Associations : public Table {
    *  encipher other packets with the same key stream. */
   uint64_t iv_base(uint32_t index) const { return host_[index].iv_base; }
   ReplayWindow& window(uint32_t index) { return host_[index].window; }
+  /** Whether some association has a window. */
+  bool has_windows() const;
 
   /** A line each: place, SPI, outer source and destination. */
   std::string text() const;
 
  private:
-  struct Slot {
-    uint32_t spi, index;  // of an empty one spi is 0
-  };
   struct Host {
     Selector selector;
     std::atomic<uint64_t> next{1};
     uint64_t iv_base = 0;
     ReplayWindow window;
   };
-  const Slot* slots() const { return reinterpret_cast<const Slot*>(image().associations() + image().count); }
 
   void* memory_ = nullptr;
   size_t bytes_ = 0;

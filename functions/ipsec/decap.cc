@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "click/arguments.h"
+#include "core/error.h"
 #include "core/load.h"
 #include "functions/ipsec/burst.h"
 #include "functions/ipsec/ipsec.h"
@@ -12,7 +14,7 @@ using namespace ipsec;
 
 namespace {
 
-enum Reason : int { kNotEsp, kShort, kUnknown, kReplayed, kBadIcv, kBadPadding, kNotIp };
+constexpr ColumnSet kColumnsOfReplay = columns(Column::sa, Column::esp_sequence);
 
 /** Whether two ICVs are equal, in a time that does not depend on them. */
 bool equal_icv(const uint8_t* one, const uint8_t* other) {
@@ -34,10 +36,13 @@ struct IPsecDecap::Work {
 IPsecDecap::IPsecDecap() = default;
 IPsecDecap::~IPsecDecap() = default;
 
-void IPsecDecap::configure(click::Arguments& arguments) { configure_associations(arguments, associations_); }
+void IPsecDecap::configure(click::Arguments& arguments) {
+  configure_associations(arguments, associations_);
+  table = &associations_;
+}
 
 Access IPsecDecap::access(Processor) const {
-  return {.reads = {kWholePacket}, .writes = {kWholePacket}, .column_writes = columns(Column::sa)};
+  return {.reads = {kWholePacket}, .writes = {kWholePacket}, .column_writes = kColumnsOfReplay};
 }
 
 std::span<const char* const> IPsecDecap::drop_reasons() const {
@@ -46,36 +51,57 @@ std::span<const char* const> IPsecDecap::drop_reasons() const {
   return kReasons;
 }
 
-void IPsecDecap::start(const Environment& environment) { bursts_ = make_bursts(environment.threads); }
+void IPsecDecap::start(const Environment& environment) {
+  if (!judges_replays() && associations_.has_windows()) require_judge();
+  bursts_ = make_bursts(environment.threads);
+}
+
+void IPsecDecap::require_judge() const {
+  const char* const remedy =
+      on_gpu && judge_ == nullptr ? ", or decipher them on the CPU (DEVICE cpu), which checks it" : "";
+  std::vector<const Element*> rest{this};
+  std::unordered_set<const Element*> seen;
+  while (!rest.empty()) {
+    const Element* const here = rest.back();
+    rest.pop_back();
+    for (const Element* next : here->behind) {
+      if (next == nullptr || next == judge_ || next->class_name == "Discard" || !seen.insert(next).second) continue;
+      const bool overwrites = (next->access(Processor::cpu).column_writes & kColumnsOfReplay) != 0;
+      if (overwrites || next->behind.empty())
+        throw Error(
+            format("packets get to '%s' without anti-replay check: let them pass an IPsecReplay(%s) "
+                   "before%s",
+                   next->name.c_str(), name.c_str(), remedy));
+      rest.push_back(next);
+    }
+  }
+}
 
 void IPsecDecap::run_cpu(Batch& batch) {
   const uint32_t link = associations_.image().link_bytes;
   Burst& burst = *bursts_[static_cast<size_t>(batch.thread)];
   Work work[Burst::kMost];
+  const bool judges = judges_replays();
   const auto prepare = [&](int i, Work& to) -> int {
     Packet* packet = batch.packet(i);
     if (length(packet) < link + kIp4Bytes) return kNotEsp;
-    const uint8_t* outer = data(packet) + link;
-    const uint32_t header = (outer[0] & 15u) * 4, total = swapped16(load_u16(outer + 2));
-    if (outer[0] >> 4 != 4 || header < kIp4Bytes || outer[9] != kProtocolEsp || (load_u16(outer + 6) & 0xff3f) != 0)
-      return kNotEsp;
-    constexpr uint32_t kLeast = kEspBytes + kIvBytes + kIcvBytes;
-    if (total > length(packet) - link || total < header + kLeast + kTrailerBytes || (total - header - kLeast) % 4 != 0)
-      return kShort;
+    uint8_t* header = data(packet) + link;
+    const Outer outer = outer_of({load_u32(header), load_u32(header + 4), load_u32(header + 8)}, length(packet) - link);
+    if (outer.reason != kGood) return outer.reason;
     to.packet = i;
-    to.esp = const_cast<uint8_t*>(outer) + header;
-    to.ciphertext = total - header - kLeast;
+    to.esp = header + outer.header;
+    to.ciphertext = outer.ciphertext;
     to.sa = associations_.find(load_u32(to.esp));
-    if (to.sa == Associations::kNone || associations_[to.sa].destination != load_u32(outer + 16)) return kUnknown;
+    if (to.sa == Associations::kNone || associations_[to.sa].destination != load_u32(header + 16)) return kUnknown;
     to.sequence = swapped(load_u32(to.esp + 4));
-    return associations_.window(to.sa).could_come(to.sequence) ? -1 : kReplayed;
+    return !judges || associations_.window(to.sa).could_come(to.sequence) ? kGood : kReplayed;
   };
   for (int first = 0; first < batch.size(); first += Burst::kMost) {
     const int end = std::min(batch.size(), first + Burst::kMost);
     burst.begin(end - first);
     for (int i = first; i < end; ++i) {
       Work& to = work[burst.count()];
-      if (const int reason = prepare(i, to); reason >= 0)
+      if (const int reason = prepare(i, to); reason != kGood)
         batch.drop(i, reason);
       else
         burst.decipher(associations_[to.sa], to.esp, to.ciphertext);
@@ -87,34 +113,29 @@ void IPsecDecap::run_cpu(Batch& batch) {
 void IPsecDecap::finish(Batch& batch, Burst& burst, const Work* work) {
   const uint32_t link = associations_.image().link_bytes;
   const bool ok = burst.finish();
+  const bool judges = judges_replays();
   const auto judge = [&](int k) -> int {
     const Work& it = work[k];
     uint8_t* inner = it.esp + kEspBytes + kIvBytes;
-    const uint8_t* trailer = inner + it.ciphertext - kTrailerBytes;
     if (!ok || !equal_icv(burst.icv(k), inner + it.ciphertext)) return kBadIcv;
-    if (!associations_.window(it.sa).mark(it.sequence)) return kReplayed;
-    const uint32_t padding = trailer[0], next_header = trailer[1];
-    if (padding + kTrailerBytes > it.ciphertext) return kBadPadding;
-    for (uint32_t at = 0; at < padding; ++at)
-      if ((trailer - padding)[at] != at + 1) return kBadPadding;
-    const uint32_t available = it.ciphertext - kTrailerBytes - padding;
-    if (available < kIp4Bytes) return kNotIp;
-    const Inner what = inner_of(load_u32(inner), load_u32(inner + 4), available);
-    if (what.bytes == 0 || what.next_header != next_header) return kNotIp;
+    if (judges && !associations_.window(it.sa).mark(it.sequence)) return kReplayed;
+    const Contents contents = contents_of(it.ciphertext, [&](uint32_t at) { return load_u32(inner + at); });
+    if (contents.reason != kGood) return contents.reason;
 
     Packet* packet = batch.packet(it.packet);
     std::memmove(inner - link, data(packet), link);
     if (link >= 2) {
-      inner[-2] = next_header == kProtocolIp4 ? 0x08 : 0x86;
-      inner[-1] = next_header == kProtocolIp4 ? 0x00 : 0xdd;
+      const uint32_t type = ether_type_of(contents.inner);
+      inner[-2] = static_cast<uint8_t>(type >> 8), inner[-1] = static_cast<uint8_t>(type);
     }
     move_head(packet, static_cast<int>(inner - link - data(packet)));
-    move_tail(packet, static_cast<int>(link + what.bytes) - static_cast<int>(length(packet)));
+    move_tail(packet, static_cast<int>(link + contents.inner.bytes) - static_cast<int>(length(packet)));
     if (uint32_t* sas = batch.column(Column::sa)) sas[it.packet] = it.sa;
-    return -1;
+    if (uint32_t* sequences = batch.column(Column::esp_sequence)) sequences[it.packet] = it.sequence;
+    return kGood;
   };
   for (int k = 0; k < burst.count(); ++k)
-    if (const int reason = judge(k); reason >= 0) batch.drop(work[k].packet, reason);
+    if (const int reason = judge(k); reason != kGood) batch.drop(work[k].packet, reason);
 }
 
 void IPsecDecap::handlers(Handlers& list) {

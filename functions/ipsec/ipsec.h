@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "functions/ipsec/associations.h"
 
 namespace heddle {
@@ -104,23 +106,31 @@ class IPsecSequence : public Element {
   ipsec::Associations* associations_ = nullptr;
 };
 
+class IPsecReplay;
+
 /** IPsecDecap: takes IP packets out of ESP tunnels over IPv4 (RFC 4303).
  *
- *      IPsecDecap(FILE [, keyword OFFSET])
+ *      IPsecDecap(FILE [, keywords OFFSET, DEVICE, BLOCKING])
  *
- *  FILE and OFFSET are those of IPsecEncap. The association is the one with the packet's SPI and outer destination.
- *  What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or, for IPv6,
- *  0x86dd. Sets the column sa. Runs on the CPU, by intel-ipsec-mb; it has no GPU side.
+ *  FILE, OFFSET, DEVICE and BLOCKING are those of IPsecEncap. The association is the one with the packet's SPI and outer
+ *  destination. What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or,
+ *  for IPv6, 0x86dd. Sets the columns sa and esp_sequence. On the CPU intel-ipsec-mb does the work. Columns l3 and l4
+ *  mean nothing behind it.
  *
- *  A packet leaves only if its ICV is right, which is compared in constant time, and, when the association's
- *  replay-window is not 0, if its sequence number comes for the first time and is not below the window of that many
- *  (RFC 4303, 3.4.3). The inner header stays as it is: ECN marks of the outer one are not taken over.
+ *  A packet leaves only if its ICV is right, which is compared in constant time. The inner header stays as it is: ECN
+ *  marks of the outer one are not taken over.
+ *
+ *  On the CPU it also judges replays, when the association's replay-window is not 0: a sequence number must come for the
+ *  first time, and not be below the window of that many (RFC 4303, 3.4.3). On a GPU, whose tiles finish in any order,
+ *  packets that came in order would seem to be late; so there an IPsecReplay behind it, on the CPU, judges them in the
+ *  order in which they came. Where there is one, it judges in any case.
  *
  *  Drops: "not_esp" (no IPv4 packet of protocol 50, or a fragment), "short" (cut, or no room for an ESP packet),
  *  "no_sa", "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no IPv4 or IPv6 packet; also
  *  dummy packets).
  *
- *  Handlers, statistics and errors: those of IPsecEncap.
+ *  Handlers and statistics: those of IPsecEncap. Errors: those of IPsecEncap; on a GPU, or with an IPsecReplay, and
+ *  associations with a replay-window: a way from it to the end of the chain that no IPsecReplay is on.
  *
  *  Example:
  *
@@ -141,12 +151,51 @@ class IPsecDecap : public Element {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
   ipsec::Associations& associations() { return associations_; }
+  /** Leaves the anti-replay check to an element behind. False if another one has it already. Before start(). */
+  bool leave_replays_to(const IPsecReplay* judge) { return std::exchange(judge_, judge) == nullptr; }
 
  private:
   struct Work;
+  bool judges_replays() const { return !on_gpu && judge_ == nullptr; }
+  /** Throws Error if packets can leave the chain without the anti-replay check. */
+  void require_judge() const;
   void finish(Batch& batch, ipsec::Burst& burst, const Work* work);
   ipsec::Associations associations_;
+  const Element* judge_ = nullptr;
   std::vector<std::unique_ptr<ipsec::Burst>> bursts_;
+};
+
+/** IPsecReplay: drops packets whose ESP sequence number has come before (RFC 4303, 3.4.3).
+ *
+ *      IPsecReplay(DECAP)
+ *
+ *  DECAP: the name of the IPsecDecap that the packets have come from, on this or another processor, and which leaves the
+ *  check to it. Goes by the columns sa and esp_sequence, which that sets: no IPsecSequence may be between the two. Each
+ *  association's replay-window says how far below the highest number one may be; of several packets with one number the
+ *  first goes on. With replay-window 0 all do. Runs on the CPU.
+ *
+ *  What is between the two, on the GPU for example, sees replayed packets.
+ *
+ *  Drops: "replayed", "no_sa" (column sa is no association of DECAP's).
+ *
+ *  Errors: DECAP is no IPsecDecap of this chain, or has another IPsecReplay.
+ *
+ *  Example:
+ *
+ *      FromDump(esp.pcap) -> out :: IPsecDecap(tunnels.keys, OFFSET 14, DEVICE gpu) -> IPsecReplay(out)
+ *        -> CheckIPHeader(14) -> ToDump(plain.pcap);
+ */
+class IPsecReplay : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  std::string decap_name_;
+  ipsec::Associations* associations_ = nullptr;
 };
 
 }  // namespace heddle

@@ -32,11 +32,25 @@ static_assert(sizeof(Association) == 256);
 
 /** The image of an element's table: this, then `count` associations, then the slots of a hash of SPIs. */
 struct alignas(256) Image {
+  struct Slot {
+    uint32_t spi, index;  ///< of an empty one spi is 0
+  };
   uint32_t count;
   uint32_t link_bytes;  ///< bytes before the IP header, which stay before it
   uint32_t slot_mask;   ///< number of slots - 1, a power of two
   uint32_t te[256];  ///< AES: [b]: byte b by S-box and MixColumns, that is 2, 1, 1 and 3 times S(b); as the bytes lie
   HEDDLE_HD const Association* associations() const { return reinterpret_cast<const Association*>(this + 1); }
+  HEDDLE_HD const Slot* slots() const { return reinterpret_cast<const Slot*>(associations() + count); }
+  /** The first slot to look for an SPI, in network byte order, in. */
+  HEDDLE_HD uint32_t slot_of(uint32_t spi) const { return spi * 2654435761u >> 7 & slot_mask; }
+
+  static constexpr uint32_t kNone = ~0u;
+  /** The association of an SPI, in network byte order, or kNone. */
+  HEDDLE_HD uint32_t find(uint32_t spi) const {
+    for (uint32_t at = slot_of(spi); slots()[at].spi != 0; at = (at + 1) & slot_mask)
+      if (slots()[at].spi == spi) return slots()[at].index;
+    return kNone;
+  }
 };
 
 constexpr uint32_t kIp4Bytes = 20, kIp6Bytes = 40;
@@ -46,6 +60,7 @@ constexpr uint32_t kFrontBytes = kIp4Bytes + kEspBytes + kIvBytes;  ///< what En
 constexpr uint8_t kProtocolEsp = 50, kProtocolIp4 = 4, kProtocolIp6 = 41;
 
 enum EncapReason : int { kNoSa, kMalformed };
+enum DecapReason : int { kNotEsp, kShort, kUnknown, kReplayed, kBadIcv, kBadPadding, kNotIp, kGood = -1 };
 
 HEDDLE_HD inline uint32_t swapped(uint32_t x) { return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24; }
 HEDDLE_HD inline uint32_t swapped16(uint32_t x) { return (x & 0xff) << 8 | (x >> 8 & 0xff); }
@@ -100,6 +115,49 @@ HEDDLE_HD inline void outer_header(uint32_t (&words)[5], const Association& sa, 
  * header. */
 HEDDLE_HD inline uint32_t trailer_byte(uint32_t at, uint32_t padding, uint32_t next_header) {
   return at < padding ? at + 1 : at == padding ? padding : next_header;
+}
+
+/** What Decap must know of a packet from outside. */
+struct Outer {
+  int reason;           ///< of DecapReason, kGood if it looks like an ESP packet
+  uint32_t header;      ///< bytes before the ESP header
+  uint32_t ciphertext;  ///< bytes, at least 4 and a multiple of 4
+};
+
+/** From the first twelve bytes of the header, as they lie, of which `available` bytes and what follows are there. */
+HEDDLE_HD inline Outer outer_of(const uint32_t (&words)[3], uint32_t available) {
+  const uint32_t header = (words[0] & 15) * 4, total = swapped16(words[0] >> 16);
+  constexpr uint32_t kAround = kEspBytes + kIvBytes + kIcvBytes;
+  if ((words[0] >> 4 & 15) != 4 || header < kIp4Bytes || (words[2] >> 8 & 255) != kProtocolEsp ||
+      (words[1] >> 16 & 0xff3f) != 0)
+    return {kNotEsp, 0, 0};
+  if (total > available || total < header + kAround + kTrailerBytes || (total - header - kAround) % 4 != 0)
+    return {kShort, 0, 0};
+  return {kGood, header, total - header - kAround};
+}
+
+/** What has been deciphered. */
+struct Contents {
+  int reason;  ///< of DecapReason, kGood if it is an IP packet
+  Inner inner;
+};
+
+/** From `bytes` bytes, at least 4 and a multiple of 4; `load(at)` gives four of them, as they lie (RFC 4303, 2.4). */
+template <class Load>
+HEDDLE_HD Contents contents_of(uint32_t bytes, const Load& load) {
+  const uint32_t last = load(bytes - 4), padding = last >> 16 & 255, next_header = last >> 24;
+  if (padding + kTrailerBytes > bytes) return {kBadPadding, {}};
+  const uint32_t end = bytes - kTrailerBytes - padding;
+  for (uint32_t at = 0; at < padding; ++at)
+    if ((load((end + at) & ~3u) >> (end + at) % 4 * 8 & 255) != at + 1) return {kBadPadding, {}};
+  if (end < kIp4Bytes) return {kNotIp, {}};
+  const Inner inner = inner_of(load(0), load(4), end);
+  return {inner.bytes == 0 || inner.next_header != next_header ? kNotIp : kGood, inner};
+}
+
+/** What an Ethernet header says of it. */
+HEDDLE_HD inline uint32_t ether_type_of(const Inner& inner) {
+  return inner.next_header == kProtocolIp4 ? 0x0800 : 0x86dd;
 }
 
 HEDDLE_HD inline uint32_t rotated(uint32_t x, int n) { return x << n | x >> (32 - n); }

@@ -46,18 +46,33 @@ Headers headers_of(uint32_t length, const classifier::Key& key) {
   return headers;
 }
 
+/** Texts that packets have, each many of them, and whether the automaton finds something in them: to make one for every
+ *  packet would take longer than the measurement. */
+struct Texts {
+  Texts(const nids::RuleSet& rules, const nids::Automaton& automaton, size_t bytes, std::mt19937& random) {
+    for (size_t t = 0; t < kTexts; ++t) {
+      texts.push_back(text_for(rules, automaton, bytes, random));
+      found.push_back(automaton.finds({reinterpret_cast<const uint8_t*>(texts[t].data()), bytes}));
+    }
+  }
+  static constexpr size_t kTexts = 4096;
+  std::vector<std::string> texts;
+  std::vector<uint8_t> found;
+};
+
 class NidsBench {
  public:
   explicit NidsBench(uint32_t length) : length_(length), candidate_(kPackets) {
     const nids::RuleSet set = content_rules(kPatterns);
     table_.load(set);
     std::mt19937 random(1);
+    const Texts texts(set, table_.now().automaton, length - kPayload, random);
+    const Headers headers = headers_of(length, {1, 2, 3, 4, 17});
     for (uint32_t i = 0; i < kPackets; ++i) {
-      const Headers headers = headers_of(length, {1, 2, 3, 4, 17});
-      const std::string text = text_for(set, table_.now().automaton, length - kPayload, random);
+      const std::string& text = texts.texts[i % Texts::kTexts];
       std::memcpy(slots_.frame(i) + kL3, headers.data(), headers.size());
       std::memcpy(slots_.frame(i) + kPayload, text.data(), text.size());
-      candidate_[i] = table_.now().automaton.finds({slots_.frame(i) + kPayload, text.size()});
+      candidate_[i] = texts.found[i % Texts::kTexts];
     }
     gpu::ProgramSpec spec;
     spec.nodes = {{gpu::function_id("NIDS"),
@@ -99,12 +114,47 @@ class NidsBench {
   GpuSlots slots_;
 };
 
+/** What the functions of C4 look up. */
+struct C4Tables {
+  explicit C4Tables(std::mt19937& random) {
+    const classifier::Actions none{
+        .read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = uint16_t{0}};
+    std::vector<std::string> errors;
+    filters = classifier::parse_rules("acl", to_text(generate_filters(parameters_like("acl"), {.count = kFilters})),
+                                       none, errors);
+    for (size_t f = 0; f < filters.size(); f += 50) filters[f].next = kDrop | 2;  // denied
+    firewall.load(filters, 0, size_t{1} << 30);
+    patterns = content_rules(kPatterns);
+    signatures.load(patterns);
+    auto routes = bgp_like_routes(kRoutes, 4, 1);
+    routes.push_back({});  // 0.0.0.0/0 to output 0
+    router.load(routes);
+    std::vector<ipsec::FileAssociation> list(kAssociations);
+    for (uint32_t i = 0; i < kAssociations; ++i) {
+      uint8_t key[20];
+      for (auto& byte : key) byte = static_cast<uint8_t>(random());
+      list[i].sa.spi = ipsec::swapped(0x1000 + i);
+      ipsec::expand_key(std::span(key).first<16>(), list[i].sa);
+      ipsec::start_hmac(key, list[i].sa);
+    }
+    associations.load(list, kL3);
+  }
+
+  std::vector<classifier::Rule> filters;
+  classifier::BitVectorTable firewall;
+  nids::RuleSet patterns;
+  nids::RuleTable signatures;
+  ip_lookup::DirectTable router;
+  ipsec::Associations associations;
+};
+
 class C4 {
  public:
-  C4(uint32_t length, bool gather) : length_(length), headers_(kPackets), packets_(kPackets) {
+  C4(const C4Tables& tables, uint32_t length, bool gather)
+      : length_(length), headers_(kPackets), packets_(kPackets), tables_(tables) {
     std::mt19937 random(1);
-    load_tables(random);
-    for (uint32_t i = 0; i < kPackets; ++i) put_packet(i, random);
+    const Texts texts(tables_.patterns, tables_.signatures.now().automaton, length_ - kPayload, random);
+    for (uint32_t i = 0; i < kPackets; ++i) put_packet(i, texts, random);
     start(gather);
   }
 
@@ -145,7 +195,7 @@ class C4 {
       if (!packets_[i].out || packets_[i].candidate[0] || packets_[i].candidate[1]) continue;
       uint8_t* const plain = slots_.frame(i) + kL3;
       burst.begin(1);
-      burst.decipher(associations_[i % kAssociations], plain - ipsec::kEspBytes - ipsec::kIvBytes, enciphered_bytes());
+      burst.decipher(tables_.associations[i % kAssociations], plain - ipsec::kEspBytes - ipsec::kIvBytes, enciphered_bytes());
       if (!burst.finish() || std::memcmp(burst.icv(0), plain + enciphered_bytes(), ipsec::kIcvBytes) != 0)
         throw Error(format("packet %u does not authenticate", i));
       if (std::memcmp(plain, headers_[i].data(), kHeaderBytes) != 0)
@@ -172,42 +222,17 @@ class C4 {
   };
   uint32_t enciphered_bytes() const { return ipsec::ciphertext_bytes(length_ - kL3); }
 
-  void load_tables(std::mt19937& random) {
-    const classifier::Actions none{
-        .read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = uint16_t{0}};
-    std::vector<std::string> errors;
-    filters_ = classifier::parse_rules("acl", to_text(generate_filters(parameters_like("acl"), {.count = kFilters})),
-                                       none, errors);
-    for (size_t f = 0; f < filters_.size(); f += 50) filters_[f].next = kDrop | 2;  // denied
-    firewall_.load(filters_, 0, size_t{1} << 30);
-    set_ = content_rules(kPatterns);
-    nids_.load(set_);
-    auto routes = bgp_like_routes(kRoutes, 4, 1);
-    routes.push_back({});  // 0.0.0.0/0 to output 0
-    router_.load(routes);
-    std::vector<ipsec::FileAssociation> list(kAssociations);
-    for (uint32_t i = 0; i < kAssociations; ++i) {
-      uint8_t key[20];
-      for (auto& byte : key) byte = static_cast<uint8_t>(random());
-      list[i].sa.spi = ipsec::swapped(0x1000 + i);
-      ipsec::expand_key(std::span(key).first<16>(), list[i].sa);
-      ipsec::start_hmac(key, list[i].sa);
-    }
-    associations_.load(list, kL3);
-  }
-
-  void put_packet(uint32_t i, std::mt19937& random) {
-    const classifier::Rule& filter = filters_[random() % filters_.size()];
+  void put_packet(uint32_t i, const Texts& texts, std::mt19937& random) {
+    const classifier::Rule& filter = tables_.filters[random() % tables_.filters.size()];
     classifier::Key key;
     for (size_t f = 0; f < classifier::kFields; ++f) key[f] = random() % 2 == 0 ? filter.low[f] : filter.high[f];
     key[classifier::kProtocol] = 17;
-    const uint32_t rule = classifier::lookup(firewall_.image(), key);
-    packets_[i].dropped = firewall_.image().next(rule) >= kDrop;
+    const uint32_t rule = classifier::lookup(tables_.firewall.image(), key);
+    packets_[i].dropped = tables_.firewall.image().next(rule) >= kDrop;
     headers_[i] = headers_of(length_, key);
-    const std::string text = text_for(set_, nids_.now().automaton, length_ - kPayload, random);
+    const std::string& text = texts.texts[i % Texts::kTexts];
     std::memcpy(slots_.frame(i) + kPayload, text.data(), text.size());
-    const auto finds = [&](const uint8_t* at) { return nids_.now().automaton.finds({at, text.size()}); };
-    packets_[i].candidate[0] = finds(slots_.frame(i) + kPayload);
+    packets_[i].candidate[0] = texts.found[i % Texts::kTexts] != 0;
 
     // Enciphered as the GPU will do it.
     std::vector<uint8_t> esp(ipsec::kEspBytes + ipsec::kIvBytes + enciphered_bytes());
@@ -216,9 +241,9 @@ class C4 {
     std::memcpy(esp.data() + ipsec::kEspBytes, &iv, sizeof iv);
     std::memcpy(plain + kHeaderBytes, text.data(), text.size());
     burst_.begin(1);
-    burst_.encipher(associations_[i % kAssociations], esp.data(), enciphered_bytes());
+    burst_.encipher(tables_.associations[i % kAssociations], esp.data(), enciphered_bytes());
     if (!burst_.finish()) throw Error("intel-ipsec-mb fails");
-    packets_[i].candidate[1] = finds(plain + kHeaderBytes);
+    packets_[i].candidate[1] = tables_.signatures.now().automaton.finds({plain + kHeaderBytes, text.size()});
   }
 
   void start(bool gather) {
@@ -230,10 +255,10 @@ class C4 {
                                     std::move(outputs),      std::vector<uint16_t>(drops, kDropExit)};
     };
     gpu::ProgramSpec spec;
-    spec.nodes = {function("Firewall", firewall_.bytes(), {1}, 3),
-                  function("NIDS", nids_.bytes(), {2, kCandidateExit}, 1),
-                  function("DirectIPLookup", router_.bytes(), {3, 3, 3, 3}, 1),
-                  function("IPsecEncap", associations_.bytes(), {kOutExit}, 2)};
+    spec.nodes = {function("Firewall", tables_.firewall.bytes(), {1}, 3),
+                  function("NIDS", tables_.signatures.bytes(), {2, kCandidateExit}, 1),
+                  function("DirectIPLookup", tables_.router.bytes(), {3, 3, 3, 3}, 1),
+                  function("IPsecEncap", tables_.associations.bytes(), {kOutExit}, 2)};
     spec.counts = device.add_state(spec.nodes.size() * sizeof(gpu::NodeCounts));
     spec.columns_in = kIn;
     spec.columns = kIn | columns(Column::rule);
@@ -251,12 +276,7 @@ class C4 {
   uint32_t length_;
   std::vector<Headers> headers_;
   std::vector<Packet> packets_;
-  std::vector<classifier::Rule> filters_;
-  classifier::BitVectorTable firewall_;
-  nids::RuleSet set_;
-  nids::RuleTable nids_;
-  ip_lookup::DirectTable router_;
-  ipsec::Associations associations_;
+  const C4Tables& tables_;
   ipsec::Burst burst_;
   GpuSlots slots_;
 };
@@ -274,9 +294,11 @@ std::vector<Result> gpu_nids() {
 
 std::vector<Result> gpu_c4() {
   std::vector<Result> results;
+  std::mt19937 random(1);
+  const C4Tables tables(random);
   for (const bool gather : {false, true})
     for (const auto& [length, figure] : {std::pair{64u, 220.0}, {512u, 255.0}, {1460u, 255.0}}) {
-      C4 bench(length, gather);
+      C4 bench(tables, length, gather);
       const bool in_packets = length == 64;
       results.push_back(absolute(format("gpu-c4%s-%u", gather ? "" : "-direct", length), in_packets ? "Mpps" : "Gb/s",
                                  figure, false, 5,

@@ -37,7 +37,10 @@ inline std::string text_for(const nids::RuleSet& set, const nids::Automaton& aut
       piece += whole.substr(0, whole.size() / 2);
     }
     const std::string end = text.substr(text.size() - std::min<size_t>(text.size(), nids::kLongestPattern)) + piece;
-    if (!automaton.finds({reinterpret_cast<const uint8_t*>(end.data()), end.size()})) text += piece;
+    if (!automaton.finds({reinterpret_cast<const uint8_t*>(end.data()), end.size()}))
+      text += piece;
+    else  // perhaps no piece at all fits behind it: a pattern may end in a space
+      text.resize(text.size() - std::min<size_t>(text.size(), 8));
   }
   if (random() % 64 == 0) {
     const std::string& whole = pattern();
