@@ -36,8 +36,9 @@ struct ClassifyTile {
       const uint32_t rule = first_match(threads, image, scratch, wanted ? k : 0, wanted);
       if (k >= tile.count() || threads.rank() != 0) continue;
       const int i = tile.packet(k);
-      tile.column(Column::rule, i) = rule;
-      tile.next(i, wanted ? image.next(rule) : uint32_t{kDrop});  // reason 0: "short"
+      const Outcome outcome = image.outcome(rule);
+      tile.column(Column::rule, i) = outcome.number;
+      tile.next(i, wanted ? outcome.next : uint32_t{kDrop});  // reason 0: "short"
     }
   }
 
