@@ -17,6 +17,7 @@
 #include "functions/classifier/engine.h"
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/rule_set.h"
+#include "functions/classifier/tuple_engine.h"
 #include "io/dpdk/dpdk.h"
 #include "measure/generate/filter_set.h"
 
@@ -169,8 +170,10 @@ struct Built {
     seconds = seconds_now() - start;
   }
   std::string note(size_t rules, const char* like, double hits) const {
+    const auto* tuple = dynamic_cast<const TupleEngine*>(engine.get());
     return format("%zu rules like %s, %.0f %% hits, %.0f MB, built in %.2f s", rules, like, 100 * hits,
-                  static_cast<double>(engine->bytes()) / 1e6, seconds);
+                  static_cast<double>(engine->bytes()) / 1e6, seconds) +
+           (tuple == nullptr ? "" : format(", %zu tables", tuple->tables()));
   }
   std::unique_ptr<RuleEngine> engine;
   RuleSet set;

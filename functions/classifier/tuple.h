@@ -57,7 +57,7 @@ constexpr uint64_t hash_of(const Words& words) {
 constexpr uint32_t filter_bit(uint64_t hash) { return static_cast<uint32_t>(hash >> 8) & 31; }
 
 /** Rules of one key that a table takes while another could have them as well; TupleMerge's collision limit. */
-constexpr int kCollisions = 8;
+constexpr int kCollisions = 4;
 
 /** A table to be, and the rules that go there, as indices. */
 struct TuplePlan {

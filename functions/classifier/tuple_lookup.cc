@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 #include "functions/classifier/tuple_engine.h"
 #include "functions/ip_lookup/simd.h"
@@ -12,20 +13,24 @@ namespace {
 
 constexpr int kGroup = 64;
 
-/** A group of keys, and what has been found of each so far. */
-struct Group {
-  Words words[kGroup];
-  TupleEntry keys[kGroup];  // `low`: the fields and the version
-  uint32_t best[kGroup];    // number
+/** A group of keys, and what has been found of each so far. Keys behind the last one count as found. */
+struct alignas(64) Group {
+  uint64_t addresses[kGroup], rest[kGroup];  // Words
+  uint32_t best[kGroup];                     // number; 0 is never bettered
   uint32_t ids[kGroup];
-  int left[kGroup];  // keys for which tables may still have a better rule
-  int left_count;
+  TupleEntry keys[kGroup];  // `low`: the fields and the version
 };
 
-/** A chain that may have a rule for a key. */
-struct Candidate {
-  int key;
-  uint32_t first;  // id + 1
+/** Chains that may have a better rule for a key. */
+struct Candidates {
+  int count = 0;
+  struct {
+    uint32_t key, first;  // id + 1
+  } list[kGroup];
+  void add(const TupleEntry* entries, int key, uint32_t first) {
+    __builtin_prefetch(&entries[first - 1]);
+    list[count++] = {static_cast<uint32_t>(key), first};
+  }
 };
 
 bool matches_portable(const TupleEntry& key, const TupleEntry& rule) {
@@ -36,58 +41,61 @@ bool matches_portable(const TupleEntry& key, const TupleEntry& rule) {
   return all;
 }
 
-/** The keys that `way` may have a better rule for. */
-void keep_open(Group& group, const TupleWay& way) {
-  int kept = 0;
-  for (int k = 0; k < group.left_count; ++k) {
-    group.left[kept] = group.left[k];
-    kept += group.best[group.left[k]] > way.best ? 1 : 0;
-  }
-  group.left_count = kept;
-}
-
-int find_chains_portable(const Group& group, const TupleWay& way, const TupleEntry* entries, Candidate* candidates) {
+/** Finds the chains of `way` in which keys may have better rules; false if no key can have one in it. */
+bool find_chains_portable(const Group& group, const TupleWay& way, const TupleEntry* entries, Candidates& candidates) {
   uint64_t hashes[kGroup];
-  for (int k = 0; k < group.left_count; ++k) {
-    hashes[k] = hash_of(group.words[group.left[k]] & way.mask);
+  uint8_t open[kGroup];
+  int count = 0;
+  for (int i = 0; i < kGroup; ++i) {
+    open[count] = static_cast<uint8_t>(i);
+    count += group.best[i] > way.best ? 1 : 0;
+  }
+  for (int k = 0; k < count; ++k) {
+    hashes[k] = hash_of(Words{group.addresses[open[k]], group.rest[open[k]]} & way.mask);
     __builtin_prefetch(&way.heads[hashes[k] >> way.shift]);
   }
-  int count = 0;
-  for (int k = 0; k < group.left_count; ++k) {
+  for (int k = 0; k < count; ++k) {
     const uint64_t head = __atomic_load_n(&way.heads[hashes[k] >> way.shift], __ATOMIC_ACQUIRE);
-    const auto first = static_cast<uint32_t>(head);
-    candidates[count] = {group.left[k], first};
-    if ((head >> 32 >> filter_bit(hashes[k]) & 1) == 0 || first == 0) continue;
-    __builtin_prefetch(&entries[first - 1]);
-    ++count;
+    if ((head >> 32 >> filter_bit(hashes[k]) & 1) != 0) candidates.add(entries, open[k], static_cast<uint32_t>(head));
   }
-  return count;
+  return count > 0;
 }
 
 template <bool (*matches)(const TupleEntry& key, const TupleEntry& rule)>
 [[gnu::always_inline]] inline void follow(Group& group, const TupleWay& way, const TupleEntry* entries,
-                                          const Candidate& candidate) {
-  const int i = candidate.key;
-  for (uint32_t at = candidate.first; at != 0;) {
-    const TupleEntry& rule = entries[at - 1];
-    if (rule.low[kNumber] >= group.best[i]) return;
-    if (matches(group.keys[i], rule)) {
-      group.best[i] = rule.low[kNumber];
-      group.ids[i] = at - 1;
-      return;
+                                          const Candidates& candidates) {
+  for (int c = 0; c < candidates.count; ++c) {
+    const auto [i, first] = candidates.list[c];
+    for (uint32_t at = first; at != 0;) {
+      const TupleEntry& rule = entries[at - 1];
+      if (rule.low[kNumber] >= group.best[i]) break;
+      if (matches(group.keys[i], rule)) {
+        group.best[i] = rule.low[kNumber];
+        group.ids[i] = at - 1;
+        break;
+      }
+      at = __atomic_load_n(&rule.span[way.link], __ATOMIC_ACQUIRE);
     }
-    at = __atomic_load_n(&rule.span[way.link], __ATOMIC_ACQUIRE);
   }
 }
 
-void search_portable(Group& group, const std::vector<TupleWay>& ways, const TupleEntry* entries) {
-  Candidate candidates[kGroup];
-  for (const TupleWay& way : ways) {
-    keep_open(group, way);
-    if (group.left_count == 0) return;
-    const int count = find_chains_portable(group, way, entries, candidates);
-    for (int c = 0; c < count; ++c) follow<matches_portable>(group, way, entries, candidates[c]);
+/** Goes through the tables; chains are followed when those of the next table have been found. */
+template <bool (*find_chains)(const Group&, const TupleWay&, const TupleEntry*, Candidates&),
+          bool (*matches)(const TupleEntry& key, const TupleEntry& rule)>
+[[gnu::always_inline]] inline void search_all(Group& group, const std::vector<TupleWay>& ways,
+                                              const TupleEntry* entries) {
+  Candidates candidates[2];
+  for (size_t w = 0; w < ways.size(); ++w) {
+    candidates[w % 2].count = 0;
+    const bool open = find_chains(group, ways[w], entries, candidates[w % 2]);
+    if (w > 0) follow<matches>(group, ways[w - 1], entries, candidates[(w - 1) % 2]);
+    if (!open) return;
   }
+  if (!ways.empty()) follow<matches>(group, ways.back(), entries, candidates[(ways.size() - 1) % 2]);
+}
+
+void search_portable(Group& group, const std::vector<TupleWay>& ways, const TupleEntry* entries) {
+  search_all<find_chains_portable, matches_portable>(group, ways, entries);
 }
 
 #ifdef HEDDLE_AVX2
@@ -100,19 +108,55 @@ void search_portable(Group& group, const std::vector<TupleWay>& ways, const Tupl
 }
 
 [[gnu::target("avx2")]] void search_avx2(Group& group, const std::vector<TupleWay>& ways, const TupleEntry* entries) {
-  Candidate candidates[kGroup];
-  for (const TupleWay& way : ways) {
-    keep_open(group, way);
-    if (group.left_count == 0) return;
-    const int count = find_chains_portable(group, way, entries, candidates);
-    for (int c = 0; c < count; ++c) follow<matches_avx2>(group, way, entries, candidates[c]);
+  search_all<find_chains_portable, matches_avx2>(group, ways, entries);
+}
+
+#define HEDDLE_AVX512 [[gnu::target("avx2,avx512f,avx512dq")]]
+
+/** Eight keys at a time, with the arithmetic of hash_of() and filter_bit(). */
+HEDDLE_AVX512 inline bool find_chains_avx512(const Group& group, const TupleWay& way, const TupleEntry* entries,
+                                             Candidates& candidates) {
+  const auto word = [](uint64_t value) { return static_cast<long long>(value); };
+  const __m512i mask_addresses = _mm512_set1_epi64(word(way.mask.addresses)),
+                mask_rest = _mm512_set1_epi64(word(way.mask.rest)), one = _mm512_set1_epi64(1),
+                low = _mm512_set1_epi64(31), upper = _mm512_set1_epi64(32);
+  const __m512i factors[3] = {_mm512_set1_epi64(word(kFactors[0])), _mm512_set1_epi64(word(kFactors[1])),
+                              _mm512_set1_epi64(word(kFactors[2]))};
+  uint64_t open = 0;
+  const __m512i best = _mm512_set1_epi32(static_cast<int>(way.best));
+  for (int i = 0; i < kGroup; i += 16)
+    open |= uint64_t{_mm512_cmpgt_epu32_mask(_mm512_load_si512(group.best + i), best)} << i;
+  for (int i = 0; i < kGroup; i += 8) {
+    const auto wanted = static_cast<__mmask8>(open >> i);
+    if (wanted == 0) continue;
+    const __m512i addresses = _mm512_and_si512(_mm512_load_si512(group.addresses + i), mask_addresses),
+                  rest = _mm512_and_si512(_mm512_load_si512(group.rest + i), mask_rest);
+    __m512i hash = _mm512_add_epi64(_mm512_mullo_epi64(addresses, factors[0]), _mm512_mullo_epi64(rest, factors[1]));
+    hash = _mm512_mullo_epi64(_mm512_xor_si512(hash, _mm512_maskz_srli_epi64(wanted, hash, 32)), factors[2]);
+    const __m512i index = _mm512_maskz_srl_epi64(wanted, hash, _mm_cvtsi32_si128(way.shift)),
+                  heads = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), wanted, index, way.heads, 8),
+                  bit = _mm512_ternarylogic_epi64(_mm512_maskz_srli_epi64(wanted, hash, 8), low, upper, 0xea);
+    const __mmask8 found = _mm512_mask_test_epi64_mask(wanted, _mm512_maskz_srlv_epi64(wanted, heads, bit), one);
+    if (found == 0) continue;
+    alignas(64) uint64_t head[8];
+    _mm512_store_si512(head, heads);
+    for (unsigned left = found; left != 0; left &= left - 1) {
+      const int k = std::countr_zero(left);
+      candidates.add(entries, i + k, static_cast<uint32_t>(head[k]));
+    }
   }
+  return open != 0;
+}
+
+HEDDLE_AVX512 void search_avx512(Group& group, const std::vector<TupleWay>& ways, const TupleEntry* entries) {
+  search_all<find_chains_avx512, matches_avx2>(group, ways, entries);
 }
 #endif
 
 using Search = void (*)(Group&, const std::vector<TupleWay>&, const TupleEntry*);
 Search best_search() {
 #ifdef HEDDLE_AVX2
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return search_avx512;
   if (__builtin_cpu_supports("avx2")) return search_avx2;
 #endif
   return search_portable;
@@ -130,12 +174,13 @@ void TupleEngine::classify(const uint32_t* const (&keys)[kFields], Outcome* outc
     const int count = std::min(kGroup, n - base);
     for (int i = 0; i < count; ++i) {
       const int k = base + i;
-      group.words[i] = words_of(keys[0][k], keys[1][k], keys[2][k], keys[3][k], keys[4][k]);
+      const Words words = words_of(keys[0][k], keys[1][k], keys[2][k], keys[3][k], keys[4][k]);
+      group.addresses[i] = words.addresses, group.rest[i] = words.rest;
       for (int f = 0; f < kFields; ++f) group.keys[i].low[f] = keys[f][k];
       group.keys[i].low[kVersion] = version;
-      group.best[i] = kNoRule, group.ids[i] = kNoId, group.left[i] = i;
+      group.best[i] = kNoRule, group.ids[i] = kNoId;
     }
-    group.left_count = count;
+    for (int i = count; i < kGroup; ++i) group.best[i] = 0;
     search(group, ways, entries);
     for (int i = 0; i < count; ++i)
       outcomes[base + i] = {group.best[i], group.ids[i],
