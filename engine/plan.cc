@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/chooses.h"
 #include "core/error.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
@@ -256,10 +257,30 @@ void synchronise(const Router& router, Plan& plan) {
 
 }  // namespace passes
 
+namespace {
+
+/** Tells elements that choose by where they are. */
+void tell_places(const Router& router, const Plan& plan, click::Diagnostics& diagnostics) {
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    const Node& node = router.nodes[i];
+    auto* chooses = dynamic_cast<Chooses*>(node.element.get());
+    if (chooses == nullptr) continue;
+    try {
+      chooses->placed(plan.nodes[i].processor.is_gpu());
+    } catch (const Error& error) {
+      diagnostics.error(node.where, format("%s '%s': %s", node.element->class_name.c_str(), node.element->name.c_str(),
+                                           error.what()));
+    }
+  }
+}
+
+}  // namespace
+
 Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnostics& diagnostics) {
   Plan plan;
   plan.options = options;
   passes::place(router, plan);
+  tell_places(router, plan, diagnostics);
   passes::follow(router, plan, diagnostics);
   if (!diagnostics.ok()) return plan;
   passes::find_live_columns(router, plan);

@@ -1,6 +1,7 @@
 // The plan for people and for programs.
 #include <nlohmann/json.hpp>
 
+#include "core/chooses.h"
 #include "core/error.h"
 #include "elements/endpoints/gpu_port.h"
 #include "engine/plan.h"
@@ -23,6 +24,11 @@ std::string names(ColumnSet set) {
 
 std::string port_name(const Router& router, int node) {
   return dynamic_cast<const GPUPort&>(*router.nodes[static_cast<size_t>(node)].element).port();
+}
+
+std::string choice_of(const Element& element) {
+  const auto* chooses = dynamic_cast<const Chooses*>(&element);
+  return chooses == nullptr ? "" : chooses->choice();
 }
 
 // What a slot carries beside one word a packet.
@@ -77,6 +83,7 @@ std::string Plan::text(const Router& router) const {
                        router.nodes[target].element->name.c_str());
       }
       text += "\n";
+      if (const std::string choice = choice_of(*node.element); !choice.empty()) text += "    chosen: " + choice + "\n";
     }
   }
   for (const Join& join : joins.list) {
@@ -121,6 +128,7 @@ std::string Plan::json(const Router& router) const {
                                    {"reads", atoms.text(here.access.reads)},
                                    {"writes", atoms.text(here.access.writes)},
                                    {"copies_shared_packets", here.copy_first},
+                                   {"chosen", choice_of(*node.element)},
                                    {"outputs", targets}});
     }
     list.push_back(std::move(entry));

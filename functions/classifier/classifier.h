@@ -1,20 +1,29 @@
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/chooses.h"
 #include "core/element.h"
+#include "functions/classifier/engine.h"
+#include "functions/classifier/hits.h"
 #include "functions/classifier/rule_file.h"
-#include "functions/classifier/table.h"
+#include "functions/classifier/rule_set.h"
 
 namespace heddle {
 
 /** What BitVectorClassifier and Firewall have in common: arguments, handlers and the way of a packet. They differ in the
  *  actions that their rules may have. */
-class RuleElement : public Element {
+class RuleElement : public Element, public Chooses {
  public:
   void configure(click::Arguments& arguments) override;
+  void placed(bool on_gpu) override;
+  std::string choice() const override;
+  void start(const Environment& environment) override;
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
@@ -22,13 +31,7 @@ class RuleElement : public Element {
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"rules", count_.load()}}; }
 
-  const classifier::BitVectorTable& rules() const { return table_; }
-
  protected:
-  RuleElement() {
-    table = &table_;
-    retiring.push_back(&table_);
-  }
   enum Reason : int { kShort, kNoMatch, kDenied };
   /** The actions of this element; `usual` is set if rules need none. */
   virtual classifier::Actions actions() const = 0;
@@ -38,21 +41,36 @@ class RuleElement : public Element {
  private:
   /** The rules of RULES and of the arguments. Reports mistakes as text lines. */
   std::vector<classifier::Rule> read_rules(std::vector<std::string>& errors) const;
+  /** Takes the engine that ENGINE asks for, or the best for so many rules; it has none yet. */
+  void choose(size_t rules, bool on_gpu);
+  /** Makes the changes of lines "add ...", "replace ..." and "remove ...": all of them or none. */
+  void change(const std::string& commands);
+  /** One such line, `changes` being those before it. Throws Error. */
+  void read_change(const std::string& line, std::map<uint32_t, std::optional<classifier::Rule>>& changes) const;
   void reload();
+  /** After each change of the rules. */
+  void changed();
   std::string lookup_text(const std::string& key) const;
+  std::string hits_text(const std::string& number) const;
 
-  classifier::BitVectorTable table_;
+  std::optional<classifier::EngineKind> wanted_;  // ENGINE; none: auto
+  classifier::EngineKind kind_ = classifier::EngineKind::bitvector;
+  std::string why_;  // this kind
+  std::unique_ptr<classifier::RuleEngine> engine_;
+  classifier::RuleSet rules_;
+  classifier::Hits hits_;
   std::string file_;
   classifier::Actions actions_;
   std::vector<classifier::Rule> own_rules_;  // those of the arguments
-  uint16_t default_ = 0;
-  size_t most_megabytes_ = 4096;
-  std::atomic<size_t> count_{0};  // rules in the table, for statistics(), which runs beside changes
+  classifier::RuleEngine::Limits limits_;
+  uint32_t step_ = 1;
+  std::atomic<size_t> count_{0};  // rules in the set, for statistics(), which runs beside changes
 };
 
 /** BitVectorClassifier: sorts IPv4 packets by rules on addresses, ports and protocol; the first rule that matches counts.
  *
- *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, FORMAT, ACTION, DEFAULT, MEMORY, DEVICE, BLOCKING])
+ *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, FORMAT, ACTION, DEFAULT, ENGINE, STEP, MEMORY, DEVICE,
+ *          BLOCKING])
  *
  *  Each argument is a rule as ClassBench writes filters, and what becomes of its packets:
  *
@@ -60,11 +78,12 @@ class RuleElement : public Element {
  *
  *  prefixes, ranges of source and destination ports, the protocol (mask 0xFF) or any (0x00/0x00), and TCP flags, which are
  *  ignored. ACTION: an output, or `deny`. RULES: a file with one such rule a line ("#" starts a comment). Rules are
- *  numbered from 0, those of the file first; the lowest number wins. FORMAT: of the file; classbench, which is the only
- *  one. ACTION: that of rules that name none, default 0. DEFAULT: what becomes of packets that hit no rule, an output or
- *  `deny`; if it is missing they are dropped ("no_match"). MEMORY: most megabytes that the rules' bit vectors may take, default
- *  4096. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default)
- *  or drop ("no_slot").
+ *  numbered from 0, or 0, STEP, 2 * STEP and so on, those of the file first; the lowest number wins. STEP leaves room for rules
+ *  that handlers add in between, default 1. FORMAT: of the file; classbench, which is the only one. ACTION: that of rules that
+ *  name none, default 0. DEFAULT: what becomes of packets that hit no rule, an output or `deny`; if it is missing they are
+ *  dropped ("no_match"). ENGINE: what looks rules up, see below; default auto. MEMORY: most megabytes that the structure for
+ *  that may take, default 4096. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight,
+ *  wait (true, default) or drop ("no_slot").
  *
  *  One input, one or more outputs. Needs the annotations l3 and l4: put CheckIPHeader before it. Sets the annotation rule to
  *  the number of the rule, 4294967295 for none. Drops: "short", "no_match", "denied" (an action says so).
@@ -73,19 +92,35 @@ class RuleElement : public Element {
  *  have no ports: both count as 0, so a rule that asks for other ports does not match them. Packets without a whole IPv4
  *  header, or with one of these protocols and fewer than 4 bytes behind the header, are dropped ("short").
  *
- *  The algorithm is that of aggregated bit vectors (Baboescu, Varghese, SIGCOMM 2001). Memory grows with the square of the
- *  number of rules: at most 5 MB for 1,000, 500 MB for 10,000. It is computed first, and a set that needs more than MEMORY is
- *  refused with the size that it needs.
+ *  Engines, which all find the same rules (`heddle plan` says which one is used, and why):
+ *      bitvector  aggregated bit vectors (Baboescu, Varghese, SIGCOMM 2001), on CPU and GPU. Memory grows with the square of
+ *                 the number of rules: at most 5 MB for 1,000, 500 MB for 10,000. Any change of the rules builds all anew
+ *      tuple      hash tables, each for rules of similar prefix lengths (TupleMerge, Daly et al. 2019); CPU only. About 100
+ *                 bytes a rule, up to 4,194,304 rules. One rule is changed in microseconds. Slow where many rules have the same
+ *                 prefixes and differ in ranges of ports only
+ *      acl        DPDK's rte_acl; CPU only. Starts DPDK, and takes its memory from there (256 MB without huge pages; more with
+ *                 --dpdk "-m MEGABYTES"). The set is built when the program starts; any change builds all anew
+ *      auto       bitvector on a GPU. On a CPU bitvector up to 2,000 rules, and tuple for more
+ *  Memory is computed first, and a set that needs more than MEMORY is refused with the size that it needs (bitvector, tuple).
  *
- *  Handlers:
+ *  Handlers, all of which work while packets flow. Every packet is classified by the rules before a change or by those after
+ *  it, whatever their number:
+ *      add NUMBER RULE           (write) adds a rule; fails if there is one with this number
+ *      replace NUMBER RULE       (write) puts a rule in the place of the one with this number
+ *      remove NUMBER             (write) removes it
+ *      ctrl                      (write) lines of "add ...", "replace ..." and "remove ...": all of them, or none if one
+ *                                fails. One change, and one only for what builds all anew
  *      lookup SRC DST SPORT DPORT PROTO  (read) "RULE ACTION" that such a packet gets; RULE is -1 if it hits none
- *      rules                             (read) number of rules
- *      memory                            (read) bytes of the bit vectors and all that belongs to them
- *      reload                            (write) reads RULES again and replaces all rules at once, while packets flow; a file
- *                                        with errors changes nothing. SIGHUP does it for all elements with this handler
+ *      hits [NUMBER]             (read) packets that have hit the rule; without a NUMBER a line "NUMBER HITS" for each rule that
+ *                                has been hit. Not on a GPU
+ *      count, rules              (read) number of rules
+ *      engine                    (read) the engine, and why
+ *      memory                    (read) bytes of the engine's structure
+ *      reload                    (write) reads RULES again and replaces all rules at once, those that handlers have added as
+ *                                well; a file with errors changes nothing. SIGHUP does it for all elements with this handler
  *
  *  Errors: every line and argument that is no rule, with the reason; an output that is not connected; too many rules for
- *  MEMORY. Statistics: `rules`.
+ *  MEMORY; ENGINE tuple or acl on a GPU. Statistics: `rules`.
  *
  *  Example:
  *
@@ -104,7 +139,8 @@ class BitVectorClassifier : public RuleElement {
 
 /** Firewall: lets IPv4 packets pass or denies them by rules on addresses, ports and protocol; the first that matches counts.
  *
- *      Firewall(RULE1, RULE2, ..., DEFAULT allow|deny [, keywords RULES, FORMAT, ACTION, MEMORY, DEVICE, BLOCKING])
+ *      Firewall(RULE1, RULE2, ..., DEFAULT allow|deny [, keywords RULES, FORMAT, ACTION, ENGINE, STEP, MEMORY,
+ *          DEVICE, BLOCKING])
  *
  *  DEFAULT, which is mandatory: what becomes of packets that hit no rule. The action of a rule is `allow` or `deny`; ACTION: that
  *  of rules that name none (files of ClassBench); without it, each rule must name one. Rules, the other keywords, annotations,

@@ -1,19 +1,25 @@
-// classify-1k, classify-16k: BitVectorClassifier's lookups against DPDK's rte_acl_classify() with the same rules and keys, on
-// one core: filters generated like ClassBench's access lists and firewalls, keys at the corners of their rules (80 %) and
-// anywhere. Every rule that rte_acl finds is compared.
+// classify-1k, classify-16k: the engine that BitVectorClassifier takes for so many rules against DPDK's rte_acl_classify() with
+// the same rules and keys, on one core: filters generated like ClassBench's access lists and firewalls, keys at the corners of
+// their rules (80 %) and anywhere. Every rule that rte_acl finds is compared. classify-500k: half a million rules.
+// classify-engines: all engines at all sizes.
 
 #include <arpa/inet.h>
 #include <rte_acl.h>
 
-#include <cstring>
+#include <algorithm>
+#include <atomic>
+#include <bit>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include "bench/bench.h"
 #include "core/cores.h"
 #include "core/error.h"
+#include "functions/classifier/engine.h"
 #include "functions/classifier/rule_file.h"
-#include "functions/classifier/table.h"
+#include "functions/classifier/rule_set.h"
+#include "functions/classifier/tuple_engine.h"
 #include "io/dpdk/dpdk.h"
 #include "measure/generate/filter_set.h"
 
@@ -36,7 +42,7 @@ RTE_ACL_RULE_DEF(AclRule, kFields);
 class Acl {
  public:
   explicit Acl(const std::vector<Rule>& rules) {
-    dpdk::start_eal({}, 1);
+    dpdk::start_eal({"-m", "2048"}, 1);
     const rte_acl_param parameters{"classify", 0, RTE_ACL_RULE_SZ(kFields), static_cast<uint32_t>(rules.size())};
     context_ = rte_acl_create(&parameters);
     if (context_ == nullptr) throw Error("rte_acl_create failed");
@@ -106,67 +112,194 @@ std::vector<Key> keys_for(const std::vector<Rule>& rules) {
   return keys;
 }
 
-Result against_rte_acl(const std::string& name, const char* like, size_t count, double target) {
-  pin_to_core(1);
-  const std::vector<Rule> rules = rules_like(like, count);
-  const std::vector<Key> keys = keys_for(rules);
-  BitVectorTable table;
-  table.load(rules, 0, size_t{8} << 30);
-  const Acl acl(rules);
-
-  std::vector<uint32_t> fields[kFields], ours(kKeys), theirs(kKeys);
-  std::vector<AclKey> acl_keys;
-  std::vector<const uint8_t*> pointers;
-  for (const Key& key : keys) {
-    for (size_t f = 0; f < kFields; ++f) fields[f].push_back(key[f]);
-    acl_keys.push_back({static_cast<uint8_t>(key[kProtocol]),
-                        {},
-                        htonl(key[kSource]),
-                        htonl(key[kDestination]),
-                        htons(static_cast<uint16_t>(key[kSourcePort])),
-                        htons(static_cast<uint16_t>(key[kDestinationPort]))});
+/** Keys as both sides want them, and what both have found. */
+class Keys {
+ public:
+  explicit Keys(const std::vector<Rule>& rules) : ours(kKeys), theirs(kKeys) {
+    for (const Key& key : keys_for(rules)) {
+      for (size_t f = 0; f < kFields; ++f) fields_[f].push_back(key[f]);
+      acl_keys_.push_back({static_cast<uint8_t>(key[kProtocol]),
+                           {},
+                           htonl(key[kSource]),
+                           htonl(key[kDestination]),
+                           htons(static_cast<uint16_t>(key[kSourcePort])),
+                           htons(static_cast<uint16_t>(key[kDestinationPort]))});
+    }
+    for (const AclKey& key : acl_keys_) pointers_.push_back(reinterpret_cast<const uint8_t*>(&key));
   }
-  for (const AclKey& key : acl_keys) pointers.push_back(reinterpret_cast<const uint8_t*>(&key));
 
-  const auto rate = [](const auto& classify) {
-    const double start = seconds_now();
-    for (int at = 0; at < kKeys; at += kBurst) classify(at);
-    return kKeys / (seconds_now() - start) * 1e-6;
-  };
-  const auto run_ours = [&] {
-    return rate([&](int at) {
-      const uint32_t* const columns[kFields] = {
-          &fields[0][static_cast<size_t>(at)], &fields[1][static_cast<size_t>(at)], &fields[2][static_cast<size_t>(at)],
-          &fields[3][static_cast<size_t>(at)], &fields[4][static_cast<size_t>(at)]};
-      lookup_bulk(table.image(), columns, &ours[static_cast<size_t>(at)], kBurst);
+  double mpps_of(const RuleEngine& engine) {
+    return mpps_of(engine, [] {});
+  }
+  /** The same; calls `between` after each burst. */
+  template <class Between>
+  double mpps_of(const RuleEngine& engine, const Between& between) {
+    return rate([&](size_t at) {
+      const uint32_t* const columns[kFields] = {&fields_[0][at], &fields_[1][at], &fields_[2][at], &fields_[3][at],
+                                                &fields_[4][at]};
+      engine.classify(columns, &ours[at], kBurst);
+      between();
     });
-  };
-  const auto run_theirs = [&] {
-    return rate(
-        [&](int at) { acl.classify(&pointers[static_cast<size_t>(at)], &theirs[static_cast<size_t>(at)], kBurst); });
-  };
-  Result result = paired(name, "Mpps", target, kRounds, run_ours, run_theirs);
-  size_t hits = 0;
-  for (size_t i = 0; i < kKeys; ++i) {
-    if (ours[i] + 1 != theirs[i])
-      throw Error(format("key %zu hits rule %d, rte_acl says %d", i, static_cast<int>(ours[i]),
-                         static_cast<int>(theirs[i]) - 1));
-    hits += theirs[i] != 0 ? 1 : 0;
   }
-  result.note = format("%zu rules like %s, %.0f %% hits, %.0f MB", rules.size(), like,
-                       100 * static_cast<double>(hits) / kKeys, static_cast<double>(table.bytes().size()) / 1e6);
-  return result;
+  double mpps_of(const Acl& acl) {
+    return rate([&](size_t at) { acl.classify(&pointers_[at], &theirs[at], kBurst); });
+  }
+  void compare() const {
+    for (size_t i = 0; i < kKeys; ++i)
+      if (ours[i].number + 1 != theirs[i])
+        throw Error(format("key %zu hits rule %d, rte_acl says %d", i, static_cast<int>(ours[i].number),
+                           static_cast<int>(theirs[i]) - 1));
+  }
+  double hits() const {
+    return static_cast<double>(std::ranges::count_if(ours, [](const Outcome& one) { return one.id != kNoId; })) / kKeys;
+  }
+
+  std::vector<Outcome> ours;
+  std::vector<uint32_t> theirs;
+
+ private:
+  template <class Classify>
+  static double rate(const Classify& classify) {
+    const double start = seconds_now();
+    for (size_t at = 0; at < kKeys; at += kBurst) classify(at);
+    return kKeys / (seconds_now() - start) * 1e-6;
+  }
+
+  std::vector<uint32_t> fields_[kFields];
+  std::vector<AclKey> acl_keys_;
+  std::vector<const uint8_t*> pointers_;
+};
+
+struct Built {
+  Built(EngineKind kind, const std::vector<Rule>& rules) : engine(make_engine(kind, {0, size_t{16} << 30})) {
+    const double start = seconds_now();
+    set.load(rules, 1, *engine);
+    engine->start();
+    seconds = seconds_now() - start;
+  }
+  std::string note(size_t rules, const char* like, double hits) const {
+    const auto* tuple = dynamic_cast<const TupleEngine*>(engine.get());
+    return format("%zu rules like %s, %.0f %% hits, %.0f MB, built in %.2f s", rules, like, 100 * hits,
+                  static_cast<double>(engine->bytes()) / 1e6, seconds) +
+           (tuple == nullptr ? "" : format(", %zu tables", tuple->tables()));
+  }
+  std::unique_ptr<RuleEngine> engine;
+  RuleSet set;
+  double seconds;
+};
+
+/** What ENGINE auto takes, against rte_acl. */
+std::vector<Result> classify(const char* size, size_t count, double target) {
+  pin_to_core(1);
+  std::vector<Result> results;
+  for (const char* like : {"acl", "fw"}) {
+    const std::vector<Rule> rules = rules_like(like, count);
+    const EngineKind kind = choose_engine(rules.size(), false).kind;
+    const Built ours(kind, rules);
+    const Acl acl(rules);
+    Keys keys(rules);
+    results.push_back(paired(
+        format("classify-%s-%s", size, like), "Mpps", target, kRounds, [&] { return keys.mpps_of(*ours.engine); },
+        [&] { return keys.mpps_of(acl); }));
+    keys.compare();
+    results.back().note = std::string(name_of(kind)) + ", " + ours.note(rules.size(), like, keys.hits());
+  }
+  return results;
 }
 
-std::vector<Result> classify(const char* size, size_t count, double target) {
+/** 500,000 rules, which rte_acl does not build in the memory of this machine: against the figure that was asked for. */
+std::vector<Result> classify_500k() {
+  pin_to_core(1);
+  std::vector<Result> results;
+  for (const char* like : {"acl", "fw"}) {
+    const std::vector<Rule> rules = rules_like(like, 500'000);
+    const EngineKind kind = choose_engine(rules.size(), false).kind;
+    const Built ours(kind, rules);
+    Keys keys(rules);
+    results.push_back(absolute(format("classify-500k-%s", like), "Mpps", 2, false, kRounds,
+                               [&] { return keys.mpps_of(*ours.engine); }));
+    results.back().note = std::string(name_of(kind)) + ", " + ours.note(rules.size(), like, keys.hits());
+  }
+  return results;
+}
+
+/** Changes of one rule each, from text, in a set of 100,000, while another core looks packets up; and what that costs it. */
+std::vector<Result> updates() {
+  const std::vector<Rule> rules = rules_like("acl", 100'000);
+  Built built(EngineKind::tuple, rules);
+  auto& [engine, set, seconds] = built;
+  Keys keys(rules);
+  const Actions actions{.read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = 0};
+  std::mt19937 random(2);
+  const auto text_of = [&] {
+    const auto byte = [&] { return static_cast<unsigned>(random() & 255); };
+    return format("@%u.%u.%u.%u/%u %u.%u.%u.%u/%u 0 : 65535 %u : %u 0x06/0xFF", byte(), byte(), byte(), byte(),
+                  16 + byte() % 17, byte(), byte(), byte(), byte(), 16 + byte() % 17, byte(), 255 + byte());
+  };
+  std::vector<std::string> texts(10'000);
+  for (std::string& text : texts) text = text_of();
+
+  std::atomic<bool> ended{false};
+  std::atomic<uint64_t> bursts{0};
+  const auto change_all = [&] {
+    for (const std::string& text : texts) {
+      Rule rule;
+      parse_rule(text, actions, rule);
+      const RuleChange change{static_cast<uint32_t>(random() % 100'000), rule};
+      set.change({&change, 1}, *engine);
+      if (!engine->has_retired() && !set.has_retired()) continue;
+      const uint64_t now = bursts;  // of the reader: once it has ended one more, nobody has what was there before
+      while (!ended && bursts < now + 2) std::this_thread::yield();
+      engine->reclaim(), set.reclaim();
+    }
+  };
+  std::atomic<double> mpps{0};
+  std::thread reader([&] {
+    pin_to_core(1);
+    while (!ended) mpps = keys.mpps_of(*engine, [&] { bursts.store(bursts + 1, std::memory_order_release); });
+  });
+  std::vector<double> rates;
+  Result result = absolute("classify-updates", "1/s", 20'000, false, kRounds, [&] {
+    const double start = seconds_now();
+    change_all();
+    rates.push_back(mpps);
+    return static_cast<double>(texts.size()) / (seconds_now() - start);
+  });
+  ended = true;
+  reader.join();
+  result.note =
+      format("tuple, 100000 rules like acl; the other core classifies %.1f Mpps meanwhile", percentile(rates, 0.5));
+  return {result};
+}
+
+/** Every engine at every size: what choose_engine() is made from. Each is compared with the one that it takes. */
+std::vector<Result> engines() {
+  pin_to_core(1);
   std::vector<Result> results;
   for (const char* like : {"acl", "fw"})
-    results.push_back(against_rte_acl(format("classify-%s-%s", size, like), like, count, target));
+    for (const size_t count : {64u, 256u, 1000u, 2000u, 4000u, 8000u, 16'000u}) {
+      const std::vector<Rule> rules = rules_like(like, count);
+      const EngineKind chosen = choose_engine(rules.size(), false).kind;
+      const Built best(chosen, rules);
+      Keys keys(rules);
+      for (const EngineKind kind : {EngineKind::bitvector, EngineKind::acl, EngineKind::tuple}) {
+        if (kind == chosen) continue;
+        if (kind == EngineKind::acl && count > 4000) continue;  // built in up to half a minute
+        const Built other(kind, rules);
+        results.push_back(paired(
+            format("classify-engines-%s-%zu-%s", like, count, std::string(name_of(kind)).c_str()), "Mpps", 0, 5,
+            [&] { return keys.mpps_of(*other.engine); }, [&] { return keys.mpps_of(*best.engine); }));
+        results.back().note =
+            "against " + std::string(name_of(chosen)) + "; " + other.note(rules.size(), like, keys.hits());
+      }
+    }
   return results;
 }
 
 const Register classify_1k("classify-1k", false, [] { return classify("1k", 1000, 0.5); }),
-    classify_16k("classify-16k", false, [] { return classify("16k", 16000, 0); });
+    classify_16k("classify-16k", false, [] { return classify("16k", 16000, 0); }),
+    classify_500k_("classify-500k", false, classify_500k), classify_updates("classify-updates", false, updates),
+    classify_engines("classify-engines", false, engines);
 
 }  // namespace
 }  // namespace heddle::bench

@@ -1,6 +1,6 @@
 #include <arpa/inet.h>
 
-#include <sstream>
+#include <bit>
 
 #include "click/arguments.h"
 #include "core/error.h"
@@ -10,7 +10,6 @@
 namespace heddle {
 
 using classifier::Actions;
-using classifier::Key;
 using classifier::Rule;
 
 namespace {
@@ -59,12 +58,22 @@ std::vector<Rule> RuleElement::read_rules(std::vector<std::string>& errors) cons
 void RuleElement::configure(click::Arguments& arguments) {
   enum class Format { classbench };
   Format file_format = Format::classbench;
+  enum class Engine { bitvector, acl, tuple, automatic };  // the first three as EngineKind
+  Engine engine = Engine::automatic;
+  size_t most_megabytes = 4096;
   std::string action, otherwise;
   arguments.keyword("RULES", file_)
       .choice("FORMAT", file_format, {{"classbench", Format::classbench}})
       .keyword("ACTION", action)
       .keyword("DEFAULT", otherwise)
-      .keyword("MEMORY", most_megabytes_, size_t{1}, size_t{1} << 20);
+      .choice("ENGINE", engine,
+              {{"auto", Engine::automatic},
+               {"bitvector", Engine::bitvector},
+               {"acl", Engine::acl},
+               {"tuple", Engine::tuple}})
+      .keyword("STEP", step_, 1u, 1u << 20)
+      .keyword("MEMORY", most_megabytes, size_t{1}, size_t{1} << 20);
+  if (engine != Engine::automatic) wanted_ = static_cast<classifier::EngineKind>(engine);
   actions_ = actions();
   bool right = true;
   const auto read_action = [&](const char* keyword, const std::string& word) {
@@ -88,13 +97,45 @@ void RuleElement::configure(click::Arguments& arguments) {
   const std::vector<Rule> rules = read_rules(errors);
   for (auto& error : errors) arguments.error(error);
   if (!right || !errors.empty()) return;
-  default_ = *no_match;
+  limits_ = {*no_match, most_megabytes << 20};
+  choose(rules.size(), false);
   try {
-    table_.load(rules, default_, most_megabytes_ << 20);
+    rules_.load(rules, step_, *engine_);
   } catch (const Error& error) {
     arguments.error(error.what());
   }
-  count_ = rules.size();
+  changed();
+}
+
+void RuleElement::choose(size_t rules, bool on_gpu) {
+  const auto choice =
+      wanted_ ? classifier::EngineChoice{*wanted_, "ENGINE says so"} : classifier::choose_engine(rules, on_gpu);
+  kind_ = choice.kind, why_ = choice.why;
+  engine_ = classifier::make_engine(kind_, limits_);
+  table = engine_->table();
+  retiring = {engine_.get(), &rules_};
+}
+
+void RuleElement::placed(bool on_gpu) {
+  if (engine_ == nullptr) return;  // its arguments were wrong
+  if (wanted_) {
+    if (on_gpu && engine_->table() == nullptr)
+      throw Error("ENGINE " + std::string(name_of(kind_)) +
+                  " runs on a CPU only; give it DEVICE cpu, or ENGINE bitvector for a GPU");
+    return;
+  }
+  const auto choice = classifier::choose_engine(rules_.size(), on_gpu);
+  why_ = choice.why;
+  if (choice.kind == kind_) return;
+  choose(rules_.size(), on_gpu);
+  engine_->load(rules_.sorted());
+}
+
+std::string RuleElement::choice() const { return "engine " + std::string(name_of(kind_)) + ": " + why_; }
+
+void RuleElement::start(const Environment& environment) {
+  engine_->start();
+  if (!on_gpu) hits_.start(environment.threads);
 }
 
 Access RuleElement::access(Processor) const {
@@ -109,49 +150,14 @@ std::span<const char* const> RuleElement::drop_reasons() const {
   return kReasons;
 }
 
-void RuleElement::reload() {
-  std::vector<std::string> errors;
-  const std::vector<Rule> rules = read_rules(errors);
-  if (!errors.empty())
-    throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
-                "; the rules stay as they are");
-  table_.load(rules, default_, most_megabytes_ << 20);
-  count_ = rules.size();
-}
-
-std::string RuleElement::lookup_text(const std::string& text) const {
-  constexpr const char* kExpected = "expected SOURCE DESTINATION SOURCE_PORT DESTINATION_PORT PROTOCOL";
-  std::istringstream words(text);
-  std::string word[classifier::kFields], more;
-  for (auto& one : word)
-    if (!(words >> one)) throw Error(kExpected);
-  if (words >> more) throw Error(kExpected);
-  Key key{};
-  for (size_t f = 0; f < classifier::kFields; ++f)
-    key[f] = f <= classifier::kDestination ? click::value_of<click::Ipv4Address>(word[f]).value
-                                           : click::value_of<uint32_t>(word[f], 0u, classifier::kLargest[f]);
-  const classifier::Image& image = table_.image();
-  const uint32_t rule = classifier::lookup(image, key);
-  const uint16_t next = image.next(rule);
-  return (rule == classifier::kNoRule ? "-1" : std::to_string(rule)) +
-         (next < kDrop ? " " + std::to_string(next) : " deny");
-}
-
-void RuleElement::handlers(Handlers& list) {
-  list.read_with_argument("lookup", [this](const std::string& key) { return lookup_text(key); })
-      .read("rules", [this] { return std::to_string(count_.load()); })
-      .read("memory", [this] { return std::to_string(table_.bytes().size()); });
-  if (!file_.empty()) list.write("reload", [this](const std::string&) { reload(); });
-}
-
 void RuleElement::run_cpu(Batch& batch) {
   using namespace classifier;
   constexpr int kGroup = 64;
-  const Image& image = table_.image();
   const uint32_t *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
   uint32_t* numbers = batch.column(Column::rule);
   uint16_t* next = batch.next();
   uint32_t fields[kFields][kGroup];
+  Outcome outcomes[kGroup];
   const uint32_t* const keys[kFields] = {fields[0], fields[1], fields[2], fields[3], fields[4]};
   for (int base = 0; base < batch.size(); base += kGroup) {
     const int n = std::min(kGroup, batch.size() - base);
@@ -179,12 +185,13 @@ void RuleElement::run_cpu(Batch& batch) {
       fields[kSourcePort][i] = source_port(ports);
       fields[kDestinationPort][i] = destination_port(ports);
     }
-    lookup_bulk(image, keys, numbers + base, n);
-    for (int i = 0; i < n; ++i) next[base + i] = image.next(numbers[base + i]);
-    for (; too_short != 0; too_short &= too_short - 1) {
-      const int i = base + std::countr_zero(too_short);
-      numbers[i] = kNoRule;
-      next[i] = dropped(kShort);
+    engine_->classify(keys, outcomes, n);
+    for (; too_short != 0; too_short &= too_short - 1)
+      outcomes[std::countr_zero(too_short)] = {kNoRule, kNoId, dropped(kShort)};
+    for (int i = 0; i < n; ++i) {
+      numbers[base + i] = outcomes[i].number;
+      next[base + i] = static_cast<uint16_t>(outcomes[i].next);
+      hits_.add(batch.thread, outcomes[i].id);
     }
   }
 }

@@ -34,7 +34,7 @@ struct Image {
   uint32_t words;            ///< of a bit vector: a multiple of 8
   uint32_t aggregate_words;  ///< of an aggregate
   uint16_t no_match;         ///< what becomes of packets that hit no rule, as Rule::next
-  uint64_t actions;          ///< uint16_t[rules], their Rule::next
+  uint64_t outcomes;         ///< Outcome[rules]
   Dimension dimensions[kFields];
 
   template <class T>
@@ -47,7 +47,10 @@ struct Image {
   HEDDLE_HD const uint64_t* vector(int field, uint32_t range) const {
     return at<uint64_t>(dimensions[field].vectors) + uint64_t{range} * words;
   }
-  HEDDLE_HD uint16_t next(uint32_t rule) const { return rule == kNoRule ? no_match : at<uint16_t>(actions)[rule]; }
+  /** What becomes of a packet that hits the rule at `place`, counted in the order of numbers; kNoRule: of one that hits none. */
+  HEDDLE_HD Outcome outcome(uint32_t place) const {
+    return place == kNoRule ? Outcome{kNoRule, kNoId, no_match} : at<Outcome>(outcomes)[place];
+  }
 };
 
 }  // namespace heddle::classifier

@@ -23,6 +23,22 @@ struct Rule {
 };
 
 constexpr uint32_t kNoRule = ~0u;
+
+/** A rule of a set. `number` is its place: of the rules that match, the lowest number wins. `id`, below kMostRules, is its own
+ *  for as long as a reader can meet it. */
+struct SetRule {
+  uint32_t number = 0, id = 0;
+  Rule rule;
+};
+constexpr uint32_t kMostRules = 1 << 22, kNoId = ~0u;
+
+/** What a search tells of a packet. */
+struct Outcome {
+  uint32_t number = kNoRule;  ///< of the rule that it hits; kNoRule: none
+  uint32_t id = kNoId;        ///< of that rule; kNoId: none
+  uint32_t next = 0;          ///< what becomes of the packet, as Rule::next
+};
+
 constexpr uint32_t kNetworkBytes = 20, kPortBytes = 4;  ///< least bytes of an IPv4 header; of the ports behind it
 
 // Where a packet's key lies: bytes 6..9 of the IPv4 header, which are `control` here (as loaded: the first byte is the

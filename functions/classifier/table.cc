@@ -12,11 +12,11 @@ namespace {
 size_t rounded_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 /** Upper limits of the elementary ranges of a dimension, ascending. */
-std::vector<uint32_t> limits_of(std::span<const Rule> rules, int field) {
+std::vector<uint32_t> limits_of(std::span<const SetRule> rules, int field) {
   const auto f = static_cast<size_t>(field);
   std::vector<uint32_t> limits;
   limits.reserve(2 * rules.size() + 1);
-  for (const Rule& rule : rules) {
+  for (const auto& [number, id, rule] : rules) {
     if (rule.low[f] > 0) limits.push_back(rule.low[f] - 1);
     if (rule.high[f] < kLargest[f]) limits.push_back(rule.high[f]);
   }
@@ -37,7 +37,7 @@ size_t lay_out(Image& image, size_t rules, const std::vector<uint32_t> (&limits)
     end = start + bytes;
     return start;
   };
-  image.actions = take(rules * sizeof(uint16_t));
+  image.outcomes = take(rules * sizeof(Outcome));
   for (int f = 0; f < kFields; ++f) {
     Dimension& dimension = image.dimensions[f];
     const size_t ranges = limits[f].size();
@@ -72,17 +72,17 @@ void put_levels(std::byte* memory, const Dimension& dimension, std::vector<uint3
 }
 
 /** Writes vectors and aggregates range by range, each the one before with the rules changed that begin or end there. */
-void put_vectors(std::byte* memory, const Image& image, std::span<const Rule> rules, int field,
+void put_vectors(std::byte* memory, const Image& image, std::span<const SetRule> rules, int field,
                  const std::vector<uint32_t>& limits) {
   const auto f = static_cast<size_t>(field);
   const auto range_of = [&](uint32_t value) {
     return static_cast<uint32_t>(std::ranges::lower_bound(limits, value) - limits.begin());
   };
-  std::vector<std::pair<uint32_t, uint32_t>> turns;  // range, rule whose bit changes there
+  std::vector<std::pair<uint32_t, uint32_t>> turns;  // range, place of the rule whose bit changes there
   turns.reserve(2 * rules.size());
-  for (uint32_t number = 0; number < rules.size(); ++number) {
-    turns.emplace_back(range_of(rules[number].low[f]), number);
-    turns.emplace_back(range_of(rules[number].high[f]) + 1, number);
+  for (uint32_t place = 0; place < rules.size(); ++place) {
+    turns.emplace_back(range_of(rules[place].rule.low[f]), place);
+    turns.emplace_back(range_of(rules[place].rule.high[f]) + 1, place);
   }
   std::ranges::sort(turns);
   std::vector<uint64_t> vector(image.words), aggregate(image.aggregate_words);
@@ -91,8 +91,8 @@ void put_vectors(std::byte* memory, const Image& image, std::span<const Rule> ru
   size_t next = 0;
   for (size_t range = 0; range < limits.size(); ++range) {
     for (; next < turns.size() && turns[next].first == range; ++next) {
-      const uint32_t number = turns[next].second, word = number / 64;
-      vector[word] ^= uint64_t{1} << number % 64;
+      const uint32_t place = turns[next].second, word = place / 64;
+      vector[word] ^= uint64_t{1} << place % 64;
       const uint64_t bit = uint64_t{1} << word % 64;
       aggregate[word / 64] = vector[word] != 0 ? aggregate[word / 64] | bit : aggregate[word / 64] & ~bit;
     }
@@ -103,7 +103,15 @@ void put_vectors(std::byte* memory, const Image& image, std::span<const Rule> ru
 
 }  // namespace
 
-void BitVectorTable::load(std::span<const Rule> rules, uint16_t no_match, size_t most_bytes) {
+std::vector<SetRule> numbered(std::span<const Rule> rules) {
+  std::vector<SetRule> result;
+  result.reserve(rules.size());
+  for (const Rule& rule : rules)
+    result.push_back({static_cast<uint32_t>(result.size()), static_cast<uint32_t>(result.size()), rule});
+  return result;
+}
+
+void BitVectorTable::load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes) {
   std::vector<uint32_t> limits[kFields];
   for (int f = 0; f < kFields; ++f) limits[f] = limits_of(rules, f);
   Image image{};
@@ -115,7 +123,8 @@ void BitVectorTable::load(std::span<const Rule> rules, uint16_t no_match, size_t
   image.no_match = no_match;
   HugePages memory = map_huge_pages(bytes);
   std::memcpy(memory.get(), &image, sizeof image);
-  for (size_t i = 0; i < rules.size(); ++i) place<uint16_t>(memory.get(), image.actions)[i] = rules[i].next;
+  for (size_t i = 0; i < rules.size(); ++i)
+    place<Outcome>(memory.get(), image.outcomes)[i] = {rules[i].number, rules[i].id, rules[i].rule.next};
   for (int f = 0; f < kFields; ++f) {
     put_levels(memory.get(), image.dimensions[f], limits[f]);
     put_vectors(memory.get(), image, rules, f, limits[f]);

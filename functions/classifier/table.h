@@ -10,13 +10,19 @@
 
 namespace heddle::classifier {
 
+/** Rules numbered from 0, with their numbers as ids. */
+std::vector<SetRule> numbered(std::span<const Rule> rules);
+
 /** A set of rules as an Image. A set is replaced as a whole: the new image is built beside the old one, which readers keep
  *  until they are done (reclaim()). */
 class BitVectorTable : public Table {
  public:
-  /** Makes `rules` the set, in the order of their numbers; packets that hit none get `no_match`. Throws Error, with the
-   *  table unchanged, if the image needs more than `most_bytes`; it says how much. */
-  void load(std::span<const Rule> rules, uint16_t no_match, size_t most_bytes);
+  /** Makes `rules` the set, ascending by number; packets that hit none get `no_match`. Throws Error, with the table
+   *  unchanged, if the image needs more than `most_bytes`; it says how much. */
+  void load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes);
+  void load(std::span<const Rule> rules, uint16_t no_match, size_t most_bytes) {
+    load(numbered(rules), no_match, most_bytes);
+  }
 
   std::span<const std::byte> bytes() const override { return {memory_.get(), bytes_}; }
   bool has_retired() const override { return !retired_.empty(); }
@@ -32,7 +38,7 @@ class BitVectorTable : public Table {
   std::vector<HugePages> retired_;
 };
 
-/** Sets rules[i] to the number of the rule that key i hits, or kNoRule; value f of key i is keys[f][i]. Any number of threads
+/** Sets rules[i] to the place (Image::outcome) of the rule that key i hits, or kNoRule; value f of key i is keys[f][i]. Any number of threads
  *  may call it. `n` may be 0. */
 void lookup_bulk(const Image& image, const uint32_t* const (&keys)[kFields], uint32_t* rules, int n);
 

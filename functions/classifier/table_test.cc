@@ -41,7 +41,7 @@ void expect_first_matches(const std::vector<Rule>& rules, const std::vector<Key>
   for (size_t i = 0; i < keys.size(); ++i) {
     const uint32_t wanted = first_match(rules, keys[i]);
     ASSERT_EQ(got[i], wanted) << "of " << rules.size() << " rules, key " << i << ": " << text_of(keys[i]);
-    ASSERT_EQ(table.image().next(got[i]), wanted == kNoRule ? 7 : rules[wanted].next);
+    ASSERT_EQ(table.image().outcome(got[i]).next, wanted == kNoRule ? 7 : rules[wanted].next);
   }
 }
 

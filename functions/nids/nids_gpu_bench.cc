@@ -228,7 +228,7 @@ class C4 {
     for (size_t f = 0; f < classifier::kFields; ++f) key[f] = random() % 2 == 0 ? filter.low[f] : filter.high[f];
     key[classifier::kProtocol] = 17;
     const uint32_t rule = classifier::lookup(tables_.firewall.image(), key);
-    packets_[i].dropped = tables_.firewall.image().next(rule) >= kDrop;
+    packets_[i].dropped = tables_.firewall.image().outcome(rule).next >= kDrop;
     headers_[i] = headers_of(length_, key);
     const std::string& text = texts.texts[i % Texts::kTexts];
     std::memcpy(slots_.frame(i) + kPayload, text.data(), text.size());

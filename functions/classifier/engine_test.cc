@@ -1,0 +1,206 @@
+// Every engine against a search of all rules: sets of all kinds, changes in random order, sets replaced.
+
+#include "functions/classifier/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/error.h"
+#include "functions/classifier/oracle_for_test.h"
+#include "functions/classifier/rule_file.h"
+#include "functions/classifier/rule_set.h"
+#include "functions/classifier/tuple_engine.h"
+#include "measure/generate/filter_set.h"
+#include "tests/support/frames.h"
+
+namespace heddle::classifier {
+namespace {
+
+constexpr uint16_t kNoMatch = 7;
+
+/** An engine, its set, and the rules as they ought to be. */
+struct Subject {
+  explicit Subject(EngineKind kind, size_t most_bytes = size_t{1} << 30)
+      : engine(make_engine(kind, {kNoMatch, most_bytes})) {}
+
+  void load(const std::vector<Rule>& rules, uint32_t step) {
+    set.load(rules, step, *engine);
+    engine->start();
+    wanted.clear();
+    for (uint32_t i = 0; i < rules.size(); ++i) wanted[i * step] = rules[i];
+  }
+  void change(const std::vector<RuleChange>& changes) {
+    set.change(changes, *engine);
+    for (const auto& [number, rule] : changes)
+      if (rule)
+        wanted[number] = *rule;
+      else
+        wanted.erase(number);
+  }
+  void reclaim() {
+    engine->reclaim();
+    set.reclaim();
+  }
+  std::vector<Rule> rules() const {
+    std::vector<Rule> result;
+    for (const auto& [number, rule] : wanted) result.push_back(rule);
+    return result;
+  }
+
+  std::vector<Outcome> classify(const std::vector<Key>& keys, int piece) const {
+    std::vector<uint32_t> fields[kFields];
+    for (size_t f = 0; f < kFields; ++f)
+      for (const Key& key : keys) fields[f].push_back(key[f]);
+    std::vector<Outcome> outcomes(keys.size());
+    for (size_t at = 0; at < keys.size(); at += static_cast<size_t>(piece)) {
+      const uint32_t* const columns[kFields] = {&fields[0][at], &fields[1][at], &fields[2][at], &fields[3][at],
+                                                &fields[4][at]};
+      engine->classify(columns, &outcomes[at], std::min(piece, static_cast<int>(keys.size() - at)));
+    }
+    return outcomes;
+  }
+
+  void expect_right(const std::vector<Key>& keys) const {
+    std::vector<uint32_t> numbers;
+    for (const auto& [number, rule] : wanted) numbers.push_back(number);
+    const auto rules = this->rules();
+    const auto outcomes = classify(keys, 97);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const uint32_t place = first_match(rules, keys[i]);
+      const uint32_t number = place == kNoRule ? kNoRule : numbers[place];
+      ASSERT_EQ(outcomes[i].number, number) << "of " << rules.size() << " rules, key " << i << ": " << text_of(keys[i]);
+      ASSERT_EQ(outcomes[i].next, place == kNoRule ? kNoMatch : rules[place].next);
+      ASSERT_EQ(outcomes[i].id, place == kNoRule ? kNoId : set.find(number)->id);
+    }
+  }
+
+  std::unique_ptr<RuleEngine> engine;
+  RuleSet set;
+  std::map<uint32_t, Rule> wanted;
+};
+
+class RuleEngineTest : public testing::TestWithParam<EngineKind> {};
+INSTANTIATE_TEST_SUITE_P(All, RuleEngineTest,
+                         testing::Values(EngineKind::bitvector, EngineKind::acl, EngineKind::tuple),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(RuleEngineTest, FindsTheFirstOfRandomRules) {
+  auto random = test::random_for("rule engine rules");
+  for (const size_t count : {0u, 1u, 2u, 64u, 65u, 513u, 1500u}) {
+    Subject subject(GetParam());
+    const auto rules = random_rules(random, count);
+    subject.load(rules, 1);
+    subject.expect_right(keys_near(random, rules, count > 1000 ? 1000 : 3000));
+  }
+}
+
+TEST_P(RuleEngineTest, FindsTheFirstOfGeneratedFilters) {
+  auto random = test::random_for("rule engine filters");
+  const Actions any{.read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = 0};
+  for (const char* like : {"acl", "fw", "ipc"}) {
+    const auto filters = bench::generate_filters(bench::parameters_like(like), {.count = 3000, .seed = test::seed()});
+    std::vector<std::string> errors;
+    const auto rules = parse_rules(like, bench::to_text(filters), any, errors);
+    ASSERT_EQ(rules.size(), filters.size());
+    Subject subject(GetParam());
+    subject.load(rules, 10);
+    subject.expect_right(keys_near(random, rules, 2000));
+  }
+}
+
+TEST_P(RuleEngineTest, FindsTheFirstOfRulesThatOverlapCompletely) {
+  auto random = test::random_for("rule engine overlap");
+  const std::vector<Rule> same(700, random_rules(random, 1)[0]);
+  Subject subject(GetParam());
+  subject.load(same, 3);
+  subject.expect_right(keys_near(random, same, 300));
+  std::vector<Rule> nested(600);  // each within the next
+  for (uint32_t i = 0; i < nested.size(); ++i)
+    for (const Field f : {kSourcePort, kDestinationPort}) {
+      nested[i].low[f] = 30000 - i * 50;
+      nested[i].high[f] = 30000 + i * 50;
+    }
+  subject.load(nested, 1);
+  subject.expect_right(keys_near(random, nested, 1000));
+}
+
+TEST_P(RuleEngineTest, FollowsChangesInAnyOrder) {
+  auto random = test::random_for("rule engine changes");
+  const bool slow = GetParam() != EngineKind::tuple;  // these build everything anew
+  const auto pool = random_rules(random, 3000);
+  Subject subject(GetParam());
+  subject.load({pool.begin(), pool.begin() + (slow ? 100 : 500)}, 7);
+  for (int round = 0; round < (slow ? 40 : 400); ++round) {
+    std::map<uint32_t, std::optional<Rule>> changes;
+    for (uint32_t count = random() % 8 + (round % 50 == 0 ? 200 : 0); count > 0; --count) {
+      const auto number = static_cast<uint32_t>(random() % 4000);
+      if (random() % 2 == 0)
+        changes[number] = pool[random() % pool.size()];
+      else if (const auto at = subject.wanted.lower_bound(number); at != subject.wanted.end())
+        changes[at->first] = std::nullopt;
+    }
+    std::vector<RuleChange> list;
+    for (const auto& [number, rule] : changes) list.push_back({number, rule});
+    subject.change(list);
+    if (round % 4 != 3) subject.reclaim();  // else several changes wait for it together
+    subject.expect_right(keys_near(random, subject.rules(), 100));
+  }
+  subject.expect_right(keys_near(random, subject.rules(), 3000));
+  std::vector<RuleChange> all;
+  for (const auto& [number, rule] : subject.wanted) all.push_back({number, std::nullopt});
+  subject.change(all);
+  subject.expect_right(keys_near(random, {}, 100));
+  subject.reclaim();
+  subject.reclaim();
+  subject.change({{5, pool[0]}, {kNoRule - 1, pool[1]}});
+  subject.expect_right(keys_near(random, subject.rules(), 100));
+}
+
+TEST_P(RuleEngineTest, ReplacesTheSet) {
+  auto random = test::random_for("rule engine replaced");
+  Subject subject(GetParam());
+  for (const size_t count : {300u, 1000u, 0u, 20u}) {
+    const auto rules = random_rules(random, count);
+    subject.load(rules, 2);
+    subject.expect_right(keys_near(random, rules, 500));
+    subject.change({{1, rules.empty() ? Rule{} : rules[0]}});
+    subject.reclaim();
+    subject.expect_right(keys_near(random, rules, 500));
+  }
+}
+
+TEST(TupleEngine, GrowsFromNothingWhileRulesComeOneByOne) {
+  auto random = test::random_for("rule engine growth");
+  const auto rules = random_rules(random, 6000);
+  Subject subject(EngineKind::tuple);
+  subject.load({}, 1);
+  for (uint32_t i = 0; i < rules.size(); ++i) {
+    subject.change({{(i * 2654435761u) % 100'003, rules[i]}});
+    if (subject.engine->has_retired()) subject.reclaim();
+  }
+  subject.expect_right(keys_near(random, rules, 3000));
+}
+
+TEST(RuleEngines, RefuseWhatDoesNotFitWithTheSizeThatItNeeds) {
+  auto random = test::random_for("rule engine size");
+  for (const EngineKind kind : {EngineKind::bitvector, EngineKind::tuple}) {
+    Subject subject(kind, size_t{1} << 20);
+    const auto few = random_rules(random, 100);
+    subject.load(few, 1);
+    try {
+      subject.set.load(random_rules(random, 30000), 1, *subject.engine);
+      FAIL() << "it fitted";
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_TRUE(text.starts_with("30000 rules need ")) << text;
+      EXPECT_TRUE(text.ends_with(" MB, and MEMORY allows 1 MB")) << text;
+    }
+    subject.expect_right(keys_near(random, few, 500));
+    subject.change({{3, std::nullopt}});
+    subject.expect_right(keys_near(random, few, 500));
+  }
+}
+
+}  // namespace
+}  // namespace heddle::classifier

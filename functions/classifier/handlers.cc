@@ -1,0 +1,137 @@
+// The handlers of BitVectorClassifier and Firewall.
+
+#include <sstream>
+
+#include "click/values.h"
+#include "core/error.h"
+#include "functions/classifier/classifier.h"
+
+namespace heddle {
+
+using classifier::Key;
+using classifier::Rule;
+
+namespace {
+
+uint32_t number_of(const std::string& word) { return click::value_of<uint32_t>(word, 0u, classifier::kNoRule - 1); }
+
+}  // namespace
+
+void RuleElement::reload() {
+  std::vector<std::string> errors;
+  const std::vector<Rule> rules = read_rules(errors);
+  if (!errors.empty())
+    throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
+                "; the rules stay as they are");
+  rules_.load(rules, step_, *engine_);
+  changed();
+}
+
+void RuleElement::changed() {
+  for (const uint32_t id : rules_.take_new_ids()) hits_.reset(id);
+  count_ = rules_.size();
+}
+
+void RuleElement::read_change(const std::string& line, std::map<uint32_t, std::optional<Rule>>& changes) const {
+  std::istringstream words(line);
+  std::string command, word, rest;
+  words >> command;
+  const auto taken = [&](uint32_t number) {
+    const auto change = changes.find(number);
+    return change != changes.end() ? change->second.has_value() : rules_.find(number) != nullptr;
+  };
+  const auto read_number = [&](bool must_be) {
+    if (!(words >> word)) throw Error("expected " + command + " NUMBER" + (command == "remove" ? "" : " RULE"));
+    const uint32_t number = number_of(word);
+    if (must_be && !taken(number)) throw Error(format("there is no rule %u", number));
+    if (!must_be && taken(number)) throw Error(format("there is a rule %u; `replace` replaces it", number));
+    return number;
+  };
+  const auto read_rule = [&] {
+    Rule rule;
+    std::getline(words >> std::ws, rest);
+    if (const auto problem = classifier::parse_rule(rest, actions_, rule); !problem.empty())
+      throw Error("'" + rest.substr(0, 200) + "' is not a rule: " + problem);
+    return rule;
+  };
+  if (command == "remove") {
+    const uint32_t number = read_number(true);
+    if (words >> word) throw Error("'" + word.substr(0, 80) + "' is left over after the number");
+    changes[number] = std::nullopt;
+  } else if (command == "replace") {
+    const uint32_t number = read_number(true);
+    changes[number] = read_rule();
+  } else if (command == "add") {
+    const uint32_t number = read_number(false);
+    changes[number] = read_rule();
+  } else {
+    throw Error("bad command '" + command.substr(0, 80) + "'; expected add, replace or remove");
+  }
+}
+
+void RuleElement::change(const std::string& commands) {
+  std::map<uint32_t, std::optional<Rule>> later;
+  std::istringstream lines(commands);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find_first_not_of(" \t\r");
+    if (first != line.npos && line[first] != '#') read_change(line, later);
+  }
+  std::vector<classifier::RuleChange> changes;
+  for (const auto& [number, rule] : later) changes.push_back({number, rule});
+  rules_.change(changes, *engine_);
+  changed();
+}
+
+std::string RuleElement::lookup_text(const std::string& text) const {
+  constexpr const char* kExpected = "expected SOURCE DESTINATION SOURCE_PORT DESTINATION_PORT PROTOCOL";
+  std::istringstream words(text);
+  std::string word[classifier::kFields], more;
+  for (auto& one : word)
+    if (!(words >> one)) throw Error(kExpected);
+  if (words >> more) throw Error(kExpected);
+  Key key{};
+  for (size_t f = 0; f < classifier::kFields; ++f)
+    key[f] = f <= classifier::kDestination ? click::value_of<click::Ipv4Address>(word[f]).value
+                                           : click::value_of<uint32_t>(word[f], 0u, classifier::kLargest[f]);
+  const uint32_t* const keys[classifier::kFields] = {&key[0], &key[1], &key[2], &key[3], &key[4]};
+  classifier::Outcome outcome;
+  engine_->classify(keys, &outcome, 1);
+  return (outcome.number == classifier::kNoRule ? "-1" : std::to_string(outcome.number)) +
+         (outcome.next < kDrop ? " " + std::to_string(outcome.next) : " deny");
+}
+
+std::string RuleElement::hits_text(const std::string& text) const {
+  if (on_gpu) throw Error("a GPU does not count hits; give the element DEVICE cpu");
+  if (!text.empty()) {
+    const uint32_t number = number_of(text);
+    const auto* rule = rules_.find(number);
+    if (rule == nullptr) throw Error(format("there is no rule %u", number));
+    return std::to_string(hits_[rule->id]);
+  }
+  std::string all;
+  for (const auto& rule : rules_.sorted())
+    if (const uint64_t hits = hits_[rule.id]; hits != 0) all += format("%u %zu\n", rule.number, size_t{hits});
+  return all;
+}
+
+void RuleElement::handlers(Handlers& list) {
+  const auto one = [this](const char* command) {
+    return [this, command](const std::string& value) {
+      if (value.find('\n') < value.find_last_not_of(" \t\r\n")) throw Error("expected one rule; ctrl takes several");
+      change(std::string(command) + " " + value);
+    };
+  };
+  list.write("add", one("add"))
+      .write("replace", one("replace"))
+      .write("remove", one("remove"))
+      .write("ctrl", [this](const std::string& value) { change(value); })
+      .read_with_argument("lookup", [this](const std::string& key) { return lookup_text(key); })
+      .read_with_argument("hits", [this](const std::string& number) { return hits_text(number); })
+      .read("count", [this] { return std::to_string(count_.load()); })
+      .read("rules", [this] { return std::to_string(count_.load()); })
+      .read("engine", [this] { return choice(); })
+      .read("memory", [this] { return std::to_string(engine_->bytes()); });
+  if (!file_.empty()) list.write("reload", [this](const std::string&) { reload(); });
+}
+
+}  // namespace heddle

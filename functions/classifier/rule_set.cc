@@ -1,0 +1,88 @@
+#include "functions/classifier/rule_set.h"
+
+#include "core/error.h"
+
+namespace heddle::classifier {
+
+void RuleEngine::change(std::span<const SetRule>, std::span<const uint32_t>, const RuleSet& all) { load(all.sorted()); }
+
+uint32_t RuleSet::take_id() {
+  if (free_.empty() && next_id_ == kMostRules)
+    throw Error(format("no room for more than %u rules, those included that are about to go", kMostRules));
+  const uint32_t id = free_.empty() ? next_id_++ : free_.back();
+  if (!free_.empty()) free_.pop_back();
+  return id;
+}
+
+void RuleSet::free_ids(std::span<const SetRule> rules) {
+  for (const SetRule& rule : rules) free_.push_back(rule.id);
+}
+
+void RuleSet::load(std::span<const Rule> rules, uint32_t step, RuleEngine& engine) {
+  if (rules.size() > kMostRules) throw Error(format("%zu rules, and there is room for %u", rules.size(), kMostRules));
+  if (rules.size() * uint64_t{step} > kNoRule)
+    throw Error(format("%zu rules in steps of %u need numbers above %u", rules.size(), step, kNoRule - 1));
+  std::vector<SetRule> set;
+  set.reserve(rules.size());
+  try {
+    for (const Rule& rule : rules) set.push_back({static_cast<uint32_t>(set.size()) * step, take_id(), rule});
+    engine.load(set);
+  } catch (...) {
+    free_ids(set);
+    throw;
+  }
+  for (const auto& [number, rule] : rules_) retired_.push_back(rule.id);
+  rules_.clear();
+  for (const SetRule& rule : set) {
+    rules_.emplace_hint(rules_.end(), rule.number, rule);
+    new_ids_.push_back(rule.id);
+  }
+}
+
+void RuleSet::change(std::span<const RuleChange> changes, RuleEngine& engine) {
+  std::vector<SetRule> added, before;
+  std::vector<uint32_t> gone;
+  try {
+    for (const RuleChange& change : changes)
+      if (change.rule) added.push_back({change.number, take_id(), *change.rule});
+  } catch (...) {
+    free_ids(added);
+    throw;
+  }
+  for (const RuleChange& change : changes)
+    if (const auto old = rules_.find(change.number); old != rules_.end()) {
+      before.push_back(old->second);
+      gone.push_back(old->second.id);
+      rules_.erase(old);
+    }
+  for (const SetRule& rule : added) rules_[rule.number] = rule;
+  try {
+    engine.change(added, gone, *this);
+  } catch (...) {
+    for (const SetRule& rule : added) rules_.erase(rule.number);
+    for (const SetRule& rule : before) rules_[rule.number] = rule;
+    free_ids(added);
+    throw;
+  }
+  retired_.insert(retired_.end(), gone.begin(), gone.end());
+  for (const SetRule& rule : added) new_ids_.push_back(rule.id);
+}
+
+const SetRule* RuleSet::find(uint32_t number) const {
+  const auto found = rules_.find(number);
+  return found == rules_.end() ? nullptr : &found->second;
+}
+
+std::vector<SetRule> RuleSet::sorted() const {
+  std::vector<SetRule> result;
+  result.reserve(rules_.size());
+  for (const auto& [number, rule] : rules_) result.push_back(rule);
+  return result;
+}
+
+void RuleSet::reclaim() {
+  free_.insert(free_.end(), unlinked_.begin(), unlinked_.end());
+  unlinked_ = std::exchange(retired_, {});
+}
+
+}  // namespace heddle::classifier

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/table.h"
+#include "functions/classifier/engine.h"
+
+namespace heddle::classifier {
+
+/** What is to become of a number: a rule, or nothing. */
+struct RuleChange {
+  uint32_t number = 0;
+  std::optional<Rule> rule;
+};
+
+/** The rules of an element by number, with the ids by which engines and counters know them. An id that a change has freed is
+ *  given to another rule after the second reclaim(): an engine may have to take a rule out of a structure that readers are in
+ *  only when nobody can find it any more, and that is again a change that readers must have seen. */
+class RuleSet : public Retiring {
+ public:
+  /** Makes `rules` the set of `engine`, numbered 0, step, 2 * step, ... Throws what the engine does, with nothing changed. */
+  void load(std::span<const Rule> rules, uint32_t step, RuleEngine& engine);
+  /** Makes all of `changes`, at most one a number. Throws what the engine does, with nothing changed. */
+  void change(std::span<const RuleChange> changes, RuleEngine& engine);
+
+  const SetRule* find(uint32_t number) const;
+  size_t size() const { return rules_.size(); }
+  std::vector<SetRule> sorted() const;  ///< by number
+  /** Larger than all ids that are or have been in use. */
+  uint32_t id_limit() const { return next_id_; }
+  /** Ids that rules have got since the last call. */
+  std::vector<uint32_t> take_new_ids() { return std::exchange(new_ids_, {}); }
+
+  bool has_retired() const override { return retired_.size() >= 1024; }
+  void reclaim() override;
+
+ private:
+  uint32_t take_id();
+  void free_ids(std::span<const SetRule> rules);
+
+  std::map<uint32_t, SetRule> rules_;
+  uint32_t next_id_ = 0;
+  std::vector<uint32_t> free_, retired_, unlinked_, new_ids_;
+};
+
+}  // namespace heddle::classifier
