@@ -104,6 +104,26 @@ def test_decap_refuses_what_scapy_made_with_another_key(heddle, keys, tmp_path, 
     assert report.drops("d") == {"bad_icv": len(esp)}
 
 
+@pytest.mark.parametrize("bits", [192, 256])
+def test_long_keys_as_scapy_has_them(heddle, tmp_path, mode, bits):
+    long = ipsec.Association(0x1002, cipher_key=bytes(range(7, 7 + bits // 8 + 4)))
+    keys = ipsec.write(tmp_path / "tunnels.keys", [ipsec.Association(0x1001), long])
+    plain = ip_frames(60)
+    source, out = captures.write(tmp_path / "in.pcap", plain), tmp_path / "out.pcap"
+    heddle.run(
+        f"FromDump({quoted(source)}) -> IPsecSequence(esp, SPI 0x1002) -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14)"
+        f" -> ToDump({quoted(out)})",
+        *mode,
+    )
+    deciphered = [bytes(long.scapy().decrypt(Ether(frame)[IP], verify=True)) for frame in captures.frames(out)]
+    assert deciphered == [frame[14:] for frame in plain]
+    association = long.scapy()
+    esp = [frame[:14] + bytes(association.encrypt(IP(frame[14:]))) for frame in plain]
+    source = captures.write(tmp_path / "esp.pcap", esp)
+    assert heddle.run(decap(keys, source, out), *mode).drops("d") == {}
+    assert captures.frames(out) == plain
+
+
 @pytest.mark.parametrize("device", ["cpu", "simt"])
 def test_replays_are_judged_somewhere(heddle, keys, tmp_path, device):
     source = captures.write(tmp_path / "in.pcap", ip_frames(3))

@@ -22,7 +22,8 @@ namespace heddle {
  *
  *  Memory is taken at the start and does not grow. If the table has no place for a new flow, it takes that of one that is over,
  *  or of one that has had a single packet, the longest idle first: a flood of SYNs costs only its like. Flows that had more
- *  packets stay.
+ *  packets stay. What packets of a batch have found stays theirs while the chain works on the batch: a flow that ends in it, as
+ *  times of captures may say, makes room for others when the next one comes.
  *
  *  Later fragments and packets of other protocols than TCP, UDP, DCCP, SCTP and UDP-Lite have ports 0. Drops: "short" (no whole
  *  IPv4 header, or fewer than 4 bytes behind it where ports should be), "full" (no place for a new flow).

@@ -89,6 +89,7 @@ void FlowTable::run_cpu(Batch& batch) {
   constexpr int kGroup = ThreadTable::kMost;
   const auto thread = static_cast<size_t>(batch.thread);
   ThreadTable& table = *tables_[thread];
+  table.begin_batch();
   const uint32_t *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
   uint32_t* column = batch.column(Column::flow);
   const uint32_t now = timestamps_ ? clocks_[thread].now_ms : now_ms();

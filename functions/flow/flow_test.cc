@@ -86,7 +86,7 @@ TEST(Flow, LimitsAndBalancesAsTheOracle) {
       run("TestSource(SETS \"l3 l4\") -> flows :: FlowTable(TIMESTAMPS true, TIMEOUT 2s, CAPACITY 4096)"
           " -> limit :: RateLimiter(flows, 5, BURST 3) -> LoadBalancer(flows, 10.9.0.0, 10.9.0.1, 10.9.0.2)"
           " -> sink :: TestSink(READS dst);",
-          cpu(), frames, {.batches = {100, 1, 33, 64, 65}, .packets = 8192});
+          cpu(), frames, {.batches = {100, 1, 33, 64, 65, 1000}, .packets = 8192});
   const auto& got = result.at("sink");
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t k = 0; k < got.size(); ++k) {
@@ -164,7 +164,8 @@ TEST(Flow, NatTranslatesBothWays) {
   goes_out(5002, 6, 2002, 1002);
   refused(packet_of(inside, outside, 5003, 80, 6, 1003), no_port);
   goes_out(5001, 6, 2001, 1900);
-  // The flows of 5000 and 5002 are over; their ports are given out again when somebody finds out.
+  // The flows of 5000 and 5002 are over; their ports are given out again when somebody finds out, in a later batch.
+  const int before = static_cast<int>(frames.size());
   frames.push_back(packet_of(inside, outside, 5000, 80, 6, 3000));
   out.push_back(packet_of(address, outside, 2000, 80, 6).bytes);
   Frame fragment = packet_of(inside, outside, 5000, 80, 6, 3000);
@@ -173,7 +174,7 @@ TEST(Flow, NatTranslatesBothWays) {
   const Result result = run(
       "TestSource(SETS \"l3 l4\") -> flows :: FlowTable(TIMESTAMPS true, TIMEOUT 1s) -> nat :: NAT(flows, 192.0.2.1,"
       " PORTS 2000-2002); nat[0] -> out :: TestSink; nat[1] -> back :: TestSink;",
-      cpu(), frames);
+      cpu(), frames, {.batches = {before, 10}});
   EXPECT_TRUE(same(result.bytes("out"), out));
   EXPECT_TRUE(same(result.bytes("back"), back));
   EXPECT_EQ(result.drop("nat.no_flow"), no_flow);
@@ -195,6 +196,7 @@ TEST(Flow, TableBearsFloods) {
   const auto touch = [&](uint32_t source, uint32_t now) {
     const flow::Key key{source, 2, 3, 4, 6};
     uint32_t place = 0;
+    table.begin_batch();
     table.find_or_add(&key, &now, &place, 1);
     return place;
   };
@@ -217,6 +219,57 @@ TEST(Flow, TableBearsFloods) {
   EXPECT_EQ(table.find({1, 2, 3, 4, 6}), flow::kNoFlow);
 }
 
+// What packets of a batch have found stays theirs until the next batch begins, whatever comes behind them.
+TEST(Flow, PlacesStayForTheBatch) {
+  struct Ended : flow::Watcher {
+    std::vector<uint64_t> words;
+    void flow_ends(const flow::Entry& entry, int) override { words.push_back(entry.word(0)); }
+  } ended;
+  const std::vector<flow::Watcher*> watchers = {&ended};
+  flow::ThreadTable table(0, 100, 1000, 7, watchers);
+  const auto touch = [&](uint32_t source, uint32_t now) {
+    const flow::Key key{source, 2, 3, 4, 6};
+    uint32_t place = 0;
+    table.find_or_add(&key, &now, &place, 1);
+    return place;
+  };
+  table.begin_batch();
+  std::set<uint32_t> places;
+  size_t full = 0;
+  for (uint32_t k = 0; k < 1000; ++k) {
+    const uint32_t place = touch(k, 10 * k);
+    if (place == flow::kNoFlow)
+      ++full;
+    else
+      EXPECT_TRUE(places.insert(place).second) << "two flows of a batch have one place";
+  }
+  EXPECT_EQ(places.size(), table.counts().flows);
+  EXPECT_EQ(places.size() + full, 1000u);
+  EXPECT_TRUE(ended.words.empty());
+
+  flow::ThreadTable other(0, 100, 1000, 7, watchers);
+  const flow::Key key{1, 2, 3, 4, 6};
+  const uint32_t times[4] = {1, 900, 5000, 9000};
+  uint32_t found[4];
+  other.begin_batch();
+  other.find_or_add(&key, times, found, 1);
+  other.entry(found[0]).set_word(0, 77);
+  const flow::Key keys[4] = {key, key, key, key};
+  other.find_or_add(keys, times, found, 4);
+  EXPECT_EQ(found[0], found[1]);
+  EXPECT_NE(found[1], found[2]);
+  EXPECT_NE(found[2], found[3]);
+  EXPECT_NE(found[1], found[3]);
+  EXPECT_EQ(other.entry(found[0]).word(0), 77u);
+  EXPECT_EQ(other.entry(found[2]).word(0), 0u);
+  EXPECT_EQ(other.counts().expired, 2u);
+  EXPECT_TRUE(ended.words.empty());
+  other.begin_batch();
+  EXPECT_EQ(ended.words, (std::vector<uint64_t>{0, 77}));
+  EXPECT_EQ(other.counts().flows, 1u);
+  EXPECT_EQ(other.find(key), found[3]);
+}
+
 TEST(Flow, TableHoldsItsCapacity) {
   const std::vector<flow::Watcher*> watchers;
   for (const uint32_t capacity : {100u, 3000u, 100000u}) {
@@ -226,6 +279,7 @@ TEST(Flow, TableHoldsItsCapacity) {
       for (uint32_t k = 0; k < capacity; ++k) {
         const flow::Key key{k, 1, 1, 1, 17};
         uint32_t place = 0;
+        table.begin_batch();
         table.find_or_add(&key, &now, &place, 1);
       }
     EXPECT_LE(table.counts().evicted, capacity / 500) << capacity;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace heddle::flow {
 namespace {
@@ -66,7 +67,7 @@ void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t*
     uint32_t place = find_in(hash.bucket[0], hash.tag, keys[i]);
     if (place == kNoFlow) place = find_in(hash.bucket[1], hash.tag, keys[i]);
     if (place != kNoFlow && is_over(entries_[place], now_ms[i])) {
-      end(place);
+      end_or_defer(place);
       count(counts_.expired, 1);
       place = kNoFlow;
     }
@@ -76,6 +77,7 @@ void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t*
       if (idle_ms(entries_[place], now_ms[i]) > 0) entries_[place].last_ms = now_ms[i];
       entries_[place].packets = 2;
     }
+    if (place != kNoFlow) entries_[place].batch = batch_;
     flows[i] = place;
   }
 }
@@ -108,6 +110,7 @@ uint32_t ThreadTable::victim(const Hash& hash, uint32_t now_ms) const {
   for (const uint32_t bucket : hash.bucket)
     for (uint32_t place = bucket * kWays; place < (bucket + 1) * kWays; ++place) {
       const Entry& entry = entries_[place];
+      if (tags_[place] == kEnding || entry.batch == batch_) continue;
       if (is_over(entry, now_ms)) return place;
       if (entry.packets == 1 && (best == kNoFlow || idle_ms(entry, now_ms) > idle))
         best = place, idle = idle_ms(entry, now_ms);
@@ -121,11 +124,21 @@ void ThreadTable::end(uint32_t place) {
   count(counts_.flows, ~uint64_t{0});
 }
 
+void ThreadTable::end_or_defer(uint32_t place) {
+  if (entries_[place].batch != batch_) return end(place);
+  tags_[place] = kEnding;
+  entries_[place].next_ending = std::exchange(first_ending_, place);
+}
+
+void ThreadTable::end_all() {
+  while (first_ending_ != kNoFlow) end(std::exchange(first_ending_, entries_[first_ending_].next_ending));
+}
+
 void ThreadTable::age(size_t looked_at, uint32_t now_ms) {
   for (size_t n = std::min<size_t>(looked_at, places()); n > 0; --n) {
     const uint32_t place = next_aged_;
     next_aged_ = place + 1 == places() ? 0 : place + 1;
-    if (tags_[place] == 0 || !is_over(entries_[place], now_ms)) continue;
+    if (tags_[place] == 0 || tags_[place] == kEnding || !is_over(entries_[place], now_ms)) continue;
     end(place);
     count(counts_.expired, 1);
   }

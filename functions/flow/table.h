@@ -26,6 +26,8 @@ struct alignas(64) Entry {
   uint32_t last_ms;                     ///< when a packet came last, on the table's clock
   uint32_t packets;                     ///< so far, at most 2
   std::atomic<uint64_t> words[kWords];  ///< of the functions that share the table; 0 at first
+  uint32_t batch;                       ///< the last that had a packet of it
+  uint32_t next_ending;                 ///< of those that are over, but still in use by a batch
 
   uint64_t word(int which) const { return words[which].load(std::memory_order_relaxed); }
   void set_word(int which, uint64_t value) { words[which].store(value, std::memory_order_relaxed); }
@@ -42,7 +44,11 @@ class Watcher {
 /** The flows of one thread: a hash table of fixed size with two buckets of eight places for a key, of which a new flow takes
  *  the emptier one. Flows never move, so their places are names for them. When both buckets are full, a new flow takes the
  *  place of one that is over (`timeout_ms` without a packet), or of the one of a single packet that is idle the longest: a flood
- *  of such flows does not push out any that has had an answer to go on with. If there is none of these it gets no place. */
+ *  of such flows does not push out any that has had an answer to go on with. If there is none of these it gets no place.
+ *
+ *  The functions of a chain see a batch one after the other, so what a packet of the batch under way has found stays as it is
+ *  until the next one begins: a flow that is over meanwhile, as times of captures may say, gets another place, and nobody takes
+ *  the old one before. */
 class ThreadTable {
  public:
   struct Counts {
@@ -53,7 +59,12 @@ class ThreadTable {
   /** Room for `capacity` flows or more. `seed`: of the hash, so that nobody can know which keys collide. */
   ThreadTable(int thread, size_t capacity, uint32_t timeout_ms, uint64_t seed, const std::vector<Watcher*>& watchers);
 
-  /** Finds the flows of `n` packets, or begins them; flows[i]: the place of keys[i]'s, or kNoFlow. now_ms[i]: its time. */
+  /** A batch begins: nobody uses what the one before has found. */
+  void begin_batch() {
+    ++batch_;
+    end_all();
+  }
+  /** Finds the flows of `n` packets of the batch, or begins them; flows[i]: the place of keys[i]'s, or kNoFlow. now_ms[i]: its time. */
   void find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n);
   /** The place of a flow, or kNoFlow. Any thread. */
   uint32_t find(const Key& key) const;
@@ -67,7 +78,7 @@ class ThreadTable {
   const Counts& counts() const { return counts_; }
 
  private:
-  static constexpr uint32_t kWays = 8;
+  static constexpr uint32_t kWays = 8, kEnding = 2;
   struct Hash {
     uint32_t bucket[2], tag;
   };
@@ -82,6 +93,9 @@ class ThreadTable {
     return idle_ms(entry, now_ms) > static_cast<int32_t>(timeout_ms_);
   }
   void end(uint32_t place);
+  /** Ends the flow there, but not before the next batch begins if this one has packets of it. */
+  void end_or_defer(uint32_t place);
+  void end_all();
   void count(std::atomic<uint64_t>& counter, uint64_t more) {
     counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
@@ -91,9 +105,9 @@ class ThreadTable {
   uint64_t seed_;
   const std::vector<Watcher*>& watchers_;
   HugePages tag_memory_, entry_memory_;
-  uint32_t* tags_;  // [buckets][kWays]; 0: free
+  uint32_t* tags_;  // [buckets][kWays]; 0: free, kEnding: of a flow that is over; else odd
   Entry* entries_;  // [buckets][kWays]
-  uint32_t next_aged_ = 0;
+  uint32_t next_aged_ = 0, batch_ = 0, first_ending_ = kNoFlow;
   Counts counts_;
 };
 

@@ -16,7 +16,7 @@
 namespace heddle::ipsec {
 namespace {
 
-constexpr size_t kMaxErrors = 100, kMaxFileBytes = size_t{256} << 20;
+constexpr size_t kMaxErrors = 100, kMaxFileBytes = size_t{256} << 20, kNonceBytes = 4;
 
 /** The words of a line, one after the other. */
 class Words {
@@ -67,12 +67,15 @@ void read_prefix(std::string_view word, const char* name, uint32_t& address, uin
 struct Key {
   uint8_t bytes[64];
   size_t count = 0;
-  Key(std::string_view word, size_t wanted, const char* what) {
+  /** `sizes`: how many it may be. */
+  Key(std::string_view word, std::initializer_list<size_t> sizes, const char* what) {
     if (word.starts_with("0x")) word.remove_prefix(2);
     const bool digits = std::ranges::all_of(word, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)); });
-    if (!digits || word.size() != 2 * wanted)
-      throw Mistake{format("%s must be 0x and %zu hexadecimal digits", what, 2 * wanted)};
-    for (; count < wanted; ++count) {
+    std::string wanted;
+    for (const size_t size : sizes) wanted += (wanted.empty() ? "" : " or ") + std::to_string(2 * size);
+    if (!digits || word.size() % 2 != 0 || std::ranges::find(sizes, word.size() / 2) == sizes.end())
+      throw Mistake{format("%s must be 0x and %s hexadecimal digits", what, wanted.c_str())};
+    for (; count < word.size() / 2; ++count) {
       const char* at = word.data() + 2 * count;
       std::from_chars(at, at + 2, bytes[count], 16);
     }
@@ -149,9 +152,9 @@ class Parser {
       authentication(words, first == "auth-trunc");
     } else if (first == "enc") {
       if (words.take() != "rfc3686(ctr(aes))") throw Mistake{"the only cipher that is supported is rfc3686(ctr(aes))"};
-      const Key key(words.take(), 20, "the key of rfc3686(ctr(aes)), AES-128 and nonce,");
-      expand_key(std::span<const uint8_t, 16>(key.bytes, 16), now_.sa);
-      memcpy(&now_.sa.nonce, key.bytes + 16, 4);
+      const Key key(words.take(), {20, 28, 36}, "the key of rfc3686(ctr(aes)), AES and nonce,");
+      expand_key({key.bytes, key.count - kNonceBytes}, now_.sa);
+      memcpy(&now_.sa.nonce, key.bytes + key.count - kNonceBytes, kNonceBytes);
       has_enc_ = true;
       expect_end(words);
     } else if (first == "anti-replay") {
@@ -213,7 +216,7 @@ class Parser {
 
   void authentication(Words& words, bool truncated) {
     if (words.take() != "hmac(sha1)") throw Mistake{"the only authentication that is supported is hmac(sha1)"};
-    const Key key(words.take(), 20, "the key of hmac(sha1)");
+    const Key key(words.take(), {20}, "the key of hmac(sha1)");
     start_hmac({key.bytes, key.count}, now_.sa);
     if (truncated && number_of(words.take(), "the key") != 8 * kIcvBytes)
       throw Mistake{"hmac(sha1) must be truncated to 96 bits"};

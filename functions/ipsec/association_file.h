@@ -31,7 +31,7 @@ constexpr size_t kMostAssociations = 100000, kLargestWindow = 64;
  *          proto esp spi 0x00001001 reqid 1 mode tunnel
  *          replay-window 64 flag noecn nopmtudisc
  *          auth-trunc hmac(sha1) 0x(40 digits) 96
- *          enc rfc3686(ctr(aes)) 0x(40 digits: AES-128 key and nonce)
+ *          enc rfc3686(ctr(aes)) 0x(40, 56 or 72 digits: AES key and nonce)
  *          anti-replay context: seq 0x0, oseq 0x0, bitmap 0x00000000
  *          sel src 10.1.0.0/16 dst 10.2.0.0/16
  *

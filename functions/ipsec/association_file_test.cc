@@ -61,6 +61,29 @@ TEST(AssociationFile, ExpandsKeys) {
   EXPECT_EQ(swapped(list[0].sa.nonce), 0x30u);
 }
 
+// FIPS 197, appendices A.2 and A.3.
+TEST(AssociationFile, ExpandsLongKeys) {
+  const auto expanded = [](const std::string& key) {
+    std::vector<std::string> errors;
+    std::string text = kGood;
+    text.replace(text.find("(aes)) ") + 7, kKey.size(), key);
+    const auto list = parse_associations(text, "f", errors);
+    EXPECT_TRUE(errors.empty());
+    return list.at(0).sa;
+  };
+  const Association middle = expanded("0x8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b00000030");
+  EXPECT_EQ(middle.rounds, 12u);
+  EXPECT_EQ(swapped(middle.round_keys[6]), 0xfe0c91f7u);
+  EXPECT_EQ(swapped(middle.round_keys[51]), 0x01002202u);
+  EXPECT_EQ(swapped(middle.nonce), 0x30u);
+  const Association large = expanded("0x603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff400000060");
+  EXPECT_EQ(large.rounds, 14u);
+  EXPECT_EQ(swapped(large.round_keys[8]), 0x9ba35411u);
+  EXPECT_EQ(swapped(large.round_keys[12]), 0xa8b09c1au);
+  EXPECT_EQ(swapped(large.round_keys[59]), 0x706c631eu);
+  EXPECT_EQ(swapped(large.nonce), 0x60u);
+}
+
 TEST(AssociationFile, SaysWhatIsWrongByLineAndNoKey) {
   const auto with = [](const std::string& old, const std::string& text) {
     std::string all = kGood;

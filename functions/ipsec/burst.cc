@@ -10,10 +10,10 @@ namespace {
 /** The library's names for the algorithms of an association. */
 void set_transform(const Association& sa, IMB_JOB& job) {
   switch (sa.transform) {
-    case Transform::aes128_ctr_hmac_sha1_96:
+    case Transform::aes_ctr_hmac_sha1_96:
       job.cipher_mode = IMB_CIPHER_CNTR;
       job.hash_alg = IMB_AUTH_HMAC_SHA_1;
-      job.key_len_in_bytes = 16;
+      job.key_len_in_bytes = 4 * (sa.rounds - 6);
       job.enc_keys = job.dec_keys = sa.round_keys;
       job.u.HMAC._hashed_auth_key_xor_ipad = reinterpret_cast<const uint8_t*>(sa.inner);
       job.u.HMAC._hashed_auth_key_xor_opad = reinterpret_cast<const uint8_t*>(sa.outer);

@@ -123,7 +123,7 @@ __device__ void cipher(Work& work, const Lookup& te, int k, bool wanted, uint32_
     const Job& job = work.jobs[k];
     if (j > 0) {
       block[0] = job.sa->nonce, block[1] = job.iv[0], block[2] = job.iv[1], block[3] = swapped(j);
-      aes(te, job.sa->round_keys, block);
+      aes(te, *job.sa, block);
     } else if (kEncipher) {
       block[0] = job.sa->spi, block[1] = job.sequence, block[2] = job.iv[0], block[3] = job.iv[1];
     }

@@ -15,7 +15,7 @@ class Burst;
  *      IPsecEncap(FILE [, keywords OFFSET, DEVICE, BLOCKING])
  *
  *  FILE: security associations, as `ip xfrm state` prints them; its mode must be 0600 or stricter, and keys appear
- *  nowhere else. Up to 100,000; in tunnel mode over IPv4, with AES-128-CTR (RFC 3686: `enc rfc3686(ctr(aes))`) and
+ *  nowhere else. Up to 100,000; in tunnel mode over IPv4, with AES-CTR and keys of 128, 192 or 256 bits (RFC 3686: `enc rfc3686(ctr(aes))`) and
  *  HMAC-SHA1-96 (RFC 2404: `auth-trunc hmac(sha1) KEY 96`). OFFSET: where the IP header begins, default 0; what is
  *  before it (an Ethernet header) stays before the outer header, and its last two bytes become 0x0800. DEVICE: cpu or
  *  gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop

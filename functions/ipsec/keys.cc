@@ -17,22 +17,25 @@ void make_lookup(uint32_t (&te)[256]) {
   }
 }
 
-void expand_key(std::span<const uint8_t, 16> key, Association& sa) {
+void expand_key(std::span<const uint8_t> key, Association& sa) {
+  sa.rounds = static_cast<uint32_t>(key.size() / 4 + 6);
   auto* bytes = reinterpret_cast<uint8_t*>(sa.round_keys);
   std::memcpy(bytes, key.data(), key.size());
   uint8_t round = 1;
-  for (size_t at = 16; at < sizeof sa.round_keys; at += 4) {
+  for (size_t at = key.size(); at < 16 * (sa.rounds + 1); at += 4) {
     uint8_t word[4];
     std::memcpy(word, bytes + at - 4, 4);
-    if (at % 16 == 0) {
+    if (at % key.size() == 0) {
       const uint8_t first = word[0];
       word[0] = kSbox[word[1]] ^ round;
       word[1] = kSbox[word[2]];
       word[2] = kSbox[word[3]];
       word[3] = kSbox[first];
       round = static_cast<uint8_t>(round << 1 ^ (round & 0x80 ? 0x1b : 0));
+    } else if (key.size() == 32 && at % 32 == 16) {
+      for (uint8_t& byte : word) byte = kSbox[byte];
     }
-    for (size_t b = 0; b < 4; ++b) bytes[at + b] = bytes[at + b - 16] ^ word[b];
+    for (size_t b = 0; b < 4; ++b) bytes[at + b] = bytes[at + b - key.size()] ^ word[b];
   }
 }
 

@@ -27,8 +27,8 @@ constexpr std::array<uint8_t, 256> make_sbox() {
 
 /** Fills in Image::te. */
 void make_lookup(uint32_t (&te)[256]);
-/** Fills in the round keys of an AES-128 key. */
-void expand_key(std::span<const uint8_t, 16> key, Association& sa);
+/** Fills in the round keys of an AES key of 16, 24 or 32 bytes. */
+void expand_key(std::span<const uint8_t> key, Association& sa);
 /** Fills in the states of HMAC-SHA1 with a key of at most 64 bytes. */
 void start_hmac(std::span<const uint8_t> key, Association& sa);
 

@@ -9,7 +9,7 @@ namespace heddle::ipsec {
 
 /** Algorithms of an association. What depends on them is dispatched by transform_of() in cpu.cc and in gpu.cu. */
 enum class Transform : uint32_t {
-  aes128_ctr_hmac_sha1_96,  ///< RFC 3686 and RFC 2404
+  aes_ctr_hmac_sha1_96,  ///< RFC 3686 and RFC 2404
 };
 
 /** What `ip xfrm` says of the outer header. */
@@ -20,15 +20,16 @@ enum Flag : uint32_t {
 };
 
 /** A security association, as packets need it. Host memory and GPU memory have the same bytes. */
-struct alignas(256) Association {
-  uint32_t round_keys[44];            ///< AES-128, FIPS 197, 5.2; as the bytes lie
+struct alignas(64) Association {
+  uint32_t round_keys[60];            ///< AES, FIPS 197, 5.2; as the bytes lie, 4 * (rounds + 1) of them
+  uint32_t rounds;                    ///< 10, 12 or 14: of keys of 128, 192 or 256 bits
   uint32_t inner[5], outer[5];        ///< SHA-1 after the block key ^ ipad, and after key ^ opad (RFC 2104); numbers
   uint32_t nonce;                     ///< RFC 3686, 4; as the bytes lie
   uint32_t spi, source, destination;  ///< network byte order
   uint32_t flags;                     ///< of Flag
   Transform transform;
 };
-static_assert(sizeof(Association) == 256);
+static_assert(sizeof(Association) == 320);
 
 /** The image of an element's table: this, then `count` associations, then the slots of a hash of SPIs. */
 struct alignas(256) Image {

@@ -3,6 +3,7 @@
 // packets. What becomes of a sample of the packets is compared with what the CPU finds.
 
 #include <cstring>
+#include <future>
 #include <memory>
 #include <string>
 
@@ -18,18 +19,41 @@ constexpr uint32_t kPackets = GpuSlots::kPackets, kHeader = 14, kMostBytes = 256
 constexpr uint16_t kOutputs = 16;
 constexpr double kSeconds = 0.5;
 
+constexpr size_t kParts = 8;  // in which names are made, at the same time
+
+struct Name {
+  std::string wire;
+  int components;
+};
+
+/** `count` names in parts, each with a vocabulary of its own; a name that is in two parts is one in the table. */
+std::vector<std::future<std::vector<Name>>> make_names(size_t count) {
+  std::vector<std::future<std::vector<Name>>> parts;
+  for (size_t part = 0; part < kParts; ++part)
+    parts.push_back(std::async(std::launch::async, [=] {
+      std::vector<Name> names;
+      names.reserve(count / kParts);
+      for (const std::string& text : generate_names(count / kParts, NameForm::ndn, 6 + part)) {
+        Name name;
+        if (ndn::parse_name(text, name.wire, name.components).empty()) names.push_back(std::move(name));
+      }
+      return names;
+    }));
+  return parts;
+}
+
 class Setup {
  public:
   explicit Setup(size_t count) : lengths_(kPackets), expected_(kPackets) {
     std::mt19937_64 random(6);
     names_.reset(count, random(), kHeader, kDrop);
     std::vector<std::string> wires;
-    for (const std::string& text : generate_names(count, NameForm::ndn, 6)) {
-      std::string wire;
-      int components = 0;
-      if (!ndn::parse_name(text, wire, components).empty()) continue;
-      names_.set(wire, components, static_cast<uint16_t>(random() % kOutputs));
-      if (wires.size() < kPackets) wires.push_back(wire);
+    for (auto& part : make_names(count)) {
+      const std::vector<Name> names = part.get();
+      for (size_t n = 0; n < names.size(); ++n) {
+        names_.set(names[n].wire, names[n].components, static_cast<uint16_t>(random() % kOutputs));
+        if (n < kPackets / kParts) wires.push_back(names[n].wire);
+      }
     }
     for (uint32_t i = 0; i < kPackets; ++i) put_packet(i, wires[random() % wires.size()]);
 

@@ -121,7 +121,7 @@ struct C4Tables {
         .read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = uint16_t{0}};
     std::vector<std::string> errors;
     filters = classifier::parse_rules("acl", to_text(generate_filters(parameters_like("acl"), {.count = kFilters})),
-                                       none, errors);
+                                      none, errors);
     for (size_t f = 0; f < filters.size(); f += 50) filters[f].next = kDrop | 2;  // denied
     firewall.load(filters, 0, size_t{1} << 30);
     patterns = content_rules(kPatterns);
@@ -195,7 +195,8 @@ class C4 {
       if (!packets_[i].out || packets_[i].candidate[0] || packets_[i].candidate[1]) continue;
       uint8_t* const plain = slots_.frame(i) + kL3;
       burst.begin(1);
-      burst.decipher(tables_.associations[i % kAssociations], plain - ipsec::kEspBytes - ipsec::kIvBytes, enciphered_bytes());
+      burst.decipher(tables_.associations[i % kAssociations], plain - ipsec::kEspBytes - ipsec::kIvBytes,
+                     enciphered_bytes());
       if (!burst.finish() || std::memcmp(burst.icv(0), plain + enciphered_bytes(), ipsec::kIcvBytes) != 0)
         throw Error(format("packet %u does not authenticate", i));
       if (std::memcmp(plain, headers_[i].data(), kHeaderBytes) != 0)

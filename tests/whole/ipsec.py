@@ -17,7 +17,7 @@ class Association:
     spi: int
     window: int = 64
     lines: str = ""
-    cipher_key: bytes = field(default=b"")  # AES-128 and nonce
+    cipher_key: bytes = field(default=b"")  # AES key and nonce
     hash_key: bytes = field(default=b"")
 
     def __post_init__(self):
