@@ -135,12 +135,12 @@ std::vector<std::string> engines_on(const Backend& backend) {
 TEST_P(ClassifierTest, TakesTheFirstRuleThatMatches) {
   auto random = random_for("classifier");
   const RuleFile file("classifier");
-  for (const size_t count : {1u, 40u, 1200u, 5000u}) {
+  for (const size_t count : {1u, 40u, 600u, 9000u}) {
     const auto rules = rules_for(random, count);
     file.write(rules);
     const auto frames = packets_for(random, rules, 700);
     for (const std::string& engine : engines_on(GetParam())) {
-      if (engine == "acl" && count > 1200) continue;  // prefixes of any length: takes too long to build
+      if (engine == "acl" && count > 600) continue;  // prefixes of any length: takes too long to build
       const std::string chain = "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
                                 ", FORMAT classbench, ENGINE " + engine + "); " + kSinks;
       for (const std::vector<int>& batches : {std::vector<int>{1024}, {0, 1, 31, 32, 33, 1024}})
@@ -373,11 +373,18 @@ TEST(BitVectorClassifier, SaysWhichEngineAndWhy) {
               std::string::npos);
   auto random = random_for("many rules");
   const RuleFile file("many");
-  file.write(random_rules(random, 6000));
+  file.write(random_rules(random, 9000));
   const std::string many = "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
                            "); c[0] -> TestSink; c[1] -> TestSink; c[2] -> TestSink;";
-  EXPECT_NE(plan_text(many).find("chosen: engine tuple: 6000 rules, more than"), std::string::npos);
+  EXPECT_NE(plan_text(many).find("chosen: engine tuple: 9000 rules, more than"), std::string::npos);
   EXPECT_NE(plan_text(many, "simt").find("chosen: engine bitvector"), std::string::npos);
+  const std::string little = "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
+                             ", MEMORY 2); c[0] -> TestSink; c[1] -> TestSink; c[2] -> TestSink;";
+  EXPECT_EQ(mistakes(little), "");
+  const std::string refused = mistakes(little, "simt");
+  EXPECT_NE(refused.find("BitVectorClassifier 'c': 9000 rules need bit vectors of "), std::string::npos) << refused;
+  EXPECT_NE(refused.find("MEMORY allows 2 MB; with DEVICE cpu they can have ENGINE tuple"), std::string::npos)
+      << refused;
 }
 
 TEST(BitVectorClassifier, ChangesAllOrNothingAndCountsHits) {
