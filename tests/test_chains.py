@@ -227,6 +227,13 @@ def allowed_by_firewall(frame):
     return ip.proto == 1 and not (source[0] == "172" and 16 <= int(source[1]) < 32)
 
 
+@pytest.mark.parametrize("engine", ["bitvector", "acl", "tuple"])
+def test_firewall_is_the_same_with_every_engine(heddle, tmp_path, engine):
+    _, files = run_chain(heddle, "firewall", tmp_path / "out")
+    _, same = run_chain(heddle, "firewall", tmp_path / "engine", f"ENGINE={engine}")
+    assert files == same
+
+
 def test_firewall_lets_through_what_its_rules_allow(ran, tmp_path, mode):
     report, _ = ran("firewall", *mode)
     expected = {"allowed": [], "denied": []}

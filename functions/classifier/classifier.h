@@ -100,7 +100,9 @@ class RuleElement : public Element, public Chooses {
  *                 prefixes and differ in ranges of ports only
  *      acl        DPDK's rte_acl; CPU only. Starts DPDK, and takes its memory from there (256 MB without huge pages; more with
  *                 --dpdk "-m MEGABYTES"). The set is built when the program starts; any change builds all anew
- *      auto       bitvector on a GPU. On a CPU bitvector up to 2,000 rules, and tuple for more
+ *      auto       bitvector on a GPU. On a CPU bitvector up to 8,000 rules, and tuple for more: where `make bench
+ *                 ONLY=classify-engines` finds that they meet. Never acl, which is the fastest from some hundred to some thousand
+ *                 rules, but needs DPDK and takes up to half a minute to build 16,000
  *  Memory is computed first, and a set that needs more than MEMORY is refused with the size that it needs (bitvector, tuple).
  *
  *  Handlers, all of which work while packets flow. Every packet is classified by the rules before a change or by those after

@@ -128,7 +128,11 @@ void RuleElement::placed(bool on_gpu) {
   why_ = choice.why;
   if (choice.kind == kind_) return;
   choose(rules_.size(), on_gpu);
-  engine_->load(rules_.sorted());
+  try {
+    engine_->load(rules_.sorted());
+  } catch (const Error& error) {
+    throw Error(std::string(error.what()) + (on_gpu ? "; with DEVICE cpu they can have ENGINE tuple" : ""));
+  }
 }
 
 std::string RuleElement::choice() const { return "engine " + std::string(name_of(kind_)) + ": " + why_; }

@@ -1,5 +1,7 @@
 #include "functions/classifier/engine.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "functions/classifier/acl_engine.h"
 #include "functions/classifier/table.h"
@@ -56,7 +58,7 @@ std::unique_ptr<RuleEngine> make_engine(EngineKind kind, const RuleEngine::Limit
 }
 
 EngineChoice choose_engine(size_t rules, bool on_gpu) {
-  constexpr size_t kMostBitVectors = 2000;
+  constexpr size_t kMostBitVectors = 8000;  // classify-engines: they are ahead of hash tables up to there
   if (on_gpu) return {EngineKind::bitvector, "the only one that a GPU has"};
   if (rules <= kMostBitVectors)
     return {EngineKind::bitvector, format("%zu rules, no more than %zu", rules, kMostBitVectors)};

@@ -15,9 +15,9 @@ class Hits {
   void start(int threads) {
     while (counts_.size() < static_cast<size_t>(threads)) counts_.push_back(map_huge_pages(kMostRules * sizeof(Count)));
   }
-  /** Called on that thread; kNoId counts nothing. */
+  /** Called on that thread; kNoId counts nothing, and nothing is counted before start(). */
   void add(int thread, uint32_t id) {
-    if (id == kNoId) return;
+    if (id == kNoId || counts_.empty()) return;
     Count& count = of(counts_[static_cast<size_t>(thread)], id);
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }

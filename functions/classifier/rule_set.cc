@@ -61,7 +61,7 @@ void RuleSet::change(std::span<const RuleChange> changes, RuleEngine& engine) {
   } catch (...) {
     for (const SetRule& rule : added) rules_.erase(rule.number);
     for (const SetRule& rule : before) rules_[rule.number] = rule;
-    free_ids(added);
+    for (const SetRule& rule : added) retired_.push_back(rule.id);  // the engine may have begun
     throw;
   }
   retired_.insert(retired_.end(), gone.begin(), gone.end());

@@ -177,17 +177,30 @@ void TupleEngine::load(std::span<const SetRule> rules) {
   fresh_.clear(), dead_.clear();
 }
 
+void TupleEngine::insert(const SetRule& rule, uint32_t version) {
+  write(rule, version, kSpan);
+  Table& table = table_for(rule);
+  link_in(table, rule.id);
+  state(rule.id) = {&table, Phase::fresh};
+  fresh_.push_back(rule.id);
+  if (rule.number < table.best) table.best = rule.number, ways_changed_ = true;
+  if (++table.count > size_t{1} << table.heads.bits && table.may_grow) grow(table);
+}
+
 void TupleEngine::change(std::span<const SetRule> added, std::span<const uint32_t> gone, const RuleSet&) {
   check_room(rules_ + added.size());
   const uint32_t now = version_.load(std::memory_order_relaxed);
-  for (const SetRule& rule : added) {
-    write(rule, now + 1, kSpan);
-    Table& table = table_for(rule);
-    link_in(table, rule.id);
-    state(rule.id) = {&table, Phase::fresh};
-    if (rule.number < table.best) table.best = rule.number, ways_changed_ = true;
-    if (++table.count > size_t{1} << table.heads.bits && table.may_grow) grow(table);
-    fresh_.push_back(rule.id);
+  const size_t fresh_before = fresh_.size();
+  try {
+    for (const SetRule& rule : added) insert(rule, now + 1);
+  } catch (...) {  // no memory for a table: what has been linked goes before any version has it
+    for (size_t i = fresh_before; i < fresh_.size(); ++i) {
+      store(entry(fresh_[i]).low[kVersion], now - 2 * kSpan);
+      store(entry(fresh_[i]).span[kVersion], 0u);
+      state(fresh_[i]).phase = Phase::dead;
+      dead_.push_back(fresh_[i]);
+    }
+    throw;
   }
   for (const uint32_t id : gone) {
     TupleEntry& old = entry(id);

@@ -78,6 +78,7 @@ class TupleEngine : public RuleEngine {
   static std::unique_ptr<Table> make_table(const Tuple& tuple, size_t rules);
 
   void write(const SetRule& rule, uint32_t low, uint32_t span);
+  void insert(const SetRule& rule, uint32_t version);
   void link_in(Table& table, uint32_t id);
   void unlink(Table& table, uint32_t id);
   uint64_t filter_of(const Table& table, uint32_t first) const;
