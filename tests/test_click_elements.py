@@ -230,7 +230,9 @@ def fragments_of(packet, size):
 def test_reassembler_puts_fragments_together(heddle, tmp_path):
     # No port of DNS: Scapy would read random bytes as names.
     wholes = [
-        IP(src=f"10.0.0.{n % 7}", dst="10.1.0.1", id=n) / UDP(sport=1000 + n, dport=9) / Raw(RANDOM.randbytes(800 + 97 * n))
+        IP(src=f"10.0.0.{n % 7}", dst="10.1.0.1", id=n)
+        / UDP(sport=1000 + n, dport=9)
+        / Raw(RANDOM.randbytes(800 + 97 * n))
         for n in range(60)
     ]
     cut = [fragments_of(IP(bytes(whole)), RANDOM.choice([200, 512, 1400])) for whole in wholes]

@@ -142,7 +142,7 @@ int change_quoted(uint8_t* at, uint32_t room, uint32_t& shorter) {
     const uint64_t sum = (~u16(payload + 2) & 0xffff) + checksum_of(pseudo) + (~before & 0xffff) + u16(payload);
     put16(payload + 2, checksum_of(sum));
   }
-  write_header(at, ip6.data(), headers, kIp4Bytes + headers.payload, 0);
+  write_header(at, ip6.data(), headers, std::min(kIp4Bytes + headers.payload, 65535u), 0);
   std::memmove(at + kIp4Bytes, payload, there);
   shorter = headers.bytes - kIp4Bytes;
   return kDone;
