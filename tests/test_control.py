@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 from whole import captures
-from whole.program import CHAINS, Program, free_port
+from whole.program import CHAINS, Program, free_port, wait_until
 
 CHAIN = "Idle -> q :: Queue(7) -> Unqueue -> Discard; s :: Script(TYPE PASSIVE, return $(add $args))"
 TRAFFIC = CHAINS / "traffic.pcap"
@@ -280,17 +280,16 @@ def test_global_handlers(heddle, tmp_path):
 
 
 def test_metrics_agree_with_the_report(heddle):
-    port = free_port()
-    chain = f"FromDump({TRAFFIC}) -> c :: CheckIPHeader(14) -> Discard; DriverManager(pause 2)"
-    with heddle.start("run", "--json", "-e", chain, "--metrics", port) as running:
-        connect(("127.0.0.1", port)).close()
-        time.sleep(0.3)
+    chain = f"FromDump({TRAFFIC}) -> c :: CheckIPHeader(14) -> Discard; DriverManager(pause 60)"
+    number = len(captures.frames(TRAFFIC))
+    with heddle.start_ready("run", "--json", "-e", chain) as running:
+        port = running.metrics_port
+        wait_until(lambda: running.metric("heddle_received_packets_total") == number, what="the packets")
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
             lines = dict(line.rsplit(" ", 1) for line in reply.read().decode().splitlines() if line[0] != "#")
         with pytest.raises(OSError), connect(("127.0.0.2", port), 0.1):
             pass
         report = running.interrupt().json
-    number = len(captures.frames(TRAFFIC))
     labels = 'element="c",class="CheckIPHeader"'
     assert report["received"] == number == float(lines["heddle_received_packets_total"])
     assert float(lines["heddle_received_bytes_total"]) == report["received_bytes"]

@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import subprocess
-import time
 
 import pytest
 from scapy.all import IP, UDP, Ether, Raw
@@ -46,8 +45,8 @@ def send(interface, frames):
 
 
 @contextlib.contextmanager
-def listening(interface, path):
-    """Records what arrives at an interface."""
+def listening(interface, path, count):
+    """Records what arrives at an interface, until there are `count` frames with IPv4."""
     words = [
         "tcpdump",
         "-q",
@@ -70,9 +69,19 @@ def listening(interface, path):
         try:
             sniffer.stderr.readline()
             yield
+            wait_until(lambda: recorded(path) >= count, what=f"{count} frames at {interface}")
         finally:
-            time.sleep(0.3)
             sniffer.terminate()
+
+
+def wait_for_metric(running, least, metric, **labels):
+    wait_until(lambda: running.metric(metric, **labels) >= least, what=f"{metric} {labels} >= {least}")
+
+
+def recorded(path):
+    if os.path.getsize(path) <= 24:  # the header
+        return 0
+    return sum(data[12:14] == b"\x08\x00" for data in captures.frames(path))
 
 
 def ours(path):
@@ -148,10 +157,10 @@ def test_protocol_and_ip_by_request(heddle, root):
     broken = frame(60)[:14] + bytes(46)
     chain = "FromDevice({}, {}) -> c :: Counter -> IPFilter(allow dst host 10.0.0.2) -> ip :: Counter -> Discard"
     found = {}
-    for arguments in ("FORCE_IP true", "FORCE_IP true, PROTOCOL 0x0806"):
+    for arguments, not_ip in (("FORCE_IP true", 2), ("FORCE_IP true, PROTOCOL 0x0806", 1)):
         with veth() as (one, far), heddle.start_ready("run", "--json", "-e", chain.format(one, arguments)) as running:
             send(far, [frame(60), arp, tagged, broken])
-            time.sleep(0.5)
+            wait_for_metric(running, not_ip, "heddle_statistic", element="FromDevice@1", name="not_ip")
             report = Report(running.interrupt(10).json)
         found[arguments] = [report.count("c"), report.count("ip"), report.one("FromDevice@1")["statistics"]]
     assert found["FORCE_IP true"] == [2, 2, {"not_ip": 2}]
@@ -164,9 +173,8 @@ SIZES = [60, 1514, 2047, 2048, 2049, 4096, 8999, 9000, 9014]
 def test_large_frames_over_af_packet(heddle, root, tmp_path):
     frames = [frame(size, n) for n, size in enumerate(SIZES * 5)]
     with veth(9000) as (outside, one), veth(9000) as (other, inside), start_between(heddle, one, other) as running:
-        with listening(inside, tmp_path / "got.pcap"):
+        with listening(inside, tmp_path / "got.pcap", len(frames)):
             send(outside, frames)
-            time.sleep(0.5)
         result = running.interrupt(10)
     assert result.code == 0, result
     report = Report(result.json)
@@ -178,14 +186,14 @@ def test_large_frames_over_af_packet(heddle, root, tmp_path):
 def test_large_packets_are_sent_where_the_mtu_allows(heddle, root, tmp_path):
     source = captures.write(tmp_path / "in.pcap", [frame(size, n) for n, size in enumerate(SIZES)])
     with veth(1500) as (one, inside):
-        with listening(inside, tmp_path / "got.pcap"):
+        with listening(inside, tmp_path / "got.pcap", 2):
             result = heddle("run", "--json", "-e", f"FromDump({quoted(source)}) -> d :: ToDevice({one})")
         assert result.code == 0, result
         assert ours(tmp_path / "got.pcap") == [frame(60, 0), frame(1514, 1)]
         assert Report(result.json).drops("d") == {"too_long": len(SIZES) - 2}
     with veth(1500) as (one, inside):
         network.call("ip", "link", "set", inside, "mtu", 9000)
-        with listening(inside, tmp_path / "all.pcap"):
+        with listening(inside, tmp_path / "all.pcap", len(SIZES)):
             heddle.run(f"FromDump({quoted(source)}) -> ToDevice({one}, MTU 9000)")
             assert "mtu 9000" in network.call("ip", "link", "show", one)
         assert ours(tmp_path / "all.pcap") == [frame(size, n) for n, size in enumerate(SIZES)]
@@ -197,9 +205,8 @@ def test_two_threads_share_an_interface(heddle, root, tmp_path):
         outside, one = stack.enter_context(veth())
         other, inside = stack.enter_context(veth())
         running = stack.enter_context(start_between(heddle, one, other, "-j", "2"))
-        with listening(inside, tmp_path / "got.pcap"):
+        with listening(inside, tmp_path / "got.pcap", len(frames)):
             send(outside, frames)
-            time.sleep(0.5)
         report = Report(running.interrupt(10).json)
     report.assert_accounted()
     assert sorted(ours(tmp_path / "got.pcap")) == sorted(frames)
@@ -209,15 +216,13 @@ def test_af_xdp(heddle, root, tmp_path):
     frames = [frame(60 + n, n) for n in range(300)]
     with veth() as (outside, one):
         chain = f"FromDevice({one}, METHOD af_xdp) -> c :: Counter -> EtherMirror -> ToDevice({one})"
-        with heddle.start("run", "--json", "-e", chain) as running:
-            time.sleep(2)
+        with heddle.start_ready("run", "--json", "-e", chain) as running:
             if not running.alive():
                 result = running.wait()
                 assert result.code == 1
                 pytest.skip(f"this kernel has no AF_XDP: {result.err}")
-            with listening(outside, tmp_path / "got.pcap"):
+            with listening(outside, tmp_path / "got.pcap", len(frames)):
                 send(outside, frames)
-                time.sleep(0.5)
             report = Report(running.interrupt(10).json)
     report.assert_accounted()
     assert report.count("c") >= len(frames)
@@ -226,12 +231,16 @@ def test_af_xdp(heddle, root, tmp_path):
 
 
 def test_link_that_goes_down_and_comes_back(heddle, root, tmp_path):
-    with veth() as (outside, one), veth() as (other, inside), start_between(heddle, one, other) as running:
-        network.call("ip", "link", "set", one, "down")
-        time.sleep(0.4)
-        network.call("ip", "link", "set", one, "up")
-        time.sleep(0.4)
-        with listening(inside, tmp_path / "got.pcap"):
+    control = tmp_path / "control"
+    with (
+        veth() as (outside, one),
+        veth() as (other, inside),
+        start_between(heddle, one, other, "-u", control) as running,
+    ):
+        for state, carrier in (("down", "0"), ("up", "1")):
+            network.call("ip", "link", "set", one, state)
+            wait_until(lambda wanted=carrier: read_handler(control, "FromDevice@1.carrier") == wanted, what="the link")
+        with listening(inside, tmp_path / "got.pcap", 5):
             send(outside, [frame(100, 1)] * 5)
         result = running.interrupt(10)
     assert result.code == 0, result
@@ -243,7 +252,7 @@ def test_link_that_goes_down_and_comes_back(heddle, root, tmp_path):
 def test_interface_removed_under_traffic_ends_its_source(heddle, root):
     with veth() as (outside, one), veth() as (other, _), start_between(heddle, one, other) as running:
         send(outside, [frame(100, 1)] * 50)
-        time.sleep(0.2)
+        wait_until(lambda: running.packets("c") == 50, what="the frames")
         network.call("ip", "link", "delete", one)
         result = running.wait(10)  # by itself: no other source is left
     assert result.code == 1, result
@@ -257,11 +266,10 @@ def test_interface_removed_under_traffic_ends_its_source(heddle, root):
 def test_interface_removed_at_the_far_end_drops(heddle, root):
     with veth() as (other, _):
         chain = f"RatedSource(RATE 2000, LENGTH 100) -> d :: ToDevice({other})"
-        with heddle.start("run", "--json", "-e", chain) as running:
-            wait_until(lambda: listens(running, other), what="the program's socket")
-            time.sleep(0.3)
+        with heddle.start_ready("run", "--json", "-e", chain) as running:
+            wait_until(lambda: running.packets("d") > 100, what="packets")
             network.call("ip", "link", "delete", other)
-            time.sleep(1)
+            wait_for_metric(running, 501, "heddle_drops_total", element="d", reason="removed")
             assert running.alive()
             result = running.interrupt(10)
     assert result.code == 1 and result.seconds < 2, result
@@ -280,12 +288,12 @@ def test_large_frames_over_tap(heddle, root, tmp_path):
         f"FromDevice({name}, METHOD tap, MTU 9000) -> ToDump({quoted(tmp_path / 'in.pcap')});"
         f"FromDump({quoted(source)}, ACTIVE true) -> Queue(1000) -> Discard"
     )
-    with heddle.start("run", "--json", "-e", chain) as running:
+    with heddle.start_ready("run", "--json", "-e", chain) as running:
         wait_until(lambda: name in network.call("ip", "-o", "link"), what="the tap device")
         wait_until(lambda: "mtu 9000" in network.call("ip", "link", "show", name), what="its MTU")
         network.call("ip", "link", "set", name, "up")
         send(name, frames)
-        time.sleep(0.5)
+        wait_until(lambda: recorded(tmp_path / "in.pcap") >= len(frames), what="the frames")
         result = running.interrupt(10)
     assert result.code == 0, result
     assert ours(tmp_path / "in.pcap") == frames
@@ -344,9 +352,8 @@ def test_memif_between_two_programs(heddle):
     sender = f"RatedSource(DATA {data}, LENGTH 3000, RATE 2000) -> d :: ToDPDKDevice({port % 'server'})"
     receiver = f"FromDPDKDevice({port % 'client'}) -> c :: Counter -> ToDump({out})"
     try:
-        with user.start("run", "--json", "-e", sender) as server:
+        with user.start_ready("run", "--json", "-e", sender) as server:
             wait_until(lambda: os.path.exists(socket) or socket in unix_sockets(), what="memif")
-            time.sleep(0.3)
             with user.start("run", "--json", "-e", receiver) as client:
                 wait_until(lambda: os.path.exists(out) and os.path.getsize(out) > 600 * 3016, 60, "the frames")
                 got = client.interrupt(10)

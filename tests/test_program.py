@@ -11,7 +11,7 @@ import time
 
 import pytest
 from whole import captures
-from whole.program import CHAINS, ROOT, Program, Report, as_nobody, environment, quoted
+from whole.program import CHAINS, ROOT, Program, Report, as_nobody, environment, quoted, wait_until
 
 TRAFFIC = CHAINS / "traffic.pcap"
 NULL = "FromDPDKDevice(net_null0) -> c :: Counter -> ToDPDKDevice(net_null0)"
@@ -92,8 +92,8 @@ def test_kernel_interfaces_without_root_are_an_error(nobody):
 # ---- the end of a run
 
 
-def assert_interrupted(running, delay):
-    time.sleep(delay)
+def assert_interrupted(running):
+    wait_until(lambda: running.metric("heddle_received_packets_total") > 0, what="packets")
     result = running.interrupt(10)
     assert result.code == 0, result
     assert result.seconds < 2, result
@@ -106,9 +106,9 @@ def test_interrupt_within_a_large_capture(heddle, large_capture, tmp_path):
     """SIGINT ends a run cleanly: exit code 0, and the output is a whole capture of what was processed."""
     out = tmp_path / "out.pcap"
     chain = f"FromDump({quoted(large_capture)}) -> XOR -> XOR -> ToDump({quoted(out)})"
-    # At most one core's worth of ToDump: the run takes longer than the delay on any machine with simt.
-    with heddle.start("run", "--json", "-e", chain, "--device", "simt", "--launch", "sync") as running:
-        report = assert_interrupted(running, 0.5)
+    # At most one core's worth of ToDump: with simt the run takes far longer than it takes to see its first packets.
+    with heddle.start_ready("run", "--json", "-e", chain, "--device", "simt", "--launch", "sync") as running:
+        report = assert_interrupted(running)
     assert 0 < report.received < 2_000_000
     assert out.stat().st_size == 24 + report.received * 76
     assert len(captures.frames(out)) == report.received
@@ -116,8 +116,8 @@ def test_interrupt_within_a_large_capture(heddle, large_capture, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_end_ports(heddle, number, mode):
-    with heddle.start("run", "--json", "-e", NULL_MIRROR, *mode) as running:
-        time.sleep(1.5)
+    with heddle.start_ready("run", "--json", "-e", NULL_MIRROR, *mode) as running:
+        wait_until(lambda: running.metric("heddle_received_packets_total") > 0, what="packets")
         running.signal(number)
         result = running.wait(5)
     assert result.code == 0 and result.err == "", result
@@ -128,10 +128,10 @@ def test_signals_end_ports(heddle, number, mode):
 
 def test_interrupt_while_a_pipe_is_silent(heddle):
     chain = "FromDump(-) -> Discard"
-    with heddle.start("run", "--json", "-e", chain, stdin=subprocess.PIPE) as running:
+    with heddle.start_ready("run", "--json", "-e", chain, stdin=subprocess.PIPE) as running:
         running.process.stdin.write(captures.pcap(captures.packets_of([bytes(60)] * 3))[:-1])
         running.process.stdin.flush()
-        time.sleep(0.3)
+        wait_until(lambda: running.metric("heddle_received_packets_total") == 2, what="the whole packets")
         running.signal(signal.SIGINT)
         assert running.process.wait(5) == 0
         running.process.stdin.close()
@@ -306,8 +306,8 @@ def test_no_files_are_left(heddle, nobody):
     for program in (heddle, nobody):
         program.run(NULL, "--time", "0.1")
         program.run("FromDPDKDevice(net_ring0) -> EtherMirror -> ToDPDKDevice(net_ring0)", "--time", "0.1")
-    with heddle.start("run", "-e", NULL) as running:
-        time.sleep(0.3)
+    with heddle.start_ready("run", "-e", NULL) as running:
+        assert running.alive()
         running.process.kill()
         running.process.wait()
     assert leftovers() == before

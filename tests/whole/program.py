@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHAINS = ROOT / "chains"
@@ -89,6 +90,7 @@ class Program:
         """The same of `run`; returns when its ports receive, or it has ended."""
         port = free_port()
         running = self.start(*args, "--metrics", port, **options)
+        running.metrics_port = port
         wait_until(lambda: not running.alive() or answers(port), TIMEOUT_S, "the start")
         return running
 
@@ -131,6 +133,19 @@ class Running:
 
     def alive(self):
         return self.process.poll() is None
+
+    def metric(self, metric, /, **labels):
+        """A number of a run that start_ready() has started; those that are not there yet are 0."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=TIMEOUT_S) as reply:
+            lines = dict(line.rsplit(" ", 1) for line in reply.read().decode().splitlines() if line[0] != "#")
+        wanted = {f'{label}="{value}"' for label, value in labels.items()}
+        parts = {tuple(re.split("[{,}]", key)): float(value) for key, value in lines.items()}
+        found = [value for (name, *of), value in parts.items() if name == metric and wanted <= set(of)]
+        assert len(found) < 2, (metric, labels, lines)
+        return found[0] if found else 0
+
+    def packets(self, element):
+        return self.metric("heddle_packets_total", element=element)
 
     def signal(self, number):
         self.process.send_signal(number)
