@@ -18,6 +18,7 @@
 #include "kernels/arena.h"
 #include "kernels/backend.h"
 #include "kernels/check.h"
+#include "kernels/device_info.h"
 #include "kernels/device_memory.h"
 #include "kernels/kernels.cuh"
 #include "kernels/program_layout.h"
@@ -45,23 +46,6 @@ void launch_kernel(size_t shape, const cudaLaunchConfig_t& config, const Serving
 
 size_t shape_of(int warps) {
   return static_cast<size_t>(std::lower_bound(kShapes, kShapes + kShapeCount, warps) - kShapes);
-}
-
-DeviceInfo describe(int index, const cudaDeviceProp& properties) {
-  DeviceInfo info;
-#ifdef HEDDLE_SIMT
-  info.name = format("simt%d", index);
-#else
-  info.name = format("gpu%d", index);
-#endif
-  info.model = properties.name;
-  info.pci = format("%04x:%02x:%02x.0", static_cast<unsigned>(properties.pciDomainID),
-                    static_cast<unsigned>(properties.pciBusID), static_cast<unsigned>(properties.pciDeviceID));
-  info.multiprocessors = properties.multiProcessorCount;
-  info.major = properties.major;
-  info.minor = properties.minor;
-  info.memory_bytes = properties.totalGlobalMem;
-  return info;
 }
 
 class CudaDevice final : public Device {
@@ -526,26 +510,6 @@ void CudaDevice::stop() {
 }
 
 }  // namespace
-#ifndef HEDDLE_SIMT
-std::vector<DeviceInfo> devices(std::string& reason) {
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  std::vector<DeviceInfo> list;
-  if (error != cudaSuccess) {
-    reason = format("%s (%s); is an NVIDIA driver for CUDA 13 installed and the GPU visible to nvidia-smi?",
-                    cudaGetErrorString(error), cudaGetErrorName(error));
-    return list;
-  }
-  if (count == 0) reason = "the driver shows no device; see nvidia-smi";
-  for (int i = 0; i < count; ++i) {
-    cudaDeviceProp properties{};
-    HEDDLE_CUDA_CHECK(cudaGetDeviceProperties(&properties, i));
-    list.push_back(describe(i, properties));
-  }
-  return list;
-}
-#endif
-
 std::unique_ptr<Device> open(int index) { return std::make_unique<CudaDevice>(index); }
 
 }  // namespace HEDDLE_GPU_BACKEND
