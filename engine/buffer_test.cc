@@ -1,7 +1,5 @@
 // Packets that wait in buffers: pulled, handed to other threads, on cycles. run() checks that none is lost.
 
-#include <unistd.h>
-
 #include "tests/support/harness.h"
 
 namespace heddle::test {
@@ -101,11 +99,14 @@ TEST(Buffer, PacketsThatNobodyPullsAreReported) {
 }
 
 TEST(Buffer, StopEmptiesQueues) {
-  const Result result = run(
-      "TestSource -> p :: Pipeliner -> Queue -> u :: Unqueue -> sink :: TestSink; "
-      "StaticThreadSched(p 1);",
-      cpu(), some_frames(300),
-      {.threads = 2, .endless = true, .on_packet = [](auto&, auto&) {}, .meanwhile = [](Engine&) { usleep(50000); }});
+  const Result result =
+      run("TestSource -> p :: Pipeliner -> Queue -> u :: Unqueue -> sink :: TestSink; "
+          "StaticThreadSched(p 1);",
+          cpu(), some_frames(300),
+          {.threads = 2,
+           .endless = true,
+           .on_packet = [](auto&, auto&) {},
+           .meanwhile = [](Engine& engine) { wait_for_more(engine.handlers(), "u.count"); }});
   EXPECT_GT(result.delivered, 0u);
 }
 

@@ -1,7 +1,5 @@
 // Elements that choose an output, and paint.
 
-#include <unistd.h>
-
 #include <map>
 
 #include "tests/support/access.h"
@@ -71,9 +69,9 @@ TEST(Switch, CanBeTurned) {
                  EXPECT_EQ(handlers.read("a.count"), a);
                  handlers.write("it.switch", "2");  // no such output
                  EXPECT_EQ(handlers.read("it.switch"), "-1");
-                 usleep(20000);
+                 wait_for_more(handlers, "it.drops");
                  const std::string b = handlers.read("b.count");
-                 usleep(20000);
+                 wait_for_more(handlers, "it.drops");
                  EXPECT_EQ(handlers.read("b.count"), b);
                  EXPECT_THROW(handlers.write("it.switch", "left"), Error);
                }});

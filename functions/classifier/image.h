@@ -33,7 +33,6 @@ struct Image {
   uint32_t rules;
   uint32_t words;            ///< of a bit vector: a multiple of 8
   uint32_t aggregate_words;  ///< of an aggregate
-  bool counts_hits;          ///< whether packets are counted by the rule that they hit
   uint16_t no_match;         ///< what becomes of packets that hit no rule, as Rule::next
   uint64_t outcomes;         ///< Outcome[rules]
   Dimension dimensions[kFields];
