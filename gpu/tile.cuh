@@ -70,6 +70,8 @@ class Tile {
   __device__ bool has(Column which) const { return place(which) != kNoColumn; }
 
   uint8_t* frame_[kSlotPackets];
+  uint64_t word_[kSlotPackets];  // of the slot
+  uint32_t* slot_columns_;       // of the slot
   uint32_t length_[kSlotPackets];
   uint16_t next_[kSlotPackets];
   uint8_t list_[kSlotPackets];

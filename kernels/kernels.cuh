@@ -26,16 +26,20 @@ static __global__ void __launch_bounds__(kWarps* kLanes, 16 / kWarps) serve(Serv
   __shared__ int order;  // what warp 0 tells the others
   enum Order : int { kStop, kGo, kSwitchFirst };
   const Block block{static_cast<int>(threadIdx.x), kWarps * kLanes};
-  const bool resident = serving.assignments != nullptr;
-  const Assignment mine =
-      resident ? serving.assignments[blockIdx.x] : Assignment{serving.slots + blockIdx.x, nullptr, 0, 0};
+  __shared__ Assignment mine;  // this and the stamp in shared memory: registers are the functions'
+  __shared__ uint32_t stamp;   // of the slot's next use
+  const auto resident = [&] { return serving.assignments != nullptr; };
+  if (block.thread == 0) stamp = 1;
+  if (block.thread == 0)
+    mine = resident() ? serving.assignments[blockIdx.x] : Assignment{serving.slots + blockIdx.x, nullptr, 0, 0};
+  block.sync();
   TileRunner<kWarps> runner(block, program, tile, dynamic_shared());
-  for (uint32_t stamp = 1;; stamp = next_stamp(stamp)) {
+  for (;;) {
     uint64_t word = 0;
     int what = kStop;
     if (kWarps == 1 || block.thread < kLanes) {
-      word = resident ? wait_for(mine, stamp) : load_word(*mine.slot);
-      if (__any_sync(~0u, word != 0)) what = !resident || __any_sync(~0u, (word & kSwitch) != 0) ? kSwitchFirst : kGo;
+      word = resident() ? wait_for(mine, stamp) : load_word(*mine.slot);
+      if (__any_sync(~0u, word != 0)) what = !resident() || __any_sync(~0u, (word & kSwitch) != 0) ? kSwitchFirst : kGo;
     }
     if constexpr (kWarps > 1) {
       if (block.thread == 0) order = what;
@@ -45,7 +49,8 @@ static __global__ void __launch_bounds__(kWarps* kLanes, 16 / kWarps) serve(Serv
     if (what == kStop) return;
     if (what == kSwitchFirst) runner.take_up(*mine.slot);
     runner.run(*mine.slot, word, serving.places);
-    if (!resident) return;
+    if (!resident()) return;
+    if (block.thread == 0) stamp = next_stamp(stamp);
     block.sync();
   }
 }

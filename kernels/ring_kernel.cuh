@@ -105,20 +105,20 @@ class RingWarp {
         runner_(block, program, tile, memory) {}
 
   /** What the scout, if this is it, and the workers do until the end. */
-  __device__ void work(bool is_scout) {
+  __device__ void work() {
     runner_.adopt();
-    if (is_scout && lane() == 0) watch_.start(pair_, serving_.controls[blockIdx.x]);
+    if (is_scout() && lane() == 0) watch_.start(pair_, serving_.controls[blockIdx.x]);
     __syncwarp();
     for (;;) {
       uint32_t start = 0;
-      const int n = is_scout ? scout(start) : claim(start);
+      const int n = is_scout() ? scout(start) : claim(start);
       if (n == 0) break;
       const uint32_t placed = take_through(start, n);
-      if (lane() == 0) is_scout ? finish_alone(placed) : finish(placed);
+      if (lane() == 0) is_scout() ? finish_alone(placed) : finish(placed);
       __syncwarp();
     }
     if (lane() != 0) return;
-    if (is_scout) {
+    if (is_scout()) {
       SystemAtomic<uint32_t>(serving_.controls[blockIdx.x].fault).store(watch_.fault, cuda::memory_order_relaxed);
       store_release(board_.stop, 1u);
     } else {
@@ -160,6 +160,7 @@ class RingWarp {
   }
 
  private:
+  static __device__ bool is_scout() { return threadIdx.x < kLanes; }
   static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
   __device__ int place_exit(PlaceDrop drop) const { return serving_.exits - kPlaceDrops + drop; }
   static __device__ uint32_t earlier(uint32_t a, uint32_t b) { return static_cast<int>(a - b) < 0 ? a : b; }
@@ -428,7 +429,7 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   if (warp == 1)
     mine.publish(blockDim.x / kLanes - 2);
   else
-    mine.work(warp == 0);
+    mine.work();
   __syncthreads();
   if (threadIdx.x != 0) return;
   serving.controls[blockIdx.x].rx_position = board.published;

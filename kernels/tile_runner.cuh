@@ -29,9 +29,10 @@ class TileRunner {
   __device__ void take_up(const Slot& slot) {
     // The host wrote both before the words that said so.
     const auto* from = reinterpret_cast<const uint32_t*>(*const_cast<const Program* const volatile*>(&slot.program));
-    slot_columns_ = *const_cast<uint32_t* const volatile*>(&slot.columns);
+    uint32_t* const columns = *const_cast<uint32_t* const volatile*>(&slot.columns);
     auto* to = reinterpret_cast<uint32_t*>(&program_);
     block_.sync();  // the last tile is done with the program before
+    if (block_.thread == 0) tile_.slot_columns_ = columns;
     for (size_t word = static_cast<size_t>(block_.thread); word < sizeof(Program) / sizeof(uint32_t);
          word += static_cast<size_t>(block_.threads))
       to[word] = SystemAtomic<const uint32_t>(from[word]).load(cuda::memory_order_relaxed);
@@ -50,36 +51,30 @@ class TileRunner {
   }
 
   /** Takes the packets of `slot` through the program and writes the result words. The whole block calls it; in warp 0 lane i
-   *  has the word of packet i. */
+   *  has the word of packet i. What is needed after the program is in shared memory meanwhile: registers are the program's. */
   __device__ void run(Slot& slot, uint64_t word, const PacketPlaces& places) {
     const int i = block_.thread;
     const bool keeps_ways = kWarps == 1 || i < kSlotPackets;
-    int node = kExit;                // of this lane's packet; a lane without one has left already
-    const uint8_t* start = nullptr;  // of the packet as it enters, or of its twin
+    int node = kExit;  // of this lane's packet; a lane without one has left already
     if (keeps_ways) {
       if (offset_of(word) != kNoPacket) node = 0;
-      if (program_.word_column == kNoColumn)
-        start = places.packets + offset_of(word);
-      else
+      if (program_.word_column != kNoColumn)
         tile_.columns_[program_.place[program_.word_column] * kSlotPackets + i] = static_cast<uint32_t>(word);
+      tile_.word_[i] = word;
       tile_.length_[i] = length_of(word);
       copy_columns<true>(i);
     }
-    const bool gathers = program_.copies.any();
-    const ptrdiff_t to_twin = places.twins - places.packets;
-    if (gathers) {
-      gather(places, start, keeps_ways && node == 0);
-      if (keeps_ways) start += to_twin;
-    }
-    if (keeps_ways) tile_.frame_[i] = const_cast<uint8_t*>(start);
+    if (program_.copies.any()) gather(places, word, node == 0);
+    if (keeps_ways) tile_.frame_[i] = entry(word, places);
     node = travel(node);
-    if (gathers && !program_.copies.out.empty())
-      write_back(start, keeps_ways ? length_of(word) : 0, keeps_ways && node - kExit < program_.first_drop, -to_twin);
+    if (program_.copies.any() && !program_.copies.out.empty())
+      write_back(places, keeps_ways && node - kExit < program_.first_drop);
     if (!keeps_ways) return;
     copy_columns<false>(i);
+    word = tile_.word_[i];
     const auto exit = static_cast<uint32_t>(node - kExit);
     if (program_.wide_results) {
-      const auto head = static_cast<int>(tile_.frame_[i] - start);
+      const auto head = static_cast<int>(tile_.frame_[i] - entry(word, places));
       const int tail = head + static_cast<int>(tile_.length_[i]) - static_cast<int>(length_of(word));
       store_result(slot.result.wide[i], pack_wide(stamp_of(word), {exit, head, tail}));
     } else {
@@ -103,25 +98,33 @@ class TileRunner {
   }
 
  private:
-  /** Copies the packets to their twins. The lanes of warp 0 say where theirs begin and whether they have one. */
-  __device__ void gather(const PacketPlaces& places, const uint8_t* start, bool present) {
-    const int i = block_.thread;
+  /** Where the packet of a word begins as it enters: itself, or its twin; nowhere if the word has a column in its place. */
+  __device__ uint8_t* entry(uint64_t word, const PacketPlaces& places) const {
+    if (program_.word_column != kNoColumn) return nullptr;
+    return (program_.copies.any() ? places.twins : places.packets) + offset_of(word);
+  }
+
+  /** Copies the packets to their twins. The lanes of warp 0 have their words and say whether there is a packet. */
+  __device__ void gather(const PacketPlaces& places, uint64_t word, bool present) {
     TileCopy& copy = *reinterpret_cast<TileCopy*>(memory_ + program_.scratch_at);
-    copy.lay_out(block_,
-                 present ? program_.copies.gathered(reinterpret_cast<uintptr_t>(start), tile_.length_[i]) : Range{});
+    const auto start = reinterpret_cast<uintptr_t>(places.packets + offset_of(word));
+    copy.lay_out(block_, present ? program_.copies.gathered(start, tile_.length_[block_.thread]) : Range{});
     copy.gather(block_, places.twins - places.packets, *places.gate);
     block_.sync();
   }
 
-  /** Copies what the program has changed to the packets. `distance`: of a packet from its twin. */
-  __device__ void write_back(const uint8_t* entry, uint32_t entry_length, bool leaves, ptrdiff_t distance) {
-    const int i = block_.thread;
+  /** Copies what the program has changed back to the packets. The lanes of warp 0 say whether theirs is wanted. */
+  __device__ void write_back(const PacketPlaces& places, bool wanted) {
     TileCopy& copy = *reinterpret_cast<TileCopy*>(memory_ + program_.scratch_at);
-    copy.lay_out(block_,
-                 leaves ? program_.copies.written_back(reinterpret_cast<uintptr_t>(entry), entry_length,
-                                                       reinterpret_cast<uintptr_t>(tile_.frame_[i]), tile_.length_[i])
-                        : Range{});
-    copy.copy(block_, distance);
+    Range range;
+    if (wanted) {
+      const int i = block_.thread;
+      const uint64_t word = tile_.word_[i];
+      range = program_.copies.written_back(reinterpret_cast<uintptr_t>(places.twins + offset_of(word)), length_of(word),
+                                           reinterpret_cast<uintptr_t>(tile_.frame_[i]), tile_.length_[i]);
+    }
+    copy.lay_out(block_, range);
+    copy.copy(block_, places.packets - places.twins);
     block_.sync();
   }
 
@@ -167,7 +170,7 @@ class TileRunner {
   template <bool kIn>
   __device__ void copy_columns(int i) {
     const ColumnSet set = kIn ? program_.columns_in : program_.columns_out;
-    uint32_t* at = slot_columns_ + (kIn ? 0 : program_.columns_out_at * kSlotPackets);
+    uint32_t* at = tile_.slot_columns_ + (kIn ? 0 : program_.columns_out_at * kSlotPackets);
     for (ColumnSet rest = set; rest != 0; rest &= rest - 1) {
       const int which = __ffsll(static_cast<long long>(rest)) - 1, width = words(static_cast<Column>(which));
       uint32_t* const here = tile_.columns_ + program_.place[which] * kSlotPackets;
@@ -255,7 +258,6 @@ class TileRunner {
   Program& program_;
   Tile& tile_;
   uint4* memory_;
-  uint32_t* slot_columns_ = nullptr;
 };
 
 }  // namespace heddle::gpu
