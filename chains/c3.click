@@ -22,4 +22,4 @@ ids[1] -> confirm :: NIDSConfirm(ids, EVE ${OUT}_alerts.json)
     -> esp_late :: IPsecEncap($KEYS, OFFSET 14, DEVICE cpu)
     -> tunnel;
 
-tunnel -> IPsecDecap($KEYS, OFFSET 14, DEVICE cpu) -> ToDump(${OUT}_out.pcap);
+tunnel -> IPsecDecap($KEYS, OFFSET 14) -> ToDump(${OUT}_out.pcap);

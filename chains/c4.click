@@ -25,11 +25,11 @@ rt[1] -> Paint(1) -> esp;
 rt[2] -> Paint(2) -> esp;
 
 ids[1] -> confirm :: NIDSConfirm(ids, EVE ${OUT}_alerts.json) -> rt_late :: DirectIPLookup(FILE $ROUTES, DEVICE cpu);
-rt_late[0] -> Paint(0) -> esp_late :: IPsecEncap($KEYS, OFFSET 14, DEVICE cpu) -> tunnel;
+rt_late[0] -> Paint(0) -> esp_late :: IPsecEncap($KEYS, OFFSET 14) -> tunnel;
 rt_late[1] -> Paint(1) -> esp_late;
 rt_late[2] -> Paint(2) -> esp_late;
 
-tunnel -> IPsecDecap($KEYS, OFFSET 14, DEVICE cpu) -> output :: PaintSwitch;
+tunnel -> IPsecDecap($KEYS, OFFSET 14) -> output :: PaintSwitch;
 output[0] -> ToDump(${OUT}_inside.pcap);
 output[1] -> ToDump(${OUT}_servers.pcap);
 output[2] -> ToDump(${OUT}_others.pcap);

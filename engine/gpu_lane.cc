@@ -169,7 +169,7 @@ bool GpuLane::pack(Held& held) {
   std::byte* at = staging_.take(total);
   if (at == nullptr) return false;
   held.staged_until = staging_.taken();
-  if (plan_.transport == Transport::coalescent) {
+  if (plan_.transport == Transport::coalescent && total > 0) {
     copies_in_.push_back({static_cast<size_t>(at - segment_.packet_base()), total});
     copies_out_.push_back(copies_in_.back());
   }

@@ -82,9 +82,8 @@ void read_launch(Node& node, click::Arguments& arguments) {
     node.transport = *zerocopy ? Transport::zerocopy : Transport::coalescent;
   if (persistent == true && node.transport == Transport::commlist) node.transport = Transport::direct;
   if (persistent == true && node.transport == Transport::coalescent) node.transport = Transport::zerocopy;
-  constexpr int kMostBatch = 1 << 16, kMostBatches = 1 << 12;
+  constexpr int kMostBatch = 1 << 16;
   arguments.keyword("MAX_BATCH", node.limits.batch, 1, kMostBatch);
-  arguments.keyword("CAPACITY", node.limits.capacity, 1, kMostBatches);
   arguments.keyword("LISTS_PER_CORE", node.limits.lists, 1, gpu::kMostStreams);
   arguments.keyword("QUEUES_PER_CORE", node.limits.lists, 1, gpu::kMostStreams);
 }
@@ -321,6 +320,10 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
     read_placement(nodes[i], arguments);
     try {
       nodes[i].element->configure(arguments);
+      // Behind the element's own CAPACITY, which some have.
+      constexpr int kMostBatches = 1 << 12;
+      if (gpu::function_id(nodes[i].element->class_name) >= 0)
+        arguments.keyword("CAPACITY", nodes[i].limits.capacity, 1, kMostBatches);
     } catch (const Error& error) {
       diagnostics.error(nodes[i].where,
                         nodes[i].element->class_name + " '" + nodes[i].element->name + "': " + error.what());

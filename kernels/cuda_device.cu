@@ -396,6 +396,14 @@ void CudaDevice::copy_packets(const SlotGroup& slots, std::span<const PacketByte
   const std::lock_guard lock(mutex_);
   uint8_t* const from = to_gpu ? places_.packets : places_.twins;
   uint8_t* const to = to_gpu ? places_.twins : places_.packets;
+  const cudaStream_t on = stream_of(slots, stream);
+  constexpr size_t kFew = 64;  // whose calls one by one cost less than what a batch takes to be set up
+  if (bytes.size() <= kFew) {
+    for (const PacketBytes& each : bytes)
+      HEDDLE_CUDA_CHECK(cudaMemcpyAsync(to + each.at, from + each.at, each.bytes,
+                                        to_gpu ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, on));
+    return;
+  }
   std::vector<const void*> sources(bytes.size());
   std::vector<void*> targets(bytes.size());
   std::vector<size_t> sizes(bytes.size());
@@ -405,7 +413,7 @@ void CudaDevice::copy_packets(const SlotGroup& slots, std::span<const PacketByte
   attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
   size_t attributes_from = 0;
   HEDDLE_CUDA_CHECK(cudaMemcpyBatchAsync(targets.data(), sources.data(), sizes.data(), bytes.size(), &attributes,
-                                         &attributes_from, 1, stream_of(slots, stream)));
+                                         &attributes_from, 1, on));
 }
 
 void CudaDevice::make_graphs(const SlotGroup& slots, ProgramId id, int count) {

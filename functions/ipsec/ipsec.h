@@ -110,9 +110,9 @@ class IPsecReplay;
 
 /** IPsecDecap: takes IP packets out of ESP tunnels over IPv4 (RFC 4303).
  *
- *      IPsecDecap(FILE [, keywords OFFSET, DEVICE, BLOCKING])
+ *      IPsecDecap(FILE [, keyword OFFSET])
  *
- *  FILE, OFFSET, DEVICE and BLOCKING are those of IPsecEncap. The association is the one with the packet's SPI and outer
+ *  FILE and OFFSET are those of IPsecEncap. Runs on the CPU. The association is the one with the packet's SPI and outer
  *  destination. What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or,
  *  for IPv6, 0x86dd. Sets the columns sa and esp_sequence. On the CPU intel-ipsec-mb does the work. Columns l3 and l4
  *  mean nothing behind it.
@@ -120,16 +120,15 @@ class IPsecReplay;
  *  A packet leaves only if its ICV is right, which is compared in constant time. The inner header stays as it is: ECN
  *  marks of the outer one are not taken over.
  *
- *  On the CPU it also judges replays, when the association's replay-window is not 0: a sequence number must come for the
- *  first time, and not be below the window of that many (RFC 4303, 3.4.3). On a GPU, whose tiles finish in any order,
- *  packets that came in order would seem to be late; so there an IPsecReplay behind it, on the CPU, judges them in the
- *  order in which they came. Where there is one, it judges in any case.
+ *  It also judges replays, when the association's replay-window is not 0: a sequence number must come for the
+ *  first time, and not be below the window of that many (RFC 4303, 3.4.3). Where there
+ *  is an IPsecReplay behind it, that judges instead.
  *
  *  Drops: "not_esp" (no IPv4 packet of protocol 50, or a fragment), "short" (cut, or no room for an ESP packet),
  *  "no_sa", "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no IPv4 or IPv6 packet; also
  *  dummy packets).
  *
- *  Handlers and statistics: those of IPsecEncap. Errors: those of IPsecEncap; on a GPU, or with an IPsecReplay, and
+ *  Handlers and statistics: those of IPsecEncap. Errors: those of IPsecEncap; with an IPsecReplay and
  *  associations with a replay-window: a way from it to the end of the chain that no IPsecReplay is on.
  *
  *  Example:
@@ -169,12 +168,11 @@ class IPsecDecap : public Element {
  *
  *      IPsecReplay(DECAP)
  *
- *  DECAP: the name of the IPsecDecap that the packets have come from, on this or another processor, and which leaves the
- *  check to it. Goes by the columns sa and esp_sequence, which that sets: no IPsecSequence may be between the two. Each
+ *  DECAP: the name of the IPsecDecap that the packets have come from, and which leaves the check to it. Goes by the columns sa and esp_sequence, which that sets: no IPsecSequence may be between the two. Each
  *  association's replay-window says how far below the highest number one may be; of several packets with one number the
  *  first goes on. With replay-window 0 all do. Runs on the CPU.
  *
- *  What is between the two, on the GPU for example, sees replayed packets.
+ *  What is between the two sees replayed packets.
  *
  *  Drops: "replayed", "no_sa" (column sa is no association of DECAP's).
  *
@@ -182,7 +180,7 @@ class IPsecDecap : public Element {
  *
  *  Example:
  *
- *      FromDump(esp.pcap) -> out :: IPsecDecap(tunnels.keys, OFFSET 14, DEVICE gpu) -> IPsecReplay(out)
+ *      FromDump(esp.pcap) -> out :: IPsecDecap(tunnels.keys, OFFSET 14) -> IPsecReplay(out)
  *        -> CheckIPHeader(14) -> ToDump(plain.pcap);
  */
 class IPsecReplay : public Element {

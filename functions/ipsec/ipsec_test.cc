@@ -109,7 +109,6 @@ TEST_P(IpsecTest, TakesOutWhatItHasPutIn) {
   EXPECT_TRUE(same(run(decap_chain(keys), cpu(), esp).bytes(), bytes_of(frames)));
   const Result back = run(decap_and_replay_chain(keys), GetParam(), esp, {.batches = {100, 31, 1}});
   EXPECT_TRUE(same(back.bytes(), bytes_of(frames)));
-  EXPECT_EQ(back.processor.at("it") == "cpu", !GetParam().on_gpu());
 }
 
 TEST_P(IpsecTest, DoesFramesAtAnyAddress) {
@@ -127,7 +126,6 @@ TEST_P(IpsecTest, DoesFramesAtAnyAddress) {
   EXPECT_TRUE(same(run(decap_chain(keys), cpu(), esp).bytes(), bytes_of(frames)));
   const Result back = run(decap_and_replay_chain(keys), GetParam(), esp);
   EXPECT_TRUE(same(back.bytes(), bytes_of(frames)));
-  EXPECT_EQ(back.processor.at("it") == "cpu", !GetParam().on_gpu());
 }
 
 TEST_P(IpsecTest, LinkHeadersOfAnyLength) {
