@@ -151,7 +151,7 @@ class IPsecDecap : public Element {
 
   ipsec::Associations& associations() { return associations_; }
   /** Leaves the anti-replay check to an element behind. False if another one has it already. Before start(). */
-  bool leave_replays_to(const IPsecReplay* judge) { return std::exchange(judge_, judge) == nullptr; }
+  bool leave_replays_to(const Element* judge) { return std::exchange(judge_, judge) == nullptr; }
 
  private:
   struct Work;
