@@ -24,7 +24,7 @@ rt[1] -> Paint(1) -> esp;
 rt[2] -> Paint(2) -> esp;
 
 ids[1] -> confirm :: NIDSConfirm(ids, EVE ${OUT}_alerts.json) -> rt_late :: DirectIPLookup(FILE $ROUTES, DEVICE cpu);
-rt_late[0] -> Paint(0) -> esp_late :: IPsecEncap($KEYS, OFFSET 14) -> tunnel;
+rt_late[0] -> Paint(0) -> esp_late :: IPsecEncap($KEYS, OFFSET 14, DEVICE cpu) -> tunnel;
 rt_late[1] -> Paint(1) -> esp_late;
 rt_late[2] -> Paint(2) -> esp_late;
 

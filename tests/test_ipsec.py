@@ -131,10 +131,7 @@ def test_replays_are_judged_somewhere(heddle, keys, tmp_path, device):
     def message(rest):
         return str(heddle.fails("run", "--device", device, "-e", begin + rest))
 
-    if device == "simt":
-        assert "IPsecReplay(d)" in message("ToDump(/dev/null)") and "DEVICE cpu" in message("ToDump(/dev/null)")
-    else:
-        heddle.ok("run", "--device", device, "-e", begin + "ToDump(/dev/null)")
+    heddle.ok("run", "--device", device, "-e", begin + "ToDump(/dev/null)")
     late = f"IPsecSequence(esp) -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14) -> IPsecReplay(d) -> ToDump(/dev/null)"
     assert "IPsecReplay(d)" in message(late)
     other = "t :: Tee -> IPsecReplay(d) -> ToDump(/dev/null); t[1] -> other :: ToDump(/dev/null)"
