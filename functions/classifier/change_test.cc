@@ -87,7 +87,7 @@ TEST_P(ClassifierChangeTest, NoPacketSeesHalfASet) {
       ++of_state[state], ++seen;
     };
     options.meanwhile = [&](Engine& running) {
-      for (uint32_t change = 0; change < (engine == "tuple" ? 300u : 6u); ++change) {
+      for (uint32_t change = 0; change < (engine == "tuple" ? 3000u : 6u); ++change) {
         const uint32_t before = change % kStates, after = (change + 1) % kStates;
         std::string commands;
         for (uint32_t net = 0; net < kNets; ++net)

@@ -99,9 +99,16 @@ void search_portable(Group& group, const std::vector<TupleWay>& ways, const Tupl
 }
 
 #ifdef HEDDLE_AVX2
+/** Eight lanes of a rule, which a change may be writing: the compiler must not load them again for a second use, when they may
+ *  be others. */
+[[gnu::target("avx2")]] inline __m256i load_once(const uint32_t (&lanes)[8]) {
+  __m256i loaded = _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes));
+  asm volatile("" : "+x"(loaded));
+  return loaded;
+}
+
 [[gnu::target("avx2")]] inline bool matches_avx2(const TupleEntry& key, const TupleEntry& rule) {
-  const __m256i span = _mm256_load_si256(reinterpret_cast<const __m256i*>(rule.span)),
-                low = _mm256_load_si256(reinterpret_cast<const __m256i*>(rule.low)),
+  const __m256i span = load_once(rule.span), low = load_once(rule.low),
                 over = _mm256_sub_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(key.low)), low);
   const __m256i within = _mm256_cmpeq_epi32(_mm256_max_epu32(over, span), span);
   return (~_mm256_movemask_ps(_mm256_castsi256_ps(within)) & ((2 << kVersion) - 1)) == 0;
