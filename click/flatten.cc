@@ -82,6 +82,9 @@ class Flattener {
     return static_cast<int>(element_of_point_.size()) - 1;
   }
 
+  /** Where the text was written that the user sees. */
+  const Location& place(const Location& where) const { return where.file == kPrelude ? use_ : where; }
+
   bool stopped() const { return stopped_ || diagnostics_.full(); }
 
   void stop(const Location& where, const std::string& message) {
@@ -92,8 +95,7 @@ class Flattener {
   void expand(const Body& body, Scope& scope, const std::string& prefix, int nesting, int input, int output);
   Points add(const Node& node, Scope& scope, const std::string& prefix, int nesting);
   ElementClass choose(const Node& node, const std::string& label, const std::vector<Argument>& arguments);
-  void bind(const Node& node, const Body& body, const std::string& label, std::vector<Argument> arguments,
-            Scope& inner);
+  void bind(const Body& body, const std::string& label, std::vector<Argument> arguments, Scope& inner);
   void check_port(const Node& node, const Body* body, const std::string& prefix, int port, bool input,
                   const Location& where);
   void splice();
@@ -102,6 +104,7 @@ class Flattener {
   Diagnostics& diagnostics_;
   Substitution substitution_;
   Graph graph_;
+  Location use_;  // of what is being expanded and does not stand in the prelude
   bool stopped_ = false;
   int instances_ = 0;
   std::unordered_map<std::string, Location> names_;
@@ -126,12 +129,12 @@ void Flattener::expand(const Body& body, Scope& scope, const std::string& prefix
     if (static_cast<int>(wires_.size()) >= kMaxConnections)
       return stop(wire.where, "more than " + std::to_string(kMaxConnections) + " connections");
     if (wire.from != kInput)
-      check_port(body.nodes[wire.from], points[wire.from].body, prefix, wire.from_port, false, wire.where);
+      check_port(body.nodes[wire.from], points[wire.from].body, prefix, wire.from_port, false, place(wire.where));
     if (wire.to != kOutput)
-      check_port(body.nodes[wire.to], points[wire.to].body, prefix, wire.to_port, true, wire.where);
+      check_port(body.nodes[wire.to], points[wire.to].body, prefix, wire.to_port, true, place(wire.where));
     const int from = wire.from == kInput ? input : points[wire.from].output;
     const int to = wire.to == kOutput ? output : points[wire.to].input;
-    wires_.push_back({from, wire.from_port, to, wire.to_port, wire.where});
+    wires_.push_back({from, wire.from_port, to, wire.to_port, place(wire.where)});
   }
 }
 
@@ -142,36 +145,40 @@ Flattener::Points Flattener::add(const Node& node, Scope& scope, const std::stri
   }
   const std::string name = prefix + node.name;
   const std::string label = element_label(node.type.name, name);
-  if (++instances_ > kMaxElements) stop(node.where, "more than " + std::to_string(kMaxElements) + " elements");
+  const Location outer = std::exchange(use_, place(node.where)), where = use_;
+  if (++instances_ > kMaxElements) stop(where, "more than " + std::to_string(kMaxElements) + " elements");
   if (name.size() > kLongestName)
-    stop(node.where, label + ": a name of more than " + std::to_string(kLongestName) + " characters");
-  const auto [earlier, is_new] = names_.try_emplace(name, node.where);
+    stop(where, label + ": a name of more than " + std::to_string(kLongestName) + " characters");
+  const auto [earlier, is_new] = names_.try_emplace(name, where);
   if (!is_new) {
-    diagnostics_.error(node.where, "element " + in_quotes(name) + " is already declared at " + earlier->second.text());
+    diagnostics_.error(where, "element " + in_quotes(name) + " is already declared at " + earlier->second.text());
   }
   const bool undefined_stay = keeps_variables(node.type.name);
   std::vector<Argument> arguments = substitution_.arguments(node.arguments, scope, label, undefined_stay);
-  if (substitution_.exhausted()) stop(node.where, label + ": the configuration is too long after substitution");
+  if (substitution_.exhausted()) stop(where, label + ": the configuration is too long after substitution");
 
+  for (Argument& argument : arguments) argument.where = place(argument.where);
   const ElementClass type = choose(node, label, arguments);
   const Body* body = type.body;
   if (body == nullptr) {
     const int element = static_cast<int>(graph_.elements.size());
-    graph_.elements.push_back({name, type.name, std::move(arguments), node.where});
+    graph_.elements.push_back({name, type.name, std::move(arguments), where});
     const int point = add_point(element);
+    use_ = outer;
     return {point, point};
   }
   const Points points = {add_point(-1), add_point(-1), body};
   if (nesting >= kMaxCompoundDepth)
-    stop(node.where, label + ": compound elements nest more than " + std::to_string(kMaxCompoundDepth) + " deep");
+    stop(where, label + ": compound elements nest more than " + std::to_string(kMaxCompoundDepth) + " deep");
   if (stopped()) return points;
 
   Scope inner;
   inner.depth = body->depth;
   inner.parent = &scope;
   while (inner.parent->depth >= body->depth) inner.parent = inner.parent->parent;  // where the class was written
-  bind(node, *body, label, std::move(arguments), inner);
+  bind(*body, label, std::move(arguments), inner);
   expand(*body, inner, name + "/", nesting + 1, points.input, points.output);
+  use_ = outer;
   return points;
 }
 
@@ -188,23 +195,21 @@ ElementClass Flattener::choose(const Node& node, const std::string& label, const
     if (!body->otherwise) break;
     type = &*body->otherwise;
   }
-  diagnostics_.error(node.where, label + ": no definition takes " +
-                                     counted(static_cast<int>(arguments.size()), "argument") + ", " +
-                                     counted(node.inputs, "input") + " and " + counted(node.outputs, "output") +
-                                     "; expected " + candidates);
+  diagnostics_.error(use_, label + ": no definition takes " + counted(static_cast<int>(arguments.size()), "argument") +
+                               ", " + counted(node.inputs, "input") + " and " + counted(node.outputs, "output") +
+                               "; expected " + candidates);
   return {node.type.name, nullptr};
 }
 
-void Flattener::bind(const Node& node, const Body& body, const std::string& label, std::vector<Argument> arguments,
-                     Scope& inner) {
+void Flattener::bind(const Body& body, const std::string& label, std::vector<Argument> arguments, Scope& inner) {
   const auto set = [&](const Parameter& parameter, const std::string& value, const Location& where) {
     inner.variables[parameter.variable] = {value, where, Variable::kReady};
   };
   const auto missing = [&](const Parameter& parameter) {
     const std::string what = parameter.keyword.empty() ? "" : parameter.keyword + " ";
     if (!body.broken)
-      diagnostics_.error(node.where, label + ": missing argument " + in_quotes(what + "$" + parameter.variable));
-    set(parameter, "", node.where);
+      diagnostics_.error(use_, label + ": missing argument " + in_quotes(what + "$" + parameter.variable));
+    set(parameter, "", use_);
   };
   const auto take = [&](const Parameter& parameter, size_t index) {
     const std::string_view value = std::string_view(arguments[index].text).substr(parameter.keyword.size());
@@ -223,7 +228,7 @@ void Flattener::bind(const Node& node, const Body& body, const std::string& labe
     if (parameter.keyword != "__REST__") continue;
     std::string rest;
     for (const Argument& argument : std::exchange(arguments, {})) rest += (rest.empty() ? "" : ", ") + argument.text;
-    set(parameter, rest, node.where);
+    set(parameter, rest, use_);
   }
   if (arguments.empty() || body.broken) return;
   diagnostics_.error(arguments.front().where, label + ": " + in_quotes(arguments.front().text) +

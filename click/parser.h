@@ -16,12 +16,16 @@ inline std::vector<std::string> default_packages() {
           "int64", "linux", "multithread", "pcap",      "umultithread", "userlevel"};
 }
 
+/** The file that mistakes in a prelude name. */
+inline constexpr const char* kPrelude = "<prelude>";
+
 /** What a configuration may refer to. */
 struct ParseOptions {
   std::vector<std::string> known_classes;                  // the engine's element classes
   std::map<std::string, std::string> variables;            // from the command line; win over define() at the top level
   std::vector<std::string> packages = default_packages();  // what require() may name
-  std::string library{};  // elementclass statements that come before every configuration
+  std::string prelude{};  // elementclass statements before the configuration; elements made by them are
+                          // where the compound stands that they are for
 };
 
 /** Reads a configuration in the Click language (E. Kohler et al., "The Click Modular Router", TOCS 2000; Click's

@@ -27,7 +27,7 @@ StatementParser::StatementParser(std::string_view text, const std::string& file,
 
 Program StatementParser::parse() {
   frames_.push_back({&program_.bodies.emplace_back(), "", {}, {}, {}, {}, {}});
-  const Lexer text = std::exchange(lexer_, Lexer(options_.library, "library", diagnostics_));
+  const Lexer text = std::exchange(lexer_, Lexer(options_.prelude, kPrelude, diagnostics_));
   all_statements();
   lexer_ = text;
   all_statements();

@@ -22,7 +22,7 @@ std::vector<std::string> Compound::names() {
   return names;
 }
 
-std::string Compound::library() {
+std::string Compound::prelude() {
   std::string text;
   for (const Entry& entry : entries()) text += "elementclass " + entry.class_name + " " + entry.text + ";\n";
   return text;

@@ -23,7 +23,7 @@ class Compound {
   static const Entry* find(std::string_view class_name);
   static std::vector<std::string> names();  ///< sorted
   /** All of them as elementclass statements. */
-  static std::string library();
+  static std::string prelude();
 
  private:
   static std::vector<Entry>& entries();

@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "core/error.h"
-#include "core/state.h"
 #include "io/dpdk/dpdk.h"
 
 namespace heddle {
@@ -78,10 +77,6 @@ void Engine::start() {
     if (auto* neutral = dynamic_cast<NeutralElement*>(node.element.get());
         neutral != nullptr && here.processor.is_gpu())
       neutral->gpu_counts = [this, i] { return gpu_counts(static_cast<int>(i)); };
-    if (auto* reader = dynamic_cast<StateReader*>(node.element.get()); reader != nullptr && here.processor.is_gpu())
-      reader->read_state = [this, i](size_t offset, std::span<std::byte> to) {
-        gpus()->read_state(static_cast<int>(i), offset, to);
-      };
     if (node.element->keeps_running())
       keepers_.push_back(&node);
     else

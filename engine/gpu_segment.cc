@@ -16,8 +16,10 @@ GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::D
     node.table = tables[k];
     node.outputs = plan_.targets[k].outputs;
     node.drops = plan_.targets[k].drops;
+    if (node.function >= 0)
+      if (const size_t bytes = gpu::functions()[static_cast<size_t>(node.function)].state_bytes; bytes > 0)
+        node.state = device.add_state(bytes);
     spec_.nodes.push_back(std::move(node));
-    if (const size_t bytes = state_bytes(k); bytes > 0) spec_.nodes[k].state = device.add_state(bytes);
   }
   if (plan_.exits.size() >= gpu::kExit) throw Error("a GPU segment has too many exits");
   spec_.counts = device.add_state(plan_.nodes.size() * sizeof(gpu::NodeCounts));
@@ -42,11 +44,6 @@ gpu::ProgramId GpuSegment::change_table(gpu::TableId from, gpu::TableId to) {
   const gpu::ProgramId before = newest_.exchange(next, std::memory_order_acq_rel);
   current_.store(device_.address(next), std::memory_order_release);
   return before;
-}
-
-size_t GpuSegment::state_bytes(size_t k) const {
-  const int function = spec_.nodes[k].function;
-  return function < 0 ? 0 : gpu::functions()[static_cast<size_t>(function)].state_bytes;
 }
 
 std::pair<uint64_t, uint64_t> GpuSegment::counts(size_t k) const {

@@ -35,12 +35,6 @@ class GpuSegment {
 
   /** Packets and bytes that have come to the k-th node, k > 0 or one that receives from rings. Any thread. */
   std::pair<uint64_t, uint64_t> counts(size_t k) const;
-  /** The State of the k-th node; what bytes of it there are is its function's affair. Any thread. */
-  void read_state(size_t k, size_t offset, std::span<std::byte> to) const {
-    device_.read_state(spec_.nodes[k].state, offset, to);
-  }
-  /** Its bytes; 0: it has none. */
-  size_t state_bytes(size_t k) const;
   /** Of a segment with rings: packets that have been dropped, by exit. Any thread. */
   std::vector<gpu::RingCount> exit_counts() const;
   gpu::StateId exit_counts_id() const { return exit_counts_; }

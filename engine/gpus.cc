@@ -83,7 +83,6 @@ void Gpus::stop() {
   for (size_t s = 0; s < segments_.size(); ++s) {
     if (!segments_[s]) continue;
     for (const int node : plan_.segments[s].nodes) counts(node), ring_drops(node);
-    keep_last_state(s);
   }
   const std::lock_guard lock(counting_);
   stopped_ = true;
@@ -100,9 +99,11 @@ std::vector<std::string> Gpus::failures() {
 
 std::pair<uint64_t, uint64_t> Gpus::counts(int node) {
   const std::lock_guard lock(counting_);
-  const auto [s, k] = place_of(node);
+  const auto s = static_cast<size_t>(plan_.nodes[static_cast<size_t>(node)].segment);
   auto& last = last_counts_[node];
   if (stopped_ || s >= segments_.size() || !segments_[s]) return last;
+  const auto& nodes = plan_.segments[s].nodes;
+  const auto k = static_cast<size_t>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin());
   if (k == 0 && !plan_.segments[s].has_rings()) return last;
   try {
     last = segments_[s]->counts(k);
@@ -110,39 +111,6 @@ std::pair<uint64_t, uint64_t> Gpus::counts(int node) {
     // A device that has failed says so elsewhere.
   }
   return last;
-}
-
-std::pair<size_t, size_t> Gpus::place_of(int node) const {
-  const auto s = static_cast<size_t>(plan_.nodes[static_cast<size_t>(node)].segment);
-  const auto& nodes = plan_.segments[s].nodes;
-  return {s, static_cast<size_t>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin())};
-}
-
-void Gpus::read_state(int node, size_t offset, std::span<std::byte> to) {
-  const std::lock_guard lock(counting_);
-  std::fill(to.begin(), to.end(), std::byte{0});
-  if (const auto last = last_states_.find(node); last != last_states_.end()) {
-    std::copy_n(last->second.begin() + static_cast<ptrdiff_t>(offset), to.size(), to.begin());
-    return;
-  }
-  const auto [s, k] = place_of(node);
-  if (!stopped_ && s < segments_.size() && segments_[s]) segments_[s]->read_state(k, offset, to);
-}
-
-void Gpus::keep_last_state(size_t s) {
-  const auto& nodes = plan_.segments[s].nodes;
-  for (size_t k = 0; k < nodes.size(); ++k) {
-    const size_t bytes = segments_[s]->state_bytes(k);
-    if (bytes == 0 || last_states_.contains(nodes[k])) continue;
-    std::vector<std::byte> state(bytes);
-    try {
-      segments_[s]->read_state(k, 0, state);
-    } catch (const Error&) {
-      // A device that has failed says so elsewhere.
-    }
-    const std::lock_guard lock(counting_);
-    last_states_[nodes[k]] = std::move(state);
-  }
 }
 
 std::vector<uint64_t> Gpus::ring_drops(int node) {

@@ -45,10 +45,6 @@ class Gpus {
   /** Packets that were dropped at a node of a segment with rings, by reason. Any thread. */
   std::vector<uint64_t> ring_drops(int node);
 
-  /** Copies a part of the State of a node; when the devices have stopped, as it was then. Throws Error if its device has failed.
-   *  Any thread. */
-  void read_state(int node, size_t offset, std::span<std::byte> to);
-
   /** When it returns, rings run no program that is not the newest. */
   void renew_rings() { ports_.renew(); }
 
@@ -56,11 +52,6 @@ class Gpus {
   std::string text() const;
 
  private:
-  /** The segment of a node, and the node's place in it. */
-  std::pair<size_t, size_t> place_of(int node) const;
-  /** Keeps what readers ask for when the devices are gone. */
-  void keep_last_state(size_t segment);
-
   const Router& router_;
   const Plan& plan_;
   GpuPorts ports_;                                       // before the devices: their memory goes after them
@@ -74,7 +65,6 @@ class Gpus {
   bool stopped_ = false;
   std::map<int, std::pair<uint64_t, uint64_t>> last_counts_;  // by node
   std::map<size_t, std::vector<gpu::RingCount>> last_exits_;  // by segment
-  std::map<int, std::vector<std::byte>> last_states_;         // by node
 };
 
 }  // namespace heddle

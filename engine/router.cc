@@ -275,7 +275,7 @@ bool comes_back(const std::vector<Node>& nodes, int node) {
 click::ParseOptions language() {
   click::ParseOptions options;
   options.known_classes = Catalog::instance().names();
-  options.library = Compound::library();
+  options.prelude = Compound::prelude();
   return options;
 }
 

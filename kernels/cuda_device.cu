@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "kernels/device_info.h"
 #include "kernels/device_memory.h"
 #include "kernels/kernels.cuh"
+#include "kernels/launch_group.h"
 #include "kernels/program_layout.h"
 #include "kernels/ring_sets.h"
 
@@ -85,10 +85,7 @@ class CudaDevice final : public Device {
     cudaSetDevice(index_);
     rings_.reset();
     for (void* memory : shared_) cudaHostUnregister(memory);
-    for (const Group& group : groups_) {
-      for (const auto& [slots, graph] : group.graphs) cudaGraphExecDestroy(graph);
-      for (cudaStream_t stream : group.streams) cudaStreamDestroy(stream);
-    }
+    groups_.clear();
     for (const Shape& shape : shapes_) cudaStreamDestroy(shape.stream);
     memory_.reset();
   }
@@ -155,11 +152,6 @@ class CudaDevice final : public Device {
     size_t shape;
     bool on_twins;
   };
-  struct Group {
-    SlotGroup slots;
-    std::vector<cudaStream_t> streams;                      // of launches; none: resident
-    std::map<std::pair<int, int>, cudaGraphExec_t> graphs;  // of what has been launched as one, by first slot and count
-  };
   /** Blocks with a number of warps: a kernel. */
   struct Shape {
     int registers = 0;  // of a thread
@@ -189,11 +181,9 @@ class CudaDevice final : public Device {
   }
   /** Makes the twins of the packets, if there are none yet. */
   void make_twins();
-  Group& group_of(const SlotGroup& slots);
-  void launch_slots(const ProgramRecord& program, Slot* slots, int count, cudaStream_t stream);
-  cudaStream_t stream_of(const SlotGroup& slots, int stream) {
-    return group_of(slots).streams[static_cast<size_t>(stream)];
-  }
+  LaunchGroup& group_of(const SlotGroup& slots);
+  /** Launches slots with this program. */
+  LaunchGroup::Launch launcher(ProgramId id);
   Slot* take_slots(int count, size_t column_words);
   /** Gives `count` slots, a group, to blocks of `shape`. */
   void assign(Shape& shape, Slot* slots, int count);
@@ -207,7 +197,7 @@ class CudaDevice final : public Device {
   size_t packet_bytes_ = 0;
   std::mutex mutex_;                    // guards all but places_ and what launch() uses
   std::deque<ProgramRecord> programs_;  // as groups_
-  std::deque<Group> groups_;            // a group's thread keeps using its own while others are added
+  std::deque<LaunchGroup> groups_;      // a group's thread keeps using its own while others are added
   std::array<Shape, kShapeCount> shapes_;
   std::optional<RingSets> rings_;
   std::vector<void*> shared_;     // host memory that is registered
@@ -294,12 +284,9 @@ SlotGroup CudaDevice::add_slots(ProgramId id, int count, int streams) {
       shape.launched_shared_bytes = std::max(shape.launched_shared_bytes, program.layout.shared_bytes);
     }
   }
-  Group group{
-      {slots, count, program.layout.program.wide_results}, std::vector<cudaStream_t>(static_cast<size_t>(streams)), {}};
-  for (cudaStream_t& stream : group.streams)
-    HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  groups_.push_back(group);
-  return groups_.back().slots;
+  const SlotGroup group{slots, count, program.layout.program.wide_results};
+  if (streams > 0) groups_.emplace_back(group, streams);
+  return group;
 }
 
 void CudaDevice::start(int spare, size_t shared_bytes) {
@@ -384,103 +371,51 @@ std::vector<RingStop> CudaDevice::stop_rings(RingsId rings) {
   return rings_->stop(rings);
 }
 
-CudaDevice::Group& CudaDevice::group_of(const SlotGroup& slots) {
-  for (Group& group : groups_)
-    if (group.slots.slots == slots.slots) return group;
+LaunchGroup& CudaDevice::group_of(const SlotGroup& slots) {
+  const std::lock_guard lock(mutex_);
+  for (LaunchGroup& group : groups_)
+    if (group.slots().slots == slots.slots) return group;
   throw Error("no such group of slots");
 }
 
-void CudaDevice::copy_packets(const SlotGroup& slots, std::span<const PacketBytes> bytes, bool to_gpu, int stream) {
-  if (bytes.empty()) return;
-  use();
+LaunchGroup::Launch CudaDevice::launcher(ProgramId id) {
   const std::lock_guard lock(mutex_);
-  uint8_t* const from = to_gpu ? places_.packets : places_.twins;
-  uint8_t* const to = to_gpu ? places_.twins : places_.packets;
-  const cudaStream_t on = stream_of(slots, stream);
-  constexpr size_t kFew = 64;  // whose calls one by one cost less than what a batch takes to be set up
-  if (bytes.size() <= kFew) {
-    for (const PacketBytes& each : bytes)
-      HEDDLE_CUDA_CHECK(cudaMemcpyAsync(to + each.at, from + each.at, each.bytes,
-                                        to_gpu ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, on));
-    return;
-  }
-  std::vector<const void*> sources(bytes.size());
-  std::vector<void*> targets(bytes.size());
-  std::vector<size_t> sizes(bytes.size());
-  for (size_t i = 0; i < bytes.size(); ++i)
-    sources[i] = from + bytes[i].at, targets[i] = to + bytes[i].at, sizes[i] = bytes[i].bytes;
-  cudaMemcpyAttributes attributes{};
-  attributes.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
-  size_t attributes_from = 0;
-  HEDDLE_CUDA_CHECK(cudaMemcpyBatchAsync(targets.data(), sources.data(), sizes.data(), bytes.size(), &attributes,
-                                         &attributes_from, 1, on));
-}
-
-void CudaDevice::make_graphs(const SlotGroup& slots, ProgramId id, int count) {
-  use();
-  const std::lock_guard lock(mutex_);
-  Group& group = group_of(slots);
-  const cudaStream_t stream = group.streams[0];
-  for (int first = 0; first + count <= slots.count; first += count) {
-    cudaGraph_t recorded{};
-    cudaGraphExec_t graph{};
-    HEDDLE_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    launch_slots(programs_[static_cast<size_t>(id)], slots.slots + first, count, stream);
-    HEDDLE_CUDA_CHECK(cudaStreamEndCapture(stream, &recorded));
-    HEDDLE_CUDA_CHECK(cudaGraphInstantiate(&graph, recorded, 0));
-    HEDDLE_CUDA_CHECK(cudaGraphDestroy(recorded));
-    HEDDLE_CUDA_CHECK(cudaGraphUpload(graph, stream));
-    group.graphs[{first, count}] = graph;
-  }
-  HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stream));
-}
-
-void CudaDevice::launch_slots(const ProgramRecord& program, Slot* slots, int count, cudaStream_t stream) {
-  cudaLaunchConfig_t config{};
-  config.stream = stream;
-  config.gridDim = dim3(static_cast<unsigned>(count));
-  config.blockDim = dim3(static_cast<unsigned>(kShapes[program.shape] * kLanes));
-  config.dynamicSmemBytes = program.layout.shared_bytes;
-  PacketPlaces places = places_;
-  if (program.on_twins) places.packets = places.twins;
-  launch_kernel(program.shape, config, {nullptr, slots, places});
-}
-
-void CudaDevice::launch(const SlotGroup& slots, ProgramId id, int first, int count, int stream) {
-  use();
-  std::unique_lock lock(mutex_);
-  const Group& group = group_of(slots);
-  const cudaStream_t on = group.streams[static_cast<size_t>(stream)];
-  const auto graph = group.graphs.find({first, count});
   const ProgramRecord& program = programs_[static_cast<size_t>(id)];
-  lock.unlock();
-  // A graph waits for nothing outside of it, so any stream may run it.
-  if (graph != group.graphs.end())
-    HEDDLE_CUDA_CHECK(cudaGraphLaunch(graph->second, on));
-  else
-    launch_slots(program, slots.slots + first, count, on);
+  return [this, &program](Slot* slots, int count, cudaStream_t stream) {
+    cudaLaunchConfig_t config{};
+    config.stream = stream;
+    config.gridDim = dim3(static_cast<unsigned>(count));
+    config.blockDim = dim3(static_cast<unsigned>(kShapes[program.shape] * kLanes));
+    config.dynamicSmemBytes = program.layout.shared_bytes;
+    PacketPlaces places = places_;
+    if (program.on_twins) places.packets = places.twins;
+    launch_kernel(program.shape, config, {nullptr, slots, places});
+  };
+}
+
+void CudaDevice::copy_packets(const SlotGroup& slots, std::span<const PacketBytes> bytes, bool to_gpu, int stream) {
+  use();
+  group_of(slots).copy(places_, bytes, to_gpu, stream);
+}
+
+void CudaDevice::make_graphs(const SlotGroup& slots, ProgramId program, int count) {
+  use();
+  group_of(slots).make_graphs(count, launcher(program));
+}
+
+void CudaDevice::launch(const SlotGroup& slots, ProgramId program, int first, int count, int stream) {
+  use();
+  group_of(slots).launch(first, count, stream, launcher(program));
 }
 
 bool CudaDevice::idle(const SlotGroup& slots, int stream) {
   use();
-  cudaStream_t which{};
-  {
-    const std::lock_guard lock(mutex_);
-    which = stream_of(slots, stream);
-  }
-  const cudaError_t state = cudaStreamQuery(which);
-  if (state != cudaErrorNotReady) HEDDLE_CUDA_CHECK(state);
-  return state == cudaSuccess;
+  return group_of(slots).idle(stream);
 }
 
 void CudaDevice::wait(const SlotGroup& slots, int stream) {
   use();
-  cudaStream_t which{};
-  {
-    const std::lock_guard lock(mutex_);
-    which = stream_of(slots, stream);
-  }
-  HEDDLE_CUDA_CHECK(cudaStreamSynchronize(which));
+  group_of(slots).wait(stream);
 }
 
 std::string CudaDevice::failure() {

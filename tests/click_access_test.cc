@@ -49,7 +49,6 @@ TEST_P(ClickAccess, IsAsDeclared) {
 
 // Copies of a packet share its bytes until somebody writes them.
 TEST(ClickAccess, WritersLeaveOtherCopiesAlone) {
-  auto random = random_for("click copies");
   std::vector<Frame> frames;
   for (uint32_t i = 0; i < 40; ++i) {
     frames.push_back(ip_frame(ip(10, 0, 0, 1) + i, ip(10, 1, 0, 1), 60 + i));

@@ -125,7 +125,9 @@ def test_lists_bring_what_the_plan_wants(heddle, tmp_path):
     ],
 )
 def test_mistakes_are_named(heddle, functions, message):
-    assert message in heddle.fails("run", *SIMT, "-e", f"Idle -> {functions} -> Discard;")
+    errors = heddle.fails("run", *SIMT, "-e", f"Idle -> {functions} -> Discard;")
+    assert message in errors
+    assert errors.startswith("<expression>:1:"), errors  # where the user has written it
 
 
 def test_they_have_manuals(heddle):

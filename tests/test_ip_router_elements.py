@@ -4,25 +4,11 @@ import ipaddress
 import random
 
 import pytest
-from scapy.all import (
-    ARP,
-    ICMP,
-    IP,
-    TCP,
-    UDP,
-    Ether,
-    IPOption_RR,
-    IPOption_Timestamp,
-    Raw,
-)
+from scapy.all import ARP, ICMP, IP, TCP, UDP, Ether, IPOption_RR, IPOption_Timestamp, Raw
 from whole import captures
 from whole.program import CHAINS, Report
 
-MY_MAC, YOUR_MAC, NEXT_MAC = (
-    "02:00:00:00:00:0a",
-    "02:00:00:00:00:0b",
-    "02:00:00:00:00:0c",
-)
+MY_MAC, YOUR_MAC, NEXT_MAC = "02:00:00:00:00:0a", "02:00:00:00:00:0b", "02:00:00:00:00:0c"
 RANDOM = random.Random(17)
 
 
@@ -48,11 +34,7 @@ def checked(frame):
     for layer in (IP,) if fragment else (IP, TCP, UDP, ICMP):
         if layer in fresh and not (layer is UDP and packet[UDP].chksum == 0):
             del fresh[layer].chksum
-    assert bytes(Ether(bytes(fresh)))[: len(frame)] == frame, (
-        packet.show(dump=True),
-        bytes(fresh).hex(),
-        frame.hex(),
-    )
+    assert bytes(Ether(bytes(fresh)))[: len(frame)] == frame, (packet.show(dump=True), bytes(fresh).hex(), frame.hex())
     return packet
 
 
@@ -60,17 +42,9 @@ def some_packets(number):
     """Random UDP, TCP and ping packets."""
     for _ in range(number):
         address = lambda: str(ipaddress.IPv4Address(RANDOM.randrange(0x0A000001, 0x0AFFFFFF)))
-        ports = {
-            "sport": RANDOM.randrange(50000, 65536),
-            "dport": RANDOM.randrange(50000, 65536),
-        }
+        ports = {"sport": RANDOM.randrange(50000, 65536), "dport": RANDOM.randrange(50000, 65536)}
         above = RANDOM.choice([UDP(**ports), TCP(**ports), ICMP(type=8, id=RANDOM.randrange(65536))])
-        ip = IP(
-            src=address(),
-            dst=address(),
-            ttl=RANDOM.randrange(2, 255),
-            id=RANDOM.randrange(65536),
-        )
+        ip = IP(src=address(), dst=address(), ttl=RANDOM.randrange(2, 255), id=RANDOM.randrange(65536))
         yield ip / above / Raw(RANDOM.randbytes(RANDOM.randrange(0, 1200)))
 
 
@@ -96,12 +70,7 @@ def test_icmp_error_says_what_rfc_792_wants(heddle, tmp_path, arguments, kind, c
     assert len(out) == len(packets)
     for frame, cause in zip(out, packets):
         got = checked(frame)
-        assert (got[IP].src, got[IP].dst, got[IP].ttl, got[IP].proto) == (
-            "10.0.0.1",
-            cause.src,
-            255,
-            1,
-        )
+        assert (got[IP].src, got[IP].dst, got[IP].ttl, got[IP].proto) == ("10.0.0.1", cause.src, 255, 1)
         assert (got[ICMP].type, got[ICMP].code) == (kind, code)
         assert got[IP].len == len(frame) - 14 == min(most, 28 + len(cause))
         assert frame[14 + 28 :] == bytes(cause)[: most - 28]
@@ -121,20 +90,10 @@ def test_icmp_error_answers_nobody_whom_it_must_not(heddle, tmp_path):
         ("bad_address", ether(IP(src="224.0.0.1", dst="10.0.0.3") / UDP())),
         ("bad_address", ether(IP(src="10.0.0.2", dst="224.0.0.1") / UDP())),
         ("bad_address", ether(IP(src="10.0.0.2", dst="10.0.0.255") / UDP())),
-        (
-            "link_broadcast",
-            bytes(Ether(src=YOUR_MAC, dst="ff:ff:ff:ff:ff:ff") / IP(**ok) / UDP()),
-        ),
-        (
-            "link_broadcast",
-            bytes(Ether(src=YOUR_MAC, dst="01:00:5e:00:00:01") / IP(**ok) / UDP()),
-        ),
+        ("link_broadcast", bytes(Ether(src=YOUR_MAC, dst="ff:ff:ff:ff:ff:ff") / IP(**ok) / UDP())),
+        ("link_broadcast", bytes(Ether(src=YOUR_MAC, dst="01:00:5e:00:00:01") / IP(**ok) / UDP())),
     ]
-    answered = [
-        ether(IP(**ok) / UDP()),
-        ether(IP(**ok) / ICMP(type=8)),
-        ether(IP(**ok, flags="MF") / UDP()),
-    ]
+    answered = [ether(IP(**ok) / UDP()), ether(IP(**ok) / ICMP(type=8)), ether(IP(**ok, flags="MF") / UDP())]
     chain = START + "e :: ICMPError(10.0.0.1, unreachable, host, 10.0.0.255)" + END
     report, [out] = run(heddle, tmp_path, chain, answered + [frame for _, frame in refused])
     assert len(out) == len(answered)
@@ -152,22 +111,12 @@ def test_icmp_redirect_tells_the_gateway_and_fix_ip_src_the_source(heddle, tmp_p
     )
     _, [out] = run(heddle, tmp_path, chain, [ether(packet)])
     got = checked(out[0])
-    assert (got[IP].src, got[ICMP].type, got[ICMP].code, got[ICMP].gw) == (
-        "10.5.5.5",
-        5,
-        1,
-        "10.0.0.77",
-    )
+    assert (got[IP].src, got[ICMP].type, got[ICMP].code, got[ICMP].gw) == ("10.5.5.5", 5, 1, "10.0.0.77")
 
 
 def test_fix_ip_src_leaves_others_alone(heddle, tmp_path):
     packets = list(some_packets(20))
-    _, [out] = run(
-        heddle,
-        tmp_path,
-        START + "FixIPSrc(10.5.5.5)" + END,
-        [ether(p) for p in packets],
-    )
+    _, [out] = run(heddle, tmp_path, START + "FixIPSrc(10.5.5.5)" + END, [ether(p) for p in packets])
     assert [frame[14:] for frame in out] == [bytes(p) for p in packets]
 
 
@@ -198,21 +147,11 @@ def test_ping_responder_answers(heddle, tmp_path):
     _, [out, rest] = run(heddle, tmp_path, chain, [ether(p) for p in pings + others], ("out", "others"))
     for frame, ping in zip(out, pings, strict=True):
         answer = IP(bytes(ping))
-        answer.src, answer.dst, answer.ttl, answer[ICMP].type = (
-            ping.dst,
-            ping.src,
-            255,
-            0,
-        )
+        answer.src, answer.dst, answer.ttl, answer[ICMP].type = ping.dst, ping.src, 255, 0
         del answer.chksum, answer[ICMP].chksum
         assert frame[14:] == bytes(answer)
     assert rest == [bytes(p) for p in others]
-    report, _ = run(
-        heddle,
-        tmp_path,
-        START + "r :: ICMPPingResponder" + END,
-        [ether(p) for p in others],
-    )
+    report, _ = run(heddle, tmp_path, START + "r :: ICMPPingResponder" + END, [ether(p) for p in others])
     assert report.drops("r") == {"not_ping": 2, "fragment": 1}
 
 
@@ -244,14 +183,7 @@ def test_fragments_make_the_packet_again(heddle, tmp_path, mtu):
     packets = list(some_packets(40))
     udp = UDP(sport=50000, dport=50001)  # not 53, Scapy's default: it would look for names in random bytes
     packets += [
-        IP(
-            src="1.0.0.1",
-            dst="1.0.0.2",
-            id=9,
-            options=[IPOption_RR(), b"\x94\x04\x00\x00"],
-        )
-        / udp
-        / bytes(2000)
+        IP(src="1.0.0.1", dst="1.0.0.2", id=9, options=[IPOption_RR(), b"\x94\x04\x00\x00"]) / udp / bytes(2000)
     ]
     packets += [IP(src="1.0.0.1", dst="1.0.0.2", id=500 + n) / udp / RANDOM.randbytes(8000 + n) for n in range(20)]
     chain = START + f"f :: IPFragmenter({mtu})" + END
@@ -288,49 +220,23 @@ def test_fragments_of_fragments_and_those_that_must_not_be(heddle, tmp_path):
     assert reassembled([f[14:] for f in out]) == bytes(first)[20:] + bytes(second)[20:]
     report, _ = run(heddle, tmp_path, START + "f :: IPFragmenter(300)" + END, frames)
     assert report.drops("f") == {"dont_fragment": 1}
-    _, [out] = run(
-        heddle,
-        tmp_path,
-        START + "f :: IPFragmenter(300, HONOR_DF false)" + END,
-        frames[2:],
-    )
+    _, [out] = run(heddle, tmp_path, START + "f :: IPFragmenter(300, HONOR_DF false)" + END, frames[2:])
     assert reassembled([f[14:] for f in out]) == bytes(whole)[20:]
 
 
 def test_options_of_a_gateway(heddle, tmp_path):
     fields = {"src": "1.0.0.1", "dst": "1.0.0.2"}
     rr = [IP(**fields, options=[IPOption_RR(pointer=p, routers=["0.0.0.0"] * 3)]) / UDP() for p in (4, 8, 16)]
-    stamp = (
-        IP(
-            **fields,
-            options=[IPOption_Timestamp(flg=1, pointer=5, length=12, internet_address="0.0.0.0")],
-        )
-        / UDP()
-    )
+    stamp = IP(**fields, options=[IPOption_Timestamp(flg=1, pointer=5, length=12, internet_address="0.0.0.0")]) / UDP()
     only_others = IP(**fields, options=[b"\x44\x0c\x05\x03\x09\x09\x09\x09\x00\x00\x00\x00"]) / UDP()
     full = IP(**fields, options=[b"\x44\x08\x09\x30" + bytes(4)]) / UDP()
     good = [*rr, stamp, only_others, full, IP(**fields) / UDP()]
     bad = [
-        (
-            22,
-            IP(**fields, options=[b"\x07\x07\x03" + bytes(5)]) / UDP(),
-        ),  # the pointer points into the option's start
-        (
-            22,
-            IP(**fields, options=[b"\x07\x07\x05" + bytes(5)]) / UDP(),
-        ),  # between two addresses
-        (
-            21,
-            IP(**fields, options=[b"\x07\x28" + bytes(2)]) / UDP(),
-        ),  # longer than the header
-        (
-            21,
-            IP(**fields, options=[b"\x88\x01" + bytes(2)]) / UDP(),
-        ),  # shorter than itself
-        (
-            23,
-            IP(**fields, options=[b"\x44\x08\x09\xf0" + bytes(4)]) / UDP(),
-        ),  # full, and too many routers
+        (22, IP(**fields, options=[b"\x07\x07\x03" + bytes(5)]) / UDP()),  # the pointer points into the option's start
+        (22, IP(**fields, options=[b"\x07\x07\x05" + bytes(5)]) / UDP()),  # between two addresses
+        (21, IP(**fields, options=[b"\x07\x28" + bytes(2)]) / UDP()),  # longer than the header
+        (21, IP(**fields, options=[b"\x88\x01" + bytes(2)]) / UDP()),  # shorter than itself
+        (23, IP(**fields, options=[b"\x44\x08\x09\xf0" + bytes(4)]) / UDP()),  # full, and too many routers
     ]
     chain = (
         START + "o :: IPGWOptions(10.0.0.1)" + END + "o[1] -> ICMPError(10.0.0.1, parameterproblem) -> ToDump($bad);"
@@ -361,13 +267,7 @@ def test_arp_responder(heddle, tmp_path):
 
     chain = "FromDump($IN) -> a :: ARPResponder(10.0.0.1 10.0.1.0/24 {m}, 10.0.1.7 {n}) -> ToDump($out); a[1] -> ToDump($rest);"
     chain = chain.format(m=MY_MAC, n=NEXT_MAC)
-    others = [
-        asks("10.0.2.1"),
-        asks("10.0.0.1", op=2),
-        asks("10.0.0.1", hwlen=8),
-        ether(IP() / UDP()),
-        b"short",
-    ]
+    others = [asks("10.0.2.1"), asks("10.0.0.1", op=2), asks("10.0.0.1", hwlen=8), ether(IP() / UDP()), b"short"]
     mine = [("10.0.0.1", MY_MAC), ("10.0.1.99", MY_MAC), ("10.0.1.7", NEXT_MAC)]
     frames = [asks(address) for address, _ in mine] + others
     _, [out, rest] = run(heddle, tmp_path, chain, frames, ("out", "rest"))
@@ -448,12 +348,7 @@ def test_link_types_and_filters(heddle, tmp_path):
     destinations = [MY_MAC, YOUR_MAC, "ff:ff:ff:ff:ff:ff", "01:00:5e:00:00:01"]
     packet = IP(src="10.0.0.2", dst="10.0.0.3") / UDP()
     frames = [bytes(Ether(src=NEXT_MAC, dst=d) / packet) for d in destinations] + [b"tiny"]
-    report, [out] = run(
-        heddle,
-        tmp_path,
-        "FromDump($IN) -> d :: DropBroadcasts -> ToDump($out);",
-        frames,
-    )
+    report, [out] = run(heddle, tmp_path, "FromDump($IN) -> d :: DropBroadcasts -> ToDump($out);", frames)
     assert out == [*frames[:2], b"tiny"] and report.drops("d") == {"broadcast": 2}
     chain = f"FromDump($IN) -> h :: HostEtherFilter({MY_MAC}) -> ToDump($out); h[1] -> ToDump($rest);"
     report, [out, rest] = run(heddle, tmp_path, chain, frames, ("out", "rest"))
@@ -462,10 +357,7 @@ def test_link_types_and_filters(heddle, tmp_path):
     _, [out] = run(heddle, tmp_path, chain, frames[:4])
     assert out == frames[:2]
     report, _ = run(
-        heddle,
-        tmp_path,
-        f"FromDump($IN) -> h :: HostEtherFilter({NEXT_MAC}, true) -> ToDump($out);",
-        frames,
+        heddle, tmp_path, f"FromDump($IN) -> h :: HostEtherFilter({NEXT_MAC}, true) -> ToDump($out);", frames
     )
     assert report.drops("h") == {"own": 4, "short": 1}
 
@@ -500,26 +392,14 @@ def test_addresses_into_packets(heddle, tmp_path):
     long = [f for f in frames if len(f) >= 64]
     assert out == [f[:60] + bytes([1, 2, 3, 4]) + f[64:] for f in long]
     assert sum(report.drops("s").values()) == len(frames) - len(long) > 0
-    _, [out] = run(
-        heddle,
-        tmp_path,
-        "FromDump($IN) -> CheckIPHeader(14) -> StripIPHeader -> ToDump($out);",
-        frames,
-    )
+    _, [out] = run(heddle, tmp_path, "FromDump($IN) -> CheckIPHeader(14) -> StripIPHeader -> ToDump($out);", frames)
     assert out == [f[14 + (f[14] & 15) * 4 :] for f in frames]
 
 
 def test_arp_print(heddle, tmp_path):
     question = Ether(src=YOUR_MAC, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=YOUR_MAC, psrc="10.0.0.9", pdst="10.0.0.1")
-    captures.write(
-        tmp_path / "in.pcap",
-        [bytes(question), arp_reply("10.0.1.1", NEXT_MAC), ether(IP() / UDP())],
-    )
-    result = heddle(
-        "run",
-        "-e",
-        f"FromDump({tmp_path}/in.pcap) -> ARPPrint(a, TIMESTAMP false) -> Discard",
-    )
+    captures.write(tmp_path / "in.pcap", [bytes(question), arp_reply("10.0.1.1", NEXT_MAC), ether(IP() / UDP())])
+    result = heddle("run", "-e", f"FromDump({tmp_path}/in.pcap) -> ARPPrint(a, TIMESTAMP false) -> Discard")
     assert result.err.splitlines() == [
         "a: arp who-has 10.0.0.1 tell 10.0.0.9",
         "a: arp reply 10.0.1.1 is-at 02-00-00-00-00-0C",
@@ -548,13 +428,7 @@ def test_garbage_through_the_ip_router(heddle, tmp_path, threads):
             frame[24:26] = (~total & 0xFFFF).to_bytes(2, "big")
         mutated.append(bytes(frame[: RANDOM.choice([len(frame), RANDOM.randrange(len(frame) + 1)])]))
     captures.write(tmp_path / "in.pcap", mutated)
-    args = [
-        f"IN={tmp_path}/in.pcap",
-        f"OUT={tmp_path}/out",
-        "MTU=300",
-        "-j",
-        str(threads),
-    ]
+    args = [f"IN={tmp_path}/in.pcap", f"OUT={tmp_path}/out", "MTU=300", "-j", str(threads)]
     report = Report(heddle.ok("run", "--json", CHAINS / "ip_router.click", *args).json)
     made = sum(e["statistics"].get("queries", 0) for e in report.elements("ARPQuerier"))
     fragmented = sum(e["statistics"]["fragments"] for e in report.elements("IPFragmenter"))

@@ -145,8 +145,9 @@ class Parser {
     if (first == "proto") {
       protocol(words);
     } else if (first == "replay-window") {
-      now_.window = number_of(words.take(), "replay-window");
-      if (now_.window > kLargestWindow) throw Mistake{format("replay-window must be 0 to %zu", kLargestWindow)};
+      const uint32_t window = number_of(words.take(), "replay-window");
+      if (window > kLargestWindow) throw Mistake{format("replay-window must be 0 to %zu", kLargestWindow)};
+      now_.window = window;
       flags(words);
     } else if (first == "auth-trunc" || first == "auth") {
       authentication(words, first == "auth-trunc");

@@ -57,8 +57,6 @@ void IPsecDecap::start(const Environment& environment) {
 }
 
 void IPsecDecap::require_judge() const {
-  const char* const remedy =
-      on_gpu && judge_ == nullptr ? ", or decipher them on the CPU (DEVICE cpu), which checks it" : "";
   std::vector<const Element*> rest{this};
   std::unordered_set<const Element*> seen;
   while (!rest.empty()) {
@@ -68,10 +66,8 @@ void IPsecDecap::require_judge() const {
       if (next == nullptr || next == judge_ || next->class_name == "Discard" || !seen.insert(next).second) continue;
       const bool overwrites = (next->access(Processor::cpu).column_writes & kColumnsOfReplay) != 0;
       if (overwrites || next->behind.empty())
-        throw Error(
-            format("packets get to '%s' without anti-replay check: let them pass an IPsecReplay(%s) "
-                   "before%s",
-                   next->name.c_str(), name.c_str(), remedy));
+        throw Error(format("packets get to '%s' without anti-replay check: let them pass an IPsecReplay(%s) before",
+                           next->name.c_str(), name.c_str()));
       rest.push_back(next);
     }
   }

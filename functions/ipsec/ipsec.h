@@ -155,7 +155,7 @@ class IPsecDecap : public Element {
 
  private:
   struct Work;
-  bool judges_replays() const { return !on_gpu && judge_ == nullptr; }
+  bool judges_replays() const { return judge_ == nullptr; }
   /** Throws Error if packets can leave the chain without the anti-replay check. */
   void require_judge() const;
   void finish(Batch& batch, ipsec::Burst& burst, const Work* work);
