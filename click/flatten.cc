@@ -83,7 +83,7 @@ class Flattener {
   }
 
   /** Where the text was written that the user sees. */
-  const Location& place(const Location& where) const { return where.file == kPrelude ? use_ : where; }
+  Location place(const Location& where) const { return where.file == kPrelude ? use_ : where; }
 
   bool stopped() const { return stopped_ || diagnostics_.full(); }
 

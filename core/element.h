@@ -128,6 +128,9 @@ class Element {
   virtual bool copies_some() const { return false; }
   virtual bool copies_to(Batch& /*batch*/, int /*i*/, int /*output*/) { return true; }
 
+  /** Why its packets must all go to one processor: it keeps something there that the other cannot see. "": they need not. */
+  virtual std::string needs_one_processor() const { return {}; }
+
   /** Microseconds between two calls of on_timer() on each packet thread, as far as a batch under way allows; 0: never. */
   virtual int timer_us() const { return 0; }
   /** Called on the packet threads, between batches, whether packets arrive or not: ages entries, flushes. */
@@ -155,7 +158,8 @@ class Element {
       behind;  ///< the element behind each output; set before link(); those of a pulled output: the first
   std::vector<Element*> before;  ///< those that lead here; set before link()
   ColumnSet carries = 0;         ///< columns that somebody behind it reads; a buffer keeps these; set before start()
-  bool on_gpu = false;           ///< whether the plan has put it there; set before start()
+  bool on_gpu = false;           ///< whether packets may come to its GPU side; set before start()
+  bool on_cpu = true;            ///< whether packets may come to run_cpu(); set before start()
   int home = -1;                 ///< the thread that StaticThreadSched gives it, or -1; for sources and for what pulls
 };
 
@@ -229,8 +233,8 @@ class NeutralElement : public Element {
   int moves_head() const override;
   void run_cpu(Batch& batch) override;
 
-  /** What a GPU has counted so far of packets and bytes that came to the element; empty if it runs on the CPU. */
-  std::function<std::pair<uint64_t, uint64_t>()> gpu_counts;
+  /** Packets and bytes that have come to the element, on a GPU and on the CPU; empty if it runs on the CPU alone. */
+  std::function<std::pair<uint64_t, uint64_t>()> engine_counts;
 };
 
 /** The element classes of this program. Adding one is one line beside its code: HEDDLE_ELEMENT(Class). */

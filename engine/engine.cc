@@ -73,10 +73,11 @@ void Engine::start() {
     const auto i = static_cast<size_t>(&node - router_.nodes.data());
     const NodePlan& here = plan_.nodes[i];
     node.element->on_gpu = here.processor.is_gpu();
+    node.element->on_cpu = !here.processor.is_gpu() || here.has_both();
     node.element->carries = here.live_behind;
     if (auto* neutral = dynamic_cast<NeutralElement*>(node.element.get());
         neutral != nullptr && here.processor.is_gpu())
-      neutral->gpu_counts = [this, i] { return gpu_counts(static_cast<int>(i)); };
+      neutral->engine_counts = [this, i] { return node_counts(static_cast<int>(i)); };
     if (node.element->keeps_running())
       keepers_.push_back(&node);
     else
@@ -115,7 +116,7 @@ std::vector<std::unique_ptr<Worker>> Engine::make_workers() {
         lanes[s] = gpus()->make_lane(s, slots_of(plan_.segments[s]));
     workers.push_back(
         std::make_unique<Worker>(Worker::Shared{&router_, &plan_, &resources_.packets(), &resources_.large_packets(),
-                                                &epochs_, options_.batch_size},
+                                                &epochs_, options_.batch_size, options_.batches_a_side},
                                  thread, std::move(lanes)));
   }
   return workers;

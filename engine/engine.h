@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,11 @@ namespace heddle {
 
 struct RunOptions {
   int threads = 1;
-  int batch_size = 1024;  ///< capacity of batches
-  int slots = 0;          ///< GPU: slots of kTile packets in flight, over all threads of a segment; 0: automatic
-  unsigned packets = 0;   ///< packets in the pool; 0: as many as ports, batches and slots need
-  bool pin = false;       ///< one thread a core
+  int batch_size = 1024;   ///< capacity of batches
+  int slots = 0;           ///< GPU: slots of kTile packets in flight, over all threads of a segment; 0: automatic
+  int batches_a_side = 0;  ///< for tests: what is placed by load changes sides after so many batches, whatever the load
+  unsigned packets = 0;    ///< packets in the pool; 0: as many as ports, batches and slots need
+  bool pin = false;        ///< one thread a core
   std::vector<std::string> dpdk_args;  ///< passed on to EAL
   bool interactive = false;
 };
@@ -37,6 +39,9 @@ struct Report {
     int segment;
     std::string device;
     uint64_t to_gpu, from_gpu, declared_to_gpu, declared_from_gpu;
+    /** If the CPU runs the segment as well: packets that it has taken, and changes from one to the other. */
+    std::optional<uint64_t> on_cpu{};
+    uint64_t switches = 0;
   };
   std::vector<Traffic> traffic;
   std::vector<std::string> problems;  ///< what went wrong while running
@@ -99,8 +104,8 @@ class Engine {
 
   std::vector<std::unique_ptr<Worker>> make_workers();
   void make_handlers();
-  /** Of a node on a GPU, as counted by the host or there. Any thread. */
-  std::pair<uint64_t, uint64_t> gpu_counts(int node) const;
+  /** Packets and bytes that have come to a node. Any thread. */
+  std::pair<uint64_t, uint64_t> node_counts(int node) const;
   void add_counts(int node, Handlers& list);
   /** What a source has brought or a sink has taken. */
   struct EndCounts {

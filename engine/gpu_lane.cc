@@ -143,7 +143,10 @@ bool GpuLane::poll(Batch& out) {
   return out.size() > before;
 }
 
-std::string GpuLane::failure() { return failure_.empty() ? segment_.device().failure() : failure_; }
+std::string GpuLane::failure() {
+  std::string failure = segment_.device().failure();
+  return failure.empty() ? failure_ : failure;
+}
 
 void GpuLane::abandon(Batch& out) {
   const int before = out.size();
@@ -221,9 +224,12 @@ bool GpuLane::oldest_done() {
   if (!copies_by_engine(plan_.transport)) return true;
   // Results are there before the copy behind them is.
   Launch& launch = launches_.front();
-  launch.landed = launch.landed || segment_.device().idle(ring_.group(), launch.stream);
-  if (!launch.landed) return false;
-  return true;
+  try {
+    launch.landed = launch.landed || segment_.device().idle(ring_.group(), launch.stream);
+  } catch (const Error& error) {
+    failure_ = error.what();
+  }
+  return launch.landed;
 }
 
 uint64_t GpuLane::written_back(const Packet* packet, gpu::Outcome outcome, int head) const {

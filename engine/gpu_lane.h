@@ -34,6 +34,7 @@ class GpuLane : public Lane {
   uint64_t returned() const override { return returned_; }
   LaneBytes bytes() const override { return {to_gpu_.load(kRelaxed), from_gpu_.load(kRelaxed)}; }
   std::string failure() override;
+  bool is_dead() override { return segment_.device().is_dead(); }
   void abandon(Batch& out) override;
 
  private:

@@ -35,7 +35,7 @@ class Gpus {
   /** Ends the kernels, when all packets are back; counters keep their last values. */
   void stop();
 
-  /** What the devices that have failed say. */
+  /** What the devices that have failed say, but for those where the CPU goes on with every segment. */
   std::vector<std::string> failures();
 
   /** Packets and bytes that have come to a node inside a GPU segment; nothing for a segment's first node that the host

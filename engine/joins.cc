@@ -30,7 +30,9 @@ class Finder {
     std::map<int, int> heads;
     for (size_t i = 0; i < nodes.size(); ++i) {
       const int self = static_cast<int>(i);
-      first_[i] = nodes[i].segment < 0 ? self : heads.emplace(nodes[i].segment, self).first->second;
+      if (nodes[i].segment >= 0) heads.emplace(nodes[i].segment, self);
+      first_[i] = nodes[i].segment < 0 || nodes[i].on_cpu_too ? self : heads[nodes[i].segment];
+      begins_segment_.push_back(nodes[i].segment >= 0 && heads[nodes[i].segment] == self);
     }
     find_ways();
     before_.assign(nodes.size(), Set(nodes.size(), false));
@@ -56,7 +58,7 @@ class Finder {
     for (Join& join : joins_) {
       join.ordered = look_at_pairs(join);
       for (size_t i = 0; i < nodes_.size(); ++i)
-        if (nodes_[i].segment >= 0 && first_[i] == static_cast<int>(i) && i != index(join.node) && upstream(join, i))
+        if (begins_segment_[i] && i != index(join.node) && upstream(join, i))
           join.segments.push_back(nodes_[i].segment);
     }
     for (bool changed = true; changed;) {
@@ -84,7 +86,7 @@ class Finder {
     for (size_t i = 0; i < nodes_.size(); ++i)
       for (size_t port = 0; port < nodes_[i].targets.size(); ++port) {
         const int to = first_[index(nodes_[i].targets[port])], from = first_[i];
-        if (to == from && nodes_[i].segment >= 0) continue;  // within a segment
+        if (to == from && nodes_[i].segment >= 0 && !nodes_[i].on_cpu_too) continue;  // within a segment
         Join& join = found[to];
         join.node = to;
         const auto add_way = [&](Join::Way way) {
@@ -164,7 +166,8 @@ class Finder {
   }
 
   const std::vector<JoinNode>& nodes_;
-  std::vector<int> first_;  // node that stands for it: the first of its GPU segment
+  std::vector<int> first_;            // node that stands for it: the first of its GPU segment
+  std::vector<bool> begins_segment_;  // by node
   std::vector<Join> joins_;
   std::vector<Set> before_, beyond_;  // nodes that packets may have been at before (and at it); beyond buffers as well
 };
@@ -182,7 +185,7 @@ void find_joins(const Router& router, Plan& plan) {
     const NodePlan& here = plan.nodes[i];
     nodes.push_back({node.targets, here.processor.is_gpu() ? here.segment : -1,
                      dynamic_cast<const Source*>(node.element.get()) != nullptr, node.element->copies() > 1,
-                     dynamic_cast<const Emitter*>(node.element.get()) != nullptr, node.element->name});
+                     dynamic_cast<const Emitter*>(node.element.get()) != nullptr, node.element->name, here.has_both()});
   }
   plan.joins = heddle::find_joins(nodes);
 }

@@ -40,6 +40,7 @@ struct JoinNode {
   bool copies = false;       ///< output k gets a copy of every packet
   bool holds = false;        ///< may keep packets and give them back later, by any of its outputs
   std::string name;
+  bool on_cpu_too = false;  ///< of a segment that the CPU runs as well: there each node is one for itself
 };
 
 /** Finds the joins and decides which restore the order. Packets that part and meet again have a common node on both ways,

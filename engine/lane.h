@@ -60,6 +60,8 @@ class Lane {
 
   /** "", or why packets in flight will never be done. */
   virtual std::string failure() = 0;
+  /** Whether the other processor does nothing any more, so that packets in flight may be used again. */
+  virtual bool is_dead() = 0;
   /** After a failure: appends packets in flight to `out` while they fit, next() untouched. */
   virtual void abandon(Batch& out) = 0;
 };

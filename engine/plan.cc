@@ -19,6 +19,18 @@ bool is_neutral(const Router& router, int i) {
 
 int head_behind(const Node& node, int head) { return head + node.element->moves_head(); }
 
+// What an element reads and writes where it is; on both processors if it may be on either.
+Access access_of(const Node& node, const Place& place) {
+  Access access = node.element->access(place.processor);
+  if (!place.has_both()) return access;
+  const Access on_cpu = node.element->access(Processor::cpu);
+  access.reads.insert(access.reads.end(), on_cpu.reads.begin(), on_cpu.reads.end());
+  access.writes.insert(access.writes.end(), on_cpu.writes.begin(), on_cpu.writes.end());
+  access.column_reads |= on_cpu.column_reads;
+  access.column_writes &= on_cpu.column_writes;
+  return access;
+}
+
 // A GPU cannot tell how much room lies before a packet, so a neutral element on it never moves the start before where the
 // frame began: bytes between that and the start, at least.
 std::vector<int> heads(const Router& router) {
@@ -39,14 +51,17 @@ std::vector<int> heads(const Router& router) {
 void place(const Router& router, Plan& plan) {
   const size_t n = router.nodes.size();
   plan.nodes.assign(n, {});
-  const bool use_gpu = plan.options.device != "cpu";
-  const int number = use_gpu ? gpu::parse_device_name(plan.options.device).index : 0;  // of plain `gpu`
+  const PlanOptions& options = plan.options;
+  const bool use_gpu = options.device != "cpu";
+  const int number = use_gpu ? gpu::parse_device_name(options.device).index : 0;  // of plain `gpu`
   for (size_t i = 0; i < n; ++i) {
     const Node& node = router.nodes[i];
     if (gpu::function_id(node.element->class_name) < 0) continue;
     const int device = node.device.value_or(use_gpu ? kDefaultGpu : kOnCpu);
-    if (device != kOnCpu)
-      plan.nodes[i].processor = {Processor::kGpu, static_cast<uint8_t>(device == kDefaultGpu ? number : device)};
+    if (device == kOnCpu) continue;
+    const Processor processor{Processor::kGpu, static_cast<uint8_t>(device == kDefaultGpu ? number : device)};
+    static_cast<Place&>(plan.nodes[i]) = {processor, node.device ? node.by_load : options.by_load,
+                                          node.cpu_after_failure.value_or(options.cpu_after_failure)};
   }
   place_ports(router, plan);
   const std::vector<int> head = heads(router);
@@ -69,7 +84,22 @@ void place(const Router& router, Plan& plan) {
         std::any_of(router.nodes[i].predecessors.begin(), router.nodes[i].predecessors.end(), on_gpu);
     const auto& back = router.nodes[i].predecessors;
     const int neighbour = after_one ? *std::find_if(back.begin(), back.end(), on_gpu) : router.nodes[i].targets[0];
-    if (loads || after_one) plan.nodes[i].processor = plan.nodes[static_cast<size_t>(neighbour)].processor;
+    if (loads || after_one) static_cast<Place&>(plan.nodes[i]) = plan.nodes[static_cast<size_t>(neighbour)];
+  }
+}
+
+void check_places(const Router& router, const Plan& plan, click::Diagnostics& diagnostics) {
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    if (!plan.nodes[i].has_both()) continue;
+    const Element& element = *router.nodes[i].element;
+    const std::string why = element.needs_one_processor();
+    if (!why.empty())
+      diagnostics.error(
+          router.nodes[i].where,
+          format("%s '%s': its packets cannot go to the GPU and to the CPU (%s): %s; give it DEVICE gpu%s or "
+                 "DEVICE cpu",
+                 element.class_name.c_str(), element.name.c_str(), plan.nodes[i].by_load ? "auto" : "ON_GPU_ERROR cpu",
+                 why.c_str(), plan.nodes[i].cpu_after_failure ? " with ON_GPU_ERROR stop" : ""));
   }
 }
 
@@ -84,7 +114,7 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
       const Node& node = router.nodes[i];
       NodePlan& here = plan.nodes[i];
       if (node.predecessors.empty()) here.columns = kClearedColumns;
-      const Access access = node.element->access(here.processor);
+      const Access access = access_of(node, here);
       here.copy_first = here.shared && !access.writes.empty();
       const ColumnSet set = here.columns | access.column_writes;
       const bool shares = node.element->copies() > 1 || (here.shared && !here.copy_first);
@@ -108,7 +138,7 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
     const Node& node = router.nodes[i];
     const NodePlan& here = plan.nodes[i];
     const Element& element = *node.element;
-    const ColumnSet missing = element.access(here.processor).column_reads & ~here.columns;
+    const ColumnSet missing = access_of(node, here).column_reads & ~here.columns;
     each_column(missing, [&](Column which) {
       diagnostics.error(node.where,
                         format("%s '%s': reads the %s annotation, which nothing before it sets on every way here; put "
@@ -128,7 +158,7 @@ void find_live_columns(const Router& router, Plan& plan) {
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t i = router.nodes.size(); i-- > 0;) {
-      const Access access = router.nodes[i].element->access(plan.nodes[i].processor);
+      const Access access = access_of(router.nodes[i], plan.nodes[i]);
       ColumnSet behind = 0;
       for (int target : router.nodes[i].targets) behind |= plan.nodes[static_cast<size_t>(target)].live;
       const ColumnSet live = access.column_reads | (behind & ~access.column_writes);
@@ -153,7 +183,10 @@ void count_bytes(const Router& router, Plan& plan) {
 }
 
 void find_prefetches(const Router& router, Plan& plan) {
-  const auto on_cpu = [&](int node) { return !plan.nodes[static_cast<size_t>(node)].processor.is_gpu(); };
+  const auto on_cpu = [&](int node) {
+    const NodePlan& here = plan.nodes[static_cast<size_t>(node)];
+    return !here.processor.is_gpu() || here.by_load;
+  };
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     const ColumnSet wanted = router.nodes[i].element->looks_up();
     if (wanted == 0 || !on_cpu(static_cast<int>(i))) continue;
@@ -182,12 +215,11 @@ void cut(const Router& router, Plan& plan) {
     int joined = back.empty() ? -1 : plan.nodes[static_cast<size_t>(back[0])].segment;
     for (int p : back) {
       const NodePlan& there = plan.nodes[static_cast<size_t>(p)];
-      if (there.segment != joined || there.processor != here.processor) joined = -1;
+      if (there.segment != joined || static_cast<const Place&>(there) != here) joined = -1;
     }
     if (joined < 0) {
       joined = static_cast<int>(plan.segments.size());
-      plan.segments.push_back({});
-      plan.segments.back().processor = here.processor;
+      static_cast<Place&>(plan.segments.emplace_back()) = here;
     }
     here.segment = joined;
     plan.segments[static_cast<size_t>(joined)].nodes.push_back(static_cast<int>(i));
@@ -230,12 +262,12 @@ void synchronise(const Router& router, Plan& plan) {
   plan.atoms = Atoms();
   const auto head_of = [&](size_t i) { return Head{plan.nodes[i].head, plan.nodes[i].head_varies}; };
   for (size_t i = 0; i < router.nodes.size(); ++i)
-    plan.atoms.add(router.nodes[i].element->access(plan.nodes[i].processor), head_of(i));
+    plan.atoms.add(access_of(router.nodes[i], plan.nodes[i]), head_of(i));
   plan.atoms.cut();
   std::vector<SyncStep> steps;
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     NodePlan& here = plan.nodes[i];
-    here.access = plan.atoms.masks(router.nodes[i].element->access(here.processor), head_of(i));
+    here.access = plan.atoms.masks(access_of(router.nodes[i], here), head_of(i));
     steps.push_back({here.processor, here.access.reads, here.access.writes, {}, here.segment});
     // Buffers keep whole packets and all columns (their access says so), so an edge that goes back carries no news.
     for (int target : router.nodes[i].targets)
@@ -276,10 +308,21 @@ void tell_places(const Router& router, const Plan& plan, click::Diagnostics& dia
 
 }  // namespace
 
+void PlanOptions::set_device(const std::string& text) {
+  const bool automatic = text == "auto" || text.starts_with("auto:");
+  const std::string name = !automatic ? text : text == "auto" ? "gpu" : text.substr(5);
+  const bool gpu = name.starts_with("gpu") && name.find_first_not_of("0123456789", 3) == std::string::npos;
+  if (!gpu && name != "simt" && (automatic || name != "cpu"))
+    throw Error("'" + text + "' is not cpu, gpu, gpu0, gpu1, ..., auto, auto:gpu1, ... or simt");
+  device = name;
+  by_load = automatic;
+}
+
 Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnostics& diagnostics) {
   Plan plan;
   plan.options = options;
   passes::place(router, plan);
+  passes::check_places(router, plan, diagnostics);
   tell_places(router, plan, diagnostics);
   passes::follow(router, plan, diagnostics);
   if (!diagnostics.ok()) return plan;

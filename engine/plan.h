@@ -19,12 +19,27 @@ struct PlanOptions {
   std::string device = "cpu";  ///< functions without DEVICE run here: "cpu", "gpu", "gpu0", "gpu1", ... or "simt"
   LaunchMode launch = LaunchMode::persistent;
   std::optional<Transport> transport{};  ///< of GPU segments whose functions have no TRANSPORT; none: the plan chooses
-  bool share = true;  ///< transport gather: what one GPU segment has gathered the next need not gather again
+  bool share = true;     ///< transport gather: what one GPU segment has gathered the next need not gather again
+  bool by_load = false;  ///< functions without DEVICE run on `device` or on the CPU, as the load asks for
+  bool cpu_after_failure = false;  ///< of functions without ON_GPU_ERROR: when the GPU fails, the CPU goes on
+
+  /** Sets `device` and `by_load` from what `--device` takes: a device, `auto` (which means auto:gpu) or `auto:DEVICE`.
+   *  Throws Error. */
+  void set_device(const std::string& text);
+};
+
+/** Which processors take the packets of a function, or of a segment. */
+struct Place {
+  Processor processor = Processor::cpu;
+  bool by_load = false;            ///< or the CPU does, by load (engine/device_choice.h)
+  bool cpu_after_failure = false;  ///< or the CPU does, once the GPU has failed
+  /** Whether CPU and GPU side are both ready. */
+  bool has_both() const { return by_load || cpu_after_failure; }
+  bool operator==(const Place&) const = default;
 };
 
 /** What the plan knows of one node. */
-struct NodePlan {
-  Processor processor = Processor::cpu;
+struct NodePlan : Place {
   int segment = -1;           ///< index into Plan::segments
   int head = 0;               ///< bytes between the start of the frame as received and where this node sees it begin
   bool head_varies = false;   ///< that differs between the ways here
@@ -42,8 +57,7 @@ struct NodePlan {
 };
 
 /** A maximal run of functions on one processor between hand-overs. What follows the first two lines is a GPU segment's. */
-struct Segment {
-  Processor processor;
+struct Segment : Place {
   std::vector<int> nodes;  ///< topological order; a GPU segment is entered at nodes[0] only
 
   AtomSet in = 0, out = 0;  ///< fields that move to the GPU and back, for each packet
@@ -100,8 +114,10 @@ struct Plan {
 Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnostics& diagnostics);
 
 namespace passes {
-/** 2. Chooses a processor for each function; neutral elements and GPU ports follow their neighbours. */
+/** 2. Chooses a processor for each function, or both; neutral elements and GPU ports follow their neighbours. */
 void place(const Router& router, Plan& plan);
+/** Reports functions that cannot be on both. */
+void check_places(const Router& router, const Plan& plan, click::Diagnostics& diagnostics);
 /** Of place(): GPU ports go where the functions next to them are. */
 void place_ports(const Router& router, Plan& plan);
 /** 3. Follows head offset, columns and sharing along the chain; checks that each column that is read has been set. */

@@ -50,7 +50,10 @@ std::string Plan::text(const Router& router) const {
   std::string text;
   for (size_t s = 0; s < segments.size(); ++s) {
     const Segment& segment = segments[s];
-    text += format("segment %zu on %s", s, name_of(segment.processor).c_str());
+    text += format("segment %zu on %s%s", s, name_of(segment.processor).c_str(),
+                   segment.by_load             ? " or cpu, by load"
+                   : segment.cpu_after_failure ? ", on cpu after a failure"
+                                               : "");
     if (segment.has_rings())
       text += format(" (rings of %s and %s, driven by the GPU)", port_name(router, segment.from).c_str(),
                      port_name(router, segment.to).c_str());
@@ -108,6 +111,8 @@ std::string Plan::json(const Router& router) const {
       entry["shares_packets"] = segment.copies.kept;
       entry["launch"] = segment.has_rings() ? "rings" : heddle::name(segment.launch);
       entry["warps"] = segment.warps;
+      entry["by_load"] = segment.by_load;
+      entry["cpu_after_failure"] = segment.cpu_after_failure;
       entry["wide_results"] = segment.wide_results;
       entry["word_column"] = segment.word_column ? kColumnNames[static_cast<int>(*segment.word_column)] : "";
       entry["columns_in"] = names(segment.columns_in);

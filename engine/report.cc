@@ -42,7 +42,7 @@ uint64_t Engine::packets(int node) const {
   return total;
 }
 
-std::pair<uint64_t, uint64_t> Engine::gpu_counts(int node) const { return {packets(node), bytes(node)}; }
+std::pair<uint64_t, uint64_t> Engine::node_counts(int node) const { return {packets(node), bytes(node)}; }
 
 uint64_t Engine::bytes(int node) const {
   const auto sum = [&](int of, std::atomic<uint64_t> NodeCounts::*which) {
@@ -111,11 +111,14 @@ Report Engine::report() const {
     const Segment& segment = plan_.segments[s];
     if (!segment.processor.is_gpu()) continue;
     LaneBytes sum;
+    Worker::Sides sides;
     for (auto& worker : workers()) {
       const LaneBytes bytes = worker->lane_bytes(static_cast<int>(s));
       sum.to_gpu += bytes.to_gpu, sum.from_gpu += bytes.from_gpu;
+      const Worker::Sides here = worker->sides(static_cast<int>(s));
+      sides.on_cpu += here.on_cpu, sides.switches += here.switches;
     }
-    const uint64_t entered = packets(segment.nodes[0]);
+    const uint64_t entered = packets(segment.nodes[0]) - std::min(packets(segment.nodes[0]), sides.on_cpu);
     const auto declared = [&](AtomSet fields) -> uint64_t {
       if (segment.transport == Transport::gather || copies_by_engine(segment.transport)) return 0;
       const Atoms::Size size = plan_.atoms.size(fields & plan_.atoms.packet_atoms());
@@ -123,6 +126,8 @@ Report Engine::report() const {
     };
     report.traffic.push_back({static_cast<int>(s), plan_.name_of(segment.processor), sum.to_gpu, sum.from_gpu,
                               declared(segment.in), declared(segment.out)});
+    if (segment.has_both())
+      report.traffic.back().on_cpu = sides.on_cpu, report.traffic.back().switches = sides.switches;
   }
   for (size_t i = 0; i < router_.nodes.size(); ++i) {
     if (router_.nodes[i].element->class_name == kInputMark) continue;

@@ -60,6 +60,10 @@ class Finder {
     const Node& port = router_.nodes[static_cast<size_t>(from)];
     Segment& segment = segment_of(from);
     int to = -1;
+    if (segment.has_both())
+      return error(port, format("what it receives stays on its GPU, and the functions behind it may be on the CPU as "
+                                "well; give them DEVICE gpu%s",
+                                segment.cpu_after_failure ? " and ON_GPU_ERROR stop" : ""));
     for (const int n : segment.nodes)
       for (const int target : router_.nodes[static_cast<size_t>(n)].targets) {
         const Node& there = router_.nodes[static_cast<size_t>(target)];
@@ -133,7 +137,7 @@ void place_ports(const Router& router, Plan& plan) {
       if (list.empty()) return;
       at = list[0];
       if (on_gpu(at)) {
-        plan.nodes[i].processor = plan.nodes[static_cast<size_t>(at)].processor;
+        static_cast<Place&>(plan.nodes[i]) = plan.nodes[static_cast<size_t>(at)];
         return;
       }
       if (!router.nodes[static_cast<size_t>(at)].element->neutral().has_value()) return;

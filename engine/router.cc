@@ -96,10 +96,17 @@ void read_placement(Node& node, click::Arguments& arguments) {
   const bool numbered = device.size() > 3 && device.starts_with("gpu") && click::parse(device.substr(3), number, 0, 15);
   if (device == "cpu")
     node.device = kOnCpu;
-  else if (device == "gpu" || numbered)
+  else if (device == "gpu" || device == "auto" || numbered)
     node.device = number;
   else if (!device.empty())
-    arguments.error("DEVICE", "cpu, gpu, gpu0, gpu1, ... or gpu15");
+    arguments.error("DEVICE", "cpu, auto, gpu, gpu0, gpu1, ... or gpu15");
+  node.by_load = device == "auto";
+  std::string on_error;
+  arguments.keyword("ON_GPU_ERROR", on_error);
+  if (on_error == "cpu" || on_error == "stop")
+    node.cpu_after_failure = on_error == "cpu";
+  else if (!on_error.empty())
+    arguments.error("ON_GPU_ERROR", "cpu or stop");
   std::string transport;
   arguments.keyword("TRANSPORT", transport);
   node.transport = mode_named<Transport>(transport, kTransports);

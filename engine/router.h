@@ -19,18 +19,20 @@ constexpr int kOnCpu = -1, kDefaultGpu = -2;
 struct Node {
   std::unique_ptr<Element> element;
   click::Location where;
-  std::vector<int> targets;            ///< node behind each output port; of a pulled source: all nodes behind it
-  std::vector<int> predecessors;       ///< nodes that lead here, each once
-  std::vector<int> pulls_from;         ///< by input: the node before it, or the last of several
-  std::optional<int> device;           ///< from the argument DEVICE: kOnCpu, kDefaultGpu, or the number of a GPU
-  std::optional<Transport> transport;  ///< from TRANSPORT
-  std::optional<LaunchMode> launch;    ///< from LAUNCH
-  LaunchLimits limits;                 ///< from MAX_BATCH, CAPACITY, LISTS_PER_CORE
-  bool blocking = true;                ///< from BLOCKING: wait for a free slot, or drop and count
-  bool on_cycle = false;               ///< a buffer whose packets may come back to it
-  bool pulled = false;                 ///< packets come to it because something behind it (or itself) pulls
-  PortKinds kinds;                     ///< of its ports, resolved
-  std::string config;                  ///< its arguments, as text
+  std::vector<int> targets;               ///< node behind each output port; of a pulled source: all nodes behind it
+  std::vector<int> predecessors;          ///< nodes that lead here, each once
+  std::vector<int> pulls_from;            ///< by input: the node before it, or the last of several
+  std::optional<int> device;              ///< from the argument DEVICE: kOnCpu, kDefaultGpu, or the number of a GPU
+  bool by_load = false;                   ///< DEVICE auto: kDefaultGpu or the CPU
+  std::optional<bool> cpu_after_failure;  ///< from ON_GPU_ERROR
+  std::optional<Transport> transport;     ///< from TRANSPORT
+  std::optional<LaunchMode> launch;       ///< from LAUNCH
+  LaunchLimits limits;                    ///< from MAX_BATCH, CAPACITY, LISTS_PER_CORE
+  bool blocking = true;                   ///< from BLOCKING: wait for a free slot, or drop and count
+  bool on_cycle = false;                  ///< a buffer whose packets may come back to it
+  bool pulled = false;                    ///< packets come to it because something behind it (or itself) pulls
+  PortKinds kinds;                        ///< of its ports, resolved
+  std::string config;                     ///< its arguments, as text
 
   /** A source with inputs: packets wait in it. */
   bool is_buffer() const { return element->inputs > 0 && dynamic_cast<Source*>(element.get()) != nullptr; }

@@ -104,7 +104,7 @@ TEST(Router, NamesWrongArguments) {
   EXPECT_EQ(mistakes("TestSource -> s :: Strip(1, 2) -> TestSink;"),
             "chain:1:29: Strip 's': '2' is one argument too many\n");
   EXPECT_EQ(mistakes("TestSource -> m :: EtherMirror(DEVICE fpga) -> TestSink;"),
-            "chain:1:32: EtherMirror 'm': DEVICE: 'fpga' is not cpu, gpu, gpu0, gpu1, ... or gpu15\n");
+            "chain:1:32: EtherMirror 'm': DEVICE: 'fpga' is not cpu, auto, gpu, gpu0, gpu1, ... or gpu15\n");
   // Only functions have a GPU side.
   EXPECT_EQ(mistakes("TestSource -> c :: Classifier(0/00, DEVICE gpu) -> TestSink;"),
             "chain:1:37: Classifier 'c': unknown keyword 'DEVICE'\n");

@@ -42,6 +42,7 @@ class WaysBack {
   }
 
   bool kept_behind(const Segment& before) {
+    if (before.has_both()) return false;  // the CPU may have run it
     if (gathered_by(before)) return true;
     const int first = before.nodes[0];
     if (before.has_rings() || may_move(planned(first))) return false;

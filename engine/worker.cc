@@ -36,9 +36,12 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     if (!lanes[s]) continue;
     auto path = std::make_unique<Path>();
     path->node = shared.plan->segments[s].nodes[0];
+    const Segment& segment = shared.plan->segments[s];
+    path->by_load = segment.by_load, path->cpu_after_failure = segment.cpu_after_failure;
     for (const LaneExit& exit : lanes[s]->exits())
-      path->ways.push_back(exit.target < 0 ? Way{-1, exit.node, exit.reason}
-                                           : way_to(path->node, Join::Way::kAnyOutput, exit.target));
+      path->ways.push_back(
+          exit.target < 0 ? Way{-1, exit.node, exit.reason}
+                          : way_to(segment.has_both() ? exit.node : path->node, Join::Way::kAnyOutput, exit.target));
     path->splits = lead_apart(path->ways);
     path->lane = std::move(lanes[s]);
     path->segment = static_cast<int>(s);
@@ -58,14 +61,20 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
                                   element->copies() > 1 ? static_cast<int>(port) : Join::Way::kAnyOutput,
                                   node.targets[port]));
     ways_in_all += ways_[i].size();
-    const Element* prefetch_for =
-        here.prefetch_for < 0 ? nullptr : shared.router->nodes[static_cast<size_t>(here.prefetch_for)].element.get();
-    steps_.push_back({element, here.processor.is_gpu() ? paths[static_cast<size_t>(here.segment)] : nullptr, ways_[i],
-                      here.live, here.live_behind, prefetch_for, lead_apart(ways_[i]),
-                      element->changes_length() || element->moves_head() != 0, here.copy_first, element->copies() > 1,
-                      element->copies_some(), here.counts_bytes, dynamic_cast<const Emitter*>(element), node.blocking,
-                      any_numbered(ways_[i]), static_cast<uint32_t>(here.prepends),
-                      static_cast<uint32_t>(here.appends)});
+    const auto path_of = [&](const NodePlan& of) {
+      return of.processor.is_gpu() ? paths[static_cast<size_t>(of.segment)] : nullptr;
+    };
+    const Element* prefetch_for = nullptr;
+    const Path* prefetch_path = nullptr;
+    if (const auto later = static_cast<size_t>(here.prefetch_for); here.prefetch_for >= 0)
+      prefetch_for = shared.router->nodes[later].element.get(), prefetch_path = path_of(shared.plan->nodes[later]);
+    Path* path = path_of(here);
+    if (path != nullptr && path->node != static_cast<int>(i)) path = nullptr;  // packets are in the lane by then
+    steps_.push_back({element, path, ways_[i], here.live, here.live_behind, prefetch_for, prefetch_path,
+                      lead_apart(ways_[i]), element->changes_length() || element->moves_head() != 0, here.copy_first,
+                      element->copies() > 1, element->copies_some(), here.counts_bytes,
+                      dynamic_cast<const Emitter*>(element), node.blocking, any_numbered(ways_[i]),
+                      static_cast<uint32_t>(here.prepends), static_cast<uint32_t>(here.appends)});
   }
   for (const Task& task : shared.router->tasks) {
     const auto* source = dynamic_cast<Source*>(shared.router->nodes[static_cast<size_t>(task.source)].element.get());
@@ -82,6 +91,13 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
   spare_.add(2 * steps_.size() + ways_in_all + 2);
   make_joins();
   make_timers();
+  for (auto& path : paths_) {
+    two_sided_ = two_sided_ || path->by_load || path->cpu_after_failure;
+    if (path->by_load) {
+      choice_.emplace(static_cast<double>(rte_get_tsc_hz()));
+      path->on_cpu = wants_cpu_ = true;
+    }
+  }
 }
 
 Worker::Entry Worker::entry_of(int source, int target) const {
@@ -193,7 +209,7 @@ void Worker::begin_stop() {
 bool Worker::round(bool stopping) {
   bool busy = false;
   if (stopping && !stop_begun_) begin_stop();
-  if (failure_.empty() && waiting_ <= most_waiting_) {
+  if (failure_.empty() && waiting_ <= most_waiting_ && (!two_sided_ || sides_settled())) {
     for (Job& job : tasks_) {
       if (job.ended(stopping)) continue;
       Batch& batch = *job.batch;
@@ -211,6 +227,7 @@ bool Worker::round(bool stopping) {
         batch.set_room(wanted);
       }
       job.source->receive(batch);
+      if (choice_) choose_sides(batch.size());
       if (batch.empty()) continue;
       busy = true;
       if (stopping) job.after_stop -= std::min(job.after_stop, static_cast<uint64_t>(batch.size()));
@@ -272,6 +289,10 @@ void Worker::publish_if_due(bool busy, uint64_t now) {
   if (!unpublished_ || (busy && now - published_at_ < kTicksBetweenPublishing)) return;
   publish_counts();
   published_at_ = now;
+  constexpr uint64_t kPublicationsBetweenChecks = 64;
+  if (++publications_ % kPublicationsBetweenChecks != 0) return;
+  for (auto& path : paths_)
+    if (!path->lost) check_failure(*path);
 }
 
 void Worker::publish_counts() {
@@ -300,13 +321,17 @@ void Worker::run(int i, Batch& batch) {
     const Step& step = steps_[static_cast<size_t>(i)];
     if (step.copy_first) make_private(i, batch);
     if (step.prepends + step.appends > 0) make_room(i, batch);
-    if (step.path != nullptr) return feed(*step.path, i, batch);
+    if (step.path != nullptr) {
+      if (!step.path->on_cpu) return feed(*step.path, i, batch);
+      add(step.path->cpu_packets, static_cast<uint64_t>(batch.size()));
+    }
     count(i, batch);
     const int arrived = batch.size();
     step.element->run_cpu(batch);
     if (step.emitter != nullptr) due_ = due_ || step.emitter->due(thread_);
     if (step.changes_lengths) batch.forget_bytes();
-    if (step.prefetch_for != nullptr) step.prefetch_for->prefetch(batch);
+    if (step.prefetch_for != nullptr && (step.prefetch_path == nullptr || step.prefetch_path->on_cpu))
+      step.prefetch_for->prefetch(batch);
     int way = 0;
     if (step.copies && batch.marked()) drop_marked(i, batch, arrived);
     if (batch.marked()) {
@@ -395,6 +420,14 @@ void Worker::feed(Path& path, int node, Batch& batch) {
   int first = 0;
   for (uint64_t spins = 1; first < batch.size(); ++spins) {
     const auto left = static_cast<uint64_t>(batch.size() - first);
+    if (path.lost) [[unlikely]] {
+      if (lane.in_flight() == 0) {
+        set_side(path, true);
+        return run_rest(node, batch, first);
+      }
+      if (!collect(path) && spins % kSpinsBetweenChecks == 0) check_failure(path);
+      continue;
+    }
     if (!failure_.empty()) {
       add(counts.gpu_failed, left);
     } else if (const int taken = lane.feed(batch, first); taken > 0) {
@@ -447,9 +480,16 @@ bool Worker::collect_all() {
 }
 
 void Worker::check_failure(Path& path) {
-  if (path.lane->in_flight() == 0) return;
   std::string failure = path.lane->failure();
   if (failure.empty()) return;
+  if (path.cpu_after_failure) {
+    if (!path.lost)
+      std::fprintf(stderr, "heddle: %s\nheddle: thread %d: the CPU goes on from '%s' (ON_GPU_ERROR cpu)\n",
+                   failure.c_str(), thread_, steps_[static_cast<size_t>(path.node)].element->name.c_str());
+    path.lost = true;
+    if (path.lane->is_dead()) abandon(path);  // else they come back
+    return;
+  }
   failure_ = std::move(failure);
   abandon(path);
 }
@@ -463,6 +503,59 @@ void Worker::abandon(Path& path) {
     lost->free_packets();
     spare_.give_back(std::move(lost));
   }
+}
+
+void Worker::run_rest(int i, Batch& batch, int first) {
+  auto rest = spare_.borrow();
+  const Step& step = steps_[static_cast<size_t>(i)];
+  for (int k = first; k < batch.size(); ++k) {
+    rest->append(batch, k, step.live);
+    if (step.path->numbers) rest->numbers()[rest->size() - 1] = batch.numbers()[k];
+  }
+  batch.resize(0);
+  run(i, *rest);
+  spare_.give_back(std::move(rest));
+}
+
+Worker::Sides Worker::sides(int segment) const {
+  for (const auto& path : paths_)
+    if (path->segment == segment)
+      return {path->cpu_packets.load(std::memory_order_relaxed), path->switches.load(std::memory_order_relaxed)};
+  return {};
+}
+
+void Worker::set_side(Path& path, bool cpu) {
+  if (path.on_cpu == cpu || (path.lost && !cpu)) return;
+  path.on_cpu = cpu;
+  add(path.switches, 1);
+}
+
+void Worker::choose_sides(int packets) {
+  if (const int most = shared_.batches_a_side; most > 0) {
+    batches_here_ += packets > 0;
+    if (batches_here_ <= most) return;
+    batches_here_ = 1;
+    wants_cpu_ = !wants_cpu_;
+  } else {
+    choice_->received(packets, rte_rdtsc());
+    wants_cpu_ = !choice_->wants_gpu();
+  }
+  // What the CPU has taken is done by now; what is on the GPU comes back first, and this batch still goes there.
+  if (!wants_cpu_)
+    for (auto& path : paths_)
+      if (path->by_load) set_side(*path, false);
+}
+
+bool Worker::sides_settled() {
+  bool settled = true;
+  for (auto& path : paths_)
+    if (((path->by_load && wants_cpu_) || path->lost) && !path->on_cpu) {
+      if (path->lane->in_flight() == 0)
+        set_side(*path, true);
+      else
+        settled = false;
+    }
+  return settled;
 }
 
 void Worker::report_epoch() {

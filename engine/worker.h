@@ -10,6 +10,7 @@
 
 #include "core/counters.h"
 #include "core/epoch.h"
+#include "engine/device_choice.h"
 #include "engine/lane.h"
 #include "engine/plan.h"
 #include "engine/reorder.h"
@@ -49,6 +50,7 @@ class Worker {
     PacketPool* large_packets;  ///< for copies of packets that do not fit there
     Epochs* epochs;
     int batch_size;
+    int batches_a_side = 0;  ///< see RunOptions
   };
   /** `lanes`: by index of the plan's segment; null for CPU segments. */
   Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lane>> lanes);
@@ -73,6 +75,12 @@ class Worker {
   const NodeCounts& counts(int node) const { return published_[static_cast<size_t>(node)]; }
   /** Of the lane of a segment, so far; any thread. */
   LaneBytes lane_bytes(int segment) const;
+  /** Of a segment that CPU and GPU have ready, so far; any thread. */
+  struct Sides {
+    uint64_t on_cpu = 0;    ///< packets that the CPU has taken
+    uint64_t switches = 0;  ///< from one to the other
+  };
+  Sides sides(int segment) const;
   /** "" or why a GPU has failed; the thread that sees it stops receiving. */
   const std::string& failure() const { return failure_; }
   bool has_tasks() const { return !tasks_.empty(); }
@@ -118,6 +126,14 @@ class Worker {
   void check_failure(Path& path);
   /** Counts what was in flight as lost. */
   void abandon(Path& path);
+  /** After a receive() of `packets`: chooses where segments with two sides run. */
+  void choose_sides(int packets);
+  /** Goes on with the side that has been chosen, to the CPU once nothing is in flight. False: packets of the GPU must come
+   *  back first. */
+  bool sides_settled();
+  void set_side(Path& path, bool cpu);
+  /** Runs packets [first, end) of a batch from node `i` on. Empties it. */
+  void run_rest(int i, Batch& batch, int first);
   /** The engine stops: packets on a cycle may go round as often as there are packets, and stay in their buffer then. */
   void begin_stop();
   /** Goes on with packets at joins that no older one can come after. */
@@ -135,6 +151,7 @@ class Worker {
     std::span<const Way> ways;  // by output
     ColumnSet live, live_behind;
     const Element* prefetch_for;  // a later element whose look-ups are asked for behind this one, or null
+    const Path* prefetch_path;    // of its segment, if it has one
     bool splits;                  // outputs lead to different nodes
     bool changes_lengths;
     bool copy_first, copies, copies_some, counts_bytes;
@@ -153,6 +170,10 @@ class Worker {
     int node;                                  // where packets enter
     std::unique_ptr<NumbersInFlight> numbers;  // null: nobody behind needs them
     uint64_t fed_at_epoch = 0;
+    bool by_load, cpu_after_failure;
+    bool on_cpu = false;  // the CPU runs the segment now
+    bool lost = false;    // the GPU has failed, and the CPU takes over
+    std::atomic<uint64_t> cpu_packets{0}, switches{0};
   };
 
   /** A source, and how its packets enter the chain. */
@@ -239,6 +260,11 @@ class Worker {
   SpareBatches spare_;
   std::vector<Part, Unshared<Part>> parts_;  // of the divisions under way, those of the innermost last
   std::vector<int> part_of_;                 // by node, within one division: index into parts_, or -1
+  std::optional<DeviceChoice> choice_;       // if a segment is placed by load
+  int batches_here_ = 0;                     // since the last change, if batches_a_side says when
+  bool wants_cpu_ = false;                   // of segments placed by load
+  bool two_sided_ = false;                   // some segment has a CPU side and a GPU side
+  uint64_t publications_ = 0;
   std::string failure_;
   uint64_t idle_rounds_ = 0;
   bool stop_begun_ = false, due_ = false;

@@ -35,7 +35,7 @@ void Worker::make_joins() {
     std::vector<const Path*> before;
     for (int segment : join.segments)
       for (auto& path : paths_)
-        if (path->node == shared_.plan->segments[static_cast<size_t>(segment)].nodes[0]) before.push_back(path.get());
+        if (path->segment == segment && path->numbers) before.push_back(path.get());
     const ColumnSet live = shared_.plan->nodes[static_cast<size_t>(join.node)].live;
     joins_.push_back(
         {join.node, std::move(before),

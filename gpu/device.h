@@ -159,6 +159,8 @@ class Device {
 
   /** Non-empty when the device has failed (a kernel died, or fail() was called): what happened and what to do. */
   virtual std::string failure() = 0;
+  /** Whether it does nothing any more, so that what it was given will not be touched. */
+  virtual bool is_dead() = 0;
   /** Declares it failed: what it has is no longer what it should be. */
   virtual void fail(const std::string& reason) = 0;
 

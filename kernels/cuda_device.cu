@@ -139,6 +139,7 @@ class CudaDevice final : public Device {
   bool idle(const SlotGroup& group, int stream) override;
   void wait(const SlotGroup& group, int stream) override;
   std::string failure() override;
+  bool is_dead() override { return !death().empty(); }
   void fail(const std::string& reason) override {
     const std::lock_guard lock(mutex_);
     failure_ = reason;
@@ -146,6 +147,8 @@ class CudaDevice final : public Device {
   void stop() override;
 
  private:
+  /** "", or of what its kernels have died. */
+  std::string death();
   struct ProgramRecord {
     ProgramLayout layout;
     Program* at;  // device; null: removed
@@ -423,6 +426,10 @@ std::string CudaDevice::failure() {
     const std::lock_guard lock(mutex_);
     if (!failure_.empty()) return failure_;
   }
+  return death();
+}
+
+std::string CudaDevice::death() {
   if (cudaSetDevice(index_) != cudaSuccess) return info_.name + " cannot be used any more";
   for (const Shape& shape : shapes_) {
     const cudaError_t state = cudaStreamQuery(shape.stream);

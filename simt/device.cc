@@ -1,8 +1,10 @@
 /** Devices, errors and kernels of the host API. */
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
+#include "simt/loss.h"
 #include "simt/runtime.h"
 
 using heddle::simt::remember;
@@ -48,6 +50,8 @@ cudaDeviceProp properties_of_device() {
   return properties;
 }
 
+std::atomic<bool> lost[kDevices];
+
 uint64_t volume(dim3 size) { return uint64_t{size.x} * size.y * size.z; }
 
 bool within(dim3 size, const int (&limit)[3]) {
@@ -63,6 +67,9 @@ cudaError_t remember(cudaError_t error) {
 }
 
 int current_device() { return device_of_thread; }
+
+void lose_device(int device) { lost[device] = true; }
+bool is_lost(int device) { return lost[device].load(std::memory_order_relaxed); }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::function<void()> body) {
   if (kernel == nullptr) return remember(cudaErrorInvalidDeviceFunction);
@@ -82,8 +89,9 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::fu
   const auto stream = runtime.stream(config.stream);
   if (stream == nullptr || (config.stream != nullptr && stream->device != current_device()))
     return remember(cudaErrorInvalidResourceHandle);
+  if (is_lost(current_device())) return remember(cudaErrorLaunchFailure);
   runtime.load(kernel);
-  Grid grid = {std::move(body), config.gridDim, config.blockDim, config.dynamicSmemBytes};
+  Grid grid = {std::move(body), config.gridDim, config.blockDim, config.dynamicSmemBytes, current_device()};
   const bool queued = runtime.enqueue(config.stream, [grid = std::move(grid)] { run_grid(grid); });
   return remember(queued ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }

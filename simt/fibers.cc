@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "simt/loss.h"
 
 // Every function here that touches the block's state is hidden from ThreadSanitizer: the fibers of a block share it,
 // and only one of them runs at a time.
@@ -128,6 +129,10 @@ SIMT_NO_TSAN void Block::resume_next(bool idle) {
     current_ = warp * kWarpSize + static_cast<unsigned>(__builtin_ctz(later_lanes));
   } else {
     const uint32_t later_warps = ready_warps_ & ~1u << warp;
+    if (later_warps == 0 && is_lost(grid_->device)) {
+      abandoned_ = true;
+      threads_[current_].context.switch_to(scheduler_);  // and never back
+    }
     if (later_warps == 0 && (++rounds_ % kRoundsPerSchedYield == 0 || idle)) sched_yield();
     const auto next = static_cast<unsigned>(__builtin_ctz(later_warps != 0 ? later_warps : ready_warps_));
     current_ = next * kWarpSize + static_cast<unsigned>(__builtin_ctz(warps_[next].runnable));

@@ -28,6 +28,7 @@ struct Grid {
   std::function<void()> body;  ///< What each thread runs.
   dim3 size, block;
   size_t shared_bytes = 0;  ///< Dynamic shared memory of a block.
+  int device = 0;           ///< That it runs on.
   mutable char tag = 0;     ///< ThreadSanitizer: whoever launches the grid releases it, and its threads acquire it.
 };
 
@@ -41,6 +42,9 @@ class Block {
 
   /** Runs one block of the grid to its end. */
   void run(const Grid& grid, uint3 index);
+
+  /** Whether a block ended in its midst, as its device was lost: then this serves no other. */
+  bool abandoned() const { return abandoned_; }
 
   /** How many fibers the blocks of all OS threads hold. */
   static unsigned fibers_of_all();
@@ -107,6 +111,7 @@ class Block {
   uint32_t ready_warps_ = 0;  ///< Those with a runnable lane.
   unsigned rounds_ = 0, barriers_ = 0;
   unsigned turns_ = 0;  ///< Blocks run here so far.
+  bool abandoned_ = false;
   // ThreadSanitizer tags, in turn: of the barriers, and of the blocks, which share this OS thread's __shared__ memory.
   char barrier_tags_[2], turn_tags_[2];
 };

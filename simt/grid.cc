@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "simt/loss.h"
+
 namespace heddle::simt {
 
 namespace {
@@ -50,7 +52,7 @@ class Workers {
     for (;;) {
       task(*block);
       task = nullptr;
-      if (Block::fibers_of_all() > kManyFibers) block = std::make_unique<Block>();
+      if (block->abandoned() || Block::fibers_of_all() > kManyFibers) block = std::make_unique<Block>();
       std::unique_lock lock(mutex_);
       idle_.push_back(&worker);
       worker.wake.wait(lock, [&] { return worker.task != nullptr; });
@@ -83,6 +85,7 @@ void run_grid(const Grid& grid) {
   tsan_release(&grid.tag);
   workers().run(threads, [&progress, blocks, resident, &grid](Block& block) {
     for (uint64_t b; (b = progress.next.fetch_add(1, std::memory_order_relaxed)) < blocks;) {
+      if (is_lost(grid.device)) break;
       block.run(grid, {static_cast<unsigned>(b % grid.size.x), static_cast<unsigned>(b / grid.size.x % grid.size.y),
                        static_cast<unsigned>(b / grid.size.x / grid.size.y)});
       if (resident) break;  // Each worker has one block, even if it is quick.

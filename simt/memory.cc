@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "simt/loss.h"
 #include "simt/runtime.h"
 
 using heddle::simt::Allocation;
@@ -157,12 +158,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) { return handle_error(runtime
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const auto found = runtime().stream(stream);
   if (found != nullptr) found->wait_for(found->added());
+  if (found != nullptr && heddle::simt::is_lost(found->device)) return remember(cudaErrorLaunchFailure);
   return handle_error(found != nullptr);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const auto found = runtime().stream(stream);
   if (found == nullptr) return remember(cudaErrorInvalidResourceHandle);
+  if (heddle::simt::is_lost(found->device)) return remember(cudaErrorLaunchFailure);
   return remember(found->ended(found->added()) ? cudaSuccess : cudaErrorNotReady);
 }
 

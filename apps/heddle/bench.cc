@@ -228,7 +228,7 @@ class Bench {
           longest_ = std::max(longest_, longest_of(setup));
           continue;
         }
-        if (setup.device.starts_with("gpu")) expect_gpu(setup.device);
+        if (const std::string device = device_of(setup); device.starts_with("gpu")) expect_gpu(device);
         std::string chain = setup.device + " " + setup.launch;
         for (auto& [name, value] : setup.variables) chain += "\n" + name + "=" + value;
         const auto [checked, new_chain] = chains.try_emplace(chain);
@@ -294,6 +294,12 @@ class Bench {
     TrafficOptions options;
     options.sizes = setup.size, options.addresses = setup.addresses, options.flows = 1;
     return bytes->second = Traffic(options, 1, 1).longest_bytes();
+  }
+
+  static std::string device_of(const Setup& setup) {
+    PlanOptions options;
+    options.set_device(setup.device);
+    return options.device;
   }
 
   void expect_gpu(const std::string& device) {
@@ -371,8 +377,9 @@ class Bench {
       display.trial(progress);
       return interrupts == 0;
     };
-    const auto router = point.setup.elsewhere ? connected().target(point.setup, !command_.no_pin, watch)
-                                              : start_router(chain_, point.setup, nvml_of(point.setup.device), watch);
+    const auto router = point.setup.elsewhere
+                            ? connected().target(point.setup, !command_.no_pin, watch)
+                            : start_router(chain_, point.setup, nvml_of(device_of(point.setup)), watch);
     Measurement result = measure(*router, point.setup, point.measure);
     if (point.setup.elsewhere) return result;
     const int wanted = point.setup.cores + (fed_ ? point.setup.generators : 0), cores = core_count();

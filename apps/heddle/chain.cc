@@ -103,10 +103,11 @@ Chain read_chain(ChainOptions options) {
   }
   options.plan.launch = mode_named<LaunchMode>(options.launch, kLaunchModes).value_or(LaunchMode::persistent);
   options.plan.transport = mode_named<Transport>(options.transport, kTransports);
-  const std::string& device = options.plan.device;
-  if (device != "cpu" && device != "simt" &&
-      !(device.starts_with("gpu") && device.find_first_not_of("0123456789", 3) == std::string::npos))
-    throw Error("--device '" + device + "': expected cpu, gpu, gpu0, gpu1, ... or simt");
+  try {
+    options.plan.set_device(options.device);
+  } catch (const Error& error) {
+    throw Error(std::string("--device ") + error.what());
+  }
 
   click::Diagnostics diagnostics;
   Chain chain;

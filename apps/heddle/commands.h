@@ -24,7 +24,7 @@ struct ChainOptions {
   std::vector<std::string> unix_sockets;
   bool from_standard_input = false;  ///< if neither file nor expression is given
   PlanOptions plan;
-  std::string launch = "persistent", transport;  ///< transport: "" if the plan is to choose
+  std::string device = "cpu", launch = "persistent", transport;  ///< transport: "" if the plan is to choose
   bool json = false;
 };
 

@@ -26,8 +26,15 @@ constexpr const char* kVersion = "heddle 0.1, with the language, handlers and sw
 // The options of every command that takes a chain; `bench` has its own.
 void add_chain_options(CLI::App* command, ChainOptions& options) {
   heddle::add_chain_source(command, options);
-  command->add_option("--device", options.plan.device,
-                      "Where functions without DEVICE run: cpu (default), gpu, gpu0, gpu1, ..., or simt (tests)");
+  command->add_option("--device", options.device,
+                      "Where functions without DEVICE run: cpu (default), gpu, gpu0, gpu1, ..., auto (cpu or gpu, by "
+                      "load; auto:gpu1), or simt (tests)");
+  command
+      ->add_option_function<std::string>(
+          "--on-gpu-error", [&options](const std::string& what) { options.plan.cpu_after_failure = what == "cpu"; },
+          "When a GPU fails: stop (default), or go on on the cpu")
+      ->check(CLI::IsMember({"stop", "cpu"}))
+      ->type_name("stop|cpu");
   command->add_option("--launch", options.launch, "How GPU segments get work: persistent (default), async or sync")
       ->check(CLI::IsMember(heddle::kLaunchModes));
   command

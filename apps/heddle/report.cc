@@ -70,11 +70,15 @@ void print_table(const Report& report) {
                 std::to_string(element.bytes).c_str(), notes.c_str());
   }
   if (!report.device.empty()) std::printf("GPU segments ran on %s\n", report.device.c_str());
-  for (auto& traffic : report.traffic)
+  for (auto& traffic : report.traffic) {
+    if (traffic.on_cpu)
+      std::printf("segment %d: the CPU took %llu packets; %llu changes between it and %s\n", traffic.segment,
+                  static_cast<ull>(*traffic.on_cpu), static_cast<ull>(traffic.switches), traffic.device.c_str());
     std::printf(
         "segment %d on %s: %llu bytes to the GPU, %llu back, by slots; of packets up to %llu and %llu in place\n",
         traffic.segment, traffic.device.c_str(), static_cast<ull>(traffic.to_gpu), static_cast<ull>(traffic.from_gpu),
         static_cast<ull>(traffic.declared_to_gpu), static_cast<ull>(traffic.declared_from_gpu));
+  }
   std::printf("received %llu, dropped %llu, %.3f s, %.3f Mpps, %.3f Gb/s, %.3f s of CPU\n",
               static_cast<ull>(report.received), static_cast<ull>(report.dropped), report.wall_s,
               mpps(report.received, report.wall_s), gbps(report.received_bytes, report.wall_s), report.cpu_s);
@@ -91,13 +95,15 @@ void print_json(const Report& report) {
     elements.push_back(std::move(entry));
   }
   nlohmann::json traffic = nlohmann::json::array();
-  for (auto& segment : report.traffic)
+  for (auto& segment : report.traffic) {
     traffic.push_back({{"segment", segment.segment},
                        {"device", segment.device},
                        {"bytes_to_gpu", segment.to_gpu},
                        {"bytes_from_gpu", segment.from_gpu},
                        {"declared_to_gpu", segment.declared_to_gpu},
                        {"declared_from_gpu", segment.declared_from_gpu}});
+    if (segment.on_cpu) traffic.back().update({{"packets_on_cpu", *segment.on_cpu}, {"changes", segment.switches}});
+  }
   const nlohmann::json all{
       {"elements", elements},      {"received", report.received}, {"received_bytes", report.received_bytes},
       {"dropped", report.dropped}, {"wall_s", report.wall_s},     {"cpu_s", report.cpu_s},

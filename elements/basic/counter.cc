@@ -22,17 +22,16 @@ std::string Counter::stop() {
   return problem.empty() ? other : problem;
 }
 
-std::pair<uint64_t, uint64_t> Counter::on_gpu_since_reset() const {
-  if (!gpu_counts) return {0, 0};
-  const auto [packets, bytes] = gpu_counts();
-  return {packets - gpu_packets_before_, bytes - gpu_bytes_before_};
+std::pair<uint64_t, uint64_t> Counter::engine_counts_since_reset() const {
+  const auto [packets, bytes] = engine_counts();
+  return {packets - packets_before_, bytes - bytes_before_};
 }
 
 void Counter::reset() {
   counts_.reset();
-  if (gpu_counts) {
-    const auto [packets, bytes] = gpu_counts();
-    gpu_packets_before_ = packets, gpu_bytes_before_ = bytes;
+  if (engine_counts) {
+    const auto [packets, bytes] = engine_counts();
+    packets_before_ = packets, bytes_before_ = bytes;
   }
   count_call_.arm(), byte_count_call_.arm();
 }

@@ -46,9 +46,9 @@ class Counter : public NeutralElement {
     BatchClock clock;
     Rate packets, bytes;
   };
-  std::pair<uint64_t, uint64_t> on_gpu_since_reset() const;
-  uint64_t packets() const { return counts_.packets() + on_gpu_since_reset().first; }
-  uint64_t bytes() const { return counts_.bytes() + on_gpu_since_reset().second; }
+  std::pair<uint64_t, uint64_t> engine_counts_since_reset() const;
+  uint64_t packets() const { return engine_counts ? engine_counts_since_reset().first : counts_.packets(); }
+  uint64_t bytes() const { return engine_counts ? engine_counts_since_reset().second : counts_.bytes(); }
   double rate(Rate Rates::*which) const;
   void reset();
   void look_at_calls();
@@ -56,8 +56,8 @@ class Counter : public NeutralElement {
   PerThreadCounts counts_{counts};
   std::array<Rates, kMaxThreads> rates_;
   CountCall count_call_, byte_count_call_;
-  std::atomic<bool> calls_{false};                                     // whether there is one
-  std::atomic<uint64_t> gpu_packets_before_{0}, gpu_bytes_before_{0};  // the last reset
+  std::atomic<bool> calls_{false};                             // whether there is one
+  std::atomic<uint64_t> packets_before_{0}, bytes_before_{0};  // the last reset
 };
 
 }  // namespace heddle

@@ -45,7 +45,7 @@ std::span<const char* const> NIDS::drop_reasons() const {
   return kReasons;
 }
 
-void NIDS::start(const Environment& environment) { rules_.prepare(environment.threads, !on_gpu); }
+void NIDS::start(const Environment& environment) { rules_.prepare(environment.threads, on_cpu); }
 
 void NIDS::handlers(Handlers& list) {
   // One handler runs at a time, and only these replace rules: what they read stays.

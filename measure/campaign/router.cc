@@ -38,8 +38,11 @@ click::Graph parse_chain(const Chain& chain, const Setup& setup, click::Diagnost
 }
 
 PlanOptions plan_options(const Setup& setup) {
-  return {setup.device, mode_named<LaunchMode>(setup.launch, kLaunchModes).value_or(LaunchMode::persistent),
-          mode_named<Transport>(setup.transport, kTransports)};
+  PlanOptions options;
+  options.set_device(setup.device);
+  options.launch = mode_named<LaunchMode>(setup.launch, kLaunchModes).value_or(LaunchMode::persistent);
+  options.transport = mode_named<Transport>(setup.transport, kTransports);
+  return options;
 }
 
 void expect_ok(const click::Diagnostics& diagnostics) {

@@ -6,6 +6,7 @@
 #include "core/counters.h"
 #include "core/error.h"
 #include "engine/modes.h"
+#include "engine/plan.h"
 #include "measure/wire/generator.h"
 
 namespace heddle::bench {
@@ -43,8 +44,7 @@ Json number_or_text(const std::string& text) {
 }
 
 void set_device(Setup& setup, const std::string& text) {
-  const bool gpu = text.starts_with("gpu") && text.find_first_not_of("0123456789", 3) == std::string::npos;
-  if (text != "cpu" && text != "simt" && !gpu) throw Error("'" + text + "' is not cpu, gpu, gpu0, gpu1, ... or simt");
+  PlanOptions().set_device(text);
   setup.device = text;
 }
 
@@ -60,8 +60,9 @@ std::vector<Parameter> make_parameters() {
   list.push_back({"size", "Bytes of a frame on the wire, check sequence included (64 to 9216), imix, or a capture",
                   "BYTES", nullptr, set_size, [](auto& setup) { return number_or_text(setup.size); }});
   list.push_back(number("cores", &Setup::cores, 1, kMaxThreads, "Packet threads, each on a core of its own"));
-  list.push_back({"device", "Where functions without DEVICE run: cpu, gpu, gpu0, gpu1, ..., or simt (tests)", "NAME",
-                  nullptr, set_device, [](auto& setup) { return Json(setup.device); }});
+  list.push_back({"device",
+                  "Where functions without DEVICE run: cpu, gpu, gpu0, gpu1, ..., auto (by load), or simt (tests)",
+                  "NAME", nullptr, set_device, [](auto& setup) { return Json(setup.device); }});
   list.push_back({"launch", "How GPU segments get work: persistent, async or sync", "MODE", nullptr,
                   [](Setup& setup, const std::string& text) {
                     if (!mode_named<LaunchMode>(text, kLaunchModes))

@@ -20,6 +20,7 @@ const std::vector<Backend>& backends() {
       all.push_back({device + "_persistent", device, LaunchMode::persistent, Transport::direct});
       all.push_back({device + "_async_coalescent", device, LaunchMode::async, Transport::coalescent});
       all.push_back({device + "_gather", device, LaunchMode::persistent, Transport::gather});
+      all.push_back({device + "_and_cpu", device, LaunchMode::persistent, Transport::direct, true, true});
     };
     add("simt");
     std::string reason;
@@ -33,7 +34,7 @@ const std::vector<Backend>& backends() {
 std::vector<Backend> gpu_backends() {
   std::vector<Backend> list;
   for (auto& backend : backends())
-    if (backend.on_gpu()) list.push_back(backend);
+    if (backend.on_gpu() && !backend.by_load) list.push_back(backend);
   return list;
 }
 
@@ -144,6 +145,7 @@ Result run(const std::string& text, const Backend& backend, const std::vector<Fr
     RunOptions run;
     run.threads = options.threads, run.batch_size = options.batch_size, run.slots = options.slots;
     run.packets = options.packets;
+    run.batches_a_side = 2;
     Engine engine(std::move(chain.router), std::move(chain.plan), run);
     engine.start();
     if (options.meanwhile) {

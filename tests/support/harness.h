@@ -21,16 +21,18 @@ struct Backend {
   LaunchMode launch;
   Transport transport = Transport::direct;
   bool share = true;
-  PlanOptions plan() const { return {device, launch, transport, share}; }
+  bool by_load = false;  ///< on the device and on the CPU, changing every other batch
+  bool cpu_after_failure = false;
+  PlanOptions plan() const { return {device, launch, transport, share, by_load, cpu_after_failure}; }
   bool on_gpu() const { return device != "cpu"; }
   bool real_gpu() const { return device.starts_with("gpu"); }
 };
 void PrintTo(const Backend& backend, std::ostream* out);
 
-/** cpu, simt and, if this machine has one, the GPU: these in several pairs of launch mode and transport. With HEDDLE_REQUIRE_GPU=1 the GPU is
- *  always among them, so that its absence fails. */
+/** cpu, simt and, if this machine has one, the GPU: these in several pairs of launch mode and transport, and once in turn
+ *  with the CPU. With HEDDLE_REQUIRE_GPU=1 the GPU is always among them, so that its absence fails. */
 const std::vector<Backend>& backends();
-/** Those that have slots. */
+/** Those of a GPU alone. */
 std::vector<Backend> gpu_backends();
 std::string backend_name(const testing::TestParamInfo<Backend>& info);
 

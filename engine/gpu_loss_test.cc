@@ -1,0 +1,141 @@
+// A GPU that is lost while packets are on it: on simt as its runtime plays it, on a GPU by a kernel that traps.
+
+#include <dlfcn.h>
+
+#include <thread>
+
+#include "simt/loss.h"
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+/** A kernel that traps, in the context of the first GPU. */
+class Trap {
+ public:
+  Trap() : driver_(::dlopen("libcuda.so.1", RTLD_NOW)) {
+    static constexpr char kPtx[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry trapping() { trap; ret; }\n";
+    void *context = nullptr, *module = nullptr;
+    call("cuInit", 0u);
+    call("cuDevicePrimaryCtxRetain", &context, 0);
+    call("cuCtxSetCurrent", context);
+    call("cuModuleLoadData", &module, kPtx);
+    call("cuModuleGetFunction", &kernel_, module, "trapping");
+    call("cuStreamCreate", &stream_, 1u);  // beside all others
+  }
+  void spring() {
+    call("cuLaunchKernel", kernel_, 1u, 1u, 1u, 1u, 1u, 1u, 0u, stream_, static_cast<void**>(nullptr),
+         static_cast<void**>(nullptr));
+  }
+
+ private:
+  template <class... Arguments>
+  void call(const char* name, Arguments... arguments) {
+    auto* function = reinterpret_cast<int (*)(Arguments...)>(::dlsym(driver_, name));
+    if (function == nullptr || function(arguments...) != 0) throw Error(std::string(name) + " has failed");
+  }
+  void* driver_;
+  void *kernel_ = nullptr, *stream_ = nullptr;
+};
+
+// What a child process does: it loses its first GPU for good. Each frame's bytes but the first are its number, and an XOR
+// changes all of them.
+constexpr size_t kFrames = 64, kFrameBytes = 60;
+constexpr unsigned kKey = 0x5a;
+
+struct Flow {
+  std::atomic<uint64_t> delivered{0}, wrong{0};
+
+  void see(const Received& packet) {
+    const auto wanted = static_cast<uint8_t>(static_cast<unsigned>(packet.serial) ^ kKey);
+    for (const uint8_t byte : packet.bytes) wrong += byte != wanted;
+    ++delivered;
+  }
+  void wait_for(uint64_t more) const {
+    for (const uint64_t then = delivered; delivered < then + more;) std::this_thread::yield();
+  }
+};
+
+std::vector<Frame> numbered_frames() {
+  std::vector<Frame> frames;
+  for (size_t i = 0; i < kFrames; ++i) frames.push_back({Bytes(kFrameBytes, static_cast<uint8_t>(i))});
+  return frames;
+}
+
+void lose(const Backend& backend, std::optional<Trap>& trap) {
+  if (backend.real_gpu())
+    trap->spring();
+  else
+    simt::lose_device(0);
+}
+
+void expect_that_the_cpu_goes_on(Backend backend, const std::string& chain) {
+  std::optional<Trap> trap;
+  if (backend.real_gpu()) trap.emplace();
+  Flow flow;
+  Options options;
+  options.endless = true;
+  options.batches = {32, 1, 0, 7};
+  options.on_packet = [&](const std::string&, const Received& packet) { flow.see(packet); };
+  options.meanwhile = [&](Engine&) {
+    flow.wait_for(1000);
+    lose(backend, trap);
+    flow.wait_for(1000);  // beyond what was in flight
+    flow.wait_for(1000);
+  };
+  const Result result = run(chain, backend, numbered_frames(), options);
+  EXPECT_EQ(flow.wrong, 0u);
+  EXPECT_EQ(result.received, result.delivered + result.drop("x.gpu_failed"));
+  ASSERT_EQ(result.report.traffic.size(), 1u);
+  EXPECT_GE(result.report.traffic[0].on_cpu.value_or(0), 1000u);
+  EXPECT_TRUE(result.report.problems.empty());
+}
+
+void expect_that_it_stops(const Backend& backend) {
+  std::optional<Trap> trap;
+  if (backend.real_gpu()) trap.emplace();
+  click::Diagnostics diagnostics;
+  Chain chain = read("InfiniteSource(LENGTH 60) -> x :: XOR(1) -> d :: Discard;", backend.plan(), diagnostics);
+  ASSERT_TRUE(diagnostics.ok());
+  Engine engine(std::move(chain.router), std::move(chain.plan), {.slots = 4});
+  engine.start();
+  while (engine.packets(engine.router().find("d")) < 1000) std::this_thread::yield();
+  lose(backend, trap);
+  engine.wait();  // it ends by itself
+  const Report report = engine.report();
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find("the packets on it are lost"), std::string::npos) << report.problems[0];
+  EXPECT_EQ(report.received, engine.packets(engine.router().find("d")) + report.dropped);
+}
+
+class GpuLossDeath : public OnBackend {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+INSTANTIATE_TEST_SUITE_P(All, GpuLossDeath, testing::ValuesIn(gpu_backends()), backend_name);
+
+template <class Check>
+[[noreturn]] void in_child(const Check& check) {
+  check();
+  if (testing::Test::HasFailure()) std::fputs("the child's expectations have failed\n", stderr);
+  std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+}
+
+TEST_P(GpuLossDeath, TheCpuGoesOnIfItMay) {
+  Backend backend = GetParam();
+  EXPECT_EXIT(in_child([&] {
+                expect_that_the_cpu_goes_on(backend, "TestSource -> x :: XOR(0x5a, ON_GPU_ERROR cpu) -> TestSink;");
+              }),
+              testing::ExitedWithCode(0), "the CPU goes on from 'x'");
+  backend.cpu_after_failure = true;
+  EXPECT_EXIT(in_child([&] { expect_that_the_cpu_goes_on(backend, "TestSource -> x :: XOR(0x5a) -> TestSink;"); }),
+              testing::ExitedWithCode(0), "the CPU goes on from 'x'");
+}
+
+TEST_P(GpuLossDeath, ElseTheEngineStopsAndAccountsForAll) {
+  EXPECT_EXIT(in_child([&] { expect_that_it_stops(GetParam()); }), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace heddle::test
