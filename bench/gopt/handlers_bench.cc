@@ -1,8 +1,6 @@
 // gopt-ip4, gopt-ip6, gopt-ndn, gopt-l2: whole packet handlers that gopt has transformed against the same as written, on one core
 // (sections 4 and 4.2 of its paper). Frames lie one behind the other, as from a driver that has put them into the cache.
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -23,13 +21,6 @@ namespace heddle::bench {
 namespace {
 
 constexpr int kRounds = 11, kBatch = 64, kPackets = 1 << 18;
-
-/** The thread's own time: on a shared machine the turns of others do not count. */
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /** Frames of at most `stride` bytes, one behind the other. */
 class Frames {
