@@ -96,7 +96,9 @@ def measured(tmp_path, text: str, sizes, backend: str, extension: str = "c") -> 
     linker = "g++" if extension == "cc" else "gcc"
     support.run(linker, *support.SANITIZERS, *objects, "-o", "program", cwd=tmp_path)
     lines = support.run("./program", cwd=tmp_path)
-    found = [tuple(int(word) for word in line.split()) for line in re.findall(r"^\d+ \d+ \d+ \d+$", lines, re.M)]
+    found = [
+        tuple(int(word) for word in line.split()) for line in re.findall(r"^\d+ \d+ \d+ \d+$", lines, re.MULTILINE)
+    ]
     assert len(found) == len(names)
     return {size: line[1:] for size, line in zip(sizes, found, strict=True)}
 
