@@ -13,11 +13,18 @@ std::vector<Benchmark>& benchmarks() {
   return all;
 }
 
-double seconds_now() {
+namespace {
+
+double seconds_by(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
+
+}  // namespace
+
+double seconds_now() { return seconds_by(CLOCK_MONOTONIC); }
+double cpu_seconds() { return seconds_by(CLOCK_THREAD_CPUTIME_ID); }
 
 double percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());

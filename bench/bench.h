@@ -41,6 +41,7 @@ Result absolute(const std::string& name, const std::string& unit, double figure,
                 const std::function<double()>& ours);
 
 double seconds_now();  ///< monotonic
+double cpu_seconds();  ///< of this thread: on a shared machine the turns of others do not count
 double percentile(std::vector<double> values, double share);
 
 }  // namespace heddle::bench

@@ -1,8 +1,6 @@
 // gopt-chase, gopt-cuckoo and gopt-dir24: lookups that gopt has transformed against the same as written, with group
 // prefetching by hand, by gopt's group prefetching, and as coroutines, on one core.
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -44,13 +42,6 @@ std::vector<Result> compare(const std::string& name, const std::string& note, do
 template <class T>
 void expect_same(const std::vector<T>& found, const std::vector<T>& right, const char* form) {
   if (found != right) throw Error(std::string(form) + " gave a wrong result");
-}
-
-/** The thread's own time: on a shared machine the turns of others do not count. */
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 double rate(size_t lookups, double start) { return static_cast<double>(lookups) / (cpu_seconds() - start) * 1e-6; }

@@ -1,11 +1,16 @@
-// Lookups of many keys on the CPU: all first buckets are asked for, then the second ones of those that are not there.
+// Lookups of many keys on the CPU. By hand: all first buckets are asked for, then the second ones of those that are not there.
+// By gopt: each goes on with its second bucket as soon as it has seen the first.
 
 #include <algorithm>
+#include <array>
+#include <random>
 
+#include "core/fastest.h"
+#include "functions/cuckoo/lookups.h"
 #include "functions/cuckoo/table.h"
 
 #ifdef __x86_64__
-#include <immintrin.h>
+#include "functions/cuckoo/avx512.h"
 #endif
 
 namespace heddle::cuckoo {
@@ -13,82 +18,80 @@ namespace {
 
 constexpr int kGroup = 64;
 
-/** Looks up at most kGroup keys; returns those that it has not found as bits. */
-using Search = uint64_t (*)(const Image&, const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n);
-
-uint64_t search_portable(const Image& image, const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) {
-  uint32_t buckets[kGroup];
-  for (int i = 0; i < n; ++i) __builtin_prefetch(&image.bucket(buckets[i] = first_bucket(image, hashes[i])));
+uint64_t by_hand(const Image* image, const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) {
+  const Bucket* buckets[kGroup];
+  for (int i = 0; i < n; ++i) __builtin_prefetch(buckets[i] = bucket_at(image, scaled(hashes[i], image->buckets)));
   uint64_t missing = 0;
   for (int i = 0; i < n; ++i) {
-    words[i] = find_in(image.bucket(buckets[i]), keys[i]);
+    words[i] = word_in(buckets[i], keys[i]);
     if (words[i] != 0) continue;
     missing |= uint64_t{1} << i;
-    __builtin_prefetch(&image.bucket(buckets[i] = other_bucket(image, buckets[i], keys[i])));
+    const uint32_t first = scaled(hashes[i], image->buckets);
+    __builtin_prefetch(buckets[i] = bucket_at(image, other_of(image, first, keys[i])));
   }
   for (uint64_t left = missing; left != 0; left &= left - 1) {
     const int i = __builtin_ctzll(left);
-    words[i] = find_in(image.bucket(buckets[i]), keys[i]);
+    words[i] = word_in(buckets[i], keys[i]);
     if (words[i] != 0) missing &= ~(uint64_t{1} << i);
   }
   return missing;
 }
 
 #ifdef __x86_64__
-#define HEDDLE_AVX512 [[gnu::target("avx512f,bmi")]]
-
-/** The words of a bucket; each is read whole, as loads of aligned 8 bytes within a vector are on processors with AVX-512. */
-HEDDLE_AVX512 inline unsigned matches(const Bucket& bucket, uint64_t key) {
-  const __m512i keys = _mm512_and_si512(_mm512_load_si512(&bucket), _mm512_set1_epi64(static_cast<int64_t>(kKeyMask)));
-  return _mm512_cmpeq_epi64_mask(keys, _mm512_set1_epi64(static_cast<int64_t>(key)));
-}
-
-HEDDLE_AVX512 inline uint64_t find_avx512(const Bucket& bucket, uint64_t key) {
-  unsigned hits = matches(bucket, key);
-  uint64_t word = 0;
-  // Key 0 is that of empty slots, too.
-  for (; hits != 0 && word == 0; hits &= hits - 1) {
-    const uint64_t found = __atomic_load_n(&bucket.word[__builtin_ctz(hits)], __ATOMIC_RELAXED);
-    word = (found & kKeyMask) == key ? found : 0;  // it may have been replaced meanwhile
-  }
-  return word;
-}
-
-HEDDLE_AVX512 uint64_t search_avx512(const Image& image, const uint32_t* hashes, const uint64_t* keys, uint64_t* words,
-                                     int n) {
-  uint32_t buckets[kGroup];
-  for (int i = 0; i < n; ++i) __builtin_prefetch(&image.bucket(buckets[i] = first_bucket(image, hashes[i])));
+CUCKOO_AVX512 uint64_t by_hand_avx512(const Image* image, const uint32_t* hashes, const uint64_t* keys, uint64_t* words,
+                                      int n) {
+  const Bucket* buckets[kGroup];
+  for (int i = 0; i < n; ++i) __builtin_prefetch(buckets[i] = bucket_at(image, scaled(hashes[i], image->buckets)));
   uint64_t missing = 0;
   for (int i = 0; i < n; ++i) {
-    words[i] = find_avx512(image.bucket(buckets[i]), keys[i]);
+    words[i] = word_in_avx512(buckets[i]->word, keys[i], kKeyMask);
     if (words[i] != 0) continue;
     missing |= uint64_t{1} << i;
-    __builtin_prefetch(&image.bucket(buckets[i] = other_bucket(image, buckets[i], keys[i])));
+    const uint32_t first = scaled(hashes[i], image->buckets);
+    __builtin_prefetch(buckets[i] = bucket_at(image, other_of(image, first, keys[i])));
   }
   for (uint64_t left = missing; left != 0; left &= left - 1) {
     const int i = __builtin_ctzll(left);
-    words[i] = find_avx512(image.bucket(buckets[i]), keys[i]);
+    words[i] = word_in_avx512(buckets[i]->word, keys[i], kKeyMask);
     if (words[i] != 0) missing &= ~(uint64_t{1} << i);
   }
   return missing;
 }
 #endif
 
-Search best_search() {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("bmi")) return search_avx512;
-#endif
-  return search_portable;
-}
-const Search search = best_search();
+constexpr Form kPortable[] = {{"by hand", by_hand}, {"gopt", cuckoo_lookups_gopt}};
 
 }  // namespace
 
-void CuckooTable::lookup_bulk(const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) const {
+std::span<const Form> forms() {
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)  // which does not know what vectors load
+  static constexpr Form kAvx512[] = {
+      {"by hand, AVX-512", by_hand_avx512}, {"gopt, AVX-512", cuckoo_lookups_gopt_avx512}, kPortable[0], kPortable[1]};
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("bmi")) return kAvx512;
+#endif
+  return kPortable;
+}
+
+void CuckooTable::choose_form() {
+  const std::span<const Form> all = forms();
+  std::minstd_rand random(1);
+  uint32_t hashes[kGroup];
+  uint64_t keys[kGroup], words[kGroup];
+  // Keys that are not there: both buckets are wanted, and none has been looked at before.
+  form_ = &all[fastest(all.size(), [&](size_t form) {
+    for (int lap = 0; lap < 16; ++lap) {
+      for (int i = 0; i < kGroup; ++i) keys[i] = random(), hashes[i] = static_cast<uint32_t>(random() << 1);
+      all[form].look_up(&image(), hashes, keys, words, kGroup);
+    }
+  })];
+}
+
+void CuckooTable::lookup_bulk(const Form& form, const uint32_t* hashes, const uint64_t* keys, uint64_t* words,
+                              int n) const {
   for (int base = 0; base < n; base += kGroup) {
     const uint32_t before = moves_of(image());
-    uint64_t missing = search(image(), hashes + base, keys + base, words + base, std::min(kGroup, n - base));
+    uint64_t missing = form.look_up(&image(), hashes + base, keys + base, words + base, std::min(kGroup, n - base));
     if (missing == 0) continue;
     fence();
     if (before % 2 == 0 && moves_of(image()) == before) continue;

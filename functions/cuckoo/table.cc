@@ -17,7 +17,8 @@ void CuckooTable::reset(size_t capacity, uint64_t seed, uint32_t owner, std::arr
   memory_ = map_huge_pages(bytes_);
   capacity_ = capacity;
   size_ = 0;
-  *reinterpret_cast<Image*>(memory_.get()) = {.seed = seed,
+  *reinterpret_cast<Image*>(memory_.get()) = {.moves = 0,
+                                              .seed = seed,
                                               .buckets = static_cast<uint32_t>(buckets),
                                               .owner = owner,
                                               .constants = {constants[0], constants[1]}};
@@ -128,7 +129,7 @@ uint64_t CuckooTable::find(uint32_t hash, uint64_t key) const {
 
 void CuckooTable::each(const std::function<void(uint64_t)>& visit) const {
   for (uint32_t number = 0; number < image().buckets; ++number)
-    for (const uint64_t& word : image().bucket(number).word)
+    for (const uint64_t& word : bucket_of(image(), number).word)
       if (const uint64_t value = __atomic_load_n(&word, __ATOMIC_ACQUIRE); value != 0) visit(value);
 }
 

@@ -14,6 +14,15 @@
 
 namespace heddle::cuckoo {
 
+/** A way to look up at most 64 keys: words[i] is that with keys[i], whose first bucket hashes[i] chooses, or 0; returns the i
+ *  that have none, as bits. Entries that move meanwhile may be missed. */
+struct Form {
+  const char* name;
+  uint64_t (*look_up)(const Image* image, const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n);
+};
+/** Those of this processor; the first one is best where nothing has been measured. */
+std::span<const Form> forms();
+
 /** An Image of fixed capacity, and who may write. Any number of threads read; writers hold a Writer, of which there is one at
  *  a time. A reader always finds an entry that has been in the table since before its search: while entries move they are in
  *  both places, and a reader that may have missed one searches again. Copies on GPUs get each word in the order of writing. */
@@ -54,14 +63,21 @@ class CuckooTable : public Table {
 
   /** words[i]: the word with keys[i], whose first bucket hashes[i] chooses, or 0. Never allocates or waits for writers that
    *  do not go on; n may be 0. */
-  void lookup_bulk(const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) const;
+  void lookup_bulk(const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) const {
+    lookup_bulk(*form_, hashes, keys, words, n);
+  }
+  void lookup_bulk(const Form& form, const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) const;
+  /** Makes lookup_bulk() use the form that is the fastest here, now, with this table; some milliseconds. Before there are
+   *  readers. */
+  void choose_form();
+  const Form& form() const { return *form_; }
   /** The same for one key. */
   uint64_t find(uint32_t hash, uint64_t key) const;
   /** Calls visit(word) for each entry. Entries that move meanwhile may be missed or seen twice. */
   void each(const std::function<void(uint64_t)>& visit) const;
 
  private:
-  Bucket& bucket(uint32_t number) { return const_cast<Bucket&>(image().bucket(number)); }
+  Bucket& bucket(uint32_t number) { return const_cast<Bucket&>(bucket_of(image(), number)); }
   template <class T>
   void store(T& word, T value);
   Image& own_image() { return *reinterpret_cast<Image*>(memory_.get()); }
@@ -69,6 +85,7 @@ class CuckooTable : public Table {
   uint64_t* make_room(uint32_t first, uint32_t second);
 
   HugePages memory_;
+  const Form* form_ = &forms().front();
   size_t bytes_ = 0, capacity_ = 0;
   std::atomic<size_t> size_{0};
   std::atomic_flag writing_;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "functions/ip_lookup/simd.h"
-
 namespace heddle::ip_lookup {
 namespace {
 
@@ -24,7 +22,8 @@ const Memory& memory_of(const std::byte* memory) { return *reinterpret_cast<cons
 
 DirectTable::DirectTable()
     : RouteTable(sizeof(DirectImage), sizeof(Memory), kGroups, "/24 networks with routes longer than /24"),
-      group_routes_(kGroups) {}
+      group_routes_(kGroups),
+      form_(&direct_forms().front()) {}
 
 const DirectImage& DirectTable::image() const { return memory_of(memory()).image; }
 
@@ -113,52 +112,6 @@ void DirectTable::paint_group(uint32_t group, uint32_t first, uint32_t count, ui
     if (at.owner8[group][i] > length) continue;
     publish(at.image.tbl8[group][i], hop, run);
     at.owner8[group][i] = owner;
-  }
-}
-
-// ---- lookups in bulk ----
-
-// Measured over a million routes, random, Zipf and bursty addresses: the AVX2 gather beats every scalar form by 1.2 to
-// 2 times (no branch to mispredict) and an AVX-512 one gains at most 1.3 times more; of the scalar forms the prefetched
-// one is best.
-
-#ifdef HEDDLE_AVX2
-/** Eight lookups at a time; returns how many it did. A gather fetches four bytes for each two-byte entry: the upper two
- *  are dropped, and those after the last entry of a level belong to the next member of the image. No entry is torn: it
-  * is aligned, so it lies within one cache line. */
-[[gnu::target("avx2")]] int lookup_eights(const DirectImage& image, const uint32_t* addresses, uint16_t* hops, int n) {
-  const auto* tbl24 = reinterpret_cast<const int*>(image.tbl24);
-  const auto* tbl8 = reinterpret_cast<const int*>(image.tbl8);
-  const __m256i low16 = _mm256_set1_epi32(0xffff), low8 = _mm256_set1_epi32(0xff);
-  const __m256i first_group = _mm256_set1_epi32(kFirstGroup), last_hop = _mm256_set1_epi32(kFirstGroup - 1);
-  int i = 0;
-  for (; i + 8 <= n; i += 8) {
-    const __m256i address = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(addresses + i));
-    __m256i entry = _mm256_and_si256(_mm256_i32gather_epi32(tbl24, _mm256_srli_epi32(address, 8), 2), low16);
-    const __m256i in_group = _mm256_cmpgt_epi32(entry, last_hop);
-    if (!_mm256_testz_si256(in_group, in_group)) {
-      const __m256i group = _mm256_slli_epi32(_mm256_sub_epi32(entry, first_group), 8);
-      const __m256i at = _mm256_or_si256(group, _mm256_and_si256(address, low8));
-      entry = _mm256_and_si256(_mm256_mask_i32gather_epi32(entry, tbl8, at, in_group, 2), low16);
-    }
-    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(entry, entry), 0x08);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(hops + i), _mm256_castsi256_si128(packed));
-  }
-  return i;
-}
-#endif
-
-void DirectTable::lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const {
-  const DirectImage& table = image();
-  int done = 0;
-#ifdef HEDDLE_AVX2
-  if (__builtin_cpu_supports("avx2")) done = lookup_eights(table, addresses, out, n);
-#endif
-  constexpr int kAhead = 32;  // cache misses in flight at once
-  while (done < n) {
-    const int end = std::min(n, done + kAhead);
-    for (int i = done; i < end; ++i) __builtin_prefetch(&table.tbl24[addresses[i] >> 8]);
-    for (; done < end; ++done) out[done] = dir24_lookup(table.tbl24, table.tbl8[0], addresses[done]);
   }
 }
 

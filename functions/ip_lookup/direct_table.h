@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "functions/ip_lookup/direct_rule.h"
@@ -24,12 +25,24 @@ HEDDLE_HD inline uint16_t hop_of(const DirectImage& image, uint32_t address) {
   return dir24_lookup(image.tbl24, image.tbl8[0], address);
 }
 
+/** A way to look up addresses [n] (host byte order): hops[i] is hop_of() of addresses[i]. */
+struct DirectForm {
+  const char* name;
+  void (*look_up)(const DirectImage& image, const uint32_t* addresses, uint16_t* hops, int n);
+};
+/** Those of this processor; the first one is best where nothing has been measured. */
+std::span<const DirectForm> direct_forms();
+
 /** Routes by direct indexing; its blocks are the groups. */
 class DirectTable : public RouteTable {
  public:
   DirectTable();  ///< empty. Throws Error when memory cannot be mapped.
   const DirectImage& image() const;
-  void lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const override;
+  void lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const override {
+    form_->look_up(image(), addresses, out, n);
+  }
+  void choose_form() override;
+  const char* form() const override { return form_->name; }
 
  private:
   void set_entries(const Route& route, uint16_t hop, bool is_new) override;
@@ -41,6 +54,7 @@ class DirectTable : public RouteTable {
   void paint_group(uint32_t group, uint32_t first, uint32_t count, uint32_t length, uint16_t hop, uint8_t owner, Run&);
 
   std::vector<uint16_t> group_routes_;  ///< by group: routes longer than /24 in it
+  const DirectForm* form_;
 };
 
 }  // namespace heddle::ip_lookup

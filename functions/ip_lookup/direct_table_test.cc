@@ -54,8 +54,12 @@ Answer lookup_in(const DirectImage& image, uint32_t address) {
 
 /** Every probe through the single and the bulk lookup against the oracle. */
 void expect_agreement(const DirectTable& table, const Oracle& oracle, const std::vector<uint32_t>& probes) {
-  std::vector<uint16_t> hops(probes.size());
+  std::vector<uint16_t> hops(probes.size()), others(probes.size());
   table.lookup_bulk(probes.data(), hops.data(), static_cast<int>(probes.size()));
+  for (const DirectForm& form : direct_forms()) {
+    form.look_up(table.image(), probes.data(), others.data(), static_cast<int>(probes.size()));
+    ASSERT_EQ(hops, others) << form.name;
+  }
   for (size_t i = 0; i < probes.size(); ++i) {
     const Answer expected = oracle.lookup(probes[i]);
     ASSERT_EQ(text(table.lookup(probes[i])), text(expected)) << "address " << probes[i];

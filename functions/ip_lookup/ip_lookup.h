@@ -20,7 +20,9 @@ namespace heddle {
  *
  *  The table is DIR-24-8-BASIC (Gupta, Lin, McKeown, INFOCOM 1998): one or two memory accesses a packet. It holds any
  *  number of routes with at most 48,895 different gateways, and at most 16,384 blocks of 256 addresses that contain
- *  routes longer than /24; it uses up to 65 MB.
+ *  routes longer than /24; it uses up to 65 MB. On the CPU, look-ups wait for memory together: by gathers of AVX-512 or AVX2, by
+ *  prefetching, or in turns (gopt), whichever is the fastest on random addresses when the program starts. Where other elements run
+ *  between this one and that which sets dst, entries are asked for there as well.
  *
  *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one.
  *      add ADDR/MASK [GW] OUT      (write) adds a route; fails if there is one for this prefix
@@ -30,6 +32,7 @@ namespace heddle {
  *      flush                       (write) removes all routes
  *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
  *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
+ *      form                        (read) how look-ups are made on the CPU: "gathers, AVX-512", "gathers, AVX2", "gopt", "by hand"
  *      reload                      (write) reads FILE again and patches the differences into the table in the same way; a FILE
  *                                  with errors changes nothing. SIGHUP does it for all elements that have this handler
  *

@@ -1,5 +1,8 @@
 // The lookup elements in chains; their tables are tested in *table_test.cc.
 
+#include <algorithm>
+
+#include "functions/ip_lookup/direct_table.h"
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
 
@@ -204,6 +207,13 @@ TEST(IPLookupHandlers, KnowNamesOfAddresses) {
   EXPECT_EQ(rt.read_handler("lookup", "server:ip"), "1");
   EXPECT_EQ(rt.write("remove", "server"), "");
   EXPECT_EQ(rt.read_handler("lookup", "server"), "1 192.0.2.7");
+}
+
+TEST(IPLookupHandlers, SayHowLookupsAreMade) {
+  const Lookup rt("DirectIPLookup(10/8 0)");
+  rt.table->start({});
+  EXPECT_EQ(std::ranges::count(ip_lookup::direct_forms(), rt.read_handler("form"), &ip_lookup::DirectForm::name), 1);
+  EXPECT_EQ(Lookup("RadixIPLookup(10/8 0)").handlers.find("form"), nullptr) << "there is but one way";
 }
 
 TEST(IPLookupHandlers, ChangeRoutesAsClickDoes) {

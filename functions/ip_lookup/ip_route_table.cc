@@ -62,6 +62,10 @@ void IPRouteTable::reload() {
   count_ = table_->size();
 }
 
+void IPRouteTable::start(const Environment&) {
+  if (!on_gpu) table_->choose_form();
+}
+
 void IPRouteTable::run_cpu(Batch& batch) {
   constexpr int kGroup = 64;
   uint32_t* dst = batch.column(Column::dst);

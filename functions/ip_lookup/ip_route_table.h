@@ -20,6 +20,7 @@ class IPRouteTable : public Element {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
+  void start(const Environment&) override;
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
 

@@ -114,6 +114,7 @@ void IPRouteTable::handlers(Handlers& list) {
       .write("flush", [this](const std::string&) { table_->replace({}), count_ = 0; })
       .read("table", [this] { return table_text(); })
       .read_with_argument("lookup", [this](const std::string& address) { return lookup_text(address); });
+  if (*table_->form() != 0) list.read("form", [this] { return std::string(table_->form()); });
   if (!file_.empty()) list.write("reload", [this](const std::string&) { reload(); });
 }
 

@@ -63,6 +63,10 @@ class RouteTable : public Table {
   /** out[i] = hop index of addresses[i] (host byte order), 0 for no route, i in [0, n); n may be 0. The arrays must not
    *  overlap. Any number of threads may call it while the table changes. Allocates nothing, never fails. */
   virtual void lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const = 0;
+  /** Makes lookup_bulk() work in the way that is the fastest here, with this table, if there are several; a millisecond or so. Before
+   *  there are readers. */
+  virtual void choose_form() {}
+  virtual const char* form() const { return ""; }  ///< the way in which it works, "" if there is but one
 
   /** What hears of changes from now on; an empty function for nobody. The image so far is not reported. */
   void set_patch_sink(PatchSink sink);

@@ -85,7 +85,10 @@ std::span<const char* const> L2Switch::drop_reasons() const {
   return kReasons;
 }
 
-void L2Switch::start(const Environment&) { started_ = swept_ = Clock::now(); }
+void L2Switch::start(const Environment&) {
+  started_ = swept_ = Clock::now();
+  if (!on_gpu) table_.choose_form();
+}
 
 void L2Switch::learn(uint64_t address, uint32_t port, uint64_t word, int thread) {
   const uint32_t now = tick_.load(std::memory_order_relaxed);
@@ -194,6 +197,7 @@ void L2Switch::handlers(Handlers& list) {
                             return word == 0 ? std::string("-1") : std::to_string(port_of(word));
                           })
       .read("table", [this] { return table_text(); })
+      .read("form", [this] { return std::string(table_.form().name); })
       .read("count", [this] { return std::to_string(table_.size()); });
 }
 

@@ -40,6 +40,8 @@ namespace heddle {
  *      lookup ADDRESS      (read) the port, "-1" if there is none
  *      table               (read) the entries, one a line, by address: ADDRESS PORT, and "learned" if it was
  *      count               (read) number of entries
+ *      form                (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with AVX-512; what is the
+ *                          fastest when the program starts
  *
  *  Errors: an address or port that is none (named with file and line), more entries than CAPACITY. Statistics: `entries`,
  *  `learned`, `moved`, `not_learned`.

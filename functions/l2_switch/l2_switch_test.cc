@@ -202,6 +202,7 @@ TEST(L2Switch, Ages) {
     handlers.write("from.switch", "1");
     wait_for("1");
     EXPECT_NE(handlers.read("sw.table").find(" 1\n"), std::string::npos);
+    EXPECT_EQ(std::ranges::count(cuckoo::forms(), handlers.read("sw.form"), &cuckoo::Form::name), 1);
     handlers.write("from.switch", "0");
     wait_for("2");
     once = true;

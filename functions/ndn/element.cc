@@ -71,6 +71,10 @@ std::span<const char* const> NDNLookup::drop_reasons() const {
   return kReasons;
 }
 
+void NDNLookup::start(const Environment&) {
+  if (!on_gpu) names_.hashes().choose_form();
+}
+
 void NDNLookup::run_cpu(Batch& batch) {
   Group group;
   const uint8_t* packets[Group::kGroup];
@@ -127,6 +131,7 @@ void NDNLookup::handlers(Handlers& list) {
                count_ = names_.size();
              })
       .write("flush", [this](const std::string&) { names_.clear(), count_ = 0; })
+      .read("form", [this] { return std::string(names_.hashes().form().name); })
       .read("table", [this] { return table_text(); })
       .read_with_argument("lookup", [this](const std::string& name) { return lookup_text(name); });
 }

@@ -38,6 +38,8 @@ namespace heddle {
  *      flush            (write) removes all routes
  *      lookup NAME      (read) the output that NAME leads to, "-1" if it has no route
  *      table            (read) the routes, one a line, by name: NAME OUT
+ *      form             (read) how the table is searched on the CPU: "by hand", "gopt", each perhaps with AVX-512; what is the
+ *                       fastest when the program starts
  *
  *  Errors: a route that is none (named with file and line), an output that is not connected, more routes than CAPACITY.
  *  Statistics: `routes`.
@@ -56,6 +58,7 @@ class NDNLookup : public Element {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
+  void start(const Environment&) override;
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
 

@@ -225,6 +225,7 @@ TEST_P(NDNLookupTest, ChangesUnderTraffic) {
       handlers.write("n.add", "/a/7 2");
       wait_for(2);
       EXPECT_EQ(handlers.read("n.table"), "/ 0\n/a 1\n/a/7 2\n");
+      EXPECT_EQ(std::ranges::count(cuckoo::forms(), handlers.read("n.form"), &cuckoo::Form::name), 1);
       EXPECT_THROW(handlers.write("n.add", "/a 0"), Error);
       handlers.write("n.set", "/a 0");
       handlers.write("n.remove", "/a/7");

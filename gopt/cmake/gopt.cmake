@@ -38,12 +38,14 @@ function(gopt_transform output input)
   if("${arg_BACKEND}" STREQUAL coroutine)
     set(extension cc)
   endif()
-  set(made ${CMAKE_CURRENT_BINARY_DIR}/gopt/${name}${arg_SUFFIX}.${extension})
+  file(RELATIVE_PATH place ${CMAKE_CURRENT_SOURCE_DIR} ${directory})
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/gopt/${place})
+  set(made ${folder}/${name}${arg_SUFFIX}.${extension})
   set(include ${directory} ${arg_INCLUDE})
   list(TRANSFORM include PREPEND -I OUTPUT_VARIABLE flags)
   add_custom_command(
     OUTPUT ${made}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/gopt
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
     COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${GOPT_ROOT} CC=${CMAKE_C_COMPILER} ${GOPT_PYTHON} -m gopt transform ${input}
             -o ${made} --depfile ${made}.d ${options} ${flags}
     DEPENDS ${input} ${GOPT_SOURCES}

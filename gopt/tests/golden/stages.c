@@ -257,16 +257,17 @@ void run(Start&& start, unsigned long long count) {
   std::coroutine_handle<> slots[kGroup];
   int n = 0;
   for (; n < kGroup && static_cast<unsigned long long>(n) < count; ++n) slots[n] = start().handle;
-  while (n > 0)
-    for (int k = 0; k < n;) {
+  while (n > 0) {
+    int left = 0;  // slots that go on keep their order, and so lookups that wait equally often end in theirs
+    for (int k = 0; k < n; ++k) {
       if (!slots[k].done()) slots[k].resume();
-      if (slots[k].done()) {
+      if (slots[k].done())
         slots[k].destroy();
-        slots[k] = slots[--n];
-      } else {
-        ++k;
-      }
+      else
+        slots[left++] = slots[k];
     }
+    n = left;
+  }
 }
 
 }  // namespace
