@@ -61,7 +61,9 @@ class L2Switch : public Element {
   const char* ports() const override { return "1/2-"; }
   const char* processing() const override { return "h/h"; }
   Access access(Processor processor) const override;
-  std::string needs_one_processor() const override { return learn_ ? "it learns on the CPU only, unless LEARN is false" : ""; }
+  std::string needs_one_processor() const override {
+    return learn_ ? "it learns on the CPU only, unless LEARN is false" : "";
+  }
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
   void start(const Environment&) override;

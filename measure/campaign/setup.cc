@@ -63,10 +63,10 @@ std::vector<Parameter> make_parameters() {
   list.push_back({"device",
                   "Where functions without DEVICE run: cpu, gpu, gpu0, gpu1, ..., auto (by load), or simt (tests)",
                   "NAME", nullptr, set_device, [](auto& setup) { return Json(setup.device); }});
-  list.push_back({"launch", "How GPU segments get work: persistent, async or sync", "MODE", nullptr,
+  list.push_back({"launch", "How GPU segments get work: sync, async, graph or persistent", "MODE", nullptr,
                   [](Setup& setup, const std::string& text) {
                     if (!mode_named<LaunchMode>(text, kLaunchModes))
-                      throw Error("'" + text + "' is not persistent, async or sync");
+                      throw Error("'" + text + "' is not sync, async, graph or persistent");
                     setup.launch = text;
                   },
                   [](auto& setup) { return Json(setup.launch); }});
