@@ -1,0 +1,211 @@
+#include "elements/kernel/kernel_routes.h"
+
+#include <arpa/inet.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+
+#include "click/arguments.h"
+#include "click/quoting.h"
+#include "core/error.h"
+#include "elements/kernel/attributes.h"
+
+namespace heddle {
+namespace {
+
+constexpr size_t kLinesAtOnce = 4096;  // handlers of others have their turn in between
+constexpr uint32_t kMainTable = 254, kLocalTable = 255;
+
+std::string dotted(uint32_t address) {
+  return format("%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
+}
+
+uint32_t hash_of(uint32_t address, uint32_t length) {
+  uint32_t hash = (address ^ length) * 0x9e3779b1;
+  hash ^= hash >> 15;
+  return hash * 0x85ebca77 >> 16;
+}
+
+}  // namespace
+
+std::string KernelRoutes::Prefix::text() const { return dotted(address) + "/" + std::to_string(length); }
+
+KernelRoutes::KernelRoutes() : KernelFollower(RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_IFADDR | RTMGRP_LINK, RTM_GETROUTE, 0) {}
+
+void KernelRoutes::configure(click::Arguments& arguments) {
+  arguments.required("ELEMENT", element_).keyword("PUNT", punt_, 0, 0x7fff);
+  arguments.keyword("TABLE", table_, 1u, ~0u);
+  for (const auto& argument : arguments.rest()) {
+    const auto words = click::split_words(argument.text);
+    int output = -1;
+    if (words.size() != 2 || words[0].size() >= IFNAMSIZ || !click::parse(words[1], output, 0, 0x7fff))
+      arguments.error(argument, "an interface and an output, such as eth0 1");
+    else if (!outputs_.emplace(click::unquote(words[0]), output).second)
+      arguments.error_at(argument, "interface '" + std::string(words[0]) + "' has an output already");
+  }
+  if (outputs_.empty()) arguments.error("no interface is given; expected DEVICE OUTPUT, such as eth0 1");
+}
+
+void KernelRoutes::start(const Environment& environment) {
+  ctrl_ = handler_named(environment, element_ + ".ctrl");
+  KernelFollower::start(environment);
+}
+
+void KernelRoutes::put(const Key& key, const Route& route) {
+  const auto [at, is_new] = routes_.try_emplace(key, route);
+  if (!is_new) punted_routes_ -= at->second.punted;
+  at->second = route;
+  punted_routes_ += route.punted;
+  changed_.insert(key.first);
+}
+
+void KernelRoutes::remove(std::map<Key, Route>::iterator route) {
+  punted_routes_ -= route->second.punted;
+  changed_.insert(route->first.first);
+  routes_.erase(route);
+}
+
+int KernelRoutes::output_of(int device) {
+  const auto [known, is_new] = of_device_.try_emplace(device, -1);
+  char interface[IF_NAMESIZE];
+  if (is_new && if_indextoname(static_cast<unsigned>(device), interface) != nullptr)
+    if (const auto found = outputs_.find(interface); found != outputs_.end()) known->second = found->second;
+  return known->second;
+}
+
+bool KernelRoutes::take(const nlmsghdr& message) {
+  switch (message.nlmsg_type) {
+    case RTM_NEWROUTE:
+    case RTM_DELROUTE:
+      return take_route(message);
+    case RTM_NEWLINK:
+    case RTM_DELLINK:
+    case RTM_DELADDR:
+      // Interfaces that go down, and addresses, take their routes with them in silence.
+      of_device_.clear();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool KernelRoutes::take_route(const nlmsghdr& message) {
+  if (mnl_nlmsg_get_payload_len(&message) < sizeof(rtmsg)) return false;
+  const auto& route = *static_cast<const rtmsg*>(mnl_nlmsg_get_payload(&message));
+  if (route.rtm_family != AF_INET || route.rtm_tos != 0 || (route.rtm_flags & RTM_F_CLONED) != 0 ||
+      route.rtm_dst_len > 32)
+    return false;
+  const auto attributes = Attributes::behind<rtmsg>(message);
+  const uint32_t in_table = attributes.number(RTA_TABLE, route.rtm_table);
+  if (in_table != table_ && (in_table != kLocalTable || table_ != kMainTable)) return false;
+
+  const Prefix prefix{ntohl(attributes.number(RTA_DST)), route.rtm_dst_len};
+  const Key key{prefix, attributes.number(RTA_PRIORITY)};
+  const auto known = routes_.find(key);
+  if (message.nlmsg_type == RTM_DELROUTE) {
+    if (known == routes_.end()) return false;
+    const bool others = known->second.hides_others;
+    remove(known);
+    return others;
+  }
+  // Of several routes with one metric the first counts.
+  const bool listed = (message.nlmsg_flags & NLM_F_MULTI) != 0;
+  const bool beside = known != routes_.end() &&
+                      (listed ? known->second.generation == generation_ : (message.nlmsg_flags & NLM_F_REPLACE) == 0);
+  if (beside && (listed || (message.nlmsg_flags & NLM_F_APPEND) != 0)) {
+    known->second.hides_others = true;
+    return false;
+  }
+
+  Hop hop;
+  const auto take_hop = [&](int device, const Attributes& of) {
+    hop = {ntohl(of.number(RTA_GATEWAY)), of.has(RTA_VIA) ? -1 : output_of(device)};
+  };
+  if (route.rtm_type == RTN_UNICAST && attributes.has(RTA_MULTIPATH)) {
+    std::vector<Hop> hops;
+    auto* at = reinterpret_cast<const rtnexthop*>(attributes.bytes(RTA_MULTIPATH, 0));
+    for (int left = attributes.length(RTA_MULTIPATH); RTNH_OK(at, left);
+         left -= static_cast<int>(RTNH_ALIGN(at->rtnh_len)), at = RTNH_NEXT(at)) {
+      const bool usable = (at->rtnh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN)) == 0;
+      take_hop(at->rtnh_ifindex, Attributes(RTNH_DATA(at), at->rtnh_len - sizeof *at));
+      if (usable && hop.output >= 0) hops.push_back(hop);
+    }
+    hop = hops.empty() ? Hop{} : hops[hash_of(prefix.address, prefix.length) % hops.size()];
+  } else if (route.rtm_type == RTN_UNICAST) {
+    take_hop(static_cast<int>(attributes.number(RTA_OIF)), attributes);
+  }
+  const bool punted = hop.output < 0;
+  if (punted) hop = {0, punt_};
+  put(key, {hop, punted, generation_, beside});
+  return false;
+}
+
+void KernelRoutes::end_all() {
+  for (auto each = routes_.begin(); each != routes_.end();)
+    if (const auto route = each++; route->second.generation != generation_) remove(route);
+}
+
+const KernelRoutes::Hop* KernelRoutes::best(const Prefix& prefix) const {
+  const auto found = routes_.lower_bound({prefix, 0});
+  if (found == routes_.end() || found->first.first != prefix || found->second.hop.output < 0) return nullptr;
+  return &found->second.hop;
+}
+
+std::string KernelRoutes::line_for(const Prefix& prefix, const Hop* hop) const {
+  if (hop == nullptr) return "remove " + prefix.text() + "\n";
+  return "set " + prefix.text() + (hop->gateway == 0 ? "" : " " + dotted(hop->gateway)) + " " +
+         std::to_string(hop->output) + "\n";
+}
+
+void KernelRoutes::tell(const std::vector<Prefix>& prefixes) {
+  std::string lines;
+  for (const Prefix& prefix : prefixes) lines += line_for(prefix, best(prefix));
+  const bool all = write(ctrl_, lines);
+  for (const Prefix& prefix : prefixes) {
+    const Hop* hop = best(prefix);
+    // One that is refused keeps the others from being taken: then each for itself.
+    if (!all && !write(ctrl_, line_for(prefix, hop))) {
+      if (hop != nullptr) ++failed_;
+      if (hop != nullptr) continue;
+    }
+    if (hop == nullptr)
+      told_.erase(prefix);
+    else
+      told_[prefix] = *hop;
+  }
+}
+
+void KernelRoutes::tell() {
+  std::vector<Prefix> some;
+  for (const Prefix& prefix : changed_) {
+    const Hop* hop = best(prefix);
+    const auto told = told_.find(prefix);
+    if (told == told_.end() ? hop == nullptr : hop != nullptr && *hop == told->second) continue;
+    some.push_back(prefix);
+    if (some.size() < kLinesAtOnce) continue;
+    tell(some);
+    some.clear();
+    if (stopping()) return;
+  }
+  if (!some.empty()) tell(some);
+  changed_.clear();
+  count_ = told_.size();
+  (punt_ >= 0 ? punted_ : left_out_) = punted_routes_;
+}
+
+void KernelRoutes::handlers(Handlers& list) {
+  KernelFollower::handlers(list);
+  const auto add = [&](const char* name, const std::atomic<uint64_t>& value) {
+    list.read(name, [&value] { return std::to_string(value.load()); });
+  };
+  add("routes", count_), add("punted", punted_), add("left_out", left_out_), add("failed", failed_);
+}
+
+std::vector<std::pair<std::string, uint64_t>> KernelRoutes::statistics() const {
+  auto list = KernelFollower::statistics();
+  list.insert(list.end(), {{"routes", count_}, {"punted", punted_}, {"left_out", left_out_}, {"failed", failed_}});
+  return list;
+}
+
+HEDDLE_ELEMENT(KernelRoutes);
+
+}  // namespace heddle

@@ -1,0 +1,198 @@
+"""KernelRoutes and KernelNeighbours: the kernel's routes steer the program; in a network namespace of the test's own."""
+
+import contextlib
+import ipaddress
+import random
+import subprocess
+
+import pytest
+from whole.network import call, namespaces
+from whole.program import Program, read_handler, wait_until
+
+pytestmark = pytest.mark.usefixtures("root")
+
+RANDOM = random.Random(31)
+# What leaves by d0, by d1, and what the host is to have.
+CHAIN = """rt :: DirectIPLookup(255.255.255.255/32 3); k :: KernelRoutes(rt, d0 0, d1 1, PUNT 2);
+    Idle -> rt; rt[0] -> Discard; rt[1] -> Discard; rt[2] -> Discard; rt[3] -> Discard;"""
+
+
+@pytest.fixture
+def kernel():
+    """A namespace with the interfaces d0, d1 and, unknown to the chain, d2."""
+    with namespaces(1) as (namespace,):
+        for i in range(3):
+            call("ip", "-n", namespace.name, "link", "add", f"d{i}", "type", "veth", "peer", "name", f"peer{i}")
+            call("ip", "-n", namespace.name, "link", "set", f"peer{i}", "up")
+            call("ip", "-n", namespace.name, "address", "add", f"10.9.{i}.1/24", "dev", f"d{i}")
+            call("ip", "-n", namespace.name, "link", "set", f"d{i}", "up")
+        yield namespace
+
+
+class Router:
+    def __init__(self, socket, running):
+        self.socket, self.running = socket, running
+
+    def read(self, name):
+        return read_handler(self.socket, name)
+
+    def table(self):
+        """{network: (gateway or None, output)} but for the chain's own route."""
+        rows = [line.split() for line in self.read("rt.table").splitlines()]
+        routes = {ipaddress.ip_network(row[0]): (None if row[1] == "-" else row[1], int(row[2])) for row in rows}
+        del routes[ipaddress.ip_network("255.255.255.255/32")]
+        return routes
+
+    def wait_for(self, prefix, wanted, what=""):
+        network = ipaddress.ip_network(prefix)
+        wait_until(lambda: self.table().get(network) == wanted, what=f"{prefix} {wanted} {what}")
+
+
+@contextlib.contextmanager
+def router(heddle, namespace, folder, chain=CHAIN):
+    socket = str(folder / "socket")
+    inside = Program(heddle.path, namespace.command())
+    with inside.start("run", "-u", socket, "-e", chain) as running:
+        wait_until(
+            lambda: not running.alive() or read_handler(socket, "k.readings") not in (None, "0"), what="the start"
+        )
+        yield Router(socket, running)
+        assert running.interrupt().code == 0
+
+
+def test_routes_come_change_and_go(heddle, kernel, tmp_path):
+    route = lambda *words: kernel.call("ip", "route", *words)
+    route("add", "10.0.0.0/8", "via", "10.9.0.7")
+    route("add", "198.51.100.0/24", "dev", "d1")
+    with router(heddle, kernel, tmp_path) as r:
+        r.wait_for("10.0.0.0/8", ("10.9.0.7", 0), "from before the start")
+        r.wait_for("198.51.100.0/24", (None, 1))
+        r.wait_for("10.9.0.0/24", (None, 0), "a connected network")
+        r.wait_for("10.9.1.1/32", (None, 2), "an address of the host")
+        route("add", "203.0.113.0/24", "via", "10.9.1.9")
+        r.wait_for("203.0.113.0/24", ("10.9.1.9", 1))
+        route("replace", "203.0.113.0/24", "via", "10.9.0.9")
+        r.wait_for("203.0.113.0/24", ("10.9.0.9", 0))
+        # The lowest metric counts.
+        route("add", "203.0.113.0/24", "via", "10.9.1.8", "metric", "50")
+        route("add", "192.0.2.0/24", "via", "10.9.1.8", "metric", "50")
+        route("add", "192.0.2.0/24", "via", "10.9.0.8", "metric", "20")
+        r.wait_for("192.0.2.0/24", ("10.9.0.8", 0))
+        assert r.table()[ipaddress.ip_network("203.0.113.0/24")] == ("10.9.0.9", 0)
+        route("del", "192.0.2.0/24", "metric", "20")
+        r.wait_for("192.0.2.0/24", ("10.9.1.8", 1))
+        route("del", "203.0.113.0/24", "metric", "0")
+        r.wait_for("203.0.113.0/24", ("10.9.1.8", 1))
+        # One with the same metric, behind the first, shows when that goes.
+        route("append", "192.0.2.0/24", "via", "10.9.0.3", "metric", "50")
+        route("del", "192.0.2.0/24", "via", "10.9.1.8")
+        r.wait_for("192.0.2.0/24", ("10.9.0.3", 0))
+        # What the chain cannot take is the host's.
+        for words in (["blackhole", "172.16.0.0/16"], ["unreachable", "172.17.0.0/16"], ["172.18.0.0/16", "dev", "d2"]):
+            route("add", *words)
+        for i in range(3):
+            r.wait_for(f"172.{16 + i}.0.0/16", (None, 2))
+        assert int(r.read("k.punted")) > 3
+        # An interface that goes down takes its routes with it, of which the kernel says nothing.
+        kernel.call("ip", "link", "set", "d1", "down")
+        r.wait_for("198.51.100.0/24", None)
+        r.wait_for("203.0.113.0/24", None)
+        kernel.call("ip", "link", "set", "d1", "up")
+        r.wait_for("10.9.1.0/24", (None, 1))
+        assert r.read("k.failed") == "0"
+
+
+def test_several_next_hops_share_the_prefixes(heddle, kernel, tmp_path):
+    with router(heddle, kernel, tmp_path) as r:
+        hops = ["nexthop", "via", "10.9.0.7", "nexthop", "via", "10.9.1.7"]
+        for i in range(64):
+            kernel.call("ip", "route", "add", f"172.20.{i}.0/24", *hops)
+        r.wait_for("172.20.63.0/24", r.table().get(ipaddress.ip_network("172.20.63.0/24")))
+        wait_until(lambda: sum(n.prefixlen == 24 and str(n).startswith("172.20.") for n in r.table()) == 64)
+        ways = [hop for network, hop in r.table().items() if str(network).startswith("172.20.")]
+        assert set(ways) == {("10.9.0.7", 0), ("10.9.1.7", 1)}
+        assert 10 < ways.count(("10.9.0.7", 0)) < 54
+
+
+def random_routes(count):
+    routes = {}
+    while len(routes) < count:
+        length = RANDOM.choice([16, 20, 22, 24, 24, 24, 24])
+        network = ipaddress.ip_network(((11 << 24) + RANDOM.getrandbits(25) & -1 << 32 - length, length))
+        routes[network] = RANDOM.randrange(2)
+    return routes
+
+
+def change(namespace, lines):
+    subprocess.run(
+        namespace.command("ip", "-force", "-batch", "-"), input="\n".join(lines).encode(), check=True, timeout=60
+    )
+
+
+def test_many_changes_at_once(heddle, kernel, tmp_path):
+    routes = random_routes(6000)
+    with router(heddle, kernel, tmp_path) as r:
+        change(kernel, (f"route add {network} via 10.9.{out}.7" for network, out in routes.items()))
+        gone = RANDOM.sample(sorted(routes), 1500)
+        moved = RANDOM.sample(sorted(set(routes) - set(gone)), 1500)
+        change(
+            kernel, [f"route del {n}" for n in gone] + [f"route replace {n} via 10.9.{1 - routes[n]}.7" for n in moved]
+        )
+        wanted = {n: (f"10.9.{out}.7", out) for n, out in routes.items() if n not in set(gone)}
+        wanted |= {n: (f"10.9.{1 - routes[n]}.7", 1 - routes[n]) for n in moved}
+        ours = lambda: {n: hop for n, hop in r.table().items() if n.network_address.packed[0] in (11, 12)}
+        wait_until(lambda: ours() == wanted, what="the routes")
+
+
+def test_bird_steers_it(heddle, kernel, tmp_path):
+    (tmp_path / "bird.conf").write_text(
+        "router id 192.0.2.1;\nprotocol device {}\nprotocol kernel { ipv4 { export all; }; }\n"
+        "protocol static { ipv4; route 203.0.113.0/24 via 10.9.1.9; route 198.51.100.0/24 blackhole; }\n"
+    )
+    with router(heddle, kernel, tmp_path) as r:
+        bird = kernel.command("/usr/sbin/bird", "-f", "-c", tmp_path / "bird.conf", "-s", tmp_path / "bird.ctl")
+        daemon = subprocess.Popen(bird, stderr=subprocess.DEVNULL)
+        try:
+            r.wait_for("203.0.113.0/24", ("10.9.1.9", 1))
+            r.wait_for("198.51.100.0/24", (None, 2))
+            text = (tmp_path / "bird.conf").read_text().replace("10.9.1.9", "10.9.0.9")
+            (tmp_path / "bird.conf").write_text(text)
+            kernel.call("/usr/sbin/birdc", "-s", tmp_path / "bird.ctl", "configure")
+            r.wait_for("203.0.113.0/24", ("10.9.0.9", 0))
+        finally:
+            daemon.terminate()
+            daemon.wait(10)
+        r.wait_for("203.0.113.0/24", None, "when the daemon has ended")
+
+
+def test_neighbours_are_told(heddle, kernel, tmp_path):
+    chain = """Idle -> q :: ARPQuerier(10.9.0.1, 2:0:0:0:0:1) -> Discard; Idle -> [1]q; k :: KernelNeighbours(q, d0);"""
+    neighbour = lambda *words: kernel.call("ip", "neighbour", *words)
+    neighbour("add", "10.9.0.5", "lladdr", "2:0:0:0:0:5", "dev", "d0")
+    neighbour("add", "10.9.1.5", "lladdr", "2:0:0:0:0:9", "dev", "d1")
+    with router(heddle, kernel, tmp_path, chain) as r:
+        known = lambda: {row.split()[0]: row.split()[2].lower() for row in r.read("q.table").splitlines()}
+        wait_until(lambda: known().get("10.9.0.5", "").replace("-", ":").endswith("05"), what="a neighbour from before")
+        neighbour("add", "10.9.0.6", "lladdr", "2:0:0:0:0:6", "dev", "d0")
+        wait_until(lambda: "10.9.0.6" in known(), what="a new neighbour")
+        neighbour("replace", "10.9.0.6", "lladdr", "2:0:0:0:0:7", "dev", "d0")
+        wait_until(lambda: known()["10.9.0.6"].replace("-", ":").endswith("07"), what="its new address")
+        neighbour("del", "10.9.0.6", "dev", "d0")
+        wait_until(lambda: "10.9.0.6" not in known(), what="its end")
+        assert "10.9.1.5" not in known()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("rt", "no interface is given"),
+        ("rt, d0", "'d0' is not an interface and an output"),
+        ("rt, d0 x", "'d0 x' is not an interface and an output"),
+        ("rt, d0 0, d0 1", "'d0' has an output already"),
+        ("nobody, d0 0", "nobody"),
+        ("d, d0 0", "ctrl"),
+    ],
+)
+def test_mistakes_are_named(heddle, arguments, message):
+    chain = f"Idle -> rt :: DirectIPLookup -> d :: Discard; KernelRoutes({arguments})"
+    assert message in heddle.fails("run", "-e", chain)
