@@ -8,6 +8,7 @@
 
 #include "bench/bench.h"
 #include "bench/gopt/handlers.h"
+#include "bench/gopt/trie.h"
 #include "bench/route_tables.h"
 #include "core/cores.h"
 #include "core/error.h"
@@ -132,64 +133,11 @@ Result ip4(const std::string& name, size_t routers, double target) {
 
 // ---- IPv6 ----
 
-struct Prefix6 {
-  uint8_t address[16];
-  int length;
-  uint32_t hop;
-};
-
-/** A trie as DPDK's LPM6, of random prefixes that come in order of length. */
-class Trie {
- public:
-  explicit Trie(const std::vector<Prefix6>& prefixes) {
-    size_t groups = 1;
-    for (const Prefix6& prefix : prefixes) groups += static_cast<size_t>(std::max(0, (prefix.length - 17) / 8));
-    bytes_ = (kFirst + groups * 256) * sizeof(uint32_t);
-    memory_ = map_huge_pages(bytes_);
-    for (const Prefix6& prefix : prefixes) add(prefix);
-    bytes_ = (kFirst + groups_ * 256) * sizeof(uint32_t);
-  }
-  const uint32_t* tbl24() const { return entries(); }
-  const uint32_t* tbl8() const { return entries() + kFirst; }
-  size_t bytes() const { return bytes_; }
-
- private:
-  static constexpr size_t kFirst = size_t{1} << 24;
-  uint32_t* entries() const { return reinterpret_cast<uint32_t*>(memory_.get()); }
-
-  void add(const Prefix6& prefix) {
-    uint32_t* level = entries();
-    size_t at =
-        static_cast<size_t>(prefix.address[0]) << 16 | static_cast<size_t>(prefix.address[1]) << 8 | prefix.address[2];
-    int end = 24;
-    for (; prefix.length > end; end += 8) {
-      if (level[at] < kDeeper) {
-        std::fill_n(entries() + kFirst + groups_ * 256, 256, level[at]);
-        level[at] = kDeeper + static_cast<uint32_t>(groups_++);
-      }
-      level = entries() + kFirst + size_t{level[at] - kDeeper} * 256;
-      at = prefix.address[end / 8];
-    }
-    std::fill_n(level + at, size_t{1} << (end - prefix.length), prefix.hop + 1);
-  }
-
-  HugePages memory_;
-  size_t bytes_ = 0, groups_ = 0;
-};
-
 /** The paper's: random prefixes of 48 to 64 bits, and addresses within them. */
 Result ip6() {
   constexpr size_t kPrefixes = 200'000, kNeighbours = 64;
-  std::mt19937 random(3);
-  std::vector<Prefix6> prefixes(kPrefixes);
-  for (Prefix6& prefix : prefixes) {
-    for (uint8_t& byte : prefix.address) byte = static_cast<uint8_t>(random());
-    prefix.length = 48 + static_cast<int>(random() % 17);
-    for (int bit = prefix.length; bit < 128; ++bit)
-      prefix.address[bit / 8] = static_cast<uint8_t>(prefix.address[bit / 8] & ~(128 >> bit % 8));
-    prefix.hop = random() % kNeighbours;
-  }
-  std::ranges::stable_sort(prefixes, {}, &Prefix6::length);
+  const std::vector<Prefix6> prefixes = random_prefixes(kPrefixes, kNeighbours, 3);
+  std::mt19937 random(4);
   const Trie trie(prefixes);
   const std::vector<neighbour> hops = neighbours(kNeighbours);
   Frames frames(64);
