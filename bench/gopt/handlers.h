@@ -67,6 +67,7 @@ struct l2_tables {
 
 #define HANDLER(name, kind) \
   void name(const struct kind* tables, const struct packet* packets, int n, struct ports* ports)
+void echo(const struct packet* packets, int n, struct ports* ports); /* to a random port, by the payload */
 HANDLER(forward_ip4, ip4_tables);
 HANDLER(forward_ip4_gopt, ip4_tables);
 HANDLER(forward_ip6, ip6_tables);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "bench/bench.h"
+#include "bench/probe.h"
 #include "core/cores.h"
 #include "core/error.h"
 #include "functions/aho_corasick/automata.h"
@@ -93,17 +94,36 @@ std::vector<Result> against_one_by_one(const Automata& automata, const std::vect
   return results;
 }
 
+struct Patterns {
+  std::vector<std::vector<std::string>> of = [] {
+    std::vector<std::vector<std::string>> made(kAutomata);
+    std::mt19937 random(1);
+    for (const Pattern& pattern : generate_patterns(kPatterns, 1)) made[random() % kAutomata].push_back(pattern.bytes);
+    return made;
+  }();
+  Automata automata{of};
+};
+
 const Register aho_corasick_benchmark("gopt-aho-corasick", false, [] {
   pin_to_core(0);
-  std::vector<std::vector<std::string>> patterns(kAutomata);
-  std::mt19937 random(1);
-  for (const Pattern& pattern : generate_patterns(kPatterns, 1))
-    patterns[random() % kAutomata].push_back(pattern.bytes);
-  const Automata automata(patterns);
-  auto results = against_one_by_one(automata, patterns, "aho-corasick", 64, 1460);
-  const auto small = against_one_by_one(automata, patterns, "aho-corasick-64", 64, 64);
+  const Patterns patterns;
+  auto results = against_one_by_one(patterns.automata, patterns.of, "aho-corasick", 64, 1460);
+  const auto small = against_one_by_one(patterns.automata, patterns.of, "aho-corasick-64", 64, 64);
   results.insert(results.end(), small.begin(), small.end());
   return results;
+});
+
+/** For bench/figures/gopt-figure-12.py: bytes 0 are the mixture. */
+const RegisterProbe probe("gopt-aho-corasick", [](Probe::Parameters& parameters) -> std::vector<Probe::Value> {
+  const auto bytes = static_cast<size_t>(parameters.number("bytes", 0, 0, 9000));
+  parameters.expect_all_used();
+  static const Patterns patterns;
+  const auto results =
+      against_one_by_one(patterns.automata, patterns.of, "", bytes != 0 ? bytes : 64, bytes != 0 ? bytes : 1460);
+  return {{"one_by_one", "Gb/s", results[0].baseline},
+          {"in_turns", "Gb/s", results[1].value},
+          {"sorted", "Gb/s", results[0].value},
+          {"speedup", "1", results[0].ratio}};
 });
 
 }  // namespace
