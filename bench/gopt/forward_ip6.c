@@ -1,5 +1,6 @@
 /* An IPv6 router (RFC 8200, without ICMP): checks, a walk through a trie, hop limit. */
 #include "bench/gopt/frame.h"
+#include "bench/gopt/trie_rule.h"
 #include "gopt.h"
 
 HANDLER(forward_ip6, ip6_tables) {
@@ -11,14 +12,7 @@ HANDLER(forward_ip6, ip6_tables) {
       ports->dropped++;
       continue;
     }
-    const uint8_t* address = ip + 24;
-    const uint32_t* entry = &tables->tbl24[be32(address) >> 8];
-    uint32_t found = kDeeper;
-    for (int byte = 3; found >= kDeeper; ++byte) {
-      g_expensive(entry);
-      found = *entry;
-      entry = &tables->tbl8[(found - kDeeper) * 256ull + address[byte]];
-    }
+    const uint32_t found = trie_lookup(tables->tbl24, tables->tbl8, ip + 24);
     if (found == 0) {
       ports->dropped++;
       continue;

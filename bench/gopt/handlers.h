@@ -49,9 +49,7 @@ struct ip4_tables {
   const struct neighbour* neighbours;
 };
 
-/* A trie as DPDK's LPM6 has it: 24 bits of the address, then a byte a level. Entries: 0: no route; from kDeeper up: group entry -
-   kDeeper of tbl8 [groups][256]; else a neighbour's number + 1. */
-static const uint32_t kDeeper = 0x80000000u;
+/* A trie (trie_rule.h) that leads to neighbours' numbers. */
 struct ip6_tables {
   const uint32_t *tbl24, *tbl8;
   const struct neighbour* neighbours;
@@ -69,6 +67,7 @@ struct l2_tables {
 
 #define HANDLER(name, kind) \
   void name(const struct kind* tables, const struct packet* packets, int n, struct ports* ports)
+void echo(const struct packet* packets, int n, struct ports* ports); /* to a random port, by the payload */
 HANDLER(forward_ip4, ip4_tables);
 HANDLER(forward_ip4_gopt, ip4_tables);
 HANDLER(forward_ip6, ip6_tables);

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "bench/gopt/trie_rule.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -50,6 +52,16 @@ DIR24(dir24_gopt);
 DIR24(dir24_group);
 DIR24(dir24_coroutine);
 DIR24(dir24_by_hand);
+
+struct ip6_trie {
+  const uint32_t *tbl24, *tbl8;
+};
+/* hops [n]: the entries of addresses [n] (as they lie in packets). */
+#define IP6(name) void name(const struct ip6_trie* trie, const uint8_t(*addresses)[16], uint32_t* hops, int n)
+IP6(ip6);
+IP6(ip6_gopt);
+IP6(ip6_coroutine);
+IP6(ip6_by_hand);
 
 #ifdef __cplusplus
 }
