@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "convert/routes/convert.h"
+#include "convert/rules/rule_list.h"
 #include "engine/engine.h"
 #include "measure/campaign/setup.h"
 
@@ -88,6 +89,23 @@ struct ConvertCommand {
   ip_lookup::ConvertOptions options;
   std::string output = "-";
   int run() const;
+};
+
+/** `heddle rules check`, `convert` and `explain`. */
+struct RulesCommand {
+  std::string file;
+  classifier::RuleListOptions options;
+  std::string output = "-";        ///< of convert
+  std::vector<std::string> asked;  ///< explain: fields, or a capture
+  uint64_t packet = 0;             ///< of the capture, from 1; 0: all
+  bool all = false, json = false;
+  int check() const;
+  int convert() const;
+  int explain() const;
+
+ private:
+  /** Reads the file; prints all mistakes and throws Error if there are any. */
+  classifier::RuleList read() const;
 };
 
 /** `heddle bench`: measures a chain whose devices and captures have become ports of a virtual wire. */

@@ -202,6 +202,35 @@ int heddle_main(std::vector<std::string> words) {
           "Deal next hops out to N outputs in turn; default: an output each (routes with an interface: one each)")
       ->type_name("N")
       ->check(CLI::PositiveNumber);
+  heddle::RulesCommand rules;
+  auto* rules_app = app.add_subcommand("rules", "Check, convert and explain rules of packet classification");
+  rules_app->require_subcommand(1);
+  const auto add_rules_command = [&](const char* name, const char* help) {
+    auto* command = rules_app->add_subcommand(name, help);
+    command->add_option("file", rules.file, "Rules (\"-\": standard input)")->required();
+    command->add_option("--format", rules.options.format, "auto (default): what the file looks like")
+        ->check(CLI::IsMember({"auto", "classbench", "listing", "iptables", "nft", "ipfilter"}));
+    command->add_option("--chain", rules.options.chain, "iptables, nft: whose rules; default: those of forwarding")
+        ->type_name("NAME");
+    return command;
+  };
+  auto* rules_check = add_rules_command("check", "Report mistakes, and rules that no packet can hit");
+  auto* rules_convert = add_rules_command(
+      "convert", "Make a rule file of iptables-save, `nft list ruleset`, lines of Click's IPFilter or a listing");
+  auto* rules_explain =
+      add_rules_command("explain", "Say which rule packets hit, and which before it they miss, and why");
+  rules_check->add_flag("--json", rules.json, "Print JSON");
+  rules_convert->add_option("-o,--output", rules.output, "Rule file to write; default: standard output")
+      ->type_name("FILE");
+  rules_explain
+      ->add_option("packet", rules.asked,
+                   "A capture, or SOURCE DESTINATION SOURCE_PORT DESTINATION_PORT PROTOCOL [FIELD=VALUE ...]")
+      ->required();
+  rules_explain
+      ->add_option("--packet", rules.packet, "Of the capture this one only, from 1, with the rules that it misses")
+      ->type_name("N");
+  rules_explain->add_flag("--all", rules.all, "Print all rules that are missed, not 20");
+  rules_explain->add_flag("--json", rules.json, "Print JSON");
   auto* gen_app = app.add_subcommand("gen", "Make tables and traffic with the statistics of real ones");
   const auto generate = heddle::add_gen_commands(*gen_app);
 
@@ -226,6 +255,9 @@ int heddle_main(std::vector<std::string> words) {
   if (*elements_app) return heddle::show_elements(element, json);
   if (*gpus_app) return heddle::show_gpus(json, sysroot);
   if (*convert_app) return convert.run();
+  if (*rules_check) return rules.check();
+  if (*rules_convert) return rules.convert();
+  if (*rules_explain) return rules.explain();
   if (routes.file.empty()) throw heddle::Error("routes: missing the route file, or the command convert");
   return routes.run();
 }

@@ -24,7 +24,7 @@ struct AclKey {
 RTE_ACL_RULE_DEF(AclRule, kFields);
 
 AclRule acl_rule(const SetRule& rule, uint32_t place) {
-  const auto& [low, high, next] = rule.rule;
+  const Key &low = rule.rule.low, &high = rule.rule.high;
   AclRule result{};
   result.data = {
       .category_mask = 1, .priority = RTE_ACL_MAX_PRIORITY - static_cast<int32_t>(place), .userdata = place + 1};
@@ -58,7 +58,11 @@ struct AclEngine::Set {
   std::vector<Outcome> outcomes;   // by what rte_acl gives; [0]: no rule
 };
 
-AclEngine::AclEngine(const Limits& limits) : limits_(limits) {}
+AclEngine::AclEngine(const Limits& limits) : limits_(limits) {
+  if (!limits.layout.empty())
+    throw Error("rte_acl is given the 5-tuple only, and the rules ask for " + name_of(limits.layout.front()) +
+                " as well; use ENGINE bitvector or tuple");
+}
 AclEngine::~AclEngine() = default;
 
 std::unique_ptr<AclEngine::Set> AclEngine::build(std::span<const SetRule> rules) const {
@@ -117,7 +121,7 @@ void AclEngine::start() {
   load(std::exchange(waiting_, {}));
 }
 
-void AclEngine::classify(const uint32_t* const (&keys)[kFields], Outcome* outcomes, int n) const {
+void AclEngine::classify(const uint32_t* const* keys, Outcome* outcomes, int n) const {
   const Set* set = current_.load(std::memory_order_acquire);
   if (set == nullptr || set->context == nullptr) {
     std::fill_n(outcomes, n, Outcome{kNoRule, kNoId, limits_.no_match});

@@ -20,7 +20,7 @@ class AclEngine : public RuleEngine {
   void load(std::span<const SetRule> rules) override;
   /** Starts DPDK if nothing has yet, and builds the set that load() was given. */
   void start() override;
-  void classify(const uint32_t* const (&keys)[kFields], Outcome* outcomes, int n) const override;
+  void classify(const uint32_t* const* keys, Outcome* outcomes, int n) const override;
   size_t bytes() const override;
   bool has_retired() const override { return !retired_.empty(); }
   void reclaim() override;

@@ -11,6 +11,7 @@
 #include "core/element.h"
 #include "functions/classifier/engine.h"
 #include "functions/classifier/hits.h"
+#include "functions/classifier/key_reader.h"
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/rule_set.h"
 
@@ -39,8 +40,10 @@ class RuleElement : public Element, public Chooses {
   virtual std::optional<uint16_t> usual_default() const = 0;
 
  private:
-  /** The rules of RULES and of the arguments. Reports mistakes as text lines. */
-  std::vector<classifier::Rule> read_rules(std::vector<std::string>& errors) const;
+  /** The rules of RULES and of the arguments, numbered. Reports mistakes as text lines. */
+  std::vector<classifier::SetRule> read_rules(std::vector<std::string>& errors) const;
+  /** What rules are asked for: what FIELDS and these rules say. Throws Error. */
+  classifier::Layout layout_of(const std::vector<classifier::SetRule>& rules) const;
   /** Takes the engine that ENGINE asks for, or the best for so many rules; it has none yet. */
   void choose(size_t rules, bool on_gpu);
   /** Makes the changes of lines "add ...", "replace ..." and "remove ...": all of them or none. */
@@ -48,6 +51,8 @@ class RuleElement : public Element, public Chooses {
   /** One such line, `changes` being those before it. Throws Error. */
   void read_change(const std::string& line, std::map<uint32_t, std::optional<classifier::Rule>>& changes) const;
   void reload();
+  /** Makes a rule that comes later one that the engine knows. Throws Error if it asks for what the element does not look at. */
+  void fit(classifier::Rule& rule) const;
   /** After each change of the rules. */
   void changed();
   std::string lookup_text(const std::string& key) const;
@@ -59,7 +64,8 @@ class RuleElement : public Element, public Chooses {
   std::unique_ptr<classifier::RuleEngine> engine_;
   classifier::RuleSet rules_;
   classifier::Hits hits_;
-  std::string file_;
+  classifier::KeyReader reader_;
+  std::string file_, fields_;
   classifier::Actions actions_;
   std::vector<classifier::Rule> own_rules_;  // those of the arguments
   classifier::RuleEngine::Limits limits_;

@@ -2,6 +2,7 @@
 
 #include "functions/classifier/classifier.h"
 
+#include "core/text_file.h"
 #include "functions/classifier/frames_for_test.h"
 #include "functions/classifier/oracle_for_test.h"
 #include "measure/generate/filter_set.h"
@@ -123,7 +124,7 @@ TEST_P(ClassifierTest, KnowsGeneratedFilters) {
     std::ofstream(file.path) << bench::to_text(filters);
     std::vector<std::string> errors;
     const Actions usual{.read = [](std::string_view) { return std::nullopt; }, .expected = "", .usual = 1};
-    const auto rules = read_rule_file(file.path, usual, errors);
+    const auto rules = parse_rules("filters", read_text_file(file.path, "rule file"), usual, errors);
     ASSERT_EQ(rules.size(), filters.size());
     const auto frames = packets_for(random, rules, 500);
     const std::string chain =

@@ -5,12 +5,15 @@
 #include "click/arguments.h"
 #include "core/error.h"
 #include "core/load.h"
+#include "core/text_file.h"
 #include "functions/classifier/classifier.h"
 
 namespace heddle {
 
 using classifier::Actions;
+using classifier::ListedRule;
 using classifier::Rule;
+using classifier::SetRule;
 
 namespace {
 
@@ -48,11 +51,40 @@ Actions Firewall::actions() const {
           .expected = "allow and deny"};
 }
 
-std::vector<Rule> RuleElement::read_rules(std::vector<std::string>& errors) const {
-  std::vector<Rule> rules;
-  if (!file_.empty()) rules = classifier::read_rule_file(file_, actions_, errors);
-  rules.insert(rules.end(), own_rules_.begin(), own_rules_.end());
+std::vector<SetRule> RuleElement::read_rules(std::vector<std::string>& errors) const {
+  std::vector<ListedRule> listed;
+  if (!file_.empty()) listed = classifier::list_rule_file(file_, actions_, errors);
+  for (const Rule& rule : own_rules_) listed.push_back({rule});
+  std::vector<SetRule> rules;
+  rules.reserve(listed.size());
+  uint64_t next = 0;
+  for (ListedRule& one : listed) {
+    const uint64_t number = one.number == classifier::kNoRule ? next : one.number;
+    if (number >= classifier::kNoRule) {
+      errors.push_back(
+          format("%zu rules in steps of %u need numbers above %u", listed.size(), step_, classifier::kNoRule - 1));
+      break;
+    }
+    rules.push_back({static_cast<uint32_t>(number), classifier::kNoId, std::move(one.rule)});
+    next = number + step_;
+  }
   return rules;
+}
+
+classifier::Layout RuleElement::layout_of(const std::vector<SetRule>& rules) const {
+  classifier::Layout layout;
+  Rule named;  // asks for all of FIELDS
+  for (const std::string_view word : words_of(fields_)) {
+    const auto places = classifier::parse_places(word);
+    if (!places) throw Error("FIELDS: " + in_quotes(word) + " is not a field; there are " + classifier::kPlaceNames);
+    for (const auto& place : *places) named.more = {{place, place.largest(), 0, 0}}, add_places(layout, named);
+  }
+  for (const SetRule& rule : rules) add_places(layout, rule.rule);
+  if (layout.size() > classifier::kMostPlaces)
+    throw Error(
+        format("the rules ask for %zu fields beside addresses, ports and protocol, more than %zu; take some away",
+               layout.size(), classifier::kMostPlaces));
+  return layout;
 }
 
 void RuleElement::configure(click::Arguments& arguments) {
@@ -64,6 +96,7 @@ void RuleElement::configure(click::Arguments& arguments) {
   std::string action, otherwise;
   arguments.keyword("RULES", file_)
       .choice("FORMAT", file_format, {{"classbench", Format::classbench}})
+      .keyword("FIELDS", fields_)
       .keyword("ACTION", action)
       .keyword("DEFAULT", otherwise)
       .choice("ENGINE", engine,
@@ -94,13 +127,15 @@ void RuleElement::configure(click::Arguments& arguments) {
     own_rules_.push_back(rule);
   }
   std::vector<std::string> errors;
-  const std::vector<Rule> rules = read_rules(errors);
+  std::vector<SetRule> rules = read_rules(errors);
   for (auto& error : errors) arguments.error(error);
   if (!right || !errors.empty()) return;
-  limits_ = {*no_match, most_megabytes << 20};
-  choose(rules.size(), false);
   try {
-    rules_.load(rules, step_, *engine_);
+    reader_ = classifier::KeyReader(layout_of(rules));
+    limits_ = {*no_match, most_megabytes << 20, reader_.layout()};
+    for (SetRule& rule : rules) complete(rule.rule, reader_.layout());
+    choose(rules.size(), false);
+    rules_.load(std::move(rules), *engine_);
   } catch (const Error& error) {
     arguments.error(error.what());
   }
@@ -118,6 +153,9 @@ void RuleElement::choose(size_t rules, bool on_gpu) {
 
 void RuleElement::placed(bool on_gpu) {
   if (engine_ == nullptr) return;  // its arguments were wrong
+  if (on_gpu && !reader_.layout().empty())
+    throw Error("its rules ask for " + name_of(reader_.layout().front()) +
+                ", and a GPU looks at addresses, ports and protocol of IPv4 only; give it DEVICE cpu");
   if (wanted_) {
     if (on_gpu && engine_->table() == nullptr)
       throw Error("ENGINE " + std::string(name_of(kind_)) +
@@ -143,10 +181,9 @@ void RuleElement::start(const Environment& environment) {
 }
 
 Access RuleElement::access(Processor) const {
-  using enum Base;
-  return {.reads = {{l3, 6, 8}, {l3, 9, 10}, {l3, 12, 20}, {l4, 0, 4}},
-          .column_reads = columns(Column::l3, Column::l4),
-          .column_writes = columns(Column::rule)};
+  Access access = reader_.access();
+  access.column_writes = columns(Column::rule);
+  return access;
 }
 
 std::span<const char* const> RuleElement::drop_reasons() const {
@@ -158,36 +195,27 @@ void RuleElement::run_cpu(Batch& batch) {
   using namespace classifier;
   constexpr int kGroup = 64;
   const uint32_t *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
+  const uint32_t* vlan = find(reader_.layout(), kVlan) ? batch.column(Column::vlan) : nullptr;
+  const uint32_t* paint = find(reader_.layout(), kPaint) ? batch.column(Column::paint) : nullptr;
   uint32_t* numbers = batch.column(Column::rule);
   uint16_t* next = batch.next();
-  uint32_t fields[kFields][kGroup];
+  uint32_t values[kFields + kMostPlaces][kGroup];
+  const uint32_t* keys[kFields + kMostPlaces];
+  for (size_t f = 0; f < reader_.values(); ++f) keys[f] = values[f];
   Outcome outcomes[kGroup];
-  const uint32_t* const keys[kFields] = {fields[0], fields[1], fields[2], fields[3], fields[4]};
   for (int base = 0; base < batch.size(); base += kGroup) {
     const int n = std::min(kGroup, batch.size() - base);
     uint64_t too_short = 0;
     for (int i = 0; i < n; ++i) {
-      const Packet* packet = batch.packet(base + i);
-      const uint32_t network = offset_in(packet, l3[base + i]), bytes = length(packet);
-      for (auto& field : fields) field[i] = 0;
-      if (bytes - network < kNetworkBytes) {
-        too_short |= uint64_t{1} << i;
-        continue;
-      }
-      const uint8_t* header = batch.frame(base + i) + network;
-      const uint32_t control = load_u16(header + 6) | static_cast<uint32_t>(header[9]) << 24;
-      fields[kSource][i] = ntohl(load_u32(header + 12));
-      fields[kDestination][i] = ntohl(load_u32(header + 16));
-      fields[kProtocol][i] = protocol_of(control);
-      if (!has_ports(control)) continue;
-      const uint32_t transport = offset_in(packet, l4[base + i]);
-      if (bytes - transport < kPortBytes) {
-        too_short |= uint64_t{1} << i;
-        continue;
-      }
-      const uint32_t ports = load_u32(batch.frame(base + i) + transport);
-      fields[kSourcePort][i] = source_port(ports);
-      fields[kDestinationPort][i] = destination_port(ports);
+      const int at = base + i;
+      const Packet* packet = batch.packet(at);
+      const PacketView view{batch.frame(at),
+                            length(packet),
+                            offset_in(packet, l3[at]),
+                            offset_in(packet, l4[at]),
+                            vlan != nullptr ? vlan[at] : 0,
+                            paint != nullptr ? paint[at] : 0};
+      if (!reader_.read(view, &values[0][i], kGroup)) too_short |= uint64_t{1} << i;
     }
     engine_->classify(keys, outcomes, n);
     for (; too_short != 0; too_short &= too_short - 1)

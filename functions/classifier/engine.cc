@@ -13,18 +13,18 @@ namespace {
 class BitVectorEngine : public RuleEngine {
  public:
   explicit BitVectorEngine(const Limits& limits) : limits_(limits) {
-    table_.load(std::span<const SetRule>{}, limits_.no_match, SIZE_MAX);
+    table_.load(std::span<const SetRule>{}, limits_.no_match, SIZE_MAX, limits_.layout);
   }
-  void load(std::span<const SetRule> rules) override { table_.load(rules, limits_.no_match, limits_.most_bytes); }
-  void classify(const uint32_t* const (&keys)[kFields], Outcome* outcomes, int n) const override {
+  void load(std::span<const SetRule> rules) override {
+    table_.load(rules, limits_.no_match, limits_.most_bytes, limits_.layout);
+  }
+  void classify(const uint32_t* const* keys, Outcome* outcomes, int n) const override {
     constexpr int kGroup = 64;
     const Image& image = table_.image();
     uint32_t places[kGroup];
     for (int base = 0; base < n; base += kGroup) {
       const int count = std::min(kGroup, n - base);
-      const uint32_t* const group[kFields] = {keys[0] + base, keys[1] + base, keys[2] + base, keys[3] + base,
-                                              keys[4] + base};
-      lookup_bulk(image, group, places, count);
+      lookup_bulk(image, keys, base, places, count);
       for (int i = 0; i < count; ++i) outcomes[base + i] = image.outcome(places[i]);
     }
   }

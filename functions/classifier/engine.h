@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/table.h"
+#include "functions/classifier/field.h"
 #include "functions/classifier/rule.h"
 
 namespace heddle::classifier {
@@ -19,6 +20,7 @@ class RuleEngine : public Retiring {
   struct Limits {
     uint16_t no_match = 0;  ///< what becomes of packets that hit no rule, as Rule::next
     size_t most_bytes = 0;  ///< of the structure
+    Layout layout{};        ///< places of rules' conditions; others do not come
   };
 
   /** Makes `rules` the set, ascending by number, each with an id that no rule of the set before has. Throws Error, with the set
@@ -29,8 +31,9 @@ class RuleEngine : public Retiring {
   /** Called once, when the program starts, before the first packet. Throws Error. */
   virtual void start() {}
 
-  /** Sets outcomes[i] to that of key i; value f of key i is keys[f][i], host byte order. `n` may be 0. Any thread. */
-  virtual void classify(const uint32_t* const (&keys)[kFields], Outcome* outcomes, int n) const = 0;
+  /** Sets outcomes[i] to that of key i; value f of key i is keys[f][i], host byte order: the 5-tuple, and behind it
+   *  place p of the layout as value kFields + p. `n` may be 0. Any thread. */
+  virtual void classify(const uint32_t* const* keys, Outcome* outcomes, int n) const = 0;
   /** Memory that the structure takes. */
   virtual size_t bytes() const = 0;
   /** What a GPU looks packets up in; null if it cannot. */

@@ -5,10 +5,10 @@
 #include "click/values.h"
 #include "core/error.h"
 #include "functions/classifier/classifier.h"
+#include "functions/classifier/key_text.h"
 
 namespace heddle {
 
-using classifier::Key;
 using classifier::Rule;
 
 namespace {
@@ -19,12 +19,18 @@ uint32_t number_of(const std::string& word) { return click::value_of<uint32_t>(w
 
 void RuleElement::reload() {
   std::vector<std::string> errors;
-  const std::vector<Rule> rules = read_rules(errors);
+  std::vector<classifier::SetRule> rules = read_rules(errors);
   if (!errors.empty())
     throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
                 "; the rules stay as they are");
-  rules_.load(rules, step_, *engine_);
+  for (auto& rule : rules) fit(rule.rule);
+  rules_.load(std::move(rules), *engine_);
   changed();
+}
+
+void RuleElement::fit(Rule& rule) const {
+  check_places(rule, reader_.layout());
+  complete(rule, reader_.layout());
 }
 
 void RuleElement::changed() {
@@ -52,6 +58,7 @@ void RuleElement::read_change(const std::string& line, std::map<uint32_t, std::o
     std::getline(words >> std::ws, rest);
     if (const auto problem = classifier::parse_rule(rest, actions_, rule); !problem.empty())
       throw Error("'" + rest.substr(0, 200) + "' is not a rule: " + problem);
+    fit(rule);
     return rule;
   };
   if (command == "remove") {
@@ -83,19 +90,11 @@ void RuleElement::change(const std::string& commands) {
 }
 
 std::string RuleElement::lookup_text(const std::string& text) const {
-  constexpr const char* kExpected = "expected SOURCE DESTINATION SOURCE_PORT DESTINATION_PORT PROTOCOL";
-  std::istringstream words(text);
-  std::string word[classifier::kFields], more;
-  for (auto& one : word)
-    if (!(words >> one)) throw Error(kExpected);
-  if (words >> more) throw Error(kExpected);
-  Key key{};
-  for (size_t f = 0; f < classifier::kFields; ++f)
-    key[f] = f <= classifier::kDestination ? click::value_of<click::Ipv4Address>(word[f]).value
-                                           : click::value_of<uint32_t>(word[f], 0u, classifier::kLargest[f]);
-  const uint32_t* const keys[classifier::kFields] = {&key[0], &key[1], &key[2], &key[3], &key[4]};
+  const std::vector<uint32_t> values = classifier::parse_key(text, reader_.layout());
+  std::vector<const uint32_t*> keys;
+  for (const uint32_t& value : values) keys.push_back(&value);
   classifier::Outcome outcome;
-  engine_->classify(keys, &outcome, 1);
+  engine_->classify(keys.data(), &outcome, 1);
   return (outcome.number == classifier::kNoRule ? "-1" : std::to_string(outcome.number)) +
          (outcome.next < kDrop ? " " + std::to_string(outcome.next) : " deny");
 }

@@ -14,7 +14,7 @@ namespace heddle::classifier {
 namespace {
 
 constexpr int kGroup = 64;
-using Ranges = uint32_t[kFields][kGroup];
+using Ranges = uint32_t[kMostDimensions][kGroup];
 
 /** A search of `n` values in a dimension: ranges[i] is the one that values[i] lies in. */
 using Search = void (*)(const Image&, const Dimension&, const uint32_t* values, uint32_t* ranges, int n);
@@ -82,7 +82,8 @@ const Search search_dimension = best_search();
 /** The words of key i's vectors that no aggregate rules out, of 64 words from word 64 * a. */
 uint64_t candidates(const Image& image, const Ranges& ranges, int i, uint32_t a) {
   uint64_t words = ~uint64_t{0};
-  for (int f = 0; f < kFields; ++f) words &= image.aggregate(f, ranges[f][i])[a];
+  for (uint32_t d = 0; d < kFields; ++d) words &= image.aggregate(d, ranges[d][i])[a];
+  for (uint32_t d = kFields; d < image.dimension_count; ++d) words &= image.aggregate(d, ranges[d][i])[a];
   return words;
 }
 
@@ -91,7 +92,8 @@ uint32_t first_match(const Image& image, const Ranges& ranges, int i) {
     for (uint64_t words = candidates(image, ranges, i, a); words != 0; words &= words - 1) {
       const uint32_t word = a * 64 + static_cast<uint32_t>(std::countr_zero(words));
       uint64_t match = ~uint64_t{0};
-      for (int f = 0; f < kFields; ++f) match &= image.vector(f, ranges[f][i])[word];
+      for (uint32_t d = 0; d < kFields; ++d) match &= image.vector(d, ranges[d][i])[word];
+      for (uint32_t d = kFields; d < image.dimension_count; ++d) match &= image.vector(d, ranges[d][i])[word];
       if (match != 0) return word * 64 + static_cast<uint32_t>(std::countr_zero(match));
     }
   return kNoRule;
@@ -102,21 +104,28 @@ void prefetch_candidate(const Image& image, const Ranges& ranges, int i) {
   for (uint32_t a = 0; a < image.aggregate_words; ++a)
     if (const uint64_t words = candidates(image, ranges, i, a); words != 0) {
       const int word = static_cast<int>(a) * 64 + std::countr_zero(words);
-      for (int f = 0; f < kFields; ++f) __builtin_prefetch(image.vector(f, ranges[f][i]) + word);
+      for (uint32_t d = 0; d < image.dimension_count; ++d) __builtin_prefetch(image.vector(d, ranges[d][i]) + word);
       return;
     }
 }
 
 }  // namespace
 
-void lookup_bulk(const Image& image, const uint32_t* const (&keys)[kFields], uint32_t* rules, int n) {
+void lookup_bulk(const Image& image, const uint32_t* const* keys, int first, uint32_t* rules, int n) {
   constexpr uint32_t kCached = 32;  // words of a vector, up to which all vectors mostly lie in a cache
   Ranges ranges;
   for (int base = 0; base < n; base += kGroup) {
     const int count = std::min(kGroup, n - base);
-    for (int f = 0; f < kFields; ++f) {
-      search_dimension(image, image.dimensions[f], keys[f] + base, ranges[f], count);
-      for (int i = 0; i < count; ++i) __builtin_prefetch(image.aggregate(f, ranges[f][i]));
+    for (uint32_t d = 0; d < image.dimension_count; ++d) {
+      const Dimension& dimension = image.dimensions[d];
+      const uint32_t* values = keys[dimension.value] + first + base;
+      uint32_t parts[kGroup];
+      if (d >= kFields) {
+        for (int i = 0; i < count; ++i) parts[i] = values[i] >> dimension.shift & dimension.mask;
+        values = parts;
+      }
+      search_dimension(image, dimension, values, ranges[d], count);
+      for (int i = 0; i < count; ++i) __builtin_prefetch(image.aggregate(d, ranges[d][i]));
     }
     if (image.words > kCached)
       for (int i = 0; i < count; ++i) prefetch_candidate(image, ranges, i);
@@ -127,7 +136,7 @@ void lookup_bulk(const Image& image, const uint32_t* const (&keys)[kFields], uin
 uint32_t lookup(const Image& image, const Key& key) {
   const uint32_t* const keys[kFields] = {&key[0], &key[1], &key[2], &key[3], &key[4]};
   uint32_t rule = kNoRule;
-  lookup_bulk(image, keys, &rule, 1);
+  lookup_bulk(image, keys, 0, &rule, 1);
   return rule;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
+#include <vector>
 
 #include "core/macros.h"
 
@@ -15,10 +17,46 @@ constexpr const char* kFieldNames[kFields] = {"source", "destination", "source p
 /** Values of the fields, host byte order. */
 using Key = std::array<uint32_t, kFields>;
 
-/** Matches a key if low[f] <= key[f] <= high[f] for all fields. Of several the one with the lowest number wins. */
+/** Where a field beside the 5-tuple is: bytes of the packet, 1, 2 or 4, that are a big-endian number, or a column. What a packet
+ *  does not have counts as 0. */
+struct Place {
+  enum Kind : uint8_t {
+    field,         ///< one of the 5-tuple, `offset`, of which a rule wants some bits only
+    version,       ///< of the IP header: 4 or 6
+    source6,       ///< bytes of the IPv6 source address from `offset`; Key has the first four
+    destination6,  ///< the same of the destination
+    vlan,          ///< identifier in the column vlan, 0 to 4095
+    paint,         ///< the column paint, 0 to 255
+    frame,         ///< bytes from `offset` of the packet, as the element sees it
+    network,       ///< from `offset` of the IP header
+    transport,     ///< from `offset` of what follows the IP header; a later fragment has none
+  };
+  Kind kind;
+  uint8_t length;  ///< bytes: 1, 2 or 4
+  uint16_t offset;
+  /** The largest value. */
+  constexpr uint32_t largest() const {
+    return kind == field ? kLargest[offset] : kind == vlan ? 4095 : ~0u >> (32 - 8 * length);
+  }
+  auto operator<=>(const Place&) const = default;
+};
+constexpr Place kTcpFlags{Place::transport, 1, 13}, kVlan{Place::vlan, 2, 0}, kPaint{Place::paint, 1, 0},
+    kIpVersion{Place::version, 1, 0};
+
+/** Asks for low <= (value & mask) <= high. The mask has all bits of the place, or low is high. */
+struct Condition {
+  Place place;
+  uint32_t mask, low, high;
+  constexpr bool holds(uint32_t value) const { return (value & mask) >= low && (value & mask) <= high; }
+  bool operator==(const Condition&) const = default;
+};
+
+/** Matches a key if low[f] <= key[f] <= high[f] for all fields, and all of `more` hold. Of several the one with the lowest number
+ *  wins. */
 struct Rule {
   Key low{}, high{kLargest[0], kLargest[1], kLargest[2], kLargest[3], kLargest[4]};
-  uint16_t next = 0;  ///< what becomes of the packet, as in Batch::next(): an output, or kDrop + reason
+  uint16_t next = 0;              ///< what becomes of the packet, as in Batch::next(): an output, or kDrop + reason
+  std::vector<Condition> more{};  ///< at most one for a place, ascending
   bool operator==(const Rule&) const = default;
 };
 

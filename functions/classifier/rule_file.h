@@ -1,37 +1,36 @@
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "functions/classifier/rule.h"
+#include "functions/classifier/rule_text.h"
 
 namespace heddle::classifier {
 
-/** What rules may ask for. */
-struct Actions {
-  /** Rule::next of a word; nothing if it is none. */
-  std::function<std::optional<uint16_t>(std::string_view word)> read;
-  std::string expected;             ///< the words that there are, for messages
-  std::optional<uint16_t> usual{};  ///< of a rule without a word; if there is none, it needs one
+/** A rule of a file. */
+struct ListedRule {
+  Rule rule;
+  uint32_t number = kNoRule;  ///< that the file gives it; kNoRule: none
+  size_t line = 0;            ///< from 1
 };
 
-/** Reads one filter of ClassBench, whose words are separated by blanks:
- *      @SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK] [ACTION]
- *  Bits of an address after the length are ignored. The mask of the protocol is 0x00 (any) or 0xFF. The TCP flags are
- *  checked to be two hexadecimal numbers and otherwise ignored. Returns what is wrong, as the end of "'TEXT' is not a rule: ",
- *  or "" when `rule` holds it. */
-std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule);
+/** The rules of a text, one a line as parse_rule() reads them, or all with their numbers before them; `#` starts a comment, and
+ *  lines without words do not count. Every other line is a mistake: `errors` gets "NAME:LINE: 'TEXT' is not a rule: WHY"
+ *  for the first 100 of them and one "NAME: ... and N more" for the rest; also for numbers that two rules have, and those
+ *  that only some have. The rules are in the order in which they count. */
+std::vector<ListedRule> list_rules(const std::string& name, std::string_view text, const Actions& actions,
+                                   std::vector<std::string>& errors);
 
-/** The rules of a text, one a line; `#` starts a comment, and lines without words do not count. Every other line is a mistake:
- *  `errors` gets "NAME:LINE: 'TEXT' is not a rule: WHY" for the first 100 of them and one "NAME: ... and N more" for the
- *  rest. */
+/** Sorts rules with numbers, and reports those that two have and those that only some have. */
+void put_in_order(const std::string& name, std::vector<ListedRule>& rules, std::vector<std::string>& errors);
+
+/** The rules alone. */
 std::vector<Rule> parse_rules(const std::string& name, std::string_view text, const Actions& actions,
                               std::vector<std::string>& errors);
 
-/** The same for a file. Throws Error when it cannot be read or is no text. */
-std::vector<Rule> read_rule_file(const std::string& path, const Actions& actions, std::vector<std::string>& errors);
+/** list_rules() of a file. Throws Error when it cannot be read or is no text. */
+std::vector<ListedRule> list_rule_file(const std::string& path, const Actions& actions,
+                                       std::vector<std::string>& errors);
 
 }  // namespace heddle::classifier

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "functions/classifier/field.h"
 
 namespace heddle::classifier {
 namespace {
@@ -44,7 +45,8 @@ TEST(RuleFile, ReadsClassBenchFilters) {
 
 TEST(RuleFile, SaysWhatIsWrong) {
   const std::string form =
-      "expected @SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK] [ACTION]";
+      "expected @SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK] [FIELD=VALUE ...] "
+      "[ACTION]";
   EXPECT_EQ(problem(""), form);
   EXPECT_EQ(problem("1.2.3.4/32 1.2.3.4/32 0 : 1 0 : 1 0x06/0xFF"), form);
   EXPECT_EQ(problem("@1.2.3.4/32 1.2.3.4/32 0 : 1 0 : 1"), form);
@@ -62,7 +64,9 @@ TEST(RuleFile, SaysWhatIsWrong) {
             "expected ':' between the lowest and the highest port, not '-'");
   for (const std::string protocol : {"6", "0x06", "0x06/0x0F", "0x106/0xFF", "06/FF", "0x/0xFF", "0x06/0xFF/0xFF"})
     EXPECT_EQ(problem("@1.2.3.4/32 1.2.3.4/32 0 : 6 0 : 1 " + protocol),
-              "'" + protocol + "' is not a protocol and its mask (0x00 or 0xFF), such as 0x06/0xFF");
+              "'" + protocol +
+                  "' is not a protocol and its mask (0x00 or 0xFF), such as 0x06/0xFF, nor a range such as "
+                  "6-17");
   EXPECT_EQ(problem("@1.2.3.4/32 1.2.3.4/32 0 : 6 0 : 1 0x06/0xFF 0x10000/0x0"),
             "'0x10000/0x0' is not a value and mask of TCP flags, such as 0x0000/0x0200");
   EXPECT_EQ(problem("@1.2.3.4/32 1.2.3.4/32 0 : 6 0 : 1 0x06/0xFF permit"),
@@ -90,10 +94,88 @@ TEST(RuleFile, ReportsEveryBadLine) {
   EXPECT_EQ(errors.back(), "r: ... and 50 more");
 }
 
+TEST(RuleFile, ReadsFurtherFields) {
+  Rule rule;
+  EXPECT_EQ(parse_rule("@10.0.0.3-10.0.0.9 0/0 0 : 65535 0 : 65535 6-17 vlan=7 flags=0x02/0x12 ip[1/1]=0xb8/0xfc "
+                       "transport[0/2]=5-9 source=0x01020304/0xff00ff00 deny",
+                       test_actions(), rule),
+            "");
+  EXPECT_EQ(rule.low[kSource], 0x0a000003u);
+  EXPECT_EQ(rule.high[kSource], 0x0a000009u);
+  EXPECT_EQ(rule.low[kProtocol], 6u) << "flags are TCP's";
+  EXPECT_EQ(rule.high[kProtocol], 6u);
+  const std::vector<Condition> wanted = {{{Place::field, 4, 0}, 0xff00ff00, 0x01000300, 0x01000300},
+                                         {kVlan, 4095, 7, 7},
+                                         {{Place::network, 1, 1}, 0xff, 0xb8, 0xbb},
+                                         {kTcpFlags, 0x12, 2, 2},
+                                         {{Place::transport, 2, 0}, 0xffff, 5, 9}};
+  EXPECT_EQ(rule.more, wanted);
+  EXPECT_EQ(parse_rule("@2001:db8:1:2::/56 ::/0 0 : 65535 0 : 65535 0x00/0x00 allow", test_actions(), rule), "");
+  EXPECT_EQ(rule.low[kSource], 0x20010db8u);
+  EXPECT_EQ(rule.high[kDestination], ~0u);
+  const std::vector<Condition> prefix = {{kIpVersion, 255, 6, 6},
+                                         {{Place::source6, 4, 4}, ~0u, 0x00010000, 0x000100ff}};
+  EXPECT_EQ(rule.more, prefix);
+  EXPECT_EQ(parse_rule("@0/0 0/0 0 : 65535 0 : 65535 0x00/0x00 ip[8/16]=0x20010db8000000000000000000000001 allow",
+                       test_actions(), rule),
+            "");
+  EXPECT_EQ(rule.more.size(), 4u);
+
+  const auto why = [&](const std::string& fields) {
+    return problem("@0/0 0/0 0 : 65535 0 : 65535 0x11/0xFF " + fields + " allow");
+  };
+  EXPECT_TRUE(why("speed=3").starts_with("'speed' is not a field; there are flags, vlan, paint"));
+  EXPECT_EQ(why("vlan=4096"), "'4096' is not VALUE, LOW-HIGH or VALUE/MASK of numbers up to 0xfff, which vlan has");
+  EXPECT_EQ(why("vlan=9-8"), "its lowest vlan, 9, is larger than the highest, 8");
+  EXPECT_EQ(why("flags=2"), "no packet can match it, for what it asks of the protocol") << "UDP";
+  EXPECT_EQ(why("vlan=1 vlan=2"), "no packet can match it, for what it asks of the vlan");
+  EXPECT_TRUE(why("vlan=1-5 vlan=2/6").starts_with("a range and a mask of the same field, vlan, in one rule"));
+  EXPECT_TRUE(why("ip[1/3]=2").starts_with("'ip[1/3]' is not a field"));
+  EXPECT_EQ(problem("@0.0.0.9-0.0.0.8 0/0 0 : 1 0 : 1 0x06/0xFF"),
+            "its lowest source, 0.0.0.9, is larger than the highest, 0.0.0.8");
+  EXPECT_EQ(problem("@2001::/129 ::/0 0 : 1 0 : 1 0x06/0xFF"),
+            "'2001::/129' is not an IPv6 prefix such as 2001:db8::/32");
+}
+
+TEST(RuleFile, WritesWhatItReads) {
+  for (const std::string text :
+       {"@10.0.0.0/8 0.0.0.0/0 0 : 65535 80 : 90 0x06/0xFF allow",
+        "@10.0.0.3-10.0.0.9 1.2.3.4/32 1 : 1 0 : 0 6-17 deny",
+        "@2001:db8::/33 ::/0 0 : 65535 0 : 65535 0x00/0x00 paint=3 allow",
+        "@::/0 2001:db8::1/128 0 : 65535 0 : 65535 0x00/0x00 transport[0/4]=1-9 allow",
+        "@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 0x06/0xFF source=0x1000200/0xff00ff00 version=4 flags=0x2/0x12 allow",
+        "@10.0.0.0/8 0.0.0.0/0 0 : 65535 0 : 65535 0x00/0x00 version=6 source6[4/4]=0x1/0x10f allow"}) {
+    Rule rule, again;
+    ASSERT_EQ(parse_rule(text, test_actions(), rule), "") << text;
+    const std::string written = text_of(rule, text.ends_with("deny") ? "deny" : "allow");
+    EXPECT_EQ(written, text);
+    EXPECT_EQ(parse_rule(written, test_actions(), again), "");
+    EXPECT_EQ(again, rule) << written;
+  }
+}
+
+TEST(RuleFile, PutsNumberedRulesInOrder) {
+  const std::string rule = " @0/0 0/0 0 : 65535 1 : 1 0x06/0xFF allow\n";
+  std::vector<std::string> errors;
+  auto rules = list_rules("r", "30" + rule + "\n7" + rule, test_actions(), errors);
+  EXPECT_EQ(errors, std::vector<std::string>{});
+  ASSERT_EQ(rules.size(), 2u);
+  EXPECT_EQ(rules[0].number, 7u);
+  EXPECT_EQ(rules[0].line, 3u);
+  EXPECT_EQ(rules[1].number, 30u);
+  EXPECT_EQ(rules[1].line, 1u);
+  list_rules("r", "5" + rule + "6" + rule + "5" + rule, test_actions(), errors);
+  EXPECT_EQ(errors, std::vector<std::string>{"r:3: number 5 is that of line 1 already"});
+  errors.clear();
+  list_rules("r", "5" + rule + rule, test_actions(), errors);
+  EXPECT_EQ(errors, std::vector<std::string>{"r:2: a rule without a number among rules that have some; give all a "
+                                             "number, or none"});
+}
+
 TEST(RuleFile, RefusesWhatIsNoText) {
   std::vector<std::string> errors;
-  EXPECT_THROW(read_rule_file("/dev/zero", test_actions(), errors), Error);
-  EXPECT_THROW(read_rule_file("/nonexistent", test_actions(), errors), Error);
+  EXPECT_THROW(list_rule_file("/dev/zero", test_actions(), errors), Error);
+  EXPECT_THROW(list_rule_file("/nonexistent", test_actions(), errors), Error);
 }
 
 }  // namespace

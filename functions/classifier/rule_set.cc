@@ -19,16 +19,22 @@ void RuleSet::free_ids(std::span<const SetRule> rules) {
 }
 
 void RuleSet::load(std::span<const Rule> rules, uint32_t step, RuleEngine& engine) {
-  if (rules.size() > kMostRules) throw Error(format("%zu rules, and there is room for %u", rules.size(), kMostRules));
   if (rules.size() * uint64_t{step} > kNoRule)
     throw Error(format("%zu rules in steps of %u need numbers above %u", rules.size(), step, kNoRule - 1));
   std::vector<SetRule> set;
   set.reserve(rules.size());
+  for (const Rule& rule : rules) set.push_back({static_cast<uint32_t>(set.size()) * step, kNoId, rule});
+  load(std::move(set), engine);
+}
+
+void RuleSet::load(std::vector<SetRule> set, RuleEngine& engine) {
+  if (set.size() > kMostRules) throw Error(format("%zu rules, and there is room for %u", set.size(), kMostRules));
+  size_t with_id = 0;
   try {
-    for (const Rule& rule : rules) set.push_back({static_cast<uint32_t>(set.size()) * step, take_id(), rule});
+    for (SetRule& rule : set) rule.id = take_id(), ++with_id;
     engine.load(set);
   } catch (...) {
-    free_ids(set);
+    free_ids(std::span(set).first(with_id));
     throw;
   }
   for (const auto& [number, rule] : rules_) retired_.push_back(rule.id);

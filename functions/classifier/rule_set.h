@@ -24,6 +24,8 @@ class RuleSet : public Retiring {
  public:
   /** Makes `rules` the set of `engine`, numbered 0, step, 2 * step, ... Throws what the engine does, with nothing changed. */
   void load(std::span<const Rule> rules, uint32_t step, RuleEngine& engine);
+  /** The same with the numbers that the rules have, ascending; their ids do not count. */
+  void load(std::vector<SetRule> rules, RuleEngine& engine);
   /** Makes all of `changes`, at most one a number. Throws what the engine does, with nothing changed. */
   void change(std::span<const RuleChange> changes, RuleEngine& engine);
 

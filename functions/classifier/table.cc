@@ -11,15 +11,73 @@ namespace {
 
 size_t rounded_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
+/** What is searched for in a dimension. */
+struct Axis {
+  Place place;
+  uint32_t value;        // as Dimension::value
+  uint32_t shift = 0;    // of the byte, if it is one
+  bool of_bits = false;  // a byte of which rules want some bits
+  std::string name;
+
+  uint32_t largest() const { return of_bits ? 0xff : place.largest(); }
+  /** Calls visit(low, high) for each run of values that the rule takes, ascending. */
+  template <class Visit>
+  void each_run(const Rule& rule, const Visit& visit) const {
+    if (value < kFields) return visit(rule.low[value], rule.high[value]);
+    const auto asked = std::ranges::find(rule.more, place, &Condition::place);
+    if (asked == rule.more.end() || (asked->mask == place.largest()) == of_bits) return visit(0u, largest());
+    if (!of_bits) return visit(asked->low, asked->high);
+    const uint32_t mask = asked->mask >> shift & 0xff, wanted = asked->low >> shift & 0xff;
+    for (uint32_t low = 0; low <= 0xff; ++low) {
+      if ((low & mask) != wanted) continue;
+      uint32_t high = low;
+      while (high < 0xff && ((high + 1) & mask) == wanted) ++high;
+      visit(low, high);
+      low = high;
+    }
+  }
+};
+
+/** The dimensions that the rules need. */
+std::vector<Axis> axes_of(std::span<const SetRule> rules, const Layout& layout) {
+  std::vector<Axis> axes;
+  for (uint32_t f = 0; f < kFields; ++f)
+    axes.push_back({.place = place_of(static_cast<Field>(f)), .value = f, .name = kFieldNames[f]});
+  std::vector<uint32_t> masks(layout.size());
+  std::vector<bool> ranges(layout.size());
+  for (const SetRule& rule : rules)
+    for (const Condition& condition : rule.rule.more) {
+      const size_t p = *find(layout, condition.place);
+      if (condition.mask == condition.place.largest())
+        ranges[p] = true;
+      else
+        masks[p] |= condition.mask;
+    }
+  for (size_t p = 0; p < layout.size(); ++p) {
+    const auto value = static_cast<uint32_t>(kFields + p);
+    if (ranges[p]) axes.push_back({.place = layout[p], .value = value, .name = name_of(layout[p])});
+    for (uint32_t shift = 0; shift < 32; shift += 8)
+      if ((masks[p] >> shift & 0xff) != 0)
+        axes.push_back(
+            {.place = layout[p], .value = value, .shift = shift, .of_bits = true, .name = name_of(layout[p])});
+  }
+  if (axes.size() > kMostDimensions)
+    throw Error(
+        format("the rules ask for so many fields that bit vectors need %zu dimensions, more than %u; use ENGINE "
+               "tuple",
+               axes.size(), kMostDimensions));
+  return axes;
+}
+
 /** Upper limits of the elementary ranges of a dimension, ascending. */
-std::vector<uint32_t> limits_of(std::span<const SetRule> rules, int field) {
-  const auto f = static_cast<size_t>(field);
+std::vector<uint32_t> limits_of(std::span<const SetRule> rules, const Axis& axis) {
   std::vector<uint32_t> limits;
   limits.reserve(2 * rules.size() + 1);
-  for (const auto& [number, id, rule] : rules) {
-    if (rule.low[f] > 0) limits.push_back(rule.low[f] - 1);
-    if (rule.high[f] < kLargest[f]) limits.push_back(rule.high[f]);
-  }
+  for (const auto& [number, id, rule] : rules)
+    axis.each_run(rule, [&](uint32_t low, uint32_t high) {
+      if (low > 0) limits.push_back(low - 1);
+      if (high < axis.largest()) limits.push_back(high);
+    });
   limits.push_back(~0u);  // in all dimensions: no value exceeds it
   std::ranges::sort(limits);
   limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
@@ -27,7 +85,8 @@ std::vector<uint32_t> limits_of(std::span<const SetRule> rules, int field) {
 }
 
 /** Fills in all sizes and offsets of `image`; returns the bytes that it takes. */
-size_t lay_out(Image& image, size_t rules, const std::vector<uint32_t> (&limits)[kFields]) {
+size_t lay_out(Image& image, size_t rules, const std::vector<Axis>& axes,
+               const std::vector<std::vector<uint32_t>>& limits) {
   image.rules = static_cast<uint32_t>(rules);
   image.words = static_cast<uint32_t>(rounded_up(std::max(rules, size_t{1}), 512) / 64);
   image.aggregate_words = (image.words + 63) / 64;
@@ -38,14 +97,18 @@ size_t lay_out(Image& image, size_t rules, const std::vector<uint32_t> (&limits)
     return start;
   };
   image.outcomes = take(rules * sizeof(Outcome));
-  for (int f = 0; f < kFields; ++f) {
-    Dimension& dimension = image.dimensions[f];
-    const size_t ranges = limits[f].size();
+  image.dimension_count = static_cast<uint32_t>(axes.size());
+  for (size_t d = 0; d < axes.size(); ++d) {
+    Dimension& dimension = image.dimensions[d];
+    const size_t ranges = limits[d].size();
+    dimension.value = axes[d].value;
+    dimension.shift = axes[d].shift;
+    dimension.mask = axes[d].of_bits ? 0xff : ~0u;
     dimension.ranges = static_cast<uint32_t>(ranges);
     dimension.levels = 0;
     for (size_t count = ranges; dimension.levels == 0 || count > 1; ++dimension.levels) {
       if (dimension.levels == kMaxLevels)
-        throw Error(format("%zu rules cut the %s into %zu ranges, more than %u", rules, kFieldNames[f], ranges,
+        throw Error(format("%zu rules cut the %s into %zu ranges, more than %u", rules, axes[d].name.c_str(), ranges,
                            1u << 5 * kMaxLevels));
       const size_t blocks = (count + kBlock - 1) / kBlock;
       dimension.level[dimension.levels] = take(blocks * kBlock * sizeof(uint32_t));
@@ -72,22 +135,22 @@ void put_levels(std::byte* memory, const Dimension& dimension, std::vector<uint3
 }
 
 /** Writes vectors and aggregates range by range, each the one before with the rules changed that begin or end there. */
-void put_vectors(std::byte* memory, const Image& image, std::span<const SetRule> rules, int field,
-                 const std::vector<uint32_t>& limits) {
-  const auto f = static_cast<size_t>(field);
+void put_vectors(std::byte* memory, const Image& image, const Dimension& dimension, std::span<const SetRule> rules,
+                 const Axis& axis, const std::vector<uint32_t>& limits) {
   const auto range_of = [&](uint32_t value) {
     return static_cast<uint32_t>(std::ranges::lower_bound(limits, value) - limits.begin());
   };
   std::vector<std::pair<uint32_t, uint32_t>> turns;  // range, place of the rule whose bit changes there
   turns.reserve(2 * rules.size());
-  for (uint32_t place = 0; place < rules.size(); ++place) {
-    turns.emplace_back(range_of(rules[place].rule.low[f]), place);
-    turns.emplace_back(range_of(rules[place].rule.high[f]) + 1, place);
-  }
+  for (uint32_t place = 0; place < rules.size(); ++place)
+    axis.each_run(rules[place].rule, [&](uint32_t low, uint32_t high) {
+      turns.emplace_back(range_of(low), place);
+      turns.emplace_back(range_of(high) + 1, place);
+    });
   std::ranges::sort(turns);
   std::vector<uint64_t> vector(image.words), aggregate(image.aggregate_words);
-  auto* vectors = place<uint64_t>(memory, image.dimensions[field].vectors);
-  auto* aggregates = place<uint64_t>(memory, image.dimensions[field].aggregates);
+  auto* vectors = place<uint64_t>(memory, dimension.vectors);
+  auto* aggregates = place<uint64_t>(memory, dimension.aggregates);
   size_t next = 0;
   for (size_t range = 0; range < limits.size(); ++range) {
     for (; next < turns.size() && turns[next].first == range; ++next) {
@@ -111,11 +174,12 @@ std::vector<SetRule> numbered(std::span<const Rule> rules) {
   return result;
 }
 
-void BitVectorTable::load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes) {
-  std::vector<uint32_t> limits[kFields];
-  for (int f = 0; f < kFields; ++f) limits[f] = limits_of(rules, f);
+void BitVectorTable::load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout) {
+  const std::vector<Axis> axes = axes_of(rules, layout);
+  std::vector<std::vector<uint32_t>> limits;
+  for (const Axis& axis : axes) limits.push_back(limits_of(rules, axis));
   Image image{};
-  const size_t bytes = lay_out(image, rules.size(), limits);
+  const size_t bytes = lay_out(image, rules.size(), axes, limits);
   constexpr size_t kMegabyte = size_t{1} << 20;
   if (bytes > most_bytes)
     throw Error(format("%zu rules need bit vectors of %zu MB, and MEMORY allows %zu MB", rules.size(),
@@ -125,9 +189,9 @@ void BitVectorTable::load(std::span<const SetRule> rules, uint16_t no_match, siz
   std::memcpy(memory.get(), &image, sizeof image);
   for (size_t i = 0; i < rules.size(); ++i)
     place<Outcome>(memory.get(), image.outcomes)[i] = {rules[i].number, rules[i].id, rules[i].rule.next};
-  for (int f = 0; f < kFields; ++f) {
-    put_levels(memory.get(), image.dimensions[f], limits[f]);
-    put_vectors(memory.get(), image, rules, f, limits[f]);
+  for (size_t d = 0; d < axes.size(); ++d) {
+    put_levels(memory.get(), image.dimensions[d], limits[d]);
+    put_vectors(memory.get(), image, image.dimensions[d], rules, axes[d], limits[d]);
   }
 
   image_.store(reinterpret_cast<const Image*>(memory.get()), std::memory_order_release);

@@ -6,6 +6,7 @@
 
 #include "core/huge_pages.h"
 #include "core/table.h"
+#include "functions/classifier/field.h"
 #include "functions/classifier/image.h"
 
 namespace heddle::classifier {
@@ -17,9 +18,9 @@ std::vector<SetRule> numbered(std::span<const Rule> rules);
  *  until they are done (reclaim()). */
 class BitVectorTable : public Table {
  public:
-  /** Makes `rules` the set, ascending by number; packets that hit none get `no_match`. Throws Error, with the table
-   *  unchanged, if the image needs more than `most_bytes`; it says how much. */
-  void load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes);
+  /** Makes `rules` the set, ascending by number, whose further conditions are on places of `layout`; packets that hit none get
+   *  `no_match`. Throws Error, with the table unchanged, if the image needs more than `most_bytes`; it says how much. */
+  void load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout = {});
   void load(std::span<const Rule> rules, uint16_t no_match, size_t most_bytes) {
     load(numbered(rules), no_match, most_bytes);
   }
@@ -38,11 +39,11 @@ class BitVectorTable : public Table {
   std::vector<HugePages> retired_;
 };
 
-/** Sets rules[i] to the place (Image::outcome) of the rule that key i hits, or kNoRule; value f of key i is keys[f][i]. Any number of threads
- *  may call it. `n` may be 0. */
-void lookup_bulk(const Image& image, const uint32_t* const (&keys)[kFields], uint32_t* rules, int n);
+/** Sets rules[i] to the place (Image::outcome) of the rule that key first + i hits, or kNoRule; value f of key i is keys[f][i].
+ *  Any number of threads may call it. `n` may be 0. */
+void lookup_bulk(const Image& image, const uint32_t* const* keys, int first, uint32_t* rules, int n);
 
-/** The same for one key. */
+/** The same for one key of a set that asks for the 5-tuple only. */
 uint32_t lookup(const Image& image, const Key& key);
 
 }  // namespace heddle::classifier

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "core/text_file.h"
 #include "functions/classifier/oracle_for_test.h"
 #include "functions/classifier/rule_file.h"
 #include "measure/generate/filter_set.h"
@@ -28,7 +29,7 @@ std::vector<uint32_t> found(const BitVectorTable& table, const std::vector<Key>&
     const uint32_t* const columns[kFields] = {&fields[0][static_cast<size_t>(at)], &fields[1][static_cast<size_t>(at)],
                                               &fields[2][static_cast<size_t>(at)], &fields[3][static_cast<size_t>(at)],
                                               &fields[4][static_cast<size_t>(at)]};
-    lookup_bulk(table.image(), columns, &rules[static_cast<size_t>(at)],
+    lookup_bulk(table.image(), columns, 0, &rules[static_cast<size_t>(at)],
                 std::min(piece, static_cast<int>(keys.size()) - at));
   }
   return rules;
@@ -158,7 +159,7 @@ TEST(BitVectorTable, AgreesWithTheExpectedMatchesOfClassBenchSets) {
     const std::string path = file.path();
     if (!path.ends_with("k") || !std::filesystem::exists(path + "_edge_trace")) continue;
     std::vector<std::string> errors;
-    const auto rules = read_rule_file(path, any_action(), errors);
+    const auto rules = parse_rules(path, read_text_file(path, "rule file"), any_action(), errors);
     ASSERT_EQ(errors, std::vector<std::string>{});
     BitVectorTable table;
     table.load(rules, 0, kMost);

@@ -36,7 +36,7 @@ constexpr Words mask_of(const Tuple& tuple) {
 }
 
 /** The bits that all keys of a rule agree in. */
-constexpr Tuple tuple_of(const Rule& rule) {
+inline Tuple tuple_of(const Rule& rule) {
   Tuple tuple{};
   for (size_t f = 0; f < kFields; ++f)
     tuple[f] = static_cast<uint8_t>(kWidths[f] - static_cast<unsigned>(std::bit_width(rule.low[f] ^ rule.high[f])));

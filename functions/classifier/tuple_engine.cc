@@ -21,6 +21,7 @@ uint64_t head_of(uint32_t first, uint64_t filter) { return filter << 32 | first;
 
 TupleEngine::TupleEngine(const Limits& limits)
     : limits_(limits), entries_(map_huge_pages(kMostRules * sizeof(TupleEntry))) {
+  if (!limits.layout.empty()) checks_ = map_huge_pages(kMostRules * sizeof(TupleCheck) * limits.layout.size());
   publish_ways();
 }
 
@@ -38,7 +39,7 @@ uint64_t TupleEngine::hash_in(const Table& table, uint32_t id) const {
 
 void TupleEngine::check_room(size_t rules) const {
   constexpr size_t kBytes = sizeof(TupleEntry) + sizeof(State) + 2 * sizeof(uint64_t), kMegabyte = size_t{1} << 20;
-  const size_t bytes = rules * kBytes;
+  const size_t bytes = rules * (kBytes + sizeof(TupleCheck) * limits_.layout.size());
   if (bytes > limits_.most_bytes)
     throw Error(format("%zu rules need hash tables of %zu MB, and MEMORY allows %zu MB", rules,
                        (bytes + kMegabyte - 1) / kMegabyte, limits_.most_bytes / kMegabyte));
@@ -53,14 +54,20 @@ std::unique_ptr<TupleEngine::Table> TupleEngine::make_table(const Tuple& tuple, 
   return table;
 }
 
-void TupleEngine::write(const SetRule& rule, uint32_t low, uint32_t span) {
+void TupleEngine::write(const SetRule& rule, uint32_t version, uint32_t versions) {
   TupleEntry& to = entry(rule.id);
   for (size_t f = 0; f < kFields; ++f) {
     to.low[f] = rule.rule.low[f];
     to.span[f] = rule.rule.high[f] - rule.rule.low[f];
   }
-  to.low[kVersion] = low, to.span[kVersion] = span;
+  to.low[kVersion] = version, to.span[kVersion] = versions;
   to.low[kNumber] = rule.number, to.low[kNext] = rule.rule.next;
+  if (checks_ == nullptr) return;
+  const size_t places = limits_.layout.size();
+  TupleCheck* checks = reinterpret_cast<TupleCheck*>(checks_.get()) + rule.id * places;
+  std::fill_n(checks, places, TupleCheck{0, 0, 0});
+  for (const auto& [place, mask, low, high] : rule.rule.more)
+    checks[*find(limits_.layout, place)] = {mask, low, high - low};
 }
 
 uint64_t TupleEngine::filter_of(const Table& table, uint32_t first) const {
@@ -249,7 +256,8 @@ void TupleEngine::reclaim() {
 }
 
 size_t TupleEngine::bytes() const {
-  size_t bytes = rules_ * sizeof(TupleEntry) + states_.size() * sizeof(State);
+  size_t bytes =
+      rules_ * (sizeof(TupleEntry) + sizeof(TupleCheck) * limits_.layout.size()) + states_.size() * sizeof(State);
   for (const auto& table : tables_) bytes += sizeof(uint64_t) << table->heads.bits;
   return bytes;
 }

@@ -16,6 +16,10 @@ struct alignas(64) TupleEntry {
   uint32_t low[8], span[8];
 };
 constexpr int kVersion = kFields, kNumber = 6, kNext = 7;  // of `low`
+/** What a rule asks of a place of the layout: (value & mask) - low <= span, modulo 2^32. */
+struct TupleCheck {
+  uint32_t mask, low, span;
+};
 constexpr int kLinks[2] = {6, 7};  // of `span`: id + 1 of the next rule in the chain; 0: it is the last
 
 /** A hash table as readers see it: chains of entries in ascending order of numbers. A head is an id + 1 (0: nothing), and in
@@ -40,7 +44,7 @@ class TupleEngine : public RuleEngine {
 
   void load(std::span<const SetRule> rules) override;
   void change(std::span<const SetRule> added, std::span<const uint32_t> gone, const RuleSet& all) override;
-  void classify(const uint32_t* const (&keys)[kFields], Outcome* outcomes, int n) const override;
+  void classify(const uint32_t* const* keys, Outcome* outcomes, int n) const override;
   size_t bytes() const override;
   bool has_retired() const override;
   void reclaim() override;
@@ -77,7 +81,7 @@ class TupleEngine : public RuleEngine {
   void check_room(size_t rules) const;
   static std::unique_ptr<Table> make_table(const Tuple& tuple, size_t rules);
 
-  void write(const SetRule& rule, uint32_t low, uint32_t span);
+  void write(const SetRule& rule, uint32_t version, uint32_t versions);
   void insert(const SetRule& rule, uint32_t version);
   void link_in(Table& table, uint32_t id);
   void unlink(Table& table, uint32_t id);
@@ -90,6 +94,7 @@ class TupleEngine : public RuleEngine {
 
   Limits limits_;
   HugePages entries_;
+  HugePages checks_;                            // TupleCheck[id][places]; none if there are no places
   std::vector<State> states_;                   // by id
   std::vector<std::unique_ptr<Table>> tables_;  // those that look at most bits first
   std::atomic<uint32_t> version_{0};

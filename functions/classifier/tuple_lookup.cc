@@ -19,7 +19,20 @@ struct alignas(64) Group {
   uint32_t best[kGroup];                     // number; 0 is never bettered
   uint32_t ids[kGroup];
   TupleEntry keys[kGroup];  // `low`: the fields and the version
+  // Conditions on further places: by rule; values of key i, [place][first + i].
+  const TupleCheck* checks;  // null: there are none
+  const uint32_t* const* values;
+  int places, first;
 };
+
+/** Whether all conditions of the rule hold for key i. */
+bool holds(const Group& group, uint32_t i, uint32_t id) {
+  const TupleCheck* checks = group.checks + size_t{id} * static_cast<size_t>(group.places);
+  bool all = true;
+  for (int p = 0; p < group.places; ++p)
+    all &= (group.values[p][group.first + static_cast<int>(i)] & checks[p].mask) - checks[p].low <= checks[p].span;
+  return all;
+}
 
 /** Chains that may have a better rule for a key. */
 struct Candidates {
@@ -69,7 +82,7 @@ template <bool (*matches)(const TupleEntry& key, const TupleEntry& rule)>
     for (uint32_t at = first; at != 0;) {
       const TupleEntry& rule = entries[at - 1];
       if (rule.low[kNumber] >= group.best[i]) break;
-      if (matches(group.keys[i], rule)) {
+      if (matches(group.keys[i], rule) && (group.checks == nullptr || holds(group, i, at - 1))) {
         group.best[i] = rule.low[kNumber];
         group.ids[i] = at - 1;
         break;
@@ -172,13 +185,17 @@ const Search search = best_search();
 
 }  // namespace
 
-void TupleEngine::classify(const uint32_t* const (&keys)[kFields], Outcome* outcomes, int n) const {
+void TupleEngine::classify(const uint32_t* const* keys, Outcome* outcomes, int n) const {
   const uint32_t version = version_.load(std::memory_order_acquire);
   const Ways& ways = *ways_.load(std::memory_order_acquire);  // after the version: they have all rules of it
   const auto* entries = reinterpret_cast<const TupleEntry*>(entries_.get());
   Group group;
+  group.checks = reinterpret_cast<const TupleCheck*>(checks_.get());
+  group.values = keys + kFields;
+  group.places = static_cast<int>(limits_.layout.size());
   for (int base = 0; base < n; base += kGroup) {
     const int count = std::min(kGroup, n - base);
+    group.first = base;
     for (int i = 0; i < count; ++i) {
       const int k = base + i;
       const Words words = words_of(keys[0][k], keys[1][k], keys[2][k], keys[3][k], keys[4][k]);

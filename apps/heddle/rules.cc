@@ -1,0 +1,230 @@
+// `heddle rules`: checks, converts and explains rules of packet classification, without a chain.
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "apps/heddle/commands.h"
+#include "convert/rules/check.h"
+#include "convert/rules/packets.h"
+#include "core/error.h"
+#include "core/text_file.h"
+#include "functions/classifier/key_text.h"
+
+namespace heddle {
+
+using classifier::KeyReader;
+using classifier::Layout;
+using classifier::ListedRule;
+using classifier::Rule;
+using classifier::RuleList;
+using nlohmann::json;
+
+namespace {
+
+constexpr size_t kUsualMisses = 20;
+
+std::string line_of(const ListedRule& rule) { return "line " + std::to_string(rule.line); }
+
+/** "rule 7 (line 12)" */
+std::string name_of(const RuleList& list, size_t rule) {
+  const ListedRule& listed = list.rules[rule];
+  return format("rule %zu (line %zu)", listed.number == classifier::kNoRule ? rule : size_t{listed.number},
+                listed.line);
+}
+
+void print(const json& value) {
+  std::printf("%s\n", value.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+}
+
+void write(const std::string& output, const std::string& text) {
+  std::FILE* file = output == "-" ? stdout : std::fopen(output.c_str(), "w");
+  bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  if (file != nullptr && file != stdout && std::fclose(file) != 0) written = false;
+  if (!written) throw Error("cannot write '" + output + "': " + std::strerror(errno));
+}
+
+/** Answers for packets. */
+class Explainer {
+ public:
+  Explainer(RuleList list, size_t most_misses) : list_(std::move(list)), most_misses_(most_misses) {
+    for (const ListedRule& rule : list_.rules) add_places(layout_, rule.rule);
+    for (ListedRule& rule : list_.rules) complete(rule.rule, layout_);
+  }
+
+  const Layout& layout() const { return layout_; }
+
+  /** The rule that the values hit; the number of rules if none. */
+  size_t hit(const std::vector<uint32_t>& values) const {
+    size_t rule = 0;
+    while (rule < list_.rules.size() && !matches(list_.rules[rule].rule, values, layout_)) ++rule;
+    return rule;
+  }
+
+  json answer(const std::vector<uint32_t>& values, bool with_misses) const {
+    const size_t rule = hit(values);
+    json result{{"packet", text_of_key(values, layout_)}, {"rule", nullptr}};
+    if (rule < list_.rules.size()) {
+      const ListedRule& listed = list_.rules[rule];
+      result["rule"] = listed.number == classifier::kNoRule ? rule : size_t{listed.number};
+      result["line"] = listed.line;
+      result["action"] = classifier::action_text(listed.rule.next);
+    } else if (list_.policy) {
+      result["action"] = classifier::action_text(*list_.policy);
+    }
+    if (!with_misses) return result;
+    result["missed"] = json::array();
+    for (size_t before = 0; before < rule && before < most_misses_; ++before) {
+      const ListedRule& listed = list_.rules[before];
+      result["missed"].push_back({{"rule", listed.number == classifier::kNoRule ? before : size_t{listed.number}},
+                                  {"line", listed.line},
+                                  {"why", why_not(listed.rule, values, layout_)}});
+    }
+    result["more_missed"] = rule - std::min(rule, most_misses_);
+    return result;
+  }
+
+  /** The same for people. */
+  std::string text(const std::vector<uint32_t>& values) const {
+    const size_t rule = hit(values);
+    std::string result = text_of_key(values, layout_) + "\n";
+    if (rule < list_.rules.size()) {
+      const Rule& found = list_.rules[rule].rule;
+      result += "hits " + name_of(list_, rule) + ": " + text_of(found, classifier::action_text(found.next)) + "\n";
+    } else {
+      result += "hits no rule" + policy() + "\n";
+    }
+    for (size_t before = 0; before < rule && before < most_misses_; ++before)
+      result += "misses " + name_of(list_, before) + ": " + why_not(list_.rules[before].rule, values, layout_) + "\n";
+    if (rule > most_misses_) result += format("and %zu more rules before it; --all prints them\n", rule - most_misses_);
+    return result;
+  }
+
+  /** One line. */
+  std::string summary(const std::vector<uint32_t>& values) const {
+    const size_t rule = hit(values);
+    if (rule == list_.rules.size()) return text_of_key(values, layout_) + ": no rule" + policy();
+    const std::string action = classifier::action_text(list_.rules[rule].rule.next);
+    return text_of_key(values, layout_) + ": " + name_of(list_, rule) + (action.empty() ? "" : ", " + action);
+  }
+
+ private:
+  std::string policy() const {
+    return list_.policy ? "; the file's policy is " + classifier::action_text(*list_.policy) : "";
+  }
+
+  RuleList list_;
+  size_t most_misses_;
+  Layout layout_;
+};
+
+}  // namespace
+
+RuleList RulesCommand::read() const {
+  const std::string name = file == "-" ? "standard input" : file;
+  std::vector<std::string> errors;
+  RuleList list = read_rule_list(name, read_text_file(file == "-" ? "/dev/stdin" : file, "rule file"), options, errors);
+  for (const auto& error : errors) std::fprintf(stderr, "%s\n", error.c_str());
+  if (!errors.empty()) throw Error("'" + name + "' has mistakes; none of its rules counts");
+  return list;
+}
+
+int RulesCommand::check() const {
+  const RuleList list = read();
+  const auto shadows = classifier::find_shadows(list.rules);
+  if (json) {
+    nlohmann::json found = nlohmann::json::array(), undecided = nlohmann::json::array();
+    for (const auto& [rule, by] : shadows.found) {
+      nlohmann::json lines = nlohmann::json::array();
+      for (const size_t before : by) lines.push_back(list.rules[before].line);
+      found.push_back({{"line", list.rules[rule].line}, {"by_lines", lines}});
+    }
+    for (const size_t rule : shadows.undecided) undecided.push_back(list.rules[rule].line);
+    print({{"file", file},
+           {"format", list.format},
+           {"chain", list.chain},
+           {"rules", list.rules.size()},
+           {"policy", list.policy ? nlohmann::json(classifier::action_text(*list.policy)) : nlohmann::json()},
+           {"left_out", list.left_out},
+           {"shadowed", found},
+           {"undecided", undecided}});
+    return 0;
+  }
+  for (const auto& [rule, by] : shadows.found) {
+    std::string lines;
+    for (const size_t before : by) lines += (lines.empty() ? "" : ", ") + line_of(list.rules[before]);
+    std::fprintf(stderr, "%s:%zu: warning: no packet can hit this rule: those before it take all of its packets (%s)\n",
+                 file.c_str(), list.rules[rule].line, lines.c_str());
+  }
+  for (const size_t rule : shadows.undecided)
+    std::fprintf(stderr, "%s:%zu: warning: whether rules before it take all of its packets is not decided\n",
+                 file.c_str(), list.rules[rule].line);
+  std::printf("%zu rules (%s%s%s), %zu of them shadowed", list.rules.size(), list.format.c_str(),
+              list.chain.empty() ? "" : ", chain ", list.chain.c_str(), shadows.found.size());
+  if (!shadows.undecided.empty()) std::printf(", %zu not decided", shadows.undecided.size());
+  if (list.left_out > 0) std::printf("; %zu of other chains or without a verdict left out", list.left_out);
+  std::printf("\n");
+  return 0;
+}
+
+int RulesCommand::convert() const {
+  const RuleList list = read();
+  std::string text = format("# %zu rules of %s", list.rules.size(), list.format.c_str());
+  if (!list.chain.empty()) text += ", chain " + list.chain;
+  if (list.policy) text += "; packets that hit none: DEFAULT " + classifier::action_text(*list.policy);
+  text += "\n";
+  for (const ListedRule& rule : list.rules) {
+    if (rule.number != classifier::kNoRule) text += std::to_string(rule.number) + " ";
+    text += text_of(rule.rule, classifier::action_text(rule.rule.next)) + "  # " + line_of(rule) + "\n";
+  }
+  write(output, text);
+  std::fprintf(stderr, "%zu rules; %zu of other chains or without a verdict left out%s\n", list.rules.size(),
+               list.left_out,
+               list.policy ? ("; give the element DEFAULT " + classifier::action_text(*list.policy)).c_str() : "");
+  return 0;
+}
+
+int RulesCommand::explain() const {
+  const Explainer explainer(read(), all ? SIZE_MAX : kUsualMisses);
+  if (asked.size() > 1 || !std::filesystem::exists(asked[0])) {
+    std::string text;
+    for (const auto& word : asked) text += word + " ";
+    if (asked.size() == 1 && text.find(' ') == text.size() - 1)
+      throw Error("'" + asked[0] + "' is neither a capture that exists nor the fields of a packet");
+    const auto values = parse_key(text, explainer.layout());
+    if (json)
+      print(explainer.answer(values, true));
+    else
+      std::printf("%s", explainer.text(values).c_str());
+    return 0;
+  }
+  const KeyReader reader(explainer.layout());
+  nlohmann::json answers = nlohmann::json::array();
+  uint64_t number = 0;
+  const std::string damage = classifier::each_packet(asked[0], [&](const classifier::CapturedPacket& packet) {
+    if (++number != this->packet && this->packet != 0) return;
+    std::vector<uint32_t> values(reader.values());
+    const bool found = packet.problem.empty() && reader.read(packet.view, values.data(), 1);
+    const std::string problem = found ? "" : packet.problem.empty() ? "short" : packet.problem;
+    if (json) {
+      nlohmann::json answer =
+          found ? explainer.answer(values, this->packet != 0) : nlohmann::json{{"problem", problem}};
+      answer["number"] = number;
+      answers.push_back(answer);
+    } else if (!found) {
+      std::printf("packet %zu: %s\n", size_t{number}, problem.c_str());
+    } else {
+      std::printf("packet %zu: %s\n", size_t{number},
+                  this->packet != 0 ? explainer.text(values).c_str() : explainer.summary(values).c_str());
+    }
+  });
+  if (json) print(answers);
+  if (!damage.empty()) throw Error(asked[0] + ": " + damage);
+  if (this->packet > number) throw Error(format("there are %zu packets in '%s'", size_t{number}, asked[0].c_str()));
+  return 0;
+}
+
+}  // namespace heddle

@@ -1,0 +1,151 @@
+// Lines "ACTION PATTERN" of Click's IPFilter.
+
+#include <algorithm>
+#include <bit>
+
+#include "convert/rules/rule_list.h"
+#include "convert/rules/words.h"
+#include "core/error.h"
+#include "core/text_file.h"
+#include "elements/ip/filter/parser.h"
+
+namespace heddle::classifier {
+namespace {
+
+using ip_filter::Expression;
+using ip_filter::Test;
+
+/** The place of the bytes in which a mask of a word has bits, and by how many bits the word is to be shifted for it. */
+std::pair<Place, int> place_of_test(const Test& test) {
+  const int first = std::countl_zero(test.mask) / 8, last = 3 - std::countr_zero(test.mask) / 8;
+  const bool network = test.base == Test::kNetwork;
+  if (network && (test.offset == 12 || test.offset == 16))
+    return {place_of(test.offset == 12 ? kSource : kDestination), 0};
+  int from = first, length = last - first + 1;
+  if (length == 2 && first == 1 && network) from = 0, length = 4;  // not split over two halves of a word
+  if (length == 3) from = 0, length = 4;
+  const int offset = test.offset + from, shift = 8 * (4 - from - length);
+  if (offset < 0) throw Error("it asks for bytes before the header");
+  const Place place{network ? Place::network : Place::transport, static_cast<uint8_t>(length),
+                    static_cast<uint16_t>(offset)};
+  constexpr std::pair<Place, Field> kFieldsThere[] = {{{Place::network, 1, 9}, kProtocol},
+                                                      {{Place::transport, 2, 0}, kSourcePort},
+                                                      {{Place::transport, 2, 2}, kDestinationPort}};
+  for (const auto& [there, field] : kFieldsThere)
+    if (place == there) return {place_of(field), shift};
+  return {place, shift};
+}
+
+/** What a test asks for; false means: nothing matches. Lengths are not asked for: what a packet does not have counts as 0. */
+Term term_of(const Test& test, bool negate) {
+  if (test.about_length()) return negate ? Term{} : Term{{}};
+  if (test.mask == 0) return (test.low == 0) != negate ? Term{{}} : Term{};
+  const auto [place, shift] = place_of_test(test);
+  Condition condition{place, test.mask >> shift, test.low >> shift, test.high >> shift};
+  const uint32_t host = place.largest() & ~condition.mask;
+  if (condition.low == condition.high) {
+    condition = canonical(condition);
+  } else if ((host & (host + 1)) == 0) {  // the mask is a prefix's
+    condition = {place, place.largest(), condition.low, condition.high | host};
+  } else {
+    throw Error("it compares a part of a field that is not its beginning, with < or >");
+  }
+  if (!negate) return {{condition}};
+  Term term;
+  for (const Condition& other : negated(condition)) term.push_back({other});
+  return term;
+}
+
+Term both(const Term& one, const Term& other) {
+  Term result;
+  if (one.size() * other.size() > kMostAlternatives)
+    throw Error(format("it would be more than %zu rules; take it apart", kMostAlternatives));
+  for (const Alternative& first : one)
+    for (const Alternative& second : other) {
+      result.push_back(first);
+      result.back().insert(result.back().end(), second.begin(), second.end());
+    }
+  return result;
+}
+
+/** The expression, or its opposite, as alternatives. */
+Term alternatives(const Expression& expression, bool negate) {
+  const auto joined = [&](bool all) {
+    Term result = all ? Term{{}} : Term{};
+    for (const Expression& part : expression.parts) {
+      const Term one = alternatives(part, negate);
+      if (all)
+        result = both(result, one);
+      else
+        result.insert(result.end(), one.begin(), one.end());
+      if (result.size() > kMostAlternatives)
+        throw Error(format("it would be more than %zu rules; take it apart", kMostAlternatives));
+    }
+    return result;
+  };
+  switch (expression.kind) {
+    case Expression::kTrue:
+      return negate ? Term{} : Term{{}};
+    case Expression::kTest:
+      return term_of(expression.test, negate);
+    case Expression::kNot:
+      return alternatives(expression.parts[0], !negate);
+    case Expression::kAll:
+      return joined(!negate);
+    case Expression::kAny:
+      return joined(negate);
+    case Expression::kChoose:
+      break;
+  }
+  Term result, before{{}};
+  for (size_t i = 0; i < expression.parts.size(); i += 2) {
+    if (i + 1 == expression.parts.size()) {
+      const Term last = both(before, alternatives(expression.parts[i], negate));
+      result.insert(result.end(), last.begin(), last.end());
+      break;
+    }
+    const Term chosen =
+        both(both(before, alternatives(expression.parts[i], false)), alternatives(expression.parts[i + 1], negate));
+    result.insert(result.end(), chosen.begin(), chosen.end());
+    before = both(before, alternatives(expression.parts[i], true));
+  }
+  return result;
+}
+
+uint16_t action_of(std::string_view word) {
+  if (word == "allow" || word == "pass") return kAllow;
+  if (word == "deny" || word == "drop") return kDeny;
+  uint32_t output = 0;
+  if (!parse_number(word, 255, output))
+    throw Error(in_quotes(word) + " is not an action; there are allow, pass, deny, drop and outputs up to 255");
+  return static_cast<uint16_t>(output);
+}
+
+}  // namespace
+
+RuleList read_ip_filter(const std::string& name, std::string_view text, std::vector<std::string>& errors) {
+  RuleList list;
+  Mistakes mistakes(name, errors);
+  each_line(text, [&](std::string_view whole, size_t number) {
+    std::string_view line = trimmed(whole.substr(0, std::min(whole.find('#'), whole.find("//"))));
+    if (line.ends_with(',')) line = trimmed(line.substr(0, line.size() - 1));
+    if (line.empty()) return;
+    try {
+      const auto words = ip_filter::split(line);
+      if (words.empty()) throw Error("expected ACTION PATTERN");
+      const uint16_t next = action_of(words[0].text);
+      Matches matches;
+      matches.family = 4;
+      matches.terms.push_back(alternatives(ip_filter::parse(words, 1, line.size()), false));
+      for (Rule& rule : matches.rules(next)) list.rules.push_back({std::move(rule), kNoRule, number});
+    } catch (const ip_filter::Mistake& mistake) {
+      mistakes.add(number, std::string(line),
+                   "is not a rule: " + in_quotes(mistake.word) + " is not " + mistake.expected);
+    } catch (const Error& error) {
+      mistakes.add(number, std::string(line), std::string("is not supported: ") + error.what());
+    }
+  });
+  return list;
+}
+
+}  // namespace heddle::classifier

@@ -1,0 +1,47 @@
+#include "convert/rules/packets.h"
+
+#include "core/error.h"
+#include "io/capture/reader.h"
+
+namespace heddle::classifier {
+namespace {
+
+// https://www.tcpdump.org/linktypes.html; IEEE 802.3, 3.2; IEEE 802.1Q, 9.6.
+constexpr uint32_t kEthernet = 1, kRawIp = 101, kIp4Only = 228, kIp6Only = 229;
+constexpr unsigned kVlanTag = 0x8100, kServiceTag = 0x88a8, kIp4Type = 0x0800, kIp6Type = 0x86dd;
+
+CapturedPacket packet_of(const uint8_t* data, uint32_t bytes, bool ethernet) {
+  CapturedPacket packet{{data, bytes, bytes, bytes, 0, 0}, ""};
+  uint32_t at = 0;
+  if (ethernet) {
+    const auto type_at = [&](uint32_t offset) {
+      return offset + 2 <= bytes ? data[offset] * 256u + data[offset + 1] : 0;
+    };
+    unsigned type = type_at(12);
+    for (at = 14; type == kVlanTag || type == kServiceTag; at += 4) {
+      packet.view.vlan = type_at(at) & 0xfff;
+      type = type_at(at + 2);
+    }
+    if (type != kIp4Type && type != kIp6Type) return packet.problem = "no IP packet", packet;
+  }
+  if (at >= bytes) return packet.problem = "no IP packet", packet;
+  packet.view.network = at;
+  const uint32_t header = data[at] >> 4 == 6 ? 40 : (data[at] & 15u) * 4;
+  packet.view.transport = std::min(at + header, bytes);
+  return packet;
+}
+
+}  // namespace
+
+std::string each_packet(const std::string& path, const std::function<void(const CapturedPacket&)>& visit) {
+  capture::Reader reader(path);
+  const uint32_t link = reader.link_type();
+  if (link != kEthernet && link != kRawIp && link != kIp4Only && link != kIp6Only)
+    throw Error(
+        format("'%s' has packets of link type %u; there are Ethernet (1) and IP (101, 228, 229)", path.c_str(), link));
+  capture::Record record;
+  while (reader.next(record)) visit(packet_of(record.data, record.captured, link == kEthernet));
+  return reader.damage();
+}
+
+}  // namespace heddle::classifier

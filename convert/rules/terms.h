@@ -1,0 +1,40 @@
+#pragma once
+
+#include <vector>
+
+#include "functions/classifier/field.h"
+
+namespace heddle::classifier {
+
+/** Conditions that hold together, and alternatives of which one is enough: what one match of a foreign rule asks for. */
+using Alternative = std::vector<Condition>;
+using Term = std::vector<Alternative>;
+
+constexpr size_t kMostAlternatives = 4096;  ///< rules that a line may become
+/** The fragment offset of IPv4 is 0: RFC 791, 3.1. */
+constexpr Condition kFirstFragment{{Place::network, 2, 6}, 0x1fff, 0, 0};
+constexpr Condition kIsIp4{kIpVersion, 255, 4, 4}, kIsIp6{kIpVersion, 255, 6, 6};
+
+/** All but a range. */
+constexpr Condition range_of(const Place& place, uint32_t low, uint32_t high) {
+  return {place, place.largest(), low, high};
+}
+
+/** Terms that hold together just if the term does not. A version that the term asks for is still asked for. */
+std::vector<Term> negation(const Term& term);
+
+/** What the matches of a foreign rule ask for, collected one by one. */
+struct Matches {
+  std::vector<Term> terms;
+  int family = 0;          ///< 4 or 6 if the rule is of one only
+  bool transport = false;  ///< asks for something behind the IP header, which later fragments do not have
+
+  void add(const Term& term, bool negate = false);
+  void add(const Condition& condition, bool negate = false) { add(Term{{condition}}, negate); }
+  /** As Heddle's rules, with the action `next`. What later fragments and packets without a transport header have there counts as 0, and where 0
+   *  would do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions that a
+   *  rule cannot hold. */
+  std::vector<Rule> rules(uint16_t next) const;
+};
+
+}  // namespace heddle::classifier

@@ -1,0 +1,269 @@
+// Rules that ask for more than the 5-tuple: engines against a search of all rules, and elements with packets that have tags, TCP
+// flags and IPv6 headers.
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/error.h"
+#include "functions/classifier/engine.h"
+#include "functions/classifier/frames_for_test.h"
+#include "functions/classifier/oracle_for_test.h"
+#include "functions/classifier/rule_set.h"
+
+namespace heddle::test {
+namespace {
+
+const Layout kLayout = {{Place::field, 4, kDestination},
+                        kVlan,
+                        {Place::network, 2, 6},
+                        {Place::transport, 1, 13},
+                        {Place::transport, 4, 20}};
+
+struct FullKey {
+  Key key;
+  std::vector<uint32_t> more;
+};
+
+bool holds(const Condition& condition, uint32_t value) {
+  value &= condition.mask;
+  return condition.low <= value && value <= condition.high;
+}
+
+uint32_t first_of(const std::vector<Rule>& rules, const FullKey& key) {
+  for (uint32_t number = 0; number < rules.size(); ++number) {
+    bool all = true;
+    for (size_t f = 0; f < kFields; ++f)
+      all = all && rules[number].low[f] <= key.key[f] && key.key[f] <= rules[number].high[f];
+    for (const Condition& condition : rules[number].more)
+      for (size_t p = 0; p < kLayout.size(); ++p)
+        if (kLayout[p] == condition.place) all = all && holds(condition, key.more[p]);
+    if (all) return number;
+  }
+  return kNoRule;
+}
+
+std::vector<Rule> rules_with_conditions(std::mt19937& random, size_t count) {
+  auto rules = random_rules(random, count);
+  for (Rule& rule : rules) {
+    if (random() % 2 == 0) rule = Rule{.next = rule.next};
+    for (const Place& place : kLayout) {
+      if (random() % 3 == 0) continue;
+      const uint32_t most = place.largest();
+      const auto one = static_cast<uint32_t>(random()) & most, other = static_cast<uint32_t>(random()) & most,
+                 mask = static_cast<uint32_t>(random() & random() & random()) & most;
+      const bool range = random() % 2 == 0 && place.kind != Place::field;
+      EXPECT_TRUE(narrow(rule, range ? Condition{place, most, std::min(one, other), std::max(one, other)}
+                                     : Condition{place, mask, one & mask, one & mask}));
+    }
+  }
+  return rules;
+}
+
+std::vector<FullKey> keys_for(std::mt19937& random, const std::vector<Rule>& rules, size_t count) {
+  std::vector<FullKey> result;
+  for (const Key& near : keys_near(random, rules, count)) {
+    FullKey& key = result.emplace_back(near, std::vector<uint32_t>(kLayout.size()));
+    for (size_t p = 0; p < kLayout.size(); ++p) key.more[p] = static_cast<uint32_t>(random()) & kLayout[p].largest();
+    const Rule& rule = rules[random() % rules.size()];
+    if (random() % 4 != 0) {  // one that the rule takes
+      for (size_t f = 0; f < kFields; ++f) key.key[f] = random() % 2 == 0 ? rule.low[f] : rule.high[f];
+      for (const Condition& condition : rule.more)
+        for (size_t p = 0; p < kLayout.size(); ++p)
+          if (kLayout[p] == condition.place)
+            key.more[p] = condition.mask == condition.place.largest()
+                              ? (random() % 2 == 0 ? condition.low : condition.high)
+                              : (key.more[p] & ~condition.mask) | condition.low;
+      if (std::ranges::find(rule.more, kLayout[0], &Condition::place) != rule.more.end())
+        key.key[kDestination] = key.more[0];
+    }
+    key.more[0] = key.key[kDestination];
+  }
+  return result;
+}
+
+class ConditionTest : public testing::TestWithParam<EngineKind> {};
+INSTANTIATE_TEST_SUITE_P(All, ConditionTest, testing::Values(EngineKind::bitvector, EngineKind::tuple),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(ConditionTest, FindsTheFirstOfRulesWithMasksAndRanges) {
+  auto random = random_for("conditions");
+  for (const size_t count : {1u, 30u, 400u, 2000u}) {
+    std::vector<Rule> rules = rules_with_conditions(random, count);
+    const auto engine = make_engine(GetParam(), {7, size_t{1} << 30, kLayout});
+    RuleSet set;
+    set.load(rules, 1, *engine);
+    engine->start();
+    size_t hits = 0;
+    for (int round = 0; round < 3; ++round) {
+      const auto keys = keys_for(random, rules, 1500);
+      std::vector<uint32_t> values[kFields + 5];
+      for (const FullKey& key : keys) {
+        for (size_t f = 0; f < kFields; ++f) values[f].push_back(key.key[f]);
+        for (size_t p = 0; p < kLayout.size(); ++p) values[kFields + p].push_back(key.more[p]);
+      }
+      std::vector<const uint32_t*> columns;
+      for (const auto& value : values) columns.push_back(value.data());
+      std::vector<Outcome> outcomes(keys.size());
+      engine->classify(columns.data(), outcomes.data(), static_cast<int>(keys.size()));
+      for (size_t i = 0; i < keys.size(); ++i) {
+        ASSERT_EQ(outcomes[i].number, first_of(rules, keys[i])) << text_of(keys[i].key) << " of " << count;
+        hits += outcomes[i].number != kNoRule ? 1 : 0;
+      }
+      std::vector<RuleChange> changes;
+      std::map<uint32_t, Rule> changed;
+      for (const Rule& rule : rules_with_conditions(random, 20)) changed[random() % count] = rule;
+      for (const auto& [number, rule] : changed) rules[number] = rule, changes.push_back({number, rule});
+      set.change(changes, *engine);
+      engine->reclaim(), set.reclaim();
+    }
+    EXPECT_GT(hits, 1000u);
+  }
+}
+
+TEST(Conditions, AclSaysThatItCannot) {
+  try {
+    make_engine(EngineKind::acl, {0, size_t{1} << 30, {kVlan}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "rte_acl is given the 5-tuple only, and the rules ask for vlan as well; use ENGINE bitvector or tuple");
+  }
+}
+
+TEST(Conditions, AreNegated) {
+  auto random = random_for("negated conditions");
+  for (int round = 0; round < 500; ++round) {
+    const Place place = kLayout[1 + random() % 3];
+    const uint32_t most = place.largest(), mask = static_cast<uint32_t>(random()) & most;
+    const auto one = static_cast<uint32_t>(random()) & most, other = static_cast<uint32_t>(random()) & most;
+    const Condition condition = random() % 2 == 0 ? Condition{place, most, std::min(one, other), std::max(one, other)}
+                                                  : Condition{place, mask, one & mask, one & mask};
+    const auto opposite = negated(condition);
+    for (uint32_t value = 0; value <= most; value += most > 255 ? 1 + random() % 97 : 1) {
+      const bool any = std::ranges::any_of(opposite, [&](const Condition& c) { return holds(c, value); });
+      ASSERT_NE(any, holds(condition, value)) << value;
+      ASSERT_EQ(holds(canonical(condition), value), holds(condition, value)) << value;
+    }
+  }
+}
+
+constexpr const char* kAny = "@0/0 0/0 0 : 65535 0 : 65535 ";
+
+std::vector<uint32_t> numbers_of(const Result& result, const std::string& sink) {
+  std::vector<uint32_t> numbers;
+  for (const auto& packet : result.at(sink)) numbers.push_back(packet.column[static_cast<int>(Column::rule)]);
+  return numbers;
+}
+
+Frame tcp_packet(unsigned flags, size_t payload = 20) {
+  Frame frame = packet_of({1, 2, 3, 4, 6}, payload);
+  if (payload > 13) frame.bytes[kL3 + 20 + 13] = static_cast<uint8_t>(flags);
+  return frame;
+}
+
+TEST(Conditions, OfTcpFlagsOnEveryEngine) {
+  Frame udp = tcp_packet(2), later = tcp_packet(2);
+  udp.bytes[kL3 + 9] = 17;
+  put_u16(later.bytes, kL3 + 6, 7);
+  const std::vector<Frame> frames = {tcp_packet(2), tcp_packet(0x12), tcp_packet(0x10), udp, later, tcp_packet(2, 10)};
+  for (const std::string engine : {"bitvector", "tuple", "auto"}) {
+    const std::string rule = std::string(kAny) + "0x06/0xFF ";
+    const Result result = run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(" + rule + "flags=0x02/0x12 0, " +
+                                  rule + "flags=0x12/0x12 0, " + rule + "flags=0/2 0, DEFAULT 0, ENGINE " + engine +
+                                  "); c -> s :: TestSink(READS rule);",
+                              {"cpu", "cpu", LaunchMode::persistent}, frames);
+    EXPECT_EQ(numbers_of(result, "s"), (std::vector<uint32_t>{0, 1, 2, kNoRule, 2, 2})) << engine;
+  }
+}
+
+TEST(Conditions, OfColumnsAndBytes) {
+  std::vector<Frame> frames(4, packet_of({1, 2, 3, 4, 17}));
+  frames[1].column[static_cast<int>(Column::paint)] = 5;
+  frames[2].column[static_cast<int>(Column::vlan)] = 0x6000 | 77;  // with a priority
+  frames[3].bytes[kL3 + 1] = 0xb9;
+  const Result result =
+      run("TestSource(SETS \"l3 l4 paint vlan\") -> c :: BitVectorClassifier(" + std::string(kAny) +
+              "0x00/0x00 paint=4-5 0, " + kAny + "0x00/0x00 vlan=77 0, " + kAny + "0x00/0x00 ip[1/1]=0xb8/0xfc 0, " +
+              kAny + "0x00/0x00 frame[12/2]=0x0800 0, DEFAULT 0); c -> s :: TestSink(READS rule);",
+          {"cpu", "cpu", LaunchMode::persistent}, frames);
+  EXPECT_EQ(numbers_of(result, "s"), (std::vector<uint32_t>{3, 0, 1, 2}));
+}
+
+Frame packet6(const std::string& source, const std::string& destination, unsigned next_header, unsigned port) {
+  Frame frame;
+  frame.bytes.assign(14 + 40 + 20, 0);
+  frame.bytes[12] = 0x86, frame.bytes[13] = 0xdd, frame.bytes[14] = 0x60;
+  frame.bytes[14 + 5] = 20, frame.bytes[14 + 6] = static_cast<uint8_t>(next_header);
+  inet_pton(AF_INET6, source.c_str(), &frame.bytes[14 + 8]);
+  inet_pton(AF_INET6, destination.c_str(), &frame.bytes[14 + 24]);
+  put_u16(frame.bytes, 14 + 42, port);
+  frame.column[static_cast<int>(Column::l3)] = 14;
+  frame.column[static_cast<int>(Column::l4)] = 54;
+  return frame;
+}
+
+TEST(Conditions, OfIp6AndIp4InOneSet) {
+  std::vector<Frame> frames = {
+      packet6("2001:db8:1::7", "2001:db8::1", 6, 80),    packet6("2001:db8:2::7", "2001:db8::1", 6, 80),
+      packet6("2001:db8:1::7", "2001:db8::2", 17, 80),   packet6("2001:db8:1::7", "2001:db8::2", 0, 80),
+      packet_of({0x20010db8, 0x20010db8, 9, 80, 6}, 20), packet6("a00:1::", "::1", 6, 80),
+      packet_of({0x0a000001, 1, 9, 80, 6}, 20),          packet6("2001:db8:1::7", "2001:db8::1", 6, 80)};
+  frames.back().bytes.resize(14 + 30);
+  const std::string tail = " 0 : 65535 80 : 80 0x06/0xFF 0, ";
+  for (const std::string engine : {"bitvector", "tuple"}) {
+    const Result result =
+        run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(@2001:db8:1::/48 2001:db8::1/128" + tail +
+                "@2001:db8::/32 ::/0" + tail + "@10.0.0.0/8 0/0" + tail +
+                "@2001:db8::/32 2001:db8::2/127 0 : 65535 0 : 0 0x00/0x00 0, @0/0 0/0" + tail + " DEFAULT 0, ENGINE " +
+                engine + "); c -> s :: TestSink(READS rule);",
+            {"cpu", "cpu", LaunchMode::persistent}, frames);
+    EXPECT_EQ(numbers_of(result, "s"), (std::vector<uint32_t>{0, 1, kNoRule, 3, 4, 4, 2})) << engine;
+    EXPECT_EQ(result.drop("c.short"), 1u);
+  }
+}
+
+TEST(Conditions, ThatComeLaterNeedFields) {
+  const std::string rule = std::string(kAny) + "0x00/0x00 ";
+  const auto handlers_of = [&](const std::string& fields, Handlers& handlers, std::optional<Chain>& chain) {
+    click::Diagnostics diagnostics;
+    chain.emplace(read(
+        "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(" + rule + "vlan=1 0" + fields + "); c[0] -> TestSink;",
+        {}, diagnostics));
+    ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
+    chain->router.nodes[static_cast<size_t>(chain->router.find("c"))].element->handlers(handlers);
+  };
+  std::optional<Chain> chain;
+  Handlers without, with;
+  handlers_of("", without, chain);
+  EXPECT_THROW(without.find("add")->write("5 " + rule + "paint=1 0"), Error);
+  EXPECT_THROW(without.find("add")->write("5 @::/0 ::/0 0 : 65535 0 : 65535 0x00/0x00 0"), Error);
+  without.find("add")->write("5 " + rule + "vlan=2 0");
+  EXPECT_EQ(without.find("lookup")->read("1.2.3.4 1.2.3.4 1 1 6 vlan=2"), "5 0");
+  EXPECT_EQ(without.find("lookup")->read("1.2.3.4 1.2.3.4 1 1 6 vlan=3"), "-1 deny");
+  handlers_of(", FIELDS \"paint ip6\"", with, chain);
+  with.find("add")->write("5 " + rule + "paint=1 0");
+  with.find("add")->write("6 @2001:db8::/64 ::/0 0 : 65535 0 : 65535 0x00/0x00 0");
+  EXPECT_EQ(with.find("lookup")->read("1.2.3.4 1.2.3.4 1 1 6 paint=1"), "5 0");
+  EXPECT_EQ(with.find("lookup")->read("2001:db8::9 2001:db8::1 1 1 6"), "6 0");
+  EXPECT_EQ(with.find("lookup")->read("2001:db8:0:1::9 2001:db8::1 1 1 6"), "-1 deny");
+  EXPECT_NE(
+      mistakes("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(" + rule + "0, FIELDS speed); c -> TestSink;")
+          .find("FIELDS: 'speed' is not a field; there are flags"),
+      std::string::npos);
+}
+
+TEST(Conditions, AreForACpu) {
+  const std::string text = mistakes("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(" + std::string(kAny) +
+                                        "0x00/0x00 vlan=1 0); c -> TestSink;",
+                                    "simt");
+  EXPECT_NE(text.find("its rules ask for vlan, and a GPU looks at addresses, ports and protocol of IPv4 only; give it "
+                      "DEVICE cpu"),
+            std::string::npos)
+      << text;
+}
+
+}  // namespace
+}  // namespace heddle::test

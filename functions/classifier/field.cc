@@ -1,0 +1,179 @@
+#include "functions/classifier/field.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "click/values.h"
+#include "core/error.h"
+
+namespace heddle::classifier {
+namespace {
+
+constexpr uint16_t kMostOffset = 2047;
+
+struct Base {
+  const char* name;
+  Place::Kind kind;
+};
+constexpr Base kBases[] = {{"frame", Place::frame},
+                           {"ip", Place::network},
+                           {"transport", Place::transport},
+                           {"source6", Place::source6},
+                           {"destination6", Place::destination6}};
+struct Named {
+  const char* name;
+  Place place;
+};
+constexpr Named kNamed[] = {{"flags", kTcpFlags},
+                            {"vlan", kVlan},
+                            {"paint", kPaint},
+                            {"version", kIpVersion},
+                            {"source", place_of(kSource)},
+                            {"destination", place_of(kDestination)},
+                            {"sport", place_of(kSourcePort)},
+                            {"dport", place_of(kDestinationPort)},
+                            {"protocol", place_of(kProtocol)}};
+
+/** ip[6/2] */
+std::optional<std::vector<Place>> parse_bytes(std::string_view text) {
+  for (const auto& [name, kind] : kBases) {
+    std::string_view rest = text;
+    if (!rest.starts_with(name)) continue;
+    rest.remove_prefix(std::string_view(name).size());
+    const size_t slash = rest.find('/');
+    uint16_t offset = 0, length = 0;
+    if (!rest.starts_with('[') || !rest.ends_with(']') || slash == rest.npos) return std::nullopt;
+    if (!click::parse(rest.substr(1, slash - 1), offset, uint16_t{0}, kMostOffset) ||
+        !click::parse(rest.substr(slash + 1, rest.size() - slash - 2), length, uint16_t{1}, uint16_t{16}))
+      return std::nullopt;
+    if (length == 16) {
+      std::vector<Place> words;
+      for (uint16_t at = 0; at < 16; at += 4) words.push_back({kind, 4, static_cast<uint16_t>(offset + at)});
+      return words;
+    }
+    if (std::popcount(length) != 1 || length > 4) return std::nullopt;
+    return std::vector<Place>{{kind, static_cast<uint8_t>(length), offset}};
+  }
+  return std::nullopt;
+}
+
+bool is_range(const Condition& condition) { return condition.mask == condition.place.largest(); }
+bool is_one_value(const Condition& condition) { return condition.low == condition.high; }
+
+bool narrow_field(Rule& rule, Field field, uint32_t low, uint32_t high) {
+  rule.low[field] = std::max(rule.low[field], low);
+  rule.high[field] = std::min(rule.high[field], high);
+  return rule.low[field] <= rule.high[field];
+}
+
+/** Makes `one` what both ask for. */
+bool join(Condition& one, const Condition& other) {
+  if (is_range(one) && is_range(other)) {
+    one.low = std::max(one.low, other.low);
+    one.high = std::min(one.high, other.high);
+    return one.low <= one.high;
+  }
+  if (!is_one_value(one) || !is_one_value(other))
+    throw Error(format("a range and a mask of the same field, %s, in one rule; give it two rules, or two fields",
+                       name_of(one.place).c_str()));
+  const uint32_t common = one.mask & other.mask;
+  if ((one.low & common) != (other.low & common)) return false;
+  one = canonical({one.place, one.mask | other.mask, one.low | other.low, one.low | other.low});
+  return true;
+}
+
+}  // namespace
+
+std::string name_of(const Place& place) {
+  for (const auto& named : kNamed)
+    if (named.place == place) return named.name;
+  for (const auto& base : kBases)
+    if (base.kind == place.kind) return format("%s[%u/%u]", base.name, place.offset, place.length);
+  return "?";
+}
+
+std::optional<std::vector<Place>> parse_places(std::string_view text) {
+  for (const auto& named : kNamed)
+    if (text == named.name) return std::vector{named.place};
+  if (text == "ip6") {
+    std::vector<Place> all{kIpVersion};
+    for (const Field field : {kSource, kDestination})
+      for (int word = 1; word < 4; ++word) all.push_back(word_of(field, word));
+    return all;
+  }
+  return parse_bytes(text);
+}
+
+Condition canonical(Condition condition) {
+  const uint32_t largest = condition.place.largest();
+  condition.mask &= largest;
+  const uint32_t host = largest & ~condition.mask;
+  if (host != 0 && (host & (host + 1)) == 0 && is_one_value(condition))
+    return {condition.place, largest, condition.low, condition.low | host};
+  return condition;
+}
+
+bool narrow(Rule& rule, const Condition& wanted) {
+  const Condition condition = canonical(wanted);
+  if (condition.low > condition.high) return false;
+  if (condition.place.kind == Place::field && is_range(condition))
+    return narrow_field(rule, static_cast<Field>(condition.place.offset), condition.low, condition.high);
+  if (condition.mask == 0 || (is_range(condition) && condition.low == 0 && condition.high == condition.mask))
+    return condition.low == 0;
+  const auto at = std::ranges::lower_bound(rule.more, condition.place, {}, &Condition::place);
+  if (at != rule.more.end() && at->place == condition.place) return join(*at, condition);
+  rule.more.insert(at, condition);
+  return true;
+}
+
+std::vector<Condition> negated(const Condition& wanted) {
+  const Condition condition = canonical(wanted);
+  std::vector<Condition> result;
+  if (is_range(condition)) {
+    if (condition.low > 0) result.push_back({condition.place, condition.mask, 0, condition.low - 1});
+    if (condition.high < condition.mask)
+      result.push_back({condition.place, condition.mask, condition.high + 1, condition.mask});
+    return result;
+  }
+  for (uint32_t left = condition.mask; left != 0; left &= left - 1) {  // one bit at least differs
+    const uint32_t bit = left & -left, value = ~condition.low & bit;
+    result.push_back(canonical({condition.place, bit, value, value}));
+  }
+  return result;
+}
+
+void add_places(Layout& layout, const Rule& rule) {
+  for (const Condition& condition : rule.more) {
+    const auto at = std::ranges::lower_bound(layout, condition.place);
+    if (at == layout.end() || *at != condition.place) layout.insert(at, condition.place);
+  }
+}
+
+void complete(Rule& rule, const Layout& layout) {
+  if (!find(layout, kIpVersion) || std::ranges::find(rule.more, kIpVersion, &Condition::place) != rule.more.end())
+    return;
+  const auto asks_for = [&](Field field) {
+    return rule.low[field] != 0 || rule.high[field] != ~0u ||
+           std::ranges::find(rule.more, place_of(field), &Condition::place) != rule.more.end();
+  };
+  if (asks_for(kSource) || asks_for(kDestination)) narrow(rule, {kIpVersion, 255, 4, 4});
+}
+
+void check_places(const Rule& rule, const Layout& layout) {
+  for (const Condition& condition : rule.more)
+    if (!find(layout, condition.place)) {
+      const bool is_ip6 = condition.place.kind == Place::source6 || condition.place.kind == Place::destination6 ||
+                          condition.place == kIpVersion;
+      const std::string name = is_ip6 ? "ip6" : name_of(condition.place);
+      throw Error("it asks for " + name +
+                  ", at which none of the rules looked at the start; give the element FIELDS \"" + name + "\"");
+    }
+}
+
+std::optional<size_t> find(const Layout& layout, const Place& place) {
+  const auto at = std::ranges::lower_bound(layout, place);
+  if (at == layout.end() || *at != place) return std::nullopt;
+  return static_cast<size_t>(at - layout.begin());
+}
+
+}  // namespace heddle::classifier

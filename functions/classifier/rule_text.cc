@@ -1,0 +1,273 @@
+#include "functions/classifier/rule_text.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+
+#include "click/values.h"
+#include "core/error.h"
+#include "core/text_file.h"
+#include "functions/classifier/field.h"
+
+namespace heddle::classifier {
+namespace {
+
+constexpr size_t kMaxWords = 40;  // of a rule, and one more
+constexpr const char* kForm =
+    "expected @SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK] [FIELD=VALUE ...] "
+    "[ACTION]";
+
+bool parse_digits(std::string_view text, int base, uint32_t most, uint32_t& number) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size() || value > most) return false;
+  number = value;
+  return true;
+}
+
+bool is_hexadecimal(std::string_view text) { return text.starts_with("0x") || text.starts_with("0X"); }
+
+/** Two parts with `sign` between them. */
+std::optional<std::array<std::string_view, 2>> split(std::string_view text, char sign) {
+  const size_t at = text.find(sign);
+  if (at == text.npos) return std::nullopt;
+  return std::array{text.substr(0, at), text.substr(at + 1)};
+}
+
+/** 0x06/0xFF */
+bool parse_masked(std::string_view text, uint32_t most, uint32_t& value, uint32_t& mask) {
+  const auto parts = split(text, '/');
+  return parts && std::ranges::all_of(*parts, is_hexadecimal) && parse_number((*parts)[0], most, value) &&
+         parse_number((*parts)[1], most, mask);
+}
+
+std::string narrowed(Rule& rule, const std::vector<Condition>& conditions) {
+  for (const Condition& condition : conditions)
+    if (!narrow(rule, condition)) return "no packet can match it, for what it asks of the " + name_of(condition.place);
+  return "";
+}
+
+std::string out_of_order(const std::string& what, uint32_t low, uint32_t high) {
+  return format("its lowest %s, %u, is larger than the highest, %u", what.c_str(), low, high);
+}
+
+std::string parse_addresses(std::string_view text, Field field, Rule& rule) {
+  if (text.find(':') != text.npos) {
+    const auto conditions = parse_prefix6(text, field);
+    return conditions ? narrowed(rule, *conditions) : in_quotes(text) + " is not an IPv6 prefix such as 2001:db8::/32";
+  }
+  if (const auto range = split(text, '-')) {
+    click::Ipv4Address low, high;
+    if (!click::parse((*range)[0], low) || !click::parse((*range)[1], high))
+      return in_quotes(text) + " is not a range of IPv4 addresses such as 192.0.2.1-192.0.2.9";
+    rule.low[field] = low.value, rule.high[field] = high.value;
+    const std::string texts[] = {click::to_text(low), click::to_text(high)};
+    if (low.value > high.value)
+      return format("its lowest %s, %s, is larger than the highest, %s", kFieldNames[field], texts[0].c_str(),
+                    texts[1].c_str());
+    return "";
+  }
+  click::Ipv4Prefix prefix;
+  if (!click::parse(text, prefix)) return in_quotes(text) + " is not an IPv4 prefix such as 192.0.2.0/24";
+  rule.low[field] = prefix.address;
+  rule.high[field] = prefix.address | static_cast<uint32_t>(~uint64_t{0} >> 32 >> prefix.length);
+  return "";
+}
+
+std::string parse_ports(const std::string_view* words, Field field, Rule& rule) {
+  for (const auto& [word, limit] : {std::pair{words[0], &rule.low[field]}, std::pair{words[2], &rule.high[field]}})
+    if (!parse_digits(word, 10, kLargest[field], *limit)) return in_quotes(word) + " is not a port, 0 to 65535";
+  if (words[1] != ":") return "expected ':' between the lowest and the highest port, not " + in_quotes(words[1]);
+  return rule.low[field] > rule.high[field] ? out_of_order(kFieldNames[field], rule.low[field], rule.high[field]) : "";
+}
+
+std::string parse_protocol(std::string_view text, Rule& rule) {
+  uint32_t low = 0, high = 0, mask = 0;
+  const auto range = split(text, '-');
+  if (range && parse_digits((*range)[0], 10, 255, low) && parse_digits((*range)[1], 10, 255, high)) {
+    rule.low[kProtocol] = low, rule.high[kProtocol] = high;
+    return low > high ? out_of_order(kFieldNames[kProtocol], low, high) : "";
+  }
+  if (!parse_masked(text, 0xff, low, mask) || (mask != 0 && mask != 0xff))
+    return in_quotes(text) +
+           " is not a protocol and its mask (0x00 or 0xFF), such as 0x06/0xFF, nor a range such as 6-17";
+  if (mask != 0) rule.low[kProtocol] = rule.high[kProtocol] = low;
+  return "";
+}
+
+/** 32 hexadecimal digits behind 0x. */
+bool parse_wide(std::string_view text, uint32_t (&words)[4]) {
+  if (!is_hexadecimal(text) || text.size() != 34) return false;
+  for (size_t w = 0; w < 4; ++w)
+    if (!parse_digits(text.substr(2 + 8 * w, 8), 16, ~0u, words[w])) return false;
+  return true;
+}
+
+std::string parse_wide_value(const std::vector<Place>& places, std::string_view text, Rule& rule) {
+  uint32_t value[4], mask[4] = {~0u, ~0u, ~0u, ~0u};
+  const auto parts = split(text, '/');
+  if (!parse_wide(parts ? (*parts)[0] : text, value) || (parts && !parse_wide((*parts)[1], mask)))
+    return in_quotes(text) + " is not 0x and 32 hexadecimal digits, or two such with '/' between them";
+  std::vector<Condition> conditions;
+  for (size_t w = 0; w < 4; ++w) conditions.push_back({places[w], mask[w], value[w] & mask[w], value[w] & mask[w]});
+  return narrowed(rule, conditions);
+}
+
+/** FIELD=VALUE */
+std::string parse_field(std::string_view word, Rule& rule) {
+  const auto [name, text] = *split(word, '=');
+  const auto places = parse_places(name);
+  if (!places || (places->size() > 1 && name == "ip6"))
+    return in_quotes(name) + " is not a field; there are " + kPlaceNames;
+  if (places->size() > 1) return parse_wide_value(*places, text, rule);
+  const Place place = places->front();
+  const uint32_t most = place.largest();
+  Condition condition{place, most, 0, 0};
+  const auto range = split(text, '-'), masked = split(text, '/');
+  const bool right =
+      range    ? parse_number((*range)[0], most, condition.low) && parse_number((*range)[1], most, condition.high)
+      : masked ? parse_number((*masked)[0], most, condition.low) && parse_number((*masked)[1], most, condition.mask)
+               : parse_number(text, most, condition.low);
+  if (!right)
+    return in_quotes(text) + format(" is not VALUE, LOW-HIGH or VALUE/MASK of numbers up to 0x%x, which ", most) +
+           name_of(place) + " has";
+  if (range && condition.low > condition.high) return out_of_order(name_of(place), condition.low, condition.high);
+  if (!range) condition.low = condition.high = condition.low & condition.mask;
+  if (place == kTcpFlags) return narrowed(rule, {condition, {place_of(kProtocol), 255, 6, 6}});
+  return narrowed(rule, {condition});
+}
+
+std::string dotted(uint32_t address) { return click::to_text(click::Ipv4Address{address}); }
+
+bool is_prefix(uint32_t low, uint32_t high) {
+  const uint32_t host = low ^ high;
+  return (host & (host + 1)) == 0 && (low & host) == 0;
+}
+
+/** Takes the conditions on an IPv6 address out of `more` if they are a prefix; its text, or "". */
+std::string take_prefix6(const Rule& rule, Field field, std::vector<Condition>& more) {
+  uint32_t words[4] = {rule.low[field], 0, 0, 0};
+  if (!is_prefix(rule.low[field], rule.high[field])) return "";
+  int length = 32 - std::bit_width(rule.low[field] ^ rule.high[field]);
+  std::vector<Condition> rest;
+  for (const Condition& condition : more) {
+    const int word = condition.place.kind == word_of(field, 1).kind ? condition.place.offset / 4 : 0;
+    if (word == 0) {
+      rest.push_back(condition);
+      continue;
+    }
+    if (length != 32 * word || condition.mask != ~0u || !is_prefix(condition.low, condition.high)) return "";
+    words[word] = condition.low;
+    length += 32 - std::bit_width(condition.low ^ condition.high);
+  }
+  more = rest;
+  for (uint32_t& word : words) word = htonl(word);
+  char text[INET6_ADDRSTRLEN];
+  return format("%s/%d", inet_ntop(AF_INET6, words, text, sizeof text), length);
+}
+
+std::string address_text(const Rule& rule, Field field) {
+  const uint32_t low = rule.low[field], high = rule.high[field];
+  if (!is_prefix(low, high)) return dotted(low) + "-" + dotted(high);
+  return format("%s/%d", dotted(low).c_str(), 32 - std::bit_width(low ^ high));
+}
+
+std::string condition_text(const Condition& condition) {
+  const std::string name = name_of(condition.place);
+  if (condition.mask != condition.place.largest())
+    return format(" %s=0x%x/0x%x", name.c_str(), condition.low, condition.mask);
+  if (condition.low == condition.high) return format(" %s=%u", name.c_str(), condition.low);
+  return format(" %s=%u-%u", name.c_str(), condition.low, condition.high);
+}
+
+}  // namespace
+
+bool parse_number(std::string_view text, uint32_t most, uint32_t& number) {
+  return is_hexadecimal(text) ? parse_digits(text.substr(2), 16, most, number) : parse_digits(text, 10, most, number);
+}
+
+std::vector<Condition> prefix6(const uint8_t (&address)[16], int length, Field field) {
+  std::vector<Condition> result{{kIpVersion, 255, 6, 6}};
+  for (int word = 0; word < 4; ++word) {
+    const int bits = std::clamp(length - 32 * word, 0, 32);
+    const auto mask = static_cast<uint32_t>(~(~uint64_t{0} >> 32 >> bits));
+    uint32_t value = 0;
+    for (int byte = 0; byte < 4; ++byte) value = value << 8 | address[4 * word + byte];
+    if (bits > 0)
+      result.push_back({word == 0 ? place_of(field) : word_of(field, word), mask, value & mask, value & mask});
+  }
+  return result;
+}
+
+std::optional<std::vector<Condition>> parse_prefix6(std::string_view text, Field field) {
+  const auto parts = split(text, '/');
+  const std::string address(parts ? (*parts)[0] : text);
+  uint32_t length = 128;
+  uint8_t bytes[16];
+  if (address.size() >= INET6_ADDRSTRLEN || inet_pton(AF_INET6, address.c_str(), bytes) != 1) return std::nullopt;
+  if (parts && !parse_digits((*parts)[1], 10, 128, length)) return std::nullopt;
+  return prefix6(bytes, static_cast<int>(length), field);
+}
+
+std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule) {
+  std::vector<std::string_view> words = words_of(text, kMaxWords);
+  if (words.size() < 9 || !words[0].starts_with('@')) return kForm;
+  Rule result;
+  for (const std::string& reason :
+       {parse_addresses(words[0].substr(1), kSource, result), parse_addresses(words[1], kDestination, result),
+        parse_ports(&words[2], kSourcePort, result), parse_ports(&words[5], kDestinationPort, result),
+        parse_protocol(words[8], result)})
+    if (!reason.empty()) return reason;
+
+  words.erase(words.begin(), words.begin() + 9);
+  const auto is_field = [](std::string_view word) { return word.find('=') != word.npos; };
+  if (!words.empty() && !is_field(words[0]) && words[0].find('/') != std::string_view::npos) {
+    uint32_t flags = 0, mask = 0;
+    if (!parse_masked(words[0], 0xffff, flags, mask))
+      return in_quotes(words[0]) + " is not a value and mask of TCP flags, such as 0x0000/0x0200";
+    words.erase(words.begin());
+  }
+  for (; !words.empty() && is_field(words[0]); words.erase(words.begin())) try {
+      if (const std::string reason = parse_field(words[0], result); !reason.empty()) return reason;
+    } catch (const Error& error) {
+      return error.what();
+    }
+  if (words.size() > 1) return in_quotes(words[1]) + " is left over after the action";
+  const auto action = words.empty() ? actions.usual : actions.read(words[0]);
+  if (!action && words.empty())
+    return "it has no action (" + actions.expected + "), and there is no ACTION for such rules";
+  if (!action) return in_quotes(words[0]) + " is not an action; there are " + actions.expected;
+  result.next = *action;
+  rule = result;
+  return "";
+}
+
+std::string text_of(const Rule& rule, std::string_view action) {
+  std::vector<Condition> more = rule.more;
+  std::string addresses[2];
+  const auto version = std::ranges::find(more, kIpVersion, &Condition::place);
+  if (version != more.end() && version->low == 6 && version->high == 6) {
+    std::vector<Condition> rest = more;
+    for (const Field field : {kSource, kDestination}) addresses[field] = take_prefix6(rule, field, rest);
+    if (!addresses[kSource].empty() && !addresses[kDestination].empty()) {
+      std::erase_if(rest, [](const Condition& condition) { return condition.place == kIpVersion; });
+      more = rest;
+    }
+  }
+  if (addresses[kSource].empty() || addresses[kDestination].empty())
+    for (const Field field : {kSource, kDestination}) addresses[field] = address_text(rule, field);
+  const uint32_t first = rule.low[kProtocol], last = rule.high[kProtocol];
+  std::string text =
+      format("@%s %s %u : %u %u : %u ", addresses[0].c_str(), addresses[1].c_str(), rule.low[kSourcePort],
+             rule.high[kSourcePort], rule.low[kDestinationPort], rule.high[kDestinationPort]);
+  text += first == last                ? format("0x%02x/0xFF", first)
+          : first == 0 && last == 0xff ? "0x00/0x00"
+                                       : format("%u-%u", first, last);
+  for (const Condition& condition : more) text += condition_text(condition);
+  return action.empty() ? text : text + " " + std::string(action);
+}
+
+}  // namespace heddle::classifier
