@@ -74,6 +74,7 @@ BAD_ARGUMENTS = {
     "NAT": ["", "nobody, 10.0.0.1", "x", "x, 10.0.0", "x, 10.0.0.1, PORTS 5", "x, 10.0.0.1, PORTS 9-8"],
     "NIDS": ["", "none", "none, SKIP_UNSUPPORTED x", "/dev/null, VARIABLES none", "/dev/null, DEVICE 7"],
     "NIDSConfirm": ["", "nobody", "x", "x, EVE"],
+    "TCPReset": ["1", "x, y"],
     "Null": ["1"],
     "Paint": ["", "256", "-1", "1, 21", "1, PAINT, 1"],
     "PaintSwitch": ["21", "PAINT, 1"],

@@ -5,12 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
 #include <unordered_set>
 
-#include "click/values.h"
-#include "core/error.h"
+#include "functions/ipsec/association_words.h"
 #include "functions/ipsec/keys.h"
 
 namespace heddle::ipsec {
@@ -18,76 +15,11 @@ namespace {
 
 constexpr size_t kMaxErrors = 100, kMaxFileBytes = size_t{256} << 20, kNonceBytes = 4;
 
-/** The words of a line, one after the other. */
-class Words {
- public:
-  explicit Words(std::string_view line) : rest_(line.substr(0, line.find('#'))) {}
-  /** The next one, "" at the end. */
-  std::string_view take() {
-    const size_t begin = std::min(rest_.find_first_not_of(" \t\r"), rest_.size());
-    const size_t end = std::min(rest_.find_first_of(" \t\r", begin), rest_.size());
-    const std::string_view word = rest_.substr(begin, end - begin);
-    rest_.remove_prefix(end);
-    return word;
-  }
-
- private:
-  std::string_view rest_;
-};
-
-/** What is wrong with a line. */
-struct Mistake {
-  std::string why;
-};
-
-uint32_t number_of(std::string_view word, const char* name) {
-  while (word.ends_with(',')) word.remove_suffix(1);
-  const bool hexadecimal = word.starts_with("0x");
-  if (hexadecimal) word.remove_prefix(2);
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, hexadecimal ? 16 : 10);
-  if (error != std::errc() || end != word.data() + word.size())
-    throw Mistake{format("%s is followed by no number of 32 bits", name)};
-  return value;
-}
-
-uint32_t address_of(std::string_view word, const char* name) {
-  click::Ipv4Address address;
-  if (!click::parse(word, address)) throw Mistake{format("%s is followed by no IPv4 address", name)};
-  return address.value;
-}
-
-void read_prefix(std::string_view word, const char* name, uint32_t& address, uint8_t& length) {
-  click::Ipv4Prefix prefix;
-  if (!click::parse(word, prefix)) throw Mistake{format("%s is followed by no IPv4 prefix", name)};
-  address = prefix.address, length = static_cast<uint8_t>(prefix.length);
-}
-
-/** Key bytes, which are wiped when nobody needs them any more. */
-struct Key {
-  uint8_t bytes[64];
-  size_t count = 0;
-  /** `sizes`: how many it may be. */
-  Key(std::string_view word, std::initializer_list<size_t> sizes, const char* what) {
-    if (word.starts_with("0x")) word.remove_prefix(2);
-    const bool digits = std::ranges::all_of(word, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)); });
-    std::string wanted;
-    for (const size_t size : sizes) wanted += (wanted.empty() ? "" : " or ") + std::to_string(2 * size);
-    if (!digits || word.size() % 2 != 0 || std::ranges::find(sizes, word.size() / 2) == sizes.end())
-      throw Mistake{format("%s must be 0x and %s hexadecimal digits", what, wanted.c_str())};
-    for (; count < word.size() / 2; ++count) {
-      const char* at = word.data() + 2 * count;
-      std::from_chars(at, at + 2, bytes[count], 16);
-    }
-  }
-  ~Key() { explicit_bzero(bytes, sizeof bytes); }
-};
-
 class Parser {
  public:
   Parser(const std::string& path, std::vector<std::string>& errors) : path_(path), errors_(errors) {}
 
-  std::vector<FileAssociation> run(std::string_view text) {
+  AssociationList run(std::string_view text) {
     while (!text.empty()) {
       const size_t end = std::min(text.find('\n'), text.size());
       ++line_;
@@ -108,100 +40,128 @@ class Parser {
     if (++bad_ <= kMaxErrors) errors_.push_back(format("%s:%zu: %s", path_.c_str(), line, why.c_str()));
   }
 
+  /** What the lines of the association leave to be desired, or "". */
+  std::string missing() {
+    if (!has_spi_) return "this association has no line 'proto esp spi NUMBER mode tunnel' (or transport)";
+    if (!has_cipher_)
+      return "this association has no line 'enc rfc3686(ctr(aes)) KEY', 'enc cbc(aes) KEY' or 'aead rfc4106(gcm(aes)) "
+             "KEY 128'";
+    const bool gcm = now_.suite.cipher == Cipher::aes_gcm;
+    if (!has_hash_ && !gcm)
+      return "this association has no line 'auth-trunc hmac(sha1) KEY 96' or 'auth-trunc hmac(sha256) KEY 128'";
+    if (has_hash_ && gcm) return "rfc4106(gcm(aes)) authenticates as well: an auth line does not go with it";
+    if (now_.in_udp() && now_.transport) return "encap goes with mode tunnel only";
+    if (now_.in_udp() && now_.ip6) return "encap goes with IPv4 addresses only";
+    if (now_.extended && now_.window == 0)
+      return "flag esn needs a window: replay-window, or replay_window of 'anti-replay esn context:' (RFC 4303, A2)";
+    if (!now_.extended && std::max(now_.sent, now_.seen) > UINT32_MAX)
+      return "seq and oseq have 32 bits without flag esn";
+    if (!spis_.insert(now_.sa.spi).second) return "another association before it has the same SPI";
+    if (list_.size() == kMostAssociations) return format("there are more than %zu associations", kMostAssociations);
+    return "";
+  }
+
   /** The association that lines speak of is complete. */
   void finish() {
     if (begun_ == 0) return;
-    const char* missing = !has_spi_    ? "'proto esp spi NUMBER mode tunnel'"
-                          : !has_enc_  ? "'enc rfc3686(ctr(aes)) KEY'"
-                          : !has_auth_ ? "'auth-trunc hmac(sha1) KEY 96'"
-                                       : nullptr;
-    if (missing != nullptr)
-      report(begun_, format("this association has no line %s", missing));
-    else if (!spis_.insert(now_.sa.spi).second)
-      report(begun_, "another association before it has the same SPI");
-    else if (list_.size() == kMostAssociations)
-      report(begun_, format("there are more than %zu associations", kMostAssociations));
-    else
+    if (const std::string why = missing(); !why.empty())
+      report(begun_, why);
+    else if (bad_ == bad_before_)
       list_.push_back(now_);
-    explicit_bzero(&now_, sizeof now_);
+    explicit_bzero(static_cast<void*>(&now_), sizeof now_);
     begun_ = 0;
+  }
+
+  void begin(Words& words) {
+    finish();
+    now_ = {};
+    begun_ = line_;
+    bad_before_ = bad_;
+    has_spi_ = has_cipher_ = has_hash_ = in_context_ = in_statistics_ = false;
+    uint32_t source = 0, destination = 0;
+    const bool source_is6 = read_address(words.take(), "src", source, now_.source6);
+    if (words.take() != "dst") throw Mistake{"expected 'src ADDRESS dst ADDRESS'"};
+    now_.ip6 = read_address(words.take(), "dst", destination, now_.destination6);
+    if (now_.ip6 != source_is6) throw Mistake{"src and dst must both be IPv4, or both IPv6"};
+    now_.sa.source = swapped(source), now_.sa.destination = swapped(destination);
+    words.expect_end();
   }
 
   void read_line(Words words) {
     const std::string_view first = words.take();
     if (first.empty()) return;
-    if (first == "src") {
-      finish();
-      now_ = {};
-      begun_ = line_;
-      has_spi_ = has_enc_ = has_auth_ = false;
-      now_.sa.source = __builtin_bswap32(address_of(words.take(), "src"));
-      if (words.take() != "dst") throw Mistake{"expected 'src ADDRESS dst ADDRESS'"};
-      now_.sa.destination = __builtin_bswap32(address_of(words.take(), "dst"));
-      expect_end(words);
-      return;
-    }
+    if (first == "src") return begin(words);
     if (begun_ == 0) throw Mistake{"expected 'src ADDRESS dst ADDRESS', which begins an association"};
+    if (in_statistics_ || (in_context_ && is_bitmap(first))) return;
     if (first == "proto") {
       protocol(words);
     } else if (first == "replay-window") {
-      const uint32_t window = number_of(words.take(), "replay-window");
-      if (window > kLargestWindow) throw Mistake{format("replay-window must be 0 to %zu", kLargestWindow)};
-      now_.window = window;
+      set_window(number_of(words.take(), "replay-window"), "replay-window");
       flags(words);
     } else if (first == "auth-trunc" || first == "auth") {
       authentication(words, first == "auth-trunc");
     } else if (first == "enc") {
-      if (words.take() != "rfc3686(ctr(aes))") throw Mistake{"the only cipher that is supported is rfc3686(ctr(aes))"};
-      const Key key(words.take(), {20, 28, 36}, "the key of rfc3686(ctr(aes)), AES and nonce,");
-      expand_key({key.bytes, key.count - kNonceBytes}, now_.sa);
-      memcpy(&now_.sa.nonce, key.bytes + key.count - kNonceBytes, kNonceBytes);
-      has_enc_ = true;
-      expect_end(words);
+      encryption(words);
+    } else if (first == "aead") {
+      aead(words);
+    } else if (first == "encap") {
+      encapsulation(words);
     } else if (first == "anti-replay") {
-      if (words.take() != "context:") throw Mistake{"extended sequence numbers are not supported"};
-      for (std::string_view word; !(word = words.take()).empty();) {
-        if (word == "seq")
-          now_.seen = number_of(words.take(), "seq");
-        else if (word == "oseq")
-          now_.sent = number_of(words.take(), "oseq");
-        else if (word == "bitmap")
-          number_of(words.take(), "bitmap");
-        else
-          throw Mistake{"expected 'anti-replay context: seq NUMBER, oseq NUMBER, bitmap NUMBER'"};
-      }
+      const std::string_view kind = words.take();
+      in_context_ = kind == "esn";
+      if ((in_context_ ? words.take() : kind) != "context:") throw Mistake{kContextWanted};
+      context(words, words.take());
+    } else if (in_context_ && (first == "seq-hi" || first == "oseq-hi" || first == "replay_window")) {
+      context(words, first);
     } else if (first == "sel") {
       selector(words);
-    } else if (first != "lastused" && first != "dir" && first != "if_id") {
+    } else if (first == "limit:" || first == "limit") {
+      limits(words);
+    } else if (first == "expire") {
+      refuse_times(words);
+    } else if (first.find("(bytes)") != first.npos) {  // lifetime current
+      now_.used_bytes = number_of<uint64_t>(first, "lifetime current:");
+      now_.used_packets = number_of<uint64_t>(words.take(), "lifetime current:");
+    } else if (first == "stats:") {
+      in_statistics_ = true;
+    } else if (first != "lastused" && first != "dir" && first != "if_id" && first != "lifetime" && first != "add") {
       throw Mistake{
-          "it begins with no word that is supported here: src, proto, replay-window, auth-trunc, auth, enc, "
-          "anti-replay, sel"};
+          "it begins with no word that is supported here: src, proto, replay-window, auth-trunc, auth, enc, aead, "
+          "encap, anti-replay, sel, limit"};
     }
   }
 
   void protocol(Words& words) {
     if (words.take() != "esp") throw Mistake{"the only protocol that is supported is esp"};
-    bool tunnel = false;
-    for (std::string_view word; !(word = words.take()).empty();) {
+    bool has_mode = false;
+    for (std::string_view word; !(word = words.take_plain()).empty();) {
       if (word == "spi") {
         const uint32_t spi = number_of(words.take(), "spi");
         if (spi < 256) throw Mistake{"spi must be 256 or more (RFC 4303, 2.1)"};
-        now_.sa.spi = __builtin_bswap32(spi);
+        now_.sa.spi = swapped(spi);
         has_spi_ = true;
       } else if (word == "reqid") {
         number_of(words.take(), "reqid");
       } else if (word == "mode") {
-        if (words.take() != "tunnel") throw Mistake{"the only mode that is supported is tunnel"};
-        tunnel = true;
+        const std::string_view mode = words.take();
+        if (mode != "tunnel" && mode != "transport")
+          throw Mistake{"the modes that are supported are tunnel and transport"};
+        now_.transport = mode == "transport";
+        has_mode = true;
       } else {
-        throw Mistake{"expected 'proto esp spi NUMBER [reqid NUMBER] mode tunnel'"};
+        throw Mistake{"expected 'proto esp spi NUMBER [reqid NUMBER] mode tunnel' (or transport)"};
       }
     }
-    if (!tunnel) throw Mistake{"expected 'mode tunnel'"};
+    if (!has_mode) throw Mistake{"expected 'mode tunnel' or 'mode transport'"};
+  }
+
+  void set_window(uint32_t window, const char* name) {
+    if (window > kLargestWindow) throw Mistake{format("%s must be 0 to %zu", name, kLargestWindow)};
+    now_.window = std::max(now_.window, window);
   }
 
   void flags(Words& words) {
-    for (std::string_view word; !(word = words.take()).empty();) {
+    for (std::string_view word; !(word = words.take_plain()).empty();) {
       if (word == "seq")
         number_of(words.take(), "seq");
       else if (word == "noecn")
@@ -210,41 +170,157 @@ class Parser {
         now_.sa.flags |= kNoPmtuDisc;
       else if (word == "dont-encap-dscp")
         now_.sa.flags |= kDontEncapDscp;
+      else if (word == "esn")
+        now_.extended = true;
       else if (word != "flag" && word != "extra-flag" && word != "af-unspec")
-        throw Mistake{"the flags that are supported are noecn, nopmtudisc, af-unspec and dont-encap-dscp"};
+        throw Mistake{"the flags that are supported are noecn, nopmtudisc, af-unspec, esn and dont-encap-dscp"};
     }
   }
 
+  void encryption(Words& words) {
+    const std::string_view name = words.take();
+    if (name == "cbc(aes)") {
+      const Key key(words.take(), {16, 24, 32}, "the key of cbc(aes)");
+      expand_key({key.bytes, key.count}, now_.sa);
+      now_.suite.cipher = Cipher::aes_cbc;
+    } else if (name == "rfc3686(ctr(aes))") {
+      with_nonce(Key(words.take(), {20, 28, 36}, "the key of rfc3686(ctr(aes)), AES and nonce,"));
+      now_.suite.cipher = Cipher::aes_ctr;
+    } else {
+      throw Mistake{"the ciphers that are supported are rfc3686(ctr(aes)), cbc(aes) and, as aead, rfc4106(gcm(aes))"};
+    }
+    has_cipher_ = true;
+    words.expect_end();
+  }
+
+  void aead(Words& words) {
+    if (words.take() != "rfc4106(gcm(aes))") throw Mistake{"the only aead that is supported is rfc4106(gcm(aes))"};
+    with_nonce(Key(words.take(), {20, 28, 36}, "the key of rfc4106(gcm(aes)), AES and salt,"));
+    const uint32_t bits = number_of(words.take_plain(), "the key");
+    if (bits != 64 && bits != 96 && bits != 128)
+      throw Mistake{"the ICV of rfc4106(gcm(aes)) must have 64, 96 or 128 bits"};
+    now_.suite = {Cipher::aes_gcm, Hash::none, static_cast<uint8_t>(bits / 8)};
+    has_cipher_ = true;
+    words.expect_end();
+  }
+
+  void with_nonce(const Key& key) {
+    expand_key({key.bytes, key.count - kNonceBytes}, now_.sa);
+    memcpy(&now_.sa.nonce, key.bytes + key.count - kNonceBytes, kNonceBytes);
+  }
+
   void authentication(Words& words, bool truncated) {
-    if (words.take() != "hmac(sha1)") throw Mistake{"the only authentication that is supported is hmac(sha1)"};
-    const Key key(words.take(), {20}, "the key of hmac(sha1)");
-    start_hmac({key.bytes, key.count}, now_.sa);
-    if (truncated && number_of(words.take(), "the key") != 8 * kIcvBytes)
-      throw Mistake{"hmac(sha1) must be truncated to 96 bits"};
-    has_auth_ = true;
-    expect_end(words);
+    const std::string_view name = words.take();
+    if (name == "hmac(sha1)") {
+      const Key key(words.take(), {20}, "the key of hmac(sha1)");
+      start_hmac({key.bytes, key.count}, now_.sa);
+      if (truncated && number_of(words.take_plain(), "the key") != 96)
+        throw Mistake{"hmac(sha1) must be truncated to 96 bits"};
+      now_.suite.hash = Hash::hmac_sha1_96, now_.suite.icv_bytes = 12;
+    } else if (name == "hmac(sha256)") {
+      const Key key(words.take(), {32}, "the key of hmac(sha256)");
+      start_hmac_sha256({key.bytes, key.count}, now_.inner256, now_.outer256);
+      if (!truncated || number_of(words.take_plain(), "the key") != 128)
+        throw Mistake{"hmac(sha256) must be truncated to 128 bits, by 'auth-trunc hmac(sha256) KEY 128' (RFC 4868)"};
+      now_.suite.hash = Hash::hmac_sha256_128, now_.suite.icv_bytes = 16;
+    } else {
+      throw Mistake{"the authentications that are supported are hmac(sha1) and hmac(sha256)"};
+    }
+    has_hash_ = true;
+    words.expect_end();
+  }
+
+  void encapsulation(Words& words) {
+    for (std::string_view word; !(word = words.take_plain()).empty();) {
+      if (word == "type" && words.take() != "espinudp") throw Mistake{"the only encap that is supported is espinudp"};
+      if (word == "type") continue;
+      if (word == "sport")
+        now_.source_port = number_of<uint16_t>(words.take(), "sport");
+      else if (word == "dport")
+        now_.destination_port = number_of<uint16_t>(words.take(), "dport");
+      else if (word == "addr")
+        words.take();
+      else
+        throw Mistake{"expected 'encap type espinudp sport PORT dport PORT addr ADDRESS'"};
+    }
+    if (now_.source_port == 0 || now_.destination_port == 0) throw Mistake{"encap needs sport and dport, 1 to 65535"};
+  }
+
+  static constexpr const char* kContextWanted =
+      "expected 'anti-replay context: seq NUMBER, oseq NUMBER, bitmap NUMBER', or 'anti-replay esn context:'";
+
+  void context(Words& words, std::string_view word) {
+    constexpr uint64_t kLow = UINT32_MAX;
+    for (; !word.empty(); word = words.take()) {
+      if (word != "seq" && word != "oseq" && word != "seq-hi" && word != "oseq-hi" && word != "bitmap" &&
+          word != "replay_window" && word != "bitmap-length")
+        throw Mistake{kContextWanted};
+      const uint32_t number = number_of(words.take(), std::string(word).c_str());
+      if (word == "seq")
+        now_.seen = (now_.seen & ~kLow) | number;
+      else if (word == "oseq")
+        now_.sent = (now_.sent & ~kLow) | number;
+      else if (word == "seq-hi")
+        now_.seen = (now_.seen & kLow) | uint64_t{number} << 32;
+      else if (word == "oseq-hi")
+        now_.sent = (now_.sent & kLow) | uint64_t{number} << 32;
+      else if (word == "replay_window")
+        set_window(number, "replay_window");
+    }
+  }
+
+  static bool is_bitmap(std::string_view word) {
+    return word.size() == 8 && word.find_first_not_of("0123456789abcdef") == word.npos;
   }
 
   void selector(Words& words) {
     Selector& s = now_.selector;
     if (words.take() != "src") throw Mistake{"expected 'sel src PREFIX dst PREFIX'"};
-    read_prefix(words.take(), "src", s.source, s.source_length);
+    const bool source_is6 = read_prefix(words.take(), "src", s.source);
     if (words.take() != "dst") throw Mistake{"expected 'sel src PREFIX dst PREFIX'"};
-    read_prefix(words.take(), "dst", s.destination, s.destination_length);
-    expect_end(words);
+    const bool is6 = read_prefix(words.take(), "dst", s.destination);
+    if (is6 != source_is6) throw Mistake{"the prefixes of a sel line must both be IPv4, or both IPv6"};
+    s.family = is6 ? Selector::Family::ip6 : Selector::Family::ip4;
+    const std::string_view more = words.take_plain();
+    if (more == "uid") words.take();
+    if (!more.empty() && more != "uid") throw Mistake{"something is left over at the end of the line"};
   }
 
-  static void expect_end(Words& words) {
-    if (!words.take().empty()) throw Mistake{"something is left over at the end of the line"};
+  /** "soft 900(bytes), hard (INF)(bytes)", or, as it is given to `ip`, "packet-hard 1000". */
+  void limits(Words& words) {
+    constexpr const char* kWanted =
+        "expected 'limit: soft NUMBER(bytes), hard NUMBER(bytes)', or the same of (packets)";
+    const auto place = [&](bool hard, bool packets) -> uint64_t& {
+      Limits& l = now_.limits;
+      return packets ? (hard ? l.hard_packets : l.soft_packets) : hard ? l.hard_bytes : l.soft_bytes;
+    };
+    for (std::string_view word; !(word = words.take()).empty();) {
+      const std::string_view value = words.take();
+      const bool whole = word == "soft" || word == "hard", hard = word.ends_with("hard");
+      const bool packets = whole ? value.find("(packets)") != value.npos : word.starts_with("packet-");
+      if (whole ? !packets && value.find("(bytes)") == value.npos
+                : word != "packet-soft" && word != "packet-hard" && word != "byte-soft" && word != "byte-hard")
+        throw Mistake{kWanted};
+      const bool none = value.starts_with("(INF)") || value == "INF";
+      place(hard, packets) = none ? Limits::kNone : number_of<uint64_t>(value, "limit");
+    }
+  }
+
+  static void refuse_times(Words& words) {
+    for (std::string_view word; !(word = words.take()).empty();)
+      if (std::isdigit(static_cast<unsigned char>(word[0])) && number_of<uint64_t>(word, "expire") != 0)
+        throw Mistake{"limits in seconds are not supported; give them in packets or bytes"};
   }
 
   const std::string& path_;
   std::vector<std::string>& errors_;
-  std::vector<FileAssociation> list_;
+  AssociationList list_;
   std::unordered_set<uint32_t> spis_;
   FileAssociation now_;
   size_t line_ = 0, begun_ = 0, bad_ = 0;  // begun_: line of the association that lines belong to, 0: none
-  bool has_spi_ = false, has_enc_ = false, has_auth_ = false;
+  size_t bad_before_ = 0;                  // that one
+  bool has_spi_ = false, has_cipher_ = false, has_hash_ = false;
+  bool in_context_ = false, in_statistics_ = false;  // behind 'anti-replay esn context:', and 'stats:'
 };
 
 struct Descriptor {
@@ -256,12 +332,11 @@ struct Descriptor {
 
 }  // namespace
 
-std::vector<FileAssociation> parse_associations(std::string_view text, const std::string& path,
-                                                std::vector<std::string>& errors) {
+AssociationList parse_associations(std::string_view text, const std::string& path, std::vector<std::string>& errors) {
   return Parser(path, errors).run(text);
 }
 
-std::vector<FileAssociation> read_association_file(const std::string& path, std::vector<std::string>& errors) {
+AssociationList read_association_file(const std::string& path, std::vector<std::string>& errors) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status;
   if (file.number < 0 || ::fstat(file.number, &status) != 0)

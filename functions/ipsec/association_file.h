@@ -5,27 +5,35 @@
 #include <string_view>
 #include <vector>
 
+#include "functions/ipsec/lifetime.h"
 #include "functions/ipsec/rule.h"
+#include "functions/ipsec/secret_memory.h"
+#include "functions/ipsec/selectors.h"
+#include "functions/ipsec/suite.h"
 
 namespace heddle::ipsec {
 
-/** Of which inner packets an association is: addresses in host byte order, bits after the lengths 0. */
-struct Selector {
-  uint32_t source = 0, destination = 0;
-  uint8_t source_length = 0, destination_length = 0;
-};
-
-/** An association as a file has it. */
+/** An association as a file has it. Numbers in host byte order. */
 struct FileAssociation {
   Association sa{};
+  Suite suite;
+  bool transport = false, extended = false, ip6 = false;
+  uint8_t source6[16] = {}, destination6[16] = {};  ///< outer addresses, if ip6
+  uint16_t source_port = 0, destination_port = 0;   ///< of UDP around ESP; 0: none
+  uint32_t inner256[8] = {}, outer256[8] = {};      ///< states of HMAC-SHA-256
   Selector selector;
   uint32_t window = 0;          ///< of the anti-replay check; 0: none
-  uint32_t sent = 0, seen = 0;  ///< sequence numbers that have been sent, and received
+  uint64_t sent = 0, seen = 0;  ///< sequence numbers that have been sent, and received
+  Limits limits;
+  uint64_t used_packets = 0, used_bytes = 0;  ///< of the limits
+  bool in_udp() const { return destination_port != 0; }
 };
 
-constexpr size_t kMostAssociations = 100000, kLargestWindow = 64;
+using AssociationList = std::vector<FileAssociation, WipingAllocator<FileAssociation>>;
 
-/** Reads what `ip xfrm state` prints, for ESP in tunnel mode over IPv4:
+constexpr size_t kMostAssociations = 100000, kLargestWindow = 4096;
+
+/** Reads what `ip xfrm state` and `ip -s xfrm state` print, for ESP:
  *
  *      src 198.51.100.1 dst 203.0.113.1
  *          proto esp spi 0x00001001 reqid 1 mode tunnel
@@ -34,13 +42,23 @@ constexpr size_t kMostAssociations = 100000, kLargestWindow = 64;
  *          enc rfc3686(ctr(aes)) 0x(40, 56 or 72 digits: AES key and nonce)
  *          anti-replay context: seq 0x0, oseq 0x0, bitmap 0x00000000
  *          sel src 10.1.0.0/16 dst 10.2.0.0/16
+ *      src 2001:db8::1 dst 2001:db8::2
+ *          proto esp spi 0x00001002 reqid 1 mode transport
+ *          replay-window 0 flag esn
+ *          aead rfc4106(gcm(aes)) 0x(40, 56 or 72 digits: AES key and salt) 128
+ *          anti-replay esn context:
+ *           seq-hi 0x0, seq 0x0, oseq-hi 0x0, oseq 0x0
+ *           replay_window 1024, bitmap-length 32
+ *           00000000 ...
+ *          lifetime config:
+ *            limit: soft 900(bytes), hard (INF)(bytes)
  *
- *  in which `#` starts a comment. `errors` gets "PATH:LINE: WHY" for at most 100 mistakes; none of them quotes the
- *  file, which holds keys. */
-std::vector<FileAssociation> parse_associations(std::string_view text, const std::string& path,
-                                                std::vector<std::string>& errors);
+ *  also `auth-trunc hmac(sha256) KEY 128`, `enc cbc(aes) KEY`, and `encap type espinudp sport 4500 dport 4500 addr
+ *  0.0.0.0`. `#` starts a comment. `errors` gets "PATH:LINE: WHY" for at most 100 mistakes; none of them quotes the file,
+ *  which holds keys. */
+AssociationList parse_associations(std::string_view text, const std::string& path, std::vector<std::string>& errors);
 
 /** The same of a file. Throws Error when it cannot be read, or when others than its owner may. */
-std::vector<FileAssociation> read_association_file(const std::string& path, std::vector<std::string>& errors);
+AssociationList read_association_file(const std::string& path, std::vector<std::string>& errors);
 
 }  // namespace heddle::ipsec

@@ -42,8 +42,8 @@ TEST(AssociationFile, ReadsWhatIpPrints) {
   EXPECT_EQ(list[0].window, 32u);
   EXPECT_EQ(list[0].seen, 7u);
   EXPECT_EQ(list[0].sent, 9u);
-  EXPECT_EQ(list[0].selector.destination, 0x0a020000u);
-  EXPECT_EQ(list[0].selector.destination_length, 16);
+  EXPECT_TRUE(list[0].selector.destination.address == mapped(0x0a020000u));
+  EXPECT_EQ(list[0].selector.destination.length, 96 + 16);
   EXPECT_EQ(list[1].window, 0u);
   EXPECT_EQ(swapped(list[1].sa.spi), 4098u);
 }
@@ -92,17 +92,19 @@ TEST(AssociationFile, SaysWhatIsWrongByLineAndNoKey) {
   const std::pair<std::string, std::string> cases[] = {
       {with("spi 0x00001001", "spi x"), "f:2: spi is followed by no number of 32 bits"},
       {with("spi 0x00001001", "spi 255"), "f:2: spi must be 256 or more (RFC 4303, 2.1)"},
-      {with("mode tunnel", "mode transport"), "f:2: the only mode that is supported is tunnel"},
-      {with("window 32", "window 65"), "f:3: replay-window must be 0 to 64"},
-      {with("hmac(sha1)", "hmac(md5)"), "f:4: the only authentication that is supported is hmac(sha1)"},
+      {with("mode tunnel", "mode beet"), "f:2: the modes that are supported are tunnel and transport"},
+      {with("window 32", "window 4097"), "f:3: replay-window must be 0 to 4096"},
+      {with("hmac(sha1)", "hmac(md5)"), "f:4: the authentications that are supported are hmac(sha1) and hmac(sha256)"},
       {with(" 96", " 160"), "f:4: hmac(sha1) must be truncated to 96 bits"},
       {with("2233 96", "22 96"), "f:4: the key of hmac(sha1) must be 0x and 40 hexadecimal digits"},
-      {with("rfc3686", "cbc"), "f:5: the only cipher that is supported is rfc3686(ctr(aes))"},
-      {with("context:", "esn context:"), "f:6: extended sequence numbers are not supported"},
-      {with("10.1.0.0/16", "10.1.0.0/33"), "f:7: src is followed by no IPv4 prefix"},
+      {with("rfc3686", "cbc"),
+       "f:5: the ciphers that are supported are rfc3686(ctr(aes)), cbc(aes) and, as aead, rfc4106(gcm(aes))"},
+      {with("context:", "something"),
+       "f:6: expected 'anti-replay context: seq NUMBER, oseq NUMBER, bitmap NUMBER', or 'anti-replay esn context:'"},
+      {with("10.1.0.0/16", "10.1.0.0/33"), "f:7: src is followed by no IP prefix"},
       {kKey + "\n" + kGood, "f:1: expected 'src ADDRESS dst ADDRESS', which begins an association"},
       {kGood + kGood, "f:8: another association before it has the same SPI"},
-      {"src 1.2.3.4 dst 1.2.3\n", "f:1: dst is followed by no IPv4 address"},
+      {"src 1.2.3.4 dst 1.2.3\n", "f:1: dst is followed by no IP address"},
   };
   for (auto& [text, error] : cases) {
     const auto found = mistakes(text);
@@ -111,6 +113,127 @@ TEST(AssociationFile, SaysWhatIsWrongByLineAndNoKey) {
     for (auto& line : found) EXPECT_EQ(line.find("00112233"), line.npos) << line;
   }
   EXPECT_EQ(mistakes(std::string(1000, '\n') + "x\n").size(), 1u);
+}
+
+std::vector<FileAssociation> read(const std::string& text) {
+  std::vector<std::string> errors;
+  const auto list = parse_associations(text, "f", errors);
+  EXPECT_EQ(errors, std::vector<std::string>());
+  return {list.begin(), list.end()};
+}
+
+// What iproute2 6.1 prints of associations that a key exchange has made, as it stands in reports on the web.
+TEST(AssociationFile, ReadsExtendedNumbersAndUdp) {
+  const std::string key = "0xe406a01083986e14d116488549094710e9c57bc6";
+  const auto list = read(
+      "src 192.169.101.2 dst 192.169.101.1\n"
+      "        proto esp spi 0xc88b7652 reqid 1 mode tunnel\n"
+      "        replay-window 0 flag af-unspec esn\n"
+      "        aead rfc4106(gcm(aes)) " +
+      key +
+      " 128\n"
+      "        encap type espinudp sport 4500 dport 4501 addr 0.0.0.0\n"
+      "        lastused 2024-08-29 09:30:00\n"
+      "        anti-replay esn context:\n"
+      "         seq-hi 0x1, seq 0x1d, oseq-hi 0x2, oseq 0xffffffff\n"
+      "         replay_window 128, bitmap-length 4\n"
+      "         00000000 00000000 00000000 1fffffff\n"
+      "        dir in\n"
+      "src 2001:db8::1 dst 2001:db8::2\n"
+      "\tproto esp spi 0x00001002 reqid 2 mode transport\n"
+      "\treplay-window 0 flag esn\n"
+      "\tauth-trunc hmac(sha256) 0x" +
+      std::string(64, 'a') + " 128\n\tenc cbc(aes) 0x" + std::string(48, '5') +
+      "\n\tanti-replay esn context:\t oseq-hi 0x0, oseq 0xa\n\t replay_window 4096, bitmap-length 128\n\t deadbeef\n"
+      "\tsel src ::/0 dst 2001:db8::/32 uid 0\n");
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].suite, (Suite{Cipher::aes_gcm, Hash::none, 16}));
+  EXPECT_TRUE(list[0].extended && !list[0].transport && !list[0].ip6);
+  EXPECT_EQ(list[0].seen, 0x10000001du);
+  EXPECT_EQ(list[0].sent, 0x2ffffffffu);
+  EXPECT_EQ(list[0].window, 128u);
+  EXPECT_EQ(list[0].source_port, 4500);
+  EXPECT_EQ(list[0].destination_port, 4501);
+  EXPECT_EQ(list[1].suite, (Suite{Cipher::aes_cbc, Hash::hmac_sha256_128, 16}));
+  EXPECT_TRUE(list[1].extended && list[1].transport && list[1].ip6);
+  EXPECT_EQ(list[1].sa.rounds, 12u);
+  EXPECT_EQ(list[1].sent, 10u);
+  EXPECT_EQ(list[1].window, 4096u);
+  EXPECT_EQ(list[1].destination6[15], 2);
+  EXPECT_EQ(list[1].selector.family, Selector::Family::ip6);
+  EXPECT_EQ(list[1].selector.destination.length, 32);
+}
+
+TEST(AssociationFile, ReadsWhatIpPrintsWithStatistics) {
+  const auto list = read(
+      "src 1.2.3.4 dst 5.6.7.8\n"
+      "\tproto esp spi 0x00001001(4097) reqid 1(0x00000001) mode transport\n"
+      "\treplay-window 32 seq 0x00000000 flag  (0x00000000)\n"
+      "\tauth-trunc hmac(sha1) " +
+      kKey + " (160 bits) 96\n\tenc rfc3686(ctr(aes)) " + kKey +
+      " (160 bits)\n"
+      "\tanti-replay context: seq 0x0, oseq 0x0, bitmap 0x00000000\n"
+      "\tlifetime config:\n"
+      "\t  limit: soft 900(bytes), hard (INF)(bytes)\n"
+      "\t  limit: soft (INF)(packets), hard 1000(packets)\n"
+      "\t  expire add: soft 0(sec), hard 0(sec)\n"
+      "\t  expire use: soft 0(sec), hard 0(sec)\n"
+      "\tlifetime current:\n"
+      "\t  840(bytes), 10(packets)\n"
+      "\t  add 2026-01-01 10:00:00 use -\n"
+      "\tstats:\n"
+      "\t  replay-window 0 replay 0 failed 0\n" +
+      "src 1.2.3.4 dst 5.6.7.8\n proto esp spi 5000 mode tunnel\n aead rfc4106(gcm(aes)) " + kKey +
+      " 64\n limit packet-soft 7\n limit byte-hard 8 packet-hard 9\n");
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_TRUE(list[0].transport);
+  EXPECT_EQ(list[0].limits.soft_bytes, 900u);
+  EXPECT_EQ(list[0].limits.hard_bytes, Limits::kNone);
+  EXPECT_EQ(list[0].limits.soft_packets, Limits::kNone);
+  EXPECT_EQ(list[0].limits.hard_packets, 1000u);
+  EXPECT_EQ(list[0].used_bytes, 840u);
+  EXPECT_EQ(list[0].used_packets, 10u);
+  EXPECT_EQ(list[1].limits.soft_packets, 7u);
+  EXPECT_EQ(list[1].limits.hard_packets, 9u);
+  EXPECT_EQ(list[1].limits.hard_bytes, 8u);
+  EXPECT_EQ(list[1].suite.icv_bytes, 8);
+}
+
+TEST(AssociationFile, SaysWhatDoesNotGoTogether) {
+  const std::string begin = "src 1.2.3.4 dst 5.6.7.8\nproto esp spi 5000 mode tunnel\n",
+                    gcm = "aead rfc4106(gcm(aes)) " + kKey + " 128\n", enc = "enc rfc3686(ctr(aes)) " + kKey + "\n",
+                    udp = "encap type espinudp sport 4500 dport 4500 addr 0.0.0.0\n";
+  const std::pair<std::string, std::string> cases[] = {
+      {begin + gcm + "auth-trunc hmac(sha1) " + kKey + " 96\n",
+       "f:1: rfc4106(gcm(aes)) authenticates as well: an auth line does not go with it"},
+      {begin + gcm + "flag esn\n", "f:4: it begins with no word that is supported here: src, proto, replay-window,"},
+      {begin + gcm + "replay-window 0 flag esn\n", "f:1: flag esn needs a window: replay-window, or replay_window of"},
+      {begin + gcm + "anti-replay esn context:\nseq-hi 0x1, seq 0x0\n",
+       "f:1: seq and oseq have 32 bits without flag esn"},
+      {begin + gcm + "anti-replay esn context:\nreplay_window 5000, bitmap-length 4\n",
+       "f:5: replay_window must be 0 to 4096"},
+      {begin + enc, "f:1: this association has no line 'auth-trunc hmac(sha1) KEY 96' or"},
+      {begin, "f:1: this association has no line 'enc rfc3686(ctr(aes)) KEY', 'enc cbc(aes) KEY' or"},
+      {begin + gcm + udp.substr(0, 30) + "\n", "f:4: encap needs sport and dport, 1 to 65535"},
+      {begin + gcm + "encap type espintcp sport 1 dport 2\n", "f:4: the only encap that is supported is espinudp"},
+      {"src ::1 dst ::2\nproto esp spi 5000 mode tunnel\n" + gcm + udp, "f:1: encap goes with IPv4 addresses only"},
+      {"src 1.2.3.4 dst 5.6.7.8\nproto esp spi 5000 mode transport\n" + gcm + udp,
+       "f:1: encap goes with mode tunnel only"},
+      {"src 1.2.3.4 dst ::2\n", "f:1: src and dst must both be IPv4, or both IPv6"},
+      {begin + gcm + "sel src ::/0 dst 0.0.0.0/0\n", "f:4: the prefixes of a sel line must both be IPv4, or both IPv6"},
+      {begin + "aead rfc4106(gcm(aes)) " + kKey + " 100\n",
+       "f:3: the ICV of rfc4106(gcm(aes)) must have 64, 96 or 128"},
+      {begin + "auth hmac(sha256) 0x" + std::string(64, '1') + "\n", "f:3: hmac(sha256) must be truncated to 128 bits"},
+      {begin + "enc cbc(aes) " + kKey + "\n", "f:3: the key of cbc(aes) must be 0x and 32 or 48 or 64 hexadecimal"},
+      {begin + gcm + "limit: soft 9, hard 10\n", "f:4: expected 'limit: soft NUMBER(bytes), hard NUMBER(bytes)'"},
+      {begin + gcm + "expire add: soft 0(sec), hard 3600(sec)\n", "f:4: limits in seconds are not supported"},
+  };
+  for (auto& [text, error] : cases) {
+    const auto found = mistakes(text);
+    ASSERT_FALSE(found.empty()) << error;
+    EXPECT_EQ(found[0].substr(0, error.size()), error);
+    for (auto& line : found) EXPECT_EQ(line.find("00112233"), line.npos) << line;
+  }
 }
 
 TEST(AssociationFile, RefusesFilesThatOthersMayRead) {

@@ -2,10 +2,10 @@
 
 #include <arpa/inet.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 
 #include <bit>
+#include <cstdio>
 
 #include "click/arguments.h"
 #include "core/error.h"
@@ -14,115 +14,172 @@
 namespace heddle::ipsec {
 namespace {
 
-constexpr uint32_t mask(uint32_t length) { return length == 0 ? 0 : ~0u << (32 - length); }
-constexpr uint64_t destination_key(uint32_t length, uint32_t address) {
-  return static_cast<uint64_t>(length) << 32 | (address & mask(length));
+/** What an association's Details point to, by its suite. */
+struct alignas(64) MoreKeys {
+  uint32_t inner[8], outer[8];  // SHA-256
+  union {
+    uint32_t decipher[60];  // CBC
+    gcm_key_data gcm;
+  };
+};
+bool needs_more(const Suite& suite) { return !(suite == Suite{}); }
+
+void set_keys(const FileAssociation& from, const Association& sa, MoreKeys* more, Details& to) {
+  to.encipher_keys = to.decipher_keys = sa.round_keys;
+  to.inner = sa.inner, to.outer = sa.outer;
+  to.nonce = sa.nonce;
+  to.key_bytes = static_cast<uint8_t>(4 * (sa.rounds - 6));
+  if (from.suite.hash == Hash::hmac_sha256_128) {
+    std::memcpy(more->inner, from.inner256, sizeof more->inner);
+    std::memcpy(more->outer, from.outer256, sizeof more->outer);
+    to.inner = more->inner, to.outer = more->outer;
+  }
+  if (from.suite.cipher == Cipher::aes_cbc) {
+    invert_key(sa, more->decipher);
+    to.decipher_keys = more->decipher;
+  } else if (from.suite.cipher == Cipher::aes_gcm) {
+    start_gcm(sa, more->gcm);
+    to.encipher_keys = to.decipher_keys = &more->gcm;
+  }
+}
+
+const char* name_of(Lifetime::State state) {
+  return state == Lifetime::State::hard ? "hard" : state == Lifetime::State::soft ? "soft" : "fresh";
 }
 
 }  // namespace
 
-void ReplayWindow::start(uint32_t window, uint32_t seen) {
-  window_ = window;
-  top_ = seen;
-  for (auto& block : blocks_) block = 0;
-}
-
-bool ReplayWindow::could_come(uint32_t sequence) const {
-  if (window_ == 0) return true;
-  if (sequence == 0 || static_cast<uint64_t>(sequence) + window_ <= top_.load(std::memory_order_relaxed)) return false;
-  const uint64_t block = blocks_[sequence / kBlockBits % kBlocks].load(std::memory_order_relaxed);
-  return block >> 32 < sequence / kBlockBits ||
-         (block >> 32 == sequence / kBlockBits && (block >> sequence % kBlockBits & 1) == 0);
-}
-
-bool ReplayWindow::mark(uint32_t sequence) {
-  if (window_ == 0) return true;
-  auto& block = blocks_[sequence / kBlockBits % kBlocks];
-  const uint64_t bit = uint64_t{1} << sequence % kBlockBits, place = uint64_t{sequence / kBlockBits} << 32;
-  uint64_t now = block.load(std::memory_order_relaxed);
-  do {
-    if (!could_come(sequence) || now >> 32 > place >> 32 || (now >> 32 == place >> 32 && (now & bit) != 0))
-      return false;
-  } while (
-      !block.compare_exchange_weak(now, (now >> 32 == place >> 32 ? now : place) | bit, std::memory_order_relaxed));
-  uint32_t top = top_.load(std::memory_order_relaxed);
-  while (top < sequence && !top_.compare_exchange_weak(top, sequence, std::memory_order_relaxed)) {
-  }
-  return true;
-}
-
-Associations::~Associations() {
-  if (memory_ == nullptr) return;
-  explicit_bzero(memory_, bytes_);
-  ::munmap(memory_, bytes_);
-}
-
-void Associations::load(const std::vector<FileAssociation>& list, uint32_t link_bytes) {
+void Associations::load(std::span<const FileAssociation> list, uint32_t link_bytes) {
   const size_t count = list.size(), slot_count = std::bit_ceil(2 * count);
-  bytes_ = sizeof(Image) + count * sizeof(Association) + slot_count * sizeof(Image::Slot);
-  memory_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory_ == MAP_FAILED) {
-    memory_ = nullptr;
-    throw Error(format("no memory for %zu associations", count));
-  }
-  ::madvise(memory_, bytes_, MADV_DONTDUMP);
-  auto& image = *static_cast<Image*>(memory_);
+  memory_.allocate(sizeof(Image) + count * sizeof(Association) + slot_count * sizeof(Image::Slot));
+  auto& image = *reinterpret_cast<Image*>(memory_.data());
   image.count = static_cast<uint32_t>(count);
   image.link_bytes = link_bytes;
   make_lookup(image.te);
   image.slot_mask = static_cast<uint32_t>(slot_count) - 1;
   auto* associations = const_cast<Association*>(image.associations());
   auto* slot = reinterpret_cast<Image::Slot*>(associations + count);
-  host_ = std::make_unique<Host[]>(count);
   for (uint32_t i = 0; i < count; ++i) {
-    const FileAssociation& from = list[i];
-    associations[i] = from.sa;
-    uint32_t at = image.slot_of(from.sa.spi);
+    associations[i] = list[i].sa;
+    uint32_t at = image.slot_of(list[i].sa.spi);
     while (slot[at].spi != 0) at = (at + 1) & image.slot_mask;
-    slot[at] = {from.sa.spi, i};
+    slot[at] = {list[i].sa.spi, i};
+  }
+  load_details(list);
+  load_host(list);
+}
+
+void Associations::load_details(std::span<const FileAssociation> list) {
+  size_t more_count = 0;
+  for (auto& from : list) more_count += needs_more(from.suite);
+  more_memory_.allocate(list.size() * sizeof(Details) + more_count * sizeof(MoreKeys));
+  details_ = reinterpret_cast<Details*>(more_memory_.data());
+  auto* more = reinterpret_cast<MoreKeys*>(details_ + list.size());
+  front_bytes_ = 0;
+  for (uint32_t i = 0; i < list.size(); ++i) {
+    const FileAssociation& from = list[i];
+    Details& to = details_[i];
+    set_keys(from, (*this)[i], needs_more(from.suite) ? more++ : nullptr, to);
+    to.suite = from.suite;
+    to.extended = from.extended, to.transport = from.transport, to.ip6 = from.ip6;
+    to.source_port = htons(from.source_port), to.destination_port = htons(from.destination_port);
+    std::memcpy(to.source6, from.source6, sizeof to.source6);
+    std::memcpy(to.destination6, from.destination6, sizeof to.destination6);
+    if (to.in_udp()) {
+      if (ports_ == nullptr) ports_ = std::make_unique<std::bitset<65536>>();
+      ports_->set(to.destination_port);
+    }
+    front_varies_ = front_varies_ || (i > 0 && to.front_bytes() != front_bytes_);
+    front_bytes_ = std::max(front_bytes_, to.front_bytes());
+    tail_bytes_ = std::max(tail_bytes_, to.tail_bytes());
+    if (!to.fits_gpu() && beyond_gpu_ == kNone) beyond_gpu_ = i;
+  }
+}
+
+void Associations::load_host(std::span<const FileAssociation> list) {
+  host_ = std::make_unique<Host[]>(list.size());
+  for (uint32_t i = 0; i < list.size(); ++i) {
+    const FileAssociation& from = list[i];
     Host& host = host_[i];
-    host.selector = from.selector;
-    host.next = uint64_t{from.sent} + 1;
+    host.next = from.sent + 1;
     host.window.start(from.window, from.seen);
+    if (from.limits.any()) host.lifetime = std::make_unique<Lifetime>(from.limits, from.used_packets, from.used_bytes);
+    has_lifetimes_ = has_lifetimes_ || host.lifetime != nullptr;
+    has_windows_ = has_windows_ || host.window.is_on();
     if (::getrandom(&host.iv_base, sizeof host.iv_base, 0) != sizeof host.iv_base)
       throw Error("the system gives no random numbers");
-    by_destination_.emplace(destination_key(from.selector.destination_length, from.selector.destination), i);
-    lengths_ |= uint64_t{1} << from.selector.destination_length;
+    selectors_.add(from.selector, i);
   }
 }
 
-bool Associations::has_windows() const {
-  for (uint32_t i = 0; i < count(); ++i)
-    if (host_[i].window.is_on()) return true;
-  return false;
+void Associations::announce(const std::string& element) {
+  for (uint32_t i = 0; has_lifetimes_ && i < count(); ++i) {
+    Lifetime* const life = host_[i].lifetime.get();
+    if (life == nullptr || !life->has_news()) continue;
+    const bool hard = life->state() == Lifetime::State::hard;
+    std::fprintf(stderr, "%s: association 0x%08x has reached its %s limit with %llu packets, %llu bytes: %s\n",
+                 element.c_str(), swapped((*this)[i].spi), hard ? "hard" : "soft",
+                 static_cast<unsigned long long>(life->packets()), static_cast<unsigned long long>(life->bytes()),
+                 hard ? "its packets are dropped" : "it needs a successor");
+  }
 }
 
-uint32_t Associations::select(uint32_t source, uint32_t destination) const {
-  for (uint64_t rest = lengths_; rest != 0;) {
-    const auto length = static_cast<uint32_t>(std::bit_width(rest)) - 1;
-    rest &= ~(uint64_t{1} << length);
-    uint32_t first = kNone;
-    const auto [begin, end] = by_destination_.equal_range(destination_key(length, destination));
-    for (auto it = begin; it != end; ++it) {
-      const Selector& selector = host_[it->second].selector;
-      if ((source & mask(selector.source_length)) == (selector.source & mask(selector.source_length)))
-        first = std::min(first, it->second);
-    }
-    if (first != kNone) return first;
-  }
-  return kNone;
+std::string Associations::addresses(uint32_t index) const {
+  char source[INET6_ADDRSTRLEN], destination[INET6_ADDRSTRLEN];
+  const Association& sa = (*this)[index];
+  const Details& more = details_[index];
+  const int family = more.ip6 ? AF_INET6 : AF_INET;
+  ::inet_ntop(family, more.ip6 ? static_cast<const void*>(more.source6) : &sa.source, source, sizeof source);
+  ::inet_ntop(family, more.ip6 ? static_cast<const void*>(more.destination6) : &sa.destination, destination,
+              sizeof destination);
+  return format("%s %s", source, destination);
+}
+
+std::string Associations::describe(uint32_t index) const {
+  const Details& sa = details_[index];
+  std::string text = format("0x%08x (", swapped((*this)[index].spi));
+  if (sa.suite.cipher == Cipher::aes_gcm)
+    text += format("aead rfc4106(gcm(aes)) %d", 8 * sa.suite.icv_bytes);
+  else
+    text += format("enc %s, auth-trunc %s", sa.suite.cipher == Cipher::aes_ctr ? "rfc3686(ctr(aes))" : "cbc(aes)",
+                   sa.suite.hash == Hash::hmac_sha1_96 ? "hmac(sha1) 96" : "hmac(sha256) 128");
+  text += sa.transport ? ", mode transport" : ", mode tunnel";
+  if (sa.ip6) text += ", IPv6";
+  if (sa.in_udp()) text += ", espinudp";
+  if (sa.extended) text += ", esn";
+  return text + ")";
 }
 
 std::string Associations::text() const {
   std::string text;
   for (uint32_t i = 0; i < count(); ++i) {
-    char source[INET_ADDRSTRLEN], destination[INET_ADDRSTRLEN];
-    const Association& sa = (*this)[i];
-    ::inet_ntop(AF_INET, &sa.source, source, sizeof source);
-    ::inet_ntop(AF_INET, &sa.destination, destination, sizeof destination);
-    text += format("%u 0x%08x %s %s\n", i, swapped(sa.spi), source, destination);
+    std::string what = describe(i);
+    what.insert(what.find(' ') + 1, addresses(i) + " ");
+    text += format("%u %s\n", i, what.c_str());
   }
   return text;
+}
+
+std::string Associations::lifetimes() const {
+  std::string text;
+  for (uint32_t i = 0; i < count(); ++i)
+    if (const Lifetime* life = host_[i].lifetime.get())
+      text += format("%u 0x%08x %llu %llu %s\n", i, swapped((*this)[i].spi),
+                     static_cast<unsigned long long>(life->packets()), static_cast<unsigned long long>(life->bytes()),
+                     name_of(life->state()));
+  return text;
+}
+
+std::vector<std::pair<std::string, uint64_t>> Associations::statistics() const {
+  std::vector<std::pair<std::string, uint64_t>> list{{"associations", count()}};
+  if (!has_lifetimes_) return list;
+  uint64_t soft = 0, hard = 0;
+  for (uint32_t i = 0; i < count(); ++i)
+    if (const Lifetime* life = host_[i].lifetime.get())
+      soft += life->state() == Lifetime::State::soft, hard += life->state() == Lifetime::State::hard;
+  list.emplace_back("expiring", soft);
+  list.emplace_back("expired", hard);
+  return list;
 }
 
 void configure_associations(click::Arguments& arguments, Associations& associations) {
@@ -132,10 +189,9 @@ void configure_associations(click::Arguments& arguments, Associations& associati
   if (file.empty()) return;
   std::vector<std::string> errors;
   try {
-    auto list = read_association_file(file, errors);
+    const AssociationList list = read_association_file(file, errors);
     if (errors.empty() && list.empty()) errors.push_back("'" + file + "' has no association");
     if (errors.empty()) associations.load(list, link_bytes);
-    explicit_bzero(list.data(), list.size() * sizeof(FileAssociation));
   } catch (const Error& error) {
     errors.push_back(error.what());
   }

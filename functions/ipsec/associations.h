@@ -1,87 +1,100 @@
 #pragma once
 
-#include <atomic>
+#include <bitset>
 #include <memory>
+#include <span>
 #include <string>
-#include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "core/element.h"
 #include "functions/ipsec/association_file.h"
+#include "functions/ipsec/details.h"
+#include "functions/ipsec/lifetime.h"
+#include "functions/ipsec/replay_window.h"
 
 namespace heddle::ipsec {
 
-/** Which sequence numbers of an association have come: RFC 6479's ring of blocks, in which any number of threads mark
- * their
- *  packets without a lock. A block of 32 numbers is one word, which also has the block's place, so that a number is
- *  marked at most once whatever else happens. */
-class ReplayWindow {
- public:
-  void start(uint32_t window, uint32_t seen);
-  /** Whether `sequence` could still come; before its packet has been authenticated. */
-  bool could_come(uint32_t sequence) const;
-  /** Marks it, once; false if it has come before or is too old. */
-  bool mark(uint32_t sequence);
-  bool is_on() const { return window_ != 0; }
-
- private:
-  static constexpr uint32_t kBlocks = 4, kBlockBits = 32;
-  static_assert(kLargestWindow <= (kBlocks - 2) * kBlockBits + 1);
-  uint32_t window_ = 0;
-  std::atomic<uint32_t> top_{0};                // the highest that has come
-  std::atomic<uint64_t> blocks_[kBlocks] = {};  // number of the block (high half), and which of it have come
-};
-
 /** The security associations of an element: what packets need of them as a table, and on the host what changes with
- * them.
- *  The table's memory is left out of core dumps. */
+ *  them, and what the CPU does beyond a GPU. The memory of keys is left out of core dumps, and wiped. */
 class Associations : public Table {
  public:
-  Associations() = default;
-  ~Associations() override;
-
   /** Takes the file's associations, once. */
-  void load(const std::vector<FileAssociation>& list, uint32_t link_bytes);
+  void load(std::span<const FileAssociation> list, uint32_t link_bytes);
 
-  std::span<const std::byte> bytes() const override { return {static_cast<const std::byte*>(memory_), bytes_}; }
-  const Image& image() const { return *static_cast<const Image*>(memory_); }
-  uint32_t count() const { return memory_ == nullptr ? 0 : image().count; }
+  std::span<const std::byte> bytes() const override { return {memory_.data(), memory_.size()}; }
+  const Image& image() const { return *reinterpret_cast<const Image*>(memory_.data()); }
+  uint32_t count() const { return memory_.data() == nullptr ? 0 : image().count; }
   const Association& operator[](uint32_t index) const { return image().associations()[index]; }
+  const Details& details(uint32_t index) const { return details_[index]; }
 
   static constexpr uint32_t kNone = Image::kNone;
   /** By SPI, in network byte order. */
   uint32_t find(uint32_t spi) const { return image().find(spi); }
-  /** By addresses of an inner packet, in host byte order: the longest destination that has them, of several the first.
-   * */
-  uint32_t select(uint32_t source, uint32_t destination) const;
+  /** By addresses of an inner packet. */
+  uint32_t select(Selector::Family family, Address source, Address destination) const {
+    return selectors_.find(family, source, destination);
+  }
 
-  /** `count` numbers for the next packets: the first of them; above 2^32 - 1 there are none (RFC 4303, 3.3.3). */
+  /** `count` numbers for the next packets: the first of them; above last_number() there are none (RFC 4303, 3.3.3). */
   uint64_t take_numbers(uint32_t index, uint32_t count) {
     return host_[index].next.fetch_add(count, std::memory_order_relaxed);
   }
+  /** The upper half of an extended number that take_numbers() has given, of less than 2^32 ago; else 0. */
+  uint32_t upper_half(uint32_t index, uint32_t low) const {
+    if (!details_[index].extended) return 0;
+    const uint64_t last = host_[index].next.load(std::memory_order_relaxed) - 1;
+    return static_cast<uint32_t>((last - static_cast<uint32_t>(static_cast<uint32_t>(last) - low)) >> 32);
+  }
+  uint64_t last_number(uint32_t index) const { return details_[index].extended ? INT64_MAX : UINT32_MAX; }
   /** What an initialisation vector is its number's distance from: random, so that a file which is used again does not
    *  encipher other packets with the same key stream. */
   uint64_t iv_base(uint32_t index) const { return host_[index].iv_base; }
   ReplayWindow& window(uint32_t index) { return host_[index].window; }
-  /** Whether some association has a window. */
-  bool has_windows() const;
+  bool has_windows() const { return has_windows_; }  ///< whether some association has one
 
-  /** A line each: place, SPI, outer source and destination. */
+  /** One more packet of so many bytes; false if the association's lifetime is over. */
+  bool take_life(uint32_t index, uint32_t bytes) {
+    return !host_[index].lifetime || host_[index].lifetime->take(bytes);
+  }
+  bool has_lifetimes() const { return has_lifetimes_; }
+  /** Writes a line to standard error for each association that has reached a limit since the last call. */
+  void announce(const std::string& element);
+
+  /** Whether some association takes ESP in UDP to this port, in network byte order. */
+  bool takes_port(uint16_t port) const { return ports_ != nullptr && ports_->test(port); }
+  /** The first association that no GPU can do, or kNone. */
+  uint32_t beyond_gpu() const { return beyond_gpu_; }
+  /** By how much Encap moves packets, if all associations agree; else the most. */
+  uint32_t front_bytes() const { return front_bytes_; }
+  bool front_varies() const { return front_varies_; }
+  uint32_t tail_bytes() const { return tail_bytes_; }
+
+  /** What the association is, for people: "0x00001001 (aead rfc4106(gcm(aes)) 128, mode transport)". */
+  std::string describe(uint32_t index) const;
+  /** A line each: place, SPI, outer source and destination, what describe() says. */
   std::string text() const;
+  /** A line for each that has limits: place, SPI, packets, bytes, and fresh, soft or hard. */
+  std::string lifetimes() const;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const;
 
  private:
   struct Host {
-    Selector selector;
     std::atomic<uint64_t> next{1};
     uint64_t iv_base = 0;
     ReplayWindow window;
+    std::unique_ptr<Lifetime> lifetime;  // null: no limits
   };
+  void load_details(std::span<const FileAssociation> list);
+  void load_host(std::span<const FileAssociation> list);
+  std::string addresses(uint32_t index) const;
 
-  void* memory_ = nullptr;
-  size_t bytes_ = 0;
-  std::unique_ptr<Host[]> host_;                                // [count]
-  std::unordered_multimap<uint64_t, uint32_t> by_destination_;  // length and prefix, to place
-  uint64_t lengths_ = 0;                                        // bit n: a destination has length n
+  SecretMemory memory_, more_memory_;  // the image; details, and keys that they point to
+  Details* details_ = nullptr;         // [count]
+  std::unique_ptr<Host[]> host_;       // [count]
+  Selectors selectors_;
+  std::unique_ptr<std::bitset<65536>> ports_;
+  uint32_t beyond_gpu_ = kNone, front_bytes_ = 0, tail_bytes_ = 0;
+  bool front_varies_ = false, has_windows_ = false, has_lifetimes_ = false;
 };
 
 /** Arguments FILE and OFFSET; what is wrong is reported. */

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "functions/ipsec/rule.h"
+#include "functions/ipsec/details.h"
 
 namespace heddle::ipsec {
 
@@ -18,26 +18,40 @@ class Burst {
 
   /** Begins a burst of at most `count` packets. */
   void begin(int count);
-  /** Adds packet number count(): `esp` is its ESP header, behind which are IV and `bytes` of plain text or ciphertext,
-   * which is
-   *  replaced. Its ICV becomes icv(number). */
-  void encipher(const Association& sa, uint8_t* esp, uint32_t bytes) { add(sa, esp, bytes, true); }
-  void decipher(const Association& sa, uint8_t* esp, uint32_t bytes) { add(sa, esp, bytes, false); }
+  /** Adds packet number count(): `esp` is its ESP header, behind which are IV, `bytes` of plain text or ciphertext, which
+   *  is replaced, and the ICV's place. `high`: upper half of its sequence number, if that is extended. */
+  void encipher(const Details& sa, uint8_t* esp, uint32_t bytes, uint32_t high = 0) { add(sa, esp, bytes, high, true); }
+  void decipher(const Details& sa, uint8_t* esp, uint32_t bytes, uint32_t high = 0) {
+    add(sa, esp, bytes, high, false);
+  }
   int count() const { return count_; }
   /** Does the work. False, which no valid packet leads to, if the library refuses: no result is valid then. */
   bool finish();
-  const uint8_t* icv(int number) const { return icvs_[number]; }
+  /** Writes the ICV of packet `number`, which has been enciphered, to its place. */
+  void seal(int number) const;
+  /** Whether the ICV that packet `number` came with is right; takes a time that does not depend on it. */
+  bool authentic(int number) const;
 
  private:
   struct Free {
     void operator()(IMB_MGR* manager) const { free_mb_mgr(manager); }
   };
-  void add(const Association& sa, uint8_t* esp, uint32_t bytes, bool encipher);
+  /** A packet's. */
+  struct Tag {
+    uint8_t* place;           // in the packet
+    const uint8_t* received;  // the place, or `copy`
+    uint32_t bytes;
+    alignas(16) uint8_t made[32], copy[16];
+  };
+  void add(const Details& sa, uint8_t* esp, uint32_t bytes, uint32_t high, bool encipher);
+  void set_cipher(const Details& sa, IMB_JOB& job, uint8_t* esp, uint32_t bytes, bool encipher);
+  void set_hash(const Details& sa, IMB_JOB& job, uint8_t* esp, uint32_t bytes, uint32_t high, bool encipher);
 
   std::unique_ptr<IMB_MGR, Free> manager_;
   int count_ = 0;
   IMB_JOB* jobs_[kMost];
-  alignas(16) uint8_t ivs_[kMost][16], icvs_[kMost][16];
+  alignas(16) uint8_t ivs_[kMost][16], headers_[kMost][16];
+  Tag tags_[kMost];
 };
 
 /** One for each packet thread. */

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/load.h"
 #include "functions/ipsec/burst.h"
+#include "functions/ipsec/headers.h"
 #include "functions/ipsec/ipsec.h"
 
 namespace heddle {
@@ -16,19 +17,14 @@ namespace {
 
 constexpr ColumnSet kColumnsOfReplay = columns(Column::sa, Column::esp_sequence);
 
-/** Whether two ICVs are equal, in a time that does not depend on them. */
-bool equal_icv(const uint8_t* one, const uint8_t* other) {
-  const uint32_t difference = (load_u32(one) ^ load_u32(other)) | (load_u32(one + 4) ^ load_u32(other + 4)) |
-                              (load_u32(one + 8) ^ load_u32(other + 8));
-  return difference == 0;
-}
-
 }  // namespace
 
 /** A packet of a burst. */
 struct IPsecDecap::Work {
   int packet;
-  uint32_t sa, sequence;
+  uint32_t sa;
+  uint64_t sequence;
+  Arrived arrived;
   uint8_t* esp;
   uint32_t ciphertext;
 };
@@ -46,8 +42,8 @@ Access IPsecDecap::access(Processor) const {
 }
 
 std::span<const char* const> IPsecDecap::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"not_esp", "short",       "no_sa", "replayed",
-                                             "bad_icv", "bad_padding", "not_ip"};
+  static constexpr const char* kReasons[] = {"not_esp",     "short",  "no_sa",     "replayed", "bad_icv",
+                                             "bad_padding", "not_ip", "keepalive", "expired"};
   return kReasons;
 }
 
@@ -73,74 +69,112 @@ void IPsecDecap::require_judge() const {
   }
 }
 
-void IPsecDecap::run_cpu(Batch& batch) {
+int IPsecDecap::prepare(Packet* packet, Work& to) {
   const uint32_t link = associations_.image().link_bytes;
+  if (length(packet) < link + kIp4Bytes) return kNotEsp;
+  uint8_t* const header = data(packet) + link;
+  to.arrived = arrived_of(header, length(packet) - link, [&](uint16_t port) { return associations_.takes_port(port); });
+  if (to.arrived.reason != kGood) return to.arrived.reason;
+  to.esp = header + to.arrived.esp;
+  to.sa = associations_.find(load_u32(to.esp));
+  if (to.sa == Associations::kNone || !is_for(to.sa, header, to.arrived)) return kUnknown;
+  const Details& sa = associations_.details(to.sa);
+  const uint32_t around = kEspBytes + sa.suite.iv_bytes() + sa.suite.icv_bytes;
+  const uint32_t bytes = to.arrived.end - to.arrived.esp;
+  if (bytes < around + kTrailerBytes || (bytes - around) % sa.suite.alignment() != 0) return kShort;
+  to.ciphertext = bytes - around;
+  const uint32_t low = swapped(load_u32(to.esp + 4));
+  to.sequence = sa.extended ? associations_.window(to.sa).extended(low) : low;
+  return !judges_replays() || associations_.window(to.sa).could_come(to.sequence) ? kGood : kReplayed;
+}
+
+bool IPsecDecap::is_for(uint32_t index, const uint8_t* header, const Arrived& arrived) const {
+  const Details& sa = associations_.details(index);
+  if (arrived.ip6 != sa.ip6 || arrived.port != sa.destination_port) return false;
+  return sa.ip6 ? std::memcmp(header + 24, sa.destination6, 16) == 0
+                : load_u32(header + 16) == associations_[index].destination;
+}
+
+void IPsecDecap::run_cpu(Batch& batch) {
   Burst& burst = *bursts_[static_cast<size_t>(batch.thread)];
   Work work[Burst::kMost];
-  const bool judges = judges_replays();
-  const auto prepare = [&](int i, Work& to) -> int {
-    Packet* packet = batch.packet(i);
-    if (length(packet) < link + kIp4Bytes) return kNotEsp;
-    uint8_t* header = data(packet) + link;
-    const Outer outer = outer_of({load_u32(header), load_u32(header + 4), load_u32(header + 8)}, length(packet) - link);
-    if (outer.reason != kGood) return outer.reason;
-    to.packet = i;
-    to.esp = header + outer.header;
-    to.ciphertext = outer.ciphertext;
-    to.sa = associations_.find(load_u32(to.esp));
-    if (to.sa == Associations::kNone || associations_[to.sa].destination != load_u32(header + 16)) return kUnknown;
-    to.sequence = swapped(load_u32(to.esp + 4));
-    return !judges || associations_.window(to.sa).could_come(to.sequence) ? kGood : kReplayed;
-  };
   for (int first = 0; first < batch.size(); first += Burst::kMost) {
     const int end = std::min(batch.size(), first + Burst::kMost);
     burst.begin(end - first);
     for (int i = first; i < end; ++i) {
       Work& to = work[burst.count()];
-      if (const int reason = prepare(i, to); reason != kGood)
+      to.packet = i;
+      if (const int reason = prepare(batch.packet(i), to); reason != kGood)
         batch.drop(i, reason);
       else
-        burst.decipher(associations_[to.sa], to.esp, to.ciphertext);
+        burst.decipher(associations_.details(to.sa), to.esp, to.ciphertext, static_cast<uint32_t>(to.sequence >> 32));
     }
     finish(batch, burst, work);
   }
 }
 
-void IPsecDecap::finish(Batch& batch, Burst& burst, const Work* work) {
+int IPsecDecap::open(Packet* packet, const Work& it) {
   const uint32_t link = associations_.image().link_bytes;
+  const Details& sa = associations_.details(it.sa);
+  uint8_t* const text = it.esp + kEspBytes + sa.suite.iv_bytes();
+  const auto load = [&](uint32_t at) { return load_u32(text + at); };
+  const Payload payload = payload_of(it.ciphertext, load);
+  if (payload.reason != kGood) return payload.reason;
+  uint8_t* start;  // of what was before IP
+  uint32_t bytes;
+  if (sa.transport) {
+    if (payload.next_header == kProtocolNone) return kNotIp;
+    start = text - it.arrived.ip_bytes - link;
+    bytes = link + it.arrived.ip_bytes + payload.bytes;
+    std::memmove(start, data(packet), link + it.arrived.ip_bytes);
+    change_header(start + link, it.arrived.ip_bytes, it.arrived.next_at, payload.next_header, payload.bytes);
+  } else {
+    const Inner inner = tunnelled(payload, load);
+    if (inner.bytes == 0) return kNotIp;
+    start = text - link;
+    bytes = link + inner.bytes;
+    std::memmove(start, data(packet), link);
+    const uint32_t type = ether_type_of(inner);
+    if (link >= 2) text[-2] = static_cast<uint8_t>(type >> 8), text[-1] = static_cast<uint8_t>(type);
+  }
+  move_head(packet, static_cast<int>(start - data(packet)));
+  move_tail(packet, static_cast<int>(bytes) - static_cast<int>(length(packet)));
+  return associations_.take_life(it.sa, payload.bytes) ? kGood : kExpired;
+}
+
+void IPsecDecap::finish(Batch& batch, Burst& burst, const Work* work) {
   const bool ok = burst.finish();
   const bool judges = judges_replays();
-  const auto judge = [&](int k) -> int {
+  uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
+  for (int k = 0; k < burst.count(); ++k) {
     const Work& it = work[k];
-    uint8_t* inner = it.esp + kEspBytes + kIvBytes;
-    if (!ok || !equal_icv(burst.icv(k), inner + it.ciphertext)) return kBadIcv;
-    if (judges && !associations_.window(it.sa).mark(it.sequence)) return kReplayed;
-    const Contents contents = contents_of(it.ciphertext, [&](uint32_t at) { return load_u32(inner + at); });
-    if (contents.reason != kGood) return contents.reason;
-
-    Packet* packet = batch.packet(it.packet);
-    std::memmove(inner - link, data(packet), link);
-    if (link >= 2) {
-      const uint32_t type = ether_type_of(contents.inner);
-      inner[-2] = static_cast<uint8_t>(type >> 8), inner[-1] = static_cast<uint8_t>(type);
+    int reason = kGood;
+    if (!ok || !burst.authentic(k))
+      reason = kBadIcv;
+    else if (judges && !associations_.window(it.sa).mark(it.sequence))
+      reason = kReplayed;
+    else
+      reason = open(batch.packet(it.packet), it);
+    if (reason != kGood) {
+      batch.drop(it.packet, reason);
+      continue;
     }
-    move_head(packet, static_cast<int>(inner - link - data(packet)));
-    move_tail(packet, static_cast<int>(link + contents.inner.bytes) - static_cast<int>(length(packet)));
-    if (uint32_t* sas = batch.column(Column::sa)) sas[it.packet] = it.sa;
-    if (uint32_t* sequences = batch.column(Column::esp_sequence)) sequences[it.packet] = it.sequence;
-    return kGood;
-  };
-  for (int k = 0; k < burst.count(); ++k)
-    if (const int reason = judge(k); reason != kGood) batch.drop(work[k].packet, reason);
+    if (sas != nullptr) sas[it.packet] = it.sa;
+    if (sequences != nullptr) sequences[it.packet] = static_cast<uint32_t>(it.sequence);
+  }
+}
+
+std::string IPsecDecap::stop() {
+  associations_.announce(name);
+  return {};
 }
 
 void IPsecDecap::handlers(Handlers& list) {
   list.read("associations", [this] { return associations_.text(); });
+  list.read("lifetimes", [this] { return associations_.lifetimes(); });
 }
 
-std::vector<std::pair<std::string, uint64_t>> IPsecDecap::statistics() const {
-  return {{"associations", associations_.count()}};
-}
+std::vector<std::pair<std::string, uint64_t>> IPsecDecap::statistics() const { return associations_.statistics(); }
 
 HEDDLE_ELEMENT(IPsecDecap);
 

@@ -91,7 +91,7 @@ __device__ inline void prepare(const gpu::Block& block, gpu::Tile& tile, const I
     uint8_t* const outer = plain - kFrontBytes;
     if (link >= 2) outer[-2] = 0x08, outer[-1] = 0x00;
     uint32_t words[5];
-    outer_header(words, *job.sa, inner, sequence);
+    outer_header(words, *job.sa, inner, sequence, kFrontBytes + job.ciphertext + kIcvBytes);
 #pragma unroll
     for (int w = 0; w < 5; ++w) gpu::store_u32(outer + 4 * w, words[w]);
     tile.move_head(i, -static_cast<int>(kFrontBytes));

@@ -2,58 +2,88 @@
 
 #include <utility>
 
+#include "core/chooses.h"
 #include "functions/ipsec/associations.h"
 
 namespace heddle {
 
 namespace ipsec {
 class Burst;
-}
+struct Arrived;
+constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
+}  // namespace ipsec
 
-/** IPsecEncap: puts IP packets into ESP tunnels over IPv4 (RFC 4303).
+/** IPsecEncap: protects IP packets by ESP, in tunnels or end to end (RFC 4303).
  *
  *      IPsecEncap(FILE [, keywords OFFSET, DEVICE, BLOCKING])
  *
- *  FILE: security associations, as `ip xfrm state` prints them; its mode must be 0600 or stricter, and keys appear
- *  nowhere else. Up to 100,000; in tunnel mode over IPv4, with AES-CTR and keys of 128, 192 or 256 bits (RFC 3686: `enc rfc3686(ctr(aes))`) and
- *  HMAC-SHA1-96 (RFC 2404: `auth-trunc hmac(sha1) KEY 96`). OFFSET: where the IP header begins, default 0; what is
- *  before it (an Ethernet header) stays before the outer header, and its last two bytes become 0x0800. DEVICE: cpu or
- *  gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop
- *  ("no_slot").
+ *  FILE: security associations, as `ip xfrm state` or `ip -s xfrm state` prints them; its mode must be 0600 or stricter, and
+ *  keys appear nowhere else. Up to 100,000. OFFSET: where the IP header begins, default 0; what is before it (an Ethernet
+ *  header) stays before the outer header, and its last two bytes become 0x0800 or, for IPv6, 0x86dd. DEVICE: cpu or gpu;
+ *  default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
- *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU, so that the
- *  sequence numbers of an association are in the order in which packets came, also where a GPU does the rest.
+ *  Of an association FILE may say:
  *
- *  Inner packets are IPv4 or IPv6. What a link has padded behind them goes. The outer header takes over DSCP, ECN and
- *  DF (for IPv6: DF is set), unless the association has `extra-flag dont-encap-dscp`, `flag noecn` or `flag
- *  nopmtudisc`. Packets grow by 50 to 53 bytes; there is no fragmentation. On the CPU intel-ipsec-mb does the work.
- *  Columns l3 and l4 mean nothing behind it.
+ *      src ADDRESS dst ADDRESS                     the outer addresses, IPv4 or IPv6
+ *      proto esp spi NUMBER mode tunnel            or mode transport
+ *      enc rfc3686(ctr(aes)) KEY                   AES-CTR (RFC 3686); or `enc cbc(aes) KEY` (RFC 3602); with
+ *      auth-trunc hmac(sha1) KEY 96                HMAC-SHA1-96 (RFC 2404); or `auth-trunc hmac(sha256) KEY 128` (RFC 4868)
+ *      aead rfc4106(gcm(aes)) KEY 128              AES-GCM in place of both (RFC 4106); or an ICV of 64 or 96 bits
+ *      replay-window N flag esn                    window of up to 4096; extended sequence numbers (RFC 4303, 2.2.1);
+ *                                                  also from `anti-replay esn context:`
+ *      encap type espinudp sport 4500 dport 4500 addr 0.0.0.0     tunnels over IPv4 in UDP (RFC 3948), without checksum
+ *      limit: soft N(packets), hard N(packets)     and the same of (bytes): its lifetime
+ *      sel src PREFIX dst PREFIX                   which packets IPsecSequence gives it
  *
- *  Drops: "no_sa" (the column sa is no association of FILE), "malformed" (no IPv4 or IPv6 packet, or it is cut).
+ *  AES keys have 128, 192 or 256 bits. A GPU does tunnels over IPv4 by rfc3686(ctr(aes)) and hmac(sha1), without UDP and
+ *  extended numbers; with any other association in FILE the element needs a CPU, where intel-ipsec-mb does the work, and on a
+ *  GPU it is an error.
  *
- *  Handlers: `associations` (r): a line each: place in FILE, SPI, outer source, outer destination. Statistics:
- *  `associations`.
+ *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU, so that the sequence numbers of an association are in the order in which packets came, also where
+ *  a GPU does the rest.
+ *
+ *  Inner packets are IPv4 or IPv6. What a link has padded behind them goes. The outer header of a tunnel takes over DSCP,
+ *  ECN and DF (for IPv6: DF is set), unless the association has `extra-flag dont-encap-dscp`, `flag noecn` or `flag
+ *  nopmtudisc`. In transport mode ESP comes behind the packet's IP header and, of IPv6, its hop-by-hop and routing headers.
+ *  There is no fragmentation. Columns l3 and l4 mean nothing behind it.
+ *
+ *  Drops: "no_sa" (the column sa is no association of FILE; in transport mode: the packet does not go to its address),
+ *  "malformed" (no IPv4 or IPv6 packet, it is cut, or it would get longer than 65,535 bytes), "fragment" (in transport mode,
+ *  which takes whole packets).
+ *
+ *  Handlers: `associations` (r): a line each: place in FILE, SPI, outer source, outer destination, algorithms; `lifetimes`
+ *  (r): a line for each that has limits: place, SPI, packets, bytes, and fresh, soft or hard. Statistics: `associations`;
+ *  with limits `expiring` and `expired`.
  *
  *  Errors: FILE cannot be read, others than its owner may use it, what is wrong in it by line; two associations with
- *  one SPI.
+ *  one SPI; on a GPU an association that this cannot do.
+ *
+ *  A NAT forgets an address that is silent: RFC 3948's keep-alives are a datagram of one byte, 255, every 20 seconds, which
+ *  the last lines of the example send. Messages of IKE to the same port have four zeros behind the UDP header; before
+ *  IPsecDecap a Classifier(42/00000000, -) keeps them.
  *
  *  Example:
  *
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> IPsecSequence(esp)
- *        -> esp :: IPsecEncap(tunnels.keys, OFFSET 14) -> ToDump(out.pcap);
+ *        -> esp :: IPsecEncap(tunnels.keys, OFFSET 14) -> out :: ToDump(out.pcap);
+ *      TimedSource(20, \<ff>, LIMIT 10) -> UDPIPEncap(198.51.100.1, 4500, 203.0.113.1, 4500)
+ *        -> EtherEncap(0x0800, 02:00:00:00:00:01, 02:00:00:00:00:02) -> out;
  */
-class IPsecEncap : public Element {
+class IPsecEncap : public Element, public Chooses {
  public:
   IPsecEncap();
   ~IPsecEncap() override;
   void configure(click::Arguments& arguments) override;
+  void placed(bool on_gpu) override;
+  std::string choice() const override;
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
-  int moves_head() const override { return -static_cast<int>(ipsec::kFrontBytes); }
-  int prepends() const override { return static_cast<int>(ipsec::kFrontBytes); }
-  int appends() const override {
-    return static_cast<int>(ipsec::kMostPadding + ipsec::kTrailerBytes + ipsec::kIcvBytes);
+  int moves_head() const override {
+    return associations_.front_varies() ? 0 : -static_cast<int>(associations_.front_bytes());
   }
+  bool head_varies() const override { return associations_.front_varies(); }
+  int prepends() const override { return static_cast<int>(associations_.front_bytes()); }
+  int appends() const override { return static_cast<int>(associations_.tail_bytes()); }
   bool changes_length() const override { return true; }
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
@@ -63,6 +93,9 @@ class IPsecEncap : public Element {
   ipsec::Associations& associations() { return associations_; }
 
  private:
+  struct Work;
+  /** Writes everything but ciphertext and ICV. A reason to drop the packet, or kGood. */
+  int prepare(Packet* packet, uint32_t index, uint32_t sequence, uint64_t iv, Work& to) const;
   ipsec::Associations associations_;
   std::vector<std::unique_ptr<ipsec::Burst>> bursts_;
 };
@@ -73,15 +106,20 @@ class IPsecEncap : public Element {
  *
  *  ENCAP: the name of the IPsecEncap that the packets go to. It sets the columns sa, esp_sequence and esp_iv, which
  *  that reads. SPI: the association with this number gets all packets. BY: `selector` (default): the one whose `sel`
- *  line in ENCAP's FILE has the inner IPv4 addresses, with the longest destination prefix (without a `sel` line:
- *  0.0.0.0/0); `column`: the one that the column sa says already.
+ *  line in ENCAP's FILE has the inner addresses, with the longest destination prefix (without a `sel` line: all of IPv4 and
+ *  IPv6); `column`: the one that the column sa says already.
  *
  *  Numbers rise by one a packet, in the order in which packets come to a thread, from what FILE says (oseq) on.
  *  Initialisation vectors are that number and a random one of this run, so that a FILE that is used again does not
  *  encipher different packets with the same key stream. Runs on the CPU.
  *
- *  Drops: "no_sa" (no selector has the addresses, the packet is not IPv4 and BY is selector, or column sa is no
- *  association), "exhausted" (all 4,294,967,295 numbers of the association have been used: it needs a new key).
+ *  Where FILE gives an association limits, packets count by their length behind OFFSET. When one is reached, a line on
+ *  standard error says so within a tenth of a second: a soft limit asks for a successor, a hard one ends the association,
+ *  which has then had exactly so many packets, or, with bytes, the packet that got there.
+ *
+ *  Drops: "no_sa" (no selector has the addresses, the packet is no IP packet and BY is selector, or column sa is no
+ *  association), "exhausted" (all 4,294,967,295 numbers of the association have been used, or, extended, 2^63 - 1: it needs
+ *  a new key), "expired" (it has reached a hard limit).
  *
  *  Errors: ENCAP is no IPsecEncap of this chain; SPI is none of its FILE.
  *
@@ -97,9 +135,14 @@ class IPsecSequence : public Element {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
+  int timer_us() const override;
+  void on_timer(int thread) override;
+  std::string stop() override;
 
  private:
   enum class By { selector, column, spi };
+  /** The association whose selector has a packet. */
+  uint32_t select(const uint8_t* header, uint32_t available) const;
   std::string encap_name_;
   By by_ = By::selector;
   uint32_t spi_ = 0, only_ = 0;  // only_: the association that `spi_` names
@@ -108,25 +151,29 @@ class IPsecSequence : public Element {
 
 class IPsecReplay;
 
-/** IPsecDecap: takes IP packets out of ESP tunnels over IPv4 (RFC 4303).
+/** IPsecDecap: takes IP packets out of ESP, of tunnels or end to end (RFC 4303).
  *
  *      IPsecDecap(FILE [, keyword OFFSET])
  *
- *  FILE and OFFSET are those of IPsecEncap. Runs on the CPU. The association is the one with the packet's SPI and outer
- *  destination. What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or,
- *  for IPv6, 0x86dd. Sets the columns sa and esp_sequence. On the CPU intel-ipsec-mb does the work. Columns l3 and l4
- *  mean nothing behind it.
+ *  FILE and OFFSET are those of IPsecEncap. Runs on the CPU, by intel-ipsec-mb. The association is the one with the packet's
+ *  SPI and outer destination; one with `encap` takes UDP to its dport only, whatever port that comes from, and others take
+ *  no UDP. What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or, for IPv6,
+ *  0x86dd. Sets the columns sa and esp_sequence, the lower half of extended numbers. Columns l3 and l4 mean nothing behind
+ *  it.
  *
  *  A packet leaves only if its ICV is right, which is compared in constant time. The inner header stays as it is: ECN
  *  marks of the outer one are not taken over.
  *
- *  It also judges replays, when the association's replay-window is not 0: a sequence number must come for the
- *  first time, and not be below the window of that many (RFC 4303, 3.4.3). Where there
- *  is an IPsecReplay behind it, that judges instead.
+ *  It also judges replays, when the association's window is not 0: a sequence number must come for the first time, and not
+ *  be below the window of that many, up to 4096 (RFC 4303, 3.4.3); numbers up to FILE's `seq` count as having come. The
+ *  upper half of extended numbers is inferred (RFC 4303, A2). Where there is an IPsecReplay behind it, that judges instead.
  *
- *  Drops: "not_esp" (no IPv4 packet of protocol 50, or a fragment), "short" (cut, or no room for an ESP packet),
- *  "no_sa", "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no IPv4 or IPv6 packet; also
- *  dummy packets).
+ *  Limits of an association are those of its good packets and of the bytes that were protected in them; what is reached is
+ *  said as by IPsecSequence.
+ *
+ *  Drops: "not_esp" (no ESP, or a fragment; of UDP: to a port that no association has, or IKE's), "short" (cut, or no room
+ *  for an ESP packet), "no_sa", "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no IPv4 or
+ *  IPv6 packet; also dummy packets), "keepalive" (RFC 3948, 2.3), "expired" (the association has reached a hard limit).
  *
  *  Handlers and statistics: those of IPsecEncap. Errors: those of IPsecEncap; with an IPsecReplay and
  *  associations with a replay-window: a way from it to the end of the chain that no IPsecReplay is on.
@@ -146,6 +193,9 @@ class IPsecDecap : public Element {
   bool changes_length() const override { return true; }
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
+  int timer_us() const override { return associations_.has_lifetimes() ? ipsec::kAnnounceUs : 0; }
+  void on_timer(int) override { associations_.announce(name); }
+  std::string stop() override;
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
@@ -158,6 +208,11 @@ class IPsecDecap : public Element {
   bool judges_replays() const { return judge_ == nullptr; }
   /** Throws Error if packets can leave the chain without the anti-replay check. */
   void require_judge() const;
+  /** Finds the packet's association. A reason to drop it, or kGood. */
+  int prepare(Packet* packet, Work& to);
+  bool is_for(uint32_t index, const uint8_t* header, const ipsec::Arrived& arrived) const;
+  /** Takes out what has been deciphered. The same. */
+  int open(Packet* packet, const Work& it);
   void finish(Batch& batch, ipsec::Burst& burst, const Work* work);
   ipsec::Associations associations_;
   const Element* judge_ = nullptr;
@@ -170,7 +225,8 @@ class IPsecDecap : public Element {
  *
  *  DECAP: the name of the IPsecDecap that the packets have come from, and which leaves the check to it. Goes by the columns sa and esp_sequence, which that sets: no IPsecSequence may be between the two. Each
  *  association's replay-window says how far below the highest number one may be; of several packets with one number the
- *  first goes on. With replay-window 0 all do. Runs on the CPU.
+ *  first goes on. With replay-window 0 all do. An extended number is taken for the one that is nearest to the highest.
+ *  Runs on the CPU.
  *
  *  What is between the two sees replayed packets.
  *

@@ -3,12 +3,28 @@
 #include <string.h>
 
 #include <cstring>
+#include <memory>
+
+#include "core/error.h"
 
 namespace heddle::ipsec {
 
 namespace {
+
 constexpr auto kSbox = make_sbox();
+
+/** The library's stateless functions. */
+IMB_MGR* library() {
+  static const std::unique_ptr<IMB_MGR, void (*)(IMB_MGR*)> manager = [] {
+    std::unique_ptr<IMB_MGR, void (*)(IMB_MGR*)> made(alloc_mb_mgr(0), free_mb_mgr);
+    if (made == nullptr) throw Error("intel-ipsec-mb gets no memory");
+    init_mb_mgr_auto(made.get(), nullptr);
+    return made;
+  }();
+  return manager.get();
 }
+
+}  // namespace
 
 void make_lookup(uint32_t (&te)[256]) {
   for (size_t b = 0; b < 256; ++b) {
@@ -51,6 +67,45 @@ void start_hmac(std::span<const uint8_t> key, Association& sa) {
   };
   state_after(0x36, sa.inner);
   state_after(0x5c, sa.outer);
+}
+
+void start_hmac_sha256(std::span<const uint8_t> key, uint32_t (&inner)[8], uint32_t (&outer)[8]) {
+  const auto state_after = [&](uint8_t pad, uint32_t(&state)[8]) {
+    uint8_t block[64];
+    for (size_t b = 0; b < sizeof block; ++b) block[b] = pad ^ (b < key.size() ? key[b] : 0);
+    IMB_SHA256_ONE_BLOCK(library(), block, state);
+    explicit_bzero(block, sizeof block);
+  };
+  state_after(0x36, inner);
+  state_after(0x5c, outer);
+}
+
+void invert_key(const Association& sa, uint32_t (&words)[60]) {
+  alignas(16) uint32_t forwards[60];
+  switch (sa.rounds) {
+    case 10:
+      IMB_AES_KEYEXP_128(library(), sa.round_keys, forwards, words);
+      break;
+    case 12:
+      IMB_AES_KEYEXP_192(library(), sa.round_keys, forwards, words);
+      break;
+    default:
+      IMB_AES_KEYEXP_256(library(), sa.round_keys, forwards, words);
+  }
+  explicit_bzero(forwards, sizeof forwards);
+}
+
+void start_gcm(const Association& sa, gcm_key_data& data) {
+  switch (sa.rounds) {
+    case 10:
+      IMB_AES128_GCM_PRE(library(), sa.round_keys, &data);
+      break;
+    case 12:
+      IMB_AES192_GCM_PRE(library(), sa.round_keys, &data);
+      break;
+    default:
+      IMB_AES256_GCM_PRE(library(), sa.round_keys, &data);
+  }
 }
 
 }  // namespace heddle::ipsec

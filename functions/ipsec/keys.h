@@ -1,5 +1,7 @@
 #pragma once
 
+#include <intel-ipsec-mb.h>
+
 #include <array>
 #include <cstdint>
 #include <span>
@@ -27,9 +29,15 @@ constexpr std::array<uint8_t, 256> make_sbox() {
 
 /** Fills in Image::te. */
 void make_lookup(uint32_t (&te)[256]);
-/** Fills in the round keys of an AES key of 16, 24 or 32 bytes. */
+/** Fills in the round keys of an AES key of 16, 24 or 32 bytes, the first of which they are. */
 void expand_key(std::span<const uint8_t> key, Association& sa);
 /** Fills in the states of HMAC-SHA1 with a key of at most 64 bytes. */
 void start_hmac(std::span<const uint8_t> key, Association& sa);
+/** The states of HMAC-SHA-256 with a key of at most 64 bytes, after the block key ^ ipad, and after key ^ opad. */
+void start_hmac_sha256(std::span<const uint8_t> key, uint32_t (&inner)[8], uint32_t (&outer)[8]);
+/** What deciphering in CBC mode needs, 4 * (rounds + 1) words. */
+void invert_key(const Association& sa, uint32_t (&words)[60]);
+/** What GCM needs. */
+void start_gcm(const Association& sa, gcm_key_data& data);
 
 }  // namespace heddle::ipsec

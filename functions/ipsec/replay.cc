@@ -28,10 +28,13 @@ std::span<const char* const> IPsecReplay::drop_reasons() const {
 void IPsecReplay::run_cpu(Batch& batch) {
   const uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
   for (int i = 0; i < batch.size(); ++i) {
-    if (sas[i] >= associations_->count())
+    if (sas[i] >= associations_->count()) {
       batch.drop(i, kNoAssociation);
-    else if (!associations_->window(sas[i]).mark(sequences[i]))
-      batch.drop(i, kHasCome);
+      continue;
+    }
+    ipsec::ReplayWindow& window = associations_->window(sas[i]);
+    const bool extended = associations_->details(sas[i]).extended;
+    if (!window.mark(extended ? window.nearest(sequences[i]) : sequences[i])) batch.drop(i, kHasCome);
   }
 }
 

@@ -4,13 +4,9 @@
 
 #include "core/macros.h"
 
-/** ESP in tunnel mode over IPv4 (RFC 4303), what CPU and GPU have in common. */
+/** ESP (RFC 4303): what CPU and GPU have in common, which is tunnels over IPv4 with AES-CTR and HMAC-SHA1-96 (RFC 3686,
+ *  RFC 2404). What the CPU does beyond that is in details.h. */
 namespace heddle::ipsec {
-
-/** Algorithms of an association. What depends on them is dispatched by transform_of() in cpu.cc and in gpu.cu. */
-enum class Transform : uint32_t {
-  aes_ctr_hmac_sha1_96,  ///< RFC 3686 and RFC 2404
-};
 
 /** What `ip xfrm` says of the outer header. */
 enum Flag : uint32_t {
@@ -27,7 +23,6 @@ struct alignas(64) Association {
   uint32_t nonce;                     ///< RFC 3686, 4; as the bytes lie
   uint32_t spi, source, destination;  ///< network byte order
   uint32_t flags;                     ///< of Flag
-  Transform transform;
 };
 static_assert(sizeof(Association) == 320);
 
@@ -60,8 +55,19 @@ constexpr uint32_t kMostPadding = 3;
 constexpr uint32_t kFrontBytes = kIp4Bytes + kEspBytes + kIvBytes;  ///< what Encap puts before the inner packet
 constexpr uint8_t kProtocolEsp = 50, kProtocolIp4 = 4, kProtocolIp6 = 41;
 
-enum EncapReason : int { kNoSa, kMalformed };
-enum DecapReason : int { kNotEsp, kShort, kUnknown, kReplayed, kBadIcv, kBadPadding, kNotIp, kGood = -1 };
+enum EncapReason : int { kNoSa, kMalformed, kFragment };
+enum DecapReason : int {
+  kNotEsp,
+  kShort,
+  kUnknown,
+  kReplayed,
+  kBadIcv,
+  kBadPadding,
+  kNotIp,
+  kKeepalive,
+  kExpired,
+  kGood = -1
+};
 
 HEDDLE_HD inline uint32_t swapped(uint32_t x) { return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24; }
 HEDDLE_HD inline uint32_t swapped16(uint32_t x) { return (x & 0xff) << 8 | (x >> 8 & 0xff); }
@@ -92,22 +98,26 @@ HEDDLE_HD inline uint32_t ciphertext_bytes(uint32_t inner_bytes) {
   return (inner_bytes + kTrailerBytes + 3) & ~uint32_t{3};
 }
 
-/** The five words of the outer header, as they lie (RFC 4301, 5.1.2.1; RFC 6040 for ECN). The low half of the sequence
- * number
- *  is its identification, which so is not used twice in a while (RFC 6864). */
-HEDDLE_HD inline void outer_header(uint32_t (&words)[5], const Association& sa, const Inner& inner, uint32_t sequence) {
-  uint32_t tos = inner.tos & ~(sa.flags & kDontEncapDscp ? 0xfcu : 0) & ~(sa.flags & kNoEcn ? 3u : 0);
+/** DSCP and ECN of the outer header (RFC 4301, 5.1.2.1; RFC 6040). */
+HEDDLE_HD inline uint32_t outer_tos(const Association& sa, const Inner& inner) {
+  return inner.tos & ~(sa.flags & kDontEncapDscp ? 0xfcu : 0) & ~(sa.flags & kNoEcn ? 3u : 0);
+}
+
+/** The five words of an outer header, as they lie, of a packet of `total` bytes (RFC 4301, 5.1.2.1). The low half of the
+ *  sequence number is its identification, which so is not used twice in a while (RFC 6864). */
+HEDDLE_HD inline void outer_header(uint32_t (&words)[5], const Association& sa, const Inner& inner, uint32_t sequence,
+                                   uint32_t total, uint32_t protocol = kProtocolEsp) {
+  const uint32_t tos = outer_tos(sa, inner);
   const uint32_t df = inner.df && !(sa.flags & kNoPmtuDisc) ? 0x4000 : 0;
-  const uint32_t total = kFrontBytes + ciphertext_bytes(inner.bytes) + kIcvBytes;
   const uint32_t id = sequence & 0xffff, source = swapped(sa.source), destination = swapped(sa.destination);
   constexpr uint32_t kTtl = 64;
-  uint32_t sum = (0x4500 | tos) + total + id + df + (kTtl << 8 | kProtocolEsp) + (source >> 16) + (source & 0xffff) +
+  uint32_t sum = (0x4500 | tos) + total + id + df + (kTtl << 8 | protocol) + (source >> 16) + (source & 0xffff) +
                  (destination >> 16) + (destination & 0xffff);
   sum = (sum >> 16) + (sum & 0xffff);
   sum += sum >> 16;
   words[0] = swapped((0x4500 | tos) << 16 | total);
   words[1] = swapped(id << 16 | df);
-  words[2] = swapped((kTtl << 8 | kProtocolEsp) << 16 | (~sum & 0xffff));
+  words[2] = swapped((kTtl << 8 | protocol) << 16 | (~sum & 0xffff));
   words[3] = sa.source;
   words[4] = sa.destination;
 }
@@ -118,42 +128,30 @@ HEDDLE_HD inline uint32_t trailer_byte(uint32_t at, uint32_t padding, uint32_t n
   return at < padding ? at + 1 : at == padding ? padding : next_header;
 }
 
-/** What Decap must know of a packet from outside. */
-struct Outer {
-  int reason;           ///< of DecapReason, kGood if it looks like an ESP packet
-  uint32_t header;      ///< bytes before the ESP header
-  uint32_t ciphertext;  ///< bytes, at least 4 and a multiple of 4
-};
-
-/** From the first twelve bytes of the header, as they lie, of which `available` bytes and what follows are there. */
-HEDDLE_HD inline Outer outer_of(const uint32_t (&words)[3], uint32_t available) {
-  const uint32_t header = (words[0] & 15) * 4, total = swapped16(words[0] >> 16);
-  constexpr uint32_t kAround = kEspBytes + kIvBytes + kIcvBytes;
-  if ((words[0] >> 4 & 15) != 4 || header < kIp4Bytes || (words[2] >> 8 & 255) != kProtocolEsp ||
-      (words[1] >> 16 & 0xff3f) != 0)
-    return {kNotEsp, 0, 0};
-  if (total > available || total < header + kAround + kTrailerBytes || (total - header - kAround) % 4 != 0)
-    return {kShort, 0, 0};
-  return {kGood, header, total - header - kAround};
-}
-
 /** What has been deciphered. */
-struct Contents {
-  int reason;  ///< of DecapReason, kGood if it is an IP packet
-  Inner inner;
+struct Payload {
+  int reason;          ///< of DecapReason, kGood if its padding is right
+  uint32_t bytes = 0;  ///< without padding and trailer
+  uint32_t next_header = 0;
 };
 
 /** From `bytes` bytes, at least 4 and a multiple of 4; `load(at)` gives four of them, as they lie (RFC 4303, 2.4). */
 template <class Load>
-HEDDLE_HD Contents contents_of(uint32_t bytes, const Load& load) {
-  const uint32_t last = load(bytes - 4), padding = last >> 16 & 255, next_header = last >> 24;
-  if (padding + kTrailerBytes > bytes) return {kBadPadding, {}};
+HEDDLE_HD Payload payload_of(uint32_t bytes, const Load& load) {
+  const uint32_t last = load(bytes - 4), padding = last >> 16 & 255;
+  if (padding + kTrailerBytes > bytes) return {kBadPadding};
   const uint32_t end = bytes - kTrailerBytes - padding;
   for (uint32_t at = 0; at < padding; ++at)
-    if ((load((end + at) & ~3u) >> (end + at) % 4 * 8 & 255) != at + 1) return {kBadPadding, {}};
-  if (end < kIp4Bytes) return {kNotIp, {}};
-  const Inner inner = inner_of(load(0), load(4), end);
-  return {inner.bytes == 0 || inner.next_header != next_header ? kNotIp : kGood, inner};
+    if ((load((end + at) & ~3u) >> (end + at) % 4 * 8 & 255) != at + 1) return {kBadPadding};
+  return {kGood, end, last >> 24};
+}
+
+/** The packet in the payload of a tunnel; its bytes are 0 if there is none. */
+template <class Load>
+HEDDLE_HD Inner tunnelled(const Payload& payload, const Load& load) {
+  if (payload.bytes < kIp4Bytes) return {};
+  const Inner inner = inner_of(load(0), load(4), payload.bytes);
+  return inner.next_header == payload.next_header ? inner : Inner{};
 }
 
 /** What an Ethernet header says of it. */

@@ -10,7 +10,7 @@ namespace heddle {
 using namespace ipsec;
 
 namespace {
-enum Reason : int { kNoAssociation, kExhausted };
+enum Reason : int { kNoAssociation, kExhausted, kOver };
 }
 
 void IPsecSequence::configure(click::Arguments& arguments) {
@@ -33,7 +33,7 @@ void IPsecSequence::link(const Directory& directory) {
 Access IPsecSequence::access(Processor) const {
   const int link = associations_ == nullptr ? 0 : static_cast<int>(associations_->image().link_bytes);
   Access access;
-  if (by_ == By::selector) access.reads = {{Base::head, link, link + static_cast<int>(kIp4Bytes)}};
+  if (by_ == By::selector) access.reads = {{Base::head, link, link + static_cast<int>(kIp6Bytes)}};
   if (by_ == By::column) access.column_reads = columns(Column::sa);
   access.column_writes = columns(Column::esp_sequence, Column::esp_iv);
   if (by_ != By::column) access.column_writes |= columns(Column::sa);
@@ -41,8 +41,18 @@ Access IPsecSequence::access(Processor) const {
 }
 
 std::span<const char* const> IPsecSequence::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"no_sa", "exhausted"};
+  static constexpr const char* kReasons[] = {"no_sa", "exhausted", "expired"};
   return kReasons;
+}
+
+uint32_t IPsecSequence::select(const uint8_t* header, uint32_t available) const {
+  using Family = Selector::Family;
+  if (available >= kIp4Bytes && header[0] >> 4 == 4)
+    return associations_->select(Family::ip4, mapped(ntohl(load_u32(header + 12))),
+                                 mapped(ntohl(load_u32(header + 16))));
+  if (available >= kIp6Bytes && header[0] >> 4 == 6)
+    return associations_->select(Family::ip6, address6(header + 8), address6(header + 24));
+  return Associations::kNone;
 }
 
 void IPsecSequence::run_cpu(Batch& batch) {
@@ -50,12 +60,11 @@ void IPsecSequence::run_cpu(Batch& batch) {
   const uint32_t link = associations_->image().link_bytes;
   uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
   uint64_t* ivs = batch.wide_column(Column::esp_iv);
+  const auto available = [&](int i) { return batch.length(i) < link ? 0 : batch.length(i) - link; };
   const auto sa_of = [&](int i) {
     if (by_ == By::spi) return only_;
     if (by_ == By::column) return sas[i];
-    if (batch.length(i) < link + kIp4Bytes || batch.frame(i)[link] >> 4 != 4) return Associations::kNone;
-    const uint8_t* header = batch.frame(i) + link;
-    return associations_->select(ntohl(load_u32(header + 12)), ntohl(load_u32(header + 16)));
+    return select(batch.frame(i) + link, available(i));
   };
   // A column that nobody reads is not there.
   for (int i = 0; i < n; ++i) {
@@ -64,8 +73,12 @@ void IPsecSequence::run_cpu(Batch& batch) {
       batch.drop(i, kNoAssociation);
       continue;
     }
+    if (!associations_->take_life(sa, available(i))) {
+      batch.drop(i, kOver);
+      continue;
+    }
     const uint64_t number = associations_->take_numbers(sa, 1);
-    if (number > UINT32_MAX) {
+    if (number > associations_->last_number(sa)) {
       batch.drop(i, kExhausted);
       continue;
     }
@@ -73,6 +86,17 @@ void IPsecSequence::run_cpu(Batch& batch) {
     if (sequences != nullptr) sequences[i] = static_cast<uint32_t>(number);
     if (ivs != nullptr) ivs[i] = __builtin_bswap64(associations_->iv_base(sa) + number);
   }
+}
+
+int IPsecSequence::timer_us() const {
+  return associations_ != nullptr && associations_->has_lifetimes() ? kAnnounceUs : 0;
+}
+
+void IPsecSequence::on_timer(int) { associations_->announce(encap_name_); }
+
+std::string IPsecSequence::stop() {
+  if (associations_ != nullptr) associations_->announce(encap_name_);
+  return {};
 }
 
 HEDDLE_ELEMENT(IPsecSequence);

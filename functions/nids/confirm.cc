@@ -11,7 +11,10 @@ using namespace nids;
 
 namespace {
 
-enum Verdict : int { kDropped, kRejected };
+using Verdict = Thresholds::Verdict;
+
+enum BlockedReason : int { kDropped, kRejected };
+enum ConfirmOutput : uint16_t { kBlockedOutput = 1, kRejectedOutput };
 
 uint64_t time_of(const Packet* packet) {
   if (has_capture_info(packet)) return capture_info(packet).timestamp_ns;
@@ -45,18 +48,32 @@ void NIDSConfirm::start(const Environment& environment) {
 
 uint16_t NIDSConfirm::judge(const Generation& rules, const Packet* packet, const View& view, int thread) {
   const auto& matched = rules.confirm(view, thread);
-  const auto some = [&](Action action) {
-    return std::ranges::any_of(matched, [&](uint32_t rule) { return rules.rules[rule].action == action; });
-  };
-  if (matched.empty() || some(Action::pass)) return kClean;
-  const bool dropped = some(Action::drop), rejected = some(Action::reject);
+  const auto is = [&](uint32_t rule, Action action) { return rules.rules[rule].action == action; };
+  if (matched.empty() || std::ranges::any_of(matched, [&](uint32_t rule) { return is(rule, Action::pass); }))
+    return kClean;
+  const uint64_t now_ns = eve_ || rules.has_thresholds ? time_of(packet) : 0;
+  auto& verdicts = rules.confirming[static_cast<size_t>(thread)].verdicts;
+  verdicts.clear();
+  bool dropped = false, rejected = false;
   for (const uint32_t rule : matched) {
-    rules.counts[rule]->fetch_add(1, std::memory_order_relaxed);
-    if (eve_) eve_->add(time_of(packet), view, (dropped || rejected ? rules.blocked : rules.alerts)[rule]);
+    const Signature& signature = rules.rules[rule];
+    const bool counts = signature.threshold.type != Threshold::Type::none;
+    verdicts.push_back(counts ? nids_->rules().thresholds().judge(signature, view, now_ns) : Verdict::alert);
+    if (verdicts.back() == Verdict::none) continue;
+    dropped = dropped || is(rule, Action::drop), rejected = rejected || is(rule, Action::reject);
   }
-  alerts_[thread].add(matched.size(), 0);
+  uint64_t alerts = 0;
+  for (size_t k = 0; k < matched.size(); ++k) {
+    if (verdicts[k] != Verdict::alert) continue;
+    ++alerts;
+    rules.counts[matched[k]]->fetch_add(1, std::memory_order_relaxed);
+    if (eve_) eve_->add(now_ns, view, (dropped || rejected ? rules.blocked : rules.alerts)[matched[k]]);
+  }
+  alerts_[thread].add(alerts, 0);
   if (!dropped && !rejected) return kClean;
-  return outputs > 1 ? uint16_t{1} : static_cast<uint16_t>(kDrop | (dropped ? kDropped : kRejected));
+  if (!dropped && outputs > 2) return kRejectedOutput;
+  if (outputs > 1) return kBlockedOutput;
+  return static_cast<uint16_t>(kDrop | (dropped ? kDropped : kRejected));
 }
 
 void NIDSConfirm::run_cpu(Batch& batch) {
@@ -85,6 +102,7 @@ void NIDSConfirm::handlers(Handlers& list) {
   list.read("alerts", [this] { return std::to_string(alerts_.packets()); }).read("lost", [this] {
     return std::to_string(eve_ ? eve_->lost() : 0);
   });
+  list.read("forgotten", [this] { return std::to_string(nids_->rules().thresholds().forgotten()); });
 }
 
 HEDDLE_ELEMENT(NIDSConfirm);

@@ -19,7 +19,7 @@ namespace heddle {
  *
  *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, udp, icmp. Addresses and ports: any, lists, ranges, `!`,
  *  variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith, fast_pattern (alone,
- *  `only`, or OFFSET,LENGTH), dsize, sid, rev, msg, classtype; gid, priority, metadata and reference are read and ignored.
+ *  `only`, or OFFSET,LENGTH), dsize, threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, msg, classtype; gid, priority, metadata and reference are read and ignored.
  *  Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read first. What asks for
  *  anything else is refused, or, with SKIP_UNSUPPORTED true (default false), left out; either way it is listed by line and
  *  sid. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true,
@@ -92,12 +92,21 @@ class NIDS : public Element {
  *
  *  Every rule that matches is an alert, in the order of the rules. A `pass` rule that matches makes the packet go on without
  *  alerts, whatever others say. If a rule with `drop` or `reject` matches, the packet goes no further: output 1 gets it, or, if
- *  that is not connected, it is dropped ("drop", "reject"; drop is said if both are). No TCP reset or ICMP message is sent.
- *  Output 0: all others. Contents are searched as Suricata's manual says (7.0, section 8.7): depth counts from offset,
+ *  that is not connected, it is dropped ("drop", "reject"; drop is said if both are). Output 2, if it is connected, gets those
+ *  that a rule with `reject` stops, and none with `drop`: a TCPReset and an ICMPError there answer them. Output 0: all others.
+ *
+ *  A rule with a threshold matches as Suricata's does (manual 7.0, Thresholding Keywords), by the time at which packets were captured or
+ *  arrived: `type limit` alerts for the first COUNT matches in SECONDS, `type threshold` for every COUNT-th, `type both` for
+ *  the COUNT-th only, `detection_filter` for those behind the COUNT-th. Matches that come to nothing neither alert nor drop;
+ *  those that a limit or `both` has silenced still drop. What is tracked outlives a reload, by sid; of more than 65,536 at
+ *  once some are forgotten, and counted.
+ *
+ *  Contents are searched as Suricata's manual says (7.0, section 8.7): depth counts from offset,
  *  within from distance, and a relative content may stand behind any match of the one before. Packets without a whole IPv4
  *  header go on without being judged.
  *
- *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take. By rule: `counts` of the NIDS.
+ *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
+ *  have forgotten before its time. By rule: `counts` of the NIDS.
  *  Statistics: `alerts`.
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written.
@@ -112,7 +121,7 @@ class NIDSConfirm : public Element {
  public:
   void configure(click::Arguments& arguments) override;
   void link(const Directory& directory) override;
-  const char* ports() const override { return "1/1-2"; }
+  const char* ports() const override { return "1/1-3"; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;

@@ -31,6 +31,41 @@ std::string refusal(const std::string& options, const std::string& header = "ale
   return result.errors.empty() ? "" : result.errors[0];
 }
 
+TEST(NidsRules, ReadThresholds) {
+  using Type = Threshold::Type;
+  using Track = Threshold::Track;
+  const std::tuple<const char*, Type, Track, uint32_t, uint32_t> cases[] = {
+      {"threshold: type limit, track by_src, count 1, seconds 60;", Type::limit, Track::source, 1, 60},
+      {"threshold:type threshold,track by_dst,count 10,seconds 1;", Type::threshold, Track::destination, 10, 1},
+      {"threshold: track by_both, seconds 7, count 4294967295, type both;", Type::both, Track::both, UINT32_MAX, 7},
+      {"detection_filter: track by_rule, count 15, seconds 2;", Type::filter, Track::rule, 15, 2},
+  };
+  for (const auto& [text, type, track, count, seconds] : cases) {
+    const Threshold threshold = one(text).threshold;
+    EXPECT_EQ(threshold.type, type) << text;
+    EXPECT_EQ(threshold.track, track) << text;
+    EXPECT_EQ(threshold.count, count) << text;
+    EXPECT_EQ(threshold.seconds, seconds) << text;
+  }
+  EXPECT_EQ(one("").threshold.type, Type::none);
+  EXPECT_NE(
+      refusal("threshold: type limit, track by_src, count 1; sid:2;").find("needs type, track, count and seconds"),
+      std::string::npos);
+  EXPECT_NE(refusal("detection_filter: count 1, seconds 2; sid:2;").find("needs track, count and seconds"),
+            std::string::npos);
+  for (const char* part : {"count 0", "seconds 0", "track by_flow", "type backoff", "count x", "colour red", ""})
+    EXPECT_NE(refusal(std::string("threshold: type limit, track by_src, count 1, seconds 1, ") + part + ", x; sid:2;")
+                  .find("sid 2: threshold has"),
+              std::string::npos)
+        << part;
+  EXPECT_NE(refusal("detection_filter: type limit, track by_src, count 1, seconds 1; sid:2;").find("'type limit'"),
+            std::string::npos);
+  EXPECT_NE(refusal("detection_filter: track by_src, count 1, seconds 1; threshold: type limit, track by_src, count 1, "
+                    "seconds 1; sid:2;")
+                .find("two of threshold and detection_filter"),
+            std::string::npos);
+}
+
 TEST(NidsRules, ReadWhatSnortAndSuricataWrite) {
   const Signature rule =
       one(R"(msg:"a \"page\"\; or two"; content:"GET |2f 41|x"; nocase; offset:4; depth:20; )"

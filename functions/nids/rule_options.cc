@@ -210,6 +210,42 @@ class Options {
     rule_.classtype = option.value;
     return std::nullopt;
   }
+  /** threshold: type limit, track by_src, count N, seconds S; detection_filter has no type. In any order, each once. */
+  std::optional<Refusal> threshold(const Option& option) {
+    const std::string name(option.name);
+    const bool filters = name == "detection_filter";
+    Threshold& to = rule_.threshold;
+    if (to.type != Threshold::Type::none) return Refusal{"it has two of threshold and detection_filter"};
+    if (filters) to.type = Threshold::Type::filter;
+    bool tracks = false;
+    for (std::string_view rest = option.value; !rest.empty();) {
+      const std::string_view part = trimmed(rest.substr(0, rest.find(',')));
+      rest.remove_prefix(std::min(rest.size(), part.empty() ? rest.size() : rest.find(',')));
+      if (!rest.empty()) rest.remove_prefix(1);
+      const size_t space = std::min(part.find(' '), part.size());
+      const std::string_view word = part.substr(0, space), value = trimmed(part.substr(space));
+      bool good = false;
+      if (word == "type" && !filters)
+        good = choose(value, to.type, {"limit", "threshold", "both"}, 1);
+      else if (word == "track")
+        good = tracks = choose(value, to.track, {"by_src", "by_dst", "by_both", "by_rule"}, 0);
+      else if (word == "count")
+        good = to_number(value, to.count, 1u, UINT32_MAX);
+      else if (word == "seconds")
+        good = to_number(value, to.seconds, 1u, UINT32_MAX);
+      if (!good) return Refusal{name + " has " + in_quotes(part) + ", which is not supported", true};
+    }
+    if (to.type == Threshold::Type::none || !tracks || to.count == 0 || to.seconds == 0)
+      return Refusal{name + " needs " + (filters ? "" : "type, ") + "track, count and seconds"};
+    return std::nullopt;
+  }
+  /** `to` becomes the one that `value` names, where the names are those of values from `first` on. */
+  template <class E>
+  static bool choose(std::string_view value, E& to, std::initializer_list<std::string_view> names, int first) {
+    const auto found = std::find(names.begin(), names.end(), value);
+    if (found != names.end()) to = static_cast<E>(first + (found - names.begin()));
+    return found != names.end();
+  }
   /** Says nothing about packets. */
   std::optional<Refusal> remark(const Option&) { return std::nullopt; }
 
@@ -234,6 +270,8 @@ class Options {
                                        {"endswith", &Options::ends_with},
                                        {"fast_pattern", &Options::fast_pattern},
                                        {"dsize", &Options::dsize},
+                                       {"threshold", &Options::threshold},
+                                       {"detection_filter", &Options::threshold},
                                        {"sid", &Options::number},
                                        {"rev", &Options::number},
                                        {"msg", &Options::message},

@@ -26,6 +26,15 @@ struct Content {
   int chop_offset = 0, chop_length = 0;  ///< the part of `bytes` that is the fast pattern; length 0: all
 };
 
+/** How often a rule must match before it counts, or how often it may: `threshold` and `detection_filter`. */
+struct Threshold {
+  enum class Type : uint8_t { none, limit, threshold, both, filter };
+  enum class Track : uint8_t { source, destination, both, rule };
+  Type type = Type::none;
+  Track track = Track::source;
+  uint32_t count = 0, seconds = 0;
+};
+
 /** A rule of a Snort or Suricata file. */
 struct Signature {
   Action action = Action::alert;
@@ -35,6 +44,7 @@ struct Signature {
   bool both_ways = false;                  ///< <>
   std::vector<Content> contents;
   Ranges sizes{0, UINT32_MAX};  ///< `dsize`: bytes of payload
+  Threshold threshold;
   uint32_t sid = 0, revision = 0;
   std::string message, classtype;
   size_t line = 0;  ///< in its file, from 1

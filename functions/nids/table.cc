@@ -12,13 +12,15 @@ Generation::Generation(RuleSet set)
   for (const Signature& rule : rules) {
     alerts.push_back(eve_alert(rule, false));
     blocked.push_back(eve_alert(rule, true));
+    has_thresholds = has_thresholds || rule.threshold.type != Threshold::Type::none;
   }
 }
 
 void Generation::prepare(int threads, bool scans) {
   if (scans && threads > 0 && Scanner::available()) scanner = std::make_unique<Scanner>(automaton.patterns(), threads);
   confirming.resize(static_cast<size_t>(threads));
-  for (Confirming& one : confirming) one.tried.resize(rules.size()), one.hits.reserve(rules.size());
+  for (Confirming& one : confirming)
+    one.tried.resize(rules.size()), one.hits.reserve(rules.size()), one.verdicts.reserve(rules.size());
 }
 
 const std::vector<uint32_t>& Generation::confirm(const View& view, int thread) const {

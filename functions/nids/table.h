@@ -8,6 +8,7 @@
 #include "functions/nids/automaton.h"
 #include "functions/nids/match.h"
 #include "functions/nids/scanner.h"
+#include "functions/nids/thresholds.h"
 
 namespace heddle::nids {
 
@@ -22,6 +23,7 @@ struct Generation {
 
   std::vector<Signature> rules;
   std::vector<std::string> unsupported;
+  bool has_thresholds = false;       // some rule
   std::vector<Count*> counts;        // [rule]
   std::vector<std::string> alerts;   // [rule], the object "alert" of an EVE line, for packets that go on
   std::vector<std::string> blocked;  // [rule], the same for those that do not
@@ -31,8 +33,9 @@ struct Generation {
   /** What a thread needs to confirm. */
   struct Confirming {
     Workspace workspace;
-    std::vector<uint32_t> tried;  // [rule], the packet for which it was tried last
-    std::vector<uint32_t> hits;   // rules that may match
+    std::vector<uint32_t> tried;                // [rule], the packet for which it was tried last
+    std::vector<uint32_t> hits;                 // rules that may match
+    std::vector<Thresholds::Verdict> verdicts;  // on those that do
     uint32_t packet = 0;
   };
   mutable std::vector<Confirming> confirming;  // by thread, each its own
@@ -56,6 +59,8 @@ class RuleTable : public Table {
 
   /** For packet threads, who fetch it anew for each batch, and readers within an Epochs::Reader. */
   const Generation& now() const { return *now_.load(std::memory_order_acquire); }
+  /** What rules with a threshold have matched of late, by sid: it outlives generations. */
+  Thresholds& thresholds() { return thresholds_; }
 
   /** Alerts by sid, of all rules that there have been. */
   std::string counts_text() const;
@@ -63,6 +68,7 @@ class RuleTable : public Table {
  private:
   int threads_ = 0;
   bool scans_ = false;
+  Thresholds thresholds_;
   std::map<uint32_t, Count> counts_;  // by sid; handlers only, one at a time
   std::unique_ptr<Generation> current_;
   std::atomic<const Generation*> now_{nullptr};

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+
+#include "functions/ipsec/details.h"
+
+/** IP and UDP headers around ESP, on the CPU. */
+namespace heddle::ipsec {
+
+/** What Encap enciphers of a packet. */
+struct Plain {
+  int reason;            ///< of EncapReason, kGood if it is a packet
+  Inner inner;           ///< next_header: of what is enciphered
+  uint32_t kept = 0;     ///< bytes of its IP headers that stay before ESP: 0 in tunnel mode
+  uint32_t next_at = 0;  ///< where in these the protocol is said
+};
+
+/** Of a packet of which `available` bytes, at least 20, are there. */
+Plain plain_of(const Association& keys, const Details& sa, const uint8_t* packet, uint32_t available);
+
+/** Writes the outer header of a tunnel, sa.ip_bytes() long, before `bytes` bytes (UDP, ESP, ICV). */
+void write_outer(uint8_t* at, const Association& keys, const Details& sa, const Inner& inner, uint32_t sequence,
+                 uint32_t bytes);
+/** What was an IP packet's header has `bytes` bytes of `protocol` behind it now; `next_at` is where it says so. */
+void change_header(uint8_t* header, uint32_t header_bytes, uint32_t next_at, uint32_t protocol, uint32_t bytes);
+/** Writes the UDP header before `bytes` bytes of ESP and ICV (RFC 3948, 2.1). */
+void write_udp(uint8_t* at, const Details& sa, uint32_t bytes);
+
+/** An ESP packet from outside. */
+struct Arrived {
+  int reason;  ///< of DecapReason, kGood if an ESP header is there
+  bool ip6 = false;
+  uint16_t port = 0;      ///< of UDP around it, network byte order; 0: none
+  uint32_t ip_bytes = 0;  ///< headers of IP
+  uint32_t next_at = 0;   ///< where in these the protocol is said
+  uint32_t esp = 0;       ///< where ESP begins
+  uint32_t end = 0;       ///< of the packet by its headers
+};
+
+constexpr uint8_t kProtocolUdp = 17, kProtocolNone = 59;
+
+/** Of a packet of which `available` bytes, at least 20, are there. `takes_port(port)`: whether ESP is expected in UDP to
+ *  this port, in network byte order. */
+template <class TakesPort>
+Arrived arrived_of(const uint8_t* packet, uint32_t available, const TakesPort& takes_port);
+
+namespace detail {
+/** The IP headers: protocol behind them in `protocol`. */
+Arrived find_payload(const uint8_t* packet, uint32_t available, uint32_t& protocol);
+/** UDP's content, which begins at `esp`, is the ESP packet, unless it is a keep-alive or no ESP packet. */
+void open_udp(const uint8_t* packet, Arrived& to);
+}  // namespace detail
+
+template <class TakesPort>
+Arrived arrived_of(const uint8_t* packet, uint32_t available, const TakesPort& takes_port) {
+  uint32_t protocol;
+  Arrived to = detail::find_payload(packet, available, protocol);
+  if (to.reason != kGood) return to;
+  if (protocol == kProtocolUdp && !to.ip6 && to.end >= to.esp + 8) {
+    __builtin_memcpy(&to.port, packet + to.esp + 2, sizeof to.port);
+    if (!takes_port(to.port)) to.reason = kNotEsp;
+    if (to.reason == kGood) detail::open_udp(packet, to);
+  } else if (protocol != kProtocolEsp) {
+    to.reason = kNotEsp;
+  }
+  if (to.reason == kGood && to.end < to.esp + kEspBytes) to.reason = kShort;
+  return to;
+}
+
+}  // namespace heddle::ipsec

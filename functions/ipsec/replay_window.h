@@ -1,0 +1,44 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace heddle::ipsec {
+
+/** Which sequence numbers of an association have come: RFC 6479's ring of blocks, in which any number of threads mark
+ * their packets without a lock. A block of 32 numbers is one word, which also has the low half of the block's place, so
+ * that a number is marked at most once whatever else happens. */
+class ReplayWindow {
+ public:
+  /** `window`: how many numbers below the highest one are judged one by one; 0: no check. `seen`: all
+   * numbers up to it count as having come. */
+  void start(uint32_t window, uint64_t seen);
+  bool is_on() const { return window_ != 0; }
+  /** The whole extended sequence number of a packet that has `low` of it: the one within 2^32 from the window's bottom
+   * (RFC 4303, A2.2). Below 0, as a signed number, there is none. */
+  uint64_t extended(uint32_t low) const {
+    const uint64_t bottom = top_.load(std::memory_order_relaxed) - window_ + 1;
+    return bottom + static_cast<uint32_t>(low - static_cast<uint32_t>(bottom));
+  }
+  /** The one nearest to the highest that has come, for packets whose number has been authenticated, but whose window may
+   *  have gone on since: an old one must not be taken for one of the next 2^32. */
+  uint64_t nearest(uint32_t low) const {
+    const uint64_t top = top_.load(std::memory_order_relaxed);
+    return top + static_cast<uint64_t>(int64_t{static_cast<int32_t>(low - static_cast<uint32_t>(top))});
+  }
+  /** Whether `sequence` could still come; before its packet has been authenticated. */
+  bool could_come(uint64_t sequence) const;
+  /** Marks it, once; false if it has come before or is too old. */
+  bool mark(uint64_t sequence);
+
+ private:
+  static constexpr uint32_t kBlockBits = 32;
+  std::atomic<uint64_t>& block_of(uint64_t sequence) const { return blocks_[sequence / kBlockBits & block_mask_]; }
+
+  uint32_t window_ = 0, block_mask_ = 0;
+  std::atomic<uint64_t> top_{0};                     // the highest that has come
+  std::unique_ptr<std::atomic<uint64_t>[]> blocks_;  // low half of the block's place (high half), and which have come
+};
+
+}  // namespace heddle::ipsec

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "functions/nids/match.h"
+
+namespace heddle::nids {
+
+/** How often rules with a `threshold` or a `detection_filter` have matched of late, for each address that they track. By any
+ *  number of threads. Memory is fixed: where too many are tracked at once, the one whose time ends first is forgotten. */
+class Thresholds {
+ public:
+  /** What a match comes to: nothing, as if there were none; what the rule does, but no alert; or both. */
+  enum class Verdict : uint8_t { none, silent, alert };
+
+  /** `places`: of what is tracked, at least; rounded up. Throws std::bad_alloc. */
+  explicit Thresholds(uint32_t places = 65536);
+
+  /** A packet of `now_ns` matches `rule`, which has a threshold. */
+  Verdict judge(const Signature& rule, const View& view, uint64_t now_ns);
+  /** Those that have been forgotten before their time. */
+  uint64_t forgotten() const { return forgotten_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Entry {
+    uint64_t end_ns;  // of its time
+    uint32_t sid;     // 0: free
+    uint32_t source, destination;
+    uint32_t count;  // of matches within it
+  };
+  static constexpr uint32_t kEntries = 5;
+  struct alignas(64) Bucket {
+    std::atomic_flag busy;
+    Entry entries[kEntries];
+  };
+  Entry& entry_of(Bucket& bucket, const Entry& key, uint64_t now_ns);
+
+  uint32_t mask_;
+  std::unique_ptr<Bucket[]> buckets_;  // [mask_ + 1]
+  std::atomic<uint64_t> forgotten_{0};
+};
+
+}  // namespace heddle::nids

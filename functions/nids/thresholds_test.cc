@@ -1,0 +1,113 @@
+#include "functions/nids/thresholds.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace heddle::nids {
+namespace {
+
+using Type = Threshold::Type;
+using Track = Threshold::Track;
+using Verdict = Thresholds::Verdict;
+
+constexpr uint64_t kSecond = 1000000000;
+
+Signature rule(Type type, uint32_t count, uint32_t seconds, Track track = Track::source, uint32_t sid = 1) {
+  Signature signature;
+  signature.sid = sid;
+  signature.threshold = {type, track, count, seconds};
+  return signature;
+}
+
+View from(uint32_t source, uint32_t destination = 9) {
+  View view{};
+  view.source = source, view.destination = destination;
+  return view;
+}
+
+/** One letter a match: `.` nothing, s silent, A alert. */
+std::string verdicts(const Signature& signature, const std::vector<uint64_t>& times) {
+  Thresholds thresholds;
+  std::string text;
+  for (const uint64_t time : times) text += ".sA"[static_cast<int>(thresholds.judge(signature, from(1), time))];
+  return text;
+}
+
+constexpr uint64_t kStart = 1700000000 * kSecond;
+
+std::vector<uint64_t> every(uint64_t step, int count) {
+  std::vector<uint64_t> times;
+  for (int k = 0; k < count; ++k) times.push_back(kStart + static_cast<uint64_t>(k) * step);
+  return times;
+}
+
+// The manual of Suricata 7.0, "Thresholding Keywords", in its own examples.
+TEST(NidsThresholds, CountAsSuricataSays) {
+  const auto quick = every(kSecond / 1000, 12);
+  EXPECT_EQ(verdicts(rule(Type::limit, 3, 60), quick), "AAAsssssssss");
+  EXPECT_EQ(verdicts(rule(Type::threshold, 5, 60), quick), "....A....A..");
+  EXPECT_EQ(verdicts(rule(Type::both, 5, 60), quick), "....Asssssss");
+  EXPECT_EQ(verdicts(rule(Type::filter, 5, 60), quick), ".....AAAAAAA");
+  EXPECT_EQ(verdicts(rule(Type::threshold, 1, 60), quick), "AAAAAAAAAAAA");
+  EXPECT_EQ(verdicts(rule(Type::both, 1, 60), quick), "Asssssssssss");
+}
+
+TEST(NidsThresholds, BeginAnewWhenTheTimeIsOver) {
+  const auto slow = every(kSecond, 12);  // the time includes its last moment: three matches in 2 seconds
+  EXPECT_EQ(verdicts(rule(Type::limit, 1, 2), slow), "AssAssAssAss");
+  EXPECT_EQ(verdicts(rule(Type::threshold, 3, 2), slow), "..A..A..A..A");
+  EXPECT_EQ(verdicts(rule(Type::both, 2, 2), slow), ".As.As.As.As");
+  EXPECT_EQ(verdicts(rule(Type::filter, 2, 2), slow), "..A..A..A..A");
+  EXPECT_EQ(verdicts(rule(Type::threshold, 4, 2), slow), "............");
+  EXPECT_EQ(verdicts(rule(Type::limit, 1, 4294967295), slow), "Asssssssssss");
+}
+
+TEST(NidsThresholds, TrackWhatTheRuleSays) {
+  for (const Track track : {Track::source, Track::destination, Track::both, Track::rule}) {
+    Thresholds thresholds;
+    std::mt19937 random(7);
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, int> seen;
+    for (int k = 0; k < 4000; ++k) {
+      const uint32_t source = random() % 8, destination = random() % 8, sid = 1 + random() % 3;
+      const bool by_source = track == Track::source || track == Track::both;
+      const bool by_destination = track == Track::destination || track == Track::both;
+      const int count = ++seen[{sid, by_source ? source : 0, by_destination ? destination : 0}];
+      const Verdict verdict = thresholds.judge(rule(Type::limit, 2, 60, track, sid), from(source, destination), kStart);
+      ASSERT_EQ(verdict, count <= 2 ? Verdict::alert : Verdict::silent);
+    }
+    EXPECT_EQ(thresholds.forgotten(), 0u);
+  }
+}
+
+TEST(NidsThresholds, ForgetAndCountWhatIsTooMuch) {
+  Thresholds thresholds(100);
+  for (uint32_t source = 0; source < 10000; ++source) thresholds.judge(rule(Type::limit, 1, 60), from(source), kStart);
+  EXPECT_GE(thresholds.forgotten(), 9000u);
+  EXPECT_LT(thresholds.forgotten(), 10000u);
+  // What is over is no loss.
+  const uint64_t before = thresholds.forgotten();
+  for (uint32_t source = 0; source < 50; ++source)
+    thresholds.judge(rule(Type::limit, 1, 60), from(source + 100000), kStart + (61 + 61 * source) * kSecond);
+  EXPECT_EQ(thresholds.forgotten(), before);
+}
+
+TEST(NidsThresholds, CountMatchesOfAllThreads) {
+  constexpr int kThreads = 4, kMatches = 20000;
+  Thresholds thresholds;
+  std::atomic<int> alerts{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&] {
+      const Signature signature = rule(Type::threshold, 10, 60);
+      for (int k = 0; k < kMatches; ++k) alerts += thresholds.judge(signature, from(1), kStart) == Verdict::alert;
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(alerts, kThreads * kMatches / 10);
+}
+
+}  // namespace
+}  // namespace heddle::nids

@@ -1,0 +1,329 @@
+"""ESP's algorithms, modes and outer headers against Scapy's IPsec layer and Python's hmac, both ways, on the CPU."""
+
+import random
+
+import pytest
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting
+from whole import captures, ipsec
+from whole.frames import SEED
+from whole.program import Report, quoted
+
+ETHER4 = bytes.fromhex("0200000000010200000000020800")
+ETHER6 = ETHER4[:12] + b"\x86\xdd"
+
+ALGORITHMS = {
+    **{f"ctr-sha256-{bits}": {"cipher": "ctr", "hash": "sha256", "bits": bits} for bits in (128, 192, 256)},
+    **{f"cbc-{h}-{bits}": {"cipher": "cbc", "hash": h, "bits": bits} for h, bits in (("sha1", 256), ("sha256", 128))},
+    "cbc-sha256-192": {"cipher": "cbc", "hash": "sha256", "bits": 192},
+    **{
+        f"gcm-{bits}-{icv}": {"cipher": "gcm", "bits": bits, "icv": icv}
+        for bits, icv in ((128, 8), (192, 12), (256, 16))
+    },
+    "gcm-128-16": {"cipher": "gcm"},
+}
+FORMS = {
+    "tunnel4": {},
+    "tunnel6": {"ip6": True},
+    "transport4": {"transport": True},
+    "transport6": {"transport": True, "ip6": True},
+    "udp": {"port": 4500},
+}
+ESN = {"esn": True, "sent": (3 << 32) - 20, "seen": (3 << 32) - 20, "window": 128}
+CASES = {f"{a}-tunnel4": {**suite} for a, suite in ALGORITHMS.items()}
+CASES |= {f"{a}-{f}": {**ALGORITHMS[a], **FORMS[f]} for a in ("gcm-128-16", "cbc-sha256-128") for f in FORMS}
+CASES |= {f"ctr-sha1-{f}": FORMS[f] for f in FORMS if f != "tunnel4"}
+CASES |= {f"{a}-esn": {**ALGORITHMS[a], **ESN} for a in ("gcm-192-12", "ctr-sha256-256", "cbc-sha1-256")}
+CASES |= {"ctr-sha1-esn": ESN, "ctr-sha1-esn-udp-long": {**ESN, "port": 4501, "window": 4096}}
+
+
+@pytest.fixture(params=CASES)
+def association(request):
+    return ipsec.Association(0x1001, **CASES[request.param])
+
+
+def ip_packets(association, count=40):
+    """Packets that the association may protect: of both families, of its own ends in transport mode."""
+    generator = random.Random(f"{SEED} suites")
+    packets = []
+    for number in range(count):
+        text = generator.randbytes(generator.choice([0, 1, 2, 3, 13, 14, 15, 16, 17, 33, 100, 700, 1399]))
+        four = IP(src="10.1.2.3", dst="10.9.8.7", tos=0xB8 | number % 4, flags="DF" if number % 2 else 0, id=number)
+        six = IPv6(src="2001:db8::5", dst="2001:db8::7", tc=0x2E)
+        if association.transport:
+            four.dst, six.dst = ipsec.DESTINATION, ipsec.DESTINATION6
+        six_chain = [six, six / IPv6ExtHdrHopByHop(), six / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt()][number % 3]
+        ip = (six_chain if association.ip6 else four) if association.transport else (four, six)[number // 2 % 2]
+        packets.append(
+            bytes(
+                ip
+                / [UDP(sport=7, dport=9), TCP(dport=80), UDP(dport=53) if ip.version == 6 else ICMP()][number % 3]
+                / text
+            )
+        )
+    return packets
+
+
+def ether(packet):
+    return (ETHER6 if packet[0] >> 4 == 6 else ETHER4) + packet
+
+
+def files(tmp_path, associations, frames):
+    return ipsec.write(tmp_path / "keys", associations), captures.write(tmp_path / "in.pcap", frames)
+
+
+def encap(keys, source, out, rest="SPI 0x1001"):
+    return (
+        f"FromDump({quoted(source)}) -> s :: IPsecSequence(esp, {rest}) -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14)"
+        f" -> ToDump({quoted(out)})"
+    )
+
+
+def decap(keys, source, out, replay=""):
+    return f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) {replay} -> ToDump({quoted(out)})"
+
+
+def first_number(association):
+    return association.sent + 1
+
+
+def test_scapy_takes_out_what_encap_puts_in(heddle, tmp_path, association):
+    plain = ip_packets(association)
+    keys, source = files(tmp_path, [association], [ether(p) for p in plain])
+    out = tmp_path / "out.pcap"
+    heddle.run(encap(keys, source, out), "--device", "cpu")
+    found = captures.frames(out)
+    assert len(found) == len(plain)
+    for number, (before, after) in enumerate(zip(plain, found), first_number(association)):
+        six = before[0] >> 4 == 6 if association.transport else association.ip6
+        assert after[:14] == (ETHER6 if six else ETHER4)
+        outer = (IPv6 if six else IP)(after[14:])
+        if not association.transport:
+            assert (outer.src, outer.dst) == association.ends
+        if not six:
+            header = after[14 : 14 + outer.ihl * 4]
+            del outer.chksum
+            assert bytes(outer)[:20] == header[:20]  # checksum
+        assert association.decrypt(after[14:], number) == before
+
+
+def test_decap_takes_out_what_scapy_puts_in(heddle, tmp_path, association):
+    plain = ip_packets(association)
+    family = IPv6 if association.ip6 else IP
+    esp = [
+        association.encrypt((IPv6 if p[0] >> 4 == 6 else IP)(p), n)
+        for n, p in enumerate(plain, first_number(association))
+    ]
+    assert all(family(p).version == p[0] >> 4 for p in esp)
+    keys, source = files(tmp_path, [association], [ether(p) for p in esp])
+    out = tmp_path / "out.pcap"
+    for replay in ("", "-> r :: IPsecReplay(d)"):
+        report = heddle.run(decap(keys, source, out, replay), "--device", "cpu")
+        assert captures.frames(out) == [ether(p) for p in plain]
+        assert report.drops("d") == {}
+
+
+def test_hostile_packets_are_dropped_by_reason(heddle, tmp_path, association):
+    """Every packet is flipped in a bit, cut (and its headers say so, or not), for nobody, or sent again."""
+    generator = random.Random(f"{SEED} hostile")
+    plain = ip_packets(association, 120)
+    behind = 8 if association.port else 0
+    frames, wanted, drops = [], [], {}
+
+    def refused(frame, *reasons):
+        frames.append(frame)
+        drops[reasons] = drops.get(reasons, 0) + 1
+
+    for number, packet in enumerate(plain, first_number(association)):
+        good = association.encrypt((IPv6 if packet[0] >> 4 == 6 else IP)(packet), number)
+        at = good.index(association.spi.to_bytes(4, "big"), 20)
+        match number % 6:
+            case 0:
+                place = generator.randrange(at + 4, len(good))
+                flipped = good[:place] + bytes([good[place] ^ 1 << generator.randrange(8)]) + good[place + 1 :]
+                # An upper half of the sequence number that is not its own makes the ICV wrong; far below, it is too old.
+                refused(ether(flipped), "bad_icv", "replayed")
+            case 1:
+                refused(ether(good[: generator.randrange(at, len(good))]), "short")
+            case 2:
+                cut = generator.randrange(at, len(good))
+                if association.ip6:
+                    short = good[:4] + (cut - 40).to_bytes(2, "big") + good[6:cut]
+                else:
+                    short = bytearray(good[:cut])
+                    short[2:4] = cut.to_bytes(2, "big")
+                    if behind:
+                        short[at - 4 : at - 2] = (cut - at + 8).to_bytes(2, "big")
+                refused(ether(bytes(short)), "short", "bad_icv", "no_sa", "not_esp")
+            case 3:
+                refused(ether(good[:at] + b"\0\0\x77\x77" + good[at + 4 :]), "no_sa")
+            case 4:
+                frames.append(ether(good))
+                wanted.append(ether(packet))
+                refused(ether(good), "replayed")
+            case _:
+                frames.append(ether(good))
+                wanted.append(ether(packet))
+    keys, source = files(tmp_path, [association], frames)
+    out = tmp_path / "out.pcap"
+    report = heddle.run(decap(keys, source, out), "--device", "cpu")
+    assert captures.frames(out) == wanted
+    found = report.drops("d")
+    assert sum(found.values()) == sum(drops.values()) == len(frames) - len(wanted)
+    for reasons, count in drops.items():
+        if len(reasons) == 1:
+            assert found[reasons[0]] >= count
+    assert set(found) <= {reason for reasons in drops for reason in reasons}
+
+
+def test_other_end_and_other_way_are_nobodys(heddle, tmp_path):
+    """A packet for another address, with UDP around it or not, and to another port, is no packet of the association."""
+    bare, udp = ipsec.Association(0x1001), ipsec.Association(0x1002, port=4500)
+    packet = IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / b"x"
+    ways = []
+    for of, changed in ((bare, {"port": 4500}), (udp, {"port": 0}), (udp, {"port": 4501})):
+        ways.append(
+            ipsec.Association(of.spi, cipher_key=of.cipher_key, hash_key=of.hash_key, **changed).encrypt(packet, 1)
+        )
+    good = bytearray(bare.encrypt(packet, 2))
+    good[19] ^= 1
+    keepalive = bytes(IP(src="192.0.2.1", dst=ipsec.DESTINATION) / UDP(sport=4500, dport=4500) / b"\xff")
+    ike = bytes(IP(src="192.0.2.1", dst=ipsec.DESTINATION) / UDP(sport=4500, dport=4500) / (b"\0" * 4 + b"x" * 40))
+    keys, source = files(tmp_path, [bare, udp], [ether(bytes(p)) for p in [*ways, good, keepalive, ike]])
+    report = heddle.run(decap(keys, source, tmp_path / "out.pcap"), "--device", "cpu")
+    assert report.drops("d") == {"no_sa": 3, "not_esp": 2, "keepalive": 1}
+
+
+def test_extended_numbers_pass_the_end_of_32_bits(heddle, tmp_path):
+    """From Encap to Decap over the boundary, in another order and with some sent again."""
+    association = ipsec.Association(
+        0x1001, cipher="gcm", esn=True, sent=(1 << 32) - 100, seen=(1 << 32) - 100, window=256
+    )
+    plain = [bytes(IP(src="10.0.0.1", dst="10.0.0.2", id=k) / UDP() / b"text") for k in range(200)]
+    keys, source = files(tmp_path, [association], [ether(p) for p in plain])
+    middle, out = tmp_path / "esp.pcap", tmp_path / "out.pcap"
+    heddle.run(encap(keys, source, middle), "--device", "cpu")
+    frames = captures.frames(middle)
+    numbers = [int.from_bytes(f[38:42], "big") for f in frames]
+    assert numbers == [n & 0xFFFFFFFF for n in range((1 << 32) - 99, (1 << 32) + 101)]
+    order = list(range(200))
+    random.Random(SEED).shuffle(order)
+    source = captures.write(tmp_path / "mixed.pcap", [frames[k] for k in order + order[:50]])
+    report = heddle.run(decap(keys, source, out), "--device", "cpu")
+    assert captures.frames(out) == [ether(plain[k]) for k in order]
+    assert report.drops("d") == {"replayed": 50}
+
+
+def test_transport_mode_takes_whole_packets_to_its_end(heddle, tmp_path):
+    four, six = ipsec.Association(0x1001, transport=True), ipsec.Association(0x1002, transport=True, ip6=True)
+    frames = [
+        bytes(IP(src="10.0.0.1", dst=ipsec.DESTINATION, flags="MF") / (b"x" * 32)),
+        bytes(IP(src="10.0.0.1", dst=ipsec.DESTINATION, frag=4) / (b"x" * 32)),
+        bytes(IP(src="10.0.0.1", dst="203.0.113.2") / UDP() / b"x"),
+        bytes(IP(src="10.0.0.1", dst=ipsec.DESTINATION) / UDP() / b"x"),
+    ]
+    keys, source = files(tmp_path, [four, six], [ether(p) for p in frames])
+    report = heddle.run(encap(keys, source, tmp_path / "out.pcap"), "--device", "cpu")
+    assert report.drops("esp") == {"fragment": 2, "no_sa": 1}
+    to = IPv6(src="2001:db8::1", dst=ipsec.DESTINATION6)
+    frames = [
+        bytes(to / IPv6ExtHdrFragment(offset=8) / (b"x" * 32)),
+        bytes(to / IPv6ExtHdrHopByHop() / IPv6ExtHdrFragment(m=1) / (b"x" * 32)),
+        bytes(to / IPv6ExtHdrHopByHop(len=200) / b"x"),
+        bytes(to / IPv6ExtHdrRouting(type=4) / UDP() / b"x"),
+        bytes(IP(src="10.0.0.1", dst=ipsec.DESTINATION) / UDP() / b"x"),
+    ]
+    keys, source = files(tmp_path, [four, six], [ether(p) for p in frames])
+    report = heddle.run(encap(keys, source, tmp_path / "out.pcap", "SPI 0x1002"), "--device", "cpu")
+    assert report.drops("esp") == {"fragment": 2, "malformed": 1, "no_sa": 1}
+
+
+def test_outer_header_of_ip6_follows_the_association(heddle, tmp_path):
+    lines = ["", "\treplay-window 0 flag noecn\n", "\treplay-window 0 flag esn extra-flag dont-encap-dscp\n"]
+    for extra, tc in zip(lines, (0xBA, 0xB8, 0x02)):
+        association = ipsec.Association(0x1001, ip6=True, cipher="gcm", lines=extra)
+        packet = bytes(IP(src="10.0.0.1", dst="10.0.0.2", tos=0xBA) / UDP() / b"x")
+        keys, source = files(tmp_path, [association], [ether(packet)])
+        heddle.run(encap(keys, source, tmp_path / "out.pcap"), "--device", "cpu")
+        outer = IPv6(captures.frames(tmp_path / "out.pcap")[0][14:])
+        assert (outer.tc, outer.fl, outer.nh, outer.hlim) == (tc, 0, 50, 64)
+        assert outer.plen == len(bytes(outer)) - 40
+
+
+def test_selectors_of_both_families(heddle, tmp_path):
+    associations = [
+        ipsec.Association(0x1001, cipher="gcm", lines="\tsel src 0.0.0.0/0 dst 10.0.0.0/8\n"),
+        ipsec.Association(0x1002, cipher="gcm", lines="\tsel src ::/0 dst 2001:db8:1::/48\n"),
+        ipsec.Association(0x1003, cipher="gcm", lines="\tsel src 2001:db8:2::/48 dst ::/0\n"),
+        ipsec.Association(0x1004, cipher="gcm", lines="\tsel src ::/0 dst 2001:db8:1:2::/64\n"),
+    ]
+    packets = [
+        (IP(src="1.1.1.1", dst="10.2.3.4"), 0x1001),
+        (IP(src="1.1.1.1", dst="11.2.3.4"), None),
+        (IPv6(src="::1", dst="2001:db8:1:1::5"), 0x1002),
+        (IPv6(src="::1", dst="2001:db8:1:2::5"), 0x1004),
+        (IPv6(src="2001:db8:2::9", dst="::9"), 0x1003),
+        (IPv6(src="2001:db8:3::9", dst="::9"), None),
+    ]
+    keys, source = files(tmp_path, associations, [ether(bytes(p / UDP() / b"x")) for p, _ in packets])
+    report = heddle.run(encap(keys, source, tmp_path / "out.pcap", "BY selector"), "--device", "cpu")
+    found = [int.from_bytes(f[34:38], "big") for f in captures.frames(tmp_path / "out.pcap")]
+    assert found == [spi for _, spi in packets if spi]
+    assert report.drops("s") == {"no_sa": 2}
+
+
+@pytest.mark.parametrize("limits", ["soft 4(packets), hard 7(packets)", "soft 100(bytes), hard 200(bytes)"])
+def test_lifetimes_end_and_are_announced(heddle, tmp_path, limits):
+    lines = f"\tlifetime config:\n\t  limit: {limits}\n\tlifetime current:\n\t  0(bytes), 0(packets)\n"
+    limited, free = ipsec.Association(0x1001, lines=lines), ipsec.Association(0x1002)
+    packet = bytes(IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / b"xx")  # 30 bytes
+    keys, source = files(tmp_path, [limited, free], [ether(packet)] * 20)
+    middle, out = tmp_path / "esp.pcap", tmp_path / "out.pcap"
+    result = heddle("run", "--device", "cpu", "-e", encap(keys, source, middle), "-h", "esp.lifetimes")
+    assert result.code == 0, result
+    assert len(captures.frames(middle)) == 7  # of 30 bytes: the seventh begins below 200
+    assert "0 0x00001001 7 210 hard" in result.out
+    said = [line for line in result.err.splitlines() if "limit" in line]
+    assert len(said) in (1, 2) and all(line.startswith("esp: association 0x00001001 has reached its ") for line in said)
+    assert "hard limit with 7 packets, 210 bytes" in said[-1]
+    # The other end counts for itself, and only what is good.
+    frames = [ether(limited.encrypt(IP(packet), n)) for n in range(1, 21)]
+    frames = [f for frame in frames for f in (frame[:-1] + bytes([frame[-1] ^ 1]), frame)]
+    keys, source = files(tmp_path, [limited, free], frames)
+    result = heddle("run", "--json", "--device", "cpu", "-e", decap(keys, source, out))
+    assert len(captures.frames(out)) == 7
+    assert Report(result.json).drops("d") == {"bad_icv": 20, "expired": 13}
+    assert "d: association 0x00001001 has reached its hard limit with 7 packets, 210 bytes" in result.err
+    soft = ipsec.Association(0x1001, lines="\tlimit: soft 4(packets), hard (INF)(packets)\n")
+    keys, source = files(tmp_path, [soft], [ether(packet)] * 9)
+    result = heddle("run", "--device", "cpu", "-e", encap(keys, source, middle))
+    assert [line for line in result.err.splitlines() if "soft limit" in line and "needs a successor" in line]
+    assert len(captures.frames(middle)) == 9
+    assert limited.cipher_key.hex()[:16] not in result.err + result.out
+
+
+@pytest.mark.parametrize("form", [{"cipher": "gcm"}, {"hash": "sha256"}, {"ip6": True}, {"port": 4500}, ESN])
+def test_a_gpu_refuses_what_it_cannot_do(heddle, tmp_path, form):
+    keys, source = files(tmp_path, [ipsec.Association(0x1000), ipsec.Association(0x1001, **form)], [])
+    chain = encap(keys, source, tmp_path / "out.pcap")
+    message = str(heddle.fails("plan", "--device", "simt", "-e", chain))
+    assert "IPsecEncap 'esp'" in message and "0x00001001" in message and "DEVICE cpu" in message
+    on_cpu = chain.replace("OFFSET 14", "OFFSET 14, DEVICE cpu")
+    plan = heddle.ok("plan", "--device", "simt", "-e", on_cpu).out
+    assert "chosen: CPU only: association 0x00001001" in plan
+
+
+def test_keep_alives_are_datagrams_of_one_byte(heddle, tmp_path):
+    out = tmp_path / "out.pcap"
+    heddle.ok(
+        "run",
+        "--simtime",
+        "-e",
+        "TimedSource(20, \\<ff>, LIMIT 3) -> UDPIPEncap(198.51.100.1, 4500, 203.0.113.1, 4500)"
+        f" -> EtherEncap(0x0800, 02:00:00:00:00:01, 02:00:00:00:00:02) -> ToDump({quoted(out)})",
+    )
+    frames = captures.frames(out)
+    assert len(frames) == 3 and all(bytes(IP(f[14:])[UDP].payload)[:1] == b"\xff" for f in frames)
+    keys, source = files(tmp_path, [ipsec.Association(0x1001, port=4500)], frames)
+    report = heddle.run(decap(keys, source, tmp_path / "x.pcap"), "--device", "cpu")
+    assert report.drops("d") == {"keepalive": 3}
