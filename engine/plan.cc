@@ -20,7 +20,7 @@ bool is_neutral(const Router& router, int i) {
 int head_behind(const Node& node, int head) { return head + node.element->moves_head(); }
 
 // What an element reads and writes where it is; on both processors if it may be on either.
-Access access_of(const Node& node, const Place& place) {
+Access access_of(const Node& node, const Placement& place) {
   Access access = node.element->access(place.processor);
   if (!place.has_both()) return access;
   const Access on_cpu = node.element->access(Processor::cpu);
@@ -60,7 +60,7 @@ void place(const Router& router, Plan& plan) {
     const int device = node.device.value_or(use_gpu ? kDefaultGpu : kOnCpu);
     if (device == kOnCpu) continue;
     const Processor processor{Processor::kGpu, static_cast<uint8_t>(device == kDefaultGpu ? number : device)};
-    static_cast<Place&>(plan.nodes[i]) = {processor, node.device ? node.by_load : options.by_load,
+    static_cast<Placement&>(plan.nodes[i]) = {processor, node.device ? node.by_load : options.by_load,
                                           node.cpu_after_failure.value_or(options.cpu_after_failure)};
   }
   place_ports(router, plan);
@@ -84,7 +84,7 @@ void place(const Router& router, Plan& plan) {
         std::any_of(router.nodes[i].predecessors.begin(), router.nodes[i].predecessors.end(), on_gpu);
     const auto& back = router.nodes[i].predecessors;
     const int neighbour = after_one ? *std::find_if(back.begin(), back.end(), on_gpu) : router.nodes[i].targets[0];
-    if (loads || after_one) static_cast<Place&>(plan.nodes[i]) = plan.nodes[static_cast<size_t>(neighbour)];
+    if (loads || after_one) static_cast<Placement&>(plan.nodes[i]) = plan.nodes[static_cast<size_t>(neighbour)];
   }
 }
 
@@ -215,11 +215,11 @@ void cut(const Router& router, Plan& plan) {
     int joined = back.empty() ? -1 : plan.nodes[static_cast<size_t>(back[0])].segment;
     for (int p : back) {
       const NodePlan& there = plan.nodes[static_cast<size_t>(p)];
-      if (there.segment != joined || static_cast<const Place&>(there) != here) joined = -1;
+      if (there.segment != joined || static_cast<const Placement&>(there) != here) joined = -1;
     }
     if (joined < 0) {
       joined = static_cast<int>(plan.segments.size());
-      static_cast<Place&>(plan.segments.emplace_back()) = here;
+      static_cast<Placement&>(plan.segments.emplace_back()) = here;
     }
     here.segment = joined;
     plan.segments[static_cast<size_t>(joined)].nodes.push_back(static_cast<int>(i));

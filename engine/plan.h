@@ -29,17 +29,17 @@ struct PlanOptions {
 };
 
 /** Which processors take the packets of a function, or of a segment. */
-struct Place {
+struct Placement {
   Processor processor = Processor::cpu;
   bool by_load = false;            ///< or the CPU does, by load (engine/device_choice.h)
   bool cpu_after_failure = false;  ///< or the CPU does, once the GPU has failed
   /** Whether CPU and GPU side are both ready. */
   bool has_both() const { return by_load || cpu_after_failure; }
-  bool operator==(const Place&) const = default;
+  bool operator==(const Placement&) const = default;
 };
 
 /** What the plan knows of one node. */
-struct NodePlan : Place {
+struct NodePlan : Placement {
   int segment = -1;           ///< index into Plan::segments
   int head = 0;               ///< bytes between the start of the frame as received and where this node sees it begin
   bool head_varies = false;   ///< that differs between the ways here
@@ -57,7 +57,7 @@ struct NodePlan : Place {
 };
 
 /** A maximal run of functions on one processor between hand-overs. What follows the first two lines is a GPU segment's. */
-struct Segment : Place {
+struct Segment : Placement {
   std::vector<int> nodes;  ///< topological order; a GPU segment is entered at nodes[0] only
 
   AtomSet in = 0, out = 0;  ///< fields that move to the GPU and back, for each packet

@@ -137,7 +137,7 @@ void place_ports(const Router& router, Plan& plan) {
       if (list.empty()) return;
       at = list[0];
       if (on_gpu(at)) {
-        static_cast<Place&>(plan.nodes[i]) = plan.nodes[static_cast<size_t>(at)];
+        static_cast<Placement&>(plan.nodes[i]) = plan.nodes[static_cast<size_t>(at)];
         return;
       }
       if (!router.nodes[static_cast<size_t>(at)].element->neutral().has_value()) return;
