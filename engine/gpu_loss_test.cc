@@ -98,7 +98,9 @@ void expect_that_it_stops(const Backend& backend) {
   click::Diagnostics diagnostics;
   Chain chain = read("InfiniteSource(LENGTH 60) -> x :: XOR(1) -> d :: Discard;", backend.plan(), diagnostics);
   ASSERT_TRUE(diagnostics.ok());
-  Engine engine(std::move(chain.router), std::move(chain.plan), {.slots = 4});
+  RunOptions few;
+  few.slots = 4;
+  Engine engine(std::move(chain.router), std::move(chain.plan), few);
   engine.start();
   while (engine.packets(engine.router().find("d")) < 1000) std::this_thread::yield();
   lose(backend, trap);
