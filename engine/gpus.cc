@@ -93,8 +93,9 @@ void Gpus::stop() {
 std::vector<std::string> Gpus::failures() {
   std::vector<std::string> list;
   for (auto& [number, device] : devices_) {
-    const bool survives = std::all_of(plan_.segments.begin(), plan_.segments.end(), [&](auto& segment) {
-      return segment.processor != Processor{Processor::kGpu, static_cast<uint8_t>(number)} || segment.cpu_after_failure;
+    const Processor processor{Processor::kGpu, static_cast<uint8_t>(number)};
+    const bool survives = std::all_of(plan_.segments.begin(), plan_.segments.end(), [&processor](auto& segment) {
+      return segment.processor != processor || segment.cpu_after_failure;
     });
     if (survives) continue;
     if (std::string failure = device->failure(); !failure.empty()) list.push_back(std::move(failure));
