@@ -19,6 +19,7 @@ class IPRouteTable : public Element {
   const char* processing() const override { return "h/h"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
+  void take_state(Element& old) override;
   void handlers(Handlers& list) override;
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
