@@ -6,6 +6,8 @@ namespace heddle::click {
 
 namespace {
 
+constexpr size_t kMostPlaces = 10;  // of an unknown class, that are named
+
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -69,10 +71,34 @@ void StatementParser::report_unknown(const std::string& name, const Location& wh
   is_class |= is_upper(name[0]);
   const std::string hint = suggestion(name, known);
   if (is_class) {
-    error(where, "unknown element class " + in_quotes(name) +
-                     (hint.empty() ? "; expected a known class or an elementclass statement before" : hint));
+    add_unknown_class(name, where, hint);
   } else {
     error(where, "undeclared element " + in_quotes(name) + (hint.empty() ? "; expected a declaration of it" : hint));
+  }
+}
+
+void StatementParser::add_unknown_class(const std::string& name, const Location& where, const std::string& hint) {
+  constexpr size_t kMostClasses = 100;
+  frame().body->broken = true;
+  const auto [known, fresh] = unknown_.try_emplace(name, UnknownClass{where, hint});
+  if (unknown_.size() == kMostClasses) {
+    stopped_ = true;
+    lexer_.stop();
+  }
+  if (fresh || ++known->second.places > kMostPlaces) return;
+  UnknownClass& unknown = known->second;
+  const std::string place = std::to_string(where.line) + ":" + std::to_string(where.column);
+  unknown.also += (unknown.also.empty() ? "" : ", ") + (where.file == unknown.where.file ? place : where.text());
+}
+
+void StatementParser::report_unknown_classes() {
+  for (const auto& [name, unknown] : unknown_) {
+    std::string text =
+        "unknown element class " + in_quotes(name) +
+        (unknown.hint.empty() ? "; expected a known class or an elementclass statement before" : unknown.hint);
+    if (!unknown.also.empty()) text += " (also at " + unknown.also;
+    if (unknown.places > kMostPlaces) text += " and " + std::to_string(unknown.places - kMostPlaces) + " more places";
+    diagnostics_.error(unknown.where, text + (unknown.also.empty() ? "" : ")"));
   }
 }
 

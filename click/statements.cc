@@ -33,6 +33,7 @@ Program StatementParser::parse() {
   all_statements();
   finish_names();
   finish_groups();
+  report_unknown_classes();
   program_.complete = !stopped_;
   return std::move(program_);
 }

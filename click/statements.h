@@ -128,6 +128,9 @@ class StatementParser {
                     const Location& where);
   void finish_names();
   void report_unknown(const std::string& name, const Location& where, bool is_class);
+  /** Classes are reported once each, when all their places are known. */
+  void add_unknown_class(const std::string& name, const Location& where, const std::string& hint);
+  void report_unknown_classes();
   Frame& frame() { return frames_.back(); }
 
   const ParseOptions& options_;
@@ -135,6 +138,13 @@ class StatementParser {
   Lexer lexer_;
   Token token_;
   Program program_;
+  struct UnknownClass {
+    Location where;
+    std::string hint;
+    std::string also{};  // further places
+    size_t places = 1;
+  };
+  std::map<std::string, UnknownClass> unknown_;
   std::vector<Frame> frames_;
   int nesting_ = 0;                 // compound elements and groups around the current token
   std::set<std::string> packages_;  // that a require statement may name

@@ -21,8 +21,9 @@ Broker::Broker(Engine engine) : engine_(std::move(engine)) {
   global_.read("handlers", [this] { return list(global_); });
 }
 
-void Broker::add(Element& element, const std::string& config, const std::function<void(Handlers&)>& more) {
-  Member& member = members_.emplace_back(Member{&element, {}});
+void Broker::add(Members& members, Element& element, const std::string& config,
+                 const std::function<void(Handlers&)>& more) {
+  Member& member = members.list.emplace_back(Member{&element, {}});
   Handlers& handlers = member.handlers;
   handlers.read("class", [&element] { return element.class_name; });
   handlers.read("name", [&element] { return element.name; });
@@ -41,20 +42,31 @@ Broker::Found Broker::look_up(const std::string& name) const {
   if (element.empty() || element == "0") {
     found.handler = global_.find(handler);
   } else {
-    auto member = std::find_if(members_.begin(), members_.end(), [&](auto& m) { return m.element->name == element; });
+    auto member =
+        std::find_if(members_.list.begin(), members_.list.end(), [&](auto& m) { return m.element->name == element; });
     // Click lets elements be named by number as well: "2.config" is that of the second.
-    if (member == members_.end() && element.find_first_not_of("0123456789") == std::string::npos &&
+    if (member == members_.list.end() && element.find_first_not_of("0123456789") == std::string::npos &&
         element.size() < 9) {
       const size_t number = std::stoul(element);
-      if (number >= 1 && number <= members_.size()) member = members_.begin() + static_cast<long>(number) - 1;
+      if (number >= 1 && number <= members_.list.size()) member = members_.list.begin() + static_cast<long>(number) - 1;
     }
-    if (member == members_.end())
+    if (member == members_.list.end())
       throw HandlerError(HandlerError::no_element, "No element named '" + element.substr(0, 80) + "'");
     found = {member->element, member->handlers.find(handler)};
   }
   if (found.handler == nullptr)
     throw HandlerError(HandlerError::no_handler, "No handler named '" + name.substr(0, 80) + "'");
   return found;
+}
+
+void Broker::replace(Members& members) {
+  const std::lock_guard lock(calling_);
+  std::swap(members_, members);
+}
+
+Handler Broker::find(const std::string& name) {
+  const std::lock_guard lock(calling_);
+  return *look_up(name).handler;
 }
 
 void Broker::exclusively(const std::function<void()>& work) {
@@ -64,12 +76,12 @@ void Broker::exclusively(const std::function<void()>& work) {
 
 void Broker::on_stop(std::function<void()> action) {
   const std::lock_guard lock(calling_);
-  on_stop_ = std::move(action);
+  members_.on_stop = std::move(action);
 }
 
 void Broker::stop() {
   const std::lock_guard lock(calling_);
-  if (const auto action = on_stop_)  // a copy: it may set another
+  if (const auto action = members_.on_stop)  // a copy: it may set another
     action();
   else
     engine_.stop();

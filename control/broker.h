@@ -36,21 +36,28 @@ class Broker final : public Control {
   };
   explicit Broker(Engine engine);
 
+  struct Members {
+    std::deque<Member> list;
+    std::function<void()> on_stop;  // empty: end()
+  };
   /** Adds an element with its own handlers and those that `more` adds; `config` are its arguments. */
-  void add(Element& element, const std::string& config, const std::function<void(Handlers&)>& more = {});
+  static void add(Members& members, Element& element, const std::string& config,
+                  const std::function<void(Handlers&)>& more = {});
+  /** From now on these are the elements, with what on_stop() has set among them; `members` becomes the former ones. */
+  void replace(Members& members);
   /** The router's own handlers. */
   Handlers& global() { return global_; }
 
   std::string read(const std::string& name, const std::string& argument = {}) override;
   void write(const std::string& name, const std::string& value) override;
-  const Handler* find(const std::string& name) const override { return look_up(name).handler; }
+  Handler find(const std::string& name) override;
   void exclusively(const std::function<void()>& work) override;
   void stop() override;
   void on_stop(std::function<void()> action) override;
   void end() override { engine_.stop(); }
   bool exhausted() override { return engine_.exhausted(); }
 
-  const std::deque<Member>& members() const { return members_; }
+  const std::deque<Member>& members() const { return members_.list; }
 
  private:
   struct Found {
@@ -61,8 +68,7 @@ class Broker final : public Control {
 
   Engine engine_;
   FairMutex calling_;
-  std::function<void()> on_stop_;  // empty: end()
-  std::deque<Member> members_;
+  Members members_;
   Handlers global_;
 };
 

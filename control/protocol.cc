@@ -236,7 +236,7 @@ void Protocol::read(const std::string& handler, const std::string& argument, std
 
 void Protocol::write(const std::string& handler, const std::string& value, std::string& reply) {
   try {
-    if (const Handler* found = control_.find(handler); read_only_ && found->write)
+    if (read_only_ && control_.find(handler).write)
       return say(reply, HandlerError::denied, "Permission denied for '" + handler + "'");
     control_.write(handler, value);
     say(reply, kOk, "Write handler '" + handler + "' OK");
@@ -250,8 +250,8 @@ void Protocol::write(const std::string& handler, const std::string& value, std::
 
 void Protocol::check(const std::string& name, bool write, std::string& reply) {
   try {
-    const Handler* handler = control_.find(name);
-    const bool ok = write ? bool(handler->write) : bool(handler->read);
+    const Handler handler = control_.find(name);
+    const bool ok = write ? bool(handler.write) : bool(handler.read);
     if (write && read_only_ && ok)
       say(reply, HandlerError::denied, "Permission denied for '" + name + "'");
     else if (ok)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@ class Protocol {
   static constexpr const char* kGreeting = "Click::ControlSocket/1.3\r\n";
   static constexpr size_t kMaxBytes = size_t{1} << 20;  ///< of a line, or of the data after it
 
-  Protocol(Control& control, bool read_only) : control_(control), read_only_(read_only) {}
+  Protocol(Control& control, const std::atomic<bool>& read_only) : control_(control), read_only_(read_only) {}
 
   /** Takes bytes from the client. */
   void receive(std::string_view bytes);
@@ -47,7 +48,7 @@ class Protocol {
   void give_up(std::string& reply, int code, const std::string& why);
 
   Control& control_;
-  bool read_only_;
+  const std::atomic<bool>& read_only_;
   std::string input_;
   size_t scanned_ = 0;  // of input_: holds no end of line (or terminator) up to here
   size_t skip_ = 0;     // bytes to come that nobody wants

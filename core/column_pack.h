@@ -36,4 +36,15 @@ class ColumnPack {
   ColumnSet columns_;
 };
 
+/** Whether packets that wait with the columns `had` may go where `wanted` are read: the others have a value that means that
+ *  nobody has set them, 0. */
+inline bool can_carry(ColumnSet wanted, ColumnSet had) { return (wanted & ~had & ~kClearedColumns) == 0; }
+/** Sets these columns to 0. */
+inline void clear_missing(Batch& batch, ColumnSet missing) {
+  each_column(missing, [&](Column which) {
+    std::memset(batch.column(which), 0,
+                static_cast<size_t>(batch.size()) * static_cast<size_t>(words(which)) * sizeof(uint32_t));
+  });
+}
+
 }  // namespace heddle

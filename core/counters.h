@@ -50,6 +50,11 @@ class PerThreadCounts {
 
   uint64_t packets() const { return since(packets_before_, &Counts::packets); }
   uint64_t bytes() const { return since(bytes_before_, &Counts::bytes); }
+  /** Goes on where `other`, whose threads have published and do not run, has got to; that begins again at 0. */
+  void take(PerThreadCounts& other) {
+    packets_before_ -= other.packets(), bytes_before_ -= other.bytes();
+    other.reset();
+  }
   /** Begins again at 0. What the threads have counted stays: a reset there would be undone by an add() under way. */
   void reset() { packets_before_ = sum(&Counts::packets), bytes_before_ = sum(&Counts::bytes); }
 

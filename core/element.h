@@ -139,6 +139,23 @@ class Element {
   /** Flushes and closes; what went wrong meanwhile is returned, "" = nothing. */
   virtual std::string stop() { return {}; }
 
+  // Hot reconfiguration (engine/reconfigure.cc). An element of a new configuration starts while the old one runs; then packet
+  // threads stop between two batches, it takes over what its predecessor has, and threads go on in the new configuration.
+
+  /** The element that it takes over from, of the same class and name; if it was not given a name, of the same class and
+   *  arguments. Null: none. Set before start(), which then leaves alone what take_state() brings (a file, a socket), and null
+   *  again when the predecessor is no more. */
+  Element* predecessor = nullptr;
+  /** Whether that has the same arguments: what handlers have changed since then stays changed. */
+  bool same_arguments = false;
+  /** Takes what `old`, which is of its class and has been started, has gathered: counts, packets that wait, tables, open
+   *  files. No packet thread runs. Must not throw; what it has no room for it leaves there. A call the other way round
+   *  takes it back, when the new configuration cannot be run after all. */
+  virtual void take_state(Element& /*old*/) {}
+  /** Packets that wait in it: those that are left when it goes have been lost by the reconfiguration, and are counted. Asked
+   *  when no packet thread runs. */
+  virtual uint64_t packets_held() const { return 0; }
+
   /** Names and values for reports, beyond packets and drops. Called from any thread while packets flow and handlers
    *  change the element, so it reads atomics only. */
   virtual std::vector<std::pair<std::string, uint64_t>> statistics() const { return {}; }

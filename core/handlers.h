@@ -70,8 +70,8 @@ class Control {
   virtual ~Control() = default;
   virtual std::string read(const std::string& name, const std::string& argument = {}) = 0;  ///< throws Error
   virtual void write(const std::string& name, const std::string& value) = 0;                ///< throws Error
-  /** The handler with that name; throws Error if there is none. */
-  virtual const Handler* find(const std::string& name) const = 0;
+  /** The handler with that name, a copy: elements may go when the chain is reconfigured. Throws Error if there is none. */
+  virtual Handler find(const std::string& name) = 0;
   /** Runs `work` while no handler runs on another thread; it may call handlers. */
   virtual void exclusively(const std::function<void()>& work) = 0;
 

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "core/error.h"
+#include "elements/script/script.h"
 #include "io/dpdk/dpdk.h"
 
 namespace heddle {
@@ -19,30 +20,42 @@ double seconds(clockid_t clock) {
 
 }  // namespace
 
-Engine::Engine(Router router, Plan plan, RunOptions options)
-    : router_(std::move(router)),
-      plan_(std::move(plan)),
-      options_(std::move(options)),
-      scheduler_({options_.pin, [this] { return kept_running(); }, [this] { return release(); }, &epochs_}) {
+Engine::Engine(Router router, Plan plan, RunOptions options) : options_(std::move(options)) {
   if (options_.threads < 1 || options_.threads > kMaxThreads)
     throw Error(format("threads: %d is not from 1 to %d", options_.threads, kMaxThreads));
-  for (auto& node : router_.nodes) {
+  broker_ = std::make_unique<Broker>(
+      Broker::Engine{[this](Element& element, const std::function<void()>& change) { update(element, change); },
+                     [this] { stop(); }, [this] { return exhausted(); }});
+  make_global_handlers();
+  now_ = make_generation({std::move(router), std::move(plan)});
+  broker_->replace(now_->members);
+}
+
+Engine::~Engine() {
+  stop();
+  if (started_) wait();
+  bury_retired();
+  // Packets that queues and rings of ports hold go back before their pool does.
+  now_->scheduler.clear();
+  for (auto& node : now_->router.nodes) node.element.reset();
+  dpdk::close_ports();
+}
+
+std::unique_ptr<Engine::Generation> Engine::make_generation(Configuration configuration) {
+  for (auto& node : configuration.router.nodes) {
     if (node.element->drop_reasons().size() > NodeCounts::kReasons)
       throw Error(node.element->class_name + " has too many drop reasons");
     if (node.element->home >= options_.threads)
       throw Error(format("'%s' is to run on thread %d, but there are %d threads; give -j %d",
                          node.element->name.c_str(), node.element->home, options_.threads, node.element->home + 1));
   }
-  make_handlers();
-}
-
-Engine::~Engine() {
-  stop();
-  if (started_) wait();
-  // Packets that queues and rings of ports hold go back before their pool does.
-  scheduler_.clear();
-  for (auto& node : router_.nodes) node.element.reset();
-  dpdk::close_ports();
+  auto made = std::make_unique<Generation>(std::move(configuration));
+  Generation* generation = made.get();
+  generation->scheduler.set({options_.pin, [=, this] { return kept_running(*generation); },
+                             [=, this] { return release(*generation); }, &generation->epochs, &stopping_});
+  generation->slots = options_.slots != 0 ? options_.slots : generation->plan.default_slots();
+  generation->members = make_members(*generation);
+  return made;
 }
 
 /** Calls Element::start(); what it throws says which element, and where the chain has it. */
@@ -55,11 +68,7 @@ void start_element(const Node& node, const Environment& environment) {
   }
 }
 
-void Engine::start() {
-  resources_.acquire(router_, plan_,
-                     {options_.threads, options_.batch_size, options_.slots, options_.packets, options_.dpdk_args});
-  started_ = true;
-
+Environment Engine::environment_of(Generation& generation) {
   Environment environment;
   environment.threads = options_.threads;
   environment.batch_size = options_.batch_size;
@@ -67,37 +76,63 @@ void Engine::start() {
   environment.large_packets = &resources_.large_packets();
   environment.interactive = options_.interactive;
   environment.control = broker_.get();
-  environment.epochs = &epochs_;
-  environment.stopping = [this] { return scheduler_.stopping(); };
-  for (auto& node : router_.nodes) {
-    const auto i = static_cast<size_t>(&node - router_.nodes.data());
-    const NodePlan& here = plan_.nodes[i];
+  environment.epochs = &generation.epochs;
+  environment.stopping = [this] { return stopping_.load(std::memory_order_relaxed); };
+  return environment;
+}
+
+void Engine::start_elements(Generation& generation) {
+  const Environment environment = environment_of(generation);
+  generation.started = true;
+  for (size_t i = 0; i < generation.router.nodes.size(); ++i) {
+    Node& node = generation.router.nodes[i];
+    const NodePlan& here = generation.plan.nodes[i];
     node.element->on_gpu = here.processor.is_gpu();
     node.element->on_cpu = !here.processor.is_gpu() || here.has_both();
     node.element->carries = here.live_behind;
     if (auto* neutral = dynamic_cast<NeutralElement*>(node.element.get());
         neutral != nullptr && here.processor.is_gpu())
-      neutral->engine_counts = [this, i] { return node_counts(static_cast<int>(i)); };
+      neutral->engine_counts = [&generation, i] { return counts_of(generation, static_cast<int>(i)); };
     if (node.element->keeps_running())
-      keepers_.push_back(&node);
+      generation.keepers.push_back(&node);
     else
       start_element(node, environment);
   }
+  // Scripts begin at once, so when nothing can fail any more.
+  std::stable_partition(generation.keepers.begin(), generation.keepers.end(),
+                        [](const Node* node) { return dynamic_cast<const Script*>(node->element.get()) == nullptr; });
+}
 
-  if (gpus() != nullptr) gpus()->make_segments();
-  scheduler_.own(make_workers());
-  if (gpus() != nullptr) gpus()->start();
+void Engine::start_keepers(Generation& generation) {
+  const Environment environment = environment_of(generation);
+  for (const Node* node : generation.keepers) start_element(*node, environment);
+}
+
+void Engine::make_workers(Generation& generation) {
+  if (generation.gpus != nullptr) generation.gpus->make_segments();
+  generation.scheduler.own(workers_of(generation));
+  if (generation.gpus != nullptr) generation.gpus->start();
+}
+
+void Engine::start() {
+  now_->gpus =
+      resources_.acquire(now_->router, now_->plan,
+                         {options_.threads, options_.batch_size, now_->slots, options_.packets, options_.dpdk_args});
+  started_ = true;
+  start_elements(*now_);
+  make_workers(*now_);
   // Elements that call the handlers of others, when these are ready, and while a failure still keeps packets from
   // flowing. They have threads of their own, whose calls wait until all have started, and the packet threads as well.
   broker_->exclusively([&] {
-    for (const Node* node : keepers_) start_element(*node, environment);
+    start_keepers(*now_);
     started_s_ = seconds(CLOCK_MONOTONIC);
     cpu_started_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID);
-    scheduler_.start();
+    now_->scheduler.start();
   });
 }
 
-std::vector<std::unique_ptr<Worker>> Engine::make_workers() {
+std::vector<std::unique_ptr<Worker>> Engine::workers_of(Generation& generation) {
+  const Plan& plan = generation.plan;
   std::vector<std::unique_ptr<Worker>> workers;
   const int of_a_batch = (options_.batch_size + gpu::kSlotPackets - 1) / gpu::kSlotPackets;
   const auto slots_of = [&](const Segment& segment) {
@@ -106,66 +141,92 @@ std::vector<std::unique_ptr<Worker>> Engine::make_workers() {
         segment.limits.batch > 0 ? (segment.limits.batch + gpu::kSlotPackets - 1) / gpu::kSlotPackets : of_a_batch;
     if (segment.launch == LaunchMode::sync) return batch;
     if (waiting > 0) return waiting * batch;
-    if (segment.launch == LaunchMode::persistent) return std::max(1, resources_.slots() / options_.threads);
+    if (segment.launch == LaunchMode::persistent) return std::max(1, generation.slots / options_.threads);
     return batch * segment.streams();
   };
   for (int thread = 0; thread < options_.threads; ++thread) {
-    std::vector<std::unique_ptr<Lane>> lanes(plan_.segments.size());
+    std::vector<std::unique_ptr<Lane>> lanes(plan.segments.size());
     for (size_t s = 0; s < lanes.size(); ++s)
-      if (plan_.segments[s].processor.is_gpu() && !plan_.segments[s].has_rings())
-        lanes[s] = gpus()->make_lane(s, slots_of(plan_.segments[s]));
-    workers.push_back(
-        std::make_unique<Worker>(Worker::Shared{&router_, &plan_, &resources_.packets(), &resources_.large_packets(),
-                                                &epochs_, options_.batch_size, options_.batches_a_side},
-                                 thread, std::move(lanes)));
+      if (plan.segments[s].processor.is_gpu() && !plan.segments[s].has_rings())
+        lanes[s] = generation.gpus->make_lane(s, slots_of(plan.segments[s]));
+    workers.push_back(std::make_unique<Worker>(
+        Worker::Shared{&generation.router, &plan, &resources_.packets(), &resources_.large_packets(),
+                       &generation.epochs, &tracer_, options_.batch_size, options_.batches_a_side},
+        thread, std::move(lanes)));
   }
   return workers;
 }
 
 void Engine::wait() {
-  while (running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  scheduler_.join();
-  if (!started_) return;
-  started_ = false;
-  // First those that call the handlers of others.
-  const auto stop_element = [this](Element& element) {
-    if (std::string problem = element.stop(); !problem.empty()) problems_.push_back(element.name + ": " + problem);
-  };
-  for (const Node* node : keepers_) stop_element(*node->element);
+  for (bool over = false; !over;) {
+    while (running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::lock_guard lock(reconfiguring_);
+    if (is_running()) continue;  // with another configuration
+    over = true;
+    now_->scheduler.join();
+    if (!started_) return;
+    started_ = false;
+  }
   wall_s_ = seconds(CLOCK_MONOTONIC) - started_s_;
   cpu_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_started_s_;
-  if (gpus() != nullptr) {
-    for (std::string& failure : gpus()->failures()) problems_.push_back(std::move(failure));
-    const std::lock_guard no_patch(updating_);
-    gpus()->stop();
-  }
-  for (auto& node : router_.nodes)
-    if (std::find(keepers_.begin(), keepers_.end(), &node) == keepers_.end()) stop_element(*node.element);
+  stop_elements(*now_);
+  bury_retired();
   for (auto& worker : workers())
     if (!worker->failure().empty() &&
         std::find(problems_.begin(), problems_.end(), worker->failure()) == problems_.end())
       problems_.push_back(worker->failure());
 }
 
-bool Engine::release() {
+void Engine::stop_elements(Generation& generation) {
+  const auto note = [this](std::string problem) {
+    const std::lock_guard lock(changing_);
+    problems_.push_back(std::move(problem));
+  };
+  const auto stop_element = [&](Element& element) {
+    if (std::string problem = element.stop(); !problem.empty()) note(element.name + ": " + problem);
+  };
+  // First those that call the handlers of others.
+  for (const Node* node : generation.keepers) stop_element(*node->element);
+  if (generation.gpus != nullptr) {
+    for (std::string& failure : generation.gpus->failures()) note(std::move(failure));
+    const std::lock_guard no_patch(updating_);
+    generation.gpus->stop();
+  }
+  for (auto& node : generation.router.nodes)
+    if (std::find(generation.keepers.begin(), generation.keepers.end(), &node) == generation.keepers.end())
+      stop_element(*node.element);
+}
+
+bool Engine::release(Generation& generation) {
   bool any = false;
-  for (auto& node : router_.nodes) {
+  for (auto& node : generation.router.nodes) {
     // Packets on a cycle may be gathered again and again: they do not keep an engine that stops.
-    if (node.is_buffer() && static_cast<Source&>(*node.element).release())
-      any = any || !(node.on_cycle && scheduler_.stopping());
+    if (node.is_buffer() && static_cast<Source&>(*node.element).release()) any = any || !(node.on_cycle && stopping_);
     // It gives what it holds when its timer calls it the next time.
     if (const auto* emitter = dynamic_cast<const Emitter*>(node.element.get())) any = any || emitter->holds();
   }
   return any;
 }
 
-bool Engine::kept_running() const {
-  return std::any_of(keepers_.begin(), keepers_.end(), [](auto* node) { return node->element->keeps_running(); });
+bool Engine::kept_running(const Generation& generation) {
+  return std::any_of(generation.keepers.begin(), generation.keepers.end(),
+                     [](auto* node) { return node->element->keeps_running(); });
 }
 
-bool Engine::running() const {
-  if (scheduler_.live_threads() > 0) return true;
-  return started_ && !scheduler_.stopping() && kept_running();
+bool Engine::running() {
+  bury_retired();
+  return is_running();
+}
+
+bool Engine::is_running() const {
+  const std::lock_guard lock(changing_);
+  if (now_->scheduler.live_threads() > 0) return true;
+  return started_ && !stopping_ && kept_running(*now_);
+}
+
+bool Engine::exhausted() const {
+  const std::lock_guard lock(changing_);
+  return now_->scheduler.exhausted();
 }
 
 void Engine::update(Element& element, const std::function<void()>& change) {
@@ -174,7 +235,8 @@ void Engine::update(Element& element, const std::function<void()>& change) {
   auto& retiring = element.retiring;
   if (std::none_of(retiring.begin(), retiring.end(), [](auto* one) { return one->has_retired(); })) return;
   // No packet thread reads before they start: a handler may be called then, by a Script's `init`.
-  epochs_.wait_for_readers(static_cast<int>(workers().size()), [this] { return scheduler_.live_threads() == 0; });
+  now_->epochs.wait_for_readers(static_cast<int>(workers().size()),
+                                [this] { return now_->scheduler.live_threads() == 0; });
   if (gpus() != nullptr) gpus()->renew_rings();
   for (Retiring* one : retiring) one->reclaim();
 }

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <functional>
+#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,6 +13,7 @@
 #include "control/broker.h"
 #include "engine/resources.h"
 #include "engine/scheduler.h"
+#include "io/dpdk/dpdk.h"
 
 namespace heddle {
 
@@ -23,6 +26,12 @@ struct RunOptions {
   bool pin = false;        ///< one thread a core
   std::vector<std::string> dpdk_args;  ///< passed on to EAL
   bool interactive = false;
+};
+
+/** A chain that has been read and planned. */
+struct Configuration {
+  Router router;
+  Plan plan;
 };
 
 /** What happened, for the final table and --json. */
@@ -50,9 +59,10 @@ struct Report {
   std::string device;  ///< GPU segments' device and model, "" if none
 };
 
-/** A plan that runs: what it takes from the machine (Resources), its ways through other processors (Lane) and its threads
- *  (Scheduler). start() acquires everything or throws Error, wait() runs until
- * the sources are exhausted or stop() is called, and every packet is accounted for. */
+/** A plan that runs: what it takes from the machine (Resources), and a Generation: its elements, their ways through other
+ *  processors (Lane) and its threads (Scheduler). start() acquires everything or throws Error, wait() runs until
+ * the sources are exhausted or stop() is called, and every packet is accounted for. reconfigure() puts another generation in
+ * the place of the one that runs. */
 class Engine {
  public:
   Engine(Router router, Plan plan, RunOptions options);
@@ -61,13 +71,27 @@ class Engine {
   void start();
   /** Stops receiving; packets on their way are processed to the end. May be called from any thread or a signal handler.
    */
-  void stop() { scheduler_.stop(); }
-  bool running() const;
+  void stop() { stopping_.store(true, std::memory_order_relaxed); }
+  /** Whether packets may still come. Finishes, too, what reconfigure() has left behind, so it is called now and then. */
+  bool running();
   /** Joins the threads, stops GPU and elements. */
   void wait();
 
   /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. */
-  bool exhausted() const { return scheduler_.exhausted(); }
+  bool exhausted() const;
+
+  /** Hot reconfiguration: what `plan` returns takes the place of what runs. It is read, checked and planned, and its
+   *  elements are started, while packets go on; then packet threads stop between two batches, elements take over what their
+   *  predecessors have gathered (Element::take_state), ports and packet memory stay, and threads go on with the new plan.
+   *  Throws Error, also that of `plan`; then what ran goes on. Called on a control thread (a handler), not on the thread that
+   *  calls wait(). */
+  void reconfigure(const std::function<Configuration()>& plan);
+  /** Offers that as the handler `hotconfig`, whose value, the new configuration's text, `read` turns into it. */
+  void allow_reconfigure(std::function<Configuration(const std::string& text)> read);
+  /** How often it has been done. */
+  int reconfigurations() const { return reconfigurations_; }
+  /** How long packet threads stood still the last time, seconds. */
+  double reconfiguration_s() const { return reconfiguration_s_; }
 
   /** Share of the input that has been read, 0..1; negative if unknown. */
   double progress() const;
@@ -78,14 +102,14 @@ class Engine {
   /** For each packet thread the share of its time, 0..1, in which it found packets. */
   std::vector<double> load() const;
   using Cycles = Scheduler::Cycles;
-  std::vector<Cycles> cycles() const { return scheduler_.cycles(); }  ///< of each packet thread
+  std::vector<Cycles> cycles() const;  ///< of each packet thread
   Report::Element element_report(int node) const;
   /** Packets and bytes that have come to a node. */
-  uint64_t packets(int node) const;
-  uint64_t bytes(int node) const;
+  uint64_t packets(int node) const { return packets_of(*now_, node); }
+  uint64_t bytes(int node) const { return bytes_of(*now_, node); }
 
-  Router& router() { return router_; }
-  const Plan& plan() const { return plan_; }
+  Router& router() { return now_->router; }
+  const Plan& plan() const { return now_->plan; }
 
   /** Runs `change` on an element whose table may change while packets flow (it has been told to send its patches to
    * every copy); returns when no reader holds the version before, and retired entries have been reclaimed. Callers from
@@ -96,16 +120,74 @@ class Engine {
   Broker& handlers() { return *broker_; }
 
  private:
-  const std::vector<std::unique_ptr<Worker>>& workers() const { return scheduler_.workers(); }
-  Gpus* gpus() const { return resources_.gpus(); }
-  bool kept_running() const;
-  /** Asks buffers and emitters for what they hold back; true if one has something. */
-  bool release();
+  /** A configuration, and all that comes and goes with it. */
+  struct Generation {
+    explicit Generation(Configuration configuration)
+        : router(std::move(configuration.router)), plan(std::move(configuration.plan)) {}
+    std::unique_ptr<dpdk::PortChange>
+        ports;  // for the former ports that elements of it point to; null: they are in use
+    Router router;
+    Plan plan;
+    Epochs epochs;
+    int slots = 0;               // GPU: of a segment, over all threads; 0 never
+    std::shared_ptr<Gpus> gpus;  // null if the plan uses none
+    Scheduler scheduler;
+    std::vector<const Node*> keepers;  // those that may keep the program running
+    Broker::Members members;           // when it does not run
+    bool started = false;
+  };
+  /** An element and the one that it takes state from. */
+  struct Heir {
+    Element *heir, *predecessor;
+    bool same_arguments;
+  };
 
-  std::vector<std::unique_ptr<Worker>> make_workers();
-  void make_handlers();
-  /** Packets and bytes that have come to a node. Any thread. */
-  std::pair<uint64_t, uint64_t> node_counts(int node) const;
+  const std::vector<std::unique_ptr<Worker>>& workers() const { return now_->scheduler.workers(); }
+  Gpus* gpus() const { return now_->gpus.get(); }
+  static bool kept_running(const Generation& generation);
+  /** Asks buffers and emitters for what they hold back; true if one has something. */
+  bool release(Generation& generation);
+
+  std::unique_ptr<Generation> make_generation(Configuration configuration);
+  Environment environment_of(Generation& generation);
+  /** Opens and starts what elements need, but those that call the handlers of others. */
+  void start_elements(Generation& generation);
+  void start_keepers(Generation& generation);
+  /** Puts its segments on the GPUs, and makes its workers. */
+  void make_workers(Generation& generation);
+  std::vector<std::unique_ptr<Worker>> workers_of(Generation& generation);
+  /** Calls Element::stop() of all, first of those that call the handlers of others. */
+  void stop_elements(Generation& generation);
+
+  // Reconfiguration (engine/reconfigure.cc).
+  void replace(const std::function<Configuration()>& plan);
+  static std::vector<Heir> heirs(Generation& old, Generation& next);
+  void check_replaceable(const Generation& next) const;
+  /** Puts `next` in the place of what runs, which it then is. Throws Error; what ran goes on then. */
+  void hand_over(std::unique_ptr<Generation>& next);
+  void go_on_with_old();
+  /** Adds what a generation has counted to earlier_. */
+  void count_earlier(const Generation& generation);
+  /** The same of packets that still wait in it: they are dropped. */
+  void count_lost(const Generation& generation);
+  /** Stops and frees those that have been replaced. */
+  void bury_retired();
+  bool is_running() const;
+
+  /** The handler `config` of an element: reconfigures the chain, in which it has other arguments. */
+  void change_arguments(const std::string& element, const std::string& arguments);
+  void make_global_handlers();
+  void add_task_handlers(Generation& generation, int node, Handlers& list);
+  /** Shares the rounds of each packet thread out among its tasks by their tickets. */
+  void share_out(Generation& generation) const;
+  Broker::Members make_members(Generation& generation);
+  static Report::Element element_report_of(const Generation& generation, int node);
+  // What has come to a node, as counted by the host or a GPU. Any thread.
+  static uint64_t packets_of(const Generation& generation, int node);
+  static uint64_t bytes_of(const Generation& generation, int node);
+  static std::pair<uint64_t, uint64_t> counts_of(const Generation& generation, int node) {
+    return {packets_of(generation, node), bytes_of(generation, node)};
+  }
   void add_counts(int node, Handlers& list);
   /** What a source has brought or a sink has taken. */
   struct EndCounts {
@@ -113,18 +195,29 @@ class Engine {
   };
   EndCounts end_counts(int node) const;
 
-  Router router_;
-  Plan plan_;
   RunOptions options_;
+  Tracer tracer_;
+  std::function<Configuration(const std::string& text)> read_;  // of allow_reconfigure()
   Resources resources_;
-  Epochs epochs_;
-  Scheduler scheduler_;
   std::unique_ptr<Broker> broker_;
+  std::unique_ptr<Generation> now_;
   std::recursive_mutex updating_;
   std::vector<std::string> problems_;
   double started_s_ = 0, cpu_started_s_ = 0, wall_s_ = 0, cpu_s_ = 0;
   std::atomic<bool> started_{false};  // threads of keepers ask whether it runs
-  std::vector<const Node*> keepers_;  // those that may keep the program running
+  std::atomic<bool> stopping_{false};
+
+  // Reconfiguration. now_ changes while both are held; a control thread holds the broker as well, so handlers need neither.
+  std::mutex reconfiguring_;
+  mutable std::recursive_mutex changing_;
+  std::atomic<int> reconfigurations_{0};
+  std::atomic<double> reconfiguration_s_{0};
+  // GPUs that have been replaced. Freeing memory waits for resident kernels, so it is done when the next ones have stopped.
+  std::vector<std::shared_ptr<Gpus>> spent_;
+  std::list<std::unique_ptr<Generation>> retired_;  // to be stopped, by running() or wait()
+  std::map<std::pair<std::string, std::string>, Report::Element>
+      earlier_;  // counts of former generations, by name, class
+  uint64_t earlier_received_ = 0, earlier_received_bytes_ = 0;
 };
 
 }  // namespace heddle

@@ -6,6 +6,14 @@
 #include "engine/gpu_lane.h"
 
 namespace heddle {
+namespace {
+
+size_t whole_pages(size_t bytes) {
+  constexpr size_t kPage = 4096;
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+}  // namespace
 
 Gpus::Gpus(const Router& router, const Plan& plan) : router_(router), plan_(plan), ports_(router, plan) {
   for (const Segment& segment : plan.segments) {
@@ -15,22 +23,38 @@ Gpus::Gpus(const Router& router, const Plan& plan) : router_(router), plan_(plan
   }
 }
 
-PacketMemory Gpus::packet_memory(size_t packets, int threads, int slots, size_t packet_bytes) {
-  constexpr size_t kPage = 4096;
+size_t Gpus::staging_wanted(int threads, int slots) {
   const auto packing = static_cast<size_t>(std::count_if(plan_.segments.begin(), plan_.segments.end(),
                                                          [](auto& segment) { return packs(segment.transport); }));
-  const size_t of_slots = static_cast<size_t>(slots) / static_cast<size_t>(threads) * gpu::kSlotPackets * packet_bytes;
-  staging_bytes_ = (std::max(of_slots, GpuLane::kLeastStagingBytes) + kPage - 1) / kPage * kPage;
-  packets = (packets + kPage - 1) / kPage * kPage;
-  const size_t bytes = packets + packing * static_cast<size_t>(threads) * staging_bytes_;
+  const size_t of_slots = static_cast<size_t>(slots) / static_cast<size_t>(threads) * gpu::kSlotPackets * packet_bytes_;
+  staging_bytes_ = whole_pages(std::max(of_slots, GpuLane::kLeastStagingBytes));
+  return packing * static_cast<size_t>(threads) * staging_bytes_;
+}
+
+PacketMemory Gpus::packet_memory(size_t packets, int threads, int slots, size_t packet_bytes) {
+  packet_bytes_ = packet_bytes;
+  packets = whole_pages(packets);
+  const size_t bytes = packets + staging_wanted(threads, slots);
   for (auto& [number, device] : devices_) {
     if (packets_.base == nullptr)
       packets_ = device->packet_memory(bytes);
     else
       device->share_packet_memory(packets_);
   }
-  staging_ = packets_.base + packets;
+  staging_ = first_staging_ = packets_.base + packets;
   return packets_;
+}
+
+void Gpus::use_packet_memory_of(const Gpus& other, int threads, int slots) {
+  packets_ = other.packets_, packet_bytes_ = other.packet_bytes_;
+  staging_ = first_staging_ = other.first_staging_;
+  const size_t room = static_cast<size_t>(packets_.base + packets_.bytes - first_staging_);
+  if (const size_t wanted = staging_wanted(threads, slots); wanted > room)
+    throw Error(
+        format("its GPU segments pack packets into %zu bytes of packet memory, and the configuration that the "
+               "program was started with has left %zu; give another TRANSPORT, or start the program anew",
+               wanted, room));
+  for (auto& [number, device] : devices_) device->share_packet_memory(packets_);
 }
 
 void Gpus::make_segments() {
@@ -79,6 +103,7 @@ void Gpus::start() {
 }
 
 void Gpus::stop() {
+  if (stopped_) return;  // after a reconfiguration the plan may be no more
   ports_.stop();
   for (size_t s = 0; s < segments_.size(); ++s) {
     if (!segments_[s]) continue;

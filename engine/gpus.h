@@ -26,6 +26,9 @@ class Gpus {
   /** Memory for packets that all of them reach; what lanes of `threads` threads pack into comes on top of it. `packet_bytes`:
    *  of a packet, at most, as a rule. */
   PacketMemory packet_memory(size_t bytes, int threads, int slots, size_t packet_bytes);
+  /** Instead: that of `other`, which has been stopped, and stays as long as this. Throws Error if lanes that pack find no
+   *  room there. */
+  void use_packet_memory_of(const Gpus& other, int threads, int slots);
   /** Puts segments and tables on the devices; from now on copies follow their tables. */
   void make_segments();
   /** One thread's way through segment `s`, a GPU segment, with `slots` slots. */
@@ -52,12 +55,17 @@ class Gpus {
   std::string text() const;
 
  private:
+  /** Bytes of staging memory that the plan's lanes want; sets staging_bytes_. */
+  size_t staging_wanted(int threads, int slots);
+
   const Router& router_;
   const Plan& plan_;
   GpuPorts ports_;                                       // before the devices: their memory goes after them
   std::map<int, std::unique_ptr<gpu::Device>> devices_;  // by number
   PacketMemory packets_;                                 // with the staging memory behind them
+  size_t packet_bytes_ = 0;                              // of a packet, at most, as a rule
   size_t staging_bytes_ = 0;                             // of a lane that packs
+  std::byte* first_staging_ = nullptr;                   // behind the packets, up to the end of the memory
   std::byte* staging_ = nullptr;                         // of the next such lane
   std::map<std::pair<int, Table*>, std::unique_ptr<TableCopy>> tables_;
   std::vector<std::unique_ptr<GpuSegment>> segments_;  // by index of the plan's segment; null for the CPU's

@@ -3,7 +3,9 @@
 
 #include "click/lexer.h"
 #include "click/parser.h"
+#include "click/quoting.h"
 #include "click/unparse.h"
+#include "click/values.h"
 #include "core/error.h"
 #include "engine/engine.h"
 
@@ -66,6 +68,13 @@ bool runs_by_itself(const Router& router, int node) {
                      [&](const Task& task) { return (task.driver >= 0 ? task.driver : task.source) == node; });
 }
 
+/** The packet thread that runs it; -1: all of them. */
+int thread_of(const Element& element) {
+  const auto* source = dynamic_cast<const Source*>(&element);
+  const bool everywhere = element.home < 0 && source != nullptr && source->every_thread();
+  return everywhere ? -1 : std::max(element.home, 0);
+}
+
 // The graph without the control sockets of the command line.
 click::Graph written(click::Graph graph) {
   while (!graph.elements.empty() && graph.elements.back().name.starts_with(kDriverPrefix)) graph.elements.pop_back();
@@ -87,6 +96,7 @@ void Engine::add_counts(int node, Handlers& list) {
 
 Engine::EndCounts Engine::end_counts(int node) const {
   EndCounts counts{0, bytes(node), 0};
+  const Element& element = *now_->router.nodes[static_cast<size_t>(node)].element;
   for (auto& worker : workers()) {
     const NodeCounts& here = worker->counts(node);
     counts.packets += here.packets;
@@ -97,37 +107,84 @@ Engine::EndCounts Engine::end_counts(int node) const {
     counts.packets += gpus()->counts(node).first;
     for (const uint64_t drops : gpus()->ring_drops(node)) counts.dropped += drops;
   }
+  if (const auto before = earlier_.find({element.name, element.class_name}); before != earlier_.end()) {
+    counts.packets += before->second.packets, counts.bytes += before->second.bytes;
+    for (auto& drop : before->second.drops) counts.dropped += drop.second;
+  }
   counts.packets -= std::min(counts.packets, counts.dropped);
   return counts;
 }
 
-void Engine::make_handlers() {
-  broker_ = std::make_unique<Broker>(
-      Broker::Engine{[this](Element& element, const std::function<void()>& change) { update(element, change); },
-                     [this] { stop(); }, [this] { return exhausted(); }});
-  // Elements in the order of the configuration, as Click lists them.
-  for (auto& declaration : router_.graph.elements) {
-    const int i = router_.find(declaration.name);
-    const Node& node = router_.nodes[static_cast<size_t>(i)];
-    broker_->add(*node.element, node.config, [this, i](Handlers& list) {
-      list.read("ports", [this, i] { return ports_text(router_, i); });
-      list.read("drops", [this, i] {
-        std::string text;
-        for (auto& [reason, packets] : element_report(i).drops) text += reason + " " + std::to_string(packets) + "\n";
-        return text;
+void Engine::add_task_handlers(Generation& generation, int node, Handlers& list) {
+  const Node& here = generation.router.nodes[static_cast<size_t>(node)];
+  TaskShare* share = here.share.get();
+  list.read("home_thread", [element = here.element.get()] { return std::to_string(thread_of(*element)); })
+      .read("scheduled", [share] { return std::string(share->scheduled ? "true" : "false"); })
+      .write("scheduled",
+             [this, &generation, share](const std::string& value) {
+               share->scheduled = click::value_of<bool>(value);
+               share_out(generation);
+             })
+      .read("tickets", [share] { return std::to_string(share->tickets); })
+      .write("tickets", [this, &generation, share](const std::string& value) {
+        share->tickets = click::value_of<int>(value, 1, TaskShare::kMostTickets);
+        share_out(generation);
       });
-      if (runs_by_itself(router_, i)) {
-        Element* element = router_.nodes[static_cast<size_t>(i)].element.get();
-        list.read("home_thread", [element] {
-          const auto* source = dynamic_cast<const Source*>(element);
-          const bool everywhere = element->home < 0 && source != nullptr && source->every_thread();
-          return std::to_string(everywhere ? -1 : std::max(element->home, 0));
-        });
-      }
-      const Node& end = router_.nodes[static_cast<size_t>(i)];
-      if (end.targets.empty() || end.predecessors.empty()) add_counts(i, list);
-    });
+}
+
+void Engine::share_out(Generation& generation) const {
+  const auto& nodes = generation.router.nodes;
+  std::vector<const Node*> drivers;
+  for (const Task& task : generation.router.tasks)
+    drivers.push_back(&nodes[static_cast<size_t>(task.driver >= 0 ? task.driver : task.source)]);
+  for (const Node* node : drivers) {
+    int most = 1;
+    for (const Node* other : drivers) {
+      const int one = thread_of(*node->element), another = thread_of(*other->element);
+      if (other->share->scheduled && (one == another || one < 0 || another < 0))
+        most = std::max(most, other->share->tickets);
+    }
+    const auto part =
+        uint64_t{TaskShare::kAlways} * static_cast<uint64_t>(node->share->tickets) / static_cast<uint64_t>(most);
+    node->share->rounds = node->share->scheduled ? std::max(static_cast<uint32_t>(part), 1u) : 0;
   }
+}
+
+void Engine::change_arguments(const std::string& element, const std::string& arguments) {
+  click::Graph graph = written(router().graph);
+  auto& declaration = graph.elements[static_cast<size_t>(graph.find(element))];
+  declaration.arguments = {{arguments, declaration.where}};
+  const std::string text = click::unparse(graph);
+  reconfigure([&] { return read_(text); });
+}
+
+Broker::Members Engine::make_members(Generation& generation) {
+  Broker::Members members;
+  const Router& router = generation.router;
+  // Elements in the order of the configuration, as Click lists them.
+  for (auto& declaration : router.graph.elements) {
+    const int i = router.find(declaration.name);
+    const Node& node = router.nodes[static_cast<size_t>(i)];
+    Broker::add(
+        members, *node.element, node.config, [=, this, &generation, &router, &node, &declaration](Handlers& list) {
+          list.read("ports", [&router, i] { return ports_text(router, i); });
+          list.read("drops", [this, i] {
+            std::string text;
+            for (auto& [reason, packets] : element_report(i).drops)
+              text += reason + " " + std::to_string(packets) + "\n";
+            return text;
+          });
+          if (runs_by_itself(router, i)) add_task_handlers(generation, i, list);
+          if (read_)
+            list.write("config",
+                       [this, name = declaration.name](const std::string& value) { change_arguments(name, value); });
+          if (node.targets.empty() || node.predecessors.empty()) add_counts(i, list);
+        });
+  }
+  return members;
+}
+
+void Engine::make_global_handlers() {
   Handlers& global = broker_->global();
   global.read("version", [] { return std::string(kVersion); });
   global.read("list", [this] {
@@ -135,9 +192,9 @@ void Engine::make_handlers() {
     for (auto& member : broker_->members()) text += member.element->name + "\n";
     return text;
   });
-  global.read("config", [this] { return router_.text; });
-  global.read("flatconfig", [this] { return click::unparse(written(router_.graph)); });
-  global.read("requirements", [this] { return lines(requirements(router_.text)); });
+  global.read("config", [this] { return router().text; });
+  global.read("flatconfig", [this] { return click::unparse(written(router().graph)); });
+  global.read("requirements", [this] { return lines(requirements(router().text)); });
   global.read("packages", [] { return lines(click::default_packages()); });
   global.read("load", [this] {
     std::string text;
@@ -145,7 +202,24 @@ void Engine::make_handlers() {
     for (size_t i = 0; i < loads.size(); ++i) text += format("%zu %.3f\n", i, loads[i]);
     return text;
   });
+  // All cycles of each packet thread, and those of rounds that found packets.
+  global.read("cycles", [this] {
+    std::string text;
+    const auto list = cycles();
+    for (size_t i = 0; i < list.size(); ++i)
+      text += format("%zu %ju %ju\n", i, uintmax_t{list[i].all}, uintmax_t{list[i].busy});
+    return text;
+  });
   global.read("classes", [] { return lines(language().known_classes); });
+  global.read("trace", [this] { return tracer_.text(); })
+      .write("trace",
+             [this](const std::string& value) {
+               const std::string text(click::trim(value));
+               const size_t end = std::min(text.find(' '), text.size());
+               if (text.empty()) return tracer_.end();
+               tracer_.begin(click::value_of<int>(text.substr(0, end)), std::string(click::trim(text.substr(end))));
+             })
+      .read("traced", [this] { return std::to_string(tracer_.finished()); });
   global.write("stop", [this](const std::string&) { broker_->stop(); });
 }
 

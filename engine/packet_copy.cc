@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/trace.h"
+
 namespace heddle {
 
 Packet* copy_packet(const Packet* packet, uint32_t shift, uint32_t appends, const CopyPools& pools) {
@@ -14,6 +16,7 @@ Packet* copy_packet(const Packet* packet, uint32_t shift, uint32_t appends, cons
   copy->data_len = packet->data_len;
   copy->pkt_len = packet->pkt_len;
   copy->port = packet->port;
+  copy->ol_flags |= packet->ol_flags & kTraceMark;
   if (has_capture_info(packet)) set_capture_info(copy, capture_info(packet));
   const uint32_t first = std::min<uint32_t>(packet->data_off, RTE_PKTMBUF_HEADROOM);
   std::memcpy(static_cast<uint8_t*>(copy->buf_addr) + first + shift,

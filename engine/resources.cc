@@ -15,12 +15,19 @@ size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
-void Resources::acquire(const Router& router, const Plan& plan, const Wanted& wanted) {
+std::shared_ptr<Gpus> Resources::acquire(const Router& router, const Plan& plan, const Wanted& wanted) {
   if (dpdk::wanted()) dpdk::start_eal(wanted.dpdk_args, wanted.threads);
-  if (plan.uses_gpu()) gpus_ = std::make_unique<Gpus>(router, plan);
-  slots_ = wanted.slots != 0 ? wanted.slots : plan.default_slots();
+  if (plan.uses_gpu()) gpus_ = std::make_shared<Gpus>(router, plan);
   make_packet_memory(plan, wanted);
   if (dpdk::wanted()) dpdk::start_ports(*packets_, wanted.threads);
+  return gpus_;
+}
+
+std::shared_ptr<Gpus> Resources::gpus_for(const Router& router, const Plan& plan, int threads, int slots) const {
+  if (!plan.uses_gpu()) return nullptr;
+  auto gpus = std::make_shared<Gpus>(router, plan);
+  gpus->use_packet_memory_of(*gpus_, threads, slots);
+  return gpus;
 }
 
 unsigned Resources::packets_needed(const Wanted& wanted) const {
@@ -29,7 +36,7 @@ unsigned Resources::packets_needed(const Wanted& wanted) const {
   const auto threads = static_cast<unsigned>(wanted.threads);
   unsigned needed =
       4096 + threads * static_cast<unsigned>(wanted.batch_size) * 2 + dpdk::packets_needed(wanted.threads);
-  if (gpus_) needed += static_cast<unsigned>(slots_ * gpu::kSlotPackets) * 2;
+  if (gpus_) needed += static_cast<unsigned>(wanted.slots * gpu::kSlotPackets) * 2;
   return needed;
 }
 
@@ -41,7 +48,7 @@ void Resources::make_packet_memory(const Plan& plan, const Wanted& wanted) {
       round_up(dpdk_pool ? dpdk::pool_bytes(count, data_room) : PacketPool::bytes_for(count, data_room), 4096);
   const size_t large = PacketPool::bytes_for(kLargePackets, kLargeDataRoom);
   if (gpus_) {
-    memory_ = gpus_->packet_memory(normal + large, wanted.threads, std::max(slots_, wanted.threads), data_room);
+    memory_ = gpus_->packet_memory(normal + large, wanted.threads, std::max(wanted.slots, wanted.threads), data_room);
   } else {
     host_memory_ = map_huge_pages(normal + large);
     memory_ = {host_memory_.get(), normal + large};

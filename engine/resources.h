@@ -15,18 +15,20 @@ class Resources {
  public:
   struct Wanted {
     int threads, batch_size;
-    int slots;                           ///< GPU: 0 = as the plan suits
+    int slots;                           ///< GPU: of a segment, over all threads
     unsigned packets;                    ///< 0 = as many as ports, batches and slots need
     std::vector<std::string> dpdk_args;  ///< passed on to EAL
   };
 
-  /** Takes what `plan` needs. Throws Error; what was taken until then goes with the object. */
-  void acquire(const Router& router, const Plan& plan, const Wanted& wanted);
+  /** Takes what `plan` needs; returns its GPUs, null if it uses none. Throws Error; what was taken until then goes with
+   *  the object. */
+  std::shared_ptr<Gpus> acquire(const Router& router, const Plan& plan, const Wanted& wanted);
 
-  /** Null if the plan uses none. */
-  Gpus* gpus() const { return gpus_.get(); }
-  /** Slots of a segment, over all threads. */
-  int slots() const { return slots_; }
+  /** GPUs for another plan; packet memory stays. Those that acquire() has opened have been stopped. Throws Error. */
+  std::shared_ptr<Gpus> gpus_for(const Router& router, const Plan& plan, int threads, int slots) const;
+  /** Whether there is packet memory that GPUs reach. */
+  bool reached_by_gpus() const { return gpus_ != nullptr; }
+
   PacketPool& packets() const { return *packets_; }
   PacketPool& large_packets() const { return *large_packets_; }
 
@@ -34,11 +36,10 @@ class Resources {
   unsigned packets_needed(const Wanted& wanted) const;
   void make_packet_memory(const Plan& plan, const Wanted& wanted);
 
-  std::unique_ptr<Gpus> gpus_;
-  HugePages host_memory_;  // packet memory when there is no GPU
+  std::shared_ptr<Gpus> gpus_;  // the first ones, to which the packet memory belongs
+  HugePages host_memory_;       // packet memory when there is no GPU
   PacketMemory memory_;
   std::unique_ptr<PacketPool> packets_, large_packets_;
-  int slots_ = 0;
 };
 
 }  // namespace heddle

@@ -34,12 +34,6 @@ PortCount parse_ports(std::string_view text) {
   return count;
 }
 
-std::string wants(PortCount count) {
-  if (count.least == count.most) return std::to_string(count.least);
-  if (count.most == INT_MAX) return format("at least %d", count.least);
-  return format("%d to %d", count.least, count.most);
-}
-
 // Ports in use must be 0, 1, ... without a gap, as many as the element wants.
 void check_ports(const Element& element, const click::Location& where, std::vector<bool> used, const char* side,
                  PortCount count, click::Diagnostics& diagnostics) {
@@ -47,8 +41,8 @@ void check_ports(const Element& element, const click::Location& where, std::vect
   const std::string who = element.class_name + " '" + element.name + "'";
   if (n > count.most) {
     const std::string none = format("%s: has no %s ports", who.c_str(), side);
-    const std::string fewer =
-        format("%s: has no %s port %d; it has %s", who.c_str(), side, n - 1, wants(count).c_str());
+    const std::string those = count.most == 1 ? "port 0 only" : format("ports 0 to %d", count.most - 1);
+    const std::string fewer = format("%s: has no %s port %d; it has %s", who.c_str(), side, n - 1, those.c_str());
     diagnostics.error(where, count.most == 0 ? none : fewer);
   }
   for (int port = 0; port < std::max(n, count.least); ++port) {

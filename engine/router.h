@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -14,6 +16,17 @@
 namespace heddle {
 
 constexpr int kOnCpu = -1, kDefaultGpu = -2;
+
+/** How often packet threads run a task: handlers of its element set it. */
+struct TaskShare {
+  static constexpr int kUsualTickets = 1024, kMostTickets = 1 << 15;  ///< Click's
+  static constexpr uint32_t kAlways = 1 << 16;
+  std::atomic<uint32_t> rounds{kAlways};  ///< of 65536 rounds of its thread, in so many it runs; 0: not scheduled
+
+  // Handlers only.
+  bool scheduled = true;
+  int tickets = kUsualTickets;
+};
 
 /** One element of a chain and where its packets go. */
 struct Node {
@@ -33,6 +46,7 @@ struct Node {
   bool pulled = false;                    ///< packets come to it because something behind it (or itself) pulls
   PortKinds kinds;                        ///< of its ports, resolved
   std::string config;                     ///< its arguments, as text
+  std::shared_ptr<TaskShare> share = std::make_shared<TaskShare>();  ///< of the tasks that it drives
 
   /** A source with inputs: packets wait in it. */
   bool is_buffer() const { return element->inputs > 0 && dynamic_cast<Source*>(element.get()) != nullptr; }

@@ -41,15 +41,15 @@ TEST(Router, NamesPortsThatAreNotConnected) {
 
 TEST(Router, NamesPortsThatThereAreNot) {
   EXPECT_EQ(mistakes("TestSource -> m :: EtherMirror -> TestSink; m[1] -> TestSink;"),
-            "chain:1:15: EtherMirror 'm': has no output port 1; it has 1\n");
+            "chain:1:15: EtherMirror 'm': has no output port 1; it has port 0 only\n");
   EXPECT_EQ(mistakes("TestSource -> d :: TestSink -> Idle -> TestSink;"),
             "chain:1:15: TestSink 'd': has no output ports\n");
   EXPECT_EQ(mistakes("TestSource -> [2] k :: CheckIPHeader -> TestSink;"),
-            "chain:1:19: CheckIPHeader 'k': has no input port 2; it has 1\n"
+            "chain:1:19: CheckIPHeader 'k': has no input port 2; it has port 0 only\n"
             "chain:1:19: CheckIPHeader 'k': input port 0 is not connected; connect it\n"
             "chain:1:19: CheckIPHeader 'k': input port 1 is not connected; connect it\n");
   EXPECT_EQ(mistakes("TestSource -> k :: CheckIPHeader -> TestSink; k[1] -> TestSink; k[2] -> TestSink;"),
-            "chain:1:15: CheckIPHeader 'k': has no output port 2; it has 1 to 2\n");
+            "chain:1:15: CheckIPHeader 'k': has no output port 2; it has ports 0 to 1\n");
   EXPECT_TRUE(mistakes("TestSource -> t :: Tee; t[0] -> TestSink; t[256] -> TestSink;")
                   .starts_with("chain:1:50: an element has at most 256 ports, 0 to 255\n"));
 }

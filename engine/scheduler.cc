@@ -31,7 +31,15 @@ void Scheduler::own(std::vector<std::unique_ptr<Worker>> workers) {
 
 void Scheduler::start() {
   int working = 0;
-  for (auto& worker : workers_) working += worker->has_tasks();
+  for (size_t thread = 0; thread < workers_.size(); ++thread) {
+    if (!workers_[thread]->has_tasks()) continue;
+    ++working;
+    Progress& progress = progress_[thread];
+    progress.idle = progress.quiet = progress.still = false;
+    progress.rounds = progress.busy_rounds = 0;
+    options_.epochs->report(static_cast<int>(thread), 0);
+  }
+  pausing_ = finished_ = ending_ = false;
   live_threads_ = working;
   for (int thread = 0; thread < static_cast<int>(workers_.size()); ++thread) {
     if (!workers_[static_cast<size_t>(thread)]->has_tasks()) continue;
@@ -51,6 +59,12 @@ void Scheduler::start() {
 void Scheduler::join() {
   for (auto& thread : threads_) thread.join();
   threads_.clear();
+}
+
+void Scheduler::pause() {
+  pausing_ = true;
+  finished_.store(true, std::memory_order_release);
+  join();
 }
 
 /** Finds out that no packet is left. Packets may wait in a buffer that another thread empties, so no thread can tell
@@ -120,11 +134,11 @@ void Scheduler::thread_main(int thread) {
   uint64_t then = rte_rdtsc();
   while (!finished_.load(std::memory_order_acquire)) {
     // Flags are looked at now and then: a round is some tens of nanoseconds when nothing arrives.
-    const bool stopping = stopping_.load(std::memory_order_relaxed);
+    const bool stopping = this->stopping();
     bool busy = false;
     for (int i = 0; i < 16; ++i) busy = worker.round(stopping) || busy;
     if (!worker.failure().empty()) {
-      stop();
+      options_.stopping->store(true, std::memory_order_relaxed);
       break;
     }
     busy = worker.run_timers(then, ending_.load(std::memory_order_relaxed)) || busy;
@@ -152,7 +166,7 @@ void Scheduler::thread_main(int thread) {
     if (simulated && !busy && workers_.size() > 1) std::this_thread::yield();  // time waits for all threads
     if (idle && !simulated) std::this_thread::sleep_for(kNap);
   }
-  worker.drain();
+  worker.drain(!pausing_);
   progress.idle = progress.quiet = progress.still = true;
   progress.rounds = kGone;
   options_.epochs->report(thread, ~uint64_t{0});  // it holds nothing any more, whatever changes

@@ -21,19 +21,21 @@ class Scheduler {
      *  packet thread. */
     std::function<bool()> release;
     Epochs* epochs;
+    std::atomic<bool>* stopping;  ///< set by whoever asks for the end of the run
   };
-  explicit Scheduler(Options options) : options_(std::move(options)) {}
+  void set(Options options) { options_ = std::move(options); }
 
   /** Takes the workers, one a thread; those without tasks get none. */
   void own(std::vector<std::unique_ptr<Worker>> workers);
-  /** Starts the threads. Throws Error if the system has no more; those that run are left to join(). */
+  /** Starts the threads, again after pause(). Throws Error if the system has no more; those that run are left to join(). */
   void start();
-  /** From any thread or a signal handler: no new packets, those on their way are processed to the end. */
-  void stop() { stopping_.store(true, std::memory_order_relaxed); }
-  bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+  /** No new packets, those on their way are processed to the end. */
+  bool stopping() const { return options_.stopping->load(std::memory_order_relaxed); }
   /** Packet threads that have not ended. */
   int live_threads() const { return live_threads_.load(std::memory_order_acquire); }
   void join();
+  /** Ends the threads between two batches: what is in lanes comes back and goes on, what waits in elements stays there. */
+  void pause();
   /** Frees the workers; the threads have been joined. */
   void clear() { workers_.clear(); }
 
@@ -65,7 +67,8 @@ class Scheduler {
   std::unique_ptr<Progress[]> progress_;  // by thread
   std::vector<std::thread> threads_;
   std::atomic<int> live_threads_{0};
-  std::atomic<bool> stopping_{false}, finished_{false};
+  std::atomic<bool> finished_{false};
+  std::atomic<bool> pausing_{false};
   std::atomic<bool> ending_{false};  // nothing arrives any more: elements give what they hold
 };
 

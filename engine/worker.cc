@@ -83,7 +83,8 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     const bool everywhere = driver == nullptr && home < 0 && source->every_thread();
     if (!everywhere && thread != std::max(home, 0)) continue;
     tasks_.push_back(
-        {entry_of(task.source, task.target), driver, driver == nullptr ? Pull{} : pull_of(task.pull), spare_.borrow()});
+        {entry_of(task.source, task.target), driver, driver == nullptr ? Pull{} : pull_of(task.pull), spare_.borrow(),
+         shared.router->nodes[static_cast<size_t>(task.driver < 0 ? task.source : task.driver)].share.get()});
   }
   // A batch a level of recursion: at most one a node and way, and one for what is dropped or comes from a lane.
   parts_.reserve(ways_in_all);
@@ -134,6 +135,8 @@ void Worker::clear_columns(Batch& batch, ColumnSet columns) {
 
 void Worker::enter(const Entry& entry, Batch& batch) {
   if (!entry.buffer) count(entry.source_node, batch);
+  if (!entry.buffer && shared_.tracer->active()) [[unlikely]]
+    shared_.tracer->come(*shared_.router, *shared_.plan, entry.source_node, batch);
   if (entry.clear != 0) clear_columns(batch, entry.clear);
   if (entry.numbered) number(batch);
   go(entry.way, batch);
@@ -211,7 +214,7 @@ bool Worker::round(bool stopping) {
   if (stopping && !stop_begun_) begin_stop();
   if (failure_.empty() && waiting_ <= most_waiting_ && (!two_sided_ || sides_settled())) {
     for (Job& job : tasks_) {
-      if (job.ended(stopping)) continue;
+      if (job.ended(stopping) || (!stopping && !job.takes_turn())) continue;
       Batch& batch = *job.batch;
       batch.resize(0);
       batch.set_room(batch.capacity());
@@ -252,7 +255,7 @@ bool Worker::round(bool stopping) {
 
 bool Worker::exhausted(bool stopping) const {
   const auto done = [&](const Job& job) {
-    return job.ended(stopping) ||
+    return job.ended(stopping) || (!stopping && job.share->rounds.load(std::memory_order_relaxed) == 0) ||
            (job.pull.scheduler == nullptr ? job.source->exhausted()
                                           : all_exhausted(job.pull) || (stopping && job.dry)) ||
            (job.driver != nullptr && job.driver->demand(thread_) < 0);
@@ -272,12 +275,12 @@ void Worker::count(int node, Batch& batch) {
   add(counts.bytes, batch.bytes());
 }
 
-void Worker::drain() {
+void Worker::drain(bool ending) {
   for (uint64_t spins = 1;; ++spins) {
     if (!joins_.empty()) pass_joins();
     bool waiting = false;
     for (auto& path : paths_) waiting = waiting || path->lane->in_flight() > 0;
-    if (!waiting && !run_timers(0, true)) break;
+    if (!waiting && !(ending && run_timers(0, true))) break;
     if (!collect_all() && spins % kSpinsBetweenChecks == 0)
       for (auto& path : paths_) check_failure(*path);
   }
@@ -326,6 +329,8 @@ void Worker::run(int i, Batch& batch) {
       add(step.path->cpu_packets, static_cast<uint64_t>(batch.size()));
     }
     count(i, batch);
+    if (shared_.tracer->active()) [[unlikely]]
+      shared_.tracer->arrive(*shared_.router, *shared_.plan, i, batch);
     const int arrived = batch.size();
     step.element->run_cpu(batch);
     if (step.emitter != nullptr) due_ = due_ || step.emitter->due(thread_);
@@ -369,6 +374,8 @@ void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, bool
     NodeCounts& counts = counts_[static_cast<size_t>(where)];
     add(counts.drops[static_cast<size_t>(reason)], 1);
     add(counts.dropped_bytes, batch.length(i));
+    if (shared_.tracer->active()) [[unlikely]]
+      shared_.tracer->drop(*shared_.router, where, reason, batch.packet(i));
     if (!dropped) dropped = spare_.borrow();
     dropped->append(batch, i, 0);
   };
@@ -417,6 +424,8 @@ void Worker::feed(Path& path, int node, Batch& batch) {
     rte_pktmbuf_free_bulk(batch.packets() + most, static_cast<unsigned>(over));
     batch.resize(most);
   }
+  if (shared_.tracer->active()) [[unlikely]]
+    shared_.tracer->arrive(*shared_.router, *shared_.plan, node, batch);
   int first = 0;
   for (uint64_t spins = 1; first < batch.size(); ++spins) {
     const auto left = static_cast<uint64_t>(batch.size() - first);

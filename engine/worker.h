@@ -15,6 +15,7 @@
 #include "engine/plan.h"
 #include "engine/reorder.h"
 #include "engine/router.h"
+#include "engine/trace.h"
 
 namespace heddle {
 
@@ -49,6 +50,7 @@ class Worker {
     PacketPool* packets;        ///< for copies
     PacketPool* large_packets;  ///< for copies of packets that do not fit there
     Epochs* epochs;
+    Tracer* tracer;
     int batch_size;
     int batches_a_side = 0;  ///< see RunOptions
   };
@@ -68,8 +70,8 @@ class Worker {
   bool exhausted(bool stopping) const;
   /** Whether no packet is in a lane or waits at a join. */
   bool nothing_in_flight() const;
-  /** Waits until all packets in flight have left. */
-  void drain();
+  /** Waits until all packets in flight have left; `ending`: also those that elements hold back. */
+  void drain(bool ending = true);
 
   /** As of about a millisecond ago. */
   const NodeCounts& counts(int node) const { return published_[static_cast<size_t>(node)]; }
@@ -200,9 +202,18 @@ class Worker {
     Element* driver;  // or null
     Pull pull;        // what it pulls from, if there is a driver
     std::unique_ptr<Batch> batch;
+    const TaskShare* share;   // how often it runs
+    uint32_t credit = 0;      // towards its next round; TaskShare::kAlways is one
     bool dry = false;         // its schedulers gave nothing the last time
     uint64_t after_stop = 0;  // on a cycle: packets that it may still take out, once the engine stops
 
+    /** Whether it runs in this round. */
+    bool takes_turn() {
+      credit += share->rounds.load(std::memory_order_relaxed);
+      if (credit < TaskShare::kAlways) return false;
+      credit -= TaskShare::kAlways;
+      return true;
+    }
     bool ended(bool stopping) const { return stopping && (!buffer || (on_cycle && after_stop == 0)); }
   };
 

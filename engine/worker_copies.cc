@@ -57,6 +57,7 @@ void Worker::drop_marked(int node, Batch& batch, int marked) {
     if (next[i] >= kDrop) {
       add(counts.drops[next[i] & 0xff], 1);
       add(counts.dropped_bytes, batch.length(i));
+      shared_.tracer->drop(*shared_.router, node, next[i] & 0xff, batch.packet(i));
       rte_pktmbuf_free(batch.packet(i));
       continue;
     }

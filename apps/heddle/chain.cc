@@ -94,8 +94,10 @@ std::string read_chain_text(ChainOptions& options) {
   return text;
 }
 
-Chain read_chain(ChainOptions options) {
-  const std::string text = read_chain_text(options);
+namespace {
+
+/** Mistakes go to `diagnostics`; the result is usable only if there is none. */
+Configuration make_chain(ChainOptions options, const std::string& text, click::Diagnostics& diagnostics) {
   click::ParseOptions parse = language();
   for (auto& variable : options.variables) {
     const size_t equals = variable.find('=');
@@ -109,23 +111,43 @@ Chain read_chain(ChainOptions options) {
     throw Error(std::string("--device ") + error.what());
   }
 
-  click::Diagnostics diagnostics;
-  Chain chain;
+  Configuration chain;
   click::Graph graph = click::parse(text, options.file, parse, diagnostics);
   add_control_sockets(graph, options);
   if (graph_is_whole(diagnostics)) chain.router = Router::build(graph, diagnostics);
   chain.router.text = text;
   if (diagnostics.ok()) chain.plan = make_plan(chain.router, options.plan, diagnostics);
-  if (!diagnostics.ok()) {
-    std::fputs(diagnostics.text().c_str(), stderr);
-    const size_t n = diagnostics.errors().size();
-    throw Error(format("%zu mistake%s in the chain; nothing was started", n, n == 1 ? "" : "s"));
-  }
   return chain;
 }
 
+std::string mistakes(const click::Diagnostics& diagnostics) {
+  const size_t n = diagnostics.errors().size();
+  return format("%zu mistake%s in the chain", n, n == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Configuration read_chain(ChainOptions options) {
+  const std::string text = read_chain_text(options);
+  click::Diagnostics diagnostics;
+  Configuration chain = make_chain(options, text, diagnostics);
+  if (diagnostics.ok()) return chain;
+  std::fputs(diagnostics.text().c_str(), stderr);
+  throw Error(mistakes(diagnostics) + "; nothing was started");
+}
+
+Configuration read_new_chain(const ChainOptions& options, const std::string& text) {
+  click::Diagnostics diagnostics;
+  ChainOptions of_new = options;
+  sort_operands(of_new);
+  of_new.file = "<hotconfig>";
+  Configuration chain = make_chain(of_new, text, diagnostics);
+  if (diagnostics.ok()) return chain;
+  throw Error(diagnostics.text() + mistakes(diagnostics) + "; the former one goes on");
+}
+
 int check(const ChainOptions& options) {
-  const Chain chain = read_chain(options);
+  const Configuration chain = read_chain(options);
   if (options.json)
     std::printf("{\"ok\": true, \"elements\": %zu}\n", chain.router.graph.elements.size());
   else
@@ -134,7 +156,7 @@ int check(const ChainOptions& options) {
 }
 
 int show_plan(const ChainOptions& options) {
-  const Chain chain = read_chain(options);
+  const Configuration chain = read_chain(options);
   std::fputs((options.json ? chain.plan.json(chain.router) : chain.plan.text(chain.router)).c_str(), stdout);
   return 0;
 }

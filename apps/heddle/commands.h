@@ -32,16 +32,12 @@ struct ChainOptions {
 /** Adds -f, -e and the operands. */
 void add_chain_source(CLI::App* command, ChainOptions& options);
 
-/** A chain that has been read and planned. */
-struct Chain {
-  Router router;
-  Plan plan;
-};
-
 /** The chain's text, not parsed. Sorts the operands into options.file and options.variables. Throws Error. */
 std::string read_chain_text(ChainOptions& options);
 /** Reads, checks and plans. All mistakes are printed to standard error; throws Error if there are any. */
-Chain read_chain(ChainOptions options);
+Configuration read_chain(ChainOptions options);
+/** The same of `text`, which has come by the handler `hotconfig`; Error has all mistakes. */
+Configuration read_new_chain(const ChainOptions& options, const std::string& text);
 
 /** The words of --dpdk, each of which may be a whole text of arguments. */
 std::vector<std::string> split_dpdk_arguments(const std::vector<std::string>& texts);
@@ -76,7 +72,24 @@ bool print_handlers(Engine& engine, const std::vector<std::string>& names);
 int exit_code(Engine& engine, const std::string& handler);
 
 void print_table(const Report& report);
+std::string json_of(const Report& report);
 void print_json(const Report& report);
+
+/** `heddle top`: how a running router does, over its control socket. */
+struct TopCommand {
+  std::string address;
+  double interval_s = 1;
+  int count = 0;  ///< tables to print, 0: on the terminal until q is pressed
+  int run() const;
+};
+
+/** `heddle trace`: the ways of the next packets through a running router. */
+struct TraceCommand {
+  std::string address, filter;
+  int count = 1;
+  double seconds = 0;  ///< how long it waits for them, 0: until Ctrl-C
+  int run() const;
+};
 
 struct RoutesCommand {
   std::string file;

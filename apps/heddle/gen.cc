@@ -76,7 +76,7 @@ struct Routes : Command {
            "Take lengths and nesting from FILE: a table (lines that begin with a prefix) or a profile; default: a "
            "BGP table of RouteViews")
         ->type_name("FILE");
-    app->add_option("--hops", hops, "Outputs 0 to K - 1; default: 4")->check(CLI::PositiveNumber)->type_name("K");
+    app->add_option("--hops", hops, "Outputs 0 to K - 1; default: 4")->check(CLI::Range(1, INT32_MAX))->type_name("K");
     app->add_flag("--ipv6", ipv6, "IPv6 prefixes");
   }
   void run() const override {

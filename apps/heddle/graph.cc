@@ -27,7 +27,7 @@ int flatten(const ChainOptions& options) {
 }
 
 int show_graph(const ChainOptions& options) {
-  const Chain chain = read_chain(options);
+  const Configuration chain = read_chain(options);
   const click::Graph& graph = chain.router.graph;
   std::string text = "digraph chain {\n  node [shape=box, style=filled, fontname=sans];\n";
   for (const auto& element : graph.elements) {

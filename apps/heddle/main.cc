@@ -82,7 +82,8 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
       ->type_name("SECONDS");
   command->add_flag("-w,--no-warnings", run.ignored_flag, "Accepted for Click's sake");
   command->add_option("-C,--clickpath", run.ignored_text, "Accepted for Click's sake")->type_name("PATH");
-  command->add_flag("-R,--allow-reconfigure", run.allow_reconfigure, "Not supported");
+  command->add_flag("-R,--allow-reconfigure", run.allow_reconfigure,
+                    "Offer the handler hotconfig: what is written to it replaces the running chain");
   command->add_option("--dpdk", run.dpdk, "Arguments for DPDK: one text, or words up to \"--\"")
       ->allow_extra_args(false)
       ->type_name("ARGS");
@@ -128,14 +129,25 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
+// What is wrong with the command line, and with the line of which command.
+std::string usage_error(const CLI::App* app, const CLI::Error& error) {
+  std::string command = app->get_name();
+  for (const auto* at = app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    command += " " + at->get_name();
+  }
+  return command + ": " + error.what() + "; `" + command + " --help` says what it takes\n";
+}
+
 // CLI11 wants them the other way round.
 void parse(CLI::App& app, std::vector<std::string> words) {
+  app.failure_message(usage_error);
   std::reverse(words.begin(), words.end());
   app.parse(words);
 }
 
 int click(std::vector<std::string> words) {
-  CLI::App app{"Runs a Click configuration."};
+  CLI::App app{"Runs a Click configuration.", "click"};
   ChainOptions chain;
   RunCommand run;
   chain.from_standard_input = run.as_click = true;
@@ -151,7 +163,7 @@ int click(std::vector<std::string> words) {
 }
 
 int heddle_main(std::vector<std::string> words) {
-  CLI::App app{"Runs chains of network functions on CPUs and GPUs."};
+  CLI::App app{"Runs chains of network functions on CPUs and GPUs.", "heddle"};
   app.require_subcommand(1);
   app.fallthrough(false);
   app.set_version_flag("--version", kVersion);
@@ -177,6 +189,27 @@ int heddle_main(std::vector<std::string> words) {
   add_chain_options(flatten_app, chain);
   auto* graph_app = app.add_subcommand("graph", "Print a chain as a graph for Graphviz: heddle graph FILE | dot -Tsvg");
   add_chain_options(graph_app, chain);
+  heddle::TopCommand top;
+  auto* top_app = app.add_subcommand("top", "Show how a running router does, over its control socket");
+  top_app->add_option("socket", top.address, "The control socket: FILE, PORT or HOST:PORT")->required();
+  top_app->add_option("-i,--interval", top.interval_s, "Seconds between two looks; default 1")
+      ->check(CLI::Range(0.05, 3600.0))
+      ->type_name("SECONDS");
+  top_app->add_option("-n,--count", top.count, "Print N tables instead, one after the other")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  heddle::TraceCommand trace;
+  auto* trace_app =
+      app.add_subcommand("trace", "Show the way of packets through a running router, and what elements change");
+  trace_app->add_option("socket", trace.address, "Its control socket: FILE, PORT or HOST:PORT")->required();
+  trace_app->add_option("filter", trace.filter,
+                        "Packets to follow, in IPFilter's language: 'tcp dst port 80'; default: any");
+  trace_app->add_option("-n,--count", trace.count, "How many packets; default 1")
+      ->check(CLI::Range(1, 63))
+      ->type_name("N");
+  trace_app->add_option("--time", trace.seconds, "Wait for them no longer than this")
+      ->check(CLI::Range(0.01, 1e6))
+      ->type_name("SECONDS");
   auto* elements_app = app.add_subcommand("elements", "List elements, or show the manual of one");
   elements_app->add_option("name", element, "Element");
   elements_app->add_flag("--json", json, "Print JSON");
@@ -201,7 +234,7 @@ int heddle_main(std::vector<std::string> words) {
           "--outputs", convert.options.outputs,
           "Deal next hops out to N outputs in turn; default: an output each (routes with an interface: one each)")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, INT32_MAX));
   heddle::RulesCommand rules;
   auto* rules_app = app.add_subcommand("rules", "Check, convert and explain rules of packet classification");
   rules_app->require_subcommand(1);
@@ -252,6 +285,8 @@ int heddle_main(std::vector<std::string> words) {
   if (*plan_app) return heddle::show_plan(chain);
   if (*flatten_app) return heddle::flatten(chain);
   if (*graph_app) return heddle::show_graph(chain);
+  if (*top_app) return top.run();
+  if (*trace_app) return trace.run();
   if (*elements_app) return heddle::show_elements(element, json);
   if (*gpus_app) return heddle::show_gpus(json, sysroot);
   if (*convert_app) return convert.run();

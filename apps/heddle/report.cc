@@ -84,7 +84,7 @@ void print_table(const Report& report) {
               mpps(report.received, report.wall_s), gbps(report.received_bytes, report.wall_s), report.cpu_s);
 }
 
-void print_json(const Report& report) {
+std::string json_of(const Report& report) {
   nlohmann::json elements = nlohmann::json::array();
   for (auto& element : report.elements) {
     nlohmann::json entry{{"name", element.name}, {"class", element.class_name}, {"processor", element.processor}};
@@ -109,7 +109,9 @@ void print_json(const Report& report) {
       {"dropped", report.dropped}, {"wall_s", report.wall_s},     {"cpu_s", report.cpu_s},
       {"device", report.device},   {"traffic", traffic},          {"problems", report.problems}};
   // File names need not be UTF-8.
-  std::printf("%s\n", all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
+
+void print_json(const Report& report) { std::fputs(json_of(report).c_str(), stdout); }
 
 }  // namespace heddle

@@ -133,16 +133,18 @@ std::string RunCommand::prints(const ChainOptions& chain) const {
 }
 
 int RunCommand::run(const ChainOptions& chain_options) {
-  if (allow_reconfigure) throw Error("--allow-reconfigure is not supported: the chain of a running program is fixed");
   if (simulated_time)
     RouterClock::simulate(RouterClock::seconds(*simulated_time), RouterClock::seconds(simulated_tick_s));
   reading_chain = 1;
   catch_signals();
-  Chain chain = read_chain(chain_options);
+  Configuration chain = read_chain(chain_options);
   reading_chain = 0;
   options.dpdk_args = split_dpdk_arguments(dpdk);
   options.interactive = isatty(STDOUT_FILENO) != 0;
   Engine engine(std::move(chain.router), std::move(chain.plan), options);
+  engine.handlers().global().read("report", [&] { return json_of(engine.report()); });
+  if (allow_reconfigure)
+    engine.allow_reconfigure([&](const std::string& text) { return read_new_chain(chain_options, text); });
   if (!output.empty()) write_configuration(engine, output);
 
   // No element may write among what is printed.

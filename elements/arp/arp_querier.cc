@@ -61,6 +61,22 @@ void ARPQuerier::start(const Environment& environment) {
   clocks_ = std::make_unique<Clock[]>(static_cast<size_t>(environment.threads));
 }
 
+void ARPQuerier::take_state(Element& old_element) {
+  auto& old = static_cast<ARPQuerier&>(old_element);
+  if (table_->places() == old.table_->places())
+    std::swap(table_, old.table_);
+  else
+    old.table_->visit(
+        [this](uint32_t ip, const ArpTable::Found& found) { table_->set(ip, found.ethernet, found.since_ms); });
+  const auto swap = [](auto& one, auto& other) { one = other.exchange(one); };
+  swap(queries_, old.queries_), swap(responses_, old.responses_), swap(drops_, old.drops_);
+  if (capacity_ != old.capacity_ || carries != old.carries) return;
+  std::swap(packets_, old.packets_), std::swap(asked_, old.asked_), std::swap(asks_, old.asks_);
+  std::swap(ready_, old.ready_), std::swap(given_up_, old.given_up_);
+  swap(asks_count_, old.asks_count_), swap(waiting_count_, old.waiting_count_);
+  swap(ready_count_, old.ready_count_), swap(asked_count_, old.asked_count_), swap(looked_ms_, old.looked_ms_);
+}
+
 void ARPQuerier::write_header(Packet* packet, const click::EthernetAddress& to) const {
   move_head(packet, -static_cast<int>(kHeaderBytes));
   uint8_t* frame = data(packet);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "core/element.h"
 #include "elements/arp/arp_table.h"
@@ -31,6 +32,9 @@ namespace heddle {
  *  "queue_full", CAPACITY packets or 1024 addresses wait; "no_address", dst is 0.0.0.0; "no_headroom", "too_long". Packets on
  *  input 1 end here: "learnt", or "not_arp_reply". RFC 826, RFC 1122 2.3.2.
  *
+ *  Hot reconfiguration: addresses stay known, and if CAPACITY and the annotations that are read behind are as before, packets go on
+ *  waiting.
+ *
  *  Handlers: `table` (r): address, 1, Ethernet address, age in seconds; `count` (r): addresses; `length` (r): packets that wait;
  *  `queries`, `responses`, `drops` (r); `stats` (r); `insert` (w, IP ETH), `delete` (w, IP), `clear` (w); `ipaddr` (r).
  *
@@ -58,6 +62,8 @@ class ARPQuerier : public Emitter {
   bool due(int) const override {
     return ready_count_.load(std::memory_order_relaxed) > 0 || asks_count_.load(std::memory_order_relaxed) > 0;
   }
+  void take_state(Element& old) override;
+  uint64_t packets_held() const override { return packets_ ? packets_->size() : 0; }
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 

@@ -32,6 +32,7 @@ class ArpTable {
   /** False if it is not there. */
   bool remove(uint32_t ip);
   void clear();
+  uint32_t places() const { return (mask_ + 1) * kWays; }
   uint32_t size() const { return size_.load(std::memory_order_relaxed); }
   uint64_t replaced() const { return replaced_.load(std::memory_order_relaxed); }  ///< entries that went for others
   void visit(const std::function<void(uint32_t ip, const Found&)>& each) const;

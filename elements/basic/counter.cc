@@ -28,12 +28,19 @@ std::pair<uint64_t, uint64_t> Counter::engine_counts_since_reset() const {
 }
 
 void Counter::reset() {
+  former_packets_ = former_bytes_ = 0;
   counts_.reset();
   if (engine_counts) {
     const auto [packets, bytes] = engine_counts();
     packets_before_ = packets, bytes_before_ = bytes;
   }
   count_call_.arm(), byte_count_call_.arm();
+}
+
+void Counter::take_state(Element& old_element) {
+  auto& old = static_cast<Counter&>(old_element);
+  former_packets_ += old.packets(), former_bytes_ += old.bytes();
+  old.former_packets_ -= old.packets(), old.former_bytes_ -= old.bytes();  // so that it is 0 there
 }
 
 void Counter::look_at_calls() {

@@ -21,6 +21,8 @@ namespace heddle {
  *  has no rates. The final report and --json show `count` (packets) and `byte_count`
  *  (bytes from the current start of the packet). Several threads may run it. Also called CounterMP and CounterAtomic.
  *
+ *  Hot reconfiguration: the counts go on.
+ *
  *  Handlers: `count` (r), `byte_count` (r); `rate` (r, packets/s), `byte_rate` (r, bytes/s) and `bit_rate` (r, bits/s) of
  *  late: moving averages over some 16 ms; `reset` and `reset_counts` (w): count and byte_count begin again at 0, and calls
  *  are made again; `count_call` (rw, read: its N), `byte_count_call` (w): another COUNT_CALL, or without HANDLER none. On
@@ -34,6 +36,7 @@ class Counter : public NeutralElement {
  public:
   void configure(click::Arguments& arguments) override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   bool keeps_running() const override { return count_call_.pending() || byte_count_call_.pending(); }
   std::string stop() override;
   std::optional<NeutralOp> neutral() const override { return NeutralOp{NeutralOp::kCount, 0}; }
@@ -47,13 +50,18 @@ class Counter : public NeutralElement {
     Rate packets, bytes;
   };
   std::pair<uint64_t, uint64_t> engine_counts_since_reset() const;
-  uint64_t packets() const { return engine_counts ? engine_counts_since_reset().first : counts_.packets(); }
-  uint64_t bytes() const { return engine_counts ? engine_counts_since_reset().second : counts_.bytes(); }
+  uint64_t packets() const {
+    return former_packets_ + (engine_counts ? engine_counts_since_reset().first : counts_.packets());
+  }
+  uint64_t bytes() const {
+    return former_bytes_ + (engine_counts ? engine_counts_since_reset().second : counts_.bytes());
+  }
   double rate(Rate Rates::*which) const;
   void reset();
   void look_at_calls();
 
   PerThreadCounts counts_{counts};
+  std::atomic<uint64_t> former_packets_{0}, former_bytes_{0};  // that a predecessor has counted
   std::array<Rates, kMaxThreads> rates_;
   CountCall count_call_, byte_count_call_;
   std::atomic<bool> calls_{false};                             // whether there is one

@@ -16,11 +16,12 @@ bool parse(std::string_view text, CallText& call) {
 }
 std::string expectation(const CallText&) { return "a handler and a value, such as counter.reset or switch.switch 1"; }
 
-std::string full_handler_name(const Control& control, const std::string& element, const std::string& handler) {
+std::string full_handler_name(Control& control, const std::string& element, const std::string& handler) {
   for (size_t end = element.rfind('/'); end != std::string::npos && end > 0; end = element.rfind('/', end - 1)) {
     const std::string full = element.substr(0, end + 1) + handler;
     try {
-      if (control.find(full) != nullptr) return full;
+      control.find(full);
+      return full;
     } catch (const Error&) {
       continue;  // no such handler there
     }
@@ -31,7 +32,7 @@ std::string full_handler_name(const Control& control, const std::string& element
 void HandlerCall::set(CallText call) {
   if (control_ != nullptr && !call.handler.empty()) {
     call.handler = full_handler_name(*control_, element_, call.handler);
-    if (!control_->find(call.handler)->write) throw Error("handler '" + call.handler + "' cannot be written");
+    if (!control_->find(call.handler).write) throw Error("handler '" + call.handler + "' cannot be written");
     if (!thread_.joinable()) thread_ = std::thread(&HandlerCall::serve, this);
   }
   const std::lock_guard lock(changing_);

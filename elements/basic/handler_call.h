@@ -20,7 +20,7 @@ std::string expectation(const CallText&);
 
 /** What `handler` means to the element named `element`: a handler of an element beside it within the same compound
  *  element if there is such, of an outer one after that. */
-std::string full_handler_name(const Control& control, const std::string& element, const std::string& handler);
+std::string full_handler_name(Control& control, const std::string& element, const std::string& handler);
 
 /** A write handler that an element has been told to call. Packet threads ask for the call; a thread of this object's own
  *  makes it, because handlers may wait for packet threads. */

@@ -76,6 +76,17 @@ void MinBatch::receive(Batch& batch) {
   if (timer_.microseconds >= 0 && mine.due == 0 && count > n) mine.since = Clock::now();
 }
 
+void MinBatch::take_state(Element& old_element) {
+  auto& old = static_cast<MinBatch&>(old_element);
+  if (columns_.columns() == old.columns_.columns()) std::swap(gathered_, old.gathered_);
+}
+
+uint64_t MinBatch::packets_held() const {
+  uint64_t packets = 0;
+  for (int thread = 0; thread < gathering_threads(); ++thread) packets += gathered_[static_cast<size_t>(thread)].count;
+  return packets;
+}
+
 bool MinBatch::nothing_gathered() const {
   return std::all_of(gathered_.get(), gathered_.get() + gathering_threads(),
                      [](const Gathered& thread) { return thread.count.load(std::memory_order_relaxed) == 0; });

@@ -34,6 +34,8 @@ class MinBatch : public Source {
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   void receive(Batch& batch) override;
+  void take_state(Element& old) override;
+  uint64_t packets_held() const override;
   bool exhausted() const override;
   bool release() override;
   std::string stop() override;

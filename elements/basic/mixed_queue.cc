@@ -85,6 +85,23 @@ void MixedQueue::receive(Batch& batch) {
   count_.store(stored() - n, std::memory_order_relaxed);
 }
 
+void MixedQueue::take_state(Element& old_element) {
+  auto& old = static_cast<MixedQueue&>(old_element);
+  drops_ += old.drops_.exchange(0);
+  if (can_carry(carries, old.carries)) {
+    Batch batch(64);
+    for (unsigned room; (room = capacity_ - stored()) > 0 && old.stored() > 0; batch.resize(0)) {
+      batch.set_room(static_cast<int>(std::min(room, 64u)));
+      old.receive(batch);
+      clear_missing(batch, carries & ~old.carries);
+      unsigned count = stored();
+      for (int i = 0; i < batch.size(); ++i) save(batch, i, place(count++));
+      count_ = count;
+    }
+  }
+  highwater_ = std::max({highwater_.load(), std::min(old.highwater_.exchange(0), capacity_), stored()});
+}
+
 unsigned MixedQueue::free_all() {
   const Held held(held_);
   const unsigned n = stored();

@@ -32,6 +32,8 @@ class MixedQueue : public Storage {
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   void receive(Batch& batch) override;
+  void take_state(Element& old) override;
+  uint64_t packets_held() const override { return stored(); }
   bool exhausted() const override { return stored() == 0; }
   std::string stop() override;
   void handlers(Handlers& list) override;

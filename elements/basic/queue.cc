@@ -126,6 +126,23 @@ void Queue::receive(Batch& batch) {
   }
 }
 
+void Queue::take_state(Element& old_element) {
+  auto& old = static_cast<Queue&>(old_element);
+  drops_ += old.drops_.exchange(0);
+  const unsigned highwater = old.highwater_.exchange(0);
+  if (can_carry(carries, old.carries)) {
+    Batch batch(kAtOnce);
+    for (unsigned room; (room = capacity_ - length()) > 0 && old.length() > 0;) {
+      batch.set_room(static_cast<int>(std::min(room, static_cast<unsigned>(kAtOnce))));
+      old.receive(batch);
+      clear_missing(batch, carries & ~old.carries);
+      keep(batch, 0);
+      batch.resize(0);
+    }
+  }
+  highwater_ = std::max({highwater_.load(), std::min(highwater, capacity_), length()});
+}
+
 std::string Queue::stop() {
   left_ += free_packets(length());
   return {};

@@ -26,6 +26,9 @@ class Storage : public Source {
  *  pulled when the program ends are reported as `left`. Annotations stay with packets. Also called SimpleQueue,
  *  ThreadSafeQueue and NotifierQueue.
  *
+ *  Hot reconfiguration: packets and counts go over to the queue of the same name, as far as it has room for them and they have the
+ *  annotations that are read behind it.
+ *
  *  Handlers: `length` (r), `highwater_length` (r), `capacity` (r), `drops` (r), `reset_counts` (w), `reset` (w, drops all
  *  packets).
  *
@@ -43,6 +46,8 @@ class Queue : public Storage {
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   void receive(Batch& batch) override;
+  void take_state(Element& old) override;
+  uint64_t packets_held() const override { return length(); }
   bool exhausted() const override { return ring_ == nullptr || rte_ring_empty(ring_.get()); }
   std::string stop() override;
   void handlers(Handlers& list) override;

@@ -116,7 +116,7 @@ void FromDPDKDevice::receive(Batch& batch) {
 std::string FromDPDKDevice::stop() {
   if (port_ == nullptr) return {};
   rte_eth_stats stats{};
-  if (port_->queues != 0 && rte_eth_stats_get(port_->id, &stats) == 0)
+  if (port_->queues != 0 && rte_eth_dev_is_valid_port(port_->id) != 0 && rte_eth_stats_get(port_->id, &stats) == 0)
     port_statistics_ = {{"missed", stats.imissed},
                         {"errors", stats.ierrors},
                         {"no_buffer", stats.rx_nombuf},

@@ -59,10 +59,28 @@ void FromDump::begin(int timeout_ms) {
   begun_ = true;
 }
 
+bool FromDump::goes_on_from(const Element* other) const {
+  const auto* before = static_cast<const FromDump*>(other);
+  return before != nullptr && before->file_ == file_ && before->file_position_ == file_position_;
+}
+
+void FromDump::take_state(Element& old_element) {
+  auto& old = static_cast<FromDump&>(old_element);
+  if (!goes_on_from(&old)) return;
+  std::swap(reader_, old.reader_), std::swap(held_, old.held_), std::swap(holding_, old.holding_);
+  std::swap(ip_at_, old.ip_at_), std::swap(link_type_, old.link_type_), std::swap(problem_, old.problem_);
+  for (auto flag : {&FromDump::begun_, &FromDump::ended_}) (this->*flag) = (old.*flag).exchange(this->*flag);
+  for (auto number : {&FromDump::count_, &FromDump::too_long_, &FromDump::other_link_type_, &FromDump::not_ip_,
+                      &FromDump::position_, &FromDump::packet_position_})
+    (this->*number) = (old.*number).exchange(this->*number);
+}
+
 void FromDump::start(const Environment& environment) {
-  if (!reader_) reader_ = std::make_unique<capture::Reader>(file_, capture::Reader::Header::later);
-  while (!reader_->may_wait() && !begun_)
-    begin(-1);  // a pipe's header is waited for later, where the program can be stopped
+  if (!goes_on_from(predecessor)) {
+    if (!reader_) reader_ = std::make_unique<capture::Reader>(file_, capture::Reader::Header::later);
+    while (!reader_->may_wait() && !begun_)
+      begin(-1);  // a pipe's header is waited for later, where the program can be stopped
+  }
   packets_ = environment.packets;
   packet_bytes_ = packets_->data_bytes();
   large_packets_ = environment.large_packets;

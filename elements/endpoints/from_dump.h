@@ -31,6 +31,8 @@ namespace heddle {
  *  Packets keep their time stamps and the lengths they had on the wire, see ToDump. It reads as fast as the chain takes
  *  them and loses none: when all packet buffers are in use it waits. The first packet thread runs it.
  *
+ *  Hot reconfiguration: if FILENAME and FILEPOS are as before, it reads on where it is; TIMING and INTERVAL begin anew.
+ *
  *  Handlers: `count` (r), `reset_counts` (w), `active` (rw), `stop` (w), `extend_interval` (w, seconds by which it reads on),
  *  `reset_timing` (w), `filename` (r), `filesize` (r), `filepos` (r), `packet_filepos` (r), `sampling_prob` (r), `encap`
  *  (r, link type).
@@ -51,6 +53,7 @@ class FromDump : public Source {
   void configure(click::Arguments& arguments) override;
   Access access(Processor) const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void receive(Batch& batch) override;
   bool exhausted() const override { return ended_ || !active_; }
   bool keeps_running() const override { return end_call_.pending(); }
@@ -65,6 +68,8 @@ class FromDump : public Source {
 
  private:
   enum class Next { packet, skip, wait, end };
+  /** Whether `other` reads the same file, and goes on here when the chain is reconfigured. */
+  bool goes_on_from(const Element* other) const;
   void begin(int timeout_ms);
   bool try_to_begin();
   Next look_at(const capture::Record& record);

@@ -30,6 +30,12 @@ int Generator::allowed(int wanted) const {
   return static_cast<int>(std::clamp<int64_t>(limit - static_cast<int64_t>(count()), 0, wanted));
 }
 
+void Generator::take_state(Element& old_element) {
+  auto& old = static_cast<Generator&>(old_element);
+  count_ = old.count_.exchange(count_);
+  end_noticed_ = old.end_noticed_.exchange(end_noticed_);
+}
+
 void Generator::notice_end() {
   if (!limit_reached() || !active_ || end_noticed_.load(std::memory_order_relaxed)) return;
   end_noticed_ = true;

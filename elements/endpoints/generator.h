@@ -16,6 +16,7 @@ class Generator : public Source {
   bool keeps_running() const override { return end_call_.pending(); }
   std::optional<double> progress() const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   std::string stop() override { return end_call_.finish(); }
   void handlers(Handlers& list) override;
 

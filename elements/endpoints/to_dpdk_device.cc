@@ -106,7 +106,7 @@ void ToDPDKDevice::run_cpu(Batch& batch) {
 std::string ToDPDKDevice::stop() {
   if (port_ == nullptr) return {};
   rte_eth_stats stats{};
-  if (port_->queues != 0 && rte_eth_stats_get(port_->id, &stats) == 0)
+  if (port_->queues != 0 && rte_eth_dev_is_valid_port(port_->id) != 0 && rte_eth_stats_get(port_->id, &stats) == 0)
     port_statistics_ = {{"errors", stats.oerrors}, {"link_downs", port_->receives ? 0 : port_->link_downs.load()}};
   return port_->receives ? std::string() : port_->problem();  // FromDPDKDevice tells it
 }

@@ -68,7 +68,22 @@ void ToDump::start(const Environment& environment) {
     options_.link_type = link_type;
   }
   options_.owner = "'" + name + "'";
+  if (goes_on_from(predecessor)) return;  // take_state() brings the file
   writer_ = std::make_unique<capture::Writer>(file_, options_);
+}
+
+bool ToDump::goes_on_from(const Element* other) const {
+  const auto* before = static_cast<const ToDump*>(other);
+  return before != nullptr && before->file_ == file_ && before->options_.format == options_.format &&
+         before->options_.link_type == options_.link_type && before->options_.snap_length == options_.snap_length &&
+         before->options_.nanoseconds == options_.nanoseconds;
+}
+
+void ToDump::take_state(Element& old_element) {
+  auto& old = static_cast<ToDump&>(old_element);
+  if (!goes_on_from(&old)) return;
+  std::swap(writer_, old.writer_);
+  count_base_ = old.count_base_.exchange(count_base_);
 }
 
 void ToDump::run_cpu(Batch& batch) {

@@ -30,6 +30,9 @@ class FromDump;
  *  (full disk, closed pipe), packets are dropped ("write_failed"), the program goes on, reports it and exits with an
  *  error.
  *
+ *  Hot reconfiguration: an element of the same name (or without one, if its arguments are the same) that writes the same file in
+ *  the same way writes on; else the file is created anew, which is an error while another element has it open.
+ *
  *  Statistics: `written`, `lost` (taken, but not written when writing failed).
  *
  *  Handlers: `count` (r, packets written), `reset_counts` (w), `filename` (r).
@@ -46,6 +49,7 @@ class ToDump : public Element {
   Access access(Processor) const override { return {.reads = {kWholePacket}}; }
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   int timer_us() const override { return 10000; }
   void on_timer(int thread) override;
@@ -54,6 +58,9 @@ class ToDump : public Element {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
+  /** Whether `other` writes the same file in the same way, and this goes on there when the chain is reconfigured. */
+  bool goes_on_from(const Element* other) const;
+
   std::string file_;
   capture::Writer::Options options_;
   std::vector<std::string> encap_from_names_;

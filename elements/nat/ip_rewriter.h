@@ -33,6 +33,9 @@ namespace heddle {
  *  specification `pass` lets other protocols and fragments through, too. RFC 3022; RFC 4787, RFC 5382: mappings depend on addresses
  *  and ports of both ends.
  *
+ *  Hot reconfiguration: mappings stay, also those that another pattern would make otherwise; with another MAPPING_CAPACITY or fewer
+ *  outputs those that find their place.
+ *
  *  Handlers: `table`, `tcp_table`, `udp_table` (r): mappings; `size`, `nmappings`, `table_size` (r); `capacity` (r);
  *  `mapping_failures` (r); `patterns` (r); `clear` (w).
  *

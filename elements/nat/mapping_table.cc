@@ -174,6 +174,20 @@ void MappingTable::clear() {
     if (mappings_[index].used) remove_mapping(index);
 }
 
+void MappingTable::copy(const MappingTable& other, int outputs) {
+  for (uint32_t index = 0; index < other.fresh_; ++index) {
+    const Mapping& mapping = other.mappings_[index];
+    const uint32_t ways = mapping.outputs;
+    const auto forward = static_cast<uint8_t>(ways), back = static_cast<uint8_t>(ways >> 8);
+    if (!mapping.used || std::max(forward, back) >= outputs) continue;
+    const auto kind = static_cast<Kind>(ways >> 16 & 0xff);
+    const FlowKey flow = key_of(mapping.words[0], mapping.words[1], kind);
+    if (create(flow, key_of(mapping.words[2], mapping.words[3], kind), forward, back, mapping.used_s) == Outcome::full)
+      return;
+    if (Rewrite made; find(flow, made)) touch(made.mapping, mapping.used_s, mapping.seen);
+  }
+}
+
 void MappingTable::visit(uint32_t now_s,
                          const std::function<void(const FlowKey&, const FlowKey&, uint8_t, uint32_t)>& each) const {
   constexpr uint32_t kAtOnce = 1024;  // packet threads may want to make mappings meanwhile

@@ -56,6 +56,8 @@ class MappingTable {
   };
   bool expire(uint32_t now_s, uint32_t count, const std::function<bool(const Idle&)>& dead);
   void clear();
+  /** Makes the mappings of `other`, as far as there is room, but those that leave by outputs beyond `outputs`. */
+  void copy(const MappingTable& other, int outputs);
   uint32_t size() const { return size_.load(std::memory_order_relaxed); }
   uint32_t capacity() const { return capacity_; }
   /** Calls with flow, what it becomes, its output and the seconds since the last packet. */

@@ -69,6 +69,16 @@ void Rewriter::start(const Environment& environment) {
   clocks_ = std::make_unique<Clock[]>(static_cast<size_t>(environment.threads));
 }
 
+void Rewriter::take_state(Element& old_element) {
+  auto& old = static_cast<Rewriter&>(old_element);
+  if (capacity_ == old.capacity_ && outputs >= old.outputs)
+    std::swap(table_, old.table_);
+  else
+    table_->copy(*old.table_, outputs);
+  const auto swap = [](auto& one, auto& other) { one = other.exchange(one); };
+  swap(failures_, old.failures_), swap(made_, old.made_), swap(expired_, old.expired_);
+}
+
 int Rewriter::make(const nat::FlowKey& flow, uint32_t input, uint32_t now, nat::Rewrite& found) {
   const nat::InputSpec& spec = specs_[std::min<size_t>(input, specs_.size() - 1)];
   if (spec.what == nat::InputSpec::Do::drop) return kRefused;

@@ -1,70 +1,25 @@
 #include "elements/script/control_socket.h"
 
-#include <arpa/inet.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <vector>
+#include <cctype>
 
 #include "click/arguments.h"
 #include "core/error.h"
 
 namespace heddle {
-namespace {
-
-constexpr size_t kMaxClients = 256;
-constexpr size_t kReadBytes = 16384;
-constexpr size_t kReplyBytes = 1 << 20;  // a client that has so much to read gets no more commands executed
-constexpr auto kLeave = std::chrono::seconds(2);
-
-std::string because(const char* call) { return std::string(call) + ": " + std::strerror(errno); }
-
-sockaddr_un unix_address(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return address;
-}
-
-template <class Address>
-int bind_to(int socket, const Address& address) {
-  return bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-}
-
-// A socket file that nobody listens to: its process has died.
-bool is_stale(const sockaddr_un& address) {
-  struct stat file {};
-  if (lstat(address.sun_path, &file) != 0 || !S_ISSOCK(file.st_mode)) return false;
-  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return false;
-  const bool refused =
-      connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno == ECONNREFUSED;
-  close(probe);
-  return refused;
-}
-
-}  // namespace
-
-ControlSocket::~ControlSocket() { stop(); }
 
 void ControlSocket::configure(click::Arguments& arguments) {
   std::string type, proxy;
   arguments.required("TYPE", type);
   std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::toupper(c); });
-  tcp_ = type == "TCP";
-  if (tcp_) {
-    arguments.required("PORT", port_, uint16_t{1}, uint16_t{65535});
+  config_.tcp = type == "TCP";
+  if (config_.tcp) {
+    arguments.required("PORT", config_.port, uint16_t{1}, uint16_t{65535});
   } else if (type == "UNIX") {
-    arguments.required("FILENAME", path_);
-    if (path_.empty() || path_.size() >= sizeof(sockaddr_un::sun_path))
+    arguments.required("FILENAME", config_.path);
+    if (config_.path.empty() || config_.path.size() >= sizeof(sockaddr_un::sun_path))
       arguments.error("FILENAME", format("a file name of 1 to %zu bytes", sizeof(sockaddr_un::sun_path) - 1));
   } else if (!type.empty()) {
     arguments.error("TYPE", "tcp or unix");
@@ -72,212 +27,26 @@ void ControlSocket::configure(click::Arguments& arguments) {
   }
   arguments.keyword("READONLY", read_only_)
       .keyword("PROXY", proxy)
-      .keyword("VERBOSE", verbose_)
-      .keyword("LOCALHOST", localhost_)
-      .keyword("RETRIES", retries_)
-      .keyword("RETRY_WARNINGS", retry_warnings_);
+      .keyword("VERBOSE", config_.verbose)
+      .keyword("LOCALHOST", config_.localhost)
+      .keyword("RETRIES", config_.retries)
+      .keyword("RETRY_WARNINGS", config_.retry_warnings);
   if (!proxy.empty()) arguments.error("PROXY is not supported: handlers are those of this program");
 }
 
 void ControlSocket::start(const Environment& environment) {
-  control_ = environment.control;
-  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake_ < 0) throw Error(because("eventfd"));
-  if (!try_to_open()) {
-    if (retries_ <= 0) open();  // throws
-  }
-  thread_ = std::thread([this] { serve(); });
+  if (!server_) server_ = std::make_unique<ControlServer>(name, config_, read_only_, *environment.control);
 }
 
-bool ControlSocket::try_to_open() {
-  try {
-    open();
-    return true;
-  } catch (const Error& error) {
-    if (retry_warnings_ && retries_ > 0)
-      std::fprintf(stderr, "ControlSocket '%s': %s (%d %s left)\n", name.c_str(), error.what(), retries_,
-                   retries_ == 1 ? "try" : "tries");
-    return false;
-  }
-}
-
-void ControlSocket::open() {
-  listener_ = socket(tcp_ ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener_ < 0) throw Error(because("socket"));
-  try {
-    if (tcp_)
-      open_tcp();
-    else
-      open_unix();
-    if (listen(listener_, 16) != 0) throw Error(because("listen"));
-  } catch (const Error&) {
-    close(listener_);
-    listener_ = -1;
-    throw;
-  }
-}
-
-void ControlSocket::open_tcp() {
-  const int on = 1;
-  setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port_);
-  address.sin_addr.s_addr = htonl(localhost_ ? INADDR_LOOPBACK : INADDR_ANY);
-  if (bind_to(listener_, address) != 0) throw Error(format("port %u: %s", port_, std::strerror(errno)));
-}
-
-void ControlSocket::open_unix() {
-  const sockaddr_un address = unix_address(path_);
-  // The file gets the socket's mode when bind() makes it, so there is no moment in which others may connect.
-  if (fchmod(listener_, 0600) != 0) throw Error(because("fchmod"));
-  if (bind_to(listener_, address) == 0) return;
-  if (errno == EADDRINUSE && is_stale(address)) {
-    unlink(path_.c_str());
-    if (bind_to(listener_, address) == 0) return;
-  }
-  throw Error("'" + path_ + "': " + std::strerror(errno) +
-              (errno == EADDRINUSE ? "; another program listens there, or it is no socket" : ""));
-}
-
-void ControlSocket::serve() {
-  while (listener_ < 0 && !stopping_) {
-    pollfd wake{wake_, POLLIN, 0};
-    if (poll(&wake, 1, 1000) > 0) return;
-    --retries_;
-    if (try_to_open()) break;
-    if (retries_ > 0) continue;
-    std::fprintf(stderr, "ControlSocket '%s': no tries left, stopping\n", name.c_str());
-    control_->stop();
-    return;
-  }
-  std::vector<pollfd> polled;
-  while (!stopping_) {
-    polled.assign({{wake_, POLLIN, 0}, {listener_, POLLIN, 0}});
-    bool leaving = false;
-    for (auto& client : clients_) {
-      int events = client.reply.empty() ? 0 : POLLOUT;
-      if (!client.hung_up && client.reply.size() < kReplyBytes) events |= POLLIN;
-      polled.push_back({client.socket, static_cast<short>(events), 0});
-      leaving = leaving || client.leaving();
-    }
-    if (poll(polled.data(), polled.size(), leaving ? 100 : -1) < 0 && errno != EINTR) return;
-    size_t i = 2;
-    for (auto& client : clients_) {
-      const short events = polled[i++].revents;
-      if (events & (POLLIN | POLLHUP | POLLERR)) read_from(client);
-      bool more = true;
-      while (more) {
-        more = execute(client);
-        write_to(client);
-        if (!client.reply.empty()) break;  // goes on when it has read something
-      }
-      if (client.broken) close_client(client);
-    }
-    clients_.remove_if([](const Client& client) { return client.socket < 0; });
-    if (polled[1].revents & POLLIN) accept_client();
-  }
-}
-
-/** Makes room for a client. */
-void ControlSocket::close_idlest() {
-  const auto idlest = std::min_element(clients_.begin(), clients_.end(),
-                                       [](auto& one, auto& other) { return one.heard_at < other.heard_at; });
-  close_client(*idlest);
-  clients_.erase(idlest);
-}
-
-void ControlSocket::accept_client() {
-  if (clients_.size() == kMaxClients) close_idlest();
-  sockaddr_in address{};
-  socklen_t length = sizeof address;
-  const int socket = accept4(listener_, tcp_ ? reinterpret_cast<sockaddr*>(&address) : nullptr,
-                             tcp_ ? &length : nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-  if (socket < 0) {
-    // Without descriptors the listener stays ready: do not spin.
-    const bool none_left = errno == EMFILE || errno == ENFILE;
-    if (none_left && !clients_.empty())
-      close_idlest();
-    else if (none_left)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return;
-  }
-  if (verbose_ && tcp_) {
-    char text[INET_ADDRSTRLEN];
-    std::fprintf(stderr, "%s :: ControlSocket: opened connection %d from %s.%d\n", name.c_str(), socket,
-                 inet_ntop(AF_INET, &address.sin_addr, text, sizeof text), ntohs(address.sin_port));
-  } else if (verbose_) {
-    std::fprintf(stderr, "%s :: ControlSocket: opened connection %d\n", name.c_str(), socket);
-  }
-  clients_.push_back({socket, Protocol(*control_, read_only_), Clock::now()});
-  clients_.back().reply = Protocol::kGreeting;
-  write_to(clients_.back());
-}
-
-void ControlSocket::read_from(Client& client) {
-  if (client.hung_up) return;
-  char bytes[kReadBytes];
-  const ssize_t n = read(client.socket, bytes, sizeof bytes);
-  if (n > 0) {
-    client.heard_at = Clock::now();
-    client.protocol.receive({bytes, static_cast<size_t>(n)});
-  } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-    client.hung_up = true;
-    client.protocol.end_of_input();
-  }
-}
-
-bool ControlSocket::execute(Client& client) {
-  while (client.reply.size() < kReplyBytes && !stopping_)
-    if (!client.protocol.step(client.reply)) return false;
-  return !stopping_;
-}
-
-void ControlSocket::write_to(Client& client) {
-  while (!client.reply.empty()) {
-    const ssize_t n = send(client.socket, client.reply.data(), client.reply.size(), MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      client.broken = client.broken || errno != EAGAIN;
-      return;
-    }
-    client.heard_at = Clock::now();
-    client.reply.erase(0, static_cast<size_t>(n));
-  }
-  if (!client.protocol.closed()) return;
-  // A socket that is closed with bytes unread takes back what it has said; so read on for a moment.
-  if (!client.leaving()) {
-    shutdown(client.socket, SHUT_WR);
-    client.leave_at = Clock::now() + kLeave;
-  }
-  client.broken = client.hung_up || Clock::now() >= client.leave_at;
-}
-
-void ControlSocket::close_client(Client& client) {
-  close(client.socket);
-  if (verbose_) std::fprintf(stderr, "%s :: ControlSocket: closed connection %d\n", name.c_str(), client.socket);
-  client.socket = -1;
+void ControlSocket::take_state(Element& old_element) {
+  auto& old = static_cast<ControlSocket&>(old_element);
+  if (!(config_ == old.config_)) return;
+  std::swap(server_, old.server_);
+  if (server_) server_->set_read_only(read_only_);
 }
 
 std::string ControlSocket::stop() {
-  stopping_ = true;
-  if (thread_.joinable()) {
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
-    thread_.join();
-  }
-  for (auto& client : clients_) {
-    write_to(client);  // what fits
-    close_client(client);
-  }
-  clients_.clear();
-  if (listener_ >= 0) {
-    if (!tcp_) unlink(path_.c_str());
-    close(listener_);
-    listener_ = -1;
-  }
-  if (wake_ >= 0) close(wake_);
-  wake_ = -1;
+  server_.reset();
   return {};
 }
 

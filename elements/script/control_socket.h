@@ -1,13 +1,10 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <list>
+#include <memory>
 #include <string>
-#include <thread>
 
-#include "control/protocol.h"
 #include "core/element.h"
+#include "elements/script/control_server.h"
 
 namespace heddle {
 
@@ -25,7 +22,7 @@ namespace heddle {
  *
  *  The protocol is Click's, version 1.3: after the greeting "Click::ControlSocket/1.3" commands of one line each, READ
  *  HANDLER [ARGUMENTS], READDATA HANDLER BYTES, READUNTIL HANDLER TERMINATOR, WRITE, WRITEDATA, WRITEUNTIL, CHECKREAD,
- *  CHECKWRITE, HELP and QUIT. LLRPC and hot-swapping are not supported. HANDLER is "element.handler", "NUMBER.handler"
+ *  CHECKWRITE, HELP and QUIT. LLRPC is not supported. HANDLER is "element.handler", "NUMBER.handler"
  *  or "handler". Replies: 200 OK, 500 syntax error, 501 unimplemented, 510 no such element, 511 no such handler, 520
  *  handler error, 521 data too big, 530 permission denied, 590 read error. A line, and the data after it, may have up to
  *  1 MiB.
@@ -33,6 +30,9 @@ namespace heddle {
  *  Handlers run on the socket's own thread; clients, however slow, hold up neither packets nor each other. There may be 256
  *  connections at a time, fewer where the program has no file descriptors left: for one more, the one that has been silent
  *  for longest is closed.
+ *
+ *  Hot reconfiguration (`heddle run -R`, handler `hotconfig`): if the new chain has a ControlSocket of this name for the same port
+ *  or file, clients stay connected, and the one that has written `hotconfig` gets its answer when the new chain runs.
  *
  *  Errors: the port or file is in use; FILENAME is longer than 107 bytes.
  *
@@ -42,47 +42,18 @@ namespace heddle {
  */
 class ControlSocket : public Element {
  public:
-  ~ControlSocket() override;
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "0/0"; }
   bool keeps_running() const override { return true; }
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch&) override {}
   std::string stop() override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-  struct Client {
-    int socket;
-    Protocol protocol;
-    Clock::time_point heard_at;  // the last bytes that went either way
-    std::string reply{};         // not yet sent
-    bool hung_up = false;        // it will send nothing more
-    bool broken = false;
-    Clock::time_point leave_at{};  // all has been said: what it still sends is read until then, and thrown away
-    bool leaving() const { return leave_at != Clock::time_point{}; }
-  };
-  void open();  // throws Error
-  void open_tcp();
-  void open_unix();
-  void serve();
-  bool try_to_open();
-  void accept_client();
-  void read_from(Client& client);
-  bool execute(Client& client);  // true: its replies have become too many for now
-  void write_to(Client& client);
-  void close_client(Client& client);
-  void close_idlest();
-
-  bool tcp_ = false, read_only_ = false, verbose_ = false, localhost_ = true, retry_warnings_ = true;
-  uint16_t port_ = 0;
-  std::string path_;
-  int retries_ = 0;
-  Control* control_ = nullptr;
-  int listener_ = -1, wake_ = -1;
-  std::list<Client> clients_;
-  std::atomic<bool> stopping_{false};
-  std::thread thread_;
+  ControlServer::Config config_;
+  bool read_only_ = false;
+  std::unique_ptr<ControlServer> server_;
 };
 
 }  // namespace heddle

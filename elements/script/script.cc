@@ -317,11 +317,11 @@ std::string Script::call(std::string_view text, bool unquote) {
 std::string Script::resolve(const std::string& handler) const {
   if (handler.find('.') != std::string::npos) return full_handler_name(*control_, name, handler);
   try {
-    if (control_->find(name + "." + handler) != nullptr) return name + "." + handler;
+    control_->find(name + "." + handler);
+    return name + "." + handler;
   } catch (const Error&) {
     return handler;  // one of the router's
   }
-  return handler;
 }
 
 }  // namespace heddle

@@ -40,6 +40,7 @@ class FlowTable : public Element {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   int timer_us() const override { return 10000; }
   void on_timer(int thread) override;
@@ -48,7 +49,10 @@ class FlowTable : public Element {
 
   /** One of the flows' words, for an element of the chain, which may ask to hear of flows that end. Throws Error when all are
    *  taken. Before start(). */
-  int take_word(const std::string& taker, flow::Watcher* watcher = nullptr);
+  int take_word(const Element& taker, flow::Watcher* watcher = nullptr);
+  /** Whether the flows go over between this and `other`, one of which replaces the other: the same room, and all that have words
+   *  of them have predecessors with the same arguments. */
+  bool shares_flows_with(const FlowTable& other) const;
   flow::Entry& entry(uint32_t place, int thread) { return tables_[static_cast<size_t>(thread)]->entry(place); }
   /** The flow with this key, on whatever thread, or null. For handlers. */
   const flow::Entry* find(const flow::Key& key) const;
@@ -65,7 +69,7 @@ class FlowTable : public Element {
   size_t capacity_ = 65536;
   uint32_t timeout_ms_ = 60000;
   bool timestamps_ = false;
-  std::vector<std::string> takers_;
+  std::vector<const Element*> takers_;
   std::vector<flow::Watcher*> watchers_;
   std::vector<std::unique_ptr<flow::ThreadTable>> tables_;  // by thread
   struct alignas(kCacheLine) Clock {
@@ -85,6 +89,10 @@ class FlowElement : public Element {
   /** The flow of packet `i`. */
   flow::Entry& flow_of(const uint32_t* flows, int i, int thread) { return table_->entry(flows[i], thread); }
   virtual flow::Watcher* watcher() { return nullptr; }
+  /** In take_state(): whether the flows, with what their words say, go over from `old` or back. */
+  bool shares_flows_with(const FlowElement& old) const {
+    return table_ != nullptr && old.table_ != nullptr && table_->shares_flows_with(*old.table_);
+  }
 
   std::string table_name_;
   FlowTable* table_ = nullptr;

@@ -59,16 +59,32 @@ std::span<const char* const> FlowTable::drop_reasons() const {
   return kReasons;
 }
 
-int FlowTable::take_word(const std::string& taker, flow::Watcher* watcher) {
+int FlowTable::take_word(const Element& taker, flow::Watcher* watcher) {
   if (takers_.size() == flow::kWords) {
     std::string names;
-    for (const auto& name : takers_) names += (names.empty() ? "'" : ", '") + name + "'";
-    throw Error("TABLE: the flows of '" + name + "' have four words, which " + names + " have; give '" + taker +
+    for (const Element* other : takers_) names += (names.empty() ? "'" : ", '") + other->name + "'";
+    throw Error("TABLE: the flows of '" + name + "' have four words, which " + names + " have; give '" + taker.name +
                 "' a FlowTable of its own");
   }
-  takers_.push_back(taker);
+  takers_.push_back(&taker);
   if (watcher != nullptr) watchers_.push_back(watcher);
   return static_cast<int>(takers_.size()) - 1;
+}
+
+bool FlowTable::shares_flows_with(const FlowTable& other) const {
+  if (predecessor != &other) return other.predecessor == this && other.shares_flows_with(*this);
+  return capacity_ == other.capacity_ && timestamps_ == other.timestamps_ &&
+         std::equal(
+             takers_.begin(), takers_.end(), other.takers_.begin(), other.takers_.end(),
+             [](const Element* heir, const Element* old) { return heir->predecessor == old && heir->same_arguments; });
+}
+
+void FlowTable::take_state(Element& old_element) {
+  auto& old = static_cast<FlowTable&>(old_element);
+  if (!shares_flows_with(old)) return;
+  std::swap(tables_, old.tables_), std::swap(clocks_, old.clocks_);
+  for (FlowTable* one : {this, &old})
+    for (auto& thread : one->tables_) thread->serve(one->timeout_ms_, one->watchers_);
 }
 
 void FlowTable::start(const Environment& environment) {
@@ -159,7 +175,7 @@ void FlowElement::link(const Directory& directory) {
   const std::vector<Element*> named = directory(table_name_);
   table_ = named.size() == 1 ? dynamic_cast<FlowTable*>(named[0]) : nullptr;
   if (table_ == nullptr) throw Error("TABLE: '" + table_name_ + "' is not a FlowTable of this chain");
-  word_ = table_->take_word(name, watcher());
+  word_ = table_->take_word(*this, watcher());
 }
 
 HEDDLE_ELEMENT(FlowTable);

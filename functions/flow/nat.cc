@@ -54,6 +54,11 @@ void NAT::start(const Environment& environment) {
   }
 }
 
+void NAT::take_state(Element& old_element) {
+  auto& old = static_cast<NAT&>(old_element);
+  if (shares_flows_with(old)) std::swap(threads_, old.threads_);
+}
+
 NAT::Ports& NAT::ports_of(uint32_t protocol, int thread) {
   PerThread& mine = *threads_[static_cast<size_t>(thread)];
   return protocol == kTcp ? mine.tcp : mine.udp;

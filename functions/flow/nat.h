@@ -38,6 +38,7 @@ class NAT : public FlowElement, private flow::Watcher {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"ports", used()}}; }

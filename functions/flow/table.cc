@@ -23,7 +23,7 @@ ThreadTable::ThreadTable(int thread, size_t capacity, uint32_t timeout_ms, uint6
       mask_(static_cast<uint32_t>(std::bit_ceil(std::max<size_t>(capacity + capacity / 4, kWays) / kWays)) - 1),
       timeout_ms_(timeout_ms),
       seed_(seed),
-      watchers_(watchers),
+      watchers_(&watchers),
       tag_memory_(map_huge_pages(size_t{places()} * sizeof(uint32_t))),
       entry_memory_(map_huge_pages(size_t{places()} * sizeof(Entry))),
       tags_(reinterpret_cast<uint32_t*>(tag_memory_.get())),
@@ -119,7 +119,7 @@ uint32_t ThreadTable::victim(const Hash& hash, uint32_t now_ms) const {
 }
 
 void ThreadTable::end(uint32_t place) {
-  for (Watcher* watcher : watchers_) watcher->flow_ends(entries_[place], thread_);
+  for (Watcher* watcher : *watchers_) watcher->flow_ends(entries_[place], thread_);
   tags_[place] = 0;
   count(counts_.flows, ~uint64_t{0});
 }

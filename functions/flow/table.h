@@ -59,6 +59,10 @@ class ThreadTable {
   /** Room for `capacity` flows or more. `seed`: of the hash, so that nobody can know which keys collide. */
   ThreadTable(int thread, size_t capacity, uint32_t timeout_ms, uint64_t seed, const std::vector<Watcher*>& watchers);
 
+  /** From now on flows last so long, and these hear of those that end. No thread uses the table. */
+  void serve(uint32_t timeout_ms, const std::vector<Watcher*>& watchers) {
+    timeout_ms_ = timeout_ms, watchers_ = &watchers;
+  }
   /** A batch begins: nobody uses what the one before has found. */
   void begin_batch() {
     ++batch_;
@@ -103,7 +107,7 @@ class ThreadTable {
   int thread_;
   uint32_t mask_, timeout_ms_;
   uint64_t seed_;
-  const std::vector<Watcher*>& watchers_;
+  const std::vector<Watcher*>* watchers_;
   HugePages tag_memory_, entry_memory_;
   uint32_t* tags_;  // [buckets][kWays]; 0: free, kEnding: of a flow that is over; else odd
   Entry* entries_;  // [buckets][kWays]

@@ -52,6 +52,23 @@ std::span<const char* const> IPRouteTable::drop_reasons() const {
   return kReasons;
 }
 
+void IPRouteTable::take_state(Element& old_element) {
+  auto& old = static_cast<IPRouteTable&>(old_element);
+  const IPRouteTable& heir = predecessor == &old ? *this : old;
+  if (!heir.same_arguments || outputs != old.outputs) return;
+  for (IPRouteTable* one : {this, &old}) {
+    one->table_->remove_copies();  // on devices, which have been stopped
+    std::erase(one->retiring, one->table_.get());
+  }
+  std::swap(table_, old.table_);
+  for (IPRouteTable* one : {this, &old}) {
+    one->table = one->table_.get();
+    one->retiring.push_back(one->table_.get());
+    one->table_->reclaim();
+    one->count_ = one->table_->size();
+  }
+}
+
 void IPRouteTable::reload() {
   std::vector<std::string> errors;
   const std::vector<Route> routes = read_routes(errors);

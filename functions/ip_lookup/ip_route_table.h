@@ -19,6 +19,7 @@ class IPRouteTable : public Element {
   const char* processing() const override { return "h/h"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
+  void take_state(Element& old) override;
   void handlers(Handlers& list) override;
   void start(const Environment&) override;
   void run_cpu(Batch& batch) override;

@@ -90,6 +90,19 @@ void L2Switch::start(const Environment&) {
   if (!on_gpu) table_.choose_form();
 }
 
+void L2Switch::take_state(Element& old_element) {
+  auto& old = static_cast<L2Switch&>(old_element);
+  if (!learn_ || timeout_us_ != old.timeout_us_) return;
+  started_ = old.started_, swept_ = old.swept_, tick_ = old.tick_.load();
+  auto writer = CuckooTable::Writer(table_);
+  old.table_.each([&](uint64_t word) {
+    const uint64_t key = word & kKeyMask;
+    const uint32_t hash = hash_of(table_.image(), key);
+    if (tick_of(word) != 0 && port_of(word) < port_count() && table_.find(hash, key) == 0)
+      writer.set(hash, key, value_of(port_of(word), tick_of(word)));
+  });
+}
+
 void L2Switch::learn(uint64_t address, uint32_t port, uint64_t word, int thread) {
   const uint32_t now = tick_.load(std::memory_order_relaxed);
   if (word != 0 && (tick_of(word) == 0 || (tick_of(word) == now && port_of(word) == port))) return;

@@ -43,6 +43,9 @@ namespace heddle {
  *      form                (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with AVX-512; what is the
  *                          fastest when the program starts
  *
+ *  Hot reconfiguration: what has been learned goes over to the switch of the same name, as far as it has such ports and room; its own
+ *  entries win.
+ *
  *  Errors: an address or port that is none (named with file and line), more entries than CAPACITY. Statistics: `entries`,
  *  `learned`, `moved`, `not_learned`.
  *
@@ -67,6 +70,7 @@ class L2Switch : public Element {
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
   void start(const Environment&) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   int timer_us() const override { return timeout_us_ != 0 ? 10'000 : 0; }
   void on_timer(int thread) override;

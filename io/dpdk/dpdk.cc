@@ -45,6 +45,7 @@ struct State {
   std::vector<rte_mempool*> pools;
   std::vector<std::pair<void*, size_t>> registered;  // memory that devices may reach
   PacketPool* packets = nullptr;
+  const std::vector<std::unique_ptr<Port>>* former = nullptr;  // while a PortChange is under way: those that run
   Settings settings;
   std::unique_ptr<Watch> watch;
 };
@@ -250,6 +251,12 @@ Port* request_interface(const std::string& interface, const std::string& method)
     throw Error("'" + interface + "' is not the name of a kernel interface such as eth0");
   const std::string driver = method.empty() ? "net_af_packet" : method;
   int serial = 0;
+  if (state().former != nullptr)
+    for (auto& port : *state().former) {
+      if (argument_of(port->device, "iface") == interface && port->device.starts_with(driver))
+        return request_port(port->device);
+      if (port->device.starts_with(driver)) ++serial;  // so that the names differ
+    }
   for (auto& port : state().ports) {
     const std::string name = name_of(port->device);
     if (argument_of(port->device, "iface") == interface) {
@@ -289,17 +296,15 @@ unsigned packets_needed(int threads) {
   return needed == 0 ? 0 : needed + static_cast<unsigned>(threads + 1) * state().settings.cached * 2;
 }
 
-/** Finds out which kernel interface is behind each port, and that it is there. */
-void find_interfaces() {
-  for (auto& port : state().ports) {
-    port->interface = argument_of(port->device, "iface");
-    const bool makes_it = name_of(port->device).starts_with("net_tap");
-    if (port->interface.empty() || makes_it) continue;
-    if (link_of(port->interface) == Link::gone)
-      throw Error(port->device + ": there is no interface '" + port->interface + "' here; `ip link` lists them");
-    if (port->mtu != 0 && mtu_of(port->interface) != port->mtu && !set_mtu(port->interface, port->mtu))
-      throw Error(format("%s: setting its MTU to %d: %s", port->interface.c_str(), port->mtu, std::strerror(errno)));
-  }
+/** Finds out which kernel interface is behind a port, and that it is there. */
+void find_interface(Port& port) {
+  port.interface = argument_of(port.device, "iface");
+  const bool makes_it = name_of(port.device).starts_with("net_tap");
+  if (port.interface.empty() || makes_it) return;
+  if (link_of(port.interface) == Link::gone)
+    throw Error(port.device + ": there is no interface '" + port.interface + "' here; `ip link` lists them");
+  if (port.mtu != 0 && mtu_of(port.interface) != port.mtu && !set_mtu(port.interface, port.mtu))
+    throw Error(format("%s: setting its MTU to %d: %s", port.interface.c_str(), port.mtu, std::strerror(errno)));
 }
 
 void add_ring_port(const std::string& name, std::vector<rte_ring*> receive, std::vector<rte_ring*> transmit) {
@@ -320,19 +325,21 @@ void make_ring_ports() {
   }
 }
 
+/** Makes a virtual device that is not there yet, when EAL runs. */
+void plug_in(const Port& port, int threads) {
+  const std::string name = name_of(port.device);
+  uint16_t id;
+  if (!is_virtual(name) || state().ring_ports.contains(name)) return;
+  if (rte_eth_dev_get_port_by_name(name.c_str(), &id) == 0) return;
+  const std::string full = full_device(port, threads);
+  if (rte_eal_hotplug_add("vdev", name.c_str(), full.size() > name.size() ? full.c_str() + name.size() + 1 : "") != 0)
+    throw Error("cannot make the virtual device '" + port.device + "'");
+}
+
 void start_eal(const std::vector<std::string>& extra, int threads) {
-  find_interfaces();
+  for (auto& port : state().ports) find_interface(*port);
   if (state().eal) {  // a second engine of this process (tests): EAL stays, its devices come and go
-    for (auto& port : state().ports) {
-      const std::string name = name_of(port->device);
-      uint16_t id;
-      if (!is_virtual(name) || state().ring_ports.contains(name)) continue;
-      if (rte_eth_dev_get_port_by_name(name.c_str(), &id) == 0) continue;
-      const std::string full = full_device(*port, threads);
-      if (rte_eal_hotplug_add("vdev", name.c_str(), full.size() > name.size() ? full.c_str() + name.size() + 1 : "") !=
-          0)
-        throw Error("cannot make the virtual device '" + port->device + "'");
-    }
+    for (auto& port : state().ports) plug_in(*port, threads);
     make_ring_ports();
     return;
   }
@@ -425,6 +432,15 @@ void start_ports(PacketPool& pool, int threads) {
 
 PacketPool* packet_pool() { return state().packets; }
 
+/** Stops a port, and removes it if it is a virtual device. */
+void close_port(const Port& port) {
+  const std::string name = name_of(port.device);
+  if (!rte_eth_dev_is_valid_port(port.id)) return;
+  rte_eth_dev_stop(port.id);
+  rte_eth_dev_close(port.id);
+  if (is_virtual(name)) rte_eal_hotplug_remove("vdev", name.c_str());
+}
+
 void close_ports() {
   State& all = state();
   all.watch.reset();
@@ -435,19 +451,102 @@ void close_ports() {
     all.ring_ports.clear();
     return;
   }
-  for (auto& port : all.ports) {
-    const std::string name = name_of(port->device);
-    if (!rte_eth_dev_is_valid_port(port->id)) continue;
-    rte_eth_dev_stop(port->id);
-    rte_eth_dev_close(port->id);
-    if (is_virtual(name)) rte_eal_hotplug_remove("vdev", name.c_str());
-  }
+  for (auto& port : all.ports) close_port(*port);
   all.ports.clear();
   all.ring_ports.clear();
   for (rte_mempool* pool : all.pools) rte_mempool_free(pool);
   all.pools.clear();
   for (auto& [base, bytes] : all.registered) rte_extmem_unregister(base, bytes);
   all.registered.clear();
+}
+
+namespace {
+
+/** The port of `list` for the same device, or null. */
+Port* same_device(const std::vector<std::unique_ptr<Port>>& list, const Port& port) {
+  for (auto& other : list)
+    if (name_of(other->device) == name_of(port.device)) return other.get();
+  return nullptr;
+}
+
+/** Makes `port` mean what `running` does. Throws Error if it is to be something else. */
+void go_on(Port& port, const Port& running) {
+  const auto refuse = [&](const char* what) {
+    throw Error(format("%s: %s cannot be changed while the program runs; leave it, or start the program anew",
+                       port.device.c_str(), what));
+  };
+  if (port.device == name_of(running.device)) port.device = running.device;
+  if (port.device != running.device) refuse("its arguments");
+  if (port.mtu != 0 && port.mtu != running.mtu) refuse("MTU");
+  if (port.mac != click::EthernetAddress{} && port.mac != running.mac) refuse("MAC");
+  if (port.rx_queues > running.queues) refuse("the number of queues");
+  if (port.rx_descriptors != 0 && port.rx_descriptors != running.rx_descriptors) refuse("NDESC of what it receives");
+  if (port.tx_descriptors != 0 && port.tx_descriptors != running.tx_descriptors) refuse("NDESC of what it sends");
+  if (port.outbound != running.outbound || port.protocol != running.protocol) refuse("OUTBOUND or PROTOCOL");
+  port.mtu = running.mtu, port.mac = running.mac;
+  port.rx_descriptors = running.rx_descriptors, port.tx_descriptors = running.tx_descriptors;
+  port.interface = running.interface, port.id = running.id, port.queues = running.queues;
+  port.checked = running.checked;
+  port.link_up = running.link_up.load(), port.was_up = running.was_up.load();
+  port.removed = running.removed.load(), port.link_downs = running.link_downs.load();
+  port.longest_frame = running.longest_frame.load();
+  if (port.promiscuous && port.receives) rte_eth_promiscuous_enable(port.id);
+}
+
+}  // namespace
+
+PortChange::PortChange() : former_(std::move(state().ports)), former_settings_(state().settings) {
+  state().ports.clear();
+  state().settings = {};
+  state().former = &former_;
+}
+
+void PortChange::roll_back() {
+  if (over_) return;
+  over_ = true;
+  for (const Port* port : opened_) close_port(*port);
+  std::swap(state().ports, former_);
+  state().settings = former_settings_;
+  state().former = nullptr;
+}
+
+void PortChange::start(PacketPool& pool, int threads) {
+  for (auto& port : state().ports) {
+    if (const Port* running = same_device(former_, *port); running != nullptr) {
+      go_on(*port, *running);
+      continue;
+    }
+    if (state().packets != &pool)
+      throw Error(port->device +
+                  ": the program was started without ports, so its packets are not DPDK's; start it anew");
+    if (!is_virtual(name_of(port->device)) && state().registered.empty())
+      throw Error(port->device +
+                  ": the program was started without NICs, so they do not reach its packets; start it anew");
+    const uint32_t frame = large_frame_bytes(*port), room = rte_pktmbuf_data_room_size(pool.mempool());
+    if (frame + RTE_PKTMBUF_HEADROOM > room)
+      throw Error(
+          format("%s: its frames of %u bytes do not fit the packets of the running program, which have %u; start "
+                 "it anew",
+                 port->device.c_str(), frame, room - RTE_PKTMBUF_HEADROOM));
+    find_interface(*port);
+    plug_in(*port, threads);
+    opened_.push_back(port.get());
+    if (rte_eth_dev_get_port_by_name(name_of(port->device).c_str(), &port->id) != 0) port->id = RTE_MAX_ETHPORTS;
+    start_port(*port, pool.mempool(), threads);
+  }
+}
+
+void PortChange::take_over() {
+  over_ = true;
+  state().former = nullptr;
+  if (former_.empty() && state().ports.empty()) return;
+  state().watch.reset();
+  state().watch = std::make_unique<Watch>(state().ports);
+}
+
+void PortChange::close_former() {
+  for (auto& port : former_)
+    if (same_device(state().ports, *port) == nullptr) close_port(*port);
 }
 
 ThreadGuard::ThreadGuard() {

@@ -84,6 +84,34 @@ void start_ports(PacketPool& pool, int threads);
 PacketPool* packet_pool();
 void close_ports();
 
+/** The ports of another configuration, while those of the one that runs are in use. One at a time; on any thread, but that of
+ *  close_ports(). What is asked for while this lives, until take_over(), is for the new configuration; a device that the
+ *  old one has, too, goes on as it is. */
+class PortChange {
+ public:
+  PortChange();
+  ~PortChange() { roll_back(); }
+  PortChange(const PortChange&) = delete;
+  PortChange& operator=(const PortChange&) = delete;
+
+  /** Opens and starts the ports that the old configuration has not. Throws Error, also when one that it has is to be another
+   *  (MTU, MAC address, queues, arguments), or when packets of `pool` cannot be used for ports. */
+  void start(PacketPool& pool, int threads);
+  /** Unless take_over() has been called: closes what has been opened; requests are for the old configuration again. Ports
+   *  that have been asked for meanwhile are there, unused, as long as this. */
+  void roll_back();
+  /** From now on these are the program's ports; those of the old configuration are there, unused, as long as this. */
+  void take_over();
+  /** Closes those that the new configuration does not have; nobody uses them any more. */
+  void close_former();
+
+ private:
+  std::vector<std::unique_ptr<Port>> former_;  // of the old configuration; after roll_back() of the new one
+  Settings former_settings_;
+  std::vector<Port*> opened_;
+  bool over_ = false;
+};
+
 /** Makes the calling thread one of DPDK's, so that it has packet caches of its own. Does nothing without EAL. */
 class ThreadGuard {
  public:

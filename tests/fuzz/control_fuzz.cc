@@ -61,10 +61,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return Broker(
         {[](heddle::Element&, const std::function<void()>& change) { change(); }, [] {}, [] { return true; }});
   }();
-  static const bool added = (broker.add(element, "1, 2"), true);
+  static const bool added = [] {
+    Broker::Members members;
+    Broker::add(members, element, "1, 2");
+    broker.replace(members);
+    return true;
+  }();
   if (!added || size < 2) return 0;
   const size_t piece = data[0] + size_t{1};
-  Protocol protocol(broker, (data[1] & 1) != 0);
+  const std::atomic<bool> read_only{(data[1] & 1) != 0};
+  Protocol protocol(broker, read_only);
   std::string_view input(reinterpret_cast<const char*>(data + 2), size - 2);
   std::string replies;
   while (!input.empty()) {

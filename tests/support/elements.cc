@@ -104,8 +104,16 @@ class TestSource : public Source {
 
   bool exhausted() const override { return ended_ == threads_; }
 
+  // Goes on with the next frame.
+  void take_state(Element& old_element) override {
+    auto& old = static_cast<TestSource&>(old_element);
+    std::swap(cursors_, old.cursors_);
+    ended_ = old.ended_.exchange(ended_);
+    replaced_ = false, old.replaced_ = true;
+  }
+
   std::string stop() override {
-    if (lab_ == nullptr) return {};  // not started
+    if (lab_ == nullptr || replaced_) return {};  // not started, or another one is the last
     // A source is the first to stop, and all threads have ended: whatever is not back now is lost.
     for (auto* pool : pools_) lab_->not_returned += static_cast<int64_t>(pool->capacity()) - pool->available();
     return {};
@@ -137,6 +145,7 @@ class TestSource : public Source {
   PacketPool* pools_[2] = {};
   int threads_ = 1;
   std::atomic<int> ended_{0};
+  bool replaced_ = false;
   std::array<Cursor, kMaxThreads> cursors_;
 };
 

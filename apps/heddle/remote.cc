@@ -1,0 +1,119 @@
+#include "apps/heddle/remote.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace heddle {
+namespace {
+
+int connect_unix(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) throw Error(path + ": a socket's name has at most 107 bytes");
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (made >= 0 && connect(made, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return made;
+  const int why = errno;
+  if (made >= 0) close(made);
+  errno = why;
+  return -1;
+}
+
+int connect_tcp(const std::string& host, const std::string& port) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (const int why = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); why != 0)
+    throw Error(host + ":" + port + ": " + gai_strerror(why));
+  int made = -1;
+  for (const addrinfo* at = found; at != nullptr && made < 0; at = at->ai_next) {
+    made = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+    if (made < 0 || connect(made, at->ai_addr, at->ai_addrlen) == 0) continue;
+    const int why = errno;
+    close(made);
+    made = -1, errno = why;
+  }
+  freeaddrinfo(found);
+  return made;
+}
+
+bool is_port(const std::string& text) {
+  return !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+}  // namespace
+
+Remote::Remote(const std::string& address) : address_(address) {
+  const size_t colon = address.rfind(':');
+  const std::string port = colon == std::string::npos ? address : address.substr(colon + 1);
+  const bool tcp = is_port(port) && address.find('/') == std::string::npos;
+  socket_ = tcp ? connect_tcp(colon == std::string::npos ? "127.0.0.1" : address.substr(0, colon), port)
+                : connect_unix(address);
+  if (socket_ < 0)
+    throw Error(address + ": " + std::strerror(errno) +
+                "; expected the control socket of a running router: `heddle run CHAIN -u FILE`, or -p PORT");
+  if (const std::string greeting = line(); !greeting.starts_with("Click::ControlSocket/"))
+    throw Error(address + ": no control socket answers there");
+}
+
+Remote::~Remote() { close(socket_); }
+
+void Remote::fill() {
+  char piece[65536];
+  ssize_t n = 0;
+  while ((n = ::read(socket_, piece, sizeof piece)) < 0 && errno == EINTR) {
+  }
+  if (n <= 0) throw Error(address_ + ": the router has ended the connection");
+  input_.append(piece, static_cast<size_t>(n));
+}
+
+std::string Remote::line() {
+  size_t end = 0;
+  while ((end = input_.find("\r\n")) == std::string::npos) fill();
+  std::string text = input_.substr(0, end);
+  input_.erase(0, end + 2);
+  return text;
+}
+
+std::string Remote::bytes(size_t count) {
+  while (input_.size() < count) fill();
+  std::string text = input_.substr(0, count);
+  input_.erase(0, count);
+  return text;
+}
+
+void Remote::send(const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t n = ::send(socket_, text.data() + at, text.size() - at, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw Error(address_ + ": " + std::strerror(errno));
+    at += static_cast<size_t>(n);
+  }
+}
+
+void Remote::expect_good() {
+  std::string text, said;
+  do {
+    text = line();
+    if (text.size() < 4) throw Error(address_ + ": no control socket answers there");
+    said += (said.empty() ? "" : "\n") + text.substr(4);
+  } while (text[3] == '-');
+  if (!text.starts_with("200")) throw Error(said);
+}
+
+std::string Remote::read(const std::string& handler) {
+  send("READ " + handler + "\r\n");
+  expect_good();
+  return bytes(std::stoul(line().substr(5)));
+}
+
+void Remote::write(const std::string& handler, const std::string& value) {
+  send("WRITEDATA " + handler + " " + std::to_string(value.size()) + "\r\n" + value);
+  expect_good();
+}
+
+}  // namespace heddle

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <list>
+#include <string>
+#include <thread>
+
+#include "control/protocol.h"
+#include "core/handlers.h"
+
+namespace heddle {
+
+/** A socket through which other programs call handlers, with its clients; what a ControlSocket element has. It outlives the
+ *  element when another takes its place in a new configuration, maybe while one of its clients waits for just that. */
+class ControlServer {
+ public:
+  struct Config {
+    bool tcp = false, verbose = false, localhost = true, retry_warnings = true;
+    uint16_t port = 0;
+    std::string path;  ///< of a Unix socket
+    int retries = 0;   ///< how often to try again to open it
+    bool operator==(const Config&) const = default;
+  };
+
+  /** Opens the socket and serves it on a thread of its own. `name`: of the element, in messages. Throws Error. */
+  ControlServer(std::string name, Config config, bool read_only, Control& control);
+  ~ControlServer();
+  ControlServer(const ControlServer&) = delete;
+  ControlServer& operator=(const ControlServer&) = delete;
+
+  const Config& config() const { return config_; }
+  /** From the next command on. */
+  void set_read_only(bool read_only) { read_only_ = read_only; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Client {
+    int socket;
+    Protocol protocol;
+    Clock::time_point heard_at;  // the last bytes that went either way
+    std::string reply{};         // not yet sent
+    bool hung_up = false;        // it will send nothing more
+    bool broken = false;
+    Clock::time_point leave_at{};  // all has been said: what it still sends is read until then, and thrown away
+    bool leaving() const { return leave_at != Clock::time_point{}; }
+  };
+  void open();  // throws Error
+  void open_tcp();
+  void open_unix();
+  void serve();
+  bool try_to_open();
+  void accept_client();
+  void read_from(Client& client);
+  bool execute(Client& client);  // true: its replies have become too many for now
+  void write_to(Client& client);
+  void close_client(Client& client);
+  void close_idlest();
+
+  std::string name_;
+  Config config_;
+  Control& control_;
+  std::atomic<bool> read_only_;
+  int retries_;
+  int listener_ = -1, wake_ = -1;
+  std::list<Client> clients_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace heddle

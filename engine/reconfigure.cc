@@ -1,0 +1,180 @@
+// Hot reconfiguration: another generation takes the place of the one that runs.
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "engine/engine.h"
+#include "engine/report.h"
+
+namespace heddle {
+namespace {
+
+/** Whether the parser has named it, Class@5 or outer/Class@5: the number follows from what stands before it. */
+bool is_anonymous(const std::string& name) { return name.find('@') != std::string::npos; }
+
+}  // namespace
+
+/** Pairs of the same class: by name, or, of those that have none, by arguments in the order of the configuration. */
+std::vector<Engine::Heir> Engine::heirs(Generation& old, Generation& next) {
+  std::vector<Heir> pairs;
+  std::vector<bool> taken(old.router.nodes.size());
+  const auto find_for = [&](const Node& node) -> const Node* {
+    const Element& element = *node.element;
+    for (auto& declaration : old.router.graph.elements) {
+      const auto i = static_cast<size_t>(old.router.find(declaration.name));
+      const Node& other = old.router.nodes[i];
+      if (taken[i] || other.element->class_name != element.class_name) continue;
+      const bool same = is_anonymous(element.name) ? is_anonymous(other.element->name) && other.config == node.config
+                                                   : other.element->name == element.name;
+      if (!same) continue;
+      taken[i] = true;
+      return &other;
+    }
+    return nullptr;
+  };
+  for (auto& declaration : next.router.graph.elements) {
+    const Node& node = next.router.nodes[static_cast<size_t>(next.router.find(declaration.name))];
+    if (const Node* before = find_for(node); before != nullptr)
+      pairs.push_back({node.element.get(), before->element.get(), before->config == node.config});
+  }
+  return pairs;
+}
+
+void Engine::check_replaceable(const Generation& next) const {
+  const auto has_rings = [](const Plan& plan) {
+    return std::any_of(plan.segments.begin(), plan.segments.end(), [](auto& segment) { return segment.has_rings(); });
+  };
+  if (has_rings(next.plan) || has_rings(now_->plan))
+    throw Error("ports that a GPU drives (FromGPUPort) cannot be reconfigured while the program runs; start it anew");
+  if (next.plan.uses_gpu() && !resources_.reached_by_gpus())
+    throw Error("the program was started without a GPU, so none reaches its packets; start it anew");
+}
+
+void Engine::reconfigure(const std::function<Configuration()>& plan) {
+  // Locks are taken in this order everywhere: handlers, reconfiguring_, changing_, updating_.
+  broker_->exclusively([&] {
+    const std::lock_guard one_at_a_time(reconfiguring_);
+    replace(plan);
+  });
+}
+
+void Engine::replace(const std::function<Configuration()>& plan) {
+  const auto check_running = [this] {
+    if (!started_ || stopping_) throw Error("the program is about to end");
+  };
+  check_running();
+  auto ports = std::make_unique<dpdk::PortChange>();
+  std::unique_ptr<Generation> next = make_generation(plan());
+  next->ports = std::move(ports);
+  try {
+    check_replaceable(*next);
+    next->ports->start(resources_.packets(), options_.threads);
+    for (const Heir& pair : heirs(*now_, *next))
+      pair.heir->predecessor = pair.predecessor, pair.heir->same_arguments = pair.same_arguments;
+    start_elements(*next);
+    check_running();
+    hand_over(next);
+  } catch (...) {
+    next->ports->roll_back();
+    const std::lock_guard lock(changing_);
+    retired_.push_back(std::move(next));  // its threads may wait for the handler that has called this
+    throw;
+  }
+}
+
+/** From here to the end no packet thread runs. */
+void Engine::hand_over(std::unique_ptr<Generation>& next) {
+  const std::lock_guard lock(changing_);
+  const std::lock_guard no_patch(updating_);
+  const auto paused_at = std::chrono::steady_clock::now();
+  now_->scheduler.pause();
+  if (now_->gpus != nullptr) now_->gpus->stop();
+  const auto pairs = heirs(*now_, *next);
+  for (const Heir& pair : pairs) pair.heir->take_state(*pair.predecessor);
+  spent_.clear();
+  try {
+    next->gpus = resources_.gpus_for(next->router, next->plan, options_.threads, next->slots);
+    make_workers(*next);
+    broker_->replace(next->members);
+    std::swap(now_->members, next->members);
+    start_keepers(*next);
+  } catch (...) {
+    if (next->gpus != nullptr) next->gpus->stop();
+    next->scheduler.clear();
+    next->gpus.reset();
+    if (!now_->members.list.empty()) {
+      broker_->replace(now_->members);
+      std::swap(now_->members, next->members);
+    }
+    for (const Heir& pair : pairs) pair.predecessor->take_state(*pair.heir);
+    go_on_with_old();
+    throw;
+  }
+  count_earlier(*now_);
+  count_lost(*now_);
+  for (const Heir& pair : pairs) pair.heir->predecessor = nullptr;
+  if (now_->gpus != nullptr) {
+    for (std::string& failure : now_->gpus->failures()) problems_.push_back(std::move(failure));
+    spent_.push_back(std::move(now_->gpus));
+  }
+  next->ports->take_over();
+  std::swap(now_, next);
+  ++reconfigurations_;
+  now_->scheduler.start();
+  reconfiguration_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - paused_at).count();
+  now_->ports->close_former();
+  next->ports = std::move(now_->ports);
+  retired_.push_back(std::move(next));
+}
+
+void Engine::go_on_with_old() {
+  if (now_->gpus != nullptr) {
+    // Its devices have been stopped: others, with what its tables and elements have now. Counts begin again.
+    count_earlier(*now_);
+    spent_.push_back(std::move(now_->gpus));
+    now_->gpus = resources_.gpus_for(now_->router, now_->plan, options_.threads, now_->slots);
+    make_workers(*now_);
+  }
+  now_->scheduler.start();
+}
+
+void Engine::bury_retired() {
+  std::list<std::unique_ptr<Generation>> burying;
+  {
+    const std::lock_guard lock(changing_);
+    burying.swap(retired_);
+  }
+  if (burying.empty()) return;
+  for (auto& generation : burying)
+    if (generation->started) stop_elements(*generation);
+  broker_->exclusively([&] { burying.clear(); });  // when no handler of theirs is under way
+}
+
+void Engine::allow_reconfigure(std::function<Configuration(const std::string& text)> read) {
+  read_ = std::move(read);
+  Broker::Members members = make_members(*now_);  // with `config` to be written
+  broker_->replace(members);
+  broker_->global()
+      .write("hotconfig", [this](const std::string& text) { reconfigure([&] { return read_(text); }); })
+      .read("reconfigurations", [this] { return format("%d %.0f\n", reconfigurations(), 1e6 * reconfiguration_s()); });
+}
+
+void Engine::count_earlier(const Generation& generation) {
+  for (size_t i = 0; i < generation.router.nodes.size(); ++i) {
+    if (generation.router.nodes[i].element->class_name == kInputMark) continue;
+    Report::Element entry = element_report_of(generation, static_cast<int>(i));
+    entry.statistics.clear();  // the element's own, or by now its successor's
+    if (is_origin(generation.router.nodes[i]))
+      earlier_received_ += entry.packets, earlier_received_bytes_ += entry.bytes;
+    Report::Element none{entry.name, entry.class_name, entry.processor, 0, 0, {}, {}};
+    add_to(earlier_.try_emplace({entry.name, entry.class_name}, std::move(none)).first->second, entry);
+  }
+}
+
+void Engine::count_lost(const Generation& generation) {
+  for (const Node& node : generation.router.nodes)
+    if (const uint64_t held = node.element->packets_held(); held > 0)
+      add_to(earlier_.at({node.element->name, node.element->class_name}).drops, "reconfigured", held);
+}
+
+}  // namespace heddle

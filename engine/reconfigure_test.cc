@@ -1,0 +1,164 @@
+// Hot reconfiguration: packets are not lost, or counted where they are, order is kept, and what elements have gathered stays.
+#include <set>
+
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+constexpr int kFrames = 5000, kTimes = 20, kTimesBeside = 5;
+
+Configuration read_for(const Backend& backend, const std::string& text) {
+  click::Diagnostics diagnostics;
+  Chain chain = read(text, backend.plan(), diagnostics);
+  if (!diagnostics.ok()) throw Error(diagnostics.text());
+  return {std::move(chain.router), std::move(chain.plan)};
+}
+
+/** The frames of an endless source, as a sink sees them: their numbers rise, and begin again each time round. */
+class Rounds {
+ public:
+  void see(const Received& packet) {
+    if (packet.serial <= last_) ++begun_;
+    last_ = packet.serial;
+    ++seen_;
+  }
+  int64_t begun() const { return begun_; }
+  int64_t seen() const { return seen_; }
+
+ private:
+  int64_t last_ = -1, begun_ = 1, seen_ = 0;
+};
+
+std::vector<Frame> frames() {
+  std::vector<Frame> list(kFrames);
+  for (int i = 0; i < kFrames; ++i) list[static_cast<size_t>(i)].bytes.assign(64, static_cast<uint8_t>(i));
+  return list;
+}
+
+Backend cpu() { return backends()[0]; }
+
+HEDDLE_ON_EVERY_BACKEND(Reconfigure);
+
+// The queue is full all the time: the source gives 1024 packets at a time, and 64 are pulled. Every second configuration
+// has a function more, which goes to the GPU where there is one. The harness adds up what came, arrived and was dropped.
+TEST_P(Reconfigure, UnderOverloadAllIsCountedAndInOrder) {
+  const std::string head = "src :: TestSource(ENDLESS true) -> c :: Counter -> ",
+                    tail = "u :: Unqueue -> sink :: TestSink;";
+  const std::string one = head + "m :: EtherMirror -> q :: Queue(500) -> " + tail;
+  const std::string other = head + "x :: XOR(5) -> n :: Null -> q :: Queue(700) -> " + tail;
+  Rounds rounds;
+  std::string counted;
+  Options options;
+  options.endless = true;
+  options.on_packet = [&](const std::string&, const Received& packet) { rounds.see(packet); };
+  options.meanwhile = [&](Engine& engine) {
+    for (int i = 0; i < kTimes; ++i) {
+      wait_for_more(engine.handlers(), "sink.count");
+      const uint64_t before = std::stoull(engine.handlers().read("c.count"));
+      engine.reconfigure([&] { return read_for(GetParam(), i % 2 == 0 ? other : one); });
+      EXPECT_GE(std::stoull(engine.handlers().read("c.count")), before) << "time " << i;
+      EXPECT_EQ(engine.handlers().read("q.capacity"), i % 2 == 0 ? "700" : "500");
+    }
+    EXPECT_EQ(engine.reconfigurations(), kTimes);
+    wait_for_more(engine.handlers(), "sink.count");
+  };
+  const Result result = run(one, GetParam(), frames(), options);
+  EXPECT_EQ(result.statistics.at("c.count"), result.received);
+  EXPECT_GT(result.drop("q.full"), 0u);
+  EXPECT_LE(rounds.begun(), static_cast<int64_t>(result.received / kFrames) + 1) << "packets overtook others";
+  EXPECT_EQ(rounds.seen(), static_cast<int64_t>(result.delivered));
+}
+
+// What does not fit into the new queue, or waits in one that is no more, is lost and says so.
+TEST(ReconfigureQueues, WhatIsLeftBehindIsCounted) {
+  Options options;
+  options.endless = true;
+  options.on_packet = [](const std::string&, const Received&) {};
+  options.meanwhile = [](Engine& engine) {
+    wait_for_more(engine.handlers(), "sink.count");
+    const auto to = [&](const std::string& text) { engine.reconfigure([&] { return read_for(cpu(), text); }); };
+    to("src :: TestSource(ENDLESS true) -> q :: Queue(10) -> Unqueue -> sink :: TestSink;");
+    wait_for_more(engine.handlers(), "sink.count");
+    to("src :: TestSource(ENDLESS true) -> sink :: TestSink;");
+    wait_for_more(engine.handlers(), "sink.count");
+  };
+  const Result result = run("src :: TestSource(ENDLESS true) -> q :: Queue(1000) -> Unqueue -> sink :: TestSink;",
+                            cpu(), frames(), options);
+  // The queue is full again within a round.
+  EXPECT_GT(result.drop("q.reconfigured"), 500u);
+  EXPECT_LE(result.drop("q.reconfigured"), 1000u);
+}
+
+// Nothing that fails on the way stops what runs: reading, starting, and a device that cannot be had.
+TEST(ReconfigureFailure, TheOldConfigurationGoesOn) {
+  const std::string good =
+      "src :: TestSource(ENDLESS true) -> c :: Counter -> q :: Queue -> Unqueue -> sink :: TestSink;";
+  const std::pair<const char*, const char*> bad[] = {
+      {"src :: TestSource -> NoSuchClass -> Discard;", "NoSuchClass"},
+      {"src :: TestSource -> c :: Counter -> sink :: TestSink; FromDump(/nonexistent.pcap) -> Discard;",
+       "/nonexistent.pcap"},
+      {"src :: TestSource -> c :: Counter(COUNT_CALL 5 nobody.reset) -> sink :: TestSink;", "nobody"},
+      {"StaticThreadSched(src 7); src :: TestSource -> sink :: TestSink;", "thread 7"},
+      {"FromDPDKDevice(net_null0) -> Discard; src :: TestSource -> sink :: TestSink;", "net_null0"},
+  };
+  Options options;
+  options.endless = true;
+  options.on_packet = [](const std::string&, const Received&) {};
+  options.meanwhile = [&](Engine& engine) {
+    for (const auto& [text, why] : bad) {
+      wait_for_more(engine.handlers(), "sink.count");
+      const Element* before = engine.router().nodes[0].element.get();
+      const uint64_t count = std::stoull(engine.handlers().read("c.count"));
+      try {
+        engine.reconfigure([&] { return read_for(cpu(), text); });
+        ADD_FAILURE() << text << " was taken";
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+      }
+      EXPECT_EQ(engine.router().nodes[0].element.get(), before);
+      EXPECT_GE(std::stoull(engine.handlers().read("c.count")), count);
+      wait_for_more(engine.handlers(), "sink.count");
+    }
+    EXPECT_EQ(engine.reconfigurations(), 0);
+    engine.reconfigure([&] { return read_for(cpu(), good); });
+    wait_for_more(engine.handlers(), "sink.count");
+  };
+  const Result result = run(good, cpu(), frames(), options);
+  EXPECT_EQ(result.statistics.at("c.count"), result.received);
+}
+
+// Handlers are asked on other threads all the while: they see one configuration or the other.
+TEST(ReconfigureHandlers, SeeOneConfigurationOrTheOther) {
+  std::set<std::string> seen;
+  std::atomic<bool> done{false};
+  std::thread reader;
+  Options options;
+  options.endless = true, options.threads = 2;
+  options.on_packet = [](const std::string&, const Received&) {};
+  const auto text = [](int capacity) {
+    return format(
+        "src :: TestSource(ENDLESS true) -> q :: Queue(%d) -> u :: Unqueue -> sink :: TestSink;"
+        "StaticThreadSched(u 1);",
+        capacity);
+  };
+  options.meanwhile = [&](Engine& engine) {
+    reader = std::thread([&] {
+      while (!done) {
+        seen.insert(engine.handlers().read("q.capacity"));
+        engine.report();
+      }
+    });
+    for (int i = 0; i < kTimesBeside; ++i) {
+      wait_for_more(engine.handlers(), "sink.count");
+      engine.reconfigure([&] { return read_for(cpu(), text(100 + i % 3)); });
+    }
+    done = true;
+    reader.join();
+  };
+  run(text(100), cpu(), frames(), options);
+  for (auto& capacity : seen) EXPECT_TRUE(capacity == "100" || capacity == "101" || capacity == "102") << capacity;
+}
+
+}  // namespace
+}  // namespace heddle::test

@@ -1,0 +1,262 @@
+"""Hot reconfiguration: the handler `hotconfig` of `heddle run -R` over a control socket, while packets flow."""
+
+import contextlib
+import re
+import socket
+
+import pytest
+from whole import captures
+from whole.program import CHAINS, TIMEOUT_S, Report, quoted, read_handler, wait_for_count, wait_until
+
+TRAFFIC = CHAINS / "traffic.pcap"
+
+
+class Control:
+    """One connection to a ControlSocket, over all that is asked."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(TIMEOUT_S)
+
+        def connected():
+            with contextlib.suppress(OSError):
+                self.socket.connect(str(path))
+                return True
+
+        wait_until(connected, 60, "the control socket")
+        self.file = self.socket.makefile("rb")
+        assert self.file.readline().startswith(b"Click::ControlSocket")
+
+    def command(self, line, data=b""):
+        """The reply's code, text and data."""
+        self.socket.sendall(line.encode() + b"\r\n" + data)
+        text = ""
+        while True:
+            reply = self.file.readline().decode()
+            text += reply[4:].rstrip("\r\n") + "\n"
+            if reply[3] == " ":
+                break
+        code, got = int(reply[:3]), b""
+        if code == 200 and line.split()[0].startswith("READ"):
+            got = self.file.read(int(self.file.readline().split()[1]))
+        return code, text, got.decode()
+
+    def read(self, handler):
+        code, text, data = self.command(f"READ {handler}")
+        assert code == 200, text
+        return data
+
+    def write(self, handler, value=""):
+        code, text, _ = self.command(f"WRITEDATA {handler} {len(value.encode())}", value.encode())
+        assert code == 200, text
+
+    def refused(self, chain):
+        """What is wrong with a configuration that is not taken."""
+        code, text, _ = self.command(f"WRITEDATA hotconfig {len(chain.encode())}", chain.encode())
+        assert code == 520, (code, text)
+        return text
+
+
+@contextlib.contextmanager
+def running(heddle, tmp_path, chain, *args, err=""):
+    """A run that can be reconfigured, and a connection to it; then Ctrl-C, and the report is in `run.report`."""
+    path = tmp_path / "control"
+    with heddle.start("run", "--json", "-R", "-u", path, "-e", chain, *args) as run:
+        control = Control(path)
+        yield run, control
+        result = run.interrupt()
+        assert result.code == 0 and re.fullmatch(err, result.err), result
+        run.report = Report(result.json)
+        run.report.assert_accounted()
+
+
+def grows(control, handler):
+    before = control.read(handler)
+    wait_until(lambda: control.read(handler) != before, 60, handler)
+
+
+OVERLOADED = "s :: InfiniteSource(LENGTH 60, BURST 256) -> c :: Counter -> q :: Queue({}) -> u :: Unqueue -> d :: Discard"
+
+
+def test_overloaded_twenty_times(heddle, tmp_path):
+    with running(heddle, tmp_path, OVERLOADED.format(100), "-j", 2) as (run, control):
+        for i in range(20):
+            grows(control, "d.count")
+            counted = int(control.read("c.count"))
+            control.write("hotconfig", OVERLOADED.format(100 + i) + "; StaticThreadSched(u 1)" * (i % 2))
+            assert control.read("q.capacity") == str(100 + i)
+            assert int(control.read("c.count")) >= counted
+            assert control.read("u.home_thread") == str(i % 2)
+        grows(control, "d.count")
+        assert control.read("reconfigurations").split()[0] == "20"
+    assert run.report.count("c") == run.report.received
+    assert run.report.drops("q")["full"] > 0
+
+
+def test_the_report_keeps_elements_that_have_gone(heddle, tmp_path):
+    with running(heddle, tmp_path, OVERLOADED.format(1000)) as (run, control):
+        wait_for_count(tmp_path / "control", "d.count", 1000)
+        control.write("hotconfig", "s :: InfiniteSource(LENGTH 60) -> e :: Discard")
+        wait_for_count(tmp_path / "control", "e.count", 1000)
+        assert re.fullmatch(r"3\ns\ne\n.*ControlSocket@0\n", control.read("list"))
+    assert run.report.drops("q")["reconfigured"] > 0
+    assert run.report.one("d")["packets"] >= 1000 and run.report.one("e")["packets"] >= 1000
+
+
+MISTAKES = {
+    "s :: InfiniteSource -> Nonsense -> Discard": [":1:24: unknown element class 'Nonsense'"],
+    "s :: InfiniteSource ->\n d :: Discard(1)": [":2:", "Discard"],
+    "s :: InfiniteSource ->": ["<hotconfig>:1:"],
+    "FromDump(/nonexistent.pcap) -> Discard": ["/nonexistent.pcap", "FromDump"],
+    "FromDPDKDevice(net_null0) -> Discard": ["started without ports"],
+}
+
+
+def test_mistakes_leave_the_old_one_running(heddle, tmp_path):
+    with running(heddle, tmp_path, OVERLOADED.format(10)) as (_, control):
+        for chain, texts in MISTAKES.items():
+            text = control.refused(chain)
+            assert all(word in text for word in texts), (chain, text)
+            assert control.read("q.capacity") == "10"
+            grows(control, "d.count")
+        assert control.read("config") == OVERLOADED.format(10)
+        control.write("hotconfig", OVERLOADED.format(11))
+        assert control.read("config") == OVERLOADED.format(11)
+
+
+def test_without_the_option_there_is_no_handler(heddle, tmp_path):
+    with heddle.start("run", "-u", tmp_path / "control", "-e", "Idle -> Discard") as run:
+        control = Control(tmp_path / "control")
+        assert control.command("WRITE hotconfig Idle -> Discard")[0] == 511
+        run.interrupt()
+
+
+# Elements, what is written to make state, a handler that shows it, and what the second configuration changes.
+UDP = "InfiniteSource(DATA \\<0000000000000000000000000800 4500001c00000000401166cf0a0000010a000002 03e807d000080000>)"
+STATE = {
+    "IPRewriter": (
+        f"{UDP} -> Strip(14) -> MarkIPHeader -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) {{}} -> Discard",
+        None,
+        "r.table",
+        "(10.0.0.1",
+    ),
+    "ARPQuerier": (
+        "Idle -> q :: ARPQuerier(10.0.0.1, 2:0:0:0:0:1) {} -> Discard; Idle -> [1]q",
+        ("q.insert", "10.0.0.7 2:0:0:0:0:7"),
+        "q.table",
+        "10.0.0.7",
+    ),
+    "FlowTable": (
+        f"{UDP} -> MarkIPHeader(14) -> f :: FlowTable -> FlowCounter(f) {{}} -> Discard",
+        None,
+        "f.flows",
+        "1",
+    ),
+    "RadixIPLookup": (
+        "Idle -> GetIPAddress(16) -> r :: RadixIPLookup(10.0.0.0/8 0) {} -> Discard",
+        ("r.add", "192.168.0.0/16 0"),
+        "r.table",
+        "192.168.0.0/16",
+    ),
+    "L2Switch": (
+        "InfiniteSource(DATA \\<0200000000020200000000010800 00000000>) -> Paint(0) -> w :: L2Switch {} -> Discard;"
+        "w[1] -> Discard",
+        None,
+        "w.table",
+        "02",
+    ),
+    "Counter": ("InfiniteSource(LIMIT 5000) -> c :: Counter {} -> Discard", None, "c.count", "5000"),
+}
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_state_stays(heddle, tmp_path, name):
+    chain, write, handler, wanted = STATE[name]
+    with running(heddle, tmp_path, chain.replace("{}", "")) as (_, control):
+        if write:
+            control.write(*write)
+        wait_until(lambda: wanted in control.read(handler), 60, handler)
+        before = control.read(handler)
+        control.write("hotconfig", chain.replace("{}", "-> Null"))
+        assert "Null@" in control.read("list")
+        # Ages and expiry differ, mappings and addresses do not.
+        first = [line.split()[:3] for line in before.splitlines()]
+        assert [line.split()[:3] for line in control.read(handler).splitlines()] == first
+
+
+def test_another_table_is_another_table(heddle, tmp_path):
+    chain = "Idle -> GetIPAddress(16) -> r :: RadixIPLookup({} 0) -> Discard"
+    with running(heddle, tmp_path, chain.format("10.0.0.0/8")) as (_, control):
+        control.write("r.add", "192.168.0.0/16 0")
+        control.write("hotconfig", chain.format("11.0.0.0/8"))
+        assert control.read("r.table").split()[0] == "11.0.0.0/8" and "192.168" not in control.read("r.table")
+
+
+def test_files_go_on(heddle, tmp_path):
+    """A capture is read on where it was, and the one that is written has every packet once and in order."""
+    out = tmp_path / "out.pcap"
+    chain = f"f :: FromDump({quoted(TRAFFIC)}, BURST 1) -> c :: Counter {{}} -> q :: Queue -> RatedUnqueue(400) -> t :: ToDump({quoted(out)})"
+    with running(heddle, tmp_path, chain.replace("{}", "")) as (_, control):
+        for i in range(3):
+            wait_for_count(tmp_path / "control", "t.count", 1 + i)
+            control.write("hotconfig", chain.replace("{}", "-> Null" * (i + 1)))
+        frames = captures.frames(TRAFFIC)
+        total = len(frames)
+        wait_for_count(tmp_path / "control", "t.count", min(total, 1000))
+    assert captures.frames(out) == frames[: len(captures.frames(out))]
+
+
+def test_ports_come_and_go(heddle, tmp_path):
+    """A port of both configurations goes on; others are opened and closed; one cannot become another."""
+    chain = "FromDPDKDevice(net_null0) -> c :: Counter -> q :: Queue(200) -> Unqueue -> ToDPDKDevice({})"
+    with running(heddle, tmp_path, chain.format("net_null0"), err="(EAL: .*\n)*") as (_, control):
+        for i in range(6):
+            grows(control, "c.count")
+            control.write("hotconfig", chain.format(f"net_null{i % 3}"))
+        grows(control, "c.count")
+        text = control.refused(chain.format("net_null0, MTU 900"))
+        assert "MTU" in text and "cannot be changed" in text
+        text = control.refused(chain.format("net_nonsense0"))
+        assert "net_nonsense0" in text
+        grows(control, "c.count")
+
+
+def test_a_script_can_do_it(heddle):
+    chain = (
+        "i :: Idle -> c :: Counter -> Discard;"
+        'Script(wait 0.05s, write hotconfig Idle -> d :: Discard; DriverManager(print "over", stop))'
+    )
+    result = heddle("run", "--quiet", "-R", "-e", chain)
+    assert result.code == 0 and result.out == "over\n", result
+
+
+@pytest.mark.parametrize("device", ["simt"])
+def test_gpu_segments(heddle, tmp_path, device):
+    """Functions move between processors, and to other segments; tables go with them."""
+    chain = (
+        "InfiniteSource(LENGTH 60) -> GetIPAddress(30) -> r :: RadixIPLookup(0.0.0.0/0 0, {} 1) -> m :: EtherMirror"
+        "-> c :: Counter -> q :: Queue(300) -> Unqueue -> d :: Discard; r[1] -> Discard"
+    )
+    with running(heddle, tmp_path, chain.format("10.0.0.0/8"), "--device", device) as (run, control):
+        grows(control, "d.count")
+        control.write("r.add", "11.0.0.0/8 1")
+        for i in range(6):
+            more = "-> XOR(3) -> m" if i % 2 else "-> m"
+            control.write("hotconfig", chain.format("10.0.0.0/8").replace("-> m", more))
+            grows(control, "d.count")
+            assert "11.0.0.0/8" in control.read("r.table")
+    assert {e["processor"] for e in run.report.elements("RadixIPLookup")} == {"simt"}
+
+
+def test_sockets_keep_their_clients(heddle, tmp_path):
+    """Every client stays; one whose socket the new configuration does not have gets its answer first."""
+    other = tmp_path / "other"
+    chain = f"Idle -> q :: Queue({{}}) -> Discard; ControlSocket(unix, {quoted(other)})"
+    with running(heddle, tmp_path, chain.format(5)) as (_, control):
+        second = Control(other)
+        second.write("hotconfig", chain.format(6))
+        assert control.read("q.capacity") == second.read("q.capacity") == "6"
+        second.write("hotconfig", "Idle -> q :: Queue(7) -> Discard")
+        assert control.read("q.capacity") == "7"
+        wait_until(lambda: not other.exists(), 60, "the end of the socket")
+        assert read_handler(tmp_path / "control", "q.capacity") == "7"

@@ -1,0 +1,165 @@
+"""`heddle top` and `heddle trace`, which watch a running router over its control socket."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import termios
+import time
+
+import pytest
+from whole.program import TIMEOUT_S, wait_for_count, wait_until
+
+CHAIN = (
+    "s :: RatedSource(RATE 20000, LENGTH 60) -> c :: Counter -> q :: Queue(50) -> u :: RatedUnqueue(5000) -> d :: Discard"
+)
+
+
+@contextlib.contextmanager
+def router(heddle, tmp_path, chain, *args):
+    path = tmp_path / "control"
+    with heddle.start("run", "--quiet", "-u", path, "-e", chain, *args) as running:
+        wait_until(path.exists, TIMEOUT_S, "the control socket")
+        yield path
+        result = running.interrupt()
+        assert result.code == 0 and result.err == "", result
+
+
+def test_top_prints_tables(heddle, tmp_path):
+    with router(heddle, tmp_path, CHAIN) as path:
+        wait_for_count(path, "d.count", 10)
+        out = heddle.ok("top", path, "-n", "2", "-i", "0.5").out
+    tables = out.split("heddle top")[1:]
+    assert len(tables) == 2
+    for table in tables:
+        assert re.search(r"threads  0 +\d+%", table)
+        rows = {line.split()[0]: line.split() for line in table.splitlines() if re.match(r"[scqud] ", line)}
+        assert list(rows) == ["s", "c", "q", "u", "d"]
+        assert rows["q"][1] == "Queue" and rows["q"][2] == "cpu" and rows["q"][-1] == "full"
+        assert int(rows["q"][-2]) > 0 and int(rows["c"][5]) > int(rows["d"][5])
+    packets = [int(re.search(r"all (\d+) packets", table)[1]) for table in tables]
+    assert packets[0] < packets[1]
+
+
+class Screen:
+    """A terminal of so many rows and columns in which a program runs."""
+
+    def __init__(self, command, rows=20, columns=100):
+        self.text = ""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execv(command[0], command)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def wait_for(self, pattern):
+        end = time.monotonic() + TIMEOUT_S
+        while not (found := re.search(pattern, self.text, re.DOTALL)):
+            assert time.monotonic() < end, (pattern, self.text[-3000:])
+            if select.select([self.fd], [], [], 0.5)[0]:
+                self.text += os.read(self.fd, 65536).decode()
+        self.text = self.text[found.end() :]
+        return found
+
+    def press(self, key):
+        os.write(self.fd, key.encode())
+
+    def end(self):
+        """The exit code."""
+        while True:
+            try:
+                self.text += os.read(self.fd, 65536).decode()
+            except OSError:
+                break
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def test_top_on_a_terminal(heddle, tmp_path):
+    with router(heddle, tmp_path, CHAIN) as path:
+        screen = Screen(heddle.command(["top", path, "-i", "0.2"]))
+        screen.wait_for(r"\x1b\[\?1049h.*ELEMENT +CLASS +ON")  # the other screen
+        screen.wait_for(r"\r\ns +RatedSource.*\r\nd +Discard.*q: quit")
+        screen.press("d")  # by drops: the queue comes first
+        screen.wait_for(r"ELEMENT[^\r]*\r\nq +Queue")
+        screen.press("c")
+        screen.wait_for(r"ELEMENT[^\r]*\r\ns +RatedSource")
+        screen.press("q")
+        assert screen.end() == 0
+        assert screen.text.endswith("\x1b[?25h\x1b[?1049l")  # as it was
+
+
+def test_top_says_what_is_wrong(heddle, tmp_path):
+    assert "heddle run CHAIN -u FILE" in heddle.fails("top", tmp_path / "nothing")
+    (tmp_path / "file").write_text("")
+    assert "control socket" in heddle.fails("top", tmp_path / "file")
+    assert "heddle top: " in heddle.fails("top", code=106)
+
+
+TRACED = (
+    "s :: InfiniteSource(DATA \\<020000000001 020000000002 0800 45000026 00010000 4011 66c4 0a000001 0a000002"
+    " 03e80050 0012 0000 00000000 00000000 0000>, ACTIVE true, BURST 1)"
+    "-> st :: Strip(14) -> ch :: CheckIPHeader -> rt :: RadixIPLookup(10.0.0.0/8 0) -> ttl :: DecIPTTL"
+    "-> q :: Queue -> u :: Unqueue -> d :: Discard"
+)
+
+
+def steps(text):
+    """Elements and what each has changed, a list a packet."""
+    packets = []
+    for line in text.splitlines():
+        if line.startswith("packet "):
+            packets.append([])
+        elif found := re.fullmatch(r" +[0-9.]+ us  (.*)", line):
+            packets[-1].append((found[1], []))
+        else:
+            packets[-1][-1][1].append(line.strip())
+    return packets
+
+
+def test_trace_tells_the_way_and_what_changes(heddle, tmp_path):
+    with router(heddle, tmp_path, TRACED) as path:
+        out = heddle.ok("trace", path, "-n", "3", "udp dst port 80").out
+    packets = steps(out)
+    assert len(packets) == 3
+    for way in packets:
+        names = [name.split(" ::")[0] for name, _ in way]
+        assert names == ["s", "st", "ch", "rt", "ttl", "q", "u", "d"]
+        changes = dict(zip(names, (list(found) for _, found in way), strict=True))
+        assert changes["st"] == ["takes 14 bytes off"]
+        assert "l3 = byte 0" in changes["ch"]
+        # RFC 1141: one less at byte 8 is 0x100 more in the checksum.
+        assert changes["ttl"] == ["8: 40 -> 3f", "10: 66 -> 67"]
+        assert changes["d"] == changes["q"] == []
+
+
+def test_trace_shows_drops_and_filters(heddle, tmp_path):
+    chain = TRACED.replace("10.0.0.0/8 0", "11.0.0.0/8 0")
+    with router(heddle, tmp_path, chain) as path:
+        (way,) = steps(heddle.ok("trace", path).out)
+        assert way[-1][0] == "dropped by rt: no_route"
+        out = heddle.ok("trace", path, "tcp", "--time", "0.3").out
+        assert out == "no packet has come that matches\n"
+        assert "is not" in heddle.fails("trace", path, "tcp dst prot 80")
+        wait_for_count(path, "s.count", 1000)
+
+
+def test_trace_follows_copies(heddle, tmp_path):
+    chain = TRACED.replace("-> ttl", "-> t :: Tee(2) -> ttl") + "; t[1] -> e :: EtherEncap(0x0800, 2:0:0:0:0:3, 2:0:0:0:0:4) -> Discard"
+    with router(heddle, tmp_path, chain) as path:
+        (way,) = steps(heddle.ok("trace", path).out)
+    names = [name for name, _ in way]
+    assert "d :: Discard" in names and "e :: EtherEncap" in names
+    assert ["8: 40 -> 3f", "10: 66 -> 67"] in [changes for _, changes in way]
+    assert any(changes[:1] == ["puts 14 bytes before"] for _, changes in way)
+
+
+@pytest.mark.parametrize("launch", ["persistent", "sync"])
+def test_trace_through_a_gpu_segment(heddle, tmp_path, launch):
+    chain = "s :: InfiniteSource(LENGTH 60, BURST 8) -> m :: EtherMirror -> x :: XOR(1) -> d :: Discard"
+    with router(heddle, tmp_path, chain, "--device", "simt", "--launch", launch) as path:
+        (way,) = steps(heddle.ok("trace", path).out)
+    names = [name for name, _ in way]
+    assert names == ["s :: InfiniteSource", "m :: EtherMirror, x :: XOR (simt)", "d :: Discard"]
+    assert way[1][1], "nothing has changed"
