@@ -221,7 +221,7 @@ def test_list_says_what_is_missing(heddle, heddle_bench):
         ("gopt-offload", "processor=gpu task=hash depth=2 batch=64 ms=1", "headers_mps"),
         ("gopt-offload", "processor=gpu-slots task=access bits=12 batch=96 ms=500 slots=2", "headers_mps"),
         ("gopt-offload", "processor=cpu task=hash depth=3 ms=20", "headers_mps"),
-        ("gopt-lookup", "task=dir24 form=gopt rounds=1 counted=16", "instructions"),
+        ("gopt-lookup", "task=chase bits=12 form=gopt rounds=1 counted=4", "instructions"),
         ("gopt-handler", "task=echo form=as-written cores=2 ms=1", "mpps"),
     ],
 )
