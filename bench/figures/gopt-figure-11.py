@@ -2,6 +2,7 @@
 
 from figure import Figure, Panel, Paper, Sweep
 from gopt_paper import SOURCE
+from thesis import no_more, routes, to_routes
 
 CHAINS = {
     "chains/echo.click": (
@@ -12,7 +13,7 @@ CHAINS = {
             Paper(y=52, label="GPU, least", quote="4.5: The minimum RTT with GPU acceleration is 52µs"),
         ),
     ),
-    "chains/router.click": ("(b) IPv4", ()),
+    "chains/lookup-direct.click": ("(b) IPv4", ()),
 }
 RATES = [100_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000]
 
@@ -22,13 +23,14 @@ FIGURE = Figure(
     title="Latency by throughput",
     source=f"{SOURCE} 4.5, figure 11",
     note="The paper's RTT has the client's NIC and network in it, 7-8 µs at least; here generator and router share a virtual wire. One core, "
-    "packets of 64 bytes, a router with a few routes. (c), IPv6, is missing: the generator makes IPv4 alone.",
+    "packets of 64 bytes, 100 routes. (c), IPv6, is missing: the generator makes IPv4 alone.",
     sweeps=tuple(
         Sweep(
             "bench",
             chain,
             {"cores": [1], "size": [64], "device": ["cpu", "gpu"], "rate": RATES},
             "latency",
+            derive=to_routes if "lookup" in chain else no_more,
         )
         for chain in CHAINS
     ),
@@ -46,5 +48,6 @@ FIGURE = Figure(
         for chain, (title, paper) in CHAINS.items()
     ),
     labels={"cpu": "CPU", "gpu": "GPU"},
+    makes=routes(100),
     repetitions=3,
 )

@@ -43,19 +43,24 @@ void add(LookupKind& kind, const std::string& form, std::function<void(size_t)> 
 
 }  // namespace
 
-LookupKind chase_kind() {
-  constexpr int kBits = 28, kDepth = 100;
-  LookupKind kind{", accesses, 100 for each lookup, in 1 GiB", 5, kBatch, kDepth, {}, {}};
-  auto* const table = reinterpret_cast<uint32_t*>(keep(kind, map_huge_pages(sizeof(uint32_t) << kBits)));
+LookupKind chase_kind(int bits) {
+  constexpr int kDepth = 100;
+  LookupKind kind{format(", accesses, 100 for each lookup, in %.0f MB", 4e-6 * static_cast<double>(1u << bits)),
+                  5,
+                  kBatch,
+                  kDepth,
+                  {},
+                  {}};
+  auto* const table = reinterpret_cast<uint32_t*>(keep(kind, map_huge_pages(sizeof(uint32_t) << bits)));
   // x -> a * x + c runs through all of 0 .. 2^28 - 1 in one cycle; mixing its bits keeps it a permutation.
-  for (uint32_t i = 0; i < 1u << kBits; ++i) {
-    uint32_t x = (i * 0x85ebca6bu + 0x9e3779b9u) & ((1u << kBits) - 1);
-    x = ((x ^ x >> 14) * 0xc2b2ae35u) & ((1u << kBits) - 1);
+  for (uint32_t i = 0; i < 1u << bits; ++i) {
+    uint32_t x = (i * 0x85ebca6bu + 0x9e3779b9u) & ((1u << bits) - 1);
+    x = ((x ^ x >> 14) * 0xc2b2ae35u) & ((1u << bits) - 1);
     table[i] = x ^ x >> 14;
   }
   std::mt19937 random(1);
   std::vector<uint32_t> start(kBatch), right;
-  for (uint32_t& element : start) element = static_cast<uint32_t>(random()) >> (32 - kBits);
+  for (uint32_t& element : start) element = static_cast<uint32_t>(random()) >> (32 - bits);
   right = start;
   chase(table, right.data(), kBatch, kDepth);
   // Each run goes on from where the one before it ended, so that no cache knows its way.
@@ -202,8 +207,8 @@ LookupKind ip6_kind() {
   return kind;
 }
 
-LookupKind kind_of(const std::string& name) {
-  return name == "chase"    ? chase_kind()
+LookupKind kind_of(const std::string& name, int bits) {
+  return name == "chase"    ? chase_kind(bits)
          : name == "cuckoo" ? cuckoo_kind()
          : name == "ip6"    ? ip6_kind()
                             : dir24_kind(name == "dir24" ? 1 : 32);

@@ -20,11 +20,11 @@ struct LookupKind {
   std::vector<std::shared_ptr<void>> memory;  ///< of all that
 };
 
-LookupKind chase_kind();                      ///< chains of 100 accesses in 1 GiB
-LookupKind cuckoo_kind();                     ///< 40,000,000 keys
-LookupKind dir24_kind(size_t tables);         ///< of a million routes
-LookupKind ip6_kind();                        ///< a trie of 200,000 prefixes
-LookupKind kind_of(const std::string& name);  ///< chase, cuckoo, dir24, dir24x32, ip6
+LookupKind chase_kind(int bits);       ///< chains of 100 accesses in 2^bits numbers (the paper: 28, 1 GiB)
+LookupKind cuckoo_kind();              ///< 40,000,000 keys
+LookupKind dir24_kind(size_t tables);  ///< of a million routes
+LookupKind ip6_kind();                 ///< a trie of 200,000 prefixes
+LookupKind kind_of(const std::string& name, int bits);  ///< chase, cuckoo, dir24, dir24x32, ip6
 
 /** Runs a form on all keys; lookups (or accesses) a second in millions, by the thread's own time. */
 double rate_of(const LookupKind& kind, const std::string& form);

@@ -38,6 +38,9 @@ spec.loader.exec_module(cli)
 VALUES = {  # what each program measures
     "gopt-exchange": ["total_us", "copy_in_us", "launch_us", "copy_out_us", "wait_us"],
     "gopt-access": ["access_rate"],
+    "gopt-lookup": ["rate", "speedup", "instructions", "cycles", "ipc"],
+    "gopt-handler": ["mpps"],
+    "gopt-aho-corasick": ["one_by_one", "in_turns", "sorted", "speedup"],
     "gopt-offload": ["headers_mps"],
     "throughput": ["mpps", "loss"],
     "latency": ["latency_mean_us"],
