@@ -2,9 +2,12 @@
 filter, which counts the same packets in a namespace, by ClassBench's expected matches, and by trying all packets."""
 
 import itertools
+import pathlib
 import random
 import re
+import socket
 import struct
+import subprocess
 from collections import Counter
 
 import pytest
@@ -23,12 +26,12 @@ def dotted(text):
 
 
 def bytes6(text):
-    import socket
-
     return socket.inet_pton(socket.AF_INET6, text)
 
 
 def random_frames(rng, count, with_ip6):
+    """Whole packets and first fragments. Not later ones: the kernel (6.18) reads ports from them, where there are none; what
+    becomes of those is tested with the element (classifier_test.cc)."""
     frames = []
     for _ in range(count):
         protocol = rng.choice([6, 6, 17, 17, 1, 132, 47])
@@ -44,7 +47,7 @@ def random_frames(rng, count, with_ip6):
             frames.append(judge.ip6(source, destination, protocol, payload, rng.choice([2, 63, 64])))
         else:
             source, destination = (dotted(rng.choice(ADDRESSES)) for _ in "sd")
-            fragment = rng.choice([0, 0, 0, 0, 0x4000, 0x2000, 0x2005, 0x0007])
+            fragment = rng.choice([0, 0, 0x4000, 0x2000])
             frames.append(judge.ip4(source, destination, protocol, payload, rng.choice([2, 63, 64]), fragment))
     return frames
 
@@ -76,7 +79,7 @@ def nft_match(rng, with_ip6):
         + rng.choice(["syn", "syn / syn,ack", "& (fin | syn | rst | ack) == syn", "== syn | ack", "! ack", "!= syn"]),
         "icmp type " + rng.choice(["echo-request", "!= echo-reply", "{ echo-request, destination-unreachable }"]),
         rng.choice(
-            ["ip ttl 64", "ip ttl < 64", "ip ttl != 2", "ip frag-off & 0x1fff != 0", "ip frag-off & 0x1fff == 0x5"]
+            ["ip ttl 64", "ip ttl < 64", "ip ttl != 2", "ip frag-off & 0x2000 != 0", "ip frag-off & 0xe000 == 0x4000"]
         ),
     ]
     if with_ip6:
@@ -101,7 +104,7 @@ def nft_rules(rng, count, family):
             continue
         if any("icmp" in m or "icmpv6" in m for m in matches) and any("th " in m for m in matches):
             continue
-        rules.append(f"    counter {' '.join(matches)} {rng.choice(['accept', 'drop'])}\n")
+        rules.append(f"    {' '.join(matches)} counter {rng.choice(['accept', 'drop'])}\n")
     mac = ":".join(f"{byte:02x}" for byte in judge.MAC)
     entry = f"  chain entry {{\n type filter hook prerouting priority -500;\n ether saddr {mac} jump judged\n  }}\n"
     return table, rules, "  }\n" + entry + "}\n"
@@ -113,8 +116,6 @@ def loadable(space, rng, family):
     good = []
     for rule in rules:
         space.call("nft", "flush", "ruleset")
-        import subprocess
-
         done = subprocess.run(
             space.command("nft", "-f", "-"), input=head + rule + tail, text=True, capture_output=True, check=False
         )
@@ -152,8 +153,14 @@ def expect_counts(space, list_command, frames, judged):
     judge.send(space, frames)
     total = sum(judged.values())
     wait_until(lambda: sum(judge.counters(space.call(*list_command)).values()) >= total, what="the kernel's counters")
-    counted = {line: count for line, count in judge.counters(space.call(*list_command)).items() if count}
-    assert counted == dict(judged)
+    text = space.call(*list_command)
+    counted = judge.counters(text)
+    wrong = [
+        f"line {number}: {counted[number]} packets, ours {judged[number]}: {line.strip()}"
+        for number, line in enumerate(text.splitlines(), 1)
+        if counted.get(number, 0) != judged[number]
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.usefixtures("root")
@@ -195,7 +202,7 @@ def iptables_rule(rng):
         )
     kind = rng.randrange(7)
     port = rng.choice(PORTS)
-    low, high = sorted((port, rng.choice(PORTS)))
+    low, high = sorted(rng.sample(PORTS, 2))
     protocol = rng.choice(["tcp", "udp"])
     if kind == 0:
         words.append(
@@ -220,6 +227,14 @@ def iptables_rule(rng):
     return f"-A FORWARD {' '.join(words)} -j {rng.choice(['ACCEPT', 'DROP'])}\n"
 
 
+def with_ttl_to_spare(frame):
+    """The chain FORWARD sees packets after their TTL has been decremented."""
+    header = bytearray(frame[14:34])
+    header[8], header[10:12] = header[8] + 1, bytes(2)
+    header[10:12] = judge.checksum(header).to_bytes(2, "big")
+    return frame[:14] + bytes(header) + frame[34:]
+
+
 @pytest.mark.usefixtures("root")
 def test_iptables_judges_rules(heddle, tmp_path):
     rng = random.Random(f"{SEED} iptables")
@@ -242,7 +257,7 @@ def test_iptables_judges_rules(heddle, tmp_path):
         mac = bytes.fromhex(space.call("cat", f"/sys/class/net/{judge.DEVICE[1]}/address").strip().replace(":", ""))
         frames = [mac + frame[6:] for frame in random_frames(rng, 3000, False)]  # broadcasts are not forwarded
         ours = hits_by_line(heddle, rules, frames, tmp_path)
-        expect_counts(space, save, frames, ours)
+        expect_counts(space, save, [with_ttl_to_spare(frame) for frame in frames], ours)
         assert len(ours) > 10 and sum(ours.values()) > 1000
         for engine in ("bitvector", "tuple"):
             assert engine_hits_by_line(heddle, rules, frames, tmp_path, engine, "CheckIPHeader(14)") == ours
@@ -254,8 +269,8 @@ def test_iptables_judges_rules(heddle, tmp_path):
 def test_explain_finds_the_expected_matches_of_classbench_sets(heddle, test_data, tmp_path):
     for name in ("acl1_1k", "fw5_1k"):
         rules = test_data / "classbench" / name
-        trace = [line.split() for line in open(f"{rules}_edge_trace")][:3000]
-        expected = [int(line) for line in open(f"{rules}_edge_expected")][:3000]
+        trace = [line.split() for line in pathlib.Path(f"{rules}_edge_trace").read_text().splitlines()[:3000]]
+        expected = [int(line) for line in pathlib.Path(f"{rules}_edge_expected").read_text().splitlines()[:3000]]
         frames, wanted = [], []
         for (source, destination, sport, dport, protocol, *_), number in zip(trace, expected):
             payload = struct.pack(">HH", int(sport), int(dport)) + bytes(20)
@@ -370,7 +385,7 @@ UNSUPPORTED = {
         "-A FORWARD -p tcp --dport 9:8 -j DROP": "its lowest port, 9, is larger than the highest, 8",
         "-A FORWARD -s 1.2.3.4/33 -j DROP": "'1.2.3.4/33' is not an IPv4 address",
         "-A FORWARD -p tcp --dport": "nothing follows --dport",
-        'FORWARD "a': "is not a line of iptables-save",
+        'FORWARD "a': "a quote is not closed",
     },
     "nft": {
         "ct state established accept": "'ct' depends on packets before",

@@ -25,7 +25,7 @@ std::vector<std::string> words_of_line(std::string_view line) {
       if (line[at] == '\\' && at + 1 < line.size()) ++at;
       word += line[at];
     }
-    if (at >= line.size()) throw Error("a quote is not closed");
+    if (at >= line.size()) throw Error("is not a rule: a quote is not closed");
     words.push_back(word);
     line.remove_prefix(at + 1);
   }

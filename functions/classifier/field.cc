@@ -66,6 +66,13 @@ bool narrow_field(Rule& rule, Field field, uint32_t low, uint32_t high) {
   return rule.low[field] <= rule.high[field];
 }
 
+/** A prefix's range as bits that are to have a value; other ranges stay. */
+Condition as_bits(const Condition& condition) {
+  const uint32_t host = condition.low ^ condition.high;
+  if (!is_range(condition) || (host & (host + 1)) != 0 || (condition.low & host) != 0) return condition;
+  return {condition.place, condition.mask & ~host, condition.low, condition.low};
+}
+
 /** Makes `one` what both ask for. */
 bool join(Condition& one, const Condition& other) {
   if (is_range(one) && is_range(other)) {
@@ -73,12 +80,13 @@ bool join(Condition& one, const Condition& other) {
     one.high = std::min(one.high, other.high);
     return one.low <= one.high;
   }
-  if (!is_one_value(one) || !is_one_value(other))
+  const Condition first = as_bits(one), second = as_bits(other);
+  if (!is_one_value(first) || !is_one_value(second))
     throw Error(format("a range and a mask of the same field, %s, in one rule; give it two rules, or two fields",
                        name_of(one.place).c_str()));
-  const uint32_t common = one.mask & other.mask;
-  if ((one.low & common) != (other.low & common)) return false;
-  one = canonical({one.place, one.mask | other.mask, one.low | other.low, one.low | other.low});
+  const uint32_t common = first.mask & second.mask;
+  if ((first.low & common) != (second.low & common)) return false;
+  one = canonical({one.place, first.mask | second.mask, first.low | second.low, first.low | second.low});
   return true;
 }
 

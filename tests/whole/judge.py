@@ -53,9 +53,11 @@ def load(space, words, text):
 
 
 def counters(text):
-    """Line number and packets of each rule that counts."""
-    found = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    """Line number and packets of each rule that counts; the number is that of its first line."""
+    found, open_sets, number = {}, 0, 0
+    for at, line in enumerate(text.splitlines(), 1):
+        number = number if open_sets else at
+        open_sets = 0 if line.endswith("{") else max(0, open_sets + line.count("{") - line.count("}"))
         if count := re.search(r"counter packets (\d+)|^\[(\d+):\d+\] -A", line):
             found[number] = int(count[1] or count[2])
     return found
