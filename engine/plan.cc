@@ -61,7 +61,7 @@ void place(const Router& router, Plan& plan) {
     if (device == kOnCpu) continue;
     const Processor processor{Processor::kGpu, static_cast<uint8_t>(device == kDefaultGpu ? number : device)};
     static_cast<Placement&>(plan.nodes[i]) = {processor, node.device ? node.by_load : options.by_load,
-                                          node.cpu_after_failure.value_or(options.cpu_after_failure)};
+                                              node.cpu_after_failure.value_or(options.cpu_after_failure)};
   }
   place_ports(router, plan);
   const std::vector<int> head = heads(router);

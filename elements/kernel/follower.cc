@@ -70,7 +70,7 @@ std::string KernelFollower::stop() {
 
 std::string KernelFollower::handler_named(const Environment& environment, const std::string& text) const {
   const std::string full = full_handler_name(*environment.control, name, text);
-  if (!environment.control->find(full)->write) throw Error("handler '" + full + "' cannot be written");
+  if (!environment.control->find(full).write) throw Error("handler '" + full + "' cannot be written");
   return full;
 }
 
