@@ -10,6 +10,7 @@
 #   make asan tsan   the tests under sanitizers (tsan: clang's, those of shared memory)
 #   make lint fmt    check, or mend, style
 #   make docs        docs/elements/ from the headers
+#   make man         manual pages in build/*/man: heddle(1), and heddle-CLASS(7) of each element
 #   make bundle      one folder for a GPU machine without internet, DPDK or compiler
 #   make gpu-test gpu-bench   the same on a machine with a GPU; a skipped GPU test is a failure
 #   make clean
@@ -25,7 +26,7 @@ PYTHON := /usr/bin/python3
 # Sources whose style is ours to keep.
 CXX_FILES = $(shell git ls-files '*.h' '*.cc' '*.cu' '*.cuh' 'simt/include/*')
 
-.PHONY: deps build demo test test-cpp test-whole asan tsan fuzz bench figures lint tidy fmt docs bundle gpu-test gpu-bench clean
+.PHONY: deps build demo test test-cpp test-whole asan tsan fuzz bench figures lint tidy fmt docs man bundle gpu-test gpu-bench clean
 
 deps:
 	$(SUDO) apt-get update -qq
@@ -94,6 +95,9 @@ fmt:
 
 docs:
 	$(PYTHON) cmake/manuals.py pages docs/elements elements/*/*.h functions/*/*.h
+
+man: build
+	$(PYTHON) cmake/man.py $(BUILD)/heddle $(BUILD)/man
 
 bundle: build
 	cmake/bundle.sh $(BUILD) bundle $(COMMIT)

@@ -75,7 +75,9 @@ def grows(control, handler):
     wait_until(lambda: control.read(handler) != before, 60, handler)
 
 
-OVERLOADED = "s :: InfiniteSource(LENGTH 60, BURST 256) -> c :: Counter -> q :: Queue({}) -> u :: Unqueue -> d :: Discard"
+OVERLOADED = (
+    "s :: InfiniteSource(LENGTH 60, BURST 256) -> c :: Counter -> q :: Queue({}) -> u :: Unqueue -> d :: Discard"
+)
 
 
 def test_overloaded_twenty_times(heddle, tmp_path):
@@ -133,6 +135,7 @@ def test_without_the_option_there_is_no_handler(heddle, tmp_path):
 
 # Elements, what is written to make state, a handler that shows it, and what the second configuration changes.
 UDP = "InfiniteSource(DATA \\<0000000000000000000000000800 4500001c00000000401166cf0a0000010a000002 03e807d000080000>)"
+FRAMES = "InfiniteSource(DATA \\<0200000000020200000000010800 00000000>)"
 STATE = {
     "IPRewriter": (
         f"{UDP} -> Strip(14) -> MarkIPHeader -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) {{}} -> Discard",
@@ -159,8 +162,7 @@ STATE = {
         "192.168.0.0/16",
     ),
     "L2Switch": (
-        "InfiniteSource(DATA \\<0200000000020200000000010800 00000000>) -> Paint(0) -> w :: L2Switch {} -> Discard;"
-        "w[1] -> Discard",
+        f"{FRAMES} -> Paint(0) -> w :: L2Switch {{}} -> Discard; w[1] -> Discard",
         None,
         "w.table",
         "02",
@@ -260,3 +262,45 @@ def test_sockets_keep_their_clients(heddle, tmp_path):
         assert control.read("q.capacity") == "7"
         wait_until(lambda: not other.exists(), 60, "the end of the socket")
         assert read_handler(tmp_path / "control", "q.capacity") == "7"
+
+
+SOURCES = (
+    "a :: InfiniteSource(BURST 1) -> c :: Counter -> Discard;"
+    "b :: InfiniteSource(BURST 1) -> e :: Counter -> q :: Queue(5) -> u :: Unqueue -> Discard"
+)
+
+
+def test_tasks_run_by_their_tickets(heddle, tmp_path):
+    """Two sources of one thread: their packets are as their tickets are; one that is not scheduled gives none."""
+    with running(heddle, tmp_path, SOURCES) as (_, control):
+        assert (
+            control.read("a.tickets") == control.read("u.tickets") == "1024" and control.read("a.scheduled") == "true"
+        )
+        control.write("b.tickets", "256")
+        for counter in "ce":
+            control.write(f"{counter}.reset")
+        wait_for_count(tmp_path / "control", "e.count", 20000)
+        assert 3.5 < int(control.read("c.count")) / int(control.read("e.count")) < 4.5
+        control.write("a.scheduled", "false")
+        grows(control, "e.count")  # what was counted before has been published
+        grows(control, "e.count")
+        still = control.read("c.count")
+        wait_for_count(tmp_path / "control", "e.count", int(control.read("e.count")) + 20000)
+        assert control.read("c.count") == still and control.read("a.scheduled") == "false"
+        control.write("a.scheduled", "true")
+        grows(control, "c.count")
+        assert control.command("WRITE a.tickets 0")[0] == 520
+
+
+def test_arguments_of_one_element(heddle, tmp_path):
+    """`config` is written: the element has other arguments, all others go on."""
+    with running(heddle, tmp_path, SOURCES) as (_, control):
+        grows(control, "c.count")
+        counted = int(control.read("c.count"))
+        control.write("q.config", "77")
+        assert control.read("q.capacity") == control.read("q.config") == "77"
+        assert int(control.read("c.count")) >= counted
+        code, text, _ = control.command("WRITE q.config -3")
+        assert code == 520 and "CAPACITY" in text
+        assert control.read("q.capacity") == "77"
+        grows(control, "c.count")

@@ -13,9 +13,7 @@ import time
 import pytest
 from whole.program import TIMEOUT_S, wait_for_count, wait_until
 
-CHAIN = (
-    "s :: RatedSource(RATE 20000, LENGTH 60) -> c :: Counter -> q :: Queue(50) -> u :: RatedUnqueue(5000) -> d :: Discard"
-)
+CHAIN = "s :: RatedSource(RATE 20000, LENGTH 60) -> c :: Counter -> q :: Queue(50) -> u :: RatedUnqueue(5000) -> d :: Discard"
 
 
 @contextlib.contextmanager
@@ -146,7 +144,10 @@ def test_trace_shows_drops_and_filters(heddle, tmp_path):
 
 
 def test_trace_follows_copies(heddle, tmp_path):
-    chain = TRACED.replace("-> ttl", "-> t :: Tee(2) -> ttl") + "; t[1] -> e :: EtherEncap(0x0800, 2:0:0:0:0:3, 2:0:0:0:0:4) -> Discard"
+    chain = (
+        TRACED.replace("-> ttl", "-> t :: Tee(2) -> ttl")
+        + "; t[1] -> e :: EtherEncap(0x0800, 2:0:0:0:0:3, 2:0:0:0:0:4) -> Discard"
+    )
     with router(heddle, tmp_path, chain) as path:
         (way,) = steps(heddle.ok("trace", path).out)
     names = [name for name, _ in way]

@@ -33,6 +33,7 @@ void KernelTun::start(const Environment& environment) {
   stopping_ = environment.stopping;
   packets_ = static_cast<uint32_t>(mtu_) <= environment.packets->data_bytes() ? environment.packets
                                                                               : environment.large_packets;
+  if (predecessor != nullptr && same_arguments) return;  // take_state() brings the interface
   ifreq request{};
   interface_.copy(request.ifr_name, IFNAMSIZ - 1);
   request.ifr_flags = IFF_TUN | IFF_NO_PI;
@@ -45,6 +46,14 @@ void KernelTun::start(const Environment& environment) {
   requests.set_address(address_);
   requests.bring_up();
   if (gateway_ != click::Ipv4Address{}) requests.add_default_route(gateway_);
+}
+
+void KernelTun::take_state(Element& old_element) {
+  auto& old = static_cast<KernelTun&>(old_element);
+  if (!(predecessor == &old ? this : &old)->same_arguments) return;
+  std::swap(tun_, old.tun_), std::swap(interface_, old.interface_);
+  received_.take(old.received_), sent_.take(old.sent_);
+  not_ip4_ = old.not_ip4_.exchange(not_ip4_);
 }
 
 void KernelTun::run_cpu(Batch& batch) {

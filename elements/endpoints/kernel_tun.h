@@ -33,6 +33,7 @@ class KernelTun : public Source {
   Access access(Processor) const override { return {.reads = {kWholePacket}}; }
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   void receive(Batch& batch) override;
   bool exhausted() const override { return stopping_ && stopping_(); }

@@ -42,6 +42,7 @@ class Socket : public Source {
   Access access(Processor) const override { return {.reads = {kWholePacket}}; }
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   void receive(Batch& batch) override;
   bool exhausted() const override { return outputs == 0 || over_ || (stopping_ && stopping_()); }
@@ -57,6 +58,8 @@ class Socket : public Source {
     } at{};
     socklen_t bytes = 0;
   };
+  /** Whether `heir` takes the socket of `old`, its predecessor. */
+  static bool goes_on(const Socket& heir, const Element* old);
   void read_inet(click::Arguments& arguments);
   void read_files(click::Arguments& arguments);
   static Address file(const std::string& path);

@@ -44,9 +44,19 @@ std::span<const char* const> ToIPSummaryDump::drop_reasons() const {
 
 void ToIPSummaryDump::start(const Environment& environment) {
   shared_ = environment.threads > 1;
+  if (predecessor != nullptr && same_arguments) return;  // take_state() brings the file
   output_ = std::make_unique<capture::Output>(file_, "'" + name + "'");
   text_.reserve(kTextBytes + kLongestLineBytes);
   if (header_) write_header();
+}
+
+void ToIPSummaryDump::take_state(Element& old_element) {
+  auto& old = static_cast<ToIPSummaryDump&>(old_element);
+  if (!(predecessor == &old ? this : &old)->same_arguments) return;
+  std::swap(output_, old.output_), std::swap(text_, old.text_), std::swap(in_text_, old.in_text_);
+  std::swap(failure_, old.failure_);
+  count_ = old.count_.exchange(count_), lost_ = old.lost_.exchange(lost_);
+  failed_ = old.failed_.exchange(failed_), unflushed_ = old.unflushed_.exchange(unflushed_);
 }
 
 void ToIPSummaryDump::write_header() {

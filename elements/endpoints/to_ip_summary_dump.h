@@ -53,6 +53,7 @@ class ToIPSummaryDump : public Element {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   int timer_us() const override { return 10000; }
   void on_timer(int thread) override;

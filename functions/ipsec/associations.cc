@@ -19,9 +19,10 @@ struct alignas(64) MoreKeys {
   uint32_t inner[8], outer[8];  // SHA-256
   union {
     uint32_t decipher[60];  // CBC
-    gcm_key_data gcm;
+    gcm_key_data gcm;       // aligned to 64 bytes
   };
 };
+static_assert(offsetof(MoreKeys, gcm) % 64 == 0);
 bool needs_more(const Suite& suite) { return !(suite == Suite{}); }
 
 void set_keys(const FileAssociation& from, const Association& sa, MoreKeys* more, Details& to) {

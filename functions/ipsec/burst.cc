@@ -59,14 +59,13 @@ void Burst::set_cipher(const Details& sa, IMB_JOB& job, uint8_t* esp, uint32_t b
 
 void Burst::set_hash(const Details& sa, IMB_JOB& job, uint8_t* esp, uint32_t bytes, uint32_t high, bool encipher) {
   const uint32_t from = kEspBytes + sa.suite.iv_bytes();
+  uint8_t* const place = esp + from + bytes;
   Tag& tag = tags_[count_];
-  tag.place = esp + from + bytes;
-  tag.received = tag.place;
-  tag.bytes = sa.suite.icv_bytes;
+  if (!encipher) tag.received = place, tag.bytes = sa.suite.icv_bytes;
   job.hash_start_src_offset_in_bytes = 0;
   job.msg_len_to_hash_in_bytes = from + bytes;
-  job.auth_tag_output = tag.made;
-  job.auth_tag_output_len_in_bytes = tag.bytes;
+  job.auth_tag_output = encipher ? place : tag.made;
+  job.auth_tag_output_len_in_bytes = sa.suite.icv_bytes;
   if (sa.suite.hash == Hash::none) {  // GCM
     uint8_t* header = headers_[count_];
     job.hash_alg = IMB_AUTH_AES_GMAC;
@@ -88,10 +87,10 @@ void Burst::set_hash(const Details& sa, IMB_JOB& job, uint8_t* esp, uint32_t byt
   if (!sa.extended) return;
   // The upper half is hashed as if it stood behind the packet (RFC 4303, 2.2.1), where the ICV is.
   if (!encipher) {
-    std::memcpy(tag.copy, tag.place, tag.bytes);
+    std::memcpy(tag.copy, place, tag.bytes);
     tag.received = tag.copy;
   }
-  store_u32(tag.place, swapped(high));
+  store_u32(place, swapped(high));
   job.msg_len_to_hash_in_bytes += 4;
 }
 
@@ -117,8 +116,6 @@ bool Burst::finish() {
   for (uint32_t more; (more = IMB_FLUSH_BURST(manager_.get(), kMost, done)) > 0; finished += more) check(more);
   return ok && finished == static_cast<uint32_t>(count_);
 }
-
-void Burst::seal(int number) const { std::memcpy(tags_[number].place, tags_[number].made, tags_[number].bytes); }
 
 bool Burst::authentic(int number) const {
   const Tag& tag = tags_[number];

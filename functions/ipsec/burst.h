@@ -19,7 +19,7 @@ class Burst {
   /** Begins a burst of at most `count` packets. */
   void begin(int count);
   /** Adds packet number count(): `esp` is its ESP header, behind which are IV, `bytes` of plain text or ciphertext, which
-   *  is replaced, and the ICV's place. `high`: upper half of its sequence number, if that is extended. */
+   *  is replaced, and the ICV, which finish() writes for what is enciphered. `high`: upper half of its sequence number, if that is extended. */
   void encipher(const Details& sa, uint8_t* esp, uint32_t bytes, uint32_t high = 0) { add(sa, esp, bytes, high, true); }
   void decipher(const Details& sa, uint8_t* esp, uint32_t bytes, uint32_t high = 0) {
     add(sa, esp, bytes, high, false);
@@ -27,19 +27,17 @@ class Burst {
   int count() const { return count_; }
   /** Does the work. False, which no valid packet leads to, if the library refuses: no result is valid then. */
   bool finish();
-  /** Writes the ICV of packet `number`, which has been enciphered, to its place. */
-  void seal(int number) const;
-  /** Whether the ICV that packet `number` came with is right; takes a time that does not depend on it. */
+  /** Whether the ICV that packet `number`, which has been deciphered, came with is right; takes a time that does not
+   *  depend on it. */
   bool authentic(int number) const;
 
  private:
   struct Free {
     void operator()(IMB_MGR* manager) const { free_mb_mgr(manager); }
   };
-  /** A packet's. */
+  /** The ICV of a packet from outside. */
   struct Tag {
-    uint8_t* place;           // in the packet
-    const uint8_t* received;  // the place, or `copy`
+    const uint8_t* received;  // in the packet, or `copy`
     uint32_t bytes;
     alignas(16) uint8_t made[32], copy[16];
   };

@@ -108,13 +108,8 @@ void IPsecEncap::run_cpu(Batch& batch) {
       burst.encipher(associations_.details(sas[i]), work.esp, work.ciphertext,
                      associations_.upper_half(sas[i], sequences[i]));
     }
-    const bool ok = burst.finish();
-    for (int k = 0; k < burst.count(); ++k) {
-      if (ok)
-        burst.seal(k);
-      else
-        batch.drop(packets[k], kMalformed);
-    }
+    if (burst.finish()) continue;
+    for (int k = 0; k < burst.count(); ++k) batch.drop(packets[k], kMalformed);
   }
 }
 

@@ -45,36 +45,27 @@ bool goes_to(const Association& keys, const Details& sa, const uint8_t* packet) 
 
 }  // namespace
 
-Plain plain_of(const Association& keys, const Details& sa, const uint8_t* packet, uint32_t available) {
-  Plain plain{kGood, inner_of(load_u32(packet), load_u32(packet + 4), available)};
-  if (plain.inner.bytes == 0) return {kMalformed, {}};
-  if (!sa.transport) return plain;
+Plain detail::transport_plain_of(const Association& keys, const Details& sa, const uint8_t* packet,
+                                 const Inner& inner) {
   if (!goes_to(keys, sa, packet)) return {kNoSa, {}};
+  Plain plain{kGood, inner};
   if (!sa.ip6) {
     plain.kept = (packet[0] & 15) * 4u;
     plain.next_at = 9;
     plain.inner.next_header = packet[9];
     return is_fragment4(packet) ? Plain{kFragment, {}} : plain;
   }
-  const Extensions e = extensions_of(packet, plain.inner.bytes);
+  const Extensions e = extensions_of(packet, inner.bytes);
   if (e.cut) return {kMalformed, {}};
   if (e.protocol == kFragmentHeader) return {kFragment, {}};
   plain.kept = e.kept, plain.next_at = e.kept_next_at, plain.inner.next_header = e.kept_protocol;
   return plain;
 }
 
-void write_outer(uint8_t* at, const Association& keys, const Details& sa, const Inner& inner, uint32_t sequence,
-                 uint32_t bytes) {
-  const uint32_t protocol = sa.in_udp() ? kProtocolUdp : kProtocolEsp;
-  if (!sa.ip6) {
-    uint32_t words[5];
-    outer_header(words, keys, inner, sequence, kIp4Bytes + bytes, protocol);
-    std::memcpy(at, words, sizeof words);
-    return;
-  }
+void detail::write_outer6(uint8_t* at, const Association& keys, const Details& sa, const Inner& inner, uint32_t bytes) {
   constexpr uint32_t kHopLimit = 64;
   store_u32(at, swapped(6u << 28 | outer_tos(keys, inner) << 20));
-  store_u32(at + 4, swapped(bytes << 16 | protocol << 8 | kHopLimit));
+  store_u32(at + 4, swapped(bytes << 16 | uint32_t{kProtocolEsp} << 8 | kHopLimit));
   std::memcpy(at + 8, sa.source6, 16);
   std::memcpy(at + 24, sa.destination6, 16);
 }

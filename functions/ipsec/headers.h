@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
+#include "core/load.h"
 #include "functions/ipsec/details.h"
 
 /** IP and UDP headers around ESP, on the CPU. */
 namespace heddle::ipsec {
+
+constexpr uint8_t kProtocolUdp = 17, kProtocolNone = 59;
 
 /** What Encap enciphers of a packet. */
 struct Plain {
@@ -15,12 +19,26 @@ struct Plain {
   uint32_t next_at = 0;  ///< where in these the protocol is said
 };
 
+namespace detail {
+Plain transport_plain_of(const Association& keys, const Details& sa, const uint8_t* packet, const Inner& inner);
+void write_outer6(uint8_t* at, const Association& keys, const Details& sa, const Inner& inner, uint32_t bytes);
+}  // namespace detail
+
 /** Of a packet of which `available` bytes, at least 20, are there. */
-Plain plain_of(const Association& keys, const Details& sa, const uint8_t* packet, uint32_t available);
+inline Plain plain_of(const Association& keys, const Details& sa, const uint8_t* packet, uint32_t available) {
+  const Inner inner = inner_of(load_u32(packet), load_u32(packet + 4), available);
+  if (inner.bytes == 0) return {kMalformed, {}};
+  return sa.transport ? detail::transport_plain_of(keys, sa, packet, inner) : Plain{kGood, inner};
+}
 
 /** Writes the outer header of a tunnel, sa.ip_bytes() long, before `bytes` bytes (UDP, ESP, ICV). */
-void write_outer(uint8_t* at, const Association& keys, const Details& sa, const Inner& inner, uint32_t sequence,
-                 uint32_t bytes);
+inline void write_outer(uint8_t* at, const Association& keys, const Details& sa, const Inner& inner, uint32_t sequence,
+                        uint32_t bytes) {
+  if (sa.ip6) return detail::write_outer6(at, keys, sa, inner, bytes);
+  uint32_t words[5];
+  outer_header(words, keys, inner, sequence, kIp4Bytes + bytes, sa.in_udp() ? kProtocolUdp : kProtocolEsp);
+  std::memcpy(at, words, sizeof words);
+}
 /** What was an IP packet's header has `bytes` bytes of `protocol` behind it now; `next_at` is where it says so. */
 void change_header(uint8_t* header, uint32_t header_bytes, uint32_t next_at, uint32_t protocol, uint32_t bytes);
 /** Writes the UDP header before `bytes` bytes of ESP and ICV (RFC 3948, 2.1). */
@@ -36,8 +54,6 @@ struct Arrived {
   uint32_t esp = 0;       ///< where ESP begins
   uint32_t end = 0;       ///< of the packet by its headers
 };
-
-constexpr uint8_t kProtocolUdp = 17, kProtocolNone = 59;
 
 /** Of a packet of which `available` bytes, at least 20, are there. `takes_port(port)`: whether ESP is expected in UDP to
  *  this port, in network byte order. */
@@ -57,7 +73,7 @@ Arrived arrived_of(const uint8_t* packet, uint32_t available, const TakesPort& t
   Arrived to = detail::find_payload(packet, available, protocol);
   if (to.reason != kGood) return to;
   if (protocol == kProtocolUdp && !to.ip6 && to.end >= to.esp + 8) {
-    __builtin_memcpy(&to.port, packet + to.esp + 2, sizeof to.port);
+    std::memcpy(&to.port, packet + to.esp + 2, sizeof to.port);
     if (!takes_port(to.port)) to.reason = kNotEsp;
     if (to.reason == kGood) detail::open_udp(packet, to);
   } else if (protocol != kProtocolEsp) {

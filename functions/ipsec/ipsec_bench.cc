@@ -112,7 +112,7 @@ class Bare {
   const FileAssociation& sa_;
   IMB_MGR* manager_;
   uint64_t done_ = 0;
-  gcm_key_data gcm_;
+  alignas(64) gcm_key_data gcm_;
   alignas(16) uint8_t ivs_[IMB_MAX_BURST_SIZE][16] = {};
 };
 

@@ -168,7 +168,7 @@ struct Sa {
   Details details{};
   uint32_t inner[8] = {}, outer[8] = {};
   alignas(16) uint32_t inverse[60] = {};
-  std::unique_ptr<gcm_key_data> gcm = std::make_unique<gcm_key_data>();
+  alignas(64) gcm_key_data gcm;
 
   Sa(const char* key, Suite suite, const char* nonce = "00000000") {
     expand_key(bytes_of(key), keys);
@@ -182,8 +182,8 @@ struct Sa {
       invert_key(keys, inverse);
       details.decipher_keys = inverse;
     } else if (suite.cipher == Cipher::aes_gcm) {
-      start_gcm(keys, *gcm);
-      details.encipher_keys = details.decipher_keys = gcm.get();
+      start_gcm(keys, gcm);
+      details.encipher_keys = details.decipher_keys = &gcm;
     }
   }
 };
@@ -260,7 +260,6 @@ TEST(IpsecVectors, Gcm) {
       burst.begin(1);
       burst.encipher(sa.details, packet.data(), bytes, swapped(high));
       ASSERT_TRUE(burst.finish());
-      burst.seal(0);
       const Bytes wanted = esp + Bytes(sealed.begin(), sealed.end() - 16 + icv);
       EXPECT_EQ(packet, wanted);
       for (const bool good : {true, false}) {
