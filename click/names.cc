@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <tuple>
 
 #include "click/statements.h"
+#include "core/error.h"
 
 namespace heddle::click {
 
@@ -80,25 +82,34 @@ void StatementParser::report_unknown(const std::string& name, const Location& wh
 void StatementParser::add_unknown_class(const std::string& name, const Location& where, const std::string& hint) {
   constexpr size_t kMostClasses = 100;
   frame().body->broken = true;
-  const auto [known, fresh] = unknown_.try_emplace(name, UnknownClass{where, hint});
+  UnknownClass& unknown = unknown_.try_emplace(name, UnknownClass{hint}).first->second;
   if (unknown_.size() == kMostClasses) {
     stopped_ = true;
     lexer_.stop();
   }
-  if (fresh || ++known->second.places > kMostPlaces) return;
-  UnknownClass& unknown = known->second;
-  const std::string place = std::to_string(where.line) + ":" + std::to_string(where.column);
-  unknown.also += (unknown.also.empty() ? "" : ", ") + (where.file == unknown.where.file ? place : where.text());
+  if (++unknown.uses <= kMostPlaces + 1) unknown.places.push_back(where);
 }
 
 void StatementParser::report_unknown_classes() {
-  for (const auto& [name, unknown] : unknown_) {
+  const auto earlier = [](const Location& a, const Location& b) {
+    return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
+  };
+  std::vector<std::pair<std::string, UnknownClass>> list(unknown_.begin(), unknown_.end());
+  for (auto& [name, unknown] : list) std::ranges::sort(unknown.places, earlier);
+  std::ranges::sort(list, [&](auto& a, auto& b) { return earlier(a.second.places[0], b.second.places[0]); });
+  for (const auto& [name, unknown] : list) {
+    const Location& first = unknown.places[0];
     std::string text =
         "unknown element class " + in_quotes(name) +
         (unknown.hint.empty() ? "; expected a known class or an elementclass statement before" : unknown.hint);
-    if (!unknown.also.empty()) text += " (also at " + unknown.also;
-    if (unknown.places > kMostPlaces) text += " and " + std::to_string(unknown.places - kMostPlaces) + " more places";
-    diagnostics_.error(unknown.where, text + (unknown.also.empty() ? "" : ")"));
+    for (size_t i = 1; i < unknown.places.size(); ++i) {
+      const Location& also = unknown.places[i];
+      text += i == 1 ? " (also at " : ", ";
+      text += also.file == first.file ? format("%d:%d", also.line, also.column) : also.text();
+    }
+    if (unknown.uses > unknown.places.size())
+      text += format(" and %zu more places", unknown.uses - unknown.places.size());
+    diagnostics_.error(first, text + (unknown.uses > 1 ? ")" : ""));
   }
 }
 

@@ -139,10 +139,9 @@ class StatementParser {
   Token token_;
   Program program_;
   struct UnknownClass {
-    Location where;
     std::string hint;
-    std::string also{};  // further places
-    size_t places = 1;
+    std::vector<Location> places{};  // the first kMostPlaces and one more, as they were found
+    size_t uses = 0;
   };
   std::map<std::string, UnknownClass> unknown_;
   std::vector<Frame> frames_;
