@@ -70,7 +70,7 @@ Automata::Automata(const std::vector<std::vector<std::string>>& patterns) {
     std::vector<Node> nodes = trie_of(of_one);
     std::vector<uint32_t> order = complete(nodes);
     // Those that accept come last, so that a comparison tells them.
-    std::ranges::stable_partition(order, [&](uint32_t state) { return !nodes[state].accepts; });
+    std::stable_partition(order.begin(), order.end(), [&](uint32_t state) { return !nodes[state].accepts; });
     std::vector<uint32_t> number(nodes.size());
     for (uint32_t k = 0; k < order.size(); ++k) number[order[k]] = k;
     const auto accepting = static_cast<uint32_t>(std::ranges::count_if(nodes, &Node::accepts));
