@@ -45,21 +45,19 @@ bool goes_to(const Association& keys, const Details& sa, const uint8_t* packet) 
 
 }  // namespace
 
-Plain detail::transport_plain_of(const Association& keys, const Details& sa, const uint8_t* packet,
-                                 const Inner& inner) {
-  if (!goes_to(keys, sa, packet)) return {kNoSa, {}};
-  Plain plain{kGood, inner};
-  if (!sa.ip6) {
+void detail::keep_headers(const Association& keys, const Details& sa, const uint8_t* packet, Plain& plain) {
+  if (!goes_to(keys, sa, packet)) {
+    plain.reason = kNoSa;
+  } else if (!sa.ip6) {
     plain.kept = (packet[0] & 15) * 4u;
     plain.next_at = 9;
     plain.inner.next_header = packet[9];
-    return is_fragment4(packet) ? Plain{kFragment, {}} : plain;
+    if (is_fragment4(packet)) plain.reason = kFragment;
+  } else {
+    const Extensions e = extensions_of(packet, plain.inner.bytes);
+    plain.kept = e.kept, plain.next_at = e.kept_next_at, plain.inner.next_header = e.kept_protocol;
+    if (e.cut || e.protocol == kFragmentHeader) plain.reason = e.cut ? kMalformed : kFragment;
   }
-  const Extensions e = extensions_of(packet, inner.bytes);
-  if (e.cut) return {kMalformed, {}};
-  if (e.protocol == kFragmentHeader) return {kFragment, {}};
-  plain.kept = e.kept, plain.next_at = e.kept_next_at, plain.inner.next_header = e.kept_protocol;
-  return plain;
 }
 
 void detail::write_outer6(uint8_t* at, const Association& keys, const Details& sa, const Inner& inner, uint32_t bytes) {

@@ -20,15 +20,19 @@ struct Plain {
 };
 
 namespace detail {
-Plain transport_plain_of(const Association& keys, const Details& sa, const uint8_t* packet, const Inner& inner);
+/** Leaves the headers of the packet in `plain` before ESP. */
+void keep_headers(const Association& keys, const Details& sa, const uint8_t* packet, Plain& plain);
 void write_outer6(uint8_t* at, const Association& keys, const Details& sa, const Inner& inner, uint32_t bytes);
 }  // namespace detail
 
 /** Of a packet of which `available` bytes, at least 20, are there. */
 inline Plain plain_of(const Association& keys, const Details& sa, const uint8_t* packet, uint32_t available) {
-  const Inner inner = inner_of(load_u32(packet), load_u32(packet + 4), available);
-  if (inner.bytes == 0) return {kMalformed, {}};
-  return sa.transport ? detail::transport_plain_of(keys, sa, packet, inner) : Plain{kGood, inner};
+  Plain plain{kGood, inner_of(load_u32(packet), load_u32(packet + 4), available)};
+  if (plain.inner.bytes == 0)
+    plain.reason = kMalformed;
+  else if (sa.transport)
+    detail::keep_headers(keys, sa, packet, plain);
+  return plain;
 }
 
 /** Writes the outer header of a tunnel, sa.ip_bytes() long, before `bytes` bytes (UDP, ESP, ICV). */
