@@ -77,16 +77,19 @@ void StatementParser::report_unknown(const std::string& name, const Location& wh
   }
 }
 
-void StatementParser::add_unknown_class(const std::string& name, const Location& where, const std::string& hint) {
+void StatementParser::add_unknown_class(const std::string& name, const Location& found_at, const std::string& hint) {
   constexpr size_t kMostClasses = 100;
   frame().body->broken = true;
-  const auto [known, fresh] = unknown_.try_emplace(name, UnknownClass{where, hint});
+  const auto [known, fresh] = unknown_.try_emplace(name, UnknownClass{found_at, hint});
   if (unknown_.size() == kMostClasses) {
     stopped_ = true;
     lexer_.stop();
   }
   if (fresh || ++known->second.places > kMostPlaces) return;
   UnknownClass& unknown = known->second;
+  Location where = found_at;
+  if (where.file == unknown.where.file && where < unknown.where)
+    std::swap(where, unknown.where);  // the first is told first
   const std::string place = std::to_string(where.line) + ":" + std::to_string(where.column);
   unknown.also += (unknown.also.empty() ? "" : ", ") + (where.file == unknown.where.file ? place : where.text());
 }
@@ -127,7 +130,11 @@ void StatementParser::resolve(Item& item) {
 /** A bare name: an element declared before, else an element class, else an element declared later. */
 int StatementParser::reference(const std::string& name, const Location& where) {
   const auto found = frame().nodes.find(name);
-  if (found != frame().nodes.end()) return found->second;
+  if (found != frame().nodes.end()) {
+    const Node& node = frame().body->nodes[static_cast<size_t>(found->second)];
+    if (node.state == Node::kUsed) again_[{frame().body, name}].push_back(where);
+    return found->second;
+  }
   if (const auto type = find_class(name)) return add_anonymous(name, *type, {}, where);
   const int node = add_node({name, ElementClass{name}, {}, where, Node::kUsed});
   frame().nodes.emplace(name, node);
@@ -173,7 +180,11 @@ void StatementParser::finish_names() {
   std::vector<Node>& nodes = frame().body->nodes;
   for (size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
-    if (node.state == Node::kUsed) report_unknown(node.name, node.where, false);
+    if (node.state == Node::kUsed) {
+      report_unknown(node.name, node.where, false);
+      if (unknown_.contains(node.name))
+        for (const Location& place : again_[{frame().body, node.name}]) add_unknown_class(node.name, place, "");
+    }
     if (node.state != Node::kAnonymous) continue;
     const std::string prefix = node.name;
     node.name += std::to_string(node.number);
