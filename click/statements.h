@@ -144,6 +144,8 @@ class StatementParser {
     size_t uses = 0;
   };
   std::map<std::string, UnknownClass> unknown_;
+  std::map<std::pair<const Body*, std::string>, std::vector<Location>>
+      again_;  // names that are not declared, after the first
   std::vector<Frame> frames_;
   int nesting_ = 0;                 // compound elements and groups around the current token
   std::set<std::string> packages_;  // that a require statement may name

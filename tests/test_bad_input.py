@@ -497,3 +497,34 @@ def test_closed_pipe_of_a_summary(heddle):
         assert running.process.wait(10) == 1
         assert b"Broken pipe" in running.process.stderr.read()
         running.process.stdout = None
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["check", "--nonsense"],
+            "heddle check: The following argument was not expected: --nonsense; `heddle check --help`",
+        ),
+        (
+            ["routes", "convert", "x", "--outputs", "-1"],
+            "heddle routes convert: --outputs: Value -1 not in range 1 to 2147483647;",
+        ),
+        (
+            ["run", "-j", "0"],
+            "heddle run: --threads: Value 0 not in range 1 to 128; `heddle run --help` says what it takes",
+        ),
+    ],
+)
+def test_usage_names_the_command(heddle, words, said):
+    result = heddle(*words)
+    assert result.code != 0 and result.err.startswith(said) and len(result.err) < 200, result
+
+
+def test_an_unknown_class_is_reported_once(heddle):
+    err = heddle.fails("check", "-e", "Idle -> Foo -> Foo -> b :: Bar -> Foo -> Discard")
+    assert "<expression>:1:9: unknown element class 'Foo'" in err and "(also at 1:16, 1:35)" in err
+    assert err.count("Foo") == 1 and "heddle: 2 mistakes in the chain" in err
+    many = " -> ".join(["Foo"] * 100000)
+    err = heddle.fails("check", "-f", "-", input=many.encode())
+    assert "and 99990 more places)" in err and len(err) < 500
