@@ -25,7 +25,8 @@ TEST(ErrorsTest, SuggestTheNearestName) {
        "t:1:1: unknown element class 'Xyzzy'; expected a known class or an elementclass statement before\n"},
       {"Xyzzy -> A;\nA -> Xyzzy; b :: Cuonter -> Xyzzy(1)",
        "t:1:1: unknown element class 'Xyzzy'; expected a known class or an elementclass statement before (also at "
-       "2:29)\n"
+       "2:29, "
+       "2:6)\n"
        "t:2:18: unknown element class 'Cuonter'; did you mean 'Counter'?\n"},
       {"A -> chekc; check :: B", "t:1:6: undeclared element 'chekc'; did you mean 'check'?\n"},
       {"A -> chekc", "t:1:6: undeclared element 'chekc'; expected a declaration of it\n"},

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <tuple>
 
 #include "click/statements.h"
-#include "core/error.h"
 
 namespace heddle::click {
 
@@ -79,37 +77,31 @@ void StatementParser::report_unknown(const std::string& name, const Location& wh
   }
 }
 
-void StatementParser::add_unknown_class(const std::string& name, const Location& where, const std::string& hint) {
+void StatementParser::add_unknown_class(const std::string& name, const Location& found_at, const std::string& hint) {
   constexpr size_t kMostClasses = 100;
   frame().body->broken = true;
-  UnknownClass& unknown = unknown_.try_emplace(name, UnknownClass{hint}).first->second;
+  const auto [known, fresh] = unknown_.try_emplace(name, UnknownClass{found_at, hint});
   if (unknown_.size() == kMostClasses) {
     stopped_ = true;
     lexer_.stop();
   }
-  if (++unknown.uses <= kMostPlaces + 1) unknown.places.push_back(where);
+  if (fresh || ++known->second.places > kMostPlaces) return;
+  UnknownClass& unknown = known->second;
+  Location where = found_at;
+  if (where.file == unknown.where.file && where < unknown.where)
+    std::swap(where, unknown.where);  // the first is told first
+  const std::string place = std::to_string(where.line) + ":" + std::to_string(where.column);
+  unknown.also += (unknown.also.empty() ? "" : ", ") + (where.file == unknown.where.file ? place : where.text());
 }
 
 void StatementParser::report_unknown_classes() {
-  const auto earlier = [](const Location& a, const Location& b) {
-    return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
-  };
-  std::vector<std::pair<std::string, UnknownClass>> list(unknown_.begin(), unknown_.end());
-  for (auto& [name, unknown] : list) std::ranges::sort(unknown.places, earlier);
-  std::ranges::sort(list, [&](auto& a, auto& b) { return earlier(a.second.places[0], b.second.places[0]); });
-  for (const auto& [name, unknown] : list) {
-    const Location& first = unknown.places[0];
+  for (const auto& [name, unknown] : unknown_) {
     std::string text =
         "unknown element class " + in_quotes(name) +
         (unknown.hint.empty() ? "; expected a known class or an elementclass statement before" : unknown.hint);
-    for (size_t i = 1; i < unknown.places.size(); ++i) {
-      const Location& also = unknown.places[i];
-      text += i == 1 ? " (also at " : ", ";
-      text += also.file == first.file ? format("%d:%d", also.line, also.column) : also.text();
-    }
-    if (unknown.uses > unknown.places.size())
-      text += format(" and %zu more places", unknown.uses - unknown.places.size());
-    diagnostics_.error(first, text + (unknown.uses > 1 ? ")" : ""));
+    if (!unknown.also.empty()) text += " (also at " + unknown.also;
+    if (unknown.places > kMostPlaces) text += " and " + std::to_string(unknown.places - kMostPlaces) + " more places";
+    diagnostics_.error(unknown.where, text + (unknown.also.empty() ? "" : ")"));
   }
 }
 
@@ -138,7 +130,11 @@ void StatementParser::resolve(Item& item) {
 /** A bare name: an element declared before, else an element class, else an element declared later. */
 int StatementParser::reference(const std::string& name, const Location& where) {
   const auto found = frame().nodes.find(name);
-  if (found != frame().nodes.end()) return found->second;
+  if (found != frame().nodes.end()) {
+    const Node& node = frame().body->nodes[static_cast<size_t>(found->second)];
+    if (node.state == Node::kUsed) again_[{frame().body, name}].push_back(where);
+    return found->second;
+  }
   if (const auto type = find_class(name)) return add_anonymous(name, *type, {}, where);
   const int node = add_node({name, ElementClass{name}, {}, where, Node::kUsed});
   frame().nodes.emplace(name, node);
@@ -184,7 +180,11 @@ void StatementParser::finish_names() {
   std::vector<Node>& nodes = frame().body->nodes;
   for (size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
-    if (node.state == Node::kUsed) report_unknown(node.name, node.where, false);
+    if (node.state == Node::kUsed) {
+      report_unknown(node.name, node.where, false);
+      if (unknown_.contains(node.name))
+        for (const Location& place : again_[{frame().body, node.name}]) add_unknown_class(node.name, place, "");
+    }
     if (node.state != Node::kAnonymous) continue;
     const std::string prefix = node.name;
     node.name += std::to_string(node.number);

@@ -139,9 +139,10 @@ class StatementParser {
   Token token_;
   Program program_;
   struct UnknownClass {
+    Location where;
     std::string hint;
-    std::vector<Location> places{};  // the first kMostPlaces and one more, as they were found
-    size_t uses = 0;
+    std::string also{};  // further places
+    size_t places = 1;
   };
   std::map<std::string, UnknownClass> unknown_;
   std::map<std::pair<const Body*, std::string>, std::vector<Location>>
