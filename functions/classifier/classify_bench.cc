@@ -272,7 +272,7 @@ std::vector<Result> updates() {
   return {result};
 }
 
-/** Every engine at every size: what choose_engine() is made from. Each is compared with the one that it takes. */
+/** Every engine at every size. Each is compared with the one that choose_engine() takes. */
 std::vector<Result> engines() {
   pin_to_core(1);
   std::vector<Result> results;
