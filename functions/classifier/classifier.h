@@ -76,7 +76,7 @@ class RuleElement : public Element, public Chooses {
   std::atomic<size_t> count_{0};  // rules in the set, for statistics(), which runs beside changes
 };
 
-/** BitVectorClassifier: sorts IP packets by rules on addresses, ports, protocol and other fields; the first rule that matches counts.
+/** BitVectorClassifier: sorts IP packets by rules on addresses, ports, protocol and other fields; the first that matches counts.
  *
  *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, FORMAT, ACTION, DEFAULT, ENGINE, STEP, MEMORY, FIELDS, DEVICE,
  *          BLOCKING])
@@ -105,8 +105,8 @@ class RuleElement : public Element, public Chooses {
  *  have no ports: both count as 0, so a rule that asks for other ports does not match them. Packets without a whole IPv4
  *  header, or with one of these protocols and fewer than 4 bytes behind the header, are dropped ("short").
  *
- *  FIELD=VALUE asks for a further field, on a CPU only; VALUE is a number, LOW-HIGH, or VALUE/MASK, of which only the bits of the mask
- *  count. FIELD is
+ *  FIELD=VALUE asks for a further field, on a CPU only; VALUE is a number, LOW-HIGH, or VALUE/MASK, of which only the bits of
+ *  the mask count. FIELD is
  *      flags                       TCP flags: flags=0x02/0x12 is SYN without ACK; the rule is one of TCP then
  *      vlan, paint                 the annotations of these names; vlan is the identifier, without the priority
  *      frame[OFFSET/LENGTH]        LENGTH bytes (1, 2, 4 or 16) from OFFSET of the packet, a big-endian number; 16 bytes take a
@@ -116,8 +116,8 @@ class RuleElement : public Element, public Chooses {
  *      source, destination, sport, dport, protocol   bits of these: source=0x0a000001/0xff0000ff
  *      version                     of the IP header
  *  A rule cannot ask for a mask of a field and a range that is no prefix at once. What a packet does not have counts as 0.
- *  If rules have IPv6 addresses or ask for the version, packets of both versions are told apart, each address matches those of its own
- *  version, and /0 on both sides both; the protocol of an IPv6 packet is its next header, so that one with extension headers
+ *  If rules have IPv6 addresses or ask for the version, packets of both versions are told apart, each address matches those of
+ *  its own version, and 0.0.0.0/0 on both sides both; the protocol of an IPv6 packet is its next header, so that one with extension headers
  *  has no ports. Otherwise every packet is taken for IPv4. Rules that handlers add may ask for what rules asked for at the
  *  start, and for FIELDS, names of these separated by blanks; `ip6`: IPv6 addresses.
  *
@@ -133,7 +133,8 @@ class RuleElement : public Element, public Chooses {
  *                 tuple look up synthetic keys, four of five of which hit a rule, for some milliseconds, and the faster one is
  *                 taken (`heddle plan` and the handler engine give both rates); tuple where bit vectors would need more than 256
  *                 MB or MEMORY. Later changes do not choose again. Never acl, which is the fastest from some hundred to some
- *                 thousand rules, but needs DPDK, and takes seconds to build 4,000 rules, up to half a minute 16,000, again for each change
+ *                 thousand rules, but needs DPDK, and takes seconds to build 4,000 rules, up to half a minute 16,000, again for
+ *                 each change
  *  Memory is computed first, and a set that needs more than MEMORY is refused with the size that it needs (bitvector, tuple).
  *
  *  Handlers, all of which work while packets flow. Every packet is classified by the rules before a change or by those after
