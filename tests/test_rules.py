@@ -99,31 +99,39 @@ def nft_rules(rng, count, family):
     table = f"table {family} t {{\n  chain judged {{\n"
     rules = []
     for _ in range(count):
-        matches = [nft_match(rng, family == "inet") for _ in range(rng.randint(1, 3))]
-        if len({m.split()[0] for m in matches} & {"tcp", "udp", "sctp", "icmp", "icmpv6"}) > 1:
-            continue
-        if any("icmp" in m or "icmpv6" in m for m in matches) and any("th " in m for m in matches):
+        matches = [nft_match(rng, family == "inet") for _ in range(rng.choice([1, 2, 2, 3, 3]))]
+        # nft 1.0.6 loads "ip ttl != 2 ip protocol != udp" as one comparison of both, and forgets a protocol when it lists another.
+        protocols = ("tcp", "udp", "sctp", "icmp", "meta l4proto", "ip protocol", "ip6 nexthdr")
+        if sum(match.startswith(protocols) for match in matches) > 1 or sum("!=" in match for match in matches) > 1:
             continue
         rules.append(f"    {' '.join(matches)} counter {rng.choice(['accept', 'drop'])}\n")
+    rules.sort(key=lambda rule: -rule.count(" "))  # what asks for little comes last, or the others would see nothing
     mac = ":".join(f"{byte:02x}" for byte in judge.MAC)
     entry = f"  chain entry {{\n type filter hook prerouting priority -500;\n ether saddr {mac} jump judged\n  }}\n"
     return table, rules, "  }\n" + entry + "}\n"
 
 
 def loadable(space, rng, family):
-    """Rules that nft takes: it refuses some contradictions."""
-    head, rules, tail = nft_rules(rng, 60, family)
-    good = []
-    for rule in rules:
-        space.call("nft", "flush", "ruleset")
+    """Loads rules that nft takes: it refuses some contradictions, and names their lines."""
+    head, rules, tail = nft_rules(rng, 120, family)
+    while True:
         done = subprocess.run(
-            space.command("nft", "-f", "-"), input=head + rule + tail, text=True, capture_output=True, check=False
+            space.command("nft", "-f", "-"),
+            input=head + "".join(rules) + tail,
+            text=True,
+            capture_output=True,
+            check=False,
         )
         if done.returncode == 0:
-            good.append(rule)
-    assert len(good) > 25, good
-    space.call("nft", "flush", "ruleset")
-    judge.load(space, ["nft", "-f", "-"], head + "".join(good) + tail)
+            break
+        bad = {
+            int(number) - 1 - head.count("\n")
+            for number in re.findall(r"^/dev/stdin:(\d+):", done.stderr, re.MULTILINE)
+        }
+        kept = [rule for at, rule in enumerate(rules) if at not in bad]
+        assert len(kept) < len(rules), done.stderr
+        rules = kept
+    assert len(rules) > 25, rules
 
 
 def hits_by_line(heddle, rules, frames, folder, *options):
@@ -248,7 +256,7 @@ def test_iptables_judges_rules(heddle, tmp_path):
             space.call("sysctl", "-qw", f"net.ipv4.{setting}")
         space.call("ip", "address", "add", "172.16.0.1/24", "dev", judge.DEVICE[1])
         space.call("ip", "route", "add", "default", "dev", judge.DEVICE[1])
-        lines = "".join(iptables_rule(rng) for _ in range(50))
+        lines = "".join(sorted((iptables_rule(rng) for _ in range(50)), key=lambda rule: -rule.count(" ")))
         text = f"*filter\n:INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n{lines}COMMIT\n"
         judge.load(space, ["iptables-nft-restore"], text)
         save = ["iptables-nft-save", "-c", "-t", "filter"]
@@ -322,7 +330,7 @@ def test_explain_names_the_field_that_misses(heddle, tmp_path):
 def test_check_finds_just_the_rules_that_no_packet_can_hit(heddle, tmp_path):
     rng = random.Random(f"{SEED} shadows")
     found = 0
-    for _ in range(40):
+    for _ in range(25):
         rules = []
         for _ in range(rng.randint(2, 14)):
             ports = [sorted((rng.randrange(6), rng.randrange(6))) for _ in range(2)]

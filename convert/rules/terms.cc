@@ -17,17 +17,60 @@ bool takes_zeros(const Rule& rule) {
   });
 }
 
-/** Those of `rules` that nothing can match go; each is narrowed by one of the alternatives. */
+/** Prefixes that are the range together. */
+std::vector<Condition> prefixes_of(const Condition& range) {
+  std::vector<Condition> result;
+  for (uint64_t low = range.low; low <= range.high;) {
+    uint64_t host = 0;  // as many bits as the address and what is left allow
+    while ((low & (2 * host + 1)) == 0 && low + 2 * host + 1 <= range.high) host = 2 * host + 1;
+    result.push_back({range.place, range.mask, static_cast<uint32_t>(low), static_cast<uint32_t>(low + host)});
+    low += host + 1;
+  }
+  return result;
+}
+
+/** The rule narrowed by the condition: none, one, or where one of the two asks for a range and the other for bits of the same
+ *  field, one for each prefix of the range. */
+std::vector<Rule> narrowed(const Rule& rule, const Condition& condition) {
+  const Condition asked = canonical(condition);
+  const auto before = std::ranges::find(rule.more, asked.place, &Condition::place);
+  const bool conflict =
+      before != rule.more.end() && (before->mask == asked.place.largest()) != (asked.mask == asked.place.largest());
+  std::vector<Rule> result;
+  const auto add = [&](Rule next, std::initializer_list<Condition> conditions) {
+    if (std::ranges::all_of(conditions, [&](const Condition& one) { return narrow(next, one); }))
+      result.push_back(std::move(next));
+  };
+  if (!conflict) {
+    add(rule, {asked});
+  } else if (before->mask == asked.place.largest()) {
+    Rule rest = rule;
+    std::erase(rest.more, *before);
+    for (const Condition& prefix : prefixes_of(*before)) add(rest, {prefix, asked});
+  } else {
+    for (const Condition& prefix : prefixes_of(asked)) add(rule, {prefix});
+  }
+  return result;
+}
+
+/** The rules narrowed by one of the alternatives each. */
 std::vector<Rule> narrowed(const std::vector<Rule>& rules, const Term& term) {
   std::vector<Rule> result;
   for (const Rule& rule : rules)
     for (const Alternative& alternative : term) {
-      Rule next = rule;
-      if (std::ranges::all_of(alternative, [&](const Condition& condition) { return narrow(next, condition); }))
-        result.push_back(std::move(next));
-      if (result.size() > kMostAlternatives)
-        throw Error(format("it would be more than %zu rules; take it apart", kMostAlternatives));
+      std::vector<Rule> some{rule};
+      for (const Condition& condition : alternative) {
+        std::vector<Rule> next;
+        for (const Rule& one : some)
+          for (Rule& narrower : narrowed(one, condition)) next.push_back(std::move(narrower));
+        some.swap(next);
+        if (result.size() + some.size() > kMostAlternatives)
+          throw Error(format("it would be more than %zu rules; take it apart", kMostAlternatives));
+      }
+      result.insert(result.end(), some.begin(), some.end());
     }
+  if (result.size() > kMostAlternatives)
+    throw Error(format("it would be more than %zu rules; take it apart", kMostAlternatives));
   return result;
 }
 

@@ -31,8 +31,8 @@ struct Matches {
 
   void add(const Term& term, bool negate = false);
   void add(const Condition& condition, bool negate = false) { add(Term{{condition}}, negate); }
-  /** As Heddle's rules, with the action `next`. What later fragments and packets without a transport header have there counts as 0, and where 0
-   *  would do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions that a
+  /** As Heddle's rules, with the action `next`. What later fragments have behind the IP header counts as 0, and where 0 would
+   *  do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions that a
    *  rule cannot hold. */
   std::vector<Rule> rules(uint16_t next) const;
 };

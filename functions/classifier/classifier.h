@@ -44,8 +44,10 @@ class RuleElement : public Element, public Chooses {
   std::vector<classifier::SetRule> read_rules(std::vector<std::string>& errors) const;
   /** What rules are asked for: what FIELDS and these rules say. Throws Error. */
   classifier::Layout layout_of(const std::vector<classifier::SetRule>& rules) const;
-  /** Takes the engine that ENGINE asks for, or the best for so many rules; it has none yet. */
-  void choose(size_t rules, bool on_gpu);
+  /** Takes the engine that ENGINE asks for, or the best for these rules; it has none yet. */
+  void choose(const std::vector<classifier::SetRule>& rules);
+  /** Makes the engine of `kind_`. */
+  void take_engine();
   /** Makes the changes of lines "add ...", "replace ..." and "remove ...": all of them or none. */
   void change(const std::string& commands);
   /** One such line, `changes` being those before it. Throws Error. */
@@ -61,6 +63,7 @@ class RuleElement : public Element, public Chooses {
   std::optional<classifier::EngineKind> wanted_;  // ENGINE; none: auto
   classifier::EngineKind kind_ = classifier::EngineKind::bitvector;
   std::string why_;  // this kind
+  classifier::EngineChoice for_cpu_{};
   std::unique_ptr<classifier::RuleEngine> engine_;
   classifier::RuleSet rules_;
   classifier::Hits hits_;
@@ -73,18 +76,22 @@ class RuleElement : public Element, public Chooses {
   std::atomic<size_t> count_{0};  // rules in the set, for statistics(), which runs beside changes
 };
 
-/** BitVectorClassifier: sorts IPv4 packets by rules on addresses, ports and protocol; the first rule that matches counts.
+/** BitVectorClassifier: sorts IP packets by rules on addresses, ports, protocol and other fields; the first that matches counts.
  *
- *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, FORMAT, ACTION, DEFAULT, ENGINE, STEP, MEMORY, DEVICE,
+ *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, FORMAT, ACTION, DEFAULT, ENGINE, STEP, MEMORY, FIELDS, DEVICE,
  *          BLOCKING])
  *
  *  Each argument is a rule as ClassBench writes filters, and what becomes of its packets:
  *
- *      @SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK] [ACTION]
+ *      @SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK] [FIELD=VALUE ...] [ACTION]
  *
  *  prefixes, ranges of source and destination ports, the protocol (mask 0xFF) or any (0x00/0x00), and TCP flags, which are
- *  ignored. ACTION: an output, or `deny`. RULES: a file with one such rule a line ("#" starts a comment). Rules are
- *  numbered from 0, or 0, STEP, 2 * STEP and so on, those of the file first; the lowest number wins. STEP leaves room for rules
+ *  ignored. Addresses may also be LOW-HIGH, or prefixes of IPv6, and the protocol LOW-HIGH. ACTION: an output, or `deny`.
+ *  RULES: a file with one such rule a line ("#" starts a comment); `heddle rules convert` makes it of iptables-save,
+ *  `nft list ruleset`, Click's IPFilter and others, `heddle rules check` looks for mistakes and for rules that nothing can hit,
+ *  and `heddle rules explain` says why a packet hits a rule. Rules are
+ *  numbered from 0, or 0, STEP, 2 * STEP and so on, those of the file first; the lowest number wins. All rules of a file may
+ *  have a number of their own before them. STEP leaves room for rules
  *  that handlers add in between, default 1. FORMAT: of the file; classbench, which is the only one. ACTION: that of rules that
  *  name none, default 0. DEFAULT: what becomes of packets that hit no rule, an output or `deny`; if it is missing they are
  *  dropped ("no_match"). ENGINE: what looks rules up, see below; default auto. MEMORY: most megabytes that the structure for
@@ -98,6 +105,22 @@ class RuleElement : public Element, public Chooses {
  *  have no ports: both count as 0, so a rule that asks for other ports does not match them. Packets without a whole IPv4
  *  header, or with one of these protocols and fewer than 4 bytes behind the header, are dropped ("short").
  *
+ *  FIELD=VALUE asks for a further field, on a CPU only; VALUE is a number, LOW-HIGH, or VALUE/MASK, of which only the bits of
+ *  the mask count. FIELD is
+ *      flags                       TCP flags: flags=0x02/0x12 is SYN without ACK; the rule is one of TCP then
+ *      vlan, paint                 the annotations of these names; vlan is the identifier, without the priority
+ *      frame[OFFSET/LENGTH]        LENGTH bytes (1, 2, 4 or 16) from OFFSET of the packet, a big-endian number; 16 bytes take a
+ *                                  value or VALUE/MASK, each 0x and 32 digits
+ *      ip[OFFSET/LENGTH]           the same from the IP header on: ip[1/1]=0xb8/0xfc
+ *      transport[OFFSET/LENGTH]    from what follows the IP header; later fragments have nothing there
+ *      source, destination, sport, dport, protocol   bits of these: source=0x0a000001/0xff0000ff
+ *      version                     of the IP header
+ *  A rule cannot ask for a mask of a field and a range that is no prefix at once. What a packet does not have counts as 0.
+ *  If rules have IPv6 addresses or ask for the version, packets of both versions are told apart, each address matches those of
+ *  its own version, and 0.0.0.0/0 on both sides both; the protocol of an IPv6 packet is its next header, so that one with extension headers
+ *  has no ports. Otherwise every packet is taken for IPv4. Rules that handlers add may ask for what rules asked for at the
+ *  start, and for FIELDS, names of these separated by blanks; `ip6`: IPv6 addresses.
+ *
  *  Engines, which all find the same rules (`heddle plan` says which one is used, and why):
  *      bitvector  aggregated bit vectors (Baboescu, Varghese, SIGCOMM 2001), on CPU and GPU. Memory grows with the square of
  *                 the number of rules: at most 5 MB for 1,000, 500 MB for 10,000. Any change of the rules builds all anew
@@ -106,9 +129,12 @@ class RuleElement : public Element, public Chooses {
  *                 prefixes and differ in ranges of ports only
  *      acl        DPDK's rte_acl; CPU only. Starts DPDK, and takes its memory from there (256 MB without huge pages; more with
  *                 --dpdk "-m MEGABYTES"). The set is built when the program starts; any change builds all anew
- *      auto       bitvector on a GPU. On a CPU bitvector up to 8,000 rules, and tuple for more: where `make bench
- *                 ONLY=classify-engines` finds that they meet. Never acl, which is the fastest from some hundred to some thousand
- *                 rules, but needs DPDK and takes up to half a minute to build 16,000
+ *      auto       bitvector on a GPU. On a CPU bitvector up to 64 rules; for more, when the program starts, both bitvector and
+ *                 tuple look up synthetic keys, four of five of which hit a rule, for some milliseconds, and the faster one is
+ *                 taken (`heddle plan` and the handler engine give both rates); tuple where bit vectors would need more than 256
+ *                 MB or MEMORY. Later changes do not choose again. Never acl, which is the fastest from some hundred to some
+ *                 thousand rules, but needs DPDK, and takes seconds to build 4,000 rules, up to half a minute 16,000, again for
+ *                 each change
  *  Memory is computed first, and a set that needs more than MEMORY is refused with the size that it needs (bitvector, tuple).
  *
  *  Handlers, all of which work while packets flow. Every packet is classified by the rules before a change or by those after
@@ -118,7 +144,7 @@ class RuleElement : public Element, public Chooses {
  *      remove NUMBER             (write) removes it
  *      ctrl                      (write) lines of "add ...", "replace ..." and "remove ...": all of them, or none if one
  *                                fails. One change, and one only for what builds all anew
- *      lookup SRC DST SPORT DPORT PROTO  (read) "RULE ACTION" that such a packet gets; RULE is -1 if it hits none
+ *      lookup SRC DST SPORT DPORT PROTO [FIELD=VALUE ...]  (read) "RULE ACTION" that such a packet gets; RULE is -1 if it hits none
  *      hits [NUMBER]             (read) packets that have hit the rule; without a NUMBER a line "NUMBER HITS" for each rule that
  *                                has been hit. Not on a GPU
  *      count, rules              (read) number of rules
@@ -128,7 +154,7 @@ class RuleElement : public Element, public Chooses {
  *                                well; a file with errors changes nothing. SIGHUP does it for all elements with this handler
  *
  *  Errors: every line and argument that is no rule, with the reason; an output that is not connected; too many rules for
- *  MEMORY; ENGINE tuple or acl on a GPU. Statistics: `rules`.
+ *  MEMORY; ENGINE tuple or acl on a GPU; further fields on a GPU or with ENGINE acl. Statistics: `rules`.
  *
  *  Example:
  *
@@ -145,9 +171,10 @@ class BitVectorClassifier : public RuleElement {
   std::optional<uint16_t> usual_default() const override;
 };
 
-/** Firewall: lets IPv4 packets pass or denies them by rules on addresses, ports and protocol; the first that matches counts.
+/** Firewall: lets IP packets pass or denies them by rules on addresses, ports, protocol and other fields; the first that matches
+ *  counts.
  *
- *      Firewall(RULE1, RULE2, ..., DEFAULT allow|deny [, keywords RULES, FORMAT, ACTION, ENGINE, STEP, MEMORY,
+ *      Firewall(RULE1, RULE2, ..., DEFAULT allow|deny [, keywords RULES, FORMAT, ACTION, ENGINE, STEP, MEMORY, FIELDS,
  *          DEVICE, BLOCKING])
  *
  *  DEFAULT, which is mandatory: what becomes of packets that hit no rule. The action of a rule is `allow` or `deny`; ACTION: that

@@ -194,7 +194,7 @@ std::vector<Result> classify(const char* size, size_t count, double target) {
   std::vector<Result> results;
   for (const char* like : {"acl", "fw"}) {
     const std::vector<Rule> rules = rules_like(like, count);
-    const EngineKind kind = choose_engine(rules.size(), false).kind;
+    const EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}, false).kind;
     const Built ours(kind, rules);
     const Acl acl(rules);
     Keys keys(rules);
@@ -213,7 +213,7 @@ std::vector<Result> classify_500k() {
   std::vector<Result> results;
   for (const char* like : {"acl", "fw"}) {
     const std::vector<Rule> rules = rules_like(like, 500'000);
-    const EngineKind kind = choose_engine(rules.size(), false).kind;
+    const EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}, false).kind;
     const Built ours(kind, rules);
     Keys keys(rules);
     results.push_back(absolute(format("classify-500k-%s", like), "Mpps", 2, false, kRounds,
@@ -272,14 +272,14 @@ std::vector<Result> updates() {
   return {result};
 }
 
-/** Every engine at every size: what choose_engine() is made from. Each is compared with the one that it takes. */
+/** Every engine at every size. Each is compared with the one that choose_engine() takes. */
 std::vector<Result> engines() {
   pin_to_core(1);
   std::vector<Result> results;
   for (const char* like : {"acl", "fw"})
     for (const size_t count : {64u, 256u, 1000u, 2000u, 4000u, 8000u, 16'000u}) {
       const std::vector<Rule> rules = rules_like(like, count);
-      const EngineKind chosen = choose_engine(rules.size(), false).kind;
+      const EngineKind chosen = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}, false).kind;
       const Built best(chosen, rules);
       Keys keys(rules);
       for (const EngineKind kind : {EngineKind::bitvector, EngineKind::acl, EngineKind::tuple}) {

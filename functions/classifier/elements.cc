@@ -134,7 +134,7 @@ void RuleElement::configure(click::Arguments& arguments) {
     reader_ = classifier::KeyReader(layout_of(rules));
     limits_ = {*no_match, most_megabytes << 20, reader_.layout()};
     for (SetRule& rule : rules) complete(rule.rule, reader_.layout());
-    choose(rules.size(), false);
+    choose(rules);
     rules_.load(std::move(rules), *engine_);
   } catch (const Error& error) {
     arguments.error(error.what());
@@ -142,10 +142,14 @@ void RuleElement::configure(click::Arguments& arguments) {
   changed();
 }
 
-void RuleElement::choose(size_t rules, bool on_gpu) {
-  const auto choice =
-      wanted_ ? classifier::EngineChoice{*wanted_, "ENGINE says so"} : classifier::choose_engine(rules, on_gpu);
-  kind_ = choice.kind, why_ = choice.why;
+void RuleElement::choose(const std::vector<SetRule>& rules) {
+  for_cpu_ =
+      wanted_ ? classifier::EngineChoice{*wanted_, "ENGINE says so"} : classifier::choose_engine(rules, limits_, false);
+  kind_ = for_cpu_.kind, why_ = for_cpu_.why;
+  take_engine();
+}
+
+void RuleElement::take_engine() {
   engine_ = classifier::make_engine(kind_, limits_);
   table = engine_->table();
   retiring = {engine_.get(), &rules_};
@@ -162,10 +166,11 @@ void RuleElement::placed(bool on_gpu) {
                   " runs on a CPU only; give it DEVICE cpu, or ENGINE bitvector for a GPU");
     return;
   }
-  const auto choice = classifier::choose_engine(rules_.size(), on_gpu);
+  const auto choice = on_gpu ? classifier::choose_engine({}, limits_, true) : for_cpu_;
   why_ = choice.why;
   if (choice.kind == kind_) return;
-  choose(rules_.size(), on_gpu);
+  kind_ = choice.kind;
+  take_engine();
   try {
     engine_->load(rules_.sorted());
   } catch (const Error& error) {

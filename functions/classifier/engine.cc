@@ -57,12 +57,4 @@ std::unique_ptr<RuleEngine> make_engine(EngineKind kind, const RuleEngine::Limit
   return std::make_unique<BitVectorEngine>(limits);
 }
 
-EngineChoice choose_engine(size_t rules, bool on_gpu) {
-  constexpr size_t kMostBitVectors = 8000;  // classify-engines: they are ahead of hash tables up to there
-  if (on_gpu) return {EngineKind::bitvector, "the only one that a GPU has"};
-  if (rules <= kMostBitVectors)
-    return {EngineKind::bitvector, format("%zu rules, no more than %zu", rules, kMostBitVectors)};
-  return {EngineKind::tuple, format("%zu rules, more than %zu", rules, kMostBitVectors)};
-}
-
 }  // namespace heddle::classifier

@@ -207,6 +207,27 @@ TEST(TupleEngine, HoldsHalfAMillionFilters) {
   subject.expect_right(keys);
 }
 
+TEST(RuleEngines, AreChosenByTheRatesThatTheySay) {
+  auto random = test::random_for("engine choice");
+  const RuleEngine::Limits limits{kNoMatch, size_t{1} << 30, {}};
+  for (const size_t count : {65u, 1000u, 4000u}) {
+    const auto rules = random_rules(random, count);
+    std::vector<SetRule> set;
+    for (const Rule& rule : rules) set.push_back({static_cast<uint32_t>(set.size()) * 3, kNoId, rule});
+    const EngineChoice choice = choose_engine(set, limits, false);
+    double vectors = 0, tuples = 0;
+    const size_t at = choice.why.find("bitvector ");
+    ASSERT_NE(at, std::string::npos) << choice.why;
+    ASSERT_EQ(std::sscanf(choice.why.c_str() + at, "bitvector %lf, tuple %lf million", &vectors, &tuples), 2)
+        << choice.why;
+    EXPECT_GT(std::min(vectors, tuples), 0.001) << choice.why;
+    if (vectors != tuples) EXPECT_EQ(choice.kind == EngineKind::bitvector, vectors > tuples) << choice.why;
+    EXPECT_EQ(choose_engine(set, limits, true).kind, EngineKind::bitvector);
+    EXPECT_EQ(choose_engine(set, {kNoMatch, 1000, {}}, false).kind, EngineKind::tuple);
+    EXPECT_EQ(choose_engine(std::span(set).first(64), limits, false).kind, EngineKind::bitvector);
+  }
+}
+
 TEST(RuleEngines, RefuseWhatDoesNotFitWithTheSizeThatItNeeds) {
   auto random = test::random_for("rule engine size");
   for (const EngineKind kind : {EngineKind::bitvector, EngineKind::tuple}) {

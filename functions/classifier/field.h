@@ -13,8 +13,8 @@ namespace heddle::classifier {
 
 /** The name of a place as rules write it: "flags", "vlan", "transport[0/1]", ... */
 std::string name_of(const Place& place);
-/** Reads such a name, which may also be that of several places: ip6, source6, destination6, and OFFSET/16. Nothing if it is none; `kPlaceNames` says what
- *  there is. */
+/** Reads such a name, which may also be that of several places: ip6, and OFFSET/16. Nothing if it is none; `kPlaceNames` says
+ *  what there is. */
 std::optional<std::vector<Place>> parse_places(std::string_view text);
 constexpr const char* kPlaceNames =
     "flags, vlan, paint, ip6, frame[OFFSET/LENGTH], ip[OFFSET/LENGTH] and transport[OFFSET/LENGTH] (LENGTH 1, 2, 4 or "
