@@ -14,11 +14,13 @@
 #include <thread>
 
 #include "bench/bench.h"
+#include "core/columns.h"
 #include "core/cores.h"
 #include "core/error.h"
 #include "functions/classifier/engine.h"
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/rule_set.h"
+#include "functions/classifier/table.h"
 #include "functions/classifier/tuple_engine.h"
 #include "io/dpdk/dpdk.h"
 #include "measure/generate/filter_set.h"

@@ -221,7 +221,9 @@ TEST(RuleEngines, AreChosenByTheRatesThatTheySay) {
     ASSERT_EQ(std::sscanf(choice.why.c_str() + at, "bitvector %lf, tuple %lf million", &vectors, &tuples), 2)
         << choice.why;
     EXPECT_GT(std::min(vectors, tuples), 0.001) << choice.why;
-    if (vectors != tuples) EXPECT_EQ(choice.kind == EngineKind::bitvector, vectors > tuples) << choice.why;
+    if (vectors != tuples) {
+      EXPECT_EQ(choice.kind == EngineKind::bitvector, vectors > tuples) << choice.why;
+    }
     EXPECT_EQ(choose_engine(set, limits, true).kind, EngineKind::bitvector);
     EXPECT_EQ(choose_engine(set, {kNoMatch, 1000, {}}, false).kind, EngineKind::tuple);
     EXPECT_EQ(choose_engine(std::span(set).first(64), limits, false).kind, EngineKind::bitvector);
