@@ -111,7 +111,7 @@ TEST(ReconfigureFailure, TheOldConfigurationGoesOn) {
       const Element* before = engine.router().nodes[0].element.get();
       const uint64_t count = std::stoull(engine.handlers().read("c.count"));
       try {
-        engine.reconfigure([&] { return read_for(cpu(), text); });
+        engine.reconfigure([&chain = text] { return read_for(cpu(), chain); });
         ADD_FAILURE() << text << " was taken";
       } catch (const Error& error) {
         EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();

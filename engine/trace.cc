@@ -132,9 +132,10 @@ std::vector<std::string> Tracer::differences(const Seen& before, const Seen& now
     i = end;
   }
   if (runs > kMostRuns) list.push_back(format("%zu more pieces", runs - kMostRuns));
-  for (const auto& [which, value] : now.columns) {
+  for (const auto& column : now.columns) {
+    const auto which = column.first;
     const auto found = before.columns.find(which);
-    if (found != before.columns.end() && found->second == value) continue;
+    if (found != before.columns.end() && found->second == column.second) continue;
     const std::string name = kColumnNames[which];
     const auto text = [&](uint64_t of) {
       if ((kHeaderColumns & columns(static_cast<Column>(which))) != 0)
@@ -143,7 +144,7 @@ std::vector<std::string> Tracer::differences(const Seen& before, const Seen& now
       return format("%ju.%ju.%ju.%ju", uintmax_t{of & 255}, uintmax_t{of >> 8 & 255}, uintmax_t{of >> 16 & 255},
                     uintmax_t{of >> 24 & 255});
     };
-    list.push_back(name + " = " + text(value));
+    list.push_back(name + " = " + text(column.second));
   }
   return list;
 }

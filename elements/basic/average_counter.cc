@@ -32,7 +32,8 @@ void AverageCounter::run_cpu(Batch& batch) {
 double AverageCounter::seconds() const {
   uint64_t last_ms = 0;
   for (auto& last : last_) last_ms = std::max(last_ms, last.ms.load(std::memory_order_relaxed));
-  const uint64_t from_ms = first_ms_.load(std::memory_order_relaxed) + ignore_ms_;
+  const uint64_t first_ms = first_ms_.load(std::memory_order_relaxed);
+  const uint64_t from_ms = first_ms == 0 ? last_ms : first_ms + ignore_ms_;  // 0: no packet since it was reset
   return 0.001 * static_cast<double>(last_ms > from_ms ? last_ms - from_ms : 1);
 }
 

@@ -68,7 +68,7 @@ std::vector<Rule> rules_with_conditions(std::mt19937& random, size_t count) {
 std::vector<FullKey> keys_for(std::mt19937& random, const std::vector<Rule>& rules, size_t count) {
   std::vector<FullKey> result;
   for (const Key& near : keys_near(random, rules, count)) {
-    FullKey& key = result.emplace_back(near, std::vector<uint32_t>(kLayout.size()));
+    FullKey& key = result.emplace_back(FullKey{near, std::vector<uint32_t>(kLayout.size())});
     for (size_t p = 0; p < kLayout.size(); ++p) key.more[p] = static_cast<uint32_t>(random()) & kLayout[p].largest();
     const Rule& rule = rules[random() % rules.size()];
     if (random() % 4 != 0) {  // one that the rule takes

@@ -113,7 +113,8 @@ class TestSource : public Source {
   }
 
   std::string stop() override {
-    if (lab_ == nullptr || replaced_) return {};  // not started, or another one is the last
+    // Not started, or another one is the last: its successor, or its predecessor, which it was to replace.
+    if (lab_ == nullptr || replaced_ || predecessor != nullptr) return {};
     // A source is the first to stop, and all threads have ended: whatever is not back now is lost.
     for (auto* pool : pools_) lab_->not_returned += static_cast<int64_t>(pool->capacity()) - pool->available();
     return {};
