@@ -105,6 +105,15 @@ def test_the_report_keeps_elements_that_have_gone(heddle, tmp_path):
     assert run.report.one("d")["packets"] >= 1000 and run.report.one("e")["packets"] >= 1000
 
 
+def test_fragments_that_wait_in_what_goes_are_counted(heddle, tmp_path):
+    first = "\\<4500001c00012000401146ce0a0000010a000002 0000000000000000>"  # more are to follow
+    source = f"s :: InfiniteSource(DATA {first}, LIMIT 3, BURST 1, STOP false) -> MarkIPHeader -> "
+    with running(heddle, tmp_path, source + "r :: IPReassembler -> d :: Discard") as (run, control):
+        wait_for_count(tmp_path / "control", "s.count", 3)
+        control.write("hotconfig", "Idle -> d :: Discard")
+    assert run.report.drops("r")["reconfigured"] >= 1
+
+
 MISTAKES = {
     "s :: InfiniteSource -> Nonsense -> Discard": [":1:24: unknown element class 'Nonsense'"],
     "s :: InfiniteSource ->\n d :: Discard(1)": [":2:", "Discard"],

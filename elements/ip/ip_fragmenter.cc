@@ -151,10 +151,11 @@ void IPFragmenter::emit(Batch& batch, bool /*ending*/) {
   }
 }
 
-bool IPFragmenter::holds() const {
+uint64_t IPFragmenter::packets_held() const {
+  uint64_t held = 0;
   for (int thread = 0; thread < threads_; ++thread)
-    if (long_[static_cast<size_t>(thread)].count.load(std::memory_order_relaxed) > 0) return true;
-  return false;
+    held += long_[static_cast<size_t>(thread)].count.load(std::memory_order_relaxed);
+  return held;
 }
 
 std::string IPFragmenter::stop() {

@@ -38,7 +38,8 @@ class IPFragmenter : public Emitter {
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   void emit(Batch& batch, bool ending) override;
-  bool holds() const override;
+  bool holds() const override { return packets_held() > 0; }
+  uint64_t packets_held() const override;
   bool due(int thread) const override { return long_[static_cast<size_t>(thread)].count.load() > 0; }
   std::string stop() override;
   void handlers(Handlers& list) override;

@@ -42,7 +42,8 @@ class IPReassembler : public Emitter {
   void run_cpu(Batch& batch) override;
   void on_timer(int thread) override;
   void emit(Batch& batch, bool ending) override;
-  bool holds() const override { return fragments_.load(std::memory_order_relaxed) > 0; }
+  bool holds() const override { return packets_held() > 0; }
+  uint64_t packets_held() const override { return fragments_.load(std::memory_order_relaxed); }
   bool due(int) const override { return given_up_count_.load(std::memory_order_relaxed) > 0; }
   std::string stop() override;
   void handlers(Handlers& list) override;
