@@ -19,8 +19,19 @@ struct Serving {
   PacketPlaces places;
 };
 
+/** Blocks of a shape for which a multiprocessor has registers; ptxas keeps within them. Before sm_90 it would have to spill for
+ *  20 of one warp. */
+constexpr int blocks_at_once(int warps) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  constexpr int kOfOneWarp = 16;
+#else
+  constexpr int kOfOneWarp = 20;
+#endif
+  return warps == 1 ? kOfOneWarp : 16 / warps;
+}
+
 template <int kWarps>
-static __global__ void __launch_bounds__(kWarps* kLanes, 16 / kWarps) serve(Serving serving) {
+static __global__ void __launch_bounds__(kWarps* kLanes, blocks_at_once(kWarps)) serve(Serving serving) {
   __shared__ Program program;
   __shared__ Tile tile;
   __shared__ int order;  // what warp 0 tells the others
