@@ -32,7 +32,8 @@ constexpr int blocks_at_once(int warps) {
 
 template <int kWarps>
 static __global__ void __launch_bounds__(kWarps* kLanes, blocks_at_once(kWarps)) serve(Serving serving) {
-  __shared__ Program program;
+  alignas(Program) __shared__ std::byte program_bytes[sizeof(Program)];  // no constructor runs in shared memory
+  Program& program = reinterpret_cast<Program&>(program_bytes);
   __shared__ Tile tile;
   __shared__ int order;  // what warp 0 tells the others
   enum Order : int { kStop, kGo, kSwitchFirst };

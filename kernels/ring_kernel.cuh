@@ -402,7 +402,8 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   __shared__ RingPair pair;
   __shared__ RingBoard board;
   __shared__ RingWatch watch;
-  __shared__ Program program;
+  alignas(Program) __shared__ std::byte program_bytes[sizeof(Program)];  // no constructor runs in shared memory
+  Program& program = reinterpret_cast<Program&>(program_bytes);
   __shared__ RingTile tiles[kMostRingWorkers + 1];
   const uint32_t warp = threadIdx.x / kLanes;
   const auto take = [](void* to, const void* from, size_t bytes) {
