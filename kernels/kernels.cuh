@@ -2,7 +2,7 @@
 
 // The kernel that runs segments, in a few shapes.
 
-#include "kernels/dynamic_shared.cuh"
+#include "kernels/shared_memory.cuh"
 #include "kernels/tile_runner.cuh"
 
 namespace heddle::gpu {
@@ -32,8 +32,8 @@ constexpr int blocks_at_once(int warps) {
 
 template <int kWarps>
 static __global__ void __launch_bounds__(kWarps* kLanes, blocks_at_once(kWarps)) serve(Serving serving) {
-  alignas(Program) __shared__ std::byte program_bytes[sizeof(Program)];  // no constructor runs in shared memory
-  Program& program = reinterpret_cast<Program&>(program_bytes);
+  __shared__ Uninitialized<Program> program_memory;
+  Program& program = program_memory.value();
   __shared__ Tile tile;
   __shared__ int order;  // what warp 0 tells the others
   enum Order : int { kStop, kGo, kSwitchFirst };

@@ -12,10 +12,10 @@
 // `sent`. A packet leaves at its position less the packets that were dropped before it.
 
 #include "gpu/rings.h"
-#include "kernels/dynamic_shared.cuh"
 #include "kernels/ring_copy.cuh"
 #include "kernels/ring_serving.h"
 #include "kernels/ring_words.cuh"
+#include "kernels/shared_memory.cuh"
 #include "kernels/tile_runner.cuh"
 
 namespace heddle::gpu {
@@ -399,11 +399,12 @@ class RingWarp {
 };
 
 static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) serve_rings(RingServing serving) {
-  __shared__ RingPair pair;
+  __shared__ Uninitialized<RingPair> pair_memory;
+  RingPair& pair = pair_memory.value();
   __shared__ RingBoard board;
   __shared__ RingWatch watch;
-  alignas(Program) __shared__ std::byte program_bytes[sizeof(Program)];  // no constructor runs in shared memory
-  Program& program = reinterpret_cast<Program&>(program_bytes);
+  __shared__ Uninitialized<Program> program_memory;
+  Program& program = program_memory.value();
   __shared__ RingTile tiles[kMostRingWorkers + 1];
   const uint32_t warp = threadIdx.x / kLanes;
   const auto take = [](void* to, const void* from, size_t bytes) {
