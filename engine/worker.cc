@@ -4,13 +4,11 @@
 
 #include <algorithm>
 
-#include "core/error.h"
 #include "core/packet_pool.h"
 
 namespace heddle {
 namespace {
 
-constexpr uint64_t kSpinsBetweenChecks = 1 << 20;
 constexpr uint64_t kTicksBetweenPublishing = 1 << 21;  // a millisecond or less
 
 }  // namespace
@@ -193,12 +191,6 @@ bool Worker::pull_scheduled(Job& job, int wanted) {
 bool Worker::all_exhausted(const Pull& pull) {
   if (pull.scheduler == nullptr) return pull.entry.source->exhausted();
   return std::all_of(pull.inputs.begin(), pull.inputs.end(), all_exhausted);
-}
-
-LaneBytes Worker::lane_bytes(int segment) const {
-  for (const auto& path : paths_)
-    if (path->segment == segment) return path->lane->bytes();
-  return {};
 }
 
 void Worker::begin_stop() {
@@ -412,159 +404,6 @@ void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, bool
     spare_.give_back(std::move(part));
   }
   parts_.resize(first);
-}
-
-void Worker::feed(Path& path, int node, Batch& batch) {
-  NodeCounts& counts = counts_[static_cast<size_t>(node)];
-  Lane& lane = *path.lane;
-  if (const int most = shared_.plan->segments[static_cast<size_t>(path.segment)].limits.batch;
-      most > 0 && batch.size() > most) {
-    const int over = batch.size() - most;
-    add(counts.max_batch, static_cast<uint64_t>(over));
-    rte_pktmbuf_free_bulk(batch.packets() + most, static_cast<unsigned>(over));
-    batch.resize(most);
-  }
-  if (shared_.tracer->active()) [[unlikely]]
-    shared_.tracer->arrive(*shared_.router, *shared_.plan, node, batch);
-  int first = 0;
-  for (uint64_t spins = 1; first < batch.size(); ++spins) {
-    const auto left = static_cast<uint64_t>(batch.size() - first);
-    if (path.lost) [[unlikely]] {
-      if (lane.in_flight() == 0) {
-        set_side(path, true);
-        return run_rest(node, batch, first);
-      }
-      if (!collect(path) && spins % kSpinsBetweenChecks == 0) check_failure(path);
-      continue;
-    }
-    if (!failure_.empty()) {
-      add(counts.gpu_failed, left);
-    } else if (const int taken = lane.feed(batch, first); taken > 0) {
-      add(counts.packets, static_cast<uint64_t>(taken));
-      uint64_t bytes = 0;
-      for (int i = first; i < first + taken; ++i) bytes += batch.length(i);
-      add(counts.bytes, bytes);
-      if (path.numbers) path.numbers->push(batch.numbers() + first, taken);
-      first += taken;
-      continue;
-    } else {
-      lane.flush();
-      if (collect(path)) continue;
-      if (steps_[static_cast<size_t>(node)].blocking) {
-        if (spins % kSpinsBetweenChecks == 0) check_failure(path);
-        continue;
-      }
-      add(counts.no_slot, left);
-    }
-    rte_pktmbuf_free_bulk(batch.packets() + first, static_cast<unsigned>(left));
-    break;
-  }
-  batch.resize(0);
-  lane.flush();
-}
-
-bool Worker::collect(Path& path) {
-  auto batch = spare_.borrow();
-  const bool any = path.lane->poll(*batch);
-  if (any) {
-    const int marked = batch->size();
-    if (path.numbers) path.numbers->pop(batch->numbers(), marked);
-    int way = 0;
-    if (together(*batch, path.ways, path.splits, way)) {
-      batch->clear_marks(marked);
-      go(path.ways[static_cast<size_t>(way)], *batch);
-    } else {
-      divide(path.node, path.ways, path.lane->columns_behind(), path.numbers != nullptr, *batch, marked);
-    }
-  }
-  spare_.give_back(std::move(batch));
-  return any;
-}
-
-bool Worker::collect_all() {
-  bool busy = false;
-  for (auto& path : paths_)
-    if (path->lane->in_flight() > 0) busy = collect(*path) || busy;
-  return busy;
-}
-
-void Worker::check_failure(Path& path) {
-  std::string failure = path.lane->failure();
-  if (failure.empty()) return;
-  if (path.cpu_after_failure) {
-    if (!path.lost)
-      std::fprintf(stderr, "heddle: %s\nheddle: thread %d: the CPU goes on from '%s' (ON_GPU_ERROR cpu)\n",
-                   failure.c_str(), thread_, steps_[static_cast<size_t>(path.node)].element->name.c_str());
-    path.lost = true;
-    if (path.lane->is_dead()) abandon(path);  // else they come back
-    return;
-  }
-  failure_ = std::move(failure);
-  abandon(path);
-}
-
-void Worker::abandon(Path& path) {
-  while (path.lane->in_flight() > 0) {
-    auto lost = spare_.borrow();
-    path.lane->abandon(*lost);
-    if (path.numbers) path.numbers->pop(lost->numbers(), lost->size());
-    add(counts_[static_cast<size_t>(path.node)].gpu_failed, static_cast<uint64_t>(lost->size()));
-    lost->free_packets();
-    spare_.give_back(std::move(lost));
-  }
-}
-
-void Worker::run_rest(int i, Batch& batch, int first) {
-  auto rest = spare_.borrow();
-  const Step& step = steps_[static_cast<size_t>(i)];
-  for (int k = first; k < batch.size(); ++k) {
-    rest->append(batch, k, step.live);
-    if (step.path->numbers) rest->numbers()[rest->size() - 1] = batch.numbers()[k];
-  }
-  batch.resize(0);
-  run(i, *rest);
-  spare_.give_back(std::move(rest));
-}
-
-Worker::Sides Worker::sides(int segment) const {
-  for (const auto& path : paths_)
-    if (path->segment == segment)
-      return {path->cpu_packets.load(std::memory_order_relaxed), path->switches.load(std::memory_order_relaxed)};
-  return {};
-}
-
-void Worker::set_side(Path& path, bool cpu) {
-  if (path.on_cpu == cpu || (path.lost && !cpu)) return;
-  path.on_cpu = cpu;
-  add(path.switches, 1);
-}
-
-void Worker::choose_sides(int packets) {
-  if (const int most = shared_.batches_a_side; most > 0) {
-    batches_here_ += packets > 0;
-    if (batches_here_ <= most) return;
-    batches_here_ = 1;
-    wants_cpu_ = !wants_cpu_;
-  } else {
-    choice_->received(packets, rte_rdtsc());
-    wants_cpu_ = !choice_->wants_gpu();
-  }
-  // What the CPU has taken is done by now; what is on the GPU comes back first, and this batch still goes there.
-  if (!wants_cpu_)
-    for (auto& path : paths_)
-      if (path->by_load) set_side(*path, false);
-}
-
-bool Worker::sides_settled() {
-  bool settled = true;
-  for (auto& path : paths_)
-    if (((path->by_load && wants_cpu_) || path->lost) && !path->on_cpu) {
-      if (path->lane->in_flight() == 0)
-        set_side(*path, true);
-      else
-        settled = false;
-    }
-  return settled;
 }
 
 void Worker::report_epoch() {

@@ -88,6 +88,8 @@ class Worker {
   bool has_tasks() const { return !tasks_.empty(); }
 
  private:
+  static constexpr uint64_t kSpinsBetweenChecks = 1 << 20;  ///< in vain, between two looks whether a GPU has failed
+
   struct Step;
   struct Path;
 
