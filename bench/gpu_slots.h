@@ -22,15 +22,16 @@ class GpuSlots {
   static constexpr uint32_t kPackets = 65536, kStride = 2176, kHeadroom = 128;
   static constexpr int kSlots = 256;
 
-  explicit GpuSlots(int threads = 4) : threads_(threads), order_(kPackets) {
-    base_ = reinterpret_cast<uint8_t*>(device_->packet_memory(size_t{kPackets} * kStride).base);
+  /** `stride`: bytes from one packet to the next, a multiple of 64; packets begin kHeadroom into them. */
+  explicit GpuSlots(int threads = 4, uint32_t stride = kStride) : threads_(threads), stride_(stride), order_(kPackets) {
+    base_ = reinterpret_cast<uint8_t*>(device_->packet_memory(size_t{kPackets} * stride).base);
     for (uint32_t i = 0; i < kPackets; ++i) order_[i] = i;
     std::mt19937 random(1);
     std::shuffle(order_.begin(), order_.end(), random);
   }
 
   gpu::Device& device() { return *device_; }
-  uint8_t* frame(uint32_t i) { return base_ + size_t{order_[i]} * kStride + kHeadroom; }
+  uint8_t* frame(uint32_t i) { return base_ + size_t{order_[i]} * stride_ + kHeadroom; }
   /** What SlotRing::submit takes. */
   uint64_t place(uint32_t i, uint32_t length) {
     return gpu::pack_word(0, length, static_cast<uint64_t>(frame(i) - base_));
@@ -109,6 +110,7 @@ class GpuSlots {
   }
 
   int threads_;
+  uint32_t stride_;
   std::vector<uint32_t> order_;  // places in the pool
   uint8_t* base_ = nullptr;
   std::vector<gpu::SlotRing> rings_;

@@ -118,6 +118,9 @@ class Device {
   virtual const Program* address(ProgramId program) const = 0;  ///< in device memory, for SlotRing
   /** Frees a program that no slot in flight runs. */
   virtual void remove_program(ProgramId program) = 0;
+  /** The bytes that may be gathered at once; 0: the kernels search for the best limit, as they do unless told. For measurements,
+   *  while no slot is in flight and after the first program that gathers. */
+  virtual void limit_gathers(uint64_t bytes) = 0;
 
   /** `count` slots for `program` and others with as many warps and no more columns: with `streams` for launch(), on streams
    *  on each of which one thing is done behind the other; else resident kernels serve them. After start() those are only as

@@ -124,6 +124,7 @@ class CudaDevice final : public Device {
   ProgramId add_program(const ProgramSpec& spec) override;
   const Program* address(ProgramId program) const override { return programs_[static_cast<size_t>(program)].at; }
   void remove_program(ProgramId program) override;
+  void limit_gathers(uint64_t bytes) override;
   SlotGroup add_slots(ProgramId program, int count, int streams) override;
   void start(int spare, size_t shared_bytes) override;
   void share(SharedMemory memory) override;
@@ -218,7 +219,14 @@ void CudaDevice::make_twins() {
                        info_.name.c_str(), packet_bytes_ >> 20, error.what()));
   }
   places_.gate = lasting_.take<Gate>(1);
-  memory_->clear(places_.gate, sizeof(Gate));
+  limit_gathers(0);
+}
+
+void CudaDevice::limit_gathers(uint64_t bytes) {
+  use();
+  Gate gate;
+  if (bytes > 0) gate.limit = gate.search.limit = bytes, gate.search.fixed = true;
+  memory_->write(places_.gate, std::as_bytes(std::span(&gate, 1)));
 }
 
 ProgramId CudaDevice::add_program(const ProgramSpec& spec) {

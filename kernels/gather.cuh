@@ -8,17 +8,10 @@
 
 #include "gpu/block.cuh"
 #include "gpu/transport.h"
+#include "kernels/gate.h"
 #include "kernels/wait.cuh"
 
 namespace heddle::gpu {
-
-/** Limits the bytes of gathers under way on a device. Too many reads of host memory in flight hold up every other access to
- *  memory of the GPU (table look-ups from 3 to over 100 us), so tiles queue here: by bytes, not by tiles, since short
- *  packets do not need it. Device memory; bytes since the start of the device. */
-struct Gate {
-  static constexpr long long kBytes = 3 << 20;  ///< under way at most
-  unsigned long long taken, done;
-};
 
 /** Where packets and their twins lie. */
 struct PacketPlaces {
@@ -81,16 +74,42 @@ struct TileCopy {
   /** The same, from host memory, when the gate lets the tile in. */
   __device__ void gather(const Block& block, ptrdiff_t distance, Gate& gate) const {
     const unsigned long long bytes = uint64_t{before[kSlotPackets]} * Copies::kPiece;
-    const DeviceAtomic<unsigned long long> taken(gate.taken), done(gate.done);
-    if (block.thread == 0) {
-      const unsigned long long mine = taken.fetch_add(bytes, cuda::memory_order_relaxed);
-      // Later tiles may be done before this one: the difference may be negative.
-      while (static_cast<long long>(mine - done.load(cuda::memory_order_relaxed)) > Gate::kBytes) __nanosleep(200);
-    }
+    if (block.thread == 0) enter(gate, bytes);
     block.sync();
     copy(block, distance);
     block.sync();
-    if (block.thread == 0) done.fetch_add(bytes, cuda::memory_order_relaxed);
+    if (block.thread == 0) leave(gate, bytes);
+  }
+
+ private:
+  static __device__ void enter(Gate& gate, unsigned long long bytes) {
+    const DeviceAtomic<unsigned long long> done(gate.done), limit(gate.limit);
+    const unsigned long long mine =
+        DeviceAtomic<unsigned long long>(gate.taken).fetch_add(bytes, cuda::memory_order_relaxed);
+    // Later tiles may be done before this one: the difference may be negative.
+    const auto is_full = [&] {
+      return static_cast<long long>(mine - done.load(cuda::memory_order_relaxed)) >
+             static_cast<long long>(limit.load(cuda::memory_order_relaxed));
+    };
+    if (!is_full()) return;
+    DeviceAtomic<uint32_t>(gate.waited).store(1, cuda::memory_order_relaxed);
+    do __nanosleep(200);
+    while (is_full());
+  }
+
+  static __device__ void leave(Gate& gate, unsigned long long bytes) {
+    const unsigned long long before =
+        DeviceAtomic<unsigned long long>(gate.done).fetch_add(bytes, cuda::memory_order_relaxed);
+    if ((before ^ (before + bytes)) >> Gate::kIntervalBits != 0) end_interval(gate);
+  }
+
+  static __device__ __noinline__ void end_interval(Gate& gate) {
+    const DeviceAtomic<uint32_t> searching(gate.searching);
+    if (searching.exchange(1, cuda::memory_order_acquire) != 0) return;
+    gate.search.end_interval(nanoseconds(),
+                             DeviceAtomic<uint32_t>(gate.waited).exchange(0, cuda::memory_order_relaxed) != 0);
+    DeviceAtomic<unsigned long long>(gate.limit).store(gate.search.limit, cuda::memory_order_relaxed);
+    searching.store(0, cuda::memory_order_release);
   }
 };
 

@@ -15,6 +15,17 @@ using SystemAtomic = cuda::atomic_ref<T, cuda::thread_scope_system>;
 template <class T>
 using DeviceAtomic = cuda::atomic_ref<T, cuda::thread_scope_device>;
 
+/** A clock that all multiprocessors share, for times of many microseconds: it ticks every microsecond or so. */
+__device__ inline uint64_t nanoseconds() {
+#ifdef HEDDLE_SIMT
+  return static_cast<uint64_t>(clock64());
+#else
+  uint64_t now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+#endif
+}
+
 /** What a resident block works for, and where it is woken. Device memory. */
 struct Assignment {
   Slot* slot;
