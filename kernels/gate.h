@@ -8,7 +8,7 @@ namespace heddle::gpu {
 
 /** Searches the best limit of a Gate while packets flow. The best one differs by machine and by packet length (on an H100 2 MB
  *  for 512 bytes, 3 for 1460), so it moves by an eighth after every interval, and turns round when that interval took longer
- *  than the one before. An interval in which no tile had to wait says nothing about it. */
+ *  than the one before. If no tile had to wait, the limit is higher than all that is under way, and comes down. */
 struct LimitSearch {
   static constexpr uint64_t kLeast = 512 << 10, kMost = 16 << 20, kStep = 8;
 
@@ -21,8 +21,8 @@ struct LimitSearch {
   /** An interval, in which as many bytes were gathered as in every other one, ends at `now_ns`. */
   HEDDLE_HD void end_interval(uint64_t now_ns, bool waited) {
     const uint64_t took = now_ns - began_ns;
-    if (waited && !fixed) {
-      if (took > took_ns) up = !up;
+    if (!fixed) {
+      up = waited && (took > took_ns ? !up : up);
       const uint64_t step = limit / kStep, next = up ? limit + step : limit - step;
       limit = next < kLeast ? kLeast : next > kMost ? kMost : next;
     }
