@@ -33,7 +33,7 @@ class Repetition {
   }
 
   Measurement latency() {
-    const Outcome outcome = target_.run({setup_.rate_pps, setup_.trial_s, true});
+    const Outcome outcome = target_.run({setup_.rate_pps, setup_.trial_s, true, setup_.swing});
     if (outcome.intended == 0)
       warn("no packet was due within a trial, so that nothing is known; give a higher --rate or a longer --trial");
     add_rates(outcome);

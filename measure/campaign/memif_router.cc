@@ -48,7 +48,7 @@ class MemifRouter::Connection : public Target {
 
   Outcome run(const Trial& trial) override {
     Load load;
-    load.rate_pps = trial.rate_pps, load.seconds = trial.seconds, load.stamps = trial.stamps;
+    load.rate_pps = trial.rate_pps, load.swing = trial.swing, load.seconds = trial.seconds, load.stamps = trial.stamps;
     load.warmup_s = setup_.warmup_s, load.quiet_s = setup_.drain_s;
     bool interrupted = false;
     Counts counts;

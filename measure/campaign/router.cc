@@ -231,7 +231,7 @@ class Router : public Target {
 
   Counts load(const Trial& trial, double warmup_s, Usage* usage) {
     Load load;
-    load.rate_pps = trial.rate_pps, load.seconds = trial.seconds, load.stamps = trial.stamps;
+    load.rate_pps = trial.rate_pps, load.swing = trial.swing, load.seconds = trial.seconds, load.stamps = trial.stamps;
     load.warmup_s = warmup_s, load.quiet_s = setup_.drain_s;
     if (usage != nullptr) {
       load.on_begin = [usage] { usage->begin(); };

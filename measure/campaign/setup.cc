@@ -24,14 +24,16 @@ Parameter number(const char* name, T Setup::*field, T least, T most, const char*
           [=](const Setup& setup) { return Json(setup.*field); }};
 }
 
+double seconds_of(const std::string& text) {
+  return static_cast<double>(click::value_of<click::Duration>(text).microseconds) / 1e6;
+}
+
 Parameter seconds(const char* name, double Setup::*field, const char* help, const char* measure = nullptr) {
   return {name,
           help,
           "SECONDS",
           measure,
-          [=](Setup& setup, const std::string& text) {
-            setup.*field = static_cast<double>(click::value_of<click::Duration>(text).microseconds) / 1e6;
-          },
+          [=](Setup& setup, const std::string& text) { setup.*field = seconds_of(text); },
           [=](const Setup& setup) { return Json(setup.*field); }};
 }
 
@@ -97,6 +99,19 @@ std::vector<Parameter> make_parameters() {
   list.push_back({"rate", "Measure loss and latency at this rate (2M, 1.5Mpps, 800k)", "PPS", kLatency,
                   [](Setup& setup, const std::string& text) { setup.rate_pps = rate_of(text); },
                   [](auto& setup) { return Json(setup.rate_pps); }});
+  list.push_back({"low", "Share of the rate that is sent in every other period (5%); 1: it does not change", "SHARE",
+                  kLatency,
+                  [](Setup& setup, const std::string& text) {
+                    double value = 0;
+                    setup.swing.low = click::parse(text, value) && value == 1 ? 1 : share_of(text);
+                  },
+                  [](auto& setup) { return Json(setup.swing.low); }});
+  list.push_back({"period", "Length of such a period", "SECONDS", kLatency,
+                  [](Setup& setup, const std::string& text) {
+                    setup.swing.period_s = seconds_of(text);
+                    if (setup.swing.period_s < 0.001) throw Error("'" + text + "' is less than a millisecond");
+                  },
+                  [](auto& setup) { return Json(setup.swing.period_s); }});
   list.push_back({"loss", "Share of packets that a trial may lose (0, 0.001, 0.1%)", "SHARE", kZeroLoss,
                   [](Setup& setup, const std::string& text) { setup.loss = share_of(text); },
                   [](auto& setup) { return Json(setup.loss); }});
@@ -151,9 +166,13 @@ void set_parameter(Setup& setup, const std::string& name, const std::string& tex
 
 Json describe(const Setup& setup, const std::string& measure) {
   Json all = Json::object();
+  const auto matters = [&](const Parameter& parameter) {
+    const std::string name = parameter.name;
+    if (setup.swing.low == 1 && (name == "low" || name == "period")) return false;
+    return (parameter.measure == nullptr || measure == parameter.measure) && !(parameter.of_router && setup.elsewhere);
+  };
   for (auto& parameter : parameters())
-    if ((parameter.measure == nullptr || measure == parameter.measure) && !(parameter.of_router && setup.elsewhere))
-      all[parameter.name] = parameter.get(setup);
+    if (matters(parameter)) all[parameter.name] = parameter.get(setup);
   for (auto& variable : setup.variables) {
     const std::string& name = variable.first;
     const bool taken = std::any_of(parameters().begin(), parameters().end(), [&](auto& p) { return p.name == name; });

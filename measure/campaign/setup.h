@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "measure/wire/pace.h"
+
 namespace heddle::bench {
 
 /** What `heddle bench` can measure of a chain. */
@@ -33,6 +35,7 @@ struct Setup {
   double warmup_s = 0.1, trial_s = 1;
   double drain_s = 0.25;     ///< a trial is over when nothing has come out for so long after its last packet
   double rate_pps = 0;       ///< latency: what is sent
+  Swing swing{};             ///< latency: of that
   double loss = 0;           ///< zero-loss: share of the packets that a trial may lose
   double start_pps = 0;      ///< zero-loss: rate of the first trial; 0: what the router forwards at maximum load
   double resolution = 0.01;  ///< zero-loss: share of the rate

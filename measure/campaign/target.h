@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "measure/wire/histogram.h"
+#include "measure/wire/pace.h"
 
 namespace heddle::bench {
 
@@ -13,6 +14,7 @@ struct Trial {
   double rate_pps = 0;  ///< 0: as fast as the generator can
   double seconds = 1;
   bool stamps = false;  ///< packets carry the time at which they were due, for latencies
+  Swing swing{};        ///< of the rate
 };
 
 /** Of packets received, in microseconds, from the time at which a packet was due to leave until its reception. */

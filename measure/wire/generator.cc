@@ -125,7 +125,8 @@ Counts Generator::run(const Load& load) {
   for (size_t i = 0; i < threads_.size(); ++i) {
     Schedule mine = schedule;
     const double share = static_cast<double>(threads_[i]->frames()) / frames;
-    if (load.rate_pps > 0 && share > 0) mine.ticks_per_packet = hz / (load.rate_pps * share);
+    if (load.rate_pps > 0 && share > 0)
+      mine.pace = Pace(hz / (load.rate_pps * share), load.swing.low, load.swing.period_s * hz);
     running.emplace_back([this, i, mine, &over] {
       if (options_.first_core >= 0) pin_to_core(options_.first_core + static_cast<int>(i));
       const dpdk::ThreadGuard registered;

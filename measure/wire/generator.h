@@ -8,6 +8,7 @@
 
 #include "core/packet_pool.h"
 #include "measure/wire/histogram.h"
+#include "measure/wire/pace.h"
 #include "measure/wire/sequences.h"
 #include "measure/wire/traffic.h"
 
@@ -22,6 +23,7 @@ struct Load {
    *  loop); what is late is sent late. 0: as fast as the wire takes them, waiting while it is full. At most
    *  kMostRate_pps. */
   double rate_pps = 0;
+  Swing swing{};                       ///< of the rate, from the beginning of the warm-up on
   double warmup_s = 0.1, seconds = 1;  ///< that does not count, and that does
   bool stamps = false;                 ///< measure latency
   double quiet_s = 0.25;               ///< packets are lost when nothing has arrived for so long

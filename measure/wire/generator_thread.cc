@@ -10,9 +10,7 @@
 namespace heddle::bench {
 namespace {
 
-constexpr int kFraction = 16;  ///< bits of a tick
 constexpr double kTolerance_s = 10e-6;
-constexpr double kLongestStep = 0x1p46;  ///< ticks, so that none of their sums overflow: a second packet is never due
 constexpr uint32_t kMostVain = 4096;  ///< frames in a row without signature, after which one in kVainStep is searched
 constexpr uint32_t kVainStep = 64;
 constexpr int kLastBursts = (1 << 20) / 64;  ///< as many as the largest ring holds
@@ -69,14 +67,14 @@ void GeneratorThread::run(const Schedule& schedule, const std::atomic<bool>& sto
   sent_ = received_ = 0;
   done_ = false;
   ns_per_tick_ = 1e9 / hz;
-  offset_ = late_ticks_ = 0;
-  const double step = std::min(schedule.ticks_per_packet, kLongestStep);
-  step_ = static_cast<uint64_t>(step * (1 << kFraction));
-  tolerance_ = std::max(static_cast<uint64_t>(kTolerance_s * hz), static_cast<uint64_t>(kBurst * step));
-  const auto due_before = [&](uint64_t tsc) {
-    return step_ == 0 ? 0 : (((tsc - schedule.start) << kFraction) + step_ - 1) / step_;
-  };
-  if (!senders_.empty()) counts_.intended = due_before(schedule.end) - due_before(schedule.begin);
+  late_ticks_ = 0;
+  pace_ = schedule.pace;
+  tolerance_ = std::max(static_cast<uint64_t>(kTolerance_s * hz), kBurst * pace_.step_ticks());
+  if (!senders_.empty() && pace_.is_limited()) {
+    Pace pace = pace_;
+    pace.skip_to(offset_of(schedule.begin));
+    counts_.intended = pace.skip_to(offset_of(schedule.end));
+  }
   // What is due is sent, however late; but a rate that is beyond the generator's powers ends some time.
   const uint64_t latest = schedule.end + (schedule.end - schedule.start) + static_cast<uint64_t>(kLateStart_s * hz);
   while (rte_rdtsc() < schedule.start) rte_pause();
@@ -90,7 +88,7 @@ void GeneratorThread::run(const Schedule& schedule, const std::atomic<bool>& sto
       if (stopping.load(std::memory_order_relaxed) || senders_.empty() || now >= latest) {
         done_.store(true, std::memory_order_release);
       } else {
-        const bool late = step_ != 0 ? send_at_rate(now) : send_all(now);
+        const bool late = pace_.is_limited() ? send_at_rate(now) : send_all(now);
         if (late && measuring_) late_ticks_ += now - std::max(before, schedule.begin);
       }
     }
@@ -148,24 +146,23 @@ bool GeneratorThread::build(Sender& sender, uint16_t count, uint16_t tag) {
 
 /** Sends what is due, at most a burst; true if the generator is late. */
 bool GeneratorThread::send_at_rate(uint64_t now) {
-  const auto offset_of = [this](uint64_t tsc) { return (tsc - schedule_.start) << kFraction; };
   const uint64_t begin = offset_of(schedule_.begin), end = offset_of(schedule_.end), reached = offset_of(now);
   // What is left of the warm-up when it is over would only make those late that count.
-  if (offset_ < begin && reached >= begin) offset_ += (begin - offset_ + step_ - 1) / step_ * step_;
-  const bool measured = offset_ >= begin;
+  if (reached >= begin) pace_.skip_to(begin);
+  const bool measured = pace_.due() >= begin;
   const uint64_t limit = std::min(reached, (measured ? end : begin) - 1);
-  const bool late = reached > offset_ && (reached - offset_) >> kFraction > tolerance_;
+  const bool late = reached > pace_.due() && (reached - pace_.due()) >> Pace::kFraction > tolerance_;
   uint16_t count = 0;
-  uint64_t offset = offset_;
-  for (; count < kBurst && offset <= limit; offset += step_)
-    due_[count++] = schedule_.stamps ? schedule_.start + (offset >> kFraction) : 0;
+  Pace pace = pace_;
+  for (; count < kBurst && pace.due() <= limit; pace.pass())
+    due_[count++] = schedule_.stamps ? schedule_.start + (pace.due() >> Pace::kFraction) : 0;
   if (count == 0) {
-    if (offset_ >= end) done_.store(true, std::memory_order_release);
+    if (pace_.due() >= end) done_.store(true, std::memory_order_release);
     return late;
   }
   Sender& sender = next_sender();
   if (!build(sender, count, measured ? schedule_.tag : schedule_.warmup_tag)) return true;
-  offset_ = offset;
+  pace_ = pace;
   const uint16_t sent = rte_eth_tx_burst(sender.port, sender.queue, sender.packets, count);
   if (sent < count) rte_pktmbuf_free_bulk(sender.packets + sent, count - sent);
   if (measured || !traffic_.signatures()) counts_.offered += count, counts_.sent += sent;

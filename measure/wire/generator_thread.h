@@ -14,7 +14,7 @@ namespace heddle::bench {
 /** A run as its threads see it. Times are of the time stamp counter. */
 struct Schedule {
   uint64_t start = 0, begin = 0, end = 0;  ///< of sending, of measuring, of both
-  double ticks_per_packet = 0;             ///< of each thread; 0: as fast as the wire takes them
+  Pace pace{};                             ///< of each thread; not limited: as fast as the wire takes them
   bool stamps = false;
   uint16_t warmup_tag = 0, tag = 0;
 };
@@ -55,6 +55,7 @@ class alignas(64) GeneratorThread {
     uint16_t port, queue;
   };
 
+  uint64_t offset_of(uint64_t tsc) const { return (tsc - schedule_.start) << Pace::kFraction; }
   bool send_at_rate(uint64_t now);
   bool send_all(uint64_t now);
   bool build(Sender& sender, uint16_t count, uint16_t tag);
@@ -80,9 +81,9 @@ class alignas(64) GeneratorThread {
   Schedule schedule_;
   Counts counts_;
   bool begun_ = false, measuring_ = false;
-  uint64_t offset_ = 0, step_ = 0;  ///< of the next packet from the start and from one to the next, in 2^-16 ticks
-  uint64_t late_ticks_ = 0;         ///< in which it was late, while measuring
-  uint64_t tolerance_ = 0;          ///< how late is late
+  Pace pace_;
+  uint64_t late_ticks_ = 0;  ///< in which it was late, while measuring
+  uint64_t tolerance_ = 0;   ///< how late is late
   double ns_per_tick_ = 0;
   std::atomic<uint64_t> sent_{0}, received_{0};
   std::atomic<bool> done_{false};
