@@ -1,5 +1,8 @@
 #include "core/clock.h"
 
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -21,6 +24,32 @@ Sleepers& sleepers() {
 }
 
 }  // namespace
+
+double tsc_hz() {
+  using Clock = std::chrono::steady_clock;
+  struct Moment {
+    Clock::time_point time;
+    uint64_t ticks;
+  };
+  // Of several readings the one that took the shortest: between its two the thread was not away.
+  const auto moment = [] {
+    Moment best{};
+    for (uint64_t i = 0, least = UINT64_MAX; i < 16; ++i) {
+      const uint64_t before = rte_rdtsc();
+      const auto time = Clock::now();
+      const uint64_t took = rte_rdtsc() - before;
+      if (took < least) best = {time, before + took / 2}, least = took;
+    }
+    return best;
+  };
+  static const double hz = [&] {
+    const Moment begin = moment();
+    while (Clock::now() < begin.time + std::chrono::milliseconds(5)) rte_pause();
+    const Moment end = moment();
+    return static_cast<double>(end.ticks - begin.ticks) / std::chrono::duration<double>(end.time - begin.time).count();
+  }();
+  return hz;
+}
 
 uint64_t RouterClock::wall_ns() {
   if (simulated()) return static_cast<uint64_t>(simulated_now().time_since_epoch().count());

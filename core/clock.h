@@ -80,6 +80,9 @@ class RouterClock {
   static inline std::atomic<int64_t> simulated_ns_{-1};  // negative: the machine's
 };
 
+/** Ticks of this machine's time stamp counter in a second, with or without DPDK; the first call takes 5 ms to measure it. */
+double tsc_hz();
+
 /** Milliseconds of that clock. */
 inline uint64_t now_ms() {
   const auto now = RouterClock::now().time_since_epoch();

@@ -151,13 +151,15 @@ Report Engine::report() const {
       const LaneBytes bytes = worker->lane_bytes(static_cast<int>(s));
       sum.to_gpu += bytes.to_gpu, sum.from_gpu += bytes.from_gpu;
       const Worker::Sides here = worker->sides(static_cast<int>(s));
-      sides.on_cpu += here.on_cpu, sides.switches += here.switches;
+      sides.on_cpu += here.on_cpu, sides.bytes_on_cpu += here.bytes_on_cpu, sides.switches += here.switches;
     }
-    const uint64_t entered = packets(segment.nodes[0]) - std::min(packets(segment.nodes[0]), sides.on_cpu);
+    const auto less = [](uint64_t all, uint64_t part) { return all - std::min(all, part); };
+    const uint64_t entered = less(packets(segment.nodes[0]), sides.on_cpu);
     const auto declared = [&](AtomSet fields) -> uint64_t {
       if (segment.transport == Transport::gather || copies_by_engine(segment.transport)) return 0;
       const Atoms::Size size = plan.atoms.size(fields & plan.atoms.packet_atoms());
-      return size.open ? bytes(segment.nodes[0]) : entered * static_cast<uint64_t>(size.bytes);
+      return size.open ? less(bytes(segment.nodes[0]), sides.bytes_on_cpu)
+                       : entered * static_cast<uint64_t>(size.bytes);
     };
     report.traffic.push_back({static_cast<int>(s), plan.name_of(segment.processor), sum.to_gpu, sum.from_gpu,
                               declared(segment.in), declared(segment.out)});

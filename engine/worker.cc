@@ -92,11 +92,24 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
   make_timers();
   for (auto& path : paths_) {
     two_sided_ = two_sided_ || path->by_load || path->cpu_after_failure;
-    if (path->by_load) {
-      choice_.emplace(static_cast<double>(rte_get_tsc_hz()));
-      path->on_cpu = wants_cpu_ = true;
-    }
+    path->on_cpu = path->by_load;
   }
+  for (Job& job : tasks_)
+    if (leads_to_choice(job.driver == nullptr ? Pull{nullptr, job, {}, {}} : job.pull)) job.choice.emplace(tsc_hz());
+}
+
+bool Worker::leads_to_choice(const Pull& pull) const {
+  if (!pull.inputs.empty())
+    return std::any_of(pull.inputs.begin(), pull.inputs.end(), [&](auto& input) { return leads_to_choice(input); });
+  std::vector<bool> seen(steps_.size());
+  const auto leads = [&](const auto& self, int node) -> bool {
+    if (node < 0 || seen[static_cast<size_t>(node)]) return false;
+    seen[static_cast<size_t>(node)] = true;
+    const Step& step = steps_[static_cast<size_t>(node)];
+    return (step.path != nullptr && step.path->by_load) ||
+           std::any_of(step.ways.begin(), step.ways.end(), [&](const Way& way) { return self(self, way.target); });
+  };
+  return leads(leads, pull.entry.way.target);
 }
 
 Worker::Entry Worker::entry_of(int source, int target) const {
@@ -162,7 +175,7 @@ const Worker::Entry* Worker::take(Pull& from, int wanted, Batch& batch) {
   return nullptr;
 }
 
-bool Worker::pull_scheduled(Job& job, int wanted) {
+int Worker::pull_scheduled(Job& job, int wanted) {
   auto few = spare_.borrow();
   Batch& batch = *job.batch;
   batch.resize(0);
@@ -185,7 +198,7 @@ bool Worker::pull_scheduled(Job& job, int wanted) {
   }
   spare_.give_back(std::move(few));
   if (gathering != nullptr) enter(*gathering, batch);
-  return taken > 0;
+  return taken;
 }
 
 bool Worker::all_exhausted(const Pull& pull) {
@@ -206,15 +219,20 @@ bool Worker::round(bool stopping) {
   if (stopping && !stop_begun_) begin_stop();
   if (failure_.empty() && waiting_ <= most_waiting_ && (!two_sided_ || sides_settled())) {
     for (Job& job : tasks_) {
-      if (job.ended(stopping) || (!stopping && !job.takes_turn())) continue;
+      if (job.ended(stopping)) continue;
+      if (job.choice && job.choice->wants_gpu()) choose_sides(job, 0);  // also if it gives nothing any more
+      if (!stopping && !job.takes_turn()) continue;
       Batch& batch = *job.batch;
       batch.resize(0);
       batch.set_room(batch.capacity());
       if (job.driver != nullptr) {
         int wanted = job.driver->demand(thread_);
         if (job.pull.scheduler != nullptr) {
-          if (wanted > 0) job.dry = !pull_scheduled(job, wanted);
-          busy = busy || (wanted > 0 && !job.dry);
+          if (wanted <= 0) continue;
+          const int taken = pull_scheduled(job, wanted);
+          job.dry = taken == 0;
+          busy = busy || taken > 0;
+          if (job.choice) choose_sides(job, taken);
           continue;
         }
         for (Element* element : job.pull.limits) wanted = std::min(wanted, element->lets_through(thread_, wanted));
@@ -222,7 +240,7 @@ bool Worker::round(bool stopping) {
         batch.set_room(wanted);
       }
       job.source->receive(batch);
-      if (choice_) choose_sides(batch.size());
+      if (job.choice) choose_sides(job, batch.size());
       if (batch.empty()) continue;
       busy = true;
       if (stopping) job.after_stop -= std::min(job.after_stop, static_cast<uint64_t>(batch.size()));
@@ -319,6 +337,7 @@ void Worker::run(int i, Batch& batch) {
     if (step.path != nullptr) {
       if (!step.path->on_cpu) return feed(*step.path, i, batch);
       add(step.path->cpu_packets, static_cast<uint64_t>(batch.size()));
+      add(step.path->cpu_bytes, batch.bytes());
     }
     count(i, batch);
     if (shared_.tracer->active()) [[unlikely]]

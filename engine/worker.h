@@ -79,8 +79,8 @@ class Worker {
   LaneBytes lane_bytes(int segment) const;
   /** Of a segment that CPU and GPU have ready, so far; any thread. */
   struct Sides {
-    uint64_t on_cpu = 0;    ///< packets that the CPU has taken
-    uint64_t switches = 0;  ///< from one to the other
+    uint64_t on_cpu = 0, bytes_on_cpu = 0;  ///< packets that the CPU has taken
+    uint64_t switches = 0;                  ///< from one to the other
   };
   Sides sides(int segment) const;
   /** "" or why a GPU has failed; the thread that sees it stops receiving. */
@@ -130,8 +130,6 @@ class Worker {
   void check_failure(Path& path);
   /** Counts what was in flight as lost. */
   void abandon(Path& path);
-  /** After a receive() of `packets`: chooses where segments with two sides run. */
-  void choose_sides(int packets);
   /** Goes on with the side that has been chosen, to the CPU once nothing is in flight. False: packets of the GPU must come
    *  back first. */
   bool sides_settled();
@@ -177,7 +175,7 @@ class Worker {
     bool by_load, cpu_after_failure;
     bool on_cpu = false;  // the CPU runs the segment now
     bool lost = false;    // the GPU has failed, and the CPU takes over
-    std::atomic<uint64_t> cpu_packets{0}, switches{0};
+    std::atomic<uint64_t> cpu_packets{0}, cpu_bytes{0}, switches{0};
   };
 
   /** A source, and how its packets enter the chain. */
@@ -204,10 +202,11 @@ class Worker {
     Element* driver;  // or null
     Pull pull;        // what it pulls from, if there is a driver
     std::unique_ptr<Batch> batch;
-    const TaskShare* share;   // how often it runs
-    uint32_t credit = 0;      // towards its next round; TaskShare::kAlways is one
-    bool dry = false;         // its schedulers gave nothing the last time
-    uint64_t after_stop = 0;  // on a cycle: packets that it may still take out, once the engine stops
+    const TaskShare* share;                // how often it runs
+    uint32_t credit = 0;                   // towards its next round; TaskShare::kAlways is one
+    bool dry = false;                      // its schedulers gave nothing the last time
+    std::optional<DeviceChoice> choice{};  // if it leads to a segment that is placed by load
+    uint64_t after_stop = 0;               // on a cycle: packets that it may still take out, once the engine stops
 
     /** Whether it runs in this round. */
     bool takes_turn() {
@@ -240,11 +239,15 @@ class Worker {
   Pull pull_of(const PullPoint& point) const;
   /** Takes what a source has given into the chain. */
   void enter(const Entry& entry, Batch& batch);
-  /** Takes packets from several sources as their schedulers want; false: there are none. */
-  bool pull_scheduled(Job& job, int wanted);
+  /** Takes packets from several sources as their schedulers want; returns how many there were. */
+  int pull_scheduled(Job& job, int wanted);
   /** Puts up to `wanted` packets of one source into `batch`, which is empty; returns the source, or null: there are none. */
   const Entry* take(Pull& from, int wanted, Batch& batch);
   static bool all_exhausted(const Pull& pull);
+  /** Whether packets of a source come to a segment that is placed by load before they wait somewhere. */
+  bool leads_to_choice(const Pull& pull) const;
+  /** When a source has had its turn, with `packets` or none: chooses where segments with two sides run. */
+  void choose_sides(Job& job, int packets);
   bool emit(Timer& timer, bool ending);
   static void await(const Timer& timer, uint64_t last);
   /** Asks the emitters that have packets now. */
@@ -273,9 +276,9 @@ class Worker {
   SpareBatches spare_;
   std::vector<Part, Unshared<Part>> parts_;  // of the divisions under way, those of the innermost last
   std::vector<int> part_of_;                 // by node, within one division: index into parts_, or -1
-  std::optional<DeviceChoice> choice_;       // if a segment is placed by load
   int batches_here_ = 0;                     // since the last change, if batches_a_side says when
-  bool wants_cpu_ = false;                   // of segments placed by load
+  int want_gpu_ = 0;                         // sources whose packets the CPU cannot keep up with
+  bool wants_cpu_ = true;                    // of segments placed by load
   bool two_sided_ = false;                   // some segment has a CPU side and a GPU side
   uint64_t publications_ = 0;
   std::string failure_;

@@ -73,7 +73,7 @@ void Worker::make_timers() {
     Element* element = steps_[i].element;
     if (element->timer_us() <= 0) continue;
     Timer timer{static_cast<int>(i), element, dynamic_cast<Emitter*>(element), {}, 0, 0, 0, false};
-    const uint64_t ticks_per_us = RouterClock::simulated() ? 1000 : rte_get_tsc_hz() / 1000000;
+    const uint64_t ticks_per_us = RouterClock::simulated() ? 1000 : static_cast<uint64_t>(tsc_hz() / 1e6);
     timer.period = ticks_per_us * static_cast<uint64_t>(element->timer_us());
     const ColumnSet set = element->access(Processor::cpu).column_writes;
     timer.clear = steps_[i].live_behind & ~set & kClearedColumns;

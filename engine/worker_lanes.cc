@@ -128,7 +128,8 @@ void Worker::run_rest(int i, Batch& batch, int first) {
 Worker::Sides Worker::sides(int segment) const {
   for (const auto& path : paths_)
     if (path->segment == segment)
-      return {path->cpu_packets.load(std::memory_order_relaxed), path->switches.load(std::memory_order_relaxed)};
+      return {path->cpu_packets.load(std::memory_order_relaxed), path->cpu_bytes.load(std::memory_order_relaxed),
+              path->switches.load(std::memory_order_relaxed)};
   return {};
 }
 
@@ -138,15 +139,17 @@ void Worker::set_side(Path& path, bool cpu) {
   add(path.switches, 1);
 }
 
-void Worker::choose_sides(int packets) {
+void Worker::choose_sides(Job& job, int packets) {
   if (const int most = shared_.batches_a_side; most > 0) {
     batches_here_ += packets > 0;
     if (batches_here_ <= most) return;
     batches_here_ = 1;
     wants_cpu_ = !wants_cpu_;
   } else {
-    choice_->received(packets, rte_rdtsc());
-    wants_cpu_ = !choice_->wants_gpu();
+    const bool wanted_gpu = job.choice->wants_gpu();
+    job.choice->received(packets, rte_rdtsc());
+    want_gpu_ += job.choice->wants_gpu() - wanted_gpu;
+    wants_cpu_ = want_gpu_ == 0;
   }
   // What the CPU has taken is done by now; what is on the GPU comes back first, and this batch still goes there.
   if (!wants_cpu_)

@@ -37,6 +37,26 @@ def test_both_sides_give_the_same_in_the_same_order(heddle, tmp_path, launch):
     assert report.dropped == 0
 
 
+# The stand-in for a GPU is much slower than the CPU, so it is tried now and then, and not for long.
+@pytest.mark.parametrize(
+    "chain",
+    [
+        "InfiniteSource(LIMIT 3000000, BURST 64) -> x :: XOR(1) -> Discard",
+        # A second source that never gives a full batch, and packets that wait behind, say nothing of the first.
+        """InfiniteSource(LIMIT 3000000, BURST 64) -> x :: XOR(1) -> q :: Queue -> Unqueue(BURST 8) -> Discard;
+           RatedSource(RATE 10000, LIMIT 1000) -> Counter -> Discard""",
+        # Pulled by a scheduler alone.
+        """InfiniteSource(LIMIT 3000000, BURST 64) -> q :: Queue(1000) -> [0] s :: RoundRobinSched -> Unqueue(BURST 64)
+           -> x :: XOR(1) -> Discard; Idle -> Queue -> [1] s; StaticThreadSched(q 0)""",
+    ],
+)
+def test_what_the_cpu_cannot_keep_up_with_is_tried_elsewhere_and_comes_back(heddle, chain):
+    report = heddle.run(chain, "--device", "auto:simt")
+    (segment,) = report.all["traffic"]
+    assert segment["changes"] >= 2
+    assert segment["packets_on_cpu"] > 2000000
+
+
 def test_plan_says_so(heddle):
     text = heddle.ok("plan", "--device", "auto:simt", "-e", "Idle -> XOR(1) -> Discard").out
     assert "on simt or cpu, by load" in text
