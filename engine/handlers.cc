@@ -219,7 +219,8 @@ void Engine::make_global_handlers() {
                if (text.empty()) return tracer_.end();
                tracer_.begin(click::value_of<int>(text.substr(0, end)), std::string(click::trim(text.substr(end))));
              })
-      .read("traced", [this] { return std::to_string(tracer_.finished()); });
+      .read("traced", [this] { return std::to_string(tracer_.finished()); })
+      .read("tracing", [this] { return tracer_.active() ? "true" : "false"; });
   global.write("stop", [this](const std::string&) { broker_->stop(); });
 }
 

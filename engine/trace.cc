@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kEtherBytes = 14, kTagBytes = 4, kIpBytes = 20;
 constexpr size_t kMostRuns = 8, kMostBytes = 16;  // of a change, that are shown
 
-uint64_t number_of(const Packet* packet) { return (packet->ol_flags & kTraceMark) >> kTraceShift; }
+uint64_t mark_of(const Packet* packet) { return (packet->ol_flags & kTraceMark) >> kTraceShift; }
 
 std::string hex(const std::vector<uint8_t>& bytes, size_t from, size_t to) {
   std::string text;
@@ -47,7 +47,7 @@ void Tracer::begin(int count, const std::string& filter) {
                 format(" (character %zu of the filter)", mistake.at + 1));
   }
   const std::lock_guard lock(mutex_);
-  traces_.clear();
+  forget();
   filter_ = std::move(program), filtered_ = !filter.empty();
   wanted_ = count;
   active_ = true;
@@ -55,9 +55,14 @@ void Tracer::begin(int count, const std::string& filter) {
 
 void Tracer::end() {
   const std::lock_guard lock(mutex_);
-  traces_.clear();
+  forget();
   wanted_ = 0;
   active_ = false;
+}
+
+void Tracer::forget() {
+  first_mark_ = (first_mark_ + traces_.size()) % kMost;
+  traces_.clear();
 }
 
 int Tracer::finished() const {
@@ -85,7 +90,8 @@ void Tracer::come(const Router& router, const Plan& plan, int node, Batch& batch
     --wanted_;
     Trace& trace = traces_.emplace_back();
     trace.came = RouterClock::now(), trace.bytes = length(packet);
-    packet->ol_flags = (packet->ol_flags & ~kTraceMark) | uint64_t{traces_.size()} << kTraceShift;
+    const uint64_t mark = (first_mark_ + traces_.size() - 1) % kMost + 1;
+    packet->ol_flags = (packet->ol_flags & ~kTraceMark) | mark << kTraceShift;
     Seen seen = look(plan.nodes[static_cast<size_t>(node)], batch, i);
     seen.columns.clear();  // what the source sets is told behind it
     step(trace, name_of(router, plan, node), packet, std::move(seen), false);
@@ -163,8 +169,11 @@ std::string Tracer::name_of(const Router& router, const Plan& plan, int node) {
 }
 
 Tracer::Trace* Tracer::trace_of(const Packet* packet) {
-  const uint64_t number = number_of(packet);
-  return number == 0 || number > traces_.size() ? nullptr : &traces_[number - 1];
+  const uint64_t mark = mark_of(packet);
+  if (mark == 0) return nullptr;
+  const uint64_t place = (mark - 1 + kMost - first_mark_) % kMost;
+  if (place >= traces_.size() || traces_[place].steps.size() > kMostSteps) return nullptr;
+  return &traces_[place];
 }
 
 void Tracer::step(Trace& trace, const std::string& element, const Packet* packet, Seen seen, bool end) {
@@ -184,13 +193,16 @@ void Tracer::step(Trace& trace, const std::string& element, const Packet* packet
     trace.there.erase(packet);
   else
     trace.there[packet] = std::move(seen);
+  if (trace.steps.size() < kMostSteps) return;
+  trace.steps.push_back({format("not followed beyond %zu steps", kMostSteps), since.count(), {}});
+  trace.there.clear();
 }
 
 void Tracer::arrive(const Router& router, const Plan& plan, int node, Batch& batch) {
   if (router.nodes[static_cast<size_t>(node)].element->class_name == kInputMark) return;
   for (int i = 0; i < batch.size(); ++i) {
     const Packet* packet = batch.packet(i);
-    if (number_of(packet) == 0) [[likely]]
+    if (mark_of(packet) == 0) [[likely]]
       continue;
     const std::lock_guard lock(mutex_);
     Trace* trace = trace_of(packet);
@@ -201,15 +213,25 @@ void Tracer::arrive(const Router& router, const Plan& plan, int node, Batch& bat
   }
 }
 
-void Tracer::drop(const Router& router, int node, int reason, const Packet* packet) {
-  if (number_of(packet) == 0) return;
+void Tracer::drop(const Router& router, int node, const std::string& why, const Packet* packet) {
+  if (mark_of(packet) == 0) return;
   const std::lock_guard lock(mutex_);
   Trace* trace = trace_of(packet);
   if (trace == nullptr) return;
   trace->there.erase(packet);
   const Element& element = *router.nodes[static_cast<size_t>(node)].element;
-  const std::string why = element.drop_reasons()[static_cast<size_t>(reason)];
   trace->steps.push_back({"dropped by " + element.name + ": " + why, trace->steps.back().us, {}});
+}
+
+void Tracer::replace(const Packet* packet, const Packet* copy) {
+  if (mark_of(packet) == 0) return;
+  const std::lock_guard lock(mutex_);
+  Trace* trace = trace_of(packet);
+  if (trace == nullptr) return;
+  auto seen = trace->there.extract(packet);
+  if (copy == nullptr || seen.empty()) return;
+  seen.key() = copy;
+  trace->there.insert(std::move(seen));
 }
 
 std::string Tracer::text() const {

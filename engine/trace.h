@@ -15,8 +15,8 @@
 
 namespace heddle {
 
-/** The mark of a packet that is followed: its number from 1, in a part of `ol_flags` that DPDK leaves to programs. Clones have it as
- *  well, and a packet that is allocated has none. */
+/** The mark of a packet that is followed, 1 to 63, in a part of `ol_flags` that DPDK leaves to programs. Clones have it as well, and
+ *  a packet that is allocated has none. */
 constexpr int kTraceShift = 30;
 constexpr uint64_t kTraceMark = uint64_t{63} << kTraceShift;
 
@@ -26,6 +26,7 @@ constexpr uint64_t kTraceMark = uint64_t{63} << kTraceShift;
 class Tracer {
  public:
   static constexpr int kMost = 63;
+  static constexpr size_t kMostSteps = 256;  ///< of a packet: one on a cycle is not followed for ever
 
   /** Follows the next `count` packets that come from sources and match `filter`, a pattern of IPFilter's language, or "" for all.
    *  IPv4 lies behind the Ethernet header and VLAN tags. Forgets what it has. Throws Error. Any thread. */
@@ -44,8 +45,10 @@ class Tracer {
   void come(const Router& router, const Plan& plan, int node, Batch& batch);
   /** `batch` has come to a node. */
   void arrive(const Router& router, const Plan& plan, int node, Batch& batch);
-  /** `packet` is dropped at a node. */
-  void drop(const Router& router, int node, int reason, const Packet* packet);
+  /** `packet` is dropped at a node, for the reason `why`. */
+  void drop(const Router& router, int node, const std::string& why, const Packet* packet);
+  /** A copy takes the place of `packet`; null: copies that are on their way already do. */
+  void replace(const Packet* packet, const Packet* copy);
 
  private:
   struct Step {
@@ -67,6 +70,7 @@ class Tracer {
     std::map<const Packet*, Seen> there;  // those that are on their way
     Seen last;
   };
+  void forget();
   bool matches(const Packet* packet) const;
   static Seen look(const NodePlan& here, Batch& batch, int i);
   static std::vector<std::string> differences(const Seen& before, const Seen& now);
@@ -79,6 +83,7 @@ class Tracer {
   int wanted_ = 0;
   bool filtered_ = false;
   ip_filter::Program filter_;
+  uint64_t first_mark_ = 0;  // less 1; those before may be of packets of an earlier trace, which are still on their way
   std::vector<Trace> traces_;
 };
 

@@ -377,6 +377,13 @@ bool Worker::together(Batch& batch, std::span<const Way> ways, bool splits, int&
   return ways.empty() || ways[next[0]].target >= 0;
 }
 
+void Worker::trace_drop(int node, int reason, const Packet* packet) {
+  if (!shared_.tracer->active()) [[likely]]
+    return;
+  const auto reasons = shared_.router->nodes[static_cast<size_t>(node)].element->drop_reasons();
+  shared_.tracer->drop(*shared_.router, node, reasons[static_cast<size_t>(reason)], packet);
+}
+
 void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, bool numbered, Batch& batch, int marked) {
   const size_t first = parts_.size();  // those below belong to the divisions that led here
   const uint16_t* next = batch.next();
@@ -385,8 +392,7 @@ void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, bool
     NodeCounts& counts = counts_[static_cast<size_t>(where)];
     add(counts.drops[static_cast<size_t>(reason)], 1);
     add(counts.dropped_bytes, batch.length(i));
-    if (shared_.tracer->active()) [[unlikely]]
-      shared_.tracer->drop(*shared_.router, where, reason, batch.packet(i));
+    trace_drop(where, reason, batch.packet(i));
     if (!dropped) dropped = spare_.borrow();
     dropped->append(batch, i, 0);
   };

@@ -255,6 +255,9 @@ class Worker {
   static void clear_columns(Batch& batch, ColumnSet columns);
   /** Frees and counts packets that an element which copies has dropped. */
   void drop_marked(int node, Batch& batch, int marked);
+  /** Frees and counts packets that are lost at a node, not by its element. */
+  void lose(int node, std::atomic<uint64_t> NodeCounts::*count, const char* why, Packet** packets, int n);
+  void trace_drop(int node, int reason, const Packet* packet);
 
   Shared shared_;
   int thread_;

@@ -34,6 +34,7 @@ void Worker::copy_out(int node, Batch& batch) {
     int left = 0;  // in place; run_cpu() and copies_to() are done with those before
     for (int i = 0; i < n; ++i) {
       if (!step.element->copies_to(batch, i, 0)) {
+        shared_.tracer->replace(batch.packet(i), nullptr);
         rte_pktmbuf_free(batch.packet(i));
         continue;
       }
@@ -57,7 +58,7 @@ void Worker::drop_marked(int node, Batch& batch, int marked) {
     if (next[i] >= kDrop) {
       add(counts.drops[next[i] & 0xff], 1);
       add(counts.dropped_bytes, batch.length(i));
-      shared_.tracer->drop(*shared_.router, node, next[i] & 0xff, batch.packet(i));
+      trace_drop(node, next[i] & 0xff, batch.packet(i));
       rte_pktmbuf_free(batch.packet(i));
       continue;
     }
@@ -78,10 +79,10 @@ void Worker::make_private(int node, Batch& batch) {
       // The same place in the buffer, so that header offsets stay right.
       Packet* copy = copy_packet(packet, 0, 0, {shared_.packets, shared_.large_packets});
       if (copy == nullptr) {
-        add(counts_[static_cast<size_t>(node)].no_buffer, 1);
-        rte_pktmbuf_free(packet);
+        lose(node, &NodeCounts::no_buffer, "no_buffer", &packet, 1);
         continue;
       }
+      shared_.tracer->replace(packet, copy);
       rte_pktmbuf_free(packet);
       batch.packets()[i] = copy;
     }
@@ -107,11 +108,12 @@ void Worker::make_room(int node, Batch& batch) {
       const uint32_t shift = packet->data_off < step.prepends ? step.prepends - packet->data_off : 0;
       Packet* copy = nullptr;
       if (packet->data_off + shift + length(packet) + step.appends > kMaxBufferBytes)
-        add(counts.no_room, 1);
+        lose(node, &NodeCounts::no_room, "no_room", &packet, 1);
       else if ((copy = copy_packet(packet, shift, step.appends, {shared_.packets, shared_.large_packets})) == nullptr)
-        add(counts.no_buffer, 1);
-      rte_pktmbuf_free(packet);
+        lose(node, &NodeCounts::no_buffer, "no_buffer", &packet, 1);
       if (copy == nullptr) continue;
+      shared_.tracer->replace(packet, copy);
+      rte_pktmbuf_free(packet);
       add(counts.moved_for_room, 1);
       each_column(step.live & kHeaderColumns, [&](Column which) { batch.column(which)[i] += shift; });
       batch.packets()[i] = copy;

@@ -13,21 +13,27 @@ LaneBytes Worker::lane_bytes(int segment) const {
   return {};
 }
 
+void Worker::lose(int node, std::atomic<uint64_t> NodeCounts::*count, const char* why, Packet** packets, int n) {
+  add(counts_[static_cast<size_t>(node)].*count, static_cast<uint64_t>(n));
+  if (shared_.tracer->active()) [[unlikely]]
+    for (int i = 0; i < n; ++i) shared_.tracer->drop(*shared_.router, node, why, packets[i]);
+  rte_pktmbuf_free_bulk(packets, static_cast<unsigned>(n));
+}
+
 void Worker::feed(Path& path, int node, Batch& batch) {
   NodeCounts& counts = counts_[static_cast<size_t>(node)];
   Lane& lane = *path.lane;
   if (const int most = shared_.plan->segments[static_cast<size_t>(path.segment)].limits.batch;
       most > 0 && batch.size() > most) {
     const int over = batch.size() - most;
-    add(counts.max_batch, static_cast<uint64_t>(over));
-    rte_pktmbuf_free_bulk(batch.packets() + most, static_cast<unsigned>(over));
+    lose(node, &NodeCounts::max_batch, "max_batch", batch.packets() + most, over);
     batch.resize(most);
   }
   if (shared_.tracer->active()) [[unlikely]]
     shared_.tracer->arrive(*shared_.router, *shared_.plan, node, batch);
   int first = 0;
   for (uint64_t spins = 1; first < batch.size(); ++spins) {
-    const auto left = static_cast<uint64_t>(batch.size() - first);
+    const int left = batch.size() - first;
     if (path.lost) [[unlikely]] {
       if (lane.in_flight() == 0) {
         set_side(path, true);
@@ -37,7 +43,7 @@ void Worker::feed(Path& path, int node, Batch& batch) {
       continue;
     }
     if (!failure_.empty()) {
-      add(counts.gpu_failed, left);
+      lose(node, &NodeCounts::gpu_failed, "gpu_failed", batch.packets() + first, left);
     } else if (const int taken = lane.feed(batch, first); taken > 0) {
       add(counts.packets, static_cast<uint64_t>(taken));
       uint64_t bytes = 0;
@@ -53,9 +59,8 @@ void Worker::feed(Path& path, int node, Batch& batch) {
         if (spins % kSpinsBetweenChecks == 0) check_failure(path);
         continue;
       }
-      add(counts.no_slot, left);
+      lose(node, &NodeCounts::no_slot, "no_slot", batch.packets() + first, left);
     }
-    rte_pktmbuf_free_bulk(batch.packets() + first, static_cast<unsigned>(left));
     break;
   }
   batch.resize(0);
@@ -107,8 +112,8 @@ void Worker::abandon(Path& path) {
     auto lost = spare_.borrow();
     path.lane->abandon(*lost);
     if (path.numbers) path.numbers->pop(lost->numbers(), lost->size());
-    add(counts_[static_cast<size_t>(path.node)].gpu_failed, static_cast<uint64_t>(lost->size()));
-    lost->free_packets();
+    lose(path.node, &NodeCounts::gpu_failed, "gpu_failed", lost->packets(), lost->size());
+    lost->resize(0);
     spare_.give_back(std::move(lost));
   }
 }

@@ -2,59 +2,13 @@
 
 import contextlib
 import re
-import socket
 
 import pytest
 from whole import captures
-from whole.program import CHAINS, TIMEOUT_S, Report, quoted, read_handler, wait_for_count, wait_until
+from whole.control import Control
+from whole.program import CHAINS, Report, quoted, read_handler, wait_for_count, wait_until
 
 TRAFFIC = CHAINS / "traffic.pcap"
-
-
-class Control:
-    """One connection to a ControlSocket, over all that is asked."""
-
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(TIMEOUT_S)
-
-        def connected():
-            with contextlib.suppress(OSError):
-                self.socket.connect(str(path))
-                return True
-
-        wait_until(connected, 60, "the control socket")
-        self.file = self.socket.makefile("rb")
-        assert self.file.readline().startswith(b"Click::ControlSocket")
-
-    def command(self, line, data=b""):
-        """The reply's code, text and data."""
-        self.socket.sendall(line.encode() + b"\r\n" + data)
-        text = ""
-        while True:
-            reply = self.file.readline().decode()
-            text += reply[4:].rstrip("\r\n") + "\n"
-            if reply[3] == " ":
-                break
-        code, got = int(reply[:3]), b""
-        if code == 200 and line.split()[0].startswith("READ"):
-            got = self.file.read(int(self.file.readline().split()[1]))
-        return code, text, got.decode()
-
-    def read(self, handler):
-        code, text, data = self.command(f"READ {handler}")
-        assert code == 200, text
-        return data
-
-    def write(self, handler, value=""):
-        code, text, _ = self.command(f"WRITEDATA {handler} {len(value.encode())}", value.encode())
-        assert code == 200, text
-
-    def refused(self, chain):
-        """What is wrong with a configuration that is not taken."""
-        code, text, _ = self.command(f"WRITEDATA hotconfig {len(chain.encode())}", chain.encode())
-        assert code == 520, (code, text)
-        return text
 
 
 @contextlib.contextmanager
@@ -206,7 +160,7 @@ def test_another_table_is_another_table(heddle, tmp_path):
 def test_files_go_on(heddle, tmp_path):
     """A capture is read on where it was, and the one that is written has every packet once and in order."""
     out = tmp_path / "out.pcap"
-    chain = f"f :: FromDump({quoted(TRAFFIC)}, BURST 1) -> c :: Counter {{}} -> q :: Queue -> RatedUnqueue(400) -> t :: ToDump({quoted(out)})"
+    chain = f"f :: FromDump({quoted(TRAFFIC)}, BURST 1) -> c :: Counter {{}} -> q :: Queue(5000) -> RatedUnqueue(400) -> t :: ToDump({quoted(out)})"
     with running(heddle, tmp_path, chain.replace("{}", "")) as (_, control):
         for i in range(3):
             wait_for_count(tmp_path / "control", "t.count", 1 + i)

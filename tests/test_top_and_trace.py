@@ -6,11 +6,13 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import termios
 import time
 
 import pytest
+from whole.control import Control
 from whole.program import TIMEOUT_S, wait_for_count, wait_until
 
 CHAIN = "s :: RatedSource(RATE 20000, LENGTH 60) -> c :: Counter -> q :: Queue(50) -> u :: RatedUnqueue(5000) -> d :: Discard"
@@ -164,3 +166,51 @@ def test_trace_through_a_gpu_segment(heddle, tmp_path, launch):
     names = [name for name, _ in way]
     assert names == ["s :: InfiniteSource", "m :: EtherMirror, x :: XOR (simt)", "d :: Discard"]
     assert way[1][1], "nothing has changed"
+
+
+def traced(control, count):
+    wait_until(lambda: int(control.read("traced")) >= count, TIMEOUT_S, "traced")
+    return steps(control.read("trace"))
+
+
+def test_packets_that_a_segment_loses_have_got_to_an_end(heddle, tmp_path):
+    chain = "s :: InfiniteSource(LENGTH 60, BURST 20) -> x :: XOR(1, MAX_BATCH 1) -> d :: Discard"
+    with router(heddle, tmp_path, chain, "--device", "simt", "--launch", "sync") as path:
+        ways = steps(heddle.ok("trace", path, "-n", "20").out)
+    ends = [way[-1][0] for way in ways]
+    assert ends.count("d :: Discard") == 1 and ends.count("dropped by x: max_batch") == 19
+
+
+def test_packets_of_an_earlier_trace_are_not_taken_for_those_of_a_later_one(heddle, tmp_path):
+    chain = TRACED.replace("u :: Unqueue", "u :: Unqueue(ACTIVE false)").replace("q :: Queue", "q :: Queue(5)")
+    chain = chain.replace("ACTIVE true", "ACTIVE false")
+    with router(heddle, tmp_path, chain) as path:
+        control = Control(path)
+        control.write("trace", "3")
+        control.write("s.active", "true")  # three packets wait in the queue, and two more
+        wait_for_count(path, "s.count", 1000)
+        control.write("trace", "3")
+        assert [way[-1][0] for way in traced(control, 3)] == ["dropped by q: full"] * 3
+        control.write("u.active", "true")
+        wait_for_count(path, "d.count", 100)
+        assert [way[-1][0] for way in traced(control, 3)] == ["dropped by q: full"] * 3
+
+
+def test_packets_that_go_round_are_not_followed_for_ever(heddle, tmp_path):
+    chain = "s :: InfiniteSource(LENGTH 60, LIMIT 4, ACTIVE false, STOP false) -> q :: Queue -> u :: Unqueue -> n :: Null -> q"
+    with router(heddle, tmp_path, chain) as path:
+        control = Control(path)
+        control.write("trace", "4")
+        control.write("s.active", "true")
+        ways = traced(control, 4)
+    assert all(way[-1][0] == "not followed beyond 256 steps" for way in ways)
+
+
+def test_a_trace_that_is_ended_leaves_the_router_alone(heddle, tmp_path):
+    with router(heddle, tmp_path, CHAIN) as path:
+        control = Control(path)
+        with heddle.start("trace", path, "tcp") as watching:
+            wait_until(lambda: control.read("tracing") == "true", TIMEOUT_S, "the trace")
+            watching.signal(signal.SIGTERM)
+            assert watching.wait().out == "no packet has come that matches\n"
+        assert control.read("tracing") == "false"

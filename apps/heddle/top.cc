@@ -203,8 +203,8 @@ int TopCommand::run() const {
   }
   struct sigaction action {};
   action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  action.sa_flags = SA_RESTART;  // what the router has begun to say is heard to its end
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   Terminal terminal;
   Order order = Order::chain;
   for (auto due = Clock::now(); interrupted == 0;) {
@@ -228,16 +228,26 @@ int TopCommand::run() const {
 }
 
 int TraceCommand::run() const {
-  Remote router(address);
-  router.write("trace", std::to_string(count) + " " + filter);
   struct sigaction action {};
   action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, nullptr);
+  action.sa_flags = SA_RESTART;  // what the router has begun to say is heard to its end
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  Remote router(address);
+  router.write("trace", std::to_string(count) + " " + filter);
+  // However this ends: as long as a router follows packets, its threads are slower.
+  struct End {
+    Remote& router;
+    ~End() {
+      try {
+        router.write("trace", "");
+      } catch (const Error&) {  // it has gone
+      }
+    }
+  } const end_of_trace{router};
   const auto end = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(1000 * seconds));
   while (interrupted == 0 && (seconds <= 0 || Clock::now() < end) && std::stoi(router.read("traced")) < count)
     usleep(20000);
   const std::string text = router.read("trace");
-  router.write("trace", "");
   std::fputs(text.empty() ? "no packet has come that matches\n" : text.c_str(), stdout);
   return 0;
 }
