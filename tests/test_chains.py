@@ -40,6 +40,7 @@ def ran(heddle, tmp_path):
 def test_there_are_chains():
     names = {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"}
     names |= {"c1", "c2", "c3", "c4", "echo", "ip_router", "nat", "ndn", "router6", "stateful", "switch", "transports"}
+    names |= {"master_workers"}
     assert names <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
@@ -345,6 +346,19 @@ def test_stateful_functions_keep_their_flows(ran, tmp_path):
     assert report.drops("limit") == {"rate": limited} and limited > 0
     assert report.drops("nat") == {"not_translated": other}
     assert captures.frames(tmp_path / "out/stateful_back.pcap") == []
+
+
+def test_workers_get_their_packets_back_from_the_master(heddle, tmp_path):
+    """Frames of two captures, by way of a third thread: each in order, in its own file, mirrored and turned round."""
+    for mode in (["--device", "cpu"], ["--device", "simt"], ["--device", "simt", "--launch", "async"]):
+        report, _ = run_chain(heddle, "master_workers", tmp_path, *mode, "-j", "3", "SECOND=1", "MASTER=2")
+        assert report.dropped == 0
+        for worker in range(2):
+            wanted = [
+                bytes(byte ^ 90 for byte in frame[6:12] + frame[:6] + frame[12:])
+                for frame in captures.frames(CHAINS / f"switch{worker}.pcap")
+            ]
+            assert captures.frames(tmp_path / f"master_workers{worker}.pcap") == wanted
 
 
 def test_xor_twice_gives_the_input_back(ran, tmp_path, mode):
