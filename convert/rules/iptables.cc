@@ -50,6 +50,7 @@ class Line {
         match(option);
     }
     if (!verdict) return std::nullopt;
+    if (matches_.family == 6) matches_.add(kIsIp6);
     return matches_.rules(*verdict);
   }
 
@@ -246,10 +247,7 @@ RuleList read_iptables(const std::string& name, std::string_view text, const std
   for (const auto& [number, words] : chain.lines) try {
       const auto rules = Line(words, family == 0 ? 4 : family).read();
       if (!rules) ++list.left_out;
-      for (Rule rule : rules.value_or(std::vector<Rule>{})) {
-        if (family == 6) narrow(rule, kIsIp6);
-        list.rules.push_back({std::move(rule), kNoRule, number});
-      }
+      for (const Rule& rule : rules.value_or(std::vector<Rule>{})) list.rules.push_back({rule, kNoRule, number});
     } catch (const Error& error) {
       std::string line;
       for (const auto& word : words) line += (line.empty() ? "" : " ") + word;

@@ -118,12 +118,9 @@ class Statement {
     }
     if (!verdict) return std::nullopt;
     if (ip4_ && table_family_ == 0) matches_.add(kIsIp4);
-    if (ip6_ && table_family_ == 0) matches_.add(kIsIp6);
+    if (table_family_ == 6 || (ip6_ && table_family_ == 0)) matches_.add(kIsIp6);
     if (matches_.family == 0) matches_.family = ip4_ ? 4 : ip6_ ? 6 : 0;
-    auto rules = matches_.rules(*verdict);
-    if (table_family_ == 6)
-      for (Rule& rule : rules) narrow(rule, kIsIp6);
-    return rules;
+    return matches_.rules(*verdict);
   }
 
  private:

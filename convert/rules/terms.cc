@@ -106,21 +106,23 @@ std::vector<Rule> Matches::rules(uint16_t next) const {
   std::vector<Rule> rules(1);
   for (const Term& term : terms) rules = narrowed(rules, term);
   std::vector<Rule> result;
+  const auto add = [&](Rule rule, std::initializer_list<Condition> conditions) {
+    if (std::ranges::all_of(conditions, [&](const Condition& one) { return narrow(rule, one); }))
+      result.push_back(std::move(rule));
+  };
   for (Rule& rule : rules) {
     rule.next = next;
     if (!transport || !takes_zeros(rule) || family == 6) {
       drop_implied_guard(rule);
-      result.push_back(rule);
-      continue;
+      add(rule, {});
+    } else if (family == 4) {
+      add(rule, {kFirstFragment});
+    } else {
+      add(rule, {kIsIp4, kFirstFragment});
+      add(rule, {kIsIp6});
     }
-    if (family == 4) {
-      if (narrow(rule, kFirstFragment)) result.push_back(rule);
-      continue;
-    }
-    Rule ip4 = rule, ip6 = rule;
-    if (narrow(ip4, kIsIp4) && narrow(ip4, kFirstFragment)) result.push_back(ip4);
-    if (narrow(ip6, kIsIp6)) result.push_back(ip6);
   }
+  for (const Rule& rule : result) check_count(rule.more.size());
   return result;
 }
 

@@ -32,8 +32,8 @@ struct Matches {
   void add(const Term& term, bool negate = false);
   void add(const Condition& condition, bool negate = false) { add(Term{{condition}}, negate); }
   /** As Heddle's rules, with the action `next`. What later fragments have behind the IP header counts as 0, and where 0 would
-   *  do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions that a
-   *  rule cannot hold. */
+   *  do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions, or more
+   *  of them, than a rule can hold. */
   std::vector<Rule> rules(uint16_t next) const;
 };
 

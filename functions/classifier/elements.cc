@@ -80,10 +80,7 @@ classifier::Layout RuleElement::layout_of(const std::vector<SetRule>& rules) con
     for (const auto& place : *places) named.more = {{place, place.largest(), 0, 0}}, add_places(layout, named);
   }
   for (const SetRule& rule : rules) add_places(layout, rule.rule);
-  if (layout.size() > classifier::kMostPlaces)
-    throw Error(
-        format("the rules ask for %zu fields beside addresses, ports and protocol, more than %zu; take some away",
-               layout.size(), classifier::kMostPlaces));
+  classifier::check_count(layout.size());
   return layout;
 }
 

@@ -150,6 +150,12 @@ std::vector<Condition> negated(const Condition& wanted) {
   return result;
 }
 
+void check_count(size_t places) {
+  if (places > kMostPlaces)
+    throw Error(format("%zu fields beside addresses, ports and protocol are asked for, more than %zu; take some away",
+                       places, kMostPlaces));
+}
+
 void add_places(Layout& layout, const Rule& rule) {
   for (const Condition& condition : rule.more) {
     const auto at = std::ranges::lower_bound(layout, condition.place);

@@ -44,6 +44,8 @@ std::vector<Condition> negated(const Condition& condition);
 /** Different places of some rules, ascending: what an element looks at beside the 5-tuple. */
 using Layout = std::vector<Place>;
 constexpr size_t kMostPlaces = 32;
+/** Throws Error if one rule or all of a set ask for more places than kMostPlaces. */
+void check_count(size_t places);
 void add_places(Layout& layout, const Rule& rule);
 /** In a layout with the place `version`, a rule that asks for IPv4 addresses and no version gets version 4: the values of an IPv6
  *  packet's addresses are numbers, too. */
