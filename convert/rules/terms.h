@@ -10,7 +10,9 @@ namespace heddle::classifier {
 using Alternative = std::vector<Condition>;
 using Term = std::vector<Alternative>;
 
-constexpr size_t kMostAlternatives = 4096;  ///< rules that a line may become
+constexpr size_t kMostAlternatives = 4096;      ///< rules that a line may become
+constexpr size_t kMostSteps = size_t{1} << 21;  ///< conditions that are looked at for that
+[[noreturn]] void refuse_as_too_many();         ///< Throws Error.
 /** The fragment offset of IPv4 is 0: RFC 791, 3.1. */
 constexpr Condition kFirstFragment{{Place::network, 2, 6}, 0x1fff, 0, 0};
 constexpr Condition kIsIp4{kIpVersion, 255, 4, 4}, kIsIp6{kIpVersion, 255, 6, 6};

@@ -17,8 +17,9 @@ std::string name_of(const Place& place);
  *  what there is. */
 std::optional<std::vector<Place>> parse_places(std::string_view text);
 constexpr const char* kPlaceNames =
-    "flags, vlan, paint, ip6, frame[OFFSET/LENGTH], ip[OFFSET/LENGTH] and transport[OFFSET/LENGTH] (LENGTH 1, 2, 4 or "
-    "16)";
+    "flags, vlan, paint, version, ip6, source, destination, sport, dport, protocol, frame[OFFSET/LENGTH], "
+    "ip[OFFSET/LENGTH], transport[OFFSET/LENGTH] (LENGTH 1, 2, 4 or 16), source6[OFFSET/4] and destination6[OFFSET/4] "
+    "(OFFSET 4, 8 or 12)";
 
 constexpr Place place_of(Field field) {
   return {Place::field,

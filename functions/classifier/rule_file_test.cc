@@ -181,6 +181,10 @@ TEST(RuleFile, PutsNumberedRulesInOrder) {
   list_rules("r", "5" + rule + "6" + rule + "5" + rule, test_actions(), errors);
   EXPECT_EQ(errors, std::vector<std::string>{"r:3: number 5 is that of line 1 already"});
   errors.clear();
+  list_rules("r", "5" + rule + "x\n5" + rule, test_actions(), errors);
+  ASSERT_EQ(errors.size(), 2u) << "not only the first kind of mistake";
+  EXPECT_EQ(errors[1], "r:3: number 5 is that of line 1 already");
+  errors.clear();
   list_rules("r", "5" + rule + rule, test_actions(), errors);
   EXPECT_EQ(errors, std::vector<std::string>{"r:2: a rule without a number among rules that have some; give all a "
                                              "number, or none"});

@@ -64,10 +64,9 @@ std::string parse_addresses(std::string_view text, Field field, Rule& rule) {
     if (!click::parse((*range)[0], low) || !click::parse((*range)[1], high))
       return in_quotes(text) + " is not a range of IPv4 addresses such as 192.0.2.1-192.0.2.9";
     rule.low[field] = low.value, rule.high[field] = high.value;
-    const std::string texts[] = {click::to_text(low), click::to_text(high)};
     if (low.value > high.value)
-      return format("its lowest %s, %s, is larger than the highest, %s", kFieldNames[field], texts[0].c_str(),
-                    texts[1].c_str());
+      return format("its lowest %s, %s, is larger than the highest, %s", kFieldNames[field], dotted(low.value).c_str(),
+                    dotted(high.value).c_str());
     return "";
   }
   click::Ipv4Prefix prefix;
@@ -140,8 +139,6 @@ std::string parse_field(std::string_view word, Rule& rule) {
   return narrowed(rule, {condition});
 }
 
-std::string dotted(uint32_t address) { return click::to_text(click::Ipv4Address{address}); }
-
 bool is_prefix(uint32_t low, uint32_t high) {
   const uint32_t host = low ^ high;
   return (host & (host + 1)) == 0 && (low & host) == 0;
@@ -185,6 +182,8 @@ std::string condition_text(const Condition& condition, bool of_tcp) {
 }
 
 }  // namespace
+
+std::string dotted(uint32_t address) { return click::to_text(click::Ipv4Address{address}); }
 
 bool parse_number(std::string_view text, uint32_t most, uint32_t& number) {
   return is_hexadecimal(text) ? parse_digits(text.substr(2), 16, most, number) : parse_digits(text, 10, most, number);
