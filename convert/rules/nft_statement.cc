@@ -87,13 +87,12 @@ class Statement {
     take();
   }
 
-  /** A match that only packets of this family have. */
+  /** A match that only packets of this family have. With one of the other family no packet matches, which nft may allow. */
   void of_family(int family) {
-    if (family_ != 0 && family_ != family)
-      throw Error(table_family_ != 0
-                      ? format("is not a rule: it asks for IPv%d in a table of the other version", family)
-                      : "is not a rule: it asks for IPv4 and for IPv6");
-    family_ = family;
+    if (table_family_ != 0 && table_family_ != family)
+      throw Error(format("is not a rule: it asks for IPv%d in a table of the other version", family));
+    if (family_ == 0) family_ = family;
+    if (family_ != family) matches_.add(family == 4 ? kIsIp4 : kIsIp6);
   }
 
   void match(const std::string& first) {
@@ -138,8 +137,8 @@ class Statement {
 
   void network4(const std::string& what) {
     of_family(4);
-    if (what == "saddr") return addresses(kSource);
-    if (what == "daddr") return addresses(kDestination);
+    if (what == "saddr") return addresses(kSource, 4);
+    if (what == "daddr") return addresses(kDestination, 4);
     if (what == "protocol") return value(place_of(kProtocol), protocol_of_word);
     if (what == "ttl") return value({Place::network, 1, 8}, number<255>);
     if (what == "length") return value({Place::network, 2, 2}, number<65535>);
@@ -150,8 +149,8 @@ class Statement {
 
   void network6(const std::string& what) {
     of_family(6);
-    if (what == "saddr") return addresses(kSource);
-    if (what == "daddr") return addresses(kDestination);
+    if (what == "saddr") return addresses(kSource, 6);
+    if (what == "daddr") return addresses(kDestination, 6);
     if (what == "nexthdr") return value(place_of(kProtocol), protocol_of_word);
     if (what == "hoplimit") return value({Place::network, 1, 7}, number<255>);
     throw Error("is not supported: 'ip6 " + what + "' has no equal here");
@@ -250,14 +249,14 @@ class Statement {
     matches_.add(Condition{place, mask, wanted, wanted}, sign == "!=");
   }
 
-  void addresses(Field field) {
+  void addresses(Field field, int family) {
     std::string mask;
     if (skip("&")) mask = "/" + take();
     const std::string sign = relation();
     if (sign != "==" && sign != "!=") throw Error("is not supported: " + in_quotes(sign) + " of an address");
     Term term;
     for (const std::string& text : values())
-      for (Alternative& one : addresses_of_word(text + mask, field, family_)) term.push_back(std::move(one));
+      for (Alternative& one : addresses_of_word(text + mask, field, family)) term.push_back(std::move(one));
     matches_.add(term, sign == "!=");
   }
 
