@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/error.h"
+#include "core/mistakes.h"
 
 namespace heddle {
 
@@ -34,19 +35,12 @@ std::string read_text_file(const std::string& path, const char* kind) {
 
 void read_lines(const std::string& name, std::string_view text, std::string_view comments,
                 std::vector<std::string>& errors, const std::function<std::string(std::string_view line)>& read) {
-  constexpr size_t kMaxErrors = 100;
-  size_t bad = 0, number = 0;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++number;
+  Mistakes mistakes(name, errors);
+  each_line(text, [&](std::string_view line, size_t number) {
     line = trimmed(line.substr(0, line.find_first_of(comments)));
-    if (line.empty()) continue;
-    if (const std::string problem = read(line); !problem.empty() && ++bad <= kMaxErrors)
-      errors.push_back(format("%s:%zu: %s", name.c_str(), number, problem.c_str()));
-  }
-  if (bad > kMaxErrors) errors.push_back(format("%s: ... and %zu more", name.c_str(), bad - kMaxErrors));
+    if (line.empty()) return;
+    if (const std::string problem = read(line); !problem.empty()) mistakes.add(number, problem);
+  });
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -30,8 +30,9 @@ def bytes6(text):
 
 
 def random_frames(rng, count, with_ip6):
-    """Whole packets and first fragments. Not later ones: the kernel (6.18) reads ports from them, where there are none; what
-    becomes of those is tested with the element (classifier_test.cc)."""
+    """Whole packets and first fragments. Not later ones: nft's matches, and iptables-nft's `-m udp --dport`, which it makes of
+    them, read ports from these, where there are none (6.18). What becomes of them is tested in rule_list_test.cc and with the
+    element (classifier_test.cc)."""
     frames = []
     for _ in range(count):
         protocol = rng.choice([6, 6, 17, 17, 1, 132, 47])
@@ -94,15 +95,22 @@ def nft_match(rng, with_ip6):
     return rng.choice(matches)
 
 
+def misread_by_nft(matches):
+    """nft 1.0.6 loads "ip ttl != 2 ip protocol != udp" as one comparison of both, and where a rule asks for a protocol by itself
+    and by another match, it forgets one of the two when it lists the rule."""
+    header = lambda match: "th" if match.split()[0] in ("tcp", "udp", "sctp") else match.split()[0]
+    joined = any("!=" in one and "!=" in two and header(one) == header(two) for one, two in itertools.pairwise(matches))
+    by_itself = sum(match.startswith(("meta l4proto", "ip protocol", "ip6 nexthdr")) for match in matches)
+    return joined or (by_itself and by_itself + sum(header(match) in ("th", "icmp", "icmpv6") for match in matches) > 1)
+
+
 def nft_rules(rng, count, family):
     """A ruleset whose chain `judged` counts what the rules in it hit."""
     table = f"table {family} t {{\n  chain judged {{\n"
     rules = []
     for _ in range(count):
         matches = [nft_match(rng, family == "inet") for _ in range(rng.choice([1, 2, 2, 3, 3]))]
-        # nft 1.0.6 loads "ip ttl != 2 ip protocol != udp" as one comparison of both, and forgets a protocol when it lists another.
-        protocols = ("tcp", "udp", "sctp", "icmp", "meta l4proto", "ip protocol", "ip6 nexthdr")
-        if sum(match.startswith(protocols) for match in matches) > 1 or sum("!=" in match for match in matches) > 1:
+        if misread_by_nft(matches):
             continue
         rules.append(f"    {' '.join(matches)} counter {rng.choice(['accept', 'drop'])}\n")
     rules.sort(key=lambda rule: -rule.count(" "))  # what asks for little comes last, or the others would see nothing
@@ -141,12 +149,21 @@ def hits_by_line(heddle, rules, frames, folder, *options):
     return Counter(answer["line"] for answer in answers if answer["rule"] is not None)
 
 
-def engine_hits_by_line(heddle, rules, frames, folder, engine, check, *options):
+CHECKS = {
+    "ip": "FromDump({}) -> CheckIPHeader(14) -> c",
+    "inet": "FromDump({}) -> v :: Classifier(12/0800, 12/86dd); v[0] -> CheckIPHeader(14) -> c; v[1] -> CheckIP6Header(OFFSET 14) -> c",
+}
+
+
+def engine_hits_by_line(heddle, rules, frames, folder, engine, family, *options):
     """The same by a chain with this engine and its handler `hits`."""
     converted = folder / "converted"
-    assert heddle("rules", "convert", rules, "-o", converted, *options).code == 0
+    done = heddle("rules", "convert", rules, "-o", converted, *options)
+    assert done.code == 0
+    fields = re.search(r"FIELDS \w+", done.err)
     source = captures.write(folder / "judged.pcap", frames)
-    chain = f"FromDump({quoted(source)}) -> {check} -> c :: Firewall(RULES {quoted(converted)}, DEFAULT deny, ENGINE {engine}) -> Discard"
+    chain = f"c :: Firewall(RULES {quoted(converted)}, DEFAULT deny, ENGINE {engine}{', ' + fields[0] if fields else ''}) -> Discard; "
+    chain += CHECKS[family].format(quoted(source))
     out = heddle("run", "--quiet", "-e", chain, "-h", "c.hits")
     assert out.code == 0, out
     lines = [int(re.search(r"# line (\d+)$", line)[1]) for line in converted.read_text().splitlines()[1:]]
@@ -184,10 +201,7 @@ def test_nftables_judges_rules(heddle, tmp_path, family):
         expect_counts(space, ["nft", "list", "ruleset"], frames, ours)
         assert len(ours) > 15 and sum(ours.values()) > 1000
         for engine in ("bitvector", "tuple"):
-            check = "MarkIPHeader(14)" if family == "inet" else "CheckIPHeader(14)"
-            if family == "inet":  # MarkIPHeader does not know where IPv6's header ends
-                break
-            assert engine_hits_by_line(heddle, rules, frames, tmp_path, engine, check, "--chain", "judged") == ours
+            assert engine_hits_by_line(heddle, rules, frames, tmp_path, engine, family, "--chain", "judged") == ours
 
 
 # ---- iptables
@@ -268,7 +282,7 @@ def test_iptables_judges_rules(heddle, tmp_path):
         expect_counts(space, save, [with_ttl_to_spare(frame) for frame in frames], ours)
         assert len(ours) > 10 and sum(ours.values()) > 1000
         for engine in ("bitvector", "tuple"):
-            assert engine_hits_by_line(heddle, rules, frames, tmp_path, engine, "CheckIPHeader(14)") == ours
+            assert engine_hits_by_line(heddle, rules, frames, tmp_path, engine, "ip") == ours
 
 
 # ---- explain
@@ -322,6 +336,33 @@ def test_explain_names_the_field_that_misses(heddle, tmp_path):
     for wrong in (["1.2.3.4"], ["1.2.3.4 1.2.3.4 1 1"], ["1.2.3.4 ::1 1 1 6"], ["1.2.3.4 1.2.3.4 1 1 6 speed=1"]):
         heddle.fails("rules", "explain", rules, *wrong)
     heddle.fails("rules", "explain", rules, source, "--packet", 9)
+
+
+def test_tables_of_both_versions_see_both(heddle, tmp_path):
+    """Also where no rule asks for the version, neither by itself nor by an address."""
+    rules = tmp_path / "rules.nft"
+    rules.write_text("table inet t {\nchain c {\ntcp dport 22 accept\nudp dport 53 drop\n}\n}\n")
+    four = judge.ip4(dotted("9.9.9.9"), dotted("1.1.1.1"), 6, judge.transport(6, 1, 22, 2))
+    six = [
+        judge.ip6(bytes6("2001:db8::1"), bytes6("::1"), protocol, judge.transport(protocol, 1, port, 2))
+        for protocol, port in ((6, 22), (17, 53), (17, 54))
+    ]
+    frames = [four, *six]
+    source = captures.write(tmp_path / "in.pcap", frames)
+    answers = heddle.ok("rules", "explain", rules, source, "--json").json
+    assert [answer["rule"] for answer in answers] == [0, 0, 1, None]
+    assert answers[1]["packet"].startswith("2001:db8::1 ::1 1 22 6")
+    assert "hits rule 1" in heddle.ok("rules", "explain", rules, "2001:db8::1 ::1 1 53 17").out
+    assert "give the element FIELDS version" in heddle("rules", "convert", rules).err
+    for engine in ("bitvector", "tuple"):
+        assert engine_hits_by_line(heddle, rules, frames, tmp_path, engine, "inet") == {3: 2, 4: 1}
+    rules.write_text(rules.read_text().replace("inet", "ip"))
+    answers = heddle.ok("rules", "explain", rules, source, "--json").json
+    assert [answer.get("rule") for answer in answers] == [0, None, None, None]
+    assert answers[1]["problem"] == "no IPv4 packet, and the rules look at no others"
+    err = heddle.fails("rules", "explain", rules, "2001:db8::1 ::1 1 53 17")
+    assert "'2001:db8::1' is an IPv6 address, and the rules look at IPv4 only" in err
+    assert "FIELDS" not in heddle("rules", "convert", rules).err
 
 
 # ---- check
@@ -433,3 +474,82 @@ def test_what_is_not_supported_is_named_with_its_line(heddle, tmp_path, kind):
         found = [text for text in err.splitlines() if text.startswith(f"{path}:{number}: ")]
         assert len(found) == 1 and UNSUPPORTED[kind][line] in found[0], (line, err)
     assert len(err.splitlines()) == len(lines) + 1, err
+
+
+def test_rules_that_no_packet_can_match_are_named(heddle, tmp_path):
+    rules = tmp_path / "rules.nft"
+    rules.write_text("table ip t {\nchain c {\ntcp dport 1 tcp dport 2 drop\naccept\n}\n}\n")
+    warning = f"{rules}:3: warning: no packet can match this rule: what it asks for contradicts itself\n"
+    done = heddle("rules", "check", rules)
+    assert (done.code, done.out, done.err) == (0, "1 rules (nft, chain t c), 0 of them shadowed\n", warning)
+    assert heddle("rules", "convert", rules).err.startswith(warning)
+    assert heddle("rules", "check", rules, "--json").json["impossible"] == [3]
+
+
+# ---- hostile files and words
+
+
+def test_files_that_are_no_rule_files_are_refused(heddle, tmp_path):
+    good = f"@0/0 0/0 {ANY} {ANY} 0x06/0xFF allow\n"
+    zeros, binary, empty, rules = (tmp_path / name for name in ("zeros", "binary", "empty", "rules"))
+    zeros.write_bytes(good.encode() + b"\0" + good.encode())
+    binary.write_bytes(random.Random(SEED).randbytes(100_000).replace(b"\0", b"\1"))
+    empty.write_text("")
+    rules.write_text(good)
+    for path, words in {
+        zeros: "it holds zero bytes; give the path of a text file",
+        "/dev/zero": "it holds zero bytes",
+        tmp_path: "cannot read the rule file",
+        tmp_path / "none": "cannot read the rule file",
+        tmp_path / ("n" * 300): "cannot read the rule file",
+        binary: "",
+        empty: "it has no rules, so that its format cannot be told",
+    }.items():
+        assert words in heddle.fails("rules", "check", path)
+        assert words in heddle.fails("rules", "convert", path, "-o", tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+    for kind in ("iptables", "nft"):
+        assert "the end, and there is" in heddle.fails("rules", "check", empty, "--format", kind)
+    assert "cannot write" in heddle.fails("rules", "convert", rules, "-o", tmp_path)
+    assert "cannot write" in heddle.fails("rules", "convert", rules, "-o", "/dev/full")
+
+
+def test_options_that_would_not_count_are_refused(heddle, tmp_path):
+    rules = tmp_path / "rules"
+    rules.write_text(f"@0/0 0/0 {ANY} {ANY} 0x06/0xFF allow\n")
+    source = captures.write(tmp_path / "in.pcap", [b""])
+    for words, why in {
+        ("check", rules, "--chain", "x"): "it has no chains, being of the format classbench",
+        ("explain", rules, "1.2.3.4 1.2.3.4 1 1 6", "--packet", 2): "--packet is for captures",
+        ("explain", rules, source, "--all"): "of a capture --all is for one packet; give --packet N",
+        ("explain", rules, "x" * 5000): "is neither a capture that exists nor the fields of a packet",
+    }.items():
+        assert why in heddle.fails("rules", *words)
+
+
+@pytest.mark.parametrize("kind", ["classbench", "listing", "iptables", "nft", "ipfilter"])
+def test_one_wrong_byte_is_a_mistake_or_another_rule(heddle, tmp_path, kind):
+    """Never a crash, and never a part of the file: every line is a rule, a warning, or a mistake that is named."""
+    rng = random.Random(f"{SEED} bytes {kind}")
+    text = {
+        "classbench": f"@10.0.0.0/8 0/0 {ANY} 22 : 22 0x06/0xFF deny\n@::/0 2001:db8::/32 {ANY} {ANY} 6-17 flags=2/18 allow\n",
+        "listing": "10.0.0.0/8 1.2.3.0/24 1-2 1-2 6-6 DROP\n177.237.31.1/32 15.66.202.19/32 123-123 0 ACCEPT\n",
+        "iptables": "*filter\n:FORWARD DROP [0:0]\n-A FORWARD ! -s 10.0.0.0/8 -p tcp -m tcp --dport 80:90 -j ACCEPT\nCOMMIT\n",
+        "nft": "table inet t {\nchain c {\nip saddr 10.0.0.0/8 tcp dport { 22, 80-90 } accept\n}\n}\n",
+        "ipfilter": "allow dst 10.0.0.0/8 and dst tcp port www or https,\n1 tcp opt syn and not tcp opt ack\n",
+    }[kind]
+    path, out = tmp_path / "rules", tmp_path / "out"
+    refused = 0
+    for _ in range(60):
+        wrong = bytearray(text.encode())
+        wrong[rng.randrange(len(wrong))] = rng.choice([*b"0 ,;{}\"'#!:-/\\\n", rng.randrange(1, 256)])
+        path.write_bytes(bytes(wrong))
+        out.unlink(missing_ok=True)
+        done = heddle("rules", "convert", path, "--format", kind, "-o", out)
+        assert done.code in (0, 1) and out.exists() == (done.code == 0), (wrong, done)
+        if done.code == 1:
+            refused += 1
+            assert re.search(rf"^{re.escape(str(path))}:\d+: ", done.err, re.MULTILINE), (wrong, done.err)
+        else:
+            assert heddle("rules", "check", out, "--format", "classbench").code == 0, wrong
+    assert refused > 10

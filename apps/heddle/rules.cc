@@ -1,5 +1,6 @@
 // `heddle rules`: checks, converts and explains rules of packet classification, without a chain.
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -47,11 +48,25 @@ void write(const std::string& output, const std::string& text) {
   if (!written) throw Error("cannot write '" + output + "': " + std::strerror(errno));
 }
 
+void warn_of_impossible(const std::string& file, const RuleList& list) {
+  for (const size_t line : list.impossible)
+    std::fprintf(stderr, "%s:%zu: warning: no packet can match this rule: what it asks for contradicts itself\n",
+                 file.c_str(), line);
+}
+
+/** Whether the element must be told to look at the version, since no rule asks for it. */
+bool needs_version(const RuleList& list) {
+  return list.both_versions && std::ranges::none_of(list.rules, [](const ListedRule& rule) {
+           const auto& more = rule.rule.more;
+           return std::ranges::find(more, classifier::kIpVersion, &classifier::Condition::place) != more.end();
+         });
+}
+
 /** Answers for packets. */
 class Explainer {
  public:
   Explainer(RuleList list, size_t most_misses) : list_(std::move(list)), most_misses_(most_misses) {
-    for (const ListedRule& rule : list_.rules) add_places(layout_, rule.rule);
+    layout_ = classifier::layout_of(list_);
     for (ListedRule& rule : list_.rules) complete(rule.rule, layout_);
   }
 
@@ -149,10 +164,12 @@ int RulesCommand::check() const {
            {"rules", list.rules.size()},
            {"policy", list.policy ? nlohmann::json(classifier::action_text(*list.policy)) : nlohmann::json()},
            {"left_out", list.left_out},
+           {"impossible", list.impossible},
            {"shadowed", found},
            {"undecided", undecided}});
     return 0;
   }
+  warn_of_impossible(file, list);
   for (const auto& [rule, by] : shadows.found) {
     std::string lines;
     for (const size_t before : by) lines += (lines.empty() ? "" : ", ") + line_of(list.rules[before]);
@@ -172,28 +189,36 @@ int RulesCommand::check() const {
 
 int RulesCommand::convert() const {
   const RuleList list = read();
+  warn_of_impossible(file, list);
+  const std::string policy = list.policy ? "DEFAULT " + classifier::action_text(*list.policy) : "",
+                    fields = needs_version(list) ? "FIELDS version" : "";
   std::string text = format("# %zu rules of %s", list.rules.size(), list.format.c_str());
   if (!list.chain.empty()) text += ", chain " + list.chain;
-  if (list.policy) text += "; packets that hit none: DEFAULT " + classifier::action_text(*list.policy);
+  if (!policy.empty()) text += "; packets that hit none: " + policy;
+  if (!fields.empty()) text += "; packets of IPv4 and IPv6: " + fields;
   text += "\n";
   for (const ListedRule& rule : list.rules) {
     if (rule.number != classifier::kNoRule) text += std::to_string(rule.number) + " ";
     text += text_of(rule.rule, classifier::action_text(rule.rule.next)) + "  # " + line_of(rule) + "\n";
   }
   write(output, text);
-  std::fprintf(stderr, "%zu rules; %zu of other chains or without a verdict left out%s\n", list.rules.size(),
-               list.left_out,
-               list.policy ? ("; give the element DEFAULT " + classifier::action_text(*list.policy)).c_str() : "");
+  const std::string arguments = policy + (policy.empty() || fields.empty() ? "" : ", ") + fields;
+  std::fprintf(stderr, "%zu rules; %zu of other chains or without a verdict left out%s%s\n", list.rules.size(),
+               list.left_out, arguments.empty() ? "" : "; give the element ", arguments.c_str());
   return 0;
 }
 
 int RulesCommand::explain() const {
+  std::error_code unreadable;
+  const bool is_capture = asked.size() == 1 && std::filesystem::exists(asked[0], unreadable);
+  if (!is_capture && packet != 0) throw Error("--packet is for captures: " + in_quotes(asked[0]) + " is none");
+  if (is_capture && packet == 0 && all) throw Error("of a capture --all is for one packet; give --packet N as well");
   const Explainer explainer(read(), all ? SIZE_MAX : kUsualMisses);
-  if (asked.size() > 1 || !std::filesystem::exists(asked[0])) {
+  if (!is_capture) {
     std::string text;
     for (const auto& word : asked) text += word + " ";
     if (asked.size() == 1 && text.find(' ') == text.size() - 1)
-      throw Error("'" + asked[0] + "' is neither a capture that exists nor the fields of a packet");
+      throw Error(in_quotes(asked[0]) + " is neither a capture that exists nor the fields of a packet");
     const auto values = parse_key(text, explainer.layout());
     if (json)
       print(explainer.answer(values, true));
@@ -202,13 +227,17 @@ int RulesCommand::explain() const {
     return 0;
   }
   const KeyReader reader(explainer.layout());
+  const bool tells_versions = find(explainer.layout(), classifier::kIpVersion).has_value();
   nlohmann::json answers = nlohmann::json::array();
   uint64_t number = 0;
   const std::string damage = classifier::each_packet(asked[0], [&](const classifier::CapturedPacket& packet) {
     if (++number != this->packet && this->packet != 0) return;
     std::vector<uint32_t> values(reader.values());
-    const bool found = packet.problem.empty() && reader.read(packet.view, values.data(), 1);
-    const std::string problem = found ? "" : packet.problem.empty() ? "short" : packet.problem;
+    std::string problem = packet.problem;
+    if (problem.empty() && !tells_versions && packet.view.frame[packet.view.network] >> 4 != 4)
+      problem = "no IPv4 packet, and the rules look at no others";
+    if (problem.empty() && !reader.read(packet.view, values.data(), 1)) problem = "short";
+    const bool found = problem.empty();
     if (json) {
       nlohmann::json answer =
           found ? explainer.answer(values, this->packet != 0) : nlohmann::json{{"problem", problem}};

@@ -67,7 +67,7 @@ bool bits_follow(const Rule& rule, const Rule& other) {
 
 class Search {
  public:
-  Search(const std::vector<ListedRule>& rules, size_t most_pieces) : most_pieces_(most_pieces) {
+  Search(const std::vector<ListedRule>& rules, Patience patience) : patience_(patience) {
     for (const ListedRule& rule : rules) add_places(layout_, rule.rule);
     for (const ListedRule& listed : rules) {
       completed_.push_back(listed.rule);
@@ -125,20 +125,29 @@ class Search {
   }
 
   /** Follows one piece of the rule's packets after the other through the rules before it, until one comes out behind them. */
-  void analyse(size_t rule, Shadows& shadows) const {
+  void analyse(size_t rule, Shadows& shadows) {
     std::vector<std::pair<Box, size_t>> left{{boxes_[rule], 0}};
     std::vector<Box> parts;
     std::set<size_t> by;
     bool inexact = has_bits(completed_[rule]);
-    for (size_t pieces = 0; !left.empty(); ++pieces) {
-      if (pieces == most_pieces_) return shadows.undecided.push_back(rule);
+    uint64_t steps = 0;
+    const uint64_t most = std::min(patience_.for_one, patience_.in_all);
+    const auto count = [&](uint64_t more) {
+      steps += more;
+      patience_.in_all -= std::min(patience_.in_all, more);
+      return steps <= most;
+    };
+    while (!left.empty()) {
       auto [box, before] = std::move(left.back());
       left.pop_back();
-      for (; before < rule; ++before) {
+      const size_t first = before;
+      const size_t last = std::min<size_t>(rule, before + most - std::min(most, steps));
+      for (; before < last; ++before) {
         if (apart(boxes_[before], box)) continue;
         if (bits_follow(completed_[before], completed_[rule])) break;
         inexact = true;
       }
+      if (!count(before - first + 1) || (before == last && last < rule)) return shadows.undecided.push_back(rule);
       if (before == rule) {
         if (inexact) shadows.undecided.push_back(rule);
         return;
@@ -147,12 +156,13 @@ class Search {
       parts.clear();
       cut(box, boxes_[before], parts);
       for (Box& part : parts) left.emplace_back(std::move(part), before + 1);
+      if (!count(parts.size())) return shadows.undecided.push_back(rule);
     }
     const auto end = by.size() > 8 ? std::next(by.begin(), 8) : by.end();
     shadows.found.push_back({rule, {by.begin(), end}});
   }
 
-  size_t most_pieces_;
+  Patience patience_;
   Layout layout_;
   std::vector<Rule> completed_;
   std::vector<Box> boxes_;
@@ -160,9 +170,9 @@ class Search {
 
 }  // namespace
 
-Shadows find_shadows(const std::vector<ListedRule>& rules, size_t most_pieces) {
+Shadows find_shadows(const std::vector<ListedRule>& rules, Patience patience) {
   if (rules.empty()) return {};
-  return Search(rules, most_pieces).run();
+  return Search(rules, patience).run();
 }
 
 }  // namespace heddle::classifier

@@ -56,61 +56,79 @@ Term term_of(const Test& test, bool negate) {
   return term;
 }
 
-Term both(const Term& one, const Term& other) {
-  Term result;
-  if (one.size() * other.size() > kMostAlternatives)
-    throw Error(format("it would be more than %zu rules; take it apart", kMostAlternatives));
-  for (const Alternative& first : one)
-    for (const Alternative& second : other) {
-      result.push_back(first);
-      result.back().insert(result.back().end(), second.begin(), second.end());
+/** Takes an expression apart into alternatives. Counts what it does: choices in choices multiply. */
+class Alternatives {
+ public:
+  /** Those of the expression, or of its opposite. */
+  Term of(const Expression& expression, bool negate) {
+    count(1);
+    switch (expression.kind) {
+      case Expression::kTrue:
+        return negate ? Term{} : Term{{}};
+      case Expression::kTest:
+        return term_of(expression.test, negate);
+      case Expression::kNot:
+        return of(expression.parts[0], !negate);
+      case Expression::kAll:
+        return joined(expression, negate, !negate);
+      case Expression::kAny:
+        return joined(expression, negate, negate);
+      case Expression::kChoose:
+        break;
     }
-  return result;
-}
+    return chosen(expression, negate);
+  }
 
-/** The expression, or its opposite, as alternatives. */
-Term alternatives(const Expression& expression, bool negate) {
-  const auto joined = [&](bool all) {
+ private:
+  void count(size_t steps) {
+    if ((steps_ += steps) > kMostSteps) refuse_as_too_many();
+  }
+
+  Term both(const Term& one, const Term& other) {
+    if (one.size() * other.size() > kMostAlternatives) refuse_as_too_many();
+    Term result;
+    for (const Alternative& first : one)
+      for (const Alternative& second : other) {
+        count(1 + first.size() + second.size());
+        result.push_back(first);
+        result.back().insert(result.back().end(), second.begin(), second.end());
+      }
+    return result;
+  }
+
+  void append(Term& to, const Term& more) {
+    if (to.size() + more.size() > kMostAlternatives) refuse_as_too_many();
+    for (const Alternative& one : more) count(1 + one.size());
+    to.insert(to.end(), more.begin(), more.end());
+  }
+
+  Term joined(const Expression& expression, bool negate, bool all) {
     Term result = all ? Term{{}} : Term{};
     for (const Expression& part : expression.parts) {
-      const Term one = alternatives(part, negate);
+      const Term one = of(part, negate);
       if (all)
         result = both(result, one);
       else
-        result.insert(result.end(), one.begin(), one.end());
-      if (result.size() > kMostAlternatives)
-        throw Error(format("it would be more than %zu rules; take it apart", kMostAlternatives));
+        append(result, one);
     }
     return result;
-  };
-  switch (expression.kind) {
-    case Expression::kTrue:
-      return negate ? Term{} : Term{{}};
-    case Expression::kTest:
-      return term_of(expression.test, negate);
-    case Expression::kNot:
-      return alternatives(expression.parts[0], !negate);
-    case Expression::kAll:
-      return joined(!negate);
-    case Expression::kAny:
-      return joined(negate);
-    case Expression::kChoose:
-      break;
   }
-  Term result, before{{}};
-  for (size_t i = 0; i < expression.parts.size(); i += 2) {
-    if (i + 1 == expression.parts.size()) {
-      const Term last = both(before, alternatives(expression.parts[i], negate));
-      result.insert(result.end(), last.begin(), last.end());
-      break;
+
+  Term chosen(const Expression& expression, bool negate) {
+    Term result, before{{}};
+    for (size_t i = 0; i < expression.parts.size(); i += 2) {
+      if (i + 1 == expression.parts.size()) {
+        append(result, both(before, of(expression.parts[i], negate)));
+        break;
+      }
+      append(result, both(both(before, of(expression.parts[i], false)), of(expression.parts[i + 1], negate)));
+      before = both(before, of(expression.parts[i], true));
     }
-    const Term chosen =
-        both(both(before, alternatives(expression.parts[i], false)), alternatives(expression.parts[i + 1], negate));
-    result.insert(result.end(), chosen.begin(), chosen.end());
-    before = both(before, alternatives(expression.parts[i], true));
+    return result;
   }
-  return result;
-}
+
+  size_t steps_ = 0;
+};
 
 uint16_t action_of(std::string_view word) {
   if (word == "allow" || word == "pass") return kAllow;
@@ -136,13 +154,14 @@ RuleList read_ip_filter(const std::string& name, std::string_view text, std::vec
       const uint16_t next = action_of(words[0].text);
       Matches matches;
       matches.family = 4;
-      matches.terms.push_back(alternatives(ip_filter::parse(words, 1, line.size()), false));
-      for (Rule& rule : matches.rules(next)) list.rules.push_back({std::move(rule), kNoRule, number});
+      matches.terms.push_back(Alternatives().of(ip_filter::parse(words, 1, line.size()), false));
+      add_rules(list, matches.rules(next), number);
     } catch (const ip_filter::Mistake& mistake) {
-      mistakes.add(number, std::string(line),
-                   "is not a rule: " + in_quotes(mistake.word) + " is not " + mistake.expected);
+      mistakes.add(number,
+                   in_quotes(line) + " is not a rule: " + in_quotes(mistake.word) + " is not " + mistake.expected);
     } catch (const Error& error) {
-      mistakes.add(number, std::string(line), std::string("is not supported: ") + error.what());
+      const std::string reason = error.what();
+      mistakes.add(number, in_quotes(line) + (reason.starts_with("is not ") ? " " : " is not supported: ") + reason);
     }
   });
   return list;

@@ -36,6 +36,20 @@ std::string format_of(const std::string& name, std::string_view text) {
   return format;
 }
 
+/** All rules together may ask for no more places than an element looks at. */
+void check_places_of(const std::string& name, const RuleList& list, std::vector<std::string>& errors) {
+  Layout layout;
+  for (const ListedRule& rule : list.rules) {
+    add_places(layout, rule.rule);
+    try {
+      check_count(layout.size());
+    } catch (const Error& error) {
+      Mistakes(name, errors).add(rule.line, std::string("up to here ") + error.what());
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 std::string action_text(uint16_t next) {
@@ -54,13 +68,26 @@ Actions list_actions() {
           .usual = kNoAction};
 }
 
-Mistakes::~Mistakes() {
-  if (count_ > 100) errors_.push_back(format("%s: ... and %zu more", name_.c_str(), count_ - 100));
+Layout layout_of(const RuleList& list) {
+  Layout layout;
+  for (const ListedRule& rule : list.rules) add_places(layout, rule.rule);
+  if (list.both_versions || find(layout, kIpVersion)) {
+    const std::optional<std::vector<Place>> places = parse_places("ip6");
+    Rule both;
+    for (const Place& place : *places) both.more = {{place, place.largest(), 0, 0}}, add_places(layout, both);
+  }
+  return layout;
 }
 
-void Mistakes::add(size_t line, const std::string& text, const std::string& reason) {
-  if (++count_ <= 100)
-    errors_.push_back(format("%s:%zu: %s %s", name_.c_str(), line, in_quotes(text).c_str(), reason.c_str()));
+void add_rules(RuleList& list, std::vector<Rule> rules, size_t line) {
+  if (rules.empty()) list.impossible.push_back(line);
+  if (list.rules.size() + rules.size() > kMostRules)
+    throw Error(format("is not supported: with it there would be more than %u rules", kMostRules));
+  for (Rule& rule : rules) list.rules.push_back({std::move(rule), kNoRule, line});
+}
+
+std::string as_problem(const std::string& reason) {
+  return reason.starts_with("is not ") ? reason : "is not a rule: " + reason;
 }
 
 RuleList read_listing(const std::string& name, std::string_view text, std::vector<std::string>& errors) {
@@ -74,9 +101,9 @@ RuleList read_listing(const std::string& name, std::string_view text, std::vecto
     if (parse_number(words[0], kNoRule - 1, rule.number)) words.erase(words.begin());
     if (words.size() == 5) words.insert(words.begin() + 2, "0-65535");
     if (words.size() != 6)
-      return mistakes.add(
-          number, std::string(line),
-          "is not a rule: expected [NUMBER] SOURCE DESTINATION [SOURCE_PORTS] DESTINATION_PORTS PROTOCOL ACTION");
+      return mistakes.add(number, in_quotes(line) +
+                                      " is not a rule: expected [NUMBER] SOURCE DESTINATION [SOURCE_PORTS] "
+                                      "DESTINATION_PORTS PROTOCOL ACTION");
     const auto range = [](std::string_view word) {
       const size_t sign = word.find('-');
       return sign == word.npos ? std::string(word) + " : " + std::string(word)
@@ -92,16 +119,20 @@ RuleList read_listing(const std::string& name, std::string_view text, std::vecto
     std::string reason = parse_rule(rewritten, actions, rule.rule);
     if (words[5] != "ACCEPT" && words[5] != "DROP")
       reason = in_quotes(words[5]) + " is not an action; there are ACCEPT and DROP";
-    if (!reason.empty()) return mistakes.add(number, std::string(line), "is not a rule: " + reason);
+    if (list.rules.size() == kMostRules) reason = format("there is no room for more than %u rules", kMostRules);
+    if (!reason.empty()) return mistakes.add(number, in_quotes(line) + " is not a rule: " + reason);
     rule.rule.next = words[5] == "ACCEPT" ? kAllow : kDeny;
     list.rules.push_back(rule);
   });
+  put_in_order(list.rules, mistakes);
   return list;
 }
 
 RuleList read_rule_list(const std::string& name, std::string_view text, const RuleListOptions& options,
                         std::vector<std::string>& errors) {
   const std::string format = options.format == "auto" ? format_of(name, text) : options.format;
+  if (!options.chain.empty() && format != "iptables" && format != "nft")
+    throw Error(name + ": it has no chains, being of the format " + format + "; leave --chain away");
   RuleList list;
   const size_t before = errors.size();
   if (format == "classbench")
@@ -114,7 +145,7 @@ RuleList read_rule_list(const std::string& name, std::string_view text, const Ru
     list = read_nft(name, text, options.chain, errors);
   else
     list = read_ip_filter(name, text, errors);
-  if (format == "listing" && errors.size() == before) put_in_order(name, list.rules, errors);
+  if (errors.size() == before) check_places_of(name, list, errors);
   if (errors.size() > before) list.rules.clear();
   list.format = format;
   return list;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/mistakes.h"
+#include "functions/classifier/field.h"
 #include "functions/classifier/rule_file.h"
 
 namespace heddle::classifier {
@@ -29,12 +31,17 @@ struct RuleList {
   std::optional<uint16_t> policy;  ///< of packets that hit no rule, if the file says
   std::string chain;               ///< whose rules they are
   size_t left_out = 0;             ///< rules of other chains, and those without a verdict
+  std::vector<size_t> impossible;  ///< lines of rules that no packet can match, which are left out
+  bool both_versions = false;      ///< they see packets of IPv4 and IPv6, even if none of them asks for the version
 };
 
 /** Reads a text in any of the formats. Every line that is wrong or not supported is reported: "NAME:LINE: 'TEXT' ...". If there
  *  are any, no rule counts. Throws Error when the format cannot be told. */
 RuleList read_rule_list(const std::string& name, std::string_view text, const RuleListOptions& options,
                         std::vector<std::string>& errors);
+
+/** The places at which the rules look, all that tells the versions apart included if they look at packets of both. */
+Layout layout_of(const RuleList& list);
 
 /** Formats by themselves. */
 RuleList read_listing(const std::string& name, std::string_view text, std::vector<std::string>& errors);
@@ -44,28 +51,9 @@ RuleList read_nft(const std::string& name, std::string_view text, const std::str
                   std::vector<std::string>& errors);
 RuleList read_ip_filter(const std::string& name, std::string_view text, std::vector<std::string>& errors);
 
-/** Collects mistakes, of which the first 100 are kept. */
-class Mistakes {
- public:
-  Mistakes(const std::string& name, std::vector<std::string>& errors) : name_(name), errors_(errors) {}
-  ~Mistakes();
-  Mistakes(const Mistakes&) = delete;
-  void add(size_t line, const std::string& text, const std::string& reason);
-
- private:
-  const std::string& name_;
-  std::vector<std::string>& errors_;
-  size_t count_ = 0;
-};
-
-/** Calls read(line, number) for each line of a text, from 1. */
-template <class Read>
-void each_line(std::string_view text, const Read& read) {
-  for (size_t number = 1; !text.empty(); ++number) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    read(text.substr(0, end), number);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
+/** Appends what a line has become. Throws Error when there is no room for it. */
+void add_rules(RuleList& list, std::vector<Rule> rules, size_t line);
+/** The end of a message about a line, of the text of an Error: "is not ..." */
+std::string as_problem(const std::string& reason);
 
 }  // namespace heddle::classifier

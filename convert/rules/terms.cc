@@ -53,24 +53,24 @@ std::vector<Rule> narrowed(const Rule& rule, const Condition& condition) {
   return result;
 }
 
-/** The rules narrowed by one of the alternatives each. */
-std::vector<Rule> narrowed(const std::vector<Rule>& rules, const Term& term) {
+/** The rules narrowed by one of the alternatives each; `steps` counts on. */
+std::vector<Rule> narrowed(const std::vector<Rule>& rules, const Term& term, size_t& steps) {
   std::vector<Rule> result;
   for (const Rule& rule : rules)
     for (const Alternative& alternative : term) {
       std::vector<Rule> some{rule};
+      ++steps;
       for (const Condition& condition : alternative) {
+        if ((steps += some.size()) > kMostSteps) refuse_as_too_many();
         std::vector<Rule> next;
         for (const Rule& one : some)
           for (Rule& narrower : narrowed(one, condition)) next.push_back(std::move(narrower));
         some.swap(next);
-        if (result.size() + some.size() > kMostAlternatives)
-          throw Error(format("it would be more than %zu rules; take it apart", kMostAlternatives));
+        if (result.size() + some.size() > kMostAlternatives) refuse_as_too_many();
       }
+      if (steps > kMostSteps || result.size() + some.size() > kMostAlternatives) refuse_as_too_many();
       result.insert(result.end(), some.begin(), some.end());
     }
-  if (result.size() > kMostAlternatives)
-    throw Error(format("it would be more than %zu rules; take it apart", kMostAlternatives));
   return result;
 }
 
@@ -80,6 +80,11 @@ void drop_implied_guard(Rule& rule) {
 }
 
 }  // namespace
+
+void refuse_as_too_many() {
+  throw Error(
+      format("it would be more than %zu rules, or take too long to find out; take it apart", kMostAlternatives));
+}
 
 std::vector<Term> negation(const Term& term) {
   std::vector<Term> result;
@@ -104,23 +109,26 @@ void Matches::add(const Term& term, bool negate) {
 
 std::vector<Rule> Matches::rules(uint16_t next) const {
   std::vector<Rule> rules(1);
-  for (const Term& term : terms) rules = narrowed(rules, term);
+  size_t steps = 0;
+  for (const Term& term : terms) rules = narrowed(rules, term, steps);
   std::vector<Rule> result;
+  const auto add = [&](Rule rule, std::initializer_list<Condition> conditions) {
+    if (std::ranges::all_of(conditions, [&](const Condition& one) { return narrow(rule, one); }))
+      result.push_back(std::move(rule));
+  };
   for (Rule& rule : rules) {
     rule.next = next;
     if (!transport || !takes_zeros(rule) || family == 6) {
       drop_implied_guard(rule);
-      result.push_back(rule);
-      continue;
+      add(rule, {});
+    } else if (family == 4) {
+      add(rule, {kFirstFragment});
+    } else {
+      add(rule, {kIsIp4, kFirstFragment});
+      add(rule, {kIsIp6});
     }
-    if (family == 4) {
-      if (narrow(rule, kFirstFragment)) result.push_back(rule);
-      continue;
-    }
-    Rule ip4 = rule, ip6 = rule;
-    if (narrow(ip4, kIsIp4) && narrow(ip4, kFirstFragment)) result.push_back(ip4);
-    if (narrow(ip6, kIsIp6)) result.push_back(ip6);
   }
+  for (const Rule& rule : result) check_count(rule.more.size());
   return result;
 }
 

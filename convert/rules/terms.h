@@ -10,7 +10,9 @@ namespace heddle::classifier {
 using Alternative = std::vector<Condition>;
 using Term = std::vector<Alternative>;
 
-constexpr size_t kMostAlternatives = 4096;  ///< rules that a line may become
+constexpr size_t kMostAlternatives = 4096;      ///< rules that a line may become
+constexpr size_t kMostSteps = size_t{1} << 21;  ///< conditions that are looked at for that
+[[noreturn]] void refuse_as_too_many();         ///< Throws Error.
 /** The fragment offset of IPv4 is 0: RFC 791, 3.1. */
 constexpr Condition kFirstFragment{{Place::network, 2, 6}, 0x1fff, 0, 0};
 constexpr Condition kIsIp4{kIpVersion, 255, 4, 4}, kIsIp6{kIpVersion, 255, 6, 6};
@@ -32,8 +34,8 @@ struct Matches {
   void add(const Term& term, bool negate = false);
   void add(const Condition& condition, bool negate = false) { add(Term{{condition}}, negate); }
   /** As Heddle's rules, with the action `next`. What later fragments have behind the IP header counts as 0, and where 0 would
-   *  do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions that a
-   *  rule cannot hold. */
+   *  do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions, or more
+   *  of them, than a rule can hold. */
   std::vector<Rule> rules(uint16_t next) const;
 };
 

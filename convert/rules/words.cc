@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "click/values.h"
 #include "core/error.h"
@@ -73,6 +74,32 @@ Term addresses6(std::string_view text, Field field) {
   return {*conditions};
 }
 
+using Numbers = std::map<std::string, uint32_t, std::less<>>;
+
+/** The first of several of one name counts, as with getservbyname(). */
+Numbers services_of_system() {
+  Numbers numbers;
+  setservent(1);
+  while (const servent* entry = getservent()) {
+    const uint32_t port = ntohs(static_cast<uint16_t>(entry->s_port));
+    numbers.try_emplace(entry->s_name, port);
+    for (char** alias = entry->s_aliases; *alias != nullptr; ++alias) numbers.try_emplace(*alias, port);
+  }
+  endservent();
+  return numbers;
+}
+Numbers protocols_of_system() {
+  Numbers numbers;
+  setprotoent(1);
+  while (const protoent* entry = getprotoent()) {
+    const auto number = static_cast<uint32_t>(entry->p_proto);
+    numbers.try_emplace(entry->p_name, number);
+    for (char** alias = entry->p_aliases; *alias != nullptr; ++alias) numbers.try_emplace(*alias, number);
+  }
+  endprotoent();
+  return numbers;
+}
+
 }  // namespace
 
 std::vector<std::string_view> split_at(std::string_view text, char separator) {
@@ -94,15 +121,16 @@ uint32_t protocol_of_word(std::string_view text) {
                                                          {"ah", 51},   {"sctp", 132}, {"udplite", 136}};
   for (const auto& [name, value] : kKnown)
     if (text == name) return value;
-  if (const protoent* known = getprotobyname(std::string(text).c_str())) return static_cast<uint32_t>(known->p_proto);
+  static const Numbers protocols = protocols_of_system();
+  if (const auto known = protocols.find(text); known != protocols.end()) return known->second;
   throw Error(in_quotes(text) + " is not a protocol");
 }
 
 uint32_t port_of_word(std::string_view text) {
   uint32_t number = 0;
   if (parse_number(text, 65535, number)) return number;
-  if (const servent* known = getservbyname(std::string(text).c_str(), nullptr))
-    return ntohs(static_cast<uint16_t>(known->s_port));
+  static const Numbers services = services_of_system();
+  if (const auto known = services.find(text); known != services.end()) return known->second;
   throw Error(in_quotes(text) + " is not a port, 0 to 65535, or the name of a service");
 }
 
@@ -124,8 +152,8 @@ uint32_t tcp_flags_of_words(std::string_view text, char separator) {
   return flags;
 }
 
-Term addresses_of_word(std::string_view text, Field field) {
-  if (text.find(':') != text.npos) return addresses6(text, field);
+Term addresses_of_word(std::string_view text, Field field, int family) {
+  if (family == 6) return addresses6(text, field);
   const Error none(in_quotes(text) + " is not an IPv4 address, a prefix or a range");
   click::Ipv4Address low, high;
   if (const size_t sign = text.find('-'); sign != text.npos) {

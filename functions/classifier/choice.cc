@@ -75,18 +75,22 @@ std::vector<SetRule> with_ids(std::span<const SetRule> rules) {
 
 EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits, bool on_gpu) {
   if (on_gpu) return {EngineKind::bitvector, "the only one that a GPU has"};
-  if (rules.size() <= kFewRules)
-    return {EngineKind::bitvector, format("%zu rules, no more than %zu", rules.size(), kFewRules)};
   const std::vector<SetRule> set = with_ids(rules);
   RuleEngine::Limits measured = limits;
   measured.most_bytes = std::min(limits.most_bytes, kMostMeasuredBytes);
-  const auto vectors = make_engine(EngineKind::bitvector, measured), tuples = make_engine(EngineKind::tuple, limits);
+  const auto vectors = make_engine(EngineKind::bitvector, measured);
   try {
     vectors->load(set);
   } catch (const Error& error) {
-    return {EngineKind::tuple, format("%zu rules, for which bit vectors of %zu MB would not be enough", rules.size(),
-                                      measured.most_bytes >> 20)};
+    const std::string why = error.what();
+    return {EngineKind::tuple, why.find("MEMORY") == why.npos
+                                   ? why
+                                   : format("%zu rules, for which bit vectors of %zu MB would not be enough",
+                                            rules.size(), measured.most_bytes >> 20)};
   }
+  if (rules.size() <= kFewRules)
+    return {EngineKind::bitvector, format("%zu rules, no more than %zu", rules.size(), kFewRules)};
+  const auto tuples = make_engine(EngineKind::tuple, limits);
   try {
     tuples->load(set);
   } catch (const Error& error) {

@@ -91,7 +91,7 @@ TEST_P(ClassifierTest, TakesTheFirstRuleThatMatches) {
     for (const std::string& engine : engines_on(GetParam())) {
       if (engine == "acl" && count > 600) continue;  // prefixes of any length: takes too long to build
       const std::string chain = "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
-                                ", FORMAT classbench, ENGINE " + engine + "); " + kSinks;
+                                ", ENGINE " + engine + "); " + kSinks;
       for (const std::vector<int>& batches : {std::vector<int>{1024}, {0, 1, 31, 32, 33, 1024}})
         expect_classified(run(chain, GetParam(), frames, {.batches = batches}), frames, rules);
     }

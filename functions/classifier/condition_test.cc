@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "functions/classifier/engine.h"
 #include "functions/classifier/frames_for_test.h"
+#include "functions/classifier/key_text.h"
 #include "functions/classifier/oracle_for_test.h"
 #include "functions/classifier/rule_set.h"
 
@@ -257,6 +258,38 @@ TEST(Conditions, ThatComeLaterNeedFields) {
       mistakes("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(" + rule + "0, FIELDS speed); c -> TestSink;")
           .find("FIELDS: 'speed' is not a field; there are flags"),
       std::string::npos);
+}
+
+TEST(Conditions, PlacesOfAddressesAreWholeWords) {
+  for (const char* name : {"source6[4/4]", "source6[12/4]", "destination6[8/4]"})
+    EXPECT_TRUE(parse_places(name)) << name;
+  for (const char* name :
+       {"source6[0/1]", "source6[0/4]", "source6[5/4]", "source6[4/2]", "destination6[16/4]", "destination6[0/16]"})
+    EXPECT_FALSE(parse_places(name)) << name;
+}
+
+TEST(Conditions, KeysOfIp6NeedRulesThatLookAtIt) {
+  const std::string key = "2001:db8::1 2001:db8::2 1 2 6";
+  EXPECT_EQ(parse_key(key, {kIpVersion}), (std::vector<uint32_t>{0x20010db8, 0x20010db8, 1, 2, 6, 6}));
+  try {
+    parse_key(key, {});
+    FAIL() << "it was taken for IPv4";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "'2001:db8::1' is an IPv6 address, and the rules look at IPv4 only");
+  }
+}
+
+TEST(Conditions, EngineAutoTakesTupleForFewRulesOfManyFields) {
+  std::vector<SetRule> rules(2);
+  Layout layout;
+  for (uint16_t at = 0; at < 16; ++at) {
+    const Place place{Place::frame, 4, static_cast<uint16_t>(4 * at)};
+    for (SetRule& rule : rules) rule.rule.more.push_back({place, 0x01010101, 1, 1});
+  }
+  add_places(layout, rules[0].rule);
+  const EngineChoice choice = choose_engine(rules, {0, size_t{1} << 30, layout}, false);
+  EXPECT_EQ(choice.kind, EngineKind::tuple);
+  EXPECT_NE(choice.why.find("bit vectors need 69 dimensions, more than 32"), std::string::npos) << choice.why;
 }
 
 TEST(Conditions, AreForACpu) {

@@ -1,10 +1,7 @@
-#include <arpa/inet.h>
-
 #include <bit>
 
 #include "click/arguments.h"
 #include "core/error.h"
-#include "core/load.h"
 #include "core/text_file.h"
 #include "functions/classifier/classifier.h"
 
@@ -80,22 +77,16 @@ classifier::Layout RuleElement::layout_of(const std::vector<SetRule>& rules) con
     for (const auto& place : *places) named.more = {{place, place.largest(), 0, 0}}, add_places(layout, named);
   }
   for (const SetRule& rule : rules) add_places(layout, rule.rule);
-  if (layout.size() > classifier::kMostPlaces)
-    throw Error(
-        format("the rules ask for %zu fields beside addresses, ports and protocol, more than %zu; take some away",
-               layout.size(), classifier::kMostPlaces));
+  classifier::check_count(layout.size());
   return layout;
 }
 
 void RuleElement::configure(click::Arguments& arguments) {
-  enum class Format { classbench };
-  Format file_format = Format::classbench;
   enum class Engine { bitvector, acl, tuple, automatic };  // the first three as EngineKind
   Engine engine = Engine::automatic;
   size_t most_megabytes = 4096;
   std::string action, otherwise;
   arguments.keyword("RULES", file_)
-      .choice("FORMAT", file_format, {{"classbench", Format::classbench}})
       .keyword("FIELDS", fields_)
       .keyword("ACTION", action)
       .keyword("DEFAULT", otherwise)
@@ -135,11 +126,12 @@ void RuleElement::configure(click::Arguments& arguments) {
     limits_ = {*no_match, most_megabytes << 20, reader_.layout()};
     for (SetRule& rule : rules) complete(rule.rule, reader_.layout());
     choose(rules);
+    rules_.on_new_id = [this](uint32_t id) { hits_.reset(id); };
     rules_.load(std::move(rules), *engine_);
   } catch (const Error& error) {
     arguments.error(error.what());
   }
-  changed();
+  count_ = rules_.size();
 }
 
 void RuleElement::choose(const std::vector<SetRule>& rules) {

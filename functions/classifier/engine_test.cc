@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "functions/classifier/hits.h"
 #include "functions/classifier/oracle_for_test.h"
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/rule_set.h"
@@ -205,6 +206,39 @@ TEST(TupleEngine, HoldsHalfAMillionFilters) {
     if (round % 2 == 0) subject.reclaim();
   }
   subject.expect_right(keys);
+}
+
+/** Has a packet for each rule at once. */
+class BusyEngine : public RuleEngine {
+ public:
+  explicit BusyEngine(Hits& hits) : hits_(hits) {}
+  void load(std::span<const SetRule> rules) override {
+    for (const SetRule& rule : rules) hits_.add(0, rule.id);
+  }
+  void change(std::span<const SetRule> added, std::span<const uint32_t>, const RuleSet&) override { load(added); }
+  void classify(const uint32_t* const*, Outcome*, int) const override {}
+  size_t bytes() const override { return 0; }
+  bool has_retired() const override { return false; }
+  void reclaim() override {}
+
+ private:
+  Hits& hits_;
+};
+
+TEST(RuleSet, HitsCountFromTheFirstPacket) {
+  Hits hits;
+  hits.start(1);
+  BusyEngine engine(hits);
+  RuleSet set;
+  set.on_new_id = [&](uint32_t id) { hits.reset(id); };
+  set.load(std::vector<Rule>(3), 1, engine);
+  for (uint32_t round = 0; round < 4; ++round) {  // ids are used again after two calls of reclaim()
+    set.change(std::vector<RuleChange>{{1, Rule{}}}, engine);
+    EXPECT_EQ(hits[set.find(1)->id], 1u) << "round " << round;
+    set.reclaim();
+  }
+  set.load(std::vector<Rule>(3), 1, engine);
+  for (const uint32_t number : {0u, 1u, 2u}) EXPECT_EQ(hits[set.find(number)->id], 1u);
 }
 
 TEST(RuleEngines, AreChosenByTheRatesThatTheySay) {

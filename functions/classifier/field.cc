@@ -46,6 +46,8 @@ std::optional<std::vector<Place>> parse_bytes(std::string_view text) {
     if (!click::parse(rest.substr(1, slash - 1), offset, uint16_t{0}, kMostOffset) ||
         !click::parse(rest.substr(slash + 1, rest.size() - slash - 2), length, uint16_t{1}, uint16_t{16}))
       return std::nullopt;
+    const bool is_address = kind == Place::source6 || kind == Place::destination6;
+    if (is_address && (length != 4 || (offset != 4 && offset != 8 && offset != 12))) return std::nullopt;
     if (length == 16) {
       std::vector<Place> words;
       for (uint16_t at = 0; at < 16; at += 4) words.push_back({kind, 4, static_cast<uint16_t>(offset + at)});
@@ -148,6 +150,12 @@ std::vector<Condition> negated(const Condition& wanted) {
     result.push_back(canonical({condition.place, bit, value, value}));
   }
   return result;
+}
+
+void check_count(size_t places) {
+  if (places > kMostPlaces)
+    throw Error(format("%zu fields beside addresses, ports and protocol are asked for, more than %zu; take some away",
+                       places, kMostPlaces));
 }
 
 void add_places(Layout& layout, const Rule& rule) {

@@ -17,8 +17,9 @@ std::string name_of(const Place& place);
  *  what there is. */
 std::optional<std::vector<Place>> parse_places(std::string_view text);
 constexpr const char* kPlaceNames =
-    "flags, vlan, paint, ip6, frame[OFFSET/LENGTH], ip[OFFSET/LENGTH] and transport[OFFSET/LENGTH] (LENGTH 1, 2, 4 or "
-    "16)";
+    "flags, vlan, paint, version, ip6, source, destination, sport, dport, protocol, frame[OFFSET/LENGTH], "
+    "ip[OFFSET/LENGTH], transport[OFFSET/LENGTH] (LENGTH 1, 2, 4 or 16), source6[OFFSET/4] and destination6[OFFSET/4] "
+    "(OFFSET 4, 8 or 12)";
 
 constexpr Place place_of(Field field) {
   return {Place::field,
@@ -44,6 +45,8 @@ std::vector<Condition> negated(const Condition& condition);
 /** Different places of some rules, ascending: what an element looks at beside the 5-tuple. */
 using Layout = std::vector<Place>;
 constexpr size_t kMostPlaces = 32;
+/** Throws Error if one rule or all of a set ask for more places than kMostPlaces. */
+void check_count(size_t places);
 void add_places(Layout& layout, const Rule& rule);
 /** In a layout with the place `version`, a rule that asks for IPv4 addresses and no version gets version 4: the values of an IPv6
  *  packet's addresses are numbers, too. */

@@ -25,17 +25,12 @@ void RuleElement::reload() {
                 "; the rules stay as they are");
   for (auto& rule : rules) fit(rule.rule);
   rules_.load(std::move(rules), *engine_);
-  changed();
+  count_ = rules_.size();
 }
 
 void RuleElement::fit(Rule& rule) const {
   check_places(rule, reader_.layout());
   complete(rule, reader_.layout());
-}
-
-void RuleElement::changed() {
-  for (const uint32_t id : rules_.take_new_ids()) hits_.reset(id);
-  count_ = rules_.size();
 }
 
 void RuleElement::read_change(const std::string& line, std::map<uint32_t, std::optional<Rule>>& changes) const {
@@ -86,7 +81,7 @@ void RuleElement::change(const std::string& commands) {
   std::vector<classifier::RuleChange> changes;
   for (const auto& [number, rule] : later) changes.push_back({number, rule});
   rules_.change(changes, *engine_);
-  changed();
+  count_ = rules_.size();
 }
 
 std::string RuleElement::lookup_text(const std::string& text) const {

@@ -19,6 +19,7 @@ class Values {
  public:
   explicit Values(const Layout& layout) : layout_(layout), values_(kFields + layout.size()) {}
 
+  bool has(const Place& place) const { return find(layout_, place).has_value(); }
   void set(const Place& place, uint32_t value) {
     if (const auto at = find(layout_, place)) values_[kFields + *at] = value;
   }
@@ -41,6 +42,7 @@ void read_address(std::string_view word, Field field, Values& values) {
   }
   const auto conditions = parse_prefix6(word, field);
   if (!conditions || word.find('/') != word.npos) throw Error(in_quotes(word) + " is not an IPv6 address");
+  if (!values.has(kIpVersion)) throw Error(in_quotes(word) + " is an IPv6 address, and the rules look at IPv4 only");
   for (const Condition& condition : *conditions)
     if (condition.place.kind == Place::field)
       values.set(field, condition.low);
@@ -61,8 +63,6 @@ void read_field(std::string_view word, Values& values) {
   else
     values.set(places->front(), value);
 }
-
-std::string dotted(uint32_t address) { return click::to_text(click::Ipv4Address{address}); }
 
 std::string value_text(uint32_t field, uint32_t value) {
   return field <= kDestination ? dotted(value) : std::to_string(value);

@@ -3,43 +3,44 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/mistakes.h"
 #include "core/text_file.h"
 
 namespace heddle::classifier {
 
-void put_in_order(const std::string& name, std::vector<ListedRule>& rules, std::vector<std::string>& errors) {
+void put_in_order(std::vector<ListedRule>& rules, Mistakes& mistakes) {
   const auto has_number = [](const ListedRule& rule) { return rule.number != kNoRule; };
   if (std::ranges::none_of(rules, has_number)) return;
-  if (const auto without = std::ranges::find_if_not(rules, has_number); without != rules.end()) {
-    errors.push_back(format("%s:%zu: a rule without a number among rules that have some; give all a number, or none",
-                            name.c_str(), without->line));
-    return;
-  }
+  if (const auto without = std::ranges::find_if_not(rules, has_number); without != rules.end())
+    return mistakes.add(without->line,
+                        "a rule without a number among rules that have some; give all a number, or none");
   std::ranges::stable_sort(rules, {}, &ListedRule::number);
   for (size_t i = 1; i < rules.size(); ++i)
-    if (rules[i].number == rules[i - 1].number && errors.size() < 100)
-      errors.push_back(format("%s:%zu: number %u is that of line %zu already", name.c_str(), rules[i].line,
-                              rules[i].number, rules[i - 1].line));
+    if (rules[i].number == rules[i - 1].number)
+      mistakes.add(rules[i].line, format("number %u is that of line %zu already", rules[i].number, rules[i - 1].line));
 }
 
 std::vector<ListedRule> list_rules(const std::string& name, std::string_view text, const Actions& actions,
                                    std::vector<std::string>& errors) {
   std::vector<ListedRule> rules;
-  size_t line_number = 1;
-  const char* counted = text.data();
-  read_lines(name, text, "#", errors, [&](std::string_view line) {
-    line_number += static_cast<size_t>(std::count(counted, line.data(), '\n'));
-    counted = line.data();
-    ListedRule rule{{}, kNoRule, line_number};
+  Mistakes mistakes(name, errors);
+  each_line(text, [&](std::string_view whole, size_t number) {
+    const std::string_view line = trimmed(whole.substr(0, whole.find('#')));
+    if (line.empty()) return;
+    ListedRule rule{{}, kNoRule, number};
     std::string_view rest = line;
     if (const std::string_view first = take_word(rest);
         first.starts_with('@') || !parse_number(first, kNoRule - 1, rule.number))
       rest = line;
     const std::string reason = parse_rule(rest, actions, rule.rule);
-    if (reason.empty()) rules.push_back(rule);
-    return reason.empty() ? "" : in_quotes(line) + " is not a rule: " + reason;
+    if (!reason.empty())
+      mistakes.add(number, in_quotes(line) + " is not a rule: " + reason);
+    else if (rules.size() == kMostRules)
+      mistakes.add(number, format("there is no room for more than %u rules", kMostRules));
+    else
+      rules.push_back(std::move(rule));
   });
-  if (errors.empty()) put_in_order(name, rules, errors);
+  put_in_order(rules, mistakes);
   return rules;
 }
 

@@ -6,6 +6,10 @@
 
 #include "functions/classifier/rule_text.h"
 
+namespace heddle {
+class Mistakes;
+}
+
 namespace heddle::classifier {
 
 /** A rule of a file. */
@@ -18,12 +22,12 @@ struct ListedRule {
 /** The rules of a text, one a line as parse_rule() reads them, or all with their numbers before them; `#` starts a comment, and
  *  lines without words do not count. Every other line is a mistake: `errors` gets "NAME:LINE: 'TEXT' is not a rule: WHY"
  *  for the first 100 of them and one "NAME: ... and N more" for the rest; also for numbers that two rules have, and those
- *  that only some have. The rules are in the order in which they count. */
+ *  that only some have. The rules, at most kMostRules, are in the order in which they count. */
 std::vector<ListedRule> list_rules(const std::string& name, std::string_view text, const Actions& actions,
                                    std::vector<std::string>& errors);
 
 /** Sorts rules with numbers, and reports those that two have and those that only some have. */
-void put_in_order(const std::string& name, std::vector<ListedRule>& rules, std::vector<std::string>& errors);
+void put_in_order(std::vector<ListedRule>& rules, Mistakes& mistakes);
 
 /** The rules alone. */
 std::vector<Rule> parse_rules(const std::string& name, std::string_view text, const Actions& actions,

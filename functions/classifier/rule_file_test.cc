@@ -137,12 +137,26 @@ TEST(RuleFile, ReadsFurtherFields) {
             "'2001::/129' is not an IPv6 prefix such as 2001:db8::/32");
 }
 
+TEST(RuleFile, CutsNoRuleOff) {
+  std::string fields, words;
+  for (int i = 0; i < 32; ++i) fields += format(" ip[%d/1]=1", i);
+  for (int i = 0; i < 70; ++i) words += " vlan=1";
+  const std::string rule = "@0/0 0/0 0 : 65535 0 : 65535 0x06/0xFF 0x0000/0x0000" + fields;
+  EXPECT_EQ(problem(rule + " allow"), "");
+  EXPECT_EQ(problem(rule + " vlan=3 allow"),
+            "33 fields beside addresses, ports and protocol are asked for, more than 32; take some away");
+  EXPECT_EQ(problem(rule + " allow x"), "'x' is left over after the action");
+  EXPECT_EQ(problem("@0/0 0/0 0 : 65535 0 : 65535 0x06/0xFF" + words + " allow"), "");
+  EXPECT_EQ(problem("@0/0 0/0 0 : 65535 0 : 65535 0x06/0xFF" + words + " allow x"), "it has more than 80 words");
+}
+
 TEST(RuleFile, WritesWhatItReads) {
   for (const std::string text :
        {"@10.0.0.0/8 0.0.0.0/0 0 : 65535 80 : 90 0x06/0xFF allow",
         "@10.0.0.3-10.0.0.9 1.2.3.4/32 1 : 1 0 : 0 6-17 deny",
         "@2001:db8::/33 ::/0 0 : 65535 0 : 65535 0x00/0x00 paint=3 allow",
         "@::/0 2001:db8::1/128 0 : 65535 0 : 65535 0x00/0x00 transport[0/4]=1-9 allow",
+        "@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 0x11/0xFF transport[13/1]=0x2/0x17 allow",
         "@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 0x06/0xFF source=0x1000200/0xff00ff00 version=4 flags=0x2/0x12 allow",
         "@10.0.0.0/8 0.0.0.0/0 0 : 65535 0 : 65535 0x00/0x00 version=6 source6[4/4]=0x1/0x10f allow"}) {
     Rule rule, again;
@@ -166,6 +180,10 @@ TEST(RuleFile, PutsNumberedRulesInOrder) {
   EXPECT_EQ(rules[1].line, 1u);
   list_rules("r", "5" + rule + "6" + rule + "5" + rule, test_actions(), errors);
   EXPECT_EQ(errors, std::vector<std::string>{"r:3: number 5 is that of line 1 already"});
+  errors.clear();
+  list_rules("r", "5" + rule + "x\n5" + rule, test_actions(), errors);
+  ASSERT_EQ(errors.size(), 2u) << "not only the first kind of mistake";
+  EXPECT_EQ(errors[1], "r:3: number 5 is that of line 1 already");
   errors.clear();
   list_rules("r", "5" + rule + rule, test_actions(), errors);
   EXPECT_EQ(errors, std::vector<std::string>{"r:2: a rule without a number among rules that have some; give all a "

@@ -11,6 +11,7 @@ uint32_t RuleSet::take_id() {
     throw Error(format("no room for more than %u rules, those included that are about to go", kMostRules));
   const uint32_t id = free_.empty() ? next_id_++ : free_.back();
   if (!free_.empty()) free_.pop_back();
+  on_new_id(id);
   return id;
 }
 
@@ -39,10 +40,7 @@ void RuleSet::load(std::vector<SetRule> set, RuleEngine& engine) {
   }
   for (const auto& [number, rule] : rules_) retired_.push_back(rule.id);
   rules_.clear();
-  for (const SetRule& rule : set) {
-    rules_.emplace_hint(rules_.end(), rule.number, rule);
-    new_ids_.push_back(rule.id);
-  }
+  for (const SetRule& rule : set) rules_.emplace_hint(rules_.end(), rule.number, rule);
 }
 
 void RuleSet::change(std::span<const RuleChange> changes, RuleEngine& engine) {
@@ -71,7 +69,6 @@ void RuleSet::change(std::span<const RuleChange> changes, RuleEngine& engine) {
     throw;
   }
   retired_.insert(retired_.end(), gone.begin(), gone.end());
-  for (const SetRule& rule : added) new_ids_.push_back(rule.id);
 }
 
 const SetRule* RuleSet::find(uint32_t number) const {

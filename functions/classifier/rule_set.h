@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -32,10 +33,9 @@ class RuleSet : public Retiring {
   const SetRule* find(uint32_t number) const;
   size_t size() const { return rules_.size(); }
   std::vector<SetRule> sorted() const;  ///< by number
-  /** Larger than all ids that are or have been in use. */
-  uint32_t id_limit() const { return next_id_; }
-  /** Ids that rules have got since the last call. */
-  std::vector<uint32_t> take_new_ids() { return std::exchange(new_ids_, {}); }
+
+  /** Called for each id that a rule is to get, before the engine has the rule. */
+  std::function<void(uint32_t id)> on_new_id = [](uint32_t) {};
 
   bool has_retired() const override { return retired_.size() >= 1024; }
   void reclaim() override;
@@ -46,7 +46,7 @@ class RuleSet : public Retiring {
 
   std::map<uint32_t, SetRule> rules_;
   uint32_t next_id_ = 0;
-  std::vector<uint32_t> free_, retired_, unlinked_, new_ids_;
+  std::vector<uint32_t> free_, retired_, unlinked_;
 };
 
 }  // namespace heddle::classifier

@@ -15,7 +15,7 @@
 namespace heddle::classifier {
 namespace {
 
-constexpr size_t kMaxWords = 40;  // of a rule, and one more
+constexpr size_t kMaxWords = 80;  // of a rule
 constexpr const char* kForm =
     "expected @SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK] [FIELD=VALUE ...] "
     "[ACTION]";
@@ -64,10 +64,9 @@ std::string parse_addresses(std::string_view text, Field field, Rule& rule) {
     if (!click::parse((*range)[0], low) || !click::parse((*range)[1], high))
       return in_quotes(text) + " is not a range of IPv4 addresses such as 192.0.2.1-192.0.2.9";
     rule.low[field] = low.value, rule.high[field] = high.value;
-    const std::string texts[] = {click::to_text(low), click::to_text(high)};
     if (low.value > high.value)
-      return format("its lowest %s, %s, is larger than the highest, %s", kFieldNames[field], texts[0].c_str(),
-                    texts[1].c_str());
+      return format("its lowest %s, %s, is larger than the highest, %s", kFieldNames[field], dotted(low.value).c_str(),
+                    dotted(high.value).c_str());
     return "";
   }
   click::Ipv4Prefix prefix;
@@ -136,11 +135,9 @@ std::string parse_field(std::string_view word, Rule& rule) {
            name_of(place) + " has";
   if (range && condition.low > condition.high) return out_of_order(name_of(place), condition.low, condition.high);
   if (!range) condition.low = condition.high = condition.low & condition.mask;
-  if (place == kTcpFlags) return narrowed(rule, {condition, {place_of(kProtocol), 255, 6, 6}});
+  if (name == "flags") return narrowed(rule, {condition, {place_of(kProtocol), 255, 6, 6}});
   return narrowed(rule, {condition});
 }
-
-std::string dotted(uint32_t address) { return click::to_text(click::Ipv4Address{address}); }
 
 bool is_prefix(uint32_t low, uint32_t high) {
   const uint32_t host = low ^ high;
@@ -175,8 +172,9 @@ std::string address_text(const Rule& rule, Field field) {
   return format("%s/%d", dotted(low).c_str(), 32 - std::bit_width(low ^ high));
 }
 
-std::string condition_text(const Condition& condition) {
-  const std::string name = name_of(condition.place);
+/** `of_tcp`: the rule is one of TCP alone, which "flags" would make it. */
+std::string condition_text(const Condition& condition, bool of_tcp) {
+  const std::string name = condition.place == kTcpFlags && !of_tcp ? "transport[13/1]" : name_of(condition.place);
   if (condition.mask != condition.place.largest())
     return format(" %s=0x%x/0x%x", name.c_str(), condition.low, condition.mask);
   if (condition.low == condition.high) return format(" %s=%u", name.c_str(), condition.low);
@@ -184,6 +182,8 @@ std::string condition_text(const Condition& condition) {
 }
 
 }  // namespace
+
+std::string dotted(uint32_t address) { return click::to_text(click::Ipv4Address{address}); }
 
 bool parse_number(std::string_view text, uint32_t most, uint32_t& number) {
   return is_hexadecimal(text) ? parse_digits(text.substr(2), 16, most, number) : parse_digits(text, 10, most, number);
@@ -213,8 +213,9 @@ std::optional<std::vector<Condition>> parse_prefix6(std::string_view text, Field
 }
 
 std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule) {
-  std::vector<std::string_view> words = words_of(text, kMaxWords);
+  std::vector<std::string_view> words = words_of(text, kMaxWords + 1);
   if (words.size() < 9 || !words[0].starts_with('@')) return kForm;
+  if (words.size() > kMaxWords) return format("it has more than %zu words", kMaxWords);
   Rule result;
   for (const std::string& reason :
        {parse_addresses(words[0].substr(1), kSource, result), parse_addresses(words[1], kDestination, result),
@@ -230,11 +231,13 @@ std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule
       return in_quotes(words[0]) + " is not a value and mask of TCP flags, such as 0x0000/0x0200";
     words.erase(words.begin());
   }
-  for (; !words.empty() && is_field(words[0]); words.erase(words.begin())) try {
+  try {
+    for (; !words.empty() && is_field(words[0]); words.erase(words.begin()))
       if (const std::string reason = parse_field(words[0], result); !reason.empty()) return reason;
-    } catch (const Error& error) {
-      return error.what();
-    }
+    check_count(result.more.size());
+  } catch (const Error& error) {
+    return error.what();
+  }
   if (words.size() > 1) return in_quotes(words[1]) + " is left over after the action";
   const auto action = words.empty() ? actions.usual : actions.read(words[0]);
   if (!action && words.empty())
@@ -266,7 +269,7 @@ std::string text_of(const Rule& rule, std::string_view action) {
   text += first == last                ? format("0x%02x/0xFF", first)
           : first == 0 && last == 0xff ? "0x00/0x00"
                                        : format("%u-%u", first, last);
-  for (const Condition& condition : more) text += condition_text(condition);
+  for (const Condition& condition : more) text += condition_text(condition, first == 6 && last == 6);
   return action.empty() ? text : text + " " + std::string(action);
 }
 

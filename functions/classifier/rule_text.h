@@ -32,6 +32,8 @@ std::string text_of(const Rule& rule, std::string_view action);
 
 /** 0 to `most`, written decimal or, with 0x, hexadecimal. */
 bool parse_number(std::string_view text, uint32_t most, uint32_t& number);
+/** "192.0.2.1", of an address in host byte order. */
+std::string dotted(uint32_t address);
 /** An address of IPv6 as inet_pton reads it, with or without "/LENGTH": conditions on all its words and the version. */
 std::optional<std::vector<Condition>> parse_prefix6(std::string_view text, Field field);
 std::vector<Condition> prefix6(const uint8_t (&address)[16], int length, Field field);

@@ -1,0 +1,324 @@
+#include "convert/rules/nft_statement.h"
+
+#include <algorithm>
+
+#include "convert/rules/rule_list.h"
+#include "convert/rules/words.h"
+#include "core/error.h"
+#include "core/text_file.h"
+
+namespace heddle::classifier::nft {
+namespace {
+
+constexpr std::pair<const char*, uint32_t> kIcmpTypes[] = {
+    {"echo-reply", 0},         {"destination-unreachable", 3}, {"source-quench", 4},        {"redirect", 5},
+    {"echo-request", 8},       {"router-advertisement", 9},    {"router-solicitation", 10}, {"time-exceeded", 11},
+    {"parameter-problem", 12}, {"timestamp-request", 13},      {"timestamp-reply", 14},     {"info-request", 15},
+    {"info-reply", 16},        {"address-mask-request", 17},   {"address-mask-reply", 18}};
+constexpr std::pair<const char*, uint32_t> kIcmp6Types[] = {
+    {"destination-unreachable", 1}, {"packet-too-big", 2},        {"time-exceeded", 3},
+    {"parameter-problem", 4},       {"echo-request", 128},        {"echo-reply", 129},
+    {"mld-listener-query", 130},    {"mld-listener-report", 131}, {"mld-listener-done", 132},
+    {"nd-router-solicit", 133},     {"nd-router-advert", 134},    {"nd-neighbor-solicit", 135},
+    {"nd-neighbor-advert", 136},    {"nd-redirect", 137}};
+
+/** One rule of a chain. */
+class Statement {
+ public:
+  Statement(const std::vector<Word>& words, const std::string& family)
+      : words_(words),
+        table_family_(family == "ip"    ? 4
+                      : family == "ip6" ? 6
+                                        : 0),
+        family_(table_family_) {}
+
+  /** The rules that it is; nothing if it has no verdict. Throws Error: what is wrong or not supported. */
+  std::optional<std::vector<Rule>> read() {
+    std::optional<uint16_t> verdict;
+    while (at_ < words_.size()) {
+      if (is("comment")) {
+        comment();
+        break;
+      }
+      if (verdict) throw Error("is not a rule: " + in_quotes(words_[at_].text) + " follows the verdict");
+      if (words_[at_].quoted) throw Error("is not a rule: " + in_quotes(words_[at_].text) + " is a text in quotes");
+      const std::string first = take();
+      if (first == "accept")
+        verdict = kAllow;
+      else if (first == "drop")
+        verdict = kDeny;
+      else if (first == "counter")
+        counter();
+      else
+        match(first);
+    }
+    if (!verdict) return std::nullopt;
+    if (family_ == 6) matches_.add(kIsIp6);
+    if (family_ == 4 && table_family_ == 0) matches_.add(kIsIp4);
+    matches_.family = family_;
+    return matches_.rules(*verdict);
+  }
+
+ private:
+  using Read = uint32_t (*)(std::string_view);
+
+  bool is(std::string_view sign) const { return at_ < words_.size() && words_[at_].is(sign); }
+  bool skip(std::string_view sign) {
+    if (!is(sign)) return false;
+    ++at_;
+    return true;
+  }
+  std::string take() {
+    if (at_ >= words_.size()) throw Error("is not a rule: it ends too early");
+    return words_[at_++].text;
+  }
+
+  void comment() {
+    ++at_;
+    take();
+    if (at_ < words_.size()) throw Error("is not a rule: " + in_quotes(words_[at_].text) + " follows the comment");
+  }
+
+  /** counter [packets N bytes N] */
+  void counter() {
+    if (!skip("packets")) return;
+    take();
+    if (!skip("bytes")) throw Error("is not a rule: expected counter packets NUMBER bytes NUMBER");
+    take();
+  }
+
+  /** A match that only packets of this family have. With one of the other family no packet matches, which nft may allow. */
+  void of_family(int family) {
+    if (table_family_ != 0 && table_family_ != family)
+      throw Error(format("is not a rule: it asks for IPv%d in a table of the other version", family));
+    if (family_ == 0) family_ = family;
+    if (family_ != family) matches_.add(family == 4 ? kIsIp4 : kIsIp6);
+  }
+
+  void match(const std::string& first) {
+    if (first == "ip") return network4(take());
+    if (first == "ip6") return network6(take());
+    if (first == "meta") return meta(take());
+    if (first == "tcp" || first == "udp" || first == "sctp" || first == "dccp" || first == "udplite" || first == "th")
+      return transport(first, take());
+    if (first == "icmp" || first == "icmpv6") return icmp(first == "icmp", take());
+    if (first == "vlan") {
+      const std::string what = take();
+      if (what != "id") throw Error("is not supported: of vlan only the id has an equal here, not " + in_quotes(what));
+      return value(kVlan, number<4095>);
+    }
+    if (first == "ct" || first == "limit" || first == "quota" || first == "socket")
+      throw Error("is not supported: " + in_quotes(first) + " depends on packets before; rules here have no state");
+    if (first == "iifname" || first == "oifname" || first == "iif" || first == "oif")
+      throw Error("is not supported: it asks for an interface (" + first +
+                  "), which rules here do not see; put a Firewall behind each port");
+    if (first == "jump" || first == "goto" || first == "reject" || first == "queue" || first == "return")
+      throw Error("is not supported: the verdict " + in_quotes(first) +
+                  " has no equal here; there are accept and drop");
+    throw Error("is not supported: " + in_quotes(first) + " has no equal here");
+  }
+
+  template <uint32_t most>
+  static uint32_t number(std::string_view text) {
+    uint32_t value = 0;
+    if (!parse_number(text, most, value)) throw Error(in_quotes(text) + format(" is not a number up to %u", most));
+    return value;
+  }
+  template <const auto& types>
+  static uint32_t icmp_type(std::string_view text) {
+    const auto* known = std::ranges::find(types, text, [](const auto& type) { return std::string_view(type.first); });
+    return known != std::end(types) ? known->second : number<255>(text);
+  }
+  static uint32_t family_of(std::string_view text) {
+    if (text == "ipv4" || text == "ip") return 4;
+    if (text == "ipv6" || text == "ip6") return 6;
+    throw Error(in_quotes(text) + " is neither IPv4 nor IPv6");
+  }
+
+  void network4(const std::string& what) {
+    of_family(4);
+    if (what == "saddr") return addresses(kSource, 4);
+    if (what == "daddr") return addresses(kDestination, 4);
+    if (what == "protocol") return value(place_of(kProtocol), protocol_of_word);
+    if (what == "ttl") return value({Place::network, 1, 8}, number<255>);
+    if (what == "length") return value({Place::network, 2, 2}, number<65535>);
+    if (what == "id") return value({Place::network, 2, 4}, number<65535>);
+    if (what == "frag-off") return value({Place::network, 2, 6}, number<65535>);
+    throw Error("is not supported: 'ip " + what + "' has no equal here");
+  }
+
+  void network6(const std::string& what) {
+    of_family(6);
+    if (what == "saddr") return addresses(kSource, 6);
+    if (what == "daddr") return addresses(kDestination, 6);
+    if (what == "nexthdr") return value(place_of(kProtocol), protocol_of_word);
+    if (what == "hoplimit") return value({Place::network, 1, 7}, number<255>);
+    throw Error("is not supported: 'ip6 " + what + "' has no equal here");
+  }
+
+  void meta(const std::string& what) {
+    if (what == "l4proto") return value(place_of(kProtocol), protocol_of_word);
+    if (what == "nfproto" || what == "protocol") {
+      if (family_ != 0 || !(is("ipv4") || is("ip") || is("ipv6") || is("ip6"))) return value(kIpVersion, family_of);
+      return of_family(static_cast<int>(family_of(take())));
+    }
+    throw Error("is not supported: 'meta " + what + "' has no equal here");
+  }
+
+  void transport(const std::string& protocol, const std::string& what) {
+    matches_.transport = true;
+    if (protocol != "th") {
+      const uint32_t wanted = protocol_of_word(protocol);
+      matches_.add(range_of(place_of(kProtocol), wanted, wanted));
+    }
+    if (what == "sport") return value(place_of(kSourcePort), port_of_word);
+    if (what == "dport") return value(place_of(kDestinationPort), port_of_word);
+    if (protocol == "tcp" && what == "flags") return flags();
+    throw Error("is not supported: " + in_quotes(protocol + " " + what) + " has no equal here");
+  }
+
+  void icmp(bool four, const std::string& what) {
+    matches_.transport = true;
+    if (family_ == 0) family_ = four ? 4 : 6;  // as nft: what has said its version keeps it
+    matches_.add(range_of(place_of(kProtocol), four ? 1 : 58, four ? 1 : 58));
+    if (what == "type") return value({Place::transport, 1, 0}, four ? icmp_type<kIcmpTypes> : icmp_type<kIcmp6Types>);
+    if (what == "code") return value({Place::transport, 1, 1}, number<255>);
+    throw Error("is not supported: 'icmp " + what + "' has no equal here");
+  }
+
+  /** "==", "!=", ...; "==" if there is none. */
+  std::string relation() {
+    for (const char* sign : {"==", "!=", "<", ">", "<=", ">="})
+      if (skip(sign)) return sign;
+    return "==";
+  }
+
+  /** The words of a value, or of each value of a set. */
+  std::vector<std::string> values() {
+    if (!skip("{")) return {value_word()};
+    std::vector<std::string> list;
+    do {
+      list.push_back(value_word());
+      if (is(":")) throw Error("is not supported: a map of verdicts");
+      if (!is(",") && !is("}")) throw Error("is not supported: " + in_quotes(take()) + " in a set");
+    } while (skip(",") && !is("}"));
+    take();
+    return list;
+  }
+  std::string value_word() {
+    const std::string word = take();
+    if (word.starts_with('@') || word.starts_with('$'))
+      throw Error("is not supported: the named set or variable " + in_quotes(word) + "; write its values in braces");
+    return word;
+  }
+
+  void value(const Place& place, Read read) {
+    if (skip("&")) return masked(place, read);
+    const std::string sign = relation();
+    if (sign != "==" && sign != "!=") return ordered(place, read, sign);
+    Term term;
+    for (const std::string& text : values()) {
+      const size_t range = text.find('-', 1);
+      uint32_t low = 0, high = 0;
+      try {
+        low = high = read(text);  // a name may have a '-'
+      } catch (const Error&) {
+        if (range == text.npos) throw;
+        low = read(std::string_view(text).substr(0, range)), high = read(std::string_view(text).substr(range + 1));
+      }
+      if (low > high)
+        throw Error(format("is not a rule: its lowest value, %u, is larger than the highest, %u", low, high));
+      term.push_back({range_of(place, low, high)});
+    }
+    matches_.add(term, sign == "!=");
+  }
+
+  void ordered(const Place& place, Read read, const std::string& sign) {
+    const uint32_t limit = read(take()), most = place.largest();
+    const bool below = sign[0] == '<', with = sign.size() == 2;
+    if (!with && limit == (below ? 0 : most)) throw Error("is not a rule: no packet can match it");
+    matches_.add(range_of(place, below ? 0 : limit + (with ? 0 : 1), below ? limit - (with ? 0 : 1) : most));
+  }
+
+  void masked(const Place& place, Read read) {
+    const uint32_t mask = number<~0u>(take());
+    const std::string sign = relation();
+    if (sign != "==" && sign != "!=") throw Error("is not supported: " + in_quotes(sign) + " behind a mask");
+    const uint32_t wanted = read(take());
+    if ((wanted & ~mask) != 0 || mask > place.largest()) throw Error("is not a rule: no packet can match it");
+    matches_.add(Condition{place, mask, wanted, wanted}, sign == "!=");
+  }
+
+  void addresses(Field field, int family) {
+    std::string mask;
+    if (skip("&")) mask = "/" + take();
+    const std::string sign = relation();
+    if (sign != "==" && sign != "!=") throw Error("is not supported: " + in_quotes(sign) + " of an address");
+    Term term;
+    for (const std::string& text : values())
+      for (Alternative& one : addresses_of_word(text + mask, field, family)) term.push_back(std::move(one));
+    matches_.add(term, sign == "!=");
+  }
+
+  /** What stands for TCP flags: NAME, NAME,NAME, (NAME | NAME). */
+  uint32_t flag_words() {
+    uint32_t flags = 0;
+    const bool bracket = skip("(");
+    do flags |= tcp_flags_of_words(take(), '|');
+    while (skip("|") || skip(","));
+    if (bracket && !skip(")")) throw Error("is not a rule: a bracket is not closed");
+    return flags;
+  }
+
+  void flags() {
+    if (skip("&")) {
+      const uint32_t mask = flag_words();
+      const std::string sign = relation();
+      const uint32_t wanted = flag_words();
+      if (sign != "==" && sign != "!=") throw Error("is not supported: " + in_quotes(sign) + " of TCP flags");
+      return flag_bits(mask, wanted, sign == "!=");
+    }
+    if (skip("{")) {
+      Term term;
+      for (const std::string& text : flag_set()) {
+        const uint32_t exactly = tcp_flags_of_words(text, '|');
+        term.push_back({range_of(kTcpFlags, exactly, exactly)});
+      }
+      return matches_.add(term);
+    }
+    const bool none = skip("!"), differs = !none && skip("!="), exact = differs || (!none && skip("=="));
+    const uint32_t flags = flag_words();
+    if (exact) return flag_bits(255, flags, differs);
+    if (none) return flag_bits(flags, 0, false);
+    if (skip("/")) return flag_bits(flag_words(), flags, false);
+    flag_bits(flags, 0, true);  // one of them at least
+  }
+
+  std::vector<std::string> flag_set() {
+    std::vector<std::string> list(1);
+    while (!skip("}"))
+      if (!skip(","))
+        list.back() += take();
+      else if (!is("}"))
+        list.emplace_back();
+    return list;
+  }
+
+  void flag_bits(uint32_t mask, uint32_t wanted, bool negate) {
+    if ((wanted & ~mask) != 0) throw Error("is not a rule: no packet can match it, for its TCP flags");
+    matches_.add(Condition{kTcpFlags, mask, wanted, wanted}, negate);
+  }
+
+  const std::vector<Word>& words_;
+  int table_family_, family_;  // 4, 6, or 0: both; the rule's may be narrower
+  size_t at_ = 0;
+  Matches matches_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Rule>> rules_of_statement(const std::vector<Word>& words, const std::string& family) {
+  return Statement(words, family).read();
+}
+
+}  // namespace heddle::classifier::nft
