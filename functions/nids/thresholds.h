@@ -9,8 +9,8 @@
 namespace heddle::nids {
 
 /** How often rules with a `threshold` or a `detection_filter` have matched of late, for each address that they track. By any
- *  number of threads. Memory is fixed: each address has two buckets that it may be in, so `places` of them find room (a seed
- *  that nobody knows spreads them, whatever they are); of half as many again, some are forgotten. */
+ *  number of threads. Memory is fixed: each address has two buckets that it may be in, and a seed that nobody knows chooses
+ *  them, so `places` addresses find room, whatever they are. Where there are more, those whose time ends first are forgotten. */
 class Thresholds {
  public:
   /** What a match comes to: nothing, as if there were none; what the rule does, but no alert; or both. */
@@ -37,8 +37,8 @@ class Thresholds {
       return sid == key.sid && source == key.source && destination == key.destination;
     }
   };
-  static constexpr uint32_t kEntries = 7,
-                            kUsed = 4;  // of a bucket: places, and those in use when as many as promised are
+  // Of a bucket: places, and those in use when there are as many as promised.
+  static constexpr uint32_t kEntries = 7, kUsed = 4;
   struct alignas(64) Bucket {
     std::atomic_flag busy;
     Entry entries[kEntries];
