@@ -76,6 +76,42 @@ def test_a_drop_rule_waits_for_its_filter(heddle, tmp_path, mode):
     assert alerts(tmp_path) == {1: [3, 4], 2: [5]}
 
 
+def test_each_source_has_its_own_count(heddle, tmp_path, mode):
+    """However alike addresses are, and whatever comes from others: a filter would else be evaded by false sources."""
+    rules = (
+        'alert udp any any -> any any (content:"evil"; threshold: type limit, track by_src, count 1, seconds 600; sid:1;)\n'
+        'drop udp any any -> any any (content:"evil"; detection_filter: track by_src, count 3, seconds 600; sid:2;)\n'
+    )
+    others = [frame(UDP(dport=53) / b"evil", source=f"10.{n}.0.1") for n in range(1, 40)]
+    real = frame(UDP(dport=53) / b"evil")
+    frames = [f for k in range(0, 39, 3) for f in [*others[k : k + 3], real, real, real]]
+    report = run(heddle, tmp_path, rules, frames, "", *mode)
+    assert [len(found) for _, found in sorted(alerts(tmp_path).items())] == [40, 3 * 13 - 3]
+    assert report.drops("c") == {"drop": 3 * 13 - 3}
+
+
+def test_both_addresses_count_in_both_directions(heddle, tmp_path, mode):
+    rules = 'alert udp any any -> any any (content:"evil"; threshold: type limit, track by_both, count 1, seconds 600; sid:1;)\n'
+    ways = [("10.0.0.1", "10.9.9.9"), ("10.9.9.9", "10.0.0.1"), ("10.0.0.1", "10.9.9.8"), ("10.9.9.8", "10.9.9.9")]
+    frames = [frame(UDP() / b"evil", *way) for way in ways * 2]
+    run(heddle, tmp_path, rules, frames, "", *mode)
+    assert alerts(tmp_path) == {1: [0, 2, 3]}
+
+
+def test_a_pass_rule_waits_for_its_filter(heddle, tmp_path, mode):
+    rules = (
+        'drop udp any any -> any any (content:"evil"; sid:1;)\n'
+        'pass udp any any -> any any (content:"evil"; detection_filter: track by_src, count 3, seconds 60; sid:2;)\n'
+        'alert udp any any -> any any (content:"loud"; sid:3;)\n'
+        'pass udp any any -> any any (content:"loud"; threshold: type limit, track by_src, count 1, seconds 60; sid:4;)\n'
+    )
+    frames = [frame(UDP(sport=n) / b"evil") for n in range(5)] + [frame(UDP(sport=n) / b"loud") for n in range(3)]
+    report = run(heddle, tmp_path, rules, frames, "", *mode)
+    assert captures.frames(tmp_path / "out.pcap") == frames[3:]
+    assert report.drops("c") == {"drop": 3}
+    assert alerts(tmp_path) == {1: [0, 1, 2]}  # a limit says how often there is an alert, not how often a rule matches
+
+
 def test_rejected_segments_are_reset(heddle, tmp_path, mode):
     rules = (
         'reject ip any any -> any any (content:"evil"; sid:1;)\ndrop tcp any any -> any any (content:"worse"; sid:2;)\n'

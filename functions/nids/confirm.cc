@@ -48,17 +48,21 @@ void NIDSConfirm::start(const Environment& environment) {
 
 uint16_t NIDSConfirm::judge(const Generation& rules, const Packet* packet, const View& view, int thread) {
   const auto& matched = rules.confirm(view, thread);
-  const auto is = [&](uint32_t rule, Action action) { return rules.rules[rule].action == action; };
-  if (matched.empty() || std::ranges::any_of(matched, [&](uint32_t rule) { return is(rule, Action::pass); }))
-    return kClean;
+  if (matched.empty()) return kClean;
   const uint64_t now_ns = eve_ || rules.has_thresholds ? time_of(packet) : 0;
+  const auto is = [&](uint32_t rule, Action action) { return rules.rules[rule].action == action; };
+  const auto verdict_on = [&](uint32_t rule) {
+    const Signature& signature = rules.rules[rule];
+    if (signature.threshold.type == Threshold::Type::none) return Verdict::alert;
+    return nids_->rules().thresholds().judge(signature, view, now_ns);
+  };
+  for (const uint32_t rule : matched)
+    if (is(rule, Action::pass) && verdict_on(rule) != Verdict::none) return kClean;
   auto& verdicts = rules.confirming[static_cast<size_t>(thread)].verdicts;
   verdicts.clear();
   bool dropped = false, rejected = false;
   for (const uint32_t rule : matched) {
-    const Signature& signature = rules.rules[rule];
-    const bool counts = signature.threshold.type != Threshold::Type::none;
-    verdicts.push_back(counts ? nids_->rules().thresholds().judge(signature, view, now_ns) : Verdict::alert);
+    verdicts.push_back(is(rule, Action::pass) ? Verdict::none : verdict_on(rule));
     if (verdicts.back() == Verdict::none) continue;
     dropped = dropped || is(rule, Action::drop), rejected = rejected || is(rule, Action::reject);
   }

@@ -97,9 +97,10 @@ class NIDS : public Element {
  *
  *  A rule with a threshold matches as Suricata's does (manual 7.0, Thresholding Keywords), by the time at which packets were captured or
  *  arrived: `type limit` alerts for the first COUNT matches in SECONDS, `type threshold` for every COUNT-th, `type both` for
- *  the COUNT-th only, `detection_filter` for those behind the COUNT-th. Matches that come to nothing neither alert nor drop;
- *  those that a limit or `both` has silenced still drop. What is tracked outlives a reload, by sid; of more than 65,536 at
- *  once some are forgotten, and counted.
+ *  the COUNT-th only, `detection_filter` for those behind the COUNT-th. Matches that come to nothing neither alert nor drop nor
+ *  pass; those that a limit or `both` has silenced still do. `by_both` tracks pairs of addresses, in both directions. What is
+ *  tracked outlives a reload, by sid, and is judged by the rule as it is then. Of 65,536 addresses or pairs at once none is
+ *  forgotten; of 100,000 one in two hundred is, and counted.
  *
  *  Contents are searched as Suricata's manual says (7.0, section 8.7): depth counts from offset,
  *  within from distance, and a relative content may stand behind any match of the one before. Packets without a whole IPv4

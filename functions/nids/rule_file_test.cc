@@ -53,11 +53,17 @@ TEST(NidsRules, ReadThresholds) {
       std::string::npos);
   EXPECT_NE(refusal("detection_filter: count 1, seconds 2; sid:2;").find("needs track, count and seconds"),
             std::string::npos);
-  for (const char* part : {"count 0", "seconds 0", "track by_flow", "type backoff", "count x", "colour red", ""})
-    EXPECT_NE(refusal(std::string("threshold: type limit, track by_src, count 1, seconds 1, ") + part + ", x; sid:2;")
-                  .find("sid 2: threshold has"),
-              std::string::npos)
-        << part;
+  for (const char* part : {"count 0", "seconds 0", "track by_flow", "type backoff", "count x", "colour red", ""}) {
+    const std::string problem = std::string("threshold has '") + part + "', which is not supported";
+    EXPECT_EQ(refusal("threshold: " + std::string(part) + ", track by_src; sid:2;"), "f:1: sid 2: " + problem);
+  }
+  const std::string whole = "threshold: type limit, track by_src, count 1, seconds 1";
+  for (const char* part : {"type both", "type limit", "track by_dst", "count 7", "count 1", "seconds 2"}) {
+    const std::string word(part, std::string_view(part).find(' '));
+    EXPECT_EQ(refusal(whole + ", " + part + "; sid:2;"), "f:1: sid 2: threshold has two of '" + word + "'");
+  }
+  EXPECT_EQ(refusal("detection_filter: track by_src, count 1, count 1, seconds 1; sid:2;"),
+            "f:1: sid 2: detection_filter has two of 'count'");
   EXPECT_NE(refusal("detection_filter: type limit, track by_src, count 1, seconds 1; sid:2;").find("'type limit'"),
             std::string::npos);
   EXPECT_NE(refusal("detection_filter: track by_src, count 1, seconds 1; threshold: type limit, track by_src, count 1, "

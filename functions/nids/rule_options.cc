@@ -217,25 +217,27 @@ class Options {
     Threshold& to = rule_.threshold;
     if (to.type != Threshold::Type::none) return Refusal{"it has two of threshold and detection_filter"};
     if (filters) to.type = Threshold::Type::filter;
-    bool tracks = false;
+    std::vector<std::string_view> seen;
     for (std::string_view rest = option.value; !rest.empty();) {
       const std::string_view part = trimmed(rest.substr(0, rest.find(',')));
       rest.remove_prefix(std::min(rest.size(), part.empty() ? rest.size() : rest.find(',')));
       if (!rest.empty()) rest.remove_prefix(1);
       const size_t space = std::min(part.find(' '), part.size());
       const std::string_view word = part.substr(0, space), value = trimmed(part.substr(space));
+      if (std::ranges::find(seen, word) != seen.end()) return Refusal{name + " has two of " + in_quotes(word)};
+      seen.push_back(word);
       bool good = false;
       if (word == "type" && !filters)
         good = choose(value, to.type, {"limit", "threshold", "both"}, 1);
       else if (word == "track")
-        good = tracks = choose(value, to.track, {"by_src", "by_dst", "by_both", "by_rule"}, 0);
+        good = choose(value, to.track, {"by_src", "by_dst", "by_both", "by_rule"}, 0);
       else if (word == "count")
         good = to_number(value, to.count, 1u, UINT32_MAX);
       else if (word == "seconds")
         good = to_number(value, to.seconds, 1u, UINT32_MAX);
       if (!good) return Refusal{name + " has " + in_quotes(part) + ", which is not supported", true};
     }
-    if (to.type == Threshold::Type::none || !tracks || to.count == 0 || to.seconds == 0)
+    if (seen.size() < (filters ? 3 : 4))
       return Refusal{name + " needs " + (filters ? "" : "type, ") + "track, count and seconds"};
     return std::nullopt;
   }

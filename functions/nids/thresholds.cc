@@ -1,6 +1,11 @@
 #include "functions/nids/thresholds.h"
 
+#include <algorithm>
 #include <bit>
+#include <random>
+#include <tuple>
+
+#include "functions/cuckoo/bucket_rule.h"
 
 namespace heddle::nids {
 namespace {
@@ -27,41 +32,64 @@ Verdict verdict_of(const Threshold& threshold, uint32_t& count) {
   return Verdict::alert;
 }
 
+/** Two flags, in the order of their places; they may be one. */
+class Both {
+ public:
+  Both(std::atomic_flag& one, std::atomic_flag& other) : low_(std::min(&one, &other)), high_(std::max(&one, &other)) {
+    wait_for(*low_);
+    if (high_ != low_) wait_for(*high_);
+  }
+  ~Both() {
+    low_->clear(std::memory_order_release);
+    if (high_ != low_) high_->clear(std::memory_order_release);
+  }
+  Both(const Both&) = delete;
+  Both& operator=(const Both&) = delete;
+
+ private:
+  static void wait_for(std::atomic_flag& flag) {
+    while (flag.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  std::atomic_flag *low_, *high_;
+};
+
 }  // namespace
 
 Thresholds::Thresholds(uint32_t places)
-    : mask_(std::bit_ceil((places + kEntries - 1) / kEntries) - 1), buckets_(std::make_unique<Bucket[]>(mask_ + 1)) {}
+    : mask_(std::bit_ceil((places + kUsed - 1) / kUsed) - 1), buckets_(std::make_unique<Bucket[]>(mask_ + 1)) {
+  std::random_device random;
+  seed_ = uint64_t{random()} << 32 | random();
+}
 
-Thresholds::Entry& Thresholds::entry_of(Bucket& bucket, const Entry& key, uint64_t now_ns) {
-  Entry* oldest = &bucket.entries[0];
-  for (Entry& entry : bucket.entries) {
-    if (entry.sid == key.sid && entry.source == key.source && entry.destination == key.destination) return entry;
-    if (entry.end_ns < oldest->end_ns) oldest = &entry;
-  }
-  if (oldest->sid != 0 && oldest->end_ns >= now_ns) forgotten_.fetch_add(1, std::memory_order_relaxed);
-  *oldest = key;
-  return *oldest;
+/** The entry of `key`; if there is none, it gets the place in the emptier bucket whose time ends first. */
+Thresholds::Entry& Thresholds::entry_of(const Entry& key, Bucket& first, Bucket& second) {
+  const auto in_use = [&](const Entry& entry) { return entry.sid != 0 && entry.end_ns() >= key.start_ns; };
+  for (Bucket* bucket : {&first, &second})
+    for (Entry& entry : bucket->entries)
+      if (entry.is_of(key)) return entry;
+  const bool to_first = std::ranges::count_if(first.entries, in_use) <= std::ranges::count_if(second.entries, in_use);
+  Entry& place = *std::ranges::min_element((to_first ? first : second).entries, {}, &Entry::end_ns);
+  if (in_use(place)) forgotten_.fetch_add(1, std::memory_order_relaxed);
+  return place = key;
 }
 
 Verdict Thresholds::judge(const Signature& rule, const View& view, uint64_t now_ns) {
   using Track = Threshold::Track;
   const Threshold& threshold = rule.threshold;
-  const bool by_source = threshold.track == Track::source || threshold.track == Track::both;
-  const bool by_destination = threshold.track == Track::destination || threshold.track == Track::both;
-  const Entry key{0, rule.sid, by_source ? view.source : 0, by_destination ? view.destination : 0, 0};
-  const uint64_t hash = (uint64_t{key.source} << 32 | key.destination) * 0x9e3779b97f4a7c15u ^ key.sid * 0xbf58476du;
-  Bucket& bucket = buckets_[(hash ^ hash >> 32) & mask_];
-  while (bucket.busy.test_and_set(std::memory_order_acquire)) {
-  }
-  Entry& entry = entry_of(bucket, key, now_ns);
-  if (now_ns > entry.end_ns || entry.end_ns == 0) {
-    entry.end_ns = now_ns + threshold.seconds * uint64_t{1000000000};
-    entry.count = 0;
-  }
+  Entry key{now_ns, threshold.seconds, rule.sid, 0, 0, 0};
+  if (threshold.track == Track::source) key.source = view.source;
+  if (threshold.track == Track::destination) key.destination = view.destination;
+  if (threshold.track == Track::both)
+    std::tie(key.source, key.destination) = std::minmax(view.source, view.destination);
+  const uint64_t hash = cuckoo::mixed(cuckoo::mixed((uint64_t{key.source} << 32 | key.destination) ^ seed_) ^ key.sid);
+  Bucket &first = buckets_[hash & mask_], &second = buckets_[hash >> 32 & mask_];
+  const Both held(first.busy, second.busy);
+  Entry& entry = entry_of(key, first, second);
+  entry.seconds = threshold.seconds;  // of the rule as it is now
+  if (now_ns > entry.end_ns()) entry.start_ns = now_ns, entry.count = 0;
   if (entry.count < UINT32_MAX) ++entry.count;
-  const Verdict verdict = verdict_of(threshold, entry.count);
-  bucket.busy.clear(std::memory_order_release);
-  return verdict;
+  return verdict_of(threshold, entry.count);
 }
 
 }  // namespace heddle::nids

@@ -9,13 +9,14 @@
 namespace heddle::nids {
 
 /** How often rules with a `threshold` or a `detection_filter` have matched of late, for each address that they track. By any
- *  number of threads. Memory is fixed: where too many are tracked at once, the one whose time ends first is forgotten. */
+ *  number of threads. Memory is fixed: each address has two buckets that it may be in, and a seed that nobody knows chooses
+ *  them, so `places` addresses find room, whatever they are. Where there are more, those whose time ends first are forgotten. */
 class Thresholds {
  public:
   /** What a match comes to: nothing, as if there were none; what the rule does, but no alert; or both. */
   enum class Verdict : uint8_t { none, silent, alert };
 
-  /** `places`: of what is tracked, at least; rounded up. Throws std::bad_alloc. */
+  /** `places`: of what is tracked at once. Throws std::bad_alloc. */
   explicit Thresholds(uint32_t places = 65536);
 
   /** A packet of `now_ns` matches `rule`, which has a threshold. */
@@ -25,18 +26,26 @@ class Thresholds {
 
  private:
   struct Entry {
-    uint64_t end_ns;  // of its time
-    uint32_t sid;     // 0: free
+    uint64_t start_ns;  // of its time
+    uint32_t seconds;   // that it lasts
+    uint32_t sid;       // 0: free
     uint32_t source, destination;
     uint32_t count;  // of matches within it
+
+    uint64_t end_ns() const { return start_ns + seconds * uint64_t{1000000000}; }
+    bool is_of(const Entry& key) const {
+      return sid == key.sid && source == key.source && destination == key.destination;
+    }
   };
-  static constexpr uint32_t kEntries = 5;
+  // Of a bucket: places, and those in use when there are as many as promised.
+  static constexpr uint32_t kEntries = 7, kUsed = 4;
   struct alignas(64) Bucket {
     std::atomic_flag busy;
     Entry entries[kEntries];
   };
-  Entry& entry_of(Bucket& bucket, const Entry& key, uint64_t now_ns);
+  Entry& entry_of(const Entry& key, Bucket& first, Bucket& second);
 
+  uint64_t seed_;
   uint32_t mask_;
   std::unique_ptr<Bucket[]> buckets_;  // [mask_ + 1]
   std::atomic<uint64_t> forgotten_{0};

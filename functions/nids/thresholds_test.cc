@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
 #include <thread>
@@ -75,12 +77,63 @@ TEST(NidsThresholds, TrackWhatTheRuleSays) {
       const uint32_t source = random() % 8, destination = random() % 8, sid = 1 + random() % 3;
       const bool by_source = track == Track::source || track == Track::both;
       const bool by_destination = track == Track::destination || track == Track::both;
-      const int count = ++seen[{sid, by_source ? source : 0, by_destination ? destination : 0}];
+      std::tuple key{sid, by_source ? source : 0, by_destination ? destination : 0};
+      if (track == Track::both) key = {sid, std::min(source, destination), std::max(source, destination)};
+      const int count = ++seen[key];
       const Verdict verdict = thresholds.judge(rule(Type::limit, 2, 60, track, sid), from(source, destination), kStart);
       ASSERT_EQ(verdict, count <= 2 ? Verdict::alert : Verdict::silent);
     }
     EXPECT_EQ(thresholds.forgotten(), 0u);
   }
+}
+
+// As many as the manual promises, also where addresses differ in few bits: each has its own count, and none is forgotten.
+TEST(NidsThresholds, RememberAsManyAsTheySay) {
+  constexpr uint32_t kMost = 65536;
+  std::mt19937 random(11);
+  std::vector<uint32_t> any(kMost);
+  std::ranges::generate(any, [&] { return static_cast<uint32_t>(random()); });
+  const std::pair<const char*, std::function<uint32_t(uint32_t)>> shapes[] = {
+      {"in a row", [](uint32_t i) { return 0x0a000000 + i; }},
+      {"first two bytes", [](uint32_t i) { return i << 16 | 1; }},
+      {"two in the middle", [](uint32_t i) { return 0x0a000001 + (i << 8); }},
+      {"first and last byte", [](uint32_t i) { return (i & 0xff00) << 16 | (i & 0xff); }},
+      {"any", [&](uint32_t i) { return any[i]; }},
+  };
+  for (const auto& [name, address] : shapes)
+    for (const Track track : {Track::source, Track::destination, Track::both}) {
+      Thresholds thresholds;
+      const Signature signature = rule(Type::both, 2, 60, track);
+      std::map<uint32_t, int> matches;
+      for (int round = 0; round < 3; ++round)
+        for (uint32_t i = 0; i < kMost; ++i) {
+          const int count = ++matches[address(i)];
+          const View view = track == Track::destination ? from(7, address(i)) : from(address(i));
+          ASSERT_EQ(thresholds.judge(signature, view, kStart), count < 2    ? Verdict::none
+                                                               : count == 2 ? Verdict::alert
+                                                                            : Verdict::silent)
+              << name << ' ' << i;
+        }
+      EXPECT_EQ(thresholds.forgotten(), 0u) << name;
+    }
+}
+
+// As Suricata's pairs of addresses.
+TEST(NidsThresholds, TrackBothInBothDirections) {
+  Thresholds thresholds;
+  const Signature signature = rule(Type::limit, 1, 60, Track::both);
+  EXPECT_EQ(thresholds.judge(signature, from(1, 2), kStart), Verdict::alert);
+  EXPECT_EQ(thresholds.judge(signature, from(2, 1), kStart), Verdict::silent);
+  EXPECT_EQ(thresholds.judge(signature, from(1, 3), kStart), Verdict::alert);
+  EXPECT_EQ(thresholds.judge(signature, from(2, 3), kStart), Verdict::alert);
+}
+
+// A rule that has been replaced has its new time at once.
+TEST(NidsThresholds, GoByTheRuleAsItIsNow) {
+  Thresholds thresholds;
+  EXPECT_EQ(thresholds.judge(rule(Type::limit, 1, 3600), from(1), kStart), Verdict::alert);
+  EXPECT_EQ(thresholds.judge(rule(Type::limit, 1, 2), from(1), kStart + 3 * kSecond), Verdict::alert);
+  EXPECT_EQ(thresholds.judge(rule(Type::limit, 1, 3600), from(1), kStart + 300 * kSecond), Verdict::silent);
 }
 
 TEST(NidsThresholds, ForgetAndCountWhatIsTooMuch) {
@@ -107,6 +160,22 @@ TEST(NidsThresholds, CountMatchesOfAllThreads) {
     });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(alerts, kThreads * kMatches / 10);
+}
+
+TEST(NidsThresholds, CountMatchesOfAllThreadsByAddress) {
+  constexpr int kThreads = 4, kRounds = 20, kAddresses = 2000;
+  Thresholds thresholds;
+  std::atomic<int> alerts{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&] {
+      const Signature signature = rule(Type::threshold, 10, 60);
+      for (int k = 0; k < kRounds * kAddresses; ++k)
+        alerts += thresholds.judge(signature, from(k % kAddresses), kStart) == Verdict::alert;
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(alerts, kAddresses * kThreads * kRounds / 10);
+  EXPECT_EQ(thresholds.forgotten(), 0u);
 }
 
 }  // namespace
