@@ -139,6 +139,33 @@ def test_replays_are_judged_somewhere(heddle, keys, tmp_path, device):
     heddle.ok("run", "--device", device, "-e", begin + other.replace("other :: ToDump(/dev/null)", "Discard"))
 
 
+@pytest.mark.parametrize(
+    "between",
+    [
+        "t :: Tee -> esp; t[1] -> SetIPDSCP(10) -> esp",
+        "t :: PaintTee(0) -> esp; t[1] -> esp",
+        "t :: EtherSwitch -> esp; t[1] -> Discard; Idle -> [1]t",
+        "t :: IPFragmenter(600) -> esp",
+        "t :: ICMPError(10.0.0.1, unreachable) -> esp",
+        "t :: {} -> esp",
+    ],
+)
+def test_a_number_is_for_one_packet(heddle, keys, between):
+    """AES-CTR and AES-GCM are broken when two packets have one initialisation vector."""
+    encap = f"IPsecEncap({quoted(keys)}, OFFSET 14)"
+    between = between.format(encap)
+    chain = f"FromDump(a) -> CheckIPHeader(14) -> {{}} -> Discard; esp :: {encap} -> Discard;"
+    number = "q :: IPsecSequence(esp, SPI 0x1001)"
+    wrong = chain.replace("-> {} -> Discard", f"-> {number} -> {between}")
+    said = str(heddle.fails("check", "-e", wrong))
+    assert "IPsecEncap 'esp': the esp_iv annotation is good for one packet" in said
+    assert " 't' " in said and "put 'q' between the two" in said
+    if "IPsecEncap" not in between:
+        first, rest = between.split(" -> esp", 1)
+        rest = rest.replace("-> esp", "-> q")
+        heddle.ok("check", "-e", chain.replace("-> {} -> Discard", f"-> {first} -> {number} -> esp{rest}"))
+
+
 def test_others_may_not_read_the_file(heddle, keys):
     keys.chmod(0o644)
     chain = f"FromDump(a) -> IPsecDecap({quoted(keys)}) -> Discard;"
