@@ -35,10 +35,10 @@ TEST(OnePacket, IsRefusedBehindWhatMakesOthers) {
   for (auto& [between, who] : cases) {
     for (const char* column : {"esp_iv", "esp_sequence"}) {
       const std::string said = why(between, column);
-      EXPECT_NE(said.find(std::string("TestSink 'sink': the ") + column +
-                          " annotation is good for one packet only, and " + who +
-                          " may make others of it; put 'source' between the two"),
-                std::string::npos)
+      EXPECT_NE(
+          said.find(std::string("TestSink 'sink': the ") + column + " annotation is good for one packet only, and " +
+                    who + " may make others of it; put 'source' between the two"),
+          std::string::npos)
           << between << ": " << said;
     }
     EXPECT_EQ(why(between, "sa"), "") << between;

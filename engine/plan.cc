@@ -142,8 +142,8 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
     const ColumnSet missing = access_of(node, here).column_reads & ~here.columns;
     each_column(missing, [&](Column which) {
       if (const std::string why = why_taken(router, plan, static_cast<int>(i), which); !why.empty())
-        return diagnostics.error(node.where, format("%s '%s': %s", element.class_name.c_str(), element.name.c_str(),
-                                                    why.c_str()));
+        return diagnostics.error(node.where,
+                                 format("%s '%s': %s", element.class_name.c_str(), element.name.c_str(), why.c_str()));
       diagnostics.error(node.where,
                         format("%s '%s': reads the %s annotation, which nothing before it sets on every way here; put "
                                "CheckIPHeader(14)%s before it",
