@@ -5,7 +5,7 @@
 //     heddle run chains/ipsec.click
 //     heddle run chains/ipsec.click OUT=/tmp/mine --device gpu
 //
-// IPsecReplay is on the CPU, which sees the packets in the order in which they came. For a gateway alone, put ToDevice or ToDump where the counter `tunnel` is.
+// For a gateway alone, put ToDevice or ToDump where the counter `tunnel` is.
 
 define($IN chains/traffic.pcap, $KEYS build/ipsec.keys, $OUT build/ipsec);
 
@@ -16,6 +16,5 @@ FromDump($IN)
     -> esp :: IPsecEncap($KEYS, OFFSET 14)
     -> tunnel :: Counter
     -> out :: IPsecDecap($KEYS, OFFSET 14)
-    -> IPsecReplay(out)
     -> back :: Counter
     -> ToDump(${OUT}_back.pcap);

@@ -12,13 +12,13 @@ namespace heddle {
  *  declares which it reads and writes; the plan refuses a chain in which a column is read that nothing before has written.
  *  Functions add columns of their own: functions/<name>/columns.def, which the build collects. */
 enum class Column : uint8_t {
-#define HEDDLE_COLUMN(name, bits) name,
+#define HEDDLE_COLUMN(name, bits, ...) name,
 #include "columns.inc"
 #undef HEDDLE_COLUMN
 };
 
 constexpr const char* kColumnNames[] = {
-#define HEDDLE_COLUMN(name, bits) #name,
+#define HEDDLE_COLUMN(name, bits, ...) #name,
 #include "columns.inc"
 #undef HEDDLE_COLUMN
 };
@@ -36,7 +36,7 @@ constexpr ColumnSet kAllColumns = ~ColumnSet{0} >> (64 - kColumns);
 
 /** Those that are 64 bits wide; the others have 32. */
 constexpr ColumnSet kWideColumns = 0
-#define HEDDLE_COLUMN(name, bits) | ((bits) == 64 ? columns(Column::name) : 0)
+#define HEDDLE_COLUMN(name, bits, ...) | ((bits) == 64 ? columns(Column::name) : 0)
 #include "columns.inc"
 #undef HEDDLE_COLUMN
     ;

@@ -6,6 +6,7 @@
 
 #include "core/chooses.h"
 #include "core/error.h"
+#include "engine/one_packet.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
 
@@ -116,7 +117,7 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
       if (node.predecessors.empty()) here.columns = kClearedColumns;
       const Access access = access_of(node, here);
       here.copy_first = here.shared && !access.writes.empty();
-      const ColumnSet set = here.columns | access.column_writes;
+      const ColumnSet set = (here.columns & ~taken_by(node, access)) | access.column_writes;
       const bool shares = node.element->copies() > 1 || (here.shared && !here.copy_first);
       for (int target : node.targets) {
         const auto t = static_cast<size_t>(target);
@@ -140,6 +141,9 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
     const Element& element = *node.element;
     const ColumnSet missing = access_of(node, here).column_reads & ~here.columns;
     each_column(missing, [&](Column which) {
+      if (const std::string why = why_taken(router, plan, static_cast<int>(i), which); !why.empty())
+        return diagnostics.error(node.where,
+                                 format("%s '%s': %s", element.class_name.c_str(), element.name.c_str(), why.c_str()));
       diagnostics.error(node.where,
                         format("%s '%s': reads the %s annotation, which nothing before it sets on every way here; put "
                                "CheckIPHeader(14)%s before it",

@@ -75,7 +75,6 @@ BAD_ARGUMENTS = {
     "IPFilter": ["", "tcp", "allow tcp port", "1 all", "permit all", "-1 all", "deny ip vers 16"],
     "IPsecDecap": ["", "none", "/dev/null", "none, OFFSET -1", "none, OFFSET 65", "none, BLOCKING x"],
     "IPsecEncap": ["", "none", "/dev/null", "none, OFFSET -1", "none, OFFSET 65", "none, DEVICE 7"],
-    "IPsecReplay": ["", "nobody", "x", "x, y"],
     "IPsecSequence": ["", "nobody", "x", "x, SPI y", "x, SPI -1", "x, BY colour"],
     "Idle": ["1", "ACTIVE false"],
     "IPPrint": ["a, b", "CONTENTS 7", "MAXLENGTH -2", "CONTENTS HEX, PAYLOAD HEX", "TTL 2"],

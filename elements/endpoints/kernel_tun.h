@@ -29,6 +29,7 @@ class KernelTun : public Source {
   ~KernelTun() override { stop(); }
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "0-1/1"; }
+  bool changes_length() const override { return true; }  // what leaves is not what came
   const char* processing() const override { return "h/h"; }
   Access access(Processor) const override { return {.reads = {kWholePacket}}; }
   std::span<const char* const> drop_reasons() const override;

@@ -38,6 +38,7 @@ class Socket : public Source {
   ~Socket() override;
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "0-1/0-1"; }
+  bool changes_length() const override { return true; }  // what leaves is not what came
   const char* processing() const override { return "h/h"; }
   Access access(Processor) const override { return {.reads = {kWholePacket}}; }
   std::span<const char* const> drop_reasons() const override;

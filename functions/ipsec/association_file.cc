@@ -54,6 +54,7 @@ class Parser {
     if (now_.in_udp() && now_.ip6) return "encap goes with IPv4 addresses only";
     if (now_.extended && now_.window == 0)
       return "flag esn needs a window: replay-window, or replay_window of 'anti-replay esn context:' (RFC 4303, A2)";
+    if (std::max(now_.sent, now_.seen) > INT64_MAX) return "seq and oseq must be below 2^63";
     if (!now_.extended && std::max(now_.sent, now_.seen) > UINT32_MAX)
       return "seq and oseq have 32 bits without flag esn";
     if (!spis_.insert(now_.sa.spi).second) return "another association before it has the same SPI";

@@ -210,6 +210,11 @@ TEST(AssociationFile, SaysWhatDoesNotGoTogether) {
       {begin + gcm + "replay-window 0 flag esn\n", "f:1: flag esn needs a window: replay-window, or replay_window of"},
       {begin + gcm + "anti-replay esn context:\nseq-hi 0x1, seq 0x0\n",
        "f:1: seq and oseq have 32 bits without flag esn"},
+      {begin + gcm +
+           "replay-window 0 flag esn\nanti-replay esn context:\nreplay_window 64\noseq-hi 0x80000000, oseq 0x0\n",
+       "f:1: seq and oseq must be below 2^63"},
+      {begin + gcm + "replay-window 64 flag esn\nanti-replay esn context:\nseq-hi 0xffffffff, oseq-hi 0x0\n",
+       "f:1: seq and oseq must be below 2^63"},
       {begin + gcm + "anti-replay esn context:\nreplay_window 5000, bitmap-length 4\n",
        "f:5: replay_window must be 0 to 4096"},
       {begin + enc, "f:1: this association has no line 'auth-trunc hmac(sha1) KEY 96' or"},

@@ -6,6 +6,8 @@
 
 #include <bit>
 #include <cstdio>
+#include <map>
+#include <tuple>
 
 #include "click/arguments.h"
 #include "core/error.h"
@@ -58,6 +60,7 @@ void Associations::load(std::span<const FileAssociation> list, uint32_t link_byt
   image.link_bytes = link_bytes;
   make_lookup(image.te);
   image.slot_mask = static_cast<uint32_t>(slot_count) - 1;
+  image.slot_shift = static_cast<uint32_t>(std::countl_zero(image.slot_mask));
   auto* associations = const_cast<Association*>(image.associations());
   auto* slot = reinterpret_cast<Image::Slot*>(associations + count);
   for (uint32_t i = 0; i < count; ++i) {
@@ -90,6 +93,7 @@ void Associations::load_details(std::span<const FileAssociation> list) {
       if (ports_ == nullptr) ports_ = std::make_unique<std::bitset<65536>>();
       ports_->set(to.destination_port);
     }
+    has_transport_ = has_transport_ || to.transport;
     front_varies_ = front_varies_ || (i > 0 && to.front_bytes() != front_bytes_);
     front_bytes_ = std::max(front_bytes_, to.front_bytes());
     tail_bytes_ = std::max(tail_bytes_, to.tail_bytes());
@@ -104,17 +108,66 @@ void Associations::load_host(std::span<const FileAssociation> list) {
     Host& host = host_[i];
     host.next = from.sent + 1;
     host.window.start(from.window, from.seen);
-    if (from.limits.any()) host.lifetime = std::make_unique<Lifetime>(from.limits, from.used_packets, from.used_bytes);
+    host.selector = from.selector;
+    if (from.limits.any())
+      host.lifetime = std::make_unique<Lifetime>(from.limits, from.used_packets, from.used_bytes, news_);
     has_lifetimes_ = has_lifetimes_ || host.lifetime != nullptr;
-    has_windows_ = has_windows_ || host.window.is_on();
+    has_selectors_ = has_selectors_ || from.selector.family != Selector::Family::any;
     if (::getrandom(&host.iv_base, sizeof host.iv_base, 0) != sizeof host.iv_base)
       throw Error("the system gives no random numbers");
     selectors_.add(from.selector, i);
   }
 }
 
+uint32_t Associations::place_in(const Associations& other, uint32_t index) const {
+  const uint32_t there = other.find((*this)[index].spi);
+  if (there == kNone) return kNone;
+  const Association &mine = (*this)[index], &its = other[there];
+  const Details &more = details_[index], &its_more = other.details_[there];
+  const size_t hash_bytes =
+      more.suite.hash == Hash::hmac_sha256_128 ? sizeof FileAssociation::inner256 : sizeof mine.inner;
+  const bool same = more.suite == its_more.suite && mine.rounds == its.rounds && mine.nonce == its.nonce &&
+                    std::memcmp(mine.round_keys, its.round_keys, sizeof mine.round_keys) == 0 &&
+                    std::memcmp(more.inner, its_more.inner, hash_bytes) == 0 &&
+                    std::memcmp(more.outer, its_more.outer, hash_bytes) == 0;
+  return same ? there : kNone;
+}
+
+uint32_t Associations::shared_with(const Associations& other) const {
+  for (uint32_t i = 0; i < count(); ++i)
+    if (place_in(other, i) != kNone) return i;
+  return kNone;
+}
+
+void Associations::take_over(Associations& old) {
+  for (uint32_t i = 0; i < count(); ++i) {
+    const uint32_t there = place_in(old, i);
+    if (there == kNone) continue;
+    Host &mine = host_[i], &its = old.host_[there];
+    mine.next = std::max(mine.next.load(), its.next.load());
+    mine.iv_base = its.iv_base;
+    mine.window.take_over(its.window);
+    if (mine.lifetime != nullptr && its.lifetime != nullptr) mine.lifetime->take_over(*its.lifetime);
+  }
+}
+
+std::pair<uint32_t, uint32_t> Associations::with_one_selector() const {
+  const auto key = [](const Prefix& prefix) {
+    return std::pair(prefix.length == 0 ? 0 : prefix.address >> (128 - prefix.length), prefix.length);
+  };
+  std::map<std::tuple<Selector::Family, std::pair<Address, uint8_t>, std::pair<Address, uint8_t>>, uint32_t> seen;
+  for (uint32_t i = 0; i < count(); ++i) {
+    const Selector& s = host_[i].selector;
+    const auto [first, is_new] = seen.try_emplace({s.family, key(s.source), key(s.destination)}, i);
+    if (!is_new) return {first->second, i};
+  }
+  return {kNone, kNone};
+}
+
 void Associations::announce(const std::string& element) {
-  for (uint32_t i = 0; has_lifetimes_ && i < count(); ++i) {
+  const uint64_t news = news_.load(std::memory_order_acquire);
+  if (announced_.exchange(news, std::memory_order_relaxed) == news) return;
+  for (uint32_t i = 0; i < count(); ++i) {
     Lifetime* const life = host_[i].lifetime.get();
     if (life == nullptr || !life->has_news()) continue;
     const bool hard = life->state() == Lifetime::State::hard;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/element.h"
@@ -31,9 +32,15 @@ class Associations : public Table {
   /** By SPI, in network byte order. */
   uint32_t find(uint32_t spi) const { return image().find(spi); }
   /** By addresses of an inner packet. */
-  uint32_t select(Selector::Family family, Address source, Address destination) const {
-    return selectors_.find(family, source, destination);
+  uint32_t select(const Selector::Ends& ends) const { return selectors_.find(ends); }
+  /** Whether an association may have an inner packet (RFC 4301, 5.2, step 4). */
+  bool has(uint32_t index, const uint8_t* header, uint32_t available) const {
+    return !has_selectors_ || host_[index].selector.has(ends_of(header, available));
   }
+  /** Two associations with one selector, so that the second never gets a packet; kNone: there are none. */
+  std::pair<uint32_t, uint32_t> with_one_selector() const;
+  /** The first association that is one of `other`'s, too: of the same SPI and keys; or kNone. */
+  uint32_t shared_with(const Associations& other) const;
 
   /** `count` numbers for the next packets: the first of them; above last_number() there are none (RFC 4303, 3.3.3). */
   uint64_t take_numbers(uint32_t index, uint32_t count) {
@@ -50,7 +57,6 @@ class Associations : public Table {
    *  encipher other packets with the same key stream. */
   uint64_t iv_base(uint32_t index) const { return host_[index].iv_base; }
   ReplayWindow& window(uint32_t index) { return host_[index].window; }
-  bool has_windows() const { return has_windows_; }  ///< whether some association has one
 
   /** One more packet of so many bytes; false if the association's lifetime is over. */
   bool take_life(uint32_t index, uint32_t bytes) {
@@ -60,6 +66,10 @@ class Associations : public Table {
   /** Writes a line to standard error for each association that has reached a limit since the last call. */
   void announce(const std::string& element);
 
+  /** Goes on with the numbers, windows and lifetimes of `old`, of those associations that have the same SPI and keys there;
+   *  a call the other way round takes them back. No packet thread runs. */
+  void take_over(Associations& old);
+
   /** Whether some association takes ESP in UDP to this port, in network byte order. */
   bool takes_port(uint16_t port) const { return ports_ != nullptr && ports_->test(port); }
   /** The first association that no GPU can do, or kNone. */
@@ -67,6 +77,7 @@ class Associations : public Table {
   /** By how much Encap moves packets, if all associations agree; else the most. */
   uint32_t front_bytes() const { return front_bytes_; }
   bool front_varies() const { return front_varies_; }
+  bool has_transport() const { return has_transport_; }  ///< whether some association has mode transport
   uint32_t tail_bytes() const { return tail_bytes_; }
 
   /** What the association is, for people: "0x00001001 (aead rfc4106(gcm(aes)) 128, mode transport)". */
@@ -83,18 +94,23 @@ class Associations : public Table {
     uint64_t iv_base = 0;
     ReplayWindow window;
     std::unique_ptr<Lifetime> lifetime;  // null: no limits
+    Selector selector;
   };
   void load_details(std::span<const FileAssociation> list);
   void load_host(std::span<const FileAssociation> list);
   std::string addresses(uint32_t index) const;
+  /** The place of association `index` in `other`: that of the same SPI and keys, or kNone. */
+  uint32_t place_in(const Associations& other, uint32_t index) const;
 
   SecretMemory memory_, more_memory_;  // the image; details, and keys that they point to
   Details* details_ = nullptr;         // [count]
   std::unique_ptr<Host[]> host_;       // [count]
+  std::atomic<uint64_t> news_{0};      // limits that have been reached
+  std::atomic<uint64_t> announced_{0};
   Selectors selectors_;
   std::unique_ptr<std::bitset<65536>> ports_;
   uint32_t beyond_gpu_ = kNone, front_bytes_ = 0, tail_bytes_ = 0;
-  bool front_varies_ = false, has_windows_ = false, has_lifetimes_ = false;
+  bool front_varies_ = false, has_transport_ = false, has_selectors_ = false, has_lifetimes_ = false;
 };
 
 /** Arguments FILE and OFFSET; what is wrong is reported. */

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
 
 #include "click/arguments.h"
 #include "core/error.h"
@@ -12,12 +11,6 @@
 namespace heddle {
 
 using namespace ipsec;
-
-namespace {
-
-constexpr ColumnSet kColumnsOfReplay = columns(Column::sa, Column::esp_sequence);
-
-}  // namespace
 
 /** A packet of a burst. */
 struct IPsecDecap::Work {
@@ -38,36 +31,16 @@ void IPsecDecap::configure(click::Arguments& arguments) {
 }
 
 Access IPsecDecap::access(Processor) const {
-  return {.reads = {kWholePacket}, .writes = {kWholePacket}, .column_writes = kColumnsOfReplay};
+  return {.reads = {kWholePacket}, .writes = {kWholePacket}, .column_writes = columns(Column::sa)};
 }
 
 std::span<const char* const> IPsecDecap::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"not_esp",     "short",  "no_sa",     "replayed", "bad_icv",
-                                             "bad_padding", "not_ip", "keepalive", "expired"};
+  static constexpr const char* kReasons[] = {"not_esp", "short",     "no_sa",   "replayed", "bad_icv", "bad_padding",
+                                             "not_ip",  "keepalive", "expired", "selector", "ecn"};
   return kReasons;
 }
 
-void IPsecDecap::start(const Environment& environment) {
-  if (!judges_replays() && associations_.has_windows()) require_judge();
-  bursts_ = make_bursts(environment.threads);
-}
-
-void IPsecDecap::require_judge() const {
-  std::vector<const Element*> rest{this};
-  std::unordered_set<const Element*> seen;
-  while (!rest.empty()) {
-    const Element* const here = rest.back();
-    rest.pop_back();
-    for (const Element* next : here->behind) {
-      if (next == nullptr || next == judge_ || next->class_name == "Discard" || !seen.insert(next).second) continue;
-      const bool overwrites = (next->access(Processor::cpu).column_writes & kColumnsOfReplay) != 0;
-      if (overwrites || next->behind.empty())
-        throw Error(format("packets get to '%s' without anti-replay check: let them pass an IPsecReplay(%s) before",
-                           next->name.c_str(), name.c_str()));
-      rest.push_back(next);
-    }
-  }
-}
+void IPsecDecap::start(const Environment& environment) { bursts_ = make_bursts(environment.threads); }
 
 int IPsecDecap::prepare(Packet* packet, Work& to) {
   const uint32_t link = associations_.image().link_bytes;
@@ -85,7 +58,7 @@ int IPsecDecap::prepare(Packet* packet, Work& to) {
   to.ciphertext = bytes - around;
   const uint32_t low = swapped(load_u32(to.esp + 4));
   to.sequence = sa.extended ? associations_.window(to.sa).extended(low) : low;
-  return !judges_replays() || associations_.window(to.sa).could_come(to.sequence) ? kGood : kReplayed;
+  return associations_.window(to.sa).could_come(to.sequence) ? kGood : kReplayed;
 }
 
 bool IPsecDecap::is_for(uint32_t index, const uint8_t* header, const Arrived& arrived) const {
@@ -120,47 +93,49 @@ int IPsecDecap::open(Packet* packet, const Work& it) {
   const auto load = [&](uint32_t at) { return load_u32(text + at); };
   const Payload payload = payload_of(it.ciphertext, load);
   if (payload.reason != kGood) return payload.reason;
-  uint8_t* start;  // of what was before IP
+  uint8_t* start;  // of the IP packet
   uint32_t bytes;
   if (sa.transport) {
     if (payload.next_header == kProtocolNone) return kNotIp;
-    start = text - it.arrived.ip_bytes - link;
-    bytes = link + it.arrived.ip_bytes + payload.bytes;
-    std::memmove(start, data(packet), link + it.arrived.ip_bytes);
-    change_header(start + link, it.arrived.ip_bytes, it.arrived.next_at, payload.next_header, payload.bytes);
+    start = text - it.arrived.ip_bytes;
+    bytes = it.arrived.ip_bytes + payload.bytes;
+    std::memmove(start - link, data(packet), link + it.arrived.ip_bytes);
+    change_header(start, it.arrived.ip_bytes, it.arrived.next_at, payload.next_header, payload.bytes);
   } else {
     const Inner inner = tunnelled(payload, load);
     if (inner.bytes == 0) return kNotIp;
-    start = text - link;
-    bytes = link + inner.bytes;
-    std::memmove(start, data(packet), link);
+    const int ecn = associations_[it.sa].flags & kNoEcn ? static_cast<int>(inner.tos & 3)
+                                                        : ecn_behind_tunnel(inner.tos & 3, it.arrived.ecn);
+    if (ecn < 0) return kEcn;
+    start = text;
+    bytes = inner.bytes;
+    if (static_cast<uint32_t>(ecn) != (inner.tos & 3)) set_ecn(start, static_cast<uint32_t>(ecn));
+    std::memmove(start - link, data(packet), link);
     const uint32_t type = ether_type_of(inner);
     if (link >= 2) text[-2] = static_cast<uint8_t>(type >> 8), text[-1] = static_cast<uint8_t>(type);
   }
-  move_head(packet, static_cast<int>(start - data(packet)));
-  move_tail(packet, static_cast<int>(bytes) - static_cast<int>(length(packet)));
+  if (!associations_.has(it.sa, start, bytes)) return kSelector;
+  move_head(packet, static_cast<int>(start - link - data(packet)));
+  move_tail(packet, static_cast<int>(link + bytes) - static_cast<int>(length(packet)));
   return associations_.take_life(it.sa, payload.bytes) ? kGood : kExpired;
 }
 
 void IPsecDecap::finish(Batch& batch, Burst& burst, const Work* work) {
   const bool ok = burst.finish();
-  const bool judges = judges_replays();
-  uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
+  uint32_t* sas = batch.column(Column::sa);
   for (int k = 0; k < burst.count(); ++k) {
     const Work& it = work[k];
     int reason = kGood;
     if (!ok || !burst.authentic(k))
       reason = kBadIcv;
-    else if (judges && !associations_.window(it.sa).mark(it.sequence))
+    else if (!associations_.window(it.sa).mark(it.sequence))
       reason = kReplayed;
     else
       reason = open(batch.packet(it.packet), it);
-    if (reason != kGood) {
+    if (reason != kGood)
       batch.drop(it.packet, reason);
-      continue;
-    }
-    if (sas != nullptr) sas[it.packet] = it.sa;
-    if (sequences != nullptr) sequences[it.packet] = static_cast<uint32_t>(it.sequence);
+    else if (sas != nullptr)
+      sas[it.packet] = it.sa;
   }
 }
 

@@ -51,9 +51,8 @@ std::span<const char* const> IPsecEncap::drop_reasons() const {
 void IPsecEncap::start(const Environment& environment) { bursts_ = make_bursts(environment.threads); }
 
 int IPsecEncap::prepare(Packet* packet, uint32_t index, uint32_t sequence, uint64_t iv, Work& to) const {
-  constexpr uint32_t kMostBytes = 65535;
   const uint32_t link = associations_.image().link_bytes;
-  if (length(packet) < link + kIp4Bytes) return kMalformed;
+  if (length(packet) < link) return kMalformed;
   const Association& keys = associations_[index];
   const Details& sa = associations_.details(index);
   uint8_t* const frame = data(packet);
@@ -62,7 +61,6 @@ int IPsecEncap::prepare(Packet* packet, uint32_t index, uint32_t sequence, uint6
   if (plain.reason != kGood) return plain.reason;
   const uint32_t bytes = plain.inner.bytes - plain.kept, ciphertext = sa.ciphertext_bytes(bytes);
   const uint32_t front = sa.front_bytes(), middle = sa.middle_bytes();
-  if (plain.kept + front + ciphertext + sa.suite.icv_bytes > kMostBytes) return kMalformed;
 
   uint8_t* const text = frame + link + plain.kept;
   const uint32_t padding = ciphertext - bytes - kTrailerBytes;

@@ -79,6 +79,26 @@ void change_header(uint8_t* header, uint32_t header_bytes, uint32_t next_at, uin
   store_u16(header + 10, ip4_checksum(header, header_bytes));
 }
 
+int ecn_behind_tunnel(uint32_t inner, uint32_t outer) {
+  constexpr uint32_t kNone = 0, kEct1 = 1, kEct0 = 2, kCe = 3;
+  if (outer == kCe) return inner == kNone ? -1 : static_cast<int>(kCe);
+  return static_cast<int>(inner == kEct0 && outer == kEct1 ? kEct1 : inner);
+}
+
+void set_ecn(uint8_t* header, uint32_t ecn) {
+  if (header[0] >> 4 == 6) {
+    header[1] = static_cast<uint8_t>((header[1] & 0xcf) | ecn << 4);
+    return;
+  }
+  const uint32_t before = load_u16(header);
+  header[1] = static_cast<uint8_t>((header[1] & 0xfc) | ecn);
+  // RFC 1624, equation 3
+  uint32_t sum = (~load_u16(header + 10) & 0xffffu) + (~before & 0xffffu) + load_u16(header);
+  sum = (sum >> 16) + (sum & 0xffff);
+  sum += sum >> 16;
+  store_u16(header + 10, static_cast<uint16_t>(~sum));
+}
+
 void write_udp(uint8_t* at, const Details& sa, uint32_t bytes) {
   store_u16(at, sa.source_port);
   store_u16(at + 2, sa.destination_port);
@@ -88,6 +108,7 @@ void write_udp(uint8_t* at, const Details& sa, uint32_t bytes) {
 Arrived detail::find_payload(const uint8_t* packet, uint32_t available, uint32_t& protocol) {
   Arrived to{kGood};
   to.ip6 = packet[0] >> 4 == 6;
+  to.ecn = (to.ip6 ? packet[1] >> 4 : packet[1]) & 3;
   if (to.ip6) {
     if (available < kIp6Bytes) return {kShort};
     to.end = kIp6Bytes + swapped16(load_u16(packet + 4));

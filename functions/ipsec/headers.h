@@ -13,8 +13,8 @@ constexpr uint8_t kProtocolUdp = 17, kProtocolNone = 59;
 
 /** What Encap enciphers of a packet. */
 struct Plain {
-  int reason;            ///< of EncapReason, kGood if it is a packet
-  Inner inner;           ///< next_header: of what is enciphered
+  int reason;            ///< of EncapReason, kGood if it can be protected
+  Inner inner{};         ///< next_header: of what is enciphered
   uint32_t kept = 0;     ///< bytes of its IP headers that stay before ESP: 0 in tunnel mode
   uint32_t next_at = 0;  ///< where in these the protocol is said
 };
@@ -25,13 +25,18 @@ void keep_headers(const Association& keys, const Details& sa, const uint8_t* pac
 void write_outer6(uint8_t* at, const Association& keys, const Details& sa, const Inner& inner, uint32_t bytes);
 }  // namespace detail
 
-/** Of a packet of which `available` bytes, at least 20, are there. */
+/** Of a packet of which `available` bytes are there. */
 inline Plain plain_of(const Association& keys, const Details& sa, const uint8_t* packet, uint32_t available) {
+  constexpr uint32_t kMostBytes = 65535;
+  if (available < kIp4Bytes) return {kMalformed};
   Plain plain{kGood, inner_of(load_u32(packet), load_u32(packet + 4), available)};
   if (plain.inner.bytes == 0)
     plain.reason = kMalformed;
   else if (sa.transport)
     detail::keep_headers(keys, sa, packet, plain);
+  const uint32_t bytes = plain.inner.bytes - plain.kept;
+  if (plain.kept + sa.front_bytes() + sa.ciphertext_bytes(bytes) + sa.suite.icv_bytes > kMostBytes)
+    plain.reason = kMalformed;
   return plain;
 }
 
@@ -45,6 +50,11 @@ inline void write_outer(uint8_t* at, const Association& keys, const Details& sa,
 }
 /** What was an IP packet's header has `bytes` bytes of `protocol` behind it now; `next_at` is where it says so. */
 void change_header(uint8_t* header, uint32_t header_bytes, uint32_t next_at, uint32_t protocol, uint32_t bytes);
+/** The ECN bits of a packet that leaves a tunnel (RFC 6040, 4.2), or -1: it must be dropped, for it has been marked on the way,
+ *  and nobody behind would see that. */
+int ecn_behind_tunnel(uint32_t inner, uint32_t outer);
+/** Writes them into the header of an IP packet. */
+void set_ecn(uint8_t* header, uint32_t ecn);
 /** Writes the UDP header before `bytes` bytes of ESP and ICV (RFC 3948, 2.1). */
 void write_udp(uint8_t* at, const Details& sa, uint32_t bytes);
 
@@ -52,6 +62,7 @@ void write_udp(uint8_t* at, const Details& sa, uint32_t bytes);
 struct Arrived {
   int reason;  ///< of DecapReason, kGood if an ESP header is there
   bool ip6 = false;
+  uint8_t ecn = 0;        ///< of the IP header
   uint16_t port = 0;      ///< of UDP around it, network byte order; 0: none
   uint32_t ip_bytes = 0;  ///< headers of IP
   uint32_t next_at = 0;   ///< where in these the protocol is said

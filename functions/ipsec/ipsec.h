@@ -1,7 +1,5 @@
 #pragma once
 
-#include <utility>
-
 #include "core/chooses.h"
 #include "functions/ipsec/associations.h"
 
@@ -55,6 +53,8 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *  (r): a line for each that has limits: place, SPI, packets, bytes, and fresh, soft or hard. Statistics: `associations`;
  *  with limits `expiring` and `expired`.
  *
+ *  Hot reconfiguration: associations of the same SPI and keys count on, numbers and lifetimes, also of another FILE.
+ *
  *  Errors: FILE cannot be read, others than its owner may use it, what is wrong in it by line; two associations with
  *  one SPI; on a GPU an association that this cannot do.
  *
@@ -87,6 +87,7 @@ class IPsecEncap : public Element, public Chooses {
   bool changes_length() const override { return true; }
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
+  void take_state(Element& old) override { associations_.take_over(static_cast<IPsecEncap&>(old).associations_); }
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
@@ -117,11 +118,15 @@ class IPsecEncap : public Element, public Chooses {
  *  standard error says so within a tenth of a second: a soft limit asks for a successor, a hard one ends the association,
  *  which has then had exactly so many packets, or, with bytes, the packet that got there.
  *
- *  Drops: "no_sa" (no selector has the addresses, the packet is no IP packet and BY is selector, or column sa is no
- *  association), "exhausted" (all 4,294,967,295 numbers of the association have been used, or, extended, 2^63 - 1: it needs
+ *  The numbers are for one packet each: between it and ENCAP there may be nothing that copies packets or makes others of them,
+ *  such as Tee or IPFragmenter.
+ *
+ *  Drops, before a number or lifetime is used: "no_sa" (no selector has the addresses, the packet is no IP packet and BY is
+ *  selector, or column sa is no association), and what ENCAP would drop: "no_sa", "malformed", "fragment". Also "exhausted" (all 4,294,967,295 numbers of the association have been used, or, extended, 2^63 - 1: it needs
  *  a new key), "expired" (it has reached a hard limit).
  *
- *  Errors: ENCAP is no IPsecEncap of this chain; SPI is none of its FILE.
+ *  Errors: ENCAP is no IPsecEncap of this chain; SPI is none of its FILE; another IPsecSequence takes numbers of the same
+ *  association for another IPsecEncap; BY is selector, and two associations have one selector.
  *
  *  Example:
  *
@@ -141,15 +146,14 @@ class IPsecSequence : public Element {
 
  private:
   enum class By { selector, column, spi };
-  /** The association whose selector has a packet. */
-  uint32_t select(const uint8_t* header, uint32_t available) const;
+  /** Throw Error: if another IPsecEncap's numbers are those of the same association, or two have one selector. */
+  void check_counts_alone(const Directory& directory) const;
+  void check_selectors() const;
   std::string encap_name_;
   By by_ = By::selector;
   uint32_t spi_ = 0, only_ = 0;  // only_: the association that `spi_` names
   ipsec::Associations* associations_ = nullptr;
 };
-
-class IPsecReplay;
 
 /** IPsecDecap: takes IP packets out of ESP, of tunnels or end to end (RFC 4303).
  *
@@ -158,25 +162,28 @@ class IPsecReplay;
  *  FILE and OFFSET are those of IPsecEncap. Runs on the CPU, by intel-ipsec-mb. The association is the one with the packet's
  *  SPI and outer destination; one with `encap` takes UDP to its dport only, whatever port that comes from, and others take
  *  no UDP. What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or, for IPv6,
- *  0x86dd. Sets the columns sa and esp_sequence, the lower half of extended numbers. Columns l3 and l4 mean nothing behind
- *  it.
+ *  0x86dd. Sets the column sa. Columns l3 and l4 mean nothing behind it.
  *
- *  A packet leaves only if its ICV is right, which is compared in constant time. The inner header stays as it is: ECN
- *  marks of the outer one are not taken over.
+ *  A packet leaves only if its ICV is right, which is compared in constant time, and if it is one of the association's `sel`
+ *  line, should that have one (RFC 4301, 5.2). ECN marks of a tunnel's outer header are taken over (RFC 6040), unless the
+ *  association has `flag noecn`; else the inner header stays as it is.
  *
- *  It also judges replays, when the association's window is not 0: a sequence number must come for the first time, and not
+ *  Replays are dropped when the association's window is not 0: a sequence number must come for the first time, and not
  *  be below the window of that many, up to 4096 (RFC 4303, 3.4.3); numbers up to FILE's `seq` count as having come. The
- *  upper half of extended numbers is inferred (RFC 4303, A2). Where there is an IPsecReplay behind it, that judges instead.
+ *  upper half of extended numbers is inferred (RFC 4303, A2).
  *
  *  Limits of an association are those of its good packets and of the bytes that were protected in them; what is reached is
  *  said as by IPsecSequence.
  *
  *  Drops: "not_esp" (no ESP, or a fragment; of UDP: to a port that no association has, or IKE's), "short" (cut, or no room
  *  for an ESP packet), "no_sa", "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no IPv4 or
- *  IPv6 packet; also dummy packets), "keepalive" (RFC 3948, 2.3), "expired" (the association has reached a hard limit).
+ *  IPv6 packet; also dummy packets), "keepalive" (RFC 3948, 2.3), "expired" (the association has reached a hard limit),
+ *  "selector" (it is none of the association's packets), "ecn" (congestion on the way that the inner header cannot say).
  *
- *  Handlers and statistics: those of IPsecEncap. Errors: those of IPsecEncap; with an IPsecReplay and
- *  associations with a replay-window: a way from it to the end of the chain that no IPsecReplay is on.
+ *  Hot reconfiguration: as IPsecEncap; replay windows, too. Of a window of another size, all numbers up to its highest count as
+ *  having come.
+ *
+ *  Handlers, statistics and errors: those of IPsecEncap.
  *
  *  Example:
  *
@@ -196,18 +203,12 @@ class IPsecDecap : public Element {
   int timer_us() const override { return associations_.has_lifetimes() ? ipsec::kAnnounceUs : 0; }
   void on_timer(int) override { associations_.announce(name); }
   std::string stop() override;
+  void take_state(Element& old) override { associations_.take_over(static_cast<IPsecDecap&>(old).associations_); }
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
-  ipsec::Associations& associations() { return associations_; }
-  /** Leaves the anti-replay check to an element behind. False if another one has it already. Before start(). */
-  bool leave_replays_to(const Element* judge) { return std::exchange(judge_, judge) == nullptr; }
-
  private:
   struct Work;
-  bool judges_replays() const { return judge_ == nullptr; }
-  /** Throws Error if packets can leave the chain without the anti-replay check. */
-  void require_judge() const;
   /** Finds the packet's association. A reason to drop it, or kGood. */
   int prepare(Packet* packet, Work& to);
   bool is_for(uint32_t index, const uint8_t* header, const ipsec::Arrived& arrived) const;
@@ -215,41 +216,7 @@ class IPsecDecap : public Element {
   int open(Packet* packet, const Work& it);
   void finish(Batch& batch, ipsec::Burst& burst, const Work* work);
   ipsec::Associations associations_;
-  const Element* judge_ = nullptr;
   std::vector<std::unique_ptr<ipsec::Burst>> bursts_;
-};
-
-/** IPsecReplay: drops packets whose ESP sequence number has come before (RFC 4303, 3.4.3).
- *
- *      IPsecReplay(DECAP)
- *
- *  DECAP: the name of the IPsecDecap that the packets have come from, and which leaves the check to it. Goes by the columns sa and esp_sequence, which that sets: no IPsecSequence may be between the two. Each
- *  association's replay-window says how far below the highest number one may be; of several packets with one number the
- *  first goes on. With replay-window 0 all do. An extended number is taken for the one that is nearest to the highest.
- *  Runs on the CPU.
- *
- *  What is between the two sees replayed packets.
- *
- *  Drops: "replayed", "no_sa" (column sa is no association of DECAP's).
- *
- *  Errors: DECAP is no IPsecDecap of this chain, or has another IPsecReplay.
- *
- *  Example:
- *
- *      FromDump(esp.pcap) -> out :: IPsecDecap(tunnels.keys, OFFSET 14) -> IPsecReplay(out)
- *        -> CheckIPHeader(14) -> ToDump(plain.pcap);
- */
-class IPsecReplay : public Element {
- public:
-  void configure(click::Arguments& arguments) override;
-  void link(const Directory& directory) override;
-  Access access(Processor) const override;
-  std::span<const char* const> drop_reasons() const override;
-  void run_cpu(Batch& batch) override;
-
- private:
-  std::string decap_name_;
-  ipsec::Associations* associations_ = nullptr;
 };
 
 }  // namespace heddle

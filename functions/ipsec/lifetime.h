@@ -13,12 +13,13 @@ struct Limits {
   bool any() const { return std::min({soft_packets, hard_packets, soft_bytes, hard_bytes}) != kNone; }
 };
 
-/** How much of its limits an association has used. Any number of threads. */
+/** How much of its limits an association has used. Any number of threads. `news` counts the limits that are reached. */
 class Lifetime {
  public:
   enum class State : uint8_t { fresh, soft, hard };
 
-  Lifetime(const Limits& limits, uint64_t packets, uint64_t bytes) : limits_(limits), packets_(packets), bytes_(bytes) {
+  Lifetime(const Limits& limits, uint64_t packets, uint64_t bytes, std::atomic<uint64_t>& news)
+      : limits_(limits), packets_(packets), bytes_(bytes), news_(news) {
     raise(packets, bytes);
   }
 
@@ -38,7 +39,17 @@ class Lifetime {
 
   State state() const { return state_.load(std::memory_order_relaxed); }
   /** Whether the state has risen since the last call. */
-  bool has_news() { return announced_.exchange(state()) < state(); }
+  bool has_news() {
+    const State now = state();
+    return announced_.exchange(now) < now;
+  }
+  /** Counts on from `old`, and says what that has not said yet. No other thread uses either. */
+  void take_over(Lifetime& old) {
+    packets_ = std::max(packets(), old.packets()), bytes_ = std::max(bytes(), old.bytes());
+    announced_ = old.announced_.exchange(old.state());
+    raise(packets(), bytes());
+    if (announced_ < state()) ++news_;
+  }
   uint64_t packets() const { return packets_.load(std::memory_order_relaxed); }
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
@@ -48,13 +59,17 @@ class Lifetime {
                      : packets >= limits_.soft_packets || bytes >= limits_.soft_bytes ? State::soft
                                                                                       : State::fresh;
     State now = state();
-    while (now < to && !state_.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
-    }
+    while (now < to)
+      if (state_.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
+        news_.fetch_add(1, std::memory_order_release);
+        return;
+      }
   }
 
   Limits limits_;
   std::atomic<uint64_t> packets_, bytes_;
   std::atomic<State> state_{State::fresh}, announced_{State::fresh};
+  std::atomic<uint64_t>& news_;
 };
 
 }  // namespace heddle::ipsec

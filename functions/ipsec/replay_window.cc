@@ -1,6 +1,8 @@
 #include "functions/ipsec/replay_window.h"
 
+#include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace heddle::ipsec {
 namespace {
@@ -24,6 +26,13 @@ void ReplayWindow::start(uint32_t window, uint64_t seen) {
     const uint64_t place = here - k, come = k == 0 ? (uint64_t{2} << seen % kBlockBits) - 1 : ~uint32_t{0};
     blocks_[place & block_mask_] = place << 32 | come;
   }
+}
+
+void ReplayWindow::take_over(ReplayWindow& old) {
+  if (!old.is_on()) return;
+  if (window_ != old.window_ || top_ > old.top_) return start(window_, std::max(top_.load(), old.top_.load()));
+  std::swap(blocks_, old.blocks_);
+  top_ = old.top_.exchange(top_);
 }
 
 bool ReplayWindow::could_come(uint64_t sequence) const {

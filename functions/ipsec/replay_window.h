@@ -21,16 +21,13 @@ class ReplayWindow {
     const uint64_t bottom = top_.load(std::memory_order_relaxed) - window_ + 1;
     return bottom + static_cast<uint32_t>(low - static_cast<uint32_t>(bottom));
   }
-  /** The one nearest to the highest that has come, for packets whose number has been authenticated, but whose window may
-   *  have gone on since: an old one must not be taken for one of the next 2^32. */
-  uint64_t nearest(uint32_t low) const {
-    const uint64_t top = top_.load(std::memory_order_relaxed);
-    return top + static_cast<uint64_t>(int64_t{static_cast<int32_t>(low - static_cast<uint32_t>(top))});
-  }
   /** Whether `sequence` could still come; before its packet has been authenticated. */
   bool could_come(uint64_t sequence) const;
   /** Marks it, once; false if it has come before or is too old. */
   bool mark(uint64_t sequence);
+  /** Goes on where `old` is, which goes on here if the call is made the other way round. Of a window of another size, all
+   *  numbers up to its highest count as having come. No other thread uses either. */
+  void take_over(ReplayWindow& old);
 
  private:
   static constexpr uint32_t kBlockBits = 32;

@@ -8,9 +8,12 @@
  *  RFC 2404). What the CPU does beyond that is in details.h. */
 namespace heddle::ipsec {
 
+HEDDLE_HD inline uint32_t swapped(uint32_t x) { return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24; }
+HEDDLE_HD inline uint32_t swapped16(uint32_t x) { return (x & 0xff) << 8 | (x >> 8 & 0xff); }
+
 /** What `ip xfrm` says of the outer header. */
 enum Flag : uint32_t {
-  kNoEcn = 1,         ///< flag noecn: the inner ECN bits are not copied
+  kNoEcn = 1,         ///< flag noecn: ECN bits are copied neither to the outer header nor from it
   kNoPmtuDisc = 2,    ///< flag nopmtudisc: DF is clear; else that of the inner header, and set for IPv6
   kDontEncapDscp = 4  ///< extra-flag dont-encap-dscp: DSCP is 0; else that of the inner header
 };
@@ -33,12 +36,13 @@ struct alignas(256) Image {
   };
   uint32_t count;
   uint32_t link_bytes;  ///< bytes before the IP header, which stay before it
-  uint32_t slot_mask;   ///< number of slots - 1, a power of two
+  uint32_t slot_mask;   ///< number of slots - 1, a power of two, at least 2
+  uint32_t slot_shift;  ///< 32 - bits of slot_mask
   uint32_t te[256];  ///< AES: [b]: byte b by S-box and MixColumns, that is 2, 1, 1 and 3 times S(b); as the bytes lie
   HEDDLE_HD const Association* associations() const { return reinterpret_cast<const Association*>(this + 1); }
   HEDDLE_HD const Slot* slots() const { return reinterpret_cast<const Slot*>(associations() + count); }
   /** The first slot to look for an SPI, in network byte order, in. */
-  HEDDLE_HD uint32_t slot_of(uint32_t spi) const { return spi * 2654435761u >> 7 & slot_mask; }
+  HEDDLE_HD uint32_t slot_of(uint32_t spi) const { return swapped(spi) * 2654435761u >> slot_shift; }
 
   static constexpr uint32_t kNone = ~0u;
   /** The association of an SPI, in network byte order, or kNone. */
@@ -66,11 +70,10 @@ enum DecapReason : int {
   kNotIp,
   kKeepalive,
   kExpired,
+  kSelector,
+  kEcn,
   kGood = -1
 };
-
-HEDDLE_HD inline uint32_t swapped(uint32_t x) { return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24; }
-HEDDLE_HD inline uint32_t swapped16(uint32_t x) { return (x & 0xff) << 8 | (x >> 8 & 0xff); }
 
 /** What Encap must know of the packet that it protects. */
 struct Inner {

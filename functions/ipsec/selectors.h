@@ -28,16 +28,28 @@ struct Prefix {
 /** Of which inner packets an association is. */
 struct Selector {
   enum class Family : uint8_t { any, ip4, ip6 };
+  /** Where a packet comes from and goes to; `any`: it is no IP packet. */
+  struct Ends {
+    Family family = Family::any;
+    Address source = 0, destination = 0;
+  };
   Prefix source, destination;
   Family family = Family::any;
+  bool has(const Ends& ends) const {
+    return family == Family::any ||
+           (family == ends.family && source.has(ends.source) && destination.has(ends.destination));
+  }
 };
+
+/** Of the header of an IP packet of which `available` bytes are there. */
+Selector::Ends ends_of(const uint8_t* header, uint32_t available);
 
 /** Finds a packet's association: the longest destination that has its addresses, of several the first. */
 class Selectors {
  public:
   void add(const Selector& selector, uint32_t index);
   static constexpr uint32_t kNone = ~0u;
-  uint32_t find(Selector::Family family, Address source, Address destination) const;
+  uint32_t find(const Selector::Ends& ends) const;
 
  private:
   struct Key {

@@ -3,6 +3,7 @@
 #include "click/arguments.h"
 #include "core/error.h"
 #include "core/load.h"
+#include "functions/ipsec/headers.h"
 #include "functions/ipsec/ipsec.h"
 
 namespace heddle {
@@ -10,8 +11,10 @@ namespace heddle {
 using namespace ipsec;
 
 namespace {
-enum Reason : int { kNoAssociation, kExhausted, kOver };
-}
+enum Reason : int { kNoAssociation, kBroken, kPart, kExhausted, kOver };
+static_assert(kNoAssociation == static_cast<int>(kNoSa) && kBroken == static_cast<int>(kMalformed) &&
+              kPart == static_cast<int>(kFragment));
+}  // namespace
 
 void IPsecSequence::configure(click::Arguments& arguments) {
   arguments.required("ENCAP", encap_name_).keyword("SPI", spi_);
@@ -24,16 +27,43 @@ void IPsecSequence::link(const Directory& directory) {
   auto* encap = named.size() == 1 ? dynamic_cast<IPsecEncap*>(named[0]) : nullptr;
   if (encap == nullptr) throw Error("ENCAP: '" + encap_name_ + "' is not an IPsecEncap of this chain");
   associations_ = &encap->associations();
+  check_counts_alone(directory);
+  if (by_ == By::selector) check_selectors();
   if (by_ != By::spi) return;
   only_ = associations_->find(htonl(spi_));
   if (only_ == Associations::kNone)
     throw Error(format("SPI: '%s' has no association with SPI 0x%08x", encap_name_.c_str(), spi_));
 }
 
+void IPsecSequence::check_counts_alone(const Directory& directory) const {
+  for (const Element* other : directory("*")) {
+    const auto* sequence = dynamic_cast<const IPsecSequence*>(other);
+    if (sequence == nullptr || sequence->associations_ == nullptr || sequence->associations_ == associations_) continue;
+    const uint32_t shared = associations_->shared_with(*sequence->associations_);
+    if (shared == Associations::kNone) continue;
+    throw Error(
+        format("ENCAP: '%s' and '%s' have one association, 0x%08x, whose numbers '%s' takes already; take ENCAP "
+               "'%s' here as well",
+               encap_name_.c_str(), sequence->encap_name_.c_str(), ntohl((*associations_)[shared].spi),
+               sequence->name.c_str(), sequence->encap_name_.c_str()));
+  }
+}
+
+void IPsecSequence::check_selectors() const {
+  const auto [first, second] = associations_->with_one_selector();
+  if (first == Associations::kNone) return;
+  throw Error(
+      format("ENCAP: '%s' has associations 0x%08x and 0x%08x with one selector, so the second would get no "
+             "packet; give them different `sel` lines, or say SPI or BY column",
+             encap_name_.c_str(), ntohl((*associations_)[first].spi), ntohl((*associations_)[second].spi)));
+}
+
 Access IPsecSequence::access(Processor) const {
   const int link = associations_ == nullptr ? 0 : static_cast<int>(associations_->image().link_bytes);
   Access access;
-  if (by_ == By::selector) access.reads = {{Base::head, link, link + static_cast<int>(kIp6Bytes)}};
+  // In transport mode all headers, as far as they go.
+  const bool reads_all = associations_ != nullptr && associations_->has_transport();
+  access.reads = {reads_all ? kWholePacket : Interval{Base::head, link, link + static_cast<int>(kIp6Bytes)}};
   if (by_ == By::column) access.column_reads = columns(Column::sa);
   access.column_writes = columns(Column::esp_sequence, Column::esp_iv);
   if (by_ != By::column) access.column_writes |= columns(Column::sa);
@@ -41,18 +71,8 @@ Access IPsecSequence::access(Processor) const {
 }
 
 std::span<const char* const> IPsecSequence::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"no_sa", "exhausted", "expired"};
+  static constexpr const char* kReasons[] = {"no_sa", "malformed", "fragment", "exhausted", "expired"};
   return kReasons;
-}
-
-uint32_t IPsecSequence::select(const uint8_t* header, uint32_t available) const {
-  using Family = Selector::Family;
-  if (available >= kIp4Bytes && header[0] >> 4 == 4)
-    return associations_->select(Family::ip4, mapped(ntohl(load_u32(header + 12))),
-                                 mapped(ntohl(load_u32(header + 16))));
-  if (available >= kIp6Bytes && header[0] >> 4 == 6)
-    return associations_->select(Family::ip6, address6(header + 8), address6(header + 24));
-  return Associations::kNone;
 }
 
 void IPsecSequence::run_cpu(Batch& batch) {
@@ -64,13 +84,18 @@ void IPsecSequence::run_cpu(Batch& batch) {
   const auto sa_of = [&](int i) {
     if (by_ == By::spi) return only_;
     if (by_ == By::column) return sas[i];
-    return select(batch.frame(i) + link, available(i));
+    return associations_->select(ends_of(batch.frame(i) + link, available(i)));
   };
   // A column that nobody reads is not there.
   for (int i = 0; i < n; ++i) {
     const uint32_t sa = sa_of(i);
     if (sa >= associations_->count()) {
       batch.drop(i, kNoAssociation);
+      continue;
+    }
+    const Plain plain = plain_of((*associations_)[sa], associations_->details(sa), batch.frame(i) + link, available(i));
+    if (plain.reason != kGood) {
+      batch.drop(i, plain.reason);
       continue;
     }
     if (!associations_->take_life(sa, available(i))) {

@@ -1,0 +1,61 @@
+#include "engine/one_packet.h"
+
+#include <vector>
+
+#include "core/error.h"
+
+namespace heddle {
+namespace {
+
+enum class Use { ordinary, one_packet };
+constexpr Use use_of(Use use = Use::ordinary) { return use; }
+
+constexpr Use one_packet = Use::one_packet;
+constexpr ColumnSet kOnePacketColumns = 0
+#define HEDDLE_COLUMN(name, bits, ...) | (use_of(__VA_ARGS__) == one_packet ? columns(Column::name) : 0)
+#include "columns.inc"
+#undef HEDDLE_COLUMN
+    ;
+
+/** Whether what leaves may be another packet than what came: a copy, a fragment, a reply. */
+bool makes_packets(const Node& node) {
+  const Element& element = *node.element;
+  return element.copies() > 1 || dynamic_cast<const Emitter*>(&element) != nullptr ||
+         (node.is_buffer() && element.changes_length());
+}
+
+std::string setter_of(const Router& router, Column which) {
+  for (const Node& node : router.nodes)
+    if ((node.element->access(Processor::cpu).column_writes & columns(which)) != 0) return node.element->name;
+  return "what sets it";
+}
+
+}  // namespace
+
+ColumnSet taken_by(const Node& node, const Access& access) {
+  return kOnePacketColumns & (makes_packets(node) ? kAllColumns : access.column_reads);
+}
+
+std::string why_taken(const Router& router, const Plan& plan, int to, Column which) {
+  std::vector<int> open{to};
+  std::vector<bool> seen(router.nodes.size());
+  while (!open.empty()) {
+    const int here = open.back();
+    open.pop_back();
+    for (const int before : router.nodes[static_cast<size_t>(here)].predecessors) {
+      const auto p = static_cast<size_t>(before);
+      if (seen[p]) continue;
+      seen[p] = true;
+      open.push_back(before);
+      const Node& node = router.nodes[p];
+      const Access access = node.element->access(plan.nodes[p].processor);
+      if ((plan.nodes[p].columns & taken_by(node, access) & columns(which)) == 0) continue;
+      return format("the %s annotation is good for one packet only, and %s '%s' %s; put '%s' between the two",
+                    kColumnNames[static_cast<int>(which)], node.element->class_name.c_str(), node.element->name.c_str(),
+                    makes_packets(node) ? "may make others of it" : "has used it", setter_of(router, which).c_str());
+    }
+  }
+  return "";
+}
+
+}  // namespace heddle

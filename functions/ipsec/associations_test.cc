@@ -1,0 +1,137 @@
+#include "functions/ipsec/associations.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+namespace heddle::ipsec {
+namespace {
+
+/** Associations of these SPIs, numbers, with one key. */
+AssociationList list_of(const std::vector<uint32_t>& spis) {
+  AssociationList list(spis.size());
+  for (size_t i = 0; i < spis.size(); ++i) list[i].sa.spi = swapped(spis[i]), list[i].sa.rounds = 10;
+  return list;
+}
+
+// Key exchanges give SPIs one after the other, some by steps, some at random.
+TEST(Associations, AreFoundInAFewSteps) {
+  constexpr size_t kCount = 30000;
+  std::mt19937 random(1);
+  for (const uint32_t step : {1u, 2u, 256u, 4096u, 65536u, 0u}) {
+    std::vector<uint32_t> spis(kCount);
+    for (size_t i = 0; i < kCount; ++i)
+      spis[i] = step == 0 ? static_cast<uint32_t>(random()) | 256 : 0x1000 + static_cast<uint32_t>(i) * step;
+    std::sort(spis.begin(), spis.end());
+    spis.erase(std::unique(spis.begin(), spis.end()), spis.end());
+    Associations associations;
+    associations.load(list_of(spis), 0);
+    const Image& image = associations.image();
+    uint64_t probes = 0;
+    for (uint32_t i = 0; i < spis.size(); ++i) {
+      ASSERT_EQ(associations.find(swapped(spis[i])), i);
+      uint32_t at = image.slot_of(swapped(spis[i]));
+      for (++probes; image.slots()[at].index != i; ++probes) at = (at + 1) & image.slot_mask;
+    }
+    EXPECT_LT(probes, (step <= 2 ? 3 : 8) * spis.size()) << "by " << step;
+    EXPECT_EQ(associations.find(swapped(0x999)), Associations::kNone);
+  }
+}
+
+TEST(Associations, AFewAreFound) {
+  for (uint32_t count : {1u, 2u, 3u}) {
+    std::vector<uint32_t> spis(count);
+    std::iota(spis.begin(), spis.end(), 0xffffff00u);
+    Associations associations;
+    associations.load(list_of(spis), 0);
+    for (uint32_t i = 0; i < count; ++i) EXPECT_EQ(associations.find(swapped(spis[i])), i);
+  }
+}
+
+// Over to another file's, and back: numbers, initialisation vectors, windows and lifetimes go with SPI and keys.
+TEST(Associations, GoOnInOthers) {
+  AssociationList list = list_of({0x1001, 0x1002, 0x1003, 0x1004});
+  for (auto& sa : list) sa.window = 64, sa.limits.soft_packets = 3, sa.limits.hard_packets = 5;
+  Associations first, second;
+  first.load(list, 0);
+  std::swap(list[0], list[3]);       // another order,
+  list[1].sa.nonce = 1;              // another key,
+  list[2].limits.hard_packets = 10;  // another limit
+  second.load(list, 0);
+  for (uint32_t i = 0; i < 4; ++i) {
+    first.take_numbers(i, 7 + i);
+    for (int packet = 0; packet < 5; ++packet) first.take_life(i, 100);
+    EXPECT_FALSE(first.take_life(i, 100));
+    EXPECT_TRUE(first.window(i).mark(20 + i));
+  }
+  second.take_over(first);
+  EXPECT_EQ(second.take_numbers(0, 1), 11u);
+  EXPECT_EQ(second.take_numbers(1, 1), 1u);
+  EXPECT_EQ(second.take_numbers(2, 1), 10u);
+  EXPECT_EQ(second.take_numbers(3, 1), 8u);
+  EXPECT_EQ(second.iv_base(0), first.iv_base(3));
+  EXPECT_NE(second.iv_base(1), first.iv_base(1));
+  EXPECT_FALSE(second.window(0).mark(23));
+  EXPECT_TRUE(second.window(1).mark(21));
+  EXPECT_FALSE(second.window(3).mark(20));
+  EXPECT_FALSE(second.take_life(0, 1));
+  EXPECT_TRUE(second.take_life(1, 1));
+  for (int packet = 0; packet < 5; ++packet) EXPECT_TRUE(second.take_life(2, 1));
+  EXPECT_FALSE(second.take_life(2, 1));
+  first.take_over(second);
+  EXPECT_GE(first.take_numbers(3, 1), 11u);
+  EXPECT_EQ(first.take_numbers(1, 1), 9u);
+  EXPECT_FALSE(first.window(3).mark(23));
+  EXPECT_FALSE(first.window(1).mark(21));
+  EXPECT_FALSE(first.take_life(3, 1));
+}
+
+TEST(Associations, EachLimitIsSaidOnce) {
+  AssociationList list = list_of({0x1001, 0x1002});
+  list[1].limits.soft_packets = 2, list[1].limits.hard_packets = 3;
+  Associations first, second;
+  first.load(list, 0), second.load(list, 0);
+  const auto said = [](Associations& associations) {
+    testing::internal::CaptureStderr();
+    associations.announce("e");
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said(first), "");
+  for (int packet = 0; packet < 2; ++packet) first.take_life(1, 10);
+  EXPECT_EQ(said(first),
+            "e: association 0x00001002 has reached its soft limit with 2 packets, 20 bytes: it needs a successor\n");
+  EXPECT_EQ(said(first), "");
+  first.take_life(1, 10);
+  second.take_over(first);
+  const std::string hard =
+      "e: association 0x00001002 has reached its hard limit with 3 packets, 30 bytes: its packets are dropped\n";
+  EXPECT_EQ(said(second), hard);
+  EXPECT_EQ(said(second) + said(first), "");
+  EXPECT_FALSE(second.take_life(1, 10));
+  EXPECT_EQ(said(second), "");
+}
+
+TEST(Associations, OneSelectorOfTwoIsFound) {
+  const auto prefix = [](uint32_t address, int length) {
+    return Prefix{mapped(address), static_cast<uint8_t>(96 + length)};
+  };
+  AssociationList list = list_of({0x1001, 0x1002, 0x1003, 0x1004});
+  const auto found = [&] {
+    Associations associations;
+    associations.load(list, 0);
+    return associations.with_one_selector();
+  };
+  const std::pair none(Associations::kNone, Associations::kNone);
+  EXPECT_EQ(found(), std::pair(0u, 1u));
+  for (uint32_t i = 0; i < 4; ++i)
+    list[i].selector = {prefix(0, 0), prefix(0x0a000000 + (i << 8), 24), Selector::Family::ip4};
+  EXPECT_EQ(found(), none);
+  list[2].selector.destination = prefix(0x0a0001ff, 24);  // 10.0.1.0/24
+  EXPECT_EQ(found(), std::pair(1u, 2u));
+  list[2].selector.source = prefix(0x0b000000, 8);
+  EXPECT_EQ(found(), none);
+}
+
+}  // namespace
+}  // namespace heddle::ipsec
