@@ -4,6 +4,7 @@
 
 #include "gpu/program.h"
 #include "io/memif/ring.h"
+#include "io/softnic/ixgbe.h"
 
 namespace heddle::gpu {
 
@@ -16,10 +17,17 @@ struct SharedMemory {
   uint64_t bytes = 0;
 };
 
+/** What the rings of a pair are: memif's, or those of a NIC. */
+enum class RingKind : uint8_t { memif, nic };
+constexpr int kRingKinds = 2;
+
 /** One ring as the GPU drives it. The end that owns the buffers (memif's client) chooses the buffer behind each descriptor
- *  and never reads from the ring which one it is; the other end reads it and checks it. */
+ *  and never reads from the ring which one it is; the other end reads it and checks it. A NIC's buffers are the GPU's. */
 struct RingEnd {
-  memif::Ring* ring;      ///< host memory, shared with the peer
+  memif::Ring* ring;               ///< memif: host memory, shared with the peer
+  ixgbe::Descriptor* descriptors;  ///< NIC: [size]; those of a transmitting ring begin as done
+  uint32_t* tail;                  ///< NIC: its doorbell, a register or host memory
+  uint64_t bus;                    ///< NIC: what it calls memory[0].base
   uint32_t size;          ///< descriptors, a power of two
   uint32_t position;      ///< packets that have gone through since the connection is up
   bool owner;             ///< this end has made the buffers
