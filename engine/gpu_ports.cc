@@ -110,8 +110,9 @@ void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
   if (buffers_.base() != nullptr && !from.nic) device.share(memory_of(buffers_));
   for (const Port* port : {&from, &to})
     if (port->is_client()) device.share(memory_of(port->rings));
-  ways_.push_back({&segment, &from, &to, device.add_rings(segment.program(), static_cast<int>(from.queues()),
-                                                            from.nic ? gpu::RingKind::nic : gpu::RingKind::memif)});
+  ways_.push_back({&segment, &from, &to,
+                   device.add_rings(segment.program(), static_cast<int>(from.queues()),
+                                    from.nic ? gpu::RingKind::nic : gpu::RingKind::memif)});
 }
 
 void GpuPorts::add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends) {

@@ -98,7 +98,8 @@ class Finder {
       if (const Node*& other = configured[port->port()]; other == nullptr)
         other = &node;
       else
-        error(node, (port->config()->soft_nic == nullptr ? "SOCKET: " : "SOFTNIC: ") + called(*other) + " gives the arguments of port " + port->port() + " already");
+        error(node, (port->config()->soft_nic == nullptr ? "SOCKET: " : "SOFTNIC: ") + called(*other) +
+                        " gives the arguments of port " + port->port() + " already");
     }
     for (const auto* seen : {&from, &to})
       for (const auto& [name, node] : *seen)
@@ -116,9 +117,10 @@ class Finder {
       const GPUPort::Config &from_config = configs.at(port_of(in)), &to_config = configs.at(port_of(out));
       const int received = from_config.memif.interface.queues, sent = to_config.memif.interface.queues;
       if ((from_config.soft_nic == nullptr) != (to_config.soft_nic == nullptr))
-        error(out, format("one of it and %s, whose packets it sends, is a memif (SOCKET), the other a soft NIC (SOFTNIC); "
-                          "let both be of a kind",
-                          called(in).c_str()));
+        error(out,
+              format("one of it and %s, whose packets it sends, is a memif (SOCKET), the other a soft NIC (SOFTNIC); "
+                     "let both be of a kind",
+                     called(in).c_str()));
       if (received != sent)
         error(out, format("QUEUES: it has %d ring pairs, and %s, whose packets it sends, has %d; give both the same",
                           sent, called(in).c_str(), received));
@@ -130,7 +132,7 @@ class Finder {
     for (const auto& [name, config] : configs) {
       if (config.soft_nic == nullptr) continue;
       const auto& [other, is_first] = users.emplace(config.soft_nic, name);
-      const std::string user = !is_first                                                     ? "port " + other->second
+      const std::string user = !is_first                                                 ? "port " + other->second
                                : config.soft_nic->receives || config.soft_nic->transmits ? "a From- or ToDPDKDevice"
                                                                                          : "";
       for (const Node& node : router_.nodes)

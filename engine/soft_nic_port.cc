@@ -42,7 +42,9 @@ void SoftNicPort::add(gpu::Device& device, Direction direction, const Pool& pool
   for (uint32_t queue = 0; queue < queues_; ++queue) {
     std::vector<uint32_t> offsets(size_);
     for (uint32_t i = 0; i < size_; ++i) offsets[i] = (first + queue * size_ + i) * pool.stride;
-    const auto table = [&](const auto& list) { return device.address(device.add_table(std::as_bytes(std::span(list)))); };
+    const auto table = [&](const auto& list) {
+      return device.address(device.add_table(std::as_bytes(std::span(list))));
+    };
     of.engines.push_back(std::make_unique<Engine>(device));
     of.buffers.push_back(static_cast<uint32_t*>(table(offsets)));
     of.rings.push_back({static_cast<ixgbe::Descriptor*>(table(begin)), size_,
@@ -69,8 +71,8 @@ void SoftNicPort::start(softnic::Counts& counts) {
     receivers_.push_back(std::make_unique<softnic::Receiver>(in.rings[queue], port_, queue,
                                                              static_cast<uint16_t>(queues_), buffer_bytes_, counts));
   for (uint16_t queue = 0; queue < out.rings.size(); ++queue)
-    transmitters_.push_back(std::make_unique<softnic::Transmitter>(out.rings[queue], port_, queue,
-                                                                   *dpdk::packet_pool(), counts));
+    transmitters_.push_back(
+        std::make_unique<softnic::Transmitter>(out.rings[queue], port_, queue, *dpdk::packet_pool(), counts));
   for (auto& receiver : receivers_) receiver->start();
   for (auto& transmitter : transmitters_) transmitter->start();
 }

@@ -1,7 +1,6 @@
-#include "kernels/nic_dma.h"
-
 #include "core/error.h"
 #include "kernels/check.h"
+#include "kernels/nic_dma.h"
 #include "kernels/nic_words.cuh"
 #include "kernels/ring_copy.cuh"
 #include "kernels/ring_words.cuh"
@@ -31,13 +30,11 @@ __global__ void __launch_bounds__(kDmaThreads) move_frames(softnic::Transfer tra
     }
     __syncwarp();
     release_to_system();
-    if (mine)
-      store_descriptor(at, transfer.receives ? ixgbe::filled(piece.bytes, piece.last != 0) : ixgbe::fetched());
+    if (mine) store_descriptor(at, transfer.receives ? ixgbe::filled(piece.bytes, piece.last != 0) : ixgbe::fetched());
   }
   release_to_system();
   __syncthreads();
-  if (threadIdx.x == 0)
-    SystemAtomic<uint32_t>(*transfer.done).store(transfer.stamp, cuda::memory_order_release);
+  if (threadIdx.x == 0) SystemAtomic<uint32_t>(*transfer.done).store(transfer.stamp, cuda::memory_order_release);
 }
 
 }  // namespace

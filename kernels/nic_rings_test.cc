@@ -90,8 +90,7 @@ class Nic {
   }
   /** Says that the frames before the head have been fetched. */
   void report() {
-    for (; reported_ != head_[1]; ++reported_)
-      __atomic_store_n(&at(1, reported_).word[3], kDone, __ATOMIC_RELEASE);
+    for (; reported_ != head_[1]; ++reported_) __atomic_store_n(&at(1, reported_).word[3], kDone, __ATOMIC_RELEASE);
   }
 
   template <class Condition>
@@ -104,8 +103,9 @@ class Nic {
   }
 
   /** Sends `frames` and expects `wanted` back, in bursts of any size. */
-  void exchange(const std::vector<Frame>& frames, const std::vector<Frame>& wanted,
-                const std::function<void()>& between = [] {}) {
+  void exchange(
+      const std::vector<Frame>& frames, const std::vector<Frame>& wanted,
+      const std::function<void()>& between = [] {}) {
     std::mt19937 random(1);
     size_t sent = 0, got = 0;
     wait([&] {
@@ -155,7 +155,9 @@ class Nic {
     std::vector<uint32_t> offsets(size_);
     for (uint32_t i = 0; i < size_; ++i) offsets[i] = (ring * size_ + i) * kStride;
     const std::vector<ixgbe::Descriptor> begin(size_, ixgbe::Descriptor{{0, 0, 0, ring == 1 ? kDone : 0}});
-    const auto table = [&](const auto& list) { return device_->address(device_->add_table(std::as_bytes(std::span(list)))); };
+    const auto table = [&](const auto& list) {
+      return device_->address(device_->add_table(std::as_bytes(std::span(list))));
+    };
     gpu::RingEnd end{};
     end.descriptors = rings_at_[ring] = static_cast<ixgbe::Descriptor*>(table(begin));
     end.tail = &tails_[ring * 32];
@@ -244,7 +246,7 @@ TEST(NicRings, DropWhatALyingNicHasWritten) {
   Nic nic(64);
   const Frame frame = numbered(1, 60);
   const std::pair<uint32_t, uint32_t> lies[] = {
-      {kDone | kEnd, 0},      {kDone | kEnd, 2049},         {kDone | kEnd, 0xffff},
+      {kDone | kEnd, 0},       {kDone | kEnd, 2049},          {kDone | kEnd, 0xffff},
       {kDone | kEnd, 0x10000}, {kDone | kEnd | 1u << 24, 60}, {0x20000000 | kDone | kEnd, 60},
   };
   for (int round = 0; round < 50; ++round) {

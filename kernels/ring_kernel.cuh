@@ -22,7 +22,7 @@
 
 namespace heddle::gpu {
 
-constexpr uint32_t kRingWindow = 2048;  ///< packets that may be under way
+constexpr uint32_t kRingWindow = 2048;                         ///< packets that may be under way
 constexpr unsigned kRingSpins = 2000, kRingSpinDozeNs = 1000;  ///< of the other warps, which look at shared memory
 
 /** What the warps of a block tell each other. */
@@ -111,8 +111,7 @@ class RingWarp {
   static __device__ void fill(const RingPair& pair) {
     const RingEnd& rx = pair.rx;
     if (!rx.owner || !rx.fresh) return;
-    for (uint32_t slot = threadIdx.x; slot < rx.size; slot += blockDim.x)
-      Rings::refill(rx, slot, rx.buffers[slot]);
+    for (uint32_t slot = threadIdx.x; slot < rx.size; slot += blockDim.x) Rings::refill(rx, slot, rx.buffers[slot]);
     __syncthreads();
     if (threadIdx.x != 0) return;
     release_to_system();
@@ -228,7 +227,8 @@ class RingWarp {
     const uint8_t* const frame = tile_.frame(lane());
     const uint32_t length = tile_.length(lane()), buffer = tile_.buffer[lane()];
     int drop = tile_.drop[lane()];
-    if (mine && drop == 0 && !Rings::kAlwaysSwap && !pair_.swaps && length > pair_.tx.capacity) drop = place_exit(kTooLong);
+    if (mine && drop == 0 && !Rings::kAlwaysSwap && !pair_.swaps && length > pair_.tx.capacity)
+      drop = place_exit(kTooLong);
 
     uint32_t at = wait_for_turn(start);
     if (lane() == 0 && drop == 0 && board_.chained != 0) drop = kFirstDropExit + kChained;
@@ -338,7 +338,7 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   const Block one_warp{static_cast<int>(threadIdx.x % kLanes), kLanes};
   const uint32_t user = warp == 0 ? 0 : warp - 1;  // of a tile and of memory; the publisher needs neither
   RingWarp<Rings> mine(serving, pair, board, watch, program, tiles[user], one_warp,
-                dynamic_shared() + user * serving.memory_units);
+                       dynamic_shared() + user * serving.memory_units);
   if (warp == 1)
     mine.publish(blockDim.x / kLanes - 2);
   else

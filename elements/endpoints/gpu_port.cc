@@ -31,8 +31,7 @@ void GPUPort::configure(click::Arguments& arguments) {
   if (!std::has_single_bit(static_cast<unsigned>(descriptors))) arguments.error("NDESC", "a power of two");
   if (interface.secret.size() > 23) arguments.error("SECRET", "of 23 bytes at most");
   interface.log2_size = std::bit_width(static_cast<unsigned>(descriptors)) - 1;
-  const bool of_memif =
-      config.memif.role != memif::Role::client || interface.id != 0 || !interface.secret.empty();
+  const bool of_memif = config.memif.role != memif::Role::client || interface.id != 0 || !interface.secret.empty();
   const bool anything = of_memif || interface.queues != 1 || descriptors != 1024 || config.buffer_bytes != 2048;
   if (!device.empty()) {
     if (of_memif || !config.memif.socket.empty())

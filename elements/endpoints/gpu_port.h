@@ -14,8 +14,8 @@ namespace heddle {
 class GPUPort : public Element {
  public:
   struct Config {
-    memif::PortConfig memif;          ///< the interface's queues and size are those of a soft NIC, too
-    dpdk::Port* soft_nic = nullptr;   ///< whose frames a soft NIC moves; null: it is a memif
+    memif::PortConfig memif;         ///< the interface's queues and size are those of a soft NIC, too
+    dpdk::Port* soft_nic = nullptr;  ///< whose frames a soft NIC moves; null: it is a memif
     uint32_t buffer_bytes = 2048;
   };
 

@@ -193,8 +193,8 @@ unsigned packets_needed(int threads) {
   for (auto& port : state().ports)
     needed += port->held +
               static_cast<unsigned>(threads) *
-              static_cast<unsigned>((port->rx_descriptors ? port->rx_descriptors : state().settings.descriptors) +
-                                    (port->tx_descriptors ? port->tx_descriptors : state().settings.descriptors));
+                  static_cast<unsigned>((port->rx_descriptors ? port->rx_descriptors : state().settings.descriptors) +
+                                        (port->tx_descriptors ? port->tx_descriptors : state().settings.descriptors));
   return needed == 0 ? 0 : needed + static_cast<unsigned>(threads + 1) * state().settings.cached * 2;
 }
 

@@ -16,12 +16,12 @@ struct Piece {
 /** What a DMA engine does at a time: descriptors [first, first + count) of a ring of `size`, which the NIC owns, are read, the
  *  bytes moved, and the descriptors written back, each after its bytes. */
 struct Transfer {
-  bool receives;              ///< from pieces to buffers; else from buffers to pieces
-  ixgbe::Descriptor* ring;    ///< device memory
-  uint32_t size;              ///< a power of two
+  bool receives;            ///< from pieces to buffers; else from buffers to pieces
+  ixgbe::Descriptor* ring;  ///< device memory
+  uint32_t size;            ///< a power of two
   uint32_t first, count;
-  Piece* pieces;              ///< [count], host memory that the GPU reaches
-  uint32_t* done;             ///< the same: becomes `stamp` when all is done
+  Piece* pieces;   ///< [count], host memory that the GPU reaches
+  uint32_t* done;  ///< the same: becomes `stamp` when all is done
   uint32_t stamp;
 };
 

@@ -20,8 +20,8 @@ struct alignas(16) Descriptor {
   uint32_t word[4];
 };
 
-constexpr uint32_t kDone = 1;            ///< DD, of word 2 (receive) or 3 (transmit)
-constexpr uint32_t kLast = 2;            ///< EOP, word 2: the frame ends in this buffer
+constexpr uint32_t kDone = 1;             ///< DD, of word 2 (receive) or 3 (transmit)
+constexpr uint32_t kLast = 2;             ///< EOP, word 2: the frame ends in this buffer
 constexpr uint32_t kErrors = 0x3B000000;  ///< word 2: CRC, length, coding, oversize or undersize error
 constexpr uint32_t kData = 0x00300000;    ///< DTYP, word 2 of what follows: a data descriptor
 constexpr uint32_t kSendLast = 0x01000000, kInsertFcs = 0x02000000, kReport = 0x08000000,

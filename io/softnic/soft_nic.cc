@@ -89,7 +89,8 @@ void Receiver::poll(uint32_t most) {
   next_ = held_count_ = 0;
   for (int queue = queue_; queue < port_.queues && held_count_ < most; queue += step_) {
     Packet** const at = held_ + held_count_;
-    const int n = rte_eth_rx_burst(port_.id, static_cast<uint16_t>(queue), at, static_cast<uint16_t>(most - held_count_));
+    const int n =
+        rte_eth_rx_burst(port_.id, static_cast<uint16_t>(queue), at, static_cast<uint16_t>(most - held_count_));
     held_count_ += static_cast<uint32_t>(std::remove_if(at, at + n, [this](Packet* p) { return !is_right(p); }) - at);
   }
 }
@@ -142,7 +143,8 @@ bool Transmitter::begin(bool) {
   Batch& batch = newest();
   if (!pool_.allocate(batch.packets, count)) return false;
   Piece* const from = pieces();
-  for (uint32_t i = 0; i < count; ++i) {  // what lies before a frame is of no use to the port: all of the buffer is the frame's
+  for (uint32_t i = 0; i < count;
+       ++i) {  // what lies before a frame is of no use to the port: all of the buffer is the frame's
     from[i] = {static_cast<uint8_t*>(batch.packets[i]->buf_addr), batch.packets[i]->buf_len, 0};
   }
   batch.count = count, batch.sent = 0, batch.ready = false;

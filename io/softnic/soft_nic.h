@@ -21,7 +21,7 @@ struct Counts {
   std::atomic<uint64_t> bad_length{0};   ///< the port's driver gave a frame more bytes than its buffer has, or none
   std::atomic<uint64_t> too_large{0};    ///< received: no buffer of the program's, or no ring, held the frame
   std::atomic<uint64_t> unprocessed{0};  ///< received: nobody took them from the ring before the end
-  std::atomic<uint64_t> malformed{0};    ///< to be sent: the descriptor made no sense, or the frame was longer than what buffers hold
+  std::atomic<uint64_t> malformed{0};    ///< to be sent: its descriptor made no sense, or no packet held it
   std::atomic<uint64_t> too_long{0};     ///< to be sent: for the port
   std::atomic<uint64_t> unsent{0};       ///< the port took them no more before the end
 };
@@ -69,9 +69,7 @@ class Mover {
   virtual bool is_through() const = 0;  ///< whether nothing is left to do, when no transfer is under way
 
   /** Descriptors from the head on that the NIC owns. */
-  uint32_t owned() const {
-    return (__atomic_load_n(&ring_.host->tail, __ATOMIC_ACQUIRE) - head_) & (ring_.size - 1);
-  }
+  uint32_t owned() const { return (__atomic_load_n(&ring_.host->tail, __ATOMIC_ACQUIRE) - head_) & (ring_.size - 1); }
   bool has_room() const { return begun_ - finished_ < kTransfers; }
   Batch& newest() { return batches_[begun_ % kTransfers]; }
   Piece* pieces() const { return ring_.host->pieces[begun_ % kTransfers]; }
