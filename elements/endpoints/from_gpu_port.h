@@ -14,8 +14,8 @@ namespace heddle {
  *  port, as in the example, or of another one with as many QUEUES.
  *
  *  PORT: a name for the port. A FromGPUPort and a ToGPUPort of the same name are the two directions of one port; one of
- *  the two has the other arguments. With SOCKET the port is a memif interface, version 2.0: shared memory with another program, such as
- *  DPDK's net_memif, VPP or Heddle. SOCKET: path of its control socket, which only the user of this program may open (mode
+ *  the two has the other arguments. With SOCKET the port is a memif interface, version 2.0: shared memory with another
+ *  program, such as DPDK's net_memif, VPP or Heddle. SOCKET: path of its control socket, which only the user of this program may open (mode
  *  0600). ROLE: client (default) makes the shared memory and is the faster one: packets change rings without being copied.
  *  server listens at SOCKET and uses the memory of its client. ID: number of the interface at SOCKET, default 0. QUEUES:
  *  ring pairs, 1 (default) to 64, each served by a multiprocessor; the peer must have as many. NDESC: descriptors of a ring,
@@ -35,8 +35,8 @@ namespace heddle {
  *  of the chain. All client ports of a chain share one memory for their buffers, so their peers can see each other's packets.
  *
  *  Drop reasons: `bad_descriptor` (region, offset or length lie outside of what the port shares, or of the NIC's buffer, or
- *  the NIC has seen an error: such memory is not touched), `chained` (a packet in several buffers). A peer whose ring indices make no sense is disconnected, and standard
- *  error says so.
+ *  the NIC has seen an error: such memory is not touched), `chained` (a packet in several buffers). A peer whose ring indices make no
+ *  sense is disconnected, and standard error says so.
  *
  *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there). Statistics:
  *  `connections` (peers that have come so far); of a soft NIC `bad_length` (the device gave a frame without bytes, or more
