@@ -18,6 +18,14 @@ constexpr size_t kMostKept = 32;  // regions of peers that have gone while other
 
 uint32_t round_up(uint32_t value) { return (value + kLine - 1) / kLine * kLine; }
 
+/** Offsets of buffers have 32 bits, as memif's descriptors have it. */
+void check_offsets(uint64_t bytes) {
+  if (bytes >= uint64_t{1} << 32)
+    throw Error(
+        format("the buffers of GPU ports need %llu MiB, 4096 are allowed; use fewer QUEUES, or less NDESC or BUFFER",
+               static_cast<unsigned long long>(bytes >> 20)));
+}
+
 gpu::SharedMemory memory_of(const memif::Region& region) {
   return {reinterpret_cast<uint8_t*>(region.base()), region.bytes()};
 }
@@ -40,6 +48,14 @@ GpuPorts::GpuPorts(const Router& router, const Plan& plan) : router_(router) {
     for (const Node& node : router.nodes)
       if (auto* element = dynamic_cast<GPUPort*>(node.element.get()); element != nullptr && element->port() == name)
         port->elements.push_back(element);
+    if (config.soft_nic != nullptr) {
+      port->nic = std::make_unique<SoftNicPort>(config);
+      const auto losses = std::make_shared<softnic::Counts>();
+      for (GPUPort* element : port->elements) {
+        element->losses = losses;
+        (element->receives() ? config.soft_nic->receives : config.soft_nic->transmits) = true;
+      }
+    }
     ports_.push_back(std::move(port));
   }
   uint32_t appends = 0, largest = 0;
@@ -48,9 +64,10 @@ GpuPorts::GpuPorts(const Router& router, const Plan& plan) : router_(router) {
     headroom_ = std::max(headroom_, round_up(static_cast<uint32_t>(segment.prepends)));
     appends = std::max(appends, static_cast<uint32_t>(segment.appends));
   }
-  for (const auto& port : ports_) largest = std::max(largest, port->config.buffer_bytes);
+  for (const auto& port : ports_)
+    if (!port->nic) largest = std::max(largest, port->config.buffer_bytes);
   stride_ = headroom_ + round_up(largest + appends);
-  if (any()) make_memory();
+  make_memory();
 }
 
 GpuPorts::~GpuPorts() { stop(); }
@@ -63,14 +80,10 @@ void GpuPorts::make_memory() {
     count += uint64_t{2} * port->queues() * port->size();
     port->rings = memif::Region(memif::ClientSession::rings_bytes(port->config.memif.interface));
   }
-  constexpr uint64_t kMost = uint64_t{1} << 32;  // offsets in descriptors have 32 bits
-  if (count * stride_ >= kMost)
-    throw Error(
-        format("the buffers of GPU ports need %llu MiB, memif allows 4096; use fewer QUEUES, or less NDESC or "
-               "BUFFER",
-               static_cast<unsigned long long>(count * stride_ >> 20)));
+  check_offsets(count * stride_);
   if (count > 0) buffers_ = memif::Region(count * stride_);
   for (const auto& port : ports_) {
+    if (port->nic) continue;
     port->memif = std::make_unique<memif::Port>(port->config.memif, &port->rings, &buffers_);
     port->memif->on_down = [this, &port = *port](memif::Session& session) { peer_has_gone(port, session); };
   }
@@ -91,19 +104,39 @@ gpu::TableId GpuPorts::add_buffers(gpu::Device& device, const Port& port, Direct
 void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
   Port &from = port_of(router_, plan.from), &to = port_of(router_, plan.to);
   gpu::Device& device = segment.device();
+  if (from.nic) add_soft_nics(from, to, device, static_cast<uint32_t>(plan.appends));
   if (from.is_client()) from.directions[kReceive].buffers = add_buffers(device, from, kReceive);
   if (to.is_client()) to.directions[kTransmit].buffers = add_buffers(device, to, kTransmit);
-  if (buffers_.base() != nullptr) device.share(memory_of(buffers_));
+  if (buffers_.base() != nullptr && !from.nic) device.share(memory_of(buffers_));
   for (const Port* port : {&from, &to})
     if (port->is_client()) device.share(memory_of(port->rings));
-  ways_.push_back({&segment, &from, &to, device.add_rings(segment.program(), static_cast<int>(from.queues()))});
+  ways_.push_back({&segment, &from, &to,
+                   device.add_rings(segment.program(), static_cast<int>(from.queues()),
+                                    from.nic ? gpu::RingKind::nic : gpu::RingKind::memif)});
+}
+
+void GpuPorts::add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends) {
+  const uint32_t stride = headroom_ + round_up(std::max(from.config.buffer_bytes, to.config.buffer_bytes) + appends);
+  const uint64_t bytes = (uint64_t{from.nic->buffers()} + to.nic->buffers()) * stride;
+  check_offsets(bytes);
+  auto* const base = static_cast<uint8_t*>(device.address(device.add_state(bytes)));
+  const SoftNicPort::Pool pool{{base, bytes}, stride, headroom_};
+  from.nic->add(device, kReceive, pool, 0);
+  to.nic->add(device, kTransmit, pool, from.nic->buffers());
 }
 
 void GpuPorts::start() {
   if (!any()) return;
   wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (wake_ < 0) throw Error("no eventfd for GPU ports");
-  for (auto& port : ports_) port->memif->open();
+  for (auto& port : ports_) {
+    if (!port->nic) {
+      port->memif->open();
+      continue;
+    }
+    begin_rings(*port);
+    port->nic->start(*port->elements[0]->losses);
+  }
   thread_ = std::thread([this] { serve(); });
 }
 
@@ -116,8 +149,10 @@ void GpuPorts::stop() {
     const uint64_t one = 1;
     if (write(wake_, &one, sizeof one) < 0) std::perror("heddle: eventfd");
     thread_.join();
+    for (auto& port : ports_)
+      if (port->nic) port->nic->stop_receiving();
     for (Way& way : ways_) end(way);
-    for (auto& port : ports_) port->memif->disconnect("the program ends");
+    for (auto& port : ports_) port->nic ? port->nic->stop() : port->memif->disconnect("the program ends");
   }
   if (wake_ >= 0) close(std::exchange(wake_, -1));
 }
@@ -130,7 +165,7 @@ void GpuPorts::serve() {
       if (stopping_) return;
       look();
       for (auto& port : ports_)
-        if (port->memif->descriptor() >= 0) files.push_back({port->memif->descriptor(), POLLIN, 0});
+        if (!port->nic && port->memif->descriptor() >= 0) files.push_back({port->memif->descriptor(), POLLIN, 0});
     }
     poll(files.data(), files.size(), kLookEveryMs);
   }
@@ -138,6 +173,7 @@ void GpuPorts::serve() {
 
 void GpuPorts::look() {
   for (auto& port : ports_) {
+    if (port->nic) continue;
     port->memif->serve();
     if (port->memif->session() == nullptr || port->number == port->memif->number()) continue;
     try {
@@ -150,7 +186,7 @@ void GpuPorts::look() {
   }
   if (has_failed()) return;
   for (Way& way : ways_) {
-    if (!way.running && way.from->memif->session() != nullptr && way.to->memif->session() != nullptr) begin(way);
+    if (!way.running && way.from->is_up() && way.to->is_up()) begin(way);
     const gpu::RingFault fault = way.running ? way.segment->device().ring_fault(way.rings) : gpu::kNoFault;
     if (fault == gpu::kNoFault) continue;
     Port& liar = fault == gpu::kRxIndexLies ? *way.from : *way.to;
@@ -171,6 +207,11 @@ bool GpuPorts::has_failed() {
 
 void GpuPorts::new_connection(Port& port) {
   port.number = port.memif->number();
+  begin_rings(port);
+  if (const memif::ServerSession* session = port.memif->server_session()) take_memory(port, *session);
+}
+
+void GpuPorts::begin_rings(Port& port) {
   for (Rings& rings : port.directions) {
     rings.positions.assign(port.queues(), {0, 0});
     rings.fresh = true;
@@ -179,7 +220,6 @@ void GpuPorts::new_connection(Port& port) {
     element->connected = true;
     element->connections.fetch_add(1);
   }
-  if (const memif::ServerSession* session = port.memif->server_session()) take_memory(port, *session);
 }
 
 void GpuPorts::take_memory(Port& port, const memif::ServerSession& session) {
@@ -222,15 +262,17 @@ void GpuPorts::give_back() {
 }
 
 gpu::RingEnd GpuPorts::ring_end(Port& port, Direction direction, uint32_t queue, gpu::Device& device) const {
-  const memif::Session& session = *port.memif->session();
   const Rings& rings = port.directions[direction];
-  const auto& shared = (direction == kReceive ? session.receiving() : session.transmitting())[queue];
   gpu::RingEnd end{};
+  if (port.nic) end = port.nic->ring_end(direction, queue);
+  end.position = direction == kReceive ? rings.positions[queue].rx_position : rings.positions[queue].tx_position;
+  end.fresh = rings.fresh;
+  if (port.nic) return end;
+  const memif::Session& session = *port.memif->session();
+  const auto& shared = (direction == kReceive ? session.receiving() : session.transmitting())[queue];
   end.ring = shared.ring;
   end.size = 1u << shared.log2_size;
-  end.position = direction == kReceive ? rings.positions[queue].rx_position : rings.positions[queue].tx_position;
   end.owner = port.is_client();
-  end.fresh = rings.fresh;
   end.capacity = port.config.buffer_bytes;
   if (end.owner) {
     end.buffers = static_cast<uint32_t*>(device.address(rings.buffers)) + size_t{queue} * end.size;

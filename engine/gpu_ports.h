@@ -10,6 +10,7 @@
 #include "elements/endpoints/gpu_port.h"
 #include "engine/gpu_segment.h"
 #include "engine/plan.h"
+#include "engine/soft_nic_port.h"
 
 namespace heddle {
 
@@ -35,7 +36,8 @@ class GpuPorts {
   void renew();
 
  private:
-  enum Direction : size_t { kReceive, kTransmit };
+  using Direction = SoftNicPort::Direction;
+  static constexpr Direction kReceive = SoftNicPort::kReceive, kTransmit = SoftNicPort::kTransmit;
   /** The rings of a port in one direction, as a GPU knows them. */
   struct Rings {
     gpu::TableId buffers = gpu::TableId::none;  ///< [queues][size], of a client
@@ -47,13 +49,15 @@ class GpuPorts {
     GPUPort::Config config;
     memif::Region rings;  ///< a client's
     std::unique_ptr<memif::Port> memif;
+    std::unique_ptr<SoftNicPort> nic;  ///< in memif's place; its peer is always there
     Rings directions[2];
     uint32_t first_buffer = 0;  ///< of a client, in the buffers
     uint64_t number = 0;        ///< of the connection that directions are about
     std::vector<GPUPort*> elements;
     std::vector<gpu::SharedMemory> peer_memory;  ///< a server's, of the connection
     uint32_t peer_capacity = 0;                  ///< the same: bytes that its peer's buffers hold
-    bool is_client() const { return config.memif.role == memif::Role::client; }
+    bool is_up() const { return nic != nullptr || memif->session() != nullptr; }
+    bool is_client() const { return nic == nullptr && config.memif.role == memif::Role::client; }
     uint32_t size() const { return 1u << config.memif.interface.log2_size; }
     uint32_t queues() const { return static_cast<uint32_t>(config.memif.interface.queues); }
   };
@@ -68,6 +72,7 @@ class GpuPorts {
 
   Port& port_of(const Router& router, int node);
   void make_memory();
+  void add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends);
   gpu::TableId add_buffers(gpu::Device& device, const Port& port, Direction direction) const;
   void serve();
   void look();
@@ -75,6 +80,7 @@ class GpuPorts {
   void end(Way& way);
   void peer_has_gone(Port& port, memif::Session& session);
   void new_connection(Port& port);
+  void begin_rings(Port& port);
   void take_memory(Port& port, const memif::ServerSession& session);
   /** Gives back what it can of former peers' memory. */
   void give_back();

@@ -98,25 +98,47 @@ class Finder {
       if (const Node*& other = configured[port->port()]; other == nullptr)
         other = &node;
       else
-        error(node, "SOCKET: " + called(*other) + " gives the arguments of port " + port->port() + " already");
+        error(node, (port->config()->soft_nic == nullptr ? "SOCKET: " : "SOFTNIC: ") + called(*other) +
+                        " gives the arguments of port " + port->port() + " already");
     }
     for (const auto* seen : {&from, &to})
       for (const auto& [name, node] : *seen)
         if (!configured.contains(name))
           error(*node, format("SOCKET is missing: where is the peer of port %s found? For example: %s(%s, SOCKET "
-                              "/run/%s.sock)",
+                              "/run/%s.sock); or SOFTNIC and a DPDK device",
                               name.c_str(), node->element->class_name.c_str(), name.c_str(), name.c_str()));
     if (!diagnostics_.ok()) return;
     const auto configs = gpu_ports(router_);
+    check_devices(configs);
     for (const Segment& segment : plan_.segments) {
       if (!segment.has_rings()) continue;
       const Node &in = router_.nodes[static_cast<size_t>(segment.from)],
                  &out = router_.nodes[static_cast<size_t>(segment.to)];
-      const int received = configs.at(port_of(in)).memif.interface.queues,
-                sent = configs.at(port_of(out)).memif.interface.queues;
+      const GPUPort::Config &from_config = configs.at(port_of(in)), &to_config = configs.at(port_of(out));
+      const int received = from_config.memif.interface.queues, sent = to_config.memif.interface.queues;
+      if ((from_config.soft_nic == nullptr) != (to_config.soft_nic == nullptr))
+        error(out,
+              format("one of it and %s, whose packets it sends, is a memif (SOCKET), the other a soft NIC (SOFTNIC); "
+                     "let both be of a kind",
+                     called(in).c_str()));
       if (received != sent)
         error(out, format("QUEUES: it has %d ring pairs, and %s, whose packets it sends, has %d; give both the same",
                           sent, called(in).c_str(), received));
+    }
+  }
+  /** Nobody else may take frames from a soft NIC's device. */
+  void check_devices(const std::map<std::string, GPUPort::Config>& configs) {
+    std::map<const dpdk::Port*, std::string> users;
+    for (const auto& [name, config] : configs) {
+      if (config.soft_nic == nullptr) continue;
+      const auto& [other, is_first] = users.emplace(config.soft_nic, name);
+      const std::string user = !is_first                                                 ? "port " + other->second
+                               : config.soft_nic->receives || config.soft_nic->transmits ? "a From- or ToDPDKDevice"
+                                                                                         : "";
+      for (const Node& node : router_.nodes)
+        if (const auto* port = dynamic_cast<const GPUPort*>(node.element.get());
+            !user.empty() && port != nullptr && port->port() == name && port->config())
+          error(node, "SOFTNIC: " + user + " has this device already; a soft NIC has one of its own");
     }
   }
   static std::string port_of(const Node& node) { return dynamic_cast<const GPUPort&>(*node.element).port(); }

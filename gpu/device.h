@@ -10,6 +10,7 @@
 #include "gpu/program.h"
 #include "gpu/rings.h"
 #include "gpu/slot.h"
+#include "io/softnic/dma.h"
 
 namespace heddle::gpu {
 
@@ -29,6 +30,7 @@ enum class TableId : int { none = -1 };
 enum class StateId : int { none = -1 };
 enum class ProgramId : int { none = -1 };
 enum class RingsId : int { none = -1 };
+enum class DmaId : int { none = -1 };
 
 /** A segment's program before it is on the device. */
 struct ProgramSpec {
@@ -84,8 +86,8 @@ struct RingStop {
  *  start(). While it runs, tables, states and programs come, change and go, and slots as far as start() has left some
  *  spare; nothing of it waits for the resident kernels. Then stop(). What is left is freed by the destructor.
  *
- *  Any thread may call any member, one at a time a device, but launch() and wait(), which belong to the group's thread; each makes
- *  the device current for its thread. Errors throw Error, with file, line, expression and what to do; failure() tells of
+ *  Any thread may call any member, one at a time a device, but launch() and wait(), which belong to the group's thread, and
+ *  start_dma(), which belongs to its DMA engine's; each makes the device current for its thread. Errors throw Error, with file, line, expression and what to do; failure() tells of
  *  errors while running. */
 class Device {
  public:
@@ -149,16 +151,23 @@ class Device {
   virtual void share(SharedMemory memory) = 0;
   /** Takes that back; false if kernels are resident, for which it would wait. */
   virtual bool unshare(SharedMemory memory) = 0;
-  /** Where a table lies on the device. */
+  /** Where it lies on the device. */
   virtual void* address(TableId table) const = 0;
+  virtual void* address(StateId state) const = 0;
   /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves. Before start(). */
-  virtual RingsId add_rings(ProgramId program, int pairs) = 0;
+  virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif) = 0;
   /** Starts their kernel, which is resident from now on. */
   virtual void start_rings(RingsId rings, const RingLaunch& launch) = 0;
   /** Ends it, when the packets that it has taken are transmitted; by pair. Nothing if it does not run. */
   virtual std::vector<RingStop> stop_rings(RingsId rings) = 0;
   /** Why a block of it has ended by itself. */
   virtual RingFault ring_fault(RingsId rings) const = 0;
+
+  // DMA engines of NICs that this program plays (io/softnic): a kernel of one block for each transfer.
+  /** Makes room for one. Before start(). */
+  virtual DmaId add_dma() = 0;
+  /** Starts a transfer behind those before; returns at once. */
+  virtual void start_dma(DmaId dma, const softnic::Transfer& transfer) = 0;
 
   /** Non-empty when the device has failed (a kernel died, or fail() was called): what happened and what to do. */
   virtual std::string failure() = 0;

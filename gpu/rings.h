@@ -4,6 +4,7 @@
 
 #include "gpu/program.h"
 #include "io/memif/ring.h"
+#include "io/softnic/ixgbe.h"
 
 namespace heddle::gpu {
 
@@ -16,19 +17,26 @@ struct SharedMemory {
   uint64_t bytes = 0;
 };
 
+/** What the rings of a pair are: memif's, or those of a NIC. */
+enum class RingKind : uint8_t { memif, nic };
+constexpr int kRingKinds = 2;
+
 /** One ring as the GPU drives it. The end that owns the buffers (memif's client) chooses the buffer behind each descriptor
- *  and never reads from the ring which one it is; the other end reads it and checks it. */
+ *  and never reads from the ring which one it is; the other end reads it and checks it. A NIC's buffers are the GPU's. */
 struct RingEnd {
-  memif::Ring* ring;      ///< host memory, shared with the peer
-  uint32_t size;          ///< descriptors, a power of two
-  uint32_t position;      ///< packets that have gone through since the connection is up
-  bool owner;             ///< this end has made the buffers
-  bool fresh;             ///< a receiving owner: no descriptor has been given its buffer yet
-  uint32_t* buffers;      ///< owner: [size], by descriptor, where its buffer begins in `memory`; device memory
-  uint32_t headroom;      ///< owner: bytes before the place where a packet is to begin
-  uint32_t capacity;      ///< bytes of the packets that fit behind that, or into the other end's buffers
-  uint16_t region;        ///< owner: the buffers' number
-  uint16_t region_count;  ///< the other end's regions that may be named
+  memif::Ring* ring;               ///< memif: host memory, shared with the peer
+  ixgbe::Descriptor* descriptors;  ///< NIC: [size]; those of a transmitting ring begin as done
+  uint32_t* tail;                  ///< NIC: its doorbell, a register or host memory
+  uint64_t bus;                    ///< NIC: what it calls memory[0].base
+  uint32_t size;                   ///< descriptors, a power of two
+  uint32_t position;               ///< packets that have gone through since the connection is up
+  bool owner;                      ///< this end has made the buffers
+  bool fresh;                      ///< a receiving owner: no descriptor has been given its buffer yet
+  uint32_t* buffers;               ///< owner: [size], by descriptor, where its buffer begins in `memory`; device memory
+  uint32_t headroom;               ///< owner: bytes before the place where a packet is to begin
+  uint32_t capacity;               ///< bytes of the packets that fit behind that, or into the other end's buffers
+  uint16_t region;                 ///< owner: the buffers' number
+  uint16_t region_count;           ///< the other end's regions that may be named
   SharedMemory memory[kMostRegions];  ///< owner: [0] holds the buffers; else by region
 };
 

@@ -21,6 +21,7 @@
 #include "kernels/device_memory.h"
 #include "kernels/kernels.cuh"
 #include "kernels/launch_group.h"
+#include "kernels/nic_dma.h"
 #include "kernels/program_layout.h"
 #include "kernels/ring_sets.h"
 
@@ -77,13 +78,14 @@ class CudaDevice final : public Device {
                                              static_cast<int>(most_shared_bytes_)));
     }
     rings_.emplace(properties_.sharedMemPerBlockOptin);
+    dma_.emplace();
     memory_.emplace(index);
     for (Shape& shape : shapes_) HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&shape.stream, cudaStreamNonBlocking));
   }
   ~CudaDevice() override {
     stop();
     cudaSetDevice(index_);
-    rings_.reset();
+    rings_.reset(), dma_.reset();
     for (void* memory : shared_) cudaHostUnregister(memory);
     groups_.clear();
     for (const Shape& shape : shapes_) cudaStreamDestroy(shape.stream);
@@ -130,10 +132,18 @@ class CudaDevice final : public Device {
   void share(SharedMemory memory) override;
   bool unshare(SharedMemory memory) override;
   void* address(TableId table) const override { return memory_->address(table); }
-  RingsId add_rings(ProgramId program, int pairs) override;
+  void* address(StateId state) const override { return memory_->address(state); }
+  RingsId add_rings(ProgramId program, int pairs, RingKind kind) override;
   void start_rings(RingsId rings, const RingLaunch& launch) override;
   std::vector<RingStop> stop_rings(RingsId rings) override;
   RingFault ring_fault(RingsId rings) const override { return rings_->fault(rings); }
+  DmaId add_dma() override {
+    return locked([&] { return dma_->add(); });
+  }
+  void start_dma(DmaId dma, const softnic::Transfer& transfer) override {
+    use();
+    dma_->start(dma, transfer);
+  }
   void copy_packets(const SlotGroup& group, std::span<const PacketBytes> bytes, bool to_gpu, int stream) override;
   void make_graphs(const SlotGroup& group, ProgramId program, int count) override;
   void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) override;
@@ -199,11 +209,12 @@ class CudaDevice final : public Device {
   std::optional<DeviceMemory> memory_;
   PacketPlaces places_{};
   size_t packet_bytes_ = 0;
-  std::mutex mutex_;                    // guards all but places_ and what launch() uses
+  std::mutex mutex_;                    // guards all but places_ and what launch() and start_dma() use
   std::deque<ProgramRecord> programs_;  // as groups_
   std::deque<LaunchGroup> groups_;      // a group's thread keeps using its own while others are added
   std::array<Shape, kShapeCount> shapes_;
   std::optional<RingSets> rings_;
+  std::optional<NicDma> dma_;
   std::vector<void*> shared_;     // host memory that is registered
   size_t most_shared_bytes_ = 0;  // dynamic, of a block
   bool started_ = false;          // with resident kernels, whose spare slots are what is left
@@ -306,6 +317,7 @@ void CudaDevice::start(int spare, size_t shared_bytes) {
   const Multiprocessor each{properties_.maxBlocksPerMultiProcessor, properties_.maxThreadsPerMultiProcessor,
                             properties_.regsPerMultiprocessor, properties_.sharedMemPerMultiprocessor};
   std::vector<Residents> residents = rings_->residents();
+  for (Residents& engines : dma_->residents()) residents.push_back(std::move(engines));
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
     if (shape.assignments.empty()) continue;
@@ -363,10 +375,10 @@ bool CudaDevice::unshare(SharedMemory memory) {
   return true;
 }
 
-RingsId CudaDevice::add_rings(ProgramId program, int pairs) {
+RingsId CudaDevice::add_rings(ProgramId program, int pairs, RingKind kind) {
   use();
   const std::lock_guard lock(mutex_);
-  return rings_->add(programs_[static_cast<size_t>(program)].layout.shared_bytes, pairs);
+  return rings_->add(programs_[static_cast<size_t>(program)].layout.shared_bytes, pairs, kind);
 }
 
 void CudaDevice::start_rings(RingsId rings, const RingLaunch& launch) {

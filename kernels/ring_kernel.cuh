@@ -2,9 +2,11 @@
 
 // The kernel that drives ring pairs (gpu/rings.h): a block a pair. No CPU works for the packets.
 //
-//   warp 0   the scout: polls both indices and the stop word in one load. What comes while nothing is under way, up to 32
+// What a ring is, the kernel is told at compile time: `Rings` is MemifRings (kernels/ring_memif.cuh) or NicRings (ring_nic.cuh).
+//
+//   warp 0   the scout: polls both rings and the stop word in one go. What comes while nothing is under way, up to 32
 //            packets, it takes through the program itself; more it leaves to the workers
-//   warp 1   the publisher: collects the packets that are done without a gap and moves both indices after one fence
+//   warp 1   the publisher: collects the packets that are done without a gap and moves both indices, or tails, after one fence
 //   others   workers: claim up to 32 packets, take them through the program as a tile, and, each in its turn, place what is left
 //            on the transmitting ring
 //
@@ -14,15 +16,13 @@
 #include "gpu/rings.h"
 #include "kernels/ring_copy.cuh"
 #include "kernels/ring_serving.h"
-#include "kernels/ring_words.cuh"
+#include "kernels/ring_watch.cuh"
 #include "kernels/shared_memory.cuh"
 #include "kernels/tile_runner.cuh"
 
 namespace heddle::gpu {
 
-constexpr uint32_t kRingWindow = 2048;  ///< packets that may be under way
-constexpr unsigned kRingPolls = 64;     ///< empty polls before the scout dozes, for longer and longer
-constexpr unsigned kRingFirstDozeNs = 500, kRingLastDozeNs = 8000;
+constexpr uint32_t kRingWindow = 2048;                         ///< packets that may be under way
 constexpr unsigned kRingSpins = 2000, kRingSpinDozeNs = 1000;  ///< of the other warps, which look at shared memory
 
 /** What the warps of a block tell each other. */
@@ -48,53 +48,13 @@ struct RingTile : Tile {
   unsigned goes_on;               ///< bit i: the i-th goes on in the next descriptor
 };
 
-/** The peers' and the host's words that the scout polls. In shared memory: in between, registers are the program's. */
-class RingWatch {
- public:
-  /** One thread calls it. */
-  __device__ void start(const RingPair& pair, RingControl& control) {
-    at_[0] = pair.rx.owner ? &pair.rx.ring->tail : &pair.rx.ring->head;
-    at_[1] = pair.tx.owner ? &pair.tx.ring->tail : &pair.tx.ring->head;
-    at_[2] = reinterpret_cast<uint16_t*>(&control.stop);
-    bias_ = pair.tx.owner ? pair.tx.size : 0;
-    received_ = pair.rx.position, limit_ = pair.tx.position;
-    fault = kNoFault, idle = 0;
-  }
-  /** Looks; false when the host wants an end. One warp calls it. */
-  __device__ bool look() {
-    const unsigned lane = threadIdx.x % kLanes;
-    const unsigned word = SystemAtomic<uint16_t>(*at_[lane < 3 ? lane : 2]).load(cuda::memory_order_relaxed);
-    const uint32_t received = received_ + static_cast<uint16_t>(__shfl_sync(~0u, word, 0) - received_);
-    const uint32_t limit = limit_ + static_cast<uint16_t>(__shfl_sync(~0u, word, 1) + bias_ - limit_);
-    if (received != received_ || limit != limit_) acquire_from_system();
-    __syncwarp();
-    if (lane == 0) received_ = received, limit_ = limit;
-    __syncwarp();
-    return __shfl_sync(~0u, word, 2) == 0;
-  }
-  /** Waits a little when nothing has come for long. */
-  __device__ void doze() {
-    const unsigned times = idle;
-    __syncwarp();
-    if (threadIdx.x % kLanes == 0) idle = times + 1;
-    if (times >= kRingPolls) __nanosleep(min(kRingFirstDozeNs << min(times - kRingPolls, 8u), kRingLastDozeNs));
-    __syncwarp();
-  }
-  __device__ uint32_t received() const { return received_; }  ///< packets before it have arrived
-  __device__ uint32_t limit() const { return limit_; }  ///< places before it on the transmitting ring may be filled
-
-  uint32_t fault;  ///< RingFault
-  unsigned idle;   ///< looks since something came
-
- private:
-  uint16_t* at_[3];
-  uint32_t bias_, received_, limit_;
-};
-
 /** One warp of a ring's block. */
+template <class Rings>
 class RingWarp {
+  using Watch = typename Rings::Watch;
+
  public:
-  __device__ RingWarp(const RingServing& serving, const RingPair& pair, RingBoard& board, RingWatch& watch,
+  __device__ RingWarp(const RingServing& serving, const RingPair& pair, RingBoard& board, Watch& watch,
                       Program& program, RingTile& tile, const Block& block, uint4* memory)
       : serving_(serving),
         pair_(pair),
@@ -151,12 +111,11 @@ class RingWarp {
   static __device__ void fill(const RingPair& pair) {
     const RingEnd& rx = pair.rx;
     if (!rx.owner || !rx.fresh) return;
-    for (uint32_t slot = threadIdx.x; slot < rx.size; slot += blockDim.x)
-      store_descriptor(rx.ring->descriptors() + slot, rx.region, rx.capacity, rx.buffers[slot] + rx.headroom);
+    for (uint32_t slot = threadIdx.x; slot < rx.size; slot += blockDim.x) Rings::refill(rx, slot, rx.buffers[slot]);
     __syncthreads();
     if (threadIdx.x != 0) return;
     release_to_system();
-    SystemAtomic<uint16_t>(rx.ring->head).store(static_cast<uint16_t>(rx.size), cuda::memory_order_relaxed);
+    Rings::tell_filled(rx);
   }
 
  private:
@@ -232,45 +191,8 @@ class RingWarp {
     store_relaxed(board_.sent, sent);
     store_release(board_.published, to);
     release_to_system();
-    const auto store = [](uint16_t& word, uint32_t value) {
-      SystemAtomic<uint16_t>(word).store(static_cast<uint16_t>(value), cuda::memory_order_relaxed);
-    };
-    const RingEnd &rx = pair_.rx, &tx = pair_.tx;
-    store(tx.owner ? tx.ring->head : tx.ring->tail, sent);
-    store(rx.owner ? rx.ring->head : rx.ring->tail, rx.owner ? to + rx.size : to);
+    Rings::tell(pair_, watch_, to, sent);
     store_release(board_.told, to);
-  }
-
-  /** A received packet, as its descriptor says, checked. */
-  struct Arrival {
-    int drop = 0;  // exit, 0: none
-    bool goes_on = false;
-    uint32_t buffer = 0;  // owner: where its buffer begins
-    uint8_t* frame = nullptr;
-    uint32_t length = 0;
-  };
-  __device__ Arrival read(uint32_t slot) const {
-    const RingEnd& rx = pair_.rx;
-    Arrival arrival;
-    if (rx.owner) {
-      arrival.buffer = DeviceAtomic<uint32_t>(rx.buffers[slot]).load(cuda::memory_order_relaxed);
-      touch(rx.memory[0].base + arrival.buffer + rx.headroom);  // comes with the descriptor
-    }
-    const memif::Descriptor what = load_descriptor(rx.ring->descriptors() + slot);
-    arrival.goes_on = (what.flags & memif::kNext) != 0;
-    arrival.length = what.length;
-    bool right = what.length > 0;
-    if (rx.owner) {
-      right = right && what.region == rx.region && what.offset == arrival.buffer + rx.headroom &&
-              what.length <= rx.capacity;
-      arrival.frame = rx.memory[0].base + arrival.buffer + rx.headroom;
-    } else {
-      right =
-          right && what.region < rx.region_count && uint64_t{what.offset} + what.length <= rx.memory[what.region].bytes;
-      if (right) arrival.frame = rx.memory[what.region].base + what.offset;
-    }
-    arrival.drop = arrival.goes_on ? kFirstDropExit + kChained : !right ? kFirstDropExit + kBadDescriptor : 0;
-    return arrival;
   }
 
   /** Takes packets [start, start + n) through the program and places those that are left. Returns how many these are. What a
@@ -285,8 +207,8 @@ class RingWarp {
   /** Reads the descriptors of packets [start, start + n) into the tile. */
   __device__ void receive(uint32_t start, int n) {
     const bool mine = lane() < n;
-    Arrival arrival;
-    if (mine) arrival = read((start + static_cast<uint32_t>(lane())) & (pair_.rx.size - 1));
+    RingArrival arrival;
+    if (mine) arrival = Rings::read(pair_.rx, (start + static_cast<uint32_t>(lane())) & (pair_.rx.size - 1));
     const unsigned goes_on = __ballot_sync(~0u, mine && arrival.goes_on);
     if (mine && (goes_on << 1 >> lane() & 1) != 0) arrival.drop = kFirstDropExit + kChained;
     count(0, __popc(__ballot_sync(~0u, mine)), mine && arrival.drop == 0 ? arrival.length : 0);
@@ -305,7 +227,8 @@ class RingWarp {
     const uint8_t* const frame = tile_.frame(lane());
     const uint32_t length = tile_.length(lane()), buffer = tile_.buffer[lane()];
     int drop = tile_.drop[lane()];
-    if (mine && drop == 0 && length > pair_.tx.capacity && !pair_.swaps) drop = place_exit(kTooLong);
+    if (mine && drop == 0 && !Rings::kAlwaysSwap && !pair_.swaps && length > pair_.tx.capacity)
+      drop = place_exit(kTooLong);
 
     uint32_t at = wait_for_turn(start);
     if (lane() == 0 && drop == 0 && board_.chained != 0) drop = kFirstDropExit + kChained;
@@ -316,7 +239,9 @@ class RingWarp {
     at += static_cast<uint32_t>(__popc(who & ((1u << lane()) - 1)));
 
     if (mine && !kept) atomicAdd(&serving_.drops[drop], RingCount{1});
-    if (pair_.swaps)
+    if constexpr (Rings::kAlwaysSwap)
+      swap(mine, kept, start, at, buffer, frame, length);
+    else if (pair_.swaps)
       swap(mine, kept, start, at, buffer, frame, length);
     else
       copy(mine, kept, start, at, buffer, frame, length);
@@ -352,34 +277,19 @@ class RingWarp {
       empty = there.load(cuda::memory_order_relaxed);
       there.store(buffer, cuda::memory_order_relaxed);
       DeviceAtomic<uint32_t>(rx.buffers[slot]).store(empty, cuda::memory_order_relaxed);
-      store_descriptor(tx.ring->descriptors() + place, tx.region, length,
-                       static_cast<uint32_t>(frame - tx.memory[0].base));
+      Rings::place(tx, place, frame, length);
     }
-    if (mine) store_descriptor(rx.ring->descriptors() + slot, rx.region, rx.capacity, empty + rx.headroom);
+    if (mine) Rings::refill(rx, slot, empty);
   }
 
-  /** The packet's bytes go to the buffer of its place. One that the peer describes wrongly gets an empty packet. */
+  /** The packet's bytes go to the buffer of its place, if there is one. */
   __device__ void copy(bool mine, bool kept, uint32_t start, uint32_t at, uint32_t buffer, const uint8_t* frame,
                        uint32_t length) {
     const RingEnd &rx = pair_.rx, &tx = pair_.tx;
-    const uint32_t slot = (start + static_cast<uint32_t>(lane())) & (rx.size - 1), place = at & (tx.size - 1);
-    uint8_t* to = nullptr;
-    if (kept) {
-      memif::Descriptor there{0, tx.region, tx.capacity, 0, 0};
-      if (tx.owner) {
-        there.offset = DeviceAtomic<uint32_t>(tx.buffers[place]).load(cuda::memory_order_relaxed) + tx.headroom;
-        to = tx.memory[0].base + there.offset;
-      } else {
-        there = load_descriptor(tx.ring->descriptors() + place);
-        if (there.region < tx.region_count && length <= there.length &&
-            uint64_t{there.offset} + length <= tx.memory[there.region].bytes)
-          to = tx.memory[there.region].base + there.offset;
-      }
-      store_descriptor(tx.ring->descriptors() + place, there.region, to != nullptr ? length : 0, there.offset);
-      if (to == nullptr) atomicAdd(&serving_.drops[place_exit(kBadBuffer)], RingCount{1});
-    }
+    uint8_t* const to = kept ? Rings::place_copy(tx, at & (tx.size - 1), length) : nullptr;
+    if (kept && to == nullptr) atomicAdd(&serving_.drops[place_exit(kBadBuffer)], RingCount{1});
     copy_frames(frame, to, to != nullptr ? length : 0);
-    if (mine && rx.owner) store_descriptor(rx.ring->descriptors() + slot, rx.region, rx.capacity, buffer + rx.headroom);
+    if (mine && rx.owner) Rings::refill(rx, (start + static_cast<uint32_t>(lane())) & (rx.size - 1), buffer);
   }
 
   __device__ void count(int node, int packets, uint32_t bytes) {
@@ -392,17 +302,18 @@ class RingWarp {
   const RingServing& serving_;
   const RingPair& pair_;
   RingBoard& board_;
-  RingWatch& watch_;
+  Watch& watch_;
   const Program& program_;
   RingTile& tile_;
   TileRunner<1, 8> runner_;
 };
 
+template <class Rings>
 static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) serve_rings(RingServing serving) {
   __shared__ Uninitialized<RingPair> pair_memory;
   RingPair& pair = pair_memory.value();
   __shared__ RingBoard board;
-  __shared__ RingWatch watch;
+  __shared__ typename Rings::Watch watch;
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
   __shared__ RingTile tiles[kMostRingWorkers + 1];
@@ -421,13 +332,13 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
     board.dropped = pair.rx.position - pair.tx.position;
     board.chained = board.stop = board.ended = 0;
   }
-  RingWarp::fill(pair);
+  RingWarp<Rings>::fill(pair);
   __syncthreads();
 
   const Block one_warp{static_cast<int>(threadIdx.x % kLanes), kLanes};
   const uint32_t user = warp == 0 ? 0 : warp - 1;  // of a tile and of memory; the publisher needs neither
-  RingWarp mine(serving, pair, board, watch, program, tiles[user], one_warp,
-                dynamic_shared() + user * serving.memory_units);
+  RingWarp<Rings> mine(serving, pair, board, watch, program, tiles[user], one_warp,
+                       dynamic_shared() + user * serving.memory_units);
   if (warp == 1)
     mine.publish(blockDim.x / kLanes - 2);
   else

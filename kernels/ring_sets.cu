@@ -16,13 +16,17 @@ constexpr int kMostWorkers = kMostRingWorkers;
 }  // namespace
 
 RingSets::RingSets(size_t most_shared_bytes) : pinned_(Arena::kPinned) {
-  cudaFuncAttributes attributes{};
-  HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, ring_kernel()));
-  registers_ = attributes.numRegs;
-  static_bytes_ = attributes.sharedSizeBytes;
-  most_dynamic_bytes_ = most_shared_bytes - static_bytes_;
-  HEDDLE_CUDA_CHECK(cudaFuncSetAttribute(ring_kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                         static_cast<int>(most_dynamic_bytes_)));
+  kinds_[static_cast<int>(RingKind::memif)].kernel = memif_ring_kernel();
+  kinds_[static_cast<int>(RingKind::nic)].kernel = nic_ring_kernel();
+  for (Kind& kind : kinds_) {
+    cudaFuncAttributes attributes{};
+    HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kind.kernel.address));
+    kind.registers = attributes.numRegs;
+    kind.static_bytes = attributes.sharedSizeBytes;
+    kind.most_dynamic_bytes = most_shared_bytes - kind.static_bytes;
+    HEDDLE_CUDA_CHECK(cudaFuncSetAttribute(kind.kernel.address, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           static_cast<int>(kind.most_dynamic_bytes)));
+  }
 }
 
 RingSets::~RingSets() {
@@ -30,15 +34,16 @@ RingSets::~RingSets() {
   for (const Set& set : sets_) cudaStreamDestroy(set.stream);
 }
 
-RingsId RingSets::add(size_t warp_bytes, int pairs) {
+RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind) {
   Set set{};
+  set.kind = &kinds_[static_cast<int>(kind)];
   set.warp_units = (warp_bytes + 15) / 16;
-  const size_t fit = set.warp_units == 0 ? kMostWorkers + 1 : most_dynamic_bytes_ / (set.warp_units * 16);
+  const size_t fit = set.warp_units == 0 ? kMostWorkers + 1 : set.kind->most_dynamic_bytes / (set.warp_units * 16);
   if (fit < 2)
     throw Error(
         format("a warp of a port's rings wants %zu bytes of shared memory, a block has %zu for at least two; "
                "use fewer functions between the ports",
-               warp_bytes, most_dynamic_bytes_));
+               warp_bytes, set.kind->most_dynamic_bytes));
   set.workers = std::min(kMostWorkers, static_cast<int>(fit) - 1);
   set.count = pairs;
   set.pairs = pinned_.take<RingPair>(static_cast<size_t>(pairs));
@@ -53,7 +58,8 @@ std::vector<Residents> RingSets::residents() const {
   std::vector<Residents> list;
   for (const Set& set : sets_)
     list.push_back({format("ring pair%s of a port", set.count == 1 ? "" : "s"), set.count, threads(set),
-                    (registers_ + 7) / 8 * 8 * threads(set), dynamic_bytes(set) + static_bytes_ + kReservedByCuda});
+                    (set.kind->registers + 7) / 8 * 8 * threads(set),
+                    dynamic_bytes(set) + set.kind->static_bytes + kReservedByCuda});
   return list;
 }
 
@@ -68,8 +74,8 @@ void RingSets::start(RingsId rings, const RingLaunch& launch, const Program* pro
   config.blockDim = dim3(static_cast<unsigned>(threads(set)));
   config.dynamicSmemBytes = dynamic_bytes(set);
   config.stream = set.stream;
-  launch_ring_kernel(config, {set.pairs, set.controls, program, drops, launch.exits, launch.first_node,
-                              launch.last_node, static_cast<uint32_t>(set.warp_units)});
+  set.kind->kernel.launch(config, {set.pairs, set.controls, program, drops, launch.exits, launch.first_node,
+                                   launch.last_node, static_cast<uint32_t>(set.warp_units)});
   set.running = true;
 }
 

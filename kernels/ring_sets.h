@@ -13,12 +13,12 @@ namespace HEDDLE_GPU_BACKEND {
 /** The ring pairs of a device: what gpu/device.h says of rings. One thread at a time uses it, with the device current. */
 class RingSets {
  public:
-  /** Loads the kernel; `most_shared_bytes`: of a block, with what a kernel has of its own. */
+  /** Loads the kernels; `most_shared_bytes`: of a block, with what a kernel has of its own. */
   explicit RingSets(size_t most_shared_bytes);
   ~RingSets();
 
   bool empty() const { return sets_.empty(); }
-  RingsId add(size_t warp_bytes, int pairs);
+  RingsId add(size_t warp_bytes, int pairs, RingKind kind);
   std::vector<Residents> residents() const;
   void start(RingsId rings, const RingLaunch& launch, const Program* program, RingCount* drops);
   std::vector<RingStop> stop(RingsId rings);
@@ -29,7 +29,14 @@ class RingSets {
   cudaError_t state() const;
 
  private:
+  /** What serves rings of a kind. */
+  struct Kind {
+    RingKernel kernel;
+    size_t most_dynamic_bytes, static_bytes;
+    int registers;
+  };
   struct Set {
+    const Kind* kind;
     RingPair* pairs;        // pinned, [count]
     RingControl* controls;  // pinned, [count]
     int count, workers;
@@ -42,8 +49,7 @@ class RingSets {
   static size_t dynamic_bytes(const Set& set) { return static_cast<size_t>(set.workers + 1) * set.warp_units * 16; }
 
   Arena pinned_;
-  size_t most_dynamic_bytes_, static_bytes_;
-  int registers_;
+  Kind kinds_[kRingKinds];
   std::vector<Set> sets_;
 };
 

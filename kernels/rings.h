@@ -10,9 +10,13 @@ struct RingServing;
 
 namespace HEDDLE_GPU_BACKEND {
 
-/** The kernel of kernels/ring_kernel.cuh, in a file of its own so that it compiles beside the others. */
-const void* ring_kernel();
-void launch_ring_kernel(const cudaLaunchConfig_t& config, const RingServing& serving);
+/** The kernel of kernels/ring_kernel.cuh for a kind of rings. Each is in a file of its own so that it compiles beside the others. */
+struct RingKernel {
+  const void* address;
+  void (*launch)(const cudaLaunchConfig_t& config, const RingServing& serving);
+};
+RingKernel memif_ring_kernel();
+RingKernel nic_ring_kernel();
 
 }  // namespace HEDDLE_GPU_BACKEND
 }  // namespace heddle::gpu

@@ -13,7 +13,7 @@ from whole.program import CHAINS, MODES, ROOT, Report
 
 TRAFFIC = CHAINS / "traffic.pcap"
 FILES = sorted(path.stem for path in CHAINS.glob("*.click"))
-WITH_CAPTURE = [name for name in FILES if name not in ("bounce", "shaper", "echo", "gpu_ports")]
+WITH_CAPTURE = [name for name in FILES if name not in ("bounce", "shaper", "echo", "gpu_ports", "soft_nic")]
 CAPTURES = sorted((CHAINS / "captures").glob("*.pcap"))
 
 

@@ -222,7 +222,15 @@ BAD_ENDS = {
     ],
     "FromDPDKDevice": ["", "eth0", "net_null0, BURST 0", "net_null0, BURST 1025", "net_null0, NDESC 1", "1, x"],
     "FromDevice": ["", "a/b", "eth0, METHOD x", "eth0, SNIFFER false", "eth0, SNAPLEN 1", "eth0, MTU 9217", "eth0, 1"],
-    "FromGPUPort": ["", "a, SOCKET x, ROLE peer", "a, SOCKET x, NDESC 100", "a, SOCKET x, QUEUES 0", "a, ID 1", "a, b"],
+    "FromGPUPort": [
+        "",
+        "a, SOCKET x, ROLE peer",
+        "a, SOCKET x, NDESC 100",
+        "a, SOCKET x, QUEUES 0",
+        "a, ID 1",
+        "a, b",
+        "a, SOFTNIC x",
+    ],
     "FromDump": [
         "",
         "x, BURST 0",

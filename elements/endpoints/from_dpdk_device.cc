@@ -8,21 +8,9 @@
 #include "core/packet_pool.h"
 #include "elements/endpoints/port_handlers.h"
 #include "elements/ethernet/link_type.h"
+#include "io/dpdk/frames.h"
 
 namespace heddle {
-namespace {
-
-/** Whether the lengths that the driver has written are those of bytes that the packet's buffers have. */
-bool has_its_bytes(const Packet* packet) {
-  uint64_t bytes = 0;
-  for (const Packet* part = packet; part != nullptr; part = part->next) {
-    if (uint32_t{part->data_off} + part->data_len > part->buf_len) return false;
-    bytes += part->data_len;
-  }
-  return bytes == packet->pkt_len;
-}
-
-}  // namespace
 
 void FromDPDKDevice::configure_port(click::Arguments& arguments, dpdk::Port& port) {
   bool active = true;
@@ -61,7 +49,7 @@ int FromDPDKDevice::poll(int queue, Packet** packets, int wanted) {
   int kept = 0;
   for (int i = 0; i < n; ++i) {
     Packet* packet = packets[i];
-    if (!has_its_bytes(packet)) [[unlikely]] {
+    if (!dpdk::has_its_bytes(packet)) [[unlikely]] {
       bad_length_.fetch_add(1, std::memory_order_relaxed);
       rte_pktmbuf_free(packet);
     } else if (packet = in_one_buffer(packet); packet != nullptr) {

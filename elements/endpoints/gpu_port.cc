@@ -3,14 +3,23 @@
 #include <bit>
 
 #include "click/arguments.h"
+#include "core/error.h"
 
 namespace heddle {
+namespace {
+
+// What the 82599 has (datasheet, RDLEN and SRRCTL.BSIZEPACKET; descriptors: as many as the drivers of the kernel and of DPDK allow).
+constexpr int kMostNicDescriptors = 4096, kMostNicQueues = 8;
+constexpr uint32_t kNicBufferUnit = 1024, kMostNicBuffer = 16 * kNicBufferUnit;
+
+}  // namespace
 
 void GPUPort::configure(click::Arguments& arguments) {
   Config config;
   memif::Interface& interface = config.memif.interface;
   int descriptors = 1 << interface.log2_size;
-  arguments.required("PORT", port_).keyword("SOCKET", config.memif.socket);
+  std::string device;
+  arguments.required("PORT", port_).keyword("SOCKET", config.memif.socket).keyword("SOFTNIC", device);
   arguments.choice("ROLE", config.memif.role,
                    {{"client", memif::Role::client},
                     {"server", memif::Role::server},
@@ -22,12 +31,47 @@ void GPUPort::configure(click::Arguments& arguments) {
   if (!std::has_single_bit(static_cast<unsigned>(descriptors))) arguments.error("NDESC", "a power of two");
   if (interface.secret.size() > 23) arguments.error("SECRET", "of 23 bytes at most");
   interface.log2_size = std::bit_width(static_cast<unsigned>(descriptors)) - 1;
-  const bool anything = config.memif.role != memif::Role::client || interface.id != 0 || interface.queues != 1 ||
-                        descriptors != 1024 || config.buffer_bytes != 2048 || !interface.secret.empty();
-  if (!config.memif.socket.empty())
+  const bool of_memif = config.memif.role != memif::Role::client || interface.id != 0 || !interface.secret.empty();
+  const bool anything = of_memif || interface.queues != 1 || descriptors != 1024 || config.buffer_bytes != 2048;
+  if (!device.empty()) {
+    if (of_memif || !config.memif.socket.empty())
+      arguments.error("SOCKET, ROLE, ID and SECRET are a memif's; a port has either these or SOFTNIC");
+    configure_soft_nic(arguments, device, config);
+  }
+  if (!config.memif.socket.empty() || !device.empty())
     config_ = config;
   else if (anything)
     arguments.error("SOCKET is missing: where the port's other arguments are, it says where its peer is found");
+}
+
+void GPUPort::configure_soft_nic(click::Arguments& arguments, const std::string& device, Config& config) {
+  const memif::Interface& interface = config.memif.interface;
+  if (interface.queues > kMostNicQueues) arguments.error("QUEUES", format("at most %d with SOFTNIC", kMostNicQueues));
+  if (1 << interface.log2_size > kMostNicDescriptors)
+    arguments.error("NDESC", format("at most %d with SOFTNIC", kMostNicDescriptors));
+  if (config.buffer_bytes % kNicBufferUnit != 0 || config.buffer_bytes > kMostNicBuffer)
+    arguments.error("BUFFER", format("a multiple of %u up to %u, as SOFTNIC wants", kNicBufferUnit, kMostNicBuffer));
+  dpdk::Port& port = *(config.soft_nic = dpdk::request_port(device));
+  const auto queues = static_cast<unsigned>(interface.queues);
+  port.rx_queues = interface.queues;
+  port.spreads = true;
+  port.frame_bytes = config.buffer_bytes;
+  port.held = queues * 2 * (softnic::kTransfers + 2) * softnic::kBatch;
+}
+
+std::string GPUPort::stop() { return config_ && config_->soft_nic != nullptr ? config_->soft_nic->problem() : ""; }
+
+std::vector<std::pair<std::string, uint64_t>> GPUPort::statistics() const {
+  if (losses == nullptr) return {{"connections", connections}};
+  std::vector<std::pair<std::string, uint64_t>> list;
+  const auto add = [&](const char* name, const std::atomic<uint64_t>& count) {
+    if (count != 0) list.emplace_back(name, count);
+  };
+  if (receives())
+    add("bad_length", losses->bad_length), add("too_large", losses->too_large), add("unprocessed", losses->unprocessed);
+  else
+    add("malformed", losses->malformed), add("too_long", losses->too_long), add("unsent", losses->unsent);
+  return list;
 }
 
 void GPUPort::handlers(Handlers& list) {

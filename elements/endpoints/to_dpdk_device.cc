@@ -7,6 +7,7 @@
 
 #include "click/arguments.h"
 #include "elements/endpoints/port_handlers.h"
+#include "io/dpdk/frames.h"
 
 namespace heddle {
 namespace {
@@ -75,15 +76,6 @@ int ToDPDKDevice::send(Packet** packets, int n, int thread) {
   return sent;
 }
 
-bool ToDPDKDevice::is_too_long(Packet* packet, uint32_t longest) const {
-  constexpr uint32_t kTagBytes = 4;
-  const uint32_t bytes = length(packet);
-  if (bytes <= longest) [[likely]]
-    return false;
-  const bool tagged = data(packet)[12] == 0x81 && data(packet)[13] == 0x00;
-  return !tagged || bytes > longest + kTagBytes;
-}
-
 void ToDPDKDevice::run_cpu(Batch& batch) {
   const int n = batch.size();
   const uint32_t longest = port_->longest_frame.load(std::memory_order_relaxed);
@@ -95,10 +87,10 @@ void ToDPDKDevice::run_cpu(Batch& batch) {
   };
   for (int i = 0; i < n;) {
     int end = longest == UINT32_MAX ? n : i;
-    while (end < n && !is_too_long(batch.packet(end), longest)) ++end;
+    while (end < n && !dpdk::is_too_long(batch.packet(end), longest)) ++end;
     const int sent = removed || end == i ? 0 : send(batch.packets() + i, end - i, batch.thread);
     for (i += sent; i < end; ++i) leave(i, removed ? kRemoved : kTxFull);
-    for (; i < n && is_too_long(batch.packet(i), longest); ++i) leave(i, kTooLong);
+    for (; i < n && dpdk::is_too_long(batch.packet(i), longest); ++i) leave(i, kTooLong);
   }
   batch.resize(left);
 }

@@ -47,7 +47,6 @@ class ToDPDKDevice : public Element {
   void configure_port(click::Arguments& arguments, dpdk::Port& port);
 
  private:
-  bool is_too_long(Packet* packet, uint32_t longest) const;
   /** Sends what it can of [packets, packets + n) within the patience that BLOCKING gives; returns how many. */
   int send(Packet** packets, int n, int thread);
   int send_patiently(Packet** packets, int n, int thread);

@@ -7,7 +7,7 @@ namespace heddle {
 /** ToGPUPort: sends packets that a FromGPUPort has received, from the GPU, which drives the descriptor rings of the port by
  *  itself.
  *
- *      ToGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, SECRET])
+ *      ToGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, SECRET, SOFTNIC])
  *
  *  Arguments: as for FromGPUPort, whose manual says more. Packets leave in the order in which they arrived, on the ring of
  *  the same number. When the ring is full, nothing more is received until the peer has taken some.
@@ -16,11 +16,13 @@ namespace heddle {
  *  server), `bad_buffer` (the peer offers a buffer that does not lie in what it shares; an empty packet takes its place).
  *
  *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there). Statistics:
- *  `connections` (peers that have come so far).
+ *  `connections` (peers that have come so far); of a soft NIC, whose device then has not sent them: `too_long` (for its
+ *  MTU), `malformed` (longer than the program's packets), `unsent` (it took them no more before the end).
  *
  *  Example:
  *
  *      FromGPUPort(lan, SOCKET /tmp/lan.sock) -> XOR(7, DEVICE gpu) -> ToGPUPort(wan, SOCKET /tmp/wan.sock);
+ *      FromGPUPort(eth, SOFTNIC "net_af_packet0,iface=eth0") -> EtherMirror(DEVICE gpu) -> ToGPUPort(eth);
  */
 class ToGPUPort : public GPUPort {
  public:
@@ -29,6 +31,7 @@ class ToGPUPort : public GPUPort {
   const char* processing() const override { return "h/"; }
   Access access(Processor) const override { return {.reads = {kWholePacket}}; }
   std::span<const char* const> drop_reasons() const override;
+  bool receives() const override { return false; }
 };
 
 }  // namespace heddle

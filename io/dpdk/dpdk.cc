@@ -179,8 +179,10 @@ Settings& settings() { return state().settings; }
 unsigned data_room() {
   if (state().settings.data_room != 0) return state().settings.data_room;
   uint32_t bytes = kOrdinaryBytes;
-  for (auto& port : state().ports)
+  for (auto& port : state().ports) {
     if (const uint32_t frame = large_frame_bytes(*port); frame != 0) bytes = std::max(bytes, ring_frame_bytes(frame));
+    bytes = std::max(bytes, port->frame_bytes);
+  }
   return RTE_PKTMBUF_HEADROOM + bytes;
 }
 
@@ -189,9 +191,10 @@ bool wanted() { return !state().ports.empty(); }
 unsigned packets_needed(int threads) {
   unsigned needed = 0;
   for (auto& port : state().ports)
-    needed += static_cast<unsigned>(threads) *
-              static_cast<unsigned>((port->rx_descriptors ? port->rx_descriptors : state().settings.descriptors) +
-                                    (port->tx_descriptors ? port->tx_descriptors : state().settings.descriptors));
+    needed += port->held +
+              static_cast<unsigned>(threads) *
+                  static_cast<unsigned>((port->rx_descriptors ? port->rx_descriptors : state().settings.descriptors) +
+                                        (port->tx_descriptors ? port->tx_descriptors : state().settings.descriptors));
   return needed == 0 ? 0 : needed + static_cast<unsigned>(threads + 1) * state().settings.cached * 2;
 }
 

@@ -24,6 +24,9 @@ struct Port {
   int rx_descriptors = 0, tx_descriptors = 0;  ///< 0: the driver's default
   int rx_queues = 0;                           ///< 0: one a thread
   int mtu = 0;                                 ///< 0: as it is
+  unsigned frame_bytes = 0;                    ///< that a packet's buffer must hold at least, whatever the MTU
+  unsigned held = 0;                           ///< packets that its user has under way, beside those of batches
+  bool spreads = false;                        ///< frames go to all queues, also if there is but one thread
   click::EthernetAddress mac;                  ///< 0: as it is
   bool promiscuous = true;
   bool outbound = true;   ///< af_packet: whether frames that the kernel sends are received, too

@@ -79,7 +79,8 @@ void start_port(Port& port, rte_mempool* pool, int threads, int descriptors) {
                        port.device.c_str(), uintmax_t{null_bytes}, room, uintmax_t{null_bytes} + RTE_PKTMBUF_HEADROOM));
   port.checked = name.starts_with("net_null") ? null_bytes > room : is_virtual(name) && !name.starts_with("net_af_");
   rte_eth_conf configuration{};
-  if (threads > 1 && (info.flow_type_rss_offloads & RTE_ETH_RSS_IP) != 0 && port.receives) {
+  if ((threads > 1 || (port.spreads && queues > 1)) && (info.flow_type_rss_offloads & RTE_ETH_RSS_IP) != 0 &&
+      port.receives) {
     configuration.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
     configuration.rx_adv_conf.rss_conf.rss_hf =
         info.flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP);

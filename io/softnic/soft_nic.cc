@@ -1,0 +1,202 @@
+#include "io/softnic/soft_nic.h"
+
+#include <rte_ethdev.h>
+#include <rte_pause.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "io/dpdk/frames.h"
+
+namespace heddle::softnic {
+namespace {
+
+constexpr int kSpins = 4000;  ///< rounds without work before a thread sleeps between two
+constexpr std::chrono::microseconds kSleep{20};
+constexpr std::chrono::seconds kPatience{1};
+using Clock = std::chrono::steady_clock;
+
+void add(std::atomic<uint64_t>& count, uint64_t more) { count.fetch_add(more, std::memory_order_relaxed); }
+
+}  // namespace
+
+void Mover::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Mover::stop() {
+  if (!thread_.joinable()) return;
+  close();
+  stopping_.store(true, std::memory_order_relaxed);
+  thread_.join();
+}
+
+void Mover::run() {
+  const dpdk::ThreadGuard guard;
+  uint32_t last_owned = 0;
+  Clock::time_point deadline = Clock::now() + kPatience;
+  for (int idle = 0;;) {
+    const bool closed = closed_.load(std::memory_order_relaxed), stopping = stopping_.load(std::memory_order_relaxed);
+    bool busy = finish();
+    try {
+      busy = begin(closed) || busy;
+    } catch (const Error&) {
+      return;  // the GPU has failed, and says so elsewhere
+    }
+    idle = busy ? 0 : idle + 1;
+    if (stopping) {
+      if (!busy && begun_ == finished_ && is_through()) return;
+      const uint32_t now_owned = owned();
+      if (busy || now_owned != last_owned) deadline = Clock::now() + kPatience;
+      last_owned = now_owned;
+      if (Clock::now() > deadline) return;
+    }
+    if (idle > kSpins) {
+      if (ring_.dma->failed()) return;
+      std::this_thread::sleep_for(kSleep);
+    } else if (!busy) {
+      rte_pause();
+    }
+  }
+}
+
+void Mover::transfer(bool receives, uint32_t count) {
+  ring_.dma->start({receives, ring_.descriptors, ring_.size, head_, count, pieces(), &ring_.host->done, begun_ + 1});
+  head_ += count;
+  ++begun_;
+}
+
+Mover::Batch* Mover::done() {
+  const uint32_t stamp = __atomic_load_n(&ring_.host->done, __ATOMIC_ACQUIRE);
+  return finished_ == begun_ || static_cast<int>(stamp - finished_) <= 0 ? nullptr : &batches_[finished_ % kTransfers];
+}
+
+bool Receiver::is_right(Packet* packet) {
+  if (packet->pkt_len == 0 || (port_.checked && !dpdk::has_its_bytes(packet))) [[unlikely]]
+    add(counts_.bad_length, 1);
+  else if ((packet->nb_segs > 1 && rte_pktmbuf_linearize(packet) != 0) ||
+           packet->pkt_len > uint64_t{ring_.size - 1} * buffer_bytes_) [[unlikely]]
+    add(counts_.too_large, 1);
+  else
+    return true;
+  rte_pktmbuf_free(packet);
+  return false;
+}
+
+/** Receives up to `most` frames. */
+void Receiver::poll(uint32_t most) {
+  next_ = held_count_ = 0;
+  for (int queue = queue_; queue < port_.queues && held_count_ < most; queue += step_) {
+    Packet** const at = held_ + held_count_;
+    const int n =
+        rte_eth_rx_burst(port_.id, static_cast<uint16_t>(queue), at, static_cast<uint16_t>(most - held_count_));
+    held_count_ += static_cast<uint32_t>(std::remove_if(at, at + n, [this](Packet* p) { return !is_right(p); }) - at);
+  }
+}
+
+bool Receiver::begin(bool closed) {
+  if (!has_room()) return false;
+  const uint32_t room = std::min(owned(), kBatch);
+  if (room == 0) return false;
+  if (next_ == held_count_ && !closed && !port_.removed) poll(room);
+  Batch& batch = newest();
+  Piece* const to = pieces();
+  uint32_t used = 0;
+  for (batch.count = 0; next_ < held_count_; ++next_) {
+    Packet* const packet = held_[next_];
+    const uint32_t bytes = length(packet);
+    if (used + (bytes + buffer_bytes_ - 1) / buffer_bytes_ > room) break;
+    for (uint32_t at = 0; at < bytes; at += buffer_bytes_) {
+      const uint32_t here = std::min(bytes - at, buffer_bytes_);
+      to[used++] = {data(packet) + at, here, at + here == bytes};
+    }
+    batch.packets[batch.count++] = packet;
+  }
+  if (used > 0) transfer(true, used);
+  return used > 0;
+}
+
+bool Receiver::finish() {
+  Batch* const batch = done();
+  if (batch == nullptr) return false;
+  rte_pktmbuf_free_bulk(batch->packets, batch->count);
+  batch->count = 0;
+  ++finished_;
+  return true;
+}
+
+/** All but one of the descriptors are empty again. */
+bool Receiver::is_through() const { return next_ == held_count_ && (head_ == 0 || owned() == ring_.size - 1); }
+
+Receiver::~Receiver() {
+  stop();
+  add(counts_.unprocessed, std::min(head_, ring_.size - 1 - owned()) + held_count_ - next_);
+  for (; next_ < held_count_; ++next_) rte_pktmbuf_free(held_[next_]);
+  for (; finished_ != begun_; ++finished_)
+    rte_pktmbuf_free_bulk(batches_[finished_ % kTransfers].packets, batches_[finished_ % kTransfers].count);
+}
+
+bool Transmitter::begin(bool) {
+  const uint32_t count = std::min(owned(), kBatch);
+  if (count == 0 || !has_room()) return false;
+  Batch& batch = newest();
+  if (!pool_.allocate(batch.packets, count)) return false;
+  Piece* const from = pieces();
+  for (uint32_t i = 0; i < count;
+       ++i) {  // what lies before a frame is of no use to the port: all of the buffer is the frame's
+    from[i] = {static_cast<uint8_t*>(batch.packets[i]->buf_addr), batch.packets[i]->buf_len, 0};
+  }
+  batch.count = count, batch.sent = 0, batch.ready = false;
+  transfer(false, count);
+  return true;
+}
+
+/** The frames are there: gives them their lengths, and drops those that are none or that the port does not take. */
+void Transmitter::prepare(Batch& batch) {
+  const Piece* const pieces = ring_.host->pieces[finished_ % kTransfers];
+  const uint32_t longest = port_.longest_frame.load(std::memory_order_relaxed);
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    Packet* const packet = batch.packets[i];
+    packet->data_off = 0;
+    packet->pkt_len = packet->data_len = static_cast<uint16_t>(pieces[i].bytes);
+    if (pieces[i].bytes == 0 || dpdk::is_too_long(packet, longest)) [[unlikely]] {
+      add(pieces[i].bytes == 0 ? counts_.malformed : counts_.too_long, 1);
+      rte_pktmbuf_free(packet);
+    } else {
+      batch.packets[kept++] = packet;
+    }
+  }
+  batch.count = kept, batch.ready = true;
+}
+
+bool Transmitter::finish() {
+  Batch* const batch = done();
+  if (batch == nullptr) return false;
+  const uint32_t left = batch->ready ? batch->count - batch->sent : UINT32_MAX;
+  if (!batch->ready) prepare(*batch);
+  if (port_.removed)
+    drop(*batch);
+  else
+    batch->sent += rte_eth_tx_burst(port_.id, queue_, batch->packets + batch->sent,
+                                    static_cast<uint16_t>(batch->count - batch->sent));
+  if (batch->sent == batch->count) ++finished_;
+  return batch->count - batch->sent != left;
+}
+
+void Transmitter::drop(Batch& batch) {
+  add(counts_.unsent, batch.count - batch.sent);
+  rte_pktmbuf_free_bulk(batch.packets + batch.sent, batch.count - batch.sent);
+  batch.sent = batch.count;
+}
+
+bool Transmitter::is_through() const { return owned() == 0; }
+
+Transmitter::~Transmitter() {
+  stop();
+  for (; finished_ != begun_; ++finished_) drop(batches_[finished_ % kTransfers]);
+  add(counts_.unsent, owned());
+}
+
+}  // namespace heddle::softnic

@@ -1,0 +1,75 @@
+#include "core/error.h"
+#include "kernels/check.h"
+#include "kernels/nic_dma.h"
+#include "kernels/nic_words.cuh"
+#include "kernels/ring_copy.cuh"
+#include "kernels/ring_words.cuh"
+
+namespace heddle::gpu::HEDDLE_GPU_BACKEND {
+namespace {
+
+constexpr int kDmaThreads = 512;
+
+/** Plays a NIC's DMA engine for one transfer: a lane a descriptor. */
+__global__ void __launch_bounds__(kDmaThreads) move_frames(softnic::Transfer transfer) {
+  for (uint32_t base = threadIdx.x / kLanes * kLanes; base < transfer.count; base += blockDim.x) {
+    const uint32_t i = base + threadIdx.x % kLanes;
+    const bool mine = i < transfer.count;
+    softnic::Piece piece{};
+    ixgbe::Descriptor what{};
+    ixgbe::Descriptor* const at = transfer.ring + ((transfer.first + i) & (transfer.size - 1));
+    if (mine) piece = transfer.pieces[i], what = load_descriptor(at);
+    auto* const buffer = reinterpret_cast<uint8_t*>(ixgbe::address(what));
+    if (transfer.receives) {
+      copy_frames(piece.at, buffer, piece.bytes);
+    } else {
+      const uint32_t wanted = ixgbe::bytes_to_send(what);
+      const uint32_t bytes = wanted <= piece.bytes ? wanted : 0;
+      copy_frames(buffer, piece.at, bytes);
+      if (mine) transfer.pieces[i].bytes = bytes;
+    }
+    __syncwarp();
+    release_to_system();
+    if (mine) store_descriptor(at, transfer.receives ? ixgbe::filled(piece.bytes, piece.last != 0) : ixgbe::fetched());
+  }
+  release_to_system();
+  __syncthreads();
+  if (threadIdx.x == 0) SystemAtomic<uint32_t>(*transfer.done).store(transfer.stamp, cuda::memory_order_release);
+}
+
+}  // namespace
+
+NicDma::NicDma() {
+  // Loads the kernel, too: a first launch behind a resident kernel would block until that ends.
+  cudaFuncAttributes attributes{};
+  HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(move_frames)));
+  registers_ = attributes.numRegs;
+}
+
+NicDma::~NicDma() {
+  for (const cudaStream_t stream : streams_) cudaStreamSynchronize(stream), cudaStreamDestroy(stream);
+}
+
+DmaId NicDma::add() {
+  cudaStream_t stream{};
+  HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  streams_.push_back(stream);
+  return static_cast<DmaId>(streams_.size() - 1);
+}
+
+std::vector<Residents> NicDma::residents() const {
+  constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
+  if (streams_.empty()) return {};
+  return {{format("DMA engine%s of a NIC", streams_.size() == 1 ? "" : "s"), static_cast<int>(streams_.size()),
+           kDmaThreads, (registers_ + 7) / 8 * 8 * kDmaThreads, kReservedByCuda}};
+}
+
+void NicDma::start(DmaId dma, const softnic::Transfer& transfer) const {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(kDmaThreads);
+  config.stream = streams_[static_cast<size_t>(dma)];
+  HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, move_frames, transfer));
+}
+
+}  // namespace heddle::gpu::HEDDLE_GPU_BACKEND
