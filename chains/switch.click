@@ -1,4 +1,4 @@
-// An Ethernet switch of three ports. Entries of the file stay; with LEARN=true it learns the others, too (on a CPU).
+// An Ethernet switch of three ports. Entries of the file stay; with LEARN=true it learns the others, too.
 //
 //     heddle run chains/switch.click
 //     heddle run chains/switch.click LEARN=true

@@ -1,9 +1,18 @@
 #include "engine/gpu_segment.h"
 
 #include "core/error.h"
+#include "core/gpu_state.h"
 #include "gpu/functions.h"
 
 namespace heddle {
+namespace {
+
+size_t states_of(const Element& element) {
+  const auto* keeps = dynamic_cast<const KeepsGpuState*>(&element);
+  return keeps == nullptr ? 1 : keeps->gpu_states();
+}
+
+}  // namespace
 
 GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::Device& device,
                        std::vector<gpu::TableId> tables, std::byte* packet_base)
@@ -18,7 +27,7 @@ GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::D
     node.drops = plan_.targets[k].drops;
     if (node.function >= 0)
       if (const size_t bytes = gpu::functions()[static_cast<size_t>(node.function)].state_bytes; bytes > 0)
-        node.state = device.add_state(bytes);
+        node.state = device.add_state(bytes * states_of(element));
     spec_.nodes.push_back(std::move(node));
   }
   if (plan_.exits.size() >= gpu::kExit) throw Error("a GPU segment has too many exits");
@@ -56,6 +65,22 @@ std::vector<gpu::RingCount> GpuSegment::exit_counts() const {
   std::vector<gpu::RingCount> counts(plan_.exits.size());
   device_.read_state(exit_counts_, 0, std::as_writable_bytes(std::span(counts)));
   return counts;
+}
+
+bool StateReader::read(size_t offset, std::span<std::byte> to) {
+  const std::lock_guard lock(reading_);
+  if (device_ == nullptr) return false;
+  try {
+    device_->read_state(state_, offset, to);
+    return true;
+  } catch (const Error&) {
+    return false;  // a device that has failed says so elsewhere
+  }
+}
+
+void StateReader::close() {
+  const std::lock_guard lock(reading_);
+  device_ = nullptr;
 }
 
 TableCopy::TableCopy(Table& table, gpu::Device& device)

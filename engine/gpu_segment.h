@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,8 @@ class GpuSegment {
   std::pair<uint64_t, uint64_t> counts(size_t k) const;
   /** Of a segment with rings: packets that have been dropped, by exit. Any thread. */
   std::vector<gpu::RingCount> exit_counts() const;
+  /** What the k-th node's function keeps, or none. */
+  gpu::StateId state(size_t k) const { return spec_.nodes[k].state; }
   gpu::StateId exit_counts_id() const { return exit_counts_; }
 
  private:
@@ -48,6 +52,21 @@ class GpuSegment {
   std::atomic<gpu::ProgramId> newest_;  // that is current
   gpu::StateId exit_counts_ = gpu::StateId::none;
   std::atomic<const gpu::Program*> current_;
+};
+
+/** What a node's function keeps on a device, for readers on any thread. */
+class StateReader {
+ public:
+  StateReader(gpu::Device& device, gpu::StateId state) : device_(&device), state_(state) {}
+  /** See KeepsGpuState::read_gpu_state. */
+  bool read(size_t offset, std::span<std::byte> to);
+  /** The device is going. */
+  void close();
+
+ private:
+  std::mutex reading_;
+  gpu::Device* device_;  // null: gone
+  gpu::StateId state_;
 };
 
 /** The copy of a table on a device, for all of its segments there. Follows the table from its construction on: owner calls

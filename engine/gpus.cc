@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/gpu_state.h"
 #include "engine/gpu_lane.h"
 
 namespace heddle {
@@ -21,6 +22,11 @@ Gpus::Gpus(const Router& router, const Plan& plan) : router_(router), plan_(plan
     if (segment.processor.is_gpu() && !devices_.contains(number))
       devices_[number] = gpu::open_device(plan.name_of(segment.processor));
   }
+}
+
+Gpus::~Gpus() {
+  stop();
+  for (auto& state : states_) state->close();  // elements may outlive the devices
 }
 
 size_t Gpus::staging_wanted(int threads, int slots) {
@@ -78,7 +84,20 @@ void Gpus::make_segments() {
     }
     segments_[s] = std::make_unique<GpuSegment>(router_, plan_, static_cast<int>(s), device, ids, packets_.base);
     for (TableCopy* copy : copies) copy->used_by(*segments_[s]);
+    offer_states(s);
     if (segment.has_rings()) ports_.add(segment, *segments_[s]);
+  }
+}
+
+void Gpus::offer_states(size_t s) {
+  const std::vector<int>& nodes = plan_.segments[s].nodes;
+  for (size_t k = 0; k < nodes.size(); ++k) {
+    auto* keeps = dynamic_cast<KeepsGpuState*>(router_.nodes[static_cast<size_t>(nodes[k])].element.get());
+    if (keeps == nullptr || segments_[s]->state(k) == gpu::StateId::none) continue;
+    states_.push_back(std::make_shared<StateReader>(segments_[s]->device(), segments_[s]->state(k)));
+    keeps->read_gpu_state = [reader = states_.back()](size_t offset, std::span<std::byte> to) {
+      return reader->read(offset, to);
+    };
   }
 }
 

@@ -19,7 +19,7 @@ class Gpus {
  public:
   /** Opens the devices that the plan uses. Throws Error. */
   Gpus(const Router& router, const Plan& plan);
-  ~Gpus() { stop(); }
+  ~Gpus();
 
   bool any() const { return !devices_.empty(); }
 
@@ -55,6 +55,8 @@ class Gpus {
   std::string text() const;
 
  private:
+  /** Lets the elements of segment `s` read what their functions keep. */
+  void offer_states(size_t s);
   /** Bytes of staging memory that the plan's lanes want; sets staging_bytes_. */
   size_t staging_wanted(int threads, int slots);
 
@@ -68,6 +70,7 @@ class Gpus {
   std::byte* first_staging_ = nullptr;                   // behind the packets, up to the end of the memory
   std::byte* staging_ = nullptr;                         // of the next such lane
   std::map<std::pair<int, Table*>, std::unique_ptr<TableCopy>> tables_;
+  std::vector<std::shared_ptr<StateReader>> states_;   // that elements read
   std::vector<std::unique_ptr<GpuSegment>> segments_;  // by index of the plan's segment; null for the CPU's
   std::mutex counting_;                                // guards what follows
   bool stopped_ = false;

@@ -6,6 +6,7 @@
 
 #include "core/chooses.h"
 #include "core/error.h"
+#include "core/gpu_state.h"
 #include "engine/one_packet.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
@@ -58,7 +59,9 @@ void place(const Router& router, Plan& plan) {
   for (size_t i = 0; i < n; ++i) {
     const Node& node = router.nodes[i];
     if (gpu::function_id(node.element->class_name) < 0) continue;
-    const int device = node.device.value_or(use_gpu ? kDefaultGpu : kOnCpu);
+    const auto* keeps = dynamic_cast<const KeepsGpuState*>(node.element.get());
+    const bool follows = use_gpu && (keeps == nullptr || keeps->follows_device());
+    const int device = node.device.value_or(follows ? kDefaultGpu : kOnCpu);
     if (device == kOnCpu) continue;
     const Processor processor{Processor::kGpu, static_cast<uint8_t>(device == kDefaultGpu ? number : device)};
     static_cast<Placement&>(plan.nodes[i]) = {processor, node.device ? node.by_load : options.by_load,

@@ -32,17 +32,19 @@ template <class Ring>
 class EventReader {
  public:
   /** Calls `visit(event)` for events that are there and have not been visited, in the order of their numbers. `read(offset, to)`
-   *  copies a part of the ring as of now, words of 8 bytes whole. `last`: no kernel runs any more. */
+   *  copies a part of the ring as of now, words of 8 bytes whole; false: it cannot, and nothing more is visited. `last`: no kernel
+   *  runs any more. */
   template <class Read, class Visit>
   void poll(const Read& read, const Visit& visit, bool last = false) {
     uint64_t pushed = 0;
-    read(offsetof(Ring, pushed), std::as_writable_bytes(std::span(&pushed, 1)));
+    if (!read(offsetof(Ring, pushed), std::as_writable_bytes(std::span(&pushed, 1)))) return;
     if (pushed - next_ > Ring::kEvents) skip_to(pushed - Ring::kEvents);
     while (next_ < pushed) {
       const uint64_t first = next_ % Ring::kEvents;
       const uint64_t count = std::min(pushed - next_, Ring::kEvents - first);  // up to where the ring begins anew
       words_.resize(count * Ring::kWords);
-      read(offsetof(Ring, word) + first * sizeof(uint64_t[Ring::kWords]), std::as_writable_bytes(std::span(words_)));
+      const size_t at = offsetof(Ring, word) + first * sizeof(uint64_t[Ring::kWords]);
+      if (!read(at, std::as_writable_bytes(std::span(words_)))) return;
       for (uint64_t i = 0; i < count; ++i) {
         const State state = take(&words_[i * Ring::kWords]);
         if (state == State::unwritten && !last) return;

@@ -100,7 +100,7 @@ __device__ void call(const Block& block, Tile& tile, const NodeMemory& memory) {
  *      using Shared = ...;                    optional: shared memory that is filled once, when a block takes up a program, by
  *      static __device__ void fill(const Block&, Shared&, const Table&);
  *      using State = ...;                     optional: memory that outlives tiles and that all tiles share; zero at first;
- *                                             what the CPU would have to see, too: see Element::needs_one_processor
+ *                                             what the host sees of it: core/gpu_state.h
  *      __device__ void operator()(const Block&, Tile&, const Table&[, Scratch&][, const Shared&][, State&]) const;
  *
  *  and is called by all threads of the block. Its writes to the tile need no sync at its end. */

@@ -36,6 +36,7 @@ auto reader_of(Ring<kSize>& ring) {
       const uint64_t word = __atomic_load_n(from + i, __ATOMIC_RELAXED);
       std::memcpy(to.data() + i * sizeof word, &word, sizeof word);
     }
+    return true;
   };
 }
 

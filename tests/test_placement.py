@@ -76,11 +76,6 @@ def test_plan_says_so(heddle):
         ([], "Idle -> XOR(1, ON_GPU_ERROR carry_on) -> Discard", "'carry_on' is not cpu or stop"),
         (
             ["--device", "auto:simt"],
-            "Idle -> s :: L2Switch -> Discard; Idle -> s; s[1] -> Discard",
-            "it learns on the CPU only, unless LEARN is false; give it DEVICE gpu or DEVICE cpu",
-        ),
-        (
-            ["--device", "auto:simt"],
             "FromGPUPort(p, SOCKET /nowhere/p) -> XOR(1) -> ToGPUPort(p)",
             "the functions behind it may be on the CPU as well; give them DEVICE gpu",
         ),

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
+#include <set>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -116,15 +119,46 @@ TEST(Cuckoo, RefusesKeysThatCrowd) {
   expect_same(table, map, keys);
 }
 
-// A copy that applies what it is told, word by word, is the same table.
+/** A copy that applies what it is told, words that come together in the other order. */
+class Follower {
+ public:
+  explicit Follower(CuckooTable& table) : bytes_(table.bytes().size()), memory_(map_huge_pages(bytes_)) {
+    std::ranges::copy(table.bytes(), memory_.get());
+    table.add_copy({.patch = [this](size_t offset, std::span<const std::byte> bytes) { put(offset, bytes); },
+                    .patch_words = [this](std::span<const TableWord> words) { put(words); }});
+  }
+  const Image& image() const { return *reinterpret_cast<const Image*>(memory_.get()); }
+  bool is(const CuckooTable& table) const {
+    return std::ranges::equal(std::span<const std::byte>(memory_.get(), bytes_), table.bytes());
+  }
+  std::function<void()> changed;  ///< called after each change
+  size_t most_together = 0;
+
+ private:
+  void put(size_t offset, std::span<const std::byte> bytes) {
+    std::ranges::copy(bytes, memory_.get() + offset);
+    if (changed) changed();
+  }
+  void put(std::span<const TableWord> words) {
+    std::set<uint64_t> places;
+    for (size_t left = words.size(); left-- > 0;) {
+      const TableWord& word = words[left];
+      EXPECT_TRUE(places.insert(word.offset).second) << "a place twice, in no order";
+      put(word.offset, std::as_bytes(std::span(&word.value, 1)).first(word.bytes));
+    }
+    most_together = std::max(most_together, words.size());
+  }
+
+  size_t bytes_;
+  HugePages memory_;
+};
+
+// Copies are the same table whenever a Writer that waits has gone, and others have published.
 TEST(Cuckoo, TellsCopies) {
   auto random = test::random_for("cuckoo copies");
   CuckooTable table;
   table.reset(300, 7);
-  std::vector<std::byte> copy(table.bytes().begin(), table.bytes().end());
-  table.add_copy({.patch = [&](size_t offset, std::span<const std::byte> bytes) {
-    std::ranges::copy(bytes, copy.begin() + static_cast<ptrdiff_t>(offset));
-  }});
+  Follower copy(table);
   for (int i = 0; i < 2000; ++i) {
     const uint64_t key = random() % 400;
     Writer writer(table);
@@ -132,8 +166,45 @@ TEST(Cuckoo, TellsCopies) {
       writer.remove(hash(table, key), key);
     else
       writer.set(hash(table, key), key, static_cast<uint16_t>(i + 1));
+    if (i % 50 == 0) writer.set_owner(static_cast<uint32_t>(i));
+    { const Writer ends(std::move(writer)); }
+    ASSERT_TRUE(copy.is(table)) << i;
   }
-  EXPECT_TRUE(std::ranges::equal(copy, table.bytes()));
+}
+
+// Changes of packet threads go together, and an entry that is there all the time can be found in the copy all the time.
+TEST(Cuckoo, TellsCopiesManyAtOnce) {
+  auto random = test::random_for("cuckoo gathered");
+  CuckooTable table;
+  table.reset(3000, 7);
+  std::vector<uint64_t> stay;
+  for (uint64_t key = 1; key <= 1500; ++key) {
+    stay.push_back(key);
+    ASSERT_TRUE(Writer(table).set(hash(table, key), key, 5));
+  }
+  Follower copy(table);
+  size_t searched = 0;
+  copy.changed = [&] {
+    if (copy.image().moves % 2 != 0) return;  // a reader searches again
+    const uint64_t key = stay[++searched % stay.size()];
+    ASSERT_EQ(lookup(copy.image(), hash_of(copy.image(), key), key) & kKeyMask, key);
+  };
+  for (int i = 0; i < 30000; ++i) {
+    const uint64_t key = 10000 + random() % 4000;
+    auto writer = Writer::if_free(table);
+    ASSERT_TRUE(writer);
+    if (random() % 2 == 0)
+      writer->remove(hash(table, key), key);
+    else
+      writer->set(hash(table, key), key, static_cast<uint16_t>(1 + random() % 9));
+    if (i % 700 != 0) continue;
+    writer->publish();
+    ASSERT_TRUE(copy.is(table)) << i;
+  }
+  Writer::if_free(table)->publish();
+  EXPECT_TRUE(copy.is(table));
+  EXPECT_GT(searched, stay.size());
+  EXPECT_GT(copy.most_together, 100u);
 }
 
 // Entries that stay are found whatever moves around them.

@@ -7,6 +7,7 @@ namespace heddle::cuckoo {
 namespace {
 
 constexpr size_t kMostSearched = 2048;  // buckets that are looked at for a free slot
+constexpr size_t kMostGathered = 256;   // words that go to copies together
 
 }  // namespace
 
@@ -17,6 +18,7 @@ void CuckooTable::reset(size_t capacity, uint64_t seed, uint32_t owner, std::arr
   memory_ = map_huge_pages(bytes_);
   capacity_ = capacity;
   size_ = 0;
+  gathered_.reserve(kMostGathered);
   *reinterpret_cast<Image*>(memory_.get()) = {.moves = 0,
                                               .seed = seed,
                                               .buckets = static_cast<uint32_t>(buckets),
@@ -24,7 +26,7 @@ void CuckooTable::reset(size_t capacity, uint64_t seed, uint32_t owner, std::arr
                                               .constants = {constants[0], constants[1]}};
 }
 
-CuckooTable::Writer::Writer(CuckooTable& table) : table_(&table) {
+CuckooTable::Writer::Writer(CuckooTable& table) : table_(&table), publishes_(true) {
   while (table.writing_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
 }
 
@@ -36,7 +38,29 @@ std::optional<CuckooTable::Writer> CuckooTable::Writer::if_free(CuckooTable& tab
 template <class T>
 void CuckooTable::store(T& word, T value) {
   __atomic_store_n(&word, value, __ATOMIC_RELEASE);
-  changed(static_cast<size_t>(reinterpret_cast<std::byte*>(&word) - memory_.get()), std::as_bytes(std::span(&word, 1)));
+  const auto offset = static_cast<size_t>(reinterpret_cast<std::byte*>(&word) - memory_.get());
+  // While entries move, readers must see each word in its order, and that they move as well.
+  if (sizeof word == sizeof(uint64_t) && image().moves % 2 == 0) {
+    gather({offset, value, sizeof word});
+  } else {
+    publish();
+    changed(offset, std::as_bytes(std::span(&word, 1)));
+  }
+}
+
+void CuckooTable::gather(const TableWord& word) {
+  const auto before = std::ranges::find(gathered_, word.offset, &TableWord::offset);
+  if (before != gathered_.end()) {
+    before->value = word.value;
+    return;
+  }
+  gathered_.push_back(word);
+  if (gathered_.size() == kMostGathered) publish();
+}
+
+void CuckooTable::publish() {
+  if (!gathered_.empty()) changed(gathered_);
+  gathered_.clear();
 }
 
 bool CuckooTable::Writer::set(uint32_t hash, uint64_t key, uint16_t value) {

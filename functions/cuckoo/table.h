@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/huge_pages.h"
 #include "core/table.h"
@@ -25,7 +26,8 @@ std::span<const Form> forms();
 
 /** An Image of fixed capacity, and who may write. Any number of threads read; writers hold a Writer, of which there is one at
  *  a time. A reader always finds an entry that has been in the table since before its search: while entries move they are in
- *  both places, and a reader that may have missed one searches again. Copies on GPUs get each word in the order of writing. */
+ *  both places, and a reader that may have missed one searches again. What a writer changes gathers, some hundred words at most,
+ *  and goes to copies on GPUs together, in any order; but while entries move each word goes in its turn. */
 class CuckooTable : public Table {
  public:
   /** Empties the table and makes room for `capacity` entries; before there are readers. `owner` and `constants`: those of Image. Throws Error without memory. */
@@ -34,18 +36,22 @@ class CuckooTable : public Table {
   /** The right to change the table. */
   class Writer {
    public:
-    explicit Writer(CuckooTable& table);                       ///< waits for it
-    static std::optional<Writer> if_free(CuckooTable& table);  ///< for packet threads, which never wait
-    Writer(Writer&& other) noexcept : table_(std::exchange(other.table_, nullptr)) {}
+    explicit Writer(CuckooTable& table);  ///< waits for it; when it goes, copies have all that was changed
+    /** For packet threads, which never wait. What is changed may go to copies later: by publish(), or another Writer. */
+    static std::optional<Writer> if_free(CuckooTable& table);
+    Writer(Writer&& other) noexcept : table_(std::exchange(other.table_, nullptr)), publishes_(other.publishes_) {}
     Writer& operator=(Writer&&) = delete;
     ~Writer() {
-      if (table_ != nullptr) table_->writing_.clear(std::memory_order_release);
+      if (table_ == nullptr) return;
+      if (publishes_) publish();
+      table_->writing_.clear(std::memory_order_release);
     }
 
     /** Adds the entry or gives it another value. False if the table is full, or no bucket of the key can be made room in. */
     bool set(uint32_t hash, uint64_t key, uint16_t value);
     bool remove(uint32_t hash, uint64_t key);  ///< false: there is none
-    void set_owner(uint32_t owner);            ///< Image::owner
+    void set_owner(uint32_t owner);            ///< Image::owner; after all that has gathered
+    void publish() { table_->publish(); }      ///< takes what has gathered to the copies
     /** Removes those of buckets [first, last) that `gone` names. */
     void remove_if(uint32_t first, uint32_t last, const std::function<bool(uint64_t word)>& gone);
 
@@ -53,6 +59,7 @@ class CuckooTable : public Table {
     struct Taken {};
     Writer(CuckooTable& table, Taken) : table_(&table) {}
     CuckooTable* table_;
+    bool publishes_ = false;
   };
 
   const Image& image() const { return *reinterpret_cast<const Image*>(memory_.get()); }
@@ -80,6 +87,9 @@ class CuckooTable : public Table {
   Bucket& bucket(uint32_t number) { return const_cast<Bucket&>(bucket_of(image(), number)); }
   template <class T>
   void store(T& word, T value);
+  /** Takes a word to the copies later, with others. */
+  void gather(const TableWord& word);
+  void publish();
   Image& own_image() { return *reinterpret_cast<Image*>(memory_.get()); }
   /** A free slot of one of the key's buckets, which other entries have made room in; null if there is none. */
   uint64_t* make_room(uint32_t first, uint32_t second);
@@ -89,6 +99,7 @@ class CuckooTable : public Table {
   size_t bytes_ = 0, capacity_ = 0;
   std::atomic<size_t> size_{0};
   std::atomic_flag writing_;
+  std::vector<TableWord> gathered_;  // that copies do not have yet; of each place the last
 };
 
 }  // namespace heddle::cuckoo

@@ -12,7 +12,6 @@
 namespace heddle {
 
 using namespace l2_switch;
-using cuckoo::CuckooTable;
 using cuckoo::hash_of;
 using cuckoo::kKeyMask;
 
@@ -46,7 +45,7 @@ std::string L2Switch::add(const std::string& text) {
     return "'" + port.substr(0, 80) + "' is not a connected port, " + click::expectation(number, 0u, port_count() - 1);
   const uint64_t key = key_of(parsed.bytes.data());
   if (is_group(key)) return "'" + address + "' is a group address, to which all packets are flooded";
-  if (!CuckooTable::Writer(table_).set(hash_of(table_.image(), key), key, value_of(number, 0)))
+  if (!Writer(table_).set(hash_of(table_.image(), key), key, value_of(number, 0)))
     return format("the table is full (%zu entries, CAPACITY %zu)", table_.size(), table_.capacity());
   return "";
 }
@@ -67,16 +66,17 @@ void L2Switch::configure(click::Arguments& arguments) {
   timeout_us_ = timeout.microseconds;
   if (port_count() > kMostPorts) arguments.error(format("has %u ports; the most are %u", port_count(), kMostPorts));
   std::random_device random;
-  table_.reset(capacity, uint64_t{random()} << 32 | random(), port_count());
+  table_.reset(capacity, uint64_t{random()} << 32 | random(),
+               owner_of(port_count(), learn_ ? tick_.load() : 0u, round_));
   if (!file.empty()) read_file(file, arguments);
   for (const auto& argument : arguments.rest())
     if (const std::string problem = add(argument.text); !problem.empty())
       arguments.error(argument, "an entry: " + problem);
 }
 
-Access L2Switch::access(Processor processor) const {
+Access L2Switch::access(Processor) const {
   Access access{.reads = {kEthDst}, .column_reads = columns(Column::paint)};
-  if (!processor.is_gpu() && learn_) access.reads.push_back(kEthSrc);
+  if (learn_) access.reads.push_back(kEthSrc);
   return access;
 }
 
@@ -87,14 +87,16 @@ std::span<const char* const> L2Switch::drop_reasons() const {
 
 void L2Switch::start(const Environment&) {
   started_ = swept_ = Clock::now();
-  if (!on_gpu) table_.choose_form();
+  if (on_cpu) table_.choose_form();
 }
 
 void L2Switch::take_state(Element& old_element) {
   auto& old = static_cast<L2Switch&>(old_element);
+  old.hear_last();
   if (!learn_ || timeout_us_ != old.timeout_us_) return;
   started_ = old.started_, swept_ = old.swept_, tick_ = old.tick_.load();
-  auto writer = CuckooTable::Writer(table_);
+  auto writer = Writer(table_);
+  writer.set_owner(owner_of(port_count(), tick_, round_));
   old.table_.each([&](uint64_t word) {
     const uint64_t key = word & kKeyMask;
     const uint32_t hash = hash_of(table_.image(), key);
@@ -103,20 +105,47 @@ void L2Switch::take_state(Element& old_element) {
   });
 }
 
-void L2Switch::learn(uint64_t address, uint32_t port, uint64_t word, int thread) {
-  const uint32_t now = tick_.load(std::memory_order_relaxed);
-  if (word != 0 && (tick_of(word) == 0 || (tick_of(word) == now && port_of(word) == port))) return;
-  auto writer = CuckooTable::Writer::if_free(table_);
-  if (!writer) return;  // the address's next packet will do
-  const uint32_t hash = hash_of(table_.image(), address);
-  word = table_.find(hash, address);  // the other packets of the batch may have been of this address
-  if (word != 0 && tick_of(word) == 0) return;
-  if (!writer->set(hash, address, value_of(port, now)))
+void L2Switch::learn(Writer& writer, uint64_t address, uint32_t port, int thread) {
+  const uint32_t hash = hash_of(table_.image(), address), now = tick_.load(std::memory_order_relaxed);
+  const uint64_t word = table_.find(hash, address);
+  if (!is_news(word, port, now)) return;  // others have told already
+  if (!writer.set(hash, address, value_of(port, now)))
     not_learned_[thread].add(1, 0);
   else if (word == 0)
     learned_[thread].add(1, 0);
   else if (port_of(word) != port)
     moved_[thread].add(1, 0);
+}
+
+bool L2Switch::hear(Writer& writer, int thread, bool last) {
+  bool heard = false;
+  const uint64_t lost = news_.lost();
+  const auto read = [this](size_t offset, std::span<std::byte> to) {
+    return read_gpu_state(offsetof(News, ring) + offset, to);
+  };
+  news_.poll(
+      read,
+      [&](uint64_t news) {
+        heard = true;
+        learn(writer, address_in(news), port_in(news), thread);
+      },
+      last);
+  events_lost_.fetch_add(news_.lost() - lost, std::memory_order_relaxed);
+  return heard;
+}
+
+/** The GPU is going; another begins with no news. */
+void L2Switch::hear_last() {
+  if (!learn_ || !read_gpu_state) return;
+  auto writer = Writer(table_);
+  hear(writer, 0, true);
+  news_ = {};
+  read_gpu_state = nullptr;
+}
+
+std::string L2Switch::stop() {
+  hear_last();
+  return {};
 }
 
 void L2Switch::run_cpu(Batch& batch) {
@@ -138,8 +167,10 @@ void L2Switch::run_cpu(Batch& batch) {
       for (int i = 0; i < n; ++i) keys[i] = is_short(i) ? 0 : key_of(batch.frame(base + i) + 6);
       look_up(n);
       for (int i = 0; i < n; ++i)
-        if (!is_short(i) && !is_group(keys[i]) && paint[base + i] < port_count())
-          learn(keys[i], paint[base + i], words[i], batch.thread);
+        if (!is_short(i) && !is_group(keys[i]) && paint[base + i] < port_count() &&
+            is_news(words[i], paint[base + i], tick_.load(std::memory_order_relaxed)))
+          if (auto writer = Writer::if_free(table_); writer)  // else the address's next packet will do
+            learn(*writer, keys[i], paint[base + i], batch.thread);
     }
     for (int i = 0; i < n; ++i) keys[i] = is_short(i) ? 0 : key_of(batch.frame(base + i));
     look_up(n);
@@ -154,16 +185,23 @@ void L2Switch::run_cpu(Batch& batch) {
   }
 }
 
-/** The first thread moves the clock on and removes what is old, as many buckets at a time as bring it round once a tick. */
+/** The first thread moves the clock on, hears what the GPU tells, and lets it know both. */
 void L2Switch::on_timer(int thread) {
-  if (thread != 0 || on_gpu || !learn_ || timeout_us_ == 0) return;
-  const auto now = Clock::now();
-  const auto tick = std::chrono::duration<double, std::micro>(static_cast<double>(timeout_us_) / 8);
+  if (thread != 0) return;
+  auto writer = Writer::if_free(table_);
+  if (!writer) return;
+  if (timeout_us_ != 0) age(*writer, Clock::now(), Ticks(static_cast<double>(timeout_us_) / 8));
+  if (read_gpu_state && hear(*writer, thread, false)) round_ = round_ % kRounds + 1;
+  writer->publish();
+  const uint32_t owner = owner_of(port_count(), tick_.load(std::memory_order_relaxed), round_);
+  if (owner != table_.owner()) writer->set_owner(owner);
+}
+
+/** As many buckets at a time as bring it round once a tick. */
+void L2Switch::age(Writer& writer, Clock::time_point now, Ticks tick) {
   const auto ticks = static_cast<uint64_t>((now - started_) / tick);
   const auto current = static_cast<uint32_t>(1 + ticks % kTicks);
   tick_.store(current, std::memory_order_relaxed);
-  auto writer = CuckooTable::Writer::if_free(table_);
-  if (!writer) return;
   const uint32_t buckets = table_.image().buckets;
   const double share = std::min(1.0, (now - swept_) / tick);
   swept_ = now;
@@ -172,7 +210,7 @@ void L2Switch::on_timer(int thread) {
   };
   for (uint32_t left = static_cast<uint32_t>(share * buckets) + 1; left > 0;) {
     const uint32_t last = std::min(buckets, next_swept_ + left);
-    writer->remove_if(next_swept_, last, is_old);
+    writer.remove_if(next_swept_, last, is_old);
     left -= last - next_swept_;
     next_swept_ = last == buckets ? 0 : last;
   }
@@ -195,13 +233,12 @@ void L2Switch::handlers(Handlers& list) {
       .write("remove",
              [this](const std::string& text) {
                const uint64_t key = read_address(text);
-               if (!CuckooTable::Writer(table_).remove(hash_of(table_.image(), key), key))
+               if (!Writer(table_).remove(hash_of(table_.image(), key), key))
                  throw Error("there is no entry for " + address_text(key));
              })
       .write("flush",
              [this](const std::string&) {
-               CuckooTable::Writer(table_).remove_if(0, table_.image().buckets,
-                                                     [](uint64_t word) { return tick_of(word) != 0; });
+               Writer(table_).remove_if(0, table_.image().buckets, [](uint64_t word) { return tick_of(word) != 0; });
              })
       .read_with_argument("lookup",
                           [this](const std::string& text) {
@@ -211,14 +248,16 @@ void L2Switch::handlers(Handlers& list) {
                           })
       .read("table", [this] { return table_text(); })
       .read("form", [this] { return std::string(table_.form().name); })
-      .read("count", [this] { return std::to_string(table_.size()); });
+      .read("count", [this] { return std::to_string(table_.size()); })
+      .read("events_lost", [this] { return std::to_string(events_lost_.load()); });
 }
 
 std::vector<std::pair<std::string, uint64_t>> L2Switch::statistics() const {
   return {{"entries", table_.size()},
           {"learned", learned_.packets()},
           {"moved", moved_.packets()},
-          {"not_learned", not_learned_.packets()}};
+          {"not_learned", not_learned_.packets()},
+          {"events_lost", events_lost_.load(std::memory_order_relaxed)}};
 }
 
 HEDDLE_ELEMENT(L2Switch);

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/element.h"
+#include "core/gpu_state.h"
 #include "functions/cuckoo/table.h"
+#include "functions/l2_switch/news.h"
 #include "functions/l2_switch/rule.h"
 
 namespace heddle {
@@ -26,10 +29,15 @@ namespace heddle {
  *  kept, default 300 s; up to an eighth longer; 0: for ever. LEARN: whether to learn source addresses, default true. DEVICE: cpu
  *  or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
- *  On a CPU, source addresses are learned, moved to another port when they turn up there, and refreshed, before the
- *  destinations of up to 64 packets are looked up. Group addresses are not learned, entries that stay do not move, and when the
- *  table is full nobody is driven out: newcomers are flooded until entries have aged (statistic `not_learned`). **On a GPU nothing
- *  is learned**: packets are switched by entries that stay, which handlers change there as well.
+ *  Source addresses are learned, moved to another port when they turn up there, and refreshed. Group addresses are not learned,
+ *  entries that stay do not move, and when the table is full nobody is driven out: newcomers are flooded until entries have aged
+ *  (statistic `not_learned`).
+ *
+ *  On a CPU this happens before the destinations of up to 64 packets are looked up. A GPU tells the host of source addresses
+ *  that are unknown, have moved, or are to be refreshed (eight times in TIMEOUT, not with each packet), and the host changes the
+ *  table and the GPU's copy of it, all 10 ms: up to 1,024 unknown addresses and 1,024 known ones at a time. What has not been
+ *  heard is told again by the address's next packet. Addresses that nobody knows cannot crowd out what is told of known ones.
+ *  Between GPU ports (FromGPUPort) nothing is learned.
  *
  *  The table is a 2-8 cuckoo table: one or two cache lines a look-up.
  *
@@ -40,6 +48,7 @@ namespace heddle {
  *      lookup ADDRESS      (read) the port, "-1" if there is none
  *      table               (read) the entries, one a line, by address: ADDRESS PORT, and "learned" if it was
  *      count               (read) number of entries
+ *      events_lost         (read) what the GPU has told and nobody heard before it was written over
  *      form                (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with AVX-512; what is the
  *                          fastest when the program starts
  *
@@ -47,7 +56,7 @@ namespace heddle {
  *  entries win.
  *
  *  Errors: an address or port that is none (named with file and line), more entries than CAPACITY. Statistics: `entries`,
- *  `learned`, `moved`, `not_learned`.
+ *  `learned`, `moved`, `not_learned`, `events_lost`.
  *
  *  Example:
  *
@@ -57,31 +66,37 @@ namespace heddle {
  *      flood[0] -> not0 :: PaintSwitch; not0[0] -> Discard; not0[1] -> out0;
  *      flood[1] -> not1 :: PaintSwitch; not1[0] -> out1; not1[1] -> Discard;
  */
-class L2Switch : public Element {
+class L2Switch : public Element, public KeepsGpuState {
  public:
   L2Switch() { table = &table_; }
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/2-"; }
   const char* processing() const override { return "h/h"; }
   Access access(Processor processor) const override;
-  std::string needs_one_processor() const override {
-    return learn_ ? "it learns on the CPU only, unless LEARN is false" : "";
-  }
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
   void start(const Environment&) override;
   void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
-  int timer_us() const override { return timeout_us_ != 0 ? 10'000 : 0; }
+  int timer_us() const override { return learn_ && (timeout_us_ != 0 || on_gpu) ? 10'000 : 0; }
   void on_timer(int thread) override;
+  std::string stop() override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
   static constexpr int kGroup = 64;
   using Clock = RouterClock;
+  using Ticks = std::chrono::duration<double, std::micro>;
 
-  /** Notes that `address` was seen at `port`; `word`: its entry, or 0. */
-  void learn(uint64_t address, uint32_t port, uint64_t word, int thread);
+  using Writer = cuckoo::CuckooTable::Writer;
+
+  /** Notes that `address` was seen at `port`. */
+  void learn(Writer& writer, uint64_t address, uint32_t port, int thread);
+  /** Learns what the GPU tells; whether it has told something. `last`: no kernel runs any more. */
+  bool hear(Writer& writer, int thread, bool last);
+  void hear_last();
+  /** Removes what is old. */
+  void age(Writer& writer, Clock::time_point now, Ticks tick);
   /** Takes a line "ADDRESS PORT"; returns what is wrong, or "". */
   std::string add(const std::string& text);
   void read_file(const std::string& path, click::Arguments& arguments);
@@ -95,6 +110,9 @@ class L2Switch : public Element {
   std::atomic<uint32_t> tick_{1};  // 1 to kTicks: now
   Clock::time_point started_, swept_;
   uint32_t next_swept_ = 0;  // bucket
+  uint32_t round_ = 1;       // of news, see rule.h
+  gpu::EventReader<l2_switch::News::Ring> news_;
+  std::atomic<uint64_t> events_lost_{0};
   PerThreadCounts learned_{counts}, moved_{counts}, not_learned_{counts};
 };
 

@@ -1,4 +1,5 @@
-// The switch in chains: entries that stay on every backend, learning on the CPU. Its table is tested in functions/cuckoo.
+// The switch in chains: entries that stay on every backend, and what a CPU learns in a batch. learn_test.cc has the rest of
+// learning, functions/cuckoo the table.
 
 #include "functions/l2_switch/l2_switch.h"
 
@@ -8,50 +9,18 @@
 #include <map>
 #include <thread>
 
+#include "functions/l2_switch/switch_for_test.h"
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
 
 namespace heddle::test {
 namespace {
 
+using namespace switching;
+
 HEDDLE_ON_EVERY_BACKEND(L2SwitchTest);
 
 const Backend& cpu() { return backends()[0]; }
-constexpr auto kPaint = static_cast<int>(Column::paint);
-using Mac = std::array<uint8_t, 6>;
-constexpr Mac kBroadcast = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-
-Mac mac(unsigned number) { return {0x02, 0, 0, 0, static_cast<uint8_t>(number >> 8), static_cast<uint8_t>(number)}; }
-std::string text(const Mac& a) { return format("%02x:%02x:%02x:%02x:%02x:%02x", a[0], a[1], a[2], a[3], a[4], a[5]); }
-
-Frame frame_of(const Mac& to, const Mac& from, unsigned port, size_t length = 60) {
-  Frame frame{Bytes(length, 0x11)};
-  for (size_t i = 0; i < 6 && i < length; ++i) frame.bytes[i] = to[i];
-  for (size_t i = 0; i < 6 && i + 6 < length; ++i) frame.bytes[6 + i] = from[i];
-  frame.column[kPaint] = port;
-  return frame;
-}
-
-/** What a switch does, a packet at a time; `ports` is the output for floods. */
-struct Oracle {
-  unsigned ports;
-  std::map<Mac, unsigned> stays, learned{};
-  bool learns = true;
-
-  int output(const Frame& frame) {  // -1: short, -2: same port
-    if (frame.bytes.size() < 14) return -1;
-    Mac to, from;
-    std::copy_n(frame.bytes.begin(), 6, to.begin());
-    std::copy_n(frame.bytes.begin() + 6, 6, from.begin());
-    const auto port = static_cast<unsigned>(frame.column[kPaint]);
-    if (learns && from[0] % 2 == 0 && port < ports && !stays.contains(from)) learned[from] = port;
-    if (to[0] % 2 != 0) return static_cast<int>(ports);
-    for (const auto* table : {&stays, &learned})
-      if (const auto found = table->find(to); found != table->end())
-        return found->second == port ? -2 : static_cast<int>(found->second);
-    return static_cast<int>(ports);
-  }
-};
 
 void expect_switched(const Result& result, const std::vector<Frame>& frames, Oracle oracle) {
   std::vector<Bytes> wanted[4];
@@ -68,9 +37,6 @@ void expect_switched(const Result& result, const std::vector<Frame>& frames, Ora
   for (int port = 0; port < 4; ++port)
     EXPECT_TRUE(same(result.bytes(format("s%d", port)), wanted[port])) << "output " << port;
 }
-
-const std::string kSinks =
-    " sw[0] -> s0 :: TestSink; sw[1] -> s1 :: TestSink; sw[2] -> s2 :: TestSink; sw[3] -> s3 :: TestSink;";
 
 std::vector<Frame> random_traffic(std::mt19937& random, size_t count, unsigned hosts) {
   std::vector<Frame> frames;
@@ -184,33 +150,6 @@ TEST(L2Switch, SurvivesExhaustion) {
   EXPECT_GE(result.statistics.at("sw.not_learned"), 2050u);
   EXPECT_EQ(result.at("s3").size(), 3050u);
   EXPECT_EQ(result.at("s0").size() + result.at("s1").size() + result.at("s2").size(), 50u);
-}
-
-// An address that is heard of stays, another goes, one that was set stays.
-TEST(L2Switch, Ages) {
-  std::vector<Frame> frames = {frame_of(mac(2), mac(1), 0)};
-  std::atomic<bool> once{false};
-  Options options{.endless = true};
-  options.on_packet = [](const std::string&, const Received&) {};
-  options.meanwhile = [&](Engine& engine) {
-    Broker& handlers = engine.handlers();
-    handlers.write("sw.add", text(mac(7)) + " 1");
-    const auto wait_for = [&](const std::string& count) {
-      while (handlers.read("sw.count") != count) std::this_thread::yield();
-    };
-    wait_for("2");
-    handlers.write("from.switch", "1");
-    wait_for("1");
-    EXPECT_NE(handlers.read("sw.table").find(" 1\n"), std::string::npos);
-    EXPECT_EQ(std::ranges::count(cuckoo::forms(), handlers.read("sw.form"), &cuckoo::Form::name), 1);
-    handlers.write("from.switch", "0");
-    wait_for("2");
-    once = true;
-  };
-  // A Switch stands for a cable that is pulled.
-  run("TestSource(SETS paint) -> from :: Switch -> sw :: L2Switch(TIMEOUT 100ms); from[1] -> Discard;" + kSinks, cpu(),
-      frames, options);
-  EXPECT_TRUE(once);
 }
 
 TEST(L2Switch, NamesWhatIsWrong) {

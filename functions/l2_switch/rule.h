@@ -18,6 +18,22 @@ constexpr uint16_t value_of(uint32_t port, uint32_t tick) {
   return static_cast<uint16_t>((port + 1) | tick << kPortBits);
 }
 
+/** Whether what is known of a source address, `word` (0: nothing), is not what its packet that came in by `port` at `tick` says.
+ *  Entries that stay know better. */
+HEDDLE_HD constexpr bool is_news(uint64_t word, uint32_t port, uint32_t tick) {
+  return word == 0 || (tick_of(word) != 0 && (tick_of(word) != tick || port_of(word) != port));
+}
+
+/** What GPUs find in Image::owner: the number of ports; the tick that it is, 0 if nothing is learned; and the round of news,
+ *  1 to kRounds, which come round. */
+constexpr uint32_t kTickBits = 4, kRounds = 0xffff;
+constexpr uint32_t owner_of(uint32_t ports, uint32_t tick, uint32_t round) {
+  return ports | tick << kPortBits | round << (kPortBits + kTickBits);
+}
+HEDDLE_HD constexpr uint32_t ports_in(uint32_t owner) { return owner & ((1 << kPortBits) - 1); }
+HEDDLE_HD constexpr uint32_t tick_in(uint32_t owner) { return owner >> kPortBits & ((1 << kTickBits) - 1); }
+HEDDLE_HD constexpr uint32_t round_in(uint32_t owner) { return owner >> (kPortBits + kTickBits); }
+
 /** An Ethernet address as a key: its first byte highest. */
 HEDDLE_HD constexpr bool is_group(uint64_t address) { return (address >> 40 & 1) != 0; }
 
