@@ -25,8 +25,9 @@ bool makes_packets(const Node& node) {
 }
 
 std::string setter_of(const Router& router, Column which) {
-  for (const Node& node : router.nodes)
-    if ((node.element->access(Processor::cpu).column_writes & columns(which)) != 0) return node.element->name;
+  for (const Node& node : router.nodes)  // a source may be said to write all
+    if (!node.predecessors.empty() && (node.element->access(Processor::cpu).column_writes & columns(which)) != 0)
+      return node.element->name;
   return "what sets it";
 }
 

@@ -46,7 +46,7 @@ struct SwitchTile {
   }
 
   /** Tells the host, unless this place has had its word in this round. */
-  static __device__ void tell(News& news, uint32_t& told, uint64_t what, uint32_t round) {
+  static __device__ __noinline__ void tell(News& news, uint32_t& told, uint64_t what, uint32_t round) {
     if (__ldcg(&told) == round || atomicExch(&told, round) == round) return;
     gpu::push(news.ring, what);
   }
