@@ -99,7 +99,7 @@ def misread_by_nft(matches):
     """nft 1.0.6 loads "ip ttl != 2 ip protocol != udp" as one comparison of both, and where a rule asks for a protocol by itself
     and by another match, it forgets one of the two when it lists the rule."""
     header = lambda match: "th" if match.split()[0] in ("tcp", "udp", "sctp") else match.split()[0]
-    joined = any("!=" in one and "!=" in two and header(one) == header(two) for one, two in itertools.pairwise(matches))
+    joined = any("!=" in one and "!=" in two and header(one) == header(two) for one, two in itertools.combinations(matches, 2))
     by_itself = sum(match.startswith(("meta l4proto", "ip protocol", "ip6 nexthdr")) for match in matches)
     return joined or (by_itself and by_itself + sum(header(match) in ("th", "icmp", "icmpv6") for match in matches) > 1)
 
