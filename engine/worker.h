@@ -194,10 +194,12 @@ class Worker {
 
   /** PullPoint, with what is at hand. */
   struct Pull {
-    PullScheduler* scheduler;  // or null: a source
+    PullScheduler* scheduler;         // or null: a source
+    LookAheadScheduler* looks_ahead;  // the scheduler, if it is such
     Entry entry;
     std::vector<Element*> limits;
     std::vector<Pull> inputs;
+    std::vector<const Entry*> origins;  // of looks_ahead: all sources, in order of the inputs; found when first pulled
   };
 
   struct Job : Entry {
@@ -244,6 +246,9 @@ class Worker {
   bool pull_scheduled(Job& job, int wanted);
   /** Puts up to `wanted` packets of one source into `batch`, which is empty; returns the source, or null: there are none. */
   const Entry* take(Pull& from, int wanted, Batch& batch);
+  /** The same of a scheduler that looks ahead: one packet. */
+  const Entry* take_ahead(Pull& from, Batch& batch);
+  static void find_origins(const Pull& pull, std::vector<const Entry*>& origins);
   static bool all_exhausted(const Pull& pull);
   bool emit(Timer& timer, bool ending);
   static void await(const Timer& timer, uint64_t last);
