@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,8 @@ struct ParseOptions {
   std::vector<std::string> packages = default_packages();  // what require() may name
   std::string prelude{};  // elementclass statements before the configuration; elements made by them are
                           // where the compound stands that they are for
+  /** The text of the file that `require(library FILE)` in `from` names; nullopt: cannot be read. Null: no libraries. */
+  std::function<std::optional<std::string>(const std::string& file, const std::string& from)> read_library{};
 };
 
 /** Reads a configuration in the Click language (E. Kohler et al., "The Click Modular Router", TOCS 2000; Click's
@@ -33,7 +37,8 @@ struct ParseOptions {
  *  `diagnostics`; the graph is meaningless unless diagnostics.ok().
  *
  *  Beyond Click: names may be used before their declaration. Not as in Click: a variable without a value is a mistake
- *  (in a Script, where it may be one of the script's own, it stays); `require(library FILE)` is not supported.
+ *  (in a Script, where it may be one of the script's own, it stays). `require(library FILE)` reads the statements of FILE in
+ *  its place, the first time that it is named.
  *  Limits: compound elements and groups nest 64 deep; 100,000 elements and 1,000,000 connections after expansion. */
 Graph parse(std::string_view text, const std::string& file, const ParseOptions& options, Diagnostics& diagnostics);
 

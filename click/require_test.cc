@@ -11,6 +11,30 @@ TEST(RequireTest, KnowsWhatHeddleHas) {
     EXPECT_EQ(mistakes("require(" + name + ")"), "") << name;
 }
 
+TEST(RequireTest, ReadsLibrariesOnce) {
+  ParseOptions options;
+  options.known_classes = {"A", "B"};
+  std::vector<std::string> asked;
+  options.read_library = [&](const std::string& file, const std::string& from) -> std::optional<std::string> {
+    asked.push_back(from + ":" + file);
+    if (file == "one.click") return "elementclass One { input -> A -> output } require(library two.click)";
+    if (file == "two.click") return "require(library one.click) elementclass Two { input -> B -> output } B -> A";
+    if (file == "bad.click") return "A ->\n-> B";
+    return std::nullopt;
+  };
+  Diagnostics diagnostics;
+  const Graph graph = parse("require(library \"one.click\", library two.click) b :: B; A -> One -> Two -> b", "t",
+                            options, diagnostics);
+  EXPECT_EQ(diagnostics.text(), "");
+  EXPECT_EQ(graph.elements.size(), 6u);
+  EXPECT_EQ(asked, (std::vector<std::string>{"t:one.click", "one.click:two.click"}));
+  parse("require(library none.click, library bad.click); x :: { require(library two.click) A -> output } -> B", "t",
+        options, diagnostics);
+  EXPECT_NE(diagnostics.text().find("t:1:9: library 'none.click' cannot be read"), std::string::npos);
+  EXPECT_NE(diagnostics.text().find("bad.click:2:1: "), std::string::npos);
+  EXPECT_NE(diagnostics.text().find("stands in a compound element"), std::string::npos);
+}
+
 TEST(RequireTest, Mistakes) {
   const std::string known =
       "batch, click, dpdk, fastclick, flow, heddle, int64, linux, multithread, pcap, umultithread, userlevel";

@@ -159,7 +159,7 @@ void StatementParser::require() {
     const std::vector<std::string_view> words = split_words(argument.text);
     if (words.empty() || (words.size() == 1 && words[0] == "compact_config")) continue;
     if (words[0] == "library") {
-      error(argument.where, in_quotes(argument.text) + ": libraries are not read; expected its text in this file");
+      require_library(argument, unquote(std::string_view(trim(argument.text)).substr(words[0].size())));
       continue;
     }
     const std::string name = unquote(words.back());
@@ -173,6 +173,24 @@ void StatementParser::require() {
             "unknown package " + in_quotes(name) + (hint.empty() ? "; expected one of " + known : hint));
     }
   }
+}
+
+void StatementParser::require_library(const Argument& argument, const std::string& name) {
+  const std::string file(trim(name));
+  if (!options_.read_library)
+    return error(argument.where, in_quotes(argument.text) + ": libraries are not read; expected its text in this file");
+  if (frames_.size() > 1)
+    return error(argument.where, in_quotes(argument.text) + " stands in a compound element; expected it outside");
+  if (libraries_.contains(file)) return;
+  constexpr size_t kMostLibraries = 64;
+  const auto text =
+      libraries_.size() < kMostLibraries ? options_.read_library(file, argument.where.file) : std::nullopt;
+  if (!text) return error(argument.where, "library " + in_quotes(file) + " cannot be read; is it there?");
+  const std::string& kept = libraries_.emplace(file, *text).first->second;
+  const Token token = token_;
+  const Lexer rest = std::exchange(lexer_, Lexer(kept, file, diagnostics_));
+  all_statements();
+  lexer_ = rest, token_ = token;
 }
 
 void StatementParser::provide() {

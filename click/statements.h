@@ -92,6 +92,7 @@ class StatementParser {
   void element_class();
   void define();
   void require();
+  void require_library(const Argument& argument, const std::string& file);
   void provide();
   Body* compound(const std::string& class_name);
   Body* definition(const std::string& class_name, const Location& open);
@@ -135,6 +136,7 @@ class StatementParser {
 
   const ParseOptions& options_;
   Diagnostics& diagnostics_;
+  std::map<std::string, std::string> libraries_;  // texts by name
   Lexer lexer_;
   Token token_;
   Program program_;

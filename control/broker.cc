@@ -53,6 +53,7 @@ Broker::Found Broker::look_up(const std::string& name) const {
     if (member == members_.list.end())
       throw HandlerError(HandlerError::no_element, "No element named '" + element.substr(0, 80) + "'");
     found = {member->element, member->handlers.find(handler)};
+    if (found.handler == nullptr && !handler.empty()) found.handler = member->handlers.find("*"), found.name = handler;
   }
   if (found.handler == nullptr)
     throw HandlerError(HandlerError::no_handler, "No handler named '" + name.substr(0, 80) + "'");
@@ -66,7 +67,10 @@ void Broker::replace(Members& members) {
 
 Handler Broker::find(const std::string& name) {
   const std::lock_guard lock(calling_);
-  return *look_up(name).handler;
+  const Found found = look_up(name);
+  if (found.name.empty()) return *found.handler;
+  return {found.name, [=](const std::string& argument) { return found.handler->read(found.given(argument)); },
+          [=](const std::string& value) { found.handler->write(found.given(value)); }, true};
 }
 
 void Broker::exclusively(const std::function<void()>& work) {
@@ -94,7 +98,7 @@ std::string Broker::read(const std::string& name, const std::string& argument) {
   if (!argument.empty() && !found.handler->takes_argument)
     throw HandlerError(HandlerError::syntax, "Handler '" + name + "' takes no argument");
   try {
-    return found.handler->read(argument);
+    return found.handler->read(found.given(argument));
   } catch (const HandlerError&) {
     throw;
   } catch (const std::exception& error) {
@@ -108,9 +112,9 @@ void Broker::write(const std::string& name, const std::string& value) {
   if (!found.handler->write) throw HandlerError(HandlerError::denied, "Handler '" + name + "' read-only");
   try {
     if (found.element == nullptr)
-      found.handler->write(value);
+      found.handler->write(found.given(value));
     else
-      engine_.update(*found.element, [&] { found.handler->write(value); });
+      engine_.update(*found.element, [&] { found.handler->write(found.given(value)); });
   } catch (const HandlerError&) {
     throw;
   } catch (const std::exception& error) {

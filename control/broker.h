@@ -19,7 +19,8 @@ struct HandlerError : Error {
 };
 
 /** All handlers of a router by name: "element.handler", or "handler" for the router's own. Calls come from control
- *  threads, never from packet threads, and are made one at a time; a handler may call others (Script). */
+ *  threads, never from packet threads, and are made one at a time; a handler may call others (Script). An element's handler `*`
+ *  is called for all names that it does not have; what it is given then begins with the name (Script of TYPE PROXY). */
 class Broker final : public Control {
  public:
   /** One element's entry. */
@@ -63,6 +64,8 @@ class Broker final : public Control {
   struct Found {
     Element* element;  // null: the router's own
     const Handler* handler;
+    std::string name{};  // that `*` is called for
+    std::string given(const std::string& text) const { return name.empty() ? text : name + " " + text; }
   };
   Found look_up(const std::string& name) const;  // throws HandlerError
 

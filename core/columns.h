@@ -50,7 +50,7 @@ constexpr ColumnSet kHeaderColumns = columns(Column::l3, Column::l4);
 
 /** Those that are 0 when a packet enters a chain, unless its source sets them. */
 constexpr ColumnSet kClearedColumns =
-    columns(Column::paint, Column::fix_ip_src, Column::icmp_param, Column::vlan, Column::link);
+    columns(Column::paint, Column::fix_ip_src, Column::icmp_param, Column::vlan, Column::link, Column::aggregate);
 
 /** Calls `visit(column)` for each column of `set`, in ascending order. */
 template <class Visit>

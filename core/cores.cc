@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 
 namespace heddle {
 
@@ -19,6 +20,17 @@ std::vector<int> allowed_cores() {
 }
 
 int core_count() { return std::max(1, static_cast<int>(allowed_cores().size())); }
+
+int core_of_node(int node, int which) {
+  const std::string folder = "/sys/devices/system/node/node" + std::to_string(node) + "/cpu";
+  const bool nodes_known = access("/sys/devices/system/node/node0", F_OK) == 0;
+  const std::vector<int> cores = allowed_cores();
+  for (size_t place = 0; place < cores.size(); ++place) {
+    const bool here = nodes_known ? access((folder + std::to_string(cores[place])).c_str(), F_OK) == 0 : node == 0;
+    if (here && which-- == 0) return static_cast<int>(place);
+  }
+  return -1;
+}
 
 void pin_to_core(int k) {
   const std::vector<int> cores = allowed_cores();

@@ -242,6 +242,21 @@ class PullScheduler : public Element {
   void run_cpu(Batch&) override {}
 };
 
+/** A PullScheduler that looks at packets before it chooses one (TimeSortedSched). The engine takes them from the inputs for it,
+ *  as they wait there: what stands between the source and the input sees them when they have been chosen. */
+class LookAheadScheduler : public PullScheduler {
+ public:
+  int choose(int) override { return 0; }
+  /** Whether it wants to see one more packet of `input`. */
+  virtual bool wants(int input) const = 0;
+  /** Keeps packet `i` of `batch` with `columns`; `origin` says where it enters the chain. */
+  virtual void hold(int input, Batch& batch, int i, ColumnSet columns, int origin) = 0;
+  /** Puts the packet that it has chosen into `batch`, which is empty; returns its origin, or -1: it has none. */
+  virtual int release(Batch& batch) = 0;
+  /** Whether it keeps packets now. */
+  virtual bool holds() const = 0;
+};
+
 /** An element that only moves the packet's start, sets a column or counts: derive, and return the op. */
 class NeutralElement : public Element {
  public:

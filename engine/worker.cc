@@ -94,8 +94,10 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     two_sided_ = two_sided_ || path->by_load || path->cpu_after_failure;
     path->on_cpu = path->by_load;
   }
-  for (Job& job : tasks_)
-    if (leads_to_choice(job.driver == nullptr ? Pull{nullptr, job, {}, {}} : job.pull)) job.choice.emplace(tsc_hz());
+  for (Job& job : tasks_) {
+    if (job.driver == nullptr) job.pull.entry = job;
+    if (leads_to_choice(job.pull)) job.choice.emplace(tsc_hz());
+  }
 }
 
 bool Worker::leads_to_choice(const Pull& pull) const {
@@ -126,18 +128,6 @@ Worker::Entry Worker::entry_of(int source, int target) const {
           here.live_behind};
 }
 
-Worker::Pull Worker::pull_of(const PullPoint& point) const {
-  Pull pull{};
-  for (int node : point.limits) pull.limits.push_back(shared_.router->nodes[static_cast<size_t>(node)].element.get());
-  if (point.inputs.empty()) {
-    pull.entry = entry_of(point.node, point.target);
-    return pull;
-  }
-  pull.scheduler = dynamic_cast<PullScheduler*>(shared_.router->nodes[static_cast<size_t>(point.node)].element.get());
-  for (const PullPoint& input : point.inputs) pull.inputs.push_back(pull_of(input));
-  return pull;
-}
-
 void Worker::clear_columns(Batch& batch, ColumnSet columns) {
   each_column(columns, [&](Column which) {
     std::memset(batch.column(which), 0, sizeof(uint32_t) * static_cast<size_t>(batch.size()));
@@ -153,57 +143,6 @@ void Worker::enter(const Entry& entry, Batch& batch) {
   go(entry.way, batch);
   if (!joins_.empty()) pass_joins();
   if (due_) emit_due();
-}
-
-const Worker::Entry* Worker::take(Pull& from, int wanted, Batch& batch) {
-  for (Element* element : from.limits) wanted = element->lets_through(thread_, wanted);
-  if (wanted <= 0) return nullptr;
-  if (from.scheduler == nullptr) {
-    batch.resize(0);
-    batch.set_room(wanted);
-    from.entry.source->receive(batch);
-    return batch.empty() ? nullptr : &from.entry;
-  }
-  for (int attempt = 0; attempt < static_cast<int>(from.inputs.size()); ++attempt) {
-    const int input = from.scheduler->choose(attempt);
-    const Entry* entry =
-        take(from.inputs[static_cast<size_t>(input)], std::min(wanted, from.scheduler->quantum()), batch);
-    if (entry == nullptr) continue;
-    from.scheduler->taken(input, batch.size());
-    return entry;
-  }
-  return nullptr;
-}
-
-int Worker::pull_scheduled(Job& job, int wanted) {
-  auto few = spare_.borrow();
-  Batch& batch = *job.batch;
-  batch.resize(0);
-  const Entry* gathering = nullptr;  // all in `batch` enter as packets of this one
-  int taken = 0;
-  for (wanted = std::min(wanted, batch.capacity()); taken < wanted;) {
-    const Entry* entry = take(job.pull, wanted - taken, *few);
-    if (entry == nullptr) break;
-    taken += few->size();
-    const bool alike = gathering == nullptr ||
-                       (gathering->way.target == entry->way.target && gathering->way.join < 0 && entry->way.join < 0 &&
-                        gathering->buffer && entry->buffer && gathering->numbered == entry->numbered);
-    if (!alike) {
-      enter(*gathering, batch);
-      batch.resize(0);
-    }
-    gathering = entry;
-    for (int i = 0; i < few->size(); ++i) batch.append(*few, i, entry->live);
-    few->resize(0);
-  }
-  spare_.give_back(std::move(few));
-  if (gathering != nullptr) enter(*gathering, batch);
-  return taken;
-}
-
-bool Worker::all_exhausted(const Pull& pull) {
-  if (pull.scheduler == nullptr) return pull.entry.source->exhausted();
-  return std::all_of(pull.inputs.begin(), pull.inputs.end(), all_exhausted);
 }
 
 void Worker::begin_stop() {

@@ -192,10 +192,12 @@ class Worker {
 
   /** PullPoint, with what is at hand. */
   struct Pull {
-    PullScheduler* scheduler;  // or null: a source
+    PullScheduler* scheduler;         // or null: a source
+    LookAheadScheduler* looks_ahead;  // the scheduler, if it is such
     Entry entry;
     std::vector<Element*> limits;
     std::vector<Pull> inputs;
+    std::vector<const Entry*> origins;  // of looks_ahead: all sources, in order of the inputs; found when first pulled
   };
 
   struct Job : Entry {
@@ -243,6 +245,9 @@ class Worker {
   int pull_scheduled(Job& job, int wanted);
   /** Puts up to `wanted` packets of one source into `batch`, which is empty; returns the source, or null: there are none. */
   const Entry* take(Pull& from, int wanted, Batch& batch);
+  /** The same of a scheduler that looks ahead: one packet. */
+  const Entry* take_ahead(Pull& from, Batch& batch);
+  static void find_origins(const Pull& pull, std::vector<const Entry*>& origins);
   static bool all_exhausted(const Pull& pull);
   /** Whether packets of a source come to a segment that is placed by load before they wait somewhere. */
   bool leads_to_choice(const Pull& pull) const;

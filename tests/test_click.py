@@ -2,6 +2,8 @@
 
 import os
 import re
+import socket
+import subprocess
 import time
 
 import pytest
@@ -119,3 +121,47 @@ def test_bytes_in_the_report(heddle):
     octets = sum(len(frame) for frame in frames)
     assert report.all["received_bytes"] == report.one("c")["bytes"] == octets
     assert report.one("d")["bytes"] == octets - 14 * len(frames)
+
+
+def test_click_options_of_the_driver(click, tmp_path):
+    assert click("-a", "-q", "-e", QUEUE).code == 0 and click("--affinity", "-q", "-e", QUEUE).code == 0
+    assert re.fullmatch(r"\d+\.\d{3}u \d+\.\d{3}s \d+:\d\d\.\d\d\n", click("--time", "-q", "-e", QUEUE).out)
+    assert click("-e", "FromDPDKDevice(net_null0) -> Discard", "--time", "0.05").code == 0
+
+
+def test_the_next_free_port(click):
+    taken = socket.create_server(("127.0.0.1", 0))
+    port = taken.getsockname()[1]
+    result = click("-e", f"c :: ControlSocket(tcp, {port}+); Script(print $(c.port), stop)")
+    with taken:
+        assert result.code == 0 and port < int(result.out) < port + 100, result
+    result = click("-p", f"{port}+", "-e", "Script(stop)")
+    assert result.code == 0, result
+    assert click("-p", "70000+", "-e", QUEUE).code == 1 and click("-p", "x", "-e", QUEUE).code == 1
+
+
+def test_control_by_an_open_socket(heddle):
+    ours, theirs = socket.socketpair()
+    command = [*heddle.prefix, heddle.path, "run", "--quiet", "--socket", str(theirs.fileno()), "-e", QUEUE]
+    with ours, theirs, subprocess.Popen(command, pass_fds=[theirs.fileno()], env={**os.environ}) as running:
+        ours.settimeout(60)
+        ours.sendall(b"READ q2.capacity\r\nWRITE stop\r\n")
+        said = b""
+        while b"DATA 1\r\n6" not in said:
+            said += ours.recv(4096)
+        assert said.startswith(b"Click::ControlSocket/1.3\r\n")
+        assert running.wait(60) == 0
+    assert heddle("run", "--socket", "0", "-e", QUEUE, input=b"").code == 1
+
+
+def test_libraries(click, tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/pair.click").write_text('require(library "more/one.click") elementclass Pair { -> One -> One -> }')
+    (tmp_path / "lib/more").mkdir()
+    (tmp_path / "lib/more/one.click").write_text("elementclass One { -> c :: Counter -> }")
+    chain = "require(library pair.click, library pair.click) InfiniteSource(LIMIT 3) -> p :: Pair -> Discard"
+    assert click("-C", f"/nowhere:{tmp_path}/lib", "-e", chain, "-h", "p/One@2/c.count").out == "3\n"
+    (tmp_path / "lib/here.click").write_text(chain)
+    assert click(tmp_path / "lib/here.click", "-h", "p/One@1/c.count").out == "3\n"
+    assert "library 'pair.click' cannot be read" in click("-e", chain).err
+    assert "cannot be read" in click("-e", "require(library /)").err

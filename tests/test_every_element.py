@@ -7,6 +7,21 @@ from whole import captures, ipsec
 from whole.program import mistakes
 
 BAD_ARGUMENTS = {
+    "AggregateIPFlows": ["1", "TCP_TIMEOUT x", "CAPACITY 0", "ICMP 2", "FRAGMENTS x", "TRACEINFO file"],
+    "CycleCountAccum": ["1"],
+    "FTPPortMapper": ["", "a, b", "nobody, nobody, 0", "x, x, 0", "a, b, -1", "a, b, 0, 1"],
+    "IPRateMonitor": [
+        "",
+        "PACKETS, 1",
+        "BITS, 1, 1",
+        "PACKETS, 0, 1",
+        "PACKETS, 2, 1",
+        "BYTES, 1, x",
+        "BYTES, 1, 1, 99",
+        "BYTES, 1, 1, 100, 2",
+    ],
+    "SetCycleCount": ["1"],
+    "TimeSortedSched": ["1", "STOP x", "BUFFER 0", "BUFFER 65537"],
     "AddressInfo": ["host", "host 10.0.0", "host 10.0.0.256", "host 1.2.3.4 0:1:2:3:4:g"],
     "AverageCounter": ["x", "-1", "0, 2", "MAX -1", "0, true, 3"],
     "BitVectorClassifier": [
@@ -64,6 +79,7 @@ BAD_ARGUMENTS = {
         "rt, d0 0, PUNT x",
         "rt, d0 0, TABLE 0",
     ],
+    "KernelIP6Routes": ["", "rt", "rt, d0", "rt, d0 x", "rt, d0 0, d0 1", "rt, d0 0, PUNT x", "rt, d0 0, TABLE 0"],
     "LinearIPLookup": ["x", "1.2/24 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
     "L2Switch": ["x", "1:2:3:4:5:6 0", "2:0:0:0:0:1 9", "CAPACITY 0", "TIMEOUT x", "LEARN 2", "FILE none"],
     "LookupIP6Route": ["x", "::/129 0", "::/0", "::/0 1", "::/0 x 0", "10/8 0", "FILE none", "::/0 -1"],
@@ -242,6 +258,15 @@ BAD_ENDS = {
         "x, END soon",
     ],
     "FromIPSummaryDump": ["", "x, CONTENTS y", "x, PROTO 256", "x, SAMPLE -1", "x, CHECKSUM 2", "x, y"],
+    "McastSocket": [
+        "",
+        "239.0.0.1",
+        "1.2.3.4, 5",
+        "239.0.0.1, 0",
+        "239.0.0.1, 5, x",
+        "239.0.0.1, 5, 127.0.0.1, 6, LOOP 2",
+        "239.0.0.1, 5, SNAPLEN 0",
+    ],
     "FromHost": ["", "a/b", "tap0, 1.2.3.4", "tap0, 1.2.3.4/24, 1.2.4.1", "tap0, MTU 9217", "tap0, ETHER 1:2"],
     "KernelTun": [
         "",
@@ -288,7 +313,7 @@ BAD_ALONE = {
     ],
     "IPRewriterPatterns": ["x", "x 1.2.3.4 1 -", "x 1.2.3.4 y - -", "x - - - -, x - - - -"],
     "Message": ["", "a, b", "a, ERROR, 1"],
-    "DriverManager": ["bogus", "wait x", "pause -1", "goto nowhere", "stop 1", "TYPE SIGNAL"],
+    "DriverManager": ["bogus", "wait x", "pause -1", "goto nowhere", "stop 1", "TYPE SIGNAL", "TYPE NONE"],
     "Script": [
         "bogus 1",
         "set",
@@ -301,6 +326,9 @@ BAD_ALONE = {
         "save x",
         "loop 1",
         "TYPE PACKET",
+        "TYPE SIGNAL NONE",
+        "TYPE SIGNAL KILL",
+        "TYPE PROXY now",
     ],
     "StaticThreadSched": ["nobody 0", "sink", "sink x", "sink -1", "sink 128", "sink 0 0"],
 }

@@ -196,3 +196,53 @@ def test_neighbours_are_told(heddle, kernel, tmp_path):
 def test_mistakes_are_named(heddle, arguments, message):
     chain = f"Idle -> rt :: DirectIPLookup -> d :: Discard; KernelRoutes({arguments})"
     assert message in heddle.fails("run", "-e", chain)
+
+
+CHAIN6 = """rt :: LookupIP6Route(::/128 3); k :: KernelIP6Routes(rt, d0 0, d1 1, PUNT 2);
+    Idle -> rt; rt[0] -> Discard; rt[1] -> Discard; rt[2] -> Discard; rt[3] -> Discard;"""
+
+
+@pytest.fixture
+def kernel6(kernel):
+    for i in range(3):
+        kernel.call("sysctl", "-qw", f"net.ipv6.conf.d{i}.disable_ipv6=0")
+        call("ip", "-n", kernel.name, "-6", "address", "add", f"2001:db8:{i}::1/64", "dev", f"d{i}", "nodad")
+    return kernel
+
+
+class Router6(Router):
+    def table(self):
+        rows = [line.split() for line in self.read("rt.table").splitlines()]
+        return {ipaddress.ip_network(row[0]): (None if row[1] == "-" else row[1], int(row[2])) for row in rows}
+
+
+def test_ip6_routes_come_change_and_go(heddle, kernel6, tmp_path):
+    route = lambda *words: kernel6.call("ip", "-6", "route", *words)
+    route("add", "2001:db8:f000::/36", "via", "2001:db8:0::7")
+    with router(heddle, kernel6, tmp_path, CHAIN6) as r4:
+        r = Router6(r4.socket, r4.running)
+        r.wait_for("2001:db8:f000::/36", ("2001:db8::7", 0), "from before the start")
+        r.wait_for("2001:db8:1::/64", (None, 1), "a connected network")
+        r.wait_for("2001:db8:1::1/128", (None, 2), "an address of the host")
+        r.wait_for("2001:db8:2::/64", (None, 2), "of an interface that the chain does not know")
+        route("add", "2001:db8:aa::/48", "via", "2001:db8:1::9")
+        r.wait_for("2001:db8:aa::/48", ("2001:db8:1::9", 1))
+        route("replace", "2001:db8:aa::/48", "via", "2001:db8:0::9")
+        r.wait_for("2001:db8:aa::/48", ("2001:db8::9", 0))
+        route("add", "2001:db8:bb::/48", "via", "2001:db8:1::8", "metric", "50")
+        route("add", "2001:db8:bb::/48", "via", "2001:db8:0::8", "metric", "20")
+        r.wait_for("2001:db8:bb::/48", ("2001:db8::8", 0))
+        route("del", "2001:db8:bb::/48", "metric", "20")
+        r.wait_for("2001:db8:bb::/48", ("2001:db8:1::8", 1))
+        route("add", "unreachable", "2001:db8:cc::/48")
+        r.wait_for("2001:db8:cc::/48", (None, 2))
+        hops = ["nexthop", "via", "2001:db8:0::7", "nexthop", "via", "2001:db8:1::7"]
+        for i in range(32):
+            route("add", f"2001:db9:{i:x}::/48", *hops)
+        ways = lambda: [hop for network, hop in r.table().items() if str(network).startswith("2001:db9:")]
+        wait_until(lambda: len(ways()) == 32, what="routes of several hops")
+        assert set(ways()) == {("2001:db8::7", 0), ("2001:db8:1::7", 1)}
+        kernel6.call("ip", "link", "set", "d1", "down")
+        r.wait_for("2001:db8:bb::/48", None)
+        r.wait_for("2001:db8:1::/64", None)
+        assert r.read("k.failed") == "0"

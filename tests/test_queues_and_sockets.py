@@ -4,10 +4,11 @@ import collections
 import os
 import random
 import socket
+import subprocess
 
 import pytest
 from whole import captures, network
-from whole.program import free_port, quoted, read_handler, wait_for_count, wait_until
+from whole.program import Program, free_port, quoted, read_handler, wait_for_count, wait_until
 
 RANDOM = random.Random(1917)
 
@@ -144,6 +145,73 @@ def test_bypass_switches(heddle):
         )
         == 7
     )
+
+
+# --- McastSocket
+
+
+def multicast_namespace(space):
+    space.call("ip", "link", "set", "lo", "multicast", "on")
+    space.call("ip", "route", "add", "224.0.0.0/4", "dev", "lo")
+
+
+MEMBER = """
+import socket, struct, sys
+s = socket.socket(type=socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("239.7.7.7", 9000))
+s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton("239.7.7.7") + socket.inet_aton("127.0.0.1"))
+s.settimeout(60)
+print("ready", flush=True)
+for _ in range(20):
+    data, (address, port) = s.recvfrom(2048)
+    print(data.decode(), address, port, flush=True)
+out = socket.socket(type=socket.SOCK_DGRAM)
+out.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+for i in range(20):
+    out.sendto(b"back %d" % i, ("239.7.7.7", 9000))
+sys.stdin.read()
+"""
+
+
+@pytest.mark.usefixtures("root")
+def test_mcast_socket_sends_and_receives_but_not_its_own(heddle, tmp_path):
+    """20 packets to a member of the group; its 20 answers come back, and none of the own ones."""
+    captures.write(tmp_path / "in.pcap", [b"number %02d...." % n for n in range(20)])
+    chain = f"""f :: FromDump({quoted(tmp_path / "in.pcap")}, ACTIVE false) -> Truncate(9) -> m :: McastSocket(239.7.7.7, 9000, 127.0.0.1, 9001)
+        -> c :: Counter -> ToDump({quoted(tmp_path / "out.pcap")});
+        Script(write f.active true, label l, wait 1ms, goto l $(lt $(c.count) 20), stop);"""
+    with network.namespaces(1) as (space,):
+        multicast_namespace(space)
+        with subprocess.Popen(
+            space.command("/usr/bin/python3", "-c", MEMBER), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as member:
+            assert member.stdout.readline() == "ready\n"
+            inside = Program(heddle.path, space.command())
+            report = inside.run(chain)
+            got = [member.stdout.readline().strip() for _ in range(20)]
+            member.stdin.close()
+    assert got == [f"number {n:02} 127.0.0.1 9001" for n in range(20)]
+    assert captures.frames(tmp_path / "out.pcap") == [b"back %d" % n for n in range(20)]
+    assert report.count("c") == 20 and report.all["dropped"] == 0
+
+
+@pytest.mark.usefixtures("root")
+def test_mcast_socket_loops(heddle):
+    # What another sends behind them says that all have come that will.
+    chain = """InfiniteSource(hello, 5, STOP false) -> m :: McastSocket(239.7.7.8, 9000, LOOP {}) -> k :: Classifier(0/68, -);
+        k[0] -> c :: Counter -> Discard; k[1] -> e :: Counter -> Discard;
+        last :: InfiniteSource(x, 1, ACTIVE false, STOP false) -> McastSocket(239.7.7.8, 9000);
+        Script(label l, wait 1ms, goto l $(lt $(m.sent) 5), write last.active true, label n, wait 1ms, goto n $(lt $(e.count) 1),
+               print "$(m.sent) $(c.count)", stop);"""
+    with network.namespaces(1) as (space,):
+        multicast_namespace(space)
+        inside = Program(heddle.path, space.command())
+        for loop, heard in (("true", 5), ("false", 0)):
+            assert inside.ok("run", "--quiet", "-e", chain.format(loop)).out.split() == ["5", str(heard)]
+        assert "no interface has SOURCEIP" in inside.fails(
+            "run", "-e", "Idle -> McastSocket(239.7.7.7, 9000, 192.0.2.77)"
+        )
 
 
 # --- Socket

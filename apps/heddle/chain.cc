@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
+#include <sstream>
 
 #include "apps/heddle/commands.h"
 #include "click/parser.h"
@@ -43,7 +47,24 @@ void sort_operands(ChainOptions& options) {
   }
 }
 
-// As Click does for -p and -u.
+/** The text of a library: beside the file that names it, in a folder of the path, or here. */
+std::optional<std::string> read_library(const std::vector<std::string>& path, const std::string& file,
+                                        const std::string& from) {
+  std::string folders = std::filesystem::path(from).parent_path().string();
+  for (auto& list : path) folders += ":" + list;
+  if (const char* environment = std::getenv("CLICKPATH")) folders += std::string(":") + environment;
+  std::istringstream list(folders + ":.");
+  for (std::string folder; std::getline(list, folder, ':');) {
+    std::ifstream input(std::filesystem::path(folder) / file, std::ios::binary);
+    if (std::error_code error;
+        !input.is_open() || !std::filesystem::is_regular_file(std::filesystem::path(folder) / file, error))
+      continue;
+    return read_all(input, file);
+  }
+  return std::nullopt;
+}
+
+// As Click does for -p, -u and --socket.
 void add_control_sockets(click::Graph& graph, const ChainOptions& options) {
   int number = 0;
   const auto add = [&](std::vector<std::string> arguments, const char* option) {
@@ -54,7 +75,8 @@ void add_control_sockets(click::Graph& graph, const ChainOptions& options) {
     for (auto& text : arguments) element.arguments.push_back({text, element.where});
     graph.elements.push_back(std::move(element));
   };
-  for (int port : options.tcp_ports) add({"tcp", std::to_string(port)}, "--port");
+  for (auto& port : options.tcp_ports) add({"tcp", port}, "--port");
+  for (int descriptor : options.sockets) add({"socket", std::to_string(descriptor)}, "--socket");
   for (auto& path : options.unix_sockets) {
     std::string quoted = "\"";
     for (char c : path) quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
@@ -103,6 +125,9 @@ Configuration make_chain(ChainOptions options, const std::string& text, click::D
     const size_t equals = variable.find('=');
     parse.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
+  parse.read_library = [&path = options.library_path](const std::string& file, const std::string& from) {
+    return read_library(path, file, from);
+  };
   options.plan.launch = mode_named<LaunchMode>(options.launch, kLaunchModes).value_or(LaunchMode::persistent);
   options.plan.transport = mode_named<Transport>(options.transport, kTransports);
   try {

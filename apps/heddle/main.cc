@@ -52,10 +52,21 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
   command->add_option("-j,--threads", run.options.threads, "Packet threads")
       ->check(CLI::Range(1, heddle::kMaxThreads))
       ->type_name("N");
-  command->add_option("-p,--port", chain.tcp_ports, "Listen for control connections on TCP port PORT of 127.0.0.1")
-      ->check(CLI::Range(1, 65535))
+  command
+      ->add_option(
+          "-p,--port", chain.tcp_ports,
+          "Listen for control connections on TCP port PORT of 127.0.0.1; \"PORT+\": on the next one that is free")
+      ->check([](const std::string& text) {
+        uint16_t port = 0;
+        const std::string number = text.ends_with('+') ? text.substr(0, text.size() - 1) : text;
+        return heddle::click::parse(number, port) && port > 0 ? "" : "Value " + text + " not in range 1 to 65535";
+      })
       ->allow_extra_args(false)
-      ->type_name("PORT");
+      ->type_name("PORT[+]");
+  command->add_option("--socket", chain.sockets, "Take control commands from the open connection DESCRIPTOR")
+      ->check(CLI::Range(0, 1 << 20))
+      ->allow_extra_args(false)
+      ->type_name("DESCRIPTOR");
   command->add_option("-u,--unix-socket", chain.unix_sockets, "Listen for control connections on Unix socket FILE")
       ->allow_extra_args(false)
       ->type_name("FILE");
@@ -81,7 +92,10 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("SECONDS");
   command->add_flag("-w,--no-warnings", run.ignored_flag, "Accepted for Click's sake");
-  command->add_option("-C,--clickpath", run.ignored_text, "Accepted for Click's sake")->type_name("PATH");
+  command
+      ->add_option("-C,--clickpath", chain.library_path, "Folders in which require(library FILE) looks, FOLDER:FOLDER")
+      ->allow_extra_args(false)
+      ->type_name("PATH");
   command->add_flag("-R,--allow-reconfigure", run.allow_reconfigure,
                     "Offer the handler hotconfig: what is written to it replaces the running chain");
   command->add_option("--dpdk", run.dpdk, "Arguments for DPDK: one text, or words up to \"--\"")
@@ -95,7 +109,7 @@ void add_run_options(CLI::App* command, RunCommand& run) {
   command->add_option("--slots", run.options.slots, "GPU: slots of 32 packets in flight, over all threads")
       ->check(CLI::Range(1, 4096));
   command->add_option("--packets", run.options.packets, "Packets in the pool; default: what the chain needs");
-  command->add_flag("--pin", run.options.pin, "Keep each packet thread on a core of its own");
+  command->add_flag("--pin,-a,--affinity", run.options.pin, "Keep each packet thread on a core of its own");
   command->add_option("--time", run.seconds, "Stop after this many seconds")->check([](const std::string& text) {
     double seconds = 0;
     return heddle::click::parse(text, seconds) && seconds > 0 ? ""
@@ -115,10 +129,21 @@ void complete_simulated_time(std::vector<std::string>& words) {
     if (word == "--simtime") word += "=1000000000";
 }
 
+// "--time" without a number, as Click has it, is -t.
+void complete_time(std::vector<std::string>& words) {
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    double seconds = 0;
+    const bool number = word + 1 != words.end() && heddle::click::parse(*(word + 1), seconds);
+    if (*word == "--time" && !number) *word = "-t";
+  }
+}
+
 // "--dpdk ARGS... --", as FastClick has it, becomes one "--dpdk=TEXT"; "--dpdk TEXT" stays.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   complete_simulated_time(words);
+  if (argc > 1 && (std::filesystem::path(argv[0]).filename() == "click" || words.front() == "run"))
+    complete_time(words);
   const auto begin = std::find(words.begin(), words.end(), "--dpdk");
   const auto end = std::find(begin, words.end(), "--");
   if (end == words.end()) return words;

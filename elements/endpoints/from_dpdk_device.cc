@@ -19,6 +19,12 @@ void FromDPDKDevice::configure_port(click::Arguments& arguments, dpdk::Port& por
   arguments.keyword("PROMISC", port.promiscuous).keyword("BURST", burst_, 1, 1024);
   arguments.keyword("NDESC", port.rx_descriptors, 32, 32768).keyword("MTU", port.mtu, 68, 9216);
   arguments.keyword("MAC", mac).keyword("ACTIVE", active);
+  arguments.choice("PAUSE", port.pause,
+                   {{"unset", -1},
+                    {"none", RTE_ETH_FC_NONE},
+                    {"rx", RTE_ETH_FC_RX_PAUSE},
+                    {"tx", RTE_ETH_FC_TX_PAUSE},
+                    {"full", RTE_ETH_FC_FULL}});
   if (mac != click::EthernetAddress{}) port.mac = mac;
   active_ = active;
   port.receives = true;
@@ -32,11 +38,17 @@ void FromDPDKDevice::configure(click::Arguments& arguments) {
   dpdk::Port& port = *dpdk::request_port(device);
   arguments.optional("QUEUE", queue_, -1, 127).optional("N_QUEUES", port.rx_queues, 0, 128);
   configure_port(arguments, port);
+  std::string verbose;
+  arguments.keyword("VERBOSE", verbose);
+  arguments.keyword("MAXTHREADS", most_threads_, 1, kMaxThreads)
+      .keyword("THREADOFFSET", first_thread_, 0, kMaxThreads - 1);
   refuse_port_keywords(arguments);
 }
 
 void FromDPDKDevice::start(const Environment& environment) {
-  threads_ = environment.threads;
+  if (first_thread_ >= environment.threads)
+    throw Error(format("THREADOFFSET: there is no thread %d; `-j` says how many there are", first_thread_));
+  threads_ = std::min(environment.threads - first_thread_, most_threads_);
   queues_ = port_->queues;
   large_packets_ = environment.large_packets;
   if (burst_ == 0) burst_ = dpdk::settings().burst;
@@ -88,9 +100,11 @@ void FromDPDKDevice::receive(Batch& batch) {
   int n = 0;
   if (queue_ >= 0) {
     n = poll(queue_, batch.packets(), wanted);
-  } else {  // a thread has every threads_-th queue, or all
+  } else {  // each of the threads_ readers has every threads_-th queue, or one thread all
     const int step = home < 0 ? threads_ : 1;
-    for (int queue = home < 0 ? batch.thread : 0; queue < queues_ && n < wanted; queue += step)
+    const int reader = batch.thread - first_thread_;
+    if (home < 0 && (reader < 0 || reader >= threads_)) return;
+    for (int queue = home < 0 ? reader : 0; queue < queues_ && n < wanted; queue += step)
       n += poll(queue, batch.packets() + n, wanted - n);
   }
   batch.resize(n);

@@ -7,7 +7,8 @@ namespace heddle {
 
 /** FromDPDKDevice: receives packets from a NIC or a virtual device through DPDK.
  *
- *      FromDPDKDevice(PORT [, QUEUE, N_QUEUES, keywords PROMISC, BURST, NDESC, MTU, MAC, ACTIVE])
+ *      FromDPDKDevice(PORT [, QUEUE, N_QUEUES, keywords PROMISC, BURST, NDESC, MTU, MAC, ACTIVE, PAUSE,
+ *                     MAXTHREADS, THREADOFFSET, VERBOSE])
  *
  *  PORT: a DPDK port number (0), a PCI address (0000:03:00.0), or a virtual device with its arguments in quotes:
  *
@@ -23,8 +24,9 @@ namespace heddle {
  *  default 0: one a packet thread (-j). Every thread receives from its queues; StaticThreadSched gives all of them to
  *  one thread. PROMISC: receive frames for other addresses, too, default true. BURST: packets asked for at a time,
  *  default 64, 1 to 1024. NDESC: receive descriptors, default 1024. MTU: the port's is set to it, 68 to 9216 bytes; by
- *  default it stays as it is. MAC: the port's address is set to it. ACTIVE: whether it receives, default true. FastClick's
- *  other keywords are errors that say what to do instead.
+ *  default it stays as it is. MAC: the port's address is set to it. ACTIVE: whether it receives, default true. PAUSE:
+ *  Ethernet flow control, none, rx, tx or full; default unset: as it is. MAXTHREADS, THREADOFFSET: only so many threads receive, from
+ *  that one on; default all. VERBOSE is accepted and has no effect. FastClick's other keywords are errors that say what to do instead.
  *
  *  Heddle composes DPDK's arguments itself; huge pages are used if there are free ones, and not needed. `heddle run --dpdk
  *  "ARGS"` adds arguments for special cases; cores that it names (-l, -c, --lcores) are those on which packet threads
@@ -67,7 +69,8 @@ class FromDPDKDevice : public Source {
   Packet* in_one_buffer(Packet* packet);
 
   dpdk::Port* port_ = nullptr;
-  int burst_ = 0, queue_ = -1, threads_ = 1, queues_ = 1;
+  int burst_ = 0, queue_ = -1, queues_ = 1;
+  int most_threads_ = kMaxThreads, first_thread_ = 0, threads_ = 1;  // that receive
   PacketPool* large_packets_ = nullptr;
   std::atomic<bool> active_{true};
   std::atomic<uint64_t> too_long_{0}, bad_length_{0};

@@ -42,7 +42,7 @@ void FromIPSummaryDump::configure(click::Arguments& arguments) {
 }
 
 Access FromIPSummaryDump::access(Processor) const {
-  return {.column_writes = columns(Column::dst, Column::l3, Column::l4, Column::paint)};
+  return {.column_writes = columns(Column::dst, Column::l3, Column::l4, Column::paint, Column::aggregate)};
 }
 
 void FromIPSummaryDump::start(const Environment& environment) {
@@ -132,6 +132,7 @@ bool FromIPSummaryDump::append_packet(Batch& batch) {
   batch.column(Column::l3)[i] = packet->data_off;
   batch.column(Column::l4)[i] = packet->data_off + draft_.ip_header_bytes;
   batch.column(Column::paint)[i] = draft_.paint;
+  batch.column(Column::aggregate)[i] = draft_.aggregate;
   batch.resize(i + 1);
   --left_;
   return true;

@@ -24,7 +24,7 @@ namespace heddle {
  *  whether it reads, default true. STOP, END_CALL: as for InfiniteSource. BURST: lines read at a time, default 64.
  *
  *  No input, one output, push or pull. Packets are IP packets without a link header; the header and destination
- *  annotations are set, link and direction become the paint annotation, packets have the time of their line. Runs on
+ *  annotations are set, link and direction become the paint annotation, aggregate that of this name, packets have the time of their line. Runs on
  *  the first packet thread, or where StaticThreadSched puts it.
  *
  *  Headers have the lengths that ip_hl and tcp_off say (20 to 60 bytes, filled with options that mean nothing), else 20;

@@ -36,7 +36,7 @@ struct View {
   uint32_t ip_bytes = 0;               ///< from `ip` on, captured and within the IP packet
   const uint8_t* transport = nullptr;  ///< in the first fragment
   uint32_t transport_bytes = 0;        ///< captured
-  uint32_t paint = 0;
+  uint32_t paint = 0, aggregate = 0;
   const char* problem = nullptr;  ///< what is wrong with the packet, for !bad lines
 };
 /** `ip` is the offset of the network header from the frame's start, or negative. Reads nothing outside the frame. */
@@ -50,7 +50,7 @@ struct Draft {
   uint32_t ip_length = 0, payload_length = 0, wire_length = 0, captured_length = 0;
   bool has_ip_length = false, has_payload_length = false;
   std::string payload;
-  uint32_t count = 1, paint = 0;
+  uint32_t count = 1, paint = 0, aggregate = 0;
 
   explicit Draft(uint8_t protocol);
   uint8_t protocol() const { return ip[9]; }

@@ -314,6 +314,16 @@ bool read_paint(Draft& draft, const Field&, std::string_view text) {
   draft.paint = static_cast<uint32_t>(value);
   return true;
 }
+bool print_aggregate(const View& view, const Field&, std::string& text) {
+  append(text, view.aggregate);
+  return true;
+}
+bool read_aggregate(Draft& draft, const Field&, std::string_view text) {
+  uint64_t value = 0;
+  if (!number(text, value)) return false;
+  draft.aggregate = static_cast<uint32_t>(value);
+  return true;
+}
 bool print_direction(const View& view, const Field&, std::string& text) {
   if (view.paint > 1) return print_paint(view, {}, text);
   text += view.paint == 0 ? '>' : '<';
@@ -374,6 +384,7 @@ constexpr Field kFields[] = {
     {"count", Layer::none, 0, 0, 0, print_count, read_count},
     {"direction", Layer::none, 0, 0, 0, print_direction, read_direction},
     {"link", Layer::none, 0, 0, 0, print_paint, read_direction},
+    {"aggregate", Layer::none, 0, 0, 0, print_aggregate, read_aggregate},
 };
 
 /** Names that earlier versions of the format, and tools around it, use. */

@@ -115,24 +115,21 @@ void refuse_keywords(click::Arguments& arguments, std::initializer_list<RefusedK
 }
 
 void refuse_port_keywords(click::Arguments& arguments) {
-  refuse_keywords(arguments,
-                  {{"MAXTHREADS", "every packet thread has a queue of its own; StaticThreadSched gives all to one"},
-                   {"THREADOFFSET", "StaticThreadSched says where it runs"},
-                   {"NUMA", "queues lie where their port is"},
-                   {"MAXQUEUES", "N_QUEUES sets their number"},
-                   {"MINQUEUES", "N_QUEUES sets their number"},
-                   {"SCALE", "-j sets the number of threads"},
-                   {"RSS_AGGREGATE", "there is no aggregate annotation"},
-                   {"PAINT_QUEUE", "CPUPaint paints by thread"},
-                   {"MODE", "queues are chosen by receive-side scaling"},
-                   {"VF_POOLS", "queues are chosen by receive-side scaling"},
-                   {"TSO", "packets are sent as they are"},
-                   {"TCO", "packets are sent as they are"},
-                   {"IPCO", "packets are sent as they are"},
-                   {"LRO", "packets are received as they are"},
-                   {"JUMBO", "MTU says how long frames may be"},
-                   {"ALLOC", "buffers are always the port's own"},
-                   {"CLEAR", "annotations begin unset"}});
+  refuse_keywords(arguments, {{"NUMA", "queues lie where their port is"},
+                              {"MAXQUEUES", "N_QUEUES sets their number"},
+                              {"MINQUEUES", "N_QUEUES sets their number"},
+                              {"SCALE", "-j sets the number of threads"},
+                              {"RSS_AGGREGATE", "AggregateIPFlows sets the aggregate annotation"},
+                              {"PAINT_QUEUE", "CPUPaint paints by thread"},
+                              {"MODE", "queues are chosen by receive-side scaling"},
+                              {"VF_POOLS", "queues are chosen by receive-side scaling"},
+                              {"TSO", "packets are sent as they are"},
+                              {"TCO", "packets are sent as they are"},
+                              {"IPCO", "packets are sent as they are"},
+                              {"LRO", "packets are received as they are"},
+                              {"JUMBO", "MTU says how long frames may be"},
+                              {"ALLOC", "buffers are always the port's own"},
+                              {"CLEAR", "annotations begin unset"}});
 }
 
 }  // namespace heddle

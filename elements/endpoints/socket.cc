@@ -40,13 +40,26 @@ void Socket::configure(click::Arguments& arguments) {
   else
     read_files(arguments);
   client_ = local_.bytes != 0 || outputs == 0;
-  arguments.keyword("CLIENT", client_).keyword("SNAPLEN", snap_length_, 1u, kMaxPacketBytes);
-  arguments.keyword("NODELAY", no_delay_).keyword("TIMESTAMP", timestamp_);
-  arguments.keyword("SNDBUF", send_buffer_, 1, 1 << 30).keyword("RCVBUF", receive_buffer_, 1, 1 << 30);
+  arguments.keyword("CLIENT", client_).keyword("NODELAY", no_delay_);
+  read_options(arguments);
   if (inputs == 0 && outputs == 0) arguments.error("neither input nor output is connected");
   if (!client_ && outputs == 0)
     arguments.error(
         "a server needs an output, to hear of its clients; connect it, say to Discard, or give CLIENT true");
+}
+
+void Socket::read_options(click::Arguments& arguments) {
+  arguments.keyword("SNAPLEN", snap_length_, 1u, kMaxPacketBytes).keyword("TIMESTAMP", timestamp_);
+  arguments.keyword("SNDBUF", send_buffer_, 1, 1 << 30).keyword("RCVBUF", receive_buffer_, 1, 1 << 30);
+}
+
+Socket::Address Socket::inet(uint32_t ip, uint16_t port) {
+  Address address;
+  address.at.inet.sin_family = AF_INET;
+  address.at.inet.sin_addr.s_addr = htonl(ip);
+  address.at.inet.sin_port = htons(port);
+  address.bytes = sizeof address.at.inet;
+  return address;
 }
 
 void Socket::read_inet(click::Arguments& arguments) {
@@ -54,14 +67,8 @@ void Socket::read_inet(click::Arguments& arguments) {
   uint16_t port = 0, local_port = 0;
   arguments.required("ADDRESS", address).required("PORT", port);
   arguments.optional("LOCALADDRESS", local).optional("LOCALPORT", local_port);
-  const auto fill = [](Address& to, uint32_t ip, uint16_t number) {
-    to.at.inet.sin_family = AF_INET;
-    to.at.inet.sin_addr.s_addr = htonl(ip);
-    to.at.inet.sin_port = htons(number);
-    to.bytes = sizeof to.at.inet;
-  };
-  fill(address_, address.value, port);
-  if (local.value != 0 || local_port != 0) fill(local_, local.value, local_port);
+  address_ = inet(address.value, port);
+  if (local.value != 0 || local_port != 0) local_ = inet(local.value, local_port);
 }
 
 void Socket::read_files(click::Arguments& arguments) {
@@ -113,7 +120,7 @@ void Socket::take_state(Element& old_element) {
   auto& old = static_cast<Socket&>(old_element);
   if (!goes_on(*this, &old) && !goes_on(old, this)) return;
   std::swap(socket_, old.socket_), std::swap(peer_, old.peer_);
-  std::swap(last_, old.last_), std::swap(listens_at_, old.listens_at_);
+  std::swap(last_, old.last_), std::swap(local_, old.local_), std::swap(listens_at_, old.listens_at_);
   over_ = old.over_.exchange(over_);
   received_.take(old.received_), sent_.take(old.sent_);
 }
@@ -153,7 +160,7 @@ void Socket::close_peer() {
 }
 
 int Socket::send(const uint8_t* bytes, size_t count) {
-  const int descriptor = stream_ ? peer_ : socket_;
+  const int descriptor = stream_ || peer_ >= 0 ? peer_ : socket_;
   if (descriptor < 0 || (!stream_ && last_.bytes == 0)) return 1 + kNoPeer;
   size_t done = 0;
   do {
@@ -205,7 +212,8 @@ bool Socket::receive_one(Packet* packet) {
     return false;
   }
   if (n < 0) return false;  // an ICMP error about what has been sent: datagrams go on
-  if (!client_) last_ = from;
+  if (is_own(from)) return false;
+  if (!client_ && answers_) last_ = from;
   packet->data_len = static_cast<uint16_t>(n), packet->pkt_len = static_cast<uint32_t>(n);
   set_capture_info(packet, {timestamp_ ? RouterClock::wall_ns() : 0, 0});
   return true;

@@ -50,7 +50,7 @@ class Socket : public Source {
   std::string stop() override;
   void handlers(Handlers& list) override;
 
- private:
+ protected:
   struct Address {
     union {
       sockaddr any;
@@ -59,14 +59,30 @@ class Socket : public Source {
     } at{};
     socklen_t bytes = 0;
   };
+  /** Makes what it sends and receives through. Throws Error. */
+  virtual void open();
+  /** Whether what comes from there is its own, and not received. */
+  virtual bool is_own(const Address& /*from*/) const { return false; }
+  /** Of an address and a port in host byte order. */
+  static Address inet(uint32_t ip, uint16_t port);
+  void set_options(int descriptor) const;
+  void read_options(click::Arguments& arguments);
+
+  std::string type_ = "UDP";
+  Address address_, local_;
+  bool client_ = false;
+  int socket_ = -1;      // the listening one, or the only one
+  int peer_ = -1;        // a stream's connection, or what datagrams are sent through if that is another one
+  Address last_;         // whom a datagram server answers
+  bool answers_ = true;  // whoever has sent last
+
+ private:
   /** Whether `heir` takes the socket of `old`, its predecessor. */
   static bool goes_on(const Socket& heir, const Element* old);
   void read_inet(click::Arguments& arguments);
   void read_files(click::Arguments& arguments);
   static Address file(const std::string& path);
-  void open();
   void accept_client();
-  void set_options(int descriptor) const;
   /** 0, or why it was not sent, a drop reason and 1. */
   int send(const uint8_t* bytes, size_t count);
   /** Receives into `packet`; false: nothing is there. */
@@ -74,18 +90,13 @@ class Socket : public Source {
   /** Of a stream: the other side is gone. */
   void close_peer();
 
-  std::string type_ = "UDP";
-  Address address_, local_;
-  bool stream_ = false, client_ = false, no_delay_ = true, timestamp_ = true;
+  bool stream_ = false, no_delay_ = true, timestamp_ = true;
   uint32_t snap_length_ = 2048;
   int send_buffer_ = 0, receive_buffer_ = 0;
   PacketPool* packets_ = nullptr;
   std::function<bool()> stopping_;
 
-  std::mutex mutex_;        // of what follows: the threads that send, and the one that receives
-  int socket_ = -1;         // the listening one, or the only one
-  int peer_ = -1;           // a stream's connection
-  Address last_;            // whom a datagram server answers
+  std::mutex mutex_;        // of the sockets: the threads that send, and the one that receives
   std::string listens_at_;  // a file to remove
   std::atomic<bool> over_{false};
   PerThreadCounts received_{counts}, sent_{counts};

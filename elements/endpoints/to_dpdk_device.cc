@@ -36,6 +36,9 @@ void ToDPDKDevice::configure(click::Arguments& arguments) {
   dpdk::Port& port = *dpdk::request_port(device);
   arguments.optional("QUEUE", queue_, -1, 127).optional("N_QUEUES", port.rx_queues, 0, 128);
   configure_port(arguments, port);
+  std::string verbose;
+  int ignored = 0;
+  arguments.keyword("VERBOSE", verbose).keyword("MAXTHREADS", ignored).keyword("THREADOFFSET", ignored);
   refuse_port_keywords(arguments);
 }
 

@@ -10,14 +10,15 @@ namespace heddle {
 
 /** ToDPDKDevice: sends packets to a NIC or a virtual device through DPDK.
  *
- *      ToDPDKDevice(PORT [, QUEUE, N_QUEUES, keywords NDESC, BLOCKING, MTU, MAC, IQUEUE, BURST, TIMEOUT])
+ *      ToDPDKDevice(PORT [, QUEUE, N_QUEUES, keywords NDESC, BLOCKING, MTU, MAC, IQUEUE, BURST, TIMEOUT, VERBOSE,
+ *                   MAXTHREADS, THREADOFFSET])
  *
  *  PORT: as for FromDPDKDevice; the same name means the same device. QUEUE: all threads send through this queue, taking
  *  turns; default -1: every packet thread (-j) has a queue of its own. N_QUEUES: queues of the port, default 0: one a
  *  thread. NDESC: transmit descriptors, default 1024. BLOCKING: when the device takes no more, wait for it (true,
  *  default) or drop at once (false). A device that takes nothing at all for 100 ms is not waited for until it takes
- *  packets again. MTU, MAC: as for FromDPDKDevice. IQUEUE, BURST and TIMEOUT are accepted for FastClick's sake: a batch is
- *  sent as soon as it is there.
+ *  packets again. MTU, MAC: as for FromDPDKDevice. IQUEUE, BURST, TIMEOUT, VERBOSE, MAXTHREADS and THREADOFFSET are accepted for
+ *  FastClick's sake: a batch is sent as soon as it is there, by the thread that has it.
  *
  *  Drop reasons: `tx_full` (the device took no more), `too_long` (for the MTU of its kernel interface, or the buffers
  *  of a memif, whose client makes them: 10240 bytes unless its device says bsize=BYTES, 2048 until one is there),

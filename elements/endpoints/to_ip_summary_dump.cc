@@ -28,13 +28,15 @@ void ToIPSummaryDump::configure(click::Arguments& arguments) {
   for (const summary::Field* field : fields_.list) {
     needs_ip_ = needs_ip_ || field->needs_ip();
     needs_paint_ = needs_paint_ || std::strcmp(field->name, "link") == 0 || std::strcmp(field->name, "direction") == 0;
+    needs_aggregate_ = needs_aggregate_ || std::strcmp(field->name, "aggregate") == 0;
   }
 }
 
 Access ToIPSummaryDump::access(Processor) const {
   return {.reads = {kWholePacket},
           .column_reads = static_cast<ColumnSet>((needs_ip_ ? columns(Column::l3) : 0) |
-                                                 (needs_paint_ ? columns(Column::paint) : 0))};
+                                                 (needs_paint_ ? columns(Column::paint) : 0) |
+                                                 (needs_aggregate_ ? columns(Column::aggregate) : 0))};
 }
 
 std::span<const char* const> ToIPSummaryDump::drop_reasons() const {
@@ -124,12 +126,14 @@ void ToIPSummaryDump::run_cpu(Batch& batch) {
   count_ += static_cast<uint64_t>(batch.size());
   const uint32_t* const l3 = batch.column(Column::l3);
   const uint32_t* const paint = batch.column(Column::paint);
+  const uint32_t* const aggregate = batch.column(Column::aggregate);
   for (int i = 0; i < batch.size(); ++i) {
     const Packet* packet = batch.packet(i);
     const bool has_ip = needs_ip_ && l3[i] >= packet->data_off && l3[i] < packet->data_off + length(packet);
     summary::View view = summary::view(packet, has_ip ? static_cast<int>(l3[i] - packet->data_off) : -1);
     if (!has_capture_info(packet)) view.info.timestamp_ns = RouterClock::wall_ns();
     if (needs_paint_) view.paint = paint[i];
+    if (needs_aggregate_) view.aggregate = aggregate[i];
     add_line(view);
     ++in_text_;
     if (text_.size() > kTextBytes) flush();

@@ -19,13 +19,14 @@ namespace heddle {
  *  separated by spaces, default "timestamp ip_src": timestamp ts_sec ts_usec ts_usec1 utimestamp ntimestamp eth_src
  *  eth_dst ip_v ip_hl ip_src ip_dst ip_tos ip_ttl ip_proto ip_id ip_sum ip_frag ip_fragoff ip_len ip_capture_len wire_len
  *  sport dport tcp_seq tcp_ack tcp_off tcp_flags tcp_win tcp_sum tcp_urp udp_len udp_sum icmp_type icmp_code icmp_sum
- *  payload_len payload count direction link. A field that the packet does not have is "-". timestamp has
+ *  payload_len payload count direction link aggregate. A field that the packet does not have is "-". timestamp has
  *  six digits behind the point, or nine if it needs them; utimestamp has always six, ntimestamp always nine; ts_usec1 is
  *  in microseconds. eth_src and eth_dst are those of a header that lies right before IP's. ip_proto is T, U, I or a number;
  *  ip_frag F (first fragment), f (a later one), "!" (none may be made) or "."; ip_fragoff in bytes, with + when more
  *  follow and ! when none may be made; ip_hl and tcp_off in bytes; payload_len without the headers of IP, TCP and UDP;
  *  count is what FromIPSummaryDump has read, else 1; tcp_flags the letters
- *  FSRPAUECN or "."; direction and link come from the paint annotation (0 is >, 1 is <).
+ *  FSRPAUECN or "."; direction and link come from the paint annotation (0 is >, 1 is <), aggregate from
+ *  the annotation that AggregateIPFlows sets.
  *
  *  HEADER: write the lines "!IPSummaryDump 1.3" and "!data FIELDS" first, default true. VERBOSE: also !host and !runtime,
  *  default false. BANNER: text of a !creator line. BAD_PACKETS: write "!bad WHY" before packets with a bad header,
@@ -69,7 +70,7 @@ class ToIPSummaryDump : public Element {
   std::string file_, banner_;
   summary::Fields fields_;
   bool header_ = true, verbose_ = false, bad_packets_ = false, careful_ = true, unbuffered_ = false;
-  bool needs_ip_ = false, needs_paint_ = false, shared_ = false;
+  bool needs_ip_ = false, needs_paint_ = false, needs_aggregate_ = false, shared_ = false;
   std::unique_ptr<capture::Output> output_;
   std::string text_;  // not written yet; has room for a batch beyond kTextBytes
   std::mutex writing_;

@@ -114,7 +114,7 @@ bool KernelFollower::read_all() {
   request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
   request->nlmsg_seq = ++sequence_;
   auto* body = static_cast<rtgenmsg*>(mnl_nlmsg_put_extra_header(request, sizeof(rtmsg)));  // the longest in use
-  body->rtgen_family = AF_INET;
+  body->rtgen_family = family_;
   if (mnl_socket_sendto(socket_, request, request->nlmsg_len) < 0) return false;
   pollfd waiting[] = {{wake_, POLLIN, 0}, {mnl_socket_get_fd(socket_), POLLIN, 0}};
   for (Reading reading = Reading::idle; reading != Reading::ended; reading = read(sequence_)) {

@@ -28,8 +28,10 @@ class KernelFollower : public Element {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  protected:
-  /** `groups`: RTMGRP_ bits; `what`: RTM_GET...; `again_ms`: all is read again so often; 0: only when needed. */
-  KernelFollower(uint32_t groups, uint16_t what, int again_ms) : groups_(groups), what_(what), again_ms_(again_ms) {}
+  /** `groups`: RTMGRP_ bits; `what`: RTM_GET...; `family`: AF_INET or AF_INET6; `again_ms`: all is read again so often; 0:
+   *  only when needed. */
+  KernelFollower(uint32_t groups, uint16_t what, uint8_t family, int again_ms)
+      : groups_(groups), what_(what), family_(family), again_ms_(again_ms) {}
 
   // On the thread:
   /** A message of the kernel; true: changes may have gone unsaid, so all must be read again. */
@@ -58,6 +60,7 @@ class KernelFollower : public Element {
 
   const uint32_t groups_;
   const uint16_t what_;
+  const uint8_t family_;
   const int again_ms_;
   Control* control_ = nullptr;
   mnl_socket* socket_ = nullptr;

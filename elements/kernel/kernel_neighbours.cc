@@ -23,7 +23,7 @@ std::string dotted(uint32_t as_in_packets) {
 
 }  // namespace
 
-KernelNeighbours::KernelNeighbours() : KernelFollower(RTMGRP_NEIGH, RTM_GETNEIGH, kAgainMs) {}
+KernelNeighbours::KernelNeighbours() : KernelFollower(RTMGRP_NEIGH, RTM_GETNEIGH, AF_INET, kAgainMs) {}
 
 void KernelNeighbours::configure(click::Arguments& arguments) {
   arguments.required("QUERIER", querier_).required("DEVICE", device_);

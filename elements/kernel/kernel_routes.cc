@@ -4,6 +4,9 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "click/arguments.h"
 #include "click/quoting.h"
 #include "core/error.h"
@@ -15,21 +18,40 @@ namespace {
 constexpr size_t kLinesAtOnce = 4096;  // handlers of others have their turn in between
 constexpr uint32_t kMainTable = 254, kLocalTable = 255;
 
-std::string dotted(uint32_t address) {
-  return format("%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255, address & 255);
-}
+constexpr uint32_t kIp4Groups = RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_IFADDR | RTMGRP_LINK;
+constexpr uint32_t kIp6Groups = RTMGRP_IPV6_ROUTE | RTMGRP_IPV6_IFADDR | RTMGRP_LINK;
 
-uint32_t hash_of(uint32_t address, uint32_t length) {
-  uint32_t hash = (address ^ length) * 0x9e3779b1;
-  hash ^= hash >> 15;
+uint32_t hash_of(const std::array<uint8_t, 16>& address, uint32_t length) {
+  uint32_t hash = length;
+  for (size_t i = 0; i < address.size(); i += 4) {
+    uint32_t word = 0;
+    std::memcpy(&word, address.data() + i, sizeof word);
+    hash = (hash ^ ntohl(word)) * 0x9e3779b1;
+    hash ^= hash >> 15;
+  }
   return hash * 0x85ebca77 >> 16;
 }
 
 }  // namespace
 
-std::string KernelRoutes::Prefix::text() const { return dotted(address) + "/" + std::to_string(length); }
+KernelRoutes::KernelRoutes(bool ip6)
+    : KernelFollower(ip6 ? kIp6Groups : kIp4Groups, RTM_GETROUTE, ip6 ? AF_INET6 : AF_INET, 0), ip6_(ip6) {}
 
-KernelRoutes::KernelRoutes() : KernelFollower(RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_IFADDR | RTMGRP_LINK, RTM_GETROUTE, 0) {}
+std::string KernelRoutes::text_of(const Address& address) const {
+  char text[INET6_ADDRSTRLEN];
+  return inet_ntop(ip6_ ? AF_INET6 : AF_INET, address.data(), text, sizeof text);
+}
+
+std::string KernelRoutes::text_of(const Prefix& prefix) const {
+  return text_of(prefix.address) + "/" + std::to_string(prefix.length);
+}
+
+KernelRoutes::Address KernelRoutes::address_of(const Attributes& attributes, int type) const {
+  Address address{};
+  const size_t bytes = ip6_ ? 16 : 4;
+  if (const uint8_t* at = attributes.bytes(type, bytes)) std::copy_n(at, bytes, address.begin());
+  return address;
+}
 
 void KernelRoutes::configure(click::Arguments& arguments) {
   arguments.required("ELEMENT", element_).keyword("PUNT", punt_, 0, 0x7fff);
@@ -91,14 +113,14 @@ bool KernelRoutes::take(const nlmsghdr& message) {
 bool KernelRoutes::take_route(const nlmsghdr& message) {
   if (mnl_nlmsg_get_payload_len(&message) < sizeof(rtmsg)) return false;
   const auto& route = *static_cast<const rtmsg*>(mnl_nlmsg_get_payload(&message));
-  if (route.rtm_family != AF_INET || route.rtm_tos != 0 || (route.rtm_flags & RTM_F_CLONED) != 0 ||
-      route.rtm_dst_len > 32)
+  if (route.rtm_family != (ip6_ ? AF_INET6 : AF_INET) || route.rtm_tos != 0 || (route.rtm_flags & RTM_F_CLONED) != 0 ||
+      route.rtm_dst_len > (ip6_ ? 128 : 32) || route.rtm_src_len != 0)
     return false;
   const auto attributes = Attributes::behind<rtmsg>(message);
   const uint32_t in_table = attributes.number(RTA_TABLE, route.rtm_table);
   if (in_table != table_ && (in_table != kLocalTable || table_ != kMainTable)) return false;
 
-  const Prefix prefix{ntohl(attributes.number(RTA_DST)), route.rtm_dst_len};
+  const Prefix prefix{address_of(attributes, RTA_DST), route.rtm_dst_len};
   const Key key{prefix, attributes.number(RTA_PRIORITY)};
   const auto known = routes_.find(key);
   if (message.nlmsg_type == RTM_DELROUTE) {
@@ -118,7 +140,7 @@ bool KernelRoutes::take_route(const nlmsghdr& message) {
 
   Hop hop;
   const auto take_hop = [&](int device, const Attributes& of) {
-    hop = {ntohl(of.number(RTA_GATEWAY)), of.has(RTA_VIA) ? -1 : output_of(device)};
+    hop = {address_of(of, RTA_GATEWAY), of.has(RTA_VIA) ? -1 : output_of(device)};
   };
   if (route.rtm_type == RTN_UNICAST && attributes.has(RTA_MULTIPATH)) {
     std::vector<Hop> hops;
@@ -134,7 +156,7 @@ bool KernelRoutes::take_route(const nlmsghdr& message) {
     take_hop(static_cast<int>(attributes.number(RTA_OIF)), attributes);
   }
   const bool punted = hop.output < 0;
-  if (punted) hop = {0, punt_};
+  if (punted) hop = {{}, punt_};
   put(key, {hop, punted, generation_, beside});
   return false;
 }
@@ -151,8 +173,8 @@ const KernelRoutes::Hop* KernelRoutes::best(const Prefix& prefix) const {
 }
 
 std::string KernelRoutes::line_for(const Prefix& prefix, const Hop* hop) const {
-  if (hop == nullptr) return "remove " + prefix.text() + "\n";
-  return "set " + prefix.text() + (hop->gateway == 0 ? "" : " " + dotted(hop->gateway)) + " " +
+  if (hop == nullptr) return "remove " + text_of(prefix) + "\n";
+  return "set " + text_of(prefix) + (hop->gateway == Address{} ? "" : " " + text_of(hop->gateway)) + " " +
          std::to_string(hop->output) + "\n";
 }
 
@@ -207,5 +229,6 @@ std::vector<std::pair<std::string, uint64_t>> KernelRoutes::statistics() const {
 }
 
 HEDDLE_ELEMENT(KernelRoutes);
+HEDDLE_ELEMENT(KernelIP6Routes);
 
 }  // namespace heddle

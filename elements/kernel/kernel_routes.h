@@ -1,11 +1,14 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <set>
 
 #include "elements/kernel/follower.h"
 
 namespace heddle {
+
+class Attributes;
 
 /** KernelRoutes: gives a routing element the kernel's IPv4 routes, and every change of them.
  *
@@ -37,28 +40,30 @@ namespace heddle {
  */
 class KernelRoutes : public KernelFollower {
  public:
-  KernelRoutes();
+  KernelRoutes() : KernelRoutes(false) {}
   void configure(click::Arguments& arguments) override;
   void start(const Environment& environment) override;
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  protected:
+  explicit KernelRoutes(bool ip6);
   bool take(const nlmsghdr& message) override;
   void begin_all() override { ++generation_; }
   void end_all() override;
   void tell() override;
 
  private:
+  /** As it lies in packets; of IPv4 the first 4 bytes. */
+  using Address = std::array<uint8_t, 16>;
   struct Prefix {
-    uint32_t address;  // host byte order
+    Address address;
     uint8_t length;
     auto operator<=>(const Prefix&) const = default;
-    std::string text() const;
   };
   struct Hop {
-    uint32_t gateway = 0;  // host byte order; 0: the destination is a neighbour
-    int output = -1;       // -1: none
+    Address gateway{};  // 0: the destination is a neighbour
+    int output = -1;    // -1: none
     bool operator==(const Hop&) const = default;
   };
   struct Route {
@@ -74,10 +79,14 @@ class KernelRoutes : public KernelFollower {
   void remove(std::map<Key, Route>::iterator route);
   /** The output for an interface; -1: none. */
   int output_of(int device);
+  std::string text_of(const Address& address) const;
+  std::string text_of(const Prefix& prefix) const;
+  Address address_of(const Attributes& attributes, int type) const;
   std::string line_for(const Prefix& prefix, const Hop* hop) const;
   void tell(const std::vector<Prefix>& prefixes);
   const Hop* best(const Prefix& prefix) const;
 
+  const bool ip6_;
   std::string element_, ctrl_;          // its handler
   std::map<std::string, int> outputs_;  // by interface
   int punt_ = -1;
@@ -89,6 +98,25 @@ class KernelRoutes : public KernelFollower {
   uint32_t generation_ = 0;
   uint64_t punted_routes_ = 0;  // of routes_
   std::atomic<uint64_t> count_{0}, punted_{0}, left_out_{0}, failed_{0};
+};
+
+/** KernelIP6Routes: gives a LookupIP6Route the kernel's IPv6 routes, and every change of them.
+ *
+ *      KernelIP6Routes(ELEMENT, DEVICE1 OUT1, DEVICE2 OUT2, ... [, keywords PUNT, TABLE])
+ *
+ *  As KernelRoutes, with the kernel's routes for IPv6. Those for the host's own, anycast and multicast addresses lead to PUNT. A gateway
+ *  is told to ELEMENT, which shows it, but cannot tell packets of it: one output a neighbour, as there.
+ *
+ *  Handlers: those of KernelRoutes.
+ *
+ *  Example:
+ *
+ *      rt :: LookupIP6Route(::/128 2); KernelIP6Routes(rt, eth0 0, eth1 1, PUNT 2);
+ *      FromDevice(eth0) -> CheckIP6Header(OFFSET 14) -> rt; rt[0] -> Discard; rt[1] -> Discard; rt[2] -> ToHost(tap0);
+ */
+class KernelIP6Routes : public KernelRoutes {
+ public:
+  KernelIP6Routes() : KernelRoutes(true) {}
 };
 
 }  // namespace heddle

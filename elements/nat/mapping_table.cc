@@ -63,7 +63,10 @@ bool MappingTable::find(const FlowKey& key, Rewrite& found) const {
 void MappingTable::touch(uint32_t index, uint32_t now_s, uint8_t seen) {
   Mapping& mapping = mappings_[index];
   if (mapping.used_s.load(std::memory_order_relaxed) != now_s) mapping.used_s.store(now_s, std::memory_order_relaxed);
-  if ((seen & kStart) != 0) mapping.seen.store(0, std::memory_order_relaxed);  // its ports are used again
+  if ((seen & kStart) != 0) {  // its ports are used again
+    mapping.seen.store(0, std::memory_order_relaxed);
+    mapping.shift.store(0, std::memory_order_relaxed);
+  }
   seen &= static_cast<uint8_t>(~kStart);
   if ((mapping.seen.load(std::memory_order_relaxed) & seen) != seen)
     mapping.seen.fetch_or(seen, std::memory_order_relaxed);
@@ -135,6 +138,7 @@ MappingTable::Outcome MappingTable::create(const FlowKey& flow, const FlowKey& t
                         std::memory_order_relaxed);
   mapping.used_s.store(now_s, std::memory_order_relaxed);
   mapping.seen.store(0, std::memory_order_relaxed);
+  mapping.shift.store(0, std::memory_order_relaxed);
   mapping.used.store(true, std::memory_order_relaxed);
   const uint32_t value = index | static_cast<uint32_t>(flow.kind) << kKindShift;
   insert(flow, value);
@@ -184,7 +188,10 @@ void MappingTable::copy(const MappingTable& other, int outputs) {
     const FlowKey flow = key_of(mapping.words[0], mapping.words[1], kind);
     if (create(flow, key_of(mapping.words[2], mapping.words[3], kind), forward, back, mapping.used_s) == Outcome::full)
       return;
-    if (Rewrite made; find(flow, made)) touch(made.mapping, mapping.used_s, mapping.seen);
+    if (Rewrite made; find(flow, made)) {
+      touch(made.mapping, mapping.used_s, mapping.seen);
+      set_shift(made.mapping, other.shift(index));
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,15 @@ struct Rewrite {
   bool reply = false;
 };
 
+/** How far the bytes that a TCP flow sends have moved, because something in it has become longer or shorter (FTPPortMapper):
+ *  those that begin behind the sequence number `from` by `after` bytes, those before it by `before`. Of the flow's packets as they
+ *  come; replies acknowledge what has left. */
+struct Shift {
+  uint32_t from = 0;
+  int16_t before = 0, after = 0;
+  explicit operator bool() const { return before != 0 || after != 0; }
+};
+
 /** Mappings: a flow, what it is rewritten to, and the way back, each found by the packets of its direction. A fixed number.
  *  Any thread looks up without waiting: buckets of a cache line with a version, which readers compare before and after.
  *  Changes are made one at a time; a new mapping takes a lock for some hundred nanoseconds. */
@@ -42,6 +52,13 @@ class MappingTable {
   enum Seen : uint8_t { kForward = 1, kReply = 2, kForwardEnd = 4, kReplyEnd = 8, kReset = 16, kStart = 32 };
   /** Notes that a packet has come, and what it shows. `now_s`: seconds of any clock, that of expire(). */
   void touch(uint32_t mapping, uint32_t now_s, uint8_t seen);
+
+  Shift shift(uint32_t mapping) const {
+    return std::bit_cast<Shift>(mappings_[mapping].shift.load(std::memory_order_relaxed));
+  }
+  void set_shift(uint32_t mapping, Shift shift) {
+    mappings_[mapping].shift.store(std::bit_cast<uint64_t>(shift), std::memory_order_relaxed);
+  }
 
   enum class Outcome : uint8_t { made, full, taken };
   /** Makes a mapping: packets of `flow` become `to` and leave by `forward`; those of to.reversed() become flow.reversed() and
@@ -82,6 +99,7 @@ class MappingTable {
   };
   struct alignas(kCacheLine) Mapping {
     std::array<std::atomic<uint64_t>, 4> words{};  // flow: addresses, ports; what it becomes: the same
+    std::atomic<uint64_t> shift{0};
     std::atomic<uint32_t> outputs{0}, used_s{0};
     std::atomic<uint8_t> seen{0};
     std::atomic<bool> used{false};

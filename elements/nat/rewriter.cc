@@ -5,6 +5,7 @@
 
 #include "click/arguments.h"
 #include "elements/nat/ip_rewriter_patterns.h"
+#include "elements/nat/sequence.h"
 
 namespace heddle {
 namespace {
@@ -146,6 +147,8 @@ void Rewriter::run_cpu(Batch& batch) {
         table_->touch(found.mapping, now,
                       static_cast<uint8_t>(found.reply ? (look.seen & 5) << 1 | (look.seen & ~5) : look.seen));
         rewrite(look.ip, look.flow, found.to);
+        if (const nat::Shift shift = table_->shift(found.mapping)) [[unlikely]]
+          nat::shift_sequence(look.ip, shift, found.reply);
       }
       if (set_dst_) dst[i] = look.ip.destination();
       if (found.output != 0) batch.next()[i] = found.output;

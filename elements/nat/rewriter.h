@@ -31,7 +31,13 @@ class Rewriter : public Element {
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
+  nat::MappingTable& mappings() { return *table_; }
   const nat::MappingTable& mappings() const { return *table_; }
+
+  /** Finds the mapping of a flow, or makes it as for a packet that comes by `input`. False: it is refused, or there is no room. */
+  bool map(const nat::FlowKey& flow, uint32_t input, int thread, nat::Rewrite& found) {
+    return table_->find(flow, found) || make(flow, input, now_s(thread), found) < 0;
+  }
 
   enum Reason : int { kNoHeader, kOtherProtocol, kFragment, kRefused, kTableFull, kNoPort, kReasons };
 

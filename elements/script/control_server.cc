@@ -1,6 +1,7 @@
 #include "elements/script/control_server.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -61,12 +62,24 @@ ControlServer::ControlServer(std::string name, Config config, bool read_only, Co
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_ < 0) throw Error(because("eventfd"));
   try {
-    if (!try_to_open() && retries_ <= 0) open();  // throws
+    if (config_.descriptor >= 0)
+      take_connection();
+    else if (!try_to_open() && retries_ <= 0)
+      open();  // throws
   } catch (const Error&) {
     close(wake_);
     throw;
   }
   thread_ = std::thread([this] { serve(); });
+}
+
+void ControlServer::take_connection() {
+  struct stat file {};
+  const int flags = fcntl(config_.descriptor, F_GETFL);
+  if (flags < 0 || fstat(config_.descriptor, &file) != 0 || !S_ISSOCK(file.st_mode))
+    throw Error(format("descriptor %d is no open socket", config_.descriptor));
+  fcntl(config_.descriptor, F_SETFL, flags | O_NONBLOCK);
+  add_client(config_.descriptor);
 }
 
 bool ControlServer::try_to_open() {
@@ -104,7 +117,11 @@ void ControlServer::open_tcp() {
   address.sin_family = AF_INET;
   address.sin_port = htons(config_.port);
   address.sin_addr.s_addr = htonl(config_.localhost ? INADDR_LOOPBACK : INADDR_ANY);
-  if (bind_to(listener_, address) != 0) throw Error(format("port %u: %s", config_.port, std::strerror(errno)));
+  port_ = config_.port;
+  int result = 0;
+  while ((result = bind_to(listener_, address)) != 0 && config_.next_port && errno == EADDRINUSE && port_ != UINT16_MAX)
+    address.sin_port = htons(++port_);
+  if (result != 0) throw Error(format("port %u: %s", config_.port, std::strerror(errno)));
 }
 
 void ControlServer::open_unix() {
@@ -121,7 +138,7 @@ void ControlServer::open_unix() {
 }
 
 void ControlServer::serve() {
-  while (listener_ < 0 && !stopping_) {
+  while (listener_ < 0 && config_.descriptor < 0 && !stopping_) {
     pollfd wake{wake_, POLLIN, 0};
     if (poll(&wake, 1, 1000) > 0) return;
     --retries_;
@@ -189,6 +206,10 @@ void ControlServer::accept_client() {
   } else if (config_.verbose) {
     std::fprintf(stderr, "%s :: ControlSocket: opened connection %d\n", name_.c_str(), socket);
   }
+  add_client(socket);
+}
+
+void ControlServer::add_client(int socket) {
   clients_.push_back({socket, Protocol(control_, read_only_), Clock::now()});
   clients_.back().reply = Protocol::kGreeting;
   write_to(clients_.back());

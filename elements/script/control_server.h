@@ -16,6 +16,8 @@ namespace heddle {
 class ControlServer {
  public:
   struct Config {
+    bool next_port = false;  ///< the first free one from `port` on
+    int descriptor = -1;     ///< instead of a socket to listen to: a connection that is open
     bool tcp = false, verbose = false, localhost = true, retry_warnings = true;
     uint16_t port = 0;
     std::string path;  ///< of a Unix socket
@@ -30,6 +32,8 @@ class ControlServer {
   ControlServer& operator=(const ControlServer&) = delete;
 
   const Config& config() const { return config_; }
+  /** Which TCP port it listens to. */
+  uint16_t port() const { return port_; }
   /** From the next command on. */
   void set_read_only(bool read_only) { read_only_ = read_only; }
 
@@ -48,9 +52,11 @@ class ControlServer {
   void open();  // throws Error
   void open_tcp();
   void open_unix();
+  void take_connection();
   void serve();
   bool try_to_open();
   void accept_client();
+  void add_client(int socket);
   void read_from(Client& client);
   bool execute(Client& client);  // true: its replies have become too many for now
   void write_to(Client& client);
@@ -62,6 +68,7 @@ class ControlServer {
   Control& control_;
   std::atomic<bool> read_only_;
   int retries_;
+  std::atomic<uint16_t> port_{0};
   int listener_ = -1, wake_ = -1;
   std::list<Client> clients_;
   std::atomic<bool> stopping_{false};

@@ -16,13 +16,15 @@ void ControlSocket::configure(click::Arguments& arguments) {
   std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::toupper(c); });
   config_.tcp = type == "TCP";
   if (config_.tcp) {
-    arguments.required("PORT", config_.port, uint16_t{1}, uint16_t{65535});
+    read_port(arguments);
+  } else if (type == "SOCKET") {
+    arguments.required("DESCRIPTOR", config_.descriptor, 0, 1 << 20);
   } else if (type == "UNIX") {
     arguments.required("FILENAME", config_.path);
     if (config_.path.empty() || config_.path.size() >= sizeof(sockaddr_un::sun_path))
       arguments.error("FILENAME", format("a file name of 1 to %zu bytes", sizeof(sockaddr_un::sun_path) - 1));
   } else if (!type.empty()) {
-    arguments.error("TYPE", "tcp or unix");
+    arguments.error("TYPE", "tcp, unix or socket");
     arguments.rest();
   }
   arguments.keyword("READONLY", read_only_)
@@ -32,6 +34,19 @@ void ControlSocket::configure(click::Arguments& arguments) {
       .keyword("RETRIES", config_.retries)
       .keyword("RETRY_WARNINGS", config_.retry_warnings);
   if (!proxy.empty()) arguments.error("PROXY is not supported: handlers are those of this program");
+}
+
+void ControlSocket::read_port(click::Arguments& arguments) {
+  std::string text;
+  arguments.required("PORT", text);
+  config_.next_port = text.ends_with('+');
+  if (config_.next_port) text.pop_back();
+  if (!click::parse(text, config_.port, uint16_t{1}, uint16_t{65535}))
+    arguments.error("PORT", click::expectation(config_.port, uint16_t{1}, uint16_t{65535}));
+}
+
+void ControlSocket::handlers(Handlers& list) {
+  if (config_.tcp) list.read("port", [this] { return std::to_string(server_ ? server_->port() : config_.port); });
 }
 
 void ControlSocket::start(const Environment& environment) {

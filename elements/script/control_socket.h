@@ -12,8 +12,10 @@ namespace heddle {
  *
  *      ControlSocket(tcp, PORT [, keywords READONLY, VERBOSE, LOCALHOST, RETRIES, RETRY_WARNINGS])
  *      ControlSocket(unix, FILENAME [, the same keywords])
+ *      ControlSocket(socket, DESCRIPTOR [, the same keywords])
  *
- *  PORT: TCP port, 1 to 65535. FILENAME: a Unix socket, made with mode 0600 and removed at the end; one that a dead
+ *  PORT: TCP port, 1 to 65535; with + behind it: the first one from there on that is free. DESCRIPTOR: a connection that the program
+ *  has been started with, a socket. FILENAME: a Unix socket, made with mode 0600 and removed at the end; one that a dead
  *  process has left is replaced. READONLY: refuse write handlers, default false. VERBOSE: report connections on standard
  *  error, default false. LOCALHOST: listen on 127.0.0.1 only, default true (Click's is false): nobody opens a port to
  *  the network without saying so. RETRIES: how often to try again, once a second, if the socket cannot be opened,
@@ -34,6 +36,8 @@ namespace heddle {
  *  Hot reconfiguration (`heddle run -R`, handler `hotconfig`): if the new chain has a ControlSocket of this name for the same port
  *  or file, clients stay connected, and the one that has written `hotconfig` gets its answer when the new chain runs.
  *
+ *  Handlers: `port` (r, of TCP).
+ *
  *  Errors: the port or file is in use; FILENAME is longer than 107 bytes.
  *
  *  Example:
@@ -46,11 +50,14 @@ class ControlSocket : public Element {
   const char* ports() const override { return "0/0"; }
   bool keeps_running() const override { return true; }
   void start(const Environment& environment) override;
+  void handlers(Handlers& list) override;
   void take_state(Element& old) override;
   void run_cpu(Batch&) override {}
   std::string stop() override;
 
  private:
+  void read_port(click::Arguments& arguments);
+
   ControlServer::Config config_;
   bool read_only_ = false;
   std::unique_ptr<ControlServer> server_;

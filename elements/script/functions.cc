@@ -1,5 +1,7 @@
 #include "elements/script/functions.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
@@ -306,6 +308,16 @@ class Formatter {
   size_t at_ = 0;
 };
 
+/** The number with the bytes that `kSwap` gives it, of as many bits as it has. */
+template <class Word, Word (*kSwap)(Word)>
+std::string swapped(const std::string& a) {
+  Word value = 0;
+  if (!click::parse(click::trim(a), value)) throw Error(format("expected a number of %zu bits", 8 * sizeof value));
+  return std::to_string(kSwap(value));
+}
+uint16_t network_order(uint16_t value) { return htons(value); }
+uint32_t network_order(uint32_t value) { return htonl(value); }
+
 std::string print_formatted(const std::string& a) {
   std::string_view rest = a;
   std::string text = click::unquote(take_word(rest));
@@ -351,6 +363,10 @@ const std::vector<Function>& functions() {
                                              {"sprintf", print_formatted},
                                              {"random", random_integer},
                                              {"now", now},
+                                             {"htons", swapped<uint16_t, network_order>},
+                                             {"htonl", swapped<uint32_t, network_order>},
+                                             {"ntohs", swapped<uint16_t, network_order>},
+                                             {"ntohl", swapped<uint32_t, network_order>},
                                              {"cat", cat, true}};
   return kAll;
 }

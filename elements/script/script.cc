@@ -42,13 +42,15 @@ void Script::start(const Environment& environment) {
     if (instruction.op != Op::init && instruction.op != Op::export_) continue;
     variables_[instruction.name] = value(instruction);
   }
-  if (type_ == Type::passive) position_ = instructions_.size();
+  if (waits_to_be_called()) position_ = instructions_.size();
+  start_type(environment);
   if (type_ == Type::driver) control_->on_stop([this] { step(1); });
-  if (type_ != Type::passive) sleeper_.sleep_until(Clock::now());  // until it has begun
+  if (!waits_to_be_called()) sleeper_.sleep_until(Clock::now());  // until it has begun
   thread_ = std::thread([this] { serve(); });
 }
 
 std::string Script::stop() {
+  stop_type();
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -67,6 +69,8 @@ void Script::serve() {
     wait_for_work(lock);
     if (stopping_) return;
     lock.unlock();
+    if (type_ == Type::signal) answer_signals();
+    if (type_ == Type::packet) answer_packets();
     if (type_ == Type::driver) {
       const bool before = exhausted;
       exhausted = control_->exhausted();
@@ -78,6 +82,7 @@ void Script::serve() {
 }
 
 void Script::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  if (signals_come_ > 0 || unanswered_ > 0) return;
   const bool timed = wake_at_ != Clock::time_point::max();
   if (Clock::simulated() && (timed || type_ == Type::driver))
     changed_.wait_for(lock, kSimulatedLook);
@@ -110,7 +115,7 @@ void Script::execute() {
   }
   if (position_ >= instructions_.size()) steps_ = 0;
   executing_ = false;
-  keeps_running_ = position_ < instructions_.size() && type_ != Type::passive;
+  keeps_running_ = position_ < instructions_.size() && !waits_to_be_called();
   const bool timed = position_ < instructions_.size() && instructions_[position_].op == Op::wait;
   const std::lock_guard lock(mutex_);
   wake_at_ = timed ? deadline_ : Clock::time_point::max();
@@ -163,6 +168,10 @@ bool Script::execute_one(const Instruction& instruction) {
       if (const std::string text = value(instruction); !text.empty()) report(text);
       finish(Op::error);
       return false;
+    case Op::exit:
+      exited_ = true;
+      finish(Op::end);
+      return false;
     case Op::end:
     case Op::stop:
       finish(instruction.op);
@@ -209,7 +218,9 @@ bool Script::jump(int target) {
     go_to(static_cast<size_t>(target));
     return true;
   }
-  finish(static_cast<Op>(-1 - target));
+  const Op how = static_cast<Op>(-1 - target);
+  if (how == Op::exit) exited_ = true;
+  finish(how == Op::exit ? Op::end : how);
   return false;
 }
 
@@ -294,6 +305,8 @@ std::optional<std::string> Script::meaning(const std::string& reference, bool is
   if (const auto found = variables_.find(reference); found != variables_.end()) return found->second;
   if (reference == "?") return std::to_string(write_status_);
   if (reference == "args") return arguments_;
+  if (type_ == Type::proxy && reference == "0") return called_;
+  if (type_ == Type::proxy && reference == "write") return called_to_write_ ? "true" : "false";
   const auto words = click::split_words(arguments_);
   if (reference == "#") return std::to_string(words.size());
   size_t number = 0;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/column_pack.h"
 #include "core/element.h"
 
 namespace heddle {
@@ -20,7 +21,17 @@ namespace heddle {
  *      Script(INSTRUCTION, ... [, keyword TYPE])
  *
  *  TYPE: ACTIVE (default) runs from the start, and keeps the program running until it ends; PASSIVE runs when its `run`
- *  handler is called; DRIVER is what DriverManager is. SIGNAL, PROXY and PACKET are not supported. No ports.
+ *  handler is called; DRIVER is what DriverManager is; the others run when something happens, each time from the beginning:
+ *
+ *      SIGNAL NAME ...   when the program gets one of these signals, by name (INT, HUP, USR1) or number. What the signal does
+ *                        otherwise, such as INT's end of the program, it does again after `exit`, and while the script waits
+ *      PROXY             when a handler of the element is called that it does not have: $0 is its name, $args the argument, $write
+ *                        whether it is written; the value is that of `return`
+ *      PACKET            for each packet: $args is the number of its input; it leaves by the output that `return` says, by output 0
+ *                        if the script ends otherwise. Scripts run beside packet threads, so packets wait for it: 1,024 at most, others
+ *                        are dropped ("busy"). Drops: "no_output", that is not connected. It must not wait
+ *
+ *  Of these, PACKET has inputs and outputs (push), the others have no ports.
  *
  *  Instructions run one after the other, while no handler runs elsewhere:
  *
@@ -49,24 +60,32 @@ namespace heddle {
  *  Handlers: `step` (w, COUNT), `goto` (w, LABEL), `run` (rw, ARGUMENTS), `get` (r, VAR), `set` (w, VAR VALUE), and, as
  *  functions (r, ARGUMENTS): `add` `sub` `mul` `div` `idiv` `mod` `rem` `neg` `abs` `min` `max`, `eq` `ne` `lt` `le` `gt`
  *  `ge` (of two numbers, else bytewise), `not` `and` `or` `nand` `nor`, `if` CONDITION A B, `in` WORD LIST, `first`,
- *  `length`, `unquote`, `sprintf` FORMAT ..., `random` [[FROM] TO], `now`; within the script also `cat` FILE.
+ *  `length`, `unquote`, `sprintf` FORMAT ..., `random` [[FROM] TO], `now`, `htons` `htonl` `ntohs` `ntohl`; within the script also `cat` FILE.
  *
  *  Example, which prints the rate of each second:
  *
  *      FromDPDKDevice(0) -> c :: Counter -> Discard;
  *      Script(set old 0, label again, wait 1s, set new $(c.count), print $(sub $new $old), set old $new, goto again);
  */
-class Script : public Element {
+class Script : public Emitter {
  public:
-  enum class Type { active, passive, driver };
+  enum class Type { active, passive, driver, signal, proxy, packet };
   explicit Script(Type type = Type::active) : type_(type) {}
   ~Script() override;
   void configure(click::Arguments& arguments) override;
-  const char* ports() const override { return "0/0"; }
+  const char* ports() const override { return "-/-"; }
+  const char* processing() const override { return "h/h"; }
+  bool tells_inputs() const override { return inputs > 0; }
+  Access access(Processor) const override;
+  bool changes_length() const override { return false; }
+  std::span<const char* const> drop_reasons() const override;
+  int timer_us() const override { return inputs > 0 ? 100 : 0; }
+  void emit(Batch& batch, bool ending) override;
+  bool holds() const override { return packets_held_.load(std::memory_order_acquire) > 0; }
   bool keeps_running() const override { return keeps_running_; }
   bool decides_end() const override { return type_ == Type::driver; }
   void start(const Environment& environment) override;
-  void run_cpu(Batch&) override {}
+  void run_cpu(Batch& batch) override;
   std::string stop() override;
   void handlers(Handlers& list) override;
 
@@ -86,6 +105,7 @@ class Script : public Element {
     label,
     goto_,
     end,
+    exit,
     stop,
     return_,
     error
@@ -129,6 +149,19 @@ class Script : public Element {
   void report(const std::string& problem);
   void serve();
   void wait_for_work(std::unique_lock<std::mutex>& lock);
+  bool waits_to_be_called() const { return type_ != Type::active && type_ != Type::driver; }
+
+  // Types of scripts that run when something happens (script_types.cc).
+  void read_type(click::Arguments& arguments);
+  void start_type(const Environment& environment);
+  void stop_type();
+  /** From another thread: one of its signals has come; false: it does not take it. */
+  bool signalled();
+  /** On the script's own thread: what has happened since. */
+  void answer_signals();
+  void answer_packets();
+  void answer_packet(size_t which);
+  std::string proxy(const std::string& name_and_argument, bool write);
 
   Type type_;
   std::vector<Instruction> instructions_;
@@ -149,6 +182,27 @@ class Script : public Element {
   Clock::time_point wake_at_ = Clock::time_point::max();
   Clock::Sleeper sleeper_;
   std::thread thread_;
+
+  std::vector<int> signals_;
+  std::atomic<bool> armed_{false};  // takes its signals
+  bool exited_ = false;             // and will take none any more
+  int signals_come_ = 0;            // under mutex_
+  std::string called_;              // PROXY: $0 and $write
+  bool called_to_write_ = false;
+
+  /** Packets that wait for the script, or, answered, to leave. */
+  struct Waiting {
+    Packet* packet = nullptr;
+    uint32_t input = 0;
+    uint16_t next = 0;
+    std::vector<std::byte> columns;
+  };
+  static constexpr size_t kMostPackets = 1024;
+  std::vector<Waiting> ring_;                     // [kMostPackets], by number modulo that
+  ColumnPack columns_;                            // of them
+  uint64_t come_ = 0, answered_ = 0, given_ = 0;  // numbers: packets [given_, answered_) may go; under packets_
+  std::mutex packets_;
+  std::atomic<uint64_t> packets_held_{0}, unanswered_{0};
 };
 
 }  // namespace heddle

@@ -16,7 +16,7 @@ std::optional<Script::Word> Script::word(const std::string& name) {
       {"end", {Op::end}},
       {"error", {Op::error}},
       {"errorq", {Op::error, true}},
-      {"exit", {Op::end}},
+      {"exit", {Op::exit}},
       {"export", {Op::export_}},
       {"exportq", {Op::export_, true}},
       {"goto", {Op::goto_}},
@@ -99,6 +99,7 @@ bool Script::read_instruction(std::string_view text, Instruction& instruction, s
       if (!text.empty() && !click::parse(text, instruction.count, 0)) return expected("a number of steps");
       break;
     case Op::end:
+    case Op::exit:
     case Op::stop:
       if (!text.empty()) return expected("nothing after it");
       break;
@@ -115,13 +116,13 @@ int Script::find_label(const std::string& label) const {
   for (size_t i = 0; i < instructions_.size(); ++i)
     if (instructions_[i].op == Op::label && instructions_[i].name == label) return static_cast<int>(i);
   if (label == "begin" || label == "loop") return 0;
-  for (auto& [name, op] : {std::pair{"exit", Op::end}, {"end", Op::end}, {"stop", Op::stop}, {"error", Op::error}})
+  for (auto& [name, op] : {std::pair{"exit", Op::exit}, {"end", Op::end}, {"stop", Op::stop}, {"error", Op::error}})
     if (label == name) return -1 - static_cast<int>(op);
   throw Error("no such label '" + label.substr(0, 80) + "'");
 }
 
 void Script::configure(click::Arguments& arguments) {
-  arguments.choice("TYPE", type_, {{"ACTIVE", Type::active}, {"PASSIVE", Type::passive}, {"DRIVER", Type::driver}});
+  read_type(arguments);
   std::vector<click::Argument> places;
   for (auto& argument : arguments.rest_with_keywords()) {
     if (click::trim(argument.text).empty()) continue;
@@ -147,7 +148,7 @@ void Script::configure(click::Arguments& arguments) {
   } else {
     instructions_.push_back({Op::end, false, true, {}, {}, 0, 0});
   }
-  keeps_running_ = type_ != Type::passive;
+  keeps_running_ = !waits_to_be_called();
 }
 
 void Script::handlers(Handlers& list) {
@@ -176,6 +177,9 @@ void Script::handlers(Handlers& list) {
       });
   for (auto& function : script::functions())
     if (!function.local) list.read_with_argument(function.name, function.call);
+  if (type_ == Type::proxy)
+    list.read_with_argument("*", [this](const std::string& call) { return proxy(call, false); })
+        .write("*", [this](const std::string& call) { proxy(call, true); });
   for (auto& instruction : instructions_)
     if (instruction.op == Op::export_)
       list.read(instruction.name, [this, name = instruction.name] { return variables_[name]; });

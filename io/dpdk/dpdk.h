@@ -29,6 +29,7 @@ struct Port {
   bool spreads = false;                        ///< frames go to all queues, also if there is but one thread
   click::EthernetAddress mac;                  ///< 0: as it is
   bool promiscuous = true;
+  int pause = -1;         ///< Ethernet flow control, an rte_eth_fc_mode; negative: as it is
   bool outbound = true;   ///< af_packet: whether frames that the kernel sends are received, too
   uint16_t protocol = 0;  ///< af_packet: the only EtherType that is received; 0: all
   std::string interface;  ///< the kernel interface that it joins or makes, "" = none or not known

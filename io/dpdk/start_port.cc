@@ -40,6 +40,15 @@ void empty_rings(const Port& port) {
   rte_eth_stats_reset(port.id);
 }
 
+void set_pause(const Port& port) {
+  rte_eth_fc_conf control{};
+  const int known = rte_eth_dev_flow_ctrl_get(port.id, &control);
+  if (known != 0 && port.pause == RTE_ETH_FC_NONE) return;  // it has none
+  check(known, port, "reading its flow control (PAUSE)");
+  control.mode = static_cast<rte_eth_fc_mode>(port.pause);
+  check(rte_eth_dev_flow_ctrl_set(port.id, &control), port, "setting its flow control (PAUSE)");
+}
+
 }  // namespace
 
 void start_port(Port& port, rte_mempool* pool, int threads, int descriptors) {
@@ -115,6 +124,7 @@ void start_port(Port& port, rte_mempool* pool, int threads, int descriptors) {
   if (port.mtu != 0 && !port.interface.empty() && mtu_of(port.interface) != port.mtu &&
       !set_mtu(port.interface, port.mtu))
     throw Error(format("%s: setting its MTU to %d: %s", port.interface.c_str(), port.mtu, std::strerror(errno)));
+  if (port.pause >= 0) set_pause(port);
   if (port.promiscuous && port.receives) rte_eth_promiscuous_enable(port.id);  // a device that cannot is promiscuous
 }
 

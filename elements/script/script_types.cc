@@ -1,0 +1,168 @@
+// Scripts that run when something happens: a signal, a call of a handler, a packet.
+#include <algorithm>
+
+#include "click/arguments.h"
+#include "click/quoting.h"
+#include "elements/script/script.h"
+#include "elements/script/signals.h"
+#include "elements/script/text.h"
+
+namespace heddle {
+namespace {
+
+enum Reason : int { kBusy, kNoOutput };
+
+}  // namespace
+
+void Script::read_type(click::Arguments& arguments) {
+  static constexpr std::pair<const char*, Type> kTypes[] = {{"ACTIVE", Type::active}, {"PASSIVE", Type::passive},
+                                                            {"DRIVER", Type::driver}, {"SIGNAL", Type::signal},
+                                                            {"PROXY", Type::proxy},   {"PACKET", Type::packet}};
+  std::string text;
+  arguments.keyword("TYPE", text);
+  const std::vector<std::string_view> words = click::split_words(text);
+  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                   [&](const auto& type) { return !words.empty() && words[0] == type.first; });
+  if (found != std::end(kTypes)) type_ = found->second;
+  for (size_t i = 1; i < words.size(); ++i)
+    if (type_ == Type::signal) signals_.push_back(script::signal_number(words[i]));
+  const bool wrong = found == std::end(kTypes) || (type_ != Type::signal && words.size() > 1);
+  if (!text.empty() && wrong) arguments.error("TYPE", "one of ACTIVE, PASSIVE, DRIVER, SIGNAL NAME ..., PROXY, PACKET");
+  if (type_ == Type::signal && (signals_.empty() || std::count(signals_.begin(), signals_.end(), 0) > 0))
+    arguments.error("TYPE", "SIGNAL and signals that can be taken, such as INT or HUP");
+  if (type_ != Type::packet && inputs > 0) arguments.error("has no input ports; TYPE PACKET has");
+  if (type_ != Type::packet && outputs > 0) arguments.error("has no output ports; TYPE PACKET has");
+  if (type_ == Type::packet && inputs == 0) arguments.error("no input is connected; TYPE PACKET runs for packets");
+}
+
+void Script::start_type(const Environment&) {
+  if (type_ == Type::packet) {
+    columns_ = ColumnPack(carries);
+    ring_.resize(kMostPackets);
+    for (Waiting& waiting : ring_) waiting.columns.resize(columns_.bytes());
+  }
+  armed_ = true;
+  for (const int number : signals_) script::watch_signal(this, number, [this] { return signalled(); });
+}
+
+void Script::stop_type() {
+  if (!signals_.empty()) script::forget_signals(this);
+}
+
+// ---- signals
+
+bool Script::signalled() {
+  if (!armed_) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    ++signals_come_;
+  }
+  changed_.notify_all();
+  return true;
+}
+
+void Script::answer_signals() {
+  int come = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(come, signals_come_);
+  }
+  const auto waits = [this] { return position_ < instructions_.size(); };
+  for (; come > 0; --come)
+    control_->exclusively([&] {
+      if (!armed_ || waits()) return;
+      go_to(0);
+      execute();
+      armed_ = !waits() && !exited_;
+    });
+  // One that has waited is done now.
+  control_->exclusively([&] {
+    if (!waits() || armed_) return;
+    execute();
+    armed_ = !waits() && !exited_;
+  });
+}
+
+// ---- handlers
+
+std::string Script::proxy(const std::string& name_and_argument, bool write) {
+  std::string_view rest = name_and_argument;
+  called_ = script::take_word(rest);
+  called_to_write_ = write;
+  return run(std::string(click::trim(rest)));
+}
+
+// ---- packets
+
+Access Script::access(Processor) const { return {.column_reads = inputs > 0 ? columns(Column::input) : 0}; }
+
+std::span<const char* const> Script::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"busy", "no_output"};
+  return inputs > 0 ? std::span<const char* const>(kReasons) : std::span<const char* const>();
+}
+
+void Script::run_cpu(Batch& batch) {
+  const uint32_t* input = batch.column(Column::input);
+  {
+    const std::lock_guard lock(packets_);
+    for (int i = 0; i < batch.size(); ++i) {
+      if (come_ - given_ == kMostPackets) {
+        batch.drop(i, kBusy);
+        continue;
+      }
+      Waiting& waiting = ring_[come_++ % kMostPackets];
+      waiting.packet = batch.packet(i), waiting.input = input[i];
+      columns_.save(batch, i, waiting.columns.data());
+      batch.keep(i);
+    }
+    packets_held_ = come_ - given_, unanswered_ = come_ - answered_;
+  }
+  { const std::lock_guard lock(mutex_); }  // the script does not begin to wait just now
+  changed_.notify_all();
+}
+
+void Script::answer_packets() {
+  while (unanswered_ > 0 && !stopping_) {
+    uint64_t which = 0;
+    {
+      const std::lock_guard lock(packets_);
+      if (answered_ == come_) return;
+      which = answered_;
+    }
+    control_->exclusively([&] { answer_packet(which % kMostPackets); });
+    const std::lock_guard lock(packets_);
+    if (which == answered_) ++answered_;
+    unanswered_ = come_ - answered_;
+  }
+}
+
+void Script::answer_packet(size_t which) {
+  Waiting& waiting = ring_[which];
+  arguments_ = std::to_string(waiting.input);
+  result_.clear();
+  go_to(0);
+  execute();
+  if (position_ < instructions_.size()) {
+    report("a script of packets cannot wait");
+    finish(Op::end);
+  }
+  int output = 0;
+  const bool good = result_.empty() || click::parse(click::trim(result_), output, 0, outputs - 1);
+  waiting.next = good && output < outputs ? static_cast<uint16_t>(output) : static_cast<uint16_t>(kDrop | kNoOutput);
+}
+
+void Script::emit(Batch& batch, bool ending) {
+  const std::lock_guard lock(packets_);
+  for (; given_ < (ending ? come_ : answered_) && batch.size() < batch.capacity(); ++given_) {
+    Waiting& waiting = ring_[given_ % kMostPackets];
+    const int i = batch.size();
+    batch.packets()[i] = waiting.packet;
+    batch.resize(i + 1);
+    columns_.load(batch, i, waiting.columns.data());
+    batch.next()[i] = given_ < answered_ ? waiting.next : static_cast<uint16_t>(kDrop | kBusy);
+  }
+  answered_ = std::max(answered_, given_);
+  packets_held_ = come_ - given_, unanswered_ = come_ - answered_;
+}
+
+}  // namespace heddle
