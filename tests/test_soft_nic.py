@@ -23,10 +23,22 @@ def mirrored(frame):
     return frame[6:12] + frame[:6] + frame[12:]
 
 
+def ran(running, received):
+    """The report of a run, when the GPU has received so many."""
+    with running:
+        wait_until(lambda: not running.alive() or running.packets("FromGPUPort@1") == received, TIMEOUT_S, "the frames")
+        result = running.interrupt()
+    assert (result.code, result.err) == (0, ""), result
+    report = Report(result.json)
+    assert report.received == received
+    report.assert_accounted()
+    return report
+
+
 class Wire:
     """A chain between soft NICs of capture files."""
 
-    def __init__(self, heddle, folder, frames, chain="EtherMirror", arguments="", ports=1, extra=()):
+    def __init__(self, heddle, folder, frames, chain="EtherMirror", arguments="", ports=1):
         source, self.out = folder / "in.pcap", folder / "out.pcap"
         captures.write(source, frames)
         if ports == 1:
@@ -34,22 +46,10 @@ class Wire:
         else:
             last, device = f'b, SOFTNIC "net_pcap1,tx_pcap={self.out}"{arguments}', f"net_pcap0,rx_pcap={source}"
         text = f"FromGPUPort(a, SOFTNIC {quoted(device)}{arguments}) -> {chain} -> out :: ToGPUPort({last})"
-        self.running = heddle.start_ready("run", "--json", "-e", text, *SIMT, *extra)
+        self.running = heddle.start_ready("run", "--json", "-e", text, *SIMT)
 
     def end(self, received):
-        """When the GPU has received so many."""
-        with self.running:
-            wait_until(
-                lambda: not self.running.alive() or self.running.packets("FromGPUPort@1") == received,
-                TIMEOUT_S,
-                "the frames",
-            )
-            result = self.running.interrupt()
-        assert (result.code, result.err) == (0, ""), result
-        report = Report(result.json)
-        assert report.received == received
-        report.assert_accounted()
-        return report, captures.frames(self.out)
+        return ran(self.running, received), captures.frames(self.out)
 
 
 def statistics(report, word):
@@ -77,6 +77,13 @@ def test_captures_from_one_port_to_another(heddle, tmp_path, capture):
     report, got = Wire(heddle, tmp_path, frames, ports=2, arguments=", BUFFER 16384").end(len(frames))
     assert got == [mirrored(frame) for frame in frames]
     assert report.dropped == 0
+
+
+def test_the_chain(heddle, tmp_path):
+    frames = captures.frames(CHAINS / "traffic.pcap")
+    chain = CHAINS / "soft_nic.click"
+    ran(heddle.start_ready("run", "--json", chain, f"OUT={tmp_path}/wire", *SIMT), len(frames))
+    assert captures.frames(tmp_path / "wire_mirrored.pcap") == [mirrored(frame) for frame in frames]
 
 
 def test_what_functions_drop_leaves_no_gap(heddle, tmp_path):

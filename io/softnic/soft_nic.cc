@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kSpins = 4000;  ///< rounds without work before a thread sleeps between two
 constexpr std::chrono::microseconds kSleep{20};
-constexpr std::chrono::seconds kPatience{1};
+constexpr int kSleepsBetweenLooks = 1024;  ///< whether the GPU has failed
+constexpr std::chrono::seconds kPatience{2};
 using Clock = std::chrono::steady_clock;
 
 void add(std::atomic<uint64_t>& count, uint64_t more) { count.fetch_add(more, std::memory_order_relaxed); }
@@ -48,12 +49,13 @@ void Mover::run() {
     if (stopping) {
       if (!busy && begun_ == finished_ && is_through()) return;
       const uint32_t now_owned = owned();
-      if (busy || now_owned != last_owned) deadline = Clock::now() + kPatience;
+      const bool moving = __atomic_load_n(&ring_.host->done, __ATOMIC_ACQUIRE) != begun_;
+      if (busy || moving || now_owned != last_owned) deadline = Clock::now() + kPatience;
       last_owned = now_owned;
       if (Clock::now() > deadline) return;
     }
     if (idle > kSpins) {
-      if (ring_.dma->failed()) return;
+      if (idle % kSleepsBetweenLooks == 0 && ring_.dma->failed()) return;
       std::this_thread::sleep_for(kSleep);
     } else if (!busy) {
       rte_pause();
@@ -62,9 +64,10 @@ void Mover::run() {
 }
 
 void Mover::transfer(bool receives, uint32_t count) {
-  ring_.dma->start({receives, ring_.descriptors, ring_.size, head_, count, pieces(), &ring_.host->done, begun_ + 1});
+  const Transfer what{receives, ring_.descriptors, ring_.size, head_, count, pieces(), &ring_.host->done, begun_ + 1};
   head_ += count;
   ++begun_;
+  ring_.dma->start(what);
 }
 
 Mover::Batch* Mover::done() {
@@ -143,10 +146,8 @@ bool Transmitter::begin(bool) {
   Batch& batch = newest();
   if (!pool_.allocate(batch.packets, count)) return false;
   Piece* const from = pieces();
-  for (uint32_t i = 0; i < count;
-       ++i) {  // what lies before a frame is of no use to the port: all of the buffer is the frame's
+  for (uint32_t i = 0; i < count; ++i)  // all of the buffer is the frame's: the port needs no room before it
     from[i] = {static_cast<uint8_t*>(batch.packets[i]->buf_addr), batch.packets[i]->buf_len, 0};
-  }
   batch.count = count, batch.sent = 0, batch.ready = false;
   transfer(false, count);
   return true;

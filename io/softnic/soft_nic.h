@@ -53,7 +53,7 @@ class Mover {
   void start();
   /** A hint, before stop(): takes nothing new. */
   void close() { closed_.store(true, std::memory_order_relaxed); }
-  /** Ends it when all that has come is through, or nothing has moved for a second. */
+  /** Ends it when all that has come is through, or nothing has moved for two seconds. */
   void stop();
 
  protected:
