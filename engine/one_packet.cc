@@ -1,5 +1,6 @@
 #include "engine/one_packet.h"
 
+#include <bit>
 #include <vector>
 
 #include "core/error.h"
@@ -24,11 +25,16 @@ bool makes_packets(const Node& node) {
          (node.is_buffer() && element.changes_length());
 }
 
+/** Who sets the column, and as few others as anybody does: Idle sets all. */
 std::string setter_of(const Router& router, Column which) {
-  for (const Node& node : router.nodes)  // a source may be said to write all
-    if (!node.predecessors.empty() && (node.element->access(Processor::cpu).column_writes & columns(which)) != 0)
-      return node.element->name;
-  return "what sets it";
+  std::string name = "what sets it";
+  int fewest = kColumns + 1;
+  for (const Node& node : router.nodes) {
+    const ColumnSet writes = node.element->access(Processor::cpu).column_writes;
+    if ((writes & columns(which)) == 0 || std::popcount(writes) >= fewest) continue;
+    fewest = std::popcount(writes), name = node.element->name;
+  }
+  return name;
 }
 
 }  // namespace

@@ -16,7 +16,8 @@
 namespace heddle::ipsec {
 
 /** The security associations of an element: what packets need of them as a table, and on the host what changes with
- *  them, and what the CPU does beyond a GPU. The memory of keys is left out of core dumps, and wiped. */
+ *  them, and what the CPU does beyond a GPU. The host's memory of keys is left out of core dumps, and wiped; copies on a GPU,
+ *  and on the way there, are not. */
 class Associations : public Table {
  public:
   /** Takes the file's associations, once. */
