@@ -11,6 +11,11 @@ namespace heddle {
 
 constexpr int kMaxThreads = 128;
 
+/** Counts. One writer, any reader: no locked instruction needed. */
+inline void add(std::atomic<uint64_t>& counter, uint64_t more) {
+  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
 /** Renews a copy for readers. What has not changed is not written: a reader who polls takes the line back between any two
  *  writes. */
 inline void publish(const std::atomic<uint64_t>& from, std::atomic<uint64_t>& copy) {
@@ -22,8 +27,8 @@ inline void publish(const std::atomic<uint64_t>& from, std::atomic<uint64_t>& co
 struct Counts {
   std::atomic<uint64_t> packets{0}, bytes{0};
   void add(uint64_t more_packets, uint64_t more_bytes) {
-    packets.store(packets.load(std::memory_order_relaxed) + more_packets, std::memory_order_relaxed);
-    bytes.store(bytes.load(std::memory_order_relaxed) + more_bytes, std::memory_order_relaxed);
+    heddle::add(packets, more_packets);
+    heddle::add(bytes, more_bytes);
   }
   void publish(Counts& copy) const {
     heddle::publish(packets, copy.packets);

@@ -39,6 +39,8 @@ class Table : public Retiring {
     std::function<void(std::span<const TableWord> words)> patch_words{};
     /** bytes() is another image. Readers go over to the new one each at a time of its own. */
     std::function<void()> replace{};
+    /** Whose it is, which keeps what replace() leaves behind; or null. */
+    Retiring* owner = nullptr;
   };
 
   Table() = default;
@@ -51,7 +53,14 @@ class Table : public Retiring {
   void reclaim() override {}
 
   void add_copy(Copy copy) { copies_.push_back(std::move(copy)); }
-  void remove_copies() { copies_.clear(); }
+  void remove_copies(const Retiring* owner) {
+    std::erase_if(copies_, [owner](const Copy& copy) { return copy.owner == owner; });
+  }
+  /** Adds the owners of the copies to `list`. */
+  void list_owners(std::vector<Retiring*>& list) const {
+    for (const Copy& copy : copies_)
+      if (copy.owner != nullptr) list.push_back(copy.owner);
+  }
 
  protected:
   /** What the owner calls after it has changed its bytes. */

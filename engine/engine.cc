@@ -125,6 +125,7 @@ void Engine::start() {
   // flowing. They have threads of their own, whose calls wait until all have started, and the packet threads as well.
   broker_->exclusively([&] {
     start_keepers(*now_);
+    now_->scheduler.prepare();
     started_s_ = seconds(CLOCK_MONOTONIC);
     cpu_started_s_ = seconds(CLOCK_PROCESS_CPUTIME_ID);
     now_->scheduler.start();
@@ -232,7 +233,8 @@ bool Engine::exhausted() const {
 void Engine::update(Element& element, const std::function<void()>& change) {
   const std::lock_guard one_at_a_time(updating_);
   change();
-  auto& retiring = element.retiring;
+  std::vector<Retiring*> retiring = element.retiring;
+  if (element.table != nullptr) element.table->list_owners(retiring);
   if (std::none_of(retiring.begin(), retiring.end(), [](auto* one) { return one->has_retired(); })) return;
   // No packet thread reads before they start: a handler may be called then, by a Script's `init`.
   now_->epochs.wait_for_readers(static_cast<int>(workers().size()),

@@ -165,7 +165,10 @@ class Engine {
   void check_replaceable(const Generation& next) const;
   /** Puts `next` in the place of what runs, which it then is. Throws Error; what ran goes on then. */
   void hand_over(std::unique_ptr<Generation>& next);
-  void go_on_with_old();
+  /** Makes all of `next` that has to do with GPUs, threads and handlers. Throws Error. */
+  void prepare(Generation& next);
+  /** Undoes that, and lets what was paused go on as it was. */
+  void go_on_with_old(Generation& next, const std::vector<Heir>& pairs);
   /** Adds what a generation has counted to earlier_. */
   void count_earlier(const Generation& generation);
   /** The same of packets that still wait in it: they are dropped. */
@@ -182,18 +185,20 @@ class Engine {
   void share_out(Generation& generation) const;
   Broker::Members make_members(Generation& generation);
   static Report::Element element_report_of(const Generation& generation, int node);
+  /** With what former generations have counted. */
+  Report::Element whole_report_of(const Generation& generation, int node) const;
   // What has come to a node, as counted by the host or a GPU. Any thread.
   static uint64_t packets_of(const Generation& generation, int node);
   static uint64_t bytes_of(const Generation& generation, int node);
   static std::pair<uint64_t, uint64_t> counts_of(const Generation& generation, int node) {
     return {packets_of(generation, node), bytes_of(generation, node)};
   }
-  void add_counts(int node, Handlers& list);
+  void add_counts(const Generation& generation, int node, Handlers& list);
   /** What a source has brought or a sink has taken. */
   struct EndCounts {
     uint64_t packets = 0, bytes = 0, dropped = 0;
   };
-  EndCounts end_counts(int node) const;
+  EndCounts end_counts(const Generation& generation, int node) const;
 
   RunOptions options_;
   Tracer tracer_;
@@ -216,7 +221,8 @@ class Engine {
   std::vector<std::shared_ptr<Gpus>> spent_;
   std::list<std::unique_ptr<Generation>> retired_;  // to be stopped, by running() or wait()
   std::map<std::pair<std::string, std::string>, Report::Element>
-      earlier_;  // counts of former generations, by name, class
+      earlier_;                                                     // counts of former generations, by name, class
+  std::map<std::pair<std::string, std::string>, EndCounts> reset_;  // what ends had counted at `reset_counts`, likewise
   uint64_t earlier_received_ = 0, earlier_received_bytes_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/counters.h"
 #include "core/error.h"
 
 namespace heddle {
@@ -13,11 +14,6 @@ constexpr uint64_t kWordBytes = gpu::kSlotPackets * sizeof(uint64_t);
 
 uint64_t column_bytes(ColumnSet set) {
   return static_cast<uint64_t>(words(set)) * gpu::kSlotPackets * sizeof(uint32_t);
-}
-
-// One writer, any reader.
-void add(std::atomic<uint64_t>& counter, uint64_t more) {
-  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -146,6 +142,18 @@ bool GpuLane::poll(Batch& out) {
 std::string GpuLane::failure() {
   std::string failure = segment_.device().failure();
   return failure.empty() ? failure_ : failure;
+}
+
+bool GpuLane::is_dead() {
+  if (segment_.device().is_dead()) return true;
+  if (failure_.empty()) return false;
+  // What it could not launch never comes back; what it has launched before may still be under way.
+  for (int stream = 0; stream < plan_.streams(); ++stream) try {
+      segment_.device().wait(ring_.group(), stream);
+    } catch (const Error&) {
+      // This stream has ended as well.
+    }
+  return true;
 }
 
 void GpuLane::abandon(Batch& out) {

@@ -34,8 +34,10 @@ class GpuLane : public Lane {
   uint64_t returned() const override { return returned_; }
   LaneBytes bytes() const override { return {to_gpu_.load(kRelaxed), from_gpu_.load(kRelaxed)}; }
   std::string failure() override;
-  bool is_dead() override { return segment_.device().is_dead(); }
+  bool is_dead() override;
   void abandon(Batch& out) override;
+  /** The device has ended its kernels, with no packet in flight here, and started them again. */
+  void begin_anew() { ring_ = gpu::SlotRing(ring_.group(), program_); }
 
  private:
   static constexpr auto kRelaxed = std::memory_order_relaxed;

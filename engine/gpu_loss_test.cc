@@ -70,17 +70,17 @@ void lose(const Backend& backend, std::optional<Trap>& trap) {
     simt::lose_device(0);
 }
 
-void expect_that_the_cpu_goes_on(Backend backend, const std::string& chain) {
-  std::optional<Trap> trap;
-  if (backend.real_gpu()) trap.emplace();
+/** `fail`: makes the GPU do so. */
+void expect_that_the_cpu_goes_on(const Backend& backend, const std::string& chain,
+                                 const std::function<void(Engine&)>& fail) {
   Flow flow;
   Options options;
   options.endless = true;
   options.batches = {32, 1, 0, 7};
   options.on_packet = [&](const std::string&, const Received& packet) { flow.see(packet); };
-  options.meanwhile = [&](Engine&) {
+  options.meanwhile = [&](Engine& engine) {
     flow.wait_for(1000);
-    lose(backend, trap);
+    fail(engine);
     flow.wait_for(1000);  // beyond what was in flight
     flow.wait_for(1000);
   };
@@ -90,6 +90,31 @@ void expect_that_the_cpu_goes_on(Backend backend, const std::string& chain) {
   ASSERT_EQ(result.report.traffic.size(), 1u);
   EXPECT_GE(result.report.traffic[0].on_cpu.value_or(0), 1000u);
   EXPECT_TRUE(result.report.problems.empty());
+}
+
+void expect_that_the_cpu_goes_on_without_it(const Backend& backend, const std::string& chain) {
+  std::optional<Trap> trap;
+  if (backend.real_gpu()) trap.emplace();
+  expect_that_the_cpu_goes_on(backend, chain, [&](Engine&) { lose(backend, trap); });
+}
+
+// A new configuration wants the GPU again.
+void expect_that_a_failed_reconfiguration_changes_nothing(const Backend& backend, const std::string& chain) {
+  std::optional<Trap> trap;
+  if (backend.real_gpu()) trap.emplace();
+  expect_that_the_cpu_goes_on(backend, chain, [&](Engine& engine) {
+    const auto again = [&] {
+      click::Diagnostics none;
+      Chain next = read(chain, backend.plan(), none);
+      return Configuration{std::move(next.router), std::move(next.plan)};
+    };
+    lose(backend, trap);
+    for (int i = 0; i < 2; ++i) {
+      wait_for_more(engine.handlers(), "sink.count");
+      EXPECT_THROW(engine.reconfigure(again), Error);
+      EXPECT_TRUE(engine.running());
+    }
+  });
 }
 
 void expect_that_it_stops(const Backend& backend) {
@@ -127,16 +152,62 @@ template <class Check>
 TEST_P(GpuLossDeath, TheCpuGoesOnIfItMay) {
   Backend backend = GetParam();
   EXPECT_EXIT(in_child([&] {
-                expect_that_the_cpu_goes_on(backend, "TestSource -> x :: XOR(0x5a, ON_GPU_ERROR cpu) -> TestSink;");
+                expect_that_the_cpu_goes_on_without_it(backend,
+                                                       "TestSource -> x :: XOR(0x5a, ON_GPU_ERROR cpu) -> TestSink;");
               }),
               testing::ExitedWithCode(0), "the CPU goes on from 'x'");
   backend.cpu_after_failure = true;
-  EXPECT_EXIT(in_child([&] { expect_that_the_cpu_goes_on(backend, "TestSource -> x :: XOR(0x5a) -> TestSink;"); }),
+  EXPECT_EXIT(
+      in_child([&] { expect_that_the_cpu_goes_on_without_it(backend, "TestSource -> x :: XOR(0x5a) -> TestSink;"); }),
+      testing::ExitedWithCode(0), "the CPU goes on from 'x'");
+}
+
+TEST_P(GpuLossDeath, TheCpuGoesOnWhenAReconfigurationHasFailed) {
+  EXPECT_EXIT(in_child([&] {
+                expect_that_a_failed_reconfiguration_changes_nothing(
+                    GetParam(), "TestSource -> x :: XOR(0x5a, ON_GPU_ERROR cpu) -> sink :: TestSink;");
+              }),
               testing::ExitedWithCode(0), "the CPU goes on from 'x'");
 }
 
 TEST_P(GpuLossDeath, ElseTheEngineStopsAndAccountsForAll) {
   EXPECT_EXIT(in_child([&] { expect_that_it_stops(GetParam()); }), testing::ExitedWithCode(0), "");
+}
+
+// The device is well, and what has been launched before comes back.
+class GpuRefusesDeath : public GpuLossDeath {};
+INSTANTIATE_TEST_SUITE_P(
+    All, GpuRefusesDeath,
+    testing::Values(Backend{"simt_sync", "simt", LaunchMode::sync}, Backend{"simt_async", "simt", LaunchMode::async},
+                    Backend{"simt_async_coalescent", "simt", LaunchMode::async, Transport::coalescent}),
+    backend_name);
+
+TEST_P(GpuRefusesDeath, TheCpuGoesOnWhenLaunchesFail) {
+  EXPECT_EXIT(in_child([&] {
+                expect_that_the_cpu_goes_on(GetParam(),
+                                            "TestSource -> x :: XOR(0x5a, ON_GPU_ERROR cpu) -> sink :: TestSink;",
+                                            [](Engine& engine) {
+                                              simt::refuse_launches();
+                                              while (engine.report().traffic[0].on_cpu.value_or(0) < 1000)
+                                                std::this_thread::yield();
+                                            });
+              }),
+              testing::ExitedWithCode(0), "the CPU goes on from 'x'");
+}
+
+TEST(GpuMemory, ATableThatFindsNoRoomIsAnError) {
+  click::Diagnostics diagnostics;
+  Chain chain = read("InfiniteSource(LENGTH 60) -> GetIPAddress(30) -> DirectIPLookup(0/0 0) -> Discard;",
+                     {"simt", LaunchMode::sync}, diagnostics);
+  ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
+  const simt::NoMemoryLeft full;
+  Engine engine(std::move(chain.router), std::move(chain.plan), {});
+  try {
+    engine.start();
+    ADD_FAILURE() << "there is room";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("out of memory"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

@@ -88,7 +88,17 @@ TableCopy::TableCopy(Table& table, gpu::Device& device)
   table.add_copy(
       {[this](size_t offset, std::span<const std::byte> bytes) { follow([&] { device_.patch(id_, offset, bytes); }); },
        [this](std::span<const TableWord> words) { follow([&] { device_.patch_words(id_, words); }); },
-       [this] { follow([&] { replace(); }); }});
+       [this] { follow([&] { replace(); }); }, this});
+}
+
+TableCopy::~TableCopy() {
+  table_.remove_copies(this);
+  old_tables_.push_back(id_);
+  try {
+    for (const gpu::TableId table : old_tables_) device_.remove_table(table);
+  } catch (const Error&) {
+    // A device that has failed has nothing any more.
+  }
 }
 
 template <class Change>

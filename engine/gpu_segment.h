@@ -74,11 +74,11 @@ class StateReader {
 class TableCopy : public Retiring {
  public:
   TableCopy(Table& table, gpu::Device& device);
+  /** Frees the copy, which no kernel reads any more, and leaves the table, which must still be there. */
+  ~TableCopy() override;
 
   gpu::TableId id() const { return id_; }
   void used_by(GpuSegment& segment) { segments_.push_back(&segment); }
-  /** Changes are ignored from now on: the device is going. */
-  void stop() { stopped_ = true; }
 
   // Generations that a replacement of the whole table has left behind.
   bool has_retired() const override { return !old_tables_.empty(); }
@@ -96,7 +96,7 @@ class TableCopy : public Retiring {
   std::vector<GpuSegment*> segments_;
   std::vector<gpu::TableId> old_tables_;
   std::vector<gpu::ProgramId> old_programs_;
-  bool stopped_ = false;
+  bool stopped_ = false;  // it could not follow a change
 };
 
 }  // namespace heddle

@@ -76,11 +76,11 @@ void Gpus::make_segments() {
       Element& element = *router_.nodes[static_cast<size_t>(node)].element;
       ids.push_back(gpu::TableId::none);
       if (element.table == nullptr) continue;
-      auto& copy = tables_[{number, element.table}];
-      if (!copy) copy = std::make_unique<TableCopy>(*element.table, device);
-      element.retiring.push_back(copy.get());
-      copies.push_back(copy.get());
-      ids.back() = copy->id();
+      auto copy = tables_.find({number, element.table});
+      if (copy == tables_.end())
+        copy = tables_.try_emplace({number, element.table}, std::make_unique<TableCopy>(*element.table, device)).first;
+      copies.push_back(copy->second.get());
+      ids.back() = copy->second->id();
     }
     segments_[s] = std::make_unique<GpuSegment>(router_, plan_, static_cast<int>(s), device, ids, packets_.base);
     for (TableCopy* copy : copies) copy->used_by(*segments_[s]);
@@ -113,12 +113,27 @@ std::unique_ptr<Lane> Gpus::make_lane(size_t s, int slots) {
   // Whole batches are launched as graphs, what is left of them is not.
   if (segment.plan().launch == LaunchMode::graph)
     segment.device().make_graphs(group, segment.program(), std::max(1, slots / streams));
-  return std::make_unique<GpuLane>(segment, group, staging);
+  auto lane = std::make_unique<GpuLane>(segment, group, staging);
+  lanes_.push_back(lane.get());
+  return lane;
 }
 
 void Gpus::start() {
   for (auto& [number, device] : devices_) device->start();
   ports_.start();
+}
+
+void Gpus::pause() {
+  for (auto& [number, device] : devices_) device->stop();
+}
+
+void Gpus::go_on() {
+  for (auto& [number, device] : devices_) try {
+      if (!device->is_dead()) device->start();
+    } catch (const Error& error) {
+      device->fail(error.what());
+    }
+  for (GpuLane* lane : lanes_) lane->begin_anew();
 }
 
 void Gpus::stop() {
@@ -130,8 +145,8 @@ void Gpus::stop() {
   }
   const std::lock_guard lock(counting_);
   stopped_ = true;
-  for (auto& [key, copy] : tables_) copy->stop();
   for (auto& [number, device] : devices_) device->stop();
+  tables_.clear();
 }
 
 std::vector<std::string> Gpus::failures() {

@@ -14,6 +14,8 @@
 
 namespace heddle {
 
+class GpuLane;
+
 /** The GPUs of a run: devices by number, the segments of the plan on them, copies of tables, counters. */
 class Gpus {
  public:
@@ -35,7 +37,12 @@ class Gpus {
   std::unique_ptr<Lane> make_lane(size_t s, int slots);
   /** Makes everything resident. */
   void start();
-  /** Ends the kernels, when all packets are back; counters keep their last values. */
+  /** Ends the kernels, when all packets are back, for go_on(); not those of rings. */
+  void pause();
+  /** Makes everything resident again, with the slots of the lanes empty; takes no memory. A device that cannot go on has failed, and
+   *  says so. */
+  void go_on();
+  /** Ends it all, when all packets are back: counters keep their last values, copies of tables are freed. */
   void stop();
 
   /** What the devices that have failed say, but for those where the CPU goes on with every segment. */
@@ -72,6 +79,7 @@ class Gpus {
   std::map<std::pair<int, Table*>, std::unique_ptr<TableCopy>> tables_;
   std::vector<std::shared_ptr<StateReader>> states_;   // that elements read
   std::vector<std::unique_ptr<GpuSegment>> segments_;  // by index of the plan's segment; null for the CPU's
+  std::vector<GpuLane*> lanes_;                        // that make_lane() has given, as long as it runs
   std::mutex counting_;                                // guards what follows
   bool stopped_ = false;
   std::map<int, std::pair<uint64_t, uint64_t>> last_counts_;  // by node

@@ -84,28 +84,30 @@ click::Graph written(click::Graph graph) {
 }  // namespace
 
 // Ends of the chain have the handlers of Click's devices. An element's own ones of these names win.
-void Engine::add_counts(int node, Handlers& list) {
-  const auto since = std::make_shared<EndCounts>();  // the last reset
+void Engine::add_counts(const Generation& generation, int node, Handlers& list) {
+  const Element& element = *generation.router.nodes[static_cast<size_t>(node)].element;
+  EndCounts& since = reset_[{element.name, element.class_name}];
   // Packets and drops are not read in one moment, so their difference may fall a little.
   const auto text = [](uint64_t now, uint64_t then) { return std::to_string(now - std::min(now, then)); };
-  list.read("count", [=, this] { return text(end_counts(node).packets, since->packets); })
-      .read("byte_count", [=, this] { return text(end_counts(node).bytes, since->bytes); })
-      .read("dropped", [=, this] { return text(end_counts(node).dropped, since->dropped); })
-      .write("reset_counts", [=, this](const std::string&) { *since = end_counts(node); });
+  const auto now = [this, &generation, node] { return end_counts(generation, node); };
+  list.read("count", [=, &since] { return text(now().packets, since.packets); })
+      .read("byte_count", [=, &since] { return text(now().bytes, since.bytes); })
+      .read("dropped", [=, &since] { return text(now().dropped, since.dropped); })
+      .write("reset_counts", [=, &since](const std::string&) { since = now(); });
 }
 
-Engine::EndCounts Engine::end_counts(int node) const {
-  EndCounts counts{0, bytes(node), 0};
-  const Element& element = *now_->router.nodes[static_cast<size_t>(node)].element;
-  for (auto& worker : workers()) {
+Engine::EndCounts Engine::end_counts(const Generation& generation, int node) const {
+  EndCounts counts{0, bytes_of(generation, node), 0};
+  const Element& element = *generation.router.nodes[static_cast<size_t>(node)].element;
+  for (auto& worker : generation.scheduler.workers()) {
     const NodeCounts& here = worker->counts(node);
     counts.packets += here.packets;
     for (auto& drops : here.drops) counts.dropped += drops;
     counts.bytes -= std::min<uint64_t>(counts.bytes, here.dropped_bytes);
   }
-  if (gpus() != nullptr) {
-    counts.packets += gpus()->counts(node).first;
-    for (const uint64_t drops : gpus()->ring_drops(node)) counts.dropped += drops;
+  if (generation.gpus != nullptr) {
+    counts.packets += generation.gpus->counts(node).first;
+    for (const uint64_t drops : generation.gpus->ring_drops(node)) counts.dropped += drops;
   }
   if (const auto before = earlier_.find({element.name, element.class_name}); before != earlier_.end()) {
     counts.packets += before->second.packets, counts.bytes += before->second.bytes;
@@ -153,7 +155,8 @@ void Engine::share_out(Generation& generation) const {
 void Engine::change_arguments(const std::string& element, const std::string& arguments) {
   click::Graph graph = written(router().graph);
   auto& declaration = graph.elements[static_cast<size_t>(graph.find(element))];
-  declaration.arguments = {{arguments, declaration.where}};
+  declaration.arguments.clear();
+  if (!click::trim(arguments).empty()) declaration.arguments.push_back({arguments, declaration.where});
   const std::string text = click::unparse(graph);
   reconfigure([&] { return read_(text); });
 }
@@ -168,9 +171,9 @@ Broker::Members Engine::make_members(Generation& generation) {
     Broker::add(
         members, *node.element, node.config, [=, this, &generation, &router, &node, &declaration](Handlers& list) {
           list.read("ports", [&router, i] { return ports_text(router, i); });
-          list.read("drops", [this, i] {
+          list.read("drops", [this, &generation, i] {
             std::string text;
-            for (auto& [reason, packets] : element_report(i).drops)
+            for (auto& [reason, packets] : whole_report_of(generation, i).drops)
               text += reason + " " + std::to_string(packets) + "\n";
             return text;
           });
@@ -178,7 +181,7 @@ Broker::Members Engine::make_members(Generation& generation) {
           if (read_)
             list.write("config",
                        [this, name = declaration.name](const std::string& value) { change_arguments(name, value); });
-          if (node.targets.empty() || node.predecessors.empty()) add_counts(i, list);
+          if (node.targets.empty() || node.predecessors.empty()) add_counts(generation, i, list);
         });
   }
   return members;

@@ -51,7 +51,9 @@ void Engine::check_replaceable(const Generation& next) const {
 }
 
 void Engine::reconfigure(const std::function<Configuration()>& plan) {
-  // Locks are taken in this order everywhere: handlers, reconfiguring_, changing_, updating_.
+  // Locks are taken in this order: handlers, reconfiguring_, changing_, updating_. The handler `config` of an element, which
+  // gets here within update(), has the last one already: that does no harm as nobody but a reconfiguration, of which there is
+  // one at a time, waits for it with one of the others.
   broker_->exclusively([&] {
     const std::lock_guard one_at_a_time(reconfiguring_);
     replace(plan);
@@ -82,41 +84,30 @@ void Engine::replace(const std::function<Configuration()>& plan) {
   }
 }
 
-/** From here to the end no packet thread runs. */
+/** From here to the end no packet thread runs. What is paused stays whole until nothing can fail any more. */
 void Engine::hand_over(std::unique_ptr<Generation>& next) {
   const std::lock_guard lock(changing_);
   const std::lock_guard no_patch(updating_);
   const auto paused_at = std::chrono::steady_clock::now();
   now_->scheduler.pause();
-  if (now_->gpus != nullptr) now_->gpus->stop();
+  if (now_->gpus != nullptr) now_->gpus->pause();
   const auto pairs = heirs(*now_, *next);
   for (const Heir& pair : pairs) pair.heir->take_state(*pair.predecessor);
   spent_.clear();
   try {
-    next->gpus = resources_.gpus_for(next->router, next->plan, options_.threads, next->slots);
-    make_workers(*next);
-    broker_->replace(next->members);
-    std::swap(now_->members, next->members);
-    start_keepers(*next);
+    prepare(*next);
   } catch (...) {
-    if (next->gpus != nullptr) next->gpus->stop();
-    next->scheduler.clear();
-    next->gpus.reset();
-    if (!now_->members.list.empty()) {
-      broker_->replace(now_->members);
-      std::swap(now_->members, next->members);
-    }
-    for (const Heir& pair : pairs) pair.predecessor->take_state(*pair.heir);
-    go_on_with_old();
+    go_on_with_old(*next, pairs);
     throw;
+  }
+  if (now_->gpus != nullptr) {
+    now_->gpus->stop();
+    for (std::string& failure : now_->gpus->failures()) problems_.push_back(std::move(failure));
   }
   count_earlier(*now_);
   count_lost(*now_);
+  if (now_->gpus != nullptr) spent_.push_back(std::move(now_->gpus));
   for (const Heir& pair : pairs) pair.heir->predecessor = nullptr;
-  if (now_->gpus != nullptr) {
-    for (std::string& failure : now_->gpus->failures()) problems_.push_back(std::move(failure));
-    spent_.push_back(std::move(now_->gpus));
-  }
   next->ports->take_over();
   std::swap(now_, next);
   ++reconfigurations_;
@@ -127,15 +118,32 @@ void Engine::hand_over(std::unique_ptr<Generation>& next) {
   retired_.push_back(std::move(next));
 }
 
-void Engine::go_on_with_old() {
-  if (now_->gpus != nullptr) {
-    // Its devices have been stopped: others, with what its tables and elements have now. Counts begin again.
-    count_earlier(*now_);
-    spent_.push_back(std::move(now_->gpus));
-    now_->gpus = resources_.gpus_for(now_->router, now_->plan, options_.threads, now_->slots);
-    make_workers(*now_);
+void Engine::prepare(Generation& next) {
+  next.gpus = resources_.gpus_for(next.router, next.plan, options_.threads, next.slots);
+  make_workers(next);
+  broker_->replace(next.members);
+  std::swap(now_->members, next.members);
+  start_keepers(next);
+  next.scheduler.prepare();
+}
+
+void Engine::go_on_with_old(Generation& next, const std::vector<Heir>& pairs) {
+  next.scheduler.clear();
+  if (next.gpus != nullptr) next.gpus->stop();
+  next.gpus.reset();
+  if (!now_->members.list.empty()) {
+    broker_->replace(now_->members);
+    std::swap(now_->members, next.members);
   }
-  now_->scheduler.start();
+  for (const Heir& pair : pairs) pair.predecessor->take_state(*pair.heir);
+  if (now_->gpus != nullptr) now_->gpus->go_on();
+  try {
+    now_->scheduler.prepare();
+    now_->scheduler.start();
+  } catch (const Error& error) {
+    problems_.push_back(std::string("the former configuration cannot go on: ") + error.what());
+    stop();
+  }
 }
 
 void Engine::bury_retired() {

@@ -1,6 +1,11 @@
 // Hot reconfiguration: packets are not lost, or counted where they are, order is kept, and what elements have gathered stays.
+#include <pthread.h>
+
 #include <set>
 
+#include "core/element.h"
+#include "simt/loss.h"
+#include "tests/support/frames.h"
 #include "tests/support/harness.h"
 
 namespace heddle::test {
@@ -127,6 +132,156 @@ TEST(ReconfigureFailure, TheOldConfigurationGoesOn) {
   };
   const Result result = run(good, cpu(), frames(), options);
   EXPECT_EQ(result.statistics.at("c.count"), result.received);
+}
+
+void expect_failure(Engine& engine, const Backend& backend, const std::string& text, const std::string& why) {
+  try {
+    engine.reconfigure([&] { return read_for(backend, text); });
+    ADD_FAILURE() << text << " was taken";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(engine.running());  // and what has failed is freed
+}
+
+HEDDLE_ON_EVERY_BACKEND(ReconfigureInVain);
+
+// What fails behind the pause, time after time, leaves threads, GPUs and tables as they were, and packets are counted once.
+TEST_P(ReconfigureInVain, TablesGoOnFollowingTheirChanges) {
+  const std::string chain =
+      "src :: TestSource(ENDLESS true) -> GetIPAddress(30) -> rt :: DirectIPLookup(10.0.0.0/24 0);"
+      "rt[0] -> zero :: Counter -> sink :: TestSink; rt[1] -> one :: Counter -> sink;";
+  std::vector<Frame> list;
+  for (unsigned i = 0; i < 256; ++i) list.push_back(ip_frame(1, ip(10, 0, 0, i), 20));
+  Options options{.batches = {64, 33}, .endless = true};
+  options.on_packet = [](const std::string&, const Received&) {};
+  options.meanwhile = [&](Engine& engine) {
+    Broker& handlers = engine.handlers();
+    // When the handler returns, no packet takes the other way any more.
+    const auto expect_way = [&](const std::string& port) {
+      const std::string here = port == "0" ? "zero.count" : "one.count",
+                        there = port == "0" ? "one.count" : "zero.count";
+      handlers.write("rt.set", "10.0.0.0/24 " + port);
+      wait_for_more(handlers, here);
+      const std::string before = handlers.read(there);
+      wait_for_more(handlers, here);
+      EXPECT_EQ(handlers.read(there), before);
+    };
+    wait_for_more(handlers, "zero.count");
+    for (const char* port : {"1", "0", "1"}) {
+      expect_failure(engine, GetParam(), chain + "Script(init x $(nobody.count));", "nobody");
+      expect_way(port);
+    }
+    if (GetParam().device == "simt") {
+      const simt::NoMemoryLeft full;
+      expect_failure(engine, GetParam(), chain, "out of memory");
+      expect_way("0");
+    }
+    engine.reconfigure([&] { return read_for(GetParam(), chain); });
+    EXPECT_TRUE(engine.running());
+    for (const char* port : {"1", "0"}) expect_way(port);
+  };
+  const Result result = run(chain, GetParam(), list, options);
+  EXPECT_EQ(result.statistics.at("zero.count") + result.statistics.at("one.count"), result.received);
+}
+
+/** Of a configuration that takes another one's place: no thread can be made from its start() on, until the former
+ *  configuration goes on, if that gives them back. */
+class NoThreadsLeft : public Element {
+ public:
+  static inline bool gives_back = true;
+
+  static void limit(size_t stack_bytes) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+  }
+  static constexpr size_t kUsual = size_t{8} << 20, kMoreThanThereIs = size_t{1} << 47;
+
+  const char* ports() const override { return "0/0"; }
+  void run_cpu(Batch&) override {}
+  void start(const Environment&) override {
+    if (predecessor != nullptr) limit(kMoreThanThereIs);
+  }
+  void take_state(Element& old) override {
+    if (&old != predecessor && gives_back) limit(kUsual);
+  }
+};
+HEDDLE_ELEMENT(NoThreadsLeft);
+
+TEST(ReconfigureThreads, WhenThereAreNoMoreTheOldOnesGoOn) {
+  const std::string chain = "src :: TestSource(ENDLESS true) -> c :: Counter -> sink :: TestSink; NoThreadsLeft;";
+  NoThreadsLeft::gives_back = true;
+  Options options;
+  options.endless = true;
+  options.on_packet = [](const std::string&, const Received&) {};
+  options.meanwhile = [&](Engine& engine) {
+    for (int i = 0; i < 3; ++i) {
+      wait_for_more(engine.handlers(), "sink.count");
+      expect_failure(engine, cpu(), chain, "cannot be started");
+    }
+    wait_for_more(engine.handlers(), "sink.count");
+  };
+  const Result result = run(chain, cpu(), frames(), options);
+  EXPECT_EQ(result.statistics.at("c.count"), result.received);
+}
+
+// A program that can do nothing any more ends.
+TEST(ReconfigureThreads, WhenThereAreNoneAtAllTheProgramEnds) {
+  const std::string text =
+      "InfiniteSource -> d :: Discard; ControlSocket(unix, " + testing::TempDir() + "no_threads.sock); NoThreadsLeft;";
+  NoThreadsLeft::gives_back = false;
+  Configuration first = read_for(cpu(), text);
+  Engine engine(std::move(first.router), std::move(first.plan), {});
+  engine.start();
+  wait_for_more(engine.handlers(), "d.count");
+  EXPECT_THROW(engine.reconfigure([&] { return read_for(cpu(), "InfiniteSource -> d :: Discard; NoThreadsLeft;"); }),
+               Error);
+  NoThreadsLeft::limit(NoThreadsLeft::kUsual);
+  engine.wait();
+  const Report report = engine.report();
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find("the former configuration cannot go on"), std::string::npos) << report.problems[0];
+}
+
+// Scripts ask when neither configuration runs.
+TEST(ReconfigureHandlers, ANewScriptAsksNewElements) {
+  std::string nulls;
+  for (int i = 0; i < 400; ++i) nulls += "Null -> ";
+  Options options;
+  options.endless = true;
+  options.on_packet = [](const std::string&, const Received&) {};
+  options.meanwhile = [&](Engine& engine) {
+    wait_for_more(engine.handlers(), "sink.count");
+    engine.reconfigure([&] {
+      return read_for(cpu(),
+                      "src :: TestSource(ENDLESS true) -> " + nulls +
+                          "n :: Null -> sink :: TestSink; Script(init x $(sink.count), init y $(sink.byte_count));"
+                          "script :: Script(export drops <$(n.drops)>);");
+    });
+    wait_for_more(engine.handlers(), "sink.count");
+    EXPECT_EQ(engine.handlers().read("script.drops"), "<>");
+  };
+  run("src :: TestSource(ENDLESS true) -> q :: Queue(1) -> Unqueue -> sink :: TestSink;", cpu(), frames(), options);
+}
+
+TEST(ReconfigureHandlers, CountsGoOnFromTheirReset) {
+  const std::string chain = "src :: TestSource(ENDLESS true) -> sink :: TestSink;";
+  Options options;
+  options.endless = true;
+  options.on_packet = [](const std::string&, const Received&) {};
+  options.meanwhile = [&](Engine& engine) {
+    Broker& handlers = engine.handlers();
+    wait_for_more(handlers, "sink.count");
+    const uint64_t reset_behind = std::stoull(handlers.read("sink.count"));
+    handlers.write("sink.reset_counts", "");
+    engine.reconfigure([&] { return read_for(cpu(), chain); });
+    const uint64_t since = std::stoull(handlers.read("sink.count"));
+    EXPECT_LE(since, engine.element_report(engine.router().find("sink")).packets - reset_behind);
+  };
+  run(chain, cpu(), frames(), options);
 }
 
 // Handlers are asked on other threads all the while: they see one configuration or the other.

@@ -91,8 +91,10 @@ std::vector<Engine::Cycles> Engine::cycles() const {
   return now_->scheduler.cycles();
 }
 
-Report::Element Engine::element_report(int node) const {
-  Report::Element entry = element_report_of(*now_, node);
+Report::Element Engine::element_report(int node) const { return whole_report_of(*now_, node); }
+
+Report::Element Engine::whole_report_of(const Generation& generation, int node) const {
+  Report::Element entry = element_report_of(generation, node);
   if (const auto before = earlier_.find({entry.name, entry.class_name}); before != earlier_.end())
     add_to(entry, before->second);
   return entry;

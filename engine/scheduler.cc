@@ -29,7 +29,7 @@ void Scheduler::own(std::vector<std::unique_ptr<Worker>> workers) {
   }
 }
 
-void Scheduler::start() {
+void Scheduler::prepare() {
   int working = 0;
   for (size_t thread = 0; thread < workers_.size(); ++thread) {
     if (!workers_[thread]->has_tasks()) continue;
@@ -39,7 +39,7 @@ void Scheduler::start() {
     progress.rounds = progress.busy_rounds = 0;
     options_.epochs->report(static_cast<int>(thread), 0);
   }
-  pausing_ = finished_ = ending_ = false;
+  begun_ = pausing_ = finished_ = ending_ = false;
   live_threads_ = working;
   for (int thread = 0; thread < static_cast<int>(workers_.size()); ++thread) {
     if (!workers_[static_cast<size_t>(thread)]->has_tasks()) continue;
@@ -47,13 +47,20 @@ void Scheduler::start() {
       threads_.emplace_back([this, thread] { thread_main(thread); });
     } catch (const std::system_error& error) {
       const auto made = static_cast<int>(threads_.size());
-      finished_ = true;  // those that run would wait for the others
       live_threads_.fetch_sub(working - made);
+      pausing_ = finished_ = true;
+      start();  // so that they end
+      join();
       throw Error(
           format("packet thread %d of %d cannot be started (%s); give fewer with -j, or raise the limit of processes",
                  made + 1, working, error.code().message().c_str()));
     }
   }
+}
+
+void Scheduler::start() {
+  begun_ = true;
+  begun_.notify_all();
 }
 
 void Scheduler::join() {
@@ -122,6 +129,7 @@ std::vector<Scheduler::Cycles> Scheduler::cycles() const {
 }
 
 void Scheduler::thread_main(int thread) {
+  begun_.wait(false);
   if (options_.pin) pin_to_core(thread % core_count());
   const dpdk::ThreadGuard registered;
   Worker& worker = *workers_[static_cast<size_t>(thread)];

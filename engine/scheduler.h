@@ -27,7 +27,9 @@ class Scheduler {
 
   /** Takes the workers, one a thread; those without tasks get none. */
   void own(std::vector<std::unique_ptr<Worker>> workers);
-  /** Starts the threads, again after pause(). Throws Error if the system has no more; those that run are left to join(). */
+  /** Makes the threads, which wait for start(). Throws Error if the system has no more; then there are none. */
+  void prepare();
+  /** Lets the threads run. After pause() they are to be made again. */
   void start();
   /** No new packets, those on their way are processed to the end. */
   bool stopping() const { return options_.stopping->load(std::memory_order_relaxed); }
@@ -67,6 +69,7 @@ class Scheduler {
   std::unique_ptr<Progress[]> progress_;  // by thread
   std::vector<std::thread> threads_;
   std::atomic<int> live_threads_{0};
+  std::atomic<bool> begun_{false};
   std::atomic<bool> finished_{false};
   std::atomic<bool> pausing_{false};
   std::atomic<bool> ending_{false};  // nothing arrives any more: elements give what they hold

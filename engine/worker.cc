@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/column_pack.h"
 #include "core/packet_pool.h"
 
 namespace heddle {
@@ -128,17 +129,11 @@ Worker::Entry Worker::entry_of(int source, int target) const {
           here.live_behind};
 }
 
-void Worker::clear_columns(Batch& batch, ColumnSet columns) {
-  each_column(columns, [&](Column which) {
-    std::memset(batch.column(which), 0, sizeof(uint32_t) * static_cast<size_t>(batch.size()));
-  });
-}
-
 void Worker::enter(const Entry& entry, Batch& batch) {
   if (!entry.buffer) count(entry.source_node, batch);
   if (!entry.buffer && shared_.tracer->active()) [[unlikely]]
     shared_.tracer->come(*shared_.router, *shared_.plan, entry.source_node, batch);
-  if (entry.clear != 0) clear_columns(batch, entry.clear);
+  if (entry.clear != 0) clear_missing(batch, entry.clear);
   if (entry.numbered) number(batch);
   go(entry.way, batch);
   if (!joins_.empty()) pass_joins();

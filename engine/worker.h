@@ -35,11 +35,6 @@ struct alignas(kCacheLine) NodeCounts {
   std::atomic<uint64_t> waited{0};          ///< waited at this join for older ones in flight
 };
 
-// One writer, any reader: no locked instruction needed.
-inline void add(std::atomic<uint64_t>& counter, uint64_t more) {
-  counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-}
-
 /** A packet thread: runs its tasks, that is, takes packets from sources and runs them through the plan to the end (full
  * path) or into a buffer. One thread at a time uses it. */
 class Worker {
@@ -257,7 +252,6 @@ class Worker {
   static void await(const Timer& timer, uint64_t last);
   /** Asks the emitters that have packets now. */
   void emit_due();
-  static void clear_columns(Batch& batch, ColumnSet columns);
   /** Frees and counts packets that an element which copies has dropped. */
   void drop_marked(int node, Batch& batch, int marked);
   /** Frees and counts packets that are lost at a node, not by its element. */

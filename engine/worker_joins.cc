@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/clock.h"
+#include "core/column_pack.h"
 #include "core/packet_pool.h"
 #include "engine/worker.h"
 
@@ -88,7 +89,7 @@ bool Worker::emit(Timer& timer, bool ending) {
   timer.emitter->emit(*batch, ending);
   const int given = batch->size();
   if (given > 0) {
-    if (timer.clear != 0) clear_columns(*batch, timer.clear);
+    if (timer.clear != 0) clear_missing(*batch, timer.clear);
     if (timer.numbered) number(*batch);
     divide(timer.node, timer.ways, steps_[static_cast<size_t>(timer.node)].live_behind, timer.numbered, *batch, given);
     if (!joins_.empty()) pass_joins();

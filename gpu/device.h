@@ -84,7 +84,8 @@ struct RingStop {
 
 /** One GPU, or simt. The order of calls: packet_memory() or share_packet_memory(); tables, states, programs and slots; then
  *  start(). While it runs, tables, states and programs come, change and go, and slots as far as start() has left some
- *  spare; nothing of it waits for the resident kernels. Then stop(). What is left is freed by the destructor.
+ *  spare; nothing of it waits for the resident kernels. Then stop(), and perhaps start() again. What is left is freed by the
+ *  destructor.
  *
  *  Any thread may call any member, one at a time a device, but launch() and wait(), which belong to the group's thread, and
  *  start_dma(), which belongs to its DMA engine's; each makes the device current for its thread. Errors throw Error, with file, line, expression and what to do; failure() tells of
@@ -130,7 +131,8 @@ class Device {
   virtual SlotGroup add_slots(ProgramId program, int count, int streams = 0) = 0;
 
   /** Starts the kernels that serve all resident slots, and `spare` slots more of each shape in use, with room for
-   *  `shared_bytes` of shared memory. Throws Error when they do not fit together. */
+   *  `shared_bytes` of shared memory. Throws Error when they do not fit together. After stop(): the same kernels again, which
+   *  takes no memory; resident slots are as fresh ones, so a SlotRing of theirs begins anew. */
   virtual void start(int spare = 0, size_t shared_bytes = 0) = 0;
 
   // Slots with streams.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -177,6 +178,7 @@ class CudaDevice final : public Device {
     bool launched = false;
     Slot* spare = nullptr;
     int spare_left = 0;
+    Assignment* on_device = nullptr;  // the assignments, once start() has been called
     bool resident = false;
   };
 
@@ -201,6 +203,8 @@ class CudaDevice final : public Device {
   Slot* take_slots(int count, size_t column_words);
   /** Gives `count` slots, a group, to blocks of `shape`. */
   void assign(Shape& shape, Slot* slots, int count);
+  /** Makes spare slots, and puts the assignments on the device if all fits there at once. */
+  void place(int spare, size_t shared_bytes);
 
   const int index_;
   cudaDeviceProp properties_{};
@@ -311,9 +315,7 @@ SlotGroup CudaDevice::add_slots(ProgramId id, int count, int streams) {
   return group;
 }
 
-void CudaDevice::start(int spare, size_t shared_bytes) {
-  use();
-  const std::lock_guard lock(mutex_);
+void CudaDevice::place(int spare, size_t shared_bytes) {
   const Multiprocessor each{properties_.maxBlocksPerMultiProcessor, properties_.maxThreadsPerMultiProcessor,
                             properties_.regsPerMultiprocessor, properties_.sharedMemPerMultiprocessor};
   std::vector<Residents> residents = rings_->residents();
@@ -335,18 +337,33 @@ void CudaDevice::start(int spare, size_t shared_bytes) {
   residents.push_back(memory_->patcher());
   if (const std::string problem = residency_problem(residents, each, info_.multiprocessors); !problem.empty())
     throw Error(info_.name + ": " + problem + "; use fewer threads or --slots");
+  for (Shape& shape : shapes_) {
+    if (shape.assignments.empty()) continue;
+    shape.on_device = lasting_.take<Assignment>(shape.assignments.size());
+    memory_->write(shape.on_device, std::as_bytes(std::span(shape.assignments)));
+  }
+}
+
+void CudaDevice::start(int spare, size_t shared_bytes) {
+  use();
+  const std::lock_guard lock(mutex_);
+  if (std::all_of(shapes_.begin(), shapes_.end(), [](auto& shape) { return shape.on_device == nullptr; }))
+    place(spare, shared_bytes);
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
-    if (shape.assignments.empty()) continue;
-    auto* assignments = lasting_.take<Assignment>(shape.assignments.size());
-    memory_->write(assignments, std::as_bytes(std::span(shape.assignments)));
+    if (shape.on_device == nullptr) continue;
+    for (const Assignment& assignment : shape.assignments) {
+      std::memset(assignment.slot->word, 0, sizeof assignment.slot->word);
+      std::memset(&assignment.slot->result, 0, sizeof assignment.slot->result);
+    }
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(shape.assignments.size()));
     config.blockDim = dim3(static_cast<unsigned>(kShapes[s] * kLanes));
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream = shape.stream;
-    launch_kernel(s, config, {assignments, nullptr, places_});
-    shape.resident = started_ = true;
+    started_ = true;
+    launch_kernel(s, config, {shape.on_device, nullptr, places_});
+    shape.resident = true;
   }
 }
 
@@ -459,6 +476,7 @@ std::string CudaDevice::death() {
           "%s stopped: %s (%s); the packets on it are lost. Run again with --device cpu, and report the chain",
           info_.name.c_str(), cudaGetErrorString(state), cudaGetErrorName(state));
     if (shape.resident) return format("%s: the persistent kernel has ended by itself", info_.name.c_str());
+    if (started_ && shape.on_device != nullptr) return info_.name + ": the persistent kernel could not be started";
   }
   if (const cudaError_t state = rings_->state(); state != cudaSuccess)
     return format("%s stopped driving rings: %s (%s). Run again without GPU ports, and report the chain",

@@ -51,6 +51,7 @@ cudaDeviceProp properties_of_device() {
 }
 
 std::atomic<bool> lost[kDevices];
+std::atomic<bool> refusing{false};
 
 uint64_t volume(dim3 size) { return uint64_t{size.x} * size.y * size.z; }
 
@@ -69,6 +70,7 @@ cudaError_t remember(cudaError_t error) {
 int current_device() { return device_of_thread; }
 
 void lose_device(int device) { lost[device] = true; }
+void refuse_launches() { refusing = true; }
 bool is_lost(int device) { return lost[device].load(std::memory_order_relaxed); }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::function<void()> body) {
@@ -90,6 +92,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::fu
   if (stream == nullptr || (config.stream != nullptr && stream->device != current_device()))
     return remember(cudaErrorInvalidResourceHandle);
   if (is_lost(current_device())) return remember(cudaErrorLaunchFailure);
+  if (refusing) return remember(cudaErrorLaunchOutOfResources);
   runtime.load(kernel);
   Grid grid = {std::move(body), config.gridDim, config.blockDim, config.dynamicSmemBytes, current_device()};
   const bool queued = runtime.enqueue(config.stream, [grid = std::move(grid)] { run_grid(grid); });

@@ -1,6 +1,9 @@
 #include "simt/runtime.h"
 
+#include <atomic>
 #include <cstdlib>
+
+#include "simt/loss.h"
 
 namespace heddle::simt {
 
@@ -8,6 +11,8 @@ namespace {
 
 constexpr int kPoison = 0xa5;
 constexpr size_t kAlignment = 256;
+
+std::atomic<bool> no_memory_left{false};
 
 uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
@@ -17,6 +22,9 @@ std::chrono::milliseconds resident_limit() {
 }
 
 }  // namespace
+
+NoMemoryLeft::NoMemoryLeft() { no_memory_left = true; }
+NoMemoryLeft::~NoMemoryLeft() { no_memory_left = false; }
 
 // Never destroyed: kernels and streams may outlive main.
 Runtime& Runtime::instance() {
@@ -112,7 +120,7 @@ std::shared_ptr<Event> Runtime::event(cudaEvent_t handle) {
 
 void* Runtime::allocate(size_t size, Allocation::Kind kind) {
   std::lock_guard lock(mutex_);
-  if (kind == Allocation::kDevice && size > kDeviceMemory - device_bytes_) return nullptr;
+  if (kind == Allocation::kDevice && (no_memory_left || size > kDeviceMemory - device_bytes_)) return nullptr;
   void* memory = nullptr;
   if (posix_memalign(&memory, kAlignment, size) != 0) return nullptr;
   std::memset(memory, kPoison, size);

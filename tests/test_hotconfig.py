@@ -266,4 +266,6 @@ def test_arguments_of_one_element(heddle, tmp_path):
         code, text, _ = control.command("WRITE q.config -3")
         assert code == 520 and "CAPACITY" in text
         assert control.read("q.capacity") == "77"
+        control.write("q.config", "")
+        assert control.read("q.config") == "" and control.read("q.capacity") == "1000"
         grows(control, "c.count")

@@ -56,10 +56,7 @@ void IPRouteTable::take_state(Element& old_element) {
   auto& old = static_cast<IPRouteTable&>(old_element);
   const IPRouteTable& heir = predecessor == &old ? *this : old;
   if (!heir.same_arguments || outputs != old.outputs) return;
-  for (IPRouteTable* one : {this, &old}) {
-    one->table_->remove_copies();  // on devices, which have been stopped
-    std::erase(one->retiring, one->table_.get());
-  }
+  for (IPRouteTable* one : {this, &old}) std::erase(one->retiring, one->table_.get());
   std::swap(table_, old.table_);
   for (IPRouteTable* one : {this, &old}) {
     one->table = one->table_.get();

@@ -133,7 +133,7 @@ void RouteTable::changed(Run& run, const void* where, size_t bytes) {
 }
 
 void RouteTable::set_patch_sink(PatchSink sink) {
-  remove_copies();
+  remove_copies(nullptr);
   if (sink) add_copy({std::move(sink)});
 }
 
