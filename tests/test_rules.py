@@ -99,7 +99,9 @@ def misread_by_nft(matches):
     """nft 1.0.6 loads "ip ttl != 2 ip protocol != udp" as one comparison of both, and where a rule asks for a protocol by itself
     and by another match, it forgets one of the two when it lists the rule."""
     header = lambda match: "th" if match.split()[0] in ("tcp", "udp", "sctp") else match.split()[0]
-    joined = any("!=" in one and "!=" in two and header(one) == header(two) for one, two in itertools.combinations(matches, 2))
+    joined = any(
+        "!=" in one and "!=" in two and header(one) == header(two) for one, two in itertools.combinations(matches, 2)
+    )
     by_itself = sum(match.startswith(("meta l4proto", "ip protocol", "ip6 nexthdr")) for match in matches)
     return joined or (by_itself and by_itself + sum(header(match) in ("th", "icmp", "icmpv6") for match in matches) > 1)
 
@@ -484,6 +486,18 @@ def test_rules_that_no_packet_can_match_are_named(heddle, tmp_path):
     assert (done.code, done.out, done.err) == (0, "1 rules (nft, chain t c), 0 of them shadowed\n", warning)
     assert heddle("rules", "convert", rules).err.startswith(warning)
     assert heddle("rules", "check", rules, "--json").json["impossible"] == [3]
+
+
+def test_a_line_that_is_several_rules_is_warned_of_once(heddle, tmp_path):
+    rules = tmp_path / "rules.nft"
+    rules.write_text(
+        "table ip t {\nchain c {\ntcp dport { 1, 2 } drop\ntcp dport { 1, 2, 3 } accept\ntcp dport { 2, 3 } accept\n}\n}\n"
+    )
+    before = "those before take all of their packets"
+    assert heddle("rules", "check", rules).err.splitlines() == [
+        f"{rules}:4: warning: of the 3 rules that this line is, no packet can hit 2: {before} (line 3)",
+        f"{rules}:5: warning: no packet can hit this rule: those before it take all of its packets (line 3, line 4)",
+    ]
 
 
 # ---- hostile files and words

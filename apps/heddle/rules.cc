@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "apps/heddle/commands.h"
 #include "convert/rules/check.h"
@@ -25,7 +27,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr size_t kUsualMisses = 20;
+constexpr size_t kUsualMisses = 20, kMostLines = 8;
 
 std::string line_of(const ListedRule& rule) { return "line " + std::to_string(rule.line); }
 
@@ -51,6 +53,36 @@ void write(const std::string& output, const std::string& text) {
 void warn_of_impossible(const std::string& file, const RuleList& list) {
   for (const size_t line : list.impossible)
     std::fprintf(stderr, "%s:%zu: warning: no packet can match this rule: what it asks for contradicts itself\n",
+                 file.c_str(), line);
+}
+
+/** One warning a line, of which several rules may have come. */
+void warn_of_shadows(const std::string& file, const RuleList& list, const classifier::Shadows& shadows) {
+  std::map<size_t, size_t> rules;  // by line
+  for (const ListedRule& rule : list.rules) ++rules[rule.line];
+  std::map<size_t, std::pair<size_t, std::set<size_t>>> shadowed;  // by line: how many, and by which lines
+  for (const auto& [rule, by] : shadows.found) {
+    auto& [count, lines] = shadowed[list.rules[rule].line];
+    ++count;
+    for (const size_t before : by)
+      if (lines.size() < kMostLines) lines.insert(list.rules[before].line);
+  }
+  for (const auto& [line, found] : shadowed) {
+    const auto& [count, by] = found;
+    std::string lines;
+    for (const size_t one : by) lines += (lines.empty() ? "line " : ", line ") + std::to_string(one);
+    const std::string what =
+        count == rules[line]
+            ? "no packet can hit this rule: those before it take all of its packets"
+            : format(
+                  "of the %zu rules that this line is, no packet can hit %zu: those before take all of their packets",
+                  rules[line], count);
+    std::fprintf(stderr, "%s:%zu: warning: %s (%s)\n", file.c_str(), line, what.c_str(), lines.c_str());
+  }
+  std::set<size_t> undecided;
+  for (const size_t rule : shadows.undecided) undecided.insert(list.rules[rule].line);
+  for (const size_t line : undecided)
+    std::fprintf(stderr, "%s:%zu: warning: whether rules before it take all of its packets is not decided\n",
                  file.c_str(), line);
 }
 
@@ -170,15 +202,7 @@ int RulesCommand::check() const {
     return 0;
   }
   warn_of_impossible(file, list);
-  for (const auto& [rule, by] : shadows.found) {
-    std::string lines;
-    for (const size_t before : by) lines += (lines.empty() ? "" : ", ") + line_of(list.rules[before]);
-    std::fprintf(stderr, "%s:%zu: warning: no packet can hit this rule: those before it take all of its packets (%s)\n",
-                 file.c_str(), list.rules[rule].line, lines.c_str());
-  }
-  for (const size_t rule : shadows.undecided)
-    std::fprintf(stderr, "%s:%zu: warning: whether rules before it take all of its packets is not decided\n",
-                 file.c_str(), list.rules[rule].line);
+  warn_of_shadows(file, list, shadows);
   std::printf("%zu rules (%s%s%s), %zu of them shadowed", list.rules.size(), list.format.c_str(),
               list.chain.empty() ? "" : ", chain ", list.chain.c_str(), shadows.found.size());
   if (!shadows.undecided.empty()) std::printf(", %zu not decided", shadows.undecided.size());

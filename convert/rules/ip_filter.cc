@@ -12,6 +12,8 @@
 namespace heddle::classifier {
 namespace {
 
+constexpr size_t kMostBytes = size_t{1} << 20;  // of a line
+
 using ip_filter::Expression;
 using ip_filter::Test;
 
@@ -149,6 +151,7 @@ RuleList read_ip_filter(const std::string& name, std::string_view text, std::vec
     if (line.ends_with(',')) line = trimmed(line.substr(0, line.size() - 1));
     if (line.empty()) return;
     try {
+      if (line.size() > kMostBytes) throw Error(format("it has more than %zu bytes", kMostBytes));
       const auto words = ip_filter::split(line);
       if (words.empty()) throw Error("expected ACTION PATTERN");
       const uint16_t next = action_of(words[0].text);

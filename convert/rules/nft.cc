@@ -34,11 +34,10 @@ RuleList read_nft(const std::string& name, std::string_view text, const std::str
   if (chain == nullptr) {
     std::string names;
     for (const auto& one : chains) names += (names.empty() ? "'" : ", '") + one.name + "'";
-    mistakes.add(words.back().line,
-                 chains.empty()
-                     ? "the end, and there is no chain"
-                     : (wanted.empty() ? "it does not say" : in_quotes(wanted) + " does not say") +
-                           " which chain is meant; name one with --chain, of those that there are: " + names);
+    const std::string why = chains.empty()   ? "the end, and there is no chain"
+                            : wanted.empty() ? "it does not say which chain is meant; name one with --chain: " + names
+                                             : in_quotes(wanted) + " is not one of its chains; there are " + names;
+    mistakes.add(words.back().line, why);
     return list;
   }
   list.chain = chain->name;

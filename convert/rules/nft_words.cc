@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/text_file.h"
 
 namespace heddle::classifier::nft {
+
+constexpr size_t kMostWords = size_t{1} << 25;  // some for each rule that there may be
 
 std::vector<Word> words_of_ruleset(std::string_view text, Mistakes& mistakes) {
   std::vector<Word> words;
@@ -25,6 +28,8 @@ std::vector<Word> words_of_ruleset(std::string_view text, Mistakes& mistakes) {
             std::ranges::find(kConnections, words[first + 1].text) != std::end(kConnections));
   };
   for (size_t at = 0; at < text.size();) {
+    if (words.size() == kMostWords)
+      throw Error(format("line %zu: up to here are %zu words, more than are read", line, kMostWords));
     const char c = text[at];
     if (c == '\n') {
       if (set_depth == 0) words.push_back({"\n", line, false});

@@ -16,7 +16,8 @@ struct Word {
   bool is(std::string_view wanted) const { return !quoted && text == wanted; }
 };
 
-/** The words of a ruleset; ends of lines are words "\n", but for those in the braces of a set within a rule. */
+/** The words of a ruleset; ends of lines are words "\n", but for those in the braces of a set within a rule. Throws
+ *  Error when there are more than 33,554,432. */
 std::vector<Word> words_of_ruleset(std::string_view text, Mistakes& mistakes);
 /** The words with blanks between them. */
 std::string text_of_words(const std::vector<Word>& words);

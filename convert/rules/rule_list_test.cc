@@ -234,6 +234,13 @@ TEST(RuleList, RefusesLinesThatTakeTooLong) {
   EXPECT_EQ(rules_of("nft", nft("ip", few + " } drop")).size(), 1001u);
 }
 
+TEST(RuleList, RefusesEndlessLines) {
+  std::string words;
+  for (int i = 0; i < 300; ++i) words += " -f";
+  expect_mistake("iptables", saved("-A FORWARD" + words), 4, "it has more than 255 words");
+  expect_mistake("ipfilter", "deny " + std::string(1 << 20, '('), 1, "it has more than 1048576 bytes");
+}
+
 // ---- Numbers, and places of all rules together
 
 TEST(RuleList, ReportsNumbersBesideOtherMistakes) {
