@@ -87,7 +87,7 @@ std::span<const char* const> L2Switch::drop_reasons() const {
 
 void L2Switch::start(const Environment&) {
   started_ = swept_ = Clock::now();
-  if (!on_gpu) table_.choose_form();
+  if (on_cpu) table_.choose_form();
 }
 
 void L2Switch::take_state(Element& old_element) {
