@@ -216,7 +216,7 @@ TEST(NDNLookup, ChoosesItsFormWhenItHasACpuSide) {
     element.on_gpu = true, element.on_cpu = on_cpu;
     const size_t before = written_bytes();
     element.start({});
-    EXPECT_EQ(written_bytes() - before > 4'000'000 * 8, on_cpu);
+    EXPECT_EQ(written_bytes() - before > 4'000'000 * 6, on_cpu);
   }
 }
 
