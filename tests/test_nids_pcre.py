@@ -93,6 +93,7 @@ RULES = [
     [Pcre("a.*", "G", same="a.*?"), Content(b"dda", 1)],
     [Content(b"ba"), Pcre("c+", "R"), Content(b"d", 1), Pcre("a$", "R")],
     [Content(b"bb"), Pcre("ca|ac", "i"), Content(b"dd")],
+    [Pcre("a.."), Pcre("d", "RA")],  # matches that overlap
     [Pcre("a*", "R"), Pcre("b", "RA"), Pcre("c", "RA", negated=True)],
 ]
 
