@@ -12,6 +12,7 @@
 
 #include "functions/cuckoo/table.h"
 #include "tests/support/frames.h"
+#include "tests/support/memory.h"
 
 namespace heddle::cuckoo {
 namespace {
@@ -53,6 +54,16 @@ void expect_same(const CuckooTable& table, const std::unordered_map<uint64_t, ui
   });
   EXPECT_EQ(entries, map.size());
   EXPECT_EQ(table.size(), map.size());
+}
+
+// Forms are compared on memory that is there: an empty table would else be a page that is always cached.
+TEST(Cuckoo, IsWholeWhenItsFormIsChosen) {
+  CuckooTable table;
+  table.reset(4'000'000, 1);
+  const size_t before = test::written_bytes();
+  table.choose_form();
+  EXPECT_GT(test::written_bytes() - before, table.bytes().size() / 10 * 9);
+  table.each([](uint64_t word) { ADD_FAILURE() << word; });
 }
 
 TEST(Cuckoo, IsAMap) {

@@ -74,6 +74,9 @@ std::span<const Form> forms() {
 }
 
 void CuckooTable::choose_form() {
+  // What has never been written is the system's one page of zeros, which is always cached.
+  for (uint32_t number = 0; number < image().buckets; ++number)
+    __atomic_fetch_or(&bucket(number).word[0], 0, __ATOMIC_RELAXED);
   const std::span<const Form> all = forms();
   std::minstd_rand random(1);
   uint32_t hashes[kGroup];

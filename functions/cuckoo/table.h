@@ -74,8 +74,8 @@ class CuckooTable : public Table {
     lookup_bulk(*form_, hashes, keys, words, n);
   }
   void lookup_bulk(const Form& form, const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) const;
-  /** Makes lookup_bulk() use the form that is the fastest here, now, with this table; some milliseconds. Before there are
-   *  readers. */
+  /** Makes lookup_bulk() use the form that is the fastest here, with this table when it is full: all of its memory is taken.
+   *  Some milliseconds, and those that the system needs for that. Before there are readers. */
   void choose_form();
   const Form& form() const { return *form_; }
   /** The same for one key. */

@@ -107,7 +107,7 @@ std::span<const DirectForm> direct_forms() {
   return std::span(kAll).subspan(unknown);
 }
 
-void DirectTable::choose_form() {
+void DirectTable::find_form() {
   const std::span<const DirectForm> all = direct_forms();
   std::mt19937 random(1);
   std::array<uint32_t, 64> addresses;

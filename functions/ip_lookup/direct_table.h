@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -39,14 +40,14 @@ class DirectTable : public RouteTable {
   DirectTable();  ///< empty. Throws Error when memory cannot be mapped.
   const DirectImage& image() const;
   void lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const override {
-    form_->look_up(image(), addresses, out, n);
+    form_.load(std::memory_order_relaxed)->look_up(image(), addresses, out, n);
   }
-  void choose_form() override;
-  const char* form() const override { return form_->name; }
+  const char* form() const override { return form_.load(std::memory_order_relaxed)->name; }
 
  private:
   void set_entries(const Route& route, uint16_t hop, bool is_new) override;
   void clear_entries(uint32_t address, uint32_t length, uint16_t cover, uint8_t cover_length) override;
+  void find_form() override;
   size_t blocks_needed(std::span<const Route> routes, bool empty) const override;
   void open_group(const Route& route, uint16_t hop);
   void close_group(uint32_t slot, uint16_t hop, uint8_t owner);
@@ -54,7 +55,7 @@ class DirectTable : public RouteTable {
   void paint_group(uint32_t group, uint32_t first, uint32_t count, uint32_t length, uint16_t hop, uint8_t owner, Run&);
 
   std::vector<uint16_t> group_routes_;  ///< by group: routes longer than /24 in it
-  const DirectForm* form_;
+  std::atomic<const DirectForm*> form_;
 };
 
 }  // namespace heddle::ip_lookup

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "functions/ip_lookup/direct_table.h"
+#include "functions/ip_lookup/ip_route_table.h"
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
 
@@ -214,6 +215,31 @@ TEST(IPLookupHandlers, SayHowLookupsAreMade) {
   rt.table->start({});
   EXPECT_EQ(std::ranges::count(ip_lookup::direct_forms(), rt.read_handler("form"), &ip_lookup::DirectForm::name), 1);
   EXPECT_EQ(Lookup("RadixIPLookup(10/8 0)").handlers.find("form"), nullptr) << "there is but one way";
+}
+
+// With a CPU side, whether there is a GPU side or not; and when the table has become another.
+TEST(IPLookupHandlers, ChooseHowLookupsAreMade) {
+  const Lookup rt("DirectIPLookup(10/8 0, 11/8 1)");
+  const auto& routes = static_cast<IPRouteTable*>(rt.table)->routes();
+  rt.table->on_gpu = true, rt.table->on_cpu = false;
+  rt.table->start({});
+  EXPECT_EQ(routes.chosen_with(), std::nullopt);
+  rt.table->on_cpu = true;
+  rt.table->start({});
+  EXPECT_EQ(routes.chosen_with(), 2u);
+  const auto add = [&](int from, int to) {
+    std::string lines;
+    for (int k = from; k < to; ++k) lines += "add 12.0." + std::to_string(k) + ".0/24 0\n";
+    EXPECT_EQ(rt.write("ctrl", lines), "");
+  };
+  add(0, 2);
+  EXPECT_EQ(routes.chosen_with(), 2u);
+  add(2, 60);
+  EXPECT_EQ(routes.chosen_with(), 62u);
+  EXPECT_EQ(rt.write("remove", "11/8"), "");
+  EXPECT_EQ(routes.chosen_with(), 62u);
+  EXPECT_EQ(rt.write("flush", ""), "");
+  EXPECT_EQ(routes.chosen_with(), 0u);
 }
 
 TEST(IPLookupHandlers, ChangeRoutesAsClickDoes) {

@@ -62,7 +62,7 @@ void IPRouteTable::take_state(Element& old_element) {
     one->table = one->table_.get();
     one->retiring.push_back(one->table_.get());
     one->table_->reclaim();
-    one->count_ = one->table_->size();
+    one->changed();
   }
 }
 
@@ -73,11 +73,16 @@ void IPRouteTable::reload() {
     throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
                 "; the routes stay as they are");
   table_->replace(routes);
-  count_ = table_->size();
+  changed();
 }
 
 void IPRouteTable::start(const Environment&) {
-  if (!on_gpu) table_->choose_form();
+  if (on_cpu) table_->choose_form();
+}
+
+void IPRouteTable::changed() {
+  count_ = table_->size();
+  if (on_cpu) table_->choose_form_again();
 }
 
 void IPRouteTable::run_cpu(Batch& batch) {

@@ -38,6 +38,8 @@ class IPRouteTable : public Element {
   /** The routes of FILE and of the arguments. Reports mistakes as text lines. */
   std::vector<ip_lookup::Route> read_routes(std::vector<std::string>& errors) const;
   void change(const std::string& commands);
+  /** After a change of the table. */
+  void changed();
   /** Reads FILE again. Throws Error, and has changed nothing then, if it is not right. */
   void reload();
   std::string lookup_text(const std::string& address) const;

@@ -80,7 +80,7 @@ void IPRouteTable::change(const std::string& commands) {
   std::vector<Route> set, gone;
   for (const auto& [prefix, what] : later) (what.hop ? set : gone).push_back(what.route);
   table_->change(std::move(set), std::move(gone));
-  count_ = table_->size();
+  changed();
 }
 
 std::string IPRouteTable::lookup_text(const std::string& text) const {
@@ -111,7 +111,7 @@ void IPRouteTable::handlers(Handlers& list) {
       .write("set", one("set"))
       .write("remove", one("remove"))
       .write("ctrl", [this](const std::string& value) { change(value); })
-      .write("flush", [this](const std::string&) { table_->replace({}), count_ = 0; })
+      .write("flush", [this](const std::string&) { table_->replace({}), changed(); })
       .read("table", [this] { return table_text(); })
       .read_with_argument("lookup", [this](const std::string& address) { return lookup_text(address); });
   if (*table_->form() != 0) list.read("form", [this] { return std::string(table_->form()); });

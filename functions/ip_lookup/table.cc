@@ -272,6 +272,15 @@ std::vector<Route> RouteTable::routes() const {
   return all;
 }
 
+void RouteTable::choose_form() {
+  find_form();
+  chosen_with_ = size();
+}
+
+void RouteTable::choose_form_again() {
+  if (!chosen_with_ || size() > 2 * *chosen_with_ || *chosen_with_ > 2 * size()) choose_form();
+}
+
 size_t RouteTable::memory_bytes() const {
   const auto nodes = [](const auto& map) {
     return map.size() * 4 * sizeof(void*) + map.bucket_count() * sizeof(void*);

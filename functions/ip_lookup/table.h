@@ -63,9 +63,12 @@ class RouteTable : public Table {
   /** out[i] = hop index of addresses[i] (host byte order), 0 for no route, i in [0, n); n may be 0. The arrays must not
    *  overlap. Any number of threads may call it while the table changes. Allocates nothing, never fails. */
   virtual void lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const = 0;
-  /** Makes lookup_bulk() work in the way that is the fastest here, with this table, if there are several; a millisecond or so. Before
-   *  there are readers. */
-  virtual void choose_form() {}
+  /** Makes lookup_bulk() work in the way that is the fastest here, with this table, if there are several; a millisecond or so.
+   *  Readers may go on. */
+  void choose_form();
+  /** The same if that was last done with less than half as many routes, or more than twice as many, or not at all. */
+  void choose_form_again();
+  std::optional<size_t> chosen_with() const { return chosen_with_; }  ///< routes, when that was last done
   virtual const char* form() const { return ""; }  ///< the way in which it works, "" if there is but one
 
   /** What hears of changes from now on; an empty function for nobody. The image so far is not reported. */
@@ -104,6 +107,7 @@ class RouteTable : public Table {
   virtual size_t blocks_needed(std::span<const Route> routes, bool empty) const = 0;
   /** Forgets what it keeps outside of the memory given, which has been set to zero. */
   virtual void forget() {}
+  virtual void find_form() {}
   /** Whether load() inserts longer prefixes first. */
   virtual bool loads_longest_first() const { return false; }
 
@@ -154,6 +158,7 @@ class RouteTable : public Table {
   Pool blocks_;
   std::deque<Retired> retired_;  ///< oldest first
   uint64_t retired_count_ = 0;
+  std::optional<size_t> chosen_with_;
   bool silent_ = false;  ///< while load() rebuilds the image
 };
 

@@ -72,7 +72,7 @@ std::span<const char* const> NDNLookup::drop_reasons() const {
 }
 
 void NDNLookup::start(const Environment&) {
-  if (!on_gpu) names_.hashes().choose_form();
+  if (on_cpu) names_.hashes().choose_form();
 }
 
 void NDNLookup::run_cpu(Batch& batch) {

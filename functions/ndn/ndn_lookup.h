@@ -16,7 +16,8 @@ namespace heddle {
  *
  *  Each argument is a route: a name in its URI form (/org/example, /a%20b, /v/54=%01; "/" matches every name) of at most 31
  *  components, and the output port. FILE: a text file with one such route a line ("#" starts a comment); of several with one
- *  name the last counts. CAPACITY: most routes, default 65536 or those of FILE if these are more; up to 100000000. OFFSET: byte of
+ *  name the last counts. CAPACITY: most routes, default 65536 or those of FILE if these are more; up to 100000000; with a
+ *  CPU side the table's memory, 9 bytes each, is taken at the start. OFFSET: byte of
  *  the packet where the NDN packet begins, default 14, behind an Ethernet header. DATA: output of Data packets; if it is
  *  missing they are dropped ("data"): this element has no table of pending Interests that could say where they belong.
  *  DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop

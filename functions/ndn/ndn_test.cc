@@ -10,6 +10,7 @@
 #include "measure/generate/names.h"
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
+#include "tests/support/memory.h"
 
 namespace heddle::test {
 namespace {
@@ -203,6 +204,20 @@ TEST_P(NDNLookupTest, TouchesOnlyWhatItDeclares) {
       std::copy(packet.begin() + 14, packet.end(), frame.bytes.begin() + 14);
   };
   EXPECT_EQ(access_violations("NDNLookup(/a 1, / 0)", GetParam(), options), std::vector<std::string>{});
+}
+
+// Whether there is a GPU side as well: choosing takes the table's memory.
+TEST(NDNLookup, ChoosesItsFormWhenItHasACpuSide) {
+  for (const bool on_cpu : {false, true}) {
+    click::Diagnostics diagnostics;
+    const Chain chain =
+        read("TestSource -> n :: NDNLookup(/a 0, CAPACITY 4000000); n[0] -> TestSink;", {}, diagnostics);
+    Element& element = *chain.router.nodes[static_cast<size_t>(chain.router.find("n"))].element;
+    element.on_gpu = true, element.on_cpu = on_cpu;
+    const size_t before = written_bytes();
+    element.start({});
+    EXPECT_EQ(written_bytes() - before > 4'000'000 * 6, on_cpu);
+  }
 }
 
 TEST_P(NDNLookupTest, ChangesUnderTraffic) {

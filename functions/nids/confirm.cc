@@ -48,6 +48,7 @@ void NIDSConfirm::start(const Environment& environment) {
 
 uint16_t NIDSConfirm::judge(const Generation& rules, const Packet* packet, const View& view, int thread) {
   const auto& matched = rules.confirm(view, thread);
+  if (const uint64_t times = rules.take_gave_up(thread)) gave_up_[thread].add(times, 0);
   if (matched.empty()) return kClean;
   const uint64_t now_ns = eve_ || rules.has_thresholds ? time_of(packet) : 0;
   const auto is = [&](uint32_t rule, Action action) { return rules.rules[rule].action == action; };
@@ -106,6 +107,7 @@ void NIDSConfirm::handlers(Handlers& list) {
   list.read("alerts", [this] { return std::to_string(alerts_.packets()); }).read("lost", [this] {
     return std::to_string(eve_ ? eve_->lost() : 0);
   });
+  list.read("gave_up", [this] { return std::to_string(gave_up_.packets()); });
   list.read("forgotten", [this] { return std::to_string(nids_->rules().thresholds().forgotten()); });
 }
 

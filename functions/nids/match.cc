@@ -65,10 +65,66 @@ void follow(const Content& content, std::vector<uint32_t>& ends, std::vector<uin
   ends.swap(others);
 }
 
+constexpr uint32_t kMostSearches = 1000;  // of regular expressions, for a rule and a packet
+
+/** Appends where matches in payload[begin, ...) end, for each place where one begins (`all`), or for the first. False: that was
+ *  too much, and some may be missing. */
+bool find_regex(const Regex& regex, std::span<const uint8_t> payload, uint32_t begin, bool all, Workspace& workspace,
+                std::vector<uint32_t>& ends) {
+  const auto text = payload.subspan(begin);
+  for (uint32_t from = 0; from <= text.size();) {
+    Regex::Match match;
+    auto outcome = Regex::Outcome::gave_up;
+    if (workspace.searches > 0) --workspace.searches, outcome = regex.find(text, from, match, workspace.regex);
+    if (outcome == Regex::Outcome::none) return true;
+    if (outcome == Regex::Outcome::gave_up) {
+      ++workspace.gave_up;
+      return false;
+    }
+    ends.push_back(begin + match.end);
+    if (!all) return true;
+    from = std::max(from, match.begin) + 1;
+  }
+  return true;
+}
+
+/** follow(), for a regular expression. `leads_on`: it matters where it ends. */
+bool follow_regex(const Content& content, std::span<const uint8_t> payload, bool leads_on, Workspace& workspace) {
+  auto &ends = workspace.ends, &others = workspace.others;
+  const bool all = leads_on && !content.negated;
+  others.clear();
+  if (!content.relative) {
+    const bool whole = find_regex(*content.regex, payload, 0, all, workspace, others);
+    if (content.negated) return whole && others.empty();
+  } else {
+    for (const uint32_t end : ends) {
+      const size_t before = others.size();
+      const bool whole = find_regex(*content.regex, payload, end, all, workspace, others);
+      if (content.negated) {
+        const bool there = others.size() > before;
+        others.resize(before);
+        if (whole && !there) others.push_back(end);
+      }
+      if (!whole || (!leads_on && !others.empty())) break;
+    }
+  }
+  std::ranges::sort(others);
+  others.erase(std::ranges::unique(others).begin(), others.end());
+  ends.swap(others);
+  return !ends.empty();
+}
+
 bool has_contents(const Signature& rule, std::span<const uint8_t> payload, Workspace& workspace) {
-  auto& [ends, others, found] = workspace;
+  auto &ends = workspace.ends, &others = workspace.others, &found = workspace.found;
   ends.assign(1, 0);
-  for (const Content& content : rule.contents) {
+  workspace.searches = kMostSearches;
+  for (auto at = rule.contents.begin(); at != rule.contents.end(); ++at) {
+    const Content& content = *at;
+    if (content.regex) {
+      const bool leads_on = std::any_of(at + 1, rule.contents.end(), [](const Content& c) { return c.relative; });
+      if (!follow_regex(content, payload, leads_on, workspace)) return false;
+      continue;
+    }
     const auto low = static_cast<size_t>(content.offset);
     const size_t high = content.depth < 0 ? payload.size() : low + static_cast<size_t>(content.depth);
     find_all(payload, content, low, high, found);

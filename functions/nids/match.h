@@ -22,16 +22,20 @@ struct View {
  *  What a later fragment, or a packet with a broken transport header, has behind the IP header is payload. */
 bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view);
 
-/** What a thread needs to match contents: memory for the places where they may end. */
+/** What a thread needs to match contents: memory for the places where they may end, and for regular expressions. */
 struct Workspace {
   Workspace() {
     ends.reserve(kMaxPacketBytes + 1), others.reserve(kMaxPacketBytes + 1), found.reserve(kMaxPacketBytes + 1);
   }
   std::vector<uint32_t> ends, others, found;
+  RegexWorkspace regex;
+  uint32_t searches = 0;  ///< that a rule may still do for a packet
+  uint64_t gave_up = 0;   ///< searches for regular expressions that reached a limit
 };
 
 /** Whether `rule` matches. Contents are searched in order; a relative one behind any match of the one before that leads on, so
- *  all ways are tried. Time: contents times bytes of payload. Allocates nothing. */
+ *  all ways are tried. Time: contents times bytes of payload; regular expressions have limits, and what is beyond is no match,
+ *  also of a negated one. Allocates nothing but what PCRE2 needs. */
 bool matches(const Signature& rule, const View& view, Workspace& workspace);
 
 }  // namespace heddle::nids

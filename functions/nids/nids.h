@@ -19,7 +19,7 @@ namespace heddle {
  *
  *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, udp, icmp. Addresses and ports: any, lists, ranges, `!`,
  *  variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith, fast_pattern (alone,
- *  `only`, or OFFSET,LENGTH), dsize, threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, msg, classtype; gid, priority, metadata and reference are read and ignored.
+ *  `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, dsize, threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, msg, classtype; gid, priority, metadata and reference are read and ignored.
  *  Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read first. What asks for
  *  anything else is refused, or, with SKIP_UNSUPPORTED true (default false), left out; either way it is listed by line and
  *  sid. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true,
@@ -106,9 +106,15 @@ class NIDS : public Element {
  *  within from distance, and a relative content may stand behind any match of the one before. Packets without a whole IPv4
  *  header go on without being judged.
  *
+ *  `pcre:"/REGEX/OPTIONS"` is a Perl regular expression over bytes (pcre2pattern(3)), in order among the contents: with R it is
+ *  searched behind the match before it, and relative contents behind it stand behind one of its matches. From each place of
+ *  the payload it may go 3500 steps, Suricata's limit, and 1000 searches are made for a rule and a packet: no payload stops
+ *  the program. What is beyond is taken for no match, also of a negated one, and counted (`gave_up`). A rule of nothing but
+ *  pcre makes all packets of its protocol candidates.
+ *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
- *  have forgotten before its time. By rule: `counts` of the NIDS.
- *  Statistics: `alerts`.
+ *  have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts` of the NIDS.
+ *  Statistics: `alerts`, `gave_up`.
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written.
  *
@@ -132,7 +138,9 @@ class NIDSConfirm : public Element {
   void on_timer(int thread) override;
   std::string stop() override;
   void handlers(Handlers& list) override;
-  std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"alerts", alerts_.packets()}}; }
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override {
+    return {{"alerts", alerts_.packets()}, {"gave_up", gave_up_.packets()}};
+  }
 
  private:
   /** What the rules say of a packet: kClean, or kDrop + reason. */
@@ -141,7 +149,7 @@ class NIDSConfirm : public Element {
   std::string nids_name_, eve_file_;
   NIDS* nids_ = nullptr;
   std::unique_ptr<nids::EveFile> eve_;
-  PerThreadCounts alerts_{counts};
+  PerThreadCounts alerts_{counts}, gave_up_{counts};
 };
 
 }  // namespace heddle

@@ -111,6 +111,29 @@ TEST(NidsRules, ReadWhatSnortAndSuricataWrite) {
   EXPECT_TRUE(rule.source_ports.contains(80) && !rule.source_ports.contains(81));
 }
 
+TEST(NidsRules, ReadRegularExpressions) {
+  const Signature rule = one(R"(content:"ab"; pcre:"/a\"b\;c\/d/Ri"; nocase; pcre:!"/x\/y/sB";)");
+  ASSERT_EQ(rule.contents.size(), 3u);
+  EXPECT_TRUE(rule.contents[0].nocase) << "what stands behind a pcre is of the content before it";
+  EXPECT_TRUE(rule.contents[1].regex && rule.contents[1].relative && !rule.contents[1].negated);
+  EXPECT_TRUE(rule.contents[2].regex && !rule.contents[2].relative && rule.contents[2].negated);
+  EXPECT_EQ(rule.fast_pattern(), "ab");
+  RegexWorkspace workspace;
+  const auto found = [&](const Regex& regex, std::string_view text, uint32_t from, Regex::Match& match) {
+    return regex.find({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, from, match, workspace);
+  };
+  Regex::Match match;
+  EXPECT_EQ(found(*rule.contents[1].regex, "..A\"B;c/d.", 0, match), Regex::Outcome::found);
+  EXPECT_EQ(match.begin, 2u);
+  EXPECT_EQ(match.end, 9u);
+  EXPECT_EQ(found(*rule.contents[1].regex, "..A\"B;c/d.", 3, match), Regex::Outcome::none);
+  EXPECT_EQ(found(Regex("a", "A"), "aaa", 0, match), Regex::Outcome::found);
+  EXPECT_EQ(found(Regex("a", "A"), "aaa", 1, match), Regex::Outcome::none) << "only at the start";
+  EXPECT_EQ(found(Regex("^$", ""), "", 0, match), Regex::Outcome::found);
+  EXPECT_EQ(found(Regex("(a+)+[bc]", ""), std::string(60, 'a'), 0, match), Regex::Outcome::gave_up);
+  EXPECT_EQ(one(R"(pcre:"/abc/";)").fast_pattern(), "");
+}
+
 TEST(NidsRules, FastPatterns) {
   EXPECT_EQ(one(R"(content:"abc"; content:"abcd"; content:!"abcdef"; content:"wxyz";)").fast_pattern(), "abcd");
   EXPECT_EQ(one(R"(content:"abc"; fast_pattern:only; content:"abcd";)").fast_pattern(), "abc");
@@ -148,11 +171,11 @@ TEST(NidsRules, VariablesAndLines) {
 
 TEST(NidsRules, WhatIsNotSupportedIsListed) {
   const std::string text =
-      "alert tcp any any -> any any (content:\"a\"; pcre:\"/a;b/\"; sid:1;)\n"
+      "alert tcp any any -> any any (content:\"a\"; byte_test:\"/a;b/\"; sid:1;)\n"
       "alert http any any -> any any (content:\"a\"; sid:2;)\n"
       "alert ip [::1] any -> any any (content:\"a\"; sid:3;)\n"
       "alert ip any any -> any any (content:\"a\"; sid:4;)\n";
-  const std::vector<std::string> list = {"f:1: sid 1: the option 'pcre' is not supported",
+  const std::vector<std::string> list = {"f:1: sid 1: the option 'byte_test' is not supported",
                                          "f:2: sid 2: protocol 'http' is not supported: ip, tcp, udp and icmp are",
                                          "f:3: sid 3: IPv6 address '::1' is not supported"};
   const Read refused = read(text), skipped = read(text, true);
@@ -176,6 +199,16 @@ TEST(NidsRules, MistakesSayWhatIsWrong) {
   EXPECT_EQ(refusal("sid:1; nocase;"), "f:1: sid 1: 'nocase' stands before any content");
   EXPECT_EQ(refusal("sid:1; content:\"abc\"; depth:2;"),
             "f:1: sid 1: content 'abc' is longer (3 bytes) than its depth or within");
+  EXPECT_EQ(refusal("sid:1; pcre:\"/a(b/\";"),
+            "f:1: sid 1: pcre '\"/a(b/\"' is wrong at byte 3: missing closing parenthesis");
+  EXPECT_EQ(refusal("sid:1; pcre:\"/a/UiQ\";"),
+            "f:1: sid 1: pcre '\"/a/UiQ\"' has the options 'UQ', which are not supported");
+  for (const std::string text : {"a", "\"a\"", "\"/a\"", "/a/", "\"/\"", "\"a/i\"", ""})
+    EXPECT_EQ(refusal("sid:1; pcre:" + text + ";"), "f:1: sid 1: pcre '" + text + "' is not \"/REGEX/OPTIONS\"");
+  EXPECT_EQ(refusal("sid:1; pcre:\"/a/\"; offset:2;"), "f:1: sid 1: 'offset' stands before any content");
+  EXPECT_NE(refusal("sid:1; pcre:\"/(*UTF)a/\";").find("is wrong at byte"), std::string::npos);
+  EXPECT_NE(refusal("sid:1; pcre:\"/" + std::string(10000, 'a') + "/\";").find("has more than 8192 bytes"),
+            std::string::npos);
   EXPECT_EQ(refusal("sid:1; content:\"a\"; depth:2; within:3;"),
             "f:1: sid 1: content 'a' has offset or depth, and distance or within");
   EXPECT_EQ(refusal("sid:1; content:!\"a\"; fast_pattern;"),

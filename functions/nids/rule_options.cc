@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "core/error.h"
 #include "core/text_file.h"
@@ -136,6 +137,28 @@ class Options {
     rule_.contents.push_back(content);
     return std::nullopt;
   }
+  /** pcre:"/REGEX/OPTIONS"; */
+  std::optional<Refusal> regex(const Option& option) {
+    std::string_view text = option.value;
+    Content content;
+    if (text.starts_with('!')) content.negated = true, text = trimmed(text.substr(1));
+    const std::string which = "pcre " + in_quotes(text) + " ";
+    const size_t end = text.rfind('/');
+    if (!text.starts_with("\"/") || !text.ends_with('"') || end < 2)
+      return Refusal{which + "is not \"/REGEX/OPTIONS\""};
+    std::string letters(text.substr(end + 1, text.size() - end - 2));
+    content.relative = std::erase(letters, 'R') > 0;
+    std::erase(letters, 'B');  // rawbytes: they are
+    if (const std::string others = Regex::unknown(letters); !others.empty())
+      return Refusal{which + "has the options " + in_quotes(others) + ", which are not supported", true};
+    try {
+      content.regex = std::make_shared<Regex>(text.substr(2, end - 2), letters);
+    } catch (const Error& error) {
+      return Refusal{which + error.what()};
+    }
+    rule_.contents.push_back(std::move(content));
+    return std::nullopt;
+  }
   std::optional<Refusal> nocase(const Option& option) {
     return last(option, [](Content& content) { content.nocase = true; });
   }
@@ -253,9 +276,12 @@ class Options {
 
   template <class Change>
   std::optional<Refusal> last(const Option& option, const Change& change) {
-    if (rule_.contents.empty()) return Refusal{in_quotes(option.name) + " stands before any content"};
-    change(rule_.contents.back());
-    return std::nullopt;
+    for (Content& content : rule_.contents | std::views::reverse) {
+      if (content.regex) continue;
+      change(content);
+      return std::nullopt;
+    }
+    return Refusal{in_quotes(option.name) + " stands before any content"};
   }
 
   struct Entry {
@@ -263,6 +289,7 @@ class Options {
     Reader reader;
   };
   static constexpr Entry kReaders[] = {{"content", &Options::content},
+                                       {"pcre", &Options::regex},
                                        {"nocase", &Options::nocase},
                                        {"offset", &Options::place},
                                        {"depth", &Options::place},

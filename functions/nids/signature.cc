@@ -6,7 +6,8 @@ const Content* Signature::fast_content() const {
   const Content* best = nullptr;
   for (const Content& content : contents) {
     if (content.fast) return &content;
-    if (!content.negated && (best == nullptr || content.bytes.size() > best->bytes.size())) best = &content;
+    if (!content.negated && !content.regex && (best == nullptr || content.bytes.size() > best->bytes.size()))
+      best = &content;
   }
   return best;
 }

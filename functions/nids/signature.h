@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "functions/nids/ranges.h"
+#include "functions/nids/regex.h"
 #include "functions/nids/rule.h"
 
 namespace heddle::nids {
@@ -14,9 +16,10 @@ namespace heddle::nids {
 /** What a rule does with packets that it matches. */
 enum class Action : uint8_t { alert, pass, drop, reject };
 
-/** Bytes that a payload must have, or, if `negated`, must not have. */
+/** Bytes that a payload must have, or, if `negated`, must not have; or a regular expression that stands for such bytes. */
 struct Content {
-  std::string bytes;  ///< 1..255
+  std::string bytes;                   ///< 1..255; none with a `regex`
+  std::shared_ptr<const Regex> regex;  ///< `pcre`, which has only `negated` and `relative`: searched in what follows
   bool nocase = false, negated = false;
   bool at_end = false;            ///< only where the payload ends with it
   bool relative = false;          ///< searched behind the match of the content before: `distance`, `within`

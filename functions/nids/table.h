@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "core/table.h"
 #include "functions/nids/automaton.h"
@@ -40,6 +41,10 @@ struct Generation {
   };
   mutable std::vector<Confirming> confirming;  // by thread, each its own
 
+  /** Searches for regular expressions that have reached a limit since the last call. */
+  uint64_t take_gave_up(int thread) const {
+    return std::exchange(confirming[static_cast<size_t>(thread)].workspace.gave_up, 0);
+  }
   /** The rules that match, ascending; valid until the thread's next call. Allocates nothing. */
   const std::vector<uint32_t>& confirm(const View& view, int thread) const;
 };

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const Signature& rule : set.rules) {
     if (rule.sid == 0 || rule.sources.empty() || rule.destination_ports.empty()) abort();
     for (const Content& content : rule.contents)
-      if (content.bytes.empty() || content.bytes.size() > 255) abort();
+      if (content.bytes.empty() != (content.regex != nullptr) || content.bytes.size() > 255) abort();
   }
   const Automaton automaton(set.rules);
   static Workspace workspace;
