@@ -39,8 +39,8 @@ class Gpus {
   void start();
   /** Ends the kernels, when all packets are back, for go_on(); not those of rings. */
   void pause();
-  /** Makes everything resident again, with the slots of the lanes empty; takes no memory. A device that cannot go on has failed, and
-   *  says so. */
+  /** Makes everything resident again, with the slots of the lanes empty; takes no memory. A device that cannot go on has
+   *  failed, and says so. */
   void go_on();
   /** Ends it all, when all packets are back: counters keep their last values, copies of tables are freed. */
   void stop();
