@@ -63,6 +63,8 @@ class Table : public Retiring {
   }
 
  protected:
+  bool has_copies() const { return !copies_.empty(); }
+
   /** What the owner calls after it has changed its bytes. */
   void changed(size_t offset, std::span<const std::byte> bytes) const {
     for (const Copy& copy : copies_) copy.patch(offset, bytes);

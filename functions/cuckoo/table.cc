@@ -38,6 +38,7 @@ std::optional<CuckooTable::Writer> CuckooTable::Writer::if_free(CuckooTable& tab
 template <class T>
 void CuckooTable::store(T& word, T value) {
   __atomic_store_n(&word, value, __ATOMIC_RELEASE);
+  if (!has_copies()) return;
   const auto offset = static_cast<size_t>(reinterpret_cast<std::byte*>(&word) - memory_.get());
   // While entries move, readers must see each word in its order, and that they move as well.
   if (sizeof word == sizeof(uint64_t) && image().moves % 2 == 0) {

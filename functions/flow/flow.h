@@ -3,6 +3,8 @@
 #include <memory>
 
 #include "core/element.h"
+#include "core/gpu_state.h"
+#include "functions/flow/place_counts.h"
 #include "functions/flow/table.h"
 
 namespace heddle {
@@ -53,9 +55,14 @@ class FlowTable : public Element {
   /** Whether the flows go over between this and `other`, one of which replaces the other: the same room, and all that have words
    *  of them have predecessors with the same arguments. */
   bool shares_flows_with(const FlowTable& other) const;
-  flow::Entry& entry(uint32_t place, int thread) { return tables_[static_cast<size_t>(thread)]->entry(place); }
-  /** The flow with this key, on whatever thread, or null. For handlers. */
-  const flow::Entry* find(const flow::Key& key) const;
+  /** How column flow names flows of so many threads. */
+  flow::Places places(int threads) const;
+  /** That of a flow of the thread's, by its column. */
+  flow::Entry& entry(uint32_t flow, int thread) { return tables_[static_cast<size_t>(thread)]->entry(flow); }
+  /** That of a place, over all threads. */
+  flow::Entry& entry(uint32_t place) { return entry(place, static_cast<int>(place / tables_[0]->places())); }
+  /** The place of the flow with this key, over all threads, or kNoFlow. For handlers. */
+  uint32_t find(const flow::Key& key) const;
   /** Milliseconds of the flows' clock, which goes round, when the packet came. */
   uint32_t time_of(const Packet* packet, uint32_t now_ms) const {
     if (!timestamps_ || !has_capture_info(packet)) return now_ms;
@@ -64,11 +71,14 @@ class FlowTable : public Element {
   static uint32_t now_ms();
 
  private:
+  /** Flows that each thread has room for. */
+  size_t capacity_of_each(size_t threads) const { return (capacity_ + threads - 1) / threads; }
   uint64_t sum(std::atomic<uint64_t> flow::ThreadTable::Counts::*which) const;
 
   size_t capacity_ = 65536;
   uint32_t timeout_ms_ = 60000;
   bool timestamps_ = false;
+  flow::Places places_;
   std::vector<const Element*> takers_;
   std::vector<flow::Watcher*> watchers_;
   std::vector<std::unique_ptr<flow::ThreadTable>> tables_;  // by thread
@@ -101,21 +111,50 @@ class FlowElement : public Element {
 
 /** FlowCounter: counts the packets and bytes of each flow.
  *
- *      FlowCounter(TABLE)
+ *      FlowCounter(TABLE [, keywords DEVICE, BLOCKING])
  *
- *  TABLE: the name of the FlowTable before it. Counts stop at 268,435,455 packets and 68,719,476,735 bytes of a flow.
+ *  TABLE: the name of the FlowTable before it. Counts stop at 268,435,455 packets and 68,719,476,735 bytes of a flow. DEVICE: cpu
+ *  or gpu; default: what --device says, but cpu if RateLimiter, LoadBalancer or NAT stand behind it. BLOCKING: on a GPU with all
+ *  slots in flight, wait (true, default) or drop ("no_slot").
  *
- *  Handlers: `lookup SRC DST SPORT DPORT PROTO` (r): "PACKETS BYTES" of a flow, "0 0" if there is none.
+ *  A GPU counts in its own memory, 16 bytes for each place of the table; FlowTable remains on the CPU. What is in flight when its
+ *  flow ends counts for no other flow. Of those that had a place of the default table the last 32,768 are told apart, with the
+ *  largest table the last 128: if so many have had one without a packet that came here, the next may be taken for one of them.
+ *  RateLimiter, LoadBalancer and NAT must stand before a FlowCounter on a GPU: behind it their packets' flows might have ended
+ *  meanwhile. If a GPU fails, what it has counted is lost.
+ *
+ *  Handlers: `lookup SRC DST SPORT DPORT PROTO` (r): "PACKETS BYTES" of a flow, "0 0" if there is none; packets in flight are
+ *  not counted yet.
  *
  *  Example:
  *
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> flows :: FlowTable -> c :: FlowCounter(flows) -> ToDump(out.pcap);
  */
-class FlowCounter : public FlowElement {
+class FlowCounter : public FlowElement, public KeepsGpuState {
  public:
+  FlowCounter() { table = &places_; }
   Access access(Processor) const override { return {.column_reads = columns(Column::flow)}; }
+  bool follows_device() const override { return other_behind() == nullptr; }
+  size_t gpu_states() const override { return places_.value.count; }
+  void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
+
+ private:
+  struct Counts {
+    uint64_t packets = 0, bytes = 0;
+  };
+  static Counts counts_of(uint64_t word);
+  /** Of the flow in `entry`: what CPU and GPU have counted, up to where counts stop. */
+  Counts sum(const flow::Entry& entry, const flow::PlaceCounts& on_gpu) const;
+  Counts counts_at(uint32_t place) const;
+  /** Puts what the GPU, which is going, has counted into the flows' words. */
+  void bring_home(FlowTable& table);
+  /** An element that packets may come to and that wants their flows on the CPU, or null. */
+  const Element* other_behind() const;
+
+  FixedTable<flow::Places> places_;
 };
 
 /** RateLimiter: drops what a flow sends beyond a rate.

@@ -90,10 +90,16 @@ void FlowTable::take_state(Element& old_element) {
 void FlowTable::start(const Environment& environment) {
   std::random_device random;
   const auto threads = static_cast<size_t>(environment.threads);
+  places_ = places(environment.threads);
   clocks_.assign(threads, Clock{timestamps_ ? 0 : now_ms()});
   for (size_t t = 0; t < threads; ++t)
-    tables_.push_back(std::make_unique<ThreadTable>(static_cast<int>(t), (capacity_ + threads - 1) / threads,
-                                                    timeout_ms_, uint64_t{random()} << 32 | random(), watchers_));
+    tables_.push_back(std::make_unique<ThreadTable>(static_cast<int>(t), capacity_of_each(threads), timeout_ms_,
+                                                    uint64_t{random()} << 32 | random(), watchers_));
+}
+
+flow::Places FlowTable::places(int threads) const {
+  const auto all = static_cast<size_t>(threads);
+  return flow::Places::of(static_cast<uint32_t>(all * ThreadTable::places_for(capacity_of_each(all))));
 }
 
 uint32_t FlowTable::now_ms() {
@@ -108,6 +114,7 @@ void FlowTable::run_cpu(Batch& batch) {
   table.begin_batch();
   const uint32_t *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
   uint32_t* column = batch.column(Column::flow);
+  const uint32_t first = static_cast<uint32_t>(thread) * table.places();
   const uint32_t now = timestamps_ ? clocks_[thread].now_ms : now_ms();
   uint32_t latest = now;
   for (int base = 0; base < batch.size(); base += kGroup) {
@@ -126,8 +133,10 @@ void FlowTable::run_cpu(Batch& batch) {
     }
     table.find_or_add(keys, times, flows, n);
     for (int k = 0; k < n; ++k) {
-      if (column != nullptr) column[packets[k]] = flows[k];
-      if (flows[k] == kNoFlow) batch.drop(packets[k], kFull);
+      if (flows[k] == kNoFlow)
+        batch.drop(packets[k], kFull);
+      else if (column != nullptr)
+        column[packets[k]] = places_.column_of(first + flows[k], table.entry(flows[k]).generation());
     }
   }
   clocks_[thread].now_ms = latest;
@@ -142,10 +151,11 @@ void FlowTable::on_timer(int thread) {
   table.age(table.places() / calls + 1, clock.now_ms);
 }
 
-const flow::Entry* FlowTable::find(const Key& key) const {
-  for (const auto& table : tables_)
-    if (const uint32_t place = table->find(key); place != kNoFlow) return &table->entry(place);
-  return nullptr;
+uint32_t FlowTable::find(const Key& key) const {
+  for (size_t thread = 0; thread < tables_.size(); ++thread)
+    if (const uint32_t place = tables_[thread]->find(key); place != kNoFlow)
+      return static_cast<uint32_t>(thread) * tables_[thread]->places() + place;
+  return kNoFlow;
 }
 
 uint64_t FlowTable::sum(std::atomic<uint64_t> ThreadTable::Counts::*which) const {

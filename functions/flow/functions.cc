@@ -33,23 +33,79 @@ flow::Key key_from(const std::string& text) {
 
 }  // namespace
 
+const Element* FlowCounter::other_behind() const {
+  std::vector<const Element*> found = {this};
+  for (size_t at = 0; at < found.size(); ++at)
+    for (const Element* next : found[at]->behind) {
+      if (dynamic_cast<const FlowElement*>(next) != nullptr && dynamic_cast<const FlowCounter*>(next) == nullptr)
+        return next;
+      if (std::ranges::find(found, next) == found.end()) found.push_back(next);
+    }
+  return nullptr;
+}
+
+void FlowCounter::start(const Environment& environment) {
+  if (!on_gpu) return;
+  if (const Element* other = other_behind(); other != nullptr)
+    throw Error("on a GPU it must stand behind '" + other->name +
+                "', for flows may end while packets are there; give it DEVICE cpu, or move it");
+  places_.value = table_->places(environment.threads);
+}
+
+FlowCounter::Counts FlowCounter::counts_of(uint64_t word) { return {word >> kByteBits, word & kMostBytes}; }
+
+FlowCounter::Counts FlowCounter::sum(const flow::Entry& entry, const flow::PlaceCounts& on_gpu) const {
+  const flow::Places& places = places_.value;
+  const uint32_t generation = places.generation_in(places.column_of(0, entry.generation()));
+  Counts counts = counts_of(entry.word(word_));
+  if (flow::is_of(on_gpu.packets, generation))
+    counts.packets = std::min(counts.packets + flow::count_in(on_gpu.packets), kMostPackets);
+  if (flow::is_of(on_gpu.bytes, generation))
+    counts.bytes = std::min(counts.bytes + flow::count_in(on_gpu.bytes), kMostBytes);
+  return counts;
+}
+
+FlowCounter::Counts FlowCounter::counts_at(uint32_t place) const {
+  flow::PlaceCounts on_gpu{};
+  if (read_gpu_state) read_gpu_state(place * sizeof on_gpu, std::as_writable_bytes(std::span(&on_gpu, 1)));
+  return sum(table_->entry(place), on_gpu);
+}
+
+void FlowCounter::bring_home(FlowTable& table) {
+  std::vector<flow::PlaceCounts> on_gpu(places_.value.count);
+  if (!read_gpu_state(0, std::as_writable_bytes(std::span(on_gpu)))) return;
+  for (uint32_t place = 0; place < on_gpu.size(); ++place) {
+    flow::Entry& entry = table.entry(place);
+    const Counts all = sum(entry, on_gpu[place]);
+    entry.set_word(word_, all.packets << kByteBits | all.bytes);
+  }
+}
+
+void FlowCounter::take_state(Element& old_element) {
+  auto& old = static_cast<FlowCounter&>(old_element);
+  if (!shares_flows_with(old) || !old.read_gpu_state) return;
+  // The flows are still in one table, or already in the other.
+  for (FlowTable* table : {table_, old.table_}) old.bring_home(*table);
+  old.read_gpu_state = nullptr;
+}
+
 void FlowCounter::run_cpu(Batch& batch) {
   const uint32_t* flows = batch.column(Column::flow);
   for (int i = 0; i < batch.size(); ++i) {
     flow::Entry& entry = flow_of(flows, i, batch.thread);
-    const uint64_t word = entry.word(word_);
-    const uint64_t packets = std::min((word >> kByteBits) + 1, kMostPackets);
-    const uint64_t bytes = std::min((word & kMostBytes) + batch.length(i), kMostBytes);
+    const Counts before = counts_of(entry.word(word_));
+    const uint64_t packets = std::min(before.packets + 1, kMostPackets);
+    const uint64_t bytes = std::min(before.bytes + batch.length(i), kMostBytes);
     entry.set_word(word_, packets << kByteBits | bytes);
   }
 }
 
 void FlowCounter::handlers(Handlers& list) {
   list.read_with_argument("lookup", [this](const std::string& text) {
-    const flow::Entry* entry = table_->find(key_from(text));
-    const uint64_t word = entry == nullptr ? 0 : entry->word(word_);
-    return format("%llu %llu", static_cast<unsigned long long>(word >> kByteBits),
-                  static_cast<unsigned long long>(word & kMostBytes));
+    const uint32_t place = table_->find(key_from(text));
+    const Counts counts = place == flow::kNoFlow ? Counts{} : counts_at(place);
+    return format("%llu %llu", static_cast<unsigned long long>(counts.packets),
+                  static_cast<unsigned long long>(counts.bytes));
   });
 }
 

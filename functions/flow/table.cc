@@ -16,11 +16,15 @@ uint64_t mixed(uint64_t a, uint64_t b) {
 
 }  // namespace
 
+uint32_t ThreadTable::places_for(size_t capacity) {
+  // At most 4/5 full.
+  return static_cast<uint32_t>(std::bit_ceil(std::max<size_t>(capacity + capacity / 4, kWays) / kWays)) * kWays;
+}
+
 ThreadTable::ThreadTable(int thread, size_t capacity, uint32_t timeout_ms, uint64_t seed,
                          const std::vector<Watcher*>& watchers)
     : thread_(thread),
-      // At most 4/5 full.
-      mask_(static_cast<uint32_t>(std::bit_ceil(std::max<size_t>(capacity + capacity / 4, kWays) / kWays)) - 1),
+      mask_(places_for(capacity) / kWays - 1),
       timeout_ms_(timeout_ms),
       seed_(seed),
       watchers_(&watchers),
@@ -75,7 +79,7 @@ void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t*
       place = add(hash, keys[i], now_ms[i]);
     } else {
       if (idle_ms(entries_[place], now_ms[i]) > 0) entries_[place].last_ms = now_ms[i];
-      entries_[place].packets = 2;
+      entries_[place].life.store(entries_[place].generation() << 2 | 2, std::memory_order_relaxed);
     }
     if (place != kNoFlow) entries_[place].batch = batch_;
     flows[i] = place;
@@ -97,7 +101,8 @@ uint32_t ThreadTable::add(const Hash& hash, const Key& key, uint32_t now_ms) {
   }
   tags_[place] = hash.tag;
   Entry& entry = entries_[place];
-  entry.key = key, entry.last_ms = now_ms, entry.packets = 1;
+  entry.key = key, entry.last_ms = now_ms;
+  entry.life.store((entry.generation() + 1) << 2 | 1, std::memory_order_relaxed);
   for (int w = 0; w < kWords; ++w) entry.set_word(w, 0);
   count(counts_.added, 1);
   count(counts_.flows, 1);
@@ -112,7 +117,7 @@ uint32_t ThreadTable::victim(const Hash& hash, uint32_t now_ms) const {
       const Entry& entry = entries_[place];
       if (tags_[place] == kEnding || entry.batch == batch_) continue;
       if (is_over(entry, now_ms)) return place;
-      if (entry.packets == 1 && (best == kNoFlow || idle_ms(entry, now_ms) > idle))
+      if (entry.packets() == 1 && (best == kNoFlow || idle_ms(entry, now_ms) > idle))
         best = place, idle = idle_ms(entry, now_ms);
     }
   return best;

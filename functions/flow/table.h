@@ -24,12 +24,15 @@ constexpr int kWords = 4;
 struct alignas(64) Entry {
   Key key;
   uint32_t last_ms;                     ///< when a packet came last, on the table's clock
-  uint32_t packets;                     ///< so far, at most 2
+  std::atomic<uint32_t> life;           ///< low 2 bits: packets so far, at most 2; above: generation()
   std::atomic<uint64_t> words[kWords];  ///< of the functions that share the table; 0 at first
   uint32_t batch;                       ///< the last that had a packet of it
   uint32_t next_ending;                 ///< of those that are over, but still in use by a batch
 
   uint64_t word(int which) const { return words[which].load(std::memory_order_relaxed); }
+  uint32_t packets() const { return life.load(std::memory_order_relaxed) & 3; }
+  /** Flows that have had this place, with this one. */
+  uint32_t generation() const { return life.load(std::memory_order_relaxed) >> 2; }
   void set_word(int which, uint64_t value) { words[which].store(value, std::memory_order_relaxed); }
 };
 static_assert(sizeof(Entry) == 64);
@@ -56,6 +59,8 @@ class ThreadTable {
   };
   static constexpr int kMost = 64;  ///< keys in one call
 
+  /** Places of a table for `capacity` flows, a power of two. */
+  static uint32_t places_for(size_t capacity);
   /** Room for `capacity` flows or more. `seed`: of the hash, so that nobody can know which keys collide. */
   ThreadTable(int thread, size_t capacity, uint32_t timeout_ms, uint64_t seed, const std::vector<Watcher*>& watchers);
 
