@@ -35,7 +35,7 @@ def key(line):
 def test_numbers_and_directions(heddle, tmp_path):
     captures.write(tmp_path / "in.pcap", list(packets_of(some_flows(300), 5000)))
     heddle.run(
-        f"FromDump({quoted(tmp_path / 'in.pcap')}) -> CheckIPHeader(14) -> AggregateIPFlows"
+        f"FromDump({quoted(tmp_path / 'in.pcap')}) -> CheckIPHeader(14) -> AggregateIPFlows(UDP_TIMEOUT 24h)"
         f"-> ToIPSummaryDump({quoted(tmp_path / 'out')}, FIELDS {FIELDS});"
     )
     first = {}
@@ -52,7 +52,7 @@ def test_two_threads_number_the_same_flows(heddle, tmp_path):
         captures.write(tmp_path / f"{name}.pcap", list(packets_of(flows, 20_000)))
     a, b = quoted(tmp_path / "a.pcap"), quoted(tmp_path / "b.pcap")
     report = heddle.run(
-        f"x :: FromDump({a}) -> CheckIPHeader(14) -> f :: AggregateIPFlows; y :: FromDump({b}) -> CheckIPHeader(14) -> f;"
+        f"x :: FromDump({a}) -> CheckIPHeader(14) -> f :: AggregateIPFlows(UDP_TIMEOUT 24h); y :: FromDump({b}) -> CheckIPHeader(14) -> f;"
         f"f -> ToIPSummaryDump({quoted(tmp_path / 'out')}, FIELDS {FIELDS}); StaticThreadSched(x 0, y 1);",
         "-j",
         2,
@@ -69,7 +69,7 @@ def test_memory_is_bounded(heddle, tmp_path):
     frames = [ether(IP(src="10.0.0.1", dst="10.0.0.2") / UDP(sport=n, dport=7)) for n in range(1, 2001)]
     captures.write(tmp_path / "in.pcap", frames)
     report = heddle.run(
-        f"FromDump({quoted(tmp_path / 'in.pcap')}) -> CheckIPHeader(14) -> f :: AggregateIPFlows(CAPACITY 256) -> Discard"
+        f"FromDump({quoted(tmp_path / 'in.pcap')}) -> CheckIPHeader(14) -> f :: AggregateIPFlows(CAPACITY 256, UDP_TIMEOUT 24h) -> Discard"
     )
     assert report.one("f")["statistics"]["flows"] == 2000
     assert 2000 - 256 <= report.one("f")["statistics"]["forgotten"] < 2000

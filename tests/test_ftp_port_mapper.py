@@ -14,7 +14,7 @@ RANDOM = random.Random(959)
 CLIENT, SERVER = "10.0.0.5", "203.0.113.9"
 # Of each side's packets the control connection's are those of port 21.
 CHAIN = (
-    "FromDump($IN) -> side :: Classifier(6/02000000000a, -);"
+    "FromDump($IN, BURST 1) -> side :: Classifier(6/02000000000a, -);"
     "side[0] -> Strip(14) -> CheckIPHeader -> c :: IPClassifier(tcp dst port 21, -); c[0] -> f :: FTPPortMapper(r, r, 0) -> r;"
     "c[1] -> r; side[1] -> Strip(14) -> CheckIPHeader -> [1]r;" + BOTH[BOTH.index("r[0] -> EtherEncap") :]
 )
@@ -137,7 +137,11 @@ while words := lines.readline().split():
         say("200 to %s port %d" % target)
     elif name == b"RETR":
         say("150 it comes")
-        data = socket.create_connection(target, 20, source_address=("", 20))
+        data = socket.socket()
+        data.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # the port was in use a moment ago
+        data.settimeout(60)
+        data.bind(("", 20))
+        data.connect(target)
         data.sendall(content)
         data.close()
         say("226 that was it")

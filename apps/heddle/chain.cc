@@ -47,11 +47,11 @@ void sort_operands(ChainOptions& options) {
   }
 }
 
-/** The text of a library: beside the file that names it, in a folder of the path, or here. */
-std::optional<std::string> read_library(const std::vector<std::string>& path, const std::string& file,
-                                        const std::string& from) {
+/** The text of a library: beside the file that names it, beside the chain, in a folder of the path, or here. */
+std::optional<std::string> read_library(const ChainOptions& chain, const std::string& file, const std::string& from) {
   std::string folders = std::filesystem::path(from).parent_path().string();
-  for (auto& list : path) folders += ":" + list;
+  folders += ":" + std::filesystem::path(chain.file).parent_path().string();
+  for (auto& list : chain.library_path) folders += ":" + list;
   if (const char* environment = std::getenv("CLICKPATH")) folders += std::string(":") + environment;
   std::istringstream list(folders + ":.");
   for (std::string folder; std::getline(list, folder, ':');) {
@@ -125,8 +125,8 @@ Configuration make_chain(ChainOptions options, const std::string& text, click::D
     const size_t equals = variable.find('=');
     parse.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
-  parse.read_library = [&path = options.library_path](const std::string& file, const std::string& from) {
-    return read_library(path, file, from);
+  parse.read_library = [&options](const std::string& file, const std::string& from) {
+    return read_library(options, file, from);
   };
   options.plan.launch = mode_named<LaunchMode>(options.launch, kLaunchModes).value_or(LaunchMode::persistent);
   options.plan.transport = mode_named<Transport>(options.transport, kTransports);

@@ -17,7 +17,7 @@ namespace heddle {
  *  CONTROL_REWRITER then corrects sequence numbers and acknowledgements of that connection. Both names are those of an IPRewriter or
  *  TCPRewriter, maybe of the same. One input, one output.
  *
- *  A command stays as it is if its connection has no mapping at CONTROL_REWRITER, if DATA_REWRITER gives none, if the command is not
+ *  A command stays as it is if its connection has no mapping at CONTROL_REWRITER yet, if DATA_REWRITER gives none, if the command is not
  *  at the beginning of a whole packet with a right checksum, or names another host (statistic `ignored`). EPRT (RFC 2428) is not
  *  looked at; passive FTP needs no help. RFC 959.
  *

@@ -75,7 +75,7 @@ class Script : public Emitter {
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "-/-"; }
   const char* processing() const override { return "h/h"; }
-  bool tells_inputs() const override { return inputs > 0; }
+  bool tells_inputs() const override { return true; }
   Access access(Processor) const override;
   bool changes_length() const override { return false; }
   std::span<const char* const> drop_reasons() const override;

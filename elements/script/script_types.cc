@@ -14,15 +14,30 @@ enum Reason : int { kBusy, kNoOutput };
 
 }  // namespace
 
+namespace script {
+
+/** The value of TYPE as it is written, of several words. */
+struct TypeText {
+  std::string text;
+};
+bool parse(std::string_view text, TypeText& type) {
+  type.text = text;
+  return true;
+}
+std::string expectation(const TypeText&) { return "a type"; }
+
+}  // namespace script
+
 void Script::read_type(click::Arguments& arguments) {
   static constexpr std::pair<const char*, Type> kTypes[] = {{"ACTIVE", Type::active}, {"PASSIVE", Type::passive},
                                                             {"DRIVER", Type::driver}, {"SIGNAL", Type::signal},
                                                             {"PROXY", Type::proxy},   {"PACKET", Type::packet}};
-  std::string text;
-  arguments.keyword("TYPE", text);
+  script::TypeText type;
+  arguments.keyword("TYPE", type);
+  const std::string& text = type.text;
   const std::vector<std::string_view> words = click::split_words(text);
   const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                   [&](const auto& type) { return !words.empty() && words[0] == type.first; });
+                                   [&](const auto& known) { return !words.empty() && words[0] == known.first; });
   if (found != std::end(kTypes)) type_ = found->second;
   for (size_t i = 1; i < words.size(); ++i)
     if (type_ == Type::signal) signals_.push_back(script::signal_number(words[i]));
