@@ -250,7 +250,7 @@ def test_readonly_and_configuration(heddle, tmp_path):
             + b"200 Read handler 'q.length' OK\r\nDATA 1\r\n0200 Goodbye!\r\n"
         )
     assert "PROXY is not supported" in heddle.fails("run", "-e", f"{CHAIN}; ControlSocket(tcp, 7777, PROXY q)")
-    assert "tcp or unix" in heddle.fails("run", "-e", f"{CHAIN}; ControlSocket(pipe, 7777)")
+    assert "tcp, unix or socket" in heddle.fails("run", "-e", f"{CHAIN}; ControlSocket(pipe, 7777)")
     assert "1 to 65535" in heddle.fails("run", "-e", f"{CHAIN}; ControlSocket(tcp, 0)")
 
 
