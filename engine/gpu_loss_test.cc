@@ -81,8 +81,7 @@ void expect_that_the_cpu_goes_on(const Backend& backend, const std::string& chai
   options.meanwhile = [&](Engine& engine) {
     flow.wait_for(1000);
     fail(engine);
-    flow.wait_for(1000);  // beyond what was in flight
-    flow.wait_for(1000);
+    while (engine.report().traffic.at(0).on_cpu.value_or(0) < 1000) std::this_thread::yield();
   };
   const Result result = run(chain, backend, numbered_frames(), options);
   EXPECT_EQ(flow.wrong, 0u);
@@ -145,7 +144,10 @@ INSTANTIATE_TEST_SUITE_P(All, GpuLossDeath, testing::ValuesIn(gpu_backends()), b
 template <class Check>
 [[noreturn]] void in_child(const Check& check) {
   check();
-  if (testing::Test::HasFailure()) std::fputs("the child's expectations have failed\n", stderr);
+  const testing::TestResult& result = *testing::UnitTest::GetInstance()->current_test_info()->result();
+  for (int i = 0; i < result.total_part_count(); ++i)
+    std::fprintf(stderr, "in the child, line %d: %s\n", result.GetTestPartResult(i).line_number(),
+                 result.GetTestPartResult(i).message());
   std::_Exit(testing::Test::HasFailure() ? 1 : 0);
 }
 

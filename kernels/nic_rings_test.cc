@@ -217,7 +217,9 @@ TEST(NicRings, GiveAllDescriptorsButOne) {
 // As many frames are given to be sent as fit, and no more until the NIC reports some.
 TEST(NicRings, WaitForTheNic) {
   Nic nic(32);
-  const auto [frames, wanted] = traffic(200, 60, 60);
+  const auto traffic_here = traffic(200, 60, 60);
+  const auto& frames = traffic_here.first;
+  const auto& wanted = traffic_here.second;
   size_t sent = 0, got = 0;
   Nic::wait([&] {
     for (; sent < frames.size() && nic.owned(0) > 0; ++sent) nic.receive(frames[sent]);

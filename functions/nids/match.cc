@@ -109,7 +109,7 @@ bool follow_regex(const Content& content, std::span<const uint8_t> payload, bool
     }
   }
   std::ranges::sort(others);
-  others.erase(std::ranges::unique(others).begin(), others.end());
+  others.erase(std::unique(others.begin(), others.end()), others.end());
   ends.swap(others);
   return !ends.empty();
 }

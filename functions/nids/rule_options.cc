@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ranges>
 
 #include "core/error.h"
 #include "core/text_file.h"
@@ -276,12 +275,11 @@ class Options {
 
   template <class Change>
   std::optional<Refusal> last(const Option& option, const Change& change) {
-    for (Content& content : rule_.contents | std::views::reverse) {
-      if (content.regex) continue;
-      change(content);
-      return std::nullopt;
-    }
-    return Refusal{in_quotes(option.name) + " stands before any content"};
+    auto& all = rule_.contents;
+    const auto found = std::find_if(all.rbegin(), all.rend(), [](const Content& content) { return !content.regex; });
+    if (found == all.rend()) return Refusal{in_quotes(option.name) + " stands before any content"};
+    change(*found);
+    return std::nullopt;
   }
 
   struct Entry {
