@@ -87,6 +87,18 @@ def test_routes_come_change_and_go(heddle, kernel, tmp_path):
         route("append", "192.0.2.0/24", "via", "10.9.0.3", "metric", "50")
         route("del", "192.0.2.0/24", "via", "10.9.1.8")
         r.wait_for("192.0.2.0/24", ("10.9.0.3", 0))
+        # Also when the first has been replaced in between.
+        for verb, gateway in (("add", "10.9.0.4"), ("append", "10.9.0.5"), ("replace", "10.9.1.6")):
+            route(verb, "100.64.0.0/16", "via", gateway, "metric", "9")
+        r.wait_for("100.64.0.0/16", ("10.9.1.6", 1))
+        route("del", "100.64.0.0/16", "via", "10.9.1.6")
+        r.wait_for("100.64.0.0/16", ("10.9.0.5", 0))
+        # A next-hop object that goes takes its routes with it, of which the kernel says nothing either.
+        kernel.call("ip", "nexthop", "add", "id", "7", "via", "10.9.1.5", "dev", "d1")
+        route("add", "100.65.0.0/16", "nhid", "7")
+        r.wait_for("100.65.0.0/16", ("10.9.1.5", 1))
+        kernel.call("ip", "nexthop", "del", "id", "7")
+        r.wait_for("100.65.0.0/16", None)
         # What the chain cannot take is the host's.
         for words in (["blackhole", "172.16.0.0/16"], ["unreachable", "172.17.0.0/16"], ["172.18.0.0/16", "dev", "d2"]):
             route("add", *words)

@@ -108,7 +108,7 @@ KernelFollower::Reading KernelFollower::read(uint32_t until) {
 bool KernelFollower::read_all() {
   again_ = false;
   begin_all();
-  char buffer[128];
+  alignas(nlmsghdr) char buffer[128];
   nlmsghdr* request = mnl_nlmsg_put_header(buffer);
   request->nlmsg_type = what_;
   request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;

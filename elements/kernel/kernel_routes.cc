@@ -18,8 +18,9 @@ namespace {
 constexpr size_t kLinesAtOnce = 4096;  // handlers of others have their turn in between
 constexpr uint32_t kMainTable = 254, kLocalTable = 255;
 
-constexpr uint32_t kIp4Groups = RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_IFADDR | RTMGRP_LINK;
-constexpr uint32_t kIp6Groups = RTMGRP_IPV6_ROUTE | RTMGRP_IPV6_IFADDR | RTMGRP_LINK;
+constexpr uint32_t kNexthopGroup = 1u << (RTNLGRP_NEXTHOP - 1);
+constexpr uint32_t kIp4Groups = RTMGRP_IPV4_ROUTE | RTMGRP_IPV4_IFADDR | RTMGRP_LINK | kNexthopGroup;
+constexpr uint32_t kIp6Groups = RTMGRP_IPV6_ROUTE | RTMGRP_IPV6_IFADDR | RTMGRP_LINK | kNexthopGroup;
 
 uint32_t hash_of(const std::array<uint8_t, 16>& address, uint32_t length) {
   uint32_t hash = length;
@@ -102,7 +103,9 @@ bool KernelRoutes::take(const nlmsghdr& message) {
     case RTM_NEWLINK:
     case RTM_DELLINK:
     case RTM_DELADDR:
-      // Interfaces that go down, and addresses, take their routes with them in silence.
+    case RTM_NEWNEXTHOP:
+    case RTM_DELNEXTHOP:
+      // Interfaces that go down, addresses and next-hop objects take or change their routes with them in silence.
       of_device_.clear();
       return true;
     default:
@@ -157,7 +160,8 @@ bool KernelRoutes::take_route(const nlmsghdr& message) {
   }
   const bool punted = hop.output < 0;
   if (punted) hop = {{}, punt_};
-  put(key, {hop, punted, generation_, beside});
+  const bool hides_others = beside || (known != routes_.end() && !listed && known->second.hides_others);
+  put(key, {hop, punted, generation_, hides_others});
   return false;
 }
 
