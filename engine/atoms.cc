@@ -7,6 +7,9 @@
 namespace heddle {
 namespace {
 
+/** 0 for those that a set has no room for: the plan refuses a chain with so many. */
+AtomSet bit_of(size_t atom) { return atom < 64 ? AtomSet{1} << atom : 0; }
+
 Interval in_frame(Interval interval, Head head) {
   // Where packets end is not known: somewhere behind their start. An atom of its own would only overlap all others.
   if (interval.base == Base::end) interval = {Base::head, 0, kToEnd};
@@ -69,7 +72,7 @@ void Atoms::cut() {
 AtomAccess Atoms::masks(const Access& access, Head head) const {
   AtomAccess result;
   for (size_t i = 0; i < atoms_.size(); ++i) {
-    const AtomSet bit = AtomSet{1} << i;
+    const AtomSet bit = bit_of(i);
     if (atoms_[i].is_column) {
       const ColumnSet column = columns(atoms_[i].column);
       if (access.column_reads & column) result.reads |= bit;
@@ -91,21 +94,21 @@ AtomAccess Atoms::masks(const Access& access, Head head) const {
 AtomSet Atoms::packet_atoms() const {
   AtomSet set = 0;
   for (size_t i = 0; i < atoms_.size(); ++i)
-    if (!atoms_[i].is_column) set |= AtomSet{1} << i;
+    if (!atoms_[i].is_column) set |= bit_of(i);
   return set;
 }
 
 AtomSet Atoms::column_atoms() const {
   AtomSet set = 0;
   for (size_t i = 0; i < atoms_.size(); ++i)
-    if (atoms_[i].is_column) set |= AtomSet{1} << i;
+    if (atoms_[i].is_column) set |= bit_of(i);
   return set;
 }
 
 Atoms::Size Atoms::size(AtomSet set) const {
   Size size{0, false};
   for (size_t i = 0; i < atoms_.size(); ++i) {
-    if (!(set >> i & 1)) continue;
+    if ((set & bit_of(i)) == 0) continue;
     if (atoms_[i].is_column) {
       size.bytes += 4 * words(atoms_[i].column);
     } else if (atoms_[i].interval.to == kToEnd) {
@@ -121,7 +124,7 @@ std::string Atoms::text(AtomSet set) const {
   static constexpr const char* kBases[] = {"frame", "l3", "l4", "end", "packet"};
   std::string text;
   for (size_t i = 0; i < atoms_.size(); ++i) {
-    if (!(set >> i & 1)) continue;
+    if ((set & bit_of(i)) == 0) continue;
     if (!text.empty()) text += ' ';
     if (atoms_[i].is_column) {
       text += kColumnNames[static_cast<int>(atoms_[i].column)];
