@@ -72,7 +72,8 @@ void Script::serve() {
     if (type_ == Type::signal) answer_signals();
     if (type_ == Type::packet) answer_packets();
     if (type_ == Type::driver) {
-      const bool before = exhausted;
+      // What it writes may let sources go on, and these may be done again before anybody looks.
+      const bool before = exhausted && !has_written_.exchange(false);
       exhausted = control_->exhausted();
       if (exhausted && !before) control_->stop();
     }
@@ -152,6 +153,7 @@ bool Script::execute_one(const Instruction& instruction) {
       const auto [handler, argument] = call_of(expand(instruction.text), instruction.unquote);
       write_status_ = -EINVAL;
       control_->write(resolve(handler), argument);
+      has_written_ = true;
       write_status_ = 0;
       return true;
     }
