@@ -184,7 +184,7 @@ def test_active_ftp_through_nat(heddle):
             r[0] -> q1; r[1] -> q0; p[0] -> q1; p[1] -> q0;
         """
         with heddle.start("run", "--json", "-e", chain) as running:
-            network.wait_for_link(left, right)
+            network.wait_for_link(left, right, running)
             with network.serving(right, "/usr/bin/python3", "-c", SERVER_TEXT):
                 wait_until(lambda: ":21 " in right.call("ss", "-tln"), what="the FTP server")
                 said = left.call("/usr/bin/python3", "-c", CLIENT_TEXT, right.address, timeout=300)

@@ -42,7 +42,7 @@ def router(heddle, *definitions):
     with two_networks() as (left, right, a, b):
         text = with_interfaces((CHAINS / "ip_router.click").read_text(), a, b)
         with heddle.start("run", "--json", "-e", text, *definitions) as running:
-            network.wait_for_link(left, right)
+            network.wait_for_link(left, right, running)
             yield left, right, running
 
 

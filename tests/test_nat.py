@@ -232,7 +232,7 @@ def nat(heddle):
             r[0] -> q1; r[1] -> q0; p[0] -> q1; p[1] -> q0; e -> q0;
         """
         with heddle.start("run", "--json", "-e", chain) as running:
-            network.wait_for_link(left, right)
+            network.wait_for_link(left, right, running)
             yield left, right, running
 
 

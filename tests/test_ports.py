@@ -14,6 +14,12 @@ TRAFFIC = CHAINS / "traffic.pcap"
 LEFT, RIGHT = "02:00:00:00:77:01", "02:00:00:00:77:02"
 
 
+@pytest.fixture(autouse=True)
+def alone():
+    with network.one_af_packet():
+        yield
+
+
 @contextlib.contextmanager
 def veth(mtu=1500):
     """A veth pair in this namespace, without traffic of its own; yields the ends' names."""

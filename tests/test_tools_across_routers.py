@@ -101,7 +101,7 @@ def through_taps(heddle, make_chain, *definitions):
                 wait_until(lambda tap=tap: os.path.exists(f"/sys/class/net/{tap}"), what=f"the interface {tap}")
                 network.call("sysctl", "-qw", f"net.ipv6.conf.{tap}.disable_ipv6=1")
                 network.call("ip", "link", "set", tap, "master", bridge, "up")
-            network.wait_for_link(left, right)
+            network.wait_for_link(left, right, running)
             yield left, right, running
 
 

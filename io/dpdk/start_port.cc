@@ -63,10 +63,13 @@ void start_port(Port& port, rte_mempool* pool, int threads, int descriptors) {
     port.id = static_cast<uint16_t>(number);
   } else if (rte_eth_dev_get_port_by_name(name.c_str(), &port.id) != 0) {
     if (is_virtual(name))
-      throw Error(
-          format("DPDK could not make the virtual device '%s'; are its arguments right (see FromDPDKDevice), and "
-                 "does it need root (net_tap, net_af_packet, net_af_xdp)?",
-                 port.device.c_str()));
+      throw Error(format(
+          "DPDK could not make the virtual device '%s'; are its arguments right (see FromDPDKDevice), and "
+          "does it need root (net_tap, net_af_packet, net_af_xdp)?%s",
+          port.device.c_str(),
+          name.starts_with("net_af_packet") ? " If it says PACKET_FANOUT, another program with such a device has the "
+                                              "same group by chance: start again"
+                                            : ""));
     throw Error(
         format("DPDK has no port '%s'; is it bound to a DPDK driver (dpdk-devbind.py --status)?", name.c_str()));
   }

@@ -1,10 +1,12 @@
 """Network namespaces and traffic through the program. Everything made here is removed by `with`."""
 
 import contextlib
+import fcntl
 import json
 import os
 import re
 import subprocess
+import tempfile
 import time
 
 from whole.program import wait_until
@@ -67,8 +69,23 @@ def namespaces(number=2):
 
 
 @contextlib.contextmanager
+def one_af_packet():
+    """Others that test with net_af_packet wait: DPDK's driver names its fanout group by process XOR interface, of which two
+    programs may have the same, and the second then has no port."""
+    with open(os.path.join(tempfile.gettempdir(), "heddle_test_af_packet.lock"), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
 def veth_pairs(left, right):
-    """Two veth pairs, one end of each in a namespace; yields the names of the other ends, which a program joins."""
+    """Two veth pairs, one end of each in a namespace; yields the names of the other ends, which a program joins. One test at a
+    time."""
+    with one_af_packet():
+        yield from _veth_pairs(left, right)
+
+
+def _veth_pairs(left, right):
     pid, number = os.getpid(), next(SERIAL)
     names = [(f"hd{pid}a{number}", f"hd{pid}x{number}"), (f"hd{pid}b{number}", f"hd{pid}y{number}")]
     try:
@@ -96,8 +113,14 @@ def serving(namespace, *words):
         process.wait(10)
 
 
-def wait_for_link(client, server):
-    wait_until(lambda: client.ping(server.address, 1) == 1, what="the first ping")
+def wait_for_link(client, server, running=None):
+    """Returns when a ping comes back; `running`: the router between, which must not end."""
+
+    def comes_back():
+        assert running is None or running.alive(), running.wait()
+        return client.ping(server.address, 1) == 1
+
+    wait_until(comes_back, what="the first ping")
 
 
 def iperf3(client, server, *options):
