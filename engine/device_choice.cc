@@ -10,14 +10,24 @@ void DeviceChoice::on_cpu(int packets, uint64_t now) {
     return;
   }
   if (streak_++ == 0) {
-    streak_began_ = now;
-    streak_packets_ = 0;
-  } else if (streak_ > streak_wanted_) {  // the batches before this one are done
-    cpu_rate_ = static_cast<double>(streak_packets_) / seconds(std::max(now - streak_began_, uint64_t{1}));
-    streak_ = 0;
-    if (now >= paused_until_) to_gpu(now);
+    done_packets_ = done_ticks_ = slowest_packets_ = slowest_ticks_ = 0;
+  } else {
+    const uint64_t ticks = now - batch_began_;
+    done_packets_ += batch_packets_;
+    done_ticks_ += ticks;
+    if (ticks > slowest_ticks_) {
+      slowest_ticks_ = ticks;
+      slowest_packets_ = batch_packets_;
+    }
+    if (streak_ > streak_wanted_) {
+      cpu_rate_ = static_cast<double>(done_packets_ - slowest_packets_) /
+                  seconds(std::max(done_ticks_ - slowest_ticks_, uint64_t{1}));
+      streak_ = 0;
+      if (now >= paused_until_) to_gpu(now);
+    }
   }
-  streak_packets_ += static_cast<uint64_t>(packets);
+  batch_began_ = now;
+  batch_packets_ = static_cast<uint64_t>(packets);
 }
 
 void DeviceChoice::to_gpu(uint64_t now) {

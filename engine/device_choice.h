@@ -8,7 +8,8 @@ namespace heddle {
  *  the CPU as long as it keeps up, for a packet is back sooner; then the GPU, if that does more.
  *
  *  Nothing is known beforehand. A source that gives full batches over and over has packets waiting: the CPU does not keep
- *  up, and the rate that it has reached meanwhile is the most it can do. The GPU keeps what it got until packets arrive at
+ *  up, and the rate that it has reached meanwhile is the most it can do (without the slowest batch, which an interruption
+ *  may have stretched: a rate too low would leave packets on a slower GPU for good). The GPU keeps what it got until packets arrive at
  *  less than kBack of that rate, or until it has packets waiting as well and does less than the CPU did; then it is tried
  *  again only after a while, which doubles each time. A source that gives less than kFullBatch at a time, such as an Unqueue
  *  with a smaller BURST, never shows that packets wait. Times are time stamp counters. */
@@ -45,9 +46,11 @@ class DeviceChoice {
   double ticks_per_s_;
   bool wants_gpu_ = false;
   double cpu_rate_ = 0;
-  // On the CPU: the full batches of the streak, its packets, since when; and until when the GPU is not tried.
+  // On the CPU: the full batches of the streak, what of it is done, the slowest; and until when the GPU is not tried.
   int streak_ = 0, streak_wanted_ = kStreak;
-  uint64_t streak_packets_ = 0, streak_began_ = 0, paused_until_ = 0;
+  uint64_t batch_packets_ = 0, batch_began_ = 0;
+  uint64_t done_packets_ = 0, done_ticks_ = 0, slowest_packets_ = 0, slowest_ticks_ = 0;
+  uint64_t paused_until_ = 0;
   double pause_s_;
   // On the GPU: the window under way, and how many there have been.
   uint64_t window_began_ = 0, window_packets_ = 0, windows_ = 0;

@@ -94,5 +94,19 @@ TEST(DeviceChoice, BurstsDoNotMakeItChangeAllTheTime) {
   EXPECT_LT(thread.changes, 20u);
 }
 
+TEST(DeviceChoice, AnInterruptionDoesNotMakeTheCpuSlow) {
+  Thread thread(10e6, 5e6);
+  const auto batch = [&thread] {
+    thread.choice.received(64, static_cast<uint64_t>(thread.now * kTicks));
+    thread.now += 6.4e-6;
+  };
+  for (int i = 0; i < 4; ++i) batch();
+  thread.now += 4e-3;  // another program's turn
+  while (!thread.choice.wants_gpu()) batch();
+  EXPECT_NEAR(thread.choice.cpu_rate(), 10e6, 1e5);
+  thread.run(1e9, 10e-3);
+  EXPECT_FALSE(thread.choice.wants_gpu());
+}
+
 }  // namespace
 }  // namespace heddle::test
