@@ -1,6 +1,7 @@
 """The kernel's packet filter as a judge of rules: nftables and iptables in a namespace of their own count what frames hit."""
 
 import contextlib
+import ipaddress
 import re
 import shutil
 import subprocess
@@ -22,6 +23,10 @@ while data:
     out.send(data[2 : 2 + size])
     data = data[2 + size :]
 """
+
+
+def packed(address):
+    return ipaddress.ip_address(address).packed
 
 
 @contextlib.contextmanager
