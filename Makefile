@@ -55,7 +55,7 @@ test-whole: build
 # One tree for the tests and the fuzz targets: they link the same objects.
 asan: build/asan/build.ninja
 	ninja -C build/asan -j $(JOBS) --quiet simt_test heddle_test
-	JOBS=$(JOBS) tests/run.sh build/asan cpp
+	RC_PARAMS=max_success=20 JOBS=$(JOBS) tests/run.sh build/asan cpp
 
 # What several threads run, of the files that HEDDLE_TEST_FILES (CMakePresets.json) names.
 # Not Buffer.OtherThreadsTakeOver: a Pipeliner drops after 100 ms, which is short under tsan.

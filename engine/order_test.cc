@@ -215,7 +215,7 @@ std::string random_chain(std::mt19937& random, int length) {
 TEST_P(OrderTest, RandomChains) {
   auto random = random_for("random chains");
   const auto frames = some_frames(300);
-  const int rounds = full() ? 300 : 25;
+  const int rounds = tries(25, 300);
   for (int round = 0; round < rounds; ++round) {
     const std::string chain = random_chain(random, 3 + static_cast<int>(random() % 8));
     Options options{.batches = {1 + static_cast<int>(random() % 100), 1 + static_cast<int>(random() % 5), 64}};

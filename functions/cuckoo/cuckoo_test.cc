@@ -13,6 +13,7 @@
 #include "functions/cuckoo/table.h"
 #include "tests/support/frames.h"
 #include "tests/support/memory.h"
+#include "tests/support/sanitizer.h"
 
 namespace heddle::cuckoo {
 namespace {
@@ -58,7 +59,7 @@ void expect_same(const CuckooTable& table, const std::unordered_map<uint64_t, ui
 
 // Forms are compared on memory that is there: an empty table would else be a page that is always cached.
 TEST(Cuckoo, IsWholeWhenItsFormIsChosen) {
-  if (test::kMemoryIsWritten) GTEST_SKIP() << "all memory is";
+  if (test::kSanitized) GTEST_SKIP() << "all memory is written";
   CuckooTable table;
   table.reset(4'000'000, 1);
   const size_t before = test::written_bytes();

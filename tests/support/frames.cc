@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "tests/support/sanitizer.h"
+
 namespace heddle::test {
 
 unsigned seed() {
@@ -22,6 +24,11 @@ std::mt19937 random_for(const std::string& purpose) {
 bool full() {
   const char* text = std::getenv("HEDDLE_FULL");
   return text != nullptr && *text == '1';
+}
+
+int tries(int usual, int most) {
+  if (full()) return most;
+  return kSanitized ? usual / 5 : usual;
 }
 
 Frame random_frame(std::mt19937& random, size_t length) {
