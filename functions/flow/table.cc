@@ -4,6 +4,10 @@
 #include <bit>
 #include <utility>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace heddle::flow {
 namespace {
 
@@ -12,6 +16,22 @@ uint64_t mixed(uint64_t a, uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+/** Bit w: tags[w] == tag; of a bucket's eight. */
+uint32_t equal_tags(const uint32_t* tags, uint32_t tag) {
+#ifdef __SSE2__
+  const __m128i wanted = _mm_set1_epi32(static_cast<int>(tag));
+  const auto* four = reinterpret_cast<const __m128i*>(tags);
+  const __m128i low = _mm_cmpeq_epi32(_mm_load_si128(four), wanted);
+  const __m128i high = _mm_cmpeq_epi32(_mm_load_si128(four + 1), wanted);
+  const __m128i words = _mm_packs_epi32(low, high);
+  return static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(words, words))) & 0xff;
+#else
+  uint32_t ways = 0;
+  for (uint32_t way = 0; way < 8; ++way) ways |= uint32_t{tags[way] == tag} << way;
+  return ways;
+#endif
 }
 
 }  // namespace
@@ -43,9 +63,10 @@ ThreadTable::Hash ThreadTable::hash_of(const Key& key) const {
 }
 
 uint32_t ThreadTable::find_in(uint32_t bucket, uint32_t tag, const Key& key) const {
-  const uint32_t first = bucket * kWays;
-  for (uint32_t place = first; place < first + kWays; ++place)
-    if (tags_[place] == tag && entries_[place].key == key) return place;
+  for (uint32_t ways = equal_tags(tags_ + bucket * kWays, tag); ways != 0; ways &= ways - 1)
+    if (const uint32_t place = bucket * kWays + static_cast<uint32_t>(std::countr_zero(ways));
+        entries_[place].key == key)
+      return place;
   return kNoFlow;
 }
 
@@ -64,8 +85,8 @@ void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t*
   // The entries that the tags point to are on their way while the others' tags are looked at.
   for (int i = 0; i < n; ++i)
     for (const uint32_t bucket : hashes[i].bucket)
-      for (uint32_t place = bucket * kWays; place < (bucket + 1) * kWays; ++place)
-        if (tags_[place] == hashes[i].tag) __builtin_prefetch(&entries_[place], 1);
+      for (uint32_t ways = equal_tags(tags_ + bucket * kWays, hashes[i].tag); ways != 0; ways &= ways - 1)
+        __builtin_prefetch(&entries_[bucket * kWays + static_cast<uint32_t>(std::countr_zero(ways))], 1);
   for (int i = 0; i < n; ++i) {
     const Hash& hash = hashes[i];
     uint32_t place = find_in(hash.bucket[0], hash.tag, keys[i]);
@@ -87,13 +108,13 @@ void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t*
 }
 
 uint32_t ThreadTable::add(const Hash& hash, const Key& key, uint32_t now_ms) {
-  uint32_t place = kNoFlow, used[2] = {};
-  for (int b = 0; b < 2; ++b)
-    for (uint32_t way = 0; way < kWays; ++way) used[b] += tags_[hash.bucket[b] * kWays + way] != 0 ? 1 : 0;
-  const uint32_t bucket = hash.bucket[used[1] < used[0] ? 1 : 0];
-  for (uint32_t way = 0; way < kWays && place == kNoFlow; ++way)
-    if (tags_[bucket * kWays + way] == 0) place = bucket * kWays + way;
-  if (place == kNoFlow) {
+  uint32_t place = kNoFlow;
+  const uint32_t free[2] = {equal_tags(tags_ + hash.bucket[0] * kWays, 0),
+                            equal_tags(tags_ + hash.bucket[1] * kWays, 0)};
+  const int emptier = std::popcount(free[1]) > std::popcount(free[0]) ? 1 : 0;
+  if (free[emptier] != 0) {
+    place = hash.bucket[emptier] * kWays + static_cast<uint32_t>(std::countr_zero(free[emptier]));
+  } else {
     place = victim(hash, now_ms);
     if (place == kNoFlow) return kNoFlow;
     count(is_over(entries_[place], now_ms) ? counts_.expired : counts_.evicted, 1);
