@@ -40,7 +40,7 @@ def ran(heddle, tmp_path):
 def test_there_are_chains():
     names = {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"}
     names |= {"c1", "c2", "c3", "c4", "echo", "ip_router", "nat", "ndn", "router6", "stateful", "switch", "transports"}
-    names |= {"master_workers"}
+    names |= {"master_workers", "nids_stream"}
     assert names <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
@@ -306,6 +306,29 @@ def test_chains_of_gaviss_cross_to_the_gpu_once(heddle, name):
     plan = heddle.ok("plan", "--json", CHAINS / f"{name}.click", "--device", "simt").json
     segments = [s for s in plan["segments"] if s["processor"] != "cpu"]
     assert len(segments) == 1, segments
+
+
+def test_rules_are_found_across_segments(ran, mode, tmp_path):
+    ran("nids_stream", *mode)
+    sids, passed = [], []
+    for packet in captures.read(CHAINS / "captures/curl.pcap"):
+        if not oracles.valid_for_scapy(packet.data):
+            continue
+        ip = IP(oracles.valid_frame(packet.data)[14:])
+        text = bytes(ip[TCP].payload) if TCP in ip else b""
+        if text.startswith(b"GET /"):
+            sids.append(1000012)
+        # The answers' headers are segments of their own.
+        if text.startswith(b"<!DOCTYPE HTML>"):
+            sids.append(1000010)
+        if text.startswith(b"Heddle"):
+            sids.append(1000011)
+        else:
+            passed.append(packet)
+    lines = (tmp_path / "out/nids_stream_alerts.json").read_text().splitlines()
+    assert [json.loads(line)["alert"]["signature_id"] for line in lines] == sids
+    assert set(sids) == {1000010, 1000011, 1000012}
+    assert captures.read(tmp_path / "out/nids_stream_out.pcap") == passed
 
 
 def with_ttl_decremented(frame):

@@ -51,7 +51,7 @@ struct Node {
 
 }  // namespace
 
-Automaton::Automaton(std::span<const Signature> rules) {
+Automaton::Automaton(std::span<const Signature> rules, bool all_tcp) {
   std::map<std::string, std::vector<uint32_t>> by_pattern;
   for (size_t longest : {kLongestPattern, 24u, 16u, 12u, 8u, 6u, 4u, 3u, 2u, 1u}) {
     by_pattern.clear();
@@ -69,10 +69,10 @@ Automaton::Automaton(std::span<const Signature> rules) {
       if (const auto asked = rules[r].protocol;
           rules[r].fast_pattern().empty() && (asked == Protocol::ip || static_cast<uint32_t>(asked) == p))
         always_[p].push_back(r);
-  build();
+  build(all_tcp);
 }
 
-void Automaton::build() {
+void Automaton::build(bool all_tcp) {
   // A class for each byte that patterns have, and class 0 for all others.
   uint8_t class_of[256] = {};
   uint32_t classes = 1;
@@ -127,6 +127,7 @@ void Automaton::build() {
   image.next = sizeof(Image);
   std::memcpy(image.class_of, class_of, sizeof class_of);
   for (uint32_t p = 0; p < kProtocols; ++p) image.always |= always_[p].empty() ? 0 : 1u << p;
+  if (all_tcp) image.always |= 1u << static_cast<uint32_t>(Protocol::tcp);
   auto* next = reinterpret_cast<uint16_t*>(memory_.get() + sizeof(Image));
   image.accept = image.states;
   for (size_t k = 0; k < order.size(); ++k) {

@@ -1,8 +1,11 @@
+#include <arpa/inet.h>
+
 #include <algorithm>
 
 #include "click/arguments.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/load.h"
 #include "functions/nids/nids.h"
 
 namespace heddle {
@@ -12,6 +15,8 @@ using namespace nids;
 namespace {
 
 using Verdict = Thresholds::Verdict;
+
+constexpr uint8_t kFin = 1, kSyn = 2;  // RFC 9293, 3.1
 
 enum BlockedReason : int { kDropped, kRejected };
 enum ConfirmOutput : uint16_t { kBlockedOutput = 1, kRejectedOutput };
@@ -24,17 +29,31 @@ uint64_t time_of(const Packet* packet) {
 }  // namespace
 
 void NIDSConfirm::configure(click::Arguments& arguments) {
-  arguments.required("NIDS", nids_name_).keyword("EVE", eve_file_);
+  arguments.required("NIDS", nids_name_)
+      .keyword("EVE", eve_file_)
+      .keyword("FLOWS", flows_name_)
+      .keyword("MEMORY", memory_mb_, 1u, 65536u);
 }
 
 void NIDSConfirm::link(const Directory& directory) {
   const std::vector<Element*> named = directory(nids_name_);
   nids_ = named.size() == 1 ? dynamic_cast<NIDS*>(named[0]) : nullptr;
   if (nids_ == nullptr) throw Error("NIDS: '" + nids_name_ + "' is not a NIDS of this chain");
+  if (nids_->stream() != !flows_name_.empty())
+    throw Error(nids_->stream()
+                    ? "'" + nids_name_ + "' has STREAM true: put a FlowTable before it, and name it: FLOWS NAME"
+                    : "FLOWS is for a NIDS with STREAM true, which '" + nids_name_ + "' has not");
+  if (!nids_->stream()) return;
+  const std::vector<Element*> tables = directory(flows_name_);
+  flows_ = tables.size() == 1 ? dynamic_cast<FlowTable*>(tables[0]) : nullptr;
+  if (flows_ == nullptr) throw Error("FLOWS: '" + flows_name_ + "' is not a FlowTable of this chain");
+  word_ = flows_->take_word(*this, this);
 }
 
 Access NIDSConfirm::access(Processor) const {
-  return {.reads = {kWholePacket}, .column_reads = columns(Column::l3, Column::l4)};
+  ColumnSet reads = columns(Column::l3, Column::l4);
+  if (!flows_name_.empty()) reads |= columns(Column::flow);
+  return {.reads = {kWholePacket}, .column_reads = reads};
 }
 
 std::span<const char* const> NIDSConfirm::drop_reasons() const {
@@ -44,10 +63,39 @@ std::span<const char* const> NIDSConfirm::drop_reasons() const {
 
 void NIDSConfirm::start(const Environment& environment) {
   if (!eve_file_.empty()) eve_ = std::make_unique<EveFile>(eve_file_, "'" + name + "'", environment.threads > 1);
+  if (flows_ == nullptr) return;
+  const size_t each = (size_t{memory_mb_} << 20) / static_cast<size_t>(environment.threads);
+  for (int t = 0; t < environment.threads; ++t) streams_.push_back(std::make_unique<Streams>(each));
 }
 
-uint16_t NIDSConfirm::judge(const Generation& rules, const Packet* packet, const View& view, int thread) {
-  const auto& matched = rules.confirm(view, thread);
+void NIDSConfirm::take_state(Element& old_element) {
+  auto& old = static_cast<NIDSConfirm&>(old_element);
+  if (flows_ != nullptr && old.flows_ != nullptr && flows_->shares_flows_with(*old.flows_))
+    std::swap(streams_, old.streams_);
+}
+
+void NIDSConfirm::flow_ends(const flow::Entry& entry, int thread) {
+  streams_[static_cast<size_t>(thread)]->end(entry.word(word_));
+}
+
+Window NIDSConfirm::window_of(const View& view, const uint8_t* tcp, uint32_t flow, int thread) {
+  flow::Entry& entry = flows_->entry(flow, thread);
+  const flow::Key key{view.source, view.destination, view.source_port, view.destination_port, view.number};
+  if (!(entry.key == key)) return {};  // addresses were changed on the way, or it has ended
+  Streams& streams = *streams_[static_cast<size_t>(thread)];
+  const uint64_t gaps = streams.gaps(), unfollowed = streams.unfollowed();
+  uint64_t word = entry.word(word_);
+  const Window window =
+      streams.take(word, {ntohl(load_u32(tcp + 4)), (tcp[13] & kSyn) != 0, (tcp[13] & kFin) != 0, view.payload});
+  entry.set_word(word_, word);
+  if (streams.gaps() != gaps) gaps_[thread].add(1, 0);
+  if (streams.unfollowed() != unfollowed) unfollowed_[thread].add(1, 0);
+  return window;
+}
+
+uint16_t NIDSConfirm::judge(const Generation& rules, const Packet* packet, const View& view, const Window& window,
+                            int thread) {
+  const auto& matched = rules.confirm(view, window, thread);
   if (const uint64_t times = rules.take_gave_up(thread)) gave_up_[thread].add(times, 0);
   if (matched.empty()) return kClean;
   const uint64_t now_ns = eve_ || rules.has_thresholds ? time_of(packet) : 0;
@@ -84,12 +132,22 @@ uint16_t NIDSConfirm::judge(const Generation& rules, const Packet* packet, const
 void NIDSConfirm::run_cpu(Batch& batch) {
   const Generation& rules = nids_->rules().now();
   const uint32_t *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
+  const uint32_t* flows = flows_ != nullptr ? batch.column(Column::flow) : nullptr;
   for (int i = 0; i < batch.size(); ++i) {
     const Packet* packet = batch.packet(i);
     View view;
     if (!look_at(batch.frame(i), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off, view)) continue;
-    if (const uint16_t next = judge(rules, packet, view, batch.thread); next != kClean) batch.next()[i] = next;
+    Window window;
+    if (flows != nullptr && view.protocol == Protocol::tcp && view.has_ports)
+      window = window_of(view, batch.frame(i) + (l4[i] - packet->data_off), flows[i], batch.thread);
+    if (const uint16_t next = judge(rules, packet, view, window, batch.thread); next != kClean) batch.next()[i] = next;
   }
+}
+
+std::vector<std::pair<std::string, uint64_t>> NIDSConfirm::statistics() const {
+  std::vector<std::pair<std::string, uint64_t>> list{{"alerts", alerts_.packets()}, {"gave_up", gave_up_.packets()}};
+  if (flows_ != nullptr) list.insert(list.end(), {{"gaps", gaps_.packets()}, {"unfollowed", unfollowed_.packets()}});
+  return list;
 }
 
 void NIDSConfirm::on_timer(int) {

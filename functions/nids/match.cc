@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "core/load.h"
 
@@ -67,15 +68,23 @@ void follow(const Content& content, std::vector<uint32_t>& ends, std::vector<uin
 
 constexpr uint32_t kMostSearches = 1000;  // of regular expressions, for a rule and a packet
 
-/** Appends where matches in payload[begin, ...) end, for each place where one begins (`all`), or for the first. False: that was
+/** What is searched. */
+struct Text {
+  std::span<const uint8_t> bytes;
+  uint64_t offset;  // of its first byte in what rules count from
+  uint32_t fresh;   // some content must end behind this place; 0: anywhere
+};
+
+/** Appends where matches in text[begin, ...) end, for each place where one begins (`all`), or for the first. False: that was
  *  too much, and some may be missing. */
-bool find_regex(const Regex& regex, std::span<const uint8_t> payload, uint32_t begin, bool all, Workspace& workspace,
+bool find_regex(const Regex& regex, const Text& text, uint32_t begin, bool continued, bool all, Workspace& workspace,
                 std::vector<uint32_t>& ends) {
-  const auto text = payload.subspan(begin);
-  for (uint32_t from = 0; from <= text.size();) {
+  const auto bytes = text.bytes.subspan(begin);
+  for (uint32_t from = 0; from <= bytes.size();) {
     Regex::Match match;
     auto outcome = Regex::Outcome::gave_up;
-    if (workspace.searches > 0) --workspace.searches, outcome = regex.find(text, from, match, workspace.regex);
+    if (workspace.searches > 0)
+      --workspace.searches, outcome = regex.find(bytes, from, continued, match, workspace.regex);
     if (outcome == Regex::Outcome::none) return true;
     if (outcome == Regex::Outcome::gave_up) {
       ++workspace.gave_up;
@@ -88,57 +97,91 @@ bool find_regex(const Regex& regex, std::span<const uint8_t> payload, uint32_t b
   return true;
 }
 
-/** follow(), for a regular expression. `leads_on`: it matters where it ends. */
-bool follow_regex(const Content& content, std::span<const uint8_t> payload, bool leads_on, Workspace& workspace) {
-  auto &ends = workspace.ends, &others = workspace.others;
-  const bool all = leads_on && !content.negated;
+/** follow(), for a regular expression. `all`: where all its matches end, not just some. */
+void follow_regex(const Content& content, const Text& text, bool all, Workspace& workspace,
+                  std::vector<uint32_t>& ends) {
+  auto& others = workspace.others;
   others.clear();
-  if (!content.relative) {
-    const bool whole = find_regex(*content.regex, payload, 0, all, workspace, others);
-    if (content.negated) return whole && others.empty();
-  } else {
-    for (const uint32_t end : ends) {
-      const size_t before = others.size();
-      const bool whole = find_regex(*content.regex, payload, end, all, workspace, others);
-      if (content.negated) {
-        const bool there = others.size() > before;
-        others.resize(before);
-        if (whole && !there) others.push_back(end);
-      }
-      if (!whole || (!leads_on && !others.empty())) break;
+  for (const uint32_t end : ends) {
+    const size_t before = others.size();
+    const bool whole = find_regex(*content.regex, text, end, false, all && !content.negated, workspace, others);
+    if (content.negated) {
+      const bool there = others.size() > before;
+      others.resize(before);
+      if (whole && !there) others.push_back(end);
     }
+    if (!whole || (!all && !others.empty())) break;
   }
   std::ranges::sort(others);
   others.erase(std::unique(others.begin(), others.end()), others.end());
   ends.swap(others);
+}
+
+/** The content, which is not relative: where it ends, in workspace.ends. False: the rule does not match. */
+bool find_anywhere(const Content& content, const Text& text, bool all, Workspace& workspace) {
+  auto &ends = workspace.ends, &found = workspace.found;
+  found.clear();
+  if (content.regex) {
+    const bool whole = find_regex(*content.regex, text, 0, text.offset > 0, all && !content.negated, workspace, found);
+    if (content.negated) return whole && found.empty();
+    std::ranges::sort(found);
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    ends.swap(found);
+    return !ends.empty();
+  }
+  // What lies before the text cannot be seen any more.
+  const auto place = [&](uint64_t at) { return at > text.offset ? static_cast<size_t>(at - text.offset) : 0; };
+  const auto offset = static_cast<uint64_t>(content.offset);
+  const size_t high = content.depth < 0 ? text.bytes.size() : place(offset + static_cast<uint64_t>(content.depth));
+  find_all(text.bytes, content, place(offset), high, found);
+  if (content.negated) return found.empty();
+  ends.clear();
+  for (const uint32_t at : found) ends.push_back(at + static_cast<uint32_t>(content.bytes.size()));
   return !ends.empty();
 }
 
-bool has_contents(const Signature& rule, std::span<const uint8_t> payload, Workspace& workspace) {
-  auto &ends = workspace.ends, &others = workspace.others, &found = workspace.found;
-  ends.assign(1, 0);
-  workspace.searches = kMostSearches;
+/** The content, which is relative: where the contents so far may end with it. */
+void follow_any(const Content& content, const Text& text, bool all, Workspace& workspace, std::vector<uint32_t>& ends) {
+  if (content.regex)
+    follow_regex(content, text, all, workspace, ends);
+  else
+    follow(content, ends, workspace.others, workspace.found);
+}
+
+/** Puts the ends that are fresh among the `fresh` ones. */
+void add_fresh(const std::vector<uint32_t>& ends, uint32_t from, Workspace& workspace) {
+  auto &fresh = workspace.fresh_ends, &others = workspace.others;
+  others.clear();
+  std::set_union(std::upper_bound(ends.begin(), ends.end(), from), ends.end(), fresh.begin(), fresh.end(),
+                 std::back_inserter(others));
+  fresh.swap(others);
+}
+
+bool has_contents(const Signature& rule, const Text& text, Workspace& workspace) {
+  // fresh_ends: those of `ends` that contents have led to of which one ended behind text.fresh.
+  auto &ends = workspace.ends, &fresh_ends = workspace.fresh_ends;
+  ends.assign(1, 0), fresh_ends.clear();
+  bool is_fresh = text.fresh == 0;
+  workspace.searches = kMostSearches + text.fresh;
   for (auto at = rule.contents.begin(); at != rule.contents.end(); ++at) {
     const Content& content = *at;
-    if (content.regex) {
-      const bool leads_on = std::any_of(at + 1, rule.contents.end(), [](const Content& c) { return c.relative; });
-      if (!follow_regex(content, payload, leads_on, workspace)) return false;
-      continue;
-    }
-    const auto low = static_cast<size_t>(content.offset);
-    const size_t high = content.depth < 0 ? payload.size() : low + static_cast<size_t>(content.depth);
-    find_all(payload, content, low, high, found);
-    if (content.relative) {
-      follow(content, ends, others, found);
+    const bool leads_on = std::any_of(at + 1, rule.contents.end(), [](const Content& c) { return c.relative; });
+    const bool all = leads_on || !is_fresh;
+    if (!content.relative) {
+      if (!find_anywhere(content, text, all, workspace)) return false;
+      if (!content.negated) {
+        is_fresh = is_fresh || !fresh_ends.empty();
+        fresh_ends.clear();
+      }
+    } else {
+      if (!content.regex) find_all(text.bytes, content, 0, text.bytes.size(), workspace.found);
+      follow_any(content, text, all, workspace, ends);
       if (ends.empty()) return false;
-    } else if (found.empty() != content.negated) {
-      return false;
-    } else if (!content.negated) {
-      ends.clear();
-      for (const uint32_t place : found) ends.push_back(place + static_cast<uint32_t>(content.bytes.size()));
+      if (!fresh_ends.empty()) follow_any(content, text, all, workspace, fresh_ends);
     }
+    if (text.fresh > 0 && !content.negated) add_fresh(ends, text.fresh, workspace);
   }
-  return true;
+  return is_fresh || !fresh_ends.empty();
 }
 
 bool one_way(const Signature& rule, const View& view, bool turned) {
@@ -149,6 +192,10 @@ bool one_way(const Signature& rule, const View& view, bool turned) {
          rule.destinations.contains(turned ? view.source : view.destination) &&
          ports_match(rule.source_ports, turned ? view.destination_port : view.source_port) &&
          ports_match(rule.destination_ports, turned ? view.source_port : view.destination_port);
+}
+
+bool from_to(const Signature& rule, const View& view) {
+  return one_way(rule, view, false) || (rule.both_ways && one_way(rule, view, true));
 }
 
 }  // namespace
@@ -171,8 +218,11 @@ bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t tr
 bool matches(const Signature& rule, const View& view, Workspace& workspace) {
   if (rule.protocol != Protocol::ip && rule.protocol != view.protocol) return false;
   if (!rule.sizes.contains(static_cast<uint32_t>(view.payload.size()))) return false;
-  if (!one_way(rule, view, false) && !(rule.both_ways && one_way(rule, view, true))) return false;
-  return has_contents(rule, view.payload, workspace);
+  return from_to(rule, view) && has_contents(rule, {view.payload, 0, 0}, workspace);
+}
+
+bool matches(const Signature& rule, const View& view, const Window& window, Workspace& workspace) {
+  return from_to(rule, view) && has_contents(rule, {window.bytes, window.offset, window.fresh}, workspace);
 }
 
 }  // namespace heddle::nids

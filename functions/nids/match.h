@@ -18,6 +18,13 @@ struct View {
   std::span<const uint8_t> payload;
 };
 
+/** A piece of one direction of a TCP connection. */
+struct Window {
+  std::span<const uint8_t> bytes;
+  uint32_t fresh = 0;   ///< where in `bytes` those begin that were not in a window before
+  uint64_t offset = 0;  ///< of `bytes` from the direction's first byte
+};
+
 /** The view of the packet [frame, frame + bytes) whose headers begin at these offsets; false if there is no whole IPv4 header.
  *  What a later fragment, or a packet with a broken transport header, has behind the IP header is payload. */
 bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view);
@@ -27,7 +34,7 @@ struct Workspace {
   Workspace() {
     ends.reserve(kMaxPacketBytes + 1), others.reserve(kMaxPacketBytes + 1), found.reserve(kMaxPacketBytes + 1);
   }
-  std::vector<uint32_t> ends, others, found;
+  std::vector<uint32_t> ends, fresh_ends, others, found;
   RegexWorkspace regex;
   uint32_t searches = 0;  ///< that a rule may still do for a packet
   uint64_t gave_up = 0;   ///< searches for regular expressions that reached a limit
@@ -37,5 +44,8 @@ struct Workspace {
  *  all ways are tried. Time: contents times bytes of payload; regular expressions have limits, and what is beyond is no match,
  *  also of a negated one. Allocates nothing but what PCRE2 needs. */
 bool matches(const Signature& rule, const View& view, Workspace& workspace);
+/** Whether `rule`, which reads streams, matches with a content that ends in what is fresh of `window`; addresses and ports are
+ *  `view`'s. `offset` and `depth` count from the direction's first byte. */
+bool matches(const Signature& rule, const View& view, const Window& window, Workspace& workspace);
 
 }  // namespace heddle::nids

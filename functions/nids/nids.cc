@@ -22,13 +22,14 @@ RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
 
 void NIDS::load(RuleSet set) {
   count_ = set.rules.size(), unsupported_ = set.unsupported.size();
-  rules_.load(std::move(set));
+  rules_.load(std::move(set), stream_);
 }
 
 void NIDS::configure(click::Arguments& arguments) {
   arguments.required("RULES", file_)
       .keyword("VARIABLES", variables_file_)
-      .keyword("SKIP_UNSUPPORTED", skip_unsupported_);
+      .keyword("SKIP_UNSUPPORTED", skip_unsupported_)
+      .keyword("STREAM", stream_);
   if (file_.empty()) return;
   std::vector<std::string> errors;
   RuleSet set = read_rules(errors);

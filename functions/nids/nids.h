@@ -3,14 +3,16 @@
 #include <array>
 
 #include "core/element.h"
+#include "functions/flow/flow.h"
 #include "functions/nids/eve.h"
+#include "functions/nids/streams.h"
 #include "functions/nids/table.h"
 
 namespace heddle {
 
 /** NIDS: finds IPv4 packets that may match a rule of a Snort or Suricata file.
  *
- *      NIDS(RULES [, keywords VARIABLES, SKIP_UNSUPPORTED, DEVICE, BLOCKING])
+ *      NIDS(RULES [, keywords VARIABLES, SKIP_UNSUPPORTED, STREAM, DEVICE, BLOCKING])
  *
  *  RULES: a file of rules, one a line ("#" at its start makes it a comment, a backslash at its end continues it):
  *
@@ -22,8 +24,9 @@ namespace heddle {
  *  `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, dsize, threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, msg, classtype; gid, priority, metadata and reference are read and ignored.
  *  Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read first. What asks for
  *  anything else is refused, or, with SKIP_UNSUPPORTED true (default false), left out; either way it is listed by line and
- *  sid. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true,
- *  default) or drop ("no_slot").
+ *  sid. STREAM: whether rules are looked for in TCP connections as well, however these are cut into segments, default false;
+ *  NIDSConfirm does it, so all packets of TCP are candidates. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a
+ *  GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which none
  *  occurs, which no rule matches. Output 1: candidates, in which one occurs, in letters of any case, or for whose protocol there
@@ -32,8 +35,8 @@ namespace heddle {
  *  Needs the annotations l3 and l4: put CheckIPHeader before it. The payload is what lies behind the header of TCP, UDP or
  *  ICMP. In later fragments, packets of other protocols and packets whose transport header is not whole, it is all that lies
  *  behind the IP header; they have no ports, so rules that name ports do not match them. Each packet is judged by itself: a
- *  content that is cut by a fragment's or segment's border is not found. Packets without a whole IPv4 header are dropped
- *  ("short").
+ *  content that is cut by a fragment's border is not found (put IPReassembler before), nor, without STREAM, by a segment's.
+ *  Packets without a whole IPv4 header are dropped ("short").
  *
  *  The patterns make one Aho-Corasick automaton of at most 65,536 states, for which long ones are shortened. It is searched by
  *  several threads a packet on a GPU; on a CPU Hyperscan looks for the same patterns.
@@ -72,6 +75,7 @@ class NIDS : public Element {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
   nids::RuleTable& rules() { return rules_; }
+  bool stream() const { return stream_; }
 
  private:
   nids::RuleSet read_rules(std::vector<std::string>& errors) const;
@@ -79,16 +83,18 @@ class NIDS : public Element {
 
   nids::RuleTable rules_;
   std::string file_, variables_file_;
-  bool skip_unsupported_ = false;
+  bool skip_unsupported_ = false, stream_ = false;
   std::atomic<size_t> count_{0}, unsupported_{0};  // for statistics(), which runs beside changes
 };
 
 /** NIDSConfirm: judges the candidates of a NIDS by all that its rules ask for, and writes alerts.
  *
- *      NIDSConfirm(NIDS [, keyword EVE])
+ *      NIDSConfirm(NIDS [, keywords EVE, FLOWS, MEMORY])
  *
  *  NIDS: the name of the NIDS whose output 1 leads here. EVE: a file for alerts, a line of JSON each, as Suricata writes them
- *  (timestamp, addresses, ports, protocol, rule). Without it they are counted only. Runs on the CPU.
+ *  (timestamp, addresses, ports, protocol, rule). Without it they are counted only. FLOWS: the name of the FlowTable before the
+ *  NIDS, if that has STREAM true. MEMORY: megabytes for TCP connections, over all threads, default 64, up to 65536. Runs on the
+ *  CPU.
  *
  *  Every rule that matches is an alert, in the order of the rules. A `pass` rule that matches makes the packet go on without
  *  alerts, whatever others say. If a rule with `drop` or `reject` matches, the packet goes no further: output 1 gets it, or, if
@@ -112,9 +118,18 @@ class NIDS : public Element {
  *  the program. What is beyond is taken for no match, also of a negated one, and counted (`gave_up`). A rule of nothing but
  *  pcre makes all packets of its protocol candidates.
  *
+ *  With STREAM, each direction of a TCP connection is put in order, and the rules are looked for in what has come newly and the
+ *  2032 bytes before it, beside each packet by itself: a rule matches the packet that brings the last byte that its contents ask
+ *  for. `offset` and `depth` count from the packet's first byte, and from the direction's. Rules with dsize or endswith, whose
+ *  contents are all negated, or whose first content is relative, see packets only. Where segments overlap, bytes that were in
+ *  order count, then those of the segment that begins first; the others are judged with their packet. Segments before their
+ *  turn go on, and what they say is kept, in up to 64 blocks of 2032 bytes a direction; then what is missing is given up
+ *  (`gaps`). A direction takes a block until its FIN or the end of its flow; without memory its packets are judged one by one
+ *  (`unfollowed`). A connection goes over to a new configuration with its flow.
+ *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts` of the NIDS.
- *  Statistics: `alerts`, `gave_up`.
+ *  Statistics: `alerts`, `gave_up`; with STREAM `gaps` and `unfollowed` (segments).
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written.
  *
@@ -124,10 +139,11 @@ class NIDS : public Element {
  *      ids[0] -> out :: ToDump(out.pcap);
  *      ids[1] -> NIDSConfirm(ids, EVE alerts.json) -> out;
  */
-class NIDSConfirm : public Element {
+class NIDSConfirm : public Element, private flow::Watcher {
  public:
   void configure(click::Arguments& arguments) override;
   void link(const Directory& directory) override;
+  void take_state(Element& old) override;
   const char* ports() const override { return "1/1-3"; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
@@ -138,18 +154,24 @@ class NIDSConfirm : public Element {
   void on_timer(int thread) override;
   std::string stop() override;
   void handlers(Handlers& list) override;
-  std::vector<std::pair<std::string, uint64_t>> statistics() const override {
-    return {{"alerts", alerts_.packets()}, {"gave_up", gave_up_.packets()}};
-  }
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
+  void flow_ends(const flow::Entry& entry, int thread) override;
+  /** What the packet's TCP connection has come to with it; nothing if it is not the flow's, or has no whole TCP header. */
+  nids::Window window_of(const nids::View& view, const uint8_t* tcp, uint32_t flow, int thread);
   /** What the rules say of a packet: kClean, or kDrop + reason. */
-  uint16_t judge(const nids::Generation& rules, const Packet* packet, const nids::View& view, int thread);
+  uint16_t judge(const nids::Generation& rules, const Packet* packet, const nids::View& view,
+                 const nids::Window& window, int thread);
 
-  std::string nids_name_, eve_file_;
+  std::string nids_name_, eve_file_, flows_name_;
+  uint32_t memory_mb_ = 64;
   NIDS* nids_ = nullptr;
+  FlowTable* flows_ = nullptr;                           // with STREAM
+  int word_ = 0;                                         // of each flow: its direction's name in streams_
+  std::vector<std::unique_ptr<nids::Streams>> streams_;  // by thread
   std::unique_ptr<nids::EveFile> eve_;
-  PerThreadCounts alerts_{counts}, gave_up_{counts};
+  PerThreadCounts alerts_{counts}, gave_up_{counts}, gaps_{counts}, unfollowed_{counts};
 };
 
 }  // namespace heddle

@@ -2,12 +2,11 @@
 
 #include "functions/nids/nids.h"
 
-#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "functions/nids/oracle_for_test.h"
+#include "functions/nids/packets_for_test.h"
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
 
@@ -17,35 +16,6 @@ namespace {
 using namespace nids;
 
 HEDDLE_ON_EVERY_BACKEND(NidsTest);
-
-constexpr size_t kL3 = 14;
-
-/** A file that is gone with the object. */
-struct TextFile {
-  explicit TextFile(const std::string& name)
-      : path(testing::TempDir() + "heddle_nids_" + name + "_" + std::to_string(getpid())) {}
-  ~TextFile() { std::remove(path.c_str()); }
-  void write(const std::vector<OracleRule>& rules) const {
-    std::ofstream out(path);
-    for (const OracleRule& rule : rules) out << rule.text();
-  }
-  std::string path;
-};
-
-Frame packet_with(int protocol, const std::string& payload, unsigned source_port = 1, unsigned destination_port = 2,
-                  unsigned tcp_words = 5) {
-  const size_t header = protocol == 6 ? tcp_words * 4 : protocol == 17 || protocol == 1 ? 8 : 0;
-  Frame frame = ip_frame(ip(10, 0, 0, 1), ip(10, 0, 0, 2), header + payload.size());
-  Bytes& bytes = frame.bytes;
-  bytes[kL3 + 9] = static_cast<uint8_t>(protocol);
-  set_ip_checksum(bytes, kL3);
-  frame.column[static_cast<int>(Column::l3)] = kL3;
-  frame.column[static_cast<int>(Column::l4)] = kL3 + 20;
-  if (header > 0) put_u16(bytes, kL3 + 20, source_port), put_u16(bytes, kL3 + 22, destination_port);
-  if (protocol == 6) bytes[kL3 + 32] = static_cast<uint8_t>(tcp_words << 4);
-  std::copy(payload.begin(), payload.end(), bytes.begin() + static_cast<long>(kL3 + 20 + header));
-  return frame;
-}
 
 /** Payloads of any length with pieces of the rules' contents in them, headers of all kinds, some broken. */
 std::vector<Frame> packets_for(std::mt19937& random, const std::vector<OracleRule>& rules, size_t count) {

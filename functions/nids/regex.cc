@@ -66,12 +66,13 @@ Regex::Regex(std::string_view pattern, std::string_view options) : anchored_(opt
   limits();
 }
 
-Regex::Outcome Regex::find(std::span<const uint8_t> text, uint32_t from, Match& match,
+Regex::Outcome Regex::find(std::span<const uint8_t> text, uint32_t from, bool continued, Match& match,
                            RegexWorkspace& workspace) const {
-  if (anchored_ && from > 0) return Outcome::none;
+  if (anchored_ && (continued || from > 0)) return Outcome::none;
   static constexpr uint8_t kNothing = 0;  // PCRE2 wants an address also of no bytes
   const uint8_t* bytes = text.empty() ? &kNothing : text.data();
-  const int result = pcre2_match(code_.get(), bytes, text.size(), from, 0, workspace.match_.get(), limits());
+  const int result = pcre2_match(code_.get(), bytes, text.size(), from, continued ? PCRE2_NOTBOL : 0,
+                                 workspace.match_.get(), limits());
   if (result == PCRE2_ERROR_NOMATCH) return Outcome::none;
   if (result < 0) return Outcome::gave_up;
   const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(workspace.match_.get());

@@ -38,8 +38,10 @@ class Regex {
   struct Match {
     uint32_t begin = 0, end = 0;
   };
-  /** The first match that begins at `from` or behind it. `gave_up`: the limit is reached, or there is no memory. */
-  Outcome find(std::span<const uint8_t> text, uint32_t from, Match& match, RegexWorkspace& workspace) const;
+  /** The first match that begins at `from` or behind it. `gave_up`: the limit is reached, or there is no memory. `continued`: the
+   *  text has begun before, so ^ and the option A do not match at its first byte. */
+  Outcome find(std::span<const uint8_t> text, uint32_t from, bool continued, Match& match,
+               RegexWorkspace& workspace) const;
 
   /** What of `letters` are no options. */
   static std::string unknown(std::string_view letters);

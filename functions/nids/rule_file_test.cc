@@ -120,7 +120,7 @@ TEST(NidsRules, ReadRegularExpressions) {
   EXPECT_EQ(rule.fast_pattern(), "ab");
   RegexWorkspace workspace;
   const auto found = [&](const Regex& regex, std::string_view text, uint32_t from, Regex::Match& match) {
-    return regex.find({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, from, match, workspace);
+    return regex.find({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, from, false, match, workspace);
   };
   Regex::Match match;
   EXPECT_EQ(found(*rule.contents[1].regex, "..A\"B;c/d.", 0, match), Regex::Outcome::found);

@@ -1,5 +1,7 @@
 #include "functions/nids/signature.h"
 
+#include <algorithm>
+
 namespace heddle::nids {
 
 const Content* Signature::fast_content() const {
@@ -18,6 +20,13 @@ std::string_view Signature::fast_pattern() const {
   const std::string_view bytes = content->bytes;
   if (content->chop_length == 0) return bytes;
   return bytes.substr(static_cast<size_t>(content->chop_offset), static_cast<size_t>(content->chop_length));
+}
+
+bool Signature::reads_streams() const {
+  return (protocol == Protocol::tcp || protocol == Protocol::ip) && sizes == Ranges(0, UINT32_MAX) &&
+         !contents.empty() && !contents[0].relative &&
+         std::ranges::any_of(contents, [](const Content& c) { return !c.negated; }) &&
+         std::ranges::none_of(contents, [](const Content& c) { return c.at_end; });
 }
 
 }  // namespace heddle::nids

@@ -56,6 +56,8 @@ struct Signature {
   const Content* fast_content() const;
   /** Its part that is looked for. */
   std::string_view fast_pattern() const;
+  /** Whether it asks for bytes that may be anywhere in a TCP connection, however it is cut into segments. */
+  bool reads_streams() const;
 };
 
 /** The rules of a file, in its order. */

@@ -7,8 +7,8 @@
 
 namespace heddle::nids {
 
-Generation::Generation(RuleSet set)
-    : rules(std::move(set.rules)), unsupported(std::move(set.unsupported)), automaton(rules) {
+Generation::Generation(RuleSet set, bool stream)
+    : rules(std::move(set.rules)), unsupported(std::move(set.unsupported)), automaton(rules, stream) {
   for (const Signature& rule : rules) {
     alerts.push_back(eve_alert(rule, false));
     blocked.push_back(eve_alert(rule, true));
@@ -20,25 +20,36 @@ void Generation::prepare(int threads, bool scans) {
   if (scans && threads > 0 && Scanner::available()) scanner = std::make_unique<Scanner>(automaton.patterns(), threads);
   confirming.resize(static_cast<size_t>(threads));
   for (Confirming& one : confirming)
-    one.tried.resize(rules.size()), one.hits.reserve(rules.size()), one.verdicts.reserve(rules.size());
+    one.tried.resize(rules.size()), one.hits.reserve(rules.size()), one.stream_hits.reserve(rules.size()),
+        one.verdicts.reserve(rules.size());
 }
 
-const std::vector<uint32_t>& Generation::confirm(const View& view, int thread) const {
+const std::vector<uint32_t>& Generation::confirm(const View& view, const Window& window, int thread) const {
   Confirming& mine = confirming[static_cast<size_t>(thread)];
-  if (++mine.packet == 0) std::ranges::fill(mine.tried, 0), mine.packet = 1;
-  mine.hits.clear();
-  const auto offer = [&](uint32_t rule) {
-    if (std::exchange(mine.tried[rule], mine.packet) != mine.packet) mine.hits.push_back(rule);
+  const auto each_once = [&](std::span<const uint8_t> text, std::vector<uint32_t>& hits) {
+    if (++mine.packet == 0) std::ranges::fill(mine.tried, 0), mine.packet = 1;
+    hits.clear();
+    const auto offer = [&](uint32_t rule) {
+      if (std::exchange(mine.tried[rule], mine.packet) != mine.packet) hits.push_back(rule);
+    };
+    for (const uint32_t rule : automaton.always(view.protocol)) offer(rule);
+    automaton.each_hit(text, offer);
   };
-  for (const uint32_t rule : automaton.always(view.protocol)) offer(rule);
-  automaton.each_hit(view.payload, offer);
+  each_once(view.payload, mine.hits);
   std::erase_if(mine.hits, [&](uint32_t rule) { return !matches(rules[rule], view, mine.workspace); });
+  if (!window.bytes.empty()) {
+    each_once(window.bytes, mine.stream_hits);
+    for (const uint32_t rule : mine.stream_hits)
+      if (rules[rule].reads_streams() && std::ranges::find(mine.hits, rule) == mine.hits.end() &&
+          matches(rules[rule], view, window, mine.workspace))
+        mine.hits.push_back(rule);
+  }
   std::ranges::sort(mine.hits);
   return mine.hits;
 }
 
-void RuleTable::load(RuleSet set) {
-  auto made = std::make_unique<Generation>(std::move(set));
+void RuleTable::load(RuleSet set, bool stream) {
+  auto made = std::make_unique<Generation>(std::move(set), stream);
   made->prepare(threads_, scans_);
   for (const Signature& rule : made->rules) made->counts.push_back(&counts_[rule.sid]);
   now_.store(made.get(), std::memory_order_release);

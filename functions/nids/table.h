@@ -18,7 +18,8 @@ using Count = std::atomic<uint64_t>;
 
 /** A set of rules, ready for packets. */
 struct Generation {
-  explicit Generation(RuleSet set);
+  /** `stream`: all packets of TCP are candidates. */
+  Generation(RuleSet set, bool stream);
   /** For packet threads 0..`threads` - 1, which search for patterns themselves (`scans`) or only confirm. */
   void prepare(int threads, bool scans);
 
@@ -35,7 +36,7 @@ struct Generation {
   struct Confirming {
     Workspace workspace;
     std::vector<uint32_t> tried;                // [rule], the packet for which it was tried last
-    std::vector<uint32_t> hits;                 // rules that may match
+    std::vector<uint32_t> hits, stream_hits;    // rules that may match
     std::vector<Thresholds::Verdict> verdicts;  // on those that do
     uint32_t packet = 0;
   };
@@ -45,16 +46,17 @@ struct Generation {
   uint64_t take_gave_up(int thread) const {
     return std::exchange(confirming[static_cast<size_t>(thread)].workspace.gave_up, 0);
   }
-  /** The rules that match, ascending; valid until the thread's next call. Allocates nothing. */
-  const std::vector<uint32_t>& confirm(const View& view, int thread) const;
+  /** The rules that match the packet or, with a content that ends in what is fresh, the window, which may be empty. Ascending,
+   *  valid until the thread's next call. Allocates nothing. */
+  const std::vector<uint32_t>& confirm(const View& view, const Window& window, int thread) const;
 };
 
 /** The rules of NIDS. A set is replaced as a whole; packet threads keep the one before until they are done with it. Its image
  *  on a GPU is the automaton. */
 class RuleTable : public Table {
  public:
-  /** Makes `set` the rules. */
-  void load(RuleSet set);
+  /** Makes `set` the rules; `stream`: all packets of TCP are candidates. */
+  void load(RuleSet set, bool stream = false);
   /** Before packets come: the threads that will use it, and whether they search for patterns, which a GPU does otherwise. */
   void prepare(int threads, bool scans);
 

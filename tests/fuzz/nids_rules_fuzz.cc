@@ -32,7 +32,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     view.payload = {reinterpret_cast<const uint8_t*>(payload.data()), payload.size()};
     const bool found = automaton.finds(view.payload);
     if (!rule.fast_pattern().empty() && !found) abort();
-    if (matches(rule, view, workspace) && !found && !automaton.image().is_always(rule.protocol)) abort();
+    const bool matched = matches(rule, view, workspace);
+    // A connection that is all in one segment.
+    if (rule.reads_streams() && matches(rule, view, {view.payload, 0, 0}, workspace) != matched) abort();
+    if (!payload.empty())
+      matches(rule, view, {view.payload, static_cast<uint32_t>(size % payload.size()), size % 5}, workspace);
+    if (matched && !found && !automaton.image().is_always(rule.protocol)) abort();
   }
   return 0;
 }

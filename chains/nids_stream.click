@@ -1,0 +1,15 @@
+// Intrusion detection over TCP connections: rules are looked for in what a connection says, however it is cut into segments,
+// and in each packet. IPReassembler puts fragments together before. Packets that a rule with `drop` stops are counted.
+//
+//     heddle run chains/nids_stream.click
+//     heddle run chains/nids_stream.click IN=my.pcap OUT=/tmp/my RULES=my.rules
+
+define($IN chains/captures/curl.pcap, $RULES chains/nids_stream.rules, $OUT build/nids_stream);
+
+FromDump($IN)
+    -> Strip(14) -> CheckIPHeader -> IPReassembler -> Unstrip(14)
+    -> flows :: FlowTable(TIMESTAMPS true)
+    -> ids :: NIDS($RULES, STREAM true);
+
+ids[0] -> out :: ToDump(${OUT}_out.pcap);
+ids[1] -> NIDSConfirm(ids, FLOWS flows, EVE ${OUT}_alerts.json) -> out;

@@ -1,0 +1,301 @@
+// Rules over TCP connections that are cut, mixed and repeated in all ways, against an oracle that keeps every byte.
+
+#include "functions/nids/streams.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "functions/nids/packets_for_test.h"
+
+namespace heddle::test {
+namespace {
+
+using namespace nids;
+
+HEDDLE_ON_EVERY_BACKEND(NidsStreamTest);
+
+constexpr unsigned kSynFlag = 2, kFinFlag = 1;
+
+Frame segment(unsigned port, uint32_t sequence, unsigned flags, const std::string& payload) {
+  Frame frame = packet_with(6, payload, port, 80);
+  put_u32(frame.bytes, kL3 + 24, sequence);
+  frame.bytes[kL3 + 33] = static_cast<uint8_t>(flags);
+  return frame;
+}
+
+/** Whether contents `k` and on are in `text`, whose first byte is number `base`, and one ends behind text[fresh]. */
+bool stream_contents(const OracleRule& rule, const std::string& text, int base, int fresh, size_t k, int end,
+                     bool is_fresh) {
+  if (k == rule.contents.size()) return is_fresh;
+  const OracleContent& content = rule.contents[k];
+  const int bytes = static_cast<int>(content.bytes.size()), size = static_cast<int>(text.size());
+  int low = content.offset - base, high = content.depth < 0 ? size : content.offset + content.depth - base;
+  if (content.relative) {
+    low = end + content.distance;
+    high = content.within < 0 ? size : end + content.distance + content.within;
+  }
+  bool found = false;
+  for (int at = std::max(low, 0); at + bytes <= std::min(high, size); ++at) {
+    if (!stands_at(text, content, at)) continue;
+    found = true;
+    if (!content.negated && stream_contents(rule, text, base, fresh, k + 1, at + bytes, is_fresh || at + bytes > fresh))
+      return true;
+  }
+  return content.negated && !found && stream_contents(rule, text, base, fresh, k + 1, end, is_fresh);
+}
+
+bool reads_streams(const OracleRule& rule) {
+  bool some = false, ends = false;
+  for (const OracleContent& content : rule.contents) some |= !content.negated, ends |= content.at_end;
+  return (rule.protocol == "tcp" || rule.protocol == "ip") && rule.size_below < 0 && some && !ends &&
+         !rule.contents[0].relative;
+}
+
+/** A direction of a connection as the one who receives it sees it. */
+struct Direction {
+  std::map<int, char> bytes;
+  int next = 0;
+
+  /** Takes bytes from `at` on; whether `rule` matches in what is in order then, and was not before. */
+  void take(int at, const std::string& payload) {
+    old_next_ = next;
+    for (const char c : payload) bytes.emplace(at++, c);
+    while (bytes.contains(next)) ++next;
+  }
+  bool matches(const OracleRule& rule) const {
+    if (next == old_next_ || !reads_streams(rule)) return false;
+    const int base = std::max(0, old_next_ - static_cast<int>(Streams::kWindowBytes));
+    std::string text;
+    for (int at = base; at < next; ++at) text += bytes.at(at);
+    return stream_contents(rule, text, base, old_next_ - base, 0, 0, false);
+  }
+
+ private:
+  int old_next_ = 0;
+};
+
+struct Piece {
+  size_t connection;
+  int at;
+  std::string payload;
+  unsigned flags = 16;
+};
+
+/** Connections whose bytes have pieces of the rules' contents in them, cut anywhere, some of it twice, and mixed. */
+std::vector<Piece> pieces_of(std::mt19937& random, const std::vector<OracleRule>& rules, size_t connections) {
+  std::vector<Piece> all;
+  for (size_t c = 0; c < connections; ++c) {
+    std::string text(500 + random() % 6000, 'x');
+    for (size_t n = 3 + random() % 12; n > 0; --n) {
+      // A rule's contents one behind the other, as they often match.
+      size_t at = random() % text.size();
+      for (const OracleContent& content : rules[random() % rules.size()].contents) {
+        at += random() % 12;
+        if (at + content.bytes.size() <= text.size()) text.replace(at, content.bytes.size(), content.bytes);
+        at += content.bytes.size();
+      }
+    }
+    all.push_back({c, -1, "", kSynFlag});
+    const size_t longest = 1 + random() % 700;
+    for (size_t at = 0; at < text.size();) {
+      const size_t length = 1 + random() % longest;
+      all.push_back({c, static_cast<int>(at), text.substr(at, length)});
+      if (random() % 6 == 0) all.push_back({c, static_cast<int>(at), text.substr(at, 1 + random() % (2 * length))});
+      at += random() % 5 == 0 ? 1 + random() % length : length;
+    }
+    if (random() % 2 == 0) all.push_back({c, static_cast<int>(text.size()), "", kFinFlag | 16});
+  }
+  // Near ones change places; the first of each connection stays before its others.
+  std::vector<std::pair<size_t, size_t>> order;
+  std::vector<size_t> count(connections);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const size_t nth = count[all[i].connection]++;
+    order.emplace_back(nth == 0 ? 0 : 4 + nth * 4 + random() % 24, i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<Piece> mixed;
+  for (const auto& [place, i] : order) mixed.push_back(all[i]);
+  return mixed;
+}
+
+std::string chain(const TextFile& rules, const TextFile& eve) {
+  return "TestSource(SETS \"l3 l4\") -> flows :: FlowTable -> ids :: NIDS(" + rules.path +
+         ", STREAM true); ids[0] -> clean :: TestSink; ids[1] -> c :: NIDSConfirm(ids, FLOWS flows, EVE " + eve.path +
+         ") -> passed :: TestSink; c[1] -> blocked :: TestSink;";
+}
+
+std::vector<std::pair<size_t, unsigned>> alerts_in(const TextFile& eve) {
+  std::vector<std::pair<size_t, unsigned>> alerts;
+  std::ifstream in(eve.path);
+  for (std::string line; std::getline(in, line);) {
+    const auto json = nlohmann::json::parse(line);
+    const std::string when = json["timestamp"];
+    alerts.emplace_back(std::stoul(when.substr(20, 6)) - 1, json["alert"]["signature_id"]);
+  }
+  return alerts;
+}
+
+TEST_P(NidsStreamTest, FindsWhatTheOracleFinds) {
+  auto random = random_for("streams");
+  const TextFile file("stream_rules"), eve("stream_eve");
+  size_t across = 0;
+  for (int round = 0; round < tries(5, 300); ++round) {
+    std::vector<OracleRule> rules;
+    while (rules.size() < 40) {
+      OracleRule rule = random_rule(random, static_cast<unsigned>(rules.size()) + 1);
+      rule.action = "alert";
+      if (rule.protocol == "udp" || rule.protocol == "icmp") rule.protocol = "tcp";
+      if (rule.destination_port >= 0) rule.destination_port = 80;
+      rules.push_back(rule);
+    }
+    file.write(rules);
+    const auto pieces = pieces_of(random, rules, 5);
+    std::vector<Frame> frames;
+    std::vector<Direction> directions(5);
+    std::vector<std::pair<size_t, unsigned>> wanted;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const Piece& piece = pieces[i];
+      // Sequence numbers that go round.
+      const uint32_t sequence =
+          0xfffffe00u + static_cast<uint32_t>(piece.connection * 100) + static_cast<uint32_t>(piece.at);
+      frames.push_back(segment(1000 + static_cast<unsigned>(piece.connection), sequence, piece.flags, piece.payload));
+      frames.back().timestamp_ns = (i + 1) * 1000;
+      Direction& direction = directions[piece.connection];
+      direction.take(std::max(piece.at, 0), piece.payload);
+      const OraclePacket packet = oracle_packet(frames.back());
+      for (const OracleRule& rule : rules) {
+        const bool alone = oracle_matches(rule, packet);
+        if (alone || direction.matches(rule)) wanted.emplace_back(i, rule.sid);
+        across += !alone && direction.matches(rule);
+      }
+    }
+    const Result result = run(chain(file, eve), GetParam(), frames, {.batches = {1, 40, 7}});
+    EXPECT_EQ(alerts_in(eve), wanted) << "round " << round;
+    EXPECT_EQ(result.at("passed").size(), frames.size());
+    EXPECT_EQ(result.statistics.at("c.gaps"), 0u);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(across, 20u);
+}
+
+// What a rule asks for comes in three segments, the last of them first: the one that closes the gap is stopped.
+TEST_P(NidsStreamTest, StopsTheLastMissingSegment) {
+  const TextFile file("stream_drop"), eve("stream_drop_eve");
+  std::ofstream(file.path)
+      << "drop tcp any any -> any any (content:\"an evil word\"; pcre:\"/word[0-9]+!/R\"; sid:1;)\n"
+         "alert tcp any any -> any any (content:\"first\"; depth:5; sid:2;)\n"
+         "alert tcp any any -> any any (pcre:\"/^first/\"; sid:3;)\n";
+  std::vector<Frame> frames = {segment(1, 99, kSynFlag, ""), segment(1, 100, 16, "fir"), segment(1, 116, 16, "rd wo"),
+                               segment(1, 121, 16, "rd77! first"), segment(1, 103, 16, "st an evil wo")};
+  for (size_t i = 0; i < frames.size(); ++i) frames[i].timestamp_ns = (i + 1) * 1000;
+  const Result result = run(chain(file, eve), GetParam(), frames);
+  ASSERT_EQ(result.at("blocked").size(), 1u);
+  EXPECT_EQ(result.at("blocked")[0].serial, 4);
+  EXPECT_EQ(alerts_in(eve), (std::vector<std::pair<size_t, unsigned>>{{4, 1}, {4, 2}, {4, 3}}));
+}
+
+std::string text_of(const Window& window) { return {window.bytes.begin(), window.bytes.end()}; }
+
+TcpSegment data(uint32_t sequence, const std::string& text, bool syn = false, bool fin = false) {
+  return {sequence, syn, fin, {reinterpret_cast<const uint8_t*>(text.data()), text.size()}};
+}
+
+TEST(Streams, WhatCameFirstCounts) {
+  Streams streams(1 << 20);
+  uint64_t word = 0;
+  const std::string a = "abcdef", b = "XXXXghi", c = "klm", d = "YYYYYYYj";
+  EXPECT_EQ(text_of(streams.take(word, data(0xfffffffd, a))), "abcdef");
+  Window window = streams.take(word, data(0xffffffff, b));  // two known, four others in place of what is known
+  EXPECT_EQ(text_of(window), "abcdefghi");
+  EXPECT_EQ(window.fresh, 6u);
+  EXPECT_EQ(window.offset, 0u);
+  EXPECT_EQ(text_of(streams.take(word, data(7, c))), "");
+  window = streams.take(word, data(0xffffffff, d));
+  EXPECT_EQ(text_of(window), "abcdefghijklm");
+  EXPECT_EQ(window.fresh, 9u);
+  EXPECT_EQ(text_of(streams.take(word, data(0xfffffffd, a))), "");
+  EXPECT_EQ(streams.gaps(), 0u);
+  streams.end(word);
+  EXPECT_EQ(streams.blocks_used(), 0u);
+}
+
+TEST(Streams, GivesGapsUpAndMemoryBack) {
+  Streams streams(64 * 2048);
+  uint64_t word = 0, other = 0;
+  const std::string text(1000, 'a'), late(1000, 'b');
+  streams.take(word, data(0, "0123456789"));
+  // The bytes from 10 on never come.
+  uint64_t seen = 0;
+  for (uint32_t n = 0; n < 200; ++n) {
+    const Window window = streams.take(word, data(20 + n * 1000, text));
+    if (window.bytes.empty()) continue;
+    EXPECT_EQ(seen == 0 ? window.fresh : 0u, 0u);
+    seen += window.bytes.size() - window.fresh;
+  }
+  EXPECT_EQ(seen, 200u * 1000);
+  EXPECT_EQ(streams.gaps(), 1u);
+  EXPECT_EQ(streams.blocks_used(), 1u);
+  EXPECT_TRUE(streams.take(word, data(10, late)).bytes.empty());  // behind its time
+  // What is too long to be kept before its turn goes by, and what comes behind it is seen.
+  const std::string huge(65000, 'c');
+  EXPECT_TRUE(streams.take(other, data(0, "x")).bytes.size() == 1);
+  for (uint32_t n = 0; n < 40; ++n) streams.take(other, data(100 + n * 3000, text));
+  streams.take(other, data(200000, huge));
+  EXPECT_EQ(text_of(streams.take(other, data(265000, late))), late);
+  EXPECT_GT(streams.gaps(), 2u);
+  streams.take(other, data(266000, "", false, true));
+  EXPECT_EQ(streams.blocks_used(), 1u);
+  streams.end(word), streams.end(other);
+  EXPECT_EQ(streams.blocks_used(), 0u);
+}
+
+TEST(Streams, TheSamePortsAgain) {
+  Streams streams(1 << 20);
+  uint64_t word = 0;
+  streams.take(word, data(99, "", true));
+  EXPECT_EQ(text_of(streams.take(word, data(100, "one"))), "one");
+  EXPECT_EQ(text_of(streams.take(word, data(99, "", true))), "");  // once more
+  streams.take(word, data(5000, "", true));
+  const Window window = streams.take(word, data(5001, "two"));
+  EXPECT_EQ(text_of(window), "two");
+  EXPECT_EQ(window.offset, 0u);
+}
+
+TEST(Streams, WithoutMemoryNothingIsFollowed) {
+  Streams streams(2048);
+  uint64_t one = 0, two = 0;
+  EXPECT_EQ(text_of(streams.take(one, data(0, "a"))), "a");
+  EXPECT_EQ(text_of(streams.take(two, data(0, "b"))), "");
+  EXPECT_EQ(two, 0u);
+  EXPECT_EQ(streams.unfollowed(), 1u);
+  streams.end(one);
+  EXPECT_EQ(text_of(streams.take(two, data(0, "b"))), "b");
+}
+
+// Whatever comes: no byte outside the blocks is touched (ASan), and all blocks come back.
+TEST(Streams, AnySegments) {
+  auto random = random_for("any segments");
+  Streams streams(40 * 2048);
+  std::vector<uint64_t> words(20);
+  std::string text(65407, 'z');
+  for (int n = 0; n < tries(100000, 5000000); ++n) {
+    uint64_t& word = words[random() % words.size()];
+    const uint32_t sequence =
+        random() % 8 == 0 ? static_cast<uint32_t>(random()) : static_cast<uint32_t>(random() % 20000) - 9000;
+    const size_t length = random() % 50 == 0 ? random() % text.size() : random() % 1500;
+    const TcpSegment segment{
+        sequence, random() % 20 == 0, random() % 20 == 0, {reinterpret_cast<uint8_t*>(text.data()), length}};
+    const Window window = streams.take(word, segment);
+    ASSERT_LE(window.fresh, Streams::kWindowBytes);
+    ASSERT_TRUE(window.bytes.empty() || window.fresh < window.bytes.size());
+    if (random() % 30 == 0) streams.end(std::exchange(word, 0));
+    ASSERT_LE(streams.blocks_used(), 40u);
+  }
+  for (const uint64_t word : words) streams.end(word);
+  EXPECT_EQ(streams.blocks_used(), 0u);
+}
+
+}  // namespace
+}  // namespace heddle::test
