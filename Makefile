@@ -28,9 +28,15 @@ CXX_FILES = $(shell git ls-files '*.h' '*.cc' '*.cu' '*.cuh' 'simt/include/*')
 
 .PHONY: deps build demo test test-cpp test-whole asan tsan fuzz bench figures lint tidy fmt docs man bundle gpu-test gpu-bench clean
 
+# Debian 12 has the newest of Suricata in its backports; other systems take what they have.
+BACKPORTS := bookworm-backports
 deps:
+	@if grep -q bookworm /etc/os-release && ! grep -rqs $(BACKPORTS) /etc/apt/sources.list /etc/apt/sources.list.d; then \
+	  echo "adding $(BACKPORTS) to apt's sources" && \
+	  echo "deb http://deb.debian.org/debian $(BACKPORTS) main" | $(SUDO) tee /etc/apt/sources.list.d/$(BACKPORTS).list >/dev/null; fi
 	$(SUDO) apt-get update -qq
-	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$(grep -v '^#' dependencies.txt)
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	  $$(grep -q bookworm /etc/os-release && grep -v '^#' dependencies.txt || sed '/^#/d; s|/.*||' dependencies.txt)
 
 build/%/build.ninja: CMakePresets.json
 	cmake --preset $* >/dev/null
