@@ -32,7 +32,7 @@ CXX_FILES = $(shell git ls-files '*.h' '*.cc' '*.cu' '*.cuh' 'simt/include/*')
 BACKPORTS := bookworm-backports
 deps:
 	@if grep -q bookworm /etc/os-release && ! grep -rqs $(BACKPORTS) /etc/apt/sources.list /etc/apt/sources.list.d; then \
-	  echo "adding $(BACKPORTS) to apt's sources" && mirror=$$(apt-get indextargets --format '$$(REPO_URI)' 'Codename: bookworm' | head -n 1) && \
+	  echo "adding $(BACKPORTS) to apt's sources" && $(SUDO) apt-get update -qq && mirror=$$(apt-get indextargets --format '$$(REPO_URI)' 'Codename: bookworm' | head -n 1) && \
 	  echo "deb $${mirror:?run apt-get update} $(BACKPORTS) main" | $(SUDO) tee /etc/apt/sources.list.d/$(BACKPORTS).list >/dev/null; fi
 	$(SUDO) apt-get update -qq
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
