@@ -2,7 +2,6 @@
 // descriptors must say is written here as the datasheet has it, in numbers.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -11,11 +10,11 @@
 #include "gpu/device.h"
 #include "gpu/functions.h"
 #include "io/memif/region.h"
+#include "tests/support/patience.h"
 
 namespace heddle {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Frame = std::vector<uint8_t>;
 
 constexpr uint32_t kDone = 1, kEnd = 2;
@@ -94,10 +93,10 @@ class Nic {
   }
 
   template <class Condition>
-  static void wait(const Condition& condition) {
-    const auto deadline = Clock::now() + std::chrono::seconds(60);
+  void wait(const Condition& condition) const {
+    test::Patience patience;
     while (!condition()) {
-      ASSERT_LT(Clock::now(), deadline);
+      ASSERT_FALSE(patience.is_over(uint64_t{head_[0]} + head_[1] + reported_));
       std::this_thread::yield();
     }
   }
@@ -209,7 +208,7 @@ TEST(NicRings, CloseTheGapsThatDropsLeave) {
 
 TEST(NicRings, GiveAllDescriptorsButOne) {
   Nic nic(64);
-  Nic::wait([&] { return nic.owned(0) == 63; });
+  nic.wait([&] { return nic.owned(0) == 63; });
   EXPECT_EQ(nic.tail(0), 63u);
   EXPECT_EQ(nic.tail(1), 0u);
 }
@@ -221,7 +220,7 @@ TEST(NicRings, WaitForTheNic) {
   const auto& frames = traffic_here.first;
   const auto& wanted = traffic_here.second;
   size_t sent = 0, got = 0;
-  Nic::wait([&] {
+  nic.wait([&] {
     for (; sent < frames.size() && nic.owned(0) > 0; ++sent) nic.receive(frames[sent]);
     return nic.owned(1) == 31 && nic.owned(0) == 0;
   });
@@ -253,7 +252,7 @@ TEST(NicRings, DropWhatALyingNicHasWritten) {
   };
   for (int round = 0; round < 50; ++round) {
     for (const auto& [status, bytes] : lies) {
-      Nic::wait([&] { return nic.owned(0) > 0; });
+      nic.wait([&] { return nic.owned(0) > 0; });
       nic.receive(frame, status, bytes);
     }
     nic.exchange({frame}, {mirrored(frame)});
@@ -270,7 +269,7 @@ TEST(NicRings, DropFramesInSeveralBuffersAsAWhole) {
   for (int round = 0; round < 100; ++round) {
     const int n = 2 + static_cast<int>(random() % 90);  // more than a warp sees
     for (int i = 0; i < n; ++i) {
-      Nic::wait([&] { return nic.owned(0) > 0; });
+      nic.wait([&] { return nic.owned(0) > 0; });
       nic.receive(frame, i + 1 < n ? kDone : kDone | kEnd, 60);
     }
     parts += static_cast<uint64_t>(n);
@@ -282,7 +281,7 @@ TEST(NicRings, DropFramesInSeveralBuffersAsAWhole) {
 // Done bits where the NIC owns nothing: at the descriptor that is held back, and, from the start, at all that are to be sent.
 TEST(NicRings, LookAtNoDescriptorThatTheNicDoesNotOwn) {
   Nic nic(32);
-  Nic::wait([&] { return nic.owned(0) == 31; });
+  nic.wait([&] { return nic.owned(0) == 31; });
   const ixgbe::Descriptor before = nic.at(0, 31);
   Nic::write_back(nic.at(0, 31), kDone | kEnd, 60);
   for (int look = 0; look < 1000; ++look) std::this_thread::yield();

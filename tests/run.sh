@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of a build, JOBS at once (default: as many as there are cores).
+# Runs the tests of a build, half as many again as JOBS at once, for tests often wait (default: as many as there are cores).
 #
 # Usage: run.sh BUILD cpp [GTEST_FILTER]      the C++ tests, in shards
 #        run.sh BUILD whole [PYTEST_WORD...]  whole-program tests
@@ -10,6 +10,7 @@ build=$(cd "$1" && pwd) kind=$2
 shift 2
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
+jobs=$(((3 * jobs + 1) / 2))
 out=$(mktemp -d)
 loops=()
 finish() {
