@@ -5,7 +5,8 @@
 //     heddle run chains/ipsec.click
 //     heddle run chains/ipsec.click OUT=/tmp/mine --device gpu
 //
-// For a gateway alone, put ToDevice or ToDump where the counter `tunnel` is.
+// With --device gpu both ends do their cryptography there, and the CPU takes numbers and judges replays. For a gateway alone,
+// put ToDevice or ToDump where the counter `tunnel` is.
 
 define($IN chains/traffic.pcap, $KEYS build/ipsec.keys, $OUT build/ipsec);
 
@@ -16,5 +17,6 @@ FromDump($IN)
     -> esp :: IPsecEncap($KEYS, OFFSET 14)
     -> tunnel :: Counter
     -> out :: IPsecDecap($KEYS, OFFSET 14)
+    -> IPsecReplay(out)
     -> back :: Counter
     -> ToDump(${OUT}_back.pcap);

@@ -60,7 +60,9 @@ void place(const Router& router, Plan& plan) {
     const Node& node = router.nodes[i];
     if (gpu::function_id(node.element->class_name) < 0) continue;
     const auto* keeps = dynamic_cast<const KeepsGpuState*>(node.element.get());
-    const bool follows = use_gpu && (keeps == nullptr || keeps->follows_device());
+    const auto* chooses = dynamic_cast<const Chooses*>(node.element.get());
+    const bool follows =
+        use_gpu && (keeps == nullptr || keeps->follows_device()) && (chooses == nullptr || chooses->follows_device());
     const int device = node.device.value_or(follows ? kDefaultGpu : kOnCpu);
     if (device == kOnCpu) continue;
     const Processor processor{Processor::kGpu, static_cast<uint8_t>(device == kDefaultGpu ? number : device)};

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -54,6 +56,8 @@ DeviceMemory::DeviceMemory(int device) : pinned_(Arena::kPinned) {
 }
 
 DeviceMemory::~DeviceMemory() {
+  for (const std::span<std::byte> table : tables_)
+    if (table.data() != nullptr) cudaMemsetAsync(table.data(), 0, table.size(), stream_);
   for (void* memory : taken_) cudaFreeAsync(memory, stream_);
   cudaStreamSynchronize(stream_);
   cudaStreamDestroy(stream_);
@@ -79,9 +83,19 @@ void DeviceMemory::write(void* to, std::span<const std::byte> bytes) {
     std::memcpy(staging_, bytes.data(), n);
     HEDDLE_CUDA_CHECK(cudaMemcpyAsync(at, staging_, n, cudaMemcpyHostToDevice, stream_));
     finish();
+    ::explicit_bzero(staging_, n);
     at += n;
     bytes = bytes.subspan(n);
   }
+}
+
+void DeviceMemory::wipe(std::span<std::byte> memory) {
+  // Not cudaMemsetAsync, which may be a kernel, for which there may be no room beside resident ones.
+  std::memset(staging_, 0, std::min(memory.size(), kStagingBytes));
+  for (; !memory.empty(); memory = memory.subspan(std::min(memory.size(), kStagingBytes)))
+    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(memory.data(), staging_, std::min(memory.size(), kStagingBytes),
+                                      cudaMemcpyHostToDevice, stream_));
+  finish();
 }
 
 void DeviceMemory::read(std::span<std::byte> to, const void* from) {
@@ -101,13 +115,13 @@ void DeviceMemory::clear(void* at, size_t bytes) {
 }
 
 TableId DeviceMemory::add_table(std::span<const std::byte> bytes) {
-  tables_.push_back(take(bytes.size()));
-  write(tables_.back(), bytes);
+  tables_.emplace_back(take(bytes.size()), bytes.size());
+  write(tables_.back().data(), bytes);
   return static_cast<TableId>(tables_.size() - 1);
 }
 
 void DeviceMemory::patch(TableId table, size_t offset, std::span<const std::byte> bytes) {
-  write(tables_[static_cast<size_t>(table)] + offset, bytes);
+  write(tables_[static_cast<size_t>(table)].data() + offset, bytes);
 }
 
 void DeviceMemory::patch_words(TableId table, std::span<const TableWord> words) {
@@ -129,7 +143,9 @@ void DeviceMemory::patch_words(TableId table, std::span<const TableWord> words) 
 }
 
 void DeviceMemory::remove_table(TableId table) {
-  give_back(std::exchange(tables_[static_cast<size_t>(table)], nullptr));
+  const std::span<std::byte> memory = std::exchange(tables_[static_cast<size_t>(table)], {});
+  wipe(memory);
+  give_back(memory.data());
 }
 
 StateId DeviceMemory::add_state(size_t bytes) {

@@ -29,12 +29,12 @@ class DeviceMemory {
   void read(std::span<std::byte> to, const void* from);
   void clear(void* at, size_t bytes);
 
-  // What gpu/device.h says of tables and states.
+  // What gpu/device.h says of tables and states. A table may hold keys: it is zero before its memory is given back.
   TableId add_table(std::span<const std::byte> bytes);
   void patch(TableId table, size_t offset, std::span<const std::byte> bytes);
   void patch_words(TableId table, std::span<const TableWord> words);
   void remove_table(TableId table);
-  void* address(TableId table) const { return tables_[static_cast<size_t>(table)]; }
+  void* address(TableId table) const { return tables_[static_cast<size_t>(table)].data(); }
   StateId add_state(size_t bytes);
   void* address(StateId state) const { return states_[static_cast<size_t>(state)]; }
 
@@ -43,13 +43,14 @@ class DeviceMemory {
 
  private:
   void finish() const;
+  void wipe(std::span<std::byte> memory);
 
   Arena pinned_;
   cudaStream_t stream_{};
   std::byte* staging_;  // pinned, [kStagingBytes]
   int patch_registers_;
   std::set<void*> taken_;
-  std::vector<std::byte*> tables_;  // null: removed
+  std::vector<std::span<std::byte>> tables_;  // empty: removed
   std::vector<std::byte*> states_;
 };
 

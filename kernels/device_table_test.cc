@@ -1,8 +1,12 @@
 // What comes, changes and goes while kernels are resident: tables, programs, slots.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "functions/xor/rule.h"
@@ -53,6 +57,49 @@ std::vector<std::string> devices_here() {
 }
 INSTANTIATE_TEST_SUITE_P(All, DeviceTest, testing::ValuesIn(devices_here()),
                          [](const auto& parameter) { return parameter.param; });
+
+/** Whether some memory of this process that can be written has `count` bytes of which byte i is of(i). */
+template <class Of>
+bool in_memory(size_t count, const Of& of) {
+  std::ifstream maps("/proc/self/maps");
+  const int memory = ::open("/proc/self/mem", O_RDONLY);
+  EXPECT_GE(memory, 0);
+  std::vector<char> page(size_t{1} << 20);
+  bool found = false;
+  for (std::string line; !found && std::getline(maps, line);) {
+    unsigned long first, last;
+    char writable;
+    if (std::sscanf(line.c_str(), "%lx-%lx %*c%c", &first, &last, &writable) != 3 || writable != 'w') continue;
+    for (unsigned long at = first; !found && at < last; at += page.size() - count) {
+      const ssize_t there =
+          ::pread(memory, page.data(), std::min<unsigned long>(page.size(), last - at), static_cast<off_t>(at));
+      const size_t end = there < 0 ? 0 : static_cast<size_t>(there);
+      for (size_t place = 0; !found && place + count <= end; ++place) {
+        size_t same = 0;
+        while (same < count && static_cast<uint8_t>(page[place + same]) == of(same)) ++same;
+        found = same == count;
+      }
+    }
+  }
+  ::close(memory);
+  ::explicit_bzero(page.data(), page.size());
+  return found;
+}
+
+// Tables hold keys: nothing of one is left where it lay, nor on the way there. On simt, that is memory of this process.
+TEST(DeviceTables, LeaveNothingBehind) {
+  constexpr size_t kBytes = 4096, kPart = 40;
+  const auto of = [](size_t i) { return static_cast<uint8_t>((i + 17) * 2654435761u >> 11 ^ 0x5a); };
+  const auto of_the_middle = [&](size_t i) { return of(kBytes / 2 + i); };
+  const auto device = open_device("simt");
+  std::vector<std::byte> secret(kBytes);
+  for (size_t i = 0; i < kBytes; ++i) secret[i] = std::byte{of(i)};
+  const TableId removed = device->add_table(secret);
+  ::explicit_bzero(secret.data(), secret.size());
+  EXPECT_TRUE(in_memory(kPart, of_the_middle)) << "in the table";
+  device->remove_table(removed);
+  EXPECT_FALSE(in_memory(kPart, of_the_middle));
+}
 
 TEST_P(DeviceTest, TablesChangeWhileKernelsAreResident) {
   const TableId table = device_->add_table(bytes({0x11111111}));

@@ -116,8 +116,9 @@ def test_ipsec_gives_the_input_back(ran, tmp_path, mode):
     packets = [p._replace(data=oracles.valid_frame(p.data)) for p in packets]
     assert captures.read(tmp_path / "out/ipsec_back.pcap") == packets
     assert report.count("tunnel") == report.count("back") == len(packets)
-    processors = {e["processor"] for e in report.elements("IPsecEncap")}
-    assert processors == ({"cpu"} if "cpu" in mode else {"simt"})
+    for end in ("IPsecEncap", "IPsecDecap"):
+        processors = {e["processor"] for e in report.elements(end)}
+        assert processors == ({"cpu"} if "cpu" in mode else {"simt"})
 
 
 def test_echo_sends_each_packet_to_one_port(ran, tmp_path, mode):

@@ -43,7 +43,10 @@ def test_scapy_deciphers_what_encap_makes(heddle, keys, tmp_path, mode):
 
 
 def decap(keys, source, out):
-    return f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> ToDump({quoted(out)})"
+    return (
+        f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> r :: IPsecReplay(d)"
+        f" -> ToDump({quoted(out)})"
+    )
 
 
 def test_decap_takes_what_scapy_makes(heddle, keys, tmp_path, mode):
@@ -87,7 +90,9 @@ def test_decap_refuses_what_is_bad(heddle, keys, tmp_path, mode):
     source, out = captures.write(tmp_path / "in.pcap", frames), tmp_path / "out.pcap"
     report = heddle.run(decap(keys, source, out), *mode)
     assert captures.frames(out) == wanted
+    replayed = drops.pop("replayed")
     assert report.drops("d") == drops
+    assert report.drops("r") == {"replayed": replayed}
 
 
 def test_decap_refuses_what_scapy_made_with_another_key(heddle, keys, tmp_path, mode):

@@ -301,6 +301,25 @@ def test_lifetimes_end_and_are_announced(heddle, tmp_path, limits):
     assert limited.cipher_key.hex()[:16] not in result.err + result.out
 
 
+@pytest.mark.parametrize("suite", [{"cipher": "gcm"}, {}])
+def test_numbers_taken_for_another_encap_have_their_upper_half(heddle, tmp_path, suite):
+    """As in chains c1 to c4: packets of one IPsecSequence go to two IPsecEncaps, of which it names one."""
+    association = ipsec.Association(0x1001, **ESN, **suite)
+    plain = ip_packets(association)
+    keys, source = files(tmp_path, [association], [ether(p) for p in plain])
+    heddle.run(
+        f"FromDump({quoted(source)}) -> IPsecSequence(named, SPI 0x1001) -> r :: RoundRobinSwitch;"
+        f"r[0] -> named :: IPsecEncap({quoted(keys)}, OFFSET 14) -> out :: ToDump({quoted(tmp_path / 'out.pcap')});"
+        f"r[1] -> IPsecEncap({quoted(keys)}, OFFSET 14) -> out",
+        "--device",
+        "cpu",
+    )
+    found = captures.frames(tmp_path / "out.pcap")
+    numbers = range(first_number(association), first_number(association) + len(plain))
+    assert numbers[0] >> 32 != numbers[-1] >> 32
+    assert [association.decrypt(f[14:], n) for f, n in zip(found, numbers)] == plain
+
+
 @pytest.mark.parametrize("form", [{"cipher": "gcm"}, {"hash": "sha256"}, {"ip6": True}, {"port": 4500}, ESN])
 def test_a_gpu_refuses_what_it_cannot_do(heddle, tmp_path, form):
     keys, source = files(tmp_path, [ipsec.Association(0x1000), ipsec.Association(0x1001, **form)], [])
@@ -310,6 +329,41 @@ def test_a_gpu_refuses_what_it_cannot_do(heddle, tmp_path, form):
     on_cpu = chain.replace("OFFSET 14", "OFFSET 14, DEVICE cpu")
     plan = heddle.ok("plan", "--device", "simt", "-e", on_cpu).out
     assert "chosen: CPU only: association 0x00001001" in plan
+
+
+def test_decap_stays_on_the_cpu_where_a_gpu_cannot_judge(heddle, tmp_path):
+    """Windows, selectors and limits are judged in the order of arrival: with --device on the CPU, with DEVICE gpu refused."""
+    judged = [{}, {"window": 0, "lines": "\tsel src 0.0.0.0/0 dst 10.0.0.0/8\n"}]
+    judged += [{"window": 0, "lines": "\tlimit: soft (INF)(packets), hard 9(packets)\n"}]
+    forms = [(form, "IPsecReplay(d)") for form in judged] + [(form, "DEVICE cpu") for form in ({"cipher": "gcm"}, ESN)]
+    for form, remedy in forms:
+        keys, source = files(tmp_path, [ipsec.Association(0x1001, **form)], [])
+        chain = decap(keys, source, tmp_path / "out.pcap")
+        plan = heddle.ok("plan", "--device", "simt", "-e", chain).out
+        assert "chosen: CPU only: association 0x00001001" in plan
+        message = str(
+            heddle.fails("plan", "--device", "simt", "-e", chain.replace("OFFSET 14", "OFFSET 14, DEVICE gpu"))
+        )
+        assert "IPsecDecap 'd'" in message and "0x00001001" in message and remedy in message
+        behind = chain.replace("-> ToDump", "-> IPsecReplay(d) -> ToDump")
+        plan = heddle.ok("plan", "--device", "simt", "-e", behind).out
+        assert ("CPU only" in plan) == (remedy == "DEVICE cpu")
+    keys, source = files(tmp_path, [ipsec.Association(0x1001, window=0)], [])
+    assert "CPU only" not in heddle.ok("plan", "--device", "simt", "-e", decap(keys, source, tmp_path / "out.pcap")).out
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "-> Counter -> IPsecReplay(d)",
+        "-> t :: Tee -> IPsecReplay(d) -> Discard; t[1]",
+        "-> r :: IPsecReplay(d); FromDump(x) -> r; r",
+    ],
+)
+def test_replays_are_judged_right_behind(heddle, tmp_path, between):
+    keys, source = files(tmp_path, [ipsec.Association(0x1001)], [])
+    chain = decap(keys, source, tmp_path / "out.pcap").replace("-> ToDump", f"{between} -> ToDump")
+    assert "DECAP" in str(heddle.fails("check", "-e", chain))
 
 
 def test_keep_alives_are_datagrams_of_one_byte(heddle, tmp_path):

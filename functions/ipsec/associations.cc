@@ -112,6 +112,9 @@ void Associations::load_host(std::span<const FileAssociation> list) {
     if (from.limits.any())
       host.lifetime = std::make_unique<Lifetime>(from.limits, from.used_packets, from.used_bytes, news_);
     has_lifetimes_ = has_lifetimes_ || host.lifetime != nullptr;
+    if (judged_ == kNone &&
+        (host.window.is_on() || host.lifetime != nullptr || host.selector.family != Selector::Family::any))
+      judged_ = i;
     has_selectors_ = has_selectors_ || from.selector.family != Selector::Family::any;
     if (::getrandom(&host.iv_base, sizeof host.iv_base, 0) != sizeof host.iv_base)
       throw Error("the system gives no random numbers");
@@ -137,6 +140,11 @@ uint32_t Associations::shared_with(const Associations& other) const {
   for (uint32_t i = 0; i < count(); ++i)
     if (place_in(other, i) != kNone) return i;
   return kNone;
+}
+
+void Associations::numbered_by(const Associations& other) {
+  for (uint32_t i = 0; i < count(); ++i)
+    if (const uint32_t there = place_in(other, i); there != kNone) host_[i].numbers = &other.host_[there].next;
 }
 
 void Associations::take_over(Associations& old) {

@@ -16,8 +16,8 @@
 namespace heddle::ipsec {
 
 /** The security associations of an element: what packets need of them as a table, and on the host what changes with
- *  them, and what the CPU does beyond a GPU. The host's memory of keys is left out of core dumps, and wiped; copies on a GPU,
- *  and on the way there, are not. */
+ *  them, and what the CPU does beyond a GPU. The host's memory of keys is left out of core dumps; that, copies on a GPU, and what
+ *  lay on the way there, are wiped. */
 class Associations : public Table {
  public:
   /** Takes the file's associations, once. */
@@ -50,9 +50,12 @@ class Associations : public Table {
   /** The upper half of an extended number that take_numbers() has given, of less than 2^32 ago; else 0. */
   uint32_t upper_half(uint32_t index, uint32_t low) const {
     if (!details_[index].extended) return 0;
-    const uint64_t last = host_[index].next.load(std::memory_order_relaxed) - 1;
+    const uint64_t last = host_[index].numbers->load(std::memory_order_relaxed) - 1;
     return static_cast<uint32_t>((last - static_cast<uint32_t>(static_cast<uint32_t>(last) - low)) >> 32);
   }
+  /** Those associations that `other` has as well, of the same SPI and keys, have their numbers from there. Packets come here as
+   *  long as `other` lives. */
+  void numbered_by(const Associations& other);
   uint64_t last_number(uint32_t index) const { return details_[index].extended ? INT64_MAX : UINT32_MAX; }
   /** What an initialisation vector is its number's distance from: random, so that a file which is used again does not
    *  encipher other packets with the same key stream. */
@@ -79,6 +82,9 @@ class Associations : public Table {
   uint32_t front_bytes() const { return front_bytes_; }
   bool front_varies() const { return front_varies_; }
   bool has_transport() const { return has_transport_; }  ///< whether some association has mode transport
+  /** The first association whose packets the host must judge behind ICV and padding, for their window, selector or lifetime; or
+   *  kNone. */
+  uint32_t judged() const { return judged_; }
   uint32_t tail_bytes() const { return tail_bytes_; }
 
   /** What the association is, for people: "0x00001001 (aead rfc4106(gcm(aes)) 128, mode transport)". */
@@ -92,6 +98,7 @@ class Associations : public Table {
  private:
   struct Host {
     std::atomic<uint64_t> next{1};
+    const std::atomic<uint64_t>* numbers = &next;  // where packets have theirs from
     uint64_t iv_base = 0;
     ReplayWindow window;
     std::unique_ptr<Lifetime> lifetime;  // null: no limits
@@ -110,7 +117,7 @@ class Associations : public Table {
   std::atomic<uint64_t> announced_{0};
   Selectors selectors_;
   std::unique_ptr<std::bitset<65536>> ports_;
-  uint32_t beyond_gpu_ = kNone, front_bytes_ = 0, tail_bytes_ = 0;
+  uint32_t beyond_gpu_ = kNone, judged_ = kNone, front_bytes_ = 0, tail_bytes_ = 0;
   bool front_varies_ = false, has_transport_ = false, has_selectors_ = false, has_lifetimes_ = false;
 };
 

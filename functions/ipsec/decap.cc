@@ -30,8 +30,31 @@ void IPsecDecap::configure(click::Arguments& arguments) {
   table = &associations_;
 }
 
+bool IPsecDecap::fits_gpu() const {
+  return associations_.beyond_gpu() == Associations::kNone &&
+         (judged_behind_ || associations_.judged() == Associations::kNone);
+}
+
+std::string IPsecDecap::why_on_cpu() const {
+  if (const uint32_t beyond = associations_.beyond_gpu(); beyond != Associations::kNone)
+    return "association " + associations_.describe(beyond);
+  return "association " + associations_.describe(associations_.judged()) +
+         " has a replay window, selector or limits, and there is no IPsecReplay(" + name + ") right behind";
+}
+
+void IPsecDecap::placed(bool on_gpu) {
+  if (!on_gpu || fits_gpu()) return;
+  if (associations_.beyond_gpu() != Associations::kNone)
+    throw Error("a GPU deciphers tunnels over IPv4 with rfc3686(ctr(aes)) and hmac(sha1), and " + why_on_cpu() +
+                " wants something else; give it DEVICE cpu");
+  throw Error("a GPU judges no sequence numbers: " + why_on_cpu() + "; put that there, or give it DEVICE cpu");
+}
+
+std::string IPsecDecap::choice() const { return fits_gpu() ? "" : "CPU only: " + why_on_cpu(); }
+
 Access IPsecDecap::access(Processor) const {
-  return {.reads = {kWholePacket}, .writes = {kWholePacket}, .column_writes = columns(Column::sa)};
+  return {
+      .reads = {kWholePacket}, .writes = {kWholePacket}, .column_writes = columns(Column::sa, Column::esp_sequence)};
 }
 
 std::span<const char* const> IPsecDecap::drop_reasons() const {
@@ -58,6 +81,7 @@ int IPsecDecap::prepare(Packet* packet, Work& to) {
   to.ciphertext = bytes - around;
   const uint32_t low = swapped(load_u32(to.esp + 4));
   to.sequence = sa.extended ? associations_.window(to.sa).extended(low) : low;
+  if (leaves_judging()) return kGood;
   return associations_.window(to.sa).could_come(to.sequence) ? kGood : kReplayed;
 }
 
@@ -114,28 +138,31 @@ int IPsecDecap::open(Packet* packet, const Work& it) {
     const uint32_t type = ether_type_of(inner);
     if (link >= 2) text[-2] = static_cast<uint8_t>(type >> 8), text[-1] = static_cast<uint8_t>(type);
   }
-  if (!associations_.has(it.sa, start, bytes)) return kSelector;
+  if (!leaves_judging() && !associations_.has(it.sa, start, bytes)) return kSelector;
   move_head(packet, static_cast<int>(start - link - data(packet)));
   move_tail(packet, static_cast<int>(link + bytes) - static_cast<int>(length(packet)));
-  return associations_.take_life(it.sa, payload.bytes) ? kGood : kExpired;
+  return leaves_judging() || associations_.take_life(it.sa, sa.transport ? payload.bytes : bytes) ? kGood : kExpired;
 }
 
 void IPsecDecap::finish(Batch& batch, Burst& burst, const Work* work) {
   const bool ok = burst.finish();
-  uint32_t* sas = batch.column(Column::sa);
+  uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
   for (int k = 0; k < burst.count(); ++k) {
     const Work& it = work[k];
     int reason = kGood;
     if (!ok || !burst.authentic(k))
       reason = kBadIcv;
-    else if (!associations_.window(it.sa).mark(it.sequence))
+    else if (!leaves_judging() && !associations_.window(it.sa).mark(it.sequence))
       reason = kReplayed;
     else
       reason = open(batch.packet(it.packet), it);
-    if (reason != kGood)
+    if (reason != kGood) {
       batch.drop(it.packet, reason);
-    else if (sas != nullptr)
-      sas[it.packet] = it.sa;
+      continue;
+    }
+    // A column that nobody reads is not there.
+    if (sas != nullptr) sas[it.packet] = it.sa;
+    if (sequences != nullptr) sequences[it.packet] = static_cast<uint32_t>(it.sequence);
   }
 }
 

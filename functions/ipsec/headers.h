@@ -4,12 +4,13 @@
 #include <cstring>
 
 #include "core/load.h"
+#include "functions/ipsec/arrived.h"
 #include "functions/ipsec/details.h"
 
 /** IP and UDP headers around ESP, on the CPU. */
 namespace heddle::ipsec {
 
-constexpr uint8_t kProtocolUdp = 17, kProtocolNone = 59;
+constexpr uint8_t kProtocolNone = 59;
 
 /** What Encap enciphers of a packet. */
 struct Plain {
@@ -25,6 +26,12 @@ void keep_headers(const Association& keys, const Details& sa, const uint8_t* pac
 void write_outer6(uint8_t* at, const Association& keys, const Details& sa, const Inner& inner, uint32_t bytes);
 }  // namespace detail
 
+/** The length of the IP packet that Encap makes of it. */
+inline uint32_t protected_bytes(const Details& sa, const Plain& plain) {
+  const uint32_t bytes = plain.inner.bytes - plain.kept;
+  return plain.kept + sa.front_bytes() + sa.ciphertext_bytes(bytes) + sa.suite.icv_bytes;
+}
+
 /** Of a packet of which `available` bytes are there. */
 inline Plain plain_of(const Association& keys, const Details& sa, const uint8_t* packet, uint32_t available) {
   constexpr uint32_t kMostBytes = 65535;
@@ -34,9 +41,7 @@ inline Plain plain_of(const Association& keys, const Details& sa, const uint8_t*
     plain.reason = kMalformed;
   else if (sa.transport)
     detail::keep_headers(keys, sa, packet, plain);
-  const uint32_t bytes = plain.inner.bytes - plain.kept;
-  if (plain.kept + sa.front_bytes() + sa.ciphertext_bytes(bytes) + sa.suite.icv_bytes > kMostBytes)
-    plain.reason = kMalformed;
+  if (protected_bytes(sa, plain) > kMostBytes) plain.reason = kMalformed;
   return plain;
 }
 
@@ -50,52 +55,7 @@ inline void write_outer(uint8_t* at, const Association& keys, const Details& sa,
 }
 /** What was an IP packet's header has `bytes` bytes of `protocol` behind it now; `next_at` is where it says so. */
 void change_header(uint8_t* header, uint32_t header_bytes, uint32_t next_at, uint32_t protocol, uint32_t bytes);
-/** The ECN bits of a packet that leaves a tunnel (RFC 6040, 4.2), or -1: it must be dropped, for it has been marked on the way,
- *  and nobody behind would see that. */
-int ecn_behind_tunnel(uint32_t inner, uint32_t outer);
-/** Writes them into the header of an IP packet. */
-void set_ecn(uint8_t* header, uint32_t ecn);
 /** Writes the UDP header before `bytes` bytes of ESP and ICV (RFC 3948, 2.1). */
 void write_udp(uint8_t* at, const Details& sa, uint32_t bytes);
-
-/** An ESP packet from outside. */
-struct Arrived {
-  int reason;  ///< of DecapReason, kGood if an ESP header is there
-  bool ip6 = false;
-  uint8_t ecn = 0;        ///< of the IP header
-  uint16_t port = 0;      ///< of UDP around it, network byte order; 0: none
-  uint32_t ip_bytes = 0;  ///< headers of IP
-  uint32_t next_at = 0;   ///< where in these the protocol is said
-  uint32_t esp = 0;       ///< where ESP begins
-  uint32_t end = 0;       ///< of the packet by its headers
-};
-
-/** Of a packet of which `available` bytes, at least 20, are there. `takes_port(port)`: whether ESP is expected in UDP to
- *  this port, in network byte order. */
-template <class TakesPort>
-Arrived arrived_of(const uint8_t* packet, uint32_t available, const TakesPort& takes_port);
-
-namespace detail {
-/** The IP headers: protocol behind them in `protocol`. */
-Arrived find_payload(const uint8_t* packet, uint32_t available, uint32_t& protocol);
-/** UDP's content, which begins at `esp`, is the ESP packet, unless it is a keep-alive or no ESP packet. */
-void open_udp(const uint8_t* packet, Arrived& to);
-}  // namespace detail
-
-template <class TakesPort>
-Arrived arrived_of(const uint8_t* packet, uint32_t available, const TakesPort& takes_port) {
-  uint32_t protocol;
-  Arrived to = detail::find_payload(packet, available, protocol);
-  if (to.reason != kGood) return to;
-  if (protocol == kProtocolUdp && !to.ip6 && to.end >= to.esp + 8) {
-    std::memcpy(&to.port, packet + to.esp + 2, sizeof to.port);
-    if (!takes_port(to.port)) to.reason = kNotEsp;
-    if (to.reason == kGood) detail::open_udp(packet, to);
-  } else if (protocol != kProtocolEsp) {
-    to.reason = kNotEsp;
-  }
-  if (to.reason == kGood && to.end < to.esp + kEspBytes) to.reason = kShort;
-  return to;
-}
 
 }  // namespace heddle::ipsec

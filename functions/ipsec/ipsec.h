@@ -37,8 +37,9 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *  extended numbers; with any other association in FILE the element needs a CPU, where intel-ipsec-mb does the work, and on a
  *  GPU it is an error.
  *
- *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU, so that the sequence numbers of an association are in the order in which packets came, also where
- *  a GPU does the rest.
+ *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU, so that the sequence numbers of
+ *  an association are in the order in which packets came, also where a GPU does the rest. It may name another IPsecEncap with
+ *  the same associations.
  *
  *  Inner packets are IPv4 or IPv6. What a link has padded behind them goes. The outer header of a tunnel takes over DSCP,
  *  ECN and DF (for IPv6: DF is set), unless the association has `extra-flag dont-encap-dscp`, `flag noecn` or `flag
@@ -103,7 +104,7 @@ class IPsecEncap : public Element, public Chooses {
 
 /** IPsecSequence: chooses the security association of packets and takes a sequence number for each.
  *
- *      IPsecSequence(ENCAP [, keywords SPI, BY])
+ *      IPsecSequence(ENCAP [, keywords SPI, BY, MTU])
  *
  *  ENCAP: the name of the IPsecEncap that the packets go to. It sets the columns sa, esp_sequence and esp_iv, which
  *  that reads. SPI: the association with this number gets all packets. BY: `selector` (default): the one whose `sel`
@@ -121,17 +122,27 @@ class IPsecEncap : public Element, public Chooses {
  *  The numbers are for one packet each: between it and ENCAP there may be nothing that copies packets or makes others of them,
  *  such as Tee or IPFragmenter.
  *
+ *  MTU: most bytes of an IP packet behind ENCAP, 256 to 65535, default 65535. Packets that would get longer leave by output 1, if
+ *  that is connected, without a number; if not, they are dropped ("too_big"). Behind output 1 they can be cut into fragments
+ *  or, those with DF, be answered by ICMP (RFC 4301, 8.2), as in the example; handler `inner_mtu` tells the length that
+ *  IPFragmenter and ICMPError need.
+ *
+ *  Handlers: `mtu` (rw); `inner_mtu` (r): the longest packet that all tunnels of ENCAP can take within the MTU.
+ *
  *  Drops, before a number or lifetime is used: "no_sa" (no selector has the addresses, the packet is no IP packet and BY is
- *  selector, or column sa is no association), and what ENCAP would drop: "no_sa", "malformed", "fragment". Also "exhausted" (all 4,294,967,295 numbers of the association have been used, or, extended, 2^63 - 1: it needs
- *  a new key), "expired" (it has reached a hard limit).
+ *  selector, or column sa is no association), and what ENCAP would drop: "no_sa", "malformed", "fragment"; "too_big". Also
+ *  "exhausted" (all 4,294,967,295 numbers of the association have been used, or, extended, 2^63 - 1: it needs a new key),
+ *  "expired" (it has reached a hard limit).
  *
  *  Errors: ENCAP is no IPsecEncap of this chain; SPI is none of its FILE; another IPsecSequence takes numbers of the same
  *  association for another IPsecEncap; BY is selector, and two associations have one selector.
  *
  *  Example:
  *
- *      FromDump(in.pcap) -> CheckIPHeader(14) -> IPsecSequence(esp, SPI 0x1001)
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> s :: IPsecSequence(esp, SPI 0x1001, MTU 1500)
  *        -> esp :: IPsecEncap(tunnels.keys, OFFSET 14) -> ToDump(out.pcap);
+ *      s[1] -> f :: IPFragmenter(1450) -> IPsecSequence(esp, SPI 0x1001) -> esp;
+ *      f[1] -> ICMPError(192.0.2.1, unreachable, needfrag, PMTU 1450) -> ToDump(back.pcap, ENCAP IP);
  */
 class IPsecSequence : public Element {
  public:
@@ -143,8 +154,12 @@ class IPsecSequence : public Element {
   int timer_us() const override;
   void on_timer(int thread) override;
   std::string stop() override;
+  const char* ports() const override { return "1/1-2"; }
+  void handlers(Handlers& list) override;
 
  private:
+  static constexpr uint32_t kLeastMtu = 256, kNoMtu = 65535;
+  uint32_t inner_mtu() const;
   enum class By { selector, column, spi };
   /** Throw Error: if another IPsecEncap's numbers are those of the same association, or two have one selector. */
   void check_counts_alone(const Directory& directory) const;
@@ -152,17 +167,18 @@ class IPsecSequence : public Element {
   std::string encap_name_;
   By by_ = By::selector;
   uint32_t spi_ = 0, only_ = 0;  // only_: the association that `spi_` names
+  std::atomic<uint32_t> mtu_{kNoMtu};
   ipsec::Associations* associations_ = nullptr;
 };
 
 /** IPsecDecap: takes IP packets out of ESP, of tunnels or end to end (RFC 4303).
  *
- *      IPsecDecap(FILE [, keyword OFFSET])
+ *      IPsecDecap(FILE [, keywords OFFSET, DEVICE, BLOCKING])
  *
- *  FILE and OFFSET are those of IPsecEncap. Runs on the CPU, by intel-ipsec-mb. The association is the one with the packet's
+ *  FILE and OFFSET are those of IPsecEncap, DEVICE and BLOCKING too. The association is the one with the packet's
  *  SPI and outer destination; one with `encap` takes UDP to its dport only, whatever port that comes from, and others take
  *  no UDP. What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or, for IPv6,
- *  0x86dd. Sets the column sa. Columns l3 and l4 mean nothing behind it.
+ *  0x86dd. Sets the columns sa and esp_sequence. Columns l3 and l4 mean nothing behind it.
  *
  *  A packet leaves only if its ICV is right, which is compared in constant time, and if it is one of the association's `sel`
  *  line, should that have one (RFC 4301, 5.2). ECN marks of a tunnel's outer header are taken over (RFC 6040), unless the
@@ -172,8 +188,13 @@ class IPsecSequence : public Element {
  *  be below the window of that many, up to 4096 (RFC 4303, 3.4.3); numbers up to FILE's `seq` count as having come. The
  *  upper half of extended numbers is inferred (RFC 4303, A2).
  *
- *  Limits of an association are those of its good packets and of the bytes that were protected in them; what is reached is
- *  said as by IPsecSequence.
+ *  Limits of an association are those of its good packets and of the bytes that were protected in them, without padding; what
+ *  is reached is said as by IPsecSequence.
+ *
+ *  A GPU does what it does for IPsecEncap, and neither windows nor `sel` lines nor limits, for all of which the order of
+ *  arrival matters: IPsecReplay right behind it judges these on the CPU. Then this element leaves them to that one wherever
+ *  it runs. Without it, and with an association in FILE that a GPU cannot do, it runs on a CPU, where intel-ipsec-mb does the work,
+ *  and with DEVICE gpu it is an error, unless there is nothing to judge.
  *
  *  Drops: "not_esp" (no ESP, or a fragment; of UDP: to a port that no association has, or IKE's), "short" (cut, or no room
  *  for an ESP packet), "no_sa", "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no IPv4 or
@@ -189,11 +210,14 @@ class IPsecSequence : public Element {
  *
  *      FromDump(esp.pcap) -> IPsecDecap(tunnels.keys, OFFSET 14) -> CheckIPHeader(14) -> ToDump(plain.pcap);
  */
-class IPsecDecap : public Element {
+class IPsecDecap : public Element, public Chooses {
  public:
   IPsecDecap();
   ~IPsecDecap() override;
   void configure(click::Arguments& arguments) override;
+  bool follows_device() const override { return fits_gpu(); }
+  void placed(bool on_gpu) override;
+  std::string choice() const override;
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   bool head_varies() const override { return true; }
@@ -207,8 +231,16 @@ class IPsecDecap : public Element {
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
+  ipsec::Associations& associations() { return associations_; }
+  /** An IPsecReplay is right behind it. */
+  void judged_behind() { judged_behind_ = true; }
+  /** Whether that one judges windows, selectors and lifetimes, which it does of what a GPU could decipher. */
+  bool leaves_judging() const { return judged_behind_ && associations_.beyond_gpu() == ipsec::Associations::kNone; }
+
  private:
   struct Work;
+  bool fits_gpu() const;
+  std::string why_on_cpu() const;
   /** Finds the packet's association. A reason to drop it, or kGood. */
   int prepare(Packet* packet, Work& to);
   bool is_for(uint32_t index, const uint8_t* header, const ipsec::Arrived& arrived) const;
@@ -217,6 +249,39 @@ class IPsecDecap : public Element {
   void finish(Batch& batch, ipsec::Burst& burst, const Work* work);
   ipsec::Associations associations_;
   std::vector<std::unique_ptr<ipsec::Burst>> bursts_;
+  bool judged_behind_ = false;
+};
+
+/** IPsecReplay: judges what an IPsecDecap right before it has deciphered, in the order in which packets came.
+ *
+ *      IPsecReplay(DECAP)
+ *
+ *  DECAP: the name of that IPsecDecap. Replays, `sel` lines and limits of its associations are judged here, as described there, so
+ *  that it can run on a GPU. Runs on the CPU. If an association of DECAP's FILE keeps that on the CPU, it judges for itself, and
+ *  all packets pass here.
+ *
+ *  Padding and content have been judged before, so the number of a packet that IPsecDecap drops for them has not come. Columns
+ *  l3 and l4 mean nothing behind it.
+ *
+ *  Drops: "replayed", "selector", "expired", as IPsecDecap.
+ *
+ *  Errors: DECAP is no IPsecDecap of this chain, or something stands between the two.
+ *
+ *  Example:
+ *
+ *      FromDump(esp.pcap) -> d :: IPsecDecap(tunnels.keys, OFFSET 14) -> IPsecReplay(d) -> ToDump(plain.pcap);
+ */
+class IPsecReplay : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  std::string decap_name_;
+  IPsecDecap* decap_ = nullptr;
 };
 
 }  // namespace heddle

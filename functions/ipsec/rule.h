@@ -162,6 +162,29 @@ HEDDLE_HD inline uint32_t ether_type_of(const Inner& inner) {
   return inner.next_header == kProtocolIp4 ? 0x0800 : 0x86dd;
 }
 
+/** The ECN bits of a packet that leaves a tunnel (RFC 6040, 4.2), or -1: it must be dropped, for it has been marked on the way,
+ *  and nobody behind would see that. */
+HEDDLE_HD inline int ecn_behind_tunnel(uint32_t inner, uint32_t outer) {
+  constexpr uint32_t kNone = 0, kEct1 = 1, kEct0 = 2, kCe = 3;
+  if (outer == kCe) return inner == kNone ? -1 : static_cast<int>(kCe);
+  return static_cast<int>(inner == kEct0 && outer == kEct1 ? kEct1 : inner);
+}
+
+/** Writes them into the header of an IP packet. */
+HEDDLE_HD inline void set_ecn(uint8_t* header, uint32_t ecn) {
+  if (header[0] >> 4 == 6) {
+    header[1] = static_cast<uint8_t>((header[1] & 0xcf) | ecn << 4);
+    return;
+  }
+  const uint32_t before = header[1];
+  header[1] = static_cast<uint8_t>((before & 0xfc) | ecn);
+  // RFC 1624, equation 3; the other byte of the word stays.
+  uint32_t sum = (~(uint32_t{header[10]} << 8 | header[11]) & 0xffff) + (~before & 0xffff) + header[1];
+  sum = (sum >> 16) + (sum & 0xffff);
+  sum += sum >> 16;
+  header[10] = static_cast<uint8_t>(~sum >> 8), header[11] = static_cast<uint8_t>(~sum);
+}
+
 HEDDLE_HD inline uint32_t rotated(uint32_t x, int n) { return x << n | x >> (32 - n); }
 
 /** One block of SHA-1 (FIPS 180-4, 6.1.2): `state` and `words` are numbers; `words` is used up. */

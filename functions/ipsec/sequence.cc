@@ -1,5 +1,8 @@
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "click/arguments.h"
 #include "core/error.h"
 #include "core/load.h"
@@ -11,13 +14,16 @@ namespace heddle {
 using namespace ipsec;
 
 namespace {
-enum Reason : int { kNoAssociation, kBroken, kPart, kExhausted, kOver };
+enum Reason : int { kNoAssociation, kBroken, kPart, kExhausted, kOver, kTooBig };
 static_assert(kNoAssociation == static_cast<int>(kNoSa) && kBroken == static_cast<int>(kMalformed) &&
               kPart == static_cast<int>(kFragment));
 }  // namespace
 
 void IPsecSequence::configure(click::Arguments& arguments) {
   arguments.required("ENCAP", encap_name_).keyword("SPI", spi_);
+  uint32_t mtu = kNoMtu;
+  arguments.keyword("MTU", mtu, kLeastMtu, kNoMtu);
+  mtu_ = mtu;
   arguments.choice("BY", by_, {{"selector", By::selector}, {"column", By::column}});
   if (spi_ != 0) by_ = By::spi;
 }
@@ -28,6 +34,9 @@ void IPsecSequence::link(const Directory& directory) {
   if (encap == nullptr) throw Error("ENCAP: '" + encap_name_ + "' is not an IPsecEncap of this chain");
   associations_ = &encap->associations();
   check_counts_alone(directory);
+  for (Element* other : directory("*"))  // that packets with these numbers may come to as well
+    if (auto* also = dynamic_cast<IPsecEncap*>(other); also != nullptr && also != encap)
+      also->associations().numbered_by(*associations_);
   if (by_ == By::selector) check_selectors();
   if (by_ != By::spi) return;
   only_ = associations_->find(htonl(spi_));
@@ -71,13 +80,13 @@ Access IPsecSequence::access(Processor) const {
 }
 
 std::span<const char* const> IPsecSequence::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"no_sa", "malformed", "fragment", "exhausted", "expired"};
+  static constexpr const char* kReasons[] = {"no_sa", "malformed", "fragment", "exhausted", "expired", "too_big"};
   return kReasons;
 }
 
 void IPsecSequence::run_cpu(Batch& batch) {
   const int n = batch.size();
-  const uint32_t link = associations_->image().link_bytes;
+  const uint32_t link = associations_->image().link_bytes, mtu = mtu_.load(std::memory_order_relaxed);
   uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
   uint64_t* ivs = batch.wide_column(Column::esp_iv);
   const auto available = [&](int i) { return batch.length(i) < link ? 0 : batch.length(i) - link; };
@@ -98,6 +107,13 @@ void IPsecSequence::run_cpu(Batch& batch) {
       batch.drop(i, plain.reason);
       continue;
     }
+    if (protected_bytes(associations_->details(sa), plain) > mtu) {
+      if (outputs > 1)
+        batch.next()[i] = 1;
+      else
+        batch.drop(i, kTooBig);
+      continue;
+    }
     if (!associations_->take_life(sa, available(i))) {
       batch.drop(i, kOver);
       continue;
@@ -111,6 +127,30 @@ void IPsecSequence::run_cpu(Batch& batch) {
     if (sequences != nullptr) sequences[i] = static_cast<uint32_t>(number);
     if (ivs != nullptr) ivs[i] = __builtin_bswap64(associations_->iv_base(sa) + number);
   }
+}
+
+uint32_t IPsecSequence::inner_mtu() const {
+  const uint32_t mtu = mtu_.load(std::memory_order_relaxed);
+  uint32_t least = mtu;
+  for (uint32_t i = 0; i < associations_->count(); ++i) {
+    const Details& sa = associations_->details(i);
+    const uint32_t around = sa.front_bytes() + sa.suite.icv_bytes;
+    const uint32_t text = mtu <= around ? 0 : (mtu - around) & ~(sa.suite.alignment() - 1);
+    if (!sa.transport) least = std::min(least, text <= kTrailerBytes ? 0 : text - kTrailerBytes);
+  }
+  return least;
+}
+
+void IPsecSequence::handlers(Handlers& list) {
+  list.read("mtu", [this] { return std::to_string(mtu_.load()); });
+  list.write("mtu", [this](const std::string& text) {
+    uint32_t mtu = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mtu);
+    if (error != std::errc() || end != text.data() + text.size() || mtu < kLeastMtu || mtu > kNoMtu)
+      throw Error(format("'%s' is no MTU from %u to %u", text.c_str(), kLeastMtu, kNoMtu));
+    mtu_ = mtu;
+  });
+  list.read("inner_mtu", [this] { return std::to_string(inner_mtu()); });
 }
 
 int IPsecSequence::timer_us() const {

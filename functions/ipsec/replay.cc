@@ -1,0 +1,54 @@
+#include "click/arguments.h"
+#include "core/error.h"
+#include "functions/ipsec/ipsec.h"
+
+namespace heddle {
+
+using namespace ipsec;
+
+namespace {
+enum Reason : int { kCameBefore, kOthers, kOver };
+}  // namespace
+
+void IPsecReplay::configure(click::Arguments& arguments) { arguments.required("DECAP", decap_name_); }
+
+void IPsecReplay::link(const Directory& directory) {
+  const std::vector<Element*> named = directory(decap_name_);
+  decap_ = named.size() == 1 ? dynamic_cast<IPsecDecap*>(named[0]) : nullptr;
+  if (decap_ == nullptr) throw Error("DECAP: '" + decap_name_ + "' is not an IPsecDecap of this chain");
+  if (before != std::vector<Element*>{decap_} || decap_->behind != std::vector<Element*>{this})
+    throw Error("DECAP: packets of '" + decap_name_ + "' must come here, at once, and no others; write " + decap_name_ +
+                " -> " + name);
+  decap_->judged_behind();
+}
+
+Access IPsecReplay::access(Processor) const {
+  const int link = decap_ == nullptr ? 0 : static_cast<int>(decap_->associations().image().link_bytes);
+  return {.reads = {Interval{Base::head, link, link + static_cast<int>(kIp6Bytes)}},
+          .column_reads = columns(Column::sa, Column::esp_sequence)};
+}
+
+std::span<const char* const> IPsecReplay::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"replayed", "selector", "expired"};
+  return kReasons;
+}
+
+void IPsecReplay::run_cpu(Batch& batch) {
+  if (!decap_->leaves_judging()) return;
+  Associations& associations = decap_->associations();
+  const uint32_t link = associations.image().link_bytes;
+  const uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
+  for (int i = 0; i < batch.size(); ++i) {
+    const uint32_t sa = sas[i], bytes = batch.length(i) - link;
+    if (!associations.window(sa).mark(sequences[i]))
+      batch.drop(i, kCameBefore);
+    else if (!associations.has(sa, batch.frame(i) + link, bytes))
+      batch.drop(i, kOthers);
+    else if (!associations.take_life(sa, bytes))
+      batch.drop(i, kOver);
+  }
+}
+
+HEDDLE_ELEMENT(IPsecReplay);
+
+}  // namespace heddle
