@@ -1,4 +1,4 @@
-"""The firewall of chains/bridge.click between two network namespaces: a client behind a packet socket, and fw0, which its server has.
+"""The firewall of chains/bridge.click, and of bridge_events.click, between two network namespaces: a client behind a packet socket, and fw0, which its server has.
 What arrives is compared frame by frame with the rules as read here, one after the other. Needs root."""
 
 import contextlib
@@ -157,15 +157,15 @@ def tap(client):
 
 
 @contextlib.contextmanager
-def bridge(heddle, folder, port, default, *options):
+def bridge(heddle, folder, port, default, *options, chain="bridge"):
     """The program between two namespaces: the client is behind its port, and the server has fw0."""
     rules = folder / "fw.rules"
     rules.write_text("".join(map(rule_text, RULES)))
     with network.namespaces() as (client, server), port(client) as (device, inner):
         fw0 = f"hdf{client.name[3:]}"
         variables = [f"PORT={device}", f"TAP={fw0}", f"RULES={rules}", f"DEFAULT={default}"]
-        chain = ["run", "--json", CHAINS / "bridge.click", *variables]
-        with heddle.start_ready(*chain, *options) as running:
+        words = ["run", "--json", CHAINS / f"{chain}.click", *variables]
+        with heddle.start_ready(*words, *options) as running:
             assert running.alive(), running.wait()
             client.adopt(inner, "10.77.0.1/24", "02:00:00:00:77:01")
             server.adopt(fw0, "10.77.0.2/24", "02:00:00:00:77:02")
@@ -187,22 +187,33 @@ def finish(running):
 @pytest.mark.parametrize("queues", [1, 2])
 @pytest.mark.parametrize("name", LAUNCHES)
 def test_frames_arrive_as_the_rules_say(heddle, tmp_path, name, queues, default):
-    rng = random.Random(SEED + 31 * queues)
+    burst = {"cpu": 64, "simt-sync": 1024, "simt-async": 512, "simt-persistent": 256}[name]
+    options = [*LAUNCHES[name], f"BURST={burst}", "-j", queues]
+    expect_frames(heddle, tmp_path, name, queues == 1, default, options)
+
+
+@pytest.mark.parametrize("sender", [0, 1])
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_frames_arrive_by_a_thread_of_their_own(heddle, tmp_path, name, sender):
+    options = [*LAUNCHES[name], "-j", sender + 1, f"SENDER={sender}", "BURST=512"]
+    expect_frames(heddle, tmp_path, name, sender == 0, "allow", options, chain="bridge_events")
+
+
+def expect_frames(heddle, tmp_path, name, in_order, default, options, **chain):
+    rng = random.Random(SEED + len(default))
     frames = [random_frame(rng, serial) for serial in range(240)]
     fates = [fate(frame, default) for frame in frames]
     expected = [frame for frame, what in zip(frames, fates, strict=True) if what == "allow"]
     assert min(Counter(fates)[what] for what in ("allow", "deny", "short", "tiny", "ip", "other")) > 0
-    burst = {"cpu": 64, "simt-sync": 1024, "simt-async": 512, "simt-persistent": 256}[name]
-    options = [*LAUNCHES[name], f"BURST={burst}", "-j", queues]
     with (
-        bridge(heddle, tmp_path, tap, default, *options) as (client, server, running),
+        bridge(heddle, tmp_path, tap, default, *options, **chain) as (client, server, running),
         listening(server, server.device) as (arrived, reader),
     ):
         send(client, frames)
         wait_until(lambda: len(arrived) >= len(expected), TIMEOUT_S, what="the frames")
         report = finish(running)
         reader.join(TIMEOUT_S)  # the interface is gone
-    if queues == 1:
+    if in_order:
         assert arrived == expected
     assert sorted(arrived) == sorted(expected)
     counted = Counter(fates)
