@@ -89,6 +89,18 @@ TEST(SimtBits, moves_bytes_and_shifts_pairs) {
   }
 }
 
+TEST(SimtBits, compares_parts_of_words) {
+  Words words(4);
+  for (int round = 0; round < kRounds; ++round) {
+    const uint32_t x = words.next32(), y = round % 3 == 0 ? x ^ 1u << words.next32() % 32 : words.next32();
+    const uint32_t bytes = __vcmpltu4(x, y), halves = __vcmpltu2(x, y);
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(uint8_t(bytes >> 8 * i), uint8_t(x >> 8 * i) < uint8_t(y >> 8 * i) ? 0xff : 0);
+    for (int i = 0; i < 2; ++i)
+      EXPECT_EQ(uint16_t(halves >> 16 * i), uint16_t(x >> 16 * i) < uint16_t(y >> 16 * i) ? 0xffff : 0);
+  }
+}
+
 TEST(SimtBits, min_and_max_convert_as_cuda_does) {
   EXPECT_EQ(min(-1, 1), -1);
   EXPECT_EQ(max(-1, 1), 1);

@@ -13,7 +13,11 @@ from whole.program import CHAINS, MODES, ROOT, Report
 
 TRAFFIC = CHAINS / "traffic.pcap"
 FILES = sorted(path.stem for path in CHAINS.glob("*.click"))
-WITH_CAPTURE = [name for name in FILES if name not in ("bounce", "shaper", "echo", "gpu_ports", "soft_nic")]
+WITH_CAPTURE = [
+    name
+    for name in FILES
+    if name not in ("bounce", "bridge", "bridge_events", "shaper", "echo", "gpu_ports", "soft_nic")
+]
 CAPTURES = sorted((CHAINS / "captures").glob("*.pcap"))
 
 
@@ -40,7 +44,7 @@ def ran(heddle, tmp_path):
 def test_there_are_chains():
     names = {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"}
     names |= {"c1", "c2", "c3", "c4", "echo", "ip_router", "nat", "ndn", "router6", "stateful", "switch", "transports"}
-    names |= {"master_workers", "nids_stream"}
+    names |= {"master_workers", "nids_stream", "bridge", "bridge_events"}
     assert names <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 

@@ -144,8 +144,11 @@ CHECKS = {
 }
 
 
-def engine_hits_by_line(heddle, rules, frames, folder, engine, family, *options):
-    """The same by a chain with this engine and its handler `hits`."""
+ENGINES = [("bitvector", "cpu"), ("tuple", "cpu"), ("hypersplit", "cpu"), ("bitvector", "simt"), ("hypersplit", "simt")]
+
+
+def engine_hits_by_line(heddle, rules, frames, folder, engine, device, family, *options):
+    """The same by a chain with this engine on this device, and its handler `hits`."""
     converted = folder / "converted"
     done = heddle("rules", "convert", rules, "-o", converted, *options)
     assert done.code == 0
@@ -153,7 +156,7 @@ def engine_hits_by_line(heddle, rules, frames, folder, engine, family, *options)
     source = captures.write(folder / "judged.pcap", frames)
     chain = f"c :: Firewall(RULES {quoted(converted)}, DEFAULT deny, ENGINE {engine}{', ' + fields[0] if fields else ''}) -> Discard; "
     chain += CHECKS[family].format(quoted(source))
-    out = heddle("run", "--quiet", "-e", chain, "-h", "c.hits")
+    out = heddle("run", "--quiet", "--device", device, "-e", chain, "-h", "c.hits")
     assert out.code == 0, out
     lines = [int(re.search(r"# line (\d+)$", line)[1]) for line in converted.read_text().splitlines()[1:]]
     found = Counter()
@@ -189,8 +192,8 @@ def test_nftables_judges_rules(heddle, tmp_path, family):
         ours = hits_by_line(heddle, rules, frames, tmp_path, "--chain", "judged")
         expect_counts(space, ["nft", "list", "ruleset"], frames, ours)
         assert len(ours) > 15 and sum(ours.values()) > 1000
-        for engine in ("bitvector", "tuple"):
-            assert engine_hits_by_line(heddle, rules, frames, tmp_path, engine, family, "--chain", "judged") == ours
+        for engine in ENGINES:
+            assert engine_hits_by_line(heddle, rules, frames, tmp_path, *engine, family, "--chain", "judged") == ours
 
 
 # ---- iptables
@@ -270,8 +273,8 @@ def test_iptables_judges_rules(heddle, tmp_path):
         ours = hits_by_line(heddle, rules, frames, tmp_path)
         expect_counts(space, save, [with_ttl_to_spare(frame) for frame in frames], ours)
         assert len(ours) > 10 and sum(ours.values()) > 1000
-        for engine in ("bitvector", "tuple"):
-            assert engine_hits_by_line(heddle, rules, frames, tmp_path, engine, "ip") == ours
+        for engine in ENGINES:
+            assert engine_hits_by_line(heddle, rules, frames, tmp_path, *engine, "ip") == ours
 
 
 def test_tables_of_both_versions_see_both(heddle, tmp_path):
@@ -290,8 +293,8 @@ def test_tables_of_both_versions_see_both(heddle, tmp_path):
     assert answers[1]["packet"].startswith("2001:db8::1 ::1 1 22 6")
     assert "hits rule 1" in heddle.ok("rules", "explain", rules, "2001:db8::1 ::1 1 53 17").out
     assert "give the element FIELDS version" in heddle("rules", "convert", rules).err
-    for engine in ("bitvector", "tuple"):
-        assert engine_hits_by_line(heddle, rules, frames, tmp_path, engine, "inet") == {3: 2, 4: 1}
+    for engine in ENGINES:
+        assert engine_hits_by_line(heddle, rules, frames, tmp_path, *engine, "inet") == {3: 2, 4: 1}
     rules.write_text(rules.read_text().replace("inet", "ip"))
     answers = heddle.ok("rules", "explain", rules, source, "--json").json
     assert [answer.get("rule") for answer in answers] == [0, None, None, None]

@@ -13,6 +13,7 @@
 #include "measure/generate/filter_set.h"
 #include "measure/generate/names.h"
 #include "measure/generate/patterns.h"
+#include "measure/generate/random_rules.h"
 #include "measure/generate/routes.h"
 #include "measure/generate/text.h"
 #include "measure/wire/traffic.h"
@@ -108,7 +109,10 @@ struct Filters : Command {
   explicit Filters(CLI::App* gen)
       : Command(gen->add_subcommand("filters", "A filter set as ClassBench's db_generator makes it")) {
     add_common("filters");
-    app->add_option("--like", like, "ClassBench parameter file, or one of ours: acl (default), fw, ipc")
+    app->add_option(
+           "--like", like,
+           "ClassBench parameter file, or one of ours: acl (default), fw, ipc; random: ranges of no structure, "
+           "those of the protocol among them, which ClassBench's format does not have")
         ->type_name("PARAMETERS");
     app->add_option("--smoothness", options.smoothness, "Spread prefix lengths over so many around them, 0 to 64")
         ->check(CLI::Range(0, 64));
@@ -120,6 +124,7 @@ struct Filters : Command {
                   "No more different addresses than the parameters have (db_generator without -b)");
   }
   void run() const override {
+    if (like == "random") return write_output(output, random_rules(count, seed));
     auto all = options;
     all.count = count;
     all.seed = seed;

@@ -9,6 +9,7 @@ own. Points are medians, bars intervals of the median: the page says how sure th
 import argparse
 import dataclasses
 import io
+import json
 import pathlib
 import re
 import sys
@@ -90,10 +91,27 @@ def height(panel, point):
     return sum(point.values[name].median for name in panel.values() if name in point.values)
 
 
+def pooled(panel, points):
+    """Points that differ in the parameters `pooled` of the panel alone as one, with the samples of all."""
+    together = {}
+    for point in filter(panel.takes, points):
+        parameters = {name: value for name, value in point.parameters.items() if name not in panel.pooled}
+        key = json.dumps([point.subject, point.measure, parameters, point.variant], sort_keys=True)
+        together.setdefault(key, (parameters, []))[1].append(point)
+    for parameters, alike in together.values():
+        first = alike[0]
+        values = {}
+        for name in dict.fromkeys(name for point in alike for name in point.values):
+            given = [point.values[name] for point in alike if name in point.values]
+            values[name] = rec.summarise([s for value in given for s in value.samples], given[0].unit)
+        records = [record for point in alike for record in point.records]
+        yield rec.Point(first.subject, first.measure, parameters, values, records, first.variant)
+
+
 def curves(figure, panel, points):
     """The points of a panel by curve, each sorted by x."""
     found = {}
-    for point in points:
+    for point in pooled(panel, points) if panel.pooled else points:
         if panel.takes(point) and point.get(panel.x) is not None:
             words = filter(None, [series_label(figure, panel.series, point), point.variant])
             found.setdefault(", ".join(words) or "Heddle", []).append(point)

@@ -106,11 +106,11 @@ TEST_P(ClassifierChangeTest, NoPacketSeesHalfASet) {
   }
 }
 
-TEST(BitVectorClassifier, ChangesAllOrNothingAndCountsHits) {
+TEST_P(ClassifierChangeTest, ChangesAllOrNothingAndCountsHits) {
   std::vector<Frame> frames;
   for (uint32_t i = 0; i < 90; ++i) frames.push_back(packet_of({1, 2, 3, i % 3, 6}));
   const auto rule = [](int low, int high) { return format("@0/0 0/0 0 : 65535 %d : %d 0x06/0xFF", low, high); };
-  for (const std::string engine : {"bitvector", "acl", "tuple"}) {
+  for (const std::string& engine : engines_on(GetParam())) {
     Options options;
     options.endless = true;
     options.meanwhile = [&](Engine& running) {
@@ -154,7 +154,7 @@ TEST(BitVectorClassifier, ChangesAllOrNothingAndCountsHits) {
     options.on_packet = [](const std::string&, const Received&) {};
     run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(" + rule(0, 0) + " 0, " + rule(1, 65535) +
             " 1, STEP 10, ENGINE " + engine + "); " + kSinks,
-        {"cpu", "cpu", LaunchMode::persistent}, frames, options);
+        GetParam(), frames, options);
   }
 }
 

@@ -74,7 +74,7 @@ std::vector<SetRule> with_ids(std::span<const SetRule> rules) {
 }  // namespace
 
 EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits, bool on_gpu) {
-  if (on_gpu) return {EngineKind::bitvector, "the only one that a GPU has"};
+  if (on_gpu) return {EngineKind::bitvector, "what a GPU has for sets that fit"};
   const std::vector<SetRule> set = with_ids(rules);
   RuleEngine::Limits measured = limits;
   measured.most_bytes = std::min(limits.most_bytes, kMostMeasuredBytes);

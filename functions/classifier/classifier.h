@@ -9,6 +9,7 @@
 
 #include "core/chooses.h"
 #include "core/element.h"
+#include "core/gpu_state.h"
 #include "functions/classifier/engine.h"
 #include "functions/classifier/hits.h"
 #include "functions/classifier/key_reader.h"
@@ -19,12 +20,13 @@ namespace heddle {
 
 /** What BitVectorClassifier and Firewall have in common: arguments, handlers and the way of a packet. They differ in the
  *  actions that their rules may have. */
-class RuleElement : public Element, public Chooses {
+class RuleElement : public Element, public Chooses, public KeepsGpuState {
  public:
   void configure(click::Arguments& arguments) override;
   void placed(bool on_gpu) override;
   std::string choice() const override;
   void start(const Environment& environment) override;
+  size_t gpu_states() const override { return classifier::kMostRules; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
@@ -46,6 +48,8 @@ class RuleElement : public Element, public Chooses {
   classifier::Layout layout_of(const std::vector<classifier::SetRule>& rules) const;
   /** Takes the engine that ENGINE asks for, or the best for these rules; it has none yet. */
   void choose(const std::vector<classifier::SetRule>& rules);
+  /** Takes HyperSplit for a GPU, `problem` being what bit vectors say. */
+  void take_tree(const std::string& problem);
   /** Makes the engine of `kind_`. */
   void take_engine();
   /** Makes the changes of lines "add ...", "replace ..." and "remove ...": all of them or none. */
@@ -55,8 +59,10 @@ class RuleElement : public Element, public Chooses {
   void reload();
   /** Makes a rule that comes later one that the engine knows. Throws Error if it asks for what the element does not look at. */
   void fit(classifier::Rule& rule) const;
+  /** Fetches what a GPU has counted. */
+  void fetch_hits();
   std::string lookup_text(const std::string& key) const;
-  std::string hits_text(const std::string& number) const;
+  std::string hits_text(const std::string& number);
 
   std::optional<classifier::EngineKind> wanted_;  // ENGINE; none: auto
   classifier::EngineKind kind_ = classifier::EngineKind::bitvector;
@@ -76,8 +82,8 @@ class RuleElement : public Element, public Chooses {
 
 /** BitVectorClassifier: sorts IP packets by rules on addresses, ports, protocol and other fields; the first that matches counts.
  *
- *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, ACTION, DEFAULT, ENGINE, STEP, MEMORY, FIELDS, DEVICE,
- *          BLOCKING])
+ *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, ACTION, DEFAULT, ENGINE, SEARCH, STEP, MEMORY, FIELDS,
+ *          DEVICE, BLOCKING])
  *
  *  Each argument is a rule as ClassBench writes filters, and what becomes of its packets:
  *
@@ -91,7 +97,8 @@ class RuleElement : public Element, public Chooses {
  *  of the file first; the lowest number wins. All rules of a file may have a number of their own before them. STEP leaves room
  *  for rules that handlers add in between, default 1. ACTION: that of rules that name none, default 0. DEFAULT: what becomes
  *  of packets that hit no rule, an output or `deny`; if it is missing they are dropped ("no_match"). ENGINE: what looks rules
- *  up, see below; default auto. MEMORY: most megabytes that the structure for that may take, default 4096. DEVICE: cpu or gpu;
+ *  up, see below; default auto. SEARCH: how bit vectors find ranges, for comparison: packed (default; a k-ary search in limits of 8,
+ *  16 or 32 bits), plain (of 32 bits) or binary. MEMORY: most megabytes that the structure for that may take, default 4096. DEVICE: cpu or gpu;
  *  default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  One input, one or more outputs. Needs the annotations l3 and l4: put CheckIPHeader before it, and for packets of IPv6
@@ -102,8 +109,8 @@ class RuleElement : public Element, public Chooses {
  *  have no ports: both count as 0, so a rule that asks for other ports does not match them. Packets without a whole IPv4
  *  header, or with one of these protocols and fewer than 4 bytes behind the header, are dropped ("short").
  *
- *  FIELD=VALUE asks for a further field, on a CPU only; VALUE is a number, LOW-HIGH, or VALUE/MASK, of which only the bits of
- *  the mask count. FIELD is
+ *  FIELD=VALUE asks for a further field; VALUE is a number, LOW-HIGH, or VALUE/MASK, of which only the bits of the mask count.
+ *  FIELD is
  *      flags                       TCP flags: flags=0x02/0x12 is SYN without ACK; the rule is one of TCP then
  *      vlan, paint                 the annotations of these names; vlan is the identifier, without the priority
  *      frame[OFFSET/LENGTH]        LENGTH bytes (1, 2, 4 or 16) from OFFSET of the packet, a big-endian number; 16 bytes take a
@@ -127,13 +134,17 @@ class RuleElement : public Element, public Chooses {
  *                 Slow where many rules have the same prefixes and differ in ranges of ports only
  *      acl        DPDK's rte_acl; CPU only. Starts DPDK, and takes its memory from there (256 MB without huge pages; more with
  *                 --dpdk "-m MEGABYTES"). The set is built when the program starts; any change builds all anew
- *      auto       bitvector on a GPU. On a CPU bitvector up to 64 rules; for more, when the program starts, both bitvector and
+ *      hypersplit a decision tree with up to 15 children a node (HyperSplit, Qi et al. 2009, k-ary), on CPU and GPU. Fast where the tree
+ *                 is small: access lists and rules with longer prefixes. Rules that ask for little are in many leaves, so the tree of a
+ *                 firewall may grow beyond any MEMORY, which is known only when so much has been built. Any change builds all anew
+ *      auto       bitvector on a GPU, hypersplit if the bit vectors would need more than MEMORY. On a CPU bitvector up to 64 rules; for more, when the program starts, both bitvector and
  *                 tuple look up synthetic keys, four of five of which hit a rule, for some milliseconds, and the faster one is
  *                 taken (`heddle plan` and the handler engine give both rates); tuple where bit vectors would need more than 256
- *                 MB or MEMORY, or do not take so many fields. Later changes do not choose again. Never acl, which is the fastest from some hundred to some
- *                 thousand rules, but needs DPDK, and takes seconds to build 4,000 rules, up to half a minute 16,000, again for
- *                 each change
- *  Memory is computed first, and a set that needs more than MEMORY is refused with the size that it needs (bitvector, tuple).
+ *                 MB or MEMORY, or do not take so many fields. Later changes do not choose again. On a CPU never hypersplit, nor acl, which is
+ *                 the fastest from some hundred to some thousand rules, but needs DPDK, and takes seconds to build 4,000 rules, up to
+ *                 half a minute 16,000, again for each change
+ *  Memory is computed first, and a set that needs more than MEMORY is refused with the size that it needs (bitvector, tuple); what a
+ *  tree (hypersplit) needs is known when it is built, and it is refused when it has outgrown MEMORY.
  *
  *  Handlers, all of which work while packets flow. Every packet is classified by the rules before a change or by those after
  *  it, whatever their number:
@@ -144,7 +155,7 @@ class RuleElement : public Element, public Chooses {
  *                                fails. One change, and one only for what builds all anew
  *      lookup SRC DST SPORT DPORT PROTO [FIELD=VALUE ...]  (read) "RULE ACTION" that such a packet gets; RULE is -1 if it hits none
  *      hits [NUMBER]             (read) packets that have hit the rule; without a NUMBER a line "NUMBER HITS" for each rule that
- *                                has been hit. Not on a GPU
+ *                                has been hit. On a GPU they are counted there
  *      count, rules              (read) number of rules
  *      engine                    (read) the engine, and why
  *      memory                    (read) bytes of the engine's structure
@@ -152,7 +163,7 @@ class RuleElement : public Element, public Chooses {
  *                                well; a file with errors changes nothing. SIGHUP does it for all elements with this handler
  *
  *  Errors: every line and argument that is no rule, with the reason; an output that is not connected; too many rules for
- *  MEMORY; ENGINE tuple or acl on a GPU; further fields on a GPU or with ENGINE acl. Statistics: `rules`.
+ *  MEMORY; ENGINE tuple or acl on a GPU; further fields with ENGINE acl. Statistics: `rules`.
  *
  *  Example:
  *
@@ -172,8 +183,8 @@ class BitVectorClassifier : public RuleElement {
 /** Firewall: lets IP packets pass or denies them by rules on addresses, ports, protocol and other fields; the first that matches
  *  counts.
  *
- *      Firewall(RULE1, RULE2, ..., DEFAULT allow|deny [, keywords RULES, ACTION, ENGINE, STEP, MEMORY, FIELDS,
- *          DEVICE, BLOCKING])
+ *      Firewall(RULE1, RULE2, ..., DEFAULT allow|deny [, keywords RULES, ACTION, ENGINE, SEARCH, STEP, MEMORY,
+ *          FIELDS, DEVICE, BLOCKING])
  *
  *  DEFAULT, which is mandatory: what becomes of packets that hit no rule. The action of a rule is `allow` or `deny`; ACTION: that
  *  of rules that name none (files of ClassBench); without it, each rule must name one. Rules, the other keywords, annotations,

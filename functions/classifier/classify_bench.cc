@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "bench/bench.h"
+#include "bench/probe.h"
 #include "core/columns.h"
 #include "core/cores.h"
 #include "core/error.h"
@@ -284,7 +285,8 @@ std::vector<Result> engines() {
       const EngineKind chosen = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}, false).kind;
       const Built best(chosen, rules);
       Keys keys(rules);
-      for (const EngineKind kind : {EngineKind::bitvector, EngineKind::acl, EngineKind::tuple}) {
+      for (const EngineKind kind :
+           {EngineKind::bitvector, EngineKind::acl, EngineKind::tuple, EngineKind::hypersplit}) {
         if (kind == chosen) continue;
         if (kind == EngineKind::acl && count > 4000) continue;  // built in up to half a minute
         const Built other(kind, rules);
@@ -297,6 +299,51 @@ std::vector<Result> engines() {
     }
   return results;
 }
+
+/** Changes of one rule each in a second, of a set that nobody looks at; of engines that build all anew, one at least. */
+double updates_per_second(Built& built, const std::vector<Rule>& rules) {
+  constexpr double kSeconds = 0.5;
+  std::mt19937 random(3);
+  const double start = seconds_now();
+  size_t done = 0;
+  do {
+    const RuleChange change{static_cast<uint32_t>(random() % rules.size()), rules[random() % rules.size()]};
+    built.set.change({&change, 1}, *built.engine);
+    if (built.engine->has_retired() || built.set.has_retired()) built.engine->reclaim(), built.set.reclaim();
+    ++done;
+  } while (seconds_now() - start < kSeconds);
+  return static_cast<double>(done) / (seconds_now() - start);
+}
+
+/** One engine with so many rules on one core. A set that it refuses has the value `refused`, and no rate. */
+std::vector<Probe::Value> engine_probe(Probe::Parameters& parameters) {
+  const std::string name = parameters.text("engine", "auto", {"auto", "bitvector", "tuple", "acl", "hypersplit"});
+  const std::string like = parameters.text("like", "acl", {"acl", "fw", "ipc"});
+  const auto count = static_cast<size_t>(parameters.number("rules", 1000, 1, 1'000'000));
+  parameters.expect_all_used();
+  pin_to_core(1);
+  const std::vector<Rule> rules = rules_like(like.c_str(), count);
+  EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}, false).kind;
+  for (const EngineKind one : {EngineKind::bitvector, EngineKind::tuple, EngineKind::acl, EngineKind::hypersplit})
+    if (name_of(one) == name) kind = one;
+  std::unique_ptr<Built> built;
+  try {
+    built = std::make_unique<Built>(kind, rules);
+  } catch (const Error&) {
+    return {{"refused", "1", 1}};
+  }
+  Keys keys(rules);
+  double best = 0;
+  for (int round = 0; round < kRounds; ++round) best = std::max(best, keys.mpps_of(*built->engine));
+  const double megabytes = static_cast<double>(built->engine->bytes()) / 1e6;
+  return {{"mpps", "Mpps", best},
+          {"hits", "1", keys.hits()},
+          {"megabytes", "MB", megabytes},
+          {"build_seconds", "s", built->seconds},
+          {"updates", "1/s", updates_per_second(*built, rules)}};
+}
+
+const RegisterProbe classifier_probe("classifier", engine_probe);
 
 const Register classify_1k("classify-1k", false, [] { return classify("1k", 1000, 0.5); }),
     classify_16k("classify-16k", false, [] { return classify("16k", 16000, 0); }),

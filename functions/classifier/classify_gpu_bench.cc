@@ -3,8 +3,12 @@
 // rule of a sample of the packets is compared with the CPU's.
 
 #include <cstring>
+#include <memory>
 
 #include "bench/gpu_slots.h"
+#include "bench/probe.h"
+#include "core/error.h"
+#include "functions/classifier/engine.h"
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/table.h"
 #include "measure/generate/filter_set.h"
@@ -22,13 +26,15 @@ constexpr double kSeconds = 0.5;
 
 class Setup {
  public:
-  Setup(const char* like, size_t count) : expected_(kPackets) {
+  Setup(const char* like, size_t count, EngineKind kind = EngineKind::bitvector, SearchForm form = SearchForm::packed)
+      : expected_(kPackets), engine_(make_engine(kind, {kDrop, size_t{16} << 30, {}, form})) {
     const Actions none{.read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = 0};
     std::vector<std::string> errors;
     std::vector<Rule> rules =
         parse_rules(like, to_text(generate_filters(parameters_like(like), {.count = count})), none, errors);
     for (size_t i = 0; i < rules.size(); ++i) rules[i].next = static_cast<uint16_t>(i % kOutputs);
-    table_.load(rules, kDrop, size_t{16} << 30);
+    engine_->load(numbered(rules));
+    rules_ = rules.size();
     std::mt19937 random(1);
     for (uint32_t i = 0; i < kPackets; ++i) put_packet(i, rules, random);
 
@@ -38,8 +44,8 @@ class Setup {
     gpu::ProgramSpec spec;
     spec.nodes = {{gpu::function_id("BitVectorClassifier"),
                    {},
-                   slots_.device().add_table(table_.bytes()),
-                   gpu::StateId::none,
+                   slots_.device().add_table(engine_->table()->bytes()),
+                   slots_.device().add_state(kMostRules * sizeof(GpuHits)),
                    outputs,
                    {dropped, dropped, dropped}}};
     spec.columns_in = kColumnsIn;
@@ -65,9 +71,8 @@ class Setup {
     };
     return slots_.packets_per_second(kSeconds, fill, check) * 1e-6;
   }
-  std::string note() const {
-    return format("%u rules, %.0f MB", table_.image().rules, static_cast<double>(table_.bytes().size()) / 1e6);
-  }
+  double megabytes() const { return static_cast<double>(engine_->bytes()) / 1e6; }
+  std::string note() const { return format("%zu rules, %.0f MB", rules_, megabytes()); }
 
  private:
   /** Writes a packet, which lies at a corner of a rule (80 %) or anywhere. */
@@ -90,12 +95,15 @@ class Setup {
       at[kL4 + b] = static_cast<uint8_t>((key[kSourcePort] << 16 | key[kDestinationPort]) >> (24 - 8 * b));
     }
     if (!has_ports(key[kProtocol] << 24)) key[kSourcePort] = key[kDestinationPort] = 0;
-    const uint32_t found = lookup(table_.image(), key);
-    expected_[i] = found == kNoRule ? kOutputs : found % kOutputs;
+    const uint32_t* const fields[kFields] = {&key[0], &key[1], &key[2], &key[3], &key[4]};
+    Outcome found;
+    engine_->classify(fields, &found, 1);
+    expected_[i] = found.id == kNoId ? kOutputs : found.next;
   }
 
   std::vector<uint32_t> expected_;  // [kPackets], the exit that each should take
-  BitVectorTable table_;
+  std::unique_ptr<RuleEngine> engine_;
+  size_t rules_ = 0;
   GpuSlots slots_;
 };
 
@@ -111,6 +119,26 @@ std::vector<Result> gpu_classify() {
   return results;
 }
 
+/** The same with any number of rules, by each engine that a GPU has, and bit vectors by each way to find ranges. */
+std::vector<Probe::Value> gpu_probe(Probe::Parameters& parameters) {
+  const std::string like = parameters.text("like", "acl", {"acl", "fw", "ipc"});
+  const std::string search = parameters.text("search", "packed", {"packed", "plain", "binary"});
+  const std::string engine = parameters.text("engine", "bitvector", {"bitvector", "hypersplit"});
+  const auto count = static_cast<size_t>(parameters.number("rules", 1000, 1, 1'000'000));
+  parameters.text("processor", "gpu", {"gpu"});
+  parameters.expect_all_used();
+  try {
+    Setup setup(like.c_str(), count, engine == "bitvector" ? EngineKind::bitvector : EngineKind::hypersplit,
+                search == "packed"  ? SearchForm::packed
+                : search == "plain" ? SearchForm::plain
+                                    : SearchForm::binary);
+    return {{"mpps", "Mpps", setup.mpps()}, {"megabytes", "MB", setup.megabytes()}};
+  } catch (const Error&) {
+    return {{"refused", "1", 1}};
+  }
+}
+
+const RegisterProbe probe("classifier-gpu", gpu_probe);
 const Register registered("gpu-classify", true, gpu_classify);
 
 }  // namespace

@@ -82,7 +82,7 @@ classifier::Layout RuleElement::layout_of(const std::vector<SetRule>& rules) con
 }
 
 void RuleElement::configure(click::Arguments& arguments) {
-  enum class Engine { bitvector, acl, tuple, automatic };  // the first three as EngineKind
+  enum class Engine { bitvector, acl, tuple, hypersplit, automatic };  // the others as EngineKind
   Engine engine = Engine::automatic;
   size_t most_megabytes = 4096;
   std::string action, otherwise;
@@ -94,7 +94,12 @@ void RuleElement::configure(click::Arguments& arguments) {
               {{"auto", Engine::automatic},
                {"bitvector", Engine::bitvector},
                {"acl", Engine::acl},
-               {"tuple", Engine::tuple}})
+               {"tuple", Engine::tuple},
+               {"hypersplit", Engine::hypersplit}})
+      .choice("SEARCH", limits_.form,
+              {{"packed", classifier::SearchForm::packed},
+               {"plain", classifier::SearchForm::plain},
+               {"binary", classifier::SearchForm::binary}})
       .keyword("STEP", step_, 1u, 1u << 20)
       .keyword("MEMORY", most_megabytes, size_t{1}, size_t{1} << 20);
   if (engine != Engine::automatic) wanted_ = static_cast<classifier::EngineKind>(engine);
@@ -123,7 +128,7 @@ void RuleElement::configure(click::Arguments& arguments) {
   if (!right || !errors.empty()) return;
   try {
     reader_ = classifier::KeyReader(layout_of(rules));
-    limits_ = {*no_match, most_megabytes << 20, reader_.layout()};
+    limits_ = {*no_match, most_megabytes << 20, reader_.layout(), limits_.form};
     for (SetRule& rule : rules) complete(rule.rule, reader_.layout());
     choose(rules);
     rules_.on_new_id = [this](uint32_t id) { hits_.reset(id); };
@@ -149,13 +154,10 @@ void RuleElement::take_engine() {
 
 void RuleElement::placed(bool on_gpu) {
   if (engine_ == nullptr) return;  // its arguments were wrong
-  if (on_gpu && !reader_.layout().empty())
-    throw Error("its rules ask for " + name_of(reader_.layout().front()) +
-                ", and a GPU looks at addresses, ports and protocol of IPv4 only; give it DEVICE cpu");
   if (wanted_) {
     if (on_gpu && engine_->table() == nullptr)
       throw Error("ENGINE " + std::string(name_of(kind_)) +
-                  " runs on a CPU only; give it DEVICE cpu, or ENGINE bitvector for a GPU");
+                  " runs on a CPU only; give it DEVICE cpu, or ENGINE bitvector or hypersplit for a GPU");
     return;
   }
   const auto choice = on_gpu ? classifier::choose_engine({}, limits_, true) : for_cpu_;
@@ -166,7 +168,19 @@ void RuleElement::placed(bool on_gpu) {
   try {
     engine_->load(rules_.sorted());
   } catch (const Error& error) {
-    throw Error(std::string(error.what()) + (on_gpu ? "; with DEVICE cpu they can have ENGINE tuple" : ""));
+    if (!on_gpu) throw;
+    take_tree(error.what());
+  }
+}
+
+void RuleElement::take_tree(const std::string& problem) {
+  kind_ = classifier::EngineKind::hypersplit;
+  why_ = problem;
+  take_engine();
+  try {
+    engine_->load(rules_.sorted());
+  } catch (const Error& error) {
+    throw Error(problem + "; " + error.what() + "; with DEVICE cpu they can have ENGINE tuple");
   }
 }
 
@@ -174,7 +188,7 @@ std::string RuleElement::choice() const { return "engine " + std::string(name_of
 
 void RuleElement::start(const Environment& environment) {
   engine_->start();
-  if (!on_gpu) hits_.start(environment.threads);
+  hits_.start(environment.threads);
 }
 
 Access RuleElement::access(Processor) const {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "functions/classifier/acl_engine.h"
+#include "functions/classifier/split_engine.h"
 #include "functions/classifier/table.h"
 #include "functions/classifier/tuple_engine.h"
 
@@ -13,10 +14,10 @@ namespace {
 class BitVectorEngine : public RuleEngine {
  public:
   explicit BitVectorEngine(const Limits& limits) : limits_(limits) {
-    table_.load(std::span<const SetRule>{}, limits_.no_match, SIZE_MAX, limits_.layout);
+    table_.load(std::span<const SetRule>{}, limits_.no_match, SIZE_MAX, limits_.layout, limits_.form);
   }
   void load(std::span<const SetRule> rules) override {
-    table_.load(rules, limits_.no_match, limits_.most_bytes, limits_.layout);
+    table_.load(rules, limits_.no_match, limits_.most_bytes, limits_.layout, limits_.form);
   }
   void classify(const uint32_t* const* keys, Outcome* outcomes, int n) const override {
     constexpr int kGroup = 64;
@@ -41,7 +42,7 @@ class BitVectorEngine : public RuleEngine {
 }  // namespace
 
 std::string_view name_of(EngineKind kind) {
-  constexpr std::string_view kNames[] = {"bitvector", "acl", "tuple"};
+  constexpr std::string_view kNames[] = {"bitvector", "acl", "tuple", "hypersplit"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -51,6 +52,8 @@ std::unique_ptr<RuleEngine> make_engine(EngineKind kind, const RuleEngine::Limit
       return std::make_unique<AclEngine>(limits);
     case EngineKind::tuple:
       return std::make_unique<TupleEngine>(limits);
+    case EngineKind::hypersplit:
+      return std::make_unique<SplitEngine>(limits);
     case EngineKind::bitvector:
       break;
   }

@@ -7,6 +7,7 @@
 
 #include "core/table.h"
 #include "functions/classifier/field.h"
+#include "functions/classifier/image.h"
 #include "functions/classifier/rule.h"
 
 namespace heddle::classifier {
@@ -21,6 +22,7 @@ class RuleEngine : public Retiring {
     uint16_t no_match = 0;  ///< what becomes of packets that hit no rule, as Rule::next
     size_t most_bytes = 0;  ///< of the structure
     Layout layout{};        ///< places of rules' conditions; others do not come
+    SearchForm form{};      ///< of bit vectors
   };
 
   /** Makes `rules` the set, ascending by number, each with an id that no rule of the set before has. Throws Error, with the set
@@ -40,14 +42,14 @@ class RuleEngine : public Retiring {
   virtual Table* table() { return nullptr; }
 };
 
-enum class EngineKind { bitvector, acl, tuple };
+enum class EngineKind { bitvector, acl, tuple, hypersplit };
 std::string_view name_of(EngineKind kind);
 std::unique_ptr<RuleEngine> make_engine(EngineKind kind, const RuleEngine::Limits& limits);
 
 /** What ENGINE auto takes for a set, and why, for people. On a CPU, the engine that looks synthetic keys up the fastest, four of
  *  five of which hit a rule: that takes some milliseconds and what it takes to build both. Bit vectors are not tried for sets
  *  that they are too large for, nor anything for small ones. Never rte_acl: it must be built when the program has started, and
- *  as a whole for each rule that changes. */
+ *  as a whole for each rule that changes; nor HyperSplit, whose size nobody knows before it is built. */
 struct EngineChoice {
   EngineKind kind;
   std::string why;

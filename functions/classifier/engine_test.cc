@@ -25,6 +25,7 @@ constexpr uint16_t kNoMatch = 7;
 struct Subject {
   explicit Subject(EngineKind kind, size_t most_bytes = size_t{1} << 30)
       : engine(make_engine(kind, {kNoMatch, most_bytes})) {}
+  Subject(EngineKind kind, SearchForm form) : engine(make_engine(kind, {kNoMatch, size_t{1} << 30, {}, form})) {}
 
   void load(const std::vector<Rule>& rules, uint32_t step) {
     set.load(rules, step, *engine);
@@ -84,7 +85,8 @@ struct Subject {
 
 class RuleEngineTest : public testing::TestWithParam<EngineKind> {};
 INSTANTIATE_TEST_SUITE_P(All, RuleEngineTest,
-                         testing::Values(EngineKind::bitvector, EngineKind::acl, EngineKind::tuple),
+                         testing::Values(EngineKind::bitvector, EngineKind::acl, EngineKind::tuple,
+                                         EngineKind::hypersplit),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST_P(RuleEngineTest, FindsTheFirstOfRandomRules) {
@@ -170,6 +172,22 @@ TEST_P(RuleEngineTest, ReplacesTheSet) {
     subject.change({{1, rules.empty() ? Rule{} : rules[0]}});
     subject.reclaim();
     subject.expect_right(keys_near(random, rules, 500));
+  }
+}
+
+TEST(BitVectors, AreFoundByEverySearch) {
+  auto random = test::random_for("rule engine searches");
+  for (const SearchForm form : {SearchForm::packed, SearchForm::plain, SearchForm::binary}) {
+    Subject subject(EngineKind::bitvector, form);
+    for (const size_t count : {0u, 1u, 30u, 2000u}) {
+      auto rules = random_rules(random, count);
+      for (Rule& rule : rules) {  // all limits of a byte
+        rule.low[kProtocol] = random() % 256;
+        rule.high[kProtocol] = rule.low[kProtocol] + random() % (256 - rule.low[kProtocol]);
+      }
+      subject.load(rules, 1);
+      subject.expect_right(keys_near(random, rules, 2000));
+    }
   }
 }
 
@@ -268,7 +286,7 @@ TEST(RuleEngines, AreChosenByTheRatesThatTheySay) {
 
 TEST(RuleEngines, RefuseWhatDoesNotFitWithTheSizeThatItNeeds) {
   auto random = test::random_for("rule engine size");
-  for (const EngineKind kind : {EngineKind::bitvector, EngineKind::tuple}) {
+  for (const EngineKind kind : {EngineKind::bitvector, EngineKind::tuple, EngineKind::hypersplit}) {
     Subject subject(kind, size_t{1} << 20);
     const auto few = random_rules(random, 100);
     subject.load(few, 1);

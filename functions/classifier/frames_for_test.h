@@ -60,8 +60,8 @@ const char* const kSinks =
 
 /** Values of ENGINE. */
 inline std::vector<std::string> engines_on(const Backend& backend) {
-  if (backend.on_gpu()) return {"auto"};
-  return {"auto", "bitvector", "acl", "tuple"};
+  if (backend.on_gpu()) return {"auto", "hypersplit"};
+  return {"auto", "bitvector", "acl", "tuple", "hypersplit"};
 }
 
 }  // namespace heddle::test

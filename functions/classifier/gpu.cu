@@ -4,30 +4,33 @@
 
 namespace heddle::classifier {
 
-/** Eight threads search for one packet in one dimension, four limits of a block each: a block is one access of 128 bytes, and
+/** Eight threads search for one packet in one dimension, 16 bytes of a block's limits each: a block is one access of 128 bytes, and
  *  a warp has four of them on their way. Then eight threads a packet unify its bit vectors. */
 struct ClassifyTile {
   static constexpr int kWarps = 4;
   static constexpr int kLanes = 8;
   using Threads = gpu::Group<kLanes>;
   using Table = Image;
-  /** Of the function's packets; [f][k] is that of tile.packet(k). */
+  using State = GpuHits;  // of the rule with the id 0; the others follow
+  /** Of the function's packets; [d][k] is that of tile.packet(k). */
   struct Scratch {
-    uint32_t field[kFields][gpu::kSlotPackets];
-    uint32_t range[kFields][gpu::kSlotPackets];
-    bool too_short[gpu::kSlotPackets];
+    uint32_t value[kMostDimensions][gpu::kSlotPackets];  // what is searched in dimension d, then the range where it is
+    bool too_short[gpu::kSlotPackets], later_fragment[gpu::kSlotPackets];
   };
 
-  __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& scratch) const {
+  __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& scratch,
+                             GpuHits& hits) const {
     read_fields(block, tile, scratch);
     block.sync();
+    if (image.dimension_count > kFields || image.by_version != 0) read_further(block, tile, image, scratch);
+    if (image.nodes != 0) return search_tree(block, tile, image, scratch, hits);
     const Threads threads(block);
-    const int searches = tile.count() * kFields;
+    const int searches = tile.count() * static_cast<int>(image.dimension_count);
     for (int base = 0; base < searches; base += threads.count()) {
       const int s = base + threads.index();
-      const int f = s < searches ? s / tile.count() : 0, k = s < searches ? s % tile.count() : 0;
-      const uint32_t range = find_range(threads, image, f, scratch.field[f][k]);
-      if (s < searches && threads.rank() == 0) scratch.range[f][k] = range;
+      const int d = s < searches ? s / tile.count() : 0, k = s < searches ? s % tile.count() : 0;
+      const uint32_t range = find_range(threads, image, image.dimensions[d], scratch.value[d][k]);
+      if (s < searches && threads.rank() == 0) scratch.value[d][k] = range;
     }
     block.sync();
     for (int base = 0; base < tile.count(); base += threads.count()) {
@@ -36,13 +39,17 @@ struct ClassifyTile {
       const uint32_t rule = first_match(threads, image, scratch, wanted ? k : 0, wanted);
       if (k >= tile.count() || threads.rank() != 0) continue;
       const int i = tile.packet(k);
-      const Outcome outcome = image.outcome(rule);
-      tile.column(Column::rule, i) = outcome.number;
-      tile.next(i, wanted ? outcome.next : uint32_t{kDrop});  // reason 0: "short"
+      finish(tile, i, wanted, image.outcome(rule), hits);
     }
   }
 
  private:
+  static __device__ void finish(gpu::Tile& tile, int i, bool wanted, const Outcome& outcome, GpuHits& hits) {
+    tile.column(Column::rule, i) = outcome.number;
+    if (wanted && outcome.id != kNoId) atomicAdd(&(&hits)[outcome.id].packets, 1ull);
+    tile.next(i, wanted ? outcome.next : uint32_t{kDrop});  // reason 0: "short"
+  }
+
   /** Reads the packets' fields, four threads a packet. Where no options lie between the headers, all fields are in four words
    *  of 8 bytes, which the four fetch by one instruction and so as one PCIe read: each field by itself is one or two. */
   static __device__ void read_fields(const gpu::Block& block, gpu::Tile& tile, Scratch& scratch) {
@@ -70,34 +77,142 @@ struct ClassifyTile {
       const uint32_t control = __shfl_sync(~0u, field, 0, kThreads);
       if (k >= tile.count()) continue;
       if (rank == 0) {
-        scratch.field[kProtocol][k] = protocol_of(control);
+        scratch.value[kProtocol][k] = protocol_of(control);
         scratch.too_short[k] = !whole || (has_ports(control) && !has_transport);
+        scratch.later_fragment[k] = (control & 0xff1f) != 0;
       } else if (rank < 3) {
-        scratch.field[rank == 1 ? kSource : kDestination][k] = __byte_perm(field, 0, 0x0123);
+        scratch.value[rank == 1 ? kSource : kDestination][k] = __byte_perm(field, 0, 0x0123);
       } else {
         const bool wanted = whole && has_transport && has_ports(control);
         const uint32_t ports = !wanted ? 0 : adjacent ? field : gpu::load_u32(tile.frame(i) + transport);
-        scratch.field[kSourcePort][k] = source_port(ports);
-        scratch.field[kDestinationPort][k] = destination_port(ports);
+        scratch.value[kSourcePort][k] = source_port(ports);
+        scratch.value[kDestinationPort][k] = destination_port(ports);
       }
     }
   }
 
-  /** The range of dimension `f` that `value` lies in. Called by whole warps. */
-  static __device__ uint32_t find_range(const Threads& threads, const Image& image, int f, uint32_t value) {
-    const Dimension& dimension = image.dimensions[f];
-    uint32_t block = 0;
+  /** What rules ask for beside the 5-tuple of IPv4, a thread for each packet and dimension. In place on return. */
+  static __device__ __noinline__ void read_further(gpu::Block block, gpu::Tile& tile, const Image& image,
+                                                   Scratch& scratch) {
+    if (image.by_version != 0)
+      for (int k = block.thread; k < tile.count(); k += block.threads) read_version(tile, scratch, k);
+    block.sync();
+    const int further = (static_cast<int>(image.dimension_count) - kFields) * tile.count();
+    for (int s = block.thread; s < further; s += block.threads) {
+      const int d = kFields + s / tile.count(), k = s % tile.count();
+      const Dimension& dimension = image.dimensions[d];
+      const uint32_t value = scratch.too_short[k] ? 0 : value_at(tile, image, scratch, dimension.place, k);
+      scratch.value[d][k] = value >> dimension.shift & dimension.mask;
+    }
+    block.sync();
+  }
+
+  /** The big-endian number in the `length` bytes at `at`. Never leaves the aligned words that have them. */
+  static __device__ uint32_t number_at(const uint8_t* at, uint32_t length) {
+    const auto address = reinterpret_cast<uintptr_t>(at);
+    const auto* words = reinterpret_cast<const uint32_t*>(address & ~uintptr_t{3});
+    const uint32_t shift = static_cast<uint32_t>(address & 3) * 8;
+    const uint32_t next = shift + 8 * length > 32 ? words[1] : 0;
+    return __byte_perm(__funnelshift_r(words[0], next, shift), 0, 0x0123) >> (32 - 8 * length);
+  }
+
+  /** The 5-tuple of a packet that is not of IPv4: that of IPv6, or nothing. */
+  static __device__ void read_version(gpu::Tile& tile, Scratch& scratch, int k) {
+    constexpr uint32_t kBytes = 40, kNextHeader = 6, kFrom = 8, kTo = 24;  // RFC 8200, section 3
+    const int i = tile.packet(k);
+    const uint32_t bytes = tile.length(i), network = min(tile.column(Column::l3, i), bytes),
+                   transport = min(tile.column(Column::l4, i), bytes);
+    if (bytes - network < kNetworkBytes) return;
+    const uint8_t* header = tile.frame(i) + network;
+    const uint32_t version = number_at(header, 1) >> 4;
+    if (version == 4) return;
+    for (int f = 0; f < kFields; ++f) scratch.value[f][k] = 0;
+    scratch.too_short[k] = version == 6 && bytes - network < kBytes;
+    scratch.later_fragment[k] = false;
+    if (version != 6 || scratch.too_short[k]) return;
+    const uint32_t protocol = number_at(header + kNextHeader, 1);
+    scratch.value[kProtocol][k] = protocol;
+    scratch.value[kSource][k] = number_at(header + kFrom, 4);
+    scratch.value[kDestination][k] = number_at(header + kTo, 4);
+    if (!has_ports(protocol << 24)) return;
+    scratch.too_short[k] = bytes - transport < kPortBytes;
+    if (scratch.too_short[k]) return;
+    scratch.value[kSourcePort][k] = number_at(tile.frame(i) + transport, 2);
+    scratch.value[kDestinationPort][k] = number_at(tile.frame(i) + transport + 2, 2);
+  }
+
+  /** What packet k has at `place`; 0 if it has nothing there. */
+  static __device__ uint32_t value_at(gpu::Tile& tile, const Image& image, const Scratch& scratch, Place place, int k) {
+    const int i = tile.packet(k);
+    const uint32_t bytes = tile.length(i), network = min(tile.column(Column::l3, i), bytes),
+                   transport = min(tile.column(Column::l4, i), bytes);
+    uint32_t start = network, offset = place.offset, length = place.length;
+    switch (place.kind) {
+      case Place::field:
+        return scratch.value[place.offset][k];
+      case Place::vlan:
+        return tile.column(Column::vlan, i) & 0xfff;
+      case Place::paint:
+        return tile.column(Column::paint, i) & 0xff;
+      case Place::version:
+        return number_at(tile.frame(i) + network, 1) >> 4;
+      case Place::source6:
+      case Place::destination6:
+        if (image.by_version == 0 || number_at(tile.frame(i) + network, 1) >> 4 != 6) return 0;
+        offset += place.kind == Place::source6 ? 8 : 24;
+        break;
+      case Place::frame:
+        start = 0;
+        break;
+      case Place::network:
+        break;
+      case Place::transport:
+        if (scratch.later_fragment[k]) return 0;
+        start = transport;
+        break;
+    }
+    return offset + length > bytes - start ? 0 : number_at(tile.frame(i) + start + offset, length);
+  }
+
+  /** All ones for each of the limits in `limits`, of `bits`, that is smaller than its part of `values`. */
+  static __device__ uint32_t smaller(uint32_t limits, uint32_t values, uint32_t bits) {
+    return bits == 32   ? (limits < values ? ~0u : 0)
+           : bits == 16 ? __vcmpltu2(limits, values)
+                        : __vcmpltu4(limits, values);
+  }
+
+  /** The range of a dimension that `value` lies in. Called by whole warps. */
+  static __device__ uint32_t find_range(const Threads& threads, const Image& image, const Dimension& dimension,
+                                        uint32_t value) {
+    const uint32_t bits = dimension.limit_bits;
+    const uint32_t values = bits == 32 ? value : bits == 16 ? value * 0x10001 : value * 0x1010101;
+    uint32_t block = dimension.blocks == 0 ? 0 : find_block(image, dimension, value);
     for (int level = dimension.levels - 1; __any_sync(~0u, level >= 0); --level) {
-      uint32_t smaller = 0;
+      uint32_t ones = 0;
       if (level >= 0) {
         const uint4 limits =
             image.at<uint4>(dimension.level[level])[block * kLanes + static_cast<uint32_t>(threads.rank())];
-        smaller = (limits.x < value) + (limits.y < value) + (limits.z < value) + (limits.w < value);
+        ones = static_cast<uint32_t>(__popc(smaller(limits.x, values, bits)) + __popc(smaller(limits.y, values, bits)) +
+                                     __popc(smaller(limits.z, values, bits)) + __popc(smaller(limits.w, values, bits)));
       }
-      smaller = threads.from_first(threads.fold(smaller, [](uint32_t a, uint32_t b, int) { return a + b; }));
-      if (level >= 0) block = block * kBlock + smaller;
+      ones = threads.from_first(threads.fold(ones, [](uint32_t a, uint32_t b, int) { return a + b; }));
+      if (level >= 0) block = (block * kBlockBytes * 8 + ones) / bits;
     }
     return block;
+  }
+
+  /** The block of level 0 that `value` lies in, by halves. */
+  static __device__ uint32_t find_block(const Image& image, const Dimension& dimension, uint32_t value) {
+    constexpr uint32_t kLimits = kBlockBytes / sizeof(uint32_t);
+    uint32_t first = 0;
+    for (uint32_t last = dimension.blocks - 1; first < last;) {
+      const uint32_t middle = (first + last) / 2;
+      if (image.at<uint32_t>(dimension.level[0])[middle * kLimits + kLimits - 1] < value)
+        first = middle + 1;
+      else
+        last = middle;
+    }
+    return first;
   }
 
   /** The threads' bits of a warp's vote, rank 0 lowest. */
@@ -115,7 +230,10 @@ struct ClassifyTile {
       unsigned long long mine = 0;
       if (wanted && first + rank < image.aggregate_words) {
         mine = ~0ull;
-        for (int f = 0; f < kFields; ++f) mine &= image.aggregate(f, scratch.range[f][k])[first + rank];
+        for (uint32_t d = 0; d < kFields; ++d) mine &= image.aggregate(d, scratch.value[d][k])[first + rank];
+#pragma unroll 1
+        for (uint32_t d = kFields; d < image.dimension_count; ++d)
+          mine &= image.aggregate(d, scratch.value[d][k])[first + rank];
       }
       while (__any_sync(~0u, mine != 0)) {
         const uint32_t left = vote(mine != 0);
@@ -128,7 +246,10 @@ struct ClassifyTile {
           word = (first + static_cast<uint32_t>(owner)) * 64 +
                  static_cast<uint32_t>(__ffsll(static_cast<long long>(words))) - 1;
           match = ~0ull;
-          for (int f = 0; f < kFields; ++f) match &= image.vector(f, scratch.range[f][k])[word];
+          for (uint32_t d = 0; d < kFields; ++d) match &= image.vector(d, scratch.value[d][k])[word];
+#pragma unroll 1
+          for (uint32_t d = kFields; d < image.dimension_count; ++d)
+            match &= image.vector(d, scratch.value[d][k])[word];
         }
         const uint32_t hits = vote(match != 0);
         const int winner = hits != 0 ? __ffs(static_cast<int>(hits)) - 1 : 0;
@@ -146,6 +267,63 @@ struct ClassifyTile {
       }
     }
     return rule;
+  }
+
+  /** Eight threads take a packet down the tree, two words of a node each, which is one access of 64 bytes, and look at eight of a
+   *  leaf's rules at once. */
+  static __device__ __noinline__ void search_tree(gpu::Block block, gpu::Tile& tile, const Image& image,
+                                                  const Scratch& scratch, GpuHits& hits) {
+    const Threads threads(block);
+    for (int base = 0; base < tile.count(); base += threads.count()) {
+      const int k = base + threads.index();
+      const bool wanted = k < tile.count() && !scratch.too_short[k];
+      const uint32_t rule = find_in_tree(threads, image, scratch, wanted ? k : 0, wanted);
+      if (k >= tile.count() || threads.rank() != 0) continue;
+      const Outcome outcome =
+          rule == kNoRule ? image.outcome(kNoRule) : image.at<TreeRule>(image.tree_rules)[rule].outcome;
+      finish(tile, tile.packet(k), wanted, outcome, hits);
+    }
+  }
+
+  /** The place of the rule that packet k hits. Called by whole warps. */
+  static __device__ uint32_t find_in_tree(const Threads& threads, const Image& image, const Scratch& scratch, int k,
+                                          bool wanted) {
+    const auto rank = static_cast<uint32_t>(threads.rank());
+    uint32_t node = 0, first = 0, what = 0;
+    for (;;) {
+      const uint2 mine = image.at<uint2>(image.nodes)[node * kLanes + rank];  // the last thread's: first and what
+      first = __shfl_sync(~0u, mine.x, kLanes - 1, kLanes);
+      what = __shfl_sync(~0u, mine.y, kLanes - 1, kLanes);
+      const bool inner = wanted && what < TreeNode::kLeaf;
+      if (!__any_sync(~0u, inner)) break;
+      const uint32_t value = scratch.value[inner ? what : 0][k];
+      const bool limits = rank < kLanes - 1;
+      const auto smaller =
+          static_cast<uint32_t>(__popc(vote(limits && mine.x < value)) + __popc(vote(limits && mine.y < value)));
+      if (inner) node = first + smaller;
+    }
+    const uint32_t count = wanted ? what - TreeNode::kLeaf : 0;
+    uint32_t found = kNoRule;
+    for (uint32_t base = 0; __any_sync(~0u, base < count && found == kNoRule); base += kLanes) {
+      const bool there = base + rank < count && found == kNoRule;
+      const uint32_t rule = there ? image.at<uint32_t>(image.leaves)[first + base + rank] : 0;
+      const uint32_t hit = vote(there && matches(image, image.at<TreeRule>(image.tree_rules)[rule], scratch, k));
+      const uint32_t winner = __shfl_sync(~0u, rule, hit != 0 ? __ffs(static_cast<int>(hit)) - 1 : 0, kLanes);
+      if (hit != 0) found = winner;
+    }
+    return found;
+  }
+
+  static __device__ bool matches(const Image& image, const TreeRule& rule, const Scratch& scratch, int k) {
+    bool all = true;
+    for (int f = 0; f < kFields; ++f)
+      all = all && rule.low[f] <= scratch.value[f][k] && scratch.value[f][k] <= rule.high[f];
+    for (uint32_t c = 0; all && c < rule.conditions; ++c) {
+      const TreeCondition& condition = image.at<TreeCondition>(image.conditions)[rule.first_condition + c];
+      const uint32_t value = scratch.value[condition.value][k] & condition.mask;
+      all = condition.low <= value && value <= condition.high;
+    }
+    return all;
   }
 };
 

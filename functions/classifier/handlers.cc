@@ -24,6 +24,7 @@ void RuleElement::reload() {
     throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
                 "; the rules stay as they are");
   for (auto& rule : rules) fit(rule.rule);
+  fetch_hits();  // ids that rules are going to have again stand still
   rules_.load(std::move(rules), *engine_);
   count_ = rules_.size();
 }
@@ -80,6 +81,7 @@ void RuleElement::change(const std::string& commands) {
   }
   std::vector<classifier::RuleChange> changes;
   for (const auto& [number, rule] : later) changes.push_back({number, rule});
+  fetch_hits();
   rules_.change(changes, *engine_);
   count_ = rules_.size();
 }
@@ -94,8 +96,12 @@ std::string RuleElement::lookup_text(const std::string& text) const {
          (outcome.next < kDrop ? " " + std::to_string(outcome.next) : " deny");
 }
 
-std::string RuleElement::hits_text(const std::string& text) const {
-  if (on_gpu) throw Error("a GPU does not count hits; give the element DEVICE cpu");
+void RuleElement::fetch_hits() {
+  if (read_gpu_state) hits_.fetch([this](auto to) { return read_gpu_state(0, std::as_writable_bytes(to)); });
+}
+
+std::string RuleElement::hits_text(const std::string& text) {
+  fetch_hits();
   if (!text.empty()) {
     const uint32_t number = number_of(text);
     const auto* rule = rules_.find(number);

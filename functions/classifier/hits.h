@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "core/huge_pages.h"
@@ -9,7 +12,7 @@
 
 namespace heddle::classifier {
 
-/** Packets that have hit each rule, by id. Each packet thread counts for itself. */
+/** Packets that have hit each rule, by id. Each packet thread counts for itself, and a GPU for itself. */
 class Hits {
  public:
   void start(int threads) {
@@ -21,10 +24,17 @@ class Hits {
     Count& count = of(counts_[static_cast<size_t>(thread)], id);
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  /** Fetches what a GPU has counted of all ids that rules have had, for the calls below: `read` copies the counts of the ids from 0
+   *  on, or leaves them and returns false. Without it a GPU has counted what it had at the last call. */
+  void fetch(const std::function<bool(std::span<uint64_t>)>& read) {
+    std::vector<uint64_t> now(used_);
+    if (read(now)) on_gpu_ = std::move(now);
+  }
   /** Since the last reset() of the id. */
   uint64_t operator[](uint32_t id) const { return sum(id) - (id < before_.size() ? before_[id] : 0); }
   /** Another rule has the id from now on. */
   void reset(uint32_t id) {
+    used_ = std::max(used_, id + 1);
     const uint64_t so_far = sum(id);
     if (so_far != 0 && id >= before_.size()) before_.resize(id + 1);
     if (id < before_.size()) before_[id] = so_far;
@@ -34,12 +44,14 @@ class Hits {
   using Count = std::atomic<uint64_t>;
   static Count& of(const HugePages& counts, uint32_t id) { return reinterpret_cast<Count*>(counts.get())[id]; }
   uint64_t sum(uint32_t id) const {
-    uint64_t total = 0;
+    uint64_t total = id < on_gpu_.size() ? on_gpu_[id] : 0;
     for (const HugePages& counts : counts_) total += of(counts, id).load(std::memory_order_relaxed);
     return total;
   }
 
   std::vector<HugePages> counts_;  // by thread, [kMostRules]
+  uint32_t used_ = 0;              // ids below it have been a rule's
+  std::vector<uint64_t> on_gpu_;   // by id
   std::vector<uint64_t> before_;   // what sum() was when the rule got its id
 };
 

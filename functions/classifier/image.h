@@ -7,41 +7,83 @@
 
 namespace heddle::classifier {
 
+/** How ranges are found: a blockwise k-ary search in limits as wide as the field, 8, 16 or 32 bits; the same in limits of 32 bits;
+ *  or a binary search for the block among those of 32 bits. The latter two are for comparison (Schramm 2022, 3.3.1 and 3.3.2). */
+enum class SearchForm : uint8_t { packed, plain, binary };
+
 /** The search structure of the bit-vector algorithm (Lakshman, Stiliadis, SIGCOMM 1998) with aggregated bit vectors
  *  (Baboescu, Varghese, SIGCOMM 2001), the same bytes on CPU and GPU. The limits of all rules cut a dimension into
  *  elementary ranges, in each of which the same rules match: bit i of the range's vector is set if rule i does, and bit w
  *  of its aggregate if word w of its vector is not 0. A key hits the first rule whose bit is set in the vectors of all
  *  dimensions.
  *
- *  Ranges are found by a 32-ary search. Level 0 holds their upper limits, ascending; a level above holds the last limit of
- *  each block of kBlock limits of the one below; the top one is one block. In a block, the number of limits that are smaller
- *  than the value says where to go on. Blocks are filled up with the largest limit, which nothing exceeds.
+ *  Ranges are found by a k-ary search. Level 0 holds their upper limits, ascending, in blocks of kBlockBytes; a level above holds
+ *  the last limit of each block of the one below; the top one is one block. In a block, the number of limits that are smaller
+ *  than the value says where to go on. Blocks are filled up with the largest limit, which nothing exceeds. Limits take as many bits as
+ *  the field, so k is 32, 64 or 128. With SearchForm::binary there is level 0 alone, and its block is found by a binary search.
  *
  *  The first dimensions are those of the 5-tuple. A further place of the packet is a dimension if rules ask for ranges of it, and
  *  one for each byte of which rules ask for some bits.
  *
  *  Offsets count from the image's start. */
-constexpr uint32_t kBlock = 32;
+constexpr uint32_t kBlockBytes = 128;
 constexpr int kMaxLevels = 5;  // 32^5 ranges
 constexpr uint32_t kMostDimensions = 32;
 
 struct Dimension {
-  uint64_t level[kMaxLevels];  ///< uint32_t[...], at multiples of 128
+  uint64_t level[kMaxLevels];  ///< limits of limit_bits, at multiples of kBlockBytes
   uint64_t aggregates;         ///< uint64_t[ranges][Image::aggregate_words]
   uint64_t vectors;            ///< uint64_t[ranges][Image::words], at a multiple of 64
   uint32_t ranges;
   int32_t levels;
   uint32_t value;        ///< which value of a key: a Field, or kFields + its place in the layout
   uint32_t shift, mask;  ///< what is searched is value >> shift & mask
+  Place place;           ///< where the value is
+  uint32_t limit_bits;   ///< 8, 16 or 32
+  uint32_t blocks;       ///< of level 0, if they are searched by halves; else 0
+
+  HEDDLE_HD uint32_t limits_in_block() const { return kBlockBytes * 8 / limit_bits; }
 };
 
+/** What a GPU counts of a rule, by its id. */
+struct GpuHits {
+  unsigned long long packets;
+};
+
+/** A decision tree over the 5-tuple in the manner of HyperSplit (Qi et al., Packet Classification Algorithms: From Theory to Practice,
+ *  INFOCOM 2009), but with up to kWays children: a node cuts its part of the space along one field at up to kWays - 1 values, and a
+ *  comparison of all of them with the key's says where to go on (Schramm 2022, 5.2). A leaf has few rules, which are searched one after
+ *  the other; further conditions are looked at there only. */
+struct alignas(64) TreeNode {
+  static constexpr uint32_t kWays = 15, kLeaf = 1u << 31;
+  uint32_t limits[kWays - 1];  ///< last values of all parts but the last, ascending, filled up with ~0
+  uint32_t first;  ///< the first of its children, which lie side by side; of a leaf: of its rules in Image::leaves
+  uint32_t what;   ///< the field; kLeaf + number of its rules for a leaf
+};
+struct alignas(64) TreeRule {
+  uint32_t low[kFields], high[kFields];
+  Outcome outcome;
+  uint32_t first_condition, conditions;
+};
+/** Asks for low <= (value & mask) <= high. */
+struct TreeCondition {
+  uint32_t value;  ///< kFields + the place in the layout
+  uint32_t mask, low, high;
+};
+
+/** Bit vectors, or a tree: then the dimensions say only where the values of a key are. */
 struct Image {
   uint32_t rules;
   uint32_t words;            ///< of a bit vector: a multiple of 8
   uint32_t aggregate_words;  ///< of an aggregate
   uint32_t dimension_count;  ///< at least kFields
+  uint16_t by_version;       ///< 1 if rules tell IPv4 and IPv6 apart
   uint16_t no_match;         ///< what becomes of packets that hit no rule, as Rule::next
   uint64_t outcomes;         ///< Outcome[rules]
+  uint64_t nodes;            ///< TreeNode[...], the root first; 0: bit vectors
+  uint64_t leaves;      ///< uint32_t[...], places in tree_rules, for each leaf those of its own, ascending by number
+  uint64_t tree_rules;  ///< TreeRule[rules], ascending by number
+  uint64_t conditions;  ///< TreeCondition[...]
   Dimension dimensions[kMostDimensions];
 
   template <class T>

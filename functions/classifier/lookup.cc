@@ -19,11 +19,26 @@ using Ranges = uint32_t[kMostDimensions][kGroup];
 /** A search of `n` values in a dimension: ranges[i] is the one that values[i] lies in. */
 using Search = void (*)(const Image&, const Dimension&, const uint32_t* values, uint32_t* ranges, int n);
 
+/** Where the search begins: at the top, or with SearchForm::binary in the block that the value is in. */
+uint32_t first_block(const Image& image, const Dimension& dimension, uint32_t value) {
+  uint32_t first = 0;
+  const auto* limits = image.at<uint32_t>(dimension.level[0]);
+  constexpr uint32_t kBlock = kBlockBytes / sizeof *limits;
+  for (uint32_t last = std::max(dimension.blocks, 1u) - 1; first < last;)
+    if (const uint32_t middle = (first + last) / 2; limits[middle * kBlock + kBlock - 1] < value)
+      first = middle + 1;
+    else
+      last = middle;
+  return first;
+}
+
+template <class Limit>
 void search_portable(const Image& image, const Dimension& dimension, const uint32_t* values, uint32_t* ranges, int n) {
+  constexpr uint32_t kBlock = kBlockBytes / sizeof(Limit);
   for (int i = 0; i < n; ++i) {
-    uint32_t block = 0;
+    uint32_t block = first_block(image, dimension, values[i]);
     for (int level = dimension.levels - 1; level >= 0; --level) {
-      const uint32_t* limits = image.at<uint32_t>(dimension.level[level]) + block * kBlock;
+      const Limit* limits = image.at<Limit>(dimension.level[level]) + block * kBlock;
       uint32_t smaller = 0;
       for (uint32_t k = 0; k < kBlock; ++k) smaller += limits[k] < values[i] ? 1 : 0;
       block = block * kBlock + smaller;
@@ -33,51 +48,92 @@ void search_portable(const Image& image, const Dimension& dimension, const uint3
 }
 
 #ifdef __x86_64__
+[[gnu::target("avx2"), gnu::always_inline]] inline __m256i all(uint32_t value, uint8_t) {
+  return _mm256_set1_epi8(static_cast<char>(value));
+}
+[[gnu::target("avx2"), gnu::always_inline]] inline __m256i all(uint32_t value, uint16_t) {
+  return _mm256_set1_epi16(static_cast<int16_t>(value));
+}
+[[gnu::target("avx2"), gnu::always_inline]] inline __m256i all(uint32_t value, uint32_t) {
+  return _mm256_set1_epi32(static_cast<int>(value));
+}
+// Bytes that are all ones where the limit is no smaller than the value.
+[[gnu::target("avx2"), gnu::always_inline]] inline __m256i reached(__m256i limits, __m256i value, uint8_t) {
+  return _mm256_cmpeq_epi8(_mm256_max_epu8(limits, value), limits);
+}
+[[gnu::target("avx2"), gnu::always_inline]] inline __m256i reached(__m256i limits, __m256i value, uint16_t) {
+  return _mm256_cmpeq_epi16(_mm256_max_epu16(limits, value), limits);
+}
+[[gnu::target("avx2"), gnu::always_inline]] inline __m256i reached(__m256i limits, __m256i value, uint32_t) {
+  return _mm256_cmpeq_epi32(_mm256_max_epu32(limits, value), limits);
+}
+
+template <class Limit>
 [[gnu::target("avx2,popcnt")]] void search_avx2(const Image& image, const Dimension& dimension, const uint32_t* values,
                                                 uint32_t* ranges, int n) {
-  const __m256i sign = _mm256_set1_epi32(INT32_MIN);  // AVX2 compares signed numbers only
+  constexpr uint32_t kBlock = kBlockBytes / sizeof(Limit);
   for (int i = 0; i < n; ++i) {
-    const __m256i value = _mm256_xor_si256(_mm256_set1_epi32(static_cast<int>(values[i])), sign);
-    uint32_t block = 0;
+    const __m256i value = all(values[i], Limit{});
+    uint32_t block = first_block(image, dimension, values[i]);
     for (int level = dimension.levels - 1; level >= 0; --level) {
-      const auto* limits =
-          reinterpret_cast<const __m256i*>(image.at<uint32_t>(dimension.level[level]) + block * kBlock);
-      __m256i smaller[4];
-      for (int k = 0; k < 4; ++k) smaller[k] = _mm256_cmpgt_epi32(value, _mm256_xor_si256(limits[k], sign));
-      const __m256i packed =
-          _mm256_packs_epi16(_mm256_packs_epi32(smaller[0], smaller[1]), _mm256_packs_epi32(smaller[2], smaller[3]));
-      block = block * kBlock +
-              static_cast<uint32_t>(__builtin_popcount(static_cast<unsigned>(_mm256_movemask_epi8(packed))));
+      const auto* limits = reinterpret_cast<const __m256i*>(image.at<Limit>(dimension.level[level]) + block * kBlock);
+      uint32_t larger = 0;  // bytes
+      for (int k = 0; k < 4; k += 2) {
+        const auto low = static_cast<uint32_t>(_mm256_movemask_epi8(reached(limits[k], value, Limit{})));
+        const auto high = static_cast<uint32_t>(_mm256_movemask_epi8(reached(limits[k + 1], value, Limit{})));
+        larger += static_cast<uint32_t>(__builtin_popcountll(low | uint64_t{high} << 32));
+      }
+      block = block * kBlock + kBlock - larger / sizeof(Limit);
     }
     ranges[i] = block;
   }
 }
 
-[[gnu::target("avx512f,popcnt")]] void search_avx512(const Image& image, const Dimension& dimension,
-                                                     const uint32_t* values, uint32_t* ranges, int n) {
+[[gnu::target("avx512f,avx512bw,popcnt"), gnu::always_inline]] inline uint32_t smaller_in(const uint8_t* limits,
+                                                                                          uint32_t value) {
+  const __m512i all = _mm512_set1_epi8(static_cast<char>(value));
+  return static_cast<uint32_t>(__builtin_popcountll(_mm512_cmplt_epu8_mask(_mm512_load_si512(limits), all)) +
+                               __builtin_popcountll(_mm512_cmplt_epu8_mask(_mm512_load_si512(limits + 64), all)));
+}
+[[gnu::target("avx512f,avx512bw,popcnt"), gnu::always_inline]] inline uint32_t smaller_in(const uint16_t* limits,
+                                                                                          uint32_t value) {
+  const __m512i all = _mm512_set1_epi16(static_cast<int16_t>(value));
+  const uint64_t low = _mm512_cmplt_epu16_mask(_mm512_load_si512(limits), all);
+  return static_cast<uint32_t>(
+      __builtin_popcountll(low | uint64_t{_mm512_cmplt_epu16_mask(_mm512_load_si512(limits + 32), all)} << 32));
+}
+[[gnu::target("avx512f,avx512bw,popcnt"), gnu::always_inline]] inline uint32_t smaller_in(const uint32_t* limits,
+                                                                                          uint32_t value) {
+  const __m512i all = _mm512_set1_epi32(static_cast<int>(value));
+  const uint32_t low = _mm512_cmplt_epu32_mask(_mm512_load_si512(limits), all);
+  const uint32_t high = _mm512_cmplt_epu32_mask(_mm512_load_si512(limits + 16), all);
+  return static_cast<uint32_t>(__builtin_popcount(low | high << 16));
+}
+
+template <class Limit>
+[[gnu::target("avx512f,avx512bw,popcnt")]] void search_avx512(const Image& image, const Dimension& dimension,
+                                                              const uint32_t* values, uint32_t* ranges, int n) {
+  constexpr uint32_t kBlock = kBlockBytes / sizeof(Limit);
   for (int i = 0; i < n; ++i) {
-    const __m512i value = _mm512_set1_epi32(static_cast<int>(values[i]));
-    uint32_t block = 0;
-    for (int level = dimension.levels - 1; level >= 0; --level) {
-      const uint32_t* limits = image.at<uint32_t>(dimension.level[level]) + block * kBlock;
-      const uint32_t low = _mm512_cmplt_epu32_mask(_mm512_load_si512(limits), value);
-      const uint32_t high = _mm512_cmplt_epu32_mask(_mm512_load_si512(limits + 16), value);
-      block = block * kBlock + static_cast<uint32_t>(__builtin_popcount(low | high << 16));
-    }
+    uint32_t block = first_block(image, dimension, values[i]);
+    for (int level = dimension.levels - 1; level >= 0; --level)
+      block = block * kBlock + smaller_in(image.at<Limit>(dimension.level[level]) + block * kBlock, values[i]);
     ranges[i] = block;
   }
 }
 #endif
 
+template <class Limit>
 Search best_search() {
 #ifdef __x86_64__
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) return search_avx512;
-  if (__builtin_cpu_supports("avx2")) return search_avx2;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) return search_avx512<Limit>;
+  if (__builtin_cpu_supports("avx2")) return search_avx2<Limit>;
 #endif
-  return search_portable;
+  return search_portable<Limit>;
 }
-const Search search_dimension = best_search();
+const Search kSearches[] = {best_search<uint8_t>(), best_search<uint16_t>(), best_search<uint32_t>()};
+Search search_of(const Dimension& dimension) { return kSearches[dimension.limit_bits / 16]; }
 
 /** The words of key i's vectors that no aggregate rules out, of 64 words from word 64 * a. */
 uint64_t candidates(const Image& image, const Ranges& ranges, int i, uint32_t a) {
@@ -124,7 +180,7 @@ void lookup_bulk(const Image& image, const uint32_t* const* keys, int first, uin
         for (int i = 0; i < count; ++i) parts[i] = values[i] >> dimension.shift & dimension.mask;
         values = parts;
       }
-      search_dimension(image, dimension, values, ranges[d], count);
+      search_of(dimension)(image, dimension, values, ranges[d], count);
       for (int i = 0; i < count; ++i) __builtin_prefetch(image.aggregate(d, ranges[d][i]));
     }
     if (image.words > kCached)

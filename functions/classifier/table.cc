@@ -20,6 +20,7 @@ struct Axis {
   std::string name;
 
   uint32_t largest() const { return of_bits ? 0xff : place.largest(); }
+  uint32_t bits() const { return largest() <= 0xff ? 8 : largest() <= 0xffff ? 16 : 32; }
   /** Calls visit(low, high) for each run of values that the rule takes, ascending. */
   template <class Visit>
   void each_run(const Rule& rule, const Visit& visit) const {
@@ -86,13 +87,13 @@ std::vector<uint32_t> limits_of(std::span<const SetRule> rules, const Axis& axis
 
 /** Fills in all sizes and offsets of `image`; returns the bytes that it takes. */
 size_t lay_out(Image& image, size_t rules, const std::vector<Axis>& axes,
-               const std::vector<std::vector<uint32_t>>& limits) {
+               const std::vector<std::vector<uint32_t>>& limits, SearchForm form) {
   image.rules = static_cast<uint32_t>(rules);
   image.words = static_cast<uint32_t>(rounded_up(std::max(rules, size_t{1}), 512) / 64);
   image.aggregate_words = (image.words + 63) / 64;
   size_t end = sizeof(Image);
   const auto take = [&](size_t bytes) {
-    const size_t start = rounded_up(end, 128);
+    const size_t start = rounded_up(end, kBlockBytes);
     end = start + bytes;
     return start;
   };
@@ -105,14 +106,19 @@ size_t lay_out(Image& image, size_t rules, const std::vector<Axis>& axes,
     dimension.shift = axes[d].shift;
     dimension.mask = axes[d].of_bits ? 0xff : ~0u;
     dimension.ranges = static_cast<uint32_t>(ranges);
+    dimension.place = axes[d].place;
+    dimension.limit_bits = form == SearchForm::packed ? axes[d].bits() : 32;
     dimension.levels = 0;
     for (size_t count = ranges; dimension.levels == 0 || count > 1; ++dimension.levels) {
       if (dimension.levels == kMaxLevels)
         throw Error(format("%zu rules cut the %s into %zu ranges, more than %u", rules, axes[d].name.c_str(), ranges,
                            1u << 5 * kMaxLevels));
-      const size_t blocks = (count + kBlock - 1) / kBlock;
-      dimension.level[dimension.levels] = take(blocks * kBlock * sizeof(uint32_t));
+      const size_t blocks = (count + dimension.limits_in_block() - 1) / dimension.limits_in_block();
+      dimension.level[dimension.levels] = take(blocks * kBlockBytes);
       count = blocks;
+      if (form != SearchForm::binary) continue;
+      dimension.blocks = static_cast<uint32_t>(blocks);
+      count = 1;
     }
     dimension.aggregates = take(ranges * image.aggregate_words * sizeof(uint64_t));
     dimension.vectors = take(ranges * image.words * sizeof(uint64_t));
@@ -125,13 +131,24 @@ T* place(std::byte* memory, uint64_t offset) {
   return reinterpret_cast<T*>(memory + offset);
 }
 
+template <class Limit>
 void put_levels(std::byte* memory, const Dimension& dimension, std::vector<uint32_t> limits) {
+  constexpr size_t kBlock = kBlockBytes / sizeof(Limit);
   for (int level = 0; level < dimension.levels; ++level) {
     limits.resize(rounded_up(limits.size(), kBlock), ~0u);
-    std::ranges::copy(limits, place<uint32_t>(memory, dimension.level[level]));
+    std::ranges::transform(limits, place<Limit>(memory, dimension.level[level]),
+                           [](uint32_t limit) { return static_cast<Limit>(limit); });
     for (size_t block = 0; block < limits.size() / kBlock; ++block) limits[block] = limits[block * kBlock + kBlock - 1];
     limits.resize(limits.size() / kBlock);
   }
+}
+void put_levels(std::byte* memory, const Dimension& dimension, const std::vector<uint32_t>& limits) {
+  if (dimension.limit_bits == 8)
+    put_levels<uint8_t>(memory, dimension, limits);
+  else if (dimension.limit_bits == 16)
+    put_levels<uint16_t>(memory, dimension, limits);
+  else
+    put_levels<uint32_t>(memory, dimension, limits);
 }
 
 /** Writes vectors and aggregates range by range, each the one before with the rules changed that begin or end there. */
@@ -174,17 +191,19 @@ std::vector<SetRule> numbered(std::span<const Rule> rules) {
   return result;
 }
 
-void BitVectorTable::load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout) {
+void BitVectorTable::load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout,
+                          SearchForm form) {
   const std::vector<Axis> axes = axes_of(rules, layout);
   std::vector<std::vector<uint32_t>> limits;
   for (const Axis& axis : axes) limits.push_back(limits_of(rules, axis));
   Image image{};
-  const size_t bytes = lay_out(image, rules.size(), axes, limits);
+  const size_t bytes = lay_out(image, rules.size(), axes, limits, form);
   constexpr size_t kMegabyte = size_t{1} << 20;
   if (bytes > most_bytes)
     throw Error(format("%zu rules need bit vectors of %zu MB, and MEMORY allows %zu MB", rules.size(),
                        (bytes + kMegabyte - 1) / kMegabyte, most_bytes / kMegabyte));
   image.no_match = no_match;
+  image.by_version = find(layout, kIpVersion) ? 1 : 0;
   HugePages memory = map_huge_pages(bytes);
   std::memcpy(memory.get(), &image, sizeof image);
   for (size_t i = 0; i < rules.size(); ++i)

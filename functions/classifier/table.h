@@ -20,9 +20,10 @@ class BitVectorTable : public Table {
  public:
   /** Makes `rules` the set, ascending by number, whose further conditions are on places of `layout`; packets that hit none get
    *  `no_match`. Throws Error, with the table unchanged, if the image needs more than `most_bytes`; it says how much. */
-  void load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout = {});
-  void load(std::span<const Rule> rules, uint16_t no_match, size_t most_bytes) {
-    load(numbered(rules), no_match, most_bytes);
+  void load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout = {},
+            SearchForm form = SearchForm::packed);
+  void load(std::span<const Rule> rules, uint16_t no_match, size_t most_bytes, SearchForm form = SearchForm::packed) {
+    load(numbered(rules), no_match, most_bytes, {}, form);
   }
 
   std::span<const std::byte> bytes() const override { return {memory_.get(), bytes_}; }

@@ -259,6 +259,7 @@ class C4 {
                   function("NIDS", tables_.signatures.bytes(), {2, kCandidateExit}, 1),
                   function("DirectIPLookup", tables_.router.bytes(), {3, 3, 3, 3}, 1),
                   function("IPsecEncap", tables_.associations.bytes(), {kOutExit}, 2)};
+    spec.nodes[0].state = device.add_state(classifier::kMostRules * sizeof(classifier::GpuHits));
     spec.counts = device.add_state(spec.nodes.size() * sizeof(gpu::NodeCounts));
     spec.columns_in = kIn;
     spec.columns = kIn | columns(Column::rule);

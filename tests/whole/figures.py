@@ -42,7 +42,9 @@ VALUES = {  # what each program measures
     "gopt-handler": ["mpps"],
     "gopt-aho-corasick": ["one_by_one", "in_turns", "sorted", "speedup"],
     "gopt-offload": ["headers_mps"],
-    "throughput": ["mpps", "loss"],
+    "classifier": ["mpps", "updates", "megabytes"],
+    "classifier-gpu": ["mpps", "megabytes"],
+    "throughput": ["mpps", "loss", "offered_mpps", "cycles_per_packet"],
     "latency": ["latency_mean_us"],
 }
 

@@ -51,6 +51,16 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) >> (shift & 31));
 }
 
+/** For each part of 8 or 16 bits, all ones if that of x is smaller than that of y, else 0. */
+inline unsigned __vcmpltu4(unsigned x, unsigned y) {
+  unsigned result = 0;
+  for (unsigned part = 0xff; part != 0; part <<= 8) result |= (x & part) < (y & part) ? part : 0;
+  return result;
+}
+inline unsigned __vcmpltu2(unsigned x, unsigned y) {
+  return ((x & 0xffff) < (y & 0xffff) ? 0xffffu : 0) | (x >> 16 < y >> 16 ? 0xffff0000u : 0);
+}
+
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
 }

@@ -1,0 +1,104 @@
+// Lookups in a tree: a group of keys goes down together, level by level, so that the nodes of many are on their way at once.
+
+#include <algorithm>
+
+#include "functions/classifier/split_tree.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace heddle::classifier {
+namespace {
+
+constexpr int kGroup = 32;
+
+/** Which child of `node` has the value. */
+using Choose = uint32_t (*)(const TreeNode& node, uint32_t value);
+
+uint32_t choose_portable(const TreeNode& node, uint32_t value) {
+  uint32_t smaller = 0;
+  for (const uint32_t limit : node.limits) smaller += limit < value ? 1 : 0;
+  return smaller;
+}
+
+#ifdef __x86_64__
+constexpr uint32_t kLimits = (1u << (TreeNode::kWays - 1)) - 1;  // those words of a node are limits
+
+[[gnu::target("avx2,popcnt")]] uint32_t choose_avx2(const TreeNode& node, uint32_t value) {
+  const auto* words = reinterpret_cast<const __m256i*>(&node);
+  const __m256i all = _mm256_set1_epi32(static_cast<int>(value));
+  const auto reached = [&](__m256i limits) __attribute__((target("avx2"))) {
+    return static_cast<uint32_t>(
+        _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_max_epu32(limits, all), limits))));
+  };
+  return static_cast<uint32_t>(__builtin_popcount(~(reached(words[0]) | reached(words[1]) << 8) & kLimits));
+}
+
+[[gnu::target("avx512f,popcnt")]] uint32_t choose_avx512(const TreeNode& node, uint32_t value) {
+  const __m512i all = _mm512_set1_epi32(static_cast<int>(value));
+  return static_cast<uint32_t>(__builtin_popcount(_mm512_cmplt_epu32_mask(_mm512_load_si512(&node), all) & kLimits));
+}
+#endif
+
+Choose best_choose() {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f")) return choose_avx512;
+  if (__builtin_cpu_supports("avx2")) return choose_avx2;
+#endif
+  return choose_portable;
+}
+const Choose choose = best_choose();
+
+bool matches(const Image& image, const TreeRule& rule, const uint32_t* const* keys, int i) {
+  for (int f = 0; f < kFields; ++f)
+    if (keys[f][i] < rule.low[f] || rule.high[f] < keys[f][i]) return false;
+  const auto* condition = image.at<TreeCondition>(image.conditions) + rule.first_condition;
+  return std::all_of(condition, condition + rule.conditions, [&](const TreeCondition& one) {
+    const uint32_t value = keys[one.value][i] & one.mask;
+    return one.low <= value && value <= one.high;
+  });
+}
+
+Outcome first_of(const Image& image, const TreeNode& leaf, const uint32_t* const* keys, int i) {
+  const auto* place = image.at<uint32_t>(image.leaves) + leaf.first;
+  const auto* rules = image.at<TreeRule>(image.tree_rules);
+  for (const uint32_t* const end = place + (leaf.what - TreeNode::kLeaf); place != end; ++place)
+    if (matches(image, rules[*place], keys, i)) return rules[*place].outcome;
+  return image.outcome(kNoRule);
+}
+
+}  // namespace
+
+void classify_by_tree(const Image& image, const uint32_t* const* keys, Outcome* outcomes, int n) {
+  const auto* nodes = image.at<TreeNode>(image.nodes);
+  const auto* leaves = image.at<uint32_t>(image.leaves);
+  const auto* rules = image.at<TreeRule>(image.tree_rules);
+  const TreeNode* at[kGroup];
+  int moving[kGroup];
+  for (int base = 0; base < n; base += kGroup) {
+    const int count = std::min(kGroup, n - base);
+    int left = 0;
+    for (int i = 0; i < count; ++i) at[i] = nodes, moving[left++] = i;
+    while (left > 0) {
+      int still = 0;
+      for (int m = 0; m < left; ++m) {
+        const int i = moving[m];
+        if (at[i]->what >= TreeNode::kLeaf) {
+          __builtin_prefetch(leaves + at[i]->first);
+          continue;
+        }
+        at[i] = nodes + at[i]->first + choose(*at[i], keys[at[i]->what][base + i]);
+        __builtin_prefetch(at[i]);
+        moving[still++] = i;
+      }
+      left = still;
+    }
+    for (int i = 0; i < count; ++i)
+      if (at[i]->what > TreeNode::kLeaf) __builtin_prefetch(rules + leaves[at[i]->first]);
+    for (int i = 0; i < count; ++i) outcomes[base + i] = first_of(image, *at[i], keys, base + i);
+  }
+}
+
+}  // namespace heddle::classifier

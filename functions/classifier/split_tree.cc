@@ -1,0 +1,226 @@
+#include "functions/classifier/split_tree.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/error.h"
+
+namespace heddle::classifier {
+namespace {
+
+/** What an image is made of. */
+struct Tree {
+  std::vector<TreeNode> nodes;
+  std::vector<uint32_t> leaves;
+  std::vector<TreeRule> rules;
+  std::vector<TreeCondition> conditions;
+
+  size_t bytes() const {
+    return sizeof(Image) + nodes.size() * sizeof(TreeNode) + leaves.size() * sizeof leaves[0] +
+           rules.size() * sizeof(TreeRule) + conditions.size() * sizeof(TreeCondition);
+  }
+};
+
+/** Part of the space: the values from low[f] to high[f] of each field. */
+struct Box {
+  uint32_t low[kFields], high[kFields];
+};
+
+/** How a field is cut: into runs of values in which the same rules match, and how many match in each. */
+struct Runs {
+  std::vector<uint32_t> last;   // value of each run, ascending
+  std::vector<uint32_t> rules;  // in each run
+  double mean() const {
+    double sum = 0;
+    for (const uint32_t count : rules) sum += count;
+    return sum / static_cast<double>(rules.size());
+  }
+};
+
+class Builder {
+ public:
+  Builder(Tree& tree, size_t most_bytes) : tree_(tree), most_bytes_(most_bytes) {}
+
+  /** Makes node `at` and all below it of these rules, which meet the box. */
+  void build(uint32_t at, const Box& box, std::vector<uint32_t> rules) {
+    drop_hidden(box, rules);
+    Runs best;
+    int field = -1;
+    if (rules.size() > kLeafRules)
+      for (int f = 0; f < kFields; ++f) {
+        Runs runs = runs_of(box, rules, f);
+        if (runs.last.size() > 1 && (field < 0 || runs.mean() < best.mean())) best = std::move(runs), field = f;
+      }
+    if (field < 0) return make_leaf(at, rules);
+    split(at, box, rules, field, best);
+  }
+
+ private:
+  /** Takes away the rules behind one that takes the whole box. */
+  void drop_hidden(const Box& box, std::vector<uint32_t>& rules) const {
+    const auto takes_all = [&](uint32_t r) {
+      const TreeRule& rule = tree_.rules[r];
+      if (rule.conditions != 0) return false;
+      for (int f = 0; f < kFields; ++f)
+        if (rule.low[f] > box.low[f] || rule.high[f] < box.high[f]) return false;
+      return true;
+    };
+    const auto first = std::ranges::find_if(rules, takes_all);
+    if (first != rules.end()) rules.erase(first + 1, rules.end());
+  }
+
+  Runs runs_of(const Box& box, const std::vector<uint32_t>& rules, int f) {
+    turns_.clear();  // value at which a run begins, and by how many rules it has more or fewer
+    for (const uint32_t r : rules) {
+      turns_.emplace_back(std::max(tree_.rules[r].low[f], box.low[f]), 1);
+      if (tree_.rules[r].high[f] < box.high[f]) turns_.emplace_back(tree_.rules[r].high[f] + 1, -1);
+    }
+    std::ranges::sort(turns_);
+    Runs runs;
+    int64_t inside = 0;
+    uint32_t begin = box.low[f];
+    for (size_t i = 0; i < turns_.size();) {
+      if (turns_[i].first > begin) {
+        runs.last.push_back(turns_[i].first - 1);
+        runs.rules.push_back(static_cast<uint32_t>(inside));
+        begin = turns_[i].first;
+      }
+      for (; i < turns_.size() && turns_[i].first == begin; ++i) inside += turns_[i].second;
+    }
+    runs.last.push_back(box.high[f]);
+    runs.rules.push_back(static_cast<uint32_t>(inside));
+    return runs;
+  }
+
+  /** The last values of up to kWays - 1 parts with about as many rules in their runs each; the last part has the rest. */
+  static std::vector<uint32_t> cuts_of(const Runs& runs) {
+    uint64_t all = 0;
+    for (const uint32_t count : runs.rules) all += count + 1;
+    std::vector<uint32_t> cuts;
+    uint64_t so_far = 0;
+    for (size_t i = 0; i + 1 < runs.last.size(); ++i) {
+      so_far += runs.rules[i] + 1;
+      const bool few = runs.last.size() <= TreeNode::kWays;
+      if ((few || so_far * TreeNode::kWays >= all * (cuts.size() + 1)) && cuts.size() + 1 < TreeNode::kWays)
+        cuts.push_back(runs.last[i]);
+    }
+    if (cuts.empty()) cuts.push_back(*(runs.last.end() - 2));  // the last run has nearly all
+    return cuts;
+  }
+
+  void split(uint32_t at, const Box& box, const std::vector<uint32_t>& rules, int field, const Runs& runs) {
+    const std::vector<uint32_t> cuts = cuts_of(runs);
+    const auto first = static_cast<uint32_t>(tree_.nodes.size());
+    tree_.nodes.resize(first + cuts.size() + 1);
+    TreeNode& node = tree_.nodes[at];
+    std::ranges::fill(node.limits, ~0u);
+    std::ranges::copy(cuts, node.limits);
+    node.first = first;
+    node.what = static_cast<uint32_t>(field);
+    check_size();
+    Box part = box;
+    for (uint32_t child = 0; child <= cuts.size(); ++child) {
+      part.high[field] = child < cuts.size() ? cuts[child] : box.high[field];
+      std::vector<uint32_t> inside;
+      for (const uint32_t r : rules)
+        if (tree_.rules[r].low[field] <= part.high[field] && part.low[field] <= tree_.rules[r].high[field])
+          inside.push_back(r);
+      build(first + child, part, std::move(inside));
+      part.low[field] = part.high[field] + 1;
+    }
+  }
+
+  void make_leaf(uint32_t at, const std::vector<uint32_t>& rules) {
+    TreeNode& node = tree_.nodes[at];
+    node.first = static_cast<uint32_t>(tree_.leaves.size());
+    node.what = TreeNode::kLeaf + static_cast<uint32_t>(rules.size());
+    tree_.leaves.insert(tree_.leaves.end(), rules.begin(), rules.end());
+    check_size();
+  }
+
+  void check_size() const {
+    if (tree_.bytes() <= most_bytes_ && tree_.leaves.size() < TreeNode::kLeaf) return;
+    throw Error(format("%zu rules need a tree of more than %zu MB, and MEMORY allows %zu MB", tree_.rules.size(),
+                       most_bytes_ >> 20, most_bytes_ >> 20));
+  }
+
+  Tree& tree_;
+  size_t most_bytes_;
+  std::vector<std::pair<uint32_t, int>> turns_;
+};
+
+Tree make_tree(std::span<const SetRule> rules, size_t most_bytes, const Layout& layout) {
+  Tree tree;
+  std::vector<uint32_t> all;
+  for (const auto& [number, id, rule] : rules) {
+    TreeRule& one = tree.rules.emplace_back();
+    std::ranges::copy(rule.low, one.low);
+    std::ranges::copy(rule.high, one.high);
+    one.outcome = {number, id, rule.next};
+    one.first_condition = static_cast<uint32_t>(tree.conditions.size());
+    one.conditions = static_cast<uint32_t>(rule.more.size());
+    for (const Condition& condition : rule.more)
+      tree.conditions.push_back({static_cast<uint32_t>(kFields + *find(layout, condition.place)), condition.mask,
+                                 condition.low, condition.high});
+    all.push_back(static_cast<uint32_t>(all.size()));
+  }
+  Box everything{};
+  std::ranges::copy(kLargest, everything.high);
+  tree.nodes.resize(1);
+  Builder(tree, most_bytes).build(0, everything, std::move(all));
+  return tree;
+}
+
+/** Says where the values of keys are. */
+void put_places(Image& image, const Layout& layout) {
+  if (kFields + layout.size() > kMostDimensions)
+    throw Error(format("the rules ask for %zu fields beside the 5-tuple, and a tree takes %u; use ENGINE tuple",
+                       layout.size(), kMostDimensions - kFields));
+  image.dimension_count = static_cast<uint32_t>(kFields + layout.size());
+  for (uint32_t d = 0; d < image.dimension_count; ++d) {
+    image.dimensions[d].place = d < kFields ? place_of(static_cast<Field>(d)) : layout[d - kFields];
+    image.dimensions[d].value = d;
+    image.dimensions[d].mask = ~0u;
+  }
+}
+
+}  // namespace
+
+void SplitTable::load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout) {
+  Image image{};
+  put_places(image, layout);
+  const Tree tree = make_tree(rules, most_bytes, layout);
+  size_t end = sizeof image;
+  const auto take = [&](const auto& list) {
+    const size_t start = (end + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+    end = start + list.size() * sizeof list[0];
+    return start;
+  };
+  image.rules = static_cast<uint32_t>(rules.size());
+  image.no_match = no_match;
+  image.by_version = find(layout, kIpVersion) ? 1 : 0;
+  image.nodes = take(tree.nodes);
+  image.leaves = take(tree.leaves);
+  image.tree_rules = take(tree.rules);
+  image.conditions = take(tree.conditions);
+  HugePages memory = map_huge_pages(end);
+  const auto put = [&](uint64_t offset, const auto& list) {
+    if (!list.empty()) std::memcpy(memory.get() + offset, list.data(), list.size() * sizeof list[0]);
+  };
+  std::memcpy(memory.get(), &image, sizeof image);
+  put(image.nodes, tree.nodes);
+  put(image.leaves, tree.leaves);
+  put(image.tree_rules, tree.rules);
+  put(image.conditions, tree.conditions);
+
+  image_.store(reinterpret_cast<const Image*>(memory.get()), std::memory_order_release);
+  std::swap(memory_, memory);
+  bytes_ = end;
+  if (memory != nullptr) {
+    retired_.push_back(std::move(memory));
+    replaced();
+  }
+}
+
+}  // namespace heddle::classifier
