@@ -258,3 +258,22 @@ def test_ip6_routes_come_change_and_go(heddle, kernel6, tmp_path):
         r.wait_for("2001:db8:bb::/48", None)
         r.wait_for("2001:db8:1::/64", None)
         assert r.read("k.failed") == "0"
+
+
+def test_ip6_neighbours_are_told(heddle, kernel6, tmp_path):
+    chain = """Idle -> MarkIP6Header -> LookupIP6Route(::/0 0) -> q :: IP6NDSolicitor(2001:db8::1, 2:0:0:0:0:1) -> Discard;
+        Idle -> [1]q; k :: KernelIP6Neighbours(q, d0);"""
+    neighbour = lambda *words: kernel6.call("ip", "-6", "neighbour", *words)
+    neighbour("add", "2001:db8::5", "lladdr", "2:0:0:0:0:5", "dev", "d0")
+    neighbour("add", "2001:db8:1::5", "lladdr", "2:0:0:0:0:9", "dev", "d1")
+    with router(heddle, kernel6, tmp_path, chain) as r:
+        rows = lambda: [row.split() for row in r.read("q.table").splitlines()]
+        known = lambda: {row[0]: row[2].lower().replace("-", ":") for row in rows()}
+        wait_until(lambda: known().get("2001:db8::5", "").endswith("05"), what="a neighbour from before")
+        neighbour("add", "2001:db8::6", "lladdr", "2:0:0:0:0:6", "dev", "d0")
+        wait_until(lambda: "2001:db8::6" in known(), what="a new neighbour")
+        neighbour("replace", "2001:db8::6", "lladdr", "2:0:0:0:0:7", "dev", "d0")
+        wait_until(lambda: known()["2001:db8::6"].endswith("07"), what="its new address")
+        neighbour("del", "2001:db8::6", "dev", "d0")
+        wait_until(lambda: "2001:db8::6" not in known(), what="its end")
+        assert "2001:db8:1::5" not in known()
