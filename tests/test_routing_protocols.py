@@ -1,19 +1,19 @@
-"""BIRD's BGP and OSPF across Heddle: their packets reach the kernel through taps, and what they learn steers the routes. Needs root."""
+"""BGP and OSPF of BIRD and FRR across Heddle: their packets reach the kernel through taps, and what they learn steers the routes.
+Needs root."""
 
 import contextlib
 import ipaddress
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from whole import network
 from whole.network import call
 from whole.program import Program, read_handler, wait_until
 
-pytestmark = [
-    pytest.mark.usefixtures("root"),
-    pytest.mark.skipif(shutil.which("/usr/sbin/bird") is None, reason="needs BIRD (Debian's bird2)"),
-]
+pytestmark = pytest.mark.usefixtures("root")
 
 PORT = """
 in{i} :: FromDPDKDevice("net_af_packet{i},iface=w{i}") -> c{i} :: Classifier(12/0806 20/0002, 12/0800, -);
@@ -30,28 +30,74 @@ CHAIN = """rt :: DirectIPLookup(224.0.0.0/4 2); k :: KernelRoutes(rt, tap0 0, ta
 rt[2] -> Unstrip(14) -> punt :: PaintSwitch; punt[0] -> host0; punt[1] -> host1;"""
 CHAIN += "".join(PORT.format(i=i) for i in range(2))
 
-COMMON = """router id {id}; protocol device {{ scan time 1; }}
+BIRD = """router id {id}; protocol device {{ scan time 1; }}
 protocol kernel {{ ipv4 {{ export where source != RTS_STATIC; }}; }}
 protocol static {{ ipv4; {static} }}
 """
-BGP = """protocol bgp {{ local {ours} as {as_}; neighbor {theirs} as {their_as}; connect delay time 1; connect retry time 1;
+BIRD_BGP = """protocol bgp {{ local {ours} as {as_}; neighbor {theirs} as {their_as}; connect delay time 1; connect retry time 1;
   error wait time 1, 2; ipv4 {{ import all; export all; next hop self; }}; }}
 """
-OSPF = """protocol ospf v2 {{ ipv4 {{ import all; export all; }};
+BIRD_OSPF = """protocol ospf v2 {{ ipv4 {{ import all; export all; }};
   area 0 {{ interface "{device}" {{ type ptp; hello 1; dead count 4; }}; }}; }}
+"""
+FRR_BGP = """router bgp {as_}
+ bgp router-id {ours}
+ no bgp ebgp-requires-policy
+ no bgp network import-check
+ neighbor {theirs} remote-as {their_as}
+ neighbor {theirs} timers connect 1
+ address-family ipv4 unicast
+  redistribute static
+  redistribute ospf
+ exit-address-family
+"""
+FRR_OSPF = """interface {device}
+ ip ospf network point-to-point
+ ip ospf hello-interval 1
+ ip ospf dead-interval 4
+router ospf
+ ospf router-id {id}
+ redistribute static
+ redistribute bgp
+ network 10.0.1.0/24 area 0
 """
 
 
 @contextlib.contextmanager
-def bird(space, folder, text):
-    (folder / "bird.conf").write_text(text)
-    words = space.command("/usr/sbin/bird", "-f", "-c", folder / "bird.conf", "-s", folder / "ctl")
-    daemon = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+def processes(space, *commands):
+    started = [
+        subprocess.Popen(space.command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for words in commands
+    ]
     try:
-        yield daemon
+        yield
     finally:
-        daemon.terminate()
-        daemon.wait(10)
+        for process in started[::-1]:
+            process.terminate()
+            process.wait(10)
+
+
+def bird(space, folder, address, static, bgp, ospf):
+    text = BIRD.format(id=address, static=f"route {static} blackhole;" if static else "")
+    text += BIRD_BGP.format(**bgp) if bgp else ""
+    text += BIRD_OSPF.format(device=ospf) if ospf else ""
+    (folder / "bird.conf").write_text(text)
+    return processes(space, ["/usr/sbin/bird", "-f", "-c", folder / "bird.conf", "-s", folder / "ctl"])
+
+
+def frr(space, folder, address, static, bgp, ospf):
+    texts = {"zebra": "", "staticd": f"ip route {static} blackhole\n" if static else ""}
+    if bgp:
+        texts["bgpd"] = FRR_BGP.format(**bgp)
+    if ospf:
+        texts["ospfd"] = FRR_OSPF.format(device=ospf, id=address)
+    options = ["-P", "0", "-z", folder / "zserv", "--vty_socket", folder]
+    for name, text in texts.items():
+        (folder / f"{name}.conf").write_text(text)
+    shutil.chown(folder, "frr", "frr")  # the daemons' user
+    return processes(
+        space, *([f"/usr/lib/frr/{n}", "-f", folder / f"{n}.conf", "-i", folder / f"{n}.pid", *options] for n in texts)
+    )
 
 
 @contextlib.contextmanager
@@ -86,16 +132,20 @@ def topology():
         yield left, middle, right
 
 
-def test_bgp_and_ospf_steer_the_router(heddle, tmp_path):
-    folders = [tmp_path / name for name in ("left", "middle", "right")]
-    for folder in folders:
-        folder.mkdir()
+DAEMONS = {"bird": (bird, "/usr/sbin/bird"), "frr": (frr, "/usr/lib/frr/bgpd")}
+
+
+@pytest.mark.parametrize("daemon", DAEMONS)
+def test_bgp_and_ospf_steer_the_router(heddle, tmp_path, daemon):
+    start, program = DAEMONS[daemon]
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program} (Debian's bird2, frr)")
     socket = str(tmp_path / "socket")
-    bgp = BGP.format(ours="10.0.0.2", as_=65001, theirs="10.0.0.1", their_as=65000)
-    left_text = COMMON.format(id="10.0.0.2", static="route 203.0.113.0/24 blackhole;") + bgp
-    bgp = BGP.format(ours="10.0.0.1", as_=65000, theirs="10.0.0.2", their_as=65001)
-    middle_text = COMMON.format(id="10.0.0.1", static="") + bgp + OSPF.format(device="tap1")
-    right_text = COMMON.format(id="10.0.1.2", static="route 198.51.100.0/24 blackhole;") + OSPF.format(device="e0")
+    ends = [("10.0.0.2", 65001), ("10.0.0.1", 65000)]
+    bgp = [
+        {"ours": ours, "as_": as_, "theirs": theirs, "their_as": their_as}
+        for (ours, as_), (theirs, their_as) in (ends, ends[::-1])
+    ]
 
     def route(prefix):
         rows = [line.split() for line in read_handler(socket, "rt.table").splitlines()]
@@ -108,14 +158,15 @@ def test_bgp_and_ospf_steer_the_router(heddle, tmp_path):
         return f" {count} received" in out
 
     with contextlib.ExitStack() as stack:
+        folders = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(3)]
         left, middle, right = stack.enter_context(topology())
         inside = Program(heddle.path, middle.command())
         running = stack.enter_context(inside.start("run", "-u", socket, "-e", CHAIN))
         wait_until(lambda: not running.alive() or read_handler(socket, "k.readings") is not None, what="the start")
         assert running.alive(), running.wait()
-        stack.enter_context(bird(left, folders[0], left_text))
-        stack.enter_context(bird(middle, folders[1], middle_text))
-        with bird(right, folders[2], right_text):
+        stack.enter_context(start(left, folders[0], "10.0.0.2", "203.0.113.0/24", bgp[0], None))
+        stack.enter_context(start(middle, folders[1], "10.0.0.1", None, bgp[1], "tap1"))
+        with start(right, folders[2], "10.0.1.2", "198.51.100.0/24", None, "e0"):
             wait_until(lambda: route("203.0.113.0/24") == ["10.0.0.2", "0"], what="the route by BGP")
             wait_until(lambda: route("198.51.100.0/24") == ["10.0.1.2", "1"], what="the route by OSPF")
             wait_until(lambda: pings(1), what="a ping across")
