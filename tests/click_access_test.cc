@@ -23,7 +23,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"SetUDPChecksum"}, Case{"SetTCPChecksum(true)"}, Case{"CheckUDPHeader", 2},
                     Case{"CheckTCPHeader", 2}, Case{"CheckICMPHeader", 2}, Case{"StoreData(30, \\<ff00>, \\<0ff0>)"},
                     Case{"Align(4, 2)"}, Case{"PushNull"}, Case{"ARPPrint(ACTIVE false)"}, Case{"NumberPacket(20)"},
-                    Case{"Bypass(true)", 2}),
+                    Case{"Bypass(true)", 2}, Case{"AggregateIPFlows(ICMP true)", 2},
+                    Case{"AggregateIPFlows(FRAGMENTS false)", 2}, Case{"IPRateMonitor(BYTES, 1, 1)"},
+                    Case{"FTPPortMapper(r, r, 0); Idle -> r :: IPRewriter(pass 0) -> Discard"}),
     [](const auto& info) { return "Case" + std::to_string(info.index); });
 
 /** Something like a packet: often a header of a length that may be, of a protocol that somebody knows. */
@@ -32,14 +34,20 @@ void shape(Frame& frame, std::mt19937& random) {
   frame.column[static_cast<int>(Column::link)] = random() % 4;
   frame.column[static_cast<int>(Column::paint)] = random() % 6;
   frame.column[static_cast<int>(Column::fix_ip_src)] = random() % 2;
+  frame.column[static_cast<int>(Column::input)] = 0;  // what the engine sets
   if (bytes.size() < 34) return;
   bytes[14] = static_cast<uint8_t>(0x40 | (random() % 3 == 0 ? random() % 16 : 5 + random() % 3));
   constexpr uint8_t kProtocols[] = {1, 6, 17, 89};
   bytes[23] = kProtocols[random() % 4];
   if (random() % 4 != 0) put_u16(bytes, 16, static_cast<unsigned>(bytes.size() - 14));
   if (random() % 4 != 0) put_u16(bytes, 20, 0);
-  if (bytes[23] == 1 && random() % 2 == 0)
-    bytes[14 + (bytes[14] & 15) * 4u < bytes.size() ? 14 + (bytes[14] & 15) * 4u : 0] = 8;
+  const size_t transport = 14 + (bytes[14] & 15) * 4u;
+  if (bytes[23] == 1 && random() % 2 == 0) bytes[transport < bytes.size() ? transport : 0] = 8;
+  if (bytes[23] == 6 && transport + 20 < bytes.size() && random() % 2 == 0) {  // of FTP
+    constexpr char kCommand[] = "PORT 10,0,0,1,4,1\r\n";
+    bytes[transport + 12] = 0x50;
+    std::copy_n(kCommand, std::min(bytes.size() - transport - 20, sizeof kCommand - 1), bytes.begin() + transport + 20);
+  }
 }
 
 TEST_P(ClickAccess, IsAsDeclared) {

@@ -44,7 +44,7 @@ def ran(heddle, tmp_path):
 def test_there_are_chains():
     names = {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"}
     names |= {"c1", "c2", "c3", "c4", "echo", "ip_router", "nat", "ndn", "router6", "stateful", "switch", "transports"}
-    names |= {"master_workers", "nids_stream", "bridge", "bridge_events"}
+    names |= {"master_workers", "nids_stream", "bridge", "bridge_events", "ip6_router"}
     assert names <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 

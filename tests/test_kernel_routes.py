@@ -6,6 +6,7 @@ import random
 import subprocess
 
 import pytest
+from whole.control import Control
 from whole.network import call, namespaces
 from whole.program import Program, read_handler, wait_until
 
@@ -49,10 +50,10 @@ class Router:
 
 
 @contextlib.contextmanager
-def router(heddle, namespace, folder, chain=CHAIN):
+def router(heddle, namespace, folder, chain=CHAIN, *options):
     socket = str(folder / "socket")
     inside = Program(heddle.path, namespace.command())
-    with inside.start("run", "-u", socket, "-e", chain) as running:
+    with inside.start("run", "-u", socket, *options, "-e", chain) as running:
         wait_until(
             lambda: not running.alive() or read_handler(socket, "k.readings") not in (None, "0"), what="the start"
         )
@@ -124,6 +125,59 @@ def test_several_next_hops_share_the_prefixes(heddle, kernel, tmp_path):
         ways = [hop for network, hop in r.table().items() if str(network).startswith("172.20.")]
         assert set(ways) == {("10.9.0.7", 0), ("10.9.1.7", 1)}
         assert 10 < ways.count(("10.9.0.7", 0)) < 54
+
+
+ECMP_CHAIN = CHAIN.replace("PUNT 2)", "PUNT 2, ECMP e, ECMP_OUT 4)").replace("Idle -> rt", "Idle -> MarkIPHeader -> rt")
+ECMP_CHAIN += "rt[4] -> e :: ECMP; e[0] -> Discard; e[1] -> Discard;"
+
+
+def test_several_next_hops_are_a_group(heddle, kernel, tmp_path):
+    route = lambda *words: kernel.call("ip", "route", *words)
+    two = ["nexthop", "via", "10.9.0.7", "nexthop", "via", "10.9.1.7", "weight", "3"]
+    with router(heddle, kernel, tmp_path, ECMP_CHAIN) as r:
+        groups = lambda: {row.split()[0]: row.split(" ", 1)[1] for row in r.read("e.groups").splitlines()}
+        for i in range(3):
+            route("add", f"172.20.{i}.0/24", *two)
+        wait_until(lambda: len([n for n in r.table() if str(n).startswith("172.20.")]) == 3)
+        (number,) = groups()
+        assert groups()[number] == "10.9.0.7 0" + 3 * " 10.9.1.7 1"
+        for i in range(3):
+            assert r.table()[ipaddress.ip_network(f"172.20.{i}.0/24")] == (f"0.0.0.{number}", 4)
+        route("replace", "172.20.0.0/24", *two[:3], "nexthop", "via", "10.9.1.8")
+        wait_until(lambda: sorted(groups().values()) == ["10.9.0.7 0" + 3 * " 10.9.1.7 1", "10.9.0.7 0 10.9.1.8 1"])
+        other = next(n for n, hops in groups().items() if hops == "10.9.0.7 0 10.9.1.8 1")
+        r.wait_for("172.20.0.0/24", (f"0.0.0.{other}", 4))
+        # One next hop is none of a group; a group without routes goes.
+        route("replace", "172.20.0.0/24", "via", "10.9.0.7")
+        r.wait_for("172.20.0.0/24", ("10.9.0.7", 0))
+        route("del", "172.20.1.0/24")
+        route("del", "172.20.2.0/24")
+        wait_until(lambda: groups() == {}, what="the groups' end")
+        assert r.read("k.failed") == "0"
+
+
+def test_routes_by_interfaces_that_are_left_out_go(heddle, kernel, tmp_path):
+    route = lambda *words: kernel.call("ip", "route", *words)
+    for i in range(300):
+        route("add", f"172.20.{i % 200}.{i // 200 * 128}/25", "via", f"10.9.{i % 2}.7")
+    with router(heddle, kernel, tmp_path, CHAIN, "-R") as r:
+        ours = lambda: {n: hop for n, hop in r.table().items() if str(n).startswith("172.20.")}
+        wait_until(lambda: len(ours()) == 300, what="the routes")
+        control = Control(r.socket)
+        control.write("rt.add", "198.18.0.0/15 10.9.1.9 1")  # another's
+        before = ours()
+        control.write("hotconfig", CHAIN.replace("d1 1, PUNT 2", "TABLE 254"))
+        kept = {n: hop for n, hop in before.items() if hop[1] == 0}
+        wait_until(lambda: ours() == kept, what="that routes by d1 go")
+        assert len(kept) == 150
+        assert r.table()[ipaddress.ip_network("198.18.0.0/15")] == ("10.9.1.9", 1)
+        assert ipaddress.ip_network("10.9.1.0/24") not in r.table()
+        # Back again, and with other routes of the element's own: a new table.
+        control.write("hotconfig", CHAIN)
+        wait_until(lambda: ours() == before, what="that they come back")
+        control.write("hotconfig", CHAIN.replace("255.255.255.255/32 3", "255.255.255.255/32 3, 198.18.0.0/15 0"))
+        wait_until(lambda: ours() == before, what="the routes in the new table")
+        assert r.table()[ipaddress.ip_network("198.18.0.0/15")] == (None, 0)
 
 
 def random_routes(count):
@@ -202,6 +256,7 @@ def test_neighbours_are_told(heddle, kernel, tmp_path):
         ("rt, d0 x", "'d0 x' is not an interface and an output"),
         ("rt, d0 0, d0 1", "'d0' has an output already"),
         ("nobody, d0 0", "nobody"),
+        ("rt, d0 0, ECMP rt", "expected both ECMP and ECMP_OUT"),
         ("d, d0 0", "ctrl"),
     ],
 )
@@ -258,3 +313,22 @@ def test_ip6_routes_come_change_and_go(heddle, kernel6, tmp_path):
         r.wait_for("2001:db8:bb::/48", None)
         r.wait_for("2001:db8:1::/64", None)
         assert r.read("k.failed") == "0"
+
+
+def test_ip6_neighbours_are_told(heddle, kernel6, tmp_path):
+    chain = """Idle -> MarkIP6Header -> LookupIP6Route(::/0 0) -> q :: IP6NDSolicitor(2001:db8::1, 2:0:0:0:0:1) -> Discard;
+        Idle -> [1]q; k :: KernelIP6Neighbours(q, d0);"""
+    neighbour = lambda *words: kernel6.call("ip", "-6", "neighbour", *words)
+    neighbour("add", "2001:db8::5", "lladdr", "2:0:0:0:0:5", "dev", "d0")
+    neighbour("add", "2001:db8:1::5", "lladdr", "2:0:0:0:0:9", "dev", "d1")
+    with router(heddle, kernel6, tmp_path, chain) as r:
+        rows = lambda: [row.split() for row in r.read("q.table").splitlines()]
+        known = lambda: {row[0]: row[2].lower().replace("-", ":") for row in rows()}
+        wait_until(lambda: known().get("2001:db8::5", "").endswith("05"), what="a neighbour from before")
+        neighbour("add", "2001:db8::6", "lladdr", "2:0:0:0:0:6", "dev", "d0")
+        wait_until(lambda: "2001:db8::6" in known(), what="a new neighbour")
+        neighbour("replace", "2001:db8::6", "lladdr", "2:0:0:0:0:7", "dev", "d0")
+        wait_until(lambda: known()["2001:db8::6"].endswith("07"), what="its new address")
+        neighbour("del", "2001:db8::6", "dev", "d0")
+        wait_until(lambda: "2001:db8::6" not in known(), what="its end")
+        assert "2001:db8:1::5" not in known()

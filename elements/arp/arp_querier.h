@@ -1,16 +1,33 @@
 #pragma once
 
-#include <array>
-#include <memory>
-#include <utility>
+#include <string>
 
-#include "core/element.h"
-#include "elements/arp/arp_table.h"
-#include "elements/arp/waiting_packets.h"
-#include "elements/basic/rate.h"
-#include "elements/ethernet/atomic_address.h"
+#include "elements/arp/neighbour_querier.h"
 
 namespace heddle {
+
+/** What ARPQuerier says and understands. */
+struct ArpProtocol {
+  using Address = AddressWords<uint32_t, 1>;
+  struct Answer {
+    Address address;
+    click::EthernetAddress ethernet;
+    bool overrides = true;
+  };
+  static constexpr const char* kName = "ARP";
+  static constexpr uint16_t kEtherType = 0x0800;
+  static constexpr uint32_t kLeastBytes = 0, kQueryBytes = 60;
+  static constexpr bool kOnlyAsked = false;
+
+  Address next_hop(uint32_t dst, const Packet*) const { return {{dst}}; }
+  bool fixed(const Address& address, click::EthernetAddress& to) const;
+  static bool answer(const uint8_t* frame, uint32_t bytes, Answer& answer);
+  void write_query(uint8_t* frame, const click::EthernetAddress& ethernet, const Address& address) const;
+  static std::string text(const Address& address);
+  static Address parse(const std::string& text);
+
+  uint32_t ip = 0, broadcast = 0xffffffff;  // network byte order
+};
 
 /** ARPQuerier: puts Ethernet headers before IPv4 packets, and asks for the addresses that it does not know.
  *
@@ -43,89 +60,12 @@ namespace heddle {
  *      FromDevice(eth0) -> c :: Classifier(12/0806 20/0002, 12/0800); q :: ARPQuerier(10.0.0.1, 2:0:0:0:0:1);
  *      c[1] -> Strip(14) -> CheckIPHeader -> q -> ToDevice(eth0); c[0] -> [1]q;
  */
-class ARPQuerier : public Emitter {
+class ARPQuerier : public NeighbourQuerier<ArpProtocol> {
  public:
   void configure(click::Arguments& arguments) override;
-  const char* ports() const override { return "2/1-2"; }
-  const char* processing() const override { return "h/h"; }
-  bool tells_inputs() const override { return true; }
-  ColumnSet unread_at(int input) const override { return input == 0 ? 0 : columns(Column::dst); }
   Access access(Processor) const override;
-  int prepends() const override { return 14; }
-  bool head_varies() const override { return true; }
   std::span<const char* const> drop_reasons() const override;
-  void start(const Environment& environment) override;
-  void run_cpu(Batch& batch) override;
-  void on_timer(int thread) override;
-  void emit(Batch& batch, bool ending) override;
-  bool holds() const override { return asks_count_ > 0 || waiting_count_ > 0 || ready_count_ > 0; }
-  bool due(int) const override {
-    return ready_count_.load(std::memory_order_relaxed) > 0 || asks_count_.load(std::memory_order_relaxed) > 0;
-  }
-  void take_state(Element& old) override;
-  uint64_t packets_held() const override { return packets_ ? packets_->size() : 0; }
   void handlers(Handlers& list) override;
-  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
-
- private:
-  /** An address that has been asked for, and the packets that wait for it. */
-  struct Asked {
-    uint32_t ip = 0;  // network byte order; 0: free
-    uint32_t since_ms = 0, asked_ms = 0;
-    WaitingPackets::List packets;
-  };
-  static constexpr uint32_t kAskedWays = 8, kAskedGroups = 128, kAsks = 1024;
-
-  /** A lock that is held for a few loads and stores, where an address is not known. */
-  class Lock {
-   public:
-    explicit Lock(std::atomic_flag& flag) : flag_(flag) {
-      while (flag_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
-    }
-    ~Lock() { flag_.clear(std::memory_order_release); }
-
-   private:
-    std::atomic_flag& flag_;
-  };
-
-  uint32_t now_ms(int thread) { return static_cast<uint32_t>(clocks_[static_cast<size_t>(thread)].clock.now_ms()); }
-  /** Puts the header before packet `i`, or keeps or drops it. */
-  void send(Batch& batch, int i, uint32_t ip, const click::EthernetAddress& to);
-  void wait_for(Batch& batch, int i, uint32_t ip, uint32_t now);
-  /** Whether the address of a next hop is known; how old it is. */
-  bool resolved(uint32_t ip, uint32_t now, click::EthernetAddress& to, uint32_t& age_ms) const;
-  /** The same, and asks again for one that is old. */
-  bool known(uint32_t ip, uint32_t now, click::EthernetAddress& to);
-  void learn(const uint8_t* frame, uint32_t now);
-  void insert(uint32_t ip, const click::EthernetAddress& ethernet, uint32_t now);
-  void poll(uint32_t ip, uint32_t now);
-  Asked* asked(uint32_t ip, uint32_t now, bool make);
-  void forget(Asked& entry);
-  void ask(Asked& entry, uint32_t now);
-  void write_header(Packet* packet, const click::EthernetAddress& to) const;
-  void emit_queries(Batch& batch, bool ending);
-  std::string table_text();
-  std::string stats_text() const;
-
-  uint32_t ip_ = 0, broadcast_ = 0xffffffff;  // network byte order
-  click::EthernetAddress ethernet_;
-  uint32_t timeout_ms_ = 300'000, poll_ms_ = 60'000, capacity_ = 2048;
-  std::unique_ptr<ArpTable> table_;
-  PacketPool* pool_ = nullptr;
-
-  std::atomic_flag locked_;  // for what follows
-  std::unique_ptr<WaitingPackets> packets_;
-  std::unique_ptr<Asked[]> asked_;         // [kAskedGroups][kAskedWays]
-  WaitingPackets::List ready_, given_up_;  // go on; are dropped
-  std::array<uint32_t, kAsks> asks_{};     // addresses to ask for, the first asks_count_
-  std::atomic<uint32_t> asks_count_{0}, waiting_count_{0}, ready_count_{0}, asked_count_{0};
-  std::atomic<uint32_t> looked_ms_{0};  // when on_timer() has looked for those that nobody answers
-
-  struct alignas(kCacheLine) Clock {
-    BatchClock clock;
-  };
-  std::unique_ptr<Clock[]> clocks_;  // by thread
-  std::atomic<uint64_t> queries_{0}, responses_{0}, drops_{0};
 };
 
 }  // namespace heddle

@@ -74,13 +74,13 @@ std::string KernelFollower::handler_named(const Environment& environment, const 
   return full;
 }
 
-bool KernelFollower::write(const std::string& handler, const std::string& value) {
+bool KernelFollower::write(const std::string& handler, const std::string& value, bool matters) {
   try {
     control_->write(handler, value);
     return true;
   } catch (const Error& error) {
     const std::lock_guard lock(failing_);
-    failure_ = handler + ": " + error.what();
+    if (matters) failure_ = handler + ": " + error.what();
     return false;
   }
 }

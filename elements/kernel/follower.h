@@ -41,12 +41,14 @@ class KernelFollower : public Element {
   virtual void end_all() = 0;
   /** Tells the element what has changed since. */
   virtual void tell() = 0;
-  /** Calls a write handler; false, and noted, if it fails. */
-  bool write(const std::string& handler, const std::string& value);
+  /** Calls a write handler; false if it fails, which `last_failure` tells if it `matters`. */
+  bool write(const std::string& handler, const std::string& value, bool matters = true);
 
   /** The full name of a write handler that a name means here. Throws Error if there is none. */
   std::string handler_named(const Environment& environment, const std::string& text) const;
   bool stopping() const { return stopping_; }
+  /** Whether all has been read, and nothing may have changed meanwhile. On the thread. */
+  bool complete() const { return readings_ > 0 && !again_; }
 
  private:
   void open();

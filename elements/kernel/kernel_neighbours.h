@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 
 #include "elements/kernel/follower.h"
@@ -26,24 +27,50 @@ namespace heddle {
  */
 class KernelNeighbours : public KernelFollower {
  public:
-  KernelNeighbours();
+  KernelNeighbours() : KernelNeighbours(false) {}
   void configure(click::Arguments& arguments) override;
   void start(const Environment& environment) override;
   void handlers(Handlers& list) override;
 
  protected:
+  explicit KernelNeighbours(bool ip6);
   bool take(const nlmsghdr& message) override;
   void begin_all() override;
   void end_all() override;
   void tell() override {}
 
  private:
-  void forget(uint32_t address);
+  /** As it lies in packets; of IPv4 the first 4 bytes. */
+  using Address = std::array<uint8_t, 16>;
+
+  void forget(const Address& address);
+  std::string text_of(const Address& address) const;
+
+  const bool ip6_;
 
   std::string querier_, device_, insert_, delete_;
-  std::map<uint32_t, uint32_t> seen_;  // address, as it lies in packets: in which reading it was there the last time
+  std::map<Address, uint32_t> seen_;  // in which reading an address was there the last time
   uint32_t reading_ = 0;
   std::atomic<uint64_t> count_{0};
+};
+
+/** KernelIP6Neighbours: gives an IP6NDSolicitor the Ethernet addresses that the kernel knows.
+ *
+ *      KernelIP6Neighbours(QUERIER, DEVICE)
+ *
+ *  As KernelNeighbours, with the kernel's IPv6 neighbours. QUERIER: the IP6NDSolicitor before the interface.
+ *
+ *  Handlers: those of KernelNeighbours.
+ *
+ *  Example:
+ *
+ *      FromHost(tap0, 192.0.2.1/24) -> Discard; KernelIP6Neighbours(q, tap0);
+ *      FromDump(a.pcap) -> CheckIP6Header -> LookupIP6Route(::/0 0) -> q :: IP6NDSolicitor(2001:db8::1, 2:0:0:0:0:1)
+ *        -> ToDevice(eth0); Idle -> [1]q;
+ */
+class KernelIP6Neighbours : public KernelNeighbours {
+ public:
+  KernelIP6Neighbours() : KernelNeighbours(true) {}
 };
 
 }  // namespace heddle

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <optional>
 
 #include "click/arguments.h"
 #include "click/quoting.h"
@@ -16,6 +18,9 @@ namespace heddle {
 namespace {
 
 constexpr size_t kLinesAtOnce = 4096;  // handlers of others have their turn in between
+constexpr uint32_t kMostGroups = 65535,
+                   kQuarantine = 256;  // groups of next hops; numbers that rest before they mean others
+constexpr int kMostShares = 64;
 constexpr uint32_t kMainTable = 254, kLocalTable = 255;
 
 constexpr uint32_t kNexthopGroup = 1u << (RTNLGRP_NEXTHOP - 1);
@@ -57,6 +62,8 @@ KernelRoutes::Address KernelRoutes::address_of(const Attributes& attributes, int
 void KernelRoutes::configure(click::Arguments& arguments) {
   arguments.required("ELEMENT", element_).keyword("PUNT", punt_, 0, 0x7fff);
   arguments.keyword("TABLE", table_, 1u, ~0u);
+  arguments.keyword("ECMP", ecmp_).keyword("ECMP_OUT", ecmp_output_, 0, 0x7fff);
+  if (ecmp_.empty() != (ecmp_output_ < 0)) arguments.error("expected both ECMP and ECMP_OUT, or neither");
   for (const auto& argument : arguments.rest()) {
     const auto words = click::split_words(argument.text);
     int output = -1;
@@ -70,12 +77,45 @@ void KernelRoutes::configure(click::Arguments& arguments) {
 
 void KernelRoutes::start(const Environment& environment) {
   ctrl_ = handler_named(environment, element_ + ".ctrl");
+  if (!ecmp_.empty()) {
+    set_group_ = handler_named(environment, ecmp_ + ".set");
+    remove_group_ = handler_named(environment, ecmp_ + ".remove");
+  }
   KernelFollower::start(environment);
+}
+
+std::string KernelRoutes::stop() {
+  {
+    const std::lock_guard lock(telling_);
+    ended_ = true;
+  }
+  comes_back_.notify_all();
+  return KernelFollower::stop();
+}
+
+void KernelRoutes::take_state(Element& old_element) {
+  auto& old = static_cast<KernelRoutes&>(old_element);
+  const std::scoped_lock lock(telling_, old.telling_);
+  if (predecessor == &old) {
+    if (element_ == old.element_) left_ = std::move(old.told_);
+  } else {  // it goes on after all
+    told_ = old.left_ != nullptr ? std::move(old.left_) : std::make_unique<Told>();
+    comes_back_.notify_all();
+  }
+}
+
+bool KernelRoutes::have_told(std::unique_lock<std::mutex>& lock) {
+  lock = std::unique_lock(telling_);
+  comes_back_.wait(lock, [this] { return told_ != nullptr || ended_; });
+  return told_ != nullptr;
 }
 
 void KernelRoutes::put(const Key& key, const Route& route) {
   const auto [at, is_new] = routes_.try_emplace(key, route);
-  if (!is_new) punted_routes_ -= at->second.punted;
+  if (!is_new) {
+    punted_routes_ -= at->second.punted;
+    leave_group(at->second.group);
+  }
   at->second = route;
   punted_routes_ += route.punted;
   changed_.insert(key.first);
@@ -83,6 +123,7 @@ void KernelRoutes::put(const Key& key, const Route& route) {
 
 void KernelRoutes::remove(std::map<Key, Route>::iterator route) {
   punted_routes_ -= route->second.punted;
+  leave_group(route->second.group);
   changed_.insert(route->first.first);
   routes_.erase(route);
 }
@@ -141,28 +182,101 @@ bool KernelRoutes::take_route(const nlmsghdr& message) {
     return false;
   }
 
-  Hop hop;
-  const auto take_hop = [&](int device, const Attributes& of) {
-    hop = {address_of(of, RTA_GATEWAY), of.has(RTA_VIA) ? -1 : output_of(device)};
-  };
-  if (route.rtm_type == RTN_UNICAST && attributes.has(RTA_MULTIPATH)) {
-    std::vector<Hop> hops;
-    auto* at = reinterpret_cast<const rtnexthop*>(attributes.bytes(RTA_MULTIPATH, 0));
-    for (int left = attributes.length(RTA_MULTIPATH); RTNH_OK(at, left);
-         left -= static_cast<int>(RTNH_ALIGN(at->rtnh_len)), at = RTNH_NEXT(at)) {
-      const bool usable = (at->rtnh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN)) == 0;
-      take_hop(at->rtnh_ifindex, Attributes(RTNH_DATA(at), at->rtnh_len - sizeof *at));
-      if (usable && hop.output >= 0) hops.push_back(hop);
-    }
-    hop = hops.empty() ? Hop{} : hops[hash_of(prefix.address, prefix.length) % hops.size()];
-  } else if (route.rtm_type == RTN_UNICAST) {
-    take_hop(static_cast<int>(attributes.number(RTA_OIF)), attributes);
-  }
+  uint32_t group = 0;
+  Hop hop = route.rtm_type == RTN_UNICAST ? hop_of(route, attributes, prefix, group) : Hop{};
   const bool punted = hop.output < 0;
   if (punted) hop = {{}, punt_};
   const bool hides_others = beside || (known != routes_.end() && !listed && known->second.hides_others);
-  put(key, {hop, punted, generation_, hides_others});
+  put(key, {hop, punted, generation_, hides_others, group});
   return false;
+}
+
+KernelRoutes::Hop KernelRoutes::hop_of(const rtmsg&, const Attributes& attributes, const Prefix& prefix,
+                                       uint32_t& group) {
+  const auto hop_by = [&](int device, const Attributes& of) {
+    return Hop{address_of(of, RTA_GATEWAY), of.has(RTA_VIA) ? -1 : output_of(device)};
+  };
+  if (!attributes.has(RTA_MULTIPATH)) return hop_by(static_cast<int>(attributes.number(RTA_OIF)), attributes);
+  std::vector<Hop> hops;
+  std::vector<std::string> shares;
+  auto* at = reinterpret_cast<const rtnexthop*>(attributes.bytes(RTA_MULTIPATH, 0));
+  for (int left = attributes.length(RTA_MULTIPATH); RTNH_OK(at, left);
+       left -= static_cast<int>(RTNH_ALIGN(at->rtnh_len)), at = RTNH_NEXT(at)) {
+    const bool usable = (at->rtnh_flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN)) == 0;
+    const Hop hop = hop_by(at->rtnh_ifindex, Attributes(RTNH_DATA(at), at->rtnh_len - sizeof *at));
+    if (!usable || hop.output < 0) continue;
+    hops.push_back(hop);
+    const std::string gateway = hop.gateway == Address{} ? "-" : text_of(hop.gateway);
+    for (int share = std::min<int>(at->rtnh_hops + 1, kMostShares); share > 0; --share)
+      shares.push_back(gateway + " " + std::to_string(hop.output));
+  }
+  if (hops.empty()) return {};
+  if (!ecmp_.empty() && hops.size() > 1) group = group_of(std::move(shares));
+  if (group == 0) return hops[hash_of(prefix.address, prefix.length) % hops.size()];
+  Hop hop{{}, ecmp_output_};
+  const uint32_t number = htonl(group);
+  std::memcpy(hop.gateway.data() + (ip6_ ? 12 : 0), &number, sizeof number);
+  return hop;
+}
+
+uint32_t KernelRoutes::group_of(std::vector<std::string> hops) {
+  std::ranges::sort(hops);
+  auto found = groups_.find(hops);
+  if (found == groups_.end()) {
+    const bool again = free_groups_.size() > kQuarantine || most_groups_ == kMostGroups;
+    if (again && free_groups_.empty()) return 0;
+    const uint32_t number = again ? free_groups_.front() : ++most_groups_;
+    if (again) free_groups_.pop_front();
+    found = groups_.emplace(hops, Group{number}).first;
+    hops_of_group_[number] = std::move(hops);
+  }
+  ++found->second.routes;
+  unused_groups_.erase(found->second.number);
+  return found->second.number;
+}
+
+void KernelRoutes::leave_group(uint32_t number) {
+  if (number != 0 && --groups_.at(hops_of_group_.at(number)).routes == 0) unused_groups_.insert(number);
+}
+
+void KernelRoutes::tell_groups() {
+  for (auto& [hops, group] : groups_) {
+    if (group.told) continue;
+    std::string line = std::to_string(group.number);
+    for (const std::string& hop : hops) line += " " + hop;
+    group.told = write(set_group_, line);
+    if (!group.told) ++failed_;
+  }
+}
+
+/** When no route leads to them any more. */
+void KernelRoutes::forget_groups() {
+  for (const uint32_t number : unused_groups_) {
+    const auto hops = hops_of_group_.extract(number);
+    if (groups_.extract(hops.mapped()).mapped().told) write(remove_group_, std::to_string(number));
+    free_groups_.push_back(number);
+  }
+  unused_groups_.clear();
+}
+
+void KernelRoutes::remove_left() {
+  if (!complete()) return;
+  std::optional<Prefix> last;
+  for (bool more = true; more && !stopping();) {
+    std::vector<std::string> lines;
+    {
+      const std::lock_guard lock(telling_);
+      if (left_ == nullptr) return;
+      auto at = last ? left_->upper_bound(*last) : left_->begin();
+      for (; at != left_->end() && lines.size() < kLinesAtOnce; last = at++->first)
+        if (best(at->first) == nullptr) lines.push_back("remove " + route_text(at->first, at->second) + "\n");
+      more = at != left_->end();
+      if (!more) left_ = nullptr;
+    }
+    // What is another's by now, or went with the table, keeps the others from being taken.
+    if (lines.empty() || write(ctrl_, std::accumulate(lines.begin(), lines.end(), std::string()), false)) continue;
+    for (const std::string& line : lines) write(ctrl_, line, false);
+  }
 }
 
 void KernelRoutes::end_all() {
@@ -177,15 +291,19 @@ const KernelRoutes::Hop* KernelRoutes::best(const Prefix& prefix) const {
 }
 
 std::string KernelRoutes::line_for(const Prefix& prefix, const Hop* hop) const {
-  if (hop == nullptr) return "remove " + text_of(prefix) + "\n";
-  return "set " + text_of(prefix) + (hop->gateway == Address{} ? "" : " " + text_of(hop->gateway)) + " " +
-         std::to_string(hop->output) + "\n";
+  return hop == nullptr ? "remove " + text_of(prefix) + "\n" : "set " + route_text(prefix, *hop) + "\n";
+}
+
+std::string KernelRoutes::route_text(const Prefix& prefix, const Hop& hop) const {
+  return text_of(prefix) + " " + (hop.gateway == Address{} ? "-" : text_of(hop.gateway)) + " " +
+         std::to_string(hop.output);
 }
 
 void KernelRoutes::tell(const std::vector<Prefix>& prefixes) {
   std::string lines;
   for (const Prefix& prefix : prefixes) lines += line_for(prefix, best(prefix));
   const bool all = write(ctrl_, lines);
+  std::unique_lock<std::mutex> lock;
   for (const Prefix& prefix : prefixes) {
     const Hop* hop = best(prefix);
     // One that is refused keeps the others from being taken: then each for itself.
@@ -193,28 +311,38 @@ void KernelRoutes::tell(const std::vector<Prefix>& prefixes) {
       if (hop != nullptr) ++failed_;
       if (hop != nullptr) continue;
     }
+    if (!lock.owns_lock() && !have_told(lock)) return;
     if (hop == nullptr)
-      told_.erase(prefix);
+      told_->erase(prefix);
     else
-      told_[prefix] = *hop;
+      (*told_)[prefix] = *hop;
+    if (!all) lock.unlock();
   }
 }
 
 void KernelRoutes::tell() {
+  if (!ecmp_.empty()) tell_groups();
   std::vector<Prefix> some;
+  std::unique_lock<std::mutex> lock;
   for (const Prefix& prefix : changed_) {
     const Hop* hop = best(prefix);
-    const auto told = told_.find(prefix);
-    if (told == told_.end() ? hop == nullptr : hop != nullptr && *hop == told->second) continue;
+    if (!lock.owns_lock() && !have_told(lock)) return;
+    const auto told = told_->find(prefix);
+    if (told == told_->end() ? hop == nullptr : hop != nullptr && *hop == told->second) continue;
     some.push_back(prefix);
     if (some.size() < kLinesAtOnce) continue;
+    lock.unlock();
     tell(some);
     some.clear();
     if (stopping()) return;
   }
+  if (lock.owns_lock()) lock.unlock();
   if (!some.empty()) tell(some);
   changed_.clear();
-  count_ = told_.size();
+  remove_left();
+  if (!ecmp_.empty()) forget_groups();
+  if (!have_told(lock)) return;
+  count_ = told_->size();
   (punt_ >= 0 ? punted_ : left_out_) = punted_routes_;
 }
 

@@ -26,6 +26,12 @@ void CuckooTable::reset(size_t capacity, uint64_t seed, uint32_t owner, std::arr
                                               .constants = {constants[0], constants[1]}};
 }
 
+void CuckooTable::swap_entries(CuckooTable& other) {
+  for (CuckooTable* one : {this, &other}) one->publish();
+  std::swap(memory_, other.memory_), std::swap(bytes_, other.bytes_), std::swap(capacity_, other.capacity_);
+  size_ = other.size_.exchange(size_);
+}
+
 CuckooTable::Writer::Writer(CuckooTable& table) : table_(&table), publishes_(true) {
   while (table.writing_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
 }

@@ -33,6 +33,9 @@ class CuckooTable : public Table {
   /** Empties the table and makes room for `capacity` entries; before there are readers. `owner` and `constants`: those of Image. Throws Error without memory. */
   void reset(size_t capacity, uint64_t seed, uint32_t owner = 0, std::array<uint32_t, 2> constants = {});
 
+  /** Exchanges what is in two tables, with owners and constants. No reader or writer is there; copies do not follow. */
+  void swap_entries(CuckooTable& other);
+
   /** The right to change the table. */
   class Writer {
    public:

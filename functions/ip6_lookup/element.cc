@@ -7,6 +7,7 @@
 
 namespace heddle {
 
+using ip6_lookup::GatewayHop;
 using ip6_lookup::Route;
 
 LookupIP6Route::LookupIP6Route() {
@@ -48,6 +49,13 @@ void LookupIP6Route::load(std::vector<Route> routes) {
   count_ = routes_.routes().size();
 }
 
+void LookupIP6Route::take_state(Element& old_element) {
+  auto& old = static_cast<LookupIP6Route&>(old_element);
+  if (!(predecessor == &old ? *this : old).same_arguments || outputs != old.outputs) return;
+  routes_.swap_routes(old.routes_);
+  count_ = old.count_.exchange(count_);
+}
+
 void LookupIP6Route::reload() {
   std::vector<std::string> errors;
   std::vector<Route> routes = read_routes(errors);
@@ -58,7 +66,9 @@ void LookupIP6Route::reload() {
 }
 
 Access LookupIP6Route::access(Processor) const {
-  return {.reads = {{Base::l3, kDestination, kHeaderBytes}}, .column_reads = columns(Column::l3)};
+  return {.reads = {{Base::l3, kDestination, kHeaderBytes}},
+          .column_reads = columns(Column::l3),
+          .column_writes = columns(Column::dst)};
 }
 
 std::span<const char* const> LookupIP6Route::drop_reasons() const {
@@ -71,6 +81,7 @@ void LookupIP6Route::run_cpu(Batch& batch) {
   constexpr uint8_t kNowhere[16] = {};
   const ip6_lookup::Image& image = routes_.image();
   const uint32_t* l3 = batch.column(Column::l3);
+  uint32_t* dst = batch.column(Column::dst);  // null if nobody reads it
   uint16_t* next = batch.next();
   uint8_t addresses[kGroup][16];
   uint16_t hops[kGroup];
@@ -85,8 +96,11 @@ void LookupIP6Route::run_cpu(Batch& batch) {
       if (!whole) without_header |= uint64_t{1} << i;
     }
     ip6_lookup::lookup_bulk(image, addresses, hops, n);
-    for (int i = 0; i < n; ++i)
-      next[base + i] = hops[i] != 0 ? static_cast<uint16_t>(hops[i] - 1) : static_cast<uint16_t>(kDrop | kNoRoute);
+    for (int i = 0; i < n; ++i) {
+      const GatewayHop hop = hops[i] != 0 ? hop_of(image, hops[i]) : GatewayHop{0, kDrop | kNoRoute};
+      next[base + i] = static_cast<uint16_t>(hop.port);
+      if (dst != nullptr) dst[base + i] = hop.gateway;
+    }
     for (; without_header != 0; without_header &= without_header - 1)
       batch.drop(base + std::countr_zero(without_header), kNoHeader);
   }

@@ -33,10 +33,13 @@ struct LookupTile {
       uint64_t high, low;
       load_address(tile.frame(i) + at + kDestination, high, low);
       const uint16_t found = lookup(image, high, low);
-      if (found == 0)
+      if (found == 0) {
         tile.drop(i, kNoRoute);
-      else
-        tile.next(i, found - 1u);
+        continue;
+      }
+      const GatewayHop hop = hop_of(image, found);
+      tile.next(i, hop.port);
+      tile.column(Column::dst, i) = hop.gateway;
     }
   }
 };

@@ -37,9 +37,11 @@ void LookupIP6Route::change(const std::string& commands) {
     Route route;
     if (command == "remove") {
       rest.erase(rest.find_last_not_of(" \t\r") + 1);
-      if (const auto problem = ip6_lookup::parse_prefix(rest, route.prefix); !problem.empty())
-        throw Error("expected 'ADDR/LEN': " + problem);
-      if (!found(route.prefix)) throw Error("route '" + rest + "' not found");
+      const bool whole = rest.find_first_of(" \t") != std::string::npos;
+      if (const auto problem = ip6_lookup::parse_route(whole ? rest : rest + " 0", route); !problem.empty())
+        throw Error("expected 'ADDR/LEN [GATEWAY OUTPUT]': " + problem);
+      const auto old = found(route.prefix);
+      if (!old || (whole && *old != route.hop)) throw Error("route '" + rest + "' not found");
       later[route.prefix] = std::nullopt;
     } else if (command == "add" || command == "set") {
       if (const auto problem = ip6_lookup::parse_route(rest, route); !problem.empty())

@@ -20,8 +20,8 @@ namespace heddle {
  *
  *  One input, one or more outputs. The destination is that of the IPv6 header that CheckIP6Header or MarkIP6Header has marked
  *  (annotation l3). Packets without a route are dropped ("no_route"), packets without 40 bytes of header at l3, too
- *  ("no_header"). A gateway is kept and shown, but no annotation tells packets of it (an annotation has 64 bits at most): one
- *  output a neighbour, with the neighbour's Ethernet address written behind it.
+ *  ("no_header"). The annotation dst then says which gateway the packet goes to, as a number since an annotation has 64 bits at
+ *  most, or 0: IP6NDSolicitor and ECMP know what it means. A program knows 65,535 gateways in its life.
  *
  *  Prefixes are intervals of addresses, in a B+-tree of cache lines that is searched for many packets at once, with AVX-512
  *  or AVX2 where the processor has them (PlanB, NSDI 2026): 6 lines for 200,000 routes. Routes longer than /64 cost a second,
@@ -31,7 +31,7 @@ namespace heddle {
  *  builds the tree anew (20 ms for 200,000 routes), so make many at once with `ctrl`.
  *      add ADDR/LEN [GW] OUT       (write) adds a route; fails if there is one for this prefix
  *      set ADDR/LEN [GW] OUT       (write) adds or replaces a route
- *      remove ADDR/LEN             (write) removes a route; fails if there is none
+ *      remove ADDR/LEN [GW OUT]    (write) removes a route; fails if there is none
  *      ctrl                        (write) lines of "add ...", "set ...", "remove ...": all of them or, when one fails, none
  *      flush                       (write) removes all routes
  *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
@@ -55,6 +55,7 @@ class LookupIP6Route : public Element {
   const char* processing() const override { return "h/h"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
+  void take_state(Element& old) override;
   void handlers(Handlers& list) override;
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }

@@ -29,14 +29,20 @@ struct alignas(kLineBytes) Inner {
 struct alignas(kLineBytes) Leaf {
   int64_t limit[kLeafLimits];
   uint16_t
-      value[kLeafValues];  ///< 0: no route; below kFirstTree: the output + 1; else bases[leaf] + value - kFirstTree is
-                           ///< the number of a Tree
+      value[kLeafValues];  ///< 0: no route; below Image::first_hop: the output + 1; below kFirstTree: of a Hop; else
+                           ///< bases[leaf] + value - kFirstTree is the number of a Tree
   uint16_t unused;
 };
 static_assert(sizeof(Inner) == kLineBytes && sizeof(Leaf) == kLineBytes);
 
 /** Values from here up are trees, so outputs are below kFirstTree - 1. */
 constexpr uint16_t kFirstTree = 49152;
+
+/** Where routes with a gateway lead. */
+struct GatewayHop {
+  uint32_t gateway;  ///< its number, see elements/ip6/gateways.h
+  uint32_t port;
+};
 
 /** A tree for the last 64 bits. */
 struct Tree {
@@ -50,6 +56,8 @@ struct Image {
   uint64_t lines;              ///< offset from the image's start, a multiple of 64
   uint64_t bases;              ///< offset of uint32_t[leaves of the main tree]
   uint64_t trees;              ///< offset of Tree[...]
+  uint64_t hops;               ///< offset of GatewayHop[...], by value - first_hop
+  uint32_t first_hop;          ///< values from here up to kFirstTree are hops with gateways
 
   template <class T>
   HEDDLE_HD const T* at(uint64_t offset) const {
@@ -96,14 +104,14 @@ HEDDLE_HD inline uint16_t find(const Image& image, Tree tree, int64_t key) {
   return leaf.value[smaller(leaf.limit, key)];
 }
 
-/** What a value of leaf `leaf` of the main tree comes to: 0 for no route, else the output + 1. */
+/** What a value of leaf `leaf` of the main tree comes to: 0 for no route, else the output + 1 or the value of a hop. */
 HEDDLE_HD inline uint16_t resolved(const Image& image, uint32_t leaf, uint16_t value, uint64_t low) {
   if (value < kFirstTree) return value;
   const uint32_t tree = image.at<uint32_t>(image.bases)[leaf] + (value - kFirstTree);
   return find(image, image.at<Tree>(image.trees)[tree], ordered(low));
 }
 
-/** 0 if no route covers the address of the halves `high` and `low` (host byte order), else the output + 1. */
+/** 0 if no route covers the address of the halves `high` and `low` (host byte order), else hop_of() says where it leads. */
 HEDDLE_HD inline uint16_t lookup(const Image& image, uint64_t high, uint64_t low) {
   const int64_t key = ordered(high);
   uint32_t node = 0, level = 0;
@@ -111,6 +119,12 @@ HEDDLE_HD inline uint16_t lookup(const Image& image, uint64_t high, uint64_t low
     node = node * kInnerChildren + smaller(image.line<Inner>(image.level[level] + node).limit, key);
   const Leaf& leaf = image.line<Leaf>(image.level[level] + node);
   return resolved(image, node, leaf.value[smaller(leaf.limit, key)], low);
+}
+
+/** The hop that a value other than 0 is. */
+HEDDLE_HD inline GatewayHop hop_of(const Image& image, uint16_t value) {
+  if (value < image.first_hop) return {0, value - 1u};
+  return image.at<GatewayHop>(image.hops)[value - image.first_hop];
 }
 
 }  // namespace heddle::ip6_lookup

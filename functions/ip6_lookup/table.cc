@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "core/error.h"
+#include "elements/ip6/gateways.h"
 
 namespace heddle::ip6_lookup {
 namespace {
@@ -51,6 +54,13 @@ class Sweep {
   std::vector<Interval> open_, intervals_;
 };
 
+Ip6 as_in_packets(const Address& address) {
+  Ip6 bytes;
+  const uint64_t halves[] = {__builtin_bswap64(address.high), __builtin_bswap64(address.low)};
+  std::memcpy(bytes.data(), halves, bytes.size());
+  return bytes;
+}
+
 /** Lines of nodes, one tree after the other. */
 class Builder {
  public:
@@ -73,6 +83,7 @@ class Builder {
 
   HugePages write(size_t& bytes) const {
     Image image{};
+    image.first_hop = kFirstTree - static_cast<uint32_t>(hops_.size());
     image.levels = static_cast<uint32_t>(levels_.size());
     std::ranges::copy(levels_, image.level);
     const auto behind = [&bytes](size_t size) {
@@ -85,6 +96,7 @@ class Builder {
     image.lines = behind(lines_.size() * sizeof lines_[0]);
     image.bases = behind(bases_.size() * sizeof bases_[0]);
     image.trees = behind(trees_.size() * sizeof trees_[0]);
+    image.hops = behind(hops_.size() * sizeof hops_[0]);
     HugePages memory = map_huge_pages(bytes);
     std::memcpy(memory.get(), &image, sizeof image);
     const auto put = [&memory](uint64_t offset, const auto& list) {
@@ -93,6 +105,8 @@ class Builder {
     put(image.lines, lines_);
     put(image.bases, bases_);
     put(image.trees, trees_);
+    const std::vector<GatewayHop> by_value(hops_.rbegin(), hops_.rend());
+    put(image.hops, by_value);
     return memory;
   }
 
@@ -104,7 +118,7 @@ class Builder {
     for (auto route = routes.begin(); route != routes.end();) {
       const auto& [address, length] = route->prefix;
       if (length <= 64) {
-        sweep.open(address.high, address.high | ~prefix_mask(length).high, route->hop.port + 1);
+        sweep.open(address.high, address.high | ~prefix_mask(length).high, value_of(route->hop));
         ++route;
         continue;
       }
@@ -112,13 +126,29 @@ class Builder {
       Sweep low(sweep.at(address.high));
       for (const uint64_t high = address.high; route != routes.end() && route->prefix.address.high == high; ++route) {
         const auto& [inner, bits] = route->prefix;
-        low.open(inner.low, inner.low | ~prefix_mask(bits).low, route->hop.port + 1);
+        low.open(inner.low, inner.low | ~prefix_mask(bits).low, value_of(route->hop));
       }
       const uint64_t high = std::prev(route)->prefix.address.high;
       sweep.open(high, high, kFirstTree + static_cast<uint32_t>(low_.size()));
       low_.push_back(low.finish());
     }
     return sweep.finish();
+  }
+
+  /** The value that leads to `hop`: those with gateways have values from the last one down. */
+  uint32_t value_of(const Hop& hop) {
+    uint32_t value = hop.port + 1;
+    if (hop.gateway == Address{}) {
+      largest_ = std::max(largest_, value);
+    } else {
+      const auto [known, is_new] = values_.try_emplace({hop.gateway, hop.port}, kFirstTree - 1 - hops_.size());
+      if (is_new) hops_.push_back({ip6_gateways::number_of(as_in_packets(hop.gateway)), hop.port});
+      value = known->second;
+    }
+    if (largest_ + hops_.size() >= kFirstTree)
+      throw Error(format("IPv6 routes lead to %zu pairs of gateway and output, and to output %u: that is too many",
+                         hops_.size(), largest_ - 1));
+    return value;
   }
 
   /** Appends a tree's leaves and the levels above; `counts`: nodes of each. */
@@ -165,6 +195,9 @@ class Builder {
   }
 
   std::vector<std::vector<Interval>> low_;
+  std::map<std::pair<Address, uint32_t>, uint32_t> values_;  // by gateway and output
+  std::vector<GatewayHop> hops_;                             // the one with the highest value first
+  uint32_t largest_ = 0;                                     // value of an output so far
   std::vector<Inner> lines_;
   std::vector<uint32_t> levels_;  // line of each level of the main tree, the root's first
   std::vector<uint32_t> bases_;
@@ -194,6 +227,12 @@ void RouteTable::load(std::vector<Route> routes) {
     retired_.push_back(std::move(memory));
     replaced();
   }
+}
+
+void RouteTable::swap_routes(RouteTable& other) {
+  reclaim(), other.reclaim();
+  std::swap(routes_, other.routes_), std::swap(memory_, other.memory_), std::swap(bytes_, other.bytes_);
+  image_ = other.image_.exchange(image_);
 }
 
 void RouteTable::change(std::span<const Route> set, std::span<const Prefix> gone) {

@@ -25,6 +25,9 @@ class RouteTable : public Table {
   /** Adds or replaces the routes `set` and removes those with the prefixes of `gone`. Throws as load() does. */
   void change(std::span<const Route> set, std::span<const Prefix> gone);
 
+  /** Exchanges what is in two tables. No reader is there; copies do not follow. */
+  void swap_routes(RouteTable& other);
+
   /** The hop of an address, by search of the routes, not of the image; for handlers. */
   std::optional<Hop> lookup(Address address) const;
   /** The route of exactly this prefix. */
@@ -48,7 +51,7 @@ class RouteTable : public Table {
   std::vector<HugePages> retired_;
 };
 
-/** hops[i] = lookup() of addresses[i] (as they lie in packets), i in [0, n); n may be 0. Any number of threads may call it. */
+/** hops[i] = lookup() (rule.h) of addresses[i] (as they lie in packets), i in [0, n); n may be 0. Any number of threads may call it. */
 void lookup_bulk(const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n);
 
 /** The instructions that a lookup can be made of. */

@@ -53,8 +53,9 @@ namespace heddle {
  *      form                (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with AVX-512; what is the
  *                          fastest when the program starts
  *
- *  Hot reconfiguration: what has been learned goes over to the switch of the same name, as far as it has such ports and room; its own
- *  entries win.
+ *  Hot reconfiguration: the table goes over to the switch of the same name if it has the same arguments, without FILE, and as many
+ *  outputs. Else what has been learned goes over, as far as it has such ports and room; its own entries win, and that takes 2 µs an
+ *  entry or so.
  *
  *  Errors: an address or port that is none (named with file and line), more entries than CAPACITY. Statistics: `entries`,
  *  `learned`, `moved`, `not_learned`, `events_lost`.
@@ -108,6 +109,7 @@ class L2Switch : public Element, public KeepsGpuState {
   cuckoo::CuckooTable table_;
   uint64_t timeout_us_ = 300'000'000;
   bool learn_ = true;
+  std::string file_;
   std::atomic<uint32_t> tick_{1};  // 1 to kTicks: now
   Clock::time_point started_, swept_;
   uint32_t next_swept_ = 0;  // bucket

@@ -188,6 +188,42 @@ TEST_P(L2SwitchLearns, IsReplaced) {
   run(chain, GetParam(), watch.frames(), options);
 }
 
+// The same switch in another configuration has the same table, with what a handler has added; with an entry of its own as well,
+// what has been learned. A configuration that fails changes nothing.
+TEST_P(L2SwitchLearns, TableGoesOver) {
+  std::map<Mac, unsigned> learned;
+  Watch watch = conversations(40, learned);
+  const auto chain = [](const std::string& entries) {
+    return "TestSource(SETS paint) -> sw :: L2Switch" + entries + ";" + kSinks;
+  };
+  Options options = watch.options({});
+  options.meanwhile = [&](Engine& engine) {
+    Broker& handlers = engine.handlers();
+    const auto to = [&](const std::string& text) {
+      engine.reconfigure([&] {
+        click::Diagnostics diagnostics;
+        Chain next = read(text, GetParam().plan(), diagnostics);
+        return Configuration{std::move(next.router), std::move(next.plan)};
+      });
+    };
+    const auto lookup = [&](unsigned n) { return handlers.read("sw.lookup", text(mac(n))); };
+    wait_for_table(handlers, table_of(learned));
+    handlers.write("sw.add", text(mac(900)) + " 2");
+    to(chain(""));
+    EXPECT_EQ(lookup(900), "2");
+    EXPECT_EQ(handlers.read("sw.count"), std::to_string(learned.size() + 1));
+    watch.expect_right(GetParam());
+    EXPECT_THROW(to(chain("") + "FromDump(/nowhere) -> Discard;"), Error);
+    EXPECT_EQ(lookup(900), "2");
+    to(chain("(" + text(mac(901)) + " 1)"));
+    EXPECT_EQ(lookup(900), "-1");
+    EXPECT_EQ(lookup(901), "1");
+    EXPECT_EQ(handlers.read("sw.count"), std::to_string(learned.size() + 1));
+    watch.expect_right(GetParam());
+  };
+  run(chain(""), GetParam(), watch.frames(), options);
+}
+
 // What the GPU tells at the end of a run is heard.
 TEST_P(L2SwitchLearns, HearsTheLastWord) {
   const Result result = run("TestSource(SETS paint) -> sw :: L2Switch;" + kSinks, GetParam(),

@@ -34,10 +34,14 @@ constexpr const char* kChains[] = {
     "CheckIP6Header(OFFSET 14) -> LookupIP6Route(::/0 0, 2001:db8::/32 1, 2001:db8::5/128 2) -> DecIP6HLIM",
     "MarkIP6Header(14) -> DecIP6HLIM -> LookupIP6Route(2001:db8::/32 1, 2001:db8::/127 2)",
     "EtherMirror -> Print(x, -1, ACTIVE false) -> ToDump(/dev/null)",
+    // The second packet of a connection has a mapping.
+    "CheckIPHeader(14) -> FTPPortMapper(r, r, 0) -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0)",
+    "CheckIPHeader(14) -> AggregateIPFlows(ICMP true, CAPACITY 16) -> IPRateMonitor(BYTES, 1, 1, 100)",
 };
 
 struct Chain {
   std::vector<std::unique_ptr<Element>> elements;
+  size_t appends = 0;  // bytes behind a packet that its elements may need
 };
 
 /** The elements of a chain, configured. */
@@ -56,7 +60,15 @@ Chain make(const char* text) {
     element.outputs = 4;
     click::Arguments arguments(declaration, diagnostics);
     element.configure(arguments);
+    chain.appends += static_cast<size_t>(element.appends());
   }
+  const auto named = [&chain](std::string_view name) {
+    std::vector<Element*> found;
+    for (auto& element : chain.elements)
+      if (element->name == name) found.push_back(element.get());
+    return found;
+  };
+  for (auto& element : chain.elements) element->link(named);
   if (!diagnostics.ok()) {
     std::fputs(diagnostics.text().c_str(), stderr);
     abort();
@@ -87,7 +99,7 @@ struct World {
 
 void run(World& world, const Chain& chain, const uint8_t* bytes, size_t size) {
   // The packet's bytes lie in memory of their own whose end the sanitizer guards.
-  const size_t room = RTE_PKTMBUF_HEADROOM + size;
+  const size_t room = RTE_PKTMBUF_HEADROOM + size + chain.appends;
   std::unique_ptr<uint8_t[]> guarded(new uint8_t[room]);
   std::memset(guarded.get(), 0xa5, RTE_PKTMBUF_HEADROOM);
   std::memcpy(guarded.get() + RTE_PKTMBUF_HEADROOM, bytes, size);

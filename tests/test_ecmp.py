@@ -1,0 +1,151 @@
+"""ECMP: routes with several next hops divide flows among them, and reorder none."""
+
+import random
+from collections import Counter, defaultdict
+
+import pytest
+from scapy.layers.inet import IP, TCP, UDP, fragment
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.utils import PcapReader, wrpcap
+
+RANDOM = random.Random(17)
+FLOWS, PACKETS = 1500, 4
+
+
+def flows(make):
+    """Packets of many flows, mixed; each has its flow's number and its own in the payload."""
+    order = [number for number in range(FLOWS) for _ in range(PACKETS)]
+    RANDOM.shuffle(order)
+    seen, packets = Counter(), []
+    for number in order:
+        packets.append(make(number) / f"{number} {seen[number]}".encode())
+        seen[number] += 1
+    return packets
+
+
+def ip4(number):
+    protocol = (TCP, UDP)[number % 2]
+    return Ether() / IP(src=f"172.16.{number % 3}.1", dst="10.1.2.3") / protocol(sport=1000 + number, dport=80)
+
+
+def ip6(number):
+    protocol = (TCP, UDP)[number % 2]
+    return Ether() / IPv6(src=f"2001:db8::{number % 3}", dst="2001:db8:5::1") / protocol(sport=1000 + number, dport=80)
+
+
+CHAINS = {
+    "DirectIPLookup": """-> Strip(14) -> CheckIPHeader -> rt :: DirectIPLookup(10.0.0.0/8 0.0.0.1 1, 0/0 0); rt[0] -> Discard;
+        rt[1] -> e :: ECMP(1 {hops}); arp :: ARPQuerier(10.9.0.1, 2:0:0:0:0:1) -> ToDump({folder}/out.pcap); Idle -> [1]arp;
+        e[0] -> Paint(0) -> arp; e[1] -> Paint(1) -> arp;""",
+    "LookupIP6Route": """-> Strip(14) -> CheckIP6Header -> rt :: LookupIP6Route(2001:db8::/32 ::1 1, ::/0 0); rt[0] -> Discard;
+        rt[1] -> e :: ECMP(1 {hops}); arp :: IP6NDSolicitor(2001:db8::1, 2:0:0:0:0:1) -> ToDump({folder}/out.pcap);
+        Idle -> [1]arp; e[0] -> Paint(0) -> arp; e[1] -> Paint(1) -> arp;""",
+}
+
+
+HOPS = {
+    "DirectIPLookup": [f"10.9.{i}.7" for i in range(4)],
+    "LookupIP6Route": [f"2001:db8:9:{i}::7" for i in range(4)],
+}
+
+
+def group(element, *hops):
+    """A group of the hops of these numbers; the odd leave by output 1."""
+    return " ".join(f"{HOPS[element][hop]} {hop % 2}" for hop in hops)
+
+
+def run(heddle, folder, packets, element, hops, *options, source="", more=""):
+    """What leaves, with the number of the next hop."""
+    wrpcap(str(folder / "in.pcap"), packets)
+    inserts = ", ".join(f"write arp.insert {hop} 02:00:00:00:09:0{i}" for i, hop in enumerate(HOPS[element]))
+    chain = f"in :: FromDump({folder}/in.pcap, ACTIVE false{source}) "
+    chain += CHAINS[element].format(folder=folder, hops=group(element, *hops))
+    heddle.ok("run", *options, "-e", chain + f"Script({inserts}, write in.active true); {more}")
+    with PcapReader(str(folder / "out.pcap")) as reader:
+        return [(packet, int(packet.dst[-2:], 16)) for packet in reader]
+
+
+def ways(sent):
+    """{flow: [(serial, next hop), ...]}"""
+    of = defaultdict(list)
+    for packet, hop in sent:
+        flow, serial = map(int, bytes(packet[TCP if TCP in packet else UDP].payload).split())
+        of[flow].append((serial, hop))
+    return of
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+@pytest.mark.parametrize("element", CHAINS)
+def test_flows_are_divided_and_stay_in_order(heddle, tmp_path, element, device):
+    packets = flows(ip4 if element == "DirectIPLookup" else ip6)
+    of = ways(run(heddle, tmp_path, packets, element, (0, 1, 1, 2), "--device", device))
+    assert len(of) == FLOWS
+    for sent in of.values():
+        assert [serial for serial, _ in sent] == list(range(PACKETS))
+        assert len({hop for _, hop in sent}) == 1
+    shares = Counter(sent[0][1] for sent in of.values())
+    assert set(shares) == {0, 1, 2}
+    # Of 256 buckets 64, 128 and 64, by chance: five standard deviations.
+    for hop, share in enumerate((0.25, 0.5, 0.25)):
+        assert abs(shares[hop] / FLOWS - share) < 5 * (share * (1 - share) / 256) ** 0.5
+
+
+def test_when_a_hop_goes_the_flows_of_others_stay(heddle, tmp_path):
+    packets = flows(ip4)
+    again = f"again :: FromDump({tmp_path}/in.pcap, ACTIVE false) -> Strip(14) -> CheckIPHeader -> rt;"
+    change = f"write e.set 1 {group('DirectIPLookup', 0, 2, 3)}, write again.active true"
+    sent = run(
+        heddle,
+        tmp_path,
+        packets,
+        "DirectIPLookup",
+        (0, 1, 2, 3),
+        source=", END_CALL change.run",
+        more=f"{again} change :: Script(TYPE PASSIVE, {change});",
+    )
+    assert len(sent) == 2 * len(packets)
+    before, after = ways(sent[: len(packets)]), ways(sent[len(packets) :])
+    was = {flow: of[0][1] for flow, of in before.items()}
+    now = {flow: of[0][1] for flow, of in after.items()}
+    assert Counter(was.values()).keys() == {0, 1, 2, 3}
+    assert all(now[flow] == hop for flow, hop in was.items() if hop != 1)
+    assert {now[flow] for flow, hop in was.items() if hop == 1} == {0, 2, 3}
+
+
+def test_fragments_of_a_packet_go_one_way(heddle, tmp_path):
+    whole = [
+        Ether() / IP(src=f"172.16.{i}.1", dst="10.1.2.3", id=i) / UDP(sport=i, dport=53) / bytes(3000)
+        for i in range(200)
+    ]
+    sent = run(heddle, tmp_path, [f for p in whole for f in fragment(p, 1000)], "DirectIPLookup", (0, 1, 2, 3))
+    of = defaultdict(set)
+    for packet, hop in sent:
+        of[packet[IP].id].add(hop)
+    assert len(of) == 200 and all(len(hops) == 1 for hops in of.values())
+    assert {hop for hops in of.values() for hop in hops} == {0, 1, 2, 3}
+
+
+def test_what_has_no_group_is_dropped(heddle, tmp_path):
+    wrpcap(str(tmp_path / "in.pcap"), [ip4(1)] * 3)
+    chain = f"""FromDump({tmp_path}/in.pcap) -> Strip(14) -> CheckIPHeader -> rt :: DirectIPLookup(0/0 0.0.0.2 0)
+        -> e :: ECMP(1 - 0) -> Discard"""
+    report = heddle.ok("run", "--json", "-e", chain).json
+    assert next(e for e in report["elements"] if e["name"] == "e")["drops"] == {"no_group": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1", "expected GROUP GATEWAY OUT"),
+        ("0 - 0", "expected GROUP GATEWAY OUT"),
+        ("65536 - 0", "expected GROUP GATEWAY OUT"),
+        ("1 - 0 10.0.0.1", "expected GROUP GATEWAY OUT"),
+        ("1 there 0", "'there' is not a gateway's address or -"),
+        ("1 - 1", "'1' is not a connected output, 0 to 0"),
+    ],
+)
+def test_mistakes_are_named(heddle, text, message):
+    assert message in heddle.fails(
+        "check", "-e", f"Idle -> MarkIPHeader -> DirectIPLookup(0/0 0) -> ECMP({text}) -> Discard"
+    )

@@ -1,0 +1,220 @@
+"""IPv6 neighbours: chains/ip6_router.click between two namespaces, and IP6NDAdvertiser and IP6NDSolicitor against scapy's messages."""
+
+import contextlib
+import re
+
+import pytest
+from scapy.layers.inet import UDP
+from scapy.layers.inet6 import (
+    ICMPv6ND_NA,
+    ICMPv6ND_NS,
+    ICMPv6NDOptDstLLAddr,
+    ICMPv6NDOptSrcLLAddr,
+    IPv6,
+)
+from scapy.layers.l2 import Ether
+from scapy.utils import PcapReader, wrpcap
+from whole import network
+from whole.program import CHAINS, Report, wait_until
+
+ROUTER, MAC = "2001:db8:1::fe", "02:00:00:00:01:00"
+HOST, HOST_MAC = "2001:db8:1::1", "02:00:00:00:00:01"
+
+
+def solicitation(target=ROUTER, source=HOST, to="ff02::1:ff00:fe", options=True, hlim=255, **fields):
+    message = (
+        Ether(src=HOST_MAC, dst="33:33:ff:00:00:fe")
+        / IPv6(src=source, dst=to, hlim=hlim)
+        / ICMPv6ND_NS(tgt=target, **fields)
+    )
+    return message / ICMPv6NDOptSrcLLAddr(lladdr=HOST_MAC) if options else message
+
+
+def advertisement(target, mac, source=None, to=ROUTER, hlim=255, override=1, **fields):
+    return (
+        Ether(src=mac, dst=MAC)
+        / IPv6(src=source or target, dst=to, hlim=hlim)
+        / ICMPv6ND_NA(R=0, S=1, O=override, tgt=target, **fields)
+        / ICMPv6NDOptDstLLAddr(lladdr=mac)
+    )
+
+
+def frames(path):
+    with PcapReader(str(path)) as reader:
+        return list(reader)
+
+
+def is_right(packet):
+    """Whether the checksum is what scapy computes."""
+    again = packet.copy()
+    message = again[ICMPv6ND_NA] if ICMPv6ND_NA in again else again[ICMPv6ND_NS]
+    had, message.cksum = message.cksum, None
+    return Ether(bytes(again)).getlayer(type(message)).cksum == had
+
+
+def test_solicitations_are_answered(heddle, tmp_path):
+    bad_checksum = Ether(bytes(solicitation()))
+    bad_checksum[ICMPv6ND_NS].cksum ^= 1
+    truncated = Ether(bytes(solicitation())[:-9])
+    bad_option = Ether(bytes(solicitation(options=False) / b"\x01\x00\x00\x00\x00\x00\x00\x00"))
+    mine = [
+        solicitation(),
+        solicitation(options=False),
+        solicitation(target="2001:db8:9::5", to="ff02::1:ff00:5"),
+        solicitation(source="::", options=False),
+        solicitation() / (b"\x0e\x01" + bytes(6)),
+    ]
+    others = [
+        solicitation(hlim=254),
+        solicitation(code=1),
+        solicitation(target="ff02::1"),
+        solicitation(source="::"),
+        solicitation(source="::", to=ROUTER, options=False),
+        bad_checksum,
+        truncated,
+        bad_option,
+        advertisement(HOST, HOST_MAC),
+    ]
+    not_mine = [solicitation(target="2001:db8:1::fd")]
+    wrpcap(str(tmp_path / "in.pcap"), mine + others + not_mine)
+    chain = (
+        f"FromDump({tmp_path}/in.pcap) -> r :: IP6NDAdvertiser({ROUTER} {MAC}, 2001:db8:8::/45 2:0:0:0:0:9)"
+        f" -> ToDump({tmp_path}/out.pcap)"
+    )
+    report = Report(heddle.ok("run", "--json", "-e", chain).json)
+    assert report.drops("r") == {"not_solicitation": len(others), "not_mine": 1}
+    got = frames(tmp_path / "out.pcap")
+    assert len(got) == len(mine)
+    for packet, asked in zip(got, mine):
+        answer, option = packet[ICMPv6ND_NA], packet[ICMPv6NDOptDstLLAddr]
+        nobody = asked[IPv6].src == "::"
+        assert len(packet) == 86 and is_right(packet) and packet[IPv6].hlim == 255
+        assert (answer.R, answer.S, answer.O) == (1, 0 if nobody else 1, 1)
+        assert answer.tgt == packet[IPv6].src == asked[ICMPv6ND_NS].tgt
+        assert option.lladdr == packet.src == ("02:00:00:00:00:09" if "9::5" in answer.tgt else MAC)
+        assert (packet[IPv6].dst, packet.dst) == (("ff02::1", "33:33:00:00:00:01") if nobody else (HOST, HOST_MAC))
+
+
+def datagram(to, serial=0):
+    return Ether(src=HOST_MAC, dst=MAC) / IPv6(src="2001:db8:7::1", dst=to) / UDP(sport=serial) / b"data"
+
+
+SOLICITOR = """FromDump({folder}/in.pcap, BURST 1) -> c :: Classifier(12/86dd 20/3a 54/88, -);
+    c[0] -> [1]q; c[1] -> Strip(14) -> CheckIP6Header -> rt :: LookupIP6Route(2001:db8:1::/64 0, ff00::/8 0, ::/0 2001:db8:1::9 0)
+    -> q :: IP6NDSolicitor({router}, {mac}, CAPACITY 64) -> ToDump({folder}/out.pcap);"""
+
+
+def solicitor(heddle, folder, packets, *options):
+    wrpcap(str(folder / "in.pcap"), packets)
+    chain = SOLICITOR.format(folder=folder, router=ROUTER, mac=MAC)
+    report = Report(heddle.ok("run", "--json", *options, "-e", chain).json)
+    got = frames(folder / "out.pcap")
+    return report, [p for p in got if ICMPv6ND_NS in p], [p for p in got if ICMPv6ND_NS not in p]
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_packets_wait_for_answers(heddle, tmp_path, device):
+    gateway, neighbour = "2001:db8:1::9", "2001:db8:1::4:5"
+    packets = [
+        datagram("2001:db8:5::1", 1),
+        datagram(neighbour, 2),
+        datagram("2001:db8:6::1", 3),
+        datagram("ff0e::1:3", 4),
+    ]
+    # One packet at a time: answers come after what waits for them.
+    packets += [
+        advertisement("2001:db8:1::77", "02:00:00:00:00:77"),  # nobody has asked
+        advertisement(gateway, "02:00:00:00:00:66", hlim=64),  # from beyond the link
+        advertisement(gateway, "03:00:00:00:00:66"),  # a group's
+        advertisement(gateway, "02:00:00:00:00:19"),
+        advertisement(neighbour, "02:00:00:00:00:45"),
+        advertisement(gateway, "02:00:00:00:00:66", override=0),  # known otherwise
+        datagram("2001:db8:5::2", 5),
+        advertisement(gateway, "02:00:00:00:00:20"),
+        datagram("2001:db8:5::3", 6),
+    ]
+    report, asked, sent = solicitor(heddle, tmp_path, packets, "--device", device)
+    assert {p[ICMPv6ND_NS].tgt for p in asked} == {gateway, neighbour}
+    for packet in asked:
+        assert is_right(packet) and packet[IPv6].src == ROUTER and packet[IPv6].hlim == 255 and packet.src == MAC
+        tail = packet[ICMPv6ND_NS].tgt.split(":")[-1].zfill(2)
+        assert packet.dst[:8] == "33:33:ff" and packet.dst.endswith(tail)
+        assert packet[IPv6].dst.startswith("ff02::1:ff") and packet[ICMPv6NDOptSrcLLAddr].lladdr == MAC
+    wanted = {1: "19", 2: "45", 3: "19", 5: "19", 6: "20"}
+    assert {p[UDP].sport: p.dst for p in sent} == {k: f"02:00:00:00:00:{v}" for k, v in wanted.items()} | {
+        4: "33:33:00:01:00:03"
+    }
+    assert all(p.src == MAC and p.type == 0x86DD for p in sent)
+    assert report.drops("q") == {"learnt": 6, "not_advertisement": 1}
+    assert report.one("q")["statistics"]["entries"] == 2
+
+
+def test_a_flood_takes_no_more_than_its_room(heddle, tmp_path):
+    packets = [datagram("2001:db8:5::1"), advertisement("2001:db8:1::9", "02:00:00:00:00:19")]
+    packets += [datagram(f"2001:db8:1::{i:x}:{i % 7:x}") for i in range(1, 5000)] + [datagram("2001:db8:5::2")]
+    packets += [advertisement(f"2001:db8:1::aaaa:{i:x}", "02:00:00:00:00:01") for i in range(5000)]
+    packets += [datagram("2001:db8:5::3")]
+    report, _, sent = solicitor(heddle, tmp_path, packets)
+    drops = report.drops("q")
+    assert drops["queue_full"] >= 4999 - 64 and drops["unanswered"] <= 64
+    assert drops["queue_full"] + drops["unanswered"] == 4999
+    assert [p[IPv6].dst for p in sent] == [f"2001:db8:5::{i}" for i in (1, 2, 3)]
+    assert report.one("q")["statistics"]["entries"] == 1
+
+
+@pytest.mark.parametrize(
+    ("element", "message"),
+    [
+        ("IP6NDSolicitor(1.2.3.4, 2:0:0:0:0:1)", "'1.2.3.4' is not an IPv6 address"),
+        ("IP6NDSolicitor(2001:db8::1)", "expected IP6 and ETH"),
+        ("IP6NDAdvertiser(2001:db8::1)", "IPv6 addresses or networks and their Ethernet address"),
+        ("IP6NDAdvertiser(2001:db8::/129 2:0:0:0:0:1)", "IPv6 addresses or networks and their Ethernet address"),
+    ],
+)
+def test_mistakes_are_named(heddle, element, message):
+    assert message in heddle.fails("check", "-e", f"Idle -> {element} -> Discard")
+
+
+@contextlib.contextmanager
+def two_networks(heddle):
+    """Two namespaces with a network each, and the routers between them, which know nobody yet."""
+    text = (CHAINS / "ip6_router.click").read_text()
+    with network.namespaces() as (left, right), network.veth_pairs(left, right) as (a, b):
+        for space, net in ((left, "2001:db8:ffff:1"), (right, "2001:db8:ffff:3")):
+            space.call("sysctl", "-qw", f"net.ipv6.conf.{space.device}.disable_ipv6=0")
+            space.call("ip", "-6", "address", "add", f"{net}::1/64", "dev", space.device, "nodad")
+            space.call("ip", "-6", "route", "add", "default", "via", f"{net}::fe")
+            space.address = f"{net}::1"
+        for old, new in (
+            ("FromDump($IN, ACTIVE false)", f'FromDPDKDevice("net_af_packet0,iface={a}")'),
+            (":: Idle", f':: FromDPDKDevice("net_af_packet1,iface={b}")'),
+            ("ToDump(${OUT}_0.pcap)", f'ToDPDKDevice("net_af_packet0,iface={a}")'),
+            ("ToDump(${OUT}_1.pcap)", f'ToDPDKDevice("net_af_packet1,iface={b}")'),
+        ):
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        with heddle.start("run", "--json", "-e", re.sub(r"^Script.*$", "", text, flags=re.MULTILINE)) as running:
+            network.wait_for_link(left, right, running)
+            yield left, right, running
+
+
+@pytest.mark.usefixtures("root")
+def test_ping_across_two_routers(heddle):
+    with two_networks(heddle) as (left, right, running):
+        assert left.ping(right.address, 50) == 50
+        assert right.ping(left.address, 20, size=1400) == 20
+        assert MAC in left.call("ip", "-6", "neighbour", "show", "2001:db8:ffff:1::fe")
+        # Hosts that there are not take nothing from those that there are.
+        left.call("ping", "-q", "-c", "1", "-W", "1", "2001:db8:ffff:3::99", check=False)
+        assert left.ping(right.address, 20) == 20
+        wait_until(lambda: left.ping(right.address, 1) == 1, what="a ping")
+        result = running.interrupt(20)
+        assert result.code == 0, result
+        report = Report(result.json)
+    by_name = {e["name"]: e["statistics"] for e in report.elements("IP6NDSolicitor")}
+    assert {name: s["entries"] for name, s in by_name.items()} == {
+        "first/nd0": 1,
+        "first/nd1": 1,
+        "second/nd0": 1,
+        "second/nd1": 1,
+    }
