@@ -42,8 +42,9 @@ VALUES = {  # what each program measures
     "gopt-handler": ["mpps"],
     "gopt-aho-corasick": ["one_by_one", "in_turns", "sorted", "speedup"],
     "gopt-offload": ["headers_mps"],
-    "throughput": ["mpps", "loss"],
+    "throughput": ["mpps", "gbps", "loss", "gpu_power_w"],
     "latency": ["latency_mean_us"],
+    "zero-loss": ["mpps", "latency_mean_us"],
 }
 
 
