@@ -42,6 +42,7 @@ PlanOptions plan_options(const Setup& setup) {
   options.set_device(setup.device);
   options.launch = mode_named<LaunchMode>(setup.launch, kLaunchModes).value_or(LaunchMode::persistent);
   options.transport = mode_named<Transport>(setup.transport, kTransports);
+  options.share = setup.share;
   return options;
 }
 

@@ -73,14 +73,20 @@ std::vector<Parameter> make_parameters() {
                   },
                   [](auto& setup) { return Json(setup.launch); }});
   list.push_back({"transport",
-                  "How packet bytes get to GPU segments: direct, gather, coalescent, zerocopy; auto: the plan chooses",
+                  "How packet bytes get to GPU segments: direct, gather, coalescent, zerocopy, commlist, landing; "
+                  "auto: the plan chooses",
                   "NAME", nullptr,
                   [](Setup& setup, const std::string& text) {
                     if (text != "auto" && !mode_named<Transport>(text, kTransports))
-                      throw Error("'" + text + "' is not auto, direct, gather, coalescent or zerocopy");
+                      throw Error("'" + text +
+                                  "' is not auto, direct, gather, coalescent, zerocopy, commlist or landing");
                     setup.transport = text;
                   },
                   [](auto& setup) { return Json(setup.transport); }});
+  list.push_back(
+      {"share", "Transport gather: a GPU segment does not gather what one before it has left on the GPU: yes or no",
+       "BOOL", nullptr, [](Setup& setup, const std::string& text) { setup.share = click::value_of<bool>(text); },
+       [](auto& setup) { return Json(setup.share ? "yes" : "no"); }});
   list.push_back(number("batch", &Setup::batch, 32, 16384, "Packets that a batch holds at most"));
   list.push_back(number("slots", &Setup::slots, 0, 4096, "GPU: slots of 32 packets in flight; 0: as heddle run"));
   list.push_back(number("descriptors", &Setup::descriptors, 32, 32768, "Packets that a queue of the wire holds"));
@@ -131,7 +137,7 @@ std::vector<Parameter> make_parameters() {
   list.push_back(seconds("rest", &Setup::rest_s, "Pause after a trial that lost packets", kZeroLoss));
   list.push_back(number("retries", &Setup::retries, 0, 100, "Times that a trial with loss is made again", kZeroLoss));
   for (auto& parameter : list)
-    for (const char* name : {"cores", "device", "launch", "transport", "batch", "slots", "descriptors"})
+    for (const char* name : {"cores", "device", "launch", "transport", "share", "batch", "slots", "descriptors"})
       parameter.of_router = parameter.of_router || parameter.name == std::string(name);
   return list;
 }

@@ -44,8 +44,9 @@ VALUES = {  # what each program measures
     "gopt-offload": ["headers_mps"],
     "classifier": ["mpps", "updates", "megabytes"],
     "classifier-gpu": ["mpps", "megabytes"],
-    "throughput": ["mpps", "loss", "offered_mpps", "cycles_per_packet"],
+    "throughput": ["mpps", "gbps", "loss", "offered_mpps", "cycles_per_packet", "gpu_power_w"],
     "latency": ["latency_mean_us"],
+    "zero-loss": ["mpps", "latency_mean_us"],
 }
 
 
