@@ -1,11 +1,13 @@
 """heddle flatten and heddle graph: the chain without compounds, which is the same chain; and its picture."""
 
+import colorsys
 import itertools
-import os
 import re
+import shutil
+from xml.etree import ElementTree
 
 import pytest
-from whole.program import CHAINS, ROOT
+from whole.program import CHAINS, ROOT, wait_for_count
 
 TRAFFIC = CHAINS / "traffic.pcap"
 NESTED = f"""
@@ -88,11 +90,64 @@ def test_graph_quotes_what_it_prints(heddle):
     assert r"\"a\\\"b\\\\\"" in out
 
 
-@pytest.mark.skipif(os.system("command -v dot >/dev/null") != 0, reason="needs Graphviz's dot")
-def test_graphviz_reads_it(heddle, tmp_path):
-    out = heddle.ok("graph", CHAINS / "ip_router.click").out
-    (tmp_path / "g.dot").write_text(out)
-    assert os.system(f"dot -Tsvg {tmp_path}/g.dot >{tmp_path}/g.svg") == 0
+NEEDS_DOT = pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz's dot")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(svg):
+    """{element: (its lines of text, (hue, saturation))}, and the connections, of an SVG of dot's."""
+    root = ElementTree.fromstring(svg)
+    assert root.tag == SVG + "svg"
+    nodes, connections = {}, []
+    for group in root.iter(SVG + "g"):
+        title = group.findtext(SVG + "title")
+        if group.get("class") == "node":
+            colour = group.find(f".//{SVG}polygon").get("fill")
+            named = {"lightblue": "#add8e6", "palegreen": "#98fb98"}.get(colour, colour)
+            hue, saturation, _ = colorsys.rgb_to_hsv(*(int(named[i : i + 2], 16) / 255 for i in (1, 3, 5)))
+            nodes[title] = ([text.text for text in group.iter(SVG + "text")], (hue, saturation))
+        elif group.get("class") == "edge":
+            connections.append(tuple(title.split("->")))
+    return nodes, sorted(connections)
+
+
+@NEEDS_DOT
+def test_svg_shows_elements_on_their_processors(heddle):
+    chain = f"s :: FromDump({TRAFFIC}) -> m :: EtherMirror -> a :: RoundRobinSwitch; a [1] -> b :: Discard; a -> b"
+    nodes, connections = drawn(heddle.ok("graph", "--svg", "--device", "simt", "-e", chain).out)
+    assert {name: lines for name, (lines, _) in nodes.items()} == {
+        "s": ["s", "FromDump"],
+        "m": ["m", "EtherMirror"],
+        "a": ["a", "RoundRobinSwitch"],
+        "b": ["b", "Discard"],
+    }
+    assert connections == [("a", "b"), ("a", "b"), ("m", "a"), ("s", "m")]
+    green, blue = nodes["m"][1][0], nodes["s"][1][0]
+    assert 0.3 < green < 0.37 and 0.5 < blue < 0.57
+    assert len(drawn(heddle.ok("graph", "--svg", CHAINS / "ip_router.click").out)[0]) > 30
+
+
+@NEEDS_DOT
+def test_svg_of_a_running_router_shows_its_load(heddle, tmp_path):
+    chain = """s :: InfiniteSource(LENGTH 60) -> c :: Counter -> a :: RandomSample(0.25) -> d :: Discard;
+        i :: Idle -> e :: Discard"""
+    rate = lambda name: int(re.match(r"(\d+) packets/s", nodes[name][0][2])[1])
+    saturation = lambda name: nodes[name][1][1]
+    with heddle.start("run", "-u", tmp_path / "socket", "-e", chain) as running:
+        wait_for_count(tmp_path / "socket", "d.count", 1000)
+        nodes, connections = {}, []
+        while not nodes or rate("d") < 1000:  # the machine may have had other things to do
+            nodes, connections = drawn(heddle.ok("graph", "--svg", "-i", "0.5", "-r", tmp_path / "socket").out)
+        assert running.interrupt().code == 0
+    assert {("s", "c"), ("c", "a"), ("a", "d"), ("i", "e")} <= set(connections)
+    assert rate("e") == 0 and 0.15 < rate("d") / rate("c") < 0.35
+    assert re.search(r", \d+ dropped$", nodes["a"][0][2]) and "dropped" not in nodes["c"][0][2]
+    assert saturation("e") < 0.1 < saturation("d") < 0.5 < saturation("c")
+
+
+def test_svg_without_graphviz(heddle, tmp_path):
+    result = heddle("graph", "--svg", "-e", "Idle -> Discard", env={"PATH": str(tmp_path)})
+    assert result.code == 1 and "install Graphviz" in result.err and result.out == ""
 
 
 def test_mistakes_are_reported(heddle):

@@ -370,3 +370,38 @@ def test_from_host_mistakes(heddle):
         ("'a name', 10.0.0.1/24", "is not the name of a kernel interface"),
     ):
         assert message in heddle.fails("check", "-e", f"FromHost({arguments}) -> Discard")
+
+
+# --- Queue's capacity
+
+
+@pytest.mark.parametrize("queue", ["Queue", "FrontDropQueue"])
+def test_capacity_can_be_written(heddle, tmp_path, queue):
+    frames = [b"%060d" % n for n in range(200)]
+    captures.write(tmp_path / "in.pcap", frames)
+    chain = (
+        f"in :: FromDump({quoted(tmp_path / 'in.pcap')}, BURST 1, STOP false) -> s :: Switch(0) -> q :: {queue}(10);"
+        f"q -> u :: Unqueue(ACTIVE false) -> ToDump({tmp_path}/out.pcap); s[1] -> Discard"
+    )
+    script = "Script(label l, wait 1ms, goto l $(lt $(in.count) 200), print $(q.length) $(q.drops) $(q.capacity),"
+    script += "write q.capacity 300, print $(q.length) $(q.capacity), write in.reset_counts, write q.capacity 4,"
+    script += "print $(q.length) $(q.capacity), write u.active true, label m, wait 1ms, goto m $(q.length), stop)"
+    out = heddle.ok("run", "--quiet", "-e", f"{chain}; {script}").out.splitlines()
+    assert out == ["10 190 10", "10 300", "10 4"]
+    assert captures.frames(tmp_path / "out.pcap") == (frames[:10] if queue == "Queue" else frames[-10:])
+
+
+@pytest.mark.parametrize("queue", ["Queue", "FrontDropQueue"])
+def test_capacity_changes_while_packets_flow(heddle, tmp_path, queue):
+    count = 200_000
+    chain = (
+        f"InfiniteSource(LENGTH 60, LIMIT {count}, STOP false) -> n :: NumberPacket(40) -> q :: {queue}(64)"
+        f" -> u :: Unqueue -> o :: Counter -> ToDump({tmp_path}/out.pcap); StaticThreadSched(u 1);"
+        "Script(set n 1, label l, wait 100us, write q.capacity $n, set n $(add 1 $(mod $(mul $n 17) 301)),"
+        f"goto l $(lt $(add $(o.count) $(q.drops)) {count}), stop)"
+    )
+    report = run(heddle, chain, "-j", "2")
+    numbers = [int.from_bytes(frame[40:48], "little") for frame in captures.frames(tmp_path / "out.pcap")]
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) + sum(report.drops("q").values()) == count
+    assert report.drops("q")["full"] > 0

@@ -148,8 +148,14 @@ int check(const ChainOptions& chain);
 int show_plan(const ChainOptions& chain);
 /** Prints the chain without compound elements, variables and comments, as Click's click-flatten does. */
 int flatten(const ChainOptions& chain);
-/** Prints the chain as a graph in the language of Graphviz (DOT), elements in the colour of the processor that runs them. */
-int show_graph(const ChainOptions& chain);
+/** `heddle graph`: a chain or a running router as a graph in the language of Graphviz (DOT) or as SVG, elements in the colour of
+ *  the processor that runs them, the stronger the more packets pass. */
+struct GraphCommand {
+  std::string address;  ///< of a running router's control socket; "": the chain is drawn
+  double interval_s = 1;
+  bool svg = false;
+  int run(const ChainOptions& chain) const;
+};
 int show_elements(const std::string& name, bool json);
 /** Also what helps or hinders, as /proc, /sys and /dev below `root` show it ("": of this machine). */
 int show_gpus(bool json, const std::string& root);

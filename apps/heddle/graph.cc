@@ -1,9 +1,19 @@
 // heddle flatten, heddle graph: the chain as it is when compound elements and variables are gone.
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "apps/heddle/commands.h"
+#include "apps/heddle/remote.h"
+#include "click/parser.h"
 #include "click/unparse.h"
+#include "core/element.h"
 #include "core/error.h"
 
 namespace heddle {
@@ -19,6 +29,101 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
+/** What is drawn. */
+struct Drawing {
+  struct Element {
+    std::string name, class_name, arguments, processor;
+    bool gpu = false;
+    std::string colour, note;  // of a running router
+  };
+  std::vector<Element> elements;
+  std::vector<click::Connection> connections;
+};
+
+Drawing drawing_of(const click::Graph& graph) {
+  Drawing drawing{{}, graph.connections};
+  for (const auto& element : graph.elements)
+    drawing.elements.push_back(
+        {element.name, element.class_name, click::unparse_arguments(element), "", false, "", ""});
+  return drawing;
+}
+
+Drawing drawing_of(const Configuration& chain) {
+  Drawing drawing = drawing_of(chain.router.graph);
+  for (auto& element : drawing.elements) {
+    const Processor processor = chain.plan.nodes[static_cast<size_t>(chain.router.find(element.name))].processor;
+    element.processor = chain.plan.name_of(processor), element.gpu = processor.is_gpu();
+  }
+  return drawing;
+}
+
+/** Light where there is little to do, strong where most packets pass: blue on a CPU, green on a GPU. */
+std::string colour_of(double load, bool gpu) {
+  return format("\"%.3f %.3f 1.000\"", gpu ? 0.333 : 0.541, 0.06 + 0.74 * load);
+}
+
+/** Elements of a running router, and their packets between two looks. */
+Drawing drawing_of_router(const std::string& address, double interval_s) {
+  Remote router(address);
+  click::Diagnostics diagnostics;
+  Drawing drawing =
+      drawing_of(click::parse(router.read("flatconfig"), address, {Catalog::instance().names(), {}}, diagnostics));
+  if (!diagnostics.ok()) throw Error(diagnostics.text());
+  struct Look {
+    std::string processor;
+    double packets = 0, dropped = 0;
+  };
+  const auto look = [&router] {
+    std::map<std::string, Look> elements;
+    const auto report = nlohmann::json::parse(router.read("report"));
+    for (auto& entry : report["elements"]) {
+      Look& element = elements[entry["name"].get<std::string>()];
+      element = {entry["processor"], entry["packets"], 0};
+      for (auto& [reason, packets] : entry["drops"].items()) element.dropped += packets.get<double>();
+    }
+    return elements;
+  };
+  const auto start = std::chrono::steady_clock::now();
+  auto before = look();
+  std::this_thread::sleep_for(std::chrono::duration<double>(interval_s));
+  auto now = look();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  double most = 1;
+  for (auto& [name, element] : now) {
+    element.packets = std::max(0.0, element.packets - before[name].packets) / seconds;
+    element.dropped = std::max(0.0, element.dropped - before[name].dropped) / seconds;
+    most = std::max(most, element.packets);
+  }
+  for (auto& element : drawing.elements) {
+    const Look& seen = now[element.name];
+    element.processor = seen.processor;
+    element.gpu = !seen.processor.empty() && !seen.processor.starts_with("cpu");
+    element.colour = colour_of(seen.packets / most, element.gpu);
+    element.note = format("\\n%.0f packets/s", seen.packets);
+    if (seen.dropped > 0) element.note += format(", %.0f dropped", seen.dropped);
+  }
+  return drawing;
+}
+
+/** In the language of Graphviz. */
+std::string dot_of(const Drawing& drawing) {
+  std::string text = "digraph chain {\n  node [shape=box, style=filled, fontname=sans];\n";
+  for (const auto& element : drawing.elements) {
+    const std::string colour = !element.colour.empty() ? element.colour : element.gpu ? "palegreen" : "lightblue";
+    text += format("  \"%s\" [label=\"%s\\n%s%s\", tooltip=\"%s on %s\", fillcolor=%s];\n",
+                   escaped(element.name).c_str(), escaped(element.name).c_str(), escaped(element.class_name).c_str(),
+                   element.note.c_str(), escaped(element.arguments).c_str(), element.processor.c_str(), colour.c_str());
+  }
+  for (const auto& connection : drawing.connections) {
+    const auto name = [&](int element) { return escaped(drawing.elements[static_cast<size_t>(element)].name); };
+    const std::string from_port = connection.from_port == 0 ? "" : std::to_string(connection.from_port);
+    const std::string to_port = connection.to_port == 0 ? "" : std::to_string(connection.to_port);
+    text += format("  \"%s\" -> \"%s\" [taillabel=\"%s\", headlabel=\"%s\"];\n", name(connection.from).c_str(),
+                   name(connection.to).c_str(), from_port.c_str(), to_port.c_str());
+  }
+  return text + "}\n";
+}
+
 }  // namespace
 
 int flatten(const ChainOptions& options) {
@@ -26,27 +131,20 @@ int flatten(const ChainOptions& options) {
   return 0;
 }
 
-int show_graph(const ChainOptions& options) {
-  const Configuration chain = read_chain(options);
-  const click::Graph& graph = chain.router.graph;
-  std::string text = "digraph chain {\n  node [shape=box, style=filled, fontname=sans];\n";
-  for (const auto& element : graph.elements) {
-    const auto node = static_cast<size_t>(chain.router.find(element.name));
-    const Processor processor = chain.plan.nodes[node].processor;
-    text += format("  \"%s\" [label=\"%s\\n%s\", tooltip=\"%s on %s\", fillcolor=%s];\n", escaped(element.name).c_str(),
-                   escaped(element.name).c_str(), escaped(element.class_name).c_str(),
-                   escaped(click::unparse_arguments(element)).c_str(), chain.plan.name_of(processor).c_str(),
-                   processor.is_gpu() ? "palegreen" : "lightblue");
+int GraphCommand::run(const ChainOptions& options) const {
+  const Drawing drawing = address.empty() ? drawing_of(read_chain(options)) : drawing_of_router(address, interval_s);
+  const std::string text = dot_of(drawing);
+  if (!svg) {
+    std::fputs(text.c_str(), stdout);
+    return 0;
   }
-  for (const auto& connection : graph.connections) {
-    const auto from = static_cast<size_t>(connection.from), to = static_cast<size_t>(connection.to);
-    const std::string from_port = connection.from_port == 0 ? "" : std::to_string(connection.from_port);
-    const std::string to_port = connection.to_port == 0 ? "" : std::to_string(connection.to_port);
-    text +=
-        format("  \"%s\" -> \"%s\" [taillabel=\"%s\", headlabel=\"%s\"];\n", escaped(graph.elements[from].name).c_str(),
-               escaped(graph.elements[to].name).c_str(), from_port.c_str(), to_port.c_str());
-  }
-  std::fputs((text + "}\n").c_str(), stdout);
+  if (std::system("command -v dot >/dev/null") != 0)
+    throw Error("--svg: there is no program `dot`; install Graphviz, or leave --svg out");
+  std::fflush(stdout);
+  FILE* dot = popen("dot -Tsvg", "w");
+  if (dot == nullptr) throw Error("--svg: `dot` cannot be started");
+  const bool written = std::fwrite(text.data(), 1, text.size(), dot) == text.size();
+  if (pclose(dot) != 0 || !written) throw Error("--svg: `dot` has failed");
   return 0;
 }
 

@@ -212,8 +212,14 @@ int heddle_main(std::vector<std::string> words) {
   add_chain_options(plan_app, chain);
   auto* flatten_app = app.add_subcommand("flatten", "Print a chain without compound elements and variables");
   add_chain_options(flatten_app, chain);
-  auto* graph_app = app.add_subcommand("graph", "Print a chain as a graph for Graphviz: heddle graph FILE | dot -Tsvg");
+  auto* graph_app = app.add_subcommand("graph", "Draw a chain, or a running router and its load");
   add_chain_options(graph_app, chain);
+  heddle::GraphCommand graph;
+  graph_app->add_flag("--svg", graph.svg, "Print SVG, by Graphviz's dot; else a graph in its language");
+  graph_app->add_option("-r,--router", graph.address,
+                        "Draw the router with this control socket (FILE, PORT or HOST:PORT) and its packets a second");
+  graph_app->add_option("-i,--interval", graph.interval_s, "Seconds in which they are counted; default 1")
+      ->check(CLI::Range(0.01, 3600.0));
   heddle::TopCommand top;
   auto* top_app = app.add_subcommand("top", "Show how a running router does, over its control socket");
   top_app->add_option("socket", top.address, "The control socket: FILE, PORT or HOST:PORT")->required();
@@ -309,7 +315,7 @@ int heddle_main(std::vector<std::string> words) {
   if (*check_app) return heddle::check(chain);
   if (*plan_app) return heddle::show_plan(chain);
   if (*flatten_app) return heddle::flatten(chain);
-  if (*graph_app) return heddle::show_graph(chain);
+  if (*graph_app) return graph.run(chain);
   if (*top_app) return top.run();
   if (*trace_app) return trace.run();
   if (*elements_app) return heddle::show_elements(element, json);

@@ -1,5 +1,6 @@
 #include "elements/basic/queue.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -45,22 +46,53 @@ std::span<const char* const> Queue::drop_reasons() const {
   return kReasons;
 }
 
-void Queue::start(const Environment&) {
-  // RING_F_EXACT_SZ holds `capacity_` and not a power of two less one; relaxed tail sync lets a thread that the
+std::unique_ptr<Queue::Ring> Queue::make_ring(unsigned capacity) const {
+  // RING_F_EXACT_SZ holds `capacity` and not a power of two less one; relaxed tail sync lets a thread that the
   // kernel has put aside in the middle of an enqueue hold up nobody.
   constexpr unsigned kFlags = RING_F_EXACT_SZ | RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ;
-  const unsigned count = rte_align32pow2(capacity_ + 1);
-  columns_ = ColumnPack(carries);
+  const unsigned count = rte_align32pow2(capacity + 1);
   const ssize_t bytes = rte_ring_get_memsize_elem(entry_bytes(), count);
-  if (bytes < 0) throw Error(format("CAPACITY %u: cannot make such a ring", capacity_));
-  ring_.reset(static_cast<rte_ring*>(std::aligned_alloc(64, (static_cast<size_t>(bytes) + 63) / 64 * 64)));
-  if (!ring_ || rte_ring_init(ring_.get(), "queue", capacity_, kFlags) != 0)
-    throw Error(format("out of memory: a ring of %u packets", capacity_));
+  if (bytes < 0) throw Error(format("CAPACITY %u: cannot make such a ring", capacity));
+  auto made = std::make_unique<Ring>();
+  made->ring.reset(static_cast<rte_ring*>(std::aligned_alloc(64, (static_cast<size_t>(bytes) + 63) / 64 * 64)));
+  if (!made->ring || rte_ring_init(made->ring.get(), "queue", capacity, kFlags) != 0)
+    throw Error(format("out of memory: a ring of %u packets", capacity));
+  return made;
 }
 
-int Queue::keep(Batch& batch, int from) {
+void Queue::start(const Environment&) {
+  columns_ = ColumnPack(carries);
+  rings_.all.push_back(make_ring(capacity_));
+  rings_.oldest = rings_.newest = rings_.all.back().get();
+  limit_ = capacity_;
+}
+
+/** Until all threads push into the new ring, nothing is pulled from it: what one has pushed into the old ring comes first. */
+void Queue::set_capacity(unsigned capacity) {
+  if (rings_.all.empty()) throw Error("the queue has not been started");
+  rings_.gone.clear();
+  rings_.all.push_back(make_ring(capacity));
+  for (; rings_.all.front().get() != rings_.oldest; rings_.all.pop_front())
+    rings_.gone.push_back(std::move(rings_.all.front()));
+  rings_.changing = true;
+  Ring* const made = rings_.all.back().get();
+  rings_.newest.load()->newer.store(made, std::memory_order_release);
+  rings_.newest.store(made, std::memory_order_release);
+  limit_ = capacity;
+}
+
+unsigned Queue::length() const {
+  unsigned packets = 0;
+  for (const Ring* each = rings_.oldest.load(std::memory_order_acquire); each != nullptr;
+       each = each->newer.load(std::memory_order_acquire))
+    packets += rte_ring_count(each->ring.get());
+  return packets;
+}
+
+int Queue::keep(Batch& batch, int from, Ring* into) {
   Entries entries;
   int done = from;
+  rte_ring* const ring = into->ring.get();
   while (done < batch.size()) {
     const int n = std::min(batch.size() - done, kAtOnce);
     for (int i = 0; i < n; ++i) {
@@ -69,9 +101,9 @@ int Queue::keep(Batch& batch, int from) {
       std::memcpy(entry, &packet, sizeof packet);
       columns_.save(batch, done + i, entry + sizeof packet);
     }
-    before_enqueue(ring_.get());
+    before_enqueue(ring);
     const auto taken = static_cast<int>(
-        rte_ring_enqueue_burst_elem(ring_.get(), entries.bytes, entry_bytes(), static_cast<unsigned>(n), nullptr));
+        rte_ring_enqueue_burst_elem(ring, entries.bytes, entry_bytes(), static_cast<unsigned>(n), nullptr));
     done += taken;
     if (taken < n) break;
   }
@@ -92,29 +124,43 @@ void Queue::drop_from(Batch& batch, int from) {
 
 void Queue::run_cpu(Batch& batch) { drop_from(batch, keep(batch, 0)); }
 
-unsigned Queue::take(std::byte* entries, unsigned count) {
-  const unsigned n = rte_ring_dequeue_burst_elem(ring_.get(), entries, entry_bytes(), count, nullptr);
-  after_dequeue(ring_.get());
-  return n;
+unsigned Queue::take(std::byte* entries, unsigned count, bool in_order) {
+  for (Ring* from = rings_.oldest.load(std::memory_order_acquire);;) {
+    // In this order: if there is a newer one, and nothing is changing any more, nobody pushes into this one.
+    Ring* const newer = from->newer.load(std::memory_order_acquire);
+    const bool waits = in_order && rings_.changing.load(std::memory_order_acquire);
+    const unsigned n = rte_ring_dequeue_burst_elem(from->ring.get(), entries, entry_bytes(), count, nullptr);
+    after_dequeue(from->ring.get());
+    if (n > 0 || newer == nullptr || waits) return n;
+    if (rings_.oldest.compare_exchange_strong(from, newer, std::memory_order_acq_rel)) from = newer;
+  }
 }
 
 unsigned Queue::free_packets(unsigned most) {
+  Entries entry;
   unsigned n = 0;
-  for (Packet* packet; n < most && take_front(&packet, 1) == 1; ++n) rte_pktmbuf_free(packet);
+  for (; n < most && take(entry.bytes, 1, false) == 1; ++n) {
+    Packet* packet = nullptr;
+    std::memcpy(&packet, entry.bytes, sizeof packet);
+    rte_pktmbuf_free(packet);
+  }
   return n;
 }
 
-unsigned Queue::take_front(Packet** packets, unsigned count) {
+unsigned Queue::take_front(Ring* ring, Packet** packets, unsigned count) {
   Entries entry;
   unsigned n = 0;
-  for (; n < count && take(entry.bytes, 1) == 1; ++n) std::memcpy(&packets[n], entry.bytes, sizeof(Packet*));
+  for (; n < count && rte_ring_dequeue_burst_elem(ring->ring.get(), entry.bytes, entry_bytes(), 1, nullptr) == 1; ++n) {
+    after_dequeue(ring->ring.get());
+    std::memcpy(&packets[n], entry.bytes, sizeof(Packet*));
+  }
   return n;
 }
 
 void Queue::receive(Batch& batch) {
   Entries entries;
   for (int wanted; (wanted = std::min(batch.room() - batch.size(), kAtOnce)) > 0;) {
-    const auto n = static_cast<int>(take(entries.bytes, static_cast<unsigned>(wanted)));
+    const auto n = static_cast<int>(take(entries.bytes, static_cast<unsigned>(wanted), true));
     for (int i = 0; i < n; ++i) {
       const std::byte* entry = entries.bytes + static_cast<size_t>(i) * entry_bytes();
       const int at = batch.size();
@@ -130,9 +176,14 @@ void Queue::take_state(Element& old_element) {
   auto& old = static_cast<Queue&>(old_element);
   drops_ += old.drops_.exchange(0);
   const unsigned highwater = old.highwater_.exchange(0);
-  if (can_carry(carries, old.carries)) {
+  if ((predecessor == &old ? *this : old).same_arguments && carries == old.carries) {
+    std::swap(rings_.all, old.rings_.all), std::swap(rings_.gone, old.rings_.gone);
+    rings_.oldest = old.rings_.oldest.exchange(rings_.oldest),
+    rings_.newest = old.rings_.newest.exchange(rings_.newest);
+    limit_ = old.limit_.exchange(limit_);
+  } else if (can_carry(carries, old.carries)) {
     Batch batch(kAtOnce);
-    for (unsigned room; (room = capacity_ - length()) > 0 && old.length() > 0;) {
+    for (unsigned room; (room = capacity() - std::min(capacity(), length())) > 0 && old.length() > 0;) {
       batch.set_room(static_cast<int>(std::min(room, static_cast<unsigned>(kAtOnce))));
       old.receive(batch);
       clear_missing(batch, carries & ~old.carries);
@@ -140,7 +191,7 @@ void Queue::take_state(Element& old_element) {
       batch.resize(0);
     }
   }
-  highwater_ = std::max({highwater_.load(), std::min(highwater, capacity_), length()});
+  highwater_ = std::max({highwater_.load(), std::min(highwater, capacity()), length()});
 }
 
 std::string Queue::stop() {
@@ -151,7 +202,9 @@ std::string Queue::stop() {
 void Queue::handlers(Handlers& list) {
   list.read("length", [this] { return std::to_string(length()); })
       .read("highwater_length", [this] { return std::to_string(highwater_.load()); })
-      .read("capacity", [this] { return std::to_string(capacity_); })
+      .read("capacity", [this] { return std::to_string(limit_ != 0 ? limit_.load() : capacity_); })
+      .write("capacity",
+             [this](const std::string& text) { set_capacity(click::value_of<uint32_t>(text, 1u, 1u << 20)); })
       .read("drops", [this] { return std::to_string(drops_.load()); })
       .write("reset_counts", [this](const std::string&) { drops_ = 0, highwater_ = length(); })
       // Those that are there now: packets that arrive meanwhile would keep it busy for ever.

@@ -2,10 +2,12 @@
 
 #include <rte_ring_elem.h>
 
+#include <deque>
 #include <memory>
 
 #include "core/column_pack.h"
 #include "core/element.h"
+#include "core/table.h"
 
 namespace heddle {
 
@@ -27,9 +29,10 @@ class Storage : public Source {
  *  ThreadSafeQueue and NotifierQueue.
  *
  *  Hot reconfiguration: packets and counts go over to the queue of the same name, as far as it has room for them and they have the
- *  annotations that are read behind it.
+ *  annotations that are read behind it; with the same arguments also a capacity that a handler has set.
  *
- *  Handlers: `length` (r), `highwater_length` (r), `capacity` (r), `drops` (r), `reset_counts` (w), `reset` (w, drops all
+ *  Handlers: `length` (r), `highwater_length` (r), `capacity` (rw; packets that wait already stay in their order, also those beyond
+ *  a smaller one, which holds for new ones at once), `drops` (r), `reset_counts` (w), `reset` (w, drops all
  *  packets).
  *
  *  Example, receive on one thread and send on another (-j 2):
@@ -38,6 +41,7 @@ class Storage : public Source {
  */
 class Queue : public Storage {
  public:
+  Queue() { retiring.push_back(&rings_); }
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1"; }
   const char* processing() const override { return "h/l"; }
@@ -48,39 +52,58 @@ class Queue : public Storage {
   void receive(Batch& batch) override;
   void take_state(Element& old) override;
   uint64_t packets_held() const override { return length(); }
-  bool exhausted() const override { return ring_ == nullptr || rte_ring_empty(ring_.get()); }
+  bool exhausted() const override { return length() == 0; }
   std::string stop() override;
   void handlers(Handlers& list) override;
   unsigned stored() const override { return length(); }
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  protected:
-  /** Takes packets [from, size) of `batch` in, as many as there is room for; returns the first that is left. */
-  int keep(Batch& batch, int from);
+  struct FreeRing {
+    void operator()(rte_ring* ring) const { std::free(ring); }
+  };
+  /** Packets are pushed into the newest ring and pulled from the oldest one; another capacity is another ring. */
+  struct Ring {
+    std::unique_ptr<rte_ring, FreeRing> ring;
+    std::atomic<Ring*> newer{nullptr};
+  };
+  Ring* newest() const { return rings_.newest.load(std::memory_order_acquire); }
+
+  /** Takes packets [from, size) of `batch` into `ring`, as many as there is room for; returns the first that is left. */
+  int keep(Batch& batch, int from, Ring* ring);
+  int keep(Batch& batch, int from) { return keep(batch, from, newest()); }
   /** Leaves packets [from, size) in `batch`, marked as dropped. */
   void drop_from(Batch& batch, int from);
 
   uint64_t dropped() const { return drops_.load(); }
-  /** Takes up to `count` packets out of the front, without their columns; returns how many. */
-  unsigned take_front(Packet** packets, unsigned count);
+  /** Takes up to `count` packets out of the front of `ring`, without their columns; returns how many. */
+  unsigned take_front(Ring* ring, Packet** packets, unsigned count);
+  unsigned capacity() const { return limit_.load(std::memory_order_relaxed); }
 
-  unsigned capacity_ = 1000;
+  unsigned capacity_ = 1000;  ///< as configured
 
  private:
-  struct FreeRing {
-    void operator()(rte_ring* ring) const { std::free(ring); }
+  struct Rings : Retiring {
+    bool has_retired() const override { return changing; }
+    void reclaim() override { changing = false; }
+    std::deque<std::unique_ptr<Ring>> all, gone;  // from the oldest on; empty, until the next change
+    std::atomic<Ring*> oldest{nullptr}, newest{nullptr};
+    std::atomic<bool> changing{false};  // some thread may still be pushing into one that is not the newest
   };
+  std::unique_ptr<Ring> make_ring(unsigned capacity) const;
+  void set_capacity(unsigned capacity);
   /** What waits: a packet and its columns. A ring wants multiples of 4 bytes. */
   unsigned entry_bytes() const { return static_cast<unsigned>(sizeof(Packet*) + columns_.bytes()); }
-  /** Takes up to `count` entries out; returns how many. `entries`: [count][entry_bytes()] */
-  unsigned take(std::byte* entries, unsigned count);
+  /** Takes up to `count` entries out; returns how many. `entries`: [count][entry_bytes()]. `in_order`: none of a thread's before
+   *  one that this has pushed earlier. */
+  unsigned take(std::byte* entries, unsigned count, bool in_order);
   /** Frees up to `most` packets; returns how many. */
   unsigned free_packets(unsigned most);
-  unsigned length() const { return ring_ == nullptr ? 0 : rte_ring_count(ring_.get()); }
+  unsigned length() const;
 
   ColumnPack columns_;
-  std::unique_ptr<rte_ring, FreeRing> ring_;
-  std::atomic<unsigned> highwater_{0};
+  Rings rings_;
+  std::atomic<unsigned> limit_{0}, highwater_{0};
   std::atomic<uint64_t> drops_{0};
   uint64_t left_ = 0;
 };

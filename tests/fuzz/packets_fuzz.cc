@@ -57,7 +57,7 @@ Chain make(const char* text) {
     element.name = declaration.name;
     element.class_name = declaration.class_name;
     element.inputs = 1;
-    element.outputs = 4;
+    element.outputs = declaration.class_name == "IPRateMonitor" ? 1 : 4;  // that has as many as inputs
     click::Arguments arguments(declaration, diagnostics);
     element.configure(arguments);
     chain.appends += static_cast<size_t>(element.appends());
