@@ -36,6 +36,8 @@ struct Work {
   Job jobs[gpu::kSlotPackets];
   uint32_t last[gpu::kSlotPackets][4];               // key stream of the last block of the chunk before
   uint32_t ring[gpu::kSlotPackets][kRingWords + 1];  // the ciphertext, by pieces; + 1: other banks for each packet
+  uint32_t state[5][gpu::kSlotPackets];              // of the hash
+  uint32_t hashed[gpu::kSlotPackets];                // blocks of 64 bytes
   uint32_t chunks;                                   // of the longest packet
 
   /** Says how many chunks the longest packet has; called by all threads, which know it of their own packets. */
@@ -197,52 +199,46 @@ __device__ inline void cipher(Work<Job>& work, const Lookup& te, int k, bool wan
     store_within(at, words, here, 0, static_cast<int>(job.bytes()));
 }
 
-/** HMAC-SHA1-96 of one packet, as its chunks come. */
-struct Hash {
-  uint32_t state[5];
-  uint32_t done = 0;  ///< blocks of 64 bytes
-
-  __device__ void start(const Stream& job) {
+/** HMAC-SHA1-96 of packet k: takes in what chunks up to `n` complete, and at the end calls `done_with(icv)` with the three words of
+ *  the ICV, as they lie. The state lies in shared memory, and there is one copy of SHA-1: registers are what is scarce. */
+template <class Job, class Done>
+__device__ inline void hash(Work<Job>& work, int k, uint32_t n, const Done& done_with) {
+  const Stream& job = work.jobs[k];
+  const auto& ring = work.ring[k];
+  const uint32_t bytes = job.bytes(), shift = job.shift(), here = (n + 1) * kChunk;
+  const uint32_t total = (bytes + 9 + 63) / 64;  // blocks of 64 bytes; the one behind them is the outer hash's
+  for (uint32_t block = work.hashed[k]; block <= total; work.hashed[k] = ++block) {
+    const bool outer = block == total;
+    const uint32_t needed = 64 * block + 64 < bytes ? 64 * block + 64 : bytes;
+    if (shift + needed > here) return;
+    uint32_t words[16], state[5];
 #pragma unroll
-    for (int w = 0; w < 5; ++w) state[w] = job.sa->inner[w];
-  }
-
-  /** Takes in what chunks up to `n` complete, and at the end calls `done_with(icv)` with the three words of the ICV, as they lie. */
-  template <class Done>
-  __device__ void add(const Stream& job, const uint32_t (&ring)[kRingWords + 1], uint32_t n, const Done& done_with) {
-    const uint32_t bytes = job.bytes(), shift = job.shift(), here = (n + 1) * kChunk;
-    const uint32_t total = (bytes + 9 + 63) / 64;
-    for (; done < total; ++done) {
-      const uint32_t needed = 64 * done + 64 < bytes ? 64 * done + 64 : bytes;
-      if (shift + needed > here) return;
-      uint32_t words[16];
+    for (int w = 0; w < 5; ++w) state[w] = block == 0 ? job.sa->inner[w] : work.state[w][k];
 #pragma unroll
-      for (uint32_t w = 0; w < 16; ++w) {
-        const uint32_t place = 64 * done + 4 * w, at = (shift + place) / 4;
-        words[w] = place == bytes ? 0x80000000 : 0;
-        if (place < bytes) {
-          const uint32_t low = ring[at % kRingWords], high = shift % 4 == 0 ? 0 : ring[(at + 1) % kRingWords];
-          words[w] = swapped(__funnelshift_r(low, high, shift % 4 * 8));
-        }
+    for (uint32_t w = 0; w < 16; ++w) {
+      const uint32_t place = 64 * block + 4 * w, at = (shift + place) / 4;
+      words[w] = place == bytes ? 0x80000000 : 0;
+      if (place < bytes) {
+        const uint32_t low = ring[at % kRingWords], high = shift % 4 == 0 ? 0 : ring[(at + 1) % kRingWords];
+        words[w] = swapped(__funnelshift_r(low, high, shift % 4 * 8));
       }
-      if (done == total - 1) words[15] = (64 + bytes) * 8;
-      sha1_block(state, words);
-      if (done == total - 1) finish(job, done_with);
+      if (outer) words[w] = w < 5 ? state[w < 5 ? w : 0] : w == 5 ? 0x80000000 : 0;
+    }
+    if (block == total - 1) words[15] = (64 + bytes) * 8;
+    if (outer) {
+      words[15] = (64 + 20) * 8;
+#pragma unroll
+      for (int w = 0; w < 5; ++w) state[w] = job.sa->outer[w];
+    }
+    sha1_block(state, words);
+#pragma unroll
+    for (int w = 0; w < 5; ++w) work.state[w][k] = state[w];
+    if (outer) {
+      const uint32_t icv[3] = {swapped(state[0]), swapped(state[1]), swapped(state[2])};
+      done_with(icv);
     }
   }
-
-  template <class Done>
-  __device__ void finish(const Stream& job, const Done& done_with) {
-    uint32_t words[16] = {state[0], state[1], state[2], state[3], state[4], 0x80000000, 0, 0,
-                          0,        0,        0,        0,        0,        0,          0, (64 + 20) * 8};
-    uint32_t outer[5];
-#pragma unroll
-    for (int w = 0; w < 5; ++w) outer[w] = job.sa->outer[w];
-    sha1_block(outer, words);
-    const uint32_t icv[3] = {swapped(outer[0]), swapped(outer[1]), swapped(outer[2])};
-    done_with(icv);
-  }
-};
+}
 
 /** Takes all packets of the tile through cipher and hash: `done_with(icv)` is called for each of those with a stream, by the
  *  thread of warp 0 that has its number. All is in place for all threads on return. */
@@ -254,17 +250,15 @@ __device__ inline void run_streams(const gpu::Block& block, int count, Work<Job>
   const int first = alone ? 0 : gpu::kLanes, groups = (block.threads - first) / static_cast<int>(kLanes);
   const int group = (block.thread - first) / static_cast<int>(kLanes);
   const auto rank = static_cast<uint32_t>(block.thread) % kLanes;
-  Hash hash;
   const bool has_packet = hashes && block.thread < count && work.jobs[block.thread].ciphertext != 0;
-  if (has_packet) hash.start(work.jobs[block.thread]);
+  if (has_packet) work.hashed[block.thread] = 0;
   for (uint32_t n = 0; n <= work.chunks; ++n) {
     if (alone || !hashes)
       for (int base = 0; base < count; base += groups) {
         const int k = base + group;
         cipher(work, te, k, k < count && n < work.jobs[k].chunks(), n, rank);
       }
-    if (has_packet && n > 0 && n <= work.jobs[block.thread].chunks())
-      hash.add(work.jobs[block.thread], work.ring[block.thread], n - 1, done_with);
+    if (has_packet && n > 0 && n <= work.jobs[block.thread].chunks()) hash(work, block.thread, n - 1, done_with);
     block.sync();
   }
 }

@@ -101,8 +101,9 @@ struct EncapTile {
 /** A packet of the tile that is to be opened. */
 struct DecapJob : Stream {
   static constexpr bool kDeciphers = true;
-  uint32_t icv[3];  // that it came with, as it lies
-  uint32_t ecn;     // of the outer header
+  uint32_t icv[3];      // that it came with, as it lies
+  uint32_t difference;  // to what it should be; 0: it is authentic
+  uint32_t ecn;         // of the outer header
 
   __device__ void load(const uint8_t* at, int here, uint32_t (&words)[4]) const {
 #pragma unroll
@@ -131,6 +132,7 @@ __device__ inline int find_stream(const Image& image, uint8_t* packet, uint32_t 
   uint8_t* const icv = esp + bytes - kIcvBytes;
 #pragma unroll
   for (int w = 0; w < 3; ++w) job.icv[w] = gpu::load_u32(icv + 4 * w);
+  job.difference = ~0u;
   job.ecn = arrived.ecn;
   job.ciphertext = bytes - kAround;
   return kGood;
@@ -184,14 +186,14 @@ struct DecapTile {
       chunks = job.chunks();
     }
     work.set_chunks(block, chunks);
-    uint32_t difference = 0;
     run_streams(block, tile.count(), work, te, [&](const uint32_t(&icv)[3]) {
-      const DecapJob& job = work.jobs[block.thread];
-      difference = (icv[0] ^ job.icv[0]) | (icv[1] ^ job.icv[1]) | (icv[2] ^ job.icv[2]);
+      DecapJob& job = work.jobs[block.thread];
+      job.difference = (icv[0] ^ job.icv[0]) | (icv[1] ^ job.icv[1]) | (icv[2] ^ job.icv[2]);
     });
     if (block.thread >= tile.count() || work.jobs[block.thread].ciphertext == 0) return;
     const int i = tile.packet(block.thread);
-    const int reason = difference == 0 ? open(tile, i, image, work.jobs[block.thread]) : kBadIcv;
+    const int reason =
+        work.jobs[block.thread].difference == 0 ? open(tile, i, image, work.jobs[block.thread]) : kBadIcv;
     if (reason != kGood) tile.drop(i, reason);
   }
 };
