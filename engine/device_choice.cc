@@ -42,7 +42,7 @@ void DeviceChoice::to_cpu() {
   streak_ = 0;
 }
 
-void DeviceChoice::on_gpu(int packets, uint64_t now) {
+void DeviceChoice::on_gpu(int packets, uint64_t now, bool late) {
   window_packets_ += static_cast<uint64_t>(packets);
   batches_ += packets > 0;
   full_batches_ += packets >= kFullBatch;
@@ -56,7 +56,7 @@ void DeviceChoice::on_gpu(int packets, uint64_t now) {
   // Few packets in the first windows: the streak was a burst, so the next must be longer.
   constexpr uint64_t kLasting = 10;
   if (++windows_ == kLasting) streak_wanted_ = kStreak;
-  if (waiting && rate < cpu_rate_) {
+  if ((waiting || late) && rate < cpu_rate_) {
     to_cpu();
     paused_until_ = now + static_cast<uint64_t>(pause_s_ * ticks_per_s_);
     pause_s_ = std::min(2 * pause_s_, kLongestPauseS);

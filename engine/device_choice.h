@@ -25,10 +25,11 @@ class DeviceChoice {
 
   explicit DeviceChoice(double ticks_per_s) : ticks_per_s_(ticks_per_s), pause_s_(kFirstPauseS) {}
 
-  /** What sources have given: `packets` of one batch, or none in a round. */
-  void received(int packets, uint64_t now) {
+  /** What sources have given: `packets` of one batch, or none in a round. `late`: the GPU takes longer than a latency budget
+   *  allows; then it has only what the CPU cannot keep up with. */
+  void received(int packets, uint64_t now, bool late = false) {
     if (wants_gpu_)
-      on_gpu(packets, now);
+      on_gpu(packets, now, late);
     else
       on_cpu(packets, now);
   }
@@ -38,7 +39,7 @@ class DeviceChoice {
 
  private:
   void on_cpu(int packets, uint64_t now);
-  void on_gpu(int packets, uint64_t now);
+  void on_gpu(int packets, uint64_t now, bool late);
   void to_gpu(uint64_t now);
   void to_cpu();
   double seconds(uint64_t ticks) const { return static_cast<double>(ticks) / ticks_per_s_; }

@@ -19,6 +19,7 @@ struct Thread {
   double now = 0, waiting = 0, lost = 0;
   uint64_t taken = 0, on_gpu = 0, changes = 0;
   double ring = 4096;
+  bool late = false;  ///< the GPU takes longer than the latency budget
 
   Thread(double cpu, double gpu) : cpu_rate(cpu), gpu_rate(gpu) {}
 
@@ -29,7 +30,7 @@ struct Thread {
       const bool gpu = choice.wants_gpu();
       const int batch = static_cast<int>(std::min(std::floor(waiting), 64.0));
       waiting -= batch;
-      choice.received(batch, static_cast<uint64_t>(now * kTicks));
+      choice.received(batch, static_cast<uint64_t>(now * kTicks), late);
       changes += choice.wants_gpu() != gpu;
       taken += static_cast<uint64_t>(batch);
       on_gpu += choice.wants_gpu() ? static_cast<uint64_t>(batch) : 0;
@@ -73,6 +74,19 @@ TEST(DeviceChoice, ASwingingLoadLosesNothing) {
   }
   EXPECT_EQ(thread.lost, 0);
   EXPECT_EQ(thread.changes, 39u);
+}
+
+TEST(DeviceChoice, AGpuThatIsLateHasOnlyWhatTheCpuCannotDo) {
+  Thread thread(10e6, 40e6);
+  thread.late = true;
+  thread.run(30e6, 0.1);
+  EXPECT_TRUE(thread.choice.wants_gpu());
+  EXPECT_EQ(thread.lost, 0);
+  thread.run(9e6, 0.1);  // the CPU might, but hardly
+  EXPECT_FALSE(thread.choice.wants_gpu());
+  EXPECT_EQ(thread.lost, 0);
+  thread.run(30e6, 0.1);
+  EXPECT_TRUE(thread.choice.wants_gpu());
 }
 
 TEST(DeviceChoice, ASlowerGpuIsTriedLessAndLess) {

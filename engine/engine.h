@@ -51,6 +51,9 @@ struct Report {
     /** If the CPU runs the segment as well: packets that it has taken, and changes from one to the other. */
     std::optional<uint64_t> on_cpu{};
     uint64_t switches = 0;
+    /** Transport landing: packets that have landed, and those that came back to their own buffers, for there was no room. */
+    std::optional<uint64_t> landed{};
+    uint64_t landing_full = 0;
   };
   std::vector<Traffic> traffic;
   std::vector<std::string> problems;  ///< what went wrong while running

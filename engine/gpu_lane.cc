@@ -6,6 +6,7 @@
 
 #include "core/counters.h"
 #include "core/error.h"
+#include "engine/packet_copy.h"
 
 namespace heddle {
 namespace {
@@ -18,11 +19,13 @@ uint64_t column_bytes(ColumnSet set) {
 
 }  // namespace
 
-GpuLane::GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std::byte> staging)
+GpuLane::GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std::byte> staging, LandingArea* area)
     : segment_(segment),
       plan_(segment.plan()),
       ring_(slots, segment.current()),
       staging_(staging),
+      area_(area),
+      copies_(copies_by_engine(plan_.transport) || plan_.copies.landing == gpu::Landing::engine),
       program_(segment.current()),
       held_(new Held[static_cast<size_t>(slots.count)]),
       kept_columns_(plan_.columns_kept),
@@ -77,6 +80,7 @@ int GpuLane::submit(Batch& batch, int first, int index) {
   std::copy(batch.packets() + first, batch.packets() + first + count, held.packet);
   if (packs(plan_.transport) && !pack(held)) return 0;
   if (plan_.transport == Transport::commlist) list(held);
+  if (plan_.transport == Transport::landing) take_places(held, ring_.slot(index));
   for (int i = 0; i < count; ++i) {
     const auto start = packs(plan_.transport) ? reinterpret_cast<uintptr_t>(held.packed[i])
                                               : reinterpret_cast<uintptr_t>(data(held.packet[i]));
@@ -92,7 +96,7 @@ int GpuLane::submit(Batch& batch, int first, int index) {
     for (int i = 0; i < count; ++i, kept += kept_columns_.bytes()) kept_columns_.save(batch, first + i, kept);
   }
   uint64_t gathered = 0;
-  if (plan_.transport == Transport::gather)
+  if (gathers(plan_.transport))
     for (int i = 0; i < count; ++i)
       gathered +=
           plan_.copies.gathered(reinterpret_cast<uintptr_t>(data(held.packet[i])), length(held.packet[i])).bytes();
@@ -110,11 +114,10 @@ void GpuLane::flush() {
     const int first = (ring_.next_index() + ring_.count() - count) % ring_.count();
     const int behind_wrap = std::max(0, first + count - ring_.count());
     gpu::Device& device = segment_.device();
-    const bool copies = copies_by_engine(plan_.transport);
-    if (copies) copy(copies_in_, true);
+    if (copies_) copy(copies_in_, true);
     device.launch(ring_.group(), segment_.program(), first, count - behind_wrap, stream_);
     if (behind_wrap > 0) device.launch(ring_.group(), segment_.program(), 0, behind_wrap, stream_);
-    if (copies) {
+    if (copies_) {
       if (!plan_.copies.out.empty()) copy(copies_out_, false);
       launches_.push_back({count, stream_, false});
       copies_in_.clear(), copies_out_.clear();
@@ -206,6 +209,52 @@ void GpuLane::unpack(Packet* packet, const std::byte* packed, gpu::Outcome outco
   }
 }
 
+void GpuLane::take_places(Held& held, gpu::Slot& slot) {
+  size_t total = 0;
+  bool fits = true;
+  for (int i = 0; i < held.count; ++i) {
+    const auto start = reinterpret_cast<uintptr_t>(data(held.packet[i]));
+    const uint32_t bytes = plan_.copies.landing_bytes(plan_.copies.gathered(start, length(held.packet[i])));
+    fits = fits && bytes <= kMaxBufferBytes;
+    total += bytes;
+  }
+  held.places = fits && total > 0 ? area_->take(total, held.count) : nullptr;
+  slot.landing = gpu::kNoPacket;
+  if (held.places == nullptr) {
+    if (total > 0) add(landing_full_, static_cast<uint64_t>(held.count));
+    return;
+  }
+  slot.landing = static_cast<uint64_t>(held.places->first - segment_.packet_base());
+  if (plan_.copies.landing != gpu::Landing::engine) return;
+  // Slots of one launch land side by side, as a rule.
+  if (!copies_out_.empty() && copies_out_.back().at + copies_out_.back().bytes == slot.landing)
+    copies_out_.back().bytes += total;
+  else
+    copies_out_.push_back({slot.landing, total});
+}
+
+void GpuLane::land(Held& held, int index, int* moved) {
+  std::byte* at = held.places->first;
+  int landed = 0;
+  uint64_t stored = 0;
+  for (int i = 0; i < held.count; ++i) {
+    Packet* const packet = held.packet[i];
+    const auto start = reinterpret_cast<uintptr_t>(data(packet));
+    const gpu::Range gathered = plan_.copies.gathered(start, length(packet));
+    const uint32_t bytes = plan_.copies.landing_bytes(gathered);
+    if (bytes > 0 && static_cast<int>(ring_.outcome(index, i).exit) < plan_.drop_exits_from) {
+      const uint32_t behind = plan_.copies.front + static_cast<uint32_t>(start - gathered.first);
+      moved[i] = static_cast<int>(behind) - packet->data_off;
+      LandingArea::attach(packet, *held.places, i, at, bytes, behind);
+      ++landed, stored += gathered.bytes();
+    }
+    at += bytes;
+  }
+  if (landed < held.count) LandingArea::give_back(*held.places, held.count - landed);
+  add(landed_, static_cast<uint64_t>(landed));
+  if (plan_.copies.landing == gpu::Landing::stores) add(from_gpu_, stored);
+}
+
 void GpuLane::list(const Held& held) {
   const auto base = reinterpret_cast<uintptr_t>(segment_.packet_base());
   const gpu::Copies& copies = plan_.copies;
@@ -229,7 +278,7 @@ void GpuLane::copy(std::span<const gpu::PacketBytes> bytes, bool to_gpu) {
 
 bool GpuLane::oldest_done() {
   if (!ring_.oldest_done()) return false;
-  if (!copies_by_engine(plan_.transport)) return true;
+  if (!copies_) return true;
   // Results are there before the copy behind them is.
   Launch& launch = launches_.front();
   try {
@@ -248,27 +297,35 @@ uint64_t GpuLane::written_back(const Packet* packet, gpu::Outcome outcome, int h
 }
 
 void GpuLane::take_back(Batch& batch, int index, bool done) {
-  const Held& held = held_[static_cast<size_t>(index)];
+  Held& held = held_[static_cast<size_t>(index)];
   const int first = batch.size();
+  int moved[gpu::kSlotPackets] = {};
   if (packs(plan_.transport)) staging_.give_back(held.staged_until);
   std::copy(held.packet, held.packet + held.count, batch.packets() + first);
   if (done) {
     uint16_t* next = batch.next() + first;
     uint64_t copied = 0;
+    if (held.places != nullptr) land(held, index, moved);
     for (int i = 0; i < held.count; ++i) {
       const gpu::Outcome outcome = ring_.outcome(index, i);
       next[i] = static_cast<uint16_t>(outcome.exit);
       const int head = plan_.wide_results ? outcome.head : plan_.exits[outcome.exit].head;
-      if (plan_.transport == Transport::gather) copied += written_back(held.packet[i], outcome, head);
+      if (gathers(plan_.transport) && held.places == nullptr) copied += written_back(held.packet[i], outcome, head);
       if (packs(plan_.transport)) unpack(held.packet[i], held.packed[i], outcome, head);
       if (head != 0) move_head(held.packet[i], head);
       if (outcome.tail != 0) move_tail(held.packet[i], outcome.tail);
     }
     add(from_gpu_, bytes_from_gpu_ + copied);
+  } else if (held.places != nullptr) {
+    LandingArea::give_back(*held.places, held.count);
   }
   if (plan_.columns_kept != 0) {
     const std::byte* kept = &kept_[static_cast<size_t>(index) * gpu::kSlotPackets * kept_columns_.bytes()];
     for (int i = 0; i < held.count; ++i, kept += kept_columns_.bytes()) kept_columns_.load(batch, first + i, kept);
+    if (held.places != nullptr)
+      each_column(plan_.columns_kept & kHeaderColumns, [&](Column which) {
+        for (int i = 0; i < held.count; ++i) batch.column(which)[first + i] += static_cast<uint32_t>(moved[i]);
+      });
   }
   // Starts have moved: header columns count from where they are now.
   if (done && plan_.columns_out != 0)

@@ -10,6 +10,7 @@
 #include "core/batch.h"
 #include "core/column_pack.h"
 #include "engine/gpu_segment.h"
+#include "engine/landing_area.h"
 #include "engine/lane.h"
 #include "engine/staging.h"
 #include "gpu/slot_ring.h"
@@ -19,8 +20,8 @@ namespace heddle {
 /** The way through a GPU segment: fills slots from batches, and collects what comes back. */
 class GpuLane : public Lane {
  public:
-  /** `staging`: in packet memory, for transports that pack; at least kStagingBytes then. */
-  GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std::byte> staging);
+  /** `staging`: in packet memory, for transports that pack; at least kLeastStagingBytes then. `area`: for transport landing. */
+  GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std::byte> staging, LandingArea* area);
   /** For the longest packet. */
   static constexpr size_t kLeastStagingBytes = size_t{128} << 10;
 
@@ -32,7 +33,9 @@ class GpuLane : public Lane {
   bool poll(Batch& out) override;
   uint64_t fed() const override { return fed_; }
   uint64_t returned() const override { return returned_; }
-  LaneBytes bytes() const override { return {to_gpu_.load(kRelaxed), from_gpu_.load(kRelaxed)}; }
+  LaneBytes bytes() const override {
+    return {to_gpu_.load(kRelaxed), from_gpu_.load(kRelaxed), landed_.load(kRelaxed), landing_full_.load(kRelaxed)};
+  }
   std::string failure() override;
   bool is_dead() override;
   void abandon(Batch& out) override;
@@ -47,6 +50,7 @@ class GpuLane : public Lane {
     Packet* packet[gpu::kSlotPackets];
     std::byte* packed[gpu::kSlotPackets];  // where the packet would begin in the staging memory, if the transport packs
     uint64_t staged_until;                 // for Staging::give_back()
+    LandingArea::Places* places = nullptr;  // where they land; null: nowhere
     int count;
   };
   /** Hands packets [first, first + kSlotPackets) of `batch`, or as many as there are, to the GPU in slot `index`; returns how
@@ -57,6 +61,11 @@ class GpuLane : public Lane {
   bool pack(Held& held);
   /** Brings what the GPU has changed of one back to it, before its ends are moved. */
   void unpack(Packet* packet, const std::byte* packed, gpu::Outcome outcome, int head) const;
+  /** Takes places for the packets that `held` has to land in, and names them in the slot. */
+  void take_places(Held& held, gpu::Slot& slot);
+  /** Packets of the slot that are done get the places as buffers, those that are dropped give theirs back. `moved`: by how much
+   *  their starts, from their buffers', have moved thereby. */
+  void land(Held& held, int index, int* moved);
   /** Lists what the copy engine is to bring to the GPU and back of the packets that `held` has, which lie where they are. */
   void list(const Held& held);
   /** Copies these bytes to the GPU or back. */
@@ -78,6 +87,8 @@ class GpuLane : public Lane {
   const Segment& plan_;
   gpu::SlotRing ring_;
   Staging staging_;
+  LandingArea* const area_;
+  const bool copies_;             // the copy engine copies, before launches or behind them
   const gpu::Program* program_;   // that the ring's slots run
   std::unique_ptr<Held[]> held_;  // [slots]
   ColumnPack kept_columns_;
@@ -94,7 +105,7 @@ class GpuLane : public Lane {
   int to_launch_ = 0;                                     // not persistent: slots that wait for flush()
   int stream_ = 0;                                        // that the next launch is on
   const uint64_t bytes_to_gpu_, bytes_from_gpu_;          // of a slot, across PCIe
-  std::atomic<uint64_t> to_gpu_{0}, from_gpu_{0};
+  std::atomic<uint64_t> to_gpu_{0}, from_gpu_{0}, landed_{0}, landing_full_{0};
   std::string failure_;  // of a launch
 };
 

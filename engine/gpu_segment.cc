@@ -39,7 +39,7 @@ GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::D
   spec_.writes_packets = plan_.writes_packets;
   spec_.wide_results = plan_.wide_results;
   spec_.first_drop = static_cast<uint16_t>(plan_.drop_exits_from);
-  if (plan_.transport == Transport::gather) spec_.copies = plan_.copies;
+  if (gathers(plan_.transport)) spec_.copies = plan_.copies;
   spec_.on_twins = copies_by_engine(plan_.transport);
   program_ = newest_ = device.add_program(spec_);
   if (plan_.has_rings()) exit_counts_ = device.add_state(plan_.exits.size() * sizeof(gpu::RingCount));

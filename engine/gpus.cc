@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/gpu_state.h"
 #include "engine/gpu_lane.h"
+#include "engine/landing_area.h"
 
 namespace heddle {
 namespace {
@@ -40,20 +41,43 @@ size_t Gpus::staging_wanted(int threads, int slots) {
 PacketMemory Gpus::packet_memory(size_t packets, int threads, int slots, size_t packet_bytes) {
   packet_bytes_ = packet_bytes;
   packets = whole_pages(packets);
-  const size_t bytes = packets + staging_wanted(threads, slots);
+  const size_t staging = staging_wanted(threads, slots), areas = areas_wanted(threads);
+  // As many packets may be kept behind a lane as are in it.
+  constexpr size_t kRoom = 2, kLeastBytes = size_t{1} << 20;
+  const size_t of_lane = static_cast<size_t>(slots) / static_cast<size_t>(threads);
+  const size_t area_bytes =
+      areas == 0 ? 0 : whole_pages(std::max(kRoom * of_lane * gpu::kSlotPackets * packet_bytes, kLeastBytes));
+  const size_t bytes = packets + areas * area_bytes + staging;
   for (auto& [number, device] : devices_) {
     if (packets_.base == nullptr)
       packets_ = device->packet_memory(bytes);
     else
       device->share_packet_memory(packets_);
   }
-  staging_ = first_staging_ = packets_.base + packets;
+  // Short packets leave most of it free, and are more: so many slots' packets at once.
+  const size_t places = std::max<size_t>(64, 8 * of_lane);
+  std::byte* area = packets_.base + packets;
+  for (size_t a = 0; a < areas; ++a, area += area_bytes)
+    areas_.push_back(std::make_shared<LandingArea>(std::span(area, area_bytes), places));
+  staging_ = first_staging_ = area;
   return packets_;
+}
+
+size_t Gpus::areas_wanted(int threads) const {
+  const auto landing = std::count_if(plan_.segments.begin(), plan_.segments.end(),
+                                     [](auto& segment) { return segment.transport == Transport::landing; });
+  return static_cast<size_t>(landing) * static_cast<size_t>(threads);
 }
 
 void Gpus::use_packet_memory_of(const Gpus& other, int threads, int slots) {
   packets_ = other.packets_, packet_bytes_ = other.packet_bytes_;
   staging_ = first_staging_ = other.first_staging_;
+  areas_ = other.areas_;
+  if (const size_t wanted = areas_wanted(threads); wanted > areas_.size())
+    throw Error(
+        format("the packets of %zu ways through its GPU segments land, and the configuration that the program was "
+               "started with has left room for %zu; give another TRANSPORT, or start the program anew",
+               wanted, areas_.size()));
   const size_t room = static_cast<size_t>(packets_.base + packets_.bytes - first_staging_);
   if (const size_t wanted = staging_wanted(threads, slots); wanted > room)
     throw Error(
@@ -108,12 +132,13 @@ std::unique_ptr<Lane> Gpus::make_lane(size_t s, int slots) {
     staging = {staging_, staging_bytes_};
     staging_ += staging_bytes_;
   }
+  LandingArea* const area = segment.plan().transport == Transport::landing ? areas_[areas_used_++].get() : nullptr;
   const int streams = segment.plan().streams();
   const gpu::SlotGroup group = segment.device().add_slots(segment.program(), slots, streams);
   // Whole batches are launched as graphs, what is left of them is not.
   if (segment.plan().launch == LaunchMode::graph)
     segment.device().make_graphs(group, segment.program(), std::max(1, slots / streams));
-  auto lane = std::make_unique<GpuLane>(segment, group, staging);
+  auto lane = std::make_unique<GpuLane>(segment, group, staging, area);
   lanes_.push_back(lane.get());
   return lane;
 }

@@ -15,6 +15,7 @@
 namespace heddle {
 
 class GpuLane;
+class LandingArea;
 
 /** The GPUs of a run: devices by number, the segments of the plan on them, copies of tables, counters. */
 class Gpus {
@@ -25,11 +26,12 @@ class Gpus {
 
   bool any() const { return !devices_.empty(); }
 
-  /** Memory for packets that all of them reach; what lanes of `threads` threads pack into comes on top of it. `packet_bytes`:
+  /** Memory for packets that all of them reach; what lanes of `threads` threads pack into, and
+   *  what their packets land in, comes on top of it. `packet_bytes`:
    *  of a packet, at most, as a rule. */
   PacketMemory packet_memory(size_t bytes, int threads, int slots, size_t packet_bytes);
-  /** Instead: that of `other`, which has been stopped, and stays as long as this. Throws Error if lanes that pack find no
-   *  room there. */
+  /** Instead: that of `other`, which has been stopped, and stays as long as this. Throws Error if lanes that pack, or whose
+   *  packets land, find no room there. */
   void use_packet_memory_of(const Gpus& other, int threads, int slots);
   /** Puts segments and tables on the devices; from now on copies follow their tables. */
   void make_segments();
@@ -66,6 +68,8 @@ class Gpus {
   void offer_states(size_t s);
   /** Bytes of staging memory that the plan's lanes want; sets staging_bytes_. */
   size_t staging_wanted(int threads, int slots);
+  /** Lanes of `threads` threads whose packets land. */
+  size_t areas_wanted(int threads) const;
 
   const Router& router_;
   const Plan& plan_;
@@ -76,6 +80,9 @@ class Gpus {
   size_t staging_bytes_ = 0;                             // of a lane that packs
   std::byte* first_staging_ = nullptr;                   // behind the packets, up to the end of the memory
   std::byte* staging_ = nullptr;                         // of the next such lane
+  /** Between the packets and the staging memory: of the program's first plan, for packets may lie there for long. */
+  std::vector<std::shared_ptr<LandingArea>> areas_;
+  size_t areas_used_ = 0;
   std::map<std::pair<int, Table*>, std::unique_ptr<TableCopy>> tables_;
   std::vector<std::shared_ptr<StateReader>> states_;   // that elements read
   std::vector<std::unique_ptr<GpuSegment>> segments_;  // by index of the plan's segment; null for the CPU's

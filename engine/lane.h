@@ -20,6 +20,7 @@ struct LaneExit {
  *  them. Not what kernels read and write in place. */
 struct LaneBytes {
   uint64_t to_gpu = 0, from_gpu = 0;
+  uint64_t landed = 0, landing_full = 0;  ///< transport landing, packets: that have landed, that there was no room for
 };
 
 /** One thread's way through a segment on another processor. Packets are fed, and come back in the order of feeding; the

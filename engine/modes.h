@@ -23,12 +23,18 @@ enum class Transport : uint8_t {
   gather,  ///< the kernel copies what the plan wants into GPU memory once, and back what has changed (gpu/transport.h)
   coalescent,  ///< the CPU packs what the plan wants side by side, the copy engine takes that to GPU memory and back
   zerocopy,    ///< the CPU packs it, and functions work there, in host memory
-  commlist     ///< the CPU lists what the plan wants, packet by packet; the copy engine takes it to GPU memory and back
+  commlist,    ///< the CPU lists what the plan wants, packet by packet; the copy engine takes it to GPU memory and back
+  landing      ///< as gather, but packets come back side by side, into memory that is their buffer from then on
 };
-constexpr std::array<const char*, 5> kTransports = {"direct", "gather", "coalescent", "zerocopy", "commlist"};
+constexpr std::array<const char*, 6> kTransports = {"direct",   "gather",   "coalescent",
+                                                    "zerocopy", "commlist", "landing"};
 /** Whether the CPU packs what goes to the GPU. */
 constexpr bool packs(Transport transport) {
   return transport == Transport::coalescent || transport == Transport::zerocopy;
+}
+/** Whether the kernel copies what functions work on to GPU memory. */
+constexpr bool gathers(Transport transport) {
+  return transport == Transport::gather || transport == Transport::landing;
 }
 /** Whether the copy engine moves the bytes, before and after each launch. */
 constexpr bool copies_by_engine(Transport transport) {

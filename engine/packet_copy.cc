@@ -18,7 +18,8 @@ Packet* copy_packet(const Packet* packet, uint32_t shift, uint32_t appends, cons
   copy->port = packet->port;
   copy->ol_flags |= packet->ol_flags & kTraceMark;
   if (has_capture_info(packet)) set_capture_info(copy, capture_info(packet));
-  const uint32_t first = std::min<uint32_t>(packet->data_off, RTE_PKTMBUF_HEADROOM);
+  const uint32_t own = RTE_MBUF_HAS_EXTBUF(packet) ? 0 : RTE_PKTMBUF_HEADROOM;  // where packets arrive
+  const uint32_t first = std::min<uint32_t>(packet->data_off, own);
   std::memcpy(static_cast<uint8_t*>(copy->buf_addr) + first + shift,
               static_cast<const uint8_t*>(packet->buf_addr) + first, packet->data_off - first + length(packet));
   return copy;

@@ -22,6 +22,7 @@ struct PlanOptions {
   bool share = true;     ///< transport gather: what one GPU segment has gathered the next need not gather again
   bool by_load = false;  ///< functions without DEVICE run on `device` or on the CPU, as the load asks for
   bool cpu_after_failure = false;  ///< of functions without ON_GPU_ERROR: when the GPU fails, the CPU goes on
+  uint64_t latency_us = 0;  ///< of functions without LATENCY: until packets are back, waiting included; 0: no budget
 
   /** Sets `device` and `by_load` from what `--device` takes: a device, `auto` (which means auto:gpu) or `auto:DEVICE`.
    *  Throws Error. */
@@ -83,6 +84,7 @@ struct Segment : Placement {
   int warps = 1;              ///< of the block that works on a tile
   LaunchMode launch = LaunchMode::persistent;
   LaunchLimits limits;
+  uint64_t latency_us = 0;  ///< budget of packets from here until they are back; 0: none, and none waits for others
   int from = -1,
       to = -1;  ///< the GPU ports, its first and its last node, if the GPU drives their rings; exit 0 is `to`
 

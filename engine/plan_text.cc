@@ -71,6 +71,9 @@ std::string Plan::text(const Router& router) const {
       text += format("  transport   %s: %s%s\n", heddle::name(segment.transport), segment.why_transport.c_str(),
                      segment.copies.kept ? "; packets are in GPU memory already, from a segment before" : "");
     }
+    if (segment.latency_us > 0)
+      text += format("  latency     packets wait for others while they can be back within %llu us\n",
+                     static_cast<unsigned long long>(segment.latency_us));
     for (int i : segment.nodes) {
       const Node& node = router.nodes[static_cast<size_t>(i)];
       const NodePlan& here = nodes[static_cast<size_t>(i)];
@@ -110,6 +113,7 @@ std::string Plan::json(const Router& router) const {
       entry["why_transport"] = segment.why_transport;
       entry["shares_packets"] = segment.copies.kept;
       entry["launch"] = segment.has_rings() ? "rings" : heddle::name(segment.launch);
+      if (segment.latency_us > 0) entry["latency_us"] = segment.latency_us;
       entry["warps"] = segment.warps;
       entry["by_load"] = segment.by_load;
       entry["cpu_after_failure"] = segment.cpu_after_failure;

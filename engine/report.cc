@@ -152,19 +152,22 @@ Report Engine::report() const {
     for (auto& worker : workers()) {
       const LaneBytes bytes = worker->lane_bytes(static_cast<int>(s));
       sum.to_gpu += bytes.to_gpu, sum.from_gpu += bytes.from_gpu;
+      sum.landed += bytes.landed, sum.landing_full += bytes.landing_full;
       const Worker::Sides here = worker->sides(static_cast<int>(s));
       sides.on_cpu += here.on_cpu, sides.bytes_on_cpu += here.bytes_on_cpu, sides.switches += here.switches;
     }
     const auto less = [](uint64_t all, uint64_t part) { return all - std::min(all, part); };
     const uint64_t entered = less(packets(segment.nodes[0]), sides.on_cpu);
     const auto declared = [&](AtomSet fields) -> uint64_t {
-      if (segment.transport == Transport::gather || copies_by_engine(segment.transport)) return 0;
+      if (gathers(segment.transport) || copies_by_engine(segment.transport)) return 0;
       const Atoms::Size size = plan.atoms.size(fields & plan.atoms.packet_atoms());
       return size.open ? less(bytes(segment.nodes[0]), sides.bytes_on_cpu)
                        : entered * static_cast<uint64_t>(size.bytes);
     };
     report.traffic.push_back({static_cast<int>(s), plan.name_of(segment.processor), sum.to_gpu, sum.from_gpu,
                               declared(segment.in), declared(segment.out)});
+    if (segment.transport == Transport::landing)
+      report.traffic.back().landed = sum.landed, report.traffic.back().landing_full = sum.landing_full;
     if (segment.has_both())
       report.traffic.back().on_cpu = sides.on_cpu, report.traffic.back().switches = sides.switches;
   }

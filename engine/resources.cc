@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "gpu/slot.h"
 #include "io/dpdk/dpdk.h"
 
@@ -11,6 +12,14 @@ namespace {
 constexpr unsigned kLargeDataRoom = 65535;
 constexpr unsigned kLargePackets = 256;
 
+// Packets that have landed do not lie in the ports' pool.
+void check_ports(const Plan& plan) {
+  const bool lands = std::any_of(plan.segments.begin(), plan.segments.end(),
+                                 [](auto& segment) { return segment.transport == Transport::landing; });
+  if (const std::string why = dpdk::why_only_own_buffers(); lands && !why.empty())
+    throw Error("transport landing: " + why);
+}
+
 size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
@@ -18,6 +27,7 @@ size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 std::shared_ptr<Gpus> Resources::acquire(const Router& router, const Plan& plan, const Wanted& wanted) {
   if (dpdk::wanted()) dpdk::start_eal(wanted.dpdk_args, wanted.threads);
   if (plan.uses_gpu()) gpus_ = std::make_shared<Gpus>(router, plan);
+  check_ports(plan);
   make_packet_memory(plan, wanted);
   if (dpdk::wanted()) dpdk::start_ports(*packets_, wanted.threads);
   return gpus_;
@@ -26,6 +36,7 @@ std::shared_ptr<Gpus> Resources::acquire(const Router& router, const Plan& plan,
 std::shared_ptr<Gpus> Resources::gpus_for(const Router& router, const Plan& plan, int threads, int slots) const {
   if (!plan.uses_gpu()) return nullptr;
   auto gpus = std::make_shared<Gpus>(router, plan);
+  check_ports(plan);
   gpus->use_packet_memory_of(*gpus_, threads, slots);
   return gpus;
 }
@@ -54,7 +65,7 @@ void Resources::make_packet_memory(const Plan& plan, const Wanted& wanted) {
     memory_ = {host_memory_.get(), normal + large};
   }
   if (dpdk_pool) {
-    packets_ = dpdk::make_pool("packets", count, data_room, {memory_.base, normal});
+    packets_ = dpdk::make_pool("packets", count, data_room, {memory_.base, normal}, gpus_ ? memory_.bytes : normal);
   } else {
     packets_ = std::make_unique<PacketPool>("packets", count, data_room, memory_.base);
   }

@@ -105,8 +105,11 @@ void read_placement(Node& node, click::Arguments& arguments) {
   arguments.keyword("TRANSPORT", transport);
   node.transport = mode_named<Transport>(transport, kTransports);
   if (!transport.empty() && !node.transport)
-    arguments.error("TRANSPORT", "direct, gather, coalescent, zerocopy or commlist");
+    arguments.error("TRANSPORT", "direct, gather, coalescent, zerocopy, commlist or landing");
   read_launch(node, arguments);
+  click::Duration latency;
+  arguments.keyword("LATENCY", latency);
+  node.latency_us = latency.microseconds;
   arguments.keyword("BLOCKING", node.blocking);
 }
 

@@ -41,6 +41,7 @@ struct Node {
   std::optional<Transport> transport;     ///< from TRANSPORT
   std::optional<LaunchMode> launch;       ///< from LAUNCH
   LaunchLimits limits;                    ///< from MAX_BATCH, CAPACITY, LISTS_PER_CORE
+  uint64_t latency_us = 0;                ///< from LATENCY; 0: none
   bool blocking = true;                   ///< from BLOCKING: wait for a free slot, or drop and count
   bool on_cycle = false;                  ///< a buffer whose packets may come back to it
   bool pulled = false;                    ///< packets come to it because something behind it (or itself) pulls

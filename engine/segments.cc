@@ -21,7 +21,30 @@ size_t position(const Segment& segment, int node) {
   return static_cast<size_t>(std::find(segment.nodes.begin(), segment.nodes.end(), node) - segment.nodes.begin());
 }
 
-gpu::Copies copies_of(const Plan& plan, const Segment& segment) {
+uint32_t lines(int bytes) {
+  constexpr uint32_t kLine = gpu::Copies::kLine;
+  return bytes <= 0 ? 0 : (static_cast<uint32_t>(bytes) + kLine - 1) / kLine * kLine;
+}
+
+// Whole packets, with what has been stripped before, which somebody behind may take back, and with room for what the chain puts
+// before and behind them.
+gpu::Copies landing_copies(const Router& router, const Plan& plan, const Segment& segment) {
+  gpu::Copies copies;
+  copies.in = copies.out = {0, gpu::Span::kToEnd};
+  const int head = plan.nodes[static_cast<size_t>(segment.nodes[0])].head, before = std::max(segment.prepends, head);
+  copies.before = static_cast<uint32_t>(before), copies.behind = static_cast<uint32_t>(segment.appends);
+  int front = plan.prepends;
+  for (const Node& node : router.nodes) {
+    const Element& element = *node.element;
+    // Some take what happens to be free before a packet.
+    front += std::max(0, -element.moves_head() - element.prepends());
+  }
+  copies.front = lines(front - before), copies.back = lines(plan.appends - segment.appends);
+  return copies;
+}
+
+gpu::Copies copies_of(const Router& router, const Plan& plan, const Segment& segment) {
+  if (segment.transport == Transport::landing) return landing_copies(router, plan, segment);
   gpu::Copies copies;
   copies.before = static_cast<uint32_t>(segment.prepends);
   copies.behind = static_cast<uint32_t>(segment.appends);
@@ -165,17 +188,27 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
       segment.transport = Transport::direct;
       segment.why_transport = "no function wants bytes of packets";
     }
+    if (segment.transport == Transport::landing) {
+      const bool varies = plan.nodes[static_cast<size_t>(segment.nodes[0])].head_varies;
+      if ((segment.out & plan.atoms.packet_atoms()) == 0)
+        segment.transport = Transport::gather, segment.why_transport += ", but nothing comes back that could land";
+      else if (varies)
+        segment.transport = Transport::gather,
+        segment.why_transport += ", but how much has been stripped from packets differs, and that must land, too";
+    }
     if (segment.has_rings()) {
       segment.transport = Transport::direct;
       segment.why_transport = "packets lie in the ports' memory";
     }
-    if (segment.transport != Transport::direct) segment.copies = copies_of(plan, segment);
+    if (segment.transport != Transport::direct) segment.copies = copies_of(router, plan, segment);
   });
 }
 
 void choose_kernels(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
   each_gpu_segment(plan, [&](Segment& segment, int) {
     segment.launch = plan.options.launch;
+    segment.latency_us = plan.options.latency_us;
+    uint64_t named_latency = 0;  // the shortest LATENCY
     segment.warps = segment.copies.warps();
     const Node* named = nullptr;  // whose LAUNCH counts
     for (int n : segment.nodes) {
@@ -185,6 +218,8 @@ void choose_kernels(const Router& router, Plan& plan, click::Diagnostics& diagno
       const auto tighten = [](int& limit, int other) {
         limit = limit == 0 || (0 < other && other < limit) ? other : limit;
       };
+      if (node.latency_us > 0)
+        named_latency = named_latency == 0 ? node.latency_us : std::min(named_latency, node.latency_us);
       tighten(segment.limits.batch, node.limits.batch);
       tighten(segment.limits.capacity, node.limits.capacity);
       tighten(segment.limits.lists, node.limits.lists);
@@ -196,6 +231,17 @@ void choose_kernels(const Router& router, Plan& plan, click::Diagnostics& diagno
       named = &node;
       segment.launch = *node.launch;
     }
+    if (named_latency > 0) segment.latency_us = named_latency;
+    if (segment.has_rings()) segment.latency_us = 0;  // the GPU takes them as they come
+    // The resident kernel takes lanes without a packet for empty ones, of which nothing may be gathered.
+    if (segment.transport == Transport::landing && segment.launch == LaunchMode::persistent &&
+        segment.copies.before + segment.copies.behind > 0) {
+      segment.transport = Transport::gather;
+      segment.why_transport += ", but packets that grow or were stripped before land behind launches only";
+      segment.copies = copies_of(router, plan, segment);
+    }
+    if (segment.transport == Transport::landing)
+      segment.copies.landing = segment.launch == LaunchMode::persistent ? gpu::Landing::stores : gpu::Landing::engine;
     if (copies_by_engine(segment.transport) && segment.launch == LaunchMode::persistent) {
       const Node& first = router.nodes[static_cast<size_t>(segment.nodes[0])];
       diagnostics.error(first.where, "'" + first.element->name + "': transport " + name(segment.transport) +

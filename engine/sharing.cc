@@ -45,7 +45,7 @@ class WaysBack {
     if (before.has_both()) return false;  // the CPU may have run it
     if (gathered_by(before)) return true;
     const int first = before.nodes[0];
-    if (before.has_rings() || may_move(planned(first))) return false;
+    if (before.has_rings() || before.transport == Transport::landing || may_move(planned(first))) return false;
     // What it has gathered of the packet it has changed in the twin as well; else it works on the packet, as the CPU does.
     const bool on_twins = before.transport == Transport::gather && before.processor == segment_.processor;
     for (const int n : before.nodes) {

@@ -44,6 +44,14 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     path->splits = lead_apart(path->ways);
     path->lane = std::move(lanes[s]);
     path->segment = static_cast<int>(s);
+    if (segment.latency_us > 0) {
+      const int most = segment.limits.batch > 0 ? std::min(segment.limits.batch, shared.batch_size) : shared.batch_size;
+      const int enough = segment.launch == LaunchMode::persistent ? std::min(most, gpu::kSlotPackets) : most;
+      path->wait = BatchWait(static_cast<uint64_t>(static_cast<double>(segment.latency_us) * tsc_hz() / 1e6), enough);
+      path->gathered = std::make_unique<Batch>(most);
+      path->gathered->thread = thread;
+      gathers_ = true;
+    }
     if (any_numbered(path->ways)) path->numbers = std::make_unique<NumbersInFlight>(path->lane->capacity());
     ways_in_all += path->ways.size();
     paths[s] = path.get();
@@ -182,6 +190,7 @@ bool Worker::round(bool stopping) {
     }
   }
   if (!paths_.empty()) busy = collect_all() || busy;
+  if (gathers_) end_waits();
   if (!joins_.empty()) pass_joins();
   if (due_) emit_due();
   report_epoch();
@@ -208,8 +217,9 @@ bool Worker::exhausted(bool stopping) const {
 }
 
 bool Worker::nothing_in_flight() const {
-  return waiting_ == 0 &&
-         std::all_of(paths_.begin(), paths_.end(), [](auto& path) { return path->lane->in_flight() == 0; });
+  return waiting_ == 0 && std::all_of(paths_.begin(), paths_.end(), [](auto& path) {
+           return path->lane->in_flight() == 0 && (!path->gathered || path->gathered->empty());
+         });
 }
 
 void Worker::count(int node, Batch& batch) {
@@ -223,6 +233,8 @@ void Worker::drain(bool ending) {
   for (uint64_t spins = 1;; ++spins) {
     if (!joins_.empty()) pass_joins();
     bool waiting = false;
+    for (auto& path : paths_)
+      if (path->gathered) feed_gathered(*path);
     for (auto& path : paths_) waiting = waiting || path->lane->in_flight() > 0;
     if (!waiting && !(ending && run_timers(0, true))) break;
     if (!collect_all() && spins % kSpinsBetweenChecks == 0)
@@ -269,7 +281,7 @@ void Worker::run(int i, Batch& batch) {
     if (step.copy_first) make_private(i, batch);
     if (step.prepends + step.appends > 0) make_room(i, batch);
     if (step.path != nullptr) {
-      if (!step.path->on_cpu) return feed(*step.path, i, batch);
+      if (!step.path->on_cpu) return step.path->gathered ? gather(*step.path, batch) : feed(*step.path, i, batch);
       add(step.path->cpu_packets, static_cast<uint64_t>(batch.size()));
       add(step.path->cpu_bytes, batch.bytes());
     }

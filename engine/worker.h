@@ -10,6 +10,7 @@
 
 #include "core/counters.h"
 #include "core/epoch.h"
+#include "engine/batch_wait.h"
 #include "engine/device_choice.h"
 #include "engine/lane.h"
 #include "engine/plan.h"
@@ -110,6 +111,12 @@ class Worker {
   void run(int i, Batch& batch);
   void count(int node, Batch& batch);
   void feed(Path& path, int node, Batch& batch);
+  /** With a latency budget: lets packets wait for others, as far as it goes. Empties the batch. */
+  void gather(Path& path, Batch& batch);
+  /** Feeds those that have waited. */
+  void feed_gathered(Path& path);
+  /** The same where the wait is over. */
+  void end_waits();
   /** Goes on with what has come back; false: nothing. */
   bool collect(Path& path);
   bool collect_all();
@@ -168,8 +175,10 @@ class Worker {
     std::unique_ptr<NumbersInFlight> numbers;  // null: nobody behind needs them
     uint64_t fed_at_epoch = 0;
     bool by_load, cpu_after_failure;
-    bool on_cpu = false;  // the CPU runs the segment now
-    bool lost = false;    // the GPU has failed, and the CPU takes over
+    BatchWait wait;
+    std::unique_ptr<Batch> gathered;  // with a latency budget: packets that wait for others; else null
+    bool on_cpu = false;              // the CPU runs the segment now
+    bool lost = false;                // the GPU has failed, and the CPU takes over
     std::atomic<uint64_t> cpu_packets{0}, cpu_bytes{0}, switches{0};
   };
 
@@ -281,6 +290,7 @@ class Worker {
   int batches_here_ = 0;                     // since the last change, if batches_a_side says when
   int want_gpu_ = 0;                         // sources whose packets the CPU cannot keep up with
   bool wants_cpu_ = true;                    // of segments placed by load
+  bool gathers_ = false;                     // packets wait for others before some segment
   bool two_sided_ = false;                   // some segment has a CPU side and a GPU side
   uint64_t publications_ = 0;
   std::string failure_;

@@ -29,7 +29,7 @@ Worker::Way Worker::way_to(int from, int output, int target) const {
 void Worker::make_joins() {
   // Packets wait for those in flight, so more need not wait than there can be; a batch, as some are divided.
   most_waiting_ = shared_.batch_size;
-  for (auto& path : paths_) most_waiting_ += path->lane->capacity();
+  for (auto& path : paths_) most_waiting_ += path->lane->capacity() + (path->gathered ? path->gathered->capacity() : 0);
   const size_t all = shared_.packets->capacity() + shared_.large_packets->capacity();
   for (const Join& join : shared_.plan->joins.list) {
     if (!join.ordered) continue;
@@ -57,7 +57,11 @@ void Worker::pass_joins() {
   for (JoinHere& join : joins_) {
     uint32_t limit = next_number_;
     for (const Path* path : join.before)
-      if (!path->numbers->empty() && earlier(path->numbers->oldest(), limit)) limit = path->numbers->oldest();
+      if (!path->numbers->empty()) {
+        if (earlier(path->numbers->oldest(), limit)) limit = path->numbers->oldest();
+      } else if (path->gathered && !path->gathered->empty()) {
+        if (const uint32_t first = path->gathered->numbers()[0]; earlier(first, limit)) limit = first;
+      }
     for (bool more = join.reorder.waiting() > 0; more;) {
       auto batch = spare_.borrow();
       more = join.reorder.release(limit, *batch);

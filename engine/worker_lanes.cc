@@ -1,6 +1,7 @@
 // Packets on their way through GPUs: feeding, collecting, failures, and the choice between GPU and CPU.
 #include <rte_cycles.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "engine/worker.h"
@@ -67,10 +68,45 @@ void Worker::feed(Path& path, int node, Batch& batch) {
   lane.flush();
 }
 
+void Worker::gather(Path& path, Batch& batch) {
+  Batch& gathered = *path.gathered;
+  const uint64_t now = rte_rdtsc();
+  if (gathered.empty()) {
+    path.wait.begin(now);
+    if (batch.size() <= gathered.capacity() && path.wait.is_over(batch.size(), path.lane->in_flight(), now)) {
+      feed(path, path.node, batch);
+      return path.wait.went(path.lane->fed(), now);
+    }
+  }
+  const ColumnSet live = steps_[static_cast<size_t>(path.node)].live;
+  for (int i = 0; i < batch.size(); ++i) {
+    if (gathered.size() == gathered.capacity()) feed_gathered(path);
+    if (gathered.empty()) path.wait.begin(now);
+    gathered.append(batch, i, live);
+    if (path.numbers) gathered.numbers()[gathered.size() - 1] = batch.numbers()[i];
+  }
+  batch.resize(0);
+  if (path.wait.is_over(gathered.size(), path.lane->in_flight(), now)) feed_gathered(path);
+}
+
+void Worker::feed_gathered(Path& path) {
+  if (path.gathered->empty()) return;
+  const uint64_t now = rte_rdtsc();
+  feed(path, path.node, *path.gathered);
+  path.wait.went(path.lane->fed(), now);
+}
+
+void Worker::end_waits() {
+  for (auto& path : paths_)
+    if (path->gathered && path->wait.is_over(path->gathered->size(), path->lane->in_flight(), rte_rdtsc()))
+      feed_gathered(*path);
+}
+
 bool Worker::collect(Path& path) {
   auto batch = spare_.borrow();
   const bool any = path.lane->poll(*batch);
   if (any) {
+    if (path.gathered) path.wait.back(path.lane->returned(), rte_rdtsc());
     const int marked = batch->size();
     if (path.numbers) path.numbers->pop(batch->numbers(), marked);
     int way = 0;
@@ -152,7 +188,9 @@ void Worker::choose_sides(Job& job, int packets) {
     wants_cpu_ = !wants_cpu_;
   } else {
     const bool wanted_gpu = job.choice->wants_gpu();
-    job.choice->received(packets, rte_rdtsc());
+    const bool late =
+        std::any_of(paths_.begin(), paths_.end(), [](auto& path) { return path->by_load && path->wait.is_late(); });
+    job.choice->received(packets, rte_rdtsc(), late);
     want_gpu_ += job.choice->wants_gpu() - wanted_gpu;
     wants_cpu_ = want_gpu_ == 0;
   }
@@ -166,6 +204,7 @@ bool Worker::sides_settled() {
   bool settled = true;
   for (auto& path : paths_)
     if (((path->by_load && wants_cpu_) || path->lost) && !path->on_cpu) {
+      if (path->gathered) feed_gathered(*path);
       if (path->lane->in_flight() == 0)
         set_side(*path, true);
       else

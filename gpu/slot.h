@@ -35,6 +35,7 @@ struct alignas(128) Slot {
   uint64_t word[kSlotPackets];
   const Program* program;  ///< in device memory
   uint32_t* columns;       ///< pinned: the program's columns, [word of 32 bits][kSlotPackets], laid out as Program says
+  uint64_t landing;        ///< where its packets land, see Copies; an offset as those of packets, kNoPacket: nowhere
   /** Results lie so far from the words that the CPU, which writes those line by line, does not prefetch what the GPU is about
    *  to write (a third of the rate of lookups by four threads); and slots not at a power of two, or they would share a few
    *  sets of its cache. */

@@ -76,6 +76,7 @@ class Tile {
   uint16_t next_[kSlotPackets];
   uint8_t list_[kSlotPackets];
   int count_, node_;
+  bool landed_;             // packets come back to where the slot says
   const Program* program_;  // in shared memory
   uint32_t* columns_;       // in shared memory, [word][kSlotPackets]
 };

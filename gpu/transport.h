@@ -20,11 +20,22 @@ struct Range {
   HEDDLE_HD constexpr uint32_t bytes() const { return static_cast<uint32_t>(last - first); }
 };
 
+/** Where a segment's packets come back to. */
+enum class Landing : uint8_t {
+  none,    ///< to the packets
+  stores,  ///< side by side into other memory, by the kernel
+  engine   ///< the same, by the copy engine behind the kernel
+};
+
 /** Transport `gather`: what a segment copies of each packet to the packet's twin, which lies in GPU memory at the same offset
  *  from the twins' base as the packet from the packet memory's, and what it copies back. Bytes are copied as they lie in
  *  pieces of 16, long packets from a boundary of 64 on: PCIe transfers fall on whole lines. The bytes around a packet that
  *  this takes along are gathered before they are written back, so they stay what they were. Packet buffers begin and end on
- *  boundaries of 64 bytes, so no byte of another buffer is touched. */
+ *  boundaries of 64 bytes, so no byte of another buffer is touched.
+ *
+ *  Transport `landing`: whole packets; their twins are those of the places where the packets of the slot land. These lie side
+ *  by side, landing_bytes() each, packet by packet from Slot::landing on, so that they come back in one piece. A packet is as
+ *  far from a boundary of 64 there as it was. It is as with `gather` if the slot says that its packets land nowhere. */
 struct Copies {
   static constexpr uint32_t kPiece = 16, kLine = 64;
 
@@ -33,6 +44,9 @@ struct Copies {
   Span out;             ///< written back; up to the end: of the packet as it leaves, else as it entered
   uint32_t before = 0;  ///< bytes that the packet may grow at its start
   uint32_t behind = 0;  ///< and at its end
+  Landing landing = Landing::none;
+  uint32_t front = 0;  ///< where packets land: bytes that stay free before what is gathered, a multiple of kLine
+  uint32_t back = 0;   ///< and behind it, likewise
 
   HEDDLE_HD constexpr bool any() const { return kept || !in.empty(); }
   /** Warps of the block that copies: whole packets want more loads under way than one warp has. */
@@ -48,6 +62,10 @@ struct Copies {
         start + (in.to == Span::kToEnd ? length + behind : shorter(static_cast<uint32_t>(in.to), length));
     const uintptr_t first = start + static_cast<uint32_t>(in.from) - before;
     return first < end ? aligned(first, end) : Range{};
+  }
+  /** Bytes of memory that a packet of which this is gathered lands in, a multiple of kLine; 0: it does not, for it has none. */
+  HEDDLE_HD constexpr uint32_t landing_bytes(const Range& gathered) const {
+    return gathered.bytes() == 0 ? 0 : front + (gathered.bytes() + kLine - 1) / kLine * kLine + back;
   }
   /** What is written back of one that entered at `entry` with `entry_length` bytes and leaves at `start` with `length`. */
   HEDDLE_HD constexpr Range written_back(uintptr_t entry, uint32_t entry_length, uintptr_t start,

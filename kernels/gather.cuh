@@ -1,6 +1,6 @@
 #pragma once
 
-// Transport gather: copies packets to their twins in GPU memory, and back.
+// Transports gather and landing: copies packets to their twins in GPU memory, and back.
 
 #include <cuda_runtime.h>
 
@@ -25,16 +25,19 @@ struct PacketPlaces {
 struct TileCopy {
   static constexpr uint32_t kLine = 128;
   Range range[kSlotPackets];
+  ptrdiff_t distance[kSlotPackets];   ///< from a range to where it is copied to, bytes
   uint32_t before[kSlotPackets + 1];  ///< [i]: pieces, with those that a line lacks, of the ranges before the i-th
 
   static __device__ uintptr_t grid_start(const Range& range) {
     return range.first & ~uintptr_t{(range.bytes() > kLine ? kLine : Copies::kPiece) - 1};
   }
 
-  /** The lanes of warp 0 bring their packets' ranges; the whole block calls it. In place for all threads on return. */
-  __device__ void lay_out(const Block& block, const Range& mine) {
+  /** The lanes of warp 0 bring their packets' ranges and how far these are from where they are copied to; the whole block calls
+   *  it. In place for all threads on return. */
+  __device__ void lay_out(const Block& block, const Range& mine, ptrdiff_t far) {
     if (block.thread < kLanes) {
       range[block.thread] = mine;
+      distance[block.thread] = far;
       const uint32_t unit = mine.bytes() > kLine ? kLine : Copies::kPiece;
       const auto bytes = static_cast<uint32_t>(mine.last - grid_start(mine));
       if (block.thread == 0) before[0] = 0;
@@ -44,9 +47,8 @@ struct TileCopy {
     block.sync();
   }
 
-  /** Copies all ranges to where they are `distance` bytes further on. The whole block calls it; in place after the next
-   *  sync. */
-  __device__ void copy(const Block& block, ptrdiff_t distance) const {
+  /** Copies all ranges. The whole block calls it; in place after the next sync. */
+  __device__ void copy(const Block& block) const {
     constexpr int kAhead = 8;  // pieces that a thread has in flight
     const uint32_t total = before[kSlotPackets];
     int i = 0;  // whose piece it is; pieces only move forward
@@ -63,7 +65,7 @@ struct TileCopy {
         const uintptr_t from = grid_start(range[i]) + uintptr_t{Copies::kPiece} * (piece - before[i]);
         if (from < range[i].first || from >= range[i].last) continue;
         bytes[u] = *reinterpret_cast<const uint4*>(from);
-        to[u] = reinterpret_cast<uint4*>(from + static_cast<uintptr_t>(distance));
+        to[u] = reinterpret_cast<uint4*>(from + static_cast<uintptr_t>(distance[i]));
       }
 #pragma unroll
       for (int u = 0; u < kAhead; ++u)
@@ -72,11 +74,11 @@ struct TileCopy {
   }
 
   /** The same, from host memory, when the gate lets the tile in. */
-  __device__ void gather(const Block& block, ptrdiff_t distance, Gate& gate) const {
+  __device__ void gather(const Block& block, Gate& gate) const {
     const unsigned long long bytes = uint64_t{before[kSlotPackets]} * Copies::kPiece;
     if (block.thread == 0) enter(gate, bytes);
     block.sync();
-    copy(block, distance);
+    copy(block);
     block.sync();
     if (block.thread == 0) leave(gate, bytes);
   }

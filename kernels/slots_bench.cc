@@ -5,11 +5,10 @@
 
 #include <atomic>
 #include <cstring>
-#include <random>
 #include <thread>
 
-#include "bench/bench.h"
 #include "bench/route_tables.h"
+#include "bench/slot_packets.h"
 #include "core/cores.h"
 #include "core/error.h"
 #include "functions/crc32/cpu.h"
@@ -17,41 +16,12 @@
 #include "functions/ether_mirror/rule.h"
 #include "functions/ip_lookup/direct_table.h"
 #include "functions/xor/rule.h"
-#include "gpu/functions.h"
 #include "gpu/slot_ring.h"
 
 namespace heddle::bench {
 namespace {
 
 using gpu::kSlotPackets;
-
-constexpr int kPackets = 65536, kStride = 2176, kHeadroom = 128, kSlots = 256, kAddressOffset = 30;
-constexpr double kSeconds = 0.5;
-
-/** Packets in pinned memory, scattered as in a pool that has been in use. */
-struct Packets {
-  uint8_t* base;
-  std::vector<uint32_t> order;
-  uint32_t length;
-  std::vector<uint64_t> place;  // [kPackets], what SlotRing::submit takes
-  std::vector<uint32_t> times;  // [kPackets / kSlotPackets], how often these have been through the GPU
-
-  Packets(gpu::Device& device, uint32_t length)
-      : order(kPackets), length(length), place(kPackets), times(kPackets / kSlotPackets) {
-    base = reinterpret_cast<uint8_t*>(device.packet_memory(size_t{kPackets} * kStride).base);
-    for (uint32_t i = 0; i < kPackets; ++i) order[i] = i;
-    std::mt19937 random(1);
-    std::shuffle(order.begin(), order.end(), random);
-    for (int i = 0; i < kPackets; ++i) {
-      place[static_cast<size_t>(i)] = gpu::pack_word(0, length, static_cast<uint64_t>(frame(i) - base));
-      for (uint32_t b = 0; b < length; ++b) frame(i)[b] = original(i, b);
-    }
-  }
-  uint8_t* frame(int i) { return base + size_t{order[static_cast<size_t>(i)]} * kStride + kHeadroom; }
-  static uint8_t original(int i, uint32_t b) {
-    return static_cast<uint8_t>((static_cast<uint32_t>(i) * 2654435761u + b * 40503u) >> 13);
-  }
-};
 
 struct Setup {
   std::unique_ptr<gpu::Device> device = gpu::open_device("gpu");
@@ -67,11 +37,6 @@ struct Setup {
     device->start();
   }
 };
-
-gpu::ProgramSpec::Node function(const char* name, gpu::TableId table, std::vector<uint16_t> outputs,
-                                std::vector<uint16_t> drops) {
-  return {gpu::function_id(name), {}, table, gpu::StateId::none, std::move(outputs), std::move(drops)};
-}
 
 using Check = std::function<bool(int packet, uint32_t exit)>;
 
@@ -157,10 +122,6 @@ struct Lookup {
   }
 };
 
-Result of(const std::string& name, const char* unit, double figure, const std::function<double()>& measure) {
-  return absolute(name, unit, figure, false, 5, measure);
-}
-
 // Words that carry the destination address, as the engine fills them behind CheckIPHeader.
 void put_addresses(Packets& packets) {
   for (int i = 0; i < kPackets; ++i)
@@ -233,9 +194,6 @@ std::vector<Result> xor_bytes_bench() {
   }
   return results;
 }
-
-constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
-constexpr gpu::Copies kWholePackets{.in = kWhole, .out = kWhole};
 
 // Every byte gathered, changed and written back.
 std::vector<Result> gathered_xor() {

@@ -64,10 +64,11 @@ class TileRunner {
       tile_.length_[i] = length_of(word);
       copy_columns<true>(i);
     }
-    if (program_.copies.any()) gather(places, word, node == 0);
+    if (program_.copies.any()) word = gather(slot, places, word, node == 0);
     if (keeps_ways) tile_.frame_[i] = entry(word, places);
     node = travel(node);
-    if (program_.copies.any() && !program_.copies.out.empty())
+    if (program_.copies.any() && !program_.copies.out.empty() &&
+        !(tile_.landed_ && program_.copies.landing == Landing::engine))
       write_back(places, keeps_ways && node - kExit < program_.first_drop);
     if (!keeps_ways) return;
     copy_columns<false>(i);
@@ -104,13 +105,34 @@ class TileRunner {
     return (program_.copies.any() ? places.twins : places.packets) + offset_of(word);
   }
 
-  /** Copies the packets to their twins. The lanes of warp 0 have their words and say whether there is a packet. */
-  __device__ void gather(const PacketPlaces& places, uint64_t word, bool present) {
+  /** Copies the packets to their twins, or to those of where they land. The lanes of warp 0 have their words and say whether
+   *  there is a packet; returns their words with the place where it is from now on. */
+  __device__ uint64_t gather(const Slot& slot, const PacketPlaces& places, uint64_t word, bool present) {
     TileCopy& copy = *reinterpret_cast<TileCopy*>(memory_ + program_.scratch_at);
     const auto start = reinterpret_cast<uintptr_t>(places.packets + offset_of(word));
-    copy.lay_out(block_, present ? program_.copies.gathered(start, tile_.length_[block_.thread]) : Range{});
-    copy.gather(block_, places.twins - places.packets, *places.gate);
+    const Range mine = present ? program_.copies.gathered(start, tile_.length_[block_.thread]) : Range{};
+    ptrdiff_t far = places.twins - places.packets;
+    if (block_.thread == 0) tile_.landed_ = false;
+    if (program_.copies.landing != Landing::none && block_.thread < kSlotPackets) {
+      const ptrdiff_t moved = landing(slot, reinterpret_cast<uintptr_t>(places.packets), mine);
+      far += moved;
+      word += static_cast<uint64_t>(moved);
+      tile_.word_[block_.thread] = word;
+    }
+    copy.lay_out(block_, mine, far);
+    copy.gather(block_, *places.gate);
     block_.sync();
+    return word;
+  }
+
+  /** How far from this lane's packet, of which `mine` is gathered, the place where it lands is. Warp 0. */
+  __device__ ptrdiff_t landing(const Slot& slot, uintptr_t packets, const Range& mine) {
+    const uint64_t first = *const_cast<const volatile uint64_t*>(&slot.landing);
+    if (first == kNoPacket) return 0;
+    if (block_.thread == 0) tile_.landed_ = true;
+    const uint32_t bytes = program_.copies.landing_bytes(mine);
+    const uint32_t before = Group<kLanes>(block_).inclusive_sum(bytes) - bytes;
+    return bytes == 0 ? 0 : static_cast<ptrdiff_t>(packets + first + before + program_.copies.front - mine.first);
   }
 
   /** Copies what the program has changed back to the packets. The lanes of warp 0 say whether theirs is wanted. */
@@ -120,11 +142,15 @@ class TileRunner {
     if (wanted) {
       const int i = block_.thread;
       const uint64_t word = tile_.word_[i];
-      range = program_.copies.written_back(reinterpret_cast<uintptr_t>(places.twins + offset_of(word)), length_of(word),
-                                           reinterpret_cast<uintptr_t>(tile_.frame_[i]), tile_.length_[i]);
+      const auto twin = reinterpret_cast<uintptr_t>(places.twins + offset_of(word));
+      // Where it lands there is nothing of it yet.
+      range = tile_.landed_
+                  ? program_.copies.gathered(twin, length_of(word))
+                  : program_.copies.written_back(twin, length_of(word), reinterpret_cast<uintptr_t>(tile_.frame_[i]),
+                                                 tile_.length_[i]);
     }
-    copy.lay_out(block_, range);
-    copy.copy(block_, places.packets - places.twins);
+    copy.lay_out(block_, range, places.packets - places.twins);
+    copy.copy(block_);
     block_.sync();
   }
 

@@ -245,13 +245,14 @@ TEST_P(SegmentTest, BytesAcrossTheBusAreThoseOfThePlan) {
     EXPECT_EQ(traffic.size(), 1u);
     return traffic.empty() ? std::pair<uint64_t, uint64_t>() : std::pair(traffic[0].to_gpu, traffic[0].from_gpu);
   };
-  const bool gathers = GetParam().transport == Transport::gather;
+  const bool gathers = heddle::gathers(GetParam().transport);
   const auto whole = [&](size_t more) {
     uint64_t sum = 0;
     for (auto& frame : frames) sum += (frame.bytes.size() + more + 15) / 16 * 16;
     return gathers ? sum : 0;
   };
-  const uint64_t addresses = gathers ? 320 * 16 : 0;
+  const bool lands = GetParam().transport == Transport::landing;
+  const uint64_t addresses = lands ? whole(0) : gathers ? 320 * 16 : 0;
   EXPECT_EQ(moved("EtherMirror"), std::pair(10 * uint64_t{256} + addresses, 10 * uint64_t{128} + addresses));
   EXPECT_EQ(moved("EtherMirror -> SetCRC32"), std::pair(10 * uint64_t{256} + whole(4), 10 * uint64_t{256} + whole(4)));
   // dst goes and comes back beside the words if they carry the place of a packet that is read, else in them.

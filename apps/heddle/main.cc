@@ -40,6 +40,20 @@ void add_chain_options(CLI::App* command, ChainOptions& options) {
   command
       ->add_option("--transport", options.transport, "How packet bytes get to GPU segments; default: the plan chooses")
       ->check(CLI::IsMember(heddle::kTransports));
+  command
+      ->add_option_function<std::string>(
+          "--latency",
+          [&options](const std::string& time) {
+            options.plan.latency_us = heddle::click::value_of<heddle::click::Duration>(time).microseconds;
+          },
+          "Budget of packets on their way through a GPU (200us): they wait for others as far as it goes, and the CPU "
+          "takes those of DEVICE auto when the GPU takes longer; default: none wait")
+      ->check([](const std::string& text) {
+        heddle::click::Duration time;
+        return heddle::click::parse(text, time) && time.microseconds > 0 ? ""
+                                                                         : "'" + text + "' is no time, such as 200us";
+      })
+      ->type_name("TIME");
   command->add_flag_callback(
       "--no-share", [&options] { options.plan.share = false; },
       "Transport gather: let each GPU segment gather packets anew");

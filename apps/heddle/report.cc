@@ -74,6 +74,9 @@ void print_table(const Report& report) {
     if (traffic.on_cpu)
       std::printf("segment %d: the CPU took %llu packets; %llu changes between it and %s\n", traffic.segment,
                   static_cast<ull>(*traffic.on_cpu), static_cast<ull>(traffic.switches), traffic.device.c_str());
+    if (traffic.landed)
+      std::printf("segment %d: %llu packets have landed, %llu came back to their own buffers for want of room\n",
+                  traffic.segment, static_cast<ull>(*traffic.landed), static_cast<ull>(traffic.landing_full));
     std::printf(
         "segment %d on %s: %llu bytes to the GPU, %llu back, by slots; of packets up to %llu and %llu in place\n",
         traffic.segment, traffic.device.c_str(), static_cast<ull>(traffic.to_gpu), static_cast<ull>(traffic.from_gpu),
@@ -102,6 +105,8 @@ std::string json_of(const Report& report) {
                        {"bytes_from_gpu", segment.from_gpu},
                        {"declared_to_gpu", segment.declared_to_gpu},
                        {"declared_from_gpu", segment.declared_from_gpu}});
+    if (segment.landed)
+      traffic.back().update({{"packets_landed", *segment.landed}, {"landing_full", segment.landing_full}});
     if (segment.on_cpu) traffic.back().update({{"packets_on_cpu", *segment.on_cpu}, {"changes", segment.switches}});
   }
   const nlohmann::json all{

@@ -286,7 +286,20 @@ size_t pool_bytes(unsigned count, unsigned data_room) {
   return packet * count + page;
 }
 
-std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned data_room, PacketMemory memory) {
+std::string why_only_own_buffers() {
+  for (const auto& port : state().ports) {
+    const std::string name = name_of(port->device);
+    // DPDK's drivers (22.11) take the frame's place in the pool's memory for its address.
+    if (name.starts_with("net_af_xdp") || argument_of(port->device, "zero-copy") == "yes")
+      return "port " + name + " sends packets from its own memory only; use --transport gather";
+    if (!is_virtual(name) && rte_eal_iova_mode() != RTE_IOVA_VA)
+      return "NIC " + name + " is given physical addresses; use --transport gather, or --dpdk \"--iova-mode=va\"";
+  }
+  return {};
+}
+
+std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned data_room, PacketMemory memory,
+                                      size_t reached) {
   // DPDK's own limit for the cache that each thread has.
   if (const unsigned least = state().settings.cached * 3 / 2; count < least)
     throw Error(format("packet pool of %u: there must be at least %u packets", count, least));
@@ -306,9 +319,10 @@ std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   if (nic) {
     // NICs reach only memory that EAL knows; virtual devices copy with the CPU.
-    if (rte_extmem_register(memory.base, memory.bytes, nullptr, 0, page) != 0)
+    reached = std::max(reached, memory.bytes);
+    if (rte_extmem_register(memory.base, reached, nullptr, 0, page) != 0)
       throw Error(format("packet memory: DPDK does not take it: %s", rte_strerror(rte_errno)));
-    state().registered.emplace_back(memory.base, memory.bytes);
+    state().registered.emplace_back(memory.base, reached);
   }
   const int populated =
       rte_mempool_populate_virt(pool, reinterpret_cast<char*>(memory.base), memory.bytes, page, nullptr, nullptr);

@@ -80,8 +80,11 @@ unsigned data_room();
  * thread and of all that it starts. Throws Error with EAL's reason and the arguments. */
 void start_eal(const std::vector<std::string>& extra, int threads);
 size_t pool_bytes(unsigned count, unsigned data_room);
-/** A mempool of DPDK's own whose packets lie in `memory`. */
-std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned data_room, PacketMemory memory);
+/** A mempool of DPDK's own whose packets lie in `memory`. NICs reach it, or `reached` bytes from its start if that is more. */
+std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned data_room, PacketMemory memory,
+                                      size_t reached = 0);
+/** "", or why the ports that were asked for cannot send packets whose bytes do not lie in the pool, and what to do. */
+std::string why_only_own_buffers();
 /** Configures and starts every port, with at least one queue a thread, and watches their links. */
 void start_ports(PacketPool& pool, int threads);
 /** The pool that the started ports receive into, null = none are started. */

@@ -162,7 +162,7 @@ void compare(const std::string& chain, const Result& cpu, const Result& gpu) {
 void check(Input input) {
   const auto launch = static_cast<LaunchMode>(input.below(kLaunchModes.size()));
   const auto transport = static_cast<Transport>(input.below(kTransports.size()));
-  if (transport == Transport::coalescent && launch == LaunchMode::persistent) return;
+  if (copies_by_engine(transport) && launch == LaunchMode::persistent) return;
   Options options;
   options.batches = {kBatches[input.below(std::size(kBatches))]};
   options.batch_size = 64, options.packets = 512;

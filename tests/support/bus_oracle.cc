@@ -207,7 +207,11 @@ Bounds BusSegment::to_gpu(Transport transport, const Frame& frame) const {
     const uint64_t bytes = up((to > from ? to - from : 0) + static_cast<uint64_t>(grows), kPiece);
     return {bytes, bytes};
   }
-  if (transport != Transport::gather) return {};
+  if (transport == Transport::landing && out.any()) {
+    const uint64_t bytes = landed(frame);
+    return {bytes, bytes};
+  }
+  if (!gathers(transport)) return {};
   const uint64_t all = gathered(field, frame);
   if (!stale) return {0, all};
   const Field part = field.to == Field::kOpen ? span(*stale) : field;
@@ -225,10 +229,18 @@ uint64_t BusSegment::gathered(Field field, const Frame& frame) const {
   return start + from < end ? up(end, kPiece) - down(start + from, long_ones ? kLine : kPiece) : 0;
 }
 
+// All of the packet, what has been stripped from it, and room for what the segment adds.
+uint64_t BusSegment::landed(const Frame& frame) const {
+  const uint64_t start = static_cast<uint64_t>(frame_start(frame));
+  const uint64_t end = start + static_cast<uint64_t>(entry.head) + length(frame, entry) + static_cast<uint64_t>(grows);
+  return start < end ? up(end, kPiece) - down(start, kLine) : 0;
+}
+
 uint64_t BusSegment::from_gpu(Transport transport, const Frame& frame, int behind) const {
   const Field field = copied_out();
   if (!moves_bytes() || out.none()) return 0;
   if (transport == Transport::coalescent) return to_gpu(transport, frame).most;
+  if (transport == Transport::landing) return landed(frame);
   if (transport != Transport::gather) return 0;
   const bool open = field.to == Field::kOpen;
   const Ends ends = open ? leaving.at(behind) : entry;

@@ -51,6 +51,7 @@ class BusSegment {
   Field copied_out() const;
   bool moves_bytes() const { return (in | out).any(); }
   uint64_t gathered(Field field, const Frame& frame) const;
+  uint64_t landed(const Frame& frame) const;
   friend class Residence;
 };
 

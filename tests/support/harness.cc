@@ -20,6 +20,7 @@ const std::vector<Backend>& backends() {
       all.push_back({device + "_persistent", device, LaunchMode::persistent, Transport::direct});
       all.push_back({device + "_async_coalescent", device, LaunchMode::async, Transport::coalescent});
       all.push_back({device + "_gather", device, LaunchMode::persistent, Transport::gather});
+      all.push_back({device + "_landing", device, LaunchMode::persistent, Transport::landing});
       all.push_back({device + "_and_cpu", device, LaunchMode::persistent, Transport::direct, true, true});
     };
     add("simt");

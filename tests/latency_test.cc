@@ -1,0 +1,113 @@
+// A latency budget: packets wait for others on their way to a GPU, and nothing else changes.
+
+#include "tests/support/harness.h"
+
+namespace heddle::test {
+namespace {
+
+constexpr uint64_t kSlotBytes = 256;  // of words, to the GPU
+
+/** LAUNCH of the function, and whether the CPU takes every other batch. */
+struct Case {
+  LaunchMode launch;
+  bool by_load;
+};
+class LatencyTest : public testing::TestWithParam<Case> {
+ protected:
+  Backend backend() const {
+    Backend backend{"simt", "simt", GetParam().launch};
+    backend.by_load = GetParam().by_load;
+    return backend;
+  }
+  uint64_t slots(const Result& result) const { return result.report.traffic.at(0).to_gpu / kSlotBytes; }
+};
+INSTANTIATE_TEST_SUITE_P(Launches, LatencyTest,
+                         testing::Values(Case{LaunchMode::sync, false}, Case{LaunchMode::async, false},
+                                         Case{LaunchMode::persistent, false}, Case{LaunchMode::async, true},
+                                         Case{LaunchMode::persistent, true}),
+                         [](auto& info) {
+                           return std::string(name(info.param.launch)) + (info.param.by_load ? "_and_cpu" : "");
+                         });
+
+std::vector<Frame> frames_of(size_t count) {
+  auto random = random_for("latency");
+  std::vector<Frame> frames;
+  for (size_t i = 0; i < count; ++i) frames.push_back(ip_frame(random(), ip(10, 0, 0, random() % 6), random() % 60));
+  return frames;
+}
+
+// One packet comes at a time; those that come while others are on the GPU share slots.
+TEST_P(LatencyTest, PacketsShareSlotsWithinTheBudget) {
+  const auto frames = frames_of(400);
+  const Options options{.batches = {1}};
+  const Result alone = run("TestSource -> XOR(90) -> sink :: TestSink;", backend(), frames, options);
+  const Result shared = run("TestSource -> XOR(90, LATENCY 10s) -> sink :: TestSink;", backend(), frames, options);
+  EXPECT_TRUE(same(shared.bytes("sink"), alone.bytes("sink")));
+  EXPECT_TRUE(in_order(shared.at("sink")));
+  if (GetParam().by_load) return;  // one batch here, one there
+  EXPECT_EQ(slots(alone), frames.size());
+  if (GetParam().launch == LaunchMode::sync)
+    EXPECT_LE(slots(shared), frames.size());  // a launch is done before the next packet comes
+  else
+    EXPECT_LT(slots(shared), frames.size() / 2);
+}
+
+// The GPU takes longer than the budget.
+TEST_P(LatencyTest, ABudgetThatCannotBeKeptLosesNothing) {
+  const auto frames = frames_of(200);
+  const Result result =
+      run("TestSource -> XOR(90, LATENCY 1us) -> sink :: TestSink;", backend(), frames, {.batches = {1}});
+  EXPECT_TRUE(in_order(result.at("sink")));
+  EXPECT_EQ(result.delivered, frames.size());
+}
+
+// Packets that wait are on one of several ways; behind them the order is as it was.
+TEST_P(LatencyTest, OrderHoldsWhereWaysMeet) {
+  const auto frames = frames_of(500);
+  const auto chain = [](const std::string& latency) {
+    return "TestSource -> c :: Classifier(33/00%01, -); c[0] -> XOR(90" + latency +
+           ") -> n :: Null -> sink :: TestSink; c[1] -> EtherMirror(DEVICE cpu) -> n;";
+  };
+  for (const int batch : {1, 7, 100}) {
+    SCOPED_TRACE(batch);
+    const Options options{.batches = {batch}};
+    const Result with = run(chain(", LATENCY 1ms"), backend(), frames, options);
+    const Result without = run(chain(""), backend(), frames, options);
+    EXPECT_TRUE(in_order(with.at("sink")));
+    EXPECT_TRUE(same(with.bytes("sink"), without.bytes("sink")));
+  }
+}
+
+TEST_P(LatencyTest, WhatWaitsAtTheEndArrives) {
+  const auto frames = frames_of(300);
+  Options options{.batches = {3}};
+  options.endless = true;
+  options.on_packet = [](const std::string&, const Received&) {};
+  options.meanwhile = [&](Engine& engine) {
+    const std::string text = "TestSource(ENDLESS true) -> XOR(90, LATENCY 1s) -> n :: Null -> sink :: TestSink;";
+    for (int i = 0; i < 3; ++i) {
+      wait_for_more(engine.handlers(), "sink.count");
+      engine.reconfigure([&]() -> Configuration {
+        click::Diagnostics diagnostics;
+        Chain chain = read(text, backend().plan(), diagnostics);
+        if (!diagnostics.ok()) throw Error(diagnostics.text());
+        return {std::move(chain.router), std::move(chain.plan)};
+      });
+    }
+  };
+  // The harness adds up what came, arrived and was dropped.
+  const Result result = run("TestSource(ENDLESS true) -> XOR(90, LATENCY 1s) -> n :: Null -> sink :: TestSink;",
+                            backend(), frames, options);
+  EXPECT_GT(result.delivered, 0u);
+  EXPECT_EQ(result.dropped, 0u);
+}
+
+TEST(LatencyPlan, ASegmentHasTheShortestBudgetOfItsFunctions) {
+  const std::string text = plan_text("TestSource -> XOR(1, LATENCY 1ms) -> XOR(2, LATENCY 200us) -> TestSink;", "simt");
+  EXPECT_NE(text.find("latency     packets wait for others while they can be back within 200 us"), text.npos) << text;
+  EXPECT_EQ(plan_text("TestSource -> XOR(1) -> TestSink;", "simt").find("latency "), std::string::npos);
+  EXPECT_NE(mistakes("TestSource -> XOR(1, LATENCY soon) -> TestSink;", "simt").find("LATENCY"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heddle::test
