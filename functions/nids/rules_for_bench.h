@@ -18,7 +18,9 @@ inline nids::RuleSet content_rules(size_t count) {
     rule.sid = static_cast<uint32_t>(set.rules.size()) + 1;
     rule.sources = rule.destinations = nids::Ranges(0, UINT32_MAX);
     rule.source_ports = rule.destination_ports = nids::Ranges(0, 65535);
-    rule.contents.push_back({.bytes = pattern.bytes, .nocase = pattern.nocase});
+    nids::Content content;
+    content.bytes = pattern.bytes, content.nocase = pattern.nocase;
+    rule.contents.push_back(std::move(content));
     set.rules.push_back(std::move(rule));
   }
   return set;
