@@ -78,6 +78,7 @@ class GpuLane : public Lane {
   const Segment& plan_;
   gpu::SlotRing ring_;
   Staging staging_;
+  uint64_t changes_;              // of the segment's program, when the ring was told of it
   const gpu::Program* program_;   // that the ring's slots run
   std::unique_ptr<Held[]> held_;  // [slots]
   ColumnPack kept_columns_;
