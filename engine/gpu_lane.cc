@@ -26,6 +26,7 @@ GpuLane::GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std:
       staging_(staging),
       area_(area),
       copies_(copies_by_engine(plan_.transport) || plan_.copies.landing == gpu::Landing::engine),
+      changes_(segment.changes()),
       program_(segment.current()),
       held_(new Held[static_cast<size_t>(slots.count)]),
       kept_columns_(plan_.columns_kept),
@@ -36,8 +37,10 @@ GpuLane::GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std:
 int GpuLane::feed(Batch& batch, int first) {
   // What has been launched comes back first.
   if (plan_.launch == LaunchMode::sync && ring_.in_flight() > to_launch_) return 0;
-  if (const gpu::Program* wanted = segment_.current(); wanted != program_) [[unlikely]]
-    ring_.switch_to(program_ = wanted);
+  if (const uint64_t changes = segment_.changes(); changes != changes_) [[unlikely]] {
+    changes_ = changes;
+    ring_.switch_to(program_ = segment_.current());
+  }
   int taken = 0;
   const bool launched = plan_.launch != LaunchMode::persistent;
   for (int index; first + taken < batch.size() && (index = launched ? ring_.next_slot() : ring_.free_slot()) >= 0;)

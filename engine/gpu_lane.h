@@ -89,6 +89,7 @@ class GpuLane : public Lane {
   Staging staging_;
   LandingArea* const area_;
   const bool copies_;             // the copy engine copies, before launches or behind them
+  uint64_t changes_;              // of the segment's program, when the ring was told of it
   const gpu::Program* program_;   // that the ring's slots run
   std::unique_ptr<Held[]> held_;  // [slots]
   ColumnPack kept_columns_;

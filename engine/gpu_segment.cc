@@ -52,6 +52,7 @@ gpu::ProgramId GpuSegment::change_table(gpu::TableId from, gpu::TableId to) {
   const gpu::ProgramId next = device_.add_program(spec_);
   const gpu::ProgramId before = newest_.exchange(next, std::memory_order_acq_rel);
   current_.store(device_.address(next), std::memory_order_release);
+  changes_.fetch_add(1, std::memory_order_release);
   return before;
 }
 

@@ -27,6 +27,8 @@ class GpuSegment {
   gpu::ProgramId program() const { return program_; }
   /** The program that slots are to run from now on, in device memory. Any thread. */
   const gpu::Program* current() const { return current_.load(std::memory_order_acquire); }
+  /** How often it has changed. Programs cannot be told apart by address: the memory of one that is gone may be another's. */
+  uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
   /** The number of the current program. Any thread. */
   gpu::ProgramId newest() const { return newest_.load(std::memory_order_acquire); }
@@ -52,6 +54,7 @@ class GpuSegment {
   std::atomic<gpu::ProgramId> newest_;  // that is current
   gpu::StateId exit_counts_ = gpu::StateId::none;
   std::atomic<const gpu::Program*> current_;
+  std::atomic<uint64_t> changes_{0};
 };
 
 /** What a node's function keeps on a device, for readers on any thread. */

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from whole.figures import FOLDER, Figure, Sweep, cli, draw, drawn, rec, record, runner, simple
+from whole.figures import FOLDER, Figure, Panel, Sweep, cli, draw, drawn, rec, record, runner, simple
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*-*.py"))
 BIG = runner.Machine(id="m", cores=128, gpu="a GPU")
@@ -43,6 +43,18 @@ def test_every_figure_of_the_issue_is_there():
     assert {"gaviss-figure-2", "gaviss-figure-5"} <= set(NAMES)
     assert {f"gopt-figure-{n}" for n in (2, 3, 4, 8, 9, 10, 11, 12)} | {"gopt-table-1"} <= set(NAMES)
     assert {f"firewall-4.{n}" for n in (3, 4, 5, 6)} <= set(NAMES)
+
+
+def test_points_that_differ_in_a_pooled_parameter_are_one_with_all_samples():
+    sweep = Sweep("bench", "chains/a.click", {"set": [1, 2, 3], "size": [64, 128]}, "throughput")
+    panel = Panel(y="mpps", x="size", pooled=("set",))
+    figure = Figure("test-1", "A title", "a paper", (sweep,), (panel,))
+    points = rec.pool([record(sweep, p, [p["set"] + p["size"], p["size"]]) for p in sweep.points()])
+    ((_, curve),) = draw.curves(figure, panel, points).items()
+    assert [(point.get("size"), sorted(point.values["mpps"].samples)) for point in curve] == [
+        (64, [64, 64, 64, 65, 66, 67]),
+        (128, [128, 128, 128, 129, 130, 131]),
+    ]
 
 
 # ---- measuring

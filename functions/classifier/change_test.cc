@@ -106,6 +106,40 @@ TEST_P(ClassifierChangeTest, NoPacketSeesHalfASet) {
   }
 }
 
+// A GPU that has had nothing to do for several changes, whose programs may lie where one before them lay.
+TEST_P(ClassifierChangeTest, AreSeenByOneThatWasIdle) {
+  const std::string any = "@0/0 0/0 0 : 65535 0 : 65535 0x00/0x00 ";
+  const std::vector<Frame> frames(32, packet_of({1, 2, 3, 4, 6}));
+  std::atomic<uint64_t> at[3] = {}, elsewhere{0};
+  Options options;
+  options.endless = true;
+  options.on_packet = [&](const std::string& sink, const Received&) {
+    ++(sink == "idle" ? elsewhere : at[static_cast<size_t>(sink[1] - '0')]);
+  };
+  options.meanwhile = [&](Engine& running) {
+    Broker& handlers = running.handlers();
+    uint32_t output = 0;
+    for (int round = 0; round < 8; ++round) {
+      wait_for(at[output], 64);
+      handlers.write("way.replace", "0 " + any + "1");
+      wait_for(elsewhere, 64);
+      for (int change = 0; change < 2 + round % 3; ++change)
+        handlers.write("c.replace", "0 " + any + std::to_string((output + 1 + static_cast<uint32_t>(change)) % 3));
+      output = (output + 2 + static_cast<uint32_t>(round) % 3) % 3;
+      const uint64_t before[3] = {at[0], at[1], at[2]};
+      handlers.write("way.replace", "0 " + any + "0");
+      wait_for(at[output], 64);
+      for (const uint32_t other : {0u, 1u, 2u})
+        if (other != output) {
+          EXPECT_EQ(at[other], before[other]) << "round " << round;
+        }
+    }
+  };
+  run("TestSource(SETS \"l3 l4\") -> way :: BitVectorClassifier(" + any +
+          "0, DEVICE cpu); way[1] -> idle :: TestSink;" + "way[0] -> c :: BitVectorClassifier(" + any + "0); " + kSinks,
+      GetParam(), frames, options);
+}
+
 TEST_P(ClassifierChangeTest, ChangesAllOrNothingAndCountsHits) {
   std::vector<Frame> frames;
   for (uint32_t i = 0; i < 90; ++i) frames.push_back(packet_of({1, 2, 3, i % 3, 6}));

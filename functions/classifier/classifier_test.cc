@@ -89,7 +89,7 @@ TEST_P(ClassifierTest, TakesTheFirstRuleThatMatches) {
     file.write(rules);
     const auto frames = packets_for(random, rules, 700);
     for (const std::string& engine : engines_on(GetParam())) {
-      if ((engine == "acl" || engine == "hypersplit") && count > 600) continue;  // prefixes of any length: slow to build
+      if ((engine == "acl" || engine == "hypersplit") && count > 600) continue;  // slow to build of any prefixes
       const std::string chain = "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
                                 ", ENGINE " + engine + "); " + kSinks;
       for (const std::vector<int>& batches : {std::vector<int>{1024}, {0, 1, 31, 32, 33, 1024}})
