@@ -64,7 +64,13 @@ class Finder {
       return error(port, format("what it receives stays on its GPU, and the functions behind it may be on the CPU as "
                                 "well; give them DEVICE gpu%s",
                                 segment.cpu_after_failure ? " and ON_GPU_ERROR stop" : ""));
-    for (const int n : segment.nodes)
+    for (const int n : segment.nodes) {
+      const Node& node = router_.nodes[static_cast<size_t>(n)];
+      const int function = gpu::function_id(node.element->class_name);
+      if (function >= 0 && !gpu::functions()[static_cast<size_t>(function)].on_rings)
+        return error(port, format("%s, on the way of its packets, cannot run between GPU ports; use FromDPDKDevice and "
+                                  "ToDPDKDevice, or put it into another chain",
+                                  called(node).c_str()));
       for (const int target : router_.nodes[static_cast<size_t>(n)].targets) {
         const Node& there = router_.nodes[static_cast<size_t>(target)];
         const NodePlan& here = plan_.nodes[static_cast<size_t>(target)];
@@ -79,6 +85,7 @@ class Finder {
                                     called(router_.nodes[static_cast<size_t>(to)]).c_str(), called(there).c_str()));
         to = target;
       }
+    }
     if (to < 0) return error(port, "its packets never leave; put a ToGPUPort at the end of its chain");
     segment.from = from, segment.to = to;
   }

@@ -10,6 +10,7 @@ namespace heddle::gpu {
 struct FunctionTraits {
   std::string_view name;     ///< of the element class
   int warps = 1;             ///< that it wants for a tile, 1..8; it gets them, or more
+  bool on_rings = true;      ///< whether it is in the kernels of GPU ports as well
   int passes = 1;            ///< how often it goes over the bytes that it has declared
   size_t scratch_bytes = 0;  ///< shared memory that it uses while it runs; others use the same after it
   size_t shared_bytes = 0;   ///< shared memory that it fills once and finds again at every tile

@@ -246,7 +246,9 @@ class TileRunner {
   template <class What, FunctionId id>
   __device__ void run_if(int16_t function, const NodeMemory& memory) {
     using Function = typename Registered<id>::Type;
-    if constexpr (Registered<id>::kTraits.warps <= kMostWarps) {
+    // One warp that runs what wants several is a ring's.
+    constexpr bool on_rings = kMostWarps > kWarps;
+    if constexpr (Registered<id>::kTraits.warps <= kMostWarps && (!on_rings || Registered<id>::kTraits.on_rings)) {
       if (function != static_cast<int16_t>(id)) return;
       if constexpr (Registered<id>::kTraits.warps > 1)
         run_apart<What, Function>(block_, tile_, memory);

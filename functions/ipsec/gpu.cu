@@ -167,6 +167,7 @@ struct DecapTile {
   using Scratch = Work<DecapJob>;
   using Shared = Lookup;
   static constexpr int kWarps = 4;
+  static constexpr bool kOnRings = false;
   static constexpr int kPasses = 2;  // sums up, and decrypts
 
   static __device__ void fill(const gpu::Block& block, Lookup& te, const Image& image) { te.fill(block, image); }
