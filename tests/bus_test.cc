@@ -15,9 +15,11 @@ struct Case {
   LaunchMode launch;
   Transport transport;
 };
-constexpr Case kCases[] = {{LaunchMode::persistent, Transport::direct}, {LaunchMode::persistent, Transport::gather},
-                           {LaunchMode::async, Transport::coalescent},  {LaunchMode::persistent, Transport::zerocopy},
-                           {LaunchMode::sync, Transport::gather},       {LaunchMode::persistent, Transport::landing}};
+constexpr Case kCases[] = {{LaunchMode::persistent, Transport::direct},
+                           {LaunchMode::persistent, Transport::gather},
+                           {LaunchMode::async, Transport::coalescent},
+                           {LaunchMode::persistent, Transport::zerocopy},
+                           {LaunchMode::sync, Transport::gather}};
 
 /** Frames and how they come. */
 struct Traffic {
