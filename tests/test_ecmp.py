@@ -26,12 +26,20 @@ def flows(make):
 
 def ip4(number):
     protocol = (TCP, UDP)[number % 2]
-    return Ether() / IP(src=f"172.16.{number % 3}.1", dst="10.1.2.3") / protocol(sport=1000 + number, dport=80)
+    return (
+        Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+        / IP(src=f"172.16.{number % 3}.1", dst="10.1.2.3")
+        / protocol(sport=1000 + number, dport=80)
+    )
 
 
 def ip6(number):
     protocol = (TCP, UDP)[number % 2]
-    return Ether() / IPv6(src=f"2001:db8::{number % 3}", dst="2001:db8:5::1") / protocol(sport=1000 + number, dport=80)
+    return (
+        Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+        / IPv6(src=f"2001:db8::{number % 3}", dst="2001:db8:5::1")
+        / protocol(sport=1000 + number, dport=80)
+    )
 
 
 CHAINS = {
@@ -115,7 +123,10 @@ def test_when_a_hop_goes_the_flows_of_others_stay(heddle, tmp_path):
 
 def test_fragments_of_a_packet_go_one_way(heddle, tmp_path):
     whole = [
-        Ether() / IP(src=f"172.16.{i}.1", dst="10.1.2.3", id=i) / UDP(sport=i, dport=53) / bytes(3000)
+        Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+        / IP(src=f"172.16.{i}.1", dst="10.1.2.3", id=i)
+        / UDP(sport=i, dport=53)
+        / bytes(3000)
         for i in range(200)
     ]
     sent = run(heddle, tmp_path, [f for p in whole for f in fragment(p, 1000)], "DirectIPLookup", (0, 1, 2, 3))

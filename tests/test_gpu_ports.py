@@ -414,6 +414,7 @@ def test_with_the_driver_of_dpdk(heddle, place, tmp_path, role):
         wait_until(lambda: os.path.exists(f"{place}/a.sock"), what="the socket")
         with second() as two:
             wait_until(lambda: read_handler(f"{place}/mine", "FromGPUPort@1.connected") == "true")
+            wait_until(lambda: os.path.exists(control), what="the peer's socket")
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(control)
                 client.sendall(b"WRITE from.active true\nQUIT\n")

@@ -37,6 +37,12 @@ class Attributes;
  *
  *  No ports. The program runs until it is stopped. Source: rtnetlink(7); nothing is set in the kernel, and no privilege is needed.
  *
+ *  With routes that have several next hops:
+ *
+ *      rt :: DirectIPLookup(0.0.0.0/32 2); KernelRoutes(rt, eth0 0, eth1 1, PUNT 2, ECMP e, ECMP_OUT 3);
+ *      FromDevice(eth0) -> Strip(14) -> CheckIPHeader -> rt; rt[0] -> out0 :: Discard; rt[1] -> out1 :: Discard; rt[2] -> Discard;
+ *      rt[3] -> e :: ECMP; e[0] -> out0; e[1] -> out1;
+ *
  *  Hot reconfiguration: where ELEMENT keeps its table (same arguments), routes that the KernelRoutes of this name told it stay until all
  *  have been read, and go then if it has none for their prefix any more, because their interface has been left out, for instance.
  *
@@ -49,12 +55,6 @@ class Attributes;
  *      rt :: DirectIPLookup(0.0.0.0/32 2); KernelRoutes(rt, eth0 0, eth1 1, PUNT 2);
  *      FromDevice(eth0) -> Strip(14) -> CheckIPHeader -> rt; rt[0] -> Discard; rt[1] -> Discard;
  *      rt[2] -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2) -> ToHost(tap0);
- *
- *  With routes that have several next hops:
- *
- *      rt :: DirectIPLookup(0.0.0.0/32 2); KernelRoutes(rt, eth0 0, eth1 1, PUNT 2, ECMP e, ECMP_OUT 3);
- *      FromDevice(eth0) -> Strip(14) -> CheckIPHeader -> rt; rt[0] -> out0 :: Discard; rt[1] -> out1 :: Discard; rt[2] -> Discard;
- *      rt[3] -> e :: ECMP; e[0] -> out0; e[1] -> out1;
  */
 class KernelRoutes : public KernelFollower {
  public:
