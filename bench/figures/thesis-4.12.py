@@ -1,39 +1,12 @@
 """Thesis, figure 4.12: performance by place of the packets and launch mode."""
 
-from figure import Figure
-from thesis import SIZES, SOURCE, routes
-from thesis_gpu import APPLICATIONS, at_fixed_rate, in_batches, panel, way
+from thesis_gpu import BY_PLACE, performance
 
-WAYS = [("persistent", "direct"), ("persistent", "gather"), ("async", "direct"), ("async", "commlist")]
-AXES = {"x": "size", "x_label": "packet size [B]", "series": way}
-WAITS = {"measure": "latency", "y_label": "average latency [µs]"}
-
-
-def both(application, letters):
-    """Throughput and latency."""
-    return (
-        panel(application, letters[0], "line_gbps", "throughput", **AXES),
-        panel(application, letters[1], "latency_mean_us", "latency at 100 Mbit/s", **WAITS, **AXES),
-    )
-
-
-FIGURE = Figure(
-    name="thesis-4.12",
-    title="Performance by place of the packets and launch mode",
-    source=f"{SOURCE}, section 4.8, figure 4.12",
-    note="One core, batches of 1,024 packets for the throughput and none for the latency. The thesis's packets come from the NIC into CPU or GPU memory. Here they come into CPU memory, and kernels read them there, gather "
-    "them, or find them in GPU memory by the copy engine.",
-    sweeps=tuple(
-        sweep
-        for application in APPLICATIONS
-        for sweep in in_batches(application, WAYS, cores=[1], size=SIZES[::2])
-        + at_fixed_rate(application, WAYS, cores=[1])
-    ),
-    panels=tuple(
-        drawn
-        for letters, application in zip(("ab", "cd", "ef"), APPLICATIONS, strict=True)
-        for drawn in both(application, letters)
-    ),
-    makes=routes(100),
-    repetitions=3,
+FIGURE = performance(
+    "4.12",
+    "4.8",
+    "Performance by place of the packets and launch mode",
+    "The thesis's packets come from the NIC into CPU or GPU memory. Here they come into CPU memory, and kernels read them "
+    "there, gather them, or find them in GPU memory by the copy engine.",
+    BY_PLACE,
 )

@@ -1,23 +1,5 @@
 """Thesis, figure 4.13: the GPU's power in figure 4.12."""
 
-from figure import Figure
-from thesis import SIZES, SOURCE, routes
-from thesis_gpu import APPLICATIONS, in_batches, panel, way
+from thesis_gpu import BY_PLACE, power
 
-WAYS = [("persistent", "direct"), ("persistent", "gather"), ("async", "direct"), ("async", "commlist")]
-
-FIGURE = Figure(
-    name="thesis-4.13",
-    title="GPU power: performance by place of the packets and launch mode",
-    source=f"{SOURCE}, section 4.8, figure 4.13",
-    note="One core, batches of 1,024 packets. The power of the card, from its energy counter.",
-    sweeps=tuple(
-        sweep for application in APPLICATIONS for sweep in in_batches(application, WAYS, cores=[1], size=SIZES[::2])
-    ),
-    panels=tuple(
-        panel(application, letter, "gpu_power_w", "GPU power", x="size", x_label="packet size [B]", series=way)
-        for letter, application in zip("abc", APPLICATIONS, strict=True)
-    ),
-    makes=routes(100),
-    repetitions=6,
-)
+FIGURE = power("4.13", "4.8", "GPU power: performance by place of the packets and launch mode", BY_PLACE)

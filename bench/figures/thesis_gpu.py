@@ -1,7 +1,7 @@
 """What figures 4.6 to 4.15 of the thesis share: its applications on a GPU in batches, and the ways there."""
 
-from figure import Panel, Sweep
-from thesis import SIZES, no_more, to_routes, with_fixed_rate
+from figure import Figure, Panel, Sweep
+from thesis import SIZES, SOURCE, no_more, routes, to_routes, with_fixed_rate
 
 BURST = 32  # packets that DPDK gives at a time: MinBatch waits until a burst more makes the batch full
 APPLICATIONS = {"mirror": "Ethernet mirror", "lookup": "IP lookup", "crc": "CRC computation"}
@@ -16,6 +16,10 @@ WAYS = {
     ("async", "coalescent"): "launches, packed and copied (ROI)",
     ("async", "zerocopy"): "launches, packed by the CPU (ROI, zero-copy)",
 }
+
+# By place of the packets (4.8), and packed ones (4.9).
+BY_PLACE = [("persistent", "direct"), ("persistent", "gather"), ("async", "direct"), ("async", "commlist")]
+PACKED = [("async", "coalescent"), ("async", "zerocopy"), ("persistent", "zerocopy")]
 
 
 def batched(application):
@@ -80,4 +84,52 @@ def panel(application, letter, value, title, paper=(), measure="throughput", **a
         where={"subject": chains_of(application), "measure": measure},
         paper=tuple(paper),
         **axes,
+    )
+
+
+def performance(number, section, title, note, ways):
+    """Figure `number` (4.12, 4.14): throughput in batches, and latency without, by packet size and way, on one core."""
+    axes = {"x": "size", "x_label": "packet size [B]", "series": way}
+    waits = {"measure": "latency", "y_label": "average latency [µs]"}
+    return Figure(
+        name=f"thesis-{number}",
+        title=title,
+        source=f"{SOURCE}, section {section}, figure {number}",
+        note=f"One core, batches of 1,024 packets for the throughput and none for the latency. {note}",
+        sweeps=tuple(
+            sweep
+            for application in APPLICATIONS
+            for sweep in in_batches(application, ways, cores=[1], size=SIZES[::2])
+            + at_fixed_rate(application, ways, cores=[1])
+        ),
+        panels=tuple(
+            drawn
+            for letters, application in zip(("ab", "cd", "ef"), APPLICATIONS, strict=True)
+            for drawn in (
+                panel(application, letters[0], "line_gbps", "throughput", **axes),
+                panel(application, letters[1], "latency_mean_us", "latency at 100 Mbit/s", **waits, **axes),
+            )
+        ),
+        makes=routes(100),
+        repetitions=3,
+    )
+
+
+def power(number, section, title, ways):
+    """Figure `number` (4.13, 4.15): the GPU's power meanwhile."""
+    axes = {"x": "size", "x_label": "packet size [B]", "series": way}
+    return Figure(
+        name=f"thesis-{number}",
+        title=title,
+        source=f"{SOURCE}, section {section}, figure {number}",
+        note="One core, batches of 1,024 packets. The power of the card, from its energy counter.",
+        sweeps=tuple(
+            sweep for application in APPLICATIONS for sweep in in_batches(application, ways, cores=[1], size=SIZES[::2])
+        ),
+        panels=tuple(
+            panel(application, letter, "gpu_power_w", "GPU power", **axes)
+            for letter, application in zip("abc", APPLICATIONS, strict=True)
+        ),
+        makes=routes(100),
+        repetitions=6,
     )
