@@ -7,7 +7,12 @@
 define($IN chains/captures/curl.pcap, $RULES chains/nids_stream.rules, $OUT build/nids_stream);
 
 FromDump($IN)
-    -> Strip(14) -> CheckIPHeader -> IPReassembler -> Unstrip(14)
+    -> Strip(14) -> CheckIPHeader -> IPReassembler
+    -> protocol :: IPClassifier(tcp, -);
+protocol[0] -> CheckTCPHeader -> checked :: Unstrip(14);
+protocol[1] -> checked;
+
+checked
     -> flows :: FlowTable(TIMESTAMPS true)
     -> ids :: NIDS($RULES, STREAM true);
 

@@ -87,6 +87,8 @@ def random_traffic(rng, flows, in_order):
         for number in range(len(segments) - 1) if not in_order else ():
             if rng.random() < 0.3:
                 segments[number], segments[number + 1] = segments[number + 1], segments[number]
+        for place in sorted(rng.sample(range(len(segments)), len(segments) // 6), reverse=True):
+            segments.insert(rng.randint(place + 1, len(segments)), segments[place].copy())  # sent again
         begin = rng.random() / 2
         timed += [(begin + number * 0.001, packet) for number, packet in enumerate(packets + segments)]
     timed.sort(key=lambda pair: pair[0])

@@ -73,7 +73,8 @@ void Script::serve() {
     if (type_ == Type::packet) answer_packets();
     if (type_ == Type::driver) {
       // What it writes may let sources go on, and these may be done again before anybody looks.
-      const bool before = exhausted && !has_written_.exchange(false);
+      const bool wrote = has_written_.exchange(false);
+      const bool before = exhausted && !wrote;
       exhausted = control_->exhausted();
       if (exhausted && !before) control_->stop();
     }

@@ -16,7 +16,9 @@ namespace {
 
 using Verdict = Thresholds::Verdict;
 
-constexpr uint8_t kFin = 1, kSyn = 2;  // RFC 9293, 3.1
+constexpr uint8_t kFin = 1, kSyn = 2, kRst = 4;  // RFC 9293, 3.1
+constexpr uint32_t kUsualMemoryMb = 64;
+constexpr unsigned kDrops = 1, kRejects = 2;
 
 enum BlockedReason : int { kDropped, kRejected };
 enum ConfirmOutput : uint16_t { kBlockedOutput = 1, kRejectedOutput };
@@ -43,6 +45,8 @@ void NIDSConfirm::link(const Directory& directory) {
     throw Error(nids_->stream()
                     ? "'" + nids_name_ + "' has STREAM true: put a FlowTable before it, and name it: FLOWS NAME"
                     : "FLOWS is for a NIDS with STREAM true, which '" + nids_name_ + "' has not");
+  if (memory_mb_ != 0 && !nids_->stream())
+    throw Error("MEMORY is for a NIDS with STREAM true, which '" + nids_name_ + "' has not");
   if (!nids_->stream()) return;
   const std::vector<Element*> tables = directory(flows_name_);
   flows_ = tables.size() == 1 ? dynamic_cast<FlowTable*>(tables[0]) : nullptr;
@@ -64,8 +68,11 @@ std::span<const char* const> NIDSConfirm::drop_reasons() const {
 void NIDSConfirm::start(const Environment& environment) {
   if (!eve_file_.empty()) eve_ = std::make_unique<EveFile>(eve_file_, "'" + name + "'", environment.threads > 1);
   if (flows_ == nullptr) return;
-  const size_t each = (size_t{memory_mb_} << 20) / static_cast<size_t>(environment.threads);
-  for (int t = 0; t < environment.threads; ++t) streams_.push_back(std::make_unique<Streams>(each));
+  const auto threads = static_cast<size_t>(environment.threads);
+  const size_t directions = flows_->places(environment.threads).count / threads;
+  for (size_t t = 0; t < threads; ++t)
+    streams_.push_back(
+        std::make_unique<Streams>((size_t{memory_mb_ != 0 ? memory_mb_ : kUsualMemoryMb} << 20) / threads, directions));
 }
 
 void NIDSConfirm::take_state(Element& old_element) {
@@ -78,26 +85,34 @@ void NIDSConfirm::flow_ends(const flow::Entry& entry, int thread) {
   streams_[static_cast<size_t>(thread)]->end(entry.word(word_));
 }
 
-Window NIDSConfirm::window_of(const View& view, const uint8_t* tcp, uint32_t flow, int thread) {
+NIDSConfirm::Followed NIDSConfirm::follow(const View& view, const uint8_t* tcp, uint32_t flow, int thread) {
   flow::Entry& entry = flows_->entry(flow, thread);
   const flow::Key key{view.source, view.destination, view.source_port, view.destination_port, view.number};
   if (!(entry.key == key)) return {};  // addresses were changed on the way, or it has ended
   Streams& streams = *streams_[static_cast<size_t>(thread)];
   const uint64_t gaps = streams.gaps(), unfollowed = streams.unfollowed();
-  uint64_t word = entry.word(word_);
-  const Window window =
-      streams.take(word, {ntohl(load_u32(tcp + 4)), (tcp[13] & kSyn) != 0, (tcp[13] & kFin) != 0, view.payload});
-  entry.set_word(word_, word);
-  if (streams.gaps() != gaps) gaps_[thread].add(1, 0);
-  if (streams.unfollowed() != unfollowed) unfollowed_[thread].add(1, 0);
-  return window;
+  uint64_t name = entry.word(word_);
+  const uint8_t flags = tcp[13];
+  const Window window = streams.take(
+      name, {ntohl(load_u32(tcp + 4)), (flags & kSyn) != 0, (flags & kFin) != 0, (flags & kRst) != 0, view.payload});
+  entry.set_word(word_, name);
+  gaps_[thread].add(streams.gaps() - gaps, 0);
+  unfollowed_[thread].add(streams.unfollowed() - unfollowed, 0);
+  return {name, window};
 }
 
-uint16_t NIDSConfirm::judge(const Generation& rules, const Packet* packet, const View& view, const Window& window,
+uint16_t NIDSConfirm::exit_of(unsigned stops) const {
+  const bool dropped = (stops & kDrops) != 0;
+  if (!dropped && outputs > 2) return kRejectedOutput;
+  if (outputs > 1) return kBlockedOutput;
+  return static_cast<uint16_t>(kDrop | (dropped ? kDropped : kRejected));
+}
+
+unsigned NIDSConfirm::judge(const Generation& rules, const Packet* packet, const View& view, const Window& window,
                             int thread) {
   const auto& matched = rules.confirm(view, window, thread);
   if (const uint64_t times = rules.take_gave_up(thread)) gave_up_[thread].add(times, 0);
-  if (matched.empty()) return kClean;
+  if (matched.empty()) return 0;
   const uint64_t now_ns = eve_ || rules.has_thresholds ? time_of(packet) : 0;
   const auto is = [&](uint32_t rule, Action action) { return rules.rules[rule].action == action; };
   const auto verdict_on = [&](uint32_t rule) {
@@ -106,27 +121,24 @@ uint16_t NIDSConfirm::judge(const Generation& rules, const Packet* packet, const
     return nids_->rules().thresholds().judge(signature, view, now_ns);
   };
   for (const uint32_t rule : matched)
-    if (is(rule, Action::pass) && verdict_on(rule) != Verdict::none) return kClean;
+    if (is(rule, Action::pass) && verdict_on(rule) != Verdict::none) return 0;
   auto& verdicts = rules.confirming[static_cast<size_t>(thread)].verdicts;
   verdicts.clear();
-  bool dropped = false, rejected = false;
+  unsigned stops = 0;
   for (const uint32_t rule : matched) {
     verdicts.push_back(is(rule, Action::pass) ? Verdict::none : verdict_on(rule));
     if (verdicts.back() == Verdict::none) continue;
-    dropped = dropped || is(rule, Action::drop), rejected = rejected || is(rule, Action::reject);
+    stops |= is(rule, Action::drop) ? kDrops : is(rule, Action::reject) ? kRejects : 0;
   }
   uint64_t alerts = 0;
   for (size_t k = 0; k < matched.size(); ++k) {
     if (verdicts[k] != Verdict::alert) continue;
     ++alerts;
     rules.counts[matched[k]]->fetch_add(1, std::memory_order_relaxed);
-    if (eve_) eve_->add(now_ns, view, (dropped || rejected ? rules.blocked : rules.alerts)[matched[k]]);
+    if (eve_) eve_->add(now_ns, view, (stops != 0 ? rules.blocked : rules.alerts)[matched[k]]);
   }
   alerts_[thread].add(alerts, 0);
-  if (!dropped && !rejected) return kClean;
-  if (!dropped && outputs > 2) return kRejectedOutput;
-  if (outputs > 1) return kBlockedOutput;
-  return static_cast<uint16_t>(kDrop | (dropped ? kDropped : kRejected));
+  return stops;
 }
 
 void NIDSConfirm::run_cpu(Batch& batch) {
@@ -137,10 +149,18 @@ void NIDSConfirm::run_cpu(Batch& batch) {
     const Packet* packet = batch.packet(i);
     View view;
     if (!look_at(batch.frame(i), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off, view)) continue;
-    Window window;
+    Followed followed;
+    unsigned stops = 0;
     if (flows != nullptr && view.protocol == Protocol::tcp && view.has_ports)
-      window = window_of(view, batch.frame(i) + (l4[i] - packet->data_off), flows[i], batch.thread);
-    if (const uint16_t next = judge(rules, packet, view, window, batch.thread); next != kClean) batch.next()[i] = next;
+      followed = follow(view, batch.frame(i) + (l4[i] - packet->data_off), flows[i], batch.thread);
+    if (followed.name != 0 && !view.payload.empty())
+      stops = streams_[static_cast<size_t>(batch.thread)]->verdict(followed.name);
+    if (stops == 0) {
+      stops = judge(rules, packet, view, followed.window, batch.thread);
+      if (stops != 0 && !followed.window.bytes.empty())
+        streams_[static_cast<size_t>(batch.thread)]->set_verdict(followed.name, static_cast<uint8_t>(stops));
+    }
+    if (stops != 0) batch.next()[i] = exit_of(stops);
   }
 }
 

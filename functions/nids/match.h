@@ -32,7 +32,7 @@ bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t tr
 /** What a thread needs to match contents: memory for the places where they may end, and for regular expressions. */
 struct Workspace {
   Workspace() {
-    ends.reserve(kMaxPacketBytes + 1), others.reserve(kMaxPacketBytes + 1), found.reserve(kMaxPacketBytes + 1);
+    for (auto* list : {&ends, &fresh_ends, &others, &found}) list->reserve(kMaxPacketBytes + 1);
   }
   std::vector<uint32_t> ends, fresh_ends, others, found;
   RegexWorkspace regex;
@@ -42,7 +42,8 @@ struct Workspace {
 
 /** Whether `rule` matches. Contents are searched in order; a relative one behind any match of the one before that leads on, so
  *  all ways are tried. Time: contents times bytes of payload; regular expressions have limits, and what is beyond is no match,
- *  also of a negated one. Allocates nothing but what PCRE2 needs. */
+ *  also of a negated one. Allocates nothing but what PCRE2 needs, and
+ *  once, where a window is longer than any packet. */
 bool matches(const Signature& rule, const View& view, Workspace& workspace);
 /** Whether `rule`, which reads streams, matches with a content that ends in what is fresh of `window`; addresses and ports are
  *  `view`'s. `offset` and `depth` count from the direction's first byte. */

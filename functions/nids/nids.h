@@ -114,24 +114,32 @@ class NIDS : public Element {
  *
  *  `pcre:"/REGEX/OPTIONS"` is a Perl regular expression over bytes (pcre2pattern(3)), in order among the contents: with R it is
  *  searched behind the match before it, and relative contents behind it stand behind one of its matches. From each place of
- *  the payload it may go 3500 steps, Suricata's limit, and 1000 searches are made for a rule and a packet: no payload stops
+ *  the payload it may go 3500 steps, Suricata's limit, and 1000 searches are made for a rule and a packet, one
+ *  more for each byte before what is new of a connection: no payload stops
  *  the program. What is beyond is taken for no match, also of a negated one, and counted (`gave_up`). A rule of nothing but
  *  pcre makes all packets of its protocol candidates.
  *
  *  With STREAM, each direction of a TCP connection is put in order, and the rules are looked for in what has come newly and the
  *  2032 bytes before it, beside each packet by itself: a rule matches the packet that brings the last byte that its contents ask
  *  for. `offset` and `depth` count from the packet's first byte, and from the direction's. Rules with dsize or endswith, whose
- *  contents are all negated, or whose first content is relative, see packets only. Where segments overlap, bytes that were in
- *  order count, then those of the segment that begins first; the others are judged with their packet. Segments before their
- *  turn go on, and what they say is kept, in up to 64 blocks of 2032 bytes a direction; then what is missing is given up
- *  (`gaps`). A direction takes a block until its FIN or the end of its flow; without memory its packets are judged one by one
- *  (`unfollowed`). A connection goes over to a new configuration with its flow.
+ *  contents are all negated, or whose first content is relative, see packets only. Where a rule stops a packet that brought
+ *  something new, the direction stays stopped until its next connection: all its payload goes the same way, without more
+ *  alerts, also what is sent again.
+ *
+ *  Put CheckTCPHeader before, or segments count that no host takes. Where segments overlap, bytes that were in order count, then
+ *  those of the segment that begins first; the others are judged with their packet. Segments before their turn go on, and what
+ *  they say is kept, in up to 64 blocks of 2032 bytes a direction and half of MEMORY in all; then what is missing is given up
+ *  (`gaps`), until it comes after all. A direction takes a block until its flow ends, or, where memory is short, until its FIN;
+ *  segments with bytes for which there is none, or which are too far ahead, are judged as packets only (`unfollowed`). A
+ *  connection goes over to a new configuration with its flow. Beside MEMORY, a direction takes 80 bytes, for as many as the
+ *  FlowTable has places.
  *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts` of the NIDS.
  *  Statistics: `alerts`, `gave_up`; with STREAM `gaps` and `unfollowed` (segments).
  *
- *  Errors: NIDS is none of this chain; EVE cannot be written.
+ *  Errors: NIDS is none of this chain; EVE cannot be written; STREAM without FLOWS, FLOWS or MEMORY without STREAM; FLOWS is no
+ *  FlowTable of this chain.
  *
  *  Example:
  *
@@ -158,14 +166,19 @@ class NIDSConfirm : public Element, private flow::Watcher {
 
  private:
   void flow_ends(const flow::Entry& entry, int thread) override;
-  /** What the packet's TCP connection has come to with it; nothing if it is not the flow's, or has no whole TCP header. */
-  nids::Window window_of(const nids::View& view, const uint8_t* tcp, uint32_t flow, int thread);
-  /** What the rules say of a packet: kClean, or kDrop + reason. */
-  uint16_t judge(const nids::Generation& rules, const Packet* packet, const nids::View& view,
+  /** The name in streams_ of a packet's direction, and what that has come to with the packet. */
+  struct Followed {
+    uint64_t name = 0;  // 0: none, as its addresses are not its flow's
+    nids::Window window;
+  };
+  Followed follow(const nids::View& view, const uint8_t* tcp, uint32_t flow, int thread);
+  /** Whether rules stop a packet: kDrops, kRejects, both, or neither. Alerts. */
+  unsigned judge(const nids::Generation& rules, const Packet* packet, const nids::View& view,
                  const nids::Window& window, int thread);
+  uint16_t exit_of(unsigned stops) const;
 
   std::string nids_name_, eve_file_, flows_name_;
-  uint32_t memory_mb_ = 64;
+  uint32_t memory_mb_ = 0;  // 0: not said
   NIDS* nids_ = nullptr;
   FlowTable* flows_ = nullptr;                           // with STREAM
   int word_ = 0;                                         // of each flow: its direction's name in streams_

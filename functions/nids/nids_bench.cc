@@ -1,3 +1,5 @@
+// nids-stream: what NIDSConfirm does with the segments of 10,000 TCP connections in order, one after the other, against the same
+// without STREAM, each segment by itself; every one is a candidate.
 // nids-cpu: NIDS against bare Hyperscan on the same payloads with the same patterns, on one core, without I/O. Payloads are words
 // and beginnings of patterns; one packet in 64 is a candidate.
 
@@ -85,7 +87,51 @@ std::vector<Result> nids_cpu() {
   return results;
 }
 
+Result stream_against_packets(const RuleSet& set, uint16_t length) {
+  constexpr size_t kConnections = 10000;
+  RuleTable table;
+  table.load(set, true);
+  table.prepare(1, false);
+  const Generation& rules = table.now();
+  std::mt19937 random(1);
+  std::vector<std::string> texts;
+  for (int i = 0; i < kPackets; ++i) texts.push_back(text_for(set, rules.automaton, length, random));
+  Streams streams(size_t{64} << 20, kConnections);
+  std::vector<uint64_t> names(kConnections);
+  std::vector<uint32_t> sequences(kConnections);
+  size_t matched = 0;
+  const auto rate = [&](bool stream) {
+    constexpr size_t kSegments = 3 * kConnections;
+    const double start = seconds_now();
+    for (size_t i = 0; i < kSegments; ++i) {
+      const std::string& text = texts[i % texts.size()];
+      const size_t connection = i % kConnections;
+      View view{};
+      view.protocol = Protocol::tcp;
+      view.payload = {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+      Window window;
+      if (stream) {
+        window = streams.take(names[connection], {sequences[connection], false, false, false, view.payload});
+        sequences[connection] += length;
+      }
+      matched += rules.confirm(view, window, 0).size();
+    }
+    return static_cast<double>(kSegments) * length * 8 / (seconds_now() - start) * 1e-9;
+  };
+  Result result = paired(
+      format("nids-stream-%u", length), "Gb/s", 0, kRounds, [&] { return rate(true); }, [&] { return rate(false); });
+  if (matched == 0 || streams.unfollowed() != 0) throw Error("nids-stream: segments were not followed");
+  return result;
+}
+
+std::vector<Result> nids_stream() {
+  pin_to_core(1);
+  const RuleSet set = content_rules(3000);
+  return {stream_against_packets(set, 512), stream_against_packets(set, 1460)};
+}
+
 const Register registered("nids-cpu", false, nids_cpu);
+const Register registered_stream("nids-stream", false, nids_stream);
 
 }  // namespace
 }  // namespace heddle::bench

@@ -197,14 +197,72 @@ TEST_P(NidsStreamTest, StopsTheLastMissingSegment) {
   EXPECT_EQ(alerts_in(eve), (std::vector<std::pair<size_t, unsigned>>{{4, 1}, {4, 2}, {4, 3}}));
 }
 
+// What a rule has stopped is sent again, as a sender does that has heard nothing: it, and what follows, is stopped as well, and
+// alerted once. The next connection is free.
+TEST_P(NidsStreamTest, WhatIsStoppedStaysStopped) {
+  const TextFile file("stream_again"), eve("stream_again_eve");
+  std::ofstream(file.path) << "drop tcp any any -> any any (content:\"an evil word\"; sid:1;)\n";
+  std::vector<Frame> frames = {
+      segment(1, 99, kSynFlag, ""), segment(1, 100, 16, "an evil"), segment(1, 107, 16, " word"),
+      segment(1, 107, 16, " word"), segment(1, 112, 16, "more"),    segment(1, 116, kFinFlag | 16, ""),
+      segment(1, 107, 16, " wo"),   segment(1, 9000, kSynFlag, ""), segment(1, 9001, 16, "good")};
+  for (size_t i = 0; i < frames.size(); ++i) frames[i].timestamp_ns = (i + 1) * 1000;
+  const Result result = run(chain(file, eve), GetParam(), frames);
+  std::vector<int64_t> blocked;
+  for (const Received& packet : result.at("blocked")) blocked.push_back(packet.serial);
+  EXPECT_EQ(blocked, (std::vector<int64_t>{2, 3, 4, 6}));
+  EXPECT_EQ(alerts_in(eve), (std::vector<std::pair<size_t, unsigned>>{{2, 1}}));
+}
+
+// What no host takes hides nothing: a SYN, a FIN and segments far ahead in the middle of a connection.
+TEST_P(NidsStreamTest, WhatNoHostTakesHidesNothing) {
+  const TextFile file("stream_hide"), eve("stream_hide_eve");
+  std::ofstream(file.path) << "alert tcp any any -> any any (content:\"an evil word\"; sid:1;)\n";
+  const auto alerts_with = [&](const std::vector<Frame>& between) {
+    std::vector<Frame> frames = {segment(1, 99, kSynFlag, ""), segment(1, 100, 16, "an evil")};
+    frames.insert(frames.end(), between.begin(), between.end());
+    frames.push_back(segment(1, 107, 16, " word"));
+    for (size_t i = 0; i < frames.size(); ++i) frames[i].timestamp_ns = (i + 1) * 1000;
+    run(chain(file, eve), GetParam(), frames);
+    return alerts_in(eve);
+  };
+  const auto found = [](size_t between) { return std::vector<std::pair<size_t, unsigned>>{{between + 2, 1}}; };
+  EXPECT_EQ(alerts_with({}), found(0));
+  EXPECT_EQ(alerts_with({segment(1, 1000000000, kSynFlag, "")}), found(1));
+  EXPECT_EQ(alerts_with({segment(1, 1000000000, kSynFlag, ""), segment(1, 1000000001, 16, "x")}), found(2));
+  EXPECT_EQ(alerts_with({segment(1, 107, kFinFlag | 16, "")}), found(1));
+  EXPECT_EQ(alerts_with({segment(1, 500, 4, "")}), found(1));  // a RST that is out of order
+  for (const uint32_t ahead : {1000u, 100000u, 1000000000u}) {
+    std::vector<Frame> many;
+    for (uint32_t n = 0; n < 70; ++n) many.push_back(segment(1, 107 + ahead + 2 * n, 16, "x"));
+    EXPECT_EQ(alerts_with(many), found(many.size())) << ahead;
+  }
+}
+
+TEST(NidsStream, NamesWhatIsMissing) {
+  const TextFile file("stream_missing");
+  std::ofstream(file.path) << "alert tcp any any -> any any (content:\"a\"; sid:1;)\n";
+  const auto of = [&](const std::string& stream, const std::string& confirm) {
+    return mistakes("TestSource(SETS \"l3 l4\") -> flows :: FlowTable -> ids :: NIDS(" + file.path + stream +
+                    "); ids[0] -> TestSink; ids[1] -> NIDSConfirm(ids" + confirm + ") -> TestSink;");
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  EXPECT_EQ(of(", STREAM true", ", FLOWS flows"), "");
+  EXPECT_TRUE(has(of(", STREAM true", ""), "put a FlowTable before it, and name it: FLOWS NAME"));
+  EXPECT_TRUE(has(of("", ", FLOWS flows"), "FLOWS is for a NIDS with STREAM true"));
+  EXPECT_TRUE(has(of("", ", MEMORY 9"), "MEMORY is for a NIDS with STREAM true"));
+  EXPECT_TRUE(has(of(", STREAM true", ", FLOWS ids"), "'ids' is not a FlowTable of this chain"));
+  EXPECT_TRUE(has(of(", STREAM true", ", FLOWS flows, MEMORY 0"), "MEMORY"));
+}
+
 std::string text_of(const Window& window) { return {window.bytes.begin(), window.bytes.end()}; }
 
-TcpSegment data(uint32_t sequence, const std::string& text, bool syn = false, bool fin = false) {
-  return {sequence, syn, fin, {reinterpret_cast<const uint8_t*>(text.data()), text.size()}};
+TcpSegment data(uint32_t sequence, const std::string& text, bool syn = false, bool fin = false, bool rst = false) {
+  return {sequence, syn, fin, rst, {reinterpret_cast<const uint8_t*>(text.data()), text.size()}};
 }
 
 TEST(Streams, WhatCameFirstCounts) {
-  Streams streams(1 << 20);
+  Streams streams(1 << 20, 10);
   uint64_t word = 0;
   const std::string a = "abcdef", b = "XXXXghi", c = "klm", d = "YYYYYYYj";
   EXPECT_EQ(text_of(streams.take(word, data(0xfffffffd, a))), "abcdef");
@@ -223,77 +281,149 @@ TEST(Streams, WhatCameFirstCounts) {
 }
 
 TEST(Streams, GivesGapsUpAndMemoryBack) {
-  Streams streams(64 * 2048);
+  Streams streams(300 * 2048, 2);
   uint64_t word = 0, other = 0;
-  const std::string text(1000, 'a'), late(1000, 'b');
+  const std::string text(1000, 'a'), late(10, 'b');
   streams.take(word, data(0, "0123456789"));
   // The bytes from 10 on never come.
   uint64_t seen = 0;
   for (uint32_t n = 0; n < 200; ++n) {
     const Window window = streams.take(word, data(20 + n * 1000, text));
     if (window.bytes.empty()) continue;
-    EXPECT_EQ(seen == 0 ? window.fresh : 0u, 0u);
+    if (seen == 0) EXPECT_EQ(window.fresh, 0u);
+    if (seen == 0) EXPECT_EQ(window.offset, 20u);
     seen += window.bytes.size() - window.fresh;
   }
   EXPECT_EQ(seen, 200u * 1000);
   EXPECT_EQ(streams.gaps(), 1u);
+  EXPECT_EQ(streams.blocks_used(), 2u);  // here, and before the gap
+  // They come after all: on from there.
+  const Window window = streams.take(word, data(10, late));
+  EXPECT_EQ(text_of(window), "0123456789" + late);
+  EXPECT_EQ(window.offset, 0u);
   EXPECT_EQ(streams.blocks_used(), 1u);
-  EXPECT_TRUE(streams.take(word, data(10, late)).bytes.empty());  // behind its time
-  // What is too long to be kept before its turn goes by, and what comes behind it is seen.
+
+  // Of what is too long to be kept before its turn a part is, and what comes behind it is seen.
   const std::string huge(65000, 'c');
-  EXPECT_TRUE(streams.take(other, data(0, "x")).bytes.size() == 1);
-  for (uint32_t n = 0; n < 40; ++n) streams.take(other, data(100 + n * 3000, text));
-  streams.take(other, data(200000, huge));
-  EXPECT_EQ(text_of(streams.take(other, data(265000, late))), late);
-  EXPECT_GT(streams.gaps(), 2u);
-  streams.take(other, data(266000, "", false, true));
-  EXPECT_EQ(streams.blocks_used(), 1u);
+  EXPECT_EQ(streams.take(other, data(0, "x")).bytes.size(), 1u);
+  for (uint32_t n = 0; n < 40; ++n) streams.take(other, data(100 + n * 1500, text));
+  streams.take(other, data(65000, huge));
+  uint32_t behind = 130000;
+  while (streams.take(other, data(behind, late)).bytes.empty()) behind += 10;
+  EXPECT_LT(behind, 131000u);
   streams.end(word), streams.end(other);
   EXPECT_EQ(streams.blocks_used(), 0u);
 }
 
-TEST(Streams, TheSamePortsAgain) {
-  Streams streams(1 << 20);
+// A gap is forgotten when the direction has gone on for long.
+TEST(Streams, DoesNotGoBackForEver) {
+  Streams streams(1 << 20, 1);
   uint64_t word = 0;
-  streams.take(word, data(99, "", true));
-  EXPECT_EQ(text_of(streams.take(word, data(100, "one"))), "one");
-  EXPECT_EQ(text_of(streams.take(word, data(99, "", true))), "");  // once more
-  streams.take(word, data(5000, "", true));
-  const Window window = streams.take(word, data(5001, "two"));
-  EXPECT_EQ(text_of(window), "two");
-  EXPECT_EQ(window.offset, 0u);
+  const std::string text(Streams::kWindowBytes, 'a');
+  streams.take(word, data(0, "0123456789"));
+  uint32_t at = 20;
+  for (uint64_t followed = 0; followed <= Streams::kRegretBytes + Streams::kMostAhead;) {
+    const Window window = streams.take(word, data(at, text));
+    followed += window.bytes.size() - window.fresh;
+    at += Streams::kWindowBytes;
+  }
+  EXPECT_EQ(streams.blocks_used(), 1u);
+  EXPECT_TRUE(streams.take(word, data(10, "b")).bytes.empty());
+  EXPECT_EQ(streams.gaps(), 1u);
 }
 
-TEST(Streams, WithoutMemoryNothingIsFollowed) {
-  Streams streams(2048);
+TEST(Streams, TheSamePortsAgain) {
+  Streams streams(1 << 20, 1);
+  uint64_t word = 0;
+  streams.take(word, data(50, "", true));
+  streams.take(word, data(99, "", true));  // no byte has come: another number will do
+  EXPECT_EQ(text_of(streams.take(word, data(100, "one"))), "one");
+  streams.take(word, data(99, "", true));    // once more
+  streams.take(word, data(5000, "", true));  // hosts ignore it
+  EXPECT_EQ(text_of(streams.take(word, data(103, "two"))), "onetwo");
+  streams.set_verdict(word, 7);
+  streams.take(word, data(106, "", false, true));
+  EXPECT_EQ(streams.verdict(word), 7);
+  streams.take(word, data(5000, "", true));
+  EXPECT_EQ(streams.verdict(word), 0);
+  const Window window = streams.take(word, data(5001, "three"));
+  EXPECT_EQ(text_of(window), "three");
+  EXPECT_EQ(window.offset, 0u);
+  streams.take(word, data(5000, "", false, false, true));  // not in order
+  streams.take(word, data(8000, "", true));
+  EXPECT_EQ(text_of(streams.take(word, data(5006, "!"))), "three!");
+  streams.take(word, data(5007, "", false, false, true));
+  streams.take(word, data(8000, "", true));
+  EXPECT_EQ(text_of(streams.take(word, data(8001, "four"))), "four");
+}
+
+// A FIN may come before its turn.
+TEST(Streams, AFinThatWaits) {
+  Streams streams(1 << 20, 1);
+  uint64_t word = 0;
+  streams.take(word, data(0, "a"));
+  streams.take(word, data(3, "c", false, true));
+  streams.take(word, data(100, "", true));
+  EXPECT_EQ(text_of(streams.take(word, data(1, "bb"))), "abbc");
+  streams.take(word, data(100, "", true));
+  EXPECT_EQ(text_of(streams.take(word, data(101, "d"))), "d");
+}
+
+TEST(Streams, WithoutMemoryNothingIsFollowedButInPlaceOfWhatHasEnded) {
+  Streams streams(2048, 3);
   uint64_t one = 0, two = 0;
   EXPECT_EQ(text_of(streams.take(one, data(0, "a"))), "a");
-  EXPECT_EQ(text_of(streams.take(two, data(0, "b"))), "");
-  EXPECT_EQ(two, 0u);
+  EXPECT_EQ(text_of(streams.take(two, data(0, "b"))), "b");  // seen, but not kept
   EXPECT_EQ(streams.unfollowed(), 1u);
-  streams.end(one);
-  EXPECT_EQ(text_of(streams.take(two, data(0, "b"))), "b");
+  EXPECT_EQ(text_of(streams.take(two, data(1, "c"))), "c");
+  streams.take(one, data(1, "", false, true));
+  EXPECT_EQ(text_of(streams.take(two, data(2, "d"))), "d");
+  EXPECT_EQ(text_of(streams.take(two, data(3, "e"))), "de");
+  EXPECT_EQ(streams.unfollowed(), 2u);
+  EXPECT_EQ(streams.blocks_used(), 1u);
+  streams.end(one), streams.end(two);
+  EXPECT_EQ(streams.blocks_used(), 0u);
 }
 
-// Whatever comes: no byte outside the blocks is touched (ASan), and all blocks come back.
+TEST(Streams, WithoutNamesNothingIsFollowed) {
+  Streams streams(1 << 20, 1);
+  uint64_t one = 0, two = 0;
+  streams.take(one, data(0, "a"));
+  EXPECT_TRUE(streams.take(two, data(0, "b")).bytes.empty());
+  EXPECT_EQ(two, 0u);
+  EXPECT_EQ(streams.unfollowed(), 1u);
+}
+
+// Whatever comes: a window's bytes are those of its direction, one behind the other, and all blocks come back.
 TEST(Streams, AnySegments) {
   auto random = random_for("any segments");
-  Streams streams(40 * 2048);
-  std::vector<uint64_t> words(20);
-  std::string text(65407, 'z');
+  constexpr size_t kDirections = 20, kMost = 65407;
+  Streams streams(40 * 2048, kDirections);
+  std::vector<uint64_t> words(kDirections);
+  // Byte number n of direction d is n * 167 + d * 13.
+  std::string text(kMost + 256, '\0');
+  for (size_t n = 0; n < text.size(); ++n) text[n] = static_cast<char>(n * 167);
+  const auto byte = [](uint8_t one, uint32_t behind) { return static_cast<uint8_t>(one + behind * 167); };
+  std::string payload;
+  uint64_t windows = 0;
   for (int n = 0; n < tries(100000, 5000000); ++n) {
-    uint64_t& word = words[random() % words.size()];
+    const size_t direction = random() % words.size();
+    uint64_t& word = words[direction];
     const uint32_t sequence =
         random() % 8 == 0 ? static_cast<uint32_t>(random()) : static_cast<uint32_t>(random() % 20000) - 9000;
-    const size_t length = random() % 50 == 0 ? random() % text.size() : random() % 1500;
-    const TcpSegment segment{
-        sequence, random() % 20 == 0, random() % 20 == 0, {reinterpret_cast<uint8_t*>(text.data()), length}};
-    const Window window = streams.take(word, segment);
+    const size_t length = random() % 50 == 0 ? random() % kMost : random() % 1500;
+    const bool syn = random() % 20 == 0;
+    payload = text.substr((sequence + syn) % 256, length);
+    for (char& c : payload) c = static_cast<char>(c + static_cast<char>(direction * 13));
+    const Window window = streams.take(word, data(sequence, payload, syn, random() % 20 == 0, random() % 20 == 0));
+    windows += window.bytes.empty() ? 0 : 1;
     ASSERT_LE(window.fresh, Streams::kWindowBytes);
     ASSERT_TRUE(window.bytes.empty() || window.fresh < window.bytes.size());
+    for (uint32_t i = 0; i < window.bytes.size(); ++i) ASSERT_EQ(window.bytes[i], byte(window.bytes[0], i)) << n;
     if (random() % 30 == 0) streams.end(std::exchange(word, 0));
     ASSERT_LE(streams.blocks_used(), 40u);
   }
+  EXPECT_GT(windows, 1000u);
   for (const uint64_t word : words) streams.end(word);
   EXPECT_EQ(streams.blocks_used(), 0u);
 }

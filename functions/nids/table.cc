@@ -8,7 +8,7 @@
 namespace heddle::nids {
 
 Generation::Generation(RuleSet set, bool stream)
-    : rules(std::move(set.rules)), unsupported(std::move(set.unsupported)), automaton(rules, stream) {
+    : stream(stream), rules(std::move(set.rules)), unsupported(std::move(set.unsupported)), automaton(rules, stream) {
   for (const Signature& rule : rules) {
     alerts.push_back(eve_alert(rule, false));
     blocked.push_back(eve_alert(rule, true));
@@ -17,7 +17,8 @@ Generation::Generation(RuleSet set, bool stream)
 }
 
 void Generation::prepare(int threads, bool scans) {
-  if (scans && threads > 0 && Scanner::available()) scanner = std::make_unique<Scanner>(automaton.patterns(), threads);
+  if ((scans || stream) && threads > 0 && Scanner::available())
+    scanner = std::make_unique<Scanner>(automaton.patterns(), threads);
   confirming.resize(static_cast<size_t>(threads));
   for (Confirming& one : confirming)
     one.tried.resize(rules.size()), one.hits.reserve(rules.size()), one.stream_hits.reserve(rules.size()),
@@ -26,6 +27,8 @@ void Generation::prepare(int threads, bool scans) {
 
 const std::vector<uint32_t>& Generation::confirm(const View& view, const Window& window, int thread) const {
   Confirming& mine = confirming[static_cast<size_t>(thread)];
+  // With STREAM all packets of TCP come here, of which most have no pattern.
+  const bool looks = stream && view.protocol == Protocol::tcp && scanner;
   const auto each_once = [&](std::span<const uint8_t> text, std::vector<uint32_t>& hits) {
     if (++mine.packet == 0) std::ranges::fill(mine.tried, 0), mine.packet = 1;
     hits.clear();
@@ -33,7 +36,7 @@ const std::vector<uint32_t>& Generation::confirm(const View& view, const Window&
       if (std::exchange(mine.tried[rule], mine.packet) != mine.packet) hits.push_back(rule);
     };
     for (const uint32_t rule : automaton.always(view.protocol)) offer(rule);
-    automaton.each_hit(text, offer);
+    if (!looks || scanner->finds(text, thread)) automaton.each_hit(text, offer);
   };
   each_once(view.payload, mine.hits);
   std::erase_if(mine.hits, [&](uint32_t rule) { return !matches(rules[rule], view, mine.workspace); });

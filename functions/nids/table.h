@@ -20,9 +20,10 @@ using Count = std::atomic<uint64_t>;
 struct Generation {
   /** `stream`: all packets of TCP are candidates. */
   Generation(RuleSet set, bool stream);
-  /** For packet threads 0..`threads` - 1, which search for patterns themselves (`scans`) or only confirm. */
+  /** For packet threads 0..`threads` - 1, which search for patterns themselves (`scans`), or only confirm. */
   void prepare(int threads, bool scans);
 
+  const bool stream;
   std::vector<Signature> rules;
   std::vector<std::string> unsupported;
   bool has_thresholds = false;       // some rule
@@ -47,7 +48,7 @@ struct Generation {
     return std::exchange(confirming[static_cast<size_t>(thread)].workspace.gave_up, 0);
   }
   /** The rules that match the packet or, with a content that ends in what is fresh, the window, which may be empty. Ascending,
-   *  valid until the thread's next call. Allocates nothing. */
+   *  valid until the thread's next call. Allocates what matches() does. */
   const std::vector<uint32_t>& confirm(const View& view, const Window& window, int thread) const;
 };
 
