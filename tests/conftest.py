@@ -8,7 +8,8 @@ import os
 import pathlib
 
 import pytest
-from whole.program import MODES, Program, program_path
+from whole.chains import run_chain
+from whole.program import CHAINS, MODES, ROOT, Program, program_path
 
 
 @pytest.fixture(scope="session")
@@ -37,3 +38,17 @@ def test_data():
 def root():
     if os.geteuid() != 0:
         pytest.skip("needs root, for network namespaces and devices")
+
+
+@pytest.fixture
+def ran(heddle, tmp_path):
+    return lambda name, *options: run_chain(heddle, name, tmp_path / "out", *options)
+
+
+@pytest.fixture
+def demonstration_keys():
+    """Git keeps no modes; a file of keys must be its owner's alone."""
+    (ROOT / "build").mkdir(exist_ok=True)
+    keys = ROOT / "build/ipsec.keys"
+    keys.write_bytes((CHAINS / "ipsec.keys").read_bytes())
+    keys.chmod(0o600)

@@ -45,15 +45,15 @@ def test_every_figure_of_the_issue_is_there():
     assert {f"firewall-4.{n}" for n in (3, 4, 5, 6)} <= set(NAMES)
 
 
-def test_points_that_differ_in_a_pooled_parameter_are_one_with_all_samples():
+def test_points_that_differ_in_a_pooled_parameter_are_one_with_their_medians():
     sweep = Sweep("bench", "chains/a.click", {"set": [1, 2, 3], "size": [64, 128]}, "throughput")
     panel = Panel(y="mpps", x="size", pooled=("set",))
     figure = Figure("test-1", "A title", "a paper", (sweep,), (panel,))
     points = rec.pool([record(sweep, p, [p["set"] + p["size"], p["size"]]) for p in sweep.points()])
     ((_, curve),) = draw.curves(figure, panel, points).items()
     assert [(point.get("size"), sorted(point.values["mpps"].samples)) for point in curve] == [
-        (64, [64, 64, 64, 65, 66, 67]),
-        (128, [128, 128, 128, 129, 130, 131]),
+        (64, [64.5, 65, 65.5]),
+        (128, [128.5, 129, 129.5]),
     ]
 
 

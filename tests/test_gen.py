@@ -105,6 +105,12 @@ def test_too_few_different_filters(heddle, tmp_path):
     assert "only 1 different filters" in result.err
 
 
+def test_random_filters_have_no_structure_to_change(heddle, tmp_path):
+    assert len(lines(heddle("gen", "filters", "-n", 10, "--like", "random"))) == 10
+    for option in (["--smoothness", 5], ["--address-scope", 1], ["--port-scope", 1], ["--no-address-scaling"]):
+        assert option[0] in heddle.fails("gen", "filters", "-n", 10, "--like", "random", *option)
+
+
 def test_packets_of_routes(heddle, tmp_path):
     table, capture = tmp_path / "table", tmp_path / "out.pcap"
     assert heddle("gen", "routes", "-n", 100, "-o", table).code == 0

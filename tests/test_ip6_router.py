@@ -15,7 +15,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapReader, wrpcap
 from whole import network
-from whole.program import CHAINS, Report, wait_until
+from whole.program import CHAINS, Report
 
 ROUTER, MAC = "2001:db8:1::fe", "02:00:00:00:01:00"
 HOST, HOST_MAC = "2001:db8:1::1", "02:00:00:00:00:01"
@@ -207,7 +207,6 @@ def test_ping_across_two_routers(heddle):
         # Hosts that there are not take nothing from those that there are.
         left.call("ping", "-q", "-c", "1", "-W", "1", "2001:db8:ffff:3::99", check=False)
         assert left.ping(right.address, 20) == 20
-        wait_until(lambda: left.ping(right.address, 1) == 1, what="a ping")
         result = running.interrupt(20)
         assert result.code == 0, result
         report = Report(result.json)

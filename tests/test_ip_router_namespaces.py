@@ -90,7 +90,6 @@ def test_path_mtu_and_fragments(heddle):
         left.call("ip", "route", "flush", "cache")
         assert network.transfer(left, right, 300_000)  # TCP finds the path's MTU by the same messages
         # Not longer than one frame: net_af_packet has the kernel put fragments together, and cuts what is too long then.
-        pings = left.call("ping", "-q", "-c", "20", "-i", "0.02", "-M", "dont", "-s", "1400", right.address)
-        assert "20 received" in pings
+        assert left.ping(right.address, 20, size=1400, fragments=True) == 20
         report = finish(running)
     assert sum(e["statistics"]["fragments"] for e in report.elements("IPFragmenter")) >= 40

@@ -156,9 +156,9 @@ def test_new_routes_under_traffic(heddle, veth, tmp_path, name):
         routes.write_text(base + "10.1.0.0/16 1\n")
         running.signal(signal.SIGHUP)
         wait_until(lambda: log.read_text().count("rt: reloaded") == 11, 60, "the last routes")
-        sent, received = end()
+        received = end()
         result = running.interrupt()
-    assert sent == received == 400, (sent, received)
+    assert received == 400
     report = Report(result.json)
     report.assert_accounted()
     assert report.dropped == 0, report.all
@@ -178,7 +178,7 @@ def test_routes_decide_under_traffic(heddle, veth, tmp_path):
         routes.write_text("10.77.0.1 0\n")
         running.signal(signal.SIGHUP)
         wait_until(lambda: log.read_text().count("rt: reloaded") == 1, 60, "the new routes")
-        assert left.ping(right.address, 3) == 0
+        assert left.ping(right.address, 3, patience=1) == 0
         routes.write_text("10.77.0.1 0\n10.77.0.0/24 1\n")
         running.signal(signal.SIGHUP)
         wait_until(lambda: log.read_text().count("rt: reloaded") == 2, 60, "the last routes")

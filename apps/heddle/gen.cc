@@ -124,7 +124,11 @@ struct Filters : Command {
                   "No more different addresses than the parameters have (db_generator without -b)");
   }
   void run() const override {
-    if (like == "random") return write_output(output, random_rules(count, seed));
+    if (like == "random") {
+      for (const char* option : {"--smoothness", "--address-scope", "--port-scope", "--no-address-scaling"})
+        if (app->count(option) > 0) throw Error(format("%s: --like random has no structure to change", option));
+      return write_output(output, random_rules(count, seed));
+    }
     auto all = options;
     all.count = count;
     all.seed = seed;

@@ -92,7 +92,7 @@ def height(panel, point):
 
 
 def pooled(panel, points):
-    """Points that differ in the parameters `pooled` of the panel alone as one, with the samples of all."""
+    """Points that differ in the parameters `pooled` of the panel alone as one, whose samples are their medians."""
     together = {}
     for point in filter(panel.takes, points):
         parameters = {name: value for name, value in point.parameters.items() if name not in panel.pooled}
@@ -103,7 +103,7 @@ def pooled(panel, points):
         values = {}
         for name in dict.fromkeys(name for point in alike for name in point.values):
             given = [point.values[name] for point in alike if name in point.values]
-            values[name] = rec.summarise([s for value in given for s in value.samples], given[0].unit)
+            values[name] = rec.summarise([value.median for value in given], given[0].unit)
         records = [record for point in alike for record in point.records]
         yield rec.Point(first.subject, first.measure, parameters, values, records, first.variant)
 
@@ -112,7 +112,7 @@ def curves(figure, panel, points):
     """The points of a panel by curve, each sorted by x."""
     found = {}
     for point in pooled(panel, points) if panel.pooled else points:
-        if panel.takes(point) and point.get(panel.x) is not None:
+        if (panel.pooled or panel.takes(point)) and point.get(panel.x) is not None:
             words = filter(None, [series_label(figure, panel.series, point), point.variant])
             found.setdefault(", ".join(words) or "Heddle", []).append(point)
     for label, curve in found.items():

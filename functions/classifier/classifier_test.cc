@@ -222,6 +222,10 @@ TEST(Firewall, NamesWhatIsWrong) {
   EXPECT_NE(of("DEFAULT perhaps").find("DEFAULT: 'perhaps' is not an action; there are allow and deny"),
             std::string::npos);
   EXPECT_NE(of("RULES /nonexistent, DEFAULT deny").find("cannot read the rule file '/nonexistent'"), std::string::npos);
+  EXPECT_EQ(of(all + " allow, DEFAULT deny, ENGINE bitvector, SEARCH binary"), "");
+  EXPECT_NE(
+      of(all + " allow, DEFAULT deny, ENGINE tuple, SEARCH binary").find("SEARCH: 'binary' is not ENGINE bitvector"),
+      std::string::npos);
   const RuleFile file("wrong");
   std::ofstream(file.path) << all << " allow\nx\n" << all << "\n@0/0 0/0 9 : 8 0 : 65535 0x00/0x00 deny\n";
   const std::string text = of("RULES " + file.path + ", DEFAULT deny");

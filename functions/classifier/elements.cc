@@ -102,6 +102,8 @@ void RuleElement::configure(click::Arguments& arguments) {
                {"binary", classifier::SearchForm::binary}})
       .keyword("STEP", step_, 1u, 1u << 20)
       .keyword("MEMORY", most_megabytes, size_t{1}, size_t{1} << 20);
+  if (limits_.form != classifier::SearchForm::packed && engine != Engine::automatic && engine != Engine::bitvector)
+    arguments.error("SEARCH", "ENGINE bitvector or auto, for it says how bit vectors are searched");
   if (engine != Engine::automatic) wanted_ = static_cast<classifier::EngineKind>(engine);
   actions_ = actions();
   bool right = true;

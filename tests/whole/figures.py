@@ -79,7 +79,9 @@ def simple(**panel):
 
 def drawn(figure, points):
     """The SVG's elements by id, and all its text."""
-    tree = xml.fromstring(draw.save(draw.picture(figure, points), "svg"))
+    canvas = draw.picture(figure, points)
+    tree = xml.fromstring(draw.save(canvas, "svg"))
+    draw.plt.close(canvas)
     ids = [element.get("id") for element in tree.iter() if element.get("id")]
     assert len(ids) == len(set(ids))
     by_id = {element.get("id"): element for element in tree.iter() if element.get("id")}

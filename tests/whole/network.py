@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import subprocess
 import tempfile
 import time
@@ -13,6 +12,43 @@ from whole.program import wait_until
 
 OFFLOADS = [word for feature in ("rx", "tx", "tso", "gso", "gro") for word in (feature, "off")]
 SERIAL = iter(range(1000))
+
+# Sends numbered echo requests to an address, one in each interval, until all answers have come or `patience` seconds after the last
+# request; prints how many came. The program `ping` waits for the last answer only as long as two of the round trips before took.
+PINGER = """
+import select, socket, sys, time
+address, source = sys.argv[1:3]
+count, interval, size, patience, fragments = map(float, sys.argv[3:])
+six = ":" in address
+kind = socket.AF_INET6 if six else socket.AF_INET
+sock = socket.socket(kind, socket.SOCK_DGRAM, socket.IPPROTO_ICMPV6 if six else socket.IPPROTO_ICMP)
+if source:
+    sock.bind((source, 0))
+if fragments:
+    sock.setsockopt(socket.IPPROTO_IP, 10, 0)  # IP_MTU_DISCOVER, IP_PMTUDISC_DONT
+request, reply = (128, 129) if six else (8, 0)
+came, sent, due = set(), 0, time.monotonic()
+while len(came) < count:
+    left = due - time.monotonic()
+    if left > 0:
+        if select.select([sock], [], [], left)[0]:
+            try:
+                answer = sock.recv(65536)
+            except OSError:
+                continue  # somebody says that it does not get there
+            if answer[0] == reply and len(answer) == 8 + size:
+                came.add(int.from_bytes(answer[6:8], "big"))
+    elif sent < count:
+        try:
+            sock.sendto(bytes([request, 0, 0, 0, 0, 0]) + sent.to_bytes(2, "big") + bytes(int(size)), (address, 0))
+        except OSError:
+            pass  # there is no way: it does not come back
+        sent += 1
+        due += interval if sent < count else patience
+    else:
+        break
+print(len(came))
+"""
 
 
 def call(*words, timeout=20, check=True):
@@ -31,6 +67,7 @@ class Namespace:
         self.address = None
         call("ip", "netns", "add", self.name)
         call("ip", "-n", self.name, "link", "set", "lo", "up")
+        self.call("sysctl", "-qw", "net.ipv4.ping_group_range=0 0")
 
     def delete(self):
         call("ip", "netns", "delete", self.name, check=False)
@@ -51,10 +88,15 @@ class Namespace:
         call("ip", "-n", self.name, "link", "set", device, "up")
         self.address, self.device = address.split("/")[0], device
 
-    def ping(self, address, count, interval=0.01, size=56):
-        """Sends and waits for all answers; returns how many came."""
-        out = self.call("ping", "-q", "-c", count, "-i", interval, "-s", size, "-W", 2, address, check=False)
-        return int(re.search(r"(\d+) received", out)[1])
+    def pinger(self, address, count, interval=0.01, size=56, patience=10, source="", fragments=False):
+        """The command of PINGER; `fragments`: routers may cut requests up."""
+        return self.command(
+            "/usr/bin/python3", "-c", PINGER, address, source, count, interval, size, patience, int(fragments)
+        )
+
+    def ping(self, *arguments, **options):
+        """How many answers came; arguments: see `pinger`."""
+        return int(call(*self.pinger(*arguments, **options), timeout=60))
 
 
 @contextlib.contextmanager
@@ -118,7 +160,7 @@ def wait_for_link(client, server, running=None):
 
     def comes_back():
         assert running is None or running.alive(), running.wait()
-        return client.ping(server.address, 1) == 1
+        return client.ping(server.address, 1, patience=1) == 1
 
     wait_until(comes_back, what="the first ping")
 
@@ -153,17 +195,12 @@ def transfer(client, server, size):
 
 
 def flood(client, address, count, interval=0.005):
-    """Starts a stream of pings; returns a function that waits for its end and gives (sent, received)."""
-    process = subprocess.Popen(
-        client.command("ping", "-q", "-i", interval, "-c", count, "-W", 60, address),
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    """Starts a stream of pings; returns a function that waits for its end and says how many came back."""
+    process = subprocess.Popen(client.pinger(address, count, interval, patience=30), stdout=subprocess.PIPE, text=True)
 
     def end():
         out, _ = process.communicate(timeout=120)
-        found = re.search(r"(\d+) packets transmitted, (\d+) received", out)
-        return int(found[1]), int(found[2])
+        return int(out)
 
     time.sleep(0.3)
     return end
