@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kLookEveryMs = 50;  // for peers that call, and for rings that have ended by themselves
 constexpr uint32_t kLine = 128;
+static_assert(GPUPort::kMostWarpBatch == gpu::kMostRingWorkers * gpu::kSlotPackets);
 constexpr size_t kMostKept = 32;  // regions of peers that have gone while other kernels were resident
 
 uint32_t round_up(uint32_t value) { return (value + kLine - 1) / kLine * kLine; }
@@ -112,7 +113,8 @@ void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
     if (port->is_client()) device.share(memory_of(port->rings));
   ways_.push_back({&segment, &from, &to,
                    device.add_rings(segment.program(), static_cast<int>(from.queues()),
-                                    from.nic ? gpu::RingKind::nic : gpu::RingKind::memif)});
+                                    from.nic ? gpu::RingKind::nic : gpu::RingKind::memif,
+                                    from.config.warp_batch / gpu::kSlotPackets)});
 }
 
 void GpuPorts::add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends) {

@@ -156,8 +156,10 @@ class Device {
   /** Where it lies on the device. */
   virtual void* address(TableId table) const = 0;
   virtual void* address(StateId state) const = 0;
-  /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves. Before start(). */
-  virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif) = 0;
+  /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves: each by at most so many warps that
+   *  take packets through it. Before start(). */
+  virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif,
+                            int workers = kMostRingWorkers) = 0;
   /** Starts their kernel, which is resident from now on. */
   virtual void start_rings(RingsId rings, const RingLaunch& launch) = 0;
   /** Ends it, when the packets that it has taken are transmitted; by pair. Nothing if it does not run. */

@@ -134,7 +134,7 @@ class CudaDevice final : public Device {
   bool unshare(SharedMemory memory) override;
   void* address(TableId table) const override { return memory_->address(table); }
   void* address(StateId state) const override { return memory_->address(state); }
-  RingsId add_rings(ProgramId program, int pairs, RingKind kind) override;
+  RingsId add_rings(ProgramId program, int pairs, RingKind kind, int workers) override;
   void start_rings(RingsId rings, const RingLaunch& launch) override;
   std::vector<RingStop> stop_rings(RingsId rings) override;
   RingFault ring_fault(RingsId rings) const override { return rings_->fault(rings); }
@@ -392,10 +392,10 @@ bool CudaDevice::unshare(SharedMemory memory) {
   return true;
 }
 
-RingsId CudaDevice::add_rings(ProgramId program, int pairs, RingKind kind) {
+RingsId CudaDevice::add_rings(ProgramId program, int pairs, RingKind kind, int workers) {
   use();
   const std::lock_guard lock(mutex_);
-  return rings_->add(programs_[static_cast<size_t>(program)].layout.shared_bytes, pairs, kind);
+  return rings_->add(programs_[static_cast<size_t>(program)].layout.shared_bytes, pairs, kind, workers);
 }
 
 void CudaDevice::start_rings(RingsId rings, const RingLaunch& launch) {

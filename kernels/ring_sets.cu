@@ -34,7 +34,7 @@ RingSets::~RingSets() {
   for (const Set& set : sets_) cudaStreamDestroy(set.stream);
 }
 
-RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind) {
+RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers) {
   Set set{};
   set.kind = &kinds_[static_cast<int>(kind)];
   set.warp_units = (warp_bytes + 15) / 16;
@@ -44,7 +44,7 @@ RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind) {
         format("a warp of a port's rings wants %zu bytes of shared memory, a block has %zu for at least two; "
                "use fewer functions between the ports",
                warp_bytes, set.kind->most_dynamic_bytes));
-  set.workers = std::min(kMostWorkers, static_cast<int>(fit) - 1);
+  set.workers = std::min({workers, kMostWorkers, static_cast<int>(fit) - 1});
   set.count = pairs;
   set.pairs = pinned_.take<RingPair>(static_cast<size_t>(pairs));
   set.controls = pinned_.take<RingControl>(static_cast<size_t>(pairs));

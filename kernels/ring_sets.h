@@ -18,7 +18,7 @@ class RingSets {
   ~RingSets();
 
   bool empty() const { return sets_.empty(); }
-  RingsId add(size_t warp_bytes, int pairs, RingKind kind);
+  RingsId add(size_t warp_bytes, int pairs, RingKind kind, int workers);
   std::vector<Residents> residents() const;
   void start(RingsId rings, const RingLaunch& launch, const Program* program, RingCount* drops);
   std::vector<RingStop> stop(RingsId rings);

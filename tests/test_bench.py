@@ -79,6 +79,14 @@ def test_a_capture_without_a_dot_in_its_name(heddle, tmp_path):
     assert "frame size 'nothing'" in heddle.fails(*args, "nothing", cwd=tmp_path)
 
 
+def test_a_soft_nic(bench, tmp_path):
+    """Its device becomes a port of the wire, also where several cores generate."""
+    file = tmp_path / "out.jsonl"
+    bench(CHAINS / "soft_nic.click", "--device", "simt", "--rate", "5k", "--generators", "3", "--json", file)
+    (record,) = records(file)
+    assert median(record, "loss") == 0 and median(record, "latency_p50_us") > 0
+
+
 def test_zero_loss(bench, tmp_path):
     file = tmp_path / "out.jsonl"
     bench(BOUNCE, *["--measure", "zero-loss", "--start", "20k", "--loss", "10%", "--resolution", "30%"], "--json", file)
@@ -391,5 +399,7 @@ def test_mistakes_of_chains(heddle):
     assert "LIMIT" in error("InfiniteSource(LIMIT 5) -> Discard")
     err = error("Idle -> Discard")
     assert "without a packet" in err and "LIMIT" not in err
+    memif = error("FromGPUPort(a, SOCKET /tmp/x) -> EtherMirror -> ToGPUPort(a)", "--device", "simt")
+    assert "'FromGPUPort@1'" in memif and "heddle bench --memif SOCKET" in memif
     assert "--measure throughput" in error("InfiniteSource -> Discard", "--rate", "1M")
     assert "--device cpu" in error("FromDevice(a) -> Discard", "--device", "gpu77")

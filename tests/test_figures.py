@@ -39,9 +39,16 @@ def test_a_figure_says_what_it_measures_and_draws(name):
 
 
 def test_every_figure_of_the_issue_is_there():
-    assert {f"thesis-4.{n}" for n in (*range(2, 11), *range(12, 16), 18)} <= set(NAMES)
+    assert {f"thesis-4.{n}" for n in range(2, 19)} <= set(NAMES)
     assert {"gaviss-figure-2", "gaviss-figure-5"} <= set(NAMES)
     assert {f"gopt-figure-{n}" for n in (2, 3, 4, 8, 9, 10, 11, 12)} | {"gopt-table-1"} <= set(NAMES)
+    assert {
+        "gpu-ether-figure-1",
+        "gpu-ether-figure-9",
+        "gpu-ether-figure-11",
+        "gpu-ether-figure-12",
+        "gpu-ether-table-1",
+    } <= set(NAMES)
     assert {f"firewall-4.{n}" for n in (3, 4, 5, 6)} <= set(NAMES)
 
 
@@ -237,6 +244,10 @@ def test_list_says_what_is_missing(heddle, heddle_bench):
         ("gopt-offload", "processor=cpu task=hash depth=3 ms=20", "headers_mps"),
         ("gopt-lookup", "task=chase bits=12 form=gopt rounds=1 counted=4", "instructions"),
         ("gopt-handler", "task=echo form=as-written cores=2 ms=1", "mpps"),
+        *[
+            ("host-application", f"beside={beside} device=simt edge=50", "elapsed_ms")
+            for beside in ("idle", "rings", "soft-nic", "dpdk")
+        ],
     ],
 )
 def test_probes_measure_and_check_their_results(heddle_bench, tmp_path, probe, point, value):

@@ -7,7 +7,7 @@ namespace heddle {
 /** FromGPUPort: receives packets into a GPU, which drives the descriptor rings of the port by itself: no CPU core works
  *  for the packets.
  *
- *      FromGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, SECRET, SOFTNIC])
+ *      FromGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, WARP_BATCH, SECRET, SOFTNIC])
  *
  *  Everything between it and a ToGPUPort must run on one GPU: functions with DEVICE gpu (or --device gpu), and neutral elements
  *  such as Strip and GetIPAddress. Packets keep their order. All ways out lead to one ToGPUPort, which may be that of the same
@@ -20,7 +20,8 @@ namespace heddle {
  *  server listens at SOCKET and uses the memory of its client. ID: number of the interface at SOCKET, default 0. QUEUES:
  *  ring pairs, 1 (default) to 64, each served by a multiprocessor; the peer must have as many. NDESC: descriptors of a ring,
  *  a power of two from 32 to 16384, default 1024; a client's choice. BUFFER: bytes of the packets that a client's buffers
- *  hold, default 2048. SECRET: up to 23 bytes that the peer must know. The peer must poll its rings: the GPU sends no
+ *  hold, default 2048. WARP_BATCH: packets received by a ring pair that are worked on at a time, a multiple of 32 up to
+ *  448 (default): each 32 have a warp. Fewer leave room on a GPU that other kernels use, too. SECRET: up to 23 bytes that the peer must know. The peer must poll its rings: the GPU sends no
  *  interrupts.
  *
  *  SOFTNIC: in the place of SOCKET, a DPDK device as FromDPDKDevice takes it. The GPU drives the rings of a NIC, with the

@@ -153,11 +153,25 @@ class Router : public Target {
     WireOptions options;
     wired_ = put_on_wire(graph, [&](int i) { return format("net_ring_%s%d", options.name.c_str(), i); });
     if (!wired_.fed()) return;
-    queues_ = std::max({setup_.cores, wired_.queues, generators_ - receiving_cores(generators_, setup_.cores)});
+    receivers_ = receiving_cores(generators_, setup_.cores);
+    queues_ = std::max({setup_.cores, wired_.queues, generators_ - receivers_});
+    if (const int served = wired_.soft_nic_queues; served > 0) {  // by threads of their own, and no other queues
+      generators_ = generators_ >= 2 * served ? 2 * served : std::min(generators_, served);
+      receivers_ = receiving_cores(generators_, served);
+      queues_ = served;
+    }
     options.ports = static_cast<int>(wired_.ports.size());
     options.queues = queues_;
     options.slots = static_cast<unsigned>(setup_.descriptors);
     wire_ = std::make_unique<Wire>(options);
+  }
+
+  /** The wire's ends that the router receives from. */
+  std::vector<uint16_t> sending_ids() const {
+    std::vector<uint16_t> ids;
+    for (size_t i = 0; i < wired_.ports.size(); ++i)
+      if (wired_.ports[i].receives) ids.push_back(wire_->port_ids()[i]);
+    return ids;
   }
 
   void make_traffic() {
@@ -167,15 +181,15 @@ class Router : public Target {
     options.look = [this] {
       if (!watch_({})) throw Interrupted{};
     };
-    traffic_ = std::make_unique<Traffic>(options, static_cast<int>(wire_->sending_ids().size()), queues_);
+    traffic_ = std::make_unique<Traffic>(options, static_cast<int>(sending_ids().size()), queues_);
     unsigned& room = dpdk::settings().data_room;
     if (room == 0) room = std::max(dpdk::data_room(), RTE_PKTMBUF_HEADROOM + traffic_->longest_bytes() + kTailRoom);
   }
 
   void start_generator(bool pin) {
-    const GeneratorOptions options{generators_, receiving_cores(generators_, setup_.cores), pin ? setup_.cores : -1};
+    const GeneratorOptions options{generators_, receivers_, pin ? setup_.cores : -1};
     generator_ =
-        std::make_unique<Generator>(*traffic_, wire_->port_ids(), wire_->sending_ids(), *dpdk::packet_pool(), options);
+        std::make_unique<Generator>(*traffic_, wire_->port_ids(), sending_ids(), *dpdk::packet_pool(), options);
   }
 
   void warm_up() {
@@ -283,7 +297,7 @@ class Router : public Target {
         dropped += count;
         if (!is_loss(reason)) packets += count;
       }
-      const bool port = element.class_name == "ToDPDKDevice";
+      const bool port = element.class_name == "ToDPDKDevice" || element.class_name == "ToGPUPort";
       if (node.targets.empty() && !port) packets += element.packets - std::min(element.packets, dropped);
     });
     return packets;
@@ -320,7 +334,7 @@ class Router : public Target {
   const Nvml* gpu_;
   TrialWatch watch_;
   WiredChain wired_;
-  int generators_ = 1, queues_ = 1;
+  int generators_ = 1, receivers_ = 0, queues_ = 1;
   bool copies_ = false;    // the chain copies packets: one that is discarded may have a copy that comes out
   bool discards_ = false;  // the chain discards packets by its own rules
   std::atomic<bool> interrupted_{false};

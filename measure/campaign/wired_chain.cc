@@ -29,6 +29,22 @@ const End* end_of(const click::ElementDeclaration& element) {
   return found == std::end(kEnds) ? nullptr : found;
 }
 
+bool is_gpu_port(const click::ElementDeclaration& element) {
+  return element.class_name == "FromGPUPort" || element.class_name == "ToGPUPort";
+}
+
+/** What names a GPU port. */
+struct GpuPortName {
+  std::string port, device;  ///< device: of its soft NIC; "": another element has it, or it is a memif
+};
+
+GpuPortName name_of(const click::ElementDeclaration& element) {
+  click::Diagnostics none;  // Router::build has reported mistakes
+  GpuPortName name;
+  click::Arguments(element, none).required("PORT", name.port).keyword("SOFTNIC", name.device);
+  return name;
+}
+
 class Rewriting {
  public:
   Rewriting(const click::Graph& graph, const std::function<std::string(int)>& port_name) : port_name_(port_name) {
@@ -39,10 +55,12 @@ class Rewriting {
     const auto& elements = chain_.graph.elements;
     const bool fed = std::any_of(elements.begin(), elements.end(), [](auto& element) {
       const End* end = end_of(element);
-      return end != nullptr && end->source;
+      return element.class_name == "FromGPUPort" || (end != nullptr && end->source);
     });
-    for (size_t i = 0, n = elements.size(); i < n; ++i)
+    for (size_t i = 0, n = elements.size(); i < n; ++i) {
       if (const End* end = end_of(elements[i])) replace(i, *end, fed);
+      if (is_gpu_port(elements[i])) replace_soft_nic(i);
+    }
     return std::move(chain_);
   }
 
@@ -66,6 +84,34 @@ class Rewriting {
     if (forces_ip) put_behind(i, {{"MarkIPHeader", "14"}, {"GetIPAddress", "30"}});
     if (std::string(end.class_name) == "FromIPSummaryDump")
       put_behind(i, {{"Strip", "14"}, {"MarkIPHeader", "0"}, {"GetIPAddress", "16"}});
+  }
+
+  // The device of a soft NIC becomes a port of the wire, if this element of the GPU port names it.
+  void replace_soft_nic(size_t i) {
+    click::ElementDeclaration& element = chain_.graph.elements[i];
+    const GpuPortName name = name_of(element);
+    if (name.device.empty()) return expect_soft_nic(element, name.port);
+    const size_t port = port_of("device " + name.device.substr(0, name.device.find(',')));
+    for (auto& other : chain_.graph.elements)
+      if (is_gpu_port(other) && name_of(other).port == name.port)
+        (other.class_name == "FromGPUPort" ? chain_.ports[port].receives : chain_.ports[port].transmits) = true;
+    int queues = 1;
+    click::Diagnostics none;
+    click::Arguments(element, none).keyword("QUEUES", queues);
+    if (chain_.soft_nic_queues != 0 && chain_.soft_nic_queues != queues)
+      throw Error("a wire has as many queues on all its ports: give all soft NICs the same QUEUES");
+    chain_.soft_nic_queues = queues;
+    for (auto& argument : element.arguments)
+      if (argument.text.starts_with("SOFTNIC"))
+        argument.text = "SOFTNIC \"" + port_name_(static_cast<int>(port)) + "\"";
+  }
+
+  void expect_soft_nic(const click::ElementDeclaration& element, const std::string& port) const {
+    for (auto& other : chain_.graph.elements)
+      if (is_gpu_port(other) && name_of(other).port == port && !name_of(other).device.empty()) return;
+    throw Error(element.class_name + " '" + element.name +
+                "': the virtual wire has no memif; give the port a SOFTNIC, or " +
+                "start the chain with heddle run and measure it from outside: heddle bench --memif SOCKET");
   }
 
   // What the element stands for, and the arguments that a port of the wire has as well.

@@ -67,6 +67,23 @@ TEST(WiredChainTest, HeadersAreFoundWhereTheSourceHadFoundThem) {
             "f/MarkIPHeader :: MarkIPHeader(0);\nf/GetIPAddress :: GetIPAddress(16);\n");
 }
 
+TEST(WiredChainTest, SoftNicsDriveThePortsOfTheWire) {
+  const WiredChain chain = wired(
+      "FromGPUPort(a, SOFTNIC \"net_null0,size=64\", QUEUES 2) -> EtherMirror -> ToGPUPort(b, NDESC 512, "
+      "SOFTNIC net_null1, QUEUES 2); FromGPUPort(b) -> XOR(1) -> ToGPUPort(a)");
+  ASSERT_EQ(chain.ports.size(), 2u);
+  for (int i : {0, 1}) {
+    EXPECT_EQ(chain.ports[i].stands_for, "device net_null" + std::to_string(i));
+    EXPECT_TRUE(chain.ports[i].receives && chain.ports[i].transmits) << i;
+  }
+  EXPECT_TRUE(chain.fed());
+  EXPECT_EQ(chain.soft_nic_queues, 2);
+  const std::string text = click::unparse_declarations(chain.graph);
+  EXPECT_NE(text.find("FromGPUPort(a, SOFTNIC \"wire0\", QUEUES 2)"), text.npos) << text;
+  EXPECT_NE(text.find("ToGPUPort(b, NDESC 512, SOFTNIC \"wire1\", QUEUES 2)"), text.npos) << text;
+  EXPECT_THROW(wired("FromGPUPort(m, SOCKET /tmp/m) -> EtherMirror -> ToGPUPort(m)"), Error);
+}
+
 TEST(WiredChainTest, ChainsThatMakeTheirOwnPackets) {
   const WiredChain chain = wired("s :: InfiniteSource(LENGTH 60) -> t :: ToDevice(eth0)");
   EXPECT_FALSE(chain.fed());

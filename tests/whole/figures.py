@@ -42,6 +42,7 @@ VALUES = {  # what each program measures
     "gopt-handler": ["mpps"],
     "gopt-aho-corasick": ["one_by_one", "in_turns", "sorted", "speedup"],
     "gopt-offload": ["headers_mps"],
+    "host-application": ["elapsed_ms", "mpps"],
     "classifier": ["mpps", "updates", "megabytes"],
     "classifier-gpu": ["mpps", "megabytes"],
     "throughput": ["mpps", "gbps", "loss", "offered_mpps", "cycles_per_packet", "gpu_power_w"],

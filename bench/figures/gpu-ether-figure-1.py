@@ -1,0 +1,23 @@
+"""GPU-Ether, figure 1: the latency of ways from the wire to the GPU and back."""
+
+from figure import Figure, Panel
+from gpu_ether import SIZES, SOFT_NIC, SOURCE, copied, port, ports
+
+OVER = {"cores": [1], "size": SIZES, "rate": [10000]}
+
+FIGURE = Figure(
+    name="gpu-ether-figure-1",
+    title="Latency of ways from the wire to the GPU",
+    source=f"{SOURCE}, section II, figure 1",
+    note=SOFT_NIC
+    + "DPDK's packets are copied to GPU memory and back, each by itself. The paper's third way, a UDP socket, is left out: "
+    "the virtual wire has none. Its text states no values but those of its own link.",
+    sweeps=(
+        ports("chains/ports-mirror.click", "latency", **OVER),
+        copied("chains/mirror-batches.click", "latency", **{**OVER, "minimum": [1]}),
+    ),
+    panels=(
+        Panel(y="latency_mean_us", x="size", x_label="packet size [B]", y_label="average latency [µs]", series=port),
+    ),
+    repetitions=3,
+)

@@ -1,0 +1,39 @@
+"""What figures 4.11, 4.16 and 4.17 of the thesis share: ring pairs that the GPU drives, in the place of DOCA's."""
+
+from gpu_ether import ports
+from thesis import no_more, to_routes, with_fixed_rate
+
+NOTE = (
+    "Here Heddle's GPU ports stand in DOCA's place, with a soft NIC (docs/gpu-io.md): a block of up to 512 threads a queue, where "
+    "the thesis has 32."
+)
+QUEUES = [1, 2, 4, 8]
+SIZES = [64, 256, 1024]
+
+
+def queues(point):
+    """Ring pairs of the port."""
+    number = point.get("queues")
+    return f"{number} queue{'s' * (number != 1)}"
+
+
+def derived(application):
+    """Where packets go."""
+    return to_routes if application == "lookup" else no_more
+
+
+def throughput(application):
+    """A sweep at the highest load."""
+    return ports(f"chains/ports-{application}.click", derive=derived(application), cores=[1], queues=QUEUES, size=SIZES)
+
+
+def latency(application):
+    """A sweep at 100 Mbit/s (4.2.2)."""
+    return ports(
+        f"chains/ports-{application}.click",
+        "latency",
+        with_fixed_rate(derived(application)),
+        cores=[1],
+        queues=QUEUES,
+        size=SIZES,
+    )
