@@ -6,9 +6,10 @@ import random
 import re
 import socket
 import stat
+from collections import Counter
 
 import pytest
-from whole import captures, memif
+from whole import captures, judge, memif
 from whole.memif import NEXT
 from whole.program import CHAINS, Report, mistakes, quoted, read_handler, wait_until
 
@@ -184,6 +185,41 @@ def test_functions_on_the_way(heddle, place, role):
         assert mirror.peer().exchange(frames, len(wanted)) == wanted
         report = mirror.end()
     assert sum(report.drops("l").values()) == len(frames) - len(wanted)
+
+
+def test_a_firewall_and_a_router(heddle, place, tmp_path):
+    """What they want to know of the headers is found on the GPU as well."""
+    rules = tmp_path / "rules"
+    rules.write_text(
+        "@10.0.0.0/8 0.0.0.0/0 0 : 65535 53 : 53 0x11/0xff deny\n@0.0.0.0/0 20.0.0.0/8 0 : 65535 0 : 65535 0x00/0x00 allow\n"
+    )
+    chain = (
+        f"CheckIPHeader(14, DEVICE gpu) -> f :: Firewall(RULES {quoted(rules)}, DEFAULT deny) -> Strip(14)"
+        " -> l :: DirectIPLookup(20.1.0.0/16 0, 20.0.0.0/8 1); l[0] -> XOR(5) -> u :: Unstrip(14); l[1] -> u; u "
+    )
+    values, frames, wanted, fates = random.Random(3), [], [], Counter()
+    for number in range(1000):
+        source, destination = (
+            bytes([values.choice([10, 11]), 0, 0, 1]),
+            bytes([values.choice([20, 30]), values.randrange(3), 1, 1]),
+        )
+        port = values.choice([53, 54])
+        payload = judge.transport(17, 1000, port, 8) + number.to_bytes(4, "big")
+        frame = judge.ip4(source, destination, 17, payload)
+        if number % 10 == 0:
+            frame = frame[:24] + bytes([frame[24] ^ 1]) + frame[25:]
+            fates["bad_checksum"] += 1
+        elif destination[0] != 20 or (source[0] == 10 and port == 53):
+            fates["denied"] += 1
+        else:
+            key = 5 if destination[1] == 1 else 0
+            wanted.append(frame[:14] + bytes(byte ^ key for byte in frame[14:]))
+        frames.append(frame)
+    with Mirror(heddle, place, chain=chain) as mirror:
+        assert mirror.peer().exchange(frames, len(wanted)) == wanted
+        report = mirror.end()
+    assert report.drops("CheckIPHeader") == {"bad_checksum": fates["bad_checksum"]}
+    assert report.drops("f") == {"denied": fates["denied"]}
 
 
 def test_frames_too_long_for_the_buffers_of_a_peer(heddle, place):

@@ -1,5 +1,6 @@
 // CheckIPHeader against headers made by hand (RFC 791, 3.1).
 
+#include "tests/support/access.h"
 #include "tests/support/harness.h"
 
 namespace heddle::test {
@@ -231,6 +232,152 @@ TEST(CheckIPHeader, ShortWayAgreesWithTheLong) {
   EXPECT_GT(quick.delivered, 1000u);
   for (size_t i = 0; i < quick.at("sink").size(); ++i)
     for (int c : {0, 1, 2}) EXPECT_EQ(quick.at("sink")[i].column[c], slow.at("sink")[i].column[c]);
+}
+
+HEDDLE_ON_EVERY_BACKEND(CheckIPHeaderTest);
+
+/** The element on the backend, which --device alone does not send it to. */
+std::string check_on(const Backend& backend, const std::string& arguments) {
+  const char* const device = !backend.on_gpu() ? "" : backend.by_load ? ", DEVICE auto" : ", DEVICE gpu";
+  return "CheckIPHeader(" + arguments + device + ")";
+}
+
+/** By the letter of RFC 791 and RFC 1071, a byte at a time. */
+struct Judged {
+  std::string reason;  ///< "": valid
+  uint32_t header = 0, total = 0;
+};
+Judged judge(const Bytes& bytes, size_t offset) {
+  const size_t room = bytes.size() < offset ? 0 : bytes.size() - offset;
+  if (room < 20) return {"short"};
+  const uint8_t* header = bytes.data() + offset;
+  if (header[0] / 16 != 4) return {"bad_version"};
+  const uint32_t length = header[0] % 16 * 4u, total = header[2] * 256u + header[3];
+  if (length < 20) return {"bad_header_length"};
+  if (length > room) return {"short"};
+  if (total < length || total > room) return {"bad_length"};
+  uint32_t sum = 0;
+  for (uint32_t i = 0; i < length; i += 2) {
+    sum += header[i] * 256u + header[i + 1];
+    if (sum > 65535) sum -= 65535;
+  }
+  return sum == 65535 ? Judged{"", length, total} : Judged{"bad_checksum"};
+}
+
+/** Valid headers and such with a changed bit or end, at `offset`, and with bytes behind the packet. */
+std::vector<Frame> good_and_bad(std::mt19937& random, size_t offset, int count) {
+  std::vector<Frame> frames;
+  for (int i = 0; i < count; ++i) {
+    Frame frame = i % 3 == 0 ? with_options(5 + random() % 11, random() % 30) : valid(random() % 30);
+    if (i % 2 != 0) frame.bytes[14 + random() % 4] ^= static_cast<uint8_t>(1u << random() % 8);
+    if (i % 4 < 3 && frame.bytes.size() >= 14 + (frame.bytes[14] & 15u) * 4) set_ip_checksum(frame.bytes, 14);
+    if (i % 4 == 2) frame.bytes.resize(frame.bytes.size() + random() % 20, 0xee);
+    if (i % 5 == 0) frame.bytes.resize(random() % (frame.bytes.size() + 1));
+    const size_t before = std::min(frame.bytes.size(), size_t{14});
+    Bytes moved(offset, 0xaa);
+    moved.insert(moved.end(), frame.bytes.begin() + static_cast<int>(before), frame.bytes.end());
+    frame.bytes = moved;
+    frame.headroom = static_cast<int>(64 + random() % 16);
+    frames.push_back(frame);
+  }
+  return frames;
+}
+
+TEST_P(CheckIPHeaderTest, AgreesWithTheRfc) {
+  auto random = random_for("good and bad headers");
+  for (const size_t offset : {0, 14, 21}) {
+    SCOPED_TRACE(offset);
+    const auto frames = good_and_bad(random, offset, 700);
+    std::map<std::string, uint64_t> reasons;
+    std::vector<Bytes> passed;
+    std::vector<uint32_t> headers;
+    for (auto& frame : frames) {
+      const Judged judged = judge(frame.bytes, offset);
+      if (judged.reason.empty()) {
+        passed.emplace_back(frame.bytes.begin(), frame.bytes.begin() + static_cast<int>(offset + judged.total));
+        headers.push_back(judged.header);
+      } else {
+        ++reasons["k." + judged.reason];
+      }
+    }
+    ASSERT_EQ(reasons.size(), 5u);
+    ASSERT_GT(passed.size(), 200u);
+    const Result result = run("TestSource -> k :: " + check_on(GetParam(), std::to_string(offset)) +
+                                  " -> sink :: TestSink(READS \"dst l3 l4\");",
+                              GetParam(), frames, {.batches = {33, 1, 200}});
+    EXPECT_EQ(result.processor.at("k") == "cpu", !GetParam().on_gpu());
+    EXPECT_EQ(result.drops, reasons);
+    EXPECT_TRUE(same(result.bytes(), passed));
+    for (size_t i = 0; i < result.at("sink").size(); ++i) {
+      const Received& packet = result.at("sink")[i];
+      uint32_t destination;
+      std::memcpy(&destination, packet.bytes.data() + offset + 16, 4);
+      EXPECT_EQ(packet.column[static_cast<int>(Column::dst)], destination);
+      EXPECT_EQ(packet.column[static_cast<int>(Column::l3)], offset);
+      EXPECT_EQ(packet.column[static_cast<int>(Column::l4)], offset + headers[i]);
+    }
+  }
+}
+
+TEST_P(CheckIPHeaderTest, CountsOnBothSides) {
+  auto random = random_for("counted headers");
+  const auto frames = good_and_bad(random, 14, 300);
+  uint64_t good = 0, bad_checksums = 0;
+  for (auto& frame : frames)
+    good += judge(frame.bytes, 14).reason.empty(), bad_checksums += judge(frame.bytes, 14).reason == "bad_checksum";
+  for (const char* behind : {"k[1] -> bad :: TestSink(READS \"dst\");", ""}) {
+    const Result result = run(
+        "TestSource -> k :: " + check_on(GetParam(), "14, DETAILS true") + "; k[0] -> " + "sink :: TestSink; " + behind,
+        GetParam(), frames, {.meanwhile = [&](Engine& engine) {
+          Broker& handlers = engine.handlers();
+          while (handlers.read("k.count") != std::to_string(good) ||
+                 handlers.read("k.drops") != std::to_string(frames.size() - good))
+            std::this_thread::yield();
+          EXPECT_NE(handlers.read("k.drop_details").find(format("\n%zu\tbad IP checksum\n", size_t{bad_checksums})),
+                    std::string::npos);
+        }});
+    EXPECT_EQ(result.at("sink").size(), good);
+    if (*behind == 0) continue;
+    EXPECT_EQ(result.dropped, 0u);
+    ASSERT_EQ(result.at("bad").size(), frames.size() - good);
+    for (auto& packet : result.at("bad")) EXPECT_EQ(packet.column[static_cast<int>(Column::dst)], 0u);
+  }
+}
+
+TEST_P(CheckIPHeaderTest, KnowsSources) {
+  std::vector<Frame> frames;
+  for (const uint32_t source : {ip(192, 0, 2, 1), ip(192, 0, 2, 255), 0u})
+    for (const uint32_t destination : {ip(10, 0, 0, 7), ip(192, 0, 2, 9)})
+      frames.push_back(ip_frame(source, destination, 20));
+  const Result result =
+      run("TestSource -> k :: " + check_on(GetParam(), "14, INTERFACES 192.0.2.9/24") + " -> sink :: TestSink;",
+          GetParam(), frames);
+  EXPECT_TRUE(same(result.bytes(), {frames[0].bytes, frames[1].bytes, frames[3].bytes, frames[5].bytes}));
+  EXPECT_EQ(result.drop("k.bad_source"), 2u);
+}
+
+TEST_P(CheckIPHeaderTest, TouchesOnlyWhatItDeclares) {
+  if (!GetParam().on_gpu()) return;  // whose drops look at the bytes' end
+  const auto shape = [](Frame& frame, std::mt19937&) {
+    const Frame valid_one = valid(0);
+    std::copy_n(valid_one.bytes.begin() + 14, 20, frame.bytes.begin() + 14);
+    put_u16(frame.bytes, 16, static_cast<unsigned>(frame.bytes.size() - 14));
+    set_ip_checksum(frame.bytes, 14);
+  };
+  EXPECT_EQ(access_violations(check_on(GetParam(), "14"), GetParam(), {.shortest = 74, .shape = shape}),
+            std::vector<std::string>{});
+}
+
+TEST(CheckIPHeader, SaysWhatAGpuDoesNotDo) {
+  const auto mistake = [](const std::string& arguments) {
+    return mistakes("TestSource -> CheckIPHeader(14, DEVICE gpu" + arguments + ") -> TestSink;", "simt");
+  };
+  EXPECT_EQ(mistake(""), "");
+  EXPECT_NE(mistake(", VERBOSE true").find("VERBOSE prints on the CPU only"), std::string::npos);
+  std::string addresses;
+  for (int i = 0; i < 61; ++i) addresses += format(" 10.0.0.%d", i);
+  EXPECT_NE(mistake(", BADSRC" + addresses).find("61 addresses"), std::string::npos);
+  EXPECT_EQ(mistakes("TestSource -> CheckIPHeader(14, BADSRC" + addresses + ") -> TestSink;", "simt"), "");
 }
 
 }  // namespace

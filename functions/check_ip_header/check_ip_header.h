@@ -3,13 +3,16 @@
 #include <array>
 #include <vector>
 
+#include "core/chooses.h"
 #include "core/element.h"
+#include "core/gpu_state.h"
+#include "functions/check_ip_header/rule.h"
 
 namespace heddle {
 
 /** CheckIPHeader: lets valid IPv4 headers pass and marks them.
  *
- *      CheckIPHeader([OFFSET, keywords INTERFACES, BADSRC, GOODDST, CHECKSUM, VERBOSE, DETAILS])
+ *      CheckIPHeader([OFFSET, keywords INTERFACES, BADSRC, GOODDST, CHECKSUM, VERBOSE, DETAILS, DEVICE, BLOCKING])
  *
  *  OFFSET: byte of the packet where the IPv4 header begins, default 0, up to 16384; 14 in an Ethernet frame. BADSRC:
  *  source addresses that are not accepted, separated by spaces; default none. GOODDST: destinations that are accepted
@@ -23,7 +26,11 @@ namespace heddle {
  *  For packets that pass it sets the annotations dst (destination address), l3 and l4 (header offsets), and cuts bytes
  *  behind the IPv4 packet (Ethernet padding), as Click does.
  *
- *  Output 0: valid packets. Output 1, if connected: the others, with their annotations 0. If not, they are dropped:
+ *  DEVICE gpu, which --device does not imply: it runs on the GPU, where packets then are with functions behind it that
+ *  want what it sets, and between GPU ports. There VERBOSE is an error, and so are more than 60 addresses in all. BLOCKING:
+ *  as for EtherMirror.
+ *
+ *  Output 0: valid packets. Output 1, if connected: the others, with the annotation dst 0 and without headers. If not, they are dropped:
  *  "short" (ends before the header does), "bad_version", "bad_header_length", "bad_length" (total length smaller than
  *  the header, or larger than the packet), "bad_checksum", "bad_source". RFC 791; RFC 1812, 5.2.2 and 5.3.7.
  *
@@ -34,7 +41,7 @@ namespace heddle {
  *
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> ToDump(valid.pcap);
  */
-class CheckIPHeader : public Element {
+class CheckIPHeader : public Element, public Chooses, public KeepsGpuState {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-2"; }
@@ -44,19 +51,26 @@ class CheckIPHeader : public Element {
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
-
-  enum Reason : int { kValid = -1, kShort, kBadVersion, kBadHeaderLength, kBadLength, kBadChecksum, kBadSource };
-  static constexpr int kReasons = 6;
+  /** The CPU has the header in its cache anyway if anything else of the packet is wanted there. */
+  bool follows_device() const override { return false; }
+  void placed(bool on_gpu) override;
+  std::string choice() const override { return {}; }
 
  private:
+  using Reason = check_ip::Reason;
+  static constexpr int kReasons = check_ip::kReasons;
+
   Reason check(const uint8_t* header, uint32_t room) const;
   /** What happens to a bad packet. */
   void refuse(Batch& batch, int i, Reason reason);
+  /** What the GPU has counted so far. */
+  check_ip::Counts counted_there() const;
   uint64_t bad(int reason) const;
 
   int offset_ = 0;
   bool checksum_ = true, verbose_ = false, details_ = false;
   std::vector<uint32_t> bad_sources_, good_destinations_;  // network byte order
+  FixedTable<check_ip::Image> image_;
 
   PerThreadCounts valid_{counts};
   /** Written by one thread, read by any. */

@@ -1,4 +1,4 @@
-#include "elements/ip/check_ip_header.h"
+#include "functions/check_ip_header/check_ip_header.h"
 
 #include <arpa/inet.h>
 #include <rte_prefetch.h>
@@ -9,14 +9,18 @@
 
 #include "click/arguments.h"
 #include "core/checksum.h"
+#include "core/error.h"
 #include "core/load.h"
 
 namespace heddle {
+
+using namespace check_ip;
+
 namespace {
 
 constexpr int kAhead = 8;
-constexpr const char* kClickWords[CheckIPHeader::kReasons] = {
-    "tiny packet", "bad IP version", "bad IP header length", "bad IP length", "bad IP checksum", "bad source address"};
+constexpr const char* kClickWords[kReasons] = {"tiny packet",   "bad IP version",  "bad IP header length",
+                                               "bad IP length", "bad IP checksum", "bad source address"};
 
 /** Argument INTERFACES: addresses with their networks. */
 struct Interfaces {
@@ -85,6 +89,21 @@ void CheckIPHeader::configure(click::Arguments& arguments) {
   append(bad_sources_, bad), append(bad_sources_, old_bad), append(bad_sources_, interfaces.broadcasts);
   if (!old_bad.empty() || !interfaces.addresses.empty()) append(bad_sources_, broadcasts);
   append(good_destinations_, good), append(good_destinations_, interfaces.addresses);
+  table = &image_;
+}
+
+void CheckIPHeader::placed(bool on_gpu) {
+  if (!on_gpu) return;
+  if (verbose_) throw Error("VERBOSE prints on the CPU only; leave it out, or DEVICE gpu");
+  Image& image = image_.value;
+  const size_t addresses = bad_sources_.size() + good_destinations_.size();
+  if (addresses > Image::kMostAddresses)
+    throw Error(
+        format("there are %zu addresses in BADSRC, GOODDST and INTERFACES, on a GPU %u are allowed; give it DEVICE cpu",
+               addresses, Image::kMostAddresses));
+  image.offset = static_cast<uint32_t>(offset_), image.checksum = checksum_, image.second_output = outputs > 1;
+  image.bad = static_cast<uint32_t>(bad_sources_.size()), image.good = static_cast<uint32_t>(good_destinations_.size());
+  std::ranges::copy(good_destinations_, std::ranges::copy(bad_sources_, image.addresses).out);
 }
 
 Access CheckIPHeader::access(Processor) const {
@@ -94,20 +113,16 @@ Access CheckIPHeader::access(Processor) const {
 }
 
 std::span<const char* const> CheckIPHeader::drop_reasons() const {
-  static constexpr const char* kNames[kReasons] = {"short",      "bad_version",  "bad_header_length",
-                                                   "bad_length", "bad_checksum", "bad_source"};
+  static constexpr const char* kNames[check_ip::kReasons] = {"short",      "bad_version",  "bad_header_length",
+                                                             "bad_length", "bad_checksum", "bad_source"};
   return kNames;
 }
 
-CheckIPHeader::Reason CheckIPHeader::check(const uint8_t* header, uint32_t room) const {
-  if (room < 20) return kShort;
-  if (header[0] >> 4 != 4) return kBadVersion;
-  const uint32_t header_bytes = (header[0] & 15u) * 4;
-  if (header_bytes < 20) return kBadHeaderLength;
-  if (room < header_bytes) return kShort;
-  const uint32_t total = ntohs(load_u16(header + 2));
-  if (total < header_bytes || total > room) return kBadLength;
-  if (checksum_ && !ip4_checksum_ok(header, header_bytes)) return kBadChecksum;
+Reason CheckIPHeader::check(const uint8_t* header, uint32_t room) const {
+  if (room < kLeastBytes) return kShort;
+  const uint32_t first = load_u32(header);
+  if (const Reason reason = check_lengths(first, room); reason != kValid) return reason;
+  if (checksum_ && !ip4_checksum_ok(header, header_bytes(first))) return kBadChecksum;
   if (!bad_sources_.empty() && contains(bad_sources_, load_u32(header + 12)) &&
       !contains(good_destinations_, load_u32(header + 16)))
     return kBadSource;
@@ -147,22 +162,28 @@ void CheckIPHeader::run_cpu(Batch& batch) {
       }
     }
     // All loads come first: the compiler cannot know that the stores leave the header alone.
-    const uint32_t destination = load_u32(header + 16), header_bytes = (header[0] & 15u) * 4;
-    const uint32_t wanted = offset + ntohs(load_u16(header + 2)), at = packet->data_off + offset;
-    dst[i] = destination, l3[i] = at, l4[i] = at + header_bytes;
+    const uint32_t destination = load_u32(header + 16), first = load_u32(header);
+    const uint32_t wanted = offset + total_bytes(first), at = packet->data_off + offset;
+    dst[i] = destination, l3[i] = at, l4[i] = at + header_bytes(first);
     if (wanted < bytes) packet->data_len = static_cast<uint16_t>(wanted), packet->pkt_len = wanted;
   }
   valid_[batch.thread].add(static_cast<uint64_t>(n - refused), 0);
 }
 
+check_ip::Counts CheckIPHeader::counted_there() const {
+  check_ip::Counts counts{};
+  if (read_gpu_state) read_gpu_state(0, std::as_writable_bytes(std::span(&counts, 1)));
+  return counts;
+}
+
 uint64_t CheckIPHeader::bad(int reason) const {
-  uint64_t sum = 0;
+  uint64_t sum = counted_there().bad[reason];
   for (auto& thread : tally_) sum += thread.bad[static_cast<size_t>(reason)].load(std::memory_order_relaxed);
   return sum;
 }
 
 void CheckIPHeader::handlers(Handlers& list) {
-  list.read("count", [this] { return std::to_string(valid_.packets()); }).read("drops", [this] {
+  list.read("count", [this] { return std::to_string(valid_.packets() + counted_there().valid); }).read("drops", [this] {
     uint64_t sum = 0;
     for (int reason = 0; reason < kReasons; ++reason) sum += bad(reason);
     return std::to_string(sum);
