@@ -1,6 +1,7 @@
 """Soft NICs on simt: frames of a DPDK port reach a GPU's rings and come back, as through the descriptors of an 82599."""
 
 import random
+import re
 
 import pytest
 from whole import captures
@@ -84,6 +85,24 @@ def test_the_chain(heddle, tmp_path):
     chain = CHAINS / "soft_nic.click"
     ran(heddle.start_ready("run", "--json", chain, f"OUT={tmp_path}/wire", *SIMT), len(frames))
     assert captures.frames(tmp_path / "wire_mirrored.pcap") == [mirrored(frame) for frame in frames]
+
+
+def test_the_router(heddle, tmp_path):
+    """The same elements on the CPU, and on the GPU between the rings."""
+    chain = CHAINS / "gpu_router.click"
+    source = CHAINS / "traffic.pcap"
+    report = ran(heddle.start_ready("run", "--json", chain, f"OUT={tmp_path}/gpu", *SIMT), len(captures.frames(source)))
+    for name in ("ip", "fw", "rt", "back"):
+        assert report.one(name)["processor"] == "simt"
+    text = re.sub(r"FromGPUPort\(.*\)", f"FromDump({quoted(source)})", chain.read_text())
+    text = text.replace("ToGPUPort(wire)", f"ToDump({quoted(tmp_path / 'cpu.pcap')})")
+    text = re.sub("(, )?DEVICE gpu", "", text)
+    on_cpu = Report(heddle.ok("run", "--json", "-e", text).json)
+    assert captures.frames(tmp_path / "gpu_out.pcap") == captures.frames(tmp_path / "cpu.pcap") != []
+    for name in ("ip", "fw", "rt"):
+        assert report.drops(name) == on_cpu.drops(name)
+    for name in ("inside", "servers", "host"):
+        assert report.one(name)["packets"] == on_cpu.one(name)["packets"] > 0
 
 
 def test_what_functions_drop_leaves_no_gap(heddle, tmp_path):
