@@ -36,8 +36,8 @@ struct ArpProtocol {
  *
  *  IP, ETH: addresses of the interface behind; a NAME of AddressInfo may stand for both. TIMEOUT: how long an address is good
  *  for, default 5 min. POLL_TIMEOUT: age at which it is asked for again while it is still used, default 1 min; 0: never.
- *  CAPACITY: packets that may wait for addresses, default 2048. ENTRY_CAPACITY: addresses that it knows at a time, default
- *  1024; the oldest go for new ones. BROADCAST: an address whose packets go to everybody, default 255.255.255.255, which does so
+ *  CAPACITY: packets that may wait for addresses, default 2048, an eighth of them for one address (the oldest go for new ones).
+ *  ENTRY_CAPACITY: addresses that it knows at a time, default 1024; the oldest go for new ones. BROADCAST: an address whose packets go to everybody, default 255.255.255.255, which does so
  *  in any case.
  *
  *  Input 0: IPv4 packets without Ethernet header, to the next hop that the annotation dst says. Input 1: ARP replies with their
@@ -46,8 +46,9 @@ struct ArpProtocol {
  *
  *  A packet whose next hop is not known waits; an address is asked for at most ten times a second while packets come for it,
  *  and once a second else. Without an answer for three seconds its packets are dropped ("unanswered"). Other drops:
- *  "queue_full", CAPACITY packets or 1024 addresses wait; "no_address", dst is 0.0.0.0; "no_headroom", "too_long". Packets on
- *  input 1 end here: "learnt", or "not_arp_reply". RFC 826, RFC 1122 2.3.2.
+ *  "queue_full", CAPACITY packets or 1024 addresses wait, or there are newer ones for the address; "no_address", dst is 0.0.0.0;
+ *  "no_headroom", "too_long". Packets on input 1 end here: "learnt", or "not_arp_reply". Known addresses that are due to be asked for
+ *  again are, once a second while packets come for them, however many others wait. RFC 826, RFC 1122 2.3.2.
  *
  *  Hot reconfiguration: addresses stay known, and if CAPACITY and the annotations that are read behind are as before, packets go on
  *  waiting.
