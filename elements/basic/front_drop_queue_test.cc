@@ -46,7 +46,7 @@ std::vector<int> numbers(Batch& batch, const std::vector<Packet>& packets) {
 }
 
 TEST(FrontDropQueue, DropsEachPacketOnceWhileAnotherPulls) {
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 50; ++round) {
     PulledSlowly queue;
     std::vector<Packet> packets(kCapacity + 4);
     Batch batch(128, 0);
