@@ -251,7 +251,7 @@ def test_nobodys_address_is_refused(heddle, tmp_path, element, nobody):
 
 
 @contextlib.contextmanager
-def two_networks(heddle):
+def two_networks(heddle, *definitions):
     """Two namespaces with a network each, and the routers between them, which know nobody yet."""
     text = (CHAINS / "ip6_router.click").read_text()
     with network.namespaces() as (left, right), network.veth_pairs(left, right) as (a, b):
@@ -268,7 +268,8 @@ def two_networks(heddle):
         ):
             assert text.count(old) == 1
             text = text.replace(old, new)
-        with heddle.start("run", "--json", "-e", re.sub(r"^Script.*$", "", text, flags=re.MULTILINE)) as running:
+        text = re.sub(r"^Script.*?;$", "", text, flags=re.MULTILINE | re.DOTALL)
+        with heddle.start("run", "--json", "-e", text, *definitions) as running:
             network.wait_for_link(left, right, running)
             yield left, right, running
 
@@ -292,3 +293,37 @@ def test_ping_across_two_routers(heddle):
         "second/nd0": 1,
         "second/nd1": 1,
     }
+
+
+def complaint(space, address, *options):
+    """Who says that a ping does not get there, and why; None and the end of the way if it does."""
+    out = space.call("ping", "-n", "-c", 1, "-W", 10, *options, address, check=False)
+    if found := re.search(r"^From ([\da-f:]+)[:]? icmp_seq=1 (.*)$", out, re.MULTILINE):
+        return found[1], found[2]
+    return re.search(r"bytes from ([\da-f:]+):", out)[1], None
+
+
+@pytest.mark.usefixtures("root")
+def test_hop_limits_and_routes_that_there_are_not(heddle):
+    with two_networks(heddle) as (left, right, running):
+        first, second = "2001:db8:ffff:1::fe", "2001:db8:ffff:2::2"
+        assert complaint(left, right.address, "-t", 1) == (first, "Time exceeded: Hop limit")
+        assert complaint(left, right.address, "-t", 2) == (second, "Time exceeded: Hop limit")
+        assert complaint(left, right.address, "-t", 3) == (right.address, None)
+        assert complaint(right, left.address, "-t", 1)[0] == "2001:db8:ffff:3::fe"
+        assert complaint(left, "fd00::5") == (first, "Destination unreachable: No route")
+        assert running.interrupt(20).code == 0
+
+
+@pytest.mark.usefixtures("root")
+def test_path_mtu(heddle):
+    with two_networks(heddle, "MTU=1300") as (left, right, running):
+        out = left.call("ping", "-n", "-c", 2, "-W", 10, "-M", "do", "-s", 1400, right.address, check=False)
+        assert re.search(r"Packet too big: mtu=1300|message too long, mtu.1300", out), out
+        left.call("ip", "-6", "route", "flush", "cache")
+        assert network.transfer(left, right, 300_000)  # TCP finds out by the same messages
+        assert "mtu 1300" in left.call("ip", "-6", "route", "get", right.address)
+        result = running.interrupt(20)
+        assert result.code == 0, result
+    lengths = {e["name"]: e["drops"] for e in Report(result.json).elements("CheckLength")}
+    assert lengths == {name: {} for name in lengths}  # none is dropped without a word
