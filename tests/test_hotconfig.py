@@ -112,6 +112,18 @@ STATE = {
         "q.table",
         "10.0.0.7",
     ),
+    "ARPResponder": (
+        "Idle -> a :: ARPResponder(10.0.0.1 2:0:0:0:0:1) {} -> Discard",
+        ("a.add", "10.0.0.9 2:0:0:0:0:9"),
+        "a.table",
+        "10.0.0.9",
+    ),
+    "MixedQueue": (
+        "Idle -> m :: MixedQueue -> Unqueue {} -> Discard; Idle -> [1]m",
+        ("m.capacity", "77"),
+        "m.capacity",
+        "77",
+    ),
     "FlowTable": (
         f"{UDP} -> MarkIPHeader(14) -> f :: FlowTable -> FlowCounter(f) {{}} -> Discard",
         None,

@@ -196,15 +196,16 @@ def test_known_neighbours_are_asked_again_during_a_scan(heddle, tmp_path):
     assert all(0.85 < b - a < 1.2 for a, b in itertools.pairwise(times[1:])), times
 
 
-def test_one_address_takes_an_eighth_of_the_room(heddle, tmp_path):
+@pytest.mark.parametrize(("arguments", "kept"), [("", 10), (", ENTRY_PACKET_CAPACITY 3", 3)])
+def test_one_address_takes_its_share_of_the_room(heddle, tmp_path, arguments, kept):
     nobody, neighbour = "2001:db8:1::dead", "2001:db8:1::4:5"
     packets = [(i / 1000, datagram(nobody, i)) for i in range(1, 201)]
-    packets += [(0.3 + i / 1000, datagram(neighbour, 1000 + i)) for i in range(10)]
+    packets += [(0.3 + i / 1000, datagram(neighbour, 1000 + i)) for i in range(kept)]
     packets += [(0.5, advertisement(neighbour, "02:00:00:00:00:45")), (1, advertisement(nobody, "02:00:00:00:00:99"))]
-    report, _, sent = play(heddle, tmp_path, "CAPACITY 80", packets)
-    assert report.drops("q") == {"queue_full": 190, "learnt": 2}
+    report, _, sent = play(heddle, tmp_path, "CAPACITY 80" + arguments, packets)
+    assert report.drops("q") == {"queue_full": 200 - kept, "learnt": 2}
     # Those that came last, in their order.
-    assert [p[UDP].sport for _, p in sent] == [*range(1000, 1010), *range(191, 201)]
+    assert [p[UDP].sport for _, p in sent] == [*range(1000, 1000 + kept), *range(201 - kept, 201)]
 
 
 def test_a_flood_takes_no_more_than_its_room(heddle, tmp_path):

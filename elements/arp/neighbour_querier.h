@@ -55,7 +55,7 @@ class NeighbourQuerier : public Emitter {
   using Address = typename Protocol::Address;
   enum Reason : int { kUnanswered, kQueueFull, kNoAddress, kNoHeadroom, kTooLong, kLearnt, kNotReply };
 
-  /** TIMEOUT, POLL_TIMEOUT, CAPACITY and ENTRY_CAPACITY. */
+  /** TIMEOUT, POLL_TIMEOUT, CAPACITY, ENTRY_CAPACITY and ENTRY_PACKET_CAPACITY. */
   void configure_times(click::Arguments& arguments);
 
   Protocol protocol_;
@@ -70,7 +70,7 @@ class NeighbourQuerier : public Emitter {
     uint32_t waiting = 0;  // packets, one at least
     WaitingPackets::List packets;
   };
-  static constexpr uint32_t kAskedWays = 8, kAskedGroups = 128, kHeaderBytes = 14, kSharesOfCapacity = 8;
+  static constexpr uint32_t kAskedWays = 8, kAskedGroups = 128, kHeaderBytes = 14;
   static constexpr uint32_t kAsks = 2048, kMostAsksOfUnknown = kAskedGroups * kAskedWays;
   static constexpr uint32_t kPatienceMs = 3000, kAgainMs = 1000, kAtMostEveryMs = 100;
 
@@ -107,7 +107,7 @@ class NeighbourQuerier : public Emitter {
   void emit_queries(Batch& batch, bool ending);
   std::string table_text();
 
-  uint32_t timeout_ms_ = 300'000, poll_ms_ = 60'000, capacity_ = 2048;
+  uint32_t timeout_ms_ = 300'000, poll_ms_ = 60'000, capacity_ = 2048, of_one_ = 0;
   std::unique_ptr<Table> table_;
   PacketPool* pool_ = nullptr;
 

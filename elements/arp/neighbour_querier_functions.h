@@ -20,6 +20,9 @@ void NeighbourQuerier<Protocol>::configure_times(click::Arguments& arguments) {
   uint32_t entries = 1024;
   arguments.keyword("TIMEOUT", timeout).keyword("POLL_TIMEOUT", poll);
   arguments.keyword("CAPACITY", capacity_, 1u, 1u << 20).keyword("ENTRY_CAPACITY", entries, 1u, 1u << 20);
+  of_one_ = std::max(1u, capacity_ / 8);
+  arguments.keyword("ENTRY_PACKET_CAPACITY", of_one_, 0u, 1u << 20);
+  if (of_one_ == 0) of_one_ = capacity_;
   constexpr uint64_t kLongest = 86'400'000;  // a day, so that 32 bits of milliseconds are enough
   timeout_ms_ = static_cast<uint32_t>(std::min(timeout.microseconds / 1000, kLongest));
   poll_ms_ = static_cast<uint32_t>(std::min(poll.microseconds / 1000, kLongest));
@@ -153,8 +156,7 @@ bool NeighbourQuerier<Protocol>::ask(const Address& address, uint32_t most) {
 
 template <class Protocol>
 bool NeighbourQuerier<Protocol>::keep(Asked& entry, Batch& batch, int i) {
-  const uint32_t most = std::max(1u, capacity_ / kSharesOfCapacity);
-  if (entry.waiting < most && packets_->add(entry.packets, batch, i)) {
+  if (entry.waiting < of_one_ && packets_->add(entry.packets, batch, i)) {
     ++entry.waiting;
     return true;
   }
