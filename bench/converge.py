@@ -7,48 +7,35 @@ counted from the first; and packets forwarded a second meanwhile, beside those b
 """
 
 import contextlib
+import ipaddress
 import os
 import random
-import re
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from whole.control import Control
+from whole.program import wait_until
 
 CHAIN = """rt :: DirectIPLookup(0.0.0.0/0 2); k :: KernelRoutes(rt, d0 0, d1 1);
 s :: InfiniteSource(LENGTH 60) -> MarkIPHeader -> GetIPAddress(16) -> rt; rt[0] -> c :: Counter -> Discard; rt[1] -> c; rt[2] -> c;
 StaticThreadSched(s 1);"""
 
 
-class Control:
-    """A ControlSocket's reads."""
-
-    def __init__(self, path):
-        while True:
-            with contextlib.suppress(OSError):
-                self.socket = socket.socket(socket.AF_UNIX)
-                self.socket.connect(path)
-                break
-            time.sleep(0.05)
-        self.file = self.socket.makefile("rb")
-        self.file.readline()
-
-    def read(self, handler):
-        self.socket.sendall(f"READ {handler}\r\n".encode())
-        line = self.file.readline()
-        if not line.startswith(b"200"):
-            raise RuntimeError(line.decode())
-        return self.file.read(int(re.search(rb"\d+", self.file.readline())[0])).decode()
-
-
 def prefixes(count):
-    """Different networks of the lengths that the Internet's have."""
+    """Different networks of the lengths that the Internet's have; the last is the last in order, too."""
     chance, found = random.Random(1), set()
     while len(found) < count:
         length = chance.choice([24] * 12 + [23, 22, 22, 21, 20, 19, 16])
-        found.add((chance.randrange(1 << 24, 224 << 24) >> (32 - length) << (32 - length), length))
-    return [f"{a >> 24}.{a >> 16 & 255}.{a >> 8 & 255}.{a & 255}/{length}" for a, length in found if a >> 24 != 127]
+        address = chance.randrange(1 << 24, 224 << 24) >> (32 - length) << (32 - length)
+        if address >> 24 != 127:
+            found.add((address, length))
+    last = max(found)
+    return [str(ipaddress.ip_network(each)) for each in [*(found - {last}), last]]
 
 
 def rate(control, seconds):
@@ -60,11 +47,9 @@ def rate(control, seconds):
 def measure(control, inside, lines, done, what):
     idle = rate(control, 1)
     packets, start = int(control.read("c.count")), time.monotonic()
-    kernel = subprocess.Popen([*inside, "ip", "-batch", "-"], stdin=subprocess.PIPE, text=True)
-    kernel.communicate("\n".join(lines))
+    subprocess.run([*inside, "ip", "-batch", "-"], input="\n".join(lines), text=True, check=True)
     kernel_s = time.monotonic() - start
-    while not done():
-        time.sleep(0.01)
+    wait_until(done, 600, f"{what}: the router's last route")
     all_s = time.monotonic() - start
     meanwhile = (int(control.read("c.count")) - packets) / all_s
     print(
@@ -92,18 +77,20 @@ def main():
         router = subprocess.Popen([*inside, heddle, "run", "--quiet", "-j", "2", "-u", path, "-e", CHAIN])
         stack.callback(router.wait)
         stack.callback(router.terminate)
+        wait_until(lambda: router.poll() is not None or os.path.exists(path), what="the router's socket")
+        if router.poll() is not None:
+            sys.exit(f"{heddle} has ended with {router.returncode}")
         control = Control(path)
-        goal = lambda output: (
-            lambda: (
-                all(  # the last ones of those that are told together
-                    control.read(f"rt.lookup {routes[i].split('/')[0]}").split()[0] != "2" for i in (0, -1)
-                )
-                and int(control.read("k.routes")) >= len(routes)
-                and control.read(f"rt.lookup {routes[-1].split('/')[0]}")[0] == output
+
+        def reached(output):
+            # Changes that come together are told in the order of prefixes, those that come later after them. None is within the last.
+            return (
+                int(control.read("k.routes")) >= count
+                and control.read(f"rt.lookup {ipaddress.ip_network(routes[-1])[-1]}").split()[0] == output
             )
-        )
-        measure(control, inside, [f"route add {p} via 10.9.0.7" for p in routes], goal("0"), "new")
-        measure(control, inside, [f"route replace {p} via 10.9.1.7" for p in routes], goal("1"), "moved")
+
+        measure(control, inside, [f"route add {p} via 10.9.0.7" for p in routes], lambda: reached("0"), "new")
+        measure(control, inside, [f"route replace {p} via 10.9.1.7" for p in routes], lambda: reached("1"), "moved")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ Environment Engine::environment_of(Generation& generation) {
   environment.interactive = options_.interactive;
   environment.control = broker_.get();
   environment.epochs = &generation.epochs;
-  environment.stopping = [this] { return stopping_.load(std::memory_order_relaxed); };
+  environment.stopping = [this, &generation] { return stopping_ || generation.given_up; };
   return environment;
 }
 

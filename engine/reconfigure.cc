@@ -78,6 +78,7 @@ void Engine::replace(const std::function<Configuration()>& plan) {
     hand_over(next);
   } catch (...) {
     next->ports->roll_back();
+    next->given_up = true;
     const std::lock_guard lock(changing_);
     retired_.push_back(std::move(next));  // its threads may wait for the handler that has called this
     throw;

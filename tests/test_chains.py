@@ -42,7 +42,10 @@ def test_header_says_how_to_run(name):
 def test_same_bytes_on_every_backend(heddle, name, tmp_path):
     reports, files = {}, {}
     for label, options in MODES.items():
-        reports[label], files[label] = run_chain(heddle, name, tmp_path / label, *options)
+        more = ["RATE=0"] if name == "ip6_router" else []
+        reports[label], files[label] = run_chain(heddle, name, tmp_path / label, *options, *more)
+        if name == "ip6_router":  # a router's own messages are in no order with others
+            files[label]["ip6_router_0.pcap"] = sorted(captures.frames(tmp_path / label / "ip6_router_0.pcap"))
         reports[label].assert_accounted() if name not in ("xor", "switch") else None  # Tee makes packets
     assert files["cpu"] and all(files["cpu"].values())
     for label in MODES:

@@ -8,6 +8,7 @@ from scapy.layers.inet import IP, TCP, UDP, fragment
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapReader, wrpcap
+from whole import captures
 
 RANDOM = random.Random(17)
 FLOWS, PACKETS = 1500, 4
@@ -143,6 +144,35 @@ def test_what_has_no_group_is_dropped(heddle, tmp_path):
         -> e :: ECMP(1 - 0) -> Discard"""
     report = heddle.ok("run", "--json", "-e", chain).json
     assert next(e for e in report["elements"] if e["name"] == "e")["drops"] == {"no_group": 3}
+
+
+def test_groups_of_all_kinds_share_evenly(heddle, tmp_path):
+    """Of each group's 256 buckets one of two hops gets about half: as often as chance has it, not more."""
+    groups, of_each = 200, 512
+    frames, frame = [], bytearray(bytes(ip4(1)))
+    for number in range(1, groups + 1):
+        for _ in range(of_each):
+            frame[26:30] = RANDOM.randbytes(4)
+            frame[30:34] = bytes([10, 0, number, 1])
+            frames.append(bytes(frame))
+    captures.write(tmp_path / "in.pcap", frames)
+    routes = ", ".join(f"10.0.{number}.0/24 0.0.0.{number} 0" for number in range(1, groups + 1))
+    sets = ", ".join(f"write e.set {n} 10.9.0.{n} 0 10.9.1.{n} 1" for n in range(1, groups + 1))
+    heddle.ok(
+        "run",
+        "-e",
+        f"in :: FromDump({tmp_path}/in.pcap, ACTIVE false) -> MarkIPHeader(14) -> GetIPAddress(30)"
+        f" -> DirectIPLookup({routes}) -> e :: ECMP; e[0] -> ToDump({tmp_path}/0.pcap); e[1] -> ToDump({tmp_path}/1.pcap);"
+        f"Script({sets}, write in.active true)",
+    )
+    got = [Counter(data[32] for data in captures.frames(tmp_path / f"{out}.pcap")) for out in (0, 1)]
+    assert all(got[0][n] + got[1][n] == of_each for n in range(1, groups + 1))
+    shares = [got[0][n] / of_each for n in range(1, groups + 1)]
+    # By chance, of buckets and then of flows; the deviation of 200 is known to a twentieth, of which five are allowed.
+    by_chance = (0.25 / 256 + 0.25 / of_each) ** 0.5
+    deviation = (sum((share - 0.5) ** 2 for share in shares) / groups) ** 0.5
+    assert 0.75 * by_chance < deviation < 1.25 * by_chance
+    assert abs(sum(shares) / groups - 0.5) < 5 * by_chance / groups**0.5
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ import colorsys
 import itertools
 import re
 import shutil
+import socket
+import threading
 from xml.etree import ElementTree
 
 import pytest
-from whole.program import CHAINS, ROOT, wait_for_count
+from whole.program import CHAINS, ROOT, wait_for_count, wait_until
 
 TRAFFIC = CHAINS / "traffic.pcap"
 NESTED = f"""
@@ -136,13 +138,62 @@ def test_svg_of_a_running_router_shows_its_load(heddle, tmp_path):
     with heddle.start("run", "-u", tmp_path / "socket", "-e", chain) as running:
         wait_for_count(tmp_path / "socket", "d.count", 1000)
         nodes, connections = {}, []
-        while not nodes or rate("d") < 1000:  # the machine may have had other things to do
+
+        def is_busy():  # the machine may have had other things to do
+            nonlocal nodes, connections
             nodes, connections = drawn(heddle.ok("graph", "--svg", "-i", "0.5", "-r", tmp_path / "socket").out)
+            return rate("d") >= 1000
+
+        wait_until(is_busy, what="packets in a drawing")
         assert running.interrupt().code == 0
     assert {("s", "c"), ("c", "a"), ("a", "d"), ("i", "e")} <= set(connections)
     assert rate("e") == 0 and 0.15 < rate("d") / rate("c") < 0.35
-    assert re.search(r", \d+ dropped$", nodes["a"][0][2]) and "dropped" not in nodes["c"][0][2]
+    assert re.search(r", \d+ dropped/s$", nodes["a"][0][2]) and "dropped" not in nodes["c"][0][2]
     assert saturation("e") < 0.1 < saturation("d") < 0.5 < saturation("c")
+
+
+@NEEDS_DOT
+def test_svg_shows_arguments_as_they_are(heddle):
+    tooltip = "{http://www.w3.org/1999/xlink}title"
+    arguments = r'DATA "a&lt;b&amp;&#65;", LIMIT 1'
+    svg = heddle.ok("graph", "--svg", "-e", f"s :: InfiniteSource({arguments}) -> Discard").out
+    shown = [each.get(tooltip) for each in ElementTree.fromstring(svg).iter(SVG + "a")]
+    assert f"{arguments} on cpu" in [text.replace("cpu0", "cpu") for text in shown]
+
+
+def test_dot_that_ends_early_is_named(heddle, tmp_path):
+    dot = tmp_path / "dot"
+    dot.write_text("#!/bin/sh\nexec 0<&-\nexit 0\n")
+    dot.chmod(0o755)
+    many = "; ".join("Idle -> Counter -> Discard" for _ in range(2000))  # more than a pipe holds
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    result = heddle("graph", "--svg", "-f", "-", input=many.encode(), env=path)
+    assert result.code == 1 and "`dot` has failed" in result.err
+
+
+def test_graph_takes_either_a_chain_or_a_router(heddle, tmp_path):
+    both = heddle("graph", "-r", tmp_path / "socket", "-e", "Idle -> Discard")
+    assert both.code == 1 and "not both" in both.err
+    neither = heddle("graph", "-i", "2", "-e", "Idle -> Discard")
+    assert neither.code == 1 and "-i" in neither.err
+
+
+@pytest.mark.parametrize("report", ["{}", '{"elements": [{"name": "a"}]}', '{"elements": 3}', "[]", "nonsense"])
+def test_graph_of_a_router_that_answers_otherwise(heddle, tmp_path, report):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        listener.listen()
+
+        def answer():
+            with listener.accept()[0] as client, client.makefile("rb") as lines:
+                client.sendall(b"Click::ControlSocket/1.3\r\n")
+                for line in lines:
+                    text = b"Idle -> Discard" if b"config" in line else report.encode()
+                    client.sendall(b"200 Read handler OK\r\nDATA %d\r\n" % len(text) + text)
+
+        threading.Thread(target=answer, daemon=True).start()
+        result = heddle("graph", "-i", "0.01", "-r", tmp_path / "socket")
+    assert result.code == 1 and "handler `report`" in result.err, result
 
 
 def test_svg_without_graphviz(heddle, tmp_path):

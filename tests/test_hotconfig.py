@@ -112,6 +112,18 @@ STATE = {
         "q.table",
         "10.0.0.7",
     ),
+    "ARPResponder": (
+        "Idle -> a :: ARPResponder(10.0.0.1 2:0:0:0:0:1) {} -> Discard",
+        ("a.add", "10.0.0.9 2:0:0:0:0:9"),
+        "a.table",
+        "10.0.0.9",
+    ),
+    "MixedQueue": (
+        "Idle -> m :: MixedQueue -> Unqueue {} -> Discard; Idle -> [1]m",
+        ("m.capacity", "77"),
+        "m.capacity",
+        "77",
+    ),
     "FlowTable": (
         f"{UDP} -> MarkIPHeader(14) -> f :: FlowTable -> FlowCounter(f) {{}} -> Discard",
         None,
@@ -124,12 +136,19 @@ STATE = {
         "r.table",
         "192.168.0.0/16",
     ),
-    "L2Switch": (
-        f"{FRAMES} -> Paint(0) -> w :: L2Switch {{}} -> Discard; w[1] -> Discard",
-        None,
-        "w.table",
-        "02",
+    "LookupIP6Route": (
+        "Idle -> MarkIP6Header -> r :: LookupIP6Route(2001:db8::/32 0) {} -> Discard",
+        ("r.add", "2001:db8:9::/48 0"),
+        "r.table",
+        "2001:db8:9::/48",
     ),
+    "ECMP": (
+        "Idle -> MarkIPHeader -> StoreIPAddress(0.0.0.1, dst) -> e :: ECMP {} -> Discard",
+        ("e.set", "7 10.0.0.9 0"),
+        "e.groups",
+        "7 10.0.0.9 0",
+    ),
+    "L2Switch": (f"{FRAMES} -> Paint(0) -> w :: L2Switch {{}} -> Discard; w[1] -> Discard", None, "w.table", "02"),
     "Counter": ("InfiniteSource(LIMIT 5000) -> c :: Counter {} -> Discard", None, "c.count", "5000"),
 }
 
@@ -155,6 +174,17 @@ def test_another_table_is_another_table(heddle, tmp_path):
         control.write("r.add", "192.168.0.0/16 0")
         control.write("hotconfig", chain.format("11.0.0.0/8"))
         assert control.read("r.table").split()[0] == "11.0.0.0/8" and "192.168" not in control.read("r.table")
+
+
+def test_ip6_routes_of_a_file_are_those_of_the_file(heddle, tmp_path):
+    file = tmp_path / "routes"
+    file.write_text("2001:db8:1::/48 0\n")
+    chain = f"Idle -> MarkIP6Header -> r :: LookupIP6Route(FILE {quoted(file)}) {{}} -> Discard"
+    with running(heddle, tmp_path, chain.format("")) as (_, control):
+        control.write("r.add", "2001:db8:2::/48 0")
+        file.write_text("2001:db8:3::/48 0\n")
+        control.write("hotconfig", chain.format("-> Null"))
+        assert control.read("r.table").split() == ["2001:db8:3::/48", "-", "0"]
 
 
 def test_files_go_on(heddle, tmp_path):

@@ -1,6 +1,7 @@
 """IPv6 neighbours: chains/ip6_router.click between two namespaces, and IP6NDAdvertiser and IP6NDSolicitor against scapy's messages."""
 
 import contextlib
+import itertools
 import re
 
 import pytest
@@ -14,7 +15,8 @@ from scapy.layers.inet6 import (
 )
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapReader, wrpcap
-from whole import network
+from whole import captures, network
+from whole.control import Control
 from whole.program import CHAINS, Report
 
 ROUTER, MAC = "2001:db8:1::fe", "02:00:00:00:01:00"
@@ -149,15 +151,74 @@ def test_packets_wait_for_answers(heddle, tmp_path, device):
     assert report.one("q")["statistics"]["entries"] == 2
 
 
+def play(heddle, folder, arguments, packets):
+    """What an IP6NDSolicitor does with packets, each at its time in seconds, in simulated time."""
+    timed = [captures.Packet(1_700_000_000_000_000_000 + int(s * 1e9), len(p), bytes(p)) for s, p in packets]
+    (folder / "in.pcap").write_bytes(captures.pcap(timed))
+    chain = SOLICITOR.replace("BURST 1", "TIMING true").replace("CAPACITY 64", arguments)
+    chain = chain.format(folder=folder, router=ROUTER, mac=MAC).replace("-> ToDump", "-> SetTimestamp -> ToDump")
+    report = Report(heddle.ok("run", "--json", "--simtime", "-e", chain).json)
+    got = [(p.ns / 1e9 - 1e9, Ether(p.data)) for p in captures.read(folder / "out.pcap")]
+    return report, [p for p in got if ICMPv6ND_NS in p[1]], [p for p in got if ICMPv6ND_NS not in p[1]]
+
+
+def test_a_known_address_is_kept_while_it_is_asked_for_again(heddle, tmp_path):
+    neighbour, right, wrong = "2001:db8:1::4:5", "02:00:00:00:00:45", "02:00:00:00:00:66"
+    packets = [
+        (0, datagram(neighbour, 1)),
+        (0.01, advertisement(neighbour, right)),
+        (10, datagram(neighbour, 2)),  # old: asked for again
+        (10.1, advertisement(neighbour, wrong, override=0)),
+        (10.2, datagram(neighbour, 3)),
+        (10.3, advertisement(neighbour, right, override=0)),  # it is as it was
+        (12, datagram(neighbour, 4)),
+        (20, datagram(neighbour, 5)),
+        (20.1, advertisement(neighbour, wrong)),
+        (20.2, datagram(neighbour, 6)),
+    ]
+    _, asked, sent = play(heddle, tmp_path, "POLL_TIMEOUT 5", packets)
+    assert {p[UDP].sport: p.dst for _, p in sent} == dict.fromkeys(range(1, 6), right) | {6: wrong}
+    assert {int(s) for s, _ in asked} == {0, 10, 20}
+
+
+def test_known_neighbours_are_asked_again_during_a_scan(heddle, tmp_path):
+    """However many addresses there are not: POLL_TIMEOUT holds for those that there are."""
+    neighbour, ethernet = "2001:db8:1::4:5", "02:00:00:00:00:45"
+    packets = [(0, datagram(neighbour, 1)), (0.01, advertisement(neighbour, ethernet))]
+    packets += [(10 + i / 1000, datagram(f"2001:db8:1::a:{i:x}")) for i in range(2500)]
+    packets += [(12.6 + i / 100, datagram(neighbour, 2)) for i in range(240)]
+    report, asked, sent = play(heddle, tmp_path, "POLL_TIMEOUT 5", packets)
+    assert report.drops("q")["queue_full"] > 0  # the scan has taken what there is
+    assert len(sent) == 241
+    times = [s for s, p in asked if p[ICMPv6ND_NS].tgt == neighbour]
+    # At first, and then once a second: before the scan has been given up as well.
+    assert len(times) == 4 and times[0] < 0.1 and 12.6 <= times[1] < 12.7, times
+    assert all(0.85 < b - a < 1.2 for a, b in itertools.pairwise(times[1:])), times
+
+
+@pytest.mark.parametrize(("arguments", "kept"), [("", 10), (", ENTRY_PACKET_CAPACITY 3", 3)])
+def test_one_address_takes_its_share_of_the_room(heddle, tmp_path, arguments, kept):
+    nobody, neighbour = "2001:db8:1::dead", "2001:db8:1::4:5"
+    packets = [(i / 1000, datagram(nobody, i)) for i in range(1, 201)]
+    packets += [(0.3 + i / 1000, datagram(neighbour, 1000 + i)) for i in range(kept)]
+    packets += [(0.5, advertisement(neighbour, "02:00:00:00:00:45")), (1, advertisement(nobody, "02:00:00:00:00:99"))]
+    report, _, sent = play(heddle, tmp_path, "CAPACITY 80" + arguments, packets)
+    assert report.drops("q") == {"queue_full": 200 - kept, "learnt": 2}
+    # Those that came last, in their order.
+    assert [p[UDP].sport for _, p in sent] == [*range(1000, 1000 + kept), *range(201 - kept, 201)]
+
+
 def test_a_flood_takes_no_more_than_its_room(heddle, tmp_path):
     packets = [datagram("2001:db8:5::1"), advertisement("2001:db8:1::9", "02:00:00:00:00:19")]
     packets += [datagram(f"2001:db8:1::{i:x}:{i % 7:x}") for i in range(1, 5000)] + [datagram("2001:db8:5::2")]
     packets += [advertisement(f"2001:db8:1::aaaa:{i:x}", "02:00:00:00:00:01") for i in range(5000)]
     packets += [datagram("2001:db8:5::3")]
-    report, _, sent = solicitor(heddle, tmp_path, packets)
-    drops = report.drops("q")
-    assert drops["queue_full"] >= 4999 - 64 and drops["unanswered"] <= 64
-    assert drops["queue_full"] + drops["unanswered"] == 4999
+    # Time stands still until all have come, so nobody gives up before.
+    report, _, sent = solicitor(heddle, tmp_path, packets, "--simtime")
+    assert {k: v for k, v in report.drops("q").items() if k not in ("learnt", "not_advertisement")} == {
+        "queue_full": 4999 - 64,
+        "unanswered": 64,
+    }
     assert [p[IPv6].dst for p in sent] == [f"2001:db8:5::{i}" for i in (1, 2, 3)]
     assert report.one("q")["statistics"]["entries"] == 1
 
@@ -175,8 +236,23 @@ def test_mistakes_are_named(heddle, element, message):
     assert message in heddle.fails("check", "-e", f"Idle -> {element} -> Discard")
 
 
+@pytest.mark.parametrize(
+    ("element", "nobody"),
+    [("ARPQuerier(10.0.0.1, 2:0:0:0:0:1)", "0.0.0.0"), ("IP6NDSolicitor(2001:db8::1, 2:0:0:0:0:1)", "::")],
+)
+def test_nobodys_address_is_refused(heddle, tmp_path, element, nobody):
+    chain = f"Idle -> q :: {element} -> Discard; Idle -> [1]q; InfiniteSource(LIMIT 0, STOP false) -> Discard"
+    with heddle.start("run", "-u", tmp_path / "socket", "-e", chain) as r:
+        control = Control(tmp_path / "socket")
+        for line in (f"WRITE q.insert {nobody} 2:0:0:0:0:9", f"WRITE q.delete {nobody}"):
+            code, text, _ = control.command(line)
+            assert code == 520 and "nobody's address" in text, (line, code, text)
+        assert control.read("q.count") == "0"
+        assert r.interrupt().code == 0
+
+
 @contextlib.contextmanager
-def two_networks(heddle):
+def two_networks(heddle, *definitions):
     """Two namespaces with a network each, and the routers between them, which know nobody yet."""
     text = (CHAINS / "ip6_router.click").read_text()
     with network.namespaces() as (left, right), network.veth_pairs(left, right) as (a, b):
@@ -193,7 +269,8 @@ def two_networks(heddle):
         ):
             assert text.count(old) == 1
             text = text.replace(old, new)
-        with heddle.start("run", "--json", "-e", re.sub(r"^Script.*$", "", text, flags=re.MULTILINE)) as running:
+        text = re.sub(r"^Script.*?;$", "", text, flags=re.MULTILINE | re.DOTALL)
+        with heddle.start("run", "--json", "-e", text, *definitions) as running:
             network.wait_for_link(left, right, running)
             yield left, right, running
 
@@ -217,3 +294,37 @@ def test_ping_across_two_routers(heddle):
         "second/nd0": 1,
         "second/nd1": 1,
     }
+
+
+def complaint(space, address, *options):
+    """Who says that a ping does not get there, and why; None and the end of the way if it does."""
+    out = space.call("ping", "-n", "-c", 1, "-W", 10, *options, address, check=False)
+    if found := re.search(r"^From ([\da-f:]+)[:]? icmp_seq=1 (.*)$", out, re.MULTILINE):
+        return found[1], found[2]
+    return re.search(r"bytes from ([\da-f:]+):", out)[1], None
+
+
+@pytest.mark.usefixtures("root")
+def test_hop_limits_and_routes_that_there_are_not(heddle):
+    with two_networks(heddle) as (left, right, running):
+        first, second = "2001:db8:ffff:1::fe", "2001:db8:ffff:2::2"
+        assert complaint(left, right.address, "-t", 1) == (first, "Time exceeded: Hop limit")
+        assert complaint(left, right.address, "-t", 2) == (second, "Time exceeded: Hop limit")
+        assert complaint(left, right.address, "-t", 3) == (right.address, None)
+        assert complaint(right, left.address, "-t", 1)[0] == "2001:db8:ffff:3::fe"
+        assert complaint(left, "fd00::5") == (first, "Destination unreachable: No route")
+        assert running.interrupt(20).code == 0
+
+
+@pytest.mark.usefixtures("root")
+def test_path_mtu(heddle):
+    with two_networks(heddle, "MTU=1300") as (left, right, running):
+        out = left.call("ping", "-n", "-c", 2, "-W", 10, "-M", "do", "-s", 1400, right.address, check=False)
+        assert re.search(r"Packet too big: mtu=1300|message too long, mtu.1300", out), out
+        left.call("ip", "-6", "route", "flush", "cache")
+        assert network.transfer(left, right, 300_000)  # TCP finds out by the same messages
+        assert "mtu 1300" in left.call("ip", "-6", "route", "get", right.address)
+        result = running.interrupt(20)
+        assert result.code == 0, result
+    lengths = {e["name"]: e["drops"] for e in Report(result.json).elements("CheckLength")}
+    assert lengths == {name: {} for name in lengths}  # none is dropped without a word

@@ -277,6 +277,68 @@ def test_arp_responder(heddle, tmp_path):
     assert rest == others
 
 
+def test_arp_responder_learns_and_forgets_by_handlers(heddle, tmp_path):
+    """Click's handlers: one that is added counts for others of the same network; packets are answered by what is there."""
+    asks = [
+        bytes(Ether(src=YOUR_MAC, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=YOUR_MAC, psrc="10.0.0.9", pdst=address))
+        for address in ("10.0.0.1", "10.0.0.2", "10.0.1.5", "10.0.1.6")
+    ]
+    captures.write(tmp_path / "in.pcap", asks)
+    chain = (
+        f"in :: FromDump({tmp_path}/in.pcap, ACTIVE false) -> a :: ARPResponder(10.0.0.0/24 {MY_MAC}, 10.0.1.0/24 {MY_MAC})"
+        f" -> ToDump({tmp_path}/out.pcap); a[1] -> ToDump({tmp_path}/rest.pcap);"
+        f"Script(write a.add 10.0.0.1 10.0.1.0/24 {NEXT_MAC}, write a.add 10.0.1.6/32 {YOUR_MAC}, write a.remove 10.0.0.0/24,"
+        " print $(a.table), print $(a.lookup 10.0.1.7) $(a.lookup 10.0.0.2), write in.active true)"
+    )
+    out = heddle.ok("run", "--quiet", "-e", chain).out.replace("-", ":").lower().splitlines()
+    owners = {"10.0.0.1/32": NEXT_MAC, "10.0.1.0/24": NEXT_MAC, "10.0.1.6/32": YOUR_MAC}
+    assert dict(line.split() for line in out[:3]) == owners and [line.split()[0][-2:] for line in out[:3]] == [
+        "32",
+        "32",
+        "24",
+    ]
+    assert out[-1].split() == [NEXT_MAC]
+    answers = [Ether(frame)[ARP] for frame in captures.frames(tmp_path / "out.pcap")]
+    assert [(a.psrc, a.hwsrc) for a in answers] == [
+        ("10.0.0.1", NEXT_MAC),
+        ("10.0.1.5", NEXT_MAC),
+        ("10.0.1.6", YOUR_MAC),
+    ]
+    assert captures.frames(tmp_path / "rest.pcap") == [asks[1]]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "add 10.0.0.1",
+        f"add {MY_MAC}",
+        f"add x {MY_MAC}",
+        f"add 10.0.0.1 {MY_MAC} {NEXT_MAC}",
+        "remove 10.9.0.0/16",
+        f"remove 10.0.0.1 {MY_MAC}",
+        "remove",
+    ],
+)
+def test_arp_responder_refuses_what_is_no_entry(heddle, line):
+    chain = f"Idle -> a :: ARPResponder(10.0.0.1 {MY_MAC}) -> Discard; Script(write a.{line}, print $(a.table), stop)"
+    result = heddle("run", "--quiet", "-e", chain)
+    assert "expected IPv4 addresses" in result.err or "there is no 10.9.0.0/16" in result.err, result
+    assert result.out.replace("-", ":").lower().split() == ["10.0.0.1/32", MY_MAC]
+
+
+def test_arp_querier_asks_from_the_address_that_it_is_given(heddle, tmp_path):
+    captures.write(tmp_path / "in.pcap", [ether(IP(src="10.0.0.9", dst=f"10.0.1.{n}") / UDP()) for n in (1, 255)])
+    chain = (
+        f"in :: FromDump({tmp_path}/in.pcap, ACTIVE false) -> Strip(14) -> CheckIPHeader -> q :: ARPQuerier(10.0.0.1, {MY_MAC});"
+        f"q[0] -> ToDump({tmp_path}/out.pcap); q[1] -> ToDump({tmp_path}/asked.pcap); Idle -> [1]q;"
+        "Script(write q.ipaddr 10.0.1.9, write q.broadcast 10.0.1.255, print $(q.ipaddr) $(q.broadcast), write in.active true)"
+    )
+    assert heddle.ok("run", "--quiet", "--simtime", "-e", chain).out.split() == ["10.0.1.9", "10.0.1.255"]
+    asked = {(a.psrc, a.pdst) for a in (Ether(f)[ARP] for f in captures.frames(tmp_path / "asked.pcap"))}
+    assert asked == {("10.0.1.9", "10.0.1.1")}
+    assert [f[:6] for f in captures.frames(tmp_path / "out.pcap")] == [b"\xff" * 6]
+
+
 QUERIER = f"q :: ARPQuerier(10.0.0.1, {MY_MAC}); FromDump($IN) -> c :: Classifier(12/0806, -); c[0] -> [1]q;"
 
 

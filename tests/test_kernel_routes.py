@@ -156,6 +156,79 @@ def test_several_next_hops_are_a_group(heddle, kernel, tmp_path):
         assert r.read("k.failed") == "0"
 
 
+def groups_of(r):
+    return {row.split()[0]: row.split(" ", 1)[1] for row in r.read("e.groups").splitlines()}
+
+
+def two_groups(route, r):
+    """The kernel lists the prefix of the second group first."""
+    ours = lambda: {str(n): hop for n, hop in r.table().items() if str(n).startswith("172.20.")}
+    for prefix, gateway in (("172.20.9.0/24", "10.9.1.7"), ("172.20.1.0/24", "10.9.1.8")):
+        route("add", prefix, "nexthop", "via", "10.9.0.7", "nexthop", "via", gateway)
+        wait_until(lambda p=prefix: p in ours(), what=prefix)
+    assert groups_of(r) == {"1": "10.9.0.7 0 10.9.1.7 1", "2": "10.9.0.7 0 10.9.1.8 1"}
+    assert ours() == {"172.20.9.0/24": ("0.0.0.1", 4), "172.20.1.0/24": ("0.0.0.2", 4)}
+    return ours
+
+
+def test_groups_keep_their_numbers_over_a_reconfiguration(heddle, kernel, tmp_path):
+    route = lambda *words: kernel.call("ip", "route", *words)
+    with router(heddle, kernel, tmp_path, ECMP_CHAIN, "-R") as r:
+        ours = two_groups(route, r)
+        groups, routes = groups_of(r), ours()
+        control = Control(r.socket)
+        read_again = lambda: wait_until(lambda: int(control.read("k.readings")) > 0 and control.read("k.routes") != "0")
+        for chain in (ECMP_CHAIN, ECMP_CHAIN.replace("PUNT 2", "PUNT 2, TABLE 254"), ECMP_CHAIN):
+            control.write("hotconfig", chain)
+            read_again()
+            assert (groups_of(r), ours()) == (groups, routes)
+        # A new ECMP is told all of them again.
+        control.write("hotconfig", ECMP_CHAIN.replace(":: ECMP;", ":: ECMP(65535 10.9.0.7 0);"))
+        read_again()
+        assert (groups_of(r), ours()) == (groups | {"65535": "10.9.0.7 0"}, routes)
+        control.write("hotconfig", ECMP_CHAIN)
+        read_again()
+        # Routes with one next hop that is left are no group's, so groups go.
+        control.write("hotconfig", ECMP_CHAIN.replace("d1 1, ", ""))
+        wait_until(lambda: ours() == dict.fromkeys(routes, ("10.9.0.7", 0)), what="single next hops")
+        wait_until(lambda: groups_of(r) == {}, what="the groups' end")
+
+
+def test_groups_stay_when_a_reconfiguration_fails(heddle, kernel, tmp_path):
+    route = lambda *words: kernel.call("ip", "route", *words)
+    with router(heddle, kernel, tmp_path, ECMP_CHAIN, "-R") as r:
+        ours = two_groups(route, r)
+        groups = groups_of(r)
+        control = Control(r.socket)
+        for i in range(3, 7):
+            control.refused(ECMP_CHAIN.replace("PUNT 2", "PUNT 2, TABLE 254") + "KernelNeighbours(nobody, d0);")
+            # It goes on following the kernel.
+            route("add", f"172.20.{i}.0/24", "nexthop", "via", f"10.9.0.{i}", "nexthop", "via", "10.9.1.7")
+            wait_until(lambda p=f"172.20.{i}.0/24": p in ours(), what="a new route")
+            groups[str(i)] = f"10.9.0.{i} 0 10.9.1.7 1"
+            assert groups_of(r) == groups
+            assert ours()[f"172.20.{i}.0/24"] == (f"0.0.0.{i}", 4)
+        for i in (9, 1, *range(3, 7)):
+            route("del", f"172.20.{i}.0/24")
+        wait_until(lambda: ours() == {} and groups_of(r) == {}, what="the end of routes and groups")
+        assert r.read("k.failed") == "0"
+
+
+def test_a_configuration_that_fails_tells_nothing(heddle, kernel, tmp_path):
+    """One without name takes over from none: it must not tell the running table what its own arguments would have."""
+    chain = CHAIN.replace("d0 0, d1 1", "d0 0")
+    with router(heddle, kernel, tmp_path, chain, "-R") as r:
+        r.wait_for("10.9.0.0/24", (None, 0))
+        table = r.table()
+        other = CHAIN.replace("k :: KernelRoutes(rt, d0 0, d1 1", "KernelRoutes(rt, d0 1, d1 0")
+        control = Control(r.socket)
+        for _ in range(10):
+            control.refused(other + "KernelNeighbours(nobody, d0);")
+        kernel.call("ip", "route", "add", "172.20.9.0/24", "via", "10.9.0.7")
+        r.wait_for("172.20.9.0/24", ("10.9.0.7", 0))
+        assert r.table() == table | {ipaddress.ip_network("172.20.9.0/24"): ("10.9.0.7", 0)}
+
+
 def test_routes_by_interfaces_that_are_left_out_go(heddle, kernel, tmp_path):
     route = lambda *words: kernel.call("ip", "route", *words)
     for i in range(300):
@@ -312,6 +385,24 @@ def test_ip6_routes_come_change_and_go(heddle, kernel6, tmp_path):
         kernel6.call("ip", "link", "set", "d1", "down")
         r.wait_for("2001:db8:bb::/48", None)
         r.wait_for("2001:db8:1::/64", None)
+        assert r.read("k.failed") == "0"
+
+
+def test_several_ip6_next_hops_are_a_group(heddle, kernel6, tmp_path):
+    route = lambda *words: kernel6.call("ip", "-6", "route", *words)
+    chain = CHAIN6.replace("PUNT 2)", "PUNT 2, ECMP e, ECMP_OUT 4)").replace(
+        "Idle -> rt", "Idle -> MarkIP6Header -> rt"
+    )
+    with router(heddle, kernel6, tmp_path, chain + "rt[4] -> e :: ECMP; e[0] -> Discard; e[1] -> Discard;") as r4:
+        r = Router6(r4.socket, r4.running)
+        hops = ["nexthop", "via", "2001:db8:0::7", "nexthop", "via", "2001:db8:1::7", "weight", "2"]
+        route("add", "2001:db8:aa::/48", *hops)
+        r.wait_for("2001:db8:aa::/48", ("::1", 4))
+        assert r.read("e.groups") == "1 2001:db8:1::7 1 2001:db8:1::7 1 2001:db8::7 0\n"
+        assert r.read("rt.lookup 2001:db8:aa::5").split() == ["4", "::1"]
+        route("replace", "2001:db8:aa::/48", "via", "2001:db8:1::7")
+        r.wait_for("2001:db8:aa::/48", ("2001:db8:1::7", 1))
+        wait_until(lambda: r.read("e.groups") == "", what="the group's end")
         assert r.read("k.failed") == "0"
 
 

@@ -118,6 +118,34 @@ def test_mixed_queue_against_a_model(heddle, tmp_path):
             assert report.one("m")["statistics"]["highwater_length"] == capacity
 
 
+def test_mixed_queue_of_another_capacity(heddle, tmp_path):
+    """Those that wait stay, in their order; the new capacity holds for those that come."""
+    capacities, waiting, drops = (40, 70, 20, 90), collections.deque(), 0
+    chain, steps = (
+        "m :: MixedQueue(40) -> u :: Unqueue(ACTIVE false) -> ToDump($out); all :: Null -> c :: Classifier(3/46, 3/4c);",
+        [],
+    )
+    chain += "c -> m; c[1] -> [1]m;"
+    for phase, capacity in enumerate(capacities):
+        frames = [b"%d%02d" % (phase, n) + (b"L" if RANDOM.random() < 0.3 else b"F") for n in range(60)]
+        for frame in frames:
+            if len(waiting) >= capacity:
+                drops += 1
+                if frame.endswith(b"F"):
+                    continue
+                waiting.pop()
+            waiting.appendleft(frame) if frame.endswith(b"L") else waiting.append(frame)
+        captures.write(tmp_path / f"{phase}.pcap", frames)
+        chain += f"s{phase} :: FromDump({quoted(tmp_path / f'{phase}.pcap')}, BURST 1, ACTIVE false, STOP false) -> n{phase} :: Counter -> all;"
+        steps += [f"write m.capacity {capacity}", f"write s{phase}.active true"]
+        steps += [f"label l{phase}, wait 1ms, goto l{phase} $(lt $(add $(m.length) $(m.drops)) {len(waiting) + drops})"]
+    chain += f"Script({', '.join(steps)}, print $(m.capacity) $(m.drops) $(m.length), write u.active true,"
+    chain += " label m, wait 1ms, goto m $(gt $(m.length) 0), stop)"
+    result = heddle.ok("run", "--quiet", "-e", chain.replace("$out", quoted(tmp_path / "out.pcap")))
+    assert result.out.split() == ["90", str(drops), str(len(waiting))]
+    assert captures.frames(tmp_path / "out.pcap") == list(waiting)
+
+
 def test_mixed_queue_keeps_annotations(heddle):
     chain = (
         "InfiniteSource(LIMIT 300) -> Paint(1) -> m :: MixedQueue(1000) -> u :: Unqueue -> s :: PaintSwitch;"

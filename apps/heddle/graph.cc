@@ -1,6 +1,7 @@
 // heddle flatten, heddle graph: the chain as it is when compound elements and variables are gone.
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -19,7 +20,7 @@
 namespace heddle {
 namespace {
 
-// Within quotes of the language of Graphviz.
+// A name within quotes of the language of Graphviz.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char letter : text) {
@@ -27,6 +28,13 @@ std::string escaped(const std::string& text) {
     result += letter == '\n' ? ' ' : letter;
   }
   return result;
+}
+
+// The same of text that is shown, in which Graphviz knows entities of HTML.
+std::string shown(const std::string& text) {
+  std::string result;
+  for (const char letter : text) result += letter == '&' ? "&amp;" : std::string(1, letter);
+  return escaped(result);
 }
 
 /** What is drawn. */
@@ -75,11 +83,11 @@ Drawing drawing_of_router(const std::string& address, double interval_s) {
   };
   const auto look = [&router] {
     std::map<std::string, Look> elements;
-    const auto report = nlohmann::json::parse(router.read("report"));
-    for (auto& entry : report["elements"]) {
-      Look& element = elements[entry["name"].get<std::string>()];
-      element = {entry["processor"], entry["packets"], 0};
-      for (auto& [reason, packets] : entry["drops"].items()) element.dropped += packets.get<double>();
+    const auto report = nlohmann::json::parse(router.read("report"));  // which throws, as at() and get() do
+    for (auto& entry : report.at("elements")) {
+      Look& element = elements[entry.at("name").get<std::string>()];
+      element = {entry.at("processor"), entry.at("packets"), 0};
+      for (auto& [reason, packets] : entry.at("drops").items()) element.dropped += packets.get<double>();
     }
     return elements;
   };
@@ -100,9 +108,18 @@ Drawing drawing_of_router(const std::string& address, double interval_s) {
     element.gpu = !seen.processor.empty() && !seen.processor.starts_with("cpu");
     element.colour = colour_of(seen.packets / most, element.gpu);
     element.note = format("\\n%.0f packets/s", seen.packets);
-    if (seen.dropped > 0) element.note += format(", %.0f dropped", seen.dropped);
+    if (seen.dropped > 0) element.note += format(", %.0f dropped/s", seen.dropped);
   }
   return drawing;
+}
+
+Drawing look_at_router(const std::string& address, double interval_s) {
+  try {
+    return drawing_of_router(address, interval_s);
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(address + ": its handler `report` says what this program does not understand (" + error.what() +
+                "); is it a heddle of this version?");
+  }
 }
 
 /** In the language of Graphviz. */
@@ -111,8 +128,8 @@ std::string dot_of(const Drawing& drawing) {
   for (const auto& element : drawing.elements) {
     const std::string colour = !element.colour.empty() ? element.colour : element.gpu ? "palegreen" : "lightblue";
     text += format("  \"%s\" [label=\"%s\\n%s%s\", tooltip=\"%s on %s\", fillcolor=%s];\n",
-                   escaped(element.name).c_str(), escaped(element.name).c_str(), escaped(element.class_name).c_str(),
-                   element.note.c_str(), escaped(element.arguments).c_str(), element.processor.c_str(), colour.c_str());
+                   escaped(element.name).c_str(), shown(element.name).c_str(), shown(element.class_name).c_str(),
+                   element.note.c_str(), shown(element.arguments).c_str(), element.processor.c_str(), colour.c_str());
   }
   for (const auto& connection : drawing.connections) {
     const auto name = [&](int element) { return escaped(drawing.elements[static_cast<size_t>(element)].name); };
@@ -132,8 +149,11 @@ int flatten(const ChainOptions& options) {
 }
 
 int GraphCommand::run(const ChainOptions& options) const {
-  const Drawing drawing = address.empty() ? drawing_of(read_chain(options)) : drawing_of_router(address, interval_s);
-  const std::string text = dot_of(drawing);
+  const bool has_chain = !options.file.empty() || !options.expression.empty() || !options.operands.empty();
+  if (!address.empty() && has_chain) throw Error("give either a chain or a running router (-r), not both");
+  if (address.empty() && interval_s) throw Error("-i: only packets of a running router (-r) are counted");
+  const std::string text =
+      dot_of(address.empty() ? drawing_of(read_chain(options)) : look_at_router(address, interval_s.value_or(1)));
   if (!svg) {
     std::fputs(text.c_str(), stdout);
     return 0;
@@ -141,6 +161,7 @@ int GraphCommand::run(const ChainOptions& options) const {
   if (std::system("command -v dot >/dev/null") != 0)
     throw Error("--svg: there is no program `dot`; install Graphviz, or leave --svg out");
   std::fflush(stdout);
+  std::signal(SIGPIPE, SIG_IGN);  // if it ends before it has read all, writing fails
   FILE* dot = popen("dot -Tsvg", "w");
   if (dot == nullptr) throw Error("--svg: `dot` cannot be started");
   const bool written = std::fwrite(text.data(), 1, text.size(), dot) == text.size();

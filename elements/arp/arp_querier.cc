@@ -71,7 +71,11 @@ std::span<const char* const> ARPQuerier::drop_reasons() const {
 
 void ARPQuerier::handlers(Handlers& list) {
   NeighbourQuerier::handlers(list);
-  list.read("ipaddr", [this] { return ArpProtocol::text({{protocol_.ip}}); });
+  const auto address = [&](const char* name, std::atomic<uint32_t>& value) {
+    list.read(name, [&value] { return ArpProtocol::text({{value.load()}}); })
+        .write(name, [&value](const std::string& text) { value = ArpProtocol::parse(text).word[0]; });
+  };
+  address("ipaddr", protocol_.ip), address("broadcast", protocol_.broadcast);
 }
 
 HEDDLE_ELEMENT(ARPQuerier);

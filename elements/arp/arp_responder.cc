@@ -1,55 +1,104 @@
 #include "elements/arp/arp_responder.h"
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 
 #include "click/arguments.h"
+#include "core/error.h"
 #include "elements/arp/arp.h"
 
 namespace heddle {
 namespace {
 enum Reason : int { kNotRequest, kNotMine };
 constexpr uint32_t kShortestFrame = 60;
-}  // namespace
 
-void ARPResponder::add(click::Arguments& arguments, const click::Argument& argument) {
+/** "10.0.0.0/8 10.1.0.1 2:0:0:0:0:1" and the like. */
+struct Owners {
   std::vector<click::Ipv4Prefix> prefixes;
-  click::EthernetAddress ethernet;
-  bool has_ethernet = false;
-  const auto words = [&] {
-    std::vector<std::string> list;
-    std::istringstream text{std::string(argument.text)};
-    for (std::string word; text >> word;) list.push_back(word);
-    return list;
-  }();
-  for (const std::string& word : words) {
+  std::vector<click::EthernetAddress> ethernet;
+};
+constexpr const char* kOwners = "IPv4 addresses or networks and their Ethernet address, such as 10.0.0.1 2:0:0:0:0:1";
+
+/** `read`: takes a word and what it is to be. False if a word is neither; one of AddressInfo's names may be both. */
+template <class Read>
+bool read_owners(const std::string& text, const Read& read, Owners& owners) {
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
     click::Ipv4Prefix prefix;
     click::Ipv4Address address;
-    const bool is_ethernet = arguments.read(word, ethernet);
-    bool is_ip = true;
-    if (arguments.read(word, address))
-      prefixes.push_back({address.value, 32});
-    else if (arguments.read(word, prefix))
-      prefixes.push_back(prefix);
-    else
-      is_ip = false;
-    has_ethernet = has_ethernet || is_ethernet;
-    if (!is_ethernet && !is_ip) prefixes.clear(), has_ethernet = false;
-    if (!is_ethernet && !is_ip) break;
+    click::EthernetAddress ethernet;
+    const bool is_ethernet = read(word, ethernet), is_address = read(word, address);
+    if (is_ethernet) owners.ethernet.push_back(ethernet);
+    if (is_address)
+      owners.prefixes.push_back({address.value, 32});
+    else if (read(word, prefix))
+      owners.prefixes.push_back(prefix);
+    else if (!is_ethernet)
+      return false;
   }
-  if (prefixes.empty() || !has_ethernet) {
-    arguments.error(argument, "IPv4 addresses or networks and their Ethernet address, such as 10.0.0.1 2:0:0:0:0:1");
-    return;
-  }
-  for (const auto& prefix : prefixes) table_.push_back({prefix, ethernet});
+  return true;
 }
+
+Owners owners_of(const std::string& text) {
+  Owners owners;
+  if (!read_owners(
+          text, [](const std::string& word, auto& value) { return click::parse(word, value); }, owners))
+    throw Error("expected " + std::string(kOwners));
+  return owners;
+}
+
+}  // namespace
 
 void ARPResponder::configure(click::Arguments& arguments) {
   const auto given = arguments.rest();
   if (given.empty()) arguments.error("expected IP/MASK ... ETH");
-  for (const auto& argument : given) add(arguments, argument);
-  std::stable_sort(table_.begin(), table_.end(),
-                   [](const Owned& a, const Owned& b) { return a.prefix.length > b.prefix.length; });
+  Table table;
+  for (const auto& argument : given) {
+    Owners owners;
+    const auto read = [&](const std::string& word, auto& value) { return arguments.read(word, value); };
+    if (!read_owners(std::string(argument.text), read, owners) || owners.prefixes.empty() || owners.ethernet.empty())
+      arguments.error(argument, kOwners);
+    else
+      for (const auto& prefix : owners.prefixes) table.push_back({prefix, owners.ethernet.back()});
+  }
+  replace(std::move(table));
+}
+
+void ARPResponder::replace(Table table) {
+  std::ranges::stable_sort(table, std::greater{}, [](const Owned& owned) { return owned.prefix.length; });
+  auto made = std::make_unique<const Table>(std::move(table));
+  table_.store(made.get(), std::memory_order_release);
+  owner_.swap(made);
+  if (made != nullptr) retired_.tables.push_back(std::move(made));
+}
+
+void ARPResponder::add(const std::string& text) {
+  const Owners owners = owners_of(text);
+  if (owners.prefixes.empty() || owners.ethernet.size() != 1) throw Error("expected " + std::string(kOwners));
+  Table table = *owner_;
+  for (const auto& prefix : owners.prefixes) {
+    std::erase_if(table, [&](const Owned& owned) { return owned.prefix == prefix; });
+    table.push_back({prefix, owners.ethernet[0]});
+  }
+  replace(std::move(table));
+}
+
+void ARPResponder::remove(const std::string& text) {
+  const Owners owners = owners_of(text);
+  if (owners.prefixes.empty() || !owners.ethernet.empty()) throw Error("expected IPv4 addresses or networks");
+  Table table = *owner_;
+  for (const auto& prefix : owners.prefixes)
+    if (std::erase_if(table, [&](const Owned& owned) { return owned.prefix == prefix; }) == 0)
+      throw Error("there is no " + to_text(prefix));
+  replace(std::move(table));
+}
+
+void ARPResponder::take_state(Element& old_element) {
+  auto& old = static_cast<ARPResponder&>(old_element);
+  if (!(predecessor == &old ? *this : old).same_arguments) return;
+  owner_.swap(old.owner_);
+  table_ = old.table_.exchange(table_);
 }
 
 Access ARPResponder::access(Processor) const { return {.reads = {kWholePacket}, .writes = {kWholePacket}}; }
@@ -60,7 +109,7 @@ std::span<const char* const> ARPResponder::drop_reasons() const {
 }
 
 const click::EthernetAddress* ARPResponder::find(uint32_t address) const {
-  for (const Owned& owned : table_) {
+  for (const Owned& owned : *table_.load(std::memory_order_acquire)) {
     const uint32_t mask = owned.prefix.length == 0 ? 0 : ~uint32_t{0} << (32 - owned.prefix.length);
     if ((address & mask) == owned.prefix.address) return &owned.ethernet;
   }
@@ -94,13 +143,16 @@ void ARPResponder::handlers(Handlers& list) {
   list.read("table",
             [this] {
               std::string text;
-              for (const Owned& owned : table_) text += to_text(owned.prefix) + " " + to_text(owned.ethernet) + "\n";
+              for (const Owned& owned : *owner_) text += to_text(owned.prefix) + " " + to_text(owned.ethernet) + "\n";
               return text;
             })
-      .read_with_argument("lookup", [this](const std::string& text) {
-        const auto* found = find(click::value_of<click::Ipv4Address>(text).value);
-        return found == nullptr ? std::string() : to_text(*found);
-      });
+      .read_with_argument("lookup",
+                          [this](const std::string& text) {
+                            const auto* found = find(click::value_of<click::Ipv4Address>(text).value);
+                            return found == nullptr ? std::string() : to_text(*found);
+                          })
+      .write("add", [this](const std::string& text) { add(text); })
+      .write("remove", [this](const std::string& text) { remove(text); });
 }
 
 HEDDLE_ELEMENT(ARPResponder);

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <atomic>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "click/address_book.h"
 #include "core/element.h"
+#include "core/table.h"
 
 namespace heddle {
 
@@ -17,7 +21,9 @@ namespace heddle {
  *  Output 0: replies; the request becomes the reply in place, 60 bytes or as long as it was. Output 1, if connected: all other
  *  packets, unchanged; if not, they are dropped: "not_arp_request", or "not_mine" if it asks for another address. RFC 826.
  *
- *  Handlers: `table` (r), `lookup` (r, an address).
+ *  Handlers, also while packets flow: `table` (r): IP/MASK and Ethernet address, a line each; `lookup` (r, an address): its Ethernet
+ *  address; `add` (w, IP/MASK ... ETH), for others of the same networks; `remove` (w, IP/MASK ...). Hot reconfiguration: with the same
+ *  arguments they stay as handlers have made them.
  *
  *  Example:
  *
@@ -25,6 +31,7 @@ namespace heddle {
  */
 class ARPResponder : public Element {
  public:
+  ARPResponder() { retiring.push_back(&retired_); }
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
@@ -33,6 +40,7 @@ class ARPResponder : public Element {
   bool changes_length() const override { return true; }
   int appends() const override { return 18; }
   void run_cpu(Batch& batch) override;
+  void take_state(Element& old) override;
   void handlers(Handlers& list) override;
 
  private:
@@ -40,10 +48,22 @@ class ARPResponder : public Element {
     click::Ipv4Prefix prefix;
     click::EthernetAddress ethernet;
   };
-  void add(click::Arguments& arguments, const click::Argument& argument);
-  const click::EthernetAddress* find(uint32_t address) const;
+  using Table = std::vector<Owned>;  // longer prefixes first
+  /** Tables that packets may still be looked up in. */
+  struct Retired : Retiring {
+    bool has_retired() const override { return !tables.empty(); }
+    void reclaim() override { tables.clear(); }
+    std::vector<std::unique_ptr<const Table>> tables;
+  };
 
-  std::vector<Owned> table_;  // longer prefixes first
+  const click::EthernetAddress* find(uint32_t address) const;
+  void replace(Table table);
+  void add(const std::string& text);
+  void remove(const std::string& text);
+
+  std::atomic<const Table*> table_{nullptr};
+  std::unique_ptr<const Table> owner_;  // of *table_
+  Retired retired_;
 };
 
 }  // namespace heddle

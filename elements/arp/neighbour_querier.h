@@ -55,7 +55,7 @@ class NeighbourQuerier : public Emitter {
   using Address = typename Protocol::Address;
   enum Reason : int { kUnanswered, kQueueFull, kNoAddress, kNoHeadroom, kTooLong, kLearnt, kNotReply };
 
-  /** TIMEOUT, POLL_TIMEOUT, CAPACITY and ENTRY_CAPACITY. */
+  /** TIMEOUT, POLL_TIMEOUT, CAPACITY, ENTRY_CAPACITY and ENTRY_PACKET_CAPACITY. */
   void configure_times(click::Arguments& arguments);
 
   Protocol protocol_;
@@ -67,9 +67,11 @@ class NeighbourQuerier : public Emitter {
   struct Asked {
     Address address{};  // none: free
     uint32_t since_ms = 0, asked_ms = 0;
+    uint32_t waiting = 0;  // packets, one at least
     WaitingPackets::List packets;
   };
-  static constexpr uint32_t kAskedWays = 8, kAskedGroups = 128, kAsks = 1024, kHeaderBytes = 14;
+  static constexpr uint32_t kAskedWays = 8, kAskedGroups = 128, kHeaderBytes = 14;
+  static constexpr uint32_t kAsks = 2048, kMostAsksOfUnknown = kAskedGroups * kAskedWays;
   static constexpr uint32_t kPatienceMs = 3000, kAgainMs = 1000, kAtMostEveryMs = 100;
 
   /** A lock that is held for a few loads and stores, where an address is not known. */
@@ -94,15 +96,18 @@ class NeighbourQuerier : public Emitter {
   void learn(const typename Protocol::Answer& answer, uint32_t now);
   /** Sets an entry; what waits for it goes on. With the lock. */
   void insert(const Address& address, const click::EthernetAddress& ethernet, uint32_t now);
-  void poll(const Address& address, uint32_t now);
   Asked* asked(const Address& address, uint32_t now, bool make);
   void forget(Asked& entry);
+  /** Keeps packet `i` for `entry`; false if one is to be dropped, which then is packet `i`. */
+  bool keep(Asked& entry, Batch& batch, int i);
   void ask(Asked& entry, uint32_t now);
+  /** Asks, if there is room for one more than `most`. With the lock. */
+  bool ask(const Address& address, uint32_t most);
   void write_header(Packet* packet, const click::EthernetAddress& to) const;
   void emit_queries(Batch& batch, bool ending);
   std::string table_text();
 
-  uint32_t timeout_ms_ = 300'000, poll_ms_ = 60'000, capacity_ = 2048;
+  uint32_t timeout_ms_ = 300'000, poll_ms_ = 60'000, capacity_ = 2048, of_one_ = 0;
   std::unique_ptr<Table> table_;
   PacketPool* pool_ = nullptr;
 

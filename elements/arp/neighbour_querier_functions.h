@@ -20,6 +20,9 @@ void NeighbourQuerier<Protocol>::configure_times(click::Arguments& arguments) {
   uint32_t entries = 1024;
   arguments.keyword("TIMEOUT", timeout).keyword("POLL_TIMEOUT", poll);
   arguments.keyword("CAPACITY", capacity_, 1u, 1u << 20).keyword("ENTRY_CAPACITY", entries, 1u, 1u << 20);
+  of_one_ = std::max(1u, capacity_ / 8);
+  arguments.keyword("ENTRY_PACKET_CAPACITY", of_one_, 0u, 1u << 20);
+  if (of_one_ == 0) of_one_ = capacity_;
   constexpr uint64_t kLongest = 86'400'000;  // a day, so that 32 bits of milliseconds are enough
   timeout_ms_ = static_cast<uint32_t>(std::min(timeout.microseconds / 1000, kLongest));
   poll_ms_ = static_cast<uint32_t>(std::min(poll.microseconds / 1000, kLongest));
@@ -76,8 +79,10 @@ template <class Protocol>
 bool NeighbourQuerier<Protocol>::known(const Address& address, uint32_t now, click::EthernetAddress& to) {
   uint32_t age_ms = 0;
   if (!resolved(address, now, to, age_ms)) return false;
-  if (poll_ms_ != 0 && age_ms > poll_ms_) [[unlikely]]
-    poll(address, now);
+  if (poll_ms_ != 0 && age_ms > poll_ms_ && table_->is_asked_again(address, now, kAgainMs)) [[unlikely]] {
+    const Lock lock(locked_);
+    ask(address, kAsks);
+  }
   return true;
 }
 
@@ -124,7 +129,7 @@ typename NeighbourQuerier<Protocol>::Asked* NeighbourQuerier<Protocol>::asked(co
     if (!group[way].address) place = &group[way];
   }
   if (!make || place == nullptr) return nullptr;
-  *place = {address, now, now - kAtMostEveryMs, {}};
+  *place = {address, now, now - kAtMostEveryMs, 0, {}};
   asked_count_.fetch_add(1, std::memory_order_relaxed);
   return place;
 }
@@ -137,11 +142,26 @@ void NeighbourQuerier<Protocol>::forget(Asked& entry) {
 
 template <class Protocol>
 void NeighbourQuerier<Protocol>::ask(Asked& entry, uint32_t now) {
+  if (now - entry.asked_ms >= kAtMostEveryMs && ask(entry.address, kMostAsksOfUnknown)) entry.asked_ms = now;
+}
+
+template <class Protocol>
+bool NeighbourQuerier<Protocol>::ask(const Address& address, uint32_t most) {
   const uint32_t count = asks_count_.load(std::memory_order_relaxed);
-  if (now - entry.asked_ms < kAtMostEveryMs || count == kAsks) return;
-  entry.asked_ms = now;
-  asks_[count] = entry.address;
+  if (count >= most) return false;
+  asks_[count] = address;
   asks_count_.store(count + 1, std::memory_order_relaxed);
+  return true;
+}
+
+template <class Protocol>
+bool NeighbourQuerier<Protocol>::keep(Asked& entry, Batch& batch, int i) {
+  if (entry.waiting < of_one_ && packets_->add(entry.packets, batch, i)) {
+    ++entry.waiting;
+    return true;
+  }
+  if (entry.waiting > 0) packets_->replace_first(entry.packets, batch, i);
+  return false;
 }
 
 template <class Protocol>
@@ -156,21 +176,15 @@ void NeighbourQuerier<Protocol>::wait_for(Batch& batch, int i, const Address& ad
     return batch.keep(i);
   }
   Asked* entry = asked(address, now, true);
-  if (entry == nullptr || !packets_->add(entry->packets, batch, i)) {
+  if (entry != nullptr && keep(*entry, batch, i)) {
+    batch.keep(i);
+    waiting_count_.fetch_add(1, std::memory_order_relaxed);
+  } else {
     drops_.fetch_add(1, std::memory_order_relaxed);
     batch.drop(i, kQueueFull);
-    if (entry != nullptr && entry->packets.empty()) forget(*entry);
-    return;
   }
-  batch.keep(i);
-  waiting_count_.fetch_add(1, std::memory_order_relaxed);
-  ask(*entry, now);
-}
-
-template <class Protocol>
-void NeighbourQuerier<Protocol>::poll(const Address& address, uint32_t now) {
-  const Lock lock(locked_);
-  if (Asked* entry = asked(address, now, true)) ask(*entry, now);
+  if (entry != nullptr && entry->waiting == 0) return forget(*entry);
+  if (entry != nullptr) ask(*entry, now);
 }
 
 template <class Protocol>
@@ -278,6 +292,11 @@ std::string NeighbourQuerier<Protocol>::table_text() {
 template <class Protocol>
 void NeighbourQuerier<Protocol>::handlers(Handlers& list) {
   const auto now = [] { return static_cast<uint32_t>(heddle::now_ms()); };
+  const auto somebodys = [](const std::string& text) {
+    const Address address = Protocol::parse(text);
+    if (!address) throw Error("'" + text + "' is nobody's address");
+    return address;
+  };
   list.read("table", [this] { return table_text(); })
       .read("count", [this] { return std::to_string(table_->size()); })
       .read("length", [this] { return std::to_string(waiting_count_.load()); })
@@ -294,14 +313,14 @@ void NeighbourQuerier<Protocol>::handlers(Handlers& list) {
                const size_t space = text.find(' ');
                if (space == std::string::npos) throw Error("expected IP and ETH");
                const auto ethernet = click::value_of<click::EthernetAddress>(text.substr(text.rfind(' ') + 1));
-               const Address address = Protocol::parse(text.substr(0, space));
+               const Address address = somebodys(text.substr(0, space));
                const Lock lock(locked_);
                insert(address, ethernet, now());
              })
       .write("delete",
              [=, this](const std::string& text) {
                const Lock lock(locked_);
-               table_->remove(Protocol::parse(text));
+               table_->remove(somebodys(text));
              })
       .write("clear", [this](const std::string&) {
         const Lock lock(locked_);

@@ -66,6 +66,20 @@ class NeighbourTable {
     write(place == nullptr ? *oldest : *place, address, ethernet, now_ms);
   }
 
+  /** Whether the caller is to ask for `address` again, which is there: not more than once in `every_ms`, counted from when it was set.
+   *  Any thread. */
+  bool is_asked_again(const Address& address, uint32_t now_ms, uint32_t every_ms) {
+    Entry* group = ways(address);
+    for (uint32_t way = 0; way < kWays; ++way) {
+      if (!group[way].is(address)) continue;
+      uint64_t was = group[way].ethernet.load(std::memory_order_relaxed);
+      const auto since = static_cast<uint16_t>(ticks(now_ms) - (was >> kEthernetBits));
+      return since > every_ms / kTickMs &&
+             group[way].ethernet.compare_exchange_strong(was, with_time(was, now_ms), std::memory_order_relaxed);
+    }
+    return false;
+  }
+
   /** False if it is not there. */
   bool remove(const Address& address) {
     Entry* group = ways(address);
@@ -101,8 +115,9 @@ class NeighbourTable {
   struct alignas(32) Entry {
     std::atomic<uint32_t> version{0}, since_ms{0};
     std::array<std::atomic<typename decltype(Address::word)::value_type>, sizeof(Address) / sizeof(Address{}.word[0])>
-        word{};                         // all 0: free
-    std::atomic<uint64_t> ethernet{0};  // the low 48 bits, as they lie in memory
+        word{};  // all 0: free
+    /** The low 48 bits as they lie in memory; above them, when it was asked for, in ticks. */
+    std::atomic<uint64_t> ethernet{0};
 
     bool is(const Address& wanted) const {
       for (size_t i = 0; i < word.size(); ++i)
@@ -115,6 +130,13 @@ class NeighbourTable {
       return now;
     }
   };
+
+  static constexpr int kEthernetBits = 48;
+  static constexpr uint32_t kTickMs = 128;  // 16 bits of them are two hours
+  static uint16_t ticks(uint32_t ms) { return static_cast<uint16_t>(ms / kTickMs); }
+  static uint64_t with_time(uint64_t ethernet, uint32_t ms) {
+    return (ethernet & ((uint64_t{1} << kEthernetBits) - 1)) | uint64_t{ticks(ms)} << kEthernetBits;
+  }
 
   Entry* ways(const Address& address) const { return &entries_[size_t{address.hash() & mask_} * kWays]; }
 
@@ -137,7 +159,7 @@ class NeighbourTable {
     entry.version.store(version + 1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
     for (size_t i = 0; i < entry.word.size(); ++i) entry.word[i].store(address.word[i], std::memory_order_relaxed);
-    entry.ethernet.store(bytes, std::memory_order_relaxed);
+    entry.ethernet.store(with_time(bytes, now_ms), std::memory_order_relaxed);
     entry.since_ms.store(now_ms, std::memory_order_relaxed);
     entry.version.store(version + 2, std::memory_order_release);
   }

@@ -15,15 +15,32 @@ WaitingPackets::~WaitingPackets() {
 bool WaitingPackets::add(List& list, Batch& batch, int i) {
   if (free_ < 0) return false;
   const int at = free_;
-  const auto slot = static_cast<size_t>(at);
-  free_ = next_[slot];
-  packets_[slot] = batch.packet(i);
-  columns_.save(batch, i, bytes_.data() + slot * columns_.bytes());
-  next_[slot] = -1;
-  (list.empty() ? list.first : next_[static_cast<size_t>(list.last)]) = at;
-  list.last = at;
+  free_ = next_[static_cast<size_t>(at)];
+  save(static_cast<size_t>(at), batch, i);
+  append(list, at);
   ++size_;
   return true;
+}
+
+void WaitingPackets::replace_first(List& list, Batch& batch, int i) {
+  const int at = list.first;
+  const auto slot = static_cast<size_t>(at);
+  Packet* const first = packets_[slot];
+  list.first = next_[slot];
+  save(slot, batch, i);
+  append(list, at);
+  batch.packets()[i] = first;
+}
+
+void WaitingPackets::save(size_t slot, Batch& batch, int i) {
+  packets_[slot] = batch.packet(i);
+  columns_.save(batch, i, bytes_.data() + slot * columns_.bytes());
+}
+
+void WaitingPackets::append(List& list, int at) {
+  next_[static_cast<size_t>(at)] = -1;
+  (list.empty() ? list.first : next_[static_cast<size_t>(list.last)]) = at;
+  list.last = at;
 }
 
 void WaitingPackets::take(List& list, Batch& batch) {

@@ -24,6 +24,8 @@ class WaitingPackets {
 
   /** False if there is no room. */
   bool add(List& list, Batch& batch, int i);
+  /** Puts packet `i` behind the others of `list`, which is not empty, for the first of them; that becomes packet `i`. */
+  void replace_first(List& list, Batch& batch, int i);
   /** Takes the first packet of `list`, which is not empty, into `batch`. */
   void take(List& list, Batch& batch);
   /** Moves all of `from` behind those of `to`; `each` sees every packet. */
@@ -38,6 +40,9 @@ class WaitingPackets {
   uint32_t size() const { return size_; }
 
  private:
+  void save(size_t slot, Batch& batch, int i);
+  void append(List& list, int at);
+
   ColumnPack columns_;
   std::vector<Packet*> packets_;  // [capacity]
   std::vector<int> next_;         // [capacity]: in its list, or of the free ones; -1: the last

@@ -7,6 +7,8 @@
 namespace heddle {
 namespace {
 
+constexpr unsigned kMost = 1u << 20;
+
 /** Holds a flag as a lock, for a few loads and stores a packet. */
 class Held {
  public:
@@ -23,7 +25,11 @@ class Held {
 
 }  // namespace
 
-void MixedQueue::configure(click::Arguments& arguments) { arguments.optional("CAPACITY", capacity_, 1u, 1u << 20); }
+void MixedQueue::configure(click::Arguments& arguments) {
+  unsigned capacity = capacity_;
+  arguments.optional("CAPACITY", capacity, 1u, kMost);
+  capacity_ = capacity;
+}
 
 Access MixedQueue::access(Processor) const { return {.reads = {kWholePacket}, .column_reads = columns(Column::input)}; }
 
@@ -34,8 +40,22 @@ std::span<const char* const> MixedQueue::drop_reasons() const {
 
 void MixedQueue::start(const Environment&) {
   columns_ = ColumnPack(carries);
-  packets_ = std::make_unique<Packet*[]>(capacity_);
-  waiting_ = std::make_unique<std::byte[]>(capacity_ * columns_.bytes() + 1);
+  places_ = capacity_;
+  packets_ = std::make_unique<Packet*[]>(places_);
+  waiting_ = std::make_unique<std::byte[]>(places_ * columns_.bytes() + 1);
+}
+
+void MixedQueue::set_capacity(unsigned capacity) {
+  const unsigned places = std::max(capacity, places_);
+  auto packets = std::make_unique<Packet*[]>(places);
+  auto waiting = std::make_unique<std::byte[]>(places * columns_.bytes() + 1);
+  const Held held(held_);
+  for (unsigned k = 0; k < stored(); ++k) {
+    packets[k] = packets_[place(k)];
+    std::copy_n(&waiting_[place(k) * columns_.bytes()], columns_.bytes(), &waiting[k * columns_.bytes()]);
+  }
+  packets_.swap(packets), waiting_.swap(waiting);
+  first_ = 0, places_ = places, capacity_ = capacity;
 }
 
 void MixedQueue::save(Batch& batch, int i, size_t at) {
@@ -48,15 +68,16 @@ void MixedQueue::run_cpu(Batch& batch) {
   {
     const Held held(held_);
     unsigned count = stored();
+    const unsigned capacity = capacity_;
     for (int i = 0; i < batch.size(); ++i) {
       const bool overtakes = batch.column(Column::input)[i] == 1;
-      if (count < capacity_) {
-        if (overtakes) first_ = place(capacity_ - 1);
+      if (count < capacity) {
+        if (overtakes) first_ = place(places_ - 1);
         save(batch, i, overtakes ? first_ : place(count));
         ++count;
       } else if (overtakes) {
-        Packet* const last = packets_[place(capacity_ - 1)];
-        first_ = place(capacity_ - 1);  // where the last one was
+        Packet* const last = packets_[place(count - 1)];
+        first_ = place(places_ - 1);  // a free one, or where the last one was
         save(batch, i, first_);
         batch.packets()[dropped++] = last;
       } else {
@@ -88,9 +109,11 @@ void MixedQueue::receive(Batch& batch) {
 void MixedQueue::take_state(Element& old_element) {
   auto& old = static_cast<MixedQueue&>(old_element);
   drops_ += old.drops_.exchange(0);
+  if ((predecessor == &old ? *this : old).same_arguments) set_capacity(old.capacity_);
   if (can_carry(carries, old.carries)) {
     Batch batch(64);
-    for (unsigned room; (room = capacity_ - stored()) > 0 && old.stored() > 0; batch.resize(0)) {
+    for (unsigned room; (room = capacity_ - std::min(capacity_.load(), stored())) > 0 && old.stored() > 0;
+         batch.resize(0)) {
       batch.set_room(static_cast<int>(std::min(room, 64u)));
       old.receive(batch);
       clear_missing(batch, carries & ~old.carries);
@@ -99,7 +122,7 @@ void MixedQueue::take_state(Element& old_element) {
       count_ = count;
     }
   }
-  highwater_ = std::max({highwater_.load(), std::min(old.highwater_.exchange(0), capacity_), stored()});
+  highwater_ = std::max({highwater_.load(), std::min(old.highwater_.exchange(0), capacity_.load()), stored()});
 }
 
 unsigned MixedQueue::free_all() {
@@ -119,6 +142,7 @@ void MixedQueue::handlers(Handlers& list) {
   list.read("length", [this] { return std::to_string(stored()); })
       .read("highwater_length", [this] { return std::to_string(highwater_.load()); })
       .read("capacity", [this] { return std::to_string(capacity_); })
+      .write("capacity", [this](const std::string& text) { set_capacity(click::value_of<uint32_t>(text, 1u, kMost)); })
       .read("drops", [this] { return std::to_string(drops_.load()); })
       .write("reset_counts", [this](const std::string&) { drops_ = 0, highwater_ = stored(); })
       .write("reset", [this](const std::string&) { drops_.fetch_add(free_all()); });

@@ -15,7 +15,7 @@ namespace heddle {
  *  all others, packets of input 1 before all others, so that the latest is the next. When it is full, packets that come by input 0
  *  are dropped, and for those that come by input 1 the packet at the end is ("full").
  *
- *  Handlers: those of Queue.
+ *  Handlers: those of Queue. Hot reconfiguration: as Queue.
  *
  *  Example, a packet that could not be sent goes back to where it came from:
  *
@@ -42,15 +42,17 @@ class MixedQueue : public Storage {
 
  private:
   /** Where the n-th of those that wait lies. */
-  size_t place(unsigned n) const { return (first_ + n) % capacity_; }
+  size_t place(unsigned n) const { return (first_ + n) % places_; }
   void save(Batch& batch, int i, size_t at);
   unsigned free_all();
+  void set_capacity(unsigned capacity);
 
-  unsigned capacity_ = 1000;
+  std::atomic<unsigned> capacity_{1000};
   ColumnPack columns_;
   std::atomic_flag held_;                 // guards what follows
-  std::unique_ptr<Packet*[]> packets_;    // [capacity_], a ring from first_ on
-  std::unique_ptr<std::byte[]> waiting_;  // [capacity_][columns_.bytes()]
+  std::unique_ptr<Packet*[]> packets_;    // [places_], a ring from first_ on
+  std::unique_ptr<std::byte[]> waiting_;  // [places_][columns_.bytes()]
+  unsigned places_ = 0;                   // those of capacity_ or, after a change, more
   size_t first_ = 0;
   std::atomic<unsigned> count_{0}, highwater_{0};
   std::atomic<uint64_t> drops_{0};

@@ -3,9 +3,6 @@
 #include <arpa/inet.h>
 #include <rte_prefetch.h>
 
-#include <algorithm>
-#include <sstream>
-
 #include "click/arguments.h"
 #include "core/load.h"
 #include "elements/ip6/header.h"
@@ -15,37 +12,20 @@ namespace {
 
 constexpr int kAhead = 8;
 
-/** Argument BADADDRS. */
-struct Addresses {
-  std::vector<std::array<uint8_t, 16>> list;
-};
-
-bool parse(std::string_view text, Addresses& value) {
-  Addresses result;
-  std::istringstream words{std::string(text)};
-  for (std::string word; words >> word;)
-    if (inet_pton(AF_INET6, word.c_str(), result.list.emplace_back().data()) != 1) return false;
-  value = std::move(result);
-  return true;
-}
-std::string expectation(const Addresses&) { return "IPv6 addresses, such as 2001:db8::1, and spaces between"; }
-
 }  // namespace
 
 void CheckIP6Header::configure(click::Arguments& arguments) {
-  Addresses bad;
-  arguments.keyword("BADADDRS", bad).keyword("OFFSET", offset_, 0, 16384);
+  arguments.keyword("BADADDRS", bad_addresses_).keyword("OFFSET", offset_, 0, 16384);
   const std::vector<click::Argument> positional = arguments.rest();
   for (size_t i = 0; i < positional.size(); ++i) {
     const std::string_view text = positional[i].text;
     const bool last = i + 1 == positional.size();
-    if (i == 0 && parse(text, bad)) continue;
+    if (i == 0 && parse(text, bad_addresses_)) continue;
     if (i > 1 || (i == 0 && !last))
-      arguments.error(positional[i], i == 0 ? expectation(bad) : "expected: OFFSET is the last argument");
+      arguments.error(positional[i], i == 0 ? expectation(bad_addresses_) : "expected: OFFSET is the last argument");
     else if (!click::parse(text, offset_, 0, 16384))
       arguments.error(positional[i], "OFFSET, " + click::expectation(offset_, 0, 16384));
   }
-  bad_addresses_ = bad.list;
 }
 
 Access CheckIP6Header::access(Processor) const {
@@ -58,18 +38,14 @@ std::span<const char* const> CheckIP6Header::drop_reasons() const {
   return kReasons;
 }
 
-bool CheckIP6Header::is_bad(const uint8_t* address) const {
-  return std::ranges::any_of(bad_addresses_,
-                             [&](const Ip6& bad) { return std::equal(bad.begin(), bad.end(), address); });
-}
-
 CheckIP6Header::Reason CheckIP6Header::check(const uint8_t* header, uint32_t room) const {
   if (room < kIp6HeaderBytes) return kShort;
   if (header[0] >> 4 != 6) return kBadVersion;
   if (ntohs(load_u16(header + 4)) > room - kIp6HeaderBytes) return kBadLength;
   const uint8_t *source = header + 8, *destination = header + 24;
-  if (source[0] == 0xff || is_bad(source)) return kBadSource;
-  if ((load_u64(destination) | load_u64(destination + 8)) == 0 || is_bad(destination)) return kBadDestination;
+  if (source[0] == 0xff || bad_addresses_.contain(source)) return kBadSource;
+  if ((load_u64(destination) | load_u64(destination + 8)) == 0 || bad_addresses_.contain(destination))
+    return kBadDestination;
   return kValid;
 }
 

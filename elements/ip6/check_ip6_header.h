@@ -1,9 +1,7 @@
 #pragma once
 
-#include <array>
-#include <vector>
-
 #include "core/element.h"
+#include "elements/ip6/addresses.h"
 
 namespace heddle {
 
@@ -43,13 +41,11 @@ class CheckIP6Header : public Element {
 
  private:
   enum Reason : int { kValid = -1, kShort, kBadVersion, kBadLength, kBadSource, kBadDestination };
-  using Ip6 = std::array<uint8_t, 16>;
 
   Reason check(const uint8_t* header, uint32_t room) const;
-  bool is_bad(const uint8_t* address) const;
 
   int offset_ = 0;
-  std::vector<Ip6> bad_addresses_;
+  Ip6Arguments bad_addresses_;
   PerThreadCounts valid_{counts}, bad_{counts};
 };
 

@@ -7,23 +7,17 @@
 
 #include "core/error.h"
 #include "core/load.h"
-#include "elements/endpoints/checksums.h"
 #include "elements/ip6/header.h"
+#include "elements/ip6/icmp6.h"
 
 namespace heddle::nd {
 namespace {
 
 constexpr uint32_t kIp = 14, kIcmp = kIp + kIp6HeaderBytes, kTarget = kIcmp + 8, kOptions = kTarget + 16;
-constexpr uint8_t kIcmp6 = 58, kHopLimit = 255, kSourceOption = 1, kTargetOption = 2;
+constexpr uint8_t kHopLimit = 255, kSourceOption = 1, kTargetOption = 2;
 constexpr Ip6 kSolicitedNode = {0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff};
 
 uint8_t option_of(uint8_t type) { return type == kSolicitation ? kSourceOption : kTargetOption; }
-
-/** Of an ICMPv6 message of `bytes` behind the header at `ip`; with a right checksum in it 0 (RFC 4443, 2.3). */
-uint32_t checksum(const uint8_t* ip, uint32_t bytes) {
-  const uint64_t pseudo = checksum_add(uint64_t{kIcmp6} + bytes, ip + 8, 32);
-  return checksum_of(checksum_add(pseudo, ip + kIp6HeaderBytes, bytes));
-}
 
 /** The Ethernet address among the options; false if they are not options. */
 bool read_options(const uint8_t* at, const uint8_t* end, uint8_t wanted, Message& message) {
@@ -45,7 +39,7 @@ bool read(const uint8_t* frame, uint32_t bytes, uint8_t type, Message& message) 
       frame[kIp + 7] != kHopLimit || frame[kIcmp] != type || frame[kIcmp + 1] != 0)
     return false;
   const uint32_t payload = ntohs(load_u16(frame + kIp + 4));
-  if (payload < kOptions - kIcmp || payload > bytes - kIcmp || checksum(frame + kIp, payload) != 0) return false;
+  if (payload < kOptions - kIcmp || payload > bytes - kIcmp || icmp6_checksum(frame + kIp, payload) != 0) return false;
   message = {};
   std::memcpy(message.to.bytes.data(), frame, 6);
   std::memcpy(message.from.bytes.data(), frame + 6, 6);
@@ -75,7 +69,7 @@ void write(uint8_t* frame, uint8_t type, const Message& message) {
   std::memcpy(frame + kTarget, message.target.data(), 16);
   frame[kOptions] = option_of(type), frame[kOptions + 1] = 1;
   std::memcpy(frame + kOptions + 2, message.ethernet.bytes.data(), 6);
-  store_u16(frame + kIcmp + 2, htons(static_cast<uint16_t>(checksum(frame + kIp, kFrameBytes - kIcmp))));
+  store_u16(frame + kIcmp + 2, htons(static_cast<uint16_t>(icmp6_checksum(frame + kIp, kFrameBytes - kIcmp))));
 }
 
 Ip6 solicited_node(const Ip6& address) {

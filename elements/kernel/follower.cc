@@ -48,6 +48,7 @@ void KernelFollower::close() {
 
 void KernelFollower::start(const Environment& environment) {
   control_ = environment.control;
+  over_ = environment.stopping;
   try {
     open();
   } catch (const Error&) {
@@ -75,14 +76,18 @@ std::string KernelFollower::handler_named(const Environment& environment, const 
 }
 
 bool KernelFollower::write(const std::string& handler, const std::string& value, bool matters) {
+  bool written = false;
   try {
-    control_->write(handler, value);
-    return true;
+    exclusively([&] {
+      if (over()) return;
+      control_->write(handler, value);
+      written = true;
+    });
   } catch (const Error& error) {
     const std::lock_guard lock(failing_);
     if (matters) failure_ = handler + ": " + error.what();
-    return false;
   }
+  return written;
 }
 
 KernelFollower::Reading KernelFollower::read(uint32_t until) {

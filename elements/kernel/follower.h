@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -41,12 +42,17 @@ class KernelFollower : public Element {
   virtual void end_all() = 0;
   /** Tells the element what has changed since. */
   virtual void tell() = 0;
-  /** Calls a write handler; false if it fails, which `last_failure` tells if it `matters`. */
+  /** Calls a write handler; false if it fails, which `last_failure` tells if it `matters`, or over() is true. */
   bool write(const std::string& handler, const std::string& value, bool matters = true);
+
+  /** Runs `work` while no handler runs on another thread and no configuration takes another one's place. */
+  void exclusively(const std::function<void()>& work) { control_->exclusively(work); }
 
   /** The full name of a write handler that a name means here. Throws Error if there is none. */
   std::string handler_named(const Environment& environment, const std::string& text) const;
   bool stopping() const { return stopping_; }
+  /** Whether the program ends, or this configuration does not come to run. */
+  bool over() const { return over_(); }
   /** Whether all has been read, and nothing may have changed meanwhile. On the thread. */
   bool complete() const { return readings_ > 0 && !again_; }
 
@@ -65,6 +71,7 @@ class KernelFollower : public Element {
   const uint8_t family_;
   const int again_ms_;
   Control* control_ = nullptr;
+  std::function<bool()> over_;
   mnl_socket* socket_ = nullptr;
   int wake_ = -1;
   uint32_t sequence_ = 0;

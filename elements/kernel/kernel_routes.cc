@@ -98,16 +98,39 @@ void KernelRoutes::take_state(Element& old_element) {
   const std::scoped_lock lock(telling_, old.telling_);
   if (predecessor == &old) {
     if (element_ == old.element_) left_ = std::move(old.told_);
-  } else {  // it goes on after all
-    told_ = old.left_ != nullptr ? std::move(old.left_) : std::make_unique<Told>();
+    if (ecmp_ == old.ecmp_) take_groups(old);
+    old.handed_over_ = true;
+  } else {  // it goes on after all, and the other one has told nothing
+    if (told_ == nullptr) told_ = std::move(old.left_);
+    handed_over_ = false, old.ended_ = true;
     comes_back_.notify_all();
   }
 }
 
 bool KernelRoutes::have_told(std::unique_lock<std::mutex>& lock) {
   lock = std::unique_lock(telling_);
-  comes_back_.wait(lock, [this] { return told_ != nullptr || ended_; });
-  return told_ != nullptr;
+  comes_back_.wait(lock, [this] { return !handed_over_ || ended_; });
+  return !ended_;
+}
+
+bool KernelRoutes::ended() const {
+  const std::lock_guard lock(telling_);
+  return ended_ || over();
+}
+
+bool KernelRoutes::call(const std::string& handler, const std::string& value, bool matters) {
+  bool called = false, good = false;
+  for (std::unique_lock<std::mutex> lock; !called && have_told(lock);) {
+    lock.unlock();
+    exclusively([&] {
+      {
+        const std::lock_guard still(telling_);
+        called = !handed_over_ && !ended_;
+      }
+      good = called && write(handler, value, matters);
+    });
+  }
+  return good;
 }
 
 void KernelRoutes::put(const Key& key, const Route& route) {
@@ -221,6 +244,7 @@ KernelRoutes::Hop KernelRoutes::hop_of(const rtmsg&, const Attributes& attribute
 
 uint32_t KernelRoutes::group_of(std::vector<std::string> hops) {
   std::ranges::sort(hops);
+  const std::lock_guard lock(telling_);
   auto found = groups_.find(hops);
   if (found == groups_.end()) {
     const bool again = free_groups_.size() > kQuarantine || most_groups_ == kMostGroups;
@@ -236,27 +260,44 @@ uint32_t KernelRoutes::group_of(std::vector<std::string> hops) {
 }
 
 void KernelRoutes::leave_group(uint32_t number) {
+  const std::lock_guard lock(telling_);
   if (number != 0 && --groups_.at(hops_of_group_.at(number)).routes == 0) unused_groups_.insert(number);
+}
+
+void KernelRoutes::take_groups(const KernelRoutes& old) {
+  groups_ = old.groups_, hops_of_group_ = old.hops_of_group_;
+  free_groups_ = old.free_groups_, most_groups_ = old.most_groups_;
+  for (auto& [hops, group] : groups_) {
+    group.routes = 0, group.told = false;  // ECMP has it if its arguments are the same
+    unused_groups_.insert(group.number);
+  }
 }
 
 void KernelRoutes::tell_groups() {
   for (auto& [hops, group] : groups_) {
-    if (group.told) continue;
+    if (group.told || group.routes == 0) continue;
     std::string line = std::to_string(group.number);
     for (const std::string& hop : hops) line += " " + hop;
-    group.told = write(set_group_, line);
-    if (!group.told) ++failed_;
+    const bool told = call(set_group_, line);
+    if (ended()) return;
+    if (!told) ++failed_;
+    const std::lock_guard lock(telling_);
+    group.told = told;
   }
 }
 
-/** When no route leads to them any more. */
+/** When all routes are known, and none leads to them any more. */
 void KernelRoutes::forget_groups() {
-  for (const uint32_t number : unused_groups_) {
-    const auto hops = hops_of_group_.extract(number);
-    if (groups_.extract(hops.mapped()).mapped().told) write(remove_group_, std::to_string(number));
+  if (!complete()) return;
+  while (!unused_groups_.empty()) {
+    const uint32_t number = *unused_groups_.begin();
+    call(remove_group_, std::to_string(number), false);
+    if (ended()) return;
+    const std::lock_guard lock(telling_);
+    unused_groups_.erase(number);
+    groups_.erase(hops_of_group_.extract(number).mapped());
     free_groups_.push_back(number);
   }
-  unused_groups_.clear();
 }
 
 void KernelRoutes::remove_left() {
@@ -274,8 +315,8 @@ void KernelRoutes::remove_left() {
       if (!more) left_ = nullptr;
     }
     // What is another's by now, or went with the table, keeps the others from being taken.
-    if (lines.empty() || write(ctrl_, std::accumulate(lines.begin(), lines.end(), std::string()), false)) continue;
-    for (const std::string& line : lines) write(ctrl_, line, false);
+    if (lines.empty() || call(ctrl_, std::accumulate(lines.begin(), lines.end(), std::string()), false)) continue;
+    for (const std::string& line : lines) call(ctrl_, line, false);
   }
 }
 
@@ -302,12 +343,13 @@ std::string KernelRoutes::route_text(const Prefix& prefix, const Hop& hop) const
 void KernelRoutes::tell(const std::vector<Prefix>& prefixes) {
   std::string lines;
   for (const Prefix& prefix : prefixes) lines += line_for(prefix, best(prefix));
-  const bool all = write(ctrl_, lines);
+  const bool all = call(ctrl_, lines);
   std::unique_lock<std::mutex> lock;
   for (const Prefix& prefix : prefixes) {
     const Hop* hop = best(prefix);
     // One that is refused keeps the others from being taken: then each for itself.
-    if (!all && !write(ctrl_, line_for(prefix, hop))) {
+    if (!all && !call(ctrl_, line_for(prefix, hop))) {
+      if (ended()) return;
       if (hop != nullptr) ++failed_;
       if (hop != nullptr) continue;
     }
@@ -321,6 +363,8 @@ void KernelRoutes::tell(const std::vector<Prefix>& prefixes) {
 }
 
 void KernelRoutes::tell() {
+  exclusively([] {});  // until it is decided that this configuration runs
+  if (ended()) return;
   if (!ecmp_.empty()) tell_groups();
   std::vector<Prefix> some;
   std::unique_lock<std::mutex> lock;

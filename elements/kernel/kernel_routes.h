@@ -31,6 +31,8 @@ class Attributes;
  *  So whatever sets the kernel's routes steers this program: `ip route`, DHCP, BIRD, FRR. Of several routes for a prefix the one
  *  with the lowest metric counts. A route with several next hops leads to output ECMP_OUT of ELEMENT, if given: behind it is the
  *  element ECMP, an ECMP, which divides flows among them, and whose outputs have the same numbers for interfaces as ELEMENT's.
+ *  Its groups have numbers from 1 on, the least that have not been in use lately, and replace others of these numbers: groups of
+ *  ECMP's own arguments are best numbered from 65535 down, and each KernelRoutes needs an ECMP of its own.
  *  Without ECMP each prefix takes one of its next hops, by a hash (packets of a flow always go one way). Routes of ELEMENT's own
  *  arguments give way to the kernel's for the same prefix. Routes that others add or remove by handlers are left alone until the
  *  kernel's change. Changes that come together are made together.
@@ -45,6 +47,7 @@ class Attributes;
  *
  *  Hot reconfiguration: where ELEMENT keeps its table (same arguments), routes that the KernelRoutes of this name told it stay until all
  *  have been read, and go then if it has none for their prefix any more, because their interface has been left out, for instance.
+ *  Groups keep their numbers if ECMP is the same element, and go when all routes have been read and none leads to them.
  *
  *  Handlers: `routes` (r) followed now; `punted` (r), of them to PUNT; `left_out` (r) for want of it; `failed` (r), refused by
  *  ELEMENT, which `last_failure` (r) tells; `readings` (r), how often all routes were read: once, and whenever the kernel may have
@@ -108,12 +111,18 @@ class KernelRoutes : public KernelFollower {
   /** The number of the group of these, "GATEWAY OUT" each; 0 if there are no more. */
   uint32_t group_of(std::vector<std::string> hops);
   void leave_group(uint32_t number);
+  /** Takes over the numbers of the predecessor's groups: routes that it told lead to them. */
+  void take_groups(const KernelRoutes& old);
   void tell_groups();
   void forget_groups();
+  /** Calls a write handler, but not while another configuration has taken over: waits until that is decided. False if it fails, or
+   *  at the end. */
+  bool call(const std::string& handler, const std::string& value, bool matters = true);
   /** Removes from ELEMENT what the predecessor told it and we have not. */
   void remove_left();
   /** Locks told_. Waits while another has it; false if this is the end. */
   bool have_told(std::unique_lock<std::mutex>& lock);
+  bool ended() const;
   void put(const Key& key, const Route& route);
   void remove(std::map<Key, Route>::iterator route);
   /** The output for an interface; -1: none. */
@@ -132,12 +141,13 @@ class KernelRoutes : public KernelFollower {
   int punt_ = -1;
   uint32_t table_ = 254;
   std::map<Key, Route> routes_;  // the kernel's
-  std::mutex telling_;           // for told_ and what follows it
+  mutable std::mutex telling_;   // for told_, what follows it, and groups
   std::condition_variable comes_back_;
+  bool handed_over_ = false;                               // a successor tells
   std::unique_ptr<Told> told_ = std::make_unique<Told>();  // what ELEMENT has; null while a successor has it
   std::unique_ptr<Told> left_;                             // what it has of the predecessor
-  bool ended_ = false;
-  std::string ecmp_, set_group_, remove_group_;  // the element, and its handlers
+  bool ended_ = false;                                     // or another goes on in its place after all
+  std::string ecmp_, set_group_, remove_group_;            // the element, and its handlers
   int ecmp_output_ = -1;
   std::map<std::vector<std::string>, Group> groups_;
   std::map<uint32_t, std::vector<std::string>> hops_of_group_;
@@ -153,10 +163,10 @@ class KernelRoutes : public KernelFollower {
 
 /** KernelIP6Routes: gives a LookupIP6Route the kernel's IPv6 routes, and every change of them.
  *
- *      KernelIP6Routes(ELEMENT, DEVICE1 OUT1, DEVICE2 OUT2, ... [, keywords PUNT, TABLE])
+ *      KernelIP6Routes(ELEMENT, DEVICE1 OUT1, DEVICE2 OUT2, ... [, keywords PUNT, ECMP, ECMP_OUT, TABLE])
  *
- *  As KernelRoutes, with the kernel's routes for IPv6. Those for the host's own, anycast and multicast addresses lead to PUNT. A gateway
- *  is told to ELEMENT, which shows it, but cannot tell packets of it: one output a neighbour, as there.
+ *  As KernelRoutes, with the kernel's routes for IPv6. Those for the host's own, anycast and multicast addresses lead to PUNT. Packets
+ *  leave ELEMENT with the annotation dst of their route's gateway, which IP6NDSolicitor asks for, and ECMP's groups are ::GROUP.
  *
  *  Handlers: those of KernelRoutes.
  *

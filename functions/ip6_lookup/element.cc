@@ -51,7 +51,7 @@ void LookupIP6Route::load(std::vector<Route> routes) {
 
 void LookupIP6Route::take_state(Element& old_element) {
   auto& old = static_cast<LookupIP6Route&>(old_element);
-  if (!(predecessor == &old ? *this : old).same_arguments || outputs != old.outputs) return;
+  if (!file_.empty() || !(predecessor == &old ? *this : old).same_arguments || outputs != old.outputs) return;
   routes_.swap_routes(old.routes_);
   count_ = old.count_.exchange(count_);
 }

@@ -39,6 +39,9 @@ namespace heddle {
  *      reload                      (write) reads FILE again; a FILE with errors changes nothing. SIGHUP does it for all
  *                                  elements that have this handler
  *
+ *  Hot reconfiguration: with the same arguments, without FILE, and as many outputs routes stay as handlers have made them. Else they
+ *  are those of the arguments and of FILE as it is then.
+ *
  *  Errors: a route that is none, a route whose output is not connected (each is named with file and line). Statistics:
  *  `routes`.
  *

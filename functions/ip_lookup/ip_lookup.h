@@ -37,6 +37,9 @@ namespace heddle {
  *      reload                      (write) reads FILE again and patches the differences into the table in the same way; a FILE
  *                                  with errors changes nothing. SIGHUP does it for all elements that have this handler
  *
+ *  Hot reconfiguration: with the same arguments and as many outputs routes stay as handlers have made them; a FILE that has changed
+ *  takes effect by `reload`.
+ *
  *  Errors: a route that is none, a route whose output is not connected (each is named with file and line), too many
  *  routes. Statistics: `routes`.
  *

@@ -178,11 +178,15 @@ def iperf3(client, server, *options):
 def transfer(client, server, size):
     """Sends `size` random bytes over TCP; returns whether they arrived unharmed."""
     data = os.urandom(size)
-    source = "import socket,sys; s=socket.create_server(('',5300)); c=s.accept()[0]; d=b''\n" + (
+    source = (
+        "import socket,sys; family=socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET\n"
+        "s=socket.create_server(('',5300),family=family); c=s.accept()[0]; d=b''\n"
         "while p:=c.recv(65536): d+=p\nsys.stdout.buffer.write(d)"
     )
     sink = "import socket,sys; s=socket.create_connection((sys.argv[1],5300),5); s.sendall(sys.stdin.buffer.read())"
-    receiver = subprocess.Popen(server.command("/usr/bin/python3", "-c", source), stdout=subprocess.PIPE)
+    receiver = subprocess.Popen(
+        server.command("/usr/bin/python3", "-c", source, server.address), stdout=subprocess.PIPE
+    )
     try:
         wait_until(lambda: "5300" in server.call("ss", "-tln"), what="the receiver")
         sender = client.command("/usr/bin/python3", "-c", sink, server.address)
