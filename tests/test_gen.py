@@ -5,6 +5,7 @@ import ipaddress
 
 import pytest
 from whole import captures
+from whole.program import Report
 
 
 def lines(result):
@@ -22,6 +23,7 @@ GENERATORS = {
     "routes6": ["routes", "--ipv6"],
     "filters": ["filters", "--like", "fw"],
     "patterns": ["patterns"],
+    "rules": ["patterns", "--rules"],
     "names": ["names"],
     "urls": ["names", "--form", "url"],
 }
@@ -171,3 +173,42 @@ def test_headers_need_a_number(heddle, tmp_path):
     for shape in ("nan", "1e-300"):
         result = heddle("gen", "headers", "--filters", filters, "-n", 5, "--pareto", shape, 1)
         assert result.code != 0 and ("not in range" in result.err or "not a shape" in result.err), result
+
+
+@pytest.mark.parametrize("suite", ["ctr-sha1", "ctr-sha256", "gcm"])
+def test_associations_are_what_ipsec_reads(heddle, tmp_path, suite):
+    """Every destination has an association, whatever their number, and nobody else can read the file."""
+    for count in (1, 3, 500):
+        keys = tmp_path / f"{count}.keys"
+        words = ["gen", "associations", "-n", count, "--suite", suite, "-o"]
+        heddle.ok(*words, keys)
+        assert keys.stat().st_mode & 0o777 == 0o600
+        heddle.ok(*words, tmp_path / "same")
+        assert keys.read_bytes() == (tmp_path / "same").read_bytes()
+        capture = tmp_path / "in.pcap"
+        heddle.ok("gen", "packets", "-n", 1000, "--flows", 1000, "-o", capture)
+        chain = (
+            f"FromDump({capture}) -> CheckIPHeader(14) -> IPsecSequence(e) -> e :: IPsecEncap({keys}, OFFSET 14) -> "
+        )
+        report = heddle.ok(
+            "run", "--json", "-e", f"{chain} IPsecDecap({keys}, OFFSET 14) -> ToDump({tmp_path / 'out.pcap'})"
+        )
+        assert Report(report.json).dropped == 0
+        assert [f[14:] for f in captures.frames(tmp_path / "out.pcap")] == [f[14:] for f in captures.frames(capture)]
+        if count == 500:
+            spis = {line.split()[3] for line in keys.read_text().splitlines() if "proto esp" in line}
+            assert len(spis) == count
+
+
+def test_rules_of_patterns_are_what_the_nids_reads(heddle, tmp_path):
+    rules = tmp_path / "rules"
+    heddle.ok("gen", "patterns", "-n", 200, "--rules", "-o", rules)
+    heddle.ok("check", "-e", f"Idle -> MarkIPHeader(14) -> ids :: NIDS({rules}) -> d :: Discard; ids[1] -> d")
+    assert [line.rpartition("sid:")[2].split(";")[0] for line in rules.read_text().splitlines()] == [
+        str(1000001 + i) for i in range(200)
+    ]
+
+
+def test_associations_are_not_printed(heddle):
+    assert "--output" in heddle("gen", "associations", "-n", 1).err
+    assert "100000" in heddle.fails("gen", "associations", "-n", 100001, "-o", "/dev/null")

@@ -1,5 +1,7 @@
 // `heddle gen`: tables and traffic with the statistics of real ones, the same for the same seed.
 
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -10,6 +12,7 @@
 #include "click/values.h"
 #include "core/error.h"
 #include "io/capture/writer.h"
+#include "measure/generate/associations.h"
 #include "measure/generate/filter_set.h"
 #include "measure/generate/names.h"
 #include "measure/generate/patterns.h"
@@ -35,10 +38,15 @@ CLI::Validator number_in(double least, double most) {
           range};
 }
 
-void write_output(const std::string& path, const std::string& text) {
+/** `secret`: nobody else can read the file. */
+void write_output(const std::string& path, const std::string& text, bool secret = false) {
+  if (secret) umask(077);
   std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-  bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  struct stat now {};
+  const bool made_private = !secret || file == nullptr || fstat(fileno(file), &now) != 0 || !S_ISREG(now.st_mode) ||
+                            fchmod(fileno(file), 0600) == 0;
+  bool written = file != nullptr && made_private && std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
+                 std::fflush(file) == 0;
   if (file != nullptr && file != stdout && std::fclose(file) != 0) written = false;
   if (!written) throw Error("cannot write '" + path + "': " + std::strerror(errno));
 }
@@ -191,8 +199,34 @@ struct Patterns : Command {
       : Command(
             gen->add_subcommand("patterns", "Patterns of an intrusion detection system, as Snort's content option")) {
     add_common("patterns");
+    app->add_flag("--rules", rules, "Whole rules, which NIDS reads: an alert for each pattern");
   }
-  void run() const override { write_output(output, to_text(generate_patterns(count, seed))); }
+  void run() const override {
+    const auto patterns = generate_patterns(count, seed);
+    write_output(output, rules ? to_rules(patterns) : to_text(patterns));
+  }
+
+  bool rules = false;
+};
+
+struct Associations : Command {
+  explicit Associations(CLI::App* gen)
+      : Command(gen->add_subcommand("associations",
+                                    "Security associations, as IPsecEncap and IPsecDecap read them, with keys from the "
+                                    "seed: for measurements only")) {
+    add_common("associations");
+    app->get_option("--output")->required();
+    app->add_option("--suite", suite, "ctr-sha1 (default), ctr-sha256 or gcm, with AES of 128 bits")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, EspSuite>{
+            {"ctr-sha1", EspSuite::ctr_sha1}, {"ctr-sha256", EspSuite::ctr_sha256}, {"gcm", EspSuite::gcm}}));
+  }
+  void run() const override {
+    if (count > kMost) throw Error(format("-n: IPsecEncap takes up to %zu associations", kMost));
+    write_output(output, generate_associations(count, suite, seed), true);
+  }
+
+  static constexpr size_t kMost = 100'000;
+  EspSuite suite = EspSuite::ctr_sha1;
 };
 
 struct Names : Command {
@@ -260,7 +294,7 @@ std::function<int()> add_gen_commands(CLI::App& gen) {
   const std::vector<std::shared_ptr<const Command>> commands = {
       std::make_shared<Routes>(&gen),     std::make_shared<Profile>(&gen), std::make_shared<Filters>(&gen),
       std::make_shared<Parameters>(&gen), std::make_shared<Headers>(&gen), std::make_shared<Patterns>(&gen),
-      std::make_shared<Names>(&gen),      std::make_shared<Packets>(&gen)};
+      std::make_shared<Names>(&gen),      std::make_shared<Packets>(&gen), std::make_shared<Associations>(&gen)};
   return [commands] {
     for (const auto& command : commands)
       if (*command->app) command->run();

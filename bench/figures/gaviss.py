@@ -1,4 +1,5 @@
-"""What the figures of Gaviss share: chains of functions that want whole packets, which stay on the GPU between them or do not."""
+"""What the figures of Gaviss share: its service chains, and chains of functions that want whole packets, which stay on the GPU
+between them or do not."""
 
 SOURCE = "Guo, Zhang and Wang, Gaviss (TPDS 2022)"
 CHAINS = {number: f"chains/whole-packets-{number}.click" for number in (1, 2, 4)}
@@ -9,3 +10,26 @@ def shared(point):
     """Whether packets stay, and the functions."""
     number = next(n for n, chain in CHAINS.items() if chain == point.subject)
     return f"{number} function{'s' * (number > 1)}, {'shared' if point.get('share') == 'yes' else 'not shared'}"
+
+
+# Section 5.1. The paper's rule and route sets are not published.
+SERVICE_CHAINS = ["c1", "c2", "c3", "c4"]
+SIZES = [64, 128, 256, 512, 1024, 1518]
+TRAFFIC = {"flows": [10000], "addresses": ["routes:inputs/routes-10000.txt"]}
+MAKES = {
+    "inputs/rules-1000.txt": ["gen", "filters", "-n", "1000", "--like", "acl"],
+    "inputs/signatures-147.rules": ["gen", "patterns", "-n", "147", "--rules"],
+    "inputs/associations-1000.txt": ["gen", "associations", "-n", "1000"],
+    "inputs/routes-10000.txt": ["gen", "routes", "-n", "10000", "--hops", "4"],
+}
+INPUTS = "10,000 flows, 147 signatures, and 1,000 rules, 1,000 associations and 10,000 routes, all generated; every packet passes."
+
+
+def service_chain(name):
+    """Its file."""
+    return f"chains/gaviss-{name}.click"
+
+
+def processor(point):
+    """Who runs the functions."""
+    return "CPU" if point.get("device") == "cpu" else "GPU"

@@ -155,23 +155,32 @@ std::vector<Pattern> generate_patterns(size_t count, uint64_t seed) {
   return patterns;
 }
 
+std::string to_text(const Pattern& pattern) {
+  std::string text = "content:\"";
+  bool hex = false;
+  for (const char c : pattern.bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (plain(byte) == hex)
+      text += '|';
+    else if (hex)
+      text += ' ';
+    hex = !plain(byte);
+    text += hex ? format("%02X", byte) : std::string(1, c);
+  }
+  return text + (hex ? "|\";" : "\";") + (pattern.nocase ? " nocase;" : "");
+}
+
 std::string to_text(const std::vector<Pattern>& patterns) {
   std::string text;
-  for (const Pattern& pattern : patterns) {
-    text += "content:\"";
-    bool hex = false;
-    for (const char c : pattern.bytes) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (plain(byte) == hex)
-        text += '|';
-      else if (hex)
-        text += ' ';
-      hex = !plain(byte);
-      text += hex ? format("%02X", byte) : std::string(1, c);
-    }
-    text += hex ? "|\";" : "\";";
-    text += pattern.nocase ? " nocase;\n" : "\n";
-  }
+  for (const Pattern& pattern : patterns) text += to_text(pattern) + "\n";
+  return text;
+}
+
+std::string to_rules(const std::vector<Pattern>& patterns) {
+  std::string text;
+  for (size_t i = 0; i < patterns.size(); ++i)
+    text += format("alert ip any any -> any any (msg:\"pattern %zu\"; ", i + 1) + to_text(patterns[i]) +
+            format(" sid:%zu; rev:1;)\n", 1000001 + i);
   return text;
 }
 

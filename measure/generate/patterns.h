@@ -28,7 +28,9 @@ std::vector<Pattern> generate_patterns(size_t count, uint64_t seed);
 /** `content:"GET |2F|a"; nocase;` and a line end: Snort's content option. Bytes that are not printable, and those that
  *  mean something to Snort ("  ;  :  \  |), are in hex. */
 std::string to_text(const std::vector<Pattern>& patterns);
-/** Reads lines of this form. Throws Error "NAME:LINE: WHAT". */
+/** A rule a line in Snort's syntax for each: an alert at any IP packet that has the pattern, with sids from 1000001 on. */
+std::string to_rules(const std::vector<Pattern>& patterns);
+/** Reads lines as of to_text(). Throws Error "NAME:LINE: WHAT". */
 std::vector<Pattern> parse_patterns(const std::string& name, std::string_view text);
 
 }  // namespace heddle::bench
