@@ -46,7 +46,7 @@ class Parser {
     if (!has_cipher_)
       return "this association has no line 'enc rfc3686(ctr(aes)) KEY', 'enc cbc(aes) KEY' or 'aead rfc4106(gcm(aes)) "
              "KEY 128'";
-    const bool gcm = now_.suite.cipher == Cipher::aes_gcm;
+    const bool gcm = now_.sa.suite.cipher == Cipher::aes_gcm;
     if (!has_hash_ && !gcm)
       return "this association has no line 'auth-trunc hmac(sha1) KEY 96' or 'auth-trunc hmac(sha256) KEY 128'";
     if (has_hash_ && gcm) return "rfc4106(gcm(aes)) authenticates as well: an auth line does not go with it";
@@ -183,10 +183,10 @@ class Parser {
     if (name == "cbc(aes)") {
       const Key key(words.take(), {16, 24, 32}, "the key of cbc(aes)");
       expand_key({key.bytes, key.count}, now_.sa);
-      now_.suite.cipher = Cipher::aes_cbc;
+      now_.sa.suite.cipher = Cipher::aes_cbc;
     } else if (name == "rfc3686(ctr(aes))") {
       with_nonce(Key(words.take(), {20, 28, 36}, "the key of rfc3686(ctr(aes)), AES and nonce,"));
-      now_.suite.cipher = Cipher::aes_ctr;
+      now_.sa.suite.cipher = Cipher::aes_ctr;
     } else {
       throw Mistake{"the ciphers that are supported are rfc3686(ctr(aes)), cbc(aes) and, as aead, rfc4106(gcm(aes))"};
     }
@@ -200,7 +200,7 @@ class Parser {
     const uint32_t bits = number_of(words.take_plain(), "the key");
     if (bits != 64 && bits != 96 && bits != 128)
       throw Mistake{"the ICV of rfc4106(gcm(aes)) must have 64, 96 or 128 bits"};
-    now_.suite = {Cipher::aes_gcm, Hash::none, static_cast<uint8_t>(bits / 8)};
+    now_.sa.suite = {Cipher::aes_gcm, Hash::none, static_cast<uint8_t>(bits / 8)};
     has_cipher_ = true;
     words.expect_end();
   }
@@ -217,13 +217,13 @@ class Parser {
       start_hmac({key.bytes, key.count}, now_.sa);
       if (truncated && number_of(words.take_plain(), "the key") != 96)
         throw Mistake{"hmac(sha1) must be truncated to 96 bits"};
-      now_.suite.hash = Hash::hmac_sha1_96, now_.suite.icv_bytes = 12;
+      now_.sa.suite.hash = Hash::hmac_sha1_96, now_.sa.suite.icv_bytes = 12;
     } else if (name == "hmac(sha256)") {
       const Key key(words.take(), {32}, "the key of hmac(sha256)");
-      start_hmac_sha256({key.bytes, key.count}, now_.inner256, now_.outer256);
+      start_hmac_sha256({key.bytes, key.count}, now_.sa.inner, now_.sa.outer);
       if (!truncated || number_of(words.take_plain(), "the key") != 128)
         throw Mistake{"hmac(sha256) must be truncated to 128 bits, by 'auth-trunc hmac(sha256) KEY 128' (RFC 4868)"};
-      now_.suite.hash = Hash::hmac_sha256_128, now_.suite.icv_bytes = 16;
+      now_.sa.suite.hash = Hash::hmac_sha256_128, now_.sa.suite.icv_bytes = 16;
     } else {
       throw Mistake{"the authentications that are supported are hmac(sha1) and hmac(sha256)"};
     }

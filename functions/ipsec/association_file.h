@@ -9,18 +9,15 @@
 #include "functions/ipsec/rule.h"
 #include "functions/ipsec/secret_memory.h"
 #include "functions/ipsec/selectors.h"
-#include "functions/ipsec/suite.h"
 
 namespace heddle::ipsec {
 
 /** An association as a file has it. Numbers in host byte order. */
 struct FileAssociation {
   Association sa{};
-  Suite suite;
   bool transport = false, extended = false, ip6 = false;
   uint8_t source6[16] = {}, destination6[16] = {};  ///< outer addresses, if ip6
   uint16_t source_port = 0, destination_port = 0;   ///< of UDP around ESP; 0: none
-  uint32_t inner256[8] = {}, outer256[8] = {};      ///< states of HMAC-SHA-256
   Selector selector;
   uint32_t window = 0;          ///< of the anti-replay check; 0: none
   uint64_t sent = 0, seen = 0;  ///< sequence numbers that have been sent, and received

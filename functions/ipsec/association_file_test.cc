@@ -147,14 +147,14 @@ TEST(AssociationFile, ReadsExtendedNumbersAndUdp) {
       "\n\tanti-replay esn context:\t oseq-hi 0x0, oseq 0xa\n\t replay_window 4096, bitmap-length 128\n\t deadbeef\n"
       "\tsel src ::/0 dst 2001:db8::/32 uid 0\n");
   ASSERT_EQ(list.size(), 2u);
-  EXPECT_EQ(list[0].suite, (Suite{Cipher::aes_gcm, Hash::none, 16}));
+  EXPECT_EQ(list[0].sa.suite, (Suite{Cipher::aes_gcm, Hash::none, 16}));
   EXPECT_TRUE(list[0].extended && !list[0].transport && !list[0].ip6);
   EXPECT_EQ(list[0].seen, 0x10000001du);
   EXPECT_EQ(list[0].sent, 0x2ffffffffu);
   EXPECT_EQ(list[0].window, 128u);
   EXPECT_EQ(list[0].source_port, 4500);
   EXPECT_EQ(list[0].destination_port, 4501);
-  EXPECT_EQ(list[1].suite, (Suite{Cipher::aes_cbc, Hash::hmac_sha256_128, 16}));
+  EXPECT_EQ(list[1].sa.suite, (Suite{Cipher::aes_cbc, Hash::hmac_sha256_128, 16}));
   EXPECT_TRUE(list[1].extended && list[1].transport && list[1].ip6);
   EXPECT_EQ(list[1].sa.rounds, 12u);
   EXPECT_EQ(list[1].sent, 10u);
@@ -196,7 +196,7 @@ TEST(AssociationFile, ReadsWhatIpPrintsWithStatistics) {
   EXPECT_EQ(list[1].limits.soft_packets, 7u);
   EXPECT_EQ(list[1].limits.hard_packets, 9u);
   EXPECT_EQ(list[1].limits.hard_bytes, 8u);
-  EXPECT_EQ(list[1].suite.icv_bytes, 8);
+  EXPECT_EQ(list[1].sa.suite.icv_bytes, 8);
 }
 
 TEST(AssociationFile, SaysWhatDoesNotGoTogether) {

@@ -17,30 +17,21 @@ namespace heddle::ipsec {
 namespace {
 
 /** What an association's Details point to, by its suite. */
-struct alignas(64) MoreKeys {
-  uint32_t inner[8], outer[8];  // SHA-256
-  union {
-    uint32_t decipher[60];  // CBC
-    gcm_key_data gcm;       // aligned to 64 bytes
-  };
+union alignas(64) MoreKeys {
+  uint32_t decipher[60];  // CBC
+  gcm_key_data gcm;       // aligned to 64 bytes
 };
-static_assert(offsetof(MoreKeys, gcm) % 64 == 0);
-bool needs_more(const Suite& suite) { return !(suite == Suite{}); }
+bool needs_more(const Suite& suite) { return suite.cipher != Cipher::aes_ctr; }
 
-void set_keys(const FileAssociation& from, const Association& sa, MoreKeys* more, Details& to) {
+void set_keys(const Association& sa, MoreKeys* more, Details& to) {
   to.encipher_keys = to.decipher_keys = sa.round_keys;
   to.inner = sa.inner, to.outer = sa.outer;
   to.nonce = sa.nonce;
   to.key_bytes = static_cast<uint8_t>(4 * (sa.rounds - 6));
-  if (from.suite.hash == Hash::hmac_sha256_128) {
-    std::memcpy(more->inner, from.inner256, sizeof more->inner);
-    std::memcpy(more->outer, from.outer256, sizeof more->outer);
-    to.inner = more->inner, to.outer = more->outer;
-  }
-  if (from.suite.cipher == Cipher::aes_cbc) {
+  if (sa.suite.cipher == Cipher::aes_cbc) {
     invert_key(sa, more->decipher);
     to.decipher_keys = more->decipher;
-  } else if (from.suite.cipher == Cipher::aes_gcm) {
+  } else if (sa.suite.cipher == Cipher::aes_gcm) {
     start_gcm(sa, more->gcm);
     to.encipher_keys = to.decipher_keys = &more->gcm;
   }
@@ -65,6 +56,7 @@ void Associations::load(std::span<const FileAssociation> list, uint32_t link_byt
   auto* slot = reinterpret_cast<Image::Slot*>(associations + count);
   for (uint32_t i = 0; i < count; ++i) {
     associations[i] = list[i].sa;
+    if (list[i].sa.suite.cipher == Cipher::aes_gcm) start_ghash(associations[i]);
     uint32_t at = image.slot_of(list[i].sa.spi);
     while (slot[at].spi != 0) at = (at + 1) & image.slot_mask;
     slot[at] = {list[i].sa.spi, i};
@@ -75,7 +67,7 @@ void Associations::load(std::span<const FileAssociation> list, uint32_t link_byt
 
 void Associations::load_details(std::span<const FileAssociation> list) {
   size_t more_count = 0;
-  for (auto& from : list) more_count += needs_more(from.suite);
+  for (auto& from : list) more_count += needs_more(from.sa.suite);
   more_memory_.allocate(list.size() * sizeof(Details) + more_count * sizeof(MoreKeys));
   details_ = reinterpret_cast<Details*>(more_memory_.data());
   auto* more = reinterpret_cast<MoreKeys*>(details_ + list.size());
@@ -83,8 +75,8 @@ void Associations::load_details(std::span<const FileAssociation> list) {
   for (uint32_t i = 0; i < list.size(); ++i) {
     const FileAssociation& from = list[i];
     Details& to = details_[i];
-    set_keys(from, (*this)[i], needs_more(from.suite) ? more++ : nullptr, to);
-    to.suite = from.suite;
+    set_keys((*this)[i], needs_more(from.sa.suite) ? more++ : nullptr, to);
+    to.suite = from.sa.suite;
     to.extended = from.extended, to.transport = from.transport, to.ip6 = from.ip6;
     to.source_port = htons(from.source_port), to.destination_port = htons(from.destination_port);
     std::memcpy(to.source6, from.source6, sizeof to.source6);
@@ -126,13 +118,10 @@ uint32_t Associations::place_in(const Associations& other, uint32_t index) const
   const uint32_t there = other.find((*this)[index].spi);
   if (there == kNone) return kNone;
   const Association &mine = (*this)[index], &its = other[there];
-  const Details &more = details_[index], &its_more = other.details_[there];
-  const size_t hash_bytes =
-      more.suite.hash == Hash::hmac_sha256_128 ? sizeof FileAssociation::inner256 : sizeof mine.inner;
-  const bool same = more.suite == its_more.suite && mine.rounds == its.rounds && mine.nonce == its.nonce &&
+  const bool same = mine.suite == its.suite && mine.rounds == its.rounds && mine.nonce == its.nonce &&
                     std::memcmp(mine.round_keys, its.round_keys, sizeof mine.round_keys) == 0 &&
-                    std::memcmp(more.inner, its_more.inner, hash_bytes) == 0 &&
-                    std::memcmp(more.outer, its_more.outer, hash_bytes) == 0;
+                    std::memcmp(mine.inner, its.inner, sizeof mine.inner) == 0 &&
+                    std::memcmp(mine.outer, its.outer, sizeof mine.outer) == 0;
   return same ? there : kNone;
 }
 

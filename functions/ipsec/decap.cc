@@ -45,7 +45,7 @@ std::string IPsecDecap::why_on_cpu() const {
 void IPsecDecap::placed(bool on_gpu) {
   if (!on_gpu || fits_gpu()) return;
   if (associations_.beyond_gpu() != Associations::kNone)
-    throw Error("a GPU deciphers tunnels over IPv4 with rfc3686(ctr(aes)) and hmac(sha1), and " + why_on_cpu() +
+    throw Error("a GPU deciphers tunnels over IPv4 with rfc3686(ctr(aes)) or rfc4106(gcm(aes)), and " + why_on_cpu() +
                 " wants something else; give it DEVICE cpu");
   throw Error("a GPU judges no sequence numbers: " + why_on_cpu() + "; put that there, or give it DEVICE cpu");
 }

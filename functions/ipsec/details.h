@@ -36,7 +36,7 @@ struct alignas(64) Details {
     return (plain + kTrailerBytes + suite.alignment() - 1) & ~(suite.alignment() - 1);
   }
   /** Whether a GPU can do it. */
-  bool fits_gpu() const { return suite == Suite{} && !extended && !transport && !ip6 && !in_udp(); }
+  bool fits_gpu() const { return suite.cipher != Cipher::aes_cbc && !extended && !transport && !ip6 && !in_udp(); }
 };
 
 }  // namespace heddle::ipsec

@@ -28,7 +28,7 @@ void IPsecEncap::configure(click::Arguments& arguments) {
 
 void IPsecEncap::placed(bool on_gpu) {
   if (const uint32_t beyond = associations_.beyond_gpu(); on_gpu && beyond != Associations::kNone)
-    throw Error("a GPU enciphers tunnels over IPv4 with rfc3686(ctr(aes)) and hmac(sha1), and association " +
+    throw Error("a GPU enciphers tunnels over IPv4 with rfc3686(ctr(aes)) or rfc4106(gcm(aes)), and association " +
                 associations_.describe(beyond) + " wants something else; give it DEVICE cpu");
 }
 

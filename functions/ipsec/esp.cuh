@@ -1,8 +1,10 @@
 #pragma once
 
-// What both ends of a tunnel do with a packet's bytes on a GPU: AES-CTR and HMAC-SHA1-96.
+// What both ends of a tunnel do with a packet's bytes on a GPU: AES-CTR and an HMAC, or AES-GCM.
 
+#include "functions/ipsec/aes.cuh"
 #include "functions/ipsec/rule.h"
+#include "functions/ipsec/sha.h"
 #include "gpu/bytes.cuh"
 #include "gpu/registry.cuh"
 
@@ -11,7 +13,8 @@ namespace heddle::ipsec {
 // A packet's stream is what is authenticated: ESP header and IV (16 bytes), then the ciphertext. It may lie at any address,
 // also where the inner packet is; so memory is read and written in aligned pieces of 16 bytes, once, and the key
 // stream is shifted to them. Eight lanes take a packet a chunk of eight pieces further, while a thread of warp 0 hashes
-// the chunk before, which stays in shared memory.
+// the chunk before, which stays in shared memory. GHASH is a sum, so the eight lanes do that themselves, each of every eighth block;
+// where no packet of a tile has an HMAC warp 0 does as the others.
 constexpr uint32_t kPiece = 16, kLanes = 8, kChunk = kPiece * kLanes;
 constexpr uint32_t kStreamHead = kEspBytes + kIvBytes;
 constexpr uint32_t kRingWords =
@@ -21,12 +24,16 @@ constexpr uint32_t kRingWords =
 struct Stream {
   uint8_t* stream;
   const Association* sa;
+  Suite suite;               // of `sa`
   uint32_t ciphertext;       // bytes; 0: the packet is dropped
   uint32_t sequence, iv[2];  // as they lie
   __device__ uint32_t bytes() const { return kStreamHead + ciphertext; }
   /** Bytes between the start of its first piece and that of the stream. */
   __device__ uint32_t shift() const { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(stream) % kPiece); }
   __device__ uint32_t chunks() const { return ciphertext == 0 ? 0 : (shift() + bytes() + kChunk - 1) / kChunk; }
+  __device__ bool is_gcm() const { return suite.cipher == Cipher::aes_gcm; }
+  /** What GHASH sums up: what is authenticated only, the ciphertext, and a block of lengths. */
+  __device__ uint32_t ghash_blocks() const { return (ciphertext + 15) / 16 + 2; }
 };
 
 /** Of jobs, which are streams with kDeciphers and load(at, here, words): the 16 bytes that begin at `at`, at `here` of the
@@ -36,25 +43,21 @@ struct Work {
   Job jobs[gpu::kSlotPackets];
   uint32_t last[gpu::kSlotPackets][4];               // key stream of the last block of the chunk before
   uint32_t ring[gpu::kSlotPackets][kRingWords + 1];  // the ciphertext, by pieces; + 1: other banks for each packet
-  uint32_t state[5][gpu::kSlotPackets];              // of the hash
+  uint32_t state[8][gpu::kSlotPackets];              // of the hash; of AES-GCM [0..4): what its ICV is enciphered with
   uint32_t hashed[gpu::kSlotPackets];                // blocks of 64 bytes
+  Polynomial sums[gpu::kSlotPackets][kLanes];        // of GHASH, by lanes
   uint32_t chunks;                                   // of the longest packet
+  bool has_hmac;                                     // some packet has one
 
-  /** Says how many chunks the longest packet has; called by all threads, which know it of their own packets. */
-  __device__ void set_chunks(const gpu::Block& block, uint32_t mine) {
-    // Warp 0 has all packets.
+  /** Looks at the jobs, which are there: each thread's are visible to itself, and warp 0 has prepared those of all packets. */
+  __device__ void survey(const gpu::Block& block, int count) {
     if (block.thread < gpu::kLanes) {
-      mine = __reduce_max_sync(~0u, mine);
-      if (block.thread == 0) chunks = mine;
+      const bool present = block.thread < count && jobs[block.thread].ciphertext != 0;
+      const uint32_t most = __reduce_max_sync(~0u, present ? jobs[block.thread].chunks() : 0);
+      const bool any = __any_sync(~0u, present && !jobs[block.thread].is_gcm());
+      if (block.thread == 0) chunks = most, has_hmac = any;
     }
     block.sync();
-  }
-};
-
-struct Lookup {
-  uint32_t words[256];  // Image::te
-  __device__ void fill(const gpu::Block& block, const Image& image) {
-    for (int i = block.thread; i < 256; i += block.threads) words[i] = image.te[i];
   }
 };
 
@@ -78,45 +81,6 @@ __device__ inline void move_link(uint8_t* from, uint32_t bytes, int by) {
       }
     }
   }
-}
-
-/** Where a round takes its bytes from. */
-__device__ inline uint32_t looked_up(const Lookup& te, uint32_t word, int byte) {
-  return te.words[word >> 8 * byte & 255];
-}
-
-/** A round but the last (FIPS 197, 5.1) by table look-ups. */
-__device__ inline void aes_round(const Lookup& te, const uint4& key, uint32_t (&s)[4]) {
-  uint32_t to[4] = {key.x, key.y, key.z, key.w};
-#pragma unroll
-  for (int j = 0; j < 4; ++j)
-    to[j] ^= looked_up(te, s[j], 0) ^ __byte_perm(looked_up(te, s[(j + 1) & 3], 1), 0, 0x2103) ^
-             __byte_perm(looked_up(te, s[(j + 2) & 3], 2), 0, 0x1032) ^
-             __byte_perm(looked_up(te, s[(j + 3) & 3], 3), 0, 0x0321);
-#pragma unroll
-  for (int j = 0; j < 4; ++j) s[j] = to[j];
-}
-
-/** AES of the four words of a block, as they lie. */
-__device__ inline void aes(const Lookup& te, const Association& sa, uint32_t (&s)[4]) {
-  const auto* keys = reinterpret_cast<const uint4*>(sa.round_keys);
-  uint4 key = keys[0];
-  s[0] ^= key.x, s[1] ^= key.y, s[2] ^= key.z, s[3] ^= key.w;
-#pragma unroll
-  for (int round = 1; round < 10; ++round) aes_round(te, keys[round], s);
-  // Keys of 192 and 256 bits have two and four rounds more.
-  keys += 10;
-  if (sa.rounds > 10) aes_round(te, keys[0], s), aes_round(te, keys[1], s), keys += 2;
-  if (sa.rounds > 12) aes_round(te, keys[0], s), aes_round(te, keys[1], s), keys += 2;
-  key = *keys;
-  uint32_t to[4] = {key.x, key.y, key.z, key.w};
-#pragma unroll
-  for (int j = 0; j < 4; ++j)  // byte 1 of an entry is the S-box's
-    to[j] ^=
-        __byte_perm(__byte_perm(looked_up(te, s[j], 0), looked_up(te, s[(j + 1) & 3], 1), 0x0051),
-                    __byte_perm(looked_up(te, s[(j + 2) & 3], 2), looked_up(te, s[(j + 3) & 3], 3), 0x0051), 0x5410);
-#pragma unroll
-  for (int j = 0; j < 4; ++j) s[j] = to[j];
 }
 
 /** `out`: the four words that begin `skip` bytes (0..16) into the eight of `one` and `other`. */
@@ -162,11 +126,18 @@ __device__ inline void cipher(Work<Job>& work, const Lookup& te, int k, bool wan
   const uint32_t j = n * kLanes + rank;  // of the piece, and of the block of key stream
   if (wanted) {
     const Job& job = work.jobs[k];
-    if (j == 0) {  // the head is not enciphered: it comes from the job, or stays
-      if (!Job::kDeciphers) block[0] = job.sa->spi, block[1] = job.sequence, block[2] = job.iv[0], block[3] = job.iv[1];
-    } else {
-      block[0] = job.sa->nonce, block[1] = job.iv[0], block[2] = job.iv[1], block[3] = swapped(j);
+    const uint32_t gcm = job.is_gcm() ? 1 : 0;  // whose first block is for the ICV (SP 800-38D, 7.1)
+    if (j + gcm > 0) {
+      block[0] = job.sa->nonce, block[1] = job.iv[0], block[2] = job.iv[1], block[3] = swapped(j + gcm);
       aes(te, *job.sa, block);
+    }
+    if (j == 0) {  // the head is not enciphered: it comes from the job, or stays
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        if (gcm > 0) work.state[w][k] = block[w];
+        block[w] = 0;
+      }
+      if (!Job::kDeciphers) block[0] = job.sa->spi, block[1] = job.sequence, block[2] = job.iv[0], block[3] = job.iv[1];
     }
   }
 #pragma unroll
@@ -193,72 +164,135 @@ __device__ inline void cipher(Work<Job>& work, const Lookup& te, int k, bool wan
     words[w] = other;
   }
   // The ICV is written later, or the job has it: it may be overwritten now.
-  if (here >= 0 && here + static_cast<int>(kPiece) <= static_cast<int>(job.bytes() + kIcvBytes))
+  if (here >= 0 && here + static_cast<int>(kPiece) <= static_cast<int>(job.bytes() + job.suite.icv_bytes))
     *reinterpret_cast<uint4*>(at) = make_uint4(words[0], words[1], words[2], words[3]);
   else
     store_within(at, words, here, 0, static_cast<int>(job.bytes()));
 }
 
-/** HMAC-SHA1-96 of packet k: takes in what chunks up to `n` complete, and at the end calls `done_with(icv)` with the three words of
- *  the ICV, as they lie. The state lies in shared memory, and there is one copy of SHA-1: registers are what is scarce. */
-template <class Job, class Done>
-__device__ inline void hash(Work<Job>& work, int k, uint32_t n, const Done& done_with) {
+/** The number at `place` of packet k's stream, 0 behind its end, from what is in the ring. */
+template <class Job>
+__device__ inline uint32_t number_at(const Work<Job>& work, int k, uint32_t place) {
   const Stream& job = work.jobs[k];
   const auto& ring = work.ring[k];
-  const uint32_t bytes = job.bytes(), shift = job.shift(), here = (n + 1) * kChunk;
+  if (place >= job.bytes()) return 0;
+  const uint32_t shift = job.shift(), at = (shift + place) / 4;
+  const uint32_t low = ring[at % kRingWords], high = shift % 4 == 0 ? 0 : ring[(at + 1) % kRingWords];
+  return swapped(__funnelshift_r(low, high, shift % 4 * 8));
+}
+
+/** HMAC of packet k: takes in what chunks up to `n` complete, and at the end calls `done_with(k, icv)` with the ICV, as it lies, of
+ *  whose words those of the suite count. The state lies in shared memory, and there is one copy of each hash: registers are what is
+ *  scarce. */
+template <class Job, class Done>
+__device__ inline void hmac(Work<Job>& work, int k, uint32_t n, const Done& done_with) {
+  const Stream& job = work.jobs[k];
+  const bool sha256 = job.suite.hash == Hash::hmac_sha256_128;
+  const uint32_t bytes = job.bytes(), here = (n + 1) * kChunk, digest = sha256 ? 8 : 5;
   const uint32_t total = (bytes + 9 + 63) / 64;  // blocks of 64 bytes; the one behind them is the outer hash's
   for (uint32_t block = work.hashed[k]; block <= total; work.hashed[k] = ++block) {
     const bool outer = block == total;
     const uint32_t needed = 64 * block + 64 < bytes ? 64 * block + 64 : bytes;
-    if (shift + needed > here) return;
-    uint32_t words[16], state[5];
+    if (job.shift() + needed > here) return;
+    uint32_t words[16], state[8];
 #pragma unroll
-    for (int w = 0; w < 5; ++w) state[w] = block == 0 ? job.sa->inner[w] : work.state[w][k];
+    for (int w = 0; w < 8; ++w) state[w] = block == 0 ? job.sa->inner[w] : work.state[w][k];
 #pragma unroll
     for (uint32_t w = 0; w < 16; ++w) {
-      const uint32_t place = 64 * block + 4 * w, at = (shift + place) / 4;
-      words[w] = place == bytes ? 0x80000000 : 0;
-      if (place < bytes) {
-        const uint32_t low = ring[at % kRingWords], high = shift % 4 == 0 ? 0 : ring[(at + 1) % kRingWords];
-        words[w] = swapped(__funnelshift_r(low, high, shift % 4 * 8));
-      }
-      if (outer) words[w] = w < 5 ? state[w < 5 ? w : 0] : w == 5 ? 0x80000000 : 0;
+      const uint32_t place = 64 * block + 4 * w;
+      words[w] = place == bytes ? 0x80000000 : number_at(work, k, place);
+      if (outer) words[w] = w < digest ? state[w < 8 ? w : 0] : w == digest ? 0x80000000 : 0;
     }
     if (block == total - 1) words[15] = (64 + bytes) * 8;
     if (outer) {
-      words[15] = (64 + 20) * 8;
+      words[15] = (64 + 4 * digest) * 8;
 #pragma unroll
-      for (int w = 0; w < 5; ++w) state[w] = job.sa->outer[w];
+      for (int w = 0; w < 8; ++w) state[w] = job.sa->outer[w];
     }
-    sha1_block(state, words);
+    if (sha256)
+      sha256_block(state, words);
+    else
+      sha1_block(state, words);
 #pragma unroll
-    for (int w = 0; w < 5; ++w) work.state[w][k] = state[w];
+    for (int w = 0; w < 8; ++w) work.state[w][k] = state[w];
     if (outer) {
-      const uint32_t icv[3] = {swapped(state[0]), swapped(state[1]), swapped(state[2])};
-      done_with(icv);
+      const uint32_t icv[4] = {swapped(state[0]), swapped(state[1]), swapped(state[2]), swapped(state[3])};
+      done_with(k, icv);
     }
   }
 }
 
-/** Takes all packets of the tile through cipher and hash: `done_with(icv)` is called for each of those with a stream, by the
- *  thread of warp 0 that has its number. All is in place for all threads on return. */
+/** Block b of what GHASH sums up of packet k (RFC 4106, 5). */
+template <class Job>
+__device__ inline Polynomial ghash_block(const Work<Job>& work, int k, uint32_t b) {
+  if (b + 1 == work.jobs[k].ghash_blocks()) return {kEspBytes * 8, work.jobs[k].ciphertext * 8};
+  uint32_t words[4];
+#pragma unroll
+  for (uint32_t w = 0; w < 4; ++w) words[w] = number_at(work, k, 16 * b + 4 * w);
+  if (b == 0) words[2] = words[3] = 0;  // the IV
+  return {uint64_t{words[0]} << 32 | words[1], uint64_t{words[2]} << 32 | words[3]};
+}
+
+/** GHASH of packet k: what chunk `n`, which has just been enciphered, completes. Block b of B counts times H^(B - b): each lane has
+ *  every eighth block, so all but its last is multiplied by H^8. With the last it calls `done_with(k, icv)`. All lanes of a
+ *  warp call it; those of one group with one packet, of AES-GCM if it is `wanted`. */
+template <class Job, class Done>
+__device__ inline void ghash(Work<Job>& work, int k, bool wanted, uint32_t n, uint32_t rank, const Done& done_with) {
+  Polynomial sum{0, 0};
+  bool last = false;
+  if (wanted) {
+    const Job& job = work.jobs[k];
+    const uint32_t blocks = job.ghash_blocks();
+    // Of a chunk's last piece a block's end may be in the next chunk.
+    const int b = static_cast<int>(n * kLanes + rank) - 1;
+    last = n == blocks / kLanes;
+    if (b >= static_cast<int>(kLanes)) sum = work.sums[k][rank];
+    if (b >= 0 && b < static_cast<int>(blocks)) {
+      const uint32_t left = blocks - static_cast<uint32_t>(b);
+      sum = product(sum ^ ghash_block(work, k, static_cast<uint32_t>(b)), job.sa->powers[left < kLanes ? left - 1 : kLanes - 1]);
+      work.sums[k][rank] = sum;
+    }
+  }
+  if (!__any_sync(~0u, last)) return;
+#pragma unroll
+  for (int step = 1; step < static_cast<int>(kLanes); step *= 2) {
+    const Polynomial other{__shfl_xor_sync(~0u, sum.high, step, kLanes), __shfl_xor_sync(~0u, sum.low, step, kLanes)};
+    sum = sum ^ other;
+  }
+  if (!last || rank != 0) return;
+  const uint32_t tag[4] = {static_cast<uint32_t>(sum.high >> 32), static_cast<uint32_t>(sum.high),
+                           static_cast<uint32_t>(sum.low >> 32), static_cast<uint32_t>(sum.low)};
+  uint32_t icv[4];
+#pragma unroll
+  for (int w = 0; w < 4; ++w) icv[w] = swapped(tag[w]) ^ work.state[w][k];
+  done_with(k, icv);
+}
+
+/** Takes all packets of the tile through cipher and hash: `done_with(k, icv)` is called for each of those with a stream, by some
+ *  thread. All is in place for all threads on return. */
 template <class Job, class Done>
 __device__ inline void run_streams(const gpu::Block& block, int count, Work<Job>& work, const Lookup& te,
                                    const Done& done_with) {
-  // Warp 0 hashes; the others do the cipher, a chunk ahead. A warp that is alone does both.
-  const bool hashes = block.thread < gpu::kLanes, alone = block.threads == gpu::kLanes;
-  const int first = alone ? 0 : gpu::kLanes, groups = (block.threads - first) / static_cast<int>(kLanes);
+  work.survey(block, count);
+  // Warp 0 does HMACs, if there are any; the others do the cipher, a chunk ahead. A warp that is alone does both.
+  const bool alone = block.threads == gpu::kLanes, hashes = work.has_hmac && block.thread < gpu::kLanes;
+  const int first = alone || !work.has_hmac ? 0 : gpu::kLanes;
+  const int groups = (block.threads - first) / static_cast<int>(kLanes);
   const int group = (block.thread - first) / static_cast<int>(kLanes);
   const auto rank = static_cast<uint32_t>(block.thread) % kLanes;
-  const bool has_packet = hashes && block.thread < count && work.jobs[block.thread].ciphertext != 0;
+  const bool has_packet = hashes && block.thread < count && work.jobs[block.thread].ciphertext != 0 &&
+                          !work.jobs[block.thread].is_gcm();
   if (has_packet) work.hashed[block.thread] = 0;
   for (uint32_t n = 0; n <= work.chunks; ++n) {
     if (alone || !hashes)
       for (int base = 0; base < count; base += groups) {
         const int k = base + group;
-        cipher(work, te, k, k < count && n < work.jobs[k].chunks(), n, rank);
+        const bool present = k < count && work.jobs[k].ciphertext != 0;
+        cipher(work, te, k, present && n < work.jobs[k].chunks(), n, rank);
+        __syncwarp();
+        ghash(work, k, present && work.jobs[k].is_gcm() && n <= work.jobs[k].ghash_blocks() / kLanes, n, rank, done_with);
       }
-    if (has_packet && n > 0 && n <= work.jobs[block.thread].chunks()) hash(work, block.thread, n - 1, done_with);
+    if (has_packet && n > 0 && n <= work.jobs[block.thread].chunks()) hmac(work, block.thread, n - 1, done_with);
     block.sync();
   }
 }

@@ -35,7 +35,6 @@ struct EncapJob : Stream {
 /** A thread a packet: checks it, and writes all but the stream. */
 __device__ inline void prepare(const gpu::Block& block, gpu::Tile& tile, const Image& image, Work<EncapJob>& work) {
   const uint32_t link = image.link_bytes;
-  uint32_t chunks = 0;
   for (int k = block.thread; k < tile.count(); k += block.threads) {
     const int i = tile.packet(k);
     EncapJob& job = work.jobs[k];
@@ -55,6 +54,7 @@ __device__ inline void prepare(const gpu::Block& block, gpu::Tile& tile, const I
       continue;
     }
     job.sa = image.associations() + index;
+    job.suite = job.sa->suite;
     job.stream = plain - kStreamHead;
     job.inner = inner.bytes;
     job.ciphertext = ciphertext_bytes(inner.bytes);
@@ -67,14 +67,13 @@ __device__ inline void prepare(const gpu::Block& block, gpu::Tile& tile, const I
     uint8_t* const outer = plain - kFrontBytes;
     if (link >= 2) outer[-2] = 0x08, outer[-1] = 0x00;
     uint32_t words[5];
-    outer_header(words, *job.sa, inner, sequence, kFrontBytes + job.ciphertext + kIcvBytes);
+    const uint32_t total = kFrontBytes + job.ciphertext + job.suite.icv_bytes;
+    outer_header(words, *job.sa, inner, sequence, total);
 #pragma unroll
     for (int w = 0; w < 5; ++w) gpu::store_u32(outer + 4 * w, words[w]);
     tile.move_head(i, -static_cast<int>(kFrontBytes));
-    tile.set_length(i, link + kFrontBytes + job.ciphertext + kIcvBytes);
-    chunks = job.chunks();
+    tile.set_length(i, link + total);
   }
-  work.set_chunks(block, chunks);
 }
 
 struct EncapTile {
@@ -89,11 +88,12 @@ struct EncapTile {
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& work,
                              const Lookup& te) const {
     prepare(block, tile, image, work);
-    run_streams(block, tile.count(), work, te, [&](const uint32_t(&icv)[3]) {
-      const EncapJob& job = work.jobs[block.thread];
+    run_streams(block, tile.count(), work, te, [&](int k, const uint32_t(&icv)[4]) {
+      const EncapJob& job = work.jobs[k];
       uint8_t* const to = job.stream + job.bytes();
 #pragma unroll
-      for (int w = 0; w < 3; ++w) gpu::store_u32(to + 4 * w, icv[w]);
+      for (int w = 0; w < 4; ++w)
+        if (4 * w < job.suite.icv_bytes) gpu::store_u32(to + 4 * w, icv[w]);
     });
   }
 };
@@ -101,7 +101,7 @@ struct EncapTile {
 /** A packet of the tile that is to be opened. */
 struct DecapJob : Stream {
   static constexpr bool kDeciphers = true;
-  uint32_t icv[3];      // that it came with, as it lies
+  uint32_t icv[4];      // that it came with, as it lies
   uint32_t difference;  // to what it should be; 0: it is authentic
   uint32_t ecn;         // of the outer header
 
@@ -123,18 +123,19 @@ __device__ inline int find_stream(const Image& image, uint8_t* packet, uint32_t 
   if (index == Image::kNone || arrived.ip6) return kUnknown;
   job.sa = image.associations() + index;
   if (gpu::load_u32(packet + 16) != job.sa->destination) return kUnknown;
-  constexpr uint32_t kAround = kStreamHead + kIcvBytes;
-  const uint32_t bytes = arrived.end - arrived.esp;
-  if (bytes < kAround + kTrailerBytes || (bytes - kAround) % 4 != 0) return kShort;
+  job.suite = job.sa->suite;
+  const uint32_t bytes = arrived.end - arrived.esp, around = kStreamHead + job.suite.icv_bytes;
+  if (bytes < around + kTrailerBytes || (bytes - around) % 4 != 0) return kShort;
   job.stream = esp;
   job.sequence = gpu::load_u32(esp + 4);
   job.iv[0] = gpu::load_u32(esp + kEspBytes), job.iv[1] = gpu::load_u32(esp + kEspBytes + 4);
-  uint8_t* const icv = esp + bytes - kIcvBytes;
+  uint8_t* const icv = esp + bytes - job.suite.icv_bytes;
 #pragma unroll
-  for (int w = 0; w < 3; ++w) job.icv[w] = gpu::load_u32(icv + 4 * w);
+  for (int w = 0; w < 4; ++w)
+    if (4 * w < job.suite.icv_bytes) job.icv[w] = gpu::load_u32(icv + 4 * w);
   job.difference = ~0u;
   job.ecn = arrived.ecn;
-  job.ciphertext = bytes - kAround;
+  job.ciphertext = bytes - around;
   return kGood;
 }
 
@@ -174,7 +175,6 @@ struct DecapTile {
 
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& work,
                              const Lookup& te) const {
-    uint32_t chunks = 0;
     const uint32_t link = image.link_bytes;
     for (int k = block.thread; k < tile.count(); k += block.threads) {
       const int i = tile.packet(k);
@@ -184,12 +184,14 @@ struct DecapTile {
                              ? kNotEsp
                              : find_stream(image, tile.frame(i) + link, tile.length(i) - link, job);
       if (reason != kGood) tile.drop(i, reason);
-      chunks = job.chunks();
     }
-    work.set_chunks(block, chunks);
-    run_streams(block, tile.count(), work, te, [&](const uint32_t(&icv)[3]) {
-      DecapJob& job = work.jobs[block.thread];
-      job.difference = (icv[0] ^ job.icv[0]) | (icv[1] ^ job.icv[1]) | (icv[2] ^ job.icv[2]);
+    run_streams(block, tile.count(), work, te, [&](int k, const uint32_t(&icv)[4]) {
+      DecapJob& job = work.jobs[k];
+      uint32_t difference = 0;
+#pragma unroll
+      for (int w = 0; w < 4; ++w)
+        if (4 * w < job.suite.icv_bytes) difference |= icv[w] ^ job.icv[w];
+      job.difference = difference;
     });
     if (block.thread >= tile.count() || work.jobs[block.thread].ciphertext == 0) return;
     const int i = tile.packet(block.thread);

@@ -37,12 +37,14 @@ constexpr Case kCases[] = {
 FileAssociation association(const Suite& suite) {
   const uint8_t key[32] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
   FileAssociation one;
-  one.suite = suite;
+  one.sa.suite = suite;
   one.sa.spi = swapped(0x1001);
   one.sa.source = swapped(0xc6336401), one.sa.destination = swapped(0xcb007101);
   expand_key(std::span(key).first<16>(), one.sa);
-  start_hmac(std::span(key).first<20>(), one.sa);
-  start_hmac_sha256(key, one.inner256, one.outer256);
+  if (suite.hash == Hash::hmac_sha1_96)
+    start_hmac(std::span(key).first<20>(), one.sa);
+  else
+    start_hmac_sha256(key, one.sa.inner, one.sa.outer);
   return one;
 }
 
@@ -55,7 +57,7 @@ class Bare {
   }
   ~Bare() { free_mb_mgr(manager_); }
   void run(Batch& batch, uint32_t inner) {
-    const Suite& suite = sa_.suite;
+    const Suite& suite = sa_.sa.suite;
     const uint32_t head = kEspBytes + suite.iv_bytes(), align = suite.alignment();
     const uint32_t bytes = (inner + kTrailerBytes + align - 1) & ~(align - 1);
     for (int first = 0; first < batch.size(); first += IMB_MAX_BURST_SIZE) {
@@ -85,7 +87,7 @@ class Bare {
     job.iv = ivs_[k], job.iv_len_in_bytes = 12;
     std::memcpy(ivs_[k], &sa_.sa.nonce, 4);
     std::memcpy(ivs_[k] + 4, esp + kEspBytes, kIvBytes);
-    switch (sa_.suite.cipher) {
+    switch (sa_.sa.suite.cipher) {
       case Cipher::aes_ctr:
         job.cipher_mode = IMB_CIPHER_CNTR;
         break;
@@ -98,15 +100,14 @@ class Bare {
     }
   }
   void set_hash(IMB_JOB& job, const uint8_t* esp) {
-    if (sa_.suite.hash == Hash::none) {
+    if (sa_.sa.suite.hash == Hash::none) {
       job.hash_alg = IMB_AUTH_AES_GMAC;
       job.u.GCM.aad = esp, job.u.GCM.aad_len_in_bytes = kEspBytes;
       return;
     }
-    const bool sha1 = sa_.suite.hash == Hash::hmac_sha1_96;
-    job.hash_alg = sha1 ? IMB_AUTH_HMAC_SHA_1 : IMB_AUTH_HMAC_SHA_256;
-    job.u.HMAC._hashed_auth_key_xor_ipad = reinterpret_cast<const uint8_t*>(sha1 ? sa_.sa.inner : sa_.inner256);
-    job.u.HMAC._hashed_auth_key_xor_opad = reinterpret_cast<const uint8_t*>(sha1 ? sa_.sa.outer : sa_.outer256);
+        job.hash_alg = sa_.sa.suite.hash == Hash::hmac_sha1_96 ? IMB_AUTH_HMAC_SHA_1 : IMB_AUTH_HMAC_SHA_256;
+    job.u.HMAC._hashed_auth_key_xor_ipad = reinterpret_cast<const uint8_t*>(sa_.sa.inner);
+    job.u.HMAC._hashed_auth_key_xor_opad = reinterpret_cast<const uint8_t*>(sa_.sa.outer);
   }
 
   const FileAssociation& sa_;

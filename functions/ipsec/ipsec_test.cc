@@ -1,89 +1,17 @@
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "core/load.h"
-#include "functions/ipsec/rule.h"
-#include "tests/support/harness.h"
+#include "functions/ipsec/test_chains.h"
 
 namespace heddle::test {
 namespace {
 
+using namespace esp;
+
 HEDDLE_ON_EVERY_BACKEND(IpsecTest);
-
-/** A file that others may not read, gone at the end. */
-class KeyFile {
- public:
-  explicit KeyFile(const std::string& text, mode_t mode = 0600) {
-    const int file = ::mkstemp(path_);
-    EXPECT_EQ(::write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
-    ::fchmod(file, mode);
-    ::close(file);
-  }
-  ~KeyFile() { std::filesystem::remove(path_); }
-  std::string path() const { return path_; }
-
- private:
-  char path_[32] = "/tmp/heddle_keys_XXXXXX";
-};
-
-std::string hex(std::mt19937& random, int bytes) {
-  std::string text = "0x";
-  for (int b = 0; b < bytes; ++b) text += format("%02x", static_cast<unsigned>(random() & 255));
-  return text;
-}
-
-struct Sa {
-  unsigned spi;
-  std::string more = "";  // lines
-  int window = 64;
-};
-
-std::string associations(const std::vector<Sa>& list) {
-  auto random = random_for("ipsec keys");
-  std::string text;
-  for (auto& sa : list)
-    text += format(
-        "src 198.51.100.1 dst 203.0.113.1\n\tproto esp spi 0x%08x reqid 1 mode tunnel\n\treplay-window %d\n"
-        "\tauth-trunc hmac(sha1) %s 96\n\tenc rfc3686(ctr(aes)) %s\n%s",
-        sa.spi, sa.window, hex(random, 20).c_str(), hex(random, 20).c_str(), sa.more.c_str());
-  return text;
-}
-
-Frame inner_frame(std::mt19937& random, size_t payload) {
-  Frame frame = ip_frame(random(), random(), payload);
-  for (size_t at = 34; at < frame.bytes.size(); ++at) frame.bytes[at] = static_cast<uint8_t>(random());
-  return frame;
-}
-
-std::vector<Bytes> bytes_of(const std::vector<Frame>& frames) {
-  std::vector<Bytes> list;
-  for (auto& frame : frames) list.push_back(frame.bytes);
-  return list;
-}
-
-std::vector<Frame> frames_of(const std::vector<Bytes>& list) {
-  std::vector<Frame> frames;
-  for (auto& bytes : list) frames.push_back({bytes});
-  return frames;
-}
-
-std::string encap_chain(const KeyFile& keys, const std::string& sequence = "") {
-  return "TestSource -> q :: IPsecSequence(esp" + sequence + ") -> esp :: IPsecEncap(" + keys.path() +
-         ", OFFSET 14) -> sink :: TestSink;";
-}
-/** `apart`: windows are judged by an IPsecReplay, so that the rest can run on a GPU. */
-std::string decap_chain(const KeyFile& keys, const std::string& offset = "14", bool apart = true) {
-  return "TestSource -> it :: IPsecDecap(" + keys.path() + ", OFFSET " + offset + ")" +
-         (apart ? " -> r :: IPsecReplay(it)" : "") + " -> sink :: TestSink(READS \"sa\");";
-}
-
-const Backend& cpu() { return backends()[0]; }
 
 TEST_P(IpsecTest, TakesOutWhatItHasPutIn) {
   const KeyFile keys(associations({{0x1001}}));

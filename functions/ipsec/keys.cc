@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "core/error.h"
+#include "core/load.h"
+#include "functions/ipsec/sha.h"
 
 namespace heddle::ipsec {
 
@@ -56,11 +58,11 @@ void expand_key(std::span<const uint8_t> key, Association& sa) {
 }
 
 void start_hmac(std::span<const uint8_t> key, Association& sa) {
-  const auto state_after = [&](uint8_t pad, uint32_t(&state)[5]) {
+  const auto state_after = [&](uint8_t pad, uint32_t(&state)[8]) {
     uint32_t words[16] = {};
     for (size_t b = 0; b < 64; ++b)
       words[b / 4] |= static_cast<uint32_t>(pad ^ (b < key.size() ? key[b] : 0)) << (24 - 8 * (b % 4));
-    constexpr uint32_t kStart[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
+    constexpr uint32_t kStart[8] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
     std::memcpy(state, kStart, sizeof kStart);
     sha1_block(state, words);
     explicit_bzero(words, sizeof words);
@@ -106,6 +108,30 @@ void start_gcm(const Association& sa, gcm_key_data& data) {
     default:
       IMB_AES256_GCM_PRE(library(), sa.round_keys, &data);
   }
+}
+
+void start_ghash(Association& sa) {
+  constexpr uint8_t kZeros[16] = {};
+  uint8_t key[16];  // GHASH's: zeros enciphered (SP 800-38D, 7.1)
+  IMB_JOB* job = IMB_GET_NEXT_JOB(library());
+  job->cipher_mode = IMB_CIPHER_ECB, job->cipher_direction = IMB_DIR_ENCRYPT;
+  job->hash_alg = IMB_AUTH_NULL, job->chain_order = IMB_ORDER_CIPHER_HASH;
+  job->enc_keys = job->dec_keys = sa.round_keys;
+  job->key_len_in_bytes = 4 * (sa.rounds - 6);
+  job->src = kZeros, job->dst = key;
+  job->cipher_start_src_offset_in_bytes = 0, job->msg_len_to_cipher_in_bytes = sizeof key;
+  job->iv = nullptr, job->iv_len_in_bytes = 0;
+  job = IMB_SUBMIT_JOB(library());
+  if (job == nullptr) job = IMB_FLUSH_JOB(library());
+  if (job == nullptr || job->status != IMB_STATUS_COMPLETED) throw Error("intel-ipsec-mb enciphers no block");
+  Polynomial power{__builtin_bswap64(load_u64(key)), __builtin_bswap64(load_u64(key + 8))};
+  sa.powers[0] = divided_by_x(power);
+  for (uint32_t i = 1; i < Association::kPowers; ++i) {
+    power = product(power, sa.powers[0]);
+    sa.powers[i] = divided_by_x(power);
+  }
+  explicit_bzero(key, sizeof key);
+  explicit_bzero(&power, sizeof power);
 }
 
 }  // namespace heddle::ipsec

@@ -37,7 +37,9 @@ void start_hmac(std::span<const uint8_t> key, Association& sa);
 void start_hmac_sha256(std::span<const uint8_t> key, uint32_t (&inner)[8], uint32_t (&outer)[8]);
 /** What deciphering in CBC mode needs, 4 * (rounds + 1) words. */
 void invert_key(const Association& sa, uint32_t (&words)[60]);
-/** What GCM needs; `data` is aligned to 64 bytes, which its type does not say. */
+/** Fills in the powers of GHASH's key, from the round keys. */
+void start_ghash(Association& sa);
+/** What GCM needs on the CPU; `data` is aligned to 64 bytes, which its type does not say. */
 void start_gcm(const Association& sa, gcm_key_data& data);
 
 }  // namespace heddle::ipsec

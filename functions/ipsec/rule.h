@@ -3,9 +3,11 @@
 #include <cstdint>
 
 #include "core/macros.h"
+#include "functions/ipsec/ghash.h"
+#include "functions/ipsec/suite.h"
 
-/** ESP (RFC 4303): what CPU and GPU have in common, which is tunnels over IPv4 with AES-CTR and HMAC-SHA1-96 (RFC 3686,
- *  RFC 2404). What the CPU does beyond that is in details.h. */
+/** ESP (RFC 4303): what CPU and GPU have in common, which is tunnels over IPv4 with AES-CTR (RFC 3686) and HMAC-SHA1-96 or
+ *  HMAC-SHA-256-128 (RFC 2404, RFC 4868), or with AES-GCM (RFC 4106). What the CPU does beyond that is in details.h. */
 namespace heddle::ipsec {
 
 HEDDLE_HD inline uint32_t swapped(uint32_t x) { return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24; }
@@ -20,14 +22,18 @@ enum Flag : uint32_t {
 
 /** A security association, as packets need it. Host memory and GPU memory have the same bytes. */
 struct alignas(64) Association {
-  uint32_t round_keys[60];            ///< AES, FIPS 197, 5.2; as the bytes lie, 4 * (rounds + 1) of them
+  static constexpr uint32_t kPowers = 8;
+
   uint32_t rounds;                    ///< 10, 12 or 14: of keys of 128, 192 or 256 bits
-  uint32_t inner[5], outer[5];        ///< SHA-1 after the block key ^ ipad, and after key ^ opad (RFC 2104); numbers
-  uint32_t nonce;                     ///< RFC 3686, 4; as the bytes lie
+  uint32_t nonce;                     ///< RFC 3686, 4; the salt of RFC 4106, 4; as the bytes lie
   uint32_t spi, source, destination;  ///< network byte order
   uint32_t flags;                     ///< of Flag
+  Suite suite;
+  uint32_t inner[8], outer[8];  ///< the hash after the block key ^ ipad, and after key ^ opad (RFC 2104); numbers. Five of SHA-1
+  alignas(16) uint32_t round_keys[60];  ///< AES, FIPS 197, 5.2; as the bytes lie, 4 * (rounds + 1) of them
+  Polynomial powers[kPowers];           ///< of AES-GCM: [i]: H^(i + 1) / x, H being GHASH's key
 };
-static_assert(sizeof(Association) == 320);
+static_assert(sizeof(Association) == 512);
 
 /** The image of an element's table: this, then `count` associations, then the slots of a hash of SPIs. */
 struct alignas(256) Image {
@@ -54,7 +60,7 @@ struct alignas(256) Image {
 };
 
 constexpr uint32_t kIp4Bytes = 20, kIp6Bytes = 40;
-constexpr uint32_t kEspBytes = 8, kIvBytes = 8, kTrailerBytes = 2, kIcvBytes = 12;
+constexpr uint32_t kEspBytes = 8, kIvBytes = 8, kTrailerBytes = 2, kMostIcvBytes = 16;
 constexpr uint32_t kMostPadding = 3;
 constexpr uint32_t kFrontBytes = kIp4Bytes + kEspBytes + kIvBytes;  ///< what Encap puts before the inner packet
 constexpr uint8_t kProtocolEsp = 50, kProtocolIp4 = 4, kProtocolIp6 = 41;
@@ -183,25 +189,6 @@ HEDDLE_HD inline void set_ecn(uint8_t* header, uint32_t ecn) {
   sum = (sum >> 16) + (sum & 0xffff);
   sum += sum >> 16;
   header[10] = static_cast<uint8_t>(~sum >> 8), header[11] = static_cast<uint8_t>(~sum);
-}
-
-HEDDLE_HD inline uint32_t rotated(uint32_t x, int n) { return x << n | x >> (32 - n); }
-
-/** One block of SHA-1 (FIPS 180-4, 6.1.2): `state` and `words` are numbers; `words` is used up. */
-HEDDLE_HD inline void sha1_block(uint32_t (&state)[5], uint32_t (&words)[16]) {
-  uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];
-#ifdef __CUDACC__
-#pragma unroll
-#endif
-  for (int i = 0; i < 80; ++i) {
-    if (i >= 16)
-      words[i & 15] = rotated(words[(i + 13) & 15] ^ words[(i + 8) & 15] ^ words[(i + 2) & 15] ^ words[i & 15], 1);
-    const uint32_t f = i < 20 ? (b & c) | (~b & d) : i < 40 || i >= 60 ? b ^ c ^ d : (b & c) | (b & d) | (c & d);
-    const uint32_t k = i < 20 ? 0x5a827999 : i < 40 ? 0x6ed9eba1 : i < 60 ? 0x8f1bbcdc : 0xca62c1d6;
-    const uint32_t next = rotated(a, 5) + (f + (e + k + words[i & 15]));
-    e = d, d = c, c = rotated(b, 30), b = a, a = next;
-  }
-  state[0] += a, state[1] += b, state[2] += c, state[3] += d, state[4] += e;
 }
 
 }  // namespace heddle::ipsec

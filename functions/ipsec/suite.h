@@ -16,7 +16,7 @@ enum class Hash : uint8_t {
   hmac_sha256_128,  ///< RFC 4868
 };
 
-/** What protects the packets of an association. That of a GPU is the default. */
+/** What protects the packets of an association. */
 struct Suite {
   Cipher cipher = Cipher::aes_ctr;
   Hash hash = Hash::hmac_sha1_96;

@@ -235,7 +235,7 @@ class C4 {
     packets_[i].candidate[0] = texts.found[i % Texts::kTexts] != 0;
 
     // Enciphered as the GPU will do it.
-    std::vector<uint8_t> esp(ipsec::kEspBytes + ipsec::kIvBytes + enciphered_bytes() + ipsec::kIcvBytes);
+    std::vector<uint8_t> esp(ipsec::kEspBytes + ipsec::kIvBytes + enciphered_bytes() + ipsec::kMostIcvBytes);
     uint8_t* const plain = esp.data() + ipsec::kEspBytes + ipsec::kIvBytes;
     const uint64_t iv = i;
     std::memcpy(esp.data() + ipsec::kEspBytes, &iv, sizeof iv);
@@ -270,7 +270,7 @@ class C4 {
       spec.copies = {.in = kWhole,
                      .out = kWhole,
                      .before = ipsec::kFrontBytes,
-                     .behind = ipsec::kMostPadding + ipsec::kTrailerBytes + ipsec::kIcvBytes};
+                     .behind = ipsec::kMostPadding + ipsec::kTrailerBytes + ipsec::kMostIcvBytes};
     slots_.start(spec);
   }
 

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/error.h"
+#include "functions/ipsec/rule.h"
+#include "tests/support/harness.h"
+
+/** Files of associations, packets and chains of IPsec's tests. */
+namespace heddle::test::esp {
+
+/** A file that others may not read, gone at the end. */
+class KeyFile {
+ public:
+  explicit KeyFile(const std::string& text, mode_t mode = 0600) {
+    const int file = ::mkstemp(path_);
+    EXPECT_EQ(::write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    ::fchmod(file, mode);
+    ::close(file);
+  }
+  ~KeyFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_; }
+
+ private:
+  char path_[32] = "/tmp/heddle_keys_XXXXXX";
+};
+
+inline std::string hex(std::mt19937& random, int bytes) {
+  std::string text = "0x";
+  for (int b = 0; b < bytes; ++b) text += format("%02x", static_cast<unsigned>(random() & 255));
+  return text;
+}
+
+/** What protects an association's packets, as a file says it. */
+struct Algorithms {
+  int key_bits = 128;  // of AES
+  int gcm_bits = 0;    // of the ICV; 0: AES-CTR and an HMAC
+  bool sha256 = false;
+};
+inline std::string lines_of(std::mt19937& random, const Algorithms& a) {
+  const std::string key = hex(random, a.key_bits / 8 + 4);
+  if (a.gcm_bits != 0) return format("\taead rfc4106(gcm(aes)) %s %d\n", key.c_str(), a.gcm_bits);
+  const std::string hash = hex(random, a.sha256 ? 32 : 20);
+  return format("\tauth-trunc hmac(%s) %s %d\n\tenc rfc3686(ctr(aes)) %s\n", a.sha256 ? "sha256" : "sha1", hash.c_str(),
+                a.sha256 ? 128 : 96, key.c_str());
+}
+
+struct Sa {
+  unsigned spi;
+  std::string more = "";  // lines
+  int window = 64;
+  Algorithms algorithms = {};
+};
+
+inline std::string associations(const std::vector<Sa>& list) {
+  auto random = random_for("ipsec keys");
+  std::string text;
+  for (auto& sa : list)
+    text += format(
+        "src 198.51.100.1 dst 203.0.113.1\n\tproto esp spi 0x%08x reqid 1 mode tunnel\n\treplay-window %d\n"
+        "%s%s",
+        sa.spi, sa.window, lines_of(random, sa.algorithms).c_str(), sa.more.c_str());
+  return text;
+}
+
+inline Frame inner_frame(std::mt19937& random, size_t payload) {
+  Frame frame = ip_frame(random(), random(), payload);
+  for (size_t at = 34; at < frame.bytes.size(); ++at) frame.bytes[at] = static_cast<uint8_t>(random());
+  return frame;
+}
+
+inline std::vector<Bytes> bytes_of(const std::vector<Frame>& frames) {
+  std::vector<Bytes> list;
+  for (auto& frame : frames) list.push_back(frame.bytes);
+  return list;
+}
+
+inline std::vector<Frame> frames_of(const std::vector<Bytes>& list) {
+  std::vector<Frame> frames;
+  for (auto& bytes : list) frames.push_back({bytes});
+  return frames;
+}
+
+inline std::string encap_chain(const KeyFile& keys, const std::string& sequence = "") {
+  return "TestSource -> q :: IPsecSequence(esp" + sequence + ") -> esp :: IPsecEncap(" + keys.path() +
+         ", OFFSET 14) -> sink :: TestSink;";
+}
+/** `apart`: windows are judged by an IPsecReplay, so that the rest can run on a GPU. */
+inline std::string decap_chain(const KeyFile& keys, const std::string& offset = "14", bool apart = true) {
+  return "TestSource -> it :: IPsecDecap(" + keys.path() + ", OFFSET " + offset + ")" +
+         (apart ? " -> r :: IPsecReplay(it)" : "") + " -> sink :: TestSink(READS \"sa\");";
+}
+
+inline const Backend& cpu() { return backends()[0]; }
+
+}  // namespace heddle::test::esp
