@@ -169,7 +169,9 @@ TEST_P(SegmentTest, ColumnsSurviveASegment) {
       GetParam(), frames, {.batches = {45}});
   ASSERT_EQ(result.delivered, frames.size());
   const bool landed = GetParam().transport == Transport::landing;
-  if (landed) ASSERT_EQ(result.report.traffic.at(0).landed, frames.size());
+  if (landed) {
+    ASSERT_EQ(result.report.traffic.at(0).landed, frames.size());
+  }
   for (auto& [sink, packets] : result.sinks)
     for (auto& packet : packets) {
       const Frame& frame = frames[static_cast<size_t>(packet.serial)];
