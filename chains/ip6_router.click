@@ -5,8 +5,8 @@
 //     heddle run chains/ip6_router.click
 //     heddle run chains/ip6_router.click IN=my.pcap OUT=/tmp/my --device gpu
 //
-// Packets that cannot go on are answered: their hop limit is used up, there is no route, or they are longer than the next link
-// takes, which IPv6 routers leave to the sender to mend.
+// Packets that cannot go on are answered: their hop limit is used up, there is no route, nobody has the address, or they are
+// longer than the next link takes, which IPv6 routers leave to the sender to mend.
 //
 // A capture plays network 0. For real interfaces, put FromDevice(eth0) and FromDevice(eth1) where the sources stand and ToDevice
 // where frames are written, and leave the Script out: it says what neighbour discovery would find out.
@@ -44,6 +44,8 @@ elementclass Router6 { $ip0, $eth0, $ip1, $eth1, $route0, $route1, $route2 |
     // An error has the address of the interface that the packet has, but for detours, come by.
     routes[0] -> out0 :: Output6($ip1) -> nd0 -> [0]output; out0[1] -> routes;
     routes[1] -> out1 :: Output6($ip0) -> nd1 -> [1]output; out1[1] -> routes;
+    nd0[1] -> [0]output; nd0[2] -> MarkIP6Header -> ICMP6Error($ip1, unreachable, address, RATE $RATE) -> routes;
+    nd1[1] -> [1]output; nd1[2] -> MarkIP6Header -> ICMP6Error($ip0, unreachable, address, RATE $RATE) -> routes;
     routes[2] -> mine :: Counter -> Discard;
     routes[3] -> ICMP6Error($ip0, unreachable, noroute, RATE $RATE) -> routes;
 };

@@ -45,6 +45,8 @@ to1 :: Counter -> out1 :: ToDump(${OUT}_1.pcap);
 
 arp0 :: ARPQuerier($IP0, $ETH0) -> to0;
 arp1 :: ARPQuerier($IP1, $ETH1) -> to1;
+arp0[1] -> to0; arp0[2] -> MarkIPHeader -> ICMPError($IP0, unreachable, host) -> routes;    // nobody has the address
+arp1[1] -> to1; arp1[2] -> MarkIPHeader -> ICMPError($IP1, unreachable, host) -> routes;
 in0[0] -> ARPResponder($IP0 $ETH0) -> to0;
 in1[0] -> ARPResponder($IP1 $ETH1) -> to1;
 in0[1] -> [1]arp0;

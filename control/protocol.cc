@@ -221,9 +221,16 @@ void Protocol::call(const std::string& command, const std::string& handler, cons
     write(handler, data, reply);
 }
 
+Protocol::Target Protocol::target(const std::string& handler, const std::string& argument) const {
+  const size_t dot = handler.rfind('.');
+  if (proxy_.empty() || dot == std::string::npos || dot == 0) return {handler, argument};
+  return {proxy_, argument.empty() ? handler : handler + " " + argument};
+}
+
 void Protocol::read(const std::string& handler, const std::string& argument, std::string& reply) {
   try {
-    const std::string data = control_.read(handler, argument);
+    const Target called = target(handler, argument);
+    const std::string data = control_.read(called.handler, called.argument);
     say(reply, kOk, "Read handler '" + handler + "' OK");
     reply += "DATA " + std::to_string(data.size()) + "\r\n" + data;
   } catch (const HandlerError& error) {
@@ -236,9 +243,10 @@ void Protocol::read(const std::string& handler, const std::string& argument, std
 
 void Protocol::write(const std::string& handler, const std::string& value, std::string& reply) {
   try {
-    if (read_only_ && control_.find(handler).write)
+    const Target called = target(handler, value);
+    if (read_only_ && control_.find(called.handler).write)
       return say(reply, HandlerError::denied, "Permission denied for '" + handler + "'");
-    control_.write(handler, value);
+    control_.write(called.handler, called.argument);
     say(reply, kOk, "Write handler '" + handler + "' OK");
   } catch (const HandlerError& error) {
     if (error.code == HandlerError::write_failed)
@@ -250,7 +258,7 @@ void Protocol::write(const std::string& handler, const std::string& value, std::
 
 void Protocol::check(const std::string& name, bool write, std::string& reply) {
   try {
-    const Handler handler = control_.find(name);
+    const Handler handler = control_.find(target(name).handler);
     const bool ok = write ? bool(handler.write) : bool(handler.read);
     if (write && read_only_ && ok)
       say(reply, HandlerError::denied, "Permission denied for '" + name + "'");

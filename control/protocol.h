@@ -3,6 +3,7 @@
 #include <atomic>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/handlers.h"
@@ -15,7 +16,9 @@ class Protocol {
   static constexpr const char* kGreeting = "Click::ControlSocket/1.3\r\n";
   static constexpr size_t kMaxBytes = size_t{1} << 20;  ///< of a line, or of the data after it
 
-  Protocol(Control& control, const std::atomic<bool>& read_only) : control_(control), read_only_(read_only) {}
+  /** `proxy`: the full name of a handler that is called for those of all elements, with their name before the argument; "": none. */
+  Protocol(Control& control, const std::atomic<bool>& read_only, std::string proxy = {})
+      : control_(control), read_only_(read_only), proxy_(std::move(proxy)) {}
 
   /** Takes bytes from the client. */
   void receive(std::string_view bytes);
@@ -43,12 +46,18 @@ class Protocol {
   void read(const std::string& handler, const std::string& argument, std::string& reply);
   void write(const std::string& handler, const std::string& value, std::string& reply);
   void check(const std::string& name, bool write, std::string& reply);
+  /** What is called for `handler` with `argument`. */
+  struct Target {
+    std::string handler, argument;
+  };
+  Target target(const std::string& handler, const std::string& argument = {}) const;
   std::string_view take_line(size_t end);
   void skip(size_t bytes);
   void give_up(std::string& reply, int code, const std::string& why);
 
   Control& control_;
   const std::atomic<bool>& read_only_;
+  std::string proxy_;
   std::string input_;
   size_t scanned_ = 0;  // of input_: holds no end of line (or terminator) up to here
   size_t skip_ = 0;     // bytes to come that nobody wants

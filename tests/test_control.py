@@ -9,6 +9,7 @@ import urllib.request
 
 import pytest
 from whole import captures
+from whole.control import Control
 from whole.program import CHAINS, Program, free_port, wait_until
 
 CHAIN = "Idle -> q :: Queue(7) -> Unqueue -> Discard; s :: Script(TYPE PASSIVE, return $(add $args))"
@@ -249,9 +250,59 @@ def test_readonly_and_configuration(heddle, tmp_path):
             + b"530 Permission denied for 'q.reset'\r\n" * 2
             + b"200 Read handler 'q.length' OK\r\nDATA 1\r\n0200 Goodbye!\r\n"
         )
-    assert "PROXY is not supported" in heddle.fails("run", "-e", f"{CHAIN}; ControlSocket(tcp, 7777, PROXY q)")
+    for proxy in ("q", "nobody"):
+        failure = heddle.fails("run", "-e", f"{CHAIN}; ControlSocket(tcp, 7777, PROXY {proxy})")
+        assert f"PROXY: there is no element '{proxy}'" in failure
     assert "tcp, unix or socket" in heddle.fails("run", "-e", f"{CHAIN}; ControlSocket(pipe, 7777)")
     assert "1 to 65535" in heddle.fails("run", "-e", f"{CHAIN}; ControlSocket(tcp, 0)")
+
+
+def test_a_proxy_answers_for_elements(heddle, tmp_path):
+    """Click's PROXY: handlers of all elements are asked of one, those of the router are not."""
+    path = str(tmp_path / "socket")
+    script = (
+        'goto write $write, returnq "<$0|$args>", label write, goto bad $(ne $0 gone.size), write q.capacity $args, end,'
+        ' label bad, errorq "no such thing"'
+    )
+    chain = f'{CHAIN}; p :: Script(TYPE PROXY, {script}); c :: ControlSocket(UNIX, "{path}", PROXY p)'
+    with serving(heddle, chain=chain), connect(path) as client:
+        client.sendall(
+            b"READ q.capacity\nREAD gone/x.add 1  2\nWRITE gone.size 9\nWRITE q.capacity 3\nREAD version\nCHECKREAD a.b\n"
+            b"READ nothing\nREADDATA a.b 3\nx y\nQUIT\n"
+        )
+        answer = lambda name, data: f"200 Read handler '{name}' OK\r\nDATA {len(data)}\r\n{data}"
+        assert read_all(client).decode() == (
+            GREETING.decode()
+            + answer("q.capacity", "<q.capacity|>")
+            + answer("gone/x.add", "<gone/x.add|1  2>")
+            + "200 Write handler 'gone.size' OK\r\n"
+            + "520-Write handler 'q.capacity' error:\r\n520 no such thing\r\n"
+            + answer("version", "2.1")
+            + "200 Read handler 'a.b' OK\r\n"
+            + "511 No handler named 'nothing'\r\n"
+            + answer("a.b", "<a.b|x y>")
+            + "200 Goodbye!\r\n"
+        )
+
+
+def test_a_proxy_stays_over_a_reconfiguration(heddle, tmp_path):
+    path = str(tmp_path / "socket")
+    chain = f"""{CHAIN}; p :: Script(TYPE PROXY, returnq "{{}} $0"); c :: ControlSocket(UNIX, "{path}", PROXY p{{}})"""
+    with serving(heddle, "-R", "-u", tmp_path / "other", chain=chain.format("first", "")), connect(path) as client:
+        other = Control(tmp_path / "other")
+        reader = client.makefile("rb")
+        assert reader.readline() == GREETING
+
+        def read(name):
+            client.sendall(f"READ {name}\n".encode())
+            assert reader.readline().startswith(b"200 ")
+            return reader.read(int(reader.readline().split()[1])).decode()
+
+        assert read("a.b") == "first a.b"
+        other.write("hotconfig", chain.format("second", ""))
+        assert read("a.b") == "second a.b"
+        assert "PROXY" in other.refused(chain.format("third", "x"))
+        assert read("a.b") == "second a.b"
 
 
 def test_global_handlers(heddle, tmp_path):

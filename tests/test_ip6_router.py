@@ -162,6 +162,24 @@ def play(heddle, folder, arguments, packets):
     return report, [p for p in got if ICMPv6ND_NS in p[1]], [p for p in got if ICMPv6ND_NS not in p[1]]
 
 
+def test_what_nobody_answers_for_leaves_by_output_2(heddle, tmp_path):
+    """As it came, three seconds later; what still waits at the end is dropped."""
+    packets = [(0, datagram("2001:db8:5::1", 1)), (1, datagram("2001:db8:1::5", 2)), (2, datagram("2001:db8:5::2", 3))]
+    packets += [(9, datagram("2001:db8:5::3", 4))]
+    timed = [captures.Packet(1_700_000_000_000_000_000 + int(s * 1e9), len(p), bytes(p)) for s, p in packets]
+    (tmp_path / "in.pcap").write_bytes(captures.pcap(timed))
+    chain = SOLICITOR.format(folder=tmp_path, router=ROUTER, mac=MAC).replace("BURST 1", "TIMING true")
+    chain += f"q[1] -> ToDump({tmp_path}/asked.pcap); q[2] -> SetTimestamp -> ToDump({tmp_path}/back.pcap, ENCAP IP);"
+    chain += "DriverManager(wait 9.5s, stop)"
+    report = Report(heddle.ok("run", "--json", "--simtime", "-e", chain).json)
+    back = captures.read(tmp_path / "back.pcap")
+    assert [p.data for p in back] == [bytes(packets[i][1])[14:] for i in (0, 2, 1)]
+    # With the first of an address the others go.
+    assert [int(p.ns / 1e9 - 1e9) for p in back] == [3, 3, 4]
+    assert report.drops("q") == {"unanswered": 1} and frames(tmp_path / "out.pcap") == []
+    assert {p[ICMPv6ND_NS].tgt for p in frames(tmp_path / "asked.pcap")} == {"2001:db8:1::9", "2001:db8:1::5"}
+
+
 def test_a_known_address_is_kept_while_it_is_asked_for_again(heddle, tmp_path):
     neighbour, right, wrong = "2001:db8:1::4:5", "02:00:00:00:00:45", "02:00:00:00:00:66"
     packets = [
@@ -312,6 +330,7 @@ def test_hop_limits_and_routes_that_there_are_not(heddle):
         assert complaint(left, right.address, "-t", 2) == (second, "Time exceeded: Hop limit")
         assert complaint(left, right.address, "-t", 3) == (right.address, None)
         assert complaint(right, left.address, "-t", 1)[0] == "2001:db8:ffff:3::fe"
+        assert complaint(left, "2001:db8:ffff:3::99") == (second, "Destination unreachable: Address unreachable")
         assert complaint(left, "fd00::5") == (first, "Destination unreachable: No route")
         assert running.interrupt(20).code == 0
 

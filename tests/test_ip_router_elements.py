@@ -339,6 +339,21 @@ def test_arp_querier_asks_from_the_address_that_it_is_given(heddle, tmp_path):
     assert [f[:6] for f in captures.frames(tmp_path / "out.pcap")] == [b"\xff" * 6]
 
 
+def test_senders_hear_that_nobody_has_an_address(heddle, tmp_path):
+    packets = [IP(src="10.0.0.9", dst="10.0.1.7", id=n) / UDP() for n in range(3)]
+    captures.write(tmp_path / "in.pcap", [ether(p) for p in packets])
+    chain = (
+        f"FromDump({tmp_path}/in.pcap, STOP false) -> Strip(14) -> CheckIPHeader -> rt :: StaticIPLookup(10.0.1.0/24 0, 0/0 1);"
+        f"rt[0] -> q :: ARPQuerier(10.0.0.1, {MY_MAC}) -> Discard; Idle -> [1]q; q[1] -> asked :: Counter -> Discard;"
+        f"q[2] -> ICMPError(10.0.0.1, unreachable, host) -> rt; rt[1] -> ToDump({tmp_path}/back.pcap, ENCAP IP);"
+        "Script(wait 5s, print $(asked.count) $(q.drops) $(q.length), stop)"
+    )
+    assert heddle.ok("run", "--quiet", "--simtime", "-e", chain).out.split()[1:] == ["3", "0"]
+    back = [IP(data) for data in captures.frames(tmp_path / "back.pcap")]
+    assert [(p.dst, p[ICMP].type, p[ICMP].code) for p in back] == [("10.0.0.9", 3, 1)] * 3
+    assert [bytes(p[ICMP].payload) for p in back] == [bytes(p) for p in packets]
+
+
 QUERIER = f"q :: ARPQuerier(10.0.0.1, {MY_MAC}); FromDump($IN) -> c :: Classifier(12/0806, -); c[0] -> [1]q;"
 
 

@@ -120,6 +120,16 @@ def test_input_specifications(heddle, tmp_path):
     assert [flow(checked(f)) for f in out] == [(PUBLIC, 8080, "203.0.113.9", 80)]
 
 
+def test_inputs_say_what_they_do(heddle):
+    chain = (
+        "r :: IPRewriter(pattern 1.0.0.1 1024-2000 - - 0 1, drop, pass 1, keep 0 1); r[0] -> Discard; r[1] -> Discard;"
+        + "".join(f"Idle -> MarkIPHeader -> [{n}]r;" for n in range(4))
+        + 'Script(print "$(r.patterns)", print "$(r.pattern2)", stop)'
+    )
+    out = heddle.ok("run", "--quiet", "-e", chain).out.splitlines()
+    assert [line for line in out if line] == ["1.0.0.1 1024-2000 - -", "<drop>", "<nochange>", "<keep>", "<nochange>"]
+
+
 def test_pings_and_addresses(heddle, tmp_path):
     pings = [
         inside(IP(src=f"10.0.0.{n}", dst="203.0.113.9") / ICMP(id=77, seq=n) / RANDOM.randbytes(n))

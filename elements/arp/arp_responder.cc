@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <sstream>
 
 #include "click/arguments.h"
@@ -16,27 +17,30 @@ constexpr uint32_t kShortestFrame = 60;
 /** "10.0.0.0/8 10.1.0.1 2:0:0:0:0:1" and the like. */
 struct Owners {
   std::vector<click::Ipv4Prefix> prefixes;
-  std::vector<click::EthernetAddress> ethernet;
+  std::optional<click::EthernetAddress> ethernet;
 };
 constexpr const char* kOwners = "IPv4 addresses or networks and their Ethernet address, such as 10.0.0.1 2:0:0:0:0:1";
 
-/** `read`: takes a word and what it is to be. False if a word is neither; one of AddressInfo's names may be both. */
+/** `read`: takes a word and what it is to be. False if a word is neither, or there are two Ethernet addresses. One of AddressInfo's names
+ *  may be both; its Ethernet address counts if there is no other. */
 template <class Read>
 bool read_owners(const std::string& text, const Read& read, Owners& owners) {
+  std::optional<click::EthernetAddress> named;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     click::Ipv4Prefix prefix;
     click::Ipv4Address address;
     click::EthernetAddress ethernet;
-    const bool is_ethernet = read(word, ethernet), is_address = read(word, address);
-    if (is_ethernet) owners.ethernet.push_back(ethernet);
-    if (is_address)
-      owners.prefixes.push_back({address.value, 32});
-    else if (read(word, prefix))
+    const bool is_address = read(word, address), is_network = !is_address && read(word, prefix);
+    const bool is_ethernet = read(word, ethernet);
+    if (is_address) prefix = {address.value, 32};
+    if (is_address || is_network)
       owners.prefixes.push_back(prefix);
-    else if (!is_ethernet)
+    else if (!is_ethernet || owners.ethernet)
       return false;
+    if (is_ethernet) (is_address || is_network ? named : owners.ethernet) = ethernet;
   }
+  if (!owners.ethernet) owners.ethernet = named;
   return true;
 }
 
@@ -50,6 +54,14 @@ Owners owners_of(const std::string& text) {
 
 }  // namespace
 
+void ARPResponder::set(Table& table, const std::vector<click::Ipv4Prefix>& prefixes,
+                       const click::EthernetAddress& ethernet) {
+  for (const auto& prefix : prefixes) {
+    std::erase_if(table, [&](const Owned& owned) { return owned.prefix == prefix; });
+    table.push_back({prefix, ethernet});
+  }
+}
+
 void ARPResponder::configure(click::Arguments& arguments) {
   const auto given = arguments.rest();
   if (given.empty()) arguments.error("expected IP/MASK ... ETH");
@@ -57,10 +69,10 @@ void ARPResponder::configure(click::Arguments& arguments) {
   for (const auto& argument : given) {
     Owners owners;
     const auto read = [&](const std::string& word, auto& value) { return arguments.read(word, value); };
-    if (!read_owners(std::string(argument.text), read, owners) || owners.prefixes.empty() || owners.ethernet.empty())
+    if (!read_owners(std::string(argument.text), read, owners) || owners.prefixes.empty() || !owners.ethernet)
       arguments.error(argument, kOwners);
     else
-      for (const auto& prefix : owners.prefixes) table.push_back({prefix, owners.ethernet.back()});
+      set(table, owners.prefixes, *owners.ethernet);
   }
   replace(std::move(table));
 }
@@ -75,18 +87,15 @@ void ARPResponder::replace(Table table) {
 
 void ARPResponder::add(const std::string& text) {
   const Owners owners = owners_of(text);
-  if (owners.prefixes.empty() || owners.ethernet.size() != 1) throw Error("expected " + std::string(kOwners));
+  if (owners.prefixes.empty() || !owners.ethernet) throw Error("expected " + std::string(kOwners));
   Table table = *owner_;
-  for (const auto& prefix : owners.prefixes) {
-    std::erase_if(table, [&](const Owned& owned) { return owned.prefix == prefix; });
-    table.push_back({prefix, owners.ethernet[0]});
-  }
+  set(table, owners.prefixes, *owners.ethernet);
   replace(std::move(table));
 }
 
 void ARPResponder::remove(const std::string& text) {
   const Owners owners = owners_of(text);
-  if (owners.prefixes.empty() || !owners.ethernet.empty()) throw Error("expected IPv4 addresses or networks");
+  if (owners.prefixes.empty() || owners.ethernet) throw Error("expected IPv4 addresses or networks");
   Table table = *owner_;
   for (const auto& prefix : owners.prefixes)
     if (std::erase_if(table, [&](const Owned& owned) { return owned.prefix == prefix; }) == 0)

@@ -16,7 +16,8 @@ namespace heddle {
  *      ARPResponder(IP/MASK ... ETH, ...)
  *
  *  Each argument has one or more IPv4 addresses or networks (10.0.0.0/8) and the Ethernet address that is theirs; a name of
- *  AddressInfo may stand for both. The longest prefix that covers the address asked for counts. Packets are Ethernet frames.
+ *  AddressInfo may stand for both. The longest prefix that covers the address asked for counts, of two
+ *  arguments for one prefix the last. Packets are Ethernet frames.
  *
  *  Output 0: replies; the request becomes the reply in place, 60 bytes or as long as it was. Output 1, if connected: all other
  *  packets, unchanged; if not, they are dropped: "not_arp_request", or "not_mine" if it asks for another address. RFC 826.
@@ -57,6 +58,8 @@ class ARPResponder : public Element {
   };
 
   const click::EthernetAddress* find(uint32_t address) const;
+  /** Those of the same prefixes go. */
+  static void set(Table& table, const std::vector<click::Ipv4Prefix>& prefixes, const click::EthernetAddress& ethernet);
   void replace(Table table);
   void add(const std::string& text);
   void remove(const std::string& text);

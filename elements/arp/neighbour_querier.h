@@ -32,7 +32,7 @@ namespace heddle {
 template <class Protocol>
 class NeighbourQuerier : public Emitter {
  public:
-  const char* ports() const override { return "2/1-2"; }
+  const char* ports() const override { return "2/1-3"; }
   const char* processing() const override { return "h/h"; }
   bool tells_inputs() const override { return true; }
   ColumnSet unread_at(int input) const override { return input == 0 ? 0 : columns(Column::dst); }

@@ -252,7 +252,7 @@ void NeighbourQuerier<Protocol>::emit_queries(Batch& batch, bool ending) {
       else
         batch.column(which)[at] = 0;
     });
-    batch.next()[at] = static_cast<uint16_t>(outputs - 1);
+    batch.next()[at] = outputs > 1 ? 1 : 0;
     queries_.fetch_add(1, std::memory_order_relaxed);
   }
   asks_count_.store(ending && batch.empty() ? 0 : count, std::memory_order_relaxed);  // no packet is free: not asked
@@ -272,8 +272,12 @@ void NeighbourQuerier<Protocol>::emit(Batch& batch, bool ending) {
   for (; !given_up_.empty() && batch.size() < batch.capacity();
        waiting_count_.fetch_sub(1, std::memory_order_relaxed)) {
     packets_->take(given_up_, batch);
-    batch.drop(batch.size() - 1, kUnanswered);
+    const int at = batch.size() - 1;
     drops_.fetch_add(1, std::memory_order_relaxed);
+    if (outputs > 2 && !ending)
+      batch.next()[at] = 2;
+    else
+      batch.drop(at, kUnanswered);
   }
   emit_queries(batch, ending);
 }

@@ -37,7 +37,8 @@ namespace heddle {
  *  outputs those that find their place.
  *
  *  Handlers: `table`, `tcp_table`, `udp_table` (r): mappings; `size`, `nmappings`, `table_size` (r); `capacity` (r);
- *  `mapping_failures` (r); `patterns` (r); `clear` (w).
+ *  `mapping_failures` (r); `patterns` (r): what is done with new connections, a line for each input, of which `pattern0`, `pattern1`, ... (r)
+ *  say one; `clear` (w).
  *
  *  Example:
  *

@@ -18,6 +18,14 @@ std::string text_of(const nat::FlowKey& key) {
                 to_text(click::Ipv4Address{ntohl(key.destination)}).c_str(), ntohs(key.destination_port));
 }
 
+/** What an input does, as Click says it. */
+std::string text_of(const nat::InputSpec& spec) {
+  if (spec.pattern) return spec.pattern->text();
+  return spec.what == nat::InputSpec::Do::drop   ? "<drop>"
+         : spec.what == nat::InputSpec::Do::pass ? "<nochange>"
+                                                 : "<keep>";
+}
+
 }  // namespace
 
 uint32_t Rewriter::seconds(click::Arguments& arguments, const char* keyword, uint32_t usual) {
@@ -191,11 +199,12 @@ void Rewriter::handlers(Handlers& list) {
       .read("patterns",
             [this] {
               std::string text;
-              for (const nat::InputSpec& spec : specs_)
-                if (spec.pattern) text += spec.pattern->text() + "\n";
+              for (const nat::InputSpec& spec : specs_) text += text_of(spec) + "\n";
               return text;
             })
       .write("clear", [this](const std::string&) { table_->clear(); });
+  for (size_t input = 0; input < specs_.size(); ++input)
+    list.read("pattern" + std::to_string(input), [spec = &specs_[input]] { return text_of(*spec) + "\n"; });
 }
 
 std::vector<std::pair<std::string, uint64_t>> Rewriter::statistics() const {

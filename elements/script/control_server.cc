@@ -210,7 +210,7 @@ void ControlServer::accept_client() {
 }
 
 void ControlServer::add_client(int socket) {
-  clients_.push_back({socket, Protocol(control_, read_only_), Clock::now()});
+  clients_.push_back({socket, Protocol(control_, read_only_, config_.proxy), Clock::now()});
   clients_.back().reply = Protocol::kGreeting;
   write_to(clients_.back());
 }

@@ -20,8 +20,9 @@ class ControlServer {
     int descriptor = -1;     ///< instead of a socket to listen to: a connection that is open
     bool tcp = false, verbose = false, localhost = true, retry_warnings = true;
     uint16_t port = 0;
-    std::string path;  ///< of a Unix socket
-    int retries = 0;   ///< how often to try again to open it
+    std::string path;   ///< of a Unix socket
+    std::string proxy;  ///< handler that is called for those of elements; "": none
+    int retries = 0;    ///< how often to try again to open it
     bool operator==(const Config&) const = default;
   };
 

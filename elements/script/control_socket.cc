@@ -7,11 +7,12 @@
 
 #include "click/arguments.h"
 #include "core/error.h"
+#include "elements/basic/handler_call.h"
 
 namespace heddle {
 
 void ControlSocket::configure(click::Arguments& arguments) {
-  std::string type, proxy;
+  std::string type;
   arguments.required("TYPE", type);
   std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::toupper(c); });
   config_.tcp = type == "TCP";
@@ -28,12 +29,11 @@ void ControlSocket::configure(click::Arguments& arguments) {
     arguments.rest();
   }
   arguments.keyword("READONLY", read_only_)
-      .keyword("PROXY", proxy)
+      .keyword("PROXY", config_.proxy)
       .keyword("VERBOSE", config_.verbose)
       .keyword("LOCALHOST", config_.localhost)
       .keyword("RETRIES", config_.retries)
       .keyword("RETRY_WARNINGS", config_.retry_warnings);
-  if (!proxy.empty()) arguments.error("PROXY is not supported: handlers are those of this program");
 }
 
 void ControlSocket::read_port(click::Arguments& arguments) {
@@ -50,7 +50,17 @@ void ControlSocket::handlers(Handlers& list) {
 }
 
 void ControlSocket::start(const Environment& environment) {
-  if (!server_) server_ = std::make_unique<ControlServer>(name, config_, read_only_, *environment.control);
+  auto config = config_;
+  if (!config.proxy.empty()) {
+    config.proxy = full_handler_name(*environment.control, name, config.proxy + ".*");
+    try {
+      environment.control->find(config.proxy);
+    } catch (const Error&) {
+      throw Error("PROXY: there is no element '" + config_.proxy +
+                  "' with handlers of any name, such as a Script of TYPE PROXY");
+    }
+  }
+  if (!server_) server_ = std::make_unique<ControlServer>(name, config, read_only_, *environment.control);
 }
 
 void ControlSocket::take_state(Element& old_element) {

@@ -10,7 +10,7 @@ namespace heddle {
 
 /** ControlSocket: lets other programs call handlers through a socket.
  *
- *      ControlSocket(tcp, PORT [, keywords READONLY, VERBOSE, LOCALHOST, RETRIES, RETRY_WARNINGS])
+ *      ControlSocket(tcp, PORT [, keywords READONLY, VERBOSE, LOCALHOST, PROXY, RETRIES, RETRY_WARNINGS])
  *      ControlSocket(unix, FILENAME [, the same keywords])
  *      ControlSocket(socket, DESCRIPTOR [, the same keywords])
  *
@@ -19,8 +19,10 @@ namespace heddle {
  *  process has left is replaced. READONLY: refuse write handlers, default false. VERBOSE: report connections on standard
  *  error, default false. LOCALHOST: listen on 127.0.0.1 only, default true (Click's is false): nobody opens a port to
  *  the network without saying so. RETRIES: how often to try again, once a second, if the socket cannot be opened,
- *  default 0; the program stops when all have failed. RETRY_WARNINGS: report each failure, default true. PROXY is not
- *  supported. No ports. The program runs until it is stopped.
+ *  default 0; the program stops when all have failed. RETRY_WARNINGS: report each failure, default true. PROXY: an
+ *  element that is asked in the place of all others, a Script of TYPE PROXY: what a client reads or writes as "element.handler" is a call
+ *  of its handler of that name; it may ask the element, or answer for one that there is not. No ports. The program runs until it is
+ *  stopped.
  *
  *  The protocol is Click's, version 1.3: after the greeting "Click::ControlSocket/1.3" commands of one line each, READ
  *  HANDLER [ARGUMENTS], READDATA HANDLER BYTES, READUNTIL HANDLER TERMINATOR, WRITE, WRITEDATA, WRITEUNTIL, CHECKREAD,
