@@ -36,6 +36,14 @@ struct Stream {
   __device__ uint32_t ghash_blocks() const { return (ciphertext + 15) / 16 + 2; }
 };
 
+/** Tells the compiler that something lies in shared memory, whose addresses are a register each instead of two. */
+template <class T>
+__device__ inline void lies_in_shared_memory(const T& what) {
+#ifdef __CUDA_ARCH__
+  __builtin_assume(__isShared(&what));
+#endif
+}
+
 /** Of jobs, which are streams with kDeciphers and load(at, here, words): the 16 bytes that begin at `at`, at `here` of the
  *  stream, before the cipher. */
 template <class Job>
@@ -46,16 +54,27 @@ struct Work {
   uint32_t state[8][gpu::kSlotPackets];              // of the hash; of AES-GCM [0..4): what its ICV is enciphered with
   uint32_t hashed[gpu::kSlotPackets];                // blocks of 64 bytes
   Polynomial sums[gpu::kSlotPackets][kLanes];        // of GHASH, by lanes
+  Product products[8 * gpu::kLanes];                 // of the threads
   uint32_t chunks;                                   // of the longest packet
   bool has_hmac;                                     // some packet has one
+  // What would stay in registers all the time otherwise, which there are none for.
+  gpu::Tile* tile;
+  const Image* image;
+  int count, threads;
+
+  /** This thread; of a block of several warps, or of a warp of its own. */
+  __device__ gpu::Block block() const { return {static_cast<int>(threadIdx.x) & (threads - 1), threads}; }
 
   /** Looks at the jobs, which are there: each thread's are visible to itself, and warp 0 has prepared those of all packets. */
-  __device__ void survey(const gpu::Block& block, int count) {
+  __device__ void survey(const gpu::Block& block, gpu::Tile& its, const Image& table) {
     if (block.thread < gpu::kLanes) {
-      const bool present = block.thread < count && jobs[block.thread].ciphertext != 0;
+      const bool present = block.thread < its.count() && jobs[block.thread].ciphertext != 0;
       const uint32_t most = __reduce_max_sync(~0u, present ? jobs[block.thread].chunks() : 0);
       const bool any = __any_sync(~0u, present && !jobs[block.thread].is_gcm());
-      if (block.thread == 0) chunks = most, has_hmac = any;
+      if (block.thread == 0) {
+        chunks = most, has_hmac = any;
+        tile = &its, image = &table, count = its.count(), threads = block.threads;
+      }
     }
     block.sync();
   }
@@ -249,7 +268,11 @@ __device__ inline void ghash(Work<Job>& work, int k, bool wanted, uint32_t n, ui
     if (b >= static_cast<int>(kLanes)) sum = work.sums[k][rank];
     if (b >= 0 && b < static_cast<int>(blocks)) {
       const uint32_t left = blocks - static_cast<uint32_t>(b);
-      sum = product(sum ^ ghash_block(work, k, static_cast<uint32_t>(b)), job.sa->powers[left < kLanes ? left - 1 : kLanes - 1]);
+      const Polynomial& by = job.sa->powers[left < kLanes ? left - 1 : kLanes - 1];
+      const Polynomial x = sum ^ ghash_block(work, k, static_cast<uint32_t>(b));
+      volatile Product& p = work.products[work.block().thread];
+      p.x[0] = x.low, p.x[1] = x.high, p.by[0] = by.low, p.by[1] = by.high;
+      sum = finish_product(p);
       work.sums[k][rank] = sum;
     }
   }
@@ -268,32 +291,31 @@ __device__ inline void ghash(Work<Job>& work, int k, bool wanted, uint32_t n, ui
   done_with(k, icv);
 }
 
-/** Takes all packets of the tile through cipher and hash: `done_with(k, icv)` is called for each of those with a stream, by some
- *  thread. All is in place for all threads on return. */
+/** Takes all packets of the tile, which has been surveyed, through cipher and hash: `done_with(k, icv)` is called for each of those
+ *  with a stream, by some thread. All is in place for all threads on return. */
 template <class Job, class Done>
-__device__ inline void run_streams(const gpu::Block& block, int count, Work<Job>& work, const Lookup& te,
-                                   const Done& done_with) {
-  work.survey(block, count);
+__device__ inline void run_streams(Work<Job>& work, const Lookup& te, const Done& done_with) {
+  const auto has_hmac = [&](int k) { return k < work.count && work.jobs[k].ciphertext != 0 && !work.jobs[k].is_gcm(); };
   // Warp 0 does HMACs, if there are any; the others do the cipher, a chunk ahead. A warp that is alone does both.
-  const bool alone = block.threads == gpu::kLanes, hashes = work.has_hmac && block.thread < gpu::kLanes;
-  const int first = alone || !work.has_hmac ? 0 : gpu::kLanes;
-  const int groups = (block.threads - first) / static_cast<int>(kLanes);
-  const int group = (block.thread - first) / static_cast<int>(kLanes);
-  const auto rank = static_cast<uint32_t>(block.thread) % kLanes;
-  const bool has_packet = hashes && block.thread < count && work.jobs[block.thread].ciphertext != 0 &&
-                          !work.jobs[block.thread].is_gcm();
-  if (has_packet) work.hashed[block.thread] = 0;
+  const auto is_alone = [&] { return work.threads == gpu::kLanes; };
+  const auto hashes = [&] { return work.has_hmac && work.block().thread < gpu::kLanes; };
+  if (const int k = work.block().thread; hashes() && has_hmac(k)) work.hashed[k] = 0;
   for (uint32_t n = 0; n <= work.chunks; ++n) {
-    if (alone || !hashes)
-      for (int base = 0; base < count; base += groups) {
-        const int k = base + group;
-        const bool present = k < count && work.jobs[k].ciphertext != 0;
+    if (is_alone() || !hashes()) {
+      const int first = is_alone() || !work.has_hmac ? 0 : gpu::kLanes;
+      const auto rank = static_cast<uint32_t>(threadIdx.x) % kLanes;
+      for (int base = 0; base < work.count; base += (work.threads - first) / static_cast<int>(kLanes)) {
+        const int k = base + (work.block().thread - first) / static_cast<int>(kLanes);
+        const bool present = k < work.count && work.jobs[k].ciphertext != 0;
         cipher(work, te, k, present && n < work.jobs[k].chunks(), n, rank);
         __syncwarp();
-        ghash(work, k, present && work.jobs[k].is_gcm() && n <= work.jobs[k].ghash_blocks() / kLanes, n, rank, done_with);
+        ghash(work, k, present && work.jobs[k].is_gcm() && n <= work.jobs[k].ghash_blocks() / kLanes, n, rank,
+              done_with);
       }
-    if (has_packet && n > 0 && n <= work.jobs[block.thread].chunks()) hmac(work, block.thread, n - 1, done_with);
-    block.sync();
+    }
+    if (const int k = work.block().thread; hashes() && has_hmac(k) && n > 0 && n <= work.jobs[k].chunks())
+      hmac(work, k, n - 1, done_with);
+    work.block().sync();
   }
 }
 

@@ -18,16 +18,21 @@ HEDDLE_HD inline Polynomial operator^(const Polynomial& a, const Polynomial& b) 
 }
 
 /** The carry-less product. Factors are taken apart into every fourth bit, so that what is carried, of at most eight ones, ends
- *  in the three zeros between (T. Pornin, BearSSL). */
+ *  in the three zeros between (T. Pornin, BearSSL). A loop, for a GPU would have no registers for all of it at once. */
 HEDDLE_HD inline uint64_t carryless(uint32_t a, uint32_t b) {
   constexpr uint32_t kBits = 0x11111111;
-  constexpr uint64_t kWide = 0x1111111111111111;
   const uint64_t a0 = a & kBits, a1 = a & kBits << 1, a2 = a & kBits << 2, a3 = a & kBits << 3;
-  const uint64_t b0 = b & kBits, b1 = b & kBits << 1, b2 = b & kBits << 2, b3 = b & kBits << 3;
-  return (((a0 * b0) ^ (a1 * b3) ^ (a2 * b2) ^ (a3 * b1)) & kWide) |
-         (((a0 * b1) ^ (a1 * b0) ^ (a2 * b3) ^ (a3 * b2)) & kWide << 1) |
-         (((a0 * b2) ^ (a1 * b1) ^ (a2 * b0) ^ (a3 * b3)) & kWide << 2) |
-         (((a0 * b3) ^ (a1 * b2) ^ (a2 * b1) ^ (a3 * b0)) & kWide << 3);
+  uint32_t b0 = b & kBits, b1 = b & kBits << 1, b2 = b & kBits << 2, b3 = b & kBits << 3;
+  uint64_t sum = 0, bits = 0x1111111111111111;
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+  for (int bit = 0; bit < 4; ++bit, bits <<= 1) {
+    sum |= ((a0 * b0) ^ (a1 * b3) ^ (a2 * b2) ^ (a3 * b1)) & bits;
+    const uint32_t first = b0;
+    b0 = b1, b1 = b2, b2 = b3, b3 = first;
+  }
+  return sum;
 }
 
 /** The same of 64 bits, in three of 32 (Karatsuba). */
@@ -39,18 +44,36 @@ HEDDLE_HD inline Polynomial carryless_wide(uint64_t a, uint64_t b) {
   return {high ^ middle >> 32, low ^ middle << 32};
 }
 
-/** a * b, of which the second factor is `by` = b / x: the product of two numbers then stands where it belongs. */
-HEDDLE_HD inline Polynomial product(const Polynomial& a, const Polynomial& by) {
-  const Polynomial low = carryless_wide(a.low, by.low), high = carryless_wide(a.high, by.high);
-  const Polynomial middle = carryless_wide(a.high ^ a.low, by.high ^ by.low) ^ low ^ high;
-  uint64_t v3 = high.high, v2 = high.low ^ middle.high, v1 = low.high ^ middle.low;
-  const uint64_t v0 = low.low;
+/** Where a product is made: on a GPU shared memory, for its registers are full. */
+struct Product {
+  uint64_t x[2], by[2];  ///< factors, the low half first
+  uint64_t v[4];         ///< of what is not reduced, the lowest first
+};
+
+/** x * b, of which the second factor is `by` = b / x: the product of two numbers then stands where it belongs. */
+HEDDLE_HD inline Polynomial finish_product(volatile Product& p) {
+  for (int w = 0; w < 4; ++w) p.v[w] = 0;
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+  for (int part = 0; part < 3; ++part) {  // Karatsuba: low, high, middle
+    const int first = part == 1 ? 1 : 0;
+    uint64_t a = p.x[first], b = p.by[first];
+    if (part == 2) a ^= p.x[1], b ^= p.by[1];
+    const Polynomial of = carryless_wide(a, b);
+    p.v[1] = p.v[1] ^ of.low, p.v[2] = p.v[2] ^ of.high;
+    if (part == 0) p.v[0] = of.low, p.v[1] = p.v[1] ^ of.high;
+    if (part == 1) p.v[2] = p.v[2] ^ of.low, p.v[3] = of.high;
+  }
   // x^128 = x^7 + x^2 + x + 1: from the lowest word up.
-  v2 ^= v0 ^ v0 >> 1 ^ v0 >> 2 ^ v0 >> 7;
-  v1 ^= v0 << 63 ^ v0 << 62 ^ v0 << 57;
-  v3 ^= v1 ^ v1 >> 1 ^ v1 >> 2 ^ v1 >> 7;
-  v2 ^= v1 << 63 ^ v1 << 62 ^ v1 << 57;
-  return {v3, v2};
+  const uint64_t v0 = p.v[0];
+  const uint64_t v1 = p.v[1] ^ v0 << 63 ^ v0 << 62 ^ v0 << 57;
+  const uint64_t v2 = p.v[2] ^ v0 ^ v0 >> 1 ^ v0 >> 2 ^ v0 >> 7 ^ v1 << 63 ^ v1 << 62 ^ v1 << 57;
+  return {p.v[3] ^ v1 ^ v1 >> 1 ^ v1 >> 2 ^ v1 >> 7, v2};
+}
+HEDDLE_HD inline Polynomial product(const Polynomial& a, const Polynomial& by) {
+  Product p{{a.low, a.high}, {by.low, by.high}, {}};
+  return finish_product(p);
 }
 
 /** a / x. */

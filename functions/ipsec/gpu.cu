@@ -87,8 +87,10 @@ struct EncapTile {
 
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& work,
                              const Lookup& te) const {
+    lies_in_shared_memory(tile), lies_in_shared_memory(work), lies_in_shared_memory(te);
     prepare(block, tile, image, work);
-    run_streams(block, tile.count(), work, te, [&](int k, const uint32_t(&icv)[4]) {
+    work.survey(block, tile, image);
+    run_streams(work, te, [&work](int k, const uint32_t(&icv)[4]) {
       const EncapJob& job = work.jobs[k];
       uint8_t* const to = job.stream + job.bytes();
 #pragma unroll
@@ -175,6 +177,7 @@ struct DecapTile {
 
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& work,
                              const Lookup& te) const {
+    lies_in_shared_memory(tile), lies_in_shared_memory(work), lies_in_shared_memory(te);
     const uint32_t link = image.link_bytes;
     for (int k = block.thread; k < tile.count(); k += block.threads) {
       const int i = tile.packet(k);
@@ -185,7 +188,8 @@ struct DecapTile {
                              : find_stream(image, tile.frame(i) + link, tile.length(i) - link, job);
       if (reason != kGood) tile.drop(i, reason);
     }
-    run_streams(block, tile.count(), work, te, [&](int k, const uint32_t(&icv)[4]) {
+    work.survey(block, tile, image);
+    run_streams(work, te, [&work](int k, const uint32_t(&icv)[4]) {
       DecapJob& job = work.jobs[k];
       uint32_t difference = 0;
 #pragma unroll
@@ -193,10 +197,17 @@ struct DecapTile {
         if (4 * w < job.suite.icv_bytes) difference |= icv[w] ^ job.icv[w];
       job.difference = difference;
     });
-    if (block.thread >= tile.count() || work.jobs[block.thread].ciphertext == 0) return;
-    const int i = tile.packet(block.thread);
-    const int reason =
-        work.jobs[block.thread].difference == 0 ? open(tile, i, image, work.jobs[block.thread]) : kBadIcv;
+    finish(work);
+  }
+
+ private:
+  static __device__ void finish(Scratch& work) {
+    gpu::Tile& tile = *work.tile;
+    lies_in_shared_memory(tile);
+    const int k = work.block().thread;
+    if (k >= work.count || work.jobs[k].ciphertext == 0) return;
+    const int i = tile.packet(k);
+    const int reason = work.jobs[k].difference == 0 ? open(tile, i, *work.image, work.jobs[k]) : kBadIcv;
     if (reason != kGood) tile.drop(i, reason);
   }
 };

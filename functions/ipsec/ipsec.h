@@ -33,9 +33,9 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *      limit: soft N(packets), hard N(packets)     and the same of (bytes): its lifetime
  *      sel src PREFIX dst PREFIX                   which packets IPsecSequence gives it
  *
- *  AES keys have 128, 192 or 256 bits. A GPU does tunnels over IPv4 by rfc3686(ctr(aes)) and hmac(sha1), without UDP and
- *  extended numbers; with any other association in FILE the element needs a CPU, where intel-ipsec-mb does the work, and on a
- *  GPU it is an error.
+ *  AES keys have 128, 192 or 256 bits. A GPU does tunnels over IPv4 by rfc3686(ctr(aes)) with either hash, or by
+ *  rfc4106(gcm(aes)), also of several kinds in one FILE, but no cbc(aes), transport mode, IPv6 outside, UDP and extended numbers; with
+ *  such an association in FILE the element needs a CPU, where intel-ipsec-mb does the work, and on a GPU it is an error.
  *
  *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU, so that the sequence numbers of
  *  an association are in the order in which packets came, also where a GPU does the rest. It may name another IPsecEncap with
