@@ -8,8 +8,6 @@ namespace heddle {
 class Chooses {
  public:
   virtual ~Chooses() = default;
-  /** Whether --device sends it to a GPU, as it does what can run there; if not, DEVICE alone does. Asked after link(). */
-  virtual bool follows_device() const { return true; }
   /** Told by the plan where the element is to run, after configure() and before tables are copied; may be told anew. Throws
    *  Error if it cannot run there as it has been configured; the text names the remedy. */
   virtual void placed(bool on_gpu) = 0;

@@ -128,8 +128,8 @@ class Element {
   virtual bool copies_some() const { return false; }
   virtual bool copies_to(Batch& /*batch*/, int /*i*/, int /*output*/) { return true; }
 
-  /** Why its packets must all go to one processor: it keeps something there that the other cannot see. "": they need not. */
-  virtual std::string needs_one_processor() const { return {}; }
+  /** Whether --device sends it to a GPU, as it does what can run there; if not, DEVICE alone does. Asked after link(). */
+  virtual bool follows_device() const { return true; }
 
   /** Microseconds between two calls of on_timer() on each packet thread, as far as a batch under way allows; 0: never. */
   virtual int timer_us() const { return 0; }

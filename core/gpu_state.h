@@ -11,9 +11,6 @@ class KeepsGpuState {
  public:
   virtual ~KeepsGpuState() = default;
 
-  /** Whether --device sends it to a GPU, as it does what can run there; if not, DEVICE alone does. Asked after link(). */
-  virtual bool follows_device() const { return true; }
-
   /** How many State there are, one behind the other; asked after start(). */
   virtual size_t gpu_states() const { return 1; }
 

@@ -51,7 +51,7 @@ struct Report {
     /** If the CPU runs the segment as well: packets that it has taken, and changes from one to the other. */
     std::optional<uint64_t> on_cpu{};
     uint64_t switches = 0;
-    /** Transport landing: packets that have landed, and those that came back to their own buffers, for there was no room. */
+    /** Transport landing: packets that landed; that came back to their own buffers: no room, or a slot with one too long. */
     std::optional<uint64_t> landed{};
     uint64_t landing_full = 0;
   };

@@ -6,7 +6,6 @@
 
 #include "core/chooses.h"
 #include "core/error.h"
-#include "core/gpu_state.h"
 #include "engine/one_packet.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
@@ -59,10 +58,7 @@ void place(const Router& router, Plan& plan) {
   for (size_t i = 0; i < n; ++i) {
     const Node& node = router.nodes[i];
     if (gpu::function_id(node.element->class_name) < 0) continue;
-    const auto* keeps = dynamic_cast<const KeepsGpuState*>(node.element.get());
-    const auto* chooses = dynamic_cast<const Chooses*>(node.element.get());
-    const bool follows =
-        use_gpu && (keeps == nullptr || keeps->follows_device()) && (chooses == nullptr || chooses->follows_device());
+    const bool follows = !node.device && use_gpu && node.element->follows_device();
     const int device = node.device.value_or(follows ? kDefaultGpu : kOnCpu);
     if (device == kOnCpu) continue;
     const Processor processor{Processor::kGpu, static_cast<uint8_t>(device == kDefaultGpu ? number : device)};
@@ -91,21 +87,6 @@ void place(const Router& router, Plan& plan) {
     const auto& back = router.nodes[i].predecessors;
     const int neighbour = after_one ? *std::find_if(back.begin(), back.end(), on_gpu) : router.nodes[i].targets[0];
     if (loads || after_one) static_cast<Placement&>(plan.nodes[i]) = plan.nodes[static_cast<size_t>(neighbour)];
-  }
-}
-
-void check_places(const Router& router, const Plan& plan, click::Diagnostics& diagnostics) {
-  for (size_t i = 0; i < router.nodes.size(); ++i) {
-    if (!plan.nodes[i].has_both()) continue;
-    const Element& element = *router.nodes[i].element;
-    const std::string why = element.needs_one_processor();
-    if (!why.empty())
-      diagnostics.error(
-          router.nodes[i].where,
-          format("%s '%s': its packets cannot go to the GPU and to the CPU (%s): %s; give it DEVICE gpu%s or "
-                 "DEVICE cpu",
-                 element.class_name.c_str(), element.name.c_str(), plan.nodes[i].by_load ? "auto" : "ON_GPU_ERROR cpu",
-                 why.c_str(), plan.nodes[i].cpu_after_failure ? " with ON_GPU_ERROR stop" : ""));
   }
 }
 
@@ -331,7 +312,6 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   Plan plan;
   plan.options = options;
   passes::place(router, plan);
-  passes::check_places(router, plan, diagnostics);
   tell_places(router, plan, diagnostics);
   passes::follow(router, plan, diagnostics);
   if (!diagnostics.ok()) return plan;

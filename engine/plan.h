@@ -118,8 +118,6 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
 namespace passes {
 /** 2. Chooses a processor for each function, or both; neutral elements and GPU ports follow their neighbours. */
 void place(const Router& router, Plan& plan);
-/** Reports functions that cannot be on both. */
-void check_places(const Router& router, const Plan& plan, click::Diagnostics& diagnostics);
 /** Of place(): GPU ports go where the functions next to them are. */
 void place_ports(const Router& router, Plan& plan);
 /** 3. Follows head offset, columns and sharing along the chain; checks that each column that is read has been set. */

@@ -14,10 +14,10 @@ constexpr unsigned kLargePackets = 256;
 
 // Packets that have landed do not lie in the ports' pool.
 void check_ports(const Plan& plan) {
-  const bool lands = std::any_of(plan.segments.begin(), plan.segments.end(),
-                                 [](auto& segment) { return segment.transport == Transport::landing; });
-  if (const std::string why = dpdk::why_only_own_buffers(); lands && !why.empty())
-    throw Error("transport landing: " + why);
+  const auto lands = std::find_if(plan.segments.begin(), plan.segments.end(),
+                                  [](auto& segment) { return segment.transport == Transport::landing; });
+  if (const std::string why = dpdk::why_only_own_buffers(); lands != plan.segments.end() && !why.empty())
+    throw Error("transport landing (" + lands->why_transport + "): " + why);
 }
 
 size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }

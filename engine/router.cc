@@ -82,6 +82,15 @@ void read_launch(Node& node, click::Arguments& arguments) {
   arguments.keyword("QUEUES_PER_CORE", node.limits.lists, 1, gpu::kMostStreams);
 }
 
+void read_latency(Node& node, click::Arguments& arguments) {
+  std::string text;
+  arguments.keyword("LATENCY", text);
+  click::Duration latency;
+  if (!text.empty() && (!arguments.read(text, latency) || latency.microseconds == 0))
+    arguments.error("LATENCY", "a time of 1us or more, such as 200us");
+  node.latency_us = latency.microseconds;
+}
+
 void read_placement(Node& node, click::Arguments& arguments) {
   if (gpu::function_id(node.element->class_name) < 0) return;
   std::string device;
@@ -107,9 +116,7 @@ void read_placement(Node& node, click::Arguments& arguments) {
   if (!transport.empty() && !node.transport)
     arguments.error("TRANSPORT", "direct, gather, coalescent, zerocopy, commlist or landing");
   read_launch(node, arguments);
-  click::Duration latency;
-  arguments.keyword("LATENCY", latency);
-  node.latency_us = latency.microseconds;
+  read_latency(node, arguments);
   arguments.keyword("BLOCKING", node.blocking);
 }
 

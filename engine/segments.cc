@@ -56,6 +56,33 @@ gpu::Copies copies_of(const Router& router, const Plan& plan, const Segment& seg
   return copies;
 }
 
+// Why transport landing cannot be; null: it can.
+const char* why_nothing_lands(const Router& router, const Plan& plan, const Segment& segment) {
+  if ((segment.out & plan.atoms.packet_atoms()) == 0) return "nothing comes back that could land";
+  if (plan.nodes[static_cast<size_t>(segment.nodes[0])].head_varies)
+    return "how much has been stripped from packets differs, and that must land, too";
+  // The resident kernel takes lanes without a packet for empty ones, of which nothing may be gathered.
+  const gpu::Copies copies = landing_copies(router, plan, segment);
+  if (segment.launch == LaunchMode::persistent && copies.before + copies.behind > 0)
+    return "packets that grow or were stripped before land behind launches only";
+  return nullptr;
+}
+
+void choose_launch(const Router& router, const Plan& plan, Segment& segment, click::Diagnostics& diagnostics) {
+  segment.launch = plan.options.launch;
+  const Node* named = nullptr;  // whose LAUNCH counts
+  for (int n : segment.nodes) {
+    const Node& node = router.nodes[static_cast<size_t>(n)];
+    if (!node.launch) continue;
+    if (named != nullptr && named->launch != node.launch)
+      diagnostics.error(node.where, "'" + node.element->name + "': LAUNCH " + name(*node.launch) + ", but '" +
+                                        named->element->name + "' on the same way through the GPU has " +
+                                        name(*named->launch) + "; give both the same");
+    named = &node;
+    segment.launch = *node.launch;
+  }
+}
+
 }  // namespace
 
 gpu::Span hull(const Plan& plan, const Segment& segment, AtomSet fields) {
@@ -160,6 +187,7 @@ void find_slot_columns(const Router& router, Plan& plan) {
 
 void choose_transports(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
   each_gpu_segment(plan, [&](Segment& segment, int) {
+    choose_launch(router, plan, segment, diagnostics);
     int passes = 0;
     const Node* named = nullptr;  // whose TRANSPORT counts
     for (int n : segment.nodes) {
@@ -188,14 +216,9 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
       segment.transport = Transport::direct;
       segment.why_transport = "no function wants bytes of packets";
     }
-    if (segment.transport == Transport::landing) {
-      const bool varies = plan.nodes[static_cast<size_t>(segment.nodes[0])].head_varies;
-      if ((segment.out & plan.atoms.packet_atoms()) == 0)
-        segment.transport = Transport::gather, segment.why_transport += ", but nothing comes back that could land";
-      else if (varies)
-        segment.transport = Transport::gather,
-        segment.why_transport += ", but how much has been stripped from packets differs, and that must land, too";
-    }
+    if (const char* why = why_nothing_lands(router, plan, segment);
+        segment.transport == Transport::landing && why != nullptr)
+      segment.transport = Transport::gather, segment.why_transport += format(", but %s", why);
     if (segment.has_rings()) {
       segment.transport = Transport::direct;
       segment.why_transport = "packets lie in the ports' memory";
@@ -206,11 +229,8 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
 
 void choose_kernels(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
   each_gpu_segment(plan, [&](Segment& segment, int) {
-    segment.launch = plan.options.launch;
-    segment.latency_us = plan.options.latency_us;
     uint64_t named_latency = 0;  // the shortest LATENCY
     segment.warps = segment.copies.warps();
-    const Node* named = nullptr;  // whose LAUNCH counts
     for (int n : segment.nodes) {
       const Node& node = router.nodes[static_cast<size_t>(n)];
       const int function = gpu::function_id(node.element->class_name);
@@ -218,28 +238,18 @@ void choose_kernels(const Router& router, Plan& plan, click::Diagnostics& diagno
       const auto tighten = [](int& limit, int other) {
         limit = limit == 0 || (0 < other && other < limit) ? other : limit;
       };
+      if (node.latency_us > 0 && segment.has_rings())
+        diagnostics.error(node.where, "'" + node.element->name +
+                                          "': LATENCY: between GPU ports the GPU takes packets as they come, and none "
+                                          "waits for others; leave it out");
       if (node.latency_us > 0)
         named_latency = named_latency == 0 ? node.latency_us : std::min(named_latency, node.latency_us);
       tighten(segment.limits.batch, node.limits.batch);
       tighten(segment.limits.capacity, node.limits.capacity);
       tighten(segment.limits.lists, node.limits.lists);
-      if (!node.launch) continue;
-      if (named != nullptr && named->launch != node.launch)
-        diagnostics.error(node.where, "'" + node.element->name + "': LAUNCH " + name(*node.launch) + ", but '" +
-                                          named->element->name + "' on the same way through the GPU has " +
-                                          name(*named->launch) + "; give both the same");
-      named = &node;
-      segment.launch = *node.launch;
     }
-    if (named_latency > 0) segment.latency_us = named_latency;
-    if (segment.has_rings()) segment.latency_us = 0;  // the GPU takes them as they come
-    // The resident kernel takes lanes without a packet for empty ones, of which nothing may be gathered.
-    if (segment.transport == Transport::landing && segment.launch == LaunchMode::persistent &&
-        segment.copies.before + segment.copies.behind > 0) {
-      segment.transport = Transport::gather;
-      segment.why_transport += ", but packets that grow or were stripped before land behind launches only";
-      segment.copies = copies_of(router, plan, segment);
-    }
+    segment.latency_us = named_latency > 0 ? named_latency : plan.options.latency_us;
+    if (segment.has_rings()) segment.latency_us = 0;  // --latency is for the others
     if (segment.transport == Transport::landing)
       segment.copies.landing = segment.launch == LaunchMode::persistent ? gpu::Landing::stores : gpu::Landing::engine;
     if (copies_by_engine(segment.transport) && segment.launch == LaunchMode::persistent) {

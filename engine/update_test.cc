@@ -49,7 +49,9 @@ bool is_answer(int state, uint32_t address, uint32_t dst, uint32_t out) {
   return dst == gateway(state, net, long_prefix) && out == port(state, net);
 }
 
-void expect_old_or_new(const std::string& element, const Backend& backend) {
+// `behind`: elements behind port 0, which give packets back as they were.
+void expect_old_or_new(const std::string& element, const Backend& backend, const std::string& device = "",
+                       const std::string& behind = "") {
   std::vector<Frame> frames;
   for (unsigned i = 0; i < 512; ++i) frames.push_back(ip_frame(i, ip(10, 0, i % kNets, i * 37 % 256), i % 20));
   std::string arguments;
@@ -94,9 +96,10 @@ void expect_old_or_new(const std::string& element, const Backend& backend) {
     });
     updater.join();
   };
-  const Result result = run("TestSource -> CheckIPHeader(14) -> rt :: " + element + "(" + arguments +
-                                "); rt[0] -> s0 :: TestSink(READS dst); rt[1] -> s1 :: TestSink(READS dst);",
-                            backend, frames, options);
+  const Result result =
+      run("TestSource -> CheckIPHeader(14) -> rt :: " + element + "(" + arguments + device + "); rt[0] -> " + behind +
+              "s0 :: TestSink(READS dst); rt[1] -> s1 :: TestSink(READS dst);",
+          backend, frames, options);
   EXPECT_EQ(wrong, 0u) << "of " << seen << " packets";
   EXPECT_EQ(result.drop("rt.no_route"), 0u);
   for (auto& count : answers) EXPECT_GT(count, 0u);
@@ -106,6 +109,18 @@ TEST_P(UpdateTest, EveryPacketGetsTheOldAnswerOrTheNewOne) {
   for (const char* element : {"DirectIPLookup", "RadixIPLookup", "LinearIPLookup"}) {
     SCOPED_TRACE(element);
     expect_old_or_new(element, GetParam());
+  }
+}
+
+// Packets that carry what they were told wait for others before a GPU, or go from one to the next.
+TEST_P(UpdateTest, WaitsForPacketsThatWaitForOthers) {
+  const std::string waits = "XOR(3, LATENCY 10s) -> ", goes = "XOR(3) -> ", undo = "XOR(3, DEVICE cpu) -> ";
+  // Packets of one way wait where it meets the other for those that are on a GPU, and all go to it then.
+  const std::string meet = "{ input -> w :: RoundRobinSwitch; w[0] -> " + goes + undo + "output; w[1] -> output; } -> ";
+  for (const std::string& behind :
+       {waits + undo, goes + undo + goes + undo, goes + undo + waits + undo, meet + goes + undo, meet + waits + undo}) {
+    SCOPED_TRACE(behind);
+    expect_old_or_new("DirectIPLookup", GetParam(), ", DEVICE cpu", behind);
   }
 }
 

@@ -382,10 +382,15 @@ void Worker::report_epoch() {
   if (now == epoch_) return;
   if (waiting_epoch_ == epoch_) {
     waiting_epoch_ = now;
-    for (auto& path : paths_) path->fed_at_epoch = path->lane->fed();
+    for (auto& path : paths_) path->fed_at_epoch.reset();
   }
-  for (auto& path : paths_)
-    if (path->lane->returned() < path->fed_at_epoch) return;
+  // In topological order: what comes back from one path may go on to another. Packets that wait for others count as fed, so
+  // that they wait as they would without a change; if they are lost instead, the path is empty at the latest.
+  for (auto& path : paths_) {
+    const size_t gathered = path->gathered ? static_cast<size_t>(path->gathered->size()) : 0;
+    if (!path->fed_at_epoch) path->fed_at_epoch = path->lane->fed() + gathered;
+    if (path->lane->returned() < *path->fed_at_epoch && (path->lane->in_flight() > 0 || gathered > 0)) return;
+  }
   epoch_ = waiting_epoch_;
   shared_.epochs->report(thread_, epoch_);
 }

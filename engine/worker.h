@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -145,6 +146,7 @@ class Worker {
   void number(Batch& batch);
   void make_timers();
   void make_joins();
+  /** Reports the newest epoch when all that was begun before it is done. */
   void report_epoch();
   void publish_counts();
 
@@ -173,7 +175,7 @@ class Worker {
     bool splits;
     int node;                                  // where packets enter
     std::unique_ptr<NumbersInFlight> numbers;  // null: nobody behind needs them
-    uint64_t fed_at_epoch = 0;
+    std::optional<uint64_t> fed_at_epoch;      // fed() when all of before the epoch are; none: some may come yet
     bool by_load, cpu_after_failure;
     BatchWait wait;
     std::unique_ptr<Batch> gathered;  // with a latency budget: packets that wait for others; else null

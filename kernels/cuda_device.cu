@@ -4,8 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -13,42 +11,20 @@
 
 #include "core/error.h"
 #include "gpu/device.h"
-#include "gpu/functions.h"
-#include "gpu/residency.h"
 #include "kernels/arena.h"
 #include "kernels/backend.h"
 #include "kernels/check.h"
 #include "kernels/device_info.h"
 #include "kernels/device_memory.h"
-#include "kernels/kernels.cuh"
 #include "kernels/launch_group.h"
 #include "kernels/nic_dma.h"
 #include "kernels/program_layout.h"
+#include "kernels/resident_kernels.h"
 #include "kernels/ring_sets.h"
 
 namespace heddle::gpu {
 namespace HEDDLE_GPU_BACKEND {
 namespace {
-
-constexpr size_t kSpareColumnWords = 32;  ///< of a spare slot: words of 32 bits a packet
-
-const void* kernel_of(size_t shape) {
-  static_assert(kShapeCount == 3 && kShapes[0] == 1 && kShapes[1] == 4 && kShapes[2] == 8);
-  const std::array<const void*, kShapeCount> kernels{reinterpret_cast<const void*>(serve<1>),
-                                                     reinterpret_cast<const void*>(serve<4>),
-                                                     reinterpret_cast<const void*>(serve<8>)};
-  return kernels[shape];
-}
-
-void launch_kernel(size_t shape, const cudaLaunchConfig_t& config, const Serving& serving) {
-  if (shape == 0) HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve<1>, serving));
-  if (shape == 1) HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve<4>, serving));
-  if (shape == 2) HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve<8>, serving));
-}
-
-size_t shape_of(int warps) {
-  return static_cast<size_t>(std::lower_bound(kShapes, kShapes + kShapeCount, warps) - kShapes);
-}
 
 class CudaDevice final : public Device {
   void use() const { HEDDLE_CUDA_CHECK(cudaSetDevice(index_)); }
@@ -65,23 +41,12 @@ class CudaDevice final : public Device {
     use();
     HEDDLE_CUDA_CHECK(cudaGetDeviceProperties(&properties_, index));
     info_ = describe(index, properties_);
-    // Loads all kernels now: a first launch behind a resident kernel would block until that ends.
-    for (size_t shape = 0; shape < kShapeCount; ++shape) {
-      const cudaFuncAttributes attributes = load(kernel_of(shape));
-      shapes_[shape].registers = attributes.numRegs;
-      if (shape == 0) {
-        info_.kernel_registers = attributes.numRegs;
-        info_.kernel_local_bytes = attributes.localSizeBytes;
-      }
-      shapes_[shape].static_shared_bytes = attributes.sharedSizeBytes;
-      most_shared_bytes_ = properties_.sharedMemPerBlockOptin - attributes.sharedSizeBytes;
-      HEDDLE_CUDA_CHECK(cudaFuncSetAttribute(kernel_of(shape), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             static_cast<int>(most_shared_bytes_)));
-    }
+    memory_.emplace(index);
+    kernels_.emplace(properties_, info_.name, *memory_);
+    info_.kernel_registers = kernels_->registers();
+    info_.kernel_local_bytes = kernels_->local_bytes();
     rings_.emplace(properties_.sharedMemPerBlockOptin);
     dma_.emplace();
-    memory_.emplace(index);
-    for (Shape& shape : shapes_) HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&shape.stream, cudaStreamNonBlocking));
   }
   ~CudaDevice() override {
     stop();
@@ -89,7 +54,7 @@ class CudaDevice final : public Device {
     rings_.reset(), dma_.reset();
     for (void* memory : shared_) cudaHostUnregister(memory);
     groups_.clear();
-    for (const Shape& shape : shapes_) cudaStreamDestroy(shape.stream);
+    kernels_.reset();
     memory_.reset();
   }
 
@@ -167,44 +132,11 @@ class CudaDevice final : public Device {
     size_t shape;
     bool on_twins;
   };
-  /** Blocks with a number of warps: a kernel. */
-  struct Shape {
-    int registers = 0;  // of a thread
-    size_t static_shared_bytes = 0;
-    cudaStream_t stream{};
-    std::vector<Assignment> assignments;
-    size_t shared_bytes = 0;
-    size_t launched_shared_bytes = 0;  // of the blocks of launches
-    bool launched = false;
-    Slot* spare = nullptr;
-    int spare_left = 0;
-    Assignment* on_device = nullptr;  // the assignments, once start() has been called
-    bool resident = false;
-  };
-
-  cudaFuncAttributes load(const void* kernel) {
-    cudaFuncAttributes attributes{};
-    HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
-    return attributes;
-  }
-  /** What `blocks` blocks of a shape need; `what`: that they serve, for messages. */
-  Residents residents_of(size_t shape, int blocks, size_t shared_bytes, const char* what) const {
-    constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
-    const int warps = kShapes[shape], threads = warps * kLanes;
-    return {format("%s of %d warp%s", what, warps, warps == 1 ? "" : "s"), blocks, threads,
-            (shapes_[shape].registers + 7) / 8 * 8 * threads,
-            shared_bytes + shapes_[shape].static_shared_bytes + kReservedByCuda};
-  }
   /** Makes the twins of the packets, if there are none yet. */
   void make_twins();
   LaunchGroup& group_of(const SlotGroup& slots);
   /** Launches slots with this program. */
   LaunchGroup::Launch launcher(ProgramId id);
-  Slot* take_slots(int count, size_t column_words);
-  /** Gives `count` slots, a group, to blocks of `shape`. */
-  void assign(Shape& shape, Slot* slots, int count);
-  /** Makes spare slots, and puts the assignments on the device if all fits there at once. */
-  void place(int spare, size_t shared_bytes);
 
   const int index_;
   cudaDeviceProp properties_{};
@@ -216,13 +148,11 @@ class CudaDevice final : public Device {
   std::mutex mutex_;                    // guards all but places_ and what launch() and start_dma() use
   std::deque<ProgramRecord> programs_;  // as groups_
   std::deque<LaunchGroup> groups_;      // a group's thread keeps using its own while others are added
-  std::array<Shape, kShapeCount> shapes_;
+  std::optional<ResidentKernels> kernels_;
   std::optional<RingSets> rings_;
   std::optional<NicDma> dma_;
-  std::vector<void*> shared_;     // host memory that is registered
-  size_t most_shared_bytes_ = 0;  // dynamic, of a block
-  bool started_ = false;          // with resident kernels, whose spare slots are what is left
-  std::string failure_;           // that fail() has been told
+  std::vector<void*> shared_;  // host memory that is registered
+  std::string failure_;        // that fail() has been told
 };
 
 void CudaDevice::make_twins() {
@@ -251,10 +181,9 @@ ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
   ProgramRecord record{lay_out(spec, sizeof(TileCopy),
                                {[this](TableId table) { return memory_->address(table); },
                                 [this](StateId state) { return memory_->address(state); }}),
-                       nullptr, shape_of(spec.warps()), spec.on_twins};
+                       nullptr, ResidentKernels::shape_of(spec.warps()), spec.on_twins};
   const size_t wanted = record.layout.shared_bytes;
-  if (const size_t most = shapes_[record.shape].resident ? shapes_[record.shape].shared_bytes : most_shared_bytes_;
-      wanted > most)
+  if (const size_t most = kernels_->most_shared_bytes(record.shape); wanted > most)
     throw Error(
         format("a GPU segment wants %zu bytes of shared memory, a block has %zu; place one of its elements with "
                "DEVICE cpu",
@@ -272,99 +201,23 @@ void CudaDevice::remove_program(ProgramId program) {
   memory_->give_back(std::exchange(record.at, nullptr));
 }
 
-Slot* CudaDevice::take_slots(int count, size_t column_words) {
-  auto* slots = pinned_.take<Slot>(static_cast<size_t>(count));
-  auto* columns = pinned_.take<uint32_t>(std::max<size_t>(1, static_cast<size_t>(count) * column_words * kSlotPackets));
-  for (int i = 0; i < count; ++i) slots[i].columns = columns + static_cast<size_t>(i) * column_words * kSlotPackets;
-  return slots;
-}
-
-void CudaDevice::assign(Shape& shape, Slot* slots, int count) {
-  auto* wakes = lasting_.take<uint32_t>(static_cast<size_t>(count));
-  memory_->clear(wakes, static_cast<size_t>(count) * sizeof(uint32_t));
-  for (int i = 0; i < count; ++i)
-    shape.assignments.push_back({slots + i, wakes, static_cast<uint32_t>(i), static_cast<uint32_t>(count)});
-}
-
 SlotGroup CudaDevice::add_slots(ProgramId id, int count, int streams) {
   use();
   const std::lock_guard lock(mutex_);
   const ProgramRecord& program = programs_[static_cast<size_t>(id)];
-  Shape& shape = shapes_[program.shape];
-  Slot* slots = nullptr;
-  if (started_) {
-    if (streams > 0) throw Error(info_.name + ": slots with streams cannot be added beside resident kernels");
-    if (count > shape.spare_left || program.layout.column_words > kSpareColumnWords)
-      throw Error(format("%s: %d more slots of %d warps, but %d are spare", info_.name.c_str(), count,
-                         kShapes[program.shape], shape.spare_left));
-    slots = shape.spare;
-    shape.spare += count;
-    shape.spare_left -= count;
-  } else {
-    slots = take_slots(count, program.layout.column_words);
-    if (streams == 0) {
-      assign(shape, slots, count);
-      shape.shared_bytes = std::max(shape.shared_bytes, program.layout.shared_bytes);
-    } else {
-      shape.launched = true;
-      shape.launched_shared_bytes = std::max(shape.launched_shared_bytes, program.layout.shared_bytes);
-    }
-  }
+  Slot* slots =
+      kernels_->add_slots(program.shape, count, streams > 0, program.layout.column_words, program.layout.shared_bytes);
   const SlotGroup group{slots, count, program.layout.program.wide_results};
   if (streams > 0) groups_.emplace_back(group, streams);
   return group;
 }
 
-void CudaDevice::place(int spare, size_t shared_bytes) {
-  const Multiprocessor each{properties_.maxBlocksPerMultiProcessor, properties_.maxThreadsPerMultiProcessor,
-                            properties_.regsPerMultiprocessor, properties_.sharedMemPerMultiprocessor};
-  std::vector<Residents> residents = rings_->residents();
-  for (Residents& engines : dma_->residents()) residents.push_back(std::move(engines));
-  for (size_t s = 0; s < kShapeCount; ++s) {
-    Shape& shape = shapes_[s];
-    if (shape.assignments.empty()) continue;
-    shape.shared_bytes = std::max(shape.shared_bytes, shared_bytes);
-    shape.spare = take_slots(spare, kSpareColumnWords);
-    shape.spare_left = spare;
-    for (int i = 0; i < spare; ++i)
-      assign(shape, shape.spare + i, 1);  // groups of their own: nobody knows whose they will be
-    residents.push_back(residents_of(s, static_cast<int>(shape.assignments.size()), shape.shared_bytes, "slots"));
-  }
-  if (residents.empty()) return;
-  // A launch beside resident kernels needs a place for one block at least.
-  for (size_t s = 0; s < kShapeCount; ++s)
-    if (shapes_[s].launched) residents.push_back(residents_of(s, 1, shapes_[s].launched_shared_bytes, "launches"));
-  residents.push_back(memory_->patcher());
-  if (const std::string problem = residency_problem(residents, each, info_.multiprocessors); !problem.empty())
-    throw Error(info_.name + ": " + problem + "; use fewer threads or --slots");
-  for (Shape& shape : shapes_) {
-    if (shape.assignments.empty()) continue;
-    shape.on_device = lasting_.take<Assignment>(shape.assignments.size());
-    memory_->write(shape.on_device, std::as_bytes(std::span(shape.assignments)));
-  }
-}
-
 void CudaDevice::start(int spare, size_t shared_bytes) {
   use();
   const std::lock_guard lock(mutex_);
-  if (std::all_of(shapes_.begin(), shapes_.end(), [](auto& shape) { return shape.on_device == nullptr; }))
-    place(spare, shared_bytes);
-  for (size_t s = 0; s < kShapeCount; ++s) {
-    Shape& shape = shapes_[s];
-    if (shape.on_device == nullptr) continue;
-    for (const Assignment& assignment : shape.assignments) {
-      std::memset(assignment.slot->word, 0, sizeof assignment.slot->word);
-      std::memset(&assignment.slot->result, 0, sizeof assignment.slot->result);
-    }
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(shape.assignments.size()));
-    config.blockDim = dim3(static_cast<unsigned>(kShapes[s] * kLanes));
-    config.dynamicSmemBytes = shape.shared_bytes;
-    config.stream = shape.stream;
-    started_ = true;
-    launch_kernel(s, config, {shape.on_device, nullptr, places_});
-    shape.resident = true;
-  }
+  std::vector<Residents> beside = rings_->residents();
+  for (Residents& engines : dma_->residents()) beside.push_back(std::move(engines));
+  kernels_->start(spare, shared_bytes, std::move(beside), places_);
 }
 
 void CudaDevice::share(SharedMemory memory) {
@@ -383,8 +236,7 @@ void CudaDevice::share(SharedMemory memory) {
 bool CudaDevice::unshare(SharedMemory memory) {
   use();
   const std::lock_guard lock(mutex_);
-  if (rings_->running() || std::any_of(shapes_.begin(), shapes_.end(), [](auto& shape) { return shape.resident; }))
-    return false;
+  if (rings_->running() || kernels_->running()) return false;
   if (const auto found = std::find(shared_.begin(), shared_.end(), memory.base); found != shared_.end()) {
     HEDDLE_CUDA_CHECK(cudaHostUnregister(memory.base));
     shared_.erase(found);
@@ -422,14 +274,9 @@ LaunchGroup::Launch CudaDevice::launcher(ProgramId id) {
   const std::lock_guard lock(mutex_);
   const ProgramRecord& program = programs_[static_cast<size_t>(id)];
   return [this, &program](Slot* slots, int count, cudaStream_t stream) {
-    cudaLaunchConfig_t config{};
-    config.stream = stream;
-    config.gridDim = dim3(static_cast<unsigned>(count));
-    config.blockDim = dim3(static_cast<unsigned>(kShapes[program.shape] * kLanes));
-    config.dynamicSmemBytes = program.layout.shared_bytes;
     PacketPlaces places = places_;
     if (program.on_twins) places.packets = places.twins;
-    launch_kernel(program.shape, config, {nullptr, slots, places});
+    ResidentKernels::launch(program.shape, program.layout.shared_bytes, slots, count, places, stream);
   };
 }
 
@@ -468,16 +315,7 @@ std::string CudaDevice::failure() {
 
 std::string CudaDevice::death() {
   if (cudaSetDevice(index_) != cudaSuccess) return info_.name + " cannot be used any more";
-  for (const Shape& shape : shapes_) {
-    const cudaError_t state = cudaStreamQuery(shape.stream);
-    if (state == cudaErrorNotReady) continue;
-    if (state != cudaSuccess)
-      return format(
-          "%s stopped: %s (%s); the packets on it are lost. Run again with --device cpu, and report the chain",
-          info_.name.c_str(), cudaGetErrorString(state), cudaGetErrorName(state));
-    if (shape.resident) return format("%s: the persistent kernel has ended by itself", info_.name.c_str());
-    if (started_ && shape.on_device != nullptr) return info_.name + ": the persistent kernel could not be started";
-  }
+  if (const std::string death = kernels_->death(); !death.empty()) return death;
   if (const cudaError_t state = rings_->state(); state != cudaSuccess)
     return format("%s stopped driving rings: %s (%s). Run again without GPU ports, and report the chain",
                   info_.name.c_str(), cudaGetErrorString(state), cudaGetErrorName(state));
@@ -486,33 +324,13 @@ std::string CudaDevice::death() {
 
 void CudaDevice::stop() {
   cudaSetDevice(index_);
-  for (Shape& shape : shapes_) {
-    if (!shape.resident) continue;
-    for (const Assignment& assignment : shape.assignments)
-      for (uint64_t& word : assignment.slot->word) __atomic_store_n(&word, kStopWord, __ATOMIC_RELEASE);
-    cudaStreamSynchronize(shape.stream);
-    shape.resident = false;
-  }
+  if (kernels_) kernels_->stop();
   if (rings_) rings_->stop_all();
-  started_ = false;
 }
 
 }  // namespace
 std::unique_ptr<Device> open(int index) { return std::make_unique<CudaDevice>(index); }
 
 }  // namespace HEDDLE_GPU_BACKEND
-
-#ifdef HEDDLE_SIMT
-namespace {
-template <int... ids>
-constexpr auto all_traits(std::integer_sequence<int, ids...>) {
-  return std::array<FunctionTraits, kFunctions>{Registered<static_cast<FunctionId>(ids)>::kTraits...};
-}
-}  // namespace
-std::span<const FunctionTraits> functions() {
-  static constexpr auto kAll = all_traits(std::make_integer_sequence<int, kFunctions>());
-  return kAll;
-}
-#endif
 
 }  // namespace heddle::gpu

@@ -138,14 +138,15 @@ void DeviceMemory::patch_words(TableId table, std::span<const TableWord> words) 
     HEDDLE_CUDA_CHECK(
         cudaLaunchKernelEx(&config, store_words, static_cast<const WordPatch*>(patches), static_cast<uint32_t>(n)));
     finish();
+    ::explicit_bzero(staging_, n * sizeof(WordPatch));
     words = words.subspan(n);
   }
 }
 
 void DeviceMemory::remove_table(TableId table) {
-  const std::span<std::byte> memory = std::exchange(tables_[static_cast<size_t>(table)], {});
-  wipe(memory);
-  give_back(memory.data());
+  std::span<std::byte>& memory = tables_[static_cast<size_t>(table)];
+  wipe(memory);  // if this fails, the destructor tries again
+  give_back(std::exchange(memory, {}).data());
 }
 
 StateId DeviceMemory::add_state(size_t bytes) {

@@ -1,6 +1,8 @@
 // Transport landing: packets that come back into other memory than they came from, and what stands behind them.
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "tests/support/harness.h"
 
@@ -48,22 +50,31 @@ std::vector<Frame> mixed_frames(std::mt19937& random, size_t count) {
 TEST_P(LandingTest, WhatStandsBehindSeesPacketsAsTheyWere) {
   auto random = random_for("landing");
   const auto frames = mixed_frames(random, 700);
-  for (const char* chain :
-       {// What Strip has taken off has landed, too.
-        "TestSource -> Strip(14) -> m :: EtherMirror(DEVICE cpu) -> XOR(7, DEVICE gpu) -> n :: EtherMirror(DEVICE cpu) "
-        "-> Unstrip(14) -> s :: TestSink;",
-        // What has landed grows, and lands again.
-        "TestSource -> XOR(7, DEVICE gpu) -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2) -> "
-        "m :: EtherMirror(DEVICE cpu) -> SetCRC32(DEVICE gpu) -> n :: EtherMirror(DEVICE cpu) -> s :: TestSink;",
-        // Its bytes are shared, copied, and wait.
-        "TestSource -> XOR(7, DEVICE gpu) -> t :: Tee; t[0] -> EtherMirror(DEVICE cpu) -> a :: TestSink;"
-        "t[1] -> q :: Queue(100000) -> Unqueue -> b :: TestSink;"}) {
+  struct {
+    const char* chain;
+    std::vector<bool> resident_lands;  // by segment; what grows or was stripped before does not, see the plan
+  } const cases[] = {
+      // What Strip has taken off has landed, too.
+      {"TestSource -> Strip(14) -> m :: EtherMirror(DEVICE cpu) -> XOR(7, DEVICE gpu) -> n :: EtherMirror(DEVICE cpu) "
+       "-> Unstrip(14) -> s :: TestSink;",
+       {false}},
+      // What has landed grows, and lands again.
+      {"TestSource -> XOR(7, DEVICE gpu) -> EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2) -> "
+       "m :: EtherMirror(DEVICE cpu) -> SetCRC32(DEVICE gpu) -> n :: EtherMirror(DEVICE cpu) -> s :: TestSink;",
+       {true, false}},
+      // Its bytes are shared, copied, and wait.
+      {"TestSource -> XOR(7, DEVICE gpu) -> t :: Tee; t[0] -> EtherMirror(DEVICE cpu) -> a :: TestSink;"
+       "t[1] -> q :: Queue(100000) -> Unqueue -> b :: TestSink;",
+       {true}}};
+  for (auto& [chain, resident_lands] : cases) {
     SCOPED_TRACE(chain);
     const Result result = compare(chain, frames, {.batches = {40}, .scratch = 32});
     for (auto& [which, count] : result.statistics) EXPECT_TRUE(which.find("moved_for_room") == which.npos) << which;
-    for (auto& traffic : result.report.traffic) {
-      if (!traffic.landed && GetParam() == LaunchMode::persistent) continue;  // gathered, see the plan
-      EXPECT_EQ(traffic.landed.value_or(0), frames.size());
+    ASSERT_EQ(result.report.traffic.size(), resident_lands.size());
+    for (size_t i = 0; i < resident_lands.size(); ++i) {
+      const Report::Traffic& traffic = result.report.traffic[i];
+      const bool lands = resident_lands[i] || GetParam() != LaunchMode::persistent;
+      EXPECT_EQ(traffic.landed, lands ? std::optional<uint64_t>(frames.size()) : std::nullopt) << i;
       EXPECT_EQ(traffic.landing_full, 0u);
     }
   }
@@ -144,6 +155,14 @@ TEST_P(LandingTest, BytesThatComeBackAreCounted) {
   EXPECT_EQ(traffic.declared_from_gpu, 0u);
 }
 
+std::vector<Segment> gpu_segments(const std::string& text, Transport transport) {
+  click::Diagnostics diagnostics;
+  Chain chain = read(text, {"simt", LaunchMode::persistent, transport}, diagnostics);
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
+  std::erase_if(chain.plan.segments, [](auto& segment) { return !segment.processor.is_gpu(); });
+  return chain.plan.segments;
+}
+
 std::string transport_of(const std::string& chain) {
   click::Diagnostics diagnostics;
   const Chain planned = read(chain, {"simt", LaunchMode::persistent, Transport::landing}, diagnostics);
@@ -162,6 +181,25 @@ TEST(LandingPlan, SaysWhatLandsAndWhatDoesNot) {
             "direct: no function wants bytes of packets");
   EXPECT_EQ(transport_of("TestSource -> MarkIPHeader(14) -> StripIPHeader -> XOR(7) -> TestSink;"),
             "gather: --transport, but how much has been stripped from packets differs, and that must land, too");
+}
+
+// The resident kernel cannot have what was stripped before: what gather then is does not depend on what was asked for.
+TEST(LandingPlan, WhatCannotLandIsGatheredLikeAnything) {
+  const std::string text =
+      "TestSource -> Strip(14) -> EtherMirror(DEVICE cpu) -> XOR(7) -> EtherMirror(DEVICE cpu) -> XOR(9) -> "
+      "Print -> EtherMirror -> TestSink;";
+  const auto got = gpu_segments(text, Transport::landing), wanted = gpu_segments(text, Transport::gather);
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(got[i].transport, Transport::gather);
+    EXPECT_EQ(got[i].warps, wanted[i].warps);
+    EXPECT_EQ(got[i].copies.kept, wanted[i].copies.kept);
+    EXPECT_EQ(got[i].copies.in.from, wanted[i].copies.in.from);
+    EXPECT_EQ(got[i].copies.in.to, wanted[i].copies.in.to);
+  }
+  EXPECT_TRUE(got.at(1).copies.kept);
+  EXPECT_EQ(got.at(2).warps, 1);
 }
 
 }  // namespace

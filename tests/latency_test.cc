@@ -21,13 +21,16 @@ class LatencyTest : public testing::TestWithParam<Case> {
   }
   uint64_t slots(const Result& result) const { return result.report.traffic.at(0).to_gpu / kSlotBytes; }
 };
-INSTANTIATE_TEST_SUITE_P(Launches, LatencyTest,
-                         testing::Values(Case{LaunchMode::sync, false}, Case{LaunchMode::async, false},
-                                         Case{LaunchMode::persistent, false}, Case{LaunchMode::async, true},
-                                         Case{LaunchMode::persistent, true}),
-                         [](auto& info) {
-                           return std::string(name(info.param.launch)) + (info.param.by_load ? "_and_cpu" : "");
-                         });
+/** Where the GPU takes all. */
+class LatencyOnGpuTest : public LatencyTest {};
+constexpr Case kOnGpu[] = {{LaunchMode::sync, false}, {LaunchMode::async, false}, {LaunchMode::persistent, false}};
+constexpr Case kOnBoth[] = {{LaunchMode::async, true}, {LaunchMode::persistent, true}};
+std::string case_name(const testing::TestParamInfo<Case>& info) {
+  return std::string(name(info.param.launch)) + (info.param.by_load ? "_and_cpu" : "");
+}
+INSTANTIATE_TEST_SUITE_P(Launches, LatencyTest, testing::ValuesIn(kOnGpu), case_name);
+INSTANTIATE_TEST_SUITE_P(InTurn, LatencyTest, testing::ValuesIn(kOnBoth), case_name);
+INSTANTIATE_TEST_SUITE_P(Launches, LatencyOnGpuTest, testing::ValuesIn(kOnGpu), case_name);
 
 std::vector<Frame> frames_of(size_t count) {
   auto random = random_for("latency");
@@ -37,17 +40,16 @@ std::vector<Frame> frames_of(size_t count) {
 }
 
 // One packet comes at a time; those that come while others are on the GPU share slots.
-TEST_P(LatencyTest, PacketsShareSlotsWithinTheBudget) {
+TEST_P(LatencyOnGpuTest, PacketsShareSlotsWithinTheBudget) {
   const auto frames = frames_of(400);
   const Options options{.batches = {1}};
   const Result alone = run("TestSource -> XOR(90) -> sink :: TestSink;", backend(), frames, options);
   const Result shared = run("TestSource -> XOR(90, LATENCY 10s) -> sink :: TestSink;", backend(), frames, options);
   EXPECT_TRUE(same(shared.bytes("sink"), alone.bytes("sink")));
   EXPECT_TRUE(in_order(shared.at("sink")));
-  if (GetParam().by_load) return;  // one batch here, one there
   EXPECT_EQ(slots(alone), frames.size());
   if (GetParam().launch == LaunchMode::sync)
-    EXPECT_LE(slots(shared), frames.size());  // a launch is done before the next packet comes
+    EXPECT_EQ(slots(shared), frames.size());  // a launch is done before the next packet comes
   else
     EXPECT_LT(slots(shared), frames.size() / 2);
 }
@@ -59,6 +61,20 @@ TEST_P(LatencyTest, ABudgetThatCannotBeKeptLosesNothing) {
       run("TestSource -> XOR(90, LATENCY 1us) -> sink :: TestSink;", backend(), frames, {.batches = {1}});
   EXPECT_TRUE(in_order(result.at("sink")));
   EXPECT_EQ(result.delivered, frames.size());
+}
+
+// MAX_BATCH bounds what is gathered; what is beyond it in a batch from the source waits for its turn.
+TEST_P(LatencyOnGpuTest, NothingIsDroppedForMaxBatch) {
+  const auto frames = frames_of(400);
+  const Options options{.batches = {100}};
+  const Result without = run("TestSource -> x :: XOR(90, MAX_BATCH 8) -> TestSink;", backend(), frames, options);
+  EXPECT_EQ(without.drop("x.max_batch"), 4u * 92);
+  const Result with =
+      run("TestSource -> x :: XOR(90, MAX_BATCH 8, LATENCY 10s) -> sink :: TestSink;", backend(), frames, options);
+  EXPECT_EQ(with.dropped, 0u);
+  EXPECT_EQ(with.at("sink").size(), frames.size());
+  EXPECT_TRUE(in_order(with.at("sink")));
+  EXPECT_GE(slots(with), frames.size() / 8);
 }
 
 // Packets that wait are on one of several ways; behind them the order is as it was.
@@ -106,7 +122,23 @@ TEST(LatencyPlan, ASegmentHasTheShortestBudgetOfItsFunctions) {
   const std::string text = plan_text("TestSource -> XOR(1, LATENCY 1ms) -> XOR(2, LATENCY 200us) -> TestSink;", "simt");
   EXPECT_NE(text.find("latency     packets wait for others while they can be back within 200 us"), text.npos) << text;
   EXPECT_EQ(plan_text("TestSource -> XOR(1) -> TestSink;", "simt").find("latency "), std::string::npos);
-  EXPECT_NE(mistakes("TestSource -> XOR(1, LATENCY soon) -> TestSink;", "simt").find("LATENCY"), std::string::npos);
+}
+
+TEST(LatencyPlan, ABudgetIsAMicrosecondOrMore) {
+  for (const std::string time : {"soon", "0", "0us", "100ns"})
+    EXPECT_NE(mistakes("TestSource -> x :: XOR(1, LATENCY " + time + ") -> TestSink;", "simt")
+                  .find("XOR 'x': LATENCY: '" + time + "' is not a time of 1us or more, such as 200us"),
+              std::string::npos)
+        << time;
+  EXPECT_EQ(mistakes("TestSource -> XOR(1, LATENCY 1us) -> TestSink;", "simt"), "");
+}
+
+TEST(LatencyPlan, NobodyWaitsBetweenGpuPorts) {
+  const auto chain = [](const std::string& latency) {
+    return "FromGPUPort(a, SOCKET /run/a.sock) -> x :: XOR(1" + latency + ") -> ToGPUPort(b, SOCKET /run/b.sock);";
+  };
+  EXPECT_EQ(mistakes(chain(""), "simt"), "");
+  EXPECT_NE(mistakes(chain(", LATENCY 200us"), "simt").find("'x': LATENCY: between GPU ports"), std::string::npos);
 }
 
 }  // namespace

@@ -52,6 +52,16 @@ def test_every_figure_of_the_issue_is_there():
     assert {f"firewall-4.{n}" for n in (3, 4, 5, 6)} <= set(NAMES)
 
 
+def test_the_firewall_is_the_same_in_all_figures():
+    def body(name):
+        text = (FOLDER / f"chains/{name}.click").read_text()
+        return [line for line in text.splitlines() if not line.startswith("//")]
+
+    usual = body("firewall")
+    for name, last in [("tap", "    -> ToHost(fw0);"), ("through", "    -> ToDPDKDevice(1, BLOCKING false);")]:
+        assert body(f"firewall-{name}") == [*usual[:-1], last]
+
+
 def test_points_that_differ_in_a_pooled_parameter_are_one_with_their_medians():
     sweep = Sweep("bench", "chains/a.click", {"set": [1, 2, 3], "size": [64, 128]}, "throughput")
     panel = Panel(y="mpps", x="size", pooled=("set",))

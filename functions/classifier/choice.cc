@@ -1,17 +1,19 @@
-// ENGINE auto: the engine that is the fastest for a set of rules, by trying.
+// ENGINE auto: the engine that is the fastest for a set of rules and keeps up with its changes, by trying.
 
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <vector>
 
 #include "core/error.h"
 #include "functions/classifier/engine.h"
+#include "functions/classifier/rule_set.h"
 
 namespace heddle::classifier {
 namespace {
 
 constexpr int kKeys = 1024, kBurst = 64, kRounds = 5;
-constexpr double kRoundSeconds = 0.5e-3;
+constexpr double kRoundSeconds = 0.5e-3, kAboutAsFast = 0.95;
 
 /** Keys of which four of five lie in a rule, the same for the same rules. */
 class SyntheticKeys {
@@ -64,47 +66,137 @@ class SyntheticKeys {
   std::vector<std::vector<uint32_t>> values_;
 };
 
-/** Rules with ids of their own. */
-std::vector<SetRule> with_ids(std::span<const SetRule> rules) {
-  std::vector<SetRule> result(rules.begin(), rules.end());
-  for (uint32_t id = 0; id < result.size(); ++id) result[id].id = id;
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/** An engine with the rules. */
+struct Candidate {
+  EngineKind kind;
+  std::unique_ptr<RuleEngine> engine{};  // null: it refuses them
+  std::string refusal{};
+  double change_seconds = 0, rate = 0;  // keys a second
+
+  bool keeps_up(double changes) const { return changes * change_seconds <= kMostChanging; }
+};
+
+/** Seconds that a change of one rule takes where nothing is built anew. */
+double seconds_of_change(RuleSet& set, RuleEngine& engine) {
+  constexpr int kChanges = 64;
+  const std::vector<SetRule> rules = set.sorted();
+  const double start = now();
+  for (size_t i = 0; i < kChanges; ++i) {
+    const SetRule& rule = rules[i * 997 % rules.size()];
+    const RuleChange change{rule.number, rule.rule};
+    set.change({&change, 1}, engine);
+    engine.reclaim(), set.reclaim();
+  }
+  return (now() - start) / kChanges;
+}
+
+Candidate try_engine(EngineKind kind, std::span<const SetRule> rules, RuleEngine::Limits limits) {
+  if (kind != EngineKind::tuple) limits.most_bytes = std::min(limits.most_bytes, kMostTried);
+  Candidate result{kind};
+  try {
+    RuleSet set;
+    result.engine = make_engine(kind, limits);
+    const double start = now();
+    set.load(std::vector<SetRule>(rules.begin(), rules.end()), *result.engine);
+    result.change_seconds = now() - start;
+    if (kind == EngineKind::tuple) result.change_seconds = seconds_of_change(set, *result.engine);
+  } catch (const Error& error) {
+    result.engine.reset();
+    result.refusal = error.what();
+    // What is tried may be less than MEMORY.
+    result.refusal = result.refusal.substr(0, result.refusal.find(", and MEMORY"));
+    if (result.refusal != error.what()) result.refusal += format(" (at most %zu MB)", limits.most_bytes >> 20);
+  }
   return result;
+}
+
+std::string text_of(const std::vector<Candidate>& candidates, size_t rules, double changes) {
+  std::string text = format("%zu rules, tried with synthetic keys:", rules), refusals;
+  const char* separator = " ";
+  for (const Candidate& one : candidates) {
+    const std::string name(name_of(one.kind));
+    if (one.engine == nullptr) {
+      refusals += "; no " + name + ": " + one.refusal;
+      continue;
+    }
+    text += separator + format("%s %.1f million a second and %.3f ms a change", name.c_str(), one.rate / 1e6,
+                               1e3 * one.change_seconds);
+    separator = ", ";
+  }
+  if (changes > 0) text += format("; for %g changes a second, %.3f ms", changes, 1e3 * kMostChanging / changes);
+  return text + refusals;
 }
 
 }  // namespace
 
-EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits, bool on_gpu) {
-  if (on_gpu) return {EngineKind::bitvector, "what a GPU has for sets that fit"};
-  const std::vector<SetRule> set = with_ids(rules);
-  RuleEngine::Limits measured = limits;
-  measured.most_bytes = std::min(limits.most_bytes, kMostMeasuredBytes);
-  const auto vectors = make_engine(EngineKind::bitvector, measured);
-  try {
-    vectors->load(set);
-  } catch (const Error& error) {
-    const std::string why = error.what();
-    return {EngineKind::tuple, why.find("MEMORY") == why.npos
-                                   ? why
-                                   : format("%zu rules, for which bit vectors of %zu MB would not be enough",
-                                            rules.size(), measured.most_bytes >> 20)};
+EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits) {
+  if (rules.empty()) return {EngineKind::tuple, "no rules"};
+  std::vector<Candidate> candidates;
+  for (const EngineKind kind : {EngineKind::bitvector, EngineKind::tuple, EngineKind::hypersplit})
+    candidates.push_back(try_engine(kind, rules, limits));
+  const SyntheticKeys keys(rules, limits.layout);
+  for (int round = 0; round < kRounds; ++round)
+    for (Candidate& one : candidates)
+      if (one.engine != nullptr) one.rate = std::max(one.rate, keys.rate(*one.engine));
+  double fastest = 0;  // of those that keep up
+  for (const Candidate& one : candidates)
+    if (one.keeps_up(limits.changes)) fastest = std::max(fastest, one.rate);
+  // Of those about as fast, the one that changes the fastest.
+  const auto fits = [&](const Candidate& one) {
+    return one.engine != nullptr &&
+           (fastest == 0 || (one.keeps_up(limits.changes) && one.rate >= kAboutAsFast * fastest));
+  };
+  const Candidate& best = *std::ranges::min_element(candidates, [&](const Candidate& a, const Candidate& b) {
+    return fits(a) != fits(b) ? fits(a) : a.change_seconds < b.change_seconds;
+  });
+  // If nothing fits, hash tables say what they need.
+  return {best.engine != nullptr ? best.kind : EngineKind::tuple, text_of(candidates, rules.size(), limits.changes)};
+}
+
+std::unique_ptr<RuleEngine> make_gpu_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
+                                            EngineChoice& choice) {
+  std::string refusals;
+  for (const EngineKind kind : {EngineKind::bitvector, EngineKind::hypersplit}) {
+    std::unique_ptr<RuleEngine> engine;
+    const double start = now();
+    try {
+      engine = make_engine(kind, limits);
+      engine->load(rules);
+    } catch (const Error& error) {
+      refusals += std::string(error.what()) + "; ";
+      continue;
+    }
+    const double seconds = now() - start;
+    const std::string name(name_of(kind));
+    if (limits.changes * seconds > kMostChanging) {
+      refusals += format("%s takes %.1f ms to be built anew, and for %g changes a second that may be %.1f ms; ",
+                         name.c_str(), 1e3 * seconds, limits.changes, 1e3 * kMostChanging / limits.changes);
+      continue;
+    }
+    choice = {kind, refusals + format("%zu rules take %.1f MB, and a change %.1f ms", rules.size(),
+                                      static_cast<double>(engine->bytes()) / 1e6, 1e3 * seconds)};
+    return engine;
   }
-  if (rules.size() <= kFewRules)
-    return {EngineKind::bitvector, format("%zu rules, no more than %zu", rules.size(), kFewRules)};
-  const auto tuples = make_engine(EngineKind::tuple, limits);
-  try {
-    tuples->load(set);
-  } catch (const Error& error) {
-    return {EngineKind::bitvector, error.what()};
+  throw Error(refusals + "with DEVICE cpu they can have ENGINE tuple");
+}
+
+std::string sizes_without_vectors(std::span<const SetRule> rules, const RuleEngine::Limits& limits) {
+  std::string text;
+  for (const EngineKind kind : {EngineKind::hypersplit, EngineKind::tuple}) {
+    const std::string name(name_of(kind));
+    text += text.empty() ? "" : "; ";
+    try {
+      const auto engine = make_engine(kind, limits);
+      RuleSet set;
+      set.load(std::vector<SetRule>(rules.begin(), rules.end()), *engine);
+      text += format("ENGINE %s would need %.1f MB", name.c_str(), static_cast<double>(engine->bytes()) / 1e6);
+    } catch (const Error& error) {
+      text += "ENGINE " + name + ": " + error.what();
+    }
   }
-  const SyntheticKeys keys(set, limits.layout);
-  double rates[2] = {};
-  for (int round = 0; round < kRounds; ++round) {
-    rates[0] = std::max(rates[0], keys.rate(*vectors));
-    rates[1] = std::max(rates[1], keys.rate(*tuples));
-  }
-  return {rates[0] >= rates[1] ? EngineKind::bitvector : EngineKind::tuple,
-          format("%zu rules, tried with synthetic keys: bitvector %.1f, tuple %.1f million a second", rules.size(),
-                 rates[0] / 1e6, rates[1] / 1e6)};
+  return text;
 }
 
 }  // namespace heddle::classifier

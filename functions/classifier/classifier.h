@@ -10,7 +10,7 @@
 #include "core/chooses.h"
 #include "core/element.h"
 #include "core/gpu_state.h"
-#include "functions/classifier/engine.h"
+#include "functions/classifier/auto_engine.h"
 #include "functions/classifier/hits.h"
 #include "functions/classifier/key_reader.h"
 #include "functions/classifier/rule_file.h"
@@ -23,6 +23,7 @@ namespace heddle {
 class RuleElement : public Element, public Chooses, public KeepsGpuState {
  public:
   void configure(click::Arguments& arguments) override;
+  bool follows_device() const override;
   void placed(bool on_gpu) override;
   std::string choice() const override;
   void start(const Environment& environment) override;
@@ -46,12 +47,13 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   std::vector<classifier::SetRule> read_rules(std::vector<std::string>& errors) const;
   /** What rules are asked for: what FIELDS and these rules say. Throws Error. */
   classifier::Layout layout_of(const std::vector<classifier::SetRule>& rules) const;
-  /** Takes the engine that ENGINE asks for, or the best for these rules; it has none yet. */
-  void choose(const std::vector<classifier::SetRule>& rules);
-  /** Takes HyperSplit for a GPU, `problem` being what bit vectors say. */
-  void take_tree(const std::string& problem);
-  /** Makes the engine of `kind_`. */
-  void take_engine();
+  /** Takes the engine that ENGINE asks for, with these rules; it has none yet. Throws Error. */
+  void take_rules(std::vector<classifier::SetRule> rules);
+  /** Takes an engine. `automatic`: it, if it chooses by itself. */
+  void take_engine(std::unique_ptr<classifier::RuleEngine> engine, const classifier::AutoEngine* automatic = nullptr);
+  void take_auto_engine();
+  /** Makes `for_gpu_`. Throws Error. */
+  void make_for_gpu() const;
   /** Makes the changes of lines "add ...", "replace ..." and "remove ...": all of them or none. */
   void change(const std::string& commands);
   /** One such line, `changes` being those before it. Throws Error. */
@@ -65,10 +67,11 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   std::string hits_text(const std::string& number);
 
   std::optional<classifier::EngineKind> wanted_;  // ENGINE; none: auto
-  classifier::EngineKind kind_ = classifier::EngineKind::bitvector;
-  std::string why_;  // this kind
-  classifier::EngineChoice for_cpu_{};
   std::unique_ptr<classifier::RuleEngine> engine_;
+  mutable classifier::EngineChoice choice_{};                // of an engine that does not choose by itself
+  const classifier::AutoEngine* automatic_ = nullptr;        // engine_, if it does
+  mutable std::unique_ptr<classifier::RuleEngine> for_gpu_;  // what placed() is going to take, made when the plan asks
+  mutable std::string why_no_gpu_;
   classifier::RuleSet rules_;
   classifier::Hits hits_;
   classifier::KeyReader reader_;
@@ -82,7 +85,7 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
 
 /** BitVectorClassifier: sorts IP packets by rules on addresses, ports, protocol and other fields; the first that matches counts.
  *
- *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, ACTION, DEFAULT, ENGINE, SEARCH, STEP, MEMORY, FIELDS,
+ *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, ACTION, DEFAULT, ENGINE, SEARCH, STEP, MEMORY, CHANGES, FIELDS,
  *          DEVICE, BLOCKING])
  *
  *  Each argument is a rule as ClassBench writes filters, and what becomes of its packets:
@@ -98,7 +101,8 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *  for rules that handlers add in between, default 1. ACTION: that of rules that name none, default 0. DEFAULT: what becomes
  *  of packets that hit no rule, an output or `deny`; if it is missing they are dropped ("no_match"). ENGINE: what looks rules
  *  up, see below; default auto. SEARCH: how bit vectors find ranges, for comparison: packed (default; a k-ary search in limits of 8,
- *  16 or 32 bits), plain (of 32 bits) or binary. MEMORY: most megabytes that the structure for that may take, default 4096. DEVICE: cpu or gpu;
+ *  16 or 32 bits), plain (of 32 bits) or binary. MEMORY: most megabytes that the structure for that may take, default 4096.
+ *  CHANGES: how many changes a second (writes of handlers) ENGINE auto is to reckon with, default 0. DEVICE: cpu or gpu;
  *  default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  One input, one or more outputs. Needs the annotations l3 and l4: put CheckIPHeader before it, and for packets of IPv6
@@ -137,14 +141,19 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *      hypersplit a decision tree with up to 15 children a node (HyperSplit, Qi et al. 2009, k-ary), on CPU and GPU. Fast where the tree
  *                 is small: access lists and rules with longer prefixes. Rules that ask for little are in many leaves, so the tree of a
  *                 firewall may grow beyond any MEMORY, which is known only when so much has been built. Any change builds all anew
- *      auto       bitvector on a GPU, hypersplit if the bit vectors would need more than MEMORY. On a CPU bitvector up to 64 rules; for more, when the program starts, both bitvector and
- *                 tuple look up synthetic keys, four of five of which hit a rule, for some milliseconds, and the faster one is
- *                 taken (`heddle plan` and the handler engine give both rates); tuple where bit vectors would need more than 256
- *                 MB or MEMORY, or do not take so many fields. Later changes do not choose again. On a CPU never hypersplit, nor acl, which is
- *                 the fastest from some hundred to some thousand rules, but needs DPDK, and takes seconds to build 4,000 rules, up to
- *                 half a minute 16,000, again for each change
+ *      auto       on a CPU the fastest of bitvector, tuple and hypersplit: all three are built of the rules, and look synthetic keys up, four
+ *                 of five of which hit a rule, for some milliseconds; of those within 5 % of the fastest, the one that changes the
+ *                 fastest. Bit vectors or a tree of more than 256 MB are not tried. An engine is not taken if changes would keep it busy
+ *                 for more than half of the time, with as many a second as CHANGES says. If a change would take more than half a second,
+ *                 or changes take more than half of the time while packets flow, tuple takes its place, until `reload` chooses anew.
+ *                 Never acl, which needs DPDK, and takes seconds to build 4,000 rules, up to half a minute 16,000, again for each change.
+ *                 On a GPU bitvector, whose rate there hardly depends on the number of rules, or hypersplit if bit vectors need more
+ *                 than MEMORY. If --device sends the element to a GPU and neither fits, or can be built as often as CHANGES says,
+ *                 it stays on the CPU. With DEVICE auto, the load decides where packets go, and both sides have the GPU's engine.
+ *                 `heddle plan` and the handler engine give all these rates, sizes and times
  *  Memory is computed first, and a set that needs more than MEMORY is refused with the size that it needs (bitvector, tuple); what a
- *  tree (hypersplit) needs is known when it is built, and it is refused when it has outgrown MEMORY.
+ *  tree (hypersplit) needs is known when it is built: it is refused when it has outgrown MEMORY, with an estimate by what part of it has
+ *  been built. If ENGINE bitvector is refused, the error says what the other engines would need.
  *
  *  Handlers, all of which work while packets flow. Every packet is classified by the rules before a change or by those after
  *  it, whatever their number:
@@ -184,7 +193,7 @@ class BitVectorClassifier : public RuleElement {
  *  counts.
  *
  *      Firewall(RULE1, RULE2, ..., DEFAULT allow|deny [, keywords RULES, ACTION, ENGINE, SEARCH, STEP, MEMORY,
- *          FIELDS, DEVICE, BLOCKING])
+ *          CHANGES, FIELDS, DEVICE, BLOCKING])
  *
  *  DEFAULT, which is mandatory: what becomes of packets that hit no rule. The action of a rule is `allow` or `deny`; ACTION: that
  *  of rules that name none (files of ClassBench); without it, each rule must name one. Rules, the other keywords, annotations,

@@ -242,6 +242,27 @@ TEST(BitVectorClassifier, RefusesASetThatIsTooLarge) {
                ", ENGINE bitvector, MEMORY 1); c[0] -> TestSink; c[1] -> TestSink; c[2] -> TestSink;");
   EXPECT_NE(text.find("3000 rules need bit vectors of "), std::string::npos) << text;
   EXPECT_NE(text.find(" MB, and MEMORY allows 1 MB"), std::string::npos) << text;
+  EXPECT_NE(text.find("; ENGINE hypersplit: 3000 rules need a tree of more than 1 MB, by what has been built about "),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("; ENGINE tuple would need "), std::string::npos) << text;
+}
+
+TEST(BitVectorClassifier, TakesWhatKeepsUpWithTheChangesThatAreExpected) {
+  auto random = random_for("expected changes");
+  const RuleFile file("changes");
+  file.write(random_rules(random, 3000));
+  const auto chain = [&](const char* more) {
+    return "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path + ", CHANGES 100000" + more +
+           "); c[0] -> TestSink; c[1] -> TestSink; c[2] -> TestSink;";
+  };
+  for (const char* device : {"cpu", "simt"}) {
+    const std::string text = plan_text(chain(""), device);
+    EXPECT_NE(text.find("chosen: engine tuple: 3000 rules"), std::string::npos) << text;
+    EXPECT_NE(text.find("; for 100000 changes a second, 0.005 ms"), std::string::npos) << text;
+  }
+  const std::string text = mistakes(chain(", DEVICE gpu"), "simt");
+  EXPECT_NE(text.find("and for 100000 changes a second that may be 0.0 ms"), std::string::npos) << text;
 }
 
 TEST(BitVectorClassifier, SaysWhichEngineAndWhy) {
@@ -250,10 +271,10 @@ TEST(BitVectorClassifier, SaysWhichEngineAndWhy) {
   const auto tail = [](const std::string& engine) { return " allow, DEFAULT deny" + engine + ") -> TestSink;"; };
   EXPECT_NE(plan_text(head + rule + tail(", ENGINE tuple")).find("chosen: engine tuple: ENGINE says so"),
             std::string::npos);
-  EXPECT_NE(plan_text(head + rule + tail("")).find("chosen: engine bitvector: 1 rules, no more than"),
+  EXPECT_NE(plan_text(head + rule + tail("")).find(": 1 rules, tried with synthetic keys: bitvector "),
             std::string::npos);
   EXPECT_NE(
-      plan_text(head + rule + tail(""), "simt").find("chosen: engine bitvector: what a GPU has for sets that fit"),
+      plan_text(head + rule + tail(""), "simt").find("chosen: engine bitvector: 1 rules take 0.0 MB, and a change "),
       std::string::npos);
   EXPECT_EQ(mistakes(head + rule + tail(", ENGINE acl, DEVICE cpu"), "simt"), "");
   for (const char* engine : {"tuple", "acl"})
@@ -272,10 +293,19 @@ TEST(BitVectorClassifier, SaysWhichEngineAndWhy) {
   const std::string little = "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
                              ", MEMORY 2); c[0] -> TestSink; c[1] -> TestSink; c[2] -> TestSink;";
   EXPECT_EQ(mistakes(little), "");
-  EXPECT_NE(
-      plan_text(little).find("chosen: engine tuple: 9000 rules, for which bit vectors of 2 MB would not be enough"),
-      std::string::npos);
-  const std::string refused = mistakes(little, "simt");
+  const std::string chosen = plan_text(little);
+  EXPECT_NE(chosen.find("chosen: engine tuple: 9000 rules, tried with synthetic keys: tuple "), std::string::npos);
+  EXPECT_NE(chosen.find("; no bitvector: 9000 rules need bit vectors of "), std::string::npos) << chosen;
+  EXPECT_NE(chosen.find("; no hypersplit: 9000 rules need a tree of more than 2 MB, by what has been built about "),
+            std::string::npos)
+      << chosen;
+  // --device leaves what no GPU takes to the CPU; DEVICE does not.
+  const std::string left = plan_text(little, "simt");
+  EXPECT_NE(left.find("chosen: engine tuple: "), std::string::npos) << left;
+  EXPECT_NE(left.find("; not on a GPU: 9000 rules need bit vectors of "), std::string::npos) << left;
+  std::string explicitly = little;
+  explicitly.insert(explicitly.find(", MEMORY"), ", DEVICE gpu");
+  const std::string refused = mistakes(explicitly, "simt");
   EXPECT_NE(refused.find("BitVectorClassifier 'c': 9000 rules need bit vectors of "), std::string::npos) << refused;
   EXPECT_NE(refused.find("MEMORY allows 2 MB; with DEVICE cpu they can have ENGINE tuple"), std::string::npos)
       << refused;

@@ -197,7 +197,7 @@ std::vector<Result> classify(const char* size, size_t count, double target) {
   std::vector<Result> results;
   for (const char* like : {"acl", "fw"}) {
     const std::vector<Rule> rules = rules_like(like, count);
-    const EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}, false).kind;
+    const EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}).kind;
     const Built ours(kind, rules);
     const Acl acl(rules);
     Keys keys(rules);
@@ -216,7 +216,7 @@ std::vector<Result> classify_500k() {
   std::vector<Result> results;
   for (const char* like : {"acl", "fw"}) {
     const std::vector<Rule> rules = rules_like(like, 500'000);
-    const EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}, false).kind;
+    const EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}).kind;
     const Built ours(kind, rules);
     Keys keys(rules);
     results.push_back(absolute(format("classify-500k-%s", like), "Mpps", 2, false, kRounds,
@@ -282,7 +282,7 @@ std::vector<Result> engines() {
   for (const char* like : {"acl", "fw"})
     for (const size_t count : {64u, 256u, 1000u, 2000u, 4000u, 8000u, 16'000u}) {
       const std::vector<Rule> rules = rules_like(like, count);
-      const EngineKind chosen = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}, false).kind;
+      const EngineKind chosen = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}).kind;
       const Built best(chosen, rules);
       Keys keys(rules);
       for (const EngineKind kind :
@@ -323,7 +323,7 @@ std::vector<Probe::Value> engine_probe(Probe::Parameters& parameters) {
   parameters.expect_all_used();
   pin_to_core(1);
   const std::vector<Rule> rules = rules_like(like.c_str(), count);
-  EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}, false).kind;
+  EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}).kind;
   for (const EngineKind one : {EngineKind::bitvector, EngineKind::tuple, EngineKind::acl, EngineKind::hypersplit})
     if (name_of(one) == name) kind = one;
   std::unique_ptr<Built> built;

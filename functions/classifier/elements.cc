@@ -85,6 +85,7 @@ void RuleElement::configure(click::Arguments& arguments) {
   enum class Engine { bitvector, acl, tuple, hypersplit, automatic };  // the others as EngineKind
   Engine engine = Engine::automatic;
   size_t most_megabytes = 4096;
+  uint32_t changes = 0;
   std::string action, otherwise;
   arguments.keyword("RULES", file_)
       .keyword("FIELDS", fields_)
@@ -101,7 +102,8 @@ void RuleElement::configure(click::Arguments& arguments) {
                {"plain", classifier::SearchForm::plain},
                {"binary", classifier::SearchForm::binary}})
       .keyword("STEP", step_, 1u, 1u << 20)
-      .keyword("MEMORY", most_megabytes, size_t{1}, size_t{1} << 20);
+      .keyword("MEMORY", most_megabytes, size_t{1}, size_t{1} << 20)
+      .keyword("CHANGES", changes, 0u, 1'000'000u);
   if (limits_.form != classifier::SearchForm::packed && engine != Engine::automatic && engine != Engine::bitvector)
     arguments.error("SEARCH", "ENGINE bitvector or auto, for it says how bit vectors are searched");
   if (engine != Engine::automatic) wanted_ = static_cast<classifier::EngineKind>(engine);
@@ -130,63 +132,79 @@ void RuleElement::configure(click::Arguments& arguments) {
   if (!right || !errors.empty()) return;
   try {
     reader_ = classifier::KeyReader(layout_of(rules));
-    limits_ = {*no_match, most_megabytes << 20, reader_.layout(), limits_.form};
+    limits_ = {*no_match, most_megabytes << 20, reader_.layout(), limits_.form, static_cast<double>(changes)};
     for (SetRule& rule : rules) complete(rule.rule, reader_.layout());
-    choose(rules);
     rules_.on_new_id = [this](uint32_t id) { hits_.reset(id); };
-    rules_.load(std::move(rules), *engine_);
+    take_rules(std::move(rules));
   } catch (const Error& error) {
     arguments.error(error.what());
   }
   count_ = rules_.size();
 }
 
-void RuleElement::choose(const std::vector<SetRule>& rules) {
-  for_cpu_ =
-      wanted_ ? classifier::EngineChoice{*wanted_, "ENGINE says so"} : classifier::choose_engine(rules, limits_, false);
-  kind_ = for_cpu_.kind, why_ = for_cpu_.why;
-  take_engine();
+void RuleElement::take_rules(std::vector<SetRule> rules) {
+  if (!wanted_) {
+    take_auto_engine();
+    return rules_.load(std::move(rules), *engine_);
+  }
+  choice_ = {*wanted_, "ENGINE says so"};
+  take_engine(classifier::make_engine(*wanted_, limits_));
+  try {
+    rules_.load(rules, *engine_);
+  } catch (const Error& error) {
+    if (*wanted_ != classifier::EngineKind::bitvector) throw;
+    throw Error(std::string(error.what()) + "; " + classifier::sizes_without_vectors(rules, limits_));
+  }
 }
 
-void RuleElement::take_engine() {
-  engine_ = classifier::make_engine(kind_, limits_);
+void RuleElement::take_engine(std::unique_ptr<classifier::RuleEngine> engine, const classifier::AutoEngine* automatic) {
+  engine_ = std::move(engine);
+  automatic_ = automatic;
   table = engine_->table();
   retiring = {engine_.get(), &rules_};
+}
+
+void RuleElement::take_auto_engine() {
+  auto engine = std::make_unique<classifier::AutoEngine>(limits_);
+  const auto* automatic = engine.get();
+  take_engine(std::move(engine), automatic);
+}
+
+void RuleElement::make_for_gpu() const { for_gpu_ = classifier::make_gpu_engine(rules_.sorted(), limits_, choice_); }
+
+bool RuleElement::follows_device() const {
+  if (wanted_ || automatic_ == nullptr) return true;
+  why_no_gpu_.clear();
+  try {
+    make_for_gpu();
+  } catch (const Error& error) {
+    why_no_gpu_ = error.what();
+  }
+  return why_no_gpu_.empty();
 }
 
 void RuleElement::placed(bool on_gpu) {
   if (engine_ == nullptr) return;  // its arguments were wrong
   if (wanted_) {
     if (on_gpu && engine_->table() == nullptr)
-      throw Error("ENGINE " + std::string(name_of(kind_)) +
+      throw Error("ENGINE " + std::string(name_of(*wanted_)) +
                   " runs on a CPU only; give it DEVICE cpu, or ENGINE bitvector or hypersplit for a GPU");
     return;
   }
-  const auto choice = on_gpu ? classifier::choose_engine({}, limits_, true) : for_cpu_;
-  why_ = choice.why;
-  if (choice.kind == kind_) return;
-  kind_ = choice.kind;
-  take_engine();
-  try {
-    engine_->load(rules_.sorted());
-  } catch (const Error& error) {
-    if (!on_gpu) throw;
-    take_tree(error.what());
+  if (on_gpu == (automatic_ == nullptr)) return;
+  if (on_gpu) {
+    if (for_gpu_ == nullptr) make_for_gpu();
+    return take_engine(std::move(for_gpu_));
   }
+  take_auto_engine();
+  engine_->load(rules_.sorted());
 }
 
-void RuleElement::take_tree(const std::string& problem) {
-  kind_ = classifier::EngineKind::hypersplit;
-  why_ = problem;
-  take_engine();
-  try {
-    engine_->load(rules_.sorted());
-  } catch (const Error& error) {
-    throw Error(problem + "; " + error.what() + "; with DEVICE cpu they can have ENGINE tuple");
-  }
+std::string RuleElement::choice() const {
+  const classifier::EngineChoice& choice = automatic_ != nullptr ? automatic_->choice() : choice_;
+  return "engine " + std::string(name_of(choice.kind)) + ": " + choice.why +
+         (why_no_gpu_.empty() ? "" : "; not on a GPU: " + why_no_gpu_);
 }
-
-std::string RuleElement::choice() const { return "engine " + std::string(name_of(kind_)) + ": " + why_; }
 
 void RuleElement::start(const Environment& environment) {
   engine_->start();

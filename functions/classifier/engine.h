@@ -23,6 +23,7 @@ class RuleEngine : public Retiring {
     size_t most_bytes = 0;  ///< of the structure
     Layout layout{};        ///< places of rules' conditions; others do not come
     SearchForm form{};      ///< of bit vectors
+    double changes = 0;     ///< that are expected, a second; for ENGINE auto
   };
 
   /** Makes `rules` the set, ascending by number, each with an id that no rule of the set before has. Throws Error, with the set
@@ -46,16 +47,26 @@ enum class EngineKind { bitvector, acl, tuple, hypersplit };
 std::string_view name_of(EngineKind kind);
 std::unique_ptr<RuleEngine> make_engine(EngineKind kind, const RuleEngine::Limits& limits);
 
-/** What ENGINE auto takes for a set, and why, for people. On a CPU, the engine that looks synthetic keys up the fastest, four of
- *  five of which hit a rule: that takes some milliseconds and what it takes to build both. Bit vectors are not tried for sets
- *  that they are too large for, nor anything for small ones. Never rte_acl: it must be built when the program has started, and
- *  as a whole for each rule that changes; nor HyperSplit, whose size nobody knows before it is built. */
+/** What ENGINE auto takes, and why, for people. */
 struct EngineChoice {
   EngineKind kind;
   std::string why;
 };
-EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits, bool on_gpu);
-constexpr size_t kFewRules = 64;                          ///< no measurement up to here
-constexpr size_t kMostMeasuredBytes = size_t{256} << 20;  ///< of bit vectors
+constexpr double kMostChanging = 0.5;  ///< share of the time that changes may take, each of them one of its own
+
+/** What ENGINE auto takes for a set on a CPU: bit vectors, hash tables and a tree are built of the rules, and look synthetic keys up,
+ *  four of five of which hit a rule. Of those whose changes are made fast enough for Limits::changes, and that are within 5 % of the
+ *  fastest, it is the one with the fastest changes. That takes some milliseconds and the time to build all. What needs more than
+ *  kMostTried is not tried. Never rte_acl: it must be built when the program has started, and as a whole for each change. */
+EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits);
+constexpr size_t kMostTried = size_t{256} << 20;  ///< bytes of bit vectors or a tree
+
+/** An engine with these rules for a GPU, as ENGINE auto takes it: bit vectors, or a tree if they need more than `limits` allow.
+ *  Throws Error if neither fits, or cannot be built anew as often as Limits::changes. */
+std::unique_ptr<RuleEngine> make_gpu_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
+                                            EngineChoice& choice);
+
+/** What the other engines would need for a set that bit vectors are too large for, or why they would not do. */
+std::string sizes_without_vectors(std::span<const SetRule> rules, const RuleEngine::Limits& limits);
 
 }  // namespace heddle::classifier

@@ -4,13 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "core/error.h"
+#include "functions/classifier/engine_for_test.h"
 #include "functions/classifier/hits.h"
-#include "functions/classifier/oracle_for_test.h"
 #include "functions/classifier/rule_file.h"
-#include "functions/classifier/rule_set.h"
 #include "functions/classifier/tuple_engine.h"
 #include "measure/generate/filter_set.h"
 #include "tests/support/frames.h"
@@ -18,70 +15,6 @@
 
 namespace heddle::classifier {
 namespace {
-
-constexpr uint16_t kNoMatch = 7;
-
-/** An engine, its set, and the rules as they ought to be. */
-struct Subject {
-  explicit Subject(EngineKind kind, size_t most_bytes = size_t{1} << 30)
-      : engine(make_engine(kind, {kNoMatch, most_bytes})) {}
-  Subject(EngineKind kind, SearchForm form) : engine(make_engine(kind, {kNoMatch, size_t{1} << 30, {}, form})) {}
-
-  void load(const std::vector<Rule>& rules, uint32_t step) {
-    set.load(rules, step, *engine);
-    engine->start();
-    wanted.clear();
-    for (uint32_t i = 0; i < rules.size(); ++i) wanted[i * step] = rules[i];
-  }
-  void change(const std::vector<RuleChange>& changes) {
-    set.change(changes, *engine);
-    for (const auto& [number, rule] : changes)
-      if (rule)
-        wanted[number] = *rule;
-      else
-        wanted.erase(number);
-  }
-  void reclaim() {
-    engine->reclaim();
-    set.reclaim();
-  }
-  std::vector<Rule> rules() const {
-    std::vector<Rule> result;
-    for (const auto& [number, rule] : wanted) result.push_back(rule);
-    return result;
-  }
-
-  std::vector<Outcome> classify(const std::vector<Key>& keys, int piece) const {
-    std::vector<uint32_t> fields[kFields];
-    for (size_t f = 0; f < kFields; ++f)
-      for (const Key& key : keys) fields[f].push_back(key[f]);
-    std::vector<Outcome> outcomes(keys.size());
-    for (size_t at = 0; at < keys.size(); at += static_cast<size_t>(piece)) {
-      const uint32_t* const columns[kFields] = {&fields[0][at], &fields[1][at], &fields[2][at], &fields[3][at],
-                                                &fields[4][at]};
-      engine->classify(columns, &outcomes[at], std::min(piece, static_cast<int>(keys.size() - at)));
-    }
-    return outcomes;
-  }
-
-  void expect_right(const std::vector<Key>& keys) const {
-    std::vector<uint32_t> numbers;
-    for (const auto& [number, rule] : wanted) numbers.push_back(number);
-    const auto rules = this->rules();
-    const auto outcomes = classify(keys, 97);
-    for (size_t i = 0; i < keys.size(); ++i) {
-      const uint32_t place = first_match(rules, keys[i]);
-      const uint32_t number = place == kNoRule ? kNoRule : numbers[place];
-      ASSERT_EQ(outcomes[i].number, number) << "of " << rules.size() << " rules, key " << i << ": " << text_of(keys[i]);
-      ASSERT_EQ(outcomes[i].next, place == kNoRule ? kNoMatch : rules[place].next);
-      ASSERT_EQ(outcomes[i].id, place == kNoRule ? kNoId : set.find(number)->id);
-    }
-  }
-
-  std::unique_ptr<RuleEngine> engine;
-  RuleSet set;
-  std::map<uint32_t, Rule> wanted;
-};
 
 class RuleEngineTest : public testing::TestWithParam<EngineKind> {};
 INSTANTIATE_TEST_SUITE_P(All, RuleEngineTest,
@@ -259,29 +192,6 @@ TEST(RuleSet, HitsCountFromTheFirstPacket) {
   }
   set.load(std::vector<Rule>(3), 1, engine);
   for (const uint32_t number : {0u, 1u, 2u}) EXPECT_EQ(hits[set.find(number)->id], 1u);
-}
-
-TEST(RuleEngines, AreChosenByTheRatesThatTheySay) {
-  auto random = test::random_for("engine choice");
-  const RuleEngine::Limits limits{kNoMatch, size_t{1} << 30, {}};
-  for (const size_t count : {65u, 1000u, 4000u}) {
-    const auto rules = random_rules(random, count);
-    std::vector<SetRule> set;
-    for (const Rule& rule : rules) set.push_back({static_cast<uint32_t>(set.size()) * 3, kNoId, rule});
-    const EngineChoice choice = choose_engine(set, limits, false);
-    double vectors = 0, tuples = 0;
-    const size_t at = choice.why.find("bitvector ");
-    ASSERT_NE(at, std::string::npos) << choice.why;
-    ASSERT_EQ(std::sscanf(choice.why.c_str() + at, "bitvector %lf, tuple %lf million", &vectors, &tuples), 2)
-        << choice.why;
-    EXPECT_GT(std::min(vectors, tuples), 0.001) << choice.why;
-    if (vectors != tuples) {
-      EXPECT_EQ(choice.kind == EngineKind::bitvector, vectors > tuples) << choice.why;
-    }
-    EXPECT_EQ(choose_engine(set, limits, true).kind, EngineKind::bitvector);
-    EXPECT_EQ(choose_engine(set, {kNoMatch, 1000, {}}, false).kind, EngineKind::tuple);
-    EXPECT_EQ(choose_engine(std::span(set).first(64), limits, false).kind, EngineKind::bitvector);
-  }
 }
 
 TEST(RuleEngines, RefuseWhatDoesNotFitWithTheSizeThatItNeeds) {

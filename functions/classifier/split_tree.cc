@@ -42,8 +42,8 @@ class Builder {
  public:
   Builder(Tree& tree, size_t most_bytes) : tree_(tree), most_bytes_(most_bytes) {}
 
-  /** Makes node `at` and all below it of these rules, which meet the box. */
-  void build(uint32_t at, const Box& box, std::vector<uint32_t> rules) {
+  /** Makes node `at` and all below it of these rules, which meet the box. `part`: of the whole tree, as far as can be told. */
+  void build(uint32_t at, const Box& box, std::vector<uint32_t> rules, double part = 1) {
     drop_hidden(box, rules);
     Runs best;
     int field = -1;
@@ -52,8 +52,8 @@ class Builder {
         Runs runs = runs_of(box, rules, f);
         if (runs.last.size() > 1 && (field < 0 || runs.mean() < best.mean())) best = std::move(runs), field = f;
       }
-    if (field < 0) return make_leaf(at, rules);
-    split(at, box, rules, field, best);
+    if (field < 0) return make_leaf(at, rules, part);
+    split(at, box, rules, field, best, part);
   }
 
  private:
@@ -109,7 +109,8 @@ class Builder {
     return cuts;
   }
 
-  void split(uint32_t at, const Box& box, const std::vector<uint32_t>& rules, int field, const Runs& runs) {
+  void split(uint32_t at, const Box& box, const std::vector<uint32_t>& rules, int field, const Runs& runs,
+             double part) {
     const std::vector<uint32_t> cuts = cuts_of(runs);
     const auto first = static_cast<uint32_t>(tree_.nodes.size());
     tree_.nodes.resize(first + cuts.size() + 1);
@@ -119,34 +120,47 @@ class Builder {
     node.first = first;
     node.what = static_cast<uint32_t>(field);
     check_size();
-    Box part = box;
-    for (uint32_t child = 0; child <= cuts.size(); ++child) {
-      part.high[field] = child < cuts.size() ? cuts[child] : box.high[field];
-      std::vector<uint32_t> inside;
+    std::vector<std::vector<uint32_t>> inside(cuts.size() + 1);
+    std::vector<Box> parts(cuts.size() + 1, box);
+    double all = 0;
+    for (size_t child = 0; child <= cuts.size(); ++child) {
+      uint32_t &low = parts[child].low[field], &high = parts[child].high[field];
+      if (child > 0) low = cuts[child - 1] + 1;
+      if (child < cuts.size()) high = cuts[child];
       for (const uint32_t r : rules)
-        if (tree_.rules[r].low[field] <= part.high[field] && part.low[field] <= tree_.rules[r].high[field])
-          inside.push_back(r);
-      build(first + child, part, std::move(inside));
-      part.low[field] = part.high[field] + 1;
+        if (tree_.rules[r].low[field] <= high && low <= tree_.rules[r].high[field]) inside[child].push_back(r);
+      all += weight(inside[child]);
+    }
+    for (uint32_t child = 0; child <= cuts.size(); ++child) {
+      const double share = part * weight(inside[child]) / all;
+      build(first + child, parts[child], std::move(inside[child]), share);
     }
   }
 
-  void make_leaf(uint32_t at, const std::vector<uint32_t>& rules) {
+  /** Towards the size of the tree that is made of them. */
+  static double weight(const std::vector<uint32_t>& rules) { return static_cast<double>(rules.size() + 1); }
+
+  void make_leaf(uint32_t at, const std::vector<uint32_t>& rules, double part) {
     TreeNode& node = tree_.nodes[at];
     node.first = static_cast<uint32_t>(tree_.leaves.size());
     node.what = TreeNode::kLeaf + static_cast<uint32_t>(rules.size());
     tree_.leaves.insert(tree_.leaves.end(), rules.begin(), rules.end());
+    done_ += part;
     check_size();
   }
 
   void check_size() const {
     if (tree_.bytes() <= most_bytes_ && tree_.leaves.size() < TreeNode::kLeaf) return;
-    throw Error(format("%zu rules need a tree of more than %zu MB, and MEMORY allows %zu MB", tree_.rules.size(),
-                       most_bytes_ >> 20, most_bytes_ >> 20));
+    const auto fixed = static_cast<double>(sizeof(Image) + tree_.rules.size() * sizeof(TreeRule));
+    const double all = fixed + (static_cast<double>(tree_.bytes()) - fixed) / done_;
+    throw Error(format(
+        "%zu rules need a tree of more than %zu MB%s, and MEMORY allows %zu MB", tree_.rules.size(), most_bytes_ >> 20,
+        done_ > 0 ? format(", by what has been built about %.1f MB", all / (1 << 20)).c_str() : "", most_bytes_ >> 20));
   }
 
   Tree& tree_;
   size_t most_bytes_;
+  double done_ = 0;  // of the tree
   std::vector<std::pair<uint32_t, int>> turns_;
 };
 

@@ -291,9 +291,10 @@ std::string why_only_own_buffers() {
     const std::string name = name_of(port->device);
     // DPDK's drivers (22.11) take the frame's place in the pool's memory for its address.
     if (name.starts_with("net_af_xdp") || argument_of(port->device, "zero-copy") == "yes")
-      return "port " + name + " sends packets from its own memory only; use --transport gather";
+      return "port " + name + " sends packets from its own memory only; use another transport, such as gather";
     if (!is_virtual(name) && rte_eal_iova_mode() != RTE_IOVA_VA)
-      return "NIC " + name + " is given physical addresses; use --transport gather, or --dpdk \"--iova-mode=va\"";
+      return "NIC " + name +
+             " is given physical addresses; use another transport, such as gather, or --dpdk \"--iova-mode=va\"";
   }
   return {};
 }
