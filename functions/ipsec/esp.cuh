@@ -271,7 +271,10 @@ __device__ inline void ghash(Work<Job>& work, int k, bool wanted, uint32_t n, ui
       const Polynomial& by = job.sa->powers[left < kLanes ? left - 1 : kLanes - 1];
       const Polynomial x = sum ^ ghash_block(work, k, static_cast<uint32_t>(b));
       volatile Product& p = work.products[work.block().thread];
-      p.x[0] = x.low, p.x[1] = x.high, p.by[0] = by.low, p.by[1] = by.high;
+      p.x[0] = x.low;
+      p.x[1] = x.high;
+      p.by[0] = by.low;
+      p.by[1] = by.high;
       sum = finish_product(p);
       work.sums[k][rank] = sum;
     }

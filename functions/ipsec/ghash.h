@@ -61,9 +61,15 @@ HEDDLE_HD inline Polynomial finish_product(volatile Product& p) {
     uint64_t a = p.x[first], b = p.by[first];
     if (part == 2) a ^= p.x[1], b ^= p.by[1];
     const Polynomial of = carryless_wide(a, b);
-    p.v[1] = p.v[1] ^ of.low, p.v[2] = p.v[2] ^ of.high;
-    if (part == 0) p.v[0] = of.low, p.v[1] = p.v[1] ^ of.high;
-    if (part == 1) p.v[2] = p.v[2] ^ of.low, p.v[3] = of.high;
+    p.v[1] = p.v[1] ^ of.low;
+    p.v[2] = p.v[2] ^ of.high;
+    if (part == 0) {
+      p.v[0] = of.low;
+      p.v[1] = p.v[1] ^ of.high;
+    } else if (part == 1) {
+      p.v[2] = p.v[2] ^ of.low;
+      p.v[3] = of.high;
+    }
   }
   // x^128 = x^7 + x^2 + x + 1: from the lowest word up.
   const uint64_t v0 = p.v[0];
