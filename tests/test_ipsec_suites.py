@@ -346,7 +346,9 @@ def test_a_gpu_does_as_scapy_both_ways(heddle, tmp_path, mode, name):
         good = association.encrypt((IPv6 if packet[0] >> 4 == 6 else IP)(packet), number)
         frames.append(ether(good))
         if number % 3 == 0:
-            place = generator.choice([generator.randrange(24, len(good)), len(good) - 1, len(good) - association.icv_bytes])
+            place = generator.choice(
+                [generator.randrange(24, len(good)), len(good) - 1, len(good) - association.icv_bytes]
+            )
             frames.append(ether(good[:place] + bytes([good[place] ^ 1 << generator.randrange(8)]) + good[place + 1 :]))
             frames.append(ether(good[: generator.randrange(20, len(good))]))
             bad += 1

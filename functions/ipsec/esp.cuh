@@ -38,7 +38,7 @@ struct Stream {
 
 /** Tells the compiler that something lies in shared memory, whose addresses are a register each instead of two. */
 template <class T>
-__device__ inline void lies_in_shared_memory(const T& what) {
+__device__ inline void lies_in_shared_memory([[maybe_unused]] const T& what) {
 #ifdef __CUDA_ARCH__
   __builtin_assume(__isShared(&what));
 #endif
@@ -57,7 +57,7 @@ struct Work {
   Product products[8 * gpu::kLanes];                 // of the threads
   uint32_t chunks;                                   // of the longest packet
   bool has_hmac;                                     // some packet has one
-  // What would stay in registers all the time otherwise, which there are none for.
+  // What would be in registers all the time otherwise: there are none left.
   gpu::Tile* tile;
   const Image* image;
   int count, threads;
@@ -269,10 +269,8 @@ __device__ inline void ghash(Work<Job>& work, int k, bool wanted, uint32_t n, ui
     if (b >= 0 && b < static_cast<int>(blocks)) {
       const uint32_t left = blocks - static_cast<uint32_t>(b);
       const Polynomial& by = job.sa->powers[left < kLanes ? left - 1 : kLanes - 1];
-      const Polynomial x = sum ^ ghash_block(work, k, static_cast<uint32_t>(b));
-      volatile Product& p = work.products[work.block().thread];
-      p.x[0] = x.low, p.x[1] = x.high, p.by[0] = by.low, p.by[1] = by.high;
-      sum = finish_product(p);
+      work.sums[k][rank] = sum ^ ghash_block(work, k, static_cast<uint32_t>(b));
+      sum = product(work.sums[k][rank], by, work.products[work.block().thread]);
       work.sums[k][rank] = sum;
     }
   }

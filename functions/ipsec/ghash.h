@@ -44,36 +44,41 @@ HEDDLE_HD inline Polynomial carryless_wide(uint64_t a, uint64_t b) {
   return {high ^ middle >> 32, low ^ middle << 32};
 }
 
-/** Where a product is made: on a GPU shared memory, for its registers are full. */
+/** What of a product is not reduced yet, the lowest word first. On a GPU in shared memory, for its registers are full; hence
+ *  also the factor there, and `volatile`, so that both stay there. */
 struct Product {
-  uint64_t x[2], by[2];  ///< factors, the low half first
-  uint64_t v[4];         ///< of what is not reduced, the lowest first
+  uint64_t words[4];
 };
 
-/** x * b, of which the second factor is `by` = b / x: the product of two numbers then stands where it belongs. */
-HEDDLE_HD inline Polynomial finish_product(volatile Product& p) {
-  for (int w = 0; w < 4; ++w) p.v[w] = 0;
+/** a * b, of which the second factor is `by` = b / x: the product of two numbers then stands where it belongs. */
+HEDDLE_HD inline Polynomial product(const volatile Polynomial& a, const Polynomial& by, volatile Product& p) {
+  for (int w = 0; w < 4; ++w) p.words[w] = 0;
 #ifdef __CUDACC__
 #pragma unroll 1
 #endif
   for (int part = 0; part < 3; ++part) {  // Karatsuba: low, high, middle
-    const int first = part == 1 ? 1 : 0;
-    uint64_t a = p.x[first], b = p.by[first];
-    if (part == 2) a ^= p.x[1], b ^= p.by[1];
-    const Polynomial of = carryless_wide(a, b);
-    p.v[1] = p.v[1] ^ of.low, p.v[2] = p.v[2] ^ of.high;
-    if (part == 0) p.v[0] = of.low, p.v[1] = p.v[1] ^ of.high;
-    if (part == 1) p.v[2] = p.v[2] ^ of.low, p.v[3] = of.high;
+    uint64_t one = part == 1 ? a.high : a.low, other = part == 1 ? by.high : by.low;
+    if (part == 2) one ^= a.high, other ^= by.high;
+    const Polynomial of = carryless_wide(one, other);
+    p.words[1] = p.words[1] ^ of.low;
+    p.words[2] = p.words[2] ^ of.high;
+    if (part == 0) {
+      p.words[0] = of.low;
+      p.words[1] = p.words[1] ^ of.high;
+    } else if (part == 1) {
+      p.words[2] = p.words[2] ^ of.low;
+      p.words[3] = of.high;
+    }
   }
   // x^128 = x^7 + x^2 + x + 1: from the lowest word up.
-  const uint64_t v0 = p.v[0];
-  const uint64_t v1 = p.v[1] ^ v0 << 63 ^ v0 << 62 ^ v0 << 57;
-  const uint64_t v2 = p.v[2] ^ v0 ^ v0 >> 1 ^ v0 >> 2 ^ v0 >> 7 ^ v1 << 63 ^ v1 << 62 ^ v1 << 57;
-  return {p.v[3] ^ v1 ^ v1 >> 1 ^ v1 >> 2 ^ v1 >> 7, v2};
+  const uint64_t v0 = p.words[0];
+  const uint64_t v1 = p.words[1] ^ v0 << 63 ^ v0 << 62 ^ v0 << 57;
+  const uint64_t v2 = p.words[2] ^ v0 ^ v0 >> 1 ^ v0 >> 2 ^ v0 >> 7 ^ v1 << 63 ^ v1 << 62 ^ v1 << 57;
+  return {p.words[3] ^ v1 ^ v1 >> 1 ^ v1 >> 2 ^ v1 >> 7, v2};
 }
 HEDDLE_HD inline Polynomial product(const Polynomial& a, const Polynomial& by) {
-  Product p{{a.low, a.high}, {by.low, by.high}, {}};
-  return finish_product(p);
+  Product p;
+  return product(a, by, p);
 }
 
 /** a / x. */

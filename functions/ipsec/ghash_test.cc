@@ -52,21 +52,20 @@ TEST(Ghash, SumsUpAsPublished) {
     uint8_t key[16];
     std::vector<Polynomial> blocks;
     Polynomial key_of_hash, sum;
-  } const cases[] = {
-      {{},
-       {{0x0388dace60b6a392, 0xf328c2b971b2fe78}, {0, 128}},
-       {0x66e94bd4ef8a2c3b, 0x884cfa59ca342b2e},
-       {0xf38cbb1ad69223dc, 0xc3457ae5b6b0f885}},
-      {{0xfe, 0xff, 0xe9, 0x92, 0x86, 0x65, 0x73, 0x1c, 0x6d, 0x6a, 0x8f, 0x94, 0x67, 0x30, 0x83, 0x08},
-       {{0xfeedfacedeadbeef, 0xfeedfacedeadbeef},
-        {0xabaddad200000000, 0},
-        {0x42831ec221777424, 0x4b7221b784d0d49c},
-        {0xe3aa212f2c02a4e0, 0x35c17e2329aca12e},
-        {0x21d514b25466931c, 0x7d8f6a5aac84aa05},
-        {0x1ba30b396a0aac97, 0x3d58e09100000000},
-        {160, 480}},
-       {0xb83b533708bf535d, 0x0aa6e52980d53b78},
-       {0x698e57f70e6ecc7f, 0xd9463b7260a9ae5f}}};
+  } const cases[] = {{{},
+                      {{0x0388dace60b6a392, 0xf328c2b971b2fe78}, {0, 128}},
+                      {0x66e94bd4ef8a2c3b, 0x884cfa59ca342b2e},
+                      {0xf38cbb1ad69223dc, 0xc3457ae5b6b0f885}},
+                     {{0xfe, 0xff, 0xe9, 0x92, 0x86, 0x65, 0x73, 0x1c, 0x6d, 0x6a, 0x8f, 0x94, 0x67, 0x30, 0x83, 0x08},
+                      {{0xfeedfacedeadbeef, 0xfeedfacedeadbeef},
+                       {0xabaddad200000000, 0},
+                       {0x42831ec221777424, 0x4b7221b784d0d49c},
+                       {0xe3aa212f2c02a4e0, 0x35c17e2329aca12e},
+                       {0x21d514b25466931c, 0x7d8f6a5aac84aa05},
+                       {0x1ba30b396a0aac97, 0x3d58e09100000000},
+                       {160, 480}},
+                      {0xb83b533708bf535d, 0x0aa6e52980d53b78},
+                      {0x698e57f70e6ecc7f, 0xd9463b7260a9ae5f}}};
   for (auto& c : cases) {
     Association sa{};
     expand_key(c.key, sa);

@@ -105,7 +105,7 @@ class Bare {
       job.u.GCM.aad = esp, job.u.GCM.aad_len_in_bytes = kEspBytes;
       return;
     }
-        job.hash_alg = sa_.sa.suite.hash == Hash::hmac_sha1_96 ? IMB_AUTH_HMAC_SHA_1 : IMB_AUTH_HMAC_SHA_256;
+    job.hash_alg = sa_.sa.suite.hash == Hash::hmac_sha1_96 ? IMB_AUTH_HMAC_SHA_1 : IMB_AUTH_HMAC_SHA_256;
     job.u.HMAC._hashed_auth_key_xor_ipad = reinterpret_cast<const uint8_t*>(sa_.sa.inner);
     job.u.HMAC._hashed_auth_key_xor_opad = reinterpret_cast<const uint8_t*>(sa_.sa.outer);
   }

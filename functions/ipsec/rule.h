@@ -29,7 +29,8 @@ struct alignas(64) Association {
   uint32_t spi, source, destination;  ///< network byte order
   uint32_t flags;                     ///< of Flag
   Suite suite;
-  uint32_t inner[8], outer[8];  ///< the hash after the block key ^ ipad, and after key ^ opad (RFC 2104); numbers. Five of SHA-1
+  uint32_t inner[8],
+      outer[8];  ///< the hash after the block key ^ ipad, and after key ^ opad (RFC 2104); numbers. Five of SHA-1
   alignas(16) uint32_t round_keys[60];  ///< AES, FIPS 197, 5.2; as the bytes lie, 4 * (rounds + 1) of them
   Polynomial powers[kPowers];           ///< of AES-GCM: [i]: H^(i + 1) / x, H being GHASH's key
 };

@@ -48,8 +48,8 @@ HEDDLE_HD inline void sha256_block(uint32_t (&state)[8], uint32_t (&words)[16]) 
       words[i & 15] += (rotated(x, 25) ^ rotated(x, 14) ^ x >> 3) + words[(i + 9) & 15] +
                        (rotated(y, 15) ^ rotated(y, 13) ^ y >> 10);
     }
-    const uint32_t one = h + (rotated(e, 26) ^ rotated(e, 21) ^ rotated(e, 7)) + ((e & f) ^ (~e & g)) + kConstants[i] +
-                         words[i & 15];
+    const uint32_t one =
+        h + (rotated(e, 26) ^ rotated(e, 21) ^ rotated(e, 7)) + ((e & f) ^ (~e & g)) + kConstants[i] + words[i & 15];
     const uint32_t two = (rotated(a, 30) ^ rotated(a, 19) ^ rotated(a, 10)) + ((a & b) | (a & c) | (b & c));
     h = g, g = f, f = e, e = d + one, d = c, c = b, b = a, a = one + two;
   }

@@ -163,9 +163,10 @@ Bytes bytes_of_hex(const std::string& text) {
 
 TEST_P(IpsecSuites, TakeOutPublishedPackets) {
   for (auto& vector : kMcGrew) {
-    const KeyFile keys(format("src 198.51.100.1 dst 203.0.113.1\nproto esp spi 0x%s mode tunnel\nreplay-window 0\n"
-                              "aead rfc4106(gcm(aes)) 0x%s 128\n",
-                              vector.spi, vector.key));
+    const KeyFile keys(
+        format("src 198.51.100.1 dst 203.0.113.1\nproto esp spi 0x%s mode tunnel\nreplay-window 0\n"
+               "aead rfc4106(gcm(aes)) 0x%s 128\n",
+               vector.spi, vector.key));
     const Bytes esp = bytes_of_hex(vector.esp);
     Bytes frame = ip_frame(ip(198, 51, 100, 1), ip(203, 0, 113, 1), 0).bytes;
     frame.resize(34);
