@@ -1,8 +1,8 @@
 // gpu-ways: every transport and launch mode, a light function and one that reads whole packets, between net_null ports on one
 // core, against resident kernels that work in place. Launches get batches of 1,024 packets, as the thesis's elements do.
 //
-// gpu-workers: two threads for the ports and a master for the GPU, as chains/master_workers.click, against three threads that do
-// everything each (the thesis's "full path").
+// gpu-workers: two threads for the ports and a master for the GPU (--workers) against three threads that do everything each (the
+// thesis's "full path").
 
 #include "bench/bench.h"
 #include "bench/engine_run.h"
@@ -47,26 +47,9 @@ const Register gpu_ways("gpu-ways", true, [] {
   return results;
 });
 
-constexpr int kWorkers = 2;
-
-double with_master(const char* element, int size, const PlanOptions& plan, RunOptions options) {
+double with_three_threads(const char* element, int size, const PlanOptions& plan, RunOptions options) {
   const bool resident = plan.launch == LaunchMode::persistent;
-  std::string chain = format("m :: Pipeliner(8192) -> %s%s -> back :: PaintSwitch; StaticThreadSched(m %d",
-                             resident ? "" : format("MinBatch(%d) -> ", kBatch - kBurst).c_str(), element, kWorkers);
-  for (int w = 0; w < kWorkers; ++w) chain += format(", in%d %d, to%d %d", w, w, w, w);
-  chain += ");";
-  for (int w = 0; w < kWorkers; ++w)
-    chain += format(
-        "in%d :: FromDPDKDevice(\"net_null%d,size=%d\") -> Paint(%d) -> m;"
-        "back[%d] -> to%d :: Pipeliner(8192) -> ToDPDKDevice(net_null%d);",
-        w, w, size, w, w, w, kWorkers + w);
-  options.threads = kWorkers + 1;
-  return engine_mpps(chain, plan, options, kSeconds);
-}
-
-double without_master(const char* element, int size, const PlanOptions& plan, RunOptions options) {
-  const bool resident = plan.launch == LaunchMode::persistent;
-  options.threads = kWorkers + 1;
+  options.threads = 3;
   return engine_mpps(format("FromDPDKDevice(\"net_null0,size=%d\") -> %s%s -> ToDPDKDevice(net_null1)", size,
                             resident ? "" : format("MinBatch(%d) -> ", kBatch - kBurst).c_str(), element),
                      plan, options, kSeconds);
@@ -80,11 +63,13 @@ const Register gpu_workers("gpu-workers", true, [] {
         RunOptions options;
         options.pin = true;
         options.batch_size = kBatch;
-        const PlanOptions plan{.device = "gpu", .launch = launch};
+        const PlanOptions each{.device = "gpu", .launch = launch};
+        PlanOptions master = each;
+        master.workers = true;
         results.push_back(paired(
             format("gpu-workers-%s-%d-%s", element, size, name(launch)), "Mpps", 0, 5,
-            [&] { return with_master(element, size, plan, options); },
-            [&] { return without_master(element, size, plan, options); }));
+            [&] { return with_three_threads(element, size, master, options); },
+            [&] { return with_three_threads(element, size, each, options); }));
         results.back().note = "two workers and a master against three threads for themselves";
       }
   return results;

@@ -20,9 +20,13 @@ double seconds(clockid_t clock) {
 
 }  // namespace
 
-Engine::Engine(Router router, Plan plan, RunOptions options) : options_(std::move(options)) {
+Engine::Engine(Router router, Plan plan, RunOptions options)
+    : options_(std::move(options)), has_master_(plan.options.workers) {
   if (options_.threads < 1 || options_.threads > kMaxThreads)
     throw Error(format("threads: %d is not from 1 to %d", options_.threads, kMaxThreads));
+  if (worker_threads() < 1)
+    throw Error(
+        "--workers: one packet thread drives the GPU for the others, and there are no others; give -j 2 or more");
   broker_ = std::make_unique<Broker>(
       Broker::Engine{[this](Element& element, const std::function<void()>& change) { update(element, change); },
                      [this] { stop(); }, [this] { return exhausted(); }});
@@ -45,6 +49,10 @@ std::unique_ptr<Engine::Generation> Engine::make_generation(Configuration config
   for (auto& node : configuration.router.nodes) {
     if (node.element->drop_reasons().size() > NodeCounts::kReasons)
       throw Error(node.element->class_name + " has too many drop reasons");
+    if (has_master_ && node.element->home == worker_threads())
+      throw Error(format("'%s' is to run on thread %d, which with --workers drives the GPU and runs no element; give -j "
+                         "%d, or another thread",
+                         node.element->name.c_str(), node.element->home, options_.threads + 1));
     if (node.element->home >= options_.threads)
       throw Error(format("'%s' is to run on thread %d, but there are %d threads; give -j %d",
                          node.element->name.c_str(), node.element->home, options_.threads, node.element->home + 1));
@@ -70,7 +78,7 @@ void start_element(const Node& node, const Environment& environment) {
 
 Environment Engine::environment_of(Generation& generation) {
   Environment environment;
-  environment.threads = options_.threads;
+  environment.threads = worker_threads();
   environment.batch_size = options_.batch_size;
   environment.packets = &resources_.packets();
   environment.large_packets = &resources_.large_packets();
@@ -110,14 +118,20 @@ void Engine::start_keepers(Generation& generation) {
 
 void Engine::make_workers(Generation& generation) {
   if (generation.gpus != nullptr) generation.gpus->make_segments();
-  generation.scheduler.own(workers_of(generation));
+  auto drivers = drivers_of(generation);
+  auto workers = workers_of(generation, drivers);
+  std::erase(drivers, nullptr);
+  generation.scheduler.own(std::move(workers), std::move(drivers));
   if (generation.gpus != nullptr) generation.gpus->start();
 }
 
 void Engine::start() {
-  now_->gpus =
-      resources_.acquire(now_->router, now_->plan,
-                         {options_.threads, options_.batch_size, now_->slots, options_.packets, options_.dpdk_args});
+  unsigned handed_over = 0;
+  for (const Segment& segment : now_->plan.segments)
+    handed_over += static_cast<unsigned>(worker_threads() * room_to_hand_over(segment, now_->slots));
+  now_->gpus = resources_.acquire(now_->router, now_->plan,
+                                  {worker_threads(), options_.batch_size, lanes_a_segment(), now_->slots, handed_over,
+                                   options_.packets, options_.dpdk_args});
   started_ = true;
   start_elements(*now_);
   make_workers(*now_);
@@ -132,24 +146,49 @@ void Engine::start() {
   });
 }
 
-std::vector<std::unique_ptr<Worker>> Engine::workers_of(Generation& generation) {
+int Engine::slots_of(const Segment& segment, int all) const {
+  const int packets = segment.limits.batch > 0 ? segment.limits.batch : options_.batch_size;
+  const int of_a_batch = (packets + gpu::kSlotPackets - 1) / gpu::kSlotPackets;
+  const int waiting = segment.limits.capacity * std::max(1, segment.limits.lists);  // batches
+  if (segment.launch == LaunchMode::sync) return of_a_batch;
+  if (waiting > 0) return waiting * of_a_batch;
+  if (segment.launch == LaunchMode::persistent) return std::max(1, all / lanes_a_segment());
+  return of_a_batch * segment.streams();
+}
+
+int Engine::room_to_hand_over(const Segment& segment, int slots) const {
+  if (!has_master_ || !segment.processor.is_gpu() || segment.has_rings()) return 0;
+  return LaneDriver::room(slots_of(segment, slots) * gpu::kSlotPackets, worker_threads(), options_.batch_size);
+}
+
+std::vector<std::shared_ptr<LaneDriver>> Engine::drivers_of(Generation& generation) const {
+  std::vector<std::shared_ptr<LaneDriver>> drivers;
+  for (const Segment& segment : generation.plan.segments) {
+    const size_t s = drivers.size();
+    drivers.emplace_back();
+    const int room = room_to_hand_over(segment, generation.slots);
+    if (room == 0) continue;
+    LaneDriver::Options options{worker_threads(), options_.batch_size, segment.columns_in | segment.columns_kept, room,
+                                segment.cpu_after_failure};
+    if (segment.limits.batch > 0) options.batch = std::min(options.batch, segment.limits.batch);
+    if (segment.word_column) options.wanted |= columns(*segment.word_column);
+    drivers.back() = std::make_shared<LaneDriver>(
+        generation.gpus->make_lane(s, slots_of(segment, generation.slots)), options);
+  }
+  return drivers;
+}
+
+std::vector<std::unique_ptr<Worker>> Engine::workers_of(Generation& generation,
+                                                        const std::vector<std::shared_ptr<LaneDriver>>& drivers) {
   const Plan& plan = generation.plan;
   std::vector<std::unique_ptr<Worker>> workers;
-  const int of_a_batch = (options_.batch_size + gpu::kSlotPackets - 1) / gpu::kSlotPackets;
-  const auto slots_of = [&](const Segment& segment) {
-    const int waiting = segment.limits.capacity * std::max(1, segment.limits.lists);  // batches
-    const int batch =
-        segment.limits.batch > 0 ? (segment.limits.batch + gpu::kSlotPackets - 1) / gpu::kSlotPackets : of_a_batch;
-    if (segment.launch == LaunchMode::sync) return batch;
-    if (waiting > 0) return waiting * batch;
-    if (segment.launch == LaunchMode::persistent) return std::max(1, generation.slots / options_.threads);
-    return batch * segment.streams();
-  };
-  for (int thread = 0; thread < options_.threads; ++thread) {
+  for (int thread = 0; thread < worker_threads(); ++thread) {
     std::vector<std::unique_ptr<Lane>> lanes(plan.segments.size());
     for (size_t s = 0; s < lanes.size(); ++s)
-      if (plan.segments[s].processor.is_gpu() && !plan.segments[s].has_rings())
-        lanes[s] = generation.gpus->make_lane(s, slots_of(plan.segments[s]));
+      if (drivers[s])
+        lanes[s] = drivers[s]->lane_of(thread);
+      else if (plan.segments[s].processor.is_gpu() && !plan.segments[s].has_rings())
+        lanes[s] = generation.gpus->make_lane(s, slots_of(plan.segments[s], generation.slots));
     workers.push_back(std::make_unique<Worker>(
         Worker::Shared{&generation.router, &plan, &resources_.packets(), &resources_.large_packets(),
                        &generation.epochs, &tracer_, options_.batch_size, options_.batches_a_side},

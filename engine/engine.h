@@ -18,7 +18,7 @@
 namespace heddle {
 
 struct RunOptions {
-  int threads = 1;
+  int threads = 1;         ///< packet threads; with PlanOptions::workers the last one is the master
   int batch_size = 1024;   ///< capacity of batches
   int slots = 0;           ///< GPU: slots of kTile packets in flight, over all threads of a segment; 0: automatic
   int batches_a_side = 0;  ///< for tests: what is placed by load changes sides after so many batches, whatever the load
@@ -157,9 +157,20 @@ class Engine {
   /** Opens and starts what elements need, but those that call the handlers of others. */
   void start_elements(Generation& generation);
   void start_keepers(Generation& generation);
+  /** Packet threads that run elements. */
+  int worker_threads() const { return options_.threads - (has_master_ ? 1 : 0); }
+  /** Lanes through a GPU segment: one a thread, or the master's. */
+  int lanes_a_segment() const { return has_master_ ? 1 : options_.threads; }
+  /** Of a lane through `segment`; `all`: of all lanes of a segment whose kernels are resident. */
+  int slots_of(const Segment& segment, int all) const;
+  /** Packets that a worker may have on their way through the master and `segment`; 0: it has a lane of its own. */
+  int room_to_hand_over(const Segment& segment, int slots) const;
   /** Puts its segments on the GPUs, and makes its workers. */
   void make_workers(Generation& generation);
-  std::vector<std::unique_ptr<Worker>> workers_of(Generation& generation);
+  /** What the master serves, by segment; null where threads have lanes of their own. */
+  std::vector<std::shared_ptr<LaneDriver>> drivers_of(Generation& generation) const;
+  std::vector<std::unique_ptr<Worker>> workers_of(Generation& generation,
+                                                  const std::vector<std::shared_ptr<LaneDriver>>& drivers);
   /** Calls Element::stop() of all, first of those that call the handlers of others. */
   void stop_elements(Generation& generation);
 
@@ -205,6 +216,7 @@ class Engine {
   EndCounts end_counts(const Generation& generation, int node) const;
 
   RunOptions options_;
+  const bool has_master_;  // the last packet thread drives GPU segments for the others
   Tracer tracer_;
   std::function<Configuration(const std::string& text)> read_;  // of allow_reconfigure()
   Resources resources_;

@@ -123,7 +123,7 @@ void expect_that_it_stops(const Backend& backend) {
   Chain chain = read("InfiniteSource(LENGTH 60) -> x :: XOR(1) -> d :: Discard;", backend.plan(), diagnostics);
   ASSERT_TRUE(diagnostics.ok());
   RunOptions few;
-  few.slots = 4;
+  few.slots = 4, few.threads = backend.workers ? 2 : 1;
   Engine engine(std::move(chain.router), std::move(chain.plan), few);
   engine.start();
   while (engine.packets(engine.router().find("d")) < 1000) std::this_thread::yield();
@@ -135,11 +135,22 @@ void expect_that_it_stops(const Backend& backend) {
   EXPECT_EQ(report.received, engine.packets(engine.router().find("d")) + report.dropped);
 }
 
+std::vector<Backend> with_masters() {
+  std::vector<Backend> list;
+  for (Backend backend : {Backend{"persistent", "simt", LaunchMode::persistent},
+                          Backend{"async_coalescent", "simt", LaunchMode::async, Transport::coalescent}}) {
+    backend.workers = true;
+    list.push_back(backend);
+  }
+  return list;
+}
+
 class GpuLossDeath : public OnBackend {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 INSTANTIATE_TEST_SUITE_P(All, GpuLossDeath, testing::ValuesIn(gpu_backends()), backend_name);
+INSTANTIATE_TEST_SUITE_P(Workers, GpuLossDeath, testing::ValuesIn(with_masters()), backend_name);
 
 template <class Check>
 [[noreturn]] void in_child(const Check& check) {
@@ -183,6 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Backend{"simt_sync", "simt", LaunchMode::sync}, Backend{"simt_async", "simt", LaunchMode::async},
                     Backend{"simt_async_coalescent", "simt", LaunchMode::async, Transport::coalescent}),
     backend_name);
+INSTANTIATE_TEST_SUITE_P(Workers, GpuRefusesDeath, testing::Values(with_masters().back()), backend_name);
 
 TEST_P(GpuRefusesDeath, TheCpuGoesOnWhenLaunchesFail) {
   EXPECT_EXIT(in_child([&] {

@@ -30,21 +30,21 @@ Gpus::~Gpus() {
   for (auto& state : states_) state->close();  // elements may outlive the devices
 }
 
-size_t Gpus::staging_wanted(int threads, int slots) {
+size_t Gpus::staging_wanted(int lanes, int slots) {
   const auto packing = static_cast<size_t>(std::count_if(plan_.segments.begin(), plan_.segments.end(),
                                                          [](auto& segment) { return packs(segment.transport); }));
-  const size_t of_slots = static_cast<size_t>(slots) / static_cast<size_t>(threads) * gpu::kSlotPackets * packet_bytes_;
+  const size_t of_slots = static_cast<size_t>(slots) / static_cast<size_t>(lanes) * gpu::kSlotPackets * packet_bytes_;
   staging_bytes_ = whole_pages(std::max(of_slots, GpuLane::kLeastStagingBytes));
-  return packing * static_cast<size_t>(threads) * staging_bytes_;
+  return packing * static_cast<size_t>(lanes) * staging_bytes_;
 }
 
-PacketMemory Gpus::packet_memory(size_t packets, int threads, int slots, size_t packet_bytes) {
+PacketMemory Gpus::packet_memory(size_t packets, int lanes, int slots, size_t packet_bytes) {
   packet_bytes_ = packet_bytes;
   packets = whole_pages(packets);
-  const size_t staging = staging_wanted(threads, slots), areas = areas_wanted(threads);
+  const size_t staging = staging_wanted(lanes, slots), areas = areas_wanted(lanes);
   // As many packets may be kept behind a lane as are in it.
   constexpr size_t kRoom = 2, kLeastBytes = size_t{1} << 20;
-  const size_t of_lane = static_cast<size_t>(slots) / static_cast<size_t>(threads);
+  const size_t of_lane = static_cast<size_t>(slots) / static_cast<size_t>(lanes);
   const size_t area_bytes =
       areas == 0 ? 0 : whole_pages(std::max(kRoom * of_lane * gpu::kSlotPackets * packet_bytes, kLeastBytes));
   const size_t bytes = packets + areas * area_bytes + staging;
@@ -63,23 +63,23 @@ PacketMemory Gpus::packet_memory(size_t packets, int threads, int slots, size_t 
   return packets_;
 }
 
-size_t Gpus::areas_wanted(int threads) const {
+size_t Gpus::areas_wanted(int lanes) const {
   const auto landing = std::count_if(plan_.segments.begin(), plan_.segments.end(),
                                      [](auto& segment) { return segment.transport == Transport::landing; });
-  return static_cast<size_t>(landing) * static_cast<size_t>(threads);
+  return static_cast<size_t>(landing) * static_cast<size_t>(lanes);
 }
 
-void Gpus::use_packet_memory_of(const Gpus& other, int threads, int slots) {
+void Gpus::use_packet_memory_of(const Gpus& other, int lanes, int slots) {
   packets_ = other.packets_, packet_bytes_ = other.packet_bytes_;
   staging_ = first_staging_ = other.first_staging_;
   areas_ = other.areas_;
-  if (const size_t wanted = areas_wanted(threads); wanted > areas_.size())
+  if (const size_t wanted = areas_wanted(lanes); wanted > areas_.size())
     throw Error(
         format("the packets of %zu ways through its GPU segments land, and the configuration that the program was "
                "started with has left room for %zu; give another TRANSPORT, or start the program anew",
                wanted, areas_.size()));
   const size_t room = static_cast<size_t>(packets_.base + packets_.bytes - first_staging_);
-  if (const size_t wanted = staging_wanted(threads, slots); wanted > room)
+  if (const size_t wanted = staging_wanted(lanes, slots); wanted > room)
     throw Error(
         format("its GPU segments pack packets into %zu bytes of packet memory, and the configuration that the "
                "program was started with has left %zu; give another TRANSPORT, or start the program anew",

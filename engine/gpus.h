@@ -26,16 +26,15 @@ class Gpus {
 
   bool any() const { return !devices_.empty(); }
 
-  /** Memory for packets that all of them reach; what lanes of `threads` threads pack into, and
-   *  what their packets land in, comes on top of it. `packet_bytes`:
-   *  of a packet, at most, as a rule. */
-  PacketMemory packet_memory(size_t bytes, int threads, int slots, size_t packet_bytes);
+  /** Memory for packets that all of them reach; what lanes, `lanes` a segment, pack into, and what their
+   *  packets land in, comes on top of it. `slots`: of these together. `packet_bytes`: of a packet, at most, as a rule. */
+  PacketMemory packet_memory(size_t bytes, int lanes, int slots, size_t packet_bytes);
   /** Instead: that of `other`, which has been stopped, and stays as long as this. Throws Error if lanes that pack, or whose
    *  packets land, find no room there. */
-  void use_packet_memory_of(const Gpus& other, int threads, int slots);
+  void use_packet_memory_of(const Gpus& other, int lanes, int slots);
   /** Puts segments and tables on the devices; from now on copies follow their tables. */
   void make_segments();
-  /** One thread's way through segment `s`, a GPU segment, with `slots` slots. */
+  /** A way through segment `s`, a GPU segment, with `slots` slots, for one thread. */
   std::unique_ptr<Lane> make_lane(size_t s, int slots);
   /** Makes everything resident. */
   void start();
@@ -67,9 +66,9 @@ class Gpus {
   /** Lets the elements of segment `s` read what their functions keep. */
   void offer_states(size_t s);
   /** Bytes of staging memory that the plan's lanes want; sets staging_bytes_. */
-  size_t staging_wanted(int threads, int slots);
-  /** Lanes of `threads` threads whose packets land. */
-  size_t areas_wanted(int threads) const;
+  size_t staging_wanted(int lanes, int slots);
+  /** Lanes whose packets land, with `lanes` a segment. */
+  size_t areas_wanted(int lanes) const;
 
   const Router& router_;
   const Plan& plan_;

@@ -354,4 +354,9 @@ bool Plan::uses_gpu() const {
   return std::any_of(nodes.begin(), nodes.end(), [](auto& node) { return node.processor.is_gpu(); });
 }
 
+bool Plan::has_lanes() const {
+  return std::any_of(segments.begin(), segments.end(),
+                     [](auto& segment) { return segment.processor.is_gpu() && !segment.has_rings(); });
+}
+
 }  // namespace heddle

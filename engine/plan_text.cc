@@ -71,6 +71,8 @@ std::string Plan::text(const Router& router) const {
       text += format("  transport   %s: %s%s\n", heddle::name(segment.transport), segment.why_transport.c_str(),
                      segment.copies.kept ? "; packets are in GPU memory already, from a segment before" : "");
     }
+    if (segment.processor.is_gpu() && !segment.has_rings() && options.workers)
+      text += "  driven by   the last packet thread (--workers): others hand packets over to it, and take them back\n";
     if (segment.latency_us > 0)
       text += format("  latency     packets wait for others while they can be back within %llu us\n",
                      static_cast<unsigned long long>(segment.latency_us));
@@ -92,6 +94,8 @@ std::string Plan::text(const Router& router) const {
       if (const std::string choice = choice_of(*node.element); !choice.empty()) text += "    chosen: " + choice + "\n";
     }
   }
+  if (options.workers && !has_lanes())
+    text += "workers   no segment is fed by packet threads: the last one (--workers) has nothing to drive\n";
   for (const Join& join : joins.list) {
     const char* name = router.nodes[static_cast<size_t>(join.node)].element->name.c_str();
     if (join.ordered) text += format("order   packets that meet at '%s' go on in their order of arrival\n", name);
@@ -113,6 +117,7 @@ std::string Plan::json(const Router& router) const {
       entry["why_transport"] = segment.why_transport;
       entry["shares_packets"] = segment.copies.kept;
       entry["launch"] = segment.has_rings() ? "rings" : heddle::name(segment.launch);
+      entry["driven_by"] = segment.has_rings() ? "gpu" : options.workers ? "last packet thread" : "each packet thread";
       if (segment.latency_us > 0) entry["latency_us"] = segment.latency_us;
       entry["warps"] = segment.warps;
       entry["by_load"] = segment.by_load;

@@ -46,6 +46,8 @@ void Engine::check_replaceable(const Generation& next) const {
   };
   if (has_rings(next.plan) || has_rings(now_->plan))
     throw Error("ports that a GPU drives (FromGPUPort) cannot be reconfigured while the program runs; start it anew");
+  if (next.plan.options.workers != has_master_)
+    throw Error("whether a packet thread drives the GPU for the others (--workers) is said when the program is started");
   if (next.plan.uses_gpu() && !resources_.reached_by_gpus())
     throw Error("the program was started without a GPU, so none reaches its packets; start it anew");
 }
@@ -70,7 +72,7 @@ void Engine::replace(const std::function<Configuration()>& plan) {
   next->ports = std::move(ports);
   try {
     check_replaceable(*next);
-    next->ports->start(resources_.packets(), options_.threads);
+    next->ports->start(resources_.packets(), worker_threads());
     for (const Heir& pair : heirs(*now_, *next))
       pair.heir->predecessor = pair.predecessor, pair.heir->same_arguments = pair.same_arguments;
     start_elements(*next);
@@ -120,7 +122,7 @@ void Engine::hand_over(std::unique_ptr<Generation>& next) {
 }
 
 void Engine::prepare(Generation& next) {
-  next.gpus = resources_.gpus_for(next.router, next.plan, options_.threads, next.slots);
+  next.gpus = resources_.gpus_for(next.router, next.plan, lanes_a_segment(), next.slots);
   make_workers(next);
   broker_->replace(next.members);
   std::swap(now_->members, next.members);

@@ -33,11 +33,11 @@ std::shared_ptr<Gpus> Resources::acquire(const Router& router, const Plan& plan,
   return gpus_;
 }
 
-std::shared_ptr<Gpus> Resources::gpus_for(const Router& router, const Plan& plan, int threads, int slots) const {
+std::shared_ptr<Gpus> Resources::gpus_for(const Router& router, const Plan& plan, int lanes, int slots) const {
   if (!plan.uses_gpu()) return nullptr;
   auto gpus = std::make_shared<Gpus>(router, plan);
   check_ports(plan);
-  gpus->use_packet_memory_of(*gpus_, threads, slots);
+  gpus->use_packet_memory_of(*gpus_, lanes, slots);
   return gpus;
 }
 
@@ -47,7 +47,7 @@ unsigned Resources::packets_needed(const Wanted& wanted) const {
   const auto threads = static_cast<unsigned>(wanted.threads);
   unsigned needed =
       4096 + threads * static_cast<unsigned>(wanted.batch_size) * 2 + dpdk::packets_needed(wanted.threads);
-  if (gpus_) needed += static_cast<unsigned>(wanted.slots * gpu::kSlotPackets) * 2;
+  if (gpus_) needed += static_cast<unsigned>(wanted.slots * gpu::kSlotPackets) * 2 + wanted.handed_over;
   return needed;
 }
 
@@ -59,7 +59,7 @@ void Resources::make_packet_memory(const Plan& plan, const Wanted& wanted) {
       round_up(dpdk_pool ? dpdk::pool_bytes(count, data_room) : PacketPool::bytes_for(count, data_room), 4096);
   const size_t large = PacketPool::bytes_for(kLargePackets, kLargeDataRoom);
   if (gpus_) {
-    memory_ = gpus_->packet_memory(normal + large, wanted.threads, std::max(wanted.slots, wanted.threads), data_room);
+    memory_ = gpus_->packet_memory(normal + large, wanted.lanes, std::max(wanted.slots, wanted.lanes), data_room);
   } else {
     host_memory_ = map_huge_pages(normal + large);
     memory_ = {host_memory_.get(), normal + large};

@@ -14,8 +14,10 @@ namespace heddle {
 class Resources {
  public:
   struct Wanted {
-    int threads, batch_size;
+    int threads, batch_size;             ///< threads: that elements run on
+    int lanes;                           ///< GPU: through a segment
     int slots;                           ///< GPU: of a segment, over all threads
+    unsigned handed_over;                ///< packets on their way through masters, beside those in slots
     unsigned packets;                    ///< 0 = as many as ports, batches and slots need
     std::vector<std::string> dpdk_args;  ///< passed on to EAL
   };
@@ -25,7 +27,7 @@ class Resources {
   std::shared_ptr<Gpus> acquire(const Router& router, const Plan& plan, const Wanted& wanted);
 
   /** GPUs for another plan; packet memory stays. Those that acquire() has opened have been stopped. Throws Error. */
-  std::shared_ptr<Gpus> gpus_for(const Router& router, const Plan& plan, int threads, int slots) const;
+  std::shared_ptr<Gpus> gpus_for(const Router& router, const Plan& plan, int lanes, int slots) const;
   /** Whether there is packet memory that GPUs reach. */
   bool reached_by_gpus() const { return gpus_ != nullptr; }
 

@@ -2,6 +2,7 @@
 
 #include <rte_cycles.h>
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 
@@ -18,9 +19,9 @@ constexpr std::chrono::microseconds kNap{50};
 
 }  // namespace
 
-void Scheduler::own(std::vector<std::unique_ptr<Worker>> workers) {
-  workers_ = std::move(workers);
-  progress_ = std::make_unique<Progress[]>(workers_.size());
+void Scheduler::own(std::vector<std::unique_ptr<Worker>> workers, Drivers drivers) {
+  workers_ = std::move(workers), drivers_ = std::move(drivers);
+  progress_ = std::make_unique<Progress[]>(workers_.size() + 1);
   for (size_t thread = 0; thread < workers_.size(); ++thread) {
     if (workers_[thread]->has_tasks()) continue;
     progress_[thread].idle = progress_[thread].quiet = progress_[thread].still = true;
@@ -39,22 +40,32 @@ void Scheduler::prepare() {
     progress.rounds = progress.busy_rounds = 0;
     options_.epochs->report(static_cast<int>(thread), 0);
   }
-  begun_ = pausing_ = finished_ = ending_ = false;
+  begun_ = pausing_ = finished_ = ending_ = served_ = false;
   live_threads_ = working;
+  // The master, which comes last, counts as one of them where they are made.
+  const int wanted = working + (drivers_.empty() ? 0 : 1);
+  const auto too_many = [&](const std::system_error& error) {
+    const auto made = static_cast<int>(threads_.size());
+    live_threads_.fetch_sub(working - made);
+    pausing_ = finished_ = true;
+    start();  // so that they end
+    join();
+    throw Error(
+        format("packet thread %d of %d cannot be started (%s); give fewer with -j, or raise the limit of processes",
+               made + 1, wanted, error.code().message().c_str()));
+  };
   for (int thread = 0; thread < static_cast<int>(workers_.size()); ++thread) {
     if (!workers_[static_cast<size_t>(thread)]->has_tasks()) continue;
     try {
       threads_.emplace_back([this, thread] { thread_main(thread); });
     } catch (const std::system_error& error) {
-      const auto made = static_cast<int>(threads_.size());
-      live_threads_.fetch_sub(working - made);
-      pausing_ = finished_ = true;
-      start();  // so that they end
-      join();
-      throw Error(
-          format("packet thread %d of %d cannot be started (%s); give fewer with -j, or raise the limit of processes",
-                 made + 1, working, error.code().message().c_str()));
+      too_many(error);
     }
+  }
+  try {
+    if (!drivers_.empty()) master_ = std::thread([this] { master_main(); });
+  } catch (const std::system_error& error) {
+    too_many(error);
   }
 }
 
@@ -66,6 +77,8 @@ void Scheduler::start() {
 void Scheduler::join() {
   for (auto& thread : threads_) thread.join();
   threads_.clear();
+  served_.store(true, std::memory_order_release);
+  if (master_.joinable()) master_.join();
 }
 
 void Scheduler::pause() {
@@ -123,9 +136,37 @@ bool Scheduler::exhausted() const {
 
 std::vector<Scheduler::Cycles> Scheduler::cycles() const {
   std::vector<Cycles> list;
-  for (size_t i = 0; i < workers_.size(); ++i)
+  for (size_t i = 0; i < workers_.size() + (drivers_.empty() ? 0 : 1); ++i)
     list.push_back({progress_[i].cycles.load(), progress_[i].busy_cycles.load()});
   return list;
+}
+
+void Scheduler::spend(Progress& progress, bool busy, uint64_t& then) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;  // for whoever asks for the load
+  const uint64_t now = rte_rdtsc();
+  if (busy) progress.busy_cycles.store(progress.busy_cycles.load(kRelaxed) + now - then, kRelaxed);
+  progress.cycles.store(progress.cycles.load(kRelaxed) + now - then, kRelaxed);
+  then = now;
+}
+
+bool Scheduler::all_idle() const {
+  return std::all_of(progress_.get(), progress_.get() + workers_.size(),
+                     [](const Progress& progress) { return progress.idle.load(std::memory_order_relaxed); });
+}
+
+void Scheduler::master_main() {
+  begun_.wait(false);
+  if (options_.pin) pin_to_core(static_cast<int>(workers_.size()) % core_count());
+  const dpdk::ThreadGuard registered;
+  Progress& progress = progress_[workers_.size()];
+  uint64_t then = rte_rdtsc();
+  while (!served_.load(std::memory_order_acquire)) {
+    bool busy = false;
+    for (int i = 0; i < 16; ++i)
+      for (auto& driver : drivers_) busy = driver->serve() || busy;
+    spend(progress, busy, then);
+    if (!busy && all_idle()) std::this_thread::sleep_for(kNap);
+  }
 }
 
 void Scheduler::thread_main(int thread) {
@@ -154,12 +195,8 @@ void Scheduler::thread_main(int thread) {
     const bool idle = !busy && worker.exhausted(stopping);
     const bool quiet = idle && (stopping || !options_.kept_running());
     if (busy) progress.busy_rounds.store(progress.busy_rounds.load(std::memory_order_relaxed) + 1);
-    const uint64_t now = rte_rdtsc();
-    worker.publish_if_due(busy, now);
-    constexpr auto kRelaxed = std::memory_order_relaxed;  // for whoever asks for the load
-    if (busy) progress.busy_cycles.store(progress.busy_cycles.load(kRelaxed) + now - then, kRelaxed);
-    progress.cycles.store(progress.cycles.load(kRelaxed) + now - then, kRelaxed);
-    then = now;
+    worker.publish_if_due(busy, rte_rdtsc());
+    spend(progress, busy, then);
     progress.idle.store(idle);
     progress.quiet.store(quiet);
     progress.rounds.store(progress.rounds.load(std::memory_order_relaxed) + 1);

@@ -7,11 +7,13 @@
 #include <thread>
 #include <vector>
 
+#include "engine/lane_driver.h"
 #include "engine/worker.h"
 
 namespace heddle {
 
-/** Runs the packet threads: a worker each, rounds and timers, until nothing is left to do or stop() is called. */
+/** Runs the packet threads: a worker each, rounds and timers, until nothing is left to do or stop() is called. With lane
+ *  drivers there is one thread more, the master, which serves them as long as a worker may have packets there. */
 class Scheduler {
  public:
   struct Options {
@@ -25,21 +27,22 @@ class Scheduler {
   };
   void set(Options options) { options_ = std::move(options); }
 
-  /** Takes the workers, one a thread; those without tasks get none. */
-  void own(std::vector<std::unique_ptr<Worker>> workers);
+  using Drivers = std::vector<std::shared_ptr<LaneDriver>>;
+  /** Takes the workers, one a thread; those without tasks get none. `drivers`: what the master is to serve. */
+  void own(std::vector<std::unique_ptr<Worker>> workers, Drivers drivers);
   /** Makes the threads, which wait for start(). Throws Error if the system has no more; then there are none. */
   void prepare();
   /** Lets the threads run. After pause() they are to be made again. */
   void start();
   /** No new packets, those on their way are processed to the end. */
   bool stopping() const { return options_.stopping->load(std::memory_order_relaxed); }
-  /** Packet threads that have not ended. */
+  /** Workers' threads that have not ended. */
   int live_threads() const { return live_threads_.load(std::memory_order_acquire); }
   void join();
   /** Ends the threads between two batches: what is in lanes comes back and goes on, what waits in elements stays there. */
   void pause();
   /** Frees the workers; the threads have been joined. */
-  void clear() { workers_.clear(); }
+  void clear() { workers_.clear(), drivers_.clear(); }
 
   /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. */
   bool exhausted() const;
@@ -48,7 +51,7 @@ class Scheduler {
   struct Cycles {
     uint64_t all = 0, busy = 0;
   };
-  std::vector<Cycles> cycles() const;
+  std::vector<Cycles> cycles() const;  ///< of the workers' threads; of the master, if there is one
   const std::vector<std::unique_ptr<Worker>>& workers() const { return workers_; }
 
  private:
@@ -63,14 +66,21 @@ class Scheduler {
   class Silence;
 
   void thread_main(int thread);
+  void master_main();
+  /** Counts the cycles since `then`, and sets that to now. */
+  static void spend(Progress& progress, bool busy, uint64_t& then);
+  bool all_idle() const;
 
   std::vector<std::unique_ptr<Worker>> workers_;
+  Drivers drivers_;
   Options options_;
-  std::unique_ptr<Progress[]> progress_;  // by thread
+  std::unique_ptr<Progress[]> progress_;  // by thread, the master's last
   std::vector<std::thread> threads_;
+  std::thread master_;
   std::atomic<int> live_threads_{0};
   std::atomic<bool> begun_{false};
   std::atomic<bool> finished_{false};
+  std::atomic<bool> served_{false};  // the workers have ended
   std::atomic<bool> pausing_{false};
   std::atomic<bool> ending_{false};  // nothing arrives any more: elements give what they hold
 };

@@ -21,7 +21,7 @@ namespace heddle {
  *      net_pcap0               "net_pcap0,rx_pcap=in.pcap,tx_pcap=out.pcap": capture files through libpcap
  *
  *  QUEUE: receive from this queue alone, on one thread; default -1: from all. N_QUEUES: receive queues of the port,
- *  default 0: one a packet thread (-j). Every thread receives from its queues; StaticThreadSched gives all of them to
+ *  default 0: one a packet thread (-j), but for the master (--workers). Every thread receives from its queues; StaticThreadSched gives all of them to
  *  one thread. PROMISC: receive frames for other addresses, too, default true. BURST: packets asked for at a time,
  *  default 64, 1 to 1024. NDESC: receive descriptors, default 1024. MTU: the port's is set to it, 68 to 9216 bytes; by
  *  default it stays as it is. MAC: the port's address is set to it. ACTIVE: whether it receives, default true. PAUSE:

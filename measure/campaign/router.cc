@@ -43,6 +43,7 @@ PlanOptions plan_options(const Setup& setup) {
   options.launch = mode_named<LaunchMode>(setup.launch, kLaunchModes).value_or(LaunchMode::persistent);
   options.transport = mode_named<Transport>(setup.transport, kTransports);
   options.share = setup.share;
+  options.workers = setup.workers;
   return options;
 }
 
@@ -149,12 +150,15 @@ class Router : public Target {
   void rest() override { std::this_thread::sleep_for(std::chrono::duration<double>(setup_.rest_s)); }
 
  private:
+  /** Packet threads that have queues. */
+  int port_threads() const { return std::max(1, setup_.cores - (setup_.workers ? 1 : 0)); }
+
   void make_wire(const click::Graph& graph) {
     WireOptions options;
     wired_ = put_on_wire(graph, [&](int i) { return format("net_ring_%s%d", options.name.c_str(), i); });
     if (!wired_.fed()) return;
-    receivers_ = receiving_cores(generators_, setup_.cores);
-    queues_ = std::max({setup_.cores, wired_.queues, generators_ - receivers_});
+    receivers_ = receiving_cores(generators_, port_threads());
+    queues_ = std::max({port_threads(), wired_.queues, generators_ - receivers_});
     if (const int served = wired_.soft_nic_queues; served > 0) {  // by threads of their own, and no other queues
       generators_ = generators_ >= 2 * served ? 2 * served : std::min(generators_, served);
       receivers_ = receiving_cores(generators_, served);

@@ -87,6 +87,10 @@ std::vector<Parameter> make_parameters() {
       {"share", "Transport gather: a GPU segment does not gather what one before it has left on the GPU: yes or no",
        "BOOL", nullptr, [](Setup& setup, const std::string& text) { setup.share = click::value_of<bool>(text); },
        [](auto& setup) { return Json(setup.share ? "yes" : "no"); }});
+  list.push_back(
+      {"workers", "The last packet thread drives the GPU for the others, as with heddle run --workers: yes or no", "BOOL",
+       nullptr, [](Setup& setup, const std::string& text) { setup.workers = click::value_of<bool>(text); },
+       [](auto& setup) { return Json(setup.workers ? "yes" : "no"); }});
   list.push_back(number("batch", &Setup::batch, 32, 16384, "Packets that a batch holds at most"));
   list.push_back(number("slots", &Setup::slots, 0, 4096, "GPU: slots of 32 packets in flight; 0: as heddle run"));
   list.push_back(number("descriptors", &Setup::descriptors, 32, 32768, "Packets that a queue of the wire holds"));
@@ -137,7 +141,7 @@ std::vector<Parameter> make_parameters() {
   list.push_back(seconds("rest", &Setup::rest_s, "Pause after a trial that lost packets", kZeroLoss));
   list.push_back(number("retries", &Setup::retries, 0, 100, "Times that a trial with loss is made again", kZeroLoss));
   for (auto& parameter : list)
-    for (const char* name : {"cores", "device", "launch", "transport", "share", "batch", "slots", "descriptors"})
+    for (const char* name : {"cores", "device", "launch", "transport", "share", "workers", "batch", "slots", "descriptors"})
       parameter.of_router = parameter.of_router || parameter.name == std::string(name);
   return list;
 }

@@ -20,7 +20,8 @@ struct Setup {
   bool elsewhere = false;  ///< it is another process: nothing of it is known
   int cores = 1;           ///< packet threads
   std::string device = "cpu", launch = "persistent", transport = "auto";
-  bool share = true;  ///< what one GPU segment has gathered the next need not gather again
+  bool share = true;     ///< what one GPU segment has gathered the next need not gather again
+  bool workers = false;  ///< the last packet thread drives GPU segments for the others
   int batch = 1024;
   int slots = 0;           ///< 0: as many as RunOptions takes
   int descriptors = 1024;  ///< packets that a queue of the wire holds, each way

@@ -12,6 +12,15 @@ namespace heddle::test {
 
 void PrintTo(const Backend& backend, std::ostream* out) { *out << backend.name; }
 
+namespace {
+
+bool is_set(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text != nullptr && *text == '1';
+}
+
+}  // namespace
+
 const std::vector<Backend>& backends() {
   static const std::vector<Backend> list = [] {
     std::vector<Backend> all = {{"cpu", "cpu", LaunchMode::persistent}};
@@ -25,8 +34,8 @@ const std::vector<Backend>& backends() {
     };
     add("simt");
     std::string reason;
-    const char* required = std::getenv("HEDDLE_REQUIRE_GPU");
-    if (!gpu::devices(reason).empty() || (required != nullptr && *required == '1')) add("gpu");
+    if (!gpu::devices(reason).empty() || is_set("HEDDLE_REQUIRE_GPU")) add("gpu");
+    for (Backend& backend : all) backend.workers = is_set("HEDDLE_WORKERS") && backend.on_gpu();
     return all;
   }();
   return list;
@@ -144,7 +153,7 @@ Result run(const std::string& text, const Backend& backend, const std::vector<Fr
   Lab::current() = &lab;
   try {
     RunOptions run;
-    run.threads = options.threads, run.batch_size = options.batch_size, run.slots = options.slots;
+    run.threads = options.threads + (backend.workers ? 1 : 0), run.batch_size = options.batch_size, run.slots = options.slots;
     run.packets = options.packets;
     run.batches_a_side = 2;
     Engine engine(std::move(chain.router), std::move(chain.plan), run);

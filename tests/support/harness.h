@@ -23,7 +23,8 @@ struct Backend {
   bool share = true;
   bool by_load = false;  ///< on the device and on the CPU, changing every other batch
   bool cpu_after_failure = false;
-  PlanOptions plan() const { return {device, launch, transport, share, by_load, cpu_after_failure}; }
+  bool workers = false;  ///< a thread more, the master, drives the device
+  PlanOptions plan() const { return {device, launch, transport, share, by_load, cpu_after_failure, 0, workers}; }
   bool on_gpu() const { return device != "cpu"; }
   bool real_gpu() const { return device.starts_with("gpu"); }
 };
