@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "core/error.h"
+#include "engine/lane_driver.h"
 #include "elements/script/script.h"
 #include "io/dpdk/dpdk.h"
 
@@ -50,9 +51,10 @@ std::unique_ptr<Engine::Generation> Engine::make_generation(Configuration config
     if (node.element->drop_reasons().size() > NodeCounts::kReasons)
       throw Error(node.element->class_name + " has too many drop reasons");
     if (has_master_ && node.element->home == worker_threads())
-      throw Error(format("'%s' is to run on thread %d, which with --workers drives the GPU and runs no element; give -j "
-                         "%d, or another thread",
-                         node.element->name.c_str(), node.element->home, options_.threads + 1));
+      throw Error(
+          format("'%s' is to run on thread %d, which with --workers drives the GPU and runs no element; give -j "
+                 "%d, or another thread",
+                 node.element->name.c_str(), node.element->home, options_.threads + 1));
     if (node.element->home >= options_.threads)
       throw Error(format("'%s' is to run on thread %d, but there are %d threads; give -j %d",
                          node.element->name.c_str(), node.element->home, options_.threads, node.element->home + 1));
@@ -172,8 +174,8 @@ std::vector<std::shared_ptr<LaneDriver>> Engine::drivers_of(Generation& generati
                                 segment.cpu_after_failure};
     if (segment.limits.batch > 0) options.batch = std::min(options.batch, segment.limits.batch);
     if (segment.word_column) options.wanted |= columns(*segment.word_column);
-    drivers.back() = std::make_shared<LaneDriver>(
-        generation.gpus->make_lane(s, slots_of(segment, generation.slots)), options);
+    drivers.back() =
+        std::make_shared<LaneDriver>(generation.gpus->make_lane(s, slots_of(segment, generation.slots)), options);
   }
   return drivers;
 }

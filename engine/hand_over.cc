@@ -83,8 +83,7 @@ bool HandOver::lose_all() {
 }
 
 void HandOver::publish() {
-  if (answered_.load(std::memory_order_relaxed) != answering_)
-    answered_.store(answering_, std::memory_order_release);
+  if (answered_.load(std::memory_order_relaxed) != answering_) answered_.store(answering_, std::memory_order_release);
 }
 
 }  // namespace heddle

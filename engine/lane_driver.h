@@ -53,8 +53,8 @@ class LaneDriver : public std::enable_shared_from_this<LaneDriver> {
   std::vector<uint8_t> owners_;                  // of what is in the lane or waits in batch_, in order: a ring
   uint64_t first_owner_ = 0, next_owner_ = 0;
   Batch batch_, back_;
-  int fed_ = 0;    // of batch_
-  int turn_ = 0;   // the worker that is asked first
+  int fed_ = 0;        // of batch_
+  int turn_ = 0;       // the worker that is asked first
   uint64_t vain_ = 0;  // rounds since something came back
   std::string failure_;
   std::atomic<bool> failed_{false};

@@ -134,8 +134,8 @@ struct Driven {
   Driven(int workers, int capacity, int waiting, bool survives = false, int batch = 32) {
     auto made = std::make_unique<SlowLane>(capacity);
     slow = made.get();
-    driver = std::make_shared<LaneDriver>(std::move(made),
-                                          LaneDriver::Options{workers, batch, kThere, waiting, survives});
+    driver =
+        std::make_shared<LaneDriver>(std::move(made), LaneDriver::Options{workers, batch, kThere, waiting, survives});
     for (int worker = 0; worker < workers; ++worker) {
       lanes.push_back(driver->lane_of(worker));
       numbers.push_back(std::make_unique<Numbers>(*lanes.back(), static_cast<uint32_t>(worker), 64));

@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/cores.h"
 #include "core/error.h"
+#include "engine/lane_driver.h"
 #include "io/dpdk/dpdk.h"
 
 namespace heddle {

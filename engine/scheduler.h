@@ -7,10 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "engine/lane_driver.h"
 #include "engine/worker.h"
 
 namespace heddle {
+
+class LaneDriver;
 
 /** Runs the packet threads: a worker each, rounds and timers, until nothing is left to do or stop() is called. With lane
  *  drivers there is one thread more, the master, which serves them as long as a worker may have packets there. */

@@ -36,8 +36,7 @@ INSTANTIATE_TEST_SUITE_P(All, Workers, testing::ValuesIn(all_ways()), backend_na
 std::vector<Frame> some_frames(size_t count) {
   auto random = random_for("workers");
   std::vector<Frame> frames;
-  for (size_t i = 0; i < count; ++i)
-    frames.push_back(ip_frame(random(), ip(10, 0, 0, random() % 6), random() % 1400));
+  for (size_t i = 0; i < count; ++i) frames.push_back(ip_frame(random(), ip(10, 0, 0, random() % 6), random() % 1400));
   return frames;
 }
 
@@ -132,10 +131,10 @@ Backend with_master(LaunchMode launch = LaunchMode::persistent) {
 TEST(WorkersRoom, WhatDoesNotBlockIsCounted) {
   const auto frames = some_frames(30000);
   for (const auto launch : {LaunchMode::persistent, LaunchMode::sync}) {
-    const Result result = run(
-        "TestSource(EVERY_THREAD true) -> x :: XOR(255, BLOCKING false) -> c :: CPUSwitch; c[0] -> s0 :: TestSink; "
-        "c[1] -> s1 :: TestSink;",
-        with_master(launch), frames, {.batch_size = 32, .slots = 1, .threads = 2});
+    const Result result =
+        run("TestSource(EVERY_THREAD true) -> x :: XOR(255, BLOCKING false) -> c :: CPUSwitch; c[0] -> s0 :: TestSink; "
+            "c[1] -> s1 :: TestSink;",
+            with_master(launch), frames, {.batch_size = 32, .slots = 1, .threads = 2});
     EXPECT_GT(result.drop("x.no_slot"), 0u);
     EXPECT_EQ(result.delivered + result.drop("x.no_slot"), 2 * frames.size());
     for (const char* sink : {"s0", "s1"}) EXPECT_TRUE(in_order(result.at(sink)));
@@ -149,9 +148,10 @@ TEST(WorkersRoom, WhatDoesNotBlockIsCounted) {
 
 TEST(WorkersRoom, WhatBlocksIsNotLost) {
   const auto frames = some_frames(20000);
-  const Result result = run("TestSource(EVERY_THREAD true) -> x :: XOR(255) -> c :: CPUSwitch; c[0] -> s0 :: TestSink; "
-                            "c[1] -> s1 :: TestSink;",
-                            with_master(), frames, {.batch_size = 32, .slots = 1, .threads = 2});
+  const Result result =
+      run("TestSource(EVERY_THREAD true) -> x :: XOR(255) -> c :: CPUSwitch; c[0] -> s0 :: TestSink; "
+          "c[1] -> s1 :: TestSink;",
+          with_master(), frames, {.batch_size = 32, .slots = 1, .threads = 2});
   EXPECT_EQ(result.delivered, 2 * frames.size());
   for (const char* sink : {"s0", "s1"}) EXPECT_TRUE(in_order(result.at(sink)));
 }
@@ -214,8 +214,9 @@ TEST(WorkersReconfigured, LosesAndReordersNothing) {
   for (const auto launch : {LaunchMode::persistent, LaunchMode::async}) {
     const Backend backend = with_master(launch);
     const std::string one = "s :: TestSource -> c :: Counter -> x :: XOR(255) -> sink :: TestSink;",
-                      other = "s :: TestSource -> c :: Counter -> x :: XOR(90) -> XOR(165, DEVICE cpu) -> m :: "
-                              "EtherMirror -> EtherMirror -> sink :: TestSink;",
+                      other =
+                          "s :: TestSource -> c :: Counter -> x :: XOR(90) -> XOR(165, DEVICE cpu) -> m :: "
+                          "EtherMirror -> EtherMirror -> sink :: TestSink;",
                       on_cpu = "s :: TestSource -> c :: Counter -> x :: XOR(255, DEVICE cpu) -> sink :: TestSink;";
     std::atomic<uint64_t> wrong{0}, seen{0};
     int64_t last = -1;

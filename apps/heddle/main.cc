@@ -54,9 +54,10 @@ void add_chain_options(CLI::App* command, ChainOptions& options) {
                                                                          : "'" + text + "' is no time, such as 200us";
       })
       ->type_name("TIME");
-  command->add_flag("--workers", options.plan.workers,
-                    "Let the last packet thread (-j, 2 or more) drive all GPU segments: the others are its workers, hand "
-                    "packets over to it and take them back; default: each thread drives them for itself");
+  command->add_flag(
+      "--workers", options.plan.workers,
+      "Let the last packet thread (-j, 2 or more) drive all GPU segments: the others are its workers, hand "
+      "packets over to it and take them back; default: each thread drives them for itself");
   command->add_flag_callback(
       "--no-share", [&options] { options.plan.share = false; },
       "Transport gather: let each GPU segment gather packets anew");

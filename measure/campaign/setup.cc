@@ -88,8 +88,8 @@ std::vector<Parameter> make_parameters() {
        "BOOL", nullptr, [](Setup& setup, const std::string& text) { setup.share = click::value_of<bool>(text); },
        [](auto& setup) { return Json(setup.share ? "yes" : "no"); }});
   list.push_back(
-      {"workers", "The last packet thread drives the GPU for the others, as with heddle run --workers: yes or no", "BOOL",
-       nullptr, [](Setup& setup, const std::string& text) { setup.workers = click::value_of<bool>(text); },
+      {"workers", "The last packet thread drives the GPU for the others, as with heddle run --workers: yes or no",
+       "BOOL", nullptr, [](Setup& setup, const std::string& text) { setup.workers = click::value_of<bool>(text); },
        [](auto& setup) { return Json(setup.workers ? "yes" : "no"); }});
   list.push_back(number("batch", &Setup::batch, 32, 16384, "Packets that a batch holds at most"));
   list.push_back(number("slots", &Setup::slots, 0, 4096, "GPU: slots of 32 packets in flight; 0: as heddle run"));
@@ -141,7 +141,8 @@ std::vector<Parameter> make_parameters() {
   list.push_back(seconds("rest", &Setup::rest_s, "Pause after a trial that lost packets", kZeroLoss));
   list.push_back(number("retries", &Setup::retries, 0, 100, "Times that a trial with loss is made again", kZeroLoss));
   for (auto& parameter : list)
-    for (const char* name : {"cores", "device", "launch", "transport", "share", "workers", "batch", "slots", "descriptors"})
+    for (const char* name :
+         {"cores", "device", "launch", "transport", "share", "workers", "batch", "slots", "descriptors"})
       parameter.of_router = parameter.of_router || parameter.name == std::string(name);
   return list;
 }

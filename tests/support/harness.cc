@@ -153,7 +153,8 @@ Result run(const std::string& text, const Backend& backend, const std::vector<Fr
   Lab::current() = &lab;
   try {
     RunOptions run;
-    run.threads = options.threads + (backend.workers ? 1 : 0), run.batch_size = options.batch_size, run.slots = options.slots;
+    run.threads = options.threads + (backend.workers ? 1 : 0), run.batch_size = options.batch_size,
+    run.slots = options.slots;
     run.packets = options.packets;
     run.batches_a_side = 2;
     Engine engine(std::move(chain.router), std::move(chain.plan), run);

@@ -31,7 +31,8 @@ struct Backend {
 void PrintTo(const Backend& backend, std::ostream* out);
 
 /** cpu, simt and, if this machine has one, the GPU: these in several pairs of launch mode and transport, and once in turn
- *  with the CPU. With HEDDLE_REQUIRE_GPU=1 the GPU is always among them, so that its absence fails. */
+ *  with the CPU. With HEDDLE_REQUIRE_GPU=1 the GPU is always among them, so that its absence fails; with HEDDLE_WORKERS=1 a
+ *  thread more drives it for the others. */
 const std::vector<Backend>& backends();
 /** Those of a GPU alone. */
 std::vector<Backend> gpu_backends();
