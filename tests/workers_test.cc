@@ -106,7 +106,7 @@ TEST_P(Workers, BySeveralExits) {
 
 TEST_P(Workers, WithPacketsThatGrowAndShrink) {
   const auto frames = some_frames(400);
-  const std::string chain = "TestSource -> Strip(14) -> SetCRC32 -> Unstrip(14) -> XOR(3) -> sink :: TestSink;";
+  const std::string chain = "TestSource -> Strip(14) -> SetCRC32 -> XOR(3) -> Unstrip(14) -> sink :: TestSink;";
   const Options options{.batches = {50}, .scratch = 4};
   const Result wanted = run(chain, backends()[0], frames, options), got = run(chain, GetParam(), frames, options);
   EXPECT_TRUE(same(got.bytes(), wanted.bytes()));
@@ -263,7 +263,7 @@ TEST(WorkersReconfigured, LosesAndReordersNothing) {
 // The load of all packet threads is known, the master's last.
 TEST(WorkersLoad, TheMasterIsOneOfTheThreads) {
   std::atomic<uint64_t> seen{0};
-  Options options{.endless = true, .threads = 2};
+  Options options{.threads = 2, .endless = true};
   options.on_packet = [&](const std::string&, const Received&) { ++seen; };
   options.meanwhile = [&](Engine& engine) {
     while (engine.cycles().back().busy == 0) std::this_thread::yield();
