@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "core/error.h"
-#include "engine/lane_driver.h"
 #include "elements/script/script.h"
+#include "engine/lane_driver.h"
 #include "io/dpdk/dpdk.h"
 
 namespace heddle {

@@ -23,7 +23,7 @@ struct PlanOptions {
   bool by_load = false;  ///< functions without DEVICE run on `device` or on the CPU, as the load asks for
   bool cpu_after_failure = false;  ///< of functions without ON_GPU_ERROR: when the GPU fails, the CPU goes on
   uint64_t latency_us = 0;  ///< of functions without LATENCY: until packets are back, waiting included; 0: no budget
-  bool workers = false;  ///< one packet thread, the last, drives GPU segments for the others, and does nothing else
+  bool workers = false;     ///< one packet thread, the last, drives GPU segments for the others, and does nothing else
 
   /** Sets `device` and `by_load` from what `--device` takes: a device, `auto` (which means auto:gpu) or `auto:DEVICE`.
    *  Throws Error. */

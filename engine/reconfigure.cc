@@ -47,7 +47,8 @@ void Engine::check_replaceable(const Generation& next) const {
   if (has_rings(next.plan) || has_rings(now_->plan))
     throw Error("ports that a GPU drives (FromGPUPort) cannot be reconfigured while the program runs; start it anew");
   if (next.plan.options.workers != has_master_)
-    throw Error("whether a packet thread drives the GPU for the others (--workers) is said when the program is started");
+    throw Error(
+        "whether a packet thread drives the GPU for the others (--workers) is said when the program is started");
   if (next.plan.uses_gpu() && !resources_.reached_by_gpus())
     throw Error("the program was started without a GPU, so none reaches its packets; start it anew");
 }
