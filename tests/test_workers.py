@@ -52,9 +52,9 @@ def test_all_packets_come_back_in_order(heddle, tmp_path, ways, threads):
 
 def test_bytes_on_the_bus_are_counted_once(heddle):
     """Of all workers there is one lane: a word of eight bytes a packet, and those of slots that are not full."""
-    chain = "InfiniteSource(LIMIT 64000, BURST 64) -> XOR(1) -> Discard"
+    chain = "InfiniteSource(LIMIT 16000, BURST 64) -> XOR(1) -> Discard"
     (segment,) = heddle.run(chain, "--device", "simt", "--workers", "-j", 4).all["traffic"]
-    assert 8 * 64000 <= segment["bytes_to_gpu"] < 2 * 8 * 64000
+    assert 8 * 16000 <= segment["bytes_to_gpu"] < 2 * 8 * 16000
 
 
 def test_what_finds_no_room_is_counted(heddle):

@@ -129,7 +129,7 @@ Backend with_master(LaunchMode launch = LaunchMode::persistent) {
 
 // Packets that find no room on the way to the master, or that are more than a batch may have, are dropped by name.
 TEST(WorkersRoom, WhatDoesNotBlockIsCounted) {
-  const auto frames = some_frames(30000);
+  const auto frames = some_frames(10000);
   for (const auto launch : {LaunchMode::persistent, LaunchMode::sync}) {
     const Result result =
         run("TestSource(EVERY_THREAD true) -> x :: XOR(255, BLOCKING false) -> c :: CPUSwitch; c[0] -> s0 :: TestSink; "
@@ -147,7 +147,7 @@ TEST(WorkersRoom, WhatDoesNotBlockIsCounted) {
 }
 
 TEST(WorkersRoom, WhatBlocksIsNotLost) {
-  const auto frames = some_frames(20000);
+  const auto frames = some_frames(4000);
   const Result result =
       run("TestSource(EVERY_THREAD true) -> x :: XOR(255) -> c :: CPUSwitch; c[0] -> s0 :: TestSink; "
           "c[1] -> s1 :: TestSink;",
