@@ -180,7 +180,7 @@ bool GpuLane::pack(Held& held) {
     const size_t to = std::min<size_t>(length(packet), static_cast<size_t>(copies.in.to));
     return to > from ? to - from : 0;
   };
-  const size_t before = round_up(copies.before);
+  const size_t before = round_up(copies.before), taken_along = from == 0 ? copies.before : 0;
   size_t total = 0;
   for (int i = 0; i < held.count; ++i) total += before + round_up(bytes_of(held.packet[i]) + copies.behind);
   std::byte* at = staging_.take(total);
@@ -192,7 +192,8 @@ bool GpuLane::pack(Held& held) {
   }
   for (int i = 0; i < held.count; ++i) {
     const size_t bytes = bytes_of(held.packet[i]);
-    std::memcpy(at + before, reinterpret_cast<const std::byte*>(data(held.packet[i])) + from, bytes);
+    std::memcpy(at + before - taken_along,
+                reinterpret_cast<const std::byte*>(data(held.packet[i])) + from - taken_along, taken_along + bytes);
     held.packed[i] = at + before - from;
     at += before + round_up(bytes + copies.behind);
   }

@@ -78,7 +78,8 @@ struct Segment : Placement {
   bool writes_packets = false;        ///< the GPU writes packet bytes
   bool wide_results = false;          ///< starts or ends move in ways that the exit alone does not tell
   int prepends = 0, appends = 0;      ///< room that packets must have before and behind them when they enter, bytes
-  int drop_exits_from = 0;            ///< exits from this on are drops
+  int reach = 0;            ///< bytes before where packets enter that are its own when an Unstrip takes them back
+  int drop_exits_from = 0;  ///< exits from this on are drops
   Transport transport = Transport::direct;
   std::string why_transport;  ///< what has decided it, for people
   gpu::Copies copies;         ///< what transports other than direct copy of each packet

@@ -31,7 +31,8 @@ uint32_t lines(int bytes) {
 gpu::Copies landing_copies(const Router& router, const Plan& plan, const Segment& segment) {
   gpu::Copies copies;
   copies.in = copies.out = {0, gpu::Span::kToEnd};
-  const int head = plan.nodes[static_cast<size_t>(segment.nodes[0])].head, before = std::max(segment.prepends, head);
+  const int head = plan.nodes[static_cast<size_t>(segment.nodes[0])].head,
+            before = std::max({segment.prepends, segment.reach, head});
   copies.before = static_cast<uint32_t>(before), copies.behind = static_cast<uint32_t>(segment.appends);
   int front = plan.prepends;
   for (const Node& node : router.nodes) {
@@ -46,7 +47,7 @@ gpu::Copies landing_copies(const Router& router, const Plan& plan, const Segment
 gpu::Copies copies_of(const Router& router, const Plan& plan, const Segment& segment) {
   if (segment.transport == Transport::landing) return landing_copies(router, plan, segment);
   gpu::Copies copies;
-  copies.before = static_cast<uint32_t>(segment.prepends);
+  copies.before = static_cast<uint32_t>(std::max(segment.prepends, segment.reach));
   copies.behind = static_cast<uint32_t>(segment.appends);
   copies.in = hull(plan, segment, segment.in | segment.out);
   copies.out = hull(plan, segment, segment.out);
@@ -118,6 +119,7 @@ void find_exits(const Router& router, Plan& plan) {
                              element.prepends() > 0 || element.appends() > 0;
       Segment::Targets to;
       const int behind = moved[k] + element.moves_head();
+      segment.reach = std::max(segment.reach, -behind);
       for (int target : node.targets) {
         if (target == segment.to) {
           to.outputs.push_back(gpu::kExit);

@@ -132,6 +132,29 @@ TEST_P(SegmentTest, UnstripTakesBackInsideASegment) {
   EXPECT_EQ(result.processor.at("u") == "cpu", !GetParam().on_gpu());
 }
 
+// What has been taken off before the segment comes along: none of its bytes are those of other packets.
+TEST_P(SegmentTest, UnstripTakesBackWhatWasStrippedBefore) {
+  auto random = random_for("unstrip before");
+  std::vector<Frame> frames = random_frames(random, 300, 40, 120);
+  for (size_t i = 0; i < frames.size(); ++i) frames[i].headroom = static_cast<int>(64 + i % 64);
+  for (const char* chain :
+       {"TestSource -> Strip(14) -> EtherMirror(DEVICE cpu) -> SetCRC32 -> Unstrip(14) -> XOR(3) -> sink :: TestSink;",
+        "TestSource -> Strip(14) -> EtherMirror(DEVICE cpu) -> XOR(5) -> Unstrip(14) -> sink :: TestSink;",
+        "TestSource -> Strip(20) -> EtherMirror(DEVICE cpu) -> XOR(5) -> Unstrip(8) -> EtherMirror -> Strip(4) -> sink "
+        ":: TestSink;",
+        "TestSource -> EtherEncap(0x0800, 1:2:3:4:5:6, 2:3:4:5:6:7) -> Strip(14) -> Unstrip(10) -> Strip(14) -> "
+        "EtherMirror(DEVICE cpu) -> SetCRC32 -> Unstrip(14) -> XOR(3) -> sink :: TestSink;"}) {
+    SCOPED_TRACE(chain);
+    const Result wanted = run(chain, backends()[0], frames);
+    for (const Transport transport : {GetParam().transport, Transport::zerocopy, Transport::commlist}) {
+      Backend backend = GetParam();
+      if (backend.on_gpu() && transport != backend.transport)
+        backend.transport = transport, backend.launch = LaunchMode::async;
+      EXPECT_TRUE(same(run(chain, backend, frames).bytes(), wanted.bytes())) << name(transport);
+    }
+  }
+}
+
 TEST_P(SegmentTest, TwoSegmentsWithTheCpuBetween) {
   auto random = random_for("two segments");
   const auto frames = ip_frames(random, 900, 3);
