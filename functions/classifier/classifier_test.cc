@@ -303,6 +303,9 @@ TEST(BitVectorClassifier, SaysWhichEngineAndWhy) {
   const std::string left = plan_text(little, "simt");
   EXPECT_NE(left.find("chosen: engine tuple: "), std::string::npos) << left;
   EXPECT_NE(left.find("; not on a GPU: 9000 rules need bit vectors of "), std::string::npos) << left;
+  testing::internal::CaptureStderr();
+  run(little, gpu_backends()[0], {});
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("c: on the CPU, not on a GPU: 9000 rules"), std::string::npos);
   std::string explicitly = little;
   explicitly.insert(explicitly.find(", MEMORY"), ", DEVICE gpu");
   const std::string refused = mistakes(explicitly, "simt");

@@ -1,4 +1,5 @@
 #include <bit>
+#include <cstdio>
 
 #include "click/arguments.h"
 #include "core/error.h"
@@ -207,6 +208,8 @@ std::string RuleElement::choice() const {
 }
 
 void RuleElement::start(const Environment& environment) {
+  if (!why_no_gpu_.empty())
+    std::fprintf(stderr, "%s: on the CPU, not on a GPU: %s\n", name.c_str(), why_no_gpu_.c_str());
   engine_->start();
   hits_.start(environment.threads);
 }
