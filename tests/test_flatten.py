@@ -49,10 +49,15 @@ def demonstration_keys():
     keys.chmod(0o600)
 
 
+def plan(heddle, chain, *options):
+    """Without what elements have chosen, which they measure."""
+    return re.sub("chosen: .*", "", heddle.ok("plan", chain, *options).out)
+
+
 def assert_same_chain(heddle, chain, flat, *options):
     again = heddle.ok("flatten", flat).out
     assert again == flat.read_text()
-    assert heddle.ok("plan", flat, *options).out == heddle.ok("plan", chain, *options).out
+    assert plan(heddle, flat, *options) == plan(heddle, chain, *options)
     assert edges(heddle.ok("graph", flat).out) == edges(heddle.ok("graph", chain).out) == own_edges(again)
 
 
