@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto list = parse_associations({reinterpret_cast<const char*>(data), size}, "f", errors);
   for (const auto& association : list)
     if (association.sa.spi == 0 || association.window > kLargestWindow || association.selector.source.length > 128 ||
-        association.selector.destination.length > 128 || association.suite.icv_bytes > 16 ||
+        association.selector.destination.length > 128 || association.sa.suite.icv_bytes > 16 ||
         (association.extended && association.window == 0))
       __builtin_trap();
   for (const auto& error : errors)
