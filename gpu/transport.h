@@ -42,7 +42,7 @@ struct Copies {
   bool kept = false;    ///< the twin has what is not gathered: a segment before has left it there
   Span in;              ///< gathered, of the packet as it enters
   Span out;             ///< written back; up to the end: of the packet as it leaves, else as it entered
-  uint32_t before = 0;  ///< bytes that the packet may grow at its start, or take back there (Unstrip): they are copied along
+  uint32_t before = 0;  ///< bytes that the packet may grow at its start, or that an Unstrip may take back: copied along
   uint32_t behind = 0;  ///< and at its end
   Landing landing = Landing::none;
   uint32_t front = 0;  ///< where packets land: bytes that stay free before what is gathered, a multiple of kLine
