@@ -1,5 +1,6 @@
 // The passes that plan GPU segments: what slots carry, and what runs them.
 #include <algorithm>
+#include <optional>
 
 #include "core/error.h"
 #include "engine/plan.h"
@@ -69,19 +70,21 @@ const char* why_nothing_lands(const Router& router, const Plan& plan, const Segm
   return nullptr;
 }
 
-void choose_launch(const Router& router, const Plan& plan, Segment& segment, click::Diagnostics& diagnostics) {
-  segment.launch = plan.options.launch;
-  const Node* named = nullptr;  // whose LAUNCH counts
+// The last node of the segment that has this keyword, which counts; null: none has. Reports those that contradict each other.
+template <class Mode>
+const Node* node_with(const char* keyword, std::optional<Mode> Node::*mode, const Router& router,
+                      const Segment& segment, click::Diagnostics& diagnostics) {
+  const Node* named = nullptr;
   for (int n : segment.nodes) {
     const Node& node = router.nodes[static_cast<size_t>(n)];
-    if (!node.launch) continue;
-    if (named != nullptr && named->launch != node.launch)
-      diagnostics.error(node.where, "'" + node.element->name + "': LAUNCH " + name(*node.launch) + ", but '" +
+    if (!(node.*mode)) continue;
+    if (named != nullptr && named->*mode != node.*mode)
+      diagnostics.error(node.where, "'" + node.element->name + "': " + keyword + " " + name(*(node.*mode)) + ", but '" +
                                         named->element->name + "' on the same way through the GPU has " +
-                                        name(*named->launch) + "; give both the same");
+                                        name(*(named->*mode)) + "; give both the same");
     named = &node;
-    segment.launch = *node.launch;
   }
+  return named;
 }
 
 }  // namespace
@@ -189,21 +192,16 @@ void find_slot_columns(const Router& router, Plan& plan) {
 
 void choose_transports(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
   each_gpu_segment(plan, [&](Segment& segment, int) {
-    choose_launch(router, plan, segment, diagnostics);
+    const Node* named = node_with("LAUNCH", &Node::launch, router, segment, diagnostics);
+    segment.launch = named != nullptr ? *named->launch : plan.options.launch;
+    named = node_with("TRANSPORT", &Node::transport, router, segment, diagnostics);
     int passes = 0;
-    const Node* named = nullptr;  // whose TRANSPORT counts
     for (int n : segment.nodes) {
       const Node& node = router.nodes[static_cast<size_t>(n)];
       const AtomAccess& access = plan.nodes[static_cast<size_t>(n)].access;
       const int function = gpu::function_id(node.element->class_name);
       if (function >= 0 && plan.atoms.size((access.reads | access.writes) & plan.atoms.packet_atoms()).open)
         passes += gpu::functions()[static_cast<size_t>(function)].passes;
-      if (!node.transport) continue;
-      if (named != nullptr && named->transport != node.transport)
-        diagnostics.error(node.where, "'" + node.element->name + "': TRANSPORT " + name(*node.transport) + ", but '" +
-                                          named->element->name + "' on the same way through the GPU has " +
-                                          name(*named->transport) + "; give both the same");
-      named = &node;
     }
     segment.transport = passes >= 2 ? Transport::gather : Transport::direct;
     segment.why_transport = passes >= 2   ? format("functions go over the whole packet %d times", passes)

@@ -7,6 +7,7 @@
 
 #include "click/arguments.h"
 #include "core/clock.h"
+#include "elements/icmp/icmp_names.h"
 #include "elements/ip/marked_header.h"
 #include "elements/ip6/icmp6.h"
 
@@ -17,47 +18,35 @@ enum Reason : int { kFull, kNoHeader, kIcmpError, kMulticast, kBadAddress, kRate
 constexpr uint32_t kIcmpBytes = 8, kLeastMtu = 1280;
 constexpr uint8_t kHopByHop = 0, kRouting = 43, kFragment = 44, kAuthentication = 51, kDestinationOptions = 60;
 
-struct Name {
-  int type, code;
-  std::string_view text;
-};
-constexpr Name kTypes[] = {{kIcmp6Unreachable, 0, "unreachable"},
-                           {kIcmp6TooBig, 0, "packettoobig"},
-                           {kIcmp6TimeExceeded, 0, "timeexceeded"},
-                           {kIcmp6ParameterProblem, 0, "parameterproblem"}};
+constexpr IcmpName kTypes[] = {{kIcmp6Unreachable, 0, "unreachable"},
+                               {kIcmp6TooBig, 0, "packettoobig"},
+                               {kIcmp6TimeExceeded, 0, "timeexceeded"},
+                               {kIcmp6ParameterProblem, 0, "parameterproblem"}};
 constexpr int kOption = 2;
-constexpr Name kCodes[] = {{kIcmp6Unreachable, 0, "noroute"},
-                           {kIcmp6Unreachable, 1, "prohibited"},
-                           {kIcmp6Unreachable, 2, "beyondscope"},
-                           {kIcmp6Unreachable, 3, "address"},
-                           {kIcmp6Unreachable, 4, "port"},
-                           {kIcmp6Unreachable, 5, "policy"},
-                           {kIcmp6Unreachable, 6, "reject"},
-                           {kIcmp6TimeExceeded, 0, "transit"},
-                           {kIcmp6TimeExceeded, 1, "reassembly"},
-                           {kIcmp6ParameterProblem, 0, "header"},
-                           {kIcmp6ParameterProblem, 1, "nextheader"},
-                           {kIcmp6ParameterProblem, kOption, "option"}};
+constexpr IcmpName kCodes[] = {{kIcmp6Unreachable, 0, "noroute"},
+                               {kIcmp6Unreachable, 1, "prohibited"},
+                               {kIcmp6Unreachable, 2, "beyondscope"},
+                               {kIcmp6Unreachable, 3, "address"},
+                               {kIcmp6Unreachable, 4, "port"},
+                               {kIcmp6Unreachable, 5, "policy"},
+                               {kIcmp6Unreachable, 6, "reject"},
+                               {kIcmp6TimeExceeded, 0, "transit"},
+                               {kIcmp6TimeExceeded, 1, "reassembly"},
+                               {kIcmp6ParameterProblem, 0, "header"},
+                               {kIcmp6ParameterProblem, 1, "nextheader"},
+                               {kIcmp6ParameterProblem, kOption, "option"}};
 
 /** Argument TYPE. */
 struct Icmp6Type {
   int value = 0;
 };
 bool parse(std::string_view text, Icmp6Type& type) {
-  for (const Name& name : kTypes)
+  for (const IcmpName& name : kTypes)
     if (text == name.text) type.value = name.type;
   return type.value != 0 || click::parse(text, type.value, 1, 4);
 }
 std::string expectation(const Icmp6Type&) {
   return "unreachable, packettoobig, timeexceeded, parameterproblem or one of their numbers, 1 to 4";
-}
-
-int code_of(int type, std::string_view text) {
-  for (const Name& name : kCodes)
-    if (type == name.type && text == name.text) return name.code;
-  int number = -1;
-  click::parse(text, number, 0, 255);
-  return number;
 }
 
 /** Whether a packet of `bytes` is an ICMPv6 error or redirect, or may be one. */
@@ -95,7 +84,7 @@ void ICMP6Error::configure(click::Arguments& arguments) {
   burst_ns_ = interval_ns_ * (burst - 1);
   if (type_ == kIcmp6TooBig && path_mtu_ == 0) arguments.error("PMTU", "the MTU of the next hop, 1280 or more");
   if (code.empty()) return;
-  code_ = code_of(type_, code);
+  code_ = icmp_code(kCodes, type_, code);
   if (code_ < 0)
     arguments.error("CODE", "a code of that type, such as noroute, transit or option, or an integer from 0 to 255");
 }

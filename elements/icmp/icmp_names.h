@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,14 @@ std::string expectation(IcmpType);
 
 /** A code of `type` by its name or number; -1: it has no such code. */
 int icmp_code(int type, std::string_view text);
+
+/** What a type is called, or a code of it. */
+struct IcmpName {
+  int type, code;
+  std::string_view text;
+};
+/** The same by other names: ICMPv6's. */
+int icmp_code(std::span<const IcmpName> codes, int type, std::string_view text);
 
 constexpr int kUnreachable = 3, kSourceQuench = 4, kRedirect = 5, kTimeExceeded = 11, kParameterProblem = 12;
 constexpr int kEchoReply = 0, kEcho = 8;

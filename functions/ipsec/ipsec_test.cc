@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "core/load.h"
-#include "functions/ipsec/test_chains.h"
+#include "functions/ipsec/chains_for_test.h"
 
 namespace heddle::test {
 namespace {

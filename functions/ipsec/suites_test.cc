@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "functions/ipsec/test_chains.h"
+#include "functions/ipsec/chains_for_test.h"
 
 namespace heddle::test {
 namespace {
