@@ -105,6 +105,25 @@ def test_the_router(heddle, tmp_path):
         assert report.one(name)["packets"] == on_cpu.one(name)["packets"] > 0
 
 
+def test_the_nids_marks_candidates(heddle, tmp_path):
+    """Its pattern stage, between the rings and on the CPU; what it suspects goes on changed."""
+    source = CHAINS / "traffic.pcap"
+    frames = captures.frames(source)
+    functions = (
+        f"CheckIPHeader(14{{0}}) -> ids :: NIDS({quoted(CHAINS / 'nids.rules')}{{0}}); "
+        "ids[1] -> XOR(5{0}) -> n :: EtherMirror{1}; ids[0] -> n; n "
+    )
+    report, got = Wire(heddle, tmp_path, frames, chain=functions.format(", DEVICE gpu", "(DEVICE gpu)")).end(
+        len(frames)
+    )
+    text = f"FromDump({source}) -> {functions.format('', '')} -> ToDump({tmp_path / 'cpu.pcap'})"
+    on_cpu = Report(heddle.ok("run", "--json", "-e", text).json)
+    assert got == captures.frames(tmp_path / "cpu.pcap")
+    assert report.one("ids")["processor"] == "simt"
+    assert report.one("XOR")["packets"] == on_cpu.one("XOR")["packets"] > 0
+    assert report.one("n")["packets"] > report.one("XOR")["packets"]
+
+
 def test_what_functions_drop_leaves_no_gap(heddle, tmp_path):
     values = random.Random(3)
     frames = [f if values.random() < 0.7 else f[: values.randint(1, 11)] for f in numbered(2000, 20, 100)]
