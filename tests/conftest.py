@@ -52,3 +52,14 @@ def demonstration_keys():
     keys = ROOT / "build/ipsec.keys"
     keys.write_bytes((CHAINS / "ipsec.keys").read_bytes())
     keys.chmod(0o600)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Where sockets go: their paths have 107 bytes at most."""
+    folder = f"/tmp/hd{os.getpid()}"
+    os.makedirs(folder, exist_ok=True)
+    yield folder
+    for name in os.listdir(folder):
+        os.remove(f"{folder}/{name}")
+    os.rmdir(folder)

@@ -1,0 +1,212 @@
+"""GPU ports on simt against all kinds of peers: DPDK's driver, liars, and such that die."""
+
+import os
+import random
+import re
+import socket
+import stat
+
+import pytest
+from whole import captures
+from whole.gpu_ports import SIMT, Mirror, mirrored, numbered, right
+from whole.memif import NEXT
+from whole.program import Report, quoted, read_handler, wait_until
+
+LIES = {
+    "region": [{"region": 7}, {"region": 0}],
+    "offset": [{"offset": 0}, {"offset": 0xFFFFFFF0}, {"offset": 1 << 20}],
+    "length": [{"length": 0}, {"length": 2049}, {"length": 0xFFFFFFFF}],
+}
+
+
+@pytest.mark.parametrize("what", LIES)
+def test_descriptors_that_lie_to_a_client(heddle, place, what):
+    """It knows where its buffers are, whatever the peer writes."""
+    frames = numbered(400)
+    with Mirror(heddle, place) as mirror:
+        peer, lies = mirror.peer(), LIES[what]
+        for number, frame in enumerate(frames):
+            if number % 40 < len(lies):
+                wait_until(lambda: peer.room() > 0)
+                assert peer.send([bytes(20)], **lies[number % 40]) == 1
+            assert peer.exchange([frame]) == [mirrored(frame)]
+        report = mirror.end()
+    assert report.drops("FromGPUPort") == {"bad_descriptor": 10 * len(lies)}
+
+
+def test_descriptors_that_lie_to_a_server(heddle, place):
+    """It believes what lies within the peer's memory, and nothing else."""
+    frames = numbered(400)
+    with Mirror(heddle, place, "server") as mirror:
+        peer = mirror.peer()
+        bytes_there = len(peer.regions[0])
+        lies = [
+            {"region": 1},
+            {"region": 65535},
+            {"length": 0},
+            {"offset": bytes_there - 10, "length": 11},
+            {"offset": 0xFFFFFFFF, "length": 0xFFFFFFFF},
+            {"offset": 0, "length": bytes_there + 1},
+        ]
+        for number, frame in enumerate(frames):
+            if number % 40 < len(lies):
+                wait_until(lambda: peer.room() > 0)
+                home = peer.out[0].read(peer.out[0].position)
+                peer.out[0].fill(peer.out[0].position, bytes(20))
+                truth = {"flags": 0, "region": 0, "length": 20, "offset": home[3]}
+                peer.out[0].write(peer.out[0].position, **(truth | lies[number % 40]))
+                peer.out[0].position += 1
+                peer.tell()
+                wait_until(lambda: peer.room() == 64)
+                peer.out[0].write(peer.out[0].position - 1, *home)
+            assert peer.exchange([frame]) == [mirrored(frame)]
+        # A buffer for its own packets that does not lie there, and one that is too small.
+        peer.back[0].write(peer.back[0].position, 0, 0, 2048, bytes_there - 5)
+        peer.back[0].write(peer.back[0].position + 1, 0, 3, 2048, 0)
+        peer.back[0].write(peer.back[0].position + 2, 0, 0, 11, 4096)
+        first = peer.back[0].position
+        peer.send(frames[:5])
+        wait_until(lambda: peer.back[0].tail == (first + 5) & 0xFFFF, what="five packets")
+        assert [peer.back[0].read(first + i)[2] for i in range(3)] == [0, 0, 0]
+        right(frames[3:5], [peer.back[0].frame(first + i) for i in (3, 4)])
+        report = mirror.end()
+    assert report.drops("FromGPUPort") == {"bad_descriptor": 10 * len(lies)}
+    assert report.drops("ToGPUPort") == {"bad_buffer": 3}
+
+
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_packets_in_several_buffers_are_dropped_whole(heddle, place, role):
+    """Chains of up to 70 descriptors, which no warp sees as a whole."""
+    values, frames, chained, wanted = random.Random(5), numbered(1000), 0, []
+    with Mirror(heddle, place, role, size=256) as mirror:
+        peer, got, at = mirror.peer(), [], 0
+
+        def send():
+            nonlocal at, chained
+            while at < len(frames) and peer.room() >= 70:
+                if values.random() < 0.1:
+                    parts = values.randint(2, 70)
+                    for part in range(parts):
+                        peer.out[0].fill(peer.out[0].position, bytes(50), flags=NEXT if part + 1 < parts else 0)
+                        peer.out[0].position += 1
+                    chained += parts
+                    peer.tell()
+                peer.send([frames[at]])
+                wanted.append(mirrored(frames[at]))
+                at += 1
+            got.extend(peer.receive())
+            return at == len(frames) and len(got) == len(wanted)
+
+        wait_until(send, what="all frames")
+        assert got == wanted
+        report = mirror.end()
+    assert report.drops("FromGPUPort") == {"chained": chained}
+
+
+@pytest.mark.parametrize("role", ["client", "server"])
+@pytest.mark.parametrize("which", ["filled", "emptied"])
+def test_indices_that_lie_end_the_connection(heddle, place, role, which):
+    frames = numbered(300)
+    with Mirror(heddle, place, role) as mirror:
+        peer = mirror.peer()
+        right(frames, peer.exchange(frames))
+        lie = peer.out[0] if which == "filled" else peer.back[0]
+        if peer.server:
+            lie.tail = lie.tail + 65
+        else:
+            lie.head = lie.head + 65
+        assert re.fullmatch(f"the peer says that it has {which} more descriptors than .*", peer.why())
+        peer.close()
+        right(frames, mirror.peer().exchange(frames))
+        report = mirror.end(problem=f"GPU port a: the peer says that it has {which} more")
+    assert report.received == 600
+
+
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_peers_that_die_and_return(heddle, place, role):
+    """With packets under way, which are the dead peer's; other packets are not touched."""
+    with Mirror(heddle, place, role) as mirror:
+        for turn in range(6):
+            with mirror.peer() as peer:
+                frames = numbered(500 + turn, seed=turn)
+                right(frames, peer.exchange(frames))
+                peer.send(frames[:64])
+        report = mirror.end()
+    assert 6 * 500 < report.received <= 6 * 570
+    assert report.one("FromGPUPort")["statistics"]["connections"] == 6
+
+
+def test_one_of_two_peers_dies_and_returns(heddle, place):
+    """What the other one has sent waits, and goes on in order."""
+    frames = numbered(2000)
+    with Mirror(heddle, place, ports=2) as mirror:
+        one, other = mirror.peer(0), mirror.peer(1)
+        sent, got = 0, []
+
+        def forward(to):
+            nonlocal sent
+            sent += one.send(frames[sent:to])
+            got.extend(other.receive())
+            return sent == to and len(got) == to - lost
+
+        lost = 0
+        wait_until(lambda: forward(700), what="frames")
+        other.close()
+        wait_until(lambda: read_handler(mirror.control, "ToGPUPort@3.connected") == "false")
+        waiting = one.send(frames[sent : sent + 64])
+        sent += waiting
+        assert waiting == 64 and one.room() == 0
+        other = mirror.peer(1)
+        wait_until(lambda: forward(len(frames)), what="the rest")
+        right(frames, got)
+        mirror.end()
+
+
+def test_sockets_are_for_their_user(heddle, place):
+    with Mirror(heddle, place, "server") as mirror:
+        mirror.peer()
+        assert stat.S_IMODE(os.stat(mirror.sockets[0]).st_mode) == 0o600
+        mirror.end()
+    assert not os.path.exists(mirror.sockets[0])
+
+
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_with_the_driver_of_dpdk(heddle, place, tmp_path, role):
+    """Another Heddle, on the CPU, sends a capture through DPDK's net_memif and records what comes back."""
+    frames = numbered(5000, least=60, most=1500)
+    source, out, control = tmp_path / "in.pcap", tmp_path / "out.pcap", f"{place}/peer"
+    captures.write(source, frames)
+    theirs = "client" if role == "server" else "server"
+    device = f'"net_memif0,role={theirs},socket-abstract=no,socket={place}/a.sock"'
+    chain = (
+        f"FromDPDKDevice({device}) -> ToDump({quoted(out)}); "
+        f"from :: FromDump({quoted(source)}, ACTIVE false) -> ToDPDKDevice(net_memif0)"
+    )
+    port = f"FromGPUPort(a, SOCKET {place}/a.sock, ROLE {role}, BUFFER 10240)"
+
+    def start_peer():
+        return heddle.start("run", "--json", "-u", control, "-e", chain)
+
+    def start_mirror():
+        return heddle.start(
+            "run", "--json", "-u", f"{place}/mine", "-e", f"{port} -> EtherMirror -> ToGPUPort(a)", *SIMT
+        )
+
+    first, second = (start_mirror, start_peer) if role == "server" else (start_peer, start_mirror)
+    with first() as one:
+        wait_until(lambda: os.path.exists(f"{place}/a.sock"), what="the socket")
+        with second() as two:
+            wait_until(lambda: read_handler(f"{place}/mine", "FromGPUPort@1.connected") == "true")
+            wait_until(lambda: os.path.exists(control), what="the peer's socket")
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(control)
+                client.sendall(b"WRITE from.active true\nQUIT\n")
+                assert b"200 " in b"".join(iter(lambda: client.recv(4096), b""))
+            bytes_wanted = 24 + sum(16 + len(frame) for frame in frames)
+            wait_until(lambda: out.exists() and out.stat().st_size >= bytes_wanted, 60, "the frames")
+            results = {second: two.interrupt()}
+        results[first] = one.interrupt()
+    assert all(result.code == 0 for result in results.values()), results
+    report = Report(results[start_mirror].json)
+    assert report.received == report.one("ToGPUPort")["packets"] == len(frames)
+    right(frames, captures.frames(out))
