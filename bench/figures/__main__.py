@@ -111,7 +111,7 @@ def main(words=None):
     parser.add_argument("--time-limit", type=float, default=math.inf, metavar="SECONDS", help="of run, for all figures")
     parser.add_argument("--repetitions", type=int, help="of each point, instead of the figures' own")
     parser.add_argument("--machine", help="draw the results of this machine only")
-    arguments = parser.parse_args(words)
+    arguments = parser.parse_intermixed_args(words)  # names may stand behind options
     results = arguments.results or (
         HERE.parent / "results" if (HERE.parent / "COMMIT").is_file() else HERE.parent.parent / "docs/results"
     )

@@ -4,7 +4,8 @@ from figure import Figure, Panel, Sweep
 from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SIZES, SOURCE, TRAFFIC, service_chain
 
 CORES = 4
-GPU = {"device": ["gpu"], "transport": ["gather"], "cores": [CORES], "size": SIZES, **TRAFFIC}
+SLOTS = 32  # a core and segment: isolated, C4 has four segments, whose resident blocks must fit on the GPU
+GPU = {"device": ["gpu"], "transport": ["gather"], "cores": [CORES], "slots": [SLOTS], "size": SIZES, **TRAFFIC}
 
 
 def sharing(point):

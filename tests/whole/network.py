@@ -1,11 +1,10 @@
 """Network namespaces and traffic through the program. Everything made here is removed by `with`."""
 
 import contextlib
-import fcntl
 import json
 import os
+import socket
 import subprocess
-import tempfile
 import time
 
 from whole.program import wait_until
@@ -112,10 +111,17 @@ def namespaces(number=2):
 
 @contextlib.contextmanager
 def one_af_packet():
-    """Others that test with net_af_packet wait: DPDK's driver names its fanout group by process XOR interface, of which two
-    programs may have the same, and the second then has no port."""
-    with open(os.path.join(tempfile.gettempdir(), "heddle_test_af_packet.lock"), "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    """Others that test with net_af_packet in this network namespace wait: DPDK's driver names its fanout group by process XOR
+    interface, of which two programs may have the same, and the second then has no port."""
+
+    def is_taken():
+        try:
+            return lock.bind("\0heddle test with net_af_packet") is None  # abstract names are a network namespace's own
+        except OSError:
+            return False
+
+    with socket.socket(socket.AF_UNIX) as lock:
+        wait_until(is_taken, 300, "the others")
         yield
 
 
