@@ -39,6 +39,28 @@ struct RingBoard {
   uint16_t done[kRingWindow];  ///< done[start % kRingWindow]: received | placed << 8, of a tile that is finished
 };
 
+/** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room: a load from
+ *  device memory takes 0.4 us, and each packet needs two of them, one after the other. The whole block calls all of it. */
+class NearBuffers {
+ public:
+  /** Lets `end`, which is this block's, say `memory`, of kRingWindow words. Synchronises the block. */
+  __device__ NearBuffers(RingEnd& end, uint32_t* memory) : far_(end.buffers) {
+    if (!end.owner || end.size > kRingWindow) return;
+    for (uint32_t slot = threadIdx.x; slot < end.size; slot += blockDim.x) memory[slot] = far_[slot];
+    __syncthreads();
+    if (threadIdx.x == 0) end.buffers = memory;
+    __syncthreads();
+  }
+  /** Writes them back, when no warp uses the ring any more. */
+  __device__ void put_back(const RingEnd& end) const {
+    if (end.buffers == far_) return;
+    for (uint32_t slot = threadIdx.x; slot < end.size; slot += blockDim.x) far_[slot] = end.buffers[slot];
+  }
+
+ private:
+  uint32_t* far_;
+};
+
 /** A tile of packets from a ring, and what placing them needs. */
 struct RingTile : Tile {
   int drop[kSlotPackets];         ///< exit of a packet that is dropped, 0: it is not
@@ -326,6 +348,8 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   take(&program, serving.program, sizeof program);
   for (uint32_t i = threadIdx.x; i < kRingWindow; i += blockDim.x) board.done[i] = 0;
   __syncthreads();
+  __shared__ uint32_t buffers[2][kRingWindow];
+  const NearBuffers near_rx(pair.rx, buffers[0]), near_tx(pair.tx, buffers[1]);
   if (threadIdx.x == 0) {
     board.end = board.claimed = board.turn = board.published = board.told = pair.rx.position;
     board.sent = pair.tx.position;
@@ -344,6 +368,8 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   else
     mine.work();
   __syncthreads();
+  near_rx.put_back(pair.rx);
+  near_tx.put_back(pair.tx);
   if (threadIdx.x != 0) return;
   serving.controls[blockIdx.x].rx_position = board.published;
   serving.controls[blockIdx.x].tx_position = board.sent;
