@@ -113,7 +113,9 @@ void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
     if (port->is_client()) device.share(memory_of(port->rings));
   ways_.push_back({&segment, &from, &to,
                    device.add_rings(segment.program(), static_cast<int>(from.queues()),
-                                    from.nic ? gpu::RingKind::nic : gpu::RingKind::memif,
+                                    from.nic                             ? gpu::RingKind::nic
+                                    : from.is_client() && to.is_client() ? gpu::RingKind::memif
+                                                                         : gpu::RingKind::memif_copied,
                                     from.config.warp_batch / gpu::kSlotPackets)});
 }
 

@@ -2,7 +2,7 @@
 
 // The kernel that drives ring pairs (gpu/rings.h): a block a pair. No CPU works for the packets.
 //
-// What a ring is, the kernel is told at compile time: `Rings` is MemifRings (kernels/ring_memif.cuh) or NicRings (ring_nic.cuh).
+// What a ring is, the kernel is told at compile time: `Rings` is MemifRings<swaps> (kernels/ring_memif.cuh) or NicRings (ring_nic.cuh).
 //
 //   warp 0   the scout: polls both rings and the stop word in one go. What comes while nothing is under way, up to 32
 //            packets, it takes through the program itself; more it leaves to the workers
@@ -39,26 +39,27 @@ struct RingBoard {
   uint16_t done[kRingWindow];  ///< done[start % kRingWindow]: received | placed << 8, of a tile that is finished
 };
 
-/** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room: a load from
- *  device memory takes 0.4 us, and each packet needs two of them, one after the other. The whole block calls all of it. */
-class NearBuffers {
- public:
-  /** Lets `end`, which is this block's, say `memory`, of kRingWindow words. Synchronises the block. */
-  __device__ NearBuffers(RingEnd& end, uint32_t* memory) : far_(end.buffers) {
-    if (!end.owner || end.size > kRingWindow) return;
-    for (uint32_t slot = threadIdx.x; slot < end.size; slot += blockDim.x) memory[slot] = far_[slot];
+/** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room: each packet
+ *  needs two of them, one after the other. In shared memory itself; the whole block calls its functions. */
+struct NearBuffers {
+  uint32_t* far;  ///< where they lie else
+  uint32_t buffer[kRingWindow];
+
+  /** Lets `end`, which is this block's, name these. In place after the next sync. */
+  __device__ void fetch(RingEnd& end) {
+    const bool fits = end.owner && end.size <= kRingWindow;
+    uint32_t* const from = end.buffers;
+    for (uint32_t slot = threadIdx.x; fits && slot < end.size; slot += blockDim.x) buffer[slot] = from[slot];
     __syncthreads();
-    if (threadIdx.x == 0) end.buffers = memory;
-    __syncthreads();
+    if (threadIdx.x != 0) return;
+    far = from;
+    if (fits) end.buffers = buffer;
   }
   /** Writes them back, when no warp uses the ring any more. */
   __device__ void put_back(const RingEnd& end) const {
-    if (end.buffers == far_) return;
-    for (uint32_t slot = threadIdx.x; slot < end.size; slot += blockDim.x) far_[slot] = end.buffers[slot];
+    if (end.buffers == far) return;
+    for (uint32_t slot = threadIdx.x; slot < end.size; slot += blockDim.x) far[slot] = buffer[slot];
   }
-
- private:
-  uint32_t* far_;
 };
 
 /** A tile of packets from a ring, and what placing them needs. */
@@ -249,8 +250,7 @@ class RingWarp {
     const uint8_t* const frame = tile_.frame(lane());
     const uint32_t length = tile_.length(lane()), buffer = tile_.buffer[lane()];
     int drop = tile_.drop[lane()];
-    if (mine && drop == 0 && !Rings::kAlwaysSwap && !pair_.swaps && length > pair_.tx.capacity)
-      drop = place_exit(kTooLong);
+    if (mine && drop == 0 && !Rings::kSwaps && length > pair_.tx.capacity) drop = place_exit(kTooLong);
 
     uint32_t at = wait_for_turn(start);
     if (lane() == 0 && drop == 0 && board_.chained != 0) drop = kFirstDropExit + kChained;
@@ -261,9 +261,7 @@ class RingWarp {
     at += static_cast<uint32_t>(__popc(who & ((1u << lane()) - 1)));
 
     if (mine && !kept) atomicAdd(&serving_.drops[drop], RingCount{1});
-    if constexpr (Rings::kAlwaysSwap)
-      swap(mine, kept, start, at, buffer, frame, length);
-    else if (pair_.swaps)
+    if constexpr (Rings::kSwaps)
       swap(mine, kept, start, at, buffer, frame, length);
     else
       copy(mine, kept, start, at, buffer, frame, length);
@@ -310,7 +308,7 @@ class RingWarp {
     const RingEnd &rx = pair_.rx, &tx = pair_.tx;
     uint8_t* const to = kept ? Rings::place_copy(tx, at & (tx.size - 1), length) : nullptr;
     if (kept && to == nullptr) atomicAdd(&serving_.drops[place_exit(kBadBuffer)], RingCount{1});
-    copy_frames(frame, to, to != nullptr ? length : 0);
+    copy_frames<8>(frame, to, to != nullptr ? length : 0);
     if (mine && rx.owner) Rings::refill(rx, (start + static_cast<uint32_t>(lane())) & (rx.size - 1), buffer);
   }
 
@@ -335,6 +333,7 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   __shared__ Uninitialized<RingPair> pair_memory;
   RingPair& pair = pair_memory.value();
   __shared__ RingBoard board;
+  __shared__ NearBuffers near_rx, near_tx;
   __shared__ typename Rings::Watch watch;
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
@@ -348,14 +347,15 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   take(&program, serving.program, sizeof program);
   for (uint32_t i = threadIdx.x; i < kRingWindow; i += blockDim.x) board.done[i] = 0;
   __syncthreads();
-  __shared__ uint32_t buffers[2][kRingWindow];
-  const NearBuffers near_rx(pair.rx, buffers[0]), near_tx(pair.tx, buffers[1]);
+  near_rx.fetch(pair.rx);
+  near_tx.fetch(pair.tx);
   if (threadIdx.x == 0) {
     board.end = board.claimed = board.turn = board.published = board.told = pair.rx.position;
     board.sent = pair.tx.position;
     board.dropped = pair.rx.position - pair.tx.position;
     board.chained = board.stop = board.ended = 0;
   }
+  __syncthreads();
   RingWarp<Rings>::fill(pair);
   __syncthreads();
 
