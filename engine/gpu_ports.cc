@@ -295,8 +295,7 @@ void GpuPorts::begin(Way& way) {
   gpu::Device& device = way.segment->device();
   std::vector<gpu::RingPair> pairs;
   for (uint32_t queue = 0; queue < way.from->queues(); ++queue)
-    pairs.push_back({ring_end(*way.from, kReceive, queue, device), ring_end(*way.to, kTransmit, queue, device),
-                     way.from->is_client() && way.to->is_client()});
+    pairs.push_back({ring_end(*way.from, kReceive, queue, device), ring_end(*way.to, kTransmit, queue, device)});
   const Segment& plan = way.segment->plan();
   try {
     device.start_rings(
