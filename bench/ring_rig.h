@@ -86,6 +86,7 @@ class RingRig {
     uint32_t size = 1024;
     uint32_t capacity = 2048;  ///< bytes of packets that buffers are said to hold
     bool owner = true;         ///< the GPU's end is memif's client: buffers change rings. Else packets are copied
+    uint32_t stagger = 0;      ///< no owner: buffer k begins stagger * k % 16 bytes further on
     std::string function = "EtherMirror";
     std::vector<std::byte> table;  ///< the function's
   };
@@ -98,11 +99,12 @@ class RingRig {
     device_->share(shared(rings_)), device_->share(shared(buffers_));
     add_program();
     for (uint32_t i = 0; i < rings / 2; ++i) {
-      gpu::RingPair pair{ring_end(2 * i, ring_bytes), ring_end(2 * i + 1, ring_bytes), options_.owner};
+      gpu::RingPair pair{ring_end(2 * i, ring_bytes), ring_end(2 * i + 1, ring_bytes)};
       pairs_.push_back(pair);
       ends_.push_back(std::make_unique<PeerEnd>(pair, base()));
     }
-    rings_id_ = device_->add_rings(program_, options_.pairs);
+    rings_id_ = device_->add_rings(program_, options_.pairs,
+                                   options_.owner ? gpu::RingKind::memif : gpu::RingKind::memif_copied);
     device_->start();
     resume();
   }
@@ -171,7 +173,8 @@ class RingRig {
     std::vector<uint32_t> offsets(options_.size);
     for (uint32_t k = 0; k < options_.size; ++k) {
       offsets[k] = (i * options_.size + k) * kStride;
-      ring->descriptors()[k] = {0, 0, options_.capacity, offsets[k] + kHeadroom, 0};
+      const uint32_t further = options_.owner ? 0 : options_.stagger * k % 16;
+      ring->descriptors()[k] = {0, 0, options_.capacity, offsets[k] + kHeadroom + further, 0};
     }
     gpu::RingEnd end{};
     end.ring = ring, end.size = options_.size;

@@ -113,7 +113,9 @@ void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
     if (port->is_client()) device.share(memory_of(port->rings));
   ways_.push_back({&segment, &from, &to,
                    device.add_rings(segment.program(), static_cast<int>(from.queues()),
-                                    from.nic ? gpu::RingKind::nic : gpu::RingKind::memif,
+                                    from.nic                             ? gpu::RingKind::nic
+                                    : from.is_client() && to.is_client() ? gpu::RingKind::memif
+                                                                         : gpu::RingKind::memif_copied,
                                     from.config.warp_batch / gpu::kSlotPackets)});
 }
 
@@ -293,8 +295,7 @@ void GpuPorts::begin(Way& way) {
   gpu::Device& device = way.segment->device();
   std::vector<gpu::RingPair> pairs;
   for (uint32_t queue = 0; queue < way.from->queues(); ++queue)
-    pairs.push_back({ring_end(*way.from, kReceive, queue, device), ring_end(*way.to, kTransmit, queue, device),
-                     way.from->is_client() && way.to->is_client()});
+    pairs.push_back({ring_end(*way.from, kReceive, queue, device), ring_end(*way.to, kTransmit, queue, device)});
   const Segment& plan = way.segment->plan();
   try {
     device.start_rings(

@@ -17,9 +17,11 @@ struct SharedMemory {
   uint64_t bytes = 0;
 };
 
-/** What the rings of a pair are: memif's, or those of a NIC. */
-enum class RingKind : uint8_t { memif, nic };
-constexpr int kRingKinds = 2;
+/** What the rings of a pair are: memif's, or those of a NIC. `memif`: this end owns the buffers of both, in one memory, and packets
+ *  stay where they are: the rings' buffers change places, as a NIC's do. `memif_copied`: the peer of one of them, or of both, owns
+ *  its buffers. */
+enum class RingKind : uint8_t { memif, memif_copied, nic };
+constexpr int kRingKinds = 3;
 
 /** One ring as the GPU drives it. The end that owns the buffers (memif's client) chooses the buffer behind each descriptor
  *  and never reads from the ring which one it is; the other end reads it and checks it. A NIC's buffers are the GPU's. */
@@ -43,9 +45,6 @@ struct RingEnd {
 /** The rings that one block serves: what it receives from `rx` goes through a program and leaves by `tx`, in order. */
 struct RingPair {
   RingEnd rx, tx;
-  bool
-      swaps;  ///< the buffers of both lie in one memory that this end owns: packets stay where they are, and the rings'
-              ///< buffers change places. Else they are copied
 };
 
 /** Packets of a program's rings by exit: those that functions drop there; the program's exits 1 and 2 are the port's own, in the

@@ -6,9 +6,9 @@
 namespace heddle::gpu::HEDDLE_GPU_BACKEND {
 
 RingKernel memif_ring_kernel() {
-  return {reinterpret_cast<const void*>(serve_rings<MemifRings>),
+  return {reinterpret_cast<const void*>(serve_rings<MemifRings<true>>),
           [](const cudaLaunchConfig_t& config, const RingServing& serving) {
-            HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve_rings<MemifRings>, serving));
+            HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve_rings<MemifRings<true>>, serving));
           }};
 }
 

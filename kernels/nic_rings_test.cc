@@ -40,7 +40,7 @@ class Nic {
     device_->share({reinterpret_cast<uint8_t*>(registers_.base()), registers_.bytes()});
     pool_ = static_cast<uint8_t*>(device_->address(device_->add_state(size_t{2} * size * kStride)));
     add_program();
-    pair_.rx = end(0), pair_.tx = end(1), pair_.swaps = true;
+    pair_.rx = end(0), pair_.tx = end(1);
     rings_ = device_->add_rings(program_, 1, gpu::RingKind::nic);
     device_->start();
     resume();

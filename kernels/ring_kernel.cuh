@@ -2,7 +2,7 @@
 
 // The kernel that drives ring pairs (gpu/rings.h): a block a pair. No CPU works for the packets.
 //
-// What a ring is, the kernel is told at compile time: `Rings` is MemifRings (kernels/ring_memif.cuh) or NicRings (ring_nic.cuh).
+// What a ring is, the kernel is told at compile time: `Rings` is MemifRings<swaps> (kernels/ring_memif.cuh) or NicRings (ring_nic.cuh).
 //
 //   warp 0   the scout: polls both rings and the stop word in one go. What comes while nothing is under way, up to 32
 //            packets, it takes through the program itself; more it leaves to the workers
@@ -37,6 +37,29 @@ struct RingBoard {
   uint32_t told;       ///< packets before it have been
   uint32_t stop, ended;
   uint16_t done[kRingWindow];  ///< done[start % kRingWindow]: received | placed << 8, of a tile that is finished
+};
+
+/** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room: each packet
+ *  needs two of them, one after the other. In shared memory itself; the whole block calls its functions. */
+struct NearBuffers {
+  uint32_t* far;  ///< where they lie else
+  uint32_t buffer[kRingWindow];
+
+  /** Lets `end`, which is this block's, name these. In place after the next sync. */
+  __device__ void fetch(RingEnd& end) {
+    const bool fits = end.owner && end.size <= kRingWindow;
+    uint32_t* const from = end.buffers;
+    for (uint32_t slot = threadIdx.x; fits && slot < end.size; slot += blockDim.x) buffer[slot] = from[slot];
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    far = from;
+    if (fits) end.buffers = buffer;
+  }
+  /** Writes them back, when no warp uses the ring any more. */
+  __device__ void put_back(const RingEnd& end) const {
+    if (end.buffers == far) return;
+    for (uint32_t slot = threadIdx.x; slot < end.size; slot += blockDim.x) far[slot] = buffer[slot];
+  }
 };
 
 /** A tile of packets from a ring, and what placing them needs. */
@@ -227,8 +250,7 @@ class RingWarp {
     const uint8_t* const frame = tile_.frame(lane());
     const uint32_t length = tile_.length(lane()), buffer = tile_.buffer[lane()];
     int drop = tile_.drop[lane()];
-    if (mine && drop == 0 && !Rings::kAlwaysSwap && !pair_.swaps && length > pair_.tx.capacity)
-      drop = place_exit(kTooLong);
+    if (mine && drop == 0 && !Rings::kSwaps && length > pair_.tx.capacity) drop = place_exit(kTooLong);
 
     uint32_t at = wait_for_turn(start);
     if (lane() == 0 && drop == 0 && board_.chained != 0) drop = kFirstDropExit + kChained;
@@ -239,9 +261,7 @@ class RingWarp {
     at += static_cast<uint32_t>(__popc(who & ((1u << lane()) - 1)));
 
     if (mine && !kept) atomicAdd(&serving_.drops[drop], RingCount{1});
-    if constexpr (Rings::kAlwaysSwap)
-      swap(mine, kept, start, at, buffer, frame, length);
-    else if (pair_.swaps)
+    if constexpr (Rings::kSwaps)
       swap(mine, kept, start, at, buffer, frame, length);
     else
       copy(mine, kept, start, at, buffer, frame, length);
@@ -288,7 +308,7 @@ class RingWarp {
     const RingEnd &rx = pair_.rx, &tx = pair_.tx;
     uint8_t* const to = kept ? Rings::place_copy(tx, at & (tx.size - 1), length) : nullptr;
     if (kept && to == nullptr) atomicAdd(&serving_.drops[place_exit(kBadBuffer)], RingCount{1});
-    copy_frames(frame, to, to != nullptr ? length : 0);
+    copy_frames<8>(frame, to, to != nullptr ? length : 0);
     if (mine && rx.owner) Rings::refill(rx, (start + static_cast<uint32_t>(lane())) & (rx.size - 1), buffer);
   }
 
@@ -313,6 +333,7 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   __shared__ Uninitialized<RingPair> pair_memory;
   RingPair& pair = pair_memory.value();
   __shared__ RingBoard board;
+  __shared__ NearBuffers near_rx, near_tx;
   __shared__ typename Rings::Watch watch;
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
@@ -326,12 +347,15 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   take(&program, serving.program, sizeof program);
   for (uint32_t i = threadIdx.x; i < kRingWindow; i += blockDim.x) board.done[i] = 0;
   __syncthreads();
+  near_rx.fetch(pair.rx);
+  near_tx.fetch(pair.tx);
   if (threadIdx.x == 0) {
     board.end = board.claimed = board.turn = board.published = board.told = pair.rx.position;
     board.sent = pair.tx.position;
     board.dropped = pair.rx.position - pair.tx.position;
     board.chained = board.stop = board.ended = 0;
   }
+  __syncthreads();
   RingWarp<Rings>::fill(pair);
   __syncthreads();
 
@@ -344,6 +368,8 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
   else
     mine.work();
   __syncthreads();
+  near_rx.put_back(pair.rx);
+  near_tx.put_back(pair.tx);
   if (threadIdx.x != 0) return;
   serving.controls[blockIdx.x].rx_position = board.published;
   serving.controls[blockIdx.x].tx_position = board.sent;

@@ -6,8 +6,10 @@
 
 namespace heddle::gpu {
 
+/** `swaps`: both ends own their buffers, which lie in one memory: the rings' buffers change places. Else packets are copied. */
+template <bool swaps>
 struct MemifRings {
-  static constexpr bool kAlwaysSwap = false;
+  static constexpr bool kSwaps = swaps;
 
   /** Polls the peers' indices and the host's stop word in one load. */
   class Watch : public RingWatch {

@@ -8,7 +8,7 @@
 namespace heddle::gpu {
 
 struct NicRings {
-  static constexpr bool kAlwaysSwap = true;
+  static constexpr bool kSwaps = true;
 
   /** Polls the done bits of the next descriptors of both rings. Of those that the NIC does not own it looks at none: what they
    *  say is from the round before. */

@@ -17,6 +17,7 @@ constexpr int kMostWorkers = kMostRingWorkers;
 
 RingSets::RingSets(size_t most_shared_bytes) : pinned_(Arena::kPinned) {
   kinds_[static_cast<int>(RingKind::memif)].kernel = memif_ring_kernel();
+  kinds_[static_cast<int>(RingKind::memif_copied)].kernel = memif_copied_ring_kernel();
   kinds_[static_cast<int>(RingKind::nic)].kernel = nic_ring_kernel();
   for (Kind& kind : kinds_) {
     cudaFuncAttributes attributes{};

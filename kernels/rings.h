@@ -16,6 +16,7 @@ struct RingKernel {
   void (*launch)(const cudaLaunchConfig_t& config, const RingServing& serving);
 };
 RingKernel memif_ring_kernel();
+RingKernel memif_copied_ring_kernel();
 RingKernel nic_ring_kernel();
 
 }  // namespace HEDDLE_GPU_BACKEND

@@ -138,6 +138,17 @@ TEST_P(RingKernel, LongFrames) {
   exchange(rig, on_simt() ? 3'000 : 300'000, 1000, 2048);
 }
 
+// The two buffers of a frame that is copied lie apart by whole words, or by bytes.
+TEST_P(RingKernel, FramesThatBeginAnywhere) {
+  if (GetParam().owner) GTEST_SKIP() << "nothing is copied";
+  for (const uint32_t stagger : {4u, 7u}) {
+    RingRig::Options staggered = options(1, 512);
+    staggered.stagger = stagger;
+    RingRig rig(staggered);
+    exchange(rig, on_simt() ? 3'000 : 300'000, 12, 1600);
+  }
+}
+
 // The kernel ends and begins again while frames are under way: none is lost, and none comes twice.
 TEST_P(RingKernel, StopsAndGoesOn) {
   RingRig rig(options(2, 128));
