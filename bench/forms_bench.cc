@@ -10,7 +10,9 @@
 #include "core/error.h"
 #include "core/huge_pages.h"
 #include "functions/cuckoo/table.h"
+#include "functions/ip6_lookup/table.h"
 #include "functions/ip_lookup/direct_table.h"
+#include "measure/generate/routes.h"
 
 namespace heddle::bench {
 namespace {
@@ -97,11 +99,59 @@ std::vector<Result> direct_forms_in(const std::string& name, size_t count) {
   return results;
 }
 
+/** Also as the rule is written, address after address. */
+std::vector<Result> ip6_forms_in(const std::string& name, size_t count, size_t tables) {
+  using namespace ip6_lookup;
+  std::mt19937_64 random(2);
+  std::vector<Route> routes;
+  for (const bench::Prefix& prefix : generate_prefixes(real_profile(Family::ipv6), count, 6))
+    routes.push_back({{{static_cast<uint64_t>(prefix.address >> 64), static_cast<uint64_t>(prefix.address)},
+                       static_cast<uint8_t>(prefix.length)},
+                      {{}, static_cast<uint32_t>(random() % 64)}});
+  RouteTable table;
+  table.load(routes);
+  std::vector<HugePages> copies;
+  std::vector<const Image*> images{&table.image()};
+  for (size_t k = 1; k < tables; ++k) {
+    copies.push_back(map_huge_pages(table.bytes().size()));
+    std::memcpy(copies.back().get(), table.bytes().data(), table.bytes().size());
+    images.push_back(reinterpret_cast<const Image*>(copies.back().get()));
+  }
+  std::vector<uint64_t> halves;
+  for (size_t i = 0; i < kLookups; ++i) {
+    const ip6_lookup::Prefix& prefix = routes[random() % routes.size()].prefix;
+    const auto mask = prefix_mask(prefix.length);
+    halves.push_back(__builtin_bswap64(prefix.address.high | (random() & ~mask.high)));
+    halves.push_back(__builtin_bswap64(prefix.address.low | (random() & ~mask.low)));
+  }
+  const auto* addresses = reinterpret_cast<const uint8_t(*)[16]>(halves.data());
+  std::vector<Form> all(forms().begin(), forms().end());
+  all.push_back({"as written", [](const Image* image, const uint8_t(*at)[16], uint16_t* hops, int n) {
+                   for (int i = 0; i < n; ++i) {
+                     uint64_t half[2];
+                     std::memcpy(half, at[i], sizeof half);
+                     hops[i] = lookup(*image, __builtin_bswap64(half[0]), __builtin_bswap64(half[1]));
+                   }
+                 }});
+  std::vector<uint16_t> hops(kBulk);
+  auto results = compare(
+      name, std::span<const Form>(all),
+      format("%zu tables of %.1f MB, addresses in routes", tables, static_cast<double>(table.bytes().size()) / 1e6),
+      [&](const Form& form, size_t at) {
+        form.look_up(images[at / kBulk % tables], &addresses[at], hops.data(), kBulk);
+      });
+  table.choose_form();
+  results.back().note += std::string("; chosen at start: ") + table.form();
+  return results;
+}
+
 const Register lookup_forms("lookup-forms", false, [] {
   pin_to_core(0);
   std::vector<Result> results;
-  for (const auto& some : {cuckoo_forms("cuckoo-64k", 65'536), cuckoo_forms("cuckoo-10m", 10'000'000),
-                           direct_forms_in("dir24", 1), direct_forms_in("dir24x32", 32)})
+  for (const auto& some :
+       {cuckoo_forms("cuckoo-64k", 65'536), cuckoo_forms("cuckoo-10m", 10'000'000), direct_forms_in("dir24", 1),
+        direct_forms_in("dir24x32", 32), ip6_forms_in("ip6-200k", 200'000, 1), ip6_forms_in("ip6-1m", 1'000'000, 1),
+        ip6_forms_in("ip6-1mx24", 1'000'000, 24)})
     results.insert(results.end(), some.begin(), some.end());
   return results;
 });

@@ -6,12 +6,14 @@
 
 namespace heddle {
 
+constexpr int kFastestRounds = 6;  ///< calls of each way by fastest()
+
 /** The fastest of `count` ways to do the same, as their numbers 0 to count - 1: calls run(way) for each in turn, five times
  *  after one that does not count, and compares the least times. Takes the first unless another is faster by a twentieth, so that noise
  *  does not choose. The thread's own time is measured: the turns of others do not count. */
 template <class Run>
 size_t fastest(size_t count, const Run& run) {
-  constexpr int kMostWays = 8, kRounds = 6;
+  constexpr int kMostWays = 8;
   constexpr double kWorthIt = 0.95;
   double least[kMostWays] = {};
   const auto now = [] {
@@ -19,7 +21,7 @@ size_t fastest(size_t count, const Run& run) {
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
   };
-  for (int round = 0; round < kRounds; ++round)
+  for (int round = 0; round < kFastestRounds; ++round)
     for (size_t way = 0; way < count; ++way) {
       const double start = now();
       run(way);

@@ -94,12 +94,17 @@ Environment Engine::environment_of(Generation& generation) {
 void Engine::start_elements(Generation& generation) {
   const Environment environment = environment_of(generation);
   generation.started = true;
+  // All know where they are before the first one starts.
+  for (size_t i = 0; i < generation.router.nodes.size(); ++i) {
+    Element& element = *generation.router.nodes[i].element;
+    const NodePlan& here = generation.plan.nodes[i];
+    element.on_gpu = here.processor.is_gpu();
+    element.on_cpu = !here.processor.is_gpu() || here.has_both();
+    element.carries = here.live_behind;
+  }
   for (size_t i = 0; i < generation.router.nodes.size(); ++i) {
     Node& node = generation.router.nodes[i];
     const NodePlan& here = generation.plan.nodes[i];
-    node.element->on_gpu = here.processor.is_gpu();
-    node.element->on_cpu = !here.processor.is_gpu() || here.has_both();
-    node.element->carries = here.live_behind;
     if (auto* neutral = dynamic_cast<NeutralElement*>(node.element.get());
         neutral != nullptr && here.processor.is_gpu())
       neutral->engine_counts = [&generation, i] { return counts_of(generation, static_cast<int>(i)); };

@@ -200,10 +200,22 @@ def protocol(frame):
     return {6: "tcp", 17: "udp", 1: "icmp"}.get(frame[23], "rest")
 
 
+def server_of(data, servers):
+    """Which of so many LoadBalancer gives to a new flow with this packet of TCP or UDP, as data from its IP header on."""
+
+    def mix(x):  # SplitMix64's
+        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+        return x ^ x >> 31
+
+    source, destination, ports = (int.from_bytes(data[at : at + 4], "little") for at in (12, 16, 4 * (data[0] & 15)))
+    return (mix(mix(source << 32 | destination) ^ (ports << 8 | data[9])) >> 32) * servers >> 32
+
+
 def test_stateful_functions_keep_their_flows(ran, tmp_path):
-    """Each flow has its bucket, its public port and its server, which are dealt out in turn."""
+    """Each flow has its bucket, its public port, dealt out in turn, and its server, by a hash."""
     report, _ = ran("stateful")
-    tokens, ports, servers, expected, limited, other = {}, {}, {}, [], 0, 0
+    tokens, ports, expected, limited, other = {}, {}, [], 0, 0
     for packet in captures.read(TRAFFIC):
         if not oracles.valid_for_scapy(packet.data):
             continue
@@ -223,7 +235,8 @@ def test_stateful_functions_keep_their_flows(ran, tmp_path):
         else:
             of_protocol = ports.setdefault(ip.proto, {})
             port = of_protocol.setdefault(flow, 1024 + len(of_protocol))
-            ip.src, ip.sport, ip.dst = "192.0.2.1", port, f"10.9.0.{servers.setdefault(flow, len(servers) % 3) + 1}"
+            ip.src, ip.sport = "192.0.2.1", port
+            ip.dst = f"10.9.0.{server_of(bytes(ip), 3) + 1}"
             del ip.chksum, ip.payload.chksum
             expected.append(packet.data[:14] + bytes(ip))
     assert captures.frames(tmp_path / "out/stateful_out.pcap") == expected and len(expected) > 100

@@ -60,6 +60,40 @@ __global__ void __launch_bounds__(kLanes)
   }
 }
 
+__constant__ uint32_t constant_limits[Experiments::kMostLimits];
+
+/** Warp w searches for elements w, w + warps, ... in limits [0, count). */
+template <LimitMemory memory>
+__global__ void __launch_bounds__(kThreads)
+    search_kernel(const uint32_t* limits, uint32_t count, const uint32_t* in, uint32_t* out, int n) {
+  __shared__ uint32_t own[memory == LimitMemory::shared ? Experiments::kMostLimits : 1];
+  if constexpr (memory == LimitMemory::shared) {
+    for (uint32_t at = threadIdx.x; at < count; at += blockDim.x) own[at] = limits[at];
+    __syncthreads();
+  }
+  const auto limit = [&](uint32_t at) {
+    if constexpr (memory == LimitMemory::texture) return __ldg(limits + at);
+    if constexpr (memory == LimitMemory::constant) return constant_limits[at];
+    if constexpr (memory == LimitMemory::shared) return own[at];
+    return limits[at];
+  };
+  const uint32_t lane = threadIdx.x % kLanes;
+  const int warps = static_cast<int>(gridDim.x * blockDim.x / kLanes);
+  for (int i = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / kLanes); i < n; i += warps) {
+    const uint32_t value = in[i];
+    uint32_t first = 0, size = count;  // the answer lies in [first, first + size]
+    for (;;) {
+      const uint32_t step = (size + kLanes - 1) / kLanes, before = lane * step;
+      const bool smaller = before < size && limit(first + min(before + step, size) - 1) < value;
+      const auto passed = min(static_cast<uint32_t>(__popc(__ballot_sync(~0u, smaller))) * step, size);
+      first += passed;
+      size = min(step, size - passed);
+      if (step == 1 || size == 0) break;
+    }
+    if (lane == 0) out[i] = first;
+  }
+}
+
 double us_now() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -105,6 +139,8 @@ class CudaExperiments final : public Experiments {
 
   CallTimes exchange(Exchange how, Work work, int n) override;
   double compute_s(Work work, int n) override;
+  void load_limits(std::span<const uint32_t> limits) override;
+  double search_s(LimitMemory memory, int n) override;
   void start_polling(int n) override;
   void poll(uint32_t round) override { __atomic_store_n(flag_, round, __ATOMIC_RELEASE); }
   SlotGroup serve(Work work, int slots) override;
@@ -136,9 +172,11 @@ class CudaExperiments final : public Experiments {
   uint32_t *flag_, *input_, *output_;        // pinned; [32], [kMostElements]
   uint32_t *device_input_, *device_output_;  // device, [kMostElements]
   const uint32_t* table_ = nullptr;          // device
-  SlotGroup slots_{};                        // pinned; taken once, with the most slots so far
-  uint32_t* wakes_ = nullptr;                // device, [slots], of any value
-  uint32_t* columns_ = nullptr;              // pinned, [slots][kSlotPackets]
+  uint32_t* limits_ = nullptr;               // device, [kMostLimits]
+  uint32_t limit_count_ = 0;
+  SlotGroup slots_{};            // pinned; taken once, with the most slots so far
+  uint32_t* wakes_ = nullptr;    // device, [slots], of any value
+  uint32_t* columns_ = nullptr;  // pinned, [slots][kSlotPackets]
   bool polling_ = false, serving_ = false;
 };
 
@@ -173,6 +211,46 @@ double CudaExperiments::compute_s(Work work, int n) {
   copy_in(n);
   HEDDLE_CUDA_CHECK(cudaEventRecord(before_, stream_));
   launch(device_input_, device_output_, work, n);
+  HEDDLE_CUDA_CHECK(cudaEventRecord(after_, stream_));
+  copy_out(n);
+  wait();
+  float ms = 0;
+  HEDDLE_CUDA_CHECK(cudaEventElapsedTime(&ms, before_, after_));
+  return 1e-3 * static_cast<double>(ms);
+}
+
+void CudaExperiments::load_limits(std::span<const uint32_t> limits) {
+  if (limits.empty() || limits.size() > kMostLimits) throw Error(format("%zu limits", limits.size()));
+  if (limits_ == nullptr) limits_ = memory_.take<uint32_t>(kMostLimits);
+  limit_count_ = static_cast<uint32_t>(limits.size());
+  HEDDLE_CUDA_CHECK(cudaMemcpyAsync(limits_, limits.data(), limits.size_bytes(), cudaMemcpyHostToDevice, stream_));
+  wait();
+  HEDDLE_CUDA_CHECK(cudaMemcpyToSymbol(constant_limits, limits.data(), limits.size_bytes()));
+}
+
+double CudaExperiments::search_s(LimitMemory memory, int n) {
+  constexpr int kBlocks = 1024;
+  const auto config = grid(std::min((n + kThreads / kLanes - 1) / (kThreads / kLanes), kBlocks), kThreads);
+  const auto launch_search = [&](auto* kernel) {
+    HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, static_cast<const uint32_t*>(limits_), limit_count_,
+                                         static_cast<const uint32_t*>(device_input_), device_output_, n));
+  };
+  copy_in(n);
+  HEDDLE_CUDA_CHECK(cudaEventRecord(before_, stream_));
+  switch (memory) {
+    case LimitMemory::global:
+      launch_search(search_kernel<LimitMemory::global>);
+      break;
+    case LimitMemory::texture:
+      launch_search(search_kernel<LimitMemory::texture>);
+      break;
+    case LimitMemory::constant:
+      launch_search(search_kernel<LimitMemory::constant>);
+      break;
+    case LimitMemory::shared:
+      launch_search(search_kernel<LimitMemory::shared>);
+      break;
+  }
   HEDDLE_CUDA_CHECK(cudaEventRecord(after_, stream_));
   copy_out(n);
   wait();

@@ -23,8 +23,16 @@ struct CallTimes {
   double total_us() const { return copy_in_us + launch_us + copy_out_us + wait_us; }
 };
 
-/** What G-Opt measures of a GPU (NSDI 2015, section 2), for benchmarks; the engine knows nothing of it. One thread uses an
- *  object. Between serve() or start_polling() and stop() a kernel is resident: no other calls then but poll(). */
+/** Where the limits lie that kernels of a classifier search (Schramm 2022, section 3.4). */
+enum class LimitMemory : uint8_t {
+  global,    ///< the GPU's memory, by ordinary loads
+  texture,   ///< the same by the read-only path, that of textures
+  constant,  ///< constant memory, which serves the different addresses of a warp one after the other
+  shared,    ///< each block's own, copied at its start
+};
+
+/** What G-Opt measures of a GPU (NSDI 2015, section 2), and what a classifier's kernels can be made of, for benchmarks; the
+ *  engine knows nothing of it. One thread uses an object. Between serve() or start_polling() and stop() a kernel is resident: no other calls then but poll(). */
 class Experiments {
  public:
   virtual ~Experiments() = default;
@@ -41,6 +49,13 @@ class Experiments {
   virtual CallTimes exchange(Exchange how, Work work, int n) = 0;
   /** The kernel alone, on elements and results in the GPU's memory: input() is copied before, output() after. Seconds. */
   virtual double compute_s(Work work, int n) = 0;
+
+  /** Makes `limits` those of search_s(): ascending, 1 to kMostLimits of them. */
+  virtual void load_limits(std::span<const uint32_t> limits) = 0;
+  static constexpr int kMostLimits = 8192;
+  /** For each of the first `n` elements of input() a warp finds how many limits are smaller, by a 32-ary search. The kernel alone;
+   *  input() is copied before, output() after. Seconds. */
+  virtual double search_s(LimitMemory memory, int n) = 0;
 
   /** G-Opt's polling on mapped memory: a resident kernel of a thread an element (n of them) waits for a flag, increments
    *  input() into output(), in host memory, and waits again. poll() raises the flag for the `round`-th time (1, 2, ...);

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <vector>
 
+#include "core/error.h"
 #include "gpu/slot_ring.h"
 
 namespace heddle::gpu {
@@ -79,6 +81,30 @@ TEST_P(OnEveryDevice, EveryExchangeGivesTheSameResults) {
 TEST_P(OnEveryDevice, TheKernelAloneDoesTheWork) {
   EXPECT_GT(gpu->compute_s({Work::kAccess, 10}, 3000), 0);
   expect_results({Work::kAccess, 10}, 3000);
+}
+
+TEST_P(OnEveryDevice, EveryMemoryHasTheSameLimits) {
+  std::mt19937 random(3);
+  for (const size_t count : {1u, 2u, 31u, 32u, 33u, 1000u, 1024u, 1025u, 8192u}) {
+    std::vector<uint32_t> limits(count);
+    for (uint32_t& limit : limits) limit = static_cast<uint32_t>(random());
+    std::ranges::sort(limits);
+    gpu->load_limits(limits);
+    constexpr int kValues = 300;
+    for (int i = 0; i < kValues; ++i)
+      gpu->input()[i] = i == 0   ? 0
+                        : i == 1 ? ~0u
+                        : i % 2  ? static_cast<uint32_t>(random())
+                                 : limits[random() % count] + static_cast<uint32_t>(i % 3) - 1;
+    for (const LimitMemory memory :
+         {LimitMemory::global, LimitMemory::texture, LimitMemory::constant, LimitMemory::shared}) {
+      EXPECT_GT(gpu->search_s(memory, kValues), 0);
+      for (int i = 0; i < kValues; ++i)
+        ASSERT_EQ(gpu->output()[i], std::ranges::lower_bound(limits, gpu->input()[i]) - limits.begin())
+            << gpu->input()[i] << " among " << count << " limits, memory " << static_cast<int>(memory);
+    }
+  }
+  EXPECT_THROW(gpu->load_limits(std::vector<uint32_t>(Experiments::kMostLimits + 1)), Error);
 }
 
 TEST_P(OnEveryDevice, PollingDoesEveryRound) {

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "functions/classifier/rule_set.h"
+#include "io/dpdk/dpdk.h"
 
 namespace heddle::classifier {
 
@@ -35,9 +36,30 @@ void AutoEngine::load(std::span<const SetRule> rules) {
   take(std::move(engine), std::move(choice));
   last_ = clock_();
   change_seconds_ = last_ - start;
+  if (started_) return try_acl(rules);
+  waiting_.clear();
+  if (rules.size() <= kMostAclRules) waiting_.assign(rules.begin(), rules.end());
+}
+
+void AutoEngine::start() {
+  engine().start();
+  started_ = true;
+  if (!waiting_.empty()) try_acl(waiting_);
+  waiting_ = {};
+}
+
+void AutoEngine::try_acl(std::span<const SetRule> rules) {
+  if (rules.empty() || !dpdk::wanted()) return;
+  const double start = clock_();
+  auto acl = faster_acl(rules, limits_, engine(), choice_);
+  if (acl == nullptr) return;
+  take(std::move(acl), EngineChoice(choice_));
+  last_ = clock_();
+  change_seconds_ = last_ - start;
 }
 
 void AutoEngine::change(std::span<const SetRule> added, std::span<const uint32_t> gone, const RuleSet& all) {
+  waiting_.clear();  // they are no more what the set is
   if (choice_.kind == EngineKind::tuple) return engine().change(added, gone, all);
   constexpr double kCreditSeconds = 0.5;  // a few changes in a row, once in a while, are no rate
   const double start = clock_();

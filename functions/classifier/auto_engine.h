@@ -11,7 +11,7 @@ namespace heddle::classifier {
 
 /** ENGINE auto on a CPU: the engine that choose_engine() takes for the rules, each time that they are all replaced. Where
  *  it would have to be built anew for changes, and that takes long or they come too fast, hash tables take its place, until the rules are
- *  replaced the next time. */
+ *  replaced the next time. Where ports of DPDK are in use rte_acl is tried as well when the program starts, and from then on. */
 class AutoEngine : public RuleEngine {
  public:
   using Clock = std::function<double()>;  ///< seconds
@@ -20,7 +20,7 @@ class AutoEngine : public RuleEngine {
 
   void load(std::span<const SetRule> rules) override;
   void change(std::span<const SetRule> added, std::span<const uint32_t> gone, const RuleSet& all) override;
-  void start() override { engine().start(); }
+  void start() override;
   void classify(const uint32_t* const* keys, Outcome* outcomes, int n) const override {
     engine().classify(keys, outcomes, n);
   }
@@ -37,6 +37,8 @@ class AutoEngine : public RuleEngine {
   void take(std::unique_ptr<RuleEngine> engine, EngineChoice choice);
   /** Takes hash tables with these rules, if they do. */
   bool take_tables(const RuleSet& all);
+  /** Takes rte_acl with these rules, which the engine has, if it is faster. */
+  void try_acl(std::span<const SetRule> rules);
 
   Limits limits_;
   Clock clock_;
@@ -50,6 +52,9 @@ class AutoEngine : public RuleEngine {
   double last_ = 0;            // when the last one ended
   double change_seconds_ = 0;  // what one takes
   uint64_t changes_ = 0;       // since `engine_` was taken
+
+  bool started_ = false;
+  std::vector<SetRule> waiting_;  // for start(): the rules, if they are few enough for rte_acl
 };
 
 }  // namespace heddle::classifier

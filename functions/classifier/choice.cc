@@ -155,6 +155,44 @@ EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Lim
   return {best.engine != nullptr ? best.kind : EngineKind::tuple, text_of(candidates, rules.size(), limits.changes)};
 }
 
+std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
+                                       const RuleEngine& than, EngineChoice& choice) {
+  const auto refused = [&](const std::string& why) {
+    choice.why += "; no acl: " + why;
+    return nullptr;
+  };
+  if (rules.empty() || rules.size() > kMostAclRules) return refused(format("%zu rules", rules.size()));
+  constexpr size_t kFewest = 256;
+  constexpr double kGrowth = 4;  // of the time, with twice as many rules
+  size_t count = rules.size();
+  while (count > kFewest) count = (count + 1) / 2;
+  std::unique_ptr<RuleEngine> acl;
+  double seconds = 0;
+  try {
+    for (;; count = std::min(2 * count, rules.size())) {
+      acl = make_engine(EngineKind::acl, limits);
+      acl->start();
+      const double start = now();
+      acl->load(rules.first(count));
+      seconds = now() - start;
+      if (count == rules.size()) break;
+      if (seconds * kGrowth > kMostAclSeconds)
+        return refused(format("%zu of the rules take %.1f s to be built", count, seconds));
+    }
+  } catch (const Error& error) {
+    return refused(error.what());
+  }
+  const SyntheticKeys keys(rules, limits.layout);
+  double rate = 0, other = 0;
+  for (int round = 0; round < kRounds; ++round)
+    rate = std::max(rate, keys.rate(*acl)), other = std::max(other, keys.rate(than));
+  choice.why +=
+      format("; acl %.1f million a second and %.3f ms a change, beside %.1f", rate / 1e6, 1e3 * seconds, other / 1e6);
+  if (limits.changes * seconds > kMostChanging || rate * kAboutAsFast <= other) return nullptr;
+  choice.kind = EngineKind::acl;
+  return acl;
+}
+
 std::unique_ptr<RuleEngine> make_gpu_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                             EngineChoice& choice) {
   std::string refusals;

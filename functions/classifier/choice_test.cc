@@ -10,6 +10,7 @@
 #include "functions/classifier/auto_engine.h"
 #include "functions/classifier/engine_for_test.h"
 #include "functions/classifier/rule_file.h"
+#include "functions/classifier/rule_set.h"
 #include "functions/classifier/table.h"
 #include "measure/generate/filter_set.h"
 #include "tests/support/frames.h"
@@ -89,6 +90,48 @@ TEST(RuleEngines, AreChosenByTheChangesThatTheyKeepUpWith) {
   }
   EngineChoice for_gpu;
   EXPECT_THROW(make_gpu_engine(set, limits, for_gpu), Error);
+}
+
+// rte_acl is taken if and only if it is faster by what it says.
+TEST(RuleEngines, AclIsTakenWhereItIsFaster) {
+  RuleEngine::Limits limits{kNoMatch, size_t{1} << 30, {}};
+  for (const EngineKind other : {EngineKind::bitvector, EngineKind::tuple})
+    for (const size_t count : {100u, 1000u}) {
+      const auto set = numbered(generated_rules("acl", count));
+      const auto than = make_engine(other, limits);
+      RuleSet rules;
+      rules.load(set, *than);
+      EngineChoice choice{other, "before"};
+      const auto acl = faster_acl(set, limits, *than, choice);
+      double rate = 0, ms = 0, beside = 0;
+      const size_t at = choice.why.find("; acl ");
+      ASSERT_NE(at, std::string::npos) << choice.why;
+      ASSERT_EQ(std::sscanf(choice.why.c_str() + at, "; acl %lf million a second and %lf ms a change, beside %lf",
+                            &rate, &ms, &beside),
+                3)
+          << choice.why;
+      EXPECT_EQ(choice.kind, acl != nullptr ? EngineKind::acl : other);
+      if (acl != nullptr) {
+        EXPECT_GE(rate, 1.04 * beside) << choice.why;
+      } else {
+        EXPECT_LE(rate, 1.07 * beside) << choice.why;
+      }
+    }
+  const auto set = numbered(generated_rules("acl", 500));
+  const auto than = make_engine(EngineKind::tuple, limits);
+  limits.changes = 1'000'000;
+  EngineChoice choice{EngineKind::tuple, "before"};
+  EXPECT_EQ(faster_acl(set, limits, *than, choice), nullptr) << choice.why;
+  EXPECT_EQ(choice.kind, EngineKind::tuple);
+  choice.why.clear();
+  EXPECT_EQ(faster_acl({}, limits, *than, choice), nullptr);
+  EXPECT_NE(choice.why.find("no acl: 0 rules"), std::string::npos) << choice.why;
+  // An address that is no prefix: rte_acl does not take it.
+  choice.why.clear();
+  auto odd = set;
+  odd[3].rule.low[kSource] = 1, odd[3].rule.high[kSource] = 6;
+  EXPECT_EQ(faster_acl(odd, limits, *than, choice), nullptr);
+  EXPECT_NE(choice.why.find("is no prefix"), std::string::npos) << choice.why;
 }
 
 /** An AutoEngine for which a change takes `took` seconds by its clock. */

@@ -1,7 +1,8 @@
 // classify-1k, classify-16k: the engine that BitVectorClassifier takes for so many rules against DPDK's rte_acl_classify() with
 // the same rules and keys, on one core: filters generated like ClassBench's access lists and firewalls, keys at the corners of
 // their rules (80 %) and anywhere. Every rule that rte_acl finds is compared. classify-500k: half a million rules.
-// classify-engines: all engines at all sizes.
+// classify-engines: all engines at all sizes. classify-changes: what a change of one rule takes each engine that changes on a GPU as
+// well, and hash tables, in sets of 10,000 and 100,000 rules.
 
 #include <arpa/inet.h>
 #include <rte_acl.h>
@@ -315,6 +316,27 @@ double updates_per_second(Built& built, const std::vector<Rule>& rules) {
   return static_cast<double>(done) / (seconds_now() - start);
 }
 
+/** Milliseconds that a change of one rule takes, from the call until nothing of the set before is left. */
+std::vector<Result> changes() {
+  std::vector<Result> results;
+  for (const auto& [name, count, figure] : {std::tuple{"10k", 10'000, 1.0}, std::tuple{"100k", 100'000, 5.0}}) {
+    const std::vector<Rule> rules = rules_like("acl", static_cast<size_t>(count));
+    for (const EngineKind kind : {EngineKind::tuple, EngineKind::hypersplit, EngineKind::bitvector}) {
+      std::unique_ptr<Built> built;
+      try {
+        built = std::make_unique<Built>(kind, rules);
+      } catch (const Error& error) {
+        continue;  // more memory than there is
+      }
+      results.push_back(absolute(format("classify-changes-%s-%s", name, std::string(name_of(kind)).c_str()), "ms",
+                                 figure, true, 5, [&] { return 1e3 / updates_per_second(*built, rules); }));
+      results.back().note = built->note(rules.size(), "acl", 0) +
+                            (kind == EngineKind::tuple ? "; CPU only" : "; builds all anew, on the CPU for a GPU, too");
+    }
+  }
+  return results;
+}
+
 /** One engine with so many rules on one core. A set that it refuses has the value `refused`, and no rate. */
 std::vector<Probe::Value> engine_probe(Probe::Parameters& parameters) {
   const std::string name = parameters.text("engine", "auto", {"auto", "bitvector", "tuple", "acl", "hypersplit"});
@@ -348,7 +370,7 @@ const RegisterProbe classifier_probe("classifier", engine_probe);
 const Register classify_1k("classify-1k", false, [] { return classify("1k", 1000, 0.5); }),
     classify_16k("classify-16k", false, [] { return classify("16k", 16000, 0); }),
     classify_500k_("classify-500k", false, classify_500k), classify_updates("classify-updates", false, updates),
-    classify_engines("classify-engines", false, engines);
+    classify_engines("classify-engines", false, engines), classify_changes("classify-changes", false, changes);
 
 }  // namespace
 }  // namespace heddle::bench

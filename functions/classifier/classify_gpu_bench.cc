@@ -1,10 +1,15 @@
 // gpu-classify: BitVectorClassifier in the persistent kernel on prepared packets of 64 bytes, without ports. Four host threads
 // fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of 65,536 packets. The GPU's
 // rule of a sample of the packets is compared with the CPU's.
+// gpu-classify-memory: what the memory is worth in which the limits lie that such a kernel searches (Schramm 2022, section 3.4), in a
+// kernel that does nothing else: a warp finds the range of a value among 1,024 or 8,192, as many as constant and shared memory have
+// room for; in texture, constant and shared memory against ordinary loads.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
+#include "bench/experiments/experiments.h"
 #include "bench/gpu_slots.h"
 #include "bench/probe.h"
 #include "core/error.h"
@@ -138,7 +143,35 @@ std::vector<Probe::Value> gpu_probe(Probe::Parameters& parameters) {
   }
 }
 
+std::vector<Result> gpu_classify_memory() {
+  using gpu::LimitMemory;
+  constexpr int kSearches = 1 << 20;
+  const auto experiments = gpu::open_experiments("gpu");
+  std::mt19937 random(5);
+  for (int i = 0; i < kSearches; ++i) experiments->input()[i] = static_cast<uint32_t>(random());
+  std::vector<Result> results;
+  for (const size_t count : {1024u, 8192u}) {
+    std::vector<uint32_t> limits(count);
+    for (uint32_t& limit : limits) limit = static_cast<uint32_t>(random());
+    std::ranges::sort(limits);
+    experiments->load_limits(limits);
+    const auto rate = [&](LimitMemory memory) { return kSearches / experiments->search_s(memory, kSearches) * 1e-6; };
+    for (const auto& [memory, name] : {std::pair{LimitMemory::texture, "texture"},
+                                       {LimitMemory::constant, "constant"},
+                                       {LimitMemory::shared, "shared"}}) {
+      results.push_back(paired(
+          format("gpu-classify-memory-%s-%zu", name, count), "M/s", 0, 11,
+          [&, memory = memory] { return rate(memory); }, [&] { return rate(LimitMemory::global); }));
+      for (int i = 0; i < kSearches; i += 997)
+        if (experiments->output()[i] != std::ranges::lower_bound(limits, experiments->input()[i]) - limits.begin())
+          throw Error("the GPU found another range");
+    }
+  }
+  return results;
+}
+
 const RegisterProbe probe("classifier-gpu", gpu_probe);
+const Register registered_memory("gpu-classify-memory", true, gpu_classify_memory);
 const Register registered("gpu-classify", true, gpu_classify);
 
 }  // namespace

@@ -57,9 +57,17 @@ constexpr double kMostChanging = 0.5;  ///< share of the time that changes may t
 /** What ENGINE auto takes for a set on a CPU: bit vectors, hash tables and a tree are built of the rules, and look synthetic keys up,
  *  four of five of which hit a rule. Of those whose changes are made fast enough for Limits::changes, and that are within 5 % of the
  *  fastest, it is the one with the fastest changes. That takes some milliseconds and the time to build all. What needs more than
- *  kMostTried is not tried. Never rte_acl: it must be built when the program has started, and as a whole for each change. */
+ *  kMostTried is not tried. Not rte_acl, which can be built only when DPDK runs: see faster_acl(). */
 EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits);
 constexpr size_t kMostTried = size_t{256} << 20;  ///< bytes of bit vectors or a tree
+
+/** rte_acl with these rules, if it looks synthetic keys up faster than `than`, which has them, by more than 5 %, and is built anew fast
+ *  enough for Limits::changes; else null. Adds what has been found to choice.why, and makes it the choice's kind. DPDK runs. A part
+ *  of the rules is built first, then more, so that sets of which building takes long are given up early. */
+std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
+                                       const RuleEngine& than, EngineChoice& choice);
+constexpr size_t kMostAclRules = 4096;  ///< more are not tried: it falls behind, and takes seconds to build
+constexpr double kMostAclSeconds = 2;   ///< to build, as far as parts of the rules foretell
 
 /** An engine with these rules for a GPU, as ENGINE auto takes it: bit vectors, or a tree if they need more than `limits` allow.
  *  Throws Error if neither fits, or cannot be built anew as often as Limits::changes. */

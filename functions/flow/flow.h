@@ -5,6 +5,7 @@
 #include "core/element.h"
 #include "core/gpu_state.h"
 #include "functions/flow/place_counts.h"
+#include "functions/flow/servers.h"
 #include "functions/flow/table.h"
 
 namespace heddle {
@@ -99,6 +100,12 @@ class FlowElement : public Element {
   /** The flow of packet `i`. */
   flow::Entry& flow_of(const uint32_t* flows, int i, int thread) { return table_->entry(flows[i], thread); }
   virtual flow::Watcher* watcher() { return nullptr; }
+  /** Whether it has a GPU side, which names flows by the column alone. */
+  virtual bool has_gpu_side() const { return false; }
+  /** Not if flows are wanted on the CPU behind it: they may have ended until their packets are back. */
+  bool follows_device() const override { return has_gpu_side() && cpu_side_behind(false) == nullptr; }
+  /** In start(): throws Error if it is on a GPU and flows are wanted on the CPU behind it. */
+  void check_place() const;
   /** In take_state(): whether the flows, with what their words say, go over from `old` or back. */
   bool shares_flows_with(const FlowElement& old) const {
     return table_ != nullptr && old.table_ != nullptr && table_->shares_flows_with(*old.table_);
@@ -107,6 +114,10 @@ class FlowElement : public Element {
   std::string table_name_;
   FlowTable* table_ = nullptr;
   int word_ = 0;
+
+ private:
+  /** An element that packets may come to and that has no GPU side, or, when they have been placed, is on no GPU; or null. */
+  const FlowElement* cpu_side_behind(bool placed) const;
 };
 
 /** FlowCounter: counts the packets and bytes of each flow.
@@ -114,14 +125,14 @@ class FlowElement : public Element {
  *      FlowCounter(TABLE [, keywords DEVICE, BLOCKING])
  *
  *  TABLE: the name of the FlowTable before it. Counts stop at 268,435,455 packets and 68,719,476,735 bytes of a flow. DEVICE: cpu
- *  or gpu; default: what --device says, but cpu if RateLimiter, LoadBalancer or NAT stand behind it. BLOCKING: on a GPU with all
- *  slots in flight, wait (true, default) or drop ("no_slot").
+ *  or gpu; default: what --device says, but cpu if RateLimiter or NAT stand behind it. BLOCKING: on a GPU with all slots in
+ *  flight, wait (true, default) or drop ("no_slot").
  *
  *  A GPU counts in its own memory, 16 bytes for each place of the table; FlowTable remains on the CPU. What is in flight when its
  *  flow ends counts for no other flow. Of those that had a place of the default table the last 32,768 are told apart, with the
  *  largest table the last 128: if so many have had one without a packet that came here, the next may be taken for one of them.
- *  RateLimiter, LoadBalancer and NAT must stand before a FlowCounter on a GPU: behind it their packets' flows might have ended
- *  meanwhile. If a GPU fails, what it has counted is lost.
+ *  What has its flows on the CPU (RateLimiter, NAT, others with DEVICE cpu) must stand before a FlowCounter on a GPU: behind it
+ *  its packets' flows might have ended meanwhile. If a GPU fails, what it has counted is lost.
  *
  *  Handlers: `lookup SRC DST SPORT DPORT PROTO` (r): "PACKETS BYTES" of a flow, "0 0" if there is none; packets in flight are
  *  not counted yet.
@@ -134,7 +145,6 @@ class FlowCounter : public FlowElement, public KeepsGpuState {
  public:
   FlowCounter() { table = &places_; }
   Access access(Processor) const override { return {.column_reads = columns(Column::flow)}; }
-  bool follows_device() const override { return other_behind() == nullptr; }
   size_t gpu_states() const override { return places_.value.count; }
   void start(const Environment& environment) override;
   void take_state(Element& old) override;
@@ -151,8 +161,7 @@ class FlowCounter : public FlowElement, public KeepsGpuState {
   Counts counts_at(uint32_t place) const;
   /** Puts what the GPU, which is going, has counted into the flows' words. */
   void bring_home(FlowTable& table);
-  /** An element that packets may come to and that wants their flows on the CPU, or null. */
-  const Element* other_behind() const;
+  bool has_gpu_side() const override { return true; }
 
   FixedTable<flow::Places> places_;
 };
@@ -186,29 +195,41 @@ class RateLimiter : public FlowElement {
 
 /** LoadBalancer: sends each flow to one of several servers.
  *
- *      LoadBalancer(TABLE, SERVER1, SERVER2, ...)
+ *      LoadBalancer(TABLE, SERVER1, SERVER2, ... [, keywords DEVICE, BLOCKING])
  *
- *  TABLE: the name of the FlowTable before it. Each SERVER is an IPv4 address; up to 65535. New flows get them in turn, and keep
- *  theirs to their end. The destination address of packets, and the annotation dst, become the server's; checksums of IPv4, TCP
- *  and UDP are changed accordingly (RFC 1624). Needs the annotations l3 and l4.
+ *  TABLE: the name of the FlowTable before it. Each SERVER is an IPv4 address; up to 65535. Which of them a new flow gets follows
+ *  from a hash of its addresses, protocol and ports, as its packets have them here, and so is the same on a CPU and on a GPU. It
+ *  keeps the server to its end, whatever the handler `servers` says meanwhile. The destination address of packets, and the
+ *  annotation dst, become the server's; checksums of IPv4, TCP and UDP are changed accordingly (RFC 1624). Needs the annotations
+ *  l3 and l4. DEVICE: cpu or gpu; default: what --device says, but cpu if RateLimiter or NAT stand behind it. BLOCKING: on a GPU
+ *  with all slots in flight, wait (true, default) or drop ("no_slot").
+ *
+ *  A GPU keeps the flows' servers in its own memory, 8 bytes for each place of the table; FlowTable remains on the CPU. For what
+ *  stands behind it the same holds as for FlowCounter. When the servers have been changed, flows that go over to the other
+ *  processor (DEVICE auto, a GPU that fails) or to another configuration with a GPU get servers as new ones do.
+ *
+ *  Handlers: `servers` (rw): the servers that new flows get, separated by spaces.
  *
  *  Example:
  *
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> flows :: FlowTable
  *          -> LoadBalancer(flows, 10.0.0.1, 10.0.0.2) -> ToDump(out.pcap);
  */
-class LoadBalancer : public FlowElement {
+class LoadBalancer : public FlowElement, public KeepsGpuState {
  public:
+  LoadBalancer() { table = &servers_, retiring.push_back(&servers_); }
   void configure(click::Arguments& arguments) override;
   Access access(Processor) const override;
+  size_t gpu_states() const override { return servers_.image().places.count; }
+  void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
 
  private:
-  struct alignas(kCacheLine) Turn {
-    uint32_t next = 0;
-  };
-  std::vector<uint32_t> servers_;  // network byte order
-  std::vector<Turn> turns_{kMaxThreads};
+  bool has_gpu_side() const override { return true; }
+
+  flow::ServerTable servers_;
 };
 
 }  // namespace heddle

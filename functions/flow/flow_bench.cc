@@ -2,6 +2,8 @@
 // and of 1,000,000 flows that are all in the table, in an order in which neighbours in time are none in memory; and against a
 // bare receive-and-transmit loop, which like the chain first writes the headers of the next flow into each frame.
 // flow-chain-begins: the rate of the first packets of 1,000,000 flows, against that of the ones after them.
+// gpu-flow-chain-ports: the same on one core and a GPU, which has FlowCounter and LoadBalancer, behind RateLimiter; against the
+// chain in this order on the core alone.
 
 #include <arpa/inet.h>
 
@@ -65,15 +67,19 @@ class BenchFlows : public Element {
 };
 HEDDLE_ELEMENT(BenchFlows);
 
-std::unique_ptr<Engine> chain_of(uint32_t flows) {
+constexpr const char *kCounter = "FlowCounter(flows)", *kLimiter = "RateLimiter(flows, 1000000, BURST 65535)";
+
+/** `first` and `second`: FlowCounter and RateLimiter. */
+std::unique_ptr<Engine> chain_of(uint32_t flows, const PlanOptions& plan = {}, const char* first = kCounter,
+                                 const char* second = kLimiter) {
   RunOptions options;
   options.pin = true;
-  auto engine = make_engine(
-      format("FromDPDKDevice(\"net_null0%s\") -> BenchFlows(%u) -> CheckIPHeader(14)"
-             " -> flows :: FlowTable(CAPACITY %u) -> FlowCounter(flows) -> RateLimiter(flows, 1000000, BURST 65535)"
-             " -> LoadBalancer(flows, 10.9.0.1, 10.9.0.2, 10.9.0.3, 10.9.0.4) -> ToDPDKDevice(net_null1);",
-             kPort, flows, flows),
-      {}, options);
+  auto engine =
+      make_engine(format("FromDPDKDevice(\"net_null0%s\") -> BenchFlows(%u) -> CheckIPHeader(14)"
+                         " -> flows :: FlowTable(CAPACITY %u) -> %s -> %s"
+                         " -> LoadBalancer(flows, 10.9.0.1, 10.9.0.2, 10.9.0.3, 10.9.0.4) -> ToDPDKDevice(net_null1);",
+                         kPort, flows, flows, first, second),
+                  plan, options);
   engine->start();
   return engine;
 }
@@ -85,13 +91,14 @@ double begin_all(const Engine& engine, uint32_t flows) {
   return seconds_now() - start;
 }
 
-double chain_mpps(uint32_t flows) {
-  const auto engine = chain_of(flows);
+double mpps_of(std::unique_ptr<Engine> engine, uint32_t flows) {
   begin_all(*engine, flows);
   const double mpps = running_mpps(*engine, kSeconds);
   end(*engine);
   return mpps;
 }
+
+double chain_mpps(uint32_t flows) { return mpps_of(chain_of(flows), flows); }
 
 double begins_mpps(uint32_t flows) {
   const auto engine = chain_of(flows);
@@ -122,7 +129,23 @@ std::vector<Result> flow_chain() {
   return results;
 }
 
+std::vector<Result> gpu_flow_chain_ports() {
+  std::vector<Result> results;
+  for (const uint32_t flows : {10'000u, 1'000'000u}) {
+    const auto on = [flows](const char* device) {
+      PlanOptions plan;
+      plan.device = device;
+      return mpps_of(chain_of(flows, plan, kLimiter, kCounter), flows);
+    };
+    results.push_back(paired(
+        format("gpu-flow-chain-ports-%u", flows), "Mpps", 0, kRounds, [&] { return on("gpu"); },
+        [&] { return on("cpu"); }));
+  }
+  return results;
+}
+
 const Register registered("flow-chain", false, flow_chain);
+const Register registered_on_gpu("gpu-flow-chain-ports", true, gpu_flow_chain_ports);
 
 }  // namespace
 }  // namespace heddle::bench

@@ -188,6 +188,25 @@ void FlowElement::link(const Directory& directory) {
   word_ = table_->take_word(*this, watcher());
 }
 
+const FlowElement* FlowElement::cpu_side_behind(bool placed) const {
+  std::vector<const Element*> found = {this};
+  for (size_t at = 0; at < found.size(); ++at)
+    for (const Element* next : found[at]->behind) {
+      if (std::ranges::find(found, next) != found.end()) continue;
+      const auto* other = dynamic_cast<const FlowElement*>(next);
+      if (other != nullptr && !(placed ? other->on_gpu : other->has_gpu_side())) return other;
+      found.push_back(next);
+    }
+  return nullptr;
+}
+
+void FlowElement::check_place() const {
+  if (!on_gpu) return;
+  if (const FlowElement* other = cpu_side_behind(true); other != nullptr)
+    throw Error("on a GPU it must stand behind '" + other->name +
+                "', for flows may end while packets are there; give it DEVICE cpu, or move it");
+}
+
 HEDDLE_ELEMENT(FlowTable);
 
 }  // namespace heddle

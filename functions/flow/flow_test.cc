@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "functions/flow/oracle_for_test.h"
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
 
@@ -13,19 +14,6 @@ namespace {
 
 constexpr size_t kL3 = 14, kL4 = 34;
 const Backend& cpu() { return backends()[0]; }
-
-unsigned ones_sum(const Bytes& bytes, size_t from, size_t to, unsigned sum) {
-  for (size_t at = from; at < to; at += 2)
-    sum += static_cast<unsigned>(bytes[at] << 8 | (at + 1 < to ? bytes[at + 1] : 0));
-  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
-  return sum;
-}
-
-/** What the checksum of TCP or UDP adds up to, with the pseudo header (RFC 768). */
-unsigned transport_sum(const Bytes& bytes) {
-  const unsigned pseudo = bytes[kL3 + 9] + static_cast<unsigned>(bytes.size() - kL4);
-  return ones_sum(bytes, kL4, bytes.size(), ones_sum(bytes, kL3 + 12, kL3 + 20, pseudo));
-}
 
 Frame packet_of(uint32_t source, uint32_t destination, unsigned source_port, unsigned destination_port, int protocol,
                 uint64_t ms = 0, size_t payload = 10) {
@@ -38,7 +26,7 @@ Frame packet_of(uint32_t source, uint32_t destination, unsigned source_port, uns
   put_u16(bytes, kL4, source_port), put_u16(bytes, kL4 + 2, destination_port);
   const size_t checksum = kL4 + (protocol == 6 ? 16 : 6);
   put_u16(bytes, checksum, 0);
-  const unsigned sum = ~transport_sum(bytes) & 0xffff;
+  const unsigned sum = ~transport_sum(bytes, kL3, kL4) & 0xffff;
   put_u16(bytes, checksum, sum == 0 ? 0xffff : sum);
   frame.timestamp_ns = ms * 1000000;
   return frame;
@@ -46,7 +34,7 @@ Frame packet_of(uint32_t source, uint32_t destination, unsigned source_port, uns
 
 void expect_checksums(const Bytes& bytes) {
   EXPECT_EQ(ones_sum(bytes, kL3, kL4, 0), 0xffffu);
-  EXPECT_EQ(transport_sum(bytes), 0xffffu);
+  EXPECT_EQ(transport_sum(bytes, kL3, kL4), 0xffffu);
 }
 
 TEST(Flow, LimitsAndBalancesAsTheOracle) {
@@ -54,13 +42,11 @@ TEST(Flow, LimitsAndBalancesAsTheOracle) {
   constexpr uint64_t kTimeout = 2000, kRate = 5, kBurst = 3;
   struct Flow {
     uint64_t last = 0, thousandths = 0;
-    int server = -1;
   };
   std::map<std::vector<unsigned>, Flow> flows;
   std::vector<Frame> frames;
-  std::vector<std::pair<size_t, int>> wanted;  // packet, server
+  std::vector<std::pair<size_t, uint32_t>> wanted;  // packet, server
   uint64_t ms = 5000, added = 0, limited = 0;
-  int turn = 0;
   for (size_t i = 0; i < 6000; ++i) {
     ms += random() % 7 == 0 ? random() % 120 : 0;
     // Half of the packets are of three busy flows; the others' flows often pause for longer than the timeout.
@@ -71,7 +57,7 @@ TEST(Flow, LimitsAndBalancesAsTheOracle) {
     frames.push_back(
         packet_of(ip(10, 0, 0, key[0]), ip(192, 0, 2, key[1]), 1000 + key[2], 80, static_cast<int>(key[3]), ms));
     Flow& flow = flows[key];
-    if (flow.last == 0 || ms - flow.last > kTimeout) flow = {ms, kBurst * 1000, -1}, ++added;
+    if (flow.last == 0 || ms - flow.last > kTimeout) flow = {ms, kBurst * 1000}, ++added;
     flow.thousandths = std::min(flow.thousandths + (ms - flow.last) * kRate, kBurst * 1000);
     flow.last = ms;
     if (flow.thousandths < 1000) {
@@ -79,8 +65,7 @@ TEST(Flow, LimitsAndBalancesAsTheOracle) {
       continue;
     }
     flow.thousandths -= 1000;
-    if (flow.server < 0) flow.server = turn, turn = (turn + 1) % 3;
-    wanted.emplace_back(i, flow.server);
+    wanted.emplace_back(i, server_of_flow(frames.back().bytes, kL3, kL4, 3));
   }
   const Result result =
       run("TestSource(SETS \"l3 l4\") -> flows :: FlowTable(TIMESTAMPS true, TIMEOUT 2s, CAPACITY 4096)"
@@ -91,7 +76,7 @@ TEST(Flow, LimitsAndBalancesAsTheOracle) {
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t k = 0; k < got.size(); ++k) {
     ASSERT_EQ(got[k].serial, static_cast<int64_t>(wanted[k].first));
-    ASSERT_EQ(get_u32(got[k].bytes, kL3 + 16), ip(10, 9, 0, static_cast<unsigned>(wanted[k].second)));
+    ASSERT_EQ(get_u32(got[k].bytes, kL3 + 16), ip(10, 9, 0, wanted[k].second));
     expect_checksums(got[k].bytes);
     Bytes before = frames[wanted[k].first].bytes;
     for (const size_t at : {kL3 + 10, kL3 + 16, kL3 + 18, kL4 + (before[kL3 + 9] == 6 ? 16u : 6u)})

@@ -1,6 +1,4 @@
-// FlowCounter, RateLimiter, LoadBalancer: each has a word of the flow.
-
-#include <arpa/inet.h>
+// FlowCounter and RateLimiter: each has a word of the flow.
 
 #include <algorithm>
 #include <sstream>
@@ -8,7 +6,6 @@
 #include "click/arguments.h"
 #include "core/error.h"
 #include "functions/flow/flow.h"
-#include "functions/flow/rewrite.h"
 
 namespace heddle {
 
@@ -33,23 +30,9 @@ flow::Key key_from(const std::string& text) {
 
 }  // namespace
 
-const Element* FlowCounter::other_behind() const {
-  std::vector<const Element*> found = {this};
-  for (size_t at = 0; at < found.size(); ++at)
-    for (const Element* next : found[at]->behind) {
-      if (dynamic_cast<const FlowElement*>(next) != nullptr && dynamic_cast<const FlowCounter*>(next) == nullptr)
-        return next;
-      if (std::ranges::find(found, next) == found.end()) found.push_back(next);
-    }
-  return nullptr;
-}
-
 void FlowCounter::start(const Environment& environment) {
-  if (!on_gpu) return;
-  if (const Element* other = other_behind(); other != nullptr)
-    throw Error("on a GPU it must stand behind '" + other->name +
-                "', for flows may end while packets are there; give it DEVICE cpu, or move it");
-  places_.value = table_->places(environment.threads);
+  check_place();
+  if (on_gpu) places_.value = table_->places(environment.threads);
 }
 
 FlowCounter::Counts FlowCounter::counts_of(uint64_t word) { return {word >> kByteBits, word & kMostBytes}; }
@@ -145,47 +128,7 @@ void RateLimiter::run_cpu(Batch& batch) {
   }
 }
 
-void LoadBalancer::configure(click::Arguments& arguments) {
-  read_table(arguments);
-  for (const auto& argument : arguments.rest()) {
-    click::Ipv4Address server;
-    if (!arguments.read(argument.text, server)) arguments.error(argument, "an IPv4 address");
-    servers_.push_back(htonl(server.value));
-  }
-  if (servers_.empty() || servers_.size() > 65535) arguments.error("expected 1 to 65535 servers");
-}
-
-Access LoadBalancer::access(Processor) const {
-  using enum Base;
-  return {.reads = {{l3, 0, 20}, {l4, 0, 20}},
-          .writes = {{l3, 10, 12}, {l3, 16, 20}, {l4, 6, 8}, {l4, 16, 18}},
-          .column_reads = columns(Column::flow, Column::l3, Column::l4),
-          .column_writes = columns(Column::dst)};
-}
-
-void LoadBalancer::run_cpu(Batch& batch) {
-  const uint32_t *flows = batch.column(Column::flow), *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
-  uint32_t* dst = batch.column(Column::dst);
-  uint32_t& next = turns_[static_cast<size_t>(batch.thread)].next;
-  for (int i = 0; i < batch.size(); ++i) {
-    flow::Entry& entry = flow_of(flows, i, batch.thread);
-    uint64_t word = entry.word(word_);  // the server's number, from 1
-    if (word == 0) {
-      word = next + 1;
-      next = next + 1 == servers_.size() ? 0 : next + 1;
-      entry.set_word(word_, word);
-    }
-    const uint32_t server = servers_[(word - 1) % servers_.size()];
-    const Packet* packet = batch.packet(i);
-    flow::Headers headers;
-    if (dst != nullptr) dst[i] = server;
-    if (flow::headers_at(batch.frame(i), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off, headers))
-      headers.set_address(16, server);
-  }
-}
-
 HEDDLE_ELEMENT(FlowCounter);
 HEDDLE_ELEMENT(RateLimiter);
-HEDDLE_ELEMENT(LoadBalancer);
 
 }  // namespace heddle

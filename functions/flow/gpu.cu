@@ -1,3 +1,4 @@
+#include "functions/flow/balance.cuh"
 #include "functions/flow/place_counts.h"
 #include "gpu/registry.cuh"
 
@@ -50,3 +51,4 @@ struct CountTile {
 }  // namespace heddle::flow
 
 HEDDLE_GPU_FUNCTION(FlowCounter, heddle::flow::CountTile);
+HEDDLE_GPU_FUNCTION(LoadBalancer, heddle::flow::BalanceTile);

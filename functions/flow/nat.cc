@@ -10,7 +10,7 @@ namespace heddle {
 
 namespace {
 enum Reason : int { kNoPort, kNoFlowThere, kNotTranslated };
-constexpr uint32_t kTcp = 6, kSourceAt = 12, kDestinationAt = 16;
+constexpr uint32_t kSourceAt = 12, kDestinationAt = 16;
 }  // namespace
 
 void NAT::configure(click::Arguments& arguments) {
@@ -61,7 +61,7 @@ void NAT::take_state(Element& old_element) {
 
 NAT::Ports& NAT::ports_of(uint32_t protocol, int thread) {
   PerThread& mine = *threads_[static_cast<size_t>(thread)];
-  return protocol == kTcp ? mine.tcp : mine.udp;
+  return protocol == flow::kTcp ? mine.tcp : mine.udp;
 }
 
 void NAT::flow_ends(const flow::Entry& entry, int thread) {

@@ -46,7 +46,17 @@ void LookupIP6Route::configure(click::Arguments& arguments) {
 
 void LookupIP6Route::load(std::vector<Route> routes) {
   routes_.load(std::move(routes));
+  changed();
+}
+
+void LookupIP6Route::changed() {
   count_ = routes_.routes().size();
+  if (started_ && on_cpu) routes_.choose_form_again();
+}
+
+void LookupIP6Route::start(const Environment&) {
+  started_ = true;
+  if (on_cpu) routes_.choose_form();
 }
 
 void LookupIP6Route::take_state(Element& old_element) {
@@ -95,7 +105,7 @@ void LookupIP6Route::run_cpu(Batch& batch) {
       std::memcpy(addresses[i], whole ? batch.frame(base + i) + at + kDestination : kNowhere, 16);
       if (!whole) without_header |= uint64_t{1} << i;
     }
-    ip6_lookup::lookup_bulk(image, addresses, hops, n);
+    routes_.lookup_bulk(image, addresses, hops, n);
     for (int i = 0; i < n; ++i) {
       const GatewayHop hop = hops[i] != 0 ? hop_of(image, hops[i]) : GatewayHop{0, kDrop | kNoRoute};
       next[base + i] = static_cast<uint16_t>(hop.port);

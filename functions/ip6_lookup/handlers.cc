@@ -66,7 +66,7 @@ void LookupIP6Route::change(const std::string& commands) {
       gone.push_back(prefix);
   }
   if (!later.empty()) routes_.change(set, gone);
-  count_ = routes_.routes().size();
+  changed();
 }
 
 std::string LookupIP6Route::lookup_text(const std::string& text) const {
@@ -99,6 +99,7 @@ void LookupIP6Route::handlers(Handlers& list) {
       .write("ctrl", [this](const std::string& value) { change(value); })
       .write("flush", [this](const std::string&) { load({}); })
       .read("table", [this] { return table_text(); })
+      .read("form", [this] { return std::string(routes_.form()); })
       .read_with_argument("lookup", [this](const std::string& address) { return lookup_text(address); });
   if (!file_.empty()) list.write("reload", [this](const std::string&) { reload(); });
 }

@@ -150,6 +150,7 @@ std::vector<Result> against_libraries(const std::string& name, size_t count, boo
   const std::vector<Route> routes = routes_like_real(count);
   RouteTable table;
   table.load(routes);
+  table.choose_form();
   std::vector<Result> results;
   std::vector<uint16_t> ours(kKeys);
   std::vector<uint64_t> fib_hops(kKeys);
@@ -159,9 +160,9 @@ std::vector<Result> against_libraries(const std::string& name, size_t count, boo
     Key* keys = reinterpret_cast<Key*>(bytes.data());
     results.push_back(paired(
         name + suffix, "M/s", target, kRounds,
-        [&] { return rate([&](size_t at) { lookup_bulk(table.image(), &keys[at], &ours[at], kBulk); }); },
+        [&] { return rate([&](size_t at) { table.lookup_bulk(table.image(), &keys[at], &ours[at], kBulk); }); },
         [&] { return rate([&](size_t at) { theirs(&keys[at], at); }); }));
-    results.back().note = format("baseline: %s; %zu routes, %.1f MB", baseline.c_str(), routes.size(),
+    results.back().note = format("%s; baseline: %s; %zu routes, %.1f MB", table.form(), baseline.c_str(), routes.size(),
                                  static_cast<double>(table.bytes().size()) / 1e6);
   };
   std::vector<uint8_t> keys = keys_in(routes, false), clustered = keys_in(routes, true);
@@ -183,18 +184,6 @@ std::vector<Result> against_libraries(const std::string& name, size_t count, boo
     for (size_t i = 0; i < kKeys; ++i)
       if ((lpm_hops[i] < 0 ? 0 : lpm_hops[i]) != ours[i])
         throw Error(format("rte_lpm6 answers differently to address %zu", i));
-  }
-  Key* all = reinterpret_cast<Key*>(keys.data());
-  for (const auto& [instructions, suffix] :
-       {std::pair{Instructions::portable, "-portable"}, std::pair{Instructions::avx2, "-avx2"}}) {
-    if (static_cast<size_t>(instructions) >= known_instructions().size()) continue;
-    results.push_back(paired(
-        name + suffix, "M/s", 0, kRounds,
-        [&] { return rate([&](size_t at) { lookup_bulk(table.image(), &all[at], &ours[at], kBulk); }); },
-        [&] {
-          return rate([&](size_t at) { lookup_bulk(instructions, table.image(), &all[at], &ours[at], kBulk); });
-        }));
-    results.back().note = "baseline: the same with other instructions";
   }
   return results;
 }

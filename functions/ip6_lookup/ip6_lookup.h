@@ -35,6 +35,9 @@ namespace heddle {
  *      ctrl                        (write) lines of "add ...", "set ...", "remove ...": all of them or, when one fails, none
  *      flush                       (write) removes all routes
  *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
+ *      form                        (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with AVX-512 or AVX2;
+ *                                  what is the fastest with these routes is found out at the start and when there are twice
+ *                                  as many, or half
  *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
  *      reload                      (write) reads FILE again; a FILE with errors changes nothing. SIGHUP does it for all
  *                                  elements that have this handler
@@ -60,6 +63,7 @@ class LookupIP6Route : public Element {
   std::span<const char* const> drop_reasons() const override;
   void take_state(Element& old) override;
   void handlers(Handlers& list) override;
+  void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
 
@@ -71,6 +75,7 @@ class LookupIP6Route : public Element {
   std::vector<ip6_lookup::Route> read_routes(std::vector<std::string>& errors) const;
   void change(const std::string& commands);
   void load(std::vector<ip6_lookup::Route> routes);
+  void changed();
   void reload();
   std::string lookup_text(const std::string& address) const;
   std::string table_text() const;
@@ -78,7 +83,8 @@ class LookupIP6Route : public Element {
   ip6_lookup::RouteTable routes_;
   std::string file_;
   std::vector<ip6_lookup::Route> own_routes_;  // those of the arguments
-  std::atomic<size_t> count_{0};               // routes in the table, for statistics(), which runs beside changes
+  bool started_ = false;
+  std::atomic<size_t> count_{0};  // routes in the table, for statistics(), which runs beside changes
 };
 
 }  // namespace heddle

@@ -1,10 +1,14 @@
-// Lookups on the CPU: a group of keys goes through the tree level by level, so that the accesses of many keys are on their
-// way at once.
+// Lookups on the CPU. By hand: a group of keys goes through the tree level by level, so that the accesses of many keys are on
+// their way at once. By gopt: each goes on as soon as its node is there.
 
 #include <algorithm>
 #include <array>
+#include <random>
+#include <vector>
 
+#include "core/fastest.h"
 #include "core/load.h"
+#include "functions/ip6_lookup/lookups.h"
 #include "functions/ip6_lookup/table.h"
 
 #ifdef __x86_64__
@@ -29,15 +33,16 @@ void search_portable(const Image& image, const int64_t* keys, uint32_t* leaves, 
   std::fill_n(leaves, n, 0u);
   uint32_t level = 0;
   for (; level + 1 < image.levels; ++level) {
-    const Inner* nodes = &image.line<Inner>(image.level[level]);
-    const Inner* children = &image.line<Inner>(image.level[level + 1]);
+    const Inner* nodes = &line_of<Inner>(image, image.level[level]);
+    const Inner* children = &line_of<Inner>(image, image.level[level + 1]);
     for (int i = 0; i < n; ++i) {
-      leaves[i] = leaves[i] * kInnerChildren + smaller(nodes[leaves[i]].limit, keys[i]);
+      leaves[i] = leaves[i] * kInnerChildren + limits_below(nodes[leaves[i]].limit, kInnerLimits, keys[i]);
       __builtin_prefetch(&children[leaves[i]]);
     }
   }
-  const Leaf* nodes = &image.line<Leaf>(image.level[level]);
-  for (int i = 0; i < n; ++i) values[i] = nodes[leaves[i]].value[smaller(nodes[leaves[i]].limit, keys[i])];
+  const Leaf* nodes = &line_of<Leaf>(image, image.level[level]);
+  for (int i = 0; i < n; ++i)
+    values[i] = nodes[leaves[i]].value[limits_below(nodes[leaves[i]].limit, kLeafLimits, keys[i])];
 }
 
 #ifdef __x86_64__
@@ -55,14 +60,14 @@ void search_portable(const Image& image, const int64_t* keys, uint32_t* leaves, 
   std::fill_n(leaves, n, 0u);
   uint32_t level = 0;
   for (; level + 1 < image.levels; ++level) {
-    const Inner* nodes = &image.line<Inner>(image.level[level]);
-    const Inner* children = &image.line<Inner>(image.level[level + 1]);
+    const Inner* nodes = &line_of<Inner>(image, image.level[level]);
+    const Inner* children = &line_of<Inner>(image, image.level[level + 1]);
     for (int i = 0; i < n; ++i) {
       leaves[i] = leaves[i] * kInnerChildren + smaller_avx2(nodes[leaves[i]].limit, keys[i], 0xff);
       __builtin_prefetch(&children[leaves[i]]);
     }
   }
-  const Leaf* nodes = &image.line<Leaf>(image.level[level]);
+  const Leaf* nodes = &line_of<Leaf>(image, image.level[level]);
   for (int i = 0; i < n; ++i) values[i] = nodes[leaves[i]].value[smaller_avx2(nodes[leaves[i]].limit, keys[i], 0x3f)];
 }
 
@@ -94,7 +99,7 @@ HEDDLE_AVX512 inline void descend_avx512(const Image& image, const int64_t* keys
 #pragma GCC unroll 16
   for (int i = 0; i < kTogether; ++i) key[i] = _mm512_set1_epi64(keys[i]), place[i] = 0;
   for (uint32_t level = 0; level + 1 < image.levels; ++level) {
-    const int64_t* nodes = image.line<Inner>(image.level[level]).limit;
+    const int64_t* nodes = line_of<Inner>(image, image.level[level]).limit;
 #pragma GCC unroll 16
     for (int i = 0; i < kTogether; ++i) {
       place[i] = place[i] * kInnerChildren + smaller_avx512(nodes + place[i], key[i], 0xff) * kInnerLimits;
@@ -106,7 +111,7 @@ HEDDLE_AVX512 inline void descend_avx512(const Image& image, const int64_t* keys
 }
 
 HEDDLE_AVX512 void search_avx512(const Image& image, const int64_t* keys, uint32_t* leaves, uint16_t* values, int n) {
-  const Leaf* nodes = &image.line<Leaf>(image.level[image.levels - 1]);
+  const Leaf* nodes = &line_of<Leaf>(image, image.level[image.levels - 1]);
   for (int base = 0; base < n; base += kTogether) {
     descend_avx512(image, keys + base, leaves + base);
 #pragma GCC unroll 16
@@ -118,62 +123,78 @@ HEDDLE_AVX512 void search_avx512(const Image& image, const int64_t* keys, uint32
 }
 #endif
 
-/** What a lookup is made of. */
-struct Form {
-  decltype(&keys_portable) make_keys;
-  Search search;
-};
-
-Form form_with(Instructions which) {
-#ifdef __x86_64__
-  if (which == Instructions::avx512) return {keys_avx512, search_avx512};
-  if (which == Instructions::avx2) return {keys_portable, search_avx2};
-#endif
-  return {keys_portable, search_portable};
-}
-
-int count_known() {
-#ifdef __x86_64__
-  __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2")) return 1;
-  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") ? 3 : 2;
-#else
-  return 1;
-#endif
-}
-
-void lookup_with(const Form& form, const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
+/** `make_keys` and `search` are what a lookup by hand is made of. */
+template <decltype(&keys_portable) make_keys, Search search>
+void by_hand(const Image* image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
   int64_t keys[kGroup] = {};
   uint32_t leaves[kGroup];
   uint16_t values[kGroup];
   for (int base = 0; base < n; base += kGroup) {
     const int count = std::min(kGroup, n - base);
-    form.make_keys(addresses + base, keys, count);
-    form.search(image, keys, leaves, values, count);
+    make_keys(addresses + base, keys, count);
+    search(*image, keys, leaves, values, count);
     uint16_t largest = 0;
     for (int i = 0; i < count; ++i) largest = std::max(largest, hops[base + i] = values[i]);
     if (largest < kFirstTree) continue;
     for (int i = 0; i < count; ++i)
-      hops[base + i] = resolved(image, leaves[i], values[i], __builtin_bswap64(load_u64(addresses[base + i] + 8)));
+      hops[base + i] =
+          resolved_value(image, leaves[i], values[i], __builtin_bswap64(load_u64(addresses[base + i] + 8)));
   }
 }
 
-const Form best_form = form_with(known_instructions().back());
+constexpr Form kAll[] = {
+#ifdef __x86_64__
+    {"by hand, AVX-512", by_hand<keys_avx512, search_avx512>},
+    {"gopt, AVX-512", ip6_lookups_gopt_avx512},
+    {"by hand, AVX2", by_hand<keys_portable, search_avx2>},
+#endif
+    {"by hand", by_hand<keys_portable, search_portable>},
+    {"gopt", ip6_lookups_gopt}};
+
+size_t count_unknown() {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2")) return 3;
+  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") ? 0 : 2;
+#else
+  return 0;
+#endif
+}
 
 }  // namespace
 
-std::span<const Instructions> known_instructions() {
-  static constexpr std::array kAll = {Instructions::portable, Instructions::avx2, Instructions::avx512};
-  static const int known = count_known();
-  return {kAll.data(), static_cast<size_t>(known)};
+std::span<const Form> forms() {
+  static const size_t unknown = count_unknown();
+  return std::span(kAll).subspan(unknown);
 }
 
-void lookup_bulk(const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
-  lookup_with(best_form, image, addresses, hops, n);
+void RouteTable::choose_form() {
+  constexpr size_t kLookups = 32 * kGroup;
+  chosen_with_ = routes_.size();
+  const std::span<const Form> all = forms();
+  // Others each time, so that no way finds in a cache what the one before has fetched; in routes, for where none is, all
+  // lookups would end in a few leaves.
+  struct Key {
+    uint64_t halves[2];
+  };
+  std::mt19937_64 random(1);
+  std::vector<Key> keys(kLookups * all.size() * kFastestRounds);
+  for (Key& key : keys) {
+    const Prefix prefix = routes_.empty() ? Prefix{} : routes_[random() % routes_.size()].prefix;
+    const Address mask = prefix_mask(prefix.length);
+    key = {{__builtin_bswap64(prefix.address.high | (random() & ~mask.high)),
+            __builtin_bswap64(prefix.address.low | (random() & ~mask.low))}};
+  }
+  const auto* next = reinterpret_cast<const uint8_t(*)[16]>(keys.data());
+  uint16_t hops[kGroup];
+  form_ = &all[fastest(all.size(), [&](size_t form) {
+    for (const auto* end = next + kLookups; next < end; next += kGroup) all[form].look_up(&image(), next, hops, kGroup);
+  })];
 }
 
-void lookup_bulk(Instructions which, const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
-  lookup_with(form_with(which), image, addresses, hops, n);
+void RouteTable::choose_form_again() {
+  const size_t now = routes_.size();
+  if (!chosen_with_ || now > 2 * *chosen_with_ || *chosen_with_ > 2 * now) choose_form();
 }
 
 }  // namespace heddle::ip6_lookup

@@ -86,6 +86,10 @@ class Builder {
     image.first_hop = kFirstTree - static_cast<uint32_t>(hops_.size());
     image.levels = static_cast<uint32_t>(levels_.size());
     std::ranges::copy(levels_, image.level);
+    // Levels are filled from the last one up, so each lies before the one above it.
+    constexpr uint32_t kNear = 256;  // nodes, 16 KB
+    while (image.far + 1 < image.levels && (image.far == 0 || levels_[image.far - 1] - levels_[image.far] <= kNear))
+      ++image.far;
     const auto behind = [&bytes](size_t size) {
       const size_t offset = bytes;
       bytes = (bytes + size + kLineBytes - 1) / kLineBytes * kLineBytes;
@@ -232,7 +236,8 @@ void RouteTable::load(std::vector<Route> routes) {
 void RouteTable::swap_routes(RouteTable& other) {
   reclaim(), other.reclaim();
   std::swap(routes_, other.routes_), std::swap(memory_, other.memory_), std::swap(bytes_, other.bytes_);
-  image_ = other.image_.exchange(image_);
+  image_ = other.image_.exchange(image_), form_ = other.form_.exchange(form_);
+  std::swap(chosen_with_, other.chosen_with_);
 }
 
 void RouteTable::change(std::span<const Route> set, std::span<const Prefix> gone) {

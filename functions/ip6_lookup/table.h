@@ -12,6 +12,14 @@
 
 namespace heddle::ip6_lookup {
 
+/** A way to look many addresses up: hops[i] = lookup() (rule.h) of addresses[i] (as they lie in packets), i in [0, n). */
+struct Form {
+  const char* name;
+  void (*look_up)(const Image* image, const uint8_t (*addresses)[16], uint16_t* hops, int n);
+};
+/** Those that this processor has; the first is used where nothing has been measured. */
+std::span<const Form> forms();
+
 /** A set of routes as an Image. Each change builds a new image beside the old one, which readers keep until they are done
  *  (reclaim()): 0.1 µs a route or so. One thread changes it while any number read. */
 class RouteTable : public Table {
@@ -41,6 +49,17 @@ class RouteTable : public Table {
   /** For readers, who fetch it anew for each batch. */
   const Image& image() const { return *image_.load(std::memory_order_acquire); }
 
+  /** hops[i] = lookup() (rule.h) of addresses[i] (as they lie in packets) in an image of this table, i in [0, n); n may be 0. Any
+   *  number of threads may call it while the routes change. */
+  void lookup_bulk(const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n) const {
+    form_.load(std::memory_order_relaxed)->look_up(&image, addresses, hops, n);
+  }
+  /** Makes lookup_bulk() work in the way that is the fastest here, with these routes; a millisecond or so. Readers may go on. */
+  void choose_form();
+  /** The same if that was last done with less than half as many routes, or more than twice as many, or not at all. */
+  void choose_form_again();
+  const char* form() const { return form_.load(std::memory_order_relaxed)->name; }
+
   static constexpr uint32_t kMostPorts = kFirstTree - 1;
 
  private:
@@ -49,16 +68,8 @@ class RouteTable : public Table {
   size_t bytes_ = 0;
   std::atomic<const Image*> image_{nullptr};
   std::vector<HugePages> retired_;
+  std::atomic<const Form*> form_{&forms().front()};
+  std::optional<size_t> chosen_with_;  // routes, when choose_form() was last called
 };
-
-/** hops[i] = lookup() (rule.h) of addresses[i] (as they lie in packets), i in [0, n); n may be 0. Any number of threads may call it. */
-void lookup_bulk(const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n);
-
-/** The instructions that a lookup can be made of. */
-enum class Instructions { portable, avx2, avx512 };
-/** Those that this processor has, worst first. */
-std::span<const Instructions> known_instructions();
-/** lookup_bulk() with these, for tests and benchmarks. */
-void lookup_bulk(Instructions, const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n);
 
 }  // namespace heddle::ip6_lookup

@@ -1,4 +1,4 @@
-// The table and its lookups on the CPU, with all instructions that this processor has, against a search of bit strings.
+// The table and its lookups on the CPU, in all forms that this processor has, against a search of bit strings.
 
 #include "functions/ip6_lookup/table.h"
 
@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
+#include <string>
 
 #include "core/error.h"
 #include "functions/ip6_lookup/oracle_for_test.h"
@@ -18,7 +20,7 @@
 namespace heddle::ip6_lookup {
 namespace {
 
-std::vector<uint16_t> found(const RouteTable& table, Instructions which, const std::vector<Address>& addresses,
+std::vector<uint16_t> found(const RouteTable& table, const Form& form, const std::vector<Address>& addresses,
                             size_t bulk) {
   std::vector<uint8_t> bytes(addresses.size() * 16 + 1);
   for (size_t i = 0; i < addresses.size(); ++i)
@@ -27,8 +29,7 @@ std::vector<uint16_t> found(const RouteTable& table, Instructions which, const s
   std::vector<uint16_t> hops(addresses.size(), 0xffff);
   const auto* keys = reinterpret_cast<const uint8_t(*)[16]>(bytes.data());
   for (size_t at = 0; at < addresses.size(); at += bulk)
-    lookup_bulk(which, table.image(), keys + at, hops.data() + at,
-                static_cast<int>(std::min(bulk, addresses.size() - at)));
+    form.look_up(&table.image(), keys + at, hops.data() + at, static_cast<int>(std::min(bulk, addresses.size() - at)));
   return hops;
 }
 
@@ -39,11 +40,11 @@ void expect_same(const RouteTable& table, const Oracle& oracle, const std::vecto
     wanted.push_back(static_cast<uint16_t>(port ? *port + 1 : 0));
     ASSERT_EQ(lookup(table.image(), address.high, address.low), wanted.back()) << to_text(address);
   }
-  for (const Instructions which : known_instructions())
+  for (const Form& form : forms())
     for (const size_t bulk : {size_t{1}, size_t{7}, size_t{64}, size_t{1024}}) {
-      const auto got = found(table, which, addresses, bulk);
+      const auto got = found(table, form, addresses, bulk);
       for (size_t i = 0; i < got.size(); ++i)
-        ASSERT_EQ(got[i], wanted[i]) << to_text(addresses[i]) << " with instructions " << static_cast<int>(which);
+        ASSERT_EQ(got[i], wanted[i]) << to_text(addresses[i]) << " by form " << form.name;
     }
 }
 
@@ -114,6 +115,32 @@ TEST(Ip6Table, ChangesWhileTheOldImageStays) {
   EXPECT_EQ(replaced, 60);
   table.load({});
   expect_same(table, {}, addresses_near(random, all, 100));
+}
+
+TEST(Ip6Table, ChoosesAmongItsForms) {
+  auto random = test::random_for("ip6 forms");
+  std::set<std::string> names;
+  for (const Form& form : forms()) EXPECT_TRUE(names.insert(form.name).second) << form.name;
+  EXPECT_TRUE(names.contains("gopt") && names.contains("by hand"));
+  RouteTable table;
+  EXPECT_STREQ(table.form(), forms().front().name);
+  for (const size_t count : {0u, 1000u, 30000u}) {
+    const auto routes = random_routes(random, count, 9);
+    table.load(routes);
+    table.choose_form_again();
+    EXPECT_TRUE(names.contains(table.form()));
+    Oracle oracle;
+    for (const Route& route : routes) oracle.add(route);
+    for (const Address& address : addresses_near(random, routes, 300)) {
+      uint8_t bytes[1][16];
+      for (int b = 0; b < 16; ++b)
+        bytes[0][b] = static_cast<uint8_t>((b < 8 ? address.high : address.low) >> (56 - 8 * (b % 8)));
+      uint16_t hop = 0xffff;
+      table.lookup_bulk(table.image(), bytes, &hop, 1);
+      const auto port = oracle.lookup(address);
+      ASSERT_EQ(hop, port ? *port + 1 : 0);
+    }
+  }
 }
 
 TEST(Ip6Table, TakesTheLastOfEqualPrefixes) {
