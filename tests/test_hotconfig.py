@@ -106,6 +106,18 @@ STATE = {
         "r.table",
         "(10.0.0.1",
     ),
+    "IPRewriter, its pattern": (
+        "Idle -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) {} -> Discard",
+        ("r.pattern0", "pattern 1.0.0.2 7 - - 0 0"),
+        "r.patterns",
+        "1.0.0.2 7",
+    ),
+    "IPRewriter, its capacity": (
+        "Idle -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) {} -> Discard",
+        ("r.capacity", "777"),
+        "r.capacity",
+        "777",
+    ),
     "ARPQuerier": (
         "Idle -> q :: ARPQuerier(10.0.0.1, 2:0:0:0:0:1) {} -> Discard; Idle -> [1]q",
         ("q.insert", "10.0.0.7 2:0:0:0:0:7"),

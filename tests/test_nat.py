@@ -9,6 +9,7 @@ from scapy.all import ICMP, IP, TCP, UDP, Ether, Raw
 from test_ip_router_elements import MY_MAC, NEXT_MAC, YOUR_MAC, checked, ether, run
 from test_ip_router_namespaces import finish, two_networks
 from whole import captures, network
+from whole.control import Control
 from whole.program import CHAINS, Report, read_handler, wait_until
 
 RANDOM = random.Random(1122)
@@ -128,6 +129,28 @@ def test_inputs_say_what_they_do(heddle):
     )
     out = heddle.ok("run", "--quiet", "-e", chain).out.splitlines()
     assert [line for line in out if line] == ["1.0.0.1 1024-2000 - -", "<drop>", "<nochange>", "<keep>", "<nochange>"]
+
+
+def test_capacity_changes_under_load(heddle, tmp_path):
+    """Flows that are there keep their ports while the table becomes another one, again and again."""
+    chain = (
+        "FastUDPFlows(RATE 0, LIMIT -1, LENGTH 64, 2:0:0:0:0:1, 10.0.0.1, 2:0:0:0:0:2, 10.1.0.1, 500, 1000000000)"
+        " -> Strip(14) -> CheckIPHeader -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) -> Discard;"
+    )
+    with heddle.start("run", "--json", "-u", tmp_path / "control", "-e", chain) as run:
+        control = Control(tmp_path / "control")
+        wait_until(lambda: control.read("r.size") == "500", 60, "500 mappings")
+        flows = {line.split(" [")[0] for line in control.read("r.table").splitlines()}
+        for capacity in (600, 100000, 700, 65536):
+            control.write("r.capacity", str(capacity))
+            assert control.read("r.capacity") == str(capacity)
+            assert {line.split(" [")[0] for line in control.read("r.table").splitlines()} == flows
+        control.write("r.capacity", "100")
+        assert control.read("r.size") == "100"
+        assert {line.split(" [")[0] for line in control.read("r.table").splitlines()} < flows
+        report = Report(run.interrupt().json)
+    report.assert_accounted()
+    assert report.one("r")["statistics"]["made"] == 500 and report.drops("r")["table_full"] > 0
 
 
 def test_pings_and_addresses(heddle, tmp_path):

@@ -73,13 +73,14 @@ Access FTPPortMapper::access(Processor) const {
 
 bool FTPPortMapper::note_shift(const nat::FlowKey& flow, uint32_t sequence, int more) {
   nat::Rewrite control;
-  if (!control_->mappings().find(flow, control) || control.reply) return false;
-  const nat::Shift shift = control_->mappings().shift(control.mapping);
+  nat::MappingTable& mappings = control_->mappings();
+  if (!mappings.find(flow, control) || control.reply) return false;
+  const nat::Shift shift = mappings.shift(control.mapping);
   const bool again = shift && static_cast<int32_t>(sequence - shift.from) <= 0;  // sent once more
   if (more == 0 || again) return true;
   const int after = shift.after + more;
   if (after != static_cast<int16_t>(after)) return false;
-  control_->mappings().set_shift(control.mapping, {sequence, shift.after, static_cast<int16_t>(after)});
+  mappings.set_shift(control.mapping, {sequence, shift.after, static_cast<int16_t>(after)});
   return true;
 }
 

@@ -58,6 +58,12 @@ uint32_t IPRewriter::timeout_s(const MappingTable::Idle& mapping) const {
   return both ? tcp_s_ : tcp_nodata_s_;
 }
 
+void IPRewriter::handlers(Handlers& list) {
+  Rewriter::handlers(list);
+  if (knows(kTcp)) add_lookup(list, "tcp_lookup", nat::Kind::tcp);
+  if (knows(kUdp)) add_lookup(list, "udp_lookup", nat::Kind::udp);
+}
+
 int ICMPPingRewriter::flow_of(const Ip4Header& ip, FlowKey& flow, uint8_t& seen) const {
   if (ip.at[9] != kIcmp) return kOtherProtocol;
   if (!ip.first_fragment()) return kFragment;

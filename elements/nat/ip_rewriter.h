@@ -36,9 +36,11 @@ namespace heddle {
  *  Hot reconfiguration: mappings stay, also those that another pattern would make otherwise; with another MAPPING_CAPACITY or fewer
  *  outputs those that find their place.
  *
- *  Handlers: `table`, `tcp_table`, `udp_table` (r): mappings; `size`, `nmappings`, `table_size` (r); `capacity` (r);
- *  `mapping_failures` (r); `patterns` (r): what is done with new connections, a line for each input, of which `pattern0`, `pattern1`, ... (r)
- *  say one; `clear` (w).
+ *  Handlers: `table`, `tcp_table`, `udp_table` (r): mappings; `tcp_lookup`, `udp_lookup` (r, SADDR SPORT DADDR DPORT): what that flow is
+ *  rewritten to; `size`, `nmappings`, `table_size` (r); `capacity` (rw): when it is written, mappings that find no place any more
+ *  are forgotten; `mapping_failures` (r); `patterns` (r): what is done with new connections, a line for each input, of which
+ *  `pattern0`, `pattern1`, ... (rw) say one: written with an INPUTSPEC, it forgets the mappings that this input has made; `clear` (w).
+ *  With the same arguments, what handlers have written stays when the chain is reconfigured.
  *
  *  Example:
  *
@@ -48,6 +50,9 @@ namespace heddle {
  *      r[1] -> EtherEncap(0x0800, 2:0:0:0:0:3, 2:0:0:0:0:4) -> ToDevice(in0);
  */
 class IPRewriter : public Rewriter {
+ public:
+  void handlers(Handlers& list) override;
+
  protected:
   int flow_of(const Ip4Header& ip, nat::FlowKey& flow, uint8_t& seen) const override;
   void rewrite(const Ip4Header& ip, const nat::FlowKey& from, const nat::FlowKey& to) const override;

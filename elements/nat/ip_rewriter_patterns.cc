@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "click/arguments.h"
+
 namespace heddle {
 
 void IPRewriterPatterns::configure(click::Arguments& arguments) {
@@ -14,7 +16,7 @@ void IPRewriterPatterns::configure(click::Arguments& arguments) {
       continue;
     }
     std::string mistake;
-    auto pattern = nat::Pattern::read(arguments, {words.begin() + 1, words.end()}, mistake);
+    auto pattern = nat::Pattern::read(arguments.names(), {words.begin() + 1, words.end()}, mistake);
     if (!mistake.empty()) arguments.error_at(argument, "pattern '" + argument.text + "': " + mistake);
     if (!patterns_.emplace(words[0], std::move(pattern)).second)
       arguments.error_at(argument, "there is a pattern '" + words[0] + "' already");

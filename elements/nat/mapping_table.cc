@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <thread>
 
 namespace heddle::nat {
+namespace {
+
+constexpr uint32_t kAtOnce = 1024;  // mappings a lock: packet threads may want to make some meanwhile
+
+}  // namespace
 
 MappingTable::MappingTable(uint32_t capacity)
     : capacity_(std::min(capacity, kIndex)),
@@ -116,27 +122,23 @@ void MappingTable::remove(const FlowKey& key, uint32_t value) {
   }
 }
 
-MappingTable::Outcome MappingTable::create(const FlowKey& flow, const FlowKey& to, uint8_t forward, uint8_t back,
-                                           uint32_t now_s) {
-  const std::lock_guard one_at_a_time(changing_);
+MappingTable::Mapping* MappingTable::place(const FlowKey& flow, const FlowKey& to, uint32_t outputs, uint32_t used_s,
+                                           Outcome& outcome) {
   Rewrite there;
-  if (find(flow, there)) return Outcome::made;
-  if (find(to.reversed(), there)) return Outcome::taken;
+  outcome = find(flow, there) ? Outcome::made : find(to.reversed(), there) ? Outcome::taken : Outcome::full;
   uint32_t index = free_;
+  if (outcome != Outcome::full || (index == kNone && fresh_ == capacity_)) return nullptr;
   if (index != kNone)
     free_ = mappings_[index].next_free;
-  else if (fresh_ < capacity_)
-    index = fresh_++;
   else
-    return Outcome::full;
+    index = fresh_++;
   Mapping& mapping = mappings_[index];
   mapping.words[0].store(addresses_of(flow), std::memory_order_relaxed);
   mapping.words[1].store(ports_of(flow), std::memory_order_relaxed);
   mapping.words[2].store(addresses_of(to), std::memory_order_relaxed);
   mapping.words[3].store(ports_of(to), std::memory_order_relaxed);
-  mapping.outputs.store(forward | uint32_t{back} << 8 | static_cast<uint32_t>(flow.kind) << 16,
-                        std::memory_order_relaxed);
-  mapping.used_s.store(now_s, std::memory_order_relaxed);
+  mapping.outputs.store(outputs, std::memory_order_relaxed);
+  mapping.used_s.store(used_s, std::memory_order_relaxed);
   mapping.seen.store(0, std::memory_order_relaxed);
   mapping.shift.store(0, std::memory_order_relaxed);
   mapping.used.store(true, std::memory_order_relaxed);
@@ -144,7 +146,22 @@ MappingTable::Outcome MappingTable::create(const FlowKey& flow, const FlowKey& t
   insert(flow, value);
   insert(to.reversed(), value | kReplyBit);
   size_.fetch_add(1, std::memory_order_relaxed);
-  return Outcome::made;
+  outcome = Outcome::made;
+  return &mapping;
+}
+
+MappingTable::Outcome MappingTable::create(const FlowKey& flow, const FlowKey& to, uint8_t forward, uint8_t back,
+                                           uint32_t now_s, uint8_t input) {
+  const std::lock_guard one_at_a_time(changing_);
+  if (moved_) return Outcome::moved;
+  const uint32_t outputs =
+      forward | uint32_t{back} << 8 | static_cast<uint32_t>(flow.kind) << 16 | uint32_t{input} << 24;
+  Outcome outcome = Outcome::made, ignored = Outcome::made;
+  if (place(flow, to, outputs, now_s, outcome) != nullptr && next_ != nullptr) {
+    const std::lock_guard there(next_->changing_);
+    next_->place(flow, to, outputs, now_s, ignored);
+  }
+  return outcome;
 }
 
 void MappingTable::remove_mapping(uint32_t index) {
@@ -153,6 +170,11 @@ void MappingTable::remove_mapping(uint32_t index) {
   const uint32_t value = index | static_cast<uint32_t>(kind) << kKindShift;
   remove(key_of(mapping.words[0], mapping.words[1], kind), value);
   remove(key_of(mapping.words[2], mapping.words[3], kind).reversed(), value | kReplyBit);
+  if (next_ != nullptr && !moved_) {
+    const std::lock_guard there(next_->changing_);
+    if (const Mapping* same = same_in(*next_, index))
+      next_->remove_mapping(static_cast<uint32_t>(same - next_->mappings_.get()));
+  }
   mapping.used.store(false, std::memory_order_relaxed);
   mapping.next_free = free_, free_ = index;
   size_.fetch_sub(1, std::memory_order_relaxed);
@@ -178,6 +200,71 @@ void MappingTable::clear() {
     if (mappings_[index].used) remove_mapping(index);
 }
 
+void MappingTable::clear_input(uint8_t input) {
+  for (uint32_t index = 0, end = 0;; index = end) {
+    const std::lock_guard one_at_a_time(changing_);  // packet threads may want to make mappings meanwhile
+    end = std::min(index + kAtOnce, fresh_);
+    for (; index < end; ++index)
+      if (mappings_[index].used && mappings_[index].outputs >> 24 == input) remove_mapping(index);
+    if (end == fresh_) return;
+  }
+}
+
+MappingTable::Mapping* MappingTable::same_in(MappingTable& other, uint32_t index) const {
+  const Mapping& mapping = mappings_[index];
+  Rewrite found;
+  const auto kind = static_cast<Kind>(mapping.outputs >> 16 & 0xff);
+  if (!other.find(key_of(mapping.words[0], mapping.words[1], kind), found) || found.reply ||
+      found.to != key_of(mapping.words[2], mapping.words[3], kind))
+    return nullptr;
+  return &other.mappings_[found.mapping];
+}
+
+void MappingTable::move_to(MappingTable& other) {
+  bool more = true;
+  for (uint32_t index = 0; more;) {
+    const std::lock_guard one_at_a_time(changing_);
+    const std::lock_guard there(other.changing_);
+    next_ = &other;
+    const uint32_t end = std::min(index + kAtOnce, fresh_);
+    for (; index < end; ++index) {
+      const Mapping& mapping = mappings_[index];
+      if (!mapping.used) continue;
+      const auto kind = static_cast<Kind>(mapping.outputs >> 16 & 0xff);
+      Outcome ignored = Outcome::made;
+      Mapping* made =
+          other.place(key_of(mapping.words[0], mapping.words[1], kind),
+                      key_of(mapping.words[2], mapping.words[3], kind), mapping.outputs, mapping.used_s, ignored);
+      if (made == nullptr) continue;  // since next_ is set
+      made->seen.store(mapping.seen);
+      made->shift.store(mapping.shift);
+    }
+    more = end < fresh_;
+    moved_ = !more;
+  }
+}
+
+void MappingTable::hand_over(MappingTable& other) const {
+  for (uint32_t index = 0; index < fresh_; ++index) {
+    const Mapping& mapping = mappings_[index];
+    if (index % kAtOnce == 0) std::this_thread::yield();
+    const std::lock_guard there(other.changing_);
+    Mapping* same = mapping.used ? same_in(other, index) : nullptr;
+    if (same == nullptr) continue;
+    same->seen.fetch_or(mapping.seen);
+    if (static_cast<int32_t>(mapping.used_s - same->used_s) > 0) same->used_s.store(mapping.used_s);
+  }
+}
+
+void MappingTable::set_shift(uint32_t index, Shift shift) {
+  const std::lock_guard one_at_a_time(changing_);  // seldom
+  const auto word = std::bit_cast<uint64_t>(shift);
+  mappings_[index].shift.store(word, std::memory_order_relaxed);
+  if (next_ == nullptr) return;
+  const std::lock_guard there(next_->changing_);
+  if (Mapping* same = same_in(*next_, index)) same->shift.store(word, std::memory_order_relaxed);
+}
+
 void MappingTable::copy(const MappingTable& other, int outputs) {
   for (uint32_t index = 0; index < other.fresh_; ++index) {
     const Mapping& mapping = other.mappings_[index];
@@ -186,7 +273,8 @@ void MappingTable::copy(const MappingTable& other, int outputs) {
     if (!mapping.used || std::max(forward, back) >= outputs) continue;
     const auto kind = static_cast<Kind>(ways >> 16 & 0xff);
     const FlowKey flow = key_of(mapping.words[0], mapping.words[1], kind);
-    if (create(flow, key_of(mapping.words[2], mapping.words[3], kind), forward, back, mapping.used_s) == Outcome::full)
+    if (create(flow, key_of(mapping.words[2], mapping.words[3], kind), forward, back, mapping.used_s,
+               static_cast<uint8_t>(ways >> 24)) == Outcome::full)
       return;
     if (Rewrite made; find(flow, made)) {
       touch(made.mapping, mapping.used_s, mapping.seen);
@@ -197,7 +285,6 @@ void MappingTable::copy(const MappingTable& other, int outputs) {
 
 void MappingTable::visit(uint32_t now_s,
                          const std::function<void(const FlowKey&, const FlowKey&, uint8_t, uint32_t)>& each) const {
-  constexpr uint32_t kAtOnce = 1024;  // packet threads may want to make mappings meanwhile
   bool more = true;
   for (uint32_t index = 0; more;) {
     const std::lock_guard one_at_a_time(changing_);

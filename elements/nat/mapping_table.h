@@ -56,14 +56,14 @@ class MappingTable {
   Shift shift(uint32_t mapping) const {
     return std::bit_cast<Shift>(mappings_[mapping].shift.load(std::memory_order_relaxed));
   }
-  void set_shift(uint32_t mapping, Shift shift) {
-    mappings_[mapping].shift.store(std::bit_cast<uint64_t>(shift), std::memory_order_relaxed);
-  }
+  void set_shift(uint32_t mapping, Shift shift);
 
-  enum class Outcome : uint8_t { made, full, taken };
+  enum class Outcome : uint8_t { made, full, taken, moved };
   /** Makes a mapping: packets of `flow` become `to` and leave by `forward`; those of to.reversed() become flow.reversed() and
-   *  leave by `back`. `taken`: the way back is another mapping's. If the mapping is there by now: made. */
-  Outcome create(const FlowKey& flow, const FlowKey& to, uint8_t forward, uint8_t back, uint32_t now_s);
+   *  leave by `back`. `input`: by which it came. `taken`: the way back is another mapping's. If the mapping is there by now:
+   *  made. `moved`: all mappings are in another table by now (move_to), where this one must be made. */
+  Outcome create(const FlowKey& flow, const FlowKey& to, uint8_t forward, uint8_t back, uint32_t now_s,
+                 uint8_t input = 0);
 
   /** Takes out those of the next `count` that `dead` says; false: another thread is at it. */
   struct Idle {
@@ -73,8 +73,15 @@ class MappingTable {
   };
   bool expire(uint32_t now_s, uint32_t count, const std::function<bool(const Idle&)>& dead);
   void clear();
+  /** Takes out those that were made for packets of an input. */
+  void clear_input(uint8_t input);
   /** Makes the mappings of `other`, as far as there is room, but those that leave by outputs beyond `outputs`. */
   void copy(const MappingTable& other, int outputs);
+  /** Makes the mappings in `other`, as far as there is room, while threads look up and make some here; those that come and go
+   *  meanwhile do so there, too, and behind it none is made here. Nobody else changes `other` before this is done. */
+  void move_to(MappingTable& other);
+  /** Behind move_to(), when no thread works with this one any more: tells `other` what packets have shown here since. */
+  void hand_over(MappingTable& other) const;
   uint32_t size() const { return size_.load(std::memory_order_relaxed); }
   uint32_t capacity() const { return capacity_; }
   /** Calls with flow, what it becomes, its output and the seconds since the last packet. */
@@ -100,7 +107,7 @@ class MappingTable {
   struct alignas(kCacheLine) Mapping {
     std::array<std::atomic<uint64_t>, 4> words{};  // flow: addresses, ports; what it becomes: the same
     std::atomic<uint64_t> shift{0};
-    std::atomic<uint32_t> outputs{0}, used_s{0};
+    std::atomic<uint32_t> outputs{0}, used_s{0};  // outputs: forward, back, kind, input; a byte each
     std::atomic<uint8_t> seen{0};
     std::atomic<bool> used{false};
     uint32_t next_free = kNone;
@@ -113,6 +120,10 @@ class MappingTable {
   bool insert(const FlowKey& key, uint32_t value);
   void remove(const FlowKey& key, uint32_t value);
   void remove_mapping(uint32_t index);
+  /** As create(), under the lock, of a mapping as it is in another table; null: there is no room, or it is there. */
+  Mapping* place(const FlowKey& flow, const FlowKey& to, uint32_t outputs, uint32_t used_s, Outcome& outcome);
+  /** The mapping of `other` that is the same one, or null. */
+  Mapping* same_in(MappingTable& other, uint32_t index) const;
   template <class Change>
   static void change(Bucket& bucket, const Change& what);
 
@@ -122,6 +133,8 @@ class MappingTable {
   mutable std::mutex changing_;                    // for what follows
   uint32_t free_ = kNone, fresh_ = 0, swept_ = 0;  // free ones; the first that was never used; the next to look at
   std::atomic<uint32_t> size_{0};
+  MappingTable* next_ = nullptr;  // where they are moved
+  bool moved_ = false;            // all of them
 };
 
 }  // namespace heddle::nat

@@ -119,5 +119,88 @@ TEST(MappingTable, ConcurrentReadersSeeWholeMappings) {
   EXPECT_GE(hits, 1000u);
 }
 
+TEST(MappingTable, ThoseOfAnInputCanBeForgotten) {
+  MappingTable table(5000);
+  for (uint16_t n = 0; n < 4000; ++n)
+    ASSERT_EQ(table.create({1, 2, n, 9, Kind::udp}, {3, 2, n, 9, Kind::udp}, 0, 1, 0, n % 3),
+              MappingTable::Outcome::made);
+  table.clear_input(1);
+  Rewrite found;
+  for (uint16_t n = 0; n < 4000; ++n) ASSERT_EQ(table.find({1, 2, n, 9, Kind::udp}, found), n % 3 != 1) << n;
+  EXPECT_EQ(table.size(), 4000u - 1333u);
+}
+
+TEST(MappingTable, ASmallerOneTakesWhatItHasRoomFor) {
+  MappingTable table(100), small(10);
+  for (uint16_t n = 0; n < 50; ++n) table.create({1, 2, n, 9, Kind::udp}, {3, 2, n, 9, Kind::udp}, 0, 1, 0);
+  table.move_to(small);
+  EXPECT_EQ(small.size(), 10u);
+  EXPECT_EQ(table.create({1, 2, 60, 9, Kind::udp}, {3, 2, 60, 9, Kind::udp}, 0, 1, 0), MappingTable::Outcome::moved);
+}
+
+TEST(MappingTable, WhatPacketsHaveShownGoesAlong) {
+  MappingTable table(10), next(20);
+  const FlowKey early{1, 2, 3, 4, Kind::tcp}, late{1, 2, 5, 4, Kind::tcp};
+  for (const FlowKey& flow : {early, late}) table.create(flow, flow, 0, 1, 100);
+  Rewrite found;
+  ASSERT_TRUE(table.find(early, found));
+  table.touch(found.mapping, 105, MappingTable::kForwardEnd);
+  table.set_shift(found.mapping, {7, 1, 2});
+  table.move_to(next);
+  ASSERT_TRUE(table.find(late, found));
+  table.touch(found.mapping, 107, MappingTable::kReset);  // by a thread that still looks here
+  table.set_shift(found.mapping, {8, 3, 4});
+  table.hand_over(next);
+  std::map<uint32_t, uint8_t> seen;  // by idle seconds
+  next.expire(110, 20, [&](const MappingTable::Idle& mapping) { return seen[mapping.seconds] = mapping.seen, false; });
+  EXPECT_EQ(seen, (std::map<uint32_t, uint8_t>{{5, MappingTable::kForwardEnd}, {3, MappingTable::kReset}}));
+  ASSERT_TRUE(next.find(early, found));
+  EXPECT_EQ(next.shift(found.mapping).from, 7u);
+  ASSERT_TRUE(next.find(late, found));
+  EXPECT_EQ(next.shift(found.mapping).from, 8u);
+}
+
+// Threads make mappings and end some while all of them move from table to table; none is lost or comes back.
+TEST(MappingTable, ConcurrentChangesMoveAlong) {
+  constexpr int kThreads = 2, kTables = 12;
+  std::vector<std::unique_ptr<MappingTable>> tables;
+  for (int i = 0; i <= kTables; ++i) tables.push_back(std::make_unique<MappingTable>(20000 + 1000 * i));
+  std::atomic<MappingTable*> now{tables[0].get()};
+  std::vector<std::vector<uint32_t>> made(kThreads);
+  std::vector<uint64_t> wrong(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      const auto id = static_cast<uint32_t>(t);
+      const auto flow = [&](uint32_t n) { return FlowKey{id, 7, static_cast<uint16_t>(n), 7, Kind::udp}; };
+      for (uint32_t n = 0; n < 8000; ++n) {
+        for (;;) {
+          const auto outcome =
+              now.load()->create(flow(n), {1000 + id, 7, static_cast<uint16_t>(n), 7, Kind::udp}, 0, 1, 0);
+          if (outcome == MappingTable::Outcome::made) break;
+          if (outcome != MappingTable::Outcome::moved) ++wrong[id];
+          std::this_thread::yield();
+        }
+        made[id].push_back(n);
+        Rewrite found;
+        if (!now.load()->find(flow(made[id][n / 2]), found) || found.to.source != 1000 + id) ++wrong[id];
+      }
+    });
+  for (int i = 0; i < kTables; ++i) {
+    tables[static_cast<size_t>(i)]->move_to(*tables[static_cast<size_t>(i) + 1]);
+    now = tables[static_cast<size_t>(i) + 1].get();
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+  }
+  for (auto& thread : threads) thread.join();
+  for (int t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(wrong[static_cast<size_t>(t)], 0u);
+    for (const uint32_t n : made[static_cast<size_t>(t)]) {
+      Rewrite found;
+      ASSERT_TRUE(now.load()->find({static_cast<uint32_t>(t), 7, static_cast<uint16_t>(n), 7, Kind::udp}, found));
+    }
+  }
+  EXPECT_EQ(now.load()->size(), made[0].size() + made[1].size());
+}
+
 }  // namespace
 }  // namespace heddle::nat

@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 
+#include "click/arguments.h"
 #include "core/error.h"
 
 namespace heddle::nat {
@@ -20,22 +21,27 @@ std::vector<std::string> words_of(const std::string& text) {
   return list;
 }
 
+template <class T>
+bool read_address(const click::AddressNames& names, const std::string& text, T& value) {
+  return click::parse(text, value) || names.find(text, value);
+}
+
 /** An address, a range or a network without its first and last address. */
-bool read_addresses(const click::Arguments& arguments, const std::string& text, uint32_t& first, uint32_t& count) {
+bool read_addresses(const click::AddressNames& names, const std::string& text, uint32_t& first, uint32_t& count) {
   click::Ipv4Address low, high;
   click::Ipv4Prefix network;
   const size_t dash = text.find('-');
-  if (arguments.read(text, low)) {
+  if (read_address(names, text, low)) {
     first = low.value, count = 1;
     return true;
   }
-  if (dash != std::string::npos && arguments.read(text.substr(0, dash), low) &&
-      arguments.read(text.substr(dash + 1), high) && low.value <= high.value) {
+  if (dash != std::string::npos && read_address(names, text.substr(0, dash), low) &&
+      read_address(names, text.substr(dash + 1), high) && low.value <= high.value) {
     first = low.value;
     count = high.value - low.value + 1;
     return count != 0 && count <= kMostAddresses;
   }
-  if (!arguments.read(text, network) || network.length < 16) return false;
+  if (!read_address(names, text, network) || network.length < 16) return false;
   const uint32_t all = 1u << (32 - network.length);
   first = network.address + (all > 2 ? 1 : 0), count = all > 2 ? all - 2 : all;
   return true;
@@ -55,7 +61,7 @@ bool read_ports(std::string text, uint16_t& first, uint32_t& count, bool& in_tur
 
 }  // namespace
 
-std::shared_ptr<Pattern> Pattern::read(const click::Arguments& arguments, const std::vector<std::string>& words,
+std::shared_ptr<Pattern> Pattern::read(const click::AddressNames& names, const std::vector<std::string>& words,
                                        std::string& mistake) {
   auto pattern = std::make_shared<Pattern>();
   const bool with_ports = words.size() == 4;
@@ -65,12 +71,12 @@ std::shared_ptr<Pattern> Pattern::read(const click::Arguments& arguments, const 
   for (const std::string& word : words) pattern->text_ += (pattern->text_.empty() ? "" : " ") + word;
   if (source != "-") {
     pattern->keeps_source_ = false;
-    if (!read_addresses(arguments, source, pattern->source_, pattern->addresses_))
+    if (!read_addresses(names, source, pattern->source_, pattern->addresses_))
       mistake = "SADDR '" + source + "' is not an IPv4 address, a range of at most 65536, or -";
   }
   if (destination != "-") {
     pattern->keeps_destination_ = false;
-    if (!read_addresses(arguments, destination, pattern->destination_, one) || one != 1)
+    if (!read_addresses(names, destination, pattern->destination_, one) || one != 1)
       mistake = "DADDR '" + destination + "' is not an IPv4 address or -";
   }
   if (!with_ports) return pattern;
@@ -105,11 +111,12 @@ uint32_t Pattern::where() const {
   return static_cast<uint32_t>(random()) % ways();
 }
 
-InputSpec read_input_spec(click::Arguments& arguments, const click::Argument& argument, int outputs) {
-  const std::vector<std::string> words = words_of(argument.text);
+InputSpec read_input_spec(const click::AddressNames& names, const std::string& text, int outputs,
+                          std::string& mistake) {
+  const std::vector<std::string> words = words_of(text);
   InputSpec spec;
-  const auto bad = [&](const std::string& text) {
-    arguments.error_at(argument, "input specification '" + argument.text + "': " + text);
+  const auto bad = [&](const std::string& what) {
+    mistake = "input specification '" + text + "': " + what;
     return InputSpec{};
   };
   const auto output = [&](const std::string& word, uint8_t& value) {
@@ -134,9 +141,9 @@ InputSpec read_input_spec(click::Arguments& arguments, const click::Argument& ar
   const std::vector<std::string> parts(words.begin() + 1, words.end() - 2);
   if (first != "pattern" || (parts.size() != 4 && parts.size() != 2))
     return bad("expected pattern SADDR SPORT DADDR DPORT OUT BACK");
-  std::string mistake;
-  spec.pattern = Pattern::read(arguments, parts, mistake);
-  return mistake.empty() ? spec : bad(mistake);
+  std::string in_pattern;
+  spec.pattern = Pattern::read(names, parts, in_pattern);
+  return in_pattern.empty() ? spec : bad(in_pattern);
 }
 
 }  // namespace heddle::nat

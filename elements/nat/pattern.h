@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "click/arguments.h"
+#include "click/address_book.h"
 #include "elements/nat/mapping_table.h"
 
 namespace heddle::nat {
@@ -15,7 +15,7 @@ namespace heddle::nat {
 class Pattern {
  public:
   /** Whether `words` are a pattern; four of them, or two for addresses alone. Says what is wrong with them in `mistake`. */
-  static std::shared_ptr<Pattern> read(const click::Arguments& arguments, const std::vector<std::string>& words,
+  static std::shared_ptr<Pattern> read(const click::AddressNames& names, const std::vector<std::string>& words,
                                        std::string& mistake);
 
   /** Number of different ways to rewrite a flow; the `which`-th way, from where() on. */
@@ -44,7 +44,7 @@ struct InputSpec {
   std::string pattern_name;          ///< of IPRewriterPatterns, until it is looked up
 };
 
-/** "drop", "pass O", "keep F R", "pattern SADDR SPORT DADDR DPORT F R", or "NAME F R". Reports mistakes to `arguments`. */
-InputSpec read_input_spec(click::Arguments& arguments, const click::Argument& argument, int outputs);
+/** "drop", "pass O", "keep F R", "pattern SADDR SPORT DADDR DPORT F R", or "NAME F R". Says what is wrong with it in `mistake`. */
+InputSpec read_input_spec(const click::AddressNames& names, const std::string& text, int outputs, std::string& mistake);
 
 }  // namespace heddle::nat

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "click/arguments.h"
+#include "click/quoting.h"
 #include "elements/nat/ip_rewriter_patterns.h"
 #include "elements/nat/sequence.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 constexpr int kAtOnce = 32;            // look-ups under way
 constexpr uint32_t kMostTries = 4096;  // ways to rewrite a flow that are tried
+constexpr uint32_t kMostInputs = 255;  // that mappings know apart
+constexpr uint32_t kMostMappings = 1u << 27;
 
 std::string text_of(const nat::FlowKey& key) {
   return format("(%s, %u, %s, %u)", to_text(click::Ipv4Address{ntohl(key.source)}).c_str(), ntohs(key.source_port),
@@ -39,23 +42,35 @@ void Rewriter::configure(click::Arguments& arguments) {
   click::Duration
       ignored;  // Click's, where mappings that live longer may go for new ones, or are looked at more seldom
   uint32_t capacity = capacity_;
-  arguments.keyword("MAPPING_CAPACITY", capacity, 1u, 1u << 27).keyword("CAPACITY", capacity, 1u, 1u << 27);
+  arguments.keyword("MAPPING_CAPACITY", capacity, 1u, kMostMappings).keyword("CAPACITY", capacity, 1u, kMostMappings);
   arguments.keyword("DST_ANNO", set_dst_).keyword("REAP_INTERVAL", ignored);
   configure_timeouts(arguments);
   const auto given = arguments.rest();
   if (given.size() != static_cast<size_t>(std::max(inputs, 1)))
     arguments.error(
         format("expected an input specification for each of the %d inputs, and got %zu", inputs, given.size()));
-  for (const auto& argument : given) specs_.push_back(nat::read_input_spec(arguments, argument, outputs));
+  auto specs = std::make_shared<Specs>();
+  names_ = arguments.names();
+  for (const auto& argument : given) {
+    std::string mistake;
+    specs->push_back(nat::read_input_spec(names_, argument.text, outputs, mistake));
+    if (!mistake.empty()) arguments.error_at(argument, mistake);
+  }
+  specs_.set(std::move(specs));
   capacity_ = capacity;
 }
 
 void Rewriter::link(const Directory& directory) {
-  for (nat::InputSpec& spec : specs_) {
+  for (Element* element : directory("*"))
+    if (const auto* patterns = dynamic_cast<const IPRewriterPatterns*>(element)) patterns_.push_back(patterns);
+  find_patterns(*specs_.owner);
+}
+
+void Rewriter::find_patterns(Specs& specs) const {
+  for (nat::InputSpec& spec : specs) {
     if (spec.pattern_name.empty()) continue;
-    for (Element* element : directory("*"))
-      if (const auto* patterns = dynamic_cast<const IPRewriterPatterns*>(element))
-        if (auto pattern = patterns->find(spec.pattern_name)) spec.pattern = pattern;
+    for (const IPRewriterPatterns* patterns : patterns_)
+      if (auto pattern = patterns->find(spec.pattern_name)) spec.pattern = pattern;
     if (!spec.pattern) throw Error("no IPRewriterPatterns has a pattern '" + spec.pattern_name + "'");
   }
 }
@@ -74,43 +89,79 @@ std::span<const char* const> Rewriter::drop_reasons() const {
 }
 
 void Rewriter::start(const Environment& environment) {
-  table_ = std::make_unique<nat::MappingTable>(capacity_);
+  tables_.set(std::make_shared<nat::MappingTable>(capacity_));
+  counted_ = tables_.owner;
   clocks_ = std::make_unique<Clock[]>(static_cast<size_t>(environment.threads));
 }
 
 void Rewriter::take_state(Element& old_element) {
   auto& old = static_cast<Rewriter&>(old_element);
-  if (capacity_ == old.capacity_ && outputs >= old.outputs)
-    std::swap(table_, old.table_);
+  const bool as_before = (predecessor == &old ? *this : old).same_arguments;
+  if ((as_before || mappings().capacity() == old.mappings().capacity()) && outputs >= old.outputs)
+    tables_.swap(old.tables_);
   else
-    table_->copy(*old.table_, outputs);
+    mappings().copy(old.mappings(), outputs);
+  counted_ = tables_.owner, old.counted_ = old.tables_.owner;
+  if (as_before) {
+    specs_.swap(old.specs_);
+    // The arguments of IPRewriterPatterns may be others; a name that it has no more keeps its pattern.
+    for (Rewriter* one : {this, &old})
+      for (nat::InputSpec& spec : *one->specs_.owner)
+        for (const IPRewriterPatterns* patterns : one->patterns_)
+          if (auto pattern = patterns->find(spec.pattern_name)) spec.pattern = pattern;
+  }
   const auto swap = [](auto& one, auto& other) { one = other.exchange(one); };
   swap(failures_, old.failures_), swap(made_, old.made_), swap(expired_, old.expired_);
 }
 
-int Rewriter::make(const nat::FlowKey& flow, uint32_t input, uint32_t now, nat::Rewrite& found) {
-  const nat::InputSpec& spec = specs_[std::min<size_t>(input, specs_.size() - 1)];
+int Rewriter::make(nat::MappingTable*& table, const nat::FlowKey& flow, uint32_t input, uint32_t now,
+                   nat::Rewrite& found) {
+  const nat::InputSpec& spec = spec_of(input);
   if (spec.what == nat::InputSpec::Do::drop) return kRefused;
   if (spec.what == nat::InputSpec::Do::pass) {
     found = {flow, UINT32_MAX, spec.forward, false};
     return -1;
   }
+  using Outcome = nat::MappingTable::Outcome;
   const uint32_t ways = spec.pattern ? spec.pattern->ways() : 1, tries = std::min(ways, kMostTries);
   const uint32_t first = spec.pattern ? spec.pattern->where() : 0;
-  for (uint32_t attempt = 0; attempt < tries; ++attempt) {
+  for (uint32_t attempt = 0; attempt < tries;) {
     const nat::FlowKey to = spec.pattern ? spec.pattern->apply(flow, first + attempt) : flow;
-    const auto outcome = table_->create(flow, to, spec.forward, spec.back, now);
-    if (outcome == nat::MappingTable::Outcome::made && table_->find(flow, found)) {
+    const auto outcome =
+        table->create(flow, to, spec.forward, spec.back, now, static_cast<uint8_t>(std::min(input, kMostInputs)));
+    if (outcome == Outcome::made && table->find(flow, found)) {
       made_.fetch_add(1, std::memory_order_relaxed);
       return -1;
     }
-    if (outcome == nat::MappingTable::Outcome::full) {
+    if (outcome == Outcome::full) {
       failures_.fetch_add(1, std::memory_order_relaxed);
       return kTableFull;
     }
+    if (outcome == Outcome::moved)
+      table = &mappings();  // in a moment
+    else
+      ++attempt;
   }
   failures_.fetch_add(1, std::memory_order_relaxed);
   return kNoPort;
+}
+
+void Rewriter::set_spec(size_t input, const std::string& text) {
+  auto specs = std::make_shared<Specs>(*specs_.owner);
+  std::string mistake;
+  (*specs)[input] = nat::read_input_spec(names_, text, outputs, mistake);
+  if (!mistake.empty()) throw Error(mistake);
+  find_patterns(*specs);
+  specs_.set(std::move(specs));
+  tables_.owner->clear_input(static_cast<uint8_t>(std::min<size_t>(input, kMostInputs)));
+}
+
+void Rewriter::set_capacity(uint32_t capacity) {
+  if (capacity == tables_.owner->capacity()) return;
+  auto next = std::make_shared<nat::MappingTable>(capacity);
+  tables_.owner->move_to(*next);
+  counted_ = next;
+  tables_.set(std::move(next));
 }
 
 void Rewriter::run_cpu(Batch& batch) {
@@ -118,6 +169,7 @@ void Rewriter::run_cpu(Batch& batch) {
   const uint32_t* input = batch.column(Column::input);
   uint32_t* dst = batch.column(Column::dst);
   const uint32_t now = now_s(batch.thread);
+  nat::MappingTable* table = &mappings();
   struct Look {
     Ip4Header ip;
     nat::FlowKey flow;
@@ -131,31 +183,31 @@ void Rewriter::run_cpu(Batch& batch) {
       Look& look = looks[static_cast<size_t>(k)];
       look = {ip4_header(batch.packet(first + k), l3[first + k]), {}, 0, kNoHeader};
       if (look.ip) look.reason = flow_of(look.ip, look.flow, look.seen);
-      if (look.reason < 0) table_->prefetch(look.flow);
+      if (look.reason < 0) table->prefetch(look.flow);
     }
     for (int k = 0; k < n; ++k) {
       Look& look = looks[static_cast<size_t>(k)];
       const int i = first + k;
       int reason = look.reason;
       nat::Rewrite found;
-      if (reason < 0 && !table_->find(look.flow, found)) [[unlikely]] {
-        if (nat::FlowKey back; reply_of(look.ip, back) && table_->find(back, found))
+      if (reason < 0 && !table->find(look.flow, found)) [[unlikely]] {
+        if (nat::FlowKey back; reply_of(look.ip, back) && table->find(back, found))
           look.flow = back;
         else
-          reason = make(look.flow, input[i], now, found);
+          reason = make(table, look.flow, input[i], now, found);
       }
-      const nat::InputSpec& spec = specs_[std::min<size_t>(input[i], specs_.size() - 1)];
-      if ((reason == kOtherProtocol || reason == kFragment) && spec.what == nat::InputSpec::Do::pass)
-        reason = -1, found = {{}, UINT32_MAX, spec.forward, false};
+      if (reason == kOtherProtocol || reason == kFragment)
+        if (const nat::InputSpec& spec = spec_of(input[i]); spec.what == nat::InputSpec::Do::pass)
+          reason = -1, found = {{}, UINT32_MAX, spec.forward, false};
       if (reason >= 0) {
         batch.drop(i, reason);
         continue;
       }
       if (found.mapping != UINT32_MAX) {
-        table_->touch(found.mapping, now,
-                      static_cast<uint8_t>(found.reply ? (look.seen & 5) << 1 | (look.seen & ~5) : look.seen));
+        table->touch(found.mapping, now,
+                     static_cast<uint8_t>(found.reply ? (look.seen & 5) << 1 | (look.seen & ~5) : look.seen));
         rewrite(look.ip, look.flow, found.to);
-        if (const nat::Shift shift = table_->shift(found.mapping)) [[unlikely]]
+        if (const nat::Shift shift = table->shift(found.mapping)) [[unlikely]]
           nat::shift_sequence(look.ip, shift, found.reply);
       }
       if (set_dst_) dst[i] = look.ip.destination();
@@ -168,8 +220,9 @@ void Rewriter::on_timer(int thread) {
   const uint64_t now = clocks_[static_cast<size_t>(thread)].clock.now_ms();
   uint64_t before = swept_ms_.load(std::memory_order_relaxed);
   if (now == before || !swept_ms_.compare_exchange_strong(before, now, std::memory_order_relaxed)) return;
-  const uint32_t count = table_->capacity() / 1000 + 64;  // all of them in a second
-  table_->expire(static_cast<uint32_t>(now / 1000), count, [this](const nat::MappingTable::Idle& mapping) {
+  nat::MappingTable& table = mappings();
+  const uint32_t count = table.capacity() / 1000 + 64;  // all of them in a second
+  table.expire(static_cast<uint32_t>(now / 1000), count, [this](const nat::MappingTable::Idle& mapping) {
     const bool dead = mapping.seconds < 0x80000000 && mapping.seconds > timeout_s(mapping);
     if (dead) expired_.fetch_add(1, std::memory_order_relaxed);
     return dead;
@@ -179,36 +232,60 @@ void Rewriter::on_timer(int thread) {
 std::string Rewriter::table_text(bool all, nat::Kind kind) const {
   std::string text;
   const auto now = static_cast<uint32_t>(heddle::now_ms() / 1000);
-  table_->visit(now, [&](const nat::FlowKey& flow, const nat::FlowKey& to, uint8_t output, uint32_t idle) {
+  tables_.owner->visit(now, [&](const nat::FlowKey& flow, const nat::FlowKey& to, uint8_t output, uint32_t idle) {
     if (!all && flow.kind != kind) return;
     text += text_of(flow) + " => " + text_of(to) + format(" [%u] idle %us\n", output, idle);
   });
   return text;
 }
 
+void Rewriter::add_lookup(Handlers& list, const char* name, nat::Kind kind) {
+  list.read_with_argument(name, [this, kind](const std::string& argument) {
+    const auto words = click::split_words(argument);
+    click::Ipv4Address source, destination;
+    uint16_t source_port = 0, destination_port = 0;
+    if (words.size() != 4 || !click::parse(words[0], source) || !click::parse(words[1], source_port) ||
+        !click::parse(words[2], destination) || !click::parse(words[3], destination_port))
+      throw Error("expected SADDR SPORT DADDR DPORT");
+    nat::Rewrite found;
+    if (!tables_.owner->find(
+            {htonl(source.value), htonl(destination.value), htons(source_port), htons(destination_port), kind}, found))
+      throw Error("there is no mapping of that flow");
+    return format("%s %u %s %u", to_text(click::Ipv4Address{ntohl(found.to.source)}).c_str(),
+                  ntohs(found.to.source_port), to_text(click::Ipv4Address{ntohl(found.to.destination)}).c_str(),
+                  ntohs(found.to.destination_port));
+  });
+}
+
 void Rewriter::handlers(Handlers& list) {
-  const auto size = [this] { return std::to_string(table_->size()); };
+  const auto size = [this] { return std::to_string(tables_.owner->size()); };
   list.read("table", [this] { return table_text(true, {}); })
       .read("tcp_table", [this] { return table_text(false, nat::Kind::tcp); })
       .read("udp_table", [this] { return table_text(false, nat::Kind::udp); })
       .read("size", size)
       .read("nmappings", size)
       .read("table_size", size)
-      .read("capacity", [this] { return std::to_string(capacity_); })
+      .read("capacity", [this] { return std::to_string(tables_.owner->capacity()); })
+      .write("capacity",
+             [this](const std::string& value) { set_capacity(click::value_of<uint32_t>(value, 1u, kMostMappings)); })
       .read("mapping_failures", [this] { return std::to_string(failures_.load()); })
       .read("patterns",
             [this] {
               std::string text;
-              for (const nat::InputSpec& spec : specs_) text += text_of(spec) + "\n";
+              for (const nat::InputSpec& spec : *specs_.owner) text += text_of(spec) + "\n";
               return text;
             })
-      .write("clear", [this](const std::string&) { table_->clear(); });
-  for (size_t input = 0; input < specs_.size(); ++input)
-    list.read("pattern" + std::to_string(input), [spec = &specs_[input]] { return text_of(*spec) + "\n"; });
+      .write("clear", [this](const std::string&) { tables_.owner->clear(); });
+  for (size_t input = 0; input < specs_.owner->size(); ++input) {
+    const std::string pattern = "pattern" + std::to_string(input);
+    list.read(pattern, [this, input] { return text_of((*specs_.owner)[input]) + "\n"; })
+        .write(pattern, [this, input](const std::string& value) { set_spec(input, value); });
+  }
 }
 
 std::vector<std::pair<std::string, uint64_t>> Rewriter::statistics() const {
-  return {{"mappings", table_ ? table_->size() : 0}, {"made", made_}, {"expired", expired_}, {"failures", failures_}};
+  const auto table = counted_.load();
+  return {{"mappings", table ? table->size() : 0}, {"made", made_}, {"expired", expired_}, {"failures", failures_}};
 }
 
 }  // namespace heddle

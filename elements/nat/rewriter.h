@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ namespace heddle {
  *  of a packet. They differ in what a flow is. */
 class Rewriter : public Element {
  public:
+  Rewriter() {
+    retiring.push_back(&specs_);
+    retiring.push_back(&tables_);
+  }
   void configure(click::Arguments& arguments) override;
   void link(const Directory& directory) override;
   const char* ports() const override { return "1-/1-"; }
@@ -31,12 +36,13 @@ class Rewriter : public Element {
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
-  nat::MappingTable& mappings() { return *table_; }
-  const nat::MappingTable& mappings() const { return *table_; }
+  /** For packet threads; may be another one for the next batch. */
+  nat::MappingTable& mappings() const { return *tables_.now.load(std::memory_order_acquire); }
 
   /** Finds the mapping of a flow, or makes it as for a packet that comes by `input`. False: it is refused, or there is no room. */
   bool map(const nat::FlowKey& flow, uint32_t input, int thread, nat::Rewrite& found) {
-    return table_->find(flow, found) || make(flow, input, now_s(thread), found) < 0;
+    nat::MappingTable* table = &mappings();
+    return table->find(flow, found) || make(table, flow, input, now_s(thread), found) < 0;
   }
 
   enum Reason : int { kNoHeader, kOtherProtocol, kFragment, kRefused, kTableFull, kNoPort, kReasons };
@@ -52,20 +58,61 @@ class Rewriter : public Element {
   /** Reads the timeouts that the class has. */
   virtual void configure_timeouts(click::Arguments& arguments) = 0;
   virtual uint32_t timeout_s(const nat::MappingTable::Idle& mapping) const = 0;
+  /** Adds the handler NAME, what a flow of `kind`, "SADDR SPORT DADDR DPORT", is rewritten to. */
+  void add_lookup(Handlers& list, const char* name, nat::Kind kind);
   static uint32_t seconds(click::Arguments& arguments, const char* keyword, uint32_t usual);
 
  private:
-  /** Makes a mapping for a flow that came by `input`; the reason if that cannot be, or -1. Sets `found`. */
-  int make(const nat::FlowKey& flow, uint32_t input, uint32_t now_s, nat::Rewrite& found);
+  using Specs = std::vector<nat::InputSpec>;  // by input
+  /** Versions of something that packet threads look at, of which they see the newest. */
+  template <class T>
+  struct Versions : Retiring {
+    std::atomic<T*> now{nullptr};
+    std::shared_ptr<T> owner;  // of it
+    std::vector<std::shared_ptr<T>> gone;
+
+    void set(std::shared_ptr<T> next) {
+      now.store(next.get(), std::memory_order_release);
+      owner.swap(next);
+      if (next != nullptr) gone.push_back(std::move(next));
+    }
+    void swap(Versions& other) {
+      owner.swap(other.owner);
+      now = owner.get(), other.now = other.owner.get();
+    }
+    bool has_retired() const override { return !gone.empty(); }
+    void reclaim() override { gone.clear(); }
+  };
+  struct Tables : Versions<nat::MappingTable> {
+    void reclaim() override {
+      for (const auto& table : gone) table->hand_over(*owner);
+      gone.clear();
+    }
+  };
+
+  const nat::InputSpec& spec_of(uint32_t input) const {
+    const Specs& specs = *specs_.now.load(std::memory_order_acquire);
+    return specs[std::min<size_t>(input, specs.size() - 1)];
+  }
+  /** Looks the patterns up that have names. */
+  void find_patterns(Specs& specs) const;
+  /** Makes a mapping for a flow that came by `input`; the reason if that cannot be, or -1. Sets `found`, and `table` if there
+   *  is another one by now. */
+  int make(nat::MappingTable*& table, const nat::FlowKey& flow, uint32_t input, uint32_t now_s, nat::Rewrite& found);
+  void set_spec(size_t input, const std::string& text);
+  void set_capacity(uint32_t capacity);
   std::string table_text(bool all, nat::Kind kind) const;
   uint32_t now_s(int thread) {
     return static_cast<uint32_t>(clocks_[static_cast<size_t>(thread)].clock.now_ms() / 1000);
   }
 
-  std::vector<nat::InputSpec> specs_;  // by input
-  uint32_t capacity_ = 65536;
+  Versions<Specs> specs_;
+  std::vector<const class IPRewriterPatterns*> patterns_;  // of the chain
+  click::AddressNames names_;
+  uint32_t capacity_ = 65536;  // as configured
   bool set_dst_ = true;
-  std::unique_ptr<nat::MappingTable> table_;
+  Tables tables_;
+  std::atomic<std::shared_ptr<const nat::MappingTable>> counted_;  // the same, for statistics()
   struct alignas(kCacheLine) Clock {
     BatchClock clock;
   };
