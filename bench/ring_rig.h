@@ -80,6 +80,15 @@ class alignas(128) PeerEnd {
 
 class RingRig {
  public:
+  /** A function of the program; what it drops leaves by one exit. */
+  struct Function {
+    std::string name = "EtherMirror";
+    std::vector<std::byte> table;
+    std::vector<int> outputs = {kTransmit};  ///< where packets go: number of a function behind it, or kTransmit
+    size_t states = 1;                       ///< State of it, one behind the other
+  };
+  static constexpr int kTransmit = -1;
+
   struct Options {
     std::string device;
     int pairs = 1;
@@ -87,8 +96,8 @@ class RingRig {
     uint32_t capacity = 2048;  ///< bytes of packets that buffers are said to hold
     bool owner = true;         ///< the GPU's end is memif's client: buffers change rings. Else packets are copied
     uint32_t stagger = 0;      ///< no owner: buffer k begins stagger * k % 16 bytes further on
-    std::string function = "EtherMirror";
-    std::vector<std::byte> table;  ///< the function's
+    std::vector<Function> functions = {{}};  ///< packets enter by the first
+    ColumnSet columns = 0;                   ///< that they want
   };
 
   explicit RingRig(Options options) : options_(std::move(options)), device_(gpu::open_device(options_.device)) {
@@ -118,7 +127,7 @@ class RingRig {
       pairs_[i].rx.fresh = false;
     }
   }
-  void resume() { device_->start_rings(rings_id_, {program_, drops_, kExits, 1, 2, pairs_}); }
+  void resume() { device_->start_rings(rings_id_, {program_, drops_, kExits, 1, last_node(), pairs_}); }
 
   PeerEnd& end(int pair) { return *ends_[static_cast<size_t>(pair)]; }
   int pairs() const { return options_.pairs; }
@@ -131,12 +140,12 @@ class RingRig {
     uint64_t received, sent, dropped;
   };
   Counts counts() {
-    gpu::NodeCounts nodes[3];
+    std::vector<gpu::NodeCounts> nodes(last_node() + 1u);
     gpu::RingCount drops[kExits], dropped = 0;
     device_->read_state(counts_, 0, std::as_writable_bytes(std::span(nodes)));
     device_->read_state(drops_, 0, std::as_writable_bytes(std::span(drops)));
     for (const gpu::RingCount one : drops) dropped += one;
-    return {nodes[0].packets, nodes[2].packets, dropped};
+    return {nodes.front().packets, nodes.back().packets, dropped};
   }
 
  private:
@@ -147,23 +156,37 @@ class RingRig {
     return {reinterpret_cast<uint8_t*>(region.base()), region.bytes()};
   }
   uint8_t* base() const { return reinterpret_cast<uint8_t*>(buffers_.base()); }
+  uint16_t last_node() const { return static_cast<uint16_t>(options_.functions.size() + 1); }
 
   void add_program() {
     gpu::ProgramSpec spec;
-    counts_ = device_->add_state(3 * sizeof(gpu::NodeCounts));
+    counts_ = device_->add_state((last_node() + 1u) * sizeof(gpu::NodeCounts));
     drops_ = device_->add_state(kExits * sizeof(gpu::RingCount));
-    gpu::ProgramSpec::Node from{}, function{}, to{};
-    from.function = to.function = -1;
-    function.function = gpu::function_id(options_.function);
-    if (!options_.table.empty()) function.table = device_->add_table(options_.table);
     const auto exit = [](int number) { return static_cast<uint16_t>(gpu::kExit + number); };
+    gpu::ProgramSpec::Node from{}, to{};
+    from.function = to.function = -1;
     from.outputs = {1}, from.drops = {exit(1), exit(2)};
-    function.outputs = {gpu::kExit}, function.drops = {exit(3)};
     to.drops = {exit(4), exit(5)};
-    spec.nodes = {from, function, to};
+    spec.nodes = {from};
+    for (const Function& function : options_.functions) spec.nodes.push_back(node_of(function, exit(3)));
+    spec.nodes.push_back(to);
+    spec.columns = options_.columns;
     spec.counts = counts_;
     spec.writes_packets = true;
     program_ = device_->add_program(spec);
+  }
+
+  gpu::ProgramSpec::Node node_of(const Function& function, uint16_t dropped) {
+    constexpr size_t kMostReasons = 16;
+    gpu::ProgramSpec::Node node{};
+    node.function = gpu::function_id(function.name);
+    if (!function.table.empty()) node.table = device_->add_table(function.table);
+    if (const size_t bytes = gpu::functions()[static_cast<size_t>(node.function)].state_bytes; bytes > 0)
+      node.state = device_->add_state(bytes * function.states);
+    for (const int output : function.outputs)
+      node.outputs.push_back(output == kTransmit ? gpu::kExit : static_cast<uint16_t>(1 + output));
+    node.drops.assign(kMostReasons, dropped);
+    return node;
   }
 
   /** Ring number `i`; the GPU receives from the even ones. */

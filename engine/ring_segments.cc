@@ -22,7 +22,8 @@ std::string called(const Node& node) { return node.element->class_name + " '" + 
 std::string remedy(const Node& node, const NodePlan& plan) {
   if (is<GPUPort>(node)) return "put a function between the two ports, such as EtherMirror with DEVICE gpu";
   if (gpu::function_id(node.element->class_name) >= 0 && !plan.processor.is_gpu())
-    return "give " + node.element->name + " DEVICE gpu, or run with --device gpu";
+    return "give " + node.element->name + " DEVICE gpu" +
+           (node.element->follows_device() ? ", or run with --device gpu" : "");
   if (gpu::function_id(node.element->class_name) >= 0 || node.element->neutral().has_value())
     return "place all functions between the two ports on one GPU, with one FromGPUPort before them";
   return "take it out, or use FromDPDKDevice and ToDPDKDevice, whose packets the CPU sees";
@@ -45,6 +46,7 @@ class Finder {
             format("packets come to it from %s, not from a FromGPUPort on its GPU; use ToDPDKDevice, or %s",
                    called(router_.nodes[before]).c_str(), remedy(router_.nodes[before], plan_.nodes[before]).c_str()));
     }
+    check_turns();
     if (diagnostics_.ok()) check_ports();
   }
 
@@ -90,6 +92,28 @@ class Finder {
     segment.from = from, segment.to = to;
   }
 
+  /** Only rings give functions packets in the order of arrival, and to a few of them. */
+  void check_turns() {
+    for (const Segment& segment : plan_.segments) {
+      if (!segment.processor.is_gpu()) continue;
+      int turns = 0;
+      for (const int n : segment.nodes) {
+        const Node& node = router_.nodes[static_cast<size_t>(n)];
+        const int function = gpu::function_id(node.element->class_name);
+        if (function < 0 || !gpu::functions()[static_cast<size_t>(function)].in_turn) continue;
+        if (!segment.has_rings())
+          error(node,
+                "DEVICE: it wants packets in the order of arrival, which a GPU gives it between GPU ports only; leave "
+                "DEVICE out, or put it between FromGPUPort and ToGPUPort");
+        else if (++turns > gpu::kMostTurns)
+          error(node,
+                format("there are %d elements before it, between the same GPU ports, that want packets in the order of "
+                       "arrival, and no more can be; take one out",
+                       gpu::kMostTurns));
+      }
+    }
+  }
+
   void check_ports() {
     std::map<std::string, const Node*> from, to, configured;
     for (const Node& node : router_.nodes) {
@@ -128,9 +152,22 @@ class Finder {
               format("one of it and %s, whose packets it sends, is a memif (SOCKET), the other a soft NIC (SOFTNIC); "
                      "let both be of a kind",
                      called(in).c_str()));
+      check_room(segment, from_config);
       if (received != sent)
         error(out, format("QUEUES: it has %d ring pairs, and %s, whose packets it sends, has %d; give both the same",
                           sent, called(in).c_str(), received));
+    }
+  }
+  /** Functions work on packets where they lie, and in a peer's buffers nothing is kept free around them. */
+  void check_room(const Segment& segment, const GPUPort::Config& from) {
+    if (from.soft_nic != nullptr || from.memif.role != memif::Role::server) return;
+    for (const int n : segment.nodes) {
+      const Node& node = router_.nodes[static_cast<size_t>(n)];
+      if (node.element->prepends() + node.element->appends() > 0)
+        error(router_.nodes[static_cast<size_t>(segment.from)],
+              format("ROLE: packets of a client lie in its buffers, which have no room for what %s, on their way, puts "
+                     "around them; let it be a client itself (ROLE client), or take a soft NIC",
+                     called(node).c_str()));
     }
   }
   /** Nobody else may take frames from a soft NIC's device. */

@@ -8,10 +8,11 @@ namespace heddle::gpu {
 
 /** What the GPU side of a function asks of the block that runs it. */
 struct FunctionTraits {
-  std::string_view name;     ///< of the element class
-  int warps = 1;             ///< that it wants for a tile, 1..8; it gets them, or more
-  bool on_rings = true;      ///< whether it is in the kernels of GPU ports as well
-  int passes = 1;            ///< how often it goes over the bytes that it has declared
+  std::string_view name;  ///< of the element class
+  int warps = 1;          ///< that it wants for a tile, 1..8; it gets them, or more
+  bool on_rings = true;   ///< whether it is in the kernels of GPU ports as well
+  bool in_turn = false;   ///< whether it wants packets in the order of arrival, which kernels of GPU ports alone give
+  int passes = 1;         ///< how often it goes over the bytes that it has declared
   size_t scratch_bytes = 0;  ///< shared memory that it uses while it runs; others use the same after it
   size_t shared_bytes = 0;   ///< shared memory that it fills once and finds again at every tile
   size_t state_bytes = 0;    ///< memory that it changes and that outlives tiles

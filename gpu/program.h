@@ -11,6 +11,7 @@ namespace heddle::gpu {
 
 constexpr int kMaxNodes = 32;     ///< elements of one GPU segment
 constexpr int kMaxTargets = 512;  ///< outputs and drop reasons of all of them together
+constexpr int kMostTurns = 4;     ///< nodes whose functions want packets in the order of arrival
 
 /** A target below this is a node of the same segment; from here up it is exit `target - kExit`. */
 constexpr uint16_t kExit = 0x8000;
@@ -46,6 +47,8 @@ struct Program {
   ColumnSet columns_in, columns_out;
   uint8_t columns_out_at;  ///< in words of kSlotPackets packets
   uint8_t word_column;     ///< the column that the words carry in place of the offset; kNoColumn: none
+  uint8_t turns;           ///< nodes that want packets in the order of arrival, and which they are, ascending
+  uint8_t in_turn[kMostTurns];
   bool wide_results;
   bool writes_packets;  ///< packet bytes must be visible to the host before the result words
   uint16_t first_drop;  ///< exits from this on are drops: nothing of such packets is copied back

@@ -50,6 +50,7 @@ constexpr FunctionTraits traits_of(std::string_view name) {
   FunctionTraits traits{name};
   if constexpr (requires { Function::kWarps; }) traits.warps = Function::kWarps;
   if constexpr (requires { Function::kOnRings; }) traits.on_rings = Function::kOnRings;
+  if constexpr (requires { Function::kInTurn; }) traits.in_turn = Function::kInTurn;
   if constexpr (requires { Function::kPasses; }) traits.passes = Function::kPasses;
   if constexpr (HasScratch<Function>) traits.scratch_bytes = sizeof(typename Function::Scratch);
   if constexpr (HasShared<Function>) traits.shared_bytes = sizeof(typename Function::Shared);
@@ -97,6 +98,8 @@ __device__ void call(const Block& block, Tile& tile, const NodeMemory& memory) {
  *      using Table = ...;                     layout of the function's table (core/table.h), or gpu::NoTable
  *      static constexpr int kWarps = 4;       optional: warps that it wants for a tile, 1..8; 1 if it does not say
  *      static constexpr bool kOnRings = false;  optional: that kernels of GPU ports, which have no register to spare, are without it
+ *      static constexpr bool kInTurn = true;  optional: that it wants tile.turn(), so that packets come in the order of arrival; it is
+ *                                             in the kernels of GPU ports only, with one warp
  *      static constexpr int kPasses = 2;      optional: how often it goes over the bytes; 1 if it does not say
  *      using Scratch = ...;                   optional: shared memory for the time of a call, uninitialised
  *      using Shared = ...;                    optional: shared memory that is filled once, when a block takes up a program, by

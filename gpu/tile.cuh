@@ -5,6 +5,7 @@
 #include "core/columns.h"
 #include "gpu/block.cuh"
 #include "gpu/program.h"
+#include "gpu/turn.cuh"
 
 namespace heddle::gpu {
 
@@ -63,6 +64,9 @@ class Tile {
   __device__ void next(int i, uint32_t port) { next_[i] = static_cast<uint16_t>(port); }  ///< 0 unless set
   __device__ void drop(int i, uint32_t reason) { next_[i] = static_cast<uint16_t>(kDrop | reason); }
 
+  /** Of a function with kInTurn: it calls take() and then pass(), once each, and between them is alone with its ring pair. */
+  __device__ Turn& turn() { return turn_; }
+
  private:
   template <int kWarps, int kMostWarps>
   friend class TileRunner;
@@ -76,6 +80,7 @@ class Tile {
   uint16_t next_[kSlotPackets];
   uint8_t list_[kSlotPackets];
   int count_, node_;
+  Turn turn_;               // of rings
   bool landed_;             // packets come back to where the slot says
   const Program* program_;  // in shared memory
   uint32_t* columns_;       // in shared memory, [word][kSlotPackets]

@@ -56,7 +56,13 @@ ProgramLayout lay_out(const ProgramSpec& spec, size_t copy_bytes, const ProgramA
     if (from.table != TableId::none) to.table = addresses.table(from.table);
     if (from.state != StateId::none) to.state = addresses.state(from.state);
     to.shared_at = static_cast<uint16_t>(at);
-    if (from.function >= 0) at += units(traits(from.function).shared_bytes);
+    if (from.function < 0) continue;
+    at += units(traits(from.function).shared_bytes);
+    if (!traits(from.function).in_turn) continue;
+    if (program.turns == kMostTurns)
+      throw Error(format("a GPU segment has more than %d elements that want packets in the order of arrival; use fewer",
+                         kMostTurns));
+    program.in_turn[program.turns++] = static_cast<uint8_t>(n);
   }
   program.count = static_cast<uint16_t>(spec.nodes.size());
   program.columns_in = spec.columns_in;

@@ -36,7 +36,8 @@ struct RingBoard {
   uint32_t sent;       ///< the same as a place on the transmitting ring
   uint32_t told;       ///< packets before it have been
   uint32_t stop, ended;
-  uint16_t done[kRingWindow];  ///< done[start % kRingWindow]: received | placed << 8, of a tile that is finished
+  uint32_t in_turn[kMostTurns];  ///< whose packets are next at the program's functions that want the order of arrival
+  uint16_t done[kRingWindow];    ///< done[start % kRingWindow]: received | placed << 8, of a tile that is finished
 };
 
 /** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room: each packet
@@ -238,7 +239,10 @@ class RingWarp {
     runner_.enter(arrival.frame, arrival.length);
     tile_.drop[lane()] = arrival.drop;
     tile_.buffer[lane()] = arrival.buffer;
-    if (lane() == 0) tile_.start = start, tile_.packets = n, tile_.goes_on = goes_on;
+    if (lane() == 0) {
+      tile_.start = start, tile_.packets = n, tile_.goes_on = goes_on;
+      tile_.turn().begin(board_.in_turn, start, start + static_cast<uint32_t>(n));
+    }
     __syncwarp();
   }
 
@@ -354,6 +358,7 @@ static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) ser
     board.sent = pair.tx.position;
     board.dropped = pair.rx.position - pair.tx.position;
     board.chained = board.stop = board.ended = 0;
+    for (uint32_t& turn : board.in_turn) turn = pair.rx.position;
   }
   __syncthreads();
   RingWarp<Rings>::fill(pair);

@@ -31,7 +31,7 @@ void fill(uint8_t* frame, uint64_t number, uint32_t length) {
 
 /** What the function must have made of a frame. */
 void change(const RingRig::Options& options, uint8_t* frame, uint32_t length) {
-  if (options.function == "EtherMirror")
+  if (options.functions[0].name == "EtherMirror")
     std::swap_ranges(frame, frame + 6, frame + 6);
   else
     for (uint32_t i = 0; i < length; ++i) frame[i] ^= 0x5a;
@@ -129,11 +129,11 @@ RingRig::Options options_of(const char* function, int pairs, uint32_t size, uint
   RingRig::Options options;
   options.device = "gpu";
   options.pairs = pairs, options.size = size, options.capacity = bytes, options.owner = owner;
-  options.function = function;
-  if (options.function == "XOR") {
+  options.functions[0].name = function;
+  if (options.functions[0].name == "XOR") {
     const xor_bytes::Key key{0x5a5a5a5a};
     const auto bytes_of = std::as_bytes(std::span(&key, 1));
-    options.table.assign(bytes_of.begin(), bytes_of.end());
+    options.functions[0].table.assign(bytes_of.begin(), bytes_of.end());
   }
   return options;
 }

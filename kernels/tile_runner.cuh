@@ -20,6 +20,14 @@ namespace heddle::gpu {
  *  more than kMostWarps are not there. */
 template <int kWarps, int kMostWarps = kWarps>
 class TileRunner {
+  static constexpr bool kOnRings = kMostWarps > kWarps;  // one warp that runs what wants several is a ring's
+  // Whether to make anew what would be in registers over a call: for sm_90 ring kernels spill without, for sm_80 with it.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  static constexpr bool kMakesAnew = kOnRings;
+#else
+  static constexpr bool kMakesAnew = false;
+#endif
+
  public:
   /** `memory`: the block's dynamic shared memory: columns, scratch, and what functions have filled. */
   __device__ TileRunner(const Block& block, Program& program, Tile& tile, uint4* memory)
@@ -170,6 +178,8 @@ class TileRunner {
       }
       block_.sync();
       if constexpr (kWarps > 1) n = tile_.node_;
+      if constexpr (kOnRings)
+        if (program_.turns != 0) Turn::reach(tile_.turn_, program_, n);
       if (n >= kExit) return node;
       const Program::Node& what = program_.nodes[n];
       if (what.function >= 0) {
@@ -178,9 +188,11 @@ class TileRunner {
         neutral(what, node == n);
       }
       block_.sync();
+      if constexpr (kMakesAnew) n = tile_.node_;
       if (keeps_ways && node == n) {
+        const Program::Node& left = program_.nodes[n];
         const unsigned next = tile_.next_[i];
-        node = program_.targets[what.first_target + (next < kDrop ? next : what.outputs + (next - kDrop))];
+        node = program_.targets[left.first_target + (next < kDrop ? next : left.outputs + (next - kDrop))];
       }
     }
   }
@@ -243,28 +255,38 @@ class TileRunner {
   static __device__ __noinline__ void run_apart(const Block& block, Tile& tile, const NodeMemory& memory) {
     What::template run<Function>(block, tile, memory);
   }
+  template <class What, class Function>
+  static __device__ __noinline__ void run_anew(Tile& tile, const Program::Node& node) {
+    const Block block{static_cast<int>(threadIdx.x % kLanes), kLanes};
+    auto* const memory = reinterpret_cast<uint4*>(tile.columns_);
+    What::template run<Function>(block, tile,
+                                 {node.table, node.state, memory + tile.program_->scratch_at, memory + node.shared_at});
+  }
   template <class What, FunctionId id>
-  __device__ void run_if(int16_t function, const NodeMemory& memory) {
+  __device__ void run_if(int16_t function, const NodeMemory& memory, const Program::Node& node) {
     using Function = typename Registered<id>::Type;
-    // One warp that runs what wants several is a ring's.
-    constexpr bool on_rings = kMostWarps > kWarps;
-    if constexpr (Registered<id>::kTraits.warps <= kMostWarps && (!on_rings || Registered<id>::kTraits.on_rings)) {
+    constexpr int warps = Registered<id>::kTraits.warps;
+    constexpr bool in_turn = Registered<id>::kTraits.in_turn;
+    if constexpr (warps <= kMostWarps && (kOnRings ? Registered<id>::kTraits.on_rings : !in_turn)) {
       if (function != static_cast<int16_t>(id)) return;
-      if constexpr (Registered<id>::kTraits.warps > 1)
+      if constexpr (kMakesAnew && warps > 1)
+        run_anew<What, Function>(tile_, node);
+      else if constexpr (warps > 1)
         run_apart<What, Function>(block_, tile_, memory);
       else
         What::template run<Function>(block_, tile_, memory);
     }
   }
   template <class What, int... ids>
-  __device__ void dispatch(int16_t function, const NodeMemory& memory, std::integer_sequence<int, ids...>) {
-    (run_if<What, static_cast<FunctionId>(ids)>(function, memory), ...);
+  __device__ void dispatch(int16_t function, const NodeMemory& memory, const Program::Node& node,
+                           std::integer_sequence<int, ids...>) {
+    (run_if<What, static_cast<FunctionId>(ids)>(function, memory, node), ...);
   }
   template <class What>
   __device__ void dispatch(const Program::Node& node) {
     auto* const block_memory = reinterpret_cast<uint4*>(tile_.columns_);
     const NodeMemory memory{node.table, node.state, block_memory + program_.scratch_at, block_memory + node.shared_at};
-    dispatch<What>(node.function, memory, std::make_integer_sequence<int, kFunctions>());
+    dispatch<What>(node.function, memory, node, std::make_integer_sequence<int, kFunctions>());
   }
 
   // Neutral elements: lane i of warp 0 does packet i.

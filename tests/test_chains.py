@@ -15,7 +15,7 @@ FILES = sorted(path.stem for path in CHAINS.glob("*.click"))
 WITH_CAPTURE = [
     name
     for name in FILES
-    if name not in ("bounce", "bridge", "bridge_events", "shaper", "echo", "gpu_ports", "gpu_router", "soft_nic")
+    if name not in ("bounce", "bridge", "bridge_events", "shaper", "echo", "soft_nic") and not name.startswith("gpu_")
 ]
 CAPTURES = sorted((CHAINS / "captures").glob("*.pcap"))
 

@@ -48,6 +48,7 @@ def test_every_figure_of_the_issue_is_there():
         "gpu-ether-figure-11",
         "gpu-ether-figure-12",
         "gpu-ether-table-1",
+        "gpu-ether-chains",
     } <= set(NAMES)
     assert {f"firewall-4.{n}" for n in (3, 4, 5, 6)} <= set(NAMES)
 

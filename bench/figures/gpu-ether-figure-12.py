@@ -8,18 +8,20 @@ from thesis import routes, to_routes
 OVER = {"cores": [1], "size": SIZES}
 IP4 = {**OVER, "routes": [ROUTES]}
 SIGNATURES = "inputs/signatures-147.rules"
-APPLICATIONS = {"direct": "IPv4 forwarding", "nids": "NIDS"}
+ASSOCIATIONS = "inputs/associations-1000.txt"
+APPLICATIONS = {"direct": "IPv4 forwarding", "ipsec": "IPsec gateway", "nids": "NIDS"}
 
 FIGURE = Figure(
     name="gpu-ether-figure-12",
     title="Throughput of applications by packet size",
     source=f"{SOURCE}, section V.G, figure 12",
-    note=f"{SOFT_NIC}{LIST} {ROUTES:,} routes, DIR-24-8, as in the paper, and 147 signatures; both are generated. The NIDS is its pattern "
-    "stage, as the paper's is. The paper's third application is missing: IPsec does not run between GPU ports yet "
-    "(docs/gpu-io.md).",
+    note=f"{SOFT_NIC}{LIST} {ROUTES:,} routes, DIR-24-8, as in the paper, and 147 signatures; all are generated. "
+    "The NIDS is its pattern stage, as the paper's is. The gateway has 1,000 tunnels.",
     sweeps=(
         ports("chains/ports-direct.click", derive=to_routes, **IP4),
         copied("chains/direct-batches.click", derive=to_routes, **IP4),
+        ports("chains/ports-ipsec.click", **OVER),
+        copied("chains/ipsec-batches.click", **OVER),
         ports("chains/ports-nids.click", **OVER),
         copied("chains/nids-batches.click", **OVER),
     ),
@@ -32,7 +34,7 @@ FIGURE = Figure(
             title=f"({letter}) {name}",
             where={"subject": (f"chains/ports-{chain}.click", f"chains/{chain}-batches.click")},
         )
-        for letter, (chain, name) in zip("ac", APPLICATIONS.items(), strict=True)
+        for letter, (chain, name) in zip("abc", APPLICATIONS.items(), strict=True)
     ),
-    makes={**routes(ROUTES), SIGNATURES: MAKES[SIGNATURES]},
+    makes={**routes(ROUTES), **{name: MAKES[name] for name in (ASSOCIATIONS, SIGNATURES)}},
 )

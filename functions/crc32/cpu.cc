@@ -2,11 +2,13 @@
 #include "functions/crc32/cpu.h"
 
 #include <immintrin.h>
+#include <rte_cpuflags.h>
 #include <rte_net_crc.h>
 extern "C" {  // DPDK 22.11 forgets it
 #include <rte_vect.h>
 }
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -50,11 +52,18 @@ uint32_t click_crc(const uint8_t* data, uint32_t length) {
 }  // namespace
 
 void choose_instructions() {
+  // DPDK writes to standard error if it is asked for what the processor lacks.
+  static constexpr rte_cpu_flag_t kWanted[] = {RTE_CPUFLAG_AVX512F,  RTE_CPUFLAG_AVX512DQ,  RTE_CPUFLAG_AVX512BW,
+                                               RTE_CPUFLAG_AVX512VL, RTE_CPUFLAG_PCLMULQDQ, RTE_CPUFLAG_VPCLMULQDQ,
+                                               RTE_CPUFLAG_AVX512CD};
+  const bool wide =
+      std::ranges::all_of(kWanted, [](rte_cpu_flag_t flag) { return rte_cpu_get_flag_enabled(flag) > 0; });
+  const bool narrow = rte_cpu_get_flag_enabled(RTE_CPUFLAG_PCLMULQDQ) > 0;
   // DPDK asks EAL how wide vectors may be, which is 0, and wrong, as long as EAL has not started: captures
   // need none.
   const uint16_t before = rte_vect_get_max_simd_bitwidth();
   rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_512);
-  rte_net_crc_set_alg(RTE_NET_CRC_AVX512);  // or the next best
+  rte_net_crc_set_alg(wide ? RTE_NET_CRC_AVX512 : narrow ? RTE_NET_CRC_SSE42 : RTE_NET_CRC_SCALAR);
   if (before != 0) rte_vect_set_max_simd_bitwidth(before);
 }
 

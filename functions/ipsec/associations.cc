@@ -95,6 +95,7 @@ void Associations::load_details(std::span<const FileAssociation> list) {
 
 void Associations::load_host(std::span<const FileAssociation> list) {
   host_ = std::make_unique<Host[]>(list.size());
+  std::vector<Selector> selectors;
   for (uint32_t i = 0; i < list.size(); ++i) {
     const FileAssociation& from = list[i];
     Host& host = host_[i];
@@ -103,15 +104,16 @@ void Associations::load_host(std::span<const FileAssociation> list) {
     host.selector = from.selector;
     if (from.limits.any())
       host.lifetime = std::make_unique<Lifetime>(from.limits, from.used_packets, from.used_bytes, news_);
-    has_lifetimes_ = has_lifetimes_ || host.lifetime != nullptr;
+    if (limited_ == kNone && host.lifetime != nullptr) limited_ = i;
     if (judged_ == kNone &&
         (host.window.is_on() || host.lifetime != nullptr || host.selector.family != Selector::Family::any))
       judged_ = i;
     has_selectors_ = has_selectors_ || from.selector.family != Selector::Family::any;
     if (::getrandom(&host.iv_base, sizeof host.iv_base, 0) != sizeof host.iv_base)
       throw Error("the system gives no random numbers");
-    selectors_.add(from.selector, i);
+    selectors.push_back(from.selector);
   }
+  selectors_.load(selectors);
 }
 
 uint32_t Associations::place_in(const Associations& other, uint32_t index) const {
@@ -223,7 +225,7 @@ std::string Associations::lifetimes() const {
 
 std::vector<std::pair<std::string, uint64_t>> Associations::statistics() const {
   std::vector<std::pair<std::string, uint64_t>> list{{"associations", count()}};
-  if (!has_lifetimes_) return list;
+  if (!has_lifetimes()) return list;
   uint64_t soft = 0, hard = 0;
   for (uint32_t i = 0; i < count(); ++i)
     if (const Lifetime* life = host_[i].lifetime.get())

@@ -33,11 +33,14 @@ class Associations : public Table {
   /** By SPI, in network byte order. */
   uint32_t find(uint32_t spi) const { return image().find(spi); }
   /** By addresses of an inner packet. */
-  uint32_t select(const Selector::Ends& ends) const { return selectors_.find(ends); }
+  uint32_t select(const Selector::Ends& ends) const { return selectors_.image().find(ends); }
+  const Selectors& selectors() const { return selectors_; }
   /** Whether an association may have an inner packet (RFC 4301, 5.2, step 4). */
   bool has(uint32_t index, const uint8_t* header, uint32_t available) const {
     return !has_selectors_ || host_[index].selector.has(ends_of(header, available));
   }
+  bool has_selectors() const { return has_selectors_; }  ///< whether some association has not all packets
+  const Selector& selector(uint32_t index) const { return host_[index].selector; }
   /** Two associations with one selector, so that the second never gets a packet; kNone: there are none. */
   std::pair<uint32_t, uint32_t> with_one_selector() const;
   /** The first association that is one of `other`'s, too: of the same SPI and keys; or kNone. */
@@ -56,6 +59,8 @@ class Associations : public Table {
   /** Those associations that `other` has as well, of the same SPI and keys, have their numbers from there. Packets come here as
    *  long as `other` lives. */
   void numbered_by(const Associations& other);
+  /** The number that the next packet gets. */
+  uint64_t next_number(uint32_t index) const { return host_[index].next.load(std::memory_order_relaxed); }
   uint64_t last_number(uint32_t index) const { return details_[index].extended ? INT64_MAX : UINT32_MAX; }
   /** What an initialisation vector is its number's distance from: random, so that a file which is used again does not
    *  encipher other packets with the same key stream. */
@@ -66,7 +71,8 @@ class Associations : public Table {
   bool take_life(uint32_t index, uint32_t bytes) {
     return !host_[index].lifetime || host_[index].lifetime->take(bytes);
   }
-  bool has_lifetimes() const { return has_lifetimes_; }
+  bool has_lifetimes() const { return limited_ != kNone; }
+  uint32_t limited() const { return limited_; }  ///< the first association that has limits, or kNone
   /** Writes a line to standard error for each association that has reached a limit since the last call. */
   void announce(const std::string& element);
 
@@ -117,8 +123,8 @@ class Associations : public Table {
   std::atomic<uint64_t> announced_{0};
   Selectors selectors_;
   std::unique_ptr<std::bitset<65536>> ports_;
-  uint32_t beyond_gpu_ = kNone, judged_ = kNone, front_bytes_ = 0, tail_bytes_ = 0;
-  bool front_varies_ = false, has_transport_ = false, has_selectors_ = false, has_lifetimes_ = false;
+  uint32_t beyond_gpu_ = kNone, judged_ = kNone, limited_ = kNone, front_bytes_ = 0, tail_bytes_ = 0;
+  bool front_varies_ = false, has_transport_ = false, has_selectors_ = false;
 };
 
 /** Arguments FILE and OFFSET; what is wrong is reported. */

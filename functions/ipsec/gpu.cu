@@ -1,5 +1,7 @@
 #include "functions/ipsec/arrived.h"
 #include "functions/ipsec/esp.cuh"
+#include "functions/ipsec/replay.cuh"
+#include "functions/ipsec/sequence.cuh"
 
 namespace heddle::ipsec {
 
@@ -170,7 +172,6 @@ struct DecapTile {
   using Scratch = Work<DecapJob>;
   using Shared = Lookup;
   static constexpr int kWarps = 4;
-  static constexpr bool kOnRings = false;
   static constexpr int kPasses = 2;  // sums up, and decrypts
 
   static __device__ void fill(const gpu::Block& block, Lookup& te, const Image& image) { te.fill(block, image); }
@@ -216,3 +217,5 @@ struct DecapTile {
 
 HEDDLE_GPU_FUNCTION(IPsecEncap, heddle::ipsec::EncapTile);
 HEDDLE_GPU_FUNCTION(IPsecDecap, heddle::ipsec::DecapTile);
+HEDDLE_GPU_FUNCTION(IPsecReplay, heddle::ipsec::ReplayTile);
+HEDDLE_GPU_FUNCTION(IPsecSequence, heddle::ipsec::SequenceTile);

@@ -1,7 +1,10 @@
 #pragma once
 
 #include "core/chooses.h"
+#include "core/gpu_state.h"
 #include "functions/ipsec/associations.h"
+#include "functions/ipsec/replay_table.h"
+#include "functions/ipsec/sequence_table.h"
 
 namespace heddle {
 
@@ -37,9 +40,9 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *  rfc4106(gcm(aes)), also of several kinds in one FILE, but no cbc(aes), transport mode, IPv6 outside, UDP and extended numbers; with
  *  such an association in FILE the element needs a CPU, where intel-ipsec-mb does the work, and on a GPU it is an error.
  *
- *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU, so that the sequence numbers of
- *  an association are in the order in which packets came, also where a GPU does the rest. It may name another IPsecEncap with
- *  the same associations.
+ *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU or between GPU ports, so that the
+ *  sequence numbers of an association are in the order in which packets came, also where a GPU does the rest. It may name
+ *  another IPsecEncap with the same associations.
  *
  *  Inner packets are IPv4 or IPv6. What a link has padded behind them goes. The outer header of a tunnel takes over DSCP,
  *  ECN and DF (for IPv6: DF is set), unless the association has `extra-flag dont-encap-dscp`, `flag noecn` or `flag
@@ -104,7 +107,7 @@ class IPsecEncap : public Element, public Chooses {
 
 /** IPsecSequence: chooses the security association of packets and takes a sequence number for each.
  *
- *      IPsecSequence(ENCAP [, keywords SPI, BY, MTU])
+ *      IPsecSequence(ENCAP [, keywords SPI, BY, MTU, DEVICE])
  *
  *  ENCAP: the name of the IPsecEncap that the packets go to. It sets the columns sa, esp_sequence and esp_iv, which
  *  that reads. SPI: the association with this number gets all packets. BY: `selector` (default): the one whose `sel`
@@ -113,7 +116,12 @@ class IPsecEncap : public Element, public Chooses {
  *
  *  Numbers rise by one a packet, in the order in which packets come to a thread, from what FILE says (oseq) on.
  *  Initialisation vectors are that number and a random one of this run, so that a FILE that is used again does not
- *  encipher different packets with the same key stream. Runs on the CPU.
+ *  encipher different packets with the same key stream.
+ *
+ *  DEVICE gpu, which --device does not imply: it runs between GPU ports (FromGPUPort), where the tiles of a ring pair have their turn
+ *  in the order in which packets came, so that numbers rise as on the CPU; nowhere else on a GPU. Ring pairs share the numbers
+ *  of an association. FILE may then have what a GPU enciphers, and no limits, and no other IPsecSequence may take numbers of
+ *  the same associations.
  *
  *  Where FILE gives an association limits, packets count by their length behind OFFSET. When one is reached, a line on
  *  standard error says so within a tenth of a second: a soft limit asks for a successor, a hard one ends the association,
@@ -127,7 +135,8 @@ class IPsecEncap : public Element, public Chooses {
  *  or, those with DF, be answered by ICMP (RFC 4301, 8.2), as in the example; handler `inner_mtu` tells the length that
  *  IPFragmenter and ICMPError need.
  *
- *  Handlers: `mtu` (rw); `inner_mtu` (r): the longest packet that all tunnels of ENCAP can take within the MTU.
+ *  Handlers: `mtu` (rw); `inner_mtu` (r): the longest packet that all tunnels of ENCAP can take within the MTU; `numbers` (r): a line
+ *  for each association: its place in FILE, SPI, and the last number that has been taken.
  *
  *  Drops, before a number or lifetime is used: "no_sa" (no selector has the addresses, the packet is no IP packet and BY is
  *  selector, or column sa is no association), and what ENCAP would drop: "no_sa", "malformed", "fragment"; "too_big". Also
@@ -135,7 +144,7 @@ class IPsecEncap : public Element, public Chooses {
  *  "expired" (it has reached a hard limit).
  *
  *  Errors: ENCAP is no IPsecEncap of this chain; SPI is none of its FILE; another IPsecSequence takes numbers of the same
- *  association for another IPsecEncap; BY is selector, and two associations have one selector.
+ *  association for another IPsecEncap; BY is selector, and two associations have one selector; on a GPU what this cannot do.
  *
  *  Example:
  *
@@ -144,10 +153,14 @@ class IPsecEncap : public Element, public Chooses {
  *      s[1] -> f :: IPFragmenter(1450) -> IPsecSequence(esp, SPI 0x1001) -> esp;
  *      f[1] -> ICMPError(192.0.2.1, unreachable, needfrag, PMTU 1450) -> ToDump(back.pcap, ENCAP IP);
  */
-class IPsecSequence : public Element {
+class IPsecSequence : public Element, public Chooses, public KeepsGpuState {
  public:
   void configure(click::Arguments& arguments) override;
   void link(const Directory& directory) override;
+  bool follows_device() const override { return false; }
+  void placed(bool on_gpu) override;
+  std::string choice() const override { return {}; }
+  size_t gpu_states() const override;
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
@@ -159,16 +172,21 @@ class IPsecSequence : public Element {
 
  private:
   static constexpr uint32_t kLeastMtu = 256, kNoMtu = 65535;
+  using By = ipsec::By;
   uint32_t inner_mtu() const;
-  enum class By { selector, column, spi };
+  /** A line for each association: place, SPI, the last number that has been taken. */
+  std::string numbers() const;
   /** Throw Error: if another IPsecEncap's numbers are those of the same association, or two have one selector. */
-  void check_counts_alone(const Directory& directory) const;
+  void check_counts_alone(const Directory& directory);
   void check_selectors() const;
+  void check_fits_gpu() const;
   std::string encap_name_;
   By by_ = By::selector;
   uint32_t spi_ = 0, only_ = 0;  // only_: the association that `spi_` names
   std::atomic<uint32_t> mtu_{kNoMtu};
   ipsec::Associations* associations_ = nullptr;
+  std::vector<const IPsecSequence*> beside_;  // others that take numbers of these
+  ipsec::SequenceTable table_;
 };
 
 /** IPsecDecap: takes IP packets out of ESP, of tunnels or end to end (RFC 4303).
@@ -192,7 +210,7 @@ class IPsecSequence : public Element {
  *  is reached is said as by IPsecSequence.
  *
  *  A GPU does what it does for IPsecEncap, and neither windows nor `sel` lines nor limits, for all of which the order of
- *  arrival matters: IPsecReplay right behind it judges these on the CPU. Then this element leaves them to that one wherever
+ *  arrival matters: IPsecReplay right behind it judges these, on the CPU or between GPU ports. Then this element leaves them to that one wherever
  *  it runs. Without it, and with an association in FILE that a GPU cannot do, it runs on a CPU, where intel-ipsec-mb does the work,
  *  and with DEVICE gpu it is an error, unless there is nothing to judge.
  *
@@ -254,27 +272,34 @@ class IPsecDecap : public Element, public Chooses {
 
 /** IPsecReplay: judges what an IPsecDecap right before it has deciphered, in the order in which packets came.
  *
- *      IPsecReplay(DECAP)
+ *      IPsecReplay(DECAP [, keyword DEVICE])
  *
  *  DECAP: the name of that IPsecDecap. Replays, `sel` lines and limits of its associations are judged here, as described there, so
- *  that it can run on a GPU. Runs on the CPU. If an association of DECAP's FILE keeps that on the CPU, it judges for itself, and
- *  all packets pass here.
+ *  that it can run on a GPU. If an association of DECAP's FILE keeps that on the CPU, it judges for itself, and all packets pass
+ *  here.
+ *
+ *  DEVICE gpu, which --device does not imply: it judges between GPU ports (FromGPUPort), where the tiles of a ring pair have their
+ *  turn in the order in which packets came; nowhere else on a GPU. Ring pairs share the windows. FILE may then have no limits.
  *
  *  Padding and content have been judged before, so the number of a packet that IPsecDecap drops for them has not come. Columns
  *  l3 and l4 mean nothing behind it.
  *
  *  Drops: "replayed", "selector", "expired", as IPsecDecap.
  *
- *  Errors: DECAP is no IPsecDecap of this chain, or something stands between the two.
+ *  Errors: DECAP is no IPsecDecap of this chain, or something stands between the two; on a GPU an association with limits.
  *
  *  Example:
  *
  *      FromDump(esp.pcap) -> d :: IPsecDecap(tunnels.keys, OFFSET 14) -> IPsecReplay(d) -> ToDump(plain.pcap);
  */
-class IPsecReplay : public Element {
+class IPsecReplay : public Element, public Chooses, public KeepsGpuState {
  public:
   void configure(click::Arguments& arguments) override;
   void link(const Directory& directory) override;
+  bool follows_device() const override { return false; }
+  void placed(bool on_gpu) override;
+  std::string choice() const override { return {}; }
+  size_t gpu_states() const override;
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
@@ -282,6 +307,7 @@ class IPsecReplay : public Element {
  private:
   std::string decap_name_;
   IPsecDecap* decap_ = nullptr;
+  ipsec::ReplayTable table_;
 };
 
 }  // namespace heddle

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "click/arguments.h"
 #include "core/error.h"
 #include "functions/ipsec/ipsec.h"
@@ -6,11 +8,10 @@ namespace heddle {
 
 using namespace ipsec;
 
-namespace {
-enum Reason : int { kCameBefore, kOthers, kOver };
-}  // namespace
-
-void IPsecReplay::configure(click::Arguments& arguments) { arguments.required("DECAP", decap_name_); }
+void IPsecReplay::configure(click::Arguments& arguments) {
+  arguments.required("DECAP", decap_name_);
+  table = &table_;
+}
 
 void IPsecReplay::link(const Directory& directory) {
   const std::vector<Element*> named = directory(decap_name_);
@@ -21,6 +22,17 @@ void IPsecReplay::link(const Directory& directory) {
                 " -> " + name);
   decap_->judged_behind();
 }
+
+void IPsecReplay::placed(bool on_gpu) {
+  if (!on_gpu) return;
+  Associations& associations = decap_->associations();
+  if (const uint32_t limited = associations.limited(); limited != Associations::kNone)
+    throw Error("a GPU counts no lifetimes, and association " + associations.describe(limited) +
+                " has limits; take it out of DECAP's FILE, or use FromDPDKDevice and ToDPDKDevice and no DEVICE gpu");
+  table_.load(associations);
+}
+
+size_t IPsecReplay::gpu_states() const { return std::max<size_t>(1, table_.words()); }
 
 Access IPsecReplay::access(Processor) const {
   const int link = decap_ == nullptr ? 0 : static_cast<int>(decap_->associations().image().link_bytes);
@@ -45,7 +57,7 @@ void IPsecReplay::run_cpu(Batch& batch) {
     else if (!associations.has(sa, batch.frame(i) + link, bytes))
       batch.drop(i, kOthers);
     else if (!associations.take_life(sa, bytes))
-      batch.drop(i, kOver);
+      batch.drop(i, kLimitReached);
   }
 }
 

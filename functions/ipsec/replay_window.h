@@ -15,6 +15,9 @@ class ReplayWindow {
    * numbers up to it count as having come. */
   void start(uint32_t window, uint64_t seen);
   bool is_on() const { return window_ != 0; }
+  uint32_t window() const { return window_; }
+  uint32_t block_mask() const { return block_mask_; }  ///< number of blocks - 1, a power of two; 0 without a window
+  uint64_t top() const { return top_.load(std::memory_order_relaxed); }  ///< the highest number that has come
   /** The whole extended sequence number of a packet that has `low` of it: the one within 2^32 from the window's bottom
    * (RFC 4303, A2.2). Below 0, as a signed number, there is none. */
   uint64_t extended(uint32_t low) const {

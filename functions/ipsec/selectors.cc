@@ -1,39 +1,45 @@
 #include "functions/ipsec/selectors.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
+#include <bit>
+#include <new>
+#include <numeric>
+#include <tuple>
 
 #include "core/load.h"
-#include "functions/ipsec/rule.h"
 
 namespace heddle::ipsec {
 
 Selector::Ends ends_of(const uint8_t* header, uint32_t available) {
-  using Family = Selector::Family;
-  if (available >= kIp4Bytes && header[0] >> 4 == 4)
-    return {Family::ip4, mapped(ntohl(load_u32(header + 12))), mapped(ntohl(load_u32(header + 16)))};
-  if (available >= kIp6Bytes && header[0] >> 4 == 6) return {Family::ip6, address6(header + 8), address6(header + 24)};
-  return {};
+  return ends_from([header](uint32_t at) { return load_u32(header + at); }, available);
 }
 
-void Selectors::add(const Selector& selector, uint32_t index) {
-  by_destination_.emplace(key(selector.destination.address, selector.destination.length), Entry{selector, index});
-  lengths_.set(selector.destination.length);
-}
-
-uint32_t Selectors::find(const Selector::Ends& ends) const {
-  if (ends.family == Selector::Family::any) return kNone;
-  for (uint32_t length = 129; length-- > 0;) {
-    if (!lengths_[length]) continue;
-    uint32_t first = kNone;
-    const auto [begin, end] = by_destination_.equal_range(key(ends.destination, length));
-    for (auto it = begin; it != end; ++it) {
-      if (it->second.selector.has(ends)) first = std::min(first, it->second.index);
-    }
-    if (first != kNone) return first;
+void Selectors::load(std::span<const Selector> list) {
+  using Entry = SelectorImage::Entry;
+  const auto count = static_cast<uint32_t>(list.size());
+  const uint32_t slot_count = std::bit_ceil(2 * count + 1);
+  memory_.assign(sizeof(SelectorImage) + count * sizeof(Entry) + slot_count * sizeof(uint32_t), std::byte{});
+  auto& image = *new (memory_.data()) SelectorImage{count, slot_count - 1, 0, {}};
+  auto* const entries = reinterpret_cast<Entry*>(memory_.data() + sizeof image);
+  auto* const slots = reinterpret_cast<uint32_t*>(entries + count);
+  const auto order_of = [&](uint32_t i) {
+    const Prefix& to = list[i].destination;
+    return std::tuple(-int{to.length}, SelectorImage::key(to.address, to.length), i);
+  };
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, order_of);
+  for (uint32_t e = 0; e < count; ++e) {
+    const Prefix& to = list[order[e]].destination;
+    const Address key = SelectorImage::key(to.address, to.length);
+    new (entries + e) Entry{list[order[e]], order[e]};
+    if (e > 0 && image.is(e - 1, key, to.length)) continue;
+    if (e == 0 || entries[e - 1].selector.destination.length != to.length)
+      image.lengths[image.length_count++] = to.length;
+    uint32_t at = SelectorImage::hash(key, to.length) & image.slot_mask;
+    while (slots[at] != 0) at = (at + 1) & image.slot_mask;
+    slots[at] = e + 1;
   }
-  return kNone;
 }
 
 }  // namespace heddle::ipsec

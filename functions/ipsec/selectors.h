@@ -1,16 +1,21 @@
 #pragma once
 
-#include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <unordered_map>
+#include <span>
+#include <vector>
 
+#include "core/macros.h"
+#include "functions/ipsec/rule.h"
+
+/** Which inner packets are an association's; CPU and GPU. */
 namespace heddle::ipsec {
 
 /** An IPv6 address, a number; IPv4 addresses are those of ::ffff:0:0/96. */
 __extension__ typedef unsigned __int128 Address;
 
-constexpr Address mapped(uint32_t ip4) { return Address{0xffff} << 32 | ip4; }
+HEDDLE_HD constexpr Address mapped(uint32_t ip4) { return Address{0xffff} << 32 | ip4; }
 /** From memory, network byte order. */
 inline Address address6(const uint8_t* bytes) {
   uint64_t high, low;
@@ -22,7 +27,7 @@ inline Address address6(const uint8_t* bytes) {
 struct Prefix {
   Address address = 0;
   uint8_t length = 0;  ///< of an IPv4 prefix: 96 more
-  bool has(Address other) const { return length == 0 || (address ^ other) >> (128 - length) == 0; }
+  HEDDLE_HD bool has(Address other) const { return length == 0 || (address ^ other) >> (128 - length) == 0; }
 };
 
 /** Of which inner packets an association is. */
@@ -35,45 +40,82 @@ struct Selector {
   };
   Prefix source, destination;
   Family family = Family::any;
-  bool has(const Ends& ends) const {
+  HEDDLE_HD bool has(const Ends& ends) const {
     return family == Family::any ||
            (family == ends.family && source.has(ends.source) && destination.has(ends.destination));
   }
 };
 
-/** Of the header of an IP packet of which `available` bytes are there. */
+/** Of the header of an IP packet of which `available` bytes are there; `load(at)` gives four of them, as they lie. */
+template <class Load>
+HEDDLE_HD Selector::Ends ends_from(const Load& load, uint32_t available) {
+  using Family = Selector::Family;
+  if (available < kIp4Bytes) return {};
+  const uint32_t version = load(0) >> 4 & 15;
+  if (version == 4) return {Family::ip4, mapped(swapped(load(12))), mapped(swapped(load(16)))};
+  if (version != 6 || available < kIp6Bytes) return {};
+  const auto address = [&](uint32_t at) {
+    Address value = 0;
+    for (uint32_t word = 0; word < 16; word += 4) value = value << 32 | swapped(load(at + word));
+    return value;
+  };
+  return {Family::ip6, address(8), address(24)};
+}
 Selector::Ends ends_of(const uint8_t* header, uint32_t available);
 
-/** Finds a packet's association: the longest destination that has its addresses, of several the first. */
-class Selectors {
- public:
-  void add(const Selector& selector, uint32_t index);
-  static constexpr uint32_t kNone = ~0u;
-  uint32_t find(const Selector::Ends& ends) const;
-
- private:
-  struct Key {
-    Address prefix;
-    uint8_t length;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& key) const {
-      return (static_cast<uint64_t>(key.prefix >> 64) * 0x9e3779b97f4a7c15u ^ static_cast<uint64_t>(key.prefix)) *
-                 0xbf58476d1ce4e5b9u +
-             key.length;
-    }
-  };
+/** Selectors as packets look them up: this, then `count` entries, then the slots of a hash of their destinations. */
+struct alignas(16) SelectorImage {
   struct Entry {
     Selector selector;
-    uint32_t index;
+    uint32_t index;  ///< of its association
   };
-  static Key key(Address destination, uint32_t length) {
-    return {length == 0 ? 0 : destination >> (128 - length), static_cast<uint8_t>(length)};
+  uint32_t count;      ///< of entries, those of one destination one behind the other, by index
+  uint32_t slot_mask;  ///< number of slots - 1, a power of two
+  uint32_t length_count;
+  uint8_t lengths[129];  ///< that destinations have, falling
+
+  HEDDLE_HD const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
+  /** [slot_mask + 1]: 1 + the first entry of a destination, or 0. */
+  HEDDLE_HD const uint32_t* slots() const { return reinterpret_cast<const uint32_t*>(entries() + count); }
+
+  /** The bits of a prefix; in the lowest places. */
+  HEDDLE_HD static Address key(Address destination, uint32_t length) {
+    return length == 0 ? 0 : destination >> (128 - length);
+  }
+  HEDDLE_HD static uint32_t hash(Address key, uint32_t length) {
+    const uint64_t mixed =
+        (static_cast<uint64_t>(key >> 64) * 0x9e3779b97f4a7c15u ^ static_cast<uint64_t>(key)) * 0xbf58476d1ce4e5b9u +
+        length;
+    return static_cast<uint32_t>(mixed >> 32 ^ mixed);
+  }
+  HEDDLE_HD bool is(uint32_t entry, Address its_key, uint32_t length) const {
+    const Prefix& prefix = entries()[entry].selector.destination;
+    return prefix.length == length && key(prefix.address, length) == its_key;
   }
 
-  std::unordered_multimap<Key, Entry, KeyHash> by_destination_;
-  std::bitset<129> lengths_;  // bit n: a destination has length n
+  static constexpr uint32_t kNone = ~0u;
+  /** A packet's association: the longest destination that has its addresses, of several the first; or kNone. */
+  HEDDLE_HD uint32_t find(const Selector::Ends& ends) const {
+    if (ends.family == Selector::Family::any) return kNone;
+    for (uint32_t l = 0; l < length_count; ++l) {
+      const Address wanted = key(ends.destination, lengths[l]);
+      for (uint32_t at = hash(wanted, lengths[l]) & slot_mask; slots()[at] != 0; at = (at + 1) & slot_mask)
+        for (uint32_t e = slots()[at] - 1; e < count && is(e, wanted, lengths[l]); ++e)
+          if (entries()[e].selector.has(ends)) return entries()[e].index;
+    }
+    return kNone;
+  }
+};
+
+/** Makes such an image; selector i is association i's. */
+class Selectors {
+ public:
+  void load(std::span<const Selector> list);
+  std::span<const std::byte> bytes() const { return memory_; }
+  const SelectorImage& image() const { return *reinterpret_cast<const SelectorImage*>(memory_.data()); }
+
+ private:
+  std::vector<std::byte> memory_;
 };
 
 }  // namespace heddle::ipsec

@@ -13,12 +13,6 @@ namespace heddle {
 
 using namespace ipsec;
 
-namespace {
-enum Reason : int { kNoAssociation, kBroken, kPart, kExhausted, kOver, kTooBig };
-static_assert(kNoAssociation == static_cast<int>(kNoSa) && kBroken == static_cast<int>(kMalformed) &&
-              kPart == static_cast<int>(kFragment));
-}  // namespace
-
 void IPsecSequence::configure(click::Arguments& arguments) {
   arguments.required("ENCAP", encap_name_).keyword("SPI", spi_);
   uint32_t mtu = kNoMtu;
@@ -26,6 +20,7 @@ void IPsecSequence::configure(click::Arguments& arguments) {
   mtu_ = mtu;
   arguments.choice("BY", by_, {{"selector", By::selector}, {"column", By::column}});
   if (spi_ != 0) by_ = By::spi;
+  table = &table_;
 }
 
 void IPsecSequence::link(const Directory& directory) {
@@ -44,10 +39,14 @@ void IPsecSequence::link(const Directory& directory) {
     throw Error(format("SPI: '%s' has no association with SPI 0x%08x", encap_name_.c_str(), spi_));
 }
 
-void IPsecSequence::check_counts_alone(const Directory& directory) const {
-  for (const Element* other : directory("*")) {
-    const auto* sequence = dynamic_cast<const IPsecSequence*>(other);
-    if (sequence == nullptr || sequence->associations_ == nullptr || sequence->associations_ == associations_) continue;
+void IPsecSequence::check_counts_alone(const Directory& directory) {
+  for (Element* other : directory("*")) {
+    auto* sequence = dynamic_cast<IPsecSequence*>(other);
+    if (sequence == nullptr || sequence == this || sequence->associations_ == nullptr) continue;
+    if (sequence->associations_ == associations_) {
+      beside_.push_back(sequence), sequence->beside_.push_back(this);
+      continue;
+    }
     const uint32_t shared = associations_->shared_with(*sequence->associations_);
     if (shared == Associations::kNone) continue;
     throw Error(
@@ -66,6 +65,32 @@ void IPsecSequence::check_selectors() const {
              "packet; give them different `sel` lines, or say SPI or BY column",
              encap_name_.c_str(), ntohl((*associations_)[first].spi), ntohl((*associations_)[second].spi)));
 }
+
+void IPsecSequence::placed(bool on_gpu) {
+  if (!on_gpu) return;
+  check_fits_gpu();
+  table_.load(
+      *associations_,
+      {.count = 0, .link_bytes = 0, .by = by_, .only = only_, .mtu = mtu_.load(), .second_output = outputs > 1});
+}
+
+void IPsecSequence::check_fits_gpu() const {
+  const char* const kRemedy = "take it out of ENCAP's FILE, or use FromDPDKDevice and ToDPDKDevice and no DEVICE gpu";
+  if (const uint32_t beyond = associations_->beyond_gpu(); beyond != Associations::kNone)
+    throw Error(
+        "a GPU takes numbers for tunnels over IPv4 with rfc3686(ctr(aes)) or rfc4106(gcm(aes)), and association " +
+        associations_->describe(beyond) + " wants something else; " + kRemedy);
+  if (const uint32_t limited = associations_->limited(); limited != Associations::kNone)
+    throw Error("a GPU counts no lifetimes, and association " + associations_->describe(limited) + " has limits; " +
+                kRemedy);
+  for (const IPsecSequence* other : beside_)
+    if (by_ != By::spi || other->by_ != By::spi || only_ == other->only_)
+      throw Error(
+          "a GPU keeps the numbers of its associations for itself, and '" + other->name +
+          "' takes them as well; give each of the two another SPI, or another ENCAP with associations of its own");
+}
+
+size_t IPsecSequence::gpu_states() const { return associations_->count(); }
 
 Access IPsecSequence::access(Processor) const {
   const int link = associations_ == nullptr ? 0 : static_cast<int>(associations_->image().link_bytes);
@@ -141,6 +166,18 @@ uint32_t IPsecSequence::inner_mtu() const {
   return least;
 }
 
+std::string IPsecSequence::numbers() const {
+  std::vector<Taken> taken(associations_->count());
+  if (read_gpu_state) read_gpu_state(0, std::as_writable_bytes(std::span(taken)));
+  std::string text;
+  for (uint32_t i = 0; i < associations_->count(); ++i) {
+    const uint64_t last = associations_->next_number(i) - 1 + taken[i].numbers;
+    text += format("%u 0x%08x %llu\n", i, ntohl((*associations_)[i].spi),
+                   static_cast<unsigned long long>(std::min(last, associations_->last_number(i))));
+  }
+  return text;
+}
+
 void IPsecSequence::handlers(Handlers& list) {
   list.read("mtu", [this] { return std::to_string(mtu_.load()); });
   list.write("mtu", [this](const std::string& text) {
@@ -149,8 +186,10 @@ void IPsecSequence::handlers(Handlers& list) {
     if (error != std::errc() || end != text.data() + text.size() || mtu < kLeastMtu || mtu > kNoMtu)
       throw Error(format("'%s' is no MTU from %u to %u", text.c_str(), kLeastMtu, kNoMtu));
     mtu_ = mtu;
+    table_.set_mtu(mtu);
   });
   list.read("inner_mtu", [this] { return std::to_string(inner_mtu()); });
+  list.read("numbers", [this] { return numbers(); });
 }
 
 int IPsecSequence::timer_us() const {

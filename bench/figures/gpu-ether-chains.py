@@ -1,0 +1,48 @@
+"""The service chains of Gaviss between ports that the GPU drives, beside forwarding and the IPsec gateway alone."""
+
+import gaviss
+from figure import Figure, Panel
+from gpu_ether import SOFT_NIC, ports
+
+SIZES = [64, 128, 256, 512, 1024, 1474, 1518, 4096, 9000]  # of 1474: a packet of 1,460 behind its Ethernet header
+ALONE = {"mirror": "forwarding", "ipsec": "IPsec gateway"}
+
+
+def chain(name):
+    """Its file."""
+    return f"chains/ports-{name}.click"
+
+
+def called(point):
+    """A chain's name in the legend."""
+    name = point.subject.removeprefix("chains/ports-").removesuffix(".click")
+    return ALONE.get(name, name.upper())
+
+
+FIGURE = Figure(
+    name="gpu-ether-chains",
+    title="Service chains between GPU ports",
+    source=f"{gaviss.SOURCE}, section 5.1, with the ports of Jung et al., GPU-Ether (INFOCOM 2021)",
+    note=f"{SOFT_NIC}{gaviss.INPUTS} The NIDS is its pattern stage. Forwarding swaps addresses. From prepared packets, without ports: "
+    "gpu-ipsec and gpu-nids of `make gpu-bench`.",
+    sweeps=(
+        ports(chain("mirror"), cores=[1], queues=[1, 4], size=SIZES, buffer=[10240], **gaviss.TRAFFIC),
+        *(
+            ports(chain(name), cores=[1], queues=[1, 4], size=SIZES, **gaviss.TRAFFIC)
+            for name in ("ipsec", *gaviss.SERVICE_CHAINS)
+        ),
+    ),
+    panels=tuple(
+        Panel(
+            y="line_gbps",
+            x="size",
+            x_label="packet size [B]",
+            series=called,
+            title=f"({letter}) {queues} ring pair{'s' * (queues > 1)}",
+            where={"queues": queues},
+        )
+        for letter, queues in (("a", 1), ("b", 4))
+    ),
+    makes=gaviss.MAKES,
+    repetitions=3,
+)

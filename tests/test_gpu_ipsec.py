@@ -1,0 +1,500 @@
+"""ESP between GPU ports on simt, both ways: Scapy deciphers what leaves, and makes what comes."""
+
+import contextlib
+import random
+import re
+from collections import Counter, defaultdict
+
+import pytest
+from scapy.layers.inet import IP
+from whole import captures, ipsec, judge, memif
+from whole.control import Control
+from whole.gpu_ports import SIMT, Mirror
+from whole.program import CHAINS, TIMEOUT_S, Report, quoted, read_handler, wait_until
+
+SELECTORS = ["10.1.0.0/16", "10.2.0.0/16", "10.0.0.0/8"]
+
+
+def selects(prefix):
+    return f"\tsel src 0.0.0.0/0 dst {prefix}\n"
+
+
+def three():
+    """One of each suite that a GPU does; the third gets what the others of its network do not."""
+    suites = [{}, {"hash": "sha256", "bits": 256}, {"cipher": "gcm"}]
+    return [
+        ipsec.Association(0x1001 + i, lines=selects(prefix), **suite)
+        for i, (prefix, suite) in enumerate(zip(SELECTORS, suites))
+    ]
+
+
+@pytest.fixture
+def keys(tmp_path):
+    return ipsec.write(tmp_path / "tunnels.keys", three())
+
+
+def plain(count, seed=1, most=200):
+    """IPv4 packets to all three, some to nobody, and some that are none or are cut."""
+    values, frames = random.Random(seed), []
+    for number in range(count):
+        destination = bytes([*values.choice([(10, 1), (10, 2), (10, 3), (11, 1)]), 0, values.randrange(256)])
+        payload = (
+            judge.transport(17, 1000, 2000, 0) + number.to_bytes(4, "big") + values.randbytes(values.randint(0, most))
+        )
+        frame = judge.ip4(bytes([11, 0, 0, 1]), destination, 17, payload)
+        match values.randrange(20):
+            case 0:
+                frame = frame[: values.randint(1, len(frame) - 1)]
+            case 1:
+                frame = frame[:14] + bytes([values.randrange(256)]) + frame[15:]
+            case 2:
+                frame += bytes(values.randrange(20))  # as a link pads
+        frames.append(frame)
+    return frames
+
+
+def fate(frame):
+    """The association's number of a frame and the packet in it; or why it is dropped."""
+    packet = frame[14:]
+    if len(packet) < 20 or packet[0] >> 4 not in (4, 6) or (packet[0] >> 4 == 6 and len(packet) < 40):
+        return "no_sa"
+    if packet[0] >> 4 == 6:
+        chosen, length = None, 40 + int.from_bytes(packet[4:6], "big")
+    else:
+        chosen = {(10, 1): 0, (10, 2): 1}.get(tuple(packet[16:18]), 2 if packet[16] == 10 else None)
+        length = int.from_bytes(packet[2:4], "big")
+    if chosen is None:
+        return "no_sa"
+    if packet[0] & 15 < 5 or length < 4 * (packet[0] & 15) or length > len(packet):
+        return "malformed"
+    return chosen, packet[:length]
+
+
+def opened(associations, frame):
+    """The association's number of an ESP packet, its sequence number, and what Scapy takes out of it."""
+    assert frame[12:14] == b"\x08\x00"
+    number = int.from_bytes(frame[34:38], "big") - 0x1001
+    return number, int.from_bytes(frame[38:42], "big"), bytes(associations[number].decrypt(frame[14:], 0))
+
+
+def expect(associations, frames, got, links=True):
+    """Each packet once, in order, with the numbers of its association one after the other."""
+    wanted = [(*fate(frame), frame[:12]) for frame in frames if not isinstance(fate(frame), str)]
+    assert len(got) == len(wanted)
+    numbers, ivs = Counter(), defaultdict(set)
+    for (number, packet, link), frame in zip(wanted, got, strict=True):
+        numbers[number] += 1
+        assert opened(associations, frame) == (number, numbers[number], packet)
+        ivs[number].add(frame[42:50])
+        assert not links or frame[:12] == link
+    assert numbers == {number: len(seen) for number, seen in ivs.items()}
+    return numbers
+
+
+def drops(frames):
+    return Counter(reason for frame in frames if isinstance(reason := fate(frame), str))
+
+
+def kept(frames):
+    return len(frames) - sum(drops(frames).values())
+
+
+def encap(keys, sequence="esp, DEVICE gpu"):
+    return f"q :: IPsecSequence({sequence}) -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14)"
+
+
+@pytest.mark.parametrize("warp_batch", [32, 64, 448])
+def test_numbers_are_in_the_order_of_arrival(heddle, place, keys, warp_batch):
+    frames = plain(2000)
+    with Mirror(heddle, place, size=256, chain=encap(keys), more=f", WARP_BATCH {warp_batch}") as mirror:
+        got = mirror.peer().exchange(frames, kept(frames))
+        last = read_handler(mirror.control, "q.numbers")
+        report = mirror.end()
+    numbers = expect(three(), frames, got)
+    assert report.drops("q") == drops(frames)
+    assert report.drops("esp") == {}
+    assert last.splitlines() == [f"{i} {0x1001 + i:#010x} {numbers[i]}" for i in range(3)]
+
+
+def test_ring_pairs_share_the_numbers(heddle, place, keys):
+    """Each has rising ones, and none has another's."""
+    associations, seen = three(), defaultdict(list)
+    with Mirror(heddle, place, queues=3, size=256, chain=encap(keys), more=", WARP_BATCH 64") as mirror:
+        peer = mirror.peer()
+        sent = {queue: plain(400, seed=queue) for queue in range(3)}
+        left = {queue: list(frames) for queue, frames in sent.items()}
+        got = {queue: [] for queue in sent}
+
+        def exchange():
+            for queue in sent:
+                del left[queue][: peer.send(left[queue][:48], queue)]
+                got[queue] += peer.receive(queue)
+            return all(len(got[queue]) == kept(sent[queue]) for queue in sent)
+
+        wait_until(exchange, what="all frames")
+        mirror.end()
+    for queue, frames in sent.items():
+        wanted = [fate(frame) for frame in frames if not isinstance(fate(frame), str)]
+        found = [opened(associations, frame) for frame in got[queue]]
+        assert [(number, packet) for number, _, packet in found] == wanted
+        for number in range(3):
+            rising = [sequence for n, sequence, _ in found if n == number]
+            assert rising == sorted(rising)
+            seen[number] += rising
+    for numbers in seen.values():
+        assert sorted(numbers) == list(range(1, len(numbers) + 1))
+
+
+def test_numbers_go_on_when_the_kernel_ends_and_begins(heddle, place, keys):
+    """For a table that changes, and for a peer that comes anew."""
+    chain = f"GetIPAddress(30) -> l :: DirectIPLookup(0.0.0.0/0 0); l[0] -> {encap(keys)}"
+    frames = [plain(300, seed=seed) for seed in range(6)]
+    frames = [[frame for frame in some if len(frame) >= 34] for some in frames]
+    with Mirror(heddle, place, chain=chain) as mirror:
+        peer, got = mirror.peer(), []
+        for turn, some in enumerate(frames):
+            if turn == 3:
+                peer.close()
+                peer = mirror.peer()
+            elif turn > 0:
+                Control(mirror.control).write("l.add", f"11.{turn}.2.0/25 0")
+            got += peer.exchange(some, kept(some))
+        mirror.end()
+    expect(three(), [frame for some in frames for frame in some], got)
+
+
+def test_numbers_from_the_file_on_and_up_to_the_last(heddle, place, tmp_path):
+    last = 2**32 - 1
+    lines = f"\tanti-replay context: seq 0x0, oseq {last - 50:#x}, bitmap 0x00000000\n"
+    association = ipsec.Association(0x1001, lines=lines)
+    keys = ipsec.write(tmp_path / "tunnels.keys", [association])
+    frames = [judge.ip4(bytes(4), bytes(4), 17, bytes(8)) for _ in range(80)]
+    with Mirror(heddle, place, chain=encap(keys, "esp, SPI 0x1001, DEVICE gpu")) as mirror:
+        got = mirror.peer().exchange(frames, 50)
+        wait_until(lambda: read_handler(mirror.control, "FromGPUPort@1.count") == "80", what="all frames")
+        assert read_handler(mirror.control, "q.numbers") == f"0 0x00001001 {last}\n"
+        report = mirror.end()
+    assert [opened([association], frame)[:2] for frame in got] == [(0, n) for n in range(last - 49, last + 1)]
+    assert report.drops("q") == {"exhausted": 30}
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_packets_that_would_be_too_big(heddle, place, keys, connected):
+    """The limit changes while packets flow; what is beyond it takes no number."""
+    chain = f"GetIPAddress(30) -> {encap(keys, 'esp, MTU 256, DEVICE gpu')} -> m :: XOR(0); "
+    chain = chain + ("q[1] -> XOR(255) -> m; m " if connected else "m ")
+    frames = [frame for frame in plain(600, most=400) if len(frame) >= 34]
+    associations, numbers = three(), Counter()
+
+    def is_big(frame, mtu):
+        icv = associations[fate(frame)[0]].icv_bytes
+        return 36 + (len(fate(frame)[1]) + 2 + 3) // 4 * 4 + icv > mtu
+
+    with Mirror(heddle, place, chain=chain) as mirror:
+        peer, big = mirror.peer(), 0
+        for mtu in (256, 400, 65535):
+            Control(mirror.control).write("q.mtu", str(mtu))
+            wanted = [f for f in frames if not isinstance(fate(f), str) and (connected or not is_big(f, mtu))]
+            for frame, found in zip(wanted, peer.exchange(frames, len(wanted)), strict=True):
+                if is_big(frame, mtu):
+                    assert found == bytes(byte ^ 255 for byte in frame)
+                    continue
+                number, packet = fate(frame)
+                numbers[number] += 1
+                assert opened(associations, found) == (number, numbers[number], packet)
+            big += sum(not isinstance(fate(f), str) and is_big(f, mtu) for f in frames)
+        report = mirror.end()
+    assert big > 100
+    assert report.drops("q") == {reason: 3 * n for reason, n in drops(frames).items()} | (
+        {} if connected else {"too_big": big}
+    )
+
+
+def test_two_ways_take_numbers_in_turn(heddle, place, keys):
+    """Of packets that go on, that are dropped before, and that part before and meet again."""
+    chain = (
+        "GetIPAddress(30) -> l :: DirectIPLookup(10.1.0.0/16 0, 10.2.0.0/16 1, 10.3.0.0/16 2); "
+        f"l[0] -> q :: IPsecSequence(esp, SPI 0x1001, DEVICE gpu) -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14) -> m :: XOR(0); "
+        "l[1] -> XOR(0) -> r :: IPsecSequence(esp, SPI 0x1002, DEVICE gpu) -> esp; l[2] -> m; m "
+    )
+    values, frames = random.Random(5), []
+    for run in range(150):  # whole tiles of a kind, and mixed ones
+        way = values.choice([(10, 1), (10, 2), (10, 3), (11, 1), None, None])
+        for number in range(values.randint(1, 70)):
+            to = way or values.choice([(10, 1), (10, 2), (10, 3), (11, 1)])
+            payload = judge.transport(17, 1, 2, 0) + run.to_bytes(2, "big") + number.to_bytes(2, "big")
+            frames.append(judge.ip4(bytes(4), bytes([*to, 0, 1]), 17, payload))
+    wanted = [frame for frame in frames if frame[30:32] != bytes([11, 1])]
+    with Mirror(heddle, place, size=256, chain=chain, more=", WARP_BATCH 96") as mirror:
+        got = mirror.peer().exchange(frames, len(wanted))
+        mirror.end()
+    numbers, associations = Counter(), three()
+    for frame, found in zip(wanted, got, strict=True):
+        if frame[31] == 3:
+            assert found == frame
+            continue
+        numbers[frame[31]] += 1
+        assert opened(associations, found) == (frame[31] - 1, numbers[frame[31]], frame[14:])
+
+
+# The chains of Gaviss.
+def run_soft_nic(heddle, received, *arguments):
+    with heddle.start_ready("run", "--json", *arguments, *SIMT) as running:
+        wait_until(lambda: not running.alive() or running.packets("FromGPUPort@1") == received, TIMEOUT_S, "the frames")
+        result = running.interrupt()
+    assert (result.code, result.err) == (0, ""), result
+    report = Report(result.json)
+    report.assert_accounted()
+    return report
+
+
+def demonstration(frame):
+    """What is in an ESP packet of the demonstration's keys: SPI, number, packet."""
+    spi = int.from_bytes(frame[34:38], "big")
+    key = bytes.fromhex("de3000000000000000000000000000000000") + bytes([spi - 0x1001, 0xDE])
+    association = ipsec.Association(spi, cipher_key=key, hash_key=key)
+    return spi, int.from_bytes(frame[38:42], "big"), bytes(association.decrypt(frame[14:], 0))
+
+
+@pytest.mark.usefixtures("demonstration_keys")
+@pytest.mark.parametrize("chain", ["gpu_c1", "gpu_c2", "gpu_c3", "gpu_c4"])
+def test_chains_of_security_functions(heddle, tmp_path, chain):
+    """The same elements on the CPU, and on the GPU between the rings."""
+    path, source = CHAINS / f"{chain}.click", CHAINS / "traffic.pcap"
+    report = run_soft_nic(heddle, len(captures.frames(source)), path, f"OUT={tmp_path}/gpu")
+    assert {e["processor"] for e in report.all["elements"] if e["class"] not in ("FromGPUPort", "ToGPUPort")} == {
+        "simt"
+    }
+    text = re.sub(r"FromGPUPort\(.*\)", f"FromDump({quoted(source)})", path.read_text())
+    text = text.replace("ToGPUPort(wire)", f"ToDump({quoted(tmp_path / 'cpu.pcap')})")
+    on_cpu = Report(heddle.ok("run", "--json", "-e", text.replace(", DEVICE gpu", "")).json)
+    got, wanted = captures.frames(tmp_path / "gpu_tunnel.pcap"), captures.frames(tmp_path / "cpu.pcap")
+    assert [demonstration(frame) for frame in got] == [demonstration(frame) for frame in wanted] != []
+    for one in on_cpu.all["elements"]:
+        if not re.match("FromDump|ToDump", one["class"]):
+            assert report.one(one["name"])["packets"] == one["packets"], one
+            assert report.drops(one["name"]) == on_cpu.drops(one["name"])
+
+
+# The other end of the tunnels.
+class Window:
+    """What has come of an association, by the letter of RFC 4303, 3.4.3."""
+
+    def __init__(self, size, seen=0):
+        self.size, self.top, self.seen, self.come = size, seen, seen, set()
+
+    def takes(self, number):
+        if self.size == 0:
+            return True
+        if number <= self.seen or number + self.size <= self.top or number in self.come:
+            return False
+        self.come.add(number)
+        self.top = max(self.top, number)
+        return True
+
+
+def decap(keys):
+    return f"d :: IPsecDecap({quoted(keys)}, OFFSET 14, DEVICE gpu) -> r :: IPsecReplay(d, DEVICE gpu)"
+
+
+def protected(association, number, packet):
+    return b"\x02" * 12 + b"\x08\x00" + association.encrypt(IP(packet), number)
+
+
+def arrivals(association, count, values):
+    """Numbers as a network that is not kind gives them: late, twice, with gaps near and far, and some of old."""
+    numbers, highest = [], association.seen
+    while len(numbers) < count:
+        highest += values.choice([1, 1, 1, 1, 2, 30, 70] + [5000] * (values.random() < 0.1))
+        numbers.append(highest)
+        if values.random() < 0.3:
+            numbers.append(max(1, highest - int(values.expovariate(1 / 40))))
+        if values.random() < 0.1:
+            numbers += [values.choice(numbers)] * values.randint(1, 3)
+        if values.random() < 0.1:
+            numbers[-8:] = values.sample(numbers[-8:], len(numbers[-8:]))
+    return numbers
+
+
+@pytest.mark.parametrize("warp_batch", [32, 96])
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_replays_are_judged_in_the_order_of_arrival(heddle, place, tmp_path, role, warp_batch):
+    seen = 70_000
+    associations = [
+        ipsec.Association(0x1001, window=64),
+        ipsec.Association(0x1002, window=4096, hash="sha256"),
+        ipsec.Association(0x1003, window=0, cipher="gcm"),
+        ipsec.Association(
+            0x1004, window=100, seen=seen, lines=f"\tanti-replay context: seq {seen:#x}, oseq 0x0, bitmap 0x0\n"
+        ),
+    ]
+    keys = ipsec.write(tmp_path / "tunnels.keys", associations)
+    values, windows = random.Random(11), [Window(a.window, a.seen) for a in associations]
+    waiting = [arrivals(a, 350, values) for a in associations]
+    waiting[3][:3] = [seen, seen + 1, seen - 1]
+    frames, wanted, fates = [], [], Counter()
+    while any(waiting):
+        which = values.choice([i for i, left in enumerate(waiting) if left])
+        for number in waiting[which][: values.randint(1, 40)]:
+            waiting[which].pop(0)
+            packet = judge.ip4(bytes([10, 0, 0, which]), bytes(4), 17, values.randbytes(8))[14:]
+            frame = protected(associations[which], number, packet)
+            if values.random() < 0.05:  # what is not authentic marks no number
+                frame = frame[:-1] + bytes([frame[-1] ^ 1])
+                fates["bad_icv"] += 1
+            elif windows[which].takes(number):
+                wanted.append(frame[:14] + packet)
+            else:
+                fates["replayed"] += 1
+            frames.append(frame)
+    assert min(fates.values()) > 50 and len(wanted) > 500
+    with Mirror(heddle, place, role, size=256, chain=decap(keys), more=f", WARP_BATCH {warp_batch}") as mirror:
+        assert mirror.peer().exchange(frames, len(wanted)) == wanted
+        report = mirror.end()
+    assert report.drops("d") == {"bad_icv": fates["bad_icv"]}
+    assert report.drops("r") == {"replayed": fates["replayed"]}
+
+
+def test_ring_pairs_share_the_windows(heddle, place, tmp_path):
+    """What comes by all of them at once is let through once."""
+    association = ipsec.Association(0x1001, window=4096)
+    keys = ipsec.write(tmp_path / "tunnels.keys", [association])
+    packets = [judge.ip4(bytes([10, 0, n // 256, n % 256]), bytes(4), 17, bytes(8))[14:] for n in range(600)]
+    frames = [protected(association, number, packet) for number, packet in enumerate(packets, 1)]
+    with Mirror(heddle, place, queues=3, size=256, chain=decap(keys), more=", WARP_BATCH 64") as mirror:
+        peer, left, got = mirror.peer(), {queue: list(frames) for queue in range(3)}, []
+
+        def exchange():
+            for queue, some in left.items():
+                del some[: peer.send(some[:40], queue)]
+                got.extend(peer.receive(queue))
+            return not any(left.values()) and len(got) == len(frames)
+
+        wait_until(exchange, what="all frames")
+        wait_until(lambda: read_handler(mirror.control, "FromGPUPort@1.count") == "1800", what="all frames")
+        report = mirror.end()
+    assert sorted(got) == sorted(frame[:14] + packet for frame, packet in zip(frames, packets, strict=True))
+    assert report.drops("r") == {"replayed": 2 * len(frames)}
+
+
+def test_packets_of_others_come_out_of_no_tunnel(heddle, place, tmp_path):
+    """Selectors are judged behind the window: the number of such a packet has come."""
+    association = ipsec.Association(0x1001, lines="\tsel src 10.1.0.0/16 dst 0.0.0.0/0\n")
+    keys = ipsec.write(tmp_path / "tunnels.keys", [association])
+    frames, wanted, fates = [], [], Counter()
+    for number in range(1, 301):
+        packet = judge.ip4(bytes([10, 1 + number % 3, 0, 0]), bytes(4), 17, number.to_bytes(4, "big"))[14:]
+        frames += [protected(association, number, packet)] * (1 + (number % 7 == 0))
+        fates["replayed"] += number % 7 == 0
+        fates["selector"] += number % 3 != 0
+        if number % 3 == 0:
+            wanted.append(frames[-1][:14] + packet)
+    with Mirror(heddle, place, chain=decap(keys)) as mirror:
+        assert mirror.peer().exchange(frames, len(wanted)) == wanted
+        report = mirror.end()
+    assert report.drops("r") == fates
+
+
+def test_hostile_packets(heddle, place, tmp_path):
+    """Cut, changed and made up: the CPU says what is to become of each."""
+    associations = [ipsec.Association(0x1001), ipsec.Association(0x1002, cipher="gcm")]
+    keys = ipsec.write(tmp_path / "tunnels.keys", associations)
+    values, frames = random.Random(17), []
+    for number in range(1, 700):
+        packet = judge.ip4(values.randbytes(4), values.randbytes(4), 17, values.randbytes(values.randrange(60)))[14:]
+        frame = bytearray(protected(values.choice(associations), number, packet))
+        match values.randrange(5):
+            case 0:
+                del frame[values.randrange(1, len(frame)) :]
+            case 1:
+                frame[values.randrange(12, min(44, len(frame)))] = values.randrange(256)
+            case 2:
+                frame[16:18] = values.randrange(80).to_bytes(2, "big")
+            case 3:
+                frame = bytearray(values.randbytes(values.randrange(1, 200)))
+        frames.append(bytes(frame))
+    source, out = captures.write(tmp_path / "in.pcap", frames), tmp_path / "out.pcap"
+    on_cpu = heddle.run(
+        f"FromDump({quoted(source)}) -> {decap(keys).replace(', DEVICE gpu', '')} -> ToDump({quoted(out)})"
+    )
+    wanted = captures.frames(out)
+    assert len(wanted) > 100
+    with Mirror(heddle, place, chain=decap(keys)) as mirror:
+        assert mirror.peer().exchange(frames, len(wanted)) == wanted
+        report = mirror.end()
+    for name in "dr":
+        assert report.drops(name) == on_cpu.drops(name)
+
+
+def test_a_gateway_in_both_directions(heddle, place, keys):
+    """One port is the office's, the other the network's, whose peer sends everything back, and much of it twice."""
+    files = [f"{place}/{name}.sock" for name in "ab"]
+    text = (
+        f"FromGPUPort(a, SOCKET {files[0]}) -> {encap(keys)} -> ToGPUPort(b, SOCKET {files[1]}); "
+        f"FromGPUPort(b) -> {decap(keys)} -> ToGPUPort(a)"
+    )
+    frames, values = [f for f in plain(1500) if not isinstance(fate(f), str)], random.Random(4)
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(memif.Listener(file)) for file in files]
+        running = stack.enter_context(heddle.start_ready("run", "--json", "-e", text, *SIMT))
+        office, network = (stack.enter_context(listener.accept()) for listener in listeners)
+        back, left, got, twice = [], list(frames), [], 0
+
+        def exchange():
+            nonlocal twice
+            del left[: office.send(left[:64])]
+            for frame in network.receive():
+                back.extend([frame] * (1 + (again := values.random() < 0.3)))
+                twice += again
+            del back[: network.send(back[:64])]
+            got.extend(office.receive())
+            return len(got) == len(frames) and not back and running.packets("r") >= len(frames) + twice
+
+        wait_until(exchange, TIMEOUT_S, what="all frames")
+        result = running.interrupt()
+    assert (result.code, result.err) == (0, ""), result
+    assert got == [frame[:14] + fate(frame)[1] for frame in frames]
+    assert Report(result.json).drops("r") == {"replayed": twice}
+
+
+# What a plan refuses, and how.
+PORTS = "FromGPUPort(a, SOCKET x) -> {} -> ToGPUPort(a)"
+DEVICE = "q :: IPsecSequence(esp, SPI 0x1001, DEVICE gpu) -> esp :: IPsecEncap({keys}, OFFSET 14)"
+MISTAKES = {
+    PORTS.format(
+        DEVICE.replace(", DEVICE gpu", "")
+    ): "IPsecSequence 'q', on its way, does not run with it there; give q DEVICE gpu",
+    f"FromDump(x) -> {DEVICE} -> Discard": "IPsecSequence 'q': DEVICE: it wants packets in the order of arrival, which a GPU gives "
+    "it between GPU ports only; leave DEVICE out, or put it between FromGPUPort and ToGPUPort",
+    "FromDump(x) -> d :: IPsecDecap({keys}, OFFSET 14) -> IPsecReplay(d, DEVICE gpu) -> Discard": "between GPU ports only",
+    PORTS.format(DEVICE).replace(
+        "SOCKET x", "SOCKET x, ROLE server"
+    ): "FromGPUPort 'FromGPUPort@1': ROLE: packets of a client lie in "
+    "its buffers, which have no room for what IPsecEncap 'esp', on their way, puts around them",
+    PORTS.format(DEVICE)
+    + "; FromDump(x) -> r :: IPsecSequence(esp, SPI 0x1001) -> e :: IPsecEncap({keys}, OFFSET 14, DEVICE cpu) "
+    "-> Discard": "IPsecSequence 'q': a GPU keeps the numbers of its associations for itself, and 'r' takes them as well",
+}
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_chains_that_are_none(heddle, tmp_path, number):
+    keys = ipsec.write(tmp_path / "tunnels.keys", [ipsec.Association(0x1001), ipsec.Association(0x1002)])
+    chain, message = list(MISTAKES.items())[number]
+    assert message in heddle.fails("plan", "-e", chain.replace("{keys}", quoted(keys)), *SIMT)
+
+
+@pytest.mark.parametrize(
+    "wanting, message",
+    [
+        ({"cipher": "cbc"}, "wants something else"),
+        ({"esn": True}, "wants something else"),
+        ({"lines": "\tlifetime config:\n\t  limit: soft 9(packets), hard 10(packets)\n"}, "has limits"),
+    ],
+)
+def test_associations_that_a_gpu_numbers_not(heddle, tmp_path, wanting, message):
+    keys = ipsec.write(tmp_path / "tunnels.keys", [ipsec.Association(0x1001), ipsec.Association(0x1002, **wanting)])
+    said = str(heddle.fails("plan", "-e", PORTS.format(DEVICE.format(keys=quoted(keys))), *SIMT))
+    line = next(line for line in said.splitlines() if "IPsecSequence 'q': a GPU" in line)
+    assert "association 0x00001002 (" in line and message in line
+    assert "take it out of ENCAP's FILE, or use FromDPDKDevice" in line
