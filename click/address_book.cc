@@ -1,6 +1,16 @@
 #include "click/address_book.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+
 #include <algorithm>
+#include <bit>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 
 #include "click/diagnostics.h"
 #include "click/quoting.h"
@@ -22,6 +32,63 @@ std::pair<std::string_view, std::string> split_kind(std::string_view text) {
   std::string kind(text.substr(colon + 1));
   std::transform(kind.begin(), kind.end(), kind.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
   return {text.substr(0, colon), kind.empty() ? ":" : kind};
+}
+
+/** Calls for each address of the kernel's interface `name`, until it returns true; whether it has. */
+template <class Take>
+bool ask_interface(std::string_view name, int family, const Take& take) {
+  const std::string text(name);
+  if (name.size() >= IFNAMSIZ || if_nametoindex(text.c_str()) == 0) return false;
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return false;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> all(first, freeifaddrs);
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next)
+    if (one->ifa_addr != nullptr && one->ifa_addr->sa_family == family && text == one->ifa_name && take(*one))
+      return true;
+  return false;
+}
+
+uint32_t address_of(const sockaddr* socket) {
+  sockaddr_in address{};
+  std::memcpy(&address, socket, sizeof address);
+  return ntohl(address.sin_addr.s_addr);
+}
+
+bool of_interface(std::string_view name, Ipv4Address& value) {
+  return ask_interface(name, AF_INET, [&](const ifaddrs& one) { return value.value = address_of(one.ifa_addr), true; });
+}
+
+bool of_interface(std::string_view name, Ipv4Prefix& value) {
+  return ask_interface(name, AF_INET, [&](const ifaddrs& one) {
+    if (one.ifa_netmask == nullptr) return false;
+    const uint32_t mask = address_of(one.ifa_netmask);
+    value.address = address_of(one.ifa_addr) & mask, value.length = static_cast<uint8_t>(std::countl_one(mask));
+    return true;
+  });
+}
+
+bool of_interface(std::string_view name, EthernetAddress& value) {
+  return ask_interface(name, AF_PACKET, [&](const ifaddrs& one) {
+    sockaddr_ll address{};
+    std::memcpy(&address, one.ifa_addr, sizeof address);
+    if (address.sll_halen != value.bytes.size()) return false;
+    std::copy_n(address.sll_addr, value.bytes.size(), value.bytes.begin());
+    return true;
+  });
+}
+
+/** The gateway of the host's default route through an interface. */
+bool gateway_of_interface(std::string_view name, Ipv4Address& value) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> routes(std::fopen("/proc/net/route", "re"), std::fclose);
+  char line[256], interface[IFNAMSIZ];
+  uint32_t destination = 0, gateway = 0;
+  while (routes && std::fgets(line, sizeof line, routes.get()) != nullptr) {
+    if (std::sscanf(line, "%15s %" SCNx32 " %" SCNx32, interface, &destination, &gateway) != 3) continue;  // its header
+    if (name != interface || destination != 0 || gateway == 0) continue;
+    value.value = ntohl(gateway);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -69,13 +136,14 @@ bool AddressBook::find(std::string_view element, std::string_view name, std::opt
     value = *(found->second.*kind);
     return true;
   } while (!scope.empty());
-  return false;
+  return of_interface(name, value);  // as in Click: a device's name is that of its addresses
 }
 
 bool AddressBook::find(std::string_view element, std::string_view text, Ipv4Address& value) const {
   const auto [name, kind] = split_kind(text);
   if (kind.empty() || kind == "ip" || kind == "ip4") return find(element, name, &Entry::address, value);
   Ipv4Prefix prefix;
+  if (kind == "gw" && gateway_of_interface(name, value)) return true;
   if ((kind != "bcast" && kind != "gw") || !find(element, name, &Entry::prefix, prefix)) return false;
   const uint32_t hosts = prefix.length == 0 ? ~uint32_t{0} : (uint32_t{1} << (32 - prefix.length)) - 1;
   value.value = prefix.address | (kind == "bcast" ? hosts : 1);  // Click: the gateway is the first address

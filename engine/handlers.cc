@@ -6,6 +6,7 @@
 #include "click/quoting.h"
 #include "click/unparse.h"
 #include "click/values.h"
+#include "core/argument_handlers.h"
 #include "core/error.h"
 #include "engine/engine.h"
 
@@ -181,6 +182,18 @@ Broker::Members Engine::make_members(Generation& generation) {
           if (read_)
             list.write("config",
                        [this, name = declaration.name](const std::string& value) { change_arguments(name, value); });
+          const auto* has_arguments = dynamic_cast<const HasArgumentHandlers*>(node.element.get());
+          for (size_t a = 0; has_arguments != nullptr && a < declaration.arguments.size(); ++a) {
+            const std::string handler = has_arguments->argument_handlers() + std::to_string(a);
+            list.read(handler, [&declaration, a] { return declaration.arguments[a].text; });
+            if (read_)
+              list.write(handler, [this, &declaration, a](const std::string& value) {
+                std::string all;
+                for (size_t i = 0; i < declaration.arguments.size(); ++i)
+                  all += (i == 0 ? "" : ", ") + (i == a ? value : declaration.arguments[i].text);
+                change_arguments(std::string(declaration.name), all);
+              });
+          }
           if (node.targets.empty() || node.predecessors.empty()) add_counts(generation, i, list);
         });
   }

@@ -262,7 +262,16 @@ BAD_ENDS = {
         FLOWS % (60, "2:0:0:0:0:2", "x"),
     ],
     "FromDPDKDevice": ["", "eth0", "net_null0, BURST 0", "net_null0, BURST 1025", "net_null0, NDESC 1", "1, x"],
-    "FromDevice": ["", "a/b", "eth0, METHOD x", "eth0, SNIFFER false", "eth0, SNAPLEN 1", "eth0, MTU 9217", "eth0, 1"],
+    "FromDevice": [
+        "",
+        "a/b",
+        "eth0, METHOD x",
+        "eth0, SNIFFER false",
+        "eth0, SNAPLEN 1",
+        "eth0, MTU 9217",
+        "eth0, x",
+        "eth0, 1, 65535, 1",
+    ],
     "FromGPUPort": [
         "",
         "a, SOCKET x, ROLE peer",

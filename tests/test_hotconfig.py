@@ -180,6 +180,31 @@ def test_state_stays(heddle, tmp_path, name):
         assert [line.split()[:3] for line in control.read(handler).splitlines()] == first
 
 
+@pytest.mark.parametrize(
+    ("chain", "pattern", "count"),
+    [
+        ("Classifier(12/0800, 12/0806 20/0001, -)", "12/86dd", "n2.count"),
+        ("MarkIPHeader(14) -> c :: IPClassifier(udp, tcp, -)", "icmp type echo", "n2.count"),
+    ],
+)
+def test_patterns_are_handlers(heddle, tmp_path, chain, pattern, count):
+    """Writing one sends packets another way; a wrong one changes nothing."""
+    chain = "".join(
+        [f"{UDP} -> ", chain if "c ::" in chain else f"c :: {chain}"]
+        + [f"; c[{n}] -> n{n} :: Counter -> Discard" for n in range(3)]
+    )
+    with running(heddle, tmp_path, chain) as (_, control):
+        grows(control, "n0.count")
+        assert control.read(count) == "0" and control.read("c.pattern2") == "-"
+        control.write("c.pattern0", pattern)
+        assert control.read("c.pattern0") == pattern
+        grows(control, count)
+        still = control.read("n0.count")
+        code, text = control.command("WRITE c.pattern0 12/8%x y")[:2]
+        assert code >= 500, text
+        assert control.read("c.pattern0") == pattern and control.read("n0.count") == still
+
+
 def test_another_table_is_another_table(heddle, tmp_path):
     chain = "Idle -> GetIPAddress(16) -> r :: RadixIPLookup({} 0) -> Discard"
     with running(heddle, tmp_path, chain.format("10.0.0.0/8")) as (_, control):

@@ -2,9 +2,10 @@
 
 import ipaddress
 import random
+import socket as sockets
 
 import pytest
-from scapy.all import ARP, ICMP, IP, TCP, UDP, Ether, IPOption_RR, IPOption_Timestamp, Raw
+from scapy.all import ARP, ICMP, IP, TCP, UDP, Ether, IPOption, IPOption_RR, IPOption_Timestamp, Raw
 from whole import captures
 from whole.program import CHAINS, Report
 
@@ -105,6 +106,67 @@ def test_icmp_error_answers_nobody_whom_it_must_not(heddle, tmp_path):
     for reason, _ in refused:
         wanted[reason] = wanted.get(reason, 0) + 1
     assert report.drops("e") == wanted
+
+
+def reversed_route(recorded, sender, kind):
+    """The option that leads an answer back: a no-operation, then what has been recorded, from the end, and the sender."""
+    way = [*recorded[-2::-1], sender]
+    return bytes([1, kind, 3 + 4 * len(way), 4]) + b"".join(sockets.inet_aton(hop) for hop in way)
+
+
+@pytest.mark.parametrize("kind", [131, 137])
+@pytest.mark.parametrize("arguments", ["timeexceeded", "unreachable, port", "unreachable, host, MTU 200"])
+def test_icmp_errors_go_back_by_the_source_route(heddle, tmp_path, kind, arguments):
+    hops = [f"10.1.0.{n}" for n in range(1, 10)]
+    packets = []
+    for recorded in range(10):
+        option = IPOption(bytes([kind, 39, 4 + 4 * recorded]) + b"".join(sockets.inet_aton(hop) for hop in hops))
+        packets.append(IP(src="10.0.0.2", dst="10.9.0.3", options=[option]) / UDP() / Raw(bytes(300)))
+    # Pointers behind the end, into the option's head, and between two addresses.
+    for pointer, recorded in ((255, 9), (0, 0), (3, 0), (10, 1)):
+        option = IPOption(bytes([kind, 39, pointer]) + b"".join(sockets.inet_aton(hop) for hop in hops))
+        packets.append(IP(src="10.0.0.2", dst="10.9.0.3", options=[option]) / UDP() / Raw(bytes(300)))
+    visited = [*range(10), 9, 0, 0, 1]
+    _, [out] = run(
+        heddle, tmp_path, START + f"ICMPError(10.0.0.1, {arguments})" + END, [ether(packet) for packet in packets]
+    )
+    assert len(out) == len(packets)
+    for frame, packet, number in zip(out, packets, visited):
+        checked(frame)
+        ip = frame[14:]
+        header = ip[20 : 4 * (ip[0] & 15)]
+        back = sockets.inet_ntoa(ip[16:20])
+        assert back == (hops[number - 1] if number else "10.0.0.2")
+        assert header == (reversed_route(hops[:number], "10.0.0.2", kind) if number else b"")
+        quoted = ip[4 * (ip[0] & 15) + 8 :]
+        assert len(ip) == (200 if "MTU" in arguments else 28 + len(header) + len(packet))
+        assert quoted == bytes(packet)[: len(quoted)]
+
+
+def test_source_routes_that_errors_do_not_follow(heddle, tmp_path):
+    def packet(*option):
+        return IP(src="10.0.0.2", dst="10.9.0.3", options=[IPOption(bytes(option))]) / UDP() / Raw(bytes(100))
+
+    route = (131, 7, 8, 10, 1, 0, 1)
+    chain = START + "e :: ICMPError(10.0.0.1, redirect, host)" + END
+    report, [out] = run(heddle, tmp_path, chain, [ether(packet(*route)), ether(packet(1))])
+    assert report.drops("e") == {"source_route": 1} and len(out) == 1
+    chain = START + "e :: ICMPError(10.0.0.1, timeexceeded)" + END
+    report, [out] = run(heddle, tmp_path, chain, [ether(packet(131, 7, 8, 224, 0, 0, 1))])
+    assert report.drops("e") == {"bad_address": 1} and not out
+    # The least room for the route and 28 bytes of the packet, and one less.
+    chain = START + "e :: ICMPError(10.0.0.1, timeexceeded, MTU 76)" + END
+    _, [out] = run(heddle, tmp_path, chain, [ether(packet(*route))])
+    assert checked(out[0])[IP].dst == "10.1.0.1" and len(out[0]) == 14 + 76
+    chain = START + "e :: ICMPError(10.0.0.1, timeexceeded, MTU 75)" + END
+    _, [out] = run(heddle, tmp_path, chain, [ether(packet(*route))])
+    assert checked(out[0])[IP].dst == "10.0.0.2" and len(out[0]) == 14 + 75
+    # A problem of the route itself goes straight back, one of another option does not.
+    chain = (
+        START + "o :: IPGWOptions(10.0.0.1)" + END + "o[1] -> ICMPError(10.0.0.1, parameterproblem) -> ToDump($bad);"
+    )
+    _, [_, bad] = run(heddle, tmp_path, chain, [ether(packet(*route, 7, 2))], ("out", "bad"))
+    assert IP(bad[0]).dst == "10.1.0.1" and IP(bad[0])[ICMP].ptr == 28
 
 
 def test_icmp_redirect_tells_the_gateway_and_fix_ip_src_the_source(heddle, tmp_path):

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from scapy.all import IP, UDP, Ether, Raw
 from whole import captures, network
+from whole.control import Control
 from whole.program import CHAINS, Program, Report, as_nobody, quoted, read_handler, wait_for_count, wait_until
 
 TRAFFIC = CHAINS / "traffic.pcap"
@@ -171,6 +172,58 @@ def test_protocol_and_ip_by_request(heddle, root):
         found[arguments] = [report.count("c"), report.count("ip"), report.one("FromDevice@1")["statistics"]]
     assert found["FORCE_IP true"] == [2, 2, {"not_ip": 2}]
     assert found["FORCE_IP true, PROTOCOL 0x0806"] == [0, 0, {"not_ip": 1}]
+
+
+def test_devices_are_names_of_their_addresses(heddle, root):
+    with veth() as (one, _):
+        network.call("ip", "link", "set", one, "address", LEFT)
+        network.call("ip", "address", "add", "192.0.2.7/28", "dev", one)
+        chain = (
+            f"define($DEV {one}) Idle -> q :: ARPQuerier($DEV:ip, $DEV:eth) -> Discard; Idle -> [1]q;"
+            "Idle -> MarkIPHeader -> a :: StoreIPAddress($DEV:bcast, src) -> e :: EtherEncap(0x0800, $DEV, $DEV:eth)"
+            "-> Discard; Idle -> MarkIPHeader -> r :: StaticIPLookup($DEV:net 0) -> Discard;"
+            'Script(print "$(q.ipaddr) $(e.src) $(r.table)", stop)'
+        )
+        out = heddle.ok("run", "--quiet", "-e", chain).out.split()
+        assert [out[0], out[1].replace("-", ":").lower(), out[2]] == ["192.0.2.7", LEFT, "192.0.2.0/28"]
+        given = f"AddressInfo({one} 10.0.0.9); Idle -> q :: ARPQuerier({one}, 2:0:0:0:0:1) -> Discard; Idle -> [1]q;"
+        out = heddle.ok("run", "--quiet", "-e", given + 'Script(print "$(q.ipaddr)", stop)').out.split()
+        assert out == ["10.0.0.9"]
+        assert "is not an IPv4 address" in heddle.fails(
+            "check", "-e", "Idle -> StoreIPAddress(hd_none, src) -> Discard"
+        )
+
+
+def test_promisc_and_snaplen_by_position(heddle, root, tmp_path):
+    with (
+        veth() as (one, far),
+        heddle.start_ready(
+            "run", "--json", "-e", f"FromDevice({one}, true, 40) -> ToDump({quoted(tmp_path / 'out.pcap')})"
+        ) as running,
+    ):
+        send(far, [frame(60)])
+        wait_for_metric(running, 1, "heddle_packets_total", element="FromDevice@1")
+        running.interrupt(10)
+    assert captures.frames(tmp_path / "out.pcap") == [frame(60)[:40]]
+
+
+def test_what_the_kernel_drops_is_counted(heddle, root, tmp_path):
+    """Each frame is received, or dropped by the kernel because the ring is full."""
+    control, sent = tmp_path / "control", 3000
+    with veth() as (one, far):
+        chain = f"f :: FromDevice({one}, PROTOCOL 0x0800, NDESC 64, ACTIVE false) -> c :: Counter -> Discard"
+        with heddle.start("run", "--json", "-u", control, "-e", chain) as running:
+            wait_until(lambda: read_handler(control, "c.count") is not None, 60, "the ControlSocket, which opens last")
+            assert read_handler(control, "f.kernel_drops") == "0"
+            send(far, [frame(60, n) for n in range(sent)])
+            wait_until(lambda: int(read_handler(control, "f.kernel_drops")) > 0, what="frames dropped")
+            Control(control).write("f.active", "true")
+            total = lambda: int(read_handler(control, "c.count")) + int(read_handler(control, "f.kernel_drops"))
+            wait_until(lambda: total() == sent, what="all frames")
+            result = running.interrupt(10)
+    report = Report(result.json)
+    drops = report.one("f")["statistics"]["kernel_drops"]
+    assert 0 < drops < sent and report.count("c") == sent - drops
 
 
 SIZES = [60, 1514, 2047, 2048, 2049, 4096, 8999, 9000, 9014]

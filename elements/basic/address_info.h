@@ -17,8 +17,11 @@ namespace heddle {
  *  NAME:eth or NAME:ethernet (the Ethernet address), NAME:bcast (the last address of the prefix), NAME:gw (its first
  *  one). Names of an AddressInfo within a compound element hold there and in the compound elements within it.
  *
- *  It is an error if an argument has no address or something that is none. Unlike Click, names of the host's network
- *  devices are no addresses.
+ *  A name that no AddressInfo explains may be that of a network device of the host, as it is when the chain is read: it has the
+ *  device's first IPv4 address, its prefix and its Ethernet address; NAME:gw is then the gateway of the host's default route by
+ *  this device, if there is one.
+ *
+ *  It is an error if an argument has no address or something that is none.
  *
  *  Example:
  *

@@ -1,9 +1,12 @@
 #include "elements/endpoints/from_device.h"
 
+#include <rte_ethdev.h>
+
 #include "click/arguments.h"
 #include "elements/endpoints/link_types.h"
 #include "elements/endpoints/port_handlers.h"
 #include "io/capture/record.h"
+#include "io/dpdk/devices.h"
 
 namespace heddle {
 
@@ -25,11 +28,13 @@ void FromDevice::configure(click::Arguments& arguments) {
   const std::string method = device_method(arguments);
   if (interface.empty()) return;
   dpdk::Port& port = *dpdk::request_interface(interface, method);
+  device_ = &port;
   const bool packet_sockets = port.device.starts_with("net_af_packet");
   bool sniffer = packet_sockets;
   uint32_t headroom = 0;
   port.outbound = false;
-  arguments.keyword("SNIFFER", sniffer).keyword("SNAPLEN", snap_length_, 14u, 65535u);
+  arguments.optional("PROMISC", port.promiscuous).optional("SNAPLEN", snap_length_, 14u, 65535u);
+  arguments.keyword("SNIFFER", sniffer);
   arguments.keyword("OUTBOUND", port.outbound).keyword("PROTOCOL", port.protocol).keyword("FORCE_IP", force_ip_);
   arguments.keyword("HEADROOM", headroom, 0u, uint32_t{RTE_PKTMBUF_HEADROOM});
   if (sniffer != packet_sockets)
@@ -70,13 +75,30 @@ void FromDevice::receive(Batch& batch) {
   batch.resize(kept);
 }
 
+std::string FromDevice::kernel_drops() const {
+  rte_eth_stats stats{};
+  if (device_->device.starts_with("net_af_packet"))
+    return std::to_string(dpdk::packet_socket_drops(device_->interface));
+  if (!device_->device.starts_with("net_af_xdp") || device_->queues == 0 || rte_eth_stats_get(device_->id, &stats) != 0)
+    return "??";
+  return std::to_string(stats.imissed);
+}
+
+std::string FromDevice::stop() {
+  if (device_ != nullptr && device_->device.starts_with("net_af_packet"))
+    kernel_drops_ = dpdk::packet_socket_drops(device_->interface);
+  return FromDPDKDevice::stop();
+}
+
 void FromDevice::handlers(Handlers& list) {
   FromDPDKDevice::handlers(list);
+  list.read("kernel_drops", [this] { return kernel_drops(); });
   list.read("encap", [] { return link_type_name(capture::kLinkTypeEthernet); });
 }
 
 std::vector<std::pair<std::string, uint64_t>> FromDevice::statistics() const {
   auto list = FromDPDKDevice::statistics();
+  if (kernel_drops_ != 0) list.emplace_back("kernel_drops", kernel_drops_);
   if (not_ip_ != 0) list.emplace_back("not_ip", not_ip_);
   return list;
 }

@@ -6,8 +6,8 @@ namespace heddle {
 
 /** FromDevice: receives packets from a kernel interface.
  *
- *      FromDevice(DEVNAME [, keywords METHOD, SNIFFER, PROMISC, OUTBOUND, PROTOCOL, FORCE_IP, SNAPLEN, HEADROOM, BURST,
- *                 NDESC, MTU, MAC, ACTIVE])
+ *      FromDevice(DEVNAME [, PROMISC, SNAPLEN, keywords METHOD, SNIFFER, PROMISC, OUTBOUND, PROTOCOL, FORCE_IP, SNAPLEN,
+ *                 HEADROOM, BURST, NDESC, MTU, MAC, ACTIVE])
  *
  *  DEVNAME: the interface's name, such as eth0. METHOD (or CAPTURE): how it is reached, all of them through DPDK:
  *  af_packet (default; also LINUX and PCAP, Click's names for packet sockets), af_xdp (faster; the kernel does not
@@ -20,8 +20,10 @@ namespace heddle {
  *  are skipped), with their header and destination annotations set, default false; the others are counted
  *  (`not_ip`). SNAPLEN: longer packets are cut to it, default 65535. HEADROOM: bytes before the packet, up to the
  *  128 that there always are. BPF_FILTER, ENCAP and TIMESTAMP are errors that say what to do instead. The other
- *  keywords are those of FromDPDKDevice, as are handlers (there is also `encap`, r: ETHER), statistics and what
- *  becomes of an interface that goes down or is removed. Needs root.
+ *  keywords are those of FromDPDKDevice, as are handlers, statistics and what
+ *  becomes of an interface that goes down or is removed. There are also the handlers `encap` (r, ETHER) and `kernel_drops` (r):
+ *  frames that the kernel has dropped because the program did not take them fast enough, ?? with METHOD tap, where nobody
+ *  counts them; with af_packet it is a statistic, too. Needs root.
  *
  *  Interfaces with segmentation offload give packets that are longer than the wire takes, and without checksums: switch it
  *  off (ethtool -K eth0 gro off tso off gso off tx off).
@@ -36,11 +38,15 @@ class FromDevice : public FromDPDKDevice {
   Access access(Processor) const override;
   void receive(Batch& batch) override;
   void handlers(Handlers& list) override;
+  std::string stop() override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
+  std::string kernel_drops() const;
+
+  dpdk::Port* device_ = nullptr;
   bool force_ip_ = false;
-  std::atomic<uint64_t> not_ip_{0};
+  std::atomic<uint64_t> not_ip_{0}, kernel_drops_{0};  // the latter at the end
 };
 
 /** The keyword METHOD, or CAPTURE, as io/dpdk wants it: the driver's name, "" = not given. */

@@ -1,7 +1,8 @@
 #include "elements/ethernet/classifier.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cstring>
+#include <map>
 #include <string>
 
 #include "click/arguments.h"
@@ -9,6 +10,8 @@
 
 namespace heddle {
 namespace {
+
+constexpr size_t kMostBytes = 16384;
 
 int digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -42,7 +45,9 @@ bool Classifier::parse_clause(std::string_view text, Clause& clause) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + slash, clause.offset);
-  if (error != std::errc() || end != text.data() + slash || clause.offset < 0 || clause.offset > 16384) return false;
+  if (error != std::errc() || end != text.data() + slash || clause.offset < 0 ||
+      clause.offset > static_cast<int>(kMostBytes))
+    return false;
   text.remove_prefix(slash + 1);
   const size_t percent = text.find('%');
   if (!parse_hex(text.substr(0, percent), clause.value, clause.mask)) return false;
@@ -52,7 +57,7 @@ bool Classifier::parse_clause(std::string_view text, Clause& clause) {
     for (size_t i = 0; i < bits.size(); ++i) clause.mask[i] &= bits[i] & all[i];
   }
   for (size_t i = 0; i < clause.value.size(); ++i) clause.value[i] &= clause.mask[i];
-  return true;
+  return static_cast<size_t>(clause.offset) + clause.value.size() <= 2 * kMostBytes - sizeof(uint32_t);
 }
 
 void Classifier::configure(click::Arguments& arguments) {
@@ -70,10 +75,40 @@ void Classifier::configure(click::Arguments& arguments) {
     }
     if (!good) arguments.error(argument, "a pattern such as 12/0800, 12/08?? 23/11, 33/02%12, !12/0806 or -");
     patterns_.push_back(std::move(pattern));
-    texts_.push_back(argument.text);
   }
   if (patterns_.empty()) arguments.error("missing patterns; expected one an output, such as 12/0800");
+  try {
+    compile();
+  } catch (const Error& error) {
+    arguments.error(error.what());
+  }
   ports_ = format("1/%zu", patterns_.size());
+}
+
+void Classifier::compile() {
+  using ip_filter::Expression, ip_filter::Test;
+  std::vector<ip_filter::Rule> rules;
+  for (const Pattern& pattern : patterns_) {
+    std::vector<Expression> all;
+    for (const Clause& clause : pattern) {
+      std::map<int, std::pair<uint32_t, uint32_t>> words;  // by offset: mask and value
+      for (size_t i = 0; i < clause.value.size(); ++i) {
+        const int at = clause.offset + static_cast<int>(i);
+        auto& [mask, value] = words[at & ~3];
+        mask |= uint32_t{clause.mask[i]} << (24 - 8 * (at & 3));
+        value |= uint32_t{clause.value[i]} << (24 - 8 * (at & 3));
+      }
+      std::vector<Expression> tests;
+      for (const auto& [offset, word] : words)
+        tests.push_back(Expression::of(Test::equal(Test::kNetwork, offset, word.first, word.second)));
+      Expression whole = Expression::all(std::move(tests));
+      all.push_back(clause.reversed ? Expression::negated(std::move(whole)) : std::move(whole));
+      bytes_ = std::max(bytes_, static_cast<uint32_t>(clause.offset) + static_cast<uint32_t>(clause.value.size()));
+    }
+    rules.push_back({Expression::all(std::move(all)), static_cast<uint16_t>(rules.size())});
+  }
+  program_ = ip_filter::Program(rules, kDrop, false);
+  bytes_ = std::max(bytes_, program_.network_bytes());
 }
 
 Access Classifier::access(Processor) const {
@@ -97,23 +132,41 @@ bool Classifier::Clause::matches(const uint8_t* frame, uint32_t length) const {
   return (differs == 0) != reversed;
 }
 
-void Classifier::run_cpu(Batch& batch) {
-  for (int i = 0; i < batch.size(); ++i) {
-    const uint8_t* frame = batch.frame(i);
-    const uint32_t length = batch.length(i);
-    batch.drop(i, 0);
-    for (size_t p = 0; p < patterns_.size(); ++p) {
-      bool all = true;
-      for (auto& clause : patterns_[p]) all = all && clause.matches(frame, length);
-      if (!all) continue;
-      batch.next()[i] = static_cast<uint16_t>(p);
-      break;
-    }
+uint16_t Classifier::compare(const uint8_t* frame, uint32_t length) const {
+  for (size_t p = 0; p < patterns_.size(); ++p) {
+    bool all = true;
+    for (auto& clause : patterns_[p]) all = all && clause.matches(frame, length);
+    if (all) return static_cast<uint16_t>(p);
   }
+  return kDrop;
+}
+
+void Classifier::run_cpu(Batch& batch) {
+  constexpr int kTogether = ip_filter::Program::kTogether;
+  ip_filter::Headers together[kTogether];
+  uint16_t verdicts[kTogether];
+  int index[kTogether], waiting = 0;
+  const auto run_together = [&] {
+    for (int k = waiting; k < kTogether; ++k) together[k] = together[0];
+    program_.run(together, verdicts);
+    for (int k = 0; k < waiting; ++k) batch.next()[index[k]] = verdicts[k];
+    waiting = 0;
+  };
+  for (int i = 0; i < batch.size(); ++i) {
+    const uint32_t length = batch.length(i);
+    if (length < bytes_) {
+      batch.next()[i] = compare(batch.frame(i), length);
+      continue;
+    }
+    together[waiting] = {batch.frame(i), length, 0, 0};
+    index[waiting] = i;
+    if (++waiting == kTogether) run_together();
+  }
+  if (waiting > 0) run_together();
 }
 
 void Classifier::handlers(Handlers& list) {
-  for (size_t i = 0; i < texts_.size(); ++i) list.read(format("pattern%zu", i), [this, i] { return texts_[i]; });
+  list.read("program", [this] { return program_.text(0); });
 }
 
 HEDDLE_ELEMENT(Classifier);

@@ -2,7 +2,9 @@
 
 #include <vector>
 
+#include "core/argument_handlers.h"
 #include "core/element.h"
+#include "elements/ip/filter/program.h"
 
 namespace heddle {
 
@@ -16,15 +18,16 @@ namespace heddle {
  *  behind the end of a packet do not match (nor do reversed ones). Packets that match no pattern are dropped
  *  ("no_match"). One output a pattern, at most 256.
  *
- *  Handlers: `pattern0`, `pattern1`, ... (r): the patterns as they were given. Unlike Click's they cannot be written, and
- *  there is no `program`: patterns are compared byte by byte.
+ *  Handlers: `program` (r): the tests into which the patterns were compiled, a line each, in Click's format: offset, value,
+ *  mask, and where the packet goes on: a step, [output] or [X], a drop. `pattern0`, `pattern1`, ... (rw): the patterns; writing
+ *  one reconfigures the chain, as writing `config` does.
  *
  *  Example, IPv4, ARP, and the rest:
  *
  *      FromDump(in.pcap) -> c :: Classifier(12/0800, 12/0806 20/0001, -);
  *      c[0] -> ToDump(ip.pcap); c[1] -> ToDump(arp_requests.pcap); c[2] -> Discard;
  */
-class Classifier : public Element {
+class Classifier : public Element, public HasArgumentHandlers {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return ports_.c_str(); }
@@ -33,6 +36,7 @@ class Classifier : public Element {
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
+  const char* argument_handlers() const override { return "pattern"; }
 
  private:
   struct Clause {
@@ -43,9 +47,12 @@ class Classifier : public Element {
   };
   using Pattern = std::vector<Clause>;
   static bool parse_clause(std::string_view text, Clause& clause);
+  void compile();
+  uint16_t compare(const uint8_t* frame, uint32_t length) const;
 
   std::vector<Pattern> patterns_;
-  std::vector<std::string> texts_;  // of the patterns
+  ip_filter::Program program_;  // of frames that are as long as all patterns together
+  uint32_t bytes_ = 0;          // how long that is
   std::string ports_ = "1/1-";
 };
 

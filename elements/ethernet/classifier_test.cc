@@ -61,7 +61,7 @@ void check(const std::vector<std::string>& patterns, const std::vector<Frame>& f
 // Few values, so that patterns match often.
 std::vector<Frame> small_frames(const std::string& purpose) {
   auto random = random_for(purpose);
-  std::vector<Frame> frames = random_frames(random, 600, 0, 24);
+  std::vector<Frame> frames = random_frames(random, 600, 0, 40);
   for (auto& frame : frames)
     for (auto& byte : frame.bytes) byte = static_cast<uint8_t>((byte & 1) * 0x10 + (byte >> 7));
   return frames;

@@ -19,7 +19,9 @@ namespace heddle {
  *  Push input, push output. The packet's IPv4 header is marked by annotation l3. The message begins with its IPv4 header; the
  *  annotations dst (the sender), l3 and l4 say so. It enters the chain again on the thread that StaticThreadSched gives the
  *  element (else the first one), so its output may lead back to the routing table without a Queue. A redirect's gateway is
- *  the packet's destination annotation; the pointer of a parameterproblem comes from IPGWOptions (annotation icmp_param).
+ *  the packet's destination annotation; the pointer of a parameterproblem comes from IPGWOptions (annotation icmp_param). A packet with a
+ *  source route is answered by the way that it has recorded so far, reversed, in an option of the same kind; dst is then the first
+ *  address of that way (RFC 1812, 4.3.2.6; not a parameterproblem about that option, nor where MTU leaves no room for it).
  *
  *  Not answered, as RFC 1122 (3.2.2) and RFC 1812 (4.3.2.7) want: ICMP errors ("icmp_error"), other fragments than the first
  *  ("fragment"), packets from or to broadcast, multicast and unspecified addresses, loopback and BADADDRS ("bad_address"),
@@ -37,7 +39,7 @@ class ICMPError : public ReplyQueue {
  public:
   void configure(click::Arguments& arguments) override;
   Access access(Processor) const override;
-  int prepends() const override { return 28; }
+  int prepends() const override { return 68; }
   std::span<const char* const> drop_reasons() const override;
 
  protected:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/argument_handlers.h"
 #include "elements/ip/ip_filter.h"
 
 namespace heddle {
@@ -47,8 +48,8 @@ namespace heddle {
  *  Unlike Click's language it has no "ether host": no annotation says where the Ethernet header is; Classifier compares
  *  addresses (0/020000000001).
  *
- *  Handlers: `program` (r): the tests into which the patterns were compiled, see IPFilter; `pattern0`, `pattern1`, ... (r):
- *  the patterns as they were given (unlike Click's they cannot be written).
+ *  Handlers: `program` (r): the tests into which the patterns were compiled, see IPFilter; `pattern0`, `pattern1`, ... (rw):
+ *  the patterns; writing one reconfigures the chain, as writing `config` does.
  *
  *  Errors: a pattern that the language does not know, with the place of the word.
  *
@@ -57,16 +58,15 @@ namespace heddle {
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> c :: IPClassifier(dst tcp port 80 or 443, icmp type echo, -);
  *      c[0] -> ToDump(web.pcap); c[1] -> ToDump(pings.pcap); c[2] -> Discard;
  */
-class IPClassifier : public IPFilter {
+class IPClassifier : public IPFilter, public HasArgumentHandlers {
  public:
   void configure(click::Arguments& arguments) override;
-  void handlers(Handlers& list) override;
+  const char* argument_handlers() const override { return "pattern"; }
   const char* ports() const override { return ports_.c_str(); }
   std::span<const char* const> drop_reasons() const override { return IPFilter::drop_reasons().first(kDenied); }
 
  private:
   std::string ports_ = "1/1-";
-  std::vector<std::string> patterns_;
 };
 
 }  // namespace heddle

@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "core/error.h"
@@ -44,6 +46,15 @@ bool is_packet_socket_on(int descriptor, unsigned interface) {
   bytes = sizeof address;
   return getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &bytes) == 0 &&
          address.sll_ifindex == static_cast<int>(interface);
+}
+
+std::vector<int> packet_sockets_on(const std::string& interface) {
+  std::vector<int> list;
+  const unsigned index = if_nametoindex(interface.c_str());
+  for (auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    if (const int descriptor = std::stoi(entry.path().filename()); is_packet_socket_on(descriptor, index))
+      list.push_back(descriptor);
+  return list;
 }
 
 /** A classic BPF program for limit_packet_sockets. */
@@ -121,14 +132,22 @@ bool set_mtu(const std::string& interface, int mtu) {
 bool limit_packet_sockets(const std::string& interface, bool outbound, uint16_t protocol) {
   std::vector<sock_filter> program = frame_filter(outbound, protocol);
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
-  const unsigned index = if_nametoindex(interface.c_str());
-  for (auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int descriptor = std::stoi(entry.path().filename());
-    if (is_packet_socket_on(descriptor, index) &&
-        setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)
-      return false;
-  }
+  for (const int descriptor : packet_sockets_on(interface))
+    if (setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0) return false;
   return true;
+}
+
+uint64_t packet_socket_drops(const std::string& interface) {
+  static std::mutex mutex;
+  static std::map<std::string, uint64_t> all;
+  const std::lock_guard lock(mutex);
+  uint64_t& drops = all[interface];
+  for (const int descriptor : packet_sockets_on(interface)) {
+    tpacket_stats stats{};  // the kernel's count begins again at 0
+    socklen_t bytes = sizeof stats;
+    if (getsockopt(descriptor, SOL_PACKET, PACKET_STATISTICS, &stats, &bytes) == 0) drops += stats.tp_drops;
+  }
+  return drops;
 }
 
 uint32_t ring_frame_bytes(uint32_t frame_bytes) {

@@ -36,6 +36,9 @@ bool set_mtu(const std::string& interface, int mtu);
  *  errno, when the kernel refuses. */
 bool limit_packet_sockets(const std::string& interface, bool outbound, uint16_t protocol);
 
+/** Frames that the kernel could not give to this program's packet sockets on `interface`, for want of room, so far. Any thread. */
+uint64_t packet_socket_drops(const std::string& interface);
+
 /** Bytes that a frame buffer of af_packet's ring has for frames of `frame_bytes`: the ring's header included. */
 uint32_t ring_frame_bytes(uint32_t frame_bytes);
 

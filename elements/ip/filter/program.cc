@@ -75,7 +75,7 @@ uint16_t Program::run_checked(const Headers& packet) const {
   return verdict(at);
 }
 
-std::string Program::text() const {
+std::string Program::text(int network) const {
   const auto target = [&](int32_t place) {
     if (place < count_) return format("step %d", place);
     return verdict(place) >= kDrop ? "[X]" : format("[%d]", verdict(place));
@@ -85,12 +85,12 @@ std::string Program::text() const {
   std::string text;
   for (int i = 0; i < count_; ++i) {
     const Step& test = step(i);
-    const int offset = test.offset + (test.base == Test::kTransport ? 512 : 256);
+    const int offset = test.offset + (test.base == Test::kTransport ? 512 : network);
     text += format("%2d %3d/%08x", i, offset, test.low);
     if (test.span != 0) text += format("-%08x", test.low + test.span);
     text += format("%%%08x  yes->", test.mask) + target(test.next[1]) + "  no->" + target(test.next[0]) + "\n";
   }
-  const uint32_t safe = transport_bytes_ > 0 ? 512 + transport_bytes_ : 256 + network_bytes_;
+  const uint32_t safe = transport_bytes_ > 0 ? 512 + transport_bytes_ : static_cast<uint32_t>(network) + network_bytes_;
   return text + format("safe length %u\nalignment offset 0\n", safe);
 }
 
