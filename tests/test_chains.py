@@ -15,7 +15,8 @@ FILES = sorted(path.stem for path in CHAINS.glob("*.click"))
 WITH_CAPTURE = [
     name
     for name in FILES
-    if name not in ("bounce", "bridge", "bridge_events", "shaper", "echo", "gpu_ports", "gpu_router", "soft_nic")
+    if name
+    not in ("bounce", "bridge", "bridge_events", "shaper", "echo", "gpu_nids", "gpu_ports", "gpu_router", "soft_nic")
 ]
 CAPTURES = sorted((CHAINS / "captures").glob("*.pcap"))
 
