@@ -16,7 +16,7 @@ namespace heddle {
 namespace {
 
 constexpr uint64_t kGone = ~uint64_t{0};  // rounds of a thread that does not run
-constexpr std::chrono::microseconds kNap{50};
+constexpr std::chrono::microseconds kNap{50}, kNapBetweenTimers{2000};
 
 }  // namespace
 
@@ -210,7 +210,7 @@ void Scheduler::thread_main(int thread) {
       stillness.restart();
     }
     if (simulated && !busy && workers_.size() > 1) std::this_thread::yield();  // time waits for all threads
-    if (idle && !simulated) std::this_thread::sleep_for(kNap);
+    if (idle && !simulated) std::this_thread::sleep_for(worker.has_timers_alone() ? kNapBetweenTimers : kNap);
   }
   worker.drain(!pausing_);
   progress.idle = progress.quiet = progress.still = true;

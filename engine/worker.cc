@@ -99,6 +99,10 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
   spare_.add(2 * steps_.size() + ways_in_all + 2);
   make_joins();
   make_timers();
+  watches_rings_ = thread == 0 && std::any_of(timers_.begin(), timers_.end(), [&](const Timer& timer) {
+                     const NodePlan& node = shared.plan->nodes[static_cast<size_t>(timer.node)];
+                     return shared.plan->segments[static_cast<size_t>(node.segment)].has_rings();
+                   });
   for (auto& path : paths_) {
     two_sided_ = two_sided_ || path->by_load || path->cpu_after_failure;
     path->on_cpu = path->by_load;

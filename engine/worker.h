@@ -82,7 +82,9 @@ class Worker {
   Sides sides(int segment) const;
   /** "" or why a GPU has failed; the thread that sees it stops receiving. */
   const std::string& failure() const { return failure_; }
-  bool has_tasks() const { return !tasks_.empty(); }
+  bool has_tasks() const { return !tasks_.empty() || watches_rings_; }
+  /** Whether it has nothing to do but timers of elements between GPU ports, so that it may sleep meanwhile. */
+  bool has_timers_alone() const { return tasks_.empty(); }
 
  private:
   static constexpr uint64_t kSpinsBetweenChecks = 1 << 20;  ///< in vain, between two looks whether a GPU has failed
@@ -275,6 +277,7 @@ class Worker {
   std::vector<std::vector<Way>> ways_;  // by node
   std::vector<Job> tasks_;
   std::vector<Timer> timers_;
+  bool watches_rings_ = false;   // calls timers of elements between GPU ports
   std::vector<JoinHere> joins_;  // in topological order
   uint32_t next_number_ = 0;
   int waiting_ = 0, most_waiting_ = 0;        // packets at joins; beyond that nothing is received

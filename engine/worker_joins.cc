@@ -130,6 +130,7 @@ bool Worker::run_timers(uint64_t now, bool ending) {
     if (due) {
       timer.last = now;
       timer.element->on_timer(thread_);
+      unpublished_ = unpublished_ || timer.emitter == nullptr;
     }
     if (timer.emitter == nullptr) continue;
     busy = emit(timer, ending) || busy;

@@ -101,8 +101,7 @@ def captures_addresses():
 
 def listens(running, interface):
     """Whether the program has opened a packet socket on the interface."""
-    with open(f"/sys/class/net/{interface}/ifindex", encoding="ascii") as file:
-        index = file.read().strip()
+    index = str(socket.if_nametoindex(interface))
     with open("/proc/net/packet", encoding="ascii") as file:
         return running.alive() and any(line.split()[4] == index for line in file.readlines()[1:])
 

@@ -98,7 +98,7 @@ void NeighbourQuerier<Protocol>::run_cpu(Batch& batch) {
     if (input[i] != 0) {
       typename Protocol::Answer answer;
       const bool reply = Protocol::answer(data(packet), length(packet), answer);
-      if (reply) learn(answer, now);
+      if (reply) learn(answer, now), last = {};
       batch.drop(i, reply ? kLearnt : kNotReply);
       continue;
     }

@@ -38,7 +38,7 @@ namespace heddle {
  *  table and the GPU's copy of it, all 10 ms: up to 1,024 unknown addresses and 1,024 known ones at a time. What has not been
  *  heard is told again by the address's next packet. Addresses that nobody knows cannot crowd out what is told of known ones.
  *  Where CPU and GPU have the switch in turn (DEVICE auto), each hears of the other's so much later, and an address that has just
- *  moved may go back for as long. Between GPU ports (FromGPUPort) nothing is learned.
+ *  moved may go back for as long.
  *
  *  The table is a 2-8 cuckoo table: one or two cache lines a look-up.
  *

@@ -51,7 +51,7 @@ struct Node {
 
 }  // namespace
 
-Automaton::Automaton(std::span<const Signature> rules, bool all_tcp) {
+Automaton::Automaton(std::span<const Signature> rules, bool all_tcp, bool tells) {
   std::map<std::string, std::vector<uint32_t>> by_pattern;
   for (size_t longest : {kLongestPattern, 24u, 16u, 12u, 8u, 6u, 4u, 3u, 2u, 1u}) {
     by_pattern.clear();
@@ -69,10 +69,10 @@ Automaton::Automaton(std::span<const Signature> rules, bool all_tcp) {
       if (const auto asked = rules[r].protocol;
           rules[r].fast_pattern().empty() && (asked == Protocol::ip || static_cast<uint32_t>(asked) == p))
         always_[p].push_back(r);
-  build(all_tcp);
+  build(all_tcp, tells);
 }
 
-void Automaton::build(bool all_tcp) {
+void Automaton::build(bool all_tcp, bool tells) {
   // A class for each byte that patterns have, and class 0 for all others.
   uint8_t class_of[256] = {};
   uint32_t classes = 1;
@@ -124,6 +124,7 @@ void Automaton::build(bool all_tcp) {
   auto& image = *reinterpret_cast<Image*>(memory_.get());
   image.states = static_cast<uint32_t>(nodes.size());
   image.classes = classes;
+  image.tells = tells ? 1 : 0;
   image.next = sizeof(Image);
   std::memcpy(image.class_of, class_of, sizeof class_of);
   for (uint32_t p = 0; p < kProtocols; ++p) image.always |= always_[p].empty() ? 0 : 1u << p;

@@ -14,8 +14,8 @@ namespace heddle::nids {
  *  never fewer, and the confirmation refuses those. */
 class Automaton {
  public:
-  /** `all_tcp`: all packets of TCP are candidates. */
-  explicit Automaton(std::span<const Signature> rules, bool all_tcp = false);
+  /** `all_tcp`: all packets of TCP are candidates. `tells`: see Image. */
+  explicit Automaton(std::span<const Signature> rules, bool all_tcp = false, bool tells = false);
 
   const Image& image() const { return *reinterpret_cast<const Image*>(memory_.get()); }
   std::span<const std::byte> bytes() const { return {memory_.get(), bytes_}; }
@@ -43,7 +43,7 @@ class Automaton {
   struct Found {
     uint32_t pattern, next_shorter;
   };
-  void build(bool all_tcp);
+  void build(bool all_tcp, bool tells);
 
   std::vector<std::string> patterns_;
   std::vector<std::vector<uint32_t>> rules_of_;  // [pattern]

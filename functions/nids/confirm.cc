@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "click/arguments.h"
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/load.h"
 #include "functions/nids/nids.h"
@@ -14,19 +13,11 @@ using namespace nids;
 
 namespace {
 
-using Verdict = Thresholds::Verdict;
-
 constexpr uint8_t kFin = 1, kSyn = 2, kRst = 4;  // RFC 9293, 3.1
 constexpr uint32_t kUsualMemoryMb = 64;
-constexpr unsigned kDrops = 1, kRejects = 2;
 
 enum BlockedReason : int { kDropped, kRejected };
 enum ConfirmOutput : uint16_t { kBlockedOutput = 1, kRejectedOutput };
-
-uint64_t time_of(const Packet* packet) {
-  if (has_capture_info(packet)) return capture_info(packet).timestamp_ns;
-  return RouterClock::wall_ns();
-}
 
 }  // namespace
 
@@ -66,7 +57,7 @@ std::span<const char* const> NIDSConfirm::drop_reasons() const {
 }
 
 void NIDSConfirm::start(const Environment& environment) {
-  if (!eve_file_.empty()) eve_ = std::make_unique<EveFile>(eve_file_, "'" + name + "'", environment.threads > 1);
+  if (!eve_file_.empty()) judge_.open(eve_file_, "'" + name + "'", environment.threads > 1);
   if (flows_ == nullptr) return;
   const auto threads = static_cast<size_t>(environment.threads);
   const size_t directions = flows_->places(environment.threads).count / threads;
@@ -102,43 +93,10 @@ NIDSConfirm::Followed NIDSConfirm::follow(const View& view, const uint8_t* tcp, 
 }
 
 uint16_t NIDSConfirm::exit_of(unsigned stops) const {
-  const bool dropped = (stops & kDrops) != 0;
+  const bool dropped = (stops & Judge::kDrops) != 0;
   if (!dropped && outputs > 2) return kRejectedOutput;
   if (outputs > 1) return kBlockedOutput;
   return static_cast<uint16_t>(kDrop | (dropped ? kDropped : kRejected));
-}
-
-unsigned NIDSConfirm::judge(const Generation& rules, const Packet* packet, const View& view, const Window& window,
-                            int thread) {
-  const auto& matched = rules.confirm(view, window, thread);
-  if (const uint64_t times = rules.take_gave_up(thread)) gave_up_[thread].add(times, 0);
-  if (matched.empty()) return 0;
-  const uint64_t now_ns = eve_ || rules.has_thresholds ? time_of(packet) : 0;
-  const auto is = [&](uint32_t rule, Action action) { return rules.rules[rule].action == action; };
-  const auto verdict_on = [&](uint32_t rule) {
-    const Signature& signature = rules.rules[rule];
-    if (signature.threshold.type == Threshold::Type::none) return Verdict::alert;
-    return nids_->rules().thresholds().judge(signature, view, now_ns);
-  };
-  for (const uint32_t rule : matched)
-    if (is(rule, Action::pass) && verdict_on(rule) != Verdict::none) return 0;
-  auto& verdicts = rules.confirming[static_cast<size_t>(thread)].verdicts;
-  verdicts.clear();
-  unsigned stops = 0;
-  for (const uint32_t rule : matched) {
-    verdicts.push_back(is(rule, Action::pass) ? Verdict::none : verdict_on(rule));
-    if (verdicts.back() == Verdict::none) continue;
-    stops |= is(rule, Action::drop) ? kDrops : is(rule, Action::reject) ? kRejects : 0;
-  }
-  uint64_t alerts = 0;
-  for (size_t k = 0; k < matched.size(); ++k) {
-    if (verdicts[k] != Verdict::alert) continue;
-    ++alerts;
-    rules.counts[matched[k]]->fetch_add(1, std::memory_order_relaxed);
-    if (eve_) eve_->add(now_ns, view, (stops != 0 ? rules.blocked : rules.alerts)[matched[k]]);
-  }
-  alerts_[thread].add(alerts, 0);
-  return stops;
 }
 
 void NIDSConfirm::run_cpu(Batch& batch) {
@@ -156,7 +114,7 @@ void NIDSConfirm::run_cpu(Batch& batch) {
     if (followed.name != 0 && !view.payload.empty())
       stops = streams_[static_cast<size_t>(batch.thread)]->verdict(followed.name);
     if (stops == 0) {
-      stops = judge(rules, packet, view, followed.window, batch.thread);
+      stops = judge_.judge(nids_->rules(), rules, packet, view, followed.window, batch.thread);
       if (stops != 0 && !followed.window.bytes.empty())
         streams_[static_cast<size_t>(batch.thread)]->set_verdict(followed.name, static_cast<uint8_t>(stops));
     }
@@ -165,27 +123,19 @@ void NIDSConfirm::run_cpu(Batch& batch) {
 }
 
 std::vector<std::pair<std::string, uint64_t>> NIDSConfirm::statistics() const {
-  std::vector<std::pair<std::string, uint64_t>> list{{"alerts", alerts_.packets()}, {"gave_up", gave_up_.packets()}};
+  std::vector<std::pair<std::string, uint64_t>> list{{"alerts", judge_.alerts()}, {"gave_up", judge_.gave_up()}};
   if (flows_ != nullptr) list.insert(list.end(), {{"gaps", gaps_.packets()}, {"unfollowed", unfollowed_.packets()}});
   return list;
 }
 
-void NIDSConfirm::on_timer(int) {
-  if (eve_) eve_->flush();
-}
+void NIDSConfirm::on_timer(int) { judge_.flush(); }
 
-std::string NIDSConfirm::stop() {
-  if (!eve_) return {};
-  const std::string problem = eve_->close();
-  eve_.reset();
-  return problem;
-}
+std::string NIDSConfirm::stop() { return judge_.close(); }
 
 void NIDSConfirm::handlers(Handlers& list) {
-  list.read("alerts", [this] { return std::to_string(alerts_.packets()); }).read("lost", [this] {
-    return std::to_string(eve_ ? eve_->lost() : 0);
-  });
-  list.read("gave_up", [this] { return std::to_string(gave_up_.packets()); });
+  list.read("alerts", [this] { return std::to_string(judge_.alerts()); });
+  list.read("lost", [this] { return std::to_string(judge_.lost()); });
+  list.read("gave_up", [this] { return std::to_string(judge_.gave_up()); });
   list.read("forgotten", [this] { return std::to_string(nids_->rules().thresholds().forgotten()); });
 }
 

@@ -1,5 +1,7 @@
+#include "functions/nids/candidates.h"
 #include "functions/nids/rule.h"
 #include "gpu/bytes.cuh"
+#include "gpu/events.cuh"
 #include "gpu/registry.cuh"
 
 namespace heddle::nids {
@@ -13,6 +15,7 @@ constexpr int kStrands = 128;
 struct SearchTile {
   static constexpr int kWarps = 4;
   using Table = Image;
+  using State = Candidates;
   using Lines = gpu::Group<kLanes>;
   struct Shared {
     uint8_t class_of[256];
@@ -29,6 +32,7 @@ struct SearchTile {
     uint32_t payload[gpu::kSlotPackets];      // where it begins
     uint32_t next[gpu::kSlotPackets];         // what becomes of the packet
     uint32_t lines;                           // of the longest strand
+    unsigned long long first;                 // word of the candidate that the host is told of
   };
 
   static __device__ void fill(const gpu::Block& block, Shared& shared, const Image& image) {
@@ -36,7 +40,7 @@ struct SearchTile {
   }
 
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& scratch,
-                             const Shared& shared) const {
+                             const Shared& shared, Candidates& candidates) const {
     if (block.thread == 0) scratch.lines = 0;
     for (int k = block.thread; k < tile.count(); k += block.threads) read_headers(tile, k, image, scratch);
     block.sync();
@@ -53,6 +57,7 @@ struct SearchTile {
       if (block.thread < strands) search(image, shared, scratch, block.thread, each, n, state);
       block.sync();
     }
+    if (image.tells != 0) return tell(block, tile, scratch, candidates);
     for (int k = block.thread; k < tile.count(); k += block.threads) tile.next(tile.packet(k), scratch.next[k]);
   }
 
@@ -144,6 +149,38 @@ struct SearchTile {
       }
       at = (at & ~3u) + 4;
     }
+  }
+
+  /** Tells the host of the candidates, which go on as the others do, and says where all packets go. The last thing that is done:
+   *  what is needed after a call costs registers. */
+  static __device__ __noinline__ void tell(const gpu::Block block, gpu::Tile& tile, Scratch& scratch,
+                                           Candidates& candidates) {
+    for (int k = 0; k < tile.count(); ++k) {
+      const int i = tile.packet(k);
+      const bool candidate = scratch.next[k] == kCandidate;
+      if (block.thread == 0) tile.next(i, candidate ? uint32_t{kClean} : scratch.next[k]);
+      if (!candidate) continue;
+      const uint32_t bytes = tile.length(i), words = (bytes + 3) / 4;
+      if (block.thread == 0) scratch.first = gpu::reserve(candidates.words, words);
+      block.sync();
+      const unsigned long long first = scratch.first;
+      for (auto w = static_cast<uint32_t>(block.thread); w < words; w += static_cast<uint32_t>(block.threads))
+        gpu::put(candidates.words, first + w, word_at(tile.frame(i), w * 4, bytes));
+      block.sync();
+      if (block.thread != 0) continue;
+      // Its bytes are there for whoever sees the event.
+      cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
+      gpu::push(candidates.told, {first, bytes, static_cast<uint16_t>(tile.column(Column::l3, i)),
+                                  static_cast<uint16_t>(min(tile.column(Column::l4, i), bytes))});
+    }
+  }
+
+  /** Four bytes of a packet from `at` on, in memory order; 0 where it has ended. */
+  static __device__ uint32_t word_at(const uint8_t* frame, uint32_t at, uint32_t bytes) {
+    if (at + 4 <= bytes) return gpu::load_u32(frame + at);
+    uint32_t word = 0;
+    for (uint32_t b = 0; at + b < bytes; ++b) word |= uint32_t{frame[at + b]} << 8 * b;
+    return word;
   }
 };
 

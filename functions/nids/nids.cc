@@ -1,5 +1,8 @@
 #include "functions/nids/nids.h"
 
+#include <algorithm>
+#include <cstdio>
+
 #include "click/arguments.h"
 #include "core/error.h"
 #include "core/load.h"
@@ -17,19 +20,33 @@ RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
       errors.push_back(
           format("%s:%zu: VARIABLES has rules; they belong into RULES", variables_file_.c_str(), none.rules[0].line));
   }
-  return read_rule_file(file_, skip_unsupported_, variables, errors);
+  RuleSet set = read_rule_file(file_, skip_unsupported_, variables, errors);
+  if (!monitors()) return set;
+  const auto stops = [](const Signature& rule) { return rule.action == Action::drop || rule.action == Action::reject; };
+  if (const auto first = std::ranges::find_if(set.rules, stops); first != set.rules.end())
+    errors.push_back(format(
+        "%s:%zu: sid %u: %s (and %td other rules that do so) stops packets, but no output 1 is connected, so these "
+        "go on before they are judged; let it be an alert, or lead output 1 to a NIDSConfirm, which cannot be "
+        "between GPU ports",
+        file_.c_str(), first->line, first->sid, first->action == Action::drop ? "drop" : "reject",
+        std::count_if(first + 1, set.rules.end(), stops)));
+  return set;
 }
 
 void NIDS::load(RuleSet set) {
   count_ = set.rules.size(), unsupported_ = set.unsupported.size();
-  rules_.load(std::move(set), stream_);
+  rules_.load(std::move(set), stream_, monitors());
 }
 
 void NIDS::configure(click::Arguments& arguments) {
   arguments.required("RULES", file_)
       .keyword("VARIABLES", variables_file_)
       .keyword("SKIP_UNSUPPORTED", skip_unsupported_)
-      .keyword("STREAM", stream_);
+      .keyword("STREAM", stream_)
+      .keyword("EVE", eve_file_);
+  if (monitors() && stream_) arguments.error("STREAM: connections are followed by a NIDSConfirm; lead output 1 there");
+  if (!monitors() && !eve_file_.empty())
+    arguments.error("EVE: alerts come from the NIDSConfirm behind output 1; name the file there");
   if (file_.empty()) return;
   std::vector<std::string> errors;
   RuleSet set = read_rules(errors);
@@ -38,6 +55,7 @@ void NIDS::configure(click::Arguments& arguments) {
 }
 
 Access NIDS::access(Processor) const {
+  if (monitors()) return {.reads = {kWholePacket}, .column_reads = columns(Column::l3, Column::l4)};
   return {.reads = {{Base::l3, 6, 10}, {Base::l4, 0, kToEnd}}, .column_reads = columns(Column::l3, Column::l4)};
 }
 
@@ -46,9 +64,49 @@ std::span<const char* const> NIDS::drop_reasons() const {
   return kReasons;
 }
 
-void NIDS::start(const Environment& environment) { rules_.prepare(environment.threads, on_cpu); }
+void NIDS::start(const Environment& environment) {
+  rules_.prepare(environment.threads, on_cpu);
+  if (!eve_file_.empty()) judge_.open(eve_file_, "'" + name + "'", environment.threads > 1);
+}
+
+void NIDS::hear(bool last) {
+  if (!monitors() || !read_gpu_state) return;
+  const Generation& rules = rules_.now();
+  const auto confirm = [&](std::span<const uint8_t> packet, uint32_t l3, uint32_t l4) {
+    View view;
+    if (look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view))
+      judge_.judge(rules_, rules, nullptr, view, {}, 0);
+  };
+  candidates_.poll(read_gpu_state, confirm, last);
+  if (last)
+    for (PerThreadCounts* each : counts) each->publish(0);
+  const uint64_t lost = candidates_.lost(), before = events_lost_.exchange(lost, std::memory_order_relaxed);
+  if (lost > 0 && (before == 0 || last))
+    std::fprintf(stderr, "heddle: NIDS '%s': candidates come faster than they are confirmed; %llu %s been lost%s\n",
+                 name.c_str(), static_cast<unsigned long long>(lost), lost == 1 ? "has" : "have",
+                 last ? "" : " so far");
+}
+
+void NIDS::on_timer(int thread) {
+  if (thread != 0) return;
+  hear(false);
+  judge_.flush();
+}
+
+void NIDS::take_state(Element& old) { static_cast<NIDS&>(old).hear(true); }
+
+std::string NIDS::stop() {
+  hear(true);
+  return judge_.close();
+}
 
 void NIDS::handlers(Handlers& list) {
+  if (monitors())
+    list.read("alerts", [this] { return std::to_string(judge_.alerts()); })
+        .read("lost", [this] { return std::to_string(judge_.lost()); })
+        .read("gave_up", [this] { return std::to_string(judge_.gave_up()); })
+        .read("forgotten", [this] { return std::to_string(rules_.thresholds().forgotten()); })
+        .read("events_lost", [this] { return std::to_string(events_lost_.load()); });
   // One handler runs at a time, and only these replace rules: what they read stays.
   list.read("rules", [this] { return std::to_string(rules_.now().rules.size()); })
       .read("patterns", [this] { return std::to_string(rules_.now().automaton.patterns().size()); })
@@ -71,7 +129,12 @@ void NIDS::handlers(Handlers& list) {
 }
 
 std::vector<std::pair<std::string, uint64_t>> NIDS::statistics() const {
-  return {{"rules", count_.load()}, {"unsupported", unsupported_.load()}};
+  std::vector<std::pair<std::string, uint64_t>> list{{"rules", count_.load()}, {"unsupported", unsupported_.load()}};
+  if (monitors())
+    list.insert(list.end(), {{"alerts", judge_.alerts()},
+                             {"gave_up", judge_.gave_up()},
+                             {"events_lost", events_lost_.load(std::memory_order_relaxed)}});
+  return list;
 }
 
 void NIDS::run_cpu(Batch& batch) {
@@ -88,7 +151,11 @@ void NIDS::run_cpu(Batch& batch) {
     const bool candidate =
         image.is_always(view.protocol) ||
         (rules.scanner ? rules.scanner->finds(view.payload, batch.thread) : rules.automaton.finds(view.payload));
-    if (candidate) batch.next()[i] = kCandidate;
+    if (!candidate) continue;
+    if (monitors())
+      judge_.judge(rules_, rules, packet, view, {}, batch.thread);
+    else
+      batch.next()[i] = kCandidate;
   }
 }
 

@@ -3,8 +3,10 @@
 #include <array>
 
 #include "core/element.h"
+#include "core/gpu_state.h"
 #include "functions/flow/flow.h"
-#include "functions/nids/eve.h"
+#include "functions/nids/candidates.h"
+#include "functions/nids/judge.h"
 #include "functions/nids/streams.h"
 #include "functions/nids/table.h"
 
@@ -12,7 +14,7 @@ namespace heddle {
 
 /** NIDS: finds IPv4 packets that may match a rule of a Snort or Suricata file.
  *
- *      NIDS(RULES [, keywords VARIABLES, SKIP_UNSUPPORTED, STREAM, DEVICE, BLOCKING])
+ *      NIDS(RULES [, keywords VARIABLES, SKIP_UNSUPPORTED, STREAM, EVE, DEVICE, BLOCKING])
  *
  *  RULES: a file of rules, one a line ("#" at its start makes it a comment, a backslash at its end continues it):
  *
@@ -25,12 +27,19 @@ namespace heddle {
  *  Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read first. What asks for
  *  anything else is refused, or, with SKIP_UNSUPPORTED true (default false), left out; either way it is listed by line and
  *  sid. STREAM: whether rules are looked for in TCP connections as well, however these are cut into segments, default false;
- *  NIDSConfirm does it, so all packets of TCP are candidates. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a
+ *  NIDSConfirm does it, so all packets of TCP are candidates. EVE: without output 1, a file for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a
  *  GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which none
  *  occurs, which no rule matches. Output 1: candidates, in which one occurs, in letters of any case, or for whose protocol there
  *  is a rule without a content to look for. They go to a NIDSConfirm, which sees to all that the rules ask for.
+ *
+ *  A NIDS without output 1 is a monitor, which can be between GPU ports as well: all packets go on by output 0 at once, and it
+ *  confirms candidates itself, by the same rules and with the same alerts as NIDSConfirm. EVE: see there; without it they are
+ *  counted only. A GPU tells the host of its candidates, with all their bytes, in a ring of 4 MiB for up to 32,768 of them; every
+ *  5 ms the first packet thread confirms those. They are judged in the order in which the GPU found them, by the time at which that
+ *  thread hears of them. What has been written over by then is lost, and counted (`events_lost`, and standard error says so). Rules with `drop` or `reject`,
+ *  and STREAM true, want candidates held: they need output 1.
  *
  *  Needs the annotations l3 and l4: put CheckIPHeader before it. The payload is what lies behind the header of TCP, UDP or
  *  ICMP. In later fragments, packets of other protocols and packets whose transport header is not whole, it is all that lies
@@ -47,44 +56,61 @@ namespace heddle {
  *      memory       (read) bytes of the automaton
  *      unsupported  (read) the rules that were left out, a line each
  *      counts       (read) "SID ALERTS", a line for each rule that there is or has been
+ *      alerts, lost, forgotten, gave_up  (read) of a monitor: as of NIDSConfirm
+ *      events_lost  (read) of a monitor: candidates that a GPU has told of and that were not confirmed
  *      reload       (write) reads VARIABLES and RULES again and replaces all rules at once, while packets flow; a file with errors
  *                   changes nothing. SIGHUP does it for all elements with this handler
  *
- *  Errors: every line that is no rule, with its sid and the reason. Statistics: `rules`, `unsupported`.
+ *  Errors: every line that is no rule, with its sid and the reason; a monitor with STREAM, or rules that stop packets; EVE with an
+ *  output 1. Statistics: `rules`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`.
  *
  *  Example:
  *
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> ids :: NIDS(local.rules);
  *      ids[0] -> out :: ToDump(out.pcap);
  *      ids[1] -> NIDSConfirm(ids, EVE alerts.json) -> out;
+ *
+ *  A monitor:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> NIDS(local.rules, EVE alerts.json) -> ToDump(out.pcap);
  */
-class NIDS : public Element {
+class NIDS : public Element, public KeepsGpuState {
  public:
   NIDS() {
     table = &rules_;
     retiring.push_back(&rules_);
   }
   void configure(click::Arguments& arguments) override;
-  const char* ports() const override { return "1/2"; }
+  const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
+  int timer_us() const override { return monitors() ? 5000 : 0; }
+  void on_timer(int thread) override;
+  std::string stop() override;
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
   nids::RuleTable& rules() { return rules_; }
   bool stream() const { return stream_; }
+  bool monitors() const { return outputs == 1; }  ///< whether candidates go on, and it confirms them itself
 
  private:
   nids::RuleSet read_rules(std::vector<std::string>& errors) const;
   void load(nids::RuleSet set);
+  /** Confirms the candidates that a GPU tells of. `last`: no kernel runs any more. */
+  void hear(bool last);
 
   nids::RuleTable rules_;
-  std::string file_, variables_file_;
+  std::string file_, variables_file_, eve_file_;
   bool skip_unsupported_ = false, stream_ = false;
   std::atomic<size_t> count_{0}, unsupported_{0};  // for statistics(), which runs beside changes
+  nids::Judge judge_{counts};
+  nids::CandidateReader candidates_;
+  std::atomic<uint64_t> events_lost_{0};
 };
 
 /** NIDSConfirm: judges the candidates of a NIDS by all that its rules ask for, and writes alerts.
@@ -172,9 +198,6 @@ class NIDSConfirm : public Element, private flow::Watcher {
     nids::Window window;
   };
   Followed follow(const nids::View& view, const uint8_t* tcp, uint32_t flow, int thread);
-  /** Whether rules stop a packet: kDrops, kRejects, both, or neither. Alerts. */
-  unsigned judge(const nids::Generation& rules, const Packet* packet, const nids::View& view,
-                 const nids::Window& window, int thread);
   uint16_t exit_of(unsigned stops) const;
 
   std::string nids_name_, eve_file_, flows_name_;
@@ -183,8 +206,8 @@ class NIDSConfirm : public Element, private flow::Watcher {
   FlowTable* flows_ = nullptr;                           // with STREAM
   int word_ = 0;                                         // of each flow: its direction's name in streams_
   std::vector<std::unique_ptr<nids::Streams>> streams_;  // by thread
-  std::unique_ptr<nids::EveFile> eve_;
-  PerThreadCounts alerts_{counts}, gave_up_{counts}, gaps_{counts}, unfollowed_{counts};
+  nids::Judge judge_{counts};
+  PerThreadCounts gaps_{counts}, unfollowed_{counts};
 };
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #include "functions/nids/nids.h"
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -126,6 +127,36 @@ TEST_P(NidsTest, FindsWhatTheOracleFinds) {
   }
 }
 
+// Without output 1 all packets go on, and the same alerts come of them, by what a GPU tells the host.
+TEST_P(NidsTest, MonitorsAsTheOracleFinds) {
+  auto random = random_for("nids monitor");
+  const TextFile file("rules"), eve("eve");
+  std::vector<OracleRule> rules;
+  while (rules.size() < 20) {
+    rules.push_back(random_rule(random, static_cast<unsigned>(rules.size()) + 1));
+    if (rules.back().action != "pass") rules.back().action = "alert";
+    if (rules.back().fast_pattern().empty()) rules.pop_back();
+  }
+  file.write(rules);
+  const auto frames = packets_for(random, rules, 1000);
+  const Outcome wanted = expected(frames, rules);
+  std::map<unsigned, size_t> wanted_counts, counts;
+  for (const auto& [packet, sid] : wanted.alerts) ++wanted_counts[sid];
+  const std::string chain =
+      "TestSource(SETS \"l3 l4\") -> ids :: NIDS(" + file.path + ", EVE " + eve.path + ") -> out :: TestSink;";
+  const Result result = run(chain, GetParam(), frames, {.batches = {0, 1, 31, 32, 33, 5, 200}});
+  EXPECT_EQ(result.at("out").size(), wanted.clean.size() + wanted.passed.size());
+  for (const Received& packet : result.at("out"))
+    EXPECT_EQ(packet.bytes, frames[static_cast<size_t>(packet.serial)].bytes);
+  std::ifstream in(eve.path);
+  for (std::string line; std::getline(in, line);)
+    ++counts[nlohmann::json::parse(line)["alert"]["signature_id"].get<unsigned>()];
+  EXPECT_EQ(counts, wanted_counts);
+  EXPECT_GT(counts.size(), 5u);
+  EXPECT_EQ(result.statistics.at("ids.alerts"), wanted.alerts.size());
+  EXPECT_EQ(result.statistics.at("ids.events_lost"), 0u);
+}
+
 // A pattern at every place of packets of many lengths, so across every border between what threads and lines have; with all
 // packets of a tile in use, and few, which gives each several threads.
 TEST_P(NidsTest, FindsPatternsAtEveryPlace) {
@@ -174,6 +205,8 @@ TEST_P(NidsTest, TouchesOnlyWhatItDeclares) {
     frame.bytes[23] = kProtocols[random() % 4];
     put_u16(frame.bytes, 20, random() % 3 == 0 ? 7 : 0);
   };
+  EXPECT_EQ(access_violations("NIDS(" + file.path + ")", GetParam(), options), std::vector<std::string>{});
+  options.outputs = 1;
   EXPECT_EQ(access_violations("NIDS(" + file.path + ")", GetParam(), options), std::vector<std::string>{});
 }
 
@@ -272,6 +305,17 @@ TEST(Nids, NamesWhatIsWrong) {
   EXPECT_NE(of(", VARIABLES /nonexistent").find("cannot read the rule file '/nonexistent'"), std::string::npos);
   std::ofstream(file.path) << "";
   EXPECT_EQ(of(""), "");
+  const auto of_monitor = [&](const std::string& more) {
+    return mistakes("TestSource(SETS \"l3 l4\") -> NIDS(" + file.path + more + ") -> TestSink;");
+  };
+  EXPECT_EQ(of_monitor(""), "");
+  EXPECT_NE(of_monitor(", STREAM true").find("STREAM: connections are followed by a NIDSConfirm"), std::string::npos);
+  EXPECT_NE(of(", EVE /tmp/x").find("EVE: alerts come from the NIDSConfirm behind output 1"), std::string::npos);
+  std::ofstream(file.path) << "alert ip any any -> any any (sid:1;)\nreject ip any any -> any any (sid:2;)\n"
+                              "drop ip any any -> any any (sid:3;)\n";
+  EXPECT_NE(of_monitor("").find(file.path + ":2: sid 2: reject (and 1 other rules that do so) stops packets"),
+            std::string::npos)
+      << of_monitor("");
   EXPECT_NE(mistakes("TestSource(SETS \"l3 l4\") -> NIDSConfirm(nobody) -> TestSink;").find("'nobody' is not a NIDS"),
             std::string::npos);
 }

@@ -53,6 +53,7 @@ struct alignas(128) Image {
   uint32_t states, classes;
   uint32_t accept;  ///< states from here up have found a pattern; the start is state 0
   uint32_t always;  ///< bit p: every packet of Protocol p may match some rule that looks for nothing
+  uint32_t tells;   ///< not 0: GPUs tell the host of candidates (candidates.h), and these go on as all others do
   uint64_t next;    ///< uint16_t[states][classes]: the state behind a byte of a class
   uint8_t class_of[256];
 

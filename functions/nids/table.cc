@@ -7,8 +7,11 @@
 
 namespace heddle::nids {
 
-Generation::Generation(RuleSet set, bool stream)
-    : stream(stream), rules(std::move(set.rules)), unsupported(std::move(set.unsupported)), automaton(rules, stream) {
+Generation::Generation(RuleSet set, bool stream, bool tells)
+    : stream(stream),
+      rules(std::move(set.rules)),
+      unsupported(std::move(set.unsupported)),
+      automaton(rules, stream, tells) {
   for (const Signature& rule : rules) {
     alerts.push_back(eve_alert(rule, false));
     blocked.push_back(eve_alert(rule, true));
@@ -51,8 +54,8 @@ const std::vector<uint32_t>& Generation::confirm(const View& view, const Window&
   return mine.hits;
 }
 
-void RuleTable::load(RuleSet set, bool stream) {
-  auto made = std::make_unique<Generation>(std::move(set), stream);
+void RuleTable::load(RuleSet set, bool stream, bool tells) {
+  auto made = std::make_unique<Generation>(std::move(set), stream, tells);
   made->prepare(threads_, scans_);
   for (const Signature& rule : made->rules) made->counts.push_back(&counts_[rule.sid]);
   now_.store(made.get(), std::memory_order_release);

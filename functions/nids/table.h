@@ -18,8 +18,8 @@ using Count = std::atomic<uint64_t>;
 
 /** A set of rules, ready for packets. */
 struct Generation {
-  /** `stream`: all packets of TCP are candidates. */
-  Generation(RuleSet set, bool stream);
+  /** `stream`: all packets of TCP are candidates. `tells`: see Image. */
+  Generation(RuleSet set, bool stream, bool tells);
   /** For packet threads 0..`threads` - 1, which search for patterns themselves (`scans`), or only confirm. */
   void prepare(int threads, bool scans);
 
@@ -56,8 +56,8 @@ struct Generation {
  *  on a GPU is the automaton. */
 class RuleTable : public Table {
  public:
-  /** Makes `set` the rules; `stream`: all packets of TCP are candidates. */
-  void load(RuleSet set, bool stream = false);
+  /** Makes `set` the rules; `stream`: all packets of TCP are candidates. `tells`: see Image. */
+  void load(RuleSet set, bool stream = false, bool tells = false);
   /** Before packets come: the threads that will use it, and whether they search for patterns, which a GPU does otherwise. */
   void prepare(int threads, bool scans);
 

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/counters.h"
+#include "core/packet.h"
+#include "functions/nids/eve.h"
+#include "functions/nids/table.h"
+
+namespace heddle::nids {
+
+/** Judges candidates by all that rules ask for, counts alerts and writes them. Packet threads, each for itself. */
+class Judge {
+ public:
+  enum Stops : unsigned { kDrops = 1, kRejects = 2 };
+
+  /** `counts`: Element::counts. */
+  explicit Judge(std::vector<PerThreadCounts*>& counts) : alerts_(counts), gave_up_(counts) {}
+
+  /** Where alerts go, besides being counted. Throws Error. `owner`, `shared`: as of EveFile. */
+  void open(const std::string& path, const std::string& owner, bool shared);
+
+  /** Which Stops rules ask for, together; 0: the packet may go on. `packet` says when it came; null: now. */
+  unsigned judge(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
+                 const Window& window, int thread);
+
+  void flush();
+  std::string close();  ///< what went wrong, or ""
+
+  uint64_t alerts() const { return alerts_.packets(); }
+  uint64_t gave_up() const { return gave_up_.packets(); }
+  uint64_t lost() const { return eve_ ? eve_->lost() : 0; }  ///< alerts that could not be written
+
+ private:
+  std::unique_ptr<EveFile> eve_;
+  PerThreadCounts alerts_, gave_up_;
+};
+
+}  // namespace heddle::nids
