@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import socket
 
 import pytest
 from test_ip_router_namespaces import finish, router, two_networks, with_interfaces
