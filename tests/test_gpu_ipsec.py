@@ -477,7 +477,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(len(MISTAKES)))
 def test_chains_that_are_none(heddle, tmp_path, number):
     keys = ipsec.write(tmp_path / "tunnels.keys", [ipsec.Association(0x1001), ipsec.Association(0x1002)])
     chain, message = list(MISTAKES.items())[number]
