@@ -175,7 +175,8 @@ class Keys {
 };
 
 struct Built {
-  Built(EngineKind kind, const std::vector<Rule>& rules) : engine(make_engine(kind, {0, size_t{16} << 30})) {
+  Built(EngineKind kind, const std::vector<Rule>& rules, size_t most_bytes = size_t{16} << 30)
+      : engine(make_engine(kind, {0, most_bytes})) {
     const double start = seconds_now();
     set.load(rules, 1, *engine);
     engine->start();
@@ -316,7 +317,8 @@ double updates_per_second(Built& built, const std::vector<Rule>& rules) {
   return static_cast<double>(done) / (seconds_now() - start);
 }
 
-/** Milliseconds that a change of one rule takes, from the call until nothing of the set before is left. */
+/** Milliseconds that a change of one rule takes, from the call until nothing of the set before is left. An engine that needs more than
+ *  4 GB for a set is left out. */
 std::vector<Result> changes() {
   std::vector<Result> results;
   for (const auto& [name, count, figure] : {std::tuple{"10k", 10'000, 1.0}, std::tuple{"100k", 100'000, 5.0}}) {
@@ -324,14 +326,14 @@ std::vector<Result> changes() {
     for (const EngineKind kind : {EngineKind::tuple, EngineKind::hypersplit, EngineKind::bitvector}) {
       std::unique_ptr<Built> built;
       try {
-        built = std::make_unique<Built>(kind, rules);
-      } catch (const Error& error) {
-        continue;  // more memory than there is
+        built = std::make_unique<Built>(kind, rules, size_t{4} << 30);
+      } catch (const Error&) {
+        continue;
       }
       results.push_back(absolute(format("classify-changes-%s-%s", name, std::string(name_of(kind)).c_str()), "ms",
-                                 figure, true, 5, [&] { return 1e3 / updates_per_second(*built, rules); }));
-      results.back().note = built->note(rules.size(), "acl", 0) +
-                            (kind == EngineKind::tuple ? "; CPU only" : "; builds all anew, on the CPU for a GPU, too");
+                                 figure, true, 3, [&] { return 1e3 / updates_per_second(*built, rules); }));
+      results.back().note = format("%zu rules like acl, built in %.2f s; ", rules.size(), built->seconds) +
+                            (kind == EngineKind::tuple ? "CPU only" : "builds all anew, on the CPU for a GPU, too");
     }
   }
   return results;

@@ -33,6 +33,7 @@ struct DeviceBytes {
 
 // One thread a packet, when the block has fetched the packets. Both buckets of a name are on their way at once.
 struct LookupTile {
+  static constexpr int kWarps = 4;  // to fetch; kernels of one warp have no register to spare
   using Table = cuckoo::Image;
   using Scratch = Beginnings;
 
