@@ -228,8 +228,9 @@ class RingWarp {
     return place();
   }
 
+  // Called, not inlined, as `count` is: what is in registers over a call is little, and ptxas spills nothing.
   /** Reads the descriptors of packets [start, start + n) into the tile. */
-  __device__ void receive(uint32_t start, int n) {
+  __device__ __noinline__ void receive(uint32_t start, int n) {
     const bool mine = lane() < n;
     RingArrival arrival;
     if (mine) arrival = Rings::read(pair_.rx, (start + static_cast<uint32_t>(lane())) & (pair_.rx.size - 1));
@@ -316,7 +317,7 @@ class RingWarp {
     if (mine && rx.owner) Rings::refill(rx, (start + static_cast<uint32_t>(lane())) & (rx.size - 1), buffer);
   }
 
-  __device__ void count(int node, int packets, uint32_t bytes) {
+  __device__ __noinline__ void count(int node, int packets, uint32_t bytes) {
     const unsigned sum = __reduce_add_sync(~0u, bytes);
     if (lane() != 0 || packets == 0) return;
     atomicAdd(&program_.counts[node].packets, static_cast<unsigned long long>(packets));

@@ -7,7 +7,8 @@ namespace heddle::flow {
 // One thread a packet. The first packet of a flow takes its place over from the flow before, whose packets may still come.
 struct CountTile {
   using Table = Places;
-  using State = PlaceCounts;  // the first of Places::count
+  using State = PlaceCounts;               // the first of Places::count
+  static constexpr bool kOnRings = false;  // there are no flows
 
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Places& places, PlaceCounts& first) const {
     for (int i : tile.mine(block)) {
