@@ -188,7 +188,7 @@ class TileRunner {
         neutral(what, node == n);
       }
       block_.sync();
-      if constexpr (kMakesAnew) n = tile_.node_;
+      if constexpr (kMakesAnew || kWarps > 1) n = tile_.node_;  // so that it is in no register meanwhile
       if (keeps_ways && node == n) {
         const Program::Node& left = program_.nodes[n];
         const unsigned next = tile_.next_[i];

@@ -75,6 +75,11 @@ def test_iperf3_through_nat(heddle):
 # ---- fragments: by taps in bridges, for a packet socket's fragments are put together before the program sees them
 
 
+def interfaces():
+    """The names of those of this network namespace."""
+    return [name for _, name in socket.if_nameindex()]
+
+
 @contextlib.contextmanager
 def bridges(*outer):
     """A bridge for each of these interfaces."""
@@ -99,7 +104,7 @@ def through_taps(heddle, make_chain, *definitions):
         chain = make_chain(*(f"net_tap{i},iface={tap}" for i, tap in enumerate(taps)))
         with heddle.start("run", "--json", "-e", chain, *definitions) as running:
             for tap, bridge in zip(taps, names, strict=True):
-                wait_until(lambda tap=tap: tap in dict(map(reversed, socket.if_nameindex())), what=f"the interface {tap}")
+                wait_until(lambda tap=tap: tap in interfaces(), what=f"the interface {tap}")
                 network.call("sysctl", "-qw", f"net.ipv6.conf.{tap}.disable_ipv6=1")
                 network.call("ip", "link", "set", tap, "master", bridge, "up")
             network.wait_for_link(left, right, running)
