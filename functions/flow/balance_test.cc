@@ -142,7 +142,6 @@ TEST_P(LoadBalancerTest, LeavesFlowsWhereTheyAre) {
     finish(frames.back().bytes);
   }
   std::atomic<uint64_t> early{0}, late{0}, wrong{0};
-  std::atomic<bool> changed{false};
   Options options{.batches = {64, 1, 33}, .packets = 1024, .endless = true};
   options.on_packet = [&](const std::string& sink, const Received& packet) {
     if (sink != "sink") return;
