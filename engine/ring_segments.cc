@@ -105,11 +105,6 @@ class Finder {
           error(node,
                 "DEVICE: it wants packets in the order of arrival, which a GPU gives it between GPU ports only; leave "
                 "DEVICE out, or put it between FromGPUPort and ToGPUPort");
-        else if (!plan_.name_of(segment.processor).starts_with("simt"))
-          error(
-              node,
-              "DEVICE: between the ports of a real GPU it has given wrong numbers in tests, and nobody knows yet why; "
-              "only simt may run it there. Use FromDPDKDevice and ToDPDKDevice, and leave DEVICE out");
         else if (++turns > gpu::kMostTurns)
           error(node,
                 format("there are %d elements before it, between the same GPU ports, that want packets in the order of "

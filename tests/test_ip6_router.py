@@ -151,19 +151,6 @@ def test_packets_wait_for_answers(heddle, tmp_path, device):
     assert report.one("q")["statistics"]["entries"] == 2
 
 
-def test_an_answer_counts_for_what_comes_behind_it(heddle, tmp_path):
-    """Also in one burst, of packets to one neighbour."""
-    gateway = "2001:db8:1::9"
-    far = [datagram(f"2001:db8:5::{i}", i) for i in range(1, 6)]
-    first, then = (advertisement(gateway, f"02:00:00:00:00:{end}") for end in ("19", "20"))
-    packets = [far[0], first, far[1], far[2], far[3], then, far[4]]
-    chain = SOLICITOR.format(folder=tmp_path, router=ROUTER, mac=MAC).replace("BURST 1", "BURST 4")
-    wrpcap(str(tmp_path / "in.pcap"), packets)
-    heddle.ok("run", "-q", "-e", chain)
-    sent = {p[UDP].sport: p.dst[-2:] for p in frames(tmp_path / "out.pcap") if UDP in p}
-    assert sent == {1: "19", 2: "19", 3: "19", 4: "19", 5: "20"}
-
-
 def play(heddle, folder, arguments, packets):
     """What an IP6NDSolicitor does with packets, each at its time in seconds, in simulated time."""
     timed = [captures.Packet(1_700_000_000_000_000_000 + int(s * 1e9), len(p), bytes(p)) for s, p in packets]

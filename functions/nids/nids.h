@@ -69,10 +69,6 @@ namespace heddle {
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> ids :: NIDS(local.rules);
  *      ids[0] -> out :: ToDump(out.pcap);
  *      ids[1] -> NIDSConfirm(ids, EVE alerts.json) -> out;
- *
- *  A monitor:
- *
- *      FromDump(in.pcap) -> CheckIPHeader(14) -> NIDS(local.rules, EVE alerts.json) -> ToDump(out.pcap);
  */
 class NIDS : public Element, public KeepsGpuState {
  public:
