@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "bench/ring_rig.h"
-#include "tests/support/harness.h"
 #include "tests/support/patience.h"
+#include "tests/support/ring_cases.h"
 
 namespace heddle {
 namespace {
@@ -17,18 +17,6 @@ using bench::PeerEnd;
 using bench::RingRig;
 
 constexpr uint32_t kLeast = 12;  // of EtherMirror; shorter frames are dropped
-
-struct Case {
-  std::string device;
-  bool owner;
-};
-std::vector<Case> cases() {
-  std::vector<Case> list;
-  for (const test::Backend& backend : test::gpu_backends())
-    if (backend.launch == LaunchMode::persistent && backend.transport == Transport::direct)  // each device once
-      for (const bool owner : {true, false}) list.push_back({backend.device, owner});
-  return list;
-}
 
 /** Frame `number`: its length, and each of its bytes. */
 uint32_t length_of(uint64_t number, uint32_t least, uint32_t most) {
@@ -79,7 +67,7 @@ class Checker {
   uint64_t next_ = 0, wrong_ = 0;
 };
 
-class RingKernel : public testing::TestWithParam<Case> {
+class RingKernel : public testing::TestWithParam<test::RingCase> {
  protected:
   RingRig::Options options(int pairs, uint32_t size) const {
     RingRig::Options options;
@@ -183,9 +171,7 @@ TEST_P(RingKernel, PeersOfTheirOwnThreads) {
   EXPECT_EQ(late, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RingKernel, testing::ValuesIn(cases()), [](const auto& info) {
-  return info.param.device + (info.param.owner ? "_client" : "_server");
-});
+INSTANTIATE_TEST_SUITE_P(All, RingKernel, testing::ValuesIn(test::ring_cases()), test::name_of);
 
 }  // namespace
 }  // namespace heddle

@@ -106,9 +106,9 @@ SOLICITOR = """FromDump({folder}/in.pcap, BURST 1) -> c :: Classifier(12/86dd 20
     -> q :: IP6NDSolicitor({router}, {mac}, CAPACITY 64) -> ToDump({folder}/out.pcap);"""
 
 
-def solicitor(heddle, folder, packets, *options):
+def solicitor(heddle, folder, packets, *options, burst=1):
     wrpcap(str(folder / "in.pcap"), packets)
-    chain = SOLICITOR.format(folder=folder, router=ROUTER, mac=MAC)
+    chain = SOLICITOR.replace("BURST 1", f"BURST {burst}").format(folder=folder, router=ROUTER, mac=MAC)
     report = Report(heddle.ok("run", "--json", *options, "-e", chain).json)
     got = frames(folder / "out.pcap")
     return report, [p for p in got if ICMPv6ND_NS in p], [p for p in got if ICMPv6ND_NS not in p]
@@ -149,6 +149,17 @@ def test_packets_wait_for_answers(heddle, tmp_path, device):
     assert all(p.src == MAC and p.type == 0x86DD for p in sent)
     assert report.drops("q") == {"learnt": 6, "not_advertisement": 1}
     assert report.one("q")["statistics"]["entries"] == 2
+
+
+def test_an_answer_counts_for_what_comes_behind_it(heddle, tmp_path):
+    """Also in one burst, of packets to one neighbour."""
+    gateway = "2001:db8:1::9"
+    far = [datagram(f"2001:db8:5::{i}", i) for i in range(1, 6)]
+    first, then = (advertisement(gateway, f"02:00:00:00:00:{end}") for end in ("19", "20"))
+    packets = [far[0], first, far[1], far[2], far[3], then, far[4]]
+    report, asked, sent = solicitor(heddle, tmp_path, packets, burst=4)
+    assert len(asked) == 1 and report.drops("q") == {"learnt": 2}
+    assert {p[UDP].sport: p.dst[-2:] for p in sent} == {1: "19", 2: "19", 3: "19", 4: "19", 5: "20"}
 
 
 def play(heddle, folder, arguments, packets):

@@ -142,27 +142,15 @@ uint16_t Classifier::compare(const uint8_t* frame, uint32_t length) const {
 }
 
 void Classifier::run_cpu(Batch& batch) {
-  constexpr int kTogether = ip_filter::Program::kTogether;
-  ip_filter::Headers together[kTogether];
-  uint16_t verdicts[kTogether];
-  int index[kTogether], waiting = 0;
-  const auto run_together = [&] {
-    for (int k = waiting; k < kTogether; ++k) together[k] = together[0];
-    program_.run(together, verdicts);
-    for (int k = 0; k < waiting; ++k) batch.next()[index[k]] = verdicts[k];
-    waiting = 0;
-  };
+  ip_filter::BatchRun run(program_, batch.next());
   for (int i = 0; i < batch.size(); ++i) {
     const uint32_t length = batch.length(i);
     if (length < bytes_) {
       batch.next()[i] = compare(batch.frame(i), length);
       continue;
     }
-    together[waiting] = {batch.frame(i), length, 0, 0};
-    index[waiting] = i;
-    if (++waiting == kTogether) run_together();
+    run.add(i, {batch.frame(i), length, 0, 0});
   }
-  if (waiting > 0) run_together();
 }
 
 void Classifier::handlers(Handlers& list) {

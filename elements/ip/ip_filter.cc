@@ -96,18 +96,9 @@ void IPFilter::handlers(Handlers& list) {
 }
 
 void IPFilter::run_cpu(Batch& batch) {
-  constexpr int kTogether = ip_filter::Program::kTogether;
   const uint32_t* l3 = batch.column(Column::l3);
   const uint32_t* l4 = batch.column(Column::l4);
-  ip_filter::Headers together[kTogether];
-  uint16_t verdicts[kTogether];
-  int index[kTogether], waiting = 0;
-  const auto run_together = [&] {
-    for (int k = waiting; k < kTogether; ++k) together[k] = together[0];
-    program_.run(together, verdicts);
-    for (int k = 0; k < waiting; ++k) batch.next()[index[k]] = verdicts[k];
-    waiting = 0;
-  };
+  ip_filter::BatchRun run(program_, batch.next());
   for (int i = 0; i < batch.size(); ++i) {
     const Packet* packet = batch.packet(i);
     const uint32_t end = packet->data_off + length(packet);
@@ -122,11 +113,8 @@ void IPFilter::run_cpu(Batch& batch) {
       batch.next()[i] = any_length_.run_checked(headers);
       continue;
     }
-    together[waiting] = headers;
-    index[waiting] = i;
-    if (++waiting == kTogether) run_together();
+    run.add(i, headers);
   }
-  if (waiting > 0) run_together();
 }
 
 HEDDLE_ELEMENT(IPFilter);

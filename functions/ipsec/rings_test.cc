@@ -10,6 +10,7 @@
 #include "functions/ipsec/chains_for_test.h"
 #include "functions/ipsec/sequence_table.h"
 #include "tests/support/patience.h"
+#include "tests/support/ring_cases.h"
 
 namespace heddle::ipsec {
 namespace {
@@ -88,19 +89,7 @@ struct Ring {
   }
 };
 
-struct Case {
-  std::string device;
-  bool owner;
-};
-std::vector<Case> cases() {
-  std::vector<Case> list;
-  for (const test::Backend& backend : test::gpu_backends())
-    if (backend.launch == LaunchMode::persistent && backend.transport == Transport::direct)  // each device once
-      for (const bool owner : {true, false}) list.push_back({backend.device, owner});
-  return list;
-}
-
-class IPsecBetweenRings : public testing::TestWithParam<Case> {};
+class IPsecBetweenRings : public testing::TestWithParam<test::RingCase> {};
 
 TEST_P(IPsecBetweenRings, NumbersAreInTheOrderOfArrival) {
   Associations associations;
@@ -139,6 +128,7 @@ TEST_P(IPsecBetweenRings, NumbersAreInTheOrderOfArrival) {
     if (rings[0].next > (stops + 1) * frames / 5) ++stops, rig.pause(), rig.resume();
   }
   EXPECT_GE(stops, 4u);
+  EXPECT_EQ(rings[0].wrong + rings[1].wrong, 0u);
   for (int which = 0; which < 2; ++which) {
     std::vector<uint32_t> all = rings[0].numbers[which];
     all.insert(all.end(), rings[1].numbers[which].begin(), rings[1].numbers[which].end());
@@ -146,14 +136,11 @@ TEST_P(IPsecBetweenRings, NumbersAreInTheOrderOfArrival) {
     EXPECT_GT(all.size(), frames / 8);
     for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], i + 1);
   }
-  EXPECT_EQ(rings[0].wrong + rings[1].wrong, 0u);
   const auto counts = rig.counts();
   EXPECT_EQ(counts.sent + counts.dropped, 2 * frames);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, IPsecBetweenRings, testing::ValuesIn(cases()), [](const auto& info) {
-  return info.param.device + (info.param.owner ? "_client" : "_server");
-});
+INSTANTIATE_TEST_SUITE_P(All, IPsecBetweenRings, testing::ValuesIn(test::ring_cases()), test::name_of);
 
 }  // namespace
 }  // namespace heddle::ipsec

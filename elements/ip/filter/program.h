@@ -79,4 +79,36 @@ class Program {
   uint32_t network_bytes_ = 20, transport_bytes_ = 0;
 };
 
+/** Takes packets of a batch through a program, Program::kTogether at a time, and the last few when it goes. */
+class BatchRun {
+ public:
+  /** Verdicts go to `next`, by packet: Batch::next(). */
+  BatchRun(const Program& program, uint16_t* next) : program_(program), next_(next) {}
+  BatchRun(const BatchRun&) = delete;
+  BatchRun& operator=(const BatchRun&) = delete;
+  ~BatchRun() {
+    if (waiting_ > 0) run();
+  }
+  /** Packet i, which has at least the bytes that the program looks at. */
+  void add(int i, const Headers& headers) {
+    together_[waiting_] = headers;
+    index_[waiting_] = i;
+    if (++waiting_ == Program::kTogether) run();
+  }
+
+ private:
+  void run() {
+    uint16_t verdicts[Program::kTogether];
+    for (int k = waiting_; k < Program::kTogether; ++k) together_[k] = together_[0];
+    program_.run(together_, verdicts);
+    for (int k = 0; k < waiting_; ++k) next_[index_[k]] = verdicts[k];
+    waiting_ = 0;
+  }
+
+  const Program& program_;
+  uint16_t* const next_;
+  Headers together_[Program::kTogether];
+  int index_[Program::kTogether], waiting_ = 0;
+};
+
 }  // namespace heddle::ip_filter
