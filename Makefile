@@ -1,7 +1,8 @@
 # Heddle, for people. CMakePresets.json has the builds themselves.
 #
 #   make deps        install what is needed (Debian packages; root)
-#   make build       the program in build/PRESET, with CUDA if nvcc is there
+#   make build       the program in build/PRESET, with CUDA if nvcc is there; the files of a folder are compiled as one, which
+#                    `cmake --preset cuda -DHEDDLE_UNITY=OFF` ends while you change few of them
 #   make demo        run the demo chain on a capture of real traffic
 #   make test        all tests that this machine can run, JOBS at once; HEDDLE_TEST_LOAD=4: beside four busy loops
 #   make fuzz        the fuzz targets under ASan, SECONDS=480 in all; ONLY=NAME for one

@@ -65,6 +65,13 @@ for device in cpu gpu; do
   cmp "$work/ways-cpu.pcap" "$work/ways-$device.pcap"
 done
 echo "same: so are those of transports.click, each function with a way of its own"
+for chain in gpu_router gpu_nids; do  # they run until they are interrupted
+  for device in simt gpu; do
+    timeout -s INT 4 ./heddle run --quiet --device "$device" "chains/$chain.click" OUT="$work/$chain-$device" || [ $? = 124 ]
+  done
+  cmp "$work/$chain-simt_out.pcap" "$work/$chain-gpu_out.pcap"
+done
+echo "same: so are those of the router and the NIDS between GPU ports, on simt and the GPU"
 TEST
 cat > "$out/gpu-bench" <<'BENCH'
 #!/bin/sh

@@ -8,7 +8,6 @@
 #include <cstdio>
 
 #include "core/error.h"
-#include "gpu/functions.h"
 
 namespace heddle {
 namespace {
@@ -106,16 +105,6 @@ gpu::TableId GpuPorts::add_buffers(gpu::Device& device, const Port& port, Direct
 void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
   Port &from = port_of(router_, plan.from), &to = port_of(router_, plan.to);
   gpu::Device& device = segment.device();
-  for (const int n : plan.nodes) {
-    const Element& element = *router_.nodes[static_cast<size_t>(n)].element;
-    const int function = gpu::function_id(element.class_name);
-    if (function >= 0 && gpu::functions()[static_cast<size_t>(function)].in_turn &&
-        device.info().name.starts_with("gpu"))
-      throw Error(
-          element.class_name + " '" + element.name +
-          "': between the ports of a real GPU it has given wrong numbers in tests, and nobody knows yet why; only "
-          "simt may run it there. Use FromDPDKDevice and ToDPDKDevice, and leave DEVICE out");
-  }
   if (from.nic) add_soft_nics(from, to, device, static_cast<uint32_t>(plan.appends));
   if (from.is_client()) from.directions[kReceive].buffers = add_buffers(device, from, kReceive);
   if (to.is_client()) to.directions[kTransmit].buffers = add_buffers(device, to, kTransmit);

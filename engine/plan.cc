@@ -258,10 +258,7 @@ void synchronise(const Router& router, Plan& plan) {
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     NodePlan& here = plan.nodes[i];
     here.access = plan.atoms.masks(access_of(router.nodes[i], here), head_of(i));
-    steps.push_back({here.processor, here.access.reads, here.access.writes, {}, here.segment});
-    // Buffers keep whole packets and all columns (their access says so), so an edge that goes back carries no news.
-    for (int target : router.nodes[i].targets)
-      if (target > static_cast<int>(i)) steps.back().next.push_back(target);
+    steps.push_back({here.processor, here.access.reads, here.access.writes, router.nodes[i].targets, here.segment});
   }
   // Transport `direct` leaves the packet in host memory: nothing stays on the GPU between segments.
   const SyncPlan sync = heddle::synchronise(steps, /*resident=*/false);

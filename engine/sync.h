@@ -10,8 +10,9 @@ namespace heddle {
 struct SyncStep {
   Processor processor;
   AtomSet reads, writes;
-  std::vector<int> next;  ///< steps behind it, with higher indices; none: the packet leaves or is dropped here
-  int segment = 0;        ///< steps of one segment on a GPU hand packets on without a way back
+  std::vector<int>
+      next;  ///< steps behind it; lower indices where the chain goes back; none: the packet leaves or is dropped here
+  int segment = 0;  ///< steps of one segment on a GPU hand packets on without a way back
 };
 
 /** Fields that must be brought up to date before step i, in the direction of its processor: plan_i of Gaviss,

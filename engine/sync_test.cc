@@ -185,5 +185,16 @@ TEST(Synchronise, MovesAFieldWhenItsFirstReaderComes) {
   EXPECT_EQ(fresh.to_cpu, (std::vector<AtomSet>{0, 0, 0b010, 0, 0}));
 }
 
+// A buffer, a function on the GPU, one on the CPU that looks at nothing, another on the GPU, and back to the buffer, which reads all.
+TEST(Synchronise, BringsBackWhatIsReadWhereTheChainGoesBack) {
+  const std::vector<SyncStep> steps = {{Processor::cpu, 0b111, 0b000, {1}},
+                                       {Processor::gpu, 0b000, 0b001, {2}},
+                                       {Processor::cpu, 0b000, 0b000, {3}},
+                                       {Processor::gpu, 0b010, 0b010, {0}}};
+  const SyncPlan plan = synchronise(steps, false);
+  EXPECT_EQ(plan.to_gpu, (std::vector<AtomSet>{0, 0, 0, 0b010}));
+  EXPECT_EQ(plan.to_cpu, (std::vector<AtomSet>{0b010, 0, 0b001, 0}));
+}
+
 }  // namespace
 }  // namespace heddle

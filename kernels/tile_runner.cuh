@@ -21,12 +21,6 @@ namespace heddle::gpu {
 template <int kWarps, int kMostWarps = kWarps>
 class TileRunner {
   static constexpr bool kOnRings = kMostWarps > kWarps;  // one warp that runs what wants several is a ring's
-  // Whether to make anew what would be in registers over a call: for sm_90 ring kernels spill without, for sm_80 with it.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  static constexpr bool kMakesAnew = kOnRings;
-#else
-  static constexpr bool kMakesAnew = false;
-#endif
 
  public:
   /** `memory`: the block's dynamic shared memory: columns, scratch, and what functions have filled. */
@@ -188,7 +182,7 @@ class TileRunner {
         neutral(what, node == n);
       }
       block_.sync();
-      if constexpr (kMakesAnew || kWarps > 1) n = tile_.node_;  // so that it is in no register meanwhile
+      if constexpr (kWarps > 1) n = tile_.node_;  // so that it is in no register meanwhile
       if (keeps_ways && node == n) {
         const Program::Node& left = program_.nodes[n];
         const unsigned next = tile_.next_[i];
@@ -250,43 +244,42 @@ class TileRunner {
     }
   };
 
+  /** Tells the compiler where something lies: shared addresses are a register each instead of two. To be said once of a pointer, and of
+   *  none that is made of it: what nvcc 13 knows already it takes for false, and the function for one that is never called. */
+  static __device__ void lies_in_shared_memory([[maybe_unused]] const void* what) {
+#ifdef __CUDA_ARCH__
+    __builtin_assume(__isShared(what));
+#endif
+  }
+
   // Functions that want several warps do a lot for each packet: a call costs them nothing, and their registers stay theirs.
   template <class What, class Function>
   static __device__ __noinline__ void run_apart(const Block& block, Tile& tile, const NodeMemory& memory) {
+    lies_in_shared_memory(&tile), lies_in_shared_memory(memory.scratch), lies_in_shared_memory(memory.shared);
     What::template run<Function>(block, tile, memory);
   }
-  template <class What, class Function>
-  static __device__ __noinline__ void run_anew(Tile& tile, const Program::Node& node) {
-    const Block block{static_cast<int>(threadIdx.x % kLanes), kLanes};
-    auto* const memory = reinterpret_cast<uint4*>(tile.columns_);
-    What::template run<Function>(block, tile,
-                                 {node.table, node.state, memory + tile.program_->scratch_at, memory + node.shared_at});
-  }
   template <class What, FunctionId id>
-  __device__ void run_if(int16_t function, const NodeMemory& memory, const Program::Node& node) {
+  __device__ void run_if(int16_t function, const NodeMemory& memory) {
     using Function = typename Registered<id>::Type;
     constexpr int warps = Registered<id>::kTraits.warps;
     constexpr bool in_turn = Registered<id>::kTraits.in_turn;
     if constexpr (warps <= kMostWarps && (kOnRings ? Registered<id>::kTraits.on_rings : !in_turn)) {
       if (function != static_cast<int16_t>(id)) return;
-      if constexpr (kMakesAnew && warps > 1)
-        run_anew<What, Function>(tile_, node);
-      else if constexpr (warps > 1)
+      if constexpr (warps > 1)
         run_apart<What, Function>(block_, tile_, memory);
       else
         What::template run<Function>(block_, tile_, memory);
     }
   }
   template <class What, int... ids>
-  __device__ void dispatch(int16_t function, const NodeMemory& memory, const Program::Node& node,
-                           std::integer_sequence<int, ids...>) {
-    (run_if<What, static_cast<FunctionId>(ids)>(function, memory, node), ...);
+  __device__ void dispatch(int16_t function, const NodeMemory& memory, std::integer_sequence<int, ids...>) {
+    (run_if<What, static_cast<FunctionId>(ids)>(function, memory), ...);
   }
   template <class What>
   __device__ void dispatch(const Program::Node& node) {
     auto* const block_memory = reinterpret_cast<uint4*>(tile_.columns_);
     const NodeMemory memory{node.table, node.state, block_memory + program_.scratch_at, block_memory + node.shared_at};
-    dispatch<What>(node.function, memory, node, std::make_integer_sequence<int, kFunctions>());
+    dispatch<What>(node.function, memory, std::make_integer_sequence<int, kFunctions>());
   }
 
   // Neutral elements: lane i of warp 0 does packet i.

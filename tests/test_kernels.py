@@ -11,10 +11,15 @@ import subprocess
 import pytest
 from whole.program import program_path
 
-# Registers that a thread may use; bytes of spills are never right. A multiprocessor has 65,536 registers: with 128 a thread,
+# Registers that a thread may use. A multiprocessor has 65,536 registers: with 128 a thread,
 # 16 warps are resident, with 96 there are 20.
 MOST_REGISTERS = {("heddle::gpu::serve<1>", "sm_90"): 96}
 MOST_REGISTERS_OF_OTHERS = 128
+# Bytes that may be stored and loaded because registers do not suffice: a word, once a tile, where the rings' buffers change places.
+MOST_SPILLED = {
+    ("heddle::gpu::serve_rings<heddle::gpu::MemifRings<true> >", "sm_90"): (4, 8),
+    ("heddle::gpu::serve_rings<heddle::gpu::NicRings>", "sm_90"): (4, 8),
+}
 
 KERNEL = re.compile(
     r"Compiling entry function '(?P<name>\w+)' for '(?P<arch>\w+)'.*?"
@@ -50,7 +55,8 @@ def faults(report):
         most = MOST_REGISTERS.get((name, kernel["arch"]), MOST_REGISTERS_OF_OTHERS)
         if int(kernel["registers"]) > most:
             wrong.append(f"{name} ({kernel['arch']}): {kernel['registers']} registers, at most {most}")
-        if int(kernel["stores"]) or int(kernel["loads"]):
+        stores, loads = MOST_SPILLED.get((name, kernel["arch"]), (0, 0))
+        if int(kernel["stores"]) > stores or int(kernel["loads"]) > loads:
             wrong.append(f"{name} ({kernel['arch']}): spills {kernel['stores']} bytes, loads {kernel['loads']}")
     return kernels, wrong
 

@@ -333,6 +333,25 @@ def test_clients_connect(heddle, tmp_path):
     assert b"".join(captures.frames(tmp_path / "out.pcap")) == b"and back"
 
 
+@pytest.mark.parametrize("transport", ["direct", "gather", "coalescent", "commlist"])
+def test_a_gpu_between_a_socket_and_itself(heddle, transport):
+    """The chain goes back: what the GPU has changed is read where it began."""
+    address = ("127.0.0.1", free_port())
+    chain = f"s :: Socket(UDP, {address[0]}, {address[1]}) -> EtherMirror -> s"
+    gpu = ("--device", "simt", "--launch", "async", "--transport", transport)
+    with (
+        heddle.start_ready("run", "--json", *gpu, "-e", chain) as running,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client,
+    ):
+        client.settimeout(60)
+        for size in (64, 12, 1400):
+            frame = RANDOM.randbytes(size)
+            client.sendto(frame, address)
+            assert client.recv(2048) == frame[6:12] + frame[:6] + frame[12:]
+        result = running.interrupt()
+    assert result.code == 0, result
+
+
 def test_sockets_without_a_peer(heddle, tmp_path):
     chain = f"InfiniteSource(LIMIT 5) -> s :: Socket(UNIX_DGRAM, {quoted(tmp_path / 'x')}) -> Discard; Script(wait 1s, stop)"
     assert run(heddle, chain, "--simtime").drops("s") == {"no_peer": 5}

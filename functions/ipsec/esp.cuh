@@ -36,14 +36,6 @@ struct Stream {
   __device__ uint32_t ghash_blocks() const { return (ciphertext + 15) / 16 + 2; }
 };
 
-/** Tells the compiler that something lies in shared memory, whose addresses are a register each instead of two. */
-template <class T>
-__device__ inline void lies_in_shared_memory([[maybe_unused]] const T& what) {
-#ifdef __CUDA_ARCH__
-  __builtin_assume(__isShared(&what));
-#endif
-}
-
 /** Of jobs, which are streams with kDeciphers and load(at, here, words): the 16 bytes that begin at `at`, at `here` of the
  *  stream, before the cipher. */
 template <class Job>

@@ -89,7 +89,6 @@ struct EncapTile {
 
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& work,
                              const Lookup& te) const {
-    lies_in_shared_memory(tile), lies_in_shared_memory(work), lies_in_shared_memory(te);
     prepare(block, tile, image, work);
     work.survey(block, tile, image);
     run_streams(work, te, [&work](int k, const uint32_t(&icv)[4]) {
@@ -178,7 +177,6 @@ struct DecapTile {
 
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& work,
                              const Lookup& te) const {
-    lies_in_shared_memory(tile), lies_in_shared_memory(work), lies_in_shared_memory(te);
     const uint32_t link = image.link_bytes;
     for (int k = block.thread; k < tile.count(); k += block.threads) {
       const int i = tile.packet(k);
@@ -204,7 +202,6 @@ struct DecapTile {
  private:
   static __device__ void finish(Scratch& work) {
     gpu::Tile& tile = *work.tile;
-    lies_in_shared_memory(tile);
     const int k = work.block().thread;
     if (k >= work.count || work.jobs[k].ciphertext == 0) return;
     const int i = tile.packet(k);
