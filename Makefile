@@ -87,7 +87,7 @@ figures: build
 
 lint:
 	@clang-format --dry-run -Werror $(CXX_FILES)
-	$(PYTHON) cmake/layers.py $(CXX_FILES)
+	@$(PYTHON) cmake/layers.py $(CXX_FILES)
 	cmake/ruff.sh check
 	cmake/ruff.sh format --check
 

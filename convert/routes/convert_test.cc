@@ -4,6 +4,7 @@
 
 #include <bzlib.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdlib>
@@ -64,7 +65,7 @@ const Text kRoutes =
 
 /** The routes and counts, or the error. */
 Text converted(const Text& input, const Text& format = "auto", uint32_t outputs = 0) {
-  const Text path = testing::TempDir() + "heddle_convert_test";
+  const Text path = testing::TempDir() + "heddle_convert_test_" + std::to_string(getpid());
   std::ofstream(path, std::ios::binary) << input;
   char* text = nullptr;
   size_t size = 0;

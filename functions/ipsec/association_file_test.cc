@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -242,7 +243,7 @@ TEST(AssociationFile, SaysWhatDoesNotGoTogether) {
 }
 
 TEST(AssociationFile, RefusesFilesThatOthersMayRead) {
-  const std::string path = "/tmp/heddle_association_file_test";
+  const std::string path = "/tmp/heddle_association_file_test_" + std::to_string(getpid());
   std::ofstream(path) << kGood;
   std::vector<std::string> errors;
   for (const mode_t mode : {0644, 0640, 0620, 0604, 0601}) {
