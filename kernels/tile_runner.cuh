@@ -171,7 +171,7 @@ class TileRunner {
         if (n > 0 && n < kExit) count_packets(n, count, node == n);
       }
       block_.sync();
-      if constexpr (kWarps > 1) n = tile_.node_;
+      if constexpr (kOnRings || kWarps > 1) n = tile_.node_;
       if constexpr (kOnRings)
         if (program_.turns != 0) Turn::reach(tile_.turn_, program_, n);
       if (n >= kExit) return node;
@@ -182,7 +182,7 @@ class TileRunner {
         neutral(what, node == n);
       }
       block_.sync();
-      if constexpr (kWarps > 1) n = tile_.node_;  // so that it is in no register meanwhile
+      if constexpr (kOnRings || kWarps > 1) n = tile_.node_;  // so that it is in no register meanwhile
       if (keeps_ways && node == n) {
         const Program::Node& left = program_.nodes[n];
         const unsigned next = tile_.next_[i];
@@ -258,22 +258,29 @@ class TileRunner {
     lies_in_shared_memory(&tile), lies_in_shared_memory(memory.scratch), lies_in_shared_memory(memory.shared);
     What::template run<Function>(block, tile, memory);
   }
+  /** Calls the function if it is that of `id`, and returns whether it is. */
   template <class What, FunctionId id>
-  __device__ void run_if(int16_t function, const NodeMemory& memory) {
+  __device__ bool run_if(int16_t function, const NodeMemory& memory) {
     using Function = typename Registered<id>::Type;
     constexpr int warps = Registered<id>::kTraits.warps;
     constexpr bool in_turn = Registered<id>::kTraits.in_turn;
     if constexpr (warps <= kMostWarps && (kOnRings ? Registered<id>::kTraits.on_rings : !in_turn)) {
-      if (function != static_cast<int16_t>(id)) return;
+      if (function != static_cast<int16_t>(id)) return false;
       if constexpr (warps > 1)
         run_apart<What, Function>(block_, tile_, memory);
       else
         What::template run<Function>(block_, tile_, memory);
+      return true;
     }
+    return false;
   }
   template <class What, int... ids>
   __device__ void dispatch(int16_t function, const NodeMemory& memory, std::integer_sequence<int, ids...>) {
-    (run_if<What, static_cast<FunctionId>(ids)>(function, memory), ...);
+    // Kernels of rings spill registers if they compare with all ids, those of slots if they do not.
+    if constexpr (kOnRings)
+      static_cast<void>((run_if<What, static_cast<FunctionId>(ids)>(function, memory) || ...));
+    else
+      (static_cast<void>(run_if<What, static_cast<FunctionId>(ids)>(function, memory)), ...);
   }
   template <class What>
   __device__ void dispatch(const Program::Node& node) {
