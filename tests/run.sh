@@ -63,8 +63,8 @@ case $kind in
       exit
     fi
     # An AF_PACKET socket sees every interface of its namespace until it is bound: tests with interfaces run one by one.
-    alone=(tests/test_ports.py tests/test_namespaces.py tests/test_routing_daemon.py tests/test_stopping.py tests/test_program.py
-      tests/test_ip_router_namespaces.py tests/test_nat.py tests/test_kernel_routes.py)
+    alone=(tests/test_ports.py tests/test_memif_ports.py tests/test_namespaces.py tests/test_routing_daemon.py
+      tests/test_stopping.py tests/test_program.py tests/test_ip_router_namespaces.py tests/test_nat.py tests/test_kernel_routes.py)
     /usr/bin/python3 -m pytest -q "${alone[@]}"
     /usr/bin/python3 -m pytest -q -n "$jobs" tests "${alone[@]/#/--ignore=}"
     ;;

@@ -1,8 +1,7 @@
-"""Ports of every kind between programs and kernel interfaces: large frames, links that go away, devices without root."""
+"""Ports of every kind between programs and kernel interfaces: large frames, links that go away, DPDK's devices of files and rings."""
 
 import contextlib
 import os
-import re
 import socket
 import subprocess
 
@@ -10,7 +9,7 @@ import pytest
 from scapy.all import IP, UDP, Ether, Raw
 from whole import captures, network
 from whole.control import Control
-from whole.program import CHAINS, Program, Report, as_nobody, quoted, read_handler, wait_for_count, wait_until
+from whole.program import CHAINS, Report, quoted, read_handler, wait_for_count, wait_until
 
 TRAFFIC = CHAINS / "traffic.pcap"
 LEFT, RIGHT = "02:00:00:00:77:01", "02:00:00:00:77:02"
@@ -142,20 +141,9 @@ def test_frames_that_the_kernel_sends_while_the_program_starts(heddle, root, tmp
                 assert running.alive()
                 send(one, [frame(60, n) for n in range(20)])
             send(far, [frame(60, n) for n in range(3)])
-            wait_until(lambda: handler(control, "c.count") >= 3, what="the frames from outside")
+            wait_for_count(control, "c.count", 3)
             result = running.interrupt(10)
     assert Report(result.json).count("c") == 3, result
-
-
-def handler(control, name):
-    """The number that a read handler gives."""
-    import socket
-
-    with socket.socket(socket.AF_UNIX) as client:
-        client.connect(control)
-        client.sendall(f"READ {name}\nQUIT\n".encode())
-        reply = b"".join(iter(lambda: client.recv(4096), b""))
-    return int(re.search(rb"DATA \d+\r\n(\d+)", reply)[1])
 
 
 def test_protocol_and_ip_by_request(heddle, root):
@@ -388,119 +376,6 @@ def test_dpdk_info_sets_the_pool(heddle):
     few = "DPDKInfo(NB_MBUF 600, MBUF_CACHE_SIZE 64); InfiniteSource(BURST 1000) -> q :: Queue(100000) -> u :: Unqueue(ACTIVE false) -> Discard"
     report = Report(heddle("run", "--json", "--time", "0.3", "-e", few).json)
     assert report.received == 600
-
-
-# ---- without root
-
-
-def nobody(heddle):
-    return Program(heddle.path, as_nobody())
-
-
-def unix_sockets():
-    with open("/proc/net/unix", encoding="ascii") as file:
-        return file.read()
-
-
-def test_memif_between_two_programs(heddle):
-    """Large packets through shared memory, neither program privileged."""
-    user = nobody(heddle)
-    out = f"/tmp/hd{os.getpid()}.pcap"
-    socket = f"/tmp/hd{os.getpid()}.memif"
-    port = f'"net_memif0,role=%s,socket={socket}"'
-    data = "\\<" + (bytes.fromhex("020000007702020000007701 0800".replace(" ", "")) + bytes(range(100))).hex() + ">"
-    sender = f"RatedSource(DATA {data}, LENGTH 3000, RATE 2000) -> d :: ToDPDKDevice({port % 'server'})"
-    receiver = f"FromDPDKDevice({port % 'client'}) -> c :: Counter -> ToDump({out})"
-    try:
-        with user.start_ready("run", "--json", "-e", sender) as server:
-            wait_until(lambda: os.path.exists(socket) or socket in unix_sockets(), what="memif")
-            with user.start("run", "--json", "-e", receiver) as client:
-                wait_until(lambda: os.path.exists(out) and os.path.getsize(out) > 600 * 3016, 60, "the frames")
-                got = client.interrupt(10)
-            sent = server.interrupt(10)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(socket)
-        frames = captures.frames(out)
-        os.remove(out)
-    assert (got.code, sent.code) == (0, 0), (got, sent)
-    report = Report(got.json)
-    report.assert_accounted()
-    assert len(frames) == report.count("c") > 500
-    assert {len(data) for data in frames} == {3000}
-    whole = (bytes.fromhex("0200000077020200000077010800") + bytes(range(100))) * 27
-    assert set(frames) == {whole[:3000]}
-
-
-@pytest.mark.parametrize("sender", ["client", "server"])
-def test_memif_with_frames_of_mixed_sizes(heddle, tmp_path, sender):
-    sizes, out = [60, 1500, 3000, 5000, 9000], tmp_path / "out.pcap"
-    device = f'"net_memif0,role=%s,socket-abstract=no,socket={tmp_path}/memif.sock"'
-    one, two = (device % role for role in ("server", "client"))
-    receive, send_to = (one, two) if sender == "client" else (two, one)
-    sources = "".join(f"RatedSource(LENGTH {size}, RATE 3000) -> d; " for size in sizes)
-    chains = {
-        receive: f"FromDPDKDevice({receive}) -> ToDump({quoted(out)})",
-        send_to: f"d :: ToDPDKDevice({send_to}); {sources}",
-    }
-    with heddle.start("run", "--json", "-e", chains[one]) as server:
-        wait_until((tmp_path / "memif.sock").exists, 20, "the socket")
-        with heddle.start("run", "--json", "-e", chains[two]) as client:
-            # A ring has 1024 places: it is gone round several times.
-            wait_until(lambda: out.exists() and out.stat().st_size > 40_000_000, 60, "the frames")
-            results = [client.interrupt()]
-        results.append(server.interrupt())
-    assert [result.code for result in results] == [0, 0], results
-    frames = captures.frames(out)
-    assert {len(data) for data in frames} == set(sizes)
-    whole = max(frames, key=len)
-    assert all(data == whole[: len(data)] for data in frames)
-
-
-def test_memif_refuses_frames_that_do_not_fit(heddle, tmp_path):
-    device = f"net_memif0,role=%s,socket-abstract=no,socket={tmp_path}/memif.sock"
-    control = str(tmp_path / "control")
-    sender = (
-        f'd :: ToDPDKDevice("{device % "server"}"); RatedSource(LENGTH 2000, RATE 1000) -> d; '
-        "RatedSource(LENGTH 2045, RATE 1000) -> long :: Counter -> d"
-    )
-    receiver = f'FromDPDKDevice("{device % "client"},bsize=2048") -> c :: Counter -> Discard'
-    with heddle.start("run", "--json", "-e", sender) as server:
-        wait_until((tmp_path / "memif.sock").exists, 20, "the socket")
-        with heddle.start("run", "--json", "-u", control, "-e", receiver) as client:
-            wait_until(lambda: os.path.exists(control), 20, "the receiver")
-            wait_until(lambda: handler(control, "c.count") > 500, 20, "the frames")
-            got = Report(client.interrupt().json)
-        sent = Report(server.interrupt().json)
-    assert got.one("c")["bytes"] == 2000 * got.count("c")
-    assert sent.drops("d")["too_long"] == sent.count("long")
-
-
-def test_memif_peers_come_and_go_under_load(heddle, tmp_path):
-    """DPDK's driver takes the memory away in the middle of bursts; memory for packets does not run out."""
-    arguments = f"socket-abstract=no,socket={tmp_path}/memif.sock"
-    mine, theirs = (f'"net_memif0,role={role},{arguments}"' for role in ("server", "client"))
-    control = tmp_path / "control"
-    server, client = (
-        f"FromDPDKDevice({p}) -> c :: Counter -> Discard; InfiniteSource -> ToDPDKDevice({p})" for p in (mine, theirs)
-    )
-    with heddle.start("run", "--json", "-e", server) as running:
-        wait_until((tmp_path / "memif.sock").exists, 60, "the socket")
-        for _ in range(8):
-            with heddle.start("run", "--json", "-u", control, "-e", client) as peer:
-                wait_for_count(control, "c.count", 1001)
-                result = peer.interrupt()
-            assert running.alive() and result.code == 0, result
-        result = running.interrupt()
-    assert result.code == 0, result
-    report = Report(result.json)
-    assert report.received > 8000
-    report.assert_accounted()
-
-
-def test_memif_without_a_server_is_an_error(heddle):
-    chain = f'FromDPDKDevice("net_memif0,role=client,socket=/tmp/hd{os.getpid()}.none") -> Discard'
-    assert "role=server" in nobody(heddle).fails("run", "-e", chain)
 
 
 def test_lengths_that_no_buffer_has_are_dropped(heddle):
