@@ -121,7 +121,7 @@ std::string text_of(const std::vector<Candidate>& candidates, size_t rules, doub
       refusals += "; no " + name + ": " + one.refusal;
       continue;
     }
-    text += separator + format("%s %.1f million a second and %.3f ms a change", name.c_str(), one.rate / 1e6,
+    text += separator + format("%s %.3g million a second and %.3f ms a change", name.c_str(), one.rate / 1e6,
                                1e3 * one.change_seconds);
     separator = ", ";
   }
@@ -187,7 +187,7 @@ std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const Rul
   for (int round = 0; round < kRounds; ++round)
     rate = std::max(rate, keys.rate(*acl)), other = std::max(other, keys.rate(than));
   choice.why +=
-      format("; acl %.1f million a second and %.3f ms a change, beside %.1f", rate / 1e6, 1e3 * seconds, other / 1e6);
+      format("; acl %.3g million a second and %.3f ms a change, beside %.3g", rate / 1e6, 1e3 * seconds, other / 1e6);
   if (limits.changes * seconds > kMostChanging || rate * kAboutAsFast <= other) return nullptr;
   choice.kind = EngineKind::acl;
   return acl;
