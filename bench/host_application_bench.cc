@@ -77,7 +77,7 @@ class Beside {
       PlanOptions plan;
       plan.set_device(device);
       plan.launch = LaunchMode::async;
-      if (what == "dpdk") plan.transport = Transport::commlist;
+      if (what == "dpdk") plan.transport = Transport::coalescent;
       RunOptions options;
       options.pin = true;
       engine_ = make_engine(

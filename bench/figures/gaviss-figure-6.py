@@ -4,8 +4,9 @@ from figure import Figure, Panel, Sweep
 from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SIZES, SOURCE, TRAFFIC, service_chain
 
 CORES = 4
-SLOTS = 32  # a core and segment: isolated, C4 has four segments, whose resident blocks must fit on the GPU
-GPU = {"device": ["gpu"], "transport": ["gather"], "cores": [CORES], "slots": [SLOTS], "size": SIZES, **TRAFFIC}
+SLOTS = 128  # a core, as many as are resident at once; isolated functions have segments of their own, and share them
+FUNCTIONS = {"c1": 2, "c2": 3, "c3": 3, "c4": 4}
+GPU = {"device": ["gpu"], "transport": ["gather"], "cores": [CORES], "size": SIZES, **TRAFFIC}
 
 
 def sharing(point):
@@ -20,9 +21,9 @@ FIGURE = Figure(
     note=f"{INPUTS} {CORES} cores. Isolated: headers are parsed on the CPU before each function, and each gathers its packets anew, as in the "
     "paper's baseline, over which Gaviss gains a factor of 2.6 to 13.2, and 10.3 to 13.2 up to 256 bytes (5.2).",
     sweeps=tuple(
-        Sweep("bench", service_chain(name + suffix), {**GPU, "share": [share]}, "throughput")
+        Sweep("bench", service_chain(name + suffix), {**GPU, "share": [share], "slots": [slots]}, "throughput")
         for name in SERVICE_CHAINS
-        for suffix, share in (("", "yes"), ("-isolated", "no"))
+        for suffix, share, slots in (("", "yes", SLOTS), ("-isolated", "no", SLOTS // FUNCTIONS[name]))
     ),
     panels=tuple(
         Panel(

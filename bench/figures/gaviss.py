@@ -3,7 +3,8 @@ between them or do not."""
 
 SOURCE = "Guo, Zhang and Wang, Gaviss (TPDS 2022)"
 CHAINS = {number: f"chains/whole-packets-{number}.click" for number in (1, 2, 4)}
-GATHERED = {"device": ["gpu"], "transport": ["gather"], "share": ["yes", "no"]}
+# Four functions that do not share are four segments, whose resident blocks must fit on the GPU: 32 slots for each.
+GATHERED = {"device": ["gpu"], "transport": ["gather"], "share": ["yes", "no"], "slots": [32]}
 
 
 def shared(point):

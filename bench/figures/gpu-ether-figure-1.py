@@ -3,7 +3,7 @@
 from figure import Figure, Panel
 from gpu_ether import SIZES, SOFT_NIC, SOURCE, copied, port, ports
 
-OVER = {"cores": [1], "size": SIZES, "rate": [10000]}
+OVER = {"size": SIZES, "rate": [10000]}
 
 FIGURE = Figure(
     name="gpu-ether-figure-1",
@@ -13,8 +13,8 @@ FIGURE = Figure(
     + "DPDK's packets are copied to GPU memory and back, each by itself. The paper's third way, a UDP socket, is left out: "
     "the virtual wire has none. Its text states no values but those of its own link.",
     sweeps=(
-        ports("chains/ports-mirror.click", "latency", **OVER),
-        copied("chains/mirror-batches.click", "latency", **{**OVER, "minimum": [1]}),
+        ports("chains/ports-mirror.click", "latency", cores=[1], **OVER),
+        copied("chains/mirror-batches.click", "latency", minimum=[1], **OVER),
     ),
     panels=(
         Panel(y="latency_mean_us", x="size", x_label="packet size [B]", y_label="average latency [µs]", series=port),

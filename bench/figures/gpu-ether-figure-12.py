@@ -2,11 +2,10 @@
 
 from figure import Figure, Panel
 from gaviss import MAKES
-from gpu_ether import LIST, ROUTES, SIZES, SOFT_NIC, SOURCE, copied, port, ports
+from gpu_ether import PACKED, ROUTES, SIZES, SOFT_NIC, SOURCE, copied, port, ports
 from thesis import routes, to_routes
 
-OVER = {"cores": [1], "size": SIZES}
-IP4 = {**OVER, "routes": [ROUTES]}
+RINGS = {"cores": [1], "size": SIZES}
 SIGNATURES = "inputs/signatures-147.rules"
 ASSOCIATIONS = "inputs/associations-1000.txt"
 APPLICATIONS = {"direct": "IPv4 forwarding", "ipsec": "IPsec gateway", "nids": "NIDS"}
@@ -15,15 +14,15 @@ FIGURE = Figure(
     name="gpu-ether-figure-12",
     title="Throughput of applications by packet size",
     source=f"{SOURCE}, section V.G, figure 12",
-    note=f"{SOFT_NIC}{LIST} {ROUTES:,} routes, DIR-24-8, as in the paper, and 147 signatures; all are generated. "
+    note=f"{SOFT_NIC}{PACKED} {ROUTES:,} routes, DIR-24-8, as in the paper, and 147 signatures; all are generated. "
     "The NIDS is its pattern stage, as the paper's is. The gateway has 1,000 tunnels.",
     sweeps=(
-        ports("chains/ports-direct.click", derive=to_routes, **IP4),
-        copied("chains/direct-batches.click", derive=to_routes, **IP4),
-        ports("chains/ports-ipsec.click", **OVER),
-        copied("chains/ipsec-batches.click", **OVER),
-        ports("chains/ports-nids.click", **OVER),
-        copied("chains/nids-batches.click", **OVER),
+        ports("chains/ports-direct.click", derive=to_routes, routes=[ROUTES], **RINGS),
+        copied("chains/direct-batches.click", derive=to_routes, routes=[ROUTES], size=SIZES),
+        ports("chains/ports-ipsec.click", **RINGS),
+        copied("chains/ipsec-batches.click", size=SIZES),
+        ports("chains/ports-nids.click", **RINGS),
+        copied("chains/nids-batches.click", size=SIZES),
     ),
     panels=tuple(
         Panel(

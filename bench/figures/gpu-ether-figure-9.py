@@ -1,16 +1,16 @@
 """GPU-Ether, figure 9: forwarding by the GPU, and by DPDK with copies to it."""
 
 from figure import Figure, Panel, Paper
-from gpu_ether import LIST, SIZES, SOFT_NIC, SOURCE, copied, port, ports
+from gpu_ether import PACKED, SIZES, SOFT_NIC, SOURCE, copied, port, ports
 
 FIGURE = Figure(
     name="gpu-ether-figure-9",
     title="Forwarding throughput by packet size",
     source=f"{SOURCE}, section V.C, figure 9",
-    note=f"{SOFT_NIC}{LIST} The paper's link has 10 Gb/s; the wire here has no such limit.",
+    note=f"{SOFT_NIC}{PACKED} The paper's link has 10 Gb/s; the wire here has no such limit.",
     sweeps=(
         ports("chains/ports-mirror.click", cores=[1], size=SIZES),
-        copied("chains/mirror-batches.click", cores=[1], size=SIZES),
+        copied("chains/mirror-batches.click", size=SIZES),
     ),
     panels=(
         Panel(

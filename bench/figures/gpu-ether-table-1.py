@@ -9,7 +9,7 @@ FIGURE = Figure(
     source=f"{SOURCE}, section V.E, table I",
     note="Two matrices of integers, which with their product fill the last-level cache, are multiplied on a core of their own (200 rows). "
     "The rings are memif's, in host memory, and a peer on another core moves their indices; the soft NIC's frames lie in GPU "
-    "memory, and its threads take them from net_null ports; DPDK's packets are copied to GPU memory and back. 1,024-byte packets.",
+    "memory, and its threads take them from net_null ports; what the GPU wants of DPDK's packets is packed, and copied to GPU memory and back. 1,024-byte packets.",
     sweeps=(Sweep("probe", "host-application", {"beside": ["idle", "rings", "soft-nic", "dpdk"], "device": ["gpu"]}),),
     panels=(
         Panel(
