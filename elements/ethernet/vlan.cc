@@ -15,22 +15,21 @@ constexpr int kTagBytes = 4;
 
 void VLANEncap::configure(click::Arguments& arguments) {
   std::string tci = "0";
-  uint32_t id = 0, priority = 0, value = 0;
-  bool has_id = false;
-  int id_or_none = -1;
-  arguments.keyword("VLAN_ID", id_or_none, 0, 4095);
-  has_id = id_or_none >= 0;
-  if (has_id) id = static_cast<uint32_t>(id_or_none);
+  uint32_t priority = 0, value = 0;
+  int id = -1, native = -1;
+  arguments.keyword("VLAN_ID", id, 0, 4095);
+  const bool has_id = id >= 0;
   if (has_id)
     arguments.keyword("VLAN_TCI", tci);
   else
     arguments.required("VLAN_TCI", tci);
-  arguments.optional("VLAN_PCP", priority, 0u, 7u).keyword("NATIVE_VLAN", native_, -1, 4095);
+  arguments.optional("VLAN_PCP", priority, 0u, 7u).keyword("NATIVE_VLAN", native, -1, 4095);
+  native_ = native;
   arguments.keyword("ETHERTYPE", ethertype_);
   from_annotation_ = tci == "ANNO";
   if (!from_annotation_ && !click::parse(tci, value, 0u, 65535u))
     arguments.error("VLAN_TCI", "an integer from 0 to 65535 or ANNO");
-  tci_ = has_id ? id : value;
+  tci_ = has_id ? static_cast<uint32_t>(id) : value;
   if (priority != 0) tci_ = (tci_ & 0x1fff) | priority << 13;
 }
 
@@ -48,10 +47,11 @@ std::span<const char* const> VLANEncap::drop_reasons() const {
 void VLANEncap::run_cpu(Batch& batch) {
   const uint32_t* vlan = batch.column(Column::vlan);
   const uint32_t own = tci_.load(std::memory_order_relaxed);
+  const int native = native_.load(std::memory_order_relaxed);
   for (int i = 0; i < batch.size(); ++i) {
     Packet* packet = batch.packet(i);
     const uint32_t tci = from_annotation_ ? vlan[i] : own;
-    if (static_cast<int>(tci & 0xfff) == native_) continue;
+    if (static_cast<int>(tci & 0xfff) == native) continue;
     if (length(packet) < 12) {
       batch.drop(i, kShort);
     } else if (packet->data_off < kTagBytes) {
@@ -75,7 +75,9 @@ void VLANEncap::handlers(Handlers& list) {
       .read("vlan_id", [this] { return std::to_string(tci_.load() & 0xfff); })
       .write("vlan_id", [=](const std::string& text) { set(0xf000, click::value_of<uint32_t>(text, 0u, 4095u)); })
       .read("vlan_pcp", [this] { return std::to_string(tci_.load() >> 13); })
-      .write("vlan_pcp", [=](const std::string& text) { set(0x1fff, click::value_of<uint32_t>(text, 0u, 7u) << 13); });
+      .write("vlan_pcp", [=](const std::string& text) { set(0x1fff, click::value_of<uint32_t>(text, 0u, 7u) << 13); })
+      .read("native_vlan", [this] { return std::to_string(native_.load()); })
+      .write("native_vlan", [this](const std::string& text) { native_ = click::value_of<int>(text, -1, 4095); });
 }
 
 void VLANDecap::configure(click::Arguments& arguments) {

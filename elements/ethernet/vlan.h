@@ -14,7 +14,7 @@ namespace heddle {
  *  Drops frames shorter than 12 bytes ("short"), without room before them ("no_headroom") or too long then ("too_long").
  *  IEEE 802.1Q, 9.
  *
- *  Handlers: `vlan_tci` (rw), `vlan_id` (rw), `vlan_pcp` (rw).
+ *  Handlers: `vlan_tci` (rw), `vlan_id` (rw), `vlan_pcp` (rw), `native_vlan` (rw).
  *
  *  Example:
  *
@@ -34,7 +34,7 @@ class VLANEncap : public Element {
  private:
   std::atomic<uint32_t> tci_{0};  // host byte order
   bool from_annotation_ = false;
-  int native_ = -1;
+  std::atomic<int> native_{-1};  // none
   uint16_t ethertype_ = 0x8100;
 };
 

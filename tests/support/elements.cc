@@ -45,6 +45,23 @@ std::atomic<const Packet*>& last_given(int64_t serial) {
   return packets[static_cast<size_t>(serial) % packets.size()];
 }
 
+/** Gives a packet a buffer of its own of `bytes` bytes, which is freed with it. */
+void attach_guarded(Packet* packet, uint16_t bytes) {
+  const uint16_t start = packet->data_off;
+  auto* buffer = new uint8_t[bytes];
+  std::memcpy(buffer, pattern(), bytes);
+  auto* shared = new rte_mbuf_ext_shared_info{.free_cb =
+                                                  [](void* address, void* info) {
+                                                    delete[] static_cast<uint8_t*>(address);
+                                                    delete static_cast<rte_mbuf_ext_shared_info*>(info);
+                                                  },
+                                              .fcb_opaque = nullptr,
+                                              .refcnt = 1};
+  shared->fcb_opaque = shared;
+  rte_pktmbuf_attach_extbuf(packet, buffer, RTE_BAD_IOVA, bytes, shared);
+  packet->data_off = start;
+}
+
 ColumnSet parse_columns(const std::string& text) {
   ColumnSet set = 0;
   std::istringstream words(text);
@@ -138,6 +155,7 @@ class TestSource : public Source {
     if (!pools_[bytes > pools_[0]->data_bytes() ? 1 : 0]->allocate(&packet, 1)) return nullptr;
     if (frame.headroom >= 0) packet->data_off = static_cast<uint16_t>(frame.headroom);
     std::memcpy(packet->buf_addr, pattern(), packet->buf_len);
+    if (lab_->options.guarded) attach_guarded(packet, static_cast<uint16_t>(packet->data_off + bytes));
     packet->data_len = static_cast<uint16_t>(bytes);
     packet->pkt_len = bytes;
     if (bytes != 0) std::memcpy(data(packet), frame.bytes.data(), bytes);

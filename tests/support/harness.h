@@ -61,6 +61,7 @@ struct Options {
   int threads = 1;
   uint32_t scratch = 0;  ///< bytes around a frame that the chain may change, beyond those that it leaves with
   bool endless = false;  ///< the source repeats the frames until the engine stops
+  bool guarded = false;  ///< each frame lies at the end of memory of its own, which AddressSanitizer guards; CPU only
   /** Called for every packet instead of collecting it. On packet threads. */
   std::function<void(const std::string& sink, const Received&)> on_packet{};
   /** Called on the calling thread while the engine runs. An endless run ends when it returns. */
