@@ -93,9 +93,10 @@ class RingRig {
     std::string device;
     int pairs = 1;
     uint32_t size = 1024;
-    uint32_t capacity = 2048;  ///< bytes of packets that buffers are said to hold
-    bool owner = true;         ///< the GPU's end is memif's client: buffers change rings. Else packets are copied
-    uint32_t stagger = 0;      ///< no owner: buffer k begins stagger * k % 16 bytes further on
+    uint32_t capacity = 2048;             ///< bytes of packets that buffers are said to hold
+    int workers = gpu::kMostRingWorkers;  ///< warps a pair that take packets through the program
+    bool owner = true;     ///< the GPU's end is memif's client: buffers change rings. Else packets are copied
+    uint32_t stagger = 0;  ///< no owner: buffer k begins stagger * k % 16 bytes further on
     std::vector<Function> functions = {{}};  ///< packets enter by the first
     ColumnSet columns = 0;                   ///< that they want
   };
@@ -112,8 +113,9 @@ class RingRig {
       pairs_.push_back(pair);
       ends_.push_back(std::make_unique<PeerEnd>(pair, base()));
     }
-    rings_id_ = device_->add_rings(program_, options_.pairs,
-                                   options_.owner ? gpu::RingKind::memif : gpu::RingKind::memif_copied);
+    rings_id_ =
+        device_->add_rings(program_, options_.pairs,
+                           options_.owner ? gpu::RingKind::memif : gpu::RingKind::memif_copied, options_.workers);
     device_->start();
     resume();
   }

@@ -157,7 +157,7 @@ class Device {
   virtual void* address(TableId table) const = 0;
   virtual void* address(StateId state) const = 0;
   /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves: each by at most so many warps that
-   *  take packets through it. Before start(). */
+   *  take packets through it, up to kMostRingWorkers a block and kMostRingBlocks blocks. Before start(). */
   virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif,
                             int workers = kMostRingWorkers) = 0;
   /** Starts their kernel, which is resident from now on. */

@@ -10,6 +10,7 @@ namespace heddle::gpu {
 
 constexpr int kMostRegions = 16;      ///< of a port's shared memory
 constexpr int kMostRingWorkers = 14;  ///< warps of a block that take packets through the program
+constexpr int kMostRingBlocks = 32;   ///< of a ring pair
 
 /** Memory that kernels and a port's peer reach. */
 struct SharedMemory {
@@ -42,7 +43,7 @@ struct RingEnd {
   SharedMemory memory[kMostRegions];  ///< owner: [0] holds the buffers; else by region
 };
 
-/** The rings that one block serves: what it receives from `rx` goes through a program and leaves by `tx`, in order. */
+/** Rings that are served together: what is received from `rx` goes through a program and leaves by `tx`, in order. */
 struct RingPair {
   RingEnd rx, tx;
 };
@@ -54,7 +55,7 @@ enum RingDrop : int { kBadDescriptor, kChained };
 enum PlaceDrop : int { kTooLong, kBadBuffer };
 constexpr int kFirstDropExit = 1, kPlaceDrops = 2;
 
-/** Words between the host and a block, in pinned host memory; those that are polled have a line of their own. */
+/** Words between the host and who serves a pair, in pinned host memory; those that are polled have a line of their own. */
 struct RingControl {
   alignas(128) uint32_t stop;         ///< host: end when all that has been begun is published
   alignas(128) uint32_t fault;        ///< GPU: RingFault, when it has ended by itself

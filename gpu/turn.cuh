@@ -16,21 +16,24 @@ namespace heddle::gpu {
 class Turn {
  public:
   /** The tile has packets [start, end) of the ring pair, whose `words` say, by function, whose turn it is: the tile's that
-   *  begins there. Only lane 0 calls it. */
-  __device__ void begin(uint32_t* words, uint32_t start, uint32_t end) {
-    words_ = words, start_ = start, end_ = end, at_ = 0;
+   *  begins there. They are shared memory, or, with `far`, device memory that other blocks use as well. Only lane 0 calls it. */
+  __device__ void begin(uint32_t* words, bool far, uint32_t start, uint32_t end) {
+    words_ = words, far_ = far, start_ = start, end_ = end, at_ = 0;
   }
 
   /** Waits for the tiles before this one. What their functions did before they passed their turn on is seen. */
-  __device__ void take() const {
+  __device__ __noinline__ void take() const {
     if (threadIdx.x % kLanes == 0)
-      while (Word(words_[at_]).load(cuda::memory_order_acquire) != start_) continue;
+      while ((far_ ? load<FarWord>() : load<NearWord>()) != start_) continue;
     __syncwarp();
   }
   /** Lets the next tile have it. */
-  __device__ void pass() {
+  __device__ __noinline__ void pass() {
     __syncwarp();
-    if (threadIdx.x % kLanes == 0) Word(words_[at_++]).store(end_, cuda::memory_order_release);
+    if (threadIdx.x % kLanes == 0) {
+      far_ ? store<FarWord>() : store<NearWord>();
+      ++at_;
+    }
     __syncwarp();
   }
 
@@ -40,8 +43,19 @@ class Turn {
   }
 
  private:
-  using Word = cuda::atomic_ref<uint32_t, cuda::thread_scope_block>;
+  using NearWord = cuda::atomic_ref<uint32_t, cuda::thread_scope_block>;
+  using FarWord = cuda::atomic_ref<uint32_t, cuda::thread_scope_device>;
+  template <class Word>
+  __device__ uint32_t load() const {
+    return Word(words_[at_]).load(cuda::memory_order_acquire);
+  }
+  template <class Word>
+  __device__ void store() const {
+    Word(words_[at_]).store(end_, cuda::memory_order_release);
+  }
+
   uint32_t* words_;
+  bool far_;
   uint32_t start_, end_;
   int at_;  // the first function whose turn it has not passed on
 };

@@ -1,15 +1,9 @@
-#include "kernels/check.h"
 #include "kernels/ring_kernel.cuh"
 #include "kernels/ring_memif.cuh"
 #include "kernels/rings.h"
 
 namespace heddle::gpu::HEDDLE_GPU_BACKEND {
 
-RingKernel memif_ring_kernel() {
-  return {reinterpret_cast<const void*>(serve_rings<MemifRings<true>>),
-          [](const cudaLaunchConfig_t& config, const RingServing& serving) {
-            HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve_rings<MemifRings<true>>, serving));
-          }};
-}
+RingKernel memif_ring_kernel() { return ring_kernel<MemifRings<true>, false>(); }
 
 }  // namespace heddle::gpu::HEDDLE_GPU_BACKEND

@@ -1,6 +1,7 @@
 #pragma once
 
-// The kernel that drives ring pairs (gpu/rings.h): a block a pair. No CPU works for the packets.
+// The kernel that drives ring pairs (gpu/rings.h): a block a pair, or, for functions that do much for each packet, several. No
+// CPU works for the packets.
 //
 // What a ring is, the kernel is told at compile time: `Rings` is MemifRings<swaps> (kernels/ring_memif.cuh) or NicRings (ring_nic.cuh).
 //
@@ -10,45 +11,37 @@
 //   others   workers: claim up to 32 packets, take them through the program as a tile, and, each in its turn, place what is left
 //            on the transmitting ring
 //
+// Of several blocks the first is like this, and the others have workers alone. What one block's warps tell each other lies in its
+// shared memory; that of several in device memory, where a word takes about a microsecond from one to the other.
+//
 // Packets are numbered as they arrive; all positions are those of the receiving ring, from where it was at the start, but for
 // `sent`. A packet leaves at its position less the packets that were dropped before it.
 
+#include <type_traits>
+
 #include "gpu/rings.h"
+#include "kernels/check.h"
 #include "kernels/ring_copy.cuh"
 #include "kernels/ring_serving.h"
 #include "kernels/ring_watch.cuh"
+#include "kernels/rings.h"
 #include "kernels/shared_memory.cuh"
 #include "kernels/tile_runner.cuh"
 
 namespace heddle::gpu {
 
-constexpr uint32_t kRingWindow = 2048;                         ///< packets that may be under way
-constexpr unsigned kRingSpins = 2000, kRingSpinDozeNs = 1000;  ///< of the other warps, which look at shared memory
-
-/** What the warps of a block tell each other. */
-struct RingBoard {
-  uint32_t end;        ///< packets before it may be claimed
-  uint32_t claimed;    ///< packets before it are
-  uint32_t turn;       ///< whose packets are next to be placed
-  uint32_t dropped;    ///< what is to be taken from a position for the place where it leaves
-  uint32_t chained;    ///< whether the last descriptor before `turn` goes on in the next
-  uint32_t published;  ///< packets before it are done with, and about to be told to the peers
-  uint32_t sent;       ///< the same as a place on the transmitting ring
-  uint32_t told;       ///< packets before it have been
-  uint32_t stop, ended;
-  uint32_t in_turn[kMostTurns];  ///< whose packets are next at the program's functions that want the order of arrival
-  uint16_t done[kRingWindow];    ///< done[start % kRingWindow]: received | placed << 8, of a tile that is finished
-};
+constexpr unsigned kRingSpins = 2000, kRingSpinDozeNs = 1000;  ///< of the other warps, which look at the board
 
 /** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room: each packet
  *  needs two of them, one after the other. In shared memory itself; the whole block calls its functions. */
 struct NearBuffers {
+  static constexpr uint32_t kMost = NearBoard::kWindow;
   uint32_t* far;  ///< where they lie else
-  uint32_t buffer[kRingWindow];
+  uint32_t buffer[kMost];
 
   /** Lets `end`, which is this block's, name these. In place after the next sync. */
   __device__ void fetch(RingEnd& end) {
-    const bool fits = end.owner && end.size <= kRingWindow;
+    const bool fits = end.owner && end.size <= kMost;
     uint32_t* const from = end.buffers;
     for (uint32_t slot = threadIdx.x; fits && slot < end.size; slot += blockDim.x) buffer[slot] = from[slot];
     __syncthreads();
@@ -72,14 +65,27 @@ struct RingTile : Tile {
   unsigned goes_on;               ///< bit i: the i-th goes on in the next descriptor
 };
 
-/** One warp of a ring's block. */
-template <class Rings>
+/** The pair that this block serves, and whether it is the first of its blocks. */
+template <bool spread>
+__device__ inline uint32_t pair_of_block(const RingServing& serving) {
+  return spread ? blockIdx.x / serving.blocks : blockIdx.x;
+}
+template <bool spread>
+__device__ inline bool is_first_block(const RingServing& serving) {
+  return !spread || blockIdx.x % serving.blocks == 0;
+}
+
+/** One warp of those that serve a ring pair, in one block, or, if they are `spread`, in several. */
+template <class Rings, bool spread>
 class RingWarp {
   using Watch = typename Rings::Watch;
+  using Words = gpu::Words<spread ? cuda::thread_scope_device : cuda::thread_scope_block>;
 
  public:
-  __device__ RingWarp(const RingServing& serving, const RingPair& pair, RingBoard& board, Watch& watch,
-                      Program& program, RingTile& tile, const Block& block, uint4* memory)
+  using Board = std::conditional_t<spread, FarBoard, NearBoard>;
+
+  __device__ RingWarp(const RingServing& serving, const RingPair& pair, Board& board, Watch& watch, Program& program,
+                      RingTile& tile, const Block& block, uint4* memory)
       : serving_(serving),
         pair_(pair),
         board_(board),
@@ -91,7 +97,7 @@ class RingWarp {
   /** What the scout, if this is it, and the workers do until the end. */
   __device__ void work() {
     runner_.adopt();
-    if (is_scout() && lane() == 0) watch_.start(pair_, serving_.controls[blockIdx.x]);
+    if (is_scout() && lane() == 0) watch_.start(pair_, control());
     __syncwarp();
     for (;;) {
       uint32_t start = 0;
@@ -103,21 +109,22 @@ class RingWarp {
     }
     if (lane() != 0) return;
     if (is_scout()) {
-      SystemAtomic<uint32_t>(serving_.controls[blockIdx.x].fault).store(watch_.fault, cuda::memory_order_relaxed);
-      store_release(board_.stop, 1u);
+      SystemAtomic<uint32_t>(control().fault).store(watch_.fault, cuda::memory_order_relaxed);
+      Words::store_release(board_.stop, 1u);
     } else {
-      BlockAtomic<uint32_t>(board_.ended).fetch_add(1, cuda::memory_order_release);
+      typename Words::Word(board_.ended).fetch_add(1, cuda::memory_order_release);
     }
   }
 
   __device__ void publish(uint32_t workers) {
     if (lane() != 0) return;
     for (unsigned spins = 0;;) {
-      const bool last_look = load_acquire(board_.ended) == workers;
-      const uint32_t from = load_acquire(board_.published);
-      uint32_t to = from, sent = load_relaxed(board_.sent);
-      for (uint16_t done; to - from < kRingWindow && (done = load_acquire(board_.done[to % kRingWindow])) != 0;) {
-        store_relaxed(board_.done[to % kRingWindow], uint16_t{0});
+      const bool last_look = Words::load_acquire(board_.ended) == workers;
+      const uint32_t from = Words::load_acquire(board_.published);
+      uint32_t to = from, sent = Words::load_relaxed(board_.sent);
+      for (uint16_t done;
+           to - from < Board::kWindow && (done = Words::load_acquire(board_.done[to % Board::kWindow])) != 0;) {
+        Words::store_relaxed(board_.done[to % Board::kWindow], uint16_t{0});
         to += done & 0xff, sent += done >> 8;
       }
       if (to != from) {
@@ -143,7 +150,8 @@ class RingWarp {
   }
 
  private:
-  static __device__ bool is_scout() { return threadIdx.x < kLanes; }
+  __device__ RingControl& control() const { return serving_.controls[pair_of_block<spread>(serving_)]; }
+  __device__ bool is_scout() const { return threadIdx.x < kLanes && is_first_block<spread>(serving_); }
   static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
   __device__ int place_exit(PlaceDrop drop) const { return serving_.exits - kPlaceDrops + drop; }
   static __device__ uint32_t earlier(uint32_t a, uint32_t b) { return static_cast<int>(a - b) < 0 ? a : b; }
@@ -156,13 +164,13 @@ class RingWarp {
       uint32_t end = last;
       bool alone = false;
       if (lane() == 0) {
-        const uint32_t published = load_acquire(board_.published);
+        const uint32_t published = Words::load_acquire(board_.published);
         if (watch_.received() - published > pair_.rx.size) watch_.fault = kRxIndexLies;
-        if (watch_.limit() - load_relaxed(board_.sent) > pair_.tx.size) watch_.fault = kTxIndexLies;
-        end =
-            earlier(earlier(watch_.received(), watch_.limit() + load_relaxed(board_.dropped)), published + kRingWindow);
+        if (watch_.limit() - Words::load_relaxed(board_.sent) > pair_.tx.size) watch_.fault = kTxIndexLies;
+        end = earlier(earlier(watch_.received(), watch_.limit() + Words::load_relaxed(board_.dropped)),
+                      published + Board::kWindow);
         if (watch_.fault != kNoFault) end = last;
-        alone = end - last <= kLanes && load_acquire(board_.told) == last;
+        alone = end - last <= kLanes && Words::load_acquire(board_.told) == last;
       }
       end = __shfl_sync(~0u, end, 0);
       if (static_cast<int>(end - last) <= 0) {
@@ -172,7 +180,7 @@ class RingWarp {
       if (lane() == 0) watch_.idle = 0;
       start = last;
       if (__any_sync(~0u, alone)) return static_cast<int>(end - last);
-      if (lane() == 0) store_release(board_.end, end);
+      if (lane() == 0) Words::store_release(board_.end, end);
       __syncwarp();
     }
     return 0;
@@ -182,11 +190,11 @@ class RingWarp {
   __device__ int claim(uint32_t& start) {
     int n = 0;
     if (lane() == 0)
-      for (unsigned spins = 0; load_acquire(board_.stop) == 0;) {
-        uint32_t from = load_acquire(board_.claimed);
-        n = min(static_cast<int>(load_acquire(board_.end) - from), kLanes);
+      for (unsigned spins = 0; Words::load_acquire(board_.stop) == 0;) {
+        uint32_t from = Words::load_acquire(board_.claimed);
+        n = min(static_cast<int>(Words::load_acquire(board_.end) - from), kLanes);
         start = from;
-        if (n > 0 && BlockAtomic<uint32_t>(board_.claimed)
+        if (n > 0 && typename Words::Word(board_.claimed)
                          .compare_exchange_strong(from, from + static_cast<uint32_t>(n), cuda::memory_order_acq_rel))
           break;
         if (n <= 0 && ++spins > kRingSpins) __nanosleep(kRingSpinDozeNs);
@@ -199,24 +207,24 @@ class RingWarp {
 
   /** A tile of a worker's is done. */
   __device__ void finish(uint32_t placed) {
-    store_release(board_.done[tile_.start % kRingWindow],
-                  static_cast<uint16_t>(static_cast<uint32_t>(tile_.packets) | placed << 8));
+    Words::store_release(board_.done[tile_.start % Board::kWindow],
+                         static_cast<uint16_t>(static_cast<uint32_t>(tile_.packets) | placed << 8));
   }
   /** One of the scout's is: nothing else is under way, so nobody else looks at these words. */
   __device__ void finish_alone(uint32_t placed) {
     const uint32_t end = tile_.start + static_cast<uint32_t>(tile_.packets);
-    store_release(board_.claimed, end);
+    Words::store_release(board_.claimed, end);
     tell(end, board_.sent + placed);
-    store_release(board_.end, end);
+    Words::store_release(board_.end, end);
   }
 
   /** Moves the indices, when all packets before `to` are done with. What the scout compares them with comes first. */
   __device__ void tell(uint32_t to, uint32_t sent) {
-    store_relaxed(board_.sent, sent);
-    store_release(board_.published, to);
+    Words::store_relaxed(board_.sent, sent);
+    Words::store_release(board_.published, to);
     release_to_system();
     Rings::tell(pair_, watch_, to, sent);
-    store_release(board_.told, to);
+    Words::store_release(board_.told, to);
   }
 
   /** Takes packets [start, start + n) through the program and places those that are left. Returns how many these are. What a
@@ -242,7 +250,7 @@ class RingWarp {
     tile_.buffer[lane()] = arrival.buffer;
     if (lane() == 0) {
       tile_.start = start, tile_.packets = n, tile_.goes_on = goes_on;
-      tile_.turn().begin(board_.in_turn, start, start + static_cast<uint32_t>(n));
+      tile_.turn().begin(board_.in_turn, spread, start, start + static_cast<uint32_t>(n));
     }
     __syncwarp();
   }
@@ -279,16 +287,16 @@ class RingWarp {
   /** Returns the place on the transmitting ring where this tile's packets begin. */
   __device__ uint32_t wait_for_turn(uint32_t start) {
     if (lane() == 0)
-      while (load_acquire(board_.turn) != start) continue;
+      while (Words::load_acquire(board_.turn) != start) continue;
     __syncwarp();
     return start - board_.dropped;
   }
   __device__ void pass_turn(uint32_t start, int n, uint32_t placed, bool chained) {
     __syncwarp();
     if (lane() != 0) return;
-    store_relaxed(board_.dropped, board_.dropped + static_cast<uint32_t>(n) - placed);
+    Words::store_relaxed(board_.dropped, board_.dropped + static_cast<uint32_t>(n) - placed);
     board_.chained = chained;
-    store_release(board_.turn, start + static_cast<uint32_t>(n));
+    Words::store_release(board_.turn, start + static_cast<uint32_t>(n));
   }
 
   /** The packet's buffer goes to the transmitting ring, and that of the place there comes to the receiving one. */
@@ -326,59 +334,89 @@ class RingWarp {
 
   const RingServing& serving_;
   const RingPair& pair_;
-  RingBoard& board_;
+  Board& board_;
   Watch& watch_;
   const Program& program_;
   RingTile& tile_;
   TileRunner<1, 8> runner_;
 };
 
-template <class Rings>
+/** Takes `bytes`, whole words, to memory of this block's. The whole block calls it. */
+__device__ inline void take(void* to, const void* from, size_t bytes) {
+  for (size_t i = threadIdx.x; i < bytes / sizeof(uint32_t); i += blockDim.x)
+    static_cast<uint32_t*>(to)[i] = static_cast<const uint32_t*>(from)[i];
+}
+
+/** What a block has in shared memory if it serves a pair alone. */
+struct RingBlock {
+  NearBoard board;
+  NearBuffers rx, tx;
+
+  /** In place after the next sync. */
+  __device__ void begin(RingPair& pair) {
+    for (uint32_t i = threadIdx.x; i < NearBoard::kWindow; i += blockDim.x) board.done[i] = 0;
+    if (threadIdx.x == 0) board.begin(pair);
+    rx.fetch(pair.rx);
+    tx.fetch(pair.tx);
+  }
+  /** When no warp uses the rings any more. */
+  __device__ void end(const RingPair& pair) const {
+    rx.put_back(pair.rx);
+    tx.put_back(pair.tx);
+  }
+};
+
+template <class Rings, bool spread>
 static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) serve_rings(RingServing serving) {
+  using Warp = RingWarp<Rings, spread>;
+  struct Nothing {};
   __shared__ Uninitialized<RingPair> pair_memory;
   RingPair& pair = pair_memory.value();
-  __shared__ RingBoard board;
-  __shared__ NearBuffers near_rx, near_tx;
+  __shared__ std::conditional_t<spread, Nothing, RingBlock> block;
   __shared__ typename Rings::Watch watch;
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
   __shared__ RingTile tiles[kMostRingWorkers + 1];
   const uint32_t warp = threadIdx.x / kLanes;
-  const auto take = [](void* to, const void* from, size_t bytes) {
-    for (size_t i = threadIdx.x; i < bytes / sizeof(uint32_t); i += blockDim.x)
-      static_cast<uint32_t*>(to)[i] = static_cast<const uint32_t*>(from)[i];
-  };
-  take(&pair, serving.pairs + blockIdx.x, sizeof pair);
+  take(&pair, serving.pairs + pair_of_block<spread>(serving), sizeof pair);
   take(&program, serving.program, sizeof program);
-  for (uint32_t i = threadIdx.x; i < kRingWindow; i += blockDim.x) board.done[i] = 0;
   __syncthreads();
-  near_rx.fetch(pair.rx);
-  near_tx.fetch(pair.tx);
-  if (threadIdx.x == 0) {
-    board.end = board.claimed = board.turn = board.published = board.told = pair.rx.position;
-    board.sent = pair.tx.position;
-    board.dropped = pair.rx.position - pair.tx.position;
-    board.chained = board.stop = board.ended = 0;
-    for (uint32_t& turn : board.in_turn) turn = pair.rx.position;
-  }
+  if constexpr (!spread) block.begin(pair);
   __syncthreads();
-  RingWarp<Rings>::fill(pair);
+  typename Warp::Board& board = [&]() -> typename Warp::Board& {
+    if constexpr (spread)
+      return serving.boards[pair_of_block<spread>(serving)];
+    else
+      return block.board;
+  }();
+  if (is_first_block<spread>(serving)) Warp::fill(pair);
   __syncthreads();
 
   const Block one_warp{static_cast<int>(threadIdx.x % kLanes), kLanes};
   const uint32_t user = warp == 0 ? 0 : warp - 1;  // of a tile and of memory; the publisher needs neither
-  RingWarp<Rings> mine(serving, pair, board, watch, program, tiles[user], one_warp,
-                       dynamic_shared() + user * serving.memory_units);
-  if (warp == 1)
-    mine.publish(blockDim.x / kLanes - 2);
-  else
+  Warp mine(serving, pair, board, watch, program, tiles[user], one_warp,
+            dynamic_shared() + user * serving.memory_units);
+  if (warp != 1)
     mine.work();
+  else if (is_first_block<spread>(serving))
+    mine.publish((spread ? serving.blocks : 1) * (blockDim.x / kLanes - 1) - 1);
   __syncthreads();
-  near_rx.put_back(pair.rx);
-  near_tx.put_back(pair.tx);
-  if (threadIdx.x != 0) return;
-  serving.controls[blockIdx.x].rx_position = board.published;
-  serving.controls[blockIdx.x].tx_position = board.sent;
+  if constexpr (!spread) block.end(pair);
+  if (!is_first_block<spread>(serving) || threadIdx.x != 0) return;
+  RingControl& control = serving.controls[pair_of_block<spread>(serving)];
+  control.rx_position = board.published;
+  control.tx_position = board.sent;
 }
 
+namespace HEDDLE_GPU_BACKEND {
+
+template <class Rings, bool spread>
+RingKernel ring_kernel() {
+  return {reinterpret_cast<const void*>(serve_rings<Rings, spread>),
+          [](const cudaLaunchConfig_t& config, const RingServing& serving) {
+            HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve_rings<Rings, spread>, serving));
+          }};
+}
+
+}  // namespace HEDDLE_GPU_BACKEND
 }  // namespace heddle::gpu

@@ -25,8 +25,8 @@ struct NicRings {
     }
     /** Looks; false when the host wants an end. One warp calls it. */
     __device__ bool look() {
-      const uint32_t given = load_acquire(told_received_) + received_mask_ - received_;
-      const uint32_t fetched = limit_ - sent_mask_, waiting = load_acquire(told_sent_) - fetched;
+      const uint32_t given = BlockWords::load_acquire(told_received_) + received_mask_ - received_;
+      const uint32_t fetched = limit_ - sent_mask_, waiting = BlockWords::load_acquire(told_sent_) - fetched;
       uint32_t in[kRows], out[kRows];
 #pragma unroll
       for (uint32_t row = 0; row < kRows; ++row) {
@@ -40,9 +40,9 @@ struct NicRings {
     }
     /** The NIC has been told; true if that of packets to send was news. */
     __device__ bool tell(uint32_t received, uint32_t sent) {
-      const bool news = load_relaxed(told_sent_) != sent;
-      store_release(told_received_, received);
-      store_release(told_sent_, sent);
+      const bool news = BlockWords::load_relaxed(told_sent_) != sent;
+      BlockWords::store_release(told_received_, received);
+      BlockWords::store_release(told_sent_, sent);
       return news;
     }
 

@@ -1,13 +1,45 @@
 #pragma once
 
+#include "core/macros.h"
 #include "gpu/rings.h"
 
 namespace heddle::gpu {
 
-/** What a launch of the rings' kernel serves: block b pairs[b], until controls[b] says stop. */
+/** What the warps that serve a ring pair tell each other. `window`: packets that may be under way, a power of two. */
+template <uint32_t window>
+struct RingBoard {
+  static constexpr uint32_t kWindow = window;
+
+  uint32_t end;        ///< packets before it may be claimed
+  uint32_t claimed;    ///< packets before it are
+  uint32_t turn;       ///< whose packets are next to be placed
+  uint32_t dropped;    ///< what is to be taken from a position for the place where it leaves
+  uint32_t chained;    ///< whether the last descriptor before `turn` goes on in the next
+  uint32_t published;  ///< packets before it are done with, and about to be told to the peers
+  uint32_t sent;       ///< the same as a place on the transmitting ring
+  uint32_t told;       ///< packets before it have been
+  uint32_t stop, ended;
+  uint32_t in_turn[kMostTurns];  ///< whose packets are next at the program's functions that want the order of arrival
+  uint16_t done[window];         ///< done[start % window]: received | placed << 8, of a tile that is finished; else 0
+
+  /** All but `done`. */
+  HEDDLE_HD void begin(const RingPair& pair) {
+    end = claimed = turn = published = told = pair.rx.position;
+    sent = pair.tx.position;
+    dropped = pair.rx.position - pair.tx.position;
+    chained = stop = ended = 0;
+    for (uint32_t& one : in_turn) one = pair.rx.position;
+  }
+};
+using NearBoard = RingBoard<2048>;                      ///< of one block, in shared memory
+using FarBoard = RingBoard<1 << memif::kMostLog2Size>;  ///< of several, in device memory
+
+/** What a launch of the rings' kernel serves: block b the pair b / blocks, until its control says stop. */
 struct RingServing {
-  const RingPair* pairs;   ///< [blocks], pinned
-  RingControl* controls;   ///< [blocks], pinned
+  const RingPair* pairs;   ///< pinned
+  RingControl* controls;   ///< by pair, pinned
+  FarBoard* boards;        ///< by pair, if it has several blocks: device memory, begun
+  uint32_t blocks;         ///< of a pair
   const Program* program;  ///< device memory; exit 0 is the transmitting ring
   RingCount* drops;        ///< [exits], device memory, see gpu/rings.h
   uint16_t exits;

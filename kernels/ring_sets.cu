@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 
 #include "core/error.h"
 #include "kernels/ring_serving.h"
@@ -15,11 +16,14 @@ constexpr int kMostWorkers = kMostRingWorkers;
 
 }  // namespace
 
-RingSets::RingSets(size_t most_shared_bytes) : pinned_(Arena::kPinned) {
-  kinds_[static_cast<int>(RingKind::memif)].kernel = memif_ring_kernel();
-  kinds_[static_cast<int>(RingKind::memif_copied)].kernel = memif_copied_ring_kernel();
-  kinds_[static_cast<int>(RingKind::nic)].kernel = nic_ring_kernel();
-  for (Kind& kind : kinds_) {
+RingSets::RingSets(size_t most_shared_bytes) : pinned_(Arena::kPinned), device_(Arena::kDevice) {
+  kinds_[static_cast<int>(RingKind::memif)][0].kernel = memif_ring_kernel();
+  kinds_[static_cast<int>(RingKind::memif_copied)][0].kernel = memif_copied_ring_kernel();
+  kinds_[static_cast<int>(RingKind::nic)][0].kernel = nic_ring_kernel();
+  kinds_[static_cast<int>(RingKind::memif)][1].kernel = memif_spread_ring_kernel();
+  kinds_[static_cast<int>(RingKind::memif_copied)][1].kernel = memif_copied_spread_ring_kernel();
+  kinds_[static_cast<int>(RingKind::nic)][1].kernel = nic_spread_ring_kernel();
+  for (Kind& kind : std::span(&kinds_[0][0], size_t{2} * kRingKinds)) {
     cudaFuncAttributes attributes{};
     HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kind.kernel.address));
     kind.registers = attributes.numRegs;
@@ -37,7 +41,8 @@ RingSets::~RingSets() {
 
 RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers) {
   Set set{};
-  set.kind = &kinds_[static_cast<int>(kind)];
+  set.blocks = (workers + kMostRingWorkers - 1) / kMostRingWorkers;
+  set.kind = &kinds_[static_cast<int>(kind)][set.blocks > 1 ? 1 : 0];
   set.warp_units = (warp_bytes + 15) / 16;
   const size_t fit = set.warp_units == 0 ? kMostWorkers + 1 : set.kind->most_dynamic_bytes / (set.warp_units * 16);
   if (fit < 2)
@@ -45,8 +50,12 @@ RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers) 
         format("a warp of a port's rings wants %zu bytes of shared memory, a block has %zu for at least two; "
                "use fewer functions between the ports",
                warp_bytes, set.kind->most_dynamic_bytes));
-  set.workers = std::min({workers, kMostWorkers, static_cast<int>(fit) - 1});
+  set.workers = std::min({(workers + set.blocks - 1) / set.blocks, kMostWorkers, static_cast<int>(fit) - 1});
   set.count = pairs;
+  if (set.blocks > 1) {
+    set.boards = device_.take<FarBoard>(static_cast<size_t>(pairs));
+    set.first_boards = pinned_.take<FarBoard>(static_cast<size_t>(pairs));
+  }
   set.pairs = pinned_.take<RingPair>(static_cast<size_t>(pairs));
   set.controls = pinned_.take<RingControl>(static_cast<size_t>(pairs));
   HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&set.stream, cudaStreamNonBlocking));
@@ -58,7 +67,7 @@ std::vector<Residents> RingSets::residents() const {
   constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
   std::vector<Residents> list;
   for (const Set& set : sets_)
-    list.push_back({format("ring pair%s of a port", set.count == 1 ? "" : "s"), set.count, threads(set),
+    list.push_back({format("ring pair%s of a port", set.count == 1 ? "" : "s"), set.count * set.blocks, threads(set),
                     (set.kind->registers + 7) / 8 * 8 * threads(set),
                     dynamic_bytes(set) + set.kind->static_bytes + kReservedByCuda});
   return list;
@@ -69,14 +78,19 @@ void RingSets::start(RingsId rings, const RingLaunch& launch, const Program* pro
   for (int i = 0; i < set.count; ++i) {
     set.pairs[i] = launch.pairs[static_cast<size_t>(i)];
     set.controls[i] = {};
+    if (set.boards != nullptr) set.first_boards[i].begin(set.pairs[i]);
   }
+  if (set.boards != nullptr)
+    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(set.boards, set.first_boards, static_cast<size_t>(set.count) * sizeof(FarBoard),
+                                      cudaMemcpyHostToDevice, set.stream));
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(set.count));
+  config.gridDim = dim3(static_cast<unsigned>(set.count * set.blocks));
   config.blockDim = dim3(static_cast<unsigned>(threads(set)));
   config.dynamicSmemBytes = dynamic_bytes(set);
   config.stream = set.stream;
-  set.kind->kernel.launch(config, {set.pairs, set.controls, program, drops, launch.exits, launch.first_node,
-                                   launch.last_node, static_cast<uint32_t>(set.warp_units)});
+  set.kind->kernel.launch(
+      config, {set.pairs, set.controls, set.boards, static_cast<uint32_t>(set.blocks), program, drops, launch.exits,
+               launch.first_node, launch.last_node, static_cast<uint32_t>(set.warp_units)});
   set.running = true;
 }
 

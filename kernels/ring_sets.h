@@ -5,6 +5,7 @@
 #include "gpu/device.h"
 #include "gpu/residency.h"
 #include "kernels/arena.h"
+#include "kernels/ring_serving.h"
 #include "kernels/rings.h"
 
 namespace heddle::gpu {
@@ -39,8 +40,10 @@ class RingSets {
     const Kind* kind;
     RingPair* pairs;        // pinned, [count]
     RingControl* controls;  // pinned, [count]
-    int count, workers;
-    size_t warp_units;  // dynamic shared memory, in 16 bytes
+    FarBoard *boards,
+        *first_boards;  // [count], in device memory, and pinned, as they are at the start; null: one block a pair
+    int count, blocks, workers;  // pairs, blocks of each, and workers of a block
+    size_t warp_units;           // dynamic shared memory, in 16 bytes
     cudaStream_t stream;
     bool running;
   };
@@ -48,8 +51,8 @@ class RingSets {
   /** The publisher works on no packets. */
   static size_t dynamic_bytes(const Set& set) { return static_cast<size_t>(set.workers + 1) * set.warp_units * 16; }
 
-  Arena pinned_;
-  Kind kinds_[kRingKinds];
+  Arena pinned_, device_;
+  Kind kinds_[kRingKinds][2];  // with one block a pair, or several
   std::vector<Set> sets_;
 };
 

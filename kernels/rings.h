@@ -10,7 +10,8 @@ struct RingServing;
 
 namespace HEDDLE_GPU_BACKEND {
 
-/** The kernel of kernels/ring_kernel.cuh for a kind of rings. Each is in a file of its own so that it compiles beside the others. */
+/** The kernel of kernels/ring_kernel.cuh for a kind of rings, with one block a pair, or several (spread). Each is in a file of its own so
+ *  that it compiles beside the others. */
 struct RingKernel {
   const void* address;
   void (*launch)(const cudaLaunchConfig_t& config, const RingServing& serving);
@@ -18,6 +19,9 @@ struct RingKernel {
 RingKernel memif_ring_kernel();
 RingKernel memif_copied_ring_kernel();
 RingKernel nic_ring_kernel();
+RingKernel memif_spread_ring_kernel();
+RingKernel memif_copied_spread_ring_kernel();
+RingKernel nic_spread_ring_kernel();
 
 }  // namespace HEDDLE_GPU_BACKEND
 }  // namespace heddle::gpu

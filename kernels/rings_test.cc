@@ -71,7 +71,7 @@ class RingKernel : public testing::TestWithParam<test::RingCase> {
  protected:
   RingRig::Options options(int pairs, uint32_t size) const {
     RingRig::Options options;
-    options.device = GetParam().device, options.owner = GetParam().owner;
+    options.device = GetParam().device, options.owner = GetParam().owner, options.workers = GetParam().workers();
     options.pairs = pairs, options.size = size;
     return options;
   }

@@ -103,7 +103,7 @@ def encap(keys, sequence="esp, DEVICE gpu"):
     return f"q :: IPsecSequence({sequence}) -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14)"
 
 
-@pytest.mark.parametrize("warp_batch", [32, 64, 448])
+@pytest.mark.parametrize("warp_batch", [32, 64, 448, 896])
 def test_numbers_are_in_the_order_of_arrival(heddle, place, keys, warp_batch):
     frames = plain(2000)
     with Mirror(heddle, place, size=256, chain=encap(keys), more=f", WARP_BATCH {warp_batch}") as mirror:
@@ -316,7 +316,7 @@ def arrivals(association, count, values):
     return numbers
 
 
-@pytest.mark.parametrize("warp_batch", [32, 96])
+@pytest.mark.parametrize("warp_batch", [32, 96, 896])
 @pytest.mark.parametrize("role", ["client", "server"])
 def test_replays_are_judged_in_the_order_of_arrival(heddle, place, tmp_path, role, warp_batch):
     seen = 70_000

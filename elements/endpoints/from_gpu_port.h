@@ -18,11 +18,13 @@ namespace heddle {
  *  program, such as DPDK's net_memif, VPP or Heddle. SOCKET: path of its control socket, which only the user of this program may open (mode
  *  0600). ROLE: client (default) makes the shared memory and is the faster one: packets change rings without being copied.
  *  server listens at SOCKET and uses the memory of its client. ID: number of the interface at SOCKET, default 0. QUEUES:
- *  ring pairs, 1 (default) to 64, each served by a multiprocessor; the peer must have as many. NDESC: descriptors of a ring,
- *  a power of two from 32 to 16384, default 1024; a client's choice. BUFFER: bytes of the packets that a client's buffers
- *  hold, default 2048. WARP_BATCH: packets received by a ring pair that are worked on at a time, a multiple of 32 up to
- *  448 (default): each 32 have a warp. Fewer leave room on a GPU that other kernels use, too. SECRET: up to 23 bytes that the peer must know. The peer must poll its rings: the GPU sends no
- *  interrupts.
+ *  ring pairs, 1 (default) to 64, each served by a multiprocessor or more; the peer must have as many. NDESC:
+ *  descriptors of a ring, a power of two from 32 to 16384, default 1024; a client's choice. BUFFER: bytes of the
+ *  packets that a client's buffers hold, default 2048. WARP_BATCH: packets received by a ring pair that are worked on
+ *  at a time, a multiple of 32 up to 14336, default 448: each 32 have a warp, and each 448 a multiprocessor. Fewer
+ *  leave room on a GPU that other kernels use, too; more are for functions that do much for each packet, such as IPsec,
+ *  as they make each packet wait longer. SECRET: up to 23 bytes that the peer must know. The peer must poll its rings:
+ *  the GPU sends no interrupts.
  *
  *  SOFTNIC: in the place of SOCKET, a DPDK device as FromDPDKDevice takes it. The GPU drives the rings of a NIC, with the
  *  descriptors, done bits and tail registers of Intel's 82599; rings and frames lie in GPU memory. No such chip has to be

@@ -13,12 +13,12 @@ namespace heddle {
 /** What From- and ToGPUPort have in common: the arguments of the port that both name, and what its engine tells them. */
 class GPUPort : public Element {
  public:
-  static constexpr int kMostWarpBatch = 448;
+  static constexpr int kWarpBatch = 448, kMostWarpBatch = 32 * kWarpBatch;  ///< of a multiprocessor, and of a ring pair
   struct Config {
     memif::PortConfig memif;         ///< the interface's queues and size are those of a soft NIC, too
     dpdk::Port* soft_nic = nullptr;  ///< whose frames a soft NIC moves; null: it is a memif
     uint32_t buffer_bytes = 2048;
-    int warp_batch = kMostWarpBatch;  ///< packets of a ring pair that warps work on at a time
+    int warp_batch = kWarpBatch;  ///< packets of a ring pair that warps work on at a time
   };
 
   void configure(click::Arguments& arguments) override;

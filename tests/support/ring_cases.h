@@ -3,27 +3,31 @@
 #include <string>
 #include <vector>
 
+#include "gpu/rings.h"
 #include "tests/support/harness.h"
 
-/** What tests of rings are run with: each device, with the GPU's end as the owner of the buffers and without (bench/ring_rig.h). */
+/** What tests of rings are run with: each device, with the GPU's end as the owner of the buffers and without (bench/ring_rig.h), and with a
+ *  pair's warps in two blocks. */
 namespace heddle::test {
 
 struct RingCase {
   std::string device;
-  bool owner;
+  bool owner, spread;
+  int workers() const { return (spread ? 2 : 1) * gpu::kMostRingWorkers; }
 };
 
 inline std::vector<RingCase> ring_cases() {
   std::vector<RingCase> list;
   for (const Backend& backend : gpu_backends())
     if (backend.launch == LaunchMode::persistent && backend.transport == Transport::direct)  // each device once
-      for (const bool owner : {true, false}) list.push_back({backend.device, owner});
+      for (const auto& [owner, spread] : {std::pair(true, false), {false, false}, {true, true}})
+        list.push_back({backend.device, owner, spread});
   return list;
 }
 
 /** In the names of tests. */
 inline std::string name_of(const testing::TestParamInfo<RingCase>& info) {
-  return info.param.device + (info.param.owner ? "_client" : "_server");
+  return info.param.device + (info.param.owner ? "_client" : "_server") + (info.param.spread ? "_spread" : "");
 }
 
 }  // namespace heddle::test
