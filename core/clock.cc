@@ -75,15 +75,34 @@ void RouterClock::note(time_point deadline) {
   }
 }
 
-void RouterClock::jump() {
+void RouterClock::jump(uint64_t changes, bool exhausted) {
   Sleepers& all = sleepers();
   const std::lock_guard lock(all.mutex);
-  int64_t next = next_ns.exchange(INT64_MAX);
-  for (const Sleeper* sleeper : all.list) next = std::min(next, sleeper->until_.load());
+  if (awaited_ != 0 || changes != changes_) return;  // in this order, for go_on() has the other
+  int64_t next = INT64_MAX;
+  for (const Sleeper* sleeper : all.list) {
+    if (exhausted && sleeper->until_exhausted_) return;
+    next = std::min(next, sleeper->until_);
+  }
+  next = std::min(next, next_ns.exchange(INT64_MAX));
   if (next == INT64_MAX) return;
   int64_t now = simulated_ns_.load();
   while (now < next && !simulated_ns_.compare_exchange_weak(now, next)) {
   }
+}
+
+void RouterClock::go_on(uint32_t times) {
+  changes_.fetch_add(1);
+  awaited_.fetch_sub(times);
+}
+
+void RouterClock::Sleeper::sleep_until(time_point deadline) { set(deadline.time_since_epoch().count(), false); }
+void RouterClock::Sleeper::sleep_until_exhausted() { set(INT64_MAX, true); }
+
+void RouterClock::Sleeper::set(int64_t until, bool until_exhausted) {
+  const std::lock_guard lock(sleepers().mutex);
+  until_ = until, until_exhausted_ = until_exhausted;
+  changes_.fetch_add(1);
 }
 
 RouterClock::Sleeper::Sleeper() {

@@ -53,9 +53,17 @@ class RouterClock {
     return duration(static_cast<int64_t>(std::ceil(std::min(seconds, 4e9) * 1e9)));
   }
 
-  /** Simulated, one thread at a time: nothing is left to do now, so the clock goes on to the next time that somebody waits
-   *  for. Stays where it is if there is none, or if a Sleeper has yet to wake up. */
-  static void jump();
+  /** Simulated: packet threads have nothing left to do, and had not when changes() was `changes`, so the clock goes on to the
+   *  next time that somebody waits for. `exhausted`: nor will they have without help. Stays where it is if there is no such time,
+   *  if others have done something since that packet threads may not have seen, or have yet to do what they are about to. */
+  static void jump(uint64_t changes, bool exhausted);
+
+  /** Counts what others than packet threads have done: handlers that they have called may have given those something to do. */
+  static uint64_t changes() { return changes_.load(); }
+
+  /** Somebody is about to do something: a simulated clock stands still until as many have said that it is done. */
+  static void stand_still() { awaited_.fetch_add(1); }
+  static void go_on(uint32_t times = 1);
 
   /** A thread beside the packet threads that waits for a time now and then, such as a script's. Time stands still from when
    *  it is due until it has said what it waits for next. */
@@ -66,11 +74,15 @@ class RouterClock {
     Sleeper(const Sleeper&) = delete;
     Sleeper& operator=(const Sleeper&) = delete;
     /** time_point::max(): for no time. */
-    void sleep_until(time_point deadline) { until_.store(deadline.time_since_epoch().count()); }
+    void sleep_until(time_point deadline);
+    /** Is due when packet threads will have nothing to do any more. */
+    void sleep_until_exhausted();
 
    private:
     friend class RouterClock;
-    std::atomic<int64_t> until_{INT64_MAX};
+    void set(int64_t until, bool until_exhausted);
+    int64_t until_ = INT64_MAX;
+    bool until_exhausted_ = false;
   };
 
  private:
@@ -78,6 +90,8 @@ class RouterClock {
   static void note(time_point deadline);
 
   static inline std::atomic<int64_t> simulated_ns_{-1};  // negative: the machine's
+  static inline std::atomic<uint64_t> changes_{0};
+  static inline std::atomic<uint32_t> awaited_{0};
 };
 
 /** Ticks of this machine's time stamp counter in a second, with or without DPDK; the first call takes 5 ms to measure it. */

@@ -51,9 +51,8 @@ void Scheduler::prepare() {
     pausing_ = finished_ = true;
     start();  // so that they end
     join();
-    throw Error(
-        format("packet thread %d of %d cannot be started (%s); give fewer with -j, or raise the limit of processes",
-               made + 1, wanted, error.code().message().c_str()));
+    throw Error(format("packet thread %d of %d cannot be started (%s); %sraise the limit of processes", made + 1,
+                       wanted, error.code().message().c_str(), wanted > 1 ? "give fewer with -j, or " : ""));
   };
   for (int thread = 0; thread < static_cast<int>(workers_.size()); ++thread) {
     if (!workers_[static_cast<size_t>(thread)]->has_tasks()) continue;
@@ -181,7 +180,7 @@ void Scheduler::thread_main(int thread) {
   // One thread moves the clock: the first that runs.
   bool moves_clock = simulated;
   for (int i = 0; i < thread; ++i) moves_clock = moves_clock && !workers_[static_cast<size_t>(i)]->has_tasks();
-  uint64_t then = rte_rdtsc();
+  uint64_t then = rte_rdtsc(), changes = 0;
   while (!finished_.load(std::memory_order_acquire)) {
     // Flags are looked at now and then: a round is some tens of nanoseconds when nothing arrives.
     const bool stopping = this->stopping();
@@ -205,9 +204,13 @@ void Scheduler::thread_main(int thread) {
       ending_.store(true, std::memory_order_relaxed);
       if (!options_.release()) finished_.store(true, std::memory_order_release);
     }
-    if (moves_clock && !(quiet && silence.begun()) && stillness.lasts(progress_.get())) {
-      RouterClock::jump();
-      stillness.restart();
+    if (moves_clock) {
+      // What others have done since, threads may not have seen yet.
+      if (const uint64_t now = RouterClock::changes(); now != changes) stillness.restart(), changes = now;
+      if (!(quiet && silence.begun()) && stillness.lasts(progress_.get())) {
+        RouterClock::jump(changes, all_idle());
+        stillness.restart();
+      }
     }
     if (simulated && !busy && workers_.size() > 1) std::this_thread::yield();  // time waits for all threads
     if (idle && !simulated) std::this_thread::sleep_for(worker.has_timers_alone() ? kNapBetweenTimers : kNap);

@@ -1,6 +1,7 @@
 #include "elements/basic/handler_call.h"
 
 #include "click/quoting.h"
+#include "core/clock.h"
 #include "core/error.h"
 
 namespace heddle {
@@ -48,6 +49,7 @@ void HandlerCall::start(Control* control, const std::string& element, std::funct
 }
 
 void HandlerCall::ask() {
+  RouterClock::stand_still();
   wanted_.fetch_add(1);
   wanted_.notify_one();
 }
@@ -56,7 +58,8 @@ void HandlerCall::serve() {
   for (uint32_t served = done_;; done_ = served) {
     wanted_.wait(served);
     if (finished_) return;
-    served = wanted_;
+    const uint32_t wanted = wanted_, calls = wanted - served;
+    served = wanted;
     CallText call;
     {
       const std::lock_guard lock(changing_);
@@ -68,6 +71,7 @@ void HandlerCall::serve() {
       failure_ = call.handler + ": " + error.what();
     }
     if (afterwards_) afterwards_();
+    RouterClock::go_on(calls);
   }
 }
 
@@ -76,6 +80,8 @@ std::string HandlerCall::finish() {
     finished_ = true;
     ask();
     thread_.join();
+    RouterClock::go_on(wanted_ - done_);
+    done_ = wanted_.load();
   }
   return std::move(failure_);
 }

@@ -121,7 +121,10 @@ void Script::execute() {
   const bool timed = position_ < instructions_.size() && instructions_[position_].op == Op::wait;
   const std::lock_guard lock(mutex_);
   wake_at_ = timed ? deadline_ : Clock::time_point::max();
-  sleeper_.sleep_until(wake_at_);
+  if (keeps_running_ && !timed && type_ == Type::driver)
+    sleeper_.sleep_until_exhausted();  // or for somebody who says stop
+  else
+    sleeper_.sleep_until(wake_at_);
   changed_.notify_all();
 }
 
