@@ -87,8 +87,8 @@ class Engine {
    *  elements are started, while packets go on; then packet threads stop between two batches, elements take over what their
    *  predecessors have gathered (Element::take_state), ports and packet memory stay, and threads go on with the new plan.
    *  Throws Error, also that of `plan`; then what ran goes on. Called on a control thread (a handler), not on the thread that
-   *  calls wait(). */
-  void reconfigure(const std::function<Configuration()>& plan);
+   *  calls wait(). `rewritten`: an element whose arguments are those of `plan` even if handlers have changed them meanwhile. */
+  void reconfigure(const std::function<Configuration()>& plan, const std::string& rewritten = {});
   /** Offers that as the handler `hotconfig`, whose value, the new configuration's text, `read` turns into it. */
   void allow_reconfigure(std::function<Configuration(const std::string& text)> read);
   /** How often it has been done. */
@@ -175,7 +175,7 @@ class Engine {
   void stop_elements(Generation& generation);
 
   // Reconfiguration (engine/reconfigure.cc).
-  void replace(const std::function<Configuration()>& plan);
+  void replace(const std::function<Configuration()>& plan, const std::string& rewritten);
   static std::vector<Heir> heirs(Generation& old, Generation& next);
   void check_replaceable(const Generation& next) const;
   /** Puts `next` in the place of what runs, which it then is. Throws Error; what ran goes on then. */

@@ -159,7 +159,7 @@ void Engine::change_arguments(const std::string& element, const std::string& arg
   declaration.arguments.clear();
   if (!click::trim(arguments).empty()) declaration.arguments.push_back({arguments, declaration.where});
   const std::string text = click::unparse(graph);
-  reconfigure([&] { return read_(text); });
+  reconfigure([&] { return read_(text); }, element);
 }
 
 Broker::Members Engine::make_members(Generation& generation) {

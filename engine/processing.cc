@@ -1,6 +1,7 @@
 #include "engine/processing.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <string_view>
 
@@ -29,9 +30,9 @@ PortKinds declared(const Element& element) {
 
 const char* word(PortKind kind) { return kind == PortKind::push ? "push" : "pull"; }
 
-// Gives the agnostic ports of one element the kind that some of them have got; true if any was still open.
-bool spread(const Element& element, PortKinds& kinds) {
-  if (std::string_view(element.processing()).find('x') != std::string_view::npos) return false;
+// Gives the agnostic ports of one element the kind that some of them have got.
+void spread(const Element& element, PortKinds& kinds) {
+  if (std::string_view(element.processing()).find('x') != std::string_view::npos) return;
   const PortKinds own = declared(element);
   PortKind found = PortKind::agnostic;
   const auto look = [&](const std::vector<PortKind>& mine, const std::vector<PortKind>& now) {
@@ -40,12 +41,9 @@ bool spread(const Element& element, PortKinds& kinds) {
   };
   look(own.inputs, kinds.inputs);
   look(own.outputs, kinds.outputs);
-  if (found == PortKind::agnostic) return false;
-  bool changed = false;
   for (auto* side : {&kinds.inputs, &kinds.outputs})
     for (PortKind& kind : *side)
-      if (kind == PortKind::agnostic) kind = found, changed = true;
-  return changed;
+      if (kind == PortKind::agnostic) kind = found;
 }
 
 // Agnostic ports of an element are all of one kind.
@@ -83,22 +81,34 @@ std::vector<PortKinds> resolve_ports(const click::Graph& graph, const std::vecto
     const bool exist = from_port < from.size() && to_port < to.size();  // else reported with the numbers of ports
     return std::pair(exist ? &from[from_port] : nullptr, exist ? &to[to_port] : nullptr);
   };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const auto& c : graph.connections) {
-      const auto [from, to] = ends(c);
-      if (from == nullptr || (*from == PortKind::agnostic) == (*to == PortKind::agnostic)) continue;
-      (*from == PortKind::agnostic ? *from : *to) = *from == PortKind::agnostic ? *to : *from;
-      changed = true;
+  std::vector<std::vector<const click::Connection*>> connections(elements.size());
+  for (const auto& c : graph.connections)
+    for (const int end : {c.from, c.to}) connections[static_cast<size_t>(end)].push_back(&c);
+  // What `news`, elements with ports whose kinds are new, tell their neighbours, these theirs, and so on, all at the same pace.
+  const auto settle = [&](std::vector<size_t> news) {
+    for (std::vector<size_t> told; !news.empty(); news.swap(told)) {
+      told.clear();
+      for (const size_t i : news)
+        for (const click::Connection* c : connections[i]) {
+          const auto [from, to] = ends(*c);
+          if (from == nullptr || (*from == PortKind::agnostic) == (*to == PortKind::agnostic)) continue;
+          const bool forwards = *to == PortKind::agnostic;
+          (forwards ? *to : *from) = forwards ? *from : *to;
+          told.push_back(static_cast<size_t>(forwards ? c->to : c->from));
+        }
+      for (const size_t i : told)
+        if (elements[i] != nullptr) spread(*elements[i], kinds[i]);
     }
-    for (size_t i = 0; i < elements.size(); ++i)
-      if (elements[i] != nullptr) changed = spread(*elements[i], kinds[i]) || changed;
-    if (changed) continue;
-    // Nothing decides the rest: push, from the first open port on.
-    for (size_t i = 0; i < kinds.size() && !changed; ++i)
-      for (auto* side : {&kinds[i].outputs, &kinds[i].inputs})
-        for (PortKind& kind : *side)
-          if (kind == PortKind::agnostic) kind = PortKind::push, changed = true;
+  };
+  std::vector<size_t> all(elements.size());
+  std::iota(all.begin(), all.end(), 0);
+  settle(all);
+  // Nothing decides the rest: push, from the first open port on.
+  for (const size_t i : all) {
+    for (auto* side : {&kinds[i].outputs, &kinds[i].inputs})
+      for (PortKind& kind : *side)
+        if (kind == PortKind::agnostic) kind = PortKind::push;
+    settle({i});
   }
   for (size_t i = 0; i < elements.size(); ++i)
     if (elements[i] != nullptr) check_agnostic(graph.elements[i], *elements[i], kinds[i], diagnostics);

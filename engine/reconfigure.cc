@@ -53,17 +53,17 @@ void Engine::check_replaceable(const Generation& next) const {
     throw Error("the program was started without a GPU, so none reaches its packets; start it anew");
 }
 
-void Engine::reconfigure(const std::function<Configuration()>& plan) {
+void Engine::reconfigure(const std::function<Configuration()>& plan, const std::string& rewritten) {
   // Locks are taken in this order: handlers, reconfiguring_, changing_, updating_. The handler `config` of an element, which
   // gets here within update(), has the last one already: that does no harm as nobody but a reconfiguration, of which there is
   // one at a time, waits for it with one of the others.
   broker_->exclusively([&] {
     const std::lock_guard one_at_a_time(reconfiguring_);
-    replace(plan);
+    replace(plan, rewritten);
   });
 }
 
-void Engine::replace(const std::function<Configuration()>& plan) {
+void Engine::replace(const std::function<Configuration()>& plan, const std::string& rewritten) {
   const auto check_running = [this] {
     if (!started_ || stopping_) throw Error("the program is about to end");
   };
@@ -74,8 +74,10 @@ void Engine::replace(const std::function<Configuration()>& plan) {
   try {
     check_replaceable(*next);
     next->ports->start(resources_.packets(), worker_threads());
-    for (const Heir& pair : heirs(*now_, *next))
-      pair.heir->predecessor = pair.predecessor, pair.heir->same_arguments = pair.same_arguments;
+    for (const Heir& pair : heirs(*now_, *next)) {
+      pair.heir->predecessor = pair.predecessor;
+      pair.heir->same_arguments = pair.same_arguments && pair.heir->name != rewritten;
+    }
     start_elements(*next);
     check_running();
     hand_over(next);

@@ -2,13 +2,13 @@
 
 #include <sys/stat.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
 #include "apps/heddle/commands.h"
+#include "apps/heddle/options.h"
 #include "click/values.h"
 #include "core/error.h"
 #include "io/capture/writer.h"
@@ -27,16 +27,6 @@ namespace {
 using namespace bench;
 
 constexpr size_t kMaxCount = 1'000'000;
-
-/** Like CLI::Range, which takes NaN. */
-CLI::Validator number_in(double least, double most) {
-  const std::string range = format("%.12g to %.12g", least, most);
-  return {[=](const std::string& text) {
-            double value = 0;
-            return click::parse(text, value, least, most) ? "" : "Value " + text + " not in range " + range;
-          },
-          range};
-}
 
 /** `secret`: nobody else can read the file. */
 void write_output(const std::string& path, const std::string& text, bool secret = false) {

@@ -4,14 +4,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "apps/heddle/commands.h"
+#include "apps/heddle/options.h"
 #include "click/diagnostics.h"
 #include "click/values.h"
 #include "core/error.h"
@@ -35,7 +36,8 @@ void add_chain_options(CLI::App* command, ChainOptions& options) {
           "When a GPU fails: stop (default), or go on on the cpu")
       ->check(CLI::IsMember({"stop", "cpu"}))
       ->type_name("stop|cpu");
-  command->add_option("--launch", options.launch, "How GPU segments get work: persistent (default), async or sync")
+  command
+      ->add_option("--launch", options.launch, "How GPU segments get work: persistent (default), async, graph or sync")
       ->check(CLI::IsMember(heddle::kLaunchModes));
   command
       ->add_option("--transport", options.transport, "How packet bytes get to GPU segments; default: the plan chooses")
@@ -61,8 +63,9 @@ void add_chain_options(CLI::App* command, ChainOptions& options) {
   command->add_flag_callback(
       "--no-share", [&options] { options.plan.share = false; },
       "Transport gather: let each GPU segment gather packets anew");
-  command->add_flag("--json", options.json, "Print JSON");
 }
+
+void add_json(CLI::App* command, bool& json) { command->add_flag("--json", json, "Print JSON"); }
 
 // Those that Click has.
 void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) {
@@ -102,12 +105,12 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
           "--simtime", run.simulated_time,
           "Simulated time, from TIME (1000000000, seconds since 1970): it stands still while there is anything "
           "to do, and then jumps to what is due next")
-      ->check(CLI::Range(1.0, 4e9))
+      ->check(heddle::number_in(1, 4e9))
       ->type_name("[=TIME]");
   command
       ->add_option("--simtick", run.simulated_tick_s,
                    "Seconds by which simulated time goes on whenever an element asks for it; default 0")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(heddle::number_in(0, 1))
       ->type_name("SECONDS");
   command->add_flag("-w,--no-warnings", run.ignored_flag, "Accepted for Click's sake");
   command
@@ -126,7 +129,8 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
 void add_run_options(CLI::App* command, RunCommand& run) {
   command->add_option("--slots", run.options.slots, "GPU: slots of 32 packets in flight, over all threads")
       ->check(CLI::Range(1, 4096));
-  command->add_option("--packets", run.options.packets, "Packets in the pool; default: what the chain needs");
+  command->add_option("--packets", run.options.packets, "Packets in the pool; default: what the chain needs")
+      ->check(CLI::Range(1u, 1u << 30));
   command->add_flag("--pin,-a,--affinity", run.options.pin, "Keep each packet thread on a core of its own");
   command->add_option("--time", run.seconds, "Stop after this many seconds")->check([](const std::string& text) {
     double seconds = 0;
@@ -150,9 +154,10 @@ void complete_simulated_time(std::vector<std::string>& words) {
 // "--time" without a number, as Click has it, is -t.
 void complete_time(std::vector<std::string>& words) {
   for (auto word = words.begin(); word != words.end(); ++word) {
-    double seconds = 0;
-    const bool number = word + 1 != words.end() && heddle::click::parse(*(word + 1), seconds);
-    if (*word == "--time" && !number) *word = "-t";
+    if (*word != "--time") continue;
+    char* end = nullptr;
+    const bool number = word + 1 != words.end() && (std::strtod((word + 1)->c_str(), &end), *end == '\0');  // or nan
+    if (!number) *word = "-t";
   }
 }
 
@@ -195,6 +200,7 @@ int click(std::vector<std::string> words) {
   RunCommand run;
   chain.from_standard_input = run.as_click = true;
   add_chain_options(&app, chain);
+  add_json(&app, chain.json);
   add_click_options(&app, chain, run);
   add_run_options(&app, run);
   try {
@@ -220,14 +226,17 @@ int heddle_main(std::vector<std::string> words) {
 
   auto* run_app = app.add_subcommand("run", "Run a chain until its sources end or Ctrl-C");
   add_chain_options(run_app, chain);
+  add_json(run_app, chain.json);
   add_click_options(run_app, chain, run);
   add_run_options(run_app, run);
   auto* bench_app = app.add_subcommand("bench", "Measure a chain on a virtual wire");
   const auto measure = heddle::add_bench_command(*bench_app);
   auto* check_app = app.add_subcommand("check", "Check a chain without running it");
   add_chain_options(check_app, chain);
+  add_json(check_app, chain.json);
   auto* plan_app = app.add_subcommand("plan", "Show what runs where and which bytes move");
   add_chain_options(plan_app, chain);
+  add_json(plan_app, chain.json);
   auto* flatten_app = app.add_subcommand("flatten", "Print a chain without compound elements and variables");
   add_chain_options(flatten_app, chain);
   auto* graph_app = app.add_subcommand("graph", "Draw a chain, or a running router and its load");
@@ -237,12 +246,12 @@ int heddle_main(std::vector<std::string> words) {
   graph_app->add_option("-r,--router", graph.address,
                         "Draw the router with this control socket (FILE, PORT or HOST:PORT) and its packets a second");
   graph_app->add_option("-i,--interval", graph.interval_s, "Seconds in which they are counted; default 1")
-      ->check(CLI::Range(0.01, 3600.0));
+      ->check(heddle::number_in(0.01, 3600));
   heddle::TopCommand top;
   auto* top_app = app.add_subcommand("top", "Show how a running router does, over its control socket");
   top_app->add_option("socket", top.address, "The control socket: FILE, PORT or HOST:PORT")->required();
   top_app->add_option("-i,--interval", top.interval_s, "Seconds between two looks; default 1")
-      ->check(CLI::Range(0.05, 3600.0))
+      ->check(heddle::number_in(0.05, 3600))
       ->type_name("SECONDS");
   top_app->add_option("-n,--count", top.count, "Print N tables instead, one after the other")
       ->check(CLI::Range(1, 1000000))
@@ -257,19 +266,20 @@ int heddle_main(std::vector<std::string> words) {
       ->check(CLI::Range(1, 63))
       ->type_name("N");
   trace_app->add_option("--time", trace.seconds, "Wait for them no longer than this")
-      ->check(CLI::Range(0.01, 1e6))
+      ->check(heddle::number_in(0.01, 1e6))
       ->type_name("SECONDS");
   auto* elements_app = app.add_subcommand("elements", "List elements, or show the manual of one");
   elements_app->add_option("name", element, "Element");
-  elements_app->add_flag("--json", json, "Print JSON");
+  add_json(elements_app, json);
   auto* gpus_app = app.add_subcommand("gpus", "List the GPUs that can be used, and what helps or hinders");
   gpus_app->add_option("--sysroot", sysroot, "Look into /proc, /sys and /dev below FOLDER, say of another machine")
+      ->check(CLI::ExistingDirectory)
       ->type_name("FOLDER");
-  gpus_app->add_flag("--json", json, "Print JSON");
+  add_json(gpus_app, json);
   auto* routes_app = app.add_subcommand("routes", "Check a route file, and look addresses up in it");
   routes_app->add_option("file", routes.file, "Route file: PREFIX [GATEWAY] OUTPUT a line");
   routes_app->add_option("addresses", routes.addresses, "IPv4 addresses to look up");
-  routes_app->add_flag("--json", routes.json, "Print JSON");
+  add_json(routes_app, routes.json);
   auto* convert_app = routes_app->add_subcommand(
       "convert",
       "Make a route file of an MRT dump (RIPE RIS, RouteViews; plain, gzip or bzip2), of `ip route` or of CSV");
@@ -301,7 +311,7 @@ int heddle_main(std::vector<std::string> words) {
       "convert", "Make a rule file of iptables-save, `nft list ruleset`, lines of Click's IPFilter or a listing");
   auto* rules_explain =
       add_rules_command("explain", "Say which rule packets hit, and which before it they miss, and why");
-  rules_check->add_flag("--json", rules.json, "Print JSON");
+  add_json(rules_check, rules.json);
   rules_convert->add_option("-o,--output", rules.output, "Rule file to write; default: standard output")
       ->type_name("FILE");
   rules_explain
@@ -310,9 +320,10 @@ int heddle_main(std::vector<std::string> words) {
       ->required();
   rules_explain
       ->add_option("--packet", rules.packet, "Of the capture this one only, from 1, with the rules that it misses")
+      ->check(CLI::Range(uint64_t{1}, UINT64_MAX))
       ->type_name("N");
   rules_explain->add_flag("--all", rules.all, "Print all rules that are missed, not 20");
-  rules_explain->add_flag("--json", rules.json, "Print JSON");
+  add_json(rules_explain, rules.json);
   auto* gen_app = app.add_subcommand("gen", "Make tables and traffic with the statistics of real ones");
   const auto generate = heddle::add_gen_commands(*gen_app);
 

@@ -41,8 +41,8 @@ int connect_tcp(const std::string& host, const std::string& port) {
   return made;
 }
 
-bool is_port(const std::string& text) {
-  return !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == std::string::npos;
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
 }  // namespace
@@ -50,7 +50,9 @@ bool is_port(const std::string& text) {
 Remote::Remote(const std::string& address) : address_(address) {
   const size_t colon = address.rfind(':');
   const std::string port = colon == std::string::npos ? address : address.substr(colon + 1);
-  const bool tcp = is_port(port) && address.find('/') == std::string::npos;
+  const bool tcp = is_number(port) && address.find('/') == std::string::npos;
+  if (uint16_t number = 0; tcp && (!click::parse(port, number) || number == 0))
+    throw Error(address + ": " + port + " is no port (1 to 65535); for a socket of that name: ./" + port);
   socket_ = tcp ? connect_tcp(colon == std::string::npos ? "127.0.0.1" : address.substr(0, colon), port)
                 : connect_unix(address);
   if (socket_ < 0)

@@ -120,13 +120,11 @@ void RED::run_cpu(Batch& batch) {
 }
 
 void RED::handlers(Handlers& list) {
-  const auto threshold = [&](const char* name, std::atomic<unsigned>& value) {
-    list.read(name, [&value] { return std::to_string(value.load()); }).write(name, [&value](const std::string& text) {
-      value = click::value_of<unsigned>(text, 0u, kLongest);
-    });
-  };
-  threshold("min_thresh", min_);
-  threshold("max_thresh", max_);
+  list.read("min_thresh", [this] { return std::to_string(min_.load()); })
+      .write("min_thresh", [this](const std::string& text) { min_ = click::value_of<unsigned>(text, 0u, max_.load()); })
+      .read("max_thresh", [this] { return std::to_string(max_.load()); })
+      .write("max_thresh",
+             [this](const std::string& text) { max_ = click::value_of<unsigned>(text, min_.load(), kLongest); });
   const auto average = [this] { return format("%.3f", average_.load()); };
   const auto drops = [this] { return std::to_string(dropped_.packets()); };
   list.read("max_p", [this] { return format("%g", max_p_.load()); })
