@@ -54,6 +54,7 @@ class Association:
         self.hash_key = self.hash_key or keys.randbytes(HASHES[self.hash][2])
         self.ends = self.ends or ((SOURCE6, DESTINATION6) if self.ip6 else (SOURCE, DESTINATION))
         self.iv_bytes = CIPHERS[self.cipher][2]
+        self.alignment = 16 if self.cipher == "cbc" else 4
         self.icv_bytes = self.icv if self.cipher == "gcm" else HASHES[self.hash][3]
 
     def algorithms(self):
