@@ -182,7 +182,12 @@ def test_heddle_goes_on_where_charon_ended(heddle, tmp_path):
         program = Program(heddle.path, right.command())
         chain = CHAIN.format(device=DEVICES[1], address=ENDS[1], mac=MACS[1], keys=quoted(keys))
         with program.start("run", "--json", "--device", "cpu", "-e", chain) as running:
-            wait_until(lambda: left.ping(inside(1)[0], 1, source=inside(0)[0], patience=1) == 1, what="the first ping")
+
+            def comes_back():
+                assert running.alive(), running.wait()
+                return left.ping(inside(1)[0], 1, source=inside(0)[0], patience=1) == 1
+
+            wait_until(comes_back, what="the first ping")
             for source, destination in zip(inside(0), inside(1)):
                 for size in SIZES:
                     assert left.ping(destination, COUNT, 0.001, size, source=source) == COUNT, (destination, size)

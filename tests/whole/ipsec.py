@@ -149,6 +149,7 @@ def resized(packet):
 
 
 def write(path, associations, mode=0o600):
-    path.write_text("".join(a.text() for a in associations))
+    path.touch()
     os.chmod(path, mode)
+    path.write_text("".join(a.text() for a in associations))
     return path
