@@ -33,7 +33,8 @@ def deciphered(association, capture, home):
     ]
     words = ["tshark", "-r", capture, "-o", "esp.enable_encryption_decode:TRUE"]
     words += ["-o", "uat:esp_sa:" + ",".join(f'"{word}"' for word in row), "-T", "fields", "-e", "esp.sequence"]
-    words += ["-e", "esp.decrypted_data"]
+    # Where the ICV of GCM ends like a trailer that says ESP, there is another one inside for tshark.
+    words += ["-e", "esp.decrypted_data", "-E", "occurrence=f"]
     done = subprocess.run(
         words, capture_output=True, text=True, check=True, env={**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": ""}
     )

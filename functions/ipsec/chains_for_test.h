@@ -89,6 +89,11 @@ inline std::string encap_chain(const KeyFile& keys, const std::string& sequence 
   return "TestSource -> q :: IPsecSequence(esp" + sequence + ") -> esp :: IPsecEncap(" + keys.path() +
          ", OFFSET 14) -> sink :: TestSink;";
 }
+/** With numbers and IVs that the frames bring. */
+inline std::string numbered_encap(const KeyFile& keys) {
+  return "TestSource(SETS \"sa esp_sequence esp_iv\") -> esp :: IPsecEncap(" + keys.path() +
+         ", OFFSET 14) -> sink :: TestSink;";
+}
 /** `apart`: windows are judged by an IPsecReplay, so that the rest can run on a GPU. */
 inline std::string decap_chain(const KeyFile& keys, const std::string& offset = "14", bool apart = true) {
   return "TestSource -> it :: IPsecDecap(" + keys.path() + ", OFFSET " + offset + ")" +

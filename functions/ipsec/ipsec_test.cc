@@ -213,6 +213,63 @@ TEST_P(IpsecTest, NoDamagedPacketLeaves) {
   }
 }
 
+// What the ICV does not cover: a bit of the outer header sends the packet elsewhere, or changes nothing of what is inside.
+TEST_P(IpsecTest, FlippedBitsOfTheOuterHeader) {
+  const KeyFile keys(associations({{0x1001, "", 0}}));
+  auto random = random_for("ipsec outer bits");
+  const Frame plain = inner_frame(random, 60);
+  const Bytes good = run(encap_chain(keys), cpu(), {plain}).bytes().at(0);
+  std::vector<Bytes> flipped;
+  for (size_t bit = 8 * 14; bit < 8 * 34; ++bit) {
+    flipped.push_back(good);
+    flipped.back()[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+  }
+  const Result out = run(decap_chain(keys), GetParam(), frames_of(flipped));
+  for (auto& packet : out.at("sink")) EXPECT_EQ(packet.bytes, plain.bytes) << "bit " << packet.serial;
+  EXPECT_EQ(out.drop("it.no_sa"), 34u) << "destination, longer headers";
+  EXPECT_GT(out.drop("it.not_esp"), 25u) << "version, shorter headers, fragments, protocol";
+  EXPECT_GT(out.drop("it.short"), 8u) << "length";
+  const Result wanted = run(decap_chain(keys), cpu(), frames_of(flipped));
+  EXPECT_EQ(out.drops, wanted.drops);
+  EXPECT_TRUE(same(out.bytes(), wanted.bytes()));
+}
+
+// Whatever comes to Encap is refused, or leaves the other end as it came, without what is behind its end.
+TEST_P(IpsecTest, EncapTakesOrRefuses) {
+  const KeyFile keys(associations({{0x1001}}));
+  auto random = random_for("ipsec encap anything");
+  Frame six = random_frame(random, 14 + 40 + 30);
+  put_u16(six.bytes, 12, 0x86dd), put_u16(six.bytes, 18, 30);
+  six.bytes[14] = 0x60;
+  std::vector<Frame> frames;
+  for (const Frame& good : {inner_frame(random, 30), six}) {
+    for (size_t bit = 8 * 14; bit < 8 * 54; ++bit) {
+      frames.push_back(good);
+      frames.back().bytes[bit / 8] ^= static_cast<uint8_t>(1u << bit % 8);
+    }
+    for (size_t length = 0; length <= good.bytes.size(); ++length) {
+      frames.push_back(good);
+      frames.back().bytes.resize(length);
+    }
+  }
+  std::vector<Bytes> wanted;
+  for (auto& frame : frames) {
+    const Bytes& bytes = frame.bytes;
+    if (bytes.size() < 34) continue;
+    const bool is_six = bytes[14] >> 4 == 6;
+    const size_t header = is_six ? 40 : (bytes[14] & 15u) * 4;
+    const size_t size = is_six ? 40 + (get_u32(bytes, 18) >> 16) : get_u32(bytes, 14) & 0xffff;
+    if ((!is_six && bytes[14] >> 4 != 4) || header < 20 || size < header || 14 + size > bytes.size()) continue;
+    wanted.emplace_back(bytes.begin(), bytes.begin() + 14 + static_cast<long>(size));
+    put_u16(wanted.back(), 12, is_six ? 0x86dd : 0x0800);
+  }
+  const Result out = run(encap_chain(keys, ", SPI 0x1001"), GetParam(), frames);
+  EXPECT_EQ(out.drop("q.malformed"), frames.size() - wanted.size());
+  EXPECT_GT(wanted.size(), 400u);
+  EXPECT_GT(frames.size() - wanted.size(), 150u);
+  EXPECT_TRUE(same(run(decap_chain(keys), GetParam(), frames_of(out.bytes())).bytes(), wanted));
+}
+
 // Good and bad packets of several associations in the same tiles: each has its own fate.
 TEST_P(IpsecTest, DamagedPacketsLeaveOthersAlone) {
   const KeyFile keys(associations({{0x1001}, {0x1002}, {0x1003}}));

@@ -1,4 +1,4 @@
-// Suites that CPU and GPU know: byte by byte as intel-ipsec-mb does it on the CPU, and published vectors as packets.
+// Suites that CPU and GPU know: byte by byte as intel-ipsec-mb does it on the CPU.
 
 #include <algorithm>
 #include <cstring>
@@ -35,11 +35,6 @@ std::vector<Frame> random_frames(std::mt19937& random, const std::vector<size_t>
     frame.column[static_cast<int>(Column::esp_iv)] = uint64_t{random()} << 32 | random();
   }
   return frames;
-}
-
-std::string numbered_encap(const KeyFile& keys) {
-  return "TestSource(SETS \"sa esp_sequence esp_iv\") -> esp :: IPsecEncap(" + keys.path() +
-         ", OFFSET 14) -> sink :: TestSink;";
 }
 
 /** What a backend makes of packets is what the CPU makes, and each takes out what the other has put in. */
@@ -135,50 +130,6 @@ TEST_P(IpsecSuites, AreNotMistakenForOthers) {
   const Result out = run(decap_chain(keys), GetParam(), frames_of(esp));
   EXPECT_EQ(out.at("sink").size(), esp.size() - others);
   EXPECT_EQ(out.drop("it.bad_icv") + out.drop("it.short"), others);
-}
-
-// ---- draft-mcgrew-gcm-test-01, those without extended sequence numbers. Their next header is no tunnel's, so they are dropped
-// behind their ICV, which is right.
-
-struct Vector {
-  const char *key, *spi, *esp;  // key: with the salt; esp: all of it
-};
-// clang-format off
-constexpr Vector kMcGrew[] = {
-    {"feffe9928665731c6d6a8f9467308308cafebabe", "0000a5f8",
-     "0000a5f80000000afacedbaddecaf888deb22cd9b07c72c16e3a65beeb8df304a5a5897d33ae530f1ba76d5d114d2a5c3de81827c10e9a4f51330d0eec416642cfbb85a5b47e48a4ec3b9ba95d918bd183b70d3aa8bc6ee4c309e9d85a41ad4a"},
-    {"feffe9928665731c6d6a8f9467308308feffe9928665731ccafebabe", "0000a5f8",
-     "0000a5f80000000afacedbaddecaf888a5b1f8066029aea40e598b8122de02420938b3ab33f828e687b8858b5bfbdbd0315b27452144cc7795457b9652037f5318027b5b4cd7a636"},
-    {"abbccddef00112233445566778899aababbccddef00112233445566778899aab11223344", "4a2cbfe3",
-     "4a2cbfe3000000020102030405060708ff425c9b724599df7a3bcd510194e00d6a78107f1b0b1cbf06efae9d65a5d763748a637985771d347f0545659f14e99def842d8eb335f4eecfdbf831824b4c4915956c96"},
-};
-// clang-format on
-
-Bytes bytes_of_hex(const std::string& text) {
-  Bytes bytes;
-  for (size_t at = 0; at < text.size(); at += 2)
-    bytes.push_back(static_cast<uint8_t>(std::stoul(text.substr(at, 2), nullptr, 16)));
-  return bytes;
-}
-
-TEST_P(IpsecSuites, TakeOutPublishedPackets) {
-  for (auto& vector : kMcGrew) {
-    const KeyFile keys(
-        format("src 198.51.100.1 dst 203.0.113.1\nproto esp spi 0x%s mode tunnel\nreplay-window 0\n"
-               "aead rfc4106(gcm(aes)) 0x%s 128\n",
-               vector.spi, vector.key));
-    const Bytes esp = bytes_of_hex(vector.esp);
-    Bytes frame = ip_frame(ip(198, 51, 100, 1), ip(203, 0, 113, 1), 0).bytes;
-    frame.resize(34);
-    frame.insert(frame.end(), esp.begin(), esp.end());
-    frame[23] = 50;
-    put_u16(frame, 16, static_cast<unsigned>(20 + esp.size())), set_ip_checksum(frame, 14);
-    Bytes wrong = frame;
-    wrong.back() ^= 1;
-    const Result out = run(decap_chain(keys), GetParam(), frames_of({frame, wrong}));
-    EXPECT_EQ(out.drop("it.not_ip"), 1u) << vector.spi;
-    EXPECT_EQ(out.drop("it.bad_icv"), 1u) << vector.spi;
-  }
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ class Association:
     spi: int
     window: int = 64
     lines: str = ""
-    cipher_key: bytes = field(default=b"")  # AES key, and nonce or salt
-    hash_key: bytes = field(default=b"")
+    cipher_key: bytes = field(default=b"", repr=False)  # AES key, and nonce or salt
+    hash_key: bytes = field(default=b"", repr=False)
     cipher: str = "ctr"
     hash: str = "sha1"
     bits: int = 128  # of the AES key
@@ -46,17 +46,16 @@ class Association:
     esn: bool = False
     sent: int = 0
     seen: int = 0
+    ends: tuple = ()  # outer addresses
 
     def __post_init__(self):
         keys = random.Random(f"{SEED} {self.spi}")
         self.cipher_key = self.cipher_key or keys.randbytes(self.bits // 8 + CIPHERS[self.cipher][3])
         self.hash_key = self.hash_key or keys.randbytes(HASHES[self.hash][2])
+        self.ends = self.ends or ((SOURCE6, DESTINATION6) if self.ip6 else (SOURCE, DESTINATION))
         self.iv_bytes = CIPHERS[self.cipher][2]
+        self.alignment = 16 if self.cipher == "cbc" else 4
         self.icv_bytes = self.icv if self.cipher == "gcm" else HASHES[self.hash][3]
-
-    @property
-    def ends(self):
-        return (SOURCE6, DESTINATION6) if self.ip6 else (SOURCE, DESTINATION)
 
     def algorithms(self):
         name = CIPHERS[self.cipher][0]
@@ -150,6 +149,7 @@ def resized(packet):
 
 
 def write(path, associations, mode=0o600):
-    path.write_text("".join(a.text() for a in associations))
+    path.touch()
     os.chmod(path, mode)
+    path.write_text("".join(a.text() for a in associations))
     return path

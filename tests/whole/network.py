@@ -80,6 +80,9 @@ class Namespace:
     def adopt(self, device, address, mac):
         """Moves a device in and gives it its addresses."""
         call("ip", "link", "set", device, "netns", self.name)
+        self.bring_up(device, address, mac)
+
+    def bring_up(self, device, address, mac):
         call("ip", "-n", self.name, "link", "set", device, "address", mac, "mtu", "1500")
         self.call("sysctl", "-qw", f"net.ipv6.conf.{device}.disable_ipv6=1")
         self.call("ethtool", "-K", device, *OFFLOADS, check=False)
