@@ -62,7 +62,6 @@ std::string Script::stop() {
 
 // The script's own thread: begins, and goes on when a time has come. Handlers may do so meanwhile.
 void Script::serve() {
-  bool exhausted = false;
   control_->exclusively([this] { execute(); });
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -74,9 +73,9 @@ void Script::serve() {
     if (type_ == Type::driver) {
       // What it writes may let sources go on, and these may be done again before anybody looks.
       const bool wrote = has_written_.exchange(false);
-      const bool before = exhausted && !wrote;
-      exhausted = control_->exhausted();
-      if (exhausted && !before) control_->stop();
+      const bool before = exhausted_ && !wrote;
+      exhausted_ = control_->exhausted();
+      if (exhausted_ && !before) control_->stop();
     }
     control_->exclusively([this] { execute(); });
     lock.lock();
@@ -121,8 +120,9 @@ void Script::execute() {
   const bool timed = position_ < instructions_.size() && instructions_[position_].op == Op::wait;
   const std::lock_guard lock(mutex_);
   wake_at_ = timed ? deadline_ : Clock::time_point::max();
-  if (keeps_running_ && !timed && type_ == Type::driver)
-    sleeper_.sleep_until_exhausted();  // or for somebody who says stop
+  const bool knows_of_end = exhausted_ && !has_written_;
+  if (keeps_running_ && !timed && type_ == Type::driver && !knows_of_end)
+    sleeper_.sleep_until_exhausted();
   else
     sleeper_.sleep_until(wake_at_);
   changed_.notify_all();

@@ -177,6 +177,7 @@ class Script : public Emitter {
   Clock::time_point deadline_{};
   std::atomic<bool> keeps_running_{false}, stopping_{false};
   std::atomic<bool> has_written_{false};  // since the thread last looked whether all sources have ended
+  std::atomic<bool> exhausted_{false};    // whether they had then
 
   std::mutex mutex_;  // of what follows: when the thread has something to do
   std::condition_variable changed_;
