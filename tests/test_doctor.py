@@ -97,3 +97,4 @@ def test_a_machine_without_a_gpu(heddle, tmp_path):
     found = findings(heddle, tmp_path)
     assert found["GPU"]["state"] == "bad"
     assert "run on the CPU" in found["GPU"]["remedy"]
+    assert "does not exist" in heddle.fails("gpus", "--sysroot", tmp_path / "nothing", code=105)

@@ -182,6 +182,7 @@ def test_graph_takes_either_a_chain_or_a_router(heddle, tmp_path):
     assert both.code == 1 and "not both" in both.err
     neither = heddle("graph", "-i", "2", "-e", "Idle -> Discard")
     assert neither.code == 1 and "-i" in neither.err
+    assert "--json" in heddle.fails("graph", "--json", "-e", "Idle -> Discard", code=109)
 
 
 @pytest.mark.parametrize("report", ["{}", '{"elements": [{"name": "a"}]}', '{"elements": 3}', "[]", "nonsense"])

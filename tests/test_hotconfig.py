@@ -68,6 +68,15 @@ def test_fragments_that_wait_in_what_goes_are_counted(heddle, tmp_path):
     assert run.report.drops("r")["reconfigured"] >= 1
 
 
+def test_arguments_that_are_written_count_more_than_handlers_before(heddle, tmp_path):
+    with running(heddle, tmp_path, OVERLOADED.format(50)) as (_, control):
+        control.write("q.capacity", "7")
+        control.write("hotconfig", OVERLOADED.format(50))
+        assert control.read("q.capacity") == "7"
+        control.write("q.config", "50")
+        assert control.read("q.capacity") == "50"
+
+
 MISTAKES = {
     "s :: InfiniteSource -> Nonsense -> Discard": [":1:24: unknown element class 'Nonsense'"],
     "s :: InfiniteSource ->\n d :: Discard(1)": [":2:", "Discard"],

@@ -239,6 +239,7 @@ def test_options_that_would_not_count_are_refused(heddle, tmp_path):
         ("explain", rules, "x" * 5000): "is neither a capture that exists nor the fields of a packet",
     }.items():
         assert why in heddle.fails("rules", *words)
+    assert "--packet: Value 0 not in range" in heddle.fails("rules", "explain", rules, source, "--packet", 0, code=105)
 
 
 @pytest.mark.parametrize("kind", ["classbench", "listing", "iptables", "nft", "ipfilter"])

@@ -95,6 +95,10 @@ def test_top_says_what_is_wrong(heddle, tmp_path):
     (tmp_path / "file").write_text("")
     assert "control socket" in heddle.fails("top", tmp_path / "file")
     assert "heddle top: " in heddle.fails("top", code=106)
+    for port in ("99999", "localhost:0"):
+        assert "is no port (1 to 65535)" in heddle.fails("top", port)
+    for words in (("top", "-i", "nan"), ("trace", "--time", "nan"), ("graph", "-i", "nan", "-r")):
+        assert "Value nan not in range" in heddle.fails(*words, tmp_path / "nothing", code=105)
 
 
 TRACED = (

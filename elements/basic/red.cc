@@ -31,12 +31,12 @@ void RED::link(const Directory& directory) {
     std::vector<const Element*> seen;
     find_queues(*this, true, seen);
     seen.clear();
-    pushed_ = !queues_.empty();
-    if (!pushed_) find_queues(*this, false, seen);
+    place_ = queues_.empty() ? Place::pulled : Place::pushed;
+    if (queues_.empty()) find_queues(*this, false, seen);
     if (queues_.empty()) throw Error("no queue behind or before it; name some: QUEUES q1 q2");
     return;
   }
-  pushed_ = false;  // they may be anywhere
+  place_ = Place::named;
   for (const std::string_view word : click::split_words(names_)) {
     const auto found = directory(word);
     if (found.empty()) throw Error("QUEUES: no element is called '" + std::string(word) + "'");
@@ -103,15 +103,17 @@ bool RED::marks() {
 
 void RED::run_cpu(Batch& batch) {
   while (held_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
-  unsigned length = this->length();
+  // Queues as each packet finds them: those of a batch enter or have left one after the other.
+  unsigned length = this->length() + (place_ == Place::pulled ? static_cast<unsigned>(batch.size()) : 0);
   uint64_t dropped = 0;
   for (int i = 0; i < batch.size(); ++i) {
+    length -= place_ == Place::pulled;
     follow(length);
     if (marks()) {
       batch.next()[i] = outputs > 1 ? 1 : kDrop;
       ++dropped;
     } else {
-      length += pushed_;
+      length += place_ == Place::pushed;
     }
   }
   last_ = RouterClock::now();

@@ -50,7 +50,8 @@ class RED : public Element {
   std::atomic<unsigned> min_{0}, max_{0};  // packets
   std::atomic<double> max_p_{0}, average_{0};
   double weight_ = 0;
-  bool pushed_ = true;  // what passes enters the queues
+  enum class Place : uint8_t { pushed, pulled, named };
+  Place place_ = Place::pushed;  // packets that pass enter the queues, come from them, or neither
   std::string names_;
   std::vector<const Storage*> queues_;
   PerThreadCounts dropped_{counts};
