@@ -89,12 +89,18 @@ unsigned Queue::length() const {
   return packets;
 }
 
-int Queue::keep(Batch& batch, int from, Ring* into) {
+int Queue::allowed(int wanted) const {
+  if (rings_.oldest.load(std::memory_order_acquire) == newest()) return wanted;
+  const unsigned held = length(), limit = capacity();
+  return held < limit ? std::min(wanted, static_cast<int>(limit - held)) : 0;
+}
+
+int Queue::keep(Batch& batch, int from, int to, Ring* into) {
   Entries entries;
   int done = from;
   rte_ring* const ring = into->ring.get();
-  while (done < batch.size()) {
-    const int n = std::min(batch.size() - done, kAtOnce);
+  while (done < to) {
+    const int n = std::min(to - done, kAtOnce);
     for (int i = 0; i < n; ++i) {
       std::byte* entry = entries.bytes + static_cast<size_t>(i) * entry_bytes();
       Packet* packet = batch.packet(done + i);
@@ -122,7 +128,7 @@ void Queue::drop_from(Batch& batch, int from) {
   if (left > 0) drops_.fetch_add(static_cast<uint64_t>(left), std::memory_order_relaxed);
 }
 
-void Queue::run_cpu(Batch& batch) { drop_from(batch, keep(batch, 0)); }
+void Queue::run_cpu(Batch& batch) { drop_from(batch, keep(batch, 0, allowed(batch.size()), newest())); }
 
 unsigned Queue::take(std::byte* entries, unsigned count, bool in_order) {
   for (Ring* from = rings_.oldest.load(std::memory_order_acquire);;) {

@@ -69,8 +69,9 @@ class Queue : public Storage {
   };
   Ring* newest() const { return rings_.newest.load(std::memory_order_acquire); }
 
-  /** Takes packets [from, size) of `batch` into `ring`, as many as there is room for; returns the first that is left. */
-  int keep(Batch& batch, int from, Ring* ring);
+  /** Takes packets [from, to) of `batch` into `ring`, as many as there is room for; returns the first that is left. */
+  int keep(Batch& batch, int from, int to, Ring* ring);
+  int keep(Batch& batch, int from, Ring* ring) { return keep(batch, from, batch.size(), ring); }
   int keep(Batch& batch, int from) { return keep(batch, from, newest()); }
   /** Leaves packets [from, size) in `batch`, marked as dropped. */
   void drop_from(Batch& batch, int from);
@@ -79,6 +80,9 @@ class Queue : public Storage {
   /** Takes up to `count` packets out of the front of `ring`, without their columns; returns how many. */
   unsigned take_front(Ring* ring, Packet** packets, unsigned count);
   unsigned capacity() const { return limit_.load(std::memory_order_relaxed); }
+
+  /** How many of `wanted` packets the capacity allows, where others wait in rings before the newest. */
+  int allowed(int wanted) const;
 
   unsigned capacity_ = 1000;  ///< as configured
 
