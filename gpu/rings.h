@@ -8,9 +8,10 @@
 
 namespace heddle::gpu {
 
-constexpr int kMostRegions = 16;      ///< of a port's shared memory
-constexpr int kMostRingWorkers = 14;  ///< warps of a block that take packets through the program
-constexpr int kMostRingBlocks = 32;   ///< of a ring pair
+constexpr int kMostRegions = 16;        ///< of a port's shared memory
+constexpr int kMostRingWorkers = 14;    ///< warps of a block that take packets through the program
+constexpr int kMostRingBlocks = 32;     ///< of a ring pair
+constexpr int kMostSpreadWorkers = 10;  ///< of one of several blocks: with fewer warps each has more registers
 
 /** Memory that kernels and a port's peer reach. */
 struct SharedMemory {

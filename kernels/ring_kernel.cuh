@@ -367,7 +367,8 @@ struct RingBlock {
 };
 
 template <class Rings, bool spread>
-static __global__ void __launch_bounds__((kMostRingWorkers + 2) * kLanes, 1) serve_rings(RingServing serving) {
+static __global__ void __launch_bounds__(((spread ? kMostSpreadWorkers : kMostRingWorkers) + 2) * kLanes, 1)
+    serve_rings(RingServing serving) {
   using Warp = RingWarp<Rings, spread>;
   struct Nothing {};
   __shared__ Uninitialized<RingPair> pair_memory;

@@ -51,6 +51,7 @@ RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers) 
                "use fewer functions between the ports",
                warp_bytes, set.kind->most_dynamic_bytes));
   set.workers = std::min({(workers + set.blocks - 1) / set.blocks, kMostWorkers, static_cast<int>(fit) - 1});
+  if (set.blocks > 1) set.workers = std::min(set.workers, kMostSpreadWorkers);
   set.count = pairs;
   if (set.blocks > 1) {
     set.boards = device_.take<FarBoard>(static_cast<size_t>(pairs));
