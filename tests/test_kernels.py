@@ -14,6 +14,11 @@ from whole.program import program_path
 # Registers that a thread may use; bytes of spills are never right. A multiprocessor has 65,536 registers: with 128 a thread,
 # 16 warps are resident, with 96 there are 20.
 MOST_REGISTERS = {("heddle::gpu::serve<1>", "sm_90"): 96}
+MOST_REGISTERS |= {  # of 12 warps, of which a multiprocessor has room for one block
+    (f"heddle::gpu::serve_rings<heddle::gpu::{rings}, true>", arch): 168
+    for rings in ("MemifRings<true>", "MemifRings<false>", "NicRings")
+    for arch in ("sm_80", "sm_90")
+}
 MOST_REGISTERS_OF_OTHERS = 128
 
 KERNEL = re.compile(
