@@ -15,7 +15,7 @@ namespace {
 constexpr int kLookEveryMs = 50;  // for peers that call, and for rings that have ended by themselves
 constexpr uint32_t kLine = 128;
 static_assert(GPUPort::kWarpBatch == gpu::kMostRingWorkers * gpu::kSlotPackets);
-static_assert(GPUPort::kMostWarpBatch == gpu::kMostRingBlocks * GPUPort::kWarpBatch);
+static_assert(GPUPort::kMostWarpBatch == gpu::kMostSpreadWorkers * gpu::kSlotPackets);
 constexpr size_t kMostKept = 32;  // regions of peers that have gone while other kernels were resident
 
 uint32_t round_up(uint32_t value) { return (value + kLine - 1) / kLine * kLine; }

@@ -156,8 +156,8 @@ class Device {
   /** Where it lies on the device. */
   virtual void* address(TableId table) const = 0;
   virtual void* address(StateId state) const = 0;
-  /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves: each by at most so many warps that
-   *  take packets through it, up to kMostRingWorkers a block and kMostRingBlocks blocks. Before start(). */
+  /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves: each by about `workers` warps that
+   *  take packets through it, in one block or several (gpu/rings.h); by fewer where shared memory is short. Before start(). */
   virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif,
                             int workers = kMostRingWorkers) = 0;
   /** Starts their kernel, which is resident from now on. */

@@ -8,10 +8,10 @@
 
 namespace heddle::gpu {
 
-constexpr int kMostRegions = 16;        ///< of a port's shared memory
-constexpr int kMostRingWorkers = 14;    ///< warps of a block that take packets through the program
-constexpr int kMostRingBlocks = 32;     ///< of a ring pair
-constexpr int kMostSpreadWorkers = 10;  ///< of one of several blocks: with fewer warps each has more registers
+constexpr int kMostRegions = 16;  ///< of a port's shared memory
+// Warps that take a ring pair's packets through the program: in one block up to kMostRingWorkers. More are spread over several,
+// kSpreadWorkers in each, where they have more registers; in the first there is one less, for another finds out what has come.
+constexpr int kMostRingWorkers = 14, kSpreadWorkers = 11, kMostSpreadWorkers = 320;
 
 /** Memory that kernels and a port's peer reach. */
 struct SharedMemory {

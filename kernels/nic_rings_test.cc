@@ -193,8 +193,8 @@ std::pair<std::vector<Frame>, std::vector<Frame>> traffic(uint32_t count, uint32
 
 TEST(NicRings, KeepEveryFrameAndItsOrder) {
   for (const uint32_t size : {32u, 512u})
-    for (const int blocks : {1, 3}) {
-      Nic nic(size, blocks * gpu::kMostRingWorkers);
+    for (const int workers : {gpu::kMostRingWorkers, 3 * gpu::kSpreadWorkers}) {
+      Nic nic(size, workers);
       const auto [frames, wanted] = traffic(10'000, 60, 2048);
       nic.exchange(frames, wanted);
       EXPECT_EQ(nic.drops().bad_descriptor, 0u);

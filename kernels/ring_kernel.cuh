@@ -367,7 +367,7 @@ struct RingBlock {
 };
 
 template <class Rings, bool spread>
-static __global__ void __launch_bounds__(((spread ? kMostSpreadWorkers : kMostRingWorkers) + 2) * kLanes, 1)
+static __global__ void __launch_bounds__((spread ? kSpreadWorkers + 1 : kMostRingWorkers + 2) * kLanes, 1)
     serve_rings(RingServing serving) {
   using Warp = RingWarp<Rings, spread>;
   struct Nothing {};

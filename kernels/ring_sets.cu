@@ -41,7 +41,7 @@ RingSets::~RingSets() {
 
 RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers) {
   Set set{};
-  set.blocks = (workers + kMostRingWorkers - 1) / kMostRingWorkers;
+  set.blocks = workers <= kMostRingWorkers ? 1 : workers / kSpreadWorkers + 1;
   set.kind = &kinds_[static_cast<int>(kind)][set.blocks > 1 ? 1 : 0];
   set.warp_units = (warp_bytes + 15) / 16;
   const size_t fit = set.warp_units == 0 ? kMostWorkers + 1 : set.kind->most_dynamic_bytes / (set.warp_units * 16);
@@ -50,8 +50,7 @@ RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers) 
         format("a warp of a port's rings wants %zu bytes of shared memory, a block has %zu for at least two; "
                "use fewer functions between the ports",
                warp_bytes, set.kind->most_dynamic_bytes));
-  set.workers = std::min({(workers + set.blocks - 1) / set.blocks, kMostWorkers, static_cast<int>(fit) - 1});
-  if (set.blocks > 1) set.workers = std::min(set.workers, kMostSpreadWorkers);
+  set.workers = std::min({workers / set.blocks, kMostWorkers, static_cast<int>(fit) - 1});
   set.count = pairs;
   if (set.blocks > 1) {
     set.boards = device_.take<FarBoard>(static_cast<size_t>(pairs));

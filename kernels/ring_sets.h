@@ -42,7 +42,7 @@ class RingSets {
     RingControl* controls;  // pinned, [count]
     FarBoard *boards,
         *first_boards;  // [count], in device memory, and pinned, as they are at the start; null: one block a pair
-    int count, blocks, workers;  // pairs, blocks of each, and workers of a block
+    int count, blocks, workers;  // pairs, blocks of each, and workers of its first block
     size_t warp_units;           // dynamic shared memory, in 16 bytes
     cudaStream_t stream;
     bool running;

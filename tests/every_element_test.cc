@@ -9,6 +9,7 @@
 
 #include "core/element.h"
 #include "tests/support/harness.h"
+#include "tests/support/sanitizer.h"
 
 namespace heddle::test {
 namespace {
@@ -415,6 +416,27 @@ TEST_P(EveryElement, TakesPacketsThatLie) {
     for (size_t next = at; next != std::string::npos; next = chain.find(from, next))
       chain.replace(next, from.size(), to);
   }
+}
+
+/** Reads the byte behind each packet. */
+class TestReadsBehind : public Element {
+ public:
+  void run_cpu(Batch& batch) override {
+    for (int i = 0; i < batch.size(); ++i) sum_ += batch.frame(i)[batch.length(i)];
+  }
+
+ private:
+  unsigned sum_ = 0;
+};
+HEDDLE_ELEMENT(TestReadsBehind);
+
+TEST(EveryElementDeathTest, ReadingBehindAPacketIsSeen) {
+  if (!kSanitized) GTEST_SKIP() << "no sanitizer looks";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Options options;
+  options.guarded = true;
+  EXPECT_DEATH(run("TestSource -> TestReadsBehind -> TestSink", backends()[0], hostile_frames(), options),
+               "heap-buffer-overflow");
 }
 
 TEST(EveryElementClass, IsHere) {

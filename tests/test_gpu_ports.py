@@ -236,8 +236,8 @@ def test_mistakes_of_arguments(heddle):
         "SOCKET x, NDESC 100": "NDESC: '100' is not a power of two",
         "QUEUES 2": "SOCKET is missing",
         "WARP_BATCH 64": "SOCKET is missing",
-        "SOCKET x, WARP_BATCH 48": "WARP_BATCH: '48' is not a multiple of 32, up to 14336",
-        "SOCKET x, WARP_BATCH 14368": "WARP_BATCH: '14368' is not",
+        "SOCKET x, WARP_BATCH 48": "WARP_BATCH: '48' is not a multiple of 32, up to 10240",
+        "SOCKET x, WARP_BATCH 10272": "WARP_BATCH: '10272' is not",
         "SOCKET x, ROLE peer": "ROLE: 'peer' is not one of client, server",
         "SOCKET x, SECRET 123456789012345678901234": "of 23 bytes at most",
     }.items():

@@ -151,14 +151,17 @@ void complete_simulated_time(std::vector<std::string>& words) {
     if (word == "--simtime") word += "=1000000000";
 }
 
+// Whether it is written as a number, nan as well, whatever its value.
+bool is_number(const std::string& word) {
+  char* end = nullptr;
+  std::strtod(word.c_str(), &end);
+  return *end == '\0';
+}
+
 // "--time" without a number, as Click has it, is -t.
 void complete_time(std::vector<std::string>& words) {
-  for (auto word = words.begin(); word != words.end(); ++word) {
-    if (*word != "--time") continue;
-    char* end = nullptr;
-    const bool number = word + 1 != words.end() && (std::strtod((word + 1)->c_str(), &end), *end == '\0');  // or nan
-    if (!number) *word = "-t";
-  }
+  for (auto word = words.begin(); word != words.end(); ++word)
+    if (*word == "--time" && (word + 1 == words.end() || !is_number(*(word + 1)))) *word = "-t";
 }
 
 // "--dpdk ARGS... --", as FastClick has it, becomes one "--dpdk=TEXT"; "--dpdk TEXT" stays.

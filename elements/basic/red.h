@@ -21,7 +21,8 @@ class Storage;
  *  find the queues empty, the average falls as if one had come every 10 ms since the last. Marked packets leave by output 1 if there is one, else they are dropped
  *  ("early").
  *
- *  Handlers: `min_thresh`, `max_thresh`, `max_p` (rw), `avg_queue_size` (r), `queues` (r, names), `drops` (r), `stats` (r).
+ *  Handlers: `min_thresh`, `max_thresh` (rw; the one is never above the other), `max_p` (rw), `avg_queue_size` (r),
+ *  `queues` (r, names), `drops` (r), `stats` (r).
  *
  *  (S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993,
  *  with drops spaced uniformly; S. Floyd, "Recommendation on using the gentle variant of RED", 2000.)

@@ -13,7 +13,7 @@ namespace heddle {
 /** What From- and ToGPUPort have in common: the arguments of the port that both name, and what its engine tells them. */
 class GPUPort : public Element {
  public:
-  static constexpr int kWarpBatch = 448, kMostWarpBatch = 32 * kWarpBatch;  ///< of a multiprocessor, and of a ring pair
+  static constexpr int kWarpBatch = 448, kMostWarpBatch = 10240;  ///< of one multiprocessor, and of several
   struct Config {
     memif::PortConfig memif;         ///< the interface's queues and size are those of a soft NIC, too
     dpdk::Port* soft_nic = nullptr;  ///< whose frames a soft NIC moves; null: it is a memif

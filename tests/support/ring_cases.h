@@ -7,13 +7,13 @@
 #include "tests/support/harness.h"
 
 /** What tests of rings are run with: each device, with the GPU's end as the owner of the buffers and without (bench/ring_rig.h), and with a
- *  pair's warps in two blocks. */
+ *  pair's warps in several blocks. */
 namespace heddle::test {
 
 struct RingCase {
   std::string device;
   bool owner, spread;
-  int workers() const { return (spread ? 2 : 1) * gpu::kMostRingWorkers; }
+  int workers() const { return spread ? 2 * gpu::kSpreadWorkers : gpu::kMostRingWorkers; }
 };
 
 inline std::vector<RingCase> ring_cases() {

@@ -2,12 +2,15 @@
 honest unless a test asks for something else."""
 
 import array
+import contextlib
 import fcntl
 import mmap
 import os
 import socket
 import struct
 import time
+
+from whole.program import wait_until
 
 COOKIE, VERSION = 0x3E31F20, 0x200
 ACK, HELLO, INIT, ADD_REGION, ADD_RING, CONNECT, CONNECTED, DISCONNECT = range(1, 9)
@@ -214,12 +217,19 @@ class Server(Peer):
 class Client(Peer):
     server = False
 
+    def connects(self, path):
+        """Whether somebody listens by now: the file is there a little before."""
+        with contextlib.suppress(ConnectionRefusedError):
+            self.channel.connect(str(path))
+            return True
+        return False
+
     def __init__(self, path, queues=1, log2_size=10, buffer_bytes=2048):
         super().__init__()
         self.buffer_bytes = buffer_bytes
         self.channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.channel.settimeout(60)
-        self.channel.connect(str(path))
+        wait_until(lambda: self.connects(path), what="the connection")
         self.hear([HELLO])
         size, ring_bytes = 1 << log2_size, 128 + (16 << log2_size)
         buffers = 2 * queues * ring_bytes
