@@ -53,7 +53,7 @@ struct Flow {
     ++delivered;
   }
   void wait_for(uint64_t more) const {
-    for (const uint64_t then = delivered; delivered < then + more;) std::this_thread::yield();
+    wait_while([&, then = delivered.load()] { return delivered < then + more; });
   }
 };
 
@@ -81,7 +81,7 @@ void expect_that_the_cpu_goes_on(const Backend& backend, const std::string& chai
   options.meanwhile = [&](Engine& engine) {
     flow.wait_for(1000);
     fail(engine);
-    while (engine.report().traffic.at(0).on_cpu.value_or(0) < 1000) std::this_thread::yield();
+    wait_while([&] { return engine.report().traffic.at(0).on_cpu.value_or(0) < 1000; });
   };
   const Result result = run(chain, backend, numbered_frames(), options);
   EXPECT_EQ(flow.wrong, 0u);
@@ -126,7 +126,7 @@ void expect_that_it_stops(const Backend& backend) {
   few.slots = 4, few.threads = backend.workers ? 2 : 1;
   Engine engine(std::move(chain.router), std::move(chain.plan), few);
   engine.start();
-  while (engine.packets(engine.router().find("d")) < 1000) std::this_thread::yield();
+  wait_while([&] { return engine.packets(engine.router().find("d")) < 1000; });
   lose(backend, trap);
   engine.wait();  // it ends by itself
   const Report report = engine.report();
@@ -198,13 +198,12 @@ INSTANTIATE_TEST_SUITE_P(Workers, GpuRefusesDeath, testing::Values(with_masters(
 
 TEST_P(GpuRefusesDeath, TheCpuGoesOnWhenLaunchesFail) {
   EXPECT_EXIT(in_child([&] {
-                expect_that_the_cpu_goes_on(GetParam(),
-                                            "TestSource -> x :: XOR(0x5a, ON_GPU_ERROR cpu) -> sink :: TestSink;",
-                                            [](Engine& engine) {
-                                              simt::refuse_launches();
-                                              while (engine.report().traffic[0].on_cpu.value_or(0) < 1000)
-                                                std::this_thread::yield();
-                                            });
+                expect_that_the_cpu_goes_on(
+                    GetParam(), "TestSource -> x :: XOR(0x5a, ON_GPU_ERROR cpu) -> sink :: TestSink;",
+                    [](Engine& engine) {
+                      simt::refuse_launches();
+                      wait_while([&] { return engine.report().traffic[0].on_cpu.value_or(0) < 1000; });
+                    });
               }),
               testing::ExitedWithCode(0), "the CPU goes on from 'x'");
 }

@@ -100,8 +100,7 @@ TEST_P(TimerTest, RunsUnderLoadOnEveryThread) {
   options.meanwhile = [&](Engine& engine) {
     const auto& clock = dynamic_cast<const TestClock&>(
         *engine.router().nodes[static_cast<size_t>(engine.router().find("clock"))].element);
-    while ((clock.statistics()[1].second < 10 || clock.threads_called() < 2) && engine.running())
-      std::this_thread::yield();
+    wait_while([&] { return (clock.statistics()[1].second < 10 || clock.threads_called() < 2) && engine.running(); });
   };
   const Result result = run("TestSource(EVERY_THREAD true) -> clock :: TestClock -> EtherMirror -> TestSink;",
                             GetParam(), some_frames(200), options);
@@ -112,7 +111,7 @@ TEST_P(TimerTest, RunsWhenNothingArrives) {
   Options options{.batches = {0}, .endless = true};
   options.meanwhile = [](Engine& engine) {
     const Element& clock = *engine.router().nodes[static_cast<size_t>(engine.router().find("clock"))].element;
-    while (clock.statistics()[0].second < 10 && engine.running()) std::this_thread::yield();
+    wait_while([&] { return clock.statistics()[0].second < 10 && engine.running(); });
   };
   run("TestSource -> clock :: TestClock -> EtherMirror -> TestSink;", GetParam(), some_frames(1), options);
 }
@@ -162,9 +161,7 @@ TEST_P(TimerTest, StopGivesKeptPacketsBack) {
   std::atomic<uint64_t> seen{0};
   Options options{.endless = true};
   options.on_packet = [&](const std::string&, const Received&) { ++seen; };
-  options.meanwhile = [&](Engine& engine) {
-    while (seen < 500 && engine.running()) std::this_thread::yield();
-  };
+  options.meanwhile = [&](Engine& engine) { wait_while([&] { return seen < 500 && engine.running(); }); };
   run("TestSource -> XOR(1) -> TestKeeper(UNTIL_THE_END true) -> EtherMirror -> TestSink;", GetParam(),
       some_frames(300), options);
 }

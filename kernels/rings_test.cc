@@ -112,7 +112,7 @@ class RingKernel : public testing::TestWithParam<test::RingCase> {
 TEST_P(RingKernel, KeepsEveryFrameAndItsOrder) {
   for (const uint32_t size : {32u, 1024u, 4096u}) {
     RingRig rig(options(2, size));
-    const uint64_t frames = on_simt() ? static_cast<uint64_t>(test::tries(20'000, 200'000)) : 2'000'000;
+    const uint64_t frames = on_simt() ? static_cast<uint64_t>(test::tries(10'000, 200'000)) : 2'000'000;
     exchange(rig, frames, 60, 80);
     const auto counts = counts_of(rig, 2 * frames);
     EXPECT_EQ(counts.received, 2 * frames);

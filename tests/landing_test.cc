@@ -131,7 +131,7 @@ TEST_P(LandingTest, WhatWaitsOutlivesItsConfiguration) {
     }
     // More than wait in the queue: packets of the last configuration.
     const uint64_t enough = std::stoull(engine.handlers().read("sink.count")) + 3000;
-    while (std::stoull(engine.handlers().read("sink.count")) < enough) std::this_thread::yield();
+    wait_while([&] { return std::stoull(engine.handlers().read("sink.count")) < enough; });
   };
   const Result result = run(text, backend(), frames, options);
   EXPECT_EQ(wrong, 0);

@@ -244,8 +244,8 @@ TEST_P(SegmentTest, NodesInsideASegmentAreCountedLive) {
   Options options;
   options.endless = true;
   options.meanwhile = [](Engine& engine) {
-    while (std::stoull(engine.handlers().read("n.count")) < 1000) std::this_thread::yield();
-    while (engine.packets(engine.router().find("x")) < 1000) std::this_thread::yield();
+    wait_while([&] { return std::stoull(engine.handlers().read("n.count")) < 1000; });
+    wait_while([&] { return engine.packets(engine.router().find("x")) < 1000; });
     engine.handlers().write("n.reset", "");
     EXPECT_LT(std::stoull(engine.handlers().read("n.count")), engine.packets(engine.router().find("x")));
   };

@@ -266,7 +266,7 @@ TEST(WorkersLoad, TheMasterIsOneOfTheThreads) {
   Options options{.threads = 2, .endless = true};
   options.on_packet = [&](const std::string&, const Received&) { ++seen; };
   options.meanwhile = [&](Engine& engine) {
-    while (engine.cycles().back().busy == 0) std::this_thread::yield();
+    wait_while([&] { return engine.cycles().back().busy == 0; });
     EXPECT_EQ(engine.cycles().size(), 3u);
   };
   run("TestSource(EVERY_THREAD true) -> XOR(1) -> TestSink;", with_master(), some_frames(100), options);

@@ -217,9 +217,9 @@ TEST(Counter, CountsOnAfterReset) {
       {.endless = true, .meanwhile = [](Engine& engine) {
          Broker& handlers = engine.handlers();
          const auto number = [&](const char* name) { return std::stod(handlers.read(name)); };
-         while (number("c.count") < 100000) std::this_thread::yield();
+         wait_while([&] { return number("c.count") < 100000; });
          handlers.write("c.reset_counts", "");
-         while (number("c.count") == 0) std::this_thread::yield();
+         wait_while([&] { return number("c.count") == 0; });
          const double c = number("c.count"), d = number("d.count");
          EXPECT_GT(d, c);
          EXPECT_GT(number("c.rate"), 1000);
@@ -244,7 +244,7 @@ TEST(AverageCounter, MeasuresFromTheFirstPacketToTheLast) {
       {.endless = true, .meanwhile = [](Engine& engine) {
          Broker& handlers = engine.handlers();
          const auto number = [&](const char* name) { return std::stod(handlers.read(name)); };
-         while (number("c.time") < 0.02 || number("c.count") == 0) std::this_thread::yield();
+         wait_while([&] { return number("c.time") < 0.02 || number("c.count") == 0; });
          const double before = number("c.count") / number("c.time"), rate = number("c.rate");
          EXPECT_NEAR(rate / before, 1, 0.5);
          EXPECT_NEAR(number("c.byte_rate") / rate, 50, 10);

@@ -117,7 +117,7 @@ TEST(Dump, HandlersTellAndStop) {
           (folder / "in.pcap") + ", ACTIVE false) -> Discard; TestSource -> Discard;",
       backends()[0], {}, {.endless = true, .meanwhile = [&](Engine& engine) {
                             Control& control = engine.handlers();
-                            while (control.read("d.count") != "40") std::this_thread::yield();
+                            wait_while([&] { return control.read("d.count") != "40"; });
                             EXPECT_EQ(control.read("f.count"), "40");
                             EXPECT_EQ(control.read("f.filename"), folder / "in.pcap");
                             EXPECT_EQ(control.read("f.filesize"), control.read("f.filepos"));
@@ -127,7 +127,7 @@ TEST(Dump, HandlersTellAndStop) {
                             EXPECT_EQ(control.read("d.count"), "0");
                             EXPECT_EQ(control.read("g.count"), "0");
                             control.write("g.active", "true");
-                            while (control.read("g.count") != "40") std::this_thread::yield();
+                            wait_while([&] { return control.read("g.count") != "40"; });
                             EXPECT_THROW(control.write("g.extend_interval", "soon"), Error);
                           }});
 }

@@ -124,7 +124,7 @@ TEST(EtherRewrite, ChangesAddressesAtOnce) {
              for (int i = 0; i < 500; ++i)
                engine.handlers().write("r.dst", i % 2 == 0 ? "0:0:0:0:0:0" : "ff-ff-ff-ff-ff-ff");
              engine.handlers().write("r.dst", "0:0:0:0:0:0");
-             while (changed == 0) std::this_thread::yield();
+             wait_while([&] { return changed == 0; });
            }});
   EXPECT_EQ(torn, 0u);
 }

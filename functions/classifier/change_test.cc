@@ -14,7 +14,7 @@ HEDDLE_ON_EVERY_BACKEND(ClassifierChangeTest);
 // Waits until `more` packets have come to an output.
 void wait_for(const std::atomic<uint64_t>& at, uint64_t more) {
   const uint64_t start = at;
-  while (at - start < more) std::this_thread::yield();
+  wait_while([&] { return at - start < more; });
 }
 
 // Packets are all classified by the old rules or all by the new ones, and none is lost.
@@ -177,12 +177,12 @@ TEST_P(ClassifierChangeTest, ChangesAllOrNothingAndCountsHits) {
       handlers.write("c.ctrl", "# a comment\nremove 5\n\n add 11 " + rule(0, 65535) + " 2\n");
       EXPECT_EQ(lookup(2), "10 1");
       EXPECT_EQ(handlers.read("c.count"), "3");
-      while (std::stoull(handlers.read("c.hits", "10")) < 1000) std::this_thread::yield();
+      wait_while([&] { return std::stoull(handlers.read("c.hits", "10")) < 1000; });
       EXPECT_EQ(handlers.read("c.hits", "11"), "0");
       EXPECT_EQ(handlers.read("c.hits").find("0 "), 0u);
       handlers.write("c.replace", "10 " + rule(9, 9) + " 1");
       EXPECT_EQ(handlers.read("c.hits", "10"), "0") << "another rule";
-      while (handlers.read("c.hits", "11") == "0") std::this_thread::yield();
+      wait_while([&] { return handlers.read("c.hits", "11") == "0"; });
       EXPECT_THROW(handlers.read("c.hits", "12"), Error);
     };
     options.on_packet = [](const std::string&, const Received&) {};

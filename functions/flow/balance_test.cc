@@ -154,7 +154,7 @@ TEST_P(LoadBalancerTest, LeavesFlowsWhereTheyAre) {
   options.meanwhile = [&](Engine& engine) {
     Broker& handlers = engine.handlers();
     const auto wait_for = [](const std::atomic<uint64_t>& count, uint64_t more) {
-      for (const uint64_t start = count; count - start < more;) std::this_thread::yield();
+      wait_while([&, start = count.load()] { return count - start < more; });
     };
     EXPECT_EQ(handlers.read("lb.servers"), "10.9.0.0 10.9.0.1 10.9.0.2 10.9.0.3 10.9.0.4 10.9.0.5 10.9.0.6");
     for (const char* bad : {"", "10.9.9.9 x", "10.9.9.9,10.9.9.8"})

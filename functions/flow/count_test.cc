@@ -43,14 +43,14 @@ class Arrivals {
     ++out_;
   }
   void wait_for(uint64_t more) const {
-    for (const uint64_t start = out_; out_ - start < more;) std::this_thread::yield();
+    wait_while([&, start = out_.load()] { return out_ - start < more; });
   }
   /** Sends all that comes to `rest`, and waits for what is on its way to `out`. */
   void stop(Broker& handlers) const {
     handlers.write("from.switch", "1");
     wait_for_more(handlers, "rest.count");
     const uint64_t sent = std::stoull(handlers.read("n.count"));
-    while (out_ < sent) std::this_thread::yield();
+    wait_while([&] { return out_ < sent; });
     EXPECT_EQ(out_, sent);
   }
   /** Of a flow; after stop(). */

@@ -102,7 +102,7 @@ TEST(Flow, CountsByFlow) {
   std::atomic<uint64_t> seen{0};
   options.on_packet = [&](const std::string&, const Received&) { ++seen; };
   options.meanwhile = [&](Engine& engine) {
-    while (seen < frames.size() * 2) std::this_thread::yield();
+    wait_while([&] { return seen < frames.size() * 2; });
     const auto lookup = [&](unsigned port) {
       return engine.handlers().read("c.lookup", format("10.0.0.1 10.0.0.2 %u 53 17", port));
     };

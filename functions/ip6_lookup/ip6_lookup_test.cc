@@ -131,7 +131,7 @@ TEST_P(Ip6LookupTest, ChangesUnderTraffic) {
   options.meanwhile = [&](Engine& engine) {
     const auto wait_for = [&](size_t port) {
       const uint64_t start = at[port];
-      while (at[port] - start < 64) std::this_thread::yield();
+      wait_while([&] { return at[port] - start < 64; });
     };
     Broker& handlers = engine.handlers();
     for (int change = 0; change < 4; ++change) {

@@ -88,30 +88,37 @@ void DirectTable::paint(uint32_t address, uint32_t length, uint16_t hop, uint8_t
   Memory& at = memory_of(memory());
   const uint32_t slot = address >> 8;
   Run first_level, second_level;
-  if (length > 24) {
-    const uint32_t group = at.image.tbl24[slot] - kFirstGroup;
-    paint_group(group, address & 255, 1u << (32 - length), length, hop, owner, second_level);
-  } else {
-    for (uint32_t i = slot; i < slot + (1u << (24 - length)); ++i) {
-      if (at.owner24[i] <= length) {
-        publish(at.image.tbl24[i], hop, first_level);
-        at.owner24[i] = owner;
-      } else if (at.owner24[i] == kInGroup) {
-        paint_group(at.image.tbl24[i] - kFirstGroup, 0, kGroupEntries, length, hop, owner, second_level);
-      }
-    }
-  }
+  const auto paint_group = [&](uint32_t group, uint32_t first, uint32_t count) {
+    paint_entries(&at.image.tbl8[group][first], &at.owner8[group][first], count, length, hop, owner, second_level,
+                  [](uint32_t) {});
+  };
+  if (length > 24)
+    paint_group(at.image.tbl24[slot] - kFirstGroup, address & 255, 1u << (32 - length));
+  else
+    paint_entries(&at.image.tbl24[slot], &at.owner24[slot], 1u << (24 - length), length, hop, owner, first_level,
+                  [&](uint32_t i) {
+                    if (at.owner24[slot + i] == kInGroup)
+                      paint_group(at.image.tbl24[slot + i] - kFirstGroup, 0, kGroupEntries);
+                  });
   report(first_level);
   report(second_level);
 }
 
-void DirectTable::paint_group(uint32_t group, uint32_t first, uint32_t count, uint32_t length, uint16_t hop,
-                              uint8_t owner, Run& run) {
-  Memory& at = memory_of(memory());
-  for (uint32_t i = first; i < first + count; ++i) {
-    if (at.owner8[group][i] > length) continue;
-    publish(at.image.tbl8[group][i], hop, run);
-    at.owner8[group][i] = owner;
+/** Of `count` entries, those that no prefix longer than `length` owns, a stretch of them at a time; calls `is_other` with the
+ *  places of the others. */
+template <class IsOther>
+void DirectTable::paint_entries(uint16_t* entries, uint8_t* owners, uint32_t count, uint32_t length, uint16_t hop,
+                                uint8_t owner, Run& run, const IsOther& is_other) {
+  for (uint32_t first = 0; first < count;) {
+    if (owners[first] > length) {
+      is_other(first++);
+      continue;
+    }
+    uint32_t end = first + 1;
+    while (end < count && owners[end] <= length) ++end;
+    publish(std::span(entries + first, entries + end), hop, run);
+    std::fill(owners + first, owners + end, owner);
+    first = end;
   }
 }
 

@@ -52,7 +52,9 @@ class DirectTable : public RouteTable {
   void open_group(const Route& route, uint16_t hop);
   void close_group(uint32_t slot, uint16_t hop, uint8_t owner);
   void paint(uint32_t address, uint32_t length, uint16_t hop, uint8_t owner);
-  void paint_group(uint32_t group, uint32_t first, uint32_t count, uint32_t length, uint16_t hop, uint8_t owner, Run&);
+  template <class IsOther>
+  void paint_entries(uint16_t* entries, uint8_t* owners, uint32_t count, uint32_t length, uint16_t hop, uint8_t owner,
+                     Run& run, const IsOther& is_other);
 
   std::vector<uint16_t> group_routes_;  ///< by group: routes longer than /24 in it
   std::atomic<const DirectForm*> form_;

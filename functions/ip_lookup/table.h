@@ -118,9 +118,17 @@ class RouteTable : public Table {
   /** Stores an entry whole; `run` collects what to report. */
   template <class T>
   void publish(T& entry, T value, Run& run) {
-    if (entry == value) return;
-    __atomic_store_n(&entry, value, __ATOMIC_RELEASE);
-    changed(run, &entry, sizeof entry);
+    publish(std::span(&entry, 1), value, run);
+  }
+  /** The same of entries side by side, each of which becomes `value`. */
+  template <class T>
+  void publish(std::span<T> entries, T value, Run& run) {
+    size_t first = 0, end = entries.size();  // of those that have another value
+    while (first < end && entries[first] == value) ++first;
+    while (first < end && entries[end - 1] == value) --end;
+    if (first == end) return;
+    for (size_t i = first; i < end; ++i) __atomic_store_n(&entries[i], value, __ATOMIC_RELEASE);
+    changed(run, &entries[first], (end - first) * sizeof(T));
   }
   void changed(Run& run, const void* where, size_t bytes);
   void report(Run& run);

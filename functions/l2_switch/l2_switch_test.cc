@@ -97,7 +97,7 @@ TEST_P(L2SwitchTest, ChangesUnderTraffic) {
   options.meanwhile = [&](Engine& engine) {
     const auto wait_for = [&](size_t port) {
       const uint64_t start = at[port];
-      while (at[port] - start < 64) std::this_thread::yield();
+      wait_while([&] { return at[port] - start < 64; });
     };
     for (int change = 0; change < 3; ++change) {
       wait_for(3);

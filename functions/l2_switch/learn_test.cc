@@ -48,7 +48,7 @@ class Watch {
  private:
   static constexpr unsigned kPackets = 1024;  // of the pool
   void wait(uint64_t packets) const {
-    for (const uint64_t start = seen_; seen_ - start < packets;) std::this_thread::yield();
+    wait_while([&, start = seen_.load()] { return seen_ - start < packets; });
   }
   std::vector<Frame> frames_;
   std::vector<int> output_;
@@ -66,7 +66,7 @@ std::string table_of(const std::map<Mac, unsigned>& learned) {
   return list;
 }
 void wait_for_table(Broker& handlers, const std::string& table) {
-  while (handlers.read("sw.table") != table) std::this_thread::yield();
+  wait_while([&] { return handlers.read("sw.table") != table; });
 }
 
 /** Each of `hosts` says where it is, then sends to each of the others. */
@@ -151,7 +151,7 @@ TEST_P(L2SwitchLearns, KnowsItsHostsInAFlood) {
           GetParam(), frames, watch.options([&](Broker& handlers) {
             wait_for_table(handlers, table_of(learned));
             handlers.write("flood.switch", "0");
-            while (handlers.read("sw.count") != "200") std::this_thread::yield();
+            wait_while([&] { return handlers.read("sw.count") != "200"; });
             watch.expect_right(GetParam());
             EXPECT_TRUE(handlers.read("sw.table").starts_with(table_of(learned)));
             EXPECT_EQ(handlers.read("sw.events_lost"), "0");
@@ -242,7 +242,7 @@ TEST_P(L2SwitchLearns, Ages) {
     Broker& handlers = engine.handlers();
     handlers.write("sw.add", text(mac(7)) + " 1");
     const auto wait_for = [&](const std::string& count) {
-      while (handlers.read("sw.count") != count) std::this_thread::yield();
+      wait_while([&] { return handlers.read("sw.count") != count; });
     };
     wait_for("2");
     handlers.write("from.switch", "1");

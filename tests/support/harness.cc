@@ -74,7 +74,7 @@ std::string mistakes(const std::string& chain, const std::string& device) {
 void wait_for_more(Broker& handlers, const std::string& name) {
   for (int i = 0; i < 2; ++i) {
     const std::string count = handlers.read(name);
-    while (handlers.read(name) == count) std::this_thread::yield();
+    wait_while([&] { return handlers.read(name) == count; });
   }
 }
 

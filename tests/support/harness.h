@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
@@ -90,6 +92,12 @@ struct Result {
  * has changed (the buffers around frames carry a pattern), every packet has come back to its pool, and, unless the
  * chain copies packets, received = arrived at an end + dropped. */
 Result run(const std::string& chain, const Backend& backend, const std::vector<Frame>& frames, Options options = {});
+
+/** Returns when the condition no longer holds. Threads that it waits for have the processor meanwhile. */
+template <class Condition>
+void wait_while(const Condition& holds) {
+  while (holds()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
 
 /** Returns when packet threads have counted more twice by the handler `name`. Counts are published now and then: the second
  *  time, all that was counted before the call is there. */
