@@ -32,7 +32,9 @@ def report_of(command, folder, output):
     """What ptxas says when this command of compile_commands.json runs."""
     words = shlex.split(command)
     assert "-Xptxas=-v" in words, command
+    built = words[words.index("-o") + 1]
     words[words.index("-o") + 1] = str(output)
+    words += ["-MD", "-MT", built, "-MF", f"{output}.d"]  # as the build has them: else ccache would compile it anew
     if shutil.which("ccache"):
         words.insert(0, "ccache")
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
