@@ -35,7 +35,7 @@ void AutoEngine::load(std::span<const SetRule> rules) {
   engine->load(rules);
   take(std::move(engine), std::move(choice));
   last_ = clock_();
-  change_seconds_ = last_ - start;
+  change_seconds_ = (last_ - start) / changes_at_once(choice_.kind);
   if (started_) return try_acl(rules);
   waiting_.clear();
   if (rules.size() <= kMostAclRules) waiting_.assign(rules.begin(), rules.end());

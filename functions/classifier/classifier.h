@@ -132,7 +132,7 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *  Engines, which all find the same rules (`heddle plan` says which one is used, and why):
  *      bitvector  aggregated bit vectors (Baboescu, Varghese, SIGCOMM 2001), on CPU and GPU. Memory grows with the square of
  *                 the number of rules: at most 1.2 MB for 1,000 and 105 MB for 10,000; with further fields, of which 27 are
- *                 the most, 8.8 MB and 812 MB. Any change of the rules builds all anew
+ *                 the most, 8.8 MB and 812 MB. Changes are listed, see below
  *      tuple      hash tables, each for rules of similar prefix lengths (TupleMerge, Daly et al. 2019); CPU only. About 100
  *                 bytes a rule, and 12 for each further field; up to 4,194,304 rules. One rule is changed in microseconds.
  *                 Slow where many rules have the same prefixes and differ in ranges of ports only
@@ -140,7 +140,7 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *                 --dpdk "-m MEGABYTES"). The set is built when the program starts; any change builds all anew
  *      hypersplit a decision tree with up to 15 children a node (HyperSplit, Qi et al. 2009, k-ary), on CPU and GPU. Fast where the tree
  *                 is small: access lists and rules with longer prefixes. Rules that ask for little are in many leaves, so the tree of a
- *                 firewall may grow beyond any MEMORY, which is known only when so much has been built. Any change builds all anew
+ *                 firewall may grow beyond any MEMORY, which is known only when so much has been built. Changes are listed
  *      auto       on a CPU the fastest of bitvector, tuple and hypersplit: all three are built of the rules, and look synthetic keys up, four
  *                 of five of which hit a rule, for some milliseconds; of those within 5 % of the fastest, the one that changes the
  *                 fastest. Bit vectors or a tree of more than 256 MB are not tried. An engine is not taken if changes would keep it busy
@@ -156,13 +156,21 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *  tree (hypersplit) needs is known when it is built: it is refused when it has outgrown MEMORY, with an estimate by what part of it has
  *  been built. If ENGINE bitvector is refused, the error says what the other engines would need.
  *
+ *  bitvector and hypersplit take long to build, so a change lists the rules that come beside the structure and marks those that go,
+ *  which takes microseconds; with a GPU it waits until the packets there are back. When 64 rules have come or gone, a thread builds a
+ *  structure of all rules aside, which takes as much memory again meanwhile, and the first change after it has ended makes it the set.
+ *  Up to then each listed rule costs a packet some tenths of a nanosecond on a CPU. As many rules can be listed as the structure was
+ *  built of, 256 to 4,096. A change that finds no room waits for the thread. It builds all itself, and fails if that needs more than
+ *  MEMORY, if the thread has failed, if it adds that many rules at once, if it asks for a field that no rule asked for, or, with
+ *  hypersplit, if it removes a rule that hides half as many others: a tree leaves out rules where one before them takes every packet.
+ *
  *  Handlers, all of which work while packets flow. Every packet is classified by the rules before a change or by those after
  *  it, whatever their number:
  *      add NUMBER RULE           (write) adds a rule; fails if there is one with this number
  *      replace NUMBER RULE       (write) puts a rule in the place of the one with this number
  *      remove NUMBER             (write) removes it
  *      ctrl                      (write) lines of "add ...", "replace ..." and "remove ...": all of them, or none if one
- *                                fails. One change, and one only for what builds all anew
+ *                                fails. One change, and acl builds all anew but once
  *      lookup SRC DST SPORT DPORT PROTO [FIELD=VALUE ...]  (read) "RULE ACTION" that such a packet gets; RULE is -1 if it hits none
  *      hits [NUMBER]             (read) packets that have hit the rule; without a NUMBER a line "NUMBER HITS" for each rule that
  *                                has been hit. On a GPU they are counted there

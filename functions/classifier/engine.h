@@ -45,6 +45,11 @@ class RuleEngine : public Retiring {
 
 enum class EngineKind { bitvector, acl, tuple, hypersplit };
 std::string_view name_of(EngineKind kind);
+
+/** Rules that come or go before a thread begins to build bit vectors or a tree anew (ImageEngine). */
+constexpr uint32_t kRebuiltAt = 64;
+/** Changes of one rule each for which all is built anew once, but for hash tables. */
+constexpr uint32_t changes_at_once(EngineKind kind) { return kind == EngineKind::acl ? 1 : kRebuiltAt; }
 std::unique_ptr<RuleEngine> make_engine(EngineKind kind, const RuleEngine::Limits& limits);
 
 /** What ENGINE auto takes, and why, for people. */

@@ -4,9 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "core/error.h"
 #include "functions/classifier/engine_for_test.h"
 #include "functions/classifier/hits.h"
+#include "functions/classifier/image_engine.h"
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/tuple_engine.h"
 #include "measure/generate/filter_set.h"
@@ -65,7 +71,7 @@ TEST_P(RuleEngineTest, FindsTheFirstOfRulesThatOverlapCompletely) {
 
 TEST_P(RuleEngineTest, FollowsChangesInAnyOrder) {
   auto random = test::random_for("rule engine changes");
-  const bool slow = GetParam() != EngineKind::tuple;  // these build everything anew
+  const bool slow = GetParam() == EngineKind::acl;  // it builds everything anew
   const auto pool = random_rules(random, 3000);
   Subject subject(GetParam());
   subject.load({pool.begin(), pool.begin() + (slow ? 100 : 500)}, 7);
@@ -106,6 +112,179 @@ TEST_P(RuleEngineTest, ReplacesTheSet) {
     subject.reclaim();
     subject.expect_right(keys_near(random, rules, 500));
   }
+}
+
+/** Waits until whoever reads now has ended. */
+void wait_for_readers(const std::vector<std::atomic<uint64_t>>& calls) {
+  for (const auto& of : calls)
+    for (const uint64_t before = of; of < before + 2;) std::this_thread::yield();
+}
+
+// What keys hit is known for each state of the set. Whoever looks them up while it changes finds what they hit in one of the states that
+// there were meanwhile.
+TEST_P(RuleEngineTest, AnswersByOneStateOfTheSetWhileItChanges) {
+  constexpr size_t kKeys = 32, kReaders = 2;
+  auto random = test::random_for("rule engine traffic");
+  const size_t states = GetParam() == EngineKind::acl ? 30 : test::kSanitized ? 600 : 3000;
+  const auto pool = random_rules(random, 400);
+  const auto keys = keys_near(random, pool, kKeys);
+  std::map<uint32_t, Rule> wanted;
+  for (uint32_t i = 0; i < 200; ++i) wanted[2 * i] = pool[i];
+  std::vector<std::vector<RuleChange>> changes(1);
+  std::vector<std::array<uint32_t, kKeys>> numbers;  // that keys hit, by state
+  const auto note = [&] {
+    auto& now = numbers.emplace_back();
+    for (size_t k = 0; k < kKeys; ++k) {
+      const auto hit =
+          std::ranges::find_if(wanted, [&](const auto& rule) { return first_match({rule.second}, keys[k]) == 0; });
+      now[k] = hit == wanted.end() ? kNoRule : hit->first;
+    }
+  };
+  note();
+  while (numbers.size() < states) {
+    std::map<uint32_t, std::optional<Rule>> next;
+    for (size_t count = 1 + random() % 3; count > 0; --count) {
+      const auto number = static_cast<uint32_t>(random() % 400);
+      if (random() % 3 != 0) next[number] = pool[random() % pool.size()];
+      if (random() % 3 == 0) next[wanted.begin()->first] = std::nullopt;
+    }
+    changes.emplace_back();
+    for (const auto& [number, rule] : next) {
+      if (!rule && !wanted.contains(number)) continue;
+      changes.back().push_back({number, rule});
+      wanted.erase(number);
+      if (rule) wanted[number] = *rule;
+    }
+    note();
+  }
+
+  Subject subject(GetParam());
+  subject.set.load(std::vector<Rule>(pool.begin(), pool.begin() + 200), 2, *subject.engine);
+  subject.engine->start();
+  std::atomic<size_t> begun{0}, made{0}, wrong{0};
+  std::atomic<bool> ended{false};
+  std::vector<std::atomic<uint64_t>> calls(kReaders);
+  std::vector<std::thread> readers;
+  for (std::atomic<uint64_t>& mine : calls)
+    readers.emplace_back([&] {
+      while (!ended) {
+        const size_t first = made;
+        const auto outcomes = subject.classify(keys, kKeys);
+        const size_t last = begun;
+        const bool right = std::any_of(&numbers[first], &numbers[last] + 1, [&](const auto& state) {
+          return std::ranges::equal(outcomes, state, {}, &Outcome::number);
+        });
+        wrong += right ? 0 : 1;
+        ++mine;
+      }
+    });
+  for (size_t state = 1; state < states; ++state) {
+    begun = state;
+    subject.set.change(changes[state], *subject.engine);
+    made = state;
+    if (state % 64 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!subject.engine->has_retired() && !subject.set.has_retired()) continue;
+    wait_for_readers(calls);
+    subject.reclaim();
+  }
+  wait_for_readers(calls);
+  ended = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0u);
+}
+
+class ImageEngineTest : public testing::TestWithParam<EngineKind> {};
+INSTANTIATE_TEST_SUITE_P(All, ImageEngineTest, testing::Values(EngineKind::bitvector, EngineKind::hypersplit),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+const ImageEngine& image_engine(const Subject& subject) { return dynamic_cast<const ImageEngine&>(*subject.engine); }
+
+TEST_P(ImageEngineTest, IsBuiltAnewAsideWhileItChanges) {
+  auto random = test::random_for("image engine rebuilt");
+  const auto pool = random_rules(random, 4000);
+  Subject subject(GetParam());
+  subject.load({pool.begin(), pool.begin() + 2000}, 1);
+  size_t rebuilt = 0;
+  for (uint32_t round = 0; round < 2000 || (rebuilt < 3 && round < 20'000); ++round) {
+    const uint32_t before = image_engine(subject).listed();
+    const auto number = static_cast<uint32_t>(random() % 2000);
+    subject.change({{number, round % 3 == 2 ? std::nullopt : std::optional(pool[random() % pool.size()])}});
+    subject.reclaim();
+    EXPECT_LE(image_engine(subject).listed(), 2000u);
+    if (image_engine(subject).listed() < before)
+      ++rebuilt, subject.expect_right(keys_near(random, subject.rules(), 200));
+    if (round % 50 == 0) subject.expect_right(keys_near(random, subject.rules(), 100));
+  }
+  EXPECT_GE(rebuilt, 3u);
+  subject.expect_right(keys_near(random, subject.rules(), 1000));
+  subject.load({pool.begin(), pool.begin() + 10}, 1);  // while it is built anew, or not
+  subject.expect_right(keys_near(random, subject.rules(), 1000));
+}
+
+TEST_P(ImageEngineTest, FindsWhatARuleHasHidden) {
+  auto random = test::random_for("image engine hidden");
+  const Rule one = random_rules(random, 1)[0];
+  for (const size_t count : {300u, kMostListed + 900u}) {
+    Subject subject(GetParam());
+    subject.load(std::vector<Rule>(count, one), 1);
+    std::vector<uint32_t> order(200);
+    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::shuffle(order.begin() + 10, order.end(), random);
+    for (const uint32_t number : order) {
+      subject.change({{number, std::nullopt}});
+      if (number % 10 == 0) subject.reclaim();
+      subject.expect_right(keys_near(random, {one}, 5));
+    }
+  }
+  std::vector<Rule> nested(600);  // each within the next: the last takes everything
+  for (uint32_t i = 0; i < nested.size(); ++i)
+    for (const Field f : {kSourcePort, kDestinationPort}) {
+      nested[i].low[f] = 30000 - i * 50;
+      nested[i].high[f] = 30000 + i * 50;
+    }
+  std::ranges::reverse(nested);
+  Subject subject(GetParam());
+  subject.load(nested, 1);
+  for (uint32_t number = 0; number < nested.size(); number += 1 + random() % 3) {
+    subject.change({{number, std::nullopt}});
+    subject.expect_right(keys_near(random, nested, 20));
+  }
+}
+
+// The thread that builds all anew fails. The list goes on until it is full.
+TEST_P(ImageEngineTest, SaysWhyItCannotBeBuiltAnew) {
+  auto random = test::random_for("image engine full");
+  const auto pool = random_rules(random, 20'000);
+  const std::vector<Rule> few(pool.begin(), pool.begin() + 100);
+  Subject subject(GetParam(), size_t{1} << 20);
+  subject.load(few, 1);
+  uint32_t number = 100;
+  std::string refused;
+  for (; refused.empty() && number < pool.size(); ++number) try {
+      subject.change({{number, pool[number]}});
+      subject.reclaim();
+      if (number % 500 == 0) subject.expect_right(keys_near(random, subject.rules(), 50));
+    } catch (const Error& error) {
+      refused = error.what();
+    }
+  EXPECT_TRUE(refused.ends_with(" MB, and MEMORY allows 1 MB")) << refused;
+  EXPECT_GT(number, 100 + kFewestListed);
+  subject.expect_right(keys_near(random, subject.rules(), 200));
+  std::vector<RuleChange> all;
+  for (const auto& [one, rule] : subject.wanted)
+    if (one >= 100) all.push_back({one, std::nullopt});
+  subject.change(all);
+  subject.change({{7, pool[500]}});
+  subject.expect_right(keys_near(random, subject.rules(), 200));
+}
+
+TEST_P(ImageEngineTest, EndsWhileItIsBuiltAnew) {
+  auto random = test::random_for("image engine ends");
+  const auto rules = random_rules(random, 3000);
+  Subject subject(GetParam());
+  subject.load(rules, 1);
+  for (uint32_t i = 0; i < kRebuiltAt; ++i) subject.change({{i, rules[i + 1]}});
+  EXPECT_TRUE(image_engine(subject).rebuilds());
 }
 
 TEST(BitVectors, AreFoundByEverySearch) {

@@ -1,3 +1,5 @@
+#include <cuda/atomic>
+
 #include "functions/classifier/image.h"
 #include "gpu/bytes.cuh"
 #include "gpu/registry.cuh"
@@ -16,13 +18,17 @@ struct ClassifyTile {
   struct Scratch {
     uint32_t value[kMostDimensions][gpu::kSlotPackets];  // what is searched in dimension d, then the range where it is
     bool too_short[gpu::kSlotPackets], later_fragment[gpu::kSlotPackets];
+    Moment when;                                   // that all of the tile go by
+    unsigned long long listed[gpu::kSlotPackets];  // number and place of the first listed rule; all ones: none matches
   };
 
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& scratch,
                              GpuHits& hits) const {
+    if (block.thread == 0) scratch.when = now(image);
     read_fields(block, tile, scratch);
     block.sync();
     if (image.dimension_count > kFields || image.by_version != 0) read_further(block, tile, image, scratch);
+    if (scratch.when.listed != 0) search_listed(block, tile, image, scratch);
     if (image.nodes != 0) return search_tree(block, tile, image, scratch, hits);
     const Threads threads(block);
     const int searches = tile.count() * static_cast<int>(image.dimension_count);
@@ -38,13 +44,23 @@ struct ClassifyTile {
       const bool wanted = k < tile.count() && !scratch.too_short[k];
       const uint32_t rule = first_match(threads, image, scratch, wanted ? k : 0, wanted);
       if (k >= tile.count() || threads.rank() != 0) continue;
-      const int i = tile.packet(k);
-      finish(tile, i, wanted, image.outcome(rule), hits);
+      finish(tile, image, scratch, k, wanted, image.outcome(rule), hits);
     }
   }
 
  private:
-  static __device__ void finish(gpu::Tile& tile, int i, bool wanted, const Outcome& outcome, GpuHits& hits) {
+  /** The present moment. Whatever has been changed up to it is not taken from an L1 where it lies as it was. */
+  static __device__ Moment now(const Image& image) {
+    using Word = cuda::atomic_ref<uint64_t, cuda::thread_scope_device>;
+    return Image::moment_of(Word(const_cast<uint64_t&>(image.moment)).load(cuda::memory_order_acquire));
+  }
+
+  /** `outcome`: by the rules that the image was built of. */
+  static __device__ void finish(gpu::Tile& tile, const Image& image, const Scratch& scratch, int k, bool wanted,
+                                Outcome outcome, GpuHits& hits) {
+    const int i = tile.packet(k);
+    if (wanted && scratch.when.listed != 0 && scratch.listed[k] >> 32 < outcome.number)
+      outcome = image.at<PlainRule>(image.listed)[static_cast<uint32_t>(scratch.listed[k])].outcome;
     tile.column(Column::rule, i) = outcome.number;
     if (wanted && outcome.id != kNoId) atomicAdd(&(&hits)[outcome.id].packets, 1ull);
     tile.next(i, wanted ? outcome.next : uint32_t{kDrop});  // reason 0: "short"
@@ -215,6 +231,11 @@ struct ClassifyTile {
     return first;
   }
 
+  /** The place of the lowest bit that is set. */
+  static __device__ uint32_t first_bit(unsigned long long bits) {
+    return static_cast<uint32_t>(__ffsll(static_cast<long long>(bits))) - 1;
+  }
+
   /** The threads' bits of a warp's vote, rank 0 lowest. */
   static __device__ uint32_t vote(bool yes) {
     return __ballot_sync(~0u, yes) >> (threadIdx.x % gpu::kLanes / kLanes * kLanes) & 0xff;
@@ -250,11 +271,11 @@ struct ClassifyTile {
 #pragma unroll 1
           for (uint32_t d = kFields; d < image.dimension_count; ++d)
             match &= image.vector(d, scratch.value[d][k])[word];
+          while (match != 0 && !image.lives(word * 64 + first_bit(match), scratch.when)) match &= match - 1;
         }
         const uint32_t hits = vote(match != 0);
         const int winner = hits != 0 ? __ffs(static_cast<int>(hits)) - 1 : 0;
-        const uint32_t found = __shfl_sync(
-            ~0u, word * 64 + static_cast<uint32_t>(__ffsll(static_cast<long long>(match))) - 1, winner, kLanes);
+        const uint32_t found = __shfl_sync(~0u, word * 64 + first_bit(match), winner, kLanes);
         // What the last thread has seen is the last of these words; the owner goes on behind it.
         const unsigned long long behind = __shfl_sync(~0u, words & (words - 1), kLanes - 1, kLanes);
         if (hits != 0) {
@@ -280,8 +301,8 @@ struct ClassifyTile {
       const uint32_t rule = find_in_tree(threads, image, scratch, wanted ? k : 0, wanted);
       if (k >= tile.count() || threads.rank() != 0) continue;
       const Outcome outcome =
-          rule == kNoRule ? image.outcome(kNoRule) : image.at<TreeRule>(image.tree_rules)[rule].outcome;
-      finish(tile, tile.packet(k), wanted, outcome, hits);
+          rule == kNoRule ? image.outcome(kNoRule) : image.at<PlainRule>(image.tree_rules)[rule].outcome;
+      finish(tile, image, scratch, k, wanted, outcome, hits);
     }
   }
 
@@ -307,20 +328,35 @@ struct ClassifyTile {
     for (uint32_t base = 0; __any_sync(~0u, base < count && found == kNoRule); base += kLanes) {
       const bool there = base + rank < count && found == kNoRule;
       const uint32_t rule = there ? image.at<uint32_t>(image.leaves)[first + base + rank] : 0;
-      const uint32_t hit = vote(there && matches(image, image.at<TreeRule>(image.tree_rules)[rule], scratch, k));
+      const uint32_t hit = vote(there && matches(image, image.at<PlainRule>(image.tree_rules)[rule], scratch, k));
       const uint32_t winner = __shfl_sync(~0u, rule, hit != 0 ? __ffs(static_cast<int>(hit)) - 1 : 0, kLanes);
       if (hit != 0) found = winner;
     }
     return found;
   }
 
-  static __device__ bool matches(const Image& image, const TreeRule& rule, const Scratch& scratch, int k) {
-    bool all = true;
+  /** Sets Scratch::listed. Each thread takes some of the rules and compares them with all packets. In place on return. */
+  static __device__ __noinline__ void search_listed(gpu::Block block, gpu::Tile& tile, const Image& image,
+                                                    Scratch& scratch) {
+    for (int k = block.thread; k < tile.count(); k += block.threads) scratch.listed[k] = ~0ull;
+    block.sync();
+    for (auto at = static_cast<uint32_t>(block.thread); at < scratch.when.listed;
+         at += static_cast<uint32_t>(block.threads)) {
+      const PlainRule rule = image.at<PlainRule>(image.listed)[at];
+      for (int k = 0; k < tile.count(); ++k)
+        if (matches(image, rule, scratch, k))
+          atomicMin(&scratch.listed[k], static_cast<unsigned long long>(rule.outcome.number) << 32 | at);
+    }
+    block.sync();
+  }
+
+  static __device__ bool matches(const Image& image, const PlainRule& rule, const Scratch& scratch, int k) {
+    bool all = scratch.when.is_before(rule.end);
     for (int f = 0; f < kFields; ++f)
       all = all && rule.low[f] <= scratch.value[f][k] && scratch.value[f][k] <= rule.high[f];
     for (uint32_t c = 0; all && c < rule.conditions; ++c) {
-      const TreeCondition& condition = image.at<TreeCondition>(image.conditions)[rule.first_condition + c];
-      const uint32_t value = scratch.value[condition.value][k] & condition.mask;
+      const PlainCondition& condition = image.at<PlainCondition>(image.conditions)[rule.first_condition + c];
+      const uint32_t value = scratch.value[condition.dimension][k] & condition.mask;
       all = condition.low <= value && value <= condition.high;
     }
     return all;

@@ -60,18 +60,44 @@ struct alignas(64) TreeNode {
   uint32_t first;  ///< the first of its children, which lie side by side; of a leaf: of its rules in Image::leaves
   uint32_t what;   ///< the field; kLeaf + number of its rules for a leaf
 };
-struct alignas(64) TreeRule {
-  uint32_t low[kFields], high[kFields];
+
+/** Rules of an image come and go while readers look. A reader goes by what is there at one moment; they count from 0, when the image was
+ *  built. */
+struct Moment {
+  uint32_t number;
+  uint32_t listed;  ///< rules in Image::listed
+
+  /** Whether a rule that ends so is there. */
+  HEDDLE_HD bool is_before(const uint32_t& end) const {
+#ifdef __CUDA_ARCH__
+    return number < end;
+#else
+    return number < __atomic_load_n(&end, __ATOMIC_RELAXED);
+#endif
+  }
+};
+constexpr uint32_t kForever = ~0u;
+
+/** A rule of bit vectors. */
+struct alignas(16) VectorRule {
   Outcome outcome;
-  uint32_t first_condition, conditions;
+  uint32_t end = kForever;  ///< number of the moment from which on it is gone
+};
+/** A rule that is looked at with others, one after the other. */
+struct alignas(64) PlainRule {
+  uint32_t low[kFields]{}, high[kFields]{};
+  Outcome outcome;
+  uint32_t end = kForever;  ///< as VectorRule::end
+  uint32_t first_condition = 0, conditions = 0;
 };
 /** Asks for low <= (value & mask) <= high. */
-struct TreeCondition {
-  uint32_t value;  ///< kFields + the place in the layout
+struct PlainCondition {
+  uint32_t dimension;  ///< whose value it is, as Dimension says
   uint32_t mask, low, high;
 };
 
-/** Bit vectors, or a tree: then the dimensions say only where the values of a key are. */
+/** Bit vectors, or a tree: then the dimensions say only where the values of a key are. Either of them is made once. Rules that come
+ *  later are listed beside it, and those that go are marked, so that a change is a few words, of which the last is `moment`. */
 struct Image {
   uint32_t rules;
   uint32_t words;            ///< of a bit vector: a multiple of 8
@@ -79,11 +105,14 @@ struct Image {
   uint32_t dimension_count;  ///< at least kFields
   uint16_t by_version;       ///< 1 if rules tell IPv4 and IPv6 apart
   uint16_t no_match;         ///< what becomes of packets that hit no rule, as Rule::next
-  uint64_t outcomes;         ///< Outcome[rules]
+  uint32_t most_listed;      ///< rules for which there is room in `listed`
+  uint64_t moment;           ///< the present one: its number, and in the upper half the rules that are listed
+  uint64_t listed;           ///< PlainRule[most_listed], those that have come since the image was built, in any order
+  uint64_t vector_rules;     ///< VectorRule[rules] of bit vectors
   uint64_t nodes;            ///< TreeNode[...], the root first; 0: bit vectors
   uint64_t leaves;      ///< uint32_t[...], places in tree_rules, for each leaf those of its own, ascending by number
-  uint64_t tree_rules;  ///< TreeRule[rules], ascending by number
-  uint64_t conditions;  ///< TreeCondition[...]
+  uint64_t tree_rules;  ///< PlainRule[rules], ascending by number
+  uint64_t conditions;  ///< PlainCondition[...]
   Dimension dimensions[kMostDimensions];
 
   template <class T>
@@ -96,10 +125,27 @@ struct Image {
   HEDDLE_HD const uint64_t* vector(uint32_t dimension, uint32_t range) const {
     return at<uint64_t>(dimensions[dimension].vectors) + uint64_t{range} * words;
   }
-  /** What becomes of a packet that hits the rule at `place`, counted in the order of numbers; kNoRule: of one that hits none. */
+  /** What becomes of a packet that hits the rule of the vectors at `place`, counted in the order of numbers; kNoRule: of one that hits
+   *  none. */
   HEDDLE_HD Outcome outcome(uint32_t place) const {
-    return place == kNoRule ? Outcome{kNoRule, kNoId, no_match} : at<Outcome>(outcomes)[place];
+    return place == kNoRule ? Outcome{kNoRule, kNoId, no_match} : at<VectorRule>(vector_rules)[place].outcome;
   }
+  /** Whether the rule of the vectors at `place` is there. */
+  HEDDLE_HD bool lives(uint32_t place, const Moment& when) const {
+    return when.number == 0 || when.is_before(at<VectorRule>(vector_rules)[place].end);
+  }
+  static HEDDLE_HD Moment moment_of(uint64_t word) {
+    return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)};
+  }
+  /** The present moment, for a reader on the host. */
+  Moment now() const { return moment_of(__atomic_load_n(&moment, __ATOMIC_ACQUIRE)); }
 };
+
+/** How many rules an image has room for beside those that it was built of: as many, but no fewer and no more than these; and how many
+ *  conditions of each. */
+constexpr uint32_t kFewestListed = 256, kMostListed = 4096, kListedConditions = 4;
+constexpr uint32_t most_listed(size_t rules) {
+  return static_cast<uint32_t>(rules < kFewestListed ? kFewestListed : rules > kMostListed ? kMostListed : rules);
+}
 
 }  // namespace heddle::classifier

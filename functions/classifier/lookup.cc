@@ -143,14 +143,16 @@ uint64_t candidates(const Image& image, const Ranges& ranges, int i, uint32_t a)
   return words;
 }
 
-uint32_t first_match(const Image& image, const Ranges& ranges, int i) {
+uint32_t first_match(const Image& image, const Moment& when, const Ranges& ranges, int i) {
   for (uint32_t a = 0; a < image.aggregate_words; ++a)
     for (uint64_t words = candidates(image, ranges, i, a); words != 0; words &= words - 1) {
       const uint32_t word = a * 64 + static_cast<uint32_t>(std::countr_zero(words));
       uint64_t match = ~uint64_t{0};
       for (uint32_t d = 0; d < kFields; ++d) match &= image.vector(d, ranges[d][i])[word];
       for (uint32_t d = kFields; d < image.dimension_count; ++d) match &= image.vector(d, ranges[d][i])[word];
-      if (match != 0) return word * 64 + static_cast<uint32_t>(std::countr_zero(match));
+      for (; match != 0; match &= match - 1)
+        if (const uint32_t place = word * 64 + static_cast<uint32_t>(std::countr_zero(match)); image.lives(place, when))
+          return place;
     }
   return kNoRule;
 }
@@ -167,7 +169,8 @@ void prefetch_candidate(const Image& image, const Ranges& ranges, int i) {
 
 }  // namespace
 
-void lookup_bulk(const Image& image, const uint32_t* const* keys, int first, uint32_t* rules, int n) {
+void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* keys, int first, uint32_t* rules,
+                 int n) {
   constexpr uint32_t kCached = 32;  // words of a vector, up to which all vectors mostly lie in a cache
   Ranges ranges;
   for (int base = 0; base < n; base += kGroup) {
@@ -185,14 +188,24 @@ void lookup_bulk(const Image& image, const uint32_t* const* keys, int first, uin
     }
     if (image.words > kCached)
       for (int i = 0; i < count; ++i) prefetch_candidate(image, ranges, i);
-    for (int i = 0; i < count; ++i) rules[base + i] = first_match(image, ranges, i);
+    for (int i = 0; i < count; ++i) rules[base + i] = first_match(image, when, ranges, i);
+  }
+}
+
+void classify_by_vectors(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes,
+                         int n) {
+  uint32_t places[kGroup];
+  for (int base = 0; base < n; base += kGroup) {
+    const int count = std::min(kGroup, n - base);
+    lookup_bulk(image, when, keys, base, places, count);
+    for (int i = 0; i < count; ++i) outcomes[base + i] = image.outcome(places[i]);
   }
 }
 
 uint32_t lookup(const Image& image, const Key& key) {
   const uint32_t* const keys[kFields] = {&key[0], &key[1], &key[2], &key[3], &key[4]};
   uint32_t rule = kNoRule;
-  lookup_bulk(image, keys, 0, &rule, 1);
+  lookup_bulk(image, image.now(), keys, 0, &rule, 1);
   return rule;
 }
 

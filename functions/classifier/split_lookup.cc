@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "functions/classifier/listed.h"
 #include "functions/classifier/split_tree.h"
 
 #ifdef __x86_64__
@@ -51,30 +52,20 @@ Choose best_choose() {
 }
 const Choose choose = best_choose();
 
-bool matches(const Image& image, const TreeRule& rule, const uint32_t* const* keys, int i) {
-  for (int f = 0; f < kFields; ++f)
-    if (keys[f][i] < rule.low[f] || rule.high[f] < keys[f][i]) return false;
-  const auto* condition = image.at<TreeCondition>(image.conditions) + rule.first_condition;
-  return std::all_of(condition, condition + rule.conditions, [&](const TreeCondition& one) {
-    const uint32_t value = keys[one.value][i] & one.mask;
-    return one.low <= value && value <= one.high;
-  });
-}
-
-Outcome first_of(const Image& image, const TreeNode& leaf, const uint32_t* const* keys, int i) {
+Outcome first_of(const Image& image, const Moment& when, const TreeNode& leaf, const uint32_t* const* keys, int i) {
   const auto* place = image.at<uint32_t>(image.leaves) + leaf.first;
-  const auto* rules = image.at<TreeRule>(image.tree_rules);
+  const auto* rules = image.at<PlainRule>(image.tree_rules);
   for (const uint32_t* const end = place + (leaf.what - TreeNode::kLeaf); place != end; ++place)
-    if (matches(image, rules[*place], keys, i)) return rules[*place].outcome;
+    if (matches(image, when, rules[*place], keys, i)) return rules[*place].outcome;
   return image.outcome(kNoRule);
 }
 
 }  // namespace
 
-void classify_by_tree(const Image& image, const uint32_t* const* keys, Outcome* outcomes, int n) {
+void classify_by_tree(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n) {
   const auto* nodes = image.at<TreeNode>(image.nodes);
   const auto* leaves = image.at<uint32_t>(image.leaves);
-  const auto* rules = image.at<TreeRule>(image.tree_rules);
+  const auto* rules = image.at<PlainRule>(image.tree_rules);
   const TreeNode* at[kGroup];
   int moving[kGroup];
   for (int base = 0; base < n; base += kGroup) {
@@ -97,7 +88,7 @@ void classify_by_tree(const Image& image, const uint32_t* const* keys, Outcome* 
     }
     for (int i = 0; i < count; ++i)
       if (at[i]->what > TreeNode::kLeaf) __builtin_prefetch(rules + leaves[at[i]->first]);
-    for (int i = 0; i < count; ++i) outcomes[base + i] = first_of(image, *at[i], keys, base + i);
+    for (int i = 0; i < count; ++i) outcomes[base + i] = first_of(image, when, *at[i], keys, base + i);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "functions/classifier/split_tree.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -13,12 +14,15 @@ namespace {
 struct Tree {
   std::vector<TreeNode> nodes;
   std::vector<uint32_t> leaves;
-  std::vector<TreeRule> rules;
-  std::vector<TreeCondition> conditions;
+  std::vector<PlainRule> rules;
+  std::vector<PlainCondition> conditions;
+  std::vector<std::vector<uint64_t>>
+      hidden;  // by rule: bit r is set if it hides the r-th behind it; empty: it hides none
 
   size_t bytes() const {
-    return sizeof(Image) + nodes.size() * sizeof(TreeNode) + leaves.size() * sizeof leaves[0] +
-           rules.size() * sizeof(TreeRule) + conditions.size() * sizeof(TreeCondition);
+    return sizeof(Image) + most_listed(rules.size()) * sizeof(PlainRule) + nodes.size() * sizeof(TreeNode) +
+           leaves.size() * sizeof leaves[0] + rules.size() * sizeof(PlainRule) +
+           conditions.size() * sizeof(PlainCondition);
   }
 };
 
@@ -40,10 +44,12 @@ struct Runs {
 
 class Builder {
  public:
-  Builder(Tree& tree, size_t most_bytes) : tree_(tree), most_bytes_(most_bytes) {}
+  Builder(Tree& tree, size_t most_bytes, const CheckWanted& check_wanted)
+      : tree_(tree), most_bytes_(most_bytes), check_wanted_(check_wanted) {}
 
   /** Makes node `at` and all below it of these rules, which meet the box. `part`: of the whole tree, as far as can be told. */
   void build(uint32_t at, const Box& box, std::vector<uint32_t> rules, double part = 1) {
+    check_wanted_();
     drop_hidden(box, rules);
     Runs best;
     int field = -1;
@@ -57,17 +63,23 @@ class Builder {
   }
 
  private:
-  /** Takes away the rules behind one that takes the whole box. */
-  void drop_hidden(const Box& box, std::vector<uint32_t>& rules) const {
+  /** Takes away the rules behind one that takes the whole box, and notes that it hides them. */
+  void drop_hidden(const Box& box, std::vector<uint32_t>& rules) {
     const auto takes_all = [&](uint32_t r) {
-      const TreeRule& rule = tree_.rules[r];
+      const PlainRule& rule = tree_.rules[r];
       if (rule.conditions != 0) return false;
       for (int f = 0; f < kFields; ++f)
         if (rule.low[f] > box.low[f] || rule.high[f] < box.high[f]) return false;
       return true;
     };
     const auto first = std::ranges::find_if(rules, takes_all);
-    if (first != rules.end()) rules.erase(first + 1, rules.end());
+    if (first == rules.end()) return;
+    if (first + 1 == rules.end()) return;
+    auto& hidden = tree_.hidden[*first];
+    hidden.resize((tree_.rules.size() - *first + 63) / 64);
+    for (auto rule = first + 1; rule != rules.end(); ++rule)
+      hidden[(*rule - *first) / 64] |= uint64_t{1} << (*rule - *first) % 64;
+    rules.erase(first + 1, rules.end());
   }
 
   Runs runs_of(const Box& box, const std::vector<uint32_t>& rules, int f) {
@@ -151,7 +163,8 @@ class Builder {
 
   void check_size() const {
     if (tree_.bytes() <= most_bytes_ && tree_.leaves.size() < TreeNode::kLeaf) return;
-    const auto fixed = static_cast<double>(sizeof(Image) + tree_.rules.size() * sizeof(TreeRule));
+    const auto fixed =
+        static_cast<double>(sizeof(Image) + (tree_.rules.size() + most_listed(tree_.rules.size())) * sizeof(PlainRule));
     const double all = fixed + (static_cast<double>(tree_.bytes()) - fixed) / done_;
     throw Error(format(
         "%zu rules need a tree of more than %zu MB%s, and MEMORY allows %zu MB", tree_.rules.size(), most_bytes_ >> 20,
@@ -160,15 +173,17 @@ class Builder {
 
   Tree& tree_;
   size_t most_bytes_;
+  const CheckWanted& check_wanted_;
   double done_ = 0;  // of the tree
   std::vector<std::pair<uint32_t, int>> turns_;
 };
 
-Tree make_tree(std::span<const SetRule> rules, size_t most_bytes, const Layout& layout) {
+Tree make_tree(std::span<const SetRule> rules, size_t most_bytes, const Layout& layout,
+               const CheckWanted& check_wanted) {
   Tree tree;
   std::vector<uint32_t> all;
   for (const auto& [number, id, rule] : rules) {
-    TreeRule& one = tree.rules.emplace_back();
+    PlainRule& one = tree.rules.emplace_back();
     std::ranges::copy(rule.low, one.low);
     std::ranges::copy(rule.high, one.high);
     one.outcome = {number, id, rule.next};
@@ -182,8 +197,26 @@ Tree make_tree(std::span<const SetRule> rules, size_t most_bytes, const Layout& 
   Box everything{};
   std::ranges::copy(kLargest, everything.high);
   tree.nodes.resize(1);
-  Builder(tree, most_bytes).build(0, everything, std::move(all));
+  tree.hidden.resize(rules.size());
+  Builder(tree, most_bytes, check_wanted).build(0, everything, std::move(all));
   return tree;
+}
+
+/** BuiltImage::hidden. */
+std::vector<std::pair<uint32_t, uint32_t>> hidden_pairs(const Tree& tree) {
+  std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  for (uint32_t hider = 0; hider < tree.hidden.size(); ++hider) {
+    size_t count = 0;
+    for (const uint64_t word : tree.hidden[hider]) count += static_cast<size_t>(std::popcount(word));
+    if (count > most_listed(tree.rules.size()) / 2) {
+      pairs.emplace_back(hider, hider);
+      continue;
+    }
+    for (uint32_t word = 0; word < tree.hidden[hider].size(); ++word)
+      for (uint64_t bits = tree.hidden[hider][word]; bits != 0; bits &= bits - 1)
+        pairs.emplace_back(hider, hider + 64 * word + static_cast<uint32_t>(std::countr_zero(bits)));
+  }
+  return pairs;
 }
 
 /** Says where the values of keys are. */
@@ -201,10 +234,11 @@ void put_places(Image& image, const Layout& layout) {
 
 }  // namespace
 
-void SplitTable::load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout) {
+BuiltImage build_tree(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout,
+                      const CheckWanted& check_wanted) {
   Image image{};
   put_places(image, layout);
-  const Tree tree = make_tree(rules, most_bytes, layout);
+  const Tree tree = make_tree(rules, most_bytes, layout, check_wanted);
   size_t end = sizeof image;
   const auto take = [&](const auto& list) {
     const size_t start = (end + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
@@ -217,24 +251,17 @@ void SplitTable::load(std::span<const SetRule> rules, uint16_t no_match, size_t 
   image.nodes = take(tree.nodes);
   image.leaves = take(tree.leaves);
   image.tree_rules = take(tree.rules);
-  image.conditions = take(tree.conditions);
-  HugePages memory = map_huge_pages(end);
+  take_room_to_list(image, tree.conditions.size(), end);
+  BuiltImage built{map_huge_pages(end), end, hidden_pairs(tree)};
   const auto put = [&](uint64_t offset, const auto& list) {
-    if (!list.empty()) std::memcpy(memory.get() + offset, list.data(), list.size() * sizeof list[0]);
+    if (!list.empty()) std::memcpy(built.memory.get() + offset, list.data(), list.size() * sizeof list[0]);
   };
-  std::memcpy(memory.get(), &image, sizeof image);
+  std::memcpy(built.memory.get(), &image, sizeof image);
   put(image.nodes, tree.nodes);
   put(image.leaves, tree.leaves);
   put(image.tree_rules, tree.rules);
   put(image.conditions, tree.conditions);
-
-  image_.store(reinterpret_cast<const Image*>(memory.get()), std::memory_order_release);
-  std::swap(memory_, memory);
-  bytes_ = end;
-  if (memory != nullptr) {
-    retired_.push_back(std::move(memory));
-    replaced();
-  }
+  return built;
 }
 
 }  // namespace heddle::classifier

@@ -97,8 +97,9 @@ size_t lay_out(Image& image, size_t rules, const std::vector<Axis>& axes,
     end = start + bytes;
     return start;
   };
-  image.outcomes = take(rules * sizeof(Outcome));
+  image.vector_rules = take(rules * sizeof(VectorRule));
   image.dimension_count = static_cast<uint32_t>(axes.size());
+  take_room_to_list(image, 0, end);
   for (size_t d = 0; d < axes.size(); ++d) {
     Dimension& dimension = image.dimensions[d];
     const size_t ranges = limits[d].size();
@@ -153,7 +154,7 @@ void put_levels(std::byte* memory, const Dimension& dimension, const std::vector
 
 /** Writes vectors and aggregates range by range, each the one before with the rules changed that begin or end there. */
 void put_vectors(std::byte* memory, const Image& image, const Dimension& dimension, std::span<const SetRule> rules,
-                 const Axis& axis, const std::vector<uint32_t>& limits) {
+                 const Axis& axis, const std::vector<uint32_t>& limits, const CheckWanted& check_wanted) {
   const auto range_of = [&](uint32_t value) {
     return static_cast<uint32_t>(std::ranges::lower_bound(limits, value) - limits.begin());
   };
@@ -170,6 +171,7 @@ void put_vectors(std::byte* memory, const Image& image, const Dimension& dimensi
   auto* aggregates = place<uint64_t>(memory, dimension.aggregates);
   size_t next = 0;
   for (size_t range = 0; range < limits.size(); ++range) {
+    check_wanted();
     for (; next < turns.size() && turns[next].first == range; ++next) {
       const uint32_t place = turns[next].second, word = place / 64;
       vector[word] ^= uint64_t{1} << place % 64;
@@ -191,8 +193,8 @@ std::vector<SetRule> numbered(std::span<const Rule> rules) {
   return result;
 }
 
-void BitVectorTable::load(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout,
-                          SearchForm form) {
+BuiltImage build_vectors(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout,
+                         SearchForm form, const CheckWanted& check_wanted) {
   const std::vector<Axis> axes = axes_of(rules, layout);
   std::vector<std::vector<uint32_t>> limits;
   for (const Axis& axis : axes) limits.push_back(limits_of(rules, axis));
@@ -204,22 +206,16 @@ void BitVectorTable::load(std::span<const SetRule> rules, uint16_t no_match, siz
                        (bytes + kMegabyte - 1) / kMegabyte, most_bytes / kMegabyte));
   image.no_match = no_match;
   image.by_version = find(layout, kIpVersion) ? 1 : 0;
-  HugePages memory = map_huge_pages(bytes);
-  std::memcpy(memory.get(), &image, sizeof image);
+  BuiltImage built{map_huge_pages(bytes), bytes};
+  std::byte* const memory = built.memory.get();
+  std::memcpy(memory, &image, sizeof image);
   for (size_t i = 0; i < rules.size(); ++i)
-    place<Outcome>(memory.get(), image.outcomes)[i] = {rules[i].number, rules[i].id, rules[i].rule.next};
+    place<VectorRule>(memory, image.vector_rules)[i] = {.outcome = {rules[i].number, rules[i].id, rules[i].rule.next}};
   for (size_t d = 0; d < axes.size(); ++d) {
-    put_levels(memory.get(), image.dimensions[d], limits[d]);
-    put_vectors(memory.get(), image, image.dimensions[d], rules, axes[d], limits[d]);
+    put_levels(memory, image.dimensions[d], limits[d]);
+    put_vectors(memory, image, image.dimensions[d], rules, axes[d], limits[d], check_wanted);
   }
-
-  image_.store(reinterpret_cast<const Image*>(memory.get()), std::memory_order_release);
-  std::swap(memory_, memory);
-  bytes_ = bytes;
-  if (memory != nullptr) {
-    retired_.push_back(std::move(memory));
-    replaced();
-  }
+  return built;
 }
 
 }  // namespace heddle::classifier

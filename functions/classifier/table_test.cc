@@ -29,7 +29,7 @@ std::vector<uint32_t> found(const BitVectorTable& table, const std::vector<Key>&
     const uint32_t* const columns[kFields] = {&fields[0][static_cast<size_t>(at)], &fields[1][static_cast<size_t>(at)],
                                               &fields[2][static_cast<size_t>(at)], &fields[3][static_cast<size_t>(at)],
                                               &fields[4][static_cast<size_t>(at)]};
-    lookup_bulk(table.image(), columns, 0, &rules[static_cast<size_t>(at)],
+    lookup_bulk(table.image(), table.image().now(), columns, 0, &rules[static_cast<size_t>(at)],
                 std::min(piece, static_cast<int>(keys.size()) - at));
   }
   return rules;
