@@ -143,6 +143,8 @@ uint64_t candidates(const Image& image, const Ranges& ranges, int i, uint32_t a)
   return words;
 }
 
+/** `kMarked`: some rules may be gone. */
+template <bool kMarked>
 uint32_t first_match(const Image& image, const Moment& when, const Ranges& ranges, int i) {
   for (uint32_t a = 0; a < image.aggregate_words; ++a)
     for (uint64_t words = candidates(image, ranges, i, a); words != 0; words &= words - 1) {
@@ -150,9 +152,10 @@ uint32_t first_match(const Image& image, const Moment& when, const Ranges& range
       uint64_t match = ~uint64_t{0};
       for (uint32_t d = 0; d < kFields; ++d) match &= image.vector(d, ranges[d][i])[word];
       for (uint32_t d = kFields; d < image.dimension_count; ++d) match &= image.vector(d, ranges[d][i])[word];
-      for (; match != 0; match &= match - 1)
-        if (const uint32_t place = word * 64 + static_cast<uint32_t>(std::countr_zero(match)); image.lives(place, when))
-          return place;
+      for (; match != 0; match &= match - 1) {
+        const uint32_t place = word * 64 + static_cast<uint32_t>(std::countr_zero(match));
+        if (!kMarked || image.lives(place, when)) return place;
+      }
     }
   return kNoRule;
 }
@@ -188,7 +191,10 @@ void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* 
     }
     if (image.words > kCached)
       for (int i = 0; i < count; ++i) prefetch_candidate(image, ranges, i);
-    for (int i = 0; i < count; ++i) rules[base + i] = first_match(image, when, ranges, i);
+    if (when.number == 0)
+      for (int i = 0; i < count; ++i) rules[base + i] = first_match<false>(image, when, ranges, i);
+    else
+      for (int i = 0; i < count; ++i) rules[base + i] = first_match<true>(image, when, ranges, i);
   }
 }
 
