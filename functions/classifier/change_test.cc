@@ -113,7 +113,7 @@ TEST_P(ClassifierChangeTest, NoPacketSeesHalfASet) {
 
 // Changes of one rule each, many at a time; packets that come after them against a search of all rules.
 TEST_P(ClassifierChangeTest, FindsTheFirstOfChangedRules) {
-  constexpr uint32_t kStep = 10, kInFlight = 500;
+  constexpr uint32_t kStep = 10, kInFlight = 1000;  // packets at most, in batches of 64
   auto random = random_for("changed rules");
   const auto pool = random_rules(random, 300);
   auto keys = keys_near(random, pool, 64);
@@ -131,7 +131,7 @@ TEST_P(ClassifierChangeTest, FindsTheFirstOfChangedRules) {
     std::atomic<bool> settled{false};            // packets that come are to be as expected
     std::atomic<uint64_t> seen{0}, wrong{0};
     Options options;
-    options.endless = true;
+    options.endless = true, options.batches = {64};
     options.on_packet = [&](const std::string& sink, const Received& packet) {
       const std::pair<uint32_t, uint32_t> got{packet.column[static_cast<int>(Column::rule)], sink[1] - '0'};
       if (settled && got != expected[packet.bytes[kL3 + 24]]) ++wrong;
