@@ -40,8 +40,7 @@ using Within = bool (*)(const PlainRule& rule, Group& group);
 bool within_portable(const PlainRule& rule, Group& group) { return any_within(rule, group); }
 #ifdef __x86_64__
 [[gnu::target("avx2")]] bool within_avx2(const PlainRule& rule, Group& group) { return any_within(rule, group); }
-[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")]] bool within_avx512(const PlainRule& rule,
-                                                                                                 Group& group) {
+[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] bool within_avx512(const PlainRule& rule, Group& group) {
   return any_within(rule, group);
 }
 #endif
