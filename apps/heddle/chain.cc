@@ -51,7 +51,7 @@ void sort_operands(ChainOptions& options) {
 std::optional<std::string> read_library(const ChainOptions& chain, const std::string& file, const std::string& from) {
   std::string folders = std::filesystem::path(from).parent_path().string();
   folders += ":" + std::filesystem::path(chain.file).parent_path().string();
-  for (auto& list : chain.library_path) folders += ":" + list;
+  for (auto& list : chain.click_path) folders += ":" + list;
   if (const char* environment = std::getenv("CLICKPATH")) folders += std::string(":") + environment;
   std::istringstream list(folders + ":.");
   for (std::string folder; std::getline(list, folder, ':');) {

@@ -23,7 +23,7 @@ struct ChainOptions {
   std::vector<std::string> variables;  ///< NAME=VALUE
   std::vector<std::string> tcp_ports;  ///< control sockets to add: "7777", "7777+"
   std::vector<int> sockets;            ///< connections that are open already, for a control socket each
-  std::vector<std::string> library_path;
+  std::vector<std::string> click_path;
   std::vector<std::string> unix_sockets;
   bool from_standard_input = false;  ///< if neither file nor expression is given
   PlanOptions plan;

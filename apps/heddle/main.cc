@@ -113,8 +113,7 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
       ->check(heddle::number_in(0, 1))
       ->type_name("SECONDS");
   command->add_flag("-w,--no-warnings", run.ignored_flag, "Accepted for Click's sake");
-  command
-      ->add_option("-C,--clickpath", chain.library_path, "Folders in which require(library FILE) looks, FOLDER:FOLDER")
+  command->add_option("-C,--clickpath", chain.click_path, "Folders in which require(library FILE) looks, FOLDER:FOLDER")
       ->allow_extra_args(false)
       ->type_name("PATH");
   command->add_flag("-R,--allow-reconfigure", run.allow_reconfigure,

@@ -159,10 +159,10 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *  bitvector and hypersplit take long to build, so a change lists the rules that come beside the structure and marks those that go,
  *  which takes microseconds; with a GPU it waits until the packets there are back. When 64 rules have come or gone, a thread builds a
  *  structure of all rules aside, which takes as much memory again meanwhile, and the first change after it has ended makes it the set.
- *  Up to then each listed rule costs a packet some tenths of a nanosecond on a CPU. As many rules can be listed as the structure was
- *  built of, 256 to 4,096. A change that finds no room waits for the thread. It builds all itself, and fails if that needs more than
- *  MEMORY, if the thread has failed, if it adds that many rules at once, if it asks for a field that no rule asked for, or, with
- *  hypersplit, if it removes a rule that hides half as many others: a tree leaves out rules where one before them takes every packet.
+ *  Up to then every packet is compared with each listed rule. As many rules can be listed as the structure was built of, 256 to 4,096. A
+ *  change that finds no room waits for the thread. It builds all itself, and fails if that needs more than MEMORY, if the thread has
+ *  failed, if it adds that many rules at once, if it asks for a field that no rule asked for, or, with hypersplit, if it removes a rule
+ *  that hides half as many others: a tree leaves out rules where one before them takes every packet.
  *
  *  Handlers, all of which work while packets flow. Every packet is classified by the rules before a change or by those after
  *  it, whatever their number:
