@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kLookEveryMs = 50;  // for peers that call, and for rings that have ended by themselves
 constexpr uint32_t kLine = 128;
-static_assert(GPUPort::kWarpBatch == gpu::kMostRingWorkers * gpu::kSlotPackets);
 static_assert(GPUPort::kMostWarpBatch == gpu::kMostSpreadWorkers * gpu::kSlotPackets);
 constexpr size_t kMostKept = 32;  // regions of peers that have gone while other kernels were resident
 
@@ -63,6 +62,7 @@ GpuPorts::GpuPorts(const Router& router, const Plan& plan) : router_(router) {
   uint32_t appends = 0, largest = 0;
   for (const Segment& segment : plan.segments) {
     if (!segment.has_rings()) continue;
+    if (segment.spread) spread_pairs_[segment.processor.number] += static_cast<int>(port_of(segment.from).queues());
     headroom_ = std::max(headroom_, round_up(static_cast<uint32_t>(segment.prepends)));
     appends = std::max(appends, static_cast<uint32_t>(segment.appends));
   }
@@ -91,8 +91,8 @@ void GpuPorts::make_memory() {
   }
 }
 
-GpuPorts::Port& GpuPorts::port_of(const Router& router, int node) {
-  const auto& name = dynamic_cast<const GPUPort&>(*router.nodes[static_cast<size_t>(node)].element).port();
+GpuPorts::Port& GpuPorts::port_of(int node) const {
+  const auto& name = dynamic_cast<const GPUPort&>(*router_.nodes[static_cast<size_t>(node)].element).port();
   return **std::find_if(ports_.begin(), ports_.end(), [&](auto& port) { return port->name == name; });
 }
 
@@ -104,7 +104,7 @@ gpu::TableId GpuPorts::add_buffers(gpu::Device& device, const Port& port, Direct
 }
 
 void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
-  Port &from = port_of(router_, plan.from), &to = port_of(router_, plan.to);
+  Port &from = port_of(plan.from), &to = port_of(plan.to);
   gpu::Device& device = segment.device();
   if (from.nic) add_soft_nics(from, to, device, static_cast<uint32_t>(plan.appends));
   if (from.is_client()) from.directions[kReceive].buffers = add_buffers(device, from, kReceive);
@@ -117,7 +117,15 @@ void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
                                     from.nic                             ? gpu::RingKind::nic
                                     : from.is_client() && to.is_client() ? gpu::RingKind::memif
                                                                          : gpu::RingKind::memif_copied,
-                                    from.config.warp_batch / gpu::kSlotPackets)});
+                                    workers(plan, from, device.info()))});
+}
+
+int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const {
+  if (from.config.warp_batch > 0) return from.config.warp_batch / gpu::kSlotPackets;
+  if (!plan.spread) return gpu::kMostRingWorkers;
+  const int blocks = device.multiprocessors / 2 / spread_pairs_.at(plan.processor.number);
+  return std::clamp(std::min(blocks * gpu::kSpreadWorkers - 1, static_cast<int>(from.size()) / gpu::kSlotPackets),
+                    gpu::kMostRingWorkers, gpu::kMostSpreadWorkers);
 }
 
 void GpuPorts::add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends) {

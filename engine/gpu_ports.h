@@ -70,9 +70,12 @@ class GpuPorts {
     bool running = false;
   };
 
-  Port& port_of(const Router& router, int node);
+  Port& port_of(int node) const;
   void make_memory();
   void add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends);
+  /** Warps for a ring pair of `from`. Where none are named and functions go over whole packets: as many as a receiving ring has work
+   *  for and half of the multiprocessors have room for, shared out among all such pairs. */
+  int workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const;
   gpu::TableId add_buffers(gpu::Device& device, const Port& port, Direction direction) const;
   void serve();
   void look();
@@ -93,6 +96,7 @@ class GpuPorts {
   uint32_t headroom_ = 128, stride_ = 0;  ///< of a buffer, bytes
   memif::Region buffers_;                 ///< of all clients
   std::vector<std::unique_ptr<Port>> ports_;
+  std::map<int, int> spread_pairs_;  ///< ring pairs of spread segments, by device
   std::vector<Way> ways_;
   std::vector<memif::Region> kept_;  ///< memory of peers that have gone, which a device has not given back yet
   std::mutex mutex_;                 ///< guards all of it once the thread runs

@@ -90,6 +90,9 @@ struct Segment : Placement {
   int from = -1,
       to = -1;  ///< the GPU ports, its first and its last node, if the GPU drives their rings; exit 0 is `to`
 
+  /** Functions go over whole packets of the rings: several multiprocessors serve a pair, unless WARP_BATCH is given. */
+  bool spread = false;
+
   bool has_rings() const { return from >= 0; }
   /** Streams of a thread's launches; none: its slots are resident. */
   int streams() const { return launch == LaunchMode::persistent ? 0 : limits.lists > 0 ? limits.lists : gpu::kStreams; }

@@ -71,6 +71,10 @@ std::string Plan::text(const Router& router) const {
       text += format("  transport   %s: %s%s\n", heddle::name(segment.transport), segment.why_transport.c_str(),
                      segment.copies.kept ? "; packets are in GPU memory already, from a segment before" : "");
     }
+    if (segment.spread)
+      text +=
+          "  rings       functions go over whole packets, so several multiprocessors serve a pair (WARP_BATCH changes "
+          "that)\n";
     if (segment.processor.is_gpu() && !segment.has_rings() && options.workers)
       text += "  driven by   the last packet thread (--workers): others hand packets over to it, and take them back\n";
     if (segment.latency_us > 0)
@@ -120,6 +124,7 @@ std::string Plan::json(const Router& router) const {
       entry["driven_by"] = segment.has_rings() ? "gpu" : options.workers ? "last packet thread" : "each packet thread";
       if (segment.latency_us > 0) entry["latency_us"] = segment.latency_us;
       entry["warps"] = segment.warps;
+      entry["rings_spread"] = segment.spread;
       entry["by_load"] = segment.by_load;
       entry["cpu_after_failure"] = segment.cpu_after_failure;
       entry["wide_results"] = segment.wide_results;

@@ -222,6 +222,7 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
     if (segment.has_rings()) {
       segment.transport = Transport::direct;
       segment.why_transport = "packets lie in the ports' memory";
+      segment.spread = passes > 0;
     }
     if (segment.transport != Transport::direct) segment.copies = copies_of(router, plan, segment);
   });

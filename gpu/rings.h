@@ -9,9 +9,10 @@
 namespace heddle::gpu {
 
 constexpr int kMostRegions = 16;  ///< of a port's shared memory
-// Warps that take a ring pair's packets through the program: in one block up to kMostRingWorkers. More are spread over several,
-// kSpreadWorkers in each, where they have more registers; in the first there is one less, for another finds out what has come.
-constexpr int kMostRingWorkers = 14, kSpreadWorkers = 11, kMostSpreadWorkers = 320;
+// Warps that take a ring pair's packets through the program: in one block up to kMostRingWorkers. More are spread over several, up to
+// kSpreadWorkers in each; in the first there is one less, for another finds out what has come. Seven warps of functions that go over
+// whole packets keep a multiprocessor busy (docs/results.md), and so few have more registers.
+constexpr int kMostRingWorkers = 14, kSpreadWorkers = 8, kMostSpreadWorkers = 320;
 
 /** Memory that kernels and a port's peer reach. */
 struct SharedMemory {

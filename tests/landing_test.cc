@@ -20,7 +20,7 @@ class LandingTest : public testing::TestWithParam<LaunchMode> {
     for (auto& [name, packets] : wanted.sinks) {
       EXPECT_FALSE(packets.empty());
       EXPECT_TRUE(same(got.bytes(name), wanted.bytes(name))) << name;
-      for (size_t i = 0; i < std::min(packets.size(), got.bytes(name).size()); ++i)
+      for (size_t i = 0; i < std::min(packets.size(), got.at(name).size()); ++i)
         EXPECT_EQ(got.at(name)[i].timestamp_ns, packets[i].timestamp_ns);
     }
     return got;

@@ -255,3 +255,10 @@ def test_the_plan_says_so(heddle):
     assert "segment 0 on simt (rings of mirror and mirror, driven by the GPU)" in text
     plan = heddle.ok("plan", "--json", CHAINS / "gpu_ports.click", *SIMT).json
     assert [segment["launch"] for segment in plan["segments"]] == ["rings"]
+
+
+@pytest.mark.parametrize(("chain", "spread"), [("gpu_ports.click", False), ("gpu_c1.click", True)])
+def test_functions_that_go_over_whole_packets_have_several_multiprocessors(heddle, chain, spread):
+    plan = heddle.ok("plan", "--json", CHAINS / chain, *SIMT).json
+    assert [segment["rings_spread"] for segment in plan["segments"]] == [spread]
+    assert ("several multiprocessors serve a pair" in heddle.ok("plan", CHAINS / chain, *SIMT).out) is spread

@@ -13,12 +13,12 @@ namespace heddle {
 /** What From- and ToGPUPort have in common: the arguments of the port that both name, and what its engine tells them. */
 class GPUPort : public Element {
  public:
-  static constexpr int kWarpBatch = 448, kMostWarpBatch = 10240;  ///< of one multiprocessor, and of several
+  static constexpr int kMostWarpBatch = 10240;
   struct Config {
     memif::PortConfig memif;         ///< the interface's queues and size are those of a soft NIC, too
     dpdk::Port* soft_nic = nullptr;  ///< whose frames a soft NIC moves; null: it is a memif
     uint32_t buffer_bytes = 2048;
-    int warp_batch = kWarpBatch;  ///< packets of a ring pair that warps work on at a time
+    int warp_batch = 0;  ///< packets of a ring pair that warps work on at a time; 0: as many as the functions want
   };
 
   void configure(click::Arguments& arguments) override;

@@ -139,7 +139,7 @@ TEST_P(ClassifierChangeTest, FindsTheFirstOfChangedRules) {
     };
     options.meanwhile = [&](Engine& running) {
       for (int round = 0; round < 3; ++round) {
-        for (int change = engine == "acl" ? 2 : 40; change > 0; --change) {
+        for (int change = engine == "acl" ? 2 : 25; change > 0; --change) {
           const auto number = static_cast<uint32_t>(random() % (kStep * 60));
           if (const auto at = rules.lower_bound(number); random() % 2 == 0 && at != rules.end()) {
             running.handlers().write("c.remove", std::to_string(at->first));
