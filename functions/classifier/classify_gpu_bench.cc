@@ -51,18 +51,18 @@ std::unique_ptr<RuleEngine> load(EngineKind kind, SearchForm form, const std::ve
   return engine;
 }
 
-/** What ENGINE auto takes for a GPU. Throws Error, also if a tree of a quarter of a large set takes so long that all would take
+/** What ENGINE auto takes for a GPU. Throws Error, also if a tree of a small part of a large set takes so long that all would take
  *  minutes. */
 std::unique_ptr<RuleEngine> load(const std::vector<Rule>& rules, EngineChoice& choice) {
-  constexpr size_t kLarge = 100'000;
-  constexpr double kMostSeconds = 4;
+  constexpr size_t kLarge = 100'000, kParts = 32;
+  constexpr double kMostSeconds = 0.5;
   if (rules.size() < kLarge) return make_gpu_engine(numbered(rules), {kDrop, size_t{16} << 30}, choice);
   const RuleEngine::Limits limits{kDrop, size_t{4} << 30};  // as MEMORY's default, for which bit vectors are too large
   const double start = seconds_now();
-  const std::span quarter = std::span(rules).first(rules.size() / 4);
-  make_engine(EngineKind::hypersplit, limits)->load(numbered(quarter));
+  const std::span part = std::span(rules).first(rules.size() / kParts);
+  make_engine(EngineKind::hypersplit, limits)->load(numbered(part));
   if (const double seconds = seconds_now() - start; seconds > kMostSeconds)
-    throw Error(format("a tree of %zu of its rules takes %.1f s to build", quarter.size(), seconds));
+    throw Error(format("a tree of %zu of its rules takes %.1f s to build", part.size(), seconds));
   return make_gpu_engine(numbered(rules), limits, choice);
 }
 
