@@ -1,6 +1,8 @@
 // classify-1k, classify-16k: the engine that BitVectorClassifier takes for so many rules against DPDK's rte_acl_classify() with
 // the same rules and keys, on one core: filters generated like ClassBench's access lists and firewalls, keys at the corners of
 // their rules (80 %) and anywhere. Every rule that rte_acl finds is compared. classify-500k: half a million rules.
+// Random rules (random_rules.h) have prefixes of any length, which rte_acl may not build; `octets` are the same with prefixes of 8, 16, 24
+// or 32 bits. classify-cores: all cores of the machine at once. classify-build: what building takes each engine.
 // classify-engines: all engines at all sizes. classify-changes: what a change of one rule takes each engine that changes on a GPU as
 // well, and hash tables, in sets of 10,000 and 100,000 rules.
 
@@ -10,7 +12,10 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstdio>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <thread>
 #include <utility>
@@ -20,6 +25,7 @@
 #include "core/columns.h"
 #include "core/cores.h"
 #include "core/error.h"
+#include "functions/classifier/auto_engine.h"
 #include "functions/classifier/engine.h"
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/rule_set.h"
@@ -27,6 +33,7 @@
 #include "functions/classifier/tuple_engine.h"
 #include "io/dpdk/dpdk.h"
 #include "measure/generate/filter_set.h"
+#include "measure/generate/random_rules.h"
 
 namespace heddle::bench {
 namespace {
@@ -51,20 +58,12 @@ class Acl {
     const rte_acl_param parameters{"classify", 0, RTE_ACL_RULE_SZ(kFields), static_cast<uint32_t>(rules.size())};
     context_ = rte_acl_create(&parameters);
     if (context_ == nullptr) throw Error("rte_acl_create failed");
-    std::vector<AclRule> acl_rules;
-    for (uint32_t number = 0; number < rules.size(); ++number) acl_rules.push_back(acl_rule(rules[number], number));
-    if (rte_acl_add_rules(context_, reinterpret_cast<rte_acl_rule*>(acl_rules.data()),
-                          static_cast<uint32_t>(acl_rules.size())) != 0)
-      throw Error("rte_acl_add_rules failed");
-    rte_acl_config config{};
-    config.num_categories = 1;
-    config.num_fields = kFields;
-    config.defs[0] = {RTE_ACL_FIELD_TYPE_BITMASK, 1, 0, 0, offsetof(AclKey, protocol)};
-    config.defs[1] = {RTE_ACL_FIELD_TYPE_MASK, 4, 1, 1, offsetof(AclKey, source)};
-    config.defs[2] = {RTE_ACL_FIELD_TYPE_MASK, 4, 2, 2, offsetof(AclKey, destination)};
-    config.defs[3] = {RTE_ACL_FIELD_TYPE_RANGE, 2, 3, 3, offsetof(AclKey, source_port)};
-    config.defs[4] = {RTE_ACL_FIELD_TYPE_RANGE, 2, 4, 3, offsetof(AclKey, destination_port)};
-    if (rte_acl_build(context_, &config) != 0) throw Error("rte_acl_build failed");
+    try {
+      build(rules);
+    } catch (...) {
+      rte_acl_free(context_);
+      throw;
+    }
   }
   ~Acl() { rte_acl_free(context_); }
   Acl(const Acl&) = delete;
@@ -76,12 +75,28 @@ class Acl {
   }
 
  private:
+  void build(const std::vector<Rule>& rules) {
+    std::vector<AclRule> acl_rules;
+    for (uint32_t number = 0; number < rules.size(); ++number) acl_rules.push_back(acl_rule(rules[number], number));
+    if (rte_acl_add_rules(context_, reinterpret_cast<rte_acl_rule*>(acl_rules.data()),
+                          static_cast<uint32_t>(acl_rules.size())) != 0)
+      throw Error("rte_acl_add_rules failed");
+    rte_acl_config config{};
+    config.num_categories = 1;
+    config.num_fields = kFields;
+    config.defs[0] = {RTE_ACL_FIELD_TYPE_RANGE, 1, 0, 0, offsetof(AclKey, protocol)};
+    config.defs[1] = {RTE_ACL_FIELD_TYPE_MASK, 4, 1, 1, offsetof(AclKey, source)};
+    config.defs[2] = {RTE_ACL_FIELD_TYPE_MASK, 4, 2, 2, offsetof(AclKey, destination)};
+    config.defs[3] = {RTE_ACL_FIELD_TYPE_RANGE, 2, 3, 3, offsetof(AclKey, source_port)};
+    config.defs[4] = {RTE_ACL_FIELD_TYPE_RANGE, 2, 4, 3, offsetof(AclKey, destination_port)};
+    if (rte_acl_build(context_, &config) != 0) throw Error("rte_acl_build failed");
+  }
   static AclRule acl_rule(const Rule& rule, uint32_t number) {
     AclRule result{};
     result.data = {
         .category_mask = 1, .priority = RTE_ACL_MAX_PRIORITY - static_cast<int32_t>(number), .userdata = number + 1};
     result.field[0].value.u8 = static_cast<uint8_t>(rule.low[kProtocol]);
-    result.field[0].mask_range.u8 = rule.low[kProtocol] == rule.high[kProtocol] ? 0xff : 0;
+    result.field[0].mask_range.u8 = static_cast<uint8_t>(rule.high[kProtocol]);
     for (const Field f : {kSource, kDestination}) {
       result.field[1 + f].value.u32 = rule.low[f];
       result.field[1 + f].mask_range.u32 = 32 - static_cast<uint32_t>(std::bit_width(rule.low[f] ^ rule.high[f]));
@@ -96,10 +111,43 @@ class Acl {
   rte_acl_ctx* context_;
 };
 
-std::vector<Rule> rules_like(const char* like, size_t count) {
+/** rte_acl with these rules; null if it does not build them in its memory, or a quarter of them takes so long that it were to take
+ *  minutes. Adds why to `note`. */
+std::unique_ptr<Acl> make_acl(const std::vector<Rule>& rules, std::string& note) {
+  constexpr double kMostSeconds = 4;
+  double start = seconds_now();
+  try {
+    if (rules.size() >= 4000) Acl({rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(rules.size() / 4)});
+    if (const double seconds = seconds_now() - start; seconds > kMostSeconds) {
+      note += format("; no rte_acl: a quarter of the rules takes %.1f s to build", seconds);
+      return nullptr;
+    }
+    start = seconds_now();
+    auto acl = std::make_unique<Acl>(rules);
+    note += format("; rte_acl built in %.2f s", seconds_now() - start);
+    return acl;
+  } catch (const Error& error) {
+    note += format("; no rte_acl: %s after %.1f s", error.what(), seconds_now() - start);
+    return nullptr;
+  }
+}
+
+/** "acl", "fw", "ipc": filters generated like those; "random", "octets": see above. */
+std::vector<Rule> rules_like(const std::string& like, size_t count) {
   const Actions actions{.read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = 0};
   std::vector<std::string> errors;
-  return parse_rules(like, to_text(generate_filters(parameters_like(like), {.count = count})), actions, errors);
+  const bool random = like == "random" || like == "octets";
+  auto rules = parse_rules(
+      like, random ? random_rules(count, 1) : to_text(generate_filters(parameters_like(like), {.count = count})),
+      actions, errors);
+  if (like == "octets")
+    for (Rule& rule : rules)
+      for (const Field f : {kSource, kDestination}) {
+        const int host = std::bit_width(rule.low[f] ^ rule.high[f]) / 8 * 8;
+        const auto mask = static_cast<uint32_t>((uint64_t{1} << host) - 1);
+        rule.low[f] &= ~mask, rule.high[f] = rule.low[f] | mask;
+      }
+  return rules;
 }
 
 std::vector<Key> keys_for(const std::vector<Rule>& rules) {
@@ -140,14 +188,19 @@ class Keys {
   template <class Between>
   double mpps_of(const RuleEngine& engine, const Between& between) {
     return rate([&](size_t at) {
-      const uint32_t* const columns[kFields] = {&fields_[0][at], &fields_[1][at], &fields_[2][at], &fields_[3][at],
-                                                &fields_[4][at]};
-      engine.classify(columns, &ours[at], kBurst);
+      classify(engine, at);
       between();
     });
   }
   double mpps_of(const Acl& acl) {
     return rate([&](size_t at) { acl.classify(&pointers_[at], &theirs[at], kBurst); });
+  }
+  /** All cores at once, each with its own part of the keys, over and over. */
+  double mpps_of_all_cores(const RuleEngine& engine) {
+    return rate_of_all_cores([&](size_t at) { classify(engine, at); });
+  }
+  double mpps_of_all_cores(const Acl& acl) {
+    return rate_of_all_cores([&](size_t at) { acl.classify(&pointers_[at], &theirs[at], kBurst); });
   }
   void compare() const {
     for (size_t i = 0; i < kKeys; ++i)
@@ -163,17 +216,56 @@ class Keys {
   std::vector<uint32_t> theirs;
 
  private:
+  void classify(const RuleEngine& engine, size_t at) {
+    const uint32_t* const columns[kFields] = {&fields_[0][at], &fields_[1][at], &fields_[2][at], &fields_[3][at],
+                                              &fields_[4][at]};
+    engine.classify(columns, &ours[at], kBurst);
+  }
   template <class Classify>
   static double rate(const Classify& classify) {
     const double start = seconds_now();
     for (size_t at = 0; at < kKeys; at += kBurst) classify(at);
     return kKeys / (seconds_now() - start) * 1e-6;
   }
+  template <class Classify>
+  static double rate_of_all_cores(const Classify& classify) {
+    constexpr double kSeconds = 0.1;
+    const auto cores = static_cast<size_t>(core_count());
+    const size_t part = kKeys / kBurst / cores * kBurst;
+    if (part == 0) throw Error(format("%zu cores have no burst each", cores));
+    std::atomic<size_t> ready{0};
+    std::vector<double> rates(cores);
+    std::vector<std::thread> threads;
+    for (size_t core = 0; core < cores; ++core)
+      threads.emplace_back([&, core] {
+        pin_to_core(static_cast<int>(core));
+        const auto pass = [&] {
+          for (size_t at = core * part; at < (core + 1) * part; at += kBurst) classify(at);
+        };
+        pass();
+        for (++ready; ready < cores;) std::this_thread::yield();
+        size_t passes = 0;
+        const double start = seconds_now();
+        double now = start;
+        for (; now < start + kSeconds; ++passes, now = seconds_now()) pass();
+        rates[core] = static_cast<double>(passes * part) / (now - start) * 1e-6;
+      });
+    for (std::thread& thread : threads) thread.join();
+    return std::accumulate(rates.begin(), rates.end(), 0.0);
+  }
 
   std::vector<uint32_t> fields_[kFields];
   std::vector<AclKey> acl_keys_;
   std::vector<const uint8_t*> pointers_;
 };
+
+/** A figure that nothing is asked of. */
+Result without_target(const std::string& name, const std::string& unit, int rounds,
+                      const std::function<double()>& measure) {
+  Result result = absolute(name, unit, 1, false, rounds, measure);
+  result.baseline = result.ratio = result.low = result.high = result.target = 0;
+  return result;
+}
 
 struct Built {
   Built(EngineKind kind, const std::vector<Rule>& rules, size_t most_bytes = size_t{16} << 30)
@@ -194,21 +286,94 @@ struct Built {
   double seconds;
 };
 
-/** What ENGINE auto takes, against rte_acl. */
-std::vector<Result> classify(const char* size, size_t count, double target) {
+/** What ENGINE auto takes, against rte_acl; `random_target` is that for random rules. */
+std::vector<Result> classify(const char* size, size_t count, double target, double random_target) {
   pin_to_core(1);
   std::vector<Result> results;
-  for (const char* like : {"acl", "fw"}) {
+  for (const char* like : {"acl", "fw", "random", "octets"}) {
+    const bool random = std::string_view(like) == "random" || std::string_view(like) == "octets";
     const std::vector<Rule> rules = rules_like(like, count);
     const EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}).kind;
     const Built ours(kind, rules);
-    const Acl acl(rules);
     Keys keys(rules);
-    results.push_back(paired(
-        format("classify-%s-%s", size, like), "Mpps", target, kRounds, [&] { return keys.mpps_of(*ours.engine); },
-        [&] { return keys.mpps_of(acl); }));
-    keys.compare();
-    results.back().note = std::string(name_of(kind)) + ", " + ours.note(rules.size(), like, keys.hits());
+    std::string of_acl;
+    const auto acl = make_acl(rules, of_acl);
+    const auto measure = [&] { return keys.mpps_of(*ours.engine); };
+    const std::string name = format("classify-%s-%s", size, like);
+    if (acl != nullptr) {
+      results.push_back(
+          paired(name, "Mpps", random ? random_target : target, kRounds, measure, [&] { return keys.mpps_of(*acl); }));
+      keys.compare();
+    } else {
+      results.push_back(without_target(name, "Mpps", kRounds, measure));
+    }
+    results.back().note = std::string(name_of(kind)) + ", " + ours.note(rules.size(), like, keys.hits()) + of_acl;
+  }
+  return results;
+}
+
+/** rte_acl on all cores of the machine at once, beside what ENGINE auto takes and bit vectors: what a GPU is to be compared with. */
+std::vector<Result> cores() {
+  std::vector<Result> results;
+  for (const char* like : {"acl", "fw", "random", "octets"}) {
+    bool acl_builds = true;
+    for (const size_t count : {1000u, 4000u, 16'000u}) {
+      const std::vector<Rule> rules = rules_like(like, count);
+      const EngineKind chosen = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}).kind;
+      Keys keys(rules);
+      std::string of_acl = "; no rte_acl: it did not build fewer";
+      std::unique_ptr<Acl> acl;
+      if (acl_builds) of_acl.clear(), acl = make_acl(rules, of_acl);
+      acl_builds = acl != nullptr;
+      std::vector<EngineKind> kinds{chosen};
+      if (chosen != EngineKind::bitvector) kinds.push_back(EngineKind::bitvector);
+      for (const EngineKind kind : kinds) {
+        const Built ours(kind, rules);
+        const std::string name = format("classify-cores-%s-%zu-%s", like, count, std::string(name_of(kind)).c_str());
+        const auto measure = [&] { return keys.mpps_of_all_cores(*ours.engine); };
+        if (acl != nullptr)
+          results.push_back(paired(name, "Mpps", 0, 5, measure, [&] { return keys.mpps_of_all_cores(*acl); }));
+        else
+          results.push_back(without_target(name, "Mpps", 5, measure));
+        results.back().note = format("%d cores, ", core_count()) + (kind == chosen ? "ENGINE auto's choice, " : "") +
+                              ours.note(rules.size(), like, keys.hits()) + of_acl;
+      }
+    }
+  }
+  return results;
+}
+
+/** Seconds to build 50,000 rules, by engine; `auto` tries several and builds the best again. */
+std::vector<Result> build() {
+  constexpr size_t kCount = 50'000;
+  const double figure = core_count() >= 16 ? 5 : 20;
+  std::vector<Result> results;
+  for (const char* like : {"acl", "fw"}) {
+    const std::vector<Rule> rules = rules_like(like, kCount);
+    const auto measure = [&](const std::string& kind, const std::function<std::unique_ptr<RuleEngine>()>& make) {
+      size_t bytes = 0;
+      Result result = absolute(format("classify-build-%s-%s", like, kind.c_str()), "s", figure, true, 1, [&] {
+        const auto engine = make();
+        RuleSet set;
+        const double start = seconds_now();
+        set.load(rules, 1, *engine);
+        bytes = engine->bytes();
+        return seconds_now() - start;
+      });
+      result.note = format("%zu rules like %s, %d cores, %.0f MB", rules.size(), like, core_count(),
+                           static_cast<double>(bytes) / 1e6);
+      results.push_back(std::move(result));
+    };
+    const RuleEngine::Limits limits{kDrop, size_t{4} << 30};
+    for (const EngineKind kind : {EngineKind::bitvector, EngineKind::tuple, EngineKind::hypersplit}) {
+      const std::string name(name_of(kind));
+      try {
+        measure(name, [&] { return make_engine(kind, limits); });
+      } catch (const Error& error) {
+        std::fprintf(stderr, "classify-build-%s-%s: %s\n", like, name.c_str(), error.what());
+      }
+    }
+    measure("auto", [&] { return std::make_unique<AutoEngine>(limits); });
   }
   return results;
 }
@@ -354,11 +519,11 @@ std::vector<Result> changes() {
 /** One engine with so many rules on one core. A set that it refuses has the value `refused`, and no rate. */
 std::vector<Probe::Value> engine_probe(Probe::Parameters& parameters) {
   const std::string name = parameters.text("engine", "auto", {"auto", "bitvector", "tuple", "acl", "hypersplit"});
-  const std::string like = parameters.text("like", "acl", {"acl", "fw", "ipc"});
+  const std::string like = parameters.text("like", "acl", {"acl", "fw", "ipc", "random"});
   const auto count = static_cast<size_t>(parameters.number("rules", 1000, 1, 1'000'000));
   parameters.expect_all_used();
   pin_to_core(1);
-  const std::vector<Rule> rules = rules_like(like.c_str(), count);
+  const std::vector<Rule> rules = rules_like(like, count);
   EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}).kind;
   for (const EngineKind one : {EngineKind::bitvector, EngineKind::tuple, EngineKind::acl, EngineKind::hypersplit})
     if (name_of(one) == name) kind = one;
@@ -381,10 +546,11 @@ std::vector<Probe::Value> engine_probe(Probe::Parameters& parameters) {
 
 const RegisterProbe classifier_probe("classifier", engine_probe);
 
-const Register classify_1k("classify-1k", false, [] { return classify("1k", 1000, 0.5); }),
-    classify_16k("classify-16k", false, [] { return classify("16k", 16000, 0); }),
+const Register classify_1k("classify-1k", false, [] { return classify("1k", 1000, 0.5, 0.5); }),
+    classify_16k("classify-16k", false, [] { return classify("16k", 16000, 0, 1); }),
     classify_500k_("classify-500k", false, classify_500k), classify_updates("classify-updates", false, updates),
-    classify_engines("classify-engines", false, engines), classify_changes("classify-changes", false, changes);
+    classify_engines("classify-engines", false, engines), classify_cores("classify-cores", false, cores),
+    classify_build("classify-build", false, build), classify_changes("classify-changes", false, changes);
 
 }  // namespace
 }  // namespace heddle::bench

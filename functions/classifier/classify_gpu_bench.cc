@@ -1,11 +1,14 @@
 // gpu-classify: BitVectorClassifier in the persistent kernel on prepared packets of 64 bytes, without ports. Four host threads
 // fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of 65,536 packets. The GPU's
-// rule of a sample of the packets is compared with the CPU's.
+// rule of a sample of the packets is compared with the CPU's. Sets of filters like ClassBench's access lists and firewalls, and of random
+// rules; the engine is what ENGINE auto takes for a GPU. A set that it has no engine for, or that takes too long to build, is left out, and
+// standard error says why.
 // gpu-classify-memory: what the memory is worth in which the limits lie that such a kernel searches (Schramm 2022, section 3.4), in a
 // kernel that does nothing else: a warp finds the range of a value among 1,024 or 8,192, as many as constant and shared memory have
 // room for; in texture, constant and shared memory against ordinary loads.
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -17,6 +20,7 @@
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/table.h"
 #include "measure/generate/filter_set.h"
+#include "measure/generate/random_rules.h"
 
 namespace heddle::bench {
 namespace {
@@ -29,17 +33,43 @@ constexpr ColumnSet kColumnsIn = columns(Column::l3, Column::l4);
 constexpr uint16_t kOutputs = 16;
 constexpr double kSeconds = 0.5;
 
+std::vector<Rule> rules_like(const std::string& like, size_t count) {
+  const Actions none{.read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = 0};
+  std::vector<std::string> errors;
+  std::vector<Rule> rules = parse_rules(
+      like,
+      like == "random" ? random_rules(count, 1) : to_text(generate_filters(parameters_like(like), {.count = count})),
+      none, errors);
+  for (size_t i = 0; i < rules.size(); ++i) rules[i].next = static_cast<uint16_t>(i % kOutputs);
+  return rules;
+}
+
+/** An engine with the rules. */
+std::unique_ptr<RuleEngine> load(EngineKind kind, SearchForm form, const std::vector<Rule>& rules) {
+  auto engine = make_engine(kind, {kDrop, size_t{16} << 30, {}, form});
+  engine->load(numbered(rules));
+  return engine;
+}
+
+/** What ENGINE auto takes for a GPU. Throws Error, also if a tree of a small part of a large set takes so long that all would take
+ *  minutes. */
+std::unique_ptr<RuleEngine> load(const std::vector<Rule>& rules, EngineChoice& choice) {
+  constexpr size_t kLarge = 100'000, kParts = 32;
+  constexpr double kMostSeconds = 0.5;
+  if (rules.size() < kLarge) return make_gpu_engine(numbered(rules), {kDrop, size_t{16} << 30}, choice);
+  const RuleEngine::Limits limits{kDrop, size_t{4} << 30};  // as MEMORY's default, for which bit vectors are too large
+  const double start = seconds_now();
+  const std::span part = std::span(rules).first(rules.size() / kParts);
+  make_engine(EngineKind::hypersplit, limits)->load(numbered(part));
+  if (const double seconds = seconds_now() - start; seconds > kMostSeconds)
+    throw Error(format("a tree of %zu of its rules takes %.1f s to build", part.size(), seconds));
+  return make_gpu_engine(numbered(rules), limits, choice);
+}
+
 class Setup {
  public:
-  Setup(const char* like, size_t count, EngineKind kind = EngineKind::bitvector, SearchForm form = SearchForm::packed)
-      : expected_(kPackets), engine_(make_engine(kind, {kDrop, size_t{16} << 30, {}, form})) {
-    const Actions none{.read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = 0};
-    std::vector<std::string> errors;
-    std::vector<Rule> rules =
-        parse_rules(like, to_text(generate_filters(parameters_like(like), {.count = count})), none, errors);
-    for (size_t i = 0; i < rules.size(); ++i) rules[i].next = static_cast<uint16_t>(i % kOutputs);
-    engine_->load(numbered(rules));
-    rules_ = rules.size();
+  Setup(const std::vector<Rule>& rules, std::unique_ptr<RuleEngine> engine)
+      : expected_(kPackets), engine_(std::move(engine)), rules_(rules.size()) {
     std::mt19937 random(1);
     for (uint32_t i = 0; i < kPackets; ++i) put_packet(i, rules, random);
 
@@ -108,35 +138,58 @@ class Setup {
 
   std::vector<uint32_t> expected_;  // [kPackets], the exit that each should take
   std::unique_ptr<RuleEngine> engine_;
-  size_t rules_ = 0;
+  size_t rules_;
   GpuSlots slots_;
 };
 
 std::vector<Result> gpu_classify() {
+  struct Set {
+    const char* like;
+    const char* name;
+    size_t count;
+    double figure;  // Mpps that are asked for; 0: none
+  };
+  constexpr Set kSets[] = {{"acl", "1k", 1000, 300},    {"acl", "4k", 4000, 300},     {"acl", "16k", 16000, 300},
+                           {"acl", "50k", 50000, 150},  {"acl", "500k", 500'000, 60}, {"fw", "1k", 1000, 300},
+                           {"fw", "4k", 4000, 300},     {"fw", "16k", 16000, 300},    {"fw", "50k", 50000, 150},
+                           {"fw", "500k", 500'000, 60}, {"random", "1k", 1000, 0},    {"random", "4k", 4000, 0},
+                           {"random", "16k", 16000, 0}};
   std::vector<Result> results;
-  for (const auto& [name, count, figure] :
-       {std::tuple{"1k", 1000, 300.0}, std::tuple{"16k", 16000, 300.0}, std::tuple{"50k", 50000, 150.0}}) {
-    Setup setup("acl", static_cast<size_t>(count));
-    results.push_back(
-        absolute(format("gpu-classify-%s", name), "Mpps", figure, false, 5, [&] { return setup.mpps(); }));
-    results.back().note = setup.note();
+  for (const auto& [like, size, count, figure] : kSets) {
+    const std::string name =
+        std::string("gpu-classify-") + (std::string_view(like) == "acl" ? "" : like + std::string("-")) + size;
+    try {
+      const std::vector<Rule> rules = rules_like(like, count);
+      EngineChoice choice{};
+      const double start = seconds_now();
+      auto engine = load(rules, choice);
+      const double seconds = seconds_now() - start;
+      Setup setup(rules, std::move(engine));
+      Result result = absolute(name, "Mpps", figure == 0 ? 1 : figure, false, 3, [&] { return setup.mpps(); });
+      if (figure == 0) result.baseline = result.ratio = result.low = result.high = result.target = 0;
+      result.note = format("%s, built in %.2f s; ", std::string(name_of(choice.kind)).c_str(), seconds) + setup.note();
+      results.push_back(std::move(result));
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+    }
   }
   return results;
 }
 
 /** The same with any number of rules, by each engine that a GPU has, and bit vectors by each way to find ranges. */
 std::vector<Probe::Value> gpu_probe(Probe::Parameters& parameters) {
-  const std::string like = parameters.text("like", "acl", {"acl", "fw", "ipc"});
+  const std::string like = parameters.text("like", "acl", {"acl", "fw", "ipc", "random"});
   const std::string search = parameters.text("search", "packed", {"packed", "plain", "binary"});
   const std::string engine = parameters.text("engine", "bitvector", {"bitvector", "hypersplit"});
   const auto count = static_cast<size_t>(parameters.number("rules", 1000, 1, 1'000'000));
   parameters.text("processor", "gpu", {"gpu"});
   parameters.expect_all_used();
   try {
-    Setup setup(like.c_str(), count, engine == "bitvector" ? EngineKind::bitvector : EngineKind::hypersplit,
-                search == "packed"  ? SearchForm::packed
-                : search == "plain" ? SearchForm::plain
-                                    : SearchForm::binary);
+    const std::vector<Rule> rules = rules_like(like, count);
+    const SearchForm form = search == "packed"  ? SearchForm::packed
+                            : search == "plain" ? SearchForm::plain
+                                                : SearchForm::binary;
+    Setup setup(rules, load(engine == "bitvector" ? EngineKind::bitvector : EngineKind::hypersplit, form, rules));
     return {{"mpps", "Mpps", setup.mpps()}, {"megabytes", "MB", setup.megabytes()}};
   } catch (const Error&) {
     return {{"refused", "1", 1}};
