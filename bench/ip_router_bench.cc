@@ -1,6 +1,8 @@
 // ip-router, nat: the IP router of two interfaces (chains/ip_router.click), and address translation of 100,000 flows, between
 // net_null ports on one core, 64 bytes, against a bare receive-and-transmit loop. net_null gives buffers with whatever they held, so
 // an element, and the bare loop in the same way, first writes the headers of the next of 65,536 or 100,000 keys into each frame.
+// ip-router-cores: the same router, one for all cores, on 2, 4 and 8 of them, as many as the machine has, against as many times one
+// core. Each core has ports of its own; they share the routing table, both tables of ARP and all counters.
 
 #include <arpa/inet.h>
 
@@ -14,6 +16,7 @@
 #include "bench/bench.h"
 #include "bench/engine_run.h"
 #include "click/arguments.h"
+#include "core/cores.h"
 #include "core/error.h"
 #include "core/load.h"
 
@@ -68,7 +71,7 @@ const std::vector<Headers>& headers_of(int kind) {
   return all[static_cast<size_t>(kind)];
 }
 
-/** Writes the headers of one kind in turn: those of network 0, of network 1, or of flows. */
+/** Writes the headers of one kind in turn, a cursor a thread: those of network 0, of network 1, or of flows. */
 class BenchFrames : public Element {
  public:
   void configure(click::Arguments& arguments) override {
@@ -78,21 +81,29 @@ class BenchFrames : public Element {
   }
   Access access(Processor) const override { return {.writes = {{Base::head, 0, 42}}}; }
   void run_cpu(Batch& batch) override {
+    size_t& at = cursors_[static_cast<size_t>(batch.thread)].at;
     for (int i = 0; i < batch.size(); ++i) {
-      if (at_ == all_->size()) at_ = 0;
-      std::memcpy(batch.frame(i), (*all_)[at_++].data(), sizeof(Headers));
+      if (at == all_->size()) at = 0;
+      std::memcpy(batch.frame(i), (*all_)[at++].data(), sizeof(Headers));
     }
+  }
+  void start(const Environment&) override {
+    for (size_t thread = 0; thread < kMaxThreads; ++thread) cursors_[thread].at = thread * 7919 % all_->size();
   }
 
  private:
+  struct alignas(64) Cursor {
+    size_t at = 0;
+  };
   const std::vector<Headers>* all_ = nullptr;
-  size_t at_ = 0;
+  std::array<Cursor, kMaxThreads> cursors_;
 };
 HEDDLE_ELEMENT(BenchFrames);
 
 std::string port(const char* what, int number) { return format("%s(\"net_null%d%s\")", what, number, kPort); }
 
-std::string router_chain() {
+/** Its two interfaces: `in0`, `in1` and `out0`, `out1` are given, and so is the text that makes inputs active. */
+std::string router_of(const std::string& activate) {
   std::string chain =
       "elementclass Output { $color, $ip | input -> DropBroadcasts -> same :: PaintTee($color)"
       "  -> options :: IPGWOptions($ip) -> FixIPSrc($ip) -> ttl :: DecIPTTL -> fits :: IPFragmenter(1500) -> [0]output;"
@@ -102,20 +113,46 @@ std::string router_chain() {
       "  fits[1] -> ICMPError($ip, unreachable, needfrag, PMTU 1500) -> [1]output; };"
       "routes :: StaticIPLookup(10.1.0.254/32 0, 10.2.0.254/32 0, 10.1.0.0/16 10.1.0.1 1, 10.2.0.0/16 10.2.0.1 2,"
       "  0.0.0.0/0 10.2.0.1 2); routes[0] -> Discard;"
-      "Script(write arp0.insert 10.1.0.1 02:00:00:00:00:01, write arp1.insert 10.2.0.1 02:00:00:00:00:02,"
-      "  write in0.active true, write in1.active true);";
+      "Script(write arp0.insert 10.1.0.1 02:00:00:00:00:01, write arp1.insert 10.2.0.1 02:00:00:00:00:02" +
+      activate + ");";
   for (int side = 0; side < 2; ++side)
     chain += format(
-        "in%d :: FromDPDKDevice(\"net_null%d%s\", ACTIVE false) -> BenchFrames(%d)"
-        "  -> c%d :: Classifier(12/0806 20/0001, 12/0806 20/0002, 12/0800, -);"
-        "arp%d :: ARPQuerier(10.%d.0.254, 02:00:00:00:0%d:00) -> out%d :: %s;"
+        "in%d -> BenchFrames(%d) -> c%d :: Classifier(12/0806 20/0001, 12/0806 20/0002, 12/0800, -);"
+        "arp%d :: ARPQuerier(10.%d.0.254, 02:00:00:00:0%d:00) -> out%d;"
         "c%d[0] -> ARPResponder(10.%d.0.254 02:00:00:00:0%d:00) -> out%d; c%d[1] -> [1]arp%d; c%d[3] -> Discard;"
         "c%d[2] -> Paint(%d) -> Strip(14) -> CheckIPHeader(INTERFACES 10.1.0.254/16 10.2.0.254/16) -> routes;"
         "routes[%d] -> f%d :: Output(%d, 10.%d.0.254) -> [0]arp%d; f%d[1] -> routes;",
-        side, 2 * side, kPort, side, side, side, side + 1, side + 1, side, port("ToDPDKDevice", 2 * side + 1).c_str(),
-        side, side + 1, side + 1, side, side, side, side, side, side + 1, side + 1, side, side + 1, side + 1, side,
-        side);
+        side, side, side, side, side + 1, side + 1, side, side, side + 1, side + 1, side, side, side, side, side,
+        side + 1, side + 1, side, side + 1, side + 1, side, side);
   return chain;
+}
+
+std::string router_chain() {
+  std::string ends;
+  for (int side = 0; side < 2; ++side)
+    ends += format("in%d :: FromDPDKDevice(\"net_null%d%s\", ACTIVE false); out%d :: %s;", side, 2 * side, kPort, side,
+                   port("ToDPDKDevice", 2 * side + 1).c_str());
+  return ends + router_of(", write in0.active true, write in1.active true");
+}
+
+/** One router for all cores; a core has a port of its own at each network, which receives and sends. */
+double cores_mpps(int cores) {
+  std::string ends, activate;
+  for (int side = 0; side < 2; ++side) {
+    ends += format("in%d :: Null; out%d :: CPUSwitch;", side, side);
+    for (int core = 0; core < cores; ++core) {
+      const int number = 2 * core + side;
+      ends += format(
+          "from%d :: FromDPDKDevice(\"net_null%d%s\", ACTIVE false) -> in%d; out%d[%d] -> %s;"
+          "StaticThreadSched(from%d %d);",
+          number, number, kPort, side, side, core, port("ToDPDKDevice", number).c_str(), number, core);
+      activate += format(", write from%d.active true", number);
+    }
+  }
+  RunOptions options;
+  options.pin = true;
+  options.threads = cores;
+  return engine_mpps(ends + router_of(activate), {}, options, kSeconds);
 }
 
 std::string nat_chain() {
@@ -146,6 +183,19 @@ double bare_mpps(int kind) {
 const Register ip_router("ip-router", false, [] {
   return std::vector{paired(
       "ip-router", "Mpps", 0.25, kRounds, [] { return chain_mpps(router_chain()); }, [] { return bare_mpps(0); })};
+});
+
+const Register ip_router_cores("ip-router-cores", false, [] {
+  constexpr int kCoreRounds = 5;
+  std::vector<Result> results;
+  for (const int cores : {2, 4, 8}) {
+    if (cores > core_count()) break;
+    results.push_back(paired(
+        format("ip-router-cores-%d", cores), "Mpps", 0.9, kCoreRounds, [=] { return cores_mpps(cores); },
+        [=] { return cores * cores_mpps(1); }));
+    results.back().note = format("%d cores against %d times one", cores, cores);
+  }
+  return results;
 });
 
 const Register nat("nat", false, [] {

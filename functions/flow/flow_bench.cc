@@ -2,6 +2,8 @@
 // and of 1,000,000 flows that are all in the table, in an order in which neighbours in time are none in memory; and against a
 // bare receive-and-transmit loop, which like the chain first writes the headers of the next flow into each frame.
 // flow-chain-begins: the rate of the first packets of 1,000,000 flows, against that of the ones after them.
+// flow-chain-cores: one chain for 2, 8 and 12 cores, as many as the machine has, each with ports and flows of its own, as RSS would
+// give it; against as many times one core, and on 12 against the rate that was asked for.
 // gpu-flow-chain-ports: the same on one core and a GPU, which has FlowCounter and LoadBalancer, behind RateLimiter; against the
 // chain in this order on the core alone.
 
@@ -16,6 +18,7 @@
 #include "bench/engine_run.h"
 #include "click/arguments.h"
 #include "core/checksum.h"
+#include "core/cores.h"
 #include "core/element.h"
 #include "core/error.h"
 
@@ -32,54 +35,67 @@ constexpr std::array<uint8_t, 42> kHeaders = {2,    0, 0,   0,  0, 2, 2,    0, 0
                                               0x45, 0, 0,   46, 0, 0, 0,    0, 64, 17, 0, 0,  0, 0,
                                               0,    0, 192, 0,  2, 1, 0x10, 0, 0,  80, 0, 26, 0, 0};
 
-/** Writes the headers of flow after flow. */
+/** Writes the headers of flow after flow, from number `first` on. */
 class FlowWriter {
  public:
-  explicit FlowWriter(uint32_t flows) : flows_(flows) {}
+  explicit FlowWriter(uint32_t flows, uint32_t first = 0) : flows_(flows), step_(kStep % flows), first_(first) {}
   void write(uint8_t* frame) {
-    at_ = at_ + kStep < flows_ ? at_ + kStep : at_ + kStep - flows_;
+    at_ = at_ + step_ < flows_ ? at_ + step_ : at_ + step_ - flows_;
     std::memcpy(frame, kHeaders.data(), kHeaders.size());
-    const uint32_t source = htonl(0x0a000000 + at_);
+    const uint32_t source = htonl(0x0a000000 + first_ + at_);
     std::memcpy(frame + 26, &source, sizeof source);
     const uint16_t checksum = ip4_checksum(frame + 14, 20);
     std::memcpy(frame + 24, &checksum, sizeof checksum);
   }
 
  private:
-  uint32_t flows_, at_ = 0;
+  uint32_t flows_, step_, first_, at_ = 0;
 };
 
-/** BenchFlows(COUNT) */
+/** BenchFlows(COUNT): flows that the packet threads have divided among them. */
 class BenchFlows : public Element {
  public:
   void configure(click::Arguments& arguments) override {
-    uint32_t flows = kStep + 1;
-    arguments.required("COUNT", flows, kStep + 1, uint32_t{1} << 24);
-    writer_ = FlowWriter(flows);
+    arguments.required("COUNT", flows_, kStep + 1, uint32_t{1} << 24);
   }
   Access access(Processor) const override { return {.writes = {{Base::head, 0, 42}}}; }
+  void start(const Environment& environment) override {
+    const uint32_t each = flows_ / static_cast<uint32_t>(environment.threads);
+    writers_.clear();
+    for (uint32_t thread = 0; thread < static_cast<uint32_t>(environment.threads); ++thread)
+      writers_.push_back({FlowWriter(each, thread * each)});
+  }
   void run_cpu(Batch& batch) override {
-    for (int i = 0; i < batch.size(); ++i) writer_.write(batch.frame(i));
+    FlowWriter& writer = writers_[static_cast<size_t>(batch.thread)].one;
+    for (int i = 0; i < batch.size(); ++i) writer.write(batch.frame(i));
   }
 
  private:
-  FlowWriter writer_{kStep + 1};
+  struct alignas(64) Writer {
+    FlowWriter one;
+  };
+  uint32_t flows_ = kStep + 1;
+  std::vector<Writer> writers_;  // [threads]
 };
 HEDDLE_ELEMENT(BenchFlows);
 
 constexpr const char *kCounter = "FlowCounter(flows)", *kLimiter = "RateLimiter(flows, 1000000, BURST 65535)";
+
+std::string functions_of(uint32_t flows, const char* first, const char* second) {
+  return format(
+      "BenchFlows(%u) -> CheckIPHeader(14) -> flows :: FlowTable(CAPACITY %u) -> %s -> %s"
+      " -> LoadBalancer(flows, 10.9.0.1, 10.9.0.2, 10.9.0.3, 10.9.0.4)",
+      flows, flows, first, second);
+}
 
 /** `first` and `second`: FlowCounter and RateLimiter. */
 std::unique_ptr<Engine> chain_of(uint32_t flows, const PlanOptions& plan = {}, const char* first = kCounter,
                                  const char* second = kLimiter) {
   RunOptions options;
   options.pin = true;
-  auto engine =
-      make_engine(format("FromDPDKDevice(\"net_null0%s\") -> BenchFlows(%u) -> CheckIPHeader(14)"
-                         " -> flows :: FlowTable(CAPACITY %u) -> %s -> %s"
-                         " -> LoadBalancer(flows, 10.9.0.1, 10.9.0.2, 10.9.0.3, 10.9.0.4) -> ToDPDKDevice(net_null1);",
-                         kPort, flows, flows, first, second),
-                  plan, options);
+  auto engine = make_engine(format("FromDPDKDevice(\"net_null0%s\") -> ", kPort) + functions_of(flows, first, second) +
+                                " -> ToDPDKDevice(net_null1);",
+                            plan, options);
   engine->start();
   return engine;
 }
@@ -99,6 +115,22 @@ double mpps_of(std::unique_ptr<Engine> engine, uint32_t flows) {
 }
 
 double chain_mpps(uint32_t flows) { return mpps_of(chain_of(flows), flows); }
+
+/** One chain for all cores; a port of its own for each, which receives and sends. */
+double cores_mpps(int cores, uint32_t flows) {
+  std::string chain = "from :: Null; to :: CPUSwitch; from -> " + functions_of(flows, kCounter, kLimiter) + " -> to;";
+  for (int core = 0; core < cores; ++core)
+    chain += format(
+        "from%d :: FromDPDKDevice(\"net_null%d%s\") -> from; to[%d] -> ToDPDKDevice(\"net_null%d%s\");"
+        "StaticThreadSched(from%d %d);",
+        core, core, kPort, core, core, kPort, core, core);
+  RunOptions options;
+  options.pin = true;
+  options.threads = cores;
+  auto engine = make_engine(chain, {}, options);
+  engine->start();
+  return mpps_of(std::move(engine), 2 * flows);  // of some cores more than their share
+}
 
 double begins_mpps(uint32_t flows) {
   const auto engine = chain_of(flows);
@@ -129,6 +161,26 @@ std::vector<Result> flow_chain() {
   return results;
 }
 
+std::vector<Result> flow_chain_cores() {
+  constexpr int kCoreRounds = 3, kAsked = 12;
+  std::vector<Result> results;
+  for (const uint32_t flows : {10'000u, 1'000'000u})
+    for (const int cores : {2, 8, kAsked}) {
+      if (cores > core_count()) break;
+      const std::string name = format("flow-chain-cores-%d-%u", cores, flows);
+      results.push_back(paired(
+          name, "Mpps", 0, kCoreRounds, [=] { return cores_mpps(cores, flows); },
+          [=] { return cores * cores_mpps(1, flows); }));
+      results.back().note = format("%d cores against %d times one", cores, cores);
+      if (cores != kAsked) continue;
+      Result asked =
+          absolute(name + "-rate", "Mpps", 100, false, kCoreRounds, [=] { return cores_mpps(cores, flows); });
+      asked.note = format("%d cores", cores);
+      results.push_back(asked);
+    }
+  return results;
+}
+
 std::vector<Result> gpu_flow_chain_ports() {
   std::vector<Result> results;
   for (const uint32_t flows : {10'000u, 1'000'000u}) {
@@ -145,6 +197,7 @@ std::vector<Result> gpu_flow_chain_ports() {
 }
 
 const Register registered("flow-chain", false, flow_chain);
+const Register registered_cores("flow-chain-cores", false, flow_chain_cores);
 const Register registered_on_gpu("gpu-flow-chain-ports", true, gpu_flow_chain_ports);
 
 }  // namespace
