@@ -34,8 +34,8 @@ void GPUPort::configure(click::Arguments& arguments) {
   if (interface.secret.size() > 23) arguments.error("SECRET", "of 23 bytes at most");
   interface.log2_size = std::bit_width(static_cast<unsigned>(descriptors)) - 1;
   const bool of_memif = config.memif.role != memif::Role::client || interface.id != 0 || !interface.secret.empty();
-  const bool anything = of_memif || interface.queues != 1 || descriptors != 1024 || config.buffer_bytes != 2048 ||
-                        config.warp_batch != 0;
+  const bool anything =
+      of_memif || interface.queues != 1 || descriptors != 1024 || config.buffer_bytes != 2048 || config.warp_batch != 0;
   if (!device.empty()) {
     if (of_memif || !config.memif.socket.empty())
       arguments.error("SOCKET, ROLE, ID and SECRET are a memif's; a port has either these or SOFTNIC");
