@@ -36,7 +36,7 @@ using Key = uint8_t[16];
 
 void start_dpdk() {
   static const bool started = [] {
-    dpdk::start_eal({"-m", "2048"}, 1);
+    dpdk::start_eal({"-m", "8192"}, 1);
     rte_memseg_list_walk(
         [](const rte_memseg_list* list, void*) { return madvise(list->base_va, list->len, MADV_HUGEPAGE), 0; },
         nullptr);
