@@ -25,6 +25,7 @@ double seconds_by(clockid_t clock) {
 
 double seconds_now() { return seconds_by(CLOCK_MONOTONIC); }
 double cpu_seconds() { return seconds_by(CLOCK_THREAD_CPUTIME_ID); }
+double process_cpu_seconds() { return seconds_by(CLOCK_PROCESS_CPUTIME_ID); }
 
 double percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());

@@ -40,8 +40,10 @@ Result paired(const std::string& name, const std::string& unit, double target, i
 Result absolute(const std::string& name, const std::string& unit, double figure, bool smaller_is_better, int rounds,
                 const std::function<double()>& ours);
 
-double seconds_now();  ///< monotonic
-double cpu_seconds();  ///< of this thread: on a shared machine the turns of others do not count
+double seconds_now();          ///< monotonic
+double cpu_seconds();          ///< of this thread: on a shared machine the turns of others do not count
+double process_cpu_seconds();  ///< of all threads
+double process_cpu_seconds();  ///< of all threads
 double percentile(std::vector<double> values, double share);
 
 }  // namespace heddle::bench

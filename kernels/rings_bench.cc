@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "bench/bench.h"
+#include "bench/ring_peers.h"
 #include "bench/ring_rig.h"
 #include "core/cores.h"
 #include "core/error.h"
@@ -51,61 +52,12 @@ void visit(PeerEnd& end, const RingRig::Options& options, int n) {
     });
 }
 
-/** Until everything that was sent is back. */
-template <class Visit>
-void finish(PeerEnd& end, const Visit& visit) {
-  const double deadline = seconds_now() + 5;
-  while (end.got() != end.sent()) {
-    visit();
-    if (seconds_now() > deadline)
-      throw Error(format("%llu frames were lost", static_cast<unsigned long long>(end.sent() - end.got())));
-  }
-}
-
 void check(RingRig& rig, const RingRig::Options& options) {
   for (int i = 0; i < rig.pairs(); ++i) {
     PeerEnd& end = rig.end(i);
     while (end.sent() < 4 * uint64_t{options.size}) visit(end, options, 64);
     finish(end, [&] { visit(end, options, 0); });
   }
-}
-
-/** Packets a microsecond through all rings. */
-double forward(RingRig& rig) {
-  const int threads = std::clamp(core_count() - 2, 1, rig.pairs());
-  std::atomic<bool> ends{false};
-  std::atomic<int> ready{0}, lost{0};
-  std::vector<std::thread> peers;
-  for (int t = 0; t < threads; ++t)
-    peers.emplace_back([&, t] {
-      pin_to_core(t + 1);
-      const auto circulate = [](PeerEnd& end, bool sends) {
-        if (const int n = end.waiting(); n > 0) end.give_back(n);
-        if (const int n = sends ? end.room() : 0; n > 0) end.pass_on(n);
-      };
-      for (++ready; !ends.load(std::memory_order_relaxed);)
-        for (int i = t; i < rig.pairs(); i += threads) circulate(rig.end(i), true);
-      for (int i = t; i < rig.pairs(); i += threads) try {
-          finish(rig.end(i), [&] { circulate(rig.end(i), false); });
-        } catch (const Error&) {
-          ++lost;
-        }
-    });
-  const auto total = [&] {
-    uint64_t sum = 0;
-    for (int i = 0; i < rig.pairs(); ++i) sum += rig.end(i).got();
-    return sum;
-  };
-  while (ready < threads) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  const uint64_t before = total();
-  const double start = seconds_now();
-  std::this_thread::sleep_for(std::chrono::duration<double>(kSeconds));
-  const double rate = static_cast<double>(total() - before) / ((seconds_now() - start) * 1e6);
-  ends = true;
-  for (std::thread& peer : peers) peer.join();
-  if (lost > 0) throw Error("frames were lost");
-  return rate;
 }
 
 /** Every buffer holds its mark, changed an even or an odd number of times; nothing was dropped or counted wrongly. */
@@ -145,7 +97,7 @@ Result rate(const std::string& name, const RingRig::Options& options, double fig
   uint64_t number = 0;
   rig.each_buffer([&](uint8_t* frame) { fill(frame, number++, options.capacity); });
   Result result = absolute(name, long_frames ? "Gb/s" : "Mpps", figure, false, 5,
-                           [&] { return forward(rig) * (long_frames ? 8e-3 * options.capacity : 1); });
+                           [&] { return forward(rig, kSeconds).mpps * (long_frames ? 8e-3 * options.capacity : 1); });
   check_buffers(rig, options);
   result.note = note;
   if (figure == 1) result.target = 0;

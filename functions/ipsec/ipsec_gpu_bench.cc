@@ -5,10 +5,15 @@
 // gpu-ipsec-decap: the same of IPsecDecap. The host copies each packet to its place before, as that holds plain text by then, so it
 // does this with 8 threads. At the end every packet is as it was before intel-ipsec-mb enciphered it.
 
+// gpu-ipsec-rings: IPsecEncap between memif rings that the GPU drives, with CheckIPHeader and IPsecSequence before it, against gpu-ipsec
+// right before it. A peer writes the inner header anew and touches nothing else.
+
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "bench/gpu_slots.h"
+#include "bench/ring_functions.h"
 #include "functions/ipsec/associations.h"
 #include "functions/ipsec/burst.h"
 #include "functions/ipsec/keys.h"
@@ -225,6 +230,44 @@ std::vector<Result> compared(const char* name) {
     }
   return results;
 }
+
+/** The gateway between rings. */
+std::unique_ptr<RingFunctions> gateway(const RingSetup& setup) {
+  std::mt19937 random(1);
+  RingTunnels tunnels;
+  std::vector<RingHeader> headers;
+  for (uint32_t i = 0; i < kPackets; ++i) headers.push_back(ring_header(setup.length, random));
+  std::vector<RingRig::Function> functions{check_header(1)};
+  for (auto&& one : tunnels.functions(1)) functions.push_back(std::move(one));
+  auto rings = std::make_unique<RingFunctions>(
+      setup,
+      setup.options(std::move(functions),
+                    columns(Column::dst, Column::l3, Column::l4, Column::sa, Column::esp_sequence, Column::esp_iv)),
+      std::move(headers), true);
+  rings->fill([&](size_t number) { return std::string(setup.length, static_cast<char>(number)); });
+  rings->check([&](const uint8_t* frame, uint32_t length, const RingHeader& header) {
+    tunnels.check(frame, setup.length, length, header);
+  });
+  return rings;
+}
+
+const Register encap_rings("gpu-ipsec-rings", true, [] {
+  std::vector<Result> results;
+  for (const uint32_t length : {64u, 512u, 1460u}) {
+    double base = 0;
+    {
+      Encap prepared(length, true);
+      for (int round = 0; round < 2; ++round) base = std::max(base, prepared.throughput());
+      prepared.check();
+    }
+    for (auto&& one : against_prepared("gpu-ipsec-rings", length, base, 0.8, gateway)) results.push_back(one);
+  }
+  return results;
+});
+const RegisterProbe ring_gateway("ring-ipsec", [](Probe::Parameters& parameters) {
+  const RingSetup setup = RingSetup::of(parameters);
+  return values_of(gateway(setup)->forward(kSeconds), setup.length);
+});
 
 const Register encap_suites("gpu-ipsec-suites", true, [] { return compared<Encap>("gpu-ipsec"); });
 const Register decap_suites("gpu-ipsec-decap-suites", true, [] { return compared<Decap>("gpu-ipsec-decap"); });

@@ -3,10 +3,16 @@
 // routes), IPsec (1,000 associations). The host writes columns, and anew the headers, where ciphertext stands by then. A
 // packet is enciphered with the same key stream each time, which it must never be elsewhere: so its payload is its text again
 // every other time. What becomes of each packet is compared with what the CPU says, and at the end each authenticates.
+//
+// gpu-nids-rings, gpu-c4-rings: the same functions between memif rings that the GPU drives, with CheckIPHeader, and for C4
+// IPsecSequence, before them, against those right before it. Candidates go on. For C4 a peer writes the headers anew, of packets that
+// the firewall allows; payloads are ciphertext from the second time on. For NIDS it writes descriptors only.
 
 #include <cstring>
+#include <memory>
 
 #include "bench/gpu_slots.h"
+#include "bench/ring_functions.h"
 #include "bench/route_tables.h"
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/table.h"
@@ -310,6 +316,111 @@ std::vector<Result> gpu_c4() {
     }
   return results;
 }
+
+constexpr ColumnSet kHeaderColumns = columns(Column::dst, Column::l3, Column::l4);
+
+std::unique_ptr<RingFunctions> rings_of_nids(const RingSetup& setup) {
+  const nids::RuleSet set = content_rules(kPatterns);
+  nids::RuleTable table;
+  table.load(set);
+  std::mt19937 random(1);
+  const Texts texts(set, table.now().automaton, setup.length - kPayload, random);
+  std::vector<RingHeader> headers;
+  for (uint32_t i = 0; i < kPackets; ++i) headers.push_back(ring_header(setup.length, random));
+  auto rings = std::make_unique<RingFunctions>(
+      setup,
+      setup.options({check_header(1), {"NIDS", copy_of(table.bytes()), {RingRig::kTransmit, RingRig::kTransmit}}},
+                    kHeaderColumns),
+      std::move(headers), false);
+  rings->fill([&](size_t number) { return texts.texts[number % Texts::kTexts]; });
+  rings->check([&](const uint8_t*, uint32_t length, const RingHeader&) {
+    if (length != setup.length) throw Error("a frame came back with another length");
+  });
+  return rings;
+}
+
+/** A header that one of the filters takes, and the firewall allows. */
+RingHeader allowed_header(const C4Tables& tables, uint32_t length, std::mt19937& random) {
+  for (;;) {
+    const classifier::Rule& filter = tables.filters[random() % tables.filters.size()];
+    classifier::Key key;
+    for (size_t f = 0; f < classifier::kFields; ++f) key[f] = random() % 2 == 0 ? filter.low[f] : filter.high[f];
+    key[classifier::kProtocol] = 17;
+    const auto& image = tables.firewall.image();
+    if (image.outcome(classifier::lookup(image, key)).next >= kDrop) continue;
+    RingHeader header = headers_of(length, key);
+    seal(header);
+    return header;
+  }
+}
+
+std::unique_ptr<RingFunctions> rings_of_c4(const C4Tables& tables, const RingSetup& setup) {
+  std::mt19937 random(1);
+  const Texts texts(tables.patterns, tables.signatures.now().automaton, setup.length - kPayload, random);
+  RingTunnels tunnels;
+  std::vector<RingHeader> headers;
+  for (uint32_t i = 0; i < kPackets; ++i) headers.push_back(allowed_header(tables, setup.length, random));
+  std::vector<RingRig::Function> functions{
+      check_header(1),
+      {"Firewall", copy_of(tables.firewall.bytes()), {2}, classifier::kMostRules},
+      {"NIDS", copy_of(tables.signatures.bytes()), {3, 3}},
+      {"DirectIPLookup", copy_of(tables.router.bytes()), {4, 4, 4, 4}},
+  };
+  for (auto&& one : tunnels.functions(4)) functions.push_back(std::move(one));
+  auto rings = std::make_unique<RingFunctions>(
+      setup,
+      setup.options(std::move(functions),
+                    kHeaderColumns | columns(Column::rule, Column::sa, Column::esp_sequence, Column::esp_iv)),
+      std::move(headers), true);
+  rings->fill([&](size_t number) { return texts.texts[number % Texts::kTexts]; });
+  rings->check([&](const uint8_t* frame, uint32_t length, const RingHeader& header) {
+    tunnels.check(frame, setup.length, length, header);
+  });
+  return rings;
+}
+
+std::vector<Result> gpu_nids_rings() {
+  std::vector<Result> results;
+  for (const uint32_t length : {64u, 512u, 1460u}) {
+    double base = 0;
+    {
+      NidsBench prepared(length);
+      for (int round = 0; round < 2; ++round) base = std::max(base, prepared.gigabits());
+    }
+    for (auto&& one : against_prepared("gpu-nids-rings", length, base, 0.9, rings_of_nids)) results.push_back(one);
+  }
+  return results;
+}
+
+std::vector<Result> gpu_c4_rings() {
+  std::vector<Result> results;
+  std::mt19937 random(1);
+  const C4Tables tables(random);
+  for (const uint32_t length : {64u, 512u, 1460u}) {
+    double base = 0;
+    {
+      C4 prepared(tables, length, true);
+      for (int round = 0; round < 2; ++round) base = std::max(base, prepared.gigabits());
+      prepared.check_packets();
+    }
+    const auto rings = [&](const RingSetup& setup) { return rings_of_c4(tables, setup); };
+    for (auto&& one : against_prepared("gpu-c4-rings", length, base, 0.8, rings)) results.push_back(one);
+  }
+  return results;
+}
+
+const Register nids_rings_registered("gpu-nids-rings", true, gpu_nids_rings),
+    c4_rings_registered("gpu-c4-rings", true, gpu_c4_rings);
+const RegisterProbe ring_nids("ring-nids", [](Probe::Parameters& parameters) {
+  const RingSetup setup = RingSetup::of(parameters);
+  return values_of(rings_of_nids(setup)->forward(kSeconds), setup.length);
+});
+const RegisterProbe ring_c4("ring-c4", [](Probe::Parameters& parameters) {
+  const RingSetup setup = RingSetup::of(parameters);
+  std::mt19937 random(1);
+  const C4Tables tables(random);
+  return values_of(rings_of_c4(tables, setup)->forward(kSeconds), setup.length);
+});
 
 const Register nids_registered("gpu-nids", true, gpu_nids), c4_registered("gpu-c4", true, gpu_c4);
 
