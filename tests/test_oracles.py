@@ -6,8 +6,9 @@ import random
 import zlib
 
 import pytest
+import radix
 from scapy.all import Ether
-from whole import captures, oracles
+from whole import captures, judge, oracles
 from whole.captures import packets_of
 from whole.frames import SEED, damaged, frame, random_frames, strange_frames
 from whole.program import CHAINS, quoted
@@ -277,6 +278,61 @@ def test_half_a_million_routes(heddle, test_data, tmp_path):
         answers += report["lookups"]
     assert [a["address"] for a in answers] == addresses
     assert [str(a["output"]) if a["route"] else "None" for a in answers] == [asn for _, asn in known]
+
+
+def librarys_routes(table, version):
+    """The prefixes of an IP-ASN file in python3-radix's tree, with their systems."""
+    tree = radix.Radix()
+    for line in gzip.decompress(table.read_bytes()).decode().splitlines():
+        if line[:1] not in ("", ";") and (":" in line) == (version == 6):
+            prefix, system = line.split()
+            tree.add(prefix).data["system"] = system
+    return tree
+
+
+def addresses_near(tree, rng, bits):
+    """At and beside the ends of prefixes, within them, and anywhere."""
+    for prefix in rng.sample(tree.prefixes(), 1500):
+        network = ipaddress.ip_network(prefix)
+        low, high = int(network.network_address), int(network.broadcast_address)
+        for address in (low, high, low - 1, high + 1, rng.randint(low, high), rng.getrandbits(bits)):
+            yield (ipaddress.IPv4Address if bits == 32 else ipaddress.IPv6Address)(address % 2**bits)
+
+
+def test_a_library_judges_routes_of_ip4(heddle, test_data, tmp_path):
+    table = test_data / "routing/ipasn_20140513_v12.dat.gz"
+    (tmp_path / "routes").write_bytes(gzip.decompress(table.read_bytes()))
+    tree = librarys_routes(table, 4)
+    addresses = [str(address) for address in addresses_near(tree, random.Random(f"{SEED} radix 4"), 32)]
+    found = heddle.ok("routes", "--json", tmp_path / "routes", *addresses[:4500]).json["lookups"]
+    found += heddle.ok("routes", "--json", tmp_path / "routes", *addresses[4500:]).json["lookups"]
+    assert [answer["address"] for answer in found] == addresses
+    for address, answer in zip(addresses, found):
+        node = tree.search_best(address)
+        assert (str(answer["output"]) if answer["route"] else None) == (node and node.data["system"]), address
+
+
+def test_a_library_judges_routes_of_ip6(heddle, test_data, tmp_path):
+    """By the element: each system leaves by the output that is its number modulo 16."""
+    outputs = 16
+    tree = librarys_routes(test_data / "routing/ipasn6_20151101.dat.gz", 6)
+    output_of = lambda node: int(node.data["system"]) % outputs
+    lines = [f"{node.prefix} {output_of(node)}\n" for node in tree.nodes()]
+    assert len(lines) == 27693
+    (tmp_path / "routes").write_text("".join(lines))
+    wanted = [address.packed for address in addresses_near(tree, random.Random(f"{SEED} radix 6"), 128)]
+    frames = [judge.ip6(bytes(15) + b"\1", address, 17, bytes(20)) for address in wanted]
+    source = captures.write(tmp_path / "in.pcap", frames)
+    outs = [tmp_path / f"{n}.pcap" for n in range(outputs)]
+    report = heddle.run(
+        f"FromDump({quoted(source)}) -> CheckIP6Header(OFFSET 14) -> rt :: LookupIP6Route(FILE {quoted(tmp_path / 'routes')}); "
+        + "; ".join(f"rt[{n}] -> ToDump({quoted(out)})" for n, out in enumerate(outs))
+    )
+    nodes = [tree.search_best(str(ipaddress.IPv6Address(address))) for address in wanted]
+    for n, out in enumerate(outs):
+        assert captures.frames(out) == [frame for frame, node in zip(frames, nodes) if node and output_of(node) == n], n
+    without = sum(node is None for node in nodes)
+    assert without > 100 and report.drops("rt") == {"no_route": without}
 
 
 def test_half_a_million_routes_in_a_chain(heddle, test_data, tmp_path, mode):

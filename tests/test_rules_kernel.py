@@ -93,12 +93,27 @@ def misread_by_nft(matches):
     return joined or (by_itself and by_itself + sum(header(match) in ("th", "icmp", "icmpv6") for match in matches) > 1)
 
 
-def nft_rules(rng, count, family):
+def match_for_acl(rng, _with_ip6):
+    """What rte_acl can hold: prefixes, and ports other than 0, which what has no ports counts as."""
+    address, length = rng.choice(ADDRESSES), rng.choice([8, 15, 24, 31, 32])
+    low, high = sorted(rng.sample(PORTS[1:], 2))
+    port = rng.choice(["tcp", "udp", "sctp"]) + rng.choice([" sport ", " dport "])
+    return rng.choice(
+        [
+            f"ip saddr {address}/{length}",
+            f"ip daddr {{ {address}, 192.0.2.0/24 }}",
+            port + rng.choice([f"{low}", f"{low}-{high}", f"{{ {low}, {high} }}"]),
+            rng.choice(["ip protocol tcp", "meta l4proto { tcp, icmp }", "meta l4proto 47"]),
+        ]
+    )
+
+
+def nft_rules(rng, count, family, match):
     """A ruleset whose chain `judged` counts what the rules in it hit."""
     table = f"table {family} t {{\n  chain judged {{\n"
     rules = []
     for _ in range(count):
-        matches = [nft_match(rng, family == "inet") for _ in range(rng.choice([1, 2, 2, 3, 3]))]
+        matches = [match(rng, family == "inet") for _ in range(rng.choice([1, 2, 2, 3, 3]))]
         if misread_by_nft(matches):
             continue
         rules.append(f"    {' '.join(matches)} counter {rng.choice(['accept', 'drop'])}\n")
@@ -108,9 +123,9 @@ def nft_rules(rng, count, family):
     return table, rules, "  }\n" + entry + "}\n"
 
 
-def loadable(space, rng, family):
+def loadable(space, rng, family, match=nft_match):
     """Loads rules that nft takes: it refuses some contradictions, and names their lines."""
-    head, rules, tail = nft_rules(rng, 120, family)
+    head, rules, tail = nft_rules(rng, 120, family, match)
     while True:
         done = subprocess.run(
             space.command("nft", "-f", "-"),
@@ -194,6 +209,21 @@ def test_nftables_judges_rules(heddle, tmp_path, family):
         assert len(ours) > 15 and sum(ours.values()) > 1000
         for engine in ENGINES:
             assert engine_hits_by_line(heddle, rules, frames, tmp_path, *engine, family, "--chain", "judged") == ours
+
+
+@pytest.mark.usefixtures("root")
+def test_nftables_judges_rules_that_rte_acl_can_hold(heddle, tmp_path):
+    rng = random.Random(f"{SEED} nft acl")
+    with judge.namespace("nft") as space:
+        loadable(space, rng, "ip", match_for_acl)
+        rules = tmp_path / "rules.nft"
+        rules.write_text(space.call("nft", "list", "ruleset"))
+        frames = random_frames(rng, 3000, False)
+        ours = hits_by_line(heddle, rules, frames, tmp_path, "--chain", "judged")
+        expect_counts(space, ["nft", "list", "ruleset"], frames, ours)
+        assert len(ours) > 15 and sum(ours.values()) > 1000
+        for engine in [("acl", "cpu"), *ENGINES]:
+            assert engine_hits_by_line(heddle, rules, frames, tmp_path, *engine, "ip", "--chain", "judged") == ours
 
 
 # ---- iptables

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -69,21 +70,51 @@ class Search {
  public:
   Search(const std::vector<ListedRule>& rules, Patience patience) : patience_(patience) {
     for (const ListedRule& rule : rules) add_places(layout_, rule.rule);
-    for (const ListedRule& listed : rules) {
-      completed_.push_back(listed.rule);
-      complete(completed_.back(), layout_);
-    }
+    for (size_t rule = 0; rule < rules.size(); ++rule)
+      for (Rule& part : parts(rules[rule].rule)) {
+        completed_.push_back(std::move(part));
+        complete(completed_.back(), layout_);
+        rule_of_.push_back(rule);
+      }
+    parts_.resize(rules.size());
+    for (const size_t rule : rule_of_) ++parts_[rule];
     for (const Rule& rule : completed_) boxes_.push_back(box_of(rule, layout_));
   }
 
   Shadows run() {
     Shadows shadows;
-    for (const size_t rule : suspects()) analyse(rule, shadows);
-    return shadows;
+    for (const size_t part : suspects()) analyse(part, shadows);
+    return of_rules(shadows);
   }
 
  private:
   static constexpr int kPackets = 6;
+
+  /** What is so of all parts of a rule, of the rule. */
+  Shadows of_rules(const Shadows& of_parts) const {
+    Shadows shadows;
+    std::map<size_t, std::pair<size_t, std::set<size_t>>> found;  // parts, and by which rules
+    std::map<size_t, size_t> undecided;
+    for (const auto& [part, by] : of_parts.found) {
+      auto& [count, rules] = found[rule_of_[part]];
+      ++count;
+      for (const size_t one : by) rules.insert(rule_of_[one]);
+    }
+    for (const size_t part : of_parts.undecided) ++undecided[rule_of_[part]];
+    for (const auto& [rule, what] : found)
+      if (what.first == parts_[rule]) shadows.found.push_back({rule, first_of(what.second)});
+    for (const auto& [rule, count] : undecided)
+      if (const auto also = found.find(rule); count + (also == found.end() ? 0 : also->second.first) == parts_[rule])
+        shadows.undecided.push_back(rule);
+    return shadows;
+  }
+
+  static std::vector<size_t> first_of(const std::set<size_t>& rules) {
+    constexpr size_t kMost = 8;
+    std::vector<size_t> result(rules.begin(), rules.end());
+    result.resize(std::min(result.size(), kMost));
+    return result;
+  }
 
   /** Rules of which no packet that has been tried hits them. */
   std::vector<size_t> suspects() const {
@@ -158,13 +189,14 @@ class Search {
       for (Box& part : parts) left.emplace_back(std::move(part), before + 1);
       if (!count(parts.size())) return shadows.undecided.push_back(rule);
     }
-    const auto end = by.size() > 8 ? std::next(by.begin(), 8) : by.end();
-    shadows.found.push_back({rule, {by.begin(), end}});
+    shadows.found.push_back({rule, {by.begin(), by.end()}});
   }
 
   Patience patience_;
   Layout layout_;
-  std::vector<Rule> completed_;
+  std::vector<Rule> completed_;  // parts of the rules
+  std::vector<size_t> rule_of_;  // of each part
+  std::vector<size_t> parts_;    // how many each rule has
   std::vector<Box> boxes_;
 };
 

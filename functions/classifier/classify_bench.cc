@@ -2,7 +2,8 @@
 // the same rules and keys, on one core: filters generated like ClassBench's access lists and firewalls, keys at the corners of
 // their rules (80 %) and anywhere. Every rule that rte_acl finds is compared. classify-500k: half a million rules.
 // Random rules (random_rules.h) have prefixes of any length, which rte_acl may not build; `octets` are the same with prefixes of 8, 16, 24
-// or 32 bits. classify-cores: all cores of the machine at once. classify-build: what building takes each engine.
+// or 32 bits. classify-cores: all cores of the machine at once. classify-build: what building takes each engine; classify-replace: the
+// memory that it takes to replace a whole set.
 // classify-engines: all engines at all sizes. classify-changes: what a change of one rule takes each engine that changes on a GPU as
 // well, and hash tables, in sets of 10,000 and 100,000 rules.
 
@@ -13,10 +14,12 @@
 #include <atomic>
 #include <bit>
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -468,6 +471,36 @@ std::vector<Result> engines() {
   return results;
 }
 
+/** "VmRSS" or "VmHWM" of this process in megabytes; 0 where the kernel does not say. */
+double resident_mb(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name + ":")) return std::stod(line.substr(name.size() + 1)) * 1024 / 1e6;
+  return 0;
+}
+
+/** Megabytes that the process has at most, beyond what it had, while ENGINE auto replaces a whole set, which lives on until then. */
+std::vector<Result> replace() {
+  std::vector<Result> results;
+  for (const char* like : {"acl", "fw"})
+    for (const auto& [name, count] : {std::pair{"1k", 1000}, std::pair{"10k", 10'000}, std::pair{"50k", 50'000}}) {
+      const std::vector<Rule> rules = rules_like(like, static_cast<size_t>(count));
+      AutoEngine engine({kDrop, size_t{4} << 30});
+      RuleSet set;
+      set.load(rules, 1, engine);
+      results.push_back(without_target(format("classify-replace-%s-%s", like, name), "MB", 1, [&] {
+        engine.reclaim(), set.reclaim();
+        const double before = resident_mb("VmRSS");
+        std::ofstream("/proc/self/clear_refs") << "5";  // the peak begins here
+        set.load(rules, 1, engine);
+        return resident_mb("VmHWM") - before;
+      }));
+      results.back().note = format("%zu rules like %s, whose structure has %.1f MB; %s", rules.size(), like,
+                                   static_cast<double>(engine.bytes()) / 1e6, engine.choice().why.c_str());
+    }
+  return results;
+}
+
 /** Changes of one rule each, one behind the other, of a set that nobody looks at. */
 struct ChangeTimes {
   double per_second, longest_ms;
@@ -550,7 +583,8 @@ const Register classify_1k("classify-1k", false, [] { return classify("1k", 1000
     classify_16k("classify-16k", false, [] { return classify("16k", 16000, 0, 1); }),
     classify_500k_("classify-500k", false, classify_500k), classify_updates("classify-updates", false, updates),
     classify_engines("classify-engines", false, engines), classify_cores("classify-cores", false, cores),
-    classify_build("classify-build", false, build), classify_changes("classify-changes", false, changes);
+    classify_build("classify-build", false, build), classify_replace("classify-replace", false, replace),
+    classify_changes("classify-changes", false, changes);
 
 }  // namespace
 }  // namespace heddle::bench

@@ -7,9 +7,13 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "core/error.h"
+#include "core/text_file.h"
 #include "functions/classifier/engine_for_test.h"
 #include "functions/classifier/hits.h"
 #include "functions/classifier/image_engine.h"
@@ -51,6 +55,46 @@ TEST_P(RuleEngineTest, FindsTheFirstOfGeneratedFilters) {
     subject.load(rules, 10);
     subject.expect_right(keys_near(random, rules, 2000));
   }
+}
+
+// ClassBench's sets: keys near their rules against a search of all rules, and where there is a trace, headers on and just off the corners
+// of rules against the first matches of an independent search.
+TEST_P(RuleEngineTest, FindsTheFirstOfClassBenchSets) {
+  const char* data = std::getenv("HEDDLE_TEST_DATA");
+  const std::string folder = std::string(data != nullptr ? data : "") + "/classbench/";
+  if (data == nullptr || !std::filesystem::exists(folder)) GTEST_SKIP() << "no filter sets in $HEDDLE_TEST_DATA";
+  auto random = test::random_for("rule engine classbench");
+  const Actions any{.read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = 0};
+  int sets = 0, traces = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    const std::string path = file.path();
+    if (!file.is_regular_file() || !path.ends_with("k")) continue;
+    if (GetParam() == EngineKind::acl && path.ends_with("10k")) continue;  // takes too long to build
+    std::vector<std::string> errors;
+    const auto rules = parse_rules(path, read_text_file(path, "rule file"), any, errors);
+    ASSERT_EQ(errors, std::vector<std::string>{});
+    ASSERT_GT(rules.size(), 500u) << path;
+    Subject subject(GetParam());
+    subject.load(rules, 1);
+    subject.expect_right(keys_near(random, rules, rules.size() > 2000 ? 500 : 2000));
+    ++sets;
+    if (!std::filesystem::exists(path + "_edge_trace")) continue;
+    std::ifstream trace(path + "_edge_trace"), expected(path + "_edge_expected");
+    std::vector<Key> keys;
+    std::vector<uint32_t> wanted;
+    Key key;
+    for (std::string flags, filter; trace >> key[0] >> key[1] >> key[2] >> key[3] >> key[4] >> flags >> filter;)
+      keys.push_back(key);
+    for (int64_t rule; expected >> rule;) wanted.push_back(static_cast<uint32_t>(rule));
+    ASSERT_GT(keys.size(), 100u);
+    ASSERT_EQ(keys.size(), wanted.size());
+    const auto outcomes = subject.classify(keys, 1024);
+    for (size_t i = 0; i < keys.size(); ++i)
+      ASSERT_EQ(outcomes[i].number, wanted[i]) << path << ": " << text_of(keys[i]);
+    ++traces;
+  }
+  EXPECT_GE(sets, 6);
+  EXPECT_GE(traces, 2);
 }
 
 TEST_P(RuleEngineTest, FindsTheFirstOfRulesThatOverlapCompletely) {

@@ -75,6 +75,30 @@ Condition as_bits(const Condition& condition) {
   return {condition.place, condition.mask & ~host, condition.low, condition.low};
 }
 
+/** What is left of a range behind words that are equal to those of `low` (from_low) or `high` (to_high): conditions on its words from
+ *  `word` on, added to `box`, which lists grow by. */
+void add_boxes(const WideRange& range, int word, bool from_low, bool to_high, std::vector<Condition> box,
+               std::vector<std::vector<Condition>>& boxes) {
+  if (word == 4 || (!from_low && !to_high)) return boxes.push_back(std::move(box));
+  const auto at = static_cast<size_t>(word);
+  const auto rest = [&](const std::array<uint32_t, 4>& words, uint32_t value) {
+    return std::any_of(words.begin() + word + 1, words.end(), [&](uint32_t one) { return one != value; });
+  };
+  const bool low_goes_on = from_low && rest(range.low, 0), high_goes_on = to_high && rest(range.high, ~0u);
+  const auto with = [&](uint32_t low, uint32_t high) {
+    auto result = box;
+    result.push_back({word_of(range.first, word), ~0u, low, high});
+    return result;
+  };
+  uint64_t low = from_low ? range.low[at] : 0;
+  int64_t high = to_high ? range.high[at] : ~0u;
+  if (from_low && to_high && range.low[at] == range.high[at])
+    return add_boxes(range, word + 1, low_goes_on, high_goes_on, with(range.low[at], range.low[at]), boxes);
+  if (low_goes_on) add_boxes(range, word + 1, true, false, with(range.low[at], range.low[at]), boxes), ++low;
+  if (high_goes_on) add_boxes(range, word + 1, false, true, with(range.high[at], range.high[at]), boxes), --high;
+  if (static_cast<int64_t>(low) <= high) boxes.push_back(with(static_cast<uint32_t>(low), static_cast<uint32_t>(high)));
+}
+
 /** Makes `one` what both ask for. */
 bool join(Condition& one, const Condition& other) {
   if (is_range(one) && is_range(other)) {
@@ -100,6 +124,12 @@ std::string name_of(const Place& place) {
   for (const auto& base : kBases)
     if (base.kind == place.kind) return format("%s[%u/%u]", base.name, place.offset, place.length);
   return "?";
+}
+
+std::string wide_name(const Place& first) {
+  if (first.kind == Place::field) return first.offset == kSource ? "source6[0/16]" : "destination6[0/16]";
+  const std::string name = name_of(first);
+  return name.substr(0, name.find('/')) + "/16]";
 }
 
 std::optional<std::vector<Place>> parse_places(std::string_view text) {
@@ -136,6 +166,39 @@ bool narrow(Rule& rule, const Condition& wanted) {
   return true;
 }
 
+bool narrow_wide(Rule& rule, const WideRange& range) {
+  if (range.low > range.high) return false;
+  const auto at = std::ranges::lower_bound(rule.wide, range.first, {}, &WideRange::first);
+  if (at == rule.wide.end() || at->first != range.first) {
+    rule.wide.insert(at, range);
+    return true;
+  }
+  at->low = std::max(at->low, range.low), at->high = std::min(at->high, range.high);
+  return at->low <= at->high;
+}
+
+std::vector<Rule> parts(const Rule& rule) {
+  if (rule.wide.empty()) return {rule};
+  std::vector<Rule> result{rule};
+  result[0].wide.clear();
+  for (const WideRange& range : rule.wide) {
+    std::vector<std::vector<Condition>> boxes;
+    add_boxes(range, 0, true, true, {}, boxes);
+    if (result.size() * boxes.size() > kMostParts)
+      throw Error(
+          format("its ranges of 16 bytes are more than %zu ranges of 4 bytes together; give it fewer, or values "
+                 "and masks",
+                 kMostParts));
+    std::vector<Rule> narrower;
+    for (const Rule& one : result)
+      for (const auto& box : boxes)
+        if (Rule part = one; std::ranges::all_of(box, [&](const Condition& asked) { return narrow(part, asked); }))
+          narrower.push_back(std::move(part));
+    result = std::move(narrower);
+  }
+  return result;
+}
+
 std::vector<Condition> negated(const Condition& wanted) {
   const Condition condition = canonical(wanted);
   std::vector<Condition> result;
@@ -152,6 +215,17 @@ std::vector<Condition> negated(const Condition& wanted) {
   return result;
 }
 
+std::vector<Place> places_of(const Rule& rule) {
+  std::vector<Place> places;
+  for (const Condition& condition : rule.more) places.push_back(condition.place);
+  for (const WideRange& range : rule.wide)
+    for (int word = 0; word < 4; ++word)
+      if (const Place place = word_of(range.first, word); place.kind != Place::field) places.push_back(place);
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return places;
+}
+
 void check_count(size_t places) {
   if (places > kMostPlaces)
     throw Error(format("%zu fields beside addresses, ports and protocol are asked for, more than %zu; take some away",
@@ -159,9 +233,9 @@ void check_count(size_t places) {
 }
 
 void add_places(Layout& layout, const Rule& rule) {
-  for (const Condition& condition : rule.more) {
-    const auto at = std::ranges::lower_bound(layout, condition.place);
-    if (at == layout.end() || *at != condition.place) layout.insert(at, condition.place);
+  for (const Place& place : places_of(rule)) {
+    const auto at = std::ranges::lower_bound(layout, place);
+    if (at == layout.end() || *at != place) layout.insert(at, place);
   }
 }
 
@@ -176,11 +250,10 @@ void complete(Rule& rule, const Layout& layout) {
 }
 
 void check_places(const Rule& rule, const Layout& layout) {
-  for (const Condition& condition : rule.more)
-    if (!find(layout, condition.place)) {
-      const bool is_ip6 = condition.place.kind == Place::source6 || condition.place.kind == Place::destination6 ||
-                          condition.place == kIpVersion;
-      const std::string name = is_ip6 ? "ip6" : name_of(condition.place);
+  for (const Place& place : places_of(rule))
+    if (!find(layout, place)) {
+      const bool is_ip6 = place.kind == Place::source6 || place.kind == Place::destination6 || place == kIpVersion;
+      const std::string name = is_ip6 ? "ip6" : name_of(place);
       throw Error("it asks for " + name +
                   ", at which none of the rules looked at the start; give the element FIELDS \"" + name + "\"");
     }

@@ -33,9 +33,24 @@ constexpr Place word_of(Field field, int word) {
   return {field == kSource ? Place::source6 : Place::destination6, 4, static_cast<uint16_t>(4 * word)};
 }
 
+/** The place of word 0 to 3 of the 16 bytes that begin at `first`. */
+constexpr Place word_of(const Place& first, int word) {
+  if (first.kind != Place::field) return {first.kind, 4, static_cast<uint16_t>(first.offset + 4 * word)};
+  return word == 0 ? first : word_of(static_cast<Field>(first.offset), word);
+}
+/** The name of those bytes: "frame[20/16]", "source6[0/16]". */
+std::string wide_name(const Place& first);
+
 /** Asks `rule` for `condition` as well. False if nothing can match then; `rule` is undefined. Throws Error if one rule cannot
  *  hold both of two conditions: a range and a mask of the same field. */
 bool narrow(Rule& rule, const Condition& condition);
+
+/** The same for a range of 16 bytes. */
+bool narrow_wide(Rule& rule, const WideRange& range);
+/** Rules without ranges of 16 bytes, no two of which match the same key, that match together what `rule` does: up to 7 for each such
+ *  range. Throws Error if they are more than kMostParts, or one field has a range and a mask. */
+std::vector<Rule> parts(const Rule& rule);
+constexpr size_t kMostParts = 512;
 
 /** The same condition with what a prefix says as a range. */
 Condition canonical(Condition condition);
@@ -45,6 +60,8 @@ std::vector<Condition> negated(const Condition& condition);
 /** Different places of some rules, ascending: what an element looks at beside the 5-tuple. */
 using Layout = std::vector<Place>;
 constexpr size_t kMostPlaces = 32;
+/** Those that a rule looks at, ascending. */
+std::vector<Place> places_of(const Rule& rule);
 /** Throws Error if one rule or all of a set ask for more places than kMostPlaces. */
 void check_count(size_t places);
 void add_places(Layout& layout, const Rule& rule);

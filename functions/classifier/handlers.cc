@@ -1,5 +1,6 @@
 // The handlers of BitVectorClassifier and Firewall.
 
+#include <map>
 #include <sstream>
 
 #include "click/values.h"
@@ -104,13 +105,16 @@ std::string RuleElement::hits_text(const std::string& text) {
   fetch_hits();
   if (!text.empty()) {
     const uint32_t number = number_of(text);
-    const auto* rule = rules_.find(number);
-    if (rule == nullptr) throw Error(format("there is no rule %u", number));
-    return std::to_string(hits_[rule->id]);
+    if (rules_.find(number) == nullptr) throw Error(format("there is no rule %u", number));
+    uint64_t hits = 0;
+    for (const uint32_t id : rules_.ids(number)) hits += hits_[id];
+    return std::to_string(hits);
   }
+  std::map<uint32_t, uint64_t> hits;  // by number
+  for (const auto& part : rules_.sorted())
+    if (const uint64_t one = hits_[part.id]; one != 0) hits[part.number] += one;
   std::string all;
-  for (const auto& rule : rules_.sorted())
-    if (const uint64_t hits = hits_[rule.id]; hits != 0) all += format("%u %zu\n", rule.number, size_t{hits});
+  for (const auto& [number, count] : hits) all += format("%u %zu\n", number, size_t{count});
   return all;
 }
 

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 
 #include "click/values.h"
 #include "core/error.h"
@@ -64,6 +65,24 @@ void read_field(std::string_view word, Values& values) {
     values.set(places->front(), value);
 }
 
+std::array<uint32_t, 4> words_at(const Place& first, const std::vector<uint32_t>& values, const Layout& layout) {
+  std::array<uint32_t, 4> words{};
+  for (size_t w = 0; w < 4; ++w) {
+    const Place place = word_of(first, static_cast<int>(w));
+    const auto at = find(layout, place);
+    words[w] = place.kind == Place::field ? values[place.offset] : at ? values[kFields + *at] : 0;
+  }
+  return words;
+}
+
+bool is_within(const WideRange& range, const std::array<uint32_t, 4>& words) {
+  return range.low <= words && words <= range.high;
+}
+
+std::string wide_number(const std::array<uint32_t, 4>& words) {
+  return format("0x%08x%08x%08x%08x", words[0], words[1], words[2], words[3]);
+}
+
 std::string value_text(uint32_t field, uint32_t value) {
   return field <= kDestination ? dotted(value) : std::to_string(value);
 }
@@ -123,16 +142,23 @@ std::string why_not(const Rule& rule, const std::vector<uint32_t>& values, const
     return name + format(" %u is not %u", value, condition.low) +
            (condition.low == condition.high ? "" : format(" to %u", condition.high));
   }
+  for (const WideRange& range : rule.wide)
+    if (const auto words = words_at(range.first, values, layout); !is_within(range, words))
+      return wide_name(range.first) + " " + wide_number(words) + " is not " + wide_number(range.low) + " to " +
+             wide_number(range.high);
   return "";
 }
 
 bool matches(const Rule& rule, const std::vector<uint32_t>& values, const Layout& layout) {
   for (size_t f = 0; f < kFields; ++f)
     if (values[f] < rule.low[f] || values[f] > rule.high[f]) return false;
-  return std::ranges::all_of(rule.more, [&](const Condition& condition) {
+  const bool all_hold = std::ranges::all_of(rule.more, [&](const Condition& condition) {
     const auto at = find(layout, condition.place);
     return condition.holds(at ? values[kFields + *at] : 0);
   });
+  return all_hold && std::ranges::all_of(rule.wide, [&](const WideRange& range) {
+           return is_within(range, words_at(range.first, values, layout));
+         });
 }
 
 }  // namespace heddle::classifier

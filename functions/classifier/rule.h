@@ -51,18 +51,26 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-/** Matches a key if low[f] <= key[f] <= high[f] for all fields, and all of `more` hold. Of several the one with the lowest number
- *  wins. */
+/** Asks for low <= value <= high of 16 bytes, which are a big-endian number; words in host byte order, the first the highest. */
+struct WideRange {
+  Place first;  ///< of the first 4 bytes, see word_of(); of an IPv6 address kSource or kDestination
+  std::array<uint32_t, 4> low, high;
+  bool operator==(const WideRange&) const = default;
+};
+
+/** Matches a key if low[f] <= key[f] <= high[f] for all fields, and all of `more` and `wide` hold. Of several the one with the lowest
+ *  number wins. Engines get rules without `wide`: see parts(). */
 struct Rule {
   Key low{}, high{kLargest[0], kLargest[1], kLargest[2], kLargest[3], kLargest[4]};
   uint16_t next = 0;              ///< what becomes of the packet, as in Batch::next(): an output, or kDrop + reason
   std::vector<Condition> more{};  ///< at most one for a place, ascending
+  std::vector<WideRange> wide{};  ///< the same
   bool operator==(const Rule&) const = default;
 };
 
 constexpr uint32_t kNoRule = ~0u;
 
-/** A rule of a set. `number` is its place: of the rules that match, the lowest number wins. `id`, below kMostRules, is its own
+/** A rule of a set, or a part of one. `number` is its place: of the rules that match, the lowest number wins. `id`, below kMostRules, is its own
  *  for as long as a reader can meet it. */
 struct SetRule {
   uint32_t number = 0, id = 0;

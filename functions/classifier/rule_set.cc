@@ -1,8 +1,24 @@
 #include "functions/classifier/rule_set.h"
 
+#include <algorithm>
+
 #include "core/error.h"
+#include "functions/classifier/field.h"
 
 namespace heddle::classifier {
+
+namespace {
+
+std::vector<SetRule> in_parts(std::vector<SetRule> rules) {
+  if (std::ranges::all_of(rules, [](const SetRule& one) { return one.rule.wide.empty(); })) return rules;
+  std::vector<SetRule> result;
+  result.reserve(rules.size());
+  for (SetRule& one : rules)
+    for (Rule& part : parts(one.rule)) result.push_back({one.number, one.id, std::move(part)});
+  return result;
+}
+
+}  // namespace
 
 void RuleEngine::change(std::span<const SetRule>, std::span<const uint32_t>, const RuleSet& all) { load(all.sorted()); }
 
@@ -28,7 +44,9 @@ void RuleSet::load(std::span<const Rule> rules, uint32_t step, RuleEngine& engin
   load(std::move(set), engine);
 }
 
-void RuleSet::load(std::vector<SetRule> set, RuleEngine& engine) {
+void RuleSet::load(std::vector<SetRule> rules, RuleEngine& engine) {
+  const size_t count = rules.size();
+  std::vector<SetRule> set = in_parts(std::move(rules));
   if (set.size() > kMostRules) throw Error(format("%zu rules, and there is room for %u", set.size(), kMostRules));
   size_t with_id = 0;
   try {
@@ -41,6 +59,7 @@ void RuleSet::load(std::vector<SetRule> set, RuleEngine& engine) {
   for (const auto& [number, rule] : rules_) retired_.push_back(rule.id);
   rules_.clear();
   for (const SetRule& rule : set) rules_.emplace_hint(rules_.end(), rule.number, rule);
+  count_ = count;
 }
 
 void RuleSet::change(std::span<const RuleChange> changes, RuleEngine& engine) {
@@ -48,23 +67,29 @@ void RuleSet::change(std::span<const RuleChange> changes, RuleEngine& engine) {
   std::vector<uint32_t> gone;
   try {
     for (const RuleChange& change : changes)
-      if (change.rule) added.push_back({change.number, take_id(), *change.rule});
+      if (change.rule)
+        for (Rule& part : parts(*change.rule)) added.push_back({change.number, take_id(), std::move(part)});
   } catch (...) {
     free_ids(added);
     throw;
   }
-  for (const RuleChange& change : changes)
-    if (const auto old = rules_.find(change.number); old != rules_.end()) {
+  const size_t count = count_;
+  for (const RuleChange& change : changes) {
+    const auto [first, last] = rules_.equal_range(change.number);
+    count_ += (change.rule ? 1 : 0) - (first != last ? size_t{1} : 0);
+    for (auto old = first; old != last; ++old) {
       before.push_back(old->second);
       gone.push_back(old->second.id);
-      rules_.erase(old);
     }
-  for (const SetRule& rule : added) rules_[rule.number] = rule;
+    rules_.erase(first, last);
+  }
+  for (const SetRule& rule : added) rules_.emplace(rule.number, rule);
   try {
     engine.change(added, gone, *this);
   } catch (...) {
     for (const SetRule& rule : added) rules_.erase(rule.number);
-    for (const SetRule& rule : before) rules_[rule.number] = rule;
+    for (const SetRule& rule : before) rules_.emplace(rule.number, rule);
+    count_ = count;
     for (const SetRule& rule : added) retired_.push_back(rule.id);  // the engine may have begun
     throw;
   }
@@ -74,6 +99,13 @@ void RuleSet::change(std::span<const RuleChange> changes, RuleEngine& engine) {
 const SetRule* RuleSet::find(uint32_t number) const {
   const auto found = rules_.find(number);
   return found == rules_.end() ? nullptr : &found->second;
+}
+
+std::vector<uint32_t> RuleSet::ids(uint32_t number) const {
+  std::vector<uint32_t> result;
+  const auto [first, last] = rules_.equal_range(number);
+  for (auto part = first; part != last; ++part) result.push_back(part->second.id);
+  return result;
 }
 
 std::vector<SetRule> RuleSet::sorted() const {

@@ -18,7 +18,8 @@ struct RuleChange {
   std::optional<Rule> rule;
 };
 
-/** The rules of an element by number, with the ids by which engines and counters know them. An id that a change has freed is
+/** The rules of an element by number, with the ids by which engines and counters know them. A rule with ranges of 16 bytes is several
+ *  to an engine, its parts(), with an id each. An id that a change has freed is
  *  given to another rule after the second reclaim(): an engine may have to take a rule out of a structure that readers are in
  *  only when nobody can find it any more, and that is again a change that readers must have seen. */
 class RuleSet : public Retiring {
@@ -30,9 +31,12 @@ class RuleSet : public Retiring {
   /** Makes all of `changes`, at most one a number. Throws what the engine does, with nothing changed. */
   void change(std::span<const RuleChange> changes, RuleEngine& engine);
 
+  /** The first part of the rule; null if there is none. */
   const SetRule* find(uint32_t number) const;
-  size_t size() const { return rules_.size(); }
-  std::vector<SetRule> sorted() const;  ///< by number
+  /** Ids of all its parts. */
+  std::vector<uint32_t> ids(uint32_t number) const;
+  size_t size() const { return count_; }
+  std::vector<SetRule> sorted() const;  ///< parts of the rules, by number
 
   /** Called for each id that a rule is to get, before the engine has the rule. */
   std::function<void(uint32_t id)> on_new_id = [](uint32_t) {};
@@ -44,7 +48,8 @@ class RuleSet : public Retiring {
   uint32_t take_id();
   void free_ids(std::span<const SetRule> rules);
 
-  std::map<uint32_t, SetRule> rules_;
+  std::multimap<uint32_t, SetRule> rules_;  // parts of rules
+  size_t count_ = 0;                        // of rules
   uint32_t next_id_ = 0;
   std::vector<uint32_t> free_, retired_, unlinked_;
 };

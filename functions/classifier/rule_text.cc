@@ -54,8 +54,40 @@ std::string out_of_order(const std::string& what, uint32_t low, uint32_t high) {
   return format("its lowest %s, %u, is larger than the highest, %u", what.c_str(), low, high);
 }
 
+std::string narrowed_wide(Rule& rule, const WideRange& range) {
+  return narrow_wide(rule, range) ? "" : "no packet can match it, for what it asks of the " + wide_name(range.first);
+}
+
+std::string address6(const std::array<uint32_t, 4>& words) {
+  uint32_t bytes[4];
+  std::ranges::transform(words, bytes, htonl);
+  char text[INET6_ADDRSTRLEN];
+  return inet_ntop(AF_INET6, bytes, text, sizeof text);
+}
+
+bool parse_address6(std::string_view text, std::array<uint32_t, 4>& words) {
+  const std::string address(text);
+  uint32_t bytes[4];
+  if (address.size() >= INET6_ADDRSTRLEN || inet_pton(AF_INET6, address.c_str(), bytes) != 1) return false;
+  std::ranges::transform(bytes, words.begin(), ntohl);
+  return true;
+}
+
+/** 2001:db8::1-2001:db8::9 */
+std::string parse_range6(const std::array<std::string_view, 2>& limits, Field field, Rule& rule) {
+  WideRange range{place_of(field), {}, {}};
+  for (const auto& [text, words] : {std::pair{limits[0], &range.low}, std::pair{limits[1], &range.high}})
+    if (!parse_address6(text, *words)) return in_quotes(text) + " is not an IPv6 address, of which a range has two";
+  if (range.low > range.high)
+    return format("its lowest %s, %s, is larger than the highest, %s", kFieldNames[field], address6(range.low).c_str(),
+                  address6(range.high).c_str());
+  const std::string reason = narrowed(rule, {{kIpVersion, 255, 6, 6}});
+  return reason.empty() ? narrowed_wide(rule, range) : reason;
+}
+
 std::string parse_addresses(std::string_view text, Field field, Rule& rule) {
   if (text.find(':') != text.npos) {
+    if (const auto range = split(text, '-')) return parse_range6(*range, field, rule);
     const auto conditions = parse_prefix6(text, field);
     return conditions ? narrowed(rule, *conditions) : in_quotes(text) + " is not an IPv6 prefix such as 2001:db8::/32";
   }
@@ -98,7 +130,7 @@ std::string parse_protocol(std::string_view text, Rule& rule) {
 }
 
 /** 32 hexadecimal digits behind 0x. */
-bool parse_wide(std::string_view text, uint32_t (&words)[4]) {
+bool parse_wide(std::string_view text, std::array<uint32_t, 4>& words) {
   if (!is_hexadecimal(text) || text.size() != 34) return false;
   for (size_t w = 0; w < 4; ++w)
     if (!parse_digits(text.substr(2 + 8 * w, 8), 16, ~0u, words[w])) return false;
@@ -106,19 +138,36 @@ bool parse_wide(std::string_view text, uint32_t (&words)[4]) {
 }
 
 std::string parse_wide_value(const std::vector<Place>& places, std::string_view text, Rule& rule) {
-  uint32_t value[4], mask[4] = {~0u, ~0u, ~0u, ~0u};
-  const auto parts = split(text, '/');
-  if (!parse_wide(parts ? (*parts)[0] : text, value) || (parts && !parse_wide((*parts)[1], mask)))
-    return in_quotes(text) + " is not 0x and 32 hexadecimal digits, or two such with '/' between them";
+  std::array<uint32_t, 4> value, mask{~0u, ~0u, ~0u, ~0u};
+  const auto parts = split(text, '/'), range = split(text, '-');
+  const auto first = range ? (*range)[0] : parts ? (*parts)[0] : text;
+  if (!parse_wide(first, value) || ((parts || range) && !parse_wide((range ? *range : *parts)[1], mask)))
+    return in_quotes(text) + " is not 0x and 32 hexadecimal digits, or two such with '-' or '/' between them";
+  if (range && value > mask)
+    return format("its lowest %s is larger than the highest: ", wide_name(places[0]).c_str()) + in_quotes(text);
   std::vector<Condition> conditions;
+  if (places[0].kind == Place::field) conditions.push_back({kIpVersion, 255, 6, 6});
+  if (range) {
+    const std::string reason = narrowed(rule, conditions);
+    return reason.empty() ? narrowed_wide(rule, WideRange{places[0], value, mask}) : reason;
+  }
   for (size_t w = 0; w < 4; ++w) conditions.push_back({places[w], mask[w], value[w] & mask[w], value[w] & mask[w]});
   return narrowed(rule, conditions);
+}
+
+/** All words of an IPv6 address, which is "source6[0/16]" or "destination6[0/16]" where it is no address of the rule's own. */
+std::optional<std::vector<Place>> parse_whole_address(std::string_view name) {
+  for (const Field field : {kSource, kDestination})
+    if (name == wide_name(place_of(field)))
+      return std::vector{place_of(field), word_of(field, 1), word_of(field, 2), word_of(field, 3)};
+  return std::nullopt;
 }
 
 /** FIELD=VALUE */
 std::string parse_field(std::string_view word, Rule& rule) {
   const auto [name, text] = *split(word, '=');
-  const auto places = parse_places(name);
+  auto places = parse_places(name);
+  if (!places) places = parse_whole_address(name);
   if (!places || (places->size() > 1 && name == "ip6"))
     return in_quotes(name) + " is not a field; there are " + kPlaceNames;
   if (places->size() > 1) return parse_wide_value(*places, text, rule);
@@ -170,6 +219,14 @@ std::string address_text(const Rule& rule, Field field) {
   const uint32_t low = rule.low[field], high = rule.high[field];
   if (!is_prefix(low, high)) return dotted(low) + "-" + dotted(high);
   return format("%s/%d", dotted(low).c_str(), 32 - std::bit_width(low ^ high));
+}
+
+std::string wide_text(const WideRange& range) {
+  std::string text = " " + wide_name(range.first) + "=0x";
+  for (const uint32_t word : range.low) text += format("%08x", word);
+  text += "-0x";
+  for (const uint32_t word : range.high) text += format("%08x", word);
+  return text;
 }
 
 /** `of_tcp`: the rule is one of TCP alone, which "flags" would make it. */
@@ -234,7 +291,8 @@ std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule
   try {
     for (; !words.empty() && is_field(words[0]); words.erase(words.begin()))
       if (const std::string reason = parse_field(words[0], result); !reason.empty()) return reason;
-    check_count(result.more.size());
+    check_count(places_of(result).size());
+    if (parts(result).empty()) return "no packet can match it, for what it asks of " + wide_name(result.wide[0].first);
   } catch (const Error& error) {
     return error.what();
   }
@@ -250,6 +308,7 @@ std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule
 
 std::string text_of(const Rule& rule, std::string_view action) {
   std::vector<Condition> more = rule.more;
+  std::vector<WideRange> wide = rule.wide;
   std::string addresses[2];
   const auto version = std::ranges::find(more, kIpVersion, &Condition::place);
   if (version != more.end() && version->low == 6 && version->high == 6) {
@@ -258,6 +317,11 @@ std::string text_of(const Rule& rule, std::string_view action) {
     if (!addresses[kSource].empty() && !addresses[kDestination].empty()) {
       std::erase_if(rest, [](const Condition& condition) { return condition.place == kIpVersion; });
       more = rest;
+      for (const WideRange& range : rule.wide)
+        if (range.first.kind == Place::field && addresses[range.first.offset] == "::/0") {
+          addresses[range.first.offset] = address6(range.low) + "-" + address6(range.high);
+          std::erase(wide, range);
+        }
     }
   }
   if (addresses[kSource].empty() || addresses[kDestination].empty())
@@ -270,6 +334,7 @@ std::string text_of(const Rule& rule, std::string_view action) {
           : first == 0 && last == 0xff ? "0x00/0x00"
                                        : format("%u-%u", first, last);
   for (const Condition& condition : more) text += condition_text(condition, first == 6 && last == 6);
+  for (const WideRange& range : wide) text += wide_text(range);
   return action.empty() ? text : text + " " + std::string(action);
 }
 

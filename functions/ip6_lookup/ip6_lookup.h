@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/chooses.h"
 #include "core/element.h"
 #include "functions/ip6_lookup/table.h"
 
@@ -37,7 +38,7 @@ namespace heddle {
  *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
  *      form                        (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with AVX-512 or AVX2;
  *                                  what is the fastest with these routes is found out at the start and when there are twice
- *                                  as many, or half
+ *                                  as many, or half; `heddle plan` shows it, too
  *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
  *      reload                      (write) reads FILE again; a FILE with errors changes nothing. SIGHUP does it for all
  *                                  elements that have this handler
@@ -53,7 +54,7 @@ namespace heddle {
  *      FromDump(in.pcap) -> CheckIP6Header(OFFSET 14) -> rt :: LookupIP6Route(2001:db8::/32 0, ::/0 1);
  *      rt[0] -> ToDump(inside.pcap); rt[1] -> ToDump(outside.pcap);
  */
-class LookupIP6Route : public Element {
+class LookupIP6Route : public Element, public Chooses {
  public:
   LookupIP6Route();
   void configure(click::Arguments& arguments) override;
@@ -63,6 +64,9 @@ class LookupIP6Route : public Element {
   std::span<const char* const> drop_reasons() const override;
   void take_state(Element& old) override;
   void handlers(Handlers& list) override;
+  void placed(bool on_gpu) override { placed_on_gpu_ = on_gpu; }
+  /** How look-ups are made on a CPU. Before start() it finds that out by itself, and start() does it again. */
+  std::string choice() const override;
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
@@ -80,10 +84,10 @@ class LookupIP6Route : public Element {
   std::string lookup_text(const std::string& address) const;
   std::string table_text() const;
 
-  ip6_lookup::RouteTable routes_;
+  mutable ip6_lookup::RouteTable routes_;  // choice() makes it choose its form
   std::string file_;
   std::vector<ip6_lookup::Route> own_routes_;  // those of the arguments
-  bool started_ = false;
+  bool started_ = false, placed_on_gpu_ = false;
   std::atomic<size_t> count_{0};  // routes in the table, for statistics(), which runs beside changes
 };
 

@@ -183,6 +183,14 @@ TEST(LookupIP6Route, AnswersItsHandlers) {
   EXPECT_EQ(handlers.find("reload"), nullptr);
 }
 
+TEST(LookupIP6Route, PlanSaysHowLookupsAreMade) {
+  const std::string chain = "TestSource(SETS l3) -> rt :: LookupIP6Route(2001:db8::/32 0, ::/0 0) -> TestSink;";
+  const std::string text = plan_text(chain);
+  EXPECT_NE(text.find("chosen: look-ups: "), std::string::npos) << text;
+  EXPECT_NE(text.find(", the fastest here "), std::string::npos) << text;
+  EXPECT_EQ(plan_text(chain, "simt").find("look-ups: "), std::string::npos);
+}
+
 TEST(LookupIP6Route, NamesWhatIsWrong) {
   const RouteFile file("wrong");
   std::ofstream(file.path) << "::/0 0\n2001:db8::/129 0 # too long\n::/1 1\n";

@@ -33,7 +33,8 @@ namespace heddle {
  *      flush                       (write) removes all routes
  *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
  *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
- *      form                        (read) how look-ups are made on the CPU: "gathers, AVX-512", "gathers, AVX2", "gopt", "by hand"
+ *      form                        (read) how look-ups are made on the CPU: "gathers, AVX-512", "gathers, AVX2", "gopt", "by hand";
+ *                                  `heddle plan` shows it, too
  *      reload                      (write) reads FILE again and patches the differences into the table in the same way; a FILE
  *                                  with errors changes nothing. SIGHUP does it for all elements that have this handler
  *

@@ -242,6 +242,22 @@ TEST(IPLookupHandlers, ChooseHowLookupsAreMade) {
   EXPECT_EQ(routes.chosen_with(), 0u);
 }
 
+TEST(IPLookup, PlanSaysHowLookupsAreMade) {
+  const auto plan = [](const std::string& element, const std::string& device) {
+    return plan_text("TestSource(SETS dst) -> rt :: " + element + "; rt[0] -> TestSink; rt[1] -> TestSink;", device);
+  };
+  const std::string text = plan("DirectIPLookup(10/8 0, 11/8 1)", "cpu");
+  EXPECT_EQ(std::ranges::count_if(ip_lookup::direct_forms(),
+                                  [&](const auto& form) {
+                                    return text.find("chosen: look-ups: " + std::string(form.name) +
+                                                     ", the fastest here with 2 routes\n") != std::string::npos;
+                                  }),
+            1)
+      << text;
+  EXPECT_EQ(plan("DirectIPLookup(10/8 0, 11/8 1)", "simt").find("look-ups: "), std::string::npos);
+  EXPECT_EQ(plan("RadixIPLookup(10/8 0, 11/8 1)", "cpu").find("look-ups: "), std::string::npos);
+}
+
 TEST(IPLookupHandlers, ChangeRoutesAsClickDoes) {
   for (const std::string element : kElements) {
     SCOPED_TRACE(element);

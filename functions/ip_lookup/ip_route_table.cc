@@ -76,6 +76,12 @@ void IPRouteTable::reload() {
   changed();
 }
 
+std::string IPRouteTable::choice() const {
+  if (placed_on_gpu_ || *table_->form() == 0) return {};
+  if (!table_->chosen_with()) table_->choose_form();
+  return format("look-ups: %s, the fastest here with %zu routes", table_->form(), table_->size());
+}
+
 void IPRouteTable::start(const Environment&) {
   if (on_cpu) table_->choose_form();
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "click/address_book.h"
+#include "core/chooses.h"
 #include "core/element.h"
 #include "functions/ip_lookup/table.h"
 
@@ -12,7 +13,7 @@ namespace heddle {
 
 /** What the elements that route by the destination address annotation have in common (Click's IPRouteTable): arguments,
  *  FILE, handlers, and the way of a packet. They differ in their table. */
-class IPRouteTable : public Element {
+class IPRouteTable : public Element, public Chooses {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-"; }
@@ -21,6 +22,9 @@ class IPRouteTable : public Element {
   std::span<const char* const> drop_reasons() const override;
   void take_state(Element& old) override;
   void handlers(Handlers& list) override;
+  void placed(bool on_gpu) override { placed_on_gpu_ = on_gpu; }
+  /** How look-ups are made on a CPU. Before start() it finds that out by itself, and start() does it again. */
+  std::string choice() const override;
   void start(const Environment&) override;
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
@@ -45,6 +49,7 @@ class IPRouteTable : public Element {
   std::string lookup_text(const std::string& address) const;
   std::string table_text() const;
 
+  bool placed_on_gpu_ = false;
   std::unique_ptr<ip_lookup::RouteTable> table_;
   std::string file_;
   click::AddressNames names_;                 // that arguments and handlers may use

@@ -86,7 +86,14 @@ std::span<const char* const> L2Switch::drop_reasons() const {
 
 void L2Switch::start(const Environment&) {
   started_ = swept_ = Clock::now();
+  has_started_ = true;
   if (on_cpu) table_.choose_form();
+}
+
+std::string L2Switch::choice() const {
+  if (placed_on_gpu_) return {};
+  if (!has_started_) table_.choose_form();
+  return format("look-ups: %s, the fastest here in a full table", table_.form().name);
 }
 
 void L2Switch::take_state(Element& old_element) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/chooses.h"
 #include "core/clock.h"
 #include "core/element.h"
 #include "core/gpu_state.h"
@@ -51,7 +52,7 @@ namespace heddle {
  *      count               (read) number of entries
  *      events_lost         (read) what the GPU has told and nobody heard before it was written over
  *      form                (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with AVX-512; what is the
- *                          fastest when the program starts
+ *                          fastest when the program starts; `heddle plan` shows it, too
  *
  *  Hot reconfiguration: the table goes over to the switch of the same name if it has the same arguments, without FILE, and as many
  *  outputs. Else what has been learned goes over, as far as it has such ports and room; its own entries win, and that takes 2 µs an
@@ -68,7 +69,7 @@ namespace heddle {
  *      flood[0] -> not0 :: PaintSwitch; not0[0] -> Discard; not0[1] -> out0;
  *      flood[1] -> not1 :: PaintSwitch; not1[0] -> out1; not1[1] -> Discard;
  */
-class L2Switch : public Element, public KeepsGpuState {
+class L2Switch : public Element, public Chooses, public KeepsGpuState {
  public:
   L2Switch() { table = &table_; }
   void configure(click::Arguments& arguments) override;
@@ -77,6 +78,9 @@ class L2Switch : public Element, public KeepsGpuState {
   Access access(Processor processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
+  void placed(bool on_gpu) override { placed_on_gpu_ = on_gpu; }
+  /** How look-ups are made on a CPU. Before start() it finds that out by itself, and start() does it again. */
+  std::string choice() const override;
   void start(const Environment&) override;
   void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
@@ -106,7 +110,8 @@ class L2Switch : public Element, public KeepsGpuState {
 
   uint32_t port_count() const { return static_cast<uint32_t>(outputs - 1); }
 
-  cuckoo::CuckooTable table_;
+  mutable cuckoo::CuckooTable table_;  // choice() makes it choose its form
+  bool has_started_ = false, placed_on_gpu_ = false;
   uint64_t timeout_us_ = 300'000'000;
   bool learn_ = true;
   std::string file_;

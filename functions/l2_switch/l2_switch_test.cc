@@ -152,6 +152,15 @@ TEST(L2Switch, SurvivesExhaustion) {
   EXPECT_EQ(result.at("s0").size() + result.at("s1").size() + result.at("s2").size(), 50u);
 }
 
+TEST(L2Switch, PlanSaysHowLookupsAreMade) {
+  const std::string chain =
+      "TestSource(SETS paint) -> s :: L2Switch(CAPACITY 1000); s[0] -> TestSink; s[1] -> TestSink;";
+  const std::string text = plan_text(chain);
+  EXPECT_NE(text.find("chosen: look-ups: "), std::string::npos) << text;
+  EXPECT_NE(text.find(", the fastest here "), std::string::npos) << text;
+  EXPECT_EQ(plan_text(chain, "simt").find("look-ups: "), std::string::npos);
+}
+
 TEST(L2Switch, NamesWhatIsWrong) {
   const auto of = [](const std::string& arguments) {
     return mistakes("TestSource(SETS paint) -> sw :: L2Switch(" + arguments + ");" + kSinks);

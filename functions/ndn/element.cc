@@ -72,7 +72,14 @@ std::span<const char* const> NDNLookup::drop_reasons() const {
 }
 
 void NDNLookup::start(const Environment&) {
+  has_started_ = true;
   if (on_cpu) names_.hashes().choose_form();
+}
+
+std::string NDNLookup::choice() const {
+  if (placed_on_gpu_) return {};
+  if (!has_started_) names_.hashes().choose_form();
+  return format("look-ups: %s, the fastest here in a full table", names_.hashes().form().name);
 }
 
 void NDNLookup::run_cpu(Batch& batch) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/chooses.h"
 #include "core/element.h"
 #include "functions/ndn/table.h"
 
@@ -40,7 +41,7 @@ namespace heddle {
  *      lookup NAME      (read) the output that NAME leads to, "-1" if it has no route
  *      table            (read) the routes, one a line, by name: NAME OUT
  *      form             (read) how the table is searched on the CPU: "by hand", "gopt", each perhaps with AVX-512; what is the
- *                       fastest when the program starts
+ *                       fastest when the program starts; `heddle plan` shows it, too
  *
  *  Errors: a route that is none (named with file and line), an output that is not connected, more routes than CAPACITY.
  *  Statistics: `routes`.
@@ -50,7 +51,7 @@ namespace heddle {
  *      FromDump(in.pcap) -> Classifier(12/8624) -> n :: NDNLookup(/org/example 0, / 1);
  *      n[0] -> ToDump(here.pcap); n[1] -> ToDump(elsewhere.pcap);
  */
-class NDNLookup : public Element {
+class NDNLookup : public Element, public Chooses {
  public:
   NDNLookup() { table = &names_.hashes(); }
   void configure(click::Arguments& arguments) override;
@@ -59,6 +60,9 @@ class NDNLookup : public Element {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
+  void placed(bool on_gpu) override { placed_on_gpu_ = on_gpu; }
+  /** How look-ups are made on a CPU. Before start() it finds that out by itself, and start() does it again. */
+  std::string choice() const override;
   void start(const Environment&) override;
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
@@ -76,7 +80,8 @@ class NDNLookup : public Element {
   std::string lookup_text(const std::string& name) const;
   std::string table_text() const;
 
-  ndn::NameTable names_;
+  mutable ndn::NameTable names_;  // choice() makes it choose its form
+  bool has_started_ = false, placed_on_gpu_ = false;
   uint32_t offset_ = 14;
   uint16_t data_ = kDrop | ndn::kIsData;
   std::atomic<size_t> count_{0};

@@ -311,6 +311,14 @@ TEST(NDNLookup, KnowsGeneratedNames) {
   EXPECT_EQ(table.hashes().size(), 0u);
 }
 
+TEST(NDNLookup, PlanSaysHowLookupsAreMade) {
+  const std::string chain = "TestSource -> n :: NDNLookup(/a 0); n[0] -> TestSink;";
+  const std::string text = plan_text(chain);
+  EXPECT_NE(text.find("chosen: look-ups: "), std::string::npos) << text;
+  EXPECT_NE(text.find(", the fastest here "), std::string::npos) << text;
+  EXPECT_EQ(plan_text(chain, "simt").find("look-ups: "), std::string::npos);
+}
+
 TEST(NDNLookup, NamesWhatIsWrong) {
   const auto of = [](const std::string& arguments) {
     return mistakes("TestSource -> n :: NDNLookup(" + arguments + ");" + kSinks);
