@@ -46,7 +46,7 @@ VALUES = {  # what each program measures
     "classifier": ["mpps", "updates", "megabytes"],
     "classifier-gpu": ["mpps", "megabytes"],
     "throughput": ["mpps", "gbps", "loss", "offered_mpps", "cycles_per_packet", "gpu_power_w"],
-    "latency": ["latency_mean_us"],
+    "latency": ["latency_mean_us", *(f"latency_{p}_us" for p in ("p50", "p90", "p99", "p999", "max"))],
     "zero-loss": ["mpps", "latency_mean_us"],
 }
 
