@@ -49,6 +49,7 @@ def test_every_figure_of_the_issue_is_there():
         "gpu-ether-figure-12",
         "gpu-ether-table-1",
         "gpu-ether-chains",
+        "gpu-ether-pools",
     } <= set(NAMES)
     assert {f"firewall-4.{n}" for n in (3, 4, 5, 6)} <= set(NAMES)
 

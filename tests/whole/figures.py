@@ -42,6 +42,7 @@ VALUES = {  # what each program measures
     "gopt-handler": ["mpps"],
     "gopt-aho-corasick": ["one_by_one", "in_turns", "sorted", "speedup"],
     "gopt-offload": ["headers_mps"],
+    "ring-forwarding": ["mpps", "gbps", "cpu"],
     "host-application": ["elapsed_ms", "mpps"],
     "classifier": ["mpps", "updates", "megabytes"],
     "classifier-gpu": ["mpps", "megabytes"],
