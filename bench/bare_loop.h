@@ -12,4 +12,10 @@ namespace heddle::bench {
 double bare_loop_mpps(double seconds, const char* arguments = "",
                       const std::function<void(rte_mbuf** packets, uint16_t n)>& work = {});
 
+/** What a core does to each burst. */
+using BareWork = std::function<void(rte_mbuf** packets, uint16_t n)>;
+
+/** The same on the first `cores` cores, of which number c has net_null(2c) and net_null(2c + 1), and work of its own: make(c). */
+double bare_loops_mpps(double seconds, const char* arguments, int cores, const std::function<BareWork(int core)>& make);
+
 }  // namespace heddle::bench

@@ -63,15 +63,17 @@ class Peer {
   std::thread thread_;
 };
 
-/** What goes on beside the application; packets are counted from its start. */
+/** What goes on beside the application; packets are counted from its start. "peer": the peer of "rings" with nothing at the other end, so
+ *  that it polls rings in which nothing moves: what its core costs by itself is to be subtracted from "rings". */
 class Beside {
  public:
   Beside(const std::string& what, const std::string& device, int bytes) {
-    if (what == "rings") {
+    if (what == "rings" || what == "peer") {
       RingRig::Options options;
       options.device = device, options.capacity = static_cast<uint32_t>(bytes);
       rig_.emplace(options);
       rig_->each_buffer([&](uint8_t* frame) { std::fill_n(frame, bytes, uint8_t{0x5a}); });
+      if (what == "peer") rig_->pause();
       peer_.emplace(rig_->end(0));
     } else if (what != "idle") {
       PlanOptions plan;
@@ -102,7 +104,7 @@ class Beside {
 };
 
 std::vector<Probe::Value> application(Probe::Parameters& parameters) {
-  const std::string what = parameters.text("beside", "idle", {"idle", "rings", "soft-nic", "dpdk"});
+  const std::string what = parameters.text("beside", "idle", {"idle", "peer", "rings", "soft-nic", "dpdk"});
   const std::string device = parameters.text("device", "gpu", {"gpu", "simt"});
   const int bytes = parameters.number("size", 1024, 64, 1514), edge = parameters.number("edge", 0, 0, 20000);
   const int n = edge == 0 ? edge_of_cache() : edge, rows = std::min(n, parameters.number("rows", 200, 1, 20000));

@@ -68,7 +68,8 @@ struct RingTunnels {
     if (written) associations.load(ipsec::read_association_file(path, errors), kRingLink);
     ::unlink(path);
     if (!written || !errors.empty()) throw Error("no associations");
-    numbers.load(associations, {.count = 0, .link_bytes = 0, .by = ipsec::By::selector, .only = 0, .mtu = 65535});
+    numbers.load(associations,
+                 {.count = 0, .link_bytes = 0, .by = ipsec::By::selector, .only = 0, .mtu = 65535, .second_output = 0});
   }
   /** IPsecSequence and IPsecEncap, of which the first has the number `at`. */
   std::vector<RingRig::Function> functions(int at) const {
@@ -166,6 +167,8 @@ class RingFunctions {
     check_counts();
     return result;
   }
+  void pause() { rig_.pause(); }
+  void resume() { rig_.resume(); }
   double gigabits(double seconds) { return forward(seconds).mpps * setup_.length * 8e-3; }
 
  private:

@@ -1,17 +1,23 @@
 // gpu-rings: memif rings that the GPU drives, with peers in this process. Peers recirculate prefilled rings: they move
 // indices and touch no packet, so that the GPU's end is measured and not their cores. Before each rate every frame of a run is
 // written, numbered and checked; after it every buffer is looked at, and the GPU's counters must agree with the peers'.
+// gpu-rings-idle: what 63 idle ring pairs take from an active one: its rate, power, and how soon one that has been idle answers.
+// gpu-rings-lookup: CheckIPHeader and DirectIPLookup with 500,000 routes, against EtherMirror alone.
+// gpu-rings-cpu: the process's own CPU time while one ring pair forwards, as a part of a core, without its peer's thread.
 
 #include <algorithm>
 #include <cstring>
 #include <thread>
 
 #include "bench/bench.h"
-#include "bench/ring_peers.h"
+#include "bench/ring_functions.h"
 #include "bench/ring_rig.h"
+#include "bench/route_tables.h"
 #include "core/cores.h"
 #include "core/error.h"
+#include "functions/ip_lookup/direct_table.h"
 #include "functions/xor/rule.h"
+#include "measure/campaign/nvml.h"
 
 namespace heddle::bench {
 namespace {
@@ -133,6 +139,145 @@ std::vector<Result> round_trips(const std::string& name, const RingRig::Options&
   return results;
 }
 
+void circulate(PeerEnd& end, int n) { end.pass_on(n); }
+
+/** Two rigs of which one runs at a time: both are there all the time, so that they alternate. */
+class Turns {
+ public:
+  Turns(const RingRig::Options& one, const RingRig::Options& other) : rigs_{RingRig(one), RingRig(other)} {
+    for (RingRig& rig : rigs_) rig.pause();
+  }
+  /** Runs one of them, and `work` on it. */
+  template <class Work>
+  double run(int which, const Work& work) {
+    RingRig& rig = rigs_[which];
+    rig.resume();
+    const double result = work(rig);
+    rig.pause();
+    return result;
+  }
+
+ private:
+  RingRig rigs_[2];
+};
+
+/** Microseconds until one frame is back after nothing has come for 3 ms. */
+double wake_up(RingRig& rig, double share) {
+  constexpr int kWakes = 300;
+  PeerEnd& end = rig.end(0);
+  pin_to_core(1);
+  std::vector<double> us;
+  for (int i = 0; i < kWakes; ++i) {
+    for (const double until = seconds_now() + 3e-3; seconds_now() < until;) continue;
+    while (end.room() == 0) continue;
+    const double start = seconds_now();
+    end.pass_on(1);
+    finish(end, [&] {
+      if (const int n = end.waiting(); n > 0) end.give_back(n);
+    });
+    us.push_back((seconds_now() - start) * 1e6);
+  }
+  return percentile(us, share);
+}
+
+/** Watts of the GPU while one of the rig's rings forwards. */
+double watts(RingRig& rig, const Nvml& nvml) {
+  GpuMeter meter(nvml);
+  forward(rig, 1, 1.5, circulate);
+  return meter.stop().power_w.value_or(0);
+}
+
+std::vector<Result> idle_rings() {
+  constexpr int kIdle = 63, kIdleRounds = 7;
+  std::vector<Result> results;
+  const auto alone = options_of("EtherMirror", 1, 1024, 64, true),
+             many = options_of("EtherMirror", 1 + kIdle, 1024, 64, true);
+  Turns turns(alone, many);
+  const auto mpps = [&](int which) {
+    return turns.run(which, [](RingRig& rig) { return forward(rig, 1, kSeconds, circulate).mpps; });
+  };
+  results.push_back(paired(
+      "gpu-rings-idle", "Mpps", 0.95, kIdleRounds, [&] { return mpps(1); }, [&] { return mpps(0); }));
+  results.back().note = "1 ring beside 63 idle ones, against 1 alone";
+  std::string reason;
+  const auto gpus = gpu::devices(reason);
+  const auto nvml = gpus.empty() ? nullptr : Nvml::open(gpus[0].pci);
+  if (nvml && nvml->power_w()) {
+    const auto power = [&](int which) { return turns.run(which, [&](RingRig& rig) { return watts(rig, *nvml); }); };
+    Result result = paired(
+        "gpu-rings-idle-power", "W", 0, 2, [&] { return power(1); }, [&] { return power(0); });
+    result.note = format("63 idle rings: %+.1f W (10 allowed)", result.value - result.baseline);
+    results.push_back(result);
+  }
+  for (const auto& [name, share] : {std::pair{"p50", 0.5}, {"p99", 0.99}})
+    results.push_back(absolute(format("gpu-rings-wake-%s", name), "us", 20, true, 3, [&, share = share] {
+      return turns.run(1, [&](RingRig& rig) { return wake_up(rig, share); });
+    }));
+  return results;
+}
+
+/** Forwarding by DIR-24-8, or with `routes` null by EtherMirror, of frames to addresses that have routes. */
+std::unique_ptr<RingFunctions> forwarding(const RingSetup& setup, const std::vector<ip_lookup::Route>* routes) {
+  std::mt19937 random(1);
+  std::vector<RingHeader> headers(65536);
+  for (RingHeader& header : headers) {
+    header = ring_header(setup.length, random);
+    if (routes == nullptr) continue;
+    const auto& route = (*routes)[random() % routes->size()];
+    const uint32_t address = route.address | (static_cast<uint32_t>(random()) & ~ip_lookup::prefix_mask(route.length));
+    for (uint32_t b = 0; b < 4; ++b) header[16 + b] = static_cast<uint8_t>(address >> (24 - 8 * b));
+    seal(header);
+  }
+  RingRig::Options options = setup.options({{}}, 0);
+  if (routes != nullptr) {
+    ip_lookup::DirectTable table;
+    table.load(*routes);
+    options = setup.options(
+        {check_header(1), {"DirectIPLookup", copy_of(table.bytes()), std::vector<int>(4, RingRig::kTransmit)}},
+        columns(Column::dst, Column::l3, Column::l4));
+  }
+  auto rings = std::make_unique<RingFunctions>(setup, std::move(options), std::move(headers), false);
+  rings->fill([](size_t) { return std::string(); });
+  rings->check([&](const uint8_t*, uint32_t length, const RingHeader&) {
+    if (length != setup.length) throw Error("a frame came back with another length");
+  });
+  return rings;
+}
+
+const std::vector<ip_lookup::Route>& ring_routes() {
+  static const auto all = bgp_like_routes(500'000, 4, 1);
+  return all;
+}
+
+std::vector<Result> lookup_rings() {
+  std::vector<Result> results;
+  for (const auto& [length, pairs] : {std::pair{64u, 1}, {64u, 4}, {1460u, 4}}) {
+    RingSetup setup;
+    setup.length = length, setup.pairs = pairs, setup.size = 2048, setup.workers = gpu::kMostRingWorkers;
+    const auto plain = forwarding(setup, nullptr), lookup = forwarding(setup, &ring_routes());
+    plain->pause(), lookup->pause();
+    const auto rate = [](RingFunctions& rings) {
+      rings.resume();
+      const double mpps = rings.forward(kSeconds).mpps;
+      rings.pause();
+      return mpps;
+    };
+    results.push_back(paired(
+        format("gpu-rings-lookup-%u-%d", length, pairs), "Mpps", 0.95, 5, [&] { return rate(*lookup); },
+        [&] { return rate(*plain); }));
+    results.back().note = format("%d ring%s; baseline: EtherMirror", pairs, pairs == 1 ? "" : "s");
+  }
+  return results;
+}
+
+std::vector<Result> ring_cpu() {
+  RingRig rig(options_of("EtherMirror", 1, 1024, 64, true));
+  Result result =
+      absolute("gpu-rings-cpu", "cores", 0.01, true, 3, [&] { return std::max(1e-6, forward(rig, 1.0).cpu); });
+  result.note = "of this process without the peer's thread";
+  return {result};
+}
+
 std::vector<Result> rings() {
   const char* const mirror = "EtherMirror";
   std::vector<Result> results;
@@ -155,7 +300,28 @@ std::vector<Result> rings() {
   return results;
 }
 
-const Register gpu_rings("gpu-rings", true, rings);
+const Register gpu_rings("gpu-rings", true, rings), gpu_rings_idle("gpu-rings-idle", true, idle_rings),
+    gpu_rings_lookup("gpu-rings-lookup", true, lookup_rings), gpu_rings_cpu("gpu-rings-cpu", true, ring_cpu);
+const RegisterProbe ring_lookup("ring-forwarding", [](Probe::Parameters& parameters) {
+  const RingSetup setup = RingSetup::of(parameters);
+  const bool plain = parameters.text("function", "lookup", {"lookup", "mirror"}) == "mirror";
+  const auto rings = forwarding(setup, plain ? nullptr : &ring_routes());
+  rings->pause(), rings->resume();
+  const Forwarded result = rings->forward(kSeconds);
+  rings->pause();
+  return values_of(result, setup.length);
+});
+/** One ring that forwards, `idle` that do not, and how soon the first answers. */
+const RegisterProbe ring_idle("ring-idle", [](Probe::Parameters& parameters) {
+  RingRig::Options options =
+      options_of("EtherMirror", 1 + parameters.number("idle", 63, 0, 63),
+                 static_cast<uint32_t>(parameters.number("descriptors", 1024, 32, 16384)), 64, true);
+  options.device = parameters.text("device", "gpu", {"gpu", "simt"});
+  RingRig rig(options);
+  const Forwarded one = forward(rig, 1, kSeconds, circulate);
+  return std::vector<Probe::Value>{
+      {"mpps", "Mpps", one.mpps}, {"cpu", "cores", one.cpu}, {"wake_us", "us", wake_up(rig, 0.5)}};
+});
 
 }  // namespace
 }  // namespace heddle::bench

@@ -108,13 +108,25 @@ def pooled(panel, points):
         yield rec.Point(first.subject, first.measure, parameters, values, records, first.variant)
 
 
+def divided(panel, point):
+    """The point with the panel's values divided by what panel.per says."""
+    by = panel.per(point)
+    values = {
+        name: rec.Value(v.unit, [s / by for s in v.samples], v.low / by, v.median / by, v.high / by)
+        if name in panel.values()
+        else v
+        for name, v in point.values.items()
+    }
+    return dataclasses.replace(point, values=values)
+
+
 def curves(figure, panel, points):
     """The points of a panel by curve, each sorted by x."""
     found = {}
     for point in pooled(panel, points) if panel.pooled else points:
         if (panel.pooled or panel.takes(point)) and point.get(panel.x) is not None:
             words = filter(None, [series_label(figure, panel.series, point), point.variant])
-            found.setdefault(", ".join(words) or "Heddle", []).append(point)
+            found.setdefault(", ".join(words) or "Heddle", []).append(divided(panel, point) if panel.per else point)
     for label, curve in found.items():
         if panel.best:
             places = dict.fromkeys(p.get(panel.x) for p in curve)

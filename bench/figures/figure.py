@@ -37,6 +37,7 @@ class Panel:
     x_scale: str | None = None  # linear, log; None: as the values suggest
     y_scale: str = "linear"
     best: bool = False  # of several points at one place of a curve, the highest
+    per: Callable | None = None  # what the values of a point are divided by, from the point
     pooled: tuple = ()  # parameters of which all values make one point together
     paper: tuple = ()
 

@@ -42,11 +42,12 @@ VALUES = {  # what each program measures
     "gopt-handler": ["mpps"],
     "gopt-aho-corasick": ["one_by_one", "in_turns", "sorted", "speedup"],
     "gopt-offload": ["headers_mps"],
+    "ring-forwarding": ["mpps", "gbps", "cpu"],
     "host-application": ["elapsed_ms", "mpps"],
     "classifier": ["mpps", "updates", "megabytes"],
     "classifier-gpu": ["mpps", "megabytes"],
     "throughput": ["mpps", "gbps", "loss", "offered_mpps", "cycles_per_packet", "gpu_power_w"],
-    "latency": ["latency_mean_us"],
+    "latency": ["latency_mean_us", *(f"latency_{p}_us" for p in ("p50", "p90", "p99", "p999", "max"))],
     "zero-loss": ["mpps", "latency_mean_us"],
 }
 
