@@ -81,6 +81,10 @@ namespace heddle {
  *      reload       (write) reads VARIABLES and RULES again and replaces all rules at once, while packets flow; a file with errors
  *                   changes nothing. SIGHUP does it for all elements with this handler
  *
+ *  Until the new rules are ready, `reload` needs memory for the old ones, the new ones and what building these takes. Measured
+ *  with 4000 rules of two contents and a pcre each on a CPU: the program had 115 MB before, up to 223 MB meanwhile, and 133 MB
+ *  or less afterwards. A GPU has both automata meanwhile, of 4.7 MB each there (`memory`).
+ *
  *  Errors: every line that is no rule, with its sid and the reason; a monitor with STREAM, or rules that stop packets; EVE with an
  *  output 1. Statistics: `rules`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`.
  *
