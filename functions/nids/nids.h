@@ -68,7 +68,8 @@ namespace heddle {
  *  what they find as it comes, the same holds for packets within microseconds.
  *
  *  The patterns make one Aho-Corasick automaton of at most 65,536 states, for which long ones are shortened. It is searched by
- *  several threads a packet on a GPU; on a CPU Hyperscan looks for the same patterns.
+ *  several threads a packet on a GPU; on a CPU Hyperscan looks for the same patterns. Its fork Vectorscan, which has the same
+ *  interface, is not used: that of Debian 12, 5.4.9, misses patterns near the end of a text where the processor has AVX-512.
  *
  *  Handlers:
  *      rules        (read) number of rules
