@@ -69,10 +69,10 @@ Automaton::Automaton(std::span<const Signature> rules, bool all_tcp, bool tells)
       if (const auto asked = rules[r].protocol;
           rules[r].fast_pattern().empty() && (asked == Protocol::ip || static_cast<uint32_t>(asked) == p))
         always_[p].push_back(r);
-  build(all_tcp, tells);
+  build(rules, all_tcp, tells);
 }
 
-void Automaton::build(bool all_tcp, bool tells) {
+void Automaton::build(std::span<const Signature> rules, bool all_tcp, bool tells) {
   // A class for each byte that patterns have, and class 0 for all others.
   uint8_t class_of[256] = {};
   uint32_t classes = 1;
@@ -128,6 +128,11 @@ void Automaton::build(bool all_tcp, bool tells) {
   image.next = sizeof(Image);
   std::memcpy(image.class_of, class_of, sizeof class_of);
   for (uint32_t p = 0; p < kProtocols; ++p) image.always |= always_[p].empty() ? 0 : 1u << p;
+  for (const Signature& rule : rules) {
+    const bool is_tcp = rule.protocol == Protocol::tcp || rule.protocol == Protocol::ip;
+    if (rule.asks_flow() && is_tcp) image.syns = 1;
+    for (uint32_t p = 0; p < kProtocols; ++p) image.always |= rule.asks_all(static_cast<Protocol>(p)) ? 1u << p : 0;
+  }
   if (all_tcp) image.always |= 1u << static_cast<uint32_t>(Protocol::tcp);
   auto* next = reinterpret_cast<uint16_t*>(memory_.get() + sizeof(Image));
   image.accept = image.states;

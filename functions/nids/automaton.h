@@ -43,7 +43,7 @@ class Automaton {
   struct Found {
     uint32_t pattern, next_shorter;
   };
-  void build(bool all_tcp, bool tells);
+  void build(std::span<const Signature> rules, bool all_tcp, bool tells);
 
   std::vector<std::string> patterns_;
   std::vector<std::vector<uint32_t>> rules_of_;  // [pattern]

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "gpu/events.h"
@@ -29,10 +30,10 @@ struct Candidates {
 /** The host's end of it; one thread at a time. */
 class CandidateReader {
  public:
-  /** Calls `visit(packet, l3, l4)` for candidates that the GPU has told of since the last call. The packet, a span of its bytes, is
-   *  there until the next call. `read`, `last`: as of gpu::EventReader::poll(). */
-  template <class Read, class Visit>
-  void poll(const Read& read, const Visit& visit, bool last = false) {
+  /** Calls `visit(packet, l3, l4)` for candidates that the GPU has told of since the last call, `glance`, if there is one, for all of
+   *  them before. The packet, a span of its bytes, is there until the next call. `read`, `last`: as of gpu::EventReader::poll(). */
+  template <class Read, class Visit, class Glance = std::nullptr_t>
+  void poll(const Read& read, const Visit& visit, bool last = false, const Glance& glance = nullptr) {
     list_.clear();
     told_.poll([&](size_t offset, auto to) { return read(offsetof(Candidates, told) + offset, to); },
                [&](const Candidates::Candidate& candidate) { list_.push_back(candidate); }, last);
@@ -44,17 +45,26 @@ class CandidateReader {
       overwritten_ += list_.size();
       return;
     }
-    for (const auto& one : list_)
-      if (one.first >= first && assemble(one, first))
-        visit(std::span<const uint8_t>(reinterpret_cast<const uint8_t*>(packet_.data()), one.bytes), one.l3, one.l4);
-      else
-        ++overwritten_;
+    if constexpr (!std::is_null_pointer_v<Glance>) each(first, glance);
+    overwritten_ += list_.size() - each(first, visit);
   }
 
   /** Candidates that nobody has seen, because others were written over them, or the GPU failed. */
   uint64_t lost() const { return told_.lost() + overwritten_; }
 
  private:
+  /** Calls `visit` for those of the list that are there, in words_, which begin with number `first`; returns how many. */
+  template <class Visit>
+  size_t each(uint64_t first, const Visit& visit) {
+    size_t there = 0;
+    for (const auto& one : list_) {
+      if (one.first < first || !assemble(one, first)) continue;
+      visit(std::span<const uint8_t>(reinterpret_cast<const uint8_t*>(packet_.data()), one.bytes), one.l3, one.l4);
+      ++there;
+    }
+    return there;
+  }
+
   static uint64_t words_of(const Candidates::Candidate& one) { return (uint64_t{one.bytes} + 3) / 4; }
 
   /** Reads words [first, end), at most as many as there are. */

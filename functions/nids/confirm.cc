@@ -1,10 +1,7 @@
-#include <arpa/inet.h>
-
 #include <algorithm>
 
 #include "click/arguments.h"
 #include "core/error.h"
-#include "core/load.h"
 #include "functions/nids/nids.h"
 
 namespace heddle {
@@ -13,7 +10,6 @@ using namespace nids;
 
 namespace {
 
-constexpr uint8_t kFin = 1, kSyn = 2, kRst = 4;  // RFC 9293, 3.1
 constexpr uint32_t kUsualMemoryMb = 64;
 
 enum BlockedReason : int { kDropped, kRejected };
@@ -76,16 +72,16 @@ void NIDSConfirm::flow_ends(const flow::Entry& entry, int thread) {
   streams_[static_cast<size_t>(thread)]->end(entry.word(word_));
 }
 
-NIDSConfirm::Followed NIDSConfirm::follow(const View& view, const uint8_t* tcp, uint32_t flow, int thread) {
+NIDSConfirm::Followed NIDSConfirm::follow(const View& view, uint32_t flow, int thread) {
   flow::Entry& entry = flows_->entry(flow, thread);
   const flow::Key key{view.source, view.destination, view.source_port, view.destination_port, view.number};
   if (!(entry.key == key)) return {};  // addresses were changed on the way, or it has ended
   Streams& streams = *streams_[static_cast<size_t>(thread)];
   const uint64_t gaps = streams.gaps(), unfollowed = streams.unfollowed();
   uint64_t name = entry.word(word_);
-  const uint8_t flags = tcp[13];
-  const Window window = streams.take(
-      name, {ntohl(load_u32(tcp + 4)), (flags & kSyn) != 0, (flags & kFin) != 0, (flags & kRst) != 0, view.payload});
+  const uint8_t flags = view.tcp_flags;
+  const Window window =
+      streams.take(name, {view.sequence, (flags & kSyn) != 0, (flags & kFin) != 0, (flags & kRst) != 0, view.payload});
   entry.set_word(word_, name);
   gaps_[thread].add(streams.gaps() - gaps, 0);
   unfollowed_[thread].add(streams.unfollowed() - unfollowed, 0);
@@ -110,7 +106,7 @@ void NIDSConfirm::run_cpu(Batch& batch) {
     Followed followed;
     unsigned stops = 0;
     if (flows != nullptr && view.protocol == Protocol::tcp && view.has_ports)
-      followed = follow(view, batch.frame(i) + (l4[i] - packet->data_off), flows[i], batch.thread);
+      followed = follow(view, flows[i], batch.thread);
     if (followed.name != 0 && !view.payload.empty())
       stops = streams_[static_cast<size_t>(batch.thread)]->verdict(followed.name);
     if (stops == 0) {

@@ -73,11 +73,14 @@ struct SearchTile {
     const uint8_t* const behind = tile.frame(i) + transport;
     const uint32_t control = gpu::load_u32(tile.frame(i) + network + 6);
     const uint32_t data_offset = available > 12 ? behind[12] : 0;
-    if (image.is_always(protocol_of(control))) {
+    const uint32_t skipped =
+        transport_bytes(control, available, data_offset);  // so many have only whole headers of TCP
+    if (image.is_always(protocol_of(control)) ||
+        (image.syns != 0 && skipped >= kTcpBytes && (behind[13] & kSyn) != 0)) {
       scratch.next[k] = kCandidate;
       return;
     }
-    scratch.payload[k] = transport + transport_bytes(control, available, data_offset);
+    scratch.payload[k] = transport + skipped;
     scratch.next[k] = kClean;
   }
 

@@ -18,8 +18,9 @@ void Judge::open(const std::string& path, const std::string& owner, bool shared)
   eve_ = std::make_unique<EveFile>(path, owner, shared);
 }
 
-unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
-                      const Window& window, int thread) {
+unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* packet, View view, const Window& window,
+                      int thread) {
+  if (rules.asks_flow) view.flow = note(table, rules, packet, view);
   const auto& matched = rules.confirm(view, window, thread);
   if (const uint64_t times = rules.take_gave_up(thread)) gave_up_[thread].add(times, 0);
   if (matched.empty()) return 0;
@@ -49,6 +50,11 @@ unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* p
   }
   alerts_[thread].add(alerts, 0);
   return stops;
+}
+
+uint8_t Judge::note(RuleTable& table, const Generation& rules, const Packet* packet, const View& view) {
+  const bool begins = rules.all_of[static_cast<size_t>(view.protocol)];
+  return table.flows().see(view, static_cast<uint32_t>(time_of(packet) / 1000000), begins);
 }
 
 void Judge::flush() {

@@ -23,8 +23,11 @@ class Judge {
   void open(const std::string& path, const std::string& owner, bool shared);
 
   /** Which Stops rules ask for, together; 0: the packet may go on. `packet` says when it came; null: now. */
-  unsigned judge(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
-                 const Window& window, int thread);
+  unsigned judge(RuleTable& table, const Generation& rules, const Packet* packet, View view, const Window& window,
+                 int thread);
+
+  /** Notes what the packet tells of its flow; judge() does it as well. Returns what is true of it: of FlowBits. */
+  static uint8_t note(RuleTable& table, const Generation& rules, const Packet* packet, const View& view);
 
   void flush();
   std::string close();  ///< what went wrong, or ""

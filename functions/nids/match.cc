@@ -195,6 +195,7 @@ bool one_way(const Signature& rule, const View& view, bool turned) {
 }
 
 bool from_to(const Signature& rule, const View& view) {
+  if ((view.flow & rule.flow_has) != rule.flow_has || (view.flow & rule.flow_lacks) != 0) return false;
   return one_way(rule, view, false) || (rule.both_ways && one_way(rule, view, true));
 }
 
@@ -212,11 +213,15 @@ bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t tr
   view.has_ports = skipped > 0 && (view.protocol == Protocol::tcp || view.protocol == Protocol::udp);
   if (view.has_ports) view.source_port = ntohs(load_u16(behind)), view.destination_port = ntohs(load_u16(behind + 2));
   view.payload = {behind + skipped, available - skipped};
+  if (view.has_ports && view.protocol == Protocol::tcp)
+    view.tcp_flags = behind[13], view.sequence = ntohl(load_u32(behind + 4)),
+    view.acknowledgement = ntohl(load_u32(behind + 8));
   return true;
 }
 
 bool matches(const Signature& rule, const View& view, Workspace& workspace) {
   if (rule.protocol != Protocol::ip && rule.protocol != view.protocol) return false;
+  if (rule.streams == Signature::Streams::only) return false;
   if (!rule.sizes.contains(static_cast<uint32_t>(view.payload.size()))) return false;
   return from_to(rule, view) && has_contents(rule, {view.payload, 0, 0}, workspace);
 }

@@ -16,6 +16,9 @@ struct View {
   bool has_ports;
   uint16_t source_port, destination_port;
   std::span<const uint8_t> payload;
+  uint8_t tcp_flags = 0;  ///< kFin, kSyn, ...; 0 with what follows, if it has no whole header of TCP
+  uint32_t sequence = 0, acknowledgement = 0;
+  uint8_t flow = 0;  ///< of FlowBits
 };
 
 /** A piece of one direction of a TCP connection. */

@@ -21,6 +21,7 @@ RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
           format("%s:%zu: VARIABLES has rules; they belong into RULES", variables_file_.c_str(), none.rules[0].line));
   }
   RuleSet set = read_rule_file(file_, skip_unsupported_, variables, errors);
+  if (!stream_) refuse_streams(set, errors);
   if (!monitors()) return set;
   const auto stops = [](const Signature& rule) { return rule.action == Action::drop || rule.action == Action::reject; };
   if (const auto first = std::ranges::find_if(set.rules, stops); first != set.rules.end())
@@ -31,6 +32,17 @@ RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
         file_.c_str(), first->line, first->sid, first->action == Action::drop ? "drop" : "reject",
         std::count_if(first + 1, set.rules.end(), stops)));
   return set;
+}
+
+void NIDS::refuse_streams(RuleSet& set, std::vector<std::string>& errors) const {
+  std::erase_if(set.rules, [&](const Signature& rule) {
+    if (rule.streams != Signature::Streams::only) return false;
+    set.unsupported.push_back(
+        format("%s:%zu: sid %u: flow has 'only_stream', which looks into TCP connections: give the NIDS STREAM true",
+               file_.c_str(), rule.line, rule.sid));
+    if (!skip_unsupported_) errors.push_back(set.unsupported.back());
+    return true;
+  });
 }
 
 void NIDS::load(RuleSet set) {
@@ -77,7 +89,14 @@ void NIDS::hear(bool last) {
     if (look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view))
       judge_.judge(rules_, rules, nullptr, view, {}, 0);
   };
-  candidates_.poll(read_gpu_state, confirm, last);
+  // Blocks tell of what they find as it comes: what a connection has begun with counts for all that has been told with it.
+  const auto glance = [&](std::span<const uint8_t> packet, uint32_t l3, uint32_t l4) {
+    View view;
+    if (rules.asks_flow && look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view) &&
+        (view.tcp_flags & kSyn) != 0)
+      judge_.note(rules_, rules, nullptr, view);
+  };
+  candidates_.poll(read_gpu_state, confirm, last, glance);
   if (last)
     for (PerThreadCounts* each : counts) each->publish(0);
   const uint64_t lost = candidates_.lost(), before = events_lost_.exchange(lost, std::memory_order_relaxed);
@@ -93,7 +112,11 @@ void NIDS::on_timer(int thread) {
   judge_.flush();
 }
 
-void NIDS::take_state(Element& old) { static_cast<NIDS&>(old).hear(true); }
+void NIDS::take_state(Element& old_element) {
+  auto& old = static_cast<NIDS&>(old_element);
+  old.hear(true);
+  rules_.swap_flows(old.rules_);
+}
 
 std::string NIDS::stop() {
   hear(true);
@@ -149,7 +172,7 @@ void NIDS::run_cpu(Batch& batch) {
       continue;
     }
     const bool candidate =
-        image.is_always(view.protocol) ||
+        image.is_always(view.protocol) || (image.syns != 0 && (view.tcp_flags & kSyn) != 0) ||
         (rules.scanner ? rules.scanner->finds(view.payload, batch.thread) : rules.automaton.finds(view.payload));
     if (!candidate) continue;
     if (monitors())

@@ -296,10 +296,17 @@ TEST(Nids, NamesWhatIsWrong) {
     return mistakes("TestSource(SETS \"l3 l4\") -> ids :: NIDS(" + file.path + more +
                     "); ids[0] -> TestSink; ids[1] -> NIDSConfirm(ids) -> TestSink;");
   };
-  std::ofstream(file.path)
-      << "alert ip $X any -> any any (sid:1;)\nalert tcp any any -> any any (flow:established; sid:2;)\n";
+  std::ofstream(file.path) << "alert ip $X any -> any any (sid:1;)\nalert tcp any any -> any any (flags:S; sid:2;)\n";
   EXPECT_NE(of("").find(file.path + ":1: sid 1: the variable '$X' has no value"), std::string::npos) << of("");
-  EXPECT_NE(of("").find(file.path + ":2: sid 2: the option 'flow' is not supported"), std::string::npos);
+  EXPECT_NE(of("").find(file.path + ":2: sid 2: the option 'flags' is not supported"), std::string::npos);
+  std::ofstream(file.path) << "# one\nalert tcp any any -> any any (content:\"a\"; flow:only_stream; sid:1;)\n";
+  EXPECT_NE(
+      of("").find(file.path + ":2: sid 1: flow has 'only_stream', which looks into TCP connections: give the NIDS "
+                              "STREAM true"),
+      std::string::npos)
+      << of("");
+  EXPECT_EQ(of(", SKIP_UNSUPPORTED true"), "");
+  std::ofstream(file.path) << "alert ip $X any -> any any (sid:1;)\n";
   std::ofstream(variables.path) << "var X 10.0.0.0/8\n";
   EXPECT_EQ(of(", SKIP_UNSUPPORTED true, VARIABLES " + variables.path), "");
   EXPECT_NE(of(", VARIABLES /nonexistent").find("cannot read the rule file '/nonexistent'"), std::string::npos);

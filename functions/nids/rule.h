@@ -15,6 +15,8 @@ constexpr uint32_t kProtocols = 4;
 // The fourth to last bytes of the IPv4 header's first ten (6..9: flags, fragment offset, TTL, protocol) are `control` here, as
 // loaded: the first byte is the lowest. RFC 791, 3.1.
 constexpr uint32_t kNetworkBytes = 20, kTcpBytes = 20, kUdpBytes = 8, kIcmpBytes = 8;
+constexpr uint8_t kTcpNumber = 6;
+constexpr uint8_t kFin = 1, kSyn = 2, kRst = 4, kAck = 16;  // byte 13 of TCP's header: RFC 9293, 3.1
 
 HEDDLE_HD constexpr Protocol protocol_of(uint32_t control) {
   const uint32_t number = control >> 24;
@@ -54,6 +56,7 @@ struct alignas(128) Image {
   uint32_t accept;  ///< states from here up have found a pattern; the start is state 0
   uint32_t always;  ///< bit p: every packet of Protocol p may match some rule that looks for nothing
   uint32_t tells;   ///< not 0: GPUs tell the host of candidates (candidates.h), and these go on as all others do
+  uint32_t syns;    ///< not 0: every packet with TCP's SYN is a candidate, for it tells of connections
   uint64_t next;    ///< uint16_t[states][classes]: the state behind a byte of a class
   uint8_t class_of[256];
 

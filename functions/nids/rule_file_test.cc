@@ -72,6 +72,71 @@ TEST(NidsRules, ReadThresholds) {
             std::string::npos);
 }
 
+TEST(NidsRules, ReadFlows) {
+  using Streams = Signature::Streams;
+  const std::tuple<const char*, int, int, Streams> cases[] = {
+      {"to_server", kToServer, 0, Streams::too},
+      {"from_client", kToServer, 0, Streams::too},
+      {"to_client", kToClient, 0, Streams::too},
+      {"from_server", kToClient, 0, Streams::too},
+      {"established", kEstablished, 0, Streams::too},
+      {"not_established", 0, kEstablished, Streams::too},
+      {"stateless", 0, 0, Streams::too},
+      {"no_stream", 0, 0, Streams::never},
+      {"only_stream", 0, 0, Streams::only},
+      {"established,to_server", kEstablished | kToServer, 0, Streams::too},
+      {" from_server , established ", kEstablished | kToClient, 0, Streams::too},
+      {"not_established,no_stream,to_client", kToClient, kEstablished, Streams::never},
+      {"to_server,stateless,only_stream", kToServer, 0, Streams::only},
+  };
+  for (const auto& [text, has, lacks, streams] : cases) {
+    const Signature rule = one(std::string("content:\"a\"; flow:") + text + ";");
+    EXPECT_EQ(rule.flow_has, has) << text;
+    EXPECT_EQ(rule.flow_lacks, lacks) << text;
+    EXPECT_EQ(rule.streams, streams) << text;
+    EXPECT_EQ(rule.reads_streams(), streams != Streams::never) << text;
+  }
+  const auto asks = [](const char* flow, const char* protocol) {
+    const Signature rule =
+        one(std::string("flow:") + flow + ";", std::string("alert ") + protocol + " any any -> any any");
+    std::string all;
+    for (const auto& [of, letter] : {std::pair{Protocol::tcp, 't'}, {Protocol::udp, 'u'}, {Protocol::icmp, 'i'}})
+      if (rule.asks_all(of)) all += letter;
+    return (rule.asks_flow() ? "flow " : "") + all;
+  };
+  EXPECT_EQ(asks("established,to_server", "tcp"), "flow ");
+  EXPECT_EQ(asks("not_established", "tcp"), "flow ");
+  EXPECT_EQ(asks("to_server", "tcp"), "flow t");
+  EXPECT_EQ(asks("not_established,to_client", "tcp"), "flow t");
+  EXPECT_EQ(asks("established", "udp"), "flow u");
+  EXPECT_EQ(asks("established", "ip"), "flow ui");
+  EXPECT_EQ(asks("to_client", "ip"), "flow tui");
+  EXPECT_EQ(asks("stateless,no_stream", "ip"), "");
+}
+
+TEST(NidsRules, FlowsThatContradictThemselves) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"to_server,to_client", "flow has 'to_server' and 'to_client'; only one of them can be there"},
+      {"to_server, from_client", "flow has 'to_server' and 'from_client'; only one of them can be there"},
+      {"established,to_server,not_established",
+       "flow has 'established' and 'not_established'; only one of them can be there"},
+      {"stateless,established", "flow has 'stateless' and 'established'; only one of them can be there"},
+      {"established,established", "flow has 'established' and 'established'; only one of them can be there"},
+      {"only_stream,no_stream", "flow has 'only_stream' and 'no_stream'; only one of them can be there"},
+      {"only_frag", "flow has 'only_frag', which is not supported"},
+      {"established,", "flow has '', which is not supported"},
+      {"", "flow has '', which is not supported"},
+      {"to_server; flow:established", "it has two of the option flow"},
+      {"only_stream", "flow has 'only_stream', but it looks for nothing in a TCP connection as a whole"},
+      {"only_stream; content:\"a\"; dsize:1",
+       "flow has 'only_stream', but it looks for nothing in a TCP connection as a whole"},
+  };
+  for (const auto& [text, why] : cases) {
+    const Read result = read(std::string("# flows\nalert tcp any any -> any any (flow:") + text + "; sid:7;)\n");
+    EXPECT_EQ(result.errors, std::vector<std::string>{std::string("f:2: sid 7: ") + why});
+  }
+}
+
 TEST(NidsRules, ReadWhatSnortAndSuricataWrite) {
   const Signature rule =
       one(R"(msg:"a \"page\"\; or two"; content:"GET |2f 41|x"; nocase; offset:4; depth:20; )"

@@ -105,6 +105,8 @@ class Options {
 
   std::optional<Refusal> finish() {
     if (rule_.sid == 0) return Refusal{"it has no sid"};
+    if (rule_.streams == Signature::Streams::only && !rule_.reads_streams())
+      return Refusal{"flow has 'only_stream', but it looks for nothing in a TCP connection as a whole", true};
     bool first = true;
     for (const Content& content : rule_.contents) {
       const std::string which = "content " + in_quotes(content.bytes);
@@ -218,6 +220,42 @@ class Options {
     rule_.sizes = Ranges(low, high);
     return std::nullopt;
   }
+  /** A list of words, at most one of each group (Suricata 7.0, flow keywords). */
+  std::optional<Refusal> flow(const Option& option) {
+    struct Word {
+      std::string_view name;
+      int group;
+      uint8_t has, lacks;
+    };
+    static constexpr Word kWords[] = {{"to_server", 0, kToServer, 0},
+                                      {"from_client", 0, kToServer, 0},
+                                      {"to_client", 0, kToClient, 0},
+                                      {"from_server", 0, kToClient, 0},
+                                      {"established", 1, kEstablished, 0},
+                                      {"not_established", 1, 0, kEstablished},
+                                      {"stateless", 1, 0, 0},
+                                      {"only_stream", 2, 0, 0},
+                                      {"no_stream", 2, 0, 0}};
+    if (has_flow_) return Refusal{"it has two of the option flow"};
+    has_flow_ = true;
+    std::string_view seen[3], rest = option.value;
+    for (bool more = true; more;) {
+      const size_t comma = rest.find(',');
+      const std::string_view part = trimmed(rest.substr(0, comma));
+      more = comma != rest.npos;
+      if (more) rest.remove_prefix(comma + 1);
+      const auto word = std::ranges::find(kWords, part, &Word::name);
+      if (word == std::end(kWords)) return Refusal{"flow has " + in_quotes(part) + ", which is not supported", true};
+      std::string_view& other = seen[word->group];
+      if (!other.empty())
+        return Refusal{"flow has " + in_quotes(other) + " and " + in_quotes(part) + "; only one of them can be there"};
+      other = part;
+      rule_.flow_has |= word->has, rule_.flow_lacks |= word->lacks;
+    }
+    if (!seen[2].empty())
+      rule_.streams = seen[2] == "only_stream" ? Signature::Streams::only : Signature::Streams::never;
+    return std::nullopt;
+  }
   std::optional<Refusal> number(const Option& option) {
     uint32_t& number = option.name == "sid" ? rule_.sid : rule_.revision;
     if (to_number(option.value, number, option.name == "sid" ? 1u : 0u, UINT32_MAX)) return std::nullopt;
@@ -286,28 +324,19 @@ class Options {
     std::string_view name;
     Reader reader;
   };
-  static constexpr Entry kReaders[] = {{"content", &Options::content},
-                                       {"pcre", &Options::regex},
-                                       {"nocase", &Options::nocase},
-                                       {"offset", &Options::place},
-                                       {"depth", &Options::place},
-                                       {"distance", &Options::place},
-                                       {"within", &Options::place},
-                                       {"startswith", &Options::starts_with},
-                                       {"endswith", &Options::ends_with},
-                                       {"fast_pattern", &Options::fast_pattern},
-                                       {"dsize", &Options::dsize},
-                                       {"threshold", &Options::threshold},
-                                       {"detection_filter", &Options::threshold},
-                                       {"sid", &Options::number},
-                                       {"rev", &Options::number},
-                                       {"msg", &Options::message},
-                                       {"classtype", &Options::classtype},
-                                       {"gid", &Options::remark},
-                                       {"priority", &Options::remark},
-                                       {"metadata", &Options::remark},
-                                       {"reference", &Options::remark}};
+  static constexpr Entry kReaders[] = {{"content", &Options::content},     {"pcre", &Options::regex},
+                                       {"nocase", &Options::nocase},       {"offset", &Options::place},
+                                       {"depth", &Options::place},         {"distance", &Options::place},
+                                       {"within", &Options::place},        {"startswith", &Options::starts_with},
+                                       {"endswith", &Options::ends_with},  {"fast_pattern", &Options::fast_pattern},
+                                       {"dsize", &Options::dsize},         {"flow", &Options::flow},
+                                       {"threshold", &Options::threshold}, {"detection_filter", &Options::threshold},
+                                       {"sid", &Options::number},          {"rev", &Options::number},
+                                       {"msg", &Options::message},         {"classtype", &Options::classtype},
+                                       {"gid", &Options::remark},          {"priority", &Options::remark},
+                                       {"metadata", &Options::remark},     {"reference", &Options::remark}};
   Signature& rule_;
+  bool has_flow_ = false;
 };
 
 }  // namespace

@@ -22,9 +22,14 @@ std::string_view Signature::fast_pattern() const {
   return bytes.substr(static_cast<size_t>(content->chop_offset), static_cast<size_t>(content->chop_length));
 }
 
+bool Signature::asks_all(Protocol of) const {
+  if (!asks_flow() || (protocol != Protocol::ip && protocol != of)) return false;
+  return of != Protocol::tcp || ((flow_has & (kToServer | kToClient)) != 0 && (flow_has & kEstablished) == 0);
+}
+
 bool Signature::reads_streams() const {
-  return (protocol == Protocol::tcp || protocol == Protocol::ip) && sizes == Ranges(0, UINT32_MAX) &&
-         !contents.empty() && !contents[0].relative &&
+  return streams != Streams::never && (protocol == Protocol::tcp || protocol == Protocol::ip) &&
+         sizes == Ranges(0, UINT32_MAX) && !contents.empty() && !contents[0].relative &&
          std::ranges::any_of(contents, [](const Content& c) { return !c.negated; }) &&
          std::ranges::none_of(contents, [](const Content& c) { return c.at_end; });
 }

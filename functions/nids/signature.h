@@ -38,6 +38,9 @@ struct Threshold {
   uint32_t count = 0, seconds = 0;
 };
 
+/** What `flow` asks of a packet (Suricata 7.0, flow keywords); none of it is true of a packet whose flow is not known. */
+enum FlowBits : uint8_t { kToServer = 1, kToClient = 2, kEstablished = 4 };
+
 /** A rule of a Snort or Suricata file. */
 struct Signature {
   Action action = Action::alert;
@@ -46,7 +49,10 @@ struct Signature {
   Ranges source_ports, destination_ports;  ///< all of 0..65535: packets without ports match, too
   bool both_ways = false;                  ///< <>
   std::vector<Content> contents;
-  Ranges sizes{0, UINT32_MAX};  ///< `dsize`: bytes of payload
+  Ranges sizes{0, UINT32_MAX};           ///< `dsize`: bytes of payload
+  uint8_t flow_has = 0, flow_lacks = 0;  ///< of FlowBits
+  enum class Streams : uint8_t { too, only, never };
+  Streams streams = Streams::too;  ///< whether it is for TCP connections, packets, or both: `only_stream`, `no_stream`
   Threshold threshold;
   uint32_t sid = 0, revision = 0;
   std::string message, classtype;
@@ -58,6 +64,11 @@ struct Signature {
   std::string_view fast_pattern() const;
   /** Whether it asks for bytes that may be anywhere in a TCP connection, however it is cut into segments. */
   bool reads_streams() const;
+  /** Whether `flow` asks for what is only known if other packets of the flow have been seen. */
+  bool asks_flow() const { return (flow_has | flow_lacks) != 0; }
+  /** Whether these must be all packets of `of`, which it is for. Of TCP, SYNs are enough unless it asks for a direction where there
+   *  may be no connection. */
+  bool asks_all(Protocol of) const;
 };
 
 /** The rules of a file, in its order. */

@@ -16,11 +16,14 @@ Generation::Generation(RuleSet set, bool stream, bool tells)
     alerts.push_back(eve_alert(rule, false));
     blocked.push_back(eve_alert(rule, true));
     has_thresholds = has_thresholds || rule.threshold.type != Threshold::Type::none;
+    asks_flow = asks_flow || rule.asks_flow();
+    for (uint32_t p = 0; p < kProtocols; ++p) all_of[p] = all_of[p] || rule.asks_all(static_cast<Protocol>(p));
   }
+  if (stream) all_of[static_cast<size_t>(Protocol::tcp)] = true;
 }
 
 void Generation::prepare(int threads, bool scans) {
-  if ((scans || stream) && threads > 0 && Scanner::available())
+  if ((scans || std::ranges::find(all_of, true) != std::end(all_of)) && threads > 0 && Scanner::available())
     scanner = std::make_unique<Scanner>(automaton.patterns(), threads);
   confirming.resize(static_cast<size_t>(threads));
   for (Confirming& one : confirming)
@@ -30,8 +33,7 @@ void Generation::prepare(int threads, bool scans) {
 
 const std::vector<uint32_t>& Generation::confirm(const View& view, const Window& window, int thread) const {
   Confirming& mine = confirming[static_cast<size_t>(thread)];
-  // With STREAM all packets of TCP come here, of which most have no pattern.
-  const bool looks = stream && view.protocol == Protocol::tcp && scanner;
+  const bool looks = scanner && all_of[static_cast<size_t>(view.protocol)];  // most have no pattern
   const auto each_once = [&](std::span<const uint8_t> text, std::vector<uint32_t>& hits) {
     if (++mine.packet == 0) std::ranges::fill(mine.tried, 0), mine.packet = 1;
     hits.clear();
@@ -58,6 +60,7 @@ void RuleTable::load(RuleSet set, bool stream, bool tells) {
   auto made = std::make_unique<Generation>(std::move(set), stream, tells);
   made->prepare(threads_, scans_);
   for (const Signature& rule : made->rules) made->counts.push_back(&counts_[rule.sid]);
+  if (made->asks_flow && !flows_) flows_ = std::make_unique<Flows>();
   now_.store(made.get(), std::memory_order_release);
   std::swap(current_, made);
   if (made == nullptr) return;

@@ -7,6 +7,7 @@
 
 #include "core/table.h"
 #include "functions/nids/automaton.h"
+#include "functions/nids/flows.h"
 #include "functions/nids/match.h"
 #include "functions/nids/scanner.h"
 #include "functions/nids/thresholds.h"
@@ -26,9 +27,11 @@ struct Generation {
   const bool stream;
   std::vector<Signature> rules;
   std::vector<std::string> unsupported;
-  bool has_thresholds = false;       // some rule
-  std::vector<Count*> counts;        // [rule]
-  std::vector<std::string> alerts;   // [rule], the object "alert" of an EVE line, for packets that go on
+  bool has_thresholds = false;      // some rule
+  bool asks_flow = false;           // some rule
+  bool all_of[kProtocols] = {};     // [Protocol]: all its packets are candidates, for STREAM or what rules ask of flows
+  std::vector<Count*> counts;       // [rule]
+  std::vector<std::string> alerts;  // [rule], the object "alert" of an EVE line, for packets that go on
   std::vector<std::string> blocked;  // [rule], the same for those that do not
   Automaton automaton;
   std::unique_ptr<Scanner> scanner;  // null: the automaton searches
@@ -70,6 +73,13 @@ class RuleTable : public Table {
   /** What rules with a threshold have matched of late, by sid: it outlives generations. */
   Thresholds& thresholds() { return thresholds_; }
 
+  /** What packets have told of flows, if the rules of now() ask. It outlives generations. */
+  Flows& flows() { return *flows_; }
+  /** Both tables' flows change places, if both have any; no packets come. */
+  void swap_flows(RuleTable& other) {
+    if (flows_ && other.flows_) flows_->swap(*other.flows_);
+  }
+
   /** Alerts by sid, of all rules that there have been. */
   std::string counts_text() const;
 
@@ -77,6 +87,7 @@ class RuleTable : public Table {
   int threads_ = 0;
   bool scans_ = false;
   Thresholds thresholds_;
+  std::unique_ptr<Flows> flows_;      // from the first rules on that ask
   std::map<uint32_t, Count> counts_;  // by sid; handlers only, one at a time
   std::unique_ptr<Generation> current_;
   std::atomic<const Generation*> now_{nullptr};

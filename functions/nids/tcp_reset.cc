@@ -15,7 +15,6 @@ using namespace nids;
 namespace {
 
 enum ResetReason : int { kNotTcp, kIsReset };
-enum TcpFlag : uint8_t { kFin = 1, kSyn = 2, kRst = 4, kAck = 16 };
 
 constexpr uint32_t kResetBytes = kNetworkBytes + kTcpBytes;
 
