@@ -390,6 +390,27 @@ TEST_P(ConditionsOfPackets, Ip6AndIp4InOneSet) {
   }
 }
 
+TEST_P(ConditionsOfPackets, RangesOfIp6) {
+  const std::vector<Frame> frames = {packet6("2001:db8::1", "::1", 6, 80),
+                                     packet6("2001:db8::", "::1", 6, 80),
+                                     packet6("2001:db8::1:5", "::1", 6, 80),
+                                     packet6("2001:db8::1:6", "::1", 6, 80),
+                                     packet6("2001:db8::ffff", "::1", 6, 80),
+                                     packet6("::", "2001:db8:0:1::", 6, 80),
+                                     packet6("::", "2001:db9:ffff::1", 6, 80),
+                                     packet6("::", "2001:db9:ffff::2", 6, 80),
+                                     packet_of({0x20010db8, 0x20010db8, 9, 80, 6}, 20)};
+  const std::string tail = " 0 : 65535 0 : 65535 0x00/0x00 0";
+  for (const std::string& engine : engines_of_conditions(GetParam())) {
+    const Result result = run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(@2001:db8::1-2001:db8::1:5 ::/0" +
+                                  tail + ", @::/0 2001:db8:0:0:9::-2001:db9:ffff::1" + tail + ", DEFAULT 0, ENGINE " +
+                                  engine + "); c -> s :: TestSink(READS rule);",
+                              GetParam(), frames);
+    EXPECT_EQ(numbers_of(result, "s"), (std::vector<uint32_t>{0, kNoRule, 0, kNoRule, 0, 1, 1, kNoRule, kNoRule}))
+        << engine;
+  }
+}
+
 /** A packet of either version with anything in it, cut at times, and the bytes and columns that rules of the test below ask for. */
 Frame random_packet(std::mt19937& random) {
   const auto few = [&] { return static_cast<uint32_t>(random() % 3); };
