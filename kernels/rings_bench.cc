@@ -162,12 +162,11 @@ class Turns {
 };
 
 /** Microseconds until one frame is back after nothing has come for 3 ms. */
-double wake_up(RingRig& rig, double share) {
-  constexpr int kWakes = 300;
+double wake_up(RingRig& rig, double share, int wakes = 300) {
   PeerEnd& end = rig.end(0);
   pin_to_core(1);
   std::vector<double> us;
-  for (int i = 0; i < kWakes; ++i) {
+  for (int i = 0; i < wakes; ++i) {
     for (const double until = seconds_now() + 3e-3; seconds_now() < until;) continue;
     while (end.room() == 0) continue;
     const double start = seconds_now();
@@ -317,10 +316,11 @@ const RegisterProbe ring_idle("ring-idle", [](Probe::Parameters& parameters) {
       options_of("EtherMirror", 1 + parameters.number("idle", 63, 0, 63),
                  static_cast<uint32_t>(parameters.number("descriptors", 1024, 32, 16384)), 64, true);
   options.device = parameters.text("device", "gpu", {"gpu", "simt"});
+  const int wakes = parameters.number("wakes", 300, 1, 100000);
   RingRig rig(options);
   const Forwarded one = forward(rig, 1, kSeconds, circulate);
   return std::vector<Probe::Value>{
-      {"mpps", "Mpps", one.mpps}, {"cpu", "cores", one.cpu}, {"wake_us", "us", wake_up(rig, 0.5)}};
+      {"mpps", "Mpps", one.mpps}, {"cpu", "cores", one.cpu}, {"wake_us", "us", wake_up(rig, 0.5, wakes)}};
 });
 
 }  // namespace

@@ -268,12 +268,17 @@ def test_list_says_what_is_missing(heddle, heddle_bench):
         ("gopt-handler", "task=echo form=as-written cores=2 ms=1", "mpps"),
         *[
             ("host-application", f"beside={beside} device=simt edge=50", "elapsed_ms")
-            for beside in ("idle", "rings", "soft-nic", "dpdk")
+            for beside in ("idle", "peer", "rings", "soft-nic", "dpdk")
         ],
+        *[  # they check what comes back; simt's rate may be 0
+            (f"ring-{what}", "device=simt size=128 descriptors=64 workers=14", "cpu")
+            for what in ("forwarding", "ipsec", "nids", "c4")
+        ],
+        ("ring-idle", "device=simt idle=2 descriptors=64 wakes=2", "wake_us"),
     ],
 )
 def test_probes_measure_and_check_their_results(heddle_bench, tmp_path, probe, point, value):
-    if "processor=cpu" not in point and "form=" not in point:
+    if not any(word in point for word in ("processor=cpu", "form=", "device=")):
         point += " device=simt"
     file = tmp_path / "a.jsonl"
     words = [heddle_bench, "--probe", probe, "--json", file, "--commit", "c", point]
