@@ -1,8 +1,10 @@
 // Fuzzes the elements that parse packets: the first byte chooses a chain, the rest is a packet, of which exactly the last
 // byte ends its memory, so that the sanitizer sees a read behind it. The chains run in the real engine's order of things:
-// configure() from Click text, run_cpu() on a batch.
+// configure() from Click text, run_cpu() on a batch. What is packets of one connection or association is so from input to input.
 //
 // Needs everything that the heddle program links but its main(): heddle_all.
+
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -37,7 +39,58 @@ constexpr const char* kChains[] = {
     // The second packet of a connection has a mapping.
     "CheckIPHeader(14) -> FTPPortMapper(r, r, 0) -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0)",
     "CheckIPHeader(14) -> AggregateIPFlows(ICMP true, CAPACITY 16) -> IPRateMonitor(BYTES, 1, 1, 100)",
+    // RULES and KEYS are names of files with what follows.
+    "CheckIPHeader(14, CHECKSUM false) -> NIDS(RULES, EVE /dev/null)",
+    "CheckIPHeader(14, CHECKSUM false) -> ids :: NIDS(RULES) -> NIDSConfirm(ids, EVE /dev/null)",
+    "CheckIPHeader(14, CHECKSUM false) -> flows :: FlowTable(CAPACITY 64, TIMESTAMPS true) -> ids :: NIDS(RULES, "
+    "STREAM "
+    "true) -> NIDSConfirm(ids, FLOWS flows, MEMORY 1, EVE /dev/null)",
+    "CheckIPHeader(14, CHECKSUM false) -> IPsecSequence(esp) -> esp :: IPsecEncap(KEYS, OFFSET 14) -> IPsecDecap(KEYS, "
+    "OFFSET 14)",
+    "IPsecDecap(KEYS, OFFSET 14)",
 };
+
+constexpr const char* kRules =
+    "alert ip any any -> any any (content:\"a\"; sid:1;)\n"
+    "alert tcp any any -> any any (content:\"ab\"; nocase; content:!\"c\"; distance:1; within:4; sid:2;)\n"
+    "alert udp any 1:1024 <> [10.0.0.0/8,!10.1.0.0/16] any (content:\"b\"; offset:2; depth:9; endswith; sid:3;)\n"
+    "alert tcp any any -> any any (pcre:\"/(a|b)+c/i\"; flow:established,to_server; sid:4;)\n"
+    "alert ip any any -> any any (content:\"a\"; flow:to_client; sid:5;)\n"
+    "alert udp any any -> any any (flow:not_established; dsize:<9; sid:6;)\n"
+    "alert icmp any any -> any any (flow:established; threshold:type limit, track by_src, count 1, seconds 9; sid:7;)\n"
+    "alert tcp any any -> any any (content:\"a\"; content:\"b\"; distance:-2; pcre:\"/c/R\"; sid:8;)\n";
+constexpr const char* kKeys = R"(src 198.51.100.1 dst 203.0.113.1
+	proto esp spi 0x61626364 mode tunnel
+	replay-window 64
+	auth-trunc hmac(sha1) 0xde300000000000000000000000000000000000de 96
+	enc rfc3686(ctr(aes)) 0xde300000000000000000000000000000000000de
+	sel src 0.0.0.0/0 dst 192.0.2.0/24
+src 198.51.100.1 dst 203.0.113.2
+	proto esp spi 0x61626365 mode tunnel
+	aead rfc4106(gcm(aes)) 0xde300000000000000000000000000000000001de 128
+	sel src 0.0.0.0/0 dst 0.0.0.0/1
+src 198.51.100.1 dst 203.0.113.3
+	proto esp spi 0x61626366 mode transport
+	auth-trunc hmac(sha256) 0xde300000000000000000000000000000000000000000000000000000000002de 128
+	enc cbc(aes) 0xde3000000000000000000000000002de
+	sel src 0.0.0.0/0 dst 203.0.113.3/32
+)";
+
+/** A file for its owner alone that has this text. */
+std::string file_of(const char* text) {
+  char path[] = "/tmp/heddle_packets_fuzz_XXXXXX";
+  const int file = mkstemp(path);
+  const size_t bytes = std::strlen(text);
+  if (file < 0 || write(file, text, bytes) != static_cast<ssize_t>(bytes) || close(file) != 0) abort();
+  return path;
+}
+
+/** `text` with the names of these files in place of RULES and KEYS. */
+std::string with_files(std::string text, const std::string& rules, const std::string& keys) {
+  for (const auto& [word, path] : {std::pair<std::string, std::string>{"(RULES", rules}, {"(KEYS", keys}})
+    for (size_t at = 0; (at = text.find(word, at)) != text.npos;) text.replace(at, word.size(), "(" + path);
+  return text;
+}
 
 struct Chain {
   std::vector<std::unique_ptr<Element>> elements;
@@ -45,7 +98,7 @@ struct Chain {
 };
 
 /** The elements of a chain, configured. */
-Chain make(const char* text) {
+Chain make(const std::string& text) {
   Chain chain;
   click::Diagnostics diagnostics;
   const click::Graph graph = click::parse(text, "chain", {Catalog::instance().names(), {}}, diagnostics);
@@ -57,7 +110,8 @@ Chain make(const char* text) {
     element.name = declaration.name;
     element.class_name = declaration.class_name;
     element.inputs = 1;
-    element.outputs = declaration.class_name == "IPRateMonitor" ? 1 : 4;  // that has as many as inputs
+    const bool goes_on = text.find("NIDSConfirm") == text.npos && declaration.class_name == "NIDS";  // a monitor
+    element.outputs = declaration.class_name == "IPRateMonitor" || goes_on ? 1 : 4;  // the former has as many as inputs
     click::Arguments arguments(declaration, diagnostics);
     element.configure(arguments);
     chain.appends += static_cast<size_t>(element.appends());
@@ -90,10 +144,12 @@ struct World {
         pool("packets", kPackets, kRoom, memory.get()) {
     Environment environment;
     environment.packets = environment.large_packets = &pool;
+    const std::string rules = file_of(kRules), keys = file_of(kKeys);
     for (const char* text : kChains) {
-      chains.push_back(make(text));
+      chains.push_back(make(with_files(text, rules, keys)));
       for (auto& element : chains.back().elements) element->start(environment);
     }
+    unlink(rules.c_str()), unlink(keys.c_str());
   }
 };
 
