@@ -74,11 +74,17 @@ class GpuSlots {
     for (int t = 0; t < threads_; ++t)
       hosts.emplace_back([&, t] { run(t, start + seconds, fill, check, total, wrong); });
     for (auto& host : hosts) host.join();
+    if (const std::string failure = device_->failure(); !failure.empty()) throw Error(failure);
     if (wrong) throw Error("the GPU gave a wrong result");
     return static_cast<double>(total) / (seconds_now() - start);
   }
 
  private:
+  /** Whether the device has failed, so that nothing comes back any more. Looks only now and then. */
+  bool lost() {
+    static thread_local uint32_t asked = 0;
+    return ++asked % 0x10000 == 0 && !device_->failure().empty();
+  }
   template <class Fill, class Check>
   void run(int t, double deadline, const Fill& fill, const Check& check, std::atomic<uint64_t>& total,
            std::atomic<bool>& wrong) {
@@ -104,7 +110,7 @@ class GpuSlots {
         next = (next + gpu::kSlotPackets) % count;
       }
     }
-    while (ring.in_flight() > 0)
+    while (ring.in_flight() > 0 && !lost())
       if (ring.oldest_done()) collect();
     total += done;
   }

@@ -104,7 +104,7 @@ struct RingSetup {
   int pairs = 1;
   uint32_t length = 1460;  ///< of frames, as they come
   uint32_t size = 8192;    ///< descriptors of a ring
-  int workers = gpu::kMostSpreadWorkers;
+  int workers = 0;  ///< as RingRig has it
 
   static RingSetup of(Probe::Parameters& parameters) {
     RingSetup setup;
@@ -112,7 +112,7 @@ struct RingSetup {
     setup.pairs = parameters.number("rings", 1, 1, 16);
     setup.length = static_cast<uint32_t>(parameters.number("size", 1460, 64, 1514));
     setup.size = static_cast<uint32_t>(parameters.number("descriptors", 8192, 32, 16384));
-    setup.workers = parameters.number("workers", gpu::kMostSpreadWorkers, 1, gpu::kMostSpreadWorkers);
+    setup.workers = parameters.number("workers", 0, 0, gpu::kMostSpreadWorkers);
     return setup;
   }
   RingRig::Options options(std::vector<RingRig::Function> functions, ColumnSet columns) const {

@@ -123,9 +123,7 @@ void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
 int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const {
   if (from.config.warp_batch > 0) return from.config.warp_batch / gpu::kSlotPackets;
   if (!plan.spread) return gpu::kMostRingWorkers;
-  const int blocks = device.multiprocessors / 2 / spread_pairs_.at(plan.processor.number);
-  return std::clamp(std::min(blocks * gpu::kSpreadWorkers - 1, static_cast<int>(from.size()) / gpu::kSlotPackets),
-                    gpu::kMostRingWorkers, gpu::kMostSpreadWorkers);
+  return gpu::spread_workers(device.multiprocessors, spread_pairs_.at(plan.processor.number), from.size());
 }
 
 void GpuPorts::add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends) {

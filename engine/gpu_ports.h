@@ -73,8 +73,7 @@ class GpuPorts {
   Port& port_of(int node) const;
   void make_memory();
   void add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends);
-  /** Warps for a ring pair of `from`. Where none are named and functions go over whole packets: as many as a receiving ring has work
-   *  for and half of the multiprocessors have room for, shared out among all such pairs. */
+  /** Warps for a ring pair of `from`. */
   int workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const;
   gpu::TableId add_buffers(gpu::Device& device, const Port& port, Direction direction) const;
   void serve();

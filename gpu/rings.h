@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "gpu/program.h"
@@ -13,6 +14,13 @@ constexpr int kMostRegions = 16;  ///< of a port's shared memory
 // kSpreadWorkers in each; in the first there is one less, for another finds out what has come. Seven warps of functions that go over
 // whole packets keep a multiprocessor busy (docs/results.md), and so few have more registers.
 constexpr int kMostRingWorkers = 14, kSpreadWorkers = 8, kMostSpreadWorkers = 320;
+
+/** Warps for each of `pairs` ring pairs whose functions go over whole packets: as many as a receiving ring of `size` descriptors has
+ *  packets for and half of the multiprocessors have room for. */
+constexpr int spread_workers(int multiprocessors, int pairs, uint32_t size) {
+  const int room = multiprocessors / 2 / pairs * kSpreadWorkers - 1;
+  return std::clamp(std::min(room, static_cast<int>(size) / kSlotPackets), kMostRingWorkers, kMostSpreadWorkers);
+}
 
 /** Memory that kernels and a port's peer reach. */
 struct SharedMemory {

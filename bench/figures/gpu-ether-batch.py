@@ -11,7 +11,7 @@ BATCHES = {1: [448, 704, 1408, 2816, 4096], 4: [448, 704, 1408, 2816, 4096]}  # 
 
 def called(point):
     """A curve's name in the legend."""
-    return f"{CHAINS[point.subject]}, {point['size']} B"
+    return f"{CHAINS[point.subject]}, {point.get('size')} B"
 
 
 FIGURE = Figure(

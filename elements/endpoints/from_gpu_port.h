@@ -22,9 +22,9 @@ namespace heddle {
  *  descriptors of a ring, a power of two from 32 to 16384, default 1024; a client's choice. BUFFER: bytes of the
  *  packets that a client's buffers hold, default 2048. WARP_BATCH: packets received by a ring pair that are worked on
  *  at a time, a multiple of 32 up to 10240: each 32 have a warp; 448 or fewer have one multiprocessor, more one for
- *  each 256. Default 448, and where functions go over whole packets, such as IPsec, as many as NDESC, if half of the
- *  GPU's multiprocessors have room for them. Fewer leave room on a GPU that other kernels use, too. SECRET: up to 23
- *  bytes that the peer must know. The peer must poll its rings: the GPU sends no interrupts.
+ *  each 256. 0 (default): 448, and where functions go over whole packets, such as IPsec, as many as NDESC, if half of
+ *  the GPU's multiprocessors have room for them. Fewer leave room on a GPU that other kernels use, too. SECRET: up to
+ *  23 bytes that the peer must know. The peer must poll its rings: the GPU sends no interrupts.
  *
  *  SOFTNIC: in the place of SOCKET, a DPDK device as FromDPDKDevice takes it. The GPU drives the rings of a NIC, with the
  *  descriptors, done bits and tail registers of Intel's 82599; rings and frames lie in GPU memory. No such chip has to be

@@ -28,7 +28,7 @@ void GPUPort::configure(click::Arguments& arguments) {
   arguments.keyword("ID", interface.id).keyword("QUEUES", interface.queues, 1, 64);
   arguments.keyword("NDESC", descriptors, 32, 1 << memif::kMostLog2Size);
   arguments.keyword("BUFFER", config.buffer_bytes, 64, 65535).keyword("SECRET", interface.secret);
-  arguments.keyword("WARP_BATCH", config.warp_batch, 32, kMostWarpBatch);
+  arguments.keyword("WARP_BATCH", config.warp_batch, 0, kMostWarpBatch);
   if (config.warp_batch % 32 != 0) arguments.error("WARP_BATCH", format("a multiple of 32, up to %d", kMostWarpBatch));
   if (!std::has_single_bit(static_cast<unsigned>(descriptors))) arguments.error("NDESC", "a power of two");
   if (interface.secret.size() > 23) arguments.error("SECRET", "of 23 bytes at most");

@@ -71,7 +71,7 @@ constexpr size_t kMostTried = size_t{256} << 20;  ///< bytes of bit vectors or a
  *  of the rules is built first, then more, so that sets of which building takes long are given up early. */
 std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                        const RuleEngine& than, EngineChoice& choice);
-constexpr size_t kMostAclRules = 4096;  ///< more are not tried: it falls behind, and takes seconds to build
+constexpr size_t kMostAclRules = 16384;  ///< more are not tried: they take seconds to build
 constexpr double kMostAclSeconds = 2;   ///< to build, as far as parts of the rules foretell
 
 /** An engine with these rules for a GPU, as ENGINE auto takes it: bit vectors, or a tree if they need more than `limits` allow.

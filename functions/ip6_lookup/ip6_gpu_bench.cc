@@ -40,7 +40,8 @@ class Setup {
                    gpu::StateId::none,
                    outputs,
                    {dropped, dropped}}};
-    spec.columns_in = spec.columns = columns(Column::l3);
+    spec.columns_in = columns(Column::l3);
+    spec.columns = columns(Column::l3, Column::dst);
     slots_.start(spec);
   }
 
