@@ -72,7 +72,7 @@ constexpr size_t kMostTried = size_t{256} << 20;  ///< bytes of bit vectors or a
 std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                        const RuleEngine& than, EngineChoice& choice);
 constexpr size_t kMostAclRules = 16384;  ///< more are not tried: they take seconds to build
-constexpr double kMostAclSeconds = 2;   ///< to build, as far as parts of the rules foretell
+constexpr double kMostAclSeconds = 2;    ///< to build, as far as parts of the rules foretell
 
 /** An engine with these rules for a GPU, as ENGINE auto takes it: bit vectors, or a tree if they need more than `limits` allow.
  *  Throws Error if neither fits, or cannot be built anew as often as Limits::changes. */
