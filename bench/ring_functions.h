@@ -104,7 +104,7 @@ struct RingSetup {
   int pairs = 1;
   uint32_t length = 1460;  ///< of frames, as they come
   uint32_t size = 8192;    ///< descriptors of a ring
-  int workers = 0;  ///< as RingRig has it
+  int workers = 0;         ///< as RingRig has it
 
   static RingSetup of(Probe::Parameters& parameters) {
     RingSetup setup;
