@@ -14,8 +14,6 @@ extern "C" {                    // DPDK 22.11 forgets it
 #include <rte_acl.h>
 #include <rte_fib.h>
 #include <rte_ip.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <bit>
@@ -28,6 +26,7 @@ extern "C" {                    // DPDK 22.11 forgets it
 #include "bench/bench.h"
 #include "bench/engine_run.h"
 #include "bench/route_tables.h"
+#include "bench/text_file.h"
 #include "click/arguments.h"
 #include "core/checksum.h"
 #include "core/cores.h"
@@ -47,22 +46,6 @@ constexpr double kSeconds = 0.25;
 constexpr size_t kFilters = 1000, kPatterns = 147, kRoutes = 500'000, kFrames = 2048;
 constexpr uint32_t kTunnels = 1024, kLink = 14, kPayload = 42;
 constexpr uint32_t kTunnelShift = 22;  // the tunnels divide all destinations
-
-/** A file of this program alone, gone at its end. */
-class TextFile {
- public:
-  explicit TextFile(const std::string& text) {
-    const int file = ::mkstemp(path_);
-    const bool written = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    ::close(file);
-    if (!written) throw Error("cannot write a file for chain-cpu");
-  }
-  ~TextFile() { ::unlink(path_); }
-  const char* path() const { return path_; }
-
- private:
-  char path_[32] = "/tmp/heddle-bench-XXXXXX";
-};
 
 std::string text_of(const std::vector<ip_lookup::Route>& routes) {
   std::string text;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -12,6 +10,7 @@
 #include "bench/probe.h"
 #include "bench/ring_peers.h"
 #include "bench/ring_rig.h"
+#include "bench/text_file.h"
 #include "core/checksum.h"
 #include "functions/check_ip_header/rule.h"
 #include "functions/ipsec/association_file.h"
@@ -59,15 +58,10 @@ struct RingTunnels {
   static constexpr uint32_t kCount = 1024;
 
   RingTunnels() {
-    char path[] = "/tmp/heddle-bench-keys-XXXXXX";  // mkstemp makes it for its owner alone
-    const std::string text = generate_associations(kCount, EspSuite::ctr_sha1, 1);
-    const int file = ::mkstemp(path);
-    const bool written = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    ::close(file);
+    const TextFile keys(generate_associations(kCount, EspSuite::ctr_sha1, 1));
     std::vector<std::string> errors;
-    if (written) associations.load(ipsec::read_association_file(path, errors), kRingLink);
-    ::unlink(path);
-    if (!written || !errors.empty()) throw Error("no associations");
+    associations.load(ipsec::read_association_file(keys.path(), errors), kRingLink);
+    if (!errors.empty()) throw Error("no associations");
     numbers.load(associations,
                  {.count = 0, .link_bytes = 0, .by = ipsec::By::selector, .only = 0, .mtu = 65535, .second_output = 0});
   }

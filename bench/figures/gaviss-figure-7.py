@@ -1,7 +1,7 @@
 """Gaviss, figure 7: the service chains on CPU and GPU."""
 
-from figure import Figure, Panel, Paper, Sweep
-from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SIZES, SOURCE, TRAFFIC, processor, service_chain
+from figure import Figure, Panel, Paper
+from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SOURCE, by_size, processor, service_chain
 
 CORES = 8  # of a machine with 16, half of which generate
 STATED = {
@@ -17,15 +17,7 @@ FIGURE = Figure(
     source=f"{SOURCE}, section 5.3, figure 7",
     note=f"{INPUTS} {CORES} cores for the CPU alone, and {CORES} beside the GPU, which receive, send and number packets; the paper has 15 "
     "on its CPU and 8 beside the GPU.",
-    sweeps=tuple(
-        Sweep(
-            "bench",
-            service_chain(name),
-            {"device": ["cpu", "gpu"], "cores": [CORES], "size": SIZES, **TRAFFIC},
-            "throughput",
-        )
-        for name in SERVICE_CHAINS
-    ),
+    sweeps=by_size(CORES),
     panels=tuple(
         Panel(
             y="gbps",

@@ -1,15 +1,15 @@
 """Gaviss, figure 8: the service chains on CPU and GPU by what the machine costs."""
 
-from figure import Figure, Panel, Sweep
-from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SIZES, SOURCE, TRAFFIC, processor, service_chain
+from figure import Figure, Panel
+from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SOURCE, by_size, processor, service_chain
 
 CORES = 8  # as in figure 7
 
-# Prices are inputs: put those of the machine that was measured. Thousands of US dollars.
-CORE = (
-    17.0 / 60
-)  # the Xeon of 60 cores at the launch of the fourth generation (wccftech.com, 10 January 2023), as in the paper by core
-GPU = 30.0  # an H100 SXM, new: 25 to 30 (awesomeagents.ai/hardware/nvidia-h100, early 2026); the higher one
+# Prices are inputs, in thousands of US dollars: put those of the machine that was measured.
+# The Xeon of 60 cores at the launch of the fourth generation (wccftech.com, 10 January 2023), as in the paper by core.
+CORE = 17.0 / 60
+# An H100 SXM, new: 25 to 30 (awesomeagents.ai/hardware/nvidia-h100, early 2026); the higher one.
+GPU = 30.0
 
 
 def price(point):
@@ -23,15 +23,7 @@ FIGURE = Figure(
     source=f"{SOURCE}, section 5.3, figure 8",
     note=f"{INPUTS} {CORES} cores for the CPU alone, and {CORES} beside the GPU. A core costs {1000 * CORE:.0f} dollars here, a GPU {GPU:.0f},000; "
     "the paper's 135 and 1,200. Prices are in this figure's file.",
-    sweeps=tuple(
-        Sweep(
-            "bench",
-            service_chain(name),
-            {"device": ["cpu", "gpu"], "cores": [CORES], "size": SIZES, **TRAFFIC},
-            "throughput",
-        )
-        for name in SERVICE_CHAINS
-    ),
+    sweeps=by_size(CORES),
     panels=tuple(
         Panel(
             y="gbps",

@@ -1,6 +1,8 @@
 """What the figures of Gaviss share: its service chains, and chains of functions that want whole packets, which stay on the GPU
 between them or do not."""
 
+from figure import Sweep
+
 SOURCE = "Guo, Zhang and Wang, Gaviss (TPDS 2022)"
 CHAINS = {number: f"chains/whole-packets-{number}.click" for number in (1, 2, 4)}
 # Four functions that do not share are four segments, whose resident blocks must fit on the GPU: 32 slots for each.
@@ -29,6 +31,19 @@ INPUTS = "10,000 flows, 147 signatures, and 1,000 rules, 1,000 associations and 
 def service_chain(name):
     """Its file."""
     return f"chains/gaviss-{name}.click"
+
+
+def by_size(cores):
+    """Sweeps of the service chains' throughput by packet size, on the CPU alone and on the GPU, each with so many cores."""
+    return tuple(
+        Sweep(
+            "bench",
+            service_chain(name),
+            {"device": ["cpu", "gpu"], "cores": [cores], "size": SIZES, **TRAFFIC},
+            "throughput",
+        )
+        for name in SERVICE_CHAINS
+    )
 
 
 def processor(point):
