@@ -19,8 +19,8 @@
 #include "functions/ipsec/sequence_table.h"
 #include "measure/generate/associations.h"
 
-/** Functions between rings that the GPU drives, as their chains have them (bench/figures/chains/ports-*.click), with peers that recirculate
- *  what lies in the rings. */
+/** Functions between rings that the GPU drives, as their chains have them (bench/figures/chains/ports-*.click), with
+ *  peers that recirculate what lies in the rings. */
 namespace heddle::bench {
 
 inline constexpr uint32_t kRingLink = 14, kRingPayload = 42, kRingHeader = kRingPayload - kRingLink;
@@ -99,6 +99,7 @@ struct RingSetup {
   uint32_t length = 1460;  ///< of frames, as they come
   uint32_t size = 8192;    ///< descriptors of a ring
   int workers = 0;         ///< as RingRig has it
+  bool gathers = true;  ///< whether functions that write whole packets work on copies in GPU memory, as the plan has it
 
   static RingSetup of(Probe::Parameters& parameters) {
     RingSetup setup;
@@ -107,6 +108,7 @@ struct RingSetup {
     setup.length = static_cast<uint32_t>(parameters.number("size", 1460, 64, 1514));
     setup.size = static_cast<uint32_t>(parameters.number("descriptors", 8192, 32, 16384));
     setup.workers = parameters.number("workers", 0, 0, gpu::kMostSpreadWorkers);
+    setup.gathers = parameters.text("transport", "gather", {"gather", "direct"}) == "gather";
     return setup;
   }
   RingRig::Options options(std::vector<RingRig::Function> functions, ColumnSet columns) const {
@@ -116,10 +118,22 @@ struct RingSetup {
     options.capacity = 1900;  // what IPsec makes of a frame fits as well
     return options;
   }
+  /** The same of functions that have IPsecEncap among them. */
+  RingRig::Options encap_options(std::vector<RingRig::Function> functions, ColumnSet columns) const {
+    RingRig::Options options = this->options(std::move(functions), columns);
+    constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
+    if (gathers)
+      options.copies = {.in = kWhole,
+                        .out = kWhole,
+                        .before = ipsec::kFrontBytes,
+                        .behind = ipsec::kMostPadding + ipsec::kTrailerBytes + ipsec::kMostIcvBytes};
+    return options;
+  }
 };
 
-/** Functions between rings whose frames have such headers and payloads. Where a function leaves ciphertext, `renewed`, a peer writes a
- *  header again before it sends a frame, as the hosts of gpu-ipsec and gpu-c4 do: 28 bytes, in one cache line. Else it writes descriptors only. */
+/** Functions between rings whose frames have such headers and payloads. Where a function leaves ciphertext, `renewed`,
+ *  a peer writes a header again before it sends a frame, as the hosts of gpu-ipsec and gpu-c4 do: 28 bytes, in one
+ *  cache line. Else it writes descriptors only. */
 class RingFunctions {
  public:
   RingFunctions(const RingSetup& setup, RingRig::Options options, std::vector<RingHeader> headers, bool renewed)
@@ -137,7 +151,8 @@ class RingFunctions {
       std::memcpy(frame + kRingPayload, text.data(), std::min<size_t>(text.size(), setup_.length - kRingPayload));
     });
   }
-  /** Sends as many frames as a ring has descriptors and looks at what comes back: `visit(frame, its length, the header that it went with)`. */
+  /** Sends as many frames as a ring has descriptors and looks at what comes back:
+   *  `visit(frame, its length, the header that it went with)`. */
   template <class Visit>
   void check(const Visit& visit) {
     for (int i = 0; i < rig_.pairs(); ++i) {
@@ -194,7 +209,8 @@ inline std::vector<Probe::Value> values_of(const Forwarded& one, uint32_t length
   return {{"mpps", "Mpps", one.mpps}, {"gbps", "Gb/s", one.mpps * length * 8e-3}, {"cpu", "cores", one.cpu}};
 }
 
-/** Functions between 1 and 4 rings against the same from prepared packets, whose rate is `base` Gb/s; `target` at 1460 bytes. */
+/** Functions between 1 and 4 rings against the same from prepared packets, whose rate is `base` Gb/s; `target` at 1460
+ *  bytes. */
 template <class MakeRings>
 std::vector<Result> against_prepared(const std::string& name, uint32_t length, double base, double target,
                                      const MakeRings& make) {

@@ -12,8 +12,8 @@
 #include "gpu/functions.h"
 #include "io/memif/region.h"
 
-/** Rings that a device drives, with their peers in this process: for benchmarks, and for tests on a real GPU, whose memory
- *  ordering simt does not have. */
+/** Rings that a device drives, with their peers in this process: for benchmarks, and for tests on a real GPU, whose
+ *  memory ordering simt does not have. */
 namespace heddle::bench {
 
 /** The peer's end of a ring pair: it sends on the ring that the GPU receives from. One thread uses it. */
@@ -99,12 +99,13 @@ class RingRig {
     uint32_t stagger = 0;  ///< no owner: buffer k begins stagger * k % 16 bytes further on
     std::vector<Function> functions = {{}};  ///< packets enter by the first
     ColumnSet columns = 0;                   ///< that they want
+    gpu::Copies copies = {};  ///< what several blocks gather of packets in the GPU's own buffers; none: nothing
   };
 
   explicit RingRig(Options options) : options_(std::move(options)), device_(gpu::open_device(options_.device)) {
     const uint32_t rings = static_cast<uint32_t>(options_.pairs) * 2;
     if (options_.workers == 0)
-      options_.workers = gpu::spread_workers(device_->info().multiprocessors, options_.pairs, options_.size);
+      options_.workers = gpu::spread_workers(device_->info().multiprocessors, true, options_.pairs, options_.size);
     const size_t ring_bytes = memif::ring_bytes(std::countr_zero(options_.size));
     rings_ = memif::Region(rings * ring_bytes);
     buffers_ = memif::Region(size_t{rings} * options_.size * kStride);
@@ -115,9 +116,9 @@ class RingRig {
       pairs_.push_back(pair);
       ends_.push_back(std::make_unique<PeerEnd>(pair, base()));
     }
-    rings_id_ =
-        device_->add_rings(program_, options_.pairs,
-                           options_.owner ? gpu::RingKind::memif : gpu::RingKind::memif_copied, options_.workers);
+    rings_id_ = device_->add_rings(program_, options_.pairs,
+                                   options_.owner ? gpu::RingKind::memif : gpu::RingKind::memif_copied,
+                                   options_.workers, options_.capacity);
     device_->start();
     resume();
   }
@@ -177,6 +178,7 @@ class RingRig {
     spec.columns = options_.columns;
     spec.counts = counts_;
     spec.writes_packets = true;
+    spec.copies = options_.copies;
     program_ = device_->add_program(spec);
   }
 

@@ -41,6 +41,17 @@ std::map<std::string, GPUPort::Config> gpu_ports(const Router& router) {
   return list;
 }
 
+bool may_gather_from_rings(const Router& router, const Segment& segment) {
+  const auto& from = dynamic_cast<const GPUPort&>(*router.nodes[static_cast<size_t>(segment.from)].element);
+  const auto configs = gpu_ports(router);
+  const auto found = configs.find(from.port());
+  if (found == configs.end()) return false;
+  const GPUPort::Config& config = found->second;
+  const int batch = config.warp_batch > 0 ? config.warp_batch : 1 << config.memif.interface.log2_size;
+  return config.soft_nic == nullptr && config.memif.role == memif::Role::client &&
+         batch > gpu::kMostRingWorkers * gpu::kSlotPackets;
+}
+
 GpuPorts::GpuPorts(const Router& router, const Plan& plan) : router_(router) {
   for (const auto& [name, config] : gpu_ports(router)) {
     auto port = std::make_unique<Port>();
@@ -61,9 +72,12 @@ GpuPorts::GpuPorts(const Router& router, const Plan& plan) : router_(router) {
   }
   uint32_t appends = 0, largest = 0;
   for (const Segment& segment : plan.segments) {
+    if (!segment.processor.is_gpu()) continue;
+    Spread& spread = spread_[segment.processor.number];
+    if (segment.spread) spread.pairs += static_cast<int>(port_of(segment.from).queues());
+    spread.alone = spread.alone && segment.spread && port_of(segment.from).config.warp_batch == 0;
     if (!segment.has_rings()) continue;
-    if (segment.spread) spread_pairs_[segment.processor.number] += static_cast<int>(port_of(segment.from).queues());
-    headroom_ = std::max(headroom_, round_up(static_cast<uint32_t>(segment.prepends)));
+    headroom_ = std::max(headroom_, round_up(static_cast<uint32_t>(std::max(segment.prepends, segment.reach))));
     appends = std::max(appends, static_cast<uint32_t>(segment.appends));
   }
   for (const auto& port : ports_)
@@ -117,13 +131,14 @@ void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
                                     from.nic                             ? gpu::RingKind::nic
                                     : from.is_client() && to.is_client() ? gpu::RingKind::memif
                                                                          : gpu::RingKind::memif_copied,
-                                    workers(plan, from, device.info()))});
+                                    workers(plan, from, device.info()), from.config.buffer_bytes)});
 }
 
 int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const {
   if (from.config.warp_batch > 0) return from.config.warp_batch / gpu::kSlotPackets;
   if (!plan.spread) return gpu::kMostRingWorkers;
-  return gpu::spread_workers(device.multiprocessors, spread_pairs_.at(plan.processor.number), from.size());
+  const Spread& spread = spread_.at(plan.processor.number);
+  return gpu::spread_workers(device.multiprocessors, spread.alone, spread.pairs, from.size());
 }
 
 void GpuPorts::add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends) {

@@ -16,10 +16,13 @@ namespace heddle {
 
 /** The ports of a chain by name, with the arguments that one of their elements has. */
 std::map<std::string, GPUPort::Config> gpu_ports(const Router& router);
+/** Whether what a segment's port receives may be gathered: it lies in buffers of its own in host memory, those of a
+ *  memif's client, and, by WARP_BATCH and NDESC, several multiprocessors serve a ring pair. */
+bool may_gather_from_rings(const Router& router, const Segment& segment);
 
-/** The ports whose rings GPUs drive: their shared memory, their peers, and the kernels that take packets from one port's rings
- *  through a segment to another's. A kernel runs while both ports have a peer. A thread of its own waits for peers; it has
- *  nothing to do with packets. */
+/** The ports whose rings GPUs drive: their shared memory, their peers, and the kernels that take packets from one
+ *  port's rings through a segment to another's. A kernel runs while both ports have a peer. A thread of its own waits
+ *  for peers; it has nothing to do with packets. */
 class GpuPorts {
  public:
   GpuPorts(const Router& router, const Plan& plan);
@@ -61,6 +64,11 @@ class GpuPorts {
     uint32_t size() const { return 1u << config.memif.interface.log2_size; }
     uint32_t queues() const { return static_cast<uint32_t>(config.memif.interface.queues); }
   };
+  /** What spread segments have on a device. */
+  struct Spread {
+    int pairs = 0;      ///< of rings
+    bool alone = true;  ///< no other segment runs there, and none with a WARP_BATCH
+  };
   /** A segment between two ports. */
   struct Way {
     GpuSegment* segment;
@@ -95,7 +103,7 @@ class GpuPorts {
   uint32_t headroom_ = 128, stride_ = 0;  ///< of a buffer, bytes
   memif::Region buffers_;                 ///< of all clients
   std::vector<std::unique_ptr<Port>> ports_;
-  std::map<int, int> spread_pairs_;  ///< ring pairs of spread segments, by device
+  std::map<int, Spread> spread_;  ///< by device
   std::vector<Way> ways_;
   std::vector<memif::Region> kept_;  ///< memory of peers that have gone, which a device has not given back yet
   std::mutex mutex_;                 ///< guards all of it once the thread runs

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "engine/gpu_ports.h"
 #include "engine/plan.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
@@ -27,8 +28,8 @@ uint32_t lines(int bytes) {
   return bytes <= 0 ? 0 : (static_cast<uint32_t>(bytes) + kLine - 1) / kLine * kLine;
 }
 
-// Whole packets, with what has been stripped before, which somebody behind may take back, and with room for what the chain puts
-// before and behind them.
+// Whole packets, with what has been stripped before, which somebody behind may take back, and with room for what the
+// chain puts before and behind them.
 gpu::Copies landing_copies(const Router& router, const Plan& plan, const Segment& segment) {
   gpu::Copies copies;
   copies.in = copies.out = {0, gpu::Span::kToEnd};
@@ -70,7 +71,8 @@ const char* why_nothing_lands(const Router& router, const Plan& plan, const Segm
   return nullptr;
 }
 
-// The last node of the segment that has this keyword, which counts; null: none has. Reports those that contradict each other.
+// The last node of the segment that has this keyword, which counts; null: none has. Reports those that contradict each
+// other.
 template <class Mode>
 const Node* node_with(const char* keyword, std::optional<Mode> Node::*mode, const Router& router,
                       const Segment& segment, click::Diagnostics& diagnostics) {
@@ -174,8 +176,8 @@ void find_slot_columns(const Router& router, Plan& plan) {
       segment.writes_packets = segment.writes_packets || !access.writes.empty();
       reads_bytes = reads_bytes || !access.reads.empty() || !access.writes.empty();
     }
-    // Only columns that somebody behind reads come back, for all packets: where one is read that has not been set on the way,
-    // it must have gone there before.
+    // Only columns that somebody behind reads come back, for all packets: where one is read that has not been set on
+    // the way, it must have gone there before.
     segment.columns_out = set_and_live;
     const ColumnSet arrived = plan.nodes[static_cast<size_t>(segment.nodes[0])].columns;
     segment.columns_in |= segment.columns_out & arrived & unset_and_live;
@@ -220,9 +222,11 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
         segment.transport == Transport::landing && why != nullptr)
       segment.transport = Transport::gather, segment.why_transport += format(", but %s", why);
     if (segment.has_rings()) {
-      segment.transport = Transport::direct;
-      segment.why_transport = "packets lie in the ports' memory";
       segment.spread = passes > 0;
+      if (segment.transport != Transport::gather || !may_gather_from_rings(router, segment)) {
+        segment.transport = Transport::direct;
+        segment.why_transport = "packets lie in the ports' memory";
+      }
     }
     if (segment.transport != Transport::direct) segment.copies = copies_of(router, plan, segment);
   });

@@ -82,14 +82,14 @@ struct RingStop {
   uint32_t rx_position, tx_position;
 };
 
-/** One GPU, or simt. The order of calls: packet_memory() or share_packet_memory(); tables, states, programs and slots; then
- *  start(). While it runs, tables, states and programs come, change and go, and slots as far as start() has left some
- *  spare; nothing of it waits for the resident kernels. Then stop(), and perhaps start() again. What is left is freed by the
- *  destructor.
+/** One GPU, or simt. The order of calls: packet_memory() or share_packet_memory(); tables, states, programs and slots;
+ *  then start(). While it runs, tables, states and programs come, change and go, and slots as far as start() has left
+ *  some spare; nothing of it waits for the resident kernels. Then stop(), and perhaps start() again. What is left is
+ *  freed by the destructor.
  *
- *  Any thread may call any member, one at a time a device, but launch() and wait(), which belong to the group's thread, and
- *  start_dma(), which belongs to its DMA engine's; each makes the device current for its thread. Errors throw Error, with file, line, expression and what to do; failure() tells of
- *  errors while running. */
+ *  Any thread may call any member, one at a time a device, but launch() and wait(), which belong to the group's thread,
+ *  and start_dma(), which belongs to its DMA engine's; each makes the device current for its thread. Errors throw
+ *  Error, with file, line, expression and what to do; failure() tells of errors while running. */
 class Device {
  public:
   virtual ~Device() = default;
@@ -103,8 +103,8 @@ class Device {
 
   /** Copies a table to the device. */
   virtual TableId add_table(std::span<const std::byte> bytes) = 0;
-  /** Replaces `bytes` at `offset` of a table, also while kernels read it, in unspecified pieces of at least aligned words.
-   *  Done on return; kernels see the effects of several calls in order. */
+  /** Replaces `bytes` at `offset` of a table, also while kernels read it, in unspecified pieces of at least aligned
+   *  words. Done on return; kernels see the effects of several calls in order. */
   virtual void patch(TableId table, size_t offset, std::span<const std::byte> bytes) = 0;
   /** Stores scattered words, each whole, in unspecified order. Done on return. */
   virtual void patch_words(TableId table, std::span<const TableWord> words) = 0;
@@ -116,30 +116,31 @@ class Device {
   /** Copies [offset, offset + to.size()) of it, as of now; words of 8 bytes are whole. */
   virtual void read_state(StateId state, size_t offset, std::span<std::byte> to) = 0;
 
-  /** Puts a program on the device. The first that uses twins takes device memory for those of all packets. */
+  /** Puts a program on the device. */
   virtual ProgramId add_program(const ProgramSpec& spec) = 0;
   virtual const Program* address(ProgramId program) const = 0;  ///< in device memory, for SlotRing
   /** Frees a program that no slot in flight runs. */
   virtual void remove_program(ProgramId program) = 0;
-  /** The bytes that may be gathered at once; 0: the kernels search for the best limit, as they do unless told. For measurements,
-   *  while no slot is in flight and after the first program that gathers. */
+  /** The bytes that may be gathered at once; 0: the kernels search for the best limit, as they do unless told. For
+   *  measurements, while no slot is in flight and after the first slots of a program that gathers. */
   virtual void limit_gathers(uint64_t bytes) = 0;
 
-  /** `count` slots for `program` and others with as many warps and no more columns: with `streams` for launch(), on streams
-   *  on each of which one thing is done behind the other; else resident kernels serve them. After start() those are only as
-   *  many as it has left spare. */
+  /** `count` slots for `program` and others with as many warps and no more columns: with `streams` for launch(), on
+   *  streams on each of which one thing is done behind the other; else resident kernels serve them. After start() those
+   *  are only as many as it has left spare. The first whose program uses twins take device memory for those of all
+   *  packets. */
   virtual SlotGroup add_slots(ProgramId program, int count, int streams = 0) = 0;
 
   /** Starts the kernels that serve all resident slots, and `spare` slots more of each shape in use, with room for
-   *  `shared_bytes` of shared memory. Throws Error when they do not fit together. After stop(): the same kernels again, which
-   *  takes no memory; resident slots are as fresh ones, so a SlotRing of theirs begins anew. */
+   *  `shared_bytes` of shared memory. Throws Error when they do not fit together. After stop(): the same kernels again,
+   *  which takes no memory; resident slots are as fresh ones, so a SlotRing of theirs begins anew. */
   virtual void start(int spare = 0, size_t shared_bytes = 0) = 0;
 
   // Slots with streams.
   /** Copies these bytes to the twins in device memory or back; returns at once. */
   virtual void copy_packets(const SlotGroup& group, std::span<const PacketBytes> bytes, bool to_gpu, int stream) = 0;
-  /** From now on launches of `program`, or of one in its place, on slots [k * count, (k + 1) * count) are launches of CUDA
-   *  graphs, which are made here: making one waits for resident kernels. Before start(). */
+  /** From now on launches of `program`, or of one in its place, on slots [k * count, (k + 1) * count) are launches of
+   *  CUDA graphs, which are made here: making one waits for resident kernels. Before start(). */
   virtual void make_graphs(const SlotGroup& group, ProgramId program, int count) = 0;
   /** Runs slots [first, first + count) of `group`; returns at once. */
   virtual void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) = 0;
@@ -156,10 +157,12 @@ class Device {
   /** Where it lies on the device. */
   virtual void* address(TableId table) const = 0;
   virtual void* address(StateId state) const = 0;
-  /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves: each by about `workers` warps that
-   *  take packets through it, in one block or several (gpu/rings.h); by fewer where shared memory is short. Before start(). */
+  /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves: each by about `workers`
+   *  warps that take packets through it, in one block or several (gpu/rings.h); by fewer where shared memory is short.
+   *  A program with Copies works, in several blocks, on packets that are gathered from this end's buffers of a memif,
+   *  which have at most `capacity` bytes. Before start(). */
   virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif,
-                            int workers = kMostRingWorkers) = 0;
+                            int workers = kMostRingWorkers, uint32_t capacity = 0) = 0;
   /** Starts their kernel, which is resident from now on. */
   virtual void start_rings(RingsId rings, const RingLaunch& launch) = 0;
   /** Ends it, when the packets that it has taken are transmitted; by pair. Nothing if it does not run. */

@@ -10,15 +10,18 @@
 namespace heddle::gpu {
 
 constexpr int kMostRegions = 16;  ///< of a port's shared memory
-// Warps that take a ring pair's packets through the program: in one block up to kMostRingWorkers. More are spread over several, up to
-// kSpreadWorkers in each; in the first there is one less, for another finds out what has come. Seven warps of functions that go over
-// whole packets keep a multiprocessor busy (docs/results.md), and so few have more registers.
+// Warps that take a ring pair's packets through the program: in one block up to kMostRingWorkers. More are spread over
+// several, up to kSpreadWorkers in each; in the first there is one less, for another finds out what has come. Seven
+// warps of functions that go over whole packets keep a multiprocessor busy (docs/results.md), and so few have more
+// registers.
 constexpr int kMostRingWorkers = 14, kSpreadWorkers = 8, kMostSpreadWorkers = 320;
 
-/** Warps for each of `pairs` ring pairs whose functions go over whole packets: as many as a receiving ring of `size` descriptors has
- *  packets for and half of the multiprocessors have room for. */
-constexpr int spread_workers(int multiprocessors, int pairs, uint32_t size) {
-  const int room = multiprocessors / 2 / pairs * kSpreadWorkers - 1;
+/** Warps for each of `pairs` ring pairs whose functions go over whole packets: as many as a receiving ring of `size`
+ *  descriptors has packets for and half of the multiprocessors have room for; seven eighths if nothing else runs there
+ *  (`alone`). */
+constexpr int spread_workers(int multiprocessors, bool alone, int pairs, uint32_t size) {
+  const int usable = alone ? multiprocessors - multiprocessors / 8 : multiprocessors / 2;
+  const int room = usable / pairs * kSpreadWorkers - 1;
   return std::clamp(std::min(room, static_cast<int>(size) / kSlotPackets), kMostRingWorkers, kMostSpreadWorkers);
 }
 
@@ -28,14 +31,15 @@ struct SharedMemory {
   uint64_t bytes = 0;
 };
 
-/** What the rings of a pair are: memif's, or those of a NIC. `memif`: this end owns the buffers of both, in one memory, and packets
- *  stay where they are: the rings' buffers change places, as a NIC's do. `memif_copied`: the peer of one of them, or of both, owns
- *  its buffers. */
+/** What the rings of a pair are: memif's, or those of a NIC. `memif`: this end owns the buffers of both, in one memory,
+ *  and packets stay where they are: the rings' buffers change places, as a NIC's do. `memif_copied`: the peer of one of
+ *  them, or of both, owns its buffers. */
 enum class RingKind : uint8_t { memif, memif_copied, nic };
 constexpr int kRingKinds = 3;
 
-/** One ring as the GPU drives it. The end that owns the buffers (memif's client) chooses the buffer behind each descriptor
- *  and never reads from the ring which one it is; the other end reads it and checks it. A NIC's buffers are the GPU's. */
+/** One ring as the GPU drives it. The end that owns the buffers (memif's client) chooses the buffer behind each
+ *  descriptor and never reads from the ring which one it is; the other end reads it and checks it. A NIC's buffers are
+ *  the GPU's. */
 struct RingEnd {
   memif::Ring* ring;               ///< memif: host memory, shared with the peer
   ixgbe::Descriptor* descriptors;  ///< NIC: [size]; those of a transmitting ring begin as done
@@ -58,14 +62,16 @@ struct RingPair {
   RingEnd rx, tx;
 };
 
-/** Packets of a program's rings by exit: those that functions drop there; the program's exits 1 and 2 are the port's own, in the
- *  order of RingDrop, and the last two those of the transmitting port, in that of PlaceDrop. Device memory, [exits]. */
+/** Packets of a program's rings by exit: those that functions drop there; the program's exits 1 and 2 are the port's
+ *  own, in the order of RingDrop, and the last two those of the transmitting port, in that of PlaceDrop. Device memory,
+ *  [exits]. */
 using RingCount = unsigned long long;
 enum RingDrop : int { kBadDescriptor, kChained };
 enum PlaceDrop : int { kTooLong, kBadBuffer };
 constexpr int kFirstDropExit = 1, kPlaceDrops = 2;
 
-/** Words between the host and who serves a pair, in pinned host memory; those that are polled have a line of their own. */
+/** Words between the host and who serves a pair, in pinned host memory; those that are polled have a line of their
+ *  own. */
 struct RingControl {
   alignas(128) uint32_t stop;         ///< host: end when all that has been begun is published
   alignas(128) uint32_t fault;        ///< GPU: RingFault, when it has ended by itself

@@ -27,15 +27,16 @@ enum class Landing : uint8_t {
   engine   ///< the same, by the copy engine behind the kernel
 };
 
-/** Transport `gather`: what a segment copies of each packet to the packet's twin, which lies in GPU memory at the same offset
- *  from the twins' base as the packet from the packet memory's, and what it copies back. Bytes are copied as they lie in
- *  pieces of 16, long packets from a boundary of 64 on: PCIe transfers fall on whole lines. The bytes around a packet that
- *  this takes along are gathered before they are written back, so they stay what they were. Packet buffers begin and end on
- *  boundaries of 64 bytes, so no byte of another buffer is touched.
+/** Transport `gather`: what a segment copies of each packet to the packet's twin, which lies in GPU memory at the same
+ *  offset from the twins' base as the packet from the packet memory's, and what it copies back. Bytes are copied as
+ *  they lie in pieces of 16, long packets from a boundary of 64 on: PCIe transfers fall on whole lines. The bytes
+ *  around a packet that this takes along are gathered before they are written back, so they stay what they were. Packet
+ *  buffers begin and end on boundaries of 64 bytes, so no byte of another buffer is touched.
  *
- *  Transport `landing`: whole packets; their twins are those of the places where the packets of the slot land. These lie side
- *  by side, landing_bytes() each, packet by packet from Slot::landing on, so that they come back in one piece. A packet is as
- *  far from a boundary of 64 there as it was. It is as with `gather` if the slot says that its packets land nowhere. */
+ *  Transport `landing`: whole packets; their twins are those of the places where the packets of the slot land. These
+ *  lie side by side, landing_bytes() each, packet by packet from Slot::landing on, so that they come back in one piece.
+ *  A packet is as far from a boundary of 64 there as it was. It is as with `gather` if the slot says that its packets
+ *  land nowhere. */
 struct Copies {
   static constexpr uint32_t kPiece = 16, kLine = 64;
 
@@ -63,11 +64,21 @@ struct Copies {
     const uintptr_t first = start + static_cast<uint32_t>(in.from) - before;
     return first < end ? aligned(first, end) : Range{};
   }
-  /** Bytes of memory that a packet of which this is gathered lands in, a multiple of kLine; 0: it does not, for it has none. */
+  /** Where that begins, if there is any. */
+  HEDDLE_HD constexpr uintptr_t first(uintptr_t start) const {
+    return (start + static_cast<uint32_t>(in.from) - before) & ~(unit() - 1);
+  }
+  /** Bytes that are gathered of a packet of up to `length`, at most; a multiple of kLine. */
+  constexpr uint32_t most_gathered(uint32_t length) const {
+    return (before + length + behind + kLine - 1 + kLine - 1) / kLine * kLine;
+  }
+  /** Bytes of memory that a packet of which this is gathered lands in, a multiple of kLine; 0: it does not, for it has
+   *  none. */
   HEDDLE_HD constexpr uint32_t landing_bytes(const Range& gathered) const {
     return gathered.bytes() == 0 ? 0 : front + (gathered.bytes() + kLine - 1) / kLine * kLine + back;
   }
-  /** What is written back of one that entered at `entry` with `entry_length` bytes and leaves at `start` with `length`. */
+  /** What is written back of one that entered at `entry` with `entry_length` bytes and leaves at `start` with
+   *  `length`. */
   HEDDLE_HD constexpr Range written_back(uintptr_t entry, uint32_t entry_length, uintptr_t start,
                                          uint32_t length) const {
     if (out.empty()) return {};

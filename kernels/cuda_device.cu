@@ -99,7 +99,7 @@ class CudaDevice final : public Device {
   bool unshare(SharedMemory memory) override;
   void* address(TableId table) const override { return memory_->address(table); }
   void* address(StateId state) const override { return memory_->address(state); }
-  RingsId add_rings(ProgramId program, int pairs, RingKind kind, int workers) override;
+  RingsId add_rings(ProgramId program, int pairs, RingKind kind, int workers, uint32_t capacity) override;
   void start_rings(RingsId rings, const RingLaunch& launch) override;
   std::vector<RingStop> stop_rings(RingsId rings) override;
   RingFault ring_fault(RingsId rings) const override { return rings_->fault(rings); }
@@ -132,8 +132,9 @@ class CudaDevice final : public Device {
     size_t shape;
     bool on_twins;
   };
-  /** Makes the twins of the packets, if there are none yet. */
+  /** Makes the twins of the packets, or the gate, if there are none yet. */
   void make_twins();
+  void make_gate();
   LaunchGroup& group_of(const SlotGroup& slots);
   /** Launches slots with this program. */
   LaunchGroup::Launch launcher(ProgramId id);
@@ -163,6 +164,11 @@ void CudaDevice::make_twins() {
     throw Error(format("%s: no room for %zu MB of packets (%s); use --transport direct, or fewer packets (--packets)",
                        info_.name.c_str(), packet_bytes_ >> 20, error.what()));
   }
+  make_gate();
+}
+
+void CudaDevice::make_gate() {
+  if (places_.gate != nullptr) return;
   places_.gate = lasting_.take<Gate>(1);
   limit_gathers(0);
 }
@@ -177,7 +183,6 @@ void CudaDevice::limit_gathers(uint64_t bytes) {
 ProgramId CudaDevice::add_program(const ProgramSpec& spec) {
   use();
   const std::lock_guard lock(mutex_);
-  if (spec.copies.any() || spec.on_twins) make_twins();
   ProgramRecord record{lay_out(spec, sizeof(TileCopy),
                                {[this](TableId table) { return memory_->address(table); },
                                 [this](StateId state) { return memory_->address(state); }}),
@@ -205,6 +210,7 @@ SlotGroup CudaDevice::add_slots(ProgramId id, int count, int streams) {
   use();
   const std::lock_guard lock(mutex_);
   const ProgramRecord& program = programs_[static_cast<size_t>(id)];
+  if (program.layout.program.copies.any() || program.on_twins) make_twins();
   Slot* slots =
       kernels_->add_slots(program.shape, count, streams > 0, program.layout.column_words, program.layout.shared_bytes);
   const SlotGroup group{slots, count, program.layout.program.wide_results};
@@ -244,10 +250,14 @@ bool CudaDevice::unshare(SharedMemory memory) {
   return true;
 }
 
-RingsId CudaDevice::add_rings(ProgramId program, int pairs, RingKind kind, int workers) {
+RingsId CudaDevice::add_rings(ProgramId program, int pairs, RingKind kind, int workers, uint32_t capacity) {
   use();
   const std::lock_guard lock(mutex_);
-  return rings_->add(programs_[static_cast<size_t>(program)].layout.shared_bytes, pairs, kind, workers);
+  const ProgramLayout& layout = programs_[static_cast<size_t>(program)].layout;
+  const Copies& copies = layout.program.copies;
+  if (copies.any()) make_gate();
+  return rings_->add(layout.shared_bytes, pairs, kind, workers, copies.any() ? copies.most_gathered(capacity) : 0,
+                     places_.gate);
 }
 
 void CudaDevice::start_rings(RingsId rings, const RingLaunch& launch) {

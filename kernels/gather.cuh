@@ -20,8 +20,8 @@ struct PacketPlaces {
   Gate* gate;
 };
 
-/** The 16-byte pieces of a tile's ranges, laid end to end for the threads of a block to copy: long ranges by whole 128-byte
- *  lines, so that a warp's accesses fall on whole lines. Shared memory. */
+/** The 16-byte pieces of a tile's ranges, laid end to end for the threads of a block to copy: long ranges by whole
+ *  128-byte lines, so that a warp's accesses fall on whole lines. Shared memory. */
 struct TileCopy {
   static constexpr uint32_t kLine = 128;
   Range range[kSlotPackets];
@@ -32,8 +32,8 @@ struct TileCopy {
     return range.first & ~uintptr_t{(range.bytes() > kLine ? kLine : Copies::kPiece) - 1};
   }
 
-  /** The lanes of warp 0 bring their packets' ranges and how far these are from where they are copied to; the whole block calls
-   *  it. In place for all threads on return. */
+  /** The lanes of warp 0 bring their packets' ranges and how far these are from where they are copied to; the whole
+   *  block calls it. In place for all threads on return. */
   __device__ void lay_out(const Block& block, const Range& mine, ptrdiff_t far) {
     if (block.thread < kLanes) {
       range[block.thread] = mine;
@@ -73,17 +73,19 @@ struct TileCopy {
     }
   }
 
-  /** The same, from host memory, when the gate lets the tile in. */
-  __device__ void gather(const Block& block, Gate& gate) const {
-    const unsigned long long bytes = uint64_t{before[kSlotPackets]} * Copies::kPiece;
-    if (block.thread == 0) enter(gate, bytes);
+  /** Before copy() from host memory: waits until the gate lets the tile in. The whole block calls it. */
+  __device__ void enter(const Block& block, Gate& gate) const {
+    if (block.thread == 0) enter(gate, bytes());
     block.sync();
-    copy(block);
+  }
+  /** And behind it. In place for all threads on return. */
+  __device__ void leave(const Block& block, Gate& gate) const {
     block.sync();
-    if (block.thread == 0) leave(gate, bytes);
+    if (block.thread == 0) leave(gate, bytes());
   }
 
  private:
+  __device__ unsigned long long bytes() const { return uint64_t{before[kSlotPackets]} * Copies::kPiece; }
   static __device__ void enter(Gate& gate, unsigned long long bytes) {
     const DeviceAtomic<unsigned long long> done(gate.done), limit(gate.limit);
     const unsigned long long mine =

@@ -1,21 +1,25 @@
 #pragma once
 
-// The kernel that drives ring pairs (gpu/rings.h): a block a pair, or, for functions that do much for each packet, several. No
-// CPU works for the packets.
+// The kernel that drives ring pairs (gpu/rings.h): a block a pair, or, for functions that do much for each packet,
+// several. No CPU works for the packets.
 //
-// What a ring is, the kernel is told at compile time: `Rings` is MemifRings<swaps> (kernels/ring_memif.cuh) or NicRings (ring_nic.cuh).
+// What a ring is, the kernel is told at compile time: `Rings` is MemifRings<swaps> (kernels/ring_memif.cuh) or NicRings
+// (ring_nic.cuh).
 //
 //   warp 0   the scout: polls both rings and the stop word in one go. What comes while nothing is under way, up to 32
 //            packets, it takes through the program itself; more it leaves to the workers
-//   warp 1   the publisher: collects the packets that are done without a gap and moves both indices, or tails, after one fence
-//   others   workers: claim up to 32 packets, take them through the program as a tile, and, each in its turn, place what is left
-//            on the transmitting ring
+//   warp 1   the publisher: collects the packets that are done without a gap and moves both indices, or tails, after
+//            one fence
+//   others   workers: claim up to 32 packets, take them through the program as a tile, and, each in its turn, place
+//            what is left on the transmitting ring
 //
-// Of several blocks the first is like this, and the others have workers alone. What one block's warps tell each other lies in its
-// shared memory; that of several in device memory, where a word takes about a microsecond from one to the other.
+// Of several blocks the first is like this, and the others have workers alone. What one block's warps tell each other
+// lies in its shared memory; that of several in device memory, where a word takes about a microsecond from one to the
+// other. The warps of several blocks have programs with Copies work on copies of the packets in GPU memory: a warp
+// gathers its tile's before, and takes them back to where they were, or to the transmitting ring's buffers, behind it.
 //
-// Packets are numbered as they arrive; all positions are those of the receiving ring, from where it was at the start, but for
-// `sent`. A packet leaves at its position less the packets that were dropped before it.
+// Packets are numbered as they arrive; all positions are those of the receiving ring, from where it was at the start,
+// but for `sent`. A packet leaves at its position less the packets that were dropped before it.
 
 #include <type_traits>
 
@@ -32,8 +36,8 @@ namespace heddle::gpu {
 
 constexpr unsigned kRingSpins = 2000, kRingSpinDozeNs = 1000;  ///< of the other warps, which look at the board
 
-/** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room: each packet
- *  needs two of them, one after the other. In shared memory itself; the whole block calls its functions. */
+/** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room:
+ *  each packet needs two of them, one after the other. In shared memory itself; the whole block calls its functions. */
 struct NearBuffers {
   static constexpr uint32_t kMost = NearBoard::kWindow;
   uint32_t* far;  ///< where they lie else
@@ -74,6 +78,9 @@ template <bool spread>
 __device__ inline bool is_first_block(const RingServing& serving) {
   return !spread || blockIdx.x % serving.blocks == 0;
 }
+
+/** Which of a block's warps that work on packets a warp is; the publisher (1) works on none. */
+__device__ inline uint32_t user_of_warp(uint32_t warp) { return warp == 0 ? 0 : warp - 1; }
 
 /** One warp of those that serve a ring pair, in one block, or, if they are `spread`, in several. */
 template <class Rings, bool spread>
@@ -156,8 +163,8 @@ class RingWarp {
   __device__ int place_exit(PlaceDrop drop) const { return serving_.exits - kPlaceDrops + drop; }
   static __device__ uint32_t earlier(uint32_t a, uint32_t b) { return static_cast<int>(a - b) < 0 ? a : b; }
 
-  /** Waits for packets and leaves them to the workers, but for up to 32 that come while nothing is under way: it returns how
-   *  many these are; 0 at the end. */
+  /** Waits for packets and leaves them to the workers, but for up to 32 that come while nothing is under way: it
+   *  returns how many these are; 0 at the end. */
   __device__ int scout(uint32_t& start) {
     while (watch_.fault == kNoFault && watch_.look()) {  // in this order: look() lets no lane on before all have read
       const uint32_t last = board_.end;
@@ -227,17 +234,30 @@ class RingWarp {
     Words::store_release(board_.told, to);
   }
 
-  /** Takes packets [start, start + n) through the program and places those that are left. Returns how many these are. What a
-   *  later step needs is in shared memory meanwhile: registers are the program's. */
+  /** Takes packets [start, start + n) through the program and places those that are left. Returns how many these are.
+   *  What a later step needs is in shared memory meanwhile: registers are the program's. */
   __device__ uint32_t take_through(uint32_t start, int n) {
     receive(start, n);
-    const int node = runner_.run(lane() < tile_.packets && tile_.drop[lane()] == 0, serving_.first_node);
-    if (tile_.drop[lane()] == 0) tile_.drop[lane()] = node - kExit;
-    return place();
+    run();
+    return Rings::kSwaps ? place_apart() : place();
   }
 
-  // Called, not inlined, as `count` is: what is in registers over a call is little, and ptxas spills nothing.
-  /** Reads the descriptors of packets [start, start + n) into the tile. */
+  /** Whether the program works on copies of the packets. One block's warps would spill registers if they could. */
+  __device__ bool gathers() const { return Rings::kOnHost && spread && serving_.stage != nullptr && pair_.rx.owner; }
+  /** Whether this lane has a packet that is not dropped, so far. */
+  __device__ bool is_in_program() const { return lane() < tile_.packets && tile_.drop[lane()] == 0; }
+  /** Where this lane's packet was received. */
+  __device__ uint8_t* received_at() const { return pair_.rx.memory[0].base + tile_.buffer[lane()] + pair_.rx.headroom; }
+  /** How far from there its copy is, which is as far from a boundary of a line. */
+  __device__ ptrdiff_t to_copy() const {
+    const uint32_t users = blockDim.x / kLanes - 1, warp = blockIdx.x * users + user_of_warp(threadIdx.x / kLanes);
+    const uint64_t place = uint64_t{warp} * kSlotPackets + static_cast<unsigned>(lane());
+    return reinterpret_cast<intptr_t>(serving_.stage + place * serving_.stage_bytes) -
+           static_cast<intptr_t>(program_.copies.first(reinterpret_cast<uintptr_t>(received_at())));
+  }
+  // Called, not inlined, as `count` is, and place() where buffers change places: what is in registers over a call is
+  // little, and ptxas spills nothing.
+  /** Reads the descriptors of packets [start, start + n) into the tile, and gathers them. */
   __device__ __noinline__ void receive(uint32_t start, int n) {
     const bool mine = lane() < n;
     RingArrival arrival;
@@ -253,10 +273,17 @@ class RingWarp {
       tile_.turn().begin(board_.in_turn, spread, start, start + static_cast<uint32_t>(n));
     }
     __syncwarp();
+    if (gathers()) runner_.gather(is_in_program(), to_copy(), *serving_.gate);
+  }
+  /** Takes this lane's packet through the program. */
+  __device__ void run() {
+    const int node = runner_.run(is_in_program(), serving_.first_node);
+    if (tile_.drop[lane()] == 0) tile_.drop[lane()] = node - kExit;
   }
 
   /** Places what is left of the tile's packets on the transmitting ring, when it is their turn. */
   __device__ uint32_t place() {
+    if (Rings::kSwaps && gathers()) runner_.write_back(is_in_program(), received_at(), to_copy());
     const uint32_t start = tile_.start;
     const int n = tile_.packets;
     const bool mine = lane() < n;
@@ -283,6 +310,8 @@ class RingWarp {
     __syncwarp();
     return placed;
   }
+
+  __device__ __noinline__ uint32_t place_apart() { return place(); }
 
   /** Returns the place on the transmitting ring where this tile's packets begin. */
   __device__ uint32_t wait_for_turn(uint32_t start) {
@@ -394,7 +423,7 @@ static __global__ void __launch_bounds__((spread ? kSpreadWorkers + 1 : kMostRin
   __syncthreads();
 
   const Block one_warp{static_cast<int>(threadIdx.x % kLanes), kLanes};
-  const uint32_t user = warp == 0 ? 0 : warp - 1;  // of a tile and of memory; the publisher needs neither
+  const uint32_t user = user_of_warp(warp);  // of a tile and of memory
   Warp mine(serving, pair, board, watch, program, tiles[user], one_warp,
             dynamic_shared() + user * serving.memory_units);
   if (warp != 1)

@@ -6,10 +6,11 @@
 
 namespace heddle::gpu {
 
-/** `swaps`: both ends own their buffers, which lie in one memory: the rings' buffers change places. Else packets are copied. */
+/** `swaps`: both ends own their buffers, which lie in one memory: the rings' buffers change places. Else packets are
+ *  copied. */
 template <bool swaps>
 struct MemifRings {
-  static constexpr bool kSwaps = swaps;
+  static constexpr bool kSwaps = swaps, kOnHost = true;
 
   /** Polls the peers' indices and the host's stop word in one load. */
   class Watch : public RingWatch {
@@ -70,7 +71,8 @@ struct MemifRings {
                      static_cast<uint32_t>(frame - tx.memory[0].base));
   }
 
-  /** One that is to be copied: returns where to. Null if the peer describes that wrongly: an empty packet takes its place. */
+  /** One that is to be copied: returns where to. Null if the peer describes that wrongly: an empty packet takes its
+   *  place. */
   static __device__ uint8_t* place_copy(const RingEnd& tx, uint32_t slot, uint32_t length) {
     memif::Descriptor there{0, tx.region, tx.capacity, 0, 0};
     uint8_t* to = nullptr;

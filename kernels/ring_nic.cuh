@@ -1,6 +1,7 @@
 #pragma once
 
-// A NIC's rings (io/softnic/ixgbe.h): descriptors and buffers in GPU memory. The NIC tells by done bits, and is told by tails.
+// A NIC's rings (io/softnic/ixgbe.h): descriptors and buffers in GPU memory. The NIC tells by done bits, and is told by
+// tails.
 
 #include "kernels/nic_words.cuh"
 #include "kernels/ring_watch.cuh"
@@ -8,10 +9,10 @@
 namespace heddle::gpu {
 
 struct NicRings {
-  static constexpr bool kSwaps = true;
+  static constexpr bool kSwaps = true, kOnHost = false;
 
-  /** Polls the done bits of the next descriptors of both rings. Of those that the NIC does not own it looks at none: what they
-   *  say is from the round before. */
+  /** Polls the done bits of the next descriptors of both rings. Of those that the NIC does not own it looks at none:
+   *  what they say is from the round before. */
   class Watch : public RingWatch {
    public:
     /** One thread calls it. */
@@ -86,7 +87,8 @@ struct NicRings {
                      ixgbe::to_send(tx.bus + static_cast<uint64_t>(frame - tx.memory[0].base), length));
   }
 
-  /** The receiving ring is full of buffers for the first time: the NIC gets all but one, or the tail would be the head. */
+  /** The receiving ring is full of buffers for the first time: the NIC gets all but one, or the tail would be the
+   *  head. */
   static __device__ void tell_filled(const RingEnd& rx) { ring(rx, rx.size - 1); }
 
   /** Rings the doorbells: packets before `to` have been received, those before `sent` are to be sent. */

@@ -2,6 +2,7 @@
 
 #include "core/macros.h"
 #include "gpu/rings.h"
+#include "kernels/gate.h"
 
 namespace heddle::gpu {
 
@@ -46,6 +47,9 @@ struct RingServing {
   uint16_t first_node;    ///< where packets enter the program
   uint16_t last_node;     ///< that counts what is transmitted
   uint32_t memory_units;  ///< dynamic shared memory of a warp, in 16 bytes
+  uint8_t* stage;  ///< [block][warp][kSlotPackets][stage_bytes], device memory, where packets are gathered; or null
+  uint32_t stage_bytes;  ///< a multiple of Copies::kLine
+  Gate* gate;            ///< of what is gathered
 };
 
 }  // namespace heddle::gpu

@@ -39,7 +39,7 @@ RingSets::~RingSets() {
   for (const Set& set : sets_) cudaStreamDestroy(set.stream);
 }
 
-RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers) {
+RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers, uint32_t stage_bytes, Gate* gate) {
   Set set{};
   set.blocks = workers <= kMostRingWorkers ? 1 : workers / kSpreadWorkers + 1;
   set.kind = &kinds_[static_cast<int>(kind)][set.blocks > 1 ? 1 : 0];
@@ -55,6 +55,9 @@ RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers) 
   if (set.blocks > 1) {
     set.boards = device_.take<FarBoard>(static_cast<size_t>(pairs));
     set.first_boards = pinned_.take<FarBoard>(static_cast<size_t>(pairs));
+    set.stage_bytes = stage_bytes, set.gate = gate;
+    set.stage =
+        device_.take<uint8_t>(static_cast<size_t>(pairs * set.blocks) * users(set) * kSlotPackets * stage_bytes);
   }
   set.pairs = pinned_.take<RingPair>(static_cast<size_t>(pairs));
   set.controls = pinned_.take<RingControl>(static_cast<size_t>(pairs));
@@ -88,9 +91,9 @@ void RingSets::start(RingsId rings, const RingLaunch& launch, const Program* pro
   config.blockDim = dim3(static_cast<unsigned>(threads(set)));
   config.dynamicSmemBytes = dynamic_bytes(set);
   config.stream = set.stream;
-  set.kind->kernel.launch(
-      config, {set.pairs, set.controls, set.boards, static_cast<uint32_t>(set.blocks), program, drops, launch.exits,
-               launch.first_node, launch.last_node, static_cast<uint32_t>(set.warp_units)});
+  set.kind->kernel.launch(config, {set.pairs, set.controls, set.boards, static_cast<uint32_t>(set.blocks), program,
+                                   drops, launch.exits, launch.first_node, launch.last_node,
+                                   static_cast<uint32_t>(set.warp_units), set.stage, set.stage_bytes, set.gate});
   set.running = true;
 }
 

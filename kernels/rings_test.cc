@@ -1,4 +1,5 @@
-// Rings that kernels drive, on simt and, where there is one, on a GPU: every frame is numbered, and checked by the peer.
+// Rings that kernels drive, on simt and, where there is one, on a GPU: every frame is numbered, and checked by the
+// peer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -98,8 +99,8 @@ class RingKernel : public testing::TestWithParam<test::RingCase> {
     for (const Checker& checker : checkers) EXPECT_EQ(checker.wrong(), 0u);
   }
 
-  /** The kernel's counts once they say where each of `frames` went: peers see a frame before it is counted, and do not see
-   * those that are dropped. */
+  /** The kernel's counts once they say where each of `frames` went: peers see a frame before it is counted, and do not
+   * see those that are dropped. */
   static RingRig::Counts counts_of(RingRig& rig, uint64_t frames) {
     RingRig::Counts counts = rig.counts();
     for (test::Patience patience;
@@ -108,6 +109,22 @@ class RingKernel : public testing::TestWithParam<test::RingCase> {
     return counts;
   }
 };
+
+TEST_P(RingKernel, GathersEveryByte) {
+  if (!GetParam().spread) GTEST_SKIP() << "nothing is gathered";
+  RingRig::Options options = this->options(2, 256);
+  constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
+  for (const uint32_t around : {0u, 7u, 100u}) {
+    options.copies = {.in = kWhole, .out = kWhole, .before = around, .behind = around};
+    RingRig rig(options);
+    const uint64_t frames = on_simt() ? static_cast<uint64_t>(test::tries(1'000, 50'000)) : 500'000;
+    exchange(rig, frames, 1, options.capacity);
+    const auto counts = counts_of(rig, 2 * frames);
+    EXPECT_EQ(counts.received, 2 * frames);
+    EXPECT_EQ(counts.sent + counts.dropped, 2 * frames);
+    EXPECT_GT(counts.dropped, 0u);  // too short to be mirrored
+  }
+}
 
 TEST_P(RingKernel, KeepsEveryFrameAndItsOrder) {
   for (const uint32_t size : {32u, 1024u, 4096u}) {

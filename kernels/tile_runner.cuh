@@ -16,8 +16,8 @@
 
 namespace heddle::gpu {
 
-/** Runs tiles on a block of kWarps warps. Warp 0 keeps the packets' ways: its lane i that of packet i. Functions that want
- *  more than kMostWarps are not there. */
+/** Runs tiles on a block of kWarps warps. Warp 0 keeps the packets' ways: its lane i that of packet i. Functions that
+ *  want more than kMostWarps are not there. */
 template <int kWarps, int kMostWarps = kWarps>
 class TileRunner {
   static constexpr bool kOnRings = kMostWarps > kWarps;  // one warp that runs what wants several is a ring's
@@ -52,8 +52,9 @@ class TileRunner {
     block_.sync();
   }
 
-  /** Takes the packets of `slot` through the program and writes the result words. The whole block calls it; in warp 0 lane i
-   *  has the word of packet i. What is needed after the program is in shared memory meanwhile: registers are the program's. */
+  /** Takes the packets of `slot` through the program and writes the result words. The whole block calls it; in warp 0
+   *  lane i has the word of packet i. What is needed after the program is in shared memory meanwhile: registers are the
+   *  program's. */
   __device__ void run(Slot& slot, uint64_t word, const PacketPlaces& places) {
     const int i = block_.thread;
     const bool keeps_ways = kWarps == 1 || i < kSlotPackets;
@@ -92,8 +93,37 @@ class TileRunner {
     tile_.length_[block_.thread] = length;
   }
 
-  /** Takes the packets that have entered, a lane one if it is `present`, through the program from node `first` on; columns are
-   *  zero. Returns where the lane's packet leaves, kExit + exit; the tile says where it then begins and how long it is. */
+  /** Copies the packets that have entered, this lane's if it is `present`, to `far` bytes from where they are, and has
+   *  the program work on them there. One warp. */
+  __device__ void gather(bool present, ptrdiff_t far, Gate& gate) {
+    static_assert(kWarps == 1);
+    const int i = block_.thread;
+    const auto start = reinterpret_cast<uintptr_t>(tile_.frame_[i]);
+    TileCopy& copy = tile_copy();
+    copy.lay_out(block_, present ? program_.copies.gathered(start, tile_.length_[i]) : Range{}, far);
+    copy.enter(block_, gate);
+    copy_apart(copy, block_);
+    copy.leave(block_, gate);
+    if (present) tile_.frame_[i] += far;
+    block_.sync();
+  }
+  /** Copies what the program has changed of them back, this lane's if it is `wanted`, which entered at `entry`; they
+   *  are there again. */
+  __device__ void write_back(bool wanted, const uint8_t* entry, ptrdiff_t far) {
+    static_assert(kWarps == 1);
+    const int i = block_.thread;
+    const auto start = reinterpret_cast<uintptr_t>(tile_.frame_[i]), twin = reinterpret_cast<uintptr_t>(entry) + far;
+    const uint32_t length = tile_.length_[i], entry_length = length + static_cast<uint32_t>(start - twin);
+    TileCopy& copy = tile_copy();
+    copy.lay_out(block_, wanted ? program_.copies.written_back(twin, entry_length, start, length) : Range{}, -far);
+    copy_apart(copy, block_);
+    if (wanted) tile_.frame_[i] -= far;
+    block_.sync();
+  }
+
+  /** Takes the packets that have entered, a lane one if it is `present`, through the program from node `first` on;
+   *  columns are zero. Returns where the lane's packet leaves, kExit + exit; the tile says where it then begins and how
+   *  long it is. */
   __device__ int run(bool present, int first) {
     static_assert(kWarps == 1);
     for (int word = 0; word < program_.column_words; ++word) tile_.columns_[word * kSlotPackets + block_.thread] = 0;
@@ -101,16 +131,21 @@ class TileRunner {
   }
 
  private:
-  /** Where the packet of a word begins as it enters: itself, or its twin; nowhere if the word has a column in its place. */
+  /** Where the packet of a word begins as it enters: itself, or its twin; nowhere if the word has a column in its
+   *  place. */
   __device__ uint8_t* entry(uint64_t word, const PacketPlaces& places) const {
     if (program_.word_column != kNoColumn) return nullptr;
     return (program_.copies.any() ? places.twins : places.packets) + offset_of(word);
   }
 
-  /** Copies the packets to their twins, or to those of where they land. The lanes of warp 0 have their words and say whether
-   *  there is a packet; returns their words with the place where it is from now on. */
+  /** Called, not inlined: else kernels of rings spill registers. */
+  static __device__ __noinline__ void copy_apart(const TileCopy& copy, const Block& block) { copy.copy(block); }
+  __device__ TileCopy& tile_copy() const { return *reinterpret_cast<TileCopy*>(memory_ + program_.scratch_at); }
+
+  /** Copies the packets to their twins, or to those of where they land. The lanes of warp 0 have their words and say
+   *  whether there is a packet; returns their words with the place where it is from now on. */
   __device__ uint64_t gather(const Slot& slot, const PacketPlaces& places, uint64_t word, bool present) {
-    TileCopy& copy = *reinterpret_cast<TileCopy*>(memory_ + program_.scratch_at);
+    TileCopy& copy = tile_copy();
     const auto start = reinterpret_cast<uintptr_t>(places.packets + offset_of(word));
     const Range mine = present ? program_.copies.gathered(start, tile_.length_[block_.thread]) : Range{};
     ptrdiff_t far = places.twins - places.packets;
@@ -122,7 +157,9 @@ class TileRunner {
       tile_.word_[block_.thread] = word;
     }
     copy.lay_out(block_, mine, far);
-    copy.gather(block_, *places.gate);
+    copy.enter(block_, *places.gate);
+    copy.copy(block_);
+    copy.leave(block_, *places.gate);
     block_.sync();
     return word;
   }
@@ -139,7 +176,7 @@ class TileRunner {
 
   /** Copies what the program has changed back to the packets. The lanes of warp 0 say whether theirs is wanted. */
   __device__ void write_back(const PacketPlaces& places, bool wanted) {
-    TileCopy& copy = *reinterpret_cast<TileCopy*>(memory_ + program_.scratch_at);
+    TileCopy& copy = tile_copy();
     Range range;
     if (wanted) {
       const int i = block_.thread;
@@ -244,15 +281,17 @@ class TileRunner {
     }
   };
 
-  /** Tells the compiler where something lies: shared addresses are a register each instead of two. To be said once of a pointer, and of
-   *  none that is made of it: what nvcc 13 knows already it takes for false, and the function for one that is never called. */
+  /** Tells the compiler where something lies: shared addresses are a register each instead of two. To be said once of a
+   *  pointer, and of none that is made of it: what nvcc 13 knows already it takes for false, and the function for one
+   *  that is never called. */
   static __device__ void lies_in_shared_memory([[maybe_unused]] const void* what) {
 #ifdef __CUDA_ARCH__
     __builtin_assume(__isShared(what));
 #endif
   }
 
-  // Functions that want several warps do a lot for each packet: a call costs them nothing, and their registers stay theirs.
+  // Functions that want several warps do a lot for each packet: a call costs them nothing, and their registers stay
+  // theirs.
   template <class What, class Function>
   static __device__ __noinline__ void run_apart(const Block& block, Tile& tile, const NodeMemory& memory) {
     lies_in_shared_memory(&tile), lies_in_shared_memory(memory.scratch), lies_in_shared_memory(memory.shared);

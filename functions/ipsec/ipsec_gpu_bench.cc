@@ -1,12 +1,12 @@
-// gpu-ipsec: IPsecEncap in the persistent kernel on prepared packets, by transports gather and direct, without ports. The host
-// writes columns, and the inner header anew, as its place holds ciphertext by then. Packets belong to 1,000 associations. At
-// the end every packet is authenticated, and deciphered.
+// gpu-ipsec: IPsecEncap in the persistent kernel on prepared packets, by transports gather and direct, without ports.
+// The host writes columns, and the inner header anew, as its place holds ciphertext by then. Packets belong to 1,000
+// associations. At the end every packet is authenticated, and deciphered.
 // gpu-ipsec-suites: that of every suite that a GPU knows, and its ratio to gpu-ipsec's, AES-CTR with HMAC-SHA1-96.
-// gpu-ipsec-decap: the same of IPsecDecap. The host copies each packet to its place before, as that holds plain text by then, so it
-// does this with 8 threads. At the end every packet is as it was before intel-ipsec-mb enciphered it.
+// gpu-ipsec-decap: the same of IPsecDecap. The host copies each packet to its place before, as that holds plain text by
+// then, so it does this with 8 threads. At the end every packet is as it was before intel-ipsec-mb enciphered it.
 
-// gpu-ipsec-rings: IPsecEncap between memif rings that the GPU drives, with CheckIPHeader and IPsecSequence before it, against gpu-ipsec
-// right before it. A peer writes the inner header anew and touches nothing else.
+// gpu-ipsec-rings: IPsecEncap between memif rings that the GPU drives, with CheckIPHeader and IPsecSequence before it,
+// against gpu-ipsec right before it. A peer writes the inner header anew and touches nothing else.
 
 #include <algorithm>
 #include <cstring>
@@ -209,7 +209,8 @@ std::vector<Result> measured(const char* name) {
   return results;
 }
 
-/** Each suite in Gb/s, against AES-CTR with HMAC-SHA1-96 right before it: resident kernels take the whole GPU, so not in turns. */
+/** Each suite in Gb/s, against AES-CTR with HMAC-SHA1-96 right before it: resident kernels take the whole GPU, so not
+ *  in turns. */
 template <class Setup>
 std::vector<Result> compared(const char* name) {
   const std::pair<const char*, Suite> others[] = {{"ctr-sha256", kSha256}, {"gcm", kGcm}};
@@ -241,8 +242,8 @@ std::unique_ptr<RingFunctions> gateway(const RingSetup& setup) {
   for (auto&& one : tunnels.functions(1)) functions.push_back(std::move(one));
   auto rings = std::make_unique<RingFunctions>(
       setup,
-      setup.options(std::move(functions),
-                    columns(Column::dst, Column::l3, Column::l4, Column::sa, Column::esp_sequence, Column::esp_iv)),
+      setup.encap_options(std::move(functions), columns(Column::dst, Column::l3, Column::l4, Column::sa,
+                                                        Column::esp_sequence, Column::esp_iv)),
       std::move(headers), true);
   rings->fill([&](size_t number) { return std::string(setup.length, static_cast<char>(number)); });
   rings->check([&](const uint8_t* frame, uint32_t length, const RingHeader& header) {

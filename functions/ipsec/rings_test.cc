@@ -1,5 +1,5 @@
-// IPsecSequence between rings, on simt and, where there is one, on a GPU: tiles have their turns in the order of arrival, whatever
-// they drop and wherever their packets part and meet.
+// IPsecSequence between rings, on simt and, where there is one, on a GPU: tiles have their turns in the order of
+// arrival, whatever they drop and wherever their packets part and meet.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -36,8 +36,8 @@ std::vector<std::byte> sequence(const Associations& associations, uint32_t only,
   return copy_of(table.bytes());
 }
 
-/** Frame `number`: its addresses are the number; whole runs are short (dropped before), broken (dropped by IPsecSequence), small
- *  (of the first association) or big (of the second), others mixed. */
+/** Frame `number`: its addresses are the number; whole runs are short (dropped before), broken (dropped by
+ *  IPsecSequence), small (of the first association) or big (of the second), others mixed. */
 enum class Kind { short_one, broken, small, big };
 Kind kind_of(uint64_t number) {
   const uint64_t run = (number / 24) * 0x9e3779b97f4a7c15ull >> 61, one = number * 0xbf58476d1ce4e5b9ull >> 62;
@@ -89,14 +89,27 @@ struct Ring {
   }
 };
 
-class IPsecBetweenRings : public testing::TestWithParam<test::RingCase> {};
+class IPsecBetweenRings : public testing::TestWithParam<test::RingCase> {
+ protected:
+  void expect_order(const gpu::Copies& copies);
+};
 
-TEST_P(IPsecBetweenRings, NumbersAreInTheOrderOfArrival) {
+TEST_P(IPsecBetweenRings, NumbersAreInTheOrderOfArrival) { expect_order({}); }
+
+TEST_P(IPsecBetweenRings, SoAreThoseOfGatheredPackets) {
+  if (!GetParam().spread) GTEST_SKIP() << "nothing is gathered";
+  constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
+  expect_order(
+      {.in = kWhole, .out = kWhole, .before = kFrontBytes, .behind = kMostPadding + kTrailerBytes + kMostIcvBytes});
+}
+
+void IPsecBetweenRings::expect_order(const gpu::Copies& copies) {
   Associations associations;
   load(associations);
   RingRig::Options options;
   options.device = GetParam().device, options.owner = GetParam().owner;
   options.pairs = 2, options.size = 256;
+  options.workers = GetParam().workers(), options.copies = copies;
   options.columns = columns(Column::sa, Column::esp_sequence, Column::esp_iv);
   options.functions = {{.table = {}, .outputs = {1}},
                        {"IPsecSequence", sequence(associations, 0, kMtu), {3, 2}, associations.count()},

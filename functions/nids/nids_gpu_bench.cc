@@ -1,12 +1,15 @@
-// gpu-nids: NIDS in the persistent kernel on prepared packets, with 3,000 patterns: payloads are read in place over PCIe.
-// gpu-c4: the functions of chains/c4.click in one kernel: firewall (1,000 filters), NIDS (3,000 patterns), router (500,000
-// routes), IPsec (1,000 associations). The host writes columns, and anew the headers, where ciphertext stands by then. A
-// packet is enciphered with the same key stream each time, which it must never be elsewhere: so its payload is its text again
-// every other time. What becomes of each packet is compared with what the CPU says, and at the end each authenticates.
+// gpu-nids: NIDS in the persistent kernel on prepared packets, with 3,000 patterns: payloads are read in place over
+// PCIe.
+// gpu-c4: the functions of chains/c4.click in one kernel: firewall (1,000 filters), NIDS (3,000 patterns), router
+// (500,000 routes), IPsec (1,000 associations). The host writes columns, and anew the headers, where ciphertext stands
+// by then. A packet is enciphered with the same key stream each time, which it must never be elsewhere: so its payload
+// is its text again every other time. What becomes of each packet is compared with what the CPU says, and at the end
+// each authenticates.
 //
-// gpu-nids-rings, gpu-c4-rings: the same functions between memif rings that the GPU drives, with CheckIPHeader, and for C4
-// IPsecSequence, before them, against those right before it. Candidates go on. For C4 a peer writes the headers anew, of packets that
-// the firewall allows; payloads are ciphertext from the second time on. For NIDS it writes descriptors only.
+// gpu-nids-rings, gpu-c4-rings: the same functions between memif rings that the GPU drives, with CheckIPHeader, and for
+// C4 IPsecSequence, before them, against those right before it. Candidates go on. For C4 a peer writes the headers
+// anew, of packets that the firewall allows; payloads are ciphertext from the second time on. For NIDS it writes
+// descriptors only.
 
 #include <cstring>
 #include <memory>
@@ -369,8 +372,8 @@ std::unique_ptr<RingFunctions> rings_of_c4(const C4Tables& tables, const RingSet
   for (auto&& one : tunnels.functions(4)) functions.push_back(std::move(one));
   auto rings = std::make_unique<RingFunctions>(
       setup,
-      setup.options(std::move(functions),
-                    kHeaderColumns | columns(Column::rule, Column::sa, Column::esp_sequence, Column::esp_iv)),
+      setup.encap_options(std::move(functions),
+                          kHeaderColumns | columns(Column::rule, Column::sa, Column::esp_sequence, Column::esp_iv)),
       std::move(headers), true);
   rings->fill([&](size_t number) { return texts.texts[number % Texts::kTexts]; });
   rings->check([&](const uint8_t* frame, uint32_t length, const RingHeader& header) {
