@@ -1,7 +1,9 @@
 """Figures and tables of the papers, measured here: python3 bench/figures COMMAND [NAME...]
 
-run     measures the figures (all, or those named) as far as this machine can; goes on where it stopped. Standard library only.
-draw    draws what has been measured: SVG, PNG, HTML and an index. Needs matplotlib; does not need this machine's programs.
+run     measures the figures (all, or those named) as far as this machine can; goes on where it stopped. Standard
+        library only.
+draw    draws what has been measured: SVG, PNG, HTML and an index. Needs matplotlib; does not need this machine's
+        programs.
 list    says what there is, what this machine can run of it, and what it lacks.
 """
 

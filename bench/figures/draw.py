@@ -3,7 +3,8 @@
 Usage: draw.py FILE.jsonl [--html OUT] [--svg OUT] [--png OUT] [--x PARAMETER] [--y VALUE ...] [--machine ID]
 
 Without --x the first parameter of the sweep is the x axis; the others make the curves. Every value has a panel of its
-own. Points are medians, bars intervals of the median: the page says how sure they are. Of several commits the newest is drawn.
+own. Points are medians, bars intervals of the median: the page says how sure they are. Of several commits the newest is
+drawn.
 """
 
 import argparse

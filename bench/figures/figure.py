@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 class Paper:
     """A value that the paper's text states. `quote`: section and words, as proof.
 
-    x and y: a point (those of one label are a curve; x may be a category). y alone: a level; x alone: an upright line; y and
-    y_high: a range.
+    x and y: a point (those of one label are a curve; x may be a category). y alone: a level; x alone: an upright line;
+    y and y_high: a range.
     """
 
     label: str

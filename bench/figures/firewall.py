@@ -1,4 +1,5 @@
-"""What figures 4.3 to 4.6 of Schramm's thesis share: the firewall with rule sets of two kinds, by the number of rules."""
+"""What figures 4.3 to 4.6 of Schramm's thesis share: the firewall with rule sets of two kinds, by the number of
+rules."""
 
 from figure import Figure, Panel, Sweep
 

@@ -1,7 +1,7 @@
 """Gaviss, figure 11: how the latencies of the service chains' packets are distributed."""
 
 from figure import Figure, Panel, Paper, Sweep
-from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SOURCE, TRAFFIC, processor, service_chain
+from gaviss import INPUTS, MAKES, OPEN, OPENED, SERVICE_CHAINS, SOURCE, TRAFFIC, processor, service_chain
 
 RATE_OF_CORE = 1e5  # packets a second: what a core does of each chain, and more
 STATED = {"c1": 2900, "c2": 3400, "c3": 3600, "c4": 4000}
@@ -17,13 +17,13 @@ FIGURE = Figure(
     name="gaviss-figure-11",
     title="Latency of the service chains",
     source=f"{SOURCE}, section 5.5, figure 11",
-    note=f"{INPUTS} 100,000 packets a second of 1,024 bytes for each core. The paper states no load; it draws the distribution, of which these "
+    note=f"{INPUTS} 100,000 packets a second of 1,024 bytes for each core. {OPENED} The paper states no load; it draws the distribution, of which these "
     "are the percentiles that records have.",
     sweeps=tuple(
         Sweep(
             "bench",
             service_chain(name),
-            {"device": ["cpu", "gpu"], "cores": [1, 8], "size": [1024], **TRAFFIC},
+            {"device": ["cpu", "gpu"], "cores": [1, 8], "size": [1024], **TRAFFIC, **OPEN},
             "latency",
             derive=lambda point: {"rate": RATE_OF_CORE * point["cores"]},
         )

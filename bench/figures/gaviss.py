@@ -1,5 +1,5 @@
-"""What the figures of Gaviss share: its service chains, and chains of functions that want whole packets, which stay on the GPU
-between them or do not."""
+"""What the figures of Gaviss share: its service chains, and chains of functions that want whole packets, which stay on
+the GPU between them or do not."""
 
 from figure import Sweep
 
@@ -28,13 +28,19 @@ MAKES = {
 INPUTS = "10,000 flows, 147 signatures, and 1,000 rules, 1,000 associations and 10,000 routes, all generated; every packet passes."
 
 
+# For latencies: what leaves is opened again, for the generator knows its packets by their payload.
+OPEN = {"open": ["true"]}
+OPENED = "What leaves the gateway is opened again on the CPU, which is part of the latency."
+
+
 def service_chain(name):
     """Its file."""
     return f"chains/gaviss-{name}.click"
 
 
 def by_size(cores):
-    """Sweeps of the service chains' throughput by packet size, on the CPU alone and on the GPU, each with so many cores."""
+    """Sweeps of the service chains' throughput by packet size, on the CPU alone and on the GPU, each with so many
+    cores."""
     return tuple(
         Sweep(
             "bench",

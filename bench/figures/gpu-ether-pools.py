@@ -1,4 +1,5 @@
-"""GPU-Ether: forwarding by the size of the rings, and with them of the pool of buffers, and by the warps that take packets at a time."""
+"""GPU-Ether: forwarding by the size of the rings, and with them of the pool of buffers, and by the warps that take
+packets at a time."""
 
 from figure import Figure, Panel, Sweep
 from gpu_ether import SOURCE

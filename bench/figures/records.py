@@ -1,8 +1,8 @@
 """Records, as `heddle bench --json` and `heddle_bench --probe` write them: one JSON object a line and measured point.
 
-Several records of one point (the same subject, measure and parameters) are repetitions: their samples are pooled. Records
-of different machines are never put together, nor are those of different chains, inputs or names. Standard library only:
-this also runs where there is nothing else.
+Several records of one point (the same subject, measure and parameters) are repetitions: their samples are pooled.
+Records of different machines are never put together, nor are those of different chains, inputs or names. Standard
+library only: this also runs where there is nothing else.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Measures figures: a round measures each missing point of each figure once; rounds follow until every point has its
-repetitions or the time is up. So repetitions of different points are interleaved, and a run that was stopped goes on where
-it stopped: points that a results file has from the same machine and commit are not measured again.
+repetitions or the time is up. So repetitions of different points are interleaved, and a run that was stopped goes on
+where it stopped: points that a results file has from the same machine and commit are not measured again.
 
 Standard library only.
 """

@@ -1,4 +1,5 @@
-// GPU-Ether, section V.F: IP lookup by DIR-24-8 in a table of $routes routes, in batches of $minimum packets and up to a burst more.
+// GPU-Ether, section V.F: IP lookup by DIR-24-8 in a table of $routes routes, in batches of $minimum packets and up to
+// a burst more.
 define($minimum 480, $routes 474319);
 
 FromDPDKDevice(0) -> MinBatch($minimum) -> GetIPAddress(30) -> rt :: DirectIPLookup(FILE inputs/routes-${routes}.txt);

@@ -1,5 +1,5 @@
-// Thesis, sections 4.4 to 4.9: IP lookup in a table of $routes routes, one after another, in batches of $minimum packets and up
-// to a burst more, $lists lists a core.
+// Thesis, sections 4.4 to 4.9: IP lookup in a table of $routes routes, one after another, in batches of $minimum
+// packets and up to a burst more, $lists lists a core.
 define($minimum 992, $lists 1, $routes 100);
 
 FromDPDKDevice(0) -> MinBatch($minimum) -> GetIPAddress(30)

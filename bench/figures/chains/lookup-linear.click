@@ -1,4 +1,5 @@
-// Thesis, sections 4.4 and 4.11: IP lookup in a table of $routes routes, with the thesis's own algorithm: one after another.
+// Thesis, sections 4.4 and 4.11: IP lookup in a table of $routes routes, with the thesis's own algorithm: one after
+// another.
 define($routes 100);
 
 FromDPDKDevice(0) -> CheckIPHeader(14) -> rt :: LinearIPLookup(FILE inputs/routes-${routes}.txt);

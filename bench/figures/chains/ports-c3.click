@@ -1,5 +1,5 @@
-// Gaviss, section 5.1, chain C3: firewall, NIDS, IPsec gateway; here the GPU drives the rings of the ports by itself. What the NIDS's
-// pattern stage suspects goes on like the rest: nobody confirms it.
+// Gaviss, section 5.1, chain C3: firewall, NIDS, IPsec gateway; here the GPU drives the rings of the ports by itself.
+// What the NIDS's pattern stage suspects goes on like the rest: nobody confirms it.
 define($queues 1, $rules inputs/rules-1000.txt, $signatures inputs/signatures-147.rules, $keys inputs/associations-1000.txt,
 	$routes inputs/routes-10000.txt);
 

@@ -1,5 +1,5 @@
-// GPU-Ether, section V.F: the GPU drives the rings of the ports by itself, and is an IPsec gateway, which takes numbers in the order in
-// which packets came.
+// GPU-Ether, section V.F: the GPU drives the rings of the ports by itself, and is an IPsec gateway, which takes numbers
+// in the order in which packets came.
 define($queues 1, $warp_batch 0, $keys inputs/associations-1000.txt);
 
 FromGPUPort(wire, SOFTNIC net_null0, QUEUES $queues, NDESC 4096, WARP_BATCH $warp_batch, BUFFER 10240)

@@ -1,5 +1,5 @@
-// Thesis, section 4.10: the GPU drives the rings of the ports by itself, and looks up where packets go in a table of $routes routes,
-// one after another.
+// Thesis, section 4.10: the GPU drives the rings of the ports by itself, and looks up where packets go in a table of
+// $routes routes, one after another.
 define($queues 1, $routes 100);
 
 FromGPUPort(wire, SOFTNIC net_null0, QUEUES $queues, NDESC 4096)

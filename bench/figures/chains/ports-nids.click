@@ -1,5 +1,5 @@
-// GPU-Ether, section V.F: the GPU drives the rings of the ports by itself, and looks for $signatures in payloads. What may have one
-// goes on like the others: nobody confirms it.
+// GPU-Ether, section V.F: the GPU drives the rings of the ports by itself, and looks for $signatures in payloads. What
+// may have one goes on like the others: nobody confirms it.
 define($queues 1, $signatures inputs/signatures-147.rules);
 
 FromGPUPort(wire, SOFTNIC net_null0, QUEUES $queues, NDESC 4096)

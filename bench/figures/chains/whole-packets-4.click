@@ -1,5 +1,5 @@
-// Gaviss, sections 2.2 and 5.2: Four functions that go over the whole packet, each by itself on the GPU, for the CPU looks at
-// packets behind each. XOR leaves the bytes as they are.
+// Gaviss, sections 2.2 and 5.2: Four functions that go over the whole packet, each by itself on the GPU, for the CPU
+// looks at packets behind each. XOR leaves the bytes as they are.
 FromDPDKDevice(0)
 	-> XOR(0) -> CheckLength(9216)
 	-> XOR(0) -> CheckLength(9216)
