@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of a build, half as many again as JOBS at once, for tests often wait (default: as many as there are cores).
+# Runs the tests of a build, half as many again as JOBS at once, for tests often wait (default: as many as there are
+# cores).
 #
 # Usage: run.sh BUILD cpp [GTEST_FILTER]      the C++ tests, in shards
 #        run.sh BUILD whole [PYTEST_WORD...]  whole-program tests
@@ -12,19 +13,20 @@ cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
 jobs=$(((3 * jobs + 1) / 2))
 out=$(mktemp -d)
-loops=()
+beside=()
 finish() {
-  [ ${#loops[@]} = 0 ] || kill "${loops[@]}" 2>/dev/null || true
+  [ ${#beside[@]} = 0 ] || kill "${beside[@]}" 2>/dev/null || true
   rm -rf "$out"
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
 for ((i = 0; i < ${HEDDLE_TEST_LOAD:-0}; ++i)); do
   (while kill -0 $$ 2>/dev/null; do for ((n = 0; n < 100000; ++n)); do :; done; done) &
-  loops+=($!)
+  beside+=($!)
 done
 
-# More shards than run at once, so that the last ones end at about the same time. One that fails shows all that it wrote.
+# More shards than run at once, so that the last ones end at about the same time. One that fails shows all that it
+# wrote.
 shards() { # PROGRAM [OPTION...]
   local program=$1 count=$((4 * jobs)) i passed=0 bad=0 failed
   shift
@@ -59,11 +61,20 @@ case $kind in
       /usr/bin/python3 -m pytest -q tests "$@"
       exit
     fi
-    # An AF_PACKET socket sees every interface of its namespace until it is bound: tests with interfaces run one by one.
+    # An AF_PACKET socket sees every interface of its namespace until it is bound, and some tests hold the program to a
+    # time: these run one by one, in the namespace of this script. They mostly wait, so the others, whose namespaces are
+    # their own (conftest.py), run beside them with what they leave of the processor.
     alone=(tests/test_ports.py tests/test_memif_ports.py tests/test_namespaces.py tests/test_routing_daemon.py
-      tests/test_stopping.py tests/test_program.py tests/test_ip_router_namespaces.py tests/test_nat.py tests/test_kernel_routes.py)
-    /usr/bin/python3 -m pytest -q "${alone[@]}"
-    /usr/bin/python3 -m pytest -q -n "$jobs" tests "${alone[@]/#/--ignore=}"
+      tests/test_stopping.py tests/test_program.py tests/test_ip_router_namespaces.py tests/test_nat.py
+      tests/test_kernel_routes.py)
+    status=0
+    # The shell has what runs in the background ignore interrupts, and so would the programs under test.
+    env --default-signal=INT,QUIT /usr/bin/python3 -m pytest -q "${alone[@]}" >"$out/alone" 2>&1 &
+    beside+=($!)
+    nice -n 10 /usr/bin/python3 -m pytest -q -n "$jobs" tests "${alone[@]/#/--ignore=}" || status=1
+    wait "${beside[-1]}" || status=1
+    cat "$out/alone"
+    exit $status
     ;;
   *)
     sed -n '2,7s/^# \{0,1\}//p' "$0" >&2

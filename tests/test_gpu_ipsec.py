@@ -1,6 +1,7 @@
 """ESP between GPU ports on simt, both ways: Scapy deciphers what leaves, and makes what comes."""
 
 import contextlib
+import functools
 import random
 import re
 from collections import Counter, defaultdict
@@ -316,9 +317,10 @@ def arrivals(association, count, values):
     return numbers
 
 
-@pytest.mark.parametrize("warp_batch", [32, 96, 896])
-@pytest.mark.parametrize("role", ["client", "server"])
-def test_replays_are_judged_in_the_order_of_arrival(heddle, place, tmp_path, role, warp_batch):
+@functools.cache
+def replays():
+    """Associations, frames in which numbers come again, those that are to come out, and how many are dropped for
+    what."""
     seen = 70_000
     associations = [
         ipsec.Association(0x1001, window=64),
@@ -328,7 +330,6 @@ def test_replays_are_judged_in_the_order_of_arrival(heddle, place, tmp_path, rol
             0x1004, window=100, seen=seen, lines=f"\tanti-replay context: seq {seen:#x}, oseq 0x0, bitmap 0x0\n"
         ),
     ]
-    keys = ipsec.write(tmp_path / "tunnels.keys", associations)
     values, windows = random.Random(11), [Window(a.window, a.seen) for a in associations]
     waiting = [arrivals(a, 350, values) for a in associations]
     waiting[3][:3] = [seen, seen + 1, seen - 1]
@@ -348,6 +349,14 @@ def test_replays_are_judged_in_the_order_of_arrival(heddle, place, tmp_path, rol
                 fates["replayed"] += 1
             frames.append(frame)
     assert min(fates.values()) > 50 and len(wanted) > 500
+    return associations, frames, wanted, fates
+
+
+@pytest.mark.parametrize("warp_batch", [32, 96, 896])
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_replays_are_judged_in_the_order_of_arrival(heddle, place, tmp_path, role, warp_batch):
+    associations, frames, wanted, fates = replays()
+    keys = ipsec.write(tmp_path / "tunnels.keys", associations)
     with Mirror(heddle, place, role, size=256, chain=decap(keys), more=f", WARP_BATCH {warp_batch}") as mirror:
         assert mirror.peer().exchange(frames, len(wanted)) == wanted
         report = mirror.end()

@@ -1,4 +1,5 @@
-"""KernelRoutes and KernelNeighbours: the kernel's routes steer the program; in a network namespace of the test's own."""
+"""KernelRoutes and KernelNeighbours: the kernel's routes steer the program; in a network namespace of the test's
+own."""
 
 import contextlib
 import ipaddress
@@ -277,7 +278,9 @@ def test_many_changes_at_once(heddle, kernel, tmp_path):
         change(
             kernel, [f"route del {n}" for n in gone] + [f"route replace {n} via 10.9.{1 - routes[n]}.7" for n in moved]
         )
-        wanted = {n: (f"10.9.{out}.7", out) for n, out in routes.items() if n not in set(gone)}
+        wanted = {n: (f"10.9.{out}.7", out) for n, out in routes.items()}
+        for n in gone:
+            del wanted[n]
         wanted |= {n: (f"10.9.{1 - routes[n]}.7", 1 - routes[n]) for n in moved}
         ours = lambda: {n: hop for n, hop in r.table().items() if n.network_address.packed[0] in (11, 12)}
         wait_until(lambda: ours() == wanted, what="the routes")

@@ -1,4 +1,5 @@
-"""Network address translation against Scapy and a model of mappings: flows, replies, ICMP errors, exhaustion, timeouts."""
+"""Network address translation against Scapy and a model of mappings: flows, replies, ICMP errors, exhaustion,
+timeouts."""
 
 import contextlib
 import random
@@ -234,9 +235,10 @@ def test_mappings_end(heddle, tmp_path):
 def test_garbage_through_nat(heddle, tmp_path, threads):
     good = captures.frames(CHAINS / "captures/curl.pcap") + captures.frames(CHAINS / "captures/dig.pcap")
     errors = IP(src="192.0.2.1", dst=PUBLIC) / ICMP(type=3) / IP(src=PUBLIC, dst="10.2.64.1") / TCP(sport=2000)
+    choice = [*good[:60], ether(errors)]
     frames = []
     for _ in range(4000):
-        frame = bytearray(RANDOM.choice([*good[:60], ether(errors)]))
+        frame = bytearray(RANDOM.choice(choice))
         for _ in range(RANDOM.choice([0, 1, 4])):
             frame[RANDOM.randrange(34, len(frame))] = RANDOM.randrange(256)
         frames.append(bytes(frame[: RANDOM.choice([len(frame), RANDOM.randrange(len(frame) + 1)])]))

@@ -1,4 +1,5 @@
-"""Ports of every kind between programs and kernel interfaces: large frames, links that go away, DPDK's devices of files and rings."""
+"""Ports of every kind between programs and kernel interfaces: large frames, links that go away, DPDK's devices of files
+and rings."""
 
 import contextlib
 import os
@@ -203,7 +204,7 @@ def test_what_the_kernel_drops_is_counted(heddle, root, tmp_path):
         with heddle.start("run", "--json", "-u", control, "-e", chain) as running:
             wait_until(lambda: read_handler(control, "c.count") is not None, 60, "the ControlSocket, which opens last")
             assert read_handler(control, "f.kernel_drops") == "0"
-            send(far, [frame(60, n) for n in range(sent)])
+            send(far, [frame(60)] * sent)
             wait_until(lambda: int(read_handler(control, "f.kernel_drops")) > 0, what="frames dropped")
             Control(control).write("f.active", "true")
             total = lambda: int(read_handler(control, "c.count")) + int(read_handler(control, "f.kernel_drops"))

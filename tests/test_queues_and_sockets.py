@@ -431,7 +431,8 @@ def test_capacity_can_be_written(heddle, tmp_path, queue):
     )
     script = "Script(label l, wait 1ms, goto l $(lt $(in.count) 200), print $(q.length) $(q.drops) $(q.capacity),"
     script += "write q.capacity 300, print $(q.length) $(q.capacity), write in.reset_counts, write q.capacity 4,"
-    script += "print $(q.length) $(q.capacity), write u.active true, label m, wait 1ms, goto m $(q.length), stop)"
+    script += "print $(q.length) $(q.capacity), write u.active true,"
+    script += "label m, wait 1ms, goto m $(lt 0 $(q.length)), stop)"
     out = heddle.ok("run", "--quiet", "-e", f"{chain}; {script}").out.splitlines()
     assert out == ["10 190 10", "10 300", "10 4"]
     assert captures.frames(tmp_path / "out.pcap") == (frames[:10] if queue == "Queue" else frames[-10:])

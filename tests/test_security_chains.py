@@ -1,5 +1,6 @@
 """The chains with firewall, NIDS and IPsec, judged by what their rules say in words of their own."""
 
+import functools
 import json
 import re
 
@@ -12,9 +13,15 @@ from whole.program import CHAINS
 pytestmark = pytest.mark.usefixtures("demonstration_keys")
 
 
+@functools.cache  # the tests judge the same frames
+def ip_of(frame):
+    return IP(frame[14:])
+
+
+@functools.cache
 def allowed_by_firewall(frame):
     """What chains/firewall.rules lets through, in words of its own."""
-    ip = IP(frame[14:])
+    ip = ip_of(frame)
     source, destination = ip.src.split("."), ip.dst.split(".")
     sport, dport = (ip.sport, ip.dport) if ip.frag == 0 and ip.proto in (6, 17) else (0, 0)
     if ip.proto == 17:
@@ -47,9 +54,10 @@ def test_firewall_lets_through_what_its_rules_allow(ran, tmp_path, mode):
         assert report.count(name) == len(packets)
 
 
+@functools.cache
 def alerts_of_nids(frame):
     """The sids of chains/nids.rules that match, in words of its own."""
-    ip = IP(frame[14:])
+    ip = ip_of(frame)
     if ip.frag > 0 or ip.proto not in (6, 17):
         return []
     text, sids = bytes(ip.payload.payload), []
@@ -76,10 +84,9 @@ def test_chains_of_gaviss(ran, tmp_path, mode, name):
         if not oracles.valid_for_scapy(packet.data):
             continue
         frame = oracles.valid_frame(packet.data)
-        denied = IP(frame[14:]).proto == 1 and IP(frame[14:]).src.startswith("172.16.")
-        denied = denied or (
-            IP(frame[14:]).proto == 17 and IP(frame[14:]).dport == 53 and not allowed_by_firewall(frame)
-        )
+        ip = ip_of(frame)
+        denied = ip.proto == 1 and ip.src.startswith("172.16.")
+        denied = denied or (ip.proto == 17 and ip.dport == 53 and not allowed_by_firewall(frame))
         if name in ("c3", "c4") and denied:
             continue
         sids = alerts_of_nids(frame)

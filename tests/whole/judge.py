@@ -1,4 +1,5 @@
-"""The kernel's packet filter as a judge of rules: nftables and iptables in a namespace of their own count what frames hit."""
+"""The kernel's packet filter as a judge of rules: nftables and iptables in a namespace of their own count what frames
+hit."""
 
 import contextlib
 import ipaddress

@@ -1,5 +1,5 @@
-"""A memif 2.0 peer in Python, written from the protocol (DPDK's drivers/net/memif/memif.h): one ring each way or several,
-honest unless a test asks for something else."""
+"""A memif 2.0 peer in Python, written from the protocol (DPDK's drivers/net/memif/memif.h): one ring each way or
+several, honest unless a test asks for something else."""
 
 import array
 import contextlib
@@ -16,6 +16,7 @@ COOKIE, VERSION = 0x3E31F20, 0x200
 ACK, HELLO, INIT, ADD_REGION, ADD_RING, CONNECT, CONNECTED, DISCONNECT = range(1, 9)
 NEXT = 1
 DESCRIPTOR = struct.Struct("<HHIII")
+SHORTEST_PAUSE_S = 0.00005
 
 
 class Gone(Exception):
@@ -120,10 +121,16 @@ class Peer:
     def exchange(self, frames, expected=None, queue=0, seconds=120):
         """Sends all frames and returns what comes back, as soon as it is `expected` frames (as many as were sent)."""
         expected, got, sent = len(frames) if expected is None else expected, [], 0
-        end = time.monotonic() + seconds
+        end, pause = time.monotonic() + seconds, SHORTEST_PAUSE_S
         while sent < len(frames) or len(got) < expected:
+            before = sent + len(got)
             sent += self.send(frames[sent : sent + 64], queue)
             got += self.receive(queue)
+            if sent + len(got) > before:
+                pause = SHORTEST_PAUSE_S
+            else:
+                time.sleep(pause)  # the program has the processor
+                pause = min(2 * pause, 0.001)
             assert time.monotonic() < end, f"{sent} of {len(frames)} sent, {len(got)} of {expected} back"
         return got
 

@@ -12,8 +12,9 @@ from whole.program import wait_until
 OFFLOADS = [word for feature in ("rx", "tx", "tso", "gso", "gro") for word in (feature, "off")]
 SERIAL = iter(range(1000))
 
-# Sends numbered echo requests to an address, one in each interval, until all answers have come or `patience` seconds after the last
-# request; prints how many came. The program `ping` waits for the last answer only as long as two of the round trips before took.
+# Sends numbered echo requests to an address, one in each interval, until all answers have come or `patience` seconds
+# after the last request; prints how many came. The program `ping` waits for the last answer only as long as two of the
+# round trips before took.
 PINGER = """
 import select, socket, sys, time
 address, source = sys.argv[1:3]
@@ -114,8 +115,8 @@ def namespaces(number=2):
 
 @contextlib.contextmanager
 def one_af_packet():
-    """Others that test with net_af_packet in this network namespace wait: DPDK's driver names its fanout group by process XOR
-    interface, of which two programs may have the same, and the second then has no port."""
+    """Others that test with net_af_packet in this network namespace wait: DPDK's driver names its fanout group by
+    process XOR interface, of which two programs may have the same, and the second then has no port."""
 
     def is_taken():
         try:
@@ -130,8 +131,8 @@ def one_af_packet():
 
 @contextlib.contextmanager
 def veth_pairs(left, right):
-    """Two veth pairs, one end of each in a namespace; yields the names of the other ends, which a program joins. One test at a
-    time."""
+    """Two veth pairs, one end of each in a namespace; yields the names of the other ends, which a program joins. One
+    test at a time."""
     with one_af_packet():
         yield from _veth_pairs(left, right)
 

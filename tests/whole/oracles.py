@@ -1,5 +1,6 @@
 """What elements ought to do, written from the standards and sharing no code with the program."""
 
+import functools
 import ipaddress
 import struct
 
@@ -41,6 +42,7 @@ def valid_frame(frame):
     return frame[: 14 + struct.unpack_from("!H", frame, 16)[0]]
 
 
+@functools.cache  # many tests ask about the same frames
 def valid_for_scapy(frame):
     """The same by Scapy: it dissects the header, and must compute the same checksum when asked to fill it in."""
     if len(frame) < 34 or frame[14] >> 4 != 4:

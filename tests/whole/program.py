@@ -228,10 +228,11 @@ def wait_for_count(path, name, least):
 
 
 def wait_until(condition, seconds=60, what="the condition"):
-    end = time.monotonic() + seconds
+    end, pause = time.monotonic() + seconds, 0.0005
     while not condition():
         assert time.monotonic() < end, f"{what} did not come true within {seconds} s"
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.02)
 
 
 def mistakes(heddle, chain, *args):
