@@ -1,7 +1,8 @@
-// chain-cpu: the four functions of chains/c4.click, firewall (1,000 filters), NIDS (147 patterns), router (500,000 routes) and IPsec (1,024
-// tunnels), on CPU cores between net_null ports, against rte_acl, Hyperscan, rte_fib and intel-ipsec-mb with the same rules in a bare
-// receive-and-transmit loop: on one core, and on all. net_null gives buffers with whatever they held, so an element, and the bare
-// loop in the same way, first writes the next of 2,048 frames into each. Every packet passes; candidates of the NIDS go on with the others.
+// chain-cpu: the four functions of chains/c4.click, firewall (1,000 filters), NIDS (147 patterns), router (500,000
+// routes) and IPsec (1,024 tunnels), on CPU cores between net_null ports, against rte_acl, Hyperscan, rte_fib and
+// intel-ipsec-mb with the same rules in a bare receive-and-transmit loop: on one core, and on all. net_null gives
+// buffers with whatever they held, so an element, and the bare loop in the same way, first writes the next of 2,048
+// frames into each. Every packet passes; candidates of the NIDS go on with the others.
 
 #define ALLOW_EXPERIMENTAL_API  // rte_vect_set_max_simd_bitwidth
 extern "C" {                    // DPDK 22.11 forgets it

@@ -1,9 +1,11 @@
-"""How long the kernel's routes take to steer a router that forwards meanwhile: `bench/converge.py HEDDLE [ROUTES]`, as root.
+"""How long the kernel's routes take to steer a router that forwards meanwhile: `bench/converge.py HEDDLE [ROUTES]`, as
+root.
 
-In a network namespace of its own the kernel gets ROUTES (default 1,000,000) routes by `ip -batch`, as a routing daemon would give them;
-KernelRoutes tells them to a DirectIPLookup through which an InfiniteSource pushes packets without a pause. Then all of them move to
-another interface. Prints, for each of the two changes: how long the kernel itself took; how long until the router had the last one,
-counted from the first; and packets forwarded a second meanwhile, beside those before.
+In a network namespace of its own the kernel gets ROUTES (default 1,000,000) routes by `ip -batch`, as a routing daemon
+would give them; KernelRoutes tells them to a DirectIPLookup through which an InfiniteSource pushes packets without a
+pause. Then all of them move to another interface. Prints, for each of the two changes: how long the kernel itself took;
+how long until the router had the last one, counted from the first; and packets forwarded a second meanwhile, beside
+those before.
 """
 
 import contextlib
@@ -83,7 +85,8 @@ def main():
         control = Control(path)
 
         def reached(output):
-            # Changes that come together are told in the order of prefixes, those that come later after them. None is within the last.
+            # Changes that come together are told in the order of prefixes, those that come later after them. None is
+            # within the last.
             return (
                 int(control.read("k.routes")) >= count
                 and control.read(f"rt.lookup {ipaddress.ip_network(routes[-1])[-1]}").split()[0] == output

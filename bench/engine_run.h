@@ -17,7 +17,8 @@ std::unique_ptr<Engine> make_engine(const std::string& chain, const PlanOptions&
 /** Something that goes on while packets flow, on a thread of its own, until `stop` is set. */
 using Beside = std::function<void(Engine& engine, const std::atomic<bool>& stop)>;
 
-/** Packets a second, in millions, that an engine which runs receives in `seconds`, with everything in `beside` going on. */
+/** Packets a second, in millions, that an engine which runs receives in `seconds`, with everything in `beside` going
+ *  on. */
 double running_mpps(Engine& engine, double seconds, const std::vector<Beside>& beside = {});
 /** Ends it; throws Error if it has a problem or packets were dropped. */
 void end(Engine& engine);

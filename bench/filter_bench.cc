@@ -1,5 +1,5 @@
-// filter: IPFilter with 20 rules, those of the "interior router" of Building Internet Firewalls (2nd edition, p. 691) that
-// Click's manual shows and a few more, on packets that take every way through them. One core, no I/O.
+// filter: IPFilter with 20 rules, those of the "interior router" of Building Internet Firewalls (2nd edition, p. 691)
+// that Click's manual shows and a few more, on packets that take every way through them. One core, no I/O.
 
 #include <memory>
 #include <random>

@@ -1,5 +1,5 @@
-// lookup-forms: the ways in which tables can be searched on the CPU, each against the one that is used where nothing has been
-// measured, on one core; in a table that lies in the caches, and in what is larger.
+// lookup-forms: the ways in which tables can be searched on the CPU, each against the one that is used where nothing
+// has been measured, on one core; in a table that lies in the caches, and in what is larger.
 
 #include <cstring>
 #include <random>

@@ -1,5 +1,6 @@
-// gopt-exchange, gopt-access, gopt-offload: what section 2 of "Raising the Bar for Using GPUs in Software Packet Processing"
-// (Kalia, Zhou, Kaminsky, Andersen, NSDI 2015) measures, for bench/figures/gopt-*.py. Results of the GPU are checked.
+// gopt-exchange, gopt-access, gopt-offload: what section 2 of "Raising the Bar for Using GPUs in Software Packet
+// Processing" (Kalia, Zhou, Kaminsky, Andersen, NSDI 2015) measures, for bench/figures/gopt-*.py. Results of the GPU
+// are checked.
 
 #include <sched.h>
 
@@ -91,8 +92,8 @@ Shared& shared() {
   return one;
 }
 
-/** Keeps the calling thread on one core while it lives. The process's main thread must not stay there: pin_to_core() takes the
- *  cores that it may use for those of the process. */
+/** Keeps the calling thread on one core while it lives. The process's main thread must not stay there: pin_to_core()
+ *  takes the cores that it may use for those of the process. */
 class Pinned {
  public:
   explicit Pinned(int k) {
@@ -214,8 +215,8 @@ Values exchange(Probe::Parameters& parameters) {
   return values;
 }
 
-// The CPU's side of table 1 and figure 4: a loop over `in_flight` elements, so that a core's accesses overlap. The paper:
-// "each CPU core handles all the chains simultaneously", 16 of them.
+// The CPU's side of table 1 and figure 4: a loop over `in_flight` elements, so that a core's accesses overlap. The
+// paper: "each CPU core handles all the chains simultaneously", 16 of them.
 void access_in_groups(uint32_t* elements, int n, int in_flight, int depth, const uint32_t* table) {
   for (int first = 0; first < n; first += in_flight) {
     const int end = std::min(n, first + in_flight);

@@ -15,8 +15,8 @@
 
 namespace heddle::bench {
 
-/** A program in the persistent kernel on prepared packets, without ports: packets lie scattered in pinned memory, as in a pool
- *  that has been in use, and host threads fill slots of 32 of them as fast as they can. */
+/** A program in the persistent kernel on prepared packets, without ports: packets lie scattered in pinned memory, as in
+ *  a pool that has been in use, and host threads fill slots of 32 of them as fast as they can. */
 class GpuSlots {
  public:
   static constexpr uint32_t kPackets = 65536, kStride = 2176, kHeadroom = 128;
@@ -62,9 +62,9 @@ class GpuSlots {
     device_->start();
   }
 
-  /** Packets a second, over `seconds`. `fill(slot, first, place)` prepares packets first.. first + 31: columns and places.
-   *  `check(ring, index, first)` looks at what has become of them; false: wrong. Both are called on all threads, for packets
-   *  of the thread's own. Throws Error if something was wrong. */
+  /** Packets a second, over `seconds`. `fill(slot, first, place)` prepares packets first.. first + 31: columns and
+   *  places. `check(ring, index, first)` looks at what has become of them; false: wrong. Both are called on all
+   *  threads, for packets of the thread's own. Throws Error if something was wrong. */
   template <class Fill, class Check>
   double packets_per_second(double seconds, const Fill& fill, const Check& check) {
     std::atomic<uint64_t> total{0};

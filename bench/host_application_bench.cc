@@ -1,5 +1,5 @@
-// host-application: what packets on a GPU cost a program beside them (GPU-Ether, section V.E and table I). The program multiplies two
-// matrices of integers, which with their product fill the last-level cache, on a core of its own.
+// host-application: what packets on a GPU cost a program beside them (GPU-Ether, section V.E and table I). The program
+// multiplies two matrices of integers, which with their product fill the last-level cache, on a core of its own.
 
 #include <unistd.h>
 
@@ -63,8 +63,9 @@ class Peer {
   std::thread thread_;
 };
 
-/** What goes on beside the application; packets are counted from its start. "peer": the peer of "rings" with nothing at the other end, so
- *  that it polls rings in which nothing moves: what its core costs by itself is to be subtracted from "rings". */
+/** What goes on beside the application; packets are counted from its start. "peer": the peer of "rings" with nothing at
+ *  the other end, so that it polls rings in which nothing moves: what its core costs by itself is to be subtracted from
+ *  "rings". */
 class Beside {
  public:
   Beside(const std::string& what, const std::string& device, int bytes) {

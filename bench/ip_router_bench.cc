@@ -1,8 +1,10 @@
-// ip-router, nat: the IP router of two interfaces (chains/ip_router.click), and address translation of 100,000 flows, between
-// net_null ports on one core, 64 bytes, against a bare receive-and-transmit loop. net_null gives buffers with whatever they held, so
-// an element, and the bare loop in the same way, first writes the headers of the next of 65,536 or 100,000 keys into each frame.
-// ip-router-cores: the same router, one for all cores, on 2, 4 and 8 of them, as many as the machine has, against as many times one
-// core. Each core has ports of its own; they share the routing table, both tables of ARP and all counters.
+// ip-router, nat: the IP router of two interfaces (chains/ip_router.click), and address translation of 100,000 flows,
+// between net_null ports on one core, 64 bytes, against a bare receive-and-transmit loop. net_null gives buffers with
+// whatever they held, so an element, and the bare loop in the same way, first writes the headers of the next of 65,536
+// or 100,000 keys into each frame.
+// ip-router-cores: the same router, one for all cores, on 2, 4 and 8 of them, as many as the machine has, against as
+// many times one core. Each core has ports of its own; they share the routing table, both tables of ARP and all
+// counters.
 
 #include <arpa/inet.h>
 

@@ -8,8 +8,8 @@
 
 namespace heddle::bench {
 
-/** A full batch of packets without a pool, for elements that are measured without I/O: their buffers are one array. Nobody
- *  may free them. */
+/** A full batch of packets without a pool, for elements that are measured without I/O: their buffers are one array.
+ *  Nobody may free them. */
 class PacketArray {
  public:
   static constexpr uint16_t kHeadroom = 128;

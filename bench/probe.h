@@ -17,7 +17,8 @@ struct Probe {
   class Parameters {
    public:
     explicit Parameters(std::map<std::string, std::string> values) : values_(std::move(values)) {}
-    /** The value of `name`, or `otherwise` if it was not given; Error if it is not one of `allowed` (when there are any). */
+    /** The value of `name`, or `otherwise` if it was not given; Error if it is not one of `allowed` (when there are
+     *  any). */
     std::string text(const std::string& name, const std::string& otherwise,
                      const std::vector<std::string>& allowed = {});
     /** The same of a number from `low` to `high`. */

@@ -28,8 +28,8 @@ struct Forwarded {
   double cpu = 0;  ///< cores that the process had beyond its peers': what it does for packets itself
 };
 
-/** The rate at which `pairs` of the rig, from the first on, forward in `seconds`, with peers on as many threads as the machine has cores
- *  for. They recirculate what lies in the rings: `pass_on(end, n)` sends `n` packets again. */
+/** The rate at which `pairs` of the rig, from the first on, forward in `seconds`, with peers on as many threads as the
+ *  machine has cores for. They recirculate what lies in the rings: `pass_on(end, n)` sends `n` packets again. */
 template <class PassOn>
 Forwarded forward(RingRig& rig, int pairs, double seconds, const PassOn& pass_on) {
   const int threads = std::clamp(core_count() - 2, 1, pairs);

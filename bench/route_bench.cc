@@ -129,8 +129,8 @@ std::string receive(int port) { return format("FromDPDKDevice(\"net_null%d%s\")"
 
 std::string route_chain() { return "out :: ToDPDKDevice(net_null1); " + router(receive(0), "out"); }
 
-// One table for all cores, and for each core a port of its own to receive and one to send: net_null keeps the counters of
-// two neighbouring queues on one cache line.
+// One table for all cores, and for each core a port of its own to receive and one to send: net_null keeps the counters
+// of two neighbouring queues on one cache line.
 double cores_mpps(int cores) {
   std::string chain = "ports :: Null; sw :: CPUSwitch; " + router("ports", "sw");
   for (int core = 0; core < cores; ++core)
@@ -213,8 +213,8 @@ void read_statistics(Engine& engine, const std::atomic<bool>& stop) {
   while (!stop) engine.report();
 }
 
-// One router runs all the time, while updates and reader come and go: what differs between two routers (where their memory
-// lies, what else the machine does) would hide the few per cent in question.
+// One router runs all the time, while updates and reader come and go: what differs between two routers (where their
+// memory lies, what else the machine does) would hide the few per cent in question.
 Result churn(const char* name, const PlanOptions& plan) {
   RunOptions options;
   options.pin = true;

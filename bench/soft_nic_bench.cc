@@ -1,6 +1,6 @@
-// gpu-soft-nic: the mirror chain between soft NICs, whose rings and frames lie in GPU memory; the NIC's DMA engine is a kernel, and
-// two host threads a queue play the rest. First numbered frames of all lengths go through a wire and back, and every byte of
-// them is looked at; then the rates, on net_null ports, without a loss.
+// gpu-soft-nic: the mirror chain between soft NICs, whose rings and frames lie in GPU memory; the NIC's DMA engine is a
+// kernel, and two host threads a queue play the rest. First numbered frames of all lengths go through a wire and back,
+// and every byte of them is looked at; then the rates, on net_null ports, without a loss.
 
 #include <rte_ethdev.h>
 

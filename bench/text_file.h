@@ -9,7 +9,8 @@
 
 namespace heddle::bench {
 
-/** A file in /tmp that only the user of this program may read, and that is gone when this is. Throws Error if it cannot be written. */
+/** A file in /tmp that only the user of this program may read, and that is gone when this is. Throws Error if it cannot
+ *  be written. */
 class TextFile {
  public:
   explicit TextFile(const std::string& text) {

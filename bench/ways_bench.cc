@@ -1,8 +1,9 @@
-// gpu-ways: every transport and launch mode, a light function and one that reads whole packets, between net_null ports on one
-// core, against resident kernels that work in place. Launches get batches of 1,024 packets, as the thesis's elements do.
+// gpu-ways: every transport and launch mode, a light function and one that reads whole packets, between net_null ports
+// on one core, against resident kernels that work in place. Launches get batches of 1,024 packets, as the thesis's
+// elements do.
 //
-// gpu-workers: two threads for the ports and a master for the GPU (--workers) against three threads that do everything each (the
-// thesis's "full path").
+// gpu-workers: two threads for the ports and a master for the GPU (--workers) against three threads that do everything
+// each (the thesis's "full path").
 
 #include "bench/bench.h"
 #include "bench/engine_run.h"

@@ -1,5 +1,6 @@
-// The event-driven model (Schramm 2022, 5.2) of chains/bridge.click, with the same policy: a thread takes packets from the port and starts
-// their classification, without waiting for it; what is done is handed to a thread that sends it to the tap.
+// The event-driven model (Schramm 2022, 5.2) of chains/bridge.click, with the same policy: a thread takes packets from
+// the port and starts their classification, without waiting for it; what is done is handed to a thread that sends it to
+// the tap.
 //
 //     heddle run chains/bridge_events.click PORT=net_af_packet0,iface=eth0 -j 2 SENDER=1 --device gpu --launch async
 

@@ -1,8 +1,8 @@
 // Chain C2 of Gaviss (Guo, Zhang, Wang, TPDS 2022): NIDS, router, IPsec gateway.
-// With --device gpu its functions are one segment, so that packets cross the bus once. Candidates of the NIDS leave it and
-// are confirmed on the CPU, where functions of their own take them the rest of the way; where both ways meet again packets
-// go on in their order of arrival. Numbers of ESP are taken before, so both ways have the same ones. For a gateway alone,
-// put ToDevice or ToDump where the counter `tunnel` is; what follows is the tunnel's other end.
+// With --device gpu its functions are one segment, so that packets cross the bus once. Candidates of the NIDS leave it
+// and are confirmed on the CPU, where functions of their own take them the rest of the way; where both ways meet again
+// packets go on in their order of arrival. Numbers of ESP are taken before, so both ways have the same ones. For a
+// gateway alone, put ToDevice or ToDump where the counter `tunnel` is; what follows is the tunnel's other end.
 //
 //     install -m 600 chains/ipsec.keys build/ipsec.keys
 //     heddle run chains/c2.click

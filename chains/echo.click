@@ -1,5 +1,5 @@
-// Sends every packet to one of four ports at random: the router that others are compared with, because it only receives,
-// decides and sends.
+// Sends every packet to one of four ports at random: the router that others are compared with, because it only
+// receives, decides and sends.
 //
 //     heddle run chains/echo.click
 //     heddle run chains/echo.click IN=my.pcap OUT=/tmp/my --device gpu

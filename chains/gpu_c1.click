@@ -1,12 +1,13 @@
 // Chain C1 of Gaviss (Guo, Zhang, Wang, TPDS 2022) on the GPU alone: NIDS, IPsec gateway.
-// It takes frames from the rings of a NIC and sends them on as ESP, numbered in the order in which they came. What the NIDS's pattern
-// stage suspects is counted and goes on like the rest: nobody confirms it. With the CPU's help: c1.click.
+// It takes frames from the rings of a NIC and sends them on as ESP, numbered in the order in which they came. What the
+// NIDS's pattern stage suspects is counted and goes on like the rest: nobody confirms it. With the CPU's help:
+// c1.click.
 //
 //     install -m 600 chains/ipsec.keys build/ipsec.keys
 //     heddle run chains/gpu_c1.click --device gpu
 //
-// It runs until it is interrupted. A soft NIC plays the chip's part, as in soft_nic.click; here its wire is a capture file. Without a
-// GPU: --device simt, which is slow and for trying.
+// It runs until it is interrupted. A soft NIC plays the chip's part, as in soft_nic.click; here its wire is a capture
+// file. Without a GPU: --device simt, which is slow and for trying.
 
 define($IN chains/traffic.pcap, $KEYS build/ipsec.keys, $SIGNATURES chains/nids.rules,
        $OUT build/gpu_c1);

@@ -1,10 +1,11 @@
-// A firewall and a router on the GPU alone: it takes frames from the rings of a NIC, checks their headers, sorts them by rules, looks up
-// where they go, and sends them back with their addresses swapped. The CPU sees no packet.
+// A firewall and a router on the GPU alone: it takes frames from the rings of a NIC, checks their headers, sorts them
+// by rules, looks up where they go, and sends them back with their addresses swapped. The CPU sees no packet.
 //
 //     heddle run chains/gpu_router.click --device gpu
 //
-// It runs until it is interrupted, and its report then says how many frames each route had. A soft NIC plays the chip's part, as in
-// soft_nic.click; here its wire is a capture file. Without a GPU: --device simt, which is slow and for trying.
+// It runs until it is interrupted, and its report then says how many frames each route had. A soft NIC plays the chip's
+// part, as in soft_nic.click; here its wire is a capture file. Without a GPU: --device simt, which is slow and for
+// trying.
 
 define($IN chains/traffic.pcap, $OUT build/gpu_router, $RULES chains/firewall.rules, $ROUTES chains/routes.txt);
 

@@ -1,15 +1,16 @@
-// Two IPv6 routers in a row, each of two networks, which find their neighbours' Ethernet addresses by neighbour discovery:
+// Two IPv6 routers in a row, each of two networks, which find their neighbours' Ethernet addresses by neighbour
+// discovery:
 //
 //     network 0 -- first -- the link between -- second -- network 1
 //
 //     heddle run chains/ip6_router.click
 //     heddle run chains/ip6_router.click IN=my.pcap OUT=/tmp/my --device gpu
 //
-// Packets that cannot go on are answered: their hop limit is used up, there is no route, nobody has the address, or they are
-// longer than the next link takes, which IPv6 routers leave to the sender to mend.
+// Packets that cannot go on are answered: their hop limit is used up, there is no route, nobody has the address, or
+// they are longer than the next link takes, which IPv6 routers leave to the sender to mend.
 //
-// A capture plays network 0. For real interfaces, put FromDevice(eth0) and FromDevice(eth1) where the sources stand and ToDevice
-// where frames are written, and leave the Script out: it says what neighbour discovery would find out.
+// A capture plays network 0. For real interfaces, put FromDevice(eth0) and FromDevice(eth1) where the sources stand and
+// ToDevice where frames are written, and leave the Script out: it says what neighbour discovery would find out.
 
 define($IN chains/traffic6.pcap, $OUT build/ip6_router, $MTU 1500, $RATE 100,  // errors a second
        $NET0 2001:db8:ffff::/63, $IP0 2001:db8:ffff:1::fe, $ETH0 02:00:00:00:01:00,
@@ -34,7 +35,8 @@ elementclass Output6 { $ip |
 };
 
 elementclass Router6 { $ip0, $eth0, $ip1, $eth1, $route0, $route1, $route2 |
-    // What is for the router itself, or for nobody beyond the link, ends here. To addresses of other sites (RFC 4193) there is no route.
+    // What is for the router itself, or for nobody beyond the link, ends here. To addresses of other sites (RFC 4193)
+    // there is no route.
     in0 :: Input6($ip0, $eth0); in1 :: Input6($ip1, $eth1);
     nd0 :: IP6NDSolicitor($ip0, $eth0); nd1 :: IP6NDSolicitor($ip1, $eth1);
     input[0] -> in0; in0[0] -> [0]output; in0[1] -> [1]nd0;

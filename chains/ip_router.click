@@ -1,12 +1,12 @@
-// A router of two networks with everything that RFC 1812 asks of it, as the one in Click's documentation: ARP both ways,
-// options, redirects, fragments, and ICMP errors to those whose packets cannot go on.
+// A router of two networks with everything that RFC 1812 asks of it, as the one in Click's documentation: ARP both
+// ways, options, redirects, fragments, and ICMP errors to those whose packets cannot go on.
 //
 //     heddle run chains/ip_router.click
 //     heddle run chains/ip_router.click IN=my.pcap OUT=/tmp/my
 //
-// A recording of both sides of a wire plays the two networks: frames of one host come in at port 0, those of the other at
-// port 1. For real interfaces, put FromDevice(eth0) and FromDevice(eth1) where the capture is read and ToDevice where it is
-// written, and leave the Script out: it says what ARP would find out.
+// A recording of both sides of a wire plays the two networks: frames of one host come in at port 0, those of the other
+// at port 1. For real interfaces, put FromDevice(eth0) and FromDevice(eth1) where the capture is read and ToDevice
+// where it is written, and leave the Script out: it says what ARP would find out.
 
 define($IN chains/captures/curl.pcap, $OUT build/ip_router, $MTU 1500,
        $IP0 10.1.0.254, $NET0 10.1.0.0/16, $ETH0 02:00:00:00:01:00, $HOST0 10.1.0.1, $MAC0 02:00:00:00:00:01,
@@ -56,7 +56,8 @@ Script(write arp0.insert $HOST0 $MAC0, write arp1.insert $HOST1 $MAC1, write wir
 routes :: StaticIPLookup($IP0/32 0, $IP1/32 0, $NET0 $HOST0 1, 192.168.1.0/24 $HOST0 1, 0.0.0.0/0 $HOST1 2);
 in0[2] -> routes;
 in1[2] -> routes;
-routes[0] -> me :: ICMPPingResponder -> Pipeliner -> routes;     // the router itself answers pings, and refuses the rest
+routes[0] -> me :: ICMPPingResponder -> Pipeliner -> routes;     // the router itself answers pings, and refuses the
+                                                                 // rest
 me[1] -> ICMPError($IP0, unreachable, protocol) -> routes;
 routes[1] -> forward0 :: Output(1, $IP0) -> [0]arp0;
 routes[2] -> forward1 :: Output(2, $IP1) -> [0]arp1;

@@ -5,8 +5,8 @@
 //     heddle run chains/ipsec.click
 //     heddle run chains/ipsec.click OUT=/tmp/mine --device gpu
 //
-// With --device gpu both ends do their cryptography there, and the CPU takes numbers and judges replays. For a gateway alone,
-// put ToDevice or ToDump where the counter `tunnel` is.
+// With --device gpu both ends do their cryptography there, and the CPU takes numbers and judges replays. For a gateway
+// alone, put ToDevice or ToDump where the counter `tunnel` is.
 
 define($IN chains/traffic.pcap, $KEYS build/ipsec.keys, $OUT build/ipsec);
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Makes the captures of chains/ that are not recorded: traffic6.pcap, switch0.pcap to switch2.pcap, and ndn.pcap. Needs scapy; the same bytes every time.
+"""Makes the captures of chains/ that are not recorded: traffic6.pcap, switch0.pcap to switch2.pcap, and ndn.pcap. Needs
+scapy; the same bytes every time.
 
 chains/make_captures.py [FOLDER]
 """
@@ -62,7 +63,8 @@ def traffic6():
 
 
 def switch_port(port):
-    """What the hosts behind one port of a switch send to those behind all ports, to everybody, and to nobody who is there."""
+    """What the hosts behind one port of a switch send to those behind all ports, to everybody, and to nobody who is
+    there."""
     draw = random.Random(port)
     hosts = [f"02:00:00:00:{behind:02x}:{host:02x}" for behind in range(3) for host in range(1, 9)]
     mine = hosts[8 * port : 8 * port + 8]
@@ -84,7 +86,8 @@ def tlv(kind, value):
 
 
 def ndn():
-    """Interests in and beside the routes of ndn.names, bare and in LpPackets; some Data packets, and some that are broken."""
+    """Interests in and beside the routes of ndn.names, bare and in LpPackets; some Data packets, and some that are
+    broken."""
     draw = random.Random(8624)
     words = ["org", "example", "video", "news", "2026", "a", "b", "index.html", "com", "weather"]
     frames = []

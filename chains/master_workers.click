@@ -1,7 +1,8 @@
-// Master and workers, as the thesis writes it (section 2.2.2, figure 2.3): threads that do the I/O give their packets to one that has
-// the GPU, and get them back from it. Each worker's packets stay in order and return to it. The option --workers does the same with
-// any chain, with several segments and ways through them as well, and keeps the order where ways meet: heddle run chains/xor.click
-// -j 3 --workers --device gpu. (Without a master, every thread has slots of its own on the GPU: -j 2.)
+// Master and workers, as the thesis writes it (section 2.2.2, figure 2.3): threads that do the I/O give their packets
+// to one that has the GPU, and get them back from it. Each worker's packets stay in order and return to it. The option
+// --workers does the same with any chain, with several segments and ways through them as well, and keeps the order
+// where ways meet: heddle run chains/xor.click -j 3 --workers --device gpu. (Without a master, every thread has slots
+// of its own on the GPU: -j 2.)
 //
 //     heddle run chains/master_workers.click
 //     heddle run chains/master_workers.click -j 3 SECOND=1 MASTER=2 --device gpu

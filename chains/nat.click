@@ -1,12 +1,13 @@
-// Network address and port translation, as at the edge of a house or an office: many inside share one address outside. TCP, UDP
-// and pings are rewritten, and ICMP errors about them; nothing from outside gets in that nobody inside has asked for.
+// Network address and port translation, as at the edge of a house or an office: many inside share one address outside.
+// TCP, UDP and pings are rewritten, and ICMP errors about them; nothing from outside gets in that nobody inside has
+// asked for.
 //
 //     heddle run chains/nat.click
 //     heddle run chains/nat.click IN=my.pcap OUT=/tmp/my
 //
 // A recording of a wire plays the inside, and what a second one says (by default none) comes from outside. For real
-// interfaces, put FromDevice(eth0) and FromDevice(eth1) where captures are read and ToDevice where they are written, and
-// ARPQuerier where EtherEncap is (chains/ip_router.click shows how).
+// interfaces, put FromDevice(eth0) and FromDevice(eth1) where captures are read and ToDevice where they are written,
+// and ARPQuerier where EtherEncap is (chains/ip_router.click shows how).
 
 define($IN chains/captures/curl.pcap, $BACK chains/captures/dig.pcap, $OUT build/nat, $PUBLIC 198.51.100.1,
        $INSIDE 02:00:00:00:00:01, $OUTSIDE 02:00:00:00:00:02, $MINE 02:00:00:00:01:00);

@@ -1,5 +1,5 @@
-// An NDN forwarder without state: Interests by the longest prefix of their names, Data packets to those who asked, which are
-// all behind one port.
+// An NDN forwarder without state: Interests by the longest prefix of their names, Data packets to those who asked,
+// which are all behind one port.
 //
 //     heddle run chains/ndn.click
 //     heddle run chains/ndn.click IN=my.pcap NAMES=my.names OUT=/tmp/my --device gpu

@@ -1,5 +1,6 @@
-// Intrusion detection over TCP connections: rules are looked for in what a connection says, however it is cut into segments,
-// and in each packet. IPReassembler puts fragments together before. Packets that a rule with `drop` stops are counted.
+// Intrusion detection over TCP connections: rules are looked for in what a connection says, however it is cut into
+// segments, and in each packet. IPReassembler puts fragments together before. Packets that a rule with `drop` stops are
+// counted.
 //
 //     heddle run chains/nids_stream.click
 //     heddle run chains/nids_stream.click IN=my.pcap OUT=/tmp/my RULES=my.rules

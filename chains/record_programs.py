@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Records chains/captures/*.pcap: what real programs say to each other between two network namespaces.
 
-Needs root and the programs: curl, dig (bind9-dnsutils), dnsmasq, iperf3, ping, ssh and sshd (openssh), tcpdump. Run from
-anywhere: sudo chains/record_programs.py [PROGRAM...]. Client and server are those of record.py, so that the routes of
-chains/routes.txt fit; the frames are what a wire of MTU 1500 would carry. iperf3's frames are cut to 96 bytes. ssh's keys
-are made for the recording and forgotten; what it sends is encrypted.
+Needs root and the programs: curl, dig (bind9-dnsutils), dnsmasq, iperf3, ping, ssh and sshd (openssh), tcpdump. Run
+from anywhere: sudo chains/record_programs.py [PROGRAM...]. Client and server are those of record.py, so that the routes
+of chains/routes.txt fit; the frames are what a wire of MTU 1500 would carry. iperf3's frames are cut to 96 bytes. ssh's
+keys are made for the recording and forgotten; what it sends is encrypted.
 """
 
 import contextlib

@@ -1,5 +1,5 @@
-// Lets packets through at a steady rate: a burst fills the queue, which is emptied at the rate that RatedSource gives the
-// other side; what does not fit is dropped and counted.
+// Lets packets through at a steady rate: a burst fills the queue, which is emptied at the rate that RatedSource gives
+// the other side; what does not fit is dropped and counted.
 //
 //     heddle run chains/shaper.click
 //     heddle run chains/shaper.click RATE=20000 OUT=/tmp/my

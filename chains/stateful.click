@@ -1,5 +1,5 @@
-// Four functions that share a table of flows: packets and bytes are counted by flow, a flow may send 100 packets a second,
-// clients share the address 192.0.2.1, and their flows are dealt out to three servers.
+// Four functions that share a table of flows: packets and bytes are counted by flow, a flow may send 100 packets a
+// second, clients share the address 192.0.2.1, and their flows are dealt out to three servers.
 //
 //     heddle run chains/stateful.click
 //     heddle run chains/stateful.click IN=my.pcap OUT=/tmp/my

@@ -1,5 +1,6 @@
-// Three functions on a GPU, and three ways of the packets to it: lists that the copy engine follows, regions that the CPU packs
-// side by side, launched as CUDA graphs, and whole packets that a resident kernel gathers. Without a GPU, the same on the CPU.
+// Three functions on a GPU, and three ways of the packets to it: lists that the copy engine follows, regions that the
+// CPU packs side by side, launched as CUDA graphs, and whole packets that a resident kernel gathers. Without a GPU, the
+// same on the CPU.
 //
 //     heddle run chains/transports.click
 //     heddle run chains/transports.click IN=my.pcap OUT=/tmp/my --device gpu

@@ -12,7 +12,8 @@ constexpr int kLastPort = 65535;
 
 }  // namespace
 
-/** Declarations and connections: `a, b :: Class(...)`, `a [1] -> [0] b :: Class -> c, d`, `a => b, c`, `a => ( ... )`. */
+/** Declarations and connections: `a, b :: Class(...)`, `a [1] -> [0] b :: Class -> c, d`, `a => b, c`,
+ *  `a => ( ... )`. */
 void StatementParser::chain() {
   std::vector<Item> left;
   if (!list(left, true)) return recover();
@@ -95,7 +96,8 @@ bool StatementParser::pseudo_element(Item& result, bool first, bool alone) {
   return true;
 }
 
-/** `( statements )`: an element group. Its elements are those of the body around it; `input` and `output` are its own. */
+/** `( statements )`: an element group. Its elements are those of the body around it; `input` and `output` are its
+ *  own. */
 bool StatementParser::group(Item& result) {
   const Location open = token_.where;
   const auto add_port = [&] { return add_node({"", ElementClass(), {}, open, Node::kGroupPort}); };

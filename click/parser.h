@@ -37,8 +37,8 @@ struct ParseOptions {
  *  `diagnostics`; the graph is meaningless unless diagnostics.ok().
  *
  *  Beyond Click: names may be used before their declaration. Not as in Click: a variable without a value is a mistake
- *  (in a Script, where it may be one of the script's own, it stays). `require(library FILE)` reads the statements of FILE in
- *  its place, the first time that it is named.
+ *  (in a Script, where it may be one of the script's own, it stays). `require(library FILE)` reads the statements of
+ *  FILE in its place, the first time that it is named.
  *  Limits: compound elements and groups nest 64 deep; 100,000 elements and 1,000,000 connections after expansion. */
 Graph parse(std::string_view text, const std::string& file, const ParseOptions& options, Diagnostics& diagnostics);
 

@@ -55,7 +55,8 @@ TEST(UnparseTest, KeepsEmptyArguments) {
             "a :: A(1, , );\nb :: B(, );\nc :: C(, 2);\n");
 }
 
-/** parse(unparse(graph)) must be the graph again; what its text says about arguments is compared as unparse() writes them.
+/** parse(unparse(graph)) must be the graph again; what its text says about arguments is compared as unparse() writes
+ *  them.
  */
 void expect_round_trip(const Graph& graph) {
   const std::string text = unparse(graph);

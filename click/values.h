@@ -35,14 +35,15 @@ struct EthernetAddress {
   auto operator<=>(const EthernetAddress&) const = default;
 };
 
-/** A time in s, sec, ms, us, ns, m, min, h or hr, such as 200us, 1.5ms or 2 min; a number without unit is in seconds. */
+/** A time in s, sec, ms, us, ns, m, min, h or hr, such as 200us, 1.5ms or 2 min; a number without unit is in
+ *  seconds. */
 struct Duration {
   uint64_t microseconds = 0;
   auto operator<=>(const Duration&) const = default;
 };
 
-/** A rate in bytes (Bps, B/s) or bits (bps, b/s) per second, with k, M or G before the unit; a number without unit is in
- *  bytes per second. */
+/** A rate in bytes (Bps, B/s) or bits (bps, b/s) per second, with k, M or G before the unit; a number without unit is
+ *  in bytes per second. */
 struct Bandwidth {
   uint64_t bytes_per_second = 0;
   auto operator<=>(const Bandwidth&) const = default;

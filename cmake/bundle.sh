@@ -24,9 +24,8 @@ cat > "$out/gpu-test" <<'TEST'
 #!/bin/sh
 # All tests, on every backend; a GPU that cannot be used is a failure. Then the demo chain on CPU and GPU: same bytes?
 #
-# Usage: gpu-test [--sanitize] [OPTION OF GTEST...]
-# --sanitize: before that, a few tests in launch mode sync under compute-sanitizer's memcheck and racecheck; an error if there
-# is no compute-sanitizer.
+# Usage: gpu-test [--sanitize] [OPTION OF GTEST...] --sanitize: before that, a few tests in launch mode sync under
+# compute-sanitizer's memcheck and racecheck; an error if there is no compute-sanitizer.
 set -eu
 cd "$(dirname "$0")"
 if [ "${1:-}" = --sanitize ]; then

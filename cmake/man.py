@@ -1,5 +1,5 @@
-"""Manual pages of what a build has: heddle(1) from the help of its commands, and a page heddle-CLASS(7) of each element class from
-its registration.
+"""Manual pages of what a build has: heddle(1) from the help of its commands, and a page heddle-CLASS(7) of each element
+class from its registration.
 
     man.py PROGRAM FOLDER        writes FOLDER/man1/heddle.1 and FOLDER/man7/heddle-*.7
 """

@@ -41,6 +41,12 @@ class Manual:
         return "functions" if parts[0] == "functions" else "/".join(parts[:2])
 
 
+def with_title(text):
+    """The text with its title, the first sentence, in one line, however many the header has for it."""
+    title = re.match(r".*?(\.$|(?=\n\n)|\Z)", text, re.DOTALL | re.MULTILINE)[0]
+    return title.replace("\n", " ") + text[len(title) :]
+
+
 def read(headers):
     """The manuals of these headers, by name; raises ValueError if one name has two."""
     root = pathlib.Path(__file__).resolve().parents[1]
@@ -50,7 +56,7 @@ def read(headers):
         registered = REGISTRATION.findall(sources)
         for match in MANUAL.finditer(header.read_text(encoding="utf-8")):
             lines = f"{match['name']}: {match['text']}".splitlines()
-            text = "\n".join(re.sub(r"^ \*(  )?", "", line).rstrip() for line in lines).strip()
+            text = with_title("\n".join(re.sub(r"^ \*(  )?", "", line).rstrip() for line in lines).strip())
             names = sorted({other or name for name, other in registered if name == match["class"]})
             if match["name"] in manuals:
                 raise ValueError(f"{header}: {match['name']} has a manual already")

@@ -19,8 +19,9 @@ struct HandlerError : Error {
 };
 
 /** All handlers of a router by name: "element.handler", or "handler" for the router's own. Calls come from control
- *  threads, never from packet threads, and are made one at a time; a handler may call others (Script). An element's handler `*`
- *  is called for all names that it does not have; what it is given then begins with the name (Script of TYPE PROXY). */
+ *  threads, never from packet threads, and are made one at a time; a handler may call others (Script). An element's
+ *  handler `*` is called for all names that it does not have; what it is given then begins with the name (Script of
+ *  TYPE PROXY). */
 class Broker final : public Control {
  public:
   /** One element's entry. */

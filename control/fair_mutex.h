@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-/** A recursive mutex that serves threads in the order in which they asked. With std::recursive_mutex a thread that calls
- *  handlers in a loop leaves the others waiting for hundreds of milliseconds. */
+/** A recursive mutex that serves threads in the order in which they asked. With std::recursive_mutex a thread that
+ *  calls handlers in a loop leaves the others waiting for hundreds of milliseconds. */
 class FairMutex {
  public:
   void lock() {

@@ -16,7 +16,8 @@ class Protocol {
   static constexpr const char* kGreeting = "Click::ControlSocket/1.3\r\n";
   static constexpr size_t kMaxBytes = size_t{1} << 20;  ///< of a line, or of the data after it
 
-  /** `proxy`: the full name of a handler that is called for those of all elements, with their name before the argument; "": none. */
+  /** `proxy`: the full name of a handler that is called for those of all elements, with their name before the argument;
+   *  "": none. */
   Protocol(Control& control, const std::atomic<bool>& read_only, std::string proxy = {})
       : control_(control), read_only_(read_only), proxy_(std::move(proxy)) {}
 

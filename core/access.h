@@ -20,8 +20,8 @@ struct Processor {
 inline constexpr Processor Processor::cpu{Processor::kCpu, 0}, Processor::gpu{Processor::kGpu, 0};
 
 /** What a byte interval is relative to. `head` is where the element sees the packet begin (after any Strip before it);
- *  `l3` and `l4` are the headers that the columns of these names point to; `end` counts back from the last byte. `moving` is
- *  the planner's: a head that differs between packets. */
+ *  `l3` and `l4` are the headers that the columns of these names point to; `end` counts back from the last byte.
+ *  `moving` is the planner's: a head that differs between packets. */
 enum class Base : uint8_t { head, l3, l4, end, moving };
 
 constexpr int kToEnd = std::numeric_limits<int>::max();

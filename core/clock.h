@@ -8,10 +8,10 @@
 
 namespace heddle {
 
-/** The time that a chain goes by, a clock as std::chrono has them: the machine's, or, once simulate() has been called, one
- *  that stands still while there is anything to do and then jumps to the next time that something waits for (Click's
- *  --simtime). What waits, ages, makes time stamps or measures rates in a chain asks this one; what waits for the machine
- *  itself, its peers or people does not. There is one in the program. Any thread, unless said otherwise. */
+/** The time that a chain goes by, a clock as std::chrono has them: the machine's, or, once simulate() has been called,
+ *  one that stands still while there is anything to do and then jumps to the next time that something waits for
+ *  (Click's --simtime). What waits, ages, makes time stamps or measures rates in a chain asks this one; what waits for
+ *  the machine itself, its peers or people does not. There is one in the program. Any thread, unless said otherwise. */
 class RouterClock {
  public:
   using rep = int64_t;
@@ -38,8 +38,8 @@ class RouterClock {
 
   static bool simulated() { return simulated_ns_.load(std::memory_order_relaxed) >= 0; }
 
-  /** From now on time is simulated, begins at `start` and goes on by `tick` whenever it is asked for. Before anything else
-   *  has asked for it. */
+  /** From now on time is simulated, begins at `start` and goes on by `tick` whenever it is asked for. Before anything
+   *  else has asked for it. */
   static void simulate(std::chrono::nanoseconds start, std::chrono::nanoseconds tick);
 
   /** Somebody waits for `deadline`, and will say so again after a simulated clock has jumped. */
@@ -53,20 +53,22 @@ class RouterClock {
     return duration(static_cast<int64_t>(std::ceil(std::min(seconds, 4e9) * 1e9)));
   }
 
-  /** Simulated: packet threads have nothing left to do, and had not when changes() was `changes`, so the clock goes on to the
-   *  next time that somebody waits for. `exhausted`: nor will they have without help. Stays where it is if there is no such time,
-   *  if others have done something since that packet threads may not have seen, or have yet to do what they are about to. */
+  /** Simulated: packet threads have nothing left to do, and had not when changes() was `changes`, so the clock goes on
+   *  to the next time that somebody waits for. `exhausted`: nor will they have without help. Stays where it is if there
+   *  is no such time, if others have done something since that packet threads may not have seen, or have yet to do what
+   *  they are about to. */
   static void jump(uint64_t changes, bool exhausted);
 
-  /** Counts what others than packet threads have done: handlers that they have called may have given those something to do. */
+  /** Counts what others than packet threads have done: handlers that they have called may have given those something to
+   *  do. */
   static uint64_t changes() { return changes_.load(); }
 
   /** Somebody is about to do something: a simulated clock stands still until as many have said that it is done. */
   static void stand_still() { awaited_.fetch_add(1); }
   static void go_on(uint32_t times = 1);
 
-  /** A thread beside the packet threads that waits for a time now and then, such as a script's. Time stands still from when
-   *  it is due until it has said what it waits for next. */
+  /** A thread beside the packet threads that waits for a time now and then, such as a script's. Time stands still from
+   *  when it is due until it has said what it waits for next. */
   class Sleeper {
    public:
     Sleeper();
@@ -94,7 +96,8 @@ class RouterClock {
   static inline std::atomic<uint32_t> awaited_{0};
 };
 
-/** Ticks of this machine's time stamp counter in a second, with or without DPDK; the first call takes 5 ms to measure it. */
+/** Ticks of this machine's time stamp counter in a second, with or without DPDK; the first call takes 5 ms to measure
+ *  it. */
 double tsc_hz();
 
 /** Milliseconds of that clock. */

@@ -7,7 +7,8 @@
 
 namespace heddle {
 
-/** A packet's columns one behind the other, for places where packets wait outside of a batch (queues, slots in flight). */
+/** A packet's columns one behind the other, for places where packets wait outside of a batch (queues, slots in
+ *  flight). */
 class ColumnPack {
  public:
   explicit ColumnPack(ColumnSet columns = 0) : columns_(columns) {}
@@ -36,8 +37,8 @@ class ColumnPack {
   ColumnSet columns_;
 };
 
-/** Whether packets that wait with the columns `had` may go where `wanted` are read: the others have a value that means that
- *  nobody has set them, 0. */
+/** Whether packets that wait with the columns `had` may go where `wanted` are read: the others have a value that means
+ *  that nobody has set them, 0. */
 inline bool can_carry(ColumnSet wanted, ColumnSet had) { return (wanted & ~had & ~kClearedColumns) == 0; }
 /** Sets these columns to 0. */
 inline void clear_missing(Batch& batch, ColumnSet missing) {

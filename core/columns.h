@@ -7,10 +7,10 @@
 
 namespace heddle {
 
-/** The columns that travel with packets beside their bytes: named, 32 or 64 bits wide. The same on a batch (CPU), a slot
- *  (between CPU and GPU) and a tile (GPU), and each carries only those that somebody of the chain still reads. A function
- *  declares which it reads and writes; the plan refuses a chain in which a column is read that nothing before has written.
- *  Functions add columns of their own: functions/<name>/columns.def, which the build collects. */
+/** The columns that travel with packets beside their bytes: named, 32 or 64 bits wide. The same on a batch (CPU), a
+ *  slot (between CPU and GPU) and a tile (GPU), and each carries only those that somebody of the chain still reads. A
+ *  function declares which it reads and writes; the plan refuses a chain in which a column is read that nothing before
+ *  has written. Functions add columns of their own: functions/<name>/columns.def, which the build collects. */
 enum class Column : uint8_t {
 #define HEDDLE_COLUMN(name, bits, ...) name,
 #include "columns.inc"

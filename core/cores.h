@@ -9,8 +9,8 @@ namespace heddle {
 std::vector<int> allowed_cores();
 int core_count();  ///< how many; at least 1
 
-/** The place among them of the `which`-th core of NUMA node `node`, both from 0; -1: there is none. Where the kernel knows no nodes
- *  all are of node 0. */
+/** The place among them of the `which`-th core of NUMA node `node`, both from 0; -1: there is none. Where the kernel
+ *  knows no nodes all are of node 0. */
 int core_of_node(int node, int which);
 
 /** Keeps the calling thread on the k-th of them, from 0; if there are not that many, it stays free. */

@@ -16,8 +16,8 @@ inline void add(std::atomic<uint64_t>& counter, uint64_t more) {
   counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
 }
 
-/** Renews a copy for readers. What has not changed is not written: a reader who polls takes the line back between any two
- *  writes. */
+/** Renews a copy for readers. What has not changed is not written: a reader who polls takes the line back between any
+ *  two writes. */
 inline void publish(const std::atomic<uint64_t>& from, std::atomic<uint64_t>& copy) {
   const uint64_t value = from.load(std::memory_order_relaxed);
   if (copy.load(std::memory_order_relaxed) != value) copy.store(value, std::memory_order_relaxed);
@@ -36,9 +36,9 @@ struct Counts {
   }
 };
 
-/** What an element counts for its readers, a counter a thread. Packet threads count on cache lines of their own; readers
- *  see what has been published, about once in a millisecond and whenever nothing arrives, so that a reader who polls takes
- *  no line from a thread at every batch. */
+/** What an element counts for its readers, a counter a thread. Packet threads count on cache lines of their own;
+ *  readers see what has been published, about once in a millisecond and whenever nothing arrives, so that a reader who
+ *  polls takes no line from a thread at every batch. */
 class PerThreadCounts {
  public:
   /** `published`: Element::counts, whose owner the engine tells to publish. */

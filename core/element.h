@@ -65,9 +65,11 @@ class Element {
   /** Adds the element's handlers to those that every element has (class, name, config, ports, handlers, drops). */
   virtual void handlers(Handlers&) {}
 
-  /** Whether it wants to know by which input packets come: column `input` then says so, and access() declares to read it. */
+  /** Whether it wants to know by which input packets come: column `input` then says so, and access() declares to read
+   *  it. */
   virtual bool tells_inputs() const { return false; }
-  /** Columns of access() that it does not read of packets that come by `input`; they need not be set there, and are 0. */
+  /** Columns of access() that it does not read of packets that come by `input`; they need not be set there, and
+   *  are 0. */
   virtual ColumnSet unread_at(int /*input*/) const { return 0; }
 
   /** A pulled element whose outputs are not (Unqueue, a pulled sink) says how many packets it wants now; a task of its
@@ -113,7 +115,8 @@ class Element {
    *  keeps or frees the packets and shrinks the batch to those that it drops, with next() saying why. */
   virtual void run_cpu(Batch& batch) = 0;
 
-  /** Columns that say which memory run_cpu() is going to look up, for elements with tables larger than a cache. 0: none. */
+  /** Columns that say which memory run_cpu() is going to look up, for elements with tables larger than a cache. 0:
+   *  none. */
   virtual ColumnSet looks_up() const { return 0; }
 
   /** Asks the cache for that memory, for every packet of `batch`; changes nothing. The engine calls it as soon as those
@@ -123,15 +126,17 @@ class Element {
 
   /** Number of copies that the engine makes of each packet, copy k leaving by output k; 1 = none (see Tee). */
   virtual int copies() const { return 1; }
-  /** An element that copies some packets to some outputs only says where packet `i` goes; called after run_cpu(). What it
-   *  drops (Batch::drop) goes nowhere. */
+  /** An element that copies some packets to some outputs only says where packet `i` goes; called after run_cpu(). What
+   *  it drops (Batch::drop) goes nowhere. */
   virtual bool copies_some() const { return false; }
   virtual bool copies_to(Batch& /*batch*/, int /*i*/, int /*output*/) { return true; }
 
-  /** Whether --device sends it to a GPU, as it does what can run there; if not, DEVICE alone does. Asked after link(). */
+  /** Whether --device sends it to a GPU, as it does what can run there; if not, DEVICE alone does. Asked after
+   *  link(). */
   virtual bool follows_device() const { return true; }
 
-  /** Microseconds between two calls of on_timer() on each packet thread, as far as a batch under way allows; 0: never. */
+  /** Microseconds between two calls of on_timer() on each packet thread, as far as a batch under way allows; 0:
+   *  never. */
   virtual int timer_us() const { return 0; }
   /** Called on the packet threads, between batches, whether packets arrive or not: ages entries, flushes. */
   virtual void on_timer(int /*thread*/) {}
@@ -139,21 +144,22 @@ class Element {
   /** Flushes and closes; what went wrong meanwhile is returned, "" = nothing. */
   virtual std::string stop() { return {}; }
 
-  // Hot reconfiguration (engine/reconfigure.cc). An element of a new configuration starts while the old one runs; then packet
-  // threads stop between two batches, it takes over what its predecessor has, and threads go on in the new configuration.
+  // Hot reconfiguration (engine/reconfigure.cc). An element of a new configuration starts while the old one runs; then
+  // packet threads stop between two batches, it takes over what its predecessor has, and threads go on in the new
+  // configuration.
 
   /** The element that it takes over from, of the same class and name; if it was not given a name, of the same class and
-   *  arguments. Null: none. Set before start(), which then leaves alone what take_state() brings (a file, a socket), and null
-   *  again when the predecessor is no more. */
+   *  arguments. Null: none. Set before start(), which then leaves alone what take_state() brings (a file, a socket),
+   *  and null again when the predecessor is no more. */
   Element* predecessor = nullptr;
   /** Whether that has the same arguments: what handlers have changed since then stays changed. */
   bool same_arguments = false;
-  /** Takes what `old`, which is of its class and has been started, has gathered: counts, packets that wait, tables, open
-   *  files. No packet thread runs. Must not throw; what it has no room for it leaves there. A call the other way round
-   *  takes it back, when the new configuration cannot be run after all. */
+  /** Takes what `old`, which is of its class and has been started, has gathered: counts, packets that wait, tables,
+   *  open files. No packet thread runs. Must not throw; what it has no room for it leaves there. A call the other way
+   *  round takes it back, when the new configuration cannot be run after all. */
   virtual void take_state(Element& /*old*/) {}
-  /** Packets that wait in it: those that are left when it goes have been lost by the reconfiguration, and are counted. Asked
-   *  when no packet thread runs. */
+  /** Packets that wait in it: those that are left when it goes have been lost by the reconfiguration, and are counted.
+   *  Asked when no packet thread runs. */
   virtual uint64_t packets_held() const { return 0; }
 
   /** Names and values for reports, beyond packets and drops. Called from any thread while packets flow and handlers
@@ -180,9 +186,9 @@ class Element {
   int home = -1;                 ///< the thread that StaticThreadSched gives it, or -1; for sources and for what pulls
 };
 
-/** An element that packets come from: a port, a capture, a generator. With inputs it is a buffer, such as Queue: packets
- *  enter by run_cpu(), which keeps them (and shrinks the batch to those that it drops), and leave by receive(), maybe on
- *  other threads, with the columns that they had; both may run at once. */
+/** An element that packets come from: a port, a capture, a generator. With inputs it is a buffer, such as Queue:
+ *  packets enter by run_cpu(), which keeps them (and shrinks the batch to those that it drops), and leave by receive(),
+ *  maybe on other threads, with the columns that they had; both may run at once. */
 class Source : public Element {
  public:
   const char* ports() const override { return "0/1"; }
@@ -207,28 +213,30 @@ class Source : public Element {
   void run_cpu(Batch&) override {}
 };
 
-/** An element that also gives packets on its own, apart from those that pass: it has kept them (Batch::keep), or makes them
- *  (replies, reports). The engine asks for them by its timer. Their place in the order is that of packets that arrive then.
+/** An element that also gives packets on its own, apart from those that pass: it has kept them (Batch::keep), or makes
+ *  them (replies, reports). The engine asks for them by its timer. Their place in the order is that of packets that
+ *  arrive then.
  */
 class Emitter : public Element {
  public:
   int timer_us() const override { return 100; }
   bool changes_length() const override { return true; }
 
-  /** Puts packets of thread `batch.thread` into `batch` (empty), at most batch.capacity(), with the columns of `carries`
-   *  and next() = the output that each leaves by. `ending`: nothing arrives any more, and it is called until it gives
-   *  no more. */
+  /** Puts packets of thread `batch.thread` into `batch` (empty), at most batch.capacity(), with the columns of
+   *  `carries` and next() = the output that each leaves by. `ending`: nothing arrives any more, and it is called until
+   *  it gives no more. */
   virtual void emit(Batch& batch, bool ending) = 0;
 
   /** Whether it holds packets that it will give on its own, on any thread. Called from any thread. */
   virtual bool holds() const = 0;
 
-  /** Whether `thread` should ask for packets now, and not wait for the timer: asked after each run_cpu() of that thread. */
+  /** Whether `thread` should ask for packets now, and not wait for the timer: asked after each run_cpu() of that
+   *  thread. */
   virtual bool due(int /*thread*/) const { return false; }
 };
 
-/** A pulled element with several inputs that chooses which of them packets are taken from (PrioSched). Packets then pass
- *  through it as through any element. One thread pulls. */
+/** A pulled element with several inputs that chooses which of them packets are taken from (PrioSched). Packets then
+ *  pass through it as through any element. One thread pulls. */
 class PullScheduler : public Element {
  public:
   const char* ports() const override { return "1-/1"; }
@@ -242,8 +250,8 @@ class PullScheduler : public Element {
   void run_cpu(Batch&) override {}
 };
 
-/** A PullScheduler that looks at packets before it chooses one (TimeSortedSched). The engine takes them from the inputs for it,
- *  as they wait there: what stands between the source and the input sees them when they have been chosen. */
+/** A PullScheduler that looks at packets before it chooses one (TimeSortedSched). The engine takes them from the inputs
+ *  for it, as they wait there: what stands between the source and the input sees them when they have been chosen. */
 class LookAheadScheduler : public PullScheduler {
  public:
   int choose(int) override { return 0; }

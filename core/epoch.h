@@ -27,8 +27,8 @@ class Epochs {
     seen_[static_cast<size_t>(thread)].epoch.store(epoch, std::memory_order_release);
   }
 
-  /** A thread that is no packet thread reads while this lives: handlers, reports. Waits for a place if kMaxReaders others
-   *  read. */
+  /** A thread that is no packet thread reads while this lives: handlers, reports. Waits for a place if kMaxReaders
+   *  others read. */
   class Reader {
    public:
     explicit Reader(Epochs& epochs) : place_(epochs.take_place()) {}
@@ -41,8 +41,9 @@ class Epochs {
   };
   static constexpr int kMaxReaders = 16;
 
-  /** Writer: starts a new epoch after a change and waits until all of the first `threads` packet threads have reported it,
-   *  or `stopped` says that they have ended, and until every Reader of an epoch before has ended. The caller is none. */
+  /** Writer: starts a new epoch after a change and waits until all of the first `threads` packet threads have reported
+   *  it, or `stopped` says that they have ended, and until every Reader of an epoch before has ended. The caller is
+   *  none. */
   template <class Stopped>
   void wait_for_readers(int threads, const Stopped& stopped) {
     const uint64_t target = current_.fetch_add(1, std::memory_order_seq_cst) + 1;

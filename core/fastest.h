@@ -8,9 +8,9 @@ namespace heddle {
 
 constexpr int kFastestRounds = 6;  ///< calls of each way by fastest()
 
-/** The fastest of `count` ways to do the same, as their numbers 0 to count - 1: calls run(way) for each in turn, five times
- *  after one that does not count, and compares the least times. Takes the first unless another is faster by a twentieth, so that noise
- *  does not choose. The thread's own time is measured: the turns of others do not count. */
+/** The fastest of `count` ways to do the same, as their numbers 0 to count - 1: calls run(way) for each in turn, five
+ *  times after one that does not count, and compares the least times. Takes the first unless another is faster by a
+ *  twentieth, so that noise does not choose. The thread's own time is measured: the turns of others do not count. */
 template <class Run>
 size_t fastest(size_t count, const Run& run) {
   constexpr int kMostWays = 8;

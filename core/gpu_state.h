@@ -6,7 +6,8 @@
 
 namespace heddle {
 
-/** What an element is besides if the host looks at what its GPU side keeps: the function's State (gpu/registry.cuh), or several. */
+/** What an element is besides if the host looks at what its GPU side keeps: the function's State (gpu/registry.cuh), or
+ *  several. */
 class KeepsGpuState {
  public:
   virtual ~KeepsGpuState() = default;
@@ -14,8 +15,8 @@ class KeepsGpuState {
   /** How many State there are, one behind the other; asked after start(). */
   virtual size_t gpu_states() const { return 1; }
 
-  /** Copies [offset, offset + to.size()) of them as of now, words of 8 bytes whole; false: the GPU has failed or is gone. The engine
-   *  sets it before packets flow; empty if the element is on no GPU. Any thread. */
+  /** Copies [offset, offset + to.size()) of them as of now, words of 8 bytes whole; false: the GPU has failed or is
+   *  gone. The engine sets it before packets flow; empty if the element is on no GPU. Any thread. */
   std::function<bool(size_t offset, std::span<std::byte> to)> read_gpu_state;
 };
 

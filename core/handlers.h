@@ -7,7 +7,8 @@
 
 namespace heddle {
 
-/** A handler (Click): a named value of an element that people and programs read and write while the router runs, as text.
+/** A handler (Click): a named value of an element that people and programs read and write while the router runs, as
+ *  text.
  */
 struct Handler {
   std::string name;
@@ -26,9 +27,9 @@ struct Handler {
  *      }
  *
  *  They are called on control threads, one at a time, while packet threads work. So a read takes what packet threads
- *  publish without stopping them (atomics, PerThreadCounts), and a write changes what they look at with one atomic store,
- *  or as a table patch. After a write the engine waits until no packet thread works with a batch that it had begun before,
- *  and reclaims what the element has retired (core/table.h). */
+ *  publish without stopping them (atomics, PerThreadCounts), and a write changes what they look at with one atomic
+ *  store, or as a table patch. After a write the engine waits until no packet thread works with a batch that it had
+ *  begun before, and reclaims what the element has retired (core/table.h). */
 class Handlers {
  public:
   Handlers& read(std::string name, std::function<std::string()> give) {
@@ -70,7 +71,8 @@ class Control {
   virtual ~Control() = default;
   virtual std::string read(const std::string& name, const std::string& argument = {}) = 0;  ///< throws Error
   virtual void write(const std::string& name, const std::string& value) = 0;                ///< throws Error
-  /** The handler with that name, a copy: elements may go when the chain is reconfigured. Throws Error if there is none. */
+  /** The handler with that name, a copy: elements may go when the chain is reconfigured. Throws Error if there is
+   *  none. */
   virtual Handler find(const std::string& name) = 0;
   /** Runs `work` while no handler runs on another thread; it may call handlers. */
   virtual void exclusively(const std::function<void()>& work) = 0;

@@ -9,8 +9,8 @@
 
 namespace heddle {
 
-/** What is wrong with a text file, in errors that say where: "NAME:LINE: PROBLEM" for the first 100 mistakes, and in the end how
- *  many more there are. */
+/** What is wrong with a text file, in errors that say where: "NAME:LINE: PROBLEM" for the first 100 mistakes, and in
+ *  the end how many more there are. */
 class Mistakes {
  public:
   Mistakes(std::string name, std::vector<std::string>& errors) : name_(std::move(name)), errors_(errors) {}

@@ -25,10 +25,11 @@ struct TableWord {
   uint32_t bytes;
 };
 
-/** What a function looks packets up in: flat bytes without pointers on the host, and copies of them on any number of devices.
- *  The owner changes the host's bytes, one thread at a time, so that readers on other threads see each answer go from old to
- *  new, and publishes each change to the copies in the order in which a reader must see them: an entry's target before the
- *  entry. A change is finished on the host whatever happens to a copy; a device whose copy could not follow fails. */
+/** What a function looks packets up in: flat bytes without pointers on the host, and copies of them on any number of
+ *  devices. The owner changes the host's bytes, one thread at a time, so that readers on other threads see each answer
+ *  go from old to new, and publishes each change to the copies in the order in which a reader must see them: an entry's
+ *  target before the entry. A change is finished on the host whatever happens to a copy; a device whose copy could not
+ *  follow fails. */
 class Table : public Retiring {
  public:
   /** A copy elsewhere. None of the functions may throw, or change the table. */

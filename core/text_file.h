@@ -9,13 +9,13 @@
 
 namespace heddle {
 
-/** The text of a file of at most 1 GiB. Throws Error, which calls it a `kind` ("route file"), if it cannot be read, holds zero
- *  bytes, or does not end. */
+/** The text of a file of at most 1 GiB. Throws Error, which calls it a `kind` ("route file"), if it cannot be read,
+ *  holds zero bytes, or does not end. */
 std::string read_text_file(const std::string& path, const char* kind);
 
-/** Calls `read` for each line of `text` that is not empty, without the comment, which begins with one of `comments`, and without
- *  the blanks around it. What `read` returns, unless it is "", says what is wrong with the line, and goes to `errors` as
- *  "NAME:LINE: ..."; of more than 100 such lines only their number. */
+/** Calls `read` for each line of `text` that is not empty, without the comment, which begins with one of `comments`,
+ *  and without the blanks around it. What `read` returns, unless it is "", says what is wrong with the line, and goes
+ *  to `errors` as "NAME:LINE: ..."; of more than 100 such lines only their number. */
 void read_lines(const std::string& name, std::string_view text, std::string_view comments,
                 std::vector<std::string>& errors, const std::function<std::string(std::string_view line)>& read);
 

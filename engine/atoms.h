@@ -16,7 +16,8 @@ struct AtomAccess {
   AtomSet reads = 0, writes = 0;
 };
 
-/** Where an element sees packets begin: bytes behind the start of the frame as received, if that is the same for all. */
+/** Where an element sees packets begin: bytes behind the start of the frame as received, if that is the same for
+ *  all. */
 struct Head {
   Head(int offset = 0, bool varies = false) : offset(offset), varies(varies) {}
   int offset;
@@ -27,9 +28,9 @@ struct Head {
  *  (section 4.3) and its Algorithm 1 work.
  *
  *  Intervals relative to `head` become relative to the frame as received by adding the element's head offset, if it is
- *  the same for all packets; if not, nothing is known of where they are. Header positions relative to each other are only bounded: the network header starts at byte 14
- *  or later (Ethernet, perhaps VLAN tags), the transport header 20 bytes or more behind it. Intervals of different bases
- *  that may overlap under these bounds are taken to overlap. */
+ *  the same for all packets; if not, nothing is known of where they are. Header positions relative to each other are
+ *  only bounded: the network header starts at byte 14 or later (Ethernet, perhaps VLAN tags), the transport header 20
+ *  bytes or more behind it. Intervals of different bases that may overlap under these bounds are taken to overlap. */
 class Atoms {
  public:
   struct Atom {

@@ -5,10 +5,10 @@
 
 namespace heddle {
 
-/** How long packets wait for others on their way to a GPU, where a budget (LATENCY) says how long it may take until they are
- *  back. They do not wait if nothing is under way there, so a batch is what has come meanwhile: few packets at a low rate,
- *  many at a high one. No more wait than are `enough`, and none longer than leaves time for the GPU, which takes what it took
- *  lately. Times are time stamp counters. */
+/** How long packets wait for others on their way to a GPU, where a budget (LATENCY) says how long it may take until
+ *  they are back. They do not wait if nothing is under way there, so a batch is what has come meanwhile: few packets at
+ *  a low rate, many at a high one. No more wait than are `enough`, and none longer than leaves time for the GPU, which
+ *  takes what it took lately. Times are time stamp counters. */
 class BatchWait {
  public:
   /** `budget`: ticks, 0: none, and then this is not used. */

@@ -1,5 +1,5 @@
-// Control threads beside packet threads: reports, handlers and changes at once, and a start that fails half-way. Most of
-// it is for ThreadSanitizer to judge.
+// Control threads beside packet threads: reports, handlers and changes at once, and a start that fails half-way. Most
+// of it is for ThreadSanitizer to judge.
 
 #include <pthread.h>
 #include <sys/resource.h>

@@ -4,15 +4,16 @@
 
 namespace heddle {
 
-/** Whether a packet thread gives the packets of a source to the GPU or runs them itself, where the plan has prepared both (DEVICE auto):
- *  the CPU as long as it keeps up, for a packet is back sooner; then the GPU, if that does more.
+/** Whether a packet thread gives the packets of a source to the GPU or runs them itself, where the plan has prepared
+ *  both (DEVICE auto): the CPU as long as it keeps up, for a packet is back sooner; then the GPU, if that does more.
  *
- *  Nothing is known beforehand. A source that gives full batches over and over has packets waiting: the CPU does not keep
- *  up, and the rate that it has reached meanwhile is the most it can do (without the slowest batch, which an interruption
- *  may have stretched: a rate too low would leave packets on a slower GPU for good). The GPU keeps what it got until packets arrive at
- *  less than kBack of that rate, or until it has packets waiting as well and does less than the CPU did; then it is tried
- *  again only after a while, which doubles each time. A source that gives less than kFullBatch at a time, such as an Unqueue
- *  with a smaller BURST, never shows that packets wait. Times are time stamp counters. */
+ *  Nothing is known beforehand. A source that gives full batches over and over has packets waiting: the CPU does not
+ *  keep up, and the rate that it has reached meanwhile is the most it can do (without the slowest batch, which an
+ *  interruption may have stretched: a rate too low would leave packets on a slower GPU for good). The GPU keeps what it
+ *  got until packets arrive at less than kBack of that rate, or until it has packets waiting as well and does less than
+ *  the CPU did; then it is tried again only after a while, which doubles each time. A source that gives less than
+ *  kFullBatch at a time, such as an Unqueue with a smaller BURST, never shows that packets wait. Times are time stamp
+ *  counters. */
 class DeviceChoice {
  public:
   static constexpr int kFullBatch = 32;         ///< packets; more than wait while a batch is under way, if one keeps up
@@ -25,8 +26,8 @@ class DeviceChoice {
 
   explicit DeviceChoice(double ticks_per_s) : ticks_per_s_(ticks_per_s), pause_s_(kFirstPauseS) {}
 
-  /** What sources have given: `packets` of one batch, or none in a round. `late`: the GPU takes longer than a latency budget
-   *  allows; then it has only what the CPU cannot keep up with. */
+  /** What sources have given: `packets` of one batch, or none in a round. `late`: the GPU takes longer than a latency
+   *  budget allows; then it has only what the CPU cannot keep up with. */
   void received(int packets, uint64_t now, bool late = false) {
     if (wants_gpu_)
       on_gpu(packets, now, late);

@@ -20,7 +20,7 @@ namespace heddle {
 struct RunOptions {
   int threads = 1;         ///< packet threads; with PlanOptions::workers the last one is the master
   int batch_size = 1024;   ///< capacity of batches
-  int slots = 0;           ///< GPU: slots of kTile packets in flight, over all threads of a segment; 0: automatic
+  int slots = 0;           ///< GPU: slots of gpu::kSlotPackets in flight, of all threads of a segment; 0: automatic
   int batches_a_side = 0;  ///< for tests: what is placed by load changes sides after so many batches, whatever the load
   unsigned packets = 0;    ///< packets in the pool; 0: as many as ports, batches and slots need
   bool pin = false;        ///< one thread a core
@@ -51,7 +51,8 @@ struct Report {
     /** If the CPU runs the segment as well: packets that it has taken, and changes from one to the other. */
     std::optional<uint64_t> on_cpu{};
     uint64_t switches = 0;
-    /** Transport landing: packets that landed; that came back to their own buffers: no room, or a slot with one too long. */
+    /** Transport landing: packets that landed; that came back to their own buffers: no room, or a slot with one too
+     *  long. */
     std::optional<uint64_t> landed{};
     uint64_t landing_full = 0;
   };
@@ -62,10 +63,10 @@ struct Report {
   std::string device;  ///< GPU segments' device and model, "" if none
 };
 
-/** A plan that runs: what it takes from the machine (Resources), and a Generation: its elements, their ways through other
- *  processors (Lane) and its threads (Scheduler). start() acquires everything or throws Error, wait() runs until
- * the sources are exhausted or stop() is called, and every packet is accounted for. reconfigure() puts another generation in
- * the place of the one that runs. */
+/** A plan that runs: what it takes from the machine (Resources), and a Generation: its elements, their ways through
+ *  other processors (Lane) and its threads (Scheduler). start() acquires everything or throws Error, wait() runs until
+ *  the sources are exhausted or stop() is called, and every packet is accounted for. reconfigure() puts another
+ *  generation in the place of the one that runs. */
 class Engine {
  public:
   Engine(Router router, Plan plan, RunOptions options);
@@ -75,7 +76,8 @@ class Engine {
   /** Stops receiving; packets on their way are processed to the end. May be called from any thread or a signal handler.
    */
   void stop() { stopping_.store(true, std::memory_order_relaxed); }
-  /** Whether packets may still come. Finishes, too, what reconfigure() has left behind, so it is called now and then. */
+  /** Whether packets may still come. Finishes, too, what reconfigure() has left behind, so it is called now and
+   *  then. */
   bool running();
   /** Joins the threads, stops GPU and elements. */
   void wait();
@@ -84,10 +86,11 @@ class Engine {
   bool exhausted() const;
 
   /** Hot reconfiguration: what `plan` returns takes the place of what runs. It is read, checked and planned, and its
-   *  elements are started, while packets go on; then packet threads stop between two batches, elements take over what their
-   *  predecessors have gathered (Element::take_state), ports and packet memory stay, and threads go on with the new plan.
-   *  Throws Error, also that of `plan`; then what ran goes on. Called on a control thread (a handler), not on the thread that
-   *  calls wait(). `rewritten`: an element whose arguments are those of `plan` even if handlers have changed them meanwhile. */
+   *  elements are started, while packets go on; then packet threads stop between two batches, elements take over what
+   *  their predecessors have gathered (Element::take_state), ports and packet memory stay, and threads go on with the
+   *  new plan. Throws Error, also that of `plan`; then what ran goes on. Called on a control thread (a handler), not on
+   *  the thread that calls wait(). `rewritten`: an element whose arguments are those of `plan` even if handlers have
+   *  changed them meanwhile. */
   void reconfigure(const std::function<Configuration()>& plan, const std::string& rewritten = {});
   /** Offers that as the handler `hotconfig`, whose value, the new configuration's text, `read` turns into it. */
   void allow_reconfigure(std::function<Configuration(const std::string& text)> read);
@@ -116,7 +119,8 @@ class Engine {
 
   /** Runs `change` on an element whose table may change while packets flow (it has been told to send its patches to
    * every copy); returns when no reader holds the version before, and retired entries have been reclaimed. Callers from
-   * several threads take turns; those of handlers() do not run meanwhile if the caller is one, or within exclusively(). */
+   * several threads take turns; those of handlers() do not run meanwhile if the caller is one, or within
+   * exclusively(). */
   void update(Element& element, const std::function<void()>& change);
 
   /** The handlers of all elements and of the router. */
@@ -228,12 +232,14 @@ class Engine {
   std::atomic<bool> started_{false};  // threads of keepers ask whether it runs
   std::atomic<bool> stopping_{false};
 
-  // Reconfiguration. now_ changes while both are held; a control thread holds the broker as well, so handlers need neither.
+  // Reconfiguration. now_ changes while both are held; a control thread holds the broker as well, so handlers need
+  // neither.
   std::mutex reconfiguring_;
   mutable std::recursive_mutex changing_;
   std::atomic<int> reconfigurations_{0};
   std::atomic<double> reconfiguration_s_{0};
-  // GPUs that have been replaced. Freeing memory waits for resident kernels, so it is done when the next ones have stopped.
+  // GPUs that have been replaced. Freeing memory waits for resident kernels, so it is done when the next ones have
+  // stopped.
   std::vector<std::shared_ptr<Gpus>> spent_;
   std::list<std::unique_ptr<Generation>> retired_;  // to be stopped, by running() or wait()
   std::map<std::pair<std::string, std::string>, Report::Element>

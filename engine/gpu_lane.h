@@ -20,7 +20,8 @@ namespace heddle {
 /** The way through a GPU segment: fills slots from batches, and collects what comes back. */
 class GpuLane : public Lane {
  public:
-  /** `staging`: in packet memory, for transports that pack; at least kLeastStagingBytes then. `area`: for transport landing. */
+  /** `staging`: in packet memory, for transports that pack; at least kLeastStagingBytes then. `area`: for transport
+   *  landing. */
   GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std::byte> staging, LandingArea* area);
   /** For the longest packet. */
   static constexpr size_t kLeastStagingBytes = size_t{128} << 10;
@@ -53,8 +54,8 @@ class GpuLane : public Lane {
     LandingArea::Places* places = nullptr;  // where they land; null: nowhere
     int count;
   };
-  /** Hands packets [first, first + kSlotPackets) of `batch`, or as many as there are, to the GPU in slot `index`; returns how
-   *  many. */
+  /** Hands packets [first, first + kSlotPackets) of `batch`, or as many as there are, to the GPU in slot `index`;
+   *  returns how many. */
   int submit(Batch& batch, int first, int index);
   void take_back(Batch& batch, int index, bool done);
   /** Packs what the plan wants of the packets that `held` has into staging memory; false: it is full. */
@@ -63,10 +64,11 @@ class GpuLane : public Lane {
   void unpack(Packet* packet, const std::byte* packed, gpu::Outcome outcome, int head) const;
   /** Takes places for the packets that `held` has to land in, and names them in the slot. */
   void take_places(Held& held, gpu::Slot& slot);
-  /** Packets of the slot that are done get the places as buffers, those that are dropped give theirs back. `moved`: by how much
-   *  their starts, from their buffers', have moved thereby. */
+  /** Packets of the slot that are done get the places as buffers, those that are dropped give theirs back. `moved`: by
+   *  how much their starts, from their buffers', have moved thereby. */
   void land(Held& held, int index, int* moved);
-  /** Lists what the copy engine is to bring to the GPU and back of the packets that `held` has, which lie where they are. */
+  /** Lists what the copy engine is to bring to the GPU and back of the packets that `held` has, which lie where they
+   *  are. */
   void list(const Held& held);
   /** Copies these bytes to the GPU or back. */
   void copy(std::span<const gpu::PacketBytes> bytes, bool to_gpu);
@@ -78,8 +80,8 @@ class GpuLane : public Lane {
   bool fits(const Batch& batch) const {
     return batch.size() + held_[static_cast<size_t>(ring_.oldest())].count <= batch.capacity();
   }
-  /** Copies `columns` between packets [first, first + count) of `batch` and the slot's columns at `at`. Header columns there
-   *  count from the packet's start. */
+  /** Copies `columns` between packets [first, first + count) of `batch` and the slot's columns at `at`. Header columns
+   *  there count from the packet's start. */
   template <bool kIn>
   static void copy_columns(ColumnSet columns, Batch& batch, int first, int count, uint32_t* at);
 

@@ -39,8 +39,8 @@ class Trap {
   void *kernel_ = nullptr, *stream_ = nullptr;
 };
 
-// What a child process does: it loses its first GPU for good. Each frame's bytes but the first are its number, and an XOR
-// changes all of them.
+// What a child process does: it loses its first GPU for good. Each frame's bytes but the first are its number, and an
+// XOR changes all of them.
 constexpr size_t kFrames = 64, kFrameBytes = 60;
 constexpr unsigned kKey = 0x5a;
 

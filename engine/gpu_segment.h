@@ -27,14 +27,15 @@ class GpuSegment {
   gpu::ProgramId program() const { return program_; }
   /** The program that slots are to run from now on, in device memory. Any thread. */
   const gpu::Program* current() const { return current_.load(std::memory_order_acquire); }
-  /** How often it has changed. Programs cannot be told apart by address: the memory of one that is gone may be another's. */
+  /** How often it has changed. Programs cannot be told apart by address: the memory of one that is gone may be
+   *  another's. */
   uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
   /** The number of the current program. Any thread. */
   gpu::ProgramId newest() const { return newest_.load(std::memory_order_acquire); }
 
-  /** Makes a program with table `to` in the place of `from` current; returns the one before, for the caller to remove when
-   *  no slot runs it any more. */
+  /** Makes a program with table `to` in the place of `from` current; returns the one before, for the caller to remove
+   *  when no slot runs it any more. */
   gpu::ProgramId change_table(gpu::TableId from, gpu::TableId to);
 
   /** Packets and bytes that have come to the k-th node, k > 0 or one that receives from rings. Any thread. */
@@ -72,8 +73,8 @@ class StateReader {
   gpu::StateId state_;
 };
 
-/** The copy of a table on a device, for all of its segments there. Follows the table from its construction on: owner calls
- *  and this object's own are made by one thread at a time. */
+/** The copy of a table on a device, for all of its segments there. Follows the table from its construction on: owner
+ *  calls and this object's own are made by one thread at a time. */
 class TableCopy : public Retiring {
  public:
   TableCopy(Table& table, gpu::Device& device);

@@ -26,11 +26,11 @@ class Gpus {
 
   bool any() const { return !devices_.empty(); }
 
-  /** Memory for packets that all of them reach; what lanes, `lanes` a segment, pack into, and what their
-   *  packets land in, comes on top of it. `slots`: of these together. `packet_bytes`: of a packet, at most, as a rule. */
+  /** Memory for packets that all of them reach; what lanes, `lanes` a segment, pack into, and what their packets land
+   *  in, comes on top of it. `slots`: of these together. `packet_bytes`: of a packet, at most, as a rule. */
   PacketMemory packet_memory(size_t bytes, int lanes, int slots, size_t packet_bytes);
-  /** Instead: that of `other`, which has been stopped, and stays as long as this. Throws Error if lanes that pack, or whose
-   *  packets land, find no room there. */
+  /** Instead: that of `other`, which has been stopped, and stays as long as this. Throws Error if lanes that pack, or
+   *  whose packets land, find no room there. */
   void use_packet_memory_of(const Gpus& other, int lanes, int slots);
   /** Puts segments and tables on the devices; from now on copies follow their tables. */
   void make_segments();
@@ -40,8 +40,8 @@ class Gpus {
   void start();
   /** Ends the kernels, when all packets are back, for go_on(); not those of rings. */
   void pause();
-  /** Makes everything resident again, with the slots of the lanes empty; takes no memory. A device that cannot go on has
-   *  failed, and says so. */
+  /** Makes everything resident again, with the slots of the lanes empty; takes no memory. A device that cannot go on
+   *  has failed, and says so. */
   void go_on();
   /** Ends it all, when all packets are back: counters keep their last values, copies of tables are freed. */
   void stop();

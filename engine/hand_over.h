@@ -10,9 +10,9 @@
 
 namespace heddle {
 
-/** Packets on their way from one thread (the worker) to another (the master), which answers each, and back: a ring in which a
- *  packet keeps its place until the worker has it again. So there is always room for an answer, and the master waits for
- *  nobody. Packets are answered in the order in which they were handed over. */
+/** Packets on their way from one thread (the worker) to another (the master), which answers each, and back: a ring in
+ *  which a packet keeps its place until the worker has it again. So there is always room for an answer, and the master
+ *  waits for nobody. Packets are answered in the order in which they were handed over. */
 class HandOver {
  public:
   /** `capacity`: packets on their way at most; a power of two. `there`, `back`: columns that go with them. */
@@ -23,8 +23,8 @@ class HandOver {
   // The worker's end.
   /** Hands over packets of `batch` from `first` on, as many as there is room for; returns how many. */
   int give(Batch& batch, int first);
-  /** Appends packets that have been answered to `out`, as far as they fit, with next() = the exit and the columns `back`, up to
-   *  the first that is lost; false: none. */
+  /** Appends packets that have been answered to `out`, as far as they fit, with next() = the exit and the columns
+   *  `back`, up to the first that is lost; false: none. */
   bool take(Batch& out);
   /** The same of packets answered in any way, with next() and columns untouched. */
   void take_lost(Batch& out);
@@ -34,7 +34,8 @@ class HandOver {
   uint64_t taken() const { return taken_; }
 
   // The master's end.
-  /** Appends packets that have been handed over to `batch`, as far as they fit, with the columns `there`; returns how many. */
+  /** Appends packets that have been handed over to `batch`, as far as they fit, with the columns `there`; returns how
+   *  many. */
   int accept(Batch& batch);
   /** Answers the oldest packet that is not: packet `i` of `batch`, with its next() and its columns. */
   void answer(Batch& batch, int i);

@@ -9,8 +9,8 @@ namespace heddle {
 
 struct Plan;
 
-/** A node that packets reach on several ways. A GPU segment counts as one node, the join where packets enter it: inside,
- *  and behind it where its exits meet, they stay in order anyway. */
+/** A node that packets reach on several ways. A GPU segment counts as one node, the join where packets enter it:
+ *  inside, and behind it where its exits meet, they stay in order anyway. */
 struct Join {
   /** One way into it: by any output of a node or, as copies have ways of their own, by one output of a Tee. Packets
    *  take it in order. */
@@ -43,10 +43,11 @@ struct JoinNode {
   bool on_cpu_too = false;  ///< of a segment that the CPU runs as well: there each node is one for itself
 };
 
-/** Finds the joins and decides which restore the order. Packets that part and meet again have a common node on both ways,
- *  with no buffer between it and the join: they are given numbers when they enter the chain or leave a buffer, and the join
- *  lets the oldest go first. Where packets only meet that never were together there is no order to restore, unless they go on
- *  to such a join, which relies on rising numbers, and a GPU segment before may have delayed some. */
+/** Finds the joins and decides which restore the order. Packets that part and meet again have a common node on both
+ *  ways, with no buffer between it and the join: they are given numbers when they enter the chain or leave a buffer,
+ *  and the join lets the oldest go first. Where packets only meet that never were together there is no order to
+ *  restore, unless they go on to such a join, which relies on rising numbers, and a GPU segment before may have delayed
+ *  some. */
 Joins find_joins(const std::vector<JoinNode>& nodes);
 
 }  // namespace heddle

@@ -9,7 +9,8 @@
 namespace heddle::test {
 namespace {
 
-/** "j m; ends at q: why; numbered a b": the joins that restore the order, those where it ends, and who carries numbers. */
+/** "j m; ends at q: why; numbered a b": the joins that restore the order, those where it ends, and who carries
+ *  numbers. */
 std::string joins(const std::string& text, const std::string& device = "cpu", bool numbered = false) {
   click::Diagnostics diagnostics;
   const Chain chain = read(text, {device, LaunchMode::persistent}, diagnostics);

@@ -12,10 +12,11 @@
 
 namespace heddle {
 
-/** Memory that packets land in when they come back from a GPU, and that is their buffer from then on (an rte_mbuf's external
- *  buffer; its own waits until the packet is freed). Places are taken for a slot's packets side by side, and used again in the
- *  order in which they were taken, when all packets of a slot have been freed: whoever keeps packets keeps their memory, and
- *  take() says that there is none rather than give away what is in use. One thread takes, any thread frees packets. */
+/** Memory that packets land in when they come back from a GPU, and that is their buffer from then on (an rte_mbuf's
+ *  external buffer; its own waits until the packet is freed). Places are taken for a slot's packets side by side, and
+ *  used again in the order in which they were taken, when all packets of a slot have been freed: whoever keeps packets
+ *  keeps their memory, and take() says that there is none rather than give away what is in use. One thread takes, any
+ *  thread frees packets. */
 class LandingArea {
  public:
   /** The places of one slot's packets. */
@@ -26,8 +27,8 @@ class LandingArea {
     std::byte* first = nullptr;  ///< pinned; packet by packet
   };
 
-  /** `memory`: in packet memory, aligned to Staging::kAlignment, which like the area outlives all packets; `slots`: whose packets
-   *  it may have at once. */
+  /** `memory`: in packet memory, aligned to Staging::kAlignment, which like the area outlives all packets; `slots`:
+   *  whose packets it may have at once. */
   LandingArea(std::span<std::byte> memory, size_t slots) : memory_(memory), places_(new Places[slots]), count_(slots) {}
 
   /** Places for `packets` packets, `bytes` in all; null if there is no room. */

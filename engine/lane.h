@@ -16,8 +16,8 @@ struct LaneExit {
   int head;    ///< bytes by which the packet's start has moved on the way
 };
 
-/** Bytes that have crossed the bus by a lane's own doing: slot words, columns, results, and packets where a transport copies
- *  them. Not what kernels read and write in place. */
+/** Bytes that have crossed the bus by a lane's own doing: slot words, columns, results, and packets where a transport
+ *  copies them. Not what kernels read and write in place. */
 struct LaneBytes {
   uint64_t to_gpu = 0, from_gpu = 0;
   uint64_t landed = 0, landing_full = 0;  ///< transport landing, packets: that have landed, that there was no room for
@@ -27,11 +27,11 @@ struct LaneBytes {
  *  thread does other things meanwhile. How the other processor learns of them (launches, words that it polls) is the
  *  lane's affair. One thread uses a lane.
  *
- *  A lane whose other processor takes packets in by itself, from a ring of a port, is one that nobody feeds: no task leads
- *  to it, fed() follows the index up to which the ring has been read, poll() returns those packets alone that leave to
- *  this processor, and returned() follows the index up to which all are done, wherever they went. One whose other processor
- *  sends packets by itself has an exit for them less: such packets count in returned() and poll() never shows them. Epochs
- *  and the end of the program need only these two numbers, so they hold for all kinds. */
+ *  A lane whose other processor takes packets in by itself, from a ring of a port, is one that nobody feeds: no task
+ *  leads to it, fed() follows the index up to which the ring has been read, poll() returns those packets alone that
+ *  leave to this processor, and returned() follows the index up to which all are done, wherever they went. One whose
+ *  other processor sends packets by itself has an exit for them less: such packets count in returned() and poll() never
+ *  shows them. Epochs and the end of the program need only these two numbers, so they hold for all kinds. */
 class Lane {
  public:
   virtual ~Lane() = default;
@@ -47,8 +47,8 @@ class Lane {
   virtual int feed(Batch& batch, int first) = 0;
   /** What has been fed will be done without another feed(). */
   virtual void flush() = 0;
-  /** Appends packets that are done to `out`, in order of feeding, while they fit, with next() = index of the exit; false:
-   *  none. */
+  /** Appends packets that are done to `out`, in order of feeding, while they fit, with next() = index of the exit;
+   *  false: none. */
   virtual bool poll(Batch& out) = 0;
 
   /** Packets fed and returned so far. */

@@ -10,8 +10,9 @@
 
 namespace heddle {
 
-/** Drives a lane for other threads, the workers: one thread (the master) feeds it with what they hand over, as it comes, and hands
- *  back to each what is its own. To a worker its way through the master is a lane as any other. (Thesis, section 2.2.2.) */
+/** Drives a lane for other threads, the workers: one thread (the master) feeds it with what they hand over, as it
+ *  comes, and hands back to each what is its own. To a worker its way through the master is a lane as any other.
+ *  (Thesis, section 2.2.2.) */
 class LaneDriver : public std::enable_shared_from_this<LaneDriver> {
  public:
   struct Options {
@@ -23,8 +24,8 @@ class LaneDriver : public std::enable_shared_from_this<LaneDriver> {
   };
   LaneDriver(std::unique_ptr<Lane> lane, const Options& options);
 
-  /** Packets that a worker may have on their way through a lane for `capacity`: its share of what the lane holds, and one batch
-   *  besides that which is under way. */
+  /** Packets that a worker may have on their way through a lane for `capacity`: its share of what the lane holds, and
+   *  one batch besides that which is under way. */
   static int room(int capacity, int workers, int batch);
 
   /** The way of a worker; once for each, before any thread runs. */

@@ -1,5 +1,5 @@
-// The master's end of a lane and the workers' ends: every packet comes back to who handed it over, in order, and a lane that fails
-// loses what it has, and no more.
+// The master's end of a lane and the workers' ends: every packet comes back to who handed it over, in order, and a lane
+// that fails loses what it has, and no more.
 #include "engine/lane_driver.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr ColumnSet kThere = columns(Column::dst, Column::cycles), kBack = columns(Column::cycles, Column::paint);
 
-/** A lane that does nothing: packets come back when the test says so, or some of them each time. What it answers follows from the
- *  columns that it was fed with. */
+/** A lane that does nothing: packets come back when the test says so, or some of them each time. What it answers
+ *  follows from the columns that it was fed with. */
 class SlowLane : public Lane {
  public:
   explicit SlowLane(int capacity) : capacity_(capacity) {}

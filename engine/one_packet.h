@@ -4,8 +4,9 @@
 
 #include "engine/plan.h"
 
-/** Columns that are good for one packet (`one_packet` in columns.def), such as a nonce: whoever copies a packet, or makes
- *  others of it, would use them twice. So packets leave such elements without them, and those that read them as well. */
+/** Columns that are good for one packet (`one_packet` in columns.def), such as a nonce: whoever copies a packet, or
+ *  makes others of it, would use them twice. So packets leave such elements without them, and those that read them as
+ *  well. */
 namespace heddle {
 
 /** The columns that packets leave `node` without, though they had them. */

@@ -32,8 +32,8 @@ Access access_of(const Node& node, const Placement& place) {
   return access;
 }
 
-// A GPU cannot tell how much room lies before a packet, so a neutral element on it never moves the start before where the
-// frame began: bytes between that and the start, at least.
+// A GPU cannot tell how much room lies before a packet, so a neutral element on it never moves the start before where
+// the frame began: bytes between that and the start, at least.
 std::vector<int> heads(const Router& router) {
   std::vector<int> head(router.nodes.size(), std::numeric_limits<int>::max());
   for (size_t i = 0; i < router.nodes.size(); ++i) {

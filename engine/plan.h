@@ -58,13 +58,14 @@ struct NodePlan : Placement {
   AtomAccess access;
 };
 
-/** A maximal run of functions on one processor between hand-overs. What follows the first two lines is a GPU segment's. */
+/** A maximal run of functions on one processor between hand-overs. What follows the first two lines is a GPU
+ *  segment's. */
 struct Segment : Placement {
   std::vector<int> nodes;  ///< topological order; a GPU segment is entered at nodes[0] only
 
   AtomSet in = 0, out = 0;  ///< fields that move to the GPU and back, for each packet
-  /** Ways out, and where each node's packets go by output port and by drop reason: to a node, as an index into `nodes`, or
-   *  to exit `target - gpu::kExit`. */
+  /** Ways out, and where each node's packets go by output port and by drop reason: to a node, as an index into `nodes`,
+   *  or to exit `target - gpu::kExit`. */
   std::vector<LaneExit> exits;
   struct Targets {
     std::vector<uint16_t> outputs, drops;
@@ -148,8 +149,8 @@ void find_joins(const Router& router, Plan& plan);
 /** 11. Derives which fields move at each hand-over. */
 void synchronise(const Router& router, Plan& plan);
 // Of GPU segments (engine/segments.cc):
-/** 12. Numbers the exits, drops last, and finds by how much starts have moved there; wide results where the exit does not
- *  tell. */
+/** 12. Numbers the exits, drops last, and finds by how much starts have moved there; wide results where the exit does
+ *  not tell. */
 void find_exits(const Router& router, Plan& plan);
 /** 13. Finds the columns that tiles have, that travel in slots, and that wait on the host. */
 void find_slot_columns(const Router& router, Plan& plan);

@@ -84,7 +84,8 @@ std::vector<PortKinds> resolve_ports(const click::Graph& graph, const std::vecto
   std::vector<std::vector<const click::Connection*>> connections(elements.size());
   for (const auto& c : graph.connections)
     for (const int end : {c.from, c.to}) connections[static_cast<size_t>(end)].push_back(&c);
-  // What `news`, elements with ports whose kinds are new, tell their neighbours, these theirs, and so on, all at the same pace.
+  // What `news`, elements with ports whose kinds are new, tell their neighbours, these theirs, and so on, all at the
+  // same pace.
   const auto settle = [&](std::vector<size_t> news) {
     for (std::vector<size_t> told; !news.empty(); news.swap(told)) {
       told.clear();

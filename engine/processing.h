@@ -16,8 +16,8 @@ struct PortKinds {
   std::vector<PortKind> inputs, outputs;
 };
 
-/** Resolves the ports of a graph as Click does: both ends of a connection are of one kind, and so are all agnostic ports
- *  of an element; what stays open is push. `elements` stand as in `graph`, null for those that could not be made.
+/** Resolves the ports of a graph as Click does: both ends of a connection are of one kind, and so are all agnostic
+ *  ports of an element; what stays open is push. `elements` stand as in `graph`, null for those that could not be made.
  *  Connections that join push and pull, outputs that push to two places and inputs that pull from two go to
  *  `diagnostics`. */
 std::vector<PortKinds> resolve_ports(const click::Graph& graph, const std::vector<Element*>& elements,

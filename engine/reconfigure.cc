@@ -54,9 +54,9 @@ void Engine::check_replaceable(const Generation& next) const {
 }
 
 void Engine::reconfigure(const std::function<Configuration()>& plan, const std::string& rewritten) {
-  // Locks are taken in this order: handlers, reconfiguring_, changing_, updating_. The handler `config` of an element, which
-  // gets here within update(), has the last one already: that does no harm as nobody but a reconfiguration, of which there is
-  // one at a time, waits for it with one of the others.
+  // Locks are taken in this order: handlers, reconfiguring_, changing_, updating_. The handler `config` of an element,
+  // which gets here within update(), has the last one already: that does no harm as nobody but a reconfiguration, of
+  // which there is one at a time, waits for it with one of the others.
   broker_->exclusively([&] {
     const std::lock_guard one_at_a_time(reconfiguring_);
     replace(plan, rewritten);

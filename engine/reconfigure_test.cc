@@ -1,4 +1,5 @@
-// Hot reconfiguration: packets are not lost, or counted where they are, order is kept, and what elements have gathered stays.
+// Hot reconfiguration: packets are not lost, or counted where they are, order is kept, and what elements have gathered
+// stays.
 #include <pthread.h>
 
 #include <set>
@@ -45,8 +46,9 @@ Backend cpu() { return backends()[0]; }
 
 HEDDLE_ON_EVERY_BACKEND(Reconfigure);
 
-// The queue is full all the time: the source gives 1024 packets at a time, and 64 are pulled. Every second configuration
-// has a function more, which goes to the GPU where there is one. The harness adds up what came, arrived and was dropped.
+// The queue is full all the time: the source gives 1024 packets at a time, and 64 are pulled. Every second
+// configuration has a function more, which goes to the GPU where there is one. The harness adds up what came, arrived
+// and was dropped.
 TEST_P(Reconfigure, UnderOverloadAllIsCountedAndInOrder) {
   const std::string head = "src :: TestSource(ENDLESS true) -> c :: Counter -> ",
                     tail = "u :: Unqueue -> sink :: TestSink;";
@@ -146,7 +148,8 @@ void expect_failure(Engine& engine, const Backend& backend, const std::string& t
 
 HEDDLE_ON_EVERY_BACKEND(ReconfigureInVain);
 
-// What fails behind the pause, time after time, leaves threads, GPUs and tables as they were, and packets are counted once.
+// What fails behind the pause, time after time, leaves threads, GPUs and tables as they were, and packets are counted
+// once.
 TEST_P(ReconfigureInVain, TablesGoOnFollowingTheirChanges) {
   const std::string chain =
       "src :: TestSource(ENDLESS true) -> GetIPAddress(30) -> rt :: DirectIPLookup(10.0.0.0/24 0);"

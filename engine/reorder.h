@@ -29,12 +29,12 @@ class SpareBatches {
 /** Whether number `a` was given before `b`; numbers go round, and those in use are less than 2^31 apart. */
 inline bool earlier(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
 
-/** Packets that wait at a join. On each of its ways they come with rising numbers; they go on by their numbers (copies of
- *  one packet, which have the same, in the order of the ways). */
+/** Packets that wait at a join. On each of its ways they come with rising numbers; they go on by their numbers (copies
+ *  of one packet, which have the same, in the order of the ways). */
 class Reorder {
  public:
-  /** `columns`: those that somebody behind reads. `usual`: packets for which there are batches from the start; `most`: those
-   *  that can wait at all. */
+  /** `columns`: those that somebody behind reads. `usual`: packets for which there are batches from the start; `most`:
+   *  those that can wait at all. */
   Reorder(int ways, ColumnSet columns, size_t usual, size_t most, SpareBatches& spare);
 
   /** Takes all packets of `batch`, which came by way `way`. */

@@ -54,9 +54,9 @@ void check_ports(const Element& element, const click::Location& where, std::vect
   }
 }
 
-// How a GPU segment is launched, and how much waits for it, also in the words of the thesis's elements (functions/*/gpu_forms.h):
-// PERSISTENT and ZEROCOPY say in yes and no what LAUNCH and TRANSPORT say by name, and win over them. The copy engine only
-// works beside launches, so what is persistent works in host memory.
+// How a GPU segment is launched, and how much waits for it, also in the words of the thesis's elements
+// (functions/*/gpu_forms.h): PERSISTENT and ZEROCOPY say in yes and no what LAUNCH and TRANSPORT say by name, and win
+// over them. The copy engine only works beside launches, so what is persistent works in host memory.
 void read_launch(Node& node, click::Arguments& arguments) {
   std::string launch;
   arguments.keyword("LAUNCH", launch);

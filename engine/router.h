@@ -72,7 +72,8 @@ struct Task {
 /** How the names of elements begin that the command line adds to a chain. */
 constexpr const char* kDriverPrefix = "click_driver@@";
 
-/** The class of the nodes that the engine puts before each input of an element that tells its inputs (core/element.h). */
+/** The class of the nodes that the engine puts before each input of an element that tells its inputs
+ *  (core/element.h). */
 constexpr const char* kInputMark = "Input@";
 
 /** What chains may refer to: the element classes of this program. */

@@ -90,9 +90,9 @@ void Scheduler::pause() {
 /** Finds out that no packet is left. Packets may wait in a buffer that another thread empties, so no thread can tell
  * alone. Nothing is left if all threads were quiet, then made two more rounds each, and none of these found a packet:
  * what a round under way at the first look pushed would have been found, or that round counted, by the second. */
-class Scheduler::Silence {
+class Scheduler::Quiescence {
  public:
-  Silence(size_t threads, std::atomic<bool> Progress::*quiet) : seen_(threads), quiet_(quiet) {}
+  Quiescence(size_t threads, std::atomic<bool> Progress::*quiet) : seen_(threads), quiet_(quiet) {}
 
   /** All threads were quiet at the last look. */
   bool begun() const { return begun_; }
@@ -125,10 +125,10 @@ class Scheduler::Silence {
 };
 
 bool Scheduler::exhausted() const {
-  Silence silence(workers_.size(), &Progress::idle);
+  Quiescence quiescence(workers_.size(), &Progress::idle);
   for (int i = 0; i < 50 && live_threads() > 0; ++i) {
-    if (silence.lasts(progress_.get())) return true;
-    if (!silence.begun()) return false;
+    if (quiescence.lasts(progress_.get())) return true;
+    if (!quiescence.begun()) return false;
     std::this_thread::sleep_for(kNap);
   }
   return false;
@@ -175,7 +175,7 @@ void Scheduler::thread_main(int thread) {
   const dpdk::ThreadGuard registered;
   Worker& worker = *workers_[static_cast<size_t>(thread)];
   Progress& progress = progress_[static_cast<size_t>(thread)];
-  Silence silence(workers_.size(), &Progress::quiet), stillness(workers_.size(), &Progress::still);
+  Quiescence quiescence(workers_.size(), &Progress::quiet), stillness(workers_.size(), &Progress::still);
   const bool simulated = RouterClock::simulated();
   // One thread moves the clock: the first that runs.
   bool moves_clock = simulated;
@@ -200,14 +200,14 @@ void Scheduler::thread_main(int thread) {
     progress.idle.store(idle);
     progress.quiet.store(quiet);
     progress.rounds.store(progress.rounds.load(std::memory_order_relaxed) + 1);
-    if (quiet && silence.lasts(progress_.get())) {
+    if (quiet && quiescence.lasts(progress_.get())) {
       ending_.store(true, std::memory_order_relaxed);
       if (!options_.release()) finished_.store(true, std::memory_order_release);
     }
     if (moves_clock) {
       // What others have done since, threads may not have seen yet.
       if (const uint64_t now = RouterClock::changes(); now != changes) stillness.restart(), changes = now;
-      if (!(quiet && silence.begun()) && stillness.lasts(progress_.get())) {
+      if (!(quiet && quiescence.begun()) && stillness.lasts(progress_.get())) {
         RouterClock::jump(changes, all_idle());
         stillness.restart();
       }

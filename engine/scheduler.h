@@ -13,8 +13,8 @@ namespace heddle {
 
 class LaneDriver;
 
-/** Runs the packet threads: a worker each, rounds and timers, until nothing is left to do or stop() is called. With lane
- *  drivers there is one thread more, the master, which serves them as long as a worker may have packets there. */
+/** Runs the packet threads: a worker each, rounds and timers, until nothing is left to do or stop() is called. With
+ *  lane drivers there is one thread more, the master, which serves them as long as a worker may have packets there. */
 class Scheduler {
  public:
   struct Options {
@@ -40,7 +40,8 @@ class Scheduler {
   /** Workers' threads that have not ended. */
   int live_threads() const { return live_threads_.load(std::memory_order_acquire); }
   void join();
-  /** Ends the threads between two batches: what is in lanes comes back and goes on, what waits in elements stays there. */
+  /** Ends the threads between two batches: what is in lanes comes back and goes on, what waits in elements stays
+   *  there. */
   void pause();
   /** Frees the workers; the threads have been joined. */
   void clear() { workers_.clear(), drivers_.clear(); }
@@ -48,7 +49,8 @@ class Scheduler {
   /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. */
   bool exhausted() const;
 
-  /** Of a packet thread, in cycles of the time stamp counter: its whole life, and the part in which it found packets. */
+  /** Of a packet thread, in cycles of the time stamp counter: its whole life, and the part in which it found
+   *  packets. */
   struct Cycles {
     uint64_t all = 0, busy = 0;
   };
@@ -64,7 +66,7 @@ class Scheduler {
     std::atomic<bool> quiet{false};  ///< idle, and no element keeps the program running
     std::atomic<bool> still{false};  ///< the last round found nothing, and nothing is on its way; simulated time only
   };
-  class Silence;
+  class Quiescence;
 
   void thread_main(int thread);
   void master_main();

@@ -46,7 +46,8 @@ class WaysBack {
     if (gathered_by(before)) return true;
     const int first = before.nodes[0];
     if (before.has_rings() || before.transport == Transport::landing || may_move(planned(first))) return false;
-    // What it has gathered of the packet it has changed in the twin as well; else it works on the packet, as the CPU does.
+    // What it has gathered of the packet it has changed in the twin as well; else it works on the packet, as the CPU
+    // does.
     const bool on_twins = before.transport == Transport::gather && before.processor == segment_.processor;
     for (const int n : before.nodes) {
       if (router_.nodes[static_cast<size_t>(n)].element->changes_length()) return false;

@@ -9,7 +9,8 @@
 
 namespace heddle {
 
-/** A GPU port whose NIC this program plays: rings and buffers in GPU memory, doorbells in host memory, and a DPDK port behind. */
+/** A GPU port whose NIC this program plays: rings and buffers in GPU memory, doorbells in host memory, and a DPDK port
+ *  behind. */
 class SoftNicPort {
  public:
   enum Direction : size_t { kReceive, kTransmit };
@@ -21,7 +22,8 @@ class SoftNicPort {
     uint32_t stride;    ///< bytes of a buffer, headroom included
     uint32_t headroom;  ///< bytes
   };
-  /** Makes the rings of one direction on `device`, with the buffers of the pool from number `first` on. Before Device::start(). */
+  /** Makes the rings of one direction on `device`, with the buffers of the pool from number `first` on. Before
+   *  Device::start(). */
   void add(gpu::Device& device, Direction direction, const Pool& pool, uint32_t first);
   uint32_t buffers() const { return queues_ * size_; }  ///< of each direction
   uint32_t buffer_bytes() const { return buffer_bytes_; }

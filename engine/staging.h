@@ -6,8 +6,8 @@
 
 namespace heddle {
 
-/** Memory that packets are packed into on their way to a GPU: taken piece by piece, and given back in the same order. One
- *  thread uses it. */
+/** Memory that packets are packed into on their way to a GPU: taken piece by piece, and given back in the same order.
+ *  One thread uses it. */
 class Staging {
  public:
   static constexpr size_t kAlignment = 64;

@@ -24,10 +24,10 @@ struct SyncStep {
  *  chain becomes a graph by taking the union over the ways into a step. At the start the host has every field and the
  *  GPU none. `whole` is what a step without successors that reads `whole` needs: ports send whole packets.
  *
- *  `resident` tells whether the GPU keeps what it has of a packet while others work on it (shared packet buffer; one GPU). If
- *  not, all of it is gone when the packet leaves a segment, so what somebody reads later must come back with it; such
- *  fields are in to_cpu of the first step behind, whatever runs that (a field dirty on the GPU is flushed at the
- *  hand-over). */
+ *  `resident` tells whether the GPU keeps what it has of a packet while others work on it (shared packet buffer; one
+ *  GPU). If not, all of it is gone when the packet leaves a segment, so what somebody reads later must come back with
+ *  it; such fields are in to_cpu of the first step behind, whatever runs that (a field dirty on the GPU is flushed at
+ *  the hand-over). */
 struct SyncPlan {
   std::vector<AtomSet> to_gpu, to_cpu;  ///< one entry a step
 };

@@ -185,7 +185,8 @@ TEST(Synchronise, MovesAFieldWhenItsFirstReaderComes) {
   EXPECT_EQ(fresh.to_cpu, (std::vector<AtomSet>{0, 0, 0b010, 0, 0}));
 }
 
-// A buffer, a function on the GPU, one on the CPU that looks at nothing, another on the GPU, and back to the buffer, which reads all.
+// A buffer, a function on the GPU, one on the CPU that looks at nothing, another on the GPU, and back to the buffer,
+// which reads all.
 TEST(Synchronise, BringsBackWhatIsReadWhereTheChainGoesBack) {
   const std::vector<SyncStep> steps = {{Processor::cpu, 0b111, 0b000, {1}},
                                        {Processor::gpu, 0b000, 0b001, {2}},

@@ -15,21 +15,21 @@
 
 namespace heddle {
 
-/** The mark of a packet that is followed, 1 to 63, in a part of `ol_flags` that DPDK leaves to programs. Clones have it as well, and
- *  a packet that is allocated has none. */
+/** The mark of a packet that is followed, 1 to 63, in a part of `ol_flags` that DPDK leaves to programs. Clones have it
+ *  as well, and a packet that is allocated has none. */
 constexpr int kTraceShift = 30;
 constexpr uint64_t kTraceMark = uint64_t{63} << kTraceShift;
 
-/** Follows a few packets through the chain: which elements they come to, and what each has changed. A packet is looked at when it
- *  comes to an element; what differs from the last time has been done by the element before. What happens to a packet on a GPU is
- *  seen at the end of its segment. */
+/** Follows a few packets through the chain: which elements they come to, and what each has changed. A packet is looked
+ *  at when it comes to an element; what differs from the last time has been done by the element before. What happens to
+ *  a packet on a GPU is seen at the end of its segment. */
 class Tracer {
  public:
   static constexpr int kMost = 63;
   static constexpr size_t kMostSteps = 256;  ///< of a packet: one on a cycle is not followed for ever
 
-  /** Follows the next `count` packets that come from sources and match `filter`, a pattern of IPFilter's language, or "" for all.
-   *  IPv4 lies behind the Ethernet header and VLAN tags. Forgets what it has. Throws Error. Any thread. */
+  /** Follows the next `count` packets that come from sources and match `filter`, a pattern of IPFilter's language, or
+   *  "" for all. IPv4 lies behind the Ethernet header and VLAN tags. Forgets what it has. Throws Error. Any thread. */
   void begin(int count, const std::string& filter);
   /** Chooses no more packets, and forgets what it has. Any thread. */
   void end();

@@ -59,8 +59,9 @@ void expect_old_or_new(const std::string& element, const Backend& backend, const
     for (unsigned half = 0; half < 2; ++half)
       arguments += format("%s10.0.%u.%u/%u 100.%u.%u.1 %u", arguments.empty() ? "" : ", ", net, 128 * half, 24 + half,
                           net, half, port(0, net));
-  // Bit s: an answer of state s is right now. One word, so that a packet sees one moment: while the table changes, old and
-  // new are right; a change ends only when the threads that may hold old answers have come to the end of their round.
+  // Bit s: an answer of state s is right now. One word, so that a packet sees one moment: while the table changes, old
+  // and new are right; a change ends only when the threads that may hold old answers have come to the end of their
+  // round.
   std::atomic<unsigned> allowed{1u << 0};
   std::atomic<uint64_t> wrong{0}, seen{0};
   std::array<std::atomic<uint64_t>, kStates> answers{};

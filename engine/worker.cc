@@ -388,8 +388,8 @@ void Worker::report_epoch() {
     waiting_epoch_ = now;
     for (auto& path : paths_) path->fed_at_epoch.reset();
   }
-  // In topological order: what comes back from one path may go on to another. Packets that wait for others count as fed, so
-  // that they wait as they would without a change; if they are lost instead, the path is empty at the latest.
+  // In topological order: what comes back from one path may go on to another. Packets that wait for others count as
+  // fed, so that they wait as they would without a change; if they are lost instead, the path is empty at the latest.
   for (auto& path : paths_) {
     const size_t gathered = path->gathered ? static_cast<size_t>(path->gathered->size()) : 0;
     if (!path->fed_at_epoch) path->fed_at_epoch = path->lane->fed() + gathered;

@@ -54,14 +54,14 @@ class Worker {
   /** `lanes`: by index of the plan's segment; null for CPU segments. */
   Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lane>> lanes);
 
-  /** One round: every task once, and collects what GPUs have done. `stopping`: takes no new packets, only those that wait
-   * in buffers. False when nothing happened. */
+  /** One round: every task once, and collects what GPUs have done. `stopping`: takes no new packets, only those that
+   * wait in buffers. False when nothing happened. */
   bool round(bool stopping);
-  /** Calls the timers that are due; false if no packets came of it. `now`: time stamp counter; `ending`: nothing arrives any
-   *  more, so elements give what they hold. Between rounds, now and then. */
+  /** Calls the timers that are due; false if no packets came of it. `now`: time stamp counter; `ending`: nothing
+   *  arrives any more, so elements give what they hold. Between rounds, now and then. */
   bool run_timers(uint64_t now, bool ending);
-  /** Renews what counts() gives, when nothing arrives or some time has passed. `busy`: whether the rounds since the last
-   * call found packets; `now`: time stamp counter. */
+  /** Renews what counts() gives, when nothing arrives or some time has passed. `busy`: whether the rounds since the
+   * last call found packets; `now`: time stamp counter. */
   void publish_if_due(bool busy, uint64_t now);
   /** Whether no task of this thread will have packets any more unless others bring some. */
   bool exhausted(bool stopping) const;
@@ -125,8 +125,8 @@ class Worker {
   bool collect_all();
   /** Whether all packets of `batch` go the same way, none is dropped; sets `way`, an index into `ways`. */
   static bool together(Batch& batch, std::span<const Way> ways, bool splits, int& way);
-  /** Sends each packet its way, those for one node together, in order. The first `marked` entries of next() were in use.
-   *  Drops by reason are counted at `node`. */
+  /** Sends each packet its way, those for one node together, in order. The first `marked` entries of next() were in
+   *  use. Drops by reason are counted at `node`. */
   void divide(int node, std::span<const Way> ways, ColumnSet columns, bool numbered, Batch& batch, int marked);
   void copy_out(int node, Batch& batch);
   void make_private(int node, Batch& batch);
@@ -135,8 +135,8 @@ class Worker {
   void check_failure(Path& path);
   /** Counts what was in flight as lost. */
   void abandon(Path& path);
-  /** Goes on with the side that has been chosen, to the CPU once nothing is in flight. False: packets of the GPU must come
-   *  back first. */
+  /** Goes on with the side that has been chosen, to the CPU once nothing is in flight. False: packets of the GPU must
+   *  come back first. */
   bool sides_settled();
   void set_side(Path& path, bool cpu);
   /** Runs packets [first, end) of a batch from node `i` on. Empties it. */
@@ -251,7 +251,8 @@ class Worker {
   void enter(const Entry& entry, Batch& batch);
   /** Takes packets from several sources as their schedulers want; returns how many there were. */
   int pull_scheduled(Job& job, int wanted);
-  /** Puts up to `wanted` packets of one source into `batch`, which is empty; returns the source, or null: there are none. */
+  /** Puts up to `wanted` packets of one source into `batch`, which is empty; returns the source, or null: there are
+   *  none. */
   const Entry* take(Pull& from, int wanted, Batch& batch);
   /** The same of a scheduler that looks ahead: one packet. */
   const Entry* take_ahead(Pull& from, Batch& batch);
@@ -303,8 +304,9 @@ class Worker {
   bool stop_begun_ = false, due_ = false;
   uint64_t epoch_ = 0, waiting_epoch_ = 0;  // reported; noticed, and waiting for packets fed before it
 
-  // For readers: a copy of counts_ that is renewed now and then. Nothing that this thread writes at every batch lies on the
-  // same cache lines, neither of the copy nor of the pointer to it: somebody who polls would take them away each time.
+  // For readers: a copy of counts_ that is renewed now and then. Nothing that this thread writes at every batch lies on
+  // the same cache lines, neither of the copy nor of the pointer to it: somebody who polls would take them away each
+  // time.
   alignas(kCacheLine) std::vector<NodeCounts, Unshared<NodeCounts, kPage>> published_;
 };
 

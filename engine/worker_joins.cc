@@ -50,8 +50,8 @@ void Worker::number(Batch& batch) {
   next_number_ += static_cast<uint32_t>(batch.size());
 }
 
-// Between batches: all packets of this thread are in lanes or at joins, so those before a join that are older than a packet
-// at it are in flight in a lane, or wait for such a packet themselves.
+// Between batches: all packets of this thread are in lanes or at joins, so those before a join that are older than a
+// packet at it are in flight in a lane, or wait for such a packet themselves.
 void Worker::pass_joins() {
   waiting_ = 0;
   for (JoinHere& join : joins_) {
@@ -109,8 +109,8 @@ void Worker::emit_due() {
     }
 }
 
-// Simulated: the clock stops for the timer now and then, but not for an emitter that has nothing to give. Where it stops for
-// others, all that are due run, and emitters in any case.
+// Simulated: the clock stops for the timer now and then, but not for an emitter that has nothing to give. Where it
+// stops for others, all that are due run, and emitters in any case.
 void Worker::await(const Timer& timer, uint64_t last) {
   // Packets are held, and entries age, for much longer times.
   constexpr uint64_t kHeldNs = 1'000'000, kAgeingNs = 1'000'000'000;

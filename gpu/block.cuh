@@ -34,8 +34,8 @@ class Group {
   __device__ int index() const { return block_.thread / kSize; }   ///< of the group in the block
   __device__ int count() const { return block_.threads / kSize; }  ///< groups of the block
 
-  /** One value of the group's, in log2(kSize) steps: `join(value, next, e)` makes one of the value of 2^e neighbouring threads
-   *  and that of the next 2^e. The result is valid on rank 0. */
+  /** One value of the group's, in log2(kSize) steps: `join(value, next, e)` makes one of the value of 2^e neighbouring
+   *  threads and that of the next 2^e. The result is valid on rank 0. */
   template <class T, class Join>
   __device__ T fold(T value, const Join& join) const {
 #pragma unroll
@@ -61,8 +61,8 @@ class Group {
   const Block& block_;
 };
 
-/** For the threads of one warp: writes the numbers of the lanes with `wanted` to `list`, ascending and dense, and returns how
- *  many there are. In place after the next sync. */
+/** For the threads of one warp: writes the numbers of the lanes with `wanted` to `list`, ascending and dense, and
+ *  returns how many there are. In place after the next sync. */
 __device__ inline int compact(bool wanted, uint8_t* list) {
   const unsigned lane = threadIdx.x % kLanes, who = __ballot_sync(~0u, wanted);
   if (wanted) list[__popc(who & ((1u << lane) - 1))] = static_cast<uint8_t>(lane);

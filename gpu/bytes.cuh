@@ -26,9 +26,9 @@ __device__ inline bool is_aligned(const void* at) {
   return (reinterpret_cast<uintptr_t>(at) & (bytes - 1)) == 0;
 }
 
-/** load_u32(at) for every lane of a warp with `wanted`; the others get 0. Called by all lanes. A field of four bytes often lies
- *  across two 32-byte sectors (an IPv4 destination behind 128 bytes of headroom does), which would be two PCIe reads of a
- *  lane; here two neighbouring lanes fetch the two words of a packet together, as one. */
+/** load_u32(at) for every lane of a warp with `wanted`; the others get 0. Called by all lanes. A field of four bytes
+ *  often lies across two 32-byte sectors (an IPv4 destination behind 128 bytes of headroom does), which would be two
+ *  PCIe reads of a lane; here two neighbouring lanes fetch the two words of a packet together, as one. */
 __device__ inline uint32_t load_u32_each(const uint8_t* at, bool wanted) {
   const int lane = static_cast<int>(threadIdx.x) & 31;
   const auto mine = wanted ? reinterpret_cast<uint64_t>(at) : uint64_t{0};
@@ -64,9 +64,9 @@ __device__ inline void store_u32(uint8_t* at, uint32_t word) {
   }
 }
 
-/** The 16-byte pieces of a tile's packets laid end to end, so that packets of any mixture of lengths keep all threads busy:
- *  thread t takes the pieces t, t + threads, ... Packets of more than a few pieces are laid out by whole 128-byte lines, so
- *  that a warp's accesses fall on whole lines: a line split between two accesses is two PCIe transfers. */
+/** The 16-byte pieces of a tile's packets laid end to end, so that packets of any mixture of lengths keep all threads
+ *  busy: thread t takes the pieces t, t + threads, ... Packets of more than a few pieces are laid out by whole 128-byte
+ *  lines, so that a warp's accesses fall on whole lines: a line split between two accesses is two PCIe transfers. */
 struct Pieces {
   static constexpr uint32_t kBytes = 16, kLine = 128;
   uint32_t before[kSlotPackets + 1];  ///< [k]: pieces of the packets before the function's k-th
@@ -93,9 +93,9 @@ struct Pieces {
   __device__ uint32_t total(const Tile& tile) const { return before[tile.count()]; }
 };
 
-/** Replaces every byte of this function's packets: `change(uint4)` for 16 aligned bytes, `change(uint32_t)` for one byte at
- *  an unaligned edge. The whole block calls it; each thread has kAhead pieces in flight. Writes no byte outside the packets.
- *  Results are in place after the next sync. */
+/** Replaces every byte of this function's packets: `change(uint4)` for 16 aligned bytes, `change(uint32_t)` for one
+ *  byte at an unaligned edge. The whole block calls it; each thread has kAhead pieces in flight. Writes no byte outside
+ *  the packets. Results are in place after the next sync. */
 template <class Change>
 __device__ void transform_bytes(const Block& block, Tile& tile, Pieces& pieces, const Change& change) {
   constexpr int kAhead = 8;

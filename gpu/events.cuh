@@ -8,7 +8,8 @@
 
 namespace heddle::gpu {
 
-/** Makes room for `count` events in a row, which put() has to write; returns the first one's number. Any thread, at any time. */
+/** Makes room for `count` events in a row, which put() has to write; returns the first one's number. Any thread, at any
+ *  time. */
 template <class Event, uint32_t kSize>
 __device__ unsigned long long reserve(EventRing<Event, kSize>& ring, uint32_t count) {
   return atomicAdd(&ring.pushed, static_cast<unsigned long long>(count));

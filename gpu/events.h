@@ -10,9 +10,9 @@
 
 namespace heddle::gpu {
 
-/** The last `kSize` events that kernels tell the host: a part of a function's State (gpu/registry.cuh), zero at first. A kernel
- *  never waits: it writes over the oldest event, and the reader counts what it has lost by that. Each 32-bit word of an event
- *  lies with the low half of the event's number, so that whoever reads while it is written sees it. */
+/** The last `kSize` events that kernels tell the host: a part of a function's State (gpu/registry.cuh), zero at first.
+ *  A kernel never waits: it writes over the oldest event, and the reader counts what it has lost by that. Each 32-bit
+ *  word of an event lies with the low half of the event's number, so that whoever reads while it is written sees it. */
 template <class T, uint32_t kSize>
 struct EventRing {
   static_assert(std::is_trivially_copyable_v<T> && kSize > 0);
@@ -31,9 +31,9 @@ struct EventRing {
 template <class Ring>
 class EventReader {
  public:
-  /** Calls `visit(event)` for events that are there and have not been visited, in the order of their numbers. `read(offset, to)`
-   *  copies a part of the ring as of now, words of 8 bytes whole; false: it cannot, and nothing more is visited. `last`: no kernel
-   *  runs any more. */
+  /** Calls `visit(event)` for events that are there and have not been visited, in the order of their numbers.
+   *  `read(offset, to)` copies a part of the ring as of now, words of 8 bytes whole; false: it cannot, and nothing more
+   *  is visited. `last`: no kernel runs any more. */
   template <class Read, class Visit>
   void poll(const Read& read, const Visit& visit, bool last = false) {
     uint64_t pushed = 0;

@@ -18,7 +18,8 @@ struct FunctionTraits {
   size_t state_bytes = 0;    ///< memory that it changes and that outlives tiles
 };
 
-/** The functions in the kernels' switch, by their index there. The build makes the list from functions/<name>/gpu.cu. */
+/** The functions in the kernels' switch, by their index there. The build makes the list from
+ *  functions/<name>/gpu.cu. */
 std::span<const FunctionTraits> functions();
 
 /** Index of the GPU side of element class `class_name`, or -1 if it has none. */

@@ -22,8 +22,8 @@ struct NodeCounts {
   unsigned long long packets, bytes;
 };
 
-/** A GPU segment as the kernel runs it: its elements in topological order. Lives in device memory; a block copies it into
- *  its shared memory when a slot is given to it. Tables of a program never change their place: what takes a new
+/** A GPU segment as the kernel runs it: its elements in topological order. Lives in device memory; a block copies it
+ *  into its shared memory when a slot is given to it. Tables of a program never change their place: what takes a new
  *  generation of a table is a new program. */
 struct Program {
   struct Node {
@@ -39,11 +39,12 @@ struct Program {
   uint16_t targets[kMaxTargets];
   uint16_t count;  ///< nodes in use; packets enter at nodes[0]
 
-  /** Where a column lies in the tile: in 32-bit words of kSlotPackets packets, even for wide ones; kNoColumn: nowhere. */
+  /** Where a column lies in the tile: in 32-bit words of kSlotPackets packets, even for wide ones; kNoColumn:
+   *  nowhere. */
   uint8_t place[kColumns];
   uint8_t column_words;  ///< of the tile, in words of kSlotPackets packets
-  /** Columns that the host has written into the slot, and those that it wants back, in the order in which they lie there:
-   *  first all that go in, from 0, then all that come back, from columns_out_at. */
+  /** Columns that the host has written into the slot, and those that it wants back, in the order in which they lie
+   *  there: first all that go in, from 0, then all that come back, from columns_out_at. */
   ColumnSet columns_in, columns_out;
   uint8_t columns_out_at;  ///< in words of kSlotPackets packets
   uint8_t word_column;     ///< the column that the words carry in place of the offset; kNoColumn: none

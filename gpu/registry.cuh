@@ -97,15 +97,17 @@ __device__ void call(const Block& block, Tile& tile, const NodeMemory& memory) {
  *
  *      using Table = ...;                     layout of the function's table (core/table.h), or gpu::NoTable
  *      static constexpr int kWarps = 4;       optional: warps that it wants for a tile, 1..8; 1 if it does not say
- *      static constexpr bool kOnRings = false;  optional: that kernels of GPU ports, which have no register to spare, are without it
- *      static constexpr bool kInTurn = true;  optional: that it wants tile.turn(), so that packets come in the order of arrival; it is
- *                                             in the kernels of GPU ports only, with one warp
+ *      static constexpr bool kOnRings = false;  optional: that kernels of GPU ports, which have no register to spare,
+ *                                             are without it
+ *      static constexpr bool kInTurn = true;  optional: that it wants tile.turn(), so that packets come in the order of
+ *                                             arrival; it is in the kernels of GPU ports only, with one warp
  *      static constexpr int kPasses = 2;      optional: how often it goes over the bytes; 1 if it does not say
  *      using Scratch = ...;                   optional: shared memory for the time of a call, uninitialised
- *      using Shared = ...;                    optional: shared memory that is filled once, when a block takes up a program, by
+ *      using Shared = ...;                    optional: shared memory that is filled once, when a block takes up a
+ *                                             program, by
  *      static __device__ void fill(const Block&, Shared&, const Table&);
- *      using State = ...;                     optional: memory that outlives tiles and that all tiles share; zero at first;
- *                                             what the host sees of it: core/gpu_state.h
+ *      using State = ...;                     optional: memory that outlives tiles and that all tiles share; zero at
+ *                                             first; what the host sees of it: core/gpu_state.h
  *      __device__ void operator()(const Block&, Tile&, const Table&[, Scratch&][, const Shared&][, State&]) const;
  *
  *  and is called by all threads of the block. Its writes to the tile need no sync at its end. */

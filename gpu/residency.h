@@ -18,8 +18,8 @@ struct Residents {
   size_t shared_bytes;
 };
 
-/** Whether all of them fit on `multiprocessors` at the same time, however they are spread: blocks of resident kernels that
- *  wait for room would wait for ever. "" or what does not fit, and how much of it there is. */
+/** Whether all of them fit on `multiprocessors` at the same time, however they are spread: blocks of resident kernels
+ *  that wait for room would wait for ever. "" or what does not fit, and how much of it there is. */
 std::string residency_problem(const std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors);
 
 }  // namespace heddle::gpu

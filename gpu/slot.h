@@ -21,24 +21,24 @@ struct Program;
  *  `stamp` is the slot's sequence number, 1..255 and round again: both sides count along, so a word with the expected
  *  stamp is new, and no flag, dispatcher or launch is needed. `offset` is where the packet starts, from the base of the
  *  packet memory. `exit` says where the packet goes, see Program; `head` and `tail` by how many bytes its start and its
- *  end have moved, -32,768..32,767, both positive towards the end of the buffer. Results are narrow where the plan knows
- *  that nothing moves. All words and results are written for each use; words without a packet carry kNoPacket.
+ *  end have moved, -32,768..32,767, both positive towards the end of the buffer. Results are narrow where the plan
+ *  knows that nothing moves. All words and results are written for each use; words without a packet carry kNoPacket.
  *
  *  A program that reads no packet bytes and one 32-bit column gets that in the place of the offset
  *  (Program::word_column), and no second read is needed. Other columns that the program reads are written before the
  *  words, those that it writes before the results.
  *
- *  `switch` in any word tells the block to read `program` and `columns` again before it goes on: so a slot is given to a
- *  segment, or a segment to another program (a new generation of a table), while kernels are resident. A tile runs one
- *  program to its end. */
+ *  `switch` in any word tells the block to read `program` and `columns` again before it goes on: so a slot is given to
+ *  a segment, or a segment to another program (a new generation of a table), while kernels are resident. A tile runs
+ *  one program to its end. */
 struct alignas(128) Slot {
   uint64_t word[kSlotPackets];
   const Program* program;  ///< in device memory
   uint32_t* columns;       ///< pinned: the program's columns, [word of 32 bits][kSlotPackets], laid out as Program says
   uint64_t landing;        ///< where its packets land, see Copies; an offset as those of packets, kNoPacket: nowhere
-  /** Results lie so far from the words that the CPU, which writes those line by line, does not prefetch what the GPU is about
-   *  to write (a third of the rate of lookups by four threads); and slots not at a power of two, or they would share a few
-   *  sets of its cache. */
+  /** Results lie so far from the words that the CPU, which writes those line by line, does not prefetch what the GPU is
+   *  about to write (a third of the rate of lookups by four threads); and slots not at a power of two, or they would
+   *  share a few sets of its cache. */
   alignas(128) std::byte gap[256];
   union {
     uint32_t narrow[kSlotPackets];

@@ -9,8 +9,8 @@
 
 namespace heddle::gpu {
 
-/** The host's end of a group of slots: hands out free ones, keeps those in flight in order. One thread uses it. No CUDA in
- *  here: slots are plain memory that both sides see. */
+/** The host's end of a group of slots: hands out free ones, keeps those in flight in order. One thread uses it. No CUDA
+ *  in here: slots are plain memory that both sides see. */
 class SlotRing {
  public:
   /** `program`: what the slots are to run, in device memory. */
@@ -38,8 +38,8 @@ class SlotRing {
     return -1;
   }
 
-  /** Slots in the order of the ring, for launches of neighbouring ones: the one behind that used last, or -1 if all are in
-   *  flight. A ring is used by free_slot() or by next_slot(), not by both. */
+  /** Slots in the order of the ring, for launches of neighbouring ones: the one behind that used last, or -1 if all are
+   *  in flight. A ring is used by free_slot() or by next_slot(), not by both. */
   int next_slot() const { return in_flight() < count() ? next_index() : -1; }
   int next_index() const { return static_cast<int>(tail_ % static_cast<uint64_t>(count())); }
 

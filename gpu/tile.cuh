@@ -43,8 +43,8 @@ class Tile {
   __device__ uint8_t* frame(int i) const { return frame_[i]; }    ///< first byte of packet i, in host or GPU memory
   __device__ uint32_t length(int i) const { return length_[i]; }  ///< its bytes
 
-  /** Moves the end of packet i. Growing needs no look at the buffer: where packets enter a segment they have room for all
-   *  that its functions declare (Element::appends, prepends). */
+  /** Moves the end of packet i. Growing needs no look at the buffer: where packets enter a segment they have room for
+   *  all that its functions declare (Element::appends, prepends). */
   __device__ void set_length(int i, uint32_t bytes) { length_[i] = bytes; }
   /** Moves its start by `bytes`: > 0 strips them, < 0 puts some before. The header columns move along. */
   __device__ void move_head(int i, int bytes) {
@@ -64,7 +64,8 @@ class Tile {
   __device__ void next(int i, uint32_t port) { next_[i] = static_cast<uint16_t>(port); }  ///< 0 unless set
   __device__ void drop(int i, uint32_t reason) { next_[i] = static_cast<uint16_t>(kDrop | reason); }
 
-  /** Of a function with kInTurn: it calls take() and then pass(), once each, and between them is alone with its ring pair. */
+  /** Of a function with kInTurn: it calls take() and then pass(), once each, and between them is alone with its ring
+   *  pair. */
   __device__ Turn& turn() { return turn_; }
 
  private:

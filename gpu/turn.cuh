@@ -10,13 +10,14 @@
 
 namespace heddle::gpu {
 
-/** A tile's turns at the functions of its program that want packets in the order of arrival (kInTurn): at each of them the tiles
- *  of a ring pair have it one after the other, in the order in which their packets came. Lies in shared memory; a tile's one
- *  warp calls everything together. */
+/** A tile's turns at the functions of its program that want packets in the order of arrival (kInTurn): at each of them
+ *  the tiles of a ring pair have it one after the other, in the order in which their packets came. Lies in shared
+ *  memory; a tile's one warp calls everything together. */
 class Turn {
  public:
-  /** The tile has packets [start, end) of the ring pair, whose `words` say, by function, whose turn it is: the tile's that
-   *  begins there. They are shared memory, or, with `far`, device memory that other blocks use as well. Only lane 0 calls it. */
+  /** The tile has packets [start, end) of the ring pair, whose `words` say, by function, whose turn it is: the tile's
+   *  that begins there. They are shared memory, or, with `far`, device memory that other blocks use as well. Only lane
+   *  0 calls it. */
   __device__ void begin(uint32_t* words, bool far, uint32_t start, uint32_t end) {
     words_ = words, far_ = far, start_ = start, end_ = end, at_ = 0;
   }

@@ -25,8 +25,8 @@ DeviceInfo describe(int index, const cudaDeviceProp& properties) {
 
 #ifndef HEDDLE_SIMT
 std::vector<DeviceInfo> devices(std::string& reason) {
-  // Streams that share one of the hardware's queues wait for each other, and what is resident is waited for without end. As
-  // many queues as there can be, before CUDA begins; who has chosen otherwise keeps that.
+  // Streams that share one of the hardware's queues wait for each other, and what is resident is waited for without
+  // end. As many queues as there can be, before CUDA begins; who has chosen otherwise keeps that.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);

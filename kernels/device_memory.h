@@ -14,8 +14,8 @@
 namespace heddle::gpu {
 namespace HEDDLE_GPU_BACKEND {
 
-/** Memory of a device that comes, changes and goes while kernels are resident: tables, states, programs. One thread at a time uses
- *  it, with the device current. */
+/** Memory of a device that comes, changes and goes while kernels are resident: tables, states, programs. One thread at
+ *  a time uses it, with the device current. */
 class DeviceMemory {
  public:
   /** `device`: its index. */

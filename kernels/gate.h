@@ -6,9 +6,10 @@
 
 namespace heddle::gpu {
 
-/** Searches the best limit of a Gate while packets flow. The best one differs by machine and by packet length (on an H100 2 MB
- *  for 512 bytes, 3 for 1460), so it moves by an eighth after every interval, and turns round when that interval took longer
- *  than the one before. If no tile had to wait, the limit is higher than all that is under way, and comes down. */
+/** Searches the best limit of a Gate while packets flow. The best one differs by machine and by packet length (on an
+ *  H100 2 MB for 512 bytes, 3 for 1460), so it moves by an eighth after every interval, and turns round when that
+ *  interval took longer than the one before. If no tile had to wait, the limit is higher than all that is under way,
+ *  and comes down. */
 struct LimitSearch {
   static constexpr uint64_t kLeast = 512 << 10, kMost = 16 << 20, kStep = 8;
 
@@ -30,9 +31,9 @@ struct LimitSearch {
   }
 };
 
-/** Limits the bytes of gathers under way on a device. Too many reads of host memory in flight hold up every other access to
- *  memory of the GPU (table look-ups from 3 to over 100 us), so tiles queue here: by bytes, not by tiles, since short
- *  packets do not need it. Device memory. */
+/** Limits the bytes of gathers under way on a device. Too many reads of host memory in flight hold up every other
+ *  access to memory of the GPU (table look-ups from 3 to over 100 us), so tiles queue here: by bytes, not by tiles,
+ *  since short packets do not need it. Device memory. */
 struct Gate {
   static constexpr int kIntervalBits = 26;  ///< 64 MB, which PCIe 5 x16 moves in 2 ms
 

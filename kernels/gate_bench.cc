@@ -1,5 +1,5 @@
-// gpu-gate: XOR over whole packets, gathered and written back, with the limit of bytes under way that the kernels find by
-// themselves, against the best of several fixed ones, by packet length.
+// gpu-gate: XOR over whole packets, gathered and written back, with the limit of bytes under way that the kernels find
+// by themselves, against the best of several fixed ones, by packet length.
 
 #include "bench/gpu_slots.h"
 #include "functions/xor/rule.h"

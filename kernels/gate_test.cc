@@ -15,7 +15,8 @@ struct Point {
   double megabytes, rate;
 };
 
-// Between the points on a straight line over the logarithm. Beyond the last, which is all that the slots hold, nobody waits.
+// Between the points on a straight line over the logarithm. Beyond the last, which is all that the slots hold, nobody
+// waits.
 double rate_at(const std::vector<Point>& curve, double megabytes) {
   if (megabytes <= curve.front().megabytes) return curve.front().rate * megabytes / curve.front().megabytes;
   for (size_t i = 1; i < curve.size(); ++i)

@@ -19,8 +19,8 @@ struct Serving {
   PacketPlaces places;
 };
 
-/** Blocks of a shape for which a multiprocessor has registers; ptxas keeps within them. Before sm_90 it would have to spill for
- *  20 of one warp. */
+/** Blocks of a shape for which a multiprocessor has registers; ptxas keeps within them. Before sm_90 it would have to
+ *  spill for 20 of one warp. */
 constexpr int blocks_at_once(int warps) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
   constexpr int kOfOneWarp = 16;

@@ -13,8 +13,9 @@
 namespace heddle::bench {
 namespace {
 
-/** Every byte gathered, changed, and back side by side in other memory: by stores of the resident kernel, or by the copy engine
- *  behind launches of 1,024 packets. A slot's packets have a place of their own to land in; nobody frees them. */
+/** Every byte gathered, changed, and back side by side in other memory: by stores of the resident kernel, or by the
+ *  copy engine behind launches of 1,024 packets. A slot's packets have a place of their own to land in; nobody frees
+ *  them. */
 class LandedXor {
  public:
   LandedXor(uint32_t length, gpu::Landing landing)

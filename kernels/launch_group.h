@@ -14,8 +14,8 @@
 
 namespace heddle::gpu::HEDDLE_GPU_BACKEND {
 
-/** A group of slots that launches serve, and its streams, on each of which one thing is done behind the other. The device is
- *  current for the calling thread; one thread uses it. */
+/** A group of slots that launches serve, and its streams, on each of which one thing is done behind the other. The
+ *  device is current for the calling thread; one thread uses it. */
 class LaunchGroup {
  public:
   /** Launches `count` slots from `slots` on. */

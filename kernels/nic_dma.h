@@ -10,8 +10,8 @@
 
 namespace heddle::gpu::HEDDLE_GPU_BACKEND {
 
-/** The DMA engines of NICs that this program plays: what gpu/device.h says of them. Each has a stream, and a kernel of one block
- *  for each transfer. */
+/** The DMA engines of NICs that this program plays: what gpu/device.h says of them. Each has a stream, and a kernel of
+ *  one block for each transfer. */
 class NicDma {
  public:
   NicDma();

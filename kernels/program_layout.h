@@ -20,8 +20,9 @@ struct ProgramAddresses {
   std::function<void*(StateId)> state;
 };
 
-/** Places columns, scratch and what functions fill in a block's dynamic shared memory, one behind the other, and numbers the
- *  targets. `copy_bytes`: scratch that transport gather wants. Throws Error when there are too many elements or targets. */
+/** Places columns, scratch and what functions fill in a block's dynamic shared memory, one behind the other, and
+ *  numbers the targets. `copy_bytes`: scratch that transport gather wants. Throws Error when there are too many
+ *  elements or targets. */
 ProgramLayout lay_out(const ProgramSpec& spec, size_t copy_bytes, const ProgramAddresses& addresses);
 
 }  // namespace heddle::gpu

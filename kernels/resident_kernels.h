@@ -15,8 +15,9 @@
 namespace heddle::gpu {
 namespace HEDDLE_GPU_BACKEND {
 
-/** The kernels of a device that take slots through programs, one for each number of warps that a block may have (a shape): resident
- *  with the slots that are theirs, or launched for some. One thread at a time uses it, with the device current; any calls launch(). */
+/** The kernels of a device that take slots through programs, one for each number of warps that a block may have (a
+ *  shape): resident with the slots that are theirs, or launched for some. One thread at a time uses it, with the device
+ *  current; any calls launch(). */
 class ResidentKernels {
  public:
   /** Loads the kernels. `name`: of the device, for messages. */
@@ -34,11 +35,12 @@ class ResidentKernels {
     return shapes_[shape].resident ? shapes_[shape].shared_bytes : shapes_[shape].most_shared_bytes;
   }
 
-  /** Slots, pinned, for programs that want `shared_bytes` of a block. `launched`: others launch kernels for them; else a
-   *  resident kernel has them. Once those run, spare slots are what is left. Throws Error if there are too few. */
+  /** Slots, pinned, for programs that want `shared_bytes` of a block. `launched`: others launch kernels for them; else
+   *  a resident kernel has them. Once those run, spare slots are what is left. Throws Error if there are too few. */
   Slot* add_slots(size_t shape, int count, bool launched, size_t column_words, size_t shared_bytes);
   /** Starts the resident kernels; the first time with `spare` slots of each shape that has any, whose programs may want
-   *  `shared_bytes`. Throws Error if they, what is resident `beside` them and a block of each launch do not fit on the device. */
+   *  `shared_bytes`. Throws Error if they, what is resident `beside` them and a block of each launch do not fit on the
+   *  device. */
   void start(int spare, size_t shared_bytes, std::vector<Residents> beside, const PacketPlaces& places);
   void stop();
   bool running() const;

@@ -6,11 +6,11 @@
 
 namespace heddle::gpu {
 
-/** Copies a packet a lane, `length` bytes (0: none) from `from` to `to`, which do not overlap. The whole warp calls it; four lanes
- *  work on a packet at a time. Writes no other byte.
+/** Copies a packet a lane, `length` bytes (0: none) from `from` to `to`, which do not overlap. The whole warp calls it;
+ *  four lanes work on a packet at a time. Writes no other byte.
  *
- *  Each lane has `kAhead` pieces of 16 bytes in flight, for one end is often host memory, a microsecond away. The compiler would
- *  not put a load before a store in front of it: for all that it knows they may overlap. */
+ *  Each lane has `kAhead` pieces of 16 bytes in flight, for one end is often host memory, a microsecond away. The
+ *  compiler would not put a load before a store in front of it: for all that it knows they may overlap. */
 template <int kAhead>
 __device__ inline void copy_frames(const uint8_t* from, uint8_t* to, uint32_t length) {
   constexpr uint32_t kTeam = 4, kPiece = sizeof(uint4), kStride = kTeam * kPiece;

@@ -37,8 +37,9 @@ struct Words {
 };
 using BlockWords = Words<cuda::thread_scope_block>;
 
-/** What this thread has written, and what it knows that others of the block have, is seen by the peer before what it stores
- *  from now on. A release alone costs 0.3 us less on an H100 than one that also acquires, which empties the L1. */
+/** What this thread has written, and what it knows that others of the block have, is seen by the peer before what it
+ *  stores from now on. A release alone costs 0.3 us less on an H100 than one that also acquires, which empties the
+ *  L1. */
 __device__ inline void release_to_system() {
 #if defined(HEDDLE_SIMT) || __CUDA_ARCH__ < 900
   cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
@@ -55,7 +56,8 @@ __device__ inline void acquire_from_system() {
 #endif
 }
 
-/** A descriptor in one access of 16 bytes, past the L1: read once, so that a peer cannot change it behind the checks. */
+/** A descriptor in one access of 16 bytes, past the L1: read once, so that a peer cannot change it behind the
+ *  checks. */
 __device__ inline memif::Descriptor load_descriptor(const memif::Descriptor* from) {
 #ifdef HEDDLE_SIMT
   return *const_cast<const memif::Descriptor*>(from);

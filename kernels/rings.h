@@ -10,8 +10,8 @@ struct RingServing;
 
 namespace HEDDLE_GPU_BACKEND {
 
-/** The kernel of kernels/ring_kernel.cuh for a kind of rings, with one block a pair, or several (spread). Each is in a file of its own so
- *  that it compiles beside the others. */
+/** The kernel of kernels/ring_kernel.cuh for a kind of rings, with one block a pair, or several (spread). Each is in a
+ *  file of its own so that it compiles beside the others. */
 struct RingKernel {
   const void* address;
   void (*launch)(const cudaLaunchConfig_t& config, const RingServing& serving);

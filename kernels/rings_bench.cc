@@ -1,9 +1,12 @@
 // gpu-rings: memif rings that the GPU drives, with peers in this process. Peers recirculate prefilled rings: they move
-// indices and touch no packet, so that the GPU's end is measured and not their cores. Before each rate every frame of a run is
-// written, numbered and checked; after it every buffer is looked at, and the GPU's counters must agree with the peers'.
-// gpu-rings-idle: what 63 idle ring pairs take from an active one: its rate, power, and how soon one that has been idle answers.
+// indices and touch no packet, so that the GPU's end is measured and not their cores. Before each rate every frame of a
+// run is written, numbered and checked; after it every buffer is looked at, and the GPU's counters must agree with the
+// peers'.
+// gpu-rings-idle: what 63 idle ring pairs take from an active one: its rate, power, and how soon one that has been idle
+// answers.
 // gpu-rings-lookup: CheckIPHeader and DirectIPLookup with 500,000 routes, against EtherMirror alone.
-// gpu-rings-cpu: the process's own CPU time while one ring pair forwards, as a part of a core, without its peer's thread.
+// gpu-rings-cpu: the process's own CPU time while one ring pair forwards, as a part of a core, without its peer's
+// thread.
 
 #include <algorithm>
 #include <cstring>

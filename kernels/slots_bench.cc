@@ -1,7 +1,7 @@
-// gpu-lookup, gpu-mirror, gpu-xor, gpu-gather, gpu-crc, gpu-rtt: the persistent kernel and its stamped slots on prepared packets, without
-// ports. Host threads fill slots of 32 packets and collect results as fast as they can, as the engine does; packets lie
-// scattered in a pool of 65,536. Results are checked: a sample of the lookups as they arrive, and every byte of every
-// packet at the end.
+// gpu-lookup, gpu-mirror, gpu-xor, gpu-gather, gpu-crc, gpu-rtt: the persistent kernel and its stamped slots on
+// prepared packets, without ports. Host threads fill slots of 32 packets and collect results as fast as they can, as
+// the engine does; packets lie scattered in a pool of 65,536. Results are checked: a sample of the lookups as they
+// arrive, and every byte of every packet at the end.
 
 #include <atomic>
 #include <cstring>
@@ -218,7 +218,8 @@ std::vector<Result> gathered_xor() {
   return results;
 }
 
-// Three functions that each go over the whole packet, CheckCRC32 -> XOR -> SetCRC32, by both transports, beside XOR alone.
+// Three functions that each go over the whole packet, CheckCRC32 -> XOR -> SetCRC32, by both transports, beside XOR
+// alone.
 std::vector<Result> three_functions() {
   constexpr uint32_t kLength = 1460;
   crc32::choose_instructions();

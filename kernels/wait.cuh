@@ -48,21 +48,21 @@ __device__ inline uint64_t load_word(Slot& slot) {
   return word;
 }
 
-/** Called by one lane whose block has got work: wakes the two blocks that the next work may need. The host fills the lowest
- *  free slot, so those of higher slots are needed when all below are busy, and a block wakes those of slots 2i + 1 and
- *  2i + 2: few are awake when few are needed, and all of n are woken within log2(n) steps. */
+/** Called by one lane whose block has got work: wakes the two blocks that the next work may need. The host fills the
+ *  lowest free slot, so those of higher slots are needed when all below are busy, and a block wakes those of slots 2i +
+ *  1 and 2i + 2: few are awake when few are needed, and all of n are woken within log2(n) steps. */
 __device__ inline void wake_next(const Assignment& mine) {
   for (uint32_t next = 2 * mine.index + 1; next <= 2 * mine.index + 2 && next < mine.count; ++next)
     atomicAdd(&mine.wakes[next], 1u);
 }
 
-/** Waits until all words of the slot carry `stamp`; returns this lane's, or 0 when the kernel must end. Called by warp 0. Every
- *  lane polls its own word, so detection costs one PCIe round trip. A block whose slot stays empty dozes: it looks at a word
- *  of its own in GPU memory, where others wake it, and only now and then at its slot, in case that was filled after it had
- *  dozed off again. So idle slots cost no PCIe reads to speak of.
+/** Waits until all words of the slot carry `stamp`; returns this lane's, or 0 when the kernel must end. Called by
+ *  warp 0. Every lane polls its own word, so detection costs one PCIe round trip. A block whose slot stays empty dozes:
+ *  it looks at a word of its own in GPU memory, where others wake it, and only now and then at its slot, in case that
+ *  was filled after it had dozed off again. So idle slots cost no PCIe reads to speak of.
  *
- *  No two warps read the same word of host memory: the GPU serialises reads of one address there, about 1 us each, so that
- *  256 warps looking at one stop flag hold up every poll of it for 280 us. */
+ *  No two warps read the same word of host memory: the GPU serialises reads of one address there, about 1 us each, so
+ *  that 256 warps looking at one stop flag hold up every poll of it for 280 us. */
 __device__ inline uint64_t wait_for(const Assignment& mine, uint32_t stamp) {
   const int lane = static_cast<int>(threadIdx.x);
   Slot& slot = *mine.slot;

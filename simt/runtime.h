@@ -69,7 +69,8 @@ class Runtime {
   size_t device_bytes_ = 0;
 };
 
-/** They share everything but what belongs to a device by CUDA's rules: a kernel goes to a stream of the current one only. */
+/** They share everything but what belongs to a device by CUDA's rules: a kernel goes to a stream of the current one
+ *  only. */
 inline constexpr int kDevices = 4;
 inline constexpr size_t kDeviceMemory = size_t{8} << 30;
 inline constexpr int kMultiprocessors = 8;

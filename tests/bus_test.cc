@@ -1,5 +1,6 @@
-// What crosses the bus, segment by segment, against a count of single bytes over random chains (tests/support/bus_oracle.h).
-// Equal for packets that reach a sink; those that are dropped may have moved before, so that chains with drops have bounds.
+// What crosses the bus, segment by segment, against a count of single bytes over random chains
+// (tests/support/bus_oracle.h). Equal for packets that reach a sink; those that are dropped may have moved before, so
+// that chains with drops have bounds.
 
 #include <numeric>
 

@@ -1,5 +1,5 @@
-// What the elements of an IP router and their like read and write is what they declare; that headers lie about their lengths, and
-// packets end anywhere, harms nobody.
+// What the elements of an IP router and their like read and write is what they declare; that headers lie about their
+// lengths, and packets end anywhere, harms nobody.
 
 #include "tests/support/access.h"
 

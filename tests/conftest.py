@@ -17,8 +17,9 @@ CLONE_NEWNET = 0x40000000  # sched.h
 
 
 def pytest_configure():
-    """Tests beside other tests (xdist's workers) have a network namespace for each worker: an AF_PACKET socket sees every
-    interface of its namespace until it is bound, and the names of interfaces and DPDK's fanout groups are a namespace's own."""
+    """Tests beside other tests (xdist's workers) have a network namespace for each worker: an AF_PACKET socket sees
+    every interface of its namespace until it is bound, and the names of interfaces and DPDK's fanout groups are a
+    namespace's own."""
     if os.geteuid() != 0 or "PYTEST_XDIST_WORKER" not in os.environ:
         return
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:

@@ -1,5 +1,5 @@
-// Every element class meets packets that lie: headers whose lengths are wrong, packets that end anywhere, protocols inside
-// protocols. Each frame ends where its memory ends, so that AddressSanitizer sees who reads behind it.
+// Every element class meets packets that lie: headers whose lengths are wrong, packets that end anywhere, protocols
+// inside protocols. Each frame ends where its memory ends, so that AddressSanitizer sees who reads behind it.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -260,8 +260,8 @@ TEST_P(SegmentTest, NodesInsideASegmentAreCountedLive) {
   EXPECT_EQ(x, result.received);
 }
 
-// Every byte that crosses the bus by a lane's doing is counted; a slot takes 256 bytes of words and brings 128 or 256 back.
-// Transport gather takes what functions want along, in pieces of 16; frames begin on a boundary of 64 here.
+// Every byte that crosses the bus by a lane's doing is counted; a slot takes 256 bytes of words and brings 128 or 256
+// back. Transport gather takes what functions want along, in pieces of 16; frames begin on a boundary of 64 here.
 TEST_P(SegmentTest, BytesAcrossTheBusAreThoseOfThePlan) {
   if (!GetParam().on_gpu()) GTEST_SKIP() << "nothing crosses";
   if (GetParam().by_load) GTEST_SKIP() << "half of the batches do not cross";

@@ -31,7 +31,8 @@ def test_arp_responder(heddle, tmp_path):
 
 
 def test_arp_responder_learns_and_forgets_by_handlers(heddle, tmp_path):
-    """Click's handlers: one that is added counts for others of the same network; packets are answered by what is there."""
+    """Click's handlers: one that is added counts for others of the same network; packets are answered by what is
+    there."""
     asks = [
         bytes(Ether(src=YOUR_MAC, dst="ff:ff:ff:ff:ff:ff") / ARP(hwsrc=YOUR_MAC, psrc="10.0.0.9", pdst=address))
         for address in ("10.0.0.1", "10.0.0.2", "10.0.1.5", "10.0.1.6")
@@ -139,7 +140,8 @@ def test_arp_querier_asks_keeps_and_sends(heddle, tmp_path):
 
 
 def test_arp_querier_holds_no_more_than_it_may(heddle, tmp_path):
-    """A flood of addresses: packets and addresses that wait are bounded, and an address that is known is still served."""
+    """A flood of addresses: packets and addresses that wait are bounded, and an address that is known is still
+    served."""
     chain = (
         QUERIER.replace(MY_MAC + ")", MY_MAC + ", CAPACITY 100)")
         + "c[1] -> Strip(14) -> CheckIPHeader -> q -> ToDump($out);"

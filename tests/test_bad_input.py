@@ -1,4 +1,5 @@
-"""Wrong configurations, wrong surroundings, wrong words: a clear error and exit code 1; never a crash, never silence."""
+"""Wrong configurations, wrong surroundings, wrong words: a clear error and exit code 1; never a crash, never
+silence."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""Wrong captures and lying frames: what came before is there, packets are dropped and counted, errors are clear; never a crash,
-never silence."""
+"""Wrong captures and lying frames: what came before is there, packets are dropped and counted, errors are clear; never
+a crash, never silence."""
 
 import os
 import re

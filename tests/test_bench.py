@@ -26,7 +26,8 @@ from whole.program import CHAINS, ROOT, Program
 
 @pytest.fixture
 def bench(heddle):
-    """Runs `heddle bench` successfully; returns its result. `drain`: for tests that no packet may be lost in beside other load."""
+    """Runs `heddle bench` successfully; returns its result. `drain`: for tests that no packet may be lost in beside
+    other load."""
 
     def run(*args, drain="0.5"):
         easy = [*EASY]

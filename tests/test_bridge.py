@@ -1,5 +1,6 @@
-"""The firewall of chains/bridge.click, and of bridge_events.click, between two network namespaces: a client behind a packet socket, and fw0, which its server has.
-What arrives is compared frame by frame with the rules as read here, one after the other. Needs root."""
+"""The firewall of chains/bridge.click, and of bridge_events.click, between two network namespaces: a client behind a
+packet socket, and fw0, which its server has. What arrives is compared frame by frame with the rules as read here, one
+after the other. Needs root."""
 
 import contextlib
 import random

@@ -201,7 +201,8 @@ def protocol(frame):
 
 
 def server_of(data, servers):
-    """Which of so many LoadBalancer gives to a new flow with this packet of TCP or UDP, as data from its IP header on."""
+    """Which of so many LoadBalancer gives to a new flow with this packet of TCP or UDP, as data from its IP header
+    on."""
 
     def mix(x):  # SplitMix64's
         x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
@@ -246,7 +247,7 @@ def test_stateful_functions_keep_their_flows(ran, tmp_path):
 
 
 def test_workers_get_their_packets_back_from_the_master(heddle, tmp_path):
-    """Frames of two captures, by way of a third thread: each in order, in its own file, mirrored and turned round."""
+    """Frames of two captures, by way of a third thread: each in order, in its own file, mirrored and XORed."""
     for mode in (["--device", "cpu"], ["--device", "simt"], ["--device", "simt", "--launch", "async"]):
         report, _ = run_chain(heddle, "master_workers", tmp_path, *mode, "-j", "3", "SECOND=1", "MASTER=2")
         assert report.dropped == 0
@@ -357,7 +358,8 @@ def test_captures_are_small_and_ours():
 
 @pytest.mark.parametrize("source", CAPTURES, ids=lambda path: path.stem)
 def test_ip_router_forwards_as_the_simple_one(ran, tmp_path, source):
-    """With everything around it, what is forwarded is what chains/router.click forwards, but for addresses of next hops."""
+    """With everything around it, what is forwarded is what chains/router.click forwards, but for addresses of next
+    hops."""
     ran("router", f"IN={source}")
     ran("ip_router", f"IN={source}", "MTU=65535")  # captures have packets that a NIC would have cut
     for name, port in (("clients", 0), ("servers", 1)):

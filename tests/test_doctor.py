@@ -1,4 +1,5 @@
-"""`heddle gpus` says what a machine's GPUs can be used for, and what to do: trees of /proc and /sys that are made here."""
+"""`heddle gpus` says what a machine's GPUs can be used for, and what to do: trees of /proc and /sys that are made
+here."""
 
 import pytest
 

@@ -61,7 +61,8 @@ def test_samples_of_one_point_are_pooled():
 
 @pytest.mark.parametrize(("n", "out"), [(1, 0), (2, 0), (5, 0), (6, 0), (8, 0), (9, 1), (12, 2), (17, 4), (100, 39)])
 def test_intervals_are_those_of_the_tables(n, out):
-    # Order statistics for the 95 % interval of a median: ranks 2 to 8 of 9, 3 to 10 of 12, 5 to 13 of 17, 40 to 61 of 100.
+    # Order statistics for the 95 % interval of a median: ranks 2 to 8 of 9, 3 to 10 of 12, 5 to 13 of 17, 40 to 61
+    # of 100.
     value = rec.summarise(list(range(n, 0, -1)))
     assert (value.low, value.high) == (1 + out, n - out)
 

@@ -1,4 +1,5 @@
-"""What every element must have: arguments that it refuses by line, element and value, and a manual whose example passes."""
+"""What every element must have: arguments that it refuses by line, element and value, and a manual whose example
+passes."""
 
 import re
 

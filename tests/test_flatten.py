@@ -29,7 +29,8 @@ def edges(text):
 
 
 def own_edges(flat):
-    """The connections of a flat configuration, each in a line of its own or in a chain; read without Heddle's parser."""
+    """The connections of a flat configuration, each in a line of its own or in a chain; read without Heddle's
+    parser."""
     found = set()
     for statement in flat.split("\n\n", 1)[1].replace("\n    ", " ").splitlines():
         parts = statement.rstrip(";").split(" -> ")

@@ -31,7 +31,8 @@ def run(heddle, tmp_path, sent, functions, *args, **options):
 
 
 def click_crc32(data):
-    """Click's: generator 0x04c11db7, 32 ones at first, most significant bit first; as a little-endian machine stores it."""
+    """Click's: generator 0x04c11db7, 32 ones at first, most significant bit first; as a little-endian machine stores
+    it."""
     remainder = 0xFFFFFFFF
     for byte in data:
         remainder ^= byte << 24

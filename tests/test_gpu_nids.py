@@ -1,4 +1,5 @@
-"""The NIDS between GPU ports: candidates go on at once, the GPU tells the host of them, and alerts are those of the CPU's chain."""
+"""The NIDS between GPU ports: candidates go on at once, the GPU tells the host of them, and alerts are those of the
+CPU's chain."""
 
 import json
 import random
@@ -28,7 +29,8 @@ def alerts(eve):
 
 
 def on_cpu(heddle, folder, rules, frames):
-    """The alerts, and the report, of the same packets on the CPU, with a NIDSConfirm; packets come out in cpu_out.pcap."""
+    """The alerts, and the report, of the same packets on the CPU, with a NIDSConfirm; packets come out in
+    cpu_out.pcap."""
     source, eve, out = captures.write(folder / "cpu.pcap", frames), folder / "cpu.json", folder / "cpu_out.pcap"
     report = heddle.run(
         f"FromDump({quoted(source)}) -> CheckIPHeader(14) -> ids :: NIDS({quoted(rules)});"

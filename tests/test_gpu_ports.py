@@ -190,8 +190,8 @@ def test_a_table_that_changes(heddle, place):
 
 
 def test_a_switch_learns(heddle, place):
-    """From what the GPU tells the host, though no packet thread has packets. Of addresses that share a place (News::told), a GPU
-    tells one at a time: the next packet of another is told then."""
+    """From what the GPU tells the host, though no packet thread has packets. Of addresses that share a place
+    (News::told), a GPU tells one at a time: the next packet of another is told then."""
     chain = "Paint(0) -> sw :: L2Switch; sw[0] -> m :: EtherMirror; sw[1] -> m; sw[2] -> m; m"
     hosts = [bytes([2, 0, 0, 0, 0, n]) for n in range(20)]
     frames = [bytes([2, 0, 0, 0, 1, 0]) + host + bytes(50) for host in hosts]

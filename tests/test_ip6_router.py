@@ -1,4 +1,5 @@
-"""IPv6 neighbours: chains/ip6_router.click between two namespaces, and IP6NDAdvertiser and IP6NDSolicitor against scapy's messages."""
+"""IPv6 neighbours: chains/ip6_router.click between two namespaces, and IP6NDAdvertiser and IP6NDSolicitor against
+scapy's messages."""
 
 import contextlib
 import itertools

@@ -109,7 +109,8 @@ def test_icmp_error_answers_nobody_whom_it_must_not(heddle, tmp_path):
 
 
 def reversed_route(recorded, sender, kind):
-    """The option that leads an answer back: a no-operation, then what has been recorded, from the end, and the sender."""
+    """The option that leads an answer back: a no-operation, then what has been recorded, from the end, and the
+    sender."""
     way = [*recorded[-2::-1], sender]
     return bytes([1, kind, 3 + 4 * len(way), 4]) + b"".join(sockets.inet_aton(hop) for hop in way)
 

@@ -89,7 +89,8 @@ def test_path_mtu_and_fragments(heddle):
         assert re.search(r"Frag needed and DF set \(mtu = 1000\)|message too long, mtu.1000", out), out
         left.call("ip", "route", "flush", "cache")
         assert network.transfer(left, right, 300_000)  # TCP finds the path's MTU by the same messages
-        # Not longer than one frame: net_af_packet has the kernel put fragments together, and cuts what is too long then.
+        # Not longer than one frame: net_af_packet has the kernel put fragments together, and cuts what is too long
+        # then.
         assert left.ping(right.address, 20, size=1400, fragments=True) == 20
         report = finish(running)
     assert sum(e["statistics"]["fragments"] for e in report.elements("IPFragmenter")) >= 40

@@ -1,4 +1,5 @@
-"""IPsecDecap, where a GPU does it too, with packets that are authentic and yet wrong or rare; sealed by hand, so that all may lie."""
+"""IPsecDecap, where a GPU does it too, with packets that are authentic and yet wrong or rare; sealed by hand, so that
+all may lie."""
 
 import hmac
 
@@ -146,7 +147,8 @@ def test_content_of_transport_mode_may_lie(heddle, tmp_path):
 
 @pytest.mark.parametrize("name", ["gcm-udp", "ctr-tunnel6", "transport4", "transport6", "cbc-sha256"])
 def test_every_bit_and_every_length(heddle, tmp_path, name):
-    """Of forms that a GPU has not: no bit of a packet from ESP on is another, no packet is cut, and what leaves is what came in."""
+    """Of forms that a GPU has not: no bit of a packet from ESP on is another, no packet is cut, and what leaves is what
+    came in."""
     transport = {"transport": True, "ip6": name == "transport6"} if name.startswith("transport") else None
     of = ipsec.Association(0x1001, window=0, **(transport or FORMS[name]))
     if transport:

@@ -1,4 +1,5 @@
-"""IPsecEncap and IPsecDecap against DPDK's librte_ipsec, both ways: raw ESP, transport mode, extended numbers, replay windows."""
+"""IPsecEncap and IPsecDecap against DPDK's librte_ipsec, both ways: raw ESP, transport mode, extended numbers, replay
+windows."""
 
 import random
 import subprocess
@@ -103,9 +104,9 @@ def test_decap_takes_out_what_librte_puts_in(heddle, tmp_path, form, mode):
 
 
 def arrivals(association, count):
-    """Sequence numbers as a bad network has them: reordered, replayed, late, with gaps. None at the window's bottom, where
-    librte_ipsec takes one number more than RFC 4303 (3.4.3), and of 64 only the first 32: of the others that of DPDK 22.11 takes
-    some again, and with longer windows it refuses new ones."""
+    """Sequence numbers as a bad network has them: reordered, replayed, late, with gaps. None at the window's bottom,
+    where librte_ipsec takes one number more than RFC 4303 (3.4.3), and of 64 only the first 32: of the others that of
+    DPDK 22.11 takes some again, and with longer windows it refuses new ones."""
     generator = random.Random(f"{SEED} {association.window} {association.esn}")
     top, list_ = association.sent + 1, []
     while len(list_) < count:

@@ -1,4 +1,5 @@
-"""What RFC 4301 and RFC 6040 want of IPsecSequence, IPsecEncap and IPsecDecap beyond ESP itself; packets are Scapy's."""
+"""What RFC 4301 and RFC 6040 want of IPsecSequence, IPsecEncap and IPsecDecap beyond ESP itself; packets are
+Scapy's."""
 
 import pytest
 from scapy.layers.inet import IP, UDP

@@ -1,5 +1,5 @@
-"""Tunnels with strongSwan's kernel-libipsec, both ways. Two of its daemons agree on them by IKE, which Heddle has not; then the second
-is killed, and Heddle goes on in its place with the keys that its log has."""
+"""Tunnels with strongSwan's kernel-libipsec, both ways. Two of its daemons agree on them by IKE, which Heddle has not;
+then the second is killed, and Heddle goes on in its place with the keys that its log has."""
 
 import contextlib
 import os
@@ -127,7 +127,8 @@ def daemons(folder, spaces):
 
 
 def keys_in(log):
-    """What the initiator of tunnels says of each: SPIs of the way in and of the way out, and keys by what and by whose they are."""
+    """What the initiator of tunnels says of each: SPIs of the way in and of the way out, and keys by what and by whose
+    they are."""
     dump = r"(\w+) (initiator|responder) key => .*\n((?:.*\[CHD\] +\d+: .*\n)+)|SPI 0x([0-9a-f]+)"
     keys, spis = {}, []
     for what, whose, lines, spi in re.findall(dump, log.read_text()):

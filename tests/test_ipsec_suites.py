@@ -1,5 +1,5 @@
-"""ESP's algorithms, modes and outer headers against Scapy's IPsec layer and Python's hmac, both ways, on the CPU and, as far as it
-knows them, on a GPU."""
+"""ESP's algorithms, modes and outer headers against Scapy's IPsec layer and Python's hmac, both ways, on the CPU and,
+as far as it knows them, on a GPU."""
 
 import random
 
@@ -149,7 +149,8 @@ def test_hostile_packets_are_dropped_by_reason(heddle, tmp_path, association):
             case 0:
                 place = generator.randrange(at + 4, len(good))
                 flipped = good[:place] + bytes([good[place] ^ 1 << generator.randrange(8)]) + good[place + 1 :]
-                # An upper half of the sequence number that is not its own makes the ICV wrong; far below, it is too old.
+                # An upper half of the sequence number that is not its own makes the ICV wrong; far below, it is too
+                # old.
                 refused(ether(flipped), "bad_icv", "replayed")
             case 1:
                 refused(ether(good[: generator.randrange(at, len(good))]), "short")
@@ -331,7 +332,8 @@ def test_numbers_taken_for_another_encap_have_their_upper_half(heddle, tmp_path,
 
 @pytest.mark.parametrize("name", ON_GPU)
 def test_a_gpu_does_as_scapy_both_ways(heddle, tmp_path, mode, name):
-    """Its packets are Scapy's, and what it takes out is what Scapy has put in; what is flipped or cut does not leave."""
+    """Its packets are Scapy's, and what it takes out is what Scapy has put in; what is flipped or cut does not
+    leave."""
     generator = random.Random(f"{SEED} gpu suites")
     association = ipsec.Association(0x1001, **ON_GPU[name])
     plain = ip_packets(association, 80)
@@ -372,7 +374,8 @@ def test_a_gpu_refuses_what_it_cannot_do(heddle, tmp_path, form):
 
 
 def test_decap_stays_on_the_cpu_where_a_gpu_cannot_judge(heddle, tmp_path):
-    """Windows, selectors and limits are judged in the order of arrival: with --device on the CPU, with DEVICE gpu refused."""
+    """Windows, selectors and limits are judged in the order of arrival: with --device on the CPU, with DEVICE gpu
+    refused."""
     judged = [{}, {"window": 0, "lines": "\tsel src 0.0.0.0/0 dst 10.0.0.0/8\n"}]
     judged += [{"window": 0, "lines": "\tlimit: soft (INF)(packets), hard 9(packets)\n"}]
     forms = [(form, "IPsecReplay(d)") for form in judged] + [(form, "DEVICE cpu") for form in ({"cipher": "cbc"}, ESN)]

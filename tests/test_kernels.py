@@ -1,5 +1,5 @@
-"""Registers and spills of every kernel as ptxas reports them, for each architecture of the build, and what is left of functions in
-PTX. No GPU is needed, but nvcc: compiling a kernel again under ccache gives the report of the build."""
+"""Registers and spills of every kernel as ptxas reports them, for each architecture of the build, and what is left of
+functions in PTX. No GPU is needed, but nvcc: compiling a kernel again under ccache gives the report of the build."""
 
 import json
 import os
@@ -11,8 +11,8 @@ import subprocess
 import pytest
 from whole.program import program_path
 
-# Registers that a thread may use; bytes of spills are never right. A multiprocessor has 65,536 registers: with 128 a thread,
-# 16 warps are resident, with 96 there are 20.
+# Registers that a thread may use; bytes of spills are never right. A multiprocessor has 65,536 registers: with 128 a
+# thread, 16 warps are resident, with 96 there are 20.
 MOST_REGISTERS = {("heddle::gpu::serve<1>", "sm_90"): 96}
 MOST_REGISTERS |= {  # of 12 warps, of which a multiprocessor has room for one block
     (f"heddle::gpu::serve_rings<heddle::gpu::{rings}, true>", arch): 168
@@ -63,7 +63,8 @@ def faults(report):
 
 
 def limits_of_none(kernels):
-    """Those of MOST_REGISTERS whose kernel is not there, though others of the architecture are: it has another name now."""
+    """Those of MOST_REGISTERS whose kernel is not there, though others of the architecture are: it has another name
+    now."""
     return {(name, arch) for name, arch in MOST_REGISTERS if arch in {a for _, a in kernels}} - kernels
 
 

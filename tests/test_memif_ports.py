@@ -1,4 +1,5 @@
-"""FromDPDKDevice and ToDPDKDevice over memif: programs without privileges that hand packets to each other through shared memory."""
+"""FromDPDKDevice and ToDPDKDevice over memif: programs without privileges that hand packets to each other through
+shared memory."""
 
 import contextlib
 import os

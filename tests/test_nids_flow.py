@@ -1,4 +1,5 @@
-"""The option flow of NIDS rules: the same alerts on every processor, with output 1, as a monitor, and between GPU ports."""
+"""The option flow of NIDS rules: the same alerts on every processor, with output 1, as a monitor, and between GPU
+ports."""
 
 import json
 
@@ -124,7 +125,8 @@ def test_flows_outlive_reloads(heddle, tmp_path):
 
 
 def test_rules_without_flow_have_only_their_candidates(heddle, tmp_path):
-    """SYNs are candidates only where a rule asks; and of TCP nothing else, if established connections are all that it asks for."""
+    """SYNs are candidates only where a rule asks; and of TCP nothing else, if established connections are all that it
+    asks for."""
     handshake = [tcp(1, False, "S"), tcp(1, True, "SA"), tcp(1, False, "A")]
     frames = [*handshake, tcp(1, False, "PA", MARK), udp(2, False, b"none")]
     source = captures.write(tmp_path / "in.pcap", frames)

@@ -98,9 +98,9 @@ def random_traffic(rng, flows, in_order):
 
 
 def summary(path, rules, in_order):
-    """Of datagrams, each alert. Of connections when each rule first alerted: Suricata does so again for bytes that it sees
-    again. Rules with negated contents are left out there, which it asks of other stretches; and out of order, times and rules for
-    places in the payload, for it looks into what waits for its turn."""
+    """Of datagrams, each alert. Of connections when each rule first alerted: Suricata does so again for bytes that it
+    sees again. Rules with negated contents are left out there, which it asks of other stretches; and out of order,
+    times and rules for places in the payload, for it looks into what waits for its turn."""
     alerts = []
     for line in path.read_text().splitlines():
         alert = json.loads(line)
@@ -233,8 +233,8 @@ def flow_traffic(rng, flows, late):
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_suricata_judges_flows(heddle, tmp_path, stream):
-    """The option flow: which packets of which flows. Rules with only_stream need STREAM true, which also follows what Suricata
-    does not: connections without a handshake, and from what comes before it."""
+    """The option flow: which packets of which flows. Rules with only_stream need STREAM true, which also follows what
+    Suricata does not: connections without a handshake, and from what comes before it."""
     if shutil.which("suricata") is None:
         pytest.skip("suricata is not installed (make deps)")
     rng = random.Random(f"{SEED} suricata flows {stream}")

@@ -1,4 +1,5 @@
-"""The lookup elements against BIRD, a routing daemon of the field: the same routes, the same addresses, the same answers."""
+"""The lookup elements against BIRD, a routing daemon of the field: the same routes, the same addresses, the same
+answers."""
 
 import random
 import re
@@ -31,7 +32,8 @@ def dotted(address):
 
 
 class Bird:
-    """A BIRD that holds static routes and touches nothing of the system. The output is kept as BGP's local preference."""
+    """A BIRD that holds static routes and touches nothing of the system. The output is kept as BGP's local
+    preference."""
 
     def __init__(self, folder, routes):
         self.folder = folder

@@ -1,5 +1,5 @@
-"""BGP and OSPF of BIRD and FRR across Heddle: their packets reach the kernel through taps, and what they learn steers the routes.
-Needs root."""
+"""BGP and OSPF of BIRD and FRR across Heddle: their packets reach the kernel through taps, and what they learn steers
+the routes. Needs root."""
 
 import contextlib
 import ipaddress

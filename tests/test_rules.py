@@ -1,5 +1,5 @@
-"""`heddle rules`: formats, mistakes, shadowed rules and explanations, judged by ClassBench's expected matches and by trying
-all packets; test_rules_kernel.py asks the kernel."""
+"""`heddle rules`: formats, mistakes, shadowed rules and explanations, judged by ClassBench's expected matches and by
+trying all packets; test_rules_kernel.py asks the kernel."""
 
 import itertools
 import pathlib

@@ -17,9 +17,9 @@ ADDRESSES6 = ["2001:db8::1", "2001:db8:1::1", "2001:db8:1:2::9", "2001:db9::1"]
 
 
 def random_frames(rng, count, with_ip6):
-    """Whole packets and first fragments. Not later ones: nft's matches, and iptables-nft's `-m udp --dport`, which it makes of
-    them, read ports from these, where there are none (6.18). What becomes of them is tested in rule_list_test.cc and with the
-    element (classifier_test.cc)."""
+    """Whole packets and first fragments. Not later ones: nft's matches, and iptables-nft's `-m udp --dport`, which it
+    makes of them, read ports from these, where there are none (6.18). What becomes of them is tested in
+    rule_list_test.cc and with the element (classifier_test.cc)."""
     frames = []
     for _ in range(count):
         protocol = rng.choice([6, 6, 17, 17, 1, 132, 47])
@@ -83,8 +83,8 @@ def nft_match(rng, with_ip6):
 
 
 def misread_by_nft(matches):
-    """nft 1.0.6 loads "ip ttl != 2 ip protocol != udp" as one comparison of both, and where a rule asks for a protocol by itself
-    and by another match, it forgets one of the two when it lists the rule."""
+    """nft 1.0.6 loads "ip ttl != 2 ip protocol != udp" as one comparison of both, and where a rule asks for a protocol
+    by itself and by another match, it forgets one of the two when it lists the rule."""
     header = lambda match: "th" if match.split()[0] in ("tcp", "udp", "sctp") else match.split()[0]
     joined = any(
         "!=" in one and "!=" in two and header(one) == header(two) for one, two in itertools.combinations(matches, 2)

@@ -1,4 +1,5 @@
-"""Soft NICs on simt: frames of a DPDK port reach a GPU's rings and come back, as through the descriptors of an 82599."""
+"""Soft NICs on simt: frames of a DPDK port reach a GPU's rings and come back, as through the descriptors of an
+82599."""
 
 import random
 import re
@@ -141,7 +142,8 @@ def test_frames_longer_than_a_buffer_fill_several_and_are_dropped_whole(heddle, 
     wire = Wire(heddle, tmp_path, frames, arguments=", BUFFER 1024, NDESC 64")
     report, got = wire.end(len(kept) + pieces)
     assert got == [mirrored(frame) for frame in kept]
-    # A last piece that begins a tile is known to be one only after the functions: EtherMirror then drops short ones before.
+    # A last piece that begins a tile is known to be one only after the functions: EtherMirror then drops short ones
+    # before.
     short = report.drops("EtherMirror").get("short", 0)
     assert short <= sum(1024 < len(frame) < 1024 + 12 for frame in frames)
     assert report.drops("FromGPUPort") == {"chained": pieces - short}

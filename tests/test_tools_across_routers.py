@@ -1,4 +1,5 @@
-"""traceroute, tracepath, iperf3 and fragments between two namespaces, through the IP router and through NAT. Needs root."""
+"""traceroute, tracepath, iperf3 and fragments between two namespaces, through the IP router and through NAT. Needs
+root."""
 
 import contextlib
 import json

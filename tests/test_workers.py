@@ -22,7 +22,7 @@ MODES = {
 
 
 def changed(frame):
-    """Mirrored, and every byte turned round."""
+    """Mirrored, and every bit inverted."""
     return bytes(byte ^ 0xFF for byte in frame[6:12] + frame[:6] + frame[12:])
 
 

@@ -1,5 +1,5 @@
-// One thread drives the GPU for the others (--workers): what comes out, in which order, on which thread, and what becomes of what
-// finds no room. HEDDLE_WORKERS=1 runs all other tests like this.
+// One thread drives the GPU for the others (--workers): what comes out, in which order, on which thread, and what
+// becomes of what finds no room. HEDDLE_WORKERS=1 runs all other tests like this.
 
 #include <set>
 #include <thread>

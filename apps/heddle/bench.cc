@@ -1,5 +1,5 @@
-// `heddle bench`: measures a chain. The parts are in measure/campaign; this file checks what was asked for, runs it, and shows
-// what comes out.
+// `heddle bench`: measures a chain. The parts are in measure/campaign; this file checks what was asked for, runs it,
+// and shows what comes out.
 
 #include <fcntl.h>
 #include <rte_config.h>

@@ -148,8 +148,8 @@ int check(const ChainOptions& chain);
 int show_plan(const ChainOptions& chain);
 /** Prints the chain without compound elements, variables and comments, as Click's click-flatten does. */
 int flatten(const ChainOptions& chain);
-/** `heddle graph`: a chain or a running router as a graph in the language of Graphviz (DOT) or as SVG, elements in the colour of
- *  the processor that runs them, the stronger the more packets pass. */
+/** `heddle graph`: a chain or a running router as a graph in the language of Graphviz (DOT) or as SVG, elements in the
+ *  colour of the processor that runs them, the stronger the more packets pass. */
 struct GraphCommand {
   std::string address;               ///< of a running router's control socket; "": the chain is drawn
   std::optional<double> interval_s;  ///< in which packets are counted; 1 if not given

@@ -14,8 +14,8 @@ struct Finding {
   std::string remedy;  ///< what to do if that is not wanted; "" if there is nothing to say
 };
 
-/** Looks at driver, PCIe link, BAR and kernel modules, as the kernel shows them in /proc, /sys and /dev below `root` ("": of this
- *  machine). Calls no CUDA, so it works where CUDA does not. */
+/** Looks at driver, PCIe link, BAR and kernel modules, as the kernel shows them in /proc, /sys and /dev below `root`
+ *  ("": of this machine). Calls no CUDA, so it works where CUDA does not. */
 std::vector<Finding> examine_machine(const std::string& root);
 
 /** The PCI addresses of NVIDIA's GPUs, as /sys names them, sorted; with or without a driver. */

@@ -8,7 +8,8 @@
 
 namespace heddle {
 
-/** Writes a line over the last one, cut to the width of the terminal that standard error is: what wraps is not cleared. */
+/** Writes a line over the last one, cut to the width of the terminal that standard error is: what wraps is not
+ *  cleared. */
 void show_line(const std::string& line);
 
 /** How a run goes: one line on a terminal, written over and over. */

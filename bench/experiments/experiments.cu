@@ -26,7 +26,8 @@ __global__ void __launch_bounds__(kThreads)
   if (i < n) out[i] = worked(work, table, in[i]);
 }
 
-/** Thread i does elements i, i + threads, ... whenever `flag` has changed; one thread of a block looks. All in host memory. */
+/** Thread i does elements i, i + threads, ... whenever `flag` has changed; one thread of a block looks. All in host
+ *  memory. */
 __global__ void __launch_bounds__(kThreads) polling_kernel(uint32_t* flag, const uint32_t* in, uint32_t* out, int n) {
   __shared__ uint32_t raised;
   const int threads = static_cast<int>(gridDim.x * blockDim.x);

@@ -31,8 +31,9 @@ enum class LimitMemory : uint8_t {
   shared,    ///< each block's own, copied at its start
 };
 
-/** What G-Opt measures of a GPU (NSDI 2015, section 2), and what a classifier's kernels can be made of, for benchmarks; the
- *  engine knows nothing of it. One thread uses an object. Between serve() or start_polling() and stop() a kernel is resident: no other calls then but poll(). */
+/** What G-Opt measures of a GPU (NSDI 2015, section 2), and what a classifier's kernels can be made of, for benchmarks;
+ *  the engine knows nothing of it. One thread uses an object. Between serve() or start_polling() and stop() a kernel is
+ *  resident: no other calls then but poll(). */
 class Experiments {
  public:
   virtual ~Experiments() = default;
@@ -47,24 +48,25 @@ class Experiments {
 
   /** Works on the first `n` elements of input(); results are in output(). */
   virtual CallTimes exchange(Exchange how, Work work, int n) = 0;
-  /** The kernel alone, on elements and results in the GPU's memory: input() is copied before, output() after. Seconds. */
+  /** The kernel alone, on elements and results in the GPU's memory: input() is copied before, output() after.
+   *  Seconds. */
   virtual double compute_s(Work work, int n) = 0;
 
   /** Makes `limits` those of search_s(): ascending, 1 to kMostLimits of them. */
   virtual void load_limits(std::span<const uint32_t> limits) = 0;
   static constexpr int kMostLimits = 8192;
-  /** For each of the first `n` elements of input() a warp finds how many limits are smaller, by a 32-ary search. The kernel alone;
-   *  input() is copied before, output() after. Seconds. */
+  /** For each of the first `n` elements of input() a warp finds how many limits are smaller, by a 32-ary search. The
+   *  kernel alone; input() is copied before, output() after. Seconds. */
   virtual double search_s(LimitMemory memory, int n) = 0;
 
-  /** G-Opt's polling on mapped memory: a resident kernel of a thread an element (n of them) waits for a flag, increments
-   *  input() into output(), in host memory, and waits again. poll() raises the flag for the `round`-th time (1, 2, ...);
-   *  results are there when output() shows them. */
+  /** G-Opt's polling on mapped memory: a resident kernel of a thread an element (n of them) waits for a flag,
+   *  increments input() into output(), in host memory, and waits again. poll() raises the flag for the `round`-th time
+   *  (1, 2, ...); results are there when output() shows them. */
   virtual void start_polling(int n) = 0;
   virtual void poll(uint32_t round) = 0;
 
-  /** Stamped slots: a resident kernel of a warp a slot does `work` on the low 32 bits of each word and puts the result into
-   *  the column dst. */
+  /** Stamped slots: a resident kernel of a warp a slot does `work` on the low 32 bits of each word and puts the result
+   *  into the column dst. */
   virtual SlotGroup serve(Work work, int slots) = 0;
 
   /** Ends the resident kernel. All slots are idle. */

@@ -9,10 +9,10 @@ namespace heddle::gpu {
 /** CityHash32 (Pike, Alakuijala, Google, 2011; version 1.1) of the four bytes of `x`, least significant first. */
 HEDDLE_HD constexpr uint32_t city_hash32(uint32_t x) {
   constexpr uint32_t kFirst = 0xcc9e2d51, kSecond = 0x1b873593;
-  const auto turned = [](uint32_t v, int by) { return v >> by | v << (32 - by); };
+  const auto rotated = [](uint32_t v, int by) { return v >> by | v << (32 - by); };
   const auto combined = [&](uint32_t v, uint32_t hash) {
-    hash ^= turned(v * kFirst, 17) * kSecond;
-    return turned(hash, 19) * 5 + 0xe6546b64;
+    hash ^= rotated(v * kFirst, 17) * kSecond;
+    return rotated(hash, 19) * 5 + 0xe6546b64;
   };
   uint32_t b = 0, c = 9;
   for (int i = 0; i < 4; ++i) {
@@ -25,8 +25,9 @@ HEDDLE_HD constexpr uint32_t city_hash32(uint32_t x) {
   return hash ^ hash >> 16;
 }
 
-/** What is done to each 32-bit element of an array, on CPU and GPU, in the experiments of G-Opt (Kalia et al., NSDI 2015,
- *  section 2): negligible computation (2.4), a chain of `depth` random accesses (2.5), or `depth` hashes (2.6.2). */
+/** What is done to each 32-bit element of an array, on CPU and GPU, in the experiments of G-Opt (Kalia et al., NSDI
+ *  2015, section 2): negligible computation (2.4), a chain of `depth` random accesses (2.5), or `depth` hashes
+ *  (2.6.2). */
 struct Work {
   enum Kind : uint8_t { kIncrement, kAccess, kHash } kind = kIncrement;
   int depth = 1;

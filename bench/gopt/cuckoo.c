@@ -1,5 +1,5 @@
-/* Lookups in a cuckoo hash table. One mark for both buckets: a lookup that may wait in one place only is switched to without a
-   mispredicted jump. */
+/* Lookups in a cuckoo hash table. One mark for both buckets: a lookup that may wait in one place only is switched to
+   without a mispredicted jump. */
 #include "bench/gopt/lookups.h"
 #include "gopt.h"
 

@@ -1,4 +1,5 @@
-/* An IPv4 router (RFC 1812, 5.2.1, without options and ICMP): checks, DIR-24-8 from the rule that CPU and GPU compile, TTL. */
+/* An IPv4 router (RFC 1812, 5.2.1, without options and ICMP): checks, DIR-24-8 from the rule that CPU and GPU compile,
+   TTL. */
 #include "bench/gopt/frame.h"
 #include "functions/ip_lookup/direct_rule.h"
 #include "gopt.h"

@@ -1,5 +1,5 @@
-/* NDN Interests by the longest prefix of their name: SipHash-1-3 of every prefix that there may be routes for, searched from the
-   longest on. Names and hashes are those of functions/ndn, for names with numbers of one byte. */
+/* NDN Interests by the longest prefix of their name: SipHash-1-3 of every prefix that there may be routes for, searched
+   from the longest on. Names and hashes are those of functions/ndn, for names with numbers of one byte. */
 #include "bench/gopt/frame.h"
 #include "gopt.h"
 
@@ -34,8 +34,8 @@ struct prefix {
   uint32_t hash;
 };
 
-/* The prefixes of the name in `frame` that have as many components as `lengths` has bits for, the shortest first; -1 if there is
-   no name. */
+/* The prefixes of the name in `frame` that have as many components as `lengths` has bits for, the shortest first; -1 if
+   there is no name. */
 static inline int prefixes_of(const uint8_t* frame, uint32_t length, uint64_t seed, uint32_t lengths,
                               struct prefix* prefixes) {
   if (length < 18 || be16(frame + 12) != 0x8624 || frame[14] != 5 || frame[16] != 7) return -1;

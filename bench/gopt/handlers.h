@@ -1,5 +1,5 @@
-/* Whole packet handlers for measuring gopt, as sections 4 and 4.2 of its paper have them: header checks, one lookup in a large
-   table, header changes and transmission, for batches. Each as written and transformed (_gopt). */
+/* Whole packet handlers for measuring gopt, as sections 4 and 4.2 of its paper have them: header checks, one lookup in
+   a large table, header changes and transmission, for batches. Each as written and transformed (_gopt). */
 #pragma once
 
 #include <stdint.h>

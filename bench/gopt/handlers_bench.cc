@@ -1,6 +1,6 @@
-// gopt-ip4, gopt-ip6, gopt-ndn, gopt-l2: whole packet handlers that gopt has transformed against the same as written, on one core
-// (sections 4 and 4.2 of its paper). Frames lie one behind the other, as from a driver that has put them into the cache. The
-// probe gopt-handler measures one on several cores, for bench/figures/gopt-figure-10.py.
+// gopt-ip4, gopt-ip6, gopt-ndn, gopt-l2: whole packet handlers that gopt has transformed against the same as written,
+// on one core (sections 4 and 4.2 of its paper). Frames lie one behind the other, as from a driver that has put them
+// into the cache. The probe gopt-handler measures one on several cores, for bench/figures/gopt-figure-10.py.
 
 #include <algorithm>
 #include <atomic>

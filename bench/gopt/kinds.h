@@ -14,8 +14,8 @@ struct LookupKind {
   double target = 0;    ///< of gopt's ratio to the code as written
   size_t lookups = 0;   ///< of a full run
   double accesses = 1;  ///< that a lookup counts for
-  /** By form ("as-written", "gopt", "by-hand", "coroutine", perhaps "group"): looks up n keys, at most `lookups`. All have been found
-   *  to give the same results. */
+  /** By form ("as-written", "gopt", "by-hand", "coroutine", perhaps "group"): looks up n keys, at most `lookups`. All
+   *  have been found to give the same results. */
   std::map<std::string, std::function<void(size_t n)>> forms;
   std::vector<std::shared_ptr<void>> memory;  ///< of all that
 };

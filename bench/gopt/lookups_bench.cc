@@ -1,6 +1,6 @@
-// gopt-chase, gopt-cuckoo, gopt-dir24 and gopt-ip6-trie: lookups that gopt has transformed against the same as written, with group
-// prefetching by hand, by gopt's group prefetching, and as coroutines, on one core. The probe gopt-lookup measures one of them,
-// with its instructions, for bench/figures/gopt-figure-8.py and -9.py.
+// gopt-chase, gopt-cuckoo, gopt-dir24 and gopt-ip6-trie: lookups that gopt has transformed against the same as written,
+// with group prefetching by hand, by gopt's group prefetching, and as coroutines, on one core. The probe gopt-lookup
+// measures one of them, with its instructions, for bench/figures/gopt-figure-8.py and -9.py.
 
 #include <algorithm>
 

@@ -1,4 +1,5 @@
-/* A walk through a trie as DPDK's LPM6 has it: 24 bits of the address, then a byte a level. C, and C++ for gopt's coroutines. */
+/* A walk through a trie as DPDK's LPM6 has it: 24 bits of the address, then a byte a level. C, and C++ for gopt's
+   coroutines. */
 #pragma once
 
 #include <stdint.h>
@@ -8,8 +9,8 @@
 /* Entries: 0: no route; from kDeeper up: group entry - kDeeper of tbl8 [groups][256]; else a hop's number + 1. */
 static const uint32_t kDeeper = 0x80000000u;
 
-/* The entry of an address as it lies in packets. One mark for all levels: a lookup that may wait in one place only is switched
-   to without a mispredicted jump. */
+/* The entry of an address as it lies in packets. One mark for all levels: a lookup that may wait in one place only is
+   switched to without a mispredicted jump. */
 static inline uint32_t trie_lookup(const uint32_t* tbl24, const uint32_t* tbl8, const uint8_t* address) {
   const uint32_t* entry = &tbl24[(uint32_t)address[0] << 16 | (uint32_t)address[1] << 8 | address[2]];
   uint32_t found = kDeeper;

@@ -12,12 +12,13 @@ namespace heddle::ip_lookup {
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  /** Fills `out` from its start; returns how many bytes, fewer than it holds only at the end. Throws Error when the file
-   * cannot be read or its compression is broken. */
+  /** Fills `out` from its start; returns how many bytes, fewer than it holds only at the end. Throws Error when the
+   * file cannot be read or its compression is broken. */
   virtual size_t read(std::span<uint8_t> out) = 0;
 };
 
-/** Opens a file, "-" for standard input; undoes gzip or bzip2 on the way, whichever its first bytes show. Throws Error. */
+/** Opens a file, "-" for standard input; undoes gzip or bzip2 on the way, whichever its first bytes show. Throws
+ *  Error. */
 std::unique_ptr<ByteStream> open_stream(const std::string& path);
 
 /** Bytes in memory, which must outlive it. */

@@ -155,7 +155,8 @@ class Search {
     (bits ? values[f] : values[kFields + place]) = bits ? values[kFields + place] : values[f];
   }
 
-  /** Follows one piece of the rule's packets after the other through the rules before it, until one comes out behind them. */
+  /** Follows one piece of the rule's packets after the other through the rules before it, until one comes out behind
+   *  them. */
   void analyse(size_t rule, Shadows& shadows) {
     std::vector<std::pair<Box, size_t>> left{{boxes_[rule], 0}};
     std::vector<Box> parts;

@@ -22,9 +22,9 @@ struct Patience {
   uint64_t for_one = 50'000'000, in_all = 1'000'000'000;
 };
 
-/** Looks for them. A rule is cleared by a packet of its own that no rule before it matches; the packets of those that are not
- *  are cut along the rules before them, until nothing is left or patience is at its end. Exact for rules that ask for
- *  ranges; for those that ask for some bits of a field only rules that each cover them are found. */
+/** Looks for them. A rule is cleared by a packet of its own that no rule before it matches; the packets of those that
+ *  are not are cut along the rules before them, until nothing is left or patience is at its end. Exact for rules that
+ *  ask for ranges; for those that ask for some bits of a field only rules that each cover them are found. */
 Shadows find_shadows(const std::vector<ListedRule>& rules, Patience patience = {});
 
 }  // namespace heddle::classifier

@@ -38,7 +38,8 @@ std::pair<Place, int> place_of_test(const Test& test) {
   return {place, shift};
 }
 
-/** What a test asks for; false means: nothing matches. Lengths are not asked for: what a packet does not have counts as 0. */
+/** What a test asks for; false means: nothing matches. Lengths are not asked for: what a packet does not have counts
+ *  as 0. */
 Term term_of(const Test& test, bool negate) {
   if (test.about_length()) return negate ? Term{} : Term{{}};
   if (test.mask == 0) return (test.low == 0) != negate ? Term{{}} : Term{};

@@ -87,7 +87,8 @@ class Statement {
     take();
   }
 
-  /** A match that only packets of this family have. With one of the other family no packet matches, which nft may allow. */
+  /** A match that only packets of this family have. With one of the other family no packet matches, which nft may
+   *  allow. */
   void of_family(int family) {
     if (table_family_ != 0 && table_family_ != family)
       throw Error(format("is not a rule: it asks for IPv%d in a table of the other version", family));

@@ -13,8 +13,8 @@ struct CapturedPacket {
   std::string problem;  ///< why it has no IP header; "" if it has one
 };
 
-/** Calls `visit` for each packet of a capture of Ethernet, with or without VLAN tags, or of IP alone. Returns what is wrong with
- *  the capture, or "". Throws Error when it cannot be read, or has another link type. */
+/** Calls `visit` for each packet of a capture of Ethernet, with or without VLAN tags, or of IP alone. Returns what is
+ *  wrong with the capture, or "". Throws Error when it cannot be read, or has another link type. */
 std::string each_packet(const std::string& path, const std::function<void(const CapturedPacket&)>& visit);
 
 }  // namespace heddle::classifier

@@ -35,8 +35,8 @@ struct RuleList {
   bool both_versions = false;      ///< they see packets of IPv4 and IPv6, even if none of them asks for the version
 };
 
-/** Reads a text in any of the formats. Every line that is wrong or not supported is reported: "NAME:LINE: 'TEXT' ...". If there
- *  are any, no rule counts. Throws Error when the format cannot be told. */
+/** Reads a text in any of the formats. Every line that is wrong or not supported is reported: "NAME:LINE: 'TEXT' ...".
+ *  If there are any, no rule counts. Throws Error when the format cannot be told. */
 RuleList read_rule_list(const std::string& name, std::string_view text, const RuleListOptions& options,
                         std::vector<std::string>& errors);
 

@@ -1,5 +1,5 @@
-// Foreign rule files into ours. Whether rules take the packets that the other program takes is tested with the kernel's filter
-// (tests/test_rules_kernel.py).
+// Foreign rule files into ours. Whether rules take the packets that the other program takes is tested with the kernel's
+// filter (tests/test_rules_kernel.py).
 
 #include "convert/rules/rule_list.h"
 

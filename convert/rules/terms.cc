@@ -29,8 +29,8 @@ std::vector<Condition> prefixes_of(const Condition& range) {
   return result;
 }
 
-/** The rule narrowed by the condition: none, one, or where one of the two asks for a range and the other for bits of the same
- *  field, one for each prefix of the range. */
+/** The rule narrowed by the condition: none, one, or where one of the two asks for a range and the other for bits of
+ *  the same field, one for each prefix of the range. */
 std::vector<Rule> narrowed(const Rule& rule, const Condition& condition) {
   const Condition asked = canonical(condition);
   const auto before = std::ranges::find(rule.more, asked.place, &Condition::place);

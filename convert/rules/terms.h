@@ -6,7 +6,8 @@
 
 namespace heddle::classifier {
 
-/** Conditions that hold together, and alternatives of which one is enough: what one match of a foreign rule asks for. */
+/** Conditions that hold together, and alternatives of which one is enough: what one match of a foreign rule asks
+ *  for. */
 using Alternative = std::vector<Condition>;
 using Term = std::vector<Alternative>;
 
@@ -33,9 +34,9 @@ struct Matches {
 
   void add(const Term& term, bool negate = false);
   void add(const Condition& condition, bool negate = false) { add(Term{{condition}}, negate); }
-  /** As Heddle's rules, with the action `next`. What later fragments have behind the IP header counts as 0, and where 0 would
-   *  do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions, or more
-   *  of them, than a rule can hold. */
+  /** As Heddle's rules, with the action `next`. What later fragments have behind the IP header counts as 0, and where 0
+   *  would do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions,
+   *  or more of them, than a rule can hold. */
   std::vector<Rule> rules(uint16_t next) const;
 };
 

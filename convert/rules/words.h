@@ -10,7 +10,8 @@ namespace heddle::classifier {
 
 // Values as iptables and nft write them. All throw Error when the text is none.
 
-/** A number or the name of /etc/protocols, which is read once; what "icmpv6" and "ipv6-icmp" mean does not depend on that file. */
+/** A number or the name of /etc/protocols, which is read once; what "icmpv6" and "ipv6-icmp" mean does not depend on
+ *  that file. */
 uint32_t protocol_of_word(std::string_view text);
 /** A number or the name of /etc/services, which is read once. */
 uint32_t port_of_word(std::string_view text);

@@ -24,8 +24,8 @@ inline const uint8_t* sender_ethernet(const uint8_t* frame) { return frame + 22;
 inline uint32_t sender_ip(const uint8_t* frame) { return load_u32(frame + 28); }
 inline uint32_t target_ip(const uint8_t* frame) { return load_u32(frame + 38); }
 
-/** Writes a message of kFrameBytes. Ethernet addresses: 6 bytes; `target_ethernet` is also the frame's destination, but for a
- *  request, which goes to everybody and has zeros there. */
+/** Writes a message of kFrameBytes. Ethernet addresses: 6 bytes; `target_ethernet` is also the frame's destination, but
+ *  for a request, which goes to everybody and has zeros there. */
 inline void write(uint8_t* frame, uint16_t operation, const uint8_t* sender_ethernet, uint32_t sender_ip,
                   const uint8_t* target_ethernet, uint32_t target_ip) {
   static constexpr uint8_t kStart[8] = {0x08, 0x06, 0, 1, 8, 0, 6, 4};

@@ -8,10 +8,10 @@ namespace heddle {
  *
  *      ARPPrint([LABEL, keywords TIMESTAMP, ETHER, ACTIVE])
  *
- *  One input, one output; packets, Ethernet frames, pass unchanged. A line reads "LABEL: TIMESTAMP: arp who-has 10.0.0.2 tell
- *  10.0.0.1" or "arp reply 10.0.0.2 is-at 02-00-00-00-00-02"; others are "arp op N", or "not arp". TIMESTAMP: whether to print
- *  when the packet was captured, default true. ETHER: whether to print the frame's addresses, default false. ACTIVE: false lets
- *  packets pass in silence, default true.
+ *  One input, one output; packets, Ethernet frames, pass unchanged. A line reads "LABEL: TIMESTAMP: arp who-has
+ *  10.0.0.2 tell 10.0.0.1" or "arp reply 10.0.0.2 is-at 02-00-00-00-00-02"; others are "arp op N", or "not arp".
+ *  TIMESTAMP: whether to print when the packet was captured, default true. ETHER: whether to print the frame's
+ *  addresses, default false. ACTIVE: false lets packets pass in silence, default true.
  *
  *  Handlers: `active` (rw).
  *

@@ -32,34 +32,35 @@ struct ArpProtocol {
 
 /** ARPQuerier: puts Ethernet headers before IPv4 packets, and asks for the addresses that it does not know.
  *
- *      ARPQuerier(IP, ETH, [keywords TIMEOUT, POLL_TIMEOUT, CAPACITY, ENTRY_CAPACITY, ENTRY_PACKET_CAPACITY, BROADCAST])
+ *      ARPQuerier(IP, ETH, [keywords TIMEOUT, POLL_TIMEOUT, CAPACITY, ENTRY_CAPACITY, ENTRY_PACKET_CAPACITY,
+ *                 BROADCAST])
  *      ARPQuerier(NAME, ...)
  *
- *  IP, ETH: addresses of the interface behind; a NAME of AddressInfo may stand for both. TIMEOUT: how long an address is good
- *  for, default 5 min. POLL_TIMEOUT: age at which it is asked for again while it is still used, default 1 min; 0: never.
- *  CAPACITY: packets that may wait for addresses, default 2048. ENTRY_CAPACITY: addresses that it knows at a time, default
- *  1024; the oldest go for new ones. ENTRY_PACKET_CAPACITY: packets that may wait for one address, default an eighth of CAPACITY,
- *  0: CAPACITY; the oldest go for new ones. BROADCAST: an address whose packets go to everybody, default 255.255.255.255, which
- *  does so in any case.
+ *  IP, ETH: addresses of the interface behind; a NAME of AddressInfo may stand for both. TIMEOUT: how long an address
+ *  is good for, default 5 min. POLL_TIMEOUT: age at which it is asked for again while it is still used, default 1 min;
+ *  0: never. CAPACITY: packets that may wait for addresses, default 2048. ENTRY_CAPACITY: addresses that it knows at a
+ *  time, default 1024; the oldest go for new ones. ENTRY_PACKET_CAPACITY: packets that may wait for one address,
+ *  default an eighth of CAPACITY, 0: CAPACITY; the oldest go for new ones. BROADCAST: an address whose packets go to
+ *  everybody, default 255.255.255.255, which does so in any case.
  *
- *  Input 0: IPv4 packets without Ethernet header, to the next hop that the annotation dst says. Input 1: ARP replies with their
- *  Ethernet header (also others: only replies are looked at). Output 0: Ethernet frames, and, without output 1, ARP requests.
- *  Output 1: ARP requests. Output 2: packets, as they came, for which nobody has answered; a MarkIPHeader and an ICMPError there
- *  tell their senders (RFC 1812, 5.2.7.1). Push.
+ *  Input 0: IPv4 packets without Ethernet header, to the next hop that the annotation dst says. Input 1: ARP replies
+ *  with their Ethernet header (also others: only replies are looked at). Output 0: Ethernet frames, and, without output
+ *  1, ARP requests. Output 1: ARP requests. Output 2: packets, as they came, for which nobody has answered; a
+ *  MarkIPHeader and an ICMPError there tell their senders (RFC 1812, 5.2.7.1). Push.
  *
- *  A packet whose next hop is not known waits; an address is asked for at most ten times a second while packets come for it, and
- *  once a second else. Without an answer for three seconds its packets leave by output 2 or, if there is none, are dropped
- *  ("unanswered"), as they are at the end of the program. Other drops: "queue_full", CAPACITY packets or 1024 addresses wait, or
- *  there are newer ones for the address; "no_address", dst is 0.0.0.0; "no_headroom", "too_long". Packets on input 1 end here:
- *  "learnt", or "not_arp_reply". Known addresses that are due to be asked for again are, once a second while packets come for
- *  them, however many others wait. RFC 826, RFC 1122 2.3.2.
+ *  A packet whose next hop is not known waits; an address is asked for at most ten times a second while packets come
+ *  for it, and once a second else. Without an answer for three seconds its packets leave by output 2 or, if there is
+ *  none, are dropped ("unanswered"), as they are at the end of the program. Other drops: "queue_full", CAPACITY packets
+ *  or 1024 addresses wait, or there are newer ones for the address; "no_address", dst is 0.0.0.0; "no_headroom",
+ *  "too_long". Packets on input 1 end here: "learnt", or "not_arp_reply". Known addresses that are due to be asked for
+ *  again are, once a second while packets come for them, however many others wait. RFC 826, RFC 1122 2.3.2.
  *
- *  Hot reconfiguration: addresses stay known, and if CAPACITY and the annotations that are read behind are as before, packets go on
- *  waiting.
+ *  Hot reconfiguration: addresses stay known, and if CAPACITY and the annotations that are read behind are as before,
+ *  packets go on waiting.
  *
- *  Handlers: `table` (r): address, 1, Ethernet address, age in seconds; `count` (r): addresses; `length` (r): packets that wait;
- *  `queries`, `responses`, `drops` (r; also what has left by output 2); `stats` (r); `insert` (w, IP ETH), `delete` (w, IP),
- *  `clear` (w); `ipaddr` (rw), the address that asks; `broadcast` (rw).
+ *  Handlers: `table` (r): address, 1, Ethernet address, age in seconds; `count` (r): addresses; `length` (r): packets
+ *  that wait; `queries`, `responses`, `drops` (r; also what has left by output 2); `stats` (r); `insert` (w, IP ETH),
+ *  `delete` (w, IP), `clear` (w); `ipaddr` (rw), the address that asks; `broadcast` (rw).
  *
  *  Example:
  *

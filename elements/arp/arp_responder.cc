@@ -21,8 +21,8 @@ struct Owners {
 };
 constexpr const char* kOwners = "IPv4 addresses or networks and their Ethernet address, such as 10.0.0.1 2:0:0:0:0:1";
 
-/** `read`: takes a word and what it is to be. False if a word is neither, or there are two Ethernet addresses. One of AddressInfo's names
- *  may be both; its Ethernet address counts if there is no other. */
+/** `read`: takes a word and what it is to be. False if a word is neither, or there are two Ethernet addresses. One of
+ *  AddressInfo's names may be both; its Ethernet address counts if there is no other. */
 template <class Read>
 bool read_owners(const std::string& text, const Read& read, Owners& owners) {
   std::optional<click::EthernetAddress> named;

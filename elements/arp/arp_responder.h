@@ -15,16 +15,17 @@ namespace heddle {
  *
  *      ARPResponder(IP/MASK ... ETH, ...)
  *
- *  Each argument has one or more IPv4 addresses or networks (10.0.0.0/8) and the Ethernet address that is theirs; a name of
- *  AddressInfo may stand for both. The longest prefix that covers the address asked for counts, of two
+ *  Each argument has one or more IPv4 addresses or networks (10.0.0.0/8) and the Ethernet address that is theirs; a
+ *  name of AddressInfo may stand for both. The longest prefix that covers the address asked for counts, of two
  *  arguments for one prefix the last. Packets are Ethernet frames.
  *
- *  Output 0: replies; the request becomes the reply in place, 60 bytes or as long as it was. Output 1, if connected: all other
- *  packets, unchanged; if not, they are dropped: "not_arp_request", or "not_mine" if it asks for another address. RFC 826.
+ *  Output 0: replies; the request becomes the reply in place, 60 bytes or as long as it was. Output 1, if connected:
+ *  all other packets, unchanged; if not, they are dropped: "not_arp_request", or "not_mine" if it asks for another
+ *  address. RFC 826.
  *
- *  Handlers, also while packets flow: `table` (r): IP/MASK and Ethernet address, a line each; `lookup` (r, an address): its Ethernet
- *  address; `add` (w, IP/MASK ... ETH), for others of the same networks; `remove` (w, IP/MASK ...). Hot reconfiguration: with the same
- *  arguments they stay as handlers have made them.
+ *  Handlers, also while packets flow: `table` (r): IP/MASK and Ethernet address, a line each; `lookup` (r, an address):
+ *  its Ethernet address; `add` (w, IP/MASK ... ETH), for others of the same networks; `remove` (w, IP/MASK ...). Hot
+ *  reconfiguration: with the same arguments they stay as handlers have made them.
  *
  *  Example:
  *

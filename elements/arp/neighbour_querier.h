@@ -15,8 +15,8 @@
 
 namespace heddle {
 
-/** What ARPQuerier and IP6NDSolicitor have in common: the table, packets that wait, and when neighbours are asked. Protocol is
- *  what differs, an object with
+/** What ARPQuerier and IP6NDSolicitor have in common: the table, packets that wait, and when neighbours are asked.
+ *  Protocol is what differs, an object with
  *      using Address = AddressWords<...>;
  *      struct Answer { Address address; click::EthernetAddress ethernet; bool overrides; };
  *      static constexpr const char* kName;

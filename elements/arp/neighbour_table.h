@@ -30,7 +30,8 @@ struct AddressWords {
 };
 
 /** Addresses and their Ethernet addresses. Any thread looks up, without waiting; changes are made one at a time, which
- *  the caller sees to. A fixed number of entries: when a new one finds no place among its kWays, the oldest there goes. */
+ *  the caller sees to. A fixed number of entries: when a new one finds no place among its kWays, the oldest there
+ *  goes. */
 template <class Address>
 class NeighbourTable {
  public:
@@ -66,8 +67,8 @@ class NeighbourTable {
     write(place == nullptr ? *oldest : *place, address, ethernet, now_ms);
   }
 
-  /** Whether the caller is to ask for `address` again, which is there: not more than once in `every_ms`, counted from when it was set.
-   *  Any thread. */
+  /** Whether the caller is to ask for `address` again, which is there: not more than once in `every_ms`, counted from
+   *  when it was set. Any thread. */
   bool is_asked_again(const Address& address, uint32_t now_ms, uint32_t every_ms) {
     Entry* group = ways(address);
     for (uint32_t way = 0; way < kWays; ++way) {

@@ -8,8 +8,8 @@
 
 namespace heddle {
 
-/** Packets that wait for the Ethernet addresses of their next hops, in lists, with their columns; a fixed number. One thread
- *  at a time uses it. */
+/** Packets that wait for the Ethernet addresses of their next hops, in lists, with their columns; a fixed number. One
+ *  thread at a time uses it. */
 class WaitingPackets {
  public:
   struct List {
@@ -24,7 +24,8 @@ class WaitingPackets {
 
   /** False if there is no room. */
   bool add(List& list, Batch& batch, int i);
-  /** Puts packet `i` behind the others of `list`, which is not empty, for the first of them; that becomes packet `i`. */
+  /** Puts packet `i` behind the others of `list`, which is not empty, for the first of them; that becomes packet
+   *  `i`. */
   void replace_first(List& list, Batch& batch, int i);
   /** Takes the first packet of `list`, which is not empty, into `batch`. */
   void take(List& list, Batch& batch);

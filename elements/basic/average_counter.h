@@ -12,10 +12,10 @@ namespace heddle {
  *      AverageCounter([IGNORE, LINK_FCS, keyword MAX])
  *
  *  IGNORE: seconds after the first packet in which nothing is counted, default 0. LINK_FCS: whether `link_count` and
- *  `link_rate` add 24 bytes a packet (preamble, gap and checksum of Ethernet; default) or 20 (no checksum). MAX: seconds
- *  after the first packet when it stops counting; 0 (default): never. One input, one output; packets pass unchanged.
- *  Rates are averages over the time between the first and the last packet, less IGNORE, and at least 1 ms. Several
- *  threads may run it. Also called AverageCounterMP and AverageCounterIMP.
+ *  `link_rate` add 24 bytes a packet (preamble, gap and checksum of Ethernet; default) or 20 (no checksum). MAX:
+ *  seconds after the first packet when it stops counting; 0 (default): never. One input, one output; packets pass
+ *  unchanged. Rates are averages over the time between the first and the last packet, less IGNORE, and at least 1 ms.
+ *  Several threads may run it. Also called AverageCounterMP and AverageCounterIMP.
  *
  *  Handlers: `count` (r), `byte_count` (r), `bit_count` (r), `link_count` (r, bits on the wire), `rate` (r, packets/s),
  *  `byte_rate` (r), `bit_rate` (r), `link_rate` (r, bits/s), `time` and `average_time` (r, seconds that rates are

@@ -1,4 +1,5 @@
-// Strip, Unstrip, Truncate, counters, Tee, Print and Discard, on the CPU; tests/segment_test.cc has them in GPU segments.
+// Strip, Unstrip, Truncate, counters, Tee, Print and Discard, on the CPU; tests/segment_test.cc has them in GPU
+// segments.
 
 #include <chrono>
 #include <cstdio>

@@ -8,8 +8,9 @@ namespace heddle {
  *
  *      Bypass([ACTIVE, keyword INLINE])
  *
- *  ACTIVE: whether packets leave by output 1, default false: by output 0. Push input, push outputs. INLINE is accepted for Click's
- *  sake. The way of output 1 leads on to where output 0 leads; Click's second input, by which it would come back here, is an error.
+ *  ACTIVE: whether packets leave by output 1, default false: by output 0. Push input, push outputs. INLINE is accepted
+ *  for Click's sake. The way of output 1 leads on to where output 0 leads; Click's second input, by which it would come
+ *  back here, is an error.
  *
  *  Handlers: `active` (rw).
  *

@@ -8,8 +8,8 @@ namespace heddle {
  *
  *      CheckLength(LENGTH)
  *
- *  LENGTH: most bytes of a packet that leaves by output 0. Longer ones leave by output 1, or, if that is not connected, are
- *  dropped ("too_long").
+ *  LENGTH: most bytes of a packet that leaves by output 0. Longer ones leave by output 1, or, if that is not connected,
+ *  are dropped ("too_long").
  *
  *  Handlers: `length` (rw).
  *

@@ -12,21 +12,21 @@ namespace heddle {
  *
  *      Counter([keywords COUNT_CALL, BYTE_COUNT_CALL])
  *
- *  COUNT_CALL: "N HANDLER [VALUE]": when the count of packets reaches N, VALUE is written to HANDLER (element.handler, or
- *  one of the router's, such as stop). BYTE_COUNT_CALL: the same for bytes. A thread of the Counter's own makes the call,
- *  once, while packets go on (in Click they wait for it); the program does not end before it. It is an error if there is
- *  no such handler.
+ *  COUNT_CALL: "N HANDLER [VALUE]": when the count of packets reaches N, VALUE is written to HANDLER (element.handler,
+ *  or one of the router's, such as stop). BYTE_COUNT_CALL: the same for bytes. A thread of the Counter's own makes the
+ *  call, once, while packets go on (in Click they wait for it); the program does not end before it. It is an error if
+ *  there is no such handler.
  *
- *  One input, one output; packets pass unchanged. Runs inside segments of either processor; on a GPU it counts, too, but
- *  has no rates. The final report and --json show `count` (packets) and `byte_count`
- *  (bytes from the current start of the packet). Several threads may run it. Also called CounterMP and CounterAtomic.
+ *  One input, one output; packets pass unchanged. Runs inside segments of either processor; on a GPU it counts, too,
+ *  but has no rates. The final report and --json show `count` (packets) and `byte_count` (bytes from the current start
+ *  of the packet). Several threads may run it. Also called CounterMP and CounterAtomic.
  *
  *  Hot reconfiguration: the counts go on.
  *
- *  Handlers: `count` (r), `byte_count` (r); `rate` (r, packets/s), `byte_rate` (r, bytes/s) and `bit_rate` (r, bits/s) of
- *  late: moving averages over some 16 ms; `reset` and `reset_counts` (w): count and byte_count begin again at 0, and calls
- *  are made again; `count_call` (rw, read: its N), `byte_count_call` (w): another COUNT_CALL, or without HANDLER none. On
- *  a GPU there are no calls.
+ *  Handlers: `count` (r), `byte_count` (r); `rate` (r, packets/s), `byte_rate` (r, bytes/s) and `bit_rate` (r, bits/s)
+ *  of late: moving averages over some 16 ms; `reset` and `reset_counts` (w): count and byte_count begin again at 0, and
+ *  calls are made again; `count_call` (rw, read: its N), `byte_count_call` (w): another COUNT_CALL, or without HANDLER
+ *  none. On a GPU there are no calls.
  *
  *  Example, the first packets of a capture:
  *

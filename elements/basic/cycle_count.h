@@ -8,8 +8,8 @@ namespace heddle {
  *
  *      SetCycleCount
  *
- *  Sets the annotation that CycleCountAccum reads to the time stamp counter's value (cycles of its fixed rate; see the flag
- *  `constant_tsc` of /proc/cpuinfo), read once a batch. One input, one output; packets pass unchanged.
+ *  Sets the annotation that CycleCountAccum reads to the time stamp counter's value (cycles of its fixed rate; see the
+ *  flag `constant_tsc` of /proc/cpuinfo), read once a batch. One input, one output; packets pass unchanged.
  *
  *  Example, cycles that packets spend between the two, waiting for the rest of their batch included:
  *
@@ -25,7 +25,8 @@ class SetCycleCount : public Element {
  *
  *      CycleCountAccum
  *
- *  There is a SetCycleCount before it. The time stamp counter is read once a batch. One input, one output; packets pass unchanged.
+ *  There is a SetCycleCount before it. The time stamp counter is read once a batch. One input, one output; packets pass
+ *  unchanged.
  *
  *  Handlers: `count` (r, packets), `cycles` (r, of all of them), `reset_counts` (w).
  *

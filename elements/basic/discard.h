@@ -8,9 +8,9 @@ namespace heddle {
  *
  *      Discard([keywords ACTIVE, BURST])
  *
- *  One input, push or pull, no output. ACTIVE: whether it pulls, default true; BURST: packets pulled at a time, default 64
- *  (Click: 1), 0: as many as a batch takes. Both mean nothing where packets are pushed. The final report shows how many
- *  came.
+ *  One input, push or pull, no output. ACTIVE: whether it pulls, default true; BURST: packets pulled at a time, default
+ *  64 (Click: 1), 0: as many as a batch takes. Both mean nothing where packets are pushed. The final report shows how
+ *  many came.
  *
  *  Handlers: `count` (r), `reset_counts` (w), `active` (rw).
  *

@@ -12,8 +12,9 @@ void FrontDropQueue::run_cpu(Batch& batch) {
   while (pushing_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
   Ring* const ring = newest();  // also if the capacity changes now: there is room in this one for as many as are taken
   const int kept = keep(batch, 0, ring);
-  // Places before `done` are free. The first `dropped` are taken again by what goes, of which `held` more have none yet: places
-  // that are taken out become free only when all that others take out at the time has been, and until then nothing is kept.
+  // Places before `done` are free. The first `dropped` are taken again by what goes, of which `held` more have none
+  // yet: places that are taken out become free only when all that others take out at the time has been, and until then
+  // nothing is kept.
   for (int done = kept, held = 0; done < batch.size();) {
     if (dropped <= done - kept && held == 0) {
       const int wanted = std::min({batch.size() - done, kAtOnce, static_cast<int>(capacity())});

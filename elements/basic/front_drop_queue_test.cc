@@ -75,7 +75,8 @@ TEST(FrontDropQueue, DropsEachPacketOnceWhileAnotherPulls) {
   }
 }
 
-// What comes first finds room, what comes then does not: more packets are on their way out than places have become free.
+// What comes first finds room, what comes then does not: more packets are on their way out than places have become
+// free.
 TEST(FrontDropQueue, KeepsTheNewestOfABatchThatIsLongerThanItself) {
   PulledSlowly queue;
   std::vector<Packet> packets(200);

@@ -22,8 +22,8 @@ std::string expectation(const CallText&);
  *  element if there is such, of an outer one after that. */
 std::string full_handler_name(Control& control, const std::string& element, const std::string& handler);
 
-/** A write handler that an element has been told to call. Packet threads ask for the call; a thread of this object's own
- *  makes it, because handlers may wait for packet threads. */
+/** A write handler that an element has been told to call. Packet threads ask for the call; a thread of this object's
+ *  own makes it, because handlers may wait for packet threads. */
 class HandlerCall {
  public:
   ~HandlerCall() { finish(); }

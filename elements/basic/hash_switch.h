@@ -9,9 +9,9 @@ namespace heddle {
  *      HashSwitch(OFFSET, LENGTH)
  *
  *  Hashes LENGTH bytes (1 to 16384) from byte OFFSET (0 to 16384) on; packets with equal bytes there leave by the same
- *  output. One push input, one or more push outputs. The hash is Click's: the sum d of the bytes; the output is d modulo
- *  the number of outputs, or, with 2, 4 or 8 outputs, the low bits of d xor d/16. A packet that ends before the last of
- *  these bytes leaves by output 0.
+ *  output. One push input, one or more push outputs. The hash is Click's: the sum d of the bytes; the output is d
+ *  modulo the number of outputs, or, with 2, 4 or 8 outputs, the low bits of d xor d/16. A packet that ends before the
+ *  last of these bytes leaves by output 0.
  *
  *  Example, by the addresses of IPv4 in Ethernet:
  *

@@ -15,8 +15,8 @@ namespace heddle {
  *  BURST: packets that a thread gathers before they go on, default 32. TIMER: the longest time that a packet waits for
  *  others: microseconds, or a time with its unit (1ms). Default -1: as long as it takes. All that have been gathered go
  *  on together, as far as they fit into a batch, in the order in which they came. Push input, push output; each packet
- *  thread gathers its own. When nothing will come any more, the rest goes on, however few they are. Packets that wait are
- *  taken from those that ports can use: it is an error if all threads together may keep more than half of them.
+ *  thread gathers its own. When nothing will come any more, the rest goes on, however few they are. Packets that wait
+ *  are taken from those that ports can use: it is an error if all threads together may keep more than half of them.
  *  (FastClick.)
  *
  *  Example, lookups in batches of 256, or whatever came within 100 us:

@@ -11,15 +11,16 @@ namespace heddle {
  *
  *      MixedQueue([CAPACITY])
  *
- *  CAPACITY: packets that it holds, default 1000, up to 1,048,576. Two push inputs, one pull output: packets of input 0 wait behind
- *  all others, packets of input 1 before all others, so that the latest is the next. When it is full, packets that come by input 0
- *  are dropped, and for those that come by input 1 the packet at the end is ("full").
+ *  CAPACITY: packets that it holds, default 1000, up to 1,048,576. Two push inputs, one pull output: packets of input 0
+ *  wait behind all others, packets of input 1 before all others, so that the latest is the next. When it is full,
+ *  packets that come by input 0 are dropped, and for those that come by input 1 the packet at the end is ("full").
  *
  *  Handlers: those of Queue. Hot reconfiguration: as Queue.
  *
  *  Example, a packet that could not be sent goes back to where it came from:
  *
- *      FromDump(in.pcap) -> m :: MixedQueue(64) -> Unqueue -> c :: Classifier(12/0800, -) -> Discard; c[1] -> Queue -> Unqueue -> [1]m;
+ *      FromDump(in.pcap) -> m :: MixedQueue(64) -> Unqueue -> c :: Classifier(12/0800, -) -> Discard;
+ *      c[1] -> Queue -> Unqueue -> [1]m;
  */
 class MixedQueue : public Storage {
  public:

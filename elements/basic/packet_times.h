@@ -25,7 +25,8 @@ struct PacketNumber {
  *      NumberPacket([OFFSET, keywords OFFSET, NET_ORDER])
  *
  *  Writes 0, 1, 2 ..., 8 bytes each, at byte OFFSET of the packet (default 40). NET_ORDER: big-endian, default false:
- *  little-endian. Packets that end before are dropped ("short"). Checksums are not corrected. One input, one output. (FastClick.)
+ *  little-endian. Packets that end before are dropped ("short"). Checksums are not corrected. One input, one output.
+ *  (FastClick.)
  *
  *  Handlers: `count` (r, packets numbered), `reset` (w, begins at 0 again).
  *
@@ -50,8 +51,9 @@ class NumberPacket : public Element {
  *
  *      RecordTimestamp([N, keywords N, OFFSET, NET_ORDER])
  *
- *  For a TimestampDiff behind it. N: packets that it remembers, default 65536, up to 268,435,456; those with higher numbers are not
- *  (statistic `beyond`). OFFSET, NET_ORDER: where the number of NumberPacket is. One input, one output. (FastClick.)
+ *  For a TimestampDiff behind it. N: packets that it remembers, default 65536, up to 268,435,456; those with higher
+ *  numbers are not (statistic `beyond`). OFFSET, NET_ORDER: where the number of NumberPacket is. One input, one output.
+ *  (FastClick.)
  *
  *  Handlers: `count` (r, packets recorded).
  *
@@ -87,17 +89,18 @@ class RecordTimestamp : public Element {
  *
  *      TimestampDiff(RECORDER [, keywords N, OFFSET, NET_ORDER])
  *
- *  RECORDER: a RecordTimestamp. Packets without a number that it knows are counted (statistic `unknown`) and pass. N: measurements
- *  that are kept, default as many as RECORDER remembers; later ones are not taken. OFFSET, NET_ORDER: where the number is now. One
- *  input, one output. (FastClick.)
+ *  RECORDER: a RecordTimestamp. Packets without a number that it knows are counted (statistic `unknown`) and pass. N:
+ *  measurements that are kept, default as many as RECORDER remembers; later ones are not taken. OFFSET, NET_ORDER:
+ *  where the number is now. One input, one output. (FastClick.)
  *
- *  Handlers, of the measurements so far, in microseconds: `average`, `min`, `max`, `stddev`, `median` (r), `perc` (r, with an argument
- *  from 0 to 100: the smallest time that so many per cent do not exceed); `count` (r), `dump` (r, a line each), `reset` (w).
+ *  Handlers, of the measurements so far, in microseconds: `average`, `min`, `max`, `stddev`, `median` (r), `perc` (r,
+ *  with an argument from 0 to 100: the smallest time that so many per cent do not exceed); `count` (r), `dump` (r, a
+ *  line each), `reset` (w).
  *
  *  Example:
  *
- *      RatedSource(LENGTH 64, RATE 1000, LIMIT 500) -> NumberPacket -> r :: RecordTimestamp -> Queue -> RatedUnqueue(500)
- *        -> TimestampDiff(r) -> Discard;
+ *      RatedSource(LENGTH 64, RATE 1000, LIMIT 500) -> NumberPacket -> r :: RecordTimestamp -> Queue
+ *        -> RatedUnqueue(500) -> TimestampDiff(r) -> Discard;
  */
 class TimestampDiff : public Element {
  public:

@@ -10,8 +10,8 @@ namespace heddle {
  *
  *      Pad([LENGTH, MAXLENGTH, keyword ZERO])
  *
- *  LENGTH: least bytes of a packet, default 60, up to 9000. MAXLENGTH: packets longer than that are cut, 0 (default): none. ZERO:
- *  whether the new bytes are zeros (default) or what the buffer held. One input, one output.
+ *  LENGTH: least bytes of a packet, default 60, up to 9000. MAXLENGTH: packets longer than that are cut, 0 (default):
+ *  none. ZERO: whether the new bytes are zeros (default) or what the buffer held. One input, one output.
  *
  *  Example:
  *
@@ -34,9 +34,9 @@ class Pad : public Element {
  *
  *      StoreData(OFFSET, DATA [, MASK, keyword GROW])
  *
- *  OFFSET: where, 0 to 16384. DATA: bytes, quoted or as \<hexadecimal>. MASK: as many bytes, of whose bits only the ones are
- *  written; default: all. GROW: whether packets that end before are made longer, with zeros; default false, which writes as much
- *  as is there. One input, one output.
+ *  OFFSET: where, 0 to 16384. DATA: bytes, quoted or as \<hexadecimal>. MASK: as many bytes, of whose bits only the
+ *  ones are written; default: all. GROW: whether packets that end before are made longer, with zeros; default false,
+ *  which writes as much as is there. One input, one output.
  *
  *  Example:
  *

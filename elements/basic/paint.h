@@ -8,14 +8,15 @@ namespace heddle {
  *
  *      Paint(COLOR [, ANNO])
  *
- *  COLOR: 0 to 255. ANNO: PAINT (or its number in Click, 20), the only annotation that can be painted. Packets start with
- *  paint 0. One input, one output. Runs inside segments of either processor.
+ *  COLOR: 0 to 255. ANNO: PAINT (or its number in Click, 20), the only annotation that can be painted. Packets start
+ *  with paint 0. One input, one output. Runs inside segments of either processor.
  *
  *  Handlers: `color` (rw). On a GPU it cannot be written.
  *
  *  Example:
  *
- *      FromDump(a.pcap) -> Paint(1) -> s :: PaintSwitch; FromDump(b.pcap) -> s; s[0] -> Discard; s[1] -> ToDump(c.pcap);
+ *      FromDump(a.pcap) -> Paint(1) -> s :: PaintSwitch; FromDump(b.pcap) -> s;
+ *      s[0] -> Discard; s[1] -> ToDump(c.pcap);
  */
 class Paint : public NeutralElement {
  public:

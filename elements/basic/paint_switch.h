@@ -8,13 +8,14 @@ namespace heddle {
  *
  *      PaintSwitch([ANNO])
  *
- *  ANNO: PAINT (or its number in Click, 20), the only annotation of one byte that there is. One push input, any number of
- *  push outputs. Packets painted k leave by output k; if there is none, they are dropped ("no_output"). Unlike in Click
- *  this is also so for packets painted 255, which Click copies to every output.
+ *  ANNO: PAINT (or its number in Click, 20), the only annotation of one byte that there is. One push input, any number
+ *  of push outputs. Packets painted k leave by output k; if there is none, they are dropped ("no_output"). Unlike in
+ *  Click this is also so for packets painted 255, which Click copies to every output.
  *
  *  Example:
  *
- *      FromDump(a.pcap) -> Paint(1) -> s :: PaintSwitch; FromDump(b.pcap) -> s; s[0] -> Discard; s[1] -> ToDump(c.pcap);
+ *      FromDump(a.pcap) -> Paint(1) -> s :: PaintSwitch; FromDump(b.pcap) -> s;
+ *      s[0] -> Discard; s[1] -> ToDump(c.pcap);
  */
 class PaintSwitch : public Element {
  public:

@@ -8,9 +8,10 @@ namespace heddle {
  *
  *      PaintTee(COLOR [, ANNO])
  *
- *  COLOR: 0 to 255. ANNO: PAINT (or its number in Click, 20), the only annotation that can be painted. Every packet leaves by
- *  output 0; if its paint annotation is COLOR, a copy leaves by output 1. Push. In a router, it finds packets that leave by the
- *  interface that they came by, whose senders get a redirect. If no packet buffer is free, the copy is dropped ("no_buffer").
+ *  COLOR: 0 to 255. ANNO: PAINT (or its number in Click, 20), the only annotation that can be painted. Every packet
+ *  leaves by output 0; if its paint annotation is COLOR, a copy leaves by output 1. Push. In a router, it finds packets
+ *  that leave by the interface that they came by, whose senders get a redirect. If no packet buffer is free, the copy
+ *  is dropped ("no_buffer").
  *
  *  Handlers: `color` (rw).
  *
@@ -41,8 +42,8 @@ class PaintTee : public Element {
  *
  *      CheckPaint(COLOR [, ANNO])
  *
- *  COLOR: 0 to 255. ANNO: PAINT (or its number in Click, 20). Packets whose paint annotation is COLOR leave by output 0, others
- *  by output 1, or, if that is not connected, are dropped ("other_paint").
+ *  COLOR: 0 to 255. ANNO: PAINT (or its number in Click, 20). Packets whose paint annotation is COLOR leave by output
+ *  0, others by output 1, or, if that is not connected, are dropped ("other_paint").
  *
  *  Handlers: `color` (rw).
  *

@@ -56,8 +56,8 @@ class PullNull : public Element {
  *
  *      SetTimestamp([TIMESTAMP])
  *
- *  TIMESTAMP: seconds since 1970, such as 1.5; default: the time at which packets pass. One input, one output. Packets of ports
- *  have no time stamps until they pass here.
+ *  TIMESTAMP: seconds since 1970, such as 1.5; default: the time at which packets pass. One input, one output. Packets
+ *  of ports have no time stamps until they pass here.
  *
  *  Example:
  *

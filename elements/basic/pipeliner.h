@@ -8,10 +8,10 @@ namespace heddle {
  *
  *      Pipeliner([CAPACITY, keywords SIZE, BLOCKING])
  *
- *  CAPACITY or SIZE: packets that may wait, default 1024. BLOCKING: when it is full, wait (true, default) or drop at once.
- *  Nobody is waited for longer than 100 ms; packets are then dropped ("full"). Push input, push output: what follows runs
- *  on the thread that StaticThreadSched gives the Pipeliner (else on the first one). Order is kept for each thread that
- *  pushes. (FastClick.)
+ *  CAPACITY or SIZE: packets that may wait, default 1024. BLOCKING: when it is full, wait (true, default) or drop at
+ *  once. Nobody is waited for longer than 100 ms; packets are then dropped ("full"). Push input, push output: what
+ *  follows runs on the thread that StaticThreadSched gives the Pipeliner (else on the first one). Order is kept for
+ *  each thread that pushes. (FastClick.)
  *
  *  Handlers: those of Queue, and `dropped` (r).
  *

@@ -14,13 +14,13 @@ namespace heddle {
  *  One input, one output; packets pass unchanged. A line reads "LABEL: LENGTH | BYTES", the length in bytes.
  *
  *  LABEL: text before each line. MAXLENGTH (also NBYTES, LENGTH): bytes to print, default 24; -1 for all. CONTENTS: HEX
- *  (default, groups of four bytes), ASCII (groups of eight, a dot for what cannot be printed), NONE; true and false stand
- *  for HEX and NONE. TIMESTAMP: whether to print when the packet was captured, in seconds since 1970, default false.
- *  PRINTANNO: whether to print the 48 bytes of Click's annotations, default false; of these Heddle has the destination
- *  address (bytes 0 to 3, which an element before this one must set) and paint (byte 20), and the others are 0. HEADROOM:
- *  whether to print the free bytes before and behind the packet, as "(h128 t1984)", default false. CPU: whether to print
- *  the packet thread, as "(0)", default false. ACTIVE: false lets packets pass in silence, default true. Printing is
- *  slow: it is for looking, not for traffic.
+ *  (default, groups of four bytes), ASCII (groups of eight, a dot for what cannot be printed), NONE; true and false
+ *  stand for HEX and NONE. TIMESTAMP: whether to print when the packet was captured, in seconds since 1970, default
+ *  false. PRINTANNO: whether to print the 48 bytes of Click's annotations, default false; of these Heddle has the
+ *  destination address (bytes 0 to 3, which an element before this one must set) and paint (byte 20), and the others
+ *  are 0. HEADROOM: whether to print the free bytes before and behind the packet, as "(h128 t1984)", default false.
+ *  CPU: whether to print the packet thread, as "(0)", default false. ACTIVE: false lets packets pass in silence,
+ *  default true. Printing is slow: it is for looking, not for traffic.
  *
  *  Handlers: `active` (rw).
  *

@@ -45,8 +45,9 @@ class RoundRobinSched : public PullScheduler {
  *
  *      StrideSched(TICKETS1, TICKETS2, ...)
  *
- *  TICKETS: 0 to 65536, for each input; inputs that have packets share in proportion to them, packet by packet; those with 0 get
- *  nothing. Pull inputs, one pull output. (C. Waldspurger, W. Weihl, "Stride Scheduling", MIT/LCS/TM-528, 1995.)
+ *  TICKETS: 0 to 65536, for each input; inputs that have packets share in proportion to them, packet by packet; those
+ *  with 0 get nothing. Pull inputs, one pull output. (C. Waldspurger, W. Weihl, "Stride Scheduling", MIT/LCS/TM-528,
+ *  1995.)
  *
  *  Handlers: `tickets0` (rw), `tickets1` (rw) ...
  *

@@ -67,7 +67,8 @@ void Queue::start(const Environment&) {
   limit_ = capacity_;
 }
 
-/** Until all threads push into the new ring, nothing is pulled from it: what one has pushed into the old ring comes first. */
+/** Until all threads push into the new ring, nothing is pulled from it: what one has pushed into the old ring comes
+ *  first. */
 void Queue::set_capacity(unsigned capacity) {
   if (rings_.all.empty()) throw Error("the queue has not been started");
   rings_.gone.clear();

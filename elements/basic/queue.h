@@ -22,18 +22,18 @@ class Storage : public Source {
  *
  *      Queue([CAPACITY])
  *
- *  CAPACITY: packets that it holds, default 1000, up to 1,048,576. Push input, pull output: it is where packets pass from
- *  what pushes to what pulls (Unqueue, a sink), maybe on another thread (StaticThreadSched). First in, first out; several
- *  threads may push and pull at once. When it is full, packets that arrive are dropped ("full"); packets that nobody has
- *  pulled when the program ends are reported as `left`. Annotations stay with packets. Also called SimpleQueue,
- *  ThreadSafeQueue and NotifierQueue.
+ *  CAPACITY: packets that it holds, default 1000, up to 1,048,576. Push input, pull output: it is where packets pass
+ *  from what pushes to what pulls (Unqueue, a sink), maybe on another thread (StaticThreadSched). First in, first out;
+ *  several threads may push and pull at once. When it is full, packets that arrive are dropped ("full"); packets that
+ *  nobody has pulled when the program ends are reported as `left`. Annotations stay with packets. Also called
+ *  SimpleQueue, ThreadSafeQueue and NotifierQueue.
  *
- *  Hot reconfiguration: packets and counts go over to the queue of the same name, as far as it has room for them and they have the
- *  annotations that are read behind it; with the same arguments also a capacity that a handler has set.
+ *  Hot reconfiguration: packets and counts go over to the queue of the same name, as far as it has room for them and
+ *  they have the annotations that are read behind it; with the same arguments also a capacity that a handler has set.
  *
- *  Handlers: `length` (r), `highwater_length` (r), `capacity` (rw; packets that wait already stay in their order, also those beyond
- *  a smaller one, which holds for new ones at once), `drops` (r), `reset_counts` (w), `reset` (w, drops all
- *  packets).
+ *  Handlers: `length` (r), `highwater_length` (r), `capacity` (rw; packets that wait already stay in their order, also
+ *  those beyond a smaller one, which holds for new ones at once), `drops` (r), `reset_counts` (w), `reset` (w, drops
+ *  all packets).
  *
  *  Example, receive on one thread and send on another (-j 2):
  *
@@ -98,8 +98,8 @@ class Queue : public Storage {
   void set_capacity(unsigned capacity);
   /** What waits: a packet and its columns. A ring wants multiples of 4 bytes. */
   unsigned entry_bytes() const { return static_cast<unsigned>(sizeof(Packet*) + columns_.bytes()); }
-  /** Takes up to `count` entries out; returns how many. `entries`: [count][entry_bytes()]. `in_order`: none of a thread's before
-   *  one that this has pushed earlier. */
+  /** Takes up to `count` entries out; returns how many. `entries`: [count][entry_bytes()]. `in_order`: none of a
+   *  thread's before one that this has pushed earlier. */
   unsigned take(std::byte* entries, unsigned count, bool in_order);
   /** Frees up to `most` packets; returns how many. */
   unsigned free_packets(unsigned most);

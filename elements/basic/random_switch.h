@@ -25,8 +25,9 @@ class RandomSwitch : public Element {
  *
  *      RandomSample([P, keywords P, DROP, ACTIVE])
  *
- *  P: probability that a packet leaves by output 0, 0 to 1. DROP: probability that it does not, instead of P. ACTIVE: false lets all
- *  through, default true. The others leave by output 1, if it is connected, or are dropped ("sampled_out").
+ *  P: probability that a packet leaves by output 0, 0 to 1. DROP: probability that it does not, instead of P. ACTIVE:
+ *  false lets all through, default true. The others leave by output 1, if it is connected, or are dropped
+ *  ("sampled_out").
  *
  *  Handlers: `sampling_prob` (rw), `drop_prob` (rw), `active` (rw), `drops` (r).
  *

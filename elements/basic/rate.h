@@ -25,8 +25,8 @@ class BatchClock {
   uint64_t looked_up_ = 0, now_ms_ = 0;
 };
 
-/** Events a second of late, as Click's Counter measures them: an exponentially weighted moving average over epochs of
- *  1 ms, of which each has the weight 1/16. One thread adds, any reads; who reads while an epoch ends may see it counted
+/** Events a second of late, as Click's Counter measures them: an exponentially weighted moving average over epochs of 1
+ *  ms, of which each has the weight 1/16. One thread adds, any reads; who reads while an epoch ends may see it counted
  *  twice or not at all, once. */
 class Rate {
  public:

@@ -11,11 +11,12 @@
 
 namespace heddle {
 
-/** A rate that may not be exceeded, of packets or of bytes: tokens for those that came due, a handler's value. One thread takes. */
+/** A rate that may not be exceeded, of packets or of bytes: tokens for those that came due, a handler's value. One
+ *  thread takes. */
 class Allowance {
  public:
-  /** Reads the argument RATE: packets a second, or, of bytes, a bandwidth. At most 10 ms of the rate gather, but at least
-   *  two packets of usual length. */
+  /** Reads the argument RATE: packets a second, or, of bytes, a bandwidth. At most 10 ms of the rate gather, but at
+   *  least two packets of usual length. */
   void configure(click::Arguments& arguments, bool of_bytes);
   void handlers(Handlers& list);
   /** Whether the next packet may go; packets that it takes may leave a debt. */
@@ -41,8 +42,8 @@ class Allowance {
  *
  *      RatedUnqueue(RATE)
  *
- *  RATE: packets a second. Pull input, push output; runs on the first packet thread, or where StaticThreadSched puts it. What it has
- *  missed for less than 10 ms it makes up for.
+ *  RATE: packets a second. Pull input, push output; runs on the first packet thread, or where StaticThreadSched puts
+ *  it. What it has missed for less than 10 ms it makes up for.
  *
  *  Handlers: `rate` (rw), `count` (r).
  *
@@ -68,8 +69,9 @@ class RatedUnqueue : public Element {
  *
  *      BandwidthRatedUnqueue(RATE)
  *
- *  RATE: a bandwidth such as 10Mbps (bits) or 64kBps (bytes); a number alone is bytes a second. Pull input, push output; runs on the
- *  first packet thread, or where StaticThreadSched puts it. A packet goes when the bytes of those before it are due.
+ *  RATE: a bandwidth such as 10Mbps (bits) or 64kBps (bytes); a number alone is bytes a second. Pull input, push
+ *  output; runs on the first packet thread, or where StaticThreadSched puts it. A packet goes when the bytes of those
+ *  before it are due.
  *
  *  Handlers: `rate` (rw, bytes a second), `count` (r).
  *
@@ -112,7 +114,8 @@ class Shaper : public Element {
  *
  *      BandwidthShaper(RATE)
  *
- *  RATE: a bandwidth such as 10Mbps (bits) or 64kBps (bytes); a number alone is bytes a second. Pull input, pull output.
+ *  RATE: a bandwidth such as 10Mbps (bits) or 64kBps (bytes); a number alone is bytes a second. Pull input, pull
+ *  output.
  *
  *  Handlers: `rate` (rw, bytes a second).
  *
@@ -154,8 +157,8 @@ class RatedSplitter : public Element {
  *
  *      BandwidthRatedSplitter(RATE)
  *
- *  RATE: a bandwidth such as 10Mbps (bits) or 64kBps (bytes); a number alone is bytes a second; over all threads. Push. Output 0:
- *  packets up to RATE; output 1: the others.
+ *  RATE: a bandwidth such as 10Mbps (bits) or 64kBps (bytes); a number alone is bytes a second; over all threads. Push.
+ *  Output 0: packets up to RATE; output 1: the others.
  *
  *  Handlers: `rate` (rw, bytes a second).
  *
@@ -172,8 +175,9 @@ class BandwidthRatedSplitter : public RatedSplitter {
  *
  *      Meter(RATE1 [, RATE2, ...])
  *
- *  Rates in packets a second, rising. Push; an output more than rates. While the rate (an average over some milliseconds, each
- *  thread's own) is below RATE1 packets leave by output 0, below RATE2 by output 1, and so on, beyond the last by the last output.
+ *  Rates in packets a second, rising. Push; an output more than rates. While the rate (an average over some
+ *  milliseconds, each thread's own) is below RATE1 packets leave by output 0, below RATE2 by output 1, and so on,
+ *  beyond the last by the last output.
  *
  *  Handlers: `rate` (r, the highest of the threads).
  *

@@ -14,18 +14,19 @@ class Storage;
  *
  *      RED(MIN_THRESH, MAX_THRESH, MAX_P [, keywords QUEUES, STABILITY])
  *
- *  Works with the average length of the queues that it leads to (pushed) or is fed by (pulled), the nearest on each way; several count
- *  together. Below MIN_THRESH packets pass; from there to MAX_THRESH the probability of a drop rises to MAX_P (0 to 1), from there to
- *  twice MAX_THRESH to 1 ("gentle"); beyond that all are dropped. QUEUES: names of queues, separated by spaces, to be used instead.
- *  STABILITY: how slowly the average follows, the weight of a packet being 1 / 2^STABILITY; 0 to 16, default 4. When packets
- *  find the queues empty, the average falls as if one had come every 10 ms since the last. Marked packets leave by output 1 if there is one, else they are dropped
- *  ("early").
+ *  Works with the average length of the queues that it leads to (pushed) or is fed by (pulled), the nearest on each
+ *  way; several count together. Below MIN_THRESH packets pass; from there to MAX_THRESH the probability of a drop rises
+ *  to MAX_P (0 to 1), from there to twice MAX_THRESH to 1 ("gentle"); beyond that all are dropped. QUEUES: names of
+ *  queues, separated by spaces, to be used instead. STABILITY: how slowly the average follows, the weight of a packet
+ *  being 1 / 2^STABILITY; 0 to 16, default 4. When packets find the queues empty, the average falls as if one had come
+ *  every 10 ms since the last. Marked packets leave by output 1 if there is one, else they are dropped ("early").
  *
  *  Handlers: `min_thresh`, `max_thresh` (rw; the one is never above the other), `max_p` (rw), `avg_queue_size` (r),
  *  `queues` (r, names), `drops` (r), `stats` (r).
  *
- *  (S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), 1993,
- *  with drops spaced uniformly; S. Floyd, "Recommendation on using the gentle variant of RED", 2000.)
+ *  (S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
+ *  Networking 1(4), 1993, with drops spaced uniformly; S. Floyd, "Recommendation on using the gentle variant of RED",
+ *  2000.)
  *
  *  Example:
  *

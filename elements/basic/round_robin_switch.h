@@ -10,8 +10,8 @@ namespace heddle {
  *
  *      RoundRobinSwitch
  *
- *  One push input, one or more push outputs. The first packet goes to output 0, the next to output 1, and so on, beginning
- *  again behind the last. Each packet thread deals out its own packets in turn.
+ *  One push input, one or more push outputs. The first packet goes to output 0, the next to output 1, and so on,
+ *  beginning again behind the last. Each packet thread deals out its own packets in turn.
  *
  *  Example:
  *

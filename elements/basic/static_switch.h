@@ -8,8 +8,8 @@ namespace heddle {
  *
  *      StaticSwitch(OUTPUT)
  *
- *  OUTPUT: number of the output; negative, or one that is not there: drops all packets ("switched_off"). Push input, any
- *  number of push outputs. Unlike that of Switch, OUTPUT stays as it is while packets flow.
+ *  OUTPUT: number of the output; negative, or one that is not there: drops all packets ("switched_off"). Push input,
+ *  any number of push outputs. Unlike that of Switch, OUTPUT stays as it is while packets flow.
  *
  *  Example:
  *

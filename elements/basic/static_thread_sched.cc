@@ -10,7 +10,8 @@ namespace heddle {
 
 namespace {
 
-/** The number of the thread that "2" or "0/1", the second one on NUMA node 0, means; -1: none; -2: the machine has none. */
+/** The number of the thread that "2" or "0/1", the second one on NUMA node 0, means; -1: none; -2: the machine has
+ *  none. */
 int thread_named(const std::string& text) {
   const size_t slash = std::min(text.find('/'), text.size());
   int node = 0, number = 0;

@@ -8,8 +8,8 @@ namespace heddle {
  *
  *      Switch([OUTPUT])
  *
- *  OUTPUT: number of the output, default 0; negative: drops all packets ("switched_off"). Push input, any number of push
- *  outputs. It is an error if there is no such output.
+ *  OUTPUT: number of the output, default 0; negative: drops all packets ("switched_off"). Push input, any number of
+ *  push outputs. It is an error if there is no such output.
  *
  *  Handlers: `switch` (rw): OUTPUT; a number that is no output means -1, as in Click. `config` (rw): the same.
  *

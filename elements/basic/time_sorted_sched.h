@@ -12,13 +12,14 @@ namespace heddle {
  *
  *      TimeSortedSched([keywords STOP, BUFFER, END_CALL])
  *
- *  Gives the earliest of the packets that its inputs have now; of several with one time stamp, that of the lowest input. Each input's
- *  packets should come in the order of their time stamps. BUFFER: packets of each input that it looks at, default 1, up to 65,536: an
- *  input may be out of order by so many. STOP: end the program when the inputs' sources are exhausted, default false; it ends then
- *  anyway if nothing else keeps it. END_CALL: as of InfiniteSource. Pull inputs, one pull output.
+ *  Gives the earliest of the packets that its inputs have now; of several with one time stamp, that of the lowest
+ *  input. Each input's packets should come in the order of their time stamps. BUFFER: packets of each input that it
+ *  looks at, default 1, up to 65,536: an input may be out of order by so many. STOP: end the program when the inputs'
+ *  sources are exhausted, default false; it ends then anyway if nothing else keeps it. END_CALL: as of InfiniteSource.
+ *  Pull inputs, one pull output.
  *
- *  Time stamps are those with which packets wait before it: what stands between there and the input sees packets when they have been
- *  chosen. Packets that have none (from ports) get the present time.
+ *  Time stamps are those with which packets wait before it: what stands between there and the input sees packets when
+ *  they have been chosen. Packets that have none (from ports) get the present time.
  *
  *  Hot reconfiguration: packets that it has looked at go over to the element of the same name with the same inputs.
  *

@@ -9,9 +9,9 @@ namespace heddle {
  *      Truncate(LENGTH [, keyword EXTRA_LENGTH])
  *
  *  LENGTH: bytes that a packet keeps, from its start, 0 to 65535; shorter packets pass unchanged. EXTRA_LENGTH (also
- *  EXTRA_ANNO): whether the bytes cut count as bytes of the packet that are missing, so that ToDump writes its full length
- *  beside the shorter capture length; default true. They are not noted for packets that come from a port. One input, one
- *  output.
+ *  EXTRA_ANNO): whether the bytes cut count as bytes of the packet that are missing, so that ToDump writes its full
+ *  length beside the shorter capture length; default true. They are not noted for packets that come from a port. One
+ *  input, one output.
  *
  *  Example, a capture of headers:
  *

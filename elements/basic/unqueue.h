@@ -8,9 +8,9 @@ namespace heddle {
  *
  *      Unqueue([BURST, keywords ACTIVE, LIMIT, BURST])
  *
- *  BURST: packets pulled at a time, default 32; negative or 0: as many as a batch takes. ACTIVE: whether it pulls, default
- *  true. LIMIT: packets that it moves in all; negative (default): no limit. Pull input, push output; runs on the first
- *  packet thread, or where StaticThreadSched puts it.
+ *  BURST: packets pulled at a time, default 32; negative or 0: as many as a batch takes. ACTIVE: whether it pulls,
+ *  default true. LIMIT: packets that it moves in all; negative (default): no limit. Pull input, push output; runs on
+ *  the first packet thread, or where StaticThreadSched puts it.
  *
  *  Handlers: `count` (r), `reset` (w, count starts again), `active` (rw), `limit` (rw), `burst` (rw).
  *

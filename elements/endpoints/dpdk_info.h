@@ -6,13 +6,14 @@ namespace heddle {
 
 /** DPDKInfo: says how much memory packets get.
  *
- *      DPDKInfo([NB_MBUF, keywords NB_MBUF, NB_SOCKET_MBUF, MBUF_SIZE, MBUF_CACHE_SIZE, DEF_RING_NDESC, DEF_BURST_SIZE])
+ *      DPDKInfo([NB_MBUF, keywords NB_MBUF, NB_SOCKET_MBUF, MBUF_SIZE, MBUF_CACHE_SIZE, DEF_RING_NDESC,
+ *               DEF_BURST_SIZE])
  *
- *  NB_MBUF (or NB_SOCKET_MBUF, NB_SOCKET_MBUF_0): packet buffers in all; by default Heddle makes as many as ports, batches
- *  and GPU slots can hold. `heddle run --packets` comes before it. MBUF_SIZE: bytes of a buffer, with 128 bytes of headroom, 640 to 65535,
- *  default 2176, or more when a port has a larger MTU. MBUF_CACHE_SIZE: buffers that a thread keeps for itself, default
- *  256, up to 512. DEF_RING_NDESC: descriptors of ports that say none, default 1024. DEF_BURST_SIZE: packets that FromDPDKDevice asks
- *  for at a time where it says none, default 64.
+ *  NB_MBUF (or NB_SOCKET_MBUF, NB_SOCKET_MBUF_0): packet buffers in all; by default Heddle makes as many as ports,
+ *  batches and GPU slots can hold. `heddle run --packets` comes before it. MBUF_SIZE: bytes of a buffer, with 128 bytes
+ *  of headroom, 640 to 65535, default 2176, or more when a port has a larger MTU. MBUF_CACHE_SIZE: buffers that a
+ *  thread keeps for itself, default 256, up to 512. DEF_RING_NDESC: descriptors of ports that say none, default 1024.
+ *  DEF_BURST_SIZE: packets that FromDPDKDevice asks for at a time where it says none, default 64.
  *
  *  No ports. At most one in a configuration.
  *

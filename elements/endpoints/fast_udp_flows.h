@@ -13,18 +13,19 @@ namespace heddle {
  *      FastUDPFlows(RATE, LIMIT, LENGTH, SRCETH, SRCIP, DSTETH, DSTIP, FLOWS, FLOWSIZE
  *                   [, CHECKSUM, ACTIVE, keywords FLOWBURST, SEQUENTIAL, DURATION, STOP, END_CALL])
  *
- *  RATE: packets a second, 0: as fast as the chain takes them. LIMIT: packets in all; negative: no limit. LENGTH: of the
- *  Ethernet frame without its CRC, 60 to 9216 bytes. SRCETH, SRCIP, DSTETH, DSTIP: the addresses. FLOWS: how many flows
- *  there are at a time; each has a source and a destination port of its own, at random. FLOWSIZE: packets of a flow, after
- *  which it gets other ports; negative: for ever. CHECKSUM: whether the UDP checksum is set, default true. ACTIVE: whether
- *  it makes packets, default true. FLOWBURST: packets of one flow in a row, default 1. SEQUENTIAL: take the flows in turn
- *  instead of at random, default false. DURATION: seconds after which it ends; 0 or less (default): no limit. STOP,
- *  END_CALL: as for InfiniteSource.
+ *  RATE: packets a second, 0: as fast as the chain takes them. LIMIT: packets in all; negative: no limit. LENGTH: of
+ *  the Ethernet frame without its CRC, 60 to 9216 bytes. SRCETH, SRCIP, DSTETH, DSTIP: the addresses. FLOWS: how many
+ *  flows there are at a time; each has a source and a destination port of its own, at random. FLOWSIZE: packets of a
+ *  flow, after which it gets other ports; negative: for ever. CHECKSUM: whether the UDP checksum is set, default true.
+ *  ACTIVE: whether it makes packets, default true. FLOWBURST: packets of one flow in a row, default 1. SEQUENTIAL: take
+ *  the flows in turn instead of at random, default false. DURATION: seconds after which it ends; 0 or less (default):
+ *  no limit. STOP, END_CALL: as for InfiniteSource.
  *
- *  No input, one output, push or pull. The network and transport header annotations are set. Runs on the first packet thread, or where StaticThreadSched puts it.
+ *  No input, one output, push or pull. The network and transport header annotations are set. Runs on the first packet
+ *  thread, or where StaticThreadSched puts it.
  *
- *  Handlers: `count` (r), `reset` (w, count starts again), `rate` (rw), `active` (rw), `stop` (w), `limit` (rw), `length`
- *  (r).
+ *  Handlers: `count` (r), `reset` (w, count starts again), `rate` (rw), `active` (rw), `stop` (w), `limit` (rw),
+ *  `length` (r).
  *
  *  Example, 64 flows that never end:
  *

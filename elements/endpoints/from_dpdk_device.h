@@ -21,18 +21,19 @@ namespace heddle {
  *      net_pcap0               "net_pcap0,rx_pcap=in.pcap,tx_pcap=out.pcap": capture files through libpcap
  *
  *  QUEUE: receive from this queue alone, on one thread; default -1: from all. N_QUEUES: receive queues of the port,
- *  default 0: one a packet thread (-j), but for the master (--workers). Every thread receives from its queues; StaticThreadSched gives all of them to
- *  one thread. PROMISC: receive frames for other addresses, too, default true. BURST: packets asked for at a time,
- *  default 64, 1 to 1024. NDESC: receive descriptors, default 1024. MTU: the port's is set to it, 68 to 9216 bytes; by
- *  default it stays as it is. MAC: the port's address is set to it. ACTIVE: whether it receives, default true. PAUSE:
- *  Ethernet flow control, none, rx, tx or full; default unset: as it is. MAXTHREADS, THREADOFFSET: only so many threads receive, from
- *  that one on; default all. VERBOSE is accepted and has no effect. FastClick's other keywords are errors that say what to do instead.
+ *  default 0: one a packet thread (-j), but for the master (--workers). Every thread receives from its queues;
+ *  StaticThreadSched gives all of them to one thread. PROMISC: receive frames for other addresses, too, default true.
+ *  BURST: packets asked for at a time, default 64, 1 to 1024. NDESC: receive descriptors, default 1024. MTU: the port's
+ *  is set to it, 68 to 9216 bytes; by default it stays as it is. MAC: the port's address is set to it. ACTIVE: whether
+ *  it receives, default true. PAUSE: Ethernet flow control, none, rx, tx or full; default unset: as it is. MAXTHREADS,
+ *  THREADOFFSET: only so many threads receive, from that one on; default all. VERBOSE is accepted and has no effect.
+ *  FastClick's other keywords are errors that say what to do instead.
  *
- *  Heddle composes DPDK's arguments itself; huge pages are used if there are free ones, and not needed. `heddle run --dpdk
- *  "ARGS"` adds arguments for special cases; cores that it names (-l, -c, --lcores) are those on which packet threads
- *  run, as many as -j says. Frames up to the port's MTU are received, up to 9216 bytes (a larger MTU is
- *  taken for that); those that arrive in several buffers are put into one. An interface that is removed ends its source; the
- *  program reports it and exits with an error.
+ *  Heddle composes DPDK's arguments itself; huge pages are used if there are free ones, and not needed.
+ *  `heddle run --dpdk "ARGS"` adds arguments for special cases; cores that it names (-l, -c, --lcores) are those on
+ *  which packet threads run, as many as -j says. Frames up to the port's MTU are received, up to 9216 bytes (a larger
+ *  MTU is taken for that); those that arrive in several buffers are put into one. An interface that is removed ends its
+ *  source; the program reports it and exits with an error.
  *
  *  Handlers: `count` (r), `byte_count` (r), `reset_counts` (w), `active` (rw), and the port's own: `hw_count`,
  *  `hw_bytes`, `hw_dropped` (no descriptor was free), `hw_errors`, `nombufs`, `xstats [NAME]`, `carrier` (1 or 0),

@@ -16,26 +16,26 @@ namespace heddle {
  *      FromDump(FILENAME [, keywords TIMING, SAMPLE, FORCE_IP, START, START_AFTER, END, END_AFTER, INTERVAL, FILEPOS,
  *               ACTIVE, STOP, END_CALL, BURST])
  *
- *  FILENAME: a pcap or pcapng file with Ethernet frames, "-" for standard input. TIMING: whether packets come at the pace
- *  of their time stamps, default false; a number is a speed (2: twice as fast). SAMPLE: the probability with which a packet
- *  is taken, default 1. FORCE_IP: give only IPv4 packets, with their header and destination annotations set, default
- *  false; then captures of raw IP, loopback and Linux cooked interfaces are read, too.
+ *  FILENAME: a pcap or pcapng file with Ethernet frames, "-" for standard input. TIMING: whether packets come at the
+ *  pace of their time stamps, default false; a number is a speed (2: twice as fast). SAMPLE: the probability with which
+ *  a packet is taken, default 1. FORCE_IP: give only IPv4 packets, with their header and destination annotations set,
+ *  default false; then captures of raw IP, loopback and Linux cooked interfaces are read, too.
  *
  *  START, END: take packets with a time stamp from START on, before END, in seconds since 1970. START_AFTER, END_AFTER:
- *  the same, counted from the first packet of the file. INTERVAL: so many seconds from the first packet taken. At most one
- *  of START and START_AFTER, and of END, END_AFTER and INTERVAL. FILEPOS: byte of the file at which to begin, where a
- *  record starts. ACTIVE: whether it reads, default true. STOP: whether the program ends with the file, default false (it
- *  ends then anyway unless other sources go on). END_CALL: a handler and a value, written at the end of the file or time.
- *  BURST: packets read at a time, default 64, 1 to 16384. MMAP is accepted: files are mapped in any case.
+ *  the same, counted from the first packet of the file. INTERVAL: so many seconds from the first packet taken. At most
+ *  one of START and START_AFTER, and of END, END_AFTER and INTERVAL. FILEPOS: byte of the file at which to begin, where
+ *  a record starts. ACTIVE: whether it reads, default true. STOP: whether the program ends with the file, default false
+ *  (it ends then anyway unless other sources go on). END_CALL: a handler and a value, written at the end of the file or
+ *  time. BURST: packets read at a time, default 64, 1 to 16384. MMAP is accepted: files are mapped in any case.
  *
  *  Packets keep their time stamps and the lengths they had on the wire, see ToDump. It reads as fast as the chain takes
  *  them and loses none: when all packet buffers are in use it waits. The first packet thread runs it.
  *
  *  Hot reconfiguration: if FILENAME and FILEPOS are as before, it reads on where it is; TIMING and INTERVAL begin anew.
  *
- *  Handlers: `count` (r), `reset_counts` (w), `active` (rw), `stop` (w), `extend_interval` (w, seconds by which it reads on),
- *  `reset_timing` (w), `filename` (r), `filesize` (r), `filepos` (r), `packet_filepos` (r), `sampling_prob` (r), `encap`
- *  (r, link type).
+ *  Handlers: `count` (r), `reset_counts` (w), `active` (rw), `stop` (w), `extend_interval` (w, seconds by which it
+ *  reads on), `reset_timing` (w), `filename` (r), `filesize` (r), `filepos` (r), `packet_filepos` (r), `sampling_prob`
+ *  (r), `encap` (r, link type).
  *
  *  Errors: the file is missing, empty or no capture, or not of Ethernet frames (of a pipe this is found out and
  *  reported while the program runs). A file that ends in the middle of a record or is damaged gives all packets before

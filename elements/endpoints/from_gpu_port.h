@@ -9,41 +9,45 @@ namespace heddle {
  *
  *      FromGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, WARP_BATCH, SECRET, SOFTNIC])
  *
- *  Everything between it and a ToGPUPort must run on one GPU: functions with DEVICE gpu (or --device gpu), and neutral elements
- *  such as Strip and GetIPAddress. Packets keep their order. All ways out lead to one ToGPUPort, which may be that of the same
- *  port, as in the example, or of another one with as many QUEUES.
+ *  Everything between it and a ToGPUPort must run on one GPU: functions with DEVICE gpu (or --device gpu), and neutral
+ *  elements such as Strip and GetIPAddress. Packets keep their order. All ways out lead to one ToGPUPort, which may be
+ *  that of the same port, as in the example, or of another one with as many QUEUES.
  *
  *  PORT: a name for the port. A FromGPUPort and a ToGPUPort of the same name are the two directions of one port; one of
  *  the two has the other arguments. With SOCKET the port is a memif interface, version 2.0: shared memory with another
- *  program, such as DPDK's net_memif, VPP or Heddle. SOCKET: path of its control socket, which only the user of this program may open (mode
- *  0600). ROLE: client (default) makes the shared memory and is the faster one: packets change rings without being copied.
- *  server listens at SOCKET and uses the memory of its client. ID: number of the interface at SOCKET, default 0. QUEUES:
- *  ring pairs, 1 (default) to 64, each served by a multiprocessor or more; the peer must have as many. NDESC:
- *  descriptors of a ring, a power of two from 32 to 16384, default 1024; a client's choice. BUFFER: bytes of the
- *  packets that a client's buffers hold, default 2048. WARP_BATCH: packets received by a ring pair that are worked on
- *  at a time, a multiple of 32 up to 10240: each 32 have a warp; 448 or fewer have one multiprocessor, more one for
- *  each 256. 0 (default): 448, and where functions go over whole packets, such as IPsec, as many as NDESC, if half of
- *  the GPU's multiprocessors have room for them. Fewer leave room on a GPU that other kernels use, too. SECRET: up to
- *  23 bytes that the peer must know. The peer must poll its rings: the GPU sends no interrupts.
+ *  program, such as DPDK's net_memif, VPP or Heddle. SOCKET: path of its control socket, which only the user of this
+ *  program may open (mode 0600). ROLE: client (default) makes the shared memory and is the faster one: packets change
+ *  rings without being copied. server listens at SOCKET and uses the memory of its client. ID: number of the interface
+ *  at SOCKET, default 0. QUEUES: ring pairs, 1 (default) to 64, each served by a multiprocessor or more; the peer must
+ *  have as many. NDESC: descriptors of a ring, a power of two from 32 to 16384, default 1024; a client's choice.
+ *  BUFFER: bytes of the packets that a client's buffers hold, default 2048. WARP_BATCH: packets received by a ring pair
+ *  that are worked on at a time, a multiple of 32 up to 10240: each 32 have a warp; 448 or fewer have one
+ *  multiprocessor, more one for each 256. 0 (default): 448, and where functions go over whole packets, such as IPsec,
+ *  as many as NDESC, if half of the GPU's multiprocessors have room for them, or seven eighths where nothing else of
+ *  the chain runs. Fewer leave room on a GPU that other programs use, too. SECRET: up to 23 bytes that the peer must
+ *  know. The peer must poll its rings: the GPU sends no interrupts.
  *
- *  SOFTNIC: in the place of SOCKET, a DPDK device as FromDPDKDevice takes it. The GPU drives the rings of a NIC, with the
- *  descriptors, done bits and tail registers of Intel's 82599; rings and frames lie in GPU memory. No such chip has to be
- *  there: its part is played by two threads of this program a queue, which take frames from the device and send what comes
- *  to it, and by a kernel in the place of its DMA engine. QUEUES: 1 (default) to 8; all receive queues of the device are
- *  shared out among them. NDESC: 32 to 4096. BUFFER: 1024 to 16384 bytes, a multiple of 1024; as the chip does, it spreads
- *  a longer frame over several buffers, and that is dropped (`chained`, once for each buffer). While the rings are full, frames
- *  wait in the device, which counts what it drops. Both ports of a chain are of one kind, and a device belongs to one port.
+ *  SOFTNIC: in the place of SOCKET, a DPDK device as FromDPDKDevice takes it. The GPU drives the rings of a NIC, with
+ *  the descriptors, done bits and tail registers of Intel's 82599; rings and frames lie in GPU memory. No such chip has
+ *  to be there: its part is played by two threads of this program a queue, which take frames from the device and send
+ *  what comes to it, and by a kernel in the place of its DMA engine. QUEUES: 1 (default) to 8; all receive queues of
+ *  the device are shared out among them. NDESC: 32 to 4096. BUFFER: 1024 to 16384 bytes, a multiple of 1024; as the
+ *  chip does, it spreads a longer frame over several buffers, and that is dropped (`chained`, once for each buffer).
+ *  While the rings are full, frames wait in the device, which counts what it drops. Both ports of a chain are of one
+ *  kind, and a device belongs to one port.
  *
- *  A memif's peer may come and go: while one is not there, nothing is received, and what it has sent before waits for the other port
- *  of the chain. All client ports of a chain share one memory for their buffers, so their peers can see each other's packets.
+ *  A memif's peer may come and go: while one is not there, nothing is received, and what it has sent before waits for
+ *  the other port of the chain. All client ports of a chain share one memory for their buffers, so their peers can see
+ *  each other's packets.
  *
- *  Drop reasons: `bad_descriptor` (region, offset or length lie outside of what the port shares, or of the NIC's buffer, or
- *  the NIC has seen an error: such memory is not touched), `chained` (a packet in several buffers). A peer whose ring indices make no
- *  sense is disconnected, and standard error says so.
+ *  Drop reasons: `bad_descriptor` (region, offset or length lie outside of what the port shares, or of the NIC's
+ *  buffer, or the NIC has seen an error: such memory is not touched), `chained` (a packet in several buffers). A peer
+ *  whose ring indices make no sense is disconnected, and standard error says so.
  *
- *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there). Statistics:
- *  `connections` (peers that have come so far); of a soft NIC `bad_length` (the device gave a frame without bytes, or more
- *  than its buffer has), `too_large` (nothing held it), `unprocessed` (in the ring when the program ended).
+ *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there).
+ *  Statistics: `connections` (peers that have come so far); of a soft NIC `bad_length` (the device gave a frame without
+ *  bytes, or more than its buffer has), `too_large` (nothing held it), `unprocessed` (in the ring when the program
+ *  ended).
  *
  *  Example:
  *

@@ -10,11 +10,12 @@ namespace heddle {
  *
  *      FromHost(DEVNAME [, ADDRESS/MASK, GATEWAY, keywords ETHER, MTU, BURST, NDESC, HEADROOM])
  *
- *  Makes the tap interface DEVNAME and gives its kernel side ADDRESS/MASK (default: none); it is up when the program has started, and
- *  gone when it ends. What the host sends there leaves by the output, as Ethernet frames, and what a ToHost of the same name gets the
- *  host receives. The kernel asks by ARP for the addresses of that network: an ARPResponder answers. GATEWAY: the host's default route
- *  goes there. ETHER: the interface's own Ethernet address. HEADROOM: as for FromDevice. The other keywords, handlers and statistics
- *  are those of FromDPDKDevice; `dev_name` (r). Needs root.
+ *  Makes the tap interface DEVNAME and gives its kernel side ADDRESS/MASK (default: none); it is up when the program
+ *  has started, and gone when it ends. What the host sends there leaves by the output, as Ethernet frames, and what a
+ *  ToHost of the same name gets the host receives. The kernel asks by ARP for the addresses of that network: an
+ *  ARPResponder answers. GATEWAY: the host's default route goes there. ETHER: the interface's own Ethernet address.
+ *  HEADROOM: as for FromDevice. The other keywords, handlers and statistics are those of FromDPDKDevice; `dev_name`
+ *  (r). Needs root.
  *
  *  Example, the host can reach 192.0.2.0/24 through this program:
  *
@@ -37,8 +38,8 @@ class FromHost : public FromDPDKDevice {
  *
  *      ToHost(DEVNAME [, keywords BURST, NDESC, BLOCKING, MTU])
  *
- *  DEVNAME: the interface of a FromHost, or one that is made. Packets are Ethernet frames; push or pull input. Keywords, handlers,
- *  statistics and drop reasons are those of ToDPDKDevice. Needs root.
+ *  DEVNAME: the interface of a FromHost, or one that is made. Packets are Ethernet frames; push or pull input.
+ *  Keywords, handlers, statistics and drop reasons are those of ToDPDKDevice. Needs root.
  *
  *  Example:
  *

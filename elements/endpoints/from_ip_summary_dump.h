@@ -17,25 +17,26 @@ namespace heddle {
  *                        END_CALL, BURST])
  *
  *  FILENAME: a dump as ToIPSummaryDump and ipsumdump write it, "-" for standard input. DEFAULT_FIELDS (or CONTENTS,
- *  FIELDS): what the lines say before the first "!data" line, names as for ToIPSummaryDump. PROTO (or DEFAULT_PROTO): the
- *  IP protocol of lines that say none, default 6 (TCP). CHECKSUM: set the checksums of IP, TCP, UDP and ICMP, default
- *  false. ZERO: accepted for Click's sake: what a line does not say is zero in any case (TTL: 100). MULTIPACKET: make as
- *  many packets as `count` says, default false: one that remembers the count for ToIPSummaryDump. SAMPLE: the probability with which a packet is taken, default 1. ACTIVE:
- *  whether it reads, default true. STOP, END_CALL: as for InfiniteSource. BURST: lines read at a time, default 64.
+ *  FIELDS): what the lines say before the first "!data" line, names as for ToIPSummaryDump. PROTO (or DEFAULT_PROTO):
+ *  the IP protocol of lines that say none, default 6 (TCP). CHECKSUM: set the checksums of IP, TCP, UDP and ICMP,
+ *  default false. ZERO: accepted for Click's sake: what a line does not say is zero in any case (TTL: 100).
+ *  MULTIPACKET: make as many packets as `count` says, default false: one that remembers the count for ToIPSummaryDump.
+ *  SAMPLE: the probability with which a packet is taken, default 1. ACTIVE: whether it reads, default true. STOP,
+ *  END_CALL: as for InfiniteSource. BURST: lines read at a time, default 64.
  *
  *  No input, one output, push or pull. Packets are IP packets without a link header; the header and destination
- *  annotations are set, link and direction become the paint annotation, aggregate that of this name, packets have the time of their line. Runs on
- *  the first packet thread, or where StaticThreadSched puts it.
+ *  annotations are set, link and direction become the paint annotation, aggregate that of this name, packets have the
+ *  time of their line. Runs on the first packet thread, or where StaticThreadSched puts it.
  *
- *  Headers have the lengths that ip_hl and tcp_off say (20 to 60 bytes, filled with options that mean nothing), else 20;
- *  payload and payload_len include the header of ICMP, as in Click.
+ *  Headers have the lengths that ip_hl and tcp_off say (20 to 60 bytes, filled with options that mean nothing), else
+ *  20; payload and payload_len include the header of ICMP, as in Click.
  *
  *  Lines that cannot be understood make no packet and are counted (`bad_lines`); the first one is reported at the end,
  *  and the program then exits with an error. Binary dumps (!binary) are not read. Errors: the file is missing; one that
  *  cannot be read to its end is reported then, and the program exits with an error.
  *
- *  Handlers: `count` (r), `active` (rw), `stop` (w), `filename` (r), `filesize` (r), `filepos` (r), `sampling_prob` (r),
- *  `encap` (r, "IP").
+ *  Handlers: `count` (r), `active` (rw), `stop` (w), `filename` (r), `filesize` (r), `filepos` (r), `sampling_prob`
+ *  (r), `encap` (r, "IP").
  *
  *  Example:
  *

@@ -8,7 +8,8 @@
 namespace heddle {
 namespace {
 
-// What the 82599 has (datasheet, RDLEN and SRRCTL.BSIZEPACKET; descriptors: as many as the drivers of the kernel and of DPDK allow).
+// What the 82599 has (datasheet, RDLEN and SRRCTL.BSIZEPACKET; descriptors: as many as the drivers of the kernel and of
+// DPDK allow).
 constexpr int kMostNicDescriptors = 4096, kMostNicQueues = 8;
 constexpr uint32_t kNicBufferUnit = 1024, kMostNicBuffer = 16 * kNicBufferUnit;
 

@@ -10,7 +10,8 @@
 
 namespace heddle {
 
-/** What From- and ToGPUPort have in common: the arguments of the port that both name, and what its engine tells them. */
+/** What From- and ToGPUPort have in common: the arguments of the port that both name, and what its engine tells
+ *  them. */
 class GPUPort : public Element {
  public:
   static constexpr int kMostWarpBatch = 10240;

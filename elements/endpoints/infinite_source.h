@@ -10,17 +10,17 @@ namespace heddle {
  *                      END_CALL])
  *
  *  DATA: the packet's bytes, quoted or as \<hexadecimal>; default: 69 bytes of text. LIMIT: packets in all; negative
- *  (default): no limit. BURST: packets made at a time, default 1. ACTIVE: whether it makes packets, default true. LENGTH:
- *  the packet's length in bytes, DATA being cut or repeated; -1 (default): as long as DATA. DATASIZE is another name
- *  for LENGTH. TIMESTAMP: whether packets carry the time of their making, default true. STOP: whether the program ends when
- *  LIMIT is reached, default false (it ends then anyway unless other sources go on). END_CALL: a handler and a value,
- *  written when LIMIT is reached; STOP then waits for it.
+ *  (default): no limit. BURST: packets made at a time, default 1. ACTIVE: whether it makes packets, default true.
+ *  LENGTH: the packet's length in bytes, DATA being cut or repeated; -1 (default): as long as DATA. DATASIZE is another
+ *  name for LENGTH. TIMESTAMP: whether packets carry the time of their making, default true. STOP: whether the program
+ *  ends when LIMIT is reached, default false (it ends then anyway unless other sources go on). END_CALL: a handler and
+ *  a value, written when LIMIT is reached; STOP then waits for it.
  *
  *  No input, one output, push or pull. Runs on the first packet thread, or where StaticThreadSched puts it. When all
  *  packet buffers are in use it waits.
  *
- *  Handlers: `count` (r), `reset` (w, count starts again), `active` (rw), `stop` (w), `limit` (rw), `burst` (rw), `data`
- *  (rw), `length` (rw).
+ *  Handlers: `count` (r), `reset` (w, count starts again), `active` (rw), `stop` (w), `limit` (rw), `burst` (rw),
+ *  `data` (rw), `length` (rw).
  *
  *  Example:
  *

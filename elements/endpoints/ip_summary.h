@@ -62,8 +62,8 @@ struct Draft {
 
 enum class Layer : uint8_t { none, ip, ports, tcp, udp, icmp };
 
-/** A column of a dump. Most are a number in a header: `bytes` at `offset` of the layer's header, of which `mask` counts;
- *  others have print() and read() of their own. */
+/** A column of a dump. Most are a number in a header: `bytes` at `offset` of the layer's header, of which `mask`
+ *  counts; others have print() and read() of their own. */
 struct Field {
   const char* name;
   Layer layer;

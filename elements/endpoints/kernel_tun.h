@@ -11,12 +11,13 @@ namespace heddle {
  *
  *      KernelTun(ADDRESS/MASK [, GATEWAY, keywords DEVNAME, MTU, HEADROOM])
  *
- *  Makes a tun interface whose kernel side has ADDRESS/MASK, up when the program has started and gone when it ends. What the host
- *  sends there leaves by the output, as IPv4 packets without a link header (others are dropped and counted, `not_ip4`); packets that
- *  come in are the host's to receive. Nothing flows through. GATEWAY: the host's default route goes there. DEVNAME: the interface's
- *  name; default: the kernel's choice, tun0 and so on. MTU: default 1500. HEADROOM is accepted for Click's sake: there are always
- *  128 bytes. Push input (may be left out), push output; runs on the first packet thread, or where StaticThreadSched puts it. What
- *  the kernel does not take is dropped: "refused". Needs root.
+ *  Makes a tun interface whose kernel side has ADDRESS/MASK, up when the program has started and gone when it ends.
+ *  What the host sends there leaves by the output, as IPv4 packets without a link header (others are dropped and
+ *  counted, `not_ip4`); packets that come in are the host's to receive. Nothing flows through. GATEWAY: the host's
+ *  default route goes there. DEVNAME: the interface's name; default: the kernel's choice, tun0 and so on. MTU:
+ *  default 1500. HEADROOM is accepted for Click's sake: there are always 128 bytes. Push input (may be left out), push
+ *  output; runs on the first packet thread, or where StaticThreadSched puts it. What the kernel does not take is
+ *  dropped: "refused". Needs root.
  *
  *  Handlers: `dev_name` (r), `received`, `sent` (r, packets).
  *

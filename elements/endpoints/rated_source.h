@@ -9,14 +9,14 @@ namespace heddle {
  *
  *      RatedSource([DATA, RATE, LIMIT, ACTIVE, keywords DATA, RATE, BANDWIDTH, LIMIT, ACTIVE, LENGTH, STOP, END_CALL])
  *
- *  DATA: the packet's bytes, quoted or as \<hexadecimal>; default: 69 bytes of text. RATE: packets a second, default 10.
- *  BANDWIDTH: instead of RATE, with a unit: "10Mbps", "1.5 kBps" (bits or bytes; k, M, G are powers of 1000; no unit means
- *  bytes a second). LIMIT: packets in all; negative (default): no limit. ACTIVE: whether it makes packets, default true.
- *  LENGTH (or DATASIZE): the packet's length in bytes, DATA being cut or repeated; -1 (default): as long as DATA. STOP,
- *  END_CALL: as for InfiniteSource.
+ *  DATA: the packet's bytes, quoted or as \<hexadecimal>; default: 69 bytes of text. RATE: packets a second,
+ *  default 10. BANDWIDTH: instead of RATE, with a unit: "10Mbps", "1.5 kBps" (bits or bytes; k, M, G are powers of
+ *  1000; no unit means bytes a second). LIMIT: packets in all; negative (default): no limit. ACTIVE: whether it makes
+ *  packets, default true. LENGTH (or DATASIZE): the packet's length in bytes, DATA being cut or repeated; -1 (default):
+ *  as long as DATA. STOP, END_CALL: as for InfiniteSource.
  *
- *  No input, one output, push or pull. Runs on the first packet thread, or where StaticThreadSched puts it. What was not
- *  taken in time is made up for, but never more than 10 ms of the rate, or two packets, at once.
+ *  No input, one output, push or pull. Runs on the first packet thread, or where StaticThreadSched puts it. What was
+ *  not taken in time is made up for, but never more than 10 ms of the rate, or two packets, at once.
  *
  *  Handlers: `count` (r), `reset` (w, count starts again), `rate` (rw), `active` (rw), `stop` (w), `limit` (rw), `data`
  *  (rw), `length` (rw).

@@ -12,20 +12,23 @@ namespace heddle {
 
 /** Socket: sends and receives packets' bytes over a socket.
  *
- *      Socket(TCP, ADDRESS, PORT [, LOCALADDRESS, LOCALPORT, keywords SNAPLEN, NODELAY, CLIENT, SNDBUF, RCVBUF, TIMESTAMP])
+ *      Socket(TCP, ADDRESS, PORT [, LOCALADDRESS, LOCALPORT, keywords SNAPLEN, NODELAY, CLIENT, SNDBUF, RCVBUF,
+ *             TIMESTAMP])
  *      Socket(UDP, ADDRESS, PORT [, LOCALADDRESS, LOCALPORT, keywords])
  *      Socket(UNIX, FILE [, keywords])
  *      Socket(UNIX_DGRAM, FILE [, LOCALFILE, keywords])
  *
- *  Packets that come in are sent, and what the other side sends goes out: nothing flows through. A server (default) listens at ADDRESS
- *  or FILE; TCP and UNIX serve one client at a time, UDP and UNIX_DGRAM answer whoever has sent last. A client (CLIENT true; also if a
- *  local address is given, or there is no output) connects when the chain starts. Of a stream, each packet is what one read gives, so
- *  its limits are not those of the packets that were sent. A client's program ends with its connection.
+ *  Packets that come in are sent, and what the other side sends goes out: nothing flows through. A server (default)
+ *  listens at ADDRESS or FILE; TCP and UNIX serve one client at a time, UDP and UNIX_DGRAM answer whoever has sent
+ *  last. A client (CLIENT true; also if a local address is given, or there is no output) connects when the chain
+ *  starts. Of a stream, each packet is what one read gives, so its limits are not those of the packets that were sent.
+ *  A client's program ends with its connection.
  *
- *  SNAPLEN: longest packet that is received, default 2048; longer datagrams are cut. NODELAY: TCP sends at once, default true.
- *  SNDBUF, RCVBUF: the kernel's buffers, bytes. TIMESTAMP: packets get the time of their arrival, default true. Push input and push
- *  output, at least one of them; runs on the first packet thread, or where StaticThreadSched puts it. Nobody to send to: "no_peer";
- *  a peer that takes nothing for 100 ms: "blocked" (a stream is then closed); what the kernel refuses: "refused".
+ *  SNAPLEN: longest packet that is received, default 2048; longer datagrams are cut. NODELAY: TCP sends at once,
+ *  default true. SNDBUF, RCVBUF: the kernel's buffers, bytes. TIMESTAMP: packets get the time of their arrival, default
+ *  true. Push input and push output, at least one of them; runs on the first packet thread, or where StaticThreadSched
+ *  puts it. Nobody to send to: "no_peer"; a peer that takes nothing for 100 ms: "blocked" (a stream is then closed);
+ *  what the kernel refuses: "refused".
  *
  *  Handlers: `received`, `sent` (r, packets).
  *

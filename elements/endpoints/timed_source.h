@@ -9,9 +9,10 @@ namespace heddle {
  *
  *      TimedSource([INTERVAL, DATA, LIMIT, ACTIVE, keywords INTERVAL, DATA, LIMIT, ACTIVE, LENGTH, STOP, END_CALL])
  *
- *  INTERVAL: time between two packets, and before the first, default 500 ms. DATA: the packet's bytes, quoted or as \<hexadecimal>;
- *  default: 69 bytes of text. LIMIT: packets in all; negative (default): no limit. ACTIVE, LENGTH, STOP, END_CALL: as of
- *  InfiniteSource. No input, one output. Runs on the first packet thread, or where StaticThreadSched puts it.
+ *  INTERVAL: time between two packets, and before the first, default 500 ms. DATA: the packet's bytes, quoted or as
+ *  \<hexadecimal>; default: 69 bytes of text. LIMIT: packets in all; negative (default): no limit. ACTIVE, LENGTH,
+ *  STOP, END_CALL: as of InfiniteSource. No input, one output. Runs on the first packet thread, or where
+ *  StaticThreadSched puts it.
  *
  *  Handlers: those of InfiniteSource but `burst`; `interval` (rw, seconds).
  *

@@ -17,16 +17,16 @@ namespace heddle {
  *  turns; default -1: every packet thread (-j) has a queue of its own. N_QUEUES: queues of the port, default 0: one a
  *  thread. NDESC: transmit descriptors, default 1024. BLOCKING: when the device takes no more, wait for it (true,
  *  default) or drop at once (false). A device that takes nothing at all for 100 ms is not waited for until it takes
- *  packets again. MTU, MAC: as for FromDPDKDevice. IQUEUE, BURST, TIMEOUT, VERBOSE, MAXTHREADS and THREADOFFSET are accepted for
- *  FastClick's sake: a batch is sent as soon as it is there, by the thread that has it.
+ *  packets again. MTU, MAC: as for FromDPDKDevice. IQUEUE, BURST, TIMEOUT, VERBOSE, MAXTHREADS and THREADOFFSET are
+ *  accepted for FastClick's sake: a batch is sent as soon as it is there, by the thread that has it.
  *
  *  Drop reasons: `tx_full` (the device took no more), `too_long` (for the MTU of its kernel interface, or the buffers
  *  of a memif, whose client makes them: 10240 bytes unless its device says bsize=BYTES, 2048 until one is there),
  *  `removed` (its interface is not there any more, which the program reports).
  *
- *  Handlers: `count` (r, packets sent), `dropped` (r), `reset_counts` (w), and the port's own, as FromDPDKDevice has them
- *  (`hw_count`, `hw_bytes`, `hw_errors` of what was sent). Statistics: `errors` (as the port counts them), `link_downs`
- *  (times that the link was lost), `tx_waited` (packets that the device had no room for at once).
+ *  Handlers: `count` (r, packets sent), `dropped` (r), `reset_counts` (w), and the port's own, as FromDPDKDevice has
+ *  them (`hw_count`, `hw_bytes`, `hw_errors` of what was sent). Statistics: `errors` (as the port counts them),
+ *  `link_downs` (times that the link was lost), `tx_waited` (packets that the device had no room for at once).
  *
  *  Example:
  *

@@ -17,11 +17,11 @@ class FromDump;
  *
  *  FILENAME: is created or overwritten; "-" for standard output. SNAPLEN: longer packets are cut to it, 0 (all of them)
  *  by default. NANO: time stamps in nanoseconds (true, default) or microseconds. FORMAT: pcap or pcapng; default pcapng
- *  if the name ends in ".pcapng", else pcap. ENCAP: the link type that the file names, ETHER (default), IP (packets begin
- *  with their IP header), NULL, LOOP, SLL, PPP, FDDI, 802_11, 802_11_RADIO or FR; packets are written as they are.
- *  USE_ENCAP_FROM: names of FromDump elements; their files' link type is used and must be one. EXTRA_LENGTH: whether the
- *  length on the wire counts bytes that the packet's own capture did not have, default true. UNBUFFERED: hand every batch to
- *  the system at once, default false.
+ *  if the name ends in ".pcapng", else pcap. ENCAP: the link type that the file names, ETHER (default), IP (packets
+ *  begin with their IP header), NULL, LOOP, SLL, PPP, FDDI, 802_11, 802_11_RADIO or FR; packets are written as they
+ *  are. USE_ENCAP_FROM: names of FromDump elements; their files' link type is used and must be one. EXTRA_LENGTH:
+ *  whether the length on the wire counts bytes that the packet's own capture did not have, default true. UNBUFFERED:
+ *  hand every batch to the system at once, default false.
  *
  *  Packets from a capture keep their time stamps and the lengths they had on the wire; others get the time of writing.
  *  Several packet threads may share one ToDump; each batch is then written as a piece.
@@ -30,8 +30,9 @@ class FromDump;
  *  (full disk, closed pipe), packets are dropped ("write_failed"), the program goes on, reports it and exits with an
  *  error.
  *
- *  Hot reconfiguration: an element of the same name (or without one, if its arguments are the same) that writes the same file in
- *  the same way writes on; else the file is created anew, which is an error while another element has it open.
+ *  Hot reconfiguration: an element of the same name (or without one, if its arguments are the same) that writes the
+ *  same file in the same way writes on; else the file is created anew, which is an error while another element has it
+ *  open.
  *
  *  Statistics: `written`, `lost` (taken, but not written when writing failed).
  *

@@ -4,20 +4,22 @@
 
 namespace heddle {
 
-/** ToGPUPort: sends packets that a FromGPUPort has received, from the GPU, which drives the descriptor rings of the port by
- *  itself.
+/** ToGPUPort: sends packets that a FromGPUPort has received, from the GPU, which drives the descriptor rings of the
+ *  port by itself.
  *
  *      ToGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, SECRET, SOFTNIC])
  *
- *  Arguments: as for FromGPUPort, whose manual says more. Packets leave in the order in which they arrived, on the ring of
- *  the same number. When the ring is full, nothing more is received until the peer has taken some.
+ *  Arguments: as for FromGPUPort, whose manual says more. Packets leave in the order in which they arrived, on the ring
+ *  of the same number. When the ring is full, nothing more is received until the peer has taken some.
  *
  *  Drop reasons: `too_long` (for the buffers of a port whose packets must be copied, because one of the two ports is a
- *  server), `bad_buffer` (the peer offers a buffer that does not lie in what it shares; an empty packet takes its place).
+ *  server), `bad_buffer` (the peer offers a buffer that does not lie in what it shares; an empty packet takes its
+ *  place).
  *
- *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there). Statistics:
- *  `connections` (peers that have come so far); of a soft NIC, whose device then has not sent them: `too_long` (for its
- *  MTU), `malformed` (longer than the program's packets), `unsent` (it took them no more before the end).
+ *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there).
+ *  Statistics: `connections` (peers that have come so far); of a soft NIC, whose device then has not sent them:
+ *  `too_long` (for its MTU), `malformed` (longer than the program's packets), `unsent` (it took them no more before the
+ *  end).
  *
  *  Example:
  *

@@ -8,10 +8,10 @@ namespace heddle {
  *
  *      UDPGen(SRCIP, SPORT, DSTIP, DPORT [, keywords of RatedSource])
  *
- *  IPv4 packets with a UDP header and a payload, as RatedSource and UDPIPEncap make them: DATA or LENGTH is the payload, of 69 bytes
- *  of text if neither is given; RATE, BANDWIDTH (of payloads), LIMIT, ACTIVE, STOP and END_CALL are those of RatedSource. No input,
- *  one push output; annotations dst, l3 and l4 are set. Its parts are called `source` and `encap`, with the handlers of their classes.
- *  For many flows there is FastUDPFlows.
+ *  IPv4 packets with a UDP header and a payload, as RatedSource and UDPIPEncap make them: DATA or LENGTH is the
+ *  payload, of 69 bytes of text if neither is given; RATE, BANDWIDTH (of payloads), LIMIT, ACTIVE, STOP and END_CALL
+ *  are those of RatedSource. No input, one push output; annotations dst, l3 and l4 are set. Its parts are called
+ *  `source` and `encap`, with the handlers of their classes. For many flows there is FastUDPFlows.
  *
  *  Example:
  *

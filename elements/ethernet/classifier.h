@@ -13,14 +13,14 @@ namespace heddle {
  *      Classifier(PATTERN_0, PATTERN_1, ...)
  *
  *  A packet leaves by the output of the first pattern that it matches. A pattern is a list of clauses that must all
- *  match, "OFFSET/VALUE" or "OFFSET/VALUE%MASK": from byte OFFSET on the packet has the bytes VALUE (hexadecimal digits,
- *  "?" matches any), where MASK has ones. "!" before a clause reverses it. "-" matches every packet. Clauses that lie
- *  behind the end of a packet do not match (nor do reversed ones). Packets that match no pattern are dropped
+ *  match, "OFFSET/VALUE" or "OFFSET/VALUE%MASK": from byte OFFSET on the packet has the bytes VALUE (hexadecimal
+ *  digits, "?" matches any), where MASK has ones. "!" before a clause reverses it. "-" matches every packet. Clauses
+ *  that lie behind the end of a packet do not match (nor do reversed ones). Packets that match no pattern are dropped
  *  ("no_match"). One output a pattern, at most 256.
  *
- *  Handlers: `program` (r): the tests into which the patterns were compiled, a line each, in Click's format: offset, value,
- *  mask, and where the packet goes on: a step, [output] or [X], a drop. `pattern0`, `pattern1`, ... (rw): the patterns; writing
- *  one reconfigures the chain, as writing `config` does.
+ *  Handlers: `program` (r): the tests into which the patterns were compiled, a line each, in Click's format: offset,
+ *  value, mask, and where the packet goes on: a step, [output] or [X], a drop. `pattern0`, `pattern1`, ... (rw): the
+ *  patterns; writing one reconfigures the chain, as writing `config` does.
  *
  *  Example, IPv4, ARP, and the rest:
  *

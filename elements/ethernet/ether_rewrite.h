@@ -9,8 +9,8 @@ namespace heddle {
  *
  *      EtherRewrite(SRC, DST)
  *
- *  SRC and DST: Ethernet addresses, written over those at the start of the packet; the type stays. One input, one output.
- *  Drops packets shorter than the two addresses ("short"). (FastClick.)
+ *  SRC and DST: Ethernet addresses, written over those at the start of the packet; the type stays. One input, one
+ *  output. Drops packets shorter than the two addresses ("short"). (FastClick.)
  *
  *  Handlers: `src` (rw), `dst` (rw).
  *

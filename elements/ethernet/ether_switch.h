@@ -11,11 +11,11 @@ namespace heddle {
  *
  *      EtherSwitch([keywords TIMEOUT, CAPACITY])
  *
- *  As many push inputs as push outputs, one each for a port. A frame goes to the port from which its destination was last heard of;
- *  if there is none, or it is a broadcast or multicast, a copy goes to every port but that by which it came. TIMEOUT: how long an
- *  address is remembered, default 5 min; 0: for ever. CAPACITY: addresses that it remembers, about, default 65536; the oldest go.
- *  Drops: "same_port", the destination is where it came from; "short", less than 14 bytes; "bad_source", from a multicast address.
- *  IEEE 802.1D, 7.
+ *  As many push inputs as push outputs, one each for a port. A frame goes to the port from which its destination was
+ *  last heard of; if there is none, or it is a broadcast or multicast, a copy goes to every port but that by which it
+ *  came. TIMEOUT: how long an address is remembered, default 5 min; 0: for ever. CAPACITY: addresses that it remembers,
+ *  about, default 65536; the oldest go. Drops: "same_port", the destination is where it came from; "short", less than
+ *  14 bytes; "bad_source", from a multicast address. IEEE 802.1D, 7.
  *
  *  Handlers: `table` (r): address and port; `timeout` (rw, seconds).
  *

@@ -9,10 +9,11 @@ namespace heddle {
  *
  *      HostEtherFilter(ETHER [, DROP_OWN, DROP_OTHER, keywords DROP_OWN, DROP_OTHER, OFFSET])
  *
- *  ETHER: the host's Ethernet address. DROP_OWN: whether frames that it has sent itself are refused, default false. DROP_OTHER:
- *  whether those for other hosts are, default true. OFFSET: byte of the packet where the frame begins, default 0. Sets the
- *  annotation link: to this host, broadcast, multicast, or to another host. What is refused leaves by output 1, if it is
- *  connected, or is dropped ("own", "other_host"). Packets that end before the addresses do are dropped ("short").
+ *  ETHER: the host's Ethernet address. DROP_OWN: whether frames that it has sent itself are refused, default false.
+ *  DROP_OTHER: whether those for other hosts are, default true. OFFSET: byte of the packet where the frame begins,
+ *  default 0. Sets the annotation link: to this host, broadcast, multicast, or to another host. What is refused leaves
+ *  by output 1, if it is connected, or is dropped ("own", "other_host"). Packets that end before the addresses do are
+ *  dropped ("short").
  *
  *  Example:
  *
@@ -37,8 +38,8 @@ class HostEtherFilter : public Element {
  *
  *      DropBroadcasts
  *
- *  As the annotation link says: sources of Ethernet frames and HostEtherFilter set it. One input, one output. Such packets are
- *  dropped ("broadcast"), as RFC 1812, 5.3.4 wants before they are forwarded.
+ *  As the annotation link says: sources of Ethernet frames and HostEtherFilter set it. One input, one output. Such
+ *  packets are dropped ("broadcast"), as RFC 1812, 5.3.4 wants before they are forwarded.
  *
  *  Handlers: `drops` (r).
  *

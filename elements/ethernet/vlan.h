@@ -8,11 +8,11 @@ namespace heddle {
  *
  *      VLANEncap(VLAN_TCI [, VLAN_PCP, keywords VLAN_TCI, VLAN_ID, VLAN_PCP, NATIVE_VLAN, ETHERTYPE])
  *
- *  VLAN_TCI: tag control information, 0 to 65535, or ANNO: that of the annotation vlan, which VLANDecap sets. VLAN_ID: 0 to 4095,
- *  instead of VLAN_TCI. VLAN_PCP: priority, 0 to 7, default 0. NATIVE_VLAN: frames of this VLAN_ID get no tag; -1 (default): none.
- *  ETHERTYPE: of the tag, default 0x8100. One input, one output. The four bytes go behind the addresses; the frame's start moves.
- *  Drops frames shorter than 12 bytes ("short"), without room before them ("no_headroom") or too long then ("too_long").
- *  IEEE 802.1Q, 9.
+ *  VLAN_TCI: tag control information, 0 to 65535, or ANNO: that of the annotation vlan, which VLANDecap sets. VLAN_ID:
+ *  0 to 4095, instead of VLAN_TCI. VLAN_PCP: priority, 0 to 7, default 0. NATIVE_VLAN: frames of this VLAN_ID get no
+ *  tag; -1 (default): none. ETHERTYPE: of the tag, default 0x8100. One input, one output. The four bytes go behind the
+ *  addresses; the frame's start moves. Drops frames shorter than 12 bytes ("short"), without room before them
+ *  ("no_headroom") or too long then ("too_long"). IEEE 802.1Q, 9.
  *
  *  Handlers: `vlan_tci` (rw), `vlan_id` (rw), `vlan_pcp` (rw), `native_vlan` (rw).
  *
@@ -42,8 +42,9 @@ class VLANEncap : public Element {
  *
  *      VLANDecap([ANNO, keywords ANNO, ETHERTYPE])
  *
- *  ANNO: whether the annotation vlan gets the tag control information (0 if there is no tag), default true. ETHERTYPE: of the tag,
- *  default 0x8100. One input, one output. Frames without tag pass unchanged; of several tags the outer one goes.
+ *  ANNO: whether the annotation vlan gets the tag control information (0 if there is no tag), default true. ETHERTYPE:
+ *  of the tag, default 0x8100. One input, one output. Frames without tag pass unchanged; of several tags the outer one
+ *  goes.
  *
  *  Example:
  *

@@ -8,10 +8,10 @@ namespace heddle {
  *
  *      ICMPPingResponder
  *
- *  Packets are IPv4, their header marked by annotation l3. Echo requests become replies in place: addresses swapped, type 0,
- *  TTL 255, checksums corrected; the annotation dst is the sender. Output 0: the replies. Output 1, if connected: all other
- *  packets, unchanged; if not, they are dropped: "not_ping", or "no_header" without a header at l3, or "fragment" if it is one.
- *  (RFC 792, RFC 1122 3.2.2.6. Options are left as they are.)
+ *  Packets are IPv4, their header marked by annotation l3. Echo requests become replies in place: addresses swapped,
+ *  type 0, TTL 255, checksums corrected; the annotation dst is the sender. Output 0: the replies. Output 1, if
+ *  connected: all other packets, unchanged; if not, they are dropped: "not_ping", or "no_header" without a header at
+ *  l3, or "fragment" if it is one. (RFC 792, RFC 1122 3.2.2.6. Options are left as they are.)
  *
  *  Example:
  *

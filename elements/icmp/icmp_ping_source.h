@@ -11,20 +11,21 @@ namespace heddle {
 
 /** ICMPPingSource: sends pings and counts the answers.
  *
- *      ICMPPingSource(SADDR, DADDR [, INTERVAL, IDENTIFIER, keywords LIMIT, COUNT, DATA, ACTIVE, VERBOSE, STOP, END_CALL])
+ *      ICMPPingSource(SADDR, DADDR [, INTERVAL, IDENTIFIER, keywords LIMIT, COUNT, DATA, ACTIVE, VERBOSE, STOP,
+ *                     END_CALL])
  *
- *  SADDR, DADDR: source and destination addresses. INTERVAL: time between two, default 1 s. IDENTIFIER: 0 to 65535, default 0.
- *  LIMIT or COUNT: pings in all, negative: no limit (default). DATA: bytes behind the ICMP header, default 56 zeros. ACTIVE:
- *  whether it sends, default true. VERBOSE: whether each answer is printed to standard error, default true if input 0 is
- *  connected. STOP: whether the program ends when LIMIT have been sent and, if input 0 is connected, answered or 2 s have gone by;
- *  END_CALL: a handler and a value, written then.
+ *  SADDR, DADDR: source and destination addresses. INTERVAL: time between two, default 1 s. IDENTIFIER: 0 to 65535,
+ *  default 0. LIMIT or COUNT: pings in all, negative: no limit (default). DATA: bytes behind the ICMP header, default
+ *  56 zeros. ACTIVE: whether it sends, default true. VERBOSE: whether each answer is printed to standard error, default
+ *  true if input 0 is connected. STOP: whether the program ends when LIMIT have been sent and, if input 0 is connected,
+ *  answered or 2 s have gone by; END_CALL: a handler and a value, written then.
  *
- *  Output 0, push: IPv4 packets with annotations dst, l3 and l4; TTL 255. Input 0, if connected: packets with annotation l3, of
- *  which echo replies with its addresses and IDENTIFIER are answers; all end here: "answer", "other". Runs on the first packet
- *  thread, or where StaticThreadSched puts it. RFC 792.
+ *  Output 0, push: IPv4 packets with annotations dst, l3 and l4; TTL 255. Input 0, if connected: packets with
+ *  annotation l3, of which echo replies with its addresses and IDENTIFIER are answers; all end here: "answer", "other".
+ *  Runs on the first packet thread, or where StaticThreadSched puts it. RFC 792.
  *
- *  Handlers: `count` (r): pings sent; `answers` (r), `rtt_min`, `rtt_avg`, `rtt_max` (r): ms; `active` (rw); `limit` (rw);
- *  `interval` (r); `reset_counts` (w); `summary` (r).
+ *  Handlers: `count` (r): pings sent; `answers` (r), `rtt_min`, `rtt_avg`, `rtt_max` (r): ms; `active` (rw); `limit`
+ *  (rw); `interval` (r); `reset_counts` (w); `summary` (r).
  *
  *  Example:
  *

@@ -8,8 +8,8 @@
 
 namespace heddle {
 
-/** What elements share that turn a packet into another one, which enters the chain again, maybe before the place that it came
- *  from: a Queue that pushes. Drop reason 0 is "full". */
+/** What elements share that turn a packet into another one, which enters the chain again, maybe before the place that
+ *  it came from: a Queue that pushes. Drop reason 0 is "full". */
 class ReplyQueue : public Queue {
  public:
   const char* processing() const override { return "h/h"; }
@@ -19,7 +19,8 @@ class ReplyQueue : public Queue {
 
  protected:
   ReplyQueue() { capacity_ = 1024; }
-  /** Turns packet `i` into the other one, with all columns that the element writes; or returns the reason (> 0) to drop it. */
+  /** Turns packet `i` into the other one, with all columns that the element writes; or returns the reason (> 0) to drop
+   *  it. */
   virtual int turn(Batch& batch, int i) = 0;
 
  private:

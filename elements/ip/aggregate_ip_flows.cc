@@ -59,10 +59,10 @@ void AggregateIPFlows::take_state(Element& old_element) {
 }
 
 AggregateIPFlows::Key AggregateIPFlows::key_of(uint32_t source, uint32_t destination, const uint8_t* ports,
-                                               uint8_t protocol, bool& turned) {
+                                               uint8_t protocol, bool& reversed) {
   const uint16_t from = load_u16(ports), to = load_u16(ports + 2);
-  turned = source > destination || (source == destination && from > to);
-  if (turned) return {{destination, source}, {to, from}, protocol, false};
+  reversed = source > destination || (source == destination && from > to);
+  if (reversed) return {{destination, source}, {to, from}, protocol, false};
   return {{source, destination}, {from, to}, protocol, false};
 }
 
@@ -113,7 +113,7 @@ AggregateIPFlows::Entry& AggregateIPFlows::make(const Key& key, uint64_t now_ns)
 AggregateIPFlows::Found AggregateIPFlows::flow_of_fragment(const Ip4Header& ip, uint64_t now_ns) const {
   const Entry* entry = fragments_ ? find(fragments_of(ip), now_ns) : nullptr;
   if (entry == nullptr) return {0, 0};
-  return {entry->number, entry->turned ? 1u : 0u};
+  return {entry->number, entry->reversed ? 1u : 0u};
 }
 
 AggregateIPFlows::Found AggregateIPFlows::flow_of_error(const Ip4Header& ip, uint64_t now_ns) const {
@@ -125,11 +125,11 @@ AggregateIPFlows::Found AggregateIPFlows::flow_of_error(const Ip4Header& ip, uin
   if (bytes < 20 || ip.payload() < kIcmpHeader + bytes + 4 || (protocol != kTcp && protocol != kUdp) ||
       (load_u16(quoted + 6) & htons(0x1fff)) != 0)
     return {0, 0};
-  bool turned = false;
+  bool reversed = false;
   const Entry* entry =
-      find(key_of(load_u32(quoted + 12), load_u32(quoted + 16), quoted + bytes, protocol, turned), now_ns);
+      find(key_of(load_u32(quoted + 12), load_u32(quoted + 16), quoted + bytes, protocol, reversed), now_ns);
   if (entry == nullptr) return {0, 0};
-  return {entry->number, turned == entry->turned ? 1u : 0u};
+  return {entry->number, reversed == entry->reversed ? 1u : 0u};
 }
 
 AggregateIPFlows::Found AggregateIPFlows::flow_of(const Ip4Header& ip, uint64_t now_ns) {
@@ -138,20 +138,20 @@ AggregateIPFlows::Found AggregateIPFlows::flow_of(const Ip4Header& ip, uint64_t 
   if (protocol != kTcp && protocol != kUdp) return {0, 0};
   if (!ip.first_fragment()) return flow_of_fragment(ip, now_ns);
   if (ip.payload() < 4) return {0, 0};
-  bool turned = false;
-  const Key key = key_of(ip.source(), ip.destination(), ip.behind(), protocol, turned);
+  bool reversed = false;
+  const Key key = key_of(ip.source(), ip.destination(), ip.behind(), protocol, reversed);
   Entry* entry = find(key, now_ns);
   if (entry == nullptr) {
     entry = &make(key, now_ns);
     entry->number = numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
-    entry->turned = turned;
+    entry->reversed = reversed;
   }
   entry->last_ns = std::max(entry->last_ns, now_ns);
-  if (protocol == kTcp && ip.payload() >= 14 && (ip.behind()[13] & kFin) != 0) entry->fins |= turned ? 2 : 1;
-  const Found found{entry->number, turned == entry->turned ? 0u : 1u};
+  if (protocol == kTcp && ip.payload() >= 14 && (ip.behind()[13] & kFin) != 0) entry->fins |= reversed ? 2 : 1;
+  const Found found{entry->number, reversed == entry->reversed ? 0u : 1u};
   if (fragments_ && ip.fragment()) {  // others of this packet follow
     Entry& rest = make(fragments_of(ip), now_ns);
-    rest.number = found.number, rest.turned = found.direction != 0;
+    rest.number = found.number, rest.reversed = found.direction != 0;
   }
   return found;
 }

@@ -10,19 +10,22 @@ namespace heddle {
 
 /** AggregateIPFlows: numbers the flows that packets belong to.
  *
- *      AggregateIPFlows([keywords TCP_TIMEOUT, TCP_DONE_TIMEOUT, UDP_TIMEOUT, FRAGMENT_TIMEOUT, FRAGMENTS, ICMP, CAPACITY])
+ *      AggregateIPFlows([keywords TCP_TIMEOUT, TCP_DONE_TIMEOUT, UDP_TIMEOUT, FRAGMENT_TIMEOUT, FRAGMENTS, ICMP,
+ *                       CAPACITY])
  *
- *  Packets have an IPv4 header at annotation l3. A flow is all that two ends, address and port, send each other by TCP or UDP. The
- *  aggregate annotation becomes its number, from 1 on in the order of the flows' first packets, and paint the direction: 0 as the
- *  first packet, 1 the other way. Others leave by output 1 or, if that is not connected, are dropped ("no_flow").
+ *  Packets have an IPv4 header at annotation l3. A flow is all that two ends, address and port, send each other by TCP
+ *  or UDP. The aggregate annotation becomes its number, from 1 on in the order of the flows' first packets, and paint
+ *  the direction: 0 as the first packet, 1 the other way. Others leave by output 1 or, if that is not connected, are
+ *  dropped ("no_flow").
  *
- *  A flow has ended, and what comes then has another number, when its last packet is older than TCP_TIMEOUT (default 24 h),
- *  TCP_DONE_TIMEOUT if both ends have sent FIN (30 s), or UDP_TIMEOUT (1 min); by the packets' time stamps, if they have such.
- *  FRAGMENTS: whether later fragments are of the flow of the first one, if that has come before, less than FRAGMENT_TIMEOUT (30 s)
- *  ago; default true. (Click keeps early ones until the first has come.) ICMP: whether ICMP errors are of the flow of the packet in
- *  them, if it is known, with its direction turned round; default false. CAPACITY: flows and fragments that it knows at a time, default
- *  262,144, 64 bytes each; where there is no room, of eight the one that has been silent longest is forgotten (statistic
- *  `forgotten`). Click's TRACEINFO is not supported; REAP is accepted and has no effect.
+ *  A flow has ended, and what comes then has another number, when its last packet is older than TCP_TIMEOUT (default 24
+ *  h), TCP_DONE_TIMEOUT if both ends have sent FIN (30 s), or UDP_TIMEOUT (1 min); by the packets' time stamps, if they
+ *  have such. FRAGMENTS: whether later fragments are of the flow of the first one, if that has come before, less than
+ *  FRAGMENT_TIMEOUT (30 s) ago; default true. (Click keeps early ones until the first has come.) ICMP: whether ICMP
+ *  errors are of the flow of the packet in them, if it is known, with its direction reversed; default false. CAPACITY:
+ *  flows and fragments that it knows at a time, default 262,144, 64 bytes each; where there is no room, of eight the
+ *  one that has been silent longest is forgotten (statistic `forgotten`). Click's TRACEINFO is not supported; REAP is
+ *  accepted and has no effect.
  *
  *  Threads that come here at once wait for each other.
  *
@@ -47,7 +50,8 @@ class AggregateIPFlows : public Element {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
-  /** A flow, the lower end first, or the fragments of a packet: ports are its identification then. As they lie in packets. */
+  /** A flow, the lower end first, or the fragments of a packet: ports are its identification then. As they lie in
+   *  packets. */
   struct Key {
     uint32_t addresses[2];
     uint16_t ports[2];
@@ -59,13 +63,13 @@ class AggregateIPFlows : public Element {
     Key key{};
     uint32_t number = 0;  // 0: free
     uint64_t last_ns = 0, generation = 0;
-    bool turned = false;  // the first packet came from the higher end
-    uint8_t fins = 0;     // of the lower end 1, of the higher 2
+    bool reversed = false;  // the first packet came from the higher end
+    uint8_t fins = 0;       // of the lower end 1, of the higher 2
   };
   static constexpr size_t kWays = 8;
 
-  /** What a packet is of; `turned`: from the higher end. */
-  static Key key_of(uint32_t source, uint32_t destination, const uint8_t* ports, uint8_t protocol, bool& turned);
+  /** What a packet is of; `reversed`: from the higher end. */
+  static Key key_of(uint32_t source, uint32_t destination, const uint8_t* ports, uint8_t protocol, bool& reversed);
   static Key fragments_of(const Ip4Header& ip);
   Entry* bucket(const Key& key) const;
   bool live(const Entry& entry, uint64_t now_ns) const;

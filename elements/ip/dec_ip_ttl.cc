@@ -9,8 +9,8 @@ namespace {
 
 enum Reason : int { kExpired, kNoHeader };
 
-/** Bytes 8 to 11 of a header (TTL, protocol, checksum; as they lie in memory) with the TTL one less. RFC 1624, equation 3:
- *  ~(~checksum + ~0x0100 + 0), which does not depend on the order of the bytes. */
+/** Bytes 8 to 11 of a header (TTL, protocol, checksum; as they lie in memory) with the TTL one less. RFC 1624, equation
+ *  3: ~(~checksum + ~0x0100 + 0), which does not depend on the order of the bytes. */
 uint32_t decremented(uint32_t word) {
   static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   const uint32_t sum = (~word >> 16) + 0xfffe;

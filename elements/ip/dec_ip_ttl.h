@@ -8,9 +8,9 @@ namespace heddle {
  *
  *      DecIPTTL([keywords ACTIVE, MULTICAST])
  *
- *  The header is the one that CheckIPHeader or MarkIPHeader has marked (annotation l3). The checksum is updated with the
- *  TTL (RFC 1624). ACTIVE: false lets packets pass unchanged, default true. MULTICAST: false does so with packets to
- *  224.0.0.0/4, default true.
+ *  The header is the one that CheckIPHeader or MarkIPHeader has marked (annotation l3). The checksum is updated with
+ *  the TTL (RFC 1624). ACTIVE: false lets packets pass unchanged, default true. MULTICAST: false does so with packets
+ *  to 224.0.0.0/4, default true.
  *
  *  Output 0: the others. Output 1, if connected: packets whose TTL is 1 or 0, unchanged; if not, they are dropped
  *  ("ttl_expired"). Packets without 20 bytes of header at l3 are dropped ("no_header"). RFC 1812, 5.3.1.

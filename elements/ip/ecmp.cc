@@ -24,7 +24,8 @@ uint64_t mixed(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-/** How much a hop of this share wants a bucket. Twice mixed: of numbers that differ in few bits once leaves too much alike. */
+/** How much a hop of this share wants a bucket. Twice mixed: of numbers that differ in few bits once leaves too much
+ *  alike. */
 uint64_t wish(uint64_t share, uint32_t bucket) { return mixed(mixed(share, bucket), 0x2545f4914f6cdd1d); }
 
 /** Another in each program, or routers in a row would divide what one has divided. */

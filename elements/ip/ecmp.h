@@ -16,20 +16,21 @@ namespace heddle {
  *      ECMP([GROUP GATEWAY OUT [GATEWAY OUT ...], ...])
  *
  *  Stands behind a routing element, where routes lead whose gateway names a group of next hops: 0.0.0.GROUP (IPv4) or
- *  ::GROUP (IPv6) as an address, GROUP from 1 to 65535. Packets have their IPv4 or IPv6 header at annotation l3. Each leaves by
- *  the output OUT of a next hop of the group, with the annotation dst of its GATEWAY, or of its destination if that is "-".
- *  KernelRoutes makes groups here by itself.
+ *  ::GROUP (IPv6) as an address, GROUP from 1 to 65535. Packets have their IPv4 or IPv6 header at annotation l3. Each
+ *  leaves by the output OUT of a next hop of the group, with the annotation dst of its GATEWAY, or of its destination
+ *  if that is "-". KernelRoutes makes groups here by itself.
  *
- *  The hop follows from a hash of addresses, protocol and, of TCP, UDP and SCTP, ports, so that no flow is reordered. Fragments,
- *  and IPv6 packets with extension headers, go by addresses and protocol alone, as all fragments of a packet must. A next hop that
- *  is given several times gets as many shares. When one goes from a group, flows of the others stay where they are; when one comes,
- *  only those that it gets move (rendezvous hashing, over 256 buckets: D. Thaler, C. Ravishankar, IEEE/ACM ToN 1998; RFC 2992).
+ *  The hop follows from a hash of addresses, protocol and, of TCP, UDP and SCTP, ports, so that no flow is reordered.
+ *  Fragments, and IPv6 packets with extension headers, go by addresses and protocol alone, as all fragments of a packet
+ *  must. A next hop that is given several times gets as many shares. When one goes from a group, flows of the others
+ *  stay where they are; when one comes, only those that it gets move (rendezvous hashing, over 256 buckets: D. Thaler,
+ *  C. Ravishankar, IEEE/ACM ToN 1998; RFC 2992).
  *
- *  One input, one or more outputs. Drops: "no_group", dst names none; "no_header". Hot reconfiguration: with the same arguments
- *  groups stay.
+ *  One input, one or more outputs. Drops: "no_group", dst names none; "no_header". Hot reconfiguration: with the same
+ *  arguments groups stay.
  *
- *  Handlers, all of which work while packets flow: `set` (w, GROUP GATEWAY OUT ...) makes or changes a group; `remove` (w, GROUP);
- *  `groups` (r): one a line, as `set` takes it. Statistics: `groups`. RFC 2991.
+ *  Handlers, all of which work while packets flow: `set` (w, GROUP GATEWAY OUT ...) makes or changes a group; `remove`
+ *  (w, GROUP); `groups` (r): one a line, as `set` takes it. Statistics: `groups`. RFC 2991.
  *
  *  Example, two gateways for everything:
  *

@@ -9,7 +9,8 @@
 
 namespace heddle {
 
-/** The IPv4 header that a packet has at annotation l3, or none (`at` null): fewer than 20 bytes, or fewer than it says. */
+/** The IPv4 header that a packet has at annotation l3, or none (`at` null): fewer than 20 bytes, or fewer than it
+ *  says. */
 struct Ip4Header {
   uint8_t* at = nullptr;
   uint32_t bytes = 0;  ///< its length, options included

@@ -10,8 +10,8 @@ namespace heddle {
  *      IPClassifier(PATTERN_0, PATTERN_1, ...)
  *
  *  A packet leaves by the output of the first pattern that it matches. One output a pattern. The network and transport
- *  headers must be marked, by CheckIPHeader or MarkIPHeader. Drops: "no_match" (no pattern matches), "short" (fewer than
- *  20 bytes of an IPv4 header).
+ *  headers must be marked, by CheckIPHeader or MarkIPHeader. Drops: "no_match" (no pattern matches), "short" (fewer
+ *  than 20 bytes of an IPv4 header).
  *
  *  Patterns are made of directives. DIR is src, dst, "src or dst" (default) or "src and dst".
  *
@@ -27,13 +27,14 @@ namespace heddle {
  *      tcp win NUMBER
  *      icmp type TYPE                number or name: echo, echo-reply, unreachable, redirect, timeexceeded, ...
  *      icmp code NUMBER
- *      ip[POS:LEN] NUMBER            LEN (1 to 4, default 1) bytes from byte POS of the header; [FIRST,LAST] is the same
+ *      ip[POS:LEN] NUMBER            LEN (1 to 4, default 1) bytes from byte POS of the header; [FIRST,LAST] is the
+ *                                    same
  *      transp[POS:LEN] NUMBER        the same of the transport header; tcp[...], udp[...], icmp[...] for one protocol
  *      true   false
  *
  *  Before the value may stand `& MASK`, and a relation ==, =, !=, <, >, <= or >= (addresses: == and != only; tcp opt
- *  none). Directives are combined by and (&&, or side by side), or (||), not (!), parentheses, and C ? A : B with spaces
- *  around ":"; "and" binds closer than "or". "-", "any" and "all" as the whole pattern match every packet.
+ *  none). Directives are combined by and (&&, or side by side), or (||), not (!), parentheses, and C ? A : B with
+ *  spaces around ":"; "and" binds closer than "or". "-", "any" and "all" as the whole pattern match every packet.
  *
  *  Addresses and networks may be names that AddressInfo gives (host server, net LAN, src LAN:net, server:ip).
  *
@@ -42,14 +43,14 @@ namespace heddle {
  *
  *  Directives about the transport header match only unfragmented packets and first fragments, and none matches where
  *  one of its bytes lies behind the packet's end. So "tcp port != 80" is not "not tcp port 80", which other packets
- *  match, too. !=, < and <= are the opposites of ==, >= and > for the two of "src or dst" together: "port < 1024" means that
- *  both ports are.
+ *  match, too. !=, < and <= are the opposites of ==, >= and > for the two of "src or dst" together: "port < 1024" means
+ *  that both ports are.
  *
  *  Unlike Click's language it has no "ether host": no annotation says where the Ethernet header is; Classifier compares
  *  addresses (0/020000000001).
  *
- *  Handlers: `program` (r): the tests into which the patterns were compiled, see IPFilter; `pattern0`, `pattern1`, ... (rw):
- *  the patterns; writing one reconfigures the chain, as writing `config` does.
+ *  Handlers: `program` (r): the tests into which the patterns were compiled, see IPFilter; `pattern0`, `pattern1`, ...
+ *  (rw): the patterns; writing one reconfigures the chain, as writing `config` does.
  *
  *  Errors: a pattern that the language does not know, with the place of the word.
  *

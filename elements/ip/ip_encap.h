@@ -10,10 +10,11 @@ namespace heddle {
  *
  *      IPEncap(PROTO, SRC, DST [, keywords TTL, TOS, DSCP, ECN, ID, DF])
  *
- *  PROTO: 0 to 255, or ip, icmp, tcp, udp. SRC: source address. DST: destination address, or DST_ANNO: that of the annotation dst.
- *  TTL: default 250. TOS: 0 to 255, or DSCP (0 to 63) and ECN (0 to 3), default 0. DF: whether packets must not be fragmented,
- *  default false. The identification counts up. Sets the annotations dst, l3 and l4. One input, one output. Drops packets without
- *  20 bytes of room before them ("no_headroom") and those that would be too long ("too_long"). RFC 791.
+ *  PROTO: 0 to 255, or ip, icmp, tcp, udp. SRC: source address. DST: destination address, or DST_ANNO: that of the
+ *  annotation dst. TTL: default 250. TOS: 0 to 255, or DSCP (0 to 63) and ECN (0 to 3), default 0. DF: whether packets
+ *  must not be fragmented, default false. The identification counts up. Sets the annotations dst, l3 and l4. One input,
+ *  one output. Drops packets without 20 bytes of room before them ("no_headroom") and those that would be too long
+ *  ("too_long"). RFC 791.
  *
  *  Handlers: `src` (rw), `dst` (rw).
  *
@@ -43,16 +44,17 @@ class IPEncap : public Element {
  *
  *      UDPIPEncap(SRC, SPORT, DST, DPORT [, CHECKSUM])
  *
- *  SRC, DST: addresses; DST may be DST_ANNO: that of the annotation dst. SPORT, DPORT: ports. CHECKSUM: whether UDP's is computed,
- *  default true; else it is 0. TTL 250; the identification counts up. Sets the annotations dst, l3 and l4. One input, one output.
- *  Drops packets without 28 bytes of room before them ("no_headroom") and those that would be too long ("too_long"). RFC 768.
+ *  SRC, DST: addresses; DST may be DST_ANNO: that of the annotation dst. SPORT, DPORT: ports. CHECKSUM: whether UDP's
+ *  is computed, default true; else it is 0. TTL 250; the identification counts up. Sets the annotations dst, l3 and l4.
+ *  One input, one output. Drops packets without 28 bytes of room before them ("no_headroom") and those that would be
+ *  too long ("too_long"). RFC 768.
  *
  *  Handlers: `src`, `dst`, `sport`, `dport` (rw).
  *
  *  Example:
  *
- *      InfiniteSource(LIMIT 10) -> UDPIPEncap(10.0.0.1, 1000, 10.0.0.2, 2000) -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2)
- *          -> ToDump(out.pcap);
+ *      InfiniteSource(LIMIT 10) -> UDPIPEncap(10.0.0.1, 1000, 10.0.0.2, 2000)
+ *          -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> ToDump(out.pcap);
  */
 class UDPIPEncap : public Element {
  public:

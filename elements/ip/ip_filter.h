@@ -17,12 +17,12 @@ namespace heddle {
  *  `pass`, which mean output 0; `deny` or `drop`. PATTERN is as in IPClassifier (heddle elements IPClassifier); "all",
  *  "any", "-" or nothing match every packet.
  *
- *  The network and transport headers must be marked, by CheckIPHeader or MarkIPHeader. Drops: "denied" (an action says so),
- *  "no_match" (no pattern matches), "short" (fewer than 20 bytes of an IPv4 header).
+ *  The network and transport headers must be marked, by CheckIPHeader or MarkIPHeader. Drops: "denied" (an action says
+ *  so), "no_match" (no pattern matches), "short" (fewer than 20 bytes of an IPv4 header).
  *
  *  Handlers: `program` (read) gives the tests into which the patterns were compiled, a line each, in Click's format:
- *  offset (256 is the first byte of the IPv4 header, 512 of the transport header), value or "from-to", mask, and where the packet
- *  goes on: a step, [output] or [X], a drop.
+ *  offset (256 is the first byte of the IPv4 header, 512 of the transport header), value or "from-to", mask, and where
+ *  the packet goes on: a step, [output] or [X], a drop.
  *
  *  Errors: a pattern that the language does not know, with the place of the word; an output that is not connected.
  *

@@ -11,15 +11,17 @@ namespace heddle {
  *
  *      IPFragmenter(MTU [, HONOR_DF, VERBOSE, keywords HONOR_DF, VERBOSE])
  *
- *  MTU: most bytes of a packet from its IPv4 header (annotation l3) on, 68 to 65535. HONOR_DF: whether packets that must not be
- *  fragmented are refused, default true; false fragments them, too. VERBOSE: whether such packets are reported on standard
- *  error, default false. What is before the header goes before each fragment. Push input, push outputs.
+ *  MTU: most bytes of a packet from its IPv4 header (annotation l3) on, 68 to 65535. HONOR_DF: whether packets that
+ *  must not be fragmented are refused, default true; false fragments them, too. VERBOSE: whether such packets are
+ *  reported on standard error, default false. What is before the header goes before each fragment. Push input, push
+ *  outputs.
  *
- *  Output 0: packets that fit, and fragments, in order; they leave right behind the batch that their packet came in. Output 1,
- *  if connected: packets that do not fit and must not be fragmented; if not, they are dropped ("dont_fragment"). Other drops: no
- *  header at l3 ("no_header"), a length in it that is not the packet's ("bad_length"), more than 1024 packets of a thread wait
- *  ("full"), no packet buffer is free ("no_buffer", the whole packet). RFC 791, 3.2: options without the copy bit are in the
- *  first fragment only; in the others No Operation stands for them.
+ *  Output 0: packets that fit, and fragments, in order; they leave right behind the batch that their packet came in.
+ *  Output 1, if connected: packets that do not fit and must not be fragmented; if not, they are dropped
+ *  ("dont_fragment"). Other drops: no header at l3 ("no_header"), a length in it that is not the packet's
+ *  ("bad_length"), more than 1024 packets of a thread wait ("full"), no packet buffer is free ("no_buffer", the whole
+ *  packet). RFC 791, 3.2: options without the copy bit are in the first fragment only; in the others No Operation
+ *  stands for them.
  *
  *  Handlers: `drops` (r), `fragments` (r): fragments made.
  *

@@ -10,12 +10,12 @@ namespace heddle {
  *
  *      IPGWOptions(MYADDR [, OTHERADDRS])
  *
- *  MYADDR: the address of the interface behind, which Record Route and Timestamp get. OTHERADDRS: the router's other addresses,
- *  with spaces between, for timestamps that ask for one of them. The header is at annotation l3. Packets without options pass.
- *  Output 0: packets whose options are right, with the route or time recorded and the checksum corrected. Output 1, if connected:
- *  those with a bad option, unchanged, annotation icmp_param pointing at it for ICMPError; if not, they are dropped
- *  ("bad_option"). Packets without a header at l3 are dropped ("no_header"). Source routes and options that it does not know pass
- *  as they are. RFC 791, 3.1; RFC 1812, 5.2.4.
+ *  MYADDR: the address of the interface behind, which Record Route and Timestamp get. OTHERADDRS: the router's other
+ *  addresses, with spaces between, for timestamps that ask for one of them. The header is at annotation l3. Packets
+ *  without options pass. Output 0: packets whose options are right, with the route or time recorded and the checksum
+ *  corrected. Output 1, if connected: those with a bad option, unchanged, annotation icmp_param pointing at it for
+ *  ICMPError; if not, they are dropped ("bad_option"). Packets without a header at l3 are dropped ("no_header"). Source
+ *  routes and options that it does not know pass as they are. RFC 791, 3.1; RFC 1812, 5.2.4.
  *
  *  Handlers: `drops` (r): packets with bad options.
  *

@@ -21,17 +21,19 @@ namespace heddle {
  *
  *      LABEL: 1414141414.000001: 10.0.0.1.80 > 10.0.0.2.1024: P 17:27(10,64,50) ack 5 win 8192
  *
- *  For TCP: addresses and ports, flags (S, F, R, P, or a dot), sequence numbers (bytes of the segment, of the packet, of the
- *  IPv4 packet), acknowledgement, window. For UDP: "udp" and its length. For ICMP: type and code. Fragments end with
- *  "(frag ID:LENGTH@OFFSET+)". What ends too early is "truncated-ip", "truncated-tcp", "truncated-udp", "truncated-icmp".
+ *  For TCP: addresses and ports, flags (S, F, R, P, or a dot), sequence numbers (bytes of the segment, of the packet,
+ *  of the IPv4 packet), acknowledgement, window. For UDP: "udp" and its length. For ICMP: type and code. Fragments end
+ *  with "(frag ID:LENGTH@OFFSET+)". What ends too early is "truncated-ip", "truncated-tcp", "truncated-udp",
+ *  "truncated-icmp".
  *
- *  LABEL: text before each line. CONTENTS: bytes of the packet on further lines: HEX, ASCII, NONE (default), true (HEX) or
- *  false. PAYLOAD: the same for the bytes behind the transport header; not together with CONTENTS. MAXLENGTH (also
- *  NBYTES): how many of these bytes, default 1500, -1 for all. TIMESTAMP: whether to print when the packet was captured,
- *  in seconds since 1970, default true. ETHER, ID, PAINT, TOS, TTL, LENGTH: whether to print the Ethernet addresses before
- *  the header, the IPv4 identification, the paint annotation, and these fields; default false. SWAP: whether ICMP
- *  identifiers and sequence numbers are in network byte order, default true. ACTIVE: false lets packets pass in silence,
- *  default true. OUTFILE: file to print to instead, "-" for standard output. Click's AGGREGATE and CHANNEL are not there.
+ *  LABEL: text before each line. CONTENTS: bytes of the packet on further lines: HEX, ASCII, NONE (default), true (HEX)
+ *  or false. PAYLOAD: the same for the bytes behind the transport header; not together with CONTENTS. MAXLENGTH (also
+ *  NBYTES): how many of these bytes, default 1500, -1 for all. TIMESTAMP: whether to print when the packet was
+ *  captured, in seconds since 1970, default true. ETHER, ID, PAINT, TOS, TTL, LENGTH: whether to print the Ethernet
+ *  addresses before the header, the IPv4 identification, the paint annotation, and these fields; default false. SWAP:
+ *  whether ICMP identifiers and sequence numbers are in network byte order, default true. ACTIVE: false lets packets
+ *  pass in silence, default true. OUTFILE: file to print to instead, "-" for standard output. Click's AGGREGATE and
+ *  CHANNEL are not there.
  *
  *  Handlers: `active` (rw).
  *

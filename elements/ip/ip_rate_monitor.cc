@@ -123,7 +123,8 @@ void IPRateMonitor::split(Entry& entry, int level, RouterClock::time_point now) 
   entry.parts.store(part, std::memory_order_release);
 }
 
-// A packet thread may still count in a part that is taken away, for a moment: then there are some packets too many in the new place.
+// A packet thread may still count in a part that is taken away, for a moment: then there are some packets too many in
+// the new place.
 IPRateMonitor::Part* IPRateMonitor::free_part(RouterClock::time_point now) {
   if (made_ < most_parts_) return &parts_[made_++];
   Part* oldest = nullptr;

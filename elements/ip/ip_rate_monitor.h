@@ -14,22 +14,25 @@ namespace heddle {
  *
  *      IPRateMonitor(TYPE, RATIO, THRESH [, MEMORY, ANNO])
  *
- *  Packets have an IPv4 header at annotation l3. Those of input 0 are counted for their source address ("forward"), those of input 1
- *  for their destination ("reverse"), and leave unchanged by the output of the same number. Rates are kept for each of the 256 networks
- *  a.0.0.0/8; where one of the two rates of a network is over THRESH, from then on also for its 256 parts, down to single addresses.
+ *  Packets have an IPv4 header at annotation l3. Those of input 0 are counted for their source address ("forward"),
+ *  those of input 1 for their destination ("reverse"), and leave unchanged by the output of the same number. Rates are
+ *  kept for each of the 256 networks a.0.0.0/8; where one of the two rates of a network is over THRESH, from then on
+ *  also for its 256 parts, down to single addresses.
  *
- *  TYPE: PACKETS or BYTES (of IP). RATIO: share of packets that are counted, at random, each for so many more, above 0, up to 1.
- *  THRESH: packets or bytes a second, whatever RATIO. MEMORY: kilobytes that the parts may take, at least 100; 0 (default): 16 MB. When
- *  it is used up, parts that have seen nothing for longest, and nothing for 10 s at least, make room for new ones; if there are none,
- *  there is no more detail (statistic `refused`). ANNO: accepted, and has no effect: no element reads rates from packets.
+ *  TYPE: PACKETS or BYTES (of IP). RATIO: share of packets that are counted, at random, each for so many more, above 0,
+ *  up to 1. THRESH: packets or bytes a second, whatever RATIO. MEMORY: kilobytes that the parts may take, at least 100;
+ *  0 (default): 16 MB. When it is used up, parts that have seen nothing for longest, and nothing for 10 s at least,
+ *  make room for new ones; if there are none, there is no more detail (statistic `refused`). ANNO: accepted, and has no
+ *  effect: no element reads rates from packets.
  *
- *  Rates are exponentially weighted averages, renewed ten times a second, in which a second ago counts a third. One or two inputs, as
- *  many outputs. Packets without an IP header pass uncounted. (T. Gil, M. Poletto, "MULTOPS", USENIX Security 2001.)
+ *  Rates are exponentially weighted averages, renewed ten times a second, in which a second ago counts a third. One or
+ *  two inputs, as many outputs. Packets without an IP header pass uncounted. (T. Gil, M. Poletto, "MULTOPS", USENIX
+ *  Security 2001.)
  *
- *  Handlers: `look` (r): a line with the hundredths of a second since the last reset, then for each network with traffic its name,
- *  "18", "18.26" ... "18.26.4.9", a tab, its forward rate, a tab, and its reverse rate, parts behind their network. `thresh` (r),
- *  `reset` (w). `anno_level` (w, "ADDRESS LEVEL SECONDS"): for so long there is no more detail than LEVEL numbers beyond the first (0
- *  to 3) for networks that contain ADDRESS.
+ *  Handlers: `look` (r): a line with the hundredths of a second since the last reset, then for each network with
+ *  traffic its name, "18", "18.26" ... "18.26.4.9", a tab, its forward rate, a tab, and its reverse rate, parts behind
+ *  their network. `thresh` (r), `reset` (w). `anno_level` (w, "ADDRESS LEVEL SECONDS"): for so long there is no more
+ *  detail than LEVEL numbers beyond the first (0 to 3) for networks that contain ADDRESS.
  *
  *  Example:
  *

@@ -13,17 +13,18 @@ namespace heddle {
  *
  *      IPReassembler([keywords HIMEM, TIMEOUT])
  *
- *  HIMEM: bytes of fragments that may wait, default 262144; when there are more, the oldest packets are given up ("no_memory").
- *  TIMEOUT: how long a packet's fragments are waited for, default 30 s. The header is at annotation l3, and CheckIPHeader has cut
- *  what is behind the packet. Push input, push outputs.
+ *  HIMEM: bytes of fragments that may wait, default 262144; when there are more, the oldest packets are given up
+ *  ("no_memory"). TIMEOUT: how long a packet's fragments are waited for, default 30 s. The header is at annotation l3,
+ *  and CheckIPHeader has cut what is behind the packet. Push input, push outputs.
  *
- *  Output 0: packets that are no fragments, and whole ones, in place of the fragment that completes them, with what was before the
- *  first fragment's header, its options and the annotations of the one that came last. Output 1, if connected: the first fragments
- *  of packets that have not become whole in time, for ICMPError (timeexceeded, reassembly); the others are dropped ("timeout").
- *  Other drops: "no_header"; "bad_fragment", one that is not the last and whose length is no multiple of 8, or one that reaches
- *  beyond 65,407 bytes; "overlap", fragments that overlap or do not agree about the end, with all others of their packet; "too_many",
- *  more than 64 fragments of a packet; "no_buffer". At most 256 packets wait. Fragments of one packet may come to any thread. RFC
- *  791, 3.2; RFC 815; overlaps as RFC 5722 wants for IPv6.
+ *  Output 0: packets that are no fragments, and whole ones, in place of the fragment that completes them, with what was
+ *  before the first fragment's header, its options and the annotations of the one that came last. Output 1, if
+ *  connected: the first fragments of packets that have not become whole in time, for ICMPError (timeexceeded,
+ *  reassembly); the others are dropped ("timeout"). Other drops: "no_header"; "bad_fragment", one that is not the last
+ *  and whose length is no multiple of 8, or one that reaches beyond 65,407 bytes; "overlap", fragments that overlap or
+ *  do not agree about the end, with all others of their packet; "too_many", more than 64 fragments of a packet;
+ *  "no_buffer". At most 256 packets wait. Fragments of one packet may come to any thread. RFC 791, 3.2; RFC 815;
+ *  overlaps as RFC 5722 wants for IPv6.
  *
  *  Handlers: `waiting` (r): packets that wait; `whole` (r): packets put together.
  *

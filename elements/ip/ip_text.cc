@@ -21,7 +21,8 @@ uint32_t u32(ByteSpan bytes, size_t at) { return ntohl(load_u32(bytes.data() + a
 size_t header_bytes(ByteSpan ip) { return (ip[0] & 15u) * 4; }
 bool first_fragment(ByteSpan ip) { return (u16(ip, 6) & 0x1fff) == 0; }
 
-/** What is there of the bytes behind the IPv4 header: neither more than the packet has nor than its total length says. */
+/** What is there of the bytes behind the IPv4 header: neither more than the packet has nor than its total length
+ *  says. */
 ByteSpan transport(ByteSpan ip) {
   const size_t end = std::min<size_t>(ip.size(), u16(ip, 2));
   return header_bytes(ip) < end ? ip.subspan(header_bytes(ip), end - header_bytes(ip)) : ByteSpan();

@@ -5,8 +5,8 @@
 
 namespace heddle {
 
-/** Appends an IPv4 packet as IPPrint of Click shows it, in the manner of tcpdump: "10.0.0.1.1024 > 10.0.0.2.53: udp 40".
- *  `ip`: its bytes, 20 or more, as many as there are. `packet_bytes`: the length of the packet that it lies in.
+/** Appends an IPv4 packet as IPPrint of Click shows it, in the manner of tcpdump: "10.0.0.1.1024 > 10.0.0.2.53: udp
+ *  40". `ip`: its bytes, 20 or more, as many as there are. `packet_bytes`: the length of the packet that it lies in.
  *  `swap_icmp`: ICMP identifiers and sequence numbers are in network byte order. */
 void append_ip(std::string& line, std::span<const uint8_t> ip, uint32_t packet_bytes, bool swap_icmp);
 

@@ -9,8 +9,8 @@ namespace heddle {
  *
  *      SetIPAddress(IPADDR [, ANNO])
  *
- *  IPADDR: an IPv4 address, as the next hop of ARPQuerier for example. ANNO: DST_IP (or its number in Click, 0), the only
- *  annotation of four bytes that there is. One input, one output; the packet stays as it is.
+ *  IPADDR: an IPv4 address, as the next hop of ARPQuerier for example. ANNO: DST_IP (or its number in Click, 0), the
+ *  only annotation of four bytes that there is. One input, one output; the packet stays as it is.
  *
  *  Handlers: `addr` (rw).
  *
@@ -34,9 +34,10 @@ class SetIPAddress : public Element {
  *      StoreIPAddress(OFFSET)
  *      StoreIPAddress(IPADDR, OFFSET)
  *
- *  IPADDR: the address; without it, the packet's destination address annotation. OFFSET: byte of the packet where it goes, 0
- *  to 16384; or `src` or `dst`: the address of the IPv4 header that annotation l3 marks, whose checksum, and that of TCP or
- *  UDP behind it, is corrected (RFC 1624). One input, one output. Drops packets that end before ("short").
+ *  IPADDR: the address; without it, the packet's destination address annotation. OFFSET: byte of the packet where it
+ *  goes, 0 to 16384; or `src` or `dst`: the address of the IPv4 header that annotation l3 marks, whose checksum, and
+ *  that of TCP or UDP behind it, is corrected (RFC 1624). One input, one output. Drops packets that end before
+ *  ("short").
  *
  *  Example:
  *

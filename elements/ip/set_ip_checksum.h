@@ -8,9 +8,9 @@ namespace heddle {
  *
  *      SetIPChecksum
  *
- *  One input, one output. The header is the one that MarkIPHeader or CheckIPHeader has marked (annotation l3); options are
- *  part of it. Drops packets whose header is not marked, shorter than 20 bytes, or not within the packet ("bad_header").
- *  RFC 791, 3.1; RFC 1071.
+ *  One input, one output. The header is the one that MarkIPHeader or CheckIPHeader has marked (annotation l3); options
+ *  are part of it. Drops packets whose header is not marked, shorter than 20 bytes, or not within the packet
+ *  ("bad_header"). RFC 791, 3.1; RFC 1071.
  *
  *  Handlers: `drops` (r): packets dropped.
  *

@@ -8,8 +8,8 @@ namespace heddle {
  *
  *      SetIPDSCP(DSCP)
  *
- *  DSCP: 0 to 63. The header is at annotation l3; its checksum is corrected (RFC 1624), the two bits of ECN stay. One input, one
- *  output. Drops packets without a header at l3 ("no_header"). RFC 2474.
+ *  DSCP: 0 to 63. The header is at annotation l3; its checksum is corrected (RFC 1624), the two bits of ECN stay. One
+ *  input, one output. Drops packets without a header at l3 ("no_header"). RFC 2474.
  *
  *  Handlers: `dscp` (rw).
  *
@@ -33,9 +33,9 @@ class SetIPDSCP : public Element {
  *
  *      MarkIPCE([FORCE])
  *
- *  Sets ECN to Congestion Experienced (3) in the header at annotation l3, whose checksum is corrected. FORCE: whether that is done
- *  for packets that do not take part in ECN (0), too, default false; else these are dropped ("not_ecn"). One input, one output.
- *  Drops packets without a header at l3 ("no_header"). RFC 3168.
+ *  Sets ECN to Congestion Experienced (3) in the header at annotation l3, whose checksum is corrected. FORCE: whether
+ *  that is done for packets that do not take part in ECN (0), too, default false; else these are dropped ("not_ecn").
+ *  One input, one output. Drops packets without a header at l3 ("no_header"). RFC 3168.
  *
  *  Handlers: `drops` (r).
  *

@@ -8,8 +8,8 @@ namespace heddle {
  *
  *      StripIPHeader
  *
- *  The header is the one that CheckIPHeader or MarkIPHeader has marked (annotation l3); packets then begin behind it, options
- *  included. One input, one output. Drops packets without such a header ("no_header").
+ *  The header is the one that CheckIPHeader or MarkIPHeader has marked (annotation l3); packets then begin behind it,
+ *  options included. One input, one output. Drops packets without such a header ("no_header").
  *
  *  Example:
  *

@@ -6,8 +6,8 @@ namespace heddle {
 
 constexpr uint8_t kIcmp = 1, kTcp = 6, kUdp = 17;
 
-/** The checksum field of the TCP or UDP segment behind a header, or null: another protocol, a later fragment, too short, or
- *  UDP without checksum. */
+/** The checksum field of the TCP or UDP segment behind a header, or null: another protocol, a later fragment, too
+ *  short, or UDP without checksum. */
 inline uint8_t* transport_checksum_field(const Ip4Header& ip) {
   if (!ip.first_fragment()) return nullptr;
   if (ip.at[9] == kTcp && ip.payload() >= 18) return ip.behind() + 16;
@@ -20,8 +20,8 @@ inline void keep_udp_checksum(const Ip4Header& ip, uint8_t* field) {
   if (ip.at[9] == kUdp && load_u16(field) == 0) store_u16(field, 0xffff);
 }
 
-/** The words of an ICMP message that is all zeros (an echo reply may be) add up to 0, not to 0xffff as others do, so that an
- *  update cannot tell its checksum: it is 0xffff. */
+/** The words of an ICMP message that is all zeros (an echo reply may be) add up to 0, not to 0xffff as others do, so
+ *  that an update cannot tell its checksum: it is 0xffff. */
 inline void keep_icmp_checksum(const Ip4Header& ip) {
   uint8_t* icmp = ip.behind();
   if (load_u16(icmp + 2) == 0 && std::all_of(icmp, icmp + ip.payload(), [](uint8_t byte) { return byte == 0; }))

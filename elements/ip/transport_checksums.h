@@ -10,8 +10,8 @@ namespace heddle {
  *
  *      SetUDPChecksum
  *
- *  The IPv4 header is at annotation l3. One input, one output. Fragments pass unchanged. Drops packets that are no UDP or end
- *  before their UDP length does ("bad_header"). RFC 768.
+ *  The IPv4 header is at annotation l3. One input, one output. Fragments pass unchanged. Drops packets that are no UDP
+ *  or end before their UDP length does ("bad_header"). RFC 768.
  *
  *  Example:
  *
@@ -28,9 +28,9 @@ class SetUDPChecksum : public Element {
  *
  *      SetTCPChecksum([FIXOFF])
  *
- *  The IPv4 header is at annotation l3. FIXOFF: whether a data offset that leads behind the packet or into the header is corrected
- *  to 5, default false. One input, one output. Fragments pass unchanged. Drops packets that are no TCP or shorter than its header
- *  ("bad_header"). RFC 9293, 3.1.
+ *  The IPv4 header is at annotation l3. FIXOFF: whether a data offset that leads behind the packet or into the header
+ *  is corrected to 5, default false. One input, one output. Fragments pass unchanged. Drops packets that are no TCP or
+ *  shorter than its header ("bad_header"). RFC 9293, 3.1.
  *
  *  Example:
  *
@@ -73,10 +73,10 @@ class CheckTransportHeader : public Element {
  *
  *      CheckTCPHeader([keywords CHECKSUM, VERBOSE, DETAILS])
  *
- *  The IPv4 header is at annotation l3. Output 0: packets whose TCP header lies within the packet and whose checksum is right;
- *  fragments' and those' with CHECKSUM false are not looked at. Output 1, if connected: the others; if not, they are dropped:
- *  "not_this_protocol", "bad_length", "bad_checksum". CHECKSUM: default true. VERBOSE: whether bad packets are reported on standard
- *  error, default false. DETAILS: whether there is a handler drop_details, default false.
+ *  The IPv4 header is at annotation l3. Output 0: packets whose TCP header lies within the packet and whose checksum is
+ *  right; fragments' and those' with CHECKSUM false are not looked at. Output 1, if connected: the others; if not, they
+ *  are dropped: "not_this_protocol", "bad_length", "bad_checksum". CHECKSUM: default true. VERBOSE: whether bad packets
+ *  are reported on standard error, default false. DETAILS: whether there is a handler drop_details, default false.
  *
  *  Handlers: `drops` (r), `drop_details` (r).
  *

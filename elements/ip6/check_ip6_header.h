@@ -10,17 +10,17 @@ namespace heddle {
  *      CheckIP6Header([BADADDRS, OFFSET])
  *
  *  OFFSET: byte of the packet where the IPv6 header begins, default 0, up to 16384; 14 in an Ethernet frame. BADADDRS:
- *  addresses that are accepted neither as source nor as destination, separated by spaces; default none. Both are keywords, too;
- *  a single argument without one is BADADDRS, as in Click, or if it is a number, OFFSET.
+ *  addresses that are accepted neither as source nor as destination, separated by spaces; default none. Both are
+ *  keywords, too; a single argument without one is BADADDRS, as in Click, or if it is a number, OFFSET.
  *
  *  For packets that pass it sets the annotations l3 (the header) and l4 (what follows its 40 bytes, a transport or an
- *  extension header), and cuts bytes behind the IPv6 packet (Ethernet padding). IPv6 headers have no checksum. A payload
- *  length of 0 is taken as it stands: jumbograms (RFC 2675) are not known.
+ *  extension header), and cuts bytes behind the IPv6 packet (Ethernet padding). IPv6 headers have no checksum. A
+ *  payload length of 0 is taken as it stands: jumbograms (RFC 2675) are not known.
  *
  *  Output 0: valid packets. Output 1, if connected: the others, with their annotations 0. If not, they are dropped:
- *  "short" (fewer than 40 bytes), "bad_version", "bad_length" (the payload length says more than there is), "bad_source",
- *  "bad_destination" (BADADDRS, and a source that is a multicast address or a destination that is ::). RFC 8200, section 3;
- *  RFC 4291, sections 2.5.2 and 2.7.
+ *  "short" (fewer than 40 bytes), "bad_version", "bad_length" (the payload length says more than there is),
+ *  "bad_source", "bad_destination" (BADADDRS, and a source that is a multicast address or a destination that is ::).
+ *  RFC 8200, section 3; RFC 4291, sections 2.5.2 and 2.7.
  *
  *  Handlers: `count` (r): valid packets; `drops` (r): others, whether dropped or sent to output 1.
  *

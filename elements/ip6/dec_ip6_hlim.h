@@ -8,8 +8,8 @@ namespace heddle {
  *
  *      DecIP6HLIM([keyword ACTIVE])
  *
- *  The header is the one that CheckIP6Header or MarkIP6Header has marked (annotation l3). ACTIVE: false lets packets pass
- *  unchanged, default true.
+ *  The header is the one that CheckIP6Header or MarkIP6Header has marked (annotation l3). ACTIVE: false lets packets
+ *  pass unchanged, default true.
  *
  *  Output 0: the others. Output 1, if connected: packets whose hop limit is 1 or 0, unchanged; if not, they are dropped
  *  ("hop_limit_expired"). Packets without 40 bytes of header at l3 are dropped ("no_header"). RFC 8200, section 3.

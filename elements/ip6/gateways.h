@@ -8,8 +8,8 @@ namespace heddle {
 /** As it lies in packets. */
 using Ip6 = std::array<uint8_t, 16>;
 
-/** Gateways of IPv6 routes, which are longer than an annotation, by the number that the annotation dst has for them: from 1 on,
- *  the same in the whole program for as long as it runs. 0: no gateway. */
+/** Gateways of IPv6 routes, which are longer than an annotation, by the number that the annotation dst has for them:
+ *  from 1 on, the same in the whole program for as long as it runs. 0: no gateway. */
 namespace ip6_gateways {
 
 constexpr uint32_t kMost = 65535;

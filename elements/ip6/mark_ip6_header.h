@@ -9,8 +9,8 @@ namespace heddle {
  *      MarkIP6Header([OFFSET])
  *
  *  OFFSET: byte of the packet where the IPv6 header begins, default 0, up to 16384; 14 in an Ethernet frame. Sets the
- *  annotations l3 (the header) and l4 (what follows its 40 bytes). One input, one output. Drops packets that end before 40
- *  bytes of header ("short").
+ *  annotations l3 (the header) and l4 (what follows its 40 bytes). One input, one output. Drops packets that end before
+ *  40 bytes of header ("short").
  *
  *  Example:
  *

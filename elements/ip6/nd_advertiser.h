@@ -12,18 +12,20 @@ namespace heddle {
  *
  *      IP6NDAdvertiser(IP6/LENGTH ... ETH, ...)
  *
- *  Each argument has one or more IPv6 addresses or networks (2001:db8:1::/64) and the Ethernet address that is theirs. The longest
- *  prefix that covers the address asked for counts. Packets are Ethernet frames.
+ *  Each argument has one or more IPv6 addresses or networks (2001:db8:1::/64) and the Ethernet address that is theirs.
+ *  The longest prefix that covers the address asked for counts. Packets are Ethernet frames.
  *
- *  Output 0: advertisements, which say that a router answers; the solicitation becomes one in place, 86 bytes. Output 1, if
- *  connected: all other packets, unchanged; if not, they are dropped: "not_solicitation" (also one that has not come from the link,
- *  or is wrong otherwise: RFC 4861, 7.1.1), or "not_mine" if it asks for another address. RFC 4861, 7.2.4.
+ *  Output 0: advertisements, which say that a router answers; the solicitation becomes one in place, 86 bytes. Output
+ *  1, if connected: all other packets, unchanged; if not, they are dropped: "not_solicitation" (also one that has not
+ *  come from the link, or is wrong otherwise: RFC 4861, 7.1.1), or "not_mine" if it asks for another address. RFC 4861,
+ *  7.2.4.
  *
  *  Handlers: `table` (r), `lookup` (r, an address).
  *
  *  Example:
  *
- *      FromDump(in.pcap) -> Classifier(12/86dd 20/3aff 54/87) -> IP6NDAdvertiser(2001:db8::1 2:0:0:0:0:1) -> ToDump(out.pcap);
+ *      FromDump(in.pcap) -> Classifier(12/86dd 20/3aff 54/87) -> IP6NDAdvertiser(2001:db8::1 2:0:0:0:0:1)
+ *          -> ToDump(out.pcap);
  */
 class IP6NDAdvertiser : public Element {
  public:

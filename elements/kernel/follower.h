@@ -14,9 +14,9 @@ struct mnl_socket;
 
 namespace heddle {
 
-/** An element that follows what the kernel knows (rtnetlink(7)) and tells it to another element by its handlers: reads all of
- *  it, then every change. When the kernel has had more changes than its socket holds, or changes of which it tells nobody, all
- *  of it is read again. A thread of its own does this. */
+/** An element that follows what the kernel knows (rtnetlink(7)) and tells it to another element by its handlers: reads
+ *  all of it, then every change. When the kernel has had more changes than its socket holds, or changes of which it
+ *  tells nobody, all of it is read again. A thread of its own does this. */
 class KernelFollower : public Element {
  public:
   ~KernelFollower() override;
@@ -29,8 +29,8 @@ class KernelFollower : public Element {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  protected:
-  /** `groups`: RTMGRP_ bits; `what`: RTM_GET...; `family`: AF_INET or AF_INET6; `again_ms`: all is read again so often; 0:
-   *  only when needed. */
+  /** `groups`: RTMGRP_ bits; `what`: RTM_GET...; `family`: AF_INET or AF_INET6; `again_ms`: all is read again so often;
+   *  0: only when needed. */
   KernelFollower(uint32_t groups, uint16_t what, uint8_t family, int again_ms)
       : groups_(groups), what_(what), family_(family), again_ms_(again_ms) {}
 

@@ -11,10 +11,10 @@ namespace heddle {
  *
  *      KernelNeighbours(QUERIER, DEVICE)
  *
- *  QUERIER: the ARPQuerier before the interface. DEVICE: the kernel's interface, such as a FromHost's, whose neighbours (`ip
- *  neighbour`) are told to it: those that the kernel has found, and those that somebody has set. All of them are told anew once a
- *  minute, as an ARPQuerier forgets; one that the kernel gives up is removed there. What the kernel does not know the
- *  ARPQuerier asks for itself.
+ *  QUERIER: the ARPQuerier before the interface. DEVICE: the kernel's interface, such as a FromHost's, whose neighbours
+ *  (`ip neighbour`) are told to it: those that the kernel has found, and those that somebody has set. All of them are
+ *  told anew once a minute, as an ARPQuerier forgets; one that the kernel gives up is removed there. What the kernel
+ *  does not know the ARPQuerier asks for itself.
  *
  *  No ports. The program runs until it is stopped. Source: rtnetlink(7); no privilege is needed.
  *

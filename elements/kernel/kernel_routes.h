@@ -21,37 +21,40 @@ class Attributes;
  *
  *      KernelRoutes(ELEMENT, DEVICE1 OUT1, DEVICE2 OUT2, ... [, keywords PUNT, ECMP, ECMP_OUT, TABLE])
  *
- *  ELEMENT: one with the handler `ctrl` (DirectIPLookup, RadixIPLookup, LinearIPLookup). DEVICE OUT: routes by the kernel's
- *  interface DEVICE, which need not exist yet, lead to output OUT of ELEMENT. PUNT: the output for addresses of the host
- *  itself, broadcast addresses, and routes that the chain cannot take (other interfaces, `blackhole`, `unreachable`,
- *  `prohibit`, gateways that are no IPv4 addresses): behind it the kernel should get the packets, which knows what to do with them
- *  (ToHost). Without PUNT there are no routes for these, and what matches a shorter prefix goes there. TABLE: number of the kernel's
- *  routing table, default 254 (main).
+ *  ELEMENT: one with the handler `ctrl` (DirectIPLookup, RadixIPLookup, LinearIPLookup). DEVICE OUT: routes by the
+ *  kernel's interface DEVICE, which need not exist yet, lead to output OUT of ELEMENT. PUNT: the output for addresses
+ *  of the host itself, broadcast addresses, and routes that the chain cannot take (other interfaces, `blackhole`,
+ *  `unreachable`, `prohibit`, gateways that are no IPv4 addresses): behind it the kernel should get the packets, which
+ *  knows what to do with them (ToHost). Without PUNT there are no routes for these, and what matches a shorter prefix
+ *  goes there. TABLE: number of the kernel's routing table, default 254 (main).
  *
- *  So whatever sets the kernel's routes steers this program: `ip route`, DHCP, BIRD, FRR. Of several routes for a prefix the one
- *  with the lowest metric counts. A route with several next hops leads to output ECMP_OUT of ELEMENT, if given: behind it is the
- *  element ECMP, an ECMP, which divides flows among them, and whose outputs have the same numbers for interfaces as ELEMENT's.
- *  Its groups have numbers from 1 on, the least that have not been in use lately, and replace others of these numbers: groups of
- *  ECMP's own arguments are best numbered from 65535 down, and each KernelRoutes needs an ECMP of its own.
- *  Without ECMP each prefix takes one of its next hops, by a hash (packets of a flow always go one way). Routes of ELEMENT's own
- *  arguments give way to the kernel's for the same prefix. Routes that others add or remove by handlers are left alone until the
- *  kernel's change. Changes that come together are made together.
+ *  So whatever sets the kernel's routes steers this program: `ip route`, DHCP, BIRD, FRR. Of several routes for a
+ *  prefix the one with the lowest metric counts. A route with several next hops leads to output ECMP_OUT of ELEMENT, if
+ *  given: behind it is the element ECMP, an ECMP, which divides flows among them, and whose outputs have the same
+ *  numbers for interfaces as ELEMENT's. Its groups have numbers from 1 on, the least that have not been in use lately,
+ *  and replace others of these numbers: groups of ECMP's own arguments are best numbered from 65535 down, and each
+ *  KernelRoutes needs an ECMP of its own.
+ *  Without ECMP each prefix takes one of its next hops, by a hash (packets of a flow always go one way). Routes of
+ *  ELEMENT's own arguments give way to the kernel's for the same prefix. Routes that others add or remove by handlers
+ *  are left alone until the kernel's change. Changes that come together are made together.
  *
- *  No ports. The program runs until it is stopped. Source: rtnetlink(7); nothing is set in the kernel, and no privilege is needed.
+ *  No ports. The program runs until it is stopped. Source: rtnetlink(7); nothing is set in the kernel, and no privilege
+ *  is needed.
  *
  *  With routes that have several next hops:
  *
  *      rt :: DirectIPLookup(0.0.0.0/32 2); KernelRoutes(rt, eth0 0, eth1 1, PUNT 2, ECMP e, ECMP_OUT 3);
- *      FromDevice(eth0) -> Strip(14) -> CheckIPHeader -> rt; rt[0] -> out0 :: Discard; rt[1] -> out1 :: Discard; rt[2] -> Discard;
- *      rt[3] -> e :: ECMP; e[0] -> out0; e[1] -> out1;
+ *      FromDevice(eth0) -> Strip(14) -> CheckIPHeader -> rt; rt[0] -> out0 :: Discard; rt[1] -> out1 :: Discard;
+ *      rt[2] -> Discard; rt[3] -> e :: ECMP; e[0] -> out0; e[1] -> out1;
  *
- *  Hot reconfiguration: where ELEMENT keeps its table (same arguments), routes that the KernelRoutes of this name told it stay until all
- *  have been read, and go then if it has none for their prefix any more, because their interface has been left out, for instance.
- *  Groups keep their numbers if ECMP is the same element, and go when all routes have been read and none leads to them.
+ *  Hot reconfiguration: where ELEMENT keeps its table (same arguments), routes that the KernelRoutes of this name told
+ *  it stay until all have been read, and go then if it has none for their prefix any more, because their interface has
+ *  been left out, for instance. Groups keep their numbers if ECMP is the same element, and go when all routes have been
+ *  read and none leads to them.
  *
- *  Handlers: `routes` (r) followed now; `punted` (r), of them to PUNT; `left_out` (r) for want of it; `failed` (r), refused by
- *  ELEMENT, which `last_failure` (r) tells; `readings` (r), how often all routes were read: once, and whenever the kernel may have
- *  changed some without saying so (an interface has gone down, too many changes at once).
+ *  Handlers: `routes` (r) followed now; `punted` (r), of them to PUNT; `left_out` (r) for want of it; `failed` (r),
+ *  refused by ELEMENT, which `last_failure` (r) tells; `readings` (r), how often all routes were read: once, and
+ *  whenever the kernel may have changed some without saying so (an interface has gone down, too many changes at once).
  *
  *  Example, routes by two interfaces; what is for the host goes to it:
  *
@@ -115,8 +118,8 @@ class KernelRoutes : public KernelFollower {
   void take_groups(const KernelRoutes& old);
   void tell_groups();
   void forget_groups();
-  /** Calls a write handler, but not while another configuration has taken over: waits until that is decided. False if it fails, or
-   *  at the end. */
+  /** Calls a write handler, but not while another configuration has taken over: waits until that is decided. False if
+   *  it fails, or at the end. */
   bool call(const std::string& handler, const std::string& value, bool matters = true);
   /** Removes from ELEMENT what the predecessor told it and we have not. */
   void remove_left();
@@ -165,8 +168,9 @@ class KernelRoutes : public KernelFollower {
  *
  *      KernelIP6Routes(ELEMENT, DEVICE1 OUT1, DEVICE2 OUT2, ... [, keywords PUNT, ECMP, ECMP_OUT, TABLE])
  *
- *  As KernelRoutes, with the kernel's routes for IPv6. Those for the host's own, anycast and multicast addresses lead to PUNT. Packets
- *  leave ELEMENT with the annotation dst of their route's gateway, which IP6NDSolicitor asks for, and ECMP's groups are ::GROUP.
+ *  As KernelRoutes, with the kernel's routes for IPv6. Those for the host's own, anycast and multicast addresses lead
+ *  to PUNT. Packets leave ELEMENT with the annotation dst of their route's gateway, which IP6NDSolicitor asks for, and
+ *  ECMP's groups are ::GROUP.
  *
  *  Handlers: those of KernelRoutes.
  *

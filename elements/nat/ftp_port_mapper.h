@@ -10,16 +10,17 @@ namespace heddle {
  *
  *      FTPPortMapper(CONTROL_REWRITER, DATA_REWRITER, DATA_REWRITER_INPUT)
  *
- *  Takes the packets of FTP control connections that clients send (IPv4 header at annotation l3), on their way to CONTROL_REWRITER.
- *  Where one says PORT with its sender's address, the server will connect to there: the element makes the mapping that a packet of
- *  this connection from the client to the server's port 20 would get at DATA_REWRITER by input DATA_REWRITER_INPUT, and writes its
- *  address and port into the command. A command that becomes longer or shorter moves all that the client sends afterwards:
- *  CONTROL_REWRITER then corrects sequence numbers and acknowledgements of that connection. Both names are those of an IPRewriter or
- *  TCPRewriter, maybe of the same. One input, one output.
+ *  Takes the packets of FTP control connections that clients send (IPv4 header at annotation l3), on their way to
+ *  CONTROL_REWRITER. Where one says PORT with its sender's address, the server will connect to there: the element makes
+ *  the mapping that a packet of this connection from the client to the server's port 20 would get at DATA_REWRITER by
+ *  input DATA_REWRITER_INPUT, and writes its address and port into the command. A command that becomes longer or
+ *  shorter moves all that the client sends afterwards: CONTROL_REWRITER then corrects sequence numbers and
+ *  acknowledgements of that connection. Both names are those of an IPRewriter or TCPRewriter, maybe of the same. One
+ *  input, one output.
  *
- *  A command stays as it is if its connection has no mapping at CONTROL_REWRITER yet, if DATA_REWRITER gives none, if the command is not
- *  at the beginning of a whole packet with a right checksum, or names another host (statistic `ignored`). EPRT (RFC 2428) is not
- *  looked at; passive FTP needs no help. RFC 959.
+ *  A command stays as it is if its connection has no mapping at CONTROL_REWRITER yet, if DATA_REWRITER gives none, if
+ *  the command is not at the beginning of a whole packet with a right checksum, or names another host (statistic
+ *  `ignored`). EPRT (RFC 2428) is not looked at; passive FTP needs no help. RFC 959.
  *
  *  Handlers: `rewritten`, `ignored` (r, commands).
  *

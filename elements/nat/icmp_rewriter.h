@@ -11,18 +11,19 @@ namespace heddle {
  *
  *      ICMPRewriter(REWRITERS [, keyword DST_ANNO])
  *
- *  REWRITERS: names of IPRewriter and its like, with spaces between. Packets have an IPv4 header at annotation l3. An ICMP error
- *  quotes the start of a packet; if one of the rewriters has made that packet, its rewriting is undone in the quotation, and the
- *  error goes to the packet's first sender. Checksums are updated incrementally. DST_ANNO: whether the annotation dst is set to the
- *  new destination, default true.
+ *  REWRITERS: names of IPRewriter and its like, with spaces between. Packets have an IPv4 header at annotation l3. An
+ *  ICMP error quotes the start of a packet; if one of the rewriters has made that packet, its rewriting is undone in
+ *  the quotation, and the error goes to the packet's first sender. Checksums are updated incrementally. DST_ANNO:
+ *  whether the annotation dst is set to the new destination, default true.
  *
- *  Output 0: rewritten errors. Output 1, if connected: all other packets, unchanged; if not, they are dropped: "not_icmp_error",
- *  "no_mapping", "no_header". RFC 3022, 4.3; RFC 5508.
+ *  Output 0: rewritten errors. Output 1, if connected: all other packets, unchanged; if not, they are dropped:
+ *  "not_icmp_error", "no_mapping", "no_header". RFC 3022, 4.3; RFC 5508.
  *
  *  Example:
  *
  *      FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> c :: IPClassifier(icmp type 3 or icmp type 11, -);
- *      c[1] -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) -> ToDump(out.pcap); c[0] -> ICMPRewriter(r) -> Discard;
+ *      c[1] -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) -> ToDump(out.pcap);
+ *      c[0] -> ICMPRewriter(r) -> Discard;
  */
 class ICMPRewriter : public Element {
  public:

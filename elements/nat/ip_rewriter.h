@@ -6,11 +6,11 @@ namespace heddle {
 
 /** IPRewriter: rewrites the addresses and ports of TCP and UDP flows (network address and port translation).
  *
- *      IPRewriter(INPUTSPEC, ... [, keywords MAPPING_CAPACITY, DST_ANNO, TCP_TIMEOUT, TCP_DONE_TIMEOUT, TCP_NODATA_TIMEOUT,
- *                 UDP_TIMEOUT, UDP_STREAMING_TIMEOUT])
+ *      IPRewriter(INPUTSPEC, ... [, keywords MAPPING_CAPACITY, DST_ANNO, TCP_TIMEOUT, TCP_DONE_TIMEOUT,
+ *                 TCP_NODATA_TIMEOUT, UDP_TIMEOUT, UDP_STREAMING_TIMEOUT])
  *
- *  Packets have an IPv4 header at annotation l3. One of a known flow, in either direction and by whichever input, is rewritten and
- *  leaves by the output of its mapping. For others, the input's INPUTSPEC says what to do:
+ *  Packets have an IPv4 header at annotation l3. One of a known flow, in either direction and by whichever input, is
+ *  rewritten and leaves by the output of its mapping. For others, the input's INPUTSPEC says what to do:
  *
  *      drop                                       drop it ("refused")
  *      pass OUT                                   let it out, unchanged, without a mapping
@@ -18,29 +18,31 @@ namespace heddle {
  *      pattern SADDR SPORT DADDR DPORT OUT BACK   make a mapping by a pattern; '-' leaves a part as it is
  *      NAME OUT BACK                              the same, with a pattern of IPRewriterPatterns
  *
- *  SADDR: an address, a range 10.0.0.1-10.0.0.9 or a network 10.0.0.0/24. SPORT: a port or a range 1024-65535 of which a free one is
- *  chosen at random, or in turn with # behind it. DADDR: an address; DPORT: a port. The flow's packets leave by OUT, replies, with
- *  the rewriting undone, by BACK. As many INPUTSPECs as inputs. Push.
+ *  SADDR: an address, a range 10.0.0.1-10.0.0.9 or a network 10.0.0.0/24. SPORT: a port or a range 1024-65535 of which
+ *  a free one is chosen at random, or in turn with # behind it. DADDR: an address; DPORT: a port. The flow's packets
+ *  leave by OUT, replies, with the rewriting undone, by BACK. As many INPUTSPECs as inputs. Push.
  *
- *  MAPPING_CAPACITY (or CAPACITY): most mappings, default 65536; each takes 192 bytes or a little more. DST_ANNO: whether the
- *  annotation dst is set to the packet's destination, default true. Mappings end when no packet has come for UDP_TIMEOUT (default
- *  5 min), UDP_STREAMING_TIMEOUT if both sides have sent (default: UDP_TIMEOUT), TCP_TIMEOUT (24 h), TCP_NODATA_TIMEOUT while only
- *  one side has sent (5 min), TCP_DONE_TIMEOUT after a FIN of both sides or a RST (4 min); they are whole seconds, looked at about
- *  once a second. Checksums are updated incrementally (RFC 1624; UDP's 0 stays).
+ *  MAPPING_CAPACITY (or CAPACITY): most mappings, default 65536; each takes 192 bytes or a little more. DST_ANNO:
+ *  whether the annotation dst is set to the packet's destination, default true. Mappings end when no packet has come
+ *  for UDP_TIMEOUT (default 5 min), UDP_STREAMING_TIMEOUT if both sides have sent (default: UDP_TIMEOUT), TCP_TIMEOUT
+ *  (24 h), TCP_NODATA_TIMEOUT while only one side has sent (5 min), TCP_DONE_TIMEOUT after a FIN of both sides or a RST
+ *  (4 min); they are whole seconds, looked at about once a second. Checksums are updated incrementally (RFC 1624; UDP's
+ *  0 stays).
  *
- *  Drops: "no_header", "other_protocol", "fragment" (not the first one: put IPReassembler before it), "refused"; "table_full":
- *  there are MAPPING_CAPACITY mappings; "no_port": every port of the pattern that was tried, up to 4096, is in use. The
- *  specification `pass` lets other protocols and fragments through, too. RFC 3022; RFC 4787, RFC 5382: mappings depend on addresses
- *  and ports of both ends.
+ *  Drops: "no_header", "other_protocol", "fragment" (not the first one: put IPReassembler before it), "refused";
+ *  "table_full": there are MAPPING_CAPACITY mappings; "no_port": every port of the pattern that was tried, up to 4096,
+ *  is in use. The specification `pass` lets other protocols and fragments through, too. RFC 3022; RFC 4787, RFC 5382:
+ *  mappings depend on addresses and ports of both ends.
  *
- *  Hot reconfiguration: mappings stay, also those that another pattern would make otherwise; with another MAPPING_CAPACITY or fewer
- *  outputs those that find their place.
+ *  Hot reconfiguration: mappings stay, also those that another pattern would make otherwise; with another
+ *  MAPPING_CAPACITY or fewer outputs those that find their place.
  *
- *  Handlers: `table`, `tcp_table`, `udp_table` (r): mappings; `tcp_lookup`, `udp_lookup` (r, SADDR SPORT DADDR DPORT): what that flow is
- *  rewritten to; `size`, `nmappings`, `table_size` (r); `capacity` (rw): when it is written, mappings that find no place any more
- *  are forgotten; `mapping_failures` (r); `patterns` (r): what is done with new connections, a line for each input, of which
- *  `pattern0`, `pattern1`, ... (rw) say one: written with an INPUTSPEC, it forgets the mappings that this input has made; `clear` (w).
- *  With the same arguments, what handlers have written stays when the chain is reconfigured.
+ *  Handlers: `table`, `tcp_table`, `udp_table` (r): mappings; `tcp_lookup`, `udp_lookup` (r, SADDR SPORT DADDR DPORT):
+ *  what that flow is rewritten to; `size`, `nmappings`, `table_size` (r); `capacity` (rw): when it is written, mappings
+ *  that find no place any more are forgotten; `mapping_failures` (r); `patterns` (r): what is done with new
+ *  connections, a line for each input, of which `pattern0`, `pattern1`, ... (rw) say one: written with an INPUTSPEC, it
+ *  forgets the mappings that this input has made; `clear` (w). With the same arguments, what handlers have written
+ *  stays when the chain is reconfigured.
  *
  *  Example:
  *
@@ -100,9 +102,9 @@ class UDPRewriter : public IPRewriter {
  *
  *      ICMPPingRewriter(INPUTSPEC, ... [, keywords MAPPING_CAPACITY, DST_ANNO, TIMEOUT])
  *
- *  As IPRewriter, for ICMP echo requests and their replies: a flow is source, destination and identifier of the requests, and the
- *  identifier takes the place of the source port in patterns. Other packets are "other_protocol". TIMEOUT: of mappings, default
- *  5 min. RFC 5508.
+ *  As IPRewriter, for ICMP echo requests and their replies: a flow is source, destination and identifier of the
+ *  requests, and the identifier takes the place of the source port in patterns. Other packets are "other_protocol".
+ *  TIMEOUT: of mappings, default 5 min. RFC 5508.
  *
  *  Example:
  *
@@ -125,8 +127,9 @@ class ICMPPingRewriter : public Rewriter {
  *      IPAddrRewriter(INPUTSPEC, ... [, keywords MAPPING_CAPACITY, DST_ANNO, TIMEOUT])
  *
  *  As IPRewriter, but a flow is all that has one source address; replies are known by that destination. Patterns are
- *  `pattern SADDR - OUT BACK` (or with four parts, of which the others are '-'): basic network address translation, RFC 3022, 2.1.
- *  Fragments are rewritten like others. TIMEOUT: of mappings, default 24 h. Checksums of TCP and UDP are kept right.
+ *  `pattern SADDR - OUT BACK` (or with four parts, of which the others are '-'): basic network address translation, RFC
+ *  3022, 2.1. Fragments are rewritten like others. TIMEOUT: of mappings, default 24 h. Checksums of TCP and UDP are
+ *  kept right.
  *
  *  Example:
  *
@@ -149,8 +152,9 @@ class IPAddrRewriter : public Rewriter {
  *
  *      IPAddrPairRewriter(INPUTSPEC, ... [, keywords MAPPING_CAPACITY, DST_ANNO, TIMEOUT])
  *
- *  As IPRewriter, but a flow is all that has one source and one destination address. Patterns are `pattern SADDR DADDR OUT BACK`.
- *  Fragments are rewritten like others. TIMEOUT: of mappings, default 24 h. Checksums of TCP and UDP are kept right.
+ *  As IPRewriter, but a flow is all that has one source and one destination address. Patterns are
+ *  `pattern SADDR DADDR OUT BACK`. Fragments are rewritten like others. TIMEOUT: of mappings, default 24 h. Checksums
+ *  of TCP and UDP are kept right.
  *
  *  Example:
  *

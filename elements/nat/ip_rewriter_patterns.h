@@ -13,8 +13,8 @@ namespace heddle {
  *
  *      IPRewriterPatterns(NAME SADDR SPORT DADDR DPORT, ...)
  *
- *  Each argument is a name and a pattern as IPRewriter takes it. No ports. Input specifications anywhere in the chain may then
- *  say NAME OUT BACK, and those with one NAME take ports from one range.
+ *  Each argument is a name and a pattern as IPRewriter takes it. No ports. Input specifications anywhere in the chain
+ *  may then say NAME OUT BACK, and those with one NAME take ports from one range.
  *
  *  Example:
  *

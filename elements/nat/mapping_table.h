@@ -29,18 +29,18 @@ struct Rewrite {
   bool reply = false;
 };
 
-/** How far the bytes that a TCP flow sends have moved, because something in it has become longer or shorter (FTPPortMapper):
- *  those that begin behind the sequence number `from` by `after` bytes, those before it by `before`. Of the flow's packets as they
- *  come; replies acknowledge what has left. */
+/** How far the bytes that a TCP flow sends have moved, because something in it has become longer or shorter
+ *  (FTPPortMapper): those that begin behind the sequence number `from` by `after` bytes, those before it by `before`.
+ *  Of the flow's packets as they come; replies acknowledge what has left. */
 struct Shift {
   uint32_t from = 0;
   int16_t before = 0, after = 0;
   explicit operator bool() const { return before != 0 || after != 0; }
 };
 
-/** Mappings: a flow, what it is rewritten to, and the way back, each found by the packets of its direction. A fixed number.
- *  Any thread looks up without waiting: buckets of a cache line with a version, which readers compare before and after.
- *  Changes are made one at a time; a new mapping takes a lock for some hundred nanoseconds. */
+/** Mappings: a flow, what it is rewritten to, and the way back, each found by the packets of its direction. A fixed
+ *  number. Any thread looks up without waiting: buckets of a cache line with a version, which readers compare before
+ *  and after. Changes are made one at a time; a new mapping takes a lock for some hundred nanoseconds. */
 class MappingTable {
  public:
   explicit MappingTable(uint32_t capacity);
@@ -59,9 +59,10 @@ class MappingTable {
   void set_shift(uint32_t mapping, Shift shift);
 
   enum class Outcome : uint8_t { made, full, taken, moved };
-  /** Makes a mapping: packets of `flow` become `to` and leave by `forward`; those of to.reversed() become flow.reversed() and
-   *  leave by `back`. `input`: by which it came. `taken`: the way back is another mapping's. If the mapping is there by now:
-   *  made. `moved`: all mappings are in another table by now (move_to), where this one must be made. */
+  /** Makes a mapping: packets of `flow` become `to` and leave by `forward`; those of to.reversed() become
+   *  flow.reversed() and leave by `back`. `input`: by which it came. `taken`: the way back is another mapping's. If the
+   *  mapping is there by now: made. `moved`: all mappings are in another table by now (move_to), where this one must be
+   *  made. */
   Outcome create(const FlowKey& flow, const FlowKey& to, uint8_t forward, uint8_t back, uint32_t now_s,
                  uint8_t input = 0);
 
@@ -77,10 +78,12 @@ class MappingTable {
   void clear_input(uint8_t input);
   /** Makes the mappings of `other`, as far as there is room, but those that leave by outputs beyond `outputs`. */
   void copy(const MappingTable& other, int outputs);
-  /** Makes the mappings in `other`, as far as there is room, while threads look up and make some here; those that come and go
-   *  meanwhile do so there, too, and behind it none is made here. Nobody else changes `other` before this is done. */
+  /** Makes the mappings in `other`, as far as there is room, while threads look up and make some here; those that come
+   *  and go meanwhile do so there, too, and behind it none is made here. Nobody else changes `other` before this is
+   *  done. */
   void move_to(MappingTable& other);
-  /** Behind move_to(), when no thread works with this one any more: tells `other` what packets have shown here since. */
+  /** Behind move_to(), when no thread works with this one any more: tells `other` what packets have shown here
+   *  since. */
   void hand_over(MappingTable& other) const;
   uint32_t size() const { return size_.load(std::memory_order_relaxed); }
   uint32_t capacity() const { return capacity_; }

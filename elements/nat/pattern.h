@@ -10,11 +10,12 @@
 
 namespace heddle::nat {
 
-/** How new flows are rewritten: "SADDR SPORT DADDR DPORT", '-' leaves a part as it is. SADDR may be a range of addresses
- *  (10.0.0.1-10.0.0.9) or a network, SPORT a range of ports (1024-65535; with # behind it, taken in turn). */
+/** How new flows are rewritten: "SADDR SPORT DADDR DPORT", '-' leaves a part as it is. SADDR may be a range of
+ *  addresses (10.0.0.1-10.0.0.9) or a network, SPORT a range of ports (1024-65535; with # behind it, taken in turn). */
 class Pattern {
  public:
-  /** Whether `words` are a pattern; four of them, or two for addresses alone. Says what is wrong with them in `mistake`. */
+  /** Whether `words` are a pattern; four of them, or two for addresses alone. Says what is wrong with them in
+   *  `mistake`. */
   static std::shared_ptr<Pattern> read(const click::AddressNames& names, const std::vector<std::string>& words,
                                        std::string& mistake);
 
@@ -44,7 +45,8 @@ struct InputSpec {
   std::string pattern_name;          ///< of IPRewriterPatterns, until it is looked up
 };
 
-/** "drop", "pass O", "keep F R", "pattern SADDR SPORT DADDR DPORT F R", or "NAME F R". Says what is wrong with it in `mistake`. */
+/** "drop", "pass O", "keep F R", "pattern SADDR SPORT DADDR DPORT F R", or "NAME F R". Says what is wrong with it in
+ *  `mistake`. */
 InputSpec read_input_spec(const click::AddressNames& names, const std::string& text, int outputs, std::string& mistake);
 
 }  // namespace heddle::nat

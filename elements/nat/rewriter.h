@@ -13,8 +13,8 @@
 
 namespace heddle {
 
-/** What the elements that rewrite flows have in common: input specifications, mappings, their timeouts and handlers, and the way
- *  of a packet. They differ in what a flow is. */
+/** What the elements that rewrite flows have in common: input specifications, mappings, their timeouts and handlers,
+ *  and the way of a packet. They differ in what a flow is. */
 class Rewriter : public Element {
  public:
   Rewriter() {
@@ -39,7 +39,8 @@ class Rewriter : public Element {
   /** For packet threads; may be another one for the next batch. */
   nat::MappingTable& mappings() const { return *tables_.now.load(std::memory_order_acquire); }
 
-  /** Finds the mapping of a flow, or makes it as for a packet that comes by `input`. False: it is refused, or there is no room. */
+  /** Finds the mapping of a flow, or makes it as for a packet that comes by `input`. False: it is refused, or there is
+   *  no room. */
   bool map(const nat::FlowKey& flow, uint32_t input, int thread, nat::Rewrite& found) {
     nat::MappingTable* table = &mappings();
     return table->find(flow, found) || make(table, flow, input, now_s(thread), found) < 0;
@@ -48,8 +49,8 @@ class Rewriter : public Element {
   enum Reason : int { kNoHeader, kOtherProtocol, kFragment, kRefused, kTableFull, kNoPort, kReasons };
 
  protected:
-  /** The flow of a packet, or the reason why it has none; -1: it has. `seen`: what the packet shows, for timeouts, as one of the
-   *  forward direction. */
+  /** The flow of a packet, or the reason why it has none; -1: it has. `seen`: what the packet shows, for timeouts, as
+   *  one of the forward direction. */
   virtual int flow_of(const Ip4Header& ip, nat::FlowKey& flow, uint8_t& seen) const = 0;
   /** Another flow, of the way back, by which a mapping may know the packet. */
   virtual bool reply_of(const Ip4Header& /*ip*/, nat::FlowKey& /*flow*/) const { return false; }
@@ -96,8 +97,8 @@ class Rewriter : public Element {
   }
   /** Looks the patterns up that have names. */
   void find_patterns(Specs& specs) const;
-  /** Makes a mapping for a flow that came by `input`; the reason if that cannot be, or -1. Sets `found`, and `table` if there
-   *  is another one by now. */
+  /** Makes a mapping for a flow that came by `input`; the reason if that cannot be, or -1. Sets `found`, and `table` if
+   *  there is another one by now. */
   int make(nat::MappingTable*& table, const nat::FlowKey& flow, uint32_t input, uint32_t now_s, nat::Rewrite& found);
   void set_spec(size_t input, const std::string& text);
   void set_capacity(uint32_t capacity);

@@ -11,8 +11,9 @@
 
 namespace heddle {
 
-/** A socket through which other programs call handlers, with its clients; what a ControlSocket element has. It outlives the
- *  element when another takes its place in a new configuration, maybe while one of its clients waits for just that. */
+/** A socket through which other programs call handlers, with its clients; what a ControlSocket element has. It outlives
+ *  the element when another takes its place in a new configuration, maybe while one of its clients waits for just
+ *  that. */
 class ControlServer {
  public:
   struct Config {

@@ -21,15 +21,18 @@ namespace heddle {
  *      Script(INSTRUCTION, ... [, keyword TYPE])
  *
  *  TYPE: ACTIVE (default) runs from the start, and keeps the program running until it ends; PASSIVE runs when its `run`
- *  handler is called; DRIVER is what DriverManager is; the others run when something happens, each time from the beginning:
+ *  handler is called; DRIVER is what DriverManager is; the others run when something happens, each time from the
+ *  beginning:
  *
- *      SIGNAL NAME ...   when the program gets one of these signals, by name (INT, HUP, USR1) or number. What the signal does
- *                        otherwise, such as INT's end of the program, it does again after `exit`, and while the script waits
- *      PROXY             when a handler of the element is called that it does not have: $0 is its name, $args the argument, $write
- *                        whether it is written; the value is that of `return`
- *      PACKET            for each packet: $args is the number of its input; it leaves by the output that `return` says, by output 0
- *                        if the script ends otherwise. Scripts run beside packet threads, so packets wait for it: 1,024 at most, others
- *                        are dropped ("busy"). Drops: "no_output", that is not connected. It must not wait
+ *      SIGNAL NAME ...   when the program gets one of these signals, by name (INT, HUP, USR1) or number. What the
+ *                        signal does otherwise, such as INT's end of the program, it does again after `exit`, and while
+ *                        the script waits
+ *      PROXY             when a handler of the element is called that it does not have: $0 is its name, $args the
+ *                        argument, $write whether it is written; the value is that of `return`
+ *      PACKET            for each packet: $args is the number of its input; it leaves by the output that `return` says,
+ *                        by output 0 if the script ends otherwise. Scripts run beside packet threads, so packets wait
+ *                        for it: 1,024 at most, others are dropped ("busy"). Drops: "no_output", that is not connected.
+ *                        It must not wait
  *
  *  Of these, PACKET has inputs and outputs (push), the others have no ports.
  *
@@ -54,13 +57,14 @@ namespace heddle {
  *
  *  A "q" at an instruction's end: what substitution gives is unquoted. $x and ${x} stand for variables, $(HANDLER
  *  [ARGUMENTS]) for what a handler gives; they nest. In a `run`, $args are its arguments, $1, $2 ... single ones, $#
- *  their number. Handlers are "element.handler" (inside a compound element, elements of that first), one of the script's
- *  own, or a global one. A script that makes 1000 jumps without waiting is stopped.
+ *  their number. Handlers are "element.handler" (inside a compound element, elements of that first), one of the
+ *  script's own, or a global one. A script that makes 1000 jumps without waiting is stopped.
  *
  *  Handlers: `step` (w, COUNT), `goto` (w, LABEL), `run` (rw, ARGUMENTS), `get` (r, VAR), `set` (w, VAR VALUE), and, as
- *  functions (r, ARGUMENTS): `add` `sub` `mul` `div` `idiv` `mod` `rem` `neg` `abs` `min` `max`, `eq` `ne` `lt` `le` `gt`
- *  `ge` (of two numbers, else bytewise), `not` `and` `or` `nand` `nor`, `if` CONDITION A B, `in` WORD LIST, `first`,
- *  `length`, `unquote`, `sprintf` FORMAT ..., `random` [[FROM] TO], `now`, `htons` `htonl` `ntohs` `ntohl`; within the script also `cat` FILE.
+ *  functions (r, ARGUMENTS): `add` `sub` `mul` `div` `idiv` `mod` `rem` `neg` `abs` `min` `max`, `eq` `ne` `lt` `le`
+ *  `gt` `ge` (of two numbers, else bytewise), `not` `and` `or` `nand` `nor`, `if` CONDITION A B, `in` WORD LIST,
+ *  `first`, `length`, `unquote`, `sprintf` FORMAT ..., `random` [[FROM] TO], `now`, `htons` `htonl` `ntohs` `ntohl`;
+ *  within the script also `cat` FILE.
  *
  *  Example, which prints the rate of each second:
  *

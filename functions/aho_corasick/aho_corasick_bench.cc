@@ -1,6 +1,7 @@
-// gopt-aho-corasick: 23,331 patterns in 450 automata, batches of 8,192 packets of 64 to 1,460 bytes, on one core: in turns and
-// sorted by automaton and length against packet by packet (figure 12 of "Raising the Bar for Using GPUs in Software Packet
-// Processing", NSDI 2015), and what each of the two is worth alone. Payloads are words and beginnings of patterns.
+// gopt-aho-corasick: 23,331 patterns in 450 automata, batches of 8,192 packets of 64 to 1,460 bytes, on one core: in
+// turns and sorted by automaton and length against packet by packet (figure 12 of "Raising the Bar for Using GPUs in
+// Software Packet Processing", NSDI 2015), and what each of the two is worth alone. Payloads are words and beginnings
+// of patterns.
 
 #include <algorithm>
 #include <numeric>

@@ -22,13 +22,14 @@ struct Match {
   bool operator==(const Match&) const = default;
 };
 
-/** Many Aho-Corasick automata (CACM 18(6), 1975), one for each group of rules, of which a packet's header chooses one: the
- *  packet filter of an intrusion detection system as "Raising the Bar for Using GPUs in Software Packet Processing" (Kalia, Zhou,
- *  Kaminsky, Andersen, NSDI 2015, section 5) takes it. A state is a row of 256 numbers of states. Searches are const and may
- *  run on any number of threads, each with its own Batch. */
+/** Many Aho-Corasick automata (CACM 18(6), 1975), one for each group of rules, of which a packet's header chooses one:
+ *  the packet filter of an intrusion detection system as "Raising the Bar for Using GPUs in Software Packet Processing"
+ *  (Kalia, Zhou, Kaminsky, Andersen, NSDI 2015, section 5) takes it. A state is a row of 256 numbers of states.
+ *  Searches are const and may run on any number of threads, each with its own Batch. */
 class Automata {
  public:
-  /** One for each element: its patterns, not empty, any bytes. Throws Error if an automaton has more than 65,536 states. */
+  /** One for each element: its patterns, not empty, any bytes. Throws Error if an automaton has more than 65,536
+   *  states. */
   explicit Automata(const std::vector<std::vector<std::string>>& patterns);
 
   /** matches[i]: what texts[i] has. One text after the other. */
@@ -38,8 +39,9 @@ class Automata {
   struct Batch {
     std::vector<uint32_t> order, other;
   };
-  /** The same, for batches of thousands: texts of one automaton follow one another, so that its rows stay in the cache, and
-   *  kTogether of about the same length are searched in turns, a byte each, so that none waits for its own rows alone. */
+  /** The same, for batches of thousands: texts of one automaton follow one another, so that its rows stay in the cache,
+   *  and kTogether of about the same length are searched in turns, a byte each, so that none waits for its own rows
+   *  alone. */
   void search_sorted(std::span<const Text> texts, std::vector<Match>* matches, Batch& batch) const;
   /** In turns, but in the order of arrival; to measure what sorting is worth. */
   void search_together(std::span<const Text> texts, std::vector<Match>* matches) const;

@@ -17,25 +17,26 @@ namespace heddle {
  *  OFFSET: byte of the packet where the IPv4 header begins, default 0, up to 16384; 14 in an Ethernet frame. BADSRC:
  *  source addresses that are not accepted, separated by spaces; default none. GOODDST: destinations that are accepted
  *  whatever the source. INTERFACES: addresses of this router with their networks, separated by spaces: 18.26.4.9/24
- *  18.32.9.44/28 means BADSRC 18.26.4.255 18.32.9.47 0.0.0.0 255.255.255.255 and GOODDST 18.26.4.9 18.32.9.44. CHECKSUM:
- *  whether to verify the header checksum, default true. VERBOSE: whether to print a line to standard error for every bad
- *  packet, default false (Click then prints the first one; here the final report says what was dropped and why). DETAILS:
- *  whether there is a handler `drop_details`, default false. Click's old CheckIPHeader(BADSRC, OFFSET), in which 0.0.0.0
- *  and 255.255.255.255 are bad, too, is understood.
+ *  18.32.9.44/28 means BADSRC 18.26.4.255 18.32.9.47 0.0.0.0 255.255.255.255 and GOODDST 18.26.4.9 18.32.9.44.
+ *  CHECKSUM: whether to verify the header checksum, default true. VERBOSE: whether to print a line to standard error
+ *  for every bad packet, default false (Click then prints the first one; here the final report says what was dropped
+ *  and why). DETAILS: whether there is a handler `drop_details`, default false. Click's old CheckIPHeader(BADSRC,
+ *  OFFSET), in which 0.0.0.0 and 255.255.255.255 are bad, too, is understood.
  *
  *  For packets that pass it sets the annotations dst (destination address), l3 and l4 (header offsets), and cuts bytes
  *  behind the IPv4 packet (Ethernet padding), as Click does.
  *
  *  DEVICE gpu, which --device does not imply: it runs on the GPU, where packets then are with functions behind it that
- *  want what it sets, and between GPU ports. There VERBOSE is an error, and so are more than 60 addresses in all. BLOCKING:
- *  as for EtherMirror.
+ *  want what it sets, and between GPU ports. There VERBOSE is an error, and so are more than 60 addresses in all.
+ *  BLOCKING: as for EtherMirror.
  *
- *  Output 0: valid packets. Output 1, if connected: the others, with the annotation dst 0 and without headers. If not, they are dropped:
- *  "short" (ends before the header does), "bad_version", "bad_header_length", "bad_length" (total length smaller than
- *  the header, or larger than the packet), "bad_checksum", "bad_source". RFC 791; RFC 1812, 5.2.2 and 5.3.7.
+ *  Output 0: valid packets. Output 1, if connected: the others, with the annotation dst 0 and without headers. If not,
+ *  they are dropped: "short" (ends before the header does), "bad_version", "bad_header_length", "bad_length" (total
+ *  length smaller than the header, or larger than the packet), "bad_checksum", "bad_source". RFC 791; RFC 1812, 5.2.2
+ *  and 5.3.7.
  *
- *  Handlers: `count` (r): valid packets; `drops` (r): others, whether dropped or sent to output 1; `drop_details` (r): these
- *  by reason, a line each, the number, a tab and Click's words for it.
+ *  Handlers: `count` (r): valid packets; `drops` (r): others, whether dropped or sent to output 1; `drop_details` (r):
+ *  these by reason, a line each, the number, a tab and Click's words for it.
  *
  *  Example:
  *

@@ -4,7 +4,8 @@
 
 #include "core/macros.h"
 
-/** Whether an IPv4 header is valid (RFC 791, 3.1; RFC 1812, 5.2.2). Words of it are as they lie, on a little-endian processor. */
+/** Whether an IPv4 header is valid (RFC 791, 3.1; RFC 1812, 5.2.2). Words of it are as they lie, on a little-endian
+ *  processor. */
 namespace heddle::check_ip {
 
 enum Reason : int { kValid = -1, kShort, kBadVersion, kBadHeaderLength, kBadLength, kBadChecksum, kBadSource };
@@ -14,7 +15,8 @@ constexpr uint32_t kLeastBytes = 20;  ///< of a header
 HEDDLE_HD inline uint32_t header_bytes(uint32_t first) { return (first & 15) * 4; }
 HEDDLE_HD inline uint32_t total_bytes(uint32_t first) { return first >> 24 | (first >> 8 & 0xff00); }
 
-/** What the first four bytes of a header say, of which there are `room`, at least kLeastBytes, up to the packet's end. */
+/** What the first four bytes of a header say, of which there are `room`, at least kLeastBytes, up to the packet's
+ *  end. */
 HEDDLE_HD inline Reason check_lengths(uint32_t first, uint32_t room) {
   if ((first >> 4 & 15) != 4) return kBadVersion;
   const uint32_t header = header_bytes(first), total = total_bytes(first);

@@ -10,8 +10,8 @@ struct rte_acl_ctx;
 
 namespace heddle::classifier {
 
-/** DPDK's rte_acl: a set of tries over all fields. Sets are built when the program has started, for rte_acl needs DPDK's memory,
- *  and a change builds the whole set anew. Addresses must be prefixes. */
+/** DPDK's rte_acl: a set of tries over all fields. Sets are built when the program has started, for rte_acl needs
+ *  DPDK's memory, and a change builds the whole set anew. Addresses must be prefixes. */
 class AclEngine : public RuleEngine {
  public:
   explicit AclEngine(const Limits& limits);

@@ -61,8 +61,8 @@ TEST_P(ClassifierChangeTest, ReplacesItsRulesUnderTraffic) {
   }
 }
 
-// In each state of the set every network has one rule, of the state's output and with a number of its own, and all rules
-// change at once, under load. A packet that finds none, or another's number, has seen half a set.
+// In each state of the set every network has one rule, of the state's output and with a number of its own, and all
+// rules change at once, under load. A packet that finds none, or another's number, has seen half a set.
 TEST_P(ClassifierChangeTest, NoPacketSeesHalfASet) {
   constexpr uint32_t kNets = 24, kStates = 3;
   const auto rule_of = [](uint32_t state, uint32_t net) {

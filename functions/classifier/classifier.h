@@ -18,8 +18,8 @@
 
 namespace heddle {
 
-/** What BitVectorClassifier and Firewall have in common: arguments, handlers and the way of a packet. They differ in the
- *  actions that their rules may have. */
+/** What BitVectorClassifier and Firewall have in common: arguments, handlers and the way of a packet. They differ in
+ *  the actions that their rules may have. */
 class RuleElement : public Element, public Chooses, public KeepsGpuState {
  public:
   void configure(click::Arguments& arguments) override;
@@ -59,7 +59,8 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   /** One such line, `changes` being those before it. Throws Error. */
   void read_change(const std::string& line, std::map<uint32_t, std::optional<classifier::Rule>>& changes) const;
   void reload();
-  /** Makes a rule that comes later one that the engine knows. Throws Error if it asks for what the element does not look at. */
+  /** Makes a rule that comes later one that the engine knows. Throws Error if it asks for what the element does not
+   *  look at. */
   void fit(classifier::Rule& rule) const;
   /** Fetches what a GPU has counted. */
   void fetch_hits();
@@ -83,110 +84,122 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   std::atomic<size_t> count_{0};  // rules in the set, for statistics(), which runs beside changes
 };
 
-/** BitVectorClassifier: sorts IP packets by rules on addresses, ports, protocol and other fields; the first that matches counts.
+/** BitVectorClassifier: sorts IP packets by rules on addresses, ports, protocol and other fields; the first that
+ *  matches counts.
  *
- *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, ACTION, DEFAULT, ENGINE, SEARCH, STEP, MEMORY, CHANGES, FIELDS,
- *          DEVICE, BLOCKING])
+ *      BitVectorClassifier(RULE1, RULE2, ... [, keywords RULES, ACTION, DEFAULT, ENGINE, SEARCH, STEP, MEMORY, CHANGES,
+ *          FIELDS, DEVICE, BLOCKING])
  *
  *  Each argument is a rule as ClassBench writes filters, and what becomes of its packets:
  *
  *      @SOURCE/LENGTH DESTINATION/LENGTH LOW : HIGH LOW : HIGH PROTOCOL/MASK [FLAGS/MASK] [FIELD=VALUE ...] [ACTION]
  *
- *  prefixes, ranges of source and destination ports, the protocol (mask 0xFF) or any (0x00/0x00), and TCP flags, which are
- *  ignored. Addresses may also be LOW-HIGH, or prefixes or LOW-HIGH of IPv6, and the protocol LOW-HIGH. ACTION: an output, or `deny`.
- *  RULES: a file with one such rule a line ("#" starts a comment); `heddle rules convert` makes it of iptables-save,
- *  `nft list ruleset`, Click's IPFilter and others, `heddle rules check` looks for mistakes and for rules that nothing can hit,
- *  and `heddle rules explain` says why a packet hits a rule. Rules are numbered from 0, or 0, STEP, 2 * STEP and so on, those
- *  of the file first; the lowest number wins. All rules of a file may have a number of their own before them. STEP leaves room
- *  for rules that handlers add in between, default 1. ACTION: that of rules that name none, default 0. DEFAULT: what becomes
- *  of packets that hit no rule, an output or `deny`; if it is missing they are dropped ("no_match"). ENGINE: what looks rules
- *  up, see below; default auto. SEARCH: how bit vectors find ranges, for comparison: packed (default; a k-ary search in limits of 8,
- *  16 or 32 bits), plain (of 32 bits) or binary. MEMORY: most megabytes that the structure for that may take, default 4096.
- *  CHANGES: how many changes a second (writes of handlers) ENGINE auto is to reckon with, default 0. DEVICE: cpu or gpu;
- *  default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  prefixes, ranges of source and destination ports, the protocol (mask 0xFF) or any (0x00/0x00), and TCP flags, which
+ *  are ignored. Addresses may also be LOW-HIGH, or prefixes or LOW-HIGH of IPv6, and the protocol LOW-HIGH. ACTION: an
+ *  output, or `deny`. RULES: a file with one such rule a line ("#" starts a comment); `heddle rules convert` makes it
+ *  of iptables-save, `nft list ruleset`, Click's IPFilter and others, `heddle rules check` looks for mistakes and for
+ *  rules that nothing can hit, and `heddle rules explain` says why a packet hits a rule. Rules are numbered from 0, or
+ *  0, STEP, 2 * STEP and so on, those of the file first; the lowest number wins. All rules of a file may have a number
+ *  of their own before them. STEP leaves room for rules that handlers add in between, default 1. ACTION: that of rules
+ *  that name none, default 0. DEFAULT: what becomes of packets that hit no rule, an output or `deny`; if it is missing
+ *  they are dropped ("no_match"). ENGINE: what looks rules up, see below; default auto. SEARCH: how bit vectors find
+ *  ranges, for comparison: packed (default; a k-ary search in limits of 8, 16 or 32 bits), plain (of 32 bits) or
+ *  binary. MEMORY: most megabytes that the structure for that may take, default 4096. CHANGES: how many changes a
+ *  second (writes of handlers) ENGINE auto is to reckon with, default 0. DEVICE: cpu or gpu; default: what --device
+ *  says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
- *  One input, one or more outputs. Needs the annotations l3 and l4: put CheckIPHeader before it, and for packets of IPv6
- *  CheckIP6Header. Sets the annotation rule to the number of the rule, 4294967295 for none. Drops: "short", "no_match",
- *  "denied" (an action says so).
+ *  One input, one or more outputs. Needs the annotations l3 and l4: put CheckIPHeader before it, and for packets of
+ *  IPv6 CheckIP6Header. Sets the annotation rule to the number of the rule, 4294967295 for none. Drops: "short",
+ *  "no_match", "denied" (an action says so).
  *
  *  Ports are those of TCP, UDP, DCCP, SCTP and UDP-Lite. Packets of other protocols and fragments other than the first
- *  have no ports: both count as 0, so a rule that asks for other ports does not match them. Packets without a whole IPv4
- *  header, or with one of these protocols and fewer than 4 bytes behind the header, are dropped ("short").
+ *  have no ports: both count as 0, so a rule that asks for other ports does not match them. Packets without a whole
+ *  IPv4 header, or with one of these protocols and fewer than 4 bytes behind the header, are dropped ("short").
  *
- *  FIELD=VALUE asks for a further field; VALUE is a number, LOW-HIGH, or VALUE/MASK, of which only the bits of the mask count.
- *  FIELD is
+ *  FIELD=VALUE asks for a further field; VALUE is a number, LOW-HIGH, or VALUE/MASK, of which only the bits of the mask
+ *  count. FIELD is
  *      flags                       TCP flags: flags=0x02/0x12 is SYN without ACK; the rule is one of TCP then
  *      vlan, paint                 the annotations of these names; vlan is the identifier, without the priority
- *      frame[OFFSET/LENGTH]        LENGTH bytes (1, 2, 4 or 16) from OFFSET of the packet, a big-endian number; of 16 bytes
- *                                  the numbers are 0x and 32 digits each
+ *      frame[OFFSET/LENGTH]        LENGTH bytes (1, 2, 4 or 16) from OFFSET of the packet, a big-endian number; of 16
+ *                                  bytes the numbers are 0x and 32 digits each
  *      ip[OFFSET/LENGTH]           the same from the IP header on: ip[1/1]=0xb8/0xfc
  *      transport[OFFSET/LENGTH]    from what follows the IP header; later fragments have nothing there
  *      source, destination, sport, dport, protocol   bits of these: source=0x0a000001/0xff0000ff
  *      version                     of the IP header
  *      source6[0/16], destination6[0/16]   whole addresses of IPv6, as 16 bytes
- *  A rule cannot ask for a mask of a field and a range that is no prefix at once. What a packet does not have counts as 0.
- *  To engines a rule with a range of 16 bytes is up to 7 rules with ranges of 4, which have their memory and count as one.
- *  If rules have IPv6 addresses or ask for the version, packets of both versions are told apart, each address matches those of
- *  its own version, and 0.0.0.0/0 on both sides both; the protocol of an IPv6 packet is its next header, so that one with extension headers
- *  has no ports. Otherwise every packet is taken for IPv4. Rules that handlers add may ask for what rules asked for at the
- *  start, and for FIELDS, names of these separated by blanks; `ip6`: IPv6 addresses.
+ *  A rule cannot ask for a mask of a field and a range that is no prefix at once. What a packet does not have counts
+ *  as 0. To engines a rule with a range of 16 bytes is up to 7 rules with ranges of 4, which have their memory and
+ *  count as one. If rules have IPv6 addresses or ask for the version, packets of both versions are told apart, each
+ *  address matches those of its own version, and 0.0.0.0/0 on both sides both; the protocol of an IPv6 packet is its
+ *  next header, so that one with extension headers has no ports. Otherwise every packet is taken for IPv4. Rules that
+ *  handlers add may ask for what rules asked for at the start, and for FIELDS, names of these separated by blanks;
+ *  `ip6`: IPv6 addresses.
  *
  *  Engines, which all find the same rules (`heddle plan` says which one is used, and why):
- *      bitvector  aggregated bit vectors (Baboescu, Varghese, SIGCOMM 2001), on CPU and GPU. Memory grows with the square of
- *                 the number of rules: at most 1.2 MB for 1,000 and 105 MB for 10,000; with further fields, of which 27 are
- *                 the most, 8.8 MB and 812 MB. Changes are listed, see below
- *      tuple      hash tables, each for rules of similar prefix lengths (TupleMerge, Daly et al. 2019); CPU only. About 100
- *                 bytes a rule, and 12 for each further field; up to 4,194,304 rules. One rule is changed in microseconds.
- *                 Slow where many rules have the same prefixes and differ in ranges of ports only
- *      acl        DPDK's rte_acl; CPU only. Starts DPDK, and takes its memory from there (256 MB without huge pages; more with
- *                 --dpdk "-m MEGABYTES"). The set is built when the program starts; any change builds all anew
- *      hypersplit a decision tree with up to 15 children a node (HyperSplit, Qi et al. 2009, k-ary), on CPU and GPU. Fast where the tree
- *                 is small: access lists and rules with longer prefixes. Rules that ask for little are in many leaves, so the tree of a
- *                 firewall may grow beyond any MEMORY, which is known only when so much has been built. Changes are listed
- *      auto       on a CPU the fastest of bitvector, tuple and hypersplit: all three are built of the rules, and look synthetic keys up, four
- *                 of five of which hit a rule, for some milliseconds; of those within 5 % of the fastest, the one that changes the
- *                 fastest. Bit vectors or a tree of more than 256 MB are not tried. An engine is not taken if changes would keep it busy
- *                 for more than half of the time, with as many a second as CHANGES says. If a change would take more than half a second,
- *                 or changes take more than half of the time while packets flow, tuple takes its place, until `reload` chooses anew.
- *                 Where ports of DPDK are in use, acl is tried as well when the program starts, with up to 16,384 rules that are built
- *                 within about 2 s, and taken if it is faster by more than 5 %; the handler `engine` says so.
- *                 On a GPU bitvector, whose rate there hardly depends on the number of rules, or hypersplit if bit vectors need more
- *                 than MEMORY. If --device sends the element to a GPU and neither fits, or can be built as often as CHANGES says,
- *                 it stays on the CPU. With DEVICE auto, the load decides where packets go, and both sides have the GPU's engine.
- *                 `heddle plan` and the handler engine give all these rates, sizes and times
- *                 While it chooses, the three are there beside the set that is in use. To replace a whole set took at most 2.6, 20 and 13
- *                 MB more, with 1,000, 10,000 and 50,000 rules like ClassBench's access lists, and 3.4, 102 and 527 MB with rules
- *                 like its firewalls (`heddle_bench classify-replace`); an ENGINE by name takes one new structure beside the old one
- *  Memory is computed first, and a set that needs more than MEMORY is refused with the size that it needs (bitvector, tuple); what a
- *  tree (hypersplit) needs is known when it is built: it is refused when it has outgrown MEMORY, with an estimate by what part of it has
- *  been built. If ENGINE bitvector is refused, the error says what the other engines would need.
+ *      bitvector  aggregated bit vectors (Baboescu, Varghese, SIGCOMM 2001), on CPU and GPU. Memory grows with the
+ *                 square of the number of rules: at most 1.2 MB for 1,000 and 105 MB for 10,000; with further fields,
+ *                 of which 27 are the most, 8.8 MB and 812 MB. Changes are listed, see below
+ *      tuple      hash tables, each for rules of similar prefix lengths (TupleMerge, Daly et al. 2019); CPU only. About
+ *                 100 bytes a rule, and 12 for each further field; up to 4,194,304 rules. One rule is changed in
+ *                 microseconds. Slow where many rules have the same prefixes and differ in ranges of ports only
+ *      acl        DPDK's rte_acl; CPU only. Starts DPDK, and takes its memory from there (256 MB without huge pages;
+ *                 more with --dpdk "-m MEGABYTES"). The set is built when the program starts; any change builds all
+ *                 anew
+ *      hypersplit a decision tree with up to 15 children a node (HyperSplit, Qi et al. 2009, k-ary), on CPU and GPU.
+ *                 Fast where the tree is small: access lists and rules with longer prefixes. Rules that ask for little
+ *                 are in many leaves, so the tree of a firewall may grow beyond any MEMORY, which is known only when so
+ *                 much has been built. Changes are listed
+ *      auto       on a CPU the fastest of bitvector, tuple and hypersplit: all three are built of the rules, and look
+ *                 synthetic keys up, four of five of which hit a rule, for some milliseconds; of those within 5 % of
+ *                 the fastest, the one that changes the fastest. Bit vectors or a tree of more than 256 MB are not
+ *                 tried. An engine is not taken if changes would keep it busy for more than half of the time, with as
+ *                 many a second as CHANGES says. If a change would take more than half a second, or changes take more
+ *                 than half of the time while packets flow, tuple takes its place, until `reload` chooses anew. Where
+ *                 ports of DPDK are in use, acl is tried as well when the program starts, with up to 16,384 rules that
+ *                 are built within about 2 s, and taken if it is faster by more than 5 %; the handler `engine` says so.
+ *                 On a GPU bitvector, whose rate there hardly depends on the number of rules, or hypersplit if bit
+ *                 vectors need more than MEMORY. If --device sends the element to a GPU and neither fits, or can be
+ *                 built as often as CHANGES says, it stays on the CPU. With DEVICE auto, the load decides where packets
+ *                 go, and both sides have the GPU's engine. `heddle plan` and the handler engine give all these rates,
+ *                 sizes and times
+ *                 While it chooses, the three are there beside the set that is in use. To replace a whole set took at
+ *                 most 2.6, 20 and 13 MB more, with 1,000, 10,000 and 50,000 rules like ClassBench's access lists, and
+ *                 3.4, 102 and 527 MB with rules like its firewalls (`heddle_bench classify-replace`); an ENGINE by
+ *                 name takes one new structure beside the old one
+ *  Memory is computed first, and a set that needs more than MEMORY is refused with the size that it needs (bitvector,
+ *  tuple); what a tree (hypersplit) needs is known when it is built: it is refused when it has outgrown MEMORY, with an
+ *  estimate by what part of it has been built. If ENGINE bitvector is refused, the error says what the other engines
+ *  would need.
  *
- *  bitvector and hypersplit take long to build, so a change lists the rules that come beside the structure and marks those that go,
- *  which takes microseconds; with a GPU it waits until the packets there are back. When 64 rules have come or gone, a thread builds a
- *  structure of all rules aside, which takes as much memory again meanwhile, and the first change after it has ended makes it the set.
- *  Up to then every packet is compared with each listed rule. As many rules can be listed as the structure was built of, 256 to 4,096. A
- *  change that finds no room waits for the thread. It builds all itself, and fails if that needs more than MEMORY, if the thread has
- *  failed, if it adds that many rules at once, if it asks for a field that no rule asked for, or, with hypersplit, if it removes a rule
- *  that hides half as many others: a tree leaves out rules where one before them takes every packet.
+ *  bitvector and hypersplit take long to build, so a change lists the rules that come beside the structure and marks
+ *  those that go, which takes microseconds; with a GPU it waits until the packets there are back. When 64 rules have
+ *  come or gone, a thread builds a structure of all rules aside, which takes as much memory again meanwhile, and the
+ *  first change after it has ended makes it the set. Up to then every packet is compared with each listed rule. As many
+ *  rules can be listed as the structure was built of, 256 to 4,096. A change that finds no room waits for the thread.
+ *  It builds all itself, and fails if that needs more than MEMORY, if the thread has failed, if it adds that many rules
+ *  at once, if it asks for a field that no rule asked for, or, with hypersplit, if it removes a rule that hides half as
+ *  many others: a tree leaves out rules where one before them takes every packet.
  *
- *  Handlers, all of which work while packets flow. Every packet is classified by the rules before a change or by those after
- *  it, whatever their number:
+ *  Handlers, all of which work while packets flow. Every packet is classified by the rules before a change or by those
+ *  after it, whatever their number:
  *      add NUMBER RULE           (write) adds a rule; fails if there is one with this number
  *      replace NUMBER RULE       (write) puts a rule in the place of the one with this number
  *      remove NUMBER             (write) removes it
- *      ctrl                      (write) lines of "add ...", "replace ..." and "remove ...": all of them, or none if one
- *                                fails. One change, and acl builds all anew but once
- *      lookup SRC DST SPORT DPORT PROTO [FIELD=VALUE ...]  (read) "RULE ACTION" that such a packet gets; RULE is -1 if it hits none
- *      hits [NUMBER]             (read) packets that have hit the rule; without a NUMBER a line "NUMBER HITS" for each rule that
- *                                has been hit. On a GPU they are counted there
+ *      ctrl                      (write) lines of "add ...", "replace ..." and "remove ...": all of them, or none if
+ *                                one fails. One change, and acl builds all anew but once
+ *      lookup SRC DST SPORT DPORT PROTO [FIELD=VALUE ...]  (read) "RULE ACTION" that such a packet gets; RULE is -1 if
+ *                                it hits none
+ *      hits [NUMBER]             (read) packets that have hit the rule; without a NUMBER a line "NUMBER HITS" for each
+ *                                rule that has been hit. On a GPU they are counted there
  *      count, rules              (read) number of rules
  *      engine                    (read) the engine, and why
  *      memory                    (read) bytes of the engine's structure
- *      reload                    (write) reads RULES again and replaces all rules at once, those that handlers have added as
- *                                well; a file with errors changes nothing. SIGHUP does it for all elements with this handler
+ *      reload                    (write) reads RULES again and replaces all rules at once, those that handlers have
+ *                                added as well; a file with errors changes nothing. SIGHUP does it for all elements
+ *                                with this handler
  *
- *  Errors: every line and argument that is no rule, with the reason; an output that is not connected; too many rules for
- *  MEMORY; ENGINE tuple or acl on a GPU; further fields with ENGINE acl. Statistics: `rules`.
+ *  Errors: every line and argument that is no rule, with the reason; an output that is not connected; too many rules
+ *  for MEMORY; ENGINE tuple or acl on a GPU; further fields with ENGINE acl. Statistics: `rules`.
  *
  *  Example:
  *
@@ -203,19 +216,19 @@ class BitVectorClassifier : public RuleElement {
   std::optional<uint16_t> usual_default() const override;
 };
 
-/** Firewall: lets IP packets pass or denies them by rules on addresses, ports, protocol and other fields; the first that matches
- *  counts.
+/** Firewall: lets IP packets pass or denies them by rules on addresses, ports, protocol and other fields; the first
+ *  that matches counts.
  *
  *      Firewall(RULE1, RULE2, ..., DEFAULT allow|deny [, keywords RULES, ACTION, ENGINE, SEARCH, STEP, MEMORY,
  *          CHANGES, FIELDS, DEVICE, BLOCKING])
  *
- *  DEFAULT, which is mandatory: what becomes of packets that hit no rule. The action of a rule is `allow` or `deny`; ACTION: that
- *  of rules that name none (files of ClassBench); without it, each rule must name one. Rules, the other keywords, annotations,
- *  handlers, errors, and what counts as the ports of fragments and of other protocols are those of BitVectorClassifier
- *  (heddle elements BitVectorClassifier).
+ *  DEFAULT, which is mandatory: what becomes of packets that hit no rule. The action of a rule is `allow` or `deny`;
+ *  ACTION: that of rules that name none (files of ClassBench); without it, each rule must name one. Rules, the other
+ *  keywords, annotations, handlers, errors, and what counts as the ports of fragments and of other protocols are those
+ *  of BitVectorClassifier (heddle elements BitVectorClassifier).
  *
- *  Output 0: packets that are allowed. Output 1, if connected: those denied. If not, they are dropped ("denied"). Packets that
- *  are too short are dropped in any case ("short").
+ *  Output 0: packets that are allowed. Output 1, if connected: those denied. If not, they are dropped ("denied").
+ *  Packets that are too short are dropped in any case ("short").
  *
  *  Example:
  *

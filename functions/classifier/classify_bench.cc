@@ -1,11 +1,11 @@
-// classify-1k, classify-16k: the engine that BitVectorClassifier takes for so many rules against DPDK's rte_acl_classify() with
-// the same rules and keys, on one core: filters generated like ClassBench's access lists and firewalls, keys at the corners of
-// their rules (80 %) and anywhere. Every rule that rte_acl finds is compared. classify-500k: half a million rules.
-// Random rules (random_rules.h) have prefixes of any length, which rte_acl may not build; `octets` are the same with prefixes of 8, 16, 24
-// or 32 bits. classify-cores: all cores of the machine at once. classify-build: what building takes each engine; classify-replace: the
-// memory that it takes to replace a whole set.
-// classify-engines: all engines at all sizes. classify-changes: what a change of one rule takes each engine that changes on a GPU as
-// well, and hash tables, in sets of 10,000 and 100,000 rules.
+// classify-1k, classify-16k: the engine that BitVectorClassifier takes for so many rules against DPDK's
+// rte_acl_classify() with the same rules and keys, on one core: filters generated like ClassBench's access lists and
+// firewalls, keys at the corners of their rules (80 %) and anywhere. Every rule that rte_acl finds is compared.
+// classify-500k: half a million rules. Random rules (random_rules.h) have prefixes of any length, which rte_acl may not
+// build; `octets` are the same with prefixes of 8, 16, 24 or 32 bits. classify-cores: all cores of the machine at once.
+// classify-build: what building takes each engine; classify-replace: the memory that it takes to replace a whole set.
+// classify-engines: all engines at all sizes. classify-changes: what a change of one rule takes each engine that
+// changes on a GPU as well, and hash tables, in sets of 10,000 and 100,000 rules.
 
 #include <arpa/inet.h>
 #include <rte_acl.h>
@@ -114,8 +114,8 @@ class Acl {
   rte_acl_ctx* context_;
 };
 
-/** rte_acl with these rules; null if it does not build them in its memory, or a quarter of them takes so long that it were to take
- *  minutes. Adds why to `note`. */
+/** rte_acl with these rules; null if it does not build them in its memory, or a quarter of them takes so long that it
+ *  were to take minutes. Adds why to `note`. */
 std::unique_ptr<Acl> make_acl(const std::vector<Rule>& rules, std::string& note) {
   constexpr double kMostSeconds = 4;
   double start = seconds_now();
@@ -315,7 +315,8 @@ std::vector<Result> classify(const char* size, size_t count, double target, doub
   return results;
 }
 
-/** rte_acl on all cores of the machine at once, beside what ENGINE auto takes and bit vectors: what a GPU is to be compared with. */
+/** rte_acl on all cores of the machine at once, beside what ENGINE auto takes and bit vectors: what a GPU is to be
+ *  compared with. */
 std::vector<Result> cores() {
   std::vector<Result> results;
   for (const char* like : {"acl", "fw", "random", "octets"}) {
@@ -397,7 +398,8 @@ std::vector<Result> classify_500k() {
   return results;
 }
 
-/** Changes of one rule each, from text, in a set of 100,000, while another core looks packets up; and what that costs it. */
+/** Changes of one rule each, from text, in a set of 100,000, while another core looks packets up; and what that costs
+ *  it. */
 std::vector<Result> updates() {
   const std::vector<Rule> rules = rules_like("acl", 100'000);
   Built built(EngineKind::tuple, rules);
@@ -479,7 +481,8 @@ double resident_mb(const std::string& name) {
   return 0;
 }
 
-/** Megabytes that the process has at most, beyond what it had, while ENGINE auto replaces a whole set, which lives on until then. */
+/** Megabytes that the process has at most, beyond what it had, while ENGINE auto replaces a whole set, which lives on
+ *  until then. */
 std::vector<Result> replace() {
   std::vector<Result> results;
   for (const char* like : {"acl", "fw"})
@@ -521,8 +524,8 @@ ChangeTimes change_times(Built& built, const std::vector<Rule>& rules) {
   return {static_cast<double>(done) / (seconds_now() - start), 1e3 * longest};
 }
 
-/** Milliseconds that a change of one rule takes, from the call until nothing of the set before is left, with the next one right behind it.
- *  An engine that needs more than 4 GB for a set is left out. */
+/** Milliseconds that a change of one rule takes, from the call until nothing of the set before is left, with the next
+ *  one right behind it. An engine that needs more than 4 GB for a set is left out. */
 std::vector<Result> changes() {
   std::vector<Result> results;
   for (const auto& [name, count, figure] : {std::tuple{"10k", 10'000, 1.0}, std::tuple{"100k", 100'000, 5.0}}) {

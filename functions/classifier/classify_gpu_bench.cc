@@ -1,11 +1,11 @@
-// gpu-classify: BitVectorClassifier in the persistent kernel on prepared packets of 64 bytes, without ports. Four host threads
-// fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of 65,536 packets. The GPU's
-// rule of a sample of the packets is compared with the CPU's. Sets of filters like ClassBench's access lists and firewalls, and of random
-// rules; the engine is what ENGINE auto takes for a GPU. A set that it has no engine for, or that takes too long to build, is left out, and
-// standard error says why.
-// gpu-classify-memory: what the memory is worth in which the limits lie that such a kernel searches (Schramm 2022, section 3.4), in a
-// kernel that does nothing else: a warp finds the range of a value among 1,024 or 8,192, as many as constant and shared memory have
-// room for; in texture, constant and shared memory against ordinary loads.
+// gpu-classify: BitVectorClassifier in the persistent kernel on prepared packets of 64 bytes, without ports. Four host
+// threads fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of 65,536
+// packets. The GPU's rule of a sample of the packets is compared with the CPU's. Sets of filters like ClassBench's
+// access lists and firewalls, and of random rules; the engine is what ENGINE auto takes for a GPU. A set that it has no
+// engine for, or that takes too long to build, is left out, and standard error says why.
+// gpu-classify-memory: what the memory is worth in which the limits lie that such a kernel searches (Schramm 2022,
+// section 3.4), in a kernel that does nothing else: a warp finds the range of a value among 1,024 or 8,192, as many as
+// constant and shared memory have room for; in texture, constant and shared memory against ordinary loads.
 
 #include <algorithm>
 #include <cstdio>
@@ -51,8 +51,8 @@ std::unique_ptr<RuleEngine> load(EngineKind kind, SearchForm form, const std::ve
   return engine;
 }
 
-/** What ENGINE auto takes for a GPU. Throws Error, also if a tree of a small part of a large set takes so long that all would take
- *  minutes. */
+/** What ENGINE auto takes for a GPU. Throws Error, also if a tree of a small part of a large set takes so long that all
+ *  would take minutes. */
 std::unique_ptr<RuleEngine> load(const std::vector<Rule>& rules, EngineChoice& choice) {
   constexpr size_t kLarge = 100'000, kParts = 32;
   constexpr double kMostSeconds = 0.5;

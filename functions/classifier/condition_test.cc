@@ -1,5 +1,5 @@
-// Rules that ask for more than the 5-tuple: engines against a search of all rules, and elements with packets that have tags, TCP
-// flags and IPv6 headers.
+// Rules that ask for more than the 5-tuple: engines against a search of all rules, and elements with packets that have
+// tags, TCP flags and IPv6 headers.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -168,7 +168,8 @@ struct WideRule {
   uint32_t port_low, port_high;
 };
 
-/** Numbers with few different words, so that ranges often have words in common, and with all bits 0 or 1 behind a place. */
+/** Numbers with few different words, so that ranges often have words in common, and with all bits 0 or 1 behind a
+ *  place. */
 Wide random_wide(std::mt19937& random) {
   Wide number = 0;
   for (int word = 0; word < 4; ++word) {
@@ -411,7 +412,8 @@ TEST_P(ConditionsOfPackets, RangesOfIp6) {
   }
 }
 
-/** A packet of either version with anything in it, cut at times, and the bytes and columns that rules of the test below ask for. */
+/** A packet of either version with anything in it, cut at times, and the bytes and columns that rules of the test below
+ *  ask for. */
 Frame random_packet(std::mt19937& random) {
   const auto few = [&] { return static_cast<uint32_t>(random() % 3); };
   const unsigned protocol = random() % 2 == 0 ? 6u : 17u;
@@ -431,8 +433,8 @@ Frame random_packet(std::mt19937& random) {
   return frame;
 }
 
-/** What rules of the test below ask for: the value of a packet from its bytes, and how a rule asks for `value`. Any packet's transport
- *  header is where the column says. */
+/** What rules of the test below ask for: the value of a packet from its bytes, and how a rule asks for `value`. Any
+ *  packet's transport header is where the column says. */
 struct Asked {
   std::string name;
   std::function<uint32_t(const Frame&)> value;

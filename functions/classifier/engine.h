@@ -14,8 +14,8 @@ namespace heddle::classifier {
 
 class RuleSet;
 
-/** What looks packets up: a search structure for a set of rules. One thread changes it while any number classify; a change is
- *  seen as a whole or not at all by each call of classify(). What a change replaces stays until reclaim(). */
+/** What looks packets up: a search structure for a set of rules. One thread changes it while any number classify; a
+ *  change is seen as a whole or not at all by each call of classify(). What a change replaces stays until reclaim(). */
 class RuleEngine : public Retiring {
  public:
   struct Limits {
@@ -26,10 +26,11 @@ class RuleEngine : public Retiring {
     double changes = 0;     ///< that are expected, a second; for ENGINE auto
   };
 
-  /** Makes `rules` the set, ascending by number, each with an id that no rule of the set before has. Throws Error, with the set
-   *  unchanged, if it does not fit; it says how much the set needs. */
+  /** Makes `rules` the set, ascending by number, each with an id that no rule of the set before has. Throws Error, with
+   *  the set unchanged, if it does not fit; it says how much the set needs. */
   virtual void load(std::span<const SetRule> rules) = 0;
-  /** Rules with the ids `gone` leave and those of `added` enter; `all` is what the set is then. Throws as load() does. */
+  /** Rules with the ids `gone` leave and those of `added` enter; `all` is what the set is then. Throws as load()
+   *  does. */
   virtual void change(std::span<const SetRule> added, std::span<const uint32_t> gone, const RuleSet& all);
   /** Called once, when the program starts, before the first packet. Throws Error. */
   virtual void start() {}
@@ -59,23 +60,25 @@ struct EngineChoice {
 };
 constexpr double kMostChanging = 0.5;  ///< share of the time that changes may take, each of them one of its own
 
-/** What ENGINE auto takes for a set on a CPU: bit vectors, hash tables and a tree are built of the rules, and look synthetic keys up,
- *  four of five of which hit a rule. Of those whose changes are made fast enough for Limits::changes, and that are within 5 % of the
- *  fastest, it is the one with the fastest changes. That takes some milliseconds and the time to build all. What needs more than
- *  kMostTried is not tried. Not rte_acl, which can be built only when DPDK runs: see faster_acl(). */
+/** What ENGINE auto takes for a set on a CPU: bit vectors, hash tables and a tree are built of the rules, and look
+ *  synthetic keys up, four of five of which hit a rule. Of those whose changes are made fast enough for
+ *  Limits::changes, and that are within 5 % of the fastest, it is the one with the fastest changes. That takes some
+ *  milliseconds and the time to build all. What needs more than kMostTried is not tried. Not rte_acl, which can be
+ *  built only when DPDK runs: see faster_acl(). */
 EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits);
 constexpr size_t kMostTried = size_t{256} << 20;  ///< bytes of bit vectors or a tree
 
-/** rte_acl with these rules, if it looks synthetic keys up faster than `than`, which has them, by more than 5 %, and is built anew fast
- *  enough for Limits::changes; else null. Adds what has been found to choice.why, and makes it the choice's kind. DPDK runs. A part
- *  of the rules is built first, then more, so that sets of which building takes long are given up early. */
+/** rte_acl with these rules, if it looks synthetic keys up faster than `than`, which has them, by more than 5 %, and is
+ *  built anew fast enough for Limits::changes; else null. Adds what has been found to choice.why, and makes it the
+ *  choice's kind. DPDK runs. A part of the rules is built first, then more, so that sets of which building takes long
+ *  are given up early. */
 std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                        const RuleEngine& than, EngineChoice& choice);
 constexpr size_t kMostAclRules = 16384;  ///< more are not tried: they take seconds to build
 constexpr double kMostAclSeconds = 2;    ///< to build, as far as parts of the rules foretell
 
-/** An engine with these rules for a GPU, as ENGINE auto takes it: bit vectors, or a tree if they need more than `limits` allow.
- *  Throws Error if neither fits, or cannot be built anew as often as Limits::changes. */
+/** An engine with these rules for a GPU, as ENGINE auto takes it: bit vectors, or a tree if they need more than
+ *  `limits` allow. Throws Error if neither fits, or cannot be built anew as often as Limits::changes. */
 std::unique_ptr<RuleEngine> make_gpu_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                             EngineChoice& choice);
 

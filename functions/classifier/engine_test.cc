@@ -57,8 +57,8 @@ TEST_P(RuleEngineTest, FindsTheFirstOfGeneratedFilters) {
   }
 }
 
-// ClassBench's sets: keys near their rules against a search of all rules, and where there is a trace, headers on and just off the corners
-// of rules against the first matches of an independent search.
+// ClassBench's sets: keys near their rules against a search of all rules, and where there is a trace, headers on and
+// just off the corners of rules against the first matches of an independent search.
 TEST_P(RuleEngineTest, FindsTheFirstOfClassBenchSets) {
   const char* data = std::getenv("HEDDLE_TEST_DATA");
   const std::string folder = std::string(data != nullptr ? data : "") + "/classbench/";
@@ -164,8 +164,8 @@ void wait_for_readers(const std::vector<std::atomic<uint64_t>>& calls) {
     for (const uint64_t before = of; of < before + 2;) std::this_thread::yield();
 }
 
-// What keys hit is known for each state of the set. Whoever looks them up while it changes finds what they hit in one of the states that
-// there were meanwhile.
+// What keys hit is known for each state of the set. Whoever looks them up while it changes finds what they hit in one
+// of the states that there were meanwhile.
 TEST_P(RuleEngineTest, AnswersByOneStateOfTheSetWhileItChanges) {
   constexpr size_t kKeys = 32, kReaders = 2;
   auto random = test::random_for("rule engine traffic");

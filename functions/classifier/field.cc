@@ -75,8 +75,8 @@ Condition as_bits(const Condition& condition) {
   return {condition.place, condition.mask & ~host, condition.low, condition.low};
 }
 
-/** What is left of a range behind words that are equal to those of `low` (from_low) or `high` (to_high): conditions on its words from
- *  `word` on, added to `box`, which lists grow by. */
+/** What is left of a range behind words that are equal to those of `low` (from_low) or `high` (to_high): conditions on
+ *  its words from `word` on, added to `box`, which lists grow by. */
 void add_boxes(const WideRange& range, int word, bool from_low, bool to_high, std::vector<Condition> box,
                std::vector<std::vector<Condition>>& boxes) {
   if (word == 4 || (!from_low && !to_high)) return boxes.push_back(std::move(box));

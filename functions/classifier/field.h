@@ -13,8 +13,8 @@ namespace heddle::classifier {
 
 /** The name of a place as rules write it: "flags", "vlan", "transport[0/1]", ... */
 std::string name_of(const Place& place);
-/** Reads such a name, which may also be that of several places: ip6, and OFFSET/16. Nothing if it is none; `kPlaceNames` says
- *  what there is. */
+/** Reads such a name, which may also be that of several places: ip6, and OFFSET/16. Nothing if it is none;
+ *  `kPlaceNames` says what there is. */
 std::optional<std::vector<Place>> parse_places(std::string_view text);
 constexpr const char* kPlaceNames =
     "flags, vlan, paint, version, ip6, source, destination, sport, dport, protocol, frame[OFFSET/LENGTH], "
@@ -41,14 +41,14 @@ constexpr Place word_of(const Place& first, int word) {
 /** The name of those bytes: "frame[20/16]", "source6[0/16]". */
 std::string wide_name(const Place& first);
 
-/** Asks `rule` for `condition` as well. False if nothing can match then; `rule` is undefined. Throws Error if one rule cannot
- *  hold both of two conditions: a range and a mask of the same field. */
+/** Asks `rule` for `condition` as well. False if nothing can match then; `rule` is undefined. Throws Error if one rule
+ *  cannot hold both of two conditions: a range and a mask of the same field. */
 bool narrow(Rule& rule, const Condition& condition);
 
 /** The same for a range of 16 bytes. */
 bool narrow_wide(Rule& rule, const WideRange& range);
-/** Rules without ranges of 16 bytes, no two of which match the same key, that match together what `rule` does: up to 7 for each such
- *  range. Throws Error if they are more than kMostParts, or one field has a range and a mask. */
+/** Rules without ranges of 16 bytes, no two of which match the same key, that match together what `rule` does: up to 7
+ *  for each such range. Throws Error if they are more than kMostParts, or one field has a range and a mask. */
 std::vector<Rule> parts(const Rule& rule);
 constexpr size_t kMostParts = 512;
 
@@ -65,8 +65,8 @@ std::vector<Place> places_of(const Rule& rule);
 /** Throws Error if one rule or all of a set ask for more places than kMostPlaces. */
 void check_count(size_t places);
 void add_places(Layout& layout, const Rule& rule);
-/** In a layout with the place `version`, a rule that asks for IPv4 addresses and no version gets version 4: the values of an IPv6
- *  packet's addresses are numbers, too. */
+/** In a layout with the place `version`, a rule that asks for IPv4 addresses and no version gets version 4: the values
+ *  of an IPv6 packet's addresses are numbers, too. */
 void complete(Rule& rule, const Layout& layout);
 /** Throws Error, which names FIELDS as the remedy, if the rule asks for a place that the layout does not have. */
 void check_places(const Rule& rule, const Layout& layout);

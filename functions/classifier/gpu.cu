@@ -6,8 +6,8 @@
 
 namespace heddle::classifier {
 
-/** Eight threads search for one packet in one dimension, 16 bytes of a block's limits each: a block is one access of 128 bytes, and
- *  a warp has four of them on their way. Then eight threads a packet unify its bit vectors. */
+/** Eight threads search for one packet in one dimension, 16 bytes of a block's limits each: a block is one access of
+ *  128 bytes, and a warp has four of them on their way. Then eight threads a packet unify its bit vectors. */
 struct ClassifyTile {
   static constexpr int kWarps = 4;
   static constexpr int kLanes = 8;
@@ -66,8 +66,9 @@ struct ClassifyTile {
     tile.next(i, wanted ? outcome.next : uint32_t{kDrop});  // reason 0: "short"
   }
 
-  /** Reads the packets' fields, four threads a packet. Where no options lie between the headers, all fields are in four words
-   *  of 8 bytes, which the four fetch by one instruction and so as one PCIe read: each field by itself is one or two. */
+  /** Reads the packets' fields, four threads a packet. Where no options lie between the headers, all fields are in four
+   *  words of 8 bytes, which the four fetch by one instruction and so as one PCIe read: each field by itself is one or
+   *  two. */
   static __device__ void read_fields(const gpu::Block& block, gpu::Tile& tile, Scratch& scratch) {
     constexpr int kThreads = 4;
     constexpr uint32_t kControl = 6;  // where what is wanted of the network header begins
@@ -241,8 +242,8 @@ struct ClassifyTile {
     return __ballot_sync(~0u, yes) >> (threadIdx.x % gpu::kLanes / kLanes * kLanes) & 0xff;
   }
 
-  /** The rule that packet k hits. Each thread takes one word of the aggregates; then, word by word, each takes one of the
-   *  vectors' words that its bits name, in ascending order, until one is left. Called by whole warps. */
+  /** The rule that packet k hits. Each thread takes one word of the aggregates; then, word by word, each takes one of
+   *  the vectors' words that its bits name, in ascending order, until one is left. Called by whole warps. */
   static __device__ uint32_t first_match(const Threads& threads, const Image& image, const Scratch& scratch, int k,
                                          bool wanted) {
     const auto rank = static_cast<uint32_t>(threads.rank());
@@ -290,8 +291,8 @@ struct ClassifyTile {
     return rule;
   }
 
-  /** Eight threads take a packet down the tree, two words of a node each, which is one access of 64 bytes, and look at eight of a
-   *  leaf's rules at once. */
+  /** Eight threads take a packet down the tree, two words of a node each, which is one access of 64 bytes, and look at
+   *  eight of a leaf's rules at once. */
   static __device__ __noinline__ void search_tree(gpu::Block block, gpu::Tile& tile, const Image& image,
                                                   const Scratch& scratch, GpuHits& hits) {
     const Threads threads(block);
@@ -335,7 +336,8 @@ struct ClassifyTile {
     return found;
   }
 
-  /** Sets Scratch::listed. Each thread takes some of the rules and compares them with all packets. In place on return. */
+  /** Sets Scratch::listed. Each thread takes some of the rules and compares them with all packets. In place on
+   *  return. */
   static __device__ __noinline__ void search_listed(gpu::Block block, gpu::Tile& tile, const Image& image,
                                                     Scratch& scratch) {
     for (int k = block.thread; k < tile.count(); k += block.threads) scratch.listed[k] = ~0ull;

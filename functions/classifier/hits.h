@@ -24,8 +24,8 @@ class Hits {
     Count& count = of(counts_[static_cast<size_t>(thread)], id);
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  /** Fetches what a GPU has counted of all ids that rules have had, for the calls below: `read` copies the counts of the ids from 0
-   *  on, or leaves them and returns false. Without it a GPU has counted what it had at the last call. */
+  /** Fetches what a GPU has counted of all ids that rules have had, for the calls below: `read` copies the counts of
+   *  the ids from 0 on, or leaves them and returns false. Without it a GPU has counted what it had at the last call. */
   void fetch(const std::function<bool(std::span<uint64_t>)>& read) {
     std::vector<uint64_t> now(used_);
     if (read(now)) on_gpu_ = std::move(now);

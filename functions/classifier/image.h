@@ -7,23 +7,25 @@
 
 namespace heddle::classifier {
 
-/** How ranges are found: a blockwise k-ary search in limits as wide as the field, 8, 16 or 32 bits; the same in limits of 32 bits;
- *  or a binary search for the block among those of 32 bits. The latter two are for comparison (Schramm 2022, 3.3.1 and 3.3.2). */
+/** How ranges are found: a blockwise k-ary search in limits as wide as the field, 8, 16 or 32 bits; the same in limits
+ *  of 32 bits; or a binary search for the block among those of 32 bits. The latter two are for comparison (Schramm
+ *  2022, 3.3.1 and 3.3.2). */
 enum class SearchForm : uint8_t { packed, plain, binary };
 
 /** The search structure of the bit-vector algorithm (Lakshman, Stiliadis, SIGCOMM 1998) with aggregated bit vectors
  *  (Baboescu, Varghese, SIGCOMM 2001), the same bytes on CPU and GPU. The limits of all rules cut a dimension into
- *  elementary ranges, in each of which the same rules match: bit i of the range's vector is set if rule i does, and bit w
- *  of its aggregate if word w of its vector is not 0. A key hits the first rule whose bit is set in the vectors of all
- *  dimensions.
+ *  elementary ranges, in each of which the same rules match: bit i of the range's vector is set if rule i does, and bit
+ *  w of its aggregate if word w of its vector is not 0. A key hits the first rule whose bit is set in the vectors of
+ *  all dimensions.
  *
- *  Ranges are found by a k-ary search. Level 0 holds their upper limits, ascending, in blocks of kBlockBytes; a level above holds
- *  the last limit of each block of the one below; the top one is one block. In a block, the number of limits that are smaller
- *  than the value says where to go on. Blocks are filled up with the largest limit, which nothing exceeds. Limits take as many bits as
- *  the field, so k is 32, 64 or 128. With SearchForm::binary there is level 0 alone, and its block is found by a binary search.
+ *  Ranges are found by a k-ary search. Level 0 holds their upper limits, ascending, in blocks of kBlockBytes; a level
+ *  above holds the last limit of each block of the one below; the top one is one block. In a block, the number of
+ *  limits that are smaller than the value says where to go on. Blocks are filled up with the largest limit, which
+ *  nothing exceeds. Limits take as many bits as the field, so k is 32, 64 or 128. With SearchForm::binary there is
+ *  level 0 alone, and its block is found by a binary search.
  *
- *  The first dimensions are those of the 5-tuple. A further place of the packet is a dimension if rules ask for ranges of it, and
- *  one for each byte of which rules ask for some bits.
+ *  The first dimensions are those of the 5-tuple. A further place of the packet is a dimension if rules ask for ranges
+ *  of it, and one for each byte of which rules ask for some bits.
  *
  *  Offsets count from the image's start. */
 constexpr uint32_t kBlockBytes = 128;
@@ -50,10 +52,10 @@ struct GpuHits {
   unsigned long long packets;
 };
 
-/** A decision tree over the 5-tuple in the manner of HyperSplit (Qi et al., Packet Classification Algorithms: From Theory to Practice,
- *  INFOCOM 2009), but with up to kWays children: a node cuts its part of the space along one field at up to kWays - 1 values, and a
- *  comparison of all of them with the key's says where to go on (Schramm 2022, 5.2). A leaf has few rules, which are searched one after
- *  the other; further conditions are looked at there only. */
+/** A decision tree over the 5-tuple in the manner of HyperSplit (Qi et al., Packet Classification Algorithms: From
+ *  Theory to Practice, INFOCOM 2009), but with up to kWays children: a node cuts its part of the space along one field
+ *  at up to kWays - 1 values, and a comparison of all of them with the key's says where to go on (Schramm 2022, 5.2). A
+ *  leaf has few rules, which are searched one after the other; further conditions are looked at there only. */
 struct alignas(64) TreeNode {
   static constexpr uint32_t kWays = 15, kLeaf = 1u << 31;
   uint32_t limits[kWays - 1];  ///< last values of all parts but the last, ascending, filled up with ~0
@@ -61,8 +63,8 @@ struct alignas(64) TreeNode {
   uint32_t what;   ///< the field; kLeaf + number of its rules for a leaf
 };
 
-/** Rules of an image come and go while readers look. A reader goes by what is there at one moment; they count from 0, when the image was
- *  built. */
+/** Rules of an image come and go while readers look. A reader goes by what is there at one moment; they count from 0,
+ *  when the image was built. */
 struct Moment {
   uint32_t number;
   uint32_t listed;  ///< rules in Image::listed
@@ -96,8 +98,9 @@ struct PlainCondition {
   uint32_t mask, low, high;
 };
 
-/** Bit vectors, or a tree: then the dimensions say only where the values of a key are. Either of them is made once. Rules that come
- *  later are listed beside it, and those that go are marked, so that a change is a few words, of which the last is `moment`. */
+/** Bit vectors, or a tree: then the dimensions say only where the values of a key are. Either of them is made once.
+ *  Rules that come later are listed beside it, and those that go are marked, so that a change is a few words, of which
+ *  the last is `moment`. */
 struct Image {
   uint32_t rules;
   uint32_t words;            ///< of a bit vector: a multiple of 8
@@ -125,8 +128,8 @@ struct Image {
   HEDDLE_HD const uint64_t* vector(uint32_t dimension, uint32_t range) const {
     return at<uint64_t>(dimensions[dimension].vectors) + uint64_t{range} * words;
   }
-  /** What becomes of a packet that hits the rule of the vectors at `place`, counted in the order of numbers; kNoRule: of one that hits
-   *  none. */
+  /** What becomes of a packet that hits the rule of the vectors at `place`, counted in the order of numbers; kNoRule:
+   *  of one that hits none. */
   HEDDLE_HD Outcome outcome(uint32_t place) const {
     return place == kNoRule ? Outcome{kNoRule, kNoId, no_match} : at<VectorRule>(vector_rules)[place].outcome;
   }
@@ -141,8 +144,8 @@ struct Image {
   Moment now() const { return moment_of(__atomic_load_n(&moment, __ATOMIC_ACQUIRE)); }
 };
 
-/** How many rules an image has room for beside those that it was built of: as many, but no fewer and no more than these; and how many
- *  conditions of each. */
+/** How many rules an image has room for beside those that it was built of: as many, but no fewer and no more than
+ *  these; and how many conditions of each. */
 constexpr uint32_t kFewestListed = 256, kMostListed = 4096, kListedConditions = 4;
 constexpr uint32_t most_listed(size_t rules) {
   return static_cast<uint32_t>(rules < kFewestListed ? kFewestListed : rules > kMostListed ? kMostListed : rules);

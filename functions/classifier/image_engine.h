@@ -11,10 +11,11 @@
 
 namespace heddle::classifier {
 
-/** Engines whose structure takes long to build: bit vectors and a tree, each as an Image, on CPU and GPU. A change lists the rules that
- *  come and marks those that go. When kRebuiltAt rules are listed, or marked, a thread builds an image of all anew, while traffic and changes go
- *  on; the first change after it has ended makes that the set. A change for which there is no room waits for the thread, or builds
- *  all itself if the thread has failed, so that its error is the change's. */
+/** Engines whose structure takes long to build: bit vectors and a tree, each as an Image, on CPU and GPU. A change
+ *  lists the rules that come and marks those that go. When kRebuiltAt rules are listed, or marked, a thread builds an
+ *  image of all anew, while traffic and changes go on; the first change after it has ended makes that the set. A change
+ *  for which there is no room waits for the thread, or builds all itself if the thread has failed, so that its error is
+ *  the change's. */
 class ImageEngine : public RuleEngine {
  public:
   ImageEngine(EngineKind kind, const Limits& limits);  ///< bitvector or hypersplit

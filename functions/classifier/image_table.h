@@ -16,8 +16,8 @@ namespace heddle::classifier {
 struct BuiltImage {
   HugePages memory;  ///< starts with the Image
   size_t bytes = 0;
-  /** Pairs of places of rules, ascending: only where the first one is there the image may do without the second. A pair of twice the same
-   *  says that there are many such others. */
+  /** Pairs of places of rules, ascending: only where the first one is there the image may do without the second. A pair
+   *  of twice the same says that there are many such others. */
   std::vector<std::pair<uint32_t, uint32_t>> hidden{};
 
   Image& image() const { return *reinterpret_cast<Image*>(memory.get()); }
@@ -28,11 +28,12 @@ struct BuiltImage {
 /** Builders call it now and then; it throws if the image is no more wanted. */
 using CheckWanted = std::function<void()>;
 
-/** Takes room in an image that ends at `end` for rules to come, whose conditions follow `conditions` others at Image::conditions. */
+/** Takes room in an image that ends at `end` for rules to come, whose conditions follow `conditions` others at
+ *  Image::conditions. */
 void take_room_to_list(Image& image, size_t conditions, size_t& end);
 
-/** A set of rules as an Image. A set is replaced as a whole: the new image is built beside the old one, which readers keep until
- *  they are done (reclaim()). Or words of it are changed. */
+/** A set of rules as an Image. A set is replaced as a whole: the new image is built beside the old one, which readers
+ *  keep until they are done (reclaim()). Or words of it are changed. */
 class ImageTable : public Table {
  public:
   std::span<const std::byte> bytes() const override { return {memory_.get(), bytes_}; }
@@ -45,7 +46,8 @@ class ImageTable : public Table {
 
   /** Makes the built image the set. */
   void take(BuiltImage built);
-  /** Changes words of 4 bytes, which readers may be using, and of 8, which none is, and then lets readers see `moment`. */
+  /** Changes words of 4 bytes, which readers may be using, and of 8, which none is, and then lets readers see
+   *  `moment`. */
   void change(std::span<const TableWord> words, Moment moment);
 
  private:

@@ -13,16 +13,17 @@ struct PacketView {
   uint32_t vlan, paint;  ///< the columns
 };
 
-/** Reads what rules ask for: a Key, and behind it the values of a layout's places. A layout without the place `version` takes every
- *  packet for IPv4; with it, Key has the first four bytes of IPv6 addresses, and the protocol is IPv6's next header. */
+/** Reads what rules ask for: a Key, and behind it the values of a layout's places. A layout without the place `version`
+ *  takes every packet for IPv4; with it, Key has the first four bytes of IPv6 addresses, and the protocol is IPv6's
+ *  next header. */
 class KeyReader {
  public:
   explicit KeyReader(Layout layout = {});
 
   const Layout& layout() const { return layout_; }
   size_t values() const { return kFields + layout_.size(); }
-  /** Sets values[f * stride]; false if the packet is too short for the headers that it must have (see BitVectorClassifier),
-   *  with all values 0. */
+  /** Sets values[f * stride]; false if the packet is too short for the headers that it must have (see
+   *  BitVectorClassifier), with all values 0. */
   bool read(const PacketView& packet, uint32_t* values, size_t stride) const;
   /** What that reads. */
   Access access() const;

@@ -18,8 +18,8 @@ inline bool matches(const Image& image, const Moment& when, const PlainRule& rul
          });
 }
 
-/** Looks keys up among the rules that are listed: `outcomes`, those of the rules that the image was built of, become those of all. Keys
- *  as for RuleEngine::classify. */
+/** Looks keys up among the rules that are listed: `outcomes`, those of the rules that the image was built of, become
+ *  those of all. Keys as for RuleEngine::classify. */
 void search_listed(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n);
 
 }  // namespace heddle::classifier

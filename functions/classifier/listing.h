@@ -20,8 +20,9 @@ class Listing {
   /** Of `built`, an image of `rules` with conditions on places of `layout`, whose `hidden` it takes. */
   Listing(BuiltImage& built, SharedRules rules, const Layout& layout);
 
-  /** The words of the image that make rules with the ids `gone` leave it, and those of `added` enter, with moment(). Nothing, with all as
-   *  it was, if there is no room to list what must be, or the image does not have a field that a rule asks for. */
+  /** The words of the image that make rules with the ids `gone` leave it, and those of `added` enter, with moment().
+   *  Nothing, with all as it was, if there is no room to list what must be, or the image does not have a field that a
+   *  rule asks for. */
   std::optional<std::vector<TableWord>> change(std::span<const SetRule> added, std::span<const uint32_t> gone);
   /** That begins with the last change. */
   const Moment& moment() const { return moment_; }
@@ -30,8 +31,8 @@ class Listing {
  private:
   /** The conditions of a rule on the image's dimensions; nothing if one is missing. */
   std::optional<std::vector<PlainCondition>> conditions_of(const Rule& rule) const;
-  /** Rules that the image may do without only as long as it has those about to go, and that stay: they must be listed. Nothing if there
-   *  are many. */
+  /** Rules that the image may do without only as long as it has those about to go, and that stay: they must be listed.
+   *  Nothing if there are many. */
   std::optional<std::vector<SetRule>> uncovered(std::span<const uint32_t> gone) const;
   uint32_t place_of(uint32_t id) const { return id < places_.size() ? places_[id] : kNoRule; }
   uint64_t end_of(uint32_t place) const;

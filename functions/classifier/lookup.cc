@@ -1,5 +1,5 @@
-// Lookups on the CPU: a group of keys goes through one dimension after the other, then through aggregates and vectors, so
-// that the accesses of many keys are on their way at once.
+// Lookups on the CPU: a group of keys goes through one dimension after the other, then through aggregates and vectors,
+// so that the accesses of many keys are on their way at once.
 
 #include <algorithm>
 #include <bit>

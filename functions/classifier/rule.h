@@ -17,8 +17,8 @@ constexpr const char* kFieldNames[kFields] = {"source", "destination", "source p
 /** Values of the fields, host byte order. */
 using Key = std::array<uint32_t, kFields>;
 
-/** Where a field beside the 5-tuple is: bytes of the packet, 1, 2 or 4, that are a big-endian number, or a column. What a packet
- *  does not have counts as 0. */
+/** Where a field beside the 5-tuple is: bytes of the packet, 1, 2 or 4, that are a big-endian number, or a column. What
+ *  a packet does not have counts as 0. */
 struct Place {
   enum Kind : uint8_t {
     field,         ///< one of the 5-tuple, `offset`, of which a rule wants some bits only
@@ -51,15 +51,16 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-/** Asks for low <= value <= high of 16 bytes, which are a big-endian number; words in host byte order, the first the highest. */
+/** Asks for low <= value <= high of 16 bytes, which are a big-endian number; words in host byte order, the first the
+ *  highest. */
 struct WideRange {
   Place first;  ///< of the first 4 bytes, see word_of(); of an IPv6 address kSource or kDestination
   std::array<uint32_t, 4> low, high;
   bool operator==(const WideRange&) const = default;
 };
 
-/** Matches a key if low[f] <= key[f] <= high[f] for all fields, and all of `more` and `wide` hold. Of several the one with the lowest
- *  number wins. Engines get rules without `wide`: see parts(). */
+/** Matches a key if low[f] <= key[f] <= high[f] for all fields, and all of `more` and `wide` hold. Of several the one
+ *  with the lowest number wins. Engines get rules without `wide`: see parts(). */
 struct Rule {
   Key low{}, high{kLargest[0], kLargest[1], kLargest[2], kLargest[3], kLargest[4]};
   uint16_t next = 0;              ///< what becomes of the packet, as in Batch::next(): an output, or kDrop + reason
@@ -70,8 +71,8 @@ struct Rule {
 
 constexpr uint32_t kNoRule = ~0u;
 
-/** A rule of a set, or a part of one. `number` is its place: of the rules that match, the lowest number wins. `id`, below kMostRules, is its own
- *  for as long as a reader can meet it. */
+/** A rule of a set, or a part of one. `number` is its place: of the rules that match, the lowest number wins. `id`,
+ *  below kMostRules, is its own for as long as a reader can meet it. */
 struct SetRule {
   uint32_t number = 0, id = 0;
   Rule rule;

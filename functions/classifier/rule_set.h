@@ -18,13 +18,14 @@ struct RuleChange {
   std::optional<Rule> rule;
 };
 
-/** The rules of an element by number, with the ids by which engines and counters know them. A rule with ranges of 16 bytes is several
- *  to an engine, its parts(), with an id each. An id that a change has freed is
- *  given to another rule after the second reclaim(): an engine may have to take a rule out of a structure that readers are in
- *  only when nobody can find it any more, and that is again a change that readers must have seen. */
+/** The rules of an element by number, with the ids by which engines and counters know them. A rule with ranges of 16
+ *  bytes is several to an engine, its parts(), with an id each. An id that a change has freed is given to another rule
+ *  after the second reclaim(): an engine may have to take a rule out of a structure that readers are in only when
+ *  nobody can find it any more, and that is again a change that readers must have seen. */
 class RuleSet : public Retiring {
  public:
-  /** Makes `rules` the set of `engine`, numbered 0, step, 2 * step, ... Throws what the engine does, with nothing changed. */
+  /** Makes `rules` the set of `engine`, numbered 0, step, 2 * step, ... Throws what the engine does, with nothing
+   *  changed. */
   void load(std::span<const Rule> rules, uint32_t step, RuleEngine& engine);
   /** The same with the numbers that the rules have, ascending; their ids do not count. */
   void load(std::vector<SetRule> rules, RuleEngine& engine);

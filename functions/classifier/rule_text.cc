@@ -155,7 +155,8 @@ std::string parse_wide_value(const std::vector<Place>& places, std::string_view 
   return narrowed(rule, conditions);
 }
 
-/** All words of an IPv6 address, which is "source6[0/16]" or "destination6[0/16]" where it is no address of the rule's own. */
+/** All words of an IPv6 address, which is "source6[0/16]" or "destination6[0/16]" where it is no address of the rule's
+ *  own. */
 std::optional<std::vector<Place>> parse_whole_address(std::string_view name) {
   for (const Field field : {kSource, kDestination})
     if (name == wide_name(place_of(field)))

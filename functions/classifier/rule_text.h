@@ -19,10 +19,10 @@ struct Actions {
 
 /** Reads one filter of ClassBench, whose words are separated by blanks, with what Heddle has added:
  *      @SOURCE DESTINATION LOW : HIGH LOW : HIGH PROTOCOL [FLAGS/MASK] [FIELD=VALUE ...] [ACTION]
- *  ClassBench's addresses are ADDRESS/LENGTH, bits after the length being ignored; here also LOW-HIGH, and prefixes and LOW-HIGH of IPv6. Its
- *  protocol is VALUE/MASK with the mask 0x00 (any) or 0xFF; here also LOW-HIGH. Its TCP flags are checked to be two hexadecimal
- *  numbers and otherwise ignored. FIELD is one of kPlaceNames, VALUE is VALUE, LOW-HIGH or VALUE/MASK. Returns what is
- *  wrong, as the end of "'TEXT' is not a rule: ", or "" when `rule` holds it. */
+ *  ClassBench's addresses are ADDRESS/LENGTH, bits after the length being ignored; here also LOW-HIGH, and prefixes and
+ *  LOW-HIGH of IPv6. Its protocol is VALUE/MASK with the mask 0x00 (any) or 0xFF; here also LOW-HIGH. Its TCP flags are
+ *  checked to be two hexadecimal numbers and otherwise ignored. FIELD is one of kPlaceNames, VALUE is VALUE, LOW-HIGH
+ *  or VALUE/MASK. Returns what is wrong, as the end of "'TEXT' is not a rule: ", or "" when `rule` holds it. */
 std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule);
 
 /** The rule as text that parse_rule() reads; `action`: the word for it, or "". */

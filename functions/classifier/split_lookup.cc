@@ -1,4 +1,5 @@
-// Lookups in a tree: a group of keys goes down together, level by level, so that the nodes of many are on their way at once.
+// Lookups in a tree: a group of keys goes down together, level by level, so that the nodes of many are on their way at
+// once.
 
 #include <algorithm>
 

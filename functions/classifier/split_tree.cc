@@ -47,7 +47,8 @@ class Builder {
   Builder(Tree& tree, size_t most_bytes, const CheckWanted& check_wanted)
       : tree_(tree), most_bytes_(most_bytes), check_wanted_(check_wanted) {}
 
-  /** Makes node `at` and all below it of these rules, which meet the box. `part`: of the whole tree, as far as can be told. */
+  /** Makes node `at` and all below it of these rules, which meet the box. `part`: of the whole tree, as far as can be
+   *  told. */
   void build(uint32_t at, const Box& box, std::vector<uint32_t> rules, double part = 1) {
     check_wanted_();
     drop_hidden(box, rules);
@@ -105,7 +106,8 @@ class Builder {
     return runs;
   }
 
-  /** The last values of up to kWays - 1 parts with about as many rules in their runs each; the last part has the rest. */
+  /** The last values of up to kWays - 1 parts with about as many rules in their runs each; the last part has the
+   *  rest. */
   static std::vector<uint32_t> cuts_of(const Runs& runs) {
     uint64_t all = 0;
     for (const uint32_t count : runs.rules) all += count + 1;

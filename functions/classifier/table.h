@@ -11,8 +11,8 @@ namespace heddle::classifier {
 /** Rules numbered from 0, with their numbers as ids. */
 std::vector<SetRule> numbered(std::span<const Rule> rules);
 
-/** Bit vectors of `rules`, ascending by number, whose further conditions are on places of `layout`; packets that hit none get
- *  `no_match`. Throws Error if the image needs more than `most_bytes`; it says how much. */
+/** Bit vectors of `rules`, ascending by number, whose further conditions are on places of `layout`; packets that hit
+ *  none get `no_match`. Throws Error if the image needs more than `most_bytes`; it says how much. */
 BuiltImage build_vectors(
     std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout, SearchForm form,
     const CheckWanted& check_wanted = [] {});
@@ -30,8 +30,9 @@ class BitVectorTable : public ImageTable {
   }
 };
 
-/** Sets rules[i] to the place (Image::outcome) of the rule that key first + i hits at that moment of those that the vectors were built
- *  of, or kNoRule; value f of key i is keys[f][i]. Any number of threads may call it. `n` may be 0. */
+/** Sets rules[i] to the place (Image::outcome) of the rule that key first + i hits at that moment of those that the
+ *  vectors were built of, or kNoRule; value f of key i is keys[f][i]. Any number of threads may call it. `n` may
+ *  be 0. */
 void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* keys, int first, uint32_t* rules,
                  int n);
 

@@ -149,7 +149,8 @@ TEST(BitVectorTable, FindsTheFirstOfGeneratedFilters) {
   }
 }
 
-// ClassBench's sets, with headers on and just off the corners of their rules, and the first matches of an independent search.
+// ClassBench's sets, with headers on and just off the corners of their rules, and the first matches of an independent
+// search.
 TEST(BitVectorTable, AgreesWithTheExpectedMatchesOfClassBenchSets) {
   const char* data = std::getenv("HEDDLE_TEST_DATA");
   const std::string folder = std::string(data ? data : "") + "/classbench/";

@@ -58,8 +58,8 @@ class Merger {
     return result;
   }
 
-  /** How many rules a table with `tuple` takes; if `into` is given they go there. Rules with just this tuple have no other
-   *  table, and are taken in any case. */
+  /** How many rules a table with `tuple` takes; if `into` is given they go there. Rules with just this tuple have no
+   *  other table, and are taken in any case. */
   size_t place(const Tuple& tuple, std::vector<uint32_t>* into) {
     std::ranges::fill(counts_, uint8_t{0});
     const Words mask = mask_of(tuple);

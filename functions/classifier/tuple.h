@@ -11,7 +11,8 @@
 
 namespace heddle::classifier {
 
-/** How many leading bits of each field a hash table looks at (tuple-space search: Srinivasan, Suri, Varghese, SIGCOMM 1999). */
+/** How many leading bits of each field a hash table looks at (tuple-space search: Srinivasan, Suri, Varghese, SIGCOMM
+ *  1999). */
 using Tuple = std::array<uint8_t, kFields>;
 constexpr Tuple kWidths = {32, 32, 16, 16, 8};
 
@@ -65,9 +66,9 @@ struct TuplePlan {
   std::vector<uint32_t> rules;
 };
 
-/** Merges tuples as TupleMerge does (Daly et al., IEEE/ACM Transactions on Networking 2019): a table looks at fewer bits than
- *  its rules have in common, and takes in rules of many tuples, as long as few have the same key. Here all rules are known,
- *  and the tuple that takes the most of those left is searched each time. */
+/** Merges tuples as TupleMerge does (Daly et al., IEEE/ACM Transactions on Networking 2019): a table looks at fewer
+ *  bits than its rules have in common, and takes in rules of many tuples, as long as few have the same key. Here all
+ *  rules are known, and the tuple that takes the most of those left is searched each time. */
 std::vector<TuplePlan> merge_tuples(std::span<const SetRule> rules);
 
 }  // namespace heddle::classifier

@@ -10,8 +10,9 @@
 
 namespace heddle::classifier {
 
-/** A rule where it lies, by id: one cache line, and one comparison of eight lanes: it matches if key[k] - low[k] <= span[k]
- *  (modulo 2^32) for the lanes up to kVersion. Lane kVersion holds the versions of the set that have the rule. */
+/** A rule where it lies, by id: one cache line, and one comparison of eight lanes: it matches if key[k] - low[k] <=
+ *  span[k] (modulo 2^32) for the lanes up to kVersion. Lane kVersion holds the versions of the set that have the
+ *  rule. */
 struct alignas(64) TupleEntry {
   uint32_t low[8], span[8];
 };
@@ -22,8 +23,8 @@ struct TupleCheck {
 };
 constexpr int kLinks[2] = {6, 7};  // of `span`: id + 1 of the next rule in the chain; 0: it is the last
 
-/** A hash table as readers see it: chains of entries in ascending order of numbers. A head is an id + 1 (0: nothing), and in
- *  its upper half the filter bits of all rules of the chain. */
+/** A hash table as readers see it: chains of entries in ascending order of numbers. A head is an id + 1 (0: nothing),
+ *  and in its upper half the filter bits of all rules of the chain. */
 struct TupleWay {
   Words mask;
   const uint64_t* heads;
@@ -32,11 +33,11 @@ struct TupleWay {
   uint8_t link;   ///< the lane that its chains use
 };
 
-/** Tuple-space search with merged tuples, tables in the order of their best rules, so that a search ends where no table can
- *  have a better one. A change takes a microsecond or so: rules enter and leave the chains while readers go on. What makes
- *  it one step for them is a version: a reader takes the set's version, then the tables, and passes over rules that its
- *  version does not have. Rules leave the chains when no reader has a version that has them; their ids may be used again when
- *  no reader can have met them there either (RuleSet). */
+/** Tuple-space search with merged tuples, tables in the order of their best rules, so that a search ends where no table
+ *  can have a better one. A change takes a microsecond or so: rules enter and leave the chains while readers go on.
+ *  What makes it one step for them is a version: a reader takes the set's version, then the tables, and passes over
+ *  rules that its version does not have. Rules leave the chains when no reader has a version that has them; their ids
+ *  may be used again when no reader can have met them there either (RuleSet). */
 class TupleEngine : public RuleEngine {
  public:
   explicit TupleEngine(const Limits& limits);

@@ -1,5 +1,5 @@
-// TupleEngine's searches: a group of keys goes through one table after the other, first its heads, then the rules that they
-// lead to, so that the accesses of many keys are on their way at once.
+// TupleEngine's searches: a group of keys goes through one table after the other, first its heads, then the rules that
+// they lead to, so that the accesses of many keys are on their way at once.
 
 #include <algorithm>
 #include <atomic>
@@ -112,8 +112,8 @@ void search_portable(Group& group, const std::vector<TupleWay>& ways, const Tupl
 }
 
 #ifdef HEDDLE_AVX2
-/** Eight lanes of a rule, which a change may be writing: the compiler must not load them again for a second use, when they may
- *  be others. */
+/** Eight lanes of a rule, which a change may be writing: the compiler must not load them again for a second use, when
+ *  they may be others. */
 [[gnu::target("avx2")]] inline __m256i load_once(const uint32_t (&lanes)[8]) {
   __m256i loaded = _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes));
   asm volatile("" : "+x"(loaded));

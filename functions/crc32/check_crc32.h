@@ -8,8 +8,8 @@ namespace heddle {
  *
  *      CheckCRC32([keywords VARIANT, DEVICE, BLOCKING])
  *
- *  The last four bytes of a packet must be the CRC-32 of those before them, as SetCRC32 appends it; VARIANT (`ieee`, default,
- *  or `click`), DEVICE and BLOCKING are SetCRC32's.
+ *  The last four bytes of a packet must be the CRC-32 of those before them, as SetCRC32 appends it; VARIANT (`ieee`,
+ *  default, or `click`), DEVICE and BLOCKING are SetCRC32's.
  *
  *  Output 0: packets with a right CRC, without it. Output 1, if connected: the others, unchanged. If not, they are
  *  dropped: "bad_crc", or "short" (fewer than four bytes).

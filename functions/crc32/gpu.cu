@@ -52,9 +52,9 @@ struct Sums {
 };
 
 /** Puts the CRC of each packet, without its last `behind` bytes, into `sums`. The whole block calls it: eight threads a
- *  packet, each every eighth piece of 16 bytes, kAhead of them in flight; then a tree of shuffles makes one remainder of
- *  their eight; then a thread a packet shifts that to the packet's end, which lies anywhere in its line. Results are in
- *  place for all threads on return. */
+ *  packet, each every eighth piece of 16 bytes, kAhead of them in flight; then a tree of shuffles makes one remainder
+ *  of their eight; then a thread a packet shifts that to the packet's end, which lies anywhere in its line. Results are
+ *  in place for all threads on return. */
 __device__ inline void sum_up(const gpu::Block& block, gpu::Tile& tile, const Tables& tables, uint32_t behind,
                               Sums& sums) {
   constexpr int kAhead = 8;

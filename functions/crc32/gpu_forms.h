@@ -8,7 +8,8 @@ namespace heddle {
  *
  *      GPUSetCRC32CommList([keywords MAX_BATCH, CAPACITY, LISTS_PER_CORE, BLOCKING, PERSISTENT, DEVICE])
  *
- *  SetCRC32(VARIANT click) with DEVICE gpu, TRANSPORT commlist and LAUNCH async; keywords as GPUEtherMirrorCommList has them.
+ *  SetCRC32(VARIANT click) with DEVICE gpu, TRANSPORT commlist and LAUNCH async; keywords as GPUEtherMirrorCommList has
+ *  them.
  *
  *  Example:
  *
@@ -27,8 +28,8 @@ class GPUSetCRC32CommList : public Compound {
  *      GPUSetCRC32Coalescent(MAX_PKT_SIZE bytes[, keywords MAX_BATCH, CAPACITY, QUEUES_PER_CORE, BLOCKING, ZEROCOPY,
  *          PERSISTENT, DEVICE])
  *
- *  SetCRC32(VARIANT click) with DEVICE gpu and LAUNCH async; keywords as GPUEtherMirrorCoalescent has them. Packets longer than
- *  MAX_PKT_SIZE are dropped (by a CheckLength). As much is packed as a packet is long, not MAX_PKT_SIZE.
+ *  SetCRC32(VARIANT click) with DEVICE gpu and LAUNCH async; keywords as GPUEtherMirrorCoalescent has them. Packets
+ *  longer than MAX_PKT_SIZE are dropped (by a CheckLength). As much is packed as a packet is long, not MAX_PKT_SIZE.
  */
 class GPUSetCRC32Coalescent : public Compound {
  public:

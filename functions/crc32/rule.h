@@ -8,8 +8,9 @@ namespace heddle::crc32 {
 
 /** Bit order of the CRC-32 with generator 0x04c11db7 and 32 ones at the start. */
 enum class Variant : uint32_t {
-  ieee,  ///< IEEE 802.3, 3.2.9: least significant bit first, complemented, least significant byte first (as zlib's)
-  click,  ///< Click's update_crc(0xffffffff, ...): most significant bit first, not complemented, in this machine's byte order
+  ieee,   ///< IEEE 802.3, 3.2.9: least significant bit first, complemented, least significant byte first (as zlib's)
+  click,  ///< Click's update_crc(0xffffffff, ...): most significant bit first, not complemented, in this machine's byte
+          ///< order
 };
 
 constexpr uint32_t kBytes = 4;

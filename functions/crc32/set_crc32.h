@@ -10,9 +10,9 @@ namespace heddle {
  *
  *  Appends four bytes: the CRC-32 of the whole packet. VARIANT: `ieee` (default), the frame check sequence of IEEE
  *  802.3, 3.2.9, as it is on the wire (zlib's crc32, least significant byte first); or `click`, what Click's SetCRC32
- *  appends: the same generator (0x04c11db7) and start (32 ones), but most significant bit first, not complemented, and in the
- *  byte order of this machine. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight,
- *  wait (true, default) or drop ("no_slot").
+ *  appends: the same generator (0x04c11db7) and start (32 ones), but most significant bit first, not complemented, and
+ *  in the byte order of this machine. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all
+ *  slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  Drops packets that are too long to get four bytes more ("no_room", above 65,403 bytes).
  *

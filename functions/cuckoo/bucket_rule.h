@@ -1,7 +1,7 @@
-/* A 2-8 cuckoo table (Pagh, Rodler, ESA 2001; buckets of a cache line as in Fan, Andersen, Kaminsky, "MemC3", NSDI 2013), the
-   same bytes on CPU and GPU, and how it is searched. An entry is a word: its key in the lower 48 bits, its value, which is not
-   0, in the upper 16. It lies in one of two buckets: one is chosen by a hash that the owner has, the other follows from the
-   first and the key, so that entries can be moved without it.
+/* A 2-8 cuckoo table (Pagh, Rodler, ESA 2001; buckets of a cache line as in Fan, Andersen, Kaminsky, "MemC3", NSDI
+   2013), the same bytes on CPU and GPU, and how it is searched. An entry is a word: its key in the lower 48 bits, its
+   value, which is not 0, in the upper 16. It lies in one of two buckets: one is chosen by a hash that the owner has,
+   the other follows from the first and the key, so that entries can be moved without it.
    Plain C11 that is also C++ and CUDA, so that gopt can take it as it stands. */
 #pragma once
 
@@ -59,8 +59,8 @@ HEDDLE_HD static inline uint32_t other_of(const struct Image* image, uint32_t bu
   return sum >= bucket ? sum - bucket : sum + (image->buckets - bucket);
 }
 
-/* The word with this key in a bucket, or 0. On a GPU past a multiprocessor's own cache, which may be older than what the
-   search has seen before. */
+/* The word with this key in a bucket, or 0. On a GPU past a multiprocessor's own cache, which may be older than what
+   the search has seen before. */
 HEDDLE_HD static inline uint64_t word_in(const struct Bucket* bucket, uint64_t key) {
 #ifdef CUCKOO_BY_AVX512
   return word_in_avx512(bucket->word, key, kKeyMask);

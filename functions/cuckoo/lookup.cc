@@ -1,5 +1,5 @@
-// Lookups of many keys on the CPU. By hand: all first buckets are asked for, then the second ones of those that are not there.
-// By gopt: each goes on with its second bucket as soon as it has seen the first.
+// Lookups of many keys on the CPU. By hand: all first buckets are asked for, then the second ones of those that are not
+// there. By gopt: each goes on with its second bucket as soon as it has seen the first.
 
 #include <algorithm>
 #include <array>

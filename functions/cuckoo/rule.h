@@ -19,8 +19,8 @@ inline uint32_t moves_of(const Image& image) { return __atomic_load_n(&image.mov
 inline void fence() { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
 #endif
 
-/** Calls search() again if entries have moved meanwhile, so that it has missed none: some hundred times at most, since on a GPU
- *  nobody knows when a move ends. */
+/** Calls search() again if entries have moved meanwhile, so that it has missed none: some hundred times at most, since
+ *  on a GPU nobody knows when a move ends. */
 template <class Search>
 HEDDLE_HD inline void search_unmoved(const Image& image, const Search& search) {
   for (int turn = 0; turn < 256; ++turn) {

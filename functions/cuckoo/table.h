@@ -15,8 +15,8 @@
 
 namespace heddle::cuckoo {
 
-/** A way to look up at most 64 keys: words[i] is that with keys[i], whose first bucket hashes[i] chooses, or 0; returns the i
- *  that have none, as bits. Entries that move meanwhile may be missed. */
+/** A way to look up at most 64 keys: words[i] is that with keys[i], whose first bucket hashes[i] chooses, or 0; returns
+ *  the i that have none, as bits. Entries that move meanwhile may be missed. */
 struct Form {
   const char* name;
   uint64_t (*look_up)(const Image* image, const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n);
@@ -24,13 +24,15 @@ struct Form {
 /** Those of this processor; the first one is best where nothing has been measured. */
 std::span<const Form> forms();
 
-/** An Image of fixed capacity, and who may write. Any number of threads read; writers hold a Writer, of which there is one at
- *  a time. A reader always finds an entry that has been in the table since before its search: while entries move they are in
- *  both places, and a reader that may have missed one searches again. What a writer changes gathers, some hundred words at most,
- *  and goes to copies on GPUs together, in any order; but while entries move each word goes in its turn. */
+/** An Image of fixed capacity, and who may write. Any number of threads read; writers hold a Writer, of which there is
+ *  one at a time. A reader always finds an entry that has been in the table since before its search: while entries move
+ *  they are in both places, and a reader that may have missed one searches again. What a writer changes gathers, some
+ *  hundred words at most, and goes to copies on GPUs together, in any order; but while entries move each word goes in
+ *  its turn. */
 class CuckooTable : public Table {
  public:
-  /** Empties the table and makes room for `capacity` entries; before there are readers. `owner` and `constants`: those of Image. Throws Error without memory. */
+  /** Empties the table and makes room for `capacity` entries; before there are readers. `owner` and `constants`: those
+   *  of Image. Throws Error without memory. */
   void reset(size_t capacity, uint64_t seed, uint32_t owner = 0, std::array<uint32_t, 2> constants = {});
 
   /** Exchanges what is in two tables, with owners and constants. No reader or writer is there; copies do not follow. */
@@ -40,7 +42,8 @@ class CuckooTable : public Table {
   class Writer {
    public:
     explicit Writer(CuckooTable& table);  ///< waits for it; when it goes, copies have all that was changed
-    /** For packet threads, which never wait. What is changed may go to copies later: by publish(), or another Writer. */
+    /** For packet threads, which never wait. What is changed may go to copies later: by publish(), or another
+     *  Writer. */
     static std::optional<Writer> if_free(CuckooTable& table);
     Writer(Writer&& other) noexcept : table_(std::exchange(other.table_, nullptr)), publishes_(other.publishes_) {}
     Writer& operator=(Writer&&) = delete;
@@ -50,7 +53,8 @@ class CuckooTable : public Table {
       table_->writing_.clear(std::memory_order_release);
     }
 
-    /** Adds the entry or gives it another value. False if the table is full, or no bucket of the key can be made room in. */
+    /** Adds the entry or gives it another value. False if the table is full, or no bucket of the key can be made room
+     *  in. */
     bool set(uint32_t hash, uint64_t key, uint16_t value);
     bool remove(uint32_t hash, uint64_t key);  ///< false: there is none
     void set_owner(uint32_t owner);            ///< Image::owner; after all that has gathered
@@ -71,14 +75,14 @@ class CuckooTable : public Table {
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   size_t capacity() const { return capacity_; }
 
-  /** words[i]: the word with keys[i], whose first bucket hashes[i] chooses, or 0. Never allocates or waits for writers that
-   *  do not go on; n may be 0. */
+  /** words[i]: the word with keys[i], whose first bucket hashes[i] chooses, or 0. Never allocates or waits for writers
+   *  that do not go on; n may be 0. */
   void lookup_bulk(const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) const {
     lookup_bulk(*form_, hashes, keys, words, n);
   }
   void lookup_bulk(const Form& form, const uint32_t* hashes, const uint64_t* keys, uint64_t* words, int n) const;
-  /** Makes lookup_bulk() use the form that is the fastest here, with this table when it is full: all of its memory is taken.
-   *  Some milliseconds, and those that the system needs for that. Before there are readers. */
+  /** Makes lookup_bulk() use the form that is the fastest here, with this table when it is full: all of its memory is
+   *  taken. Some milliseconds, and those that the system needs for that. Before there are readers. */
   void choose_form();
   const Form& form() const { return *form_; }
   /** The same for one key. */

@@ -11,11 +11,11 @@ namespace heddle {
  *
  *      Echo([keywords SEED, DEVICE, BLOCKING])
  *
- *  One input, one or more outputs, each as likely as the others. It looks at no byte of a packet, and so shows what it costs to
- *  receive, decide and send: the router that Kalia et al. (NSDI 2015) measure others against. SEED: where the random numbers
- *  begin, default 0. The numbers are drawn in order of arrival by each packet thread, or by a GPU in the order in which
- *  its tiles come by; so only a chain on one CPU thread repeats its choices. DEVICE: cpu or gpu; default: what --device says.
- *  BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  One input, one or more outputs, each as likely as the others. It looks at no byte of a packet, and so shows what it
+ *  costs to receive, decide and send: the router that Kalia et al. (NSDI 2015) measure others against. SEED: where the
+ *  random numbers begin, default 0. The numbers are drawn in order of arrival by each packet thread, or by a GPU in the
+ *  order in which its tiles come by; so only a chain on one CPU thread repeats its choices. DEVICE: cpu or gpu;
+ *  default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  Example:
  *

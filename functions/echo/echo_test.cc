@@ -8,7 +8,8 @@ namespace {
 
 HEDDLE_ON_EVERY_BACKEND(EchoTest);
 
-// 20000 packets: a share of 1/4 has a standard deviation of 61, pairs of neighbours 1/16 one of 34; six of them are allowed.
+// 20000 packets: a share of 1/4 has a standard deviation of 61, pairs of neighbours 1/16 one of 34; six of them are
+// allowed.
 TEST_P(EchoTest, EveryOutputIsAsLikelyWhateverWasBefore) {
   auto random = random_for("echo");
   const auto frames = random_frames(random, 20000, 14, 70);

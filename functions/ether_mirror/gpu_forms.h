@@ -8,12 +8,13 @@ namespace heddle {
  *
  *      GPUEtherMirrorCommList([keywords MAX_BATCH, CAPACITY, LISTS_PER_CORE, BLOCKING, PERSISTENT, DEVICE])
  *
- *  EtherMirror with DEVICE gpu, TRANSPORT commlist and LAUNCH async, under the name and with the keywords of T. Barbette's
- *  FastClick. MAX_BATCH: packets of a batch that go to the GPU; those behind are dropped ("max_batch"). CAPACITY: batches that
- *  a list holds. LISTS_PER_CORE: lists of a packet thread, filled in turn, a CUDA stream each (default 4, at most 16).
- *  BLOCKING: when all lists are full, wait (true, default) or drop ("no_slot"). PERSISTENT true: a resident kernel polls the
- *  lists, and reads and writes packets where they lie, in host memory (TRANSPORT direct), for the copy engine only works
- *  beside launches. Nothing of it falls back to the CPU: without a GPU the chain does not start.
+ *  EtherMirror with DEVICE gpu, TRANSPORT commlist and LAUNCH async, under the name and with the keywords of T.
+ *  Barbette's FastClick. MAX_BATCH: packets of a batch that go to the GPU; those behind are dropped ("max_batch").
+ *  CAPACITY: batches that a list holds. LISTS_PER_CORE: lists of a packet thread, filled in turn, a CUDA stream each
+ *  (default 4, at most 16). BLOCKING: when all lists are full, wait (true, default) or drop ("no_slot"). PERSISTENT
+ *  true: a resident kernel polls the lists, and reads and writes packets where they lie, in host memory (TRANSPORT
+ *  direct), for the copy engine only works beside launches. Nothing of it falls back to the CPU: without a GPU the
+ *  chain does not start.
  *
  *  Example:
  *
@@ -29,12 +30,13 @@ class GPUEtherMirrorCommList : public Compound {
 
 /** GPUEtherMirrorCoalescent: EtherMirror on a GPU, which gets the addresses of packets side by side.
  *
- *      GPUEtherMirrorCoalescent([keywords MAX_BATCH, CAPACITY, QUEUES_PER_CORE, BLOCKING, ZEROCOPY, PERSISTENT, DEVICE])
+ *      GPUEtherMirrorCoalescent([keywords MAX_BATCH, CAPACITY, QUEUES_PER_CORE, BLOCKING, ZEROCOPY, PERSISTENT,
+ *          DEVICE])
  *
  *  EtherMirror with DEVICE gpu and LAUNCH async; the CPU packs the twelve bytes that the function wants of each packet.
- *  ZEROCOPY false (default): the copy engine takes them to GPU memory and back (TRANSPORT coalescent); true: the kernel works
- *  on them in host memory (TRANSPORT zerocopy). PERSISTENT true: a resident kernel polls the queues, with TRANSPORT
- *  zerocopy. The other keywords are those of GPUEtherMirrorCommList.
+ *  ZEROCOPY false (default): the copy engine takes them to GPU memory and back (TRANSPORT coalescent); true: the kernel
+ *  works on them in host memory (TRANSPORT zerocopy). PERSISTENT true: a resident kernel polls the queues, with
+ *  TRANSPORT zerocopy. The other keywords are those of GPUEtherMirrorCommList.
  */
 class GPUEtherMirrorCoalescent : public Compound {
  public:

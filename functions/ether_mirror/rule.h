@@ -6,8 +6,8 @@
 
 namespace heddle::ether_mirror {
 
-/** The first twelve bytes of an Ethernet frame (destination, source; IEEE 802.3, 3.2), in memory order, as two words that
- *  overlap: bytes 0 to 7 and bytes 4 to 11. */
+/** The first twelve bytes of an Ethernet frame (destination, source; IEEE 802.3, 3.2), in memory order, as two words
+ *  that overlap: bytes 0 to 7 and bytes 4 to 11. */
 struct Addresses {
   uint64_t from_0, from_4;
 };

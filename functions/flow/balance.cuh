@@ -7,8 +7,8 @@
 
 namespace heddle::flow {
 
-/** A thread a packet. What is wanted of the headers, 24 bytes where no options lie between them, is read by the aligned words of
- *  16 that they lie in, mostly two, which are on their way together with what is known of the flow. */
+/** A thread a packet. What is wanted of the headers, 24 bytes where no options lie between them, is read by the aligned
+ *  words of 16 that they lie in, mostly two, which are on their way together with what is known of the flow. */
 struct BalanceTile {
   using Table = Servers;
   using State = PlaceServer;               // the first of Places::count

@@ -1,5 +1,5 @@
-// FlowCounter on every backend. What it counts is compared with what arrives behind it; where flows end all the time, with
-// FlowCounter on the CPU.
+// FlowCounter on every backend. What it counts is compared with what arrives behind it; where flows end all the time,
+// with FlowCounter on the CPU.
 
 #include <map>
 
@@ -119,7 +119,8 @@ TEST_P(FlowCounterTest, CountsPacketsAndBytes) {
   EXPECT_EQ(result.processor.at("c") != "cpu", GetParam().on_gpu());
 }
 
-// A table that is much too small: flows end all the time, while packets of theirs are in flight, and others take their places.
+// A table that is much too small: flows end all the time, while packets of theirs are in flight, and others take their
+// places.
 TEST_P(FlowCounterTest, CountsEachFlowApartInAPlace) {
   auto random = random_for("flow counter places");
   std::vector<Frame> frames;

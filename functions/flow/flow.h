@@ -14,22 +14,23 @@ namespace heddle {
  *
  *      FlowTable([keywords CAPACITY, TIMEOUT, TIMESTAMPS])
  *
- *  A flow is what has the same addresses, ports and protocol, in one direction. CAPACITY: flows that there is room for at least,
- *  over all threads, default 65536, up to 16777216; each takes 68 to 170 bytes. TIMEOUT: a flow is over when no packet has come
- *  for this long, default 60s, from 1ms to 30min. TIMESTAMPS: whether the time is that of the packets' capture, default false:
- *  the machine's.
+ *  A flow is what has the same addresses, ports and protocol, in one direction. CAPACITY: flows that there is room for
+ *  at least, over all threads, default 65536, up to 16777216; each takes 68 to 170 bytes. TIMEOUT: a flow is over when
+ *  no packet has come for this long, default 60s, from 1ms to 30min. TIMESTAMPS: whether the time is that of the
+ *  packets' capture, default false: the machine's.
  *
- *  Needs the annotations l3 and l4: put CheckIPHeader before it. Sets the annotation flow. Elements that name the table have up
- *  to four words of 64 bits in each flow: FlowCounter, LoadBalancer, RateLimiter, NAT. Each packet thread has flows of its own,
- *  so all packets of a flow must come to one thread, as with the usual receive-side scaling; nothing is locked.
+ *  Needs the annotations l3 and l4: put CheckIPHeader before it. Sets the annotation flow. Elements that name the table
+ *  have up to four words of 64 bits in each flow: FlowCounter, LoadBalancer, RateLimiter, NAT. Each packet thread has
+ *  flows of its own, so all packets of a flow must come to one thread, as with the usual receive-side scaling; nothing
+ *  is locked.
  *
- *  Memory is taken at the start and does not grow. If the table has no place for a new flow, it takes that of one that is over,
- *  or of one that has had a single packet, the longest idle first: a flood of SYNs costs only its like. Flows that had more
- *  packets stay. What packets of a batch have found stays theirs while the chain works on the batch: a flow that ends in it, as
- *  times of captures may say, makes room for others when the next one comes.
+ *  Memory is taken at the start and does not grow. If the table has no place for a new flow, it takes that of one that
+ *  is over, or of one that has had a single packet, the longest idle first: a flood of SYNs costs only its like. Flows
+ *  that had more packets stay. What packets of a batch have found stays theirs while the chain works on the batch: a
+ *  flow that ends in it, as times of captures may say, makes room for others when the next one comes.
  *
- *  Later fragments and packets of other protocols than TCP, UDP, DCCP, SCTP and UDP-Lite have ports 0. Drops: "short" (no whole
- *  IPv4 header, or fewer than 4 bytes behind it where ports should be), "full" (no place for a new flow).
+ *  Later fragments and packets of other protocols than TCP, UDP, DCCP, SCTP and UDP-Lite have ports 0. Drops: "short"
+ *  (no whole IPv4 header, or fewer than 4 bytes behind it where ports should be), "full" (no place for a new flow).
  *
  *  Handlers: `flows` (r): flows now; `capacity` (r): places. Statistics: `flows`, `added`, `expired`, `evicted`.
  *
@@ -50,11 +51,11 @@ class FlowTable : public Element {
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
-  /** One of the flows' words, for an element of the chain, which may ask to hear of flows that end. Throws Error when all are
-   *  taken. Before start(). */
+  /** One of the flows' words, for an element of the chain, which may ask to hear of flows that end. Throws Error when
+   *  all are taken. Before start(). */
   int take_word(const Element& taker, flow::Watcher* watcher = nullptr);
-  /** Whether the flows go over between this and `other`, one of which replaces the other: the same room, and all that have words
-   *  of them have predecessors with the same arguments. */
+  /** Whether the flows go over between this and `other`, one of which replaces the other: the same room, and all that
+   *  have words of them have predecessors with the same arguments. */
   bool shares_flows_with(const FlowTable& other) const;
   /** How column flow names flows of so many threads. */
   flow::Places places(int threads) const;
@@ -116,7 +117,8 @@ class FlowElement : public Element {
   int word_ = 0;
 
  private:
-  /** An element that packets may come to and that has no GPU side, or, when they have been placed, is on no GPU; or null. */
+  /** An element that packets may come to and that has no GPU side, or, when they have been placed, is on no GPU; or
+   *  null. */
   const FlowElement* cpu_side_behind(bool placed) const;
 };
 
@@ -124,18 +126,19 @@ class FlowElement : public Element {
  *
  *      FlowCounter(TABLE [, keywords DEVICE, BLOCKING])
  *
- *  TABLE: the name of the FlowTable before it. Counts stop at 268,435,455 packets and 68,719,476,735 bytes of a flow. DEVICE: cpu
- *  or gpu; default: what --device says, but cpu if RateLimiter or NAT stand behind it. BLOCKING: on a GPU with all slots in
- *  flight, wait (true, default) or drop ("no_slot").
+ *  TABLE: the name of the FlowTable before it. Counts stop at 268,435,455 packets and 68,719,476,735 bytes of a flow.
+ *  DEVICE: cpu or gpu; default: what --device says, but cpu if RateLimiter or NAT stand behind it. BLOCKING: on a GPU
+ *  with all slots in flight, wait (true, default) or drop ("no_slot").
  *
- *  A GPU counts in its own memory, 16 bytes for each place of the table; FlowTable remains on the CPU. What is in flight when its
- *  flow ends counts for no other flow. Of those that had a place of the default table the last 32,768 are told apart, with the
- *  largest table the last 128: if so many have had one without a packet that came here, the next may be taken for one of them.
- *  What has its flows on the CPU (RateLimiter, NAT, others with DEVICE cpu) must stand before a FlowCounter on a GPU: behind it
- *  its packets' flows might have ended meanwhile. If a GPU fails, what it has counted is lost.
+ *  A GPU counts in its own memory, 16 bytes for each place of the table; FlowTable remains on the CPU. What is in
+ *  flight when its flow ends counts for no other flow. Of those that had a place of the default table the last 32,768
+ *  are told apart, with the largest table the last 128: if so many have had one without a packet that came here, the
+ *  next may be taken for one of them. What has its flows on the CPU (RateLimiter, NAT, others with DEVICE cpu) must
+ *  stand before a FlowCounter on a GPU: behind it its packets' flows might have ended meanwhile. If a GPU fails, what
+ *  it has counted is lost.
  *
- *  Handlers: `lookup SRC DST SPORT DPORT PROTO` (r): "PACKETS BYTES" of a flow, "0 0" if there is none; packets in flight are
- *  not counted yet.
+ *  Handlers: `lookup SRC DST SPORT DPORT PROTO` (r): "PACKETS BYTES" of a flow, "0 0" if there is none; packets in
+ *  flight are not counted yet.
  *
  *  Example:
  *
@@ -170,9 +173,9 @@ class FlowCounter : public FlowElement, public KeepsGpuState {
  *
  *      RateLimiter(TABLE, RATE [, keyword BURST])
  *
- *  TABLE: the name of the FlowTable before it. RATE: packets a second for each flow, 1 to 1000000. BURST: packets that a flow may
- *  send at once after a pause, default 32, up to 65535: a token bucket, which is full when a flow begins. Times are those of the
- *  FlowTable, in milliseconds.
+ *  TABLE: the name of the FlowTable before it. RATE: packets a second for each flow, 1 to 1000000. BURST: packets that
+ *  a flow may send at once after a pause, default 32, up to 65535: a token bucket, which is full when a flow begins.
+ *  Times are those of the FlowTable, in milliseconds.
  *
  *  Output 0: packets within the rate. Output 1, if connected: the others; if not, they are dropped ("rate").
  *
@@ -197,16 +200,18 @@ class RateLimiter : public FlowElement {
  *
  *      LoadBalancer(TABLE, SERVER1, SERVER2, ... [, keywords DEVICE, BLOCKING])
  *
- *  TABLE: the name of the FlowTable before it. Each SERVER is an IPv4 address; up to 65535. Which of them a new flow gets follows
- *  from a hash of its addresses, protocol and ports, as its packets have them here, and so is the same on a CPU and on a GPU. It
- *  keeps the server to its end, whatever the handler `servers` says meanwhile. The destination address of packets, and the
- *  annotation dst, become the server's; checksums of IPv4, TCP and UDP are changed accordingly (RFC 1624). Needs the annotations
- *  l3 and l4. DEVICE: cpu or gpu; default: what --device says, but cpu if RateLimiter or NAT stand behind it. BLOCKING: on a GPU
- *  with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  TABLE: the name of the FlowTable before it. Each SERVER is an IPv4 address; up to 65535. Which of them a new flow
+ *  gets follows from a hash of its addresses, protocol and ports, as its packets have them here, and so is the same on
+ *  a CPU and on a GPU. It keeps the server to its end, whatever the handler `servers` says meanwhile. The destination
+ *  address of packets, and the annotation dst, become the server's; checksums of IPv4, TCP and UDP are changed
+ *  accordingly (RFC 1624). Needs the annotations l3 and l4. DEVICE: cpu or gpu; default: what --device says, but cpu if
+ *  RateLimiter or NAT stand behind it. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop
+ *  ("no_slot").
  *
- *  A GPU keeps the flows' servers in its own memory, 8 bytes for each place of the table; FlowTable remains on the CPU. For what
- *  stands behind it the same holds as for FlowCounter. When the servers have been changed, flows that go over to the other
- *  processor (DEVICE auto, a GPU that fails) or to another configuration with a GPU get servers as new ones do.
+ *  A GPU keeps the flows' servers in its own memory, 8 bytes for each place of the table; FlowTable remains on the CPU.
+ *  For what stands behind it the same holds as for FlowCounter. When the servers have been changed, flows that go over
+ *  to the other processor (DEVICE auto, a GPU that fails) or to another configuration with a GPU get servers as new
+ *  ones do.
  *
  *  Handlers: `servers` (rw): the servers that new flows get, separated by spaces.
  *

@@ -1,11 +1,12 @@
-// flow-chain: FlowTable, FlowCounter, RateLimiter and LoadBalancer between net_null ports on one core, 64-byte packets of 10,000
-// and of 1,000,000 flows that are all in the table, in an order in which neighbours in time are none in memory; and against a
-// bare receive-and-transmit loop, which like the chain first writes the headers of the next flow into each frame.
+// flow-chain: FlowTable, FlowCounter, RateLimiter and LoadBalancer between net_null ports on one core, 64-byte packets
+// of 10,000 and of 1,000,000 flows that are all in the table, in an order in which neighbours in time are none in
+// memory; and against a bare receive-and-transmit loop, which like the chain first writes the headers of the next flow
+// into each frame.
 // flow-chain-begins: the rate of the first packets of 1,000,000 flows, against that of the ones after them.
-// flow-chain-cores: one chain for 2, 8 and 12 cores, as many as the machine has, each with ports and flows of its own, as RSS would
-// give it; against as many times one core, and on 12 against the rate that was asked for.
-// gpu-flow-chain-ports: the same on one core and a GPU, which has FlowCounter and LoadBalancer, behind RateLimiter; against the
-// chain in this order on the core alone.
+// flow-chain-cores: one chain for 2, 8 and 12 cores, as many as the machine has, each with ports and flows of its own,
+// as RSS would give it; against as many times one core, and on 12 against the rate that was asked for.
+// gpu-flow-chain-ports: the same on one core and a GPU, which has FlowCounter and LoadBalancer, behind RateLimiter;
+// against the chain in this order on the core alone.
 
 #include <arpa/inet.h>
 

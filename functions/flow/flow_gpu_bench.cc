@@ -1,9 +1,10 @@
-// gpu-flow-counter: FlowCounter in the persistent kernel, packets of 1, 10,000 and 1,000,000 flows in random order, and against the
-// same slots with an element that only counts packets. Four host threads fill slots of 32 packets as fast as they can; nothing
-// of the packets themselves is read. The counts of all flows must add up to the packets and bytes that were sent.
-// gpu-flow-chain: FlowCounter -> LoadBalancer in the same way, as they stand behind a FlowTable, which gives flows and places of
-// headers; 60-byte packets of UDP in a pool of 65,536, whose headers are read and changed in place over PCIe. Every packet must
-// come to have one of the servers and right checksums.
+// gpu-flow-counter: FlowCounter in the persistent kernel, packets of 1, 10,000 and 1,000,000 flows in random order, and
+// against the same slots with an element that only counts packets. Four host threads fill slots of 32 packets as fast
+// as they can; nothing of the packets themselves is read. The counts of all flows must add up to the packets and bytes
+// that were sent.
+// gpu-flow-chain: FlowCounter -> LoadBalancer in the same way, as they stand behind a FlowTable, which gives flows and
+// places of headers; 60-byte packets of UDP in a pool of 65,536, whose headers are read and changed in place over PCIe.
+// Every packet must come to have one of the servers and right checksums.
 
 #include <arpa/inet.h>
 

@@ -15,7 +15,8 @@ namespace {
 constexpr int kByteBits = 36;
 constexpr uint64_t kMostBytes = (uint64_t{1} << kByteBits) - 1, kMostPackets = (uint64_t{1} << (64 - kByteBits)) - 1;
 
-// RateLimiter: low half: when the tokens were counted, in ms; upper half: thousandths of tokens, and 1 for a flow that has begun.
+// RateLimiter: low half: when the tokens were counted, in ms; upper half: thousandths of tokens, and 1 for a flow that
+// has begun.
 constexpr uint64_t kThousand = 1000;
 
 flow::Key key_from(const std::string& text) {

@@ -4,7 +4,8 @@
 
 namespace heddle::flow {
 
-// One thread a packet. The first packet of a flow takes its place over from the flow before, whose packets may still come.
+// One thread a packet. The first packet of a flow takes its place over from the flow before, whose packets may still
+// come.
 struct CountTile {
   using Table = Places;
   using State = PlaceCounts;               // the first of Places::count
@@ -38,8 +39,8 @@ struct CountTile {
     }
   }
 
-  /** The flow of `now`, which has begun meanwhile, has got what was for the one before: takes it away, unless this flow is over,
-   *  too. */
+  /** The flow of `now`, which has begun meanwhile, has got what was for the one before: takes it away, unless this flow
+   *  is over, too. */
   static __device__ void take_back(Word& word, Word now, uint32_t more) {
     for (const Word whose = now >> kCountBits; now >> kCountBits == whose;) {
       const Word before = atomicCAS(&word, now, now - more);

@@ -6,22 +6,24 @@
 
 namespace heddle {
 
-/** NAT: lets many hosts share one public IPv4 address, by source ports (network address and port translation, RFC 3022).
+/** NAT: lets many hosts share one public IPv4 address, by source ports (network address and port translation, RFC
+ *  3022).
  *
  *      NAT(TABLE, ADDRESS [, keyword PORTS])
  *
- *  TABLE: the name of the FlowTable before it, which must be for this NAT alone. ADDRESS: the public address. PORTS: LOW-HIGH of
- *  the public ports, default 1024-65535; with several packet threads each has a part of them of its own, so the way back must
- *  lead to the thread of the way there.
+ *  TABLE: the name of the FlowTable before it, which must be for this NAT alone. ADDRESS: the public address. PORTS:
+ *  LOW-HIGH of the public ports, default 1024-65535; with several packet threads each has a part of them of its own, so
+ *  the way back must lead to the thread of the way there.
  *
- *  TCP and UDP packets with another destination than ADDRESS go out: their source becomes ADDRESS and a public port, which is
- *  the flow's until it ends in the table. Packets to ADDRESS and a port in use come back: if they are from the host and port that
- *  the flow went to, their destination becomes the inner host and port. The port of a flow that has ended is given out again as
- *  late as possible. Checksums are changed accordingly (RFC 1624); what comes back does not keep the flow alive. Needs the
- *  annotations l3 and l4; sets dst.
+ *  TCP and UDP packets with another destination than ADDRESS go out: their source becomes ADDRESS and a public port,
+ *  which is the flow's until it ends in the table. Packets to ADDRESS and a port in use come back: if they are from the
+ *  host and port that the flow went to, their destination becomes the inner host and port. The port of a flow that has
+ *  ended is given out again as late as possible. Checksums are changed accordingly (RFC 1624); what comes back does not
+ *  keep the flow alive. Needs the annotations l3 and l4; sets dst.
  *
- *  Output 0: packets that go out. Output 1: packets that come back. Drops: "no_port" (all of the thread's ports are in use),
- *  "no_flow" (to ADDRESS, and of no flow), "not_translated" (neither TCP nor UDP, a later fragment, or a header that is cut).
+ *  Output 0: packets that go out. Output 1: packets that come back. Drops: "no_port" (all of the thread's ports are in
+ *  use), "no_flow" (to ADDRESS, and of no flow), "not_translated" (neither TCP nor UDP, a later fragment, or a header
+ *  that is cut).
  *
  *  Handlers: `ports` (r): public ports in use. Statistics: `ports`.
  *

@@ -4,8 +4,9 @@
 
 namespace heddle::test {
 
-/** Number, below `servers`, of the one that LoadBalancer gives to a new flow with packets like `bytes`, whose headers are at `l3`
- *  and `l4`: written anew from its description. Fields are little-endian numbers here, whatever they mean. */
+/** Number, below `servers`, of the one that LoadBalancer gives to a new flow with packets like `bytes`, whose headers
+ *  are at `l3` and `l4`: written anew from its description. Fields are little-endian numbers here, whatever they
+ *  mean. */
 inline uint32_t server_of_flow(const Bytes& bytes, size_t l3, size_t l4, uint64_t servers) {
   const auto number = [&](size_t at, size_t size) {
     uint64_t value = 0;

@@ -8,8 +8,8 @@
 
 namespace heddle::flow {
 
-/** How column flow names a flow: the low bits are its place, counted over all threads' tables; the others are the low bits of the
- *  place's generation, which tells apart the flows that have it one after the other. */
+/** How column flow names a flow: the low bits are its place, counted over all threads' tables; the others are the low
+ *  bits of the place's generation, which tells apart the flows that have it one after the other. */
 struct Places {
   static constexpr uint32_t kLeastBits = 7;
 
@@ -29,7 +29,8 @@ struct Places {
   }
 };
 
-/** What a GPU has counted of the last flow in a place. Each word: the flow's generation, and 1, above the count; 0: there was none. */
+/** What a GPU has counted of the last flow in a place. Each word: the flow's generation, and 1, above the count; 0:
+ *  there was none. */
 struct PlaceCounts {
   unsigned long long packets, bytes;
 };

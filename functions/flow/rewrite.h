@@ -42,7 +42,8 @@ inline void update_checksum(uint8_t* at, uint32_t before, uint32_t after) {
   store_u16(at, checksum_after(load_u16(at), before, after));
 }
 
-/** An IPv4 packet whose header is at `l3`, and the transport header, if it has a whole one, at `l4`; else that is null. */
+/** An IPv4 packet whose header is at `l3`, and the transport header, if it has a whole one, at `l4`; else that is
+ *  null. */
 struct Headers {
   uint8_t *l3, *l4;
 

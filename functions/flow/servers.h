@@ -20,8 +20,8 @@ struct Servers {
 
   HEDDLE_HD const uint32_t* addresses() const { return reinterpret_cast<const uint32_t*>(this + 1); }
 
-  /** The server of a new flow, on any processor. Fields are as they lie in its packets: addresses, bytes 6 to 9 of the IPv4
-   *  header (`control`), and the first 4 bytes of the transport header (0 if the packet ends before). */
+  /** The server of a new flow, on any processor. Fields are as they lie in its packets: addresses, bytes 6 to 9 of the
+   *  IPv4 header (`control`), and the first 4 bytes of the transport header (0 if the packet ends before). */
   HEDDLE_HD uint32_t choice(uint32_t source, uint32_t destination, uint32_t control, uint32_t ports) const {
     const uint64_t protocol = classifier::protocol_of(control);
     const uint64_t rest = (classifier::has_ports(control) ? uint64_t{ports} << 8 : 0) | protocol;
@@ -30,8 +30,8 @@ struct Servers {
   }
 };
 
-/** What a GPU keeps for a place of the table: the generation of its last flow, and the server that this one has (network byte
- *  order), as place_counts.h has counts. */
+/** What a GPU keeps for a place of the table: the generation of its last flow, and the server that this one has
+ *  (network byte order), as place_counts.h has counts. */
 using PlaceServer = unsigned long long;
 
 /** The servers that new flows get. One thread changes them while any number read. */

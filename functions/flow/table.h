@@ -8,8 +8,8 @@
 
 namespace heddle::flow {
 
-/** What the packets of a flow have in common: addresses and ports (0 where there are none) and protocol of IPv4, host byte
- *  order. */
+/** What the packets of a flow have in common: addresses and ports (0 where there are none) and protocol of IPv4, host
+ *  byte order. */
 struct Key {
   uint32_t source, destination;
   uint16_t source_port, destination_port;
@@ -44,14 +44,15 @@ class Watcher {
   virtual void flow_ends(const Entry& entry, int thread) = 0;
 };
 
-/** The flows of one thread: a hash table of fixed size with two buckets of eight places for a key, of which a new flow takes
- *  the emptier one. Flows never move, so their places are names for them. When both buckets are full, a new flow takes the
- *  place of one that is over (`timeout_ms` without a packet), or of the one of a single packet that is idle the longest: a flood
- *  of such flows does not push out any that has had an answer to go on with. If there is none of these it gets no place.
+/** The flows of one thread: a hash table of fixed size with two buckets of eight places for a key, of which a new flow
+ *  takes the emptier one. Flows never move, so their places are names for them. When both buckets are full, a new flow
+ *  takes the place of one that is over (`timeout_ms` without a packet), or of the one of a single packet that is idle
+ *  the longest: a flood of such flows does not push out any that has had an answer to go on with. If there is none of
+ *  these it gets no place.
  *
- *  The functions of a chain see a batch one after the other, so what a packet of the batch under way has found stays as it is
- *  until the next one begins: a flow that is over meanwhile, as times of captures may say, gets another place, and nobody takes
- *  the old one before. */
+ *  The functions of a chain see a batch one after the other, so what a packet of the batch under way has found stays as
+ *  it is until the next one begins: a flow that is over meanwhile, as times of captures may say, gets another place,
+ *  and nobody takes the old one before. */
 class ThreadTable {
  public:
   struct Counts {
@@ -73,7 +74,8 @@ class ThreadTable {
     ++batch_;
     end_all();
   }
-  /** Finds the flows of `n` packets of the batch, or begins them; flows[i]: the place of keys[i]'s, or kNoFlow. now_ms[i]: its time. */
+  /** Finds the flows of `n` packets of the batch, or begins them; flows[i]: the place of keys[i]'s, or kNoFlow.
+   *  now_ms[i]: its time. */
   void find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n);
   /** The place of a flow, or kNoFlow. Any thread. */
   uint32_t find(const Key& key) const;

@@ -9,7 +9,8 @@ __device__ inline uint64_t swapped(uint64_t word) {
   return uint64_t{high} << 32 | __byte_perm(static_cast<uint32_t>(word >> 32), 0, 0x0123);
 }
 
-/** The 16 bytes of an address at `at`, by the two or three aligned words that they lie in: all reads are on their way at once. */
+/** The 16 bytes of an address at `at`, by the two or three aligned words that they lie in: all reads are on their way
+ *  at once. */
 __device__ inline void load_address(const uint8_t* at, uint64_t& high, uint64_t& low) {
   const auto address = reinterpret_cast<uintptr_t>(at);
   const auto* words = reinterpret_cast<const unsigned long long*>(address & ~uintptr_t{7});

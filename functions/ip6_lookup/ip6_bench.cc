@@ -1,7 +1,7 @@
-// ip6-lookup: lookup_bulk() against DPDK's rte_fib6 (trie, its AVX-512 form where the processor has it) and rte_lpm6 with the
-// same routes and addresses, on one core, each handed 64 addresses at a time as they lie in packets. Tables are generated
-// from the profile of a real one (measure/generate). EAL's memory gets 2 MB pages as ours does, as far as the system
-// gives any. Samples are compared, all addresses between ours and rte_fib6.
+// ip6-lookup: lookup_bulk() against DPDK's rte_fib6 (trie, its AVX-512 form where the processor has it) and rte_lpm6
+// with the same routes and addresses, on one core, each handed 64 addresses at a time as they lie in packets. Tables
+// are generated from the profile of a real one (measure/generate). EAL's memory gets 2 MB pages as ours does, as far as
+// the system gives any. Samples are compared, all addresses between ours and rte_fib6.
 
 #define ALLOW_EXPERIMENTAL_API  // rte_vect_set_max_simd_bitwidth
 extern "C" {                    // DPDK 22.11 forgets it

@@ -1,6 +1,6 @@
-// gpu-ip6: LookupIP6Route in the persistent kernel on prepared packets of 64 bytes, with 200,000 and 1,000,000 routes. Four
-// host threads fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of 65,536
-// packets. What becomes of a sample of the packets is compared with what the CPU finds.
+// gpu-ip6: LookupIP6Route in the persistent kernel on prepared packets of 64 bytes, with 200,000 and 1,000,000 routes.
+// Four host threads fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of
+// 65,536 packets. What becomes of a sample of the packets is compared with what the CPU finds.
 
 #include <cstring>
 

@@ -14,37 +14,39 @@ namespace heddle {
  *
  *      LookupIP6Route(ADDR1/LEN1 [GW1] OUT1, ADDR2/LEN2 [GW2] OUT2, ... [, keywords FILE, DEVICE, BLOCKING])
  *
- *  Each argument is a route: prefix (2001:db8::/32, a single address, or "default"), optional gateway (:: or - for none), and
- *  the output port; bits of the address after the prefix's length are ignored. FILE: a text file with one such route a line
- *  ("#" starts a comment); routes of the file come first, and of several with one prefix the last counts. DEVICE: cpu or
- *  gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  Each argument is a route: prefix (2001:db8::/32, a single address, or "default"), optional gateway (:: or - for
+ *  none), and the output port; bits of the address after the prefix's length are ignored. FILE: a text file with one
+ *  such route a line ("#" starts a comment); routes of the file come first, and of several with one prefix the last
+ *  counts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true,
+ *  default) or drop ("no_slot").
  *
- *  One input, one or more outputs. The destination is that of the IPv6 header that CheckIP6Header or MarkIP6Header has marked
- *  (annotation l3). Packets without a route are dropped ("no_route"), packets without 40 bytes of header at l3, too
- *  ("no_header"). The annotation dst then says which gateway the packet goes to, as a number since an annotation has 64 bits at
- *  most, or 0: IP6NDSolicitor and ECMP know what it means. A program knows 65,535 gateways in its life.
+ *  One input, one or more outputs. The destination is that of the IPv6 header that CheckIP6Header or MarkIP6Header has
+ *  marked (annotation l3). Packets without a route are dropped ("no_route"), packets without 40 bytes of header at l3,
+ *  too ("no_header"). The annotation dst then says which gateway the packet goes to, as a number since an annotation
+ *  has 64 bits at most, or 0: IP6NDSolicitor and ECMP know what it means. A program knows 65,535 gateways in its life.
  *
- *  Prefixes are intervals of addresses, in a B+-tree of cache lines that is searched for many packets at once, with AVX-512
- *  or AVX2 where the processor has them (PlanB, NSDI 2026): 6 lines for 200,000 routes. Routes longer than /64 cost a second,
- *  shorter search. Any number of routes; about 17 bytes each.
+ *  Prefixes are intervals of addresses, in a B+-tree of cache lines that is searched for many packets at once, with
+ *  AVX-512 or AVX2 where the processor has them (PlanB, NSDI 2026): 6 lines for 200,000 routes. Routes longer than /64
+ *  cost a second, shorter search. Any number of routes; about 17 bytes each.
  *
- *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one. A change
- *  builds the tree anew (20 ms for 200,000 routes), so make many at once with `ctrl`.
+ *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one. A
+ *  change builds the tree anew (20 ms for 200,000 routes), so make many at once with `ctrl`.
  *      add ADDR/LEN [GW] OUT       (write) adds a route; fails if there is one for this prefix
  *      set ADDR/LEN [GW] OUT       (write) adds or replaces a route
  *      remove ADDR/LEN [GW OUT]    (write) removes a route; fails if there is none
- *      ctrl                        (write) lines of "add ...", "set ...", "remove ...": all of them or, when one fails, none
+ *      ctrl                        (write) lines of "add ...", "set ...", "remove ...": all of them or, when one fails,
+ *                                  none
  *      flush                       (write) removes all routes
  *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
- *      form                        (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with AVX-512 or AVX2;
- *                                  what is the fastest with these routes is found out at the start and when there are twice
- *                                  as many, or half; `heddle plan` shows it, too
+ *      form                        (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with
+ *                                  AVX-512 or AVX2; what is the fastest with these routes is found out at the start and
+ *                                  when there are twice as many, or half; `heddle plan` shows it, too
  *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
  *      reload                      (write) reads FILE again; a FILE with errors changes nothing. SIGHUP does it for all
  *                                  elements that have this handler
  *
- *  Hot reconfiguration: with the same arguments, without FILE, and as many outputs routes stay as handlers have made them. Else they
- *  are those of the arguments and of FILE as it is then.
+ *  Hot reconfiguration: with the same arguments, without FILE, and as many outputs routes stay as handlers have made
+ *  them. Else they are those of the arguments and of FILE as it is then.
  *
  *  Errors: a route that is none, a route whose output is not connected (each is named with file and line). Statistics:
  *  `routes`.

@@ -1,5 +1,5 @@
-// Lookups on the CPU. By hand: a group of keys goes through the tree level by level, so that the accesses of many keys are on
-// their way at once. By gopt: each goes on as soon as its node is there.
+// Lookups on the CPU. By hand: a group of keys goes through the tree level by level, so that the accesses of many keys
+// are on their way at once. By gopt: each goes on as soon as its node is there.
 
 #include <algorithm>
 #include <array>
@@ -92,7 +92,8 @@ HEDDLE_AVX512 void keys_avx512(const uint8_t (*addresses)[16], int64_t* keys, in
   keys_portable(addresses + i, keys + i, n - i);
 }
 
-/** Takes kTogether keys from the root to their leaves, all of it in registers: as many as hide the latency of a step. */
+/** Takes kTogether keys from the root to their leaves, all of it in registers: as many as hide the latency of a
+ *  step. */
 HEDDLE_AVX512 inline void descend_avx512(const Image& image, const int64_t* keys, uint32_t* leaves) {
   __m512i key[kTogether];
   uint64_t place[kTogether];  // of the node in its level, in 8 bytes
@@ -172,8 +173,8 @@ void RouteTable::choose_form() {
   constexpr size_t kLookups = 32 * kGroup;
   chosen_with_ = routes_.size();
   const std::span<const Form> all = forms();
-  // Others each time, so that no way finds in a cache what the one before has fetched; in routes, for where none is, all
-  // lookups would end in a few leaves.
+  // Others each time, so that no way finds in a cache what the one before has fetched; in routes, for where none is,
+  // all lookups would end in a few leaves.
   struct Key {
     uint64_t halves[2];
   };

@@ -8,8 +8,8 @@ namespace heddle::ip6_lookup {
 extern "C" {
 #endif
 
-/* hops[i]: value_of() of addresses[i], as they lie in packets, i in [0, n). _avx512: where the processor has AVX-512DQ and
-   POPCNT. */
+/* hops[i]: value_of() of addresses[i], as they lie in packets, i in [0, n). _avx512: where the processor has AVX-512DQ
+   and POPCNT. */
 #define IP6_LOOKUPS(name) void name(const struct Image* image, const uint8_t(*addresses)[16], uint16_t* hops, int n)
 IP6_LOOKUPS(ip6_lookups_gopt);
 IP6_LOOKUPS(ip6_lookups_gopt_avx512);

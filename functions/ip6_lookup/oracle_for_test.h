@@ -12,8 +12,8 @@
 
 namespace heddle::ip6_lookup {
 
-/** The oracle: routes as strings of bits, the longest of which that an address begins with is searched. Shares nothing with
- *  the table. */
+/** The oracle: routes as strings of bits, the longest of which that an address begins with is searched. Shares nothing
+ *  with the table. */
 struct Oracle {
   std::map<std::string, uint32_t> ports;
 

@@ -11,7 +11,8 @@ HEDDLE_HD const Node& line_of(const Image& image, uint32_t number) {
   return static_cast<const Node*>(behind(&image, image.lines))[number];
 }
 
-/** As value_of(): 0 if no route covers the address of the halves `high` and `low`, else hop_of() says where it leads. */
+/** As value_of(): 0 if no route covers the address of the halves `high` and `low`, else hop_of() says where it
+ *  leads. */
 HEDDLE_HD inline uint16_t lookup(const Image& image, uint64_t high, uint64_t low) {
   return value_of(&image, high, low);
 }

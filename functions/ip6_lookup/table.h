@@ -12,7 +12,8 @@
 
 namespace heddle::ip6_lookup {
 
-/** A way to look many addresses up: hops[i] = lookup() (rule.h) of addresses[i] (as they lie in packets), i in [0, n). */
+/** A way to look many addresses up: hops[i] = lookup() (rule.h) of addresses[i] (as they lie in packets), i in [0,
+ *  n). */
 struct Form {
   const char* name;
   void (*look_up)(const Image* image, const uint8_t (*addresses)[16], uint16_t* hops, int n);
@@ -20,14 +21,14 @@ struct Form {
 /** Those that this processor has; the first is used where nothing has been measured. */
 std::span<const Form> forms();
 
-/** A set of routes as an Image. Each change builds a new image beside the old one, which readers keep until they are done
- *  (reclaim()): 0.1 µs a route or so. One thread changes it while any number read. */
+/** A set of routes as an Image. Each change builds a new image beside the old one, which readers keep until they are
+ *  done (reclaim()): 0.1 µs a route or so. One thread changes it while any number read. */
 class RouteTable : public Table {
  public:
   RouteTable() { load({}); }
 
-  /** Makes `routes` the set; of several with one prefix the last wins. Throws Error, with the table unchanged, if a port is
-   *  above kMostPorts - 1. */
+  /** Makes `routes` the set; of several with one prefix the last wins. Throws Error, with the table unchanged, if a
+   *  port is above kMostPorts - 1. */
   void load(std::vector<Route> routes);
 
   /** Adds or replaces the routes `set` and removes those with the prefixes of `gone`. Throws as load() does. */
@@ -49,12 +50,13 @@ class RouteTable : public Table {
   /** For readers, who fetch it anew for each batch. */
   const Image& image() const { return *image_.load(std::memory_order_acquire); }
 
-  /** hops[i] = lookup() (rule.h) of addresses[i] (as they lie in packets) in an image of this table, i in [0, n); n may be 0. Any
-   *  number of threads may call it while the routes change. */
+  /** hops[i] = lookup() (rule.h) of addresses[i] (as they lie in packets) in an image of this table, i in [0, n); n may
+   *  be 0. Any number of threads may call it while the routes change. */
   void lookup_bulk(const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n) const {
     form_.load(std::memory_order_relaxed)->look_up(&image, addresses, hops, n);
   }
-  /** Makes lookup_bulk() work in the way that is the fastest here, with these routes; a millisecond or so. Readers may go on. */
+  /** Makes lookup_bulk() work in the way that is the fastest here, with these routes; a millisecond or so. Readers may
+   *  go on. */
   void choose_form();
   /** The same if that was last done with less than half as many routes, or more than twice as many, or not at all. */
   void choose_form_again();

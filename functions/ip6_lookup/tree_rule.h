@@ -1,14 +1,16 @@
-/* IPv6 routes as intervals of addresses, in trees that are searched from the root, the same bytes on CPU and GPU. Prefixes cut the
-   address space into intervals, in each of which one prefix is the longest that matches; so a route is found by finding the
-   interval, as in a B+-tree whose nodes lie level by level and need no pointers (PlanB, NSDI 2026).
+/* IPv6 routes as intervals of addresses, in trees that are searched from the root, the same bytes on CPU and GPU.
+   Prefixes cut the address space into intervals, in each of which one prefix is the longest that matches; so a route is
+   found by finding the interval, as in a B+-tree whose nodes lie level by level and need no pointers (PlanB, NSDI
+   2026).
 
-   The main tree is searched by the first 64 bits of an address. An interval is known by its last address; the last of a node
-   needs no place there, since it is in the node above. A node is a cache line: an inner one has 8 limits and 9 children, a leaf
-   6 limits and the values of 7 intervals. The number of limits that are smaller than the key says where to go on. The value of
-   64 bits of which longer prefixes exist leads to a tree of its own, which is searched in the same way by the last 64 bits.
+   The main tree is searched by the first 64 bits of an address. An interval is known by its last address; the last of a
+   node needs no place there, since it is in the node above. A node is a cache line: an inner one has 8 limits and 9
+   children, a leaf 6 limits and the values of 7 intervals. The number of limits that are smaller than the key says
+   where to go on. The value of 64 bits of which longer prefixes exist leads to a tree of its own, which is searched in
+   the same way by the last 64 bits.
 
-   Limits are stored with their first bit flipped, so that signed comparison orders them (AVX2 has no other), and filled up with
-   the largest, which nothing exceeds.
+   Limits are stored with their first bit flipped, so that signed comparison orders them (AVX2 has no other), and filled
+   up with the largest, which nothing exceeds.
    Plain C11 that is also C++ and CUDA, so that gopt can take it as it stands. */
 #pragma once
 
@@ -36,8 +38,8 @@ struct __attribute__((aligned(64))) Inner {
 };
 struct __attribute__((aligned(64))) Leaf {
   int64_t limit[kLeafLimits];
-  /* 0: no route; below Image::first_hop: the output + 1; below kFirstTree: of a Hop; else bases[leaf] + value - kFirstTree is the
-     number of a Tree. */
+  /* 0: no route; below Image::first_hop: the output + 1; below kFirstTree: of a Hop; else bases[leaf] + value -
+     kFirstTree is the number of a Tree. */
   uint16_t value[kLeafValues];
   uint16_t unused;
 };
@@ -132,7 +134,8 @@ HEDDLE_HD static inline uint16_t resolved_value(const struct Image* image, uint3
   return value_in(image, tree, ordered(low));
 }
 
-/* 0 if no route covers the address of the halves `high` and `low` (host byte order), else hop_of() says where it leads. */
+/* 0 if no route covers the address of the halves `high` and `low` (host byte order), else hop_of() says where it
+   leads. */
 HEDDLE_HD static inline uint16_t value_of(const struct Image* image, uint64_t high, uint64_t low) {
   const int64_t key = ordered(high);
   uint32_t node = 0, level = 0;

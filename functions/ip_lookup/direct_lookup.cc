@@ -26,8 +26,8 @@ void by_gopt(const DirectImage& image, const uint32_t* addresses, uint16_t* hops
 }
 
 #ifdef HEDDLE_AVX2
-// A gather fetches four bytes for each two-byte entry: the upper two are dropped, and those after the last entry of a level
-// belong to the next member of the image. No entry is torn: it is aligned, so it lies within one cache line.
+// A gather fetches four bytes for each two-byte entry: the upper two are dropped, and those after the last entry of a
+// level belong to the next member of the image. No entry is torn: it is aligned, so it lies within one cache line.
 
 [[gnu::target("avx2")]] void gather_eights(const DirectImage& image, const uint32_t* addresses, uint16_t* hops, int n) {
   const auto* tbl24 = reinterpret_cast<const int*>(image.tbl24);

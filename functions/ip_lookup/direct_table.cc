@@ -104,8 +104,8 @@ void DirectTable::paint(uint32_t address, uint32_t length, uint16_t hop, uint8_t
   report(second_level);
 }
 
-/** Of `count` entries, those that no prefix longer than `length` owns, a stretch of them at a time; calls `is_other` with the
- *  places of the others. */
+/** Of `count` entries, those that no prefix longer than `length` owns, a stretch of them at a time; calls `is_other`
+ *  with the places of the others. */
 template <class IsOther>
 void DirectTable::paint_entries(uint16_t* entries, uint8_t* owners, uint32_t count, uint32_t length, uint16_t hop,
                                 uint8_t owner, Run& run, const IsOther& is_other) {

@@ -305,8 +305,8 @@ TEST(DirectTable, GroupsRunOut) {
   EXPECT_EQ(table.lookup(extra.address)->port, 2u) << "a failed load leaves the table";
 }
 
-/** replace() makes the table that load() makes, by patches alone, and on the way each address has its old answer or its new
- *  one. */
+/** replace() makes the table that load() makes, by patches alone, and on the way each address has its old answer or its
+ *  new one. */
 TEST(DirectTable, ReplaceGivesOldAnswersOrNewOnes) {
   Random random(seed());
   std::vector<Route> routes(400), others(400);

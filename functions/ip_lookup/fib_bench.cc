@@ -1,5 +1,5 @@
-// fib: look-ups in the direct table, in the form that is chosen at start, against DPDK's rte_fib (DIR-24-8 with next hops of two
-// bytes) by AVX-512 where the processor has it, with the same routes and addresses, on one core.
+// fib: look-ups in the direct table, in the form that is chosen at start, against DPDK's rte_fib (DIR-24-8 with next
+// hops of two bytes) by AVX-512 where the processor has it, with the same routes and addresses, on one core.
 
 #define ALLOW_EXPERIMENTAL_API  // rte_vect_set_max_simd_bitwidth
 extern "C" {                    // DPDK 22.11 forgets it

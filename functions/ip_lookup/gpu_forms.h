@@ -8,10 +8,10 @@ namespace heddle {
  *
  *      GPUIPLookup(TABLE number[, keywords CAPACITY, LISTS_PER_CORE, MAX_BATCH, BLOCKING, PERSISTENT, DEVICE])
  *
- *  Takes whole Ethernet frames, whose destination it reads at byte 30, and sends those with a route to its one output; others
- *  are dropped ("no_route"). The routes are those of the file tableNUMBER.routes in the current directory, which all name
- *  output 0 (`heddle gen routes`, `heddle routes convert`). LinearIPLookup with DEVICE gpu, TRANSPORT commlist and LAUNCH async;
- *  other keywords as GPUEtherMirrorCommList has them.
+ *  Takes whole Ethernet frames, whose destination it reads at byte 30, and sends those with a route to its one output;
+ *  others are dropped ("no_route"). The routes are those of the file tableNUMBER.routes in the current directory, which
+ *  all name output 0 (`heddle gen routes`, `heddle routes convert`). LinearIPLookup with DEVICE gpu, TRANSPORT commlist
+ *  and LAUNCH async; other keywords as GPUEtherMirrorCommList has them.
  *
  *  Example:
  *
@@ -28,8 +28,8 @@ class GPUIPLookup : public Compound {
 
 /** GPUIPLookupWithCopy: a linear look-up of IPv4 destinations on a GPU, which gets the addresses side by side.
  *
- *      GPUIPLookupWithCopy(TABLE number[, keywords CAPACITY, QUEUES_PER_CORE, MAX_BATCH, BLOCKING, ZEROCOPY, PERSISTENT,
- *          DEVICE])
+ *      GPUIPLookupWithCopy(TABLE number[, keywords CAPACITY, QUEUES_PER_CORE, MAX_BATCH, BLOCKING, ZEROCOPY,
+ *          PERSISTENT, DEVICE])
  *
  *  As GPUIPLookup, but the CPU packs the destinations: TRANSPORT coalescent, or zerocopy with ZEROCOPY true.
  */

@@ -20,26 +20,28 @@ namespace heddle {
  *
  *  The table is DIR-24-8-BASIC (Gupta, Lin, McKeown, INFOCOM 1998): one or two memory accesses a packet. It holds any
  *  number of routes with at most 48,895 different gateways, and at most 16,384 blocks of 256 addresses that contain
- *  routes longer than /24; it uses up to 65 MB. On the CPU, look-ups wait for memory together: by gathers of AVX-512 or AVX2, by
- *  prefetching, or in turns (gopt), whichever is the fastest on random addresses when the program starts, and again whenever the number
- *  of routes has doubled or halved. Where other elements run between this one and that which sets dst, entries are asked for
- *  there as well.
+ *  routes longer than /24; it uses up to 65 MB. On the CPU, look-ups wait for memory together: by gathers of AVX-512 or
+ *  AVX2, by prefetching, or in turns (gopt), whichever is the fastest on random addresses when the program starts, and
+ *  again whenever the number of routes has doubled or halved. Where other elements run between this one and that which
+ *  sets dst, entries are asked for there as well.
  *
  *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one.
  *      add ADDR/MASK [GW] OUT      (write) adds a route; fails if there is one for this prefix
  *      set ADDR/MASK [GW] OUT      (write) adds or replaces a route
  *      remove ADDR/MASK [GW OUT]   (write) removes a route; fails if there is none, or none with this GW and OUT
- *      ctrl                        (write) lines of "add ...", "set ...", "remove ...": all of them or, when one fails, none
+ *      ctrl                        (write) lines of "add ...", "set ...", "remove ...": all of them or, when one fails,
+ *                                  none
  *      flush                       (write) removes all routes
  *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
  *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
- *      form                        (read) how look-ups are made on the CPU: "gathers, AVX-512", "gathers, AVX2", "gopt", "by hand";
- *                                  `heddle plan` shows it, too
- *      reload                      (write) reads FILE again and patches the differences into the table in the same way; a FILE
- *                                  with errors changes nothing. SIGHUP does it for all elements that have this handler
+ *      form                        (read) how look-ups are made on the CPU: "gathers, AVX-512", "gathers, AVX2",
+ *                                  "gopt", "by hand"; `heddle plan` shows it, too
+ *      reload                      (write) reads FILE again and patches the differences into the table in the same way;
+ *                                  a FILE with errors changes nothing. SIGHUP does it for all elements that have this
+ *                                  handler
  *
- *  Hot reconfiguration: with the same arguments and as many outputs routes stay as handlers have made them; a FILE that has changed
- *  takes effect by `reload`.
+ *  Hot reconfiguration: with the same arguments and as many outputs routes stay as handlers have made them; a FILE that
+ *  has changed takes effect by `reload`.
  *
  *  Errors: a route that is none, a route whose output is not connected (each is named with file and line), too many
  *  routes. Statistics: `routes`.
@@ -63,11 +65,11 @@ class DirectIPLookup : public IPRouteTable {
  *  Arguments, ports, annotations, drop reasons, handlers and errors are those of DirectIPLookup.
  *
  *  The table is a trie with a root of 65,536 entries and nodes of 16, into which prefixes are expanded (Srinivasan,
- *  Varghese, ACM TOCS 17(1), 1999): one to five memory accesses a packet, three for most of a BGP table. It takes 256 KB
- *  and 64 bytes a node, of which a new prefix longer than /16 needs at most four and most share those of their neighbours;
- *  at most 1,048,576 nodes, enough for a million routes of a BGP table, and 48,895 different gateways. A million routes
- *  fit into about 45 MB; a few thousand stay in a processor's second-level cache, where DirectIPLookup does not. Also called
- *  RangeIPLookup (on the CPU only).
+ *  Varghese, ACM TOCS 17(1), 1999): one to five memory accesses a packet, three for most of a BGP table. It takes 256
+ *  KB and 64 bytes a node, of which a new prefix longer than /16 needs at most four and most share those of their
+ *  neighbours; at most 1,048,576 nodes, enough for a million routes of a BGP table, and 48,895 different gateways. A
+ *  million routes fit into about 45 MB; a few thousand stay in a processor's second-level cache, where DirectIPLookup
+ *  does not. Also called RangeIPLookup (on the CPU only).
  *
  *  Example:
  *
@@ -86,9 +88,9 @@ class RadixIPLookup : public IPRouteTable {
  *  Arguments, ports, annotations, drop reasons, handlers and errors are those of DirectIPLookup.
  *
  *  The table is an array of routes, longer prefixes first, that is searched from its start for every packet until one
- *  matches: good for some dozens of routes, and a baseline for the others. A search during which the table changes begins
- *  again, so a large table must not change often. At most 1,048,576 routes, 8 bytes each, and
- *  48,895 different gateways. Also called StaticIPLookup (on the CPU only).
+ *  matches: good for some dozens of routes, and a baseline for the others. A search during which the table changes
+ *  begins again, so a large table must not change often. At most 1,048,576 routes, 8 bytes each, and 48,895 different
+ *  gateways. Also called StaticIPLookup (on the CPU only).
  *
  *  Example:
  *

@@ -1,5 +1,5 @@
-/* The linear lookup rule: longest-prefix match of an IPv4 address by looking at one route after the other, longer prefixes
-   first, until one matches.
+/* The linear lookup rule: longest-prefix match of an IPv4 address by looking at one route after the other, longer
+   prefixes first, until one matches.
    Plain C11 that is also C++ and CUDA, so that a source-to-source tool can take it as it stands. */
 #pragma once
 

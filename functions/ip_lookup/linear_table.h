@@ -28,8 +28,9 @@ HEDDLE_HD inline uint16_t hop_of(const LinearImage& image, uint32_t address) {
  *  A new route goes behind those of its length. Room is made as in a TCAM (Shah, Gupta, "Fast Updating Algorithms for
  *  TCAMs", IEEE Micro 21(1), 2001): each shorter length moves its first entry behind its last, at most 32 in all. An
  *  entry is written at its new place, further on, before its old one is overwritten; so a reader, who goes forward,
- *  meets it at one place or at both; one that a whole change overtakes begins again. A removed route leaves an empty entry, which the next of its length or of a longer
- *  one takes, and which is in nobody's way at the end of the array. */
+ *  meets it at one place or at both; one that a whole change overtakes begins again. A removed route leaves an empty
+ *  entry, which the next of its length or of a longer one takes, and which is in nobody's way at the end of the
+ *  array. */
 class LinearTable : public RouteTable {
  public:
   LinearTable();  ///< empty. Throws Error when memory cannot be mapped.

@@ -1,6 +1,6 @@
-// route-load: a million routes from a text file into the table that DirectIPLookup uses: the time, and the memory at the peak
-// beyond the table itself (its image, as far as it is used). Each round is a process of its own that has given back what
-// memory it had to spare.
+// route-load: a million routes from a text file into the table that DirectIPLookup uses: the time, and the memory at
+// the peak beyond the table itself (its image, as far as it is used). Each round is a process of its own that has given
+// back what memory it had to spare.
 
 #include <arpa/inet.h>
 #include <malloc.h>

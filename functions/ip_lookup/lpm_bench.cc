@@ -1,7 +1,7 @@
-// lpm and radix: lookup_bulk() of the direct and the radix table against DPDK's rte_lpm_lookup_bulk() on the same routes
-// and addresses, in memory of the same kind (2 MB pages where the system gives them), on one core. rte_lpm's table is
-// filled entry by entry from ours, because rte_lpm_add takes half a minute for as many routes; samples are compared with
-// what rte_lpm_lookup answers.
+// lpm and radix: lookup_bulk() of the direct and the radix table against DPDK's rte_lpm_lookup_bulk() on the same
+// routes and addresses, in memory of the same kind (2 MB pages where the system gives them), on one core. rte_lpm's
+// table is filled entry by entry from ours, because rte_lpm_add takes half a minute for as many routes; samples are
+// compared with what rte_lpm_lookup answers.
 
 #include <rte_lpm.h>
 

@@ -7,7 +7,8 @@
 namespace heddle::ip_lookup {
 namespace {
 
-/** The image and, by entry that names no node, the length of the prefix that owns it (0: the default route, or none). */
+/** The image and, by entry that names no node, the length of the prefix that owns it (0: the default route, or
+ *  none). */
 struct Memory {
   RadixImage image;
   uint8_t root_owner[1 << kRootBits];
@@ -131,8 +132,8 @@ void RadixTable::clear_entries(uint32_t address, uint32_t length, uint16_t cover
   report(run);
 }
 
-/** Gives the entries from `first`, and those below them, that no prefix longer than `length` owns to `hop`, on behalf of a
- *  prefix of length `owner`. */
+/** Gives the entries from `first`, and those below them, that no prefix longer than `length` owns to `hop`, on behalf
+ *  of a prefix of length `owner`. */
 void RadixTable::paint(const Entries& entries, uint32_t first, uint32_t count, uint32_t length, uint16_t hop,
                        uint8_t owner, Run& run) {
   for (uint32_t i = first; i < first + count; ++i) {

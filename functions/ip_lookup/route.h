@@ -30,8 +30,8 @@ constexpr Route normalised(Route route) {
 }
 
 inline constexpr uint32_t kHops = 49152;  ///< hop indices; 0 means "no route", so 49,151 are usable
-/** Hop index i in 1..kPlainHops is output i - 1 without a gateway, whatever the table holds: for these, which are all that
- *  most tables have, nobody needs to read the hops. */
+/** Hop index i in 1..kPlainHops is output i - 1 without a gateway, whatever the table holds: for these, which are all
+ *  that most tables have, nobody needs to read the hops. */
 inline constexpr uint32_t kPlainHops = 256;
 
 }  // namespace heddle::ip_lookup

@@ -1,7 +1,7 @@
 #pragma once
 
-// HEDDLE_AVX2: whether functions with [[gnu::target("avx2")]] can be compiled. ThreadSanitizer does not see a gather, so
-// it gets the scalar forms.
+// HEDDLE_AVX2: whether functions with [[gnu::target("avx2")]] can be compiled. ThreadSanitizer does not see a gather,
+// so it gets the scalar forms.
 
 #if defined(__SANITIZE_THREAD__)
 #define HEDDLE_THREAD_SANITIZER

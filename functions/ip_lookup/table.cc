@@ -227,7 +227,8 @@ void RouteTable::change(std::vector<Route> set, std::vector<Route> gone) {
   std::ranges::for_each(set, check);
   std::erase_if(set, [&](const Route& route) { return find(route.address, route.length) == route.hop; });
   check_room(set, false);
-  // Longer prefixes are set before the shorter ones around them, and go after them: no address sees an answer in between.
+  // Longer prefixes are set before the shorter ones around them, and go after them: no address sees an answer in
+  // between.
   std::ranges::sort(set, std::greater(), &Route::length);
   std::ranges::sort(gone, {}, &Route::length);
   // A hop that one route gives up and another takes stays in use meanwhile.

@@ -48,7 +48,8 @@ class RouteTable : public Table {
   size_t load(std::vector<Route> routes);
 
   /** Adds the routes `set` (of one prefix at most one) and removes those with the prefixes of `gone` while readers go
-   *  on: each address goes from its old answer to its new one. Throws Error, with the table unchanged, as add() does. */
+   *  on: each address goes from its old answer to its new one. Throws Error, with the table unchanged, as add()
+   *  does. */
   void change(std::vector<Route> set, std::vector<Route> gone);
 
   /** Makes `routes` the set of routes by change(). Of several with one prefix the last wins. */
@@ -63,8 +64,8 @@ class RouteTable : public Table {
   /** out[i] = hop index of addresses[i] (host byte order), 0 for no route, i in [0, n); n may be 0. The arrays must not
    *  overlap. Any number of threads may call it while the table changes. Allocates nothing, never fails. */
   virtual void lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const = 0;
-  /** Makes lookup_bulk() work in the way that is the fastest here, with this table, if there are several; a millisecond or so.
-   *  Readers may go on. */
+  /** Makes lookup_bulk() work in the way that is the fastest here, with this table, if there are several; a millisecond
+   *  or so. Readers may go on. */
   void choose_form();
   /** The same if that was last done with less than half as many routes, or more than twice as many, or not at all. */
   void choose_form_again();
@@ -100,8 +101,8 @@ class RouteTable : public Table {
 
   /** Makes the route's entries say `hop`, for which there is room; `is_new`: it replaces none. */
   virtual void set_entries(const Route& route, uint16_t hop, bool is_new) = 0;
-  /** Gives the prefix's entries to `cover`, the hop index of the next shorter prefix, which has `cover_length` (0, 0: there
-   *  is none). */
+  /** Gives the prefix's entries to `cover`, the hop index of the next shorter prefix, which has `cover_length` (0, 0:
+   *  there is none). */
   virtual void clear_entries(uint32_t address, uint32_t length, uint16_t cover, uint8_t cover_length) = 0;
   /** Blocks that have to be taken before all of `routes` are in an image that is as it is, or `empty`. */
   virtual size_t blocks_needed(std::span<const Route> routes, bool empty) const = 0;

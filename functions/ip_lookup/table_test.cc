@@ -183,7 +183,8 @@ TEST_P(TableTest, AnswersAsALinearSearchDoes) {
   EXPECT_TRUE(held);
 }
 
-/** A reader beside the writer: each answer is the oracle's at some moment between just before and just after the read. */
+/** A reader beside the writer: each answer is the oracle's at some moment between just before and just after the
+ *  read. */
 TEST_P(TableTest, ConcurrentReaderSeesOldOrNew) {
   constexpr int kSteps = 4000, kProbes = 48;
   std::mt19937 random(5);

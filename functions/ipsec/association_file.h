@@ -50,9 +50,9 @@ constexpr size_t kMostAssociations = 100000, kLargestWindow = 4096;
  *          lifetime config:
  *            limit: soft 900(bytes), hard (INF)(bytes)
  *
- *  also `auth-trunc hmac(sha256) KEY 128`, `enc cbc(aes) KEY`, and `encap type espinudp sport 4500 dport 4500 addr
- *  0.0.0.0`. `#` starts a comment. `errors` gets "PATH:LINE: WHY" for at most 100 mistakes; none of them quotes the file,
- *  which holds keys. */
+ *  also `auth-trunc hmac(sha256) KEY 128`, `enc cbc(aes) KEY`, and
+ *  `encap type espinudp sport 4500 dport 4500 addr 0.0.0.0`. `#` starts a comment. `errors` gets "PATH:LINE: WHY" for
+ *  at most 100 mistakes; none of them quotes the file, which holds keys. */
 AssociationList parse_associations(std::string_view text, const std::string& path, std::vector<std::string>& errors);
 
 /** The same of a file. Throws Error when it cannot be read, or when others than its owner may. */

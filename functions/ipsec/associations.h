@@ -16,8 +16,8 @@
 namespace heddle::ipsec {
 
 /** The security associations of an element: what packets need of them as a table, and on the host what changes with
- *  them, and what the CPU does beyond a GPU. The host's memory of keys is left out of core dumps; that, copies on a GPU, and what
- *  lay on the way there, are wiped. */
+ *  them, and what the CPU does beyond a GPU. The host's memory of keys is left out of core dumps; that, copies on a
+ *  GPU, and what lay on the way there, are wiped. */
 class Associations : public Table {
  public:
   /** Takes the file's associations, once. */
@@ -56,8 +56,8 @@ class Associations : public Table {
     const uint64_t last = host_[index].numbers->load(std::memory_order_relaxed) - 1;
     return static_cast<uint32_t>((last - static_cast<uint32_t>(static_cast<uint32_t>(last) - low)) >> 32);
   }
-  /** Those associations that `other` has as well, of the same SPI and keys, have their numbers from there. Packets come here as
-   *  long as `other` lives. */
+  /** Those associations that `other` has as well, of the same SPI and keys, have their numbers from there. Packets come
+   *  here as long as `other` lives. */
   void numbered_by(const Associations& other);
   /** The number that the next packet gets. */
   uint64_t next_number(uint32_t index) const { return host_[index].next.load(std::memory_order_relaxed); }
@@ -76,8 +76,8 @@ class Associations : public Table {
   /** Writes a line to standard error for each association that has reached a limit since the last call. */
   void announce(const std::string& element);
 
-  /** Goes on with the numbers, windows and lifetimes of `old`, of those associations that have the same SPI and keys there;
-   *  a call the other way round takes them back. No packet thread runs. */
+  /** Goes on with the numbers, windows and lifetimes of `old`, of those associations that have the same SPI and keys
+   *  there; a call the other way round takes them back. No packet thread runs. */
   void take_over(Associations& old);
 
   /** Whether some association takes ESP in UDP to this port, in network byte order. */
@@ -88,8 +88,8 @@ class Associations : public Table {
   uint32_t front_bytes() const { return front_bytes_; }
   bool front_varies() const { return front_varies_; }
   bool has_transport() const { return has_transport_; }  ///< whether some association has mode transport
-  /** The first association whose packets the host must judge behind ICV and padding, for their window, selector or lifetime; or
-   *  kNone. */
+  /** The first association whose packets the host must judge behind ICV and padding, for their window, selector or
+   *  lifetime; or kNone. */
   uint32_t judged() const { return judged_; }
   uint32_t tail_bytes() const { return tail_bytes_; }
 

@@ -39,7 +39,8 @@ void Burst::set_cipher(const Details& sa, IMB_JOB& job, uint8_t* esp, uint32_t b
     case Cipher::aes_cbc:
       job.cipher_mode = IMB_CIPHER_CBC;
       job.iv_len_in_bytes = 16;
-      if (encipher) {  // what stands in the IV's place is enciphered first, and so becomes an IV that nobody can predict
+      if (encipher) {  // what stands in the IV's place is enciphered first, and so becomes an IV that nobody can
+                       // predict
         job.iv = kZeros;
         from = kEspBytes;
         bytes += sa.suite.iv_bytes();

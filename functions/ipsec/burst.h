@@ -18,8 +18,9 @@ class Burst {
 
   /** Begins a burst of at most `count` packets. */
   void begin(int count);
-  /** Adds packet number count(): `esp` is its ESP header, behind which are IV, `bytes` of plain text or ciphertext, which
-   *  is replaced, and the ICV, which finish() writes for what is enciphered. `high`: upper half of its sequence number, if that is extended. */
+  /** Adds packet number count(): `esp` is its ESP header, behind which are IV, `bytes` of plain text or ciphertext,
+   *  which is replaced, and the ICV, which finish() writes for what is enciphered. `high`: upper half of its sequence
+   *  number, if that is extended. */
   void encipher(const Details& sa, uint8_t* esp, uint32_t bytes, uint32_t high = 0) { add(sa, esp, bytes, high, true); }
   void decipher(const Details& sa, uint8_t* esp, uint32_t bytes, uint32_t high = 0) {
     add(sa, esp, bytes, high, false);

@@ -7,7 +7,8 @@
 
 namespace heddle::ipsec {
 
-/** What the CPU needs of an association beyond what a GPU does. Numbers are in host byte order unless said otherwise. */
+/** What the CPU needs of an association beyond what a GPU does. Numbers are in host byte order unless said
+ *  otherwise. */
 struct alignas(64) Details {
   // For intel-ipsec-mb. Keys lie in the same kind of memory as this, which is wiped.
   const void* encipher_keys;  ///< expanded for the cipher: round keys, or a gcm_key_data

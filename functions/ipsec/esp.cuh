@@ -10,11 +10,11 @@
 
 namespace heddle::ipsec {
 
-// A packet's stream is what is authenticated: ESP header and IV (16 bytes), then the ciphertext. It may lie at any address,
-// also where the inner packet is; so memory is read and written in aligned pieces of 16 bytes, once, and the key
-// stream is shifted to them. Eight lanes take a packet a chunk of eight pieces further, while a thread of warp 0 hashes
-// the chunk before, which stays in shared memory. GHASH is a sum, so the eight lanes do that themselves, each of every eighth block;
-// where no packet of a tile has an HMAC warp 0 does as the others.
+// A packet's stream is what is authenticated: ESP header and IV (16 bytes), then the ciphertext. It may lie at any
+// address, also where the inner packet is; so memory is read and written in aligned pieces of 16 bytes, once, and the
+// key stream is shifted to them. Eight lanes take a packet a chunk of eight pieces further, while a thread of warp 0
+// hashes the chunk before, which stays in shared memory. GHASH is a sum, so the eight lanes do that themselves, each of
+// every eighth block; where no packet of a tile has an HMAC warp 0 does as the others.
 constexpr uint32_t kPiece = 16, kLanes = 8, kChunk = kPiece * kLanes;
 constexpr uint32_t kStreamHead = kEspBytes + kIvBytes;
 constexpr uint32_t kRingWords =
@@ -36,8 +36,8 @@ struct Stream {
   __device__ uint32_t ghash_blocks() const { return (ciphertext + 15) / 16 + 2; }
 };
 
-/** Of jobs, which are streams with kDeciphers and load(at, here, words): the 16 bytes that begin at `at`, at `here` of the
- *  stream, before the cipher. */
+/** Of jobs, which are streams with kDeciphers and load(at, here, words): the 16 bytes that begin at `at`, at `here` of
+ *  the stream, before the cipher. */
 template <class Job>
 struct Work {
   Job jobs[gpu::kSlotPackets];
@@ -57,7 +57,8 @@ struct Work {
   /** This thread; of a block of several warps, or of a warp of its own. */
   __device__ gpu::Block block() const { return {static_cast<int>(threadIdx.x) & (threads - 1), threads}; }
 
-  /** Looks at the jobs, which are there: each thread's are visible to itself, and warp 0 has prepared those of all packets. */
+  /** Looks at the jobs, which are there: each thread's are visible to itself, and warp 0 has prepared those of all
+   *  packets. */
   __device__ void survey(const gpu::Block& block, gpu::Tile& its, const Image& table) {
     if (block.thread < gpu::kLanes) {
       const bool present = block.thread < its.count() && jobs[block.thread].ciphertext != 0;
@@ -72,8 +73,8 @@ struct Work {
   }
 };
 
-/** Copies `bytes` bytes, at most 64, to `by` bytes from where they are: at least 16 bytes before, or behind. 16 at a time, so that
- *  reads of host memory overlap, and in the order in which none are lost. */
+/** Copies `bytes` bytes, at most 64, to `by` bytes from where they are: at least 16 bytes before, or behind. 16 at a
+ *  time, so that reads of host memory overlap, and in the order in which none are lost. */
 __device__ inline void move_link(uint8_t* from, uint32_t bytes, int by) {
   const uint32_t pieces = (bytes + 15) / 16;
   for (uint32_t piece = 0; piece < pieces; ++piece) {
@@ -192,9 +193,9 @@ __device__ inline uint32_t number_at(const Work<Job>& work, int k, uint32_t plac
   return swapped(__funnelshift_r(low, high, shift % 4 * 8));
 }
 
-/** HMAC of packet k: takes in what chunks up to `n` complete, and at the end calls `done_with(k, icv)` with the ICV, as it lies, of
- *  whose words those of the suite count. The state lies in shared memory, and there is one copy of each hash: registers are what is
- *  scarce. */
+/** HMAC of packet k: takes in what chunks up to `n` complete, and at the end calls `done_with(k, icv)` with the ICV, as
+ *  it lies, of whose words those of the suite count. The state lies in shared memory, and there is one copy of each
+ *  hash: registers are what is scarce. */
 template <class Job, class Done>
 __device__ inline void hmac(Work<Job>& work, int k, uint32_t n, const Done& done_with) {
   const Stream& job = work.jobs[k];
@@ -244,9 +245,10 @@ __device__ inline Polynomial ghash_block(const Work<Job>& work, int k, uint32_t 
   return {uint64_t{words[0]} << 32 | words[1], uint64_t{words[2]} << 32 | words[3]};
 }
 
-/** GHASH of packet k: what chunk `n`, which has just been enciphered, completes. Block b of B counts times H^(B - b): each lane has
- *  every eighth block, so all but its last is multiplied by H^8. With the last it calls `done_with(k, icv)`. All lanes of a
- *  warp call it; those of one group with one packet, of AES-GCM if it is `wanted`. */
+/** GHASH of packet k: what chunk `n`, which has just been enciphered, completes. Block b of B counts times H^(B - b):
+ *  each lane has every eighth block, so all but its last is multiplied by H^8. With the last it calls
+ *  `done_with(k, icv)`. All lanes of a warp call it; those of one group with one packet, of AES-GCM if it is
+ *  `wanted`. */
 template <class Job, class Done>
 __device__ inline void ghash(Work<Job>& work, int k, bool wanted, uint32_t n, uint32_t rank, const Done& done_with) {
   Polynomial sum{0, 0};
@@ -281,8 +283,8 @@ __device__ inline void ghash(Work<Job>& work, int k, bool wanted, uint32_t n, ui
   done_with(k, icv);
 }
 
-/** Takes all packets of the tile, which has been surveyed, through cipher and hash: `done_with(k, icv)` is called for each of those
- *  with a stream, by some thread. All is in place for all threads on return. */
+/** Takes all packets of the tile, which has been surveyed, through cipher and hash: `done_with(k, icv)` is called for
+ *  each of those with a stream, by some thread. All is in place for all threads on return. */
 template <class Job, class Done>
 __device__ inline void run_streams(Work<Job>& work, const Lookup& te, const Done& done_with) {
   const auto has_hmac = [&](int k) { return k < work.count && work.jobs[k].ciphertext != 0 && !work.jobs[k].is_gcm(); };

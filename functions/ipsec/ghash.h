@@ -4,8 +4,9 @@
 
 #include "core/macros.h"
 
-/** GHASH's arithmetic (NIST SP 800-38D, 6.3, 6.4), CPU and GPU, without tables and branches: what is secret decides neither
- *  where memory is read nor how long it takes. A GPU has no carry-less multiplication; sixteen of integers are one of 32 bits. */
+/** GHASH's arithmetic (NIST SP 800-38D, 6.3, 6.4), CPU and GPU, without tables and branches: what is secret decides
+ *  neither where memory is read nor how long it takes. A GPU has no carry-less multiplication; sixteen of integers are
+ *  one of 32 bits. */
 namespace heddle::ipsec {
 
 /** Of GF(2^128): a block as a number, byte 0 at the top; the highest bit is the coefficient of x^0. */
@@ -17,8 +18,9 @@ HEDDLE_HD inline Polynomial operator^(const Polynomial& a, const Polynomial& b) 
   return {a.high ^ b.high, a.low ^ b.low};
 }
 
-/** The carry-less product. Factors are taken apart into every fourth bit, so that what is carried, of at most eight ones, ends
- *  in the three zeros between (T. Pornin, BearSSL). A loop, for a GPU would have no registers for all of it at once. */
+/** The carry-less product. Factors are taken apart into every fourth bit, so that what is carried, of at most eight
+ *  ones, ends in the three zeros between (T. Pornin, BearSSL). A loop, for a GPU would have no registers for all of it
+ *  at once. */
 HEDDLE_HD inline uint64_t carryless(uint32_t a, uint32_t b) {
   constexpr uint32_t kBits = 0x11111111;
   const uint64_t a0 = a & kBits, a1 = a & kBits << 1, a2 = a & kBits << 2, a3 = a & kBits << 3;
@@ -44,8 +46,8 @@ HEDDLE_HD inline Polynomial carryless_wide(uint64_t a, uint64_t b) {
   return {high ^ middle >> 32, low ^ middle << 32};
 }
 
-/** What of a product is not reduced yet, the lowest word first. On a GPU in shared memory, for its registers are full; hence
- *  also the factor there, and `volatile`, so that both stay there. */
+/** What of a product is not reduced yet, the lowest word first. On a GPU in shared memory, for its registers are full;
+ *  hence also the factor there, and `volatile`, so that both stay there. */
 struct Product {
   uint64_t words[4];
 };

@@ -18,17 +18,19 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *
  *      IPsecEncap(FILE [, keywords OFFSET, DEVICE, BLOCKING])
  *
- *  FILE: security associations, as `ip xfrm state` or `ip -s xfrm state` prints them; its mode must be 0600 or stricter, and
- *  keys appear nowhere else. Up to 100,000. OFFSET: where the IP header begins, default 0; what is before it (an Ethernet
- *  header) stays before the outer header, and its last two bytes become 0x0800 or, for IPv6, 0x86dd. DEVICE: cpu or gpu;
- *  default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  FILE: security associations, as `ip xfrm state` or `ip -s xfrm state` prints them; its mode must be 0600 or
+ *  stricter, and keys appear nowhere else. Up to 100,000. OFFSET: where the IP header begins, default 0; what is before
+ *  it (an Ethernet header) stays before the outer header, and its last two bytes become 0x0800 or, for IPv6, 0x86dd.
+ *  DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default)
+ *  or drop ("no_slot").
  *
  *  Of an association FILE may say:
  *
  *      src ADDRESS dst ADDRESS                     the outer addresses, IPv4 or IPv6
  *      proto esp spi NUMBER mode tunnel            or mode transport
  *      enc rfc3686(ctr(aes)) KEY                   AES-CTR (RFC 3686); or `enc cbc(aes) KEY` (RFC 3602); with
- *      auth-trunc hmac(sha1) KEY 96                HMAC-SHA1-96 (RFC 2404); or `auth-trunc hmac(sha256) KEY 128` (RFC 4868)
+ *      auth-trunc hmac(sha1) KEY 96                HMAC-SHA1-96 (RFC 2404); or `auth-trunc hmac(sha256) KEY 128`
+ *                                                  (RFC 4868)
  *      aead rfc4106(gcm(aes)) KEY 128              AES-GCM in place of both (RFC 4106); or an ICV of 64 or 96 bits
  *      replay-window N flag esn                    window of up to 4096; extended sequence numbers (RFC 4303, 2.2.1);
  *                                                  also from `anti-replay esn context:`
@@ -37,34 +39,35 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *      sel src PREFIX dst PREFIX                   which packets IPsecSequence gives it
  *
  *  AES keys have 128, 192 or 256 bits. A GPU does tunnels over IPv4 by rfc3686(ctr(aes)) with either hash, or by
- *  rfc4106(gcm(aes)), also of several kinds in one FILE, but no cbc(aes), transport mode, IPv6 outside, UDP and extended numbers; with
- *  such an association in FILE the element needs a CPU, where intel-ipsec-mb does the work, and on a GPU it is an error.
+ *  rfc4106(gcm(aes)), also of several kinds in one FILE, but no cbc(aes), transport mode, IPv6 outside, UDP and
+ *  extended numbers; with such an association in FILE the element needs a CPU, where intel-ipsec-mb does the work, and
+ *  on a GPU it is an error.
  *
- *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU or between GPU ports, so that the
- *  sequence numbers of an association are in the order in which packets came, also where a GPU does the rest. It may name
- *  another IPsecEncap with the same associations.
+ *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU or between GPU
+ *  ports, so that the sequence numbers of an association are in the order in which packets came, also where a GPU does
+ *  the rest. It may name another IPsecEncap with the same associations.
  *
- *  Inner packets are IPv4 or IPv6. What a link has padded behind them goes. The outer header of a tunnel takes over DSCP,
- *  ECN and DF (for IPv6: DF is set), unless the association has `extra-flag dont-encap-dscp`, `flag noecn` or `flag
- *  nopmtudisc`. In transport mode ESP comes behind the packet's IP header and, of IPv6, its hop-by-hop and routing headers.
- *  There is no fragmentation. Columns l3 and l4 mean nothing behind it.
+ *  Inner packets are IPv4 or IPv6. What a link has padded behind them goes. The outer header of a tunnel takes over
+ *  DSCP, ECN and DF (for IPv6: DF is set), unless the association has `extra-flag dont-encap-dscp`, `flag noecn` or
+ *  `flag nopmtudisc`. In transport mode ESP comes behind the packet's IP header and, of IPv6, its hop-by-hop and
+ *  routing headers. There is no fragmentation. Columns l3 and l4 mean nothing behind it.
  *
  *  Drops: "no_sa" (the column sa is no association of FILE; in transport mode: the packet does not go to its address),
- *  "malformed" (no IPv4 or IPv6 packet, it is cut, or it would get longer than 65,535 bytes), "fragment" (in transport mode,
- *  which takes whole packets).
+ *  "malformed" (no IPv4 or IPv6 packet, it is cut, or it would get longer than 65,535 bytes), "fragment" (in transport
+ *  mode, which takes whole packets).
  *
- *  Handlers: `associations` (r): a line each: place in FILE, SPI, outer source, outer destination, algorithms; `lifetimes`
- *  (r): a line for each that has limits: place, SPI, packets, bytes, and fresh, soft or hard. Statistics: `associations`;
- *  with limits `expiring` and `expired`.
+ *  Handlers: `associations` (r): a line each: place in FILE, SPI, outer source, outer destination, algorithms;
+ *  `lifetimes` (r): a line for each that has limits: place, SPI, packets, bytes, and fresh, soft or hard. Statistics:
+ *  `associations`; with limits `expiring` and `expired`.
  *
  *  Hot reconfiguration: associations of the same SPI and keys count on, numbers and lifetimes, also of another FILE.
  *
  *  Errors: FILE cannot be read, others than its owner may use it, what is wrong in it by line; two associations with
  *  one SPI; on a GPU an association that this cannot do.
  *
- *  A NAT forgets an address that is silent: RFC 3948's keep-alives are a datagram of one byte, 255, every 20 seconds, which
- *  the last lines of the example send. Messages of IKE to the same port have four zeros behind the UDP header; before
- *  IPsecDecap a Classifier(42/00000000, -) keeps them.
+ *  A NAT forgets an address that is silent: RFC 3948's keep-alives are a datagram of one byte, 255, every 20 seconds,
+ *  which the last lines of the example send. Messages of IKE to the same port have four zeros behind the UDP header;
+ *  before IPsecDecap a Classifier(42/00000000, -) keeps them.
  *
  *  Example:
  *
@@ -111,40 +114,41 @@ class IPsecEncap : public Element, public Chooses {
  *
  *  ENCAP: the name of the IPsecEncap that the packets go to. It sets the columns sa, esp_sequence and esp_iv, which
  *  that reads. SPI: the association with this number gets all packets. BY: `selector` (default): the one whose `sel`
- *  line in ENCAP's FILE has the inner addresses, with the longest destination prefix (without a `sel` line: all of IPv4 and
- *  IPv6); `column`: the one that the column sa says already.
+ *  line in ENCAP's FILE has the inner addresses, with the longest destination prefix (without a `sel` line: all of IPv4
+ *  and IPv6); `column`: the one that the column sa says already.
  *
  *  Numbers rise by one a packet, in the order in which packets come to a thread, from what FILE says (oseq) on.
  *  Initialisation vectors are that number and a random one of this run, so that a FILE that is used again does not
  *  encipher different packets with the same key stream.
  *
- *  DEVICE gpu, which --device does not imply: it runs between GPU ports (FromGPUPort), where the tiles of a ring pair have their turn
- *  in the order in which packets came, so that numbers rise as on the CPU; nowhere else on a GPU. Ring pairs share the numbers
- *  of an association. FILE may then have what a GPU enciphers, and no limits, and no other IPsecSequence may take numbers of
- *  the same associations.
+ *  DEVICE gpu, which --device does not imply: it runs between GPU ports (FromGPUPort), where the tiles of a ring pair
+ *  have their turn in the order in which packets came, so that numbers rise as on the CPU; nowhere else on a GPU. Ring
+ *  pairs share the numbers of an association. FILE may then have what a GPU enciphers, and no limits, and no other
+ *  IPsecSequence may take numbers of the same associations.
  *
  *  Where FILE gives an association limits, packets count by their length behind OFFSET. When one is reached, a line on
- *  standard error says so within a tenth of a second: a soft limit asks for a successor, a hard one ends the association,
- *  which has then had exactly so many packets, or, with bytes, the packet that got there.
+ *  standard error says so within a tenth of a second: a soft limit asks for a successor, a hard one ends the
+ *  association, which has then had exactly so many packets, or, with bytes, the packet that got there.
  *
- *  The numbers are for one packet each: between it and ENCAP there may be nothing that copies packets or makes others of them,
- *  such as Tee or IPFragmenter.
+ *  The numbers are for one packet each: between it and ENCAP there may be nothing that copies packets or makes others
+ *  of them, such as Tee or IPFragmenter.
  *
- *  MTU: most bytes of an IP packet behind ENCAP, 256 to 65535, default 65535. Packets that would get longer leave by output 1, if
- *  that is connected, without a number; if not, they are dropped ("too_big"). Behind output 1 they can be cut into fragments
- *  or, those with DF, be answered by ICMP (RFC 4301, 8.2), as in the example; handler `inner_mtu` tells the length that
- *  IPFragmenter and ICMPError need.
+ *  MTU: most bytes of an IP packet behind ENCAP, 256 to 65535, default 65535. Packets that would get longer leave by
+ *  output 1, if that is connected, without a number; if not, they are dropped ("too_big"). Behind output 1 they can be
+ *  cut into fragments or, those with DF, be answered by ICMP (RFC 4301, 8.2), as in the example; handler `inner_mtu`
+ *  tells the length that IPFragmenter and ICMPError need.
  *
- *  Handlers: `mtu` (rw); `inner_mtu` (r): the longest packet that all tunnels of ENCAP can take within the MTU; `numbers` (r): a line
- *  for each association: its place in FILE, SPI, and the last number that has been taken.
+ *  Handlers: `mtu` (rw); `inner_mtu` (r): the longest packet that all tunnels of ENCAP can take within the MTU;
+ *  `numbers` (r): a line for each association: its place in FILE, SPI, and the last number that has been taken.
  *
- *  Drops, before a number or lifetime is used: "no_sa" (no selector has the addresses, the packet is no IP packet and BY is
- *  selector, or column sa is no association), and what ENCAP would drop: "no_sa", "malformed", "fragment"; "too_big". Also
- *  "exhausted" (all 4,294,967,295 numbers of the association have been used, or, extended, 2^63 - 1: it needs a new key),
- *  "expired" (it has reached a hard limit).
+ *  Drops, before a number or lifetime is used: "no_sa" (no selector has the addresses, the packet is no IP packet and
+ *  BY is selector, or column sa is no association), and what ENCAP would drop: "no_sa", "malformed", "fragment";
+ *  "too_big". Also "exhausted" (all 4,294,967,295 numbers of the association have been used, or, extended, 2^63 - 1: it
+ *  needs a new key), "expired" (it has reached a hard limit).
  *
- *  Errors: ENCAP is no IPsecEncap of this chain; SPI is none of its FILE; another IPsecSequence takes numbers of the same
- *  association for another IPsecEncap; BY is selector, and two associations have one selector; on a GPU what this cannot do.
+ *  Errors: ENCAP is no IPsecEncap of this chain; SPI is none of its FILE; another IPsecSequence takes numbers of the
+ *  same association for another IPsecEncap; BY is selector, and two associations have one selector; on a GPU what this
+ *  cannot do.
  *
  *  Example:
  *
@@ -193,34 +197,35 @@ class IPsecSequence : public Element, public Chooses, public KeepsGpuState {
  *
  *      IPsecDecap(FILE [, keywords OFFSET, DEVICE, BLOCKING])
  *
- *  FILE and OFFSET are those of IPsecEncap, DEVICE and BLOCKING too. The association is the one with the packet's
- *  SPI and outer destination; one with `encap` takes UDP to its dport only, whatever port that comes from, and others take
- *  no UDP. What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or, for IPv6,
- *  0x86dd. Sets the columns sa and esp_sequence. Columns l3 and l4 mean nothing behind it.
+ *  FILE and OFFSET are those of IPsecEncap, DEVICE and BLOCKING too. The association is the one with the packet's SPI
+ *  and outer destination; one with `encap` takes UDP to its dport only, whatever port that comes from, and others take
+ *  no UDP. What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or, for
+ *  IPv6, 0x86dd. Sets the columns sa and esp_sequence. Columns l3 and l4 mean nothing behind it.
  *
- *  A packet leaves only if its ICV is right, which is compared in constant time, and if it is one of the association's `sel`
- *  line, should that have one (RFC 4301, 5.2). ECN marks of a tunnel's outer header are taken over (RFC 6040), unless the
- *  association has `flag noecn`; else the inner header stays as it is.
+ *  A packet leaves only if its ICV is right, which is compared in constant time, and if it is one of the association's
+ *  `sel` line, should that have one (RFC 4301, 5.2). ECN marks of a tunnel's outer header are taken over (RFC 6040),
+ *  unless the association has `flag noecn`; else the inner header stays as it is.
  *
  *  Replays are dropped when the association's window is not 0: a sequence number must come for the first time, and not
  *  be below the window of that many, up to 4096 (RFC 4303, 3.4.3); numbers up to FILE's `seq` count as having come. The
  *  upper half of extended numbers is inferred (RFC 4303, A2).
  *
- *  Limits of an association are those of its good packets and of the bytes that were protected in them, without padding; what
- *  is reached is said as by IPsecSequence.
+ *  Limits of an association are those of its good packets and of the bytes that were protected in them, without
+ *  padding; what is reached is said as by IPsecSequence.
  *
- *  A GPU does what it does for IPsecEncap, and neither windows nor `sel` lines nor limits, for all of which the order of
- *  arrival matters: IPsecReplay right behind it judges these, on the CPU or between GPU ports. Then this element leaves them to that one wherever
- *  it runs. Without it, and with an association in FILE that a GPU cannot do, it runs on a CPU, where intel-ipsec-mb does the work,
- *  and with DEVICE gpu it is an error, unless there is nothing to judge.
+ *  A GPU does what it does for IPsecEncap, and neither windows nor `sel` lines nor limits, for all of which the order
+ *  of arrival matters: IPsecReplay right behind it judges these, on the CPU or between GPU ports. Then this element
+ *  leaves them to that one wherever it runs. Without it, and with an association in FILE that a GPU cannot do, it runs
+ *  on a CPU, where intel-ipsec-mb does the work, and with DEVICE gpu it is an error, unless there is nothing to judge.
  *
- *  Drops: "not_esp" (no ESP, or a fragment; of UDP: to a port that no association has, or IKE's), "short" (cut, or no room
- *  for an ESP packet), "no_sa", "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no IPv4 or
- *  IPv6 packet; also dummy packets), "keepalive" (RFC 3948, 2.3), "expired" (the association has reached a hard limit),
- *  "selector" (it is none of the association's packets), "ecn" (congestion on the way that the inner header cannot say).
+ *  Drops: "not_esp" (no ESP, or a fragment; of UDP: to a port that no association has, or IKE's), "short" (cut, or no
+ *  room for an ESP packet), "no_sa", "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no
+ *  IPv4 or IPv6 packet; also dummy packets), "keepalive" (RFC 3948, 2.3), "expired" (the association has reached a hard
+ *  limit), "selector" (it is none of the association's packets), "ecn" (congestion on the way that the inner header
+ *  cannot say).
  *
- *  Hot reconfiguration: as IPsecEncap; replay windows, too. Of a window of another size, all numbers up to its highest count as
- *  having come.
+ *  Hot reconfiguration: as IPsecEncap; replay windows, too. Of a window of another size, all numbers up to its highest
+ *  count as having come.
  *
  *  Handlers, statistics and errors: those of IPsecEncap.
  *
@@ -274,19 +279,21 @@ class IPsecDecap : public Element, public Chooses {
  *
  *      IPsecReplay(DECAP [, keyword DEVICE])
  *
- *  DECAP: the name of that IPsecDecap. Replays, `sel` lines and limits of its associations are judged here, as described there, so
- *  that it can run on a GPU. If an association of DECAP's FILE keeps that on the CPU, it judges for itself, and all packets pass
- *  here.
+ *  DECAP: the name of that IPsecDecap. Replays, `sel` lines and limits of its associations are judged here, as
+ *  described there, so that it can run on a GPU. If an association of DECAP's FILE keeps that on the CPU, it judges for
+ *  itself, and all packets pass here.
  *
- *  DEVICE gpu, which --device does not imply: it judges between GPU ports (FromGPUPort), where the tiles of a ring pair have their
- *  turn in the order in which packets came; nowhere else on a GPU. Ring pairs share the windows. FILE may then have no limits.
+ *  DEVICE gpu, which --device does not imply: it judges between GPU ports (FromGPUPort), where the tiles of a ring pair
+ *  have their turn in the order in which packets came; nowhere else on a GPU. Ring pairs share the windows. FILE may
+ *  then have no limits.
  *
- *  Padding and content have been judged before, so the number of a packet that IPsecDecap drops for them has not come. Columns
- *  l3 and l4 mean nothing behind it.
+ *  Padding and content have been judged before, so the number of a packet that IPsecDecap drops for them has not come.
+ *  Columns l3 and l4 mean nothing behind it.
  *
  *  Drops: "replayed", "selector", "expired", as IPsecDecap.
  *
- *  Errors: DECAP is no IPsecDecap of this chain, or something stands between the two; on a GPU an association with limits.
+ *  Errors: DECAP is no IPsecDecap of this chain, or something stands between the two; on a GPU an association with
+ *  limits.
  *
  *  Example:
  *

@@ -213,7 +213,8 @@ TEST_P(IpsecTest, NoDamagedPacketLeaves) {
   }
 }
 
-// What the ICV does not cover: a bit of the outer header sends the packet elsewhere, or changes nothing of what is inside.
+// What the ICV does not cover: a bit of the outer header sends the packet elsewhere, or changes nothing of what is
+// inside.
 TEST_P(IpsecTest, FlippedBitsOfTheOuterHeader) {
   const KeyFile keys(associations({{0x1001, "", 0}}));
   auto random = random_for("ipsec outer bits");

@@ -70,8 +70,8 @@ TEST_P(IpsecPublished, KeyStreams) {
   }
 }
 
-// Those of draft-mcgrew-gcm-test-01 without extended sequence numbers. Their next header is no tunnel's, so they are dropped
-// behind their ICV, which is right.
+// Those of draft-mcgrew-gcm-test-01 without extended sequence numbers. Their next header is no tunnel's, so they are
+// dropped behind their ICV, which is right.
 TEST_P(IpsecPublished, PacketsOfGcm) {
   for (auto& v : vectors::kGcm) {
     const std::string nonce = v.nonce, header = v.header;
@@ -104,7 +104,8 @@ std::string tunnel_of(const Message& message) {
                     (sha256 ? " 128" : " 96") + "\nenc rfc3686(ctr(aes)) 0x" + std::string(40, '5') + "\n");
 }
 
-/** Only packets with their own ICV are deciphered, which gives nothing that is a packet; `changes`: of ICVs, to wrong ones. */
+/** Only packets with their own ICV are deciphered, which gives nothing that is a packet; `changes`: of ICVs, to wrong
+ *  ones. */
 void expect_only_right_icvs(const Backend& backend, const std::vector<Message>& messages,
                             const std::vector<Bytes>& changes) {
   std::string text;

@@ -8,9 +8,9 @@
 
 namespace heddle::ipsec {
 
-/** IPsecReplay between GPU ports: a lane a packet. The tile's packets are judged as if one came after the other. Ring pairs
- *  share windows (RFC 6479), so each block of a window changes by compare-and-swap, once for all packets of the tile whose
- *  numbers are in it. */
+/** IPsecReplay between GPU ports: a lane a packet. The tile's packets are judged as if one came after the other. Ring
+ *  pairs share windows (RFC 6479), so each block of a window changes by compare-and-swap, once for all packets of the
+ *  tile whose numbers are in it. */
 struct ReplayTile {
   using Table = ReplayImage;
   using State = ReplayWord;  // the first

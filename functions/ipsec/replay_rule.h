@@ -9,10 +9,11 @@ namespace heddle::ipsec {
 
 enum ReplayReason : int { kCameBefore, kOthers, kLimitReached };
 
-/** The table of its GPU side: this, then `count` windows, then, with has_selectors, `count` selectors. Numbers are counted from
- *  `seen`, up to which all have come, so that a State of zeros is right at first. */
+/** The table of its GPU side: this, then `count` windows, then, with has_selectors, `count` selectors. Numbers are
+ *  counted from `seen`, up to which all have come, so that a State of zeros is right at first. */
 struct alignas(16) ReplayImage {
-  /** As ReplayWindow, whose words are in the function's State from `words_at` on: the highest number that has come, then the blocks. */
+  /** As ReplayWindow, whose words are in the function's State from `words_at` on: the highest number that has come,
+   *  then the blocks. */
   struct Window {
     uint32_t size;  ///< 0: no check
     uint32_t block_mask, seen, words_at;

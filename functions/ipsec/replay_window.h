@@ -28,8 +28,8 @@ class ReplayWindow {
   bool could_come(uint64_t sequence) const;
   /** Marks it, once; false if it has come before or is too old. */
   bool mark(uint64_t sequence);
-  /** Goes on where `old` is, which goes on here if the call is made the other way round. Of a window of another size, all
-   *  numbers up to its highest count as having come. No other thread uses either. */
+  /** Goes on where `old` is, which goes on here if the call is made the other way round. Of a window of another size,
+   *  all numbers up to its highest count as having come. No other thread uses either. */
   void take_over(ReplayWindow& old);
 
  private:

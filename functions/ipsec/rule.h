@@ -6,8 +6,9 @@
 #include "functions/ipsec/ghash.h"
 #include "functions/ipsec/suite.h"
 
-/** ESP (RFC 4303): what CPU and GPU have in common, which is tunnels over IPv4 with AES-CTR (RFC 3686) and HMAC-SHA1-96 or
- *  HMAC-SHA-256-128 (RFC 2404, RFC 4868), or with AES-GCM (RFC 4106). What the CPU does beyond that is in details.h. */
+/** ESP (RFC 4303): what CPU and GPU have in common, which is tunnels over IPv4 with AES-CTR (RFC 3686) and HMAC-SHA1-96
+ *  or HMAC-SHA-256-128 (RFC 2404, RFC 4868), or with AES-GCM (RFC 4106). What the CPU does beyond that is in
+ *  details.h. */
 namespace heddle::ipsec {
 
 HEDDLE_HD inline uint32_t swapped(uint32_t x) { return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24; }
@@ -113,8 +114,8 @@ HEDDLE_HD inline uint32_t outer_tos(const Association& sa, const Inner& inner) {
   return inner.tos & ~(sa.flags & kDontEncapDscp ? 0xfcu : 0) & ~(sa.flags & kNoEcn ? 3u : 0);
 }
 
-/** The five words of an outer header, as they lie, of a packet of `total` bytes (RFC 4301, 5.1.2.1). The low half of the
- *  sequence number is its identification, which so is not used twice in a while (RFC 6864). */
+/** The five words of an outer header, as they lie, of a packet of `total` bytes (RFC 4301, 5.1.2.1). The low half of
+ *  the sequence number is its identification, which so is not used twice in a while (RFC 6864). */
 HEDDLE_HD inline void outer_header(uint32_t (&words)[5], const Association& sa, const Inner& inner, uint32_t sequence,
                                    uint32_t total, uint32_t protocol = kProtocolEsp) {
   const uint32_t tos = outer_tos(sa, inner);
@@ -169,8 +170,8 @@ HEDDLE_HD inline uint32_t ether_type_of(const Inner& inner) {
   return inner.next_header == kProtocolIp4 ? 0x0800 : 0x86dd;
 }
 
-/** The ECN bits of a packet that leaves a tunnel (RFC 6040, 4.2), or -1: it must be dropped, for it has been marked on the way,
- *  and nobody behind would see that. */
+/** The ECN bits of a packet that leaves a tunnel (RFC 6040, 4.2), or -1: it must be dropped, for it has been marked on
+ *  the way, and nobody behind would see that. */
 HEDDLE_HD inline int ecn_behind_tunnel(uint32_t inner, uint32_t outer) {
   constexpr uint32_t kNone = 0, kEct1 = 1, kEct0 = 2, kCe = 3;
   if (outer == kCe) return inner == kNone ? -1 : static_cast<int>(kCe);

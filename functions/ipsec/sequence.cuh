@@ -6,8 +6,8 @@
 
 namespace heddle::ipsec {
 
-/** IPsecSequence between GPU ports: a lane a packet. What concerns a packet alone is done before the tile's turn, so that the
- *  turn is as long as one atomic operation. */
+/** IPsecSequence between GPU ports: a lane a packet. What concerns a packet alone is done before the tile's turn, so
+ *  that the turn is as long as one atomic operation. */
 struct SequenceTile {
   using Table = SequenceImage;
   using State = Taken;  // of association 0; the others follow

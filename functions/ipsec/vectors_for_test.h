@@ -144,8 +144,8 @@ constexpr Gcm kGcm[] = {
 };
 // clang-format on
 
-/** SHA-1 or SHA-256 by the blocks of sha.h, which a GPU computes, of what has brought the hash to `start` with `before` bytes and of
- *  `message`. */
+/** SHA-1 or SHA-256 by the blocks of sha.h, which a GPU computes, of what has brought the hash to `start` with `before`
+ *  bytes and of `message`. */
 inline Bytes hash_by_blocks(bool sha256, const uint32_t* start, size_t before, Bytes message) {
   const size_t digest = sha256 ? 32 : 20, bits = 8 * (before + message.size());
   message.push_back(0x80);

@@ -1,5 +1,6 @@
-// Published vectors: RFC 3602 (section 4), RFC 3686 (section 6), RFC 2202 and RFC 4231 (keys up to 64 bytes, which is all that
-// IPsec has), RFC 4868 (section 2.7.2.1), and draft-mcgrew-gcm-test-01, which has those of RFC 4106. Ciphers as packets have them, through Burst.
+// Published vectors: RFC 3602 (section 4), RFC 3686 (section 6), RFC 2202 and RFC 4231 (keys up to 64 bytes, which is
+// all that IPsec has), RFC 4868 (section 2.7.2.1), and draft-mcgrew-gcm-test-01, which has those of RFC 4106. Ciphers
+// as packets have them, through Burst.
 
 #include <gtest/gtest.h>
 
@@ -235,8 +236,8 @@ class IpsecVectorsOfData : public testing::Test {
   const std::filesystem::path folder_ = data_folder();
 };
 
-// Right tags are what the CPU and the blocks that a GPU computes make of the message, and no wrong one is, as far as an ICV
-// goes: of 14 only what is behind its 96 bits is wrong.
+// Right tags are what the CPU and the blocks that a GPU computes make of the message, and no wrong one is, as far as an
+// ICV goes: of 14 only what is behind its 96 bits is wrong.
 TEST_F(IpsecVectorsOfData, WycheproofOfHmacSha1) {
   const std::unique_ptr<IMB_MGR, void (*)(IMB_MGR*)> manager(alloc_mb_mgr(0), free_mb_mgr);
   init_mb_mgr_auto(manager.get(), nullptr);
@@ -262,7 +263,8 @@ TEST_F(IpsecVectorsOfData, WycheproofOfHmacSha1) {
   EXPECT_EQ(behind, 14);
 }
 
-// AES itself is seen in CBC: enciphered is what stands in the IV's place, and a block behind an IV of zeros is deciphered.
+// AES itself is seen in CBC: enciphered is what stands in the IV's place, and a block behind an IV of zeros is
+// deciphered.
 TEST_F(IpsecVectorsOfData, NistOfAes) {
   Burst burst;
   int count = 0;

@@ -1,5 +1,6 @@
-// l2-lookup: look-ups in the switch's table against DPDK's rte_hash_lookup_bulk() with the same addresses, 64 at a time, on one
-// core, at one and at ten million addresses. EAL's memory gets 2 MB pages as ours does, as far as the system gives any.
+// l2-lookup: look-ups in the switch's table against DPDK's rte_hash_lookup_bulk() with the same addresses, 64 at a
+// time, on one core, at one and at ten million addresses. EAL's memory gets 2 MB pages as ours does, as far as the
+// system gives any.
 
 #include <rte_hash.h>
 #include <rte_hash_crc.h>

@@ -1,7 +1,7 @@
-// gpu-l2: L2Switch in the persistent kernel on prepared packets of 64 bytes, with 1 and 10 million addresses, and where it learns
-// against where it does not: source addresses are looked up as well, and there is nothing new. Four host threads fill slots of
-// 32 packets as fast as they can; headers are read in place over PCIe, from a pool of 65,536 packets. What becomes of a sample of
-// the packets is compared with what the CPU finds.
+// gpu-l2: L2Switch in the persistent kernel on prepared packets of 64 bytes, with 1 and 10 million addresses, and where
+// it learns against where it does not: source addresses are looked up as well, and there is nothing new. Four host
+// threads fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of 65,536
+// packets. What becomes of a sample of the packets is compared with what the CPU finds.
 
 #include <cstring>
 

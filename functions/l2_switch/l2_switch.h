@@ -19,27 +19,29 @@ namespace heddle {
  *
  *      L2Switch([ADDRESS1 PORT1, ADDRESS2 PORT2, ..., keywords FILE, CAPACITY, TIMEOUT, LEARN, DEVICE, BLOCKING])
  *
- *  One input, N + 1 outputs: 0 to N - 1 lead to the ports, N takes what is to be flooded. Packets come painted with the port
- *  by which they came in (annotation paint). A packet to a known address leaves by that address's port; if that is the one by
- *  which it came in, it is dropped ("same_port"). Packets to group addresses (multicast, broadcast) and to unknown ones leave
- *  by output N: put Tee behind it, and before each port a PaintSwitch that stops what came from there (see the example; Click's
- *  EtherSwitch has N inputs and does this itself). Packets of less than 14 bytes are dropped ("short").
+ *  One input, N + 1 outputs: 0 to N - 1 lead to the ports, N takes what is to be flooded. Packets come painted with the
+ *  port by which they came in (annotation paint). A packet to a known address leaves by that address's port; if that is
+ *  the one by which it came in, it is dropped ("same_port"). Packets to group addresses (multicast, broadcast) and to
+ *  unknown ones leave by output N: put Tee behind it, and before each port a PaintSwitch that stops what came from
+ *  there (see the example; Click's EtherSwitch has N inputs and does this itself). Packets of less than 14 bytes are
+ *  dropped ("short").
  *
  *  Arguments: entries that stay; FILE has one "ADDRESS PORT" a line ("#" starts a comment). CAPACITY: most entries,
  *  default 65536, up to 100000000; 9 bytes each. TIMEOUT: how long an address that was learned and is not heard of is
- *  kept, default 300 s; up to an eighth longer; 0: for ever. LEARN: whether to learn source addresses, default true. DEVICE: cpu
- *  or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  kept, default 300 s; up to an eighth longer; 0: for ever. LEARN: whether to learn source addresses, default true.
+ *  DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default)
+ *  or drop ("no_slot").
  *
- *  Source addresses are learned, moved to another port when they turn up there, and refreshed. Group addresses are not learned,
- *  entries that stay do not move, and when the table is full nobody is driven out: newcomers are flooded until entries have aged
- *  (statistic `not_learned`).
+ *  Source addresses are learned, moved to another port when they turn up there, and refreshed. Group addresses are not
+ *  learned, entries that stay do not move, and when the table is full nobody is driven out: newcomers are flooded until
+ *  entries have aged (statistic `not_learned`).
  *
- *  On a CPU this happens before the destinations of up to 64 packets are looked up. A GPU tells the host of source addresses
- *  that are unknown, have moved, or are to be refreshed (eight times in TIMEOUT, not with each packet), and the host changes the
- *  table and the GPU's copy of it, all 10 ms: up to 1,024 unknown addresses and 1,024 known ones at a time. What has not been
- *  heard is told again by the address's next packet. Addresses that nobody knows cannot crowd out what is told of known ones.
- *  Where CPU and GPU have the switch in turn (DEVICE auto), each hears of the other's so much later, and an address that has just
- *  moved may go back for as long.
+ *  On a CPU this happens before the destinations of up to 64 packets are looked up. A GPU tells the host of source
+ *  addresses that are unknown, have moved, or are to be refreshed (eight times in TIMEOUT, not with each packet), and
+ *  the host changes the table and the GPU's copy of it, all 10 ms: up to 1,024 unknown addresses and 1,024 known ones
+ *  at a time. What has not been heard is told again by the address's next packet. Addresses that nobody knows cannot
+ *  crowd out what is told of known ones. Where CPU and GPU have the switch in turn (DEVICE auto), each hears of the
+ *  other's so much later, and an address that has just moved may go back for as long.
  *
  *  The table is a 2-8 cuckoo table: one or two cache lines a look-up.
  *
@@ -51,15 +53,15 @@ namespace heddle {
  *      table               (read) the entries, one a line, by address: ADDRESS PORT, and "learned" if it was
  *      count               (read) number of entries
  *      events_lost         (read) what the GPU has told and nobody heard before it was written over
- *      form                (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with AVX-512; what is the
- *                          fastest when the program starts; `heddle plan` shows it, too
+ *      form                (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with AVX-512; what
+ *                          is the fastest when the program starts; `heddle plan` shows it, too
  *
- *  Hot reconfiguration: the table goes over to the switch of the same name if it has the same arguments, without FILE, and as many
- *  outputs. Else what has been learned goes over, as far as it has such ports and room; its own entries win, and that takes 2 µs an
- *  entry or so.
+ *  Hot reconfiguration: the table goes over to the switch of the same name if it has the same arguments, without FILE,
+ *  and as many outputs. Else what has been learned goes over, as far as it has such ports and room; its own entries
+ *  win, and that takes 2 µs an entry or so.
  *
- *  Errors: an address or port that is none (named with file and line), more entries than CAPACITY. Statistics: `entries`,
- *  `learned`, `moved`, `not_learned`, `events_lost`.
+ *  Errors: an address or port that is none (named with file and line), more entries than CAPACITY. Statistics:
+ *  `entries`, `learned`, `moved`, `not_learned`, `events_lost`.
  *
  *  Example:
  *

@@ -1,5 +1,5 @@
-// The switch in chains: entries that stay on every backend, and what a CPU learns in a batch. learn_test.cc has the rest of
-// learning, functions/cuckoo the table.
+// The switch in chains: entries that stay on every backend, and what a CPU learns in a batch. learn_test.cc has the
+// rest of learning, functions/cuckoo the table.
 
 #include "functions/l2_switch/l2_switch.h"
 

@@ -25,8 +25,8 @@ class Watch {
     if (strict_ && sink[1] - '0' != output_[static_cast<size_t>(packet.serial)]) ++wrong_;
     ++seen_;
   }
-  /** When nothing is in flight any more from before: no packet takes another way than it should. Where CPU and GPU have the
-   *  switch in turn, each hears of what the other has learned a little later: only in the end. */
+  /** When nothing is in flight any more from before: no packet takes another way than it should. Where CPU and GPU have
+   *  the switch in turn, each hears of what the other has learned a little later: only in the end. */
   void expect_right(const Backend& backend) {
     do {
       wait(kPackets);
@@ -188,8 +188,8 @@ TEST_P(L2SwitchLearns, IsReplaced) {
   run(chain, GetParam(), watch.frames(), options);
 }
 
-// The same switch in another configuration has the same table, with what a handler has added; with an entry of its own as well,
-// what has been learned. A configuration that fails changes nothing.
+// The same switch in another configuration has the same table, with what a handler has added; with an entry of its own
+// as well, what has been learned. A configuration that fails changes nothing.
 TEST_P(L2SwitchLearns, TableGoesOver) {
   std::map<Mac, unsigned> learned;
   Watch watch = conversations(40, learned);

@@ -4,8 +4,8 @@
 
 namespace heddle::l2_switch {
 
-/** The value of an entry: the port + 1 in the lower 12 bits; above, when its address was last seen: 0 for entries that stay, else
- *  1 to kTicks, which come round. */
+/** The value of an entry: the port + 1 in the lower 12 bits; above, when its address was last seen: 0 for entries that
+ *  stay, else 1 to kTicks, which come round. */
 constexpr uint32_t kPortBits = 12, kMostPorts = (1 << kPortBits) - 2, kTicks = 15;
 
 HEDDLE_HD constexpr uint32_t port_of(uint64_t word) {
@@ -18,14 +18,14 @@ constexpr uint16_t value_of(uint32_t port, uint32_t tick) {
   return static_cast<uint16_t>((port + 1) | tick << kPortBits);
 }
 
-/** Whether what is known of a source address, `word` (0: nothing), is not what its packet that came in by `port` at `tick` says.
- *  Entries that stay know better. */
+/** Whether what is known of a source address, `word` (0: nothing), is not what its packet that came in by `port` at
+ *  `tick` says. Entries that stay know better. */
 HEDDLE_HD constexpr bool is_news(uint64_t word, uint32_t port, uint32_t tick) {
   return word == 0 || (tick_of(word) != 0 && (tick_of(word) != tick || port_of(word) != port));
 }
 
-/** What GPUs find in Image::owner: the number of ports; the tick that it is, 0 if nothing is learned; and the round of news,
- *  1 to kRounds, which come round. */
+/** What GPUs find in Image::owner: the number of ports; the tick that it is, 0 if nothing is learned; and the round of
+ *  news, 1 to kRounds, which come round. */
 constexpr uint32_t kTickBits = 4, kRounds = 0xffff;
 constexpr uint32_t owner_of(uint32_t ports, uint32_t tick, uint32_t round) {
   return ports | tick << kPortBits | round << (kPortBits + kTickBits);
@@ -41,8 +41,8 @@ enum Reason : int { kShort, kSamePort };
 constexpr uint32_t kHeaderBytes = 14;
 constexpr uint32_t kStays = ~0u;  ///< of output_of(): the destination is where the packet comes from
 
-/** The output of a packet that came in by port `from`. `word`: the entry of its destination, 0 if there is none or it is a
- *  group address; `ports`: number of ports, and of the output for floods. IEEE 802.1Q, 8.6. */
+/** The output of a packet that came in by port `from`. `word`: the entry of its destination, 0 if there is none or it
+ *  is a group address; `ports`: number of ports, and of the output for floods. IEEE 802.1Q, 8.6. */
 HEDDLE_HD constexpr uint32_t output_of(uint64_t word, uint32_t from, uint32_t ports) {
   if (word == 0) return ports;
   return port_of(word) == from ? kStays : port_of(word);

@@ -3,8 +3,8 @@
 
 namespace heddle::ndn {
 
-/** The beginnings of a tile's packets, which names mostly lie in, fetched over PCIe once and together: parsed in place, each step of
- *  each thread would be a read of its own, that the next step waits for. */
+/** The beginnings of a tile's packets, which names mostly lie in, fetched over PCIe once and together: parsed in place,
+ *  each step of each thread would be a read of its own, that the next step waits for. */
 struct Beginnings {
   static constexpr int kWords = 16;
   unsigned long long words[gpu::kSlotPackets][kWords + 1];  // of the k-th packet; so wide that neighbours share no bank
@@ -79,8 +79,8 @@ struct LookupTile {
     }
   }
 
-  /** As cuckoo::lookup(), which looks at the second bucket when it has seen the first: but most beginnings of a name are in
-   *  neither. */
+  /** As cuckoo::lookup(), which looks at the second bucket when it has seen the first: but most beginnings of a name
+   *  are in neither. */
   static __device__ uint64_t find(const cuckoo::Image& image, uint32_t hash, uint64_t key) {
     const uint32_t first = cuckoo::first_bucket(image, hash);
     const uint64_t in_first = cuckoo::word_in(&cuckoo::bucket_of(image, first), key);

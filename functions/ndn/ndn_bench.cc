@@ -1,5 +1,6 @@
-// ndn-lookup: Interests looked up in groups of 32 against the same one at a time, from packet to output, on one core, with one and
-// ten million generated names; what is gained is latency of memory that is hidden. There is no library to compare with.
+// ndn-lookup: Interests looked up in groups of 32 against the same one at a time, from packet to output, on one core,
+// with one and ten million generated names; what is gained is latency of memory that is hidden. There is no library to
+// compare with.
 
 #include <cstring>
 #include <memory>

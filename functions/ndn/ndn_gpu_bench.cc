@@ -1,5 +1,5 @@
-// gpu-ndn: NDNLookup in the persistent kernel on prepared Interests, with 1 and 10 million generated names. Four host threads
-// fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of 65,536
+// gpu-ndn: NDNLookup in the persistent kernel on prepared Interests, with 1 and 10 million generated names. Four host
+// threads fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of 65,536
 // packets. What becomes of a sample of the packets is compared with what the CPU finds.
 
 #include <cstring>

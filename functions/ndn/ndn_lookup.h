@@ -15,23 +15,24 @@ namespace heddle {
  *
  *      NDNLookup(NAME1 OUT1, NAME2 OUT2, ... [, keywords FILE, CAPACITY, OFFSET, DATA, DEVICE, BLOCKING])
  *
- *  Each argument is a route: a name in its URI form (/org/example, /a%20b, /v/54=%01; "/" matches every name) of at most 31
- *  components, and the output port. FILE: a text file with one such route a line ("#" starts a comment); of several with one
- *  name the last counts. CAPACITY: most routes, default 65536 or those of FILE if these are more; up to 100000000; with a
- *  CPU side the table's memory, 9 bytes each, is taken at the start. OFFSET: byte of
- *  the packet where the NDN packet begins, default 14, behind an Ethernet header. DATA: output of Data packets; if it is
- *  missing they are dropped ("data"): this element has no table of pending Interests that could say where they belong.
- *  DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop
+ *  Each argument is a route: a name in its URI form (/org/example, /a%20b, /v/54=%01; "/" matches every name) of at
+ *  most 31 components, and the output port. FILE: a text file with one such route a line ("#" starts a comment); of
+ *  several with one name the last counts. CAPACITY: most routes, default 65536 or those of FILE if these are more; up
+ *  to 100000000; with a CPU side the table's memory, 9 bytes each, is taken at the start. OFFSET: byte of the packet
+ *  where the NDN packet begins, default 14, behind an Ethernet header. DATA: output of Data packets; if it is missing
+ *  they are dropped ("data"): this element has no table of pending Interests that could say where they belong. DEVICE:
+ *  cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop
  *  ("no_slot").
  *
- *  One input, one or more outputs. Packets are those of NDN packet format 0.3, bare or in an LpPacket (NDNLPv2) that is not
- *  one of several fragments ("fragment"). Dropped as well: Interests without a route ("no_route"), and what is no Interest or Data
- *  packet with a well-formed name of one component or more ("malformed": lengths that exceed what is around them, numbers that
- *  are not in their shortest form). What follows the name is not looked at, and the hop limit stays.
+ *  One input, one or more outputs. Packets are those of NDN packet format 0.3, bare or in an LpPacket (NDNLPv2) that is
+ *  not one of several fragments ("fragment"). Dropped as well: Interests without a route ("no_route"), and what is no
+ *  Interest or Data packet with a well-formed name of one component or more ("malformed": lengths that exceed what is
+ *  around them, numbers that are not in their shortest form). What follows the name is not looked at, and the hop limit
+ *  stays.
  *
- *  The table is a 2-8 cuckoo table of keyed hashes (SipHash-1-3), in which a name is searched with as many components as
- *  there are routes of, all these searches at once. A name that is not there is taken for one that is with a probability of 16
- *  in 2^48 a search, and nobody who does not know the key can choose such a name.
+ *  The table is a 2-8 cuckoo table of keyed hashes (SipHash-1-3), in which a name is searched with as many components
+ *  as there are routes of, all these searches at once. A name that is not there is taken for one that is with a
+ *  probability of 16 in 2^48 a search, and nobody who does not know the key can choose such a name.
  *
  *  Handlers, all of which work while packets flow, on CPU and GPU:
  *      add NAME OUT     (write) adds a route; fails if there is one for this name
@@ -40,8 +41,8 @@ namespace heddle {
  *      flush            (write) removes all routes
  *      lookup NAME      (read) the output that NAME leads to, "-1" if it has no route
  *      table            (read) the routes, one a line, by name: NAME OUT
- *      form             (read) how the table is searched on the CPU: "by hand", "gopt", each perhaps with AVX-512; what is the
- *                       fastest when the program starts; `heddle plan` shows it, too
+ *      form             (read) how the table is searched on the CPU: "by hand", "gopt", each perhaps with AVX-512; what
+ *                       is the fastest when the program starts; `heddle plan` shows it, too
  *
  *  Errors: a route that is none (named with file and line), an output that is not connected, more routes than CAPACITY.
  *  Statistics: `routes`.

@@ -4,8 +4,9 @@
 
 namespace heddle::ndn {
 
-// NDN packet format 0.3: TLVs with numbers of 1, 3 or 5 bytes, in the shortest form (section 1.1). An Interest or Data packet
-// begins with its Name, which is a TLV of components. Over Ethernet (type 0x8624) it may lie in an LpPacket (NDNLPv2).
+// NDN packet format 0.3: TLVs with numbers of 1, 3 or 5 bytes, in the shortest form (section 1.1). An Interest or Data
+// packet begins with its Name, which is a TLV of components. Over Ethernet (type 0x8624) it may lie in an LpPacket
+// (NDNLPv2).
 constexpr uint32_t kInterest = 5, kData = 6, kName = 7, kLpPacket = 100, kFragment = 80, kFragCount = 83;
 constexpr uint32_t kMostType = 65535;  ///< of a name component; 0 is none
 
@@ -21,8 +22,8 @@ struct Tlv {
   uint32_t type, value, end;
 };
 
-/** Reads a number at `at`, and moves `at` behind it; false if it is not whole before `end`, or not in the shortest form.
- *  Bytes: has bytes(at, n), the n (0..8) bytes from `at` on as a little-endian number. */
+/** Reads a number at `at`, and moves `at` behind it; false if it is not whole before `end`, or not in the shortest
+ *  form. Bytes: has bytes(at, n), the n (0..8) bytes from `at` on as a little-endian number. */
 template <class Bytes>
 HEDDLE_HD inline bool read_number(const Bytes& packet, uint32_t& at, uint32_t end, uint32_t& number) {
   if (at >= end) return false;
@@ -52,8 +53,8 @@ HEDDLE_HD inline bool read_tlv(const Bytes& packet, uint32_t at, uint32_t end, T
   return true;
 }
 
-/** SipHash-1-3 (Aumasson, Bernstein, INDOCRYPT 2012) with 128 bits of result, of a string of which every beginning can be asked
- *  for. Who does not know the seed cannot find names that collide. */
+/** SipHash-1-3 (Aumasson, Bernstein, INDOCRYPT 2012) with 128 bits of result, of a string of which every beginning can
+ *  be asked for. Who does not know the seed cannot find names that collide. */
 class Hash {
  public:
   HEDDLE_HD explicit Hash(uint64_t seed) {
@@ -68,7 +69,8 @@ class Hash {
     round();
     v_[0] ^= word;
   }
-  /** The key and hash of what has been added and `last`: the bytes behind that, and in bits 56 to 63 the length of all. */
+  /** The key and hash of what has been added and `last`: the bytes behind that, and in bits 56 to 63 the length of
+   *  all. */
   HEDDLE_HD void finish(uint64_t last, uint64_t& key, uint32_t& hash) const {
     Hash end = *this;
     end.add(last);
@@ -94,9 +96,9 @@ class Hash {
   uint64_t v_[4];
 };
 
-/** Walks the components in bytes [at, end). Calls visit(components, key, hash) for the beginnings of the name with as many
- *  components as `lengths` has bits for, the shortest first. False if they are malformed; some of the visits have been made
- *  then. */
+/** Walks the components in bytes [at, end). Calls visit(components, key, hash) for the beginnings of the name with as
+ *  many components as `lengths` has bits for, the shortest first. False if they are malformed; some of the visits have
+ *  been made then. */
 template <class Bytes, class Visit>
 HEDDLE_HD inline bool visit_prefixes(const Bytes& packet, uint32_t at, uint32_t end, uint64_t seed, uint32_t lengths,
                                      const Visit& visit) {

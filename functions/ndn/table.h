@@ -11,16 +11,17 @@
 
 namespace heddle::ndn {
 
-/** Names and the outputs that they lead to. What readers see is a cuckoo table of hashes: 48 bits tell names apart, 32 others
- *  choose the bucket. One thread changes it while any number read. Image::owner: bit k is set if there are names of k
- *  components; Image::constants: offset and data of reset(). */
+/** Names and the outputs that they lead to. What readers see is a cuckoo table of hashes: 48 bits tell names apart, 32
+ *  others choose the bucket. One thread changes it while any number read. Image::owner: bit k is set if there are names
+ *  of k components; Image::constants: offset and data of reset(). */
 class NameTable {
  public:
-  /** Empties it and makes room; before there are readers. `offset`: where in packets NDN packets begin; `data`: the next() of
-   *  Data packets. */
+  /** Empties it and makes room; before there are readers. `offset`: where in packets NDN packets begin; `data`: the
+   *  next() of Data packets. */
   void reset(size_t capacity, uint64_t seed, uint32_t offset, uint16_t data);
 
-  /** Adds the name (as parse_name() gives it) or gives it another output, below 65535. Throws Error if there is no room. */
+  /** Adds the name (as parse_name() gives it) or gives it another output, below 65535. Throws Error if there is no
+   *  room. */
   void set(const std::string& wire, int components, uint16_t output);
   bool remove(const std::string& wire);  ///< false: it is not there
   void clear();

@@ -18,7 +18,8 @@ std::string lowered(std::string_view text) {
   return result;
 }
 
-/** The part of `pattern` of at most `longest` bytes that has the most different ones: it is found by chance least often. */
+/** The part of `pattern` of at most `longest` bytes that has the most different ones: it is found by chance least
+ *  often. */
 std::string shortened(const std::string& pattern, size_t longest) {
   size_t best = 0, most = 0;
   for (size_t first = 0; first + longest <= pattern.size(); ++first) {
@@ -31,7 +32,8 @@ std::string shortened(const std::string& pattern, size_t longest) {
   return pattern.substr(best, longest);
 }
 
-/** States of the automaton of sorted patterns: each has one for each byte that it does not share with the one before. */
+/** States of the automaton of sorted patterns: each has one for each byte that it does not share with the one
+ *  before. */
 size_t count_states(const std::map<std::string, std::vector<uint32_t>>& patterns) {
   size_t states = 1;
   std::string_view before;

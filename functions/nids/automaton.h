@@ -9,9 +9,9 @@
 
 namespace heddle::nids {
 
-/** The pattern stage of a rule set: the automaton, and which rules each pattern stands for. Patterns are shortened until the
- *  automaton's states fit into 16 bits, so its size is bounded whatever the rules are; what is shortened finds more packets,
- *  never fewer, and the confirmation refuses those. */
+/** The pattern stage of a rule set: the automaton, and which rules each pattern stands for. Patterns are shortened
+ *  until the automaton's states fit into 16 bits, so its size is bounded whatever the rules are; what is shortened
+ *  finds more packets, never fewer, and the confirmation refuses those. */
 class Automaton {
  public:
   /** `all_tcp`: all packets of TCP are candidates. `tells`: see Image. */

@@ -11,9 +11,9 @@
 
 namespace heddle::nids {
 
-/** What a GPU tells the host of candidates that go on without waiting for it: a copy of each, and where it lies. Its State
- *  (gpu/registry.cuh). Packets have any length, so their bytes are in a ring of words of their own. Written before the event that
- *  names them; the oldest are written over. */
+/** What a GPU tells the host of candidates that go on without waiting for it: a copy of each, and where it lies. Its
+ *  State (gpu/registry.cuh). Packets have any length, so their bytes are in a ring of words of their own. Written
+ *  before the event that names them; the oldest are written over. */
 struct Candidates {
   struct Candidate {
     uint64_t first;   ///< number of its first word
@@ -30,8 +30,9 @@ struct Candidates {
 /** The host's end of it; one thread at a time. */
 class CandidateReader {
  public:
-  /** Calls `visit(packet, l3, l4)` for candidates that the GPU has told of since the last call, `glance`, if there is one, for all of
-   *  them before. The packet, a span of its bytes, is there until the next call. `read`, `last`: as of gpu::EventReader::poll(). */
+  /** Calls `visit(packet, l3, l4)` for candidates that the GPU has told of since the last call, `glance`, if there is
+   *  one, for all of them before. The packet, a span of its bytes, is there until the next call. `read`, `last`: as of
+   *  gpu::EventReader::poll(). */
   template <class Read, class Visit, class Glance = std::nullptr_t>
   void poll(const Read& read, const Visit& visit, bool last = false, const Glance& glance = nullptr) {
     list_.clear();
@@ -53,7 +54,8 @@ class CandidateReader {
   uint64_t lost() const { return told_.lost() + overwritten_; }
 
  private:
-  /** Calls `visit` for those of the list that are there, in words_, which begin with number `first`; returns how many. */
+  /** Calls `visit` for those of the list that are there, in words_, which begin with number `first`; returns how
+   *  many. */
   template <class Visit>
   size_t each(uint64_t first, const Visit& visit) {
     size_t there = 0;

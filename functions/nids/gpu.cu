@@ -6,9 +6,10 @@
 
 namespace heddle::nids {
 
-// A payload is cut into strands, at multiples of 128 bytes, and each is searched by a thread of its own, which begins as far
-// before its strand as a pattern that ends in it may begin. The block brings a line of 128 bytes of every strand at a time into
-// shared memory, eight neighbouring threads a line, so that PCIe carries whole lines and all of them are under way at once.
+// A payload is cut into strands, at multiples of 128 bytes, and each is searched by a thread of its own, which begins
+// as far before its strand as a pattern that ends in it may begin. The block brings a line of 128 bytes of every strand
+// at a time into shared memory, eight neighbouring threads a line, so that PCIe carries whole lines and all of them are
+// under way at once.
 constexpr uint32_t kLine = 128, kPiece = 16, kLanes = kLine / kPiece;
 constexpr int kStrands = 128;
 
@@ -154,8 +155,8 @@ struct SearchTile {
     }
   }
 
-  /** Tells the host of the candidates, which go on as the others do, and says where all packets go. The last thing that is done:
-   *  what is needed after a call costs registers. */
+  /** Tells the host of the candidates, which go on as the others do, and says where all packets go. The last thing that
+   *  is done: what is needed after a call costs registers. */
   static __device__ __noinline__ void tell(const gpu::Block block, gpu::Tile& tile, Scratch& scratch,
                                            Candidates& candidates) {
     for (int k = 0; k < tile.count(); ++k) {

@@ -75,8 +75,8 @@ struct Text {
   uint32_t fresh;   // some content must end behind this place; 0: anywhere
 };
 
-/** Appends where matches in text[begin, ...) end, for each place where one begins (`all`), or for the first. False: that was
- *  too much, and some may be missing. */
+/** Appends where matches in text[begin, ...) end, for each place where one begins (`all`), or for the first. False:
+ *  that was too much, and some may be missing. */
 bool find_regex(const Regex& regex, const Text& text, uint32_t begin, bool continued, bool all, Workspace& workspace,
                 std::vector<uint32_t>& ends) {
   const auto bytes = text.bytes.subspan(begin);
@@ -184,14 +184,14 @@ bool has_contents(const Signature& rule, const Text& text, Workspace& workspace)
   return is_fresh || !fresh_ends.empty();
 }
 
-bool one_way(const Signature& rule, const View& view, bool turned) {
+bool one_way(const Signature& rule, const View& view, bool reversed) {
   const auto ports_match = [&](const Ranges& ports, uint16_t port) {
     return view.has_ports ? ports.contains(port) : ports == Ranges(0, 65535);
   };
-  return rule.sources.contains(turned ? view.destination : view.source) &&
-         rule.destinations.contains(turned ? view.source : view.destination) &&
-         ports_match(rule.source_ports, turned ? view.destination_port : view.source_port) &&
-         ports_match(rule.destination_ports, turned ? view.source_port : view.destination_port);
+  return rule.sources.contains(reversed ? view.destination : view.source) &&
+         rule.destinations.contains(reversed ? view.source : view.destination) &&
+         ports_match(rule.source_ports, reversed ? view.destination_port : view.source_port) &&
+         ports_match(rule.destination_ports, reversed ? view.source_port : view.destination_port);
 }
 
 bool from_to(const Signature& rule, const View& view) {

@@ -28,8 +28,8 @@ struct Window {
   uint64_t offset = 0;  ///< of `bytes` from the direction's first byte
 };
 
-/** The view of the packet [frame, frame + bytes) whose headers begin at these offsets; false if there is no whole IPv4 header.
- *  What a later fragment, or a packet with a broken transport header, has behind the IP header is payload. */
+/** The view of the packet [frame, frame + bytes) whose headers begin at these offsets; false if there is no whole IPv4
+ *  header. What a later fragment, or a packet with a broken transport header, has behind the IP header is payload. */
 bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view);
 
 /** What a thread needs to match contents: memory for the places where they may end, and for regular expressions. */
@@ -43,13 +43,13 @@ struct Workspace {
   uint64_t gave_up = 0;   ///< searches for regular expressions that reached a limit
 };
 
-/** Whether `rule` matches. Contents are searched in order; a relative one behind any match of the one before that leads on, so
- *  all ways are tried. Time: contents times bytes of payload; regular expressions have limits, and what is beyond is no match,
- *  also of a negated one. Allocates nothing but what PCRE2 needs, and
- *  once, where a window is longer than any packet. */
+/** Whether `rule` matches. Contents are searched in order; a relative one behind any match of the one before that leads
+ *  on, so all ways are tried. Time: contents times bytes of payload; regular expressions have limits, and what is
+ *  beyond is no match, also of a negated one. Allocates nothing but what PCRE2 needs, and once, where a window is
+ *  longer than any packet. */
 bool matches(const Signature& rule, const View& view, Workspace& workspace);
-/** Whether `rule`, which reads streams, matches with a content that ends in what is fresh of `window`; addresses and ports are
- *  `view`'s. `offset` and `depth` count from the direction's first byte. */
+/** Whether `rule`, which reads streams, matches with a content that ends in what is fresh of `window`; addresses and
+ *  ports are `view`'s. `offset` and `depth` count from the direction's first byte. */
 bool matches(const Signature& rule, const View& view, const Window& window, Workspace& workspace);
 
 }  // namespace heddle::nids

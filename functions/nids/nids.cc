@@ -89,7 +89,8 @@ void NIDS::hear(bool last) {
     if (look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view))
       judge_.judge(rules_, rules, nullptr, view, {}, 0);
   };
-  // Blocks tell of what they find as it comes: what a connection has begun with counts for all that has been told with it.
+  // Blocks tell of what they find as it comes: what a connection has begun with counts for all that has been told with
+  // it.
   const auto glance = [&](std::span<const uint8_t> packet, uint32_t l3, uint32_t l4) {
     View view;
     if (rules.asks_flow && look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view) &&

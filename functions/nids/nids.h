@@ -19,57 +19,64 @@ namespace heddle {
  *  RULES: a file of rules, one a line ("#" at its start makes it a comment, a backslash at its end continues it):
  *
  *      alert tcp $EXTERNAL_NET any -> 10.0.0.0/8 [80,8080:8090] (msg:"a login page"; flow:established,to_server;
- *          content:"GET |2f|login"; nocase; offset:0; depth:64; content:!"cookie"; distance:1; within:400; sid:1; rev:2; classtype:web-application-attack;)
+ *          content:"GET |2f|login"; nocase; offset:0; depth:64; content:!"cookie"; distance:1; within:400;
+ *          sid:1; rev:2; classtype:web-application-attack;)
  *
- *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, udp, icmp. Addresses and ports: any, lists, ranges, `!`,
- *  variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith, fast_pattern (alone,
- *  `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, dsize, flow (to_server or from_client, to_client or
- *  from_server; established, not_established or stateless; only_stream or no_stream), threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, msg, classtype; gid, priority, metadata and reference are read and ignored.
- *  Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read first. What asks for
- *  anything else is refused, or, with SKIP_UNSUPPORTED true (default false), left out; either way it is listed by line and
- *  sid. STREAM: whether rules are looked for in TCP connections as well, however these are cut into segments, default false;
- *  NIDSConfirm does it, so all packets of TCP are candidates. EVE: without output 1, a file for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a
- *  GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, udp, icmp. Addresses and ports: any, lists, ranges,
+ *  `!`, variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith,
+ *  fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, dsize, flow
+ *  (to_server or from_client, to_client or from_server; established, not_established or stateless; only_stream or
+ *  no_stream), threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, msg, classtype;
+ *  gid, priority, metadata and reference are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set
+ *  variables. VARIABLES: a file of such lines that is read first. What asks for anything else is refused, or, with
+ *  SKIP_UNSUPPORTED true (default false), left out; either way it is listed by line and sid. STREAM: whether rules are
+ *  looked for in TCP connections as well, however these are cut into segments, default false; NIDSConfirm does it, so
+ *  all packets of TCP are candidates. EVE: without output 1, a file for alerts. DEVICE: cpu or gpu; default: what
+ *  --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
- *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which none
- *  occurs, which no rule matches. Output 1: candidates, in which one occurs, in letters of any case, or for whose protocol there
- *  is a rule without a content to look for. They go to a NIDSConfirm, which sees to all that the rules ask for.
+ *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which
+ *  none occurs, which no rule matches. Output 1: candidates, in which one occurs, in letters of any case, or for whose
+ *  protocol there is a rule without a content to look for. They go to a NIDSConfirm, which sees to all that the rules
+ *  ask for.
  *
- *  A NIDS without output 1 is a monitor, which can be between GPU ports as well: all packets go on by output 0 at once, and it
- *  confirms candidates itself, by the same rules and with the same alerts as NIDSConfirm. EVE: see there; without it they are
- *  counted only. A GPU tells the host of its candidates, with all their bytes, in a ring of 4 MiB for up to 32,768 of them; every
- *  5 ms the first packet thread confirms those. They are judged in the order in which the GPU found them, by the time at which that
- *  thread hears of them. What has been written over by then is lost, and counted (`events_lost`, and standard error says so). Rules with `drop` or `reject`,
- *  and STREAM true, want candidates held: they need output 1.
+ *  A NIDS without output 1 is a monitor, which can be between GPU ports as well: all packets go on by output 0 at once,
+ *  and it confirms candidates itself, by the same rules and with the same alerts as NIDSConfirm. EVE: see there;
+ *  without it they are counted only. A GPU tells the host of its candidates, with all their bytes, in a ring of 4 MiB
+ *  for up to 32,768 of them; every 5 ms the first packet thread confirms those. They are judged in the order in which
+ *  the GPU found them, by the time at which that thread hears of them. What has been written over by then is lost, and
+ *  counted (`events_lost`, and standard error says so). Rules with `drop` or `reject`, and STREAM true, want candidates
+ *  held: they need output 1.
  *
- *  Needs the annotations l3 and l4: put CheckIPHeader before it. The payload is what lies behind the header of TCP, UDP or
- *  ICMP. In later fragments, packets of other protocols and packets whose transport header is not whole, it is all that lies
- *  behind the IP header; they have no ports, so rules that name ports do not match them. Each packet is judged by itself: a
- *  content that is cut by a fragment's border is not found (put IPReassembler before), nor, without STREAM, by a segment's.
- *  Packets without a whole IPv4 header are dropped ("short").
+ *  Needs the annotations l3 and l4: put CheckIPHeader before it. The payload is what lies behind the header of TCP, UDP
+ *  or ICMP. In later fragments, packets of other protocols and packets whose transport header is not whole, it is all
+ *  that lies behind the IP header; they have no ports, so rules that name ports do not match them. Each packet is
+ *  judged by itself: a content that is cut by a fragment's border is not found (put IPReassembler before), nor, without
+ *  STREAM, by a segment's. Packets without a whole IPv4 header are dropped ("short").
  *
- *  `flow` means what Suricata's manual says (7.0, Flow Keywords). A TCP connection is established when one side, the client, has
- *  sent a SYN and the other a SYN with ACK, and all packets of it with ACK and without SYN are; not, if its handshake was not
- *  seen (Suricata's midstream false). Then the client is the sender of the last SYN, or else of the first packet. Of other protocols
- *  it is the sender of the first packet, and a flow is established from the first answer on; it is over after 30 s, or, if
- *  established, 300 s without a packet. Packets without ports where there should be some, as later fragments, have no direction
- *  and are not established. `only_stream` rules match only bytes that were put in order, and want STREAM true; `no_stream` rules
- *  match packets only.
+ *  `flow` means what Suricata's manual says (7.0, Flow Keywords). A TCP connection is established when one side, the
+ *  client, has sent a SYN and the other a SYN with ACK, and all packets of it with ACK and without SYN are; not, if its
+ *  handshake was not seen (Suricata's midstream false). Then the client is the sender of the last SYN, or else of the
+ *  first packet. Of other protocols it is the sender of the first packet, and a flow is established from the first
+ *  answer on; it is over after 30 s, or, if established, 300 s without a packet. Packets without ports where there
+ *  should be some, as later fragments, have no direction and are not established. `only_stream` rules match only bytes
+ *  that were put in order, and want STREAM true; `no_stream` rules match packets only.
  *
- *  Flows are followed where packets are confirmed, so the packets that tell of them are candidates, too, as long as there is a
- *  rule that asks: those of TCP with SYN, which a GPU sees by their header, and all of UDP, ICMP or another protocol that the rule
- *  is for. `to_server` and `to_client` without `established` want all of TCP as well, so `established` should stand with them.
- *  It takes 32 MB from the first such rule on, for 1,310,720 pairs of endpoints, in groups of 10. A new one takes the place of one
- *  that nobody has answered, else of a connection whose client has sent no candidate that acknowledges one of the server's first
- *  64 KB, else of any, the longest idle first: floods of SYNs, answered or not, push out no connection that is further than that.
- *  TCP connections end when others take their ports or their place. What is known outlives a reload, but when a reload brings the
- *  first rule that asks, connections that have begun are not known. Both directions should come to one packet thread; where they
- *  come to several, a packet may be judged before a SYN that another thread still has. Between GPU ports, where blocks tell of
+ *  Flows are followed where packets are confirmed, so the packets that tell of them are candidates, too, as long as
+ *  there is a rule that asks: those of TCP with SYN, which a GPU sees by their header, and all of UDP, ICMP or another
+ *  protocol that the rule is for. `to_server` and `to_client` without `established` want all of TCP as well, so
+ *  `established` should stand with them. It takes 32 MB from the first such rule on, for 1,310,720 pairs of endpoints,
+ *  in groups of 10. A new one takes the place of one that nobody has answered, else of a connection whose client has
+ *  sent no candidate that acknowledges one of the server's first 64 KB, else of any, the longest idle first: floods of
+ *  SYNs, answered or not, push out no connection that is further than that. TCP connections end when others take their
+ *  ports or their place. What is known outlives a reload, but when a reload brings the first rule that asks,
+ *  connections that have begun are not known. Both directions should come to one packet thread; where they come to
+ *  several, a packet may be judged before a SYN that another thread still has. Between GPU ports, where blocks tell of
  *  what they find as it comes, the same holds for packets within microseconds.
  *
- *  The patterns make one Aho-Corasick automaton of at most 65,536 states, for which long ones are shortened. It is searched by
- *  several threads a packet on a GPU; on a CPU Hyperscan looks for the same patterns. Its fork Vectorscan, which has the same
- *  interface, is not used: that of Debian 12, 5.4.9, misses patterns near the end of a text where the processor has AVX-512.
+ *  The patterns make one Aho-Corasick automaton of at most 65,536 states, for which long ones are shortened. It is
+ *  searched by several threads a packet on a GPU; on a CPU Hyperscan looks for the same patterns. Its fork Vectorscan,
+ *  which has the same interface, is not used: that of Debian 12, 5.4.9, misses patterns near the end of a text where
+ *  the processor has AVX-512.
  *
  *  Handlers:
  *      rules        (read) number of rules
@@ -79,15 +86,15 @@ namespace heddle {
  *      counts       (read) "SID ALERTS", a line for each rule that there is or has been
  *      alerts, lost, forgotten, gave_up  (read) of a monitor: as of NIDSConfirm
  *      events_lost  (read) of a monitor: candidates that a GPU has told of and that were not confirmed
- *      reload       (write) reads VARIABLES and RULES again and replaces all rules at once, while packets flow; a file with errors
- *                   changes nothing. SIGHUP does it for all elements with this handler
+ *      reload       (write) reads VARIABLES and RULES again and replaces all rules at once, while packets flow; a file
+ *                   with errors changes nothing. SIGHUP does it for all elements with this handler
  *
- *  Until the new rules are ready, `reload` needs memory for the old ones, the new ones and what building these takes. Measured
- *  with 4000 rules of two contents and a pcre each on a CPU: the program had 115 MB before, up to 223 MB meanwhile, and 133 MB
- *  or less afterwards. A GPU has both automata meanwhile, of 4.7 MB each there (`memory`).
+ *  Until the new rules are ready, `reload` needs memory for the old ones, the new ones and what building these takes.
+ *  Measured with 4000 rules of two contents and a pcre each on a CPU: the program had 115 MB before, up to 223 MB
+ *  meanwhile, and 133 MB or less afterwards. A GPU has both automata meanwhile, of 4.7 MB each there (`memory`).
  *
- *  Errors: every line that is no rule, with its sid and the reason; a monitor with STREAM, or rules that stop packets; EVE with an
- *  output 1. Statistics: `rules`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`.
+ *  Errors: every line that is no rule, with its sid and the reason; a monitor with STREAM, or rules that stop packets;
+ *  EVE with an output 1. Statistics: `rules`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`.
  *
  *  Example:
  *
@@ -140,55 +147,56 @@ class NIDS : public Element, public KeepsGpuState {
  *
  *      NIDSConfirm(NIDS [, keywords EVE, FLOWS, MEMORY])
  *
- *  NIDS: the name of the NIDS whose output 1 leads here. EVE: a file for alerts, a line of JSON each, as Suricata writes them
- *  (timestamp, addresses, ports, protocol, rule). Without it they are counted only. FLOWS: the name of the FlowTable before the
- *  NIDS, if that has STREAM true. MEMORY: megabytes for TCP connections, over all threads, default 64, up to 65536. Runs on the
- *  CPU.
+ *  NIDS: the name of the NIDS whose output 1 leads here. EVE: a file for alerts, a line of JSON each, as Suricata
+ *  writes them (timestamp, addresses, ports, protocol, rule). Without it they are counted only. FLOWS: the name of the
+ *  FlowTable before the NIDS, if that has STREAM true. MEMORY: megabytes for TCP connections, over all threads, default
+ *  64, up to 65536. Runs on the CPU.
  *
- *  Every rule that matches is an alert, in the order of the rules. A `pass` rule that matches makes the packet go on without
- *  alerts, whatever others say. If a rule with `drop` or `reject` matches, the packet goes no further: output 1 gets it, or, if
- *  that is not connected, it is dropped ("drop", "reject"; drop is said if both are). Output 2, if it is connected, gets those
- *  that a rule with `reject` stops, and none with `drop`: a TCPReset and an ICMPError there answer them. Output 0: all others.
+ *  Every rule that matches is an alert, in the order of the rules. A `pass` rule that matches makes the packet go on
+ *  without alerts, whatever others say. If a rule with `drop` or `reject` matches, the packet goes no further: output 1
+ *  gets it, or, if that is not connected, it is dropped ("drop", "reject"; drop is said if both are). Output 2, if it
+ *  is connected, gets those that a rule with `reject` stops, and none with `drop`: a TCPReset and an ICMPError there
+ *  answer them. Output 0: all others.
  *
- *  A rule with a threshold matches as Suricata's does (manual 7.0, Thresholding Keywords), by the time at which packets were captured or
- *  arrived: `type limit` alerts for the first COUNT matches in SECONDS, `type threshold` for every COUNT-th, `type both` for
- *  the COUNT-th only, `detection_filter` for those behind the COUNT-th. Matches that come to nothing neither alert nor drop nor
- *  pass; those that a limit or `both` has silenced still do. `by_both` tracks pairs of addresses, in both directions. What is
- *  tracked outlives a reload, by sid, and is judged by the rule as it is then. Of 65,536 addresses or pairs at once none is
- *  forgotten; of 100,000 one in two hundred is, and counted.
+ *  A rule with a threshold matches as Suricata's does (manual 7.0, Thresholding Keywords), by the time at which packets
+ *  were captured or arrived: `type limit` alerts for the first COUNT matches in SECONDS, `type threshold` for every
+ *  COUNT-th, `type both` for the COUNT-th only, `detection_filter` for those behind the COUNT-th. Matches that come to
+ *  nothing neither alert nor drop nor pass; those that a limit or `both` has silenced still do. `by_both` tracks pairs
+ *  of addresses, in both directions. What is tracked outlives a reload, by sid, and is judged by the rule as it is
+ *  then. Of 65,536 addresses or pairs at once none is forgotten; of 100,000 one in two hundred is, and counted.
  *
- *  Contents are searched as Suricata's manual says (7.0, section 8.7): depth counts from offset,
- *  within from distance, and a relative content may stand behind any match of the one before. Packets without a whole IPv4
- *  header go on without being judged.
+ *  Contents are searched as Suricata's manual says (7.0, section 8.7): depth counts from offset, within from distance,
+ *  and a relative content may stand behind any match of the one before. Packets without a whole IPv4 header go on
+ *  without being judged.
  *
- *  `pcre:"/REGEX/OPTIONS"` is a Perl regular expression over bytes (pcre2pattern(3)), in order among the contents: with R it is
- *  searched behind the match before it, and relative contents behind it stand behind one of its matches. From each place of
- *  the payload it may go 3500 steps, Suricata's limit, and 1000 searches are made for a rule and a packet, one
- *  more for each byte before what is new of a connection: no payload stops
- *  the program. What is beyond is taken for no match, also of a negated one, and counted (`gave_up`). A rule of nothing but
- *  pcre makes all packets of its protocol candidates.
+ *  `pcre:"/REGEX/OPTIONS"` is a Perl regular expression over bytes (pcre2pattern(3)), in order among the contents: with
+ *  R it is searched behind the match before it, and relative contents behind it stand behind one of its matches. From
+ *  each place of the payload it may go 3500 steps, Suricata's limit, and 1000 searches are made for a rule and a
+ *  packet, one more for each byte before what is new of a connection: no payload stops the program. What is beyond is
+ *  taken for no match, also of a negated one, and counted (`gave_up`). A rule of nothing but pcre makes all packets of
+ *  its protocol candidates.
  *
- *  With STREAM, each direction of a TCP connection is put in order, and the rules are looked for in what has come newly and the
- *  2032 bytes before it, beside each packet by itself: a rule matches the packet that brings the last byte that its contents ask
- *  for. `offset` and `depth` count from the packet's first byte, and from the direction's. Rules with dsize or endswith, whose
- *  contents are all negated, or whose first content is relative, see packets only. Where a rule stops a packet that brought
- *  something new, the direction stays stopped until its next connection: all its payload goes the same way, without more
- *  alerts, also what is sent again.
+ *  With STREAM, each direction of a TCP connection is put in order, and the rules are looked for in what has come newly
+ *  and the 2032 bytes before it, beside each packet by itself: a rule matches the packet that brings the last byte that
+ *  its contents ask for. `offset` and `depth` count from the packet's first byte, and from the direction's. Rules with
+ *  dsize or endswith, whose contents are all negated, or whose first content is relative, see packets only. Where a
+ *  rule stops a packet that brought something new, the direction stays stopped until its next connection: all its
+ *  payload goes the same way, without more alerts, also what is sent again.
  *
- *  Put CheckTCPHeader before, or segments count that no host takes. Where segments overlap, bytes that were in order count, then
- *  those of the segment that begins first; the others are judged with their packet. Segments before their turn go on, and what
- *  they say is kept, in up to 64 blocks of 2032 bytes a direction and half of MEMORY in all; then what is missing is given up
- *  (`gaps`), until it comes after all. A direction takes a block until its flow ends, or, where memory is short, until its FIN;
- *  segments with bytes for which there is none, or which are too far ahead, are judged as packets only (`unfollowed`). A
- *  connection goes over to a new configuration with its flow. Beside MEMORY, a direction takes 80 bytes, for as many as the
- *  FlowTable has places.
+ *  Put CheckTCPHeader before, or segments count that no host takes. Where segments overlap, bytes that were in order
+ *  count, then those of the segment that begins first; the others are judged with their packet. Segments before their
+ *  turn go on, and what they say is kept, in up to 64 blocks of 2032 bytes a direction and half of MEMORY in all; then
+ *  what is missing is given up (`gaps`), until it comes after all. A direction takes a block until its flow ends, or,
+ *  where memory is short, until its FIN; segments with bytes for which there is none, or which are too far ahead, are
+ *  judged as packets only (`unfollowed`). A connection goes over to a new configuration with its flow. Beside MEMORY, a
+ *  direction takes 80 bytes, for as many as the FlowTable has places.
  *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
- *  have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts` of the NIDS.
- *  Statistics: `alerts`, `gave_up`; with STREAM `gaps` and `unfollowed` (segments).
+ *  have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts` of the
+ *  NIDS. Statistics: `alerts`, `gave_up`; with STREAM `gaps` and `unfollowed` (segments).
  *
- *  Errors: NIDS is none of this chain; EVE cannot be written; STREAM without FLOWS, FLOWS or MEMORY without STREAM; FLOWS is no
- *  FlowTable of this chain.
+ *  Errors: NIDS is none of this chain; EVE cannot be written; STREAM without FLOWS, FLOWS or MEMORY without STREAM;
+ *  FLOWS is no FlowTable of this chain.
  *
  *  Example:
  *

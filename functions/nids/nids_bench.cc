@@ -1,7 +1,7 @@
-// nids-stream: what NIDSConfirm does with the segments of 10,000 TCP connections in order, one after the other, against the same
-// without STREAM, each segment by itself; every one is a candidate.
-// nids-cpu: NIDS against bare Hyperscan on the same payloads with the same patterns, on one core, without I/O. Payloads are words
-// and beginnings of patterns; one packet in 64 is a candidate.
+// nids-stream: what NIDSConfirm does with the segments of 10,000 TCP connections in order, one after the other, against
+// the same without STREAM, each segment by itself; every one is a candidate.
+// nids-cpu: NIDS against bare Hyperscan on the same payloads with the same patterns, on one core, without I/O. Payloads
+// are words and beginnings of patterns; one packet in 64 is a candidate.
 
 #include <cstring>
 #include <fstream>

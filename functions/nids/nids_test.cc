@@ -157,8 +157,8 @@ TEST_P(NidsTest, MonitorsAsTheOracleFinds) {
   EXPECT_EQ(result.statistics.at("ids.events_lost"), 0u);
 }
 
-// A pattern at every place of packets of many lengths, so across every border between what threads and lines have; with all
-// packets of a tile in use, and few, which gives each several threads.
+// A pattern at every place of packets of many lengths, so across every border between what threads and lines have; with
+// all packets of a tile in use, and few, which gives each several threads.
 TEST_P(NidsTest, FindsPatternsAtEveryPlace) {
   const std::string pattern = "0123456789abcdefghijklmnopqrstuv";  // the longest that is not shortened
   const TextFile file("rules"), eve("eve");

@@ -1,7 +1,7 @@
 #pragma once
 
-// Rules and what they mean in the plainest words: bytes compared one by one, all ways tried by recursion. Shares no code with
-// what it judges.
+// Rules and what they mean in the plainest words: bytes compared one by one, all ways tried by recursion. Shares no
+// code with what it judges.
 
 #include <random>
 #include <string>

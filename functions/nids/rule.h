@@ -12,8 +12,8 @@ namespace heddle::nids {
 enum class Protocol : uint8_t { ip, tcp, udp, icmp };
 constexpr uint32_t kProtocols = 4;
 
-// The fourth to last bytes of the IPv4 header's first ten (6..9: flags, fragment offset, TTL, protocol) are `control` here, as
-// loaded: the first byte is the lowest. RFC 791, 3.1.
+// The fourth to last bytes of the IPv4 header's first ten (6..9: flags, fragment offset, TTL, protocol) are `control`
+// here, as loaded: the first byte is the lowest. RFC 791, 3.1.
 constexpr uint32_t kNetworkBytes = 20, kTcpBytes = 20, kUdpBytes = 8, kIcmpBytes = 8;
 constexpr uint8_t kTcpNumber = 6;
 constexpr uint8_t kFin = 1, kSyn = 2, kRst = 4, kAck = 16;  // byte 13 of TCP's header: RFC 9293, 3.1
@@ -24,9 +24,9 @@ HEDDLE_HD constexpr Protocol protocol_of(uint32_t control) {
 }
 HEDDLE_HD constexpr bool is_later_fragment(uint32_t control) { return (control & 0xff1f) != 0; }
 
-/** Bytes of the transport header, behind which the payload begins. 0 if there is none, as in a later fragment, or if it is not
- *  whole: then all of the `available` bytes are payload. `data_offset`: byte 12 of the transport header (TCP: RFC 9293, 3.1),
- *  if it is there. */
+/** Bytes of the transport header, behind which the payload begins. 0 if there is none, as in a later fragment, or if it
+ *  is not whole: then all of the `available` bytes are payload. `data_offset`: byte 12 of the transport header (TCP:
+ *  RFC 9293, 3.1), if it is there. */
 HEDDLE_HD constexpr uint32_t transport_bytes(uint32_t control, uint32_t available, uint32_t data_offset) {
   if (is_later_fragment(control)) return 0;
   uint32_t bytes = 0;
@@ -49,8 +49,8 @@ HEDDLE_HD constexpr uint32_t transport_bytes(uint32_t control, uint32_t availabl
 /** Longest pattern that the automaton knows; of longer ones it knows a part. */
 constexpr uint32_t kLongestPattern = 32;
 
-/** An Aho-Corasick automaton (CACM 18(6), 1975) without pointers, the same bytes on CPU and GPU, of the fast patterns of all
- *  rules. Letters of both cases are one: case is for the confirmation. Offsets count from the image's start. */
+/** An Aho-Corasick automaton (CACM 18(6), 1975) without pointers, the same bytes on CPU and GPU, of the fast patterns
+ *  of all rules. Letters of both cases are one: case is for the confirmation. Offsets count from the image's start. */
 struct alignas(128) Image {
   uint32_t states, classes;
   uint32_t accept;  ///< states from here up have found a pattern; the start is state 0

@@ -20,20 +20,20 @@ struct Refusal {
   bool unsupported = false;  ///< right, as far as can be seen, but it asks for something that is not there
 };
 
-/** Reads a rule: ACTION PROTOCOL SOURCE PORTS -> DESTINATION PORTS (OPTIONS). `rule.sid` is set if there is one, also if the
- *  rule is refused. */
+/** Reads a rule: ACTION PROTOCOL SOURCE PORTS -> DESTINATION PORTS (OPTIONS). `rule.sid` is set if there is one, also
+ *  if the rule is refused. */
 std::optional<Refusal> parse_rule(std::string_view text, const Variables& variables, Signature& rule);
 
-/** The parts of that: a set of IPv4 addresses or of ports ("any", "!$HOME_NET", "[80,8000:8080,!8008]"), and the options
- *  between the parentheses. */
+/** The parts of that: a set of IPv4 addresses or of ports ("any", "!$HOME_NET", "[80,8000:8080,!8008]"), and the
+ *  options between the parentheses. */
 std::optional<Refusal> parse_addresses(std::string_view text, const Variables& variables, Ranges& addresses);
 std::optional<Refusal> parse_ports(std::string_view text, const Variables& variables, Ranges& ports);
 std::optional<Refusal> parse_options(std::string_view text, Signature& rule);
 
-/** The rules of a text: one a line, a backslash at its end continues it, `#` at its start makes it a comment; lines `var`,
- *  `ipvar` and `portvar NAME VALUE` set variables for what follows. `errors` gets "NAME:LINE: [sid SID: ]WHY" for the first 100
- *  lines that are wrong, and for one the number of the others. Rules that ask for something that is not supported are listed
- *  in the result, and are errors as well unless `skip_unsupported`. */
+/** The rules of a text: one a line, a backslash at its end continues it, `#` at its start makes it a comment; lines
+ *  `var`, `ipvar` and `portvar NAME VALUE` set variables for what follows. `errors` gets "NAME:LINE: [sid SID: ]WHY"
+ *  for the first 100 lines that are wrong, and for one the number of the others. Rules that ask for something that is
+ *  not supported are listed in the result, and are errors as well unless `skip_unsupported`. */
 RuleSet parse_rules(const std::string& name, std::string_view text, bool skip_unsupported, Variables& variables,
                     std::vector<std::string>& errors);
 

@@ -26,7 +26,8 @@ inline nids::RuleSet content_rules(size_t count) {
   return set;
 }
 
-/** `bytes` bytes of words and of beginnings of patterns, which lead into the automaton; one text in 64 has a whole one. */
+/** `bytes` bytes of words and of beginnings of patterns, which lead into the automaton; one text in 64 has a whole
+ *  one. */
 inline std::string text_for(const nids::RuleSet& set, const nids::Automaton& automaton, size_t bytes,
                             std::mt19937& random) {
   const auto pattern = [&]() -> const std::string& { return set.rules[random() % set.rules.size()].contents[0].bytes; };

@@ -9,8 +9,8 @@
 
 namespace heddle::nids {
 
-/** Searches for patterns on the CPU, by Hyperscan. (Not by its fork Vectorscan, which has the same interface: that of Debian 12,
- *  5.4.9, misses patterns near the end of a text where the processor has AVX-512; the tests find it out.) */
+/** Searches for patterns on the CPU, by Hyperscan. (Not by its fork Vectorscan, which has the same interface: that of
+ *  Debian 12, 5.4.9, misses patterns near the end of a text where the processor has AVX-512; the tests find it out.) */
 class Scanner {
  public:
   /** For packet threads 0..`threads` - 1. Throws Error when Hyperscan does not take the patterns. */

@@ -16,7 +16,8 @@ namespace heddle::nids {
 /** What a rule does with packets that it matches. */
 enum class Action : uint8_t { alert, pass, drop, reject };
 
-/** Bytes that a payload must have, or, if `negated`, must not have; or a regular expression that stands for such bytes. */
+/** Bytes that a payload must have, or, if `negated`, must not have; or a regular expression that stands for such
+ *  bytes. */
 struct Content {
   std::string bytes;                   ///< 1..255; none with a `regex`
   std::shared_ptr<const Regex> regex;  ///< `pcre`, which has only `negated` and `relative`: searched in what follows
@@ -38,7 +39,8 @@ struct Threshold {
   uint32_t count = 0, seconds = 0;
 };
 
-/** What `flow` asks of a packet (Suricata 7.0, flow keywords); none of it is true of a packet whose flow is not known. */
+/** What `flow` asks of a packet (Suricata 7.0, flow keywords); none of it is true of a packet whose flow is not
+ *  known. */
 enum FlowBits : uint8_t { kToServer = 1, kToClient = 2, kEstablished = 4 };
 
 /** A rule of a Snort or Suricata file. */
@@ -66,8 +68,8 @@ struct Signature {
   bool reads_streams() const;
   /** Whether `flow` asks for what is only known if other packets of the flow have been seen. */
   bool asks_flow() const { return (flow_has | flow_lacks) != 0; }
-  /** Whether these must be all packets of `of`, which it is for. Of TCP, SYNs are enough unless it asks for a direction where there
-   *  may be no connection. */
+  /** Whether these must be all packets of `of`, which it is for. Of TCP, SYNs are enough unless it asks for a direction
+   *  where there may be no connection. */
   bool asks_all(Protocol of) const;
 };
 

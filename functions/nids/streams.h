@@ -19,13 +19,14 @@ struct TcpSegment {
 /** Puts the segments of TCP connections in order, each direction by itself, for one thread. Of each direction the last
  *  kWindowBytes are kept, and what came before its turn, in blocks that are made at the start.
  *
- *  Where segments overlap, bytes that were in order count, then those of the segment that begins first. A direction without a
- *  SYN begins with its first segment. A SYN with another number begins it anew where no data has come yet, or behind a FIN or RST
- *  that is in order; else the hosts ignore it (RFC 9293, 3.10.7.4), and so does this.
+ *  Where segments overlap, bytes that were in order count, then those of the segment that begins first. A direction
+ *  without a SYN begins with its first segment. A SYN with another number begins it anew where no data has come yet, or
+ *  behind a FIN or RST that is in order; else the hosts ignore it (RFC 9293, 3.10.7.4), and so does this.
  *
- *  If what is missing does not come until kMostHeld blocks or half of the memory wait behind it, or kMostHeld segments have come that are
- *  too far ahead to be kept, it is given up, and the direction goes on behind it. Should it come after all before kRegretBytes
- *  have been followed there, the direction goes back: segments that no host takes do not lead away from what it does take. */
+ *  If what is missing does not come until kMostHeld blocks or half of the memory wait behind it, or kMostHeld segments
+ *  have come that are too far ahead to be kept, it is given up, and the direction goes on behind it. Should it come
+ *  after all before kRegretBytes have been followed there, the direction goes back: segments that no host takes do not
+ *  lead away from what it does take. */
 class Streams {
  public:
   static constexpr uint32_t kWindowBytes = 2032, kMostHeld = 64;
@@ -36,8 +37,9 @@ class Streams {
   /** `memory_bytes`: of blocks; `directions`: at once. */
   Streams(size_t memory_bytes, size_t directions);
 
-  /** Takes a segment of the direction that `word` names; 0: a new one, which gets a name. The window has what is in order by
-   *  now, and was not before, and the bytes in front of it; it is empty if there is nothing new. Valid until the next call. */
+  /** Takes a segment of the direction that `word` names; 0: a new one, which gets a name. The window has what is in
+   *  order by now, and was not before, and the bytes in front of it; it is empty if there is nothing new. Valid until
+   *  the next call. */
   Window take(uint64_t& word, const TcpSegment& segment);
   /** What has been said of all that the direction says until its next connection; 0: nothing. */
   void set_verdict(uint64_t word, uint8_t verdict) { streams_[word - 1].verdict = verdict; }

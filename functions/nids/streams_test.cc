@@ -197,8 +197,8 @@ TEST_P(NidsStreamTest, StopsTheLastMissingSegment) {
   EXPECT_EQ(alerts_in(eve), (std::vector<std::pair<size_t, unsigned>>{{4, 1}, {4, 2}, {4, 3}}));
 }
 
-// What a rule has stopped is sent again, as a sender does that has heard nothing: it, and what follows, is stopped as well, and
-// alerted once. The next connection is free.
+// What a rule has stopped is sent again, as a sender does that has heard nothing: it, and what follows, is stopped as
+// well, and alerted once. The next connection is free.
 TEST_P(NidsStreamTest, WhatIsStoppedStaysStopped) {
   const TextFile file("stream_again"), eve("stream_again_eve");
   std::ofstream(file.path) << "drop tcp any any -> any any (content:\"an evil word\"; sid:1;)\n";

@@ -50,18 +50,19 @@ struct Generation {
   uint64_t take_gave_up(int thread) const {
     return std::exchange(confirming[static_cast<size_t>(thread)].workspace.gave_up, 0);
   }
-  /** The rules that match the packet or, with a content that ends in what is fresh, the window, which may be empty. Ascending,
-   *  valid until the thread's next call. Allocates what matches() does. */
+  /** The rules that match the packet or, with a content that ends in what is fresh, the window, which may be empty.
+   *  Ascending, valid until the thread's next call. Allocates what matches() does. */
   const std::vector<uint32_t>& confirm(const View& view, const Window& window, int thread) const;
 };
 
-/** The rules of NIDS. A set is replaced as a whole; packet threads keep the one before until they are done with it. Its image
- *  on a GPU is the automaton. */
+/** The rules of NIDS. A set is replaced as a whole; packet threads keep the one before until they are done with it. Its
+ *  image on a GPU is the automaton. */
 class RuleTable : public Table {
  public:
   /** Makes `set` the rules; `stream`: all packets of TCP are candidates. `tells`: see Image. */
   void load(RuleSet set, bool stream = false, bool tells = false);
-  /** Before packets come: the threads that will use it, and whether they search for patterns, which a GPU does otherwise. */
+  /** Before packets come: the threads that will use it, and whether they search for patterns, which a GPU does
+   *  otherwise. */
   void prepare(int threads, bool scans);
 
   std::span<const std::byte> bytes() const override { return current_->automaton.bytes(); }

@@ -8,13 +8,14 @@ namespace heddle {
  *
  *      TCPReset()
  *
- *  An IPv4 packet becomes one of 40 bytes from its destination to its source, with RST, and nothing else of it remains; what
- *  is before the IP header stays. A segment with ACK is answered by a reset with the sequence number that it acknowledges,
- *  one without by an acknowledgement of all that it has. Sets the annotations dst and l4. For rules with `reject`: behind
- *  output 2 of a NIDSConfirm; packets of other protocols are answered by an ICMPError there.
+ *  An IPv4 packet becomes one of 40 bytes from its destination to its source, with RST, and nothing else of it remains;
+ *  what is before the IP header stays. A segment with ACK is answered by a reset with the sequence number that it
+ *  acknowledges, one without by an acknowledgement of all that it has. Sets the annotations dst and l4. For rules with
+ *  `reject`: behind output 2 of a NIDSConfirm; packets of other protocols are answered by an ICMPError there.
  *
- *  Needs the annotations l3 and l4: put CheckIPHeader before it. The reset goes to where the packet has come from, so what is
- *  behind mirrors the Ethernet addresses, or asks a routing table, behind a Queue if the packet has come from that.
+ *  Needs the annotations l3 and l4: put CheckIPHeader before it. The reset goes to where the packet has come from, so
+ *  what is behind mirrors the Ethernet addresses, or asks a routing table, behind a Queue if the packet has come from
+ *  that.
  *
  *  Drops: "not_tcp" (no IPv4 packet with a whole TCP header), "is_reset" (a reset is never answered).
  *

@@ -87,7 +87,8 @@ TEST(NidsThresholds, TrackWhatTheRuleSays) {
   }
 }
 
-// As many as the manual promises, also where addresses differ in few bits: each has its own count, and none is forgotten.
+// As many as the manual promises, also where addresses differ in few bits: each has its own count, and none is
+// forgotten.
 TEST(NidsThresholds, RememberAsManyAsTheySay) {
   constexpr uint32_t kMost = 65536;
   std::mt19937 random(11);

@@ -10,9 +10,8 @@ namespace heddle {
  *      XOR([KEY, keywords DEVICE, BLOCKING])
  *
  *  KEY: 0 to 255, default 90 (0x5a); every byte becomes byte XOR KEY, so that two XORs of one key give the packet back.
- *  DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or
- *  drop
- *  ("no_slot"). Reads and writes the whole packet. Drops nothing.
+ *  DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default)
+ *  or drop ("no_slot"). Reads and writes the whole packet. Drops nothing.
  *
  *  Example:
  *

@@ -1,7 +1,7 @@
 # gopt_transform(OUTPUT IN.c [BACKEND goto|group|coroutine] [GROUP N] [HINT 0..3] [SUFFIX TEXT] [INCLUDE DIR...])
 #
-# Adds a rule that transforms IN.c, and sets the variable OUTPUT to the file that it makes (C; C++ for coroutines), to be
-# listed among a target's sources. INCLUDE: further directories of headers, for gopt and for compiling the output.
+# Adds a rule that transforms IN.c, and sets the variable OUTPUT to the file that it makes (C; C++ for coroutines), to
+# be listed among a target's sources. INCLUDE: further directories of headers, for gopt and for compiling the output.
 
 set(GOPT_ROOT ${CMAKE_CURRENT_LIST_DIR}/..)
 file(GLOB GOPT_SOURCES CONFIGURE_DEPENDS ${GOPT_ROOT}/gopt/*.py ${GOPT_ROOT}/gopt/include/*)

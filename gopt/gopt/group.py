@@ -1,8 +1,9 @@
-"""Group prefetching: a lookup's stages one after the other, each for all lookups of a group (Chen, Ailamaki, Gibbons, Mowry,
-"Improving Hash Join Performance through Prefetching", ICDE 2004).
+"""Group prefetching: a lookup's stages one after the other, each for all lookups of a group (Chen, Ailamaki, Gibbons,
+Mowry, "Improving Hash Join Performance through Prefetching", ICDE 2004).
 
-Control flow allows it where a mark stands at the top of foreach, in an `if`, or in a `for` loop that all lookups run through
-equally often. A lookup that takes another branch, or has ended, is passed over in the stages that are not its own.
+Control flow allows it where a mark stands at the top of foreach, in an `if`, or in a `for` loop that all lookups run
+through equally often. A lookup that takes another branch, or has ended, is passed over in the stages that are not its
+own.
 """
 
 from pycparser import c_ast

@@ -1,4 +1,5 @@
-"""Replaces calls of helpers that contain g_expensive by their bodies: a lookup can switch only in the batch's function."""
+"""Replaces calls of helpers that contain g_expensive by their bodies: a lookup can switch only in the batch's
+function."""
 
 import copy
 
@@ -155,8 +156,8 @@ class Inliner:
         return [*before, node]
 
     def hoist(self, node: c_ast.Node, before: list, stack: tuple) -> c_ast.Node:
-        """Moves calls of marked helpers out of an expression, to `before`. The order of operands is C's to choose, but not
-        that of what follows &&, ||, ?: and the comma."""
+        """Moves calls of marked helpers out of an expression, to `before`. The order of operands is C's to choose, but
+        not that of what follows &&, ||, ?: and the comma."""
         if called(node) == EXPENSIVE:
             raise Refusal(node.coord, "g_expensive stands within an expression", "write it as a statement of its own")
         if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):

@@ -30,8 +30,9 @@ _REDUCTIONS = {"+=": "+", "-=": "+", "++": "+", "--": "+", "p++": "+", "p--": "+
 class Lookup:
     """One foreach loop.
 
-    Variables are *private* (each lookup has its own: those declared within foreach; `saved` of them live across a switch),
-    *shared* (read only within foreach) or *sequential* (all lookups update them; in whatever order gives the same)."""
+    Variables are *private* (each lookup has its own: those declared within foreach; `saved` of them live across a
+    switch), *shared* (read only within foreach) or *sequential* (all lookups update them; in whatever order gives the
+    same)."""
 
     source: Source
     loop: Loop

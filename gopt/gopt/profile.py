@@ -26,8 +26,8 @@ _SRCLINE = re.compile(r"^\s+(?P<file>\S+):(?P<line>\d+)\s*$")
 
 
 def samples_of(path: str, source: str) -> Counter:
-    """Samples (or percents of them) by line of `source`, from what perf printed. A sample that falls on the instruction behind
-    one that reads memory was waiting for that one."""
+    """Samples (or percents of them) by line of `source`, from what perf printed. A sample that falls on the instruction
+    behind one that reads memory was waiting for that one."""
     try:
         text = Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:

@@ -70,8 +70,8 @@ _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 
 
 def give_own_names(node: c_ast.Node, names: Names, scope: dict[str, str] | None = None) -> list[c_ast.Decl]:
-    """Renames the variables declared within `node` where their name is taken; returns their declarations. `scope`: other
-    names to replace."""
+    """Renames the variables declared within `node` where their name is taken; returns their declarations. `scope`:
+    other names to replace."""
     declared: list[c_ast.Decl] = []
     _Renamer(names, declared).visit(node, scope or {})
     return declared

@@ -15,7 +15,8 @@ from gopt.errors import Refusal
 INCLUDE = Path(__file__).parent / "include"
 FOREACH, EXPENSIVE = "__gopt_foreach", "__gopt_expensive"
 
-# GNU words that pycparser does not know and that do not matter here: they stay in the output, which is the input's text.
+# GNU words that pycparser does not know and that do not matter here: they stay in the output, which is the input's
+# text.
 _GNU = {
     "__attribute__(x)": "",
     "__extension__": "",
@@ -57,7 +58,8 @@ class Token:
 
 @dataclass
 class Item:
-    """A declaration or definition at file scope: its tokens [first, last], and where its body starts (None: no function)."""
+    """A declaration or definition at file scope: its tokens [first, last], and where its body starts (None: no
+    function)."""
 
     first: int
     last: int

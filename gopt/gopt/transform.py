@@ -22,8 +22,9 @@ def transform(
     suffix: str = "",
     files: list[str] | None = None,
 ) -> str:
-    """The transformed text of the C file `path`. `flags` (-I, -D) are the preprocessor's; `hint` is __builtin_prefetch's
-    third argument; `suffix` is appended to the names of the functions with foreach; `files` receives the names of the files read. Raises Refusal."""
+    """The transformed text of the C file `path`. `flags` (-I, -D) are the preprocessor's; `hint` is
+    __builtin_prefetch's third argument; `suffix` is appended to the names of the functions with foreach; `files`
+    receives the names of the files read. Raises Refusal."""
     if not 1 <= group_size <= MOST:
         raise Refusal("gopt", f"a group of {group_size} lookups", f"1 to {MOST} can be in flight")
     if not 0 <= hint <= 3:

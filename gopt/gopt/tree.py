@@ -101,8 +101,8 @@ def called(node: c_ast.Node) -> str | None:
 
 
 def root(node: c_ast.Node, pointers: Collection[str] = ()) -> c_ast.ID | None:
-    """The variable whose own memory an lvalue designates: `s` of s.a[2], nothing for p->a or *p, nor for p[2] where p is
-    one of `pointers`."""
+    """The variable whose own memory an lvalue designates: `s` of s.a[2], nothing for p->a or *p, nor for p[2] where p
+    is one of `pointers`."""
     indexed = False
     while True:
         if isinstance(node, c_ast.StructRef):

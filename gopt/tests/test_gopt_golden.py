@@ -1,5 +1,5 @@
-"""What gopt makes of some files, word for word: golden/NAME.c has the input and, behind a line that starts with MARK, the
-output of each back end. GOPT_UPDATE=1 writes them anew: look at the difference before you commit it."""
+"""What gopt makes of some files, word for word: golden/NAME.c has the input and, behind a line that starts with MARK,
+the output of each back end. GOPT_UPDATE=1 writes them anew: look at the difference before you commit it."""
 
 import os
 import re

@@ -1,5 +1,6 @@
-"""Packets of a flow leave in their order of arrival (section 4.2 of the paper): lookups that look at headers only take the same
-way for all packets of a flow, and overtake nobody of theirs. For every back end and 1 to 64 lookups in flight."""
+"""Packets of a flow leave in their order of arrival (section 4.2 of the paper): lookups that look at headers only take
+the same way for all packets of a flow, and overtake nobody of theirs. For every back end and 1 to 64 lookups in
+flight."""
 
 import re
 
@@ -7,8 +8,8 @@ import pytest
 import support
 from gopt.transform import MOST, transform
 
-# A handler that transmits within foreach. How many accesses a packet's lookup takes, and how it leaves, follows from its flow
-# alone, or with BODY from its number as well, as in programs that look into packets.
+# A handler that transmits within foreach. How many accesses a packet's lookup takes, and how it leaves, follows from
+# its flow alone, or with BODY from its number as well, as in programs that look into packets.
 HANDLER = """\
 #include <stdint.h>
 

@@ -50,7 +50,8 @@ def test_coroutines(tmp_path, seed):
 
 
 def test_finds_a_variable_that_is_not_saved(tmp_path, monkeypatch):
-    """The comparison notices a transformer that forgets variables: the last by name of those that live across a switch."""
+    """The comparison notices a transformer that forgets variables: the last by name of those that live across a
+    switch."""
     right = flow.live_across
     monkeypatch.setattr(flow, "live_across", lambda *args: set(sorted(right(*args))[:-1]))
     found = ""

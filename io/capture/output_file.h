@@ -4,13 +4,13 @@
 
 namespace heddle::capture {
 
-/** A file that this program writes, or its standard output. Two at a time never mean the same one: what they write would
- *  lie between each other's. (Devices such as /dev/null may be opened several times.) */
+/** A file that this program writes, or its standard output. Two at a time never mean the same one: what they write
+ *  would lie between each other's. (Devices such as /dev/null may be opened several times.) */
 class Output {
  public:
-  /** Opens `path` for writing, new or emptied; "-": standard output, which is left as it is. Throws Error, and leaves the file
-   *  alone, when it is a capture that a Reader has mapped (which would lose its packets under the Reader's hands), or when
-   *  another Output writes there, whose `owner` the message names. */
+  /** Opens `path` for writing, new or emptied; "-": standard output, which is left as it is. Throws Error, and leaves
+   *  the file alone, when it is a capture that a Reader has mapped (which would lose its packets under the Reader's
+   *  hands), or when another Output writes there, whose `owner` the message names. */
   Output(const std::string& path, const std::string& owner);
   ~Output() { close(); }
   Output(const Output&) = delete;

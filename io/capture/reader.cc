@@ -118,7 +118,8 @@ size_t Reader::bytes_wanted() const {
   return length > kMaxCapturedBytes ? header : length;  // next() calls that damage
 }
 
-/** Whether `bytes` lie at the cursor, or the input has ended before, within `timeout_ms` from any of them to the next. */
+/** Whether `bytes` lie at the cursor, or the input has ended before, within `timeout_ms` from any of them to the
+ *  next. */
 bool Reader::arrived(size_t bytes, int timeout_ms) {
   while (!mapped() && !ended_ && left() < bytes) {
     pollfd waiting{descriptor_, POLLIN, 0};

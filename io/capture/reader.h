@@ -18,10 +18,10 @@ namespace heddle::capture {
  *  - pcapng in both byte orders, with several sections and interfaces, every time resolution and offset; Enhanced,
  *    Simple and the obsolete Packet Blocks are records, other blocks are skipped.
  *
- *  A regular file (also as standard input) is mapped, all else is read through a buffer that grows to the longest record
- *  that really arrives. No input makes it read out of bounds, loop, or allocate more than in proportion to the input. When
- *  another program shortens a mapped file meanwhile, shortened() says so. (Writer refuses to overwrite a file that a
- *  Reader has open.) Not for several threads at once. */
+ *  A regular file (also as standard input) is mapped, all else is read through a buffer that grows to the longest
+ *  record that really arrives. No input makes it read out of bounds, loop, or allocate more than in proportion to the
+ *  input. When another program shortens a mapped file meanwhile, shortened() says so. (Writer refuses to overwrite a
+ *  file that a Reader has open.) Not for several threads at once. */
 class Reader {
  public:
   /** Whether the constructor reads the header, or start() does. */
@@ -34,9 +34,9 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  /** With Header::later: reads what the constructor reads otherwise; to be called until it returns true, before anything
-   *  else is asked for. False: nothing came within `timeout_ms` (-1: waits), or there is more to read. Throws Error like
-   *  the constructor. */
+  /** With Header::later: reads what the constructor reads otherwise; to be called until it returns true, before
+   *  anything else is asked for. False: nothing came within `timeout_ms` (-1: waits), or there is more to read. Throws
+   *  Error like the constructor. */
   bool start(int timeout_ms);
 
   /** Gives the next record; false at the end or at damage, and from then on. `record.data` stays valid while the Reader
@@ -73,7 +73,8 @@ class Reader {
   uint64_t size() const { return size_; }
 
   bool mapped() const { return mapping_ != nullptr; }
-  /** Whether the file has been shortened under the Reader's hands: the record given last, or its bytes, may be wrong. */
+  /** Whether the file has been shortened under the Reader's hands: the record given last, or its bytes, may be
+   *  wrong. */
   bool shortened() const { return mapping_ != nullptr && mapping_->shortened(); }
 
  private:

@@ -32,11 +32,12 @@ std::optional<int> mtu_of(const std::string& interface);
 bool set_mtu(const std::string& interface, int mtu);
 
 /** Makes this program's packet sockets on `interface`, which a driver has opened, let fewer frames through: not those
- *  that the kernel itself sends there, unless `outbound`; only those of EtherType `protocol`, unless it is 0. False, with
- *  errno, when the kernel refuses. */
+ *  that the kernel itself sends there, unless `outbound`; only those of EtherType `protocol`, unless it is 0. False,
+ *  with errno, when the kernel refuses. */
 bool limit_packet_sockets(const std::string& interface, bool outbound, uint16_t protocol);
 
-/** Frames that the kernel could not give to this program's packet sockets on `interface`, for want of room, so far. Any thread. */
+/** Frames that the kernel could not give to this program's packet sockets on `interface`, for want of room, so far. Any
+ *  thread. */
 uint64_t packet_socket_drops(const std::string& interface);
 
 /** Bytes that a frame buffer of af_packet's ring has for frames of `frame_bytes`: the ring's header included. */

@@ -253,7 +253,8 @@ void start_eal(const std::vector<std::string>& extra, int threads) {
   CPU_ZERO(&affinity);
   sched_getaffinity(0, sizeof affinity, &affinity);
   const int result = rte_eal_init(static_cast<int>(pointers.size()), pointers.data());
-  // EAL ties this thread to its core. Packet threads, which inherit what this one may use, have those that the user named.
+  // EAL ties this thread to its core. Packet threads, which inherit what this one may use, have those that the user
+  // named.
   if (result >= 0 && names_cores(extra)) affinity = cores_of_eal();
   sched_setaffinity(0, sizeof affinity, &affinity);
   if (result < 0)

@@ -65,9 +65,9 @@ Port* request_port(const std::string& device);
  *  net_tap, or "" for whichever has been chosen, net_af_packet at first. Throws Error when another method has been. */
 Port* request_interface(const std::string& interface, const std::string& method);
 
-/** The port `name` ("net_ring_...") is to be made of these rings, one a queue: it receives what lies in `receive` and puts
- *  what it sends into `transmit`. So the program itself can hold the other end of a chain's port. Until close_ports(),
- *  which the rings must outlive. */
+/** The port `name` ("net_ring_...") is to be made of these rings, one a queue: it receives what lies in `receive` and
+ *  puts what it sends into `transmit`. So the program itself can hold the other end of a chain's port. Until
+ *  close_ports(), which the rings must outlive. */
 void add_ring_port(const std::string& name, std::vector<rte_ring*> receive, std::vector<rte_ring*> transmit);
 
 bool wanted();                         ///< whether any port has been asked for
@@ -80,7 +80,8 @@ unsigned data_room();
  * thread and of all that it starts. Throws Error with EAL's reason and the arguments. */
 void start_eal(const std::vector<std::string>& extra, int threads);
 size_t pool_bytes(unsigned count, unsigned data_room);
-/** A mempool of DPDK's own whose packets lie in `memory`. NICs reach it, or `reached` bytes from its start if that is more. */
+/** A mempool of DPDK's own whose packets lie in `memory`. NICs reach it, or `reached` bytes from its start if that is
+ *  more. */
 std::unique_ptr<PacketPool> make_pool(const char* name, unsigned count, unsigned data_room, PacketMemory memory,
                                       size_t reached = 0);
 /** "", or why the ports that were asked for cannot send packets whose bytes do not lie in the pool, and what to do. */
@@ -91,9 +92,9 @@ void start_ports(PacketPool& pool, int threads);
 PacketPool* packet_pool();
 void close_ports();
 
-/** The ports of another configuration, while those of the one that runs are in use. One at a time; on any thread, but that of
- *  close_ports(). What is asked for while this lives, until take_over(), is for the new configuration; a device that the
- *  old one has, too, goes on as it is. */
+/** The ports of another configuration, while those of the one that runs are in use. One at a time; on any thread, but
+ *  that of close_ports(). What is asked for while this lives, until take_over(), is for the new configuration; a device
+ *  that the old one has, too, goes on as it is. */
 class PortChange {
  public:
   PortChange();
@@ -101,11 +102,11 @@ class PortChange {
   PortChange(const PortChange&) = delete;
   PortChange& operator=(const PortChange&) = delete;
 
-  /** Opens and starts the ports that the old configuration has not. Throws Error, also when one that it has is to be another
-   *  (MTU, MAC address, queues, arguments), or when packets of `pool` cannot be used for ports. */
+  /** Opens and starts the ports that the old configuration has not. Throws Error, also when one that it has is to be
+   *  another (MTU, MAC address, queues, arguments), or when packets of `pool` cannot be used for ports. */
   void start(PacketPool& pool, int threads);
-  /** Unless take_over() has been called: closes what has been opened; requests are for the old configuration again. Ports
-   *  that have been asked for meanwhile are there, unused, as long as this. */
+  /** Unless take_over() has been called: closes what has been opened; requests are for the old configuration again.
+   *  Ports that have been asked for meanwhile are there, unused, as long as this. */
   void roll_back();
   /** From now on these are the program's ports; those of the old configuration are there, unused, as long as this. */
   void take_over();

@@ -69,8 +69,8 @@ uint16_t receive(void* queue, rte_mbuf** packets, uint16_t n) {
   return static_cast<uint16_t>(std::find(packets, packets + n, nullptr) - packets);
 }
 
-// What the driver has freed before a fault is seen by a reference more that each packet has meanwhile. Of a packet whose
-// other references go at this moment that may be wrong.
+// What the driver has freed before a fault is seen by a reference more that each packet has meanwhile. Of a packet
+// whose other references go at this moment that may be wrong.
 uint16_t send_some(void* queue, rte_mbuf** packets, uint16_t n) {
   uint16_t references[kMostSent];
   for (uint16_t i = 0; i < n; ++i) {

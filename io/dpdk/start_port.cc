@@ -21,10 +21,11 @@ void check(int result, const Port& port, const char* what) {
   throw Error(format("%s: %s: %s", port.device.c_str(), what, rte_strerror(result < 0 ? -result : result)));
 }
 
-/** Frees what has come in before the filter of limit_packet_sockets was there: the driver's sockets receive all frames from
- *  the moment in which EAL makes them. */
+/** Frees what has come in before the filter of limit_packet_sockets was there: the driver's sockets receive all frames
+ *  from the moment in which EAL makes them. */
 void empty_rings(const Port& port) {
-  // The kernel looks at a socket's filter in RCU read-side sections: afterwards none is under way that began without it.
+  // The kernel looks at a socket's filter in RCU read-side sections: afterwards none is under way that began without
+  // it.
   syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
   constexpr unsigned kDefaultFrames = 512;  // of a ring
   const std::string frames = argument_of(port.device, "framecnt");
@@ -82,8 +83,8 @@ void start_port(Port& port, rte_mempool* pool, int threads, int descriptors) {
         format("%s: has %u receive and %u transmit queues, but %d are needed, one a thread or N_QUEUES; run "
                "with -j 1, or give the device more (af_xdp: queue_count=N)",
                port.device.c_str(), info.max_rx_queues, info.max_tx_queues, queues));
-  // NICs split frames over buffers only when scatter is switched on, which it is not, and keep to what a buffer has, as the
-  // drivers of packet sockets do; net_null says of every frame what it has been told.
+  // NICs split frames over buffers only when scatter is switched on, which it is not, and keep to what a buffer has, as
+  // the drivers of packet sockets do; net_null says of every frame what it has been told.
   const uint32_t room = rte_pktmbuf_data_room_size(pool) - RTE_PKTMBUF_HEADROOM;
   const uint64_t null_bytes = name.starts_with("net_null") ? null_frame_bytes(port.device) : 0;
   if (null_bytes > room && argument_of(port.device, "copy") == "1")

@@ -39,7 +39,8 @@ class Channel {
 
   /** False if the other end is gone, or takes nothing any more. */
   bool send(const Message& message, int file = -1);
-  /** The next message, or nothing: then closed() says whether one may still come. Throws Error for what is no message. */
+  /** The next message, or nothing: then closed() says whether one may still come. Throws Error for what is no
+   *  message. */
   std::optional<Received> receive();
   bool closed() const { return closed_; }
 
@@ -48,8 +49,8 @@ class Channel {
   bool closed_ = false;
 };
 
-/** A listening control socket at `path`, which only this user may open (mode 0600). Takes the place of a socket that nobody
- *  listens at any more. Throws Error if the place is taken. */
+/** A listening control socket at `path`, which only this user may open (mode 0600). Takes the place of a socket that
+ *  nobody listens at any more. Throws Error if the place is taken. */
 File listen_at(const std::string& path);
 /** Who has called, or nothing. */
 std::optional<Channel> accept_from(const File& listener);

@@ -23,8 +23,8 @@ struct [[gnu::packed]] Text {
   }
 };
 
-/** A message on the control socket, as memif 2.0 has it: always of this size, one a packet of the SEQPACKET socket, with at
- *  most one file descriptor beside it. Little-endian. */
+/** A message on the control socket, as memif 2.0 has it: always of this size, one a packet of the SEQPACKET socket,
+ *  with at most one file descriptor beside it. Little-endian. */
 struct [[gnu::packed]] Message {
   Type type;
   union {

@@ -15,8 +15,8 @@ struct PortConfig {
   Interface interface;
 };
 
-/** A memif interface whose peer comes and goes. A server listens; a client tries to connect again and again. One thread uses
- *  it, and waits between two calls of serve() until descriptor() can be read, or for a while. */
+/** A memif interface whose peer comes and goes. A server listens; a client tries to connect again and again. One thread
+ *  uses it, and waits between two calls of serve() until descriptor() can be read, or for a while. */
 class Port {
  public:
   /** A client gives `rings` and `buffers` to its peers (ClientSession); they outlive the port. */

@@ -14,8 +14,8 @@ class Region {
   Region() = default;
   /** New memory of zeros. Throws Error if there is not so much. */
   explicit Region(size_t bytes);
-  /** What a peer has sent as a region of `bytes`. Throws Error, which says what is wrong with it: pages that it could take
-   *  away would end this program with a signal. */
+  /** What a peer has sent as a region of `bytes`. Throws Error, which says what is wrong with it: pages that it could
+   *  take away would end this program with a signal. */
   Region(File file, uint64_t bytes);
   Region(Region&& other) noexcept { *this = std::move(other); }
   Region& operator=(Region&& other) noexcept;

@@ -7,8 +7,9 @@
 
 namespace heddle::memif {
 
-/** What client and server share, as memif 2.0 has it (DPDK, drivers/net/memif/memif.h; libmemif, memif.h). Little-endian.
- *  Indices are free-running 16-bit counters; descriptor i lies at descriptors()[i % size], and sizes are powers of two.
+/** What client and server share, as memif 2.0 has it (DPDK, drivers/net/memif/memif.h; libmemif, memif.h).
+ *  Little-endian. Indices are free-running 16-bit counters; descriptor i lies at descriptors()[i % size], and sizes are
+ *  powers of two.
  *
  *                       client to server              server to client
  *      the sender moves     head (filled up to)           tail (filled up to)

@@ -24,9 +24,9 @@ struct SharedRing {
   int log2_size;
 };
 
-/** A connection: the messages until rings are shared (hello, init, add_region and add_ring, each answered by an ack, connect,
- *  connected), and the end of it. Everything that a peer sends is checked; what is not right ends the connection, and the
- *  peer is told why. */
+/** A connection: the messages until rings are shared (hello, init, add_region and add_ring, each answered by an ack,
+ *  connect, connected), and the end of it. Everything that a peer sends is checked; what is not right ends the
+ *  connection, and the peer is told why. */
 class Session {
  public:
   enum class State : uint8_t { greeting, up, ended };

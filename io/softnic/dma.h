@@ -13,8 +13,8 @@ struct Piece {
   uint32_t last;   ///< received: whether the frame ends here
 };
 
-/** What a DMA engine does at a time: descriptors [first, first + count) of a ring of `size`, which the NIC owns, are read, the
- *  bytes moved, and the descriptors written back, each after its bytes. */
+/** What a DMA engine does at a time: descriptors [first, first + count) of a ring of `size`, which the NIC owns, are
+ *  read, the bytes moved, and the descriptors written back, each after its bytes. */
 struct Transfer {
   bool receives;            ///< from pieces to buffers; else from buffers to pieces
   ixgbe::Descriptor* ring;  ///< device memory

@@ -4,18 +4,18 @@
 
 #include "core/macros.h"
 
-/** Rings of Intel's 82599 in the advanced format (82599 datasheet, Intel 331520, sections 7.1.6 and 7.2.3.2.4), one buffer a frame.
- *  A ring has a head, which only the NIC knows here, and a tail, a register that software writes: the NIC owns the descriptors
- *  from the head up to, and without, the tail; both are indices into the ring. So of `size` descriptors it has size - 1 at
- *  most. What it is done with it writes back, with the bit DD. */
+/** Rings of Intel's 82599 in the advanced format (82599 datasheet, Intel 331520, sections 7.1.6 and 7.2.3.2.4), one
+ *  buffer a frame. A ring has a head, which only the NIC knows here, and a tail, a register that software writes: the
+ *  NIC owns the descriptors from the head up to, and without, the tail; both are indices into the ring. So of `size`
+ *  descriptors it has size - 1 at most. What it is done with it writes back, with the bit DD. */
 namespace heddle::ixgbe {
 
 /** 16 bytes, little-endian.
  *
- *                 receive, read         receive, write-back             transmit, read              transmit, write-back
- *      word 0, 1  address of a buffer   type, hash                      address of the frame        -
- *      word 2     0 (header buffer)     status (DD, EOP) and errors     command | bytes in buffer   -
- *      word 3     0                     bytes | VLAN tag << 16          bytes of the frame << 14    DD */
+ *                 receive, read         receive, write-back           transmit, read              transmit, write-back
+ *      word 0, 1  address of a buffer   type, hash                    address of the frame        -
+ *      word 2     0 (header buffer)     status (DD, EOP) and errors   command | bytes in buffer   -
+ *      word 3     0                     bytes | VLAN tag << 16        bytes of the frame << 14    DD */
 struct alignas(16) Descriptor {
   uint32_t word[4];
 };

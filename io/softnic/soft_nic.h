@@ -9,8 +9,9 @@
 #include "io/dpdk/dpdk.h"
 #include "io/softnic/dma.h"
 
-/** The part of a NIC, played by threads of this program: frames of a DPDK port go into a receive ring and come from a transmit
- *  ring (ixgbe.h) that somebody else drives as he would drive the chip: by descriptors, done bits and tails. */
+/** The part of a NIC, played by threads of this program: frames of a DPDK port go into a receive ring and come from a
+ *  transmit ring (ixgbe.h) that somebody else drives as he would drive the chip: by descriptors, done bits and
+ *  tails. */
 namespace heddle::softnic {
 
 constexpr uint32_t kBatch = 1024;   ///< descriptors of a transfer, at most
@@ -93,7 +94,8 @@ class Mover {
   std::thread thread_;
 };
 
-/** Frames from queues `queue`, `queue` + `step`, ... of the port. One that is longer than the buffers fills several descriptors. */
+/** Frames from queues `queue`, `queue` + `step`, ... of the port. One that is longer than the buffers fills several
+ *  descriptors. */
 class Receiver final : public Mover {
  public:
   Receiver(const Ring& ring, const dpdk::Port& port, uint16_t queue, uint16_t step, uint32_t buffer_bytes,
@@ -115,7 +117,8 @@ class Receiver final : public Mover {
   uint32_t next_ = 0, held_count_ = 0;
 };
 
-/** Frames to one queue of the port, whose packets come from `pool`. While the port takes nothing, descriptors are not fetched. */
+/** Frames to one queue of the port, whose packets come from `pool`. While the port takes nothing, descriptors are not
+ *  fetched. */
 class Transmitter final : public Mover {
  public:
   Transmitter(const Ring& ring, const dpdk::Port& port, uint16_t queue, PacketPool& pool, Counts& counts)

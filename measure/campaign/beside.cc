@@ -24,8 +24,8 @@ fs::path program_folder() {
   return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-/** Runs a program found in PATH. Returns its exit code, 127 if it is not there; its output goes to `output` if that is not
- *  null. */
+/** Runs a program found in PATH. Returns its exit code, 127 if it is not there; its output goes to `output` if that is
+ *  not null. */
 int run_program(std::vector<std::string> words, std::string* output, bool silent) {
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());

@@ -6,8 +6,8 @@
 /** What lies beside the program, or in the source tree that it has been built in. */
 namespace heddle::bench {
 
-/** The commit that the program is of: what the file COMMIT beside it says, or git about the folder; "unknown". Where that does
- *  not say what was built ("-dirty"), with a hash of the program. */
+/** The commit that the program is of: what the file COMMIT beside it says, or git about the folder; "unknown". Where
+ *  that does not say what was built ("-dirty"), with a hash of the program. */
 std::string commit_of_program();
 
 /** The command that started the program, as a shell takes it. */

@@ -48,16 +48,16 @@ struct Campaign {
   void write_histogram(Record& record, const Point& point, const std::vector<Measurement>& repetitions) const;
 };
 
-/** Of points that were measured in turn: `of` against `to`, value by value, by the ratios of the repetitions: a gap where
- *  one of them has one. */
+/** Of points that were measured in turn: `of` against `to`, value by value, by the ratios of the repetitions: a gap
+ *  where one of them has one. */
 std::vector<std::pair<std::string, Summary>> compare(const Record& of, const Record& to);
 
-/** The same of points that were measured at different times: the ratio of the medians, from the least to the largest that
- *  the ends of both intervals give. */
+/** The same of points that were measured at different times: the ratio of the medians, from the least to the largest
+ *  that the ends of both intervals give. */
 std::vector<std::pair<std::string, Summary>> unpaired_ratios(const Record& of, const Record& to);
 
-/** The record of a comparison of points that were measured in turn: measure "MEASURE-ratio"; the compared parameter's value
- *  is "OF/TO". */
+/** The record of a comparison of points that were measured in turn: measure "MEASURE-ratio"; the compared parameter's
+ *  value is "OF/TO". */
 Record comparison_record(const Record& of, const Record& to, const std::string& parameter);
 
 /** UTC, as ISO 8601 has it. */

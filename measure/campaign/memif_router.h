@@ -16,15 +16,15 @@ constexpr const char* kReceiveOnly = ":receive";
 /** A router that is another process, whatever it runs: VPP, testpmd, FastClick, heddle run. */
 class MemifRouter {
  public:
-  /** Listens at `sockets`, files that are removed in the end; one that ends in kReceiveOnly is only received from. `longest`:
-   *  bytes of frames in memory, for which DPDK's settings are changed. Throws Error. */
+  /** Listens at `sockets`, files that are removed in the end; one that ends in kReceiveOnly is only received from.
+   *  `longest`: bytes of frames in memory, for which DPDK's settings are changed. Throws Error. */
   MemifRouter(const std::vector<std::string>& sockets, uint32_t longest);
   ~MemifRouter();
 
   /** A chain for `heddle run` that connects to all. */
   std::string example() const;
-  /** Returns when a router has connected to every socket. `keep_waiting` is asked ten times a second; false: Interrupted is
-   *  thrown. */
+  /** Returns when a router has connected to every socket. `keep_waiting` is asked ten times a second; false:
+   *  Interrupted is thrown. */
   void wait(const std::function<bool()>& keep_waiting) const;
 
   /** The router as a target; of `setup`, what is sent to it and the trials count. The MemifRouter outlives it. */

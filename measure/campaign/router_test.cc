@@ -1,5 +1,5 @@
-// Chains on a virtual wire, with every packet accounted for. Rates are low and queues long, so that nothing is lost even when
-// other programs have the cores.
+// Chains on a virtual wire, with every packet accounted for. Rates are low and queues long, so that nothing is lost
+// even when other programs have the cores.
 
 #include "measure/campaign/router.h"
 
@@ -22,8 +22,8 @@ Chain chain_of(const std::string& text) {
   return chain;
 }
 
-// drain_s: packets that come so late are lost. The router's thread must have had its turn by then; a run whose packets have
-// all come does not wait for it.
+// drain_s: packets that come so late are lost. The router's thread must have had its turn by then; a run whose packets
+// have all come does not wait for it.
 bench::Setup easy_setup() {
   bench::Setup setup;
   setup.descriptors = 1 << 15, setup.flows = 50;

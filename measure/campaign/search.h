@@ -23,14 +23,15 @@ struct SearchResult {
   int late = 0;  ///< trials whose losses count although the generator was late, to send or to take: its fault?
 };
 
-/** The throughput of RFC 2544, section 26.1: the highest rate at which no packet is lost, or no more than `loss` allows.
- *  From start_pps the rate is doubled until packets are lost, then the interval is halved until it is `resolution` wide;
- *  then a trial of final_s decides (section 24). If that one loses packets, the search goes on below it. After each trial
- *  that has lost packets the target may rest. Throws Error if no rate is found because trials do not tell what they have
- *  lost (Outcome::known()).
+/** The throughput of RFC 2544, section 26.1: the highest rate at which no packet is lost, or no more than `loss`
+ *  allows. From start_pps the rate is doubled until packets are lost, then the interval is halved until it is
+ *  `resolution` wide; then a trial of final_s decides (section 24). If that one loses packets, the search goes on below
+ *  it. After each trial that has lost packets the target may rest. Throws Error if no rate is found because trials do
+ *  not tell what they have lost (Outcome::known()).
  *
  *  A trial in which the generator was late says little when packets were lost, for it sends bursts to catch up: such a
- *  trial is made again. One in which it was late most of the time says nothing of that rate, and the search goes on below. */
+ *  trial is made again. One in which it was late most of the time says nothing of that rate, and the search goes on
+ *  below. */
 SearchResult find_zero_loss(Target& target, const SearchOptions& options);
 
 }  // namespace heddle::bench

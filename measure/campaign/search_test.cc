@@ -139,7 +139,8 @@ TEST(SearchTest, TheGeneratorIsTheBottleneck) {
   }
 }
 
-// A trial in which the generator was away for a while neither passes a rate that it could not send, nor ends the search.
+// A trial in which the generator was away for a while neither passes a rate that it could not send, nor ends the
+// search.
 TEST(SearchTest, TrialsOfALateGeneratorAreMadeAgain) {
   int right = 0;
   for (unsigned seed = 1; seed <= 50; ++seed) {

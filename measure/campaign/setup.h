@@ -50,19 +50,19 @@ struct Setup {
 
 constexpr int kQueues = 16;  ///< that a port of the wire has at most: DPDK's ring ports
 
-/** What a generator has at most for each packet thread: one thread that takes what it sends, for that goes to one queue,
- *  and two that keep it supplied. */
+/** What a generator has at most for each packet thread: one thread that takes what it sends, for that goes to one
+ *  queue, and two that keep it supplied. */
 constexpr int kGeneratorsPerThread = 3;
 /** The same for a router elsewhere: its ports have one queue, to which one thread sends and from which one receives. */
 constexpr int kGeneratorsElsewhere = 2;
 
 /** Threads that the setup's generator really has, each on a core: setup.generators, or what the packet threads leave of
- *  `available` cores, up to kGeneratorsPerThread for each of them. For a router elsewhere kGeneratorsElsewhere, if that leaves
- *  it a core. */
+ *  `available` cores, up to kGeneratorsPerThread for each of them. For a router elsewhere kGeneratorsElsewhere, if that
+ *  leaves it a core. */
 int generator_cores(const Setup& setup, int available);
 
-/** Of so many `generators` for `cores` packet threads, those that only receive, while the others only send: one for each
- *  packet thread when there are twice as many; else 0, and each does both. */
+/** Of so many `generators` for `cores` packet threads, those that only receive, while the others only send: one for
+ *  each packet thread when there are twice as many; else 0, and each does both. */
 int receiving_cores(int generators, int cores);
 
 /** A name that options, --sweep and records share. */

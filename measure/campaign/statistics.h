@@ -18,7 +18,8 @@ struct Summary {
 /** At least one sample that is no gap. */
 Summary summarise(std::vector<double> samples);
 
-/** How sure it is that the interval that summarise() gives of `n` samples holds the median: 0.95 or more from six on. */
+/** How sure it is that the interval that summarise() gives of `n` samples holds the median: 0.95 or more from six
+ *  on. */
 double confidence(size_t n);
 /** That interval in words: "96 % interval"; "range of 3, 75 %"; "single samples". */
 std::string interval_name(size_t n);

@@ -25,10 +25,10 @@ struct WiredChain {
   bool fed() const;
 };
 
-/** Replaces every source and sink that stands for a device or a file by FromDPDKDevice and ToDPDKDevice on a port of the
- *  wire, one port for each distinct device or file; `port_name` says what the chain calls port i. Sources that make
- *  packets (InfiniteSource, RatedSource) stay, and so do GPU ports with a soft NIC, whose device becomes a port of the wire. Throws Error
- *  for GPU ports of a memif. If there are only such, sinks become Discard. */
+/** Replaces every source and sink that stands for a device or a file by FromDPDKDevice and ToDPDKDevice on a port of
+ *  the wire, one port for each distinct device or file; `port_name` says what the chain calls port i. Sources that make
+ *  packets (InfiniteSource, RatedSource) stay, and so do GPU ports with a soft NIC, whose device becomes a port of the
+ *  wire. Throws Error for GPU ports of a memif. If there are only such, sinks become Discard. */
 WiredChain put_on_wire(const click::Graph& graph, const std::function<std::string(int)>& port_name);
 
 }  // namespace heddle::bench

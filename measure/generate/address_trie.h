@@ -21,14 +21,14 @@ struct WantedPrefix {
 };
 
 /** Chooses the addresses so that their trie has `shape`, as ClassBench does it (ToN 2007, section IV.B): from the root
- *  down, a node's filters go to one child or are split over two by the skew. An address that correlates goes on equal to
- *  the other with probability correlation[length] per bit, and once different goes where free ones go. The nesting
+ *  down, a node's filters go to one child or are split over two by the skew. An address that correlates goes on equal
+ *  to the other with probability correlation[length] per bit, and once different goes where free ones go. The nesting
  *  threshold is kept as far as ClassBench keeps it: near it, prefixes that end are put apart from those that go on. */
 void choose_addresses(std::vector<WantedPrefix>& wanted, const TrieShape& shape, std::span<const double> correlation,
                       Random& random);
 
-/** Makes the trie wider for `factor` times as many filters (db_generator -b): from the root down, levels branch more and
- *  more evenly until there is room. */
+/** Makes the trie wider for `factor` times as many filters (db_generator -b): from the root down, levels branch more
+ *  and more evenly until there is room. */
 TrieShape widened(TrieShape shape, double factor);
 
 }  // namespace heddle::bench

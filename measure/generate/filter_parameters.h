@@ -10,8 +10,8 @@
 
 namespace heddle::bench {
 
-/** The shape of an address trie, level by level: of the nodes that have children, which share has one and which two, and
- *  for those with two how uneven they are: 1 - lighter / heavier in numbers of filters, averaged. */
+/** The shape of an address trie, level by level: of the nodes that have children, which share has one and which two,
+ *  and for those with two how uneven they are: 1 - lighter / heavier in numbers of filters, averaged. */
 struct TrieShape {
   struct Level {
     double one_child = 1, two_children = 0, skew = 0;
@@ -50,10 +50,10 @@ struct FilterParameters {
   std::array<double, 33> correlation{};  ///< [length]: equal up to length - 1 bits, both addresses go on equal
 };
 
-/** Reads ClassBench's format: sections -scale -prots -flags -extra -spar -spem -dpar -dpem -wc_wc ... -em_em -snest -sskew
- *  -dnest -dskew -pcorr, each ended by a line "#". Sections may come in any order; -flags, -extra, empty ones and -pcorr
- *  may be missing, and sections of other names (ClassBench-ng's -openflow) are passed over. Extra fields, which none of
- *  ClassBench's own files has, are refused. Throws Error "NAME:LINE: WHAT". */
+/** Reads ClassBench's format: sections -scale -prots -flags -extra -spar -spem -dpar -dpem -wc_wc ... -em_em -snest
+ *  -sskew -dnest -dskew -pcorr, each ended by a line "#". Sections may come in any order; -flags, -extra, empty ones
+ *  and -pcorr may be missing, and sections of other names (ClassBench-ng's -openflow) are passed over. Extra fields,
+ *  which none of ClassBench's own files has, are refused. Throws Error "NAME:LINE: WHAT". */
 FilterParameters parse_parameters(const std::string& name, std::string_view text);
 
 /** The same, in the order that db_generator needs. */

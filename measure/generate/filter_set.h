@@ -40,8 +40,8 @@ struct TraceHeader {
 std::vector<TraceHeader> generate_headers(const std::vector<Filter>& filters, size_t count, double a, double b,
                                           uint64_t seed);
 
-/** "SOURCE DESTINATION SOURCE_PORT DESTINATION_PORT PROTOCOL FLAGS FILTER" a line, in decimal, with tabs. Flags are the 16
- *  bits themselves, where trace_generator writes the filter's value and mask. */
+/** "SOURCE DESTINATION SOURCE_PORT DESTINATION_PORT PROTOCOL FLAGS FILTER" a line, in decimal, with tabs. Flags are the
+ *  16 bits themselves, where trace_generator writes the filter's value and mask. */
 std::string to_text(const std::vector<TraceHeader>& trace);
 /** Reads such a trace; the filter may be missing or -1 (then it is not set). Throws Error "NAME:LINE: WHAT". */
 std::vector<TraceHeader> parse_headers(const std::string& name, std::string_view text);

@@ -43,7 +43,8 @@ struct Filter {
  *  ClassBench's db_generator writes it. */
 std::string to_text(const Filter& filter);
 std::string to_text(const std::vector<Filter>& filters);
-/** A filter set in this form; the flags may be missing. `#` starts a comment. Throws Error with name, line and what is wrong. */
+/** A filter set in this form; the flags may be missing. `#` starts a comment. Throws Error with name, line and what is
+ *  wrong. */
 std::vector<Filter> parse_filters(const std::string& name, std::string_view text);
 
 /** ClassBench's classes of a port range: wildcard, 1024 to 65535, 0 to 1023, other range, exact. */

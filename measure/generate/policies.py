@@ -1,7 +1,8 @@
 """Writes a filter set that we made up, in ClassBench's format: policies.py acl|fw|ipc.
 
-The parameter files that come with Heddle (data/*.parameters) are `heddle gen parameters` of these. Three imaginary sites, in
-the manner of ClassBench's three families: an access list of a router (acl), a firewall (fw), a chain of a Linux router (ipc).
+The parameter files that come with Heddle (data/*.parameters) are `heddle gen parameters` of these. Three imaginary
+sites, in the manner of ClassBench's three families: an access list of a router (acl), a firewall (fw), a chain of a
+Linux router (ipc).
 """
 
 import random

@@ -9,7 +9,8 @@
 namespace heddle::bench {
 namespace {
 
-// The lines read by means of their own: as many as asked for, ranges that are some, prefixes without bits behind, values from everywhere.
+// The lines read by means of their own: as many as asked for, ranges that are some, prefixes without bits behind,
+// values from everywhere.
 TEST(RandomRules, AreDrawnFromEverywhere) {
   std::istringstream lines(random_rules(4000, 7));
   std::set<unsigned> lengths, protocols, firsts;

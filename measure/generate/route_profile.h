@@ -15,9 +15,10 @@ namespace heddle::bench {
  *     block 91 7695             blocks: the first octet (IPv6: first 16 bits), and the prefixes in it under no other
  *     class - 16 9000 180       prefixes of /16 under no other: how many, in how many blocks
  *     class 16 24 23943 2065    prefixes of /24 whose next shorter cover is a /16: how many, under how many /16s
- *     covers 16 4100            /16s with any more-specific: fewer than the classes' parents, since many have several kinds
- *     near 24 95007 52400 ...   /24s next to another under the same cover that differ from it first in the last bit, the
- *                               last but one, ...
+ *     covers 16 4100            /16s with any more-specific: fewer than the classes' parents, since many have several
+ *                               kinds
+ *     near 24 95007 52400 ...   /24s next to another under the same cover that differ from it first in the last bit,
+ *                               the last but one, ...
  */
 struct RouteProfile {
   struct Class {

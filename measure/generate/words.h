@@ -8,7 +8,8 @@
 
 namespace heddle::bench {
 
-/** Words that look like a language's: consonants and vowels in turn, letters about as often as in English identifiers. */
+/** Words that look like a language's: consonants and vowels in turn, letters about as often as in English
+ *  identifiers. */
 class Words {
  public:
   Words();

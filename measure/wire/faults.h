@@ -20,9 +20,10 @@ struct Fault {
   double delay_us = 1000;
 };
 
-/** Stands in for a router: passes packets from one port of a wire to another and plants faults, so that what a generator counts can
- *  be compared with what happened. Drop; send twice; swap with the next packet of the same flow; hold back for a time while others
- *  pass. Frames must have signatures. Runs on a thread of its own until it is destroyed. */
+/** Stands in for a router: passes packets from one port of a wire to another and plants faults, so that what a
+ *  generator counts can be compared with what happened. Drop; send twice; swap with the next packet of the same flow;
+ *  hold back for a time while others pass. Frames must have signatures. Runs on a thread of its own until it is
+ *  destroyed. */
 class Faults {
  public:
   /** From `in` to `out`, the router's ends of started ports, with `queues` queues each. `flows`: of the traffic. */

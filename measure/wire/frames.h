@@ -26,8 +26,8 @@ constexpr uint8_t kTcp = 6, kUdp = 17;
 /** The shortest frame of the protocol, in memory, that has a signature: 60 bytes as Ethernet's shortest, TCP more. */
 uint32_t shortest_frame(uint8_t protocol);
 
-/** An Ethernet frame of `bytes` bytes in memory (at least shortest_frame()) with an IPv4 header without options, TTL 64, a
- *  UDP or TCP header if the protocol says so, and a payload of known bytes; checksums are right. */
+/** An Ethernet frame of `bytes` bytes in memory (at least shortest_frame()) with an IPv4 header without options, TTL
+ *  64, a UDP or TCP header if the protocol says so, and a payload of known bytes; checksums are right. */
 std::vector<uint8_t> make_frame(const FiveTuple& flow, const MacAddresses& addresses, uint32_t bytes);
 
 /** How a signature goes into a frame without making its checksum wrong. */
@@ -43,7 +43,8 @@ Stamping prepare_stamping(std::vector<uint8_t>& frame);
 /** The 5-tuple of an Ethernet frame with IPv4 (ports: UDP and TCP, first fragments); false for others. */
 bool five_tuple_of(const std::vector<uint8_t>& frame, FiveTuple& flow);
 
-/** Ones' complement sum of `bytes` bytes in memory order, folded to 16 bits; an odd last byte counts as if 0 followed. */
+/** Ones' complement sum of `bytes` bytes in memory order, folded to 16 bits; an odd last byte counts as if 0
+ *  followed. */
 uint16_t ones_sum(const uint8_t* data, size_t bytes, uint32_t sum = 0);
 
 }  // namespace heddle::bench

@@ -31,9 +31,9 @@ struct Load {
   std::function<void()> on_begin{}, on_end{};
 };
 
-/** What has happened to the packets that were due within Load::seconds, wherever they were when the time was over. Packets
- *  of the warm-up and of earlier runs that arrive do not count. Without signatures nobody can tell these apart: then the
- *  warm-up counts, only offered, sent, received, lost and arrived are known, and copies make up for losses. */
+/** What has happened to the packets that were due within Load::seconds, wherever they were when the time was over.
+ *  Packets of the warm-up and of earlier runs that arrive do not count. Without signatures nobody can tell these apart:
+ *  then the warm-up counts, only offered, sent, received, lost and arrived are known, and copies make up for losses. */
 struct Counts {
   uint64_t intended = 0;    ///< due (RFC 2285: intended load); 0 without a rate
   uint64_t offered = 0;     ///< of these put on the wire (RFC 2285: offered load): less if the rate is too much
@@ -57,8 +57,8 @@ struct Counts {
 
 struct GeneratorOptions {
   int threads = 1;
-  /** Of these threads: they only receive and the others only send, each on its own queues; a queue's packets are sent by
-   *  one and received by another. 0: each does both. */
+  /** Of these threads: they only receive and the others only send, each on its own queues; a queue's packets are sent
+   *  by one and received by another. 0: each does both. */
   int receivers = 0;
   int first_core = -1;  ///< threads keep to the cores that the process may use from this one on; -1: not kept
 };
@@ -69,15 +69,17 @@ class GeneratorThread;
  *  a queue its thread. */
 class Generator {
  public:
-  /** `receiving`: all its ports; `sending`: those of them to which it sends, as many as the traffic was made for. All are
-   *  started and have the traffic's queues. Packets come from `pool`. What is passed outlives the generator. Throws Error. */
+  /** `receiving`: all its ports; `sending`: those of them to which it sends, as many as the traffic was made for. All
+   *  are started and have the traffic's queues. Packets come from `pool`. What is passed outlives the generator. Throws
+   *  Error. */
   Generator(const Traffic& traffic, const std::vector<uint16_t>& receiving, const std::vector<uint16_t>& sending,
             PacketPool& pool, const GeneratorOptions& options = {});
   ~Generator();
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;
 
-  /** Sends and measures; returns when all is over. One caller at a time. Throws Error if there cannot be such a rate. */
+  /** Sends and measures; returns when all is over. One caller at a time. Throws Error if there cannot be such a
+   *  rate. */
   Counts run(const Load& load);
   /** Makes the run that goes on return soon. From any thread or a signal handler. */
   void stop() { stopping_.store(true, std::memory_order_relaxed); }

@@ -16,8 +16,8 @@ constexpr uint32_t kVainStep = 64;
 constexpr int kLastBursts = (1 << 20) / 64;  ///< as many as the largest ring holds
 constexpr double kLateStart_s = 1;           ///< that a thread may come late on a busy machine
 
-/** As a NIC's driver leaves a packet that it has received: without flags, tx_offload means nothing, and is on a line of its
- *  own. */
+/** As a NIC's driver leaves a packet that it has received: without flags, tx_offload means nothing, and is on a line of
+ *  its own. */
 void reset(rte_mbuf* packet, uint16_t length) {
   packet->data_off = RTE_PKTMBUF_HEADROOM;
   packet->port = RTE_MBUF_PORT_INVALID;

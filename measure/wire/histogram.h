@@ -25,16 +25,16 @@ class Histogram {
 
   uint64_t count() const;
   uint64_t count_from(uint64_t value) const;  ///< that are in `value`'s bucket or above
-  /** The value that `percent` (0 to 100) of all are not above, as far as buckets tell: the largest of its bucket. 0 when
-   *  there is none. */
+  /** The value that `percent` (0 to 100) of all are not above, as far as buckets tell: the largest of its bucket. 0
+   *  when there is none. */
   uint64_t percentile(double percent) const;
   uint64_t min() const;  ///< the smallest value of the lowest bucket that is not empty
   uint64_t max() const { return percentile(100); }
   double mean() const;
   double deviation() const;  ///< standard deviation
 
-  /** The distribution as HdrHistogram prints it (.hgrm), for its plotter: values are divided by `unit` (1000: ns to us),
-   *  `ticks` lines each time the distance to 100 % halves. */
+  /** The distribution as HdrHistogram prints it (.hgrm), for its plotter: values are divided by `unit` (1000: ns to
+   *  us), `ticks` lines each time the distance to 100 % halves. */
   std::string percentile_text(double unit, int ticks = 5) const;
 
   static size_t index_of(uint64_t value) {

@@ -10,9 +10,9 @@ namespace heddle::bench {
 /** Tells packets that arrive in order from those that are reordered or duplicates, for every flow.
  *
  *  Reordered is Type-P-Reordered of RFC 4737: the sequence number is less than the next one expected, which is one more
- *  than the highest seen. A duplicate is not reordered; the first copy to arrive is the packet. Which numbers have arrived
- *  is known for the last window() of each flow, in a ring of bits as RFC 6479 has it: within it duplicates are found
- *  exactly, and an older packet counts as reordered. */
+ *  than the highest seen. A duplicate is not reordered; the first copy to arrive is the packet. Which numbers have
+ *  arrived is known for the last window() of each flow, in a ring of bits as RFC 6479 has it: within it duplicates are
+ *  found exactly, and an older packet counts as reordered. */
 class Sequences {
  public:
   enum Verdict { kInOrder, kReordered, kDuplicate };

@@ -20,8 +20,8 @@ static_assert(kSignatureBytes == 18);
 constexpr uint16_t kSignatureTag = 0xa500;  ///< the upper byte
 constexpr uint16_t kRunMask = 0x00ff;       ///< the lower byte: the run's number
 
-/** Where the signature of a frame of `length` bytes (>= 18, without FCS) begins: at an even offset, so that checksums see
- *  its words whole. */
+/** Where the signature of a frame of `length` bytes (>= 18, without FCS) begins: at an even offset, so that checksums
+ *  see its words whole. */
 constexpr uint32_t signature_at(uint32_t length) { return (length & ~1u) - kSignatureBytes; }
 
 /** How many bytes a router may put behind a signature before it is not found any more. */

@@ -11,8 +11,8 @@ using HashKey = std::array<uint8_t, 40>;
 
 /** The key of Microsoft's specification of receive-side scaling, with which NICs come. */
 extern const HashKey kMicrosoftKey;
-/** 6d5a over and over: both directions of a connection have the same hash (Woo and Park, "Scalable TCP Session Monitoring
- *  with Symmetric Receive-side Scaling", 2012). */
+/** 6d5a over and over: both directions of a connection have the same hash (Woo and Park, "Scalable TCP Session
+ *  Monitoring with Symmetric Receive-side Scaling", 2012). */
 extern const HashKey kSymmetricKey;
 
 /** What a NIC computes of a packet: over addresses and ports for TCP and UDP, over the addresses for others. */

@@ -244,8 +244,8 @@ size_t Traffic::stream_of(const FiveTuple& tuple) const {
   return static_cast<size_t>(queue_of(hash, queues_)) * static_cast<size_t>(ports_) + port;
 }
 
-/** Numbers flows anew so that those of a queue have neighbouring numbers: what threads keep for their flows then lies in
- *  cache lines of their own. */
+/** Numbers flows anew so that those of a queue have neighbouring numbers: what threads keep for their flows then lies
+ *  in cache lines of their own. */
 void Traffic::number_by_queue(std::vector<uint32_t>& order) {
   std::vector<uint32_t> next(streams_.size() + 1), new_of(tuples_.size());  // next: number in each stream
   std::vector<uint32_t> streams;

@@ -11,21 +11,22 @@
 namespace heddle::bench {
 
 struct TrafficOptions {
-  /** "64": frames of so many bytes on the wire, FCS included (64 to 9216). "imix": the simple IMIX, 7 of 64 bytes, 4 of 594, 1
-   *  of 1518 (IP packets of 40, 576 and 1500 bytes; "The Journal of Internet Test Methodologies", Agilent, 2007). Else the path
-   *  of a capture, whose packets themselves are sent in order, over and over: what the capture has cut off as zeros. TCP
-   *  frames are no shorter than 76 bytes, which a signature takes. */
+  /** "64": frames of so many bytes on the wire, FCS included (64 to 9216). "imix": the simple IMIX, 7 of 64 bytes, 4 of
+   *  594, 1 of 1518 (IP packets of 40, 576 and 1500 bytes; "The Journal of Internet Test Methodologies", Agilent,
+   *  2007). Else the path of a capture, whose packets themselves are sent in order, over and over: what the capture has
+   *  cut off as zeros. TCP frames are no shorter than 76 bytes, which a signature takes. */
   std::string sizes = "64";
   /** "uniform": random unicast addresses. "routes:FILE": destinations within the routes of a table (as ip_lookup reads
-   *  it), each route as likely as the other. "trace:FILE": the 5-tuples of a header trace in ClassBench's format, a line a
-   *  packet, in order. A capture has its own. */
+   *  it), each route as likely as the other. "trace:FILE": the 5-tuples of a header trace in ClassBench's format, a
+   *  line a packet, in order. A capture has its own. */
   std::string addresses = "uniform";
   uint32_t flows = 1024;  ///< different 5-tuples; a trace or capture has its own
   double zipf = 0;        ///< flow k of F has a share in proportion to 1 / k^zipf, to 10; 0: all the same
   uint64_t seed = 1;
   bool symmetric = true;  ///< both directions of a connection go to the same queue
-  /** Each frame carries a signature in its last bytes, in place of payload (a frame that has less payload is made longer). Without
-   *  it frames are sent as they are and what arrives is only counted: for chains that change payloads, or look at them. */
+  /** Each frame carries a signature in its last bytes, in place of payload (a frame that has less payload is made
+   *  longer). Without it frames are sent as they are and what arrives is only counted: for chains that change payloads,
+   *  or look at them. */
   bool signatures = true;
   MacAddresses mac{};
   /** Called now and then while the traffic is made, which takes seconds with millions of flows; may throw. */
@@ -48,8 +49,8 @@ struct Stream {
   std::vector<Frame> frames;
 };
 
-/** All that a generator sends, made before it starts and the same for the same options: flows with their 5-tuples, spread over
- *  ports and over their queues as a NIC does it, by the Toeplitz hash of the 5-tuple. */
+/** All that a generator sends, made before it starts and the same for the same options: flows with their 5-tuples,
+ *  spread over ports and over their queues as a NIC does it, by the Toeplitz hash of the 5-tuple. */
 class Traffic {
  public:
   /** For `ports` ports that are sent to, with `queues` queues each. Throws Error when options or files are wrong. */

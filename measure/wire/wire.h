@@ -22,9 +22,9 @@ struct WireOptions {
   std::string name = "wire";  ///< the router's ports are net_ring_wire0, net_ring_wire1, ...
 };
 
-/** Cables between a router and a generator in one process. The router's port i is "net_ring_wire<i>", which a chain names
- *  like any other port; the generator holds the port at the other end. Both are DPDK ring ports: what one sends lies in
- *  a ring from which the other receives, and packets pass without being copied.
+/** Cables between a router and a generator in one process. The router's port i is "net_ring_wire<i>", which a chain
+ *  names like any other port; the generator holds the port at the other end. Both are DPDK ring ports: what one sends
+ *  lies in a ring from which the other receives, and packets pass without being copied.
  *
  *  Make the Wire before the router, start the router (its engine starts all ports) or a Standalone, then make the
  *  Generator. The Wire outlives them. */
@@ -79,8 +79,8 @@ class MemifWire {
  *  engine places its own, and closes them. */
 class Standalone {
  public:
-  /** Ports have at least `queues` queues; `packets` 0: as many as the ports can hold. Sockets that ports listen at are for
-   *  this user alone. Throws Error. */
+  /** Ports have at least `queues` queues; `packets` 0: as many as the ports can hold. Sockets that ports listen at are
+   *  for this user alone. Throws Error. */
   explicit Standalone(int queues, unsigned packets = 0);
   ~Standalone();
   Standalone(const Standalone&) = delete;

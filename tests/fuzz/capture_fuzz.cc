@@ -1,5 +1,5 @@
-// Fuzzes the capture reader: the input is a file, read mapped and as a pipe; both must give the same records and the same
-// damage, and nothing outside the input is touched.
+// Fuzzes the capture reader: the input is a file, read mapped and as a pipe; both must give the same records and the
+// same damage, and nothing outside the input is touched.
 //
 // Needs io/capture/reader.cc, reader_pcapng.cc and core/error.h only.
 

@@ -1,7 +1,7 @@
-// Fuzzes the functions' GPU sides: the bytes make a chain of functions with a GPU side, a tree that forks at look-ups, and
-// frames with columns of any value. The chain runs in the real engine on the CPU and on simt; both must give the same bytes,
-// columns, exits and drop counts, and the harness must find nothing wrong with either (damaged surroundings, lost packets).
-// Frames have any length, and any room before them.
+// Fuzzes the functions' GPU sides: the bytes make a chain of functions with a GPU side, a tree that forks at look-ups,
+// and frames with columns of any value. The chain runs in the real engine on the CPU and on simt; both must give the
+// same bytes, columns, exits and drop counts, and the harness must find nothing wrong with either (damaged
+// surroundings, lost packets). Frames have any length, and any room before them.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ namespace heddle::test {
 namespace {
 
 constexpr size_t kMostFunctions = 8, kMostFrames = 80;
-// Far below the longest packet, where a segment on a GPU wants room for all that it may append, and the CPU for one element.
+// Far below the longest packet, where a segment on a GPU wants room for all that it may append, and the CPU for one
+// element.
 constexpr size_t kMostBytes = 4096;
 constexpr int kBatches[] = {1, 7, 31, 32, 33, 64};
 

@@ -1,5 +1,5 @@
-// Any text as what `heddle gen` reads: a value or an Error; what was read comes back from its own text, and what is made
-// of it is made. The first byte says which reader.
+// Any text as what `heddle gen` reads: a value or an Error; what was read comes back from its own text, and what is
+// made of it is made. The first byte says which reader.
 
 #include "core/error.h"
 #include "measure/generate/filter_parameters.h"

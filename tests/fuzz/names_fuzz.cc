@@ -1,5 +1,5 @@
-// Texts of any bytes as NDN names and IPv6 routes, and any bytes as an NDN packet that ends where its memory does: what is accepted
-// is read back the same, and the components that a packet's name is said to have are inside it.
+// Texts of any bytes as NDN names and IPv6 routes, and any bytes as an NDN packet that ends where its memory does: what
+// is accepted is read back the same, and the components that a packet's name is said to have are inside it.
 
 #include <cstdlib>
 #include <cstring>

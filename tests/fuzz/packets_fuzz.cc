@@ -1,6 +1,7 @@
-// Fuzzes the elements that parse packets: the first byte chooses a chain, the rest is a packet, of which exactly the last
-// byte ends its memory, so that the sanitizer sees a read behind it. The chains run in the real engine's order of things:
-// configure() from Click text, run_cpu() on a batch. What is packets of one connection or association is so from input to input.
+// Fuzzes the elements that parse packets: the first byte chooses a chain, the rest is a packet, of which exactly the
+// last byte ends its memory, so that the sanitizer sees a read behind it. The chains run in the real engine's order of
+// things: configure() from Click text, run_cpu() on a batch. What is packets of one connection or association is so
+// from input to input.
 //
 // Needs everything that the heddle program links but its main(): heddle_all.
 

@@ -1,5 +1,5 @@
-// Foreign rule files of any bytes, in each format: what is accepted can be written as a rule file that reads back as the same
-// rules, and nothing is kept of a file with mistakes.
+// Foreign rule files of any bytes, in each format: what is accepted can be written as a rule file that reads back as
+// the same rules, and nothing is kept of a file with mistakes.
 
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Rule files of any bytes: what is accepted has limits in order and within their fields, and reading the same line twice gives
-// the same; the table of a small set finds the rule itself, or one before it, at the corners of each.
+// Rule files of any bytes: what is accepted has limits in order and within their fields, and reading the same line
+// twice gives the same; the table of a small set finds the rule itself, or one before it, at the corners of each.
 
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Fuzzes IP summary dumps: each line of the input is read with every field, a packet is made of it, and the packet's fields
-// are printed.
+// Fuzzes IP summary dumps: each line of the input is read with every field, a packet is made of it, and the packet's
+// fields are printed.
 //
 // Needs elements/endpoints/ip_summary.cc, ip_summary_fields.cc, and click/*.cc (values, quoting).
 

@@ -1,11 +1,13 @@
-// DPDK's librte_ipsec as the other end of an IPsecEncap or IPsecDecap, with DPDK's openssl driver: nothing that Heddle uses.
+// DPDK's librte_ipsec as the other end of an IPsecEncap or IPsecDecap, with DPDK's openssl driver: nothing that Heddle
+// uses.
 //
 //     librte_ipsec out|in IN.pcap OUT.pcap WORD=VALUE ...
 //
-// Protects or takes out the Ethernet frames of IN.pcap. Of the association: spi, cipher (ctr, cbc, gcm), key (hex, with nonce or
-// salt), hash (none, sha1, sha256), hash_key (hex), icv (bytes), mode (tunnel, transport), source and destination (outer
-// addresses of a tunnel, IPv4 or IPv6), esn (0, 1), next (the next sequence number), window. OUT.pcap gets the good packets in their
-// order, from the IP header on behind 14 bytes; standard output a line for each frame of IN.pcap: good or bad.
+// Protects or takes out the Ethernet frames of IN.pcap. Of the association: spi, cipher (ctr, cbc, gcm), key (hex, with
+// nonce or salt), hash (none, sha1, sha256), hash_key (hex), icv (bytes), mode (tunnel, transport), source and
+// destination (outer addresses of a tunnel, IPv4 or IPv6), esn (0, 1), next (the next sequence number), window.
+// OUT.pcap gets the good packets in their order, from the IP header on behind 14 bytes; standard output a line for each
+// frame of IN.pcap: good or bad.
 
 #include <arpa/inet.h>
 #include <pcap.h>

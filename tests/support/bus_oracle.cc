@@ -111,7 +111,8 @@ void complete_columns(const RandomChain& chain, const std::vector<bool>& on_gpu,
 
 }  // namespace
 
-/** Packets stay on the GPU while others work on them: a field that is there moves again only when the CPU has written it. */
+/** Packets stay on the GPU while others work on them: a field that is there moves again only when the CPU has written
+ *  it. */
 class Residence {
  public:
   Residence(const RandomChain& chain, const std::vector<bool>& on_gpu, std::map<int, BusSegment>& segments)

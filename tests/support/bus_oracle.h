@@ -31,8 +31,8 @@ class BusSegment {
   Ends entry;
   std::map<int, Ends> leaving;  ///< by the step behind
   Places in, out;               ///< of the frame as received: wanted by the GPU, wanted from it
-  /** Of the packet as a segment before has left it on the GPU, what the CPU has written since: all if there is none. Null: a
-   *  segment between has brought a part of that up to date, and how much comes again is not said. */
+  /** Of the packet as a segment before has left it on the GPU, what the CPU has written since: all if there is none.
+   *  Null: a segment between has brought a part of that up to date, and how much comes again is not said. */
   std::optional<Places> stale = Places().set();
   unsigned columns_in = 0, columns_out = 0;
   bool wants_bytes = false, writes_bytes = false, resizes = false;

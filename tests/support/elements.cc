@@ -219,7 +219,8 @@ class TestSink : public Element {
 
  private:
   void check_surroundings(const Packet* packet, const Mark& mark) {
-    // The packet's own buffer, where another one has taken its place (transport landing), has nothing of what was done since.
+    // The packet's own buffer, where another one has taken its place (transport landing), has nothing of what was done
+    // since.
     const bool landed = RTE_MBUF_HAS_EXTBUF(packet);
     if (landed && last_given(mark.serial) != packet) return;  // a clone: its own buffer was never in use
     const auto* buffer = static_cast<const uint8_t*>(

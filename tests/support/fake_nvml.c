@@ -1,5 +1,5 @@
-// NVIDIA's management library as measure/campaign/nvml.cc sees it, for machines without one: a GPU at 0000:01:00.0 whose clock
-// is this process's: it takes 250 W.
+// NVIDIA's management library as measure/campaign/nvml.cc sees it, for machines without one: a GPU at 0000:01:00.0
+// whose clock is this process's: it takes 250 W.
 
 #include <string.h>
 #include <time.h>

@@ -26,8 +26,8 @@ unsigned seed();
 std::mt19937 random_for(const std::string& purpose);
 /** Whether to take full products instead of pairs: HEDDLE_FULL=1. */
 bool full();
-/** How often a random test tries: `usual` times, `most` with HEDDLE_FULL=1. Under a sanitizer, with which a try takes ten times as
- *  long, a fifth of `usual`. */
+/** How often a random test tries: `usual` times, `most` with HEDDLE_FULL=1. Under a sanitizer, with which a try takes
+ *  ten times as long, a fifth of `usual`. */
 int tries(int usual, int most);
 
 /** `length` random bytes. */

@@ -32,9 +32,9 @@ struct Backend {
 };
 void PrintTo(const Backend& backend, std::ostream* out);
 
-/** cpu, simt and, if this machine has one, the GPU: these in several pairs of launch mode and transport, and once in turn
- *  with the CPU. With HEDDLE_REQUIRE_GPU=1 the GPU is always among them, so that its absence fails; with HEDDLE_WORKERS=1 a
- *  thread more drives it for the others. */
+/** cpu, simt and, if this machine has one, the GPU: these in several pairs of launch mode and transport, and once in
+ *  turn with the CPU. With HEDDLE_REQUIRE_GPU=1 the GPU is always among them, so that its absence fails; with
+ *  HEDDLE_WORKERS=1 a thread more drives it for the others. */
 const std::vector<Backend>& backends();
 /** Those of a GPU alone. */
 std::vector<Backend> gpu_backends();
@@ -99,8 +99,8 @@ void wait_while(const Condition& holds) {
   while (holds()) std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
-/** Returns when packet threads have counted more twice by the handler `name`. Counts are published now and then: the second
- *  time, all that was counted before the call is there. */
+/** Returns when packet threads have counted more twice by the handler `name`. Counts are published now and then: the
+ *  second time, all that was counted before the call is there. */
 void wait_for_more(Broker& handlers, const std::string& name);
 
 /** The plan of a chain for a device, as text; its mistakes if it has some. */

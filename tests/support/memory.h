@@ -6,7 +6,8 @@
 
 namespace heddle::test {
 
-/** Memory that this process has written: without the system's page of zeros (proc(5), smaps, whose numbers are exact). */
+/** Memory that this process has written: without the system's page of zeros (proc(5), smaps, whose numbers are
+ *  exact). */
 inline size_t written_bytes() {
   std::ifstream file("/proc/self/smaps_rollup");
   size_t kilobytes = 0;

@@ -5,7 +5,8 @@
 
 namespace heddle::test {
 
-/** For loops that wait for others to get on, however slow the machine is: ends when they have stood still for two minutes. */
+/** For loops that wait for others to get on, however slow the machine is: ends when they have stood still for two
+ *  minutes. */
 class Patience {
  public:
   /** `progress`: a number that changes as long as they get on. */

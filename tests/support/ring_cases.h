@@ -6,8 +6,8 @@
 #include "gpu/rings.h"
 #include "tests/support/harness.h"
 
-/** What tests of rings are run with: each device, with the GPU's end as the owner of the buffers and without (bench/ring_rig.h), and with a
- *  pair's warps in several blocks. */
+/** What tests of rings are run with: each device, with the GPU's end as the owner of the buffers and without
+ *  (bench/ring_rig.h), and with a pair's warps in several blocks. */
 namespace heddle::test {
 
 struct RingCase {

@@ -2,8 +2,8 @@
 
 namespace heddle::test {
 
-/** Whether AddressSanitizer or ThreadSanitizer watches: all is slower, and AddressSanitizer gives memory out that has been
- *  written. */
+/** Whether AddressSanitizer or ThreadSanitizer watches: all is slower, and AddressSanitizer gives memory out that has
+ *  been written. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #elif defined(__has_feature)

@@ -66,8 +66,8 @@ class Program {
   /** The verdict for any packet: bytes behind its end are never read. Needs `with_lengths`. */
   uint16_t run_checked(const Headers& packet) const;
 
-  /** In Click's format: a line a step, "[N]" an output, "[X]" a drop. `network`: what the first byte of the network header is
-   *  called; that of the transport header is 512. */
+  /** In Click's format: a line a step, "[N]" an output, "[X]" a drop. `network`: what the first byte of the network
+   *  header is called; that of the transport header is 512. */
   std::string text(int network = 256) const;
 
  private:
