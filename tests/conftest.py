@@ -64,10 +64,11 @@ def ran(heddle, tmp_path):
 def demonstration_keys():
     """Git keeps no modes; a file of keys must be its owner's alone."""
     (ROOT / "build").mkdir(exist_ok=True)
-    keys, wanted = ROOT / "build/ipsec.keys", (CHAINS / "ipsec.keys").read_bytes()
-    if not keys.exists() or keys.read_bytes() != wanted:  # another worker may be reading it
-        keys.write_bytes(wanted)
-    keys.chmod(0o600)
+    keys = ROOT / "build/ipsec.keys"
+    made = keys.with_name(f"ipsec.keys.{os.getpid()}")
+    made.write_bytes((CHAINS / "ipsec.keys").read_bytes())
+    made.chmod(0o600)
+    made.replace(keys)  # another worker may be reading it
 
 
 @pytest.fixture

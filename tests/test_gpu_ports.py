@@ -39,6 +39,19 @@ def test_what_functions_drop_leaves_no_gap(heddle, place, role):
 
 
 @pytest.mark.parametrize("role", ["client", "server"])
+def test_whole_packets_are_written(heddle, place, role):
+    """Those in buffers of its own are gathered into GPU memory, and written back from there."""
+    chain = "XOR(17) -> XOR(34)"
+    plan = heddle.ok("plan", "-e", f"FromGPUPort(a, SOCKET x, ROLE {role}) -> {chain} -> ToGPUPort(a)", *SIMT).out
+    assert re.search(r"back +the whole packet: ", plan), plan
+    assert f"transport   {'gather' if role == 'client' else 'direct'}: " in plan
+    frames = numbered(3000, most=1500)
+    with Mirror(heddle, place, role, chain=chain) as mirror:
+        assert mirror.peer().exchange(frames) == [bytes(byte ^ 51 for byte in frame) for frame in frames]
+        mirror.end()
+
+
+@pytest.mark.parametrize("role", ["client", "server"])
 @pytest.mark.parametrize("warp_batch", [32, 448, 1344])
 def test_several_rings(heddle, place, role, warp_batch):
     with Mirror(heddle, place, role, queues=3, more=f", WARP_BATCH {warp_batch}") as mirror:
@@ -257,6 +270,7 @@ def test_the_plan_says_so(heddle):
     assert [segment["launch"] for segment in plan["segments"]] == ["rings"]
 
 
+@pytest.mark.usefixtures("demonstration_keys")
 @pytest.mark.parametrize(("chain", "spread"), [("gpu_ports.click", False), ("gpu_c1.click", True)])
 def test_functions_that_go_over_whole_packets_have_several_multiprocessors(heddle, chain, spread):
     plan = heddle.ok("plan", "--json", CHAINS / chain, *SIMT).json
