@@ -13,6 +13,7 @@
 #include "engine/processing.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
+#include "io/dpdk/dpdk.h"
 
 namespace heddle {
 namespace {
@@ -74,12 +75,24 @@ void read_launch(Node& node, click::Arguments& arguments) {
   if (persistent) node.launch = *persistent ? LaunchMode::persistent : LaunchMode::async;
   if (const auto zerocopy = yes_or_no("ZEROCOPY"))
     node.transport = *zerocopy ? Transport::zerocopy : Transport::coalescent;
-  if (persistent == true && node.transport == Transport::commlist) node.transport = Transport::direct;
+  node.gets_lists = node.transport == Transport::commlist;
+  if (persistent == true && node.gets_lists) node.transport = Transport::direct;
   if (persistent == true && node.transport == Transport::coalescent) node.transport = Transport::zerocopy;
   constexpr int kMostBatch = 1 << 16;
   arguments.keyword("MAX_BATCH", node.limits.batch, 1, kMostBatch);
   arguments.keyword("LISTS_PER_CORE", node.limits.lists, 1, gpu::kMostStreams);
   arguments.keyword("QUEUES_PER_CORE", node.limits.lists, 1, gpu::kMostStreams);
+}
+
+// DPDKInfo's POOL, which stands anywhere in the chain.
+void place_lists(std::vector<Node>& nodes) {
+  const std::optional<bool> on_gpu = dpdk::settings().lists_on_gpu;
+  if (!on_gpu) return;
+  for (Node& node : nodes)
+    if (node.gets_lists)
+      node.transport = !*on_gpu                                ? Transport::direct
+                       : node.launch == LaunchMode::persistent ? Transport::gather
+                                                               : Transport::commlist;
 }
 
 void read_latency(Node& node, click::Arguments& arguments) {
@@ -347,6 +360,7 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
     check_ports(*nodes[i].element, nodes[i].where, out_use[i], "output", parse_ports(ports.substr(slash + 1)),
                 diagnostics);
   }
+  place_lists(nodes);
   check_who_decides(nodes, diagnostics);
   std::vector<Element*> elements;
   for (auto& node : nodes) elements.push_back(node.element.get());

@@ -39,6 +39,7 @@ struct Node {
   bool by_load = false;                   ///< DEVICE auto: kDefaultGpu or the CPU
   std::optional<bool> cpu_after_failure;  ///< from ON_GPU_ERROR
   std::optional<Transport> transport;     ///< from TRANSPORT
+  bool gets_lists = false;                ///< TRANSPORT commlist was asked for
   std::optional<LaunchMode> launch;       ///< from LAUNCH
   LaunchLimits limits;                    ///< from MAX_BATCH, CAPACITY, LISTS_PER_CORE
   uint64_t latency_us = 0;                ///< from LATENCY; 0: none

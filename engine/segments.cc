@@ -8,6 +8,7 @@
 #include "gpu/device.h"
 #include "gpu/functions.h"
 #include "gpu/program.h"
+#include "io/dpdk/dpdk.h"
 
 namespace heddle::passes {
 namespace {
@@ -213,6 +214,7 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
     if (named != nullptr) {
       segment.transport = *named->transport;
       segment.why_transport = "TRANSPORT of '" + named->element->name + "'";
+      if (named->gets_lists && dpdk::settings().lists_on_gpu) segment.why_transport += ", and DPDKInfo's POOL";
     }
     if (segment.word_column || ((segment.in | segment.out) & plan.atoms.packet_atoms()) == 0) {
       segment.transport = Transport::direct;

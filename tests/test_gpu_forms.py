@@ -2,6 +2,7 @@
 
 import ipaddress
 import random
+import re
 
 import pytest
 from whole import captures, oracles
@@ -22,10 +23,10 @@ def some_frames(number):
     ]
 
 
-def run(heddle, tmp_path, sent, functions, *args, **options):
+def run(heddle, tmp_path, sent, functions, *args, info="", **options):
     """The report of a chain with these functions, and what it made of the frames."""
     captures.write(tmp_path / "in.pcap", sent)
-    chain = f"FromDump({tmp_path}/in.pcap) -> {functions} -> ToDump({tmp_path}/out.pcap);"
+    chain = f"FromDump({tmp_path}/in.pcap) -> {functions} -> ToDump({tmp_path}/out.pcap); {info}"
     report = heddle.run(chain, *SIMT, *args, **options)
     return report, captures.frames(tmp_path / "out.pcap")
 
@@ -80,6 +81,21 @@ def test_look_ups(heddle, tmp_path, element, form):
     assert 0 < len(routed) < len(sent)
     assert got == routed
     assert report.dropped == len(sent) - len(routed)
+
+
+@pytest.mark.parametrize(
+    ("pool", "persistent", "transport"),
+    [("cpu", "false", "direct"), ("gpu", "false", "commlist"), ("cpu", "true", "direct"), ("gpu", "true", "gather")],
+)
+def test_where_packets_of_lists_lie(heddle, tmp_path, pool, persistent, transport):
+    sent = some_frames(300)
+    element = f"GPUSetCRC32CommList(PERSISTENT {persistent})"
+    info = f"DPDKInfo(POOL {pool})"
+    _, got = run(heddle, tmp_path, sent, element, info=info)
+    assert got == [frame + click_crc32(frame) for frame in sent]
+    plan = heddle.ok("plan", "-e", f"Idle -> {element} -> Discard; {info}", *SIMT).out
+    assert re.search(rf"transport +{transport}: TRANSPORT of '.*', and DPDKInfo's POOL", plan), plan
+    assert "POOL: 'host' is not cpu or gpu" in heddle.fails("check", "-e", "DPDKInfo(POOL host); Idle -> Discard")
 
 
 def test_what_is_behind_max_batch_is_counted(heddle, tmp_path):

@@ -14,6 +14,12 @@ void DPDKInfo::configure(click::Arguments& arguments) {
   arguments.keyword("MBUF_CACHE_SIZE", settings.cached, 0u, 512u);
   arguments.keyword("DEF_RING_NDESC", settings.descriptors, 32, 32768);
   arguments.keyword("DEF_BURST_SIZE", settings.burst, 1, 1024);
+  std::string pool;
+  arguments.keyword("POOL", pool);
+  if (pool == "cpu" || pool == "gpu")
+    settings.lists_on_gpu = pool == "gpu";
+  else if (!pool.empty())
+    arguments.error("POOL", "cpu or gpu");
   if (settings.packets != 0 && settings.cached * 3 / 2 > settings.packets)
     arguments.error("MBUF_CACHE_SIZE may be two thirds of NB_MBUF at most");
   dpdk::settings() = settings;

@@ -13,8 +13,8 @@ namespace heddle {
  *  CAPACITY: batches that a list holds. LISTS_PER_CORE: lists of a packet thread, filled in turn, a CUDA stream each
  *  (default 4, at most 16). BLOCKING: when all lists are full, wait (true, default) or drop ("no_slot"). PERSISTENT
  *  true: a resident kernel polls the lists, and reads and writes packets where they lie, in host memory (TRANSPORT
- *  direct), for the copy engine only works beside launches. Nothing of it falls back to the CPU: without a GPU the
- *  chain does not start.
+ *  direct), for the copy engine only works beside launches. DPDKInfo's POOL says otherwise where they lie. Nothing of
+ *  it falls back to the CPU: without a GPU the chain does not start.
  *
  *  Example:
  *

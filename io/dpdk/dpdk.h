@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct Settings {
   unsigned cached = 256;   ///< packets that a thread's cache holds
   int descriptors = 1024;  ///< of a ring
   int burst = 64;          ///< packets asked for at a time
+  std::optional<bool> lists_on_gpu;  ///< where packets lie that a GPU gets by lists; none: as the launch mode wants
 };
 Settings& settings();
 
