@@ -13,6 +13,8 @@ cp chains/*.click chains/*.pcap chains/*.txt chains/*.keys chains/*.rules "$out/
 echo "$commit" > "$out/COMMIT"
 # python3 figures run: measures the papers' figures there; they are drawn elsewhere.
 mkdir -p "$out/figures/chains"; cp bench/figures/*.py "$out/figures/"; cp bench/figures/chains/* "$out/figures/chains/"
+# python3 soak/soak.py ./heddle: changes under load, for as long as one likes.
+mkdir -p "$out/soak/whole"; cp tests/soak.py "$out/soak/"; cp tests/whole/program.py tests/whole/control.py tests/whole/memif.py "$out/soak/whole/"
 
 # Everything but glibc itself, which belongs to the machine. The programs look into lib/ first (their RPATH).
 for program in "$out"/heddle*; do ldd "$program"; done |
@@ -24,8 +26,9 @@ cat > "$out/gpu-test" <<'TEST'
 #!/bin/sh
 # All tests, on every backend; a GPU that cannot be used is a failure. Then the demo chain on CPU and GPU: same bytes?
 #
-# Usage: gpu-test [--sanitize] [OPTION OF GTEST...] --sanitize: before that, a few tests in launch mode sync under
-# compute-sanitizer's memcheck and racecheck; an error if there is no compute-sanitizer.
+# Usage: gpu-test [--sanitize] [OPTION OF GTEST...]
+# --sanitize: before that, a few tests in launch mode sync under compute-sanitizer's memcheck and racecheck; an error if
+# there is no compute-sanitizer.
 set -eu
 cd "$(dirname "$0")"
 if [ "${1:-}" = --sanitize ]; then

@@ -250,8 +250,11 @@ void GpuPorts::begin_rings(Port& port) {
 
 void GpuPorts::take_memory(Port& port, const memif::ServerSession& session) {
   give_back();
-  if (kept_.size() + session.regions().size() > kMostKept)
-    throw Error("the memory of too many former peers is still in use, because kernels of other ports run");
+  const auto is_too_much = [&] { return kept_.size() + session.regions().size() > kMostKept; };
+  if (is_too_much()) begin_anew();
+  if (is_too_much())
+    throw Error("the memory of too many former peers is still in use, because kernels of functions are resident; run "
+                "with --launch async");
   for (const memif::Region& region : session.regions()) port.peer_memory.push_back(memory_of(region));
   port.peer_capacity = smallest_buffer(session);
   for (const Way& way : ways_)
@@ -345,13 +348,17 @@ void GpuPorts::end(Way& way) {
   }
 }
 
+void GpuPorts::begin_anew() {
+  std::vector<Way*> ended;
+  for (Way& way : ways_)
+    if (way.running) end(way), ended.push_back(&way);
+  give_back();
+  for (Way* way : ended) begin(*way);
+}
+
 void GpuPorts::renew() {
   const std::lock_guard lock(mutex_);
-  for (Way& way : ways_) {
-    if (!way.running) continue;
-    end(way);
-    begin(way);
-  }
+  begin_anew();
 }
 
 }  // namespace heddle

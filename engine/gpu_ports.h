@@ -88,6 +88,8 @@ class GpuPorts {
   void look();
   void begin(Way& way);
   void end(Way& way);
+  /** Ends the kernels that run, and begins them again: meanwhile memory can be given back. */
+  void begin_anew();
   void peer_has_gone(Port& port, memif::Session& session);
   void new_connection(Port& port);
   void begin_rings(Port& port);

@@ -44,8 +44,10 @@ class TileRunner {
 
   /** Takes up the program that lies in place. */
   __device__ void adopt() {
-    tile_.program_ = &program_;
-    tile_.columns_ = reinterpret_cast<uint32_t*>(memory_);
+    if (block_.thread == 0) {
+      tile_.program_ = &program_;
+      tile_.columns_ = reinterpret_cast<uint32_t*>(memory_);
+    }
     block_.sync();
     for (int n = 0; n < program_.count; ++n)
       if (program_.nodes[n].function >= 0) dispatch<Fill>(program_.nodes[n]);

@@ -115,6 +115,7 @@ SIMT_NO_TSAN void Block::run(const Grid& grid, uint3 index) {
   current_ = 0;
   threadIdx = threads_[0].index;
   running_block = this;
+  tsan_release(&turn_tags_[turns_ % 2]);
   scheduler_.switch_to(threads_[0].context);
   tsan_acquire(&turn_tags_[++turns_ % 2]);
   running_block = nullptr;

@@ -6,9 +6,9 @@ import socket
 from collections import Counter
 
 import pytest
-from whole import judge
+from whole import judge, memif
 from whole.gpu_ports import SIMT, Mirror, numbered, right
-from whole.program import CHAINS, mistakes, quoted, read_handler, wait_until
+from whole.program import CHAINS, Report, mistakes, quoted, read_handler, wait_until
 
 
 @pytest.mark.parametrize("size", [64, 1024])
@@ -98,6 +98,24 @@ def test_a_peer_that_takes_nothing_stops_the_other(heddle, place, role):
         assert read_handler(mirror.control, "FromGPUPort@1.count") == "64"
         right(frames, peer.receive() + peer.exchange(frames[sent:], len(frames) - 64))
         mirror.end()
+
+
+def test_peers_come_and_go_as_often_as_they_like(heddle, place):
+    """Their memory is given back while kernels of other ports are resident."""
+    chain, frames = "", numbered(100)
+    for name in "ab":
+        chain += (
+            f"FromGPUPort({name}, SOCKET {place}/{name}, ROLE server, NDESC 64) -> EtherMirror -> ToGPUPort({name}); "
+        )
+    with heddle.start_ready("run", "--json", "-e", chain, *SIMT) as running:
+        with memif.Client(f"{place}/a", 1, 6) as other:
+            for _ in range(50):
+                with memif.Client(f"{place}/b", 1, 6) as peer:
+                    right(frames, peer.exchange(frames))
+                right(frames, other.exchange(frames))
+        result = running.interrupt()
+    assert (result.code, result.err) == (0, ""), result
+    assert Report(result.json).received == 100 * len(frames)
 
 
 @pytest.mark.parametrize("role", ["client", "server"])

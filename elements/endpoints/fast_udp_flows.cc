@@ -76,7 +76,8 @@ FastUDPFlows::Flow& FastUDPFlows::next_flow() {
 void FastUDPFlows::receive(Batch& batch) {
   const int first = batch.size();
   int wanted = batch.room() - first;
-  if (bucket_.rate_per_s() > 0) wanted = std::min(wanted, bucket_.available());
+  const bool rated = bucket_.rate_per_s() > 0;  // a handler may change that any time
+  if (rated) wanted = std::min(wanted, bucket_.available());
   if (duration_s_ > 0) {
     if (ends_at_ == RouterClock::time_point{})
       ends_at_ = RouterClock::now() + std::chrono::microseconds(static_cast<int64_t>(duration_s_ * 1e6));
@@ -86,7 +87,7 @@ void FastUDPFlows::receive(Batch& batch) {
     }
   }
   const int n = append_packets(batch, allowed(wanted), frame_bytes_);
-  bucket_.take(n);
+  if (rated) bucket_.take(n);
   for (int i = first; i < first + n; ++i) {
     Flow& flow = next_flow();
     uint8_t* const frame = batch.frame(i);

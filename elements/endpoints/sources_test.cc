@@ -140,5 +140,20 @@ TEST(FastUDPFlows, RenewsFlowsThatAreOver) {
   for (auto& [ports, count] : packets) EXPECT_LE(count, 20) << ports;  // ports at random may meet once
 }
 
+TEST(FastUDPFlows, KeepsARateAfterItHadNone) {
+  run_alone(
+      "f :: FastUDPFlows(0, -1, 60, 2:0:0:0:0:1, 10.0.0.1, 2:0:0:0:0:2, 10.1.0.1, 4, -1) -> c :: Counter -> Discard;",
+      {.endless = true, .meanwhile = [](Engine& engine) {
+         Control& control = engine.handlers();
+         const auto count = [&] { return std::stoull(control.read("c.count")); };
+         wait_while([&] { return count() < 10'000 && engine.running(); });
+         control.write("f.rate", "1000");
+         const auto before = count();
+         wait_while([&] { return count() < before + 20 && engine.running(); });
+         control.write("f.rate", "0");
+         wait_while([&] { return count() < before + 100'000 && engine.running(); });
+       }});
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -51,7 +51,9 @@ uint32_t click_crc(const uint8_t* data, uint32_t length) {
 
 }  // namespace
 
-void choose_instructions() {
+namespace {
+
+void choose_instructions_now() {
   // DPDK writes to standard error if it is asked for what the processor lacks.
   static constexpr rte_cpu_flag_t kWanted[] = {RTE_CPUFLAG_AVX512F,  RTE_CPUFLAG_AVX512DQ,  RTE_CPUFLAG_AVX512BW,
                                                RTE_CPUFLAG_AVX512VL, RTE_CPUFLAG_PCLMULQDQ, RTE_CPUFLAG_VPCLMULQDQ,
@@ -65,6 +67,14 @@ void choose_instructions() {
   rte_vect_set_max_simd_bitwidth(RTE_VECT_SIMD_512);
   rte_net_crc_set_alg(wide ? RTE_NET_CRC_AVX512 : narrow ? RTE_NET_CRC_SSE42 : RTE_NET_CRC_SCALAR);
   if (before != 0) rte_vect_set_max_simd_bitwidth(before);
+}
+
+}  // namespace
+
+void choose_instructions() {
+  // Once: while DPDK chooses, other threads must not calculate, as those of the former configuration may.
+  static const bool done = (choose_instructions_now(), true);
+  static_cast<void>(done);
 }
 
 uint32_t crc(const uint8_t* data, uint32_t length, Variant variant) {
