@@ -221,8 +221,10 @@ class TileRunner {
         neutral(what, node == n);
       }
       block_.sync();
-      if constexpr (kOnRings || kWarps > 1) n = tile_.node_;  // so that it is in no register meanwhile
-      if (keeps_ways && node == n) {
+      if (!keeps_ways) continue;
+      // So that it is in no register meanwhile. Lane 0 will write it in the next round, and may be ahead of others.
+      if constexpr (kOnRings || kWarps > 1) n = tile_.node_, __syncwarp();
+      if (node == n) {
         const Program::Node& left = program_.nodes[n];
         const unsigned next = tile_.next_[i];
         node = program_.targets[left.first_target + (next < kDrop ? next : left.outputs + (next - kDrop))];
