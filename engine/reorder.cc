@@ -72,11 +72,22 @@ void Reorder::pop(Way& way, Batch& out) {
   way.first = 0;
 }
 
+bool Reorder::pop_batch(Way& way, uint32_t limit, Batch& out) {
+  Batch& from = way.front();
+  if (way.first > 0 || !earlier(from.numbers()[from.size() - 1], limit)) return false;
+  std::swap(from, out);
+  way.size -= out.size(), waiting_ -= out.size();
+  way.old = std::max(way.old - out.size(), 0);
+  spare_.give_back(std::move(way.ring[way.head++ & (way.ring.size() - 1)]));
+  return true;
+}
+
 bool Reorder::release(uint32_t limit, Batch& out) {
   const auto later = [this](int a, int b) { return before(b, a); };  // the heap's first is its largest
   heap_.clear();
   for (size_t w = 0; w < ways_.size(); ++w)
     if (ways_[w].size > 0 && earlier(ways_[w].number(), limit)) heap_.push_back(static_cast<int>(w));
+  if (heap_.size() == 1 && pop_batch(ways_[static_cast<size_t>(heap_.front())], limit, out)) return true;
   std::make_heap(heap_.begin(), heap_.end(), later);
   while (!heap_.empty() && out.size() < out.capacity()) {
     std::pop_heap(heap_.begin(), heap_.end(), later);

@@ -39,7 +39,8 @@ class Reorder {
 
   /** Takes all packets of `batch`, which came by way `way`. */
   void add(int way, Batch& batch);
-  /** Moves packets with numbers before `limit` to `out`, which is empty, as many as fit; false: there are none. */
+  /** Moves the next packets with numbers before `limit` to `out`, which is empty and as large as the spare batches;
+   *  call it until there are none: false. */
   bool release(uint32_t limit, Batch& out);
   int waiting() const { return waiting_; }
   /** Packets that have come since the last call and are still here: they wait for some that are in flight. */
@@ -60,6 +61,9 @@ class Reorder {
   /** Whether way `a` gives its next packet before `b`. */
   bool before(int a, int b);
   void pop(Way& way, Batch& out);
+  /** The same with the whole batch that is first, without copying; false: some packet of it must stay, or some have
+   *  gone. */
+  bool pop_batch(Way& way, uint32_t limit, Batch& out);
 
   ColumnSet columns_;
   SpareBatches& spare_;

@@ -38,10 +38,12 @@ void Worker::copy_out(int node, Batch& batch) {
         rte_pktmbuf_free(batch.packet(i));
         continue;
       }
-      batch.resize(left);
-      batch.numbers()[left] = batch.numbers()[i];
-      batch.append(batch, i, live);
-      left = batch.size();
+      if (left < i) {
+        batch.resize(left);
+        batch.numbers()[left] = batch.numbers()[i];
+        batch.append(batch, i, live);
+      }
+      ++left;
     }
     batch.resize(left);
   }

@@ -66,6 +66,13 @@ bool MappingTable::find(const FlowKey& key, Rewrite& found) const {
   return false;
 }
 
+void MappingTable::prefetch_mapping(const FlowKey& key) const {
+  for (const Entry& entry : buckets_[home(key)].entries)
+    if (const uint64_t rest = entry.rest.load(std::memory_order_relaxed);
+        rest != UINT64_MAX && static_cast<uint32_t>(rest) == ports_of(key))
+      __builtin_prefetch(&mappings_[rest >> 32 & kIndex]);
+}
+
 void MappingTable::touch(uint32_t index, uint32_t now_s, uint8_t seen) {
   Mapping& mapping = mappings_[index];
   if (mapping.used_s.load(std::memory_order_relaxed) != now_s) mapping.used_s.store(now_s, std::memory_order_relaxed);

@@ -47,6 +47,8 @@ class MappingTable {
 
   bool find(const FlowKey& key, Rewrite& found) const;
   void prefetch(const FlowKey& key) const { __builtin_prefetch(&buckets_[home(key)]); }
+  /** The same of its mapping, where prefetch() has brought what says which one that is. */
+  void prefetch_mapping(const FlowKey& key) const;
 
   /** What packets of a mapping have shown. */
   enum Seen : uint8_t { kForward = 1, kReply = 2, kForwardEnd = 4, kReplyEnd = 8, kReset = 16, kStart = 32 };

@@ -185,6 +185,8 @@ void Rewriter::run_cpu(Batch& batch) {
       if (look.ip) look.reason = flow_of(look.ip, look.flow, look.seen);
       if (look.reason < 0) table->prefetch(look.flow);
     }
+    for (int k = 0; k < n; ++k)
+      if (const Look& look = looks[static_cast<size_t>(k)]; look.reason < 0) table->prefetch_mapping(look.flow);
     for (int k = 0; k < n; ++k) {
       Look& look = looks[static_cast<size_t>(k)];
       const int i = first + k;
