@@ -12,7 +12,12 @@
 namespace heddle {
 namespace {
 
-constexpr int kLookEveryMs = 50;  // for peers that call, and for rings that have ended by themselves
+using std::chrono::microseconds;
+// For peers that call or unmask, and for rings that have ended by themselves.
+constexpr microseconds kLookEvery{50'000};
+// For packets to peers in interrupt mode. After each look that finds nothing the pause is an eighth longer, so that it
+// is about an eighth of the time for which nothing has come.
+constexpr microseconds kWakeSoonest{50}, kWakeLatest{4000};
 constexpr uint32_t kLine = 128;
 static_assert(GPUPort::kMostWarpBatch == gpu::kMostSpreadWorkers * gpu::kSlotPackets);
 constexpr size_t kMostKept = 32;  // regions of peers that have gone while other kernels were resident
@@ -178,22 +183,32 @@ void GpuPorts::stop() {
     for (auto& port : ports_)
       if (port->nic) port->nic->stop_receiving();
     for (Way& way : ways_) end(way);
+    wake_peers();
     for (auto& port : ports_) port->nic ? port->nic->stop() : port->memif->disconnect("the program ends");
   }
   if (wake_ >= 0) close(std::exchange(wake_, -1));
 }
 
 void GpuPorts::serve() {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point look_again{};
+  bool called = false;
   for (;;) {
     std::vector<pollfd> files{{wake_, POLLIN, 0}};
+    microseconds pause;
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
-      look();
+      if (const auto now = Clock::now(); called || now >= look_again) {
+        look();
+        look_again = now + kLookEvery;
+      }
+      pause = wake_peers();
       for (auto& port : ports_)
         if (!port->nic && port->memif->descriptor() >= 0) files.push_back({port->memif->descriptor(), POLLIN, 0});
     }
-    poll(files.data(), files.size(), kLookEveryMs);
+    const timespec time{0, std::chrono::nanoseconds(pause).count()};
+    called = ppoll(files.data(), files.size(), &time, nullptr) > 0;
   }
 }
 
@@ -221,6 +236,17 @@ void GpuPorts::look() {
   }
 }
 
+microseconds GpuPorts::wake_peers() {
+  using Found = memif::Interrupts::Found;
+  Found found = Found::only_polling;
+  for (auto& port : ports_)
+    if (!port->nic && port->is_up()) found = std::max(found, port->interrupts.look(events_));
+  pause_ = found == Found::only_polling ? kLookEvery
+           : found == Found::packets    ? kWakeSoonest
+                                        : std::min(pause_ * 9 / 8, kWakeLatest);
+  return pause_;
+}
+
 bool GpuPorts::has_failed() {
   for (const Way& way : ways_) {
     if (way.segment->device().failure().empty()) continue;
@@ -233,6 +259,7 @@ bool GpuPorts::has_failed() {
 
 void GpuPorts::new_connection(Port& port) {
   port.number = port.memif->number();
+  port.interrupts.begin(*port.memif->session(), port.config.memif.role);
   begin_rings(port);
   if (const memif::ServerSession* session = port.memif->server_session()) take_memory(port, *session);
 }

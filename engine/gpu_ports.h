@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include "engine/gpu_segment.h"
 #include "engine/plan.h"
 #include "engine/soft_nic_port.h"
+#include "io/memif/interrupts.h"
 
 namespace heddle {
 
@@ -22,7 +24,7 @@ bool may_gather_from_rings(const Router& router, const Segment& segment);
 
 /** The ports whose rings GPUs drive: their shared memory, their peers, and the kernels that take packets from one
  *  port's rings through a segment to another's. A kernel runs while both ports have a peer. A thread of its own waits
- *  for peers; it has nothing to do with packets. */
+ *  for peers, and wakes those that wait for interrupts; it has nothing else to do with packets. */
 class GpuPorts {
  public:
   GpuPorts(const Router& router, const Plan& plan);
@@ -53,6 +55,7 @@ class GpuPorts {
     memif::Region rings;  ///< a client's
     std::unique_ptr<memif::Port> memif;
     std::unique_ptr<SoftNicPort> nic;  ///< in memif's place; its peer is always there
+    memif::Interrupts interrupts;      ///< to its peer, of the connection that directions are about
     Rings directions[2];
     uint32_t first_buffer = 0;  ///< of a client, in the buffers
     uint64_t number = 0;        ///< of the connection that directions are about
@@ -86,6 +89,8 @@ class GpuPorts {
   gpu::TableId add_buffers(gpu::Device& device, const Port& port, Direction direction) const;
   void serve();
   void look();
+  /** Interrupts those that wait for packets; returns when to look again, at the latest. */
+  std::chrono::microseconds wake_peers();
   void begin(Way& way);
   void end(Way& way);
   /** Ends the kernels that run, and begins them again: meanwhile memory can be given back. */
@@ -107,8 +112,10 @@ class GpuPorts {
   std::vector<std::unique_ptr<Port>> ports_;
   std::map<int, Spread> spread_;  ///< by device
   std::vector<Way> ways_;
-  std::vector<memif::Region> kept_;  ///< memory of peers that have gone, which a device has not given back yet
-  std::mutex mutex_;                 ///< guards all of it once the thread runs
+  memif::EventWriter events_;
+  std::chrono::microseconds pause_{0};  ///< before peers are woken the next time
+  std::vector<memif::Region> kept_;     ///< memory of peers that have gone, which a device has not given back yet
+  std::mutex mutex_;                    ///< guards all of it once the thread runs
   std::thread thread_;
   int wake_ = -1;  ///< eventfd
   bool stopping_ = false;

@@ -42,16 +42,17 @@ void ClientSession::plan_steps() {
   }
   for (const bool to_server : {true, false})
     for (int i = 0; i < wanted_.queues; ++i) {
-      const SharedRing& ring = (to_server ? transmitting_ : receiving_)[static_cast<size_t>(i)];
+      SharedRing& ring = (to_server ? transmitting_ : receiving_)[static_cast<size_t>(i)];
       events_.emplace_back(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
       if (!events_.back()) throw Error(format("no eventfd: %s", std::strerror(errno)));
+      ring.event = events_.back().get();
       Message add(Type::add_ring);
       add.add_ring.flags = to_server ? kToServer : 0;
       add.add_ring.index = static_cast<uint16_t>(i);
       add.add_ring.region = kRingRegion;
       add.add_ring.offset = static_cast<uint32_t>(reinterpret_cast<std::byte*>(ring.ring) - rings_.base());
       add.add_ring.log2_size = static_cast<uint8_t>(ring.log2_size);
-      steps_.push_back({add, events_.back().get()});
+      steps_.push_back({add, ring.event});
     }
   Message connect(Type::connect);
   connect.connect.interface.set("heddle");

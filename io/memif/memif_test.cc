@@ -13,6 +13,7 @@
 #include <functional>
 
 #include "core/error.h"
+#include "io/memif/interrupts.h"
 #include "io/memif/port.h"
 
 namespace heddle::memif {
@@ -151,6 +152,57 @@ TEST_F(MemifProtocol, PlacesThatAreTaken) {
   EXPECT_NE(problem().find("something else is there"), std::string::npos);
   path_ = std::string(200, 'a');
   EXPECT_NE(problem().find("a path of 1 to 107 bytes"), std::string::npos);
+}
+
+/** What an eventfd counts, which is 0 from now on. */
+uint64_t taken(int event) {
+  eventfd_t count = 0;
+  return eventfd_read(event, &count) == 0 ? count : 0;
+}
+
+TEST_F(MemifProtocol, ReceiversThatWaitAreInterrupted) {
+  using Found = Interrupts::Found;
+  const Interface wanted = interface_of(2);
+  const Region rings(ClientSession::rings_bytes(wanted)), buffers(4096);
+  Port server(config(Role::server, wanted), nullptr, nullptr), client(config(Role::client, wanted), &rings, &buffers);
+  server.open(), client.open();
+  ASSERT_TRUE(connect(server, client)) << server.problem() << client.problem();
+  for (const auto& [role, sender, receiver] :
+       {std::tuple{Role::client, &client, &server}, {Role::server, &server, &client}}) {
+    const SharedRing &first = sender->session()->transmitting()[0], &second = sender->session()->transmitting()[1];
+    const int event = receiver->session()->receiving()[1].event;
+    EXPECT_EQ(first.ring->flags, kPolls);
+    uint16_t& index = role == Role::client ? second.ring->head : second.ring->tail;
+    EventWriter writer;
+    Interrupts interrupts;
+    interrupts.begin(*sender->session(), role);
+    index = 1;
+    EXPECT_EQ(interrupts.look(writer), Found::only_polling);
+    EXPECT_EQ(taken(event), 0u);
+    second.ring->flags = 0;  // packets are there
+    EXPECT_EQ(interrupts.look(writer), Found::packets);
+    EXPECT_EQ(taken(event), 1u);
+    EXPECT_EQ(interrupts.look(writer), Found::nothing);
+    index = 5;
+    EXPECT_EQ(interrupts.look(writer), Found::packets);
+    EXPECT_EQ(taken(event), 1u);
+    second.ring->flags = kPolls;  // for a while, as has been seen now
+    EXPECT_EQ(interrupts.look(writer), Found::nothing);
+    index = 6;
+    EXPECT_EQ(interrupts.look(writer), Found::packets);
+    EXPECT_EQ(interrupts.look(writer), Found::nothing);
+    EXPECT_EQ(taken(event), 0u);
+    second.ring->flags = 0;
+    EXPECT_EQ(interrupts.look(writer), Found::packets);
+    EXPECT_EQ(taken(event), 1u);
+    ASSERT_EQ(eventfd_write(event, UINT64_MAX - 1), 0);
+    for (index = 7; index < 10; ++index) EXPECT_EQ(interrupts.look(writer), Found::packets);
+    EXPECT_GE(taken(event), UINT64_MAX - 1);
+    interrupts.begin(*sender->session(), role);
+    second.ring->flags = kPolls;
+    index = 0;
+    EXPECT_EQ(interrupts.look(writer), Found::only_polling);
+  }
 }
 
 // A peer that says what the test wants, and hears what is made of it.

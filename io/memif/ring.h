@@ -35,7 +35,7 @@ struct Ring {
   HEDDLE_HD Descriptor* descriptors() { return reinterpret_cast<Descriptor*>(this + 1); }
 };
 constexpr uint32_t kCookie = 0x3E31F20;
-constexpr uint16_t kPolls = 1;  ///< the receiver wants no interrupts
+constexpr uint16_t kPolls = 1;  ///< the receiver wants no interrupts (the ring's eventfd)
 static_assert(sizeof(Descriptor) == 16 && offsetof(Ring, head) == 6 && offsetof(Ring, tail) == 64 &&
               sizeof(Ring) == 128);
 

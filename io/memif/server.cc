@@ -88,7 +88,7 @@ SharedRing ServerSession::place(const Announced& ring, const char* direction, si
   if (bytes > region.bytes() || ring.offset > region.bytes() - bytes) throw Error(name + ": leaves its region");
   auto* at = reinterpret_cast<Ring*>(region.base() + ring.offset);
   if (at->cookie != kCookie) throw Error(name + ": the cookie is wrong");
-  return {at, ring.log2_size};
+  return {at, ring.log2_size, ring.event.get()};
 }
 
 void ServerSession::connect() {

@@ -22,6 +22,7 @@ struct Interface {
 struct SharedRing {
   Ring* ring;
   int log2_size;
+  int event = -1;  ///< eventfd of its interrupts, the session's
 };
 
 /** A connection: the messages until rings are shared (hello, init, add_region and add_ring, each answered by an ack,
@@ -81,8 +82,8 @@ class ClientSession : public Session {
 
   const Region& rings_;
   const Region& buffers_;
-  std::vector<File> events_;  ///< nobody waits for them: both ends poll
-  std::vector<Step> steps_;   ///< what is said, one for each ack
+  std::vector<File> events_;
+  std::vector<Step> steps_;  ///< what is said, one for each ack
   size_t said_ = 0;
 };
 

@@ -50,7 +50,7 @@ class Mirror:
 
     def peer(self, port=0, **options):
         if self.role == "client":
-            return self.stack.enter_context(self.listeners[port].accept(self.queues))
+            return self.stack.enter_context(self.listeners[port].accept(self.queues, **options))
         wait_until(lambda: os.path.exists(self.sockets[port]), what="the socket")
         return self.stack.enter_context(
             memif.Client(self.sockets[port], self.queues, self.size.bit_length() - 1, **options)

@@ -1,11 +1,12 @@
 """A memif 2.0 peer in Python, written from the protocol (DPDK's drivers/net/memif/memif.h): one ring each way or
-several, honest unless a test asks for something else."""
+several, honest unless a test asks for something else. It polls, or, if it `waits`, leaves interrupts unmasked."""
 
 import array
 import contextlib
 import fcntl
 import mmap
 import os
+import select
 import socket
 import struct
 import time
@@ -14,7 +15,7 @@ from whole.program import wait_until
 
 COOKIE, VERSION = 0x3E31F20, 0x200
 ACK, HELLO, INIT, ADD_REGION, ADD_RING, CONNECT, CONNECTED, DISCONNECT = range(1, 9)
-NEXT = 1
+NEXT, MASK_INT = 1, 1
 DESCRIPTOR = struct.Struct("<HHIII")
 SHORTEST_PAUSE_S = 0.00005
 
@@ -26,7 +27,8 @@ class Gone(Exception):
 class Ring:
     """A ring in shared memory, with this end's position on it."""
 
-    def __init__(self, regions, region, offset, log2_size, buffer_bytes=None):
+    def __init__(self, regions, region, offset, log2_size, event, buffer_bytes=None):
+        self.event = event  # of its interrupts
         self.regions, self.memory, self.offset = regions, regions[region], offset
         self.size, self.position = 1 << log2_size, 0
         self.buffer_bytes = buffer_bytes  # of this end's own; else descriptors say it
@@ -41,6 +43,7 @@ class Ring:
 
     head = property(lambda self: self._word(6), lambda self, value: self._set(6, value))
     tail = property(lambda self: self._word(64), lambda self, value: self._set(64, value))
+    flags = property(lambda self: self._word(4), lambda self, value: self._set(4, value))
 
     def place(self, index):
         return self.offset + 128 + DESCRIPTOR.size * (index % self.size)
@@ -97,9 +100,15 @@ class Peer:
         self.tell(queue)
         return count
 
+    def send_all(self, frames, queue=0):
+        wait_until(lambda: self.room(queue) >= len(frames), what="room")
+        self.send(frames, queue)
+
+    def filled(self, queue=0):
+        return self.back[queue].head if self.server else self.back[queue].tail
+
     def receive(self, queue=0):
-        ring, frames = self.back[queue], []
-        filled = ring.head if self.server else ring.tail
+        ring, frames, filled = self.back[queue], [], self.filled(queue)
         while ring.position & 0xFFFF != filled:
             frames.append(ring.frame(ring.position))
             ring.position += 1
@@ -134,6 +143,31 @@ class Peer:
             assert time.monotonic() < end, f"{sent} of {len(frames)} sent, {len(got)} of {expected} back"
         return got
 
+    def mask(self, polls=True):
+        """From now on this end polls, or else waits for interrupts."""
+        for ring in self.back:
+            ring.flags = MASK_INT if polls else 0
+
+    def woken(self, seconds=60):
+        """The queues whose interrupts have come, which are taken; waits for one, and looks at no index."""
+        waiting = select.poll()
+        for ring in self.back:
+            waiting.register(ring.event, select.POLLIN)
+        events = {event for event, _ in waiting.poll(1000 * seconds)}
+        for event in events:
+            os.eventfd_read(event)
+        return [queue for queue, ring in enumerate(self.back) if ring.event in events]
+
+    def receive_woken(self, expected):
+        """Frames by queue, received as interrupts tell of them, until there are `expected`."""
+        got = {queue: [] for queue in range(len(self.back))}
+        while (count := sum(map(len, got.values()))) < expected:
+            queues = self.woken()
+            assert queues, f"not woken; {count} of {expected} are there"
+            for queue in queues:
+                got[queue] += self.receive(queue)
+        return got
+
     # Messages.
     def say(self, kind, body=b"", file=None):
         files = [] if file is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))]
@@ -160,6 +194,13 @@ class Peer:
 
     def close(self):
         self.channel.close()
+        self.close_events()
+
+    def close_events(self):
+        for ring in self.back + self.out:
+            if ring.event is not None:
+                os.close(ring.event)
+            ring.event = None
 
     def __enter__(self):
         return self
@@ -177,8 +218,8 @@ class Listener:
         self.socket.listen(4)
         self.socket.settimeout(60)
 
-    def accept(self, queues=1):
-        return Server(self.socket.accept()[0], queues)
+    def accept(self, queues=1, **options):
+        return Server(self.socket.accept()[0], queues, **options)
 
     def __enter__(self):
         return self
@@ -190,7 +231,7 @@ class Listener:
 class Server(Peer):
     server = True
 
-    def __init__(self, channel, queues):
+    def __init__(self, channel, queues, waits=False):
         super().__init__()
         self.channel = channel
         channel.settimeout(60)
@@ -209,8 +250,7 @@ class Server(Peer):
             elif kind == ADD_RING:
                 flags, index, region, offset, log2_size, private = struct.unpack_from("<HHHIBH", body)
                 assert private == 0
-                rings[flags & 1, index] = (region, offset, log2_size)
-                os.close(file)
+                rings[flags & 1, index] = (region, offset, log2_size, file)
             else:
                 break
             self.say(ACK)
@@ -218,6 +258,7 @@ class Server(Peer):
         self.out = [Ring(self.regions, *rings[0, i]) for i in range(queues)]
         for ring in self.back + self.out:
             ring.head = ring.tail = 0
+        self.mask(not waits)
         self.say(CONNECTED)
 
 
@@ -231,7 +272,7 @@ class Client(Peer):
             return True
         return False
 
-    def __init__(self, path, queues=1, log2_size=10, buffer_bytes=2048):
+    def __init__(self, path, queues=1, log2_size=10, buffer_bytes=2048, waits=False, new_event=lambda: os.eventfd(0)):
         super().__init__()
         self.buffer_bytes = buffer_bytes
         self.channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -248,11 +289,11 @@ class Client(Peer):
         self.regions.append(memory)
         self.say_and_wait(INIT, struct.pack("<HIB", VERSION, 0, 0))
         self.say_and_wait(ADD_REGION, struct.pack("<HQ", 0, total), file)
-        event = os.eventfd(0)
         for number in range(2 * queues):
             to_server, index, offset = number < queues, number % queues, number * ring_bytes
             struct.pack_into("<I", memory, offset, COOKIE)
-            ring = Ring(self.regions, 0, offset, log2_size, buffer_bytes)
+            event = new_event()
+            ring = Ring(self.regions, 0, offset, log2_size, event, buffer_bytes)
             for i in range(size):
                 ring.write(i, 0, 0, buffer_bytes, buffers + (number * size + i) * buffer_bytes)
             (self.out if to_server else self.back).append(ring)
@@ -261,7 +302,8 @@ class Client(Peer):
         self.hear([CONNECTED])
         for queue in range(queues):
             self.give_back(queue)
-        os.close(file), os.close(event)
+        self.mask(not waits)
+        os.close(file)
 
     def say_and_wait(self, *message):
         self.say(*message)
