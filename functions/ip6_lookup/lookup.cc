@@ -2,7 +2,7 @@
 // are on their way at once. By gopt: each goes on as soon as its node is there.
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -18,18 +18,19 @@
 namespace heddle::ip6_lookup {
 namespace {
 
-constexpr int kTogether = 16, kGroup = 4 * kTogether;
+constexpr int kTogether = 8, kGroup = 8 * kTogether;
 
-/** Searches the main tree for n keys: leaves[i] and values[i] are those of keys[i]. All arrays have n rounded up to a
- *  multiple of kTogether entries. */
-using Search = void (*)(const Image&, const int64_t* keys, uint32_t* leaves, uint16_t* values, int n);
+/** Searches the main tree for n addresses as they lie in packets, n a multiple of kTogether up to kGroup: leaves[i] and
+ *  values[i] are those of addresses[i]. */
+using Search = void (*)(const Image&, const uint8_t (*addresses)[16], uint32_t* leaves, uint16_t* values, int n);
 
-/** The keys of addresses as they lie in packets. */
-void keys_portable(const uint8_t (*addresses)[16], int64_t* keys, int n) {
+void make_keys(const uint8_t (*addresses)[16], int64_t* keys, int n) {
   for (int i = 0; i < n; ++i) keys[i] = ordered(__builtin_bswap64(load_u64(addresses[i])));
 }
 
-void search_portable(const Image& image, const int64_t* keys, uint32_t* leaves, uint16_t* values, int n) {
+void search_portable(const Image& image, const uint8_t (*addresses)[16], uint32_t* leaves, uint16_t* values, int n) {
+  int64_t keys[kGroup];
+  make_keys(addresses, keys, n);
   std::fill_n(leaves, n, 0u);
   uint32_t level = 0;
   for (; level + 1 < image.levels; ++level) {
@@ -55,8 +56,10 @@ void search_portable(const Image& image, const int64_t* keys, uint32_t* leaves, 
   return static_cast<uint32_t>(__builtin_popcount(bits & mask));
 }
 
-[[gnu::target("avx2,popcnt")]] void search_avx2(const Image& image, const int64_t* keys, uint32_t* leaves,
+[[gnu::target("avx2,popcnt")]] void search_avx2(const Image& image, const uint8_t (*addresses)[16], uint32_t* leaves,
                                                 uint16_t* values, int n) {
+  int64_t keys[kGroup];
+  make_keys(addresses, keys, n);
   std::fill_n(leaves, n, 0u);
   uint32_t level = 0;
   for (; level + 1 < image.levels; ++level) {
@@ -73,83 +76,77 @@ void search_portable(const Image& image, const int64_t* keys, uint32_t* leaves, 
 
 #define HEDDLE_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,popcnt")]]
 
-HEDDLE_AVX512 inline uint64_t smaller_avx512(const void* line, __m512i key, __mmask8 limits) {
-  const unsigned bits = _mm512_mask_cmplt_epi64_mask(limits, _mm512_load_si512(line), key);
+/** The key of an address, in each lane. It is made again where it is needed: that is faster than to store it and to
+ *  read it back. */
+HEDDLE_AVX512 inline __m512i key_avx512(const uint8_t* address) {
+  const __m512i swap = _mm512_set4_epi32(0x08090a0b, 0x0c0d0e0f, 0x00010203, 0x04050607);
+  const __m512i halves = _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<int64_t>(load_u64(address))), swap);
+  return _mm512_xor_si512(halves, _mm512_set1_epi64(INT64_MIN));
+}
+
+/** How many of the 8 words of a line are smaller than the key; `limits`: those that count. */
+HEDDLE_AVX512 inline uint64_t smaller_avx512(const void* line, __m512i key, unsigned limits) {
+  // In this order the line is an operand in memory.
+  const unsigned bits = _mm512_cmpgt_epi64_mask(key, _mm512_load_si512(line)) & limits;
   return static_cast<uint64_t>(__builtin_popcount(bits));
 }
 
-/** Eight keys at a time, of addresses as they lie in packets. */
-HEDDLE_AVX512 void keys_avx512(const uint8_t (*addresses)[16], int64_t* keys, int n) {
-  const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), first = _mm512_set1_epi64(INT64_MIN);
-  const __m512i swap =
-      _mm512_maskz_broadcast_i32x4(0xffff, _mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
-  int i = 0;
-  for (; i + 8 <= n; i += 8) {
-    const __m512i halves =
-        _mm512_permutex2var_epi64(_mm512_loadu_si512(addresses[i]), even, _mm512_loadu_si512(addresses[i + 4]));
-    _mm512_storeu_si512(keys + i, _mm512_xor_si512(_mm512_shuffle_epi8(halves, swap), first));
-  }
-  keys_portable(addresses + i, keys + i, n - i);
-}
-
-/** Takes kTogether keys from the root to their leaves, all of it in registers: as many as hide the latency of a
- *  step. */
-HEDDLE_AVX512 inline void descend_avx512(const Image& image, const int64_t* keys, uint32_t* leaves) {
-  __m512i key[kTogether];
-  uint64_t place[kTogether];  // of the node in its level, in 8 bytes
-#pragma GCC unroll 16
-  for (int i = 0; i < kTogether; ++i) key[i] = _mm512_set1_epi64(keys[i]), place[i] = 0;
-  for (uint32_t level = 0; level + 1 < image.levels; ++level) {
-    const int64_t* nodes = line_of<Inner>(image, image.level[level]).limit;
-#pragma GCC unroll 16
-    for (int i = 0; i < kTogether; ++i) {
-      place[i] = place[i] * kInnerChildren + smaller_avx512(nodes + place[i], key[i], 0xff) * kInnerLimits;
-      asm("" : "+r"(place[i]));  // GCC would compute all of them in a vector, and take them out again one by one
-    }
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < kTogether; ++i) leaves[i] = static_cast<uint32_t>(place[i] / kInnerLimits);
-}
-
-HEDDLE_AVX512 void search_avx512(const Image& image, const int64_t* keys, uint32_t* leaves, uint16_t* values, int n) {
+/** Takes kTogether keys from the root to their leaves, all of it in registers; then come the leaves of all n. */
+HEDDLE_AVX512 void search_avx512(const Image& image, const uint8_t (*addresses)[16], uint32_t* leaves, uint16_t* values,
+                                 int n) {
   const Leaf* nodes = &line_of<Leaf>(image, image.level[image.levels - 1]);
   for (int base = 0; base < n; base += kTogether) {
-    descend_avx512(image, keys + base, leaves + base);
-#pragma GCC unroll 16
-    for (int i = 0; i < kTogether; ++i) __builtin_prefetch(&nodes[leaves[base + i]]);
+    __m512i key[kTogether];
+    uint64_t place[kTogether];  // of the node in its level, in 8 bytes
+#pragma GCC unroll 8
+    for (int i = 0; i < kTogether; ++i) key[i] = key_avx512(addresses[base + i]), place[i] = 0;
+    for (uint32_t level = 0; level + 1 < image.levels; ++level) {
+      const int64_t* inner = line_of<Inner>(image, image.level[level]).limit;
+#pragma GCC unroll 8
+      for (int i = 0; i < kTogether; ++i) {
+        place[i] = place[i] * kInnerChildren + smaller_avx512(inner + place[i], key[i], 0xff) * kInnerLimits;
+        asm("" : "+r"(place[i]));  // GCC would compute all of them in a vector, and take them out again one by one
+      }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kTogether; ++i) {
+      leaves[base + i] = static_cast<uint32_t>(place[i] / kInnerLimits);
+      __builtin_prefetch(&nodes[leaves[base + i]]);
+    }
   }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int i = 0; i < n; ++i)
-    values[i] = nodes[leaves[i]].value[smaller_avx512(&nodes[leaves[i]], _mm512_set1_epi64(keys[i]), 0x3f)];
+    values[i] = nodes[leaves[i]].value[smaller_avx512(&nodes[leaves[i]], key_avx512(addresses[i]), 0x3f)];
 }
 #endif
 
-/** `make_keys` and `search` are what a lookup by hand is made of. */
-template <decltype(&keys_portable) make_keys, Search search>
+template <Search search>
 void by_hand(const Image* image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
-  int64_t keys[kGroup] = {};
-  uint32_t leaves[kGroup];
-  uint16_t values[kGroup];
-  for (int base = 0; base < n; base += kGroup) {
-    const int count = std::min(kGroup, n - base);
-    make_keys(addresses + base, keys, count);
+  const auto group = [image](const uint8_t(*keys)[16], uint16_t* values, int count) {
+    uint32_t leaves[kGroup];
     search(*image, keys, leaves, values, count);
-    uint16_t largest = 0;
-    for (int i = 0; i < count; ++i) largest = std::max(largest, hops[base + i] = values[i]);
-    if (largest < kFirstTree) continue;
     for (int i = 0; i < count; ++i)
-      hops[base + i] =
-          resolved_value(image, leaves[i], values[i], __builtin_bswap64(load_u64(addresses[base + i] + 8)));
-  }
+      if (values[i] >= kFirstTree) [[unlikely]]
+        values[i] = resolved_value(image, leaves[i], values[i], __builtin_bswap64(load_u64(keys[i] + 8)));
+  };
+  int done = 0;
+  for (int count; (count = std::min(kGroup, (n - done) / kTogether * kTogether)) > 0; done += count)
+    group(addresses + done, hops + done, count);
+  if (done == n) return;
+  uint8_t rest[kTogether][16] = {};
+  uint16_t values[kTogether];
+  std::memcpy(rest, addresses + done, static_cast<size_t>(n - done) * sizeof rest[0]);
+  group(rest, values, kTogether);
+  std::copy_n(values, n - done, hops + done);
 }
 
 constexpr Form kAll[] = {
 #ifdef __x86_64__
-    {"by hand, AVX-512", by_hand<keys_avx512, search_avx512>},
+    {"by hand, AVX-512", by_hand<search_avx512>},
     {"gopt, AVX-512", ip6_lookups_gopt_avx512},
-    {"by hand, AVX2", by_hand<keys_portable, search_avx2>},
+    {"by hand, AVX2", by_hand<search_avx2>},
 #endif
-    {"by hand", by_hand<keys_portable, search_portable>},
+    {"by hand", by_hand<search_portable>},
     {"gopt", ip6_lookups_gopt}};
 
 size_t count_unknown() {

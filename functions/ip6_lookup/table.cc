@@ -158,24 +158,22 @@ class Builder {
   /** Appends a tree's leaves and the levels above; `counts`: nodes of each. */
   void put_tree(const std::vector<Interval>& intervals, bool main, std::vector<uint32_t>& counts) {
     std::vector<uint64_t> lasts;  // of each node's intervals
+    uint32_t trees = 0;           // so far; they are numbered in the order of their intervals
     for (size_t i = 0; i < intervals.size(); i += kLeafValues) {
+      if (main && lasts.size() % kLeavesABase == 0) bases_.push_back(trees);
       Leaf leaf{};
       std::ranges::fill(leaf.limit, INT64_MAX);
-      uint32_t base = UINT32_MAX;
+      if (main) leaf.first_tree = static_cast<uint16_t>(trees - bases_.back());
       const size_t count = std::min<size_t>(kLeafValues, intervals.size() - i);
+      uint32_t next = kFirstTree;
       for (size_t k = 0; k < count; ++k) {
         const auto& [last, value] = intervals[i + k];
         if (k < kLeafLimits) leaf.limit[k] = ordered(last);
-        if (value < kFirstTree) {
-          leaf.value[k] = static_cast<uint16_t>(value);
-        } else {  // they are numbered in this order
-          base = std::min(base, value - kFirstTree);
-          leaf.value[k] = static_cast<uint16_t>(kFirstTree + (value - kFirstTree - base));
-        }
+        leaf.value[k] = static_cast<uint16_t>(value < kFirstTree ? value : next++);
       }
+      trees += next - kFirstTree;
       lasts.push_back(intervals[i + count - 1].last);
       append(leaf);
-      if (main) bases_.push_back(base);
     }
     counts.push_back(static_cast<uint32_t>(lasts.size()));
     while (lasts.size() > 1) {

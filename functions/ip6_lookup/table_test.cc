@@ -41,7 +41,7 @@ void expect_same(const RouteTable& table, const Oracle& oracle, const std::vecto
     ASSERT_EQ(lookup(table.image(), address.high, address.low), wanted.back()) << to_text(address);
   }
   for (const Form& form : forms())
-    for (const size_t bulk : {size_t{1}, size_t{7}, size_t{64}, size_t{1024}}) {
+    for (const size_t bulk : {size_t{1}, size_t{7}, size_t{61}, size_t{64}, size_t{1024}}) {
       const auto got = found(table, form, addresses, bulk);
       for (size_t i = 0; i < got.size(); ++i)
         ASSERT_EQ(got[i], wanted[i]) << to_text(addresses[i]) << " by form " << form.name;
@@ -62,11 +62,12 @@ TEST(Ip6Table, FindsTheLongestPrefix) {
     }
 }
 
-// One /64 with as many levels below it as the main tree has, and many /64s with one route each.
+// One /64 with as many levels below it as the main tree has, and many /64s with one route each, in more leaves than
+// count their trees from one base.
 TEST(Ip6Table, HoldsManyRoutesLongerThan64) {
   auto random = test::random_for("ip6 long prefixes");
   std::vector<Route> routes;
-  for (uint32_t i = 0; i < 8000; ++i) {
+  for (uint32_t i = 0; i < 16000; ++i) {
     const Address in_one{0x20010db800000001, uint64_t{random()} << 32 | random()}, own{uint64_t{i} << 20, i};
     routes.push_back({prefix_of(in_one, static_cast<uint8_t>(65 + random() % 64)), {{}, i % 100}});
     routes.push_back({prefix_of(own, 128), {{}, i % 7}});
@@ -76,6 +77,8 @@ TEST(Ip6Table, HoldsManyRoutesLongerThan64) {
   for (const Route& route : routes) oracle.add(route);
   RouteTable table;
   table.load(routes);
+  const Image& image = table.image();
+  ASSERT_GT(image.level[image.levels - 2], kLeavesABase);  // the level above begins behind the leaves
   expect_same(table, oracle, addresses_near(random, routes, 5000));
 }
 

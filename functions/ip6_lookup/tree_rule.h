@@ -32,16 +32,18 @@ enum { kMaxLevels = 11 }; /* 9^10 leaves */
 enum { kLineBytes = 64 };
 /* Values from here up are trees, so outputs are below kFirstTree - 1. */
 enum { kFirstTree = 49152 };
+/* Leaves of the main tree that count their trees from the same base, which so many fit in 16 bits. */
+enum { kLeavesABase = 4096 };
 
 struct __attribute__((aligned(64))) Inner {
   int64_t limit[kInnerLimits];
 };
 struct __attribute__((aligned(64))) Leaf {
   int64_t limit[kLeafLimits];
-  /* 0: no route; below Image::first_hop: the output + 1; below kFirstTree: of a Hop; else bases[leaf] + value -
-     kFirstTree is the number of a Tree. */
+  /* 0: no route; below Image::first_hop: the output + 1; below kFirstTree: of a Hop; else bases[leaf / kLeavesABase] +
+     first_tree + value - kFirstTree is the number of a Tree. */
   uint16_t value[kLeafValues];
-  uint16_t unused;
+  uint16_t first_tree;
 };
 
 /* Where routes with a gateway lead. */
@@ -60,7 +62,7 @@ struct Image {
   uint32_t levels;            /* of the main tree; 1: the root is a leaf */
   uint32_t level[kMaxLevels]; /* line of the first node of each level, the root's first */
   uint64_t lines;             /* offset from the image's start, a multiple of 64 */
-  uint64_t bases;             /* offset of uint32_t[leaves of the main tree] */
+  uint64_t bases;             /* offset of uint32_t[], by the number of a leaf / kLeavesABase */
   uint64_t trees;             /* offset of Tree[...] */
   uint64_t hops;              /* offset of GatewayHop[...], by value - first_hop */
   uint32_t first_hop;         /* values from here up to kFirstTree are hops with gateways */
@@ -127,9 +129,9 @@ HEDDLE_HD static inline uint16_t value_in(const struct Image* image, const struc
 HEDDLE_HD static inline uint16_t resolved_value(const struct Image* image, uint32_t leaf, uint16_t value,
                                                 uint64_t low) {
   if (value < kFirstTree) return value;
-  const uint32_t* base = (const uint32_t*)behind(image, image->bases) + leaf;
-  g_expensive(base);
-  const struct Tree* tree = (const struct Tree*)behind(image, image->trees) + (*base + (value - (uint32_t)kFirstTree));
+  const uint32_t base = ((const uint32_t*)behind(image, image->bases))[leaf / kLeavesABase];
+  const uint32_t first = base + leaf_at(image, image->level[image->levels - 1] + leaf)->first_tree;
+  const struct Tree* tree = (const struct Tree*)behind(image, image->trees) + (first + (value - (uint32_t)kFirstTree));
   g_expensive(tree);
   return value_in(image, tree, ordered(low));
 }
