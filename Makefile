@@ -14,6 +14,7 @@
 #   make man         manual pages in build/*/man: heddle(1), and heddle-CLASS(7) of each element
 #   make bundle      one folder for a GPU machine without internet, DPDK or compiler
 #   make gpu-test gpu-bench   the same on a machine with a GPU; a skipped GPU test is a failure
+#   python3 tests/soak.py PROGRAM   ten minutes each of all that can change under load (the bundle: soak/soak.py)
 #   make clean
 
 SHELL := /bin/bash

@@ -280,8 +280,9 @@ void GpuPorts::take_memory(Port& port, const memif::ServerSession& session) {
   const auto is_too_much = [&] { return kept_.size() + session.regions().size() > kMostKept; };
   if (is_too_much()) begin_anew();
   if (is_too_much())
-    throw Error("the memory of too many former peers is still in use, because kernels of functions are resident; run "
-                "with --launch async");
+    throw Error(
+        "the memory of too many former peers is still in use, because kernels of functions are resident; run "
+        "with --launch async");
   for (const memif::Region& region : session.regions()) port.peer_memory.push_back(memory_of(region));
   port.peer_capacity = smallest_buffer(session);
   for (const Way& way : ways_)

@@ -2,10 +2,11 @@
 
     soak.py HEDDLE [--device gpu|simt] [--seconds 600] [NAME...]
 
-placement   functions between a check sum and its check, in every way to a GPU in turn: the load swings every 100 ms, routes
-            come and go, configurations follow each other, the program stops and starts. Nothing is lost or damaged.
-c4          firewall, NIDS, router and IPsec with new security associations, rules and routes. What the firewall denies is
-            all that is missing.
+placement   functions between a check sum and its check, in every way to a GPU in turn: the load swings every 100 ms,
+            routes come and go, configurations follow each other, the program stops and starts. Nothing is lost or
+            damaged.
+c4          firewall, NIDS, router and IPsec with new security associations, rules and routes. What the firewall denies
+            is all that is missing.
 rings       GPU ports whose peers come, go, lie and die; the others lose nothing and keep their order.
 
 Standard library only, as the machine with the GPU may have nothing else. An AssertionError is a finding; what was

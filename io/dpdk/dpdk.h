@@ -49,11 +49,11 @@ struct Port {
 
 /** What DPDKInfo sets; 0: Heddle chooses. Until close_ports(). */
 struct Settings {
-  unsigned packets = 0;    ///< in the pool
-  unsigned data_room = 0;  ///< bytes of a packet's buffer, headroom included
-  unsigned cached = 256;   ///< packets that a thread's cache holds
-  int descriptors = 1024;  ///< of a ring
-  int burst = 64;          ///< packets asked for at a time
+  unsigned packets = 0;              ///< in the pool
+  unsigned data_room = 0;            ///< bytes of a packet's buffer, headroom included
+  unsigned cached = 256;             ///< packets that a thread's cache holds
+  int descriptors = 1024;            ///< of a ring
+  int burst = 64;                    ///< packets asked for at a time
   std::optional<bool> lists_on_gpu;  ///< where packets lie that a GPU gets by lists; none: as the launch mode wants
 };
 Settings& settings();
