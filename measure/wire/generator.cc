@@ -71,7 +71,10 @@ Generator::~Generator() = default;
 
 Generator::Progress Generator::progress() const {
   Progress sum;
-  for (auto& thread : threads_) sum.sent += thread->sent(), sum.received += thread->received();
+  for (auto& thread : threads_) {
+    sum.sent += thread->sent(), sum.received += thread->received();
+    sum.duplicated = sum.duplicated || thread->duplicated();
+  }
   return sum;
 }
 
@@ -94,7 +97,8 @@ void Generator::wait_for_the_rest(const Load& load) {
   uint64_t since = rte_rdtsc();
   const auto latest = since + static_cast<uint64_t>(kLongestRest_s * hz);
   for (uint64_t now = since; now < latest; now = rte_rdtsc()) {
-    const double quiet_s = last.received >= last.sent ? std::min(kAllThere_s, load.quiet_s) : load.quiet_s;
+    const bool all_there = last.received >= last.sent && !last.duplicated;
+    const double quiet_s = all_there ? std::min(kAllThere_s, load.quiet_s) : load.quiet_s;
     if (static_cast<double>(now - since) > quiet_s * hz) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const Progress current = progress();

@@ -87,6 +87,7 @@ class Generator {
   /** Since the last run began, the warm-up included; from any thread. */
   struct Progress {
     uint64_t sent = 0, received = 0;
+    bool duplicated = false;  ///< some of those received had come before
   };
   Progress progress() const;
 

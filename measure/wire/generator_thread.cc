@@ -65,6 +65,7 @@ void GeneratorThread::run(const Schedule& schedule, const std::atomic<bool>& sto
   schedule_ = schedule;
   counts_ = {};
   sent_ = received_ = 0;
+  duplicated_ = false;
   done_ = false;
   ns_per_tick_ = 1e9 / hz;
   late_ticks_ = 0;
@@ -269,6 +270,7 @@ uint16_t GeneratorThread::take(rte_mbuf** packets, uint16_t n) {
     switch (sequences_.see(signature.flow, signature.sequence)) {
       case Sequences::kDuplicate:
         ++counts_.duplicated;
+        duplicated_.store(true, std::memory_order_relaxed);
         continue;
       case Sequences::kReordered:
         ++counts_.reordered;

@@ -38,6 +38,8 @@ class alignas(64) GeneratorThread {
   bool done() const { return done_.load(std::memory_order_acquire); }
   uint64_t sent() const { return sent_.load(std::memory_order_relaxed); }
   uint64_t received() const { return received_.load(std::memory_order_relaxed); }
+  /** Whether a packet has come twice; from any thread. */
+  bool duplicated() const { return duplicated_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr uint16_t kBurst = 64;
@@ -86,7 +88,7 @@ class alignas(64) GeneratorThread {
   uint64_t tolerance_ = 0;   ///< how late is late
   double ns_per_tick_ = 0;
   std::atomic<uint64_t> sent_{0}, received_{0};
-  std::atomic<bool> done_{false};
+  std::atomic<bool> done_{false}, duplicated_{false};
 };
 
 }  // namespace heddle::bench
