@@ -174,7 +174,7 @@ class RingWarp {
         const uint32_t published = Words::load_acquire(board_.published);
         if (watch_.received() - published > pair_.rx.size) watch_.fault = kRxIndexLies;
         if (watch_.limit() - Words::load_relaxed(board_.sent) > pair_.tx.size) watch_.fault = kTxIndexLies;
-        end = earlier(earlier(watch_.received(), watch_.limit() + Words::load_relaxed(board_.dropped)),
+        end = earlier(earlier(watch_.received(), watch_.limit() + RingTurn{Words::load_relaxed(board_.turn)}.dropped()),
                       published + Board::kWindow);
         if (watch_.fault != kNoFault) end = last;
         alone = end - last <= kLanes && Words::load_acquire(board_.told) == last;
@@ -198,11 +198,11 @@ class RingWarp {
     int n = 0;
     if (lane() == 0)
       for (unsigned spins = 0; Words::load_acquire(board_.stop) == 0;) {
-        uint32_t from = Words::load_acquire(board_.claimed);
+        uint32_t from = Words::load_relaxed(board_.claimed);
         n = min(static_cast<int>(Words::load_acquire(board_.end) - from), kLanes);
         start = from;
         if (n > 0 && typename Words::Word(board_.claimed)
-                         .compare_exchange_strong(from, from + static_cast<uint32_t>(n), cuda::memory_order_acq_rel))
+                         .compare_exchange_strong(from, from + static_cast<uint32_t>(n), cuda::memory_order_relaxed))
           break;
         if (n <= 0 && ++spins > kRingSpins) __nanosleep(kRingSpinDozeNs);
         n = 0;
@@ -292,15 +292,18 @@ class RingWarp {
     int drop = tile_.drop[lane()];
     if (mine && drop == 0 && !Rings::kSwaps && length > pair_.tx.capacity) drop = place_exit(kTooLong);
 
-    uint32_t at = wait_for_turn(start);
-    if (lane() == 0 && drop == 0 && board_.chained != 0) drop = kFirstDropExit + kChained;
+    const RingTurn turn = wait_for_turn(start);
+    if (lane() == 0 && drop == 0 && turn.chained()) drop = kFirstDropExit + kChained;
     const bool kept = mine && drop == 0;
     const unsigned who = __ballot_sync(~0u, kept);
     const auto placed = static_cast<uint32_t>(__popc(who));
-    pass_turn(start, n, placed, (tile_.goes_on >> (n - 1) & 1) != 0);
-    at += static_cast<uint32_t>(__popc(who & ((1u << lane()) - 1)));
+    if (lane() == 0)
+      Words::store_relaxed(board_.turn, RingTurn::word(start + static_cast<uint32_t>(n),
+                                                       turn.dropped() + static_cast<uint32_t>(n) - placed,
+                                                       (tile_.goes_on >> (n - 1) & 1) != 0));
+    const uint32_t at = start - turn.dropped() + static_cast<uint32_t>(__popc(who & ((1u << lane()) - 1)));
 
-    if (mine && !kept) atomicAdd(&serving_.drops[drop], RingCount{1});
+    if (mine && !kept) count_up(serving_.drops[drop], 1);
     if constexpr (Rings::kSwaps)
       swap(mine, kept, start, at, buffer, frame, length);
     else
@@ -313,19 +316,13 @@ class RingWarp {
 
   __device__ __noinline__ uint32_t place_apart() { return place(); }
 
-  /** Returns the place on the transmitting ring where this tile's packets begin. */
-  __device__ uint32_t wait_for_turn(uint32_t start) {
-    if (lane() == 0)
-      while (Words::load_acquire(board_.turn) != start) continue;
+  /** Returns when it is the turn of the packets from `start` on. All lanes call it, and pass it on together. */
+  __device__ RingTurn wait_for_turn(uint32_t start) {
+    RingTurn turn;
+    do turn.bits = Words::load_relaxed(board_.turn);
+    while (!turn.is_of(start));
     __syncwarp();
-    return start - board_.dropped;
-  }
-  __device__ void pass_turn(uint32_t start, int n, uint32_t placed, bool chained) {
-    __syncwarp();
-    if (lane() != 0) return;
-    Words::store_relaxed(board_.dropped, board_.dropped + static_cast<uint32_t>(n) - placed);
-    board_.chained = chained;
-    Words::store_release(board_.turn, start + static_cast<uint32_t>(n));
+    return turn;
   }
 
   /** The packet's buffer goes to the transmitting ring, and that of the place there comes to the receiving one. */
@@ -349,7 +346,7 @@ class RingWarp {
                        uint32_t length) {
     const RingEnd &rx = pair_.rx, &tx = pair_.tx;
     uint8_t* const to = kept ? Rings::place_copy(tx, at & (tx.size - 1), length) : nullptr;
-    if (kept && to == nullptr) atomicAdd(&serving_.drops[place_exit(kBadBuffer)], RingCount{1});
+    if (kept && to == nullptr) count_up(serving_.drops[place_exit(kBadBuffer)], 1);
     copy_frames<8>(frame, to, to != nullptr ? length : 0);
     if (mine && rx.owner) Rings::refill(rx, (start + static_cast<uint32_t>(lane())) & (rx.size - 1), buffer);
   }
@@ -357,8 +354,8 @@ class RingWarp {
   __device__ __noinline__ void count(int node, int packets, uint32_t bytes) {
     const unsigned sum = __reduce_add_sync(~0u, bytes);
     if (lane() != 0 || packets == 0) return;
-    atomicAdd(&program_.counts[node].packets, static_cast<unsigned long long>(packets));
-    atomicAdd(&program_.counts[node].bytes, static_cast<unsigned long long>(sum));
+    count_up(program_.counts[node].packets, static_cast<unsigned>(packets));
+    count_up(program_.counts[node].bytes, sum);
   }
 
   const RingServing& serving_;

@@ -6,16 +6,29 @@
 
 namespace heddle::gpu {
 
+/** Whose packets are next to be placed, with all that their warp has to know. It is one word, so that the turn can be
+ *  passed on without a release, which would wait until memory has what the warp has written of its packets. */
+struct RingTurn {
+  uint64_t bits;
+
+  /** `dropped`: what is to be taken from a position for the place where it leaves. `chained`: whether the last
+   *  descriptor before `start` goes on in the next. Of positions there are 31 bits: more than may be under way. */
+  static HEDDLE_HD uint64_t word(uint32_t start, uint32_t dropped, bool chained) {
+    return uint64_t{dropped} << 32 | uint64_t{chained} << 31 | (start & 0x7fffffff);
+  }
+  HEDDLE_HD bool is_of(uint32_t start) const { return ((static_cast<uint32_t>(bits) ^ start) & 0x7fffffff) == 0; }
+  HEDDLE_HD uint32_t dropped() const { return static_cast<uint32_t>(bits >> 32); }
+  HEDDLE_HD bool chained() const { return (bits >> 31 & 1) != 0; }
+};
+
 /** What the warps that serve a ring pair tell each other. `window`: packets that may be under way, a power of two. */
 template <uint32_t window>
 struct RingBoard {
   static constexpr uint32_t kWindow = window;
 
+  uint64_t turn;       ///< a RingTurn
   uint32_t end;        ///< packets before it may be claimed
   uint32_t claimed;    ///< packets before it are
-  uint32_t turn;       ///< whose packets are next to be placed
-  uint32_t dropped;    ///< what is to be taken from a position for the place where it leaves
-  uint32_t chained;    ///< whether the last descriptor before `turn` goes on in the next
   uint32_t published;  ///< packets before it are done with, and about to be told to the peers
   uint32_t sent;       ///< the same as a place on the transmitting ring
   uint32_t told;       ///< packets before it have been
@@ -25,10 +38,10 @@ struct RingBoard {
 
   /** All but `done`. */
   HEDDLE_HD void begin(const RingPair& pair) {
-    end = claimed = turn = published = told = pair.rx.position;
+    end = claimed = published = told = pair.rx.position;
     sent = pair.tx.position;
-    dropped = pair.rx.position - pair.tx.position;
-    chained = stop = ended = 0;
+    turn = RingTurn::word(pair.rx.position, pair.rx.position - pair.tx.position, false);
+    stop = ended = 0;
     for (uint32_t& one : in_turn) one = pair.rx.position;
   }
 };

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "bench/ring_rig.h"
+#include "kernels/ring_serving.h"
 #include "tests/support/patience.h"
 #include "tests/support/ring_cases.h"
 
@@ -109,6 +110,19 @@ class RingKernel : public testing::TestWithParam<test::RingCase> {
     return counts;
   }
 };
+
+TEST(RingTurn, HoldsPositionsAndDropsOfALongLife) {
+  for (const uint32_t start : {0u, 1u, 0x7fffffffu, 0x80000000u, 0xffffffffu})
+    for (const uint32_t dropped : {0u, 5u, 0xffffffffu})
+      for (const bool chained : {false, true}) {
+        const gpu::RingTurn turn{gpu::RingTurn::word(start, dropped, chained)};
+        EXPECT_TRUE(turn.is_of(start));
+        EXPECT_FALSE(turn.is_of(start + 1));
+        EXPECT_FALSE(turn.is_of(start - 32));
+        EXPECT_EQ(turn.dropped(), dropped);
+        EXPECT_EQ(turn.chained(), chained);
+      }
+}
 
 TEST_P(RingKernel, GathersEveryByte) {
   if (!GetParam().spread) GTEST_SKIP() << "nothing is gathered";

@@ -235,8 +235,8 @@ class TileRunner {
   __device__ void count_packets(int n, int count, bool mine) {
     const unsigned bytes = __reduce_add_sync(~0u, mine ? tile_.length_[block_.thread] : 0);
     if (block_.thread != 0) return;
-    atomicAdd(&program_.counts[n].packets, static_cast<unsigned long long>(count));
-    atomicAdd(&program_.counts[n].bytes, static_cast<unsigned long long>(bytes));
+    count_up(program_.counts[n].packets, static_cast<unsigned>(count));
+    count_up(program_.counts[n].bytes, bytes);
   }
 
   /** Columns of packet i from the slot into the tile, or back. */

@@ -288,7 +288,9 @@ def main():
         parser.error(f"there is no {unknown[0]}, but {', '.join(RUNS)}")
     for name in given.names or RUNS:
         with tempfile.TemporaryDirectory(prefix="soak") as folder:
-            RUNS[name](Soak(Program(given.heddle), given.device, given.seconds, given.seed, pathlib.Path(folder)))
+            RUNS[name](
+                Soak(Program(given.heddle.resolve()), given.device, given.seconds, given.seed, pathlib.Path(folder))
+            )
 
 
 if __name__ == "__main__":

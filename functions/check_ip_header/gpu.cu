@@ -23,7 +23,7 @@ struct CheckTile {
         tile.set_length(i, image.offset + total_bytes(header.first));  // not more than there is
         ++valid;
       } else {
-        atomicAdd(&counts.bad[header.reason], 1ull);
+        gpu::count_up(counts.bad[header.reason], 1);
         if (image.second_output != 0)
           tile.next(i, 1);
         else
@@ -31,7 +31,7 @@ struct CheckTile {
       }
     }
     valid = __reduce_add_sync(~0u, valid);
-    if (valid != 0 && block.thread % gpu::kLanes == 0) atomicAdd(&counts.valid, static_cast<unsigned long long>(valid));
+    if (valid != 0 && block.thread % gpu::kLanes == 0) gpu::count_up(counts.valid, valid);
   }
 
  private:

@@ -62,7 +62,7 @@ struct ClassifyTile {
     if (wanted && scratch.when.listed != 0 && scratch.listed[k] >> 32 < outcome.number)
       outcome = image.at<PlainRule>(image.listed)[static_cast<uint32_t>(scratch.listed[k])].outcome;
     tile.column(Column::rule, i) = outcome.number;
-    if (wanted && outcome.id != kNoId) atomicAdd(&(&hits)[outcome.id].packets, 1ull);
+    if (wanted && outcome.id != kNoId) gpu::count_up((&hits)[outcome.id].packets, 1);
     tile.next(i, wanted ? outcome.next : uint32_t{kDrop});  // reason 0: "short"
   }
 
