@@ -18,6 +18,10 @@ bool is_neutral(const Router& router, int i) {
   return router.nodes[static_cast<size_t>(i)].element->neutral().has_value();
 }
 
+bool is_function(const Router& router, int i) {
+  return gpu::function_id(router.nodes[static_cast<size_t>(i)].element->class_name) >= 0;
+}
+
 int head_behind(const Node& node, int head) { return head + node.element->moves_head(); }
 
 // What an element reads and writes where it is; on both processors if it may be on either.
@@ -57,7 +61,7 @@ void place(const Router& router, Plan& plan) {
   const int number = use_gpu ? gpu::parse_device_name(options.device).index : 0;  // of plain `gpu`
   for (size_t i = 0; i < n; ++i) {
     const Node& node = router.nodes[i];
-    if (gpu::function_id(node.element->class_name) < 0) continue;
+    if (!is_function(router, static_cast<int>(i))) continue;
     const bool follows = !node.device && use_gpu && node.element->follows_device();
     const int device = node.device.value_or(follows ? kDefaultGpu : kOnCpu);
     if (device == kOnCpu) continue;
@@ -72,6 +76,8 @@ void place(const Router& router, Plan& plan) {
     return is_neutral(router, static_cast<int>(i)) && head_behind(router.nodes[i], head[i]) >= 0;
   };
   // Neutral elements between GPU functions stay there: everything behind them is on the GPU, and something before is.
+  // Behind an isolated function the CPU has the packet.
+  auto keeps = [&](int i) { return on_gpu(i) && !(options.isolate && is_function(router, i)); };
   std::vector<bool> behind(n, false);
   for (size_t i = n; i-- > 0;) {
     if (!may_follow(i) || router.nodes[i].targets.empty()) continue;
@@ -82,10 +88,9 @@ void place(const Router& router, Plan& plan) {
     if (!behind[i]) continue;
     // GetIPAddress right before a GPU function reads the packet; on the GPU, the CPU need not touch it at all.
     const bool loads = router.nodes[i].element->neutral()->kind == NeutralOp::kLoadDst;
-    const bool after_one =
-        std::any_of(router.nodes[i].predecessors.begin(), router.nodes[i].predecessors.end(), on_gpu);
     const auto& back = router.nodes[i].predecessors;
-    const int neighbour = after_one ? *std::find_if(back.begin(), back.end(), on_gpu) : router.nodes[i].targets[0];
+    const bool after_one = std::any_of(back.begin(), back.end(), keeps);
+    const int neighbour = after_one ? *std::find_if(back.begin(), back.end(), keeps) : router.nodes[i].targets[0];
     if (loads || after_one) static_cast<Placement&>(plan.nodes[i]) = plan.nodes[static_cast<size_t>(neighbour)];
   }
 }
@@ -197,6 +202,7 @@ void find_prefetches(const Router& router, Plan& plan) {
 
 void cut(const Router& router, Plan& plan) {
   plan.segments.clear();
+  std::vector<bool> has_function;  // by segment
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     NodePlan& here = plan.nodes[i];
     const auto& back = router.nodes[i].predecessors;
@@ -207,11 +213,16 @@ void cut(const Router& router, Plan& plan) {
       const NodePlan& there = plan.nodes[static_cast<size_t>(p)];
       if (there.segment != joined || static_cast<const Placement&>(there) != here) joined = -1;
     }
+    // A GPU segment of an isolated function ends behind it.
+    const bool isolated = plan.options.isolate && here.processor.is_gpu();
+    if (joined >= 0 && isolated && has_function[static_cast<size_t>(joined)]) joined = -1;
     if (joined < 0) {
       joined = static_cast<int>(plan.segments.size());
+      has_function.push_back(false);
       static_cast<Placement&>(plan.segments.emplace_back()) = here;
     }
     here.segment = joined;
+    if (is_function(router, static_cast<int>(i))) has_function[static_cast<size_t>(joined)] = true;
     plan.segments[static_cast<size_t>(joined)].nodes.push_back(static_cast<int>(i));
   }
   // Inside a GPU segment nobody can copy shared packets: that happens where they enter it.

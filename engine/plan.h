@@ -20,6 +20,7 @@ struct PlanOptions {
   LaunchMode launch = LaunchMode::persistent;
   std::optional<Transport> transport{};  ///< of GPU segments whose functions have no TRANSPORT; none: the plan chooses
   bool share = true;     ///< transport gather: what one GPU segment has gathered the next need not gather again
+  bool isolate = false;  ///< each function on a GPU is a segment of its own, and shares nothing with others there
   bool by_load = false;  ///< functions without DEVICE run on `device` or on the CPU, as the load asks for
   bool cpu_after_failure = false;  ///< of functions without ON_GPU_ERROR: when the GPU fails, the CPU goes on
   uint64_t latency_us = 0;  ///< of functions without LATENCY: until packets are back, waiting included; 0: no budget
@@ -137,7 +138,7 @@ void count_bytes(const Router& router, Plan& plan);
 /** 6. Finds where the memory that a look-up needs can be asked for early: behind the element that sets the columns, if
  *  something else still runs between the two. */
 void find_prefetches(const Router& router, Plan& plan);
-/** 7. Groups nodes into segments. */
+/** 7. Groups nodes into segments; with `isolate` a GPU segment has one function. */
 void cut(const Router& router, Plan& plan);
 /** 8. Finds the segments whose packets GPU ports receive and send; reports GPU ports between which something else lies
  *  (engine/ring_segments.cc). */

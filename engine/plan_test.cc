@@ -10,9 +10,11 @@ namespace heddle::test {
 namespace {
 
 struct Planned {
-  explicit Planned(const std::string& text, const std::string& device = "simt") {
+  explicit Planned(const std::string& text, const std::string& device = "simt")
+      : Planned(text, PlanOptions{.device = device}) {}
+  Planned(const std::string& text, const PlanOptions& options) {
     click::Diagnostics diagnostics;
-    chain = read(text, {device, LaunchMode::persistent}, diagnostics);
+    chain = read(text, options, diagnostics);
     EXPECT_TRUE(diagnostics.ok()) << diagnostics.text();
   }
   const NodePlan& node(const std::string& name) const {
@@ -98,6 +100,56 @@ TEST(Plan, ASecondWayInBeginsASegment) {
   const Planned planned(
       "TestSource -> c :: Classifier(0/00, -); c[0] -> m :: EtherMirror -> x :: XOR -> TestSink; c[1] -> x;");
   EXPECT_EQ(planned.gpu_segments(), "m | x");
+}
+
+TEST(Plan, IsolatedFunctionsAreSegmentsOfTheirOwn) {
+  const auto segments = [](const std::string& chain, bool isolate) {
+    return Planned("TestSource -> " + chain, PlanOptions{.device = "simt", .isolate = isolate}).gpu_segments();
+  };
+  const std::string straight = "a :: XOR -> m :: EtherMirror -> b :: XOR -> TestSink;";
+  EXPECT_EQ(segments(straight, false), "a m b");
+  EXPECT_EQ(segments(straight, true), "a | m | b");
+  // Each reads the address that it wants itself; other neutral elements behind a function are the CPU's.
+  EXPECT_EQ(
+      segments(
+          "Strip(14) -> g :: GetIPAddress(16) -> rt :: DirectIPLookup(0/0 0) -> c :: Counter"
+          "-> h :: GetIPAddress(12) -> lookup :: DirectIPLookup(0/0 0) -> u :: Unstrip(14) -> x :: XOR -> TestSink;",
+          true),
+      "g rt | h lookup | x");
+  // Where ways part and meet again, too; on the CPU nothing changes.
+  EXPECT_EQ(segments("GetIPAddress(30) -> rt :: DirectIPLookup(0/0 0, 10.0.0.0/8 1); rt[0] -> p :: Paint(1) -> m ::"
+                     "EtherMirror -> c :: Counter -> x :: XOR -> TestSink; rt[1] -> q :: Paint(2) -> c;",
+                     true),
+            "GetIPAddress@2 rt | m | x");
+  EXPECT_EQ(Planned("TestSource -> XOR -> EtherMirror -> TestSink;", PlanOptions{.device = "cpu", .isolate = true})
+                .chain.plan.segments.size(),
+            1u);
+}
+
+// Each has what it wants moved there, and what it has written moved back, whoever is the next.
+TEST(Plan, IsolatedFunctionsTransferForThemselves) {
+  const Planned planned("TestSource -> XOR -> EtherMirror -> XOR -> TestSink;",
+                        PlanOptions{.device = "simt", .isolate = true});
+  std::string moved;
+  for (auto& segment : planned.chain.plan.segments)
+    if (segment.processor.is_gpu())
+      moved += planned.chain.plan.atoms.text(segment.in) + " / " + planned.chain.plan.atoms.text(segment.out) + "; ";
+  EXPECT_EQ(moved, "frame[0,end) / frame[0,end); frame[0,12) / frame[0,12); frame[0,end) / frame[0,end); ");
+  const Planned gathered("TestSource -> XOR -> XOR -> TestSink;",
+                         PlanOptions{.device = "simt", .transport = Transport::gather, .isolate = true});
+  for (auto& segment : gathered.chain.plan.segments) EXPECT_FALSE(segment.copies.kept);
+  EXPECT_NE(planned.chain.plan.text(planned.chain.router).find("isolated  each function on a GPU is a segment"),
+            std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(planned.chain.plan.json(planned.chain.router))["isolate"], true);
+}
+
+TEST(Plan, NoFunctionIsIsolatedBetweenGpuPorts) {
+  click::Diagnostics diagnostics;
+  read("FromGPUPort(a, SOCKET /nowhere/a) -> XOR -> ToGPUPort(a);", {.device = "simt", .isolate = true}, diagnostics);
+  EXPECT_NE(diagnostics.text().find("FromGPUPort 'FromGPUPort@1': with --isolate each function on a GPU gets its "
+                                    "packets from the CPU"),
+            std::string::npos)
+      << diagnostics.text();
 }
 
 TEST(Plan, ColumnsMustHaveBeenSet) {

@@ -100,6 +100,11 @@ std::string Plan::text(const Router& router) const {
   }
   if (options.workers && !has_lanes())
     text += "workers   no segment is fed by packet threads: the last one (--workers) has nothing to drive\n";
+  if (options.isolate)
+    text += uses_gpu()
+                ? "isolated  each function on a GPU is a segment of its own, and no packet stays in GPU memory for "
+                  "the next one (--isolate)\n"
+                : "isolated  no function runs on a GPU: --isolate changes nothing\n";
   for (const Join& join : joins.list) {
     const char* name = router.nodes[static_cast<size_t>(join.node)].element->name.c_str();
     if (join.ordered) text += format("order   packets that meet at '%s' go on in their order of arrival\n", name);
@@ -157,8 +162,8 @@ std::string Plan::json(const Router& router) const {
     meet.push_back({{"element", router.nodes[static_cast<size_t>(join.node)].element->name},
                     {"restores_order", join.ordered},
                     {"order_ends", join.ends}});
-  return nlohmann::json{{"segments", list}, {"joins", meet}}.dump(2, ' ', false,
-                                                                  nlohmann::json::error_handler_t::replace) +
+  return nlohmann::json{{"isolate", options.isolate}, {"segments", list}, {"joins", meet}}.dump(
+             2, ' ', false, nlohmann::json::error_handler_t::replace) +
          "\n";
 }
 

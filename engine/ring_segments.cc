@@ -29,6 +29,17 @@ std::string remedy(const Node& node, const NodePlan& plan) {
   return "take it out, or use FromDPDKDevice and ToDPDKDevice, whose packets the CPU sees";
 }
 
+/** Between GPU ports all functions are one segment, so none can be isolated from the others. */
+void refuse_isolated(const Router& router, click::Diagnostics& diagnostics) {
+  for (const Node& node : router.nodes)
+    if (is<GPUPort>(node))
+      diagnostics.error(node.where,
+                        called(node) +
+                            ": with --isolate each function on a GPU gets its packets from the CPU and gives "
+                            "them back to it, but between GPU ports the CPU sees no packets; leave "
+                            "--isolate out, or use FromDPDKDevice and ToDPDKDevice");
+}
+
 class Finder {
  public:
   Finder(const Router& router, Plan& plan, click::Diagnostics& diagnostics)
@@ -220,7 +231,8 @@ void place_ports(const Router& router, Plan& plan) {
 }
 
 void find_rings(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
-  Finder(router, plan, diagnostics).find();
+  if (plan.options.isolate) refuse_isolated(router, diagnostics);
+  if (diagnostics.ok()) Finder(router, plan, diagnostics).find();
 }
 
 }  // namespace heddle::passes

@@ -74,7 +74,7 @@ class WaysBack {
 }  // namespace
 
 void find_shared_packets(const Router& router, Plan& plan) {
-  if (!plan.options.share) return;
+  if (!plan.options.share || plan.options.isolate) return;
   // In topological order: what a segment shares itself, those behind it may share as well.
   for (Segment& segment : plan.segments) {
     if (segment.transport != Transport::gather || segment.copies.in.to != gpu::Span::kToEnd) continue;

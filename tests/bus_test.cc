@@ -130,10 +130,11 @@ int number(const Element& element) { return element.name == "source" ? -1 : std:
 /** Runs chains and compares. */
 class BusTest : public testing::Test {
  protected:
-  void check(std::mt19937& random, const ChainOptions& options, const Case& how, bool share) {
+  void check(std::mt19937& random, const ChainOptions& options, const Case& how, Between between) {
     const RandomChain chain(random, options);
     const Traffic traffic(random, options.drops);
-    const Backend backend{"simt", "simt", how.launch, how.transport, share};
+    Backend backend{"simt", "simt", how.launch, how.transport, between != Between::segments};
+    backend.isolate = between == Between::isolated;
     SCOPED_TRACE(chain.text() + name(how.launch) + " " + name(how.transport));
     click::Diagnostics diagnostics;
     const Chain planned = read(chain.text(), backend.plan(), diagnostics);
@@ -142,9 +143,10 @@ class BusTest : public testing::Test {
     run_options.scratch = 64;
     const Result result = run(chain.text(), backend, traffic.frames, run_options);
     if (HasFailure()) return;
+    if (between == Between::isolated) check_packets(chain, traffic, run_options, result);
     std::vector<bool> on_gpu;
     for (const Step& step : chain.steps) on_gpu.push_back(result.processor.at(step.name) == "simt");
-    const auto segments = bus_segments(chain, on_gpu, share && how.transport == Transport::gather);
+    const auto segments = bus_segments(chain, on_gpu, between);
     ASSERT_EQ(result.report.traffic.size(), segments.size());
     for (auto& traffic_of : result.report.traffic) {
       const Segment& plan = planned.plan.segments[static_cast<size_t>(traffic_of.segment)];
@@ -159,6 +161,13 @@ class BusTest : public testing::Test {
       ++segments_, exact_ += expected.exact();
     }
   }
+  /** Those of the CPU. */
+  static void check_packets(const RandomChain& chain, const Traffic& traffic, const Options& options,
+                            const Result& result) {
+    const Result wanted = run(chain.text(), backends()[0], traffic.frames, options);
+    ASSERT_EQ(result.sinks.size(), wanted.sinks.size());
+    for (auto& [sink, packets] : wanted.sinks) EXPECT_TRUE(same(result.bytes(sink), wanted.bytes(sink))) << sink;
+  }
   int segments_ = 0, exact_ = 0;
 };
 
@@ -167,7 +176,19 @@ TEST_F(BusTest, BytesOfRandomChainsAreThoseThatMustMove) {
   const int chains = tries(120, 5000);
   for (int i = 0; i < chains && !HasFailure(); ++i) {
     const ChainOptions options{.forks = i % 3 != 0, .drops = i % 4 == 3};
-    check(random, options, kCases[static_cast<size_t>(i) % std::size(kCases)], /*share=*/false);
+    check(random, options, kCases[static_cast<size_t>(i) % std::size(kCases)], Between::segments);
+  }
+  EXPECT_GT(segments_, chains / 2);
+  EXPECT_GT(exact_, segments_ / 3);
+}
+
+// Functions that are isolated from each other: each has all that it wants moved there and back for itself.
+TEST_F(BusTest, BytesOfIsolatedFunctionsMoveForEachOfThem) {
+  auto random = random_for("bus isolated");
+  const int chains = tries(80, 3000);
+  for (int i = 0; i < chains && !HasFailure(); ++i) {
+    const ChainOptions options{.forks = i % 3 != 0, .drops = i % 4 == 3, .whole = i % 2 == 0};
+    check(random, options, kCases[static_cast<size_t>(i) % std::size(kCases)], Between::isolated);
   }
   EXPECT_GT(segments_, chains / 2);
   EXPECT_GT(exact_, segments_ / 3);
@@ -179,28 +200,35 @@ TEST_F(BusTest, FieldsOfPacketsOnTheGpuMoveOnceForEachWriteOfTheCpu) {
   const int chains = tries(80, 3000);
   for (int i = 0; i < chains && !HasFailure(); ++i) {
     const ChainOptions options{.forks = i % 2 != 0, .drops = false, .whole = true};
-    check(random, options, {LaunchMode::persistent, Transport::gather}, /*share=*/true);
+    check(random, options, {LaunchMode::persistent, Transport::gather}, Between::shared);
   }
   EXPECT_GT(segments_, chains / 2);
   EXPECT_GT(exact_, segments_ / 3);
 }
 
 // The same of many more chains, by what the plan says that a packet takes.
-TEST(BusPlan, RandomChainsTakeWhatMustMove) {
+class BusPlan : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Isolate, BusPlan, testing::Bool());
+
+TEST_P(BusPlan, RandomChainsTakeWhatMustMove) {
   auto random = random_for("bus plan");
   int segments_seen = 0;
   const int chains = tries(1500, 20000);
+  const bool isolate = GetParam();
+  const PlanOptions plan_options{
+      .device = "simt", .transport = Transport::gather, .share = isolate, .isolate = isolate};
+  const Between between = isolate ? Between::isolated : Between::segments;
   for (int i = 0; i < chains && !testing::Test::HasFailure(); ++i) {
     const RandomChain chain(random, {.forks = i % 3 != 0, .drops = i % 2 == 0});
     SCOPED_TRACE(chain.text());
     click::Diagnostics diagnostics;
-    const Chain planned = read(chain.text(), {"simt", LaunchMode::persistent, Transport::gather, false}, diagnostics);
+    const Chain planned = read(chain.text(), plan_options, diagnostics);
     ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
     std::vector<bool> on_gpu(chain.steps.size());
     for (size_t node = 0; node < planned.plan.nodes.size(); ++node)
       if (const int step = number(*planned.router.nodes[node].element); step >= 0)
         on_gpu[static_cast<size_t>(step)] = planned.plan.nodes[node].processor.is_gpu();
-    const auto segments = bus_segments(chain, on_gpu, false);
+    const auto segments = bus_segments(chain, on_gpu, between);
     for (const Segment& plan : planned.plan.segments) {
       if (!plan.processor.is_gpu()) continue;
       ++segments_seen;

@@ -318,6 +318,32 @@ TEST(SharedPackets, OnlyWhatTheCpuHasWrittenCrossesTheBusAgain) {
   EXPECT_EQ(second("Truncate(4000)", true), whole);
 }
 
+// Nothing of a packet that a function has in GPU memory is there for the next one.
+TEST(SharedPackets, IsolatedFunctionsGatherForThemselves) {
+  auto random = random_for("isolated");
+  const auto frames = ip_frames(random, 320, 2);
+  uint64_t whole = 0;
+  for (auto& frame : frames) whole += (frame.bytes.size() + 15) / 16 * 16;
+  const uint64_t words = 10 * 256, results = 10 * 128;
+  const char* const chain = "TestSource -> XOR(1) -> EtherMirror -> Counter -> XOR(2) -> XOR(4) -> s :: TestSink;";
+  const Result wanted = run(chain, {"cpu", "cpu", LaunchMode::persistent}, frames, {.batches = {32}});
+  Backend backend{"simt", "simt", LaunchMode::persistent, Transport::gather};
+  const Result together = run(chain, backend, frames, {.batches = {32}});
+  backend.isolate = true;
+  const Result isolated = run(chain, backend, frames, {.batches = {32}});
+  EXPECT_TRUE(same(together.bytes("s"), wanted.bytes("s")));
+  EXPECT_TRUE(same(isolated.bytes("s"), wanted.bytes("s")));
+  ASSERT_EQ(together.report.traffic.size(), 1u);
+  EXPECT_EQ(together.report.traffic[0].to_gpu, words + whole);
+  ASSERT_EQ(isolated.report.traffic.size(), 4u);
+  for (const size_t whole_packets : {0u, 2u, 3u}) {
+    EXPECT_EQ(isolated.report.traffic[whole_packets].to_gpu, words + whole);
+    EXPECT_EQ(isolated.report.traffic[whole_packets].from_gpu, results + whole);
+  }
+  EXPECT_EQ(isolated.report.traffic[1].to_gpu, words + 320 * 16);  // the addresses
+  EXPECT_EQ(isolated.report.traffic[1].from_gpu, results + 320 * 16);
+}
+
 // A segment's first element need not be the one that writes: copies must be made before the segment all the same.
 TEST_P(SegmentTest, WritesToOneCopyLeaveTheOtherAlone) {
   auto random = random_for("tee");

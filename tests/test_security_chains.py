@@ -114,6 +114,38 @@ def test_chains_of_gaviss_cross_to_the_gpu_once(heddle, name):
     assert len(segments) == 1, segments
 
 
+@pytest.mark.parametrize("name", ["c1", "c2", "c3", "c4"])
+def test_isolated_functions_do_the_same_and_each_gets_its_packets_anew(heddle, tmp_path, name):
+    mode = ("--device", "simt", "--transport", "gather")
+    report, files = run_chain(heddle, name, tmp_path / "out", *mode)
+    alone, same = run_chain(heddle, name, tmp_path / "alone", *mode, "--isolate")
+    alerts = f"{name}_alerts.json"
+    assert [json.loads(line)["alert"] for line in files.pop(alerts).splitlines()] == [
+        json.loads(line)["alert"] for line in same.pop(alerts).splitlines()
+    ]
+    assert files == same and len(files) > 0
+    functions = {"c1": 2, "c2": 3, "c3": 3, "c4": 4}[name]
+    assert (len(report.all["traffic"]), len(alone.all["traffic"])) == (1, functions)
+    # Back comes what functions have written, which here is IPsec's alone.
+    together, isolated = (sum(s["bytes_to_gpu"] for s in each.all["traffic"]) for each in (report, alone))
+    assert isolated > 1.25 * together
+
+
+def test_plan_says_what_is_isolated(heddle):
+    plan = heddle.ok("plan", CHAINS / "c4.click", "--device", "simt", "--isolate").out
+    assert len(re.findall("^segment .* on simt", plan, re.MULTILINE)) == 4
+    assert "isolated  each function on a GPU is a segment of its own" in plan
+    assert "packets are in GPU memory already" not in plan
+    plan = heddle.ok("plan", "--json", CHAINS / "c4.click", "--device", "simt", "--isolate").json
+    assert plan["isolate"] and not any(segment.get("shares_packets") for segment in plan["segments"])
+    assert "--isolate changes nothing" in heddle.ok("plan", CHAINS / "c4.click", "--isolate").out
+
+
+def test_functions_between_gpu_ports_cannot_be_isolated(heddle):
+    said = heddle.fails("check", CHAINS / "gpu_c4.click", "--device", "simt", "--isolate")
+    assert "between GPU ports the CPU sees no packets; leave --isolate out, or use FromDPDKDevice" in said
+
+
 def test_rules_are_found_across_segments(ran, mode, tmp_path):
     ran("nids_stream", *mode)
     sids, passed = [], []

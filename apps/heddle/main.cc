@@ -63,6 +63,11 @@ void add_chain_options(CLI::App* command, ChainOptions& options) {
   command->add_flag_callback(
       "--no-share", [&options] { options.plan.share = false; },
       "Transport gather: let each GPU segment gather packets anew");
+  command->add_flag(
+      "--isolate", options.plan.isolate,
+      "Let each function on a GPU be a segment of its own: what it reads of packets moves there from the CPU, what it "
+      "has written moves back, and nothing stays in GPU memory for the next. A baseline to compare with; annotations "
+      "such as l3 and l4 go along, so headers are parsed once all the same");
 }
 
 void add_json(CLI::App* command, bool& json) { command->add_flag("--json", json, "Print JSON"); }

@@ -24,16 +24,31 @@ Places places(const std::vector<Field>& fields, int head) {
   return set;
 }
 
+/** For each step the first one of its segment on the GPU, which ends behind a function if they are `isolated`; -1: it
+ *  is on the CPU. */
+std::vector<int> segments_of(const RandomChain& chain, const std::vector<bool>& on_gpu, bool isolated) {
+  std::vector<int> first(chain.steps.size(), -1);
+  std::vector<bool> has_function(chain.steps.size(), false);  // the segment that begins at the step
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (!on_gpu[i]) continue;
+    const Step& step = chain.steps[i];
+    first[i] = step.parent < 0 ? -1 : first[static_cast<size_t>(step.parent)];
+    if (first[i] < 0 || (isolated && has_function[static_cast<size_t>(first[i])])) first[i] = static_cast<int>(i);
+    if (step.function) has_function[static_cast<size_t>(first[i])] = true;
+  }
+  return first;
+}
+
 /** What one packet's way through the chain says of the segments that it passes. */
 class Way {
  public:
-  Way(const RandomChain& chain, const std::vector<bool>& on_gpu, const std::vector<int>& path)
-      : chain_(chain), on_gpu_(on_gpu), path_(path) {}
+  Way(const RandomChain& chain, const std::vector<int>& segment_of, const std::vector<int>& path)
+      : chain_(chain), segment_of_(segment_of), path_(path) {}
 
   void pass(std::map<int, BusSegment>& segments) const {
     BusSegment::Ends ends;
     for (size_t i = 0; i < path_.size();) {
-      if (!on_gpu_[static_cast<size_t>(path_[i])]) {
+      if (segment_of_[static_cast<size_t>(path_[i])] < 0) {
         const Step& step = at(i++);
         ends.head += step.head, ends.tail += step.tail;
         continue;
@@ -51,7 +66,7 @@ class Way {
   size_t cross(size_t i, BusSegment& segment, BusSegment::Ends& ends) const {
     Places written;
     unsigned columns_set = 0;
-    for (; on_gpu_[static_cast<size_t>(path_[i])]; ++i) {
+    for (const int first = path_[i]; segment_of_[static_cast<size_t>(path_[i])] == first; ++i) {
       const Step& step = at(i);
       if (std::find(segment.steps.begin(), segment.steps.end(), path_[i]) == segment.steps.end()) {
         segment.steps.push_back(path_[i]);
@@ -89,18 +104,23 @@ class Way {
   }
 
   const RandomChain& chain_;
-  const std::vector<bool>& on_gpu_;
+  const std::vector<int>& segment_of_;
   const std::vector<int>& path_;
 };
 
 /** Columns that come back for all packets of a slot, and were set for some only, must have gone there. */
-void complete_columns(const RandomChain& chain, const std::vector<bool>& on_gpu, const std::vector<int>& path,
+void complete_columns(const RandomChain& chain, const std::vector<int>& segment_of, const std::vector<int>& path,
                       std::map<int, BusSegment>& segments) {
-  for (size_t i = 0; i < path.size(); ++i) {
-    if (!segments.contains(path[i])) continue;
-    BusSegment& segment = segments[path[i]];
+  for (size_t i = 0; i < path.size();) {
+    const int first = path[i];
+    if (!segments.contains(first)) {
+      ++i;
+      continue;
+    }
+    BusSegment& segment = segments[first];
     unsigned set = 0, wanted = 0;
-    for (; on_gpu[static_cast<size_t>(path[i])]; ++i) set |= chain.steps[static_cast<size_t>(path[i])].column_writes;
+    for (; segment_of[static_cast<size_t>(path[i])] == first; ++i)
+      set |= chain.steps[static_cast<size_t>(path[i])].column_writes;
     for (size_t k = path.size(); k-- > i;) {
       const Step& step = chain.steps[static_cast<size_t>(path[k])];
       wanted = step.column_reads | (wanted & ~step.column_writes);
@@ -165,10 +185,12 @@ uint64_t length(const Frame& frame, BusSegment::Ends ends) {
 
 }  // namespace
 
-std::map<int, BusSegment> bus_segments(const RandomChain& chain, const std::vector<bool>& on_gpu, bool share) {
+std::map<int, BusSegment> bus_segments(const RandomChain& chain, const std::vector<bool>& on_gpu, Between between) {
+  const bool share = between == Between::shared;
+  const std::vector<int> segment_of = segments_of(chain, on_gpu, between == Between::isolated);
   std::map<int, BusSegment> segments;
-  for (auto& path : chain.paths()) Way(chain, on_gpu, path).pass(segments);
-  for (auto& path : chain.paths()) complete_columns(chain, on_gpu, path, segments);
+  for (auto& path : chain.paths()) Way(chain, segment_of, path).pass(segments);
+  for (auto& path : chain.paths()) complete_columns(chain, segment_of, path, segments);
   for (auto& path : chain.paths())
     if (share) Residence(chain, on_gpu, segments).pass(path);
   return segments;

@@ -55,7 +55,13 @@ class BusSegment {
   friend class Residence;
 };
 
-/** `on_gpu`: by step. `share`: packets stay on the GPU while others work on them. By the first step of each. */
-std::map<int, BusSegment> bus_segments(const RandomChain& chain, const std::vector<bool>& on_gpu, bool share);
+/** What functions on a GPU leave each other. */
+enum class Between {
+  shared,    ///< packets stay there while others work on them
+  segments,  ///< nothing from one segment to the next
+  isolated   ///< nothing: each is a segment of its own
+};
+/** `on_gpu`: by step. By the first step of each. */
+std::map<int, BusSegment> bus_segments(const RandomChain& chain, const std::vector<bool>& on_gpu, Between between);
 
 }  // namespace heddle::test

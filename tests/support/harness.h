@@ -26,7 +26,10 @@ struct Backend {
   bool by_load = false;  ///< on the device and on the CPU, changing every other batch
   bool cpu_after_failure = false;
   bool workers = false;  ///< a thread more, the master, drives the device
-  PlanOptions plan() const { return {device, launch, transport, share, by_load, cpu_after_failure, 0, workers}; }
+  bool isolate = false;  ///< each function is a segment of its own
+  PlanOptions plan() const {
+    return {device, launch, transport, share, isolate, by_load, cpu_after_failure, 0, workers};
+  }
   bool on_gpu() const { return device != "cpu"; }
   bool real_gpu() const { return device.starts_with("gpu"); }
 };

@@ -48,11 +48,11 @@ class Maker {
     switch (kind) {
       case 0:
       case 1:
-        return {.text = "EtherMirror", .reads = {addresses}, .writes = {addresses}};
+        return {.text = "EtherMirror", .reads = {addresses}, .writes = {addresses}, .function = true};
       case 2:
         return {.text = "EtherMirror(DEVICE cpu)", .reads = {addresses}, .writes = {addresses}};
       case 3:
-        return {.text = format("XOR(%u)", below(256)), .reads = {whole}, .writes = {whole}};
+        return {.text = format("XOR(%u)", below(256)), .reads = {whole}, .writes = {whole}, .function = true};
       case 4:
         return {.text = format("XOR(%u, DEVICE cpu)", below(256)), .reads = {whole}, .writes = {whole}};
       case 5:
@@ -79,10 +79,10 @@ class Maker {
       case 13:
         return look_up();
       case 14:
-        return {.text = "SetCRC32", .reads = {whole}, .writes = {whole}, .tail = 4};
+        return {.text = "SetCRC32", .reads = {whole}, .writes = {whole}, .tail = 4, .function = true};
       case 15:
         if (has_crc || (options_.drops && below(3) == 0))
-          return {.text = "CheckCRC32", .reads = {whole}, .writes = {whole}, .tail = -4};
+          return {.text = "CheckCRC32", .reads = {whole}, .writes = {whole}, .tail = -4, .function = true};
         return {.text = "AverageCounter"};
       default:
         return {.text = format("StoreData(%d, \"abcd\")", at), .reads = {{at, at + 4}}, .writes = {{at, at + 4}}};
@@ -91,7 +91,7 @@ class Maker {
 
   Step look_up() {
     const char* const classes[] = {"DirectIPLookup", "RadixIPLookup", "LinearIPLookup"};
-    Step step{.text = "", .column_reads = kDst, .column_writes = kDst};
+    Step step{.text = "", .column_reads = kDst, .column_writes = kDst, .function = true};
     step.outputs = options_.forks ? 1 + static_cast<int>(below(2)) : 1;
     std::string routes = step.outputs == 2 ? "0.0.0.0/1 0, 128.0.0.0/1 192.0.2.1 1" : "0.0.0.0/0 0";
     if (step.outputs == 1 && options_.drops && below(2) == 0) routes = "0.0.0.0/1 0";

@@ -22,6 +22,7 @@ struct Step {
   int head = 0;  ///< bytes that it strips; negative: brings back
   int tail = 0;  ///< bytes that it puts behind packets; negative: takes off
   int outputs = 1;
+  bool function = false;        ///< more than a neutral element, if a GPU runs it
   int parent = -1, output = 0;  ///< the element before it, and by which of that one's outputs
   bool is_sink() const { return outputs == 0; }
 };
