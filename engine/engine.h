@@ -105,6 +105,8 @@ class Engine {
   uint64_t received() const;
   /** From any thread, but not while wait() runs. */
   Report report() const;
+  /** What has crossed the bus so far, by GPU segment. */
+  std::vector<Report::Traffic> traffic() const;
   /** For each packet thread the share of its time, 0..1, in which it found packets. */
   std::vector<double> load() const;
   using Cycles = Scheduler::Cycles;

@@ -135,15 +135,10 @@ Report::Element Engine::element_report_of(const Generation& generation, int node
   return entry;
 }
 
-Report Engine::report() const {
+std::vector<Report::Traffic> Engine::traffic() const {
   const std::lock_guard lock(changing_);
-  const Router& router = now_->router;
   const Plan& plan = now_->plan;
-  Report report;
-  report.problems = problems_;
-  report.wall_s = wall_s_;
-  report.cpu_s = cpu_s_;
-  if (gpus()) report.device = gpus()->text();
+  std::vector<Report::Traffic> traffic;
   for (size_t s = 0; s < plan.segments.size(); ++s) {
     const Segment& segment = plan.segments[s];
     if (!segment.processor.is_gpu()) continue;
@@ -164,13 +159,24 @@ Report Engine::report() const {
       return size.open ? less(bytes(segment.nodes[0]), sides.bytes_on_cpu)
                        : entered * static_cast<uint64_t>(size.bytes);
     };
-    report.traffic.push_back({static_cast<int>(s), plan.name_of(segment.processor), sum.to_gpu, sum.from_gpu,
-                              declared(segment.in), declared(segment.out)});
+    traffic.push_back({static_cast<int>(s), plan.name_of(segment.processor), sum.to_gpu, sum.from_gpu,
+                       declared(segment.in), declared(segment.out)});
     if (segment.transport == Transport::landing)
-      report.traffic.back().landed = sum.landed, report.traffic.back().landing_full = sum.landing_full;
-    if (segment.has_both())
-      report.traffic.back().on_cpu = sides.on_cpu, report.traffic.back().switches = sides.switches;
+      traffic.back().landed = sum.landed, traffic.back().landing_full = sum.landing_full;
+    if (segment.has_both()) traffic.back().on_cpu = sides.on_cpu, traffic.back().switches = sides.switches;
   }
+  return traffic;
+}
+
+Report Engine::report() const {
+  const std::lock_guard lock(changing_);
+  const Router& router = now_->router;
+  Report report;
+  report.problems = problems_;
+  report.wall_s = wall_s_;
+  report.cpu_s = cpu_s_;
+  if (gpus()) report.device = gpus()->text();
+  report.traffic = traffic();
   report.received = earlier_received_, report.received_bytes = earlier_received_bytes_;
   auto former = earlier_;  // of elements that are no more
   for (size_t i = 0; i < router.nodes.size(); ++i) {

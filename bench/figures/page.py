@@ -15,6 +15,8 @@ VALUE_LABELS = {
     "core_share": "share of the cores that it got",
     "cycles_per_packet": "CPU cycles per packet",
     "cpu_utilisation": "CPU utilisation",
+    "bytes_to_gpu": "bytes to the GPU per packet",
+    "bytes_from_gpu": "bytes from the GPU per packet",
     "gpu_utilisation": "GPU utilisation",
     "gpu_power_w": "GPU power",
     "packets_per_joule": "packets per joule",

@@ -140,6 +140,8 @@ class Repetition {
     if (outcome.core_share) add("core_share", *outcome.core_share, "1");
     if (disturbed(outcome))
       warn("other programs had part of the cores (see core_share): what was measured is too low; let nothing else run");
+    if (outcome.bytes_to_gpu) add("bytes_to_gpu", *outcome.bytes_to_gpu, "B");
+    if (outcome.bytes_from_gpu) add("bytes_from_gpu", *outcome.bytes_from_gpu, "B");
     if (outcome.gpu_utilisation) add("gpu_utilisation", *outcome.gpu_utilisation, "1");
     if (!outcome.gpu_power_w) return;
     add("gpu_power_w", *outcome.gpu_power_w, "W");

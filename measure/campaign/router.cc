@@ -43,6 +43,7 @@ PlanOptions plan_options(const Setup& setup) {
   options.launch = mode_named<LaunchMode>(setup.launch, kLaunchModes).value_or(LaunchMode::persistent);
   options.transport = mode_named<Transport>(setup.transport, kTransports);
   options.share = setup.share;
+  options.isolate = setup.isolate;
   options.workers = setup.workers;
   return options;
 }
@@ -68,11 +69,13 @@ class Usage {
     then_ = Clock::now(), cpu_s_ = cpu_seconds();
     cycles_ = engine_.cycles();
     received_ = engine_.received();
+    traffic_ = engine_.traffic();
     if (gpu_ != nullptr) meter_.emplace(*gpu_);
   }
   void end() {
     cycles_after_ = engine_.cycles();
     received_after_ = engine_.received();
+    traffic_after_ = engine_.traffic();
     seconds_ = seconds_since(then_), cpu_s_ = cpu_seconds() - cpu_s_;
     if (meter_) reading_ = meter_->stop();
     meter_.reset();
@@ -88,11 +91,27 @@ class Usage {
     if (all > 0) outcome.cpu_utilisation = static_cast<double>(busy) / static_cast<double>(all);
     if (received() > 0) outcome.cycles_per_packet = static_cast<double>(busy) / static_cast<double>(received());
     if (threads > 0 && seconds_ > 0) outcome.core_share = std::min(1.0, cpu_s_ / (threads * seconds_));
+    if (received() > 0 && engine_.plan().has_lanes()) {
+      const auto packets = static_cast<double>(received());
+      const auto [to_before, from_before] = bytes_moved(traffic_);
+      const auto [to, from] = bytes_moved(traffic_after_);
+      outcome.bytes_to_gpu = (to - to_before) / packets, outcome.bytes_from_gpu = (from - from_before) / packets;
+    }
     outcome.gpu_utilisation = reading_.utilisation;
     outcome.gpu_power_w = reading_.power_w;
   }
 
  private:
+  /** To GPUs and from them. */
+  static std::pair<double, double> bytes_moved(const std::vector<Report::Traffic>& segments) {
+    double to = 0, from = 0;
+    for (auto& segment : segments) {
+      to += static_cast<double>(segment.to_gpu + segment.declared_to_gpu);
+      from += static_cast<double>(segment.from_gpu + segment.declared_from_gpu);
+    }
+    return {to, from};
+  }
+
   const Engine& engine_;
   int generators_;
   const Nvml* gpu_;
@@ -100,6 +119,7 @@ class Usage {
   double seconds_ = 0, cpu_s_ = 0;
   std::vector<Engine::Cycles> cycles_, cycles_after_;
   uint64_t received_ = 0, received_after_ = 0;
+  std::vector<Report::Traffic> traffic_, traffic_after_;
   std::optional<GpuMeter> meter_;
   GpuMeter::Reading reading_;
 };

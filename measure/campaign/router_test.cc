@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <utility>
 
 #include "core/error.h"
 #include "measure/campaign/campaign.h"
@@ -162,6 +163,25 @@ TEST(WiredRouterTest, SeveralQueuesThreadsAndSizes) {
   const Outcome other = run("FromDevice(a) -> EtherMirror -> ToDevice(a)", kEasy, setup);
   EXPECT_GT(other.offered, 500u);
   EXPECT_EQ(other.lost, 0u);
+}
+
+TEST(WiredRouterTest, BytesOnTheBusAreThoseOfThePacketsThatCome) {
+  bench::Setup setup = easy_setup();
+  EXPECT_FALSE(run("FromDevice(a) -> XOR -> ToDevice(a)", kEasy, setup).bytes_to_gpu);
+  setup.device = "simt", setup.launch = "sync", setup.transport = "gather";
+  const auto moved = [&](bool isolate) {
+    setup.isolate = isolate;
+    const Outcome outcome = run("FromDevice(a) -> XOR -> EtherMirror -> XOR -> ToDevice(a)", {2000, 0.2, false}, setup);
+    EXPECT_TRUE(outcome.bytes_to_gpu && outcome.bytes_from_gpu);
+    return std::pair(outcome.bytes_to_gpu.value_or(0), outcome.bytes_from_gpu.value_or(0));
+  };
+  // 60 bytes lie in four pieces of 16, those of EtherMirror in one or two; slots add 8 bytes and 4 or more.
+  const auto [to_together, from_together] = moved(false);
+  const auto [to_isolated, from_isolated] = moved(true);
+  EXPECT_GE(to_together, 64 + 8);
+  EXPECT_GE(from_together, 64 + 4);
+  EXPECT_GE(to_isolated, 2 * 64 + 16 + 3 * 8);
+  EXPECT_GE(from_isolated, 2 * 64 + 16 + 3 * 4);
 }
 
 TEST(WiredRouterTest, AChainThatMakesItsOwnPackets) {

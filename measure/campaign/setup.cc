@@ -88,6 +88,11 @@ std::vector<Parameter> make_parameters() {
        "BOOL", nullptr, [](Setup& setup, const std::string& text) { setup.share = click::value_of<bool>(text); },
        [](auto& setup) { return Json(setup.share ? "yes" : "no"); }});
   list.push_back(
+      {"isolate",
+       "Each function on a GPU is a segment of its own and shares no packets, as with heddle run --isolate: yes or no",
+       "BOOL", nullptr, [](Setup& setup, const std::string& text) { setup.isolate = click::value_of<bool>(text); },
+       [](auto& setup) { return Json(setup.isolate ? "yes" : "no"); }});
+  list.push_back(
       {"workers", "The last packet thread drives the GPU for the others, as with heddle run --workers: yes or no",
        "BOOL", nullptr, [](Setup& setup, const std::string& text) { setup.workers = click::value_of<bool>(text); },
        [](auto& setup) { return Json(setup.workers ? "yes" : "no"); }});
@@ -142,7 +147,7 @@ std::vector<Parameter> make_parameters() {
   list.push_back(number("retries", &Setup::retries, 0, 100, "Times that a trial with loss is made again", kZeroLoss));
   for (auto& parameter : list)
     for (const char* name :
-         {"cores", "device", "launch", "transport", "share", "workers", "batch", "slots", "descriptors"})
+         {"cores", "device", "launch", "transport", "share", "isolate", "workers", "batch", "slots", "descriptors"})
       parameter.of_router = parameter.of_router || parameter.name == std::string(name);
   return list;
 }

@@ -21,6 +21,7 @@ struct Setup {
   int cores = 1;           ///< packet threads
   std::string device = "cpu", launch = "persistent", transport = "auto";
   bool share = true;     ///< what one GPU segment has gathered the next need not gather again
+  bool isolate = false;  ///< each function on a GPU is a segment of its own, and shares nothing with others there
   bool workers = false;  ///< the last packet thread drives GPU segments for the others
   int batch = 1024;
   int slots = 0;           ///< 0: as many as RunOptions takes

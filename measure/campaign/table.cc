@@ -25,6 +25,8 @@ constexpr Column kColumns[] = {
     {"cycles_per_packet", "cycles/packet", 1, false, false},
     {"cpu_utilisation", "CPU %", 100, false, false},
     {"core_share", "of cores %", 100, false, false},
+    {"bytes_to_gpu", "B to GPU", 1, false, false},
+    {"bytes_from_gpu", "B from GPU", 1, false, false},
     {"gpu_utilisation", "GPU %", 100, false, false},
     {"gpu_power_w", "GPU W", 1, false, false},
     {"packets_per_joule", "packets/J", 1, false, false},

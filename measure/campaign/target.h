@@ -41,6 +41,9 @@ struct Outcome {
   std::optional<double> cpu_utilisation{};    ///< share of the packet threads' time in which they found packets
   std::optional<double> core_share{};  ///< of their cores that packet threads and generator had: 1 if they were alone
   std::optional<double> gpu_utilisation{}, gpu_power_w{};
+  /** That crossed the bus between CPU and GPU, by packets received: slots, copies, and what kernels declare to read and
+   *  write of packets in place. Absent without a GPU segment that packet threads feed. */
+  std::optional<double> bytes_to_gpu{}, bytes_from_gpu{};
 
   /** Whether it is known what became of the packets offered. */
   bool known() const { return unrecognised == 0 || lost == 0; }

@@ -46,7 +46,16 @@ VALUES = {  # what each program measures
     "host-application": ["elapsed_ms", "mpps"],
     "classifier": ["mpps", "updates", "megabytes"],
     "classifier-gpu": ["mpps", "megabytes"],
-    "throughput": ["mpps", "gbps", "loss", "offered_mpps", "cycles_per_packet", "gpu_power_w"],
+    "throughput": [
+        "mpps",
+        "gbps",
+        "loss",
+        "offered_mpps",
+        "cycles_per_packet",
+        "gpu_power_w",
+        "bytes_to_gpu",
+        "bytes_from_gpu",
+    ],
     "latency": ["latency_mean_us", *(f"latency_{p}_us" for p in ("p50", "p90", "p99", "p999", "max"))],
     "zero-loss": ["mpps", "latency_mean_us"],
 }
