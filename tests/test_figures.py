@@ -41,6 +41,7 @@ def test_a_figure_says_what_it_measures_and_draws(name):
 def test_every_figure_of_the_issue_is_there():
     assert {f"thesis-4.{n}" for n in range(2, 19)} <= set(NAMES)
     assert {f"gaviss-figure-{n}" for n in (2, 5, 6, 7, 8, 11, 12)} | {"gaviss-table-1"} <= set(NAMES)
+    assert "gaviss-isolation" in NAMES
     assert {f"gopt-figure-{n}" for n in (2, 3, 4, 8, 9, 10, 11, 12)} | {"gopt-table-1"} <= set(NAMES)
     assert {
         "gpu-ether-figure-1",

@@ -33,6 +33,17 @@ OPEN = {"open": ["true"]}
 OPENED = "What leaves the gateway is opened again on the CPU, which is part of the latency."
 
 
+# What functions on the GPU share: packets, or nothing.
+SHARED, ISOLATED = {"share": ["yes"], "isolate": ["no"]}, {"share": ["yes"], "isolate": ["yes"]}
+
+
+def isolation(point):
+    """The option of `heddle run`."""
+    if point.get("isolate") == "yes":
+        return "--isolate"
+    return "--no-share" if point.get("share") == "no" else "shared"
+
+
 def service_chain(name):
     """Its file."""
     return f"chains/gaviss-{name}.click"

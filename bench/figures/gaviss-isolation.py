@@ -1,0 +1,28 @@
+"""Gaviss' chain C4 with functions that share packets on the GPU, and isolated from each other as G-NET's are."""
+
+from figure import Figure, Panel, Sweep
+from gaviss import INPUTS, ISOLATED, MAKES, SHARED, SOURCE, TRAFFIC, isolation, service_chain
+
+CORES = 4
+UNSHARED = {"share": ["no"], "isolate": ["no"]}
+GPU = {"device": ["gpu"], "transport": ["gather"], "cores": [CORES], "size": [64, 1460], **TRAFFIC}
+CHAIN = service_chain("c4")
+# A core, as many as are resident at once; isolated functions have segments of their own, and share them.
+WAYS = ((SHARED, 128), (UNSHARED, 128), (ISOLATED, 128 // 4))
+
+FIGURE = Figure(
+    name="gaviss-isolation",
+    title="Chain C4 with functions that share packets, and isolated ones",
+    source=f"{SOURCE}, section 5.2, with a baseline in the way of Zhang et al., G-NET (NSDI 2018)",
+    note=f"{INPUTS} {CORES} cores. With --isolate each function is a segment of its own: what it reads of packets moves there from the CPU, and "
+    "what it has written moves back; headers are parsed once, on the CPU. --no-share turns off sharing in GPU memory alone: functions of "
+    "one segment still work on the same packets there.",
+    sweeps=tuple(Sweep("bench", CHAIN, {**GPU, **way, "slots": [slots]}, "throughput") for way, slots in WAYS),
+    panels=(
+        Panel(y="gbps", x="size", x_label="packet size [B]", series=isolation, title="(a) throughput"),
+        Panel(y="bytes_to_gpu", x="size", x_label="packet size [B]", series=isolation, title="(b) to the GPU"),
+        Panel(y="bytes_from_gpu", x="size", x_label="packet size [B]", series=isolation, title="(c) back"),
+    ),
+    makes=MAKES,
+    repetitions=3,
+)
