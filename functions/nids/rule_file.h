@@ -30,6 +30,10 @@ std::optional<Refusal> parse_addresses(std::string_view text, const Variables& v
 std::optional<Refusal> parse_ports(std::string_view text, const Variables& variables, Ranges& ports);
 std::optional<Refusal> parse_options(std::string_view text, Signature& rule);
 
+/** Appends the bytes of a content's text, without its quotes, to `bytes`: bytes, |48 65| in hexadecimal, a backslash
+ *  before \ " ; : and |. Returns what is wrong ("is empty"), or "". */
+std::string content_bytes(std::string_view text, std::string& bytes);
+
 /** The rules of a text: one a line, a backslash at its end continues it, `#` at its start makes it a comment; lines
  *  `var`, `ipvar` and `portvar NAME VALUE` set variables for what follows. `errors` gets "NAME:LINE: [sid SID: ]WHY"
  *  for the first 100 lines that are wrong, and for one the number of the others. Rules that ask for something that is

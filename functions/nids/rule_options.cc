@@ -64,7 +64,8 @@ int hex_value(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/** Text of a content without its quotes: bytes, |48 65| in hexadecimal, a backslash before \ " ; : and |. */
+}  // namespace
+
 std::string content_bytes(std::string_view text, std::string& bytes) {
   bool in_hex = false;
   int high = -1;
@@ -92,6 +93,8 @@ std::string content_bytes(std::string_view text, std::string& bytes) {
   if (bytes.size() > kMostContentBytes) return format("has more than %zu bytes", kMostContentBytes);
   return "";
 }
+
+namespace {
 
 class Options {
  public:
