@@ -2,12 +2,19 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/huge_pages.h"
+#include "functions/aho_corasick/rule.h"
 
 namespace heddle::aho_corasick {
+
+/** What an automaton looks for. */
+struct Pattern {
+  std::string_view bytes;  ///< not empty, any bytes
+  uint32_t number;         ///< by which matches name it
+};
 
 /** A text that one of the automata is to search. */
 struct Text {
@@ -18,9 +25,10 @@ struct Text {
 
 /** Where patterns end: in the order of their ends, of those with one end the longest first. */
 struct Match {
-  uint32_t pattern, end;  ///< number in its automaton; offset behind its last byte
+  uint32_t pattern, end;  ///< its number; offset behind its last byte
   bool operator==(const Match&) const = default;
 };
+constexpr uint32_t kNoPattern = UINT32_MAX;  ///< Match::pattern where there is none
 
 /** Many Aho-Corasick automata (CACM 18(6), 1975), one for each group of rules, of which a packet's header chooses one:
  *  the packet filter of an intrusion detection system as "Raising the Bar for Using GPUs in Software Packet Processing"
@@ -28,16 +36,20 @@ struct Match {
  *  Searches are const and may run on any number of threads, each with its own Batch. */
 class Automata {
  public:
-  /** One for each element: its patterns, not empty, any bytes. Throws Error if an automaton has more than 65,536
-   *  states. */
-  explicit Automata(const std::vector<std::vector<std::string>>& patterns);
+  static constexpr size_t kMostAutomata = 65536, kMostStates = 65536;  ///< states: of one automaton
+  static constexpr size_t kMostRows = size_t{1} << 22;                 ///< states of all: 2 GiB
+
+  /** One for each element: its patterns, of which equal ones are found as the first of them. Throws Error if there are
+   *  too many states. */
+  explicit Automata(std::span<const std::vector<Pattern>> patterns);
 
   /** matches[i]: what texts[i] has. One text after the other. */
   void search(std::span<const Text> texts, std::vector<Match>* matches) const;
 
   /** Memory that search_sorted() uses again and again. */
   struct Batch {
-    std::vector<uint32_t> order, other;
+    std::vector<uint32_t> order, other, places;
+    void reserve(size_t texts) { order.reserve(texts), other.reserve(texts), places.reserve(kMostAutomata + 2); }
   };
   /** The same, for batches of thousands: texts of one automaton follow one another, so that its rows stay in the cache,
    *  and kTogether of about the same length are searched in turns, a byte each, so that none waits for its own rows
@@ -46,29 +58,34 @@ class Automata {
   /** In turns, but in the order of arrival; to measure what sorting is worth. */
   void search_together(std::span<const Text> texts, std::vector<Match>* matches) const;
 
+  /** As search_sorted(), but first[i] is the first match of texts[i], with kNoPattern if it has none. Allocates nothing
+   *  if the batch has reserved. */
+  void find_first(std::span<const Text> texts, Match* first, Batch& batch) const;
+
   size_t states() const { return states_; }
-  size_t bytes() const { return states_ * sizeof(Row); }
+  std::span<const std::byte> bytes() const { return {memory_.get(), bytes_}; }
+  /** With first_id, matched and by_port, which are the caller's, 0. */
+  Image& image() { return *reinterpret_cast<Image*>(memory_.get()); }
+  const Image& image() const { return *reinterpret_cast<const Image*>(memory_.get()); }
 
   static constexpr int kTogether = 8;
 
  private:
-  using Row = uint16_t[256];  // by byte: the next state of the same automaton
-  struct Found {
-    uint32_t pattern, next_shorter;  // the Found of the next shorter one with the same end; 0: none
-  };
-  struct One {
-    size_t first_row;      // of its states; the start is its first
-    uint32_t accept;       // states from here up have found something: found[state - accept]
-    uint32_t first_found;  // of those in found_
-  };
-  const Row* rows_of(const One& one) const { return reinterpret_cast<const Row*>(memory_.get()) + one.first_row; }
-  void note(const One& one, uint32_t state, uint32_t end, std::vector<Match>& matches) const;
-  void search_group(std::span<const Text> texts, const uint32_t* order, int n, std::vector<Match>* matches) const;
+  const Row* rows_of(const Automaton& automaton) const { return rows_ + automaton.first_row; }
+  /** Puts the numbers of the texts, sorted, into batch.order. */
+  void sort(std::span<const Text> texts, Batch& batch) const;
+  /** Calls note(i, automaton, state, end) where texts[i] has come to a state that has found something. */
+  template <class Note>
+  void search_group(std::span<const Text> texts, const uint32_t* order, int n, const Note& note) const;
+  template <class Note>
+  void search_sorted_groups(std::span<const Text> texts, Batch& batch, const Note& note) const;
 
-  std::vector<One> automata_;
-  std::vector<Found> found_;
-  HugePages memory_;  // Row[states_]
-  size_t states_ = 0;
+  HugePages memory_;  // an Image
+  size_t bytes_ = 0, states_ = 0, count_ = 0;
+  // In there.
+  const Automaton* automata_ = nullptr;
+  const Found* found_ = nullptr;
+  const Row* rows_ = nullptr;
 };
 
 }  // namespace heddle::aho_corasick

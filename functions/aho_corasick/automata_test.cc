@@ -16,6 +16,14 @@ namespace {
 
 using Patterns = std::vector<std::vector<std::string>>;
 
+/** Automata whose patterns are numbered from 0 each. */
+Automata automata_of(const Patterns& patterns) {
+  std::vector<std::vector<Pattern>> numbered(patterns.size());
+  for (size_t a = 0; a < patterns.size(); ++a)
+    for (uint32_t p = 0; p < patterns[a].size(); ++p) numbered[a].push_back({patterns[a][p], p});
+  return Automata(numbered);
+}
+
 std::vector<Match> expected(const std::vector<std::string>& patterns, std::string_view text) {
   std::vector<Match> all;
   for (uint32_t p = 0; p < patterns.size(); ++p)
@@ -28,7 +36,7 @@ std::vector<Match> expected(const std::vector<std::string>& patterns, std::strin
 }
 
 void expect_right(const Patterns& patterns, const std::vector<Text>& texts) {
-  const Automata automata(patterns);
+  const Automata automata = automata_of(patterns);
   Automata::Batch batch;
   for (int way = 0; way < 3; ++way) {
     std::vector<std::vector<Match>> found(texts.size());
@@ -39,6 +47,13 @@ void expect_right(const Patterns& patterns, const std::vector<Text>& texts) {
       const std::string_view text(reinterpret_cast<const char*>(texts[i].bytes), texts[i].length);
       ASSERT_EQ(found[i], expected(patterns[texts[i].automaton], text)) << "way " << way << ", text " << i;
     }
+  }
+  std::vector<Match> first(texts.size());
+  automata.find_first(texts, first.data(), batch);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const std::string_view text(reinterpret_cast<const char*>(texts[i].bytes), texts[i].length);
+    const std::vector<Match> all = expected(patterns[texts[i].automaton], text);
+    ASSERT_EQ(first[i], all.empty() ? (Match{kNoPattern, 0}) : all[0]) << "text " << i;
   }
 }
 
@@ -70,7 +85,7 @@ TEST(AhoCorasick, FindsWhatFindFinds) {
 }
 
 TEST(AhoCorasick, OfEqualPatternsTheFirstIsFound) {
-  const Automata automata({{"ab", "b", "ab"}});
+  const Automata automata = automata_of({{"ab", "b", "ab"}});
   const std::string text = "xab";
   const Text one{reinterpret_cast<const uint8_t*>(text.data()), 3, 0};
   std::vector<Match> found;
@@ -86,7 +101,9 @@ TEST(AhoCorasick, RefusesWhatIsTooLarge) {
     patterns.emplace_back(1000, ' ');
     for (char& c : patterns.back()) c = static_cast<char>(random());
   }
-  EXPECT_THROW(Automata({patterns}), Error);
+  EXPECT_THROW(automata_of({patterns}), Error);
+  patterns.resize(60);
+  EXPECT_GT(automata_of({patterns}).states(), 59000u);
 }
 
 }  // namespace
