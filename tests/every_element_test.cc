@@ -52,6 +52,7 @@ const std::vector<ClassInChain>& cases() {
        "TestSink;"},
       {"ARPResponder", "ARPResponder(10.0.0.0/8 2:0:0:0:0:1)", 2},
       {"AggregateIPFlows", "AggregateIPFlows(ICMP true)", 2, 1, marked},
+      {"AhoCorasick", "AhoCorasick($patterns)", 2, 1, marked},
       {"Align", "Align(4, 2)"},
       {"AverageCounter"},
       {"AverageCounterIMP"},
@@ -374,11 +375,12 @@ const std::vector<Frame>& hostile_frames() {
 class EveryElement : public testing::TestWithParam<ClassInChain> {
  protected:
   ~EveryElement() override {
-    for (const std::string* path : {&keys_, &signatures_}) std::filesystem::remove(*path);
+    for (const std::string* path : {&keys_, &signatures_, &patterns_}) std::filesystem::remove(*path);
   }
   /** Names the files that elements read, which say something for each kind of frame. */
   std::string definitions() const {
-    return format("define($keys %s, $signatures %s); ", keys_.c_str(), signatures_.c_str());
+    return format("define($keys %s, $signatures %s, $patterns %s); ", keys_.c_str(), signatures_.c_str(),
+                  patterns_.c_str());
   }
 
  private:
@@ -394,6 +396,8 @@ class EveryElement : public testing::TestWithParam<ClassInChain> {
   const std::string signatures_ = file("every_element.rules",
                                        "alert tcp any any -> any any (content:\"PORT\"; pcre:\"/PORT \\d+/\"; sid:1;)\n"
                                        "alert udp any any -> any any (content:\"|00 00 00|\"; sid:2;)\n");
+  const std::string patterns_ =
+      file("every_element.patterns", "tcp 21 PORT\ntcp 80 HTTP/1.\nudp any |00 00 00|\nicmp any ing\nip any |5a 5a|\n");
 };
 INSTANTIATE_TEST_SUITE_P(All, EveryElement, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });

@@ -8,6 +8,7 @@ from whole import captures, ipsec
 from whole.program import mistakes
 
 BAD_ARGUMENTS = {
+    "AhoCorasick": ["", "none", "/dev/null, 1", "/dev/null, PATTERNS x", "/dev/null, DEVICE 7"],
     "AggregateIPFlows": ["1", "TCP_TIMEOUT x", "CAPACITY 0", "ICMP 2", "FRAGMENTS x", "TRACEINFO file"],
     "CycleCountAccum": ["1"],
     "FTPPortMapper": ["", "a, b", "nobody, nobody, 0", "x, x, 0", "a, b, -1", "a, b, 0, 1"],
@@ -440,6 +441,7 @@ def write_inputs(folder):
     captures.write(folder / "esp.pcap", [])
     ipsec.write(folder / "tunnels.keys", [ipsec.Association(0x1001)])
     (folder / "local.rules").write_text('alert tcp any any -> any 80 (content:"GET"; sid:1;)\n')
+    (folder / "my.patterns").write_text("tcp 80 GET |2f|\n")
 
 
 def with_outputs(text):

@@ -40,7 +40,7 @@ constexpr const char* kChains[] = {
     // The second packet of a connection has a mapping.
     "CheckIPHeader(14) -> FTPPortMapper(r, r, 0) -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0)",
     "CheckIPHeader(14) -> AggregateIPFlows(ICMP true, CAPACITY 16) -> IPRateMonitor(BYTES, 1, 1, 100)",
-    // RULES and KEYS are names of files with what follows.
+    // RULES, PATTERNS and KEYS are names of files with what follows.
     "CheckIPHeader(14, CHECKSUM false) -> NIDS(RULES, EVE /dev/null)",
     "CheckIPHeader(14, CHECKSUM false) -> ids :: NIDS(RULES) -> NIDSConfirm(ids, EVE /dev/null)",
     "CheckIPHeader(14, CHECKSUM false) -> flows :: FlowTable(CAPACITY 64, TIMESTAMPS true) -> ids :: NIDS(RULES, "
@@ -49,6 +49,7 @@ constexpr const char* kChains[] = {
     "CheckIPHeader(14, CHECKSUM false) -> IPsecSequence(esp) -> esp :: IPsecEncap(KEYS, OFFSET 14) -> IPsecDecap(KEYS, "
     "OFFSET 14)",
     "IPsecDecap(KEYS, OFFSET 14)",
+    "CheckIPHeader(14, CHECKSUM false) -> AhoCorasick(PATTERNS)",
 };
 
 constexpr const char* kRules =
@@ -60,6 +61,7 @@ constexpr const char* kRules =
     "alert udp any any -> any any (flow:not_established; dsize:<9; sid:6;)\n"
     "alert icmp any any -> any any (flow:established; threshold:type limit, track by_src, count 1, seconds 9; sid:7;)\n"
     "alert tcp any any -> any any (content:\"a\"; content:\"b\"; distance:-2; pcre:\"/c/R\"; sid:8;)\n";
+constexpr const char* kPatterns = "ip any ab\ntcp any b|00|\nudp 53 |00 01|\ntcp 80 GET\nicmp any aaaaaaaa\n";
 constexpr const char* kKeys = R"(src 198.51.100.1 dst 203.0.113.1
 	proto esp spi 0x61626364 mode tunnel
 	replay-window 64
@@ -86,9 +88,11 @@ std::string file_of(const char* text) {
   return path;
 }
 
-/** `text` with the names of these files in place of RULES and KEYS. */
-std::string with_files(std::string text, const std::string& rules, const std::string& keys) {
-  for (const auto& [word, path] : {std::pair<std::string, std::string>{"(RULES", rules}, {"(KEYS", keys}})
+/** `text` with the names of these files in place of RULES, PATTERNS and KEYS. */
+std::string with_files(std::string text, const std::string& rules, const std::string& patterns,
+                       const std::string& keys) {
+  for (const auto& [word, path] :
+       {std::pair<std::string, std::string>{"(RULES", rules}, {"(PATTERNS", patterns}, {"(KEYS", keys}})
     for (size_t at = 0; (at = text.find(word, at)) != text.npos;) text.replace(at, word.size(), "(" + path);
   return text;
 }
@@ -145,12 +149,12 @@ struct World {
         pool("packets", kPackets, kRoom, memory.get()) {
     Environment environment;
     environment.packets = environment.large_packets = &pool;
-    const std::string rules = file_of(kRules), keys = file_of(kKeys);
+    const std::string rules = file_of(kRules), patterns = file_of(kPatterns), keys = file_of(kKeys);
     for (const char* text : kChains) {
-      chains.push_back(make(with_files(text, rules, keys)));
+      chains.push_back(make(with_files(text, rules, patterns, keys)));
       for (auto& element : chains.back().elements) element->start(environment);
     }
-    unlink(rules.c_str()), unlink(keys.c_str());
+    for (const std::string* path : {&rules, &patterns, &keys}) unlink(path->c_str());
   }
 };
 
