@@ -23,7 +23,7 @@ CAPTURES = sorted((CHAINS / "captures").glob("*.pcap"))
 def test_there_are_chains():
     names = {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"}
     names |= {"c1", "c2", "c3", "c4", "echo", "ip_router", "nat", "ndn", "router6", "stateful", "switch", "transports"}
-    names |= {"master_workers", "nids_stream", "bridge", "bridge_events", "ip6_router"}
+    names |= {"master_workers", "nids_stream", "bridge", "bridge_events", "ip6_router", "aho_corasick"}
     assert names <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
@@ -166,6 +166,37 @@ def test_ndn_takes_the_longest_name(ran, tmp_path, mode):
     ran("ndn", *mode)
     for packets, name in zip(wanted, ("campus", "provider", "data"), strict=True):
         assert captures.read(tmp_path / f"out/ndn_{name}.pcap") == packets != []
+
+
+def test_aho_corasick_finds_the_patterns_of_a_port(ran, tmp_path, mode):
+    patterns = []
+    for line in (CHAINS / "aho_corasick.patterns").read_text().splitlines():
+        if line and line[0] != "#":
+            of, port, text = line.split(maxsplit=2)
+            parts = text.split("|")  # every other one is in hexadecimal
+            parts = [bytes.fromhex(part) if n % 2 else part.encode() for n, part in enumerate(parts)]
+            patterns.append((of, port, b"".join(parts)))
+    wanted = {"clean": [], "matched": []}
+    for packet in captures.read(TRAFFIC):
+        frame = oracles.valid_frame(packet.data) if oracles.valid_for_scapy(packet.data) else None
+        if frame is None:
+            continue
+        ip, of, ports, payload = IP(frame[14:]), protocol(frame), [], b""
+        start = 14 + ip.ihl * 4
+        payload = frame[start:]
+        if ip.frag == 0 and of in ("tcp", "udp", "icmp"):
+            size = payload[12] // 16 * 4 if of == "tcp" else 8
+            ports = [str(int.from_bytes(payload[at : at + 2], "big")) for at in (2, 0)] if of != "icmp" else []
+            payload = payload[size:]
+        own = [port for port in ports if any((of, port) == pattern[:2] for pattern in patterns)]
+        mine = {bytes_ for its, port, bytes_ in patterns if its == of and port in ("any", *own[:1])}
+        wanted["matched" if any(pattern in payload for pattern in mine) else "clean"].append(
+            packet._replace(data=frame)
+        )
+    report, _ = ran("aho_corasick", *mode)
+    for name, packets in wanted.items():
+        assert captures.read(tmp_path / f"out/aho_corasick_{name}.pcap") == packets != []
+        assert report.count(name) == len(packets)
 
 
 def tlvs(data):
