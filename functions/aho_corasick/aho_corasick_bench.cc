@@ -2,16 +2,22 @@
 // turns and sorted by automaton and length against packet by packet (figure 12 of "Raising the Bar for Using GPUs in
 // Software Packet Processing", NSDI 2015), and what each of the two is worth alone. Payloads are words and beginnings
 // of patterns.
+//
+// gpu-aho-corasick: AhoCorasick in the persistent kernel on prepared packets with the same patterns and payloads, which
+// are read in place over PCIe; destination ports of UDP choose the automata. What becomes of a sample of the packets is
+// compared with what the CPU finds.
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <random>
 
 #include "bench/bench.h"
+#include "bench/gpu_slots.h"
 #include "bench/probe.h"
 #include "core/cores.h"
 #include "core/error.h"
-#include "functions/aho_corasick/automata.h"
+#include "functions/aho_corasick/table.h"
 #include "measure/generate/patterns.h"
 
 namespace heddle::bench {
@@ -130,6 +136,96 @@ const RegisterProbe probe("gopt-aho-corasick", [](Probe::Parameters& parameters)
           {"in_turns", "Gb/s", results[1].value},
           {"sorted", "Gb/s", results[0].value},
           {"speedup", "1", results[0].ratio}};
+});
+
+/** The same patterns, those of automaton a for UDP port kFirstPort + a. */
+class GpuSetup {
+ public:
+  GpuSetup(size_t shortest, size_t longest) : lengths_(kPackets), expected_(kPackets) {
+    const Patterns patterns;
+    std::vector<aho_corasick::PatternLine> lines;
+    for (size_t a = 0; a < kAutomata; ++a)
+      for (const std::string& bytes : patterns.of[a])
+        lines.push_back({aho_corasick::Protocol::udp, kFirstPort + static_cast<int>(a), bytes, ""});
+    table_.load(std::move(lines), kMatched);
+    Traffic all = traffic(patterns.of, shortest, longest);
+    const aho_corasick::Image& image = table_.now().automata.image();
+    std::vector<uint16_t> ports;
+    for (Text& text : all.texts) {
+      ports.push_back(static_cast<uint16_t>(kFirstPort + text.automaton));
+      text.automaton = image.automaton_of(aho_corasick::Protocol::udp, true, 0, ports.back());
+    }
+    std::vector<Match> first(all.texts.size());
+    Automata::Batch batch;
+    table_.now().automata.find_first(all.texts, first.data(), batch);
+    for (uint32_t i = 0; i < kPackets; ++i) {
+      const size_t t = i % all.texts.size();
+      put_packet(i, all.texts[t], ports[t]);
+      expected_[i] = first[t].pattern == aho_corasick::kNoPattern ? kOut : kMatched;
+    }
+    payload_ = std::accumulate(lengths_.begin(), lengths_.end(), 0.0) / kPackets - kPayload;
+
+    const auto exit = [](Exit which) { return static_cast<uint16_t>(gpu::kExit + which); };
+    gpu::ProgramSpec spec;
+    spec.nodes = {{gpu::function_id("AhoCorasick"),
+                   {},
+                   slots_.device().add_table(table_.bytes()),
+                   slots_.device().add_state(sizeof(aho_corasick::GpuMatches)),
+                   {exit(kOut), exit(kMatched)},
+                   {exit(kDropped)}}};
+    spec.columns = spec.columns_in = kIn;
+    slots_.start(spec);
+  }
+
+  /** Of payload. */
+  double gigabits() {
+    const auto fill = [&](gpu::Slot& slot, uint32_t first, uint64_t* place) {
+      for (uint32_t p = 0; p < gpu::kSlotPackets; ++p) {
+        GpuSlots::column(slot, kIn, Column::l3)[p] = kL3, GpuSlots::column(slot, kIn, Column::l4)[p] = kL4;
+        place[p] = slots_.place(first + p, lengths_[first + p]);
+      }
+    };
+    return slots_.packets_per_second(0.5, fill, GpuSlots::sample_of(expected_)) * payload_ * 8e-9;
+  }
+  std::string note() const {
+    return format("%.0f bytes of payload, %zu states, %.0f MB, %.1f %% matched", payload_,
+                  table_.now().automata.states(), static_cast<double>(table_.bytes().size()) * 1e-6,
+                  100.0 * static_cast<double>(std::ranges::count(expected_, kMatched)) / kPackets);
+  }
+
+ private:
+  enum Exit : uint32_t { kOut, kMatched, kDropped };
+  static constexpr uint32_t kPackets = GpuSlots::kPackets, kL3 = 14, kL4 = 34, kPayload = 42;
+  static constexpr int kFirstPort = 1000;
+  static constexpr ColumnSet kIn = columns(Column::l3, Column::l4);
+
+  void put_packet(uint32_t i, const Text& text, uint16_t port) {
+    uint8_t* at = slots_.frame(i);
+    std::memset(at, 0, kPayload);
+    at[kL3] = 0x45, at[kL3 + 9] = 17;
+    at[kL4 + 2] = static_cast<uint8_t>(port >> 8), at[kL4 + 3] = static_cast<uint8_t>(port);
+    std::memcpy(at + kPayload, text.bytes, text.length);
+    lengths_[i] = kPayload + text.length;
+  }
+
+  std::vector<uint32_t> lengths_;   // [kPackets], in bytes
+  std::vector<uint32_t> expected_;  // [kPackets], the exit that each should take
+  double payload_ = 0;              // bytes of a packet, on average
+  aho_corasick::PatternTable table_;
+  GpuSlots slots_;
+};
+
+const Register gpu_aho_corasick("gpu-aho-corasick", true, [] {
+  std::vector<Result> results;
+  for (const auto& [name, shortest, longest] :
+       {std::tuple{"gpu-aho-corasick", 64, 1460}, std::tuple{"gpu-aho-corasick-64", 64, 64}}) {
+    GpuSetup setup(static_cast<size_t>(shortest), static_cast<size_t>(longest));
+    results.push_back(absolute(name, "Gb/s", 1, false, 5, [&] { return setup.gigabits(); }));
+    Result& result = results.back();
+    result.baseline = result.ratio = result.low = result.high = result.target = 0;  // nothing is asked of it
+    result.note = setup.note();
+  }
+  return results;
 });
 
 }  // namespace
