@@ -273,7 +273,9 @@ TEST_P(AhoCorasickTest, ReplacesItsPatternsUnderTraffic) {
       wait_for(change % 2 == 0 ? matched : clean);
       write(file, {change % 2 == 0 ? b : a});
       EXPECT_EQ(why_not(), "");
-      if (change % 2 == 0) EXPECT_EQ(engine.handlers().read("it.matches"), "0 " + b.text() + "\n");
+      if (change % 2 == 0) {
+        EXPECT_EQ(engine.handlers().read("it.matches"), "0 " + b.text() + "\n");
+      }
     }
     wait_for(matched);
     std::ofstream(file.path) << "tcp any good\nno any pattern\ntcp\n";

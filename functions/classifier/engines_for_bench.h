@@ -252,7 +252,7 @@ class Keys {
 
 /** A figure that nothing is asked of. */
 inline Result without_target(const std::string& name, const std::string& unit, int rounds,
-                      const std::function<double()>& measure) {
+                             const std::function<double()>& measure) {
   Result result = absolute(name, unit, 1, false, rounds, measure);
   result.baseline = result.ratio = result.low = result.high = result.target = 0;
   return result;
