@@ -214,7 +214,7 @@ TEST_P(BusPlan, RandomChainsTakeWhatMustMove) {
   auto random = random_for("bus plan");
   int segments_seen = 0;
   const int chains = tries(1500, 20000);
-  const bool isolate = GetParam();
+  const bool isolate = GetParam();  // which leaves nothing to share
   const PlanOptions plan_options{
       .device = "simt", .transport = Transport::gather, .share = isolate, .isolate = isolate};
   const Between between = isolate ? Between::isolated : Between::segments;

@@ -83,8 +83,8 @@ struct SearchTile {
     if (scratch.first[k] == kNone) return;
     const Automaton& automaton = image.at<Automaton>(image.automata)[scratch.automaton[k]];
     const uint32_t pattern = image.pattern_of(automaton, scratch.first[k] & 0xffff);
-    atomicAdd(&matches.packets, 1ull);
-    atomicAdd(&matches.by_id[image.first_id + pattern], 1ull);
+    gpu::count_up(matches.packets, 1);
+    gpu::count_up(matches.by_id[image.first_id + pattern], 1);
     tile.next(i, image.matched);
   }
 };
