@@ -3,11 +3,11 @@
 import os
 import random
 import re
-import socket
 import stat
 
 import pytest
 from whole import captures
+from whole.control import Control
 from whole.gpu_ports import SIMT, Mirror, mirrored, numbered, right
 from whole.memif import NEXT
 from whole.program import Report, quoted, read_handler, wait_until
@@ -197,11 +197,7 @@ def test_with_the_driver_of_dpdk(heddle, place, tmp_path, role):
         wait_until(lambda: os.path.exists(f"{place}/a.sock"), what="the socket")
         with second() as two:
             wait_until(lambda: read_handler(f"{place}/mine", "FromGPUPort@1.connected") == "true")
-            wait_until(lambda: os.path.exists(control), what="the peer's socket")
-            with socket.socket(socket.AF_UNIX) as client:
-                client.connect(control)
-                client.sendall(b"WRITE from.active true\nQUIT\n")
-                assert b"200 " in b"".join(iter(lambda: client.recv(4096), b""))
+            Control(control).write("from.active", "true")
             bytes_wanted = 24 + sum(16 + len(frame) for frame in frames)
             wait_until(lambda: out.exists() and out.stat().st_size >= bytes_wanted, 60, "the frames")
             results = {second: two.interrupt()}
