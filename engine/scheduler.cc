@@ -127,11 +127,11 @@ class Scheduler::Quiescence {
 bool Scheduler::exhausted() const {
   Quiescence quiescence(workers_.size(), &Progress::idle);
   for (int i = 0; i < 50 && live_threads() > 0; ++i) {
-    if (quiescence.lasts(progress_.get())) return true;
-    if (!quiescence.begun()) return false;
+    if (quiescence.lasts(progress_.get())) return exhausted_ = true;
+    if (!quiescence.begun()) return exhausted_ = false;
     std::this_thread::sleep_for(kNap);
   }
-  return false;
+  return exhausted_ && live_threads() > 0;
 }
 
 std::vector<Scheduler::Cycles> Scheduler::cycles() const {

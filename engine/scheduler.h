@@ -46,7 +46,8 @@ class Scheduler {
   /** Frees the workers; the threads have been joined. */
   void clear() { workers_.clear(), drivers_.clear(); }
 
-  /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. */
+  /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. While threads
+   *  that were idle get no time from a busy machine, which tells nothing, it is what it was. */
   bool exhausted() const;
 
   /** Of a packet thread, in cycles of the time stamp counter: its whole life, and the part in which it found
@@ -77,7 +78,8 @@ class Scheduler {
   std::vector<std::unique_ptr<Worker>> workers_;
   Drivers drivers_;
   Options options_;
-  std::unique_ptr<Progress[]> progress_;  // by thread, the master's last
+  std::unique_ptr<Progress[]> progress_;        // by thread, the master's last
+  mutable std::atomic<bool> exhausted_{false};  // when it could be told last
   std::vector<std::thread> threads_;
   std::thread master_;
   std::atomic<int> live_threads_{0};
