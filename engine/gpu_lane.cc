@@ -175,12 +175,11 @@ bool GpuLane::pack(Held& held) {
   constexpr size_t kPiece = 16;
   const auto round_up = [](size_t bytes) { return (bytes + kPiece - 1) / kPiece * kPiece; };
   const gpu::Copies& copies = plan_.copies;
-  const auto from = static_cast<size_t>(copies.in.from);
+  const ptrdiff_t from = copies.in.from;
   const auto bytes_of = [&](const Packet* packet) {
-    const size_t to = std::min<size_t>(length(packet), static_cast<size_t>(copies.in.to));
-    return to > from ? to - from : 0;
+    return static_cast<size_t>(std::max<ptrdiff_t>(std::min<ptrdiff_t>(length(packet), copies.in.to) - from, 0));
   };
-  const size_t before = round_up(copies.before), taken_along = from == 0 ? copies.before : 0;
+  const size_t taken_along = copies.before, before = round_up(taken_along);
   size_t total = 0;
   for (int i = 0; i < held.count; ++i) total += before + round_up(bytes_of(held.packet[i]) + copies.behind);
   std::byte* at = staging_.take(total);
@@ -192,8 +191,8 @@ bool GpuLane::pack(Held& held) {
   }
   for (int i = 0; i < held.count; ++i) {
     const size_t bytes = bytes_of(held.packet[i]);
-    std::memcpy(at + before - taken_along,
-                reinterpret_cast<const std::byte*>(data(held.packet[i])) + from - taken_along, taken_along + bytes);
+    const auto* entry = reinterpret_cast<const std::byte*>(data(held.packet[i]));
+    std::memcpy(at + before - taken_along, entry + from - taken_along, taken_along + bytes);
     held.packed[i] = at + before - from;
     at += before + round_up(bytes + copies.behind);
   }
@@ -203,14 +202,11 @@ bool GpuLane::pack(Held& held) {
 void GpuLane::unpack(Packet* packet, const std::byte* packed, gpu::Outcome outcome, int head) const {
   const gpu::Span& out = plan_.copies.out;
   if (out.empty() || static_cast<int>(outcome.exit) >= plan_.drop_exits_from) return;
-  auto* to = reinterpret_cast<std::byte*>(data(packet));
-  const auto from = static_cast<size_t>(out.from);
-  if (out.to == gpu::Span::kToEnd) {
-    const auto bytes = static_cast<size_t>(static_cast<int>(length(packet)) - head + outcome.tail);
-    if (bytes > from) std::memcpy(to + head + from, packed + head + from, bytes - from);
-  } else if (const size_t end = std::min<size_t>(length(packet), static_cast<size_t>(out.to)); end > from) {
-    std::memcpy(to + from, packed + from, end - from);
-  }
+  const auto bytes = static_cast<int>(length(packet));
+  const int from = out.from == gpu::Span::kFromStart ? head : out.from;
+  const int to = out.to == gpu::Span::kToEnd ? bytes + outcome.tail : std::min(bytes, out.to);
+  if (from < to)
+    std::memcpy(reinterpret_cast<std::byte*>(data(packet)) + from, packed + from, static_cast<size_t>(to - from));
 }
 
 void GpuLane::take_places(Held& held, gpu::Slot& slot) {

@@ -1,6 +1,7 @@
 // The passes that plan GPU segments: what slots carry, and what runs them.
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "core/error.h"
 #include "engine/gpu_ports.h"
@@ -33,9 +34,9 @@ uint32_t lines(int bytes) {
 // chain puts before and behind them.
 gpu::Copies landing_copies(const Router& router, const Plan& plan, const Segment& segment) {
   gpu::Copies copies;
-  copies.in = copies.out = {0, gpu::Span::kToEnd};
   const int head = plan.nodes[static_cast<size_t>(segment.nodes[0])].head,
             before = std::max({segment.prepends, segment.reach, head});
+  copies.in = {0, gpu::Span::kToEnd}, copies.out = {-before, gpu::Span::kToEnd};
   copies.before = static_cast<uint32_t>(before), copies.behind = static_cast<uint32_t>(segment.appends);
   int front = plan.prepends;
   for (const Node& node : router.nodes) {
@@ -47,16 +48,39 @@ gpu::Copies landing_copies(const Router& router, const Plan& plan, const Segment
   return copies;
 }
 
+// Whether something behind the segment takes back what has been stripped from packets.
+bool is_unstripped_behind(const Router& router, const Segment& segment) {
+  std::vector<bool> seen(router.nodes.size(), false);
+  std::vector<int> next;
+  for (const LaneExit& exit : segment.exits)
+    if (exit.target >= 0) next.push_back(exit.target);
+  while (!next.empty()) {
+    const auto at = static_cast<size_t>(next.back());
+    next.pop_back();
+    if (seen[at]) continue;
+    seen[at] = true;
+    const Node& node = router.nodes[at];
+    if (-node.element->moves_head() > node.element->prepends()) return true;
+    next.insert(next.end(), node.targets.begin(), node.targets.end());
+  }
+  return false;
+}
+
 gpu::Copies copies_of(const Router& router, const Plan& plan, const Segment& segment) {
   if (segment.transport == Transport::landing) return landing_copies(router, plan, segment);
   gpu::Copies copies;
-  copies.before = static_cast<uint32_t>(std::max(segment.prepends, segment.reach));
-  copies.behind = static_cast<uint32_t>(segment.appends);
+  copies.before = static_cast<uint32_t>(segment.prepends), copies.behind = static_cast<uint32_t>(segment.appends);
   copies.in = hull(plan, segment, segment.in | segment.out);
   copies.out = hull(plan, segment, segment.out);
-  const bool grows = segment.prepends + segment.appends > 0;
-  if (segment.writes_packets && (grows || copies.out.to == gpu::Span::kToEnd))
-    copies.in = copies.out = {0, gpu::Span::kToEnd};
+  if (segment.writes_packets && segment.prepends + segment.appends > 0) {
+    copies.in.to = gpu::Span::kToEnd;
+    if (!copies.out.empty()) copies.out.to = gpu::Span::kToEnd;
+  }
+  if (copies.in.to == gpu::Span::kToEnd) copies.in.from = std::min(copies.in.from, 0);
+  if (copies.out.to == gpu::Span::kToEnd) {
+    const bool unstripped = segment.reach > 0 || is_unstripped_behind(router, segment);
+    copies.out.from = unstripped ? copies.out.from - segment.prepends : gpu::Span::kFromStart;
+  }
   return copies;
 }
 
@@ -98,12 +122,12 @@ gpu::Span hull(const Plan& plan, const Segment& segment, AtomSet fields) {
   for (size_t a = 0; a < plan.atoms.all().size(); ++a) {
     const Atoms::Atom& atom = plan.atoms.all()[a];
     if ((fields >> a & 1) == 0 || atom.is_column) continue;
-    const int from = atom.interval.from - first.head;
-    // Where fields of other bases lie is not known, and what has been stripped before lies before the start.
-    if (atom.interval.base != Base::head || first.head_varies || from < 0 || atom.interval.to == kToEnd)
-      return {0, gpu::Span::kToEnd};
-    const int to = atom.interval.to - first.head;
-    span = span.empty() ? gpu::Span{from, to} : gpu::Span{std::min(span.from, from), std::max(span.to, to)};
+    // Where fields of other bases lie is not known: in the packet, or in what an Unstrip takes back.
+    gpu::Span bytes{-segment.reach, gpu::Span::kToEnd};
+    if (atom.interval.base == Base::head && !first.head_varies)
+      bytes = {atom.interval.from - first.head,
+               atom.interval.to == kToEnd ? gpu::Span::kToEnd : std::max(atom.interval.to - first.head, 0)};
+    span = span.empty() ? bytes : gpu::Span{std::min(span.from, bytes.from), std::max(span.to, bytes.to)};
   }
   return span;
 }

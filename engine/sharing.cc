@@ -61,7 +61,8 @@ class WaysBack {
     const NodePlan &first = planned(before.nodes[0]), &mine = planned(segment_.nodes[0]);
     const bool whole = before.copies.kept || before.copies.in.to == gpu::Span::kToEnd;
     return whole && before.transport == Transport::gather && !before.has_rings() &&
-           before.processor == segment_.processor && !first.head_varies && !mine.head_varies && first.head <= mine.head;
+           before.processor == segment_.processor && !first.head_varies && !mine.head_varies &&
+           first.head <= mine.head + segment_.copies.in.from;
   }
 
   const Router& router_;

@@ -7,9 +7,11 @@
 
 namespace heddle::gpu {
 
-/** Bytes [from, to) of a packet; from = to: none, to = kToEnd: up to its end. */
+/** Bytes [from, to) of a packet as it enters a segment; from = to: none, to = kToEnd: up to its end. Those before 0
+ *  were stripped from it before. */
 struct Span {
   static constexpr int32_t kToEnd = std::numeric_limits<int32_t>::max();
+  static constexpr int32_t kFromStart = std::numeric_limits<int32_t>::min();  ///< from: where it begins as it leaves
   int32_t from = 0, to = 0;
   HEDDLE_HD constexpr bool empty() const { return from >= to; }
 };
@@ -41,9 +43,9 @@ struct Copies {
   static constexpr uint32_t kPiece = 16, kLine = 64;
 
   bool kept = false;    ///< the twin has what is not gathered: a segment before has left it there
-  Span in;              ///< gathered, of the packet as it enters
-  Span out;             ///< written back; up to the end: of the packet as it leaves, else as it entered
-  uint32_t before = 0;  ///< bytes that the packet may grow at its start, or that an Unstrip may take back: copied along
+  Span in;              ///< gathered
+  Span out;             ///< written back, of what is gathered; up to the end: of the packet as it leaves
+  uint32_t before = 0;  ///< bytes that the packet may grow at its start, copied along
   uint32_t behind = 0;  ///< and at its end
   Landing landing = Landing::none;
   uint32_t front = 0;  ///< where packets land: bytes that stay free before what is gathered, a multiple of kLine
@@ -59,18 +61,17 @@ struct Copies {
 
   /** What is gathered of a packet of `length` bytes at `start`. */
   HEDDLE_HD constexpr Range gathered(uintptr_t start, uint32_t length) const {
-    const uintptr_t end =
-        start + (in.to == Span::kToEnd ? length + behind : shorter(static_cast<uint32_t>(in.to), length));
-    const uintptr_t first = start + static_cast<uint32_t>(in.from) - before;
+    const uintptr_t first = start + static_cast<uintptr_t>(in.from) - before, end = end_of(in, start, length, behind);
     return first < end ? aligned(first, end) : Range{};
   }
   /** Where that begins, if there is any. */
   HEDDLE_HD constexpr uintptr_t first(uintptr_t start) const {
-    return (start + static_cast<uint32_t>(in.from) - before) & ~(unit() - 1);
+    return (start + static_cast<uintptr_t>(in.from) - before) & ~(unit() - 1);
   }
   /** Bytes that are gathered of a packet of up to `length`, at most; a multiple of kLine. */
   constexpr uint32_t most_gathered(uint32_t length) const {
-    return (before + length + behind + kLine - 1 + kLine - 1) / kLine * kLine;
+    const uint32_t stripped = in.from < 0 ? static_cast<uint32_t>(-in.from) : 0;
+    return (stripped + before + length + behind + kLine - 1 + kLine - 1) / kLine * kLine;
   }
   /** Bytes of memory that a packet of which this is gathered lands in, a multiple of kLine; 0: it does not, for it has
    *  none. */
@@ -82,14 +83,16 @@ struct Copies {
   HEDDLE_HD constexpr Range written_back(uintptr_t entry, uint32_t entry_length, uintptr_t start,
                                          uint32_t length) const {
     if (out.empty()) return {};
-    const bool open = out.to == Span::kToEnd;
-    const uintptr_t first = (open ? start : entry) + static_cast<uint32_t>(out.from);
-    const uintptr_t end = open ? start + length : entry + shorter(static_cast<uint32_t>(out.to), entry_length);
+    const uintptr_t first = out.from == Span::kFromStart ? start : entry + static_cast<uintptr_t>(out.from);
+    const uintptr_t end = out.to == Span::kToEnd ? start + length : end_of(out, entry, entry_length, 0);
     return first < end ? aligned(first, end) : Range{};
   }
 
  private:
-  static HEDDLE_HD constexpr uint32_t shorter(uint32_t a, uint32_t b) { return a < b ? a : b; }
+  static HEDDLE_HD constexpr uintptr_t end_of(const Span& span, uintptr_t start, uint32_t length, uint32_t behind) {
+    if (span.to == Span::kToEnd) return start + length + behind;
+    return start + (static_cast<uint32_t>(span.to) < length ? static_cast<uint32_t>(span.to) : length);
+  }
   HEDDLE_HD constexpr Range aligned(uintptr_t first, uintptr_t end) const {
     return {first & ~(unit() - 1), (end + kPiece - 1) & ~uintptr_t{kPiece - 1}};
   }

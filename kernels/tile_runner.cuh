@@ -176,13 +176,14 @@ class TileRunner {
     return bytes == 0 ? 0 : static_cast<ptrdiff_t>(packets + first + before + program_.copies.front - mine.first);
   }
 
-  /** Copies what the program has changed back to the packets. The lanes of warp 0 say whether theirs is wanted. */
+  /** Copies what the program has changed back to the packets. The lanes of warp 0 say whether theirs, if they have one,
+   *  is wanted. */
   __device__ void write_back(const PacketPlaces& places, bool wanted) {
     TileCopy& copy = tile_copy();
+    const int i = block_.thread;
+    const uint64_t word = wanted ? tile_.word_[i] : kNoPacket;
     Range range;
-    if (wanted) {
-      const int i = block_.thread;
-      const uint64_t word = tile_.word_[i];
+    if (offset_of(word) != kNoPacket) {
       const auto twin = reinterpret_cast<uintptr_t>(places.twins + offset_of(word));
       // Where it lands there is nothing of it yet.
       range = tile_.landed_

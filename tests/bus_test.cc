@@ -143,7 +143,7 @@ class BusTest : public testing::Test {
     run_options.scratch = 64;
     const Result result = run(chain.text(), backend, traffic.frames, run_options);
     if (HasFailure()) return;
-    if (between == Between::isolated) check_packets(chain, traffic, run_options, result);
+    check_packets(chain, traffic, run_options, result);
     std::vector<bool> on_gpu;
     for (const Step& step : chain.steps) on_gpu.push_back(result.processor.at(step.name) == "simt");
     const auto segments = bus_segments(chain, on_gpu, between);

@@ -132,8 +132,9 @@ TEST_P(SegmentTest, UnstripTakesBackInsideASegment) {
   EXPECT_EQ(result.processor.at("u") == "cpu", !GetParam().on_gpu());
 }
 
-// What has been taken off before the segment comes along: none of its bytes are those of other packets.
-TEST_P(SegmentTest, UnstripTakesBackWhatWasStrippedBefore) {
+// What has been taken off before the segment comes along, and what it has changed and taken off is there for who takes
+// it back behind: none of these bytes are those of other packets.
+TEST_P(SegmentTest, UnstripTakesBackWhatWasStrippedElsewhere) {
   auto random = random_for("unstrip before");
   std::vector<Frame> frames = random_frames(random, 300, 40, 120);
   for (size_t i = 0; i < frames.size(); ++i) frames[i].headroom = static_cast<int>(64 + i % 64);
@@ -143,9 +144,16 @@ TEST_P(SegmentTest, UnstripTakesBackWhatWasStrippedBefore) {
         "TestSource -> Strip(20) -> EtherMirror(DEVICE cpu) -> XOR(5) -> Unstrip(8) -> EtherMirror -> Strip(4) -> sink "
         ":: TestSink;",
         "TestSource -> EtherEncap(0x0800, 1:2:3:4:5:6, 2:3:4:5:6:7) -> Strip(14) -> Unstrip(10) -> Strip(14) -> "
-        "EtherMirror(DEVICE cpu) -> SetCRC32 -> Unstrip(14) -> XOR(3) -> sink :: TestSink;"}) {
+        "EtherMirror(DEVICE cpu) -> SetCRC32 -> Unstrip(14) -> XOR(3) -> sink :: TestSink;",
+        "TestSource -> XOR(1) -> Strip(14) -> EtherMirror -> XOR(2, DEVICE cpu) -> Unstrip(14) -> sink :: TestSink;",
+        "TestSource -> XOR(1) -> Strip(7) -> EtherMirror -> XOR(2, DEVICE cpu) -> XOR(4) -> Strip(3) -> Unstrip(10) -> "
+        "XOR(8) -> sink :: TestSink;",
+        "TestSource -> Strip(14) -> XOR(1, DEVICE cpu) -> EtherMirror -> Unstrip(14) -> EtherMirror -> Strip(18) -> "
+        "XOR(2, DEVICE cpu) -> Unstrip(18) -> sink :: TestSink;",
+        "TestSource -> SetCRC32 -> Strip(20) -> SetCRC32 -> Strip(2) -> XOR(2, DEVICE cpu) -> Unstrip(22) -> sink :: "
+        "TestSink;"}) {
     SCOPED_TRACE(chain);
-    const Options options{.scratch = 32};  // EtherEncap
+    const Options options{.batches = {64, 33, 7}, .scratch = 32};  // EtherEncap
     const Result wanted = run(chain, backends()[0], frames, options);
     for (const Transport transport : {GetParam().transport, Transport::zerocopy, Transport::commlist}) {
       Backend backend = GetParam();

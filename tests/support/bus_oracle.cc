@@ -11,6 +11,10 @@ constexpr int kHeadroom = 128;                           // rte_mbuf
 
 uint64_t up(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 uint64_t down(uint64_t bytes, uint64_t unit) { return bytes / unit * unit; }
+/** Of memory [first, end), with what lies around it. */
+uint64_t pieces(int first, int end, uint64_t unit) {
+  return up(static_cast<uint64_t>(end), kPiece) - down(static_cast<uint64_t>(first), unit);
+}
 
 using Places = BusSegment::Places;
 
@@ -80,7 +84,9 @@ class Way {
       segment.writes_bytes = segment.writes_bytes || !step.writes.empty();
       segment.resizes = segment.resizes || step.tail != 0;
       ends.head += step.head, ends.tail += step.tail;
+      segment.unstripped = segment.unstripped || ends.head < segment.entry.head;
     }
+    for (size_t k = i; k < path_.size(); ++k) segment.unstripped = segment.unstripped || at(k).head < 0;
     segment.leaving[path_[i]] = ends;
     const auto [fields, columns] = wanted_from(i, ends.head);
     segment.out |= written & fields;
@@ -162,9 +168,10 @@ class Residence {
       parts_ = parts_ || (stale_ & (segment.in | segment.out)).any();
       return;
     }
-    if (from_ <= segment.entry.head) segment.stale = stale_;
-    if (from_ <= segment.entry.head && parts_) segment.stale.reset();
-    if (from_ > segment.entry.head || !parts_) parts_ = false;
+    const bool is_there = from_ <= segment.entry.head + segment.copied_in().from;
+    if (is_there) segment.stale = stale_;
+    if (is_there && parts_) segment.stale.reset();
+    if (!is_there || !parts_) parts_ = false;
     from_ = std::min(from_, segment.entry.head), stale_ = Places();
   }
 
@@ -209,25 +216,22 @@ Field BusSegment::span(const Places& fields) const {
   int first = 0, last = kPlaces - 1;
   while (first < kPlaces && !fields[static_cast<size_t>(first)]) ++first;
   while (last >= 0 && !fields[static_cast<size_t>(last)]) --last;
-  if (fields[kPlaces] || first < entry.head) return {0, Field::kOpen};
-  return {first - entry.head, last + 1 - entry.head};
-}
-Field BusSegment::copied_out() const {
-  const Field wanted = span(out);
-  return writes_bytes && (grows > 0 || wanted.to == Field::kOpen) ? Field{0, Field::kOpen} : wanted;
+  return {first - entry.head, fields[kPlaces] ? Field::kOpen : std::max(last + 1 - entry.head, 0)};
 }
 // What is written back has come before, with the bytes around it.
 Field BusSegment::copied_in() const {
-  return copied_out().to == Field::kOpen ? Field{0, Field::kOpen} : span(in | out);
+  Field wanted = span(in | out);
+  if (writes_bytes && grows > 0) wanted.to = Field::kOpen;
+  if (wanted.to == Field::kOpen) wanted.from = std::min(wanted.from, 0);
+  return wanted;
 }
 
 Bounds BusSegment::to_gpu(Transport transport, const Frame& frame) const {
   if (!moves_bytes()) return {};
   const Field field = copied_in();
   if (transport == Transport::coalescent) {
-    const uint64_t all = length(frame, entry), from = static_cast<uint64_t>(field.from);
-    const uint64_t to = std::min<uint64_t>(all, static_cast<uint64_t>(field.to));
-    const uint64_t bytes = up((to > from ? to - from : 0) + static_cast<uint64_t>(grows), kPiece);
+    const int to = std::min(static_cast<int>(length(frame, entry)), field.to);
+    const uint64_t bytes = up(static_cast<uint64_t>(std::max(to - field.from, 0) + grows), kPiece);
     return {bytes, bytes};
   }
   if (transport == Transport::landing && out.any()) {
@@ -244,12 +248,10 @@ Bounds BusSegment::to_gpu(Transport transport, const Frame& frame) const {
 
 uint64_t BusSegment::gathered(Field field, const Frame& frame) const {
   const bool open = field.to == Field::kOpen;
-  const uint64_t from = static_cast<uint64_t>(field.from), all = length(frame, entry);
-  const uint64_t to = open ? all : std::min<uint64_t>(all, static_cast<uint64_t>(field.to));
-  const uint64_t start = static_cast<uint64_t>(frame_start(frame) + entry.head);
-  const uint64_t end = start + to + (open ? static_cast<uint64_t>(grows) : 0);
+  const int start = frame_start(frame) + entry.head, all = static_cast<int>(length(frame, entry));
+  const int first = start + field.from, end = start + std::min(all, field.to) + (open ? grows : 0);
   const bool long_ones = copied_in().to == Field::kOpen || field.to - field.from > static_cast<int>(2 * kLine);
-  return start + from < end ? up(end, kPiece) - down(start + from, long_ones ? kLine : kPiece) : 0;
+  return first < end ? pieces(first, end, long_ones ? kLine : kPiece) : 0;
 }
 
 // All of the packet, what has been stripped from it, and room for what the segment adds.
@@ -260,19 +262,19 @@ uint64_t BusSegment::landed(const Frame& frame) const {
 }
 
 uint64_t BusSegment::from_gpu(Transport transport, const Frame& frame, int behind) const {
-  const Field field = copied_out();
   if (!moves_bytes() || out.none()) return 0;
   if (transport == Transport::coalescent) return to_gpu(transport, frame).most;
   if (transport == Transport::landing) return landed(frame);
   if (transport != Transport::gather) return 0;
-  const bool open = field.to == Field::kOpen;
-  const Ends ends = open ? leaving.at(behind) : entry;
-  const uint64_t from = static_cast<uint64_t>(field.from), all = length(frame, ends);
-  const uint64_t to = open ? all : std::min<uint64_t>(all, static_cast<uint64_t>(field.to));
-  const uint64_t start = static_cast<uint64_t>(frame_start(frame) + ends.head);
-  const Field gathered = copied_in();
-  const uint64_t unit = gathered.to - gathered.from > static_cast<int>(2 * kLine) ? kLine : kPiece;
-  return from < to ? up(start + to, kPiece) - down(start + from, unit) : 0;
+  const bool open = writes_to_end();
+  const Field field = span(out), gathered = copied_in();
+  const int start = frame_start(frame) + entry.head;
+  const Ends leaves = leaving.at(behind);
+  const int first = open && !unstripped ? frame_start(frame) + leaves.head : start + field.from;
+  const int end = open ? frame_start(frame) + leaves.head + static_cast<int>(length(frame, leaves))
+                       : start + std::min(static_cast<int>(length(frame, entry)), field.to);
+  return first < end ? pieces(first, end, gathered.to - gathered.from > static_cast<int>(2 * kLine) ? kLine : kPiece)
+                     : 0;
 }
 
 uint64_t BusSegment::declared(const Places& fields, const Frame& frame) const {

@@ -36,6 +36,7 @@ class BusSegment {
   std::optional<Places> stale = Places().set();
   unsigned columns_in = 0, columns_out = 0;
   bool wants_bytes = false, writes_bytes = false, resizes = false;
+  bool unstripped = false;  ///< in it or behind it something takes back what has been stripped
   int grows = 0;
 
   uint64_t slot_to_gpu() const, slot_from_gpu() const;
@@ -48,7 +49,7 @@ class BusSegment {
   /** Bytes [from, to) from where packets begin on entry; to = Field::kOpen: to the end. */
   Field span(const Places& fields) const;
   Field copied_in() const;
-  Field copied_out() const;
+  bool writes_to_end() const { return writes_bytes && out.any() && (grows > 0 || span(out).to == Field::kOpen); }
   bool moves_bytes() const { return (in | out).any(); }
   uint64_t gathered(Field field, const Frame& frame) const;
   uint64_t landed(const Frame& frame) const;
