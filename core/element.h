@@ -126,10 +126,11 @@ class Element {
 
   /** Number of copies that the engine makes of each packet, copy k leaving by output k; 1 = none (see Tee). */
   virtual int copies() const { return 1; }
-  /** An element that copies some packets to some outputs only says where packet `i` goes; called after run_cpu(). What
-   *  it drops (Batch::drop) goes nowhere. */
+  /** An element that copies some packets to some outputs only says which: puts their indices in `batch`, ascending,
+   *  into `which`, which has room for all, and returns how many there are. Called after run_cpu(), for each output, the
+   *  first last. What it drops (Batch::drop) is no longer in the batch then. */
   virtual bool copies_some() const { return false; }
-  virtual bool copies_to(Batch& /*batch*/, int /*i*/, int /*output*/) { return true; }
+  virtual int copies_to(Batch& /*batch*/, int /*output*/, uint16_t* /*which*/) { return 0; }
 
   /** Whether --device sends it to a GPU, as it does what can run there; if not, DEVICE alone does. Asked after
    *  link(). */

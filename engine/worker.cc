@@ -19,6 +19,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
       thread_(thread),
       counts_(shared.router->nodes.size()),
       spare_(shared.batch_size, thread),
+      copied_(static_cast<size_t>(shared.batch_size)),
       published_(counts_.size()) {
   const std::vector<bool>& numbered = shared.plan->joins.numbered;
   const auto any_numbered = [&](const std::vector<Way>& ways) {

@@ -293,6 +293,7 @@ class Worker {
   SpareBatches spare_;
   std::vector<Part, Unshared<Part>> parts_;  // of the divisions under way, those of the innermost last
   std::vector<int> part_of_;                 // by node, within one division: index into parts_, or -1
+  std::vector<uint16_t> copied_;             // packets of a batch that are copied to an output
   int batches_here_ = 0;                     // since the last change, if batches_a_side says when
   int want_gpu_ = 0;                         // sources whose packets the CPU cannot keep up with
   bool wants_cpu_ = true;                    // of segments placed by load

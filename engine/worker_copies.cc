@@ -9,11 +9,15 @@ namespace heddle {
 
 void Worker::copy_out(int node, Batch& batch) {
   const Step& step = steps_[static_cast<size_t>(node)];
+  const int n = batch.size();
+  uint16_t* const which = copied_.data();  // those that go to a port; until the next go()
   for (size_t port = 1; port < step.ways.size(); ++port) {
+    const int count = step.copies_some ? step.element->copies_to(batch, static_cast<int>(port), which) : n;
+    if (count == 0) continue;
     auto copies = spare_.borrow();
     const ColumnSet live = steps_[static_cast<size_t>(step.ways[port].target)].live;
-    for (int i = 0; i < batch.size(); ++i) {
-      if (step.copies_some && !step.element->copies_to(batch, i, static_cast<int>(port))) continue;
+    for (int k = 0; k < count; ++k) {
+      const int i = step.copies_some ? which[k] : k;
       // A clone shares the bytes; who writes them copies them first.
       Packet* clone = rte_pktmbuf_clone(batch.packet(i), shared_.packets->mempool());
       if (clone == nullptr) {
@@ -28,24 +32,18 @@ void Worker::copy_out(int node, Batch& batch) {
     go(step.ways[port], *copies);
     spare_.give_back(std::move(copies));
   }
-  if (step.copies_some) {
+  if (const int count = step.copies_some ? step.element->copies_to(batch, 0, which) : n; count < n) {
     const ColumnSet live = steps_[static_cast<size_t>(step.ways[0].target)].live;
-    const int n = batch.size();
-    int left = 0;  // in place; run_cpu() and copies_to() are done with those before
-    for (int i = 0; i < n; ++i) {
-      if (!step.element->copies_to(batch, i, 0)) {
+    batch.resize(0);
+    for (int i = 0, k = 0; i < n; ++i) {
+      if (k == count || which[k] != i) {
         shared_.tracer->replace(batch.packet(i), nullptr);
         rte_pktmbuf_free(batch.packet(i));
         continue;
       }
-      if (left < i) {
-        batch.resize(left);
-        batch.numbers()[left] = batch.numbers()[i];
-        batch.append(batch, i, live);
-      }
-      ++left;
+      batch.numbers()[k++] = batch.numbers()[i];
+      batch.append(batch, i, live);
     }
-    batch.resize(left);
   }
   go(step.ways[0], batch);
 }

@@ -25,6 +25,17 @@ void PaintTee::handlers(Handlers& list) { add_handlers(list, color_); }
 void CheckPaint::configure(click::Arguments& arguments) { color_ = read_color(arguments); }
 void CheckPaint::handlers(Handlers& list) { add_handlers(list, color_); }
 
+int PaintTee::copies_to(Batch& batch, int output, uint16_t* which) {
+  const uint32_t* paint = batch.column(Column::paint);
+  const uint32_t color = color_.load(std::memory_order_relaxed);
+  int count = 0;
+  for (int i = 0; i < batch.size(); ++i) {
+    which[count] = static_cast<uint16_t>(i);
+    count += output == 0 || paint[i] == color ? 1 : 0;
+  }
+  return count;
+}
+
 std::span<const char* const> CheckPaint::drop_reasons() const {
   static constexpr const char* kReasons[] = {"other_paint"};
   return kReasons;

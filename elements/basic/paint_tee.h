@@ -28,9 +28,7 @@ class PaintTee : public Element {
   Access access(Processor) const override { return {.column_reads = columns(Column::paint)}; }
   int copies() const override { return 2; }
   bool copies_some() const override { return true; }
-  bool copies_to(Batch& batch, int i, int output) override {
-    return output == 0 || batch.column(Column::paint)[i] == color_.load(std::memory_order_relaxed);
-  }
+  int copies_to(Batch& batch, int output, uint16_t* which) override;
   void run_cpu(Batch&) override {}
   void handlers(Handlers& list) override;
 

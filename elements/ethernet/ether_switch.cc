@@ -106,9 +106,16 @@ void EtherSwitch::run_cpu(Batch& batch) {
   }
 }
 
-bool EtherSwitch::copies_to(Batch& batch, int i, int output) {
-  const int port = threads_[static_cast<size_t>(batch.thread)].ports[i];
-  return port < 0 ? output != static_cast<int>(batch.column(Column::input)[i]) : output == port;
+int EtherSwitch::copies_to(Batch& batch, int output, uint16_t* which) {
+  const auto& ports = threads_[static_cast<size_t>(batch.thread)].ports;
+  const uint32_t* input = batch.column(Column::input);
+  int count = 0;
+  for (int i = 0; i < batch.size(); ++i) {
+    const int port = ports[i];
+    which[count] = static_cast<uint16_t>(i);
+    count += (port < 0 ? output != static_cast<int>(input[i]) : output == port) ? 1 : 0;
+  }
+  return count;
 }
 
 void EtherSwitch::handlers(Handlers& list) {

@@ -32,7 +32,7 @@ class EtherSwitch : public Element {
   Access access(Processor) const override;
   int copies() const override { return outputs; }
   bool copies_some() const override { return true; }
-  bool copies_to(Batch& batch, int i, int output) override;
+  int copies_to(Batch& batch, int output, uint16_t* which) override;
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
