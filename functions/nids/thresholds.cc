@@ -56,11 +56,15 @@ class Both {
 
 }  // namespace
 
-Thresholds::Thresholds(uint32_t places)
-    : mask_(std::bit_ceil((places + kUsed - 1) / kUsed) - 1), buckets_(std::make_unique<Bucket[]>(mask_ + 1)) {
+uint64_t Thresholds::random_seed() {
   std::random_device random;
-  seed_ = uint64_t{random()} << 32 | random();
+  return uint64_t{random()} << 32 | random();
 }
+
+Thresholds::Thresholds(uint32_t places, uint64_t seed)
+    : seed_(seed),
+      mask_(std::bit_ceil((places + kUsed - 1) / kUsed) - 1),
+      buckets_(std::make_unique<Bucket[]>(mask_ + 1)) {}
 
 /** The entry of `key`; if there is none, it gets the place in the emptier bucket whose time ends first. */
 Thresholds::Entry& Thresholds::entry_of(const Entry& key, Bucket& first, Bucket& second) {

@@ -18,7 +18,8 @@ class Thresholds {
   enum class Verdict : uint8_t { none, silent, alert };
 
   /** `places`: of what is tracked at once. Throws std::bad_alloc. */
-  explicit Thresholds(uint32_t places = 65536);
+  explicit Thresholds(uint32_t places = 65536) : Thresholds(places, random_seed()) {}
+  Thresholds(uint32_t places, uint64_t seed);
 
   /** A packet of `now_ns` matches `rule`, which has a threshold. */
   Verdict judge(const Signature& rule, const View& view, uint64_t now_ns);
@@ -44,6 +45,7 @@ class Thresholds {
     std::atomic_flag busy;
     Entry entries[kEntries];
   };
+  static uint64_t random_seed();
   Entry& entry_of(const Entry& key, Bucket& first, Bucket& second);
 
   uint64_t seed_;

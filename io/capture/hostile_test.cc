@@ -1,8 +1,8 @@
 // Broken captures: cut, changed at random, and those that crashed other parsers.
-#include <iostream>
 #include <random>
 
 #include "io/capture/test_support.h"
+#include "tests/support/frames.h"
 
 namespace heddle::capture {
 namespace {
@@ -68,10 +68,7 @@ TEST(HostileCapture, GivesAllRecordsBeforeACutAnywhere) {
 }
 
 TEST(HostileCapture, SurvivesRandomChanges) {
-  const char* given = std::getenv("HEDDLE_TEST_SEED");
-  const uint64_t seed = given ? std::strtoull(given, nullptr, 0) : std::random_device()();
-  std::cout << "HEDDLE_TEST_SEED=" << seed << std::endl;
-  std::mt19937_64 random(seed);
+  auto random = test::random_for("changed captures");
   const Folder folder;
   const std::vector<Good> captures = good_captures();
   for (int round = 0; round < 6000; ++round) {
