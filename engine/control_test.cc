@@ -67,10 +67,11 @@ TEST(Control, ChangesGoOnWhileTheRunEnds) {
     const auto engine = make_engine("InfiniteSource -> c :: Counter -> Discard; Script(TYPE PASSIVE);");
     engine->start();
     std::atomic<bool> done{false};
+    std::atomic<int> writes{0};
     std::thread writer([&] {
-      while (!done) engine->handlers().write("c.reset", ""), engine->exhausted();
+      for (; !done; ++writes) engine->handlers().write("c.reset", ""), engine->exhausted();
     });
-    usleep(2000);
+    wait_while([&] { return writes < 10; });
     engine->stop();
     engine->wait();
     done = true;

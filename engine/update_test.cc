@@ -9,6 +9,7 @@
 
 #include "functions/ip_lookup/ip_lookup.h"
 #include "tests/support/harness.h"
+#include "tests/support/patience.h"
 
 namespace heddle::test {
 namespace {
@@ -142,7 +143,8 @@ TEST_P(UpdateTest, DoesNotWaitForThreadsThatHaveEnded) {
       for (int i = 0; i < 3; ++i) engine.update(*lookup, [] {});
       updated = true;
     });
-    for (int i = 0; i < 20000 && !updated; ++i) usleep(1000);
+    Patience patience;
+    while (!updated && !patience.is_over(0)) usleep(1000);
     EXPECT_TRUE(updated) << "update() waits for a thread that has ended";
     engine.stop();
     updater.join();

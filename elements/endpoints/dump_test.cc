@@ -101,12 +101,10 @@ TEST(Dump, TimingKeepsThePaceAndCanBeStopped) {
   const auto result =
       run("f :: FromDump(" + (folder / "in.pcap") + ", TIMING true) -> sink :: TestSink; TestSource -> Discard;",
           backends()[0], {}, {.endless = true, .meanwhile = [](Engine& engine) {
-                                while (engine.handlers().read("f.count") != "4")
-                                  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                wait_while([&] { return engine.handlers().read("f.count") != "4"; });
                               }});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_GE(seconds, 0.3);
-  EXPECT_LT(seconds, 3);  // a loaded machine
   EXPECT_EQ(result.at("sink").size(), 4u);
 }
 

@@ -45,32 +45,37 @@ TEST(InfiniteSource, MakesLargePacketsAndWaitsForBuffers) {
 }
 
 TEST(InfiniteSource, HandlersChangeItWhilePacketsFlow) {
-  run_alone("i :: InfiniteSource(DATA old, LIMIT 10, BURST 3) -> c :: Counter -> Discard;",
-            {.endless = true, .meanwhile = [](Engine& engine) {
-               Control& control = engine.handlers();
-               const auto settle = [] { std::this_thread::sleep_for(std::chrono::milliseconds(30)); };
-               settle();
-               EXPECT_EQ(control.read("i.count"), "10");
-               EXPECT_EQ(control.read("i.data"), "old");
-               control.write("i.limit", "25");
-               settle();
-               EXPECT_EQ(control.read("i.count"), "25");
-               control.write("i.data", "newer");
-               EXPECT_EQ(control.read("i.data"), "newer");
-               control.write("i.active", "false");
-               control.write("i.reset", "");
-               settle();
-               EXPECT_EQ(control.read("i.count"), "0");
-               control.write("i.limit", "-1");
-               control.write("i.length", "1400");
-               control.write("i.burst", "64");
-               control.write("i.active", "true");
-               for (int n = 0; n < 50; ++n) control.write("i.data", format("content %d", n));
-               EXPECT_GT(std::stoull(control.read("i.count")), 0u);
-               EXPECT_THROW(control.write("i.burst", "0"), Error);
-               EXPECT_THROW(control.write("i.length", "70000"), Error);
-               EXPECT_EQ(control.read("i.burst"), "64");
-             }});
+  run_alone(
+      "i :: InfiniteSource(DATA old, LIMIT 10, BURST 3) -> c :: Counter -> Discard;"
+      "InfiniteSource -> others :: Counter -> Discard;",
+      {.endless = true, .meanwhile = [](Engine& engine) {
+         Broker& control = engine.handlers();
+         const auto settle = [&](uint64_t least) {
+           wait_while([&] { return std::stoull(control.read("i.count")) < least; });
+           wait_for_more(control, "others.count");  // no more come while others go on
+         };
+         settle(10);
+         EXPECT_EQ(control.read("i.count"), "10");
+         EXPECT_EQ(control.read("i.data"), "old");
+         control.write("i.limit", "25");
+         settle(25);
+         EXPECT_EQ(control.read("i.count"), "25");
+         control.write("i.data", "newer");
+         EXPECT_EQ(control.read("i.data"), "newer");
+         control.write("i.active", "false");
+         control.write("i.reset", "");
+         settle(0);
+         EXPECT_EQ(control.read("i.count"), "0");
+         control.write("i.limit", "-1");
+         control.write("i.length", "1400");
+         control.write("i.burst", "64");
+         control.write("i.active", "true");
+         for (int n = 0; n < 50; ++n) control.write("i.data", format("content %d", n));
+         settle(1);
+         EXPECT_THROW(control.write("i.burst", "0"), Error);
+         EXPECT_THROW(control.write("i.length", "70000"), Error);
+         EXPECT_EQ(control.read("i.burst"), "64");
+       }});
 }
 
 TEST(InfiniteSource, EndCallWritesAHandlerAtTheEnd) {
@@ -85,7 +90,6 @@ TEST(RatedSource, KeepsItsRate) {
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   ASSERT_EQ(result.at("sink").size(), 301u);
   EXPECT_GE(seconds, 0.29);
-  EXPECT_LT(seconds, 2);  // a loaded machine
   const auto& packets = result.at("sink");
   EXPECT_GE(packets.back().timestamp_ns - packets.front().timestamp_ns, 280'000'000u);
 }

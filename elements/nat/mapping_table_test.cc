@@ -10,6 +10,8 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/support/patience.h"
+
 namespace heddle::nat {
 namespace {
 
@@ -107,7 +109,8 @@ TEST(MappingTable, ConcurrentReadersSeeWholeMappings) {
       }
     });
   std::mt19937 random(9);
-  for (int step = 0; step < 30000 || (hits < 1000 && step < 3000000); ++step) {
+  test::Patience patience;  // with readers that have no processor yet
+  for (int step = 0; step < 30000 || (hits < 1000 && !patience.is_over(hits)); ++step) {
     const auto n = static_cast<uint32_t>(random() % 40), port = static_cast<uint32_t>(random() % 5000);
     table.create({n, 7, static_cast<uint16_t>(n), 7, Kind::udp},
                  {1000 + port, 7, static_cast<uint16_t>(port), 7, Kind::udp}, 0, 0, 0);
@@ -162,18 +165,19 @@ TEST(MappingTable, WhatPacketsHaveShownGoesAlong) {
 
 // Threads make mappings and end some while all of them move from table to table; none is lost or comes back.
 TEST(MappingTable, ConcurrentChangesMoveAlong) {
-  constexpr int kThreads = 2, kTables = 12;
+  constexpr int kThreads = 2, kTables = 12, kEach = 8000;
   std::vector<std::unique_ptr<MappingTable>> tables;
   for (int i = 0; i <= kTables; ++i) tables.push_back(std::make_unique<MappingTable>(20000 + 1000 * i));
   std::atomic<MappingTable*> now{tables[0].get()};
   std::vector<std::vector<uint32_t>> made(kThreads);
+  std::atomic<int> all_made{0};
   std::vector<uint64_t> wrong(kThreads);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] {
       const auto id = static_cast<uint32_t>(t);
       const auto flow = [&](uint32_t n) { return FlowKey{id, 7, static_cast<uint16_t>(n), 7, Kind::udp}; };
-      for (uint32_t n = 0; n < 8000; ++n) {
+      for (uint32_t n = 0; n < kEach; ++n) {
         for (;;) {
           const auto outcome =
               now.load()->create(flow(n), {1000 + id, 7, static_cast<uint16_t>(n), 7, Kind::udp}, 0, 1, 0);
@@ -182,6 +186,7 @@ TEST(MappingTable, ConcurrentChangesMoveAlong) {
           std::this_thread::yield();
         }
         made[id].push_back(n);
+        ++all_made;
         Rewrite found;
         if (!now.load()->find(flow(made[id][n / 2]), found) || found.to.source != 1000 + id) ++wrong[id];
       }
@@ -189,7 +194,7 @@ TEST(MappingTable, ConcurrentChangesMoveAlong) {
   for (int i = 0; i < kTables; ++i) {
     tables[static_cast<size_t>(i)]->move_to(*tables[static_cast<size_t>(i) + 1]);
     now = tables[static_cast<size_t>(i) + 1].get();
-    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    while (all_made < kThreads * kEach * (i + 1) / (kTables + 1)) std::this_thread::yield();
   }
   for (auto& thread : threads) thread.join();
   for (int t = 0; t < kThreads; ++t) {

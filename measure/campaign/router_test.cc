@@ -203,8 +203,8 @@ TEST(WiredRouterTest, TrialsCanBeInterrupted) {
         start_router(chain_of(text), easy_setup(), nullptr, [&](const TrialProgress&) { return go_on; });
     go_on = false;
     const auto start = std::chrono::steady_clock::now();
-    EXPECT_THROW(router->run({1000, 60, false}), Interrupted);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+    EXPECT_THROW(router->run({1000, 600, false}), Interrupted);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(300));  // half of the trial
   }
 }
 

@@ -422,7 +422,7 @@ TEST(Wire, ARouterInAnotherProcess) {
   std::string problem;
   Counts counts;
   try {
-    for (int i = 0; i < 2000 && !ports.linked(); ++i) usleep(10000);
+    for (int i = 0; i < 12000 && !ports.linked(); ++i) usleep(10000);
     if (!ports.linked()) throw Error("no router has connected");
     const Traffic traffic({.sizes = "256", .flows = 20}, 1, 1);
     Generator generator(traffic, wire.port_ids(), wire.port_ids(), ports.pool());
