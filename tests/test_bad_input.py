@@ -7,11 +7,10 @@ import re
 import signal
 import struct
 import subprocess
-import time
 
 import pytest
 from whole import captures
-from whole.program import CHAINS, Program, Report, mistakes, quoted
+from whole.program import CHAINS, Program, Report, mistakes, quoted, wait_until
 
 TRAFFIC = CHAINS / "traffic.pcap"
 
@@ -235,7 +234,7 @@ def test_names_that_json_must_quote(heddle, tmp_path):
     done = subprocess.run(
         [os.fsencode(heddle.path), b"run", b"--json", b"-e", b'FromDump("' + odd + b'") -> Discard'],
         capture_output=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 1 and json.loads(done.stdout.decode(errors="replace"))["problems"], done
@@ -265,19 +264,19 @@ def test_full_disk_of_a_summary(heddle, unbuffered):
 )
 def test_full_disk_of_standard_output(heddle, words):
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([heddle.path, *words], stdout=full, stderr=subprocess.PIPE, timeout=30, check=False)
+        done = subprocess.run([heddle.path, *words], stdout=full, stderr=subprocess.PIPE, timeout=120, check=False)
     assert done.returncode == 1 and b"cannot write standard output: No space left" in done.stderr, done
 
 
 def test_closed_pipe_of_a_summary(heddle):
-    chain = "InfiniteSource(LENGTH 60, BURST 64) -> ToIPSummaryDump(-, FIELDS timestamp wire_len)"
-    with heddle.start("run", "--quiet", "-e", chain) as running:
+    chain = "InfiniteSource(LENGTH 60, BURST 64) -> to :: ToIPSummaryDump(-, FIELDS timestamp wire_len)"
+    with heddle.start_ready("run", "--quiet", "-e", chain) as running:
         running.process.stdout.read(1000)
         running.process.stdout.close()
-        time.sleep(0.3)
-        assert running.alive()
+        failed = {"element": "to", "reason": "write_failed"}
+        wait_until(lambda: running.metric("heddle_drops_total", **failed) > 0, what="packets that cannot be written")
         running.signal(signal.SIGINT)
-        assert running.process.wait(10) == 1
+        assert running.process.wait(60) == 1
         assert b"Broken pipe" in running.process.stderr.read()
         running.process.stdout = None
 

@@ -17,11 +17,10 @@ import struct
 import subprocess
 import tempfile
 import termios
-import time
 
 import pytest
 from whole.measured import BOUNCE, EASY, median, records
-from whole.program import CHAINS, ROOT, Program
+from whole.program import CHAINS, ROOT, Program, wait_until
 
 
 @pytest.fixture
@@ -131,10 +130,9 @@ def test_a_chain_that_copies_packets(bench, tmp_path):
 
 
 def test_sizes_are_checked_against_what_the_chain_says(heddle):
-    start = time.monotonic()
     chain = "DPDKInfo(MBUF_SIZE 2304); FromDevice(a) -> ToDevice(b)"
-    err = heddle.fails("bench", "-e", chain, "--sweep", "size=64,9216", "--trial", "60")
-    assert "frames of 9216 bytes, but" in err and time.monotonic() - start < 20
+    err = heddle.fails("bench", "-e", chain, "--sweep", "size=64,9216", "--trial", "3600")
+    assert "frames of 9216 bytes, but" in err
 
 
 def test_a_chain_that_makes_its_own_packets(bench):
@@ -176,11 +174,9 @@ def test_interrupted_sweeps_go_on(heddle, bench, tmp_path):
     file = tmp_path / "out.jsonl"
     command = ["bench", BOUNCE, "--rate", "5k", "--sweep", "size=64..2048*2", "--json", file, *EASY]
     with heddle.start(*command) as running:
-        end = time.monotonic() + 60
-        while not (file.exists() and file.read_text().count("\n") >= 2):
-            assert running.alive() and time.monotonic() < end
-            time.sleep(0.02)
-        result = running.interrupt(20)
+        wait_until(lambda: not running.alive() or (file.exists() and file.read_text().count("\n") >= 2))
+        assert running.alive()
+        result = running.interrupt()
     assert result.code == 130 and "the same command goes on here" in result.err, result
     before = file.read_text()
     kept = before.count("\n")
@@ -196,10 +192,11 @@ def test_interrupted_sweeps_go_on(heddle, bench, tmp_path):
 
 
 def test_interrupt_within_a_long_trial(heddle):
-    with heddle.start("bench", BOUNCE, "--rate", "1k", "--trial", "60", "--no-pin") as running:
-        time.sleep(1.5)
-        result = running.interrupt(20)
-    assert result.code == 130 and result.seconds < 10, result
+    with heddle.start("bench", BOUNCE, "--rate", "1k", "--trial", "3600", "--no-pin") as running:
+        threads = pathlib.Path(f"/proc/{running.process.pid}/task")
+        wait_until(lambda: len(list(threads.iterdir())) > 2, what="a packet thread")
+        result = running.interrupt()
+    assert result.code == 130, result
 
 
 def test_standard_output(heddle):
@@ -229,10 +226,10 @@ def test_standard_output(heddle):
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     os.write(writer, bytes(4000))
     with subprocess.Popen(["sh", "-c", f"exec {again}"], stdout=writer, stderr=subprocess.PIPE, cwd=ROOT) as running:
-        time.sleep(2)
-        assert running.poll() is None
+        call = pathlib.Path(f"/proc/{running.pid}/syscall")
+        wait_until(lambda: call.read_text().startswith("1 0x1 "), what="a write to standard output")
         running.send_signal(signal.SIGINT)
-        assert running.wait(20) == 130
+        assert running.wait(60) == 130
     os.close(reader), os.close(writer)
 
 
@@ -371,7 +368,7 @@ def test_pictures(bench, heddle, tmp_path):
         (["--addresses", "routes:/nowhere"], "/nowhere"),
         (["--rate", "0.0000001"], "not a rate from 0.001 to 1e+09"),
         (["--rate", "900000G"], "not a rate from 0.001 to 1e+09"),
-        (["--rate", "0.01"], "no packet is due in a trial of 60 s"),
+        (["--rate", "0.001"], "no packet is due in a trial of 600 s"),
         (["--packets", "100"], "at least 384 packets"),
         (["--descriptors", "100"], "power of two"),
         (["--cores", "17"], "a port of the wire has 16 queues at most"),
@@ -386,10 +383,8 @@ def test_pictures(bench, heddle, tmp_path):
     ],
 )
 def test_mistakes(heddle, args, expected):
-    start = time.monotonic()
-    err = heddle.fails("bench", BOUNCE, "--trial", "60", *args)
+    err = heddle.fails("bench", BOUNCE, "--trial", "600", *args)  # before anything is measured
     assert expected in err and "Traceback" not in err
-    assert time.monotonic() - start < 20  # before anything is measured
 
 
 def test_mistakes_of_chains(heddle):

@@ -13,7 +13,7 @@ def measured_over_memif(heddle, tmp_path, *args):
     ends = [tmp_path / "in.sock", tmp_path / "out.sock"]
     command = ["--memif", ends[0], "--memif", f"{ends[1]}:receive", *args]
     with heddle.start("bench", *command, "--no-pin", "--drain", "0.5", "--repetitions", "2") as bench:
-        wait_until(lambda: all(end.exists() for end in ends) or not bench.alive(), 20, "sockets")
+        wait_until(lambda: all(end.exists() for end in ends) or not bench.alive(), 60, "sockets")
         assert {end.stat().st_mode & 0o077 for end in ends} == {0}
         devices = [f'"net_memif{i},role=client,socket-abstract=no,socket={end}"' for i, end in enumerate(ends)]
         chain = f"FromDPDKDevice({devices[0]}) -> EtherMirror -> ToDPDKDevice({devices[1]})"
@@ -26,7 +26,7 @@ def test_a_router_in_another_process(heddle, tmp_path):
     file = tmp_path / "out.jsonl"
     args = ["--rate", "5k", "--sweep", "size=64,512", "--generators", "2", "--trial", "0.1", "--json", file]
     with measured_over_memif(heddle, tmp_path, *args) as (bench, router, chain):
-        result = bench.wait(60)
+        result = bench.wait()
         assert router.interrupt().code == 0
     assert result.code == 0 and f"heddle run -e '{chain.replace('EtherMirror -> ', '')}'" in result.err, result
     assert [r["parameters"]["size"] for r in records(file)] == [64, 512]
@@ -40,7 +40,7 @@ def test_a_router_in_another_process_goes(heddle, tmp_path):
     with measured_over_memif(heddle, tmp_path, "--trial", "30") as (bench, router, _):
         wait_until(lambda: router.metric("heddle_received_packets_total") > 100, what="packets")
         router.interrupt()
-        result = bench.wait(20)
+        result = bench.wait()
     assert result.code == 1 and "the router has disconnected" in result.err, result
 
 
@@ -48,10 +48,10 @@ def test_a_router_with_small_buffers(heddle, tmp_path):
     """DPDK's memif driver makes other frames of those that do not fit."""
     end = tmp_path / "a.sock"
     with heddle.start("bench", "--memif", end, "--sweep", "size=64,4000", "--generators", "2", "--no-pin") as bench:
-        wait_until(lambda: end.exists() or not bench.alive(), 20, "the socket")
+        wait_until(lambda: end.exists() or not bench.alive(), 60, "the socket")
         device = f"net_memif0,role=client,socket-abstract=no,socket={end},bsize=2048"
         with heddle.start("run", "-e", f'FromDPDKDevice("{device}") -> ToDPDKDevice(net_memif0)'):
-            result = bench.wait(60)
+            result = bench.wait()
     assert result.code == 1, result
     assert "the router has buffers of 2048 bytes, but frames have up to" in result.err, result
 
@@ -59,7 +59,7 @@ def test_a_router_with_small_buffers(heddle, tmp_path):
 def test_no_router_connects(heddle, tmp_path):
     socket_file = tmp_path / "a.sock"
     with heddle.start("bench", "--memif", socket_file) as bench:
-        wait_until(socket_file.exists, 20, "the socket")
+        wait_until(socket_file.exists, 60, "the socket")
         result = bench.interrupt()
     assert result.code == 130 and not socket_file.exists(), result
 

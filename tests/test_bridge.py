@@ -176,7 +176,7 @@ def bridge(heddle, folder, port, default, *options, chain="bridge"):
 
 def finish(running):
     """Ctrl-C; every packet is accounted for."""
-    result = running.interrupt(20)
+    result = running.interrupt()
     assert result.code == 0, result  # DPDK's tap driver talks about a kernel without multiq
     report = Report(result.json)
     host = report.one("ToHost")

@@ -148,7 +148,7 @@ def test_two_programs_in_a_pipe(heddle, tmp_path):
     first = heddle.command(["run", "--quiet", "-e", f"FromDump({TRAFFIC}) -> EtherMirror -> ToDump(-)"])
     second = heddle.command(["run", "--quiet", "-e", f"FromDump(-) -> EtherMirror -> ToDump({quoted(out)})"])
     with subprocess.Popen(first, stdout=subprocess.PIPE, cwd=CHAINS.parent) as left:
-        right = subprocess.run(second, stdin=left.stdout, timeout=30, check=False)
+        right = subprocess.run(second, stdin=left.stdout, timeout=120, check=False)
     assert (left.returncode, right.returncode) == (0, 0)
     assert captures.read(out) == captures.read(TRAFFIC)
 

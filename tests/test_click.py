@@ -4,7 +4,6 @@ import os
 import re
 import socket
 import subprocess
-import time
 
 import pytest
 from whole import captures
@@ -109,8 +108,8 @@ def test_click_is_quiet_and_reads_standard_input(heddle):
     result = click(input=f"FromDump({TRAFFIC}) -> c :: Counter -> Discard".encode())
     assert (result.code, result.out, result.err) == (0, "", "")
     assert click("--nonsense").code == 1
-    with click.start("-e", "FromDPDKDevice(net_null0) -> Discard") as running:
-        time.sleep(0.5)
+    with click.start("-e", 'FromDPDKDevice(net_null0) -> Discard; Script(print "running")') as running:
+        assert running.process.stdout.readline() == b"running\n"
         result = running.interrupt()
     assert (result.code, result.out) == (0, ""), result
 

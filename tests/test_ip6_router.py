@@ -314,7 +314,7 @@ def test_ping_across_two_routers(heddle):
         # Hosts that there are not take nothing from those that there are.
         left.call("ping", "-q", "-c", "1", "-W", "1", "2001:db8:ffff:3::99", check=False)
         assert left.ping(right.address, 20) == 20
-        result = running.interrupt(20)
+        result = running.interrupt()
         assert result.code == 0, result
         report = Report(result.json)
     by_name = {e["name"]: e["statistics"] for e in report.elements("IP6NDSolicitor")}
@@ -344,7 +344,7 @@ def test_hop_limits_and_routes_that_there_are_not(heddle):
         assert complaint(right, left.address, "-t", 1)[0] == "2001:db8:ffff:3::fe"
         assert complaint(left, "2001:db8:ffff:3::99") == (second, "Destination unreachable: Address unreachable")
         assert complaint(left, "fd00::5") == (first, "Destination unreachable: No route")
-        assert running.interrupt(20).code == 0
+        assert running.interrupt().code == 0
 
 
 @pytest.mark.usefixtures("root")
@@ -355,7 +355,7 @@ def test_path_mtu(heddle):
         left.call("ip", "-6", "route", "flush", "cache")
         assert network.transfer(left, right, 300_000)  # TCP finds out by the same messages
         assert "mtu 1300" in left.call("ip", "-6", "route", "get", right.address)
-        result = running.interrupt(20)
+        result = running.interrupt()
         assert result.code == 0, result
     lengths = {e["name"]: e["drops"] for e in Report(result.json).elements("CheckLength")}
     assert lengths == {name: {} for name in lengths}  # none is dropped without a word

@@ -303,7 +303,7 @@ def test_bird_steers_it(heddle, kernel, tmp_path):
             r.wait_for("203.0.113.0/24", ("10.9.0.9", 0))
         finally:
             daemon.terminate()
-            daemon.wait(10)
+            daemon.wait(60)
         r.wait_for("203.0.113.0/24", None, "when the daemon has ended")
 
 

@@ -32,8 +32,8 @@ def test_memif_between_two_programs(heddle):
             wait_until(lambda: os.path.exists(socket) or socket in unix_sockets(), what="memif")
             with user.start("run", "--json", "-e", receiver) as client:
                 wait_until(lambda: os.path.exists(out) and os.path.getsize(out) > 600 * 3016, 60, "the frames")
-                got = client.interrupt(10)
-            sent = server.interrupt(10)
+                got = client.interrupt()
+            sent = server.interrupt()
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.remove(socket)
@@ -60,7 +60,7 @@ def test_memif_with_frames_of_mixed_sizes(heddle, tmp_path, sender):
         send_to: f"d :: ToDPDKDevice({send_to}); {sources}",
     }
     with heddle.start("run", "--json", "-e", chains[one]) as server:
-        wait_until((tmp_path / "memif.sock").exists, 20, "the socket")
+        wait_until((tmp_path / "memif.sock").exists, 60, "the socket")
         with heddle.start("run", "--json", "-e", chains[two]) as client:
             # A ring has 1024 places: it is gone round several times.
             wait_until(lambda: out.exists() and out.stat().st_size > 40_000_000, 60, "the frames")
@@ -82,7 +82,7 @@ def test_memif_refuses_frames_that_do_not_fit(heddle, tmp_path):
     )
     receiver = f'FromDPDKDevice("{device % "client"},bsize=2048") -> c :: Counter -> Discard'
     with heddle.start("run", "--json", "-e", sender) as server:
-        wait_until((tmp_path / "memif.sock").exists, 20, "the socket")
+        wait_until((tmp_path / "memif.sock").exists, 60, "the socket")
         with heddle.start("run", "--json", "-u", control, "-e", receiver) as client:
             wait_for_count(control, "c.count", 501)
             got = Report(client.interrupt().json)

@@ -281,7 +281,7 @@ def test_ping_tcp_udp_and_refusals_through_nat(heddle):
         refused = left.call(
             "/usr/bin/python3",
             "-c",
-            "import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.connect(('10.2.0.1', 9)); s.settimeout(10)\n"
+            "import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.connect(('10.2.0.1', 9)); s.settimeout(60)\n"
             "s.send(b'x')\ntry: s.recv(1)\nexcept OSError as error: print(type(error).__name__)",
         )
         assert refused.strip() == "ConnectionRefusedError"  # the port unreachable message has come through

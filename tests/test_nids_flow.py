@@ -118,7 +118,8 @@ def test_flows_outlive_reloads(heddle, tmp_path):
         f"FromDump({quoted(source)}) -> in :: CheckIPHeader(14) -> ids :: NIDS({quoted(tmp_path / 'rules')});"
         f" late :: FromDump({quoted(other)}, ACTIVE false, STOP false) -> in;"
         " ids[0] -> out :: Discard; ids[1] -> NIDSConfirm(ids) -> out;"
-        ' DriverManager(wait 0.3, write ids.reload, write late.active true, wait 0.3, print "$(ids.counts)", stop);'
+        " DriverManager(label a, wait 1ms, goto a $(lt $(out.count) 2), write ids.reload, write late.active true,"
+        ' label b, wait 1ms, goto b $(lt $(out.count) 3), print "$(ids.counts)", stop);'
     )
     result = heddle.ok("run", "--quiet", "-e", chain)
     assert "1 1\n" in result.out and "3 0\n" in result.out, result

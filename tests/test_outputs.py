@@ -18,7 +18,7 @@ def test_standard_descriptors_that_are_closed(heddle, tmp_path, closed):
         ["sh", "-c", f'"$@" {closed}', "sh", *heddle.command(["run", "--quiet", "-e", chain])],
         capture_output=True,
         check=False,
-        timeout=30,
+        timeout=120,
     )
     assert done.returncode == 0 and done.stdout == b""
     assert captures.read(out) == captures.read(TRAFFIC)
@@ -37,7 +37,7 @@ def test_closed_descriptors_that_are_used(heddle, closed, chain, message):
         ["sh", "-c", f'"$@" {closed}', "sh", *heddle.command(["run", "--quiet", "-e", chain])],
         stderr=subprocess.PIPE,
         check=False,
-        timeout=30,
+        timeout=120,
     )
     assert done.returncode == 1 and message in done.stderr.decode(), done
 

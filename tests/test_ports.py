@@ -143,7 +143,7 @@ def test_frames_that_the_kernel_sends_while_the_program_starts(heddle, root, tmp
                 send(one, [frame(60, n) for n in range(20)])
             send(far, [frame(60, n) for n in range(3)])
             wait_for_count(control, "c.count", 3)
-            result = running.interrupt(10)
+            result = running.interrupt()
     assert Report(result.json).count("c") == 3, result
 
 
@@ -157,7 +157,7 @@ def test_protocol_and_ip_by_request(heddle, root):
         with veth() as (one, far), heddle.start_ready("run", "--json", "-e", chain.format(one, arguments)) as running:
             send(far, [frame(60), arp, tagged, broken])
             wait_for_metric(running, not_ip, "heddle_statistic", element="FromDevice@1", name="not_ip")
-            report = Report(running.interrupt(10).json)
+            report = Report(running.interrupt().json)
         found[arguments] = [report.count("c"), report.count("ip"), report.one("FromDevice@1")["statistics"]]
     assert found["FORCE_IP true"] == [2, 2, {"not_ip": 2}]
     assert found["FORCE_IP true, PROTOCOL 0x0806"] == [0, 0, {"not_ip": 1}]
@@ -192,7 +192,7 @@ def test_promisc_and_snaplen_by_position(heddle, root, tmp_path):
     ):
         send(far, [frame(60)])
         wait_for_metric(running, 1, "heddle_packets_total", element="FromDevice@1")
-        running.interrupt(10)
+        running.interrupt()
     assert captures.frames(tmp_path / "out.pcap") == [frame(60)[:40]]
 
 
@@ -209,7 +209,7 @@ def test_what_the_kernel_drops_is_counted(heddle, root, tmp_path):
             Control(control).write("f.active", "true")
             total = lambda: int(read_handler(control, "c.count")) + int(read_handler(control, "f.kernel_drops"))
             wait_until(lambda: total() == sent, what="all frames")
-            result = running.interrupt(10)
+            result = running.interrupt()
     report = Report(result.json)
     drops = report.one("f")["statistics"]["kernel_drops"]
     assert 0 < drops < sent and report.count("c") == sent - drops
@@ -223,7 +223,7 @@ def test_large_frames_over_af_packet(heddle, root, tmp_path):
     with veth(9000) as (outside, one), veth(9000) as (other, inside), start_between(heddle, one, other) as running:
         with listening(inside, tmp_path / "got.pcap", len(frames)):
             send(outside, frames)
-        result = running.interrupt(10)
+        result = running.interrupt()
     assert result.code == 0, result
     report = Report(result.json)
     report.assert_accounted()
@@ -255,7 +255,7 @@ def test_two_threads_share_an_interface(heddle, root, tmp_path):
         running = stack.enter_context(start_between(heddle, one, other, "-j", "2"))
         with listening(inside, tmp_path / "got.pcap", len(frames)):
             send(outside, frames)
-        report = Report(running.interrupt(10).json)
+        report = Report(running.interrupt().json)
     report.assert_accounted()
     assert sorted(ours(tmp_path / "got.pcap")) == sorted(frames)
 
@@ -271,7 +271,7 @@ def test_af_xdp(heddle, root, tmp_path):
                 pytest.skip(f"this kernel has no AF_XDP: {result.err}")
             with listening(outside, tmp_path / "got.pcap", len(frames)):
                 send(outside, frames)
-            report = Report(running.interrupt(10).json)
+            report = Report(running.interrupt().json)
     report.assert_accounted()
     assert report.count("c") >= len(frames)
     got = [data for data in captures.frames(tmp_path / "got.pcap") if data[12:14] == b"\x08\x00"]
@@ -290,7 +290,7 @@ def test_link_that_goes_down_and_comes_back(heddle, root, tmp_path):
             wait_until(lambda wanted=carrier: read_handler(control, "FromDevice@1.carrier") == wanted, what="the link")
         with listening(inside, tmp_path / "got.pcap", 5):
             send(outside, [frame(100, 1)] * 5)
-        result = running.interrupt(10)
+        result = running.interrupt()
     assert result.code == 0, result
     report = Report(result.json)
     assert report.one("FromDevice")["statistics"]["link_downs"] == 1
@@ -302,7 +302,7 @@ def test_interface_removed_under_traffic_ends_its_source(heddle, root):
         send(outside, [frame(100, 1)] * 50)
         wait_until(lambda: running.packets("c") == 50, what="the frames")
         network.call("ip", "link", "delete", one)
-        result = running.wait(10)  # by itself: no other source is left
+        result = running.wait()  # by itself: no other source is left
     assert result.code == 1, result
     assert result.err.count("was removed") == 1 and one in result.err
     report = Report(result.json)
@@ -319,8 +319,8 @@ def test_interface_removed_at_the_far_end_drops(heddle, root):
             network.call("ip", "link", "delete", other)
             wait_for_metric(running, 501, "heddle_drops_total", element="d", reason="removed")
             assert running.alive()
-            result = running.interrupt(10)
-    assert result.code == 1 and result.seconds < 2, result
+            result = running.interrupt()
+    assert result.code == 1, result
     assert result.err.count("was removed") == 1 and other in result.err
     report = Report(result.json)
     report.assert_accounted()
@@ -342,7 +342,7 @@ def test_large_frames_over_tap(heddle, root, tmp_path):
         network.call("ip", "link", "set", name, "up")
         send(name, frames)
         wait_until(lambda: recorded(tmp_path / "in.pcap") >= len(frames), what="the frames")
-        result = running.interrupt(10)
+        result = running.interrupt()
     assert result.code == 0, result
     assert ours(tmp_path / "in.pcap") == frames
 

@@ -74,7 +74,7 @@ def processes(space, *commands):
     finally:
         for process in started[::-1]:
             process.terminate()
-            process.wait(10)
+            process.wait(60)
 
 
 def bird(space, folder, address, static, bgp, ospf):
@@ -171,5 +171,5 @@ def test_bgp_and_ospf_steer_the_router(heddle, tmp_path, daemon):
         wait_until(lambda: route("198.51.100.0/24") is None, what="that the route goes with its router")
         assert not pings(1)
         assert route("203.0.113.0/24") == ["10.0.0.2", "0"]
-        result = running.interrupt(20)
+        result = running.interrupt()
         assert result.code == 0, result

@@ -76,7 +76,7 @@ def test_a_capture_that_has_not_come_whole(heddle, arrived, packets, how):
         if how == "signal":
             wait_until(lambda: catches(running.process.pid, signal.SIGINT), what="the program's handlers")
             running.signal(signal.SIGINT)
-        running.process.wait(20)  # the pipe is open
+        running.process.wait(60)  # the pipe is open
         running.process.stdin.close()
         running.process.stdin = None
         result = running.wait()

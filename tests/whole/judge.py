@@ -50,11 +50,11 @@ def namespace(program):
 def send(space, frames):
     """Sends frames from one device to the other."""
     data = b"".join(len(frame).to_bytes(2, "big") + frame for frame in frames)
-    subprocess.run(space.command("/usr/bin/python3", "-c", SENDER, DEVICE[0]), input=data, check=True, timeout=60)
+    subprocess.run(space.command("/usr/bin/python3", "-c", SENDER, DEVICE[0]), input=data, check=True, timeout=120)
 
 
 def load(space, words, text):
-    done = subprocess.run(space.command(*words), input=text, text=True, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(space.command(*words), input=text, text=True, capture_output=True, check=False, timeout=120)
     assert done.returncode == 0, text + done.stderr
 
 

@@ -5,7 +5,6 @@ import json
 import os
 import socket
 import subprocess
-import time
 
 from whole.program import wait_until
 
@@ -13,8 +12,8 @@ OFFLOADS = [word for feature in ("rx", "tx", "tso", "gso", "gro") for word in (f
 SERIAL = iter(range(1000))
 
 # Sends numbered echo requests to an address, one in each interval, until all answers have come or `patience` seconds
-# after the last request; prints how many came. The program `ping` waits for the last answer only as long as two of the
-# round trips before took.
+# after the last request; prints a line when one has come, and how many came. The program `ping` waits for the last
+# answer only as long as two of the round trips before took.
 PINGER = """
 import select, socket, sys, time
 address, source = sys.argv[1:3]
@@ -37,6 +36,8 @@ while len(came) < count:
             except OSError:
                 continue  # somebody says that it does not get there
             if answer[0] == reply and len(answer) == 8 + size:
+                if not came:
+                    print("one has come", flush=True)
                 came.add(int.from_bytes(answer[6:8], "big"))
     elif sent < count:
         try:
@@ -51,7 +52,7 @@ print(len(came))
 """
 
 
-def call(*words, timeout=20, check=True):
+def call(*words, timeout=60, check=True):
     done = subprocess.run(
         list(map(str, words)), capture_output=True, text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
     )
@@ -99,7 +100,7 @@ class Namespace:
 
     def ping(self, *arguments, **options):
         """How many answers came; arguments: see `pinger`."""
-        return int(call(*self.pinger(*arguments, **options), timeout=60))
+        return int(call(*self.pinger(*arguments, **options), timeout=120).split()[-1])
 
 
 @contextlib.contextmanager
@@ -162,7 +163,7 @@ def serving(namespace, *words):
         yield process
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
 
 
 def wait_for_link(client, server, running=None):
@@ -193,7 +194,7 @@ def transfer(client, server, size):
         "s=socket.create_server(('',5300),family=family); c=s.accept()[0]; d=b''\n"
         "while p:=c.recv(65536): d+=p\nsys.stdout.buffer.write(d)"
     )
-    sink = "import socket,sys; s=socket.create_connection((sys.argv[1],5300),5); s.sendall(sys.stdin.buffer.read())"
+    sink = "import socket,sys; s=socket.create_connection((sys.argv[1],5300),60); s.sendall(sys.stdin.buffer.read())"
     receiver = subprocess.Popen(
         server.command("/usr/bin/python3", "-c", source, server.address), stdout=subprocess.PIPE
     )
@@ -209,12 +210,13 @@ def transfer(client, server, size):
 
 
 def flood(client, address, count, interval=0.005):
-    """Starts a stream of pings; returns a function that waits for its end and says how many came back."""
+    """Starts a stream of pings, and returns when the first is back: a function that waits for its end and says how many
+    came back."""
     process = subprocess.Popen(client.pinger(address, count, interval, patience=30), stdout=subprocess.PIPE, text=True)
 
     def end():
         out, _ = process.communicate(timeout=120)
-        return int(out)
+        return int(out.split()[-1])
 
-    time.sleep(0.3)
+    process.stdout.readline()
     return end

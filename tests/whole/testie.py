@@ -96,7 +96,7 @@ def run(test, folder, heddle):
 
     def shell(commands):
         return subprocess.run(
-            ["bash", "-c", commands], cwd=folder, env=environment, capture_output=True, timeout=60, check=False
+            ["bash", "-c", commands], cwd=folder, env=environment, capture_output=True, timeout=300, check=False
         )
 
     if test.require and shell(test.require).returncode != 0:
