@@ -70,11 +70,18 @@ std::unique_ptr<Engine::Generation> Engine::make_generation(Configuration config
 
 /** Calls Element::start(); what it throws says which element, and where the chain has it. */
 void start_element(const Node& node, const Environment& environment) {
+  const auto fails = [&](const char* why) {
+    const std::string place = node.where.line > 0 ? node.where.text() + ": " : "";
+    throw Error(place + node.element->class_name + " '" + node.element->name + "': " + why);
+  };
   try {
     node.element->start(environment);
   } catch (const Error& error) {
-    const std::string place = node.where.line > 0 ? node.where.text() + ": " : "";
-    throw Error(place + node.element->class_name + " '" + node.element->name + "': " + error.what());
+    fails(error.what());
+  } catch (const std::bad_alloc&) {
+    fails("out of memory");
+  } catch (const std::system_error& error) {  // no more threads
+    fails(error.what());
   }
 }
 

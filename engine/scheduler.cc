@@ -45,27 +45,31 @@ void Scheduler::prepare() {
   live_threads_ = working;
   // The master, which comes last, counts as one of them where they are made.
   const int wanted = working + (drivers_.empty() ? 0 : 1);
-  const auto too_many = [&](const std::system_error& error) {
+  const auto too_many = [&](const std::string& why) {
     const auto made = static_cast<int>(threads_.size());
     live_threads_.fetch_sub(working - made);
     pausing_ = finished_ = true;
     start();  // so that they end
     join();
     throw Error(format("packet thread %d of %d cannot be started (%s); %sraise the limit of processes", made + 1,
-                       wanted, error.code().message().c_str(), wanted > 1 ? "give fewer with -j, or " : ""));
+                       wanted, why.c_str(), wanted > 1 ? "give fewer with -j, or " : ""));
   };
   for (int thread = 0; thread < static_cast<int>(workers_.size()); ++thread) {
     if (!workers_[static_cast<size_t>(thread)]->has_tasks()) continue;
     try {
       threads_.emplace_back([this, thread] { thread_main(thread); });
     } catch (const std::system_error& error) {
-      too_many(error);
+      too_many(error.code().message());
+    } catch (const std::bad_alloc&) {
+      too_many("out of memory");
     }
   }
   try {
     if (!drivers_.empty()) master_ = std::thread([this] { master_main(); });
   } catch (const std::system_error& error) {
-    too_many(error);
+    too_many(error.code().message());
+  } catch (const std::bad_alloc&) {
+    too_many("out of memory");
   }
 }
 

@@ -66,11 +66,11 @@ ControlServer::ControlServer(std::string name, Config config, bool read_only, Co
       take_connection();
     else if (!try_to_open() && retries_ <= 0)
       open();  // throws
-  } catch (const Error&) {
-    close(wake_);
+    thread_ = std::thread([this] { serve(); });
+  } catch (...) {
+    close_all();
     throw;
   }
-  thread_ = std::thread([this] { serve(); });
 }
 
 void ControlServer::take_connection() {
@@ -103,7 +103,7 @@ void ControlServer::open() {
     else
       open_unix();
     if (listen(listener_, 16) != 0) throw Error(because("listen"));
-  } catch (const Error&) {
+  } catch (...) {
     close(listener_);
     listener_ = -1;
     throw;
@@ -266,6 +266,10 @@ ControlServer::~ControlServer() {
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
   thread_.join();
+  close_all();
+}
+
+void ControlServer::close_all() {
   for (auto& client : clients_) {
     write_to(client);  // what fits
     close_client(client);

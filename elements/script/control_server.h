@@ -64,6 +64,7 @@ class ControlServer {
   void write_to(Client& client);
   void close_client(Client& client);
   void close_idlest();
+  void close_all();  // when there is no thread
 
   std::string name_;
   Config config_;
