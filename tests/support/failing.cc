@@ -1,8 +1,11 @@
 #include "tests/support/failing.h"
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <new>
+#include <string>
 
 namespace heddle::test {
 namespace {
@@ -34,7 +37,7 @@ FewDescriptors::FewDescriptors(int more) {
   setrlimit(RLIMIT_NOFILE, &few);
 }
 
-static void* allocated(size_t bytes, size_t alignment) {
+[[maybe_unused]] static void* allocated(size_t bytes, size_t alignment) {
   if (counts && ++allocations == fails_at) throw std::bad_alloc();
   void* memory = nullptr;
   if (alignment <= alignof(std::max_align_t))
@@ -47,6 +50,13 @@ static void* allocated(size_t bytes, size_t alignment) {
 
 }  // namespace heddle::test
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HEDDLE_TSAN  // has its own, which cannot be replaced
+#endif
+#endif
+
+#ifndef HEDDLE_TSAN
 // Those of the whole program; arrays and `nothrow` go by these. Compilers that see both sides would say that free() is
 // not for what `new` has made.
 #define HEDDLE_APART __attribute__((noinline))
@@ -58,3 +68,4 @@ HEDDLE_APART void operator delete(void* memory) noexcept { std::free(memory); }
 HEDDLE_APART void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 HEDDLE_APART void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 HEDDLE_APART void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+#endif
