@@ -100,7 +100,8 @@ std::vector<Result> direct_forms_in(const std::string& name, size_t count) {
 }
 
 /** Also as the rule is written, address after address. */
-std::vector<Result> ip6_forms_in(const std::string& name, size_t count, size_t tables) {
+std::vector<Result> ip6_forms_in(const std::string& name, size_t count, size_t tables,
+                                 ip6_lookup::EngineKind engine = ip6_lookup::EngineKind::tree) {
   using namespace ip6_lookup;
   std::mt19937_64 random(2);
   std::vector<Route> routes;
@@ -108,7 +109,7 @@ std::vector<Result> ip6_forms_in(const std::string& name, size_t count, size_t t
     routes.push_back({{{static_cast<uint64_t>(prefix.address >> 64), static_cast<uint64_t>(prefix.address)},
                        static_cast<uint8_t>(prefix.length)},
                       {{}, static_cast<uint32_t>(random() % 64)}});
-  RouteTable table;
+  RouteTable table(engine);
   table.load(routes);
   std::vector<HugePages> copies;
   std::vector<const Image*> images{&table.image()};
@@ -125,7 +126,7 @@ std::vector<Result> ip6_forms_in(const std::string& name, size_t count, size_t t
     halves.push_back(__builtin_bswap64(prefix.address.low | (random() & ~mask.low)));
   }
   const auto* addresses = reinterpret_cast<const uint8_t(*)[16]>(halves.data());
-  std::vector<Form> all(forms().begin(), forms().end());
+  std::vector<Form> all(forms(engine).begin(), forms(engine).end());
   all.push_back({"as written", [](const Image* image, const uint8_t(*at)[16], uint16_t* hops, int n) {
                    for (int i = 0; i < n; ++i) {
                      uint64_t half[2];
@@ -136,7 +137,7 @@ std::vector<Result> ip6_forms_in(const std::string& name, size_t count, size_t t
   std::vector<uint16_t> hops(kBulk);
   auto results = compare(
       name, std::span<const Form>(all),
-      format("%zu tables of %.1f MB, addresses in routes", tables, static_cast<double>(table.bytes().size()) / 1e6),
+      format("%zu tables of %.1f MB, addresses in routes", tables, static_cast<double>(table.bytes_used()) / 1e6),
       [&](const Form& form, size_t at) {
         form.look_up(images[at / kBulk % tables], &addresses[at], hops.data(), kBulk);
       });
@@ -151,7 +152,8 @@ const Register lookup_forms("lookup-forms", false, [] {
   for (const auto& some :
        {cuckoo_forms("cuckoo-64k", 65'536), cuckoo_forms("cuckoo-10m", 10'000'000), direct_forms_in("dir24", 1),
         direct_forms_in("dir24x32", 32), ip6_forms_in("ip6-200k", 200'000, 1), ip6_forms_in("ip6-1m", 1'000'000, 1),
-        ip6_forms_in("ip6-1mx24", 1'000'000, 24)})
+        ip6_forms_in("ip6-1mx24", 1'000'000, 24),
+        ip6_forms_in("ip6-trie-200k", 200'000, 1, ip6_lookup::EngineKind::trie)})
     results.insert(results.end(), some.begin(), some.end());
   return results;
 });

@@ -163,6 +163,12 @@ STATE = {
         "r.table",
         "2001:db8:9::/48",
     ),
+    "LookupIP6Route, trie": (
+        "Idle -> MarkIP6Header -> r :: LookupIP6Route(2001:db8::/32 0, ENGINE trie) {} -> Discard",
+        ("r.add", "2001:db8:9::/48 0"),
+        "r.table",
+        "2001:db8:9::/48",
+    ),
     "ECMP": (
         "Idle -> MarkIPHeader -> StoreIPAddress(0.0.0.1, dst) -> e :: ECMP {} -> Discard",
         ("e.set", "7 10.0.0.9 0"),

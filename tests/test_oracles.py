@@ -312,7 +312,8 @@ def test_a_library_judges_routes_of_ip4(heddle, test_data, tmp_path):
         assert (str(answer["output"]) if answer["route"] else None) == (node and node.data["system"]), address
 
 
-def test_a_library_judges_routes_of_ip6(heddle, test_data, tmp_path):
+@pytest.mark.parametrize("engine", ["tree", "trie"])
+def test_a_library_judges_routes_of_ip6(heddle, test_data, tmp_path, engine):
     """By the element: each system leaves by the output that is its number modulo 16."""
     outputs = 16
     tree = librarys_routes(test_data / "routing/ipasn6_20151101.dat.gz", 6)
@@ -325,7 +326,7 @@ def test_a_library_judges_routes_of_ip6(heddle, test_data, tmp_path):
     source = captures.write(tmp_path / "in.pcap", frames)
     outs = [tmp_path / f"{n}.pcap" for n in range(outputs)]
     report = heddle.run(
-        f"FromDump({quoted(source)}) -> CheckIP6Header(OFFSET 14) -> rt :: LookupIP6Route(FILE {quoted(tmp_path / 'routes')}); "
+        f"FromDump({quoted(source)}) -> CheckIP6Header(OFFSET 14) -> rt :: LookupIP6Route(FILE {quoted(tmp_path / 'routes')}, ENGINE {engine}); "
         + "; ".join(f"rt[{n}] -> ToDump({quoted(out)})" for n, out in enumerate(outs))
     )
     nodes = [tree.search_best(str(ipaddress.IPv6Address(address))) for address in wanted]

@@ -27,7 +27,11 @@ std::vector<Route> LookupIP6Route::read_routes(std::vector<std::string>& errors)
 }
 
 void LookupIP6Route::configure(click::Arguments& arguments) {
-  arguments.keyword("FILE", file_);
+  size_t most_megabytes = 4096;
+  ip6_lookup::EngineKind engine = ip6_lookup::EngineKind::tree;
+  arguments.keyword("FILE", file_)
+      .choice("ENGINE", engine, {{"tree", ip6_lookup::EngineKind::tree}, {"trie", ip6_lookup::EngineKind::trie}})
+      .keyword("MEMORY", most_megabytes, size_t{1}, size_t{1} << 20);
   for (const auto& argument : arguments.rest()) {
     Route route;
     const std::string problem = ip6_lookup::parse_route(argument.text, route);
@@ -41,7 +45,13 @@ void LookupIP6Route::configure(click::Arguments& arguments) {
   std::vector<std::string> errors;
   std::vector<Route> routes = read_routes(errors);
   for (auto& error : errors) arguments.error(error);
-  if (errors.empty()) load(std::move(routes));
+  if (!errors.empty()) return;
+  try {
+    routes_.use(engine, most_megabytes << 20);
+    load(std::move(routes));
+  } catch (const Error& error) {
+    arguments.error(error.what());
+  }
 }
 
 void LookupIP6Route::load(std::vector<Route> routes) {
@@ -55,9 +65,14 @@ void LookupIP6Route::changed() {
 }
 
 std::string LookupIP6Route::choice() const {
-  if (placed_on_gpu_) return {};
+  const double megabytes = static_cast<double>(routes_.bytes().size()) / (1 << 20);
+  const std::string image = routes_.engine() == ip6_lookup::EngineKind::trie
+                                ? format("a trie of %.1f MB (ENGINE says so)", megabytes)
+                                : format("a tree of %.1f MB (the default)", megabytes);
+  if (placed_on_gpu_) return image;
   if (!started_) routes_.choose_form();
-  return format("look-ups: %s, the fastest here with %zu routes", routes_.form(), routes_.routes().size());
+  return format("look-ups: %s, the fastest here with %zu routes; %s", routes_.form(), routes_.routes().size(),
+                image.c_str());
 }
 
 void LookupIP6Route::start(const Environment&) {

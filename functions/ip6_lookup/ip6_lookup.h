@@ -12,25 +12,34 @@ namespace heddle {
 
 /** LookupIP6Route: routes IPv6 packets by the longest prefix that matches their destination address.
  *
- *      LookupIP6Route(ADDR1/LEN1 [GW1] OUT1, ADDR2/LEN2 [GW2] OUT2, ... [, keywords FILE, DEVICE, BLOCKING])
+ *      LookupIP6Route(ADDR1/LEN1 [GW1] OUT1, ADDR2/LEN2 [GW2] OUT2, ... [, keywords FILE, ENGINE, MEMORY, DEVICE,
+ *          BLOCKING])
  *
  *  Each argument is a route: prefix (2001:db8::/32, a single address, or "default"), optional gateway (:: or - for
  *  none), and the output port; bits of the address after the prefix's length are ignored. FILE: a text file with one
  *  such route a line ("#" starts a comment); routes of the file come first, and of several with one prefix the last
- *  counts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true,
- *  default) or drop ("no_slot").
+ *  counts. ENGINE: what finds routes, tree (default) or trie, see below; `heddle plan` says which one it is. MEMORY:
+ *  most megabytes that it may take, default 4096. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU
+ *  with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  One input, one or more outputs. The destination is that of the IPv6 header that CheckIP6Header or MarkIP6Header has
  *  marked (annotation l3). Packets without a route are dropped ("no_route"), packets without 40 bytes of header at l3,
  *  too ("no_header"). The annotation dst then says which gateway the packet goes to, as a number since an annotation
  *  has 64 bits at most, or 0: IP6NDSolicitor and ECMP know what it means. A program knows 65,535 gateways in its life.
  *
- *  Prefixes are intervals of addresses, in a B+-tree of cache lines that is searched for many packets at once, with
- *  AVX-512 or AVX2 where the processor has them (PlanB, NSDI 2026): 6 lines for 200,000 routes. Routes longer than /64
- *  cost a second, shorter search. Any number of routes; about 17 bytes each.
+ *  ENGINE tree: prefixes are intervals of addresses, in a B+-tree of cache lines that is searched for many packets at
+ *  once, with AVX-512 or AVX2 where the processor has them (PlanB, NSDI 2026): 6 lines for 200,000 routes. Routes
+ *  longer than /64 cost a second, shorter search. Any number of routes; about 17 bytes each. A change builds the tree
+ *  anew (20 ms for 200,000 routes), so make many at once with `ctrl`.
  *
- *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one. A
- *  change builds the tree anew (20 ms for 200,000 routes), so make many at once with `ctrl`.
+ *  ENGINE trie: a table by the first 24 bits, then one by the next byte each, as DPDK's LPM6 has it: one access for a
+ *  route of up to /24, and one more for each 8 bits. It takes 64 MB and 1 KB for each group of 256 entries, of which a
+ *  new prefix needs at most 13 and most share those of their neighbours; there is room for a quarter more than the
+ *  routes need at first. At most 16,384 pairs of gateway and output. A change writes the entries that its route covers
+ *  (0.1 ms among 200,000 routes; ::/0 covers all of them), and builds the trie anew only when groups run out: then
+ *  there must be memory for both.
+ *
+ *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one.
  *      add ADDR/LEN [GW] OUT       (write) adds a route; fails if there is one for this prefix
  *      set ADDR/LEN [GW] OUT       (write) adds or replaces a route
  *      remove ADDR/LEN [GW OUT]    (write) removes a route; fails if there is none
@@ -48,8 +57,8 @@ namespace heddle {
  *  Hot reconfiguration: with the same arguments, without FILE, and as many outputs routes stay as handlers have made
  *  them. Else they are those of the arguments and of FILE as it is then.
  *
- *  Errors: a route that is none, a route whose output is not connected (each is named with file and line). Statistics:
- *  `routes`.
+ *  Errors: a route that is none, a route whose output is not connected (each is named with file and line), too many
+ *  routes for MEMORY; a handler that fails so changes nothing. Statistics: `routes`.
  *
  *  Example:
  *

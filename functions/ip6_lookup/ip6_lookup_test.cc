@@ -42,6 +42,7 @@ struct RouteFile {
   std::string path;
 };
 
+const char* const kEngines[] = {"tree", "trie"};
 const char* const kSinks = " rt[0] -> s0 :: TestSink; rt[1] -> s1 :: TestSink; rt[2] -> s2 :: TestSink;";
 
 TEST_P(Ip6LookupTest, RoutesByTheLongestPrefix) {
@@ -75,30 +76,34 @@ TEST_P(Ip6LookupTest, RoutesByTheLongestPrefix) {
       else
         ++no_route;
     }
-    const std::string chain = "TestSource(SETS l3) -> rt :: LookupIP6Route(FILE " + file.path + ");" + kSinks;
-    for (const std::vector<int>& batches : {std::vector<int>{1024}, {0, 1, 31, 32, 33, 1024}}) {
-      const Result result = run(chain, GetParam(), frames, {.batches = batches});
-      EXPECT_EQ(result.drop("rt.no_route"), no_route);
-      EXPECT_EQ(result.drop("rt.no_header"), no_header);
-      for (int port = 0; port < 3; ++port) {
-        EXPECT_TRUE(same(result.bytes(format("s%d", port)), wanted[port])) << "output " << port;
-        EXPECT_TRUE(in_order(result.at(format("s%d", port))));
+    for (const std::string engine : kEngines)
+      for (const std::vector<int>& batches : {std::vector<int>{1024}, {0, 1, 31, 32, 33, 1024}}) {
+        const Result result =
+            run("TestSource(SETS l3) -> rt :: LookupIP6Route(FILE " + file.path + ", ENGINE " + engine + ");" + kSinks,
+                GetParam(), frames, {.batches = batches});
+        EXPECT_EQ(result.drop("rt.no_route"), no_route);
+        EXPECT_EQ(result.drop("rt.no_header"), no_header);
+        for (int port = 0; port < 3; ++port) {
+          EXPECT_TRUE(same(result.bytes(format("s%d", port)), wanted[port])) << engine << ", output " << port;
+          EXPECT_TRUE(in_order(result.at(format("s%d", port))));
+        }
       }
-    }
   }
 }
 
 TEST_P(Ip6LookupTest, StandsBehindCheckIP6Header) {
   std::vector<Frame> frames;
   for (uint64_t i = 0; i < 300; ++i) frames.push_back(packet_to({0x20010db800000000 | (i & 1) << 16, i}));
-  const Result result =
-      run("TestSource -> CheckIP6Header(OFFSET 14) -> rt :: LookupIP6Route(2001:db8::/32 1, 2001:db8:1::/48 fe80::1 2,"
-          " 2001:db8::7/128 0);" +
-              std::string(kSinks),
-          GetParam(), frames);
-  EXPECT_EQ(result.at("s0").size(), 0u);  // 7 is odd: 2001:db8:1::7
-  EXPECT_EQ(result.at("s1").size(), 150u);
-  EXPECT_EQ(result.at("s2").size(), 150u);
+  for (const std::string engine : kEngines) {
+    const Result result = run(
+        "TestSource -> CheckIP6Header(OFFSET 14) -> rt :: LookupIP6Route(2001:db8::/32 1, 2001:db8:1::/48 fe80::1 2,"
+        " 2001:db8::7/128 0, ENGINE " +
+            engine + ");" + kSinks,
+        GetParam(), frames);
+    EXPECT_EQ(result.at("s0").size(), 0u);  // 7 is odd: 2001:db8:1::7
+    EXPECT_EQ(result.at("s1").size(), 150u);
+    EXPECT_EQ(result.at("s2").size(), 150u);
+  }
 }
 
 TEST_P(Ip6LookupTest, TouchesOnlyWhatItDeclares) {
@@ -110,12 +115,14 @@ TEST_P(Ip6LookupTest, TouchesOnlyWhatItDeclares) {
     put_u32(frame.bytes, at + 24, 0x20010db8);
     put_u32(frame.bytes, at + 28, random() % 2);
   };
-  EXPECT_EQ(access_violations("LookupIP6Route(2001:db8::/32 1, 2001:db8:0:1::/64 0, ::/1 0)", GetParam(), options),
-            std::vector<std::string>{});
+  for (const std::string engine : kEngines)
+    EXPECT_EQ(access_violations("LookupIP6Route(2001:db8::/32 1, 2001:db8:0:1::/64 0, ::/1 0, ENGINE " + engine + ")",
+                                GetParam(), options),
+              std::vector<std::string>{});
 }
 
 // Every packet gets the old answer or the new one, none is lost, and changes arrive.
-TEST_P(Ip6LookupTest, ChangesUnderTraffic) {
+void change_under_traffic(Backend backend, const std::string& engine) {
   const RouteFile file("changes");
   file.write({{prefix_of({}, 0), {{}, 0}}});
   std::vector<Frame> frames;
@@ -150,7 +157,52 @@ TEST_P(Ip6LookupTest, ChangesUnderTraffic) {
     wait_for(0);
   };
   const Result result =
-      run("TestSource(SETS l3) -> rt :: LookupIP6Route(FILE " + file.path + ");" + kSinks, GetParam(), frames, options);
+      run("TestSource(SETS l3) -> rt :: LookupIP6Route(FILE " + file.path + ", ENGINE " + engine + ");" + kSinks,
+          backend, frames, options);
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(result.dropped, 0u);
+}
+
+TEST_P(Ip6LookupTest, ChangesUnderTraffic) {
+  for (const std::string engine : kEngines) change_under_traffic(GetParam(), engine);
+}
+
+// So many that a trie grows beyond its room, and gives it back: packets go where nothing changes, all the time.
+TEST_P(Ip6LookupTest, TrieGrowsUnderTraffic) {
+  std::vector<Frame> frames;
+  for (uint64_t i = 0; i < 64; ++i) frames.push_back(packet_to({0x20010db800000000 + (i % 2), i}));
+  std::atomic<uint64_t> seen{0}, wrong{0};
+  Options options;
+  options.endless = true;
+  options.on_packet = [&](const std::string& sink, const Received& packet) {
+    ++seen;
+    if (sink != (packet.bytes[kL3 + 31] == 1 ? "s1" : "s2")) ++wrong;
+  };
+  options.meanwhile = [&](Engine& engine) {
+    Broker& handlers = engine.handlers();
+    const auto more = [&] {
+      const uint64_t start = seen;
+      wait_while([&] { return seen - start < 256; });
+    };
+    more();
+    for (int round = 0; round < 2; ++round) {
+      std::string added, removed;
+      for (int i = 0; i < 150; ++i) {  // 13 groups each, and there is room for 1,024 more than are needed
+        added += format("add 2001:db9:%x:%x::1/128 2001:db8::%x 0\n", i, round, i + 1);
+        removed += format("remove 2001:db9:%x:%x::1/128\n", i, round);
+      }
+      handlers.write("rt.ctrl", added);
+      EXPECT_EQ(handlers.read("rt.lookup", format("2001:db9:5:%x::1", round)), "0 2001:db8::6");
+      more();
+      handlers.write("rt.ctrl", removed);
+      EXPECT_EQ(handlers.read("rt.table"), "2001:db8::/32\t-\t2\n2001:db8:0:1::/64\t2001:db8::99\t1\n");
+      more();
+    }
+  };
+  const Result result = run(
+      "TestSource(SETS l3) -> rt :: LookupIP6Route(2001:db8::/32 2, 2001:db8:0:1::/64 2001:db8::99 1, ENGINE trie);" +
+          std::string(kSinks),
+      GetParam(), frames, options);
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(result.dropped, 0u);
 }
@@ -188,7 +240,23 @@ TEST(LookupIP6Route, PlanSaysHowLookupsAreMade) {
   const std::string text = plan_text(chain);
   EXPECT_NE(text.find("chosen: look-ups: "), std::string::npos) << text;
   EXPECT_NE(text.find(", the fastest here "), std::string::npos) << text;
+  EXPECT_NE(text.find("; a tree of 0.0 MB (the default)"), std::string::npos) << text;
   EXPECT_EQ(plan_text(chain, "simt").find("look-ups: "), std::string::npos);
+  const std::string trie =
+      "TestSource(SETS l3) -> rt :: LookupIP6Route(2001:db8::/32 0, ::/0 0, ENGINE trie) -> TestSink;";
+  for (const char* device : {"cpu", "simt"}) {
+    const std::string planned = plan_text(trie, device);
+    EXPECT_NE(planned.find("a trie of 65.1 MB (ENGINE says so)"), std::string::npos) << planned;
+  }
+}
+
+TEST(LookupIP6Route, KeepsToItsMemory) {
+  const std::string routes = "TestSource(SETS l3) -> rt :: LookupIP6Route(2001:db8::/32 0, ::/0 0, ";
+  const std::string text = mistakes(routes + "ENGINE trie, MEMORY 60) -> TestSink;");
+  EXPECT_NE(text.find("LookupIP6Route 'rt': 0 IPv6 routes need a trie of 65 MB, and MEMORY allows 60 MB"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(mistakes(routes + "MEMORY 1) -> TestSink;"), "");
 }
 
 TEST(LookupIP6Route, NamesWhatIsWrong) {

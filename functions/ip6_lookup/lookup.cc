@@ -140,6 +140,37 @@ void by_hand(const Image* image, const uint8_t (*addresses)[16], uint16_t* hops,
   std::copy_n(values, n - done, hops + done);
 }
 
+/** Level by level: those of a group that go on stay in the list. */
+void trie_by_hand(const Image* image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
+  constexpr int kAhead = 32;  // cache misses in flight at once
+  const uint32_t* trie = trie_of(*image);
+  const uint32_t* entry[kAhead];
+  int under_way[kAhead];
+  for (int first = 0; first < n; first += kAhead) {
+    int left = std::min(kAhead, n - first);
+    for (int k = 0; k < left; ++k) {
+      entry[k] = &trie[half_at(addresses[first + k]) >> (64 - kTrieRootBits)];
+      __builtin_prefetch(entry[k]);
+      under_way[k] = first + k;
+    }
+    for (int byte = kTrieRootBits / 8; left > 0; ++byte) {
+      int deeper = 0;
+      for (int k = 0; k < left; ++k) {
+        const int i = under_way[k];
+        const uint32_t found = ROUTE_ENTRY(uint32_t, entry[k]);
+        hops[i] = static_cast<uint16_t>(found);
+        if (found < kTrieGroup) continue;
+        entry[deeper] = &trie[kTrieRootEntries + uint64_t{found - kTrieGroup} * kTrieGroupEntries + addresses[i][byte]];
+        __builtin_prefetch(entry[deeper]);
+        under_way[deeper++] = i;
+      }
+      left = deeper;
+    }
+  }
+}
+
+constexpr Form kOfTrie[] = {{"by hand", trie_by_hand}, {"gopt", ip6_trie_lookups_gopt}};
+
 constexpr Form kAll[] = {
 #ifdef __x86_64__
     {"by hand, AVX-512", by_hand<search_avx512>},
@@ -161,7 +192,8 @@ size_t count_unknown() {
 
 }  // namespace
 
-std::span<const Form> forms() {
+std::span<const Form> forms(EngineKind engine) {
+  if (engine == EngineKind::trie) return kOfTrie;
   static const size_t unknown = count_unknown();
   return std::span(kAll).subspan(unknown);
 }
@@ -169,7 +201,7 @@ std::span<const Form> forms() {
 void RouteTable::choose_form() {
   constexpr size_t kLookups = 32 * kGroup;
   chosen_with_ = routes_.size();
-  const std::span<const Form> all = forms();
+  const std::span<const Form> all = forms(engine_);
   // Others each time, so that no way finds in a cache what the one before has fetched; in routes, for where none is,
   // all lookups would end in a few leaves.
   struct Key {

@@ -4,15 +4,17 @@
 #include "gopt.h"
 
 IP6_LOOKUPS(ip6_lookups);
-
-static inline uint64_t half_at(const uint8_t* at) {
-  uint64_t half;
-  __builtin_memcpy(&half, at, sizeof half);
-  return __builtin_bswap64(half);
-}
+IP6_LOOKUPS(ip6_trie_lookups);
 
 IP6_LOOKUPS(ip6_lookups) {
   foreach (i, n) {
     hops[i] = value_of(image, half_at(addresses[i]), half_at(addresses[i] + 8));
+  }
+}
+
+IP6_LOOKUPS(ip6_trie_lookups) {
+  const uint32_t* trie = (const uint32_t*)behind(image, image->trie);
+  foreach (i, n) {
+    hops[i] = trie_lookup(trie, half_at(addresses[i]), half_at(addresses[i] + 8));
   }
 }

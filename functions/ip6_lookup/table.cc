@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "elements/ip6/gateways.h"
+#include "functions/ip6_lookup/gateway.h"
 
 namespace heddle::ip6_lookup {
 namespace {
@@ -53,13 +53,6 @@ class Sweep {
 
   std::vector<Interval> open_, intervals_;
 };
-
-Ip6 as_in_packets(const Address& address) {
-  Ip6 bytes;
-  const uint64_t halves[] = {__builtin_bswap64(address.high), __builtin_bswap64(address.low)};
-  std::memcpy(bytes.data(), halves, bytes.size());
-  return bytes;
-}
 
 /** Lines of nodes, one tree after the other. */
 class Builder {
@@ -146,7 +139,7 @@ class Builder {
       largest_ = std::max(largest_, value);
     } else {
       const auto [known, is_new] = values_.try_emplace({hop.gateway, hop.port}, kFirstTree - 1 - hops_.size());
-      if (is_new) hops_.push_back({ip6_gateways::number_of(as_in_packets(hop.gateway)), hop.port});
+      if (is_new) hops_.push_back({number_of(hop.gateway), hop.port});
       value = known->second;
     }
     if (largest_ + hops_.size() >= kFirstTree)
@@ -208,23 +201,54 @@ class Builder {
 
 bool same_prefix(const Route& a, const Route& b) { return a.prefix == b.prefix; }
 
-}  // namespace
-
-void RouteTable::load(std::vector<Route> routes) {
-  for (const Route& route : routes)
-    if (route.hop.port >= kMostPorts)
-      throw Error(format("output %u: IPv6 routes lead to outputs 0 to %u", route.hop.port, kMostPorts - 1));
-  if (!std::ranges::is_sorted(routes, {}, &Route::prefix)) std::ranges::stable_sort(routes, {}, &Route::prefix);
-  // unique() keeps the first of equals, and the last is to stay.
+/** Of several with one prefix the last stays. `routes` are sorted. */
+void keep_last(std::vector<Route>& routes) {
+  // unique() keeps the first of equals.
   const auto kept = std::unique(routes.rbegin(), routes.rend(), same_prefix);
   routes.erase(routes.begin(), kept.base());
+}
+
+void check_ports(std::span<const Route> routes) {
+  for (const Route& route : routes)
+    if (route.hop.port >= RouteTable::kMostPorts)
+      throw Error(format("output %u: IPv6 routes lead to outputs 0 to %u", route.hop.port, RouteTable::kMostPorts - 1));
+}
+
+/** The route of exactly this prefix, or null. `routes` are sorted. */
+const Route* route_of(const std::vector<Route>& routes, const Prefix& prefix) {
+  const auto found = std::ranges::lower_bound(routes, prefix, {}, &Route::prefix);
+  return found != routes.end() && found->prefix == prefix ? &*found : nullptr;
+}
+
+}  // namespace
+
+void RouteTable::use(EngineKind engine, size_t most_bytes) {
+  engine_ = engine, most_bytes_ = most_bytes;
+  form_ = &forms(engine).front();
+  chosen_with_.reset();
+  load({});
+}
+
+void RouteTable::load(std::vector<Route> routes) {
+  check_ports(routes);
+  if (!std::ranges::is_sorted(routes, {}, &Route::prefix)) std::ranges::stable_sort(routes, {}, &Route::prefix);
+  keep_last(routes);
 
   size_t bytes = 0;
-  HugePages memory = Builder(routes).write(bytes);
+  std::optional<Trie> trie;
+  HugePages memory;
+  if (engine_ == EngineKind::trie)
+    trie.emplace(routes, most_bytes_), bytes = trie->bytes(), memory = trie->take_memory();
+  else
+    memory = Builder(routes).write(bytes);
+  if (bytes > most_bytes_)
+    throw Error(format("%zu IPv6 routes need trees of %zu MB, and MEMORY allows %zu MB", routes.size(),
+                       (bytes >> 20) + 1, most_bytes_ >> 20));
   image_.store(reinterpret_cast<const Image*>(memory.get()), std::memory_order_release);
   routes_ = std::move(routes);
   std::swap(memory_, memory);
   bytes_ = bytes;
+  trie_ = std::move(trie);
   if (memory != nullptr) {
     retired_.push_back(std::move(memory));
     replaced();
@@ -233,29 +257,72 @@ void RouteTable::load(std::vector<Route> routes) {
 
 void RouteTable::swap_routes(RouteTable& other) {
   reclaim(), other.reclaim();
+  std::swap(engine_, other.engine_), std::swap(most_bytes_, other.most_bytes_), std::swap(trie_, other.trie_);
   std::swap(routes_, other.routes_), std::swap(memory_, other.memory_), std::swap(bytes_, other.bytes_);
   image_ = other.image_.exchange(image_), form_ = other.form_.exchange(form_);
   std::swap(chosen_with_, other.chosen_with_);
 }
 
 void RouteTable::change(std::span<const Route> set, std::span<const Prefix> gone) {
-  std::vector<Prefix> removed(gone.begin(), gone.end());
+  std::vector<Route> added(set.begin(), set.end());
+  std::ranges::stable_sort(added, {}, &Route::prefix);
+  keep_last(added);
+  check_ports(added);
+  std::vector<Prefix> removed;
+  std::ranges::copy_if(gone, std::back_inserter(removed), [&](const Prefix& prefix) {
+    return route_of(routes_, prefix) != nullptr && route_of(added, prefix) == nullptr;
+  });
   std::ranges::sort(removed);
+  removed.erase(std::unique(removed.begin(), removed.end()), removed.end());
+  if (!trie_ || !patch(added, removed)) load(changed_routes(added, removed));
+}
+
+std::vector<Route> RouteTable::changed_routes(const std::vector<Route>& set, const std::vector<Prefix>& gone) const {
   std::vector<Route> routes;
   routes.reserve(routes_.size() + set.size());
-  std::ranges::copy_if(routes_, std::back_inserter(routes),
-                       [&](const Route& route) { return !std::ranges::binary_search(removed, route.prefix); });
+  std::ranges::copy_if(routes_, std::back_inserter(routes), [&](const Route& route) {
+    return !std::ranges::binary_search(gone, route.prefix) && route_of(set, route.prefix) == nullptr;
+  });
   const auto old = static_cast<ptrdiff_t>(routes.size());
   routes.insert(routes.end(), set.begin(), set.end());
-  std::ranges::stable_sort(routes.begin() + old, routes.end(), {}, &Route::prefix);
   std::ranges::inplace_merge(routes, routes.begin() + old, {}, &Route::prefix);
-  load(std::move(routes));
+  return routes;
+}
+
+bool RouteTable::patch(const std::vector<Route>& set, const std::vector<Prefix>& gone) {
+  constexpr size_t kFew = 16;  // for which all routes are not copied
+  if (!trie_->has_room(set)) return false;
+  for (const Route& route : set)  // what may fail does so before anything has changed
+    if (route.hop.gateway != Address{}) number_of(route.hop.gateway);
+  if (set.size() + gone.size() > kFew) {
+    routes_ = changed_routes(set, gone);
+  } else {
+    const auto place = [this](const Prefix& prefix) {
+      return std::ranges::lower_bound(routes_, prefix, {}, &Route::prefix);
+    };
+    for (const Route& route : set) {
+      const auto at = place(route.prefix);
+      if (at != routes_.end() && at->prefix == route.prefix)
+        at->hop = route.hop;
+      else
+        routes_.insert(at, route);
+    }
+    for (const Prefix& prefix : gone) routes_.erase(place(prefix));
+  }
+  std::vector<Trie::Gone> leaving;
+  for (const Prefix& prefix : gone) {
+    const Route* cover = nullptr;
+    for (uint8_t length = prefix.length; cover == nullptr && length > 0;)
+      cover = route_of(routes_, prefix_of(prefix.address, --length));
+    leaving.push_back({prefix, cover});
+  }
+  trie_->change(set, leaving, [this](size_t offset, std::span<const std::byte> bytes) { changed(offset, bytes); });
+  return true;
 }
 
 std::optional<Hop> RouteTable::find(Prefix prefix) const {
-  const auto found = std::ranges::lower_bound(routes_, prefix, {}, &Route::prefix);
-  if (found == routes_.end() || found->prefix != prefix) return std::nullopt;
-  return found->hop;
+  const Route* route = route_of(routes_, prefix);
+  return route != nullptr ? std::optional(route->hop) : std::nullopt;
 }
 
 std::optional<Hop> RouteTable::lookup(Address address) const {

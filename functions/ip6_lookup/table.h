@@ -9,8 +9,12 @@
 #include "core/table.h"
 #include "functions/ip6_lookup/route.h"
 #include "functions/ip6_lookup/rule.h"
+#include "functions/ip6_lookup/trie.h"
 
 namespace heddle::ip6_lookup {
+
+/** What an image finds routes by: trees (tree_rule.h) or a trie (trie_rule.h). */
+enum class EngineKind { tree, trie };
 
 /** A way to look many addresses up: hops[i] = lookup() (rule.h) of addresses[i] (as they lie in packets), i in [0,
  *  n). */
@@ -18,17 +22,23 @@ struct Form {
   const char* name;
   void (*look_up)(const Image* image, const uint8_t (*addresses)[16], uint16_t* hops, int n);
 };
-/** Those that this processor has; the first is used where nothing has been measured. */
-std::span<const Form> forms();
+/** Those that this processor has for images of one kind; the first is used where nothing has been measured. */
+std::span<const Form> forms(EngineKind engine = EngineKind::tree);
 
-/** A set of routes as an Image. Each change builds a new image beside the old one, which readers keep until they are
- *  done (reclaim()): 0.1 µs a route or so. One thread changes it while any number read. */
+/** A set of routes as an Image. Trees are built anew for each change, beside the old image, which readers keep until
+ *  they are done (reclaim()): 0.1 µs a route or so. A trie changes in place, and is built anew when it has no room. One
+ *  thread changes the table while any number read. */
 class RouteTable : public Table {
  public:
-  RouteTable() { load({}); }
+  explicit RouteTable(EngineKind engine = EngineKind::tree, size_t most_bytes = SIZE_MAX) { use(engine, most_bytes); }
+
+  /** Empties the table, whose image is of this kind from now on and has at most so many bytes. No reader is there.
+   *  Throws Error if they are too few. */
+  void use(EngineKind engine, size_t most_bytes);
+  EngineKind engine() const { return engine_; }
 
   /** Makes `routes` the set; of several with one prefix the last wins. Throws Error, with the table unchanged, if a
-   *  port is above kMostPorts - 1. */
+   *  port is above kMostPorts - 1, or if the image would be too large. */
   void load(std::vector<Route> routes);
 
   /** Adds or replaces the routes `set` and removes those with the prefixes of `gone`. Throws as load() does. */
@@ -44,8 +54,13 @@ class RouteTable : public Table {
   const std::vector<Route>& routes() const { return routes_; }  ///< sorted by prefix
 
   std::span<const std::byte> bytes() const override { return {memory_.get(), bytes_}; }
-  bool has_retired() const override { return !retired_.empty(); }
-  void reclaim() override { retired_.clear(); }
+  /** Without what a trie has ahead. */
+  size_t bytes_used() const { return trie_ ? trie_->bytes_used() : bytes_; }
+  bool has_retired() const override { return !retired_.empty() || (trie_ && trie_->has_retired()); }
+  void reclaim() override {
+    retired_.clear();
+    if (trie_) trie_->reclaim();
+  }
 
   /** For readers, who fetch it anew for each batch. */
   const Image& image() const { return *image_.load(std::memory_order_acquire); }
@@ -65,12 +80,21 @@ class RouteTable : public Table {
   static constexpr uint32_t kMostPorts = kFirstTree - 1;
 
  private:
+  /** The routes with `set` and without those of `gone`. Both are sorted, without doubles, and have no prefix in
+   *  common. */
+  std::vector<Route> changed_routes(const std::vector<Route>& set, const std::vector<Prefix>& gone) const;
+  /** Changes a trie in place. False, and nothing has changed: it has no room. */
+  bool patch(const std::vector<Route>& set, const std::vector<Prefix>& gone);
+
+  EngineKind engine_ = EngineKind::tree;
+  size_t most_bytes_ = SIZE_MAX;
   std::vector<Route> routes_;
   HugePages memory_;
   size_t bytes_ = 0;
+  std::optional<Trie> trie_;  // what changes a trie's image
   std::atomic<const Image*> image_{nullptr};
   std::vector<HugePages> retired_;
-  std::atomic<const Form*> form_{&forms().front()};
+  std::atomic<const Form*> form_{nullptr};
   std::optional<size_t> chosen_with_;  // routes, when choose_form() was last called
 };
 

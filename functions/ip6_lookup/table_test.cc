@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 
@@ -40,7 +41,7 @@ void expect_same(const RouteTable& table, const Oracle& oracle, const std::vecto
     wanted.push_back(static_cast<uint16_t>(port ? *port + 1 : 0));
     ASSERT_EQ(lookup(table.image(), address.high, address.low), wanted.back()) << to_text(address);
   }
-  for (const Form& form : forms())
+  for (const Form& form : forms(table.engine()))
     for (const size_t bulk : {size_t{1}, size_t{7}, size_t{61}, size_t{64}, size_t{1024}}) {
       const auto got = found(table, form, addresses, bulk);
       for (size_t i = 0; i < got.size(); ++i)
@@ -48,14 +49,20 @@ void expect_same(const RouteTable& table, const Oracle& oracle, const std::vecto
     }
 }
 
-TEST(Ip6Table, FindsTheLongestPrefix) {
+std::string name_of(EngineKind engine) { return engine == EngineKind::tree ? "tree" : "trie"; }
+
+class Ip6Table : public testing::TestWithParam<EngineKind> {};
+INSTANTIATE_TEST_SUITE_P(Engines, Ip6Table, testing::Values(EngineKind::tree, EngineKind::trie),
+                         [](const auto& info) { return name_of(info.param); });
+
+TEST_P(Ip6Table, FindsTheLongestPrefix) {
   auto random = test::random_for("ip6 table");
   for (const size_t count : {0u, 1u, 2u, 6u, 7u, 8u, 62u, 63u, 64u, 500u, 3000u, 20000u})
     for (const uint32_t ports : {2u, 40000u}) {
       const auto routes = random_routes(random, count, ports);
       Oracle oracle;
       for (const Route& route : routes) oracle.add(route);
-      RouteTable table;
+      RouteTable table(GetParam());
       table.load(routes);
       EXPECT_EQ(table.routes().size(), oracle.ports.size());
       expect_same(table, oracle, addresses_near(random, routes, 2000));
@@ -64,7 +71,7 @@ TEST(Ip6Table, FindsTheLongestPrefix) {
 
 // One /64 with as many levels below it as the main tree has, and many /64s with one route each, in more leaves than
 // count their trees from one base.
-TEST(Ip6Table, HoldsManyRoutesLongerThan64) {
+TEST_P(Ip6Table, HoldsManyRoutesLongerThan64) {
   auto random = test::random_for("ip6 long prefixes");
   std::vector<Route> routes;
   for (uint32_t i = 0; i < 16000; ++i) {
@@ -75,19 +82,21 @@ TEST(Ip6Table, HoldsManyRoutesLongerThan64) {
   routes.push_back({prefix_of({0x20010db800000001, 0}, 64), {{}, 101}});
   Oracle oracle;
   for (const Route& route : routes) oracle.add(route);
-  RouteTable table;
+  RouteTable table(GetParam());
   table.load(routes);
-  const Image& image = table.image();
-  ASSERT_GT(image.level[image.levels - 2], kLeavesABase);  // the level above begins behind the leaves
+  if (const Image& image = table.image(); GetParam() == EngineKind::tree) {
+    ASSERT_GT(image.level[image.levels - 2], kLeavesABase);  // the level above begins behind the leaves
+  }
   expect_same(table, oracle, addresses_near(random, routes, 5000));
 }
 
-TEST(Ip6Table, ChangesWhileTheOldImageStays) {
+TEST_P(Ip6Table, Changes) {
   auto random = test::random_for("ip6 changes");
-  RouteTable table;
+  RouteTable table(GetParam());
   Oracle oracle;
   int replaced = 0;
   table.add_copy({.patch = [](size_t, std::span<const std::byte>) {}, .replace = [&] { ++replaced; }});
+  const bool in_place = GetParam() == EngineKind::trie;
   std::vector<Route> all = random_routes(random, 400, 9);
   for (int round = 0; round < 60; ++round) {
     std::vector<Route> set;
@@ -99,8 +108,10 @@ TEST(Ip6Table, ChangesWhileTheOldImageStays) {
     const Image& before = table.image();
     const uint16_t answer = lookup(before, all[0].prefix.address.high, all[0].prefix.address.low);
     table.change(set, gone);
-    EXPECT_TRUE(table.has_retired());
-    EXPECT_EQ(lookup(before, all[0].prefix.address.high, all[0].prefix.address.low), answer);
+    if (!in_place) {
+      EXPECT_TRUE(table.has_retired());
+      EXPECT_EQ(lookup(before, all[0].prefix.address.high, all[0].prefix.address.low), answer);
+    }
     table.reclaim();
     EXPECT_FALSE(table.has_retired());
     for (const Prefix& prefix : gone) {
@@ -115,18 +126,21 @@ TEST(Ip6Table, ChangesWhileTheOldImageStays) {
     }
     expect_same(table, oracle, addresses_near(random, all, 100));
   }
-  EXPECT_EQ(replaced, 60);
+  if (in_place)
+    EXPECT_LE(replaced, 2);  // when groups run out
+  else
+    EXPECT_EQ(replaced, 60);
   table.load({});
   expect_same(table, {}, addresses_near(random, all, 100));
 }
 
-TEST(Ip6Table, ChoosesAmongItsForms) {
+TEST_P(Ip6Table, ChoosesAmongItsForms) {
   auto random = test::random_for("ip6 forms");
   std::set<std::string> names;
-  for (const Form& form : forms()) EXPECT_TRUE(names.insert(form.name).second) << form.name;
+  for (const Form& form : forms(GetParam())) EXPECT_TRUE(names.insert(form.name).second) << form.name;
   EXPECT_TRUE(names.contains("gopt") && names.contains("by hand"));
-  RouteTable table;
-  EXPECT_STREQ(table.form(), forms().front().name);
+  RouteTable table(GetParam());
+  EXPECT_STREQ(table.form(), forms(GetParam()).front().name);
   for (const size_t count : {0u, 1000u, 30000u}) {
     const auto routes = random_routes(random, count, 9);
     table.load(routes);
@@ -146,15 +160,191 @@ TEST(Ip6Table, ChoosesAmongItsForms) {
   }
 }
 
-TEST(Ip6Table, TakesTheLastOfEqualPrefixes) {
-  RouteTable table;
+// A copy that follows the patches one by one never answers but as before a change or as behind it, whatever nests in
+// whatever and in whatever order it comes and goes.
+TEST(Ip6Trie, CopiesSeeOldOrNewAnswers) {
+  auto random = test::random_for("ip6 trie patches");
+  std::vector<Route> all = random_routes(random, 300, 9);
+  for (Route& route : all)  // shorter ones have too many entries to be looked at again and again
+    if (route.prefix.length < 12) route.prefix = prefix_of(route.prefix.address, 12);
+  const std::vector<Address> addresses = addresses_near(random, all, 400);
+  RouteTable table(EngineKind::trie);
+  std::vector<std::byte> copy(table.bytes().begin(), table.bytes().end());
+  const auto& copied = *reinterpret_cast<const Image*>(copy.data());
+  Oracle before, behind;
+  std::vector<std::pair<uint16_t, uint16_t>> answers(addresses.size());
+  const auto answer_of = [](const Oracle& oracle, const Address& address) {
+    const auto port = oracle.lookup(address);
+    return static_cast<uint16_t>(port ? *port + 1 : 0);
+  };
+  bool all_right = true;
+  size_t patches = 0;
+  table.add_copy({.patch =
+                      [&](size_t offset, std::span<const std::byte> bytes) {
+                        std::memcpy(&copy[offset], bytes.data(), bytes.size());
+                        ++patches;
+                        for (size_t i = 0; i < addresses.size(); ++i) {
+                          const uint16_t got = lookup(copied, addresses[i].high, addresses[i].low);
+                          all_right = all_right && (got == answers[i].first || got == answers[i].second);
+                        }
+                      },
+                  .replace = [] { FAIL() << "there is room"; }});
+  for (int round = 0; round < 150; ++round) {
+    std::vector<Route> set;
+    std::vector<Prefix> gone;
+    for (size_t i = random() % 8; i > 0; --i) {
+      set.push_back(all[random() % all.size()]);
+      set.back().hop.port = static_cast<uint32_t>(random() % 9);
+    }
+    for (size_t i = random() % 8; i > 0; --i) gone.push_back(all[random() % all.size()].prefix);
+    for (const Prefix& prefix : gone) behind.remove(prefix);
+    for (const Route& route : set) behind.add(route);
+    for (size_t i = 0; i < addresses.size(); ++i)
+      answers[i] = {answer_of(before, addresses[i]), answer_of(behind, addresses[i])};
+    table.change(set, gone);
+    ASSERT_TRUE(all_right) << "round " << round;
+    table.reclaim();
+    for (size_t i = 0; i < addresses.size(); ++i)
+      ASSERT_EQ(lookup(copied, addresses[i].high, addresses[i].low), answers[i].second) << to_text(addresses[i]);
+    before = behind;
+  }
+  EXPECT_GT(patches, 1000u);
+  EXPECT_TRUE(std::ranges::equal(copy, table.bytes()));
+  expect_same(table, behind, addresses);
+}
+
+// Whatever comes and goes, in random order: what is left needs no more than it would need alone.
+TEST(Ip6Trie, GivesItsGroupsBack) {
+  auto random = test::random_for("ip6 trie groups");
+  std::vector<Route> all = random_routes(random, 250, 3);
+  std::map<Prefix, Route> different;
+  for (const Route& route : all)
+    if (route.prefix.length > 8) different[route.prefix] = route;
+  all.clear();
+  for (const auto& [prefix, route] : different) all.push_back(route);
+  RouteTable table(EngineKind::trie);
+  const size_t empty = table.bytes_used();
+  std::ranges::shuffle(all, random);
+  for (const Route& route : all) table.change({&route, 1}, {}), table.reclaim();
+  EXPECT_GT(table.bytes_used(), empty);
+  std::ranges::shuffle(all, random);
+  while (!all.empty()) {
+    table.change({}, {&all.back().prefix, 1}), table.reclaim();
+    all.pop_back();
+    if (all.size() != 100 && all.size() != 10) continue;
+    RouteTable alone(EngineKind::trie);
+    alone.load(all);
+    EXPECT_EQ(table.bytes_used(), alone.bytes_used());
+    Oracle oracle;
+    for (const Route& route : all) oracle.add(route);
+    expect_same(table, oracle, addresses_near(random, all, 300));
+  }
+  EXPECT_EQ(table.bytes_used(), empty);
+}
+
+// Two halves of a group that lead to one output are no route of the entry above it.
+TEST(Ip6Trie, KeepsAGroupOfEqualHalves) {
+  const Route halves[] = {{prefix_of({0x20010db800000000, 0}, 33), {{}, 1}},
+                          {prefix_of({0x20010db880000000, 0}, 33), {{}, 1}}},
+              within{prefix_of({0x20010db801000000, 0}, 40), {{}, 2}};
+  RouteTable table(EngineKind::trie);
+  table.change(halves, {}), table.change({&within, 1}, {}), table.change({}, {&within.prefix, 1}), table.reclaim();
+  table.change({}, {&halves[0].prefix, 1}), table.reclaim();
+  Oracle oracle;
+  oracle.add(halves[1]);
+  expect_same(table, oracle, {halves[0].prefix.address, halves[1].prefix.address, within.prefix.address});
+  table.change({}, {&halves[1].prefix, 1}), table.reclaim();
+  EXPECT_EQ(table.bytes_used(), RouteTable(EngineKind::trie).bytes_used());
+}
+
+TEST(Ip6Trie, IsBuiltAnewWhenGroupsRunOut) {
+  RouteTable table(EngineKind::trie);
+  int replaced = 0;
+  table.add_copy({.patch = [](size_t, std::span<const std::byte>) {}, .replace = [&] { ++replaced; }});
+  Oracle oracle;
+  std::vector<Route> all;
+  for (uint32_t i = 0; i < 400; ++i) {  // 13 groups each
+    all.push_back({prefix_of({uint64_t{i} << 40, i}, 128), {{}, i % 5}});
+    table.change({&all.back(), 1}, {}), table.reclaim();
+    oracle.add(all.back());
+  }
+  EXPECT_GE(replaced, 2);
+  EXPECT_LE(replaced, 10);
+  auto random = test::random_for("ip6 trie grows");
+  expect_same(table, oracle, addresses_near(random, all, 500));
+}
+
+TEST(Ip6Trie, KeepsToItsMemory) {
+  const auto route_of = [](uint32_t i) { return Route{prefix_of({uint64_t{i + 1} << 40, i}, 128), {{}, i % 5}}; };
+  EXPECT_THROW(RouteTable(EngineKind::trie, 63 << 20), Error);
+  RouteTable table(EngineKind::trie, 66 << 20);
+  Oracle oracle;
+  std::vector<Route> all;
+  std::string why;
+  while (why.empty()) {
+    const Route route = route_of(static_cast<uint32_t>(all.size()));
+    try {
+      table.change({&route, 1}, {});
+      all.push_back(route), oracle.add(route);
+    } catch (const Error& error) {
+      why = error.what();
+    }
+    table.reclaim();
+  }
+  EXPECT_EQ(why, format("%zu IPv6 routes need a trie of 67 MB, and MEMORY allows 66 MB", all.size() + 1));
+  EXPECT_LE(table.bytes().size(), size_t{66} << 20);
+  EXPECT_EQ(table.routes().size(), all.size());
+  std::vector<Route> more = all;
+  more.push_back(route_of(1u << 20));
+  EXPECT_THROW(table.load(more), Error);
+  auto random = test::random_for("ip6 trie full");
+  expect_same(table, oracle, addresses_near(random, all, 500));
+  // One goes, and there is room for another; all in one change, too.
+  table.change({}, {&all[0].prefix, 1}), table.reclaim();
+  oracle.remove(all[0].prefix);
+  table.change({&more.back(), 1}, {}), table.reclaim();
+  oracle.add(more.back());
+  const Route another = route_of(1u << 21);
+  table.change({&another, 1}, {&all[1].prefix, 1}), table.reclaim();
+  oracle.remove(all[1].prefix), oracle.add(another);
+  expect_same(table, oracle, addresses_near(random, more, 500));
+}
+
+TEST(Ip6Trie, KnowsItsGateways) {
+  const auto route_by = [](uint32_t prefix, uint32_t gateway) {
+    return Route{prefix_of({uint64_t{prefix} << 40, 0}, 24), {{0xfe80000000000000, gateway + 1}, 7}};
+  };
+  constexpr uint32_t kMost = UINT16_MAX + 1 - kFirstTree;
+  std::vector<Route> routes;
+  for (uint32_t i = 0; i < kMost; ++i) routes.push_back(route_by(i, i));
+  RouteTable table(EngineKind::trie);
+  table.load(routes);
+  const auto number_at = [&](uint32_t prefix) {
+    return hop_of(table.image(), lookup(table.image(), uint64_t{prefix} << 40, 5)).gateway;
+  };
+  std::set<uint32_t> numbers;
+  for (uint32_t i = 0; i < kMost; ++i) numbers.insert(number_at(i));
+  EXPECT_EQ(numbers.size(), kMost);
+  EXPECT_FALSE(numbers.contains(0));
+  const Route more = route_by(kMost, kMost);
+  EXPECT_THROW(table.change({&more, 1}, {}), Error);
+  EXPECT_EQ(table.routes().size(), kMost);
+  // The values of gateways that nothing has any more come back when the trie is built anew.
+  const Route other = route_by(3, kMost);
+  table.change({&other, 1}, {}), table.reclaim();
+  EXPECT_FALSE(numbers.contains(number_at(3)));
+  EXPECT_TRUE(numbers.contains(number_at(4)));
+}
+
+TEST_P(Ip6Table, TakesTheLastOfEqualPrefixes) {
+  RouteTable table(GetParam());
   table.load({{prefix_of({1, 0}, 64), {{}, 1}}, {prefix_of({1, 0}, 64), {{}, 2}}, {prefix_of({1, 0}, 64), {{}, 3}}});
   EXPECT_EQ(lookup(table.image(), 1, 7), 4);
   EXPECT_EQ(table.routes().size(), 1u);
 }
 
-TEST(Ip6Table, RefusesOutputsThatItCannotHold) {
-  RouteTable table;
+TEST_P(Ip6Table, RefusesOutputsThatItCannotHold) {
+  RouteTable table(GetParam());
   const Route fits{prefix_of({}, 0), {{}, RouteTable::kMostPorts - 1}},
       beyond{prefix_of({}, 0), {{}, RouteTable::kMostPorts}};
   table.load({fits});
@@ -163,7 +353,7 @@ TEST(Ip6Table, RefusesOutputsThatItCannotHold) {
   EXPECT_EQ(table.routes().size(), 1u);
 }
 
-TEST(Ip6Table, KnowsGeneratedTables) {
+TEST_P(Ip6Table, KnowsGeneratedTables) {
   auto random = test::random_for("ip6 generated");
   std::vector<Route> routes;
   Oracle oracle;
@@ -173,7 +363,7 @@ TEST(Ip6Table, KnowsGeneratedTables) {
         {prefix_of(address, static_cast<uint8_t>(prefix.length)), {{}, static_cast<uint32_t>(random() % 250)}});
     oracle.add(routes.back());
   }
-  RouteTable table;
+  RouteTable table(GetParam());
   table.load(routes);
   expect_same(table, oracle, addresses_near(random, routes, 20000));
 }
@@ -196,7 +386,7 @@ TEST(Ip6RouteFile, ReadsWhatItSays) {
 }
 
 // A real table (2015-11-01): the AS of each prefix is its port.
-TEST(Ip6Table, KnowsARealTable) {
+TEST_P(Ip6Table, KnowsARealTable) {
   const char* data = std::getenv("HEDDLE_TEST_DATA");
   const std::string path = std::string(data ? data : "") + "/routing/ipasn6_20151101.dat.gz";
   if (data == nullptr || !std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
@@ -215,7 +405,7 @@ TEST(Ip6Table, KnowsARealTable) {
   }
   EXPECT_EQ(pclose(pipe), 0);
   EXPECT_EQ(routes.size(), 27693u);
-  RouteTable table;
+  RouteTable table(GetParam());
   table.load(routes);
   expect_same(table, oracle, addresses_near(random, routes, 50000));
 }

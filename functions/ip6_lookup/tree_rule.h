@@ -67,6 +67,7 @@ struct Image {
   uint64_t hops;              /* offset of GatewayHop[...], by value - first_hop */
   uint32_t first_hop;         /* values from here up to kFirstTree are hops with gateways */
   uint32_t far;               /* the first level that has too many nodes to stay in a core's first cache */
+  uint64_t trie;              /* offset of a trie (trie_rule.h), which then stands for the trees; 0: none */
 };
 
 HEDDLE_HD static inline const void* behind(const struct Image* image, uint64_t offset) {
