@@ -69,29 +69,3 @@ void dir24_by_hand(const struct dir24_table* tables, const uint8_t* numbers, con
     for (int i = 0; i < deep; ++i) hops[in_tbl8[i]] = dir24_entry(second[i]);
   }
 }
-
-void ip6_by_hand(const struct ip6_trie* trie, const uint8_t (*addresses)[16], uint32_t* hops, int n) {
-  const uint32_t* entry[kGroup];
-  int under_way[kGroup];
-  for (int first = 0; first < n; first += kGroup) {
-    int left = smaller(kGroup, n - first);
-    for (int k = 0; k < left; ++k) {
-      const uint8_t* address = addresses[first + k];
-      entry[k] = &trie->tbl24[(uint32_t)address[0] << 16 | (uint32_t)address[1] << 8 | address[2]];
-      __builtin_prefetch(entry[k]);
-      under_way[k] = first + k;
-    }
-    for (int byte = 3; left > 0; ++byte) {
-      int deeper = 0;
-      for (int k = 0; k < left; ++k) {
-        const int i = under_way[k];
-        hops[i] = *entry[k];
-        if (hops[i] < kDeeper) continue;
-        entry[deeper] = &trie->tbl8[(hops[i] - kDeeper) * 256ull + addresses[i][byte]];
-        __builtin_prefetch(entry[deeper]);
-        under_way[deeper++] = i;
-      }
-      left = deeper;
-    }
-  }
-}

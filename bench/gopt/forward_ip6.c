@@ -1,6 +1,7 @@
-/* An IPv6 router (RFC 8200, without ICMP): checks, a walk through a trie, hop limit. */
+/* An IPv6 router (RFC 8200, without ICMP): checks, a walk through a trie by the rule that CPU and GPU compile, hop
+   limit. */
 #include "bench/gopt/frame.h"
-#include "bench/gopt/trie_rule.h"
+#include "functions/ip6_lookup/trie_rule.h"
 #include "gopt.h"
 
 HANDLER(forward_ip6, ip6_tables) {
@@ -12,7 +13,7 @@ HANDLER(forward_ip6, ip6_tables) {
       ports->dropped++;
       continue;
     }
-    const uint32_t found = trie_lookup(tables->tbl24, tables->tbl8, ip + 24);
+    const uint16_t found = trie_lookup(tables->trie, half_at(ip + 24), half_at(ip + 32));
     if (found == 0) {
       ports->dropped++;
       continue;

@@ -4,11 +4,12 @@
 #include <cstring>
 
 #include "bench/bench.h"
-#include "bench/gopt/trie.h"
+#include "bench/gopt/prefixes.h"
 #include "bench/route_tables.h"
 #include "core/error.h"
 #include "core/huge_pages.h"
 #include "functions/cuckoo/table.h"
+#include "functions/ip6_lookup/table.h"
 #include "functions/ip_lookup/direct_table.h"
 #include "functions/ndn/table.h"
 
@@ -100,17 +101,20 @@ HandlerKind ip4_kind(size_t routers) {
 HandlerKind ip6_handler_kind() {
   constexpr size_t kPrefixes = 200'000, kNeighbours = 64;
   HandlerKind kind;
-  const auto& prefixes = keep(kind, std::make_shared<std::vector<Prefix6>>(random_prefixes(kPrefixes, kNeighbours, 3)));
-  const Trie& trie = keep(kind, std::make_shared<Trie>(prefixes));
-  kind.note = format("trie of %zu random prefixes of 48 to 64 bits, %.0f MB", kPrefixes, megabytes(trie.bytes()));
+  const auto& routes =
+      keep(kind, std::make_shared<std::vector<ip6_lookup::Route>>(random_prefixes(kPrefixes, kNeighbours, 3)));
+  auto& table = keep(kind, std::make_shared<ip6_lookup::RouteTable>(ip6_lookup::EngineKind::trie));
+  table.load(routes);
+  kind.note = format("trie of %zu random prefixes of 48 to 64 bits, %.0f MB", kPrefixes, megabytes(table.bytes_used()));
   kind.target = 2;
-  const ip6_tables all{trie.tbl24(), trie.tbl8(), neighbours(kind, kNeighbours)};
+  const ip6_tables all{trie_of(table.image()), neighbours(kind, kNeighbours)};
   kind.forms["as-written"] = with(kind, all, forward_ip6);
   kind.forms["gopt"] = with(kind, all, forward_ip6_gopt);
-  kind.fill = [&prefixes](std::mt19937_64& random, packet& packet) {
+  kind.fill = [&routes](std::mt19937_64& random, packet& packet) {
     constexpr uint8_t kHeaders[] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x86, 0xdd, 0x60, 0, 0, 0, 0, 10, 17, 64};
     std::memcpy(packet.frame, kHeaders, sizeof kHeaders);
-    std::memcpy(packet.frame + 38, prefixes[random() % kPrefixes].address, 8);
+    const uint64_t network = __builtin_bswap64(routes[random() % kPrefixes].prefix.address.high);
+    std::memcpy(packet.frame + 38, &network, 8);
     const uint64_t host = random();
     std::memcpy(packet.frame + 46, &host, 8);
     return true;

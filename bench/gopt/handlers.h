@@ -49,9 +49,9 @@ struct ip4_tables {
   const struct neighbour* neighbours;
 };
 
-/* A trie (trie_rule.h) that leads to neighbours' numbers. */
+/* A trie (functions/ip6_lookup/trie_rule.h) that leads to neighbours' numbers. */
 struct ip6_tables {
-  const uint32_t *tbl24, *tbl8;
+  const uint32_t* trie;
   const struct neighbour* neighbours;
 };
 

@@ -7,10 +7,11 @@
 
 #include "bench/bench.h"
 #include "bench/gopt/lookups.h"
-#include "bench/gopt/trie.h"
+#include "bench/gopt/prefixes.h"
 #include "bench/route_tables.h"
 #include "core/error.h"
 #include "core/huge_pages.h"
+#include "functions/ip6_lookup/table.h"
 #include "functions/ip_lookup/direct_table.h"
 
 namespace heddle::bench {
@@ -180,30 +181,35 @@ LookupKind dir24_kind(size_t count) {
 LookupKind ip6_kind() {
   constexpr size_t kPrefixes = 200'000;
   LookupKind kind{"", 2, size_t{1} << 20, 1, {}, {}};
-  const std::vector<Prefix6> prefixes = random_prefixes(kPrefixes, 64, 3);
-  const Trie& trie = keep(kind, std::make_shared<Trie>(prefixes));
+  const std::vector<ip6_lookup::Route> routes = random_prefixes(kPrefixes, 64, 3);
+  auto& table = keep(kind, std::make_shared<ip6_lookup::RouteTable>(ip6_lookup::EngineKind::trie));
+  table.load(routes);
   kind.note = format(", a trie of %zu random prefixes of 48 to 64 bits, %.0f MB", kPrefixes,
-                     static_cast<double>(trie.bytes()) / 1e6);
+                     static_cast<double>(table.bytes_used()) / 1e6);
   using Address = std::array<uint8_t, 16>;
   auto& addresses = keep(kind, std::make_shared<std::vector<Address>>(kind.lookups));
-  auto& hops = keep(kind, std::make_shared<std::vector<uint32_t>>(kind.lookups));
+  auto& hops = keep(kind, std::make_shared<std::vector<uint16_t>>(kind.lookups));
   std::mt19937 random(5);
   for (Address& address : addresses) {
-    std::memcpy(address.data(), prefixes[random() % kPrefixes].address, address.size());
+    const uint64_t high = __builtin_bswap64(routes[random() % kPrefixes].prefix.address.high);
+    std::memcpy(address.data(), &high, sizeof high);
     for (size_t byte = 8; byte < 16; ++byte) address[byte] = static_cast<uint8_t>(random());
   }
-  const ip6_trie tables{trie.tbl24(), trie.tbl8()};
-  const auto run = [&](auto form) {
+  const auto run = [&addresses, &hops](auto form, auto* tables) {
     return in_batches([form, tables, &addresses, &hops](size_t at, int n) {
-      form(&tables, reinterpret_cast<const uint8_t(*)[16]>(addresses[at].data()), &hops[at], n);
+      form(tables, reinterpret_cast<const uint8_t(*)[16]>(addresses[at].data()), &hops[at], n);
     });
   };
-  run(ip6)(kind.lookups);
-  const std::vector<uint32_t> right = hops;
+  const uint32_t* trie = trie_of(table.image());
+  run(ip6, trie)(kind.lookups);
+  const std::vector<uint16_t> right = hops;
   if (std::ranges::count(right, 0u) > 0) throw Error("an address of a prefix has no route");
-  for (const auto& [name, form] : FormsOf<decltype(&ip6)>{
-           {"as-written", ip6}, {"gopt", ip6_gopt}, {"coroutine", ip6_coroutine}, {"by-hand", ip6_by_hand}})
-    add(kind, name, run(form), hops, right);
+  for (const auto& [name, form] :
+       FormsOf<decltype(&ip6)>{{"as-written", ip6}, {"gopt", ip6_gopt}, {"coroutine", ip6_coroutine}})
+    add(kind, name, run(form, trie), hops, right);
+  const auto forms = ip6_lookup::forms(ip6_lookup::EngineKind::trie);
+  const auto by_hand = std::ranges::find(forms, std::string_view("by hand"), &ip6_lookup::Form::name);
+  add(kind, "by-hand", run(by_hand->look_up, &table.image()), hops, right);
   return kind;
 }
 

@@ -1,10 +1,9 @@
 /* Batched lookups for measuring gopt, each in five forms: as written, transformed (_gopt), by gopt's group prefetching
-   (_group, where control flow allows it) and coroutines (_coroutine), and with group prefetching by hand (_by_hand). */
+   (_group, where control flow allows it) and coroutines (_coroutine), and with group prefetching by hand (_by_hand;
+   the trie's is one of LookupIP6Route's forms). */
 #pragma once
 
 #include <stdint.h>
-
-#include "bench/gopt/trie_rule.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,15 +52,11 @@ DIR24(dir24_group);
 DIR24(dir24_coroutine);
 DIR24(dir24_by_hand);
 
-struct ip6_trie {
-  const uint32_t *tbl24, *tbl8;
-};
-/* hops [n]: the entries of addresses [n] (as they lie in packets). */
-#define IP6(name) void name(const struct ip6_trie* trie, const uint8_t(*addresses)[16], uint32_t* hops, int n)
+/* hops [n]: trie_lookup() of addresses [n] (as they lie in packets). */
+#define IP6(name) void name(const uint32_t* trie, const uint8_t(*addresses)[16], uint16_t* hops, int n)
 IP6(ip6);
 IP6(ip6_gopt);
 IP6(ip6_coroutine);
-IP6(ip6_by_hand);
 
 #ifdef __cplusplus
 }
