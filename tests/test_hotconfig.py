@@ -4,7 +4,7 @@ import contextlib
 import re
 
 import pytest
-from whole import captures
+from whole import captures, judge
 from whole.control import Control
 from whole.program import CHAINS, Report, quoted, read_handler, wait_for_count, wait_until
 
@@ -193,6 +193,28 @@ def test_state_stays(heddle, tmp_path, name):
         # Ages and expiry differ, mappings and addresses do not.
         first = [line.split()[:3] for line in before.splitlines()]
         assert [line.split()[:3] for line in control.read(handler).splitlines()] == first
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_matches_stay(heddle, tmp_path, device):
+    """Those of a pattern in another place of another file, too, and twice; not those of one that is gone."""
+    file = tmp_path / "patterns"
+    file.write_text("tcp any never\nudp any ABC\nudp any gone\n")
+    packets = [
+        judge.ip4(b"\12\0\0\1", b"\12\0\0\2", 17, b"\0\5\0\5\0" + bytes([8 + len(payload)]) + bytes(2) + payload)
+        for payload in (b"xABCx", b"x", b"gone")
+    ]
+    source = captures.write(tmp_path / "in.pcap", packets * 100)
+    chain = f"FromDump({quoted(source)}) -> CheckIPHeader(14) -> s :: AhoCorasick({quoted(file)}) {{}} -> Discard"
+    with running(heddle, tmp_path, chain.format(""), "--device", device) as (run, control):
+        wait_until(lambda: control.read("s.count") == "200", 60, "s.count")
+        assert control.read("s.matches").split("\n")[:3] == ["0 tcp any never", "100 udp any ABC", "100 udp any gone"]
+        file.write_text("udp any |41|BC\nudp any new\n")
+        for _ in range(2):
+            control.write("hotconfig", chain.format("-> Null"))
+            assert control.read("s.count") == "200"
+            assert control.read("s.matches").split("\n")[:2] == ["100 udp any |41|BC", "0 udp any new"]
+    assert run.report.one("s")["statistics"]["matches"] == 200
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,9 @@ namespace heddle {
  *      reload    (write) reads PATTERNS again and replaces all patterns at once, while packets flow; a file with errors
  *                changes nothing. SIGHUP does it for all elements with this handler
  *
+ *  Hot reconfiguration: counts go on, those of patterns if a line for the same protocol and port has the same pattern
+ *  in the PATTERNS that is read then.
+ *
  *  Until the new patterns are ready, `reload` needs memory for the old automata and twice that for the new ones; a GPU
  *  has both meanwhile.
  *
@@ -82,6 +85,7 @@ class AhoCorasick : public Element, public KeepsGpuState {
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
+  void take_state(Element& old) override;
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   int timer_us() const override { return on_gpu ? 5000 : 0; }
@@ -102,13 +106,16 @@ class AhoCorasick : public Element, public KeepsGpuState {
   void fetch_matches();  // what a GPU has counted, for matches()
   void fetch_by_id();    // and for by_id_
   std::string matches_text();
-  uint64_t matches() const { return on_cpu_.packets() + on_gpu_.load(std::memory_order_relaxed); }
+  uint64_t matches() const {
+    return former_.load(std::memory_order_relaxed) + on_cpu_.packets() + on_gpu_.load(std::memory_order_relaxed);
+  }
 
   aho_corasick::PatternTable patterns_;
   std::string file_;
   std::vector<Workspace> workspaces_;  // by thread
   PerThreadCounts on_cpu_{counts};     // packets with a match
   std::atomic<uint64_t> on_gpu_{0};    // the same, as of the last fetch_matches()
+  std::atomic<uint64_t> former_{0};    // and before a reconfiguration
   classifier::Hits by_id_;             // packets by their first match; handlers only, but for add()
   std::atomic<size_t> count_{0};       // of patterns
 };

@@ -1,3 +1,6 @@
+#include <map>
+#include <tuple>
+
 #include "click/arguments.h"
 #include "core/error.h"
 #include "functions/aho_corasick/aho_corasick.h"
@@ -38,6 +41,23 @@ Access AhoCorasick::access(Processor) const {
 std::span<const char* const> AhoCorasick::drop_reasons() const {
   static constexpr const char* kReasons[] = {"short"};
   return kReasons;
+}
+
+void AhoCorasick::take_state(Element& old_element) {
+  auto& old = static_cast<AhoCorasick&>(old_element);
+  old.fetch_matches(), old.fetch_by_id();
+  const uint64_t packets = old.matches();
+  former_ += packets, old.former_ -= packets;  // so that it is 0 there
+  std::map<std::tuple<Protocol, int, std::string_view>, uint32_t> ids;
+  const auto each = [](const Generation& now, const auto& visit) {
+    uint32_t id = now.automata.image().first_id;
+    for (const PatternLine& line : now.lines)
+      visit(std::tuple(line.protocol, line.port, std::string_view(line.bytes)), id++);
+  };
+  each(old.patterns_.now(), [&](const auto& pattern, uint32_t id) { ids[pattern] = id; });
+  each(patterns_.now(), [&](const auto& pattern, uint32_t id) {
+    if (const auto known = ids.find(pattern); known != ids.end()) by_id_.take(id, old.by_id_, known->second);
+  });
 }
 
 void AhoCorasick::start(const Environment& environment) {

@@ -400,6 +400,23 @@ class BusyEngine : public RuleEngine {
   Hits& hits_;
 };
 
+TEST(Hits, GoOverAndComeBack) {
+  Hits before, behind;
+  for (Hits* one : {&before, &behind}) one->start(1);
+  for (int i = 0; i < 5; ++i) before.add(0, 3);
+  for (int i = 0; i < 2; ++i) behind.add(0, 9);
+  behind.take(9, before, 3);
+  EXPECT_EQ(behind[9], 7u);
+  EXPECT_EQ(before[3], 0u);
+  behind.add(0, 9);
+  before.take(3, behind, 9);
+  before.add(0, 3);
+  EXPECT_EQ(before[3], 9u);
+  EXPECT_EQ(behind[9], 0u);
+  behind.reset(9), behind.add(0, 9);
+  EXPECT_EQ(behind[9], 1u);
+}
+
 TEST(RuleSet, HitsCountFromTheFirstPacket) {
   Hits hits;
   hits.start(1);

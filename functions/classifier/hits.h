@@ -21,7 +21,7 @@ class Hits {
   /** Called on that thread; kNoId counts nothing, and nothing is counted before start(). */
   void add(int thread, uint32_t id) {
     if (id == kNoId || counts_.empty()) return;
-    Count& count = of(counts_[static_cast<size_t>(thread)], id);
+    Count& count = count_of(counts_[static_cast<size_t>(thread)], id);
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   /** Fetches what a GPU has counted of all ids that rules have had, for the calls below: `read` copies the counts of
@@ -39,20 +39,28 @@ class Hits {
     if (so_far != 0 && id >= before_.size()) before_.resize(id + 1);
     if (id < before_.size()) before_[id] = so_far;
   }
+  /** Moves what `of` has counted of a rule by its id there to this one's. By a call the other way round it is back. */
+  void take(uint32_t id, Hits& of, uint32_t its_id) {
+    const uint64_t packets = of[its_id];
+    if (packets == 0) return;
+    if (id >= before_.size()) before_.resize(id + 1);
+    before_[id] -= packets;
+    of.reset(its_id);
+  }
 
  private:
   using Count = std::atomic<uint64_t>;
-  static Count& of(const HugePages& counts, uint32_t id) { return reinterpret_cast<Count*>(counts.get())[id]; }
+  static Count& count_of(const HugePages& counts, uint32_t id) { return reinterpret_cast<Count*>(counts.get())[id]; }
   uint64_t sum(uint32_t id) const {
     uint64_t total = id < on_gpu_.size() ? on_gpu_[id] : 0;
-    for (const HugePages& counts : counts_) total += of(counts, id).load(std::memory_order_relaxed);
+    for (const HugePages& counts : counts_) total += count_of(counts, id).load(std::memory_order_relaxed);
     return total;
   }
 
   std::vector<HugePages> counts_;  // by thread, [kMostRules]
   uint32_t used_ = 0;              // ids below it have been a rule's
   std::vector<uint64_t> on_gpu_;   // by id
-  std::vector<uint64_t> before_;   // what sum() was when the rule got its id
+  std::vector<uint64_t> before_;   // what sum() was when the rule got its id, less what take() has brought
 };
 
 }  // namespace heddle::classifier
