@@ -38,14 +38,15 @@ std::string parse(std::string_view text, PatternLine& line) {
 
 }  // namespace
 
-std::vector<PatternLine> read_pattern_file(const std::string& path, std::vector<std::string>& errors) {
+std::vector<PatternLine> parse_patterns(const std::string& name, std::string_view text,
+                                        std::vector<std::string>& errors) {
   std::vector<PatternLine> lines;
   std::map<std::tuple<Protocol, int, std::string>, std::string> known;
   // A "#" may be a part of a pattern, so comments are lines of their own.
-  read_lines(path, read_text_file(path, "file of patterns"), "", errors, [&](std::string_view text) -> std::string {
-    if (text.starts_with('#')) return "";
+  read_lines(name, text, "", errors, [&](std::string_view one) -> std::string {
+    if (one.starts_with('#')) return "";
     PatternLine line;
-    if (std::string problem = parse(text, line); !problem.empty()) return problem;
+    if (std::string problem = parse(one, line); !problem.empty()) return problem;
     const auto [before, is_new] = known.try_emplace({line.protocol, line.port, line.bytes}, line.text);
     if (!is_new) return "the pattern is there already, as " + in_quotes(before->second) + ": remove one of the two";
     if (lines.size() == kMostPatterns) return format("the file has more than %u patterns", kMostPatterns);
@@ -53,6 +54,10 @@ std::vector<PatternLine> read_pattern_file(const std::string& path, std::vector<
     return "";
   });
   return lines;
+}
+
+std::vector<PatternLine> read_pattern_file(const std::string& path, std::vector<std::string>& errors) {
+  return parse_patterns(path, read_text_file(path, "file of patterns"), errors);
 }
 
 }  // namespace heddle::aho_corasick

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "functions/aho_corasick/rule.h"
@@ -17,8 +18,12 @@ struct PatternLine {
   std::string text;   ///< the line
 };
 
-/** Reads a file of patterns. `errors` gets "FILE:LINE: WHY" for lines that are wrong. Throws Error when it cannot be
- *  read or is no text. */
+/** The patterns of a text. `errors` gets "NAME:LINE: WHY" for the first 100 lines that are wrong, and for one the
+ *  number of the others. */
+std::vector<PatternLine> parse_patterns(const std::string& name, std::string_view text,
+                                        std::vector<std::string>& errors);
+
+/** The same of a file. Throws Error when it cannot be read or is no text. */
 std::vector<PatternLine> read_pattern_file(const std::string& path, std::vector<std::string>& errors);
 
 }  // namespace heddle::aho_corasick

@@ -35,7 +35,7 @@ constexpr const char* kChains[] = {
     "GetIPAddress(16) -> DirectIPLookup(0.0.0.0/0 0) -> Strip(14) -> Unstrip(14) -> EtherMirror",
     "Paint(2) -> L2Switch(0:0:0:0:0:2 1, CAPACITY 16, TIMEOUT 0) -> NDNLookup(/ 0, /8=a 1, /8=a/8=b 2, DATA 3) -> Echo",
     "CheckIP6Header(OFFSET 14) -> LookupIP6Route(::/0 0, 2001:db8::/32 1, 2001:db8::5/128 2) -> DecIP6HLIM",
-    "MarkIP6Header(14) -> DecIP6HLIM -> LookupIP6Route(2001:db8::/32 1, 2001:db8::/127 2)",
+    "MarkIP6Header(14) -> DecIP6HLIM -> LookupIP6Route(2001:db8::/32 1, 2001:db8::/127 2, ENGINE trie)",
     "EtherMirror -> Print(x, -1, ACTIVE false) -> ToDump(/dev/null)",
     // The second packet of a connection has a mapping.
     "CheckIPHeader(14) -> FTPPortMapper(r, r, 0) -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0)",
