@@ -6,7 +6,8 @@
 
 namespace heddle::test {
 
-/** Of what the calling thread allocates with `new`, one fails; under ThreadSanitizer none does. */
+/** Of what the calling thread allocates with `new`, one fails; under AddressSanitizer and ThreadSanitizer none
+ *  does. */
 class FailingAllocation {
  public:
   /** The `number`-th from now on, counted from 1; 0: none. */
