@@ -124,7 +124,7 @@ struct RingSetup {
     constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
     if (gathers)
       options.copies = {.in = kWhole,
-                        .out = kWhole,
+                        .out = {gpu::Span::kFromStart, gpu::Span::kToEnd},
                         .before = ipsec::kFrontBytes,
                         .behind = ipsec::kMostPadding + ipsec::kTrailerBytes + ipsec::kMostIcvBytes};
     return options;

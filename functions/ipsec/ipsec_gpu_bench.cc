@@ -68,8 +68,10 @@ class Encap {
     spec.writes_packets = spec.wide_results = true;
     constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
     if (gather)
-      spec.copies = {
-          .in = kWhole, .out = kWhole, .before = kFrontBytes, .behind = kMostPadding + kTrailerBytes + kMostIcvBytes};
+      spec.copies = {.in = kWhole,
+                     .out = {gpu::Span::kFromStart, gpu::Span::kToEnd},
+                     .before = kFrontBytes,
+                     .behind = kMostPadding + kTrailerBytes + kMostIcvBytes};
     slots_.start(spec);
   }
 
@@ -138,7 +140,7 @@ class Decap {
     spec.writes_packets = spec.wide_results = true;
     spec.first_drop = 1;
     constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
-    if (gather) spec.copies = {.in = kWhole, .out = kWhole};
+    if (gather) spec.copies = {.in = kWhole, .out = {gpu::Span::kFromStart, gpu::Span::kToEnd}};
     slots_.start(spec);
   }
 

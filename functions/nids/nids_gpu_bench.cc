@@ -277,7 +277,7 @@ class C4 {
     constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
     if (gather)
       spec.copies = {.in = kWhole,
-                     .out = kWhole,
+                     .out = {gpu::Span::kFromStart, gpu::Span::kToEnd},
                      .before = ipsec::kFrontBytes,
                      .behind = ipsec::kMostPadding + ipsec::kTrailerBytes + ipsec::kMostIcvBytes};
     slots_.start(spec);
