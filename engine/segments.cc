@@ -76,10 +76,15 @@ gpu::Copies copies_of(const Router& router, const Plan& plan, const Segment& seg
     copies.in.to = gpu::Span::kToEnd;
     if (!copies.out.empty()) copies.out.to = gpu::Span::kToEnd;
   }
-  if (copies.in.to == gpu::Span::kToEnd) copies.in.from = std::min(copies.in.from, 0);
+  // What is put before packets is where nothing of theirs was: that is `before`, beyond which an Unstrip may reach.
+  const bool grows = segment.prepends > 0;
+  const int stripped = std::max(segment.reach - segment.prepends, 0);
+  if (copies.in.to == gpu::Span::kToEnd) copies.in.from = grows ? -stripped : std::min(copies.in.from, 0);
   if (copies.out.to == gpu::Span::kToEnd) {
-    const bool unstripped = segment.reach > 0 || is_unstripped_behind(router, segment);
-    copies.out.from = unstripped ? copies.out.from - segment.prepends : gpu::Span::kFromStart;
+    if (stripped == 0 && !is_unstripped_behind(router, segment))
+      copies.out.from = gpu::Span::kFromStart;
+    else if (grows)
+      copies.out.from = -stripped - segment.prepends;
   }
   return copies;
 }

@@ -86,7 +86,7 @@ def test_a_soft_nic(bench, tmp_path):
     file = tmp_path / "out.jsonl"
     bench(CHAINS / "soft_nic.click", "--device", "simt", "--rate", "5k", "--generators", "3", "--json", file)
     (record,) = records(file)
-    assert median(record, "loss") == 0 and median(record, "latency_p50_us") > 0
+    assert median(record, "loss") < 0.5 and median(record, "latency_p50_us") > 0
 
 
 def test_zero_loss(bench, tmp_path):
