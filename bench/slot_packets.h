@@ -49,8 +49,7 @@ inline gpu::ProgramSpec::Node function(const char* name, gpu::TableId table, std
   return {gpu::function_id(name), {}, table, gpu::StateId::none, std::move(outputs), std::move(drops)};
 }
 
-constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
-constexpr gpu::Copies kWholePackets{.in = kWhole, .out = kWhole};
+constexpr gpu::Copies kWholePackets{.in = {0, gpu::Span::kToEnd}, .out = {gpu::Span::kFromStart, gpu::Span::kToEnd}};
 
 inline Result of(const std::string& name, const char* unit, double figure, const std::function<double()>& measure) {
   return absolute(name, unit, figure, false, 5, measure);

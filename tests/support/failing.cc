@@ -7,6 +7,8 @@
 #include <new>
 #include <string>
 
+#include "tests/support/sanitizer.h"
+
 namespace heddle::test {
 namespace {
 
@@ -50,15 +52,7 @@ FewDescriptors::FewDescriptors(int more) {
 
 }  // namespace heddle::test
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HEDDLE_SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HEDDLE_SANITIZED
-#endif
-#endif
-
-#ifndef HEDDLE_SANITIZED  // they have their own, which see who frees what
+#if !HEDDLE_SANITIZED  // sanitizers have their own, which see who frees what
 // Those of the whole program; arrays and `nothrow` go by these. Compilers that see both sides would say that free() is
 // not for what `new` has made.
 #define HEDDLE_APART __attribute__((noinline))
