@@ -117,6 +117,7 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
         if (reached[t] && there.head != head) there.head_varies = true;
         const NodePlan before = there;
         if (!reached[t]) there.head = head;
+        there.stripped = std::max(there.stripped, here.stripped + node.element->moves_head());
         there.columns &= set;
         there.shared = there.shared || shares;
         there.head_varies = there.head_varies || here.head_varies || node.element->head_varies();

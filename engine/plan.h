@@ -46,6 +46,7 @@ struct NodePlan : Placement {
   int segment = -1;           ///< index into Plan::segments
   int head = 0;               ///< bytes between the start of the frame as received and where this node sees it begin
   bool head_varies = false;   ///< that differs between the ways here
+  int stripped = 0;           ///< bytes that were taken off before its start, at most; nothing if head_varies
   ColumnSet columns = 0;      ///< columns that are set when a packet arrives here
   ColumnSet live = 0;         ///< columns that this node or one behind it reads before they are set anew
   ColumnSet live_behind = 0;  ///< the same for the nodes behind it

@@ -34,8 +34,8 @@ uint32_t lines(int bytes) {
 // chain puts before and behind them.
 gpu::Copies landing_copies(const Router& router, const Plan& plan, const Segment& segment) {
   gpu::Copies copies;
-  const int head = plan.nodes[static_cast<size_t>(segment.nodes[0])].head,
-            before = std::max({segment.prepends, segment.reach, head});
+  const int stripped = plan.nodes[static_cast<size_t>(segment.nodes[0])].stripped,
+            before = std::max({segment.prepends, segment.reach, stripped});
   copies.in = {0, gpu::Span::kToEnd}, copies.out = {-before, gpu::Span::kToEnd};
   copies.before = static_cast<uint32_t>(before), copies.behind = static_cast<uint32_t>(segment.appends);
   int front = plan.prepends;
@@ -90,14 +90,10 @@ gpu::Copies copies_of(const Router& router, const Plan& plan, const Segment& seg
 }
 
 // Why transport landing cannot be; null: it can.
-const char* why_nothing_lands(const Router& router, const Plan& plan, const Segment& segment) {
+const char* why_nothing_lands(const Plan& plan, const Segment& segment) {
   if ((segment.out & plan.atoms.packet_atoms()) == 0) return "nothing comes back that could land";
   if (plan.nodes[static_cast<size_t>(segment.nodes[0])].head_varies)
     return "how much has been stripped from packets differs, and that must land, too";
-  // The resident kernel takes lanes without a packet for empty ones, of which nothing may be gathered.
-  const gpu::Copies copies = landing_copies(router, plan, segment);
-  if (segment.launch == LaunchMode::persistent && copies.before + copies.behind > 0)
-    return "packets that grow or were stripped before land behind launches only";
   return nullptr;
 }
 
@@ -139,8 +135,9 @@ gpu::Span hull(const Plan& plan, const Segment& segment, AtomSet fields) {
 
 void find_exits(const Router& router, Plan& plan) {
   each_gpu_segment(plan, [&](Segment& segment, int index) {
-    // Bytes by which the start has moved when packets get to a node, if that is the same for all of them.
-    std::vector<int> moved(segment.nodes.size(), 0);
+    // Bytes by which the start has moved when packets get to a node, if that is the same for all of them; and how far
+    // before where they entered it may be.
+    std::vector<int> moved(segment.nodes.size(), 0), before(segment.nodes.size(), 0);
     std::vector<bool> reached(segment.nodes.size(), false);
     const auto add_exit = [&](int node, int target, int reason, int head) {
       segment.exits.push_back({node, target, reason, head});
@@ -154,7 +151,8 @@ void find_exits(const Router& router, Plan& plan) {
                              element.prepends() > 0 || element.appends() > 0;
       Segment::Targets to;
       const int behind = moved[k] + element.moves_head();
-      segment.reach = std::max(segment.reach, -behind);
+      const int before_behind = before[k] - element.moves_head() + (element.head_varies() ? element.prepends() : 0);
+      segment.reach = std::max(segment.reach, before_behind);
       for (int target : node.targets) {
         if (target == segment.to) {
           to.outputs.push_back(gpu::kExit);
@@ -167,6 +165,7 @@ void find_exits(const Router& router, Plan& plan) {
         const size_t at = position(segment, target);
         to.outputs.push_back(static_cast<uint16_t>(at));
         segment.wide_results = segment.wide_results || (reached[at] && moved[at] != behind);
+        before[at] = reached[at] ? std::max(before[at], before_behind) : before_behind;
         moved[at] = behind, reached[at] = true;
       }
       segment.targets.push_back(std::move(to));
@@ -249,8 +248,7 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
       segment.transport = Transport::direct;
       segment.why_transport = "no function wants bytes of packets";
     }
-    if (const char* why = why_nothing_lands(router, plan, segment);
-        segment.transport == Transport::landing && why != nullptr)
+    if (const char* why = why_nothing_lands(plan, segment); segment.transport == Transport::landing && why != nullptr)
       segment.transport = Transport::gather, segment.why_transport += format(", but %s", why);
     if (segment.has_rings()) {
       segment.spread = passes > 0;

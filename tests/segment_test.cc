@@ -150,6 +150,9 @@ TEST_P(SegmentTest, UnstripTakesBackWhatWasStrippedElsewhere) {
         "XOR(8) -> sink :: TestSink;",
         "TestSource -> Strip(14) -> XOR(1, DEVICE cpu) -> EtherMirror -> Unstrip(14) -> EtherMirror -> Strip(18) -> "
         "XOR(2, DEVICE cpu) -> Unstrip(18) -> sink :: TestSink;",
+        "TestSource -> Strip(14) -> EtherMirror(DEVICE cpu) -> GetIPAddress(4) -> rt :: DirectIPLookup(0.0.0.0/1 0, "
+        "128.0.0.0/1 1); rt[0] -> join :: EtherMirror -> Unstrip(6) -> XOR(3) -> sink :: TestSink; rt[1] -> Strip(6) "
+        "-> join;",
         "TestSource -> SetCRC32 -> Strip(20) -> SetCRC32 -> Strip(2) -> XOR(2, DEVICE cpu) -> Unstrip(22) -> sink :: "
         "TestSink;"}) {
     SCOPED_TRACE(chain);
