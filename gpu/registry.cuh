@@ -21,8 +21,13 @@ enum class FunctionId : int16_t {
 };
 constexpr int kFunctions = static_cast<int>(FunctionId::count);
 
+/** Complete for functions that are in these kernels. */
 template <FunctionId id>
 struct Registered;
+template <FunctionId id>
+concept IsRegistered = requires {
+  sizeof(Registered<id>);
+};
 
 /** Where a block finds what a node works with. */
 struct NodeMemory {

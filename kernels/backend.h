@@ -5,6 +5,8 @@
  * one, and a GPU's memory would be given back to simt. */
 #ifdef HEDDLE_SIMT
 #define HEDDLE_GPU_BACKEND simt_backend
+#elif defined(HEDDLE_MIRROR_ALONE)  // of functions EtherMirror alone, for a benchmark
+#define HEDDLE_GPU_BACKEND mirror_alone_backend
 #else
 #define HEDDLE_GPU_BACKEND cuda_backend
 #endif

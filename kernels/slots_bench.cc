@@ -1,7 +1,7 @@
-// gpu-lookup, gpu-mirror, gpu-xor, gpu-gather, gpu-crc, gpu-rtt: the persistent kernel and its stamped slots on
-// prepared packets, without ports. Host threads fill slots of 32 packets and collect results as fast as they can, as
-// the engine does; packets lie scattered in a pool of 65,536. Results are checked: a sample of the lookups as they
-// arrive, and every byte of every packet at the end.
+// gpu-lookup, gpu-mirror, gpu-mirror-alone, gpu-xor, gpu-gather, gpu-crc, gpu-rtt: the persistent kernel and its
+// stamped slots on prepared packets, without ports. Host threads fill slots of 32 packets and collect results as fast
+// as they can, as the engine does; packets lie scattered in a pool of 65,536. Results are checked: a sample of the
+// lookups as they arrive, and every byte of every packet at the end.
 
 #include <atomic>
 #include <cstring>
@@ -18,18 +18,26 @@
 #include "functions/xor/rule.h"
 #include "gpu/slot_ring.h"
 
+#ifdef HEDDLE_HAVE_CUDA
+namespace heddle::gpu::mirror_alone_backend {
+std::unique_ptr<Device> open(int index);  // kernels/backend.h
+}
+#endif
+
 namespace heddle::bench {
 namespace {
 
 using gpu::kSlotPackets;
 
 struct Setup {
-  std::unique_ptr<gpu::Device> device = gpu::open_device("gpu");
+  std::unique_ptr<gpu::Device> device;
   std::unique_ptr<Packets> packets;
   std::vector<gpu::SlotRing> rings;
 
   using MakeSpec = std::function<gpu::ProgramSpec(gpu::Device&)>;
-  Setup(const MakeSpec& make_spec, uint32_t length, int threads) {
+  Setup(const MakeSpec& make_spec, uint32_t length, int threads,
+        std::unique_ptr<gpu::Device> opened = gpu::open_device("gpu"))
+      : device(std::move(opened)) {
     packets = std::make_unique<Packets>(*device, length);
     const gpu::ProgramId program = device->add_program(make_spec(*device));
     for (int t = 0; t < threads; ++t)
@@ -156,23 +164,43 @@ void check_bytes(Packets& packets, const Expected& expected) {
         throw Error(format("byte %u of packet %d is wrong", b, i));
 }
 
+gpu::ProgramSpec mirror_spec(gpu::Device&) {
+  gpu::ProgramSpec spec;
+  spec.nodes = {function("EtherMirror", gpu::TableId::none, {gpu::kExit}, {gpu::kExit + 1})};
+  spec.writes_packets = true;
+  return spec;
+}
+bool is_exit_0(int, uint32_t exit) { return exit == 0; }
+
 std::vector<Result> mirror() {
   std::vector<Result> results;
   for (int threads : {1, 4}) {
-    const auto make_spec = [](gpu::Device&) {
-      gpu::ProgramSpec spec;
-      spec.nodes = {function("EtherMirror", gpu::TableId::none, {gpu::kExit}, {gpu::kExit + 1})};
-      spec.writes_packets = true;
-      return spec;
-    };
-    Setup setup(make_spec, 64, threads);
-    results.push_back(of(format("gpu-mirror-%d", threads), "Mpps", 320,
-                         [&] { return throughput(setup, [](int, uint32_t exit) { return exit == 0; }); }));
+    Setup setup(mirror_spec, 64, threads);
+    results.push_back(of(format("gpu-mirror-%d", threads), "Mpps", 320, [&] { return throughput(setup, is_exit_0); }));
     check_bytes(*setup.packets,
                 [](int i, uint32_t b, bool odd) { return Packets::original(i, odd && b < 12 ? (b + 6) % 12 : b); });
   }
   return results;
 }
+
+#ifdef HEDDLE_HAVE_CUDA
+// What the other functions of the kernels cost EtherMirror: the same kernels, once with all and once with it alone.
+std::vector<Result> mirror_alone() {
+  std::vector<Result> results;
+  for (int threads : {1, 4}) {
+    const auto rate = [&](std::unique_ptr<gpu::Device> device) {
+      Setup setup(mirror_spec, 64, threads, std::move(device));
+      return throughput(setup, is_exit_0);
+    };
+    results.push_back(paired(
+        format("gpu-mirror-alone-%d", threads), "Mpps", 0.97, 9, [&] { return rate(gpu::open_device("gpu")); },
+        [&] { return rate(gpu::mirror_alone_backend::open(0)); }));
+    results.back().note = "in the kernel of all functions; beside: in one without any other";
+  }
+  return results;
+}
+const Register gpu_mirror_alone("gpu-mirror-alone", true, mirror_alone);
+#endif
 
 std::vector<Result> xor_bytes_bench() {
   std::vector<Result> results;
@@ -185,9 +213,8 @@ std::vector<Result> xor_bytes_bench() {
       return spec;
     };
     Setup setup(make_spec, length, 2);
-    results.push_back(of(format("gpu-xor-%u", length), "Gb/s", 300, [&] {
-      return throughput(setup, [](int, uint32_t exit) { return exit == 0; }) * 8e-3 * length;
-    }));
+    results.push_back(
+        of(format("gpu-xor-%u", length), "Gb/s", 300, [&] { return throughput(setup, is_exit_0) * 8e-3 * length; }));
     if (length == 64) results.back().target = 0;
     check_bytes(*setup.packets,
                 [](int i, uint32_t b, bool odd) { return uint8_t(Packets::original(i, b) ^ (odd ? 0x5a : 0)); });
@@ -208,9 +235,8 @@ std::vector<Result> gathered_xor() {
       return spec;
     };
     Setup setup(make_spec, length, 2);
-    results.push_back(of(format("gpu-gather-%u", length), "Gb/s", figure == 0 ? 100 : figure, [&, length = length] {
-      return throughput(setup, [](int, uint32_t exit) { return exit == 0; }) * 8e-3 * length;
-    }));
+    results.push_back(of(format("gpu-gather-%u", length), "Gb/s", figure == 0 ? 100 : figure,
+                         [&, length = length] { return throughput(setup, is_exit_0) * 8e-3 * length; }));
     if (figure == 0) results.back().target = 0;
     check_bytes(*setup.packets,
                 [](int i, uint32_t b, bool odd) { return uint8_t(Packets::original(i, b) ^ (odd ? 0x5a : 0)); });
@@ -249,9 +275,7 @@ std::vector<Result> three_functions() {
     }
     return setup;
   };
-  const auto rate = [](Setup& setup) {
-    return throughput(setup, [](int, uint32_t exit) { return exit == 0; }) * 8e-3 * kLength;
-  };
+  const auto rate = [](Setup& setup) { return throughput(setup, is_exit_0) * 8e-3 * kLength; };
   // One after the other: where a kernel is resident, CUDA makes no room for the next one's packets.
   const auto measured = [&](const char* name, bool gather, bool alone, double figure) {
     const auto setup = make(gather, alone);
@@ -283,9 +307,8 @@ std::vector<Result> crc() {
       return spec;
     };
     Setup setup(make_spec, length, 2);
-    results.push_back(of(format("gpu-crc-%u", length), "GB/s", 45, [&] {
-      return throughput(setup, [](int, uint32_t exit) { return exit == 0; }) * 1e-3 * length;
-    }));
+    results.push_back(
+        of(format("gpu-crc-%u", length), "GB/s", 45, [&] { return throughput(setup, is_exit_0) * 1e-3 * length; }));
     if (length < 1024) results.back().target = 0;
     Packets& packets = *setup.packets;
     for (int i = 0; i < kPackets; ++i) {

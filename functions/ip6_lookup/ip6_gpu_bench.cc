@@ -1,4 +1,5 @@
-// gpu-ip6: LookupIP6Route in the persistent kernel on prepared packets of 64 bytes, with 200,000 and 1,000,000 routes.
+// gpu-ip6: LookupIP6Route in the persistent kernel on prepared packets of 64 bytes, with 200,000 and 1,000,000 routes,
+// by trees and by a trie.
 // Four host threads fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of
 // 65,536 packets. What becomes of a sample of the packets is compared with what the CPU finds.
 
@@ -11,6 +12,7 @@
 namespace heddle::bench {
 namespace {
 
+using ip6_lookup::EngineKind;
 using ip6_lookup::prefix_mask;
 using ip6_lookup::Route;
 
@@ -20,7 +22,7 @@ constexpr double kSeconds = 0.5;
 
 class Setup {
  public:
-  explicit Setup(size_t count) : expected_(kPackets) {
+  Setup(EngineKind engine, size_t count) : expected_(kPackets), table_(engine) {
     std::mt19937_64 random(6);
     std::vector<Route> routes;
     for (const Prefix& prefix : generate_prefixes(real_profile(Family::ipv6), count, 6))
@@ -79,11 +81,14 @@ class Setup {
 
 std::vector<Result> gpu_ip6() {
   std::vector<Result> results;
-  for (const auto& [name, count, figure] : {std::tuple{"200k", 200'000, 350.0}, std::tuple{"1m", 1'000'000, 350.0}}) {
-    Setup setup(static_cast<size_t>(count));
-    results.push_back(absolute(format("gpu-ip6-%s", name), "Mpps", figure, false, 5, [&] { return setup.mpps(); }));
-    results.back().note = setup.note();
-  }
+  for (const EngineKind engine : {EngineKind::tree, EngineKind::trie})
+    for (const auto& [name, count] : {std::pair{"200k", 200'000}, {"1m", 1'000'000}}) {
+      Setup setup(engine, static_cast<size_t>(count));
+      const char* const by = engine == EngineKind::trie ? "-trie" : "";
+      results.push_back(
+          absolute(format("gpu-ip6%s-%s", by, name), "Mpps", 350, false, 5, [&] { return setup.mpps(); }));
+      results.back().note = setup.note();
+    }
   return results;
 }
 
