@@ -86,7 +86,7 @@ struct Inputs {
       std::memcpy(&frame[26], addresses, sizeof addresses), std::memcpy(&frame[34], ports, sizeof ports);
       const uint16_t sum = ip4_checksum(&frame[kLink], 20);
       std::memcpy(&frame[24], &sum, sizeof sum);
-      const std::string text = text_for(patterns, signatures.now().automaton, length - kPayload, random);
+      const std::string text = text_for(patterns, signatures.now().automata, length - kPayload, random);
       std::memcpy(&frame[kPayload], text.data(), text.size());
       made.push_back(std::move(frame));
     }
@@ -229,7 +229,7 @@ class Libraries {
   void build_scanner() {
     std::vector<const char*> texts;
     std::vector<size_t> lengths;
-    for (const auto& pattern : inputs().signatures.now().automaton.patterns())
+    for (const auto& pattern : inputs().signatures.now().automata.patterns()[0])
       texts.push_back(pattern.data()), lengths.push_back(pattern.size());
     const std::vector<unsigned> flags(texts.size(), HS_FLAG_CASELESS);
     hs_compile_error_t* problem = nullptr;

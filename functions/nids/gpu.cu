@@ -19,6 +19,7 @@ struct SearchTile {
   struct Scratch {
     gpu::Strands strands;
     uint32_t payload[gpu::kSlotPackets];  // where it begins
+    PortGroup group[gpu::kSlotPackets];   // whose patterns are looked for
     uint32_t next[gpu::kSlotPackets];     // what becomes of the packet
     unsigned long long first;             // word of the candidate that the host is told of
   };
@@ -58,23 +59,28 @@ struct SearchTile {
     const uint8_t* const behind = tile.frame(i) + transport;
     const uint32_t control = gpu::load_u32(tile.frame(i) + network + 6);
     const uint32_t data_offset = available > 12 ? behind[12] : 0;
+    const uint32_t ports = available >= 4 ? __byte_perm(gpu::load_u32(behind), 0, 0x0123) : 0;
+    const Protocol protocol = protocol_of(control);
     const uint32_t skipped =
         transport_bytes(control, available, data_offset);  // so many have only whole headers of TCP
-    if (image.is_always(protocol_of(control)) ||
+    const PortGroup group = image.group_of(protocol, skipped > 0 && names_ports(protocol), ports >> 16, ports & 0xffff);
+    if (group.search == PortGroup::Search::always ||
         (image.syns != 0 && skipped >= kTcpBytes && (behind[13] & kSyn) != 0)) {
       scratch.next[k] = kCandidate;
       return;
     }
-    scratch.payload[k] = transport + skipped;
+    scratch.group[k] = group;
     scratch.next[k] = kClean;
+    if (group.search == PortGroup::Search::patterns) scratch.payload[k] = transport + skipped;
   }
 
   /** Searches line `n` of strand s, which has come to `state`. */
   static __device__ void search(const Image& image, const Shared& shared, Scratch& scratch, int s, int each, uint32_t n,
                                 uint32_t& state) {
     if (scratch.next[s / each] != kClean) return;
-    const auto* const next = image.at<uint16_t>(image.next);
-    const uint32_t classes = image.classes, accept = image.accept;
+    const PortGroup& group = scratch.group[s / each];
+    const auto* const next = image.at<uint16_t>(image.next) + group.first;
+    const uint32_t classes = image.classes, accept = group.accept;
     const uint32_t from = max(scratch.strands.strand[s].first, n * gpu::Strands::kLine);
     scratch.strands.walk(s, n, from, [&](uint32_t byte, uint32_t) {
       state = next[state * classes + shared.class_of[byte]];

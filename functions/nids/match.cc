@@ -210,7 +210,7 @@ bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t tr
   const uint8_t* behind = frame + transport;
   const uint32_t skipped = transport_bytes(control, available, available > 12 ? behind[12] : 0);
   view = {protocol_of(control), header[9], ntohl(load_u32(header + 12)), ntohl(load_u32(header + 16)), false, 0, 0, {}};
-  view.has_ports = skipped > 0 && (view.protocol == Protocol::tcp || view.protocol == Protocol::udp);
+  view.has_ports = skipped > 0 && names_ports(view.protocol);
   if (view.has_ports) view.source_port = ntohs(load_u16(behind)), view.destination_port = ntohs(load_u16(behind + 2));
   view.payload = {behind + skipped, available - skipped};
   if (view.has_ports && view.protocol == Protocol::tcp)

@@ -48,6 +48,7 @@ void NIDS::refuse_streams(RuleSet& set, std::vector<std::string>& errors) const 
 void NIDS::load(RuleSet set) {
   count_ = set.rules.size(), unsupported_ = set.unsupported.size();
   rules_.load(std::move(set), stream_, monitors());
+  groups_ = rules_.now().automata.group_count();
 }
 
 void NIDS::configure(click::Arguments& arguments) {
@@ -133,7 +134,8 @@ void NIDS::handlers(Handlers& list) {
         .read("events_lost", [this] { return std::to_string(events_lost_.load()); });
   // One handler runs at a time, and only these replace rules: what they read stays.
   list.read("rules", [this] { return std::to_string(rules_.now().rules.size()); })
-      .read("patterns", [this] { return std::to_string(rules_.now().automaton.patterns().size()); })
+      .read("patterns", [this] { return std::to_string(rules_.now().automata.pattern_count()); })
+      .read("groups", [this] { return std::to_string(rules_.now().automata.group_count()); })
       .read("memory", [this] { return std::to_string(rules_.bytes().size()); })
       .read("unsupported",
             [this] {
@@ -153,7 +155,8 @@ void NIDS::handlers(Handlers& list) {
 }
 
 std::vector<std::pair<std::string, uint64_t>> NIDS::statistics() const {
-  std::vector<std::pair<std::string, uint64_t>> list{{"rules", count_.load()}, {"unsupported", unsupported_.load()}};
+  std::vector<std::pair<std::string, uint64_t>> list{
+      {"rules", count_.load()}, {"groups", groups_.load()}, {"unsupported", unsupported_.load()}};
   if (monitors())
     list.insert(list.end(), {{"alerts", judge_.alerts()},
                              {"gave_up", judge_.gave_up()},
@@ -163,7 +166,7 @@ std::vector<std::pair<std::string, uint64_t>> NIDS::statistics() const {
 
 void NIDS::run_cpu(Batch& batch) {
   const Generation& rules = rules_.now();
-  const Image& image = rules.automaton.image();
+  const bool syns = rules.automata.image().syns != 0;
   const uint32_t *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
   for (int i = 0; i < batch.size(); ++i) {
     const Packet* packet = batch.packet(i);
@@ -172,9 +175,10 @@ void NIDS::run_cpu(Batch& batch) {
       batch.drop(i, kShort);
       continue;
     }
-    const bool candidate =
-        image.is_always(view.protocol) || (image.syns != 0 && (view.tcp_flags & kSyn) != 0) ||
-        (rules.scanner ? rules.scanner->finds(view.payload, batch.thread) : rules.automaton.finds(view.payload));
+    const PortGroup& group = rules.automata.group_of(view);
+    const bool candidate = group.search == PortGroup::Search::always || (syns && (view.tcp_flags & kSyn) != 0) ||
+                           (rules.scanner ? rules.scanner->finds(group.number, view.payload, batch.thread)
+                                          : rules.automata.finds(group, view.payload));
     if (!candidate) continue;
     if (monitors())
       judge_.judge(rules_, rules, packet, view, {}, batch.thread);

@@ -35,9 +35,9 @@ namespace heddle {
  *  --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which
- *  none occurs, which no rule matches. Output 1: candidates, in which one occurs, in letters of any case, or for whose
- *  protocol there is a rule without a content to look for. They go to a NIDSConfirm, which sees to all that the rules
- *  ask for.
+ *  no such pattern of a rule for their protocol and ports occurs; no rule matches them. Output 1: candidates, in which
+ *  one occurs, in letters of any case, or for whose protocol and ports there is a rule without a content to look for.
+ *  They go to a NIDSConfirm, which sees to all that the rules ask for.
  *
  *  A NIDS without output 1 is a monitor, which can be between GPU ports as well: all packets go on by output 0 at once,
  *  and it confirms candidates itself, by the same rules and with the same alerts as NIDSConfirm. EVE: see there;
@@ -73,15 +73,24 @@ namespace heddle {
  *  several, a packet may be judged before a SYN that another thread still has. Between GPU ports, where blocks tell of
  *  what they find as it comes, the same holds for packets within microseconds.
  *
- *  The patterns make one Aho-Corasick automaton of at most 65,536 states, for which long ones are shortened. It is
- *  searched by several threads a packet on a GPU; on a CPU Hyperscan looks for the same patterns. Its fork Vectorscan,
+ *  The patterns of rules for the same packets make a group, as in Snort and Suricata: a packet is searched for the
+ *  patterns of the group that its protocol and ports lead to, which are those of all rules that these allow, and not at
+ *  all if there are none. A group's patterns make an Aho-Corasick automaton of at most 65,536 states, for which long
+ *  ones are shortened. Many groups have patterns in common, and each has its own copy: together they may have twice the
+ *  states that one automaton of all patterns has, or 65,536 if that is more, and 262,144 in any case. Groups beyond
+ *  that, and beyond the 256th, share an automaton, those first that have the most in common; ports beyond 256 sources
+ *  or destinations that rules tell apart, or 1024 pairs of these for TCP or UDP, share a group. Then packets are
+ *  searched for more patterns, never for fewer, and there are more candidates that NIDSConfirm refuses.
+ *
+ *  Several threads of a GPU search a packet; on a CPU Hyperscan looks for the same patterns. Its fork Vectorscan,
  *  which has the same interface, is not used: that of Debian 12, 5.4.9, misses patterns near the end of a text where
  *  the processor has AVX-512.
  *
  *  Handlers:
  *      rules        (read) number of rules
  *      patterns     (read) number of patterns
- *      memory       (read) bytes of the automaton
+ *      groups       (read) number of groups that have patterns, each with an automaton
+ *      memory       (read) bytes of the automata
  *      unsupported  (read) the rules that were left out, a line each
  *      counts       (read) "SID ALERTS", a line for each rule that there is or has been
  *      alerts, lost, forgotten, gave_up  (read) of a monitor: as of NIDSConfirm
@@ -91,10 +100,10 @@ namespace heddle {
  *
  *  Until the new rules are ready, `reload` needs memory for the old ones, the new ones and what building these takes.
  *  Measured with 4000 rules of two contents and a pcre each on a CPU: the program had 115 MB before, up to 223 MB
- *  meanwhile, and 133 MB or less afterwards. A GPU has both automata meanwhile, of 4.7 MB each there (`memory`).
+ *  meanwhile, and 133 MB or less afterwards. A GPU has the automata of both meanwhile, of 5 MB each there (`memory`).
  *
  *  Errors: every line that is no rule, with its sid and the reason; a monitor with STREAM, or rules that stop packets;
- *  EVE with an output 1. Statistics: `rules`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`.
+ *  EVE with an output 1. Statistics: `rules`, `groups`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`.
  *
  *  Example:
  *
@@ -137,7 +146,7 @@ class NIDS : public Element, public KeepsGpuState {
   nids::RuleTable rules_;
   std::string file_, variables_file_, eve_file_;
   bool skip_unsupported_ = false, stream_ = false;
-  std::atomic<size_t> count_{0}, unsupported_{0};  // for statistics(), which runs beside changes
+  std::atomic<size_t> count_{0}, groups_{0}, unsupported_{0};  // for statistics(), which runs beside changes
   nids::Judge judge_{counts};
   nids::CandidateReader candidates_;
   std::atomic<uint64_t> events_lost_{0};

@@ -1,5 +1,7 @@
 // gpu-nids: NIDS in the persistent kernel on prepared packets, with 3,000 patterns: payloads are read in place over
 // PCIe.
+// gpu-nids-groups: the same with rules for services, whose packets are searched for their patterns only, against the
+// same rules for any packet.
 // gpu-c4: the functions of chains/c4.click in one kernel: firewall (1,000 filters), NIDS (3,000 patterns), router
 // (500,000 routes), IPsec (1,000 associations). The host writes columns, and anew the headers, where ciphertext stands
 // by then. A packet is enciphered with the same key stream each time, which it must never be elsewhere: so its payload
@@ -55,13 +57,13 @@ Headers headers_of(uint32_t length, const classifier::Key& key) {
   return headers;
 }
 
-/** Texts that packets have, each many of them, and whether the automaton finds something in them: to make one for every
+/** Texts that packets have, each many of them, and whether the automata find something in them: to make one for every
  *  packet would take longer than the measurement. */
 struct Texts {
-  Texts(const nids::RuleSet& rules, const nids::Automaton& automaton, size_t bytes, std::mt19937& random) {
+  Texts(const nids::RuleSet& rules, const nids::Automata& automata, size_t bytes, std::mt19937& random) {
     for (size_t t = 0; t < kTexts; ++t) {
-      texts.push_back(text_for(rules, automaton, bytes, random));
-      found.push_back(automaton.finds({reinterpret_cast<const uint8_t*>(texts[t].data()), bytes}));
+      texts.push_back(text_for(rules, automata, bytes, random));
+      found.push_back(finds(automata, texts[t].data(), bytes));
     }
   }
   static constexpr size_t kTexts = 4096;
@@ -69,19 +71,34 @@ struct Texts {
   std::vector<uint8_t> found;
 };
 
+constexpr Service kAnyService{"any", nids::Protocol::udp, 4, 1};
+
 class NidsBench {
  public:
-  explicit NidsBench(uint32_t length) : length_(length), candidate_(kPackets) {
-    const nids::RuleSet set = content_rules(kPatterns);
-    table_.load(set);
+  /** Packets of `service` with texts that have some pattern of the rules now and then, and none besides. */
+  NidsBench(uint32_t length, const nids::RuleSet& rules, const Service& service)
+      : length_(length), candidate_(kPackets) {
+    table_.load(rules);
+    nids::RuleTable any;
+    any.load(content_rules(kPatterns));
+    const bool tcp = service.protocol == nids::Protocol::tcp;
+    const uint32_t payload = kL4 + (tcp ? nids::kTcpBytes : nids::kUdpBytes);
     std::mt19937 random(1);
-    const Texts texts(set, table_.now().automaton, length - kPayload, random);
-    const Headers headers = headers_of(length, {1, 2, 3, 4, 17});
+    const Texts texts(rules, any.now().automata, length - payload, random);
+    Headers headers = headers_of(length, {1, 2, 3, service.port, 17});
+    if (tcp) headers[9] = nids::kTcpNumber;
+    const nids::Automata& automata = table_.now().automata;
+    group_ = automata.image().group_of(service.protocol, true, 3, service.port);
+    std::vector<uint8_t> found;
+    for (const std::string& text : texts.texts)
+      found.push_back(automata.finds(group_, {reinterpret_cast<const uint8_t*>(text.data()), text.size()}));
     for (uint32_t i = 0; i < kPackets; ++i) {
       const std::string& text = texts.texts[i % Texts::kTexts];
-      std::memcpy(slots_.frame(i) + kL3, headers.data(), headers.size());
-      std::memcpy(slots_.frame(i) + kPayload, text.data(), text.size());
-      candidate_[i] = texts.found[i % Texts::kTexts];
+      uint8_t* const frame = slots_.frame(i);
+      std::memcpy(frame + kL3, headers.data(), headers.size());
+      if (tcp) frame[kL4 + 12] = nids::kTcpBytes / 4 << 4;
+      std::memcpy(frame + payload, text.data(), text.size());
+      candidate_[i] = found[i % Texts::kTexts];
     }
     gpu::ProgramSpec spec;
     spec.nodes = {{gpu::function_id("NIDS"),
@@ -110,7 +127,9 @@ class NidsBench {
     return slots_.packets_per_second(kSeconds, fill, check) * length_ * 8e-9;
   }
   std::string note() const {
-    return format("%zu patterns, %.1f MB, %.1f %% candidates", table_.now().automaton.patterns().size(),
+    const nids::Automata& automata = table_.now().automata;
+    return format("%zu of %zu patterns, %zu automata, %.1f MB, %.1f %% candidates",
+                  automata.patterns()[group_.number].size(), automata.pattern_count(), automata.patterns().size(),
                   static_cast<double>(table_.bytes().size()) * 1e-6,
                   100.0 * static_cast<double>(std::ranges::count(candidate_, true)) / kPackets);
   }
@@ -119,6 +138,7 @@ class NidsBench {
   static constexpr ColumnSet kIn = columns(Column::l3, Column::l4);
   uint32_t length_;
   nids::RuleTable table_;
+  nids::PortGroup group_{};         // of the packets
   std::vector<uint8_t> candidate_;  // [kPackets]
   GpuSlots slots_;
 };
@@ -162,7 +182,7 @@ class C4 {
   C4(const C4Tables& tables, uint32_t length, bool gather)
       : length_(length), headers_(kPackets), packets_(kPackets), tables_(tables) {
     std::mt19937 random(1);
-    const Texts texts(tables_.patterns, tables_.signatures.now().automaton, length_ - kPayload, random);
+    const Texts texts(tables_.patterns, tables_.signatures.now().automata, length_ - kPayload, random);
     for (uint32_t i = 0; i < kPackets; ++i) put_packet(i, texts, random);
     start(gather);
   }
@@ -252,7 +272,7 @@ class C4 {
     burst_.begin(1);
     burst_.encipher(tables_.associations.details(i % kAssociations), esp.data(), enciphered_bytes());
     if (!burst_.finish()) throw Error("intel-ipsec-mb fails");
-    packets_[i].candidate[1] = tables_.signatures.now().automaton.finds({plain + kHeaderBytes, text.size()});
+    packets_[i].candidate[1] = finds(tables_.signatures.now().automata, plain + kHeaderBytes, text.size());
   }
 
   void start(bool gather) {
@@ -294,11 +314,29 @@ class C4 {
 std::vector<Result> gpu_nids() {
   std::vector<Result> results;
   for (const uint32_t length : {64u, 512u, 1460u}) {
-    NidsBench bench(length);
+    NidsBench bench(length, content_rules(kPatterns), kAnyService);
     results.push_back(absolute(format("gpu-nids-%u", length), "Gb/s", 370, false, 5, [&] { return bench.gigabits(); }));
     if (length == 64) results.back().target = 0;
     results.back().note = bench.note();
   }
+  return results;
+}
+
+std::vector<Result> gpu_nids_groups() {
+  std::vector<Result> results;
+  for (const Service& service : kServices)
+    for (const uint32_t length : {512u, 1460u}) {
+      double one = 0;
+      {
+        NidsBench bench(length, content_rules(kPatterns), service);
+        for (int round = 0; round < 3; ++round) one = std::max(one, bench.gigabits());
+      }
+      NidsBench bench(length, service_rules(kPatterns), service);
+      results.push_back(absolute(format("gpu-nids-groups-%s-%u", service.name, length), "Gb/s", one, false, 5,
+                                 [&] { return bench.gigabits(); }));
+      results.back().target = 0;
+      results.back().note = bench.note();
+    }
   return results;
 }
 
@@ -327,7 +365,7 @@ std::unique_ptr<RingFunctions> rings_of_nids(const RingSetup& setup) {
   nids::RuleTable table;
   table.load(set);
   std::mt19937 random(1);
-  const Texts texts(set, table.now().automaton, setup.length - kPayload, random);
+  const Texts texts(set, table.now().automata, setup.length - kPayload, random);
   std::vector<RingHeader> headers;
   for (uint32_t i = 0; i < kPackets; ++i) headers.push_back(ring_header(setup.length, random));
   auto rings = std::make_unique<RingFunctions>(
@@ -359,7 +397,7 @@ RingHeader allowed_header(const C4Tables& tables, uint32_t length, std::mt19937&
 
 std::unique_ptr<RingFunctions> rings_of_c4(const C4Tables& tables, const RingSetup& setup) {
   std::mt19937 random(1);
-  const Texts texts(tables.patterns, tables.signatures.now().automaton, setup.length - kPayload, random);
+  const Texts texts(tables.patterns, tables.signatures.now().automata, setup.length - kPayload, random);
   RingTunnels tunnels;
   std::vector<RingHeader> headers;
   for (uint32_t i = 0; i < kPackets; ++i) headers.push_back(allowed_header(tables, setup.length, random));
@@ -387,7 +425,7 @@ std::vector<Result> gpu_nids_rings() {
   for (const uint32_t length : {64u, 512u, 1460u}) {
     double base = 0;
     {
-      NidsBench prepared(length);
+      NidsBench prepared(length, content_rules(kPatterns), kAnyService);
       for (int round = 0; round < 2; ++round) base = std::max(base, prepared.gigabits());
     }
     for (auto&& one : against_prepared("gpu-nids-rings", length, base, 0.9, rings_of_nids)) results.push_back(one);
@@ -425,7 +463,8 @@ const RegisterProbe ring_c4("ring-c4", [](Probe::Parameters& parameters) {
   return values_of(rings_of_c4(tables, setup)->forward(kSeconds), setup.length);
 });
 
-const Register nids_registered("gpu-nids", true, gpu_nids), c4_registered("gpu-c4", true, gpu_c4);
+const Register nids_registered("gpu-nids", true, gpu_nids), c4_registered("gpu-c4", true, gpu_c4),
+    groups_registered("gpu-nids-groups", true, gpu_nids_groups);
 
 }  // namespace
 }  // namespace heddle::bench

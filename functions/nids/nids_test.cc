@@ -163,7 +163,7 @@ TEST_P(NidsTest, FindsPatternsAtEveryPlace) {
   const std::string pattern = "0123456789abcdefghijklmnopqrstuv";  // the longest that is not shortened
   const TextFile file("rules"), eve("eve");
   OracleRule rule;
-  rule.sid = 1;
+  rule.sid = 1, rule.protocol = "udp";
   rule.contents.push_back({.bytes = "wxyz"});
   OracleRule longest = rule;
   longest.sid = 2, longest.contents[0].bytes = "zyxwvutsrqponmlkjihgfedcba" + std::string("wvutsr");

@@ -17,9 +17,40 @@ struct OracleContent {
   int offset = 0, depth = -1, distance = 0, within = -1;
 };
 
+/** As a rule names them: in some range that is wanted, or anywhere if none is, and in none that is not. */
+struct OraclePorts {
+  struct Item {
+    int low, high;
+    bool negated = false;
+  };
+  std::vector<Item> items;
+
+  std::string text() const {
+    std::string list;
+    for (const Item& item : items)
+      list += std::string(list.empty() ? "" : ",") + (item.negated ? "!" : "") + std::to_string(item.low) +
+              (item.high > item.low ? ":" + std::to_string(item.high) : "");
+    return items.empty() ? "any" : items.size() == 1 ? list : "[" + list + "]";
+  }
+  bool has(int port) const {
+    bool wanted = false, some = false;
+    for (const Item& item : items) {
+      const bool inside = item.low <= port && port <= item.high;
+      if (item.negated && inside) return false;
+      if (!item.negated) some = true, wanted = wanted || inside;
+    }
+    return wanted || !some;
+  }
+  bool has_all() const {
+    for (int port = 0; !items.empty() && port < 65536; ++port)
+      if (!has(port)) return false;
+    return true;
+  }
+};
+
 struct OracleRule {
   std::string action = "alert", protocol = "tcp";
-  int destination_port = -1;  // -1: any
+  OraclePorts source_ports, destination_ports;
   bool both_ways = false;
   int size_below = -1;  // -1: any
   std::vector<OracleContent> contents;
@@ -45,9 +76,8 @@ inline std::string lower(std::string text) {
 }
 
 inline std::string OracleRule::text() const {
-  std::string result = action + " " + protocol + " any any " + (both_ways ? "<>" : "->") + " any " +
-                       (destination_port < 0 ? "any" : std::to_string(destination_port)) + " (msg:\"rule " +
-                       std::to_string(sid) + "\"; ";
+  std::string result = action + " " + protocol + " any " + source_ports.text() + (both_ways ? " <> " : " -> ") +
+                       "any " + destination_ports.text() + " (msg:\"rule " + std::to_string(sid) + "\"; ";
   for (const OracleContent& content : contents) {
     result += std::string("content:") + (content.negated ? "!" : "") + "\"";
     for (const char c : content.bytes) {
@@ -134,19 +164,25 @@ inline bool protocol_matches(const OracleRule& rule, const OraclePacket& packet)
          (rule.protocol == "udp" && packet.protocol == 17) || (rule.protocol == "icmp" && packet.protocol == 1);
 }
 
-inline bool oracle_matches(const OracleRule& rule, const OraclePacket& packet) {
+/** By protocol and ports. */
+inline bool is_for(const OracleRule& rule, const OraclePacket& packet) {
   if (!protocol_matches(rule, packet)) return false;
+  if (!packet.has_ports) return rule.source_ports.has_all() && rule.destination_ports.has_all();
+  const auto from_to = [&](int source, int destination) {
+    return rule.source_ports.has(source) && rule.destination_ports.has(destination);
+  };
+  return from_to(packet.source_port, packet.destination_port) ||
+         (rule.both_ways && from_to(packet.destination_port, packet.source_port));
+}
+
+inline bool oracle_matches(const OracleRule& rule, const OraclePacket& packet) {
+  if (!is_for(rule, packet)) return false;
   if (rule.size_below >= 0 && static_cast<int>(packet.payload.size()) >= rule.size_below) return false;
-  const bool port = rule.destination_port < 0 ||
-                    (packet.has_ports && (packet.destination_port == rule.destination_port ||
-                                          (rule.both_ways && packet.source_port == rule.destination_port)));
-  return port && oracle_contents(rule, packet.payload, 0, 0);
+  return oracle_contents(rule, packet.payload, 0, 0);
 }
 
 inline bool oracle_candidate(const OracleRule& rule, const OraclePacket& packet) {
-  const std::string pattern = lower(rule.fast_pattern());
-  if (pattern.empty()) return protocol_matches(rule, packet);
-  return lower(packet.payload).find(pattern) != std::string::npos;
+  return is_for(rule, packet) && lower(packet.payload).find(lower(rule.fast_pattern())) != std::string::npos;
 }
 
 inline std::string random_bytes(std::mt19937& random, size_t count) {
@@ -156,13 +192,27 @@ inline std::string random_bytes(std::mt19937& random, size_t count) {
   return text;
 }
 
+/** Mostly below `end`, but never none at all. */
+inline OraclePorts random_ports(std::mt19937& random, int end) {
+  for (;;) {
+    OraclePorts ports;
+    for (size_t count = random() % 4 == 0 ? 4 : 1; count > 0; --count) {
+      const int low = static_cast<int>(random() % static_cast<unsigned>(end));
+      const int high = random() % 3 != 0 ? low : random() % 4 == 0 ? 65535 : low + static_cast<int>(random() % 3);
+      ports.items.push_back({low, high, random() % 3 == 0});
+    }
+    for (int port = 0; port < 65536; ++port)
+      if (ports.has(port)) return ports;
+  }
+}
+
 inline OracleRule random_rule(std::mt19937& random, unsigned sid) {
   const char* const actions[] = {"alert", "alert", "alert", "drop", "reject", "pass"};
   const char* const protocols[] = {"tcp", "udp", "icmp", "ip"};
   OracleRule rule;
   rule.action = actions[random() % 6], rule.protocol = protocols[random() % 4], rule.sid = sid;
-  if (random() % 3 == 0 && rule.protocol != "icmp" && rule.protocol != "ip")
-    rule.destination_port = static_cast<int>(random() % 3), rule.both_ways = random() % 2 == 0;
+  if (random() % 3 == 0) rule.destination_ports = random_ports(random, 4), rule.both_ways = random() % 2 == 0;
+  if (random() % 6 == 0) rule.source_ports = random_ports(random, 4);
   if (random() % 6 == 0) rule.size_below = 1 + static_cast<int>(random() % 200);
   for (size_t c = 0, count = 1 + random() % 4; c < count; ++c) {
     OracleContent content;

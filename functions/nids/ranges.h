@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -10,7 +11,7 @@ class Ranges {
  public:
   struct Range {
     uint32_t low, high;
-    bool operator==(const Range&) const = default;
+    auto operator<=>(const Range&) const = default;
   };
   Ranges() = default;
   Ranges(uint32_t low, uint32_t high) : ranges_{{low, high}} {}
@@ -22,7 +23,7 @@ class Ranges {
   void add(const Ranges& others);
   /** Those of 0..`largest` that are not in the set. */
   Ranges inverted(uint32_t largest) const;
-  bool operator==(const Ranges&) const = default;
+  auto operator<=>(const Ranges&) const = default;
 
  private:
   std::vector<Range> ranges_;

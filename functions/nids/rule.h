@@ -5,7 +5,7 @@
 
 #include "core/macros.h"
 
-/** What CPU and GPU have in common: where a payload begins, and the automaton that is searched in it. */
+/** What CPU and GPU have in common: where a payload begins, and the automata that search it. */
 namespace heddle::nids {
 
 /** Protocols that rules name. */
@@ -21,6 +21,10 @@ constexpr uint8_t kFin = 1, kSyn = 2, kRst = 4, kAck = 16;  // byte 13 of TCP's 
 HEDDLE_HD constexpr Protocol protocol_of(uint32_t control) {
   const uint32_t number = control >> 24;
   return number == 6 ? Protocol::tcp : number == 17 ? Protocol::udp : number == 1 ? Protocol::icmp : Protocol::ip;
+}
+/** Whether there are ports where there is a whole transport header. */
+HEDDLE_HD constexpr bool names_ports(Protocol protocol) {
+  return protocol == Protocol::tcp || protocol == Protocol::udp;
 }
 HEDDLE_HD constexpr bool is_later_fragment(uint32_t control) { return (control & 0xff1f) != 0; }
 
@@ -46,28 +50,45 @@ HEDDLE_HD constexpr uint32_t transport_bytes(uint32_t control, uint32_t availabl
   return bytes <= available ? bytes : 0;
 }
 
-/** Longest pattern that the automaton knows; of longer ones it knows a part. */
+/** Longest pattern that automata know; of longer ones they know a part. */
 constexpr uint32_t kLongestPattern = 32;
 
-/** An Aho-Corasick automaton (CACM 18(6), 1975) without pointers, the same bytes on CPU and GPU, of the fast patterns
- *  of all rules. Letters of both cases are one: case is for the confirmation. Offsets count from the image's start. */
+/** What is looked for in packets of a protocol and, if they have them, ports. */
+struct PortGroup {
+  /** `nothing`: no rule is for them, `always`: one is that looks for nothing, so both need no search. */
+  enum class Search : uint8_t { patterns, nothing, always };
+  uint32_t first;   ///< where in Image::next its automaton's states begin, of which 0 is the start
+  uint16_t accept;  ///< states from here up have found a pattern
+  uint8_t number;   ///< of the automaton
+  Search search;
+};
+constexpr uint32_t kMostPortPairs = 1024;
+
+/** Aho-Corasick automata (CACM 18(6), 1975) without pointers, the same bytes on CPU and GPU, of the fast patterns of
+ *  the rules for some packets each. Letters of both cases are one: case is for the confirmation. Offsets count from the
+ *  image's start. */
 struct alignas(128) Image {
-  uint32_t states, classes;
-  uint32_t accept;  ///< states from here up have found a pattern; the start is state 0
-  uint32_t always;  ///< bit p: every packet of Protocol p may match some rule that looks for nothing
-  uint32_t tells;   ///< not 0: GPUs tell the host of candidates (candidates.h), and these go on as all others do
-  uint32_t syns;    ///< not 0: every packet with TCP's SYN is a candidate, for it tells of connections
-  uint64_t next;    ///< uint16_t[states][classes]: the state behind a byte of a class
+  uint32_t states, classes;  ///< states: of all automata
+  uint32_t tells;  ///< not 0: GPUs tell the host of candidates (candidates.h), and these go on as all others do
+  uint32_t syns;   ///< not 0: every packet with TCP's SYN is a candidate, for it tells of connections
+  uint64_t next;   ///< uint16_t[states][classes]: the state, of the same automaton, behind a byte of a class
   uint8_t class_of[256];
+  PortGroup without_ports[kProtocols];      ///< [Protocol]
+  uint32_t destination_classes[2];          ///< of TCP, UDP; as what follows
+  PortGroup with_ports[2][kMostPortPairs];  ///< [source class * destination_classes + destination class]
+  uint8_t source_class[2][65536], destination_class[2][65536];  ///< [port, host byte order]
 
   template <class T>
   HEDDLE_HD const T* at(uint64_t offset) const {
     return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(this) + offset);
   }
-  HEDDLE_HD uint32_t step(uint32_t state, uint32_t byte) const {
-    return at<uint16_t>(next)[state * classes + class_of[byte]];
+  /** Ports, in host byte order: if there are any. */
+  HEDDLE_HD const PortGroup& group_of(Protocol protocol, bool has_ports, uint32_t source, uint32_t destination) const {
+    if (!has_ports) return without_ports[static_cast<uint32_t>(protocol)];
+    const uint32_t which = protocol == Protocol::tcp ? 0 : 1;
+    const uint32_t row = source_class[which][source] * destination_classes[which];
+    return with_ports[which][row + destination_class[which][destination]];
   }
-  HEDDLE_HD bool is_always(Protocol protocol) const { return (always >> static_cast<uint32_t>(protocol) & 1) != 0; }
 };
 
 /** Exits of NIDS, and why it drops. */

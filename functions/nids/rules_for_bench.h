@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -26,9 +27,46 @@ inline nids::RuleSet content_rules(size_t count) {
   return set;
 }
 
+/** Where packets go, and which share of rules is for them alone. */
+struct Service {
+  const char* name;
+  nids::Protocol protocol;
+  uint16_t port;
+  double share;
+};
+inline constexpr Service kServices[] = {{"http", nids::Protocol::tcp, 80, 0.65},
+                                        {"tls", nids::Protocol::tcp, 443, 0.14},
+                                        {"dns", nids::Protocol::udp, 53, 0.02},
+                                        {"other", nids::Protocol::tcp, 60000, 0}};
+
+/** content_rules() for services, of which so many rules are in five files of Emerging Threats'; a tenth of the rules is
+ *  for any port of TCP, and what remains for a hundred other ports of TCP and UDP. */
+inline nids::RuleSet service_rules(size_t count) {
+  nids::RuleSet set = content_rules(count);
+  std::mt19937 random(1);
+  for (nids::Signature& rule : set.rules) {
+    double at = std::uniform_real_distribution(0.0, 1.0)(random);
+    const auto* service = std::begin(kServices);
+    while (service != std::end(kServices) && at >= service->share) at -= service->share, ++service;
+    const bool known = service != std::end(kServices);
+    rule.protocol = known ? service->protocol : random() % 3 == 0 ? nids::Protocol::udp : nids::Protocol::tcp;
+    const uint32_t port = known ? service->port : 1000 + static_cast<uint32_t>(random() % 100);
+    if (!known && at < 0.1)
+      rule.protocol = nids::Protocol::tcp;
+    else
+      rule.destination_ports = nids::Ranges(port, port);
+  }
+  return set;
+}
+
+/** Whether the pattern of a rule for any packet occurs. */
+inline bool finds(const nids::Automata& automata, const void* text, size_t bytes) {
+  return automata.finds(automata.image().without_ports[0], {static_cast<const uint8_t*>(text), bytes});
+}
+
 /** `bytes` bytes of words and of beginnings of patterns, which lead into the automaton; one text in 64 has a whole
  *  one. */
-inline std::string text_for(const nids::RuleSet& set, const nids::Automaton& automaton, size_t bytes,
+inline std::string text_for(const nids::RuleSet& set, const nids::Automata& automata, size_t bytes,
                             std::mt19937& random) {
   const auto pattern = [&]() -> const std::string& { return set.rules[random() % set.rules.size()].contents[0].bytes; };
   std::string text;
@@ -40,7 +78,7 @@ inline std::string text_for(const nids::RuleSet& set, const nids::Automaton& aut
       piece += whole.substr(0, whole.size() / 2);
     }
     const std::string end = text.substr(text.size() - std::min<size_t>(text.size(), nids::kLongestPattern)) + piece;
-    if (!automaton.finds({reinterpret_cast<const uint8_t*>(end.data()), end.size()}))
+    if (!finds(automata, end.data(), end.size()))
       text += piece;
     else  // perhaps no piece at all fits behind it: a pattern may end in a space
       text.resize(text.size() - std::min<size_t>(text.size(), 8));

@@ -148,7 +148,8 @@ TEST_P(NidsStreamTest, FindsWhatTheOracleFinds) {
       OracleRule rule = random_rule(random, static_cast<unsigned>(rules.size()) + 1);
       rule.action = "alert";
       if (rule.protocol == "udp" || rule.protocol == "icmp") rule.protocol = "tcp";
-      if (rule.destination_port >= 0) rule.destination_port = 80;
+      if (!rule.destination_ports.items.empty()) rule.destination_ports.items = {{80, 80}};
+      rule.source_ports.items.clear();
       rules.push_back(rule);
     }
     file.write(rules);

@@ -11,7 +11,7 @@ Generation::Generation(RuleSet set, bool stream, bool tells)
     : stream(stream),
       rules(std::move(set.rules)),
       unsupported(std::move(set.unsupported)),
-      automaton(rules, stream, tells) {
+      automata(rules, stream, tells) {
   for (const Signature& rule : rules) {
     alerts.push_back(eve_alert(rule, false));
     blocked.push_back(eve_alert(rule, true));
@@ -24,7 +24,7 @@ Generation::Generation(RuleSet set, bool stream, bool tells)
 
 void Generation::prepare(int threads, bool scans) {
   if ((scans || std::ranges::find(all_of, true) != std::end(all_of)) && threads > 0 && Scanner::available())
-    scanner = std::make_unique<Scanner>(automaton.patterns(), threads);
+    scanner = std::make_unique<Scanner>(automata.patterns(), threads);
   confirming.resize(static_cast<size_t>(threads));
   for (Confirming& one : confirming)
     one.tried.resize(rules.size()), one.hits.reserve(rules.size()), one.stream_hits.reserve(rules.size()),
@@ -33,6 +33,7 @@ void Generation::prepare(int threads, bool scans) {
 
 const std::vector<uint32_t>& Generation::confirm(const View& view, const Window& window, int thread) const {
   Confirming& mine = confirming[static_cast<size_t>(thread)];
+  const PortGroup& group = automata.group_of(view);
   const bool looks = scanner && all_of[static_cast<size_t>(view.protocol)];  // most have no pattern
   const auto each_once = [&](std::span<const uint8_t> text, std::vector<uint32_t>& hits) {
     if (++mine.packet == 0) std::ranges::fill(mine.tried, 0), mine.packet = 1;
@@ -40,8 +41,8 @@ const std::vector<uint32_t>& Generation::confirm(const View& view, const Window&
     const auto offer = [&](uint32_t rule) {
       if (std::exchange(mine.tried[rule], mine.packet) != mine.packet) hits.push_back(rule);
     };
-    for (const uint32_t rule : automaton.always(view.protocol)) offer(rule);
-    if (!looks || scanner->finds(text, thread)) automaton.each_hit(text, offer);
+    for (const uint32_t rule : automata.always(view.protocol)) offer(rule);
+    if (!looks || scanner->finds(group.number, text, thread)) automata.each_hit(group, text, offer);
   };
   each_once(view.payload, mine.hits);
   std::erase_if(mine.hits, [&](uint32_t rule) { return !matches(rules[rule], view, mine.workspace); });

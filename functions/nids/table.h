@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/table.h"
-#include "functions/nids/automaton.h"
+#include "functions/nids/automata.h"
 #include "functions/nids/flows.h"
 #include "functions/nids/match.h"
 #include "functions/nids/scanner.h"
@@ -33,8 +33,8 @@ struct Generation {
   std::vector<Count*> counts;       // [rule]
   std::vector<std::string> alerts;  // [rule], the object "alert" of an EVE line, for packets that go on
   std::vector<std::string> blocked;  // [rule], the same for those that do not
-  Automaton automaton;
-  std::unique_ptr<Scanner> scanner;  // null: the automaton searches
+  Automata automata;
+  std::unique_ptr<Scanner> scanner;  // null: the automata search
 
   /** What a thread needs to confirm. */
   struct Confirming {
@@ -56,7 +56,7 @@ struct Generation {
 };
 
 /** The rules of NIDS. A set is replaced as a whole; packet threads keep the one before until they are done with it. Its
- *  image on a GPU is the automaton. */
+ *  image on a GPU is that of the automata. */
 class RuleTable : public Table {
  public:
   /** Makes `set` the rules; `stream`: all packets of TCP are candidates. `tells`: see Image. */
@@ -65,7 +65,7 @@ class RuleTable : public Table {
    *  otherwise. */
   void prepare(int threads, bool scans);
 
-  std::span<const std::byte> bytes() const override { return current_->automaton.bytes(); }
+  std::span<const std::byte> bytes() const override { return current_->automata.bytes(); }
   bool has_retired() const override { return !retired_.empty(); }
   void reclaim() override { retired_.clear(); }
 

@@ -1,0 +1,306 @@
+#include "functions/nids/port_groups.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+namespace heddle::nids {
+namespace {
+
+constexpr uint32_t kPorts = PortGroups::kPorts, kNone = ~0u;
+constexpr size_t kMostClasses = 256, kFewClasses = 32;
+static_assert(kFewClasses * kFewClasses == kMostPortPairs);
+
+/** A set of small numbers, a bit each. */
+using Bits = std::vector<uint64_t>;
+
+Bits bits_for(size_t count) { return Bits((count + 63) / 64); }
+
+void set_bit(Bits& bits, uint32_t number) { bits[number / 64] |= uint64_t{1} << number % 64; }
+
+template <class Visit>
+void each_bit(const Bits& bits, const Visit& visit) {
+  for (size_t w = 0; w < bits.size(); ++w)
+    for (uint64_t word = bits[w]; word != 0; word &= word - 1)
+      visit(static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(word))));
+}
+
+/** A direction in which a rule is for packets; one with `<>` has two. */
+struct Way {
+  const Ranges *sources, *destinations;  // ports
+  uint32_t pattern;
+};
+
+std::vector<Way> ways_of(std::span<const Signature> rules, std::span<const uint32_t> pattern_of, Protocol protocol) {
+  std::vector<Way> ways;
+  for (size_t r = 0; r < rules.size(); ++r) {
+    const Signature& rule = rules[r];
+    if (rule.protocol != protocol && rule.protocol != Protocol::ip) continue;
+    ways.push_back({&rule.source_ports, &rule.destination_ports, pattern_of[r]});
+    if (rule.both_ways) ways.push_back({&rule.destination_ports, &rule.source_ports, pattern_of[r]});
+  }
+  return ways;
+}
+
+/** Different sets of ports, and the ways that have them. */
+using WaysBySet = std::map<Ranges, std::vector<uint32_t>>;
+
+WaysBySet by_set(const std::vector<Way>& ways, const Ranges* Way::*side) {
+  WaysBySet sets;
+  for (uint32_t w = 0; w < ways.size(); ++w) sets[*(ways[w].*side)].push_back(w);
+  return sets;
+}
+
+template <class Visit>
+void each_port(const Ranges& set, const Visit& visit) {
+  for (const auto& [low, high] : set.all())
+    for (uint32_t port = low; port <= high; ++port) visit(port);
+}
+
+/** Ports in classes, and which ways have some port of each. */
+struct Classes {
+  std::vector<uint32_t> of = std::vector<uint32_t>(kPorts);  // [port], by each class' lowest port
+  std::vector<uint32_t> weight;                              // [class]: how many ways, before classes share
+  std::vector<Bits> ways;                                    // [class]
+  size_t count() const { return weight.size(); }
+};
+
+/** Classes so that each set has all ports of a class or none. */
+Classes classes_of(const WaysBySet& sets) {
+  Classes classes;
+  std::vector<uint32_t> size{kPorts}, inside{0}, part{kNone};  // [class]; the part of it that is inside
+  std::vector<int64_t> change(kPorts + 1);                     // [port]: ways that it has more than the one before
+  for (const auto& [set, ways] : sets) {
+    for (const auto& [low, high] : set.all())
+      change[low] += static_cast<int64_t>(ways.size()), change[high + 1] -= static_cast<int64_t>(ways.size());
+    std::vector<uint32_t> touched;
+    each_port(set, [&](uint32_t port) {
+      if (inside[classes.of[port]]++ == 0) touched.push_back(classes.of[port]);
+    });
+    for (const uint32_t which : touched) {
+      if (const uint32_t moved = std::exchange(inside[which], 0); moved < size[which]) {
+        part[which] = static_cast<uint32_t>(size.size());
+        size[which] -= moved;
+        size.push_back(moved), inside.push_back(0), part.push_back(kNone);
+      }
+    }
+    each_port(set, [&](uint32_t port) {
+      if (part[classes.of[port]] != kNone) classes.of[port] = part[classes.of[port]];
+    });
+    for (const uint32_t which : touched) part[which] = kNone;
+  }
+  std::vector<uint32_t> number(size.size(), kNone);
+  int64_t weight = 0;
+  for (uint32_t port = 0; port < kPorts; ++port) {
+    weight += change[port];
+    uint32_t& its_number = number[classes.of[port]];
+    if (its_number == kNone) {
+      its_number = static_cast<uint32_t>(classes.weight.size());
+      classes.weight.push_back(static_cast<uint32_t>(weight));
+    }
+    classes.of[port] = its_number;
+  }
+  return classes;
+}
+
+/** Lets neighbours share a class, of about the same weight each, until there are at most `most`. */
+void share(Classes& classes, size_t most) {
+  if (classes.count() <= most) return;
+  // Two neighbours together are heavier than `full`, so there are no more than `most`.
+  const uint64_t all = std::accumulate(classes.weight.begin(), classes.weight.end(), uint64_t{0});
+  const uint64_t full = 2 * all / (most - 1) + 1;
+  std::vector<uint32_t> shared, weight;
+  uint64_t its_weight = std::numeric_limits<uint64_t>::max() / 2;
+  for (const uint32_t more : classes.weight) {
+    if (its_weight + more > full) its_weight = 0, weight.push_back(0);
+    its_weight += more;
+    weight.back() += more;
+    shared.push_back(static_cast<uint32_t>(weight.size()) - 1);
+  }
+  for (uint32_t& its_class : classes.of) its_class = shared[its_class];
+  classes.weight = std::move(weight);
+}
+
+void find_ways(Classes& classes, const WaysBySet& sets, size_t ways) {
+  classes.ways.assign(classes.count(), bits_for(ways));
+  std::vector<uint32_t> seen(classes.count(), kNone);  // [class], the set
+  uint32_t number = 0;
+  for (const auto& [set, its_ways] : sets) {
+    each_port(set, [&](uint32_t port) {
+      const uint32_t its_class = classes.of[port];
+      if (std::exchange(seen[its_class], number) == number) return;
+      for (const uint32_t way : its_ways) set_bit(classes.ways[its_class], way);
+    });
+    ++number;
+  }
+}
+
+/** PatternSets of patterns, each once, and what becomes of them. */
+class PatternSets {
+ public:
+  explicit PatternSets(std::span<const std::string> patterns) : patterns_(patterns) {}
+
+  uint32_t number_of(Bits set) {
+    const auto [at, is_new] = numbers_.emplace(std::move(set), static_cast<uint32_t>(sets_.size()));
+    if (is_new) sets_.push_back(&at->first), states_.push_back(states_of(at->first)), into_.push_back(kNone);
+    return at->second;
+  }
+
+  /** Lets sets share until they are as few, and their automata as small, as PortGroups says. */
+  void share() {
+    auto all = bits_for(patterns_.size());
+    for (uint32_t p = 0; p < patterns_.size(); ++p) set_bit(all, p);
+    const size_t most = std::clamp(2 * states_of(all), kMostStates, 4 * kMostStates);
+    size_t left = sets_.size(), together = 0;
+    for (const size_t states : states_) together += states;
+    if (left <= kMostGroups && together <= most) return;
+    std::priority_queue<Pair> pairs;
+    for (uint32_t b = 0; b < sets_.size(); ++b) add_pairs(b, pairs);
+    while (left > 1 && (left > kMostGroups || together > most)) {
+      const Pair pair = pairs.top();
+      pairs.pop();
+      if (into_[pair.a] != kNone || into_[pair.b] != kNone) continue;
+      Bits set = *sets_[pair.a];
+      for (size_t w = 0; w < set.size(); ++w) set[w] |= (*sets_[pair.b])[w];
+      const auto before = sets_.size();
+      const uint32_t both = group_of(number_of(std::move(set)));  // perhaps one of them, or another
+      if (sets_.size() > before) ++left, together += states_[both], add_pairs(both, pairs);
+      for (const uint32_t old : {pair.a, pair.b})
+        if (old != both) into_[old] = both, --left, together -= states_[old];
+    }
+  }
+
+  /** The set that patterns of set `number` are in after share(). */
+  uint32_t group_of(uint32_t number) const {
+    while (into_[number] != kNone) number = into_[number];
+    return number;
+  }
+  const Bits& operator[](uint32_t number) const { return *sets_[number]; }
+  size_t count() const { return sets_.size(); }
+
+ private:
+  /** PatternSets a and b; `likeness`: patterns of both for each that one alone has. */
+  struct Pair {
+    double likeness;
+    uint32_t a, b;
+    auto operator<=>(const Pair&) const = default;
+  };
+
+  size_t states_of(const Bits& set) const {
+    StateCount states;
+    each_bit(set, [&](uint32_t p) { states.add(patterns_[p]); });
+    return std::min(states.states(), kMostStates);  // patterns will be shortened
+  }
+  void add_pairs(uint32_t b, std::priority_queue<Pair>& pairs) const {
+    for (uint32_t a = 0; a < b; ++a) {
+      if (into_[a] != kNone) continue;
+      int common = 0, different = 0;
+      for (size_t w = 0; w < sets_[b]->size(); ++w) {
+        common += std::popcount((*sets_[a])[w] & (*sets_[b])[w]);
+        different += std::popcount((*sets_[a])[w] ^ (*sets_[b])[w]);
+      }
+      // They are never the same. Of those that have nothing in common, small ones share first.
+      pairs.push({common > 0 ? static_cast<double>(common) / different : -static_cast<double>(different), a, b});
+    }
+  }
+
+  std::span<const std::string> patterns_;
+  std::map<Bits, uint32_t> numbers_;
+  std::vector<const Bits*> sets_;  // keys of it
+  std::vector<size_t> states_;     // [set]
+  std::vector<uint32_t> into_;     // [set]: with which it shares; kNone: it is a group
+};
+
+/** What is looked for in packets of a protocol. Groups are numbers of sets. */
+class Finder {
+ public:
+  Finder(std::vector<Way> ways, size_t patterns, PatternSets& sets)
+      : ways_(std::move(ways)), patterns_(patterns), sets_(sets) {}
+
+  /** For the rules that name no ports. */
+  PortGroups::Packets without_ports() {
+    const Ranges all(0, kPorts - 1);
+    auto ways = bits_for(ways_.size());
+    for (uint32_t w = 0; w < ways_.size(); ++w)
+      if (*ways_[w].sources == all && *ways_[w].destinations == all) set_bit(ways, w);
+    return of(ways);
+  }
+
+  PortGroups::Ports with_ports() {
+    const WaysBySet source_sets = by_set(ways_, &Way::sources), destination_sets = by_set(ways_, &Way::destinations);
+    Classes from = classes_of(source_sets), to = classes_of(destination_sets);
+    share(from, kMostClasses), share(to, kMostClasses);
+    if (const auto froms = from.count(), tos = to.count(); froms * tos > kMostPortPairs) {
+      share(from, tos <= kFewClasses ? kMostPortPairs / tos : kFewClasses);
+      share(to, froms <= kFewClasses ? kMostPortPairs / froms : kFewClasses);
+    }
+    find_ways(from, source_sets, ways_.size()), find_ways(to, destination_sets, ways_.size());
+    PortGroups::Ports ports;
+    ports.source_class.assign(from.of.begin(), from.of.end());
+    ports.destination_class.assign(to.of.begin(), to.of.end());
+    ports.destination_classes = static_cast<uint32_t>(to.count());
+    for (const Bits& source : from.ways)
+      for (const Bits& destination : to.ways) {
+        Bits both = source;
+        for (size_t w = 0; w < both.size(); ++w) both[w] &= destination[w];
+        ports.pairs.push_back(of(both));
+      }
+    return ports;
+  }
+
+ private:
+  PortGroups::Packets of(const Bits& ways) {
+    PortGroups::Packets packets;
+    auto patterns = bits_for(patterns_);
+    each_bit(ways, [&](uint32_t w) {
+      if (ways_[w].pattern == PortGroups::kNoPattern)
+        packets.always = true;
+      else
+        set_bit(patterns, ways_[w].pattern);
+    });
+    packets.group = sets_.number_of(std::move(patterns));
+    return packets;
+  }
+
+  std::vector<Way> ways_;
+  size_t patterns_;
+  PatternSets& sets_;
+};
+
+}  // namespace
+
+void StateCount::add(std::string_view pattern) {
+  const auto parts = std::ranges::mismatch(pattern, before_);
+  states_ += static_cast<size_t>(pattern.end() - parts.in1);
+  before_ = pattern;
+}
+
+PortGroups::PortGroups(std::span<const Signature> rules, std::span<const std::string> patterns_of_rules,
+                       std::span<const uint32_t> pattern_of) {
+  PatternSets sets(patterns_of_rules);
+  for (uint32_t p = 0; p < kProtocols; ++p) {
+    const auto protocol = static_cast<Protocol>(p);
+    Finder finder(ways_of(rules, pattern_of, protocol), patterns_of_rules.size(), sets);
+    without_ports[p] = finder.without_ports();
+    if (protocol == Protocol::tcp) tcp = finder.with_ports();
+    if (protocol == Protocol::udp) udp = finder.with_ports();
+  }
+  sets.share();
+  std::vector<uint32_t> number(sets.count(), kNone);  // of the group that a set has become
+  const auto to_group = [&](Packets& packets) {
+    const uint32_t set = sets.group_of(packets.group);
+    if (number[set] == kNone) {
+      number[set] = static_cast<uint32_t>(patterns.size());
+      each_bit(sets[set], [&list = patterns.emplace_back()](uint32_t p) { list.push_back(p); });
+    }
+    packets.group = number[set];
+  };
+  for (auto* list : {&tcp.pairs, &udp.pairs}) std::ranges::for_each(*list, to_group);
+  std::ranges::for_each(without_ports, to_group);
+}
+
+}  // namespace heddle::nids
