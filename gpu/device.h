@@ -160,14 +160,15 @@ class Device {
   /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves: each by about `workers`
    *  warps that take packets through it, in one block or several (gpu/rings.h); by fewer where shared memory is short.
    *  A program with Copies works, in several blocks, on packets that are gathered from this end's buffers of a memif,
-   *  which have at most `capacity` bytes. Before start(). */
+   *  which have at most `capacity` bytes. `split`: three kernels serve them, to receive, for the program and to
+   *  transmit, each by one block a pair with `workers` warps, up to kMostRingWorkers. Before start(). */
   virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif,
-                            int workers = kMostRingWorkers, uint32_t capacity = 0) = 0;
-  /** Starts their kernel, which is resident from now on. */
+                            int workers = kMostRingWorkers, uint32_t capacity = 0, bool split = false) = 0;
+  /** Starts their kernels, which are resident from now on. */
   virtual void start_rings(RingsId rings, const RingLaunch& launch) = 0;
-  /** Ends it, when the packets that it has taken are transmitted; by pair. Nothing if it does not run. */
+  /** Ends them, when the packets that they have taken are transmitted; by pair. Nothing if they do not run. */
   virtual std::vector<RingStop> stop_rings(RingsId rings) = 0;
-  /** Why a block of it has ended by itself. */
+  /** Why a block of them has ended by itself. */
   virtual RingFault ring_fault(RingsId rings) const = 0;
 
   // DMA engines of NICs that this program plays (io/softnic): a kernel of one block for each transfer.

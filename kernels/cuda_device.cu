@@ -99,7 +99,7 @@ class CudaDevice final : public Device {
   bool unshare(SharedMemory memory) override;
   void* address(TableId table) const override { return memory_->address(table); }
   void* address(StateId state) const override { return memory_->address(state); }
-  RingsId add_rings(ProgramId program, int pairs, RingKind kind, int workers, uint32_t capacity) override;
+  RingsId add_rings(ProgramId program, int pairs, RingKind kind, int workers, uint32_t capacity, bool split) override;
   void start_rings(RingsId rings, const RingLaunch& launch) override;
   std::vector<RingStop> stop_rings(RingsId rings) override;
   RingFault ring_fault(RingsId rings) const override { return rings_->fault(rings); }
@@ -250,14 +250,14 @@ bool CudaDevice::unshare(SharedMemory memory) {
   return true;
 }
 
-RingsId CudaDevice::add_rings(ProgramId program, int pairs, RingKind kind, int workers, uint32_t capacity) {
+RingsId CudaDevice::add_rings(ProgramId program, int pairs, RingKind kind, int workers, uint32_t capacity, bool split) {
   use();
   const std::lock_guard lock(mutex_);
   const ProgramLayout& layout = programs_[static_cast<size_t>(program)].layout;
   const Copies& copies = layout.program.copies;
   if (copies.any()) make_gate();
-  return rings_->add(layout.shared_bytes, pairs, kind, workers, copies.any() ? copies.most_gathered(capacity) : 0,
-                     places_.gate);
+  return rings_->add(layout.shared_bytes, pairs, kind, workers, split,
+                     copies.any() ? copies.most_gathered(capacity) : 0, places_.gate);
 }
 
 void CudaDevice::start_rings(RingsId rings, const RingLaunch& launch) {

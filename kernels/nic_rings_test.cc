@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <string>
 #include <thread>
 
 #include "gpu/device.h"
@@ -35,14 +36,15 @@ class Nic {
  public:
   static constexpr uint32_t kBufferBytes = 2048, kStride = 2304, kHeadroom = 128;
 
-  explicit Nic(uint32_t size, int workers = gpu::kMostRingWorkers)
+  /** `split`: three kernels drive the rings. */
+  explicit Nic(uint32_t size, bool split, int workers = gpu::kMostRingWorkers)
       : size_(size), registers_(4096), device_(gpu::open_device("simt")) {
     tails_ = reinterpret_cast<uint32_t*>(registers_.base());
     device_->share({reinterpret_cast<uint8_t*>(registers_.base()), registers_.bytes()});
     pool_ = static_cast<uint8_t*>(device_->address(device_->add_state(size_t{2} * size * kStride)));
     add_program();
     pair_.rx = end(0), pair_.tx = end(1);
-    rings_ = device_->add_rings(program_, 1, gpu::RingKind::nic, workers);
+    rings_ = device_->add_rings(program_, 1, gpu::RingKind::nic, workers, 0, split);
     device_->start();
     resume();
   }
@@ -191,33 +193,36 @@ std::pair<std::vector<Frame>, std::vector<Frame>> traffic(uint32_t count, uint32
   return {frames, wanted};
 }
 
-TEST(NicRings, KeepEveryFrameAndItsOrder) {
+/** With one kernel, or split into three. */
+class NicRings : public testing::TestWithParam<bool> {};
+
+TEST_P(NicRings, KeepEveryFrameAndItsOrder) {
   for (const uint32_t size : {32u, 512u})
-    for (const int workers : {gpu::kMostRingWorkers, 3 * gpu::kSpreadWorkers}) {
-      Nic nic(size, workers);
+    for (const int workers : {GetParam() ? 1 : 3 * gpu::kSpreadWorkers, gpu::kMostRingWorkers}) {
+      Nic nic(size, GetParam(), workers);
       const auto [frames, wanted] = traffic(10'000, 60, 2048);
       nic.exchange(frames, wanted);
       EXPECT_EQ(nic.drops().bad_descriptor, 0u);
     }
 }
 
-TEST(NicRings, CloseTheGapsThatDropsLeave) {
-  Nic nic(64);
+TEST_P(NicRings, CloseTheGapsThatDropsLeave) {
+  Nic nic(64, GetParam());
   const auto [frames, wanted] = traffic(5'000, 1, 40);
   nic.exchange(frames, wanted);
   EXPECT_EQ(nic.drops().of_function, frames.size() - wanted.size());
 }
 
-TEST(NicRings, GiveAllDescriptorsButOne) {
-  Nic nic(64);
+TEST_P(NicRings, GiveAllDescriptorsButOne) {
+  Nic nic(64, GetParam());
   nic.wait([&] { return nic.owned(0) == 63; });
   EXPECT_EQ(nic.tail(0), 63u);
   EXPECT_EQ(nic.tail(1), 0u);
 }
 
 // As many frames are given to be sent as fit, and no more until the NIC reports some.
-TEST(NicRings, WaitForTheNic) {
-  Nic nic(32);
+TEST_P(NicRings, WaitForTheNic) {
+  Nic nic(32, GetParam());
   const auto traffic_here = traffic(200, 60, 60);
   const auto& frames = traffic_here.first;
   const auto& wanted = traffic_here.second;
@@ -235,8 +240,8 @@ TEST(NicRings, WaitForTheNic) {
 }
 
 // The kernel ends and begins again while frames are under way.
-TEST(NicRings, StopAndGoOn) {
-  Nic nic(64);
+TEST_P(NicRings, StopAndGoOn) {
+  Nic nic(64, GetParam());
   const auto [frames, wanted] = traffic(5'000, 60, 100);
   uint32_t last = nic.tail(1);
   int rounds = 0, stops = 0;
@@ -250,8 +255,8 @@ TEST(NicRings, StopAndGoOn) {
   EXPECT_GE(stops, 3);
 }
 
-TEST(NicRings, DropWhatALyingNicHasWritten) {
-  Nic nic(64);
+TEST_P(NicRings, DropWhatALyingNicHasWritten) {
+  Nic nic(64, GetParam());
   const Frame frame = numbered(1, 60);
   const std::pair<uint32_t, uint32_t> lies[] = {
       {kDone | kEnd, 0},       {kDone | kEnd, 2049},          {kDone | kEnd, 0xffff},
@@ -268,8 +273,8 @@ TEST(NicRings, DropWhatALyingNicHasWritten) {
   EXPECT_EQ(nic.drops().chained, 0u);
 }
 
-TEST(NicRings, DropFramesInSeveralBuffersAsAWhole) {
-  Nic nic(64);
+TEST_P(NicRings, DropFramesInSeveralBuffersAsAWhole) {
+  Nic nic(64, GetParam());
   const Frame frame = numbered(1, 60);
   std::mt19937 random(2);
   uint64_t parts = 0;
@@ -287,8 +292,8 @@ TEST(NicRings, DropFramesInSeveralBuffersAsAWhole) {
 
 // Done bits where the NIC owns nothing: at the descriptor that is held back, and, from the start, at all that are to be
 // sent.
-TEST(NicRings, LookAtNoDescriptorThatTheNicDoesNotOwn) {
-  Nic nic(32);
+TEST_P(NicRings, LookAtNoDescriptorThatTheNicDoesNotOwn) {
+  Nic nic(32, GetParam());
   nic.wait([&] { return nic.owned(0) == 31; });
   const ixgbe::Descriptor before = nic.at(0, 31);
   Nic::write_back(nic.at(0, 31), kDone | kEnd, 60);
@@ -301,6 +306,9 @@ TEST(NicRings, LookAtNoDescriptorThatTheNicDoesNotOwn) {
   const auto drops = nic.drops();
   EXPECT_EQ(drops.bad_descriptor + drops.chained, 0u);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, NicRings, testing::Bool(),
+                         [](const auto& info) { return std::string(info.param ? "split" : "fused"); });
 
 }  // namespace
 }  // namespace heddle

@@ -113,6 +113,7 @@ Slot* ResidentKernels::add_slots(size_t s, int count, bool launched, size_t colu
 }
 
 void ResidentKernels::place(int spare, size_t shared_bytes, std::vector<Residents> residents) {
+  const bool has_ports = !residents.empty();
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
     if (shape.assignments.empty()) continue;
@@ -129,7 +130,8 @@ void ResidentKernels::place(int spare, size_t shared_bytes, std::vector<Resident
     if (shapes_[s].launched) residents.push_back(residents_of(s, 1, shapes_[s].launched_shared_bytes, "launches"));
   residents.push_back(memory_.patcher());
   if (const std::string problem = residency_problem(residents, each_, multiprocessors_); !problem.empty())
-    throw Error(name_ + ": " + problem + "; use fewer threads or --slots");
+    throw Error(name_ + ": " + problem + "; use fewer threads or --slots" +
+                (has_ports ? ", or at GPU ports fewer QUEUES, a smaller WARP_BATCH or KERNELS fused" : ""));
   for (Shape& shape : shapes_) {
     if (shape.assignments.empty()) continue;
     shape.on_device = lasting_.take<Assignment>(shape.assignments.size());

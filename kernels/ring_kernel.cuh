@@ -18,6 +18,8 @@
 // other. The warps of several blocks have programs with Copies work on copies of the packets in GPU memory: a warp
 // gathers its tile's before, and takes them back to where they were, or to the transmitting ring's buffers, behind it.
 //
+// GPU-Ether's three kernels in the place of this one: kernels/ring_split.cuh.
+//
 // Packets are numbered as they arrive; all positions are those of the receiving ring, from where it was at the start,
 // but for `sent`. A packet leaves at its position less the packets that were dropped before it.
 
@@ -124,6 +126,11 @@ class RingWarp {
   }
 
   __device__ void publish(uint32_t workers) {
+    publish(workers, [this](uint32_t to, uint32_t sent) { tell(to, sent); });
+  }
+  /** The same, with `tell(to, sent)` to move the indices. */
+  template <class Tell>
+  __device__ void publish(uint32_t workers, const Tell& tell) {
     if (lane() != 0) return;
     for (unsigned spins = 0;;) {
       const bool last_look = Words::load_acquire(board_.ended) == workers;
@@ -156,7 +163,7 @@ class RingWarp {
     Rings::tell_filled(rx);
   }
 
- private:
+ protected:
   __device__ RingControl& control() const { return serving_.controls[pair_of_block<spread>(serving_)]; }
   __device__ bool is_scout() const { return threadIdx.x < kLanes && is_first_block<spread>(serving_); }
   static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }

@@ -7,8 +7,8 @@
 namespace heddle::gpu {
 
 /** `swaps`: both ends own their buffers, which lie in one memory: the rings' buffers change places. Else packets are
- *  copied. */
-template <bool swaps>
+ *  copied. `reads_packets`: whether the kernel that reads descriptors reads packets as well. */
+template <bool swaps, bool reads_packets = true>
 struct MemifRings {
   static constexpr bool kSwaps = swaps, kOnHost = true;
 
@@ -31,6 +31,8 @@ struct MemifRings {
           limit_ + static_cast<uint16_t>(__shfl_sync(~0u, word, 1) + bias_ - limit_));
       return __shfl_sync(~0u, word, 2) == 0;
     }
+    /** Indices say all. */
+    __device__ static void tell(uint32_t, uint32_t) {}
 
    private:
     uint16_t* at_[3];
@@ -41,7 +43,8 @@ struct MemifRings {
     RingArrival arrival;
     if (rx.owner) {
       arrival.buffer = DeviceAtomic<uint32_t>(rx.buffers[slot]).load(cuda::memory_order_relaxed);
-      touch(rx.memory[0].base + arrival.buffer + rx.headroom);  // comes with the descriptor
+      // comes with the descriptor
+      if constexpr (reads_packets) touch(rx.memory[0].base + arrival.buffer + rx.headroom);
     }
     const memif::Descriptor what = load_descriptor(rx.ring->descriptors() + slot);
     arrival.goes_on = (what.flags & memif::kNext) != 0;

@@ -48,6 +48,37 @@ struct RingBoard {
 using NearBoard = RingBoard<2048>;                      ///< of one block, in shared memory
 using FarBoard = RingBoard<1 << memif::kMostLog2Size>;  ///< of several, in device memory
 
+/** A tile on its way from one of a ring pair's kernels to the next, if three serve it (kernels/ring_split.cuh): what is
+ *  in RingTile, lane i's packet at i. Device memory. */
+struct HandedTile {
+  uint8_t* frame[kSlotPackets];
+  uint32_t length[kSlotPackets], buffer[kSlotPackets];
+  int drop[kSlotPackets];
+  uint32_t start;
+  int packets;
+  unsigned goes_on;
+};
+constexpr uint32_t kHandedTiles = 128;  ///< of a ring pair; tile t is the one at t % kHandedTiles
+enum TileOwner : uint32_t { kReceiver, kApplication, kTransmitter };
+
+/** What these kernels tell each other. Device memory. */
+struct RingHandover {
+  /** Whose tile t is, and that it is t and not an earlier one in its place. */
+  static HEDDLE_HD uint32_t status_of(uint32_t t, TileOwner owner) { return t << 2 | owner; }
+  /** Packets before `received` have been returned, on `sent` places of the transmitting ring. */
+  static HEDDLE_HD uint64_t progress_of(uint32_t received, uint32_t sent) { return uint64_t{sent} << 32 | received; }
+
+  uint64_t progress;                   ///< of the transmitting kernel, before it tells the peers
+  alignas(128) uint32_t ended, tiles;  ///< the receiving kernel has, after so many tiles
+  alignas(128) uint32_t status[kHandedTiles];
+
+  void begin(const RingPair& pair) {
+    progress = progress_of(pair.rx.position, pair.tx.position);
+    ended = tiles = 0;
+    for (uint32_t t = 0; t < kHandedTiles; ++t) status[t] = status_of(t, kReceiver);
+  }
+};
+
 /** What a launch of the rings' kernel serves: block b the pair b / blocks, until its control says stop. */
 struct RingServing {
   const RingPair* pairs;   ///< pinned
@@ -61,8 +92,10 @@ struct RingServing {
   uint16_t last_node;     ///< that counts what is transmitted
   uint32_t memory_units;  ///< dynamic shared memory of a warp, in 16 bytes
   uint8_t* stage;  ///< [block][warp][kSlotPackets][stage_bytes], device memory, where packets are gathered; or null
-  uint32_t stage_bytes;  ///< a multiple of Copies::kLine
-  Gate* gate;            ///< of what is gathered
+  uint32_t stage_bytes;     ///< a multiple of Copies::kLine
+  Gate* gate;               ///< of what is gathered
+  RingHandover* handovers;  ///< by pair, if three kernels serve it: device memory, begun
+  HandedTile* tiles;        ///< [pair][kHandedTiles], the same
 };
 
 }  // namespace heddle::gpu

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <span>
+#include <utility>
 
 #include "core/error.h"
 #include "kernels/ring_serving.h"
@@ -17,52 +17,79 @@ constexpr int kMostWorkers = kMostRingWorkers;
 }  // namespace
 
 RingSets::RingSets(size_t most_shared_bytes) : pinned_(Arena::kPinned), device_(Arena::kDevice) {
-  kinds_[static_cast<int>(RingKind::memif)][0].kernel = memif_ring_kernel();
-  kinds_[static_cast<int>(RingKind::memif_copied)][0].kernel = memif_copied_ring_kernel();
-  kinds_[static_cast<int>(RingKind::nic)][0].kernel = nic_ring_kernel();
-  kinds_[static_cast<int>(RingKind::memif)][1].kernel = memif_spread_ring_kernel();
-  kinds_[static_cast<int>(RingKind::memif_copied)][1].kernel = memif_copied_spread_ring_kernel();
-  kinds_[static_cast<int>(RingKind::nic)][1].kernel = nic_spread_ring_kernel();
-  for (Kind& kind : std::span(&kinds_[0][0], size_t{2} * kRingKinds)) {
-    cudaFuncAttributes attributes{};
-    HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kind.kernel.address));
-    kind.registers = attributes.numRegs;
-    kind.static_bytes = attributes.sharedSizeBytes;
-    kind.most_dynamic_bytes = most_shared_bytes - kind.static_bytes;
-    HEDDLE_CUDA_CHECK(cudaFuncSetAttribute(kind.kernel.address, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           static_cast<int>(kind.most_dynamic_bytes)));
+  const RingKernel one[kRingKinds][2] = {{memif_ring_kernel(), memif_spread_ring_kernel()},
+                                         {memif_copied_ring_kernel(), memif_copied_spread_ring_kernel()},
+                                         {nic_ring_kernel(), nic_spread_ring_kernel()}};
+  const SplitRingKernels split[kRingKinds] = {memif_split_ring_kernels(), memif_copied_split_ring_kernels(),
+                                              nic_split_ring_kernels()};
+  static_assert(static_cast<int>(RingKind::memif) == 0 && static_cast<int>(RingKind::memif_copied) == 1 &&
+                static_cast<int>(RingKind::nic) == 2);
+  for (int kind = 0; kind < kRingKinds; ++kind) {
+    for (size_t k = 0; k < std::size(one[kind]); ++k) load(kernels_[kind][k], one[kind][k], most_shared_bytes);
+    for (size_t k = 0; k < split[kind].size(); ++k) load(split_kernels_[kind][k], split[kind][k], most_shared_bytes);
   }
 }
 
 RingSets::~RingSets() {
   stop_all();
-  for (const Set& set : sets_) cudaStreamDestroy(set.stream);
+  for (const Set& set : sets_)
+    for (const Stage& stage : set.stages) cudaStreamDestroy(stage.stream);
 }
 
-RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers, uint32_t stage_bytes, Gate* gate) {
+void RingSets::load(Kernel& kernel, const RingKernel& launcher, size_t most_shared_bytes) {
+  cudaFuncAttributes attributes{};
+  HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, launcher.address));
+  kernel.launcher = launcher;
+  kernel.registers = attributes.numRegs;
+  kernel.static_bytes = attributes.sharedSizeBytes;
+  kernel.most_dynamic_bytes = most_shared_bytes - kernel.static_bytes;
+  HEDDLE_CUDA_CHECK(cudaFuncSetAttribute(launcher.address, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                         static_cast<int>(kernel.most_dynamic_bytes)));
+}
+
+RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers, bool split, uint32_t stage_bytes,
+                      Gate* gate) {
   Set set{};
-  set.blocks = workers <= kMostRingWorkers ? 1 : workers / kSpreadWorkers + 1;
-  set.kind = &kinds_[static_cast<int>(kind)][set.blocks > 1 ? 1 : 0];
+  set.count = pairs;
+  set.blocks = split || workers <= kMostRingWorkers ? 1 : workers / kSpreadWorkers + 1;
   set.warp_units = (warp_bytes + 15) / 16;
-  const size_t fit = set.warp_units == 0 ? kMostWorkers + 1 : set.kind->most_dynamic_bytes / (set.warp_units * 16);
+  const auto& split_kernels = split_kernels_[static_cast<int>(kind)];
+  const Kernel& runs = split ? split_kernels[1] : kernels_[static_cast<int>(kind)][set.blocks > 1 ? 1 : 0];
+  // Warps that take packets through the program: the scout does, too, where one kernel does all.
+  const int scouts = split ? 0 : 1;
+  const size_t fit = set.warp_units == 0 ? kMostWorkers + 1 : runs.most_dynamic_bytes / (set.warp_units * 16);
   if (fit < 2)
     throw Error(
         format("a warp of a port's rings wants %zu bytes of shared memory, a block has %zu for at least two; "
                "use fewer functions between the ports",
-               warp_bytes, set.kind->most_dynamic_bytes));
-  set.workers = std::min({workers / set.blocks, kMostWorkers, static_cast<int>(fit) - 1});
-  set.count = pairs;
+               warp_bytes, runs.most_dynamic_bytes));
+  const int here = std::min({workers / set.blocks, kMostWorkers, static_cast<int>(fit) - scouts});
+  const auto users = static_cast<size_t>(here + scouts);
+  const size_t dynamic_bytes = users * set.warp_units * 16;
+  const auto add_stage = [&](const Kernel& kernel, const char* what, int warps, size_t bytes) {
+    cudaStream_t stream{};
+    HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    set.stages.push_back({&kernel, what, warps, bytes, stream});
+  };
+  if (split) {
+    add_stage(split_kernels[0], " (receive)", here + 1, 0);
+    add_stage(split_kernels[1], " (application)", here, dynamic_bytes);
+    add_stage(split_kernels[2], " (transmit)", here + 1, 0);
+    set.handovers = device_.take<RingHandover>(static_cast<size_t>(pairs));
+    set.first_handovers = pinned_.take<RingHandover>(static_cast<size_t>(pairs));
+    set.tiles = device_.take<HandedTile>(static_cast<size_t>(pairs) * kHandedTiles);
+  } else {
+    add_stage(runs, "", here + 2, dynamic_bytes);
+  }
   if (set.blocks > 1) {
     set.boards = device_.take<FarBoard>(static_cast<size_t>(pairs));
     set.first_boards = pinned_.take<FarBoard>(static_cast<size_t>(pairs));
     set.stage_bytes = stage_bytes, set.gate = gate;
-    set.stage =
-        device_.take<uint8_t>(static_cast<size_t>(pairs * set.blocks) * users(set) * kSlotPackets * stage_bytes);
+    set.stage = device_.take<uint8_t>(static_cast<size_t>(pairs * set.blocks) * users * kSlotPackets * stage_bytes);
   }
   set.pairs = pinned_.take<RingPair>(static_cast<size_t>(pairs));
   set.controls = pinned_.take<RingControl>(static_cast<size_t>(pairs));
-  HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&set.stream, cudaStreamNonBlocking));
-  sets_.push_back(set);
+  sets_.push_back(std::move(set));
   return static_cast<RingsId>(sets_.size() - 1);
 }
 
@@ -70,9 +97,10 @@ std::vector<Residents> RingSets::residents() const {
   constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
   std::vector<Residents> list;
   for (const Set& set : sets_)
-    list.push_back({format("ring pair%s of a port", set.count == 1 ? "" : "s"), set.count * set.blocks, threads(set),
-                    (set.kind->registers + 7) / 8 * 8 * threads(set),
-                    dynamic_bytes(set) + set.kind->static_bytes + kReservedByCuda});
+    for (const Stage& stage : set.stages)
+      list.push_back({format("ring pair%s of a port%s", set.count == 1 ? "" : "s", stage.what), set.count * set.blocks,
+                      stage.threads(), (stage.kernel->registers + 7) / 8 * 8 * stage.threads(),
+                      stage.dynamic_bytes + stage.kernel->static_bytes + kReservedByCuda});
   return list;
 }
 
@@ -81,20 +109,26 @@ void RingSets::start(RingsId rings, const RingLaunch& launch, const Program* pro
   for (int i = 0; i < set.count; ++i) {
     set.pairs[i] = launch.pairs[static_cast<size_t>(i)];
     set.controls[i] = {};
-    if (set.boards != nullptr) set.first_boards[i].begin(set.pairs[i]);
   }
-  if (set.boards != nullptr)
-    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(set.boards, set.first_boards, static_cast<size_t>(set.count) * sizeof(FarBoard),
-                                      cudaMemcpyHostToDevice, set.stream));
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(set.count * set.blocks));
-  config.blockDim = dim3(static_cast<unsigned>(threads(set)));
-  config.dynamicSmemBytes = dynamic_bytes(set);
-  config.stream = set.stream;
-  set.kind->kernel.launch(config, {set.pairs, set.controls, set.boards, static_cast<uint32_t>(set.blocks), program,
-                                   drops, launch.exits, launch.first_node, launch.last_node,
-                                   static_cast<uint32_t>(set.warp_units), set.stage, set.stage_bytes, set.gate});
+  begin(set, set.boards, set.first_boards);
+  begin(set, set.handovers, set.first_handovers);
   set.running = true;
+  try {
+    for (const Stage& stage : set.stages) {
+      cudaLaunchConfig_t config{};
+      config.gridDim = dim3(static_cast<unsigned>(set.count * set.blocks));
+      config.blockDim = dim3(static_cast<unsigned>(stage.threads()));
+      config.dynamicSmemBytes = stage.dynamic_bytes;
+      config.stream = stage.stream;
+      stage.kernel->launcher.launch(
+          config, {set.pairs, set.controls, set.boards, static_cast<uint32_t>(set.blocks), program, drops, launch.exits,
+                   launch.first_node, launch.last_node, static_cast<uint32_t>(set.warp_units), set.stage,
+                   set.stage_bytes, set.gate, set.handovers, set.tiles});
+    }
+  } catch (const Error&) {  // each kernel ends without those behind it
+    stop(rings);
+    throw;
+  }
 }
 
 std::vector<RingStop> RingSets::stop(RingsId rings) {
@@ -103,7 +137,7 @@ std::vector<RingStop> RingSets::stop(RingsId rings) {
   if (!set.running) return stops;
   for (int i = 0; i < set.count; ++i) __atomic_store_n(&set.controls[i].stop, 1u, __ATOMIC_RELEASE);
   set.running = false;
-  HEDDLE_CUDA_CHECK(cudaStreamSynchronize(set.stream));
+  for (const Stage& stage : set.stages) HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stage.stream));
   for (int i = 0; i < set.count; ++i) stops.push_back({set.controls[i].rx_position, set.controls[i].tx_position});
   return stops;
 }
@@ -131,8 +165,9 @@ bool RingSets::running() const {
 
 cudaError_t RingSets::state() const {
   for (const Set& set : sets_)
-    if (const cudaError_t error = cudaStreamQuery(set.stream); error != cudaSuccess && error != cudaErrorNotReady)
-      return error;
+    for (const Stage& stage : set.stages)
+      if (const cudaError_t error = cudaStreamQuery(stage.stream); error != cudaSuccess && error != cudaErrorNotReady)
+        return error;
   return cudaSuccess;
 }
 

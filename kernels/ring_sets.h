@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "gpu/device.h"
@@ -21,8 +22,8 @@ class RingSets {
 
   bool empty() const { return sets_.empty(); }
   /** `stage_bytes`: that several blocks gather of a packet at most, gated by `gate`; 0: programs work on packets where
-   *  they lie. */
-  RingsId add(size_t warp_bytes, int pairs, RingKind kind, int workers, uint32_t stage_bytes, Gate* gate);
+   *  they lie. `split`: three kernels serve them. */
+  RingsId add(size_t warp_bytes, int pairs, RingKind kind, int workers, bool split, uint32_t stage_bytes, Gate* gate);
   std::vector<Residents> residents() const;
   void start(RingsId rings, const RingLaunch& launch, const Program* program, RingCount* drops);
   std::vector<RingStop> stop(RingsId rings);
@@ -33,33 +34,50 @@ class RingSets {
   cudaError_t state() const;
 
  private:
-  /** What serves rings of a kind. */
-  struct Kind {
-    RingKernel kernel;
+  struct Kernel {
+    RingKernel launcher;
     size_t most_dynamic_bytes, static_bytes;
     int registers;
   };
+  /** One of the kernels that serve a set. */
+  struct Stage {
+    const Kernel* kernel;
+    const char* what;  // for messages, behind "ring pairs of a port"
+    int warps;         // of a block
+    size_t dynamic_bytes;
+    cudaStream_t stream;
+    int threads() const { return warps * kLanes; }
+  };
   struct Set {
-    const Kind* kind;
-    RingPair* pairs;        // pinned, [count]
-    RingControl* controls;  // pinned, [count]
+    std::vector<Stage> stages;  // in the order in which packets go through them
+    RingPair* pairs;            // pinned, [count]
+    RingControl* controls;      // pinned, [count]
     FarBoard *boards,
         *first_boards;  // [count], in device memory, and pinned, as they are at the start; null: one block a pair
-    int count, blocks, workers;  // pairs, blocks of each, and workers of its first block
-    size_t warp_units;           // dynamic shared memory, in 16 bytes
-    uint8_t* stage;              // as in RingServing
+    RingHandover *handovers, *first_handovers;  // [count], the same; null: one kernel
+    HandedTile* tiles;                          // as in RingServing
+    int count, blocks;                          // pairs, and blocks of each
+    size_t warp_units;                          // dynamic shared memory, in 16 bytes
+    uint8_t* stage;                             // as in RingServing
     uint32_t stage_bytes;
     Gate* gate;
-    cudaStream_t stream;
     bool running;
   };
-  static int threads(const Set& set) { return (set.workers + 2) * kLanes; }
-  /** Warps of a block that work on packets: all but the publisher. */
-  static size_t users(const Set& set) { return static_cast<size_t>(set.workers) + 1; }
-  static size_t dynamic_bytes(const Set& set) { return users(set) * set.warp_units * 16; }
+  void load(Kernel& kernel, const RingKernel& launcher, size_t most_shared_bytes);
+  /** Copies what `first` says of each pair to `to`, in device memory, before anything that is launched from now on. */
+  template <class T>
+  static void begin(const Set& set, T* to, T* first) {
+    if (to == nullptr) return;
+    for (int i = 0; i < set.count; ++i) first[i].begin(set.pairs[i]);
+    const cudaStream_t stream = set.stages[0].stream;
+    HEDDLE_CUDA_CHECK(
+        cudaMemcpyAsync(to, first, static_cast<size_t>(set.count) * sizeof(T), cudaMemcpyHostToDevice, stream));
+    HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stream));
+  }
 
   Arena pinned_, device_;
-  Kind kinds_[kRingKinds][2];  // with one block a pair, or several
+  Kernel kernels_[kRingKinds][2];                    // with one block a pair, or several
+  std::array<Kernel, 3> split_kernels_[kRingKinds];  // with three kernels
   std::vector<Set> sets_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
+
 #include "gpu/rings.h"
 #include "kernels/backend.h"
 
@@ -22,6 +24,12 @@ RingKernel nic_ring_kernel();
 RingKernel memif_spread_ring_kernel();
 RingKernel memif_copied_spread_ring_kernel();
 RingKernel nic_spread_ring_kernel();
+
+/** Those of kernels/ring_split.cuh: to receive, for the application, to transmit. */
+using SplitRingKernels = std::array<RingKernel, 3>;
+SplitRingKernels memif_split_ring_kernels();
+SplitRingKernels memif_copied_split_ring_kernels();
+SplitRingKernels nic_split_ring_kernels();
 
 }  // namespace HEDDLE_GPU_BACKEND
 }  // namespace heddle::gpu

@@ -74,6 +74,7 @@ class RingKernel : public testing::TestWithParam<test::RingCase> {
   RingRig::Options options(int pairs, uint32_t size) const {
     RingRig::Options options;
     options.device = GetParam().device, options.owner = GetParam().owner, options.workers = GetParam().workers();
+    options.split = GetParam().split;
     options.pairs = pairs, options.size = size;
     return options;
   }
@@ -122,6 +123,23 @@ TEST(RingTurn, HoldsPositionsAndDropsOfALongLife) {
         EXPECT_EQ(turn.dropped(), dropped);
         EXPECT_EQ(turn.chained(), chained);
       }
+}
+
+TEST(SplitRings, ThatDoNotFitAtOnceAreRefused) {
+  RingRig::Options options;
+  options.device = "simt", options.size = 32;
+  options.pairs = 22;  // of the 64 blocks that simt has room for
+  EXPECT_NO_THROW(RingRig{options});
+  options.split = true;
+  try {
+    RingRig rig(options);
+    FAIL() << "it has started";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("22 ring pairs of a port (receive), 22 ring pairs of a port (application)"), text.npos) << text;
+    EXPECT_NE(text.find("there is room for 20 of 22 ring pairs of a port (transmit)"), text.npos) << text;
+    EXPECT_NE(text.find("KERNELS fused"), text.npos) << text;
+  }
 }
 
 TEST_P(RingKernel, GathersEveryByte) {

@@ -16,7 +16,7 @@ from whole.program import program_path
 MOST_REGISTERS = {("heddle::gpu::serve<1>", "sm_90"): 96}
 MOST_REGISTERS |= {  # of 12 warps, of which a multiprocessor has room for one block
     (f"heddle::gpu::serve_rings<heddle::gpu::{rings}, true>", arch): 168
-    for rings in ("MemifRings<true>", "MemifRings<false>", "NicRings")
+    for rings in ("MemifRings<true, true>", "MemifRings<false, true>", "NicRings")
     for arch in ("sm_80", "sm_90")
 }
 MOST_REGISTERS_OF_OTHERS = 128
@@ -89,7 +89,7 @@ def without_a_way_out(ptx):
     return {name_of(name) for name, body in bodies if not re.search(r"\bret;", body)}
 
 
-@pytest.mark.parametrize("kernels", ["memif_rings", "resident_kernels"])
+@pytest.mark.parametrize("kernels", ["memif_rings", "split_rings", "resident_kernels"])
 def test_no_function_is_compiled_to_nothing(sources, tmp_path, kernels):
     (source,) = (s for s in sources if s["file"].endswith(f"/{kernels}.cu"))
     words = [w for w in shlex.split(source["command"]) if not w.startswith(("--generate-code", "-Xptxas"))]

@@ -1,18 +1,19 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gpu/rings.h"
 #include "tests/support/harness.h"
 
 /** What tests of rings are run with: each device, with the GPU's end as the owner of the buffers and without
- *  (bench/ring_rig.h), and with a pair's warps in several blocks. */
+ *  (bench/ring_rig.h), with a pair's warps in several blocks, and with three kernels. */
 namespace heddle::test {
 
 struct RingCase {
   std::string device;
-  bool owner, spread;
+  bool owner, spread, split;
   int workers() const { return spread ? 2 * gpu::kSpreadWorkers : gpu::kMostRingWorkers; }
 };
 
@@ -20,14 +21,19 @@ inline std::vector<RingCase> ring_cases() {
   std::vector<RingCase> list;
   for (const Backend& backend : gpu_backends())
     if (backend.launch == LaunchMode::persistent && backend.transport == Transport::direct)  // each device once
-      for (const auto& [owner, spread] : {std::pair(true, false), {false, false}, {true, true}})
-        list.push_back({backend.device, owner, spread});
+      for (const auto& [owner, spread, split] : {std::tuple(true, false, false),
+                                                 {false, false, false},
+                                                 {true, true, false},
+                                                 {true, false, true},
+                                                 {false, false, true}})
+        list.push_back({backend.device, owner, spread, split});
   return list;
 }
 
 /** In the names of tests. */
 inline std::string name_of(const testing::TestParamInfo<RingCase>& info) {
-  return info.param.device + (info.param.owner ? "_client" : "_server") + (info.param.spread ? "_spread" : "");
+  return info.param.device + (info.param.owner ? "_client" : "_server") + (info.param.spread ? "_spread" : "") +
+         (info.param.split ? "_split" : "");
 }
 
 }  // namespace heddle::test
