@@ -20,6 +20,7 @@ constexpr microseconds kLookEvery{50'000};
 constexpr microseconds kWakeSoonest{50}, kWakeLatest{4000};
 constexpr uint32_t kLine = 128;
 static_assert(GPUPort::kMostWarpBatch == gpu::kMostSpreadWorkers * gpu::kSlotPackets);
+static_assert(GPUPort::kMostSplitWarpBatch == gpu::kMostRingWorkers * gpu::kSlotPackets);
 constexpr size_t kMostKept = 32;  // regions of peers that have gone while other kernels were resident
 
 uint32_t round_up(uint32_t value) { return (value + kLine - 1) / kLine * kLine; }
@@ -46,14 +47,16 @@ std::map<std::string, GPUPort::Config> gpu_ports(const Router& router) {
   return list;
 }
 
-bool may_gather_from_rings(const Router& router, const Segment& segment) {
+std::optional<GPUPort::Config> receiving_port(const Router& router, const Segment& segment) {
   const auto& from = dynamic_cast<const GPUPort&>(*router.nodes[static_cast<size_t>(segment.from)].element);
   const auto configs = gpu_ports(router);
   const auto found = configs.find(from.port());
-  if (found == configs.end()) return false;
-  const GPUPort::Config& config = found->second;
+  return found == configs.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool may_gather(const GPUPort::Config& config) {
   const int batch = config.warp_batch > 0 ? config.warp_batch : 1 << config.memif.interface.log2_size;
-  return config.soft_nic == nullptr && config.memif.role == memif::Role::client &&
+  return config.soft_nic == nullptr && config.memif.role == memif::Role::client && !config.split &&
          batch > gpu::kMostRingWorkers * gpu::kSlotPackets;
 }
 
@@ -136,7 +139,7 @@ void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
                                     from.nic                             ? gpu::RingKind::nic
                                     : from.is_client() && to.is_client() ? gpu::RingKind::memif
                                                                          : gpu::RingKind::memif_copied,
-                                    workers(plan, from, device.info()), from.config.buffer_bytes)});
+                                    workers(plan, from, device.info()), from.config.buffer_bytes, from.config.split)});
 }
 
 int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const {

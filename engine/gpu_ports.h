@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,9 +19,11 @@ namespace heddle {
 
 /** The ports of a chain by name, with the arguments that one of their elements has. */
 std::map<std::string, GPUPort::Config> gpu_ports(const Router& router);
-/** Whether what a segment's port receives may be gathered: it lies in buffers of its own in host memory, those of a
- *  memif's client, and, by WARP_BATCH and NDESC, several multiprocessors serve a ring pair. */
-bool may_gather_from_rings(const Router& router, const Segment& segment);
+/** The arguments of the port that a segment's packets come from; nothing if they are missing. */
+std::optional<GPUPort::Config> receiving_port(const Router& router, const Segment& segment);
+/** Whether what a port receives may be gathered: it lies in buffers of its own in host memory, those of a memif's
+ *  client, and, by WARP_BATCH and NDESC, several multiprocessors serve a ring pair. */
+bool may_gather(const GPUPort::Config& config);
 
 /** The ports whose rings GPUs drive: their shared memory, their peers, and the kernels that take packets from one
  *  port's rings through a segment to another's. A kernel runs while both ports have a peer. A thread of its own waits

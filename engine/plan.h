@@ -95,6 +95,8 @@ struct Segment : Placement {
 
   /** Functions go over whole packets of the rings: several multiprocessors serve a pair, unless WARP_BATCH is given. */
   bool spread = false;
+  /** Three kernels serve the rings: to receive, for the functions, and to transmit. */
+  bool split = false;
 
   bool has_rings() const { return from >= 0; }
   /** Streams of a thread's launches; none: its slots are resident. */

@@ -75,6 +75,10 @@ std::string Plan::text(const Router& router) const {
       text +=
           "  rings       functions go over whole packets, so several multiprocessors serve a pair (WARP_BATCH changes "
           "that)\n";
+    if (segment.split)
+      text +=
+          "  rings       three kernels serve a pair: one receives, one runs the functions, one transmits (KERNELS "
+          "split)\n";
     if (segment.processor.is_gpu() && !segment.has_rings() && options.workers)
       text += "  driven by   the last packet thread (--workers): others hand packets over to it, and take them back\n";
     if (segment.latency_us > 0)
@@ -130,6 +134,7 @@ std::string Plan::json(const Router& router) const {
       if (segment.latency_us > 0) entry["latency_us"] = segment.latency_us;
       entry["warps"] = segment.warps;
       entry["rings_spread"] = segment.spread;
+      entry["rings_split"] = segment.split;
       entry["by_load"] = segment.by_load;
       entry["cpu_after_failure"] = segment.cpu_after_failure;
       entry["wide_results"] = segment.wide_results;

@@ -251,8 +251,10 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
     if (const char* why = why_nothing_lands(plan, segment); segment.transport == Transport::landing && why != nullptr)
       segment.transport = Transport::gather, segment.why_transport += format(", but %s", why);
     if (segment.has_rings()) {
-      segment.spread = passes > 0;
-      if (segment.transport != Transport::gather || !may_gather_from_rings(router, segment)) {
+      const auto port = receiving_port(router, segment);
+      segment.split = port && port->split;
+      segment.spread = passes > 0 && !segment.split;
+      if (segment.transport != Transport::gather || !port || !may_gather(*port)) {
         segment.transport = Transport::direct;
         segment.why_transport = "packets lie in the ports' memory";
       }

@@ -104,10 +104,13 @@ def encap(keys, sequence="esp, DEVICE gpu"):
     return f"q :: IPsecSequence({sequence}) -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14)"
 
 
-@pytest.mark.parametrize("warp_batch", [32, 64, 448, 896])
-def test_numbers_are_in_the_order_of_arrival(heddle, place, keys, warp_batch):
+@pytest.mark.parametrize(
+    ("warp_batch", "kernels"), [(32, "fused"), (64, "fused"), (448, "fused"), (896, "fused"), (448, "split")]
+)
+def test_numbers_are_in_the_order_of_arrival(heddle, place, keys, warp_batch, kernels):
     frames = plain(2000)
-    with Mirror(heddle, place, size=256, chain=encap(keys), more=f", WARP_BATCH {warp_batch}") as mirror:
+    more = f", WARP_BATCH {warp_batch}"
+    with Mirror(heddle, place, kernels=kernels, size=256, chain=encap(keys), more=more) as mirror:
         got = mirror.peer().exchange(frames, kept(frames))
         last = read_handler(mirror.control, "q.numbers")
         report = mirror.end()

@@ -8,7 +8,7 @@ import stat
 import pytest
 from whole import captures
 from whole.control import Control
-from whole.gpu_ports import SIMT, Mirror, mirrored, numbered, right
+from whole.gpu_ports import KERNELS, SIMT, Mirror, mirrored, numbered, right
 from whole.memif import NEXT
 from whole.program import Report, quoted, read_handler, wait_until
 
@@ -19,11 +19,12 @@ LIES = {
 }
 
 
+@KERNELS
 @pytest.mark.parametrize("what", LIES)
-def test_descriptors_that_lie_to_a_client(heddle, place, what):
+def test_descriptors_that_lie_to_a_client(heddle, place, what, kernels):
     """It knows where its buffers are, whatever the peer writes."""
     frames = numbered(400)
-    with Mirror(heddle, place) as mirror:
+    with Mirror(heddle, place, kernels=kernels) as mirror:
         peer, lies = mirror.peer(), LIES[what]
         for number, frame in enumerate(frames):
             if number % 40 < len(lies):
@@ -34,10 +35,11 @@ def test_descriptors_that_lie_to_a_client(heddle, place, what):
     assert report.drops("FromGPUPort") == {"bad_descriptor": 10 * len(lies)}
 
 
-def test_descriptors_that_lie_to_a_server(heddle, place):
+@KERNELS
+def test_descriptors_that_lie_to_a_server(heddle, place, kernels):
     """It believes what lies within the peer's memory, and nothing else."""
     frames = numbered(400)
-    with Mirror(heddle, place, "server") as mirror:
+    with Mirror(heddle, place, "server", kernels=kernels) as mirror:
         peer = mirror.peer()
         bytes_there = len(peer.regions[0])
         lies = [
@@ -74,11 +76,12 @@ def test_descriptors_that_lie_to_a_server(heddle, place):
     assert report.drops("ToGPUPort") == {"bad_buffer": 3}
 
 
+@KERNELS
 @pytest.mark.parametrize("role", ["client", "server"])
-def test_packets_in_several_buffers_are_dropped_whole(heddle, place, role):
+def test_packets_in_several_buffers_are_dropped_whole(heddle, place, role, kernels):
     """Chains of up to 70 descriptors, which no warp sees as a whole."""
     values, frames, chained, wanted = random.Random(5), numbered(1000), 0, []
-    with Mirror(heddle, place, role, size=256) as mirror:
+    with Mirror(heddle, place, role, kernels=kernels, size=256) as mirror:
         peer, got, at = mirror.peer(), [], 0
 
         def send():
@@ -103,11 +106,12 @@ def test_packets_in_several_buffers_are_dropped_whole(heddle, place, role):
     assert report.drops("FromGPUPort") == {"chained": chained}
 
 
+@KERNELS
 @pytest.mark.parametrize("role", ["client", "server"])
 @pytest.mark.parametrize("which", ["filled", "emptied"])
-def test_indices_that_lie_end_the_connection(heddle, place, role, which):
+def test_indices_that_lie_end_the_connection(heddle, place, role, which, kernels):
     frames = numbered(300)
-    with Mirror(heddle, place, role) as mirror:
+    with Mirror(heddle, place, role, kernels=kernels) as mirror:
         peer = mirror.peer()
         right(frames, peer.exchange(frames))
         lie = peer.out[0] if which == "filled" else peer.back[0]
@@ -122,10 +126,11 @@ def test_indices_that_lie_end_the_connection(heddle, place, role, which):
     assert report.received == 600
 
 
+@KERNELS
 @pytest.mark.parametrize("role", ["client", "server"])
-def test_peers_that_die_and_return(heddle, place, role):
+def test_peers_that_die_and_return(heddle, place, role, kernels):
     """With packets under way, which are the dead peer's; other packets are not touched."""
-    with Mirror(heddle, place, role) as mirror:
+    with Mirror(heddle, place, role, kernels=kernels) as mirror:
         for turn in range(6):
             with mirror.peer() as peer:
                 frames = numbered(500 + turn, seed=turn)
@@ -136,10 +141,11 @@ def test_peers_that_die_and_return(heddle, place, role):
     assert report.one("FromGPUPort")["statistics"]["connections"] == 6
 
 
-def test_one_of_two_peers_dies_and_returns(heddle, place):
+@KERNELS
+def test_one_of_two_peers_dies_and_returns(heddle, place, kernels):
     """What the other one has sent waits, and goes on in order."""
     frames = numbered(2000)
-    with Mirror(heddle, place, ports=2) as mirror:
+    with Mirror(heddle, place, kernels=kernels, ports=2) as mirror:
         one, other = mirror.peer(0), mirror.peer(1)
         sent, got = 0, []
 

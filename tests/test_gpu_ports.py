@@ -7,16 +7,17 @@ from collections import Counter
 
 import pytest
 from whole import judge, memif
-from whole.gpu_ports import SIMT, Mirror, numbered, right
+from whole.gpu_ports import KERNELS, SIMT, Mirror, numbered, right
 from whole.program import CHAINS, Report, mistakes, quoted, read_handler, wait_until
 
 
+@KERNELS
 @pytest.mark.parametrize("size", [64, 1024])
 @pytest.mark.parametrize("role", ["client", "server"])
-def test_nothing_is_lost_or_reordered(heddle, place, role, size):
+def test_nothing_is_lost_or_reordered(heddle, place, role, size, kernels):
     """Rings go round many times, and with rings of 1024 the indices once."""
     frames = numbered(66_000 if size == 1024 else 2_000, most=60) + numbered(1000, least=12, most=2048)
-    with Mirror(heddle, place, role, size=size) as mirror:
+    with Mirror(heddle, place, role, kernels=kernels, size=size) as mirror:
         right(frames, mirror.peer().exchange(frames))
         report = mirror.end()
     for name in ("FromGPUPort", "EtherMirror", "ToGPUPort"):
@@ -25,12 +26,13 @@ def test_nothing_is_lost_or_reordered(heddle, place, role, size):
     assert report.dropped == 0
 
 
+@KERNELS
 @pytest.mark.parametrize("role", ["client", "server"])
-def test_what_functions_drop_leaves_no_gap(heddle, place, role):
+def test_what_functions_drop_leaves_no_gap(heddle, place, role, kernels):
     values = random.Random(3)
     frames = [f if values.random() < 0.7 else f[: values.randint(1, 11)] for f in numbered(2000)]
     kept = [frame for frame in frames if len(frame) >= 12]
-    with Mirror(heddle, place, role) as mirror:
+    with Mirror(heddle, place, role, kernels=kernels) as mirror:
         right(kept, mirror.peer().exchange(frames, len(kept)))
         report = mirror.end()
     assert report.drops("EtherMirror") == {"short": len(frames) - len(kept)}
@@ -38,23 +40,27 @@ def test_what_functions_drop_leaves_no_gap(heddle, place, role):
     assert report.one("ToGPUPort")["packets"] == len(kept)
 
 
+@KERNELS
 @pytest.mark.parametrize("role", ["client", "server"])
-def test_whole_packets_are_written(heddle, place, role):
-    """Those in buffers of its own are gathered into GPU memory, and written back from there."""
-    chain = "XOR(17) -> XOR(34)"
-    plan = heddle.ok("plan", "-e", f"FromGPUPort(a, SOCKET x, ROLE {role}) -> {chain} -> ToGPUPort(a)", *SIMT).out
+def test_whole_packets_are_written(heddle, place, role, kernels):
+    """Those in buffers of its own are gathered into GPU memory, and written back from there, unless a kernel of its own
+    receives them."""
+    chain, port = "XOR(17) -> XOR(34)", f"SOCKET x, ROLE {role}, KERNELS {kernels}"
+    plan = heddle.ok("plan", "-e", f"FromGPUPort(a, {port}) -> {chain} -> ToGPUPort(a)", *SIMT).out
     assert re.search(r"back +the whole packet: ", plan), plan
-    assert f"transport   {'gather' if role == 'client' else 'direct'}: " in plan
+    assert f"transport   {'gather' if (role, kernels) == ('client', 'fused') else 'direct'}: " in plan
     frames = numbered(3000, most=1500)
-    with Mirror(heddle, place, role, chain=chain) as mirror:
+    with Mirror(heddle, place, role, kernels=kernels, chain=chain) as mirror:
         assert mirror.peer().exchange(frames) == [bytes(byte ^ 51 for byte in frame) for frame in frames]
         mirror.end()
 
 
 @pytest.mark.parametrize("role", ["client", "server"])
-@pytest.mark.parametrize("warp_batch", [32, 448, 1344])
-def test_several_rings(heddle, place, role, warp_batch):
-    with Mirror(heddle, place, role, queues=3, more=f", WARP_BATCH {warp_batch}") as mirror:
+@pytest.mark.parametrize(
+    ("warp_batch", "kernels"), [(32, "fused"), (448, "fused"), (1344, "fused"), (32, "split"), (448, "split")]
+)
+def test_several_rings(heddle, place, role, warp_batch, kernels):
+    with Mirror(heddle, place, role, kernels=kernels, queues=3, more=f", WARP_BATCH {warp_batch}") as mirror:
         peer = mirror.peer()
         for queue in (2, 0, 1, 2):
             frames = numbered(500, seed=queue)
@@ -62,10 +68,11 @@ def test_several_rings(heddle, place, role, warp_batch):
         assert mirror.end().received == 2000
 
 
+@KERNELS
 @pytest.mark.parametrize("role", ["client", "server"])
-def test_from_one_port_to_another(heddle, place, role):
+def test_from_one_port_to_another(heddle, place, role, kernels):
     frames = numbered(1000)
-    with Mirror(heddle, place, role, ports=2) as mirror:
+    with Mirror(heddle, place, role, kernels=kernels, ports=2) as mirror:
         one = mirror.peer(0)
         if role == "client":
             assert one.send(frames[:0]) == 0 and one.room() == 0  # the other end is not there yet
@@ -83,10 +90,11 @@ def test_from_one_port_to_another(heddle, place, role):
         mirror.end()
 
 
+@KERNELS
 @pytest.mark.parametrize("role", ["client", "server"])
-def test_a_peer_that_takes_nothing_stops_the_other(heddle, place, role):
+def test_a_peer_that_takes_nothing_stops_the_other(heddle, place, role, kernels):
     frames = numbered(64 * 4)
-    with Mirror(heddle, place, role) as mirror:
+    with Mirror(heddle, place, role, kernels=kernels) as mirror:
         peer, sent = mirror.peer(), 0
 
         def full():
@@ -104,9 +112,9 @@ def test_peers_come_and_go_as_often_as_they_like(heddle, place):
     """Their memory is given back while kernels of other ports are resident."""
     chain, frames = "", numbered(100)
     for name in "ab":
-        chain += (
-            f"FromGPUPort({name}, SOCKET {place}/{name}, ROLE server, NDESC 64) -> EtherMirror -> ToGPUPort({name}); "
-        )
+        kernels = {"a": "fused", "b": "split"}[name]
+        port = f"SOCKET {place}/{name}, ROLE server, KERNELS {kernels}, NDESC 64"
+        chain += f"FromGPUPort({name}, {port}) -> EtherMirror -> ToGPUPort({name}); "
     with heddle.start_ready("run", "--json", "-e", chain, *SIMT) as running:
         with memif.Client(f"{place}/a", 1, 6) as other:
             for _ in range(50):
@@ -118,8 +126,9 @@ def test_peers_come_and_go_as_often_as_they_like(heddle, place):
     assert Report(result.json).received == 100 * len(frames)
 
 
+@KERNELS
 @pytest.mark.parametrize("role", ["client", "server"])
-def test_functions_on_the_way(heddle, place, role):
+def test_functions_on_the_way(heddle, place, role, kernels):
     """Two functions, neutral elements that move the start, and a table."""
     chain = (
         "Strip(14) -> GetIPAddress(16) -> l :: DirectIPLookup(10.0.0.0/8 0, 20.0.0.0/8 1); "
@@ -135,7 +144,7 @@ def test_functions_on_the_way(heddle, place, role):
             wanted.append(frame[:14] + bytes(byte ^ 5 for byte in frame[14:]))
         elif kind == 1:
             wanted.append(frame)
-    with Mirror(heddle, place, role, chain=chain) as mirror:
+    with Mirror(heddle, place, role, kernels=kernels, chain=chain) as mirror:
         assert mirror.peer().exchange(frames, len(wanted)) == wanted
         report = mirror.end()
     assert sum(report.drops("l").values()) == len(frames) - len(wanted)
@@ -176,11 +185,12 @@ def test_a_firewall_and_a_router(heddle, place, tmp_path):
     assert report.drops("f") == {"denied": fates["denied"]}
 
 
-def test_frames_too_long_for_the_buffers_of_a_peer(heddle, place):
+@KERNELS
+def test_frames_too_long_for_the_buffers_of_a_peer(heddle, place, kernels):
     """Those that a server sends on, from one port to another."""
     frames = numbered(1000, least=60, most=200)
     kept = [frame for frame in frames if len(frame) <= 100]
-    with Mirror(heddle, place, "server", ports=2) as mirror:
+    with Mirror(heddle, place, "server", kernels=kernels, ports=2) as mirror:
         one, other, got, sent = mirror.peer(0), mirror.peer(1, buffer_bytes=100), [], 0
 
         def forward():
@@ -195,7 +205,8 @@ def test_frames_too_long_for_the_buffers_of_a_peer(heddle, place):
     assert report.drops("ToGPUPort") == {"too_long": len(frames) - len(kept)}
 
 
-def test_a_table_that_changes(heddle, place):
+@KERNELS
+def test_a_table_that_changes(heddle, place, kernels):
     """Routes come and go while packets flow; none is lost, and from its change on each holds."""
     chain = (
         "GetIPAddress(30) -> l :: DirectIPLookup(10.0.0.0/8 0); l[0] -> u :: XOR(0); l[1] -> b :: XOR(255); b -> u; u "
@@ -210,7 +221,7 @@ def test_a_table_that_changes(heddle, place):
             answer = b"".join(iter(lambda: client.recv(4096), b""))
         assert re.search(rb"^200 ", answer, re.MULTILINE), answer
 
-    with Mirror(heddle, place, chain=chain) as mirror:
+    with Mirror(heddle, place, kernels=kernels, chain=chain) as mirror:
         peer = mirror.peer()
         for _ in range(5):
             assert peer.exchange([frame] * 200) == [frame] * 200
@@ -275,6 +286,9 @@ def test_mistakes_of_arguments(heddle):
         "WARP_BATCH 64": "SOCKET is missing",
         "SOCKET x, WARP_BATCH 48": "WARP_BATCH: '48' is not a multiple of 32, up to 10240",
         "SOCKET x, WARP_BATCH 10272": "WARP_BATCH: '10272' is not",
+        "SOCKET x, WARP_BATCH 480, KERNELS split": "WARP_BATCH: '480' is not at most 448 with KERNELS split",
+        "SOCKET x, KERNELS three": "KERNELS: 'three' is not one of fused, split",
+        "KERNELS split": "SOCKET is missing",
         "SOCKET x, ROLE peer": "ROLE: 'peer' is not one of client, server",
         "SOCKET x, SECRET 123456789012345678901234": "of 23 bytes at most",
     }.items():
@@ -286,6 +300,16 @@ def test_the_plan_says_so(heddle):
     assert "segment 0 on simt (rings of mirror and mirror, driven by the GPU)" in text
     plan = heddle.ok("plan", "--json", CHAINS / "gpu_ports.click", *SIMT).json
     assert [segment["launch"] for segment in plan["segments"]] == ["rings"]
+
+
+@KERNELS
+def test_the_plan_says_how_many_kernels_there_are(heddle, kernels):
+    chain = f"FromGPUPort(a, SOCKET x, KERNELS {kernels}) -> XOR(17) -> XOR(34) -> ToGPUPort(a)"
+    text = heddle.ok("plan", "-e", chain, *SIMT).out
+    assert ("three kernels serve a pair" in text) is (kernels == "split")
+    assert ("several multiprocessors serve a pair" in text) is (kernels == "fused")
+    (segment,) = heddle.ok("plan", "--json", "-e", chain, *SIMT).json["segments"]
+    assert (segment["rings_split"], segment["rings_spread"]) == (kernels == "split", kernels == "fused")
 
 
 @pytest.mark.usefixtures("demonstration_keys")

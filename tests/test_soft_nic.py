@@ -6,6 +6,7 @@ import re
 
 import pytest
 from whole import captures
+from whole.gpu_ports import KERNELS
 from whole.program import CHAINS, TIMEOUT_S, Report, quoted, wait_until
 
 SIMT = ["--device", "simt"]
@@ -58,12 +59,13 @@ def statistics(report, word):
     return report.one(word).get("statistics", {})
 
 
+@KERNELS
 @pytest.mark.parametrize("size", [32, 1024])
-def test_nothing_is_lost_or_reordered(heddle, tmp_path, size):
+def test_nothing_is_lost_or_reordered(heddle, tmp_path, size, kernels):
     """Rings go round many times, and frames have every length that there is."""
     frames = numbered(1000, 60, 200) + [bytes(12) + bytes(length - 12) for length in (60, 64, 1514, 9000, 10240)]
     frames += numbered(200, 12, 9000, seed=2)
-    arguments = f", NDESC {size}, BUFFER 10240"
+    arguments = f", NDESC {size}, BUFFER 10240, KERNELS {kernels}"
     report, got = Wire(heddle, tmp_path, frames, arguments=arguments).end(len(frames))
     assert got == [mirrored(frame) for frame in frames]
     for name in ("FromGPUPort", "EtherMirror", "ToGPUPort"):
@@ -125,21 +127,23 @@ def test_the_nids_marks_candidates(heddle, tmp_path):
     assert report.one("n")["packets"] > report.one("XOR")["packets"]
 
 
-def test_what_functions_drop_leaves_no_gap(heddle, tmp_path):
+@KERNELS
+def test_what_functions_drop_leaves_no_gap(heddle, tmp_path, kernels):
     values = random.Random(3)
     frames = [f if values.random() < 0.7 else f[: values.randint(1, 11)] for f in numbered(2000, 20, 100)]
     kept = [frame for frame in frames if len(frame) >= 12]
-    report, got = Wire(heddle, tmp_path, frames, arguments=", NDESC 64").end(len(frames))
+    report, got = Wire(heddle, tmp_path, frames, arguments=f", NDESC 64, KERNELS {kernels}").end(len(frames))
     assert got == [mirrored(frame) for frame in kept]
     assert report.drops("EtherMirror") == {"short": len(frames) - len(kept)}
 
 
-def test_frames_longer_than_a_buffer_fill_several_and_are_dropped_whole(heddle, tmp_path):
+@KERNELS
+def test_frames_longer_than_a_buffer_fill_several_and_are_dropped_whole(heddle, tmp_path, kernels):
     """Those that are longer than this program's packets, too, do not reach the ring."""
     frames = numbered(1000, 60, 1500) + numbered(300, 900, 9000, seed=4) + numbered(100, 1020, 1030, seed=5)
     kept = [frame for frame in frames if len(frame) <= 1024]
     pieces = sum(2 for frame in frames if 1024 < len(frame) <= 2048)
-    wire = Wire(heddle, tmp_path, frames, arguments=", BUFFER 1024, NDESC 64")
+    wire = Wire(heddle, tmp_path, frames, arguments=f", BUFFER 1024, NDESC 64, KERNELS {kernels}")
     report, got = wire.end(len(kept) + pieces)
     assert got == [mirrored(frame) for frame in kept]
     # A last piece that begins a tile is known to be one only after the functions: EtherMirror then drops short ones
@@ -158,13 +162,14 @@ def test_neutral_elements_move_the_start(heddle, tmp_path):
     assert got == [frame[:14] + bytes(byte ^ 3 for byte in frame[14:]) for frame in frames]
 
 
-def test_a_port_that_takes_no_more(heddle, tmp_path):
+@KERNELS
+def test_a_port_that_takes_no_more(heddle, tmp_path, kernels):
     """A ring port holds 1023 frames. The rest waits in the rings, and what is there at the end is counted."""
     frames = numbered(6000, 60, 80)
     source = tmp_path / "in.pcap"
     captures.write(source, frames)
     chain = (
-        f'FromGPUPort(a, SOFTNIC "net_pcap0,rx_pcap={source}", NDESC 64) -> EtherMirror '
+        f'FromGPUPort(a, SOFTNIC "net_pcap0,rx_pcap={source}", NDESC 64, KERNELS {kernels}) -> EtherMirror '
         '-> ToGPUPort(b, SOFTNIC "net_ring0", NDESC 64)'
     )
     with heddle.start_ready("run", "--json", "-e", chain, *SIMT) as running:
@@ -180,11 +185,12 @@ def test_a_port_that_takes_no_more(heddle, tmp_path):
     assert statistics(report, "FromGPUPort").get("unprocessed", 0) <= 63 + 64
 
 
+@KERNELS
 @pytest.mark.parametrize("queues", [1, 2])
-def test_without_end(heddle, queues):
+def test_without_end(heddle, queues, kernels):
     """A port that always has frames, and stops while they come."""
     chain = (
-        f'FromGPUPort(a, SOFTNIC "net_null0", QUEUES {queues}) -> EtherMirror -> ToGPUPort(b, SOFTNIC "net_null1", '
+        f'FromGPUPort(a, SOFTNIC "net_null0", QUEUES {queues}, KERNELS {kernels}) -> EtherMirror -> ToGPUPort(b, SOFTNIC "net_null1", '
         f"QUEUES {queues})"
     )
     with heddle.start_ready("run", "--json", "-e", chain, *SIMT) as running:

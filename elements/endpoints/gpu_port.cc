@@ -30,13 +30,16 @@ void GPUPort::configure(click::Arguments& arguments) {
   arguments.keyword("NDESC", descriptors, 32, 1 << memif::kMostLog2Size);
   arguments.keyword("BUFFER", config.buffer_bytes, 64, 65535).keyword("SECRET", interface.secret);
   arguments.keyword("WARP_BATCH", config.warp_batch, 0, kMostWarpBatch);
+  arguments.choice("KERNELS", config.split, {{"fused", false}, {"split", true}});
+  if (config.split && config.warp_batch > kMostSplitWarpBatch)
+    arguments.error("WARP_BATCH", format("at most %d with KERNELS split", kMostSplitWarpBatch));
   if (config.warp_batch % 32 != 0) arguments.error("WARP_BATCH", format("a multiple of 32, up to %d", kMostWarpBatch));
   if (!std::has_single_bit(static_cast<unsigned>(descriptors))) arguments.error("NDESC", "a power of two");
   if (interface.secret.size() > 23) arguments.error("SECRET", "of 23 bytes at most");
   interface.log2_size = std::bit_width(static_cast<unsigned>(descriptors)) - 1;
   const bool of_memif = config.memif.role != memif::Role::client || interface.id != 0 || !interface.secret.empty();
-  const bool anything =
-      of_memif || interface.queues != 1 || descriptors != 1024 || config.buffer_bytes != 2048 || config.warp_batch != 0;
+  const bool anything = of_memif || interface.queues != 1 || descriptors != 1024 || config.buffer_bytes != 2048 ||
+                        config.warp_batch != 0 || config.split;
   if (!device.empty()) {
     if (of_memif || !config.memif.socket.empty())
       arguments.error("SOCKET, ROLE, ID and SECRET are a memif's; a port has either these or SOFTNIC");

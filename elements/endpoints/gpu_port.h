@@ -14,12 +14,13 @@ namespace heddle {
  *  them. */
 class GPUPort : public Element {
  public:
-  static constexpr int kMostWarpBatch = 10240;
+  static constexpr int kMostWarpBatch = 10240, kMostSplitWarpBatch = 448;
   struct Config {
     memif::PortConfig memif;         ///< the interface's queues and size are those of a soft NIC, too
     dpdk::Port* soft_nic = nullptr;  ///< whose frames a soft NIC moves; null: it is a memif
     uint32_t buffer_bytes = 2048;
     int warp_batch = 0;  ///< packets of a ring pair that warps work on at a time; 0: as many as the functions want
+    bool split = false;  ///< three kernels serve what it receives: to receive, for the functions, to transmit
   };
 
   void configure(click::Arguments& arguments) override;

@@ -5,10 +5,13 @@ import os
 import random
 import re
 
+import pytest
+
 from whole import memif
 from whole.program import Report, wait_until
 
 SIMT = ["--device", "simt"]
+KERNELS = pytest.mark.parametrize("kernels", ["fused", "split"])
 
 
 def numbered(count, seed=1, least=20, most=300):
@@ -33,14 +36,24 @@ class Mirror:
     """A running chain between one port, or two, and its peers."""
 
     def __init__(
-        self, heddle, place, role="client", queues=1, size=64, chain="EtherMirror", ports=1, extra=(), more=""
+        self,
+        heddle,
+        place,
+        role="client",
+        kernels="fused",
+        queues=1,
+        size=64,
+        chain="EtherMirror",
+        ports=1,
+        extra=(),
+        more="",
     ):
         self.place, self.role, self.queues, self.size = place, role, queues, size
         self.sockets = [f"{place}/{name}.sock" for name in "ab"[:ports]]
         self.stack = contextlib.ExitStack()
         if role == "client":
             self.listeners = [self.stack.enter_context(memif.Listener(path)) for path in self.sockets]
-        keywords = f"ROLE {role}, QUEUES {queues}, NDESC {size}{more}"
+        keywords = f"ROLE {role}, KERNELS {kernels}, QUEUES {queues}, NDESC {size}{more}"
         last = "a" if ports == 1 else f"b, SOCKET {self.sockets[1]}, {keywords}"
         text = f"FromGPUPort(a, SOCKET {self.sockets[0]}, {keywords}) -> {chain} -> ToGPUPort({last})"
         self.control = f"{place}/control"
