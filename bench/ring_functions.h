@@ -98,22 +98,25 @@ struct RingSetup {
   int pairs = 1;
   uint32_t length = 1460;  ///< of frames, as they come
   uint32_t size = 8192;    ///< descriptors of a ring
+  bool split = false;      ///< three kernels serve a pair
   int workers = 0;         ///< as RingRig has it
   bool gathers = true;  ///< whether functions that write whole packets work on copies in GPU memory, as the plan has it
 
   static RingSetup of(Probe::Parameters& parameters) {
     RingSetup setup;
     setup.device = parameters.text("device", "gpu", {"gpu", "simt"});
-    setup.pairs = parameters.number("rings", 1, 1, 16);
+    setup.pairs = parameters.number("rings", 1, 1, 64);
+    setup.split = parameters.text("kernels", "fused", {"fused", "split"}) == "split";
     setup.length = static_cast<uint32_t>(parameters.number("size", 1460, 64, 1514));
     setup.size = static_cast<uint32_t>(parameters.number("descriptors", 8192, 32, 16384));
-    setup.workers = parameters.number("workers", 0, 0, gpu::kMostSpreadWorkers);
+    setup.workers = parameters.number("workers", 0, 0, setup.split ? gpu::kMostRingWorkers : gpu::kMostSpreadWorkers);
     setup.gathers = parameters.text("transport", "gather", {"gather", "direct"}) == "gather";
     return setup;
   }
   RingRig::Options options(std::vector<RingRig::Function> functions, ColumnSet columns) const {
     RingRig::Options options;
     options.device = device, options.pairs = pairs, options.size = size, options.workers = workers;
+    options.split = split;
     options.functions = std::move(functions), options.columns = columns;
     options.capacity = 1900;  // what IPsec makes of a frame fits as well
     return options;
@@ -175,6 +178,10 @@ class RingFunctions {
     const Forwarded result = bench::forward(rig_, rig_.pairs(), seconds, [this](PeerEnd& end, int n) { send(end, n); });
     check_counts();
     return result;
+  }
+  /** Of packets that the functions drop. */
+  Received receive(double seconds) {
+    return bench::receive(rig_, seconds, [this](PeerEnd& end, int n) { send(end, n); });
   }
   void pause() { rig_.pause(); }
   void resume() { rig_.resume(); }

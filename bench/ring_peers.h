@@ -82,6 +82,40 @@ Forwarded forward(RingRig& rig, int pairs, double seconds, const PassOn& pass_on
           std::max(0.0, after.cpu - before.cpu) / elapsed};
 }
 
+/** What receive() has seen. */
+struct Received {
+  double mpps = 0;
+  uint64_t frames = 0;  ///< in all; the GPU has counted each
+};
+
+/** The rate at which the rig's first pair receives packets of which its function drops all: the peer sends as many as
+ *  there is room for by `pass_on(end, n)`, and none comes back. */
+template <class PassOn>
+Received receive(RingRig& rig, double seconds, const PassOn& pass_on) {
+  PeerEnd& end = rig.end(0);
+  const auto send_for = [&](double duration) {
+    const uint64_t before = end.sent();
+    const double start = seconds_now();
+    double now = start;
+    for (uint32_t lap = 0; now < start + duration; ++lap) {
+      if (const int n = end.room(); n > 0) pass_on(end, n);
+      if (lap % 256 == 0) now = seconds_now();
+    }
+    return static_cast<double>(end.sent() - before) * 1e-6 / (now - start);
+  };
+  pin_to_core(1);
+  send_for(0.03);
+  const Received result{send_for(seconds), end.sent()};
+  RingRig::Counts counts = rig.counts();
+  for (const double deadline = seconds_now() + 5; counts.dropped < result.frames && seconds_now() < deadline;)
+    counts = rig.counts();
+  if (counts.received != result.frames || counts.dropped != result.frames || counts.sent != 0)
+    throw Error(format("of %llu frames the GPU has received %llu and dropped %llu",
+                       static_cast<unsigned long long>(result.frames), static_cast<unsigned long long>(counts.received),
+                       static_cast<unsigned long long>(counts.dropped)));
+  return result;
+}
+
 /** The same with all pairs and peers that move indices and touch no packet. */
 inline Forwarded forward(RingRig& rig, double seconds) {
   return forward(rig, rig.pairs(), seconds, [](PeerEnd& end, int n) { end.pass_on(n); });

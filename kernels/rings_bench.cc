@@ -5,6 +5,7 @@
 // gpu-rings-idle: what 63 idle ring pairs take from an active one: its rate, power, and how soon one that has been idle
 // answers.
 // gpu-rings-lookup: CheckIPHeader and DirectIPLookup with 500,000 routes, against EtherMirror alone.
+// gpu-rings-split: rings that three kernels serve (GPU-Ether's receive, application and transmit), against one.
 // gpu-rings-cpu: the process's own CPU time while one ring pair forwards, as a part of a core, without its peer's
 // thread.
 
@@ -218,6 +219,18 @@ std::vector<Result> idle_rings() {
   return results;
 }
 
+/** CheckIPHeader, of frames with a wrong checksum: all are dropped. */
+std::unique_ptr<RingFunctions> dropping(const RingSetup& setup) {
+  std::mt19937 random(1);
+  std::vector<RingHeader> headers(65536);
+  for (RingHeader& header : headers) header = ring_header(setup.length, random), header[10] ^= 1;
+  auto rings = std::make_unique<RingFunctions>(
+      setup, setup.options({check_header(RingRig::kTransmit)}, columns(Column::dst, Column::l3, Column::l4)),
+      std::move(headers), false);
+  rings->fill([](size_t) { return std::string(); });
+  return rings;
+}
+
 /** Forwarding by DIR-24-8, or with `routes` null by EtherMirror, of frames to addresses that have routes. */
 std::unique_ptr<RingFunctions> forwarding(const RingSetup& setup, const std::vector<ip_lookup::Route>* routes) {
   std::mt19937 random(1);
@@ -272,6 +285,30 @@ std::vector<Result> lookup_rings() {
   return results;
 }
 
+std::vector<Result> split_rings() {
+  constexpr int kWorkers = 8, kRounds = 5;
+  std::vector<Result> results;
+  for (const int pairs : {1, 4, 16, 64}) {
+    RingRig::Options fused = options_of("EtherMirror", pairs, 1024, 64, true);
+    fused.workers = kWorkers;
+    RingRig::Options split = fused;
+    split.split = true;
+    for (const RingRig::Options& one : {fused, split}) {
+      RingRig rig(one);
+      check(rig, one);
+    }
+    Turns turns(fused, split);
+    const auto mpps = [&](int which) {
+      return turns.run(which, [](RingRig& rig) { return forward(rig, kSeconds).mpps; });
+    };
+    results.push_back(paired(
+        format("gpu-rings-split-%d", pairs), "Mpps", 0, kRounds, [&] { return mpps(1); }, [&] { return mpps(0); }));
+    results.back().note =
+        format("%d pair%s, %d warps a kernel; baseline: one kernel", pairs, pairs == 1 ? "" : "s", kWorkers);
+  }
+  return results;
+}
+
 std::vector<Result> ring_cpu() {
   RingRig rig(options_of("EtherMirror", 1, 1024, 64, true));
   Result result =
@@ -303,10 +340,18 @@ std::vector<Result> rings() {
 }
 
 const Register gpu_rings("gpu-rings", true, rings), gpu_rings_idle("gpu-rings-idle", true, idle_rings),
-    gpu_rings_lookup("gpu-rings-lookup", true, lookup_rings), gpu_rings_cpu("gpu-rings-cpu", true, ring_cpu);
+    gpu_rings_lookup("gpu-rings-lookup", true, lookup_rings), gpu_rings_split("gpu-rings-split", true, split_rings),
+    gpu_rings_cpu("gpu-rings-cpu", true, ring_cpu);
 const RegisterProbe ring_lookup("ring-forwarding", [](Probe::Parameters& parameters) {
   const RingSetup setup = RingSetup::of(parameters);
-  const bool plain = parameters.text("function", "lookup", {"lookup", "mirror"}) == "mirror";
+  const std::string function = parameters.text("function", "lookup", {"lookup", "mirror", "drop"});
+  if (function == "drop") {
+    if (setup.pairs > 1) throw Error("function=drop: of one ring pair");
+    const Received result = dropping(setup)->receive(kSeconds);
+    return std::vector<Probe::Value>{{"mpps", "Mpps", result.mpps},
+                                     {"frames", "packets", static_cast<double>(result.frames)}};
+  }
+  const bool plain = function == "mirror";
   const auto rings = forwarding(setup, plain ? nullptr : &ring_routes());
   rings->pause(), rings->resume();
   const Forwarded result = rings->forward(kSeconds);

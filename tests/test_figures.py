@@ -45,6 +45,7 @@ def test_every_figure_of_the_issue_is_there():
     assert {f"gopt-figure-{n}" for n in (2, 3, 4, 8, 9, 10, 11, 12)} | {"gopt-table-1"} <= set(NAMES)
     assert {
         "gpu-ether-figure-1",
+        "gpu-ether-figure-8",
         "gpu-ether-figure-9",
         "gpu-ether-figure-11",
         "gpu-ether-figure-12",
@@ -274,6 +275,10 @@ def test_list_says_what_is_missing(heddle, heddle_bench):
         *[  # they check what comes back; simt's rate may be 0
             (f"ring-{what}", "device=simt size=128 descriptors=64 workers=14", "cpu")
             for what in ("forwarding", "ipsec", "nids", "c4")
+        ],
+        *[
+            ("ring-forwarding", f"device=simt size=128 descriptors=64 workers=4 kernels=split function={what}", value)
+            for what, value in (("mirror", "cpu"), ("drop", "frames"))
         ],
         ("ring-idle", "device=simt idle=2 descriptors=64 wakes=2", "wake_us"),
     ],
