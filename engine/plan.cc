@@ -157,7 +157,8 @@ void find_live_columns(const Router& router, Plan& plan) {
       const Access access = access_of(router.nodes[i], plan.nodes[i]);
       ColumnSet behind = 0;
       for (int target : router.nodes[i].targets) behind |= plan.nodes[static_cast<size_t>(target)].live;
-      const ColumnSet live = access.column_reads | (behind & ~access.column_writes);
+      const ColumnSet live = access.column_reads | (plan.nodes[i].parser >= 0 ? columns(Column::l3) : 0) |
+                             (behind & ~access.column_writes);
       changed = changed || (live != plan.nodes[i].live && router.nodes[i].is_buffer());
       plan.nodes[i].live_behind = behind;
       plan.nodes[i].live = live;
@@ -232,6 +233,12 @@ void cut(const Router& router, Plan& plan) {
     bool copies = false;
     for (int i : segment.nodes) copies = std::exchange(plan.nodes[static_cast<size_t>(i)].copy_first, false) || copies;
     plan.nodes[static_cast<size_t>(segment.nodes[0])].copy_first = copies;
+    // And headers are parsed there.
+    for (int i : segment.nodes)
+      if (NodePlan& here = plan.nodes[static_cast<size_t>(i)],
+          &entry = plan.nodes[static_cast<size_t>(segment.nodes[0])];
+          here.parser >= 0)
+        entry.parser = std::exchange(here.parser, -1), entry.parsed = here.parsed;
   }
 }
 
@@ -325,6 +332,7 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   tell_places(router, plan, diagnostics);
   passes::follow(router, plan, diagnostics);
   if (!diagnostics.ok()) return plan;
+  passes::find_parsers(router, plan);
   passes::find_live_columns(router, plan);
   passes::count_bytes(router, plan);
   passes::find_prefetches(router, plan);

@@ -57,6 +57,9 @@ struct NodePlan : Placement {
   int prepends = 0, appends = 0;  ///< room that packets must have before and behind them here, bytes: for this node, or
                                   ///< for its GPU segment, if it is the first there
   int prefetch_for = -1;          ///< node whose look-ups are asked for once this one has run; -1: none
+  int parser = -1;                ///< node that parses headers again before packets enter its GPU segment here, where
+                                  ///< functions are isolated (core/parses.h); -1: none
+  ColumnSet parsed = 0;           ///< columns that this sets
   AtomAccess access;
 };
 
@@ -134,6 +137,9 @@ void place(const Router& router, Plan& plan);
 void place_ports(const Router& router, Plan& plan);
 /** 3. Follows head offset, columns and sharing along the chain; checks that each column that is read has been set. */
 void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics);
+/** Of follow(): with `isolate`, finds the functions on GPUs that parse headers for themselves: those that others there
+ *  have come before since the headers were found, if these are where they were (engine/isolation.cc). */
+void find_parsers(const Router& router, Plan& plan);
 /** 4. Finds the columns that somebody still reads: only those are kept when batches are split. */
 void find_live_columns(const Router& router, Plan& plan);
 /** 5. Finds the nodes whose bytes need not be counted, because they get all that the node before them passes on. */

@@ -143,6 +143,49 @@ TEST(Plan, IsolatedFunctionsTransferForThemselves) {
   EXPECT_EQ(nlohmann::json::parse(planned.chain.plan.json(planned.chain.router))["isolate"], true);
 }
 
+// Each but the first one behind the check, which has the headers that it has found.
+TEST(Plan, IsolatedFunctionsParseHeadersForThemselves) {
+  const auto parsed = [](const std::string& chain, bool isolate = true) {
+    const Planned planned("TestSource -> " + chain, PlanOptions{.device = "simt", .isolate = isolate});
+    const auto& [router, plan] = std::tie(planned.chain.router, planned.chain.plan);
+    std::string text;
+    for (size_t i = 0; i < plan.nodes.size(); ++i) {
+      if (plan.nodes[i].parser < 0) continue;
+      text += (text.empty() ? "" : ", ") + router.nodes[i].element->name + " by " +
+              router.nodes[static_cast<size_t>(plan.nodes[i].parser)].element->name;
+      EXPECT_NE(plan.nodes[i].live & columns(Column::l3), 0u);
+      EXPECT_NE(plan.text(router).find("headers are parsed again first, as by "), std::string::npos);
+    }
+    return text;
+  };
+  const std::string three =
+      "ip :: CheckIPHeader(14) -> a :: EtherMirror -> DecIPTTL -> m :: EtherMirror -> b :: EtherMirror -> TestSink;";
+  EXPECT_EQ(parsed(three, false), "");
+  EXPECT_EQ(parsed(three), "m by ip, b by ip");
+  // What a segment begins with is entered first; a check of its own is enough; without one nothing is known.
+  EXPECT_EQ(parsed("ip :: CheckIPHeader(14) -> EtherMirror -> g :: GetIPAddress(30) -> DirectIPLookup(0/0 0) -> "
+                   "TestSink;"),
+            "g by ip");
+  EXPECT_EQ(parsed("CheckIPHeader(14) -> EtherMirror -> CheckIPHeader(14) -> EtherMirror -> TestSink;"), "");
+  EXPECT_EQ(parsed("EtherMirror -> EtherMirror -> TestSink;"), "");
+  // Several that meet: by one check, or by several; and packets that have failed it.
+  EXPECT_EQ(parsed("ip :: CheckIPHeader(14) -> EtherMirror -> s :: RoundRobinSwitch; s[0] -> m :: EtherMirror -> "
+                   "TestSink; s[1] -> Paint(1) -> m;"),
+            "m by ip");
+  EXPECT_EQ(parsed("s :: RoundRobinSwitch; s[0] -> CheckIPHeader(14) -> a :: EtherMirror -> m :: EtherMirror -> "
+                   "TestSink; s[1] -> CheckIPHeader(14) -> a;"),
+            "");
+  EXPECT_EQ(parsed("ip :: CheckIPHeader(14) -> a :: EtherMirror -> m :: EtherMirror -> TestSink; ip[1] -> a;"), "");
+  // Where the header lies now is no matter. What a GPU has written of it is, and what has been written of what counts.
+  EXPECT_EQ(parsed("ip :: CheckIPHeader(14) -> EtherMirror -> Strip(14) -> b :: Classifier(0/45, -); b[0] -> e :: "
+                   "EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> m :: EtherMirror -> TestSink; b[1] -> e;"),
+            "m by ip");
+  EXPECT_EQ(parsed("CheckIPHeader(14) -> XOR -> EtherMirror -> TestSink;"), "");
+  EXPECT_EQ(parsed("CheckIPHeader(14) -> EtherMirror -> StoreData(30, \\<01>) -> EtherMirror -> TestSink;"), "");
+  EXPECT_EQ(parsed("ip :: CheckIPHeader(14) -> EtherMirror -> StoreData(0, \\<01>) -> m :: EtherMirror -> TestSink;"),
+            "m by ip");
+}
+
 TEST(Plan, NoFunctionIsIsolatedBetweenGpuPorts) {
   click::Diagnostics diagnostics;
   read("FromGPUPort(a, SOCKET /nowhere/a) -> XOR -> ToGPUPort(a);", {.device = "simt", .isolate = true}, diagnostics);

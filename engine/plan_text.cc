@@ -92,6 +92,9 @@ std::string Plan::text(const Router& router) const {
       if (here.access.writes) text += " writes " + atoms.text(here.access.writes);
       if (here.prefetch_for >= 0)
         text += " prefetches for " + router.nodes[static_cast<size_t>(here.prefetch_for)].element->name;
+      if (here.parser >= 0)
+        text += " (headers are parsed again first, as by " +
+                router.nodes[static_cast<size_t>(here.parser)].element->name + ")";
       if (here.copy_first) text += " (copies shared packets first)";
       for (size_t port = 0; port < node.targets.size(); ++port) {
         const auto target = static_cast<size_t>(node.targets[port]);
@@ -105,10 +108,11 @@ std::string Plan::text(const Router& router) const {
   if (options.workers && !has_lanes())
     text += "workers   no segment is fed by packet threads: the last one (--workers) has nothing to drive\n";
   if (options.isolate)
-    text += uses_gpu()
-                ? "isolated  each function on a GPU is a segment of its own, and no packet stays in GPU memory for "
-                  "the next one (--isolate)\n"
-                : "isolated  no function runs on a GPU: --isolate changes nothing\n";
+    text +=
+        uses_gpu()
+            ? "isolated  each function on a GPU is a segment of its own, headers are parsed for each, and no packet "
+              "stays in GPU memory for the next one (--isolate)\n"
+            : "isolated  no function runs on a GPU: --isolate changes nothing\n";
   for (const Join& join : joins.list) {
     const char* name = router.nodes[static_cast<size_t>(join.node)].element->name.c_str();
     if (join.ordered) text += format("order   packets that meet at '%s' go on in their order of arrival\n", name);
@@ -157,6 +161,7 @@ std::string Plan::json(const Router& router) const {
                                    {"reads", atoms.text(here.access.reads)},
                                    {"writes", atoms.text(here.access.writes)},
                                    {"copies_shared_packets", here.copy_first},
+                                   {"parses_headers_again", here.parser >= 0},
                                    {"chosen", choice_of(*node.element)},
                                    {"outputs", targets}});
     }

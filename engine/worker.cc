@@ -6,6 +6,7 @@
 
 #include "core/column_pack.h"
 #include "core/packet_pool.h"
+#include "core/parses.h"
 
 namespace heddle {
 namespace {
@@ -78,11 +79,29 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
       prefetch_for = shared.router->nodes[later].element.get(), prefetch_path = path_of(shared.plan->nodes[later]);
     Path* path = path_of(here);
     if (path != nullptr && path->node != static_cast<int>(i)) path = nullptr;  // packets are in the lane by then
-    steps_.push_back({element, path, ways_[i], here.live, here.live_behind, prefetch_for, prefetch_path,
-                      lead_apart(ways_[i]), element->changes_length() || element->moves_head() != 0, here.copy_first,
-                      element->copies() > 1, element->copies_some(), here.counts_bytes,
-                      dynamic_cast<const Emitter*>(element), node.blocking, any_numbered(ways_[i]),
-                      static_cast<uint32_t>(here.prepends), static_cast<uint32_t>(here.appends)});
+    Parses* parser = nullptr;
+    if (const auto earlier = static_cast<size_t>(here.parser); here.parser >= 0)
+      parser = dynamic_cast<Parses*>(shared.router->nodes[earlier].element.get());
+    steps_.push_back({element,
+                      path,
+                      ways_[i],
+                      here.live,
+                      here.live_behind,
+                      prefetch_for,
+                      prefetch_path,
+                      lead_apart(ways_[i]),
+                      element->changes_length() || element->moves_head() != 0,
+                      here.copy_first,
+                      element->copies() > 1,
+                      element->copies_some(),
+                      here.counts_bytes,
+                      dynamic_cast<const Emitter*>(element),
+                      node.blocking,
+                      any_numbered(ways_[i]),
+                      static_cast<uint32_t>(here.prepends),
+                      static_cast<uint32_t>(here.appends),
+                      parser,
+                      here.parsed});
   }
   for (const Task& task : shared.router->tasks) {
     const auto* source = dynamic_cast<Source*>(shared.router->nodes[static_cast<size_t>(task.source)].element.get());
@@ -283,6 +302,7 @@ void Worker::publish_counts() {
 void Worker::run(int i, Batch& batch) {
   while (!batch.empty()) {
     const Step& step = steps_[static_cast<size_t>(i)];
+    if (step.parser != nullptr) step.parser->parse_again(batch, step.parsed);
     if (step.copy_first) make_private(i, batch);
     if (step.prepends + step.appends > 0) make_room(i, batch);
     if (step.path != nullptr) {

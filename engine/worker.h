@@ -21,6 +21,8 @@
 
 namespace heddle {
 
+class Parses;
+
 /** What one node of a chain has seen on one thread. Written by that thread. */
 struct alignas(kCacheLine) NodeCounts {
   static constexpr int kReasons = 16;
@@ -167,6 +169,8 @@ class Worker {
     bool blocking;           // waits when its lane is full
     bool numbered_behind;
     uint32_t prepends, appends;  // room that packets need here, bytes
+    Parses* parser;              // parses headers again before packets enter the segment, or null
+    ColumnSet parsed;
   };
 
   /** A lane and what is behind it. */

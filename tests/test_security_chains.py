@@ -126,6 +126,12 @@ def test_isolated_functions_do_the_same_and_each_gets_its_packets_anew(heddle, t
     assert files == same and len(files) > 0
     functions = {"c1": 2, "c2": 3, "c3": 3, "c4": 4}[name]
     assert (len(report.all["traffic"]), len(alone.all["traffic"])) == (1, functions)
+    # Headers are parsed once, or for each function; in these chains the first one has what CheckIPHeader has found.
+    parsed_again = ["parsed_again" in each.one("CheckIPHeader").get("statistics", {}) for each in (report, alone)]
+    assert parsed_again == [False, True]
+    (check,) = alone.elements("CheckIPHeader")
+    entered = [e["packets"] for e in alone.all["elements"] if e["processor"] == "simt"]
+    assert check["statistics"]["parsed_again"] == sum(entered) - max(entered)
     # Back comes what functions have written, which here is IPsec's alone.
     together, isolated = (sum(s["bytes_to_gpu"] for s in each.all["traffic"]) for each in (report, alone))
     assert isolated > 1.25 * together
@@ -136,6 +142,7 @@ def test_plan_says_what_is_isolated(heddle):
     assert len(re.findall("^segment .* on simt", plan, re.MULTILINE)) == 4
     assert "isolated  each function on a GPU is a segment of its own" in plan
     assert "packets are in GPU memory already" not in plan
+    assert len(re.findall("headers are parsed again first, as by CheckIPHeader", plan)) == 3
     plan = heddle.ok("plan", "--json", CHAINS / "c4.click", "--device", "simt", "--isolate").json
     assert plan["isolate"] and not any(segment.get("shares_packets") for segment in plan["segments"])
     assert "--isolate changes nothing" in heddle.ok("plan", CHAINS / "c4.click", "--isolate").out

@@ -15,7 +15,7 @@ FIGURE = Figure(
     title="Chain C4 with functions that share packets, and isolated ones",
     source=f"{SOURCE}, section 5.2, with a baseline in the way of Zhang et al., G-NET (NSDI 2018)",
     note=f"{INPUTS} {CORES} cores. With --isolate each function is a segment of its own: what it reads of packets moves there from the CPU, and "
-    "what it has written moves back; headers are parsed once, on the CPU. --no-share turns off sharing in GPU memory alone: functions of "
+    "what it has written moves back; headers are parsed again before each but the first, on the CPU. --no-share turns off sharing in GPU memory alone: functions of "
     "one segment still work on the same packets there.",
     sweeps=tuple(Sweep("bench", CHAIN, {**GPU, **way, "slots": [slots]}, "throughput") for way, slots in WAYS),
     panels=(

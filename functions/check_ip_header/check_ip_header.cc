@@ -172,6 +172,30 @@ void CheckIPHeader::run_cpu(Batch& batch) {
   valid_[batch.thread].add(static_cast<uint64_t>(n - refused), 0);
 }
 
+void CheckIPHeader::parse_again(Batch& batch, ColumnSet columns) {
+  const bool sets_dst = (columns & heddle::columns(Column::dst)) != 0;
+  const bool sets_l4 = (columns & heddle::columns(Column::l4)) != 0;
+  uint32_t *dst = batch.column(Column::dst), *l4 = batch.column(Column::l4);
+  const uint32_t* l3 = batch.column(Column::l3);
+  uint64_t valid = 0;
+  for (int i = 0; i < batch.size(); ++i) {
+    const Packet* packet = batch.packet(i);
+    const uint32_t bytes = length(packet), offset = l3[i] - packet->data_off;
+    if (l3[i] < packet->data_off || offset > bytes) continue;
+    const uint8_t* header = data(packet) + offset;
+    if (check(header, bytes - offset) != kValid) continue;
+    if (sets_dst) dst[i] = load_u32(header + 16);
+    if (sets_l4) l4[i] = l3[i] + header_bytes(load_u32(header));
+    ++valid;
+  }
+  parsed_again_[batch.thread].add(valid, 0);
+}
+
+std::vector<std::pair<std::string, uint64_t>> CheckIPHeader::statistics() const {
+  const uint64_t times = parsed_again_.packets();
+  return times == 0 ? decltype(statistics()){} : decltype(statistics()){{"parsed_again", times}};
+}
+
 check_ip::Counts CheckIPHeader::counted_there() const {
   check_ip::Counts counts{};
   if (read_gpu_state) read_gpu_state(0, std::as_writable_bytes(std::span(&counts, 1)));

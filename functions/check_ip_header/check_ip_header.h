@@ -6,6 +6,7 @@
 #include "core/chooses.h"
 #include "core/element.h"
 #include "core/gpu_state.h"
+#include "core/parses.h"
 #include "functions/check_ip_header/rule.h"
 
 namespace heddle {
@@ -35,6 +36,10 @@ namespace heddle {
  *  length smaller than the header, or larger than the packet), "bad_checksum", "bad_source". RFC 791; RFC 1812, 5.2.2
  *  and 5.3.7.
  *
+ *  With --isolate each function on a GPU behind it parses headers for itself: before all but the first one the CPU
+ *  checks them again, and sets the annotations, unless what lies between has changed them. Packets whose header is not
+ *  valid any more go on with the annotations that they have. Statistics: `parsed_again`, how many were valid then.
+ *
  *  Handlers: `count` (r): valid packets; `drops` (r): others, whether dropped or sent to output 1; `drop_details` (r):
  *  these by reason, a line each, the number, a tab and Click's words for it.
  *
@@ -42,7 +47,7 @@ namespace heddle {
  *
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> ToDump(valid.pcap);
  */
-class CheckIPHeader : public Element, public Chooses, public KeepsGpuState {
+class CheckIPHeader : public Element, public Chooses, public KeepsGpuState, public Parses {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-2"; }
@@ -51,6 +56,9 @@ class CheckIPHeader : public Element, public Chooses, public KeepsGpuState {
   bool changes_length() const override { return true; }  // cuts what lies behind the IP packet
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
+  int parses_at() const override { return offset_; }
+  void parse_again(Batch& batch, ColumnSet columns) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
   void handlers(Handlers& list) override;
   /** The CPU has the header in its cache anyway if anything else of the packet is wanted there. */
   bool follows_device() const override { return false; }
@@ -73,7 +81,7 @@ class CheckIPHeader : public Element, public Chooses, public KeepsGpuState {
   std::vector<uint32_t> bad_sources_, good_destinations_;  // network byte order
   FixedTable<check_ip::Image> image_;
 
-  PerThreadCounts valid_{counts};
+  PerThreadCounts valid_{counts}, parsed_again_{counts};
   /** Written by one thread, read by any. */
   struct alignas(kCacheLine) Tally {
     std::array<std::atomic<uint64_t>, kReasons> bad{};

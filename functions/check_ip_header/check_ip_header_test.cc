@@ -1,5 +1,7 @@
 // CheckIPHeader against headers made by hand (RFC 791, 3.1).
 
+#include "functions/check_ip_header/check_ip_header.h"
+
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
 
@@ -49,6 +51,38 @@ TEST(CheckIPHeader, MarksSurviveStrip) {
   EXPECT_EQ(result.at("sink")[0].bytes.size(), 20u);
   EXPECT_EQ(result.at("sink")[0].column[static_cast<int>(Column::l3)], 14u);
   EXPECT_EQ(result.at("sink")[0].column[static_cast<int>(Column::l4)], 34u);
+}
+
+// Headers that are not valid any more, or do not lie where they were, keep what has been set.
+TEST(CheckIPHeader, ParsesAgainWhereHeadersAre) {
+  CheckIPHeader element;
+  std::vector<Frame> frames = {valid(), with_options(15, 9), valid(), valid(), valid()};
+  std::vector<Packet> packets(frames.size());
+  Batch batch(5);
+  batch.resize(5);
+  for (int i = 0; i < 5; ++i) {
+    Bytes& bytes = frames[static_cast<size_t>(i)].bytes;
+    Packet& packet = packets[static_cast<size_t>(i)];
+    constexpr uint16_t kHeadroom = 64;
+    bytes.insert(bytes.begin(), kHeadroom, 0);
+    packet.buf_addr = bytes.data(), packet.data_off = kHeadroom, packet.nb_segs = 1;
+    packet.pkt_len = packet.data_len = static_cast<uint16_t>(bytes.size() - kHeadroom);
+    batch.packets()[i] = &packet;
+    batch.column(Column::l3)[i] = kHeadroom + 14u;
+    batch.column(Column::l4)[i] = batch.column(Column::dst)[i] = 77;
+  }
+  batch.frame(2)[24] ^= 1;                                                        // its checksum is wrong
+  batch.column(Column::l3)[3] = 0;                                                // before the packet
+  batch.column(Column::l3)[4] = packets[4].data_off + packets[4].data_len - 19u;  // the packet ends in it
+  const auto is = [&](int i, uint32_t dst, uint32_t l4) {
+    EXPECT_EQ(batch.column(Column::dst)[i], dst) << i;
+    EXPECT_EQ(batch.column(Column::l4)[i], l4) << i;
+  };
+  const uint32_t first = batch.packet(0)->data_off, destination = __builtin_bswap32(ip(10, 0, 0, 7));
+  element.parse_again(batch, columns(Column::l3, Column::l4));
+  is(0, 77, first + 34), is(1, 77, first + 74), is(2, 77, 77), is(3, 77, 77), is(4, 77, 77);
+  element.parse_again(batch, columns(Column::l3, Column::dst));
+  is(0, destination, first + 34), is(1, destination, first + 74), is(2, 77, 77), is(3, 77, 77), is(4, 77, 77);
 }
 
 TEST(CheckIPHeader, NamesShortHeaders) {
