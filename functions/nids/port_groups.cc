@@ -55,54 +55,71 @@ WaysBySet by_set(const std::vector<Way>& ways, const Ranges* Way::*side) {
   return sets;
 }
 
-template <class Visit>
-void each_port(const Ranges& set, const Visit& visit) {
-  for (const auto& [low, high] : set.all())
-    for (uint32_t port = low; port <= high; ++port) visit(port);
-}
-
-/** Ports in classes, and which ways have some port of each. */
+/** Ports in classes, and which ways have some port of each. Ports between two borders of sets are an interval. */
 struct Classes {
-  std::vector<uint32_t> of = std::vector<uint32_t>(kPorts);  // [port], by each class' lowest port
-  std::vector<uint32_t> weight;                              // [class]: how many ways, before classes share
-  std::vector<Bits> ways;                                    // [class]
+  std::vector<uint32_t> begins;  // [interval], ascending
+  std::vector<uint32_t> of;      // [interval], by each class' lowest port
+  std::vector<uint32_t> weight;  // [class]: how many ways, before classes share
+  std::vector<Bits> ways;        // [class]
   size_t count() const { return weight.size(); }
+
+  template <class Visit>
+  void each_interval(const Ranges& set, const Visit& visit) const {
+    for (const auto& [low, high] : set.all())
+      for (auto at = std::ranges::lower_bound(begins, low); at != begins.end() && *at <= high; ++at)
+        visit(static_cast<uint32_t>(at - begins.begin()));
+  }
+  std::vector<uint8_t> by_port() const {
+    std::vector<uint8_t> list(kPorts);
+    for (size_t k = 0; k < begins.size(); ++k)
+      std::fill(list.begin() + begins[k], list.begin() + (k + 1 < begins.size() ? begins[k + 1] : kPorts),
+                static_cast<uint8_t>(of[k]));
+    return list;
+  }
 };
 
 /** Classes so that each set has all ports of a class or none. */
 Classes classes_of(const WaysBySet& sets) {
   Classes classes;
-  std::vector<uint32_t> size{kPorts}, inside{0}, part{kNone};  // [class]; the part of it that is inside
-  std::vector<int64_t> change(kPorts + 1);                     // [port]: ways that it has more than the one before
-  for (const auto& [set, ways] : sets) {
+  classes.begins = {0};
+  for (const auto& [set, ways] : sets)
     for (const auto& [low, high] : set.all())
-      change[low] += static_cast<int64_t>(ways.size()), change[high + 1] -= static_cast<int64_t>(ways.size());
+      for (const uint32_t border : {low, high + 1})
+        if (border < kPorts) classes.begins.push_back(border);
+  std::ranges::sort(classes.begins);
+  classes.begins.erase(std::unique(classes.begins.begin(), classes.begins.end()), classes.begins.end());
+
+  const size_t intervals = classes.begins.size();
+  classes.of.assign(intervals, 0);
+  std::vector<uint32_t> ways_at(intervals);                                              // [interval]
+  std::vector<uint32_t> size{static_cast<uint32_t>(intervals)}, inside{0}, part{kNone};  // [class]
+  for (const auto& [set, ways] : sets) {
     std::vector<uint32_t> touched;
-    each_port(set, [&](uint32_t port) {
-      if (inside[classes.of[port]]++ == 0) touched.push_back(classes.of[port]);
+    const auto count = static_cast<uint32_t>(ways.size());
+    classes.each_interval(set, [&](uint32_t k) {
+      ways_at[k] += count;
+      if (inside[classes.of[k]]++ == 0) touched.push_back(classes.of[k]);
     });
-    for (const uint32_t which : touched) {
+    for (const uint32_t which : touched) {  // its part that is inside becomes a class, unless that is all of it
       if (const uint32_t moved = std::exchange(inside[which], 0); moved < size[which]) {
         part[which] = static_cast<uint32_t>(size.size());
         size[which] -= moved;
         size.push_back(moved), inside.push_back(0), part.push_back(kNone);
       }
     }
-    each_port(set, [&](uint32_t port) {
-      if (part[classes.of[port]] != kNone) classes.of[port] = part[classes.of[port]];
+    classes.each_interval(set, [&](uint32_t k) {
+      if (part[classes.of[k]] != kNone) classes.of[k] = part[classes.of[k]];
     });
     for (const uint32_t which : touched) part[which] = kNone;
   }
   std::vector<uint32_t> number(size.size(), kNone);
-  int64_t weight = 0;
-  for (uint32_t port = 0; port < kPorts; ++port) {
-    weight += change[port];
-    uint32_t& its_number = number[classes.of[port]];
+  for (size_t k = 0; k < intervals; ++k) {
+    uint32_t& its_number = number[classes.of[k]];
     if (its_number == kNone) {
       its_number = static_cast<uint32_t>(classes.weight.size());
-      classes.weight.push_back(static_cast<uint32_t>(weight));
+      classes.weight.push_back(ways_at[k]);
     }
-    classes.of[port] = its_number;
+    classes.of[k] = its_number;
   }
   return classes;
 }
@@ -129,17 +146,17 @@ void find_ways(Classes& classes, const WaysBySet& sets, size_t ways) {
   classes.ways.assign(classes.count(), bits_for(ways));
   std::vector<uint32_t> seen(classes.count(), kNone);  // [class], the set
   uint32_t number = 0;
-  for (const auto& [set, its_ways] : sets) {
-    each_port(set, [&](uint32_t port) {
-      const uint32_t its_class = classes.of[port];
+  for (const auto& each : sets) {
+    classes.each_interval(each.first, [&](uint32_t k) {
+      const uint32_t its_class = classes.of[k];
       if (std::exchange(seen[its_class], number) == number) return;
-      for (const uint32_t way : its_ways) set_bit(classes.ways[its_class], way);
+      for (const uint32_t way : each.second) set_bit(classes.ways[its_class], way);
     });
     ++number;
   }
 }
 
-/** PatternSets of patterns, each once, and what becomes of them. */
+/** Sets of patterns, each once, and what becomes of them. */
 class PatternSets {
  public:
   explicit PatternSets(std::span<const std::string> patterns) : patterns_(patterns) {}
@@ -240,8 +257,7 @@ class Finder {
     }
     find_ways(from, source_sets, ways_.size()), find_ways(to, destination_sets, ways_.size());
     PortGroups::Ports ports;
-    ports.source_class.assign(from.of.begin(), from.of.end());
-    ports.destination_class.assign(to.of.begin(), to.of.end());
+    ports.source_class = from.by_port(), ports.destination_class = to.by_port();
     ports.destination_classes = static_cast<uint32_t>(to.count());
     for (const Bits& source : from.ways)
       for (const Bits& destination : to.ways) {

@@ -191,15 +191,15 @@ TEST_P(NidsPortsTest, LooksForWhatPortsAllowOnly) {
     bool candidate;
   };
   const Packet packets[] = {
-      {6, "a GET", 7, 80, true},      {6, "a GET", 7, 8085, true},     {6, "a GET", 80, 7, false},
-      {6, "a GET", 7, 81, false},     {17, "a GET", 7, 80, false},     {1, "a GET", 7, 80, false},
-      {6, "evil", 7, 53, false},      {17, "evil", 7, 53, true},       {17, "evil", 53, 53, true},
-      {17, "evil", 53, 7, false},     {6, "anywhere", 7, 53, true},    {6, "anywhere", 80, 65535, true},
-      {17, "anywhere", 7, 53, false}, {47, "anywhere", 0, 0, false},   {6, "both", 9000, 1, true},
-      {6, "both", 1, 9009, true},     {6, "both", 9005, 9005, false},  {6, "both", 9005, 9006, true},
-      {6, "both", 8999, 9010, false}, {17, "from", 123, 9, true},      {6, "from", 123, 80, true},
-      {6, "from", 80, 123, false},    {1, "from", 123, 123, false},    {47, "from", 0, 0, false},
-      {17, "", 1, 5353, true},        {17, "xyz", 5353, 5352, false},  {6, "xyz", 1, 5353, false},
+      {6, "a GET", 7, 80, true},      {6, "a GET", 7, 8085, true},    {6, "a GET", 80, 7, false},
+      {6, "a GET", 7, 81, false},     {17, "a GET", 7, 80, false},    {1, "a GET", 7, 80, false},
+      {6, "evil", 7, 53, false},      {17, "evil", 7, 53, true},      {17, "evil", 53, 53, true},
+      {17, "evil", 53, 7, false},     {6, "anywhere", 7, 53, true},   {6, "anywhere", 80, 65535, true},
+      {17, "anywhere", 7, 53, false}, {47, "anywhere", 0, 0, false},  {6, "both", 9000, 1, true},
+      {6, "both", 1, 9009, true},     {6, "both", 9005, 9005, false}, {6, "both", 9005, 9006, true},
+      {6, "both", 8999, 9010, false}, {17, "from", 123, 9, true},     {6, "from", 123, 80, true},
+      {6, "from", 80, 123, false},    {1, "from", 123, 123, false},   {47, "from", 0, 0, false},
+      {17, "", 1, 5353, true},        {17, "xyz", 5353, 5352, false}, {6, "xyz", 1, 5353, false},
   };
   std::vector<Frame> frames;
   std::vector<int64_t> wanted;
