@@ -62,7 +62,7 @@ Broker::Found Broker::look_up(const std::string& name) const {
 
 void Broker::replace(Members& members) {
   const std::lock_guard lock(calling_);
-  std::swap(members_, members);
+  members_.swap(members);
 }
 
 Handler Broker::find(const std::string& name) {

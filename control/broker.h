@@ -41,6 +41,8 @@ class Broker final : public Control {
   struct Members {
     std::deque<Member> list;
     std::function<void()> on_stop;  // empty: end()
+    /** Without memory, which a std::deque takes when it is moved. */
+    void swap(Members& other) noexcept { list.swap(other.list), on_stop.swap(other.on_stop); }
   };
   /** Adds an element with its own handlers and those that `more` adds; `config` are its arguments. */
   static void add(Members& members, Element& element, const std::string& config,

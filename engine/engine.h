@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -188,8 +189,8 @@ class Engine {
   void hand_over(std::unique_ptr<Generation>& next);
   /** Makes all of `next` that has to do with GPUs, threads and handlers. Throws Error. */
   void prepare(Generation& next);
-  /** Undoes that, and lets what was paused go on as it was. */
-  void go_on_with_old(Generation& next, const std::vector<Heir>& pairs);
+  /** Undoes that, gives what heirs have `taken` back, and lets what was paused go on as it was. */
+  void go_on_with_old(Generation& next, std::span<const Heir> taken);
   /** Adds what a generation has counted to earlier_. */
   void count_earlier(const Generation& generation);
   /** The same of packets that still wait in it: they are dropped. */

@@ -1,6 +1,8 @@
 // Hot reconfiguration: another generation takes the place of the one that runs.
 #include <algorithm>
 #include <chrono>
+#include <span>
+#include <tuple>
 
 #include "core/error.h"
 #include "engine/engine.h"
@@ -90,29 +92,35 @@ void Engine::replace(const std::function<Configuration()>& plan, const std::stri
   }
 }
 
-/** From here to the end no packet thread runs. What is paused stays whole until nothing can fail any more. */
+/** What is paused stays whole until nothing can fail any more: memory that is missing is missed before. */
 void Engine::hand_over(std::unique_ptr<Generation>& next) {
   const std::lock_guard lock(changing_);
   const std::lock_guard no_patch(updating_);
+  const std::vector<Heir> pairs = heirs(*now_, *next);
+  std::list<std::unique_ptr<Generation>> retiring(1);
+  spent_.reserve(1);
+  auto counted = std::tuple(earlier_, earlier_received_, earlier_received_bytes_);
+  // From here to the end no packet thread runs.
   const auto paused_at = std::chrono::steady_clock::now();
   now_->scheduler.pause();
   if (now_->gpus != nullptr) now_->gpus->pause();
-  const auto pairs = heirs(*now_, *next);
-  for (const Heir& pair : pairs) pair.heir->take_state(*pair.predecessor);
-  spent_.clear();
+  size_t taken = 0;
   try {
+    for (; taken < pairs.size(); ++taken) pairs[taken].heir->take_state(*pairs[taken].predecessor);
+    spent_.clear();
     prepare(*next);
+    count_earlier(*now_);
+    count_lost(*now_);
   } catch (...) {
-    go_on_with_old(*next, pairs);
+    std::tie(earlier_, earlier_received_, earlier_received_bytes_) = std::move(counted);
+    go_on_with_old(*next, std::span(pairs).first(taken));
     throw;
   }
   if (now_->gpus != nullptr) {
     now_->gpus->stop();
     for (std::string& failure : now_->gpus->failures()) problems_.push_back(std::move(failure));
+    spent_.push_back(std::move(now_->gpus));
   }
-  count_earlier(*now_);
-  count_lost(*now_);
-  if (now_->gpus != nullptr) spent_.push_back(std::move(now_->gpus));
   for (const Heir& pair : pairs) pair.heir->predecessor = nullptr;
   next->ports->take_over();
   std::swap(now_, next);
@@ -121,32 +129,33 @@ void Engine::hand_over(std::unique_ptr<Generation>& next) {
   reconfiguration_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - paused_at).count();
   now_->ports->close_former();
   next->ports = std::move(now_->ports);
-  retired_.push_back(std::move(next));
+  retiring.front() = std::move(next);
+  retired_.splice(retired_.end(), retiring);
 }
 
 void Engine::prepare(Generation& next) {
   next.gpus = resources_.gpus_for(next.router, next.plan, lanes_a_segment(), next.slots);
   make_workers(next);
   broker_->replace(next.members);
-  std::swap(now_->members, next.members);
+  now_->members.swap(next.members);
   start_keepers(next);
   next.scheduler.prepare();
 }
 
-void Engine::go_on_with_old(Generation& next, const std::vector<Heir>& pairs) {
+void Engine::go_on_with_old(Generation& next, std::span<const Heir> taken) {
   next.scheduler.clear();
   if (next.gpus != nullptr) next.gpus->stop();
   next.gpus.reset();
   if (!now_->members.list.empty()) {
     broker_->replace(now_->members);
-    std::swap(now_->members, next.members);
+    now_->members.swap(next.members);
   }
-  for (const Heir& pair : pairs) pair.predecessor->take_state(*pair.heir);
+  for (const Heir& pair : taken) pair.predecessor->take_state(*pair.heir);
   if (now_->gpus != nullptr) now_->gpus->go_on();
   try {
     now_->scheduler.prepare();
     now_->scheduler.start();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     problems_.push_back(std::string("the former configuration cannot go on: ") + error.what());
     stop();
   }
