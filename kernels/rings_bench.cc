@@ -288,7 +288,7 @@ std::vector<Result> lookup_rings() {
 std::vector<Result> split_rings() {
   constexpr int kWorkers = 8, kRounds = 5;
   std::vector<Result> results;
-  for (const int pairs : {1, 4, 16, 64}) {
+  for (const int pairs : {1, 4, 16, 32}) {
     RingRig::Options fused = options_of("EtherMirror", pairs, 1024, 64, true);
     fused.workers = kWorkers;
     RingRig::Options split = fused;
