@@ -23,7 +23,7 @@ FIGURE = Figure(
     source=f"{SOURCE}, section 5.2, figure 6",
     note=f"{INPUTS} {CORES} cores. Isolated: headers are parsed on the CPU before each function, and each gathers its packets anew, as in the "
     "paper's baseline, over which Gaviss gains a factor of 2.6 to 13.2, and 10.3 to 13.2 up to 256 bytes (5.2). --isolate: the shared "
-    "chain with a segment for each function, headers parsed once.",
+    "chain with a segment for each function, for which headers are parsed again.",
     sweeps=tuple(
         Sweep("bench", service_chain(name + suffix), {**GPU, **way, "slots": [slots]}, "throughput")
         for name in SERVICE_CHAINS
