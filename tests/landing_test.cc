@@ -210,6 +210,9 @@ TEST(LandingPlan, WhatCannotLandIsGatheredLikeAnything) {
   }
   EXPECT_FALSE(got.at(0).copies.kept);
   EXPECT_TRUE(got.at(2).copies.kept);
+  // Few bytes want one warp.
+  const std::string narrow = "TestSource -> GetIPAddress(30) -> DirectIPLookup(0/0 0) -> TestSink;";
+  EXPECT_EQ(gpu_segments(narrow, Transport::landing).at(0).warps, 1);
 }
 
 }  // namespace
