@@ -55,11 +55,15 @@ class GpuSlots {
     };
   }
 
-  void start(const gpu::ProgramSpec& spec) {
-    const gpu::ProgramId program = device_->add_program(spec);
+  void start(const gpu::ProgramSpec& spec) { start(device_->add_program(spec)); }
+  void start(gpu::ProgramId program) {
     for (int t = 0; t < threads_; ++t)
       rings_.emplace_back(device_->add_slots(program, kSlots / threads_), device_->address(program));
     device_->start();
+  }
+  /** From now on packets go through `program`, of the same columns and results; none is in flight. */
+  void use(gpu::ProgramId program) {
+    for (gpu::SlotRing& ring : rings_) ring.switch_to(device_->address(program));
   }
 
   /** Packets a second, over `seconds`. `fill(slot, first, place)` prepares packets first.. first + 31: columns and

@@ -69,13 +69,21 @@ __device__ inline int compact(bool wanted, uint8_t* list) {
   return __popc(who);
 }
 
-/** Adds to a counter in GPU memory, and waits for nothing. A 64-bit atomicAdd() is waited for, about half a
- *  microsecond, where the compiler has to reckon with a counter in shared memory. */
+/** Adds to a counter in GPU memory, and waits for nothing. An atomicAdd() is waited for, about half a microsecond,
+ *  where the compiler has to reckon with a counter in shared memory. */
 __device__ inline void count_up(unsigned long long& counter, unsigned long long by) {
 #ifdef HEDDLE_SIMT
   atomicAdd(&counter, by);
 #else
   asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(&counter)), "l"(by)
+               : "memory");
+#endif
+}
+__device__ inline void count_up(uint32_t& counter, uint32_t by) {
+#ifdef HEDDLE_SIMT
+  atomicAdd(&counter, by);
+#else
+  asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(&counter)), "r"(by)
                : "memory");
 #endif
 }

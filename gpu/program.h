@@ -43,6 +43,18 @@ struct Program {
    *  nowhere. */
   uint8_t place[kColumns];
   uint8_t column_words;  ///< of the tile, in words of kSlotPackets packets
+  /** What a tile has to do for the program beside its functions, in one word, since each look at shared memory takes
+   *  about 30 cycles. */
+  enum Feature : uint8_t {
+    kColumnInWords = 1,  ///< there is a word_column
+    kColumnsIn = 2,      ///< columns_in and columns_out are not empty
+    kColumnsOut = 4,
+    kCopies = 8,        ///< there are copies
+    kWideResults = 16,  ///< results are wide
+    kWrites = 32,       ///< what is written to host memory must be visible there before the results
+  };
+  uint8_t features;
+  HEDDLE_HD bool has(Feature feature) const { return (features & feature) != 0; }
   /** Columns that the host has written into the slot, and those that it wants back, in the order in which they lie
    *  there: first all that go in, from 0, then all that come back, from columns_out_at. */
   ColumnSet columns_in, columns_out;
@@ -50,8 +62,6 @@ struct Program {
   uint8_t word_column;     ///< the column that the words carry in place of the offset; kNoColumn: none
   uint8_t turns;           ///< nodes that want packets in the order of arrival, and which they are, ascending
   uint8_t in_turn[kMostTurns];
-  bool wide_results;
-  bool writes_packets;  ///< packet bytes must be visible to the host before the result words
   uint16_t first_drop;  ///< exits from this on are drops: nothing of such packets is copied back
   Copies copies;        ///< transport gather, if there are any; else functions work on the packets where they lie
   NodeCounts* counts;   ///< [count], device memory; entry 0 is the host's business

@@ -76,15 +76,15 @@ class SlotRing {
   bool oldest_done() const {
     const auto index = static_cast<size_t>(oldest());
     const auto& result = group_.slots[index].result;
+    const uint64_t stamp = stamp_[index];  // a copy: after each load that acquires it would be read again
     if (group_.wide_results) {
       uint64_t difference = 0;
-      for (const uint64_t& word : result.wide)
-        difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ uint64_t { stamp_[index] } << 56;
+      for (const uint64_t& word : result.wide) difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ stamp << 56;
       return difference >> 56 == 0;
     }
     uint32_t difference = 0;
     for (const uint32_t& word : result.narrow)
-      difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ stamp_[index] << 24;
+      difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ static_cast<uint32_t>(stamp) << 24;
     return difference >> 24 == 0;
   }
 

@@ -210,10 +210,10 @@ SlotGroup CudaDevice::add_slots(ProgramId id, int count, int streams) {
   use();
   const std::lock_guard lock(mutex_);
   const ProgramRecord& program = programs_[static_cast<size_t>(id)];
-  if (program.layout.program.copies.any() || program.on_twins) make_twins();
+  if (program.layout.program.has(Program::kCopies) || program.on_twins) make_twins();
   Slot* slots =
       kernels_->add_slots(program.shape, count, streams > 0, program.layout.column_words, program.layout.shared_bytes);
-  const SlotGroup group{slots, count, program.layout.program.wide_results};
+  const SlotGroup group{slots, count, program.layout.program.has(Program::kWideResults)};
   if (streams > 0) groups_.emplace_back(group, streams);
   return group;
 }

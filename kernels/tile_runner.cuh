@@ -60,31 +60,34 @@ class TileRunner {
   __device__ void run(Slot& slot, uint64_t word, const PacketPlaces& places) {
     const int i = block_.thread;
     const bool keeps_ways = kWarps == 1 || i < kSlotPackets;
+    const unsigned features = program_.features;
     int node = kExit;  // of this lane's packet; a lane without one has left already
     if (keeps_ways) {
       if (offset_of(word) != kNoPacket) node = 0;
-      if (program_.word_column != kNoColumn)
+      if ((features & Program::kColumnInWords) != 0)
         tile_.columns_[program_.place[program_.word_column] * kSlotPackets + i] = static_cast<uint32_t>(word);
       tile_.word_[i] = word;
       tile_.length_[i] = length_of(word);
-      copy_columns<true>(i);
+      if ((features & Program::kColumnsIn) != 0) copy_columns<true>(i);
     }
-    if (program_.copies.any()) word = gather(slot, places, word, node == 0);
-    if (keeps_ways) tile_.frame_[i] = entry(word, places);
+    if ((features & Program::kCopies) != 0) word = gather(slot, places, word, node == 0);
+    if (keeps_ways) tile_.frame_[i] = entry(features, word, places);
     node = travel(node);
-    if (program_.copies.any() && !program_.copies.out.empty() &&
+    const unsigned features_then = program_.features;  // again, rather than in a register meanwhile
+    if ((features_then & Program::kCopies) != 0 && !program_.copies.out.empty() &&
         !(tile_.landed_ && program_.copies.landing == Landing::engine))
       write_back(places, keeps_ways && node - kExit < program_.first_drop);
     if (!keeps_ways) return;
-    copy_columns<false>(i);
+    if ((features_then & Program::kColumnsOut) != 0) copy_columns<false>(i);
     word = tile_.word_[i];
     const auto exit = static_cast<uint32_t>(node - kExit);
-    if (program_.wide_results) {
-      const auto head = static_cast<int>(tile_.frame_[i] - entry(word, places));
+    const bool fence = (features_then & Program::kWrites) != 0;
+    if ((features_then & Program::kWideResults) != 0) {
+      const auto head = static_cast<int>(tile_.frame_[i] - entry(features_then, word, places));
       const int tail = head + static_cast<int>(tile_.length_[i]) - static_cast<int>(length_of(word));
-      store_result(slot.result.wide[i], pack_wide(stamp_of(word), {exit, head, tail}));
+      store_result(slot.result.wide[i], pack_wide(stamp_of(word), {exit, head, tail}), fence);
     } else {
-      store_result(slot.result.narrow[i], pack_narrow(stamp_of(word), exit));
+      store_result(slot.result.narrow[i], pack_narrow(stamp_of(word), exit), fence);
     }
   }
 
@@ -135,9 +138,9 @@ class TileRunner {
  private:
   /** Where the packet of a word begins as it enters: itself, or its twin; nowhere if the word has a column in its
    *  place. */
-  __device__ uint8_t* entry(uint64_t word, const PacketPlaces& places) const {
-    if (program_.word_column != kNoColumn) return nullptr;
-    return (program_.copies.any() ? places.twins : places.packets) + offset_of(word);
+  static __device__ uint8_t* entry(unsigned features, uint64_t word, const PacketPlaces& places) {
+    if ((features & Program::kColumnInWords) != 0) return nullptr;
+    return ((features & Program::kCopies) != 0 ? places.twins : places.packets) + offset_of(word);
   }
 
   /** Called, not inlined: else kernels of rings spill registers. */
@@ -261,14 +264,14 @@ class TileRunner {
   }
 
   template <class Result>
-  __device__ void store_result(Result& result, Result value) {
+  static __device__ void store_result(Result& result, Result value, bool fence) {
     // What was only read needs no fence: the result depends on it. The sanitizers of simt do not know that.
 #ifdef HEDDLE_SIMT
     constexpr bool kFenceAlways = true;
 #else
     constexpr bool kFenceAlways = false;
 #endif
-    if (kFenceAlways || program_.writes_packets || program_.columns_out != 0 || program_.copies.any())
+    if (kFenceAlways || fence)
       SystemAtomic<Result>(result).store(value, cuda::memory_order_release);
     else
       SystemAtomic<Result>(result).store(value, cuda::memory_order_relaxed);

@@ -6,6 +6,7 @@
 
 #include <cuda/atomic>
 
+#include "gpu/block.cuh"
 #include "gpu/slot.h"
 
 namespace heddle::gpu {
@@ -53,7 +54,7 @@ __device__ inline uint64_t load_word(Slot& slot) {
  *  1 and 2i + 2: few are awake when few are needed, and all of n are woken within log2(n) steps. */
 __device__ inline void wake_next(const Assignment& mine) {
   for (uint32_t next = 2 * mine.index + 1; next <= 2 * mine.index + 2 && next < mine.count; ++next)
-    atomicAdd(&mine.wakes[next], 1u);
+    count_up(mine.wakes[next], 1u);
 }
 
 /** Waits until all words of the slot carry `stamp`; returns this lane's, or 0 when the kernel must end. Called by

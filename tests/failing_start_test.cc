@@ -90,7 +90,9 @@ std::string start_with(const std::string& text, Start how, Fault fault) {
     }
   }
   // One that has been given up stops while packets of what runs are on their way.
-  if (!replaces || problem.empty()) EXPECT_EQ(lab.not_returned, 0) << "packets that never came back to their pool";
+  if (!replaces || problem.empty()) {
+    EXPECT_EQ(lab.not_returned, 0) << "packets that never came back to their pool";
+  }
   Lab::current() = nullptr;
   return problem;
 }

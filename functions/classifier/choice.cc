@@ -12,7 +12,7 @@
 namespace heddle::classifier {
 namespace {
 
-constexpr int kKeys = 1024, kBurst = 64, kRounds = 5;
+constexpr int kKeys = 16384, kBurst = 64, kRounds = 5;
 constexpr double kRoundSeconds = 0.5e-3, kAboutAsFast = 0.95;
 
 /** Keys of which four of five lie in a rule, the same for the same rules. */
