@@ -17,12 +17,11 @@ class SlotRing {
   SlotRing(SlotGroup group, const Program* program)
       : group_(group),
         program_(program),
-        stamp_(static_cast<size_t>(group.count)),
-        switches_(static_cast<size_t>(group.count), true),
+        upper_(static_cast<size_t>(group.count)),
         fifo_(std::bit_ceil(static_cast<size_t>(group.count))),
         free_((static_cast<size_t>(group.count) + 63) / 64, 0) {
     for (int i = 0; i < group.count; ++i) {
-      stamp_[static_cast<size_t>(i)] = next_stamp(stamp_of(group.slots[i].word[0]));  // 0 in fresh ones
+      upper_[static_cast<size_t>(i)] = after(group.slots[i].word[0]) | kSwitch;  // a fresh word is 0
       free_[static_cast<size_t>(i) / 64] |= uint64_t{1} << (i % 64);
     }
   }
@@ -46,7 +45,7 @@ class SlotRing {
   /** From their next use on slots run `program`. */
   void switch_to(const Program* program) {
     program_ = program;
-    switches_.assign(switches_.size(), true);
+    for (uint64_t& upper : upper_) upper |= kSwitch;
   }
 
   /** The slot's memory: columns may be written before submit(). */
@@ -57,14 +56,13 @@ class SlotRing {
   void submit(int index, const uint64_t* place, int count) {
     const auto i = static_cast<size_t>(index);
     Slot& slot = group_.slots[index];
-    uint64_t high = uint64_t{stamp_[i]} << 56;
-    if (switches_[i]) [[unlikely]] {
+    const uint64_t upper = upper_[i];
+    if ((upper & kSwitch) != 0) [[unlikely]] {
       slot.program = program_;
-      high |= kSwitch;
-      switches_[i] = false;
+      upper_[i] &= ~kSwitch;
     }
-    for (int p = 0; p < count; ++p) __atomic_store_n(&slot.word[p], high | place[p], __ATOMIC_RELEASE);
-    for (int p = count; p < kSlotPackets; ++p) __atomic_store_n(&slot.word[p], high | kNoPacket, __ATOMIC_RELEASE);
+    for (int p = 0; p < count; ++p) __atomic_store_n(&slot.word[p], upper | place[p], __ATOMIC_RELEASE);
+    for (int p = count; p < kSlotPackets; ++p) __atomic_store_n(&slot.word[p], upper | kNoPacket, __ATOMIC_RELEASE);
     free_[i / 64] &= ~(uint64_t{1} << (i % 64));
     fifo_[tail_++ & (fifo_.size() - 1)] = static_cast<uint16_t>(index);
   }
@@ -76,15 +74,15 @@ class SlotRing {
   bool oldest_done() const {
     const auto index = static_cast<size_t>(oldest());
     const auto& result = group_.slots[index].result;
-    const uint64_t stamp = stamp_[index];  // a copy: after each load that acquires it would be read again
+    const uint64_t upper = upper_[index];  // a copy: after each load that acquires it would be read again
     if (group_.wide_results) {
       uint64_t difference = 0;
-      for (const uint64_t& word : result.wide) difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ stamp << 56;
-      return difference >> 56 == 0;
+      for (const uint64_t& word : result.wide) difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ upper;
+      return stamp_of(difference) == 0;
     }
+    const auto narrow = static_cast<uint32_t>(upper >> 32);
     uint32_t difference = 0;
-    for (const uint32_t& word : result.narrow)
-      difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ static_cast<uint32_t>(stamp) << 24;
+    for (const uint32_t& word : result.narrow) difference |= __atomic_load_n(&word, __ATOMIC_ACQUIRE) ^ narrow;
     return difference >> 24 == 0;
   }
 
@@ -104,17 +102,19 @@ class SlotRing {
         reinterpret_cast<const std::byte*>(&group_.slots[fifo_[(head_ + kPrefetchSlots) & (fifo_.size() - 1)]].result);
     const size_t bytes = kSlotPackets * (group_.wide_results ? sizeof(uint64_t) : sizeof(uint32_t));
     for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(ahead + at);
-    stamp_[index] = next_stamp(stamp_[index]);
+    upper_[index] = after(upper_[index]) | (upper_[index] & kSwitch);
     free_[index / 64] |= uint64_t{1} << (index % 64);
   }
 
  private:
   static constexpr uint64_t kPrefetchSlots = 3;
+  /** The stamp of the use after that of `word`, where words have it. */
+  static uint64_t after(uint64_t word) { return uint64_t{next_stamp(stamp_of(word))} << 56; }
 
   SlotGroup group_;
   const Program* program_;
-  std::vector<uint32_t> stamp_;  // of the slot's use now in flight, or its next one
-  std::vector<char> switches_;   // whether its next use is the first one of program_
+  std::vector<uint64_t> upper_;  // by slot, what words of its use now in flight, or its next one, have above the place:
+                                 // the stamp; and `switch` if its next use is the first one of program_
   std::vector<uint16_t> fifo_;   // indices of slots in flight, in order
   uint64_t head_ = 0, tail_ = 0;
   std::vector<uint64_t> free_;  // bitmap

@@ -150,15 +150,15 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *                 are in many leaves, so the tree of a firewall may grow beyond any MEMORY, which is known only when so
  *                 much has been built. Changes are listed
  *      auto       on a CPU the fastest of bitvector, tuple and hypersplit: all three are built of the rules, and look
- *                 synthetic keys up, four of five of which hit a rule, for some milliseconds; of those within 5 % of
- *                 the fastest, the one that changes the fastest. Bit vectors or a tree of more than 256 MB are not
- *                 tried. An engine is not taken if changes would keep it busy for more than half of the time, with as
- *                 many a second as CHANGES says. If a change would take more than half a second, or changes take more
- *                 than half of the time while packets flow, tuple takes its place, until `reload` chooses anew. Where
- *                 ports of DPDK are in use, acl is tried as well when the program starts, with up to 16,384 rules that
- *                 are built within about 2 s, and taken if it is faster by more than 5 %; the handler `engine` says so.
- *                 On a GPU bitvector, whose rate there hardly depends on the number of rules, or hypersplit if bit
- *                 vectors need more than MEMORY. If --device sends the element to a GPU and neither fits, or can be
+ *                 synthetic keys up, four of five of which hit a rule, for some hundredths of a second; of those within
+ *                 5 % of the fastest, the one that changes the fastest. Bit vectors or a tree of more than 256 MB are
+ *                 not tried. An engine is not taken if changes would keep it busy for more than half of the time, with
+ *                 as many a second as CHANGES says. If a change would take more than half a second, or changes take
+ *                 more than half of the time while packets flow, tuple takes its place, until `reload` chooses anew.
+ *                 Where ports of DPDK are in use, acl is tried as well when the program starts, with up to 16,384 rules
+ *                 that are built within about 2 s, and taken if it is faster by more than 5 %; the handler `engine`
+ *                 says so. On a GPU bitvector, whose rate there hardly depends on the number of rules, or hypersplit if
+ *                 bit vectors need more than MEMORY. If --device sends the element to a GPU and neither fits, or can be
  *                 built as often as CHANGES says, it stays on the CPU. With DEVICE auto, the load decides where packets
  *                 go, and both sides have the GPU's engine. `heddle plan` and the handler engine give all these rates,
  *                 sizes and times

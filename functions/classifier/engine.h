@@ -62,9 +62,9 @@ constexpr double kMostChanging = 0.5;  ///< share of the time that changes may t
 
 /** What ENGINE auto takes for a set on a CPU: bit vectors, hash tables and a tree are built of the rules, and look
  *  synthetic keys up, four of five of which hit a rule. Of those whose changes are made fast enough for
- *  Limits::changes, and that are within 5 % of the fastest, it is the one with the fastest changes. That takes some
- *  milliseconds and the time to build all. What needs more than kMostTried is not tried. Not rte_acl, which can be
- *  built only when DPDK runs: see faster_acl(). */
+ *  Limits::changes, and that are within 5 % of the fastest, it is the one with the fastest changes. That takes
+ *  some hundredths of a second and the time to build all. What needs more than kMostTried is not tried. Not rte_acl,
+ *  which can be built only when DPDK runs: see faster_acl(). */
 EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits);
 constexpr size_t kMostTried = size_t{256} << 20;  ///< bytes of bit vectors or a tree
 

@@ -91,16 +91,55 @@ HEDDLE_AVX512 inline uint64_t smaller_avx512(const void* line, __m512i key, unsi
   return static_cast<uint64_t>(__builtin_popcount(bits));
 }
 
-/** Takes kTogether keys from the root to their leaves, all of it in registers; then come the leaves of all n. */
+/** The keys of eight addresses, one a lane. */
+HEDDLE_AVX512 inline __m512i keys_avx512(const uint8_t (*addresses)[16]) {
+  const __m512i swap = _mm512_set4_epi32(0x08090a0b, 0x0c0d0e0f, 0x00010203, 0x04050607);
+  const __m512i first_halves = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
+  const __m512i halves =
+      _mm512_permutex2var_epi64(_mm512_loadu_si512(addresses[0]), first_halves, _mm512_loadu_si512(addresses[4]));
+  return _mm512_xor_si512(_mm512_shuffle_epi8(halves, swap), _mm512_set1_epi64(INT64_MIN));
+}
+
+/** The node of the top level that each of eight keys is in: a binary search, whose limits come out of registers. */
+HEDDLE_AVX512 inline __m512i top_nodes(const __m512i (&top)[8], __m512i keys) {
+  constexpr __mmask8 kEach = 0xff;
+  __m512i m = _mm512_setzero_si512();  // limits 8 m + 7 and those before are smaller
+  for (const int step : {4, 2, 1}) {
+    const __m512i at = _mm512_add_epi64(m, _mm512_set1_epi64(step - 1));
+    const __mmask8 beyond = _mm512_cmpgt_epi64_mask(keys, _mm512_maskz_permutexvar_epi64(kEach, at, top[7]));
+    m = _mm512_mask_add_epi64(m, beyond, m, _mm512_set1_epi64(step));
+  }
+  // Of the eight limits from 8 m on the last is not smaller.
+  const __mmask8 four = _mm512_cmpgt_epi64_mask(keys, _mm512_maskz_permutexvar_epi64(kEach, m, top[3]));
+  const __m512i at = _mm512_mask_add_epi64(m, four, m, _mm512_set1_epi64(8));  // of two registers, the second
+  const __mmask8 two = _mm512_cmpgt_epi64_mask(keys, _mm512_permutex2var_epi64(top[1], at, top[5]));
+  const __m512i last = _mm512_mask_blend_epi64(two, _mm512_permutex2var_epi64(top[0], at, top[4]),
+                                               _mm512_permutex2var_epi64(top[2], at, top[6]));
+  const __mmask8 one = _mm512_cmpgt_epi64_mask(keys, last);
+  __m512i node = _mm512_maskz_slli_epi64(kEach, m, 3);
+  node = _mm512_mask_add_epi64(node, four, node, _mm512_set1_epi64(4));
+  node = _mm512_mask_add_epi64(node, two, node, _mm512_set1_epi64(2));
+  return _mm512_mask_add_epi64(node, one, node, _mm512_set1_epi64(1));
+}
+
+/** Takes all n keys to the top level, then kTogether at a time to their leaves, all of it in registers; then come the
+ *  leaves of all n. */
 HEDDLE_AVX512 void search_avx512(const Image& image, const uint8_t (*addresses)[16], uint32_t* leaves, uint16_t* values,
                                  int n) {
+  static_assert(kTogether == 8);
   const Leaf* nodes = &line_of<Leaf>(image, image.level[image.levels - 1]);
+  __m512i top[8];
+  for (int k = 0; k < 8; ++k) top[k] = _mm512_loadu_si512(image.top[k]);
+  uint64_t places[kGroup];  // of the node in its level, in 8 bytes
+  // All before one goes on: the steps of one search wait for each other, and those of others fill the time.
+  for (int base = 0; base < n; base += kTogether)
+    _mm512_storeu_si512(places + base, _mm512_maskz_slli_epi64(0xff, top_nodes(top, keys_avx512(addresses + base)), 3));
   for (int base = 0; base < n; base += kTogether) {
     __m512i key[kTogether];
-    uint64_t place[kTogether];  // of the node in its level, in 8 bytes
+    uint64_t place[kTogether];
 #pragma GCC unroll 8
-    for (int i = 0; i < kTogether; ++i) key[i] = key_avx512(addresses[base + i]), place[i] = 0;
-    for (uint32_t level = 0; level + 1 < image.levels; ++level) {
+    for (int i = 0; i < kTogether; ++i) key[i] = key_avx512(addresses[base + i]), place[i] = places[base + i];
+    for (uint32_t level = image.top_level; level + 1 < image.levels; ++level) {
       const int64_t* inner = line_of<Inner>(image, image.level[level]).limit;
 #pragma GCC unroll 8
       for (int i = 0; i < kTogether; ++i) {

@@ -79,6 +79,9 @@ class Builder {
     image.first_hop = kFirstTree - static_cast<uint32_t>(hops_.size());
     image.levels = static_cast<uint32_t>(levels_.size());
     std::ranges::copy(levels_, image.level);
+    for (size_t limit = 0; limit < kTopNodes; ++limit)
+      image.top[limit % 8][limit / 8] = limit < top_.size() ? ordered(top_[limit]) : INT64_MAX;
+    image.top_level = image.levels - 1 - top_height_;
     // Levels are filled from the last one up, so each lies before the one above it.
     constexpr uint32_t kNear = 256;  // nodes, 16 KB
     while (image.far + 1 < image.levels && (image.far == 0 || levels_[image.far - 1] - levels_[image.far] <= kNear))
@@ -169,6 +172,12 @@ class Builder {
       append(leaf);
     }
     counts.push_back(static_cast<uint32_t>(lasts.size()));
+    const auto note_top = [&] {
+      if (!main || !top_.empty() || lasts.size() > kTopNodes) return;
+      top_ = lasts;
+      top_height_ = static_cast<uint32_t>(counts.size() - 1);
+    };
+    note_top();
     while (lasts.size() > 1) {
       std::vector<uint64_t> above;
       for (size_t i = 0; i < lasts.size(); i += kInnerChildren) {
@@ -181,6 +190,7 @@ class Builder {
       }
       counts.push_back(static_cast<uint32_t>(above.size()));
       lasts = std::move(above);
+      note_top();
     }
   }
 
@@ -195,6 +205,8 @@ class Builder {
   uint32_t largest_ = 0;                                     // value of an output so far
   std::vector<Inner> lines_;
   std::vector<uint32_t> levels_;  // line of each level of the main tree, the root's first
+  std::vector<uint64_t> top_;     // the last address of each node of the image's top_level
+  uint32_t top_height_ = 0;       // levels below it
   std::vector<uint32_t> bases_;
   std::vector<Tree> trees_;
 };

@@ -90,6 +90,34 @@ TEST_P(Ip6Table, HoldsManyRoutesLongerThan64) {
   expect_same(table, oracle, addresses_near(random, routes, 5000));
 }
 
+// As many leaves, and nodes above them, as the limits that the first levels are searched by just hold, or no longer.
+TEST(Ip6Tree, FirstLevelsOfAllSizes) {
+  const auto nodes_of_top = [](const Image& image) {
+    const uint32_t top = image.top_level;
+    return top == 0 ? 1 : image.level[top - 1] - image.level[top];  // levels lie from the last one up
+  };
+  const std::pair<uint32_t, uint32_t> sizes[] = {{1, 1},    {2, 2},   {8, 8},     {9, 9},    {33, 33},
+                                                 {63, 63},  {64, 64}, {65, 8},    {567, 63}, {568, 64},
+                                                 {576, 64}, {577, 8}, {5184, 64}, {5185, 8}};
+  for (const auto& [leaves, nodes] : sizes) {
+    RouteTable table(EngineKind::tree);
+    Oracle oracle;
+    std::vector<Route> routes;
+    std::vector<Address> addresses;
+    // Each of these routes is an interval, and so is what lies between two.
+    for (uint64_t i = 1; i <= (uint64_t{leaves} * kLeafValues - 1) / 2; ++i) {
+      const uint64_t high = i * 0x0003'0000'1234'0001;
+      routes.push_back({prefix_of({high, 0}, 64), {{}, static_cast<uint32_t>(i % 1000)}});
+      for (const uint64_t near : {high - 1, high, high + 1}) addresses.push_back({near, ~uint64_t{0}});
+    }
+    addresses.push_back({}), addresses.push_back({~uint64_t{0}, ~uint64_t{0}});
+    for (const Route& route : routes) oracle.add(route);
+    table.load(routes);
+    EXPECT_EQ(nodes_of_top(table.image()), nodes) << leaves << " leaves";
+    expect_same(table, oracle, addresses);
+  }
+}
+
 TEST_P(Ip6Table, Changes) {
   auto random = test::random_for("ip6 changes");
   RouteTable table(GetParam());

@@ -32,6 +32,7 @@ enum { kMaxLevels = 11 }; /* 9^10 leaves */
 enum { kLineBytes = 64 };
 /* Values from here up are trees, so outputs are below kFirstTree - 1. */
 enum { kFirstTree = 49152 };
+enum { kTopNodes = 64 };
 /* Leaves of the main tree that count their trees from the same base, which so many fit in 16 bits. */
 enum { kLeavesABase = 4096 };
 
@@ -59,6 +60,10 @@ struct Tree {
 };
 
 struct Image {
+  /* Limits that part the nodes of `top_level`, the last level of the main tree with at most kTopNodes: a key's node is
+     as far from the level's first one as limits are smaller than the key. [k][m] is limit 8 m + k. */
+  int64_t top[8][kTopNodes / 8];
+  uint32_t top_level;
   uint32_t levels;            /* of the main tree; 1: the root is a leaf */
   uint32_t level[kMaxLevels]; /* line of the first node of each level, the root's first */
   uint64_t lines;             /* offset from the image's start, a multiple of 64 */
