@@ -165,6 +165,7 @@ std::vector<Result> automatic() {
           [&] { return keys.mpps_of(*best->engine); }));
       results.back().note = std::string(name_of(chosen.choice().kind)) + ", against " + best_name + without;
     }
+  dpdk::close_ports();
   return results;
 }
 
