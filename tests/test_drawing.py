@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from whole.figures import FOLDER, Paper, Sweep, corners, draw, drawn, rec, record, simple
+from whole.figures import FOLDER, Figure, Panel, Paper, Sweep, corners, draw, drawn, rec, record, simple
 
 
 def test_curves_axes_intervals_and_the_papers_points_are_where_they_belong():
@@ -193,3 +193,18 @@ def test_commits_that_are_not_drawn_are_named(tmp_path):
     assert expected in run.stderr and expected in page
     run, page = draw_file(tmp_path, lines[:1])
     assert run.stderr == "" and "left out" not in page
+
+
+def test_many_curves_can_be_told_apart_and_leave_the_panel_its_height():
+    assert len({draw.look(i) for i in range(20)}) == 20
+    heights = []
+    for count in (4, 13):
+        names = [f"a curve with a long name, of many, number {i}" for i in range(count)]
+        sweep = Sweep("bench", "chains/a.click", {"size": [64, 128], "kind": names}, "throughput")
+        figure = Figure("t-1", "", "", (sweep,), (Panel(y="mpps", x="size", series=("kind",)),))
+        canvas = draw.picture(figure, rec.pool([record(sweep, p, [1.0]) for p in sweep.points()]))
+        canvas.draw_without_rendering()
+        heights.append(canvas.axes[0].get_position().height * canvas.get_figheight())
+        draw.plt.close(canvas)
+    usual, many = heights
+    assert many > 0.5 * usual

@@ -1,5 +1,6 @@
 """bench/figures: the papers' figures are measured and resumed as they say. heddle is played by a script here."""
 
+import dataclasses
 import json
 import re
 import subprocess
@@ -91,7 +92,7 @@ def test_points_that_differ_in_a_pooled_parameter_are_one_with_their_medians():
 # ---- measuring
 
 PLAYED = """#!{python}
-import json, sys
+import itertools, json, sys
 words = sys.argv[1:]
 if words[:1] == ["--machine"]:
     print(json.dumps({{"id": "{id}", "cpu": "a CPU", "cores": 128}})), sys.exit()
@@ -103,10 +104,10 @@ if "device=gpu" in words and {fails}:
 sweeps = dict(words[i + 1].split("=") for i, word in enumerate(words) if word == "--sweep")
 option = lambda name: words[words.index(name) + 1]
 with open(option("--json"), "a") as out:
-    for size in sweeps["size"].split(","):
+    for values in itertools.product(*(values.split(",") for values in sweeps.values())):
         out.write(json.dumps({{
             "schema": "heddle-bench/1", "name": "bench", "chain": words[1], "measure": option("--measure"),
-            "parameters": {{**sweeps, "size": int(size), "flows": 1024}},
+            "parameters": {{"flows": 1024, **{{k: int(v) if v.isdigit() else v for k, v in zip(sweeps, values)}}}},
             "values": {{"mpps": {{"samples": [1.0], "median": 1.0, "unit": "Mpps"}}}},
             "machine": {{"id": "{id}", "cpu": "a CPU"}}, "commit": option("--commit"),
             "command": " ".join(["heddle", *words]), "date": "2026-01-01T00:00:00Z", "warnings": []}}) + "\\n")
@@ -126,10 +127,11 @@ class Bench:
         (folder / "COMMIT").write_text("c1\n", encoding="utf-8")
         self.said = []
 
-    def run(self, figure, time_limit=60, repetitions=2):
+    def run(self, *figures, time_limit=60, repetitions=2, where=()):
         self.log.write_text("", encoding="utf-8")
         programs = runner.Programs.find(self.folder)
-        tasks = runner.run([figure], self.folder / "results", programs, time_limit, repetitions, self.said.append)
+        results, where = self.folder / "results", runner.conditions(where)
+        tasks = runner.run(figures, results, programs, time_limit, repetitions, self.said.append, where)
         ok = runner.report(tasks, repetitions, self.said.append)
         return ok, self.log.read_text(encoding="utf-8").splitlines()
 
@@ -177,6 +179,54 @@ def test_a_run_goes_on_where_it_stopped(tmp_path):
         program.write("# changed\n")
     _, asked = bench.run(figure, repetitions=1)
     assert len(asked) == 2
+
+
+def test_only_the_points_named_are_measured(tmp_path):
+    bench, figure = Bench(tmp_path), simple()
+    ok, asked = bench.run(figure, where=["size=64,256", "device=gpu"], repetitions=1)
+    assert ok
+    assert len(asked) == 1
+    assert "device=gpu" in asked[0]
+    assert "size=64,256 " in asked[0]
+    assert any("2 of 6 points complete" in line for line in bench.said)
+    _, asked = bench.run(figure, where=["size=64", "size=128"], repetitions=1)  # goes on with what is named now
+    assert [re.search("size=\\S+", words).group() for words in asked] == ["size=64,128", "size=128"]
+    for wrong, words in ((["size=65"], "no point"), (["colour=red"], "no point"), (["size"], "NAME=VALUE")):
+        with pytest.raises(runner.Failed, match=words):
+            bench.run(figure, where=wrong)
+
+
+def test_a_point_of_two_figures_is_measured_once_for_both(tmp_path):
+    bench, figure = Bench(tmp_path), simple()
+    less, other = (
+        {**figure.sweeps[0].over, **more} for more in ({"device": ["gpu"]}, {"device": ["gpu"], "cores": [1]})
+    )
+    both = [
+        dataclasses.replace(figure, name=name, sweeps=(dataclasses.replace(figure.sweeps[0], over=over),))
+        for name, over in (("test-2", less), ("test-3", other))
+    ]
+    _, asked = bench.run(figure, *both, repetitions=2)
+    assert len(asked) == 6  # the third one's are others: they say how many cores
+    for one, count in ((figure, 12), (both[0], 6), (both[1], 6)):
+        found = bench.results(one)
+        assert len(found) == count
+        assert {line["name"] for line in found} == {one.name}
+    _, asked = bench.run(both[0])
+    assert asked == []
+
+
+def test_a_process_measures_the_values_of_the_parameter_that_the_sweep_names(tmp_path):
+    bench, figure = Bench(tmp_path), simple()
+    over = {"rules": [64, 1024], "size": [64, 128]}
+    figure = dataclasses.replace(
+        figure, sweeps=(Sweep("bench", "chains/a.click", over, "throughput", together="rules"),)
+    )
+    _, asked = bench.run(figure, repetitions=1)
+    assert [re.findall("(?:rules|size)=\\S+", words) for words in asked] == [
+        ["rules=64,1024", "size=64"],
+        ["rules=64,1024", "size=128"],
+    ]
+    assert len(bench.results(figure)) == 4
 
 
 def test_time_that_is_up_ends_the_run(tmp_path):
@@ -235,6 +285,25 @@ def test_the_index_shows_what_was_measured_and_says_what_was_not(tmp_path):
     assert "Bars: single samples." in index and "95 %" not in index
     for kind in ("svg", "png", "html"):
         assert (tmp_path / f"gopt-table-1.{kind}").stat().st_size > 1000
+
+
+def test_a_figure_of_which_a_part_was_measured_says_so(tmp_path):
+    (figure,) = cli.load(["firewall-4.5"])
+    (tmp_path / "firewall-4.5.jsonl").write_text(
+        "".join(
+            json.dumps(record(s, p, [1.0])) + "\n"
+            for s, p in runner.only(runner.all_points(figure), runner.conditions(["rules=64", "set=1,3", "device=cpu"]))
+        ),
+        encoding="utf-8",
+    )
+    assert cli.main(["draw", "firewall-4.5", "--results", str(tmp_path)]) == 0
+    part = "set 1, 3 of 1, 2, 3, 4, 5; rules 64 of 64, 256, 1024, 4096; samples a point: 1."
+    index = (tmp_path / "README.md").read_text(encoding="utf-8")
+    for text in (index, (tmp_path / "firewall-4.5.html").read_text(encoding="utf-8")):
+        assert "Only a part was measured: " in text
+        assert part in text
+        assert "size 64 of" not in text
+    assert "Bars: range of 2, 50 %. 8 of 450 points measured. 378 need a GPU (it has none)." in index  # a set: a sample
 
 
 @pytest.fixture

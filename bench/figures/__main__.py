@@ -41,6 +41,29 @@ def newest(figure, results, machine):
     return rec.newest_commit(rec.one_machine(rec.read(file), machine)) if file.exists() else ([], "")
 
 
+def only_a_part(figure, found):
+    """Words on the values of which the machine could have measured points and has not, and how often others; or ""."""
+    able = runner.wanted(figure, machine_of(found[0]))[0]
+    counts = [sum(runner.belongs(record, sweep, point) for record in found) for sweep, point in able]
+    measured = [point for (_, point), count in zip(able, counts, strict=True) if count]
+    parts = []
+    for name in dict.fromkeys(name for _, point in able for name in point):
+        every = dict.fromkeys(point[name] for _, point in able if name in point)
+        some = dict.fromkeys(point[name] for point in measured if name in point)
+        if some and len(some) < len(every):
+            parts.append(f"{name} {', '.join(map(str, some))} of {', '.join(map(str, every))}")
+    if not parts:
+        return ""
+    times = " to ".join(str(n) for n in sorted({min(filter(None, counts)), max(counts)}))
+    return f"Only a part was measured: {'; '.join(parts)}; samples a point: {times}."
+
+
+def machine_of(record):
+    """The machine that a record is of."""
+    facts = record["machine"]
+    return runner.Machine(facts["id"], facts.get("cores", 1), facts.get("gpu", ""), "it has none")
+
+
 def draw_all(figures, results, machine):
     """Draws the figures that have results."""
     import draw
@@ -50,18 +73,19 @@ def draw_all(figures, results, machine):
         if left_out:
             print(f"figures: {figure.name}: {left_out}", file=sys.stderr)
         if found:
-            noted = dataclasses.replace(figure, note=f"{figure.note} {left_out}".strip())
+            words = filter(None, (figure.note, only_a_part(figure, found), left_out))
+            noted = dataclasses.replace(figure, note=" ".join(words))
             draw.write(noted, rec.pool(found), *(results / f"{figure.name}.{kind}" for kind in ("html", "svg", "png")))
 
 
 def section(figure, found):
     """A figure's part of the index: the picture, where it was measured, what that machine could not."""
+    import draw
+
     lines = [f"## {figure.name}: {figure.title}", "", figure.source + ".", ""]
     if not found:
         return [*lines, "Not measured yet.", ""]
-    facts = found[0]["machine"]
-    here = runner.Machine(facts["id"], facts.get("cores", 1), facts.get("gpu", ""), "it has none")
-    able, lacking = runner.wanted(figure, here)
+    able, lacking = runner.wanted(figure, machine_of(found[0]))
     measured = sum(any(runner.belongs(record, *pair) for record in found) for pair in able)
     left_out = "".join(f" {count} need {lack}." for lack, count in lacking.items())
     return [
@@ -69,9 +93,9 @@ def section(figure, found):
         f"![{figure.name}]({figure.name}.svg)",
         "",
         f"{rec.machine_name(found[0])}; commit {found[0]['commit']}; {found[-1]['date'][:10]}; "
-        f"[records]({figure.name}.jsonl). {figure.note}".rstrip(),
+        f"[records]({figure.name}.jsonl). {' '.join(filter(None, (figure.note, only_a_part(figure, found))))}".rstrip(),
         "",
-        f"Bars: {rec.interval_names(rec.pool(found))}. {measured} of {runner.count_points(figure)} points measured.{left_out}",
+        f"Bars: {rec.interval_names(draw.all_drawn(figure, rec.pool(found)))}. {measured} of {runner.count_points(figure)} points measured.{left_out}",
         "",
     ]
 
@@ -112,6 +136,13 @@ def main(words=None):
     parser.add_argument("--build", help="folder of heddle and heddle_bench")
     parser.add_argument("--time-limit", type=float, default=math.inf, metavar="SECONDS", help="of run, for all figures")
     parser.add_argument("--repetitions", type=int, help="of each point, instead of the figures' own")
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE,...",
+        help="run only points with one of these values of the parameter (again: of that one as well)",
+    )
     parser.add_argument("--machine", help="draw the results of this machine only")
     arguments = parser.parse_intermixed_args(words)  # names may stand behind options
     results = arguments.results or (
@@ -126,7 +157,12 @@ def main(words=None):
             listing(figures, runner.Programs.find(arguments.build))
         else:
             tasks = runner.run(
-                figures, results, runner.Programs.find(arguments.build), arguments.time_limit, arguments.repetitions
+                figures,
+                results,
+                runner.Programs.find(arguments.build),
+                arguments.time_limit,
+                arguments.repetitions,
+                where=runner.conditions(arguments.where),
             )
             return 0 if runner.report(tasks, arguments.repetitions) else 1
     except (runner.Failed, rec.RecordError, OSError) as error:

@@ -25,6 +25,8 @@ import matplotlib.pyplot as plt
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C564B", "#7F7F7F", "#BCBD22", "#000000"]
 MARKERS = "osD^vP*Xh<"
+LEGEND_LINE_INCHES = 0.16
+MOST_LEGEND_LINES = 5  # that the usual height has room for
 STYLE = {
     "font.size": 9,
     "axes.grid": True,
@@ -109,6 +111,13 @@ def pooled(panel, points):
         yield rec.Point(first.subject, first.measure, parameters, values, records, first.variant)
 
 
+def all_drawn(figure, points):
+    """The points with the samples that bars are of."""
+    if not any(panel.pooled for panel in figure.panels):
+        return points
+    return [point for panel in figure.panels for point in (pooled(panel, points) if panel.pooled else points)]
+
+
 def divided(panel, point):
     """The point with the panel's values divided by what panel.per says."""
     by = panel.per(point)
@@ -143,6 +152,12 @@ def id_of(panel, *words):
     return re.sub(r"[^\w.]+", "-", " ".join([panel.title, *panel.values(), *words]))
 
 
+def look(i):
+    """Colour, marker and line of the i-th curve; after the last colour, others of the latter two."""
+    turn = i // len(COLOURS)
+    return COLOURS[i % len(COLOURS)], MARKERS[(i + turn) % len(MARKERS)], "--" if turn else "-"
+
+
 def draw_lines(axes, panel, found, colours):
     """Curves of medians with the intervals as error bars."""
     measured = {p.get(panel.x) for curve in found.values() for p in curve}
@@ -156,7 +171,7 @@ def draw_lines(axes, panel, found, colours):
         axes.set_xticks(xs, named, **slanted)
         axes.minorticks_off()
     for label, curve in found.items():
-        i = colours[label]
+        colour, marker, line = look(colours[label])
         values = [p.values[panel.y] for p in curve]
         medians = [v.median for v in values]
         errors = [[v.median - v.low for v in values], [v.high - v.median for v in values]]
@@ -165,8 +180,9 @@ def draw_lines(axes, panel, found, colours):
             medians,
             yerr=errors,
             label=literal(label),
-            color=COLOURS[i % len(COLOURS)],
-            marker=MARKERS[i % len(MARKERS)],
+            color=colour,
+            marker=marker,
+            linestyle=line,
             linewidth=1.3,
             capsize=2.5,
             elinewidth=0.9,
@@ -175,15 +191,7 @@ def draw_lines(axes, panel, found, colours):
         limited = [p for p in curve if is_limited(p)]
         if limited:
             xs, ys = [p.get(panel.x) for p in limited], [p.values[panel.y].median for p in limited]
-            axes.plot(
-                xs,
-                ys,
-                ls="none",
-                marker=MARKERS[i % len(MARKERS)],
-                color=COLOURS[i % len(COLOURS)],
-                mfc="white",
-                zorder=5,
-            )
+            axes.plot(xs, ys, ls="none", marker=marker, color=colour, mfc="white", zorder=5)
 
 
 def is_limited(point):
@@ -287,8 +295,7 @@ def draw_panel(axes, figure, panel, points, colours):
         if len(once) <= 4:
             axes.legend(once.values(), once.keys(), loc="best")
         else:
-            # As wide as the panel at most: a wider one would squeeze it.
-            columns = 2 if max(map(len, once)) <= 32 else 1
+            columns = legend_columns(once)
             ticks = axes.get_xticklabels()
             below = -0.32 if ticks and ticks[0].get_rotation() else -0.18
             axes.legend(
@@ -301,13 +308,26 @@ def draw_panel(axes, figure, panel, points, colours):
             )
 
 
+def legend_columns(labels):
+    """As wide as the panel at most: a wider one would squeeze it."""
+    return 2 if max(map(len, labels)) <= 32 else 1
+
+
+def legend_lines(figure, panel, points):
+    """How many lines the legend below a panel has."""
+    labels = {*curves(figure, panel, points), *(f"paper: {stated.label}" for stated in panel.paper)}
+    return -(-len(labels) // legend_columns(labels)) if len(labels) > 4 else 0
+
+
 def picture(figure, points):
-    """The whole figure, its panels side by side."""
+    """The whole figure, its panels side by side; higher where a long legend would squeeze them."""
     with plt.rc_context(STYLE):
         columns = min(len(figure.panels), 3 if len(figure.panels) in (3, 5, 6, 9) else 2)
         rows = -(-len(figure.panels) // columns)
+        longest = max((legend_lines(figure, panel, points) for panel in figure.panels), default=0)
+        height = 3.5 + LEGEND_LINE_INCHES * max(0, longest - MOST_LEGEND_LINES)
         canvas, grid = plt.subplots(
-            rows, columns, figsize=(max(6.0, 5.0 * columns), 3.5 * rows), squeeze=False, layout="constrained"
+            rows, columns, figsize=(max(6.0, 5.0 * columns), height * rows), squeeze=False, layout="constrained"
         )
         labels = dict.fromkeys(label for panel in figure.panels for label in curves(figure, panel, points))
         colours = {label: i for i, label in enumerate(labels)}

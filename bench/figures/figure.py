@@ -57,12 +57,13 @@ class Panel:
 class Sweep:
     """Points that one program measures: all combinations of `over`."""
 
-    program: str  # "bench": heddle bench, a process a point; "probe": heddle_bench --probe, a process for all
+    program: str  # "bench": heddle bench, a process for points alike but for `together`; "probe": heddle_bench --probe
     subject: str  # the chain, or the probe's name
     over: dict  # parameter -> values
     measure: str = ""
     without: tuple = ()  # combinations that do not exist: {parameter: value, ...}
     derive: Callable = lambda point: {}  # further parameters of a point, from the others
+    together: str = "size"  # "bench": the parameter of which one process measures all values
 
     def points(self):
         """Parameters of each point."""

@@ -43,7 +43,7 @@ def sweeps(chain, measure, configurations, **more):
             most = MOST_RULES_OF_ACL if one["engine"] == "acl" else RULES[-1]
             over = {name: [value] for name, value in {**one, **more}.items()}
             over |= {"kind": [kind], "set": sets, "rules": [count for count in RULES if count <= most]}
-            result.append(Sweep("bench", chain, {**over, "size": [64], "flows": [65536]}, measure))
+            result.append(Sweep("bench", chain, {**over, "size": [64], "flows": [65536]}, measure, together="rules"))
     return tuple(result)
 
 

@@ -1,6 +1,7 @@
 """Measures figures: a round measures each missing point of each figure once; rounds follow until every point has its
 repetitions or the time is up. So repetitions of different points are interleaved, and a run that was stopped goes on
-where it stopped: points that a results file has from the same machine and commit are not measured again.
+where it stopped: points that a results file has from the same machine and commit are not measured again. A point that
+several of the figures have is measured once for all of them.
 
 Standard library only.
 """
@@ -99,16 +100,20 @@ def missing_here(sweep, point, machine):
     return ""
 
 
+def all_points(figure):
+    """The figure's points as (sweep, point)."""
+    return [(sweep, point) for sweep in figure.sweeps for point in sweep.points()]
+
+
 def wanted(figure, machine):
     """The figure's points that this machine can measure as (sweep, point), and what is missing for the others."""
     able, lacking = [], {}
-    for sweep in figure.sweeps:
-        for point in sweep.points():
-            lack = missing_here(sweep, point, machine)
-            if lack:
-                lacking[lack] = lacking.get(lack, 0) + 1
-            else:
-                able.append((sweep, point))
+    for sweep, point in all_points(figure):
+        lack = missing_here(sweep, point, machine)
+        if lack:
+            lacking[lack] = lacking.get(lack, 0) + 1
+        else:
+            able.append((sweep, point))
     return able, lacking
 
 
@@ -122,8 +127,29 @@ def belongs(record, sweep, point):
     )
 
 
+def conditions(words):
+    """NAME=VALUE,... of --where as {name: values}."""
+    chosen = {}
+    for word in words:
+        name, equals, values = word.partition("=")
+        if not (name and equals and values):
+            raise Failed(f"--where {word}: expected NAME=VALUE,...")
+        chosen.setdefault(name, set()).update(rec.plain(value) for value in values.split(","))
+    return chosen
+
+
+def only(able, where):
+    """Those (sweep, point) that have one of the values for each name."""
+    return [(s, p) for s, p in able if all(rec.plain(p.get(name)) in values for name, values in where.items())]
+
+
+def identity(sweep, point):
+    """What two figures' points have in common if they are the same."""
+    return sweep.program, sweep.subject, sweep.measure, {name: rec.plain(value) for name, value in point.items()}
+
+
 def bench_command(programs, machine, sweep, points, output):
-    """heddle bench for points that differ in `size` alone, once each."""
+    """heddle bench for points that differ in sweep.together alone, once each."""
     command = [str(programs.heddle), "bench", sweep.subject, "--measure", sweep.measure]
     for name in points[0]:
         values = dict.fromkeys(str(point[name]) for point in points)
@@ -166,7 +192,7 @@ class Task:
             missing.reverse()
         groups = {}  # points that one command measures
         for sweep, point in missing:
-            alone = {} if sweep.program == "probe" else {k: v for k, v in point.items() if k != "size"}
+            alone = {} if sweep.program == "probe" else {k: v for k, v in point.items() if k != sweep.together}
             groups.setdefault((id(sweep), json.dumps(alone)), []).append((sweep, point))
         for pairs in groups.values():
             sweep, points = pairs[0][0], [point for _, point in pairs]
@@ -197,8 +223,10 @@ def run_command(command, seconds, folder):
     return f"exit status {process.returncode}: {errors[-1]}"
 
 
-def prepare(figure, file, machine, programs):
+def prepare(figure, file, machine, programs, where):
     """A figure's task: what is to be measured and what there is already. Refuses results of another machine."""
+    if not only(all_points(figure), where):
+        raise Failed(f"{figure.name} has no point of the values that --where names")
     able, lacking = wanted(figure, machine)
     known = []
     if file.exists():
@@ -209,7 +237,8 @@ def prepare(figure, file, machine, programs):
         raise Failed(
             f"{file} has results of another machine ({'; '.join(others)}); --results FOLDER for those of this one"
         )
-    return Task(figure, machine, file, able, lacking, [r for r in known if r["commit"] == programs.commit])
+    known = [r for r in known if r["commit"] == programs.commit]
+    return Task(figure, machine, file, only(able, where), lacking, known)
 
 
 def work_folder(results):
@@ -233,21 +262,33 @@ def make_inputs(task, programs, folder):
         (folder / (name + ".part")).rename(folder / name)
 
 
-def take_records(task, programs, output):
-    """Moves what a command has written into the figure's results."""
+def take_records(programs, output):
+    """What a command has written, without paths of this machine."""
     new = rec.read(output) if output.exists() else []
     for record in new:
-        record["name"] = task.figure.name
         for path, word in ((output, "FILE"), (programs.heddle, "heddle"), (programs.bench, "heddle_bench")):
             record["command"] = record["command"].replace(str(path), word)
-    with task.file.open("a", encoding="utf-8") as results:
-        results.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in new)
-    task.records += new
     return new
 
 
-def measure(task, programs, round_number, deadline, say):
-    """One round of one figure. False when the time is up."""
+def keep(task, records):
+    """Adds records to the figure's results."""
+    records = [{**record, "name": task.figure.name} for record in records]
+    with task.file.open("a", encoding="utf-8") as results:
+        results.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    task.records += records
+
+
+def share(pairs, new, others):
+    """Adds the records of points that other figures have as well to theirs."""
+    for other in others:
+        for pair in pairs:
+            if any(identity(*pair) == identity(*own) for own in other.able):
+                keep(other, [record for record in new if belongs(record, *pair)])
+
+
+def measure(task, others, programs, round_number, deadline, say):
+    """One round of one figure; `others` get what they need of it. False when the time is up."""
     folder = work_folder(task.file.parent)
     with tempfile.TemporaryDirectory() as scratch:
         output = pathlib.Path(scratch) / "records.jsonl"
@@ -260,7 +301,9 @@ def measure(task, programs, round_number, deadline, say):
                 error = run_command(command, min(left, task.figure.point_seconds * len(pairs)), folder)
             finally:  # also when someone has pressed Ctrl-C
                 task.seconds += time.monotonic() - start
-                new = take_records(task, programs, output)
+                new = take_records(programs, output)
+                keep(task, new)
+                share(pairs, new, others)
                 output.unlink(missing_ok=True)
             lost = [(s, p) for s, p in pairs if not any(belongs(record, s, p) for record in new)]
             if lost and time.monotonic() < deadline - 1:
@@ -274,15 +317,16 @@ def tell(line):
     print(line, flush=True)
 
 
-def run(figures, results, programs, time_limit, repetitions=None, say=tell):
-    """Measures all figures. Returns the tasks; those that cannot run here say why."""
+def run(figures, results, programs, time_limit, repetitions=None, say=tell, where=None):
+    """Measures all figures, or those of their points that `where` names. Returns the tasks; those that cannot run here
+    say why."""
     deadline = time.monotonic() + time_limit
     machine = programs.machine()
     say(f"{machine.name}; {machine.cores} cores to use; commit {programs.commit}")
     results.mkdir(parents=True, exist_ok=True)
     tasks = []
     for figure in figures:
-        task = prepare(figure, results / f"{figure.name}.jsonl", machine, programs)
+        task = prepare(figure, results / f"{figure.name}.jsonl", machine, programs, where or {})
         tasks.append(task)
         for lack, count in task.lacking.items():
             say(f"{figure.name}: {count} of {count_points(figure)} points are left out, they need {lack}")
@@ -297,7 +341,7 @@ def run(figures, results, programs, time_limit, repetitions=None, say=tell):
                 if number > (repetitions or task.figure.repetitions) or not task.missing(number):
                     continue
                 say(f"{task.figure.name}: round {number}, {len(task.missing(number))} points")
-                if not measure(task, programs, number, deadline, say):
+                if not measure(task, [t for t in tasks if t is not task], programs, number, deadline, say):
                     say(f"time is up after {time_limit:.0f} s; the same command goes on from here")
                     return tasks
     except KeyboardInterrupt:
@@ -307,7 +351,7 @@ def run(figures, results, programs, time_limit, repetitions=None, say=tell):
 
 def count_points(figure):
     """All points of its sweeps."""
-    return sum(1 for sweep in figure.sweeps for _ in sweep.points())
+    return len(all_points(figure))
 
 
 def report(tasks, repetitions=None, say=tell):
