@@ -11,13 +11,17 @@
 
 namespace heddle::bench {
 
-/** Calls `visit` until everything that was sent is back. */
+constexpr double kPatienceS = 30;  ///< until what has not come is lost: simt is slow, and machines are busy
+
+/** Calls `visit` until everything that was sent is back; throws Error if nothing has come for long. */
 template <class Visit>
 void finish(PeerEnd& end, const Visit& visit) {
-  const double deadline = seconds_now() + 5;
-  while (end.got() != end.sent()) {
+  uint64_t got = end.got();
+  for (double since = seconds_now(); end.got() != end.sent();) {
     visit();
-    if (seconds_now() > deadline)
+    const double now = seconds_now();
+    if (end.got() != got) got = end.got(), since = now;
+    if (now > since + kPatienceS)
       throw Error(format("%llu frames were lost", static_cast<unsigned long long>(end.sent() - end.got())));
   }
 }
@@ -107,7 +111,7 @@ Received receive(RingRig& rig, double seconds, const PassOn& pass_on) {
   send_for(0.03);
   const Received result{send_for(seconds), end.sent()};
   RingRig::Counts counts = rig.counts();
-  for (const double deadline = seconds_now() + 5; counts.dropped < result.frames && seconds_now() < deadline;)
+  for (const double deadline = seconds_now() + kPatienceS; counts.dropped < result.frames && seconds_now() < deadline;)
     counts = rig.counts();
   if (counts.received != result.frames || counts.dropped != result.frames || counts.sent != 0)
     throw Error(format("of %llu frames the GPU has received %llu and dropped %llu",

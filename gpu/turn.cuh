@@ -22,23 +22,28 @@ class Turn {
     words_ = words, far_ = far, start_ = start, end_ = end, at_ = 0;
   }
 
-  /** Waits for the tiles before this one. What their functions did before they passed their turn on is seen. */
-  __device__ __noinline__ void take() const {
+  /** Waits for the tiles before this one. What their functions did before they passed their turn on is seen; with
+   *  `relaxed`, only what they did by atomic operations. */
+  __device__ __noinline__ void take(bool relaxed = false) const {
     if (threadIdx.x % kLanes == 0)
-      while ((far_ ? load<FarWord>() : load<NearWord>()) != start_) continue;
+      while ((relaxed ? load<cuda::memory_order_relaxed>() : load<cuda::memory_order_acquire>()) != start_) continue;
     __syncwarp();
   }
-  /** Lets the next tile have it. */
-  __device__ __noinline__ void pass() {
+  /** Lets the next tile have it. With `relaxed` only atomic operations are sure to be seen, and of these the ones whose
+   *  results the whole warp has used: the next tile does not wait until memory has what this one has written. PTX's
+   *  memory model does not promise that; it holds because a result has come back from the L2 before the word is stored,
+   *  and because no call of these two functions is inlined. */
+  __device__ __noinline__ void pass(bool relaxed = false) {
     __syncwarp();
     if (threadIdx.x % kLanes == 0) {
-      far_ ? store<FarWord>() : store<NearWord>();
+      relaxed ? store<cuda::memory_order_relaxed>() : store<cuda::memory_order_release>();
       ++at_;
     }
     __syncwarp();
   }
 
-  /** No packet of the tile comes to a node before `node` any more: passes on what it has not used. */
+  /** No packet of the tile comes to a node before `node` any more: passes on what it has not used, with all that was
+   *  seen in taking it. */
   static __device__ __noinline__ void reach(Turn& turn, const Program& program, int node) {
     while (turn.at_ < program.turns && program.in_turn[turn.at_] < node) turn.take(), turn.pass();
   }
@@ -46,13 +51,13 @@ class Turn {
  private:
   using NearWord = cuda::atomic_ref<uint32_t, cuda::thread_scope_block>;
   using FarWord = cuda::atomic_ref<uint32_t, cuda::thread_scope_device>;
-  template <class Word>
+  template <cuda::memory_order order>
   __device__ uint32_t load() const {
-    return Word(words_[at_]).load(cuda::memory_order_acquire);
+    return far_ ? FarWord(words_[at_]).load(order) : NearWord(words_[at_]).load(order);
   }
-  template <class Word>
+  template <cuda::memory_order order>
   __device__ void store() const {
-    Word(words_[at_]).store(end_, cuda::memory_order_release);
+    far_ ? FarWord(words_[at_]).store(end_, order) : NearWord(words_[at_]).store(end_, order);
   }
 
   uint32_t* words_;

@@ -7,16 +7,18 @@
 // (ring_nic.cuh).
 //
 //   warp 0   the scout: polls both rings and the stop word in one go. What comes while nothing is under way, up to 32
-//            packets, it takes through the program itself; more it leaves to the workers
-//   warp 1   the publisher: collects the packets that are done without a gap and moves both indices, or tails, after
-//            one fence
-//   others   workers: claim up to 32 packets, take them through the program as a tile, and, each in its turn, place
-//            what is left on the transmitting ring
+//            packets, it takes through the program itself; of more it makes tiles of up to 32 for the workers
+//   warp 1   the publisher: collects the tiles that are done without a gap and moves both indices, or tails, after one
+//            fence
+//   others   workers: of W workers, w takes tiles w, w + W, ... through the program, and places what is left on the
+//            transmitting ring, behind what the tiles before it leave
 //
 // Of several blocks the first is like this, and the others have workers alone. What one block's warps tell each other
 // lies in its shared memory; that of several in device memory, where a word takes about a microsecond from one to the
-// other. The warps of several blocks have programs with Copies work on copies of the packets in GPU memory: a warp
-// gathers its tile's before, and takes them back to where they were, or to the transmitting ring's buffers, behind it.
+// other. So there only functions that want packets in order (kInTurn) have one tile wait for the next: each tile has
+// words of its own. The warps of several blocks have programs with Copies work on copies of the packets in GPU memory:
+// a warp gathers its tile's before, and takes them back to where they were, or to the transmitting ring's buffers,
+// behind it.
 //
 // GPU-Ether's three kernels in the place of this one: kernels/ring_split.cuh.
 //
@@ -37,11 +39,12 @@
 namespace heddle::gpu {
 
 constexpr unsigned kRingSpins = 2000, kRingSpinDozeNs = 1000;  ///< of the other warps, which look at the board
+constexpr unsigned kRingSpinsToLook = 16;                      ///< for the end, which comes once
 
 /** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room:
  *  each packet needs two of them, one after the other. In shared memory itself; the whole block calls its functions. */
 struct NearBuffers {
-  static constexpr uint32_t kMost = NearBoard::kWindow;
+  static constexpr uint32_t kMost = 2048;
   uint32_t* far;  ///< where they lie else
   uint32_t buffer[kMost];
 
@@ -66,6 +69,7 @@ struct NearBuffers {
 struct RingTile : Tile {
   int drop[kSlotPackets];         ///< exit of a packet that is dropped, 0: it is not
   uint32_t buffer[kSlotPackets];  ///< owner of the receiving ring: where its buffer begins
+  uint32_t number;                ///< the tile's; the scout's: of the next that it will make
   uint32_t start;                 ///< position of its first packet
   int packets;                    ///< how many there are
   unsigned goes_on;               ///< bit i: the i-th goes on in the next descriptor
@@ -83,6 +87,15 @@ __device__ inline bool is_first_block(const RingServing& serving) {
 
 /** Which of a block's warps that work on packets a warp is; the publisher (1) works on none. */
 __device__ inline uint32_t user_of_warp(uint32_t warp) { return warp == 0 ? 0 : warp - 1; }
+/** How many these are in all blocks of a pair, but for the scout, and which of them such a warp is. */
+template <bool spread>
+__device__ inline uint32_t workers_of_pair(const RingServing& serving) {
+  return (spread ? serving.blocks : 1) * (blockDim.x / kLanes - 1) - 1;
+}
+template <bool spread>
+__device__ inline uint32_t worker_of_user(const RingServing& serving, uint32_t user) {
+  return (spread ? blockIdx.x % serving.blocks : 0) * (blockDim.x / kLanes - 1) + user - 1;
+}
 
 /** One warp of those that serve a ring pair, in one block, or, if they are `spread`, in several. */
 template <class Rings, bool spread>
@@ -92,6 +105,10 @@ class RingWarp {
 
  public:
   using Board = std::conditional_t<spread, FarBoard, NearBoard>;
+  using Tiles = typename Board::Tiles;
+  using Made = typename Tiles::Made;
+  using Dropped = typename Tiles::Dropped;
+  using Done = typename Tiles::Done;
 
   __device__ RingWarp(const RingServing& serving, const RingPair& pair, Board& board, Watch& watch, Program& program,
                       RingTile& tile, const Block& block, uint4* memory)
@@ -103,17 +120,25 @@ class RingWarp {
         tile_(tile),
         runner_(block, program, tile, memory) {}
 
-  /** What the scout, if this is it, and the workers do until the end. */
-  __device__ void work() {
+  /** What worker number `worker` does until the end, or, if this is it, the scout, whose first tile is number 0. */
+  __device__ void work(uint32_t worker) {
     runner_.adopt();
-    if (is_scout() && lane() == 0) watch_.start(pair_, control());
+    if (lane() == 0) {
+      tile_.number = worker;
+      if (is_scout()) watch_.start(pair_, control()), watch_.end = pair_.rx.position, tile_.number = 0;
+    }
     __syncwarp();
     for (;;) {
       uint32_t start = 0;
-      const int n = is_scout() ? scout(start) : claim(start);
+      const int n = is_scout() ? look_out(start) : wait_for_tile(start);
       if (n == 0) break;
       const uint32_t placed = take_through(start, n);
-      if (lane() == 0) is_scout() ? finish_alone(placed) : finish(placed);
+      if (is_scout()) {
+        finish_alone(placed);
+      } else {
+        finish(placed);
+        if (lane() == 0) tile_.number += workers_of_pair<spread>(serving_);
+      }
       __syncwarp();
     }
     if (lane() != 0) return;
@@ -126,28 +151,37 @@ class RingWarp {
   }
 
   __device__ void publish(uint32_t workers) {
-    publish(workers, [this](uint32_t to, uint32_t sent) { tell(to, sent); });
+    publish(workers, [this](uint32_t packets, uint32_t placed) { tell(packets, placed); });
   }
-  /** The same, with `tell(to, sent)` to move the indices. */
+  /** The same, with `tell(packets, placed)` to move the indices, which one lane calls. */
   template <class Tell>
   __device__ void publish(uint32_t workers, const Tell& tell) {
-    if (lane() != 0) return;
+    uint32_t tile = 0;  // the first that is not done with
+    bool last_look = false;
     for (unsigned spins = 0;;) {
-      const bool last_look = Words::load_acquire(board_.ended) == workers;
-      const uint32_t from = Words::load_acquire(board_.published);
-      uint32_t to = from, sent = Words::load_relaxed(board_.sent);
-      for (uint16_t done;
-           to - from < Board::kWindow && (done = Words::load_acquire(board_.done[to % Board::kWindow])) != 0;) {
-        Words::store_relaxed(board_.done[to % Board::kWindow], uint16_t{0});
-        to += done & 0xff, sent += done >> 8;
-      }
-      if (to != from) {
-        tell(to, sent);
+      // Of one block only one lane looks while nothing is done: the others would slow the block's warps down.
+      const uint32_t number = tile + static_cast<uint32_t>(lane());
+      const bool all_look = spread || spins == 0;
+      const Done done{all_look || lane() == 0 ? Words::load_acquire(board_.words.done[Tiles::place(number)]) : 0};
+      const unsigned open = ~__ballot_sync(~0u, done.is_of(number));
+      const int n = open != 0 ? __ffs(static_cast<int>(open)) - 1 : kLanes;
+      if (n == 0) {
+        if (last_look) return;
+        last_look = __any_sync(~0u, lane() == 0 && Words::load_acquire(board_.ended) == workers);
+        if (++spins > kRingSpins) __nanosleep(kRingSpinDozeNs);
+      } else if (!all_look) {
         spins = 0;
-      } else if (last_look) {
-        return;
-      } else if (++spins > kRingSpins) {
-        __nanosleep(kRingSpinDozeNs);
+      } else {
+        spins = 0;
+        const uint32_t packets = __reduce_add_sync(~0u, lane() < n ? done.packets() : 0),
+                       placed = __reduce_add_sync(~0u, lane() < n ? done.placed() : 0);
+        tile += static_cast<uint32_t>(n);
+        __syncwarp();  // lane 0 tells of what the others have seen
+        if (lane() == 0) {
+          Words::store_relaxed(board_.finished, tile);
+          tell(packets, placed);
+        }
+        __syncwarp();
       }
     }
   }
@@ -171,71 +205,90 @@ class RingWarp {
   static __device__ uint32_t earlier(uint32_t a, uint32_t b) { return static_cast<int>(a - b) < 0 ? a : b; }
 
   /** Waits for packets and leaves them to the workers, but for up to 32 that come while nothing is under way: it
-   *  returns how many these are; 0 at the end. */
-  __device__ int scout(uint32_t& start) {
+   *  returns how many these are, from `start` on; 0 at the end. */
+  __device__ int look_out(uint32_t& start) {
     while (watch_.fault == kNoFault && watch_.look()) {  // in this order: look() lets no lane on before all have read
-      const uint32_t last = board_.end;
-      uint32_t end = last;
+      start = watch_.end;
+      uint32_t end = start;
       bool alone = false;
       if (lane() == 0) {
-        const uint32_t published = Words::load_acquire(board_.published);
-        if (watch_.received() - published > pair_.rx.size) watch_.fault = kRxIndexLies;
-        if (watch_.limit() - Words::load_relaxed(board_.sent) > pair_.tx.size) watch_.fault = kTxIndexLies;
-        end = earlier(earlier(watch_.received(), watch_.limit() + RingTurn{Words::load_relaxed(board_.turn)}.dropped()),
-                      published + Board::kWindow);
-        if (watch_.fault != kNoFault) end = last;
-        alone = end - last <= kLanes && Words::load_acquire(board_.told) == last;
+        // Behind the look: a peer that has answered has been told of what is seen here.
+        const RingProgress done{Words::load_relaxed(board_.progress)};
+        const uint32_t finished = Words::load_relaxed(board_.finished), told = Words::load_acquire(board_.told);
+        if (watch_.received() - done.received() > pair_.rx.size) watch_.fault = kRxIndexLies;
+        if (watch_.limit() - done.sent() > pair_.tx.size) watch_.fault = kTxIndexLies;
+        const uint32_t room = (Tiles::kMost - 1 - (tile_.number - finished)) * kLanes;
+        if (watch_.fault == kNoFault)
+          end = earlier(earlier(watch_.received(), watch_.limit() + (done.received() - done.sent())), start + room);
+        alone = end - start <= kLanes && told == start;
+        // While every worker has a tile, what does not fill one waits for more.
+        if (!alone && static_cast<int>(end - start) > 0 && tile_.number - finished >= workers_of_pair<spread>(serving_))
+          end -= (end - start) % kLanes, watch_.idle = 0;
       }
       end = __shfl_sync(~0u, end, 0);
-      if (static_cast<int>(end - last) <= 0) {
+      if (static_cast<int>(end - start) <= 0) {
         watch_.doze();
         continue;
       }
       if (lane() == 0) watch_.idle = 0;
-      start = last;
-      if (__any_sync(~0u, alone)) return static_cast<int>(end - last);
-      if (lane() == 0) Words::store_release(board_.end, end);
-      __syncwarp();
+      if (__any_sync(~0u, alone)) return static_cast<int>(end - start);
+      make_tiles(end);
     }
     return 0;
   }
 
-  /** Takes the next packets for this warp, up to 32; 0 at the end. */
-  __device__ int claim(uint32_t& start) {
+  /** Makes tiles for the workers of the packets that have come before `end`. */
+  __device__ void make_tiles(uint32_t end) {
+    const uint32_t start = watch_.end, tile = tile_.number, tiles = (end - start + kLanes - 1) / kLanes;
+    for (uint32_t i = static_cast<uint32_t>(lane()); i < tiles; i += kLanes) {
+      const uint32_t from = start + i * kLanes;
+      Words::store_release(board_.words.made[Tiles::place(tile + i)],
+                           Made::of(tile + i, from, min(end - from, uint32_t{kLanes})).bits);
+    }
+    __syncwarp();
+    if (lane() == 0) watch_.end = end, tile_.number = tile + tiles;
+    __syncwarp();
+  }
+
+  /** Waits for the worker's tile; returns how many packets it has, from `start` on; 0 at the end. */
+  __device__ int wait_for_tile(uint32_t& start) {
     int n = 0;
     if (lane() == 0)
-      for (unsigned spins = 0; Words::load_acquire(board_.stop) == 0;) {
-        uint32_t from = Words::load_relaxed(board_.claimed);
-        n = min(static_cast<int>(Words::load_acquire(board_.end) - from), kLanes);
-        start = from;
-        if (n > 0 && typename Words::Word(board_.claimed)
-                         .compare_exchange_strong(from, from + static_cast<uint32_t>(n), cuda::memory_order_relaxed))
+      for (unsigned spins = 1;; ++spins) {
+        const bool last_look = spins % kRingSpinsToLook == 0 && Words::load_acquire(board_.stop) != 0;
+        const Made made{Words::load_acquire(board_.words.made[Tiles::place(tile_.number)])};
+        if (made.is_of(tile_.number)) {
+          start = made.start(), n = static_cast<int>(made.packets());
           break;
-        if (n <= 0 && ++spins > kRingSpins) __nanosleep(kRingSpinDozeNs);
-        n = 0;
+        }
+        if (last_look) break;
+        if (spins > kRingSpins) __nanosleep(kRingSpinDozeNs);
       }
     __syncwarp();
     start = __shfl_sync(~0u, start, 0);
     return __shfl_sync(~0u, n, 0);
   }
 
-  /** A tile of a worker's is done. */
-  __device__ void finish(uint32_t placed) {
-    Words::store_release(board_.done[tile_.start % Board::kWindow],
-                         static_cast<uint16_t>(static_cast<uint32_t>(tile_.packets) | placed << 8));
-  }
-  /** One of the scout's is: nothing else is under way, so nobody else looks at these words. */
+  /** The scout's packets are done with: nothing else is under way. */
   __device__ void finish_alone(uint32_t placed) {
-    const uint32_t end = tile_.start + static_cast<uint32_t>(tile_.packets);
-    Words::store_release(board_.claimed, end);
-    tell(end, board_.sent + placed);
-    Words::store_release(board_.end, end);
+    if (lane() != 0) return;
+    watch_.end += static_cast<uint32_t>(tile_.packets);
+    tell(static_cast<uint32_t>(tile_.packets), placed);
+  }
+  /** A worker's tile is. */
+  __device__ void finish(uint32_t placed) {
+    __syncwarp();
+    if (lane() == 0)
+      Words::store_release(board_.words.done[Tiles::place(tile_.number)],
+                           Done::of(tile_.number, static_cast<uint32_t>(tile_.packets), placed).bits);
   }
 
-  /** Moves the indices, when all packets before `to` are done with. What the scout compares them with comes first. */
-  __device__ void tell(uint32_t to, uint32_t sent) {
-    Words::store_relaxed(board_.sent, sent);
-    Words::store_release(board_.published, to);
+  /** Moves the indices: the next packets are done with, and so many of them placed. What the scout compares them with
+   *  comes first. */
+  __device__ void tell(uint32_t packets, uint32_t placed) {
+    const RingProgress before{Words::load_relaxed(board_.progress)};
+    const uint32_t to = before.received() + packets, sent = before.sent() + placed;
+    Words::store_release(board_.progress, RingProgress::of(to, sent).bits);
     release_to_system();
     Rings::tell(pair_, watch_, to, sent);
     Words::store_release(board_.told, to);
@@ -245,6 +298,7 @@ class RingWarp {
    *  What a later step needs is in shared memory meanwhile: registers are the program's. */
   __device__ uint32_t take_through(uint32_t start, int n) {
     receive(start, n);
+    if (spread && !is_scout()) say(Dropped::kRead, 0);
     run();
     return Rings::kSwaps ? place_apart() : place();
   }
@@ -288,7 +342,7 @@ class RingWarp {
     if (tile_.drop[lane()] == 0) tile_.drop[lane()] = node - kExit;
   }
 
-  /** Places what is left of the tile's packets on the transmitting ring, when it is their turn. */
+  /** Places what is left of the tile's packets on the transmitting ring. */
   __device__ uint32_t place() {
     if (Rings::kSwaps && gathers()) runner_.write_back(is_in_program(), received_at(), to_copy());
     const uint32_t start = tile_.start;
@@ -299,16 +353,11 @@ class RingWarp {
     int drop = tile_.drop[lane()];
     if (mine && drop == 0 && !Rings::kSwaps && length > pair_.tx.capacity) drop = place_exit(kTooLong);
 
-    const RingTurn turn = wait_for_turn(start);
-    if (lane() == 0 && drop == 0 && turn.chained()) drop = kFirstDropExit + kChained;
+    const uint32_t before = spread ? look_back(mine, drop) : wait_for_total(mine, drop);
     const bool kept = mine && drop == 0;
     const unsigned who = __ballot_sync(~0u, kept);
     const auto placed = static_cast<uint32_t>(__popc(who));
-    if (lane() == 0)
-      Words::store_relaxed(board_.turn, RingTurn::word(start + static_cast<uint32_t>(n),
-                                                       turn.dropped() + static_cast<uint32_t>(n) - placed,
-                                                       (tile_.goes_on >> (n - 1) & 1) != 0));
-    const uint32_t at = start - turn.dropped() + static_cast<uint32_t>(__popc(who & ((1u << lane()) - 1)));
+    const uint32_t at = start - before + static_cast<uint32_t>(__popc(who & ((1u << lane()) - 1)));
 
     if (mine && !kept) count_up(serving_.drops[drop], 1);
     if constexpr (Rings::kSwaps)
@@ -323,13 +372,58 @@ class RingWarp {
 
   __device__ __noinline__ uint32_t place_apart() { return place(); }
 
-  /** Returns when it is the turn of the packets from `start` on. All lanes call it, and pass it on together. */
-  __device__ RingTurn wait_for_turn(uint32_t start) {
-    RingTurn turn;
-    do turn.bits = Words::load_relaxed(board_.turn);
-    while (!turn.is_of(start));
+  /** Says how far the counting of the tile's dropped packets is. The scout's packets are in no tile: what is dropped of
+   *  them is added to the total of the last tile that was made, to which all later ones look back. */
+  __device__ void say(typename Dropped::State state, uint32_t count) {
+    if (lane() != 0) return;
+    const uint32_t tile = tile_.number - (is_scout() ? 1 : 0);
+    const bool chained = (tile_.goes_on >> (tile_.packets - 1) & 1) != 0;
+    Words::store_relaxed(board_.words.dropped[Tiles::place(tile)], Dropped::of(tile, state, chained, count).bits);
+  }
+
+  // How many packets before the tile's have been dropped. `drop` of this lane's packet, if it is `mine`, gets its last
+  // word: the first descriptor may belong to the last one of the tile before.
+  /** From one tile of a block to the next, which takes no time. */
+  __device__ uint32_t wait_for_total(bool mine, int& drop) {
+    const uint32_t tile = tile_.number - 1;
+    Dropped before;
+    do before.bits = Words::load_relaxed(board_.words.dropped[Tiles::place(tile)]);
+    while (before.state(tile) != Dropped::kTotal);
     __syncwarp();
-    return turn;
+    const uint32_t own = judge(before.chained(), mine, drop);
+    say(Dropped::kTotal, before.count() + own);
+    return before.count();
+  }
+  /** From what the tiles before have said so far. */
+  __device__ uint32_t look_back(bool mine, int& drop) {
+    uint32_t total = 0, own = 0;
+    bool has_own = false;
+    for (uint32_t end = tile_.number;;) {  // the tiles before it are to be added
+      const uint32_t tile = end - 1 - static_cast<uint32_t>(lane());
+      const Dropped before{Words::load_relaxed(board_.words.dropped[Tiles::place(tile)])};
+      const auto state = before.state(tile);
+      const unsigned totals = __ballot_sync(~0u, state == Dropped::kTotal),
+                     counted = totals | __ballot_sync(~0u, state == Dropped::kOwn);
+      if (!has_own) {
+        if (__shfl_sync(~0u, static_cast<uint32_t>(state), 0) == Dropped::kNone) continue;
+        own = judge(before.chained(), mine, drop);
+        has_own = true;
+        if ((totals & 1) == 0) say(Dropped::kOwn, own);
+      }
+      const int last = totals != 0 ? __ffs(static_cast<int>(totals)) - 1 : kLanes - 1;
+      const unsigned wanted = ~0u >> (kLanes - 1 - last);
+      if ((counted & wanted) != wanted) continue;
+      total += __reduce_add_sync(~0u, lane() <= last ? before.count() : 0);
+      if (totals != 0) break;
+      end -= kLanes;
+    }
+    say(Dropped::kTotal, total + own);
+    return total;
+  }
+  /** Lane 0 knows whether the tile before is `chained` to this one. Returns how many of this one's are dropped. */
+  __device__ uint32_t judge(bool chained, bool mine, int& drop) const {
+    if (lane() == 0 && drop == 0 && chained) drop = kFirstDropExit + kChained;
+    return static_cast<uint32_t>(__popc(__ballot_sync(~0u, mine && drop != 0)));
   }
 
   /** The packet's buffer goes to the transmitting ring, and that of the place there comes to the receiving one. */
@@ -387,8 +481,7 @@ struct RingBlock {
 
   /** In place after the next sync. */
   __device__ void begin(RingPair& pair) {
-    for (uint32_t i = threadIdx.x; i < NearBoard::kWindow; i += blockDim.x) board.done[i] = 0;
-    if (threadIdx.x == 0) board.begin(pair);
+    board.begin(pair, threadIdx.x, blockDim.x);
     rx.fetch(pair.rx);
     tx.fetch(pair.tx);
   }
@@ -431,15 +524,15 @@ static __global__ void __launch_bounds__((spread ? kSpreadWorkers + 1 : kMostRin
   Warp mine(serving, pair, board, watch, program, tiles[user], one_warp,
             dynamic_shared() + user * serving.memory_units);
   if (warp != 1)
-    mine.work();
+    mine.work(worker_of_user<spread>(serving, user));
   else if (is_first_block<spread>(serving))
-    mine.publish((spread ? serving.blocks : 1) * (blockDim.x / kLanes - 1) - 1);
+    mine.publish(workers_of_pair<spread>(serving));
   __syncthreads();
   if constexpr (!spread) block.end(pair);
   if (!is_first_block<spread>(serving) || threadIdx.x != 0) return;
   RingControl& control = serving.controls[pair_of_block<spread>(serving)];
-  control.rx_position = board.published;
-  control.tx_position = board.sent;
+  control.rx_position = RingProgress{board.progress}.received();
+  control.tx_position = RingProgress{board.progress}.sent();
 }
 
 namespace HEDDLE_GPU_BACKEND {

@@ -6,50 +6,110 @@
 
 namespace heddle::gpu {
 
-/** Whose packets are next to be placed, with all that their warp has to know. It is one word, so that the turn can be
- *  passed on without a release, which would wait until memory has what the warp has written of its packets. */
-struct RingTurn {
-  uint64_t bits;
+/** What the warps that serve a ring pair tell each other about its tiles, up to 32 packets each. Tiles are numbered in
+ *  the order in which their packets came, and one of `most` words has the tile of that number, modulo `most`: how often
+ *  the words have been used, the lap, says whether it is this one. A word of zeros is of none. */
+template <uint32_t most>
+struct TileWords {
+  static_assert((most & (most - 1)) == 0);
+  static constexpr uint32_t kMost = most, kLapBits = 16, kLapMask = (1u << kLapBits) - 1;
+  static HEDDLE_HD uint32_t place(uint32_t tile) { return tile % most; }
+  static HEDDLE_HD uint32_t lap(uint32_t tile) { return tile / most & kLapMask; }
 
-  /** `dropped`: what is to be taken from a position for the place where it leaves. `chained`: whether the last
-   *  descriptor before `start` goes on in the next. Of positions there are 31 bits: more than may be under way. */
-  static HEDDLE_HD uint64_t word(uint32_t start, uint32_t dropped, bool chained) {
-    return uint64_t{dropped} << 32 | uint64_t{chained} << 31 | (start & 0x7fffffff);
+  /** Which packets the scout has put into a tile: [start, start + packets). */
+  struct Made {
+    uint64_t bits;
+    static HEDDLE_HD Made of(uint32_t tile, uint32_t start, uint32_t packets) {
+      return {uint64_t{start} << 32 | packets << kLapBits | lap(tile)};
+    }
+    HEDDLE_HD bool is_of(uint32_t tile) const { return packets() != 0 && (bits & kLapMask) == lap(tile); }
+    HEDDLE_HD uint32_t start() const { return static_cast<uint32_t>(bits >> 32); }
+    HEDDLE_HD uint32_t packets() const { return static_cast<uint32_t>(bits) >> kLapBits; }
+  };
+
+  /** How many packets are dropped, so that the tiles behind know where theirs leave. All that they want is in one word:
+   *  it is stored without a release, which would wait until memory has what the warp has written of its packets.
+   *  Tiles count at the same time, and look back for what those before them have found: Merrill and Garland,
+   *  Single-pass Parallel Prefix Scan with Decoupled Look-back (2016). */
+  struct Dropped {
+    enum State : uint32_t {
+      kNone,
+      kRead,   ///< the descriptors are read, so it is known whether the last goes on in the next tile's
+      kOwn,    ///< also how many of this tile's packets are dropped
+      kTotal,  ///< of all tiles' so far: a packet's position less this is the place where it leaves
+    };
+    uint64_t bits;
+    static HEDDLE_HD Dropped of(uint32_t tile, State state, bool chained, uint32_t count) {
+      return {uint64_t{count} << 32 | uint32_t{chained} << (kLapBits + 2) | state << kLapBits | lap(tile)};
+    }
+    HEDDLE_HD State state(uint32_t tile) const {
+      return (bits & kLapMask) == lap(tile) ? static_cast<State>(bits >> kLapBits & 3) : kNone;
+    }
+    HEDDLE_HD bool chained() const { return (bits >> (kLapBits + 2) & 1) != 0; }
+    HEDDLE_HD uint32_t count() const { return static_cast<uint32_t>(bits >> 32); }
+  };
+
+  /** A tile is finished: how many packets it had, and how many of them have been placed. */
+  struct Done {
+    uint32_t bits;
+    static HEDDLE_HD Done of(uint32_t tile, uint32_t packets, uint32_t placed) {
+      return {placed << (kLapBits + 8) | packets << kLapBits | lap(tile)};
+    }
+    HEDDLE_HD bool is_of(uint32_t tile) const { return packets() != 0 && (bits & kLapMask) == lap(tile); }
+    HEDDLE_HD uint32_t packets() const { return bits >> kLapBits & 0xff; }
+    HEDDLE_HD uint32_t placed() const { return bits >> (kLapBits + 8); }
+  };
+
+  uint64_t made[most], dropped[most];
+  uint32_t done[most];
+
+  /** Tile 0 will be the first, and those before it have dropped so many. Threads of a block can share the work. */
+  HEDDLE_HD void begin(uint32_t total, uint32_t thread, uint32_t threads) {
+    for (uint32_t i = thread; i < most; i += threads)
+      made[i] = done[i] = 0, dropped[i] = i == most - 1 ? Dropped::of(~0u, Dropped::kTotal, false, total).bits : 0;
   }
-  HEDDLE_HD bool is_of(uint32_t start) const { return ((static_cast<uint32_t>(bits) ^ start) & 0x7fffffff) == 0; }
-  HEDDLE_HD uint32_t dropped() const { return static_cast<uint32_t>(bits >> 32); }
-  HEDDLE_HD bool chained() const { return (bits >> 31 & 1) != 0; }
 };
 
-/** What the warps that serve a ring pair tell each other. `window`: packets that may be under way, a power of two. */
-template <uint32_t window>
-struct RingBoard {
-  static constexpr uint32_t kWindow = window;
+/** How far a pair is, in one word, so that both are of one moment: packets before `received` are done with, on places
+ *  of the transmitting ring before `sent`. The difference is what was dropped. */
+struct RingProgress {
+  uint64_t bits;
+  static HEDDLE_HD RingProgress of(uint32_t received, uint32_t sent) { return {uint64_t{sent} << 32 | received}; }
+  HEDDLE_HD uint32_t received() const { return static_cast<uint32_t>(bits); }
+  HEDDLE_HD uint32_t sent() const { return static_cast<uint32_t>(bits >> 32); }
+};
 
-  uint64_t turn;       ///< a RingTurn
-  uint32_t end;        ///< packets before it may be claimed
-  uint32_t claimed;    ///< packets before it are
-  uint32_t published;  ///< packets before it are done with, and about to be told to the peers
-  uint32_t sent;       ///< the same as a place on the transmitting ring
-  uint32_t told;       ///< packets before it have been
+/** All that they tell each other. At most `tiles` - 1 are under way, for the oldest of them looks back at the one
+ *  before it. */
+template <uint32_t tiles>
+struct RingBoard {
+  using Tiles = TileWords<tiles>;
+
+  uint64_t progress;  ///< RingProgress, about to be told to the peers
+  uint32_t told;      ///< packets before it have been told
+  uint32_t finished;  ///< tiles before it are done with
   uint32_t stop, ended;
   uint32_t in_turn[kMostTurns];  ///< whose packets are next at the program's functions that want the order of arrival
-  uint16_t done[window];         ///< done[start % window]: received | placed << 8, of a tile that is finished; else 0
+  Tiles words;
 
-  /** All but `done`. */
-  HEDDLE_HD void begin(const RingPair& pair) {
-    end = claimed = published = told = pair.rx.position;
-    sent = pair.tx.position;
-    turn = RingTurn::word(pair.rx.position, pair.rx.position - pair.tx.position, false);
-    stop = ended = 0;
+  HEDDLE_HD void begin(const RingPair& pair, uint32_t thread = 0, uint32_t threads = 1) {
+    words.begin(pair.rx.position - pair.tx.position, thread, threads);
+    if (thread != 0) return;
+    progress = RingProgress::of(pair.rx.position, pair.tx.position).bits;
+    told = pair.rx.position;
+    finished = stop = ended = 0;
     for (uint32_t& one : in_turn) one = pair.rx.position;
   }
 };
-using NearBoard = RingBoard<2048>;                      ///< of one block, in shared memory
-using FarBoard = RingBoard<1 << memif::kMostLog2Size>;  ///< of several, in device memory
+using NearBoard = RingBoard<128>;                                            ///< of one block, in shared memory
+using FarBoard = RingBoard<2 * (1 << memif::kMostLog2Size) / kSlotPackets>;  ///< of several, in device memory
+// A tile may still look at words of those before it when they are long done with: at none before its own warp's last
+// tile, W before it if there are W workers, while no tile 2 W or more behind it has begun, for the warp's own is
+// between.
+static_assert(3 * (kMostSpreadWorkers + kSpreadWorkers) <= FarBoard::Tiles::kMost);
 
-/** A tile on its way from one of a ring pair's kernels to the next, if three serve it (kernels/ring_split.cuh): what is
- *  in RingTile, lane i's packet at i. Device memory. */
+/** A tile on its way from one of a ring pair's kernels to the next, if three serve it (kernels/ring_split.cuh): what
+ *  RingTile says of its packets, lane i's at i. Device memory. */
 struct HandedTile {
   uint8_t* frame[kSlotPackets];
   uint32_t length[kSlotPackets], buffer[kSlotPackets];
@@ -65,15 +125,12 @@ enum TileOwner : uint32_t { kReceiver, kApplication, kTransmitter };
 struct RingHandover {
   /** Whose tile t is, and that it is t and not an earlier one in its place. */
   static HEDDLE_HD uint32_t status_of(uint32_t t, TileOwner owner) { return t << 2 | owner; }
-  /** Packets before `received` have been returned, on `sent` places of the transmitting ring. */
-  static HEDDLE_HD uint64_t progress_of(uint32_t received, uint32_t sent) { return uint64_t{sent} << 32 | received; }
-
-  uint64_t progress;                   ///< of the transmitting kernel, before it tells the peers
+  uint64_t progress;                   ///< RingProgress of the transmitting kernel, before it tells the peers
   alignas(128) uint32_t ended, tiles;  ///< the receiving kernel has, after so many tiles
   alignas(128) uint32_t status[kHandedTiles];
 
   void begin(const RingPair& pair) {
-    progress = progress_of(pair.rx.position, pair.tx.position);
+    progress = RingProgress::of(pair.rx.position, pair.tx.position).bits;
     ended = tiles = 0;
     for (uint32_t t = 0; t < kHandedTiles; ++t) status[t] = status_of(t, kReceiver);
   }

@@ -32,7 +32,7 @@ class HandedTiles {
     int is_there = 1;
     if (threadIdx.x % kLanes == 0)
       for (unsigned spins = 0; !is_of(tile, owner);) {
-        if (++spins % kSpinsToLook == 0 && DeviceWords::load_acquire(handover_.ended) != 0 &&
+        if (++spins % kRingSpinsToLook == 0 && DeviceWords::load_acquire(handover_.ended) != 0 &&
             static_cast<int>(tile - handover_.tiles) >= 0) {
           is_there = 0;
           break;
@@ -50,14 +50,14 @@ class HandedTiles {
   }
 
  private:
-  static constexpr unsigned kSpinsToLook = 16;  // for the end
   RingHandover& handover_;
   HandedTile* tiles_;
 };
 
-/** Which tile is made next, and of which packets on. In shared memory; whose turn the tile is writes it. */
+/** Which tile is made next, and of which packets. In shared memory. */
 struct NextTile {
-  uint32_t number, start;
+  uint32_t number, start;  ///< whose turn the tile is writes them
+  uint32_t end;            ///< packets before it have come, the scout says
 };
 
 /** A warp of the receiving kernel. */
@@ -76,19 +76,16 @@ class ReceivingWarp : RingWarp<Rings, false> {
     if (lane() == 0) watch_.start(pair_, control());
     __syncwarp();
     while (watch_.fault == kNoFault && watch_.look()) {
-      uint32_t end = board_.end;
       bool has_come = false;
       if (lane() == 0) {
         // Behind the look: a peer that has answered has been told of what is seen here.
-        const uint64_t progress = DeviceWords::load_acquire(handover_.progress);
-        const auto published = static_cast<uint32_t>(progress), sent = static_cast<uint32_t>(progress >> 32);
-        watch_.tell(published, sent);
-        if (watch_.received() - published > pair_.rx.size) watch_.fault = kRxIndexLies;
-        if (watch_.limit() - sent > pair_.tx.size) watch_.fault = kTxIndexLies;
-        const uint32_t last = end;
-        end = earlier(earlier(watch_.received(), watch_.limit() + (published - sent)), published + NearBoard::kWindow);
-        has_come = watch_.fault == kNoFault && static_cast<int>(end - last) > 0;
-        if (has_come) watch_.idle = 0, BlockWords::store_release(board_.end, end);
+        const RingProgress done{DeviceWords::load_acquire(handover_.progress)};
+        watch_.tell(done.received(), done.sent());
+        if (watch_.received() - done.received() > pair_.rx.size) watch_.fault = kRxIndexLies;
+        if (watch_.limit() - done.sent() > pair_.tx.size) watch_.fault = kTxIndexLies;
+        const uint32_t end = earlier(watch_.received(), watch_.limit() + (done.received() - done.sent()));
+        has_come = watch_.fault == kNoFault && static_cast<int>(end - next_.end) > 0;
+        if (has_come) watch_.idle = 0, BlockWords::store_release(next_.end, end);
       }
       if (!__any_sync(~0u, has_come)) watch_.doze();
     }
@@ -122,7 +119,7 @@ class ReceivingWarp : RingWarp<Rings, false> {
         is_free = is_free || tiles_.is_of(number, kReceiver);
         if (is_free && BlockWords::load_acquire(next_.number) == number) {
           start = next_.start;
-          n = min(static_cast<int>(BlockWords::load_acquire(board_.end) - start), kLanes);
+          n = min(static_cast<int>(BlockWords::load_acquire(next_.end) - start), kLanes);
           if (n > 0) {
             next_.start = start + static_cast<uint32_t>(n);
             BlockWords::store_release(next_.number, number + 1);
@@ -214,15 +211,15 @@ class TransmittingWarp : RingWarp<Rings, false> {
 
   __device__ void work(uint32_t worker, uint32_t workers) {
     for (uint32_t number = worker; tiles_.wait(number, kTransmitter); number += workers) {
+      wait_for_words(number);
       const HandedTile& from = tiles_[number];
       runner_.enter(from.frame[lane()], from.length[lane()]);
       tile_.buffer[lane()] = from.buffer[lane()], tile_.drop[lane()] = from.drop[lane()];
-      if (lane() == 0) tile_.start = from.start, tile_.packets = from.packets, tile_.goes_on = from.goes_on;
+      if (lane() == 0)
+        tile_.number = number, tile_.start = from.start, tile_.packets = from.packets, tile_.goes_on = from.goes_on;
       tiles_.pass(number + kHandedTiles, kReceiver);
       __syncwarp();
-      const uint32_t placed = this->place();
-      if (lane() == 0) this->finish(placed);
-      __syncwarp();
+      this->finish(this->place());
     }
     if (lane() == 0) BlockWords::Word(board_.ended).fetch_add(1, cuda::memory_order_release);
   }
@@ -230,13 +227,21 @@ class TransmittingWarp : RingWarp<Rings, false> {
   __device__ void publish(uint32_t workers) {
     if (lane() == 0) watch_.start(pair_, control());
     __syncwarp();
-    Base::publish(workers, [this](uint32_t to, uint32_t sent) {
-      DeviceWords::store_release(handover_.progress, RingHandover::progress_of(to, sent));
-      this->tell(to, sent);
+    Base::publish(workers, [this](uint32_t packets, uint32_t placed) {
+      const RingProgress before{board_.progress};
+      DeviceWords::store_release(handover_.progress,
+                                 RingProgress::of(before.received() + packets, before.sent() + placed).bits);
+      this->tell(packets, placed);
     });
   }
 
  private:
+  /** Waits until no other tile has this one's words. */
+  __device__ void wait_for_words(uint32_t number) const {
+    while (number - BlockWords::load_relaxed(board_.finished) >= Base::Tiles::kMost - 1) continue;
+    __syncwarp();
+  }
+
   RingHandover& handover_;
   HandedTiles tiles_;
 };
@@ -254,9 +259,8 @@ struct SplitBlock {
   __device__ void begin(const RingServing& serving) {
     take(&pair.value(), serving.pairs + blockIdx.x, sizeof(RingPair));
     take(&program.value(), serving.program, sizeof(Program));
-    for (uint32_t i = threadIdx.x; i < NearBoard::kWindow; i += blockDim.x) board.done[i] = 0;
     __syncthreads();
-    if (threadIdx.x == 0) board.begin(pair.value());
+    board.begin(pair.value(), threadIdx.x, blockDim.x);
     __syncthreads();
   }
 };
@@ -270,7 +274,7 @@ static __global__ void __launch_bounds__(kMostSplitThreads, 1) receive_rings(Rin
   __shared__ NextTile next;
   block.begin(serving);
   RingPair& pair = block.pair.value();
-  if (threadIdx.x == 0) next = {0, pair.rx.position};
+  if (threadIdx.x == 0) next = {0, pair.rx.position, pair.rx.position};
   RingWarp<Rings, false>::fill(pair);
   __syncthreads();
   const uint32_t warp = threadIdx.x / kLanes, workers = blockDim.x / kLanes - 1;
@@ -323,8 +327,8 @@ static __global__ void __launch_bounds__(kMostSplitThreads, 1) transmit_rings(Ri
   buffers.put_back(pair.tx);
   if (threadIdx.x != 0) return;
   RingControl& control = serving.controls[blockIdx.x];
-  control.rx_position = block.board.published;
-  control.tx_position = block.board.sent;
+  control.rx_position = RingProgress{block.board.progress}.received();
+  control.tx_position = RingProgress{block.board.progress}.sent();
 }
 
 namespace HEDDLE_GPU_BACKEND {

@@ -19,7 +19,8 @@ struct RingArrival {
   uint32_t length = 0;
 };
 
-/** What the scout has seen of the rings. In shared memory: in between, registers are the program's. */
+/** What the scout has seen of the rings, and how far it is. In shared memory: in between, registers are the
+ *  program's. */
 class RingWatch {
  public:
   /** Waits a little when nothing has come for long. */
@@ -35,6 +36,7 @@ class RingWatch {
 
   uint32_t fault;  ///< RingFault
   unsigned idle;   ///< looks since something came
+  uint32_t end;    ///< packets before it have been taken, or are in tiles (where one kernel does all)
 
  protected:
   /** One thread calls it. */

@@ -112,17 +112,39 @@ class RingKernel : public testing::TestWithParam<test::RingCase> {
   }
 };
 
-TEST(RingTurn, HoldsPositionsAndDropsOfALongLife) {
-  for (const uint32_t start : {0u, 1u, 0x7fffffffu, 0x80000000u, 0xffffffffu})
-    for (const uint32_t dropped : {0u, 5u, 0xffffffffu})
-      for (const bool chained : {false, true}) {
-        const gpu::RingTurn turn{gpu::RingTurn::word(start, dropped, chained)};
-        EXPECT_TRUE(turn.is_of(start));
-        EXPECT_FALSE(turn.is_of(start + 1));
-        EXPECT_FALSE(turn.is_of(start - 32));
-        EXPECT_EQ(turn.dropped(), dropped);
-        EXPECT_EQ(turn.chained(), chained);
-      }
+using Tiles = gpu::TileWords<128>;
+
+TEST(TileWords, SayWhoseTheyAre) {
+  for (const uint32_t tile : {0u, 1u, 127u, 128u, 0x7fffffu, 0x800000u, 0xffffffffu}) {
+    const auto made = Tiles::Made::of(tile, 0xffffffe0u, 32);
+    const auto dropped = Tiles::Dropped::of(tile, Tiles::Dropped::kOwn, true, 0xfffffffdu);
+    const auto done = Tiles::Done::of(tile, 32, 31);
+    EXPECT_EQ(made.start(), 0xffffffe0u);
+    EXPECT_EQ(made.packets(), 32u);
+    EXPECT_TRUE(dropped.chained());
+    EXPECT_EQ(dropped.count(), 0xfffffffdu);
+    EXPECT_EQ(done.packets(), 32u);
+    EXPECT_EQ(done.placed(), 31u);
+    for (const uint32_t other : {tile, tile - 128, tile + 128, tile + 3 * 128}) {
+      EXPECT_EQ(made.is_of(other), other == tile) << tile << " " << other;
+      EXPECT_EQ(dropped.state(other), other == tile ? Tiles::Dropped::kOwn : Tiles::Dropped::kNone);
+      EXPECT_EQ(done.is_of(other), other == tile);
+    }
+  }
+  EXPECT_FALSE(Tiles::Dropped::of(5, Tiles::Dropped::kTotal, false, 1).chained());
+}
+
+TEST(TileWords, BeginWithoutTiles) {
+  Tiles words;
+  words.begin(7, 0, 2), words.begin(7, 1, 2);
+  for (uint32_t tile = 0; tile < 128; ++tile) {
+    EXPECT_FALSE(Tiles::Made{words.made[tile]}.is_of(tile));
+    EXPECT_EQ(Tiles::Dropped{words.dropped[tile]}.state(tile), Tiles::Dropped::kNone);
+    EXPECT_FALSE(Tiles::Done{words.done[tile]}.is_of(tile));
+  }
+  const Tiles::Dropped before{words.dropped[Tiles::place(~0u)]};
+  EXPECT_EQ(before.state(~0u), Tiles::Dropped::kTotal);
+  EXPECT_EQ(before.count(), 7u);
 }
 
 TEST(SplitRings, ThatDoNotFitAtOnceAreRefused) {
@@ -181,6 +203,21 @@ TEST_P(RingKernel, ClosesTheGapsThatDropsLeave) {
   EXPECT_GT(counts.dropped, frames / 8);
 }
 
+// So many tiles are under way that one may look back over more than 32 of them.
+TEST_P(RingKernel, ManyTilesCloseTheGapsThatDropsLeave) {
+  RingRig::Options wide = options(1, 4096);
+  if (GetParam().spread) wide.workers = 8 * gpu::kSpreadWorkers;
+  RingRig rig(wide);
+  const uint64_t frames = on_simt() ? 20'000 : 1'000'000;
+  Checker checker(rig.end(0), 1, 40);
+  for (test::Patience patience; !checker.done(frames) && !patience.is_over(checker.progress());)
+    checker.visit(frames, 2000);
+  EXPECT_TRUE(checker.done(frames));
+  EXPECT_EQ(checker.wrong(), 0u);
+  const auto counts = counts_of(rig, frames);
+  EXPECT_EQ(counts.sent + counts.dropped, frames);
+}
+
 TEST_P(RingKernel, LongFrames) {
   RingRig rig(options(1, 512));
   exchange(rig, on_simt() ? 3'000 : 300'000, 1000, 2048);
@@ -202,7 +239,7 @@ TEST_P(RingKernel, StopsAndGoesOn) {
   RingRig rig(options(2, 128));
   uint64_t stopped_at = 0;
   int stops = 0;
-  exchange(rig, on_simt() ? 5'000 : 500'000, 60, 100, [&] {
+  exchange(rig, on_simt() ? 5'000 : 500'000, 1, 100, [&] {
     if (rig.end(1).got() < stopped_at + 500) return;
     stopped_at = rig.end(1).got(), ++stops;
     rig.pause(), rig.resume();

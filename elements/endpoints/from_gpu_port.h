@@ -25,13 +25,16 @@ namespace heddle {
  *  that are worked on at a time, a multiple of 32 up to 10240: each 32 have a warp; 448 or fewer have one
  *  multiprocessor, more one for each 256. 0 (default): 448, and where functions go over whole packets, such as IPsec,
  *  as many as NDESC, if half of the GPU's multiprocessors have room for them, or seven eighths where nothing else of
- *  the chain runs. Fewer leave room on a GPU that other programs use, too. KERNELS: fused (default) or split, as in
- *  GPU-Ether, to compare: one kernel receives, one runs the functions and one transmits, each with a block and
- *  WARP_BATCH / 32 warps a ring pair, and tiles of up to 32 packets go from one to the next through GPU memory. It
- *  takes three multiprocessors a pair and adds to the latency. Packets are never gathered, and WARP_BATCH is 448 at
- *  most. SECRET: up to 23 bytes that the peer must know. A peer that polls its rings has packets soonest. One in
- *  interrupt mode, as VPP's interfaces are by default, is woken by a thread of this program, which looks for packets to
- *  it: within about 100 us while packets flow, and after a pause within an eighth of it, 4 ms at most.
+ *  the chain runs. Fewer leave room on a GPU that other programs use, too. A single ring pair is
+ *  faster than one multiprocessor with WARP_BATCH 2048 and NDESC 2048 or more, but takes two microseconds more at low
+ *  load. KERNELS:
+ *  fused (default) or split, as in GPU-Ether, to compare: one kernel receives, one runs the functions and one
+ *  transmits, each with a block and WARP_BATCH / 32 warps a ring pair, and tiles of up to 32 packets go from one to the
+ *  next through GPU memory. It takes three multiprocessors a pair and adds to the latency. Packets are never gathered,
+ *  and WARP_BATCH is 448 at most. SECRET: up to 23 bytes that the peer must know. A peer that polls its rings has
+ *  packets soonest. One in interrupt mode, as VPP's interfaces are by default, is woken by a thread of this program,
+ *  which looks for packets to it: within about 100 us while packets flow, and after a pause within an eighth of it, 4
+ *  ms at most.
  *
  *  SOFTNIC: in the place of SOCKET, a DPDK device as FromDPDKDevice takes it. The GPU drives the rings of a NIC, with
  *  the descriptors, done bits and tail registers of Intel's 82599; rings and frames lie in GPU memory. No such chip has

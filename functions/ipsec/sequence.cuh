@@ -16,13 +16,13 @@ struct SequenceTile {
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const SequenceImage& image, Taken& first) const {
     const int k = block.thread, i = k < tile.count() ? tile.packet(k) : 0;
     const uint32_t sa = k < tile.count() ? choose(tile, i, image) : kNone;
-    tile.turn().take();
+    tile.turn().take(kRelaxed);
     const unsigned same = __match_any_sync(~0u, sa), before = same & ((1u << k) - 1);
     unsigned long long taken = 0;
     if (sa != kNone && before == 0)
       taken = atomicAdd(&(&first)[sa].numbers, static_cast<unsigned long long>(__popc(same)));
     taken = __shfl_sync(~0u, taken, __ffs(static_cast<int>(same)) - 1);
-    tile.turn().pass();
+    tile.turn().pass(kRelaxed);
     if (sa == kNone) return;
     const SequenceImage::Origin& origin = image.origins()[sa];
     const unsigned long long number = origin.first + taken + static_cast<unsigned>(__popc(before));
@@ -39,6 +39,7 @@ struct SequenceTile {
 
  private:
   static constexpr uint32_t kNone = SelectorImage::kNone;
+  static constexpr bool kRelaxed = true;  // what tiles share is added to atomically, and the shuffle wants the results
 
   /** The association of a packet that is to get a number of it; else kNone, and the tile says where the packet goes. */
   static __device__ __noinline__ uint32_t choose(gpu::Tile& tile, int i, const SequenceImage& image) {

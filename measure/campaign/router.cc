@@ -61,7 +61,8 @@ bool is_loss(const std::string& reason) {
   return std::find(kLosses.begin(), kLosses.end(), reason) != kLosses.end();
 }
 
-/** What the router has used while packets flowed: between begin() and end(). */
+/** What the router has used while packets flowed: between begin() and end(). What went to GPUs is counted up to
+ *  settle(), when those that were under way have come out. */
 class Usage {
  public:
   Usage(const Engine& engine, int generators, const Nvml* gpu) : engine_(engine), generators_(generators), gpu_(gpu) {}
@@ -75,10 +76,13 @@ class Usage {
   void end() {
     cycles_after_ = engine_.cycles();
     received_after_ = engine_.received();
-    traffic_after_ = engine_.traffic();
     seconds_ = seconds_since(then_), cpu_s_ = cpu_seconds() - cpu_s_;
     if (meter_) reading_ = meter_->stop();
     meter_.reset();
+  }
+  void settle() {
+    received_in_all_ = engine_.received() - received_;
+    traffic_after_ = engine_.traffic();
   }
   uint64_t received() const { return received_after_ - received_; }
   void put_into(Outcome& outcome) const {
@@ -91,8 +95,8 @@ class Usage {
     if (all > 0) outcome.cpu_utilisation = static_cast<double>(busy) / static_cast<double>(all);
     if (received() > 0) outcome.cycles_per_packet = static_cast<double>(busy) / static_cast<double>(received());
     if (threads > 0 && seconds_ > 0) outcome.core_share = std::min(1.0, cpu_s_ / (threads * seconds_));
-    if (received() > 0 && engine_.plan().has_lanes()) {
-      const auto packets = static_cast<double>(received());
+    if (received_in_all_ > 0 && engine_.plan().has_lanes()) {
+      const auto packets = static_cast<double>(received_in_all_);
       const auto [to_before, from_before] = bytes_moved(traffic_);
       const auto [to, from] = bytes_moved(traffic_after_);
       outcome.bytes_to_gpu = (to - to_before) / packets, outcome.bytes_from_gpu = (from - from_before) / packets;
@@ -118,7 +122,7 @@ class Usage {
   Clock::time_point then_;
   double seconds_ = 0, cpu_s_ = 0;
   std::vector<Engine::Cycles> cycles_, cycles_after_;
-  uint64_t received_ = 0, received_after_ = 0;
+  uint64_t received_ = 0, received_after_ = 0, received_in_all_ = 0;
   std::vector<Report::Traffic> traffic_, traffic_after_;
   std::optional<GpuMeter> meter_;
   GpuMeter::Reading reading_;
@@ -235,6 +239,7 @@ class Router : public Target {
     const uint64_t before = discarded();
     const auto [sent_before, waited_before] = sent_and_waited();
     Counts counts = load(trial, discards_ ? 0 : setup_.warmup_s, &usage);
+    usage.settle();
     const uint64_t discards = discarded() - before;
     const auto [sent, waited] = sent_and_waited();
     if (discards > 0 && !discards_) {
@@ -257,7 +262,7 @@ class Router : public Target {
     const uint64_t before = lost_inside(), bytes_before = engine_->report().received_bytes;
     usage.begin();
     const double seconds = wait(trial);
-    usage.end();
+    usage.end(), usage.settle();
     const uint64_t bytes = engine_->report().received_bytes - bytes_before;
     Outcome outcome;
     outcome.seconds = seconds;

@@ -169,8 +169,8 @@ TEST(WiredRouterTest, BytesOnTheBusAreThoseOfThePacketsThatCome) {
   bench::Setup setup = easy_setup();
   EXPECT_FALSE(run("FromDevice(a) -> XOR -> ToDevice(a)", kEasy, setup).bytes_to_gpu);
   setup.device = "simt", setup.launch = "sync", setup.transport = "gather";
-  // 60 bytes lie in four pieces of 16, those of EtherMirror in one or two; slots add 8 bytes and 4 or more. A trial on
-  // a busy machine may end while its packets are under way, or before they come: then there is another one.
+  // 60 bytes lie in four pieces of 16, those of EtherMirror in one or two; slots add 8 bytes and 4 or more. On a busy
+  // machine a trial may be over before its packets come: then there is another one.
   for (const auto& [isolate, to_gpu, from_gpu] :
        {std::tuple{false, 64 + 8, 64 + 4}, {true, 2 * 64 + 16 + 3 * 8, 2 * 64 + 16 + 3 * 4}}) {
     setup.isolate = isolate;
