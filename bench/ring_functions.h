@@ -13,6 +13,7 @@
 #include "bench/text_file.h"
 #include "core/checksum.h"
 #include "functions/check_ip_header/rule.h"
+#include "functions/ip_lookup/route.h"
 #include "functions/ipsec/association_file.h"
 #include "functions/ipsec/associations.h"
 #include "functions/ipsec/burst.h"
@@ -42,6 +43,16 @@ inline RingHeader ring_header(uint32_t length, std::mt19937& random) {
   RingHeader header{0x45, 0, static_cast<uint8_t>((length - kRingLink) >> 8), static_cast<uint8_t>(length - kRingLink)};
   header[8] = 64, header[9] = 17;
   for (size_t at = 12; at < 24; ++at) header[at] = static_cast<uint8_t>(random());
+  seal(header);
+  return header;
+}
+
+/** To any address that one of the routes has. */
+inline RingHeader ring_header(uint32_t length, const std::vector<ip_lookup::Route>& routes, std::mt19937& random) {
+  RingHeader header = ring_header(length, random);
+  const ip_lookup::Route& route = routes[random() % routes.size()];
+  const uint32_t address = route.address | (static_cast<uint32_t>(random()) & ~ip_lookup::prefix_mask(route.length));
+  for (uint32_t b = 0; b < 4; ++b) header[16 + b] = static_cast<uint8_t>(address >> (24 - 8 * b));
   seal(header);
   return header;
 }

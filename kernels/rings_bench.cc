@@ -236,14 +236,8 @@ std::unique_ptr<RingFunctions> dropping(const RingSetup& setup) {
 std::unique_ptr<RingFunctions> forwarding(const RingSetup& setup, const std::vector<ip_lookup::Route>* routes) {
   std::mt19937 random(1);
   std::vector<RingHeader> headers(65536);
-  for (RingHeader& header : headers) {
-    header = ring_header(setup.length, random);
-    if (routes == nullptr) continue;
-    const auto& route = (*routes)[random() % routes->size()];
-    const uint32_t address = route.address | (static_cast<uint32_t>(random()) & ~ip_lookup::prefix_mask(route.length));
-    for (uint32_t b = 0; b < 4; ++b) header[16 + b] = static_cast<uint8_t>(address >> (24 - 8 * b));
-    seal(header);
-  }
+  for (RingHeader& header : headers)
+    header = routes == nullptr ? ring_header(setup.length, random) : ring_header(setup.length, *routes, random);
   RingRig::Options options = setup.options({{}}, 0);
   if (routes != nullptr) {
     ip_lookup::DirectTable table;

@@ -35,6 +35,15 @@ def heddle():
     return Program(path)
 
 
+@pytest.fixture
+def heddle_bench(heddle):
+    places = [heddle.path.parent / "bench/heddle_bench", heddle.path.parent / "heddle_bench"]
+    for place in places:
+        if place.is_file():
+            return place
+    pytest.skip("needs heddle_bench beside heddle; sanitizer builds have none")
+
+
 @pytest.fixture(params=MODES)
 def mode(request):
     """Command-line options of each backend in turn."""

@@ -306,15 +306,6 @@ def test_a_figure_of_which_a_part_was_measured_says_so(tmp_path):
     assert "Bars: range of 2, 50 %. 8 of 450 points measured. 378 need a GPU (it has none)." in index  # a set: a sample
 
 
-@pytest.fixture
-def heddle_bench(heddle):
-    places = [heddle.path.parent / "bench/heddle_bench", heddle.path.parent / "heddle_bench"]
-    for place in places:
-        if place.is_file():
-            return place
-    pytest.skip("needs heddle_bench beside heddle; sanitizer builds have none")
-
-
 def test_list_says_what_is_missing(heddle, heddle_bench):
     words = [sys.executable, FOLDER, "list", "gopt-figure-3", "--build", heddle.path.parent]
     run = subprocess.run(words, check=False, capture_output=True, text=True)

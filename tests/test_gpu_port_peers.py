@@ -1,22 +1,46 @@
 """GPU ports on simt against all kinds of peers: DPDK's driver, liars, and such that die."""
 
+import json
 import os
+import pathlib
 import random
 import re
 import stat
+import subprocess
 
 import pytest
 from whole import captures
 from whole.control import Control
 from whole.gpu_ports import KERNELS, SIMT, Mirror, mirrored, numbered, right
 from whole.memif import NEXT
-from whole.program import Report, quoted, read_handler, wait_until
+from whole.program import TIMEOUT_S, Report, quoted, read_handler, wait_until
 
 LIES = {
     "region": [{"region": 7}, {"region": 0}],
     "offset": [{"offset": 0}, {"offset": 0xFFFFFFF0}, {"offset": 1 << 20}],
     "length": [{"length": 0}, {"length": 2049}, {"length": 0xFFFFFFFF}],
 }
+
+
+@pytest.mark.parametrize("drops", [False, True])
+def test_the_benchmark_of_a_process_that_recirculates(heddle, heddle_bench, place, drops):
+    """What its records say is what the router has seen, also where it drops packets."""
+    socket, records = f"{place}/wire.sock", f"{place}/records.jsonl"
+    lookup = "CheckIPHeader(14, DEVICE gpu) -> DirectIPLookup(0.0.0.0/1 0) ->" if drops else ""
+    chain = f"FromGPUPort(a, SOCKET {quoted(socket)}, QUEUES 2, NDESC 64) -> {lookup} EtherMirror -> ToGPUPort(a)"
+    point = f"socket={socket} queues=2 size=128 seconds=1 threads=2"
+    words = [heddle_bench, "--probe", "memif-peer", "--json", records, point]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as peer:
+        wait_until(lambda: os.path.exists(socket), what="the peer's socket")
+        with heddle.start("run", "--json", "-e", chain, *SIMT) as running:
+            _, errors = peer.communicate(timeout=TIMEOUT_S)
+            report = Report(running.interrupt().json)
+    assert peer.returncode == 0, errors
+    (values,) = (json.loads(line)["values"] for line in pathlib.Path(records).read_text(encoding="utf-8").splitlines())
+    sent, came_back = (values[name]["median"] for name in ("sent", "came_back"))
+    assert sent == report.received > 0
+    assert came_back == report.one("ToGPUPort")["packets"] == sent - report.dropped
+    assert (report.dropped > 0) == drops
 
 
 @KERNELS
@@ -186,7 +210,8 @@ def test_with_the_driver_of_dpdk(heddle, place, tmp_path, role):
     device = f'"net_memif0,role={theirs},socket-abstract=no,socket={place}/a.sock"'
     chain = (
         f"FromDPDKDevice({device}) -> ToDump({quoted(out)}); "
-        f"from :: FromDump({quoted(source)}, ACTIVE false) -> ToDPDKDevice(net_memif0)"
+        f"from :: FromDump({quoted(source)}, ACTIVE false) -> Queue({len(frames)}) -> RatedUnqueue(2000)"
+        " -> ToDPDKDevice(net_memif0)"  # which drops packets when a full ring stays so for 100 ms
     )
     port = f"FromGPUPort(a, SOCKET {place}/a.sock, ROLE {role}, BUFFER 10240)"
 
