@@ -1,7 +1,7 @@
-// memif-peer: the other end of a router's memif ports, in a process of its own: it listens, waits until a client connects
-// (FromGPUPort and ToGPUPort with ROLE client), and recirculates its buffers, so that the router is measured and not
-// this end's copies: of each packet it writes the first 42 bytes, for functions may have made anything of them, and the
-// descriptor. Packets go to any address, or with routes=FILE (as of heddle routes) to one that has a route.
+// memif-peer: the other end of a router's memif ports, in a process of its own: it listens, waits until a client
+// connects (FromGPUPort and ToGPUPort with ROLE client), and recirculates its buffers, so that the router is measured
+// and not this end's copies: of each packet it writes the first 42 bytes, for functions may have made anything of them,
+// and the descriptor. Packets go to any address, or with routes=FILE (as of heddle routes) to one that has a route.
 //
 //     heddle_bench --probe memif-peer "socket=/tmp/a.sock queues=4 size=1460 seconds=5"
 //     heddle run -e 'FromGPUPort(a, SOCKET /tmp/a.sock, QUEUES 4, NDESC 2048) -> ... -> ToGPUPort(a)' --device gpu
