@@ -64,7 +64,8 @@ case $kind in
     fi
     # An AF_PACKET socket sees every interface of its namespace until it is bound, and some tests hold the program to a
     # time: these run one by one, in the namespace of this script. They mostly wait, so the others, whose namespaces are
-    # their own (conftest.py), run beside them with what they leave of the processor; busy loops would leave nothing.
+    # their own (conftest.py), run beside them with what they leave of the processor (but not beside busy loops, which
+    # would leave nothing).
     alone=(tests/test_ports.py tests/test_memif_ports.py tests/test_namespaces.py tests/test_routing_daemon.py
       tests/test_stopping.py tests/test_program.py tests/test_ip_router_namespaces.py tests/test_nat.py
       tests/test_kernel_routes.py)
