@@ -61,16 +61,20 @@ bool is_loss(const std::string& reason) {
   return std::find(kLosses.begin(), kLosses.end(), reason) != kLosses.end();
 }
 
-/** What the router has used while packets flowed: between begin() and end(). What went to GPUs is counted up to
- *  settle(), when those that were under way have come out. */
+/** What the router has used while packets flowed: between begin() and end(). What went to GPUs is counted from
+ *  construction to settle(), warm-up included: no packet is under way then. */
 class Usage {
  public:
-  Usage(const Engine& engine, int generators, const Nvml* gpu) : engine_(engine), generators_(generators), gpu_(gpu) {}
+  Usage(const Engine& engine, int generators, const Nvml* gpu)
+      : engine_(engine),
+        generators_(generators),
+        gpu_(gpu),
+        received_at_first_(engine.received()),
+        traffic_(engine.traffic()) {}
   void begin() {
     then_ = Clock::now(), cpu_s_ = cpu_seconds();
     cycles_ = engine_.cycles();
     received_ = engine_.received();
-    traffic_ = engine_.traffic();
     if (gpu_ != nullptr) meter_.emplace(*gpu_);
   }
   void end() {
@@ -81,7 +85,7 @@ class Usage {
     meter_.reset();
   }
   void settle() {
-    received_in_all_ = engine_.received() - received_;
+    received_in_all_ = engine_.received() - received_at_first_;
     traffic_after_ = engine_.traffic();
   }
   uint64_t received() const { return received_after_ - received_; }
@@ -119,11 +123,12 @@ class Usage {
   const Engine& engine_;
   int generators_;
   const Nvml* gpu_;
+  uint64_t received_at_first_, received_in_all_ = 0;
+  std::vector<Report::Traffic> traffic_, traffic_after_;
   Clock::time_point then_;
   double seconds_ = 0, cpu_s_ = 0;
   std::vector<Engine::Cycles> cycles_, cycles_after_;
-  uint64_t received_ = 0, received_after_ = 0, received_in_all_ = 0;
-  std::vector<Report::Traffic> traffic_, traffic_after_;
+  uint64_t received_ = 0, received_after_ = 0;
   std::optional<GpuMeter> meter_;
   GpuMeter::Reading reading_;
 };
