@@ -3,10 +3,16 @@
 // and not this end's copies: of each packet it writes the first 42 bytes, for functions may have made anything of them,
 // and the descriptor. Packets go to any address, or with routes=FILE (as of heddle routes) to one that has a route.
 //
+// With rate=N, so many packets a second are due on all queues together, at equal distances, and latencies are known:
+// from the time at which a packet was due until this end has seen it back. Packets of a queue come back in their order,
+// so the n-th is the n-th that was sent; when the router has dropped one nobody knows which came back, and there are no
+// latencies.
+//
 //     heddle_bench --probe memif-peer "socket=/tmp/a.sock queues=4 size=1460 seconds=5"
 //     heddle run -e 'FromGPUPort(a, SOCKET /tmp/a.sock, QUEUES 4, NDESC 2048) -> ... -> ToGPUPort(a)' --device gpu
 
 #include <poll.h>
+#include <rte_cycles.h>
 
 #include <algorithm>
 #include <array>
@@ -16,9 +22,12 @@
 #include <thread>
 
 #include "bench/ring_functions.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "functions/ip_lookup/route_file.h"
 #include "io/memif/port.h"
+#include "measure/wire/histogram.h"
+#include "measure/wire/pace.h"
 
 namespace heddle::bench {
 namespace {
@@ -31,6 +40,7 @@ struct PeerOptions {
   int queues;
   uint32_t size;  ///< bytes of a packet, Ethernet header included
   double seconds, wait_s;
+  double rate_pps;  ///< on all queues together; 0: as many as there is room for
   int threads, first_core;
   std::vector<ip_lookup::Route> routes;  ///< to which packets go; none: to any address
 };
@@ -60,6 +70,55 @@ std::span<std::byte> buffers_of(const memif::ServerSession& session, double wait
   return {session.regions()[region].base(), session.regions()[region].bytes()};
 }
 
+/** Which parts of the time are measured: after the rings have filled, until the end. */
+enum class Phase { warm_up, measured, over };
+
+/** One queue of this end: sends when packets are due, and notes how long they take. One thread uses it; got() is for
+ *  any. */
+class Queue {
+ public:
+  Queue(const gpu::RingPair& pair, uint8_t* base, const Pace& pace) : end_(pair, base), pace_(pace) {
+    if (pace_.is_limited()) due_.resize(kMostUnderWay);
+  }
+
+  const PeerEnd& end() const { return end_; }
+  const Histogram& latency_ticks() const { return latency_; }
+
+  /** What has come back goes into the ring again. */
+  void take(bool measured) {
+    const int n = end_.waiting();
+    if (n == 0) return;
+    const uint64_t first = end_.got();
+    end_.give_back(n);
+    if (!measured || !pace_.is_limited()) return;
+    const uint64_t now = rte_rdtsc();
+    for (uint64_t number = first; number < first + static_cast<uint64_t>(n); ++number)
+      latency_.record(now - due_[number % kMostUnderWay]);
+  }
+  /** `write(frame, number)` fills one and returns its length. */
+  template <class Write>
+  void send(uint64_t start_tsc, const Write& write) {
+    int n = end_.room();
+    if (pace_.is_limited()) {
+      const uint64_t now = (rte_rdtsc() - start_tsc) << Pace::kFraction;
+      int due = 0;
+      for (; due < n && pace_.due() <= now; ++due, pace_.pass())
+        due_[(end_.sent() + static_cast<uint64_t>(due)) % kMostUnderWay] =
+            start_tsc + (pace_.due() >> Pace::kFraction);
+      n = due;
+    }
+    if (n > 0) end_.send(n, write);
+  }
+
+ private:
+  static constexpr size_t kMostUnderWay = 1 << 16;  // rings count in 16 bits
+
+  PeerEnd end_;
+  Pace pace_;
+  std::vector<uint64_t> due_;  // the packet with this number, by time stamp counter
+  Histogram latency_;
+};
+
 /** What one of the threads does for the rings from `first` on, each that is so many threads on. */
 class Circulation {
  public:
@@ -73,32 +132,38 @@ class Circulation {
           options.routes.empty() ? ring_header(size_, random) : ring_header(size_, options.routes, random);
       std::copy(ip.begin(), ip.end(), header.begin() + kRingLink);
     }
+    const double queues = options.queues;
+    const Pace pace = options.rate_pps > 0 ? Pace(tsc_hz() * queues / options.rate_pps, 1, 0) : Pace();
     for (size_t i = first; i < session.transmitting().size(); i += static_cast<size_t>(options.threads)) {
       gpu::RingPair pair{};  // as the router's end sees it
       pair.rx = end_of(session.transmitting()[i]), pair.tx = end_of(session.receiving()[i]);
-      ends_.push_back(std::make_unique<PeerEnd>(pair, reinterpret_cast<uint8_t*>(buffers.data())));
+      queues_.push_back(std::make_unique<Queue>(pair, reinterpret_cast<uint8_t*>(buffers.data()), pace));
     }
   }
 
-  void run(const std::atomic<bool>& ends) {
-    while (!ends.load(std::memory_order_relaxed))
-      for (const auto& end : ends_) take(*end), send(*end);
+  void run(const std::atomic<Phase>& phase) {
+    const uint64_t start = rte_rdtsc();
+    for (Phase now; (now = phase.load(std::memory_order_relaxed)) != Phase::over;)
+      for (const auto& queue : queues_) queue->take(now == Phase::measured), send(*queue, start);
     uint64_t last = got();
     for (double since = seconds_now(); seconds_now() < since + kQuietS;) {
-      for (const auto& end : ends_) take(*end);
+      for (const auto& queue : queues_) queue->take(false);
       if (got() != last) last = got(), since = seconds_now();
     }
   }
   /** So far; any thread. */
   uint64_t got() const {
     uint64_t sum = 0;
-    for (const auto& end : ends_) sum += end->got();
+    for (const auto& queue : queues_) sum += queue->end().got();
     return sum;
   }
   uint64_t sent() const {
     uint64_t sum = 0;
-    for (const auto& end : ends_) sum += end->sent();
+    for (const auto& queue : queues_) sum += queue->end().sent();
     return sum;
+  }
+  void add_latencies_to(Histogram& all) const {
+    for (const auto& queue : queues_) all.merge(queue->latency_ticks());
   }
 
  private:
@@ -109,24 +174,20 @@ class Circulation {
     end.ring = ring.ring, end.size = 1u << ring.log2_size, end.owner = true;
     return end;
   }
-  static void take(PeerEnd& end) {
-    if (const int n = end.waiting(); n > 0) end.give_back(n);
-  }
-  void send(PeerEnd& end) {
-    if (const int n = end.room(); n > 0)
-      end.send(n, [this](uint8_t* frame, uint64_t number) {
-        // Where it lies the client says.
-        const auto at = static_cast<uint64_t>(frame - reinterpret_cast<uint8_t*>(buffers_.data()));
-        if (at + size_ > buffers_.size()) throw Error("a descriptor points out of the buffers");
-        std::memcpy(frame, headers_[number % headers_.size()].data(), kRingPayload);
-        return size_;
-      });
+  void send(Queue& queue, uint64_t start_tsc) {
+    queue.send(start_tsc, [this](uint8_t* frame, uint64_t number) {
+      // Where it lies the client says.
+      const auto at = static_cast<uint64_t>(frame - reinterpret_cast<uint8_t*>(buffers_.data()));
+      if (at + size_ > buffers_.size()) throw Error("a descriptor points out of the buffers");
+      std::memcpy(frame, headers_[number % headers_.size()].data(), kRingPayload);
+      return size_;
+    });
   }
 
   std::span<std::byte> buffers_;
   uint32_t size_;
   std::array<Header, 4096> headers_;
-  std::vector<std::unique_ptr<PeerEnd>> ends_;
+  std::vector<std::unique_ptr<Queue>> queues_;
 };
 
 std::vector<Probe::Value> measure(const PeerOptions& options) {
@@ -138,7 +199,7 @@ std::vector<Probe::Value> measure(const PeerOptions& options) {
   std::vector<std::unique_ptr<Circulation>> parts;
   for (int t = 0; t < options.threads; ++t)
     parts.push_back(std::make_unique<Circulation>(session, buffers, options, static_cast<size_t>(t)));
-  std::atomic<bool> ends{false};
+  std::atomic<Phase> phase{Phase::warm_up};
   std::string problem;
   std::atomic<bool> failed{false};
   std::vector<std::thread> threads;
@@ -146,7 +207,7 @@ std::vector<Probe::Value> measure(const PeerOptions& options) {
     threads.emplace_back([&, t] {
       pin_to_core(options.first_core + t);
       try {
-        parts[static_cast<size_t>(t)]->run(ends);
+        parts[static_cast<size_t>(t)]->run(phase);
       } catch (const Error& error) {
         if (!failed.exchange(true)) problem = error.what();
       }
@@ -161,21 +222,27 @@ std::vector<Probe::Value> measure(const PeerOptions& options) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
   };
   stay(std::min(0.3, options.seconds));
+  phase = Phase::measured;
   const uint64_t before = got();
   const double start = seconds_now();
   stay(options.seconds);
   const uint64_t packets = got() - before;
   const double elapsed = seconds_now() - start;
-  ends = true;
+  phase = Phase::over;
   for (std::thread& thread : threads) thread.join();
   if (failed) throw Error(problem);
   uint64_t sent = 0;
-  for (const auto& part : parts) sent += part->sent();
+  Histogram ticks;
+  for (const auto& part : parts) sent += part->sent(), part->add_latencies_to(ticks);
   const double mpps = static_cast<double>(packets) * 1e-6 / elapsed;
-  return {{"mpps", "Mpps", mpps},
-          {"gbps", "Gb/s", mpps * options.size * 8e-3},
-          {"sent", "packets", static_cast<double>(sent)},
-          {"came_back", "packets", static_cast<double>(got())}};
+  std::vector<Probe::Value> values{{"mpps", "Mpps", mpps},
+                                   {"gbps", "Gb/s", mpps * options.size * 8e-3},
+                                   {"sent", "packets", static_cast<double>(sent)},
+                                   {"came_back", "packets", static_cast<double>(got())}};
+  if (sent == got() && ticks.count() > 0)
+    for (const auto& [name, percent] : {std::pair{"latency_p50", 50.0}, {"latency_p99", 99.0}, {"latency_p999", 99.9}})
+        values.push_back({name, "us", static_cast<double>(ticks.percentile(percent)) * 1e6 / tsc_hz()});
+  return values;
 }
 
 const RegisterProbe memif_peer("memif-peer", [](Probe::Parameters& parameters) {
@@ -185,6 +252,7 @@ const RegisterProbe memif_peer("memif-peer", [](Probe::Parameters& parameters) {
   options.queues = parameters.number("queues", 1, 1, 64);
   options.size = static_cast<uint32_t>(parameters.number("size", 64, kRingPayload, 9216));
   options.seconds = parameters.number("seconds", 2, 1, 3600);
+  options.rate_pps = parameters.number("rate", 0, 0, 1'000'000'000);
   options.wait_s = parameters.number("wait", 60, 1, 3600);
   options.threads = std::min(options.queues, parameters.number("threads", 1, 1, 64));
   options.first_core = parameters.number("core", 0, 0, 1023);

@@ -107,6 +107,7 @@ int probe_main(const std::vector<std::string>& words) {
     for (auto& point : points) {
       Probe::Parameters parameters(parse_point(point));
       const auto values = probe->run(parameters);
+      parameters.expect_all_used();
       record.parameters = nlohmann::ordered_json::object();
       for (auto& [parameter, value] : parameters.used()) record.parameters[parameter] = number_or_text(value);
       record.values.clear();

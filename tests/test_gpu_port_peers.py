@@ -7,6 +7,7 @@ import random
 import re
 import stat
 import subprocess
+import time
 
 import pytest
 from whole import captures
@@ -22,14 +23,17 @@ LIES = {
 }
 
 
+@pytest.mark.parametrize("rate", [0, 2000])
 @pytest.mark.parametrize("drops", [False, True])
-def test_the_benchmark_of_a_process_that_recirculates(heddle, heddle_bench, place, drops):
-    """What its records say is what the router has seen, also where it drops packets."""
+def test_the_benchmark_of_a_process_that_recirculates(heddle, heddle_bench, place, drops, rate):
+    """What its records say is what the router has seen, also where it drops packets; latencies are only known where it
+    drops none."""
     socket, records = f"{place}/wire.sock", f"{place}/records.jsonl"
     lookup = "CheckIPHeader(14, DEVICE gpu) -> DirectIPLookup(0.0.0.0/1 0) ->" if drops else ""
     chain = f"FromGPUPort(a, SOCKET {quoted(socket)}, QUEUES 2, NDESC 64) -> {lookup} EtherMirror -> ToGPUPort(a)"
-    point = f"socket={socket} queues=2 size=128 seconds=1 threads=2"
+    point = f"socket={socket} queues=2 size=128 seconds=1 threads=2 rate={rate}"
     words = [heddle_bench, "--probe", "memif-peer", "--json", records, point]
+    begun = time.monotonic()
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as peer:
         wait_until(lambda: os.path.exists(socket), what="the peer's socket")
         with heddle.start("run", "--json", "-e", chain, *SIMT) as running:
@@ -41,6 +45,11 @@ def test_the_benchmark_of_a_process_that_recirculates(heddle, heddle_bench, plac
     assert sent == report.received > 0
     assert came_back == report.one("ToGPUPort")["packets"] == sent - report.dropped
     assert (report.dropped > 0) == drops
+    latencies = [values[name]["median"] for name in ("latency_p50", "latency_p99", "latency_p999") if name in values]
+    assert len(latencies) == (3 if rate and not drops else 0)
+    assert latencies == sorted(latencies) and all(latency > 0 for latency in latencies)
+    if rate:
+        assert sent <= rate * (time.monotonic() - begun) + 2  # one more in each queue
 
 
 @KERNELS
