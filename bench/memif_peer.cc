@@ -103,8 +103,7 @@ class Queue {
       const uint64_t now = (rte_rdtsc() - start_tsc) << Pace::kFraction;
       int due = 0;
       for (; due < n && pace_.due() <= now; ++due, pace_.pass())
-        due_[(end_.sent() + static_cast<uint64_t>(due)) % kMostUnderWay] =
-            start_tsc + (pace_.due() >> Pace::kFraction);
+        due_[(end_.sent() + static_cast<uint64_t>(due)) % kMostUnderWay] = start_tsc + (pace_.due() >> Pace::kFraction);
       n = due;
     }
     if (n > 0) end_.send(n, write);
@@ -241,7 +240,7 @@ std::vector<Probe::Value> measure(const PeerOptions& options) {
                                    {"came_back", "packets", static_cast<double>(got())}};
   if (sent == got() && ticks.count() > 0)
     for (const auto& [name, percent] : {std::pair{"latency_p50", 50.0}, {"latency_p99", 99.0}, {"latency_p999", 99.9}})
-        values.push_back({name, "us", static_cast<double>(ticks.percentile(percent)) * 1e6 / tsc_hz()});
+      values.push_back({name, "us", static_cast<double>(ticks.percentile(percent)) * 1e6 / tsc_hz()});
   return values;
 }
 

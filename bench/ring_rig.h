@@ -94,21 +94,21 @@ class RingRig {
     int pairs = 1;
     uint32_t size = 1024;
     uint32_t capacity = 2048;             ///< bytes of packets that buffers are said to hold
-    int workers = gpu::kMostRingWorkers;  ///< warps a pair that take packets through the program; 0: spread_workers()
+    int workers = gpu::kMostRingWorkers;  ///< a pair's, warps or teams (gpu/rings.h); 0: teams_of_pair()
     bool split = false;                   ///< three kernels serve a pair; then at most gpu::kMostRingWorkers in each
     bool owner = true;     ///< the GPU's end is memif's client: buffers change rings. Else packets are copied
     uint32_t stagger = 0;  ///< no owner: buffer k begins stagger * k % 16 bytes further on
     std::vector<Function> functions = {{}};  ///< packets enter by the first
     ColumnSet columns = 0;                   ///< that they want
-    gpu::Copies copies = {};  ///< what several blocks gather of packets in the GPU's own buffers; none: nothing
+    gpu::Copies copies = {};                 ///< what teams gather of packets in the GPU's own buffers; none: nothing
   };
 
   explicit RingRig(Options options) : options_(std::move(options)), device_(gpu::open_device(options_.device)) {
     const uint32_t rings = static_cast<uint32_t>(options_.pairs) * 2;
     if (options_.workers == 0)
-      options_.workers =
-          options_.split ? gpu::kMostRingWorkers
-                         : gpu::spread_workers(device_->info().multiprocessors, true, options_.pairs, options_.size);
+      options_.workers = options_.split ? gpu::kMostRingWorkers
+                                        : gpu::teams_of_pair(device_->info().multiprocessors, true,
+                                                             !options_.copies.any(), options_.pairs, options_.size);
     const size_t ring_bytes = memif::ring_bytes(std::countr_zero(options_.size));
     rings_ = memif::Region(rings * ring_bytes);
     buffers_ = memif::Region(size_t{rings} * options_.size * kStride);

@@ -27,8 +27,8 @@ cat > "$out/gpu-test" <<'TEST'
 # All tests, on every backend; a GPU that cannot be used is a failure. Then the demo chain on CPU and GPU: same bytes?
 #
 # Usage: gpu-test [--sanitize] [OPTION OF GTEST...]
-# --sanitize: before that, a few tests in launch mode sync under compute-sanitizer's memcheck and racecheck; an error if
-# there is no compute-sanitizer.
+# --sanitize: before that, the tests in launch mode sync under compute-sanitizer's memcheck, and those that are short
+# there under racecheck; an error if there is no compute-sanitizer.
 set -eu
 cd "$(dirname "$0")"
 if [ "${1:-}" = --sanitize ]; then

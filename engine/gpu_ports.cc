@@ -19,7 +19,7 @@ constexpr microseconds kLookEvery{50'000};
 // is about an eighth of the time for which nothing has come.
 constexpr microseconds kWakeSoonest{50}, kWakeLatest{4000};
 constexpr uint32_t kLine = 128;
-static_assert(GPUPort::kMostWarpBatch == gpu::kMostSpreadWorkers * gpu::kSlotPackets);
+static_assert(GPUPort::kMostWarpBatch == gpu::kMostTeams * gpu::kSlotPackets);
 static_assert(GPUPort::kMostSplitWarpBatch == gpu::kMostRingWorkers * gpu::kSlotPackets);
 constexpr size_t kMostKept = 32;  // regions of peers that have gone while other kernels were resident
 
@@ -146,7 +146,8 @@ int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceIn
   if (from.config.warp_batch > 0) return from.config.warp_batch / gpu::kSlotPackets;
   if (!plan.spread) return gpu::kMostRingWorkers;
   const Spread& spread = spread_.at(plan.processor.number);
-  return gpu::spread_workers(device.multiprocessors, spread.alone, spread.pairs, from.size());
+  const bool in_place = !from.nic && !plan.copies.any();
+  return gpu::teams_of_pair(device.multiprocessors, spread.alone, in_place, spread.pairs, from.size());
 }
 
 void GpuPorts::add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends) {

@@ -158,10 +158,10 @@ class Device {
   virtual void* address(TableId table) const = 0;
   virtual void* address(StateId state) const = 0;
   /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves: each by about `workers`
-   *  warps that take packets through it, in one block or several (gpu/rings.h); by fewer where shared memory is short.
-   *  A program with Copies works, in several blocks, on packets that are gathered from this end's buffers of a memif,
-   *  which have at most `capacity` bytes. `split`: three kernels serve them, to receive, for the program and to
-   *  transmit, each by one block a pair with `workers` warps, up to kMostRingWorkers. Before start(). */
+   *  that take packets through it, warps of one block or teams (gpu/rings.h); by fewer where shared memory is short. A
+   *  program with Copies has teams work on packets that are gathered from this end's buffers of a memif, which have at
+   *  most `capacity` bytes. `split`: three kernels serve them, to receive, for the program and to transmit, each by one
+   *  block a pair with `workers` warps, up to kMostRingWorkers. Before start(). */
   virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif,
                             int workers = kMostRingWorkers, uint32_t capacity = 0, bool split = false) = 0;
   /** Starts their kernels, which are resident from now on. */

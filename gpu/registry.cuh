@@ -105,7 +105,7 @@ __device__ void call(const Block& block, Tile& tile, const NodeMemory& memory) {
  *      static constexpr bool kOnRings = false;  optional: that kernels of GPU ports, which have no register to spare,
  *                                             are without it
  *      static constexpr bool kInTurn = true;  optional: that it wants tile.turn(), so that packets come in the order of
- *                                             arrival; it is in the kernels of GPU ports only, with one warp
+ *                                             arrival; it is in the kernels of GPU ports only, and one warp calls it
  *      static constexpr int kPasses = 2;      optional: how often it goes over the bytes; 1 if it does not say
  *      using Scratch = ...;                   optional: shared memory for the time of a call, uninitialised
  *      using Shared = ...;                    optional: shared memory that is filled once, when a block takes up a

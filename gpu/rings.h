@@ -10,19 +10,20 @@
 namespace heddle::gpu {
 
 constexpr int kMostRegions = 16;  ///< of a port's shared memory
-// Warps that take a ring pair's packets through the program: in one block up to kMostRingWorkers. More are spread over
-// several, up to kSpreadWorkers in each; in the first there is one less, for another finds out what has come. Seven
-// warps of functions that go over whole packets keep a multiprocessor busy (docs/results.md), and so few have more
-// registers.
-constexpr int kMostRingWorkers = 14, kSpreadWorkers = 8, kMostSpreadWorkers = 320;
+// What takes a ring pair's packets through the program, a tile each at a time: in one block up to kMostRingWorkers
+// warps. For functions that go over whole packets, teams of kTeamWarps warps, each a block of its own; of these a
+// multiprocessor has registers for kTeamsAtOnce. Three that read packets in host memory, where they lie, read more of
+// them than four (docs/results.md): presumably four lose lines from L1 of which they have read a part.
+constexpr int kMostRingWorkers = 14, kTeamWarps = 4, kTeamsAtOnce = 4, kTeamsInPlace = 3, kMostTeams = 320;
 
-/** Warps for each of `pairs` ring pairs whose functions go over whole packets: as many as a receiving ring of `size`
- *  descriptors has packets for and half of the multiprocessors have room for; seven eighths if nothing else runs there
- *  (`alone`). */
-constexpr int spread_workers(int multiprocessors, bool alone, int pairs, uint32_t size) {
+/** Teams for each of `pairs` ring pairs: as many as a receiving ring of `size` descriptors has packets for and half of
+ *  the multiprocessors have room for; seven eighths if nothing else runs there (`alone`). `in_place`: they read packets
+ *  in host memory. */
+constexpr int teams_of_pair(int multiprocessors, bool alone, bool in_place, int pairs, uint32_t size) {
   const int usable = alone ? multiprocessors - multiprocessors / 8 : multiprocessors / 2;
-  const int room = usable / pairs * kSpreadWorkers - 1;
-  return std::clamp(std::min(room, static_cast<int>(size) / kSlotPackets), kMostRingWorkers, kMostSpreadWorkers);
+  const int teams = usable * (in_place ? kTeamsInPlace : kTeamsAtOnce);
+  const int room = teams / pairs - 1;  // a block finds out what has come
+  return std::clamp(std::min(room, static_cast<int>(size) / kSlotPackets), kMostRingWorkers, kMostTeams);
 }
 
 /** Memory that kernels and a port's peer reach. */

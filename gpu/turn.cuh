@@ -12,7 +12,7 @@ namespace heddle::gpu {
 
 /** A tile's turns at the functions of its program that want packets in the order of arrival (kInTurn): at each of them
  *  the tiles of a ring pair have it one after the other, in the order in which their packets came. Lies in shared
- *  memory; a tile's one warp calls everything together. */
+ *  memory; one warp of the tile's calls everything together. */
 class Turn {
  public:
   /** The tile has packets [start, end) of the ring pair, whose `words` say, by function, whose turn it is: the tile's

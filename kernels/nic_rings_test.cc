@@ -36,7 +36,7 @@ class Nic {
  public:
   static constexpr uint32_t kBufferBytes = 2048, kStride = 2304, kHeadroom = 128;
 
-  /** `split`: three kernels drive the rings. More than kMostRingWorkers workers are in several blocks. */
+  /** `split`: three kernels drive the rings. More than kMostRingWorkers workers are teams. */
   explicit Nic(uint32_t size, bool split, int workers = gpu::kMostRingWorkers)
       : size_(size), registers_(4096), device_(gpu::open_device("simt")) {
     tails_ = reinterpret_cast<uint32_t*>(registers_.base());
@@ -316,7 +316,7 @@ TEST_P(NicRings, LookAtNoDescriptorThatTheNicDoesNotOwn) {
 
 INSTANTIATE_TEST_SUITE_P(All, NicRings,
                          testing::Values(Driver{"fused", false, gpu::kMostRingWorkers},
-                                         Driver{"spread", false, 3 * gpu::kSpreadWorkers},
+                                         Driver{"spread", false, gpu::kMostRingWorkers + 10},
                                          Driver{"split", true, gpu::kMostRingWorkers},
                                          Driver{"split_one_worker", true, 1}),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -6,16 +6,19 @@
 
 namespace heddle::gpu {
 
-/** Copies a packet a lane, `length` bytes (0: none) from `from` to `to`, which do not overlap. The whole warp calls it;
- *  four lanes work on a packet at a time. Writes no other byte.
+/** Copies a packet a lane, `length` bytes from `from` to `to` (null: none), which do not overlap. The whole warp calls
+ *  it; four lanes work on a packet at a time. Writes no other byte. Of several warps that have the same packets,
+ *  `warps`, each calls it with its number, and copies some of them.
  *
  *  Each lane has `kAhead` pieces of 16 bytes in flight, for one end is often host memory, a microsecond away. The
  *  compiler would not put a load before a store in front of it: for all that it knows they may overlap. */
 template <int kAhead>
-__device__ inline void copy_frames(const uint8_t* from, uint8_t* to, uint32_t length) {
+__device__ inline void copy_frames(const uint8_t* from, uint8_t* to, uint32_t length, uint32_t warp = 0,
+                                   uint32_t warps = 1) {
+  if (to == nullptr) length = 0;
   constexpr uint32_t kTeam = 4, kPiece = sizeof(uint4), kStride = kTeam * kPiece;
   const uint32_t lane = threadIdx.x % kLanes, rank = lane % kTeam;
-  for (uint32_t round = 0; round < kTeam; ++round) {
+  for (uint32_t round = warp; round < kTeam; round += warps) {
     const auto owner = static_cast<int>(round * (kLanes / kTeam) + lane / kTeam);
     const auto source = __shfl_sync(~0u, reinterpret_cast<uint64_t>(from), owner);
     const auto target = __shfl_sync(~0u, reinterpret_cast<uint64_t>(to), owner);

@@ -6,19 +6,18 @@
 // What a ring is, the kernel is told at compile time: `Rings` is MemifRings<swaps> (kernels/ring_memif.cuh) or NicRings
 // (ring_nic.cuh).
 //
-//   warp 0   the scout: polls both rings and the stop word in one go. What comes while nothing is under way, up to 32
-//            packets, it takes through the program itself; of more it makes tiles of up to 32 for the workers
-//   warp 1   the publisher: collects the tiles that are done without a gap and moves both indices, or tails, after one
-//            fence
-//   others   workers: of W workers, w takes tiles w, w + W, ... through the program, and places what is left on the
-//            transmitting ring, behind what the tiles before it leave
+//   scout      warp 0: polls both rings and the stop word in one go, and makes tiles of up to 32 packets for the
+//              workers. Of one block it takes what comes while nothing is under way through the program itself
+//   publisher  warp 1: collects the tiles that are done without a gap and moves both indices, or tails, after one fence
+//   workers    the others: of W workers, w takes tiles w, w + W, ... through the program, and places what is left on
+//              the transmitting ring, behind what the tiles before it leave
 //
-// Of several blocks the first is like this, and the others have workers alone. What one block's warps tell each other
-// lies in its shared memory; that of several in device memory, where a word takes about a microsecond from one to the
-// other. So there only functions that want packets in order (kInTurn) have one tile wait for the next: each tile has
-// words of its own. The warps of several blocks have programs with Copies work on copies of the packets in GPU memory:
-// a warp gathers its tile's before, and takes them back to where they were, or to the transmitting ring's buffers,
-// behind it.
+// In one block each other warp is a worker. Of several blocks the first has scout and publisher, and each of the others
+// is one worker, a team of kTeamWarps warps. What one block's warps tell each other lies in its shared memory; that of
+// several in device memory, where a word takes about a microsecond from one to the other. So there only functions that
+// want packets in order (kInTurn) have one tile wait for the next: each tile has words of its own. Teams have programs
+// with Copies work on copies of the packets in GPU memory: a team gathers its tile's before, and takes them back to
+// where they were, or to the transmitting ring's buffers, behind it.
 //
 // GPU-Ether's three kernels in the place of this one: kernels/ring_split.cuh.
 //
@@ -30,6 +29,7 @@
 #include "gpu/rings.h"
 #include "kernels/check.h"
 #include "kernels/ring_copy.cuh"
+#include "kernels/ring_memory.cuh"
 #include "kernels/ring_serving.h"
 #include "kernels/ring_watch.cuh"
 #include "kernels/rings.h"
@@ -41,40 +41,6 @@ namespace heddle::gpu {
 constexpr unsigned kRingSpins = 2000, kRingSpinDozeNs = 1000;  ///< of the other warps, which look at the board
 constexpr unsigned kRingSpinsToLook = 16;                      ///< for the end, which comes once
 
-/** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room:
- *  each packet needs two of them, one after the other. In shared memory itself; the whole block calls its functions. */
-struct NearBuffers {
-  static constexpr uint32_t kMost = 2048;
-  uint32_t* far;  ///< where they lie else
-  uint32_t buffer[kMost];
-
-  /** Lets `end`, which is this block's, name these. In place after the next sync. */
-  __device__ void fetch(RingEnd& end) {
-    const bool fits = end.owner && end.size <= kMost;
-    uint32_t* const from = end.buffers;
-    for (uint32_t slot = threadIdx.x; fits && slot < end.size; slot += blockDim.x) buffer[slot] = from[slot];
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    far = from;
-    if (fits) end.buffers = buffer;
-  }
-  /** Writes them back, when no warp uses the ring any more. */
-  __device__ void put_back(const RingEnd& end) const {
-    if (end.buffers == far) return;
-    for (uint32_t slot = threadIdx.x; slot < end.size; slot += blockDim.x) far[slot] = buffer[slot];
-  }
-};
-
-/** A tile of packets from a ring, and what placing them needs. */
-struct RingTile : Tile {
-  int drop[kSlotPackets];         ///< exit of a packet that is dropped, 0: it is not
-  uint32_t buffer[kSlotPackets];  ///< owner of the receiving ring: where its buffer begins
-  uint32_t number;                ///< the tile's; the scout's: of the next that it will make
-  uint32_t start;                 ///< position of its first packet
-  int packets;                    ///< how many there are
-  unsigned goes_on;               ///< bit i: the i-th goes on in the next descriptor
-};
-
 /** The pair that this block serves, and whether it is the first of its blocks. */
 template <bool spread>
 __device__ inline uint32_t pair_of_block(const RingServing& serving) {
@@ -85,23 +51,22 @@ __device__ inline bool is_first_block(const RingServing& serving) {
   return !spread || blockIdx.x % serving.blocks == 0;
 }
 
-/** Which of a block's warps that work on packets a warp is; the publisher (1) works on none. */
+/** Which of a block's warps that take packets through the program, if they are no team, a warp is; the publisher (1)
+ *  is none. */
 __device__ inline uint32_t user_of_warp(uint32_t warp) { return warp == 0 ? 0 : warp - 1; }
-/** How many these are in all blocks of a pair, but for the scout, and which of them such a warp is. */
+/** The workers of a pair. */
 template <bool spread>
 __device__ inline uint32_t workers_of_pair(const RingServing& serving) {
-  return (spread ? serving.blocks : 1) * (blockDim.x / kLanes - 1) - 1;
-}
-template <bool spread>
-__device__ inline uint32_t worker_of_user(const RingServing& serving, uint32_t user) {
-  return (spread ? blockIdx.x % serving.blocks : 0) * (blockDim.x / kLanes - 1) + user - 1;
+  return spread ? serving.blocks - 1 : blockDim.x / kLanes - 2;
 }
 
-/** One warp of those that serve a ring pair, in one block, or, if they are `spread`, in several. */
+/** One of those who serve a ring pair, in one block, or, if they are `spread`, in several: a warp, or a team, whose
+ *  warps call the same functions. In a team lane i of warp 0 has packet i, and the others are for the program. */
 template <class Rings, bool spread>
 class RingWarp {
   using Watch = typename Rings::Watch;
   using Words = gpu::Words<spread ? cuda::thread_scope_device : cuda::thread_scope_block>;
+  static constexpr int kWarps = spread ? kTeamWarps : 1;
 
  public:
   using Board = std::conditional_t<spread, FarBoard, NearBoard>;
@@ -109,9 +74,10 @@ class RingWarp {
   using Made = typename Tiles::Made;
   using Dropped = typename Tiles::Dropped;
   using Done = typename Tiles::Done;
+  using OwnTile = std::conditional_t<spread, TeamTile, RingTile>;
 
   __device__ RingWarp(const RingServing& serving, const RingPair& pair, Board& board, Watch& watch, Program& program,
-                      RingTile& tile, const Block& block, uint4* memory)
+                      OwnTile& tile, const Block& block, uint4* memory)
       : serving_(serving),
         pair_(pair),
         board_(board),
@@ -120,34 +86,37 @@ class RingWarp {
         tile_(tile),
         runner_(block, program, tile, memory) {}
 
-  /** What worker number `worker` does until the end, or, if this is it, the scout, whose first tile is number 0. */
+  /** What worker number `worker` does until the end, or, in one block, the scout. */
   __device__ void work(uint32_t worker) {
     runner_.adopt();
-    if (lane() == 0) {
+    if (!spread && is_scout()) {
+      begin_scouting();
+    } else if (speaks()) {
       tile_.number = worker;
-      if (is_scout()) watch_.start(pair_, control()), watch_.end = pair_.rx.position, tile_.number = 0;
     }
-    __syncwarp();
-    for (;;) {
-      uint32_t start = 0;
-      const int n = is_scout() ? look_out(start) : wait_for_tile(start);
-      if (n == 0) break;
-      const uint32_t placed = take_through(start, n);
-      if (is_scout()) {
+    sync();
+    while (!spread && is_scout() ? look_out() : wait_for_tile()) {
+      const uint32_t placed = take_through();
+      if (!spread && is_scout()) {
         finish_alone(placed);
       } else {
         finish(placed);
-        if (lane() == 0) tile_.number += workers_of_pair<spread>(serving_);
+        if (speaks()) tile_.number += workers_of_pair<spread>(serving_);
       }
       __syncwarp();
     }
-    if (lane() != 0) return;
-    if (is_scout()) {
-      SystemAtomic<uint32_t>(control().fault).store(watch_.fault, cuda::memory_order_relaxed);
-      Words::store_release(board_.stop, 1u);
-    } else {
+    if (!spread && is_scout())
+      end_scouting();
+    else if (speaks())
       typename Words::Word(board_.ended).fetch_add(1, cuda::memory_order_release);
-    }
+  }
+
+  /** What the scout of several blocks does until the end. */
+  __device__ void scout() {
+    begin_scouting();
+    __syncwarp();
+    look_out();
+    end_scouting();
   }
 
   __device__ void publish(uint32_t workers) {
@@ -199,16 +168,31 @@ class RingWarp {
 
  protected:
   __device__ RingControl& control() const { return serving_.controls[pair_of_block<spread>(serving_)]; }
-  __device__ bool is_scout() const { return threadIdx.x < kLanes && is_first_block<spread>(serving_); }
+  static __device__ bool is_scout() { return threadIdx.x < kLanes; }  // in the first block
   static __device__ int lane() { return static_cast<int>(threadIdx.x % kLanes); }
+  /** Whether this warp's lanes have packets, and whether this is the thread that tells others of them. */
+  static __device__ bool has_packets() { return kWarps == 1 || threadIdx.x < kLanes; }
+  static __device__ bool speaks() { return kWarps == 1 ? lane() == 0 : threadIdx.x == 0; }
+  /** Of the warp, or the team. */
+  static __device__ void sync() { kWarps == 1 ? __syncwarp() : __syncthreads(); }
   __device__ int place_exit(PlaceDrop drop) const { return serving_.exits - kPlaceDrops + drop; }
   static __device__ uint32_t earlier(uint32_t a, uint32_t b) { return static_cast<int>(a - b) < 0 ? a : b; }
 
-  /** Waits for packets and leaves them to the workers, but for up to 32 that come while nothing is under way: it
-   *  returns how many these are, from `start` on; 0 at the end. */
-  __device__ int look_out(uint32_t& start) {
+  __device__ void begin_scouting() {
+    if (lane() == 0) watch_.start(pair_, control()), watch_.end = pair_.rx.position, tile_.number = 0;
+  }
+  __device__ void end_scouting() {
+    if (lane() != 0) return;
+    SystemAtomic<uint32_t>(control().fault).store(watch_.fault, cuda::memory_order_relaxed);
+    Words::store_release(board_.stop, 1u);
+  }
+
+  /** Waits for packets and leaves them to the workers until the end, when it returns false; but, in one block, up to 32
+   *  that come while nothing is under way it puts into the tile, and returns true. tile_.number is that of the next
+   *  tile that it will make. */
+  __device__ bool look_out() {
     while (watch_.fault == kNoFault && watch_.look()) {  // in this order: look() lets no lane on before all have read
-      start = watch_.end;
+      const uint32_t start = watch_.end;
       uint32_t end = start;
       bool alone = false;
       if (lane() == 0) {
@@ -220,10 +204,11 @@ class RingWarp {
         const uint32_t room = (Tiles::kMost - 1 - (tile_.number - finished)) * kLanes;
         if (watch_.fault == kNoFault)
           end = earlier(earlier(watch_.received(), watch_.limit() + (done.received() - done.sent())), start + room);
-        alone = end - start <= kLanes && told == start;
+        alone = !spread && end - start <= kLanes && told == start;
         // While every worker has a tile, what does not fill one waits for more.
         if (!alone && static_cast<int>(end - start) > 0 && tile_.number - finished >= workers_of_pair<spread>(serving_))
           end -= (end - start) % kLanes, watch_.idle = 0;
+        if (alone) tile_.start = start, tile_.packets = static_cast<int>(end - start);
       }
       end = __shfl_sync(~0u, end, 0);
       if (static_cast<int>(end - start) <= 0) {
@@ -231,10 +216,13 @@ class RingWarp {
         continue;
       }
       if (lane() == 0) watch_.idle = 0;
-      if (__any_sync(~0u, alone)) return static_cast<int>(end - start);
+      if (!spread && __any_sync(~0u, alone)) {
+        __syncwarp();
+        return true;
+      }
       make_tiles(end);
     }
-    return 0;
+    return false;
   }
 
   /** Makes tiles for the workers of the packets that have come before `end`. */
@@ -250,23 +238,23 @@ class RingWarp {
     __syncwarp();
   }
 
-  /** Waits for the worker's tile; returns how many packets it has, from `start` on; 0 at the end. */
-  __device__ int wait_for_tile(uint32_t& start) {
-    int n = 0;
-    if (lane() == 0)
+  /** Waits for the worker's tile and notes which packets it has; false at the end. */
+  __device__ bool wait_for_tile() {
+    if (speaks()) {
+      tile_.packets = 0;
       for (unsigned spins = 1;; ++spins) {
         const bool last_look = spins % kRingSpinsToLook == 0 && Words::load_acquire(board_.stop) != 0;
         const Made made{Words::load_acquire(board_.words.made[Tiles::place(tile_.number)])};
         if (made.is_of(tile_.number)) {
-          start = made.start(), n = static_cast<int>(made.packets());
+          tile_.start = made.start(), tile_.packets = static_cast<int>(made.packets());
           break;
         }
         if (last_look) break;
         if (spins > kRingSpins) __nanosleep(kRingSpinDozeNs);
       }
-    __syncwarp();
-    start = __shfl_sync(~0u, start, 0);
-    return __shfl_sync(~0u, n, 0);
+    }
+    sync();
+    return tile_.packets != 0;
   }
 
   /** The scout's packets are done with: nothing else is under way. */
@@ -277,8 +265,8 @@ class RingWarp {
   }
   /** A worker's tile is. */
   __device__ void finish(uint32_t placed) {
-    __syncwarp();
-    if (lane() == 0)
+    sync();
+    if (speaks())
       Words::store_release(board_.words.done[Tiles::place(tile_.number)],
                            Done::of(tile_.number, static_cast<uint32_t>(tile_.packets), placed).bits);
   }
@@ -294,11 +282,11 @@ class RingWarp {
     Words::store_release(board_.told, to);
   }
 
-  /** Takes packets [start, start + n) through the program and places those that are left. Returns how many these are.
-   *  What a later step needs is in shared memory meanwhile: registers are the program's. */
-  __device__ uint32_t take_through(uint32_t start, int n) {
-    receive(start, n);
-    if (spread && !is_scout()) say(Dropped::kRead, 0);
+  /** Takes the tile's packets through the program and places those that are left. Returns how many these are, to the
+   *  lanes that have packets. What a later step needs is in shared memory meanwhile: registers are the program's. */
+  __device__ uint32_t take_through() {
+    receive();
+    if (spread) say(Dropped::kRead, 0);
     run();
     return Rings::kSwaps ? place_apart() : place();
   }
@@ -306,20 +294,26 @@ class RingWarp {
   /** Whether the program works on copies of the packets. One block's warps would spill registers if they could. */
   __device__ bool gathers() const { return Rings::kOnHost && spread && serving_.stage != nullptr && pair_.rx.owner; }
   /** Whether this lane has a packet that is not dropped, so far. */
-  __device__ bool is_in_program() const { return lane() < tile_.packets && tile_.drop[lane()] == 0; }
+  __device__ bool is_in_program() const { return has_packets() && lane() < tile_.packets && tile_.drop[lane()] == 0; }
   /** Where this lane's packet was received. */
   __device__ uint8_t* received_at() const { return pair_.rx.memory[0].base + tile_.buffer[lane()] + pair_.rx.headroom; }
   /** How far from there its copy is, which is as far from a boundary of a line. */
   __device__ ptrdiff_t to_copy() const {
-    const uint32_t users = blockDim.x / kLanes - 1, warp = blockIdx.x * users + user_of_warp(threadIdx.x / kLanes);
-    const uint64_t place = uint64_t{warp} * kSlotPackets + static_cast<unsigned>(lane());
+    const uint64_t place = uint64_t{blockIdx.x} * kSlotPackets + static_cast<unsigned>(lane());
     return reinterpret_cast<intptr_t>(serving_.stage + place * serving_.stage_bytes) -
            static_cast<intptr_t>(program_.copies.first(reinterpret_cast<uintptr_t>(received_at())));
   }
   // Called, not inlined, as `count` is, and place() where buffers change places: what is in registers over a call is
   // little, and ptxas spills nothing.
-  /** Reads the descriptors of packets [start, start + n) into the tile, and gathers them. */
-  __device__ __noinline__ void receive(uint32_t start, int n) {
+  /** Reads the descriptors of the tile's packets, and gathers them. */
+  __device__ __noinline__ void receive() {
+    if (has_packets()) read_descriptors();
+    sync();
+    if (gathers()) runner_.gather(is_in_program(), to_copy(), *serving_.gate);
+  }
+  __device__ void read_descriptors() {
+    const uint32_t start = tile_.start;
+    const int n = tile_.packets;
     const bool mine = lane() < n;
     RingArrival arrival;
     if (mine) arrival = Rings::read(pair_.rx, (start + static_cast<uint32_t>(lane())) & (pair_.rx.size - 1));
@@ -329,22 +323,28 @@ class RingWarp {
     runner_.enter(arrival.frame, arrival.length);
     tile_.drop[lane()] = arrival.drop;
     tile_.buffer[lane()] = arrival.buffer;
-    if (lane() == 0) {
-      tile_.start = start, tile_.packets = n, tile_.goes_on = goes_on;
-      tile_.turn().begin(board_.in_turn, spread, start, start + static_cast<uint32_t>(n));
-    }
-    __syncwarp();
-    if (gathers()) runner_.gather(is_in_program(), to_copy(), *serving_.gate);
+    if (lane() != 0) return;
+    tile_.goes_on = goes_on;
+    tile_.turn().begin(board_.in_turn, spread, start, start + static_cast<uint32_t>(n));
   }
   /** Takes this lane's packet through the program. */
   __device__ void run() {
     const int node = runner_.run(is_in_program(), serving_.first_node);
-    if (tile_.drop[lane()] == 0) tile_.drop[lane()] = node - kExit;
+    if (has_packets() && tile_.drop[lane()] == 0) tile_.drop[lane()] = node - kExit;
   }
 
   /** Places what is left of the tile's packets on the transmitting ring. */
   __device__ uint32_t place() {
     if (Rings::kSwaps && gathers()) runner_.write_back(is_in_program(), received_at(), to_copy());
+    const uint32_t placed = has_packets() ? place_mine() : 0;
+    if constexpr (!Rings::kSwaps && kWarps > 1) {
+      sync();
+      copy_frames<8>(tile_.frame(lane()), tile_.to[lane()], tile_.length(lane()), threadIdx.x / kLanes, kWarps);
+    }
+    return placed;
+  }
+  /** The lanes that have packets; of a team, but for the bytes of those that are to be copied. */
+  __device__ uint32_t place_mine() {
     const uint32_t start = tile_.start;
     const int n = tile_.packets;
     const bool mine = lane() < n;
@@ -375,8 +375,8 @@ class RingWarp {
   /** Says how far the counting of the tile's dropped packets is. The scout's packets are in no tile: what is dropped of
    *  them is added to the total of the last tile that was made, to which all later ones look back. */
   __device__ void say(typename Dropped::State state, uint32_t count) {
-    if (lane() != 0) return;
-    const uint32_t tile = tile_.number - (is_scout() ? 1 : 0);
+    if (!speaks()) return;
+    const uint32_t tile = tile_.number - (!spread && is_scout() ? 1 : 0);
     const bool chained = (tile_.goes_on >> (tile_.packets - 1) & 1) != 0;
     Words::store_relaxed(board_.words.dropped[Tiles::place(tile)], Dropped::of(tile, state, chained, count).bits);
   }
@@ -448,7 +448,10 @@ class RingWarp {
     const RingEnd &rx = pair_.rx, &tx = pair_.tx;
     uint8_t* const to = kept ? Rings::place_copy(tx, at & (tx.size - 1), length) : nullptr;
     if (kept && to == nullptr) count_up(serving_.drops[place_exit(kBadBuffer)], 1);
-    copy_frames<8>(frame, to, to != nullptr ? length : 0);
+    if constexpr (kWarps == 1)
+      copy_frames<8>(frame, to, length);
+    else
+      tile_.to[lane()] = to;
     if (mine && rx.owner) Rings::refill(rx, (start + static_cast<uint32_t>(lane())) & (rx.size - 1), buffer);
   }
 
@@ -464,36 +467,15 @@ class RingWarp {
   Board& board_;
   Watch& watch_;
   const Program& program_;
-  RingTile& tile_;
-  TileRunner<1, 8> runner_;
+  OwnTile& tile_;
+  TileRunner<kWarps, 8> runner_;
 };
 
-/** Takes `bytes`, whole words, to memory of this block's. The whole block calls it. */
-__device__ inline void take(void* to, const void* from, size_t bytes) {
-  for (size_t i = threadIdx.x; i < bytes / sizeof(uint32_t); i += blockDim.x)
-    static_cast<uint32_t*>(to)[i] = static_cast<const uint32_t*>(from)[i];
-}
-
-/** What a block has in shared memory if it serves a pair alone. */
-struct RingBlock {
-  NearBoard board;
-  NearBuffers rx, tx;
-
-  /** In place after the next sync. */
-  __device__ void begin(RingPair& pair) {
-    board.begin(pair, threadIdx.x, blockDim.x);
-    rx.fetch(pair.rx);
-    tx.fetch(pair.tx);
-  }
-  /** When no warp uses the rings any more. */
-  __device__ void end(const RingPair& pair) const {
-    rx.put_back(pair.rx);
-    tx.put_back(pair.tx);
-  }
-};
+template <bool spread>
+constexpr int kMostThreads = (spread ? kTeamWarps : kMostRingWorkers + 2) * kLanes;
 
 template <class Rings, bool spread>
-static __global__ void __launch_bounds__((spread ? kSpreadWorkers + 1 : kMostRingWorkers + 2) * kLanes, 1)
+static __global__ void __launch_bounds__(kMostThreads<spread>, spread ? kTeamsAtOnce : 1)
     serve_rings(RingServing serving) {
   using Warp = RingWarp<Rings, spread>;
   struct Nothing {};
@@ -503,7 +485,7 @@ static __global__ void __launch_bounds__((spread ? kSpreadWorkers + 1 : kMostRin
   __shared__ typename Rings::Watch watch;
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
-  __shared__ RingTile tiles[kMostRingWorkers + 1];
+  __shared__ typename Warp::OwnTile tiles[spread ? 1 : kMostRingWorkers + 1];
   const uint32_t warp = threadIdx.x / kLanes;
   take(&pair, serving.pairs + pair_of_block<spread>(serving), sizeof pair);
   take(&program, serving.program, sizeof program);
@@ -516,20 +498,23 @@ static __global__ void __launch_bounds__((spread ? kSpreadWorkers + 1 : kMostRin
     else
       return block.board;
   }();
-  if (is_first_block<spread>(serving)) Warp::fill(pair);
+  const bool is_first = is_first_block<spread>(serving);
+  if (is_first) Warp::fill(pair);
   __syncthreads();
 
-  const Block one_warp{static_cast<int>(threadIdx.x % kLanes), kLanes};
-  const uint32_t user = user_of_warp(warp);  // of a tile and of memory
-  Warp mine(serving, pair, board, watch, program, tiles[user], one_warp,
-            dynamic_shared() + user * serving.memory_units);
-  if (warp != 1)
-    mine.work(worker_of_user<spread>(serving, user));
-  else if (is_first_block<spread>(serving))
+  const uint32_t user = spread ? 0 : user_of_warp(warp);  // of a tile and of memory
+  const Block who{static_cast<int>(spread ? threadIdx.x : threadIdx.x % kLanes), (spread ? kTeamWarps : 1) * kLanes};
+  Warp mine(serving, pair, board, watch, program, tiles[user], who, dynamic_shared() + user * serving.memory_units);
+  if (is_first && warp == 1) {
     mine.publish(workers_of_pair<spread>(serving));
+  } else if (!spread || !is_first) {
+    mine.work((spread ? blockIdx.x % serving.blocks : user) - 1);
+  } else if (warp == 0) {
+    if constexpr (spread) mine.scout();
+  }
   __syncthreads();
   if constexpr (!spread) block.end(pair);
-  if (!is_first_block<spread>(serving) || threadIdx.x != 0) return;
+  if (!is_first || threadIdx.x != 0) return;
   RingControl& control = serving.controls[pair_of_block<spread>(serving)];
   control.rx_position = RingProgress{board.progress}.received();
   control.tx_position = RingProgress{board.progress}.sent();

@@ -103,10 +103,10 @@ struct RingBoard {
 };
 using NearBoard = RingBoard<128>;                                            ///< of one block, in shared memory
 using FarBoard = RingBoard<2 * (1 << memif::kMostLog2Size) / kSlotPackets>;  ///< of several, in device memory
-// A tile may still look at words of those before it when they are long done with: at none before its own warp's last
-// tile, W before it if there are W workers, while no tile 2 W or more behind it has begun, for the warp's own is
+// A tile may still look at words of those before it when they are long done with: at none before its own worker's last
+// tile, W before it if there are W workers, while no tile 2 W or more behind it has begun, for the worker's own is
 // between.
-static_assert(3 * (kMostSpreadWorkers + kSpreadWorkers) <= FarBoard::Tiles::kMost);
+static_assert(3 * kMostTeams <= FarBoard::Tiles::kMost);
 
 /** A tile on its way from one of a ring pair's kernels to the next, if three serve it (kernels/ring_split.cuh): what
  *  RingTile says of its packets, lane i's at i. Device memory. */
@@ -145,10 +145,10 @@ struct RingServing {
   const Program* program;  ///< device memory; exit 0 is the transmitting ring
   RingCount* drops;        ///< [exits], device memory, see gpu/rings.h
   uint16_t exits;
-  uint16_t first_node;    ///< where packets enter the program
-  uint16_t last_node;     ///< that counts what is transmitted
-  uint32_t memory_units;  ///< dynamic shared memory of a warp, in 16 bytes
-  uint8_t* stage;  ///< [block][warp][kSlotPackets][stage_bytes], device memory, where packets are gathered; or null
+  uint16_t first_node;      ///< where packets enter the program
+  uint16_t last_node;       ///< that counts what is transmitted
+  uint32_t memory_units;    ///< dynamic shared memory of a warp, or of a team, in 16 bytes
+  uint8_t* stage;           ///< [block][kSlotPackets][stage_bytes], device memory, where teams gather packets; or null
   uint32_t stage_bytes;     ///< a multiple of Copies::kLine
   Gate* gate;               ///< of what is gathered
   RingHandover* handovers;  ///< by pair, if three kernels serve it: device memory, begun

@@ -8,11 +8,14 @@
 namespace heddle::gpu::HEDDLE_GPU_BACKEND {
 namespace {
 
+constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
 #ifdef HEDDLE_SIMT
-constexpr int kMostWorkers = 3;  // all warps of a block share one OS thread
+constexpr int kMostWorkers = 3;    // all warps of a block share one OS thread
+constexpr int kMostTeamsHere = 6;  // each has one of its own
 constexpr bool kKernelsShare = true;
 #else
 constexpr int kMostWorkers = kMostRingWorkers;
+constexpr int kMostTeamsHere = kMostTeams;
 // Of three kernels with 64 blocks each an H100 has left some out, though all had room: each kernel has its own division
 // of a multiprocessor's memory into L1 and shared memory, presumably. So none is counted on beside another.
 constexpr bool kKernelsShare = false;
@@ -51,25 +54,28 @@ void RingSets::load(Kernel& kernel, const RingKernel& launcher, size_t most_shar
                                          static_cast<int>(kernel.most_dynamic_bytes)));
 }
 
-RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers, bool split, uint32_t stage_bytes,
+RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool split, uint32_t stage_bytes,
                       Gate* gate) {
   Set set{};
   set.count = pairs;
-  set.blocks = split || workers <= kMostRingWorkers ? 1 : workers / kSpreadWorkers + 1;
-  set.warp_units = (warp_bytes + 15) / 16;
+  set.memory_units = (bytes + 15) / 16;
+  bytes = set.memory_units * 16;
+  const bool spread = !split && workers > kMostRingWorkers;
   const auto& split_kernels = split_kernels_[static_cast<int>(kind)];
-  const Kernel& runs = split ? split_kernels[1] : kernels_[static_cast<int>(kind)][set.blocks > 1 ? 1 : 0];
-  // Warps that take packets through the program: the scout does, too, where one kernel does all.
-  const int scouts = split ? 0 : 1;
-  const size_t fit = set.warp_units == 0 ? kMostWorkers + 1 : runs.most_dynamic_bytes / (set.warp_units * 16);
-  if (fit < 2)
+  const Kernel& runs = split ? split_kernels[1] : kernels_[static_cast<int>(kind)][spread ? 1 : 0];
+  const int least = split || spread ? 1 : 2;  // in a block: of one that does all, the scout takes packets as well
+  const size_t fit = bytes == 0 ? kMostWorkers + 1 : runs.most_dynamic_bytes / bytes;
+  if (fit < static_cast<size_t>(least))
     throw Error(
-        format("a warp of a port's rings wants %zu bytes of shared memory, a block has %zu for at least two; "
+        format("who serves a port's rings wants %zu bytes of shared memory, a block has %zu for at least %d; "
                "use fewer functions between the ports",
-               warp_bytes, runs.most_dynamic_bytes));
-  const int here = std::min({workers / set.blocks, kMostWorkers, static_cast<int>(fit) - scouts});
-  const auto users = static_cast<size_t>(here + scouts);
-  const size_t dynamic_bytes = users * set.warp_units * 16;
+               bytes, runs.most_dynamic_bytes, least));
+  // Teams are as many as a multiprocessor has registers for, or fewer if it is short of shared memory.
+  const size_t at_once = (runs.most_dynamic_bytes + runs.static_bytes) / (bytes + runs.static_bytes + kReservedByCuda);
+  const int teams = workers * std::clamp(static_cast<int>(at_once), 1, kTeamsAtOnce) / kTeamsAtOnce;
+  set.blocks = spread ? std::clamp(teams, 1, kMostTeamsHere) + 1 : 1;
+  const int here = spread ? 1 : std::min({workers, kMostWorkers, static_cast<int>(fit) - (split ? 0 : 1)});
+  const size_t dynamic_bytes = static_cast<size_t>(split || spread ? here : here + 1) * bytes;
   const auto add_stage = [&](const Kernel& kernel, const char* what, int warps, size_t bytes) {
     cudaStream_t stream{};
     HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -83,13 +89,13 @@ RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers, 
     set.first_handovers = pinned_.take<RingHandover>(static_cast<size_t>(pairs));
     set.tiles = device_.take<HandedTile>(static_cast<size_t>(pairs) * kHandedTiles);
   } else {
-    add_stage(runs, "", here + 2, dynamic_bytes);
+    add_stage(runs, "", spread ? kTeamWarps : here + 2, dynamic_bytes);
   }
   if (set.blocks > 1) {
     set.boards = device_.take<FarBoard>(static_cast<size_t>(pairs));
     set.first_boards = pinned_.take<FarBoard>(static_cast<size_t>(pairs));
     set.stage_bytes = stage_bytes, set.gate = gate;
-    set.stage = device_.take<uint8_t>(static_cast<size_t>(pairs * set.blocks) * users * kSlotPackets * stage_bytes);
+    set.stage = device_.take<uint8_t>(static_cast<size_t>(pairs * set.blocks) * kSlotPackets * stage_bytes);
   }
   set.pairs = pinned_.take<RingPair>(static_cast<size_t>(pairs));
   set.controls = pinned_.take<RingControl>(static_cast<size_t>(pairs));
@@ -98,7 +104,6 @@ RingsId RingSets::add(size_t warp_bytes, int pairs, RingKind kind, int workers, 
 }
 
 std::vector<Residents> RingSets::residents() const {
-  constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
   std::vector<Residents> list;
   for (const Set& set : sets_)
     for (const Stage& stage : set.stages) {
@@ -129,7 +134,7 @@ void RingSets::start(RingsId rings, const RingLaunch& launch, const Program* pro
       config.stream = stage.stream;
       stage.kernel->launcher.launch(
           config, {set.pairs, set.controls, set.boards, static_cast<uint32_t>(set.blocks), program, drops, launch.exits,
-                   launch.first_node, launch.last_node, static_cast<uint32_t>(set.warp_units), set.stage,
+                   launch.first_node, launch.last_node, static_cast<uint32_t>(set.memory_units), set.stage,
                    set.stage_bytes, set.gate, set.handovers, set.tiles});
     }
   } catch (const Error&) {  // each kernel ends without those behind it

@@ -21,9 +21,9 @@ class RingSets {
   ~RingSets();
 
   bool empty() const { return sets_.empty(); }
-  /** `stage_bytes`: that several blocks gather of a packet at most, gated by `gate`; 0: programs work on packets where
-   *  they lie. `split`: three kernels serve them. */
-  RingsId add(size_t warp_bytes, int pairs, RingKind kind, int workers, bool split, uint32_t stage_bytes, Gate* gate);
+  /** `bytes`: of shared memory that a program wants. `stage_bytes`: that teams gather of a packet at most, gated by
+   *  `gate`; 0: programs work on packets where they lie. `split`: three kernels serve them. */
+  RingsId add(size_t bytes, int pairs, RingKind kind, int workers, bool split, uint32_t stage_bytes, Gate* gate);
   std::vector<Residents> residents() const;
   void start(RingsId rings, const RingLaunch& launch, const Program* program, RingCount* drops);
   std::vector<RingStop> stop(RingsId rings);
@@ -57,7 +57,7 @@ class RingSets {
     RingHandover *handovers, *first_handovers;  // [count], the same; null: one kernel
     HandedTile* tiles;                          // as in RingServing
     int count, blocks;                          // pairs, and blocks of each
-    size_t warp_units;                          // dynamic shared memory, in 16 bytes
+    size_t memory_units;                        // as in RingServing
     uint8_t* stage;                             // as in RingServing
     uint32_t stage_bytes;
     Gate* gate;

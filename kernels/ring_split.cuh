@@ -13,6 +13,7 @@
 // ring, so all that has been begun can be transmitted before an end, whatever the peer does.
 
 #include "kernels/ring_kernel.cuh"
+#include "kernels/ring_memory.cuh"
 
 namespace heddle::gpu {
 
@@ -96,10 +97,8 @@ class ReceivingWarp : RingWarp<Rings, false> {
 
   __device__ void work(uint32_t worker, uint32_t workers) {
     for (uint32_t number = worker;; number += workers) {
-      uint32_t start = 0;
-      const int n = claim(number, start);
-      if (n == 0) return;
-      this->receive(start, n);
+      if (!claim(number)) return;
+      this->receive();
       HandedTile& to = tiles_[number];
       to.frame[lane()] = tile_.frame(lane()), to.length[lane()] = tile_.length(lane());
       to.buffer[lane()] = tile_.buffer[lane()], to.drop[lane()] = tile_.drop[lane()];
@@ -109,18 +108,18 @@ class ReceivingWarp : RingWarp<Rings, false> {
   }
 
  private:
-  /** Takes the packets of this tile when it is its turn, it is free, and some have come; returns how many, 0 at the
-   *  end. */
-  __device__ int claim(uint32_t number, uint32_t& start) {
-    int n = 0;
+  /** Notes which packets this tile has when it is its turn, it is free, and some have come; false at the end. */
+  __device__ bool claim(uint32_t number) {
     if (lane() == 0) {
       bool is_free = false;
+      tile_.packets = 0;
       for (unsigned spins = 0; BlockWords::load_acquire(board_.stop) == 0;) {
         is_free = is_free || tiles_.is_of(number, kReceiver);
         if (is_free && BlockWords::load_acquire(next_.number) == number) {
-          start = next_.start;
-          n = min(static_cast<int>(BlockWords::load_acquire(next_.end) - start), kLanes);
+          const uint32_t start = next_.start;
+          const int n = min(static_cast<int>(BlockWords::load_acquire(next_.end) - start), kLanes);
           if (n > 0) {
+            tile_.start = start, tile_.packets = n;
             next_.start = start + static_cast<uint32_t>(n);
             BlockWords::store_release(next_.number, number + 1);
             break;
@@ -130,8 +129,7 @@ class ReceivingWarp : RingWarp<Rings, false> {
       }
     }
     __syncwarp();
-    start = __shfl_sync(~0u, start, 0);
-    return __shfl_sync(~0u, n, 0);
+    return tile_.packets != 0;
   }
 
   RingHandover& handover_;

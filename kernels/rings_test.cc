@@ -206,7 +206,7 @@ TEST_P(RingKernel, ClosesTheGapsThatDropsLeave) {
 // So many tiles are under way that one may look back over more than 32 of them.
 TEST_P(RingKernel, ManyTilesCloseTheGapsThatDropsLeave) {
   RingRig::Options wide = options(1, 4096);
-  if (GetParam().spread) wide.workers = 8 * gpu::kSpreadWorkers;
+  if (GetParam().spread) wide.workers = 64;
   RingRig rig(wide);
   const uint64_t frames = on_simt() ? 20'000 : 1'000'000;
   Checker checker(rig.end(0), 1, 40);

@@ -20,7 +20,7 @@ namespace heddle::gpu {
  *  want more than kMostWarps are not there. */
 template <int kWarps, int kMostWarps = kWarps>
 class TileRunner {
-  static constexpr bool kOnRings = kMostWarps > kWarps;  // one warp that runs what wants several is a ring's
+  static constexpr bool kOnRings = kMostWarps > kWarps;  // that runs what wants more warps is a ring's
 
  public:
   /** `memory`: the block's dynamic shared memory: columns, scratch, and what functions have filled. */
@@ -91,18 +91,18 @@ class TileRunner {
     }
   }
 
-  /** Puts a packet that no slot holds into the tile, as this lane's. One warp. */
+  /** Puts a packet that no slot holds into the tile, as this lane's. Warp 0; in place after the next sync. */
   __device__ void enter(uint8_t* frame, uint32_t length) {
-    static_assert(kWarps == 1);
     tile_.frame_[block_.thread] = frame;
     tile_.length_[block_.thread] = length;
   }
 
+  // Of these three the whole block calls each; warp 0's lanes say which packets they have, and others that they have
+  // none.
   /** Copies the packets that have entered, this lane's if it is `present`, to `far` bytes from where they are, and has
-   *  the program work on them there. One warp. */
+   *  the program work on them there. */
   __device__ void gather(bool present, ptrdiff_t far, Gate& gate) {
-    static_assert(kWarps == 1);
-    const int i = block_.thread;
+    const int i = block_.thread % kLanes;
     const auto start = reinterpret_cast<uintptr_t>(tile_.frame_[i]);
     TileCopy& copy = tile_copy();
     copy.lay_out(block_, present ? program_.copies.gathered(start, tile_.length_[i]) : Range{}, far);
@@ -115,8 +115,7 @@ class TileRunner {
   /** Copies what the program has changed of them back, this lane's if it is `wanted`, which entered at `entry`; they
    *  are there again. */
   __device__ void write_back(bool wanted, const uint8_t* entry, ptrdiff_t far) {
-    static_assert(kWarps == 1);
-    const int i = block_.thread;
+    const int i = block_.thread % kLanes;
     const auto start = reinterpret_cast<uintptr_t>(tile_.frame_[i]), twin = reinterpret_cast<uintptr_t>(entry) + far;
     const uint32_t length = tile_.length_[i], entry_length = length + static_cast<uint32_t>(start - twin);
     TileCopy& copy = tile_copy();
@@ -130,8 +129,8 @@ class TileRunner {
    *  columns are zero. Returns where the lane's packet leaves, kExit + exit; the tile says where it then begins and how
    *  long it is. */
   __device__ int run(bool present, int first) {
-    static_assert(kWarps == 1);
-    for (int word = 0; word < program_.column_words; ++word) tile_.columns_[word * kSlotPackets + block_.thread] = 0;
+    for (int word = block_.thread; word < program_.column_words * kSlotPackets; word += block_.threads)
+      tile_.columns_[word] = 0;
     return travel(present ? first : static_cast<int>(kExit));
   }
 
@@ -218,7 +217,7 @@ class TileRunner {
       block_.sync();
       if constexpr (kOnRings || kWarps > 1) n = tile_.node_;
       if constexpr (kOnRings)
-        if (program_.turns != 0) Turn::reach(tile_.turn_, program_, n);
+        if (keeps_ways && program_.turns != 0) Turn::reach(tile_.turn_, program_, n);
       if (n >= kExit) return node;
       const Program::Node& what = program_.nodes[n];
       if (what.function >= 0) {
@@ -320,7 +319,9 @@ class TileRunner {
   __device__ void run_if_here([[maybe_unused]] const NodeMemory& memory) {
     if constexpr (is_here<id>()) {
       using Function = typename Registered<id>::Type;
-      if constexpr (Registered<id>::kTraits.warps > 1)
+      if constexpr (kWarps > 1 && Registered<id>::kTraits.in_turn) {
+        if (block_.thread < kLanes) What::template run<Function>(Block{block_.thread, kLanes}, tile_, memory);
+      } else if constexpr (Registered<id>::kTraits.warps > 1)
         run_apart<What, Function>(block_, tile_, memory);
       else
         What::template run<Function>(block_, tile_, memory);

@@ -22,12 +22,12 @@ namespace heddle {
  *  at SOCKET, default 0. QUEUES: ring pairs, 1 (default) to 64, each served by a multiprocessor or more; the peer must
  *  have as many. NDESC: descriptors of a ring, a power of two from 32 to 16384, default 1024; a client's choice.
  *  BUFFER: bytes of the packets that a client's buffers hold, default 2048. WARP_BATCH: packets received by a ring pair
- *  that are worked on at a time, a multiple of 32 up to 10240: each 32 have a warp; 448 or fewer have one
- *  multiprocessor, more one for each 256. 0 (default): 448, and where functions go over whole packets, such as IPsec,
- *  as many as NDESC, if half of the GPU's multiprocessors have room for them, or seven eighths where nothing else of
- *  the chain runs. Fewer leave room on a GPU that other programs use, too. A single ring pair is
- *  faster than one multiprocessor with WARP_BATCH 2048 and NDESC 2048 or more, but takes two microseconds more at low
- *  load. KERNELS:
+ *  that are worked on at a time, a multiple of 32 up to 10240: each 32 of 448 or fewer have a warp, on one
+ *  multiprocessor; each 32 of more have four warps, and a multiprocessor 128. 0 (default): 448, and where functions go
+ *  over whole packets, such as IPsec, as many as NDESC, if half of the GPU's multiprocessors have room for them, or
+ *  seven eighths where nothing else of the chain runs. Fewer leave room on a GPU that other programs use, too, and
+ *  packets wait less for others' at high load. A single ring pair is faster with WARP_BATCH 2048 and NDESC 2048 or more
+ *  than with 448, but takes four microseconds more at low load. KERNELS:
  *  fused (default) or split, as in GPU-Ether, to compare: one kernel receives, one runs the functions and one
  *  transmits, each with a block and WARP_BATCH / 32 warps a ring pair, and tiles of up to 32 packets go from one to the
  *  next through GPU memory. It takes three multiprocessors a pair and adds to the latency. Packets are never gathered,
