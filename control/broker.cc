@@ -106,8 +106,19 @@ std::string Broker::read(const std::string& name, const std::string& argument) {
   }
 }
 
+// While it cannot be told it is what it was, unless a handler has been written since, which may have given sources
+// something to do.
+bool Broker::exhausted() {
+  const uint64_t writes = writes_;
+  const std::optional<bool> now = engine_.exhausted();
+  if (!now) return exhausted_after_ == writes_;
+  exhausted_after_ = *now ? writes : 0;
+  return *now;
+}
+
 void Broker::write(const std::string& name, const std::string& value) {
   const std::lock_guard lock(calling_);
+  ++writes_;
   const Found found = look_up(name);
   if (!found.handler->write) throw HandlerError(HandlerError::denied, "Handler '" + name + "' read-only");
   try {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +37,7 @@ class Broker final : public Control {
     /** Runs a change of an element as Engine::update does. */
     std::function<void(Element&, const std::function<void()>&)> update;
     std::function<void()> stop;
-    std::function<bool()> exhausted;
+    std::function<std::optional<bool>()> exhausted;  // nothing: it cannot be told at present
   };
   explicit Broker(Engine engine);
 
@@ -59,7 +62,7 @@ class Broker final : public Control {
   void stop() override;
   void on_stop(std::function<void()> action) override;
   void end() override { engine_.stop(); }
-  bool exhausted() override { return engine_.exhausted(); }
+  bool exhausted() override;
 
   const std::deque<Member>& members() const { return members_.list; }
 
@@ -76,6 +79,8 @@ class Broker final : public Control {
   FairMutex calling_;
   Members members_;
   Handlers global_;
+  // Writes so far and one, and as many as there were when sources were last known to be exhausted; 0: they were not.
+  std::atomic<uint64_t> writes_{1}, exhausted_after_{0};
 };
 
 }  // namespace heddle

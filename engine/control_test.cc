@@ -79,6 +79,28 @@ TEST(Control, ChangesGoOnWhileTheRunEnds) {
   }
 }
 
+// A script goes on when sources are exhausted. What was so before it gave them something to do says nothing.
+TEST(Control, NobodyKnowsOfAnEndFromBeforeAWrite) {
+  std::optional<bool> told;
+  Broker broker({.update = [](Element&, const std::function<void()>& change) { change(); },
+                 .stop = [] {},
+                 .exhausted = [&] { return told; }});
+  broker.global().write("reset", [](const std::string&) {});
+  EXPECT_FALSE(broker.exhausted());
+  told = true;
+  EXPECT_TRUE(broker.exhausted());
+  told = std::nullopt;  // a busy machine
+  EXPECT_TRUE(broker.exhausted());
+  broker.write("reset", "");
+  EXPECT_FALSE(broker.exhausted());
+  told = true;
+  EXPECT_TRUE(broker.exhausted());
+  told = false;
+  EXPECT_FALSE(broker.exhausted());
+  told = std::nullopt;
+  EXPECT_FALSE(broker.exhausted());
+}
+
 // Who reads counts beside a reset sees those before it or those after it, never what is less than nothing.
 TEST(Control, CountsNeverWrapAround) {
   const auto engine = make_engine("s :: InfiniteSource -> c :: Counter -> Discard;");

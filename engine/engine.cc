@@ -278,7 +278,7 @@ bool Engine::is_running() const {
   return started_ && !stopping_ && kept_running(*now_);
 }
 
-bool Engine::exhausted() const {
+std::optional<bool> Engine::exhausted() const {
   const std::lock_guard lock(changing_);
   return now_->scheduler.exhausted();
 }

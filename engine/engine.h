@@ -83,8 +83,8 @@ class Engine {
   /** Joins the threads, stops GPU and elements. */
   void wait();
 
-  /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. */
-  bool exhausted() const;
+  /** As Scheduler::exhausted(). */
+  std::optional<bool> exhausted() const;
 
   /** Hot reconfiguration: what `plan` returns takes the place of what runs. It is read, checked and planned, and its
    *  elements are started, while packets go on; then packet threads stop between two batches, elements take over what

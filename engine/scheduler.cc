@@ -128,14 +128,15 @@ class Scheduler::Quiescence {
   bool begun_ = false;
 };
 
-bool Scheduler::exhausted() const {
+std::optional<bool> Scheduler::exhausted() const {
   Quiescence quiescence(workers_.size(), &Progress::idle);
   for (int i = 0; i < 50 && live_threads() > 0; ++i) {
-    if (quiescence.lasts(progress_.get())) return exhausted_ = true;
-    if (!quiescence.begun()) return exhausted_ = false;
+    if (quiescence.lasts(progress_.get())) return true;
+    if (!quiescence.begun()) return false;
     std::this_thread::sleep_for(kNap);
   }
-  return exhausted_ && live_threads() > 0;
+  if (live_threads() > 0) return std::nullopt;
+  return false;
 }
 
 std::vector<Scheduler::Cycles> Scheduler::cycles() const {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,9 +47,9 @@ class Scheduler {
   /** Frees the workers; the threads have been joined. */
   void clear() { workers_.clear(), drivers_.clear(); }
 
-  /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. While threads
-   *  that were idle get no time from a busy machine, which tells nothing, it is what it was. */
-  bool exhausted() const;
+  /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. Nothing if it
+   *  cannot be told, for threads that were idle get no time from a busy machine. */
+  std::optional<bool> exhausted() const;
 
   /** Of a packet thread, in cycles of the time stamp counter: its whole life, and the part in which it found
    *  packets. */
@@ -78,8 +79,7 @@ class Scheduler {
   std::vector<std::unique_ptr<Worker>> workers_;
   Drivers drivers_;
   Options options_;
-  std::unique_ptr<Progress[]> progress_;        // by thread, the master's last
-  mutable std::atomic<bool> exhausted_{false};  // when it could be told last
+  std::unique_ptr<Progress[]> progress_;  // by thread, the master's last
   std::vector<std::thread> threads_;
   std::thread master_;
   std::atomic<int> live_threads_{0};

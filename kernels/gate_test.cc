@@ -41,8 +41,7 @@ Found search(const std::vector<Point>& curve, uint64_t first, double noise) {
                         (1 + noise * (static_cast<double>(random() % 2001) / 1000 - 1));
     if (i >= kSettled) sum += rate;
     now += static_cast<uint64_t>(5e8 / rate);
-    const bool holds_up = static_cast<double>(search.limit) < curve.back().megabytes * (1 << 20);
-    search.end_interval(now, holds_up ? LimitSearch::kInterval : 0);
+    search.end_interval(now, static_cast<double>(search.limit) < curve.back().megabytes * (1 << 20));
   }
   const auto better = [](const Point& a, const Point& b) { return a.rate < b.rate; };
   return {sum / (kIntervals - kSettled), std::max_element(curve.begin(), curve.end(), better)->rate};
@@ -65,32 +64,16 @@ TEST(LimitSearch, StaysWithinItsBoundsWhateverIsMeasured) {
   LimitSearch search;
   uint64_t now = 0;
   for (int i = 0; i < 10000; ++i) {
-    search.end_interval(now += random() % 1000, random() % (LimitSearch::kInterval + 1));
+    search.end_interval(now += random() % 1000, true);
     ASSERT_GE(search.limit, LimitSearch::kLeast);
     ASSERT_LE(search.limit, LimitSearch::kMost);
   }
 }
 
-// Intervals take as long as packets take to come, whatever the limit is.
-TEST(LimitSearch, StaysAtPartLoad) {
-  auto random = test::random_for("gate, part load");
-  const auto limit_after = [&](uint64_t first, uint64_t waited) {
-    LimitSearch search;
-    search.limit = first;
-    for (uint64_t i = 0, now = 0; i < 1000; ++i) search.end_interval(now += 2000 + random() % 100, waited);
-    return search.limit;
-  };
-  for (const uint64_t first : {LimitSearch::kLeast, uint64_t{2} << 20, LimitSearch::kFirst, LimitSearch::kMost})
-    EXPECT_EQ(limit_after(first, LimitSearch::kInterval / 3), first);
-  for (const uint64_t first : {LimitSearch::kLeast, uint64_t{2} << 20, LimitSearch::kFirst})
-    EXPECT_EQ(limit_after(first, 0), first);
-  EXPECT_LE(limit_after(LimitSearch::kMost, 0), LimitSearch::kFirst);
-}
-
 TEST(LimitSearch, AFixedLimitStays) {
   LimitSearch search;
   search.fixed = true;
-  for (uint64_t now = 0; now < 100; now += 1 + now % 7) search.end_interval(now, now % 2 * LimitSearch::kInterval);
+  for (uint64_t now = 0; now < 100; now += 1 + now % 7) search.end_interval(now, now % 2 == 0);
   EXPECT_EQ(search.limit, LimitSearch{}.limit);
 }
 

@@ -96,7 +96,7 @@ struct TileCopy {
              static_cast<long long>(limit.load(cuda::memory_order_relaxed));
     };
     if (!is_full()) return;
-    DeviceAtomic<unsigned long long>(gate.waited).fetch_add(bytes, cuda::memory_order_relaxed);
+    DeviceAtomic<uint32_t>(gate.waited).store(1, cuda::memory_order_relaxed);
     do __nanosleep(200);
     while (is_full());
   }
@@ -104,14 +104,14 @@ struct TileCopy {
   static __device__ void leave(Gate& gate, unsigned long long bytes) {
     const unsigned long long before =
         DeviceAtomic<unsigned long long>(gate.done).fetch_add(bytes, cuda::memory_order_relaxed);
-    if ((before ^ (before + bytes)) >> LimitSearch::kIntervalBits != 0) end_interval(gate);
+    if ((before ^ (before + bytes)) >> Gate::kIntervalBits != 0) end_interval(gate);
   }
 
   static __device__ __noinline__ void end_interval(Gate& gate) {
     const DeviceAtomic<uint32_t> searching(gate.searching);
     if (searching.exchange(1, cuda::memory_order_acquire) != 0) return;
     gate.search.end_interval(nanoseconds(),
-                             DeviceAtomic<unsigned long long>(gate.waited).exchange(0, cuda::memory_order_relaxed));
+                             DeviceAtomic<uint32_t>(gate.waited).exchange(0, cuda::memory_order_relaxed) != 0);
     DeviceAtomic<unsigned long long>(gate.limit).store(gate.search.limit, cuda::memory_order_relaxed);
     searching.store(0, cuda::memory_order_release);
   }

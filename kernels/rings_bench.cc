@@ -28,7 +28,7 @@ namespace {
 
 constexpr double kSeconds = 0.3;
 constexpr int kTrips = 20000;
-constexpr int kBlocksWorkers = 64;
+constexpr int kTeams = 64;
 
 uint64_t word(uint64_t number, uint32_t at) {
   return (number + 1) * 0x9e3779b97f4a7c15ull + at * 0x0123456789abcdefull;
@@ -317,11 +317,13 @@ std::vector<Result> rings() {
   std::vector<Result> results;
   results.push_back(rate("gpu-rings-64-1024", options_of(mirror, 1, 1024, 64, true), 90, "1 ring, client"));
   results.push_back(rate("gpu-rings-64-2048", options_of(mirror, 1, 2048, 64, true), 170, "1 ring, client"));
-  RingRig::Options blocks = options_of(mirror, 1, 1024, 64, true);
-  blocks.workers = kBlocksWorkers;
+  const auto by_teams = [](RingRig::Options options) {
+    options.workers = kTeams;
+    return options;
+  };
   for (const uint32_t size : {1024u, 2048u, 8192u}) {
-    blocks.size = size;
-    results.push_back(rate(format("gpu-rings-64-%u-blocks", size), blocks, 1, "1 ring, client, 9 blocks"));
+    results.push_back(rate(format("gpu-rings-64-%u-teams", size), by_teams(options_of(mirror, 1, size, 64, true)), 1,
+                           "1 ring, client, teams"));
   }
   results.push_back(rate("gpu-rings-64-4", options_of(mirror, 4, 2048, 64, true), 1, "4 rings of 2048, client"));
   results.push_back(rate("gpu-rings-64-16", options_of(mirror, 16, 2048, 64, true), 290, "16 rings of 2048, client"));
@@ -330,14 +332,17 @@ std::vector<Result> rings() {
       rate("gpu-rings-1460", options_of(mirror, 1, 2048, 1460, false), 190, "1 ring, server: every byte is copied"));
   results.push_back(
       rate("gpu-rings-1460-4", options_of(mirror, 4, 2048, 1460, false), 290, "4 rings, server: every byte is copied"));
+  results.push_back(rate("gpu-rings-1460-teams", by_teams(options_of(mirror, 1, 2048, 1460, false)), 190,
+                         "1 ring, server, teams: every byte is copied"));
+  results.push_back(rate("gpu-rings-1460-4-teams", by_teams(options_of(mirror, 4, 2048, 1460, false)), 290,
+                         "4 rings, server, teams: every byte is copied"));
   results.push_back(rate("gpu-rings-xor-1460-4", options_of("XOR", 4, 2048, 1460, true), 1,
                          "4 rings, client: XOR reads and writes every byte"));
   const RingRig::Options client = options_of(mirror, 1, 1024, 64, true),
                          server = options_of(mirror, 1, 1024, 64, false);
-  blocks.size = 1024;
-  for (auto&& list :
-       {round_trips("gpu-rings-rtt", client, 1, 5, 8), round_trips("gpu-rings-rtt-32", client, 32, 7, 12),
-        round_trips("gpu-rings-rtt-blocks", blocks, 1, 5, 8), round_trips("gpu-rings-rtt-server", server, 1, 6.5, 10)})
+  for (auto&& list : {round_trips("gpu-rings-rtt", client, 1, 5, 8), round_trips("gpu-rings-rtt-32", client, 32, 7, 12),
+                      round_trips("gpu-rings-rtt-teams", by_teams(client), 1, 5, 8),
+                      round_trips("gpu-rings-rtt-server", server, 1, 6.5, 10)})
     results.insert(results.end(), list.begin(), list.end());
   return results;
 }

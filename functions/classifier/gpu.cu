@@ -35,7 +35,8 @@ struct ClassifyTile {
     for (int base = 0; base < searches; base += threads.count()) {
       const int s = base + threads.index();
       const int d = s < searches ? s / tile.count() : 0, k = s < searches ? s % tile.count() : 0;
-      const uint32_t range = find_range(threads, image, image.dimensions[d], scratch.value[d][k]);
+      const uint32_t value = s < searches ? scratch.value[d][k] : 0;
+      const uint32_t range = find_range(threads, image, image.dimensions[d], value);
       if (s < searches && threads.rank() == 0) scratch.value[d][k] = range;
     }
     block.sync();

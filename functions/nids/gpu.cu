@@ -85,7 +85,7 @@ struct SearchTile {
     scratch.strands.walk(s, n, from, [&](uint32_t byte, uint32_t) {
       state = next[state * classes + shared.class_of[byte]];
       if (state < accept) return true;
-      scratch.next[s / each] = kCandidate;
+      atomicExch(&scratch.next[s / each], uint32_t{kCandidate});  // the packet's other strands look at it meanwhile
       return false;
     });
   }
