@@ -20,7 +20,7 @@ namespace heddle::gpu {
  *  want more than kMostWarps are not there. */
 template <int kWarps, int kMostWarps = kWarps>
 class TileRunner {
-  static constexpr bool kOnRings = kMostWarps > kWarps;  // that runs what wants more warps is a ring's
+  static constexpr bool kOnRings = kMostWarps > kWarps;  // functions that want more warps run on rings
 
  public:
   /** `memory`: the block's dynamic shared memory: columns, scratch, and what functions have filled. */
@@ -320,7 +320,7 @@ class TileRunner {
     if constexpr (is_here<id>()) {
       using Function = typename Registered<id>::Type;
       if constexpr (kWarps > 1 && Registered<id>::kTraits.in_turn) {
-        if (block_.thread < kLanes) What::template run<Function>(Block{block_.thread, kLanes}, tile_, memory);
+        if (block_.thread < kLanes) run_apart<What, Function>(Block{block_.thread, kLanes}, tile_, memory);
       } else if constexpr (Registered<id>::kTraits.warps > 1)
         run_apart<What, Function>(block_, tile_, memory);
       else
