@@ -70,11 +70,11 @@ std::span<std::byte> buffers_of(const memif::ServerSession& session, double wait
   return {session.regions()[region].base(), session.regions()[region].bytes()};
 }
 
-/** Which parts of the time are measured: after the rings have filled, until the end. */
+/** Only what is received while it is `measured` counts: the rings have filled by then. */
 enum class Phase { warm_up, measured, over };
 
-/** One queue of this end: sends when packets are due, and notes how long they take. One thread uses it; got() is for
- *  any. */
+/** One queue of this end: sends when packets are due, and notes how long they take. One thread uses it; end().got() is
+ *  for any. */
 class Queue {
  public:
   Queue(const gpu::RingPair& pair, uint8_t* base, const Pace& pace) : end_(pair, base), pace_(pace) {

@@ -136,6 +136,10 @@ class Element {
    *  link(). */
   virtual bool follows_device() const { return true; }
 
+  /** Between GPU ports: whether packets should get to it in their order of arrival as long as they are few. What does
+   *  not fill a tile then waits until the tiles before are done. Asked once it is configured. */
+  virtual bool prefers_order() const { return false; }
+
   /** Microseconds between two calls of on_timer() on each packet thread, as far as a batch under way allows; 0:
    *  never. */
   virtual int timer_us() const { return 0; }

@@ -28,8 +28,9 @@ struct Handler {
  *
  *  They are called on control threads, one at a time, while packet threads work. So a read takes what packet threads
  *  publish without stopping them (atomics, PerThreadCounts), and a write changes what they look at with one atomic
- *  store, or as a table patch. After a write the engine waits until no packet thread works with a batch that it had
- *  begun before, and reclaims what the element has retired (core/table.h). */
+ *  store, or as a table patch. Packets that come after a write are given what it has set. If it has retired something
+ *  (core/table.h), it returns when no packet thread works with a batch that it had begun before; if not, at once, and
+ *  packets under way may still be given what was set before. */
 class Handlers {
  public:
   Handlers& read(std::string name, std::function<std::string()> give) {

@@ -38,6 +38,7 @@ GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::D
   spec_.word_column = plan_.word_column ? static_cast<int>(*plan_.word_column) : -1;
   spec_.writes_packets = plan_.writes_packets;
   spec_.wide_results = plan_.wide_results;
+  spec_.small_tiles_wait = plan_.in_order;
   spec_.first_drop = static_cast<uint16_t>(plan_.drop_exits_from);
   if (gathers(plan_.transport)) spec_.copies = plan_.copies;
   spec_.on_twins = copies_by_engine(plan_.transport);

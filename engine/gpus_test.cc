@@ -56,7 +56,8 @@ TEST_P(TwoGpus, TheSecondAloneServesSeveralThreads) {
   EXPECT_EQ(result.delivered, 4 * frames.size());
 }
 
-// When the handlers return, no packet has an old answer any more, from whichever GPU.
+// When the handlers return, no packet has an old answer any more, from whichever GPU: each change retires a gateway,
+// for whose readers the engine waits.
 TEST_P(TwoGpus, TablesChangeOnBoth) {
   std::vector<Frame> frames;
   for (unsigned i = 0; i < 256; ++i) frames.push_back(ip_frame(1, ip(10, 0, 0, i), 20));
@@ -65,19 +66,19 @@ TEST_P(TwoGpus, TablesChangeOnBoth) {
   options.meanwhile = [](Engine& engine) {
     Broker& handlers = engine.handlers();
     wait_for_more(handlers, "old.count");
-    handlers.write("first.set", "10.0.0.0/24 1");
+    handlers.write("first.set", "10.0.0.0/24 10.0.0.2 1");
     wait_for_more(handlers, "between.count");
     const std::string old = handlers.read("old.count");
-    handlers.write("second.set", "10.0.0.0/24 1");
+    handlers.write("second.set", "10.0.0.0/24 10.0.0.4 1");
     wait_for_more(handlers, "new.count");
     const std::string between = handlers.read("between.count");
     wait_for_more(handlers, "new.count");
     EXPECT_EQ(handlers.read("old.count"), old);
     EXPECT_EQ(handlers.read("between.count"), between);
   };
-  run("TestSource -> GetIPAddress(30) -> first :: DirectIPLookup(10.0.0.0/24 0, DEVICE gpu0);"
+  run("TestSource -> GetIPAddress(30) -> first :: DirectIPLookup(10.0.0.0/24 10.0.0.1 0, DEVICE gpu0);"
       "first[0] -> old :: Counter -> sink :: TestSink;"
-      "first[1] -> second :: DirectIPLookup(10.0.0.0/24 0, DEVICE gpu1);"
+      "first[1] -> second :: DirectIPLookup(10.0.0.0/24 10.0.0.3 0, DEVICE gpu1);"
       "second[0] -> between :: Counter -> sink; second[1] -> new :: Counter -> sink;",
       GetParam(), frames, options);
 }

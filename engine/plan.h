@@ -100,6 +100,8 @@ struct Segment : Placement {
   bool spread = false;
   /** Three kernels serve the rings: to receive, for the functions, and to transmit. */
   bool split = false;
+  /** Some element prefers packets in order: tiles of the rings that are not full wait for those before them. */
+  bool in_order = false;
 
   bool has_rings() const { return from >= 0; }
   /** Streams of a thread's launches; none: its slots are resident. */

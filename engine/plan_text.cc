@@ -79,6 +79,10 @@ std::string Plan::text(const Router& router) const {
       text +=
           "  rings       three kernels serve a pair: one receives, one runs the functions, one transmits (KERNELS "
           "split)\n";
+    if (segment.in_order)
+      text +=
+          "  rings       fewer than 32 packets wait until those before them are done, for functions that want them in "
+          "order\n";
     if (segment.processor.is_gpu() && !segment.has_rings() && options.workers)
       text += "  driven by   the last packet thread (--workers): others hand packets over to it, and take them back\n";
     if (segment.latency_us > 0)
@@ -139,6 +143,7 @@ std::string Plan::json(const Router& router) const {
       entry["warps"] = segment.warps;
       entry["rings_spread"] = segment.spread;
       entry["rings_split"] = segment.split;
+      entry["rings_in_order"] = segment.in_order;
       entry["by_load"] = segment.by_load;
       entry["cpu_after_failure"] = segment.cpu_after_failure;
       entry["wide_results"] = segment.wide_results;

@@ -254,6 +254,9 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
       const auto port = receiving_port(router, segment);
       segment.split = port && port->split;
       segment.spread = passes > 0 && !segment.split;
+      segment.in_order = !segment.split && std::ranges::any_of(segment.nodes, [&](int node) {
+        return router.nodes[static_cast<size_t>(node)].element->prefers_order();
+      });
       if (segment.transport != Transport::gather || !port || !may_gather(*port)) {
         segment.transport = Transport::direct;
         segment.why_transport = "packets lie in the ports' memory";

@@ -48,9 +48,10 @@ struct ProgramSpec {
   ColumnSet columns_in = 0, columns_out = 0;  ///< of these, those that travel in the slot
   int word_column = -1;                       ///< the column in the words' place of the offset; -1: none
   bool writes_packets = false, wide_results = false;
-  uint16_t first_drop = 0xffff;  ///< exits from this on are drops
-  Copies copies;                 ///< transport gather; none: direct
-  bool on_twins = false;         ///< works on the twins, which copy_packets() fills and empties
+  bool small_tiles_wait = false;  ///< see Program::kSmallTilesWait
+  uint16_t first_drop = 0xffff;   ///< exits from this on are drops
+  Copies copies;                  ///< transport gather; none: direct
+  bool on_twins = false;          ///< works on the twins, which copy_packets() fills and empties
 
   /** Warps of the block that runs it: the shape that fits all of its functions. */
   int warps() const;

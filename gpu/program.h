@@ -49,9 +49,10 @@ struct Program {
     kColumnInWords = 1,  ///< there is a word_column
     kColumnsIn = 2,      ///< columns_in and columns_out are not empty
     kColumnsOut = 4,
-    kCopies = 8,        ///< there are copies
-    kWideResults = 16,  ///< results are wide
-    kWrites = 32,       ///< what is written to host memory must be visible there before the results
+    kCopies = 8,           ///< there are copies
+    kWideResults = 16,     ///< results are wide
+    kWrites = 32,          ///< what is written to host memory must be visible there before the results
+    kSmallTilesWait = 64,  ///< between GPU ports, tiles that are not full wait for those before them
   };
   uint8_t features;
   HEDDLE_HD bool has(Feature feature) const { return (features & feature) != 0; }

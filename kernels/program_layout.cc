@@ -78,6 +78,7 @@ ProgramLayout lay_out(const ProgramSpec& spec, size_t copy_bytes, const ProgramA
   feature(columns_out, Program::kColumnsOut);
   feature(copies, Program::kCopies);
   feature(spec.wide_results, Program::kWideResults);
+  feature(spec.small_tiles_wait, Program::kSmallTilesWait);
   feature(spec.writes_packets || columns_out || copies, Program::kWrites);
   if (spec.counts != StateId::none) program.counts = static_cast<NodeCounts*>(addresses.state(spec.counts));
   layout.shared_bytes = at * kUnit;

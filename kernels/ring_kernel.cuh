@@ -51,8 +51,8 @@ __device__ inline bool is_first_block(const RingServing& serving) {
   return !spread || blockIdx.x % serving.blocks == 0;
 }
 
-/** Which of a block's warps that take packets through the program, if they are no team, a warp is; the publisher (1)
- *  is none. */
+/** In a block that serves a pair alone: which of the warps that take packets through the program a warp is. The
+ *  publisher, warp 1, is none. */
 __device__ inline uint32_t user_of_warp(uint32_t warp) { return warp == 0 ? 0 : warp - 1; }
 /** The workers of a pair. */
 template <bool spread>
@@ -61,7 +61,7 @@ __device__ inline uint32_t workers_of_pair(const RingServing& serving) {
 }
 
 /** One of those who serve a ring pair, in one block, or, if they are `spread`, in several: a warp, or a team, whose
- *  warps call the same functions. In a team lane i of warp 0 has packet i, and the others are for the program. */
+ *  warps call work() together. In a team lane i of warp 0 has packet i, and the other warps help with the bytes. */
 template <class Rings, bool spread>
 class RingWarp {
   using Watch = typename Rings::Watch;
@@ -178,6 +178,7 @@ class RingWarp {
   __device__ int place_exit(PlaceDrop drop) const { return serving_.exits - kPlaceDrops + drop; }
   static __device__ uint32_t earlier(uint32_t a, uint32_t b) { return static_cast<int>(a - b) < 0 ? a : b; }
 
+  // The scout. tile_.number is that of the next tile that it will make.
   __device__ void begin_scouting() {
     if (lane() == 0) watch_.start(pair_, control()), watch_.end = pair_.rx.position, tile_.number = 0;
   }
@@ -188,8 +189,7 @@ class RingWarp {
   }
 
   /** Waits for packets and leaves them to the workers until the end, when it returns false; but, in one block, up to 32
-   *  that come while nothing is under way it puts into the tile, and returns true. tile_.number is that of the next
-   *  tile that it will make. */
+   *  that come while nothing is under way it puts into the tile, and returns true. */
   __device__ bool look_out() {
     while (watch_.fault == kNoFault && watch_.look()) {  // in this order: look() lets no lane on before all have read
       const uint32_t start = watch_.end;
@@ -205,8 +205,9 @@ class RingWarp {
         if (watch_.fault == kNoFault)
           end = earlier(earlier(watch_.received(), watch_.limit() + (done.received() - done.sent())), start + room);
         alone = !spread && end - start <= kLanes && told == start;
-        // While every worker has a tile, what does not fill one waits for more.
-        if (!alone && static_cast<int>(end - start) > 0 && tile_.number - finished >= workers_of_pair<spread>(serving_))
+        // While every worker has a tile, what does not fill one waits for more; while one has, if the program says so.
+        const uint32_t enough = program_.has(Program::kSmallTilesWait) ? 1 : workers_of_pair<spread>(serving_);
+        if (!alone && static_cast<int>(end - start) > 0 && tile_.number - finished >= enough)
           end -= (end - start) % kLanes, watch_.idle = 0;
         if (alone) tile_.start = start, tile_.packets = static_cast<int>(end - start);
       }

@@ -20,7 +20,7 @@ namespace heddle::gpu {
  *  want more than kMostWarps are not there. */
 template <int kWarps, int kMostWarps = kWarps>
 class TileRunner {
-  static constexpr bool kOnRings = kMostWarps > kWarps;  // functions that want more warps run on rings
+  static constexpr bool kOnRings = kMostWarps > kWarps;  // of rings: also functions that want more warps are here
 
  public:
   /** `memory`: the block's dynamic shared memory: columns, scratch, and what functions have filled. */
@@ -300,7 +300,7 @@ class TileRunner {
   }
 
   // Functions that want several warps do a lot for each packet: a call costs them nothing, and their registers stay
-  // theirs.
+  // theirs. Those that one warp of several calls are called for the registers alone.
   template <class What, class Function>
   static __device__ __noinline__ void run_apart(const Block& block, Tile& tile, const NodeMemory& memory) {
     lies_in_shared_memory(&tile), lies_in_shared_memory(memory.scratch), lies_in_shared_memory(memory.shared);

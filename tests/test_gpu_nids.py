@@ -45,7 +45,7 @@ def on_cpu(heddle, folder, rules, frames):
 class Tap:
     """A NIDS between soft NICs of capture files."""
 
-    def __init__(self, heddle, folder, rules, frames, eve="gpu.json", warp_batch=0):
+    def __init__(self, heddle, folder, rules, frames, eve="gpu.json"):
         self.frames, self.eve, self.out = frames, folder / eve, folder / "out.pcap"
         source = captures.write(folder / "in.pcap", frames)
         device = f"net_pcap0,rx_pcap={source},tx_pcap={self.out}"
@@ -53,7 +53,7 @@ class Tap:
             "run",
             "--json",
             "-e",
-            f"FromGPUPort(a, SOFTNIC {quoted(device)}, BUFFER 16384, WARP_BATCH {warp_batch}) -> CheckIPHeader(14, DEVICE gpu) -> "
+            f"FromGPUPort(a, SOFTNIC {quoted(device)}, BUFFER 16384) -> CheckIPHeader(14, DEVICE gpu) -> "
             f"ids :: NIDS({quoted(rules)}, EVE {quoted(self.eve)}) -> ToGPUPort(a)",
             *SIMT,
         )
@@ -71,10 +71,10 @@ class Tap:
         return alerts(self.eve), report
 
 
-def the_same(heddle, folder, rules, frames, **options):
+def the_same(heddle, folder, rules, frames):
     """Both chains have the same alerts of the same frames; returns these."""
     wanted, cpu = on_cpu(heddle, folder, rules, frames)
-    got, report = Tap(heddle, folder, rules, frames, **options).end()
+    got, report = Tap(heddle, folder, rules, frames).end()
     assert got == wanted
     assert report.one("ids")["processor"] == "simt"
     assert report.one("ids")["statistics"]["alerts"] == len(wanted) == cpu.one("c")["statistics"]["alerts"]

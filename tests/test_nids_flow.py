@@ -105,11 +105,21 @@ def test_flows(heddle, tmp_path, mode, more, form):
 
 
 def test_between_gpu_ports(heddle, tmp_path):
-    """Packets are judged in the order in which the GPU finds them: that in which they came, if it has one tile at a
-    time."""
+    """Packets are judged in the order in which the GPU finds them: that in which they came, if they are few."""
     (tmp_path / "rules").write_text(RULES)
-    got = the_same(heddle, tmp_path, tmp_path / "rules", [frame for frame, _ in CASES], warp_batch=32)
+    got = the_same(heddle, tmp_path, tmp_path / "rules", [frame for frame, _ in CASES])
     assert len(got) == len(wanted(False))
+
+
+@pytest.mark.parametrize(("flow", "waits"), [("flow:established;", True), ("", False)])
+def test_plan_names_the_wait_for_order(heddle, tmp_path, flow, waits):
+    (tmp_path / "rules").write_text(f'alert tcp any any -> any any (content:"mark"; {flow} sid:1;)\n')
+    chain = (
+        'FromGPUPort(a, SOFTNIC "net_null0") -> CheckIPHeader(14, DEVICE gpu) -> '
+        f"NIDS({quoted(tmp_path / 'rules')}) -> ToGPUPort(a)"
+    )
+    plan = heddle.ok("plan", "-e", chain, "--device", "simt").out
+    assert ("fewer than 32 packets wait until those before them are done" in plan) == waits, plan
 
 
 def test_flows_outlive_reloads(heddle, tmp_path):

@@ -43,9 +43,11 @@ namespace heddle {
  *  and it confirms candidates itself, by the same rules and with the same alerts as NIDSConfirm. EVE: see there;
  *  without it they are counted only. A GPU tells the host of its candidates, with all their bytes, in a ring of 4 MiB
  *  for up to 32,768 of them; every 5 ms the first packet thread confirms those. They are judged in the order in which
- *  the GPU found them, by the time at which that thread hears of them. What has been written over by then is lost, and
- *  counted (`events_lost`, and standard error says so). Rules with `drop` or `reject`, and STREAM true, want candidates
- *  held: they need output 1.
+ *  the GPU found them, by the time at which that thread hears of them. Between GPU ports that is the order of arrival
+ *  as long as packets are few, if the rules that the program starts with ask for `flow`: then fewer than 32 packets
+ *  wait until those before them have been searched. What has been written over by then is lost, and counted
+ *  (`events_lost`, and standard error says so). Rules with `drop` or `reject`, and STREAM true, want candidates held:
+ *  they need output 1.
  *
  *  Needs the annotations l3 and l4: put CheckIPHeader before it. The payload is what lies behind the header of TCP, UDP
  *  or ICMP. In later fragments, packets of other protocols and packets whose transport header is not whole, it is all
@@ -125,6 +127,7 @@ class NIDS : public Element, public KeepsGpuState {
   void start(const Environment& environment) override;
   void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
+  bool prefers_order() const override { return monitors() && rules_.now().asks_flow; }
   int timer_us() const override { return monitors() ? 5000 : 0; }
   void on_timer(int thread) override;
   std::string stop() override;
