@@ -95,6 +95,35 @@ void place(const Router& router, Plan& plan) {
   }
 }
 
+namespace {
+
+/** An element that sets the column, for people. `stripped`: the link's header is gone. */
+std::string setter_of(Column which, bool stripped, const Element& reader) {
+  const std::string offset = stripped ? "" : "(14)";
+  switch (which) {
+    case Column::dst:
+    case Column::l3:
+    case Column::l4:
+      if (reader.class_name.find("IP6") != std::string::npos || reader.class_name.find("ICMP6") != std::string::npos)
+        return "CheckIP6Header" + offset;
+      return "CheckIPHeader" + offset + (which == Column::dst ? " or GetIPAddress" : "");
+    case Column::cycles:
+      return "SetCycleCount";
+    case Column::flow:
+      return "FlowTable";
+    case Column::rule:
+      return "BitVectorClassifier or Firewall";
+    case Column::sa:
+    case Column::esp_sequence:
+    case Column::esp_iv:
+      return reader.class_name == "IPsecReplay" ? "IPsecDecap" : "IPsecSequence";
+    default:
+      return "an element that sets it";
+  }
+}
+
+}  // namespace
+
 void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
   const size_t n = router.nodes.size();
   std::vector<bool> reached(n, false);
@@ -136,11 +165,11 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
       if (const std::string why = why_taken(router, plan, static_cast<int>(i), which); !why.empty())
         return diagnostics.error(node.where,
                                  format("%s '%s': %s", element.class_name.c_str(), element.name.c_str(), why.c_str()));
-      diagnostics.error(node.where,
-                        format("%s '%s': reads the %s annotation, which nothing before it sets on every way here; put "
-                               "CheckIPHeader(14)%s before it",
-                               element.class_name.c_str(), element.name.c_str(), kColumnNames[static_cast<int>(which)],
-                               which == Column::dst ? " or GetIPAddress" : ""));
+      diagnostics.error(
+          node.where, format("%s '%s': reads the %s annotation, which nothing before it sets on every way here; put %s "
+                             "before it",
+                             element.class_name.c_str(), element.name.c_str(), kColumnNames[static_cast<int>(which)],
+                             setter_of(which, here.stripped > 0, element).c_str()));
     });
     if (node.pulled && here.processor.is_gpu())
       diagnostics.error(node.where,

@@ -9,7 +9,7 @@ import struct
 import subprocess
 
 import pytest
-from whole import captures
+from whole import captures, ipsec
 from whole.program import CHAINS, Program, Report, mistakes, quoted, wait_until
 
 TRAFFIC = CHAINS / "traffic.pcap"
@@ -147,8 +147,50 @@ def test_route_file_with_outputs_out_of_range(heddle, tmp_path):
     assert "11.0.0.0/8" in err and "12.0.0.0/8" in err and "output 1 is not connected" in err
 
 
-def test_function_that_needs_an_annotation(heddle):
-    assert "dst" in heddle.fails("check", "-e", "FromDump(x) -> DirectIPLookup(0/0 0) -> Discard")
+@pytest.mark.parametrize(
+    ("chain", "remedy"),
+    [
+        ("DirectIPLookup(0/0 0)", "CheckIPHeader(14) or GetIPAddress"),
+        ("Strip(14) -> DirectIPLookup(0/0 0)", "CheckIPHeader or GetIPAddress"),
+        ("Strip(14) -> Firewall(RULES chains/firewall.rules, DEFAULT deny)", "CheckIPHeader"),
+        ("LookupIP6Route(::/0 0)", "CheckIP6Header(14)"),
+        ("Strip(14) -> DecIP6HLIM", "CheckIP6Header"),
+        (
+            "CheckIPHeader(14) -> FlowCounter(t) -> Discard; Idle -> MarkIPHeader(14) -> t :: FlowTable",
+            "FlowTable",
+        ),
+        ("CycleCountAccum", "SetCycleCount"),
+        ("IPsecEncap(KEYS, OFFSET 14)", "IPsecSequence"),
+    ],
+)
+def test_function_that_needs_an_annotation(heddle, tmp_path, chain, remedy):
+    keys = ipsec.write(tmp_path / "keys", [ipsec.Association(0x1001)])
+    err = heddle.fails("check", "-e", f"FromDump(x) -> {chain.replace('KEYS', quoted(keys))} -> Discard")
+    assert f"sets on every way here; put {remedy} before it" in err
+
+
+@pytest.mark.parametrize(
+    ("element", "words"),
+    [
+        ("L2Switch", "'L2Switch@2': "),
+        ("L2Switch(02:00:00:00:00:01 0)", "no port is connected"),
+        ("DirectIPLookup(0/0 0)", "not a route to a connected output, of which there is none"),
+        ("LookupIP6Route(::/0 0)", "not a route to a connected output, of which there is none"),
+    ],
+)
+def test_tables_of_outputs_that_are_none(heddle, element, words):
+    err = heddle.fails("check", "-e", f"FromDump(x) -> {element}")
+    assert words in err and "4294967295" not in err and "-1" not in err
+
+
+def test_variables_that_the_chain_has_not(heddle, tmp_path):
+    chain = "define($OUT a, $IN b); FromDump(${IN}) -> ToDump($OUT)"
+    result = heddle("check", "-e", chain, "OUTT=x", "IN=y")
+    assert result.code == 0
+    assert result.err == "heddle: warning: 'OUTT=x': the chain mentions no $OUTT; did you mean 'OUT'?\n"
+    (tmp_path / "library.click").write_text("elementclass L { $a | input -> Strip($N) -> output }")
+    chain = f"require(library {quoted(tmp_path / 'library.click')}); FromDump(x) -> L(1) -> Discard"
+    heddle.ok("check", "-e", chain, "N=14")
 
 
 # ---- devices
@@ -176,7 +218,7 @@ def test_nonsense_devices(heddle, device):
 
 
 def test_dpdk_devices_that_do_not_exist(heddle):
-    for device in ("net_nonsense0", "7", "0000:ff:1f.7", "net_af_packet0,iface=nosuchif0"):
+    for device in ("net_nonsense0", "7", "99999999999999999999", "0000:ff:1f.7", "net_af_packet0,iface=nosuchif0"):
         err = heddle.fails("run", "-e", f'FromDPDKDevice("{device}") -> Discard', "--time", "1")
         assert device.split(",")[0] in err, err
 
@@ -191,6 +233,7 @@ def test_command_line_mistakes(heddle):
         ["run", "-e", chain, "--time", "-1"],
         ["run", "-e", chain, "--time", "nan"],
         ["run", "-e", chain, "--time", "inf"],
+        ["run", "--time", "500ms", "-e", chain],
         ["run", "-e", chain, "--bogus"],
         ["run", "-e", chain, "nonsense"],
         ["run", "-e", chain, "-f", "x"],
@@ -198,6 +241,8 @@ def test_command_line_mistakes(heddle):
         result = heddle(*args)
         assert result.code not in (0, 99) and 0 < result.code < 128, result
         assert result.err or result.out, result
+    result = heddle("run", "--time", "1s", CHAINS / "demo.click")
+    assert result.code not in (0, 99) and "--time" in result.err and "1s" in result.err, result
 
 
 # ---- answers for programs

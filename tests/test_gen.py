@@ -148,6 +148,7 @@ def test_packets_of_routes(heddle, tmp_path):
             ["packets", "-n", "5", "-o", "/tmp/never", "--addresses", "zipf"],
             "expected uniform, routes:FILE or trace:FILE",
         ),
+        (["packets", "-n", "5", "-o", "/tmp/never", "--addresses", "trace:."], "cannot read the header trace '.'"),
     ],
 )
 def test_mistakes(heddle, command, message):

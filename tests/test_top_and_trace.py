@@ -7,8 +7,10 @@ import pty
 import re
 import select
 import signal
+import socket
 import struct
 import termios
+import threading
 import time
 
 import pytest
@@ -99,6 +101,74 @@ def test_top_says_what_is_wrong(heddle, tmp_path):
         assert "is no port (1 to 65535)" in heddle.fails("top", port)
     for words in (("top", "-i", "nan"), ("trace", "--time", "nan"), ("graph", "-i", "nan", "-r")):
         assert "Value nan not in range" in heddle.fails(*words, tmp_path / "nothing", code=105)
+
+
+@contextlib.contextmanager
+def impostor(path, *says):
+    """What listens at `path`, says one thing a command, the first before any, and then nothing. Gives an event: it has
+    got a command."""
+    heard = threading.Event()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+
+        def serve():
+            with listener.accept()[0] as client:
+                for text in says:
+                    client.sendall(text.encode())
+                    if client.recv(65536):
+                        heard.set()
+                while client.recv(65536):
+                    pass
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield heard
+        thread.join()
+
+
+GREETING = "Click::ControlSocket/1.3\r\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["trace", "--time", "1"], []),
+        (["trace"], ["HTTP/1.0 200 OK\r\n"]),
+        (["top", "-n", "1"], []),
+        (["top", "-n", "1"], [GREETING, "200 ok\r\nfoo\r\n"]),
+        (["top", "-n", "1"], [GREETING, "200 ok\r\nDATA x\r\n"]),
+        (["top", "-n", "1"], [GREETING, "200 ok\r\nDATA 99999999999999999999\r\n"]),
+        (["graph", "-r"], []),
+    ],
+)
+def test_no_control_socket_answers(heddle, tmp_path, command, says):
+    path = tmp_path / "socket"
+    with impostor(path, *says):
+        assert heddle.fails(*command, path) == f"heddle: {path}: no control socket answers there\n"
+
+
+def test_top_of_no_heddle_router(heddle, tmp_path):
+    with impostor(tmp_path / "socket", GREETING, "200 ok\r\nDATA 2\r\n{}"):
+        assert "is no Heddle router" in heddle.fails("top", "-n", "1", tmp_path / "socket")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_trace_ends_by_a_signal(heddle, tmp_path, number):
+    """With what there is, or, where the router says nothing any more, with an error."""
+    chain = "InfiniteSource(ACTIVE false) -> d :: Discard; Script(wait 1000s)"
+    with router(heddle, tmp_path, chain) as path, heddle.start("trace", path, "--time", "1000") as trace:
+        control = Control(path)
+        wait_until(lambda: control.read("tracing") == "true", TIMEOUT_S, "the trace")
+        trace.signal(number)
+        result = trace.wait()
+        assert (result.code, result.out) == (0, "no packet has come that matches\n"), result
+    path = tmp_path / "silent"
+    with impostor(path, GREETING) as heard, heddle.start("trace", path) as trace:
+        assert heard.wait(TIMEOUT_S)
+        trace.signal(number)
+        result = trace.wait()
+        assert result.code == 1 and "the router has not answered for" in result.err, result
 
 
 TRACED = (

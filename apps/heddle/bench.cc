@@ -93,6 +93,7 @@ class Bench {
       const size_t equals = variable.find('=');
       command_.setup.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
     }
+    if (chain_.text.find("library") == std::string::npos) warn_of_unknown(command_.chain.variables, chain_.text);
     chain_.packets = command_.packets, chain_.pin = !command_.no_pin;
     chain_.dpdk_args = split_dpdk_arguments(command_.dpdk);
 
@@ -163,17 +164,9 @@ class Bench {
     }
   }
 
-  // Whether the chain mentions $name or ${name}.
-  bool has_variable(std::string name) const {
-    if (name.starts_with("$")) name.erase(0, 1);
-    const std::string& text = chain_.text;
-    for (size_t at = 0; (at = text.find('$', at)) != text.npos; ++at) {
-      const size_t begin = at + 1 + (text.compare(at + 1, 1, "{") == 0);
-      const size_t end = begin + name.size();
-      if (text.compare(begin, name.size(), name) == 0 && (end >= text.size() || !click::is_word_character(text[end])))
-        return true;
-    }
-    return false;
+  bool has_variable(std::string_view name) const {
+    if (name.starts_with("$")) name.remove_prefix(1);
+    return mentions_variable(chain_.text, name);
   }
 
   void read_outputs() {

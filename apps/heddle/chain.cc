@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "apps/heddle/commands.h"
@@ -92,6 +93,32 @@ bool graph_is_whole(const click::Diagnostics& diagnostics) {
 
 }  // namespace
 
+bool mentions_variable(std::string_view text, std::string_view name) {
+  for (size_t at = 0; (at = text.find('$', at)) != text.npos; ++at) {
+    const size_t begin = at + 1 + (text.substr(at + 1, 1) == "{" ? 1 : 0), end = begin + name.size();
+    if (text.substr(std::min(begin, text.size()), name.size()) == name &&
+        (end >= text.size() || !click::is_word_character(text[end])))
+      return true;
+  }
+  return false;
+}
+
+void warn_of_unknown(const std::vector<std::string>& variables, std::string_view text) {
+  for (const std::string& variable : variables) {
+    const std::string name = variable.substr(0, variable.find('='));
+    if (mentions_variable(text, name)) continue;
+    std::set<std::string> known;
+    for (size_t at = 0; (at = text.find('$', at)) != text.npos; ++at) {
+      const size_t begin = at + 1 + (text.substr(at + 1, 1) == "{" ? 1 : 0);
+      size_t end = begin;
+      while (end < text.size() && click::is_word_character(text[end])) ++end;
+      if (end > begin) known.emplace(text.substr(begin, end - begin));
+    }
+    std::fprintf(stderr, "heddle: warning: '%s': the chain mentions no $%s%s\n", variable.c_str(), name.c_str(),
+                 click::suggestion(name, {known.begin(), known.end()}).c_str());
+  }
+}
+
 std::string read_chain_text(ChainOptions& options) {
   sort_operands(options);
   if (options.file.empty() && options.expression.empty() && options.from_standard_input) options.file = "-";
@@ -118,15 +145,19 @@ std::string read_chain_text(ChainOptions& options) {
 
 namespace {
 
-/** Mistakes go to `diagnostics`; the result is usable only if there is none. */
-Configuration make_chain(ChainOptions options, const std::string& text, click::Diagnostics& diagnostics) {
+/** Mistakes go to `diagnostics`; the result is usable only if there is none. The text of libraries is added to
+ *  `libraries`. */
+Configuration make_chain(ChainOptions options, const std::string& text, click::Diagnostics& diagnostics,
+                         std::string& libraries) {
   click::ParseOptions parse = language();
   for (auto& variable : options.variables) {
     const size_t equals = variable.find('=');
     parse.variables[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
-  parse.read_library = [&options](const std::string& file, const std::string& from) {
-    return read_library(options, file, from);
+  parse.read_library = [&](const std::string& file, const std::string& from) {
+    const auto library = read_library(options, file, from);
+    if (library) libraries += *library + "\n";
+    return library;
   };
   options.plan.launch = mode_named<LaunchMode>(options.launch, kLaunchModes).value_or(LaunchMode::persistent);
   options.plan.transport = mode_named<Transport>(options.transport, kTransports);
@@ -155,7 +186,9 @@ std::string mistakes(const click::Diagnostics& diagnostics) {
 Configuration read_chain(ChainOptions options) {
   const std::string text = read_chain_text(options);
   click::Diagnostics diagnostics;
-  Configuration chain = make_chain(options, text, diagnostics);
+  std::string all = text + "\n";
+  Configuration chain = make_chain(options, text, diagnostics, all);
+  warn_of_unknown(options.variables, all);
   if (diagnostics.ok()) return chain;
   std::fputs(diagnostics.text().c_str(), stderr);
   throw Error(mistakes(diagnostics) + "; nothing was started");
@@ -166,7 +199,8 @@ Configuration read_new_chain(const ChainOptions& options, const std::string& tex
   ChainOptions of_new = options;
   sort_operands(of_new);
   of_new.file = "<hotconfig>";
-  Configuration chain = make_chain(of_new, text, diagnostics);
+  std::string libraries;
+  Configuration chain = make_chain(of_new, text, diagnostics, libraries);
   if (diagnostics.ok()) return chain;
   throw Error(diagnostics.text() + mistakes(diagnostics) + "; the former one goes on");
 }

@@ -34,9 +34,14 @@ struct ChainOptions {
 /** Adds -f, -e and the operands. */
 void add_chain_source(CLI::App* command, ChainOptions& options);
 
+/** Whether `text` mentions $name or ${name}. */
+bool mentions_variable(std::string_view text, std::string_view name);
+/** Says on standard error which of `variables` (NAME=VALUE) `text` does not mention. */
+void warn_of_unknown(const std::vector<std::string>& variables, std::string_view text);
 /** The chain's text, not parsed. Sorts the operands into options.file and options.variables. Throws Error. */
 std::string read_chain_text(ChainOptions& options);
-/** Reads, checks and plans. All mistakes are printed to standard error; throws Error if there are any. */
+/** Reads, checks and plans. All mistakes are printed to standard error; throws Error if there are any. Variables that
+ *  the chain does not mention are a warning there, for others may use the same command line. */
 Configuration read_chain(ChainOptions options);
 /** The same of `text`, which has come by the handler `hotconfig`; Error has all mistakes. */
 Configuration read_new_chain(const ChainOptions& options, const std::string& text);

@@ -64,6 +64,9 @@ struct Command {
   void add_output() {
     app->add_option("-o,--output", output, "File to write; default: standard output")->type_name("FILE");
   }
+  void require_output() {
+    app->get_option("--output")->required()->description("File to write; - for standard output");
+  }
 };
 
 struct Routes : Command {
@@ -205,7 +208,7 @@ struct Associations : Command {
                                     "Security associations, as IPsecEncap and IPsecDecap read them, with keys from the "
                                     "seed: for measurements only")) {
     add_common("associations");
-    app->get_option("--output")->required();
+    require_output();
     app->add_option("--suite", suite, "ctr-sha1 (default), ctr-sha256 or gcm, with AES of 128 bits")
         ->transform(CLI::CheckedTransformer(std::map<std::string, EspSuite>{
             {"ctr-sha1", EspSuite::ctr_sha1}, {"ctr-sha256", EspSuite::ctr_sha256}, {"gcm", EspSuite::gcm}}));
@@ -241,7 +244,7 @@ struct Packets : Command {
       : Command(gen->add_subcommand("packets",
                                     "A capture (pcap) of the traffic that a generator of `heddle bench` sends")) {
     add_common("packets");
-    app->get_option("--output")->required();
+    require_output();
     app->add_option("--size", options.sizes, "Bytes of a frame with FCS, 64 to 9216; imix; or a capture. Default: 64");
     app->add_option("--addresses", options.addresses,
                     "uniform (default); routes:FILE, destinations in a route table; trace:FILE, a header trace");

@@ -155,17 +155,17 @@ void complete_simulated_time(std::vector<std::string>& words) {
     if (word == "--simtime") word += "=1000000000";
 }
 
-// Whether it is written as a number, nan as well, whatever its value.
-bool is_number(const std::string& word) {
+// Whether it is written as a number, nan as well, whatever its value; or begins as one, as "10s" does.
+bool begins_as_number(const std::string& word) {
   char* end = nullptr;
   std::strtod(word.c_str(), &end);
-  return *end == '\0';
+  return *end == '\0' || (end != word.c_str() && word.find_first_of("0123456789") < 2);
 }
 
 // "--time" without a number, as Click has it, is -t.
 void complete_time(std::vector<std::string>& words) {
   for (auto word = words.begin(); word != words.end(); ++word)
-    if (*word == "--time" && (word + 1 == words.end() || !is_number(*(word + 1)))) *word = "-t";
+    if (*word == "--time" && (word + 1 == words.end() || !begins_as_number(*(word + 1)))) *word = "-t";
 }
 
 // "--dpdk ARGS... --", as FastClick has it, becomes one "--dpdk=TEXT"; "--dpdk TEXT" stays.

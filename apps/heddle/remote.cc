@@ -1,15 +1,24 @@
 #include "apps/heddle/remote.h"
 
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+
+#include "click/values.h"
 
 namespace heddle {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kForGreeting{5}, kForAnswer{30}, kForLastAnswer{2};
+constexpr size_t kMostBytes = size_t{1} << 30;  // of a value
 
 int connect_unix(const std::string& path) {
   sockaddr_un address{};
@@ -47,7 +56,8 @@ bool is_number(const std::string& text) {
 
 }  // namespace
 
-Remote::Remote(const std::string& address) : address_(address) {
+Remote::Remote(const std::string& address, const volatile std::sig_atomic_t* interrupted)
+    : address_(address), interrupted_(interrupted) {
   const size_t colon = address.rfind(':');
   const std::string port = colon == std::string::npos ? address : address.substr(colon + 1);
   const bool tcp = is_number(port) && address.find('/') == std::string::npos;
@@ -58,13 +68,28 @@ Remote::Remote(const std::string& address) : address_(address) {
   if (socket_ < 0)
     throw Error(address + ": " + std::strerror(errno) +
                 "; expected the control socket of a running router: `heddle run CHAIN -u FILE`, or -p PORT");
-  if (const std::string greeting = line(); !greeting.starts_with("Click::ControlSocket/"))
-    throw Error(address + ": no control socket answers there");
+  if (!line().starts_with("Click::ControlSocket/")) throw no_control_socket();
+  greeted_ = true;
 }
 
 Remote::~Remote() { close(socket_); }
 
+Error Remote::no_control_socket() const { return Error(address_ + ": no control socket answers there"); }
+
 void Remote::fill() {
+  const auto start = Clock::now();
+  auto deadline = start + (greeted_ ? kForAnswer : kForGreeting);
+  for (bool hurried = false;;) {
+    pollfd input{socket_, POLLIN, 0};
+    if (poll(&input, 1, 100) > 0) break;
+    const auto now = Clock::now();
+    if (!hurried && interrupted_ != nullptr && *interrupted_ != 0)
+      deadline = std::min(deadline, now + kForLastAnswer), hurried = true;
+    if (now < deadline) continue;
+    if (!greeted_) throw no_control_socket();
+    throw Error(format("%s: the router has not answered for %.0f s", address_.c_str(),
+                       std::chrono::duration<double>(now - start).count()));
+  }
   char piece[65536];
   ssize_t n = 0;
   while ((n = ::read(socket_, piece, sizeof piece)) < 0 && errno == EINTR) {
@@ -101,7 +126,7 @@ void Remote::expect_good() {
   std::string text, said;
   do {
     text = line();
-    if (text.size() < 4) throw Error(address_ + ": no control socket answers there");
+    if (text.size() < 4) throw no_control_socket();
     said += (said.empty() ? "" : "\n") + text.substr(4);
   } while (text[3] == '-');
   if (!text.starts_with("200")) throw Error(said);
@@ -110,7 +135,11 @@ void Remote::expect_good() {
 std::string Remote::read(const std::string& handler) {
   send("READ " + handler + "\r\n");
   expect_good();
-  return bytes(std::stoul(line().substr(5)));
+  const std::string data = line();
+  size_t count = 0;
+  if (!data.starts_with("DATA ") || !click::parse(std::string_view(data).substr(5), count) || count > kMostBytes)
+    throw no_control_socket();
+  return bytes(count);
 }
 
 void Remote::write(const std::string& handler, const std::string& value) {

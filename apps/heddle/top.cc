@@ -16,6 +16,7 @@
 
 #include "apps/heddle/commands.h"
 #include "apps/heddle/remote.h"
+#include "click/values.h"
 
 namespace heddle {
 namespace {
@@ -45,16 +46,26 @@ struct Sample {
 /** What a router says of itself. */
 class Watched {
  public:
-  explicit Watched(const std::string& address) : remote_(address) {}
+  Watched(const std::string& address, const volatile sig_atomic_t* interrupted)
+      : address_(address), remote_(address, interrupted) {}
 
   Sample sample() {
+    try {
+      return read_sample();
+    } catch (const nlohmann::json::exception&) {
+      throw Error(address_ + ": what answers there is no Heddle router");
+    }
+  }
+
+ private:
+  Sample read_sample() {
     const auto report = nlohmann::json::parse(remote_.read("report"));
-    Sample sample{Clock::now(),     {}, report["received"], report["received_bytes"], report["dropped"],
-                  report["device"], {}};
-    for (auto& entry : report["elements"]) {
+    Sample sample{Clock::now(),        {}, report.at("received"), report.at("received_bytes"), report.at("dropped"),
+                  report.at("device"), {}};
+    for (auto& entry : report.at("elements")) {
       Sample::Element element{
-          entry["name"], entry["class"], entry["processor"], entry["packets"], entry["bytes"], 0, {}};
-      for (auto& [reason, packets] : entry["drops"].items()) {
+          entry.at("name"), entry.at("class"), entry.at("processor"), entry.at("packets"), entry.at("bytes"), 0, {}};
+      for (auto& [reason, packets] : entry.at("drops").items()) {
         element.dropped += packets.get<uint64_t>();
         element.reasons += (element.reasons.empty() ? "" : ", ") + reason;
       }
@@ -72,7 +83,7 @@ class Watched {
     return sample;
   }
 
- private:
+  std::string address_;
   Remote remote_;
   std::map<size_t, std::pair<uint64_t, uint64_t>> cycles_;  // all and busy ones, by thread
 };
@@ -182,12 +193,19 @@ class Terminal {
 };
 
 volatile sig_atomic_t interrupted = 0;
-void on_signal(int) { interrupted = 1; }
+
+/** From now on, signals that end programs set `interrupted`: what the router has begun to say is heard to its end. */
+void take_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+}
 
 }  // namespace
 
 int TopCommand::run() const {
-  Watched router(address);
+  Watched router(address, &interrupted);
   const auto interval = std::chrono::milliseconds(static_cast<int64_t>(1000 * interval_s));
   Sample before = router.sample();
   const bool live = count == 0 && isatty(STDOUT_FILENO) != 0 && isatty(STDIN_FILENO) != 0;
@@ -201,10 +219,7 @@ int TopCommand::run() const {
     }
     return 0;
   }
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;  // what the router has begun to say is heard to its end
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  take_signals();
   Terminal terminal;
   Order order = Order::chain;
   for (auto due = Clock::now(); interrupted == 0;) {
@@ -228,11 +243,8 @@ int TopCommand::run() const {
 }
 
 int TraceCommand::run() const {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;  // what the router has begun to say is heard to its end
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-  Remote router(address);
+  Remote router(address, &interrupted);
+  take_signals();
   router.write("trace", std::to_string(count) + " " + filter);
   // However this ends: as long as a router follows packets, its threads are slower.
   struct End {
@@ -245,7 +257,8 @@ int TraceCommand::run() const {
     }
   } const end_of_trace{router};
   const auto end = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(1000 * seconds));
-  while (interrupted == 0 && (seconds <= 0 || Clock::now() < end) && std::stoi(router.read("traced")) < count)
+  while (interrupted == 0 && (seconds <= 0 || Clock::now() < end) &&
+         click::value_of<int>(router.read("traced")) < count)
     usleep(20000);
   const std::string text = router.read("trace");
   std::fputs(text.empty() ? "no packet has come that matches\n" : text.c_str(), stdout);

@@ -20,7 +20,7 @@ namespace heddle {
  *  else runs on thread 0. It is an error if ELEMENT does not exist or THREAD does not; with --workers the last thread
  *  has the GPU and runs no element. No ports.
  *
- *  Example:
+ *  Example, for two packet threads (-j 2):
  *
  *      FromDump(in.pcap) -> Queue -> u :: Unqueue -> ToDump(out.pcap); StaticThreadSched(u 1);
  */

@@ -63,6 +63,7 @@ TEST(InfiniteSource, HandlersChangeItWhilePacketsFlow) {
          control.write("i.data", "newer");
          EXPECT_EQ(control.read("i.data"), "newer");
          control.write("i.active", "false");
+         settle(25);  // what it had begun before has come
          control.write("i.reset", "");
          settle(0);
          EXPECT_EQ(control.read("i.count"), "0");

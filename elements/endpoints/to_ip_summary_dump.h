@@ -44,7 +44,7 @@ namespace heddle {
  *  Example:
  *
  *      FromDump(in.pcap, FORCE_IP true)
- *        -> ToIPSummaryDump(-, FIELDS timestamp ip_src sport ip_dst dport ip_proto);
+ *        -> ToIPSummaryDump(out.txt, FIELDS timestamp ip_src sport ip_dst dport ip_proto);
  */
 class ToIPSummaryDump : public Element {
  public:

@@ -15,6 +15,7 @@ namespace heddle {
  *  Example:
  *
  *      FromDPDKDevice(0) -> Strip(14) -> GetIPAddress(16) -> rt :: DirectIPLookup(10.0.0.0/8 0, 0.0.0.0/0 1);
+ *      rt[0] -> ToDump(inside.pcap); rt[1] -> ToDump(outside.pcap);
  */
 class GetIPAddress : public NeutralElement {
  public:

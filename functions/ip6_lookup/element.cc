@@ -38,7 +38,8 @@ void LookupIP6Route::configure(click::Arguments& arguments) {
     if (!problem.empty())
       arguments.error(argument, "a route: " + problem);
     else if (route.hop.port >= static_cast<uint32_t>(outputs))
-      arguments.error(argument, format("a route to a connected output, 0 to %d", outputs - 1));
+      arguments.error(argument, outputs > 0 ? format("a route to a connected output, 0 to %d", outputs - 1)
+                                            : "a route to a connected output, of which there is none");
     else
       own_routes_.push_back(route);
   }

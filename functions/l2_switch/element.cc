@@ -41,6 +41,7 @@ std::string L2Switch::add(const std::string& text) {
   click::EthernetAddress parsed;
   uint32_t number = 0;
   if (!click::parse(address, parsed)) return "'" + address.substr(0, 80) + "' is not " + click::expectation(parsed);
+  if (port_count() == 0) return "no port is connected";
   if (!click::parse(port, number, 0u, port_count() - 1))
     return "'" + port.substr(0, 80) + "' is not a connected port, " + click::expectation(number, 0u, port_count() - 1);
   const uint64_t key = key_of(parsed.bytes.data());

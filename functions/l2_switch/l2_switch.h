@@ -110,7 +110,7 @@ class L2Switch : public Element, public Chooses, public KeepsGpuState {
   void read_file(const std::string& path, click::Arguments& arguments);
   std::string table_text() const;
 
-  uint32_t port_count() const { return static_cast<uint32_t>(outputs - 1); }
+  uint32_t port_count() const { return static_cast<uint32_t>(std::max(outputs - 1, 0)); }
 
   mutable cuckoo::CuckooTable table_;  // choice() makes it choose its form
   bool has_started_ = false, placed_on_gpu_ = false;

@@ -55,7 +55,7 @@ void set_pause(const Port& port) {
 void start_port(Port& port, rte_mempool* pool, int threads, int descriptors) {
   const std::string name = name_of(port.device);
   if (is_number(name)) {
-    const unsigned long number = std::stoul(name);
+    const unsigned long number = name.size() <= 5 ? std::stoul(name) : RTE_MAX_ETHPORTS;
     if (number >= RTE_MAX_ETHPORTS || !rte_eth_dev_is_valid_port(static_cast<uint16_t>(number)))
       throw Error(
           format("DPDK port %s does not exist: DPDK sees %u port(s); bind a NIC to a DPDK driver (dpdk-devbind.py) or "

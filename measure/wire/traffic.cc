@@ -81,6 +81,7 @@ std::vector<FiveTuple> read_trace(const std::string& path) {
                        static_cast<uint16_t>(source_port), static_cast<uint16_t>(destination_port),
                        static_cast<uint8_t>(protocol)});
   }
+  if (file.bad()) throw Error("cannot read the header trace '" + path + "'; is it a file?");
   if (packets.empty()) throw Error("the header trace '" + path + "' is empty");
   return packets;
 }
