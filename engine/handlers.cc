@@ -154,10 +154,15 @@ void Engine::share_out(Generation& generation) const {
 }
 
 void Engine::change_arguments(const std::string& element, const std::string& arguments) {
+  // As those of a class whose variables stay as they are.
+  click::Diagnostics diagnostics;
+  const click::Graph alone = click::parse("Script(" + arguments + "\n)", element, language(), diagnostics);
+  if (!diagnostics.ok() || alone.elements.size() != 1)
+    throw Error("these are no arguments: brackets and quotes must be balanced");
   click::Graph graph = written(router().graph);
   auto& declaration = graph.elements[static_cast<size_t>(graph.find(element))];
   declaration.arguments.clear();
-  if (!click::trim(arguments).empty()) declaration.arguments.push_back({arguments, declaration.where});
+  if (!click::trim(arguments).empty()) declaration.arguments.push_back({arguments + "\n", declaration.where});
   const std::string text = click::unparse(graph);
   reconfigure([&] { return read_(text); }, element);
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "core/error.h"
+#include "elements/script/script.h"
 #include "engine/engine.h"
 #include "engine/report.h"
 
@@ -124,6 +125,8 @@ void Engine::hand_over(std::unique_ptr<Generation>& next) {
   for (const Heir& pair : pairs) pair.heir->predecessor = nullptr;
   next->ports->take_over();
   std::swap(now_, next);
+  for (auto& node : next->router.nodes)
+    if (auto* script = dynamic_cast<Script*>(node.element.get()); script != nullptr) script->halt();
   ++reconfigurations_;
   now_->scheduler.start();
   reconfiguration_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - paused_at).count();

@@ -20,11 +20,18 @@ constexpr std::chrono::microseconds kNap{50}, kNapBetweenTimers{2000};
 
 }  // namespace
 
+/** A thread without tasks runs if somebody has to move simulated time. */
+bool Scheduler::runs(size_t thread) const {
+  const auto has_tasks = [](const auto& worker) { return worker->has_tasks(); };
+  return has_tasks(workers_[thread]) ||
+         (thread == 0 && RouterClock::simulated() && std::ranges::none_of(workers_, has_tasks));
+}
+
 void Scheduler::own(std::vector<std::unique_ptr<Worker>> workers, Drivers drivers) {
   workers_ = std::move(workers), drivers_ = std::move(drivers);
   progress_ = std::make_unique<Progress[]>(workers_.size() + 1);
   for (size_t thread = 0; thread < workers_.size(); ++thread) {
-    if (workers_[thread]->has_tasks()) continue;
+    if (runs(thread)) continue;
     progress_[thread].idle = progress_[thread].quiet = progress_[thread].still = true;
     progress_[thread].rounds = kGone;
     options_.epochs->report(static_cast<int>(thread), ~uint64_t{0});
@@ -34,7 +41,7 @@ void Scheduler::own(std::vector<std::unique_ptr<Worker>> workers, Drivers driver
 void Scheduler::prepare() {
   int working = 0;
   for (size_t thread = 0; thread < workers_.size(); ++thread) {
-    if (!workers_[thread]->has_tasks()) continue;
+    if (!runs(thread)) continue;
     ++working;
     Progress& progress = progress_[thread];
     progress.idle = progress.quiet = progress.still = false;
@@ -55,7 +62,7 @@ void Scheduler::prepare() {
                        wanted, why.c_str(), wanted > 1 ? "give fewer with -j, or " : ""));
   };
   for (int thread = 0; thread < static_cast<int>(workers_.size()); ++thread) {
-    if (!workers_[static_cast<size_t>(thread)]->has_tasks()) continue;
+    if (!runs(static_cast<size_t>(thread))) continue;
     try {
       threads_.emplace_back([this, thread] { thread_main(thread); });
     } catch (const std::system_error& error) {
@@ -184,7 +191,7 @@ void Scheduler::thread_main(int thread) {
   const bool simulated = RouterClock::simulated();
   // One thread moves the clock: the first that runs.
   bool moves_clock = simulated;
-  for (int i = 0; i < thread; ++i) moves_clock = moves_clock && !workers_[static_cast<size_t>(i)]->has_tasks();
+  for (int i = 0; i < thread; ++i) moves_clock = moves_clock && !runs(static_cast<size_t>(i));
   uint64_t then = rte_rdtsc(), changes = 0;
   while (!finished_.load(std::memory_order_acquire)) {
     // Flags are looked at now and then: a round is some tens of nanoseconds when nothing arrives.

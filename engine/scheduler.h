@@ -74,6 +74,7 @@ class Scheduler {
   void master_main();
   /** Counts the cycles since `then`, and sets that to now. */
   static void spend(Progress& progress, bool busy, uint64_t& then);
+  bool runs(size_t thread) const;
   bool all_idle() const;
 
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -193,6 +193,32 @@ def test_variables_that_the_chain_has_not(heddle, tmp_path):
     heddle.ok("check", "-e", chain, "N=14")
 
 
+def test_handlers_of_what_has_not_been_started(heddle):
+    """-q: an error, where there is nothing to tell."""
+    chain = "Idle -> CheckIPHeader(14) -> r :: IPRewriter(keep 0 0) -> q :: IPRateMonitor(PACKETS, 0.5, 1) -> Discard;"
+    for handler in ("r.size", "r.capacity", "r.table", "r.tcp_table", "q.look"):
+        assert "start" in heddle.fails("run", "-q", "-e", chain, "-h", handler)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "Script(wait 0.1s, label l, wait 0, goto l)",
+        "s :: Script(TYPE PASSIVE, wait 0, loop); Script(wait 0.1s, write s.run)",
+        "s :: Script(label l, pause, goto l); Script(wait 0.1s, write s.step 2147483647)",
+    ],
+)
+def test_scripts_that_wait_for_nothing_end(heddle, script):
+    result = heddle("run", "--quiet", "--time", "0.5", "-e", f"RatedSource(RATE 100) -> Discard; {script}")
+    assert "too many jumps" in result.err, result
+
+
+def test_scripts_end_where_they_return(heddle):
+    for what in ("return", "error"):
+        result = heddle("run", "--quiet", "-e", f'Script({what} $(add 1 x), print "went on")')
+        assert "went on" not in result.out and result.err, result
+
+
 # ---- devices
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import socket
 
 import pytest
 from whole import captures, judge
@@ -299,6 +300,15 @@ def test_a_script_can_do_it(heddle):
     assert result.code == 0 and result.out == "over\n", result
 
 
+def test_a_script_that_has_done_it_goes_on_no_more(heddle, tmp_path):
+    new = tmp_path / "new.click"
+    new.write_text('TimedSource(1ms) -> Discard; DriverManager(wait 20ms, print "new driver", stop)')
+    for script in ("DriverManager", "Script"):
+        for rest in ("", ', print "old goes on"', ", stop"):
+            chain = f"TimedSource(1ms) -> Discard; {script}(wait 1ms, write hotconfig $(cat {new}){rest})"
+            assert heddle.ok("run", "-R", "--quiet", "-e", chain).out == "new driver\n"
+
+
 @pytest.mark.parametrize("device", ["simt"])
 def test_gpu_segments(heddle, tmp_path, device):
     """Functions move between processors, and to other segments; tables go with them."""
@@ -315,6 +325,61 @@ def test_gpu_segments(heddle, tmp_path, device):
             grows(control, "d.count")
             assert "11.0.0.0/8" in control.read("r.table")
     assert {e["processor"] for e in run.report.elements("RadixIPLookup")} == {"simt"}
+
+
+@pytest.mark.parametrize(("queue", "more"), [("Queue", ""), ("MixedQueue", "; Idle -> [1]q")])
+def test_what_fails_leaves_queues_in_their_order(heddle, tmp_path, queue, more):
+    path = captures.write(tmp_path / "in.pcap", [bytes([i]) * 60 for i in range(12)])
+    out = tmp_path / "out.pcap"
+    other = socket.socket(socket.AF_UNIX)
+    other.bind(str(tmp_path / "other"))
+    other.listen()
+    chain = (
+        f"FromDump({quoted(path)}, STOP false) -> q :: {queue}(%d) -> u :: Unqueue(ACTIVE false)"
+        f" -> ToDump({quoted(out)}){more}; Idle -> Discard; Script(wait 1000s)"
+    )
+    with other, running(heddle, tmp_path, chain % 100) as (_, control):
+        wait_until(lambda: control.read("q.length") == "12", 60, "all packets")
+        refused = control.refused(chain % 5 + f"; cs :: ControlSocket(unix, {quoted(tmp_path / 'other')})")
+        assert "in use" in refused, refused
+        assert control.read("q.length") == "12"
+        control.write("u.active", "true")
+        wait_until(lambda: control.read("q.length") == "0", 60, "all packets")
+    assert [frame[0] for frame in captures.frames(out)] == list(range(12))
+
+
+def test_calls_are_made_once(heddle, tmp_path):
+    """COUNT_CALL at its count, END_CALL at each end."""
+    switch = "Switch(0) -> Discard; {0}[1] -> Discard; Idle -> {0}"
+    chain = (
+        "i :: InfiniteSource(LIMIT %d, END_CALL e.switch 1, STOP false) -> c :: Counter(COUNT_CALL 5 s.switch 1)"
+        f" -> Discard; s :: {switch.format('s')}; e :: {switch.format('e')}; Script(wait 1000s)"
+    )
+    with running(heddle, tmp_path, chain % 10) as (_, control):
+
+        def calls(count):
+            wait_until(lambda: control.read("c.count") == str(count), 60, "the packets")
+            wait_until(lambda: control.read("e.switch") == "1", 60, "the call at the end")
+            control.write("e.switch", "0")
+
+        calls(10)
+        wait_until(lambda: control.read("s.switch") == "1", 60, "the call at a count")
+        control.write("s.switch", "0")
+        for limit in (20, 30):
+            control.write("hotconfig", chain % limit)
+            calls(limit)
+        control.write("hotconfig", chain % 30)
+        assert control.read("s.switch") == control.read("e.switch") == "0"
+
+
+def test_arguments_are_no_statements(heddle, tmp_path):
+    with running(heddle, tmp_path, "Idle -> cl :: Classifier(12/0800, -); cl[0], cl[1] -> Discard") as (_, control):
+        before = control.read("list")
+        for value in ("12/0800, -); evil :: Idle -> Discard; zz :: Idle(", "12/0800)", "12/0800, (", '12/0800, "'):
+            code, text, _ = control.command(f"WRITEDATA cl.config {len(value)}", value.encode())
+            assert code == 520 and "brackets and quotes must be balanced" in text, (value, text)
+        control.write("cl.config", "12/0806, - // $x")
+        assert control.read("list") == before
 
 
 def test_sockets_keep_their_clients(heddle, tmp_path):

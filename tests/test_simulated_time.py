@@ -150,6 +150,18 @@ def test_addresses_are_asked_for_again(heddle, tmp_path):
     assert len(ns) > 1 and ns[0] < 2 * MS and all(b - a >= 100 * MS for a, b in itertools.pairwise(ns))
 
 
+@pytest.mark.parametrize(
+    ("chain", "out"),
+    [
+        ('Script(wait 1h, print "hi")', "hi\n"),
+        ('DriverManager(wait 1h, print "hi")', "hi\n"),
+        ('s :: Script(pause, print "hi"); Script(wait 1h, write s.step 1)', "hi\n"),
+    ],
+)
+def test_it_goes_on_without_packets(heddle, chain, out):
+    assert heddle.ok("run", "--quiet", "--simtime", "-e", chain).out == out
+
+
 def test_ticks(heddle):
     chain = "InfiniteSource(LIMIT 0, STOP false) -> Discard; Script(print $(now), print $(now), print $(now), stop)"
     a, b, c = (

@@ -181,6 +181,16 @@ TEST(Convert, ReadsIpRoute) {
                       "203.0.113.0/24 via inet6 fe80::1 dev eth0\n"),
             "0.0.0.0/0 192.0.2.1 0\n10.0.0.0/8 192.0.2.2 1\n192.0.2.0/24 0\n198.51.100.9/32 192.0.2.3 1\n"
             "172.16.0.0/12 192.0.2.4 2\n203.0.113.0/24 0\n6 1 3 3");
+  // Of other tables, for one type of service, of IPv6.
+  EXPECT_EQ(converted("default via 10.0.1.253 dev d1 table 100 \n"
+                      "default via 10.0.0.254 dev d0 table main\n"
+                      "10.6.0.0/16 tos 0x10 via 10.0.1.9 dev d1 \n"
+                      "default dev d0 metric 1024 pref medium\n"
+                      "10.6.0.0/16 via 10.0.0.9 dev d0 \n"),
+            "0.0.0.0/0 10.0.0.254 0\n10.6.0.0/16 10.0.0.9 0\n2 0 1 3");
+  const Text none = "this route has neither via nor dev, and no nexthop lines behind it";
+  EXPECT_EQ(converted("10.0.0.0/8 dev a\n10.8.0.0/16 gw 1.2.3.5\n12.0.0.0/8 dev b\n", "iproute"), ": line 2: " + none);
+  EXPECT_EQ(converted("10.0.0.0/8 dev a\n12.0.0.0/8\n", "iproute"), ": line 2: " + none);
   EXPECT_EQ(converted("10.0.0.0/8 dev a\nfoo dev b\n", "iproute").substr(0, 19), ": line 2: 'foo' is ");
 }
 
@@ -192,6 +202,8 @@ TEST(Convert, ReadsCsv) {
   EXPECT_EQ(converted("10.0.0.0/8,x,1\n", "csv").substr(0, 16), ": line 1: 'x' is");
   EXPECT_EQ(converted("10.0.0.0/8,,-1\n", "csv"), ": line 1: output '-1' is not a number");
   EXPECT_EQ(converted(Text(200000, 'x'), "csv"), ": line 1: longer than 65536 bytes");
+  EXPECT_EQ(converted("destination,Netmask,gateway\n10.0.0.0,255.0.0.0,192.0.2.1\n", "csv"),
+            ": the column 'Netmask' is not read: write masks behind the addresses, as 10.0.0.0/255.0.0.0");
 }
 
 }  // namespace

@@ -66,13 +66,17 @@ bool read_header(const std::vector<std::string>& cells, Columns& columns) {
       {"next_hop", kGateway}, {"nexthop", kGateway},     {"via", kGateway},        {"output", kOutput},
       {"port", kOutput},      {"interface", kInterface}, {"dev", kInterface},      {"device", kInterface}};
   Columns named = {-1, -1, -1, -1};
+  std::string mask;
   for (size_t i = 0; i < cells.size(); ++i) {
     std::string cell = cells[i];
     for (char& c : cell) c = c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     for (const auto& [name, field] : kNames)
       if (cell == name && named[field] < 0) named[field] = static_cast<int>(i);
+    if (cell == "netmask" || cell == "genmask" || cell == "mask") mask = cells[i];
   }
   if (named[kPrefix] < 0) return false;
+  if (!mask.empty())
+    throw Error("the column '" + mask + "' is not read: write masks behind the addresses, as 10.0.0.0/255.0.0.0");
   columns = named;
   return true;
 }
@@ -106,12 +110,19 @@ uint64_t read_ip_route(ByteStream& stream, const RouteSink& sink) {
   uint64_t passed_over = 0;
   LearnedRoute route;
   bool open = false;  // a multipath route, whose next hops follow
+  uint64_t opened_at = 0;
+  const auto expect_next_hop = [&] {
+    if (open)
+      throw Error(
+          format("line %ju: this route has neither via nor dev, and no nexthop lines behind it", uintmax_t{opened_at}));
+  };
   for (std::string line; lines.next(line);) {
     std::vector<std::string> words = words_of(line);
     if (words.empty()) continue;
     if (words[0] == "nexthop") {
       if (!open) continue;
     } else {
+      expect_next_hop();
       if (words[0] == "unicast") words.erase(words.begin());
       if (words.empty() || std::ranges::find(kElsewhere, words[0]) != std::end(kElsewhere) ||
           words[0].find(':') != std::string::npos) {
@@ -122,17 +133,25 @@ uint64_t read_ip_route(ByteStream& stream, const RouteSink& sink) {
       route = {};
       read_prefix(lines, words[0], route);
     }
+    bool other = false;  // of another table than main, for one type of service, or of IPv6
     for (size_t i = 1; i + 1 < words.size(); ++i) {
-      if (words[i] == "via" && words[i + 1] == "inet6")
+      if ((words[i] == "table" && words[i + 1] != "main") || words[i] == "tos" || words[i] == "pref")
+        other = true;
+      else if (words[i] == "via" && words[i + 1] == "inet6")
         ++i;  // an IPv6 gateway: only the interface counts
       else if (words[i] == "via")
         route.gateway = read_gateway(lines, words[i + 1]);
       else if (words[i] == "dev")
         route.interface = words[i + 1];
     }
-    open = route.gateway == 0 && route.interface.empty();
-    if (!open) sink(route);
+    open = !other && route.gateway == 0 && route.interface.empty();
+    opened_at = lines.number();
+    if (other)
+      ++passed_over;
+    else if (!open)
+      sink(route);
   }
+  expect_next_hop();
   return passed_over;
 }
 

@@ -35,12 +35,14 @@ CapturedPacket packet_of(const uint8_t* data, uint32_t bytes, bool ethernet) {
 
 std::string each_packet(const std::string& path, const std::function<void(const CapturedPacket&)>& visit) {
   capture::Reader reader(path);
-  const uint32_t link = reader.link_type();
-  if (link != kEthernet && link != kRawIp && link != kIp4Only && link != kIp6Only)
-    throw Error(
-        format("'%s' has packets of link type %u; there are Ethernet (1) and IP (101, 228, 229)", path.c_str(), link));
   capture::Record record;
-  while (reader.next(record)) visit(packet_of(record.data, record.captured, link == kEthernet));
+  while (reader.next(record)) {  // an interface of a pcapng each
+    const uint32_t link = record.link_type;
+    if (link != kEthernet && link != kRawIp && link != kIp4Only && link != kIp6Only)
+      throw Error(format("'%s' has packets of link type %u; there are Ethernet (1) and IP (101, 228, 229)",
+                         path.c_str(), link));
+    visit(packet_of(record.data, record.captured, link == kEthernet));
+  }
   return reader.damage();
 }
 

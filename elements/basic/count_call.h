@@ -32,6 +32,10 @@ class CountCall {
         armed_.exchange(false))
       call_.ask();
   }
+  /** The count goes on from that of a predecessor, which may have made the same call. */
+  void go_on(const CountCall& old) {
+    if (number_ == old.number_ && old.given() && !old.armed_) armed_ = false;
+  }
   /** The count begins again. */
   void arm() { armed_ = given(); }
 

@@ -39,6 +39,7 @@ void Counter::reset() {
 
 void Counter::take_state(Element& old_element) {
   auto& old = static_cast<Counter&>(old_element);
+  count_call_.go_on(old.count_call_), byte_count_call_.go_on(old.byte_count_call_);
   former_packets_ += old.packets(), former_bytes_ += old.bytes();
   old.former_packets_ -= old.packets(), old.former_bytes_ -= old.bytes();  // so that it is 0 there
 }

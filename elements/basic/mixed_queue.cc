@@ -1,6 +1,7 @@
 #include "elements/basic/mixed_queue.h"
 
 #include <algorithm>
+#include <list>
 
 #include "click/arguments.h"
 
@@ -111,16 +112,24 @@ void MixedQueue::take_state(Element& old_element) {
   drops_ += old.drops_.exchange(0);
   if ((predecessor == &old ? *this : old).same_arguments) set_capacity(old.capacity_);
   if (can_carry(carries, old.carries)) {
+    // What a configuration that is taken back gives back is what would have left first: what has stayed here comes
+    // behind.
+    std::list<Batch> newer;
+    while (old.predecessor == this && stored() > 0) receive(newer.emplace_back(64));
+    const auto save_all = [this](Batch& batch) {
+      unsigned count = stored();
+      for (int i = 0; i < batch.size(); ++i) save(batch, i, place(count++));
+      count_ = count;
+    };
     Batch batch(64);
     for (unsigned room; (room = capacity_ - std::min(capacity_.load(), stored())) > 0 && old.stored() > 0;
          batch.resize(0)) {
       batch.set_room(static_cast<int>(std::min(room, 64u)));
       old.receive(batch);
       clear_missing(batch, carries & ~old.carries);
-      unsigned count = stored();
-      for (int i = 0; i < batch.size(); ++i) save(batch, i, place(count++));
-      count_ = count;
+      save_all(batch);
     }
+    for (Batch& one : newer) save_all(one), one.resize(0);
   }
   highwater_ = std::max({highwater_.load(), std::min(old.highwater_.exchange(0), capacity_.load()), stored()});
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 
 #include "click/arguments.h"
 #include "core/error.h"
@@ -189,6 +190,9 @@ void Queue::take_state(Element& old_element) {
     rings_.newest = old.rings_.newest.exchange(rings_.newest);
     limit_ = old.limit_.exchange(limit_);
   } else if (can_carry(carries, old.carries)) {
+    // What a configuration that is taken back gives back is the oldest: what has stayed here comes behind.
+    std::list<Batch> newer;
+    while (old.predecessor == this && length() > 0) receive(newer.emplace_back(kAtOnce));
     Batch batch(kAtOnce);
     for (unsigned room; (room = capacity() - std::min(capacity(), length())) > 0 && old.length() > 0;) {
       batch.set_room(static_cast<int>(std::min(room, static_cast<unsigned>(kAtOnce))));
@@ -197,6 +201,7 @@ void Queue::take_state(Element& old_element) {
       keep(batch, 0);
       batch.resize(0);
     }
+    for (Batch& one : newer) keep(one, 0), one.resize(0);
   }
   highwater_ = std::max({highwater_.load(), std::min(highwater, capacity()), length()});
 }

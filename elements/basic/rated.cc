@@ -28,11 +28,10 @@ void Allowance::configure(click::Arguments& arguments, bool of_bytes) {
 }
 
 void Allowance::handlers(Handlers& list) {
-  list.read("rate", [this] { return std::to_string(static_cast<uint64_t>(rate())); })
-      .write("rate", [this](const std::string& text) {
-        rate_ = of_bytes_ ? static_cast<double>(click::value_of<click::Bandwidth>(text).bytes_per_second)
-                          : click::value_of<double>(text, 0.0, kMostPackets);
-      });
+  list.read("rate", [this] { return format("%.15g", rate()); }).write("rate", [this](const std::string& text) {
+    rate_ = of_bytes_ ? static_cast<double>(click::value_of<click::Bandwidth>(text).bytes_per_second)
+                      : click::value_of<double>(text, 0.0, kMostPackets);
+  });
 }
 
 void Allowance::fill() {

@@ -101,7 +101,7 @@ void FastUDPFlows::receive(Batch& batch) {
 
 void FastUDPFlows::handlers(Handlers& list) {
   Generator::handlers(list);
-  list.read("rate", [this] { return std::to_string(static_cast<uint64_t>(bucket_.rate_per_s())); })
+  list.read("rate", [this] { return format("%.15g", bucket_.rate_per_s()); })
       .write("rate", [this](const std::string& value) { bucket_.set_rate(click::value_of<double>(value, 0.0, 1e9)); })
       .read("length", [this] { return std::to_string(frame_bytes_); });
 }

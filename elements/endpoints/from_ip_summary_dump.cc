@@ -64,6 +64,7 @@ void FromIPSummaryDump::bad_line(const std::string& what) {
 bool FromIPSummaryDump::take_fields(std::string_view line) {
   summary::Fields fields;
   if (!summary::parse(line, fields)) {
+    fields_ = {};  // nobody knows what the lines behind it say
     bad_line("'" + std::string(line.substr(0, 80)) + "' is not " + summary::expectation(fields));
     return false;
   }

@@ -33,7 +33,7 @@ int Generator::allowed(int wanted) const {
 void Generator::take_state(Element& old_element) {
   auto& old = static_cast<Generator&>(old_element);
   count_ = old.count_.exchange(count_);
-  end_noticed_ = old.end_noticed_.exchange(end_noticed_);
+  end_noticed_ = old.end_noticed_.exchange(end_noticed_) && limit_reached();  // a LIMIT that is higher has an end again
 }
 
 void Generator::notice_end() {

@@ -30,7 +30,7 @@ void TimedSource::receive(Batch& batch) {
 
 void TimedSource::handlers(Handlers& list) {
   RepeatedPacket::handlers(list);
-  list.read("interval", [this] { return format("%g", static_cast<double>(interval_us_) / 1e6); })
+  list.read("interval", [this] { return format("%.15g", static_cast<double>(interval_us_) / 1e6); })
       .write("interval",
              [this](const std::string& text) { interval_us_ = click::value_of<click::Duration>(text).microseconds; });
 }

@@ -177,10 +177,15 @@ void IPRateMonitor::limit(const std::string& text) {
   limits_.push_back(limit);
 }
 
+void IPRateMonitor::expect_start() const {
+  if (top_ == nullptr) throw Error("it has not been started");
+}
+
 void IPRateMonitor::handlers(Handlers& list) {
   list.read("look",
             [this] {
               const std::lock_guard lock(changing_);
+              expect_start();
               const auto now = RouterClock::now();
               renew_all(now);
               const double seconds = std::chrono::duration<double>(now - reset_).count();
@@ -192,6 +197,7 @@ void IPRateMonitor::handlers(Handlers& list) {
       .write("reset",
              [this](const std::string&) {
                const std::lock_guard lock(changing_);
+               expect_start();
                clear(*top_);
                for (size_t i = 0; i < made_; ++i) clear(parts_[i]);
                made_ = 0;

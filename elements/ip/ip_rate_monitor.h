@@ -85,6 +85,7 @@ class IPRateMonitor : public Element {
   void clear(Part& part);
   void print(const Part& part, const std::string& network, std::string& text) const;
   void limit(const std::string& text);
+  void expect_start() const;  // throws Error
 
   bool bytes_ = false, anno_ = true;
   double ratio_ = 1;

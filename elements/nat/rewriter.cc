@@ -153,11 +153,11 @@ void Rewriter::set_spec(size_t input, const std::string& text) {
   if (!mistake.empty()) throw Error(mistake);
   find_patterns(*specs);
   specs_.set(std::move(specs));
-  tables_.owner->clear_input(static_cast<uint8_t>(std::min<size_t>(input, kMostInputs)));
+  started().clear_input(static_cast<uint8_t>(std::min<size_t>(input, kMostInputs)));
 }
 
 void Rewriter::set_capacity(uint32_t capacity) {
-  if (capacity == tables_.owner->capacity()) return;
+  if (capacity == started().capacity()) return;
   auto next = std::make_shared<nat::MappingTable>(capacity);
   tables_.owner->move_to(*next);
   counted_ = next;
@@ -234,7 +234,7 @@ void Rewriter::on_timer(int thread) {
 std::string Rewriter::table_text(bool all, nat::Kind kind) const {
   std::string text;
   const auto now = static_cast<uint32_t>(heddle::now_ms() / 1000);
-  tables_.owner->visit(now, [&](const nat::FlowKey& flow, const nat::FlowKey& to, uint8_t output, uint32_t idle) {
+  started().visit(now, [&](const nat::FlowKey& flow, const nat::FlowKey& to, uint8_t output, uint32_t idle) {
     if (!all && flow.kind != kind) return;
     text += text_of(flow) + " => " + text_of(to) + format(" [%u] idle %us\n", output, idle);
   });
@@ -250,7 +250,7 @@ void Rewriter::add_lookup(Handlers& list, const char* name, nat::Kind kind) {
         !click::parse(words[2], destination) || !click::parse(words[3], destination_port))
       throw Error("expected SADDR SPORT DADDR DPORT");
     nat::Rewrite found;
-    if (!tables_.owner->find(
+    if (!started().find(
             {htonl(source.value), htonl(destination.value), htons(source_port), htons(destination_port), kind}, found))
       throw Error("there is no mapping of that flow");
     return format("%s %u %s %u", to_text(click::Ipv4Address{ntohl(found.to.source)}).c_str(),
@@ -260,14 +260,14 @@ void Rewriter::add_lookup(Handlers& list, const char* name, nat::Kind kind) {
 }
 
 void Rewriter::handlers(Handlers& list) {
-  const auto size = [this] { return std::to_string(tables_.owner->size()); };
+  const auto size = [this] { return std::to_string(started().size()); };
   list.read("table", [this] { return table_text(true, {}); })
       .read("tcp_table", [this] { return table_text(false, nat::Kind::tcp); })
       .read("udp_table", [this] { return table_text(false, nat::Kind::udp); })
       .read("size", size)
       .read("nmappings", size)
       .read("table_size", size)
-      .read("capacity", [this] { return std::to_string(tables_.owner->capacity()); })
+      .read("capacity", [this] { return std::to_string(started().capacity()); })
       .write("capacity",
              [this](const std::string& value) { set_capacity(click::value_of<uint32_t>(value, 1u, kMostMappings)); })
       .read("mapping_failures", [this] { return std::to_string(failures_.load()); })
@@ -277,7 +277,7 @@ void Rewriter::handlers(Handlers& list) {
               for (const nat::InputSpec& spec : *specs_.owner) text += text_of(spec) + "\n";
               return text;
             })
-      .write("clear", [this](const std::string&) { tables_.owner->clear(); });
+      .write("clear", [this](const std::string&) { started().clear(); });
   for (size_t input = 0; input < specs_.owner->size(); ++input) {
     const std::string pattern = "pattern" + std::to_string(input);
     list.read(pattern, [this, input] { return text_of((*specs_.owner)[input]) + "\n"; })

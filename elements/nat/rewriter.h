@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/element.h"
+#include "core/error.h"
 #include "elements/basic/rate.h"
 #include "elements/ip/transport.h"
 #include "elements/nat/mapping_table.h"
@@ -38,6 +39,11 @@ class Rewriter : public Element {
 
   /** For packet threads; may be another one for the next batch. */
   nat::MappingTable& mappings() const { return *tables_.now.load(std::memory_order_acquire); }
+  /** The same, for handlers, which may be called where nothing has been started (-q). */
+  nat::MappingTable& started() const {
+    if (tables_.owner == nullptr) throw Error("there are no mappings before the start");
+    return *tables_.owner;
+  }
 
   /** Finds the mapping of a flow, or makes it as for a packet that comes by `input`. False: it is refused, or there is
    *  no room. */

@@ -107,6 +107,8 @@ void Script::execute() {
       goes_on = execute_one(instructions_[at]);
     } catch (const Error& error) {
       report(error.what());
+      const Op op = instructions_[at].op;
+      if (op == Op::return_ || op == Op::error) finish(op == Op::error ? op : Op::end), goes_on = false;
     }
     if (!goes_on) break;
     if (position_ != at + 1 && ++jumps_ >= kMaxJumps) {
@@ -215,7 +217,6 @@ bool Script::wait_for(const Instruction& instruction) {
     blocked_ = false;
   else
     --position_;
-  if (over) jumps_ = 0;
   return over;
 }
 

@@ -93,6 +93,10 @@ class Script : public Emitter {
   std::string stop() override;
   void handlers(Handlers& list) override;
 
+  /** Another configuration has taken the place of its own, at its own word perhaps: it goes on no more. Within
+   *  Control::exclusively, as all that runs it. */
+  void halt() { stopping_ = true; }
+
  private:
   using Clock = RouterClock;
   enum class Op {

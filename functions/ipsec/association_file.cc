@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <unordered_set>
+#include <utility>
 
 #include "functions/ipsec/association_words.h"
 #include "functions/ipsec/keys.h"
@@ -78,7 +79,7 @@ class Parser {
     now_ = {};
     begun_ = line_;
     bad_before_ = bad_;
-    has_spi_ = has_cipher_ = has_hash_ = in_context_ = in_statistics_ = false;
+    has_protocol_ = has_spi_ = has_cipher_ = has_hash_ = has_selector_ = in_context_ = in_statistics_ = false;
     uint32_t source = 0, destination = 0;
     const bool source_is6 = read_address(words.take(), "src", source, now_.source6);
     if (words.take() != "dst") throw Mistake{"expected 'src ADDRESS dst ADDRESS'"};
@@ -132,7 +133,15 @@ class Parser {
     }
   }
 
+  /** A line that an association has once: a second one may be another's, whose 'src' line is missing. */
+  static void once(bool& has, const char* what) {
+    if (std::exchange(has, true))
+      throw Mistake{
+          format("this association has %s already; does a line 'src ADDRESS dst ADDRESS' miss before it?", what)};
+  }
+
   void protocol(Words& words) {
+    once(has_protocol_, "a line 'proto'");
     if (words.take() != "esp") throw Mistake{"the only protocol that is supported is esp"};
     bool has_mode = false;
     for (std::string_view word; !(word = words.take_plain()).empty();) {
@@ -190,7 +199,7 @@ class Parser {
     } else {
       throw Mistake{"the ciphers that are supported are rfc3686(ctr(aes)), cbc(aes) and, as aead, rfc4106(gcm(aes))"};
     }
-    has_cipher_ = true;
+    once(has_cipher_, "a cipher");
     words.expect_end();
   }
 
@@ -201,7 +210,7 @@ class Parser {
     if (bits != 64 && bits != 96 && bits != 128)
       throw Mistake{"the ICV of rfc4106(gcm(aes)) must have 64, 96 or 128 bits"};
     now_.sa.suite = {Cipher::aes_gcm, Hash::none, static_cast<uint8_t>(bits / 8)};
-    has_cipher_ = true;
+    once(has_cipher_, "a cipher");
     words.expect_end();
   }
 
@@ -227,7 +236,7 @@ class Parser {
     } else {
       throw Mistake{"the authentications that are supported are hmac(sha1) and hmac(sha256)"};
     }
-    has_hash_ = true;
+    once(has_hash_, "an authentication");
     words.expect_end();
   }
 
@@ -275,6 +284,7 @@ class Parser {
   }
 
   void selector(Words& words) {
+    once(has_selector_, "a line 'sel'");
     Selector& s = now_.selector;
     if (words.take() != "src") throw Mistake{"expected 'sel src PREFIX dst PREFIX'"};
     const bool source_is6 = read_prefix(words.take(), "src", s.source);
@@ -320,7 +330,7 @@ class Parser {
   FileAssociation now_;
   size_t line_ = 0, begun_ = 0, bad_ = 0;  // begun_: line of the association that lines belong to, 0: none
   size_t bad_before_ = 0;                  // that one
-  bool has_spi_ = false, has_cipher_ = false, has_hash_ = false;
+  bool has_protocol_ = false, has_spi_ = false, has_cipher_ = false, has_hash_ = false, has_selector_ = false;
   bool in_context_ = false, in_statistics_ = false;  // behind 'anti-replay esn context:', and 'stats:'
 };
 

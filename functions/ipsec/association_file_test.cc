@@ -104,6 +104,12 @@ TEST(AssociationFile, SaysWhatIsWrongByLineAndNoKey) {
        "f:6: expected 'anti-replay context: seq NUMBER, oseq NUMBER, bitmap NUMBER', or 'anti-replay esn context:'"},
       {with("10.1.0.0/16", "10.1.0.0/33"), "f:7: src is followed by no IP prefix"},
       {kKey + "\n" + kGood, "f:1: expected 'src ADDRESS dst ADDRESS', which begins an association"},
+      {kGood + kGood.substr(kGood.find('\n') + 1),
+       "f:8: this association has a line 'proto' already; does a line 'src ADDRESS dst ADDRESS' miss before it?"},
+      {kGood + "enc cbc(aes) 0x00112233445566778899aabbccddeeff\n",
+       "f:8: this association has a cipher already; does a line 'src ADDRESS dst ADDRESS' miss before it?"},
+      {kGood + "sel src 10.1.0.0/16 dst 10.2.0.0/16\n",
+       "f:8: this association has a line 'sel' already; does a line 'src ADDRESS dst ADDRESS' miss before it?"},
       {kGood + kGood, "f:8: another association before it has the same SPI"},
       {"src 1.2.3.4 dst 1.2.3\n", "f:1: dst is followed by no IP address"},
   };

@@ -16,7 +16,7 @@ namespace heddle {
  *
  *      NIDS(RULES [, keywords VARIABLES, SKIP_UNSUPPORTED, STREAM, EVE, DEVICE, BLOCKING])
  *
- *  RULES: a file of rules, one a line ("#" at its start makes it a comment, a backslash at its end continues it):
+ *  RULES: a file of rules, one a line ("#" at its start makes it a comment, else a backslash at its end continues it):
  *
  *      alert tcp $EXTERNAL_NET any -> 10.0.0.0/8 [80,8080:8090] (msg:"a login page"; flow:established,to_server;
  *          content:"GET |2f|login"; nocase; offset:0; depth:64; content:!"cookie"; distance:1; within:400;

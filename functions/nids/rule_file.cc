@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kMaxErrors = 100;
 
-/** The next line with those that continue it, joined by a blank; `number` is then the last one's. */
+/** The next line with those that continue it, joined by a blank; `number` is then the last one's. A comment ends with
+ *  its line. */
 std::string take_line(std::string_view& text, size_t& number) {
   std::string line;
   for (bool more = true; more && !text.empty();) {
@@ -20,7 +21,7 @@ std::string take_line(std::string_view& text, size_t& number) {
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
     if (piece.ends_with('\r')) piece.remove_suffix(1);
-    more = piece.ends_with('\\');
+    more = piece.ends_with('\\') && !(line.empty() && trimmed(piece).starts_with('#'));
     if (more) piece.remove_suffix(1);
     line.append(piece).append(more ? " " : "");
   }

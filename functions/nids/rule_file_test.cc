@@ -234,6 +234,13 @@ TEST(NidsRules, VariablesAndLines) {
                                      "before the rule, or into VARIABLES"});
 }
 
+TEST(NidsRules, CommentsEndWithTheirLines) {
+  const Read result =
+      read("# note \\\nalert ip any any -> any any (sid:1;)\n  #\\\nalert ip any any -> any any (sid:2;)");
+  EXPECT_EQ(result.errors, std::vector<std::string>{});
+  EXPECT_EQ(result.set.rules.size(), 2u);
+}
+
 TEST(NidsRules, WhatIsNotSupportedIsListed) {
   const std::string text =
       "alert tcp any any -> any any (content:\"a\"; byte_test:\"/a;b/\"; sid:1;)\n"
@@ -279,6 +286,10 @@ TEST(NidsRules, MistakesSayWhatIsWrong) {
   EXPECT_EQ(refusal("sid:1; content:!\"a\"; fast_pattern;"),
             "f:1: sid 1: content 'a' is negated, so it cannot be the fast pattern");
   EXPECT_EQ(refusal("sid:1; dsize:5<>6;"), "f:1: sid 1: dsize '5<>6' leaves nothing between");
+  EXPECT_EQ(refusal("sid:1; dsize:>100; dsize:<20;"), "f:1: sid 1: there are two dsize; one says all");
+  for (const char* head :
+       {"alert tcp [] any -> any any", "alert tcp any any -> any [ ]", "alert tcp any any -> ![] any"})
+    EXPECT_EQ(refusal("sid:1;", head), "f:1: sid 1: '[]' is a list of nothing; for anything, write any");
   EXPECT_EQ(refusal("sid:x;"), "f:1: sid 'x' is not a number");
   EXPECT_EQ(refusal("sid:1;", "log tcp any any -> any any"),
             "f:1: sid 1: 'log' is not an action: alert, pass, drop or reject");

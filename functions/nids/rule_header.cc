@@ -76,6 +76,7 @@ class Sets {
   std::optional<Refusal> read_list(std::string_view text, Ranges& set, int nested) const {
     if (!text.ends_with(']')) return Refusal{in_quotes(text) + " has no ']' at its end"};
     text = text.substr(1, text.size() - 2);
+    if (trimmed(text).empty()) return Refusal{"'[]' is a list of nothing; for anything, write any"};
     Ranges wanted, unwanted;
     bool some_wanted = false;
     while (!text.empty()) {

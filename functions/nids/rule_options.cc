@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "core/error.h"
 #include "core/text_file.h"
@@ -220,6 +221,7 @@ class Options {
       if (!less) low = more && !equal ? number + 1 : number;
       if (more) high = UINT32_MAX;
     }
+    if (std::exchange(has_size_, true)) return Refusal{"there are two dsize; one says all"};
     rule_.sizes = Ranges(low, high);
     return std::nullopt;
   }
@@ -339,7 +341,7 @@ class Options {
                                        {"gid", &Options::remark},          {"priority", &Options::remark},
                                        {"metadata", &Options::remark},     {"reference", &Options::remark}};
   Signature& rule_;
-  bool has_flow_ = false;
+  bool has_flow_ = false, has_size_ = false;
 };
 
 }  // namespace
