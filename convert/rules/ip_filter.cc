@@ -133,6 +133,22 @@ class Alternatives {
   size_t steps_ = 0;
 };
 
+/** Ports are there in packets of some protocols only; of others they count as 0, whatever bytes are there. */
+void look_at_bytes_where_no_ports_are(Term& term) {
+  constexpr uint32_t kWithPorts[] = {6, 17, 33, 132, 136};
+  for (Alternative& one : term) {
+    if (std::ranges::any_of(one, [&](const Condition& condition) {
+          return condition.place == place_of(kProtocol) && condition.mask == 255 && condition.low == condition.high &&
+                 std::ranges::count(kWithPorts, condition.low) > 0;
+        }))
+      continue;
+    for (Condition& condition : one)
+      for (const Field port : {kSourcePort, kDestinationPort})
+        if (condition.place == place_of(port))
+          condition.place = {Place::transport, 2, static_cast<uint16_t>(port == kSourcePort ? 0 : 2)};
+  }
+}
+
 uint16_t action_of(std::string_view word) {
   if (word == "allow" || word == "pass") return kAllow;
   if (word == "deny" || word == "drop") return kDeny;
@@ -159,6 +175,7 @@ RuleList read_ip_filter(const std::string& name, std::string_view text, std::vec
       Matches matches;
       matches.family = 4;
       matches.terms.push_back(Alternatives().of(ip_filter::parse(words, 1, line.size()), false));
+      look_at_bytes_where_no_ports_are(matches.terms.back());
       add_rules(list, matches.rules(next), number);
     } catch (const ip_filter::Mistake& mistake) {
       mistakes.add(number,

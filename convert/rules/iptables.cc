@@ -124,12 +124,15 @@ class Saved {
 /** The chain that is wanted; "" if it cannot be told. */
 std::string chosen(const std::map<std::string, Chain>& chains, const std::string& wanted) {
   if (!wanted.empty()) return chains.contains(wanted) ? wanted : "";
-  if (!chains.at("FORWARD").lines.empty()) return "FORWARD";
+  const Chain& forward = chains.at("FORWARD");
+  if (!forward.lines.empty()) return "FORWARD";
   std::string found = "FORWARD";
   size_t with_rules = 0;
   for (const auto& [name, chain] : chains)
     if (!chain.lines.empty()) found = name, ++with_rules;
-  return with_rules > 1 ? "" : found;
+  // A policy that forbids says something about what is forwarded, too.
+  const bool forbids = forward.policy == kDeny && (found == "INPUT" || found == "OUTPUT");
+  return with_rules > 1 || forbids ? "" : found;
 }
 
 }  // namespace
@@ -145,7 +148,7 @@ RuleList read_iptables(const std::string& name, std::string_view text, const std
     std::string names;
     for (const auto& [chain, rest] : saved.chains) names += (names.empty() ? "" : ", ") + chain;
     mistakes.add(saved.last, wanted.empty()
-                                 ? "several chains have rules; name one with --chain: " + names
+                                 ? "it does not say which chain is meant; name one with --chain: " + names
                                  : in_quotes(wanted) + " is no chain of the table filter; there are " + names);
     return list;
   }

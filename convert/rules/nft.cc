@@ -14,8 +14,12 @@ namespace {
 /** The chain that is wanted; null if it cannot be told. */
 const nft::Chain* chosen(const std::vector<nft::Chain>& chains, const std::string& wanted) {
   std::vector<const nft::Chain*> fit;
+  // A policy that forbids says something as well.
+  const auto says = [](const nft::Chain& chain) {
+    return !chain.rules.empty() || (chain.hook == "forward" && chain.policy == kDeny);
+  };
   for (const nft::Chain& chain : chains)
-    if (!wanted.empty() ? chain.name == wanted || chain.name.ends_with(" " + wanted) : !chain.rules.empty())
+    if (!wanted.empty() ? chain.name == wanted || chain.name.ends_with(" " + wanted) : says(chain))
       fit.push_back(&chain);
   if (fit.size() > 1 && wanted.empty()) std::erase_if(fit, [](const auto* chain) { return chain->hook != "forward"; });
   if (fit.empty() && wanted.empty() && chains.size() == 1) return &chains[0];

@@ -256,9 +256,21 @@ class Statement {
     const std::string sign = relation();
     if (sign != "==" && sign != "!=") throw Error("is not supported: " + in_quotes(sign) + " of an address");
     Term term;
-    for (const std::string& text : values())
-      for (Alternative& one : addresses_of_word(text + mask, field, family)) term.push_back(std::move(one));
+    for (const std::string& text : values()) {
+      Term masked = addresses_of_word(text + mask, field, family);
+      if (!mask.empty()) expect_within(addresses_of_word(text, field, family), masked);
+      for (Alternative& one : masked) term.push_back(std::move(one));
+    }
     matches_.add(term, sign == "!=");
+  }
+
+  /** What is masked is compared with all of an address: outside of the mask it has to be 0. */
+  static void expect_within(const Term& whole, const Term& masked) {
+    for (const Condition& condition : whole[0]) {
+      const auto same = std::ranges::find(masked[0], condition.place, &Condition::place);
+      if (condition.low != (same == masked[0].end() ? 0 : same->low))
+        throw Error("is not a rule: no packet can match it");
+    }
   }
 
   /** What stands for TCP flags: NAME, NAME,NAME, (NAME | NAME). */

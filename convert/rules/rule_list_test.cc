@@ -62,6 +62,37 @@ TEST(RuleList, TcpFlagsOfOtherProtocolsAreBytes) {
             Texts{"@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 0x06/0xFF flags=0x2/0x17 deny"});
 }
 
+TEST(RuleList, PortsOfProtocolsWithoutThemAreBytes) {
+  const std::string any = "@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 ";
+  EXPECT_EQ(rules_of("ipfilter", "deny icmp[0:2] 0x0800\n"), Texts{any + "0x01/0xFF transport[0/2]=2048 deny"});
+  for (const std::string& rule : rules_of("ipfilter", "deny transp[2:2] 53\n"))
+    EXPECT_NE(rule.find("transport[2/2]=53"), rule.npos) << rule;
+  EXPECT_EQ(rules_of("ipfilter", "deny tcp[2:2] 53\n"), Texts{"@0.0.0.0/0 0.0.0.0/0 0 : 65535 53 : 53 0x06/0xFF deny"});
+}
+
+TEST(RuleList, PoliciesThatForbidForwardingAreNotPassedOver) {
+  const std::string telnet = " -p tcp --dport 23 -j DROP";
+  EXPECT_EQ(rules_of("iptables", "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-A INPUT" + telnet).size(), 1u);
+  expect_mistake("iptables", "-P INPUT ACCEPT\n-P FORWARD DROP\n-A INPUT" + telnet, 3,
+                 "it does not say which chain is meant");
+  const std::string two =
+      "table ip t {\nchain a {\ntype filter hook forward priority 0; policy accept;\ntcp dport 1 accept\n}\n"
+      "chain b {\ntype filter hook forward priority 1; policy ";
+  EXPECT_EQ(rules_of("nft", two + "accept;\n}\n}\n").size(), 1u);
+  Texts errors;
+  read_rule_list("f", two + "drop;\n}\n}\n", {"nft", ""}, errors);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_NE(errors[0].find("it does not say which chain is meant"), std::string::npos) << errors[0];
+}
+
+TEST(RuleList, MaskedAddressesAreWhatTheyAreComparedWith) {
+  expect_mistake("nft", nft("ip", "ip saddr & 255.0.0.255 == 10.1.2.3 accept"), 3, "no packet can match it");
+  expect_mistake("nft", nft("ip6", "ip6 saddr & ffff::ff == 2001:db8::3 accept"), 3, "no packet can match it");
+  EXPECT_EQ(rules_of("nft", nft("ip", "ip saddr & 255.0.0.255 == 10.0.0.3 accept")).size(), 1u);
+  EXPECT_EQ(rules_of("nft", nft("ip6", "ip6 saddr & ffff::ff == 2001::3 accept")).size(), 1u);
+  EXPECT_EQ(rules_of("nft", nft("ip", "ip saddr 10.1.2.3/8 accept")).size(), 1u) << "so nft writes a prefix";
+}
+
 TEST(RuleList, ContradictionsAreNoRules) {
   EXPECT_EQ(rules_of("nft", nft("ip6", "meta nfproto ipv4 tcp dport 5 accept")), Texts{});
   Texts errors;

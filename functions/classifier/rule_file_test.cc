@@ -150,6 +150,14 @@ TEST(RuleFile, CutsNoRuleOff) {
   EXPECT_EQ(problem("@0/0 0/0 0 : 65535 0 : 65535 0x06/0xFF" + words + " allow x"), "it has more than 80 words");
 }
 
+TEST(RuleFile, AddressesOfTwoVersionsMatchNothing) {
+  Rule rule;
+  for (const char* addresses : {"@2001:db8::/32 10.0.0.0/8", "@10.0.0.1-10.0.0.9 2001:db8::1/128"})
+    EXPECT_EQ(parse_rule(addresses + std::string(" 0 : 65535 80 : 80 0x06/0xFF allow"), test_actions(), rule),
+              "no packet can match it, for one of its addresses is of IPv4, the other of IPv6");
+  EXPECT_EQ(parse_rule("@2001:db8::/32 0.0.0.0/0 0 : 65535 80 : 80 0x06/0xFF allow", test_actions(), rule), "");
+}
+
 TEST(RuleFile, WritesWhatItReads) {
   for (const std::string text :
        {"@10.0.0.0/8 0.0.0.0/0 0 : 65535 80 : 90 0x06/0xFF allow",

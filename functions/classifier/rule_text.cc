@@ -280,6 +280,11 @@ std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule
         parse_ports(&words[2], kSourcePort, result), parse_ports(&words[5], kDestinationPort, result),
         parse_protocol(words[8], result)})
     if (!reason.empty()) return reason;
+  // 0.0.0.0/0 is any address, of IPv6 as well.
+  const bool source6 = words[0].find(':') != words[0].npos, destination6 = words[1].find(':') != words[1].npos;
+  const Field dotted = source6 ? kDestination : kSource;
+  if (source6 != destination6 && (result.low[dotted] != 0 || result.high[dotted] != ~0u))
+    return "no packet can match it, for one of its addresses is of IPv4, the other of IPv6";
 
   words.erase(words.begin(), words.begin() + 9);
   const auto is_field = [](std::string_view word) { return word.find('=') != word.npos; };
