@@ -132,6 +132,22 @@ def test_a_summary_that_cannot_be_read(heddle):
     assert "cannot read '/proc/self/mem': byte 0: Input/output error" in err
 
 
+def test_lines_behind_fields_that_nobody_knows_make_no_packets(heddle, tmp_path):
+    (tmp_path / "dump").write_text(
+        "!data ip_src ip_dst\n1.1.1.1 2.2.2.2\n!data ip_dst ip_src tcp_opt\n1.1.1.1 2.2.2.2 .\n"
+    )
+    chain = f"FromIPSummaryDump({quoted(tmp_path / 'dump')}) -> c :: Counter -> Discard"
+    result = heddle("run", "--json", "-e", chain)
+    assert result.code == 1 and "tcp_opt" in result.err, result
+    assert Report(result.json).one("c")["packets"] == 1
+
+
+@pytest.mark.parametrize("rate", ["0.5", "1.9", "1000000"])
+def test_rates_are_read_as_they_are(heddle, rate):
+    chain = f"Idle -> Queue -> u :: RatedUnqueue({rate}) -> Discard"
+    assert heddle.ok("run", "-q", "-e", chain, "-h", "u.rate").out.strip() == rate
+
+
 @pytest.mark.parametrize("segments", [1, 5, 20])
 def test_slots_of_many_gpu_segments(heddle, segments):
     """By default they share those that there are."""
