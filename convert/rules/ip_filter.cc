@@ -135,13 +135,12 @@ class Alternatives {
 
 /** Ports are there in packets of some protocols only; of others they count as 0, whatever bytes are there. */
 void look_at_bytes_where_no_ports_are(Term& term) {
-  constexpr uint32_t kWithPorts[] = {6, 17, 33, 132, 136};
+  const auto says_so = [](const Condition& condition) {
+    return condition.place == place_of(kProtocol) && condition.mask == 255 && condition.low == condition.high &&
+           names_ports(condition.low);
+  };
   for (Alternative& one : term) {
-    if (std::ranges::any_of(one, [&](const Condition& condition) {
-          return condition.place == place_of(kProtocol) && condition.mask == 255 && condition.low == condition.high &&
-                 std::ranges::count(kWithPorts, condition.low) > 0;
-        }))
-      continue;
+    if (std::ranges::any_of(one, says_so)) continue;
     for (Condition& condition : one)
       for (const Field port : {kSourcePort, kDestinationPort})
         if (condition.place == place_of(port))

@@ -91,12 +91,13 @@ constexpr uint32_t kNetworkBytes = 20, kPortBytes = 4;  ///< least bytes of an I
 // Where a packet's key lies: bytes 6..9 of the IPv4 header, which are `control` here (as loaded: the first byte is the
 // lowest), its addresses from byte 12, and the first four bytes of the transport header. RFC 791, 3.1.
 HEDDLE_HD constexpr uint32_t protocol_of(uint32_t control) { return control >> 24; }
-/** Whether the packet starts with a transport header that has ports: no later fragment, and TCP, UDP, DCCP, SCTP or
- *  UDP-Lite. */
+/** TCP, UDP, DCCP, SCTP and UDP-Lite. */
+HEDDLE_HD constexpr bool names_ports(uint32_t protocol) {
+  return protocol == 6 || protocol == 17 || protocol == 33 || protocol == 132 || protocol == 136;
+}
+/** Whether the packet starts with a transport header that has ports: no later fragment. */
 HEDDLE_HD constexpr bool has_ports(uint32_t control) {
-  const uint32_t protocol = protocol_of(control);
-  return (control & 0xff1f) == 0 &&
-         (protocol == 6 || protocol == 17 || protocol == 33 || protocol == 132 || protocol == 136);
+  return (control & 0xff1f) == 0 && names_ports(protocol_of(control));
 }
 HEDDLE_HD constexpr uint32_t source_port(uint32_t ports) { return (ports & 0xff) << 8 | (ports >> 8 & 0xff); }
 HEDDLE_HD constexpr uint32_t destination_port(uint32_t ports) { return source_port(ports >> 16); }

@@ -45,9 +45,9 @@ namespace heddle {
  *  for up to 32,768 of them; every 5 ms the first packet thread confirms those. They are judged in the order in which
  *  the GPU found them, by the time at which that thread hears of them. Between GPU ports that is the order of arrival
  *  as long as packets are few, if the rules that the program starts with ask for `flow`: then fewer than 32 packets
- *  wait until those before them have been searched. What has been written over by then is lost, and counted
- *  (`events_lost`, and standard error says so). Rules with `drop` or `reject`, and STREAM true, want candidates held:
- *  they need output 1.
+ *  wait until those before them have been searched (not with KERNELS split). What has been written over by then is
+ *  lost, and counted (`events_lost`, and standard error says so). Rules with `drop` or `reject`, and STREAM true, want
+ *  candidates held: they need output 1.
  *
  *  Needs the annotations l3 and l4: put CheckIPHeader before it. The payload is what lies behind the header of TCP, UDP
  *  or ICMP. In later fragments, packets of other protocols and packets whose transport header is not whole, it is all
