@@ -103,29 +103,32 @@ class RingRig {
     gpu::Copies copies = {};                 ///< what teams gather of packets in the GPU's own buffers; none: nothing
   };
 
-  explicit RingRig(Options options) : options_(std::move(options)), device_(gpu::open_device(options_.device)) {
-    const uint32_t rings = static_cast<uint32_t>(options_.pairs) * 2;
-    if (options_.workers == 0)
-      options_.workers = options_.split ? gpu::kMostRingWorkers
-                                        : gpu::teams_of_pair(device_->info().multiprocessors, true,
-                                                             !options_.copies.any(), options_.pairs, options_.size);
-    const size_t ring_bytes = memif::ring_bytes(std::countr_zero(options_.size));
-    rings_ = memif::Region(rings * ring_bytes);
-    buffers_ = memif::Region(size_t{rings} * options_.size * kStride);
-    device_->share(shared(rings_)), device_->share(shared(buffers_));
-    add_program();
-    for (uint32_t i = 0; i < rings / 2; ++i) {
-      gpu::RingPair pair{ring_end(2 * i, ring_bytes), ring_end(2 * i + 1, ring_bytes)};
-      pairs_.push_back(pair);
-      ends_.push_back(std::make_unique<PeerEnd>(pair, base()));
-    }
-    rings_id_ = device_->add_rings(program_, options_.pairs,
-                                   options_.owner ? gpu::RingKind::memif : gpu::RingKind::memif_copied,
-                                   options_.workers, options_.capacity, options_.split);
+  explicit RingRig(const Options& options) : RingRig(options, gpu::open_device(options.device)) {
     device_->start();
     resume();
   }
-  ~RingRig() { pause(); }
+  ~RingRig() {
+    pause();
+    for (const memif::Region* region : {&rings_, &buffers_}) device_->unshare(shared(*region));
+  }
+
+  /** Several that share the device of the first, their kernels beside each other, started in this order. */
+  class Together {
+   public:
+    explicit Together(const std::vector<Options>& all) {
+      const std::shared_ptr<gpu::Device> device = gpu::open_device(all.front().device);
+      for (const Options& options : all) rigs_.push_back(std::unique_ptr<RingRig>(new RingRig(options, device)));
+      device->start();
+      for (const auto& rig : rigs_) rig->resume();
+    }
+    ~Together() {
+      for (const auto& rig : rigs_) rig->pause();
+    }
+    const std::vector<std::unique_ptr<RingRig>>& rigs() const { return rigs_; }
+
+   private:
+    std::vector<std::unique_ptr<RingRig>> rigs_;
+  };
 
   /** Ends the kernel; what is under way is transmitted, and what waits on the receiving rings stays there. */
   void pause() {
@@ -159,6 +162,28 @@ class RingRig {
  private:
   static constexpr uint32_t kStride = 2304, kHeadroom = 128;
   static constexpr uint16_t kExits = 6;
+
+  RingRig(Options options, std::shared_ptr<gpu::Device> device)
+      : options_(std::move(options)), device_(std::move(device)) {
+    const uint32_t rings = static_cast<uint32_t>(options_.pairs) * 2;
+    if (options_.workers == 0)
+      options_.workers = options_.split ? gpu::kMostRingWorkers
+                                        : gpu::teams_of_pair(device_->info().multiprocessors, true,
+                                                             !options_.copies.any(), options_.pairs, options_.size);
+    const size_t ring_bytes = memif::ring_bytes(std::countr_zero(options_.size));
+    rings_ = memif::Region(rings * ring_bytes);
+    buffers_ = memif::Region(size_t{rings} * options_.size * kStride);
+    device_->share(shared(rings_)), device_->share(shared(buffers_));
+    add_program();
+    for (uint32_t i = 0; i < rings / 2; ++i) {
+      gpu::RingPair pair{ring_end(2 * i, ring_bytes), ring_end(2 * i + 1, ring_bytes)};
+      pairs_.push_back(pair);
+      ends_.push_back(std::make_unique<PeerEnd>(pair, base()));
+    }
+    rings_id_ = device_->add_rings(program_, options_.pairs,
+                                   options_.owner ? gpu::RingKind::memif : gpu::RingKind::memif_copied,
+                                   options_.workers, options_.capacity, options_.split);
+  }
 
   static gpu::SharedMemory shared(const memif::Region& region) {
     return {reinterpret_cast<uint8_t*>(region.base()), region.bytes()};
@@ -222,7 +247,7 @@ class RingRig {
 
   Options options_;
   memif::Region rings_, buffers_;  // they go after the device
-  std::unique_ptr<gpu::Device> device_;
+  std::shared_ptr<gpu::Device> device_;
   std::vector<gpu::RingPair> pairs_;
   std::vector<std::unique_ptr<PeerEnd>> ends_;
   gpu::ProgramId program_{};

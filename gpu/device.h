@@ -158,11 +158,11 @@ class Device {
   /** Where it lies on the device. */
   virtual void* address(TableId table) const = 0;
   virtual void* address(StateId state) const = 0;
-  /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves: each by about `workers`
-   *  that take packets through it, warps of one block or teams (gpu/rings.h); by fewer where shared memory is short. A
-   *  program with Copies has teams work on packets that are gathered from this end's buffers of a memif, which have at
-   *  most `capacity` bytes. `split`: three kernels serve them, to receive, for the program and to transmit, each by one
-   *  block a pair with `workers` warps, up to kMostRingWorkers. Before start(). */
+  /** Makes room for `pairs` ring pairs that `program`, or a later one of its size, serves: each by about `workers` that
+   *  take packets through it, warps of one block or teams (gpu/rings.h); by fewer teams where all that is resident
+   *  would not have room. A program with Copies has teams work on packets that are gathered from this end's buffers of
+   *  a memif, which have at most `capacity` bytes. `split`: three kernels serve them, to receive, for the program and
+   *  to transmit, each by one block a pair with `workers` warps, up to kMostRingWorkers. Before start(). */
   virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif,
                             int workers = kMostRingWorkers, uint32_t capacity = 0, bool split = false) = 0;
   /** Starts their kernels, which are resident from now on. */
@@ -172,7 +172,7 @@ class Device {
   /** Why a block of them has ended by itself. */
   virtual RingFault ring_fault(RingsId rings) const = 0;
 
-  // DMA engines of NICs that this program plays (io/softnic): a kernel of one block for each transfer.
+  // DMA engines of NICs that this program plays (io/softnic): a kernel for each transfer.
   /** Makes room for one. Before start(). */
   virtual DmaId add_dma() = 0;
   /** Starts a transfer behind those before; returns at once. */

@@ -19,9 +19,8 @@ struct Left {
   }
 };
 
-}  // namespace
-
-std::string residency_problem(const std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors) {
+/** Places them in the order of `all`. */
+Residency place(const std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors) {
   std::vector<Left> left(static_cast<size_t>(multiprocessors),
                          {each.blocks, each.threads, each.registers, each.shared_bytes});
   std::string list;
@@ -41,12 +40,38 @@ std::string residency_problem(const std::vector<Residents>& all, const Multiproc
         most->take(one);
     }
   }
-  if (lacks == nullptr) return {};
-  return format(
+  if (lacks == nullptr) {
+    const auto least = std::ranges::min_element(left, {}, &Left::shared_bytes);
+    return {{}, least == left.end() ? 0 : each.shared_bytes - least->shared_bytes};
+  }
+  const std::string problem = format(
       "%s do not fit on %d multiprocessors at once: there is room for %d of %d %s (each needs %d threads, %d "
       "registers, %zu bytes of shared memory; a multiprocessor has %d, %d, %zu)",
       list.c_str(), multiprocessors, placed, lacks->blocks, lacks->what.c_str(), lacks->threads, lacks->registers,
       lacks->shared_bytes, each.threads, each.registers, each.shared_bytes);
+  return {problem};
+}
+
+/** Takes blocks from the kernel that has the most of those that can do with fewer; false: none can. */
+bool take_blocks(std::vector<Residents>& all) {
+  const auto spare = [](const Residents& one) { return one.step > 0 && one.blocks - one.step >= one.least; };
+  const auto most =
+      std::ranges::max_element(all, {}, [&](const Residents& one) { return spare(one) ? one.blocks : 0; });
+  if (most == all.end() || !spare(*most)) return false;
+  most->blocks -= most->step;
+  return true;
+}
+
+}  // namespace
+
+Residency find_room(std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors) {
+  for (;;) {
+    // Kernels between rings begin anew when a peer comes, so any may be the last.
+    const Residency one = place(all, each, multiprocessors);
+    const Residency other = place({all.rbegin(), all.rend()}, each, multiprocessors);
+    if (one.problem.empty() && other.problem.empty()) return {{}, std::max(one.shared_bytes, other.shared_bytes)};
+    if (!take_blocks(all)) return one.problem.empty() ? other : one;
+  }
 }
 
 }  // namespace heddle::gpu

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace heddle::gpu {
+
+constexpr size_t kReservedSharedBytes = 1024;  ///< that CUDA keeps for each block
 
 /** What a multiprocessor has for the blocks that reside on it. */
 struct Multiprocessor {
@@ -15,11 +18,18 @@ struct Multiprocessor {
 struct Residents {
   std::string what;  ///< for messages: "slots of 4 warps"
   int blocks, threads, registers;
-  size_t shared_bytes;
+  size_t shared_bytes;      ///< with what CUDA keeps
+  int step = 0, least = 0;  ///< where there is no room for all: so many blocks fewer, and again, down to `least`
 };
 
-/** Whether all of them fit on `multiprocessors` at the same time, however they are spread: blocks of resident kernels
- *  that wait for room would wait for ever. "" or what does not fit, and how much of it there is. */
-std::string residency_problem(const std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors);
+/** How blocks find room on a device. */
+struct Residency {
+  std::string problem;      ///< "" or what does not fit, and how much of it there is
+  size_t shared_bytes = 0;  ///< of a multiprocessor, the most that all blocks on it take
+};
+
+/** Whether all of them fit on `multiprocessors` at the same time, whichever come first: blocks of resident kernels that
+ *  wait for room would wait for ever. Kernels that can do with fewer blocks get fewer if need be: `all` tells. */
+Residency find_room(std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors);
 
 }  // namespace heddle::gpu

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "gpu/device.h"
 #include "kernels/arena.h"
 #include "kernels/backend.h"
+#include "kernels/carveout.h"
 #include "kernels/check.h"
 #include "kernels/device_info.h"
 #include "kernels/device_memory.h"
@@ -132,6 +134,8 @@ class CudaDevice final : public Device {
     size_t shape;
     bool on_twins;
   };
+  /** Finds room for all that is going to be resident, with `spare` slots as start() has it. */
+  void make_room(int spare, size_t shared_bytes);
   /** Makes the twins of the packets, or the gate, if there are none yet. */
   void make_twins();
   void make_gate();
@@ -221,9 +225,30 @@ SlotGroup CudaDevice::add_slots(ProgramId id, int count, int streams) {
 void CudaDevice::start(int spare, size_t shared_bytes) {
   use();
   const std::lock_guard lock(mutex_);
-  std::vector<Residents> beside = rings_->residents();
-  for (Residents& engines : dma_->residents()) beside.push_back(std::move(engines));
-  kernels_->start(spare, shared_bytes, std::move(beside), places_);
+  if (!kernels_->settled()) make_room(spare, shared_bytes);
+  kernels_->start(places_);
+}
+
+void CudaDevice::make_room(int spare, size_t shared_bytes) {
+  std::vector<Residents> all = rings_->residents();
+  const size_t rings = all.size();
+  const auto add = [&](std::vector<Residents> more) { std::ranges::move(more, std::back_inserter(all)); };
+  add(kernels_->prepare(spare, shared_bytes));
+  const size_t lasting = all.size();
+  add(dma_->residents());
+  if (all.empty()) return;
+  add(kernels_->launches());  // which want a place for one block at least
+  add({memory_->patcher()});
+  const Multiprocessor each{properties_.maxBlocksPerMultiProcessor, properties_.maxThreadsPerMultiProcessor,
+                            properties_.regsPerMultiprocessor, properties_.sharedMemPerMultiprocessor};
+  const Residency room = find_room(all, each, properties_.multiProcessorCount);
+  if (!room.problem.empty())
+    throw Error(info_.name + ": " + room.problem + "; use fewer threads or --slots" +
+                (rings > 0 ? ", or at GPU ports fewer QUEUES, a smaller WARP_BATCH or KERNELS fused" : ""));
+  const auto percent = static_cast<int>((room.shared_bytes * 100 + each.shared_bytes - 1) / each.shared_bytes);
+  const int carveout = lasting > 1 ? percent : kOwnCarveout;
+  rings_->settle(std::span(all).first(rings), carveout);
+  kernels_->settle(carveout);
 }
 
 void CudaDevice::share(SharedMemory memory) {

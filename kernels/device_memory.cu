@@ -156,7 +156,8 @@ StateId DeviceMemory::add_state(size_t bytes) {
 }
 
 Residents DeviceMemory::patcher() const {
-  return {"block that patches tables", 1, kPatchThreads, (patch_registers_ + 7) / 8 * 8 * kPatchThreads, 1024};
+  return {"block that patches tables", 1, kPatchThreads, (patch_registers_ + 7) / 8 * 8 * kPatchThreads,
+          kReservedSharedBytes};
 }
 
 }  // namespace heddle::gpu::HEDDLE_GPU_BACKEND

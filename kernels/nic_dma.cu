@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/error.h"
 #include "kernels/check.h"
 #include "kernels/nic_dma.h"
@@ -8,12 +10,14 @@
 namespace heddle::gpu::HEDDLE_GPU_BACKEND {
 namespace {
 
-constexpr int kDmaThreads = 512;
+// Blocks are small, as those of ring kernels are: together they find room wherever one of these does.
+constexpr int kDmaThreads = 128, kDmaBlocks = 4;
 constexpr int kAhead = 16;  // of copy_frames: 256 bytes of a frame for each of four lanes
 
-/** Plays a NIC's DMA engine for one transfer: a lane a descriptor. */
-__global__ void __launch_bounds__(kDmaThreads) move_frames(softnic::Transfer transfer) {
-  for (uint32_t base = threadIdx.x / kLanes * kLanes; base < transfer.count; base += blockDim.x) {
+/** Plays a NIC's DMA engine for one transfer: a lane a descriptor. `ended` is 0 before and after. */
+__global__ void __launch_bounds__(kDmaThreads) move_frames(softnic::Transfer transfer, uint32_t* ended) {
+  const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+  for (uint32_t base = thread / kLanes * kLanes; base < transfer.count; base += gridDim.x * blockDim.x) {
     const uint32_t i = base + threadIdx.x % kLanes;
     const bool mine = i < transfer.count;
     softnic::Piece piece{};
@@ -35,12 +39,16 @@ __global__ void __launch_bounds__(kDmaThreads) move_frames(softnic::Transfer tra
   }
   release_to_system();
   __syncthreads();
-  if (threadIdx.x == 0) SystemAtomic<uint32_t>(*transfer.done).store(transfer.stamp, cuda::memory_order_release);
+  if (threadIdx.x != 0) return;
+  DeviceAtomic<uint32_t> count(*ended);
+  if (count.fetch_add(1, cuda::memory_order_acq_rel) != gridDim.x - 1) return;
+  count.store(0, cuda::memory_order_relaxed);
+  SystemAtomic<uint32_t>(*transfer.done).store(transfer.stamp, cuda::memory_order_release);
 }
 
 }  // namespace
 
-NicDma::NicDma() {
+NicDma::NicDma() : memory_(Arena::kDevice) {
   // Loads the kernel, too: a first launch behind a resident kernel would block until that ends.
   cudaFuncAttributes attributes{};
   HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(move_frames)));
@@ -55,22 +63,23 @@ DmaId NicDma::add() {
   cudaStream_t stream{};
   HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   streams_.push_back(stream);
+  ended_.push_back(memory_.take<uint32_t>(1));
+  HEDDLE_CUDA_CHECK(cudaMemset(ended_.back(), 0, sizeof(uint32_t)));
   return static_cast<DmaId>(streams_.size() - 1);
 }
 
 std::vector<Residents> NicDma::residents() const {
-  constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
   if (streams_.empty()) return {};
   return {{format("DMA engine%s of a NIC", streams_.size() == 1 ? "" : "s"), static_cast<int>(streams_.size()),
-           kDmaThreads, (registers_ + 7) / 8 * 8 * kDmaThreads, kReservedByCuda}};
+           kDmaThreads, (registers_ + 7) / 8 * 8 * kDmaThreads, kReservedSharedBytes}};
 }
 
 void NicDma::start(DmaId dma, const softnic::Transfer& transfer) const {
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(1);
+  config.gridDim = dim3(std::min<unsigned>(kDmaBlocks, (transfer.count + kDmaThreads - 1) / kDmaThreads));
   config.blockDim = dim3(kDmaThreads);
   config.stream = streams_[static_cast<size_t>(dma)];
-  HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, move_frames, transfer));
+  HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, move_frames, transfer, ended_[static_cast<size_t>(dma)]));
 }
 
 }  // namespace heddle::gpu::HEDDLE_GPU_BACKEND

@@ -6,23 +6,27 @@
 
 #include "gpu/device.h"
 #include "gpu/residency.h"
+#include "kernels/arena.h"
 #include "kernels/backend.h"
 
 namespace heddle::gpu::HEDDLE_GPU_BACKEND {
 
-/** The DMA engines of NICs that this program plays: what gpu/device.h says of them. Each has a stream, and a kernel of
- *  one block for each transfer. */
+/** The DMA engines of NICs that this program plays: what gpu/device.h says of them. Each has a stream, and a kernel for
+ *  each transfer. */
 class NicDma {
  public:
   NicDma();
   ~NicDma();
   DmaId add();
-  /** Room for a block of each engine beside what is resident; none without engines. */
+  /** Room for a block of each engine beside what is resident; none without engines. A transfer's other blocks run where
+   *  there is more, or behind it. */
   std::vector<Residents> residents() const;
   void start(DmaId dma, const softnic::Transfer& transfer) const;
 
  private:
   int registers_;
+  Arena memory_;
+  std::vector<uint32_t*> ended_;  // by engine: blocks of its transfer that have; device memory
   std::vector<cudaStream_t> streams_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "gpu/functions.h"
+#include "kernels/carveout.h"
 #include "kernels/check.h"
 #include "kernels/kernels.cuh"
 #include "kernels/resident_kernels.h"
@@ -38,14 +39,7 @@ void launch_kernel(size_t shape, size_t blocks, size_t shared_bytes, cudaStream_
 }  // namespace
 
 ResidentKernels::ResidentKernels(const cudaDeviceProp& properties, std::string name, DeviceMemory& memory)
-    : name_(std::move(name)),
-      each_{properties.maxBlocksPerMultiProcessor, properties.maxThreadsPerMultiProcessor,
-            properties.regsPerMultiprocessor, properties.sharedMemPerMultiprocessor},
-      multiprocessors_(properties.multiProcessorCount),
-      memory_(memory),
-      pinned_(Arena::kPinned),
-      lasting_(Arena::kDevice),
-      shapes_(kShapeCount) {
+    : name_(std::move(name)), memory_(memory), pinned_(Arena::kPinned), lasting_(Arena::kDevice), shapes_(kShapeCount) {
   // Loads all kernels now: a first launch behind a resident kernel would block until that ends.
   for (size_t s = 0; s < kShapeCount; ++s) {
     cudaFuncAttributes attributes{};
@@ -70,11 +64,10 @@ size_t ResidentKernels::shape_of(int warps) {
 }
 
 Residents ResidentKernels::residents_of(size_t shape, int blocks, size_t shared_bytes, const char* what) const {
-  constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
   const int warps = kShapes[shape], threads = warps * kLanes;
   return {format("%s of %d warp%s", what, warps, warps == 1 ? "" : "s"), blocks, threads,
           (shapes_[shape].registers + 7) / 8 * 8 * threads,
-          shared_bytes + shapes_[shape].static_shared_bytes + kReservedByCuda};
+          shared_bytes + shapes_[shape].static_shared_bytes + kReservedSharedBytes};
 }
 
 Slot* ResidentKernels::take_slots(int count, size_t column_words) {
@@ -112,8 +105,12 @@ Slot* ResidentKernels::add_slots(size_t s, int count, bool launched, size_t colu
   return slots;
 }
 
-void ResidentKernels::place(int spare, size_t shared_bytes, std::vector<Residents> residents) {
-  const bool has_ports = !residents.empty();
+bool ResidentKernels::settled() const {
+  return std::ranges::any_of(shapes_, [](auto& shape) { return shape.on_device != nullptr; });
+}
+
+std::vector<Residents> ResidentKernels::prepare(int spare, size_t shared_bytes) {
+  std::vector<Residents> residents;
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
     if (shape.assignments.empty()) continue;
@@ -124,24 +121,27 @@ void ResidentKernels::place(int spare, size_t shared_bytes, std::vector<Resident
       assign(shape, shape.spare + i, 1);  // groups of their own: nobody knows whose they will be
     residents.push_back(residents_of(s, static_cast<int>(shape.assignments.size()), shape.shared_bytes, "slots"));
   }
-  if (residents.empty()) return;
-  // A launch beside resident kernels needs a place for one block at least.
+  return residents;
+}
+
+std::vector<Residents> ResidentKernels::launches() const {
+  std::vector<Residents> list;
   for (size_t s = 0; s < kShapeCount; ++s)
-    if (shapes_[s].launched) residents.push_back(residents_of(s, 1, shapes_[s].launched_shared_bytes, "launches"));
-  residents.push_back(memory_.patcher());
-  if (const std::string problem = residency_problem(residents, each_, multiprocessors_); !problem.empty())
-    throw Error(name_ + ": " + problem + "; use fewer threads or --slots" +
-                (has_ports ? ", or at GPU ports fewer QUEUES, a smaller WARP_BATCH or KERNELS fused" : ""));
-  for (Shape& shape : shapes_) {
+    if (shapes_[s].launched) list.push_back(residents_of(s, 1, shapes_[s].launched_shared_bytes, "launches"));
+  return list;
+}
+
+void ResidentKernels::settle(int shared_percent) {
+  for (size_t s = 0; s < kShapeCount; ++s) {
+    Shape& shape = shapes_[s];
     if (shape.assignments.empty()) continue;
+    set_carveout(kernel_of(s), shared_percent);
     shape.on_device = lasting_.take<Assignment>(shape.assignments.size());
     memory_.write(shape.on_device, std::as_bytes(std::span(shape.assignments)));
   }
 }
 
-void ResidentKernels::start(int spare, size_t shared_bytes, std::vector<Residents> beside, const PacketPlaces& places) {
-  if (std::ranges::all_of(shapes_, [](auto& shape) { return shape.on_device == nullptr; }))
-    place(spare, shared_bytes, std::move(beside));
+void ResidentKernels::start(const PacketPlaces& places) {
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
     if (shape.on_device == nullptr) continue;

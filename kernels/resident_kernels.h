@@ -38,10 +38,17 @@ class ResidentKernels {
   /** Slots, pinned, for programs that want `shared_bytes` of a block. `launched`: others launch kernels for them; else
    *  a resident kernel has them. Once those run, spare slots are what is left. Throws Error if there are too few. */
   Slot* add_slots(size_t shape, int count, bool launched, size_t column_words, size_t shared_bytes);
-  /** Starts the resident kernels; the first time with `spare` slots of each shape that has any, whose programs may want
-   *  `shared_bytes`. Throws Error if they, what is resident `beside` them and a block of each launch do not fit on the
-   *  device. */
-  void start(int spare, size_t shared_bytes, std::vector<Residents> beside, const PacketPlaces& places);
+  /** Whether settle() has put slots on the device. */
+  bool settled() const;
+  /** Makes `spare` slots of each shape that has any, whose programs may want `shared_bytes`. Returns what is going to
+   *  be resident, by kernel. */
+  std::vector<Residents> prepare(int spare, size_t shared_bytes);
+  /** A block of each kernel that is launched beside those. */
+  std::vector<Residents> launches() const;
+  /** Puts what blocks serve on the device; `shared_percent` as set_carveout() has it. After prepare(). */
+  void settle(int shared_percent);
+  /** Starts the resident kernels, with what settle() has put on the device. */
+  void start(const PacketPlaces& places);
   void stop();
   bool running() const;
   /** "", or of what they have died. */
@@ -71,12 +78,8 @@ class ResidentKernels {
   Slot* take_slots(int count, size_t column_words);
   /** Gives `count` slots, a group, to blocks of `shape`. */
   void assign(Shape& shape, Slot* slots, int count);
-  /** Makes spare slots, and puts the assignments on the device if all fits there at once. */
-  void place(int spare, size_t shared_bytes, std::vector<Residents> residents);
 
   const std::string name_;
-  const Multiprocessor each_;
-  const int multiprocessors_;
   DeviceMemory& memory_;
   Arena pinned_, lasting_;
   size_t local_bytes_ = 0;

@@ -2,23 +2,20 @@
 #include <utility>
 
 #include "core/error.h"
+#include "kernels/carveout.h"
 #include "kernels/ring_serving.h"
 #include "kernels/ring_sets.h"
 
 namespace heddle::gpu::HEDDLE_GPU_BACKEND {
 namespace {
 
-constexpr size_t kReservedByCuda = 1024;  // of shared memory, a block
+constexpr int kFewestTeams = 2;  // of a pair, with the block that finds out what has come
 #ifdef HEDDLE_SIMT
 constexpr int kMostWorkers = 3;    // all warps of a block share one OS thread
 constexpr int kMostTeamsHere = 6;  // each has one of its own
-constexpr bool kKernelsShare = true;
 #else
 constexpr int kMostWorkers = kMostRingWorkers;
 constexpr int kMostTeamsHere = kMostTeams;
-// Of three kernels with 64 blocks each an H100 has left some out, though all had room: each kernel has its own division
-// of a multiprocessor's memory into L1 and shared memory, presumably. So none is counted on beside another.
-constexpr bool kKernelsShare = false;
 #endif
 
 }  // namespace
@@ -71,7 +68,8 @@ RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool 
                "use fewer functions between the ports",
                bytes, runs.most_dynamic_bytes, least));
   // Teams are as many as a multiprocessor has registers for, or fewer if it is short of shared memory.
-  const size_t at_once = (runs.most_dynamic_bytes + runs.static_bytes) / (bytes + runs.static_bytes + kReservedByCuda);
+  const size_t at_once =
+      (runs.most_dynamic_bytes + runs.static_bytes) / (bytes + runs.static_bytes + kReservedSharedBytes);
   const int teams = workers * std::clamp(static_cast<int>(at_once), 1, kTeamsAtOnce) / kTeamsAtOnce;
   set.blocks = spread ? std::clamp(teams, 1, kMostTeamsHere) + 1 : 1;
   const int here = spread ? 1 : std::min({workers, kMostWorkers, static_cast<int>(fit) - (split ? 0 : 1)});
@@ -106,14 +104,22 @@ RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool 
 std::vector<Residents> RingSets::residents() const {
   std::vector<Residents> list;
   for (const Set& set : sets_)
-    for (const Stage& stage : set.stages) {
-      const bool alone = set.stages.size() > 1 && !kKernelsShare;
-      list.push_back({format("ring pair%s of a port%s", set.count == 1 ? "" : "s", stage.what), set.count * set.blocks,
-                      stage.threads(), (stage.kernel->registers + 7) / 8 * 8 * stage.threads(),
-                      (alone ? stage.kernel->most_dynamic_bytes : stage.dynamic_bytes) + stage.kernel->static_bytes +
-                          kReservedByCuda});
-    }
+    for (const Stage& stage : set.stages)
+      list.push_back({(set.blocks > 1 ? format("blocks of %d ", set.count) : std::string()) +
+                          format("ring pair%s of a port%s", set.count == 1 ? "" : "s", stage.what),
+                      set.count * set.blocks, stage.threads(), (stage.kernel->registers + 7) / 8 * 8 * stage.threads(),
+                      stage.dynamic_bytes + stage.kernel->static_bytes + kReservedSharedBytes,
+                      set.blocks > 1 ? set.count : 0, set.count * kFewestTeams});
   return list;
+}
+
+void RingSets::settle(std::span<const Residents> residents, int shared_percent) {
+  auto next = residents.begin();
+  for (Set& set : sets_)
+    for (const Stage& stage : set.stages) {
+      set.blocks = (next++)->blocks / set.count;
+      set_carveout(stage.kernel->launcher.address, shared_percent);
+    }
 }
 
 void RingSets::start(RingsId rings, const RingLaunch& launch, const Program* program, RingCount* drops) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "gpu/device.h"
@@ -24,7 +25,11 @@ class RingSets {
   /** `bytes`: of shared memory that a program wants. `stage_bytes`: that teams gather of a packet at most, gated by
    *  `gate`; 0: programs work on packets where they lie. `split`: three kernels serve them. */
   RingsId add(size_t bytes, int pairs, RingKind kind, int workers, bool split, uint32_t stage_bytes, Gate* gate);
+  /** By kernel. */
   std::vector<Residents> residents() const;
+  /** Before the first start(): `residents` are what residents() has said, with the blocks that there is room for;
+   *  `shared_percent` as set_carveout() has it. */
+  void settle(std::span<const Residents> residents, int shared_percent);
   void start(RingsId rings, const RingLaunch& launch, const Program* program, RingCount* drops);
   std::vector<RingStop> stop(RingsId rings);
   void stop_all();

@@ -247,6 +247,34 @@ TEST_P(RingKernel, StopsAndGoesOn) {
   EXPECT_GE(stops, 5);
 }
 
+// One way between two ports wants much more shared memory than the other: blocks of both reside on a multiprocessor.
+TEST_P(RingKernel, ProgramsBesideEachOther) {
+  RingRig::Options small = options(2, 1024), large = small;
+  const auto most = std::ranges::max_element(gpu::functions(), {}, [](const gpu::FunctionTraits& function) {
+    return function.on_rings ? function.shared_bytes + function.scratch_bytes : 0;
+  });
+  const RingRig::Function unreached{.name = std::string(most->name), .table = {}, .outputs = {RingRig::kTransmit}};
+  large.functions.push_back(unreached);
+  if (GetParam().spread && !on_simt()) small.workers = large.workers = 128;
+  const RingRig::Together both({small, large});
+  std::vector<std::unique_ptr<Checker>> checkers;
+  for (const auto& rig : both.rigs())
+    for (int i = 0; i < rig->pairs(); ++i) checkers.push_back(std::make_unique<Checker>(rig->end(i), 60, 80));
+  const uint64_t frames = on_simt() ? 2'000 : 500'000;
+  test::Patience patience;
+  for (bool done = false; !done;) {
+    uint64_t progress = 0;
+    done = true;
+    for (const auto& checker : checkers) {
+      checker->visit(frames, 200);
+      done = checker->done(frames) && done;
+      progress += checker->progress();
+    }
+    ASSERT_FALSE(patience.is_over(progress)) << "frames are lost";
+  }
+  for (const auto& checker : checkers) EXPECT_EQ(checker->wrong(), 0u);
+}
+
 // Peers on threads of their own, with the kernel's whole width under way.
 TEST_P(RingKernel, PeersOfTheirOwnThreads) {
   constexpr int kPairs = 2;

@@ -266,7 +266,9 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (kernel == nullptr) return remember(cudaErrorInvalidDeviceFunction);
   const auto most = static_cast<int>(heddle::simt::properties_of_device().sharedMemPerBlockOptin);
-  const bool right = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 && value <= most;
+  const bool right = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize      ? value >= 0 && value <= most
+                     : attribute == cudaFuncAttributePreferredSharedMemoryCarveout ? value >= -1 && value <= 100
+                                                                                   : false;
   return remember(right ? cudaSuccess : cudaErrorInvalidValue);
 }
 

@@ -97,6 +97,7 @@ struct cudaFuncAttributes {
 
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
 };
 
 enum cudaMemcpyKind {
