@@ -1,6 +1,7 @@
 #include "gpu/residency.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/error.h"
 
@@ -19,8 +20,8 @@ struct Left {
   }
 };
 
-/** Places them in the order of `all`. */
-Residency place(const std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors) {
+/** Places them in the order of `all`; "" or what lacks room. */
+std::string place(const std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors) {
   std::vector<Left> left(static_cast<size_t>(multiprocessors),
                          {each.blocks, each.threads, each.registers, each.shared_bytes});
   std::string list;
@@ -40,16 +41,12 @@ Residency place(const std::vector<Residents>& all, const Multiprocessor& each, i
         most->take(one);
     }
   }
-  if (lacks == nullptr) {
-    const auto least = std::ranges::min_element(left, {}, &Left::shared_bytes);
-    return {{}, least == left.end() ? 0 : each.shared_bytes - least->shared_bytes};
-  }
-  const std::string problem = format(
+  if (lacks == nullptr) return {};
+  return format(
       "%s do not fit on %d multiprocessors at once: there is room for %d of %d %s (each needs %d threads, %d "
       "registers, %zu bytes of shared memory; a multiprocessor has %d, %d, %zu)",
       list.c_str(), multiprocessors, placed, lacks->blocks, lacks->what.c_str(), lacks->threads, lacks->registers,
       lacks->shared_bytes, each.threads, each.registers, each.shared_bytes);
-  return {problem};
 }
 
 /** Takes blocks from the kernel that has the most of those that can do with fewer; false: none can. */
@@ -64,14 +61,18 @@ bool take_blocks(std::vector<Residents>& all) {
 
 }  // namespace
 
-Residency find_room(std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors) {
+std::string find_room(std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors) {
   for (;;) {
+    std::string problem = place(all, each, multiprocessors);
     // Kernels between rings begin anew when a peer comes, so any may be the last.
-    const Residency one = place(all, each, multiprocessors);
-    const Residency other = place({all.rbegin(), all.rend()}, each, multiprocessors);
-    if (one.problem.empty() && other.problem.empty()) return {{}, std::max(one.shared_bytes, other.shared_bytes)};
-    if (!take_blocks(all)) return one.problem.empty() ? other : one;
+    if (problem.empty()) problem = place({all.rbegin(), all.rend()}, each, multiprocessors);
+    if (problem.empty() || !take_blocks(all)) return problem;
   }
+}
+
+bool are_alike(const std::vector<Residents>& all) {
+  const auto needs = [](const Residents& one) { return std::tuple(one.threads, one.registers, one.shared_bytes); };
+  return std::ranges::all_of(all, [&](const Residents& one) { return needs(one) == needs(all.front()); });
 }
 
 }  // namespace heddle::gpu

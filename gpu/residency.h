@@ -22,14 +22,12 @@ struct Residents {
   int step = 0, least = 0;  ///< where there is no room for all: so many blocks fewer, and again, down to `least`
 };
 
-/** How blocks find room on a device. */
-struct Residency {
-  std::string problem;      ///< "" or what does not fit, and how much of it there is
-  size_t shared_bytes = 0;  ///< of a multiprocessor, the most that all blocks on it take
-};
-
 /** Whether all of them fit on `multiprocessors` at the same time, whichever come first: blocks of resident kernels that
- *  wait for room would wait for ever. Kernels that can do with fewer blocks get fewer if need be: `all` tells. */
-Residency find_room(std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors);
+ *  wait for room would wait for ever. Kernels that can do with fewer blocks get fewer if need be: `all` tells. Returns
+ *  "" or what does not fit, and how much of it there is. */
+std::string find_room(std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors);
+
+/** Whether a block of one takes as much of each as a block of any other. */
+bool are_alike(const std::vector<Residents>& all);
 
 }  // namespace heddle::gpu

@@ -8,7 +8,7 @@ namespace {
 const Multiprocessor kEach{32, 2048, 65536, 228 << 10};  // of an H100
 constexpr int kMultiprocessors = 132;
 
-std::string problem_of(std::vector<Residents> all) { return find_room(all, kEach, kMultiprocessors).problem; }
+std::string problem_of(std::vector<Residents> all) { return find_room(all, kEach, kMultiprocessors); }
 
 TEST(Residency, WhatFitsIsNoProblem) {
   EXPECT_EQ(problem_of({}), "");
@@ -55,19 +55,21 @@ TEST(Residency, WhatComesLaterNeedsRoomAsWell) {
 TEST(Residency, KernelsThatCanDoWithFewerBlocksMakeRoom) {
   const Residents teams{"teams", 464, 128, 16384, 1024, 4, 8}, engines{"engines", 64, 128, 14336, 1024};
   std::vector<Residents> both{teams, teams, engines};
-  EXPECT_EQ(find_room(both, kEach, kMultiprocessors).problem, "");
+  EXPECT_EQ(find_room(both, kEach, kMultiprocessors), "");
   EXPECT_EQ(both[0].blocks + both[1].blocks, 464);
   EXPECT_EQ(both[0].blocks, both[1].blocks);
   EXPECT_EQ(both[2].blocks, 64);
   std::vector<Residents> large{{"teams", 464, 128, 65536, 1024, 4, 300}};
-  EXPECT_NE(find_room(large, kEach, kMultiprocessors).problem, "");
+  EXPECT_NE(find_room(large, kEach, kMultiprocessors), "");
 }
 
-TEST(Residency, TellsTheSharedMemoryOfTheFullestMultiprocessor) {
-  std::vector<Residents> all{{"small", 132, 32, 1024, 2048}, {"large", 133, 32, 1024, 40960}};
-  EXPECT_EQ(find_room(all, kEach, kMultiprocessors).shared_bytes, 2048u + 2 * 40960u);
-  all.clear();
-  EXPECT_EQ(find_room(all, kEach, kMultiprocessors).shared_bytes, 0u);
+TEST(Residency, KernelsAreAlikeIfTheirBlocksAre) {
+  const Residents teams{"teams", 464, 128, 16384, 1024, 4, 8}, engines{"engines", 64, 128, 14336, 1024};
+  EXPECT_TRUE(are_alike({}));
+  EXPECT_TRUE(are_alike({teams}));
+  EXPECT_TRUE(are_alike({teams, {"others", 8, 128, 16384, 1024}}));
+  EXPECT_FALSE(are_alike({teams, {"others", 464, 128, 16384, 2048, 4, 8}}));
+  EXPECT_FALSE(are_alike({teams, engines}));
 }
 
 }  // namespace

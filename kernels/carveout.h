@@ -6,14 +6,15 @@
 
 namespace heddle::gpu {
 
-constexpr int kOwnCarveout = -1;  ///< what the driver finds best for a kernel alone
-
-/** How a multiprocessor's memory is divided into L1 and shared memory while blocks of `kernel` run there: so many per
- *  cent of what can be shared memory are. A multiprocessor that is not idle keeps its division, so blocks of a kernel
- *  that asks for more beside a resident one wait for ever (seen on an H100): those that are resident together ask for
- *  the same. */
-inline void set_carveout(const void* kernel, int shared_percent) {
-  HEDDLE_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, shared_percent));
+/** How a multiprocessor's memory is divided into L1 and shared memory while blocks of `kernel` run there: as the driver
+ *  finds best for this kernel, or, `beside_others`, with as much shared memory as there can be. A multiprocessor that
+ *  is not idle keeps its division, and blocks for which that has too little shared memory wait: beside a resident
+ *  kernel for ever. Of an H100 no division in between, as a preference, has let kernels of other needs reside together;
+ *  what the least of L1 costs is in docs/results.md. */
+inline void set_carveout(const void* kernel, bool beside_others) {
+  HEDDLE_CUDA_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                           beside_others ? cudaSharedmemCarveoutMaxShared : cudaSharedmemCarveoutDefault));
 }
 
 }  // namespace heddle::gpu

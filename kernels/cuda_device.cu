@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "gpu/device.h"
 #include "kernels/arena.h"
 #include "kernels/backend.h"
-#include "kernels/carveout.h"
 #include "kernels/check.h"
 #include "kernels/device_info.h"
 #include "kernels/device_memory.h"
@@ -232,23 +230,20 @@ void CudaDevice::start(int spare, size_t shared_bytes) {
 void CudaDevice::make_room(int spare, size_t shared_bytes) {
   std::vector<Residents> all = rings_->residents();
   const size_t rings = all.size();
-  const auto add = [&](std::vector<Residents> more) { std::ranges::move(more, std::back_inserter(all)); };
+  const auto add = [&](const std::vector<Residents>& more) { all.insert(all.end(), more.begin(), more.end()); };
   add(kernels_->prepare(spare, shared_bytes));
-  const size_t lasting = all.size();
-  add(dma_->residents());
-  if (all.empty()) return;
+  if (all.empty() && dma_->residents().empty()) return;
   add(kernels_->launches());  // which want a place for one block at least
+  const bool beside_others = !are_alike(all);
+  add(dma_->residents());  // those and patches want no more than any
   add({memory_->patcher()});
   const Multiprocessor each{properties_.maxBlocksPerMultiProcessor, properties_.maxThreadsPerMultiProcessor,
                             properties_.regsPerMultiprocessor, properties_.sharedMemPerMultiprocessor};
-  const Residency room = find_room(all, each, properties_.multiProcessorCount);
-  if (!room.problem.empty())
-    throw Error(info_.name + ": " + room.problem + "; use fewer threads or --slots" +
+  if (const std::string problem = find_room(all, each, properties_.multiProcessorCount); !problem.empty())
+    throw Error(info_.name + ": " + problem + "; use fewer threads or --slots" +
                 (rings > 0 ? ", or at GPU ports fewer QUEUES, a smaller WARP_BATCH or KERNELS fused" : ""));
-  const auto percent = static_cast<int>((room.shared_bytes * 100 + each.shared_bytes - 1) / each.shared_bytes);
-  const int carveout = lasting > 1 ? percent : kOwnCarveout;
-  rings_->settle(std::span(all).first(rings), carveout);
-  kernels_->settle(carveout);
+  rings_->settle(std::span(all).first(rings), beside_others);
+  kernels_->settle(beside_others);
 }
 
 void CudaDevice::share(SharedMemory memory) {

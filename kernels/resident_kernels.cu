@@ -131,11 +131,11 @@ std::vector<Residents> ResidentKernels::launches() const {
   return list;
 }
 
-void ResidentKernels::settle(int shared_percent) {
+void ResidentKernels::settle(bool beside_others) {
   for (size_t s = 0; s < kShapeCount; ++s) {
     Shape& shape = shapes_[s];
     if (shape.assignments.empty()) continue;
-    set_carveout(kernel_of(s), shared_percent);
+    set_carveout(kernel_of(s), beside_others);
     shape.on_device = lasting_.take<Assignment>(shape.assignments.size());
     memory_.write(shape.on_device, std::as_bytes(std::span(shape.assignments)));
   }

@@ -45,8 +45,8 @@ class ResidentKernels {
   std::vector<Residents> prepare(int spare, size_t shared_bytes);
   /** A block of each kernel that is launched beside those. */
   std::vector<Residents> launches() const;
-  /** Puts what blocks serve on the device; `shared_percent` as set_carveout() has it. After prepare(). */
-  void settle(int shared_percent);
+  /** Puts what blocks serve on the device; `beside_others` as set_carveout() has it. After prepare(). */
+  void settle(bool beside_others);
   /** Starts the resident kernels, with what settle() has put on the device. */
   void start(const PacketPlaces& places);
   void stop();

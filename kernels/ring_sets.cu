@@ -113,12 +113,12 @@ std::vector<Residents> RingSets::residents() const {
   return list;
 }
 
-void RingSets::settle(std::span<const Residents> residents, int shared_percent) {
+void RingSets::settle(std::span<const Residents> residents, bool beside_others) {
   auto next = residents.begin();
   for (Set& set : sets_)
     for (const Stage& stage : set.stages) {
       set.blocks = (next++)->blocks / set.count;
-      set_carveout(stage.kernel->launcher.address, shared_percent);
+      set_carveout(stage.kernel->launcher.address, beside_others);
     }
 }
 

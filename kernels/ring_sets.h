@@ -28,8 +28,8 @@ class RingSets {
   /** By kernel. */
   std::vector<Residents> residents() const;
   /** Before the first start(): `residents` are what residents() has said, with the blocks that there is room for;
-   *  `shared_percent` as set_carveout() has it. */
-  void settle(std::span<const Residents> residents, int shared_percent);
+   *  `beside_others` as set_carveout() has it. */
+  void settle(std::span<const Residents> residents, bool beside_others);
   void start(RingsId rings, const RingLaunch& launch, const Program* program, RingCount* drops);
   std::vector<RingStop> stop(RingsId rings);
   void stop_all();

@@ -35,8 +35,8 @@ void Mover::stop() {
 
 void Mover::run() {
   const dpdk::ThreadGuard guard;
-  uint32_t last_owned = 0;
-  Clock::time_point deadline = Clock::now() + kPatience;
+  uint32_t last_owned = ~0u;  // none: the time begins to run with stop()
+  Clock::time_point deadline{};
   for (int idle = 0;;) {
     const bool closed = closed_.load(std::memory_order_relaxed), stopping = stopping_.load(std::memory_order_relaxed);
     bool busy = finish();

@@ -97,8 +97,9 @@ struct cudaFuncAttributes {
 
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,  // per cent, or cudaSharedmemCarveoutDefault
 };
+enum cudaSharedCarveout { cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxShared = 100 };
 
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
