@@ -18,7 +18,7 @@ uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(point
 
 std::chrono::milliseconds resident_limit() {
   const char* text = std::getenv("HEDDLE_SIMT_RESIDENT_MS");
-  return std::chrono::milliseconds(text != nullptr ? std::atol(text) : kSanitized ? 10000 : 2000);
+  return std::chrono::milliseconds(text != nullptr ? std::atol(text) : 30000);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct ClassifyTile {
       const int d = s < searches ? s / tile.count() : 0, k = s < searches ? s % tile.count() : 0;
       const uint32_t value = s < searches ? scratch.value[d][k] : 0;
       const uint32_t range = find_range(threads, image, image.dimensions[d], value);
+      __syncwarp();  // all have read the value
       if (s < searches && threads.rank() == 0) scratch.value[d][k] = range;
     }
     block.sync();

@@ -11,7 +11,7 @@
  *  - Launches go through cudaLaunchKernelEx; the triple-chevron syntax is no C++.
  *  - Calls that would wait behind a resident kernel on a GPU, and divergence that would hang or be undefined there, end
  *    the program with a message that starts with "simt:". For the former, kernels count as resident that have not ended
- *    after HEDDLE_SIMT_RESIDENT_MS (from the environment; 2000, under a sanitizer 10000).
+ *    after HEDDLE_SIMT_RESIDENT_MS (from the environment; 30000, for a machine may be busy with other things).
  *  - ThreadSanitizer takes each device thread for a thread, so it finds races within a block; it bears some 8000 at
  *    once.
  *  - Everything lives in the inline namespace simt_cuda and has C++ linkage, so that it links beside the real cudart.
