@@ -61,11 +61,15 @@ bool take_blocks(std::vector<Residents>& all) {
 
 }  // namespace
 
+std::string residency_problem(const std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors) {
+  const std::string problem = place(all, each, multiprocessors);
+  // Kernels between rings begin anew when a peer comes, so any may be the last.
+  return problem.empty() ? place({all.rbegin(), all.rend()}, each, multiprocessors) : problem;
+}
+
 std::string find_room(std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors) {
   for (;;) {
-    std::string problem = place(all, each, multiprocessors);
-    // Kernels between rings begin anew when a peer comes, so any may be the last.
-    if (problem.empty()) problem = place({all.rbegin(), all.rend()}, each, multiprocessors);
+    std::string problem = residency_problem(all, each, multiprocessors);
     if (problem.empty() || !take_blocks(all)) return problem;
   }
 }

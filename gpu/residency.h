@@ -23,8 +23,10 @@ struct Residents {
 };
 
 /** Whether all of them fit on `multiprocessors` at the same time, whichever come first: blocks of resident kernels that
- *  wait for room would wait for ever. Kernels that can do with fewer blocks get fewer if need be: `all` tells. Returns
- *  "" or what does not fit, and how much of it there is. */
+ *  wait for room would wait for ever. "" or what does not fit, and how much of it there is. */
+std::string residency_problem(const std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors);
+
+/** The same; kernels that can do with fewer blocks get fewer if need be, and `all` tells. */
 std::string find_room(std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors);
 
 /** Whether a block of one takes as much of each as a block of any other. */

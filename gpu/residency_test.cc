@@ -8,7 +8,7 @@ namespace {
 const Multiprocessor kEach{32, 2048, 65536, 228 << 10};  // of an H100
 constexpr int kMultiprocessors = 132;
 
-std::string problem_of(std::vector<Residents> all) { return find_room(all, kEach, kMultiprocessors); }
+std::string problem_of(const std::vector<Residents>& all) { return residency_problem(all, kEach, kMultiprocessors); }
 
 TEST(Residency, WhatFitsIsNoProblem) {
   EXPECT_EQ(problem_of({}), "");
@@ -55,6 +55,7 @@ TEST(Residency, WhatComesLaterNeedsRoomAsWell) {
 TEST(Residency, KernelsThatCanDoWithFewerBlocksMakeRoom) {
   const Residents teams{"teams", 464, 128, 16384, 1024, 4, 8}, engines{"engines", 64, 128, 14336, 1024};
   std::vector<Residents> both{teams, teams, engines};
+  EXPECT_NE(problem_of(both), "");
   EXPECT_EQ(find_room(both, kEach, kMultiprocessors), "");
   EXPECT_EQ(both[0].blocks + both[1].blocks, 464);
   EXPECT_EQ(both[0].blocks, both[1].blocks);

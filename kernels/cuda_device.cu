@@ -228,18 +228,24 @@ void CudaDevice::start(int spare, size_t shared_bytes) {
 }
 
 void CudaDevice::make_room(int spare, size_t shared_bytes) {
+  const auto add = [](std::vector<Residents>& all, const std::vector<Residents>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
   std::vector<Residents> all = rings_->residents();
   const size_t rings = all.size();
-  const auto add = [&](const std::vector<Residents>& more) { all.insert(all.end(), more.begin(), more.end()); };
-  add(kernels_->prepare(spare, shared_bytes));
+  add(all, kernels_->prepare(spare, shared_bytes));
   if (all.empty() && dma_->residents().empty()) return;
-  add(kernels_->launches());  // which want a place for one block at least
+  add(all, kernels_->launches());  // which want a place for one block at least
   const bool beside_others = !are_alike(all);
-  add(dma_->residents());  // those and patches want no more than any
-  add({memory_->patcher()});
+  add(all, {memory_->patcher()});  // which wants no more shared memory than any; nor do DMA engines
   const Multiprocessor each{properties_.maxBlocksPerMultiProcessor, properties_.maxThreadsPerMultiProcessor,
                             properties_.regsPerMultiprocessor, properties_.sharedMemPerMultiprocessor};
-  if (const std::string problem = find_room(all, each, properties_.multiProcessorCount); !problem.empty())
+  const int multiprocessors = properties_.multiProcessorCount;
+  std::vector<Residents> with_large_engines = all;
+  add(with_large_engines, dma_->residents());
+  if (!residency_problem(with_large_engines, each, multiprocessors).empty()) dma_->use_small_blocks();
+  add(all, dma_->residents());
+  if (const std::string problem = find_room(all, each, multiprocessors); !problem.empty())
     throw Error(info_.name + ": " + problem + "; use fewer threads or --slots" +
                 (rings > 0 ? ", or at GPU ports fewer QUEUES, a smaller WARP_BATCH or KERNELS fused" : ""));
   rings_->settle(std::span(all).first(rings), beside_others);

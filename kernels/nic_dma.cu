@@ -10,8 +10,9 @@
 namespace heddle::gpu::HEDDLE_GPU_BACKEND {
 namespace {
 
-// Blocks are small, as those of ring kernels are: together they find room wherever one of these does.
-constexpr int kDmaThreads = 128, kDmaBlocks = 4;
+// Of a transfer. A block of so many wants a multiprocessor almost for itself, where it disturbs nobody; small ones are
+// no larger than those of ring kernels.
+constexpr int kDmaThreads = 512, kSmallBlock = 128;
 constexpr int kAhead = 16;  // of copy_frames: 256 bytes of a frame for each of four lanes
 
 /** Plays a NIC's DMA engine for one transfer: a lane a descriptor. `ended` is 0 before and after. */
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(kDmaThreads) move_frames(softnic::Transfer tra
 
 }  // namespace
 
-NicDma::NicDma() : memory_(Arena::kDevice) {
+NicDma::NicDma() : block_threads_(kDmaThreads), memory_(Arena::kDevice) {
   // Loads the kernel, too: a first launch behind a resident kernel would block until that ends.
   cudaFuncAttributes attributes{};
   HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(move_frames)));
@@ -71,13 +72,16 @@ DmaId NicDma::add() {
 std::vector<Residents> NicDma::residents() const {
   if (streams_.empty()) return {};
   return {{format("DMA engine%s of a NIC", streams_.size() == 1 ? "" : "s"), static_cast<int>(streams_.size()),
-           kDmaThreads, (registers_ + 7) / 8 * 8 * kDmaThreads, kReservedSharedBytes}};
+           block_threads_, (registers_ + 7) / 8 * 8 * block_threads_, kReservedSharedBytes}};
 }
+
+void NicDma::use_small_blocks() { block_threads_ = kSmallBlock; }
 
 void NicDma::start(DmaId dma, const softnic::Transfer& transfer) const {
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(std::min<unsigned>(kDmaBlocks, (transfer.count + kDmaThreads - 1) / kDmaThreads));
-  config.blockDim = dim3(kDmaThreads);
+  const auto threads = static_cast<unsigned>(block_threads_);
+  config.gridDim = dim3(std::min(kDmaThreads / threads, (transfer.count + threads - 1) / threads));
+  config.blockDim = dim3(threads);
   config.stream = streams_[static_cast<size_t>(dma)];
   HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, move_frames, transfer, ended_[static_cast<size_t>(dma)]));
 }

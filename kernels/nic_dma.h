@@ -18,13 +18,14 @@ class NicDma {
   NicDma();
   ~NicDma();
   DmaId add();
-  /** Room for a block of each engine beside what is resident; none without engines. A transfer's other blocks run where
-   *  there is more, or behind it. */
+  /** Room for a block of each engine beside what is resident; none without engines. */
   std::vector<Residents> residents() const;
+  /** Where a large block finds no room: several small ones do a transfer, beside each other or in turn. */
+  void use_small_blocks();
   void start(DmaId dma, const softnic::Transfer& transfer) const;
 
  private:
-  int registers_;
+  int registers_, block_threads_;
   Arena memory_;
   std::vector<uint32_t*> ended_;  // by engine: blocks of its transfer that have; device memory
   std::vector<cudaStream_t> streams_;
