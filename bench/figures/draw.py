@@ -243,9 +243,8 @@ def draw_paper(axes, panel, places):
         dashes = ["--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))][i % 4]
         points = [s for s in stated if s.x is not None and s.y is not None]
         if points and places is not None:
-            style.update(color="#555555", gid=None)
-            bars = axes.bar([place_of(places, s.x) for s in points], [s.y for s in points], 0.74, **style)
-            bars.patches[0].set_gid(id_of(panel, "paper", label))
+            at = [place_of(places, s.x) for s in points]  # across the bars that were measured, if there are any
+            axes.hlines([s.y for s in points], [x - 0.45 for x in at], [x + 0.45 for x in at], ls=dashes, **style)
         elif points:
             axes.plot(
                 [s.x for s in points], [s.y for s in points], ls=dashes, lw=0.9, marker="*P^X"[i % 4], ms=8, **style

@@ -42,7 +42,7 @@ FIGURE = Figure(
                 Paper(
                     x=service_chain(name),
                     y=us,
-                    label=f"{name.upper()}",
+                    label="Gaviss",
                     quote="5.5: the 50th percentile latencies of the four service chains are 2.9ms, 3.4ms, 3.6ms and 4.0ms",
                 )
                 for name, us in STATED.items()

@@ -4,8 +4,8 @@ from gpu_ether import ports
 from thesis import no_more, to_routes, with_fixed_rate
 
 NOTE = (
-    "Here Heddle's GPU ports stand in DOCA's place, with a soft NIC (docs/gpu-io.md): a block of up to 512 threads a queue, where "
-    "the thesis has 32."
+    "Here Heddle's GPU ports stand in DOCA's place, with a soft NIC (docs/gpu-io.md): a block of up to 512 threads a queue, "
+    "for the CRC teams of 128 threads, where the thesis has 32."
 )
 QUEUES = [1, 2, 4, 8]
 SIZES = [64, 256, 1024]
