@@ -223,6 +223,7 @@ bool matches(const Signature& rule, const View& view, Workspace& workspace) {
   if (rule.protocol != Protocol::ip && rule.protocol != view.protocol) return false;
   if (rule.streams == Signature::Streams::only) return false;
   if (!rule.sizes.contains(static_cast<uint32_t>(view.payload.size()))) return false;
+  if (view.payload.empty() && !rule.contents.empty()) return false;  // nothing is looked into, as in Suricata
   return from_to(rule, view) && has_contents(rule, {view.payload, 0, 0}, workspace);
 }
 

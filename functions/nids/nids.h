@@ -22,13 +22,13 @@ namespace heddle {
  *          content:"GET |2f|login"; nocase; offset:0; depth:64; content:!"cookie"; distance:1; within:400;
  *          sid:1; rev:2; classtype:web-application-attack;)
  *
- *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, udp, icmp. Addresses and ports: any, lists, ranges,
- *  `!`, variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith,
- *  fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, dsize, flow
- *  (to_server or from_client, to_client or from_server; established, not_established or stateless; only_stream or
- *  no_stream), threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, msg, classtype;
- *  gid, priority, metadata and reference are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set
- *  variables. VARIABLES: a file of such lines that is read first. What asks for anything else is refused, or, with
+ *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, tcp-pkt, udp, icmp. Addresses and ports: any,
+ *  lists, ranges, `!`, variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within,
+ *  startswith, endswith, fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and
+ *  R, dsize, flow (to_server or from_client, to_client or from_server; established, not_established or stateless;
+ *  only_stream or no_stream), threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, msg,
+ *  classtype; gid, priority, metadata and reference are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE`
+ *  set variables. VARIABLES: a file of such lines that is read first. What asks for anything else is refused, or, with
  *  SKIP_UNSUPPORTED true (default false), left out; either way it is listed by line and sid. STREAM: whether rules are
  *  looked for in TCP connections as well, however these are cut into segments, default false; NIDSConfirm does it, so
  *  all packets of TCP are candidates. EVE: without output 1, a file for alerts. DEVICE: cpu or gpu; default: what
@@ -37,7 +37,8 @@ namespace heddle {
  *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which
  *  no such pattern of a rule for their protocol and ports occurs; no rule matches them. Output 1: candidates, in which
  *  one occurs, in letters of any case, or for whose protocol and ports there is a rule without a content to look for.
- *  They go to a NIDSConfirm, which sees to all that the rules ask for.
+ *  They go to a NIDSConfirm, which sees to all that the rules ask for. Packets without payload match no rule that has a
+ *  content or pcre, negated or not.
  *
  *  A NIDS without output 1 is a monitor, which can be between GPU ports as well: all packets go on by output 0 at once,
  *  and it confirms candidates itself, by the same rules and with the same alerts as NIDSConfirm. EVE: see there;

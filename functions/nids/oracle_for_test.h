@@ -178,6 +178,7 @@ inline bool is_for(const OracleRule& rule, const OraclePacket& packet) {
 inline bool oracle_matches(const OracleRule& rule, const OraclePacket& packet) {
   if (!is_for(rule, packet)) return false;
   if (rule.size_below >= 0 && static_cast<int>(packet.payload.size()) >= rule.size_below) return false;
+  if (packet.payload.empty() && !rule.contents.empty()) return false;
   return oracle_contents(rule, packet.payload, 0, 0);
 }
 

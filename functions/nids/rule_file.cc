@@ -121,6 +121,10 @@ std::optional<Refusal> parse_start(std::string_view action, std::string_view pro
   if (which == std::end(kKnown))
     return Refusal{"protocol " + in_quotes(protocol) + " is not supported: ip, tcp, udp and icmp are", true};
   rule.protocol = which->meaning;
+  if (protocol == "tcp-pkt") {  // each packet by itself, whatever STREAM says
+    if (rule.streams == Signature::Streams::only) return Refusal{"it is for tcp-pkt, but flow has 'only_stream'"};
+    rule.streams = Signature::Streams::never;
+  }
   return std::nullopt;
 }
 

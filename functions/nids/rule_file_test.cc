@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
+
 namespace heddle::nids {
 namespace {
 
@@ -234,6 +236,56 @@ TEST(NidsRules, VariablesAndLines) {
                                      "before the rule, or into VARIABLES"});
 }
 
+TEST(NidsRules, AddressesMayBeRanges) {
+  const Signature rule = one("", "alert ip [10.0.0.9-10.0.1.2,!10.0.1.0 - 10.0.1.1] any -> any any");
+  for (const auto& [address, is_in] : {std::pair{0x0a000008u, false},
+                                       {0x0a000009u, true},
+                                       {0x0a0000ffu, true},
+                                       {0x0a000100u, false},
+                                       {0x0a000101u, false},
+                                       {0x0a000102u, true},
+                                       {0x0a000103u, false}})
+    EXPECT_EQ(rule.sources.contains(address), is_in) << address;
+  EXPECT_EQ(refusal("sid:2;", "alert ip 10.0.0.2-10.0.0.1 any -> any any"),
+            "f:1: sid 2: '10.0.0.2-10.0.0.1': the lower address is the larger one");
+  EXPECT_EQ(refusal("sid:2;", "alert ip 10.0.0.2- any -> any any"),
+            "f:1: sid 2: '10.0.0.2-' is not an IPv4 address, prefix, range (LOW-HIGH) or list of them");
+}
+
+TEST(NidsRules, EachVariableIsReadOnce) {
+  std::string text = "var V0 [10.0.0.0/8,192.0.2.1]\n";
+  for (int i = 1; i < 7; ++i) {
+    const std::string before = "$V" + std::to_string(i - 1);
+    text += "var V" + std::to_string(i) + " [" + before;
+    for (int k = 0; k < 40; ++k) text += "," + before;
+    text += "]\n";
+  }
+  const Read result = read(text + "alert ip $V6 any -> !$V6 any (sid:1;)\n");  // 41^6 lists otherwise
+  EXPECT_EQ(result.errors, std::vector<std::string>{});
+  ASSERT_EQ(result.set.rules.size(), 1u);
+  EXPECT_TRUE(result.set.rules[0].sources.contains(0xc0000201));
+  EXPECT_FALSE(result.set.rules[0].destinations.contains(0xc0000201));
+}
+
+TEST(NidsRules, WhatMayStandOnce) {
+  for (const char* name : {"sid:2", "rev:2", "msg:\"a\"", "classtype:a", "dsize:2", "flow:established"})
+    EXPECT_EQ(refusal(std::string(name) + "; " + name + "; " + (std::string_view(name) == "sid:2" ? "" : "sid:2;")),
+              "f:1: sid 2: it has two of the option " + std::string(name).substr(0, std::string(name).find(':')));
+  const std::string why = " (startswith is an offset of 0 and a depth)";
+  for (const char* place : {"offset", "depth", "distance", "within"})
+    EXPECT_EQ(refusal(format("content:\"a\"; %s:7; nocase; pcre:\"/b/\"; %s:9; sid:2;", place, place)),
+              format("f:1: sid 2: a content has two of %s", place) + why);
+  EXPECT_EQ(refusal("content:\"a\"; startswith; depth:7; sid:2;"), "f:1: sid 2: a content has two of depth" + why);
+  EXPECT_EQ(one("content:\"a\"; depth:7; content:\"b\"; depth:9;").contents[1].depth, 9);
+}
+
+TEST(NidsRules, TcpPktIsForPacketsOnly) {
+  const auto header = "alert tcp-pkt any any -> any any";
+  EXPECT_EQ(one("content:\"a\";", header).streams, Signature::Streams::never);
+  EXPECT_EQ(refusal("content:\"a\"; flow:only_stream; sid:2;", header),
+            "f:1: sid 2: it is for tcp-pkt, but flow has 'only_stream'");
+}
+
 TEST(NidsRules, CommentsEndWithTheirLines) {
   const Read result =
       read("# note \\\nalert ip any any -> any any (sid:1;)\n  #\\\nalert ip any any -> any any (sid:2;)");
@@ -246,10 +298,12 @@ TEST(NidsRules, WhatIsNotSupportedIsListed) {
       "alert tcp any any -> any any (content:\"a\"; byte_test:\"/a;b/\"; sid:1;)\n"
       "alert http any any -> any any (content:\"a\"; sid:2;)\n"
       "alert ip [::1] any -> any any (content:\"a\"; sid:3;)\n"
-      "alert ip any any -> any any (content:\"a\"; sid:4;)\n";
+      "alert ip any any -> any any (content:\"a\"; sid:4;)\n"
+      "alert ip any any -> any any (dsize:!7; sid:5;)\n";
   const std::vector<std::string> list = {"f:1: sid 1: the option 'byte_test' is not supported",
                                          "f:2: sid 2: protocol 'http' is not supported: ip, tcp, udp and icmp are",
-                                         "f:3: sid 3: IPv6 address '::1' is not supported"};
+                                         "f:3: sid 3: IPv6 address '::1' is not supported",
+                                         "f:5: sid 5: dsize '!7' is not supported; two rules, with < and >, say it"};
   const Read refused = read(text), skipped = read(text, true);
   EXPECT_EQ(refused.errors, list);
   EXPECT_EQ(refused.set.unsupported, list);
@@ -286,7 +340,7 @@ TEST(NidsRules, MistakesSayWhatIsWrong) {
   EXPECT_EQ(refusal("sid:1; content:!\"a\"; fast_pattern;"),
             "f:1: sid 1: content 'a' is negated, so it cannot be the fast pattern");
   EXPECT_EQ(refusal("sid:1; dsize:5<>6;"), "f:1: sid 1: dsize '5<>6' leaves nothing between");
-  EXPECT_EQ(refusal("sid:1; dsize:>100; dsize:<20;"), "f:1: sid 1: there are two dsize; one says all");
+  EXPECT_EQ(refusal("sid:1; dsize:>100; dsize:<20;"), "f:1: sid 1: it has two of the option dsize");
   for (const char* head :
        {"alert tcp [] any -> any any", "alert tcp any any -> any [ ]", "alert tcp any any -> ![] any"})
     EXPECT_EQ(refusal("sid:1;", head), "f:1: sid 1: '[]' is a list of nothing; for anything, write any");
@@ -296,7 +350,7 @@ TEST(NidsRules, MistakesSayWhatIsWrong) {
   EXPECT_EQ(refusal("sid:1;", "alert tcp any 70000 -> any any"),
             "f:1: sid 1: '70000' is not a port, 0 to 65535, or LOW:HIGH");
   EXPECT_EQ(refusal("sid:1;", "alert tcp any any -> 10.0.0.300 any"),
-            "f:1: sid 1: '10.0.0.300' is not an IPv4 address, prefix or list of them");
+            "f:1: sid 1: '10.0.0.300' is not an IPv4 address, prefix, range (LOW-HIGH) or list of them");
   EXPECT_EQ(refusal("sid:1;", "alert tcp !any any -> any any"), "f:1: sid 1: '!any' leaves nothing that could match");
   EXPECT_EQ(refusal("sid:1;", "alert tcp any any => any any"),
             "f:1: sid 1: expected -> or <> between source and destination, not '=>'");

@@ -1,6 +1,7 @@
 // Addresses and ports of rules, with their lists, variables and negations.
 
 #include <charconv>
+#include <map>
 
 #include "click/values.h"
 #include "core/text_file.h"
@@ -18,11 +19,17 @@ using ReadItem = std::optional<Refusal> (*)(std::string_view text, Ranges& set);
 std::optional<Refusal> read_address(std::string_view text, Ranges& set) {
   if (text.find(':') != text.npos) return Refusal{"IPv6 address " + in_quotes(text) + " is not supported", true};
   click::Ipv4Prefix prefix;
-  click::Ipv4Address address;
+  click::Ipv4Address address, last;
+  if (const size_t dash = text.find('-'); dash != text.npos && click::parse(trimmed(text.substr(0, dash)), address) &&
+                                          click::parse(trimmed(text.substr(dash + 1)), last)) {
+    if (address.value > last.value) return Refusal{in_quotes(text) + ": the lower address is the larger one"};
+    set = Ranges(address.value, last.value);
+    return std::nullopt;
+  }
   if (click::parse(text, address))
     prefix = {address.value, 32};
   else if (!click::parse(text, prefix))
-    return Refusal{in_quotes(text) + " is not an IPv4 address, prefix or list of them"};
+    return Refusal{in_quotes(text) + " is not an IPv4 address, prefix, range (LOW-HIGH) or list of them"};
   set = Ranges(prefix.address, prefix.address | static_cast<uint32_t>(~uint64_t{0} >> 32 >> prefix.length));
   return std::nullopt;
 }
@@ -47,7 +54,7 @@ class Sets {
   Sets(const Variables& variables, ReadItem read_item, uint32_t largest)
       : variables_(variables), read_item_(read_item), largest_(largest) {}
 
-  std::optional<Refusal> read(std::string_view text, Ranges& set, int nested = 0) const {
+  std::optional<Refusal> read(std::string_view text, Ranges& set, int nested = 0) {
     text = trimmed(text);
     if (nested > kMostNested) return Refusal{"lists or variables are nested more than 16 deep, or name themselves"};
     if (text.starts_with('!')) {
@@ -61,11 +68,17 @@ class Sets {
       return std::nullopt;
     }
     if (text.starts_with('$')) {
+      if (const auto known = values_.find(text); known != values_.end()) {
+        set = known->second;
+        return std::nullopt;
+      }
       const auto found = variables_.find(text.substr(1));
       if (found == variables_.end())
         return Refusal{"the variable " + in_quotes(text) + " has no value; put 'var " + std::string(text.substr(1)) +
                        " VALUE' before the rule, or into VARIABLES"};
-      return read(found->second, set, nested + 1);
+      if (auto refusal = read(found->second, set, nested + 1)) return refusal;
+      values_.emplace(text, set);
+      return std::nullopt;
     }
     if (text.starts_with('[')) return read_list(text, set, nested);
     return read_item_(text, set);
@@ -73,7 +86,7 @@ class Sets {
 
  private:
   /** [A,B,!C]: what is in A or B, or anything if nothing is asked for, and not in C. */
-  std::optional<Refusal> read_list(std::string_view text, Ranges& set, int nested) const {
+  std::optional<Refusal> read_list(std::string_view text, Ranges& set, int nested) {
     if (!text.ends_with(']')) return Refusal{in_quotes(text) + " has no ']' at its end"};
     text = text.substr(1, text.size() - 2);
     if (trimmed(text).empty()) return Refusal{"'[]' is a list of nothing; for anything, write any"};
@@ -103,6 +116,7 @@ class Sets {
   const Variables& variables_;
   ReadItem read_item_;
   uint32_t largest_;
+  std::map<std::string, Ranges, std::less<>> values_;  // of "$NAME", as far as they are known: each is read once
 };
 
 std::optional<Refusal> not_empty(const Ranges& set, std::string_view text) {

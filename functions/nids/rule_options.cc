@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <utility>
+#include <set>
 
 #include "core/error.h"
 #include "core/text_file.h"
@@ -102,6 +102,9 @@ class Options {
   explicit Options(Signature& rule) : rule_(rule) {}
 
   std::optional<Refusal> read(const Option& option) {
+    for (const std::string_view once : {"sid", "rev", "msg", "classtype", "dsize", "flow"})
+      if (option.name == once && !seen_.insert(once).second)
+        return Refusal{"it has two of the option " + std::string(once)};
     for (const auto& [name, reader] : kReaders)
       if (option.name == name) return (this->*reader)(option);
     return Refusal{"the option " + in_quotes(option.name) + " is not supported", true};
@@ -140,6 +143,7 @@ class Options {
     const std::string problem = content_bytes(text.substr(1, text.size() - 2), content.bytes);
     if (!problem.empty()) return Refusal{"content " + in_quotes(text) + " " + problem};
     rule_.contents.push_back(content);
+    places_.clear();
     return std::nullopt;
   }
   /** pcre:"/REGEX/OPTIONS"; */
@@ -174,6 +178,7 @@ class Options {
       return Refusal{std::string(option.name) + " " + in_quotes(option.value) +
                          " is not a number of bytes; byte_extract variables are not supported",
                      true};
+    if (auto refusal = once(option.name)) return refusal;
     return last(option, [&](Content& content) {
       content.relative = content.relative || is_distance || option.name == "within";
       (option.name == "offset"  ? content.offset
@@ -183,6 +188,8 @@ class Options {
     });
   }
   std::optional<Refusal> starts_with(const Option& option) {
+    for (const std::string_view place : {"offset", "depth"})
+      if (auto refusal = once(place)) return refusal;
     return last(option, [](Content& content) { content.depth = static_cast<int>(content.bytes.size()); });
   }
   std::optional<Refusal> ends_with(const Option& option) {
@@ -205,6 +212,8 @@ class Options {
     const Refusal refusal{"dsize " + in_quotes(option.value) + " is not a number, <N, >N, <=N, >=N or A<>B"};
     std::string_view text = option.value;
     uint32_t low = 0, high = kMostBytes, number = 0;
+    if (text.starts_with('!') && to_number(text.substr(1), number, 0u, high))
+      return Refusal{"dsize " + in_quotes(text) + " is not supported; two rules, with < and >, say it", true};
     if (const size_t between = text.find("<>"); between != text.npos) {
       if (!to_number(text.substr(0, between), low, 0u, high) || !to_number(text.substr(between + 2), high, 0u, high))
         return refusal;
@@ -221,7 +230,6 @@ class Options {
       if (!less) low = more && !equal ? number + 1 : number;
       if (more) high = UINT32_MAX;
     }
-    if (std::exchange(has_size_, true)) return Refusal{"there are two dsize; one says all"};
     rule_.sizes = Ranges(low, high);
     return std::nullopt;
   }
@@ -241,8 +249,6 @@ class Options {
                                       {"stateless", 1, 0, 0},
                                       {"only_stream", 2, 0, 0},
                                       {"no_stream", 2, 0, 0}};
-    if (has_flow_) return Refusal{"it has two of the option flow"};
-    has_flow_ = true;
     std::string_view seen[3], rest = option.value;
     for (bool more = true; more;) {
       const size_t comma = rest.find(',');
@@ -313,6 +319,11 @@ class Options {
     if (found != names.end()) to = static_cast<E>(first + (found - names.begin()));
     return found != names.end();
   }
+  /** `place` says where the last content may be. */
+  std::optional<Refusal> once(std::string_view place) {
+    if (places_.insert(place).second) return std::nullopt;
+    return Refusal{"a content has two of " + std::string(place) + " (startswith is an offset of 0 and a depth)"};
+  }
   /** Says nothing about packets. */
   std::optional<Refusal> remark(const Option&) { return std::nullopt; }
 
@@ -341,7 +352,7 @@ class Options {
                                        {"gid", &Options::remark},          {"priority", &Options::remark},
                                        {"metadata", &Options::remark},     {"reference", &Options::remark}};
   Signature& rule_;
-  bool has_flow_ = false, has_size_ = false;
+  std::set<std::string_view> seen_, places_;  // of what may stand once in a rule, and once for a content
 };
 
 }  // namespace
