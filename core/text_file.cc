@@ -30,6 +30,7 @@ std::string read_text_file(const std::string& path, const char* kind) {
     throw Error(format("cannot read the %s '%s': %s; give the path of a readable text file", kind, path.c_str(),
                        std::strerror(errno)));
   text.resize(size);
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // UTF-8's byte order mark, as some editors write it
   return text;
 }
 

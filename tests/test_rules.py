@@ -228,6 +228,17 @@ def test_files_that_are_no_rule_files_are_refused(heddle, tmp_path):
     assert "cannot write" in heddle.fails("rules", "convert", rules, "-o", "/dev/full")
 
 
+def test_a_byte_order_mark_is_no_text(heddle, tmp_path):
+    saved = "*filter\n:FORWARD DROP [0:0]\n-A FORWARD -s 10.0.0.0/8 -j ACCEPT\nCOMMIT\n"
+    plain, marked = tmp_path / "plain", tmp_path / "marked"
+    plain.write_text(saved)
+    marked.write_text(saved, encoding="utf-8-sig")
+    converted = [heddle("rules", "convert", path) for path in (plain, marked)]
+    assert [done.code for done in converted] == [0, 0], converted
+    assert "@10.0.0.0/8" in converted[0].out
+    assert converted[0].out == converted[1].out
+
+
 def test_options_that_would_not_count_are_refused(heddle, tmp_path):
     rules = tmp_path / "rules"
     rules.write_text(f"@0/0 0/0 {ANY} {ANY} 0x06/0xFF allow\n")

@@ -12,7 +12,7 @@ namespace {
 constexpr double kMaxRate = 1e9;
 
 struct Bandwidth {
-  double bytes_per_s = 0;
+  double bytes_per_s = -1;  // none is given
 };
 bool parse(std::string_view text, Bandwidth& value) {
   double factor = 1;
@@ -53,7 +53,7 @@ void RatedSource::configure(click::Arguments& arguments) {
   configure_end(arguments);
   limit_ = limit, active_ = active;
   set_data(data, bytes);
-  if (bandwidth.bytes_per_s > 0)
+  if (bandwidth.bytes_per_s >= 0)
     rate = std::min(kMaxRate, bandwidth.bytes_per_s / std::max(1.0, static_cast<double>(packet_bytes())));
   bucket_.set_rate(rate);
 }

@@ -99,11 +99,12 @@ TEST(RatedSource, TakesABandwidth) {
   run_alone(
       "r :: RatedSource(LENGTH 125, BANDWIDTH 1Mbps, ACTIVE false) -> Discard;"
       "s :: RatedSource(LENGTH 100, BANDWIDTH 20 kBps, ACTIVE false) -> Discard;"
-      "t :: RatedSource(ACTIVE false) -> Discard;",
+      "t :: RatedSource(ACTIVE false) -> Discard; u :: RatedSource(BANDWIDTH 0) -> Discard;",
       {.endless = true, .meanwhile = [](Engine& engine) {
          EXPECT_EQ(engine.handlers().read("r.rate"), "1000");
          EXPECT_EQ(engine.handlers().read("s.rate"), "200");
          EXPECT_EQ(engine.handlers().read("t.rate"), "10");
+         EXPECT_EQ(engine.handlers().read("u.rate"), "0");
          engine.handlers().write("t.rate", "2.5");
          EXPECT_EQ(engine.handlers().read("t.rate").substr(0, 3), "2.5");
        }});
