@@ -276,6 +276,38 @@ def test_files_go_on(heddle, tmp_path):
     assert captures.frames(out) == frames[: len(captures.frames(out))]
 
 
+def test_summaries_go_on(heddle, tmp_path):
+    """A summary is read on where it was, by the fields that it has said, and every packet leaves once and in order."""
+    file, out = tmp_path / "dump", tmp_path / "out"
+    lines = [f"10.0.{n >> 8}.{n & 255} {n % 1000 + 1}" for n in range(2000)]
+    file.write_text("!data ip_src sport\n" + "\n".join(lines) + "\n")
+    chain = f"f :: FromIPSummaryDump({quoted(file)}, PROTO 17, BURST 1) {{}} -> q :: Queue(5000) -> RatedUnqueue(400) -> t :: ToIPSummaryDump({quoted(out)}, FIELDS ip_src sport)"
+    with running(heddle, tmp_path, chain.replace("{}", "")) as (_, control):
+        for i in range(3):
+            wait_for_count(tmp_path / "control", "t.count", 1 + i)
+            control.write("hotconfig", chain.replace("{}", "-> Null" * (i + 1)))
+        wait_for_count(tmp_path / "control", "t.count", 300)
+    written = [line for line in out.read_text().splitlines() if not line.startswith("!")]
+    assert len(written) >= 300
+    assert written == lines[: len(written)]
+
+
+def test_pings_go_on(heddle, tmp_path):
+    """Their numbers as well, up to the limit; with another destination they begin anew."""
+    out = tmp_path / "out.pcap"
+    chain = f"p :: ICMPPingSource(10.0.0.1, %s, INTERVAL 2ms, LIMIT 200) -> ToDump({quoted(out)}, ENCAP IP)"
+    with running(heddle, tmp_path, chain % "10.0.0.2") as (_, control):
+        wait_for_count(tmp_path / "control", "p.count", 5)
+        control.write("hotconfig", (chain % "10.0.0.2").replace("->", "-> Null ->"))
+        wait_for_count(tmp_path / "control", "p.count", 200)
+        numbers = [int.from_bytes(frame[26:28], "big") for frame in captures.frames(out)]
+        assert control.read("p.count") == "200"
+        control.write("hotconfig", (chain % "10.0.0.3").replace("2ms", "1h"))
+        assert control.read("p.count") in ("0", "1")
+    assert len(numbers) > 5
+    assert numbers == list(range(200))[: len(numbers)]
+
+
 def test_ports_come_and_go(heddle, tmp_path):
     """A port of both configurations goes on; others are opened and closed; one cannot become another."""
     chain = "FromDPDKDevice(net_null0) -> c :: Counter -> q :: Queue(200) -> Unqueue -> ToDPDKDevice({})"

@@ -45,14 +45,36 @@ Access FromIPSummaryDump::access(Processor) const {
   return {.column_writes = columns(Column::dst, Column::l3, Column::l4, Column::paint, Column::aggregate)};
 }
 
+bool FromIPSummaryDump::goes_on_from(const Element* other) const {
+  return other != nullptr && static_cast<const FromIPSummaryDump*>(other)->file_ == file_;
+}
+
+void FromIPSummaryDump::take_state(Element& old_element) {
+  auto& old = static_cast<FromIPSummaryDump&>(old_element);
+  if (!goes_on_from(&old)) return;
+  if (says_fields_ || old.says_fields_) std::swap(fields_, old.fields_);
+  if (says_protocol_ || old.says_protocol_) std::swap(protocol_, old.protocol_);
+  std::swap(says_fields_, old.says_fields_), std::swap(says_protocol_, old.says_protocol_);
+  find_protocol_field(), old.find_protocol_field();
+  std::swap(reader_, old.reader_), std::swap(draft_, old.draft_), std::swap(left_, old.left_);
+  std::swap(first_problem_, old.first_problem_);
+  ended_ = old.ended_.exchange(ended_);
+  for (auto number : {&FromIPSummaryDump::count_, &FromIPSummaryDump::bad_lines_, &FromIPSummaryDump::position_})
+    (this->*number) = (old.*number).exchange(this->*number);
+}
+
+void FromIPSummaryDump::find_protocol_field() {
+  const auto field = std::find(fields_.list.begin(), fields_.list.end(), summary::find_field("ip_proto"));
+  protocol_field_ = field == fields_.list.end() ? SIZE_MAX : static_cast<size_t>(field - fields_.list.begin());
+}
+
 void FromIPSummaryDump::start(const Environment& environment) {
-  reader_ = std::make_unique<LineReader>(file_);
+  if (!goes_on_from(predecessor)) reader_ = std::make_unique<LineReader>(file_);
   scratch_ = std::make_unique<uint8_t[]>(65536);
   packets_ = environment.packets;
   large_packets_ = environment.large_packets;
   end_call_.start(environment.control, name);
-  const auto field = std::find(fields_.list.begin(), fields_.list.end(), summary::find_field("ip_proto"));
-  protocol_field_ = field == fields_.list.end() ? SIZE_MAX : static_cast<size_t>(field - fields_.list.begin());
+  find_protocol_field();
 }
 
 void FromIPSummaryDump::bad_line(const std::string& what) {
@@ -63,14 +85,14 @@ void FromIPSummaryDump::bad_line(const std::string& what) {
 /** A "!data" line. */
 bool FromIPSummaryDump::take_fields(std::string_view line) {
   summary::Fields fields;
+  says_fields_ = true;
   if (!summary::parse(line, fields)) {
     fields_ = {};  // nobody knows what the lines behind it say
     bad_line("'" + std::string(line.substr(0, 80)) + "' is not " + summary::expectation(fields));
     return false;
   }
   fields_ = std::move(fields);
-  const auto field = std::find(fields_.list.begin(), fields_.list.end(), summary::find_field("ip_proto"));
-  protocol_field_ = field == fields_.list.end() ? SIZE_MAX : static_cast<size_t>(field - fields_.list.begin());
+  find_protocol_field();
   return true;
 }
 
@@ -84,7 +106,8 @@ bool FromIPSummaryDump::read_line(std::string_view line) {
     if (word == "!proto") {
       const std::string_view value = next_word(line);
       draft_ = summary::Draft(protocol_);
-      if (summary::find_field("ip_proto")->read_from(draft_, value)) protocol_ = draft_.protocol();
+      if (summary::find_field("ip_proto")->read_from(draft_, value))
+        protocol_ = draft_.protocol(), says_protocol_ = true;
     }
     if (word == "!binary") {
       bad_line("a binary dump; write it as text (ipsumdump without --binary)");

@@ -47,6 +47,7 @@ class FromIPSummaryDump : public Source {
   void configure(click::Arguments& arguments) override;
   Access access(Processor) const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void receive(Batch& batch) override;
   bool exhausted() const override { return (ended_ && left_ == 0) || !active_; }
   bool keeps_running() const override { return end_call_.pending(); }
@@ -56,6 +57,9 @@ class FromIPSummaryDump : public Source {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
+  /** Whether `other` reads the same file, and goes on here when the chain is reconfigured. */
+  bool goes_on_from(const Element* other) const;
+  void find_protocol_field();
   bool read_line(std::string_view line);
   bool take_fields(std::string_view line);
   bool append_packet(Batch& batch);
@@ -66,6 +70,7 @@ class FromIPSummaryDump : public Source {
   summary::Fields fields_;
   size_t protocol_field_ = SIZE_MAX;  // its place among the fields
   uint8_t protocol_ = 6;
+  bool says_fields_ = false, says_protocol_ = false;  // the file, so that the arguments count no more
   bool checksum_ = false, multipacket_ = false;
   double sample_ = 1;
   int burst_ = 64;

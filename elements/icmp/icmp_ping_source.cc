@@ -62,6 +62,16 @@ void ICMPPingSource::start(const Environment& environment) {
   end_call_.start(environment.control, name);
 }
 
+void ICMPPingSource::take_state(Element& old_element) {
+  auto& old = static_cast<ICMPPingSource&>(old_element);
+  if (old.source_ != source_ || old.destination_ != destination_ || old.identifier_ != identifier_) return;
+  std::swap(sent_us_, old.sent_us_), std::swap(next_us_, old.next_us_);
+  for (auto number : {&ICMPPingSource::last_us_, &ICMPPingSource::sent_, &ICMPPingSource::answers_,
+                      &ICMPPingSource::min_us_, &ICMPPingSource::max_us_, &ICMPPingSource::sum_us_})
+    (this->*number) = (old.*number).exchange(this->*number);
+  ended_ = old.ended_.exchange(ended_) && limit_reached();  // a LIMIT that is higher has an end again
+}
+
 bool ICMPPingSource::limit_reached() const {
   const int64_t limit = limit_.load(std::memory_order_relaxed);
   return limit >= 0 && sent_.load(std::memory_order_relaxed) >= static_cast<uint64_t>(limit);

@@ -40,6 +40,8 @@ class ICMPPingSource : public Source {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
+  /** Pings of the same addresses and identifier go on. */
+  void take_state(Element& old) override;
   void receive(Batch& batch) override;
   void run_cpu(Batch& batch) override;
   bool exhausted() const override;
