@@ -204,8 +204,10 @@ TEST(Counter, HasHandlers) {
         handlers.write("c.reset", "");
         EXPECT_EQ(handlers.read("c.count"), "0");
         EXPECT_EQ(handlers.read("c.byte_count"), "0");
+        EXPECT_EQ(handlers.read("d.byte_count"), "5000");
         handlers.write("d.reset_counts", "");
         EXPECT_EQ(handlers.read("d.count"), "0");
+        EXPECT_EQ(handlers.read("d.byte_count"), "0");
       }});
 }
 

@@ -15,15 +15,10 @@ void Discard::configure(click::Arguments& arguments) {
 
 int Discard::demand(int) { return active_.load(std::memory_order_relaxed) ? burst_ : -1; }
 
-void Discard::run_cpu(Batch& batch) {
-  counts_[batch.thread].add(static_cast<uint64_t>(batch.size()), 0);
-  batch.free_packets();
-}
+void Discard::run_cpu(Batch& batch) { batch.free_packets(); }
 
 void Discard::handlers(Handlers& list) {
-  list.read("count", [this] { return std::to_string(counts_.packets()); })
-      .write("reset_counts", [this](const std::string&) { counts_.reset(); })
-      .read("active", [this] { return std::string(active_ ? "true" : "false"); })
+  list.read("active", [this] { return std::string(active_ ? "true" : "false"); })
       .write("active", [this](const std::string& value) { active_ = click::value_of<bool>(value); });
 }
 

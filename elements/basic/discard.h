@@ -12,7 +12,7 @@ namespace heddle {
  *  64 (Click: 1), 0: as many as a batch takes. Both mean nothing where packets are pushed. The final report shows how
  *  many came.
  *
- *  Handlers: `count` (r), `reset_counts` (w), `active` (rw).
+ *  Handlers: `count`, `byte_count` (r), `reset_counts` (w), `active` (rw).
  *
  *  Example:
  *
@@ -29,7 +29,6 @@ class Discard : public Element {
  private:
   int burst_ = 64;
   std::atomic<bool> active_{true};
-  PerThreadCounts counts_{counts};
 };
 
 }  // namespace heddle
