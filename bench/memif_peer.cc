@@ -32,7 +32,7 @@
 namespace heddle::bench {
 namespace {
 
-constexpr double kQuietS = 0.5;  // after which nothing more will come back
+constexpr double kQuietS = 2;  // after which nothing more will come back of what is missing
 constexpr int kPollMs = 10;
 
 struct PeerOptions {
@@ -145,7 +145,7 @@ class Circulation {
     for (Phase now; (now = phase.load(std::memory_order_relaxed)) != Phase::over;)
       for (const auto& queue : queues_) queue->take(now == Phase::measured), send(*queue, start);
     uint64_t last = got();
-    for (double since = seconds_now(); seconds_now() < since + kQuietS;) {
+    for (double since = seconds_now(); got() < sent() && seconds_now() < since + kQuietS;) {
       for (const auto& queue : queues_) queue->take(false);
       if (got() != last) last = got(), since = seconds_now();
     }
