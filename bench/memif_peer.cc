@@ -145,7 +145,7 @@ class Circulation {
     for (Phase now; (now = phase.load(std::memory_order_relaxed)) != Phase::over;)
       for (const auto& queue : queues_) queue->take(now == Phase::measured), send(*queue, start);
     uint64_t last = got();
-    for (double since = seconds_now(); got() < sent() && seconds_now() < since + kQuietS;) {
+    for (double since = seconds_now(); got() != sent() && seconds_now() < since + kQuietS;) {
       for (const auto& queue : queues_) queue->take(false);
       if (got() != last) last = got(), since = seconds_now();
     }

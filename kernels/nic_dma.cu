@@ -15,7 +15,8 @@ namespace {
 constexpr int kDmaThreads = 512, kSmallBlock = 128;
 constexpr int kAhead = 16;  // of copy_frames: 256 bytes of a frame for each of four lanes
 
-/** Plays a NIC's DMA engine for one transfer: a lane a descriptor. `ended` is 0 before and after. */
+/** Plays a NIC's DMA engine for one transfer: a lane a descriptor. `ended`: blocks that are done; 0 before and
+ *  after. */
 __global__ void __launch_bounds__(kDmaThreads) move_frames(softnic::Transfer transfer, uint32_t* ended) {
   const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
   for (uint32_t base = thread / kLanes * kLanes; base < transfer.count; base += gridDim.x * blockDim.x) {

@@ -27,7 +27,7 @@ class NicDma {
  private:
   int registers_, block_threads_;
   Arena memory_;
-  std::vector<uint32_t*> ended_;  // by engine: blocks of its transfer that have; device memory
+  std::vector<uint32_t*> ended_;  // by engine: blocks of its transfer that are done; device memory
   std::vector<cudaStream_t> streams_;
 };
 

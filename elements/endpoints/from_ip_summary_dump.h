@@ -70,7 +70,7 @@ class FromIPSummaryDump : public Source {
   summary::Fields fields_;
   size_t protocol_field_ = SIZE_MAX;  // its place among the fields
   uint8_t protocol_ = 6;
-  bool says_fields_ = false, says_protocol_ = false;  // the file, so that the arguments count no more
+  bool says_fields_ = false, says_protocol_ = false;  // whether the file has, in the place of the arguments
   bool checksum_ = false, multipacket_ = false;
   double sample_ = 1;
   int burst_ = 64;

@@ -33,6 +33,10 @@ std::string refusal(const std::string& options, const std::string& header = "ale
   return result.errors.empty() ? "" : result.errors[0];
 }
 
+void expect_in(const Ranges& set, std::initializer_list<std::pair<uint32_t, bool>> cases) {
+  for (const auto& [value, is_in] : cases) EXPECT_EQ(set.contains(value), is_in) << value;
+}
+
 TEST(NidsRules, ReadThresholds) {
   using Type = Threshold::Type;
   using Track = Threshold::Track;
@@ -163,18 +167,15 @@ TEST(NidsRules, ReadWhatSnortAndSuricataWrite) {
   EXPECT_EQ(rule.contents[1].within, 9);
   EXPECT_EQ(rule.contents[2].bytes, ";;");
   EXPECT_EQ(rule.fast_pattern(), ";;");
-  for (const auto& [address, is_in] : {std::pair{0x0a000000u, true},
-                                       {0x0a00ffffu, true},
-                                       {0x0a010000u, false},
-                                       {0x0a01ffffu, false},
-                                       {0x0a020000u, true},
-                                       {0x0b000000u, false}})
-    EXPECT_EQ(rule.sources.contains(address), is_in) << address;
+  expect_in(rule.sources, {{0x0a000000, true},
+                           {0x0a00ffff, true},
+                           {0x0a010000, false},
+                           {0x0a01ffff, false},
+                           {0x0a020000, true},
+                           {0x0b000000, false}});
   EXPECT_FALSE(rule.destinations.contains(0xc0000201));
   EXPECT_TRUE(rule.destinations.contains(0xc0000200) && rule.destinations.contains(0xc0000202));
-  for (const auto& [port, is_in] :
-       {std::pair{1023u, false}, {1024u, true}, {7999u, true}, {8000u, false}, {8081u, true}})
-    EXPECT_EQ(rule.destination_ports.contains(port), is_in) << port;
+  expect_in(rule.destination_ports, {{1023, false}, {1024, true}, {7999, true}, {8000, false}, {8081, true}});
   EXPECT_TRUE(rule.source_ports.contains(80) && !rule.source_ports.contains(81));
 }
 
@@ -238,14 +239,13 @@ TEST(NidsRules, VariablesAndLines) {
 
 TEST(NidsRules, AddressesMayBeRanges) {
   const Signature rule = one("", "alert ip [10.0.0.9-10.0.1.2,!10.0.1.0 - 10.0.1.1] any -> any any");
-  for (const auto& [address, is_in] : {std::pair{0x0a000008u, false},
-                                       {0x0a000009u, true},
-                                       {0x0a0000ffu, true},
-                                       {0x0a000100u, false},
-                                       {0x0a000101u, false},
-                                       {0x0a000102u, true},
-                                       {0x0a000103u, false}})
-    EXPECT_EQ(rule.sources.contains(address), is_in) << address;
+  expect_in(rule.sources, {{0x0a000008, false},
+                           {0x0a000009, true},
+                           {0x0a0000ff, true},
+                           {0x0a000100, false},
+                           {0x0a000101, false},
+                           {0x0a000102, true},
+                           {0x0a000103, false}});
   EXPECT_EQ(refusal("sid:2;", "alert ip 10.0.0.2-10.0.0.1 any -> any any"),
             "f:1: sid 2: '10.0.0.2-10.0.0.1': the lower address is the larger one");
   EXPECT_EQ(refusal("sid:2;", "alert ip 10.0.0.2- any -> any any"),

@@ -102,9 +102,9 @@ class Options {
   explicit Options(Signature& rule) : rule_(rule) {}
 
   std::optional<Refusal> read(const Option& option) {
-    for (const std::string_view once : {"sid", "rev", "msg", "classtype", "dsize", "flow"})
-      if (option.name == once && !seen_.insert(once).second)
-        return Refusal{"it has two of the option " + std::string(once)};
+    for (const std::string_view single : {"sid", "rev", "msg", "classtype", "dsize", "flow"})
+      if (option.name == single && !seen_.insert(single).second)
+        return Refusal{"it has two of the option " + std::string(single)};
     for (const auto& [name, reader] : kReaders)
       if (option.name == name) return (this->*reader)(option);
     return Refusal{"the option " + in_quotes(option.name) + " is not supported", true};
@@ -178,7 +178,7 @@ class Options {
       return Refusal{std::string(option.name) + " " + in_quotes(option.value) +
                          " is not a number of bytes; byte_extract variables are not supported",
                      true};
-    if (auto refusal = once(option.name)) return refusal;
+    if (auto refusal = take_place(option.name)) return refusal;
     return last(option, [&](Content& content) {
       content.relative = content.relative || is_distance || option.name == "within";
       (option.name == "offset"  ? content.offset
@@ -189,7 +189,7 @@ class Options {
   }
   std::optional<Refusal> starts_with(const Option& option) {
     for (const std::string_view place : {"offset", "depth"})
-      if (auto refusal = once(place)) return refusal;
+      if (auto refusal = take_place(place)) return refusal;
     return last(option, [](Content& content) { content.depth = static_cast<int>(content.bytes.size()); });
   }
   std::optional<Refusal> ends_with(const Option& option) {
@@ -319,8 +319,8 @@ class Options {
     if (found != names.end()) to = static_cast<E>(first + (found - names.begin()));
     return found != names.end();
   }
-  /** `place` says where the last content may be. */
-  std::optional<Refusal> once(std::string_view place) {
+  /** The option `place` says where the last content may be, which it may do once. */
+  std::optional<Refusal> take_place(std::string_view place) {
     if (places_.insert(place).second) return std::nullopt;
     return Refusal{"a content has two of " + std::string(place) + " (startswith is an offset of 0 and a depth)"};
   }
@@ -352,7 +352,7 @@ class Options {
                                        {"gid", &Options::remark},          {"priority", &Options::remark},
                                        {"metadata", &Options::remark},     {"reference", &Options::remark}};
   Signature& rule_;
-  std::set<std::string_view> seen_, places_;  // of what may stand once in a rule, and once for a content
+  std::set<std::string_view> seen_, places_;  // options that may stand once: of the rule, of its last content
 };
 
 }  // namespace
