@@ -83,8 +83,8 @@ def test_a_capture_without_a_dot_in_its_name(heddle, tmp_path):
 
 def test_a_soft_nic(bench, tmp_path):
     """Its device becomes a port of the wire, also where several cores generate."""
-    file = tmp_path / "out.jsonl"
-    for _ in range(20):  # a machine that is busy for longer than a ring lasts loses packets
+    for number in range(20):  # a machine that is busy for longer than a ring lasts loses packets
+        file = tmp_path / f"{number}.jsonl"  # in the same one the point would not be measured again
         bench(CHAINS / "soft_nic.click", "--device", "simt", "--rate", "5k", "--generators", "3", "--json", file)
         record = records(file)[-1]
         if median(record, "loss") == 0:
