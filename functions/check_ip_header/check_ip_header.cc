@@ -145,8 +145,10 @@ void CheckIPHeader::run_cpu(Batch& batch) {
   uint32_t* l4 = batch.column(Column::l4);
   Packet* const* packets = batch.packets();
   const auto offset = static_cast<uint32_t>(offset_);
+  const bool verifies = checksum_, any_source = bad_sources_.empty();
   const auto is_usual = [&](const uint8_t* header, uint32_t room) {
-    return checksum_ && room >= 20 && plain_and_valid(header, room) && !contains(bad_sources_, load_u32(header + 12));
+    return verifies && room >= kLeastBytes && plain_and_valid(header, room) &&
+           (any_source || !contains(bad_sources_, load_u32(header + 12)));
   };
   const int n = batch.size();
   int refused = 0;
@@ -164,9 +166,9 @@ void CheckIPHeader::run_cpu(Batch& batch) {
       }
     }
     // All loads come first: the compiler cannot know that the stores leave the header alone.
-    const uint32_t destination = load_u32(header + 16), first = load_u32(header);
-    const uint32_t wanted = offset + total_bytes(first), at = packet->data_off + offset;
-    dst[i] = destination, l3[i] = at, l4[i] = at + header_bytes(first);
+    const uint32_t destination = load_u32(header + 16), l4_at = header_bytes(header[0]);
+    const uint32_t wanted = offset + ntohs(load_u16(header + 2)), at = packet->data_off + offset;
+    dst[i] = destination, l3[i] = at, l4[i] = at + l4_at;
     if (wanted < bytes) packet->data_len = static_cast<uint16_t>(wanted), packet->pkt_len = wanted;
   }
   valid_[batch.thread].add(static_cast<uint64_t>(n - refused), 0);

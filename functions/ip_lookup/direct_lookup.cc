@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 
 #include "core/fastest.h"
 #include "functions/ip_lookup/direct_table.h"
@@ -107,16 +106,15 @@ std::span<const DirectForm> direct_forms() {
   return std::span(kAll).subspan(unknown);
 }
 
-void DirectTable::find_form() {
+void DirectTable::find_form(std::span<const uint32_t> addresses) {
   const std::span<const DirectForm> all = direct_forms();
-  std::mt19937 random(1);
-  std::array<uint32_t, 64> addresses;
-  std::array<uint16_t, 64> hops;
+  constexpr size_t kBulk = 64;
+  const size_t share = addresses.size() / (all.size() * kFastestRounds) / kBulk * kBulk;
+  std::array<uint16_t, kBulk> hops;
+  size_t at = 0;  // each call has addresses of its own, whose entries no other has brought into the caches
   form_ = &all[fastest(all.size(), [&](size_t form) {
-    for (int lap = 0; lap < 32; ++lap) {
-      for (uint32_t& address : addresses) address = static_cast<uint32_t>(random());
-      all[form].look_up(image(), addresses.data(), hops.data(), static_cast<int>(addresses.size()));
-    }
+    for (const size_t end = at + share; at < end; at += kBulk)
+      all[form].look_up(image(), &addresses[at], hops.data(), kBulk);
   })];
 }
 

@@ -47,7 +47,7 @@ class DirectTable : public RouteTable {
  private:
   void set_entries(const Route& route, uint16_t hop, bool is_new) override;
   void clear_entries(uint32_t address, uint32_t length, uint16_t cover, uint8_t cover_length) override;
-  void find_form() override;
+  void find_form(std::span<const uint32_t> addresses) override;
   size_t blocks_needed(std::span<const Route> routes, bool empty) const override;
   void open_group(const Route& route, uint16_t hop);
   void close_group(uint32_t slot, uint16_t hop, uint8_t owner);

@@ -21,9 +21,9 @@ namespace heddle {
  *  The table is DIR-24-8-BASIC (Gupta, Lin, McKeown, INFOCOM 1998): one or two memory accesses a packet. It holds any
  *  number of routes with at most 48,895 different gateways, and at most 16,384 blocks of 256 addresses that contain
  *  routes longer than /24; it uses up to 65 MB. On the CPU, look-ups wait for memory together: by gathers of AVX-512 or
- *  AVX2, by prefetching, or in turns (gopt), whichever is the fastest on random addresses when the program starts, and
- *  again whenever the number of routes has doubled or halved. Where other elements run between this one and that which
- *  sets dst, entries are asked for there as well.
+ *  AVX2, by prefetching, or in turns (gopt), whichever is the fastest on addresses in routes when the program starts,
+ *  and again whenever the number of routes has doubled or halved. Where other elements run between this one and that
+ *  which sets dst, entries are asked for there as well.
  *
  *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one.
  *      add ADDR/MASK [GW] OUT      (write) adds a route; fails if there is one for this prefix

@@ -64,8 +64,8 @@ class RouteTable : public Table {
   /** out[i] = hop index of addresses[i] (host byte order), 0 for no route, i in [0, n); n may be 0. The arrays must not
    *  overlap. Any number of threads may call it while the table changes. Allocates nothing, never fails. */
   virtual void lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const = 0;
-  /** Makes lookup_bulk() work in the way that is the fastest here, with this table, if there are several; a millisecond
-   *  or so. Readers may go on. */
+  /** Makes lookup_bulk() work in the way that is the fastest here, with this table and addresses in its routes, if
+   *  there are several; some milliseconds. Readers may go on. */
   void choose_form();
   /** The same if that was last done with less than half as many routes, or more than twice as many, or not at all. */
   void choose_form_again();
@@ -108,7 +108,8 @@ class RouteTable : public Table {
   virtual size_t blocks_needed(std::span<const Route> routes, bool empty) const = 0;
   /** Forgets what it keeps outside of the memory given, which has been set to zero. */
   virtual void forget() {}
-  virtual void find_form() {}
+  /** Of choose_form(): compares the ways by looking up `addresses`, host byte order, most of which have a route. */
+  virtual void find_form(std::span<const uint32_t> /*addresses*/) {}
   /** Whether load() inserts longer prefixes first. */
   virtual bool loads_longest_first() const { return false; }
 
@@ -147,6 +148,7 @@ class RouteTable : public Table {
     uint32_t id;
   };
 
+  std::vector<uint32_t> addresses_in_routes(size_t count) const;
   Hop& hop(uint32_t index) { return reinterpret_cast<Hop*>(memory_.get())[index]; }
   void check_room(std::span<const Route> routes, bool empty) const;
   void insert(const Route& route);
