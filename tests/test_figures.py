@@ -287,6 +287,19 @@ def test_the_index_shows_what_was_measured_and_says_what_was_not(tmp_path):
         assert (tmp_path / f"gopt-table-1.{kind}").stat().st_size > 1000
 
 
+def test_samples_of_points_that_a_figure_has_no_longer_are_counted(tmp_path):
+    (figure,) = cli.load(["gopt-table-1"])
+    able, _ = runner.wanted(figure, runner.Machine("m", 2))
+    (sweep, point), *_ = able
+    small = {"id": "m", "cpu": "a CPU", "cores": 2}
+    found = [record(sweep, point, [1.0], machine=small), record(sweep, dict(point), [1.0], machine=small)]
+    del found[1]["parameters"][next(iter(point))]
+    text = "\n".join(cli.section(figure, found))
+    assert f"1 of {runner.count_points(figure)} points measured." in text
+    assert "1 of 2 samples are of points that the figure had before it was defined anew." in text
+    assert "defined anew" not in "\n".join(cli.section(figure, found[:1]))
+
+
 def test_a_figure_of_which_a_part_was_measured_says_so(tmp_path):
     (figure,) = cli.load(["firewall-4.5"])
     (tmp_path / "firewall-4.5.jsonl").write_text(

@@ -88,6 +88,9 @@ def section(figure, found):
     able, lacking = runner.wanted(figure, machine_of(found[0]))
     measured = sum(any(runner.belongs(record, *pair) for record in found) for pair in able)
     left_out = "".join(f" {count} need {lack}." for lack, count in lacking.items())
+    others = sum(not any(runner.belongs(record, *pair) for pair in able) for record in found)
+    if others:  # the picture shows them
+        left_out += f" {others} of {len(found)} samples are of points that the figure had before it was defined anew."
     return [
         *lines,
         f"![{figure.name}]({figure.name}.svg)",
