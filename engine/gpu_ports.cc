@@ -220,6 +220,11 @@ void GpuPorts::look() {
   for (auto& port : ports_) {
     if (port->nic) continue;
     port->memif->serve();
+    if (port->memif->refused() && port->memif->problem() != port->told) {
+      port->told = port->memif->problem();
+      std::fprintf(stderr, "heddle: GPU port %s: no connection at %s: %s\n", port->name.c_str(),
+                   port->memif->config().socket.c_str(), port->told.c_str());
+    }
     if (port->memif->session() == nullptr || port->number == port->memif->number()) continue;
     try {
       new_connection(*port);

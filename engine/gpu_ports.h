@@ -57,6 +57,7 @@ class GpuPorts {
     GPUPort::Config config;
     memif::Region rings;  ///< a client's
     std::unique_ptr<memif::Port> memif;
+    std::string told;                  ///< why memif's peers have not been connected to, as last printed
     std::unique_ptr<SoftNicPort> nic;  ///< in memif's place; its peer is always there
     memif::Interrupts interrupts;      ///< to its peer, of the connection that directions are about
     Rings directions[2];

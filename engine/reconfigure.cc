@@ -181,7 +181,16 @@ void Engine::allow_reconfigure(std::function<Configuration(const std::string& te
   Broker::Members members = make_members(*now_);  // with `config` to be written
   broker_->replace(members);
   broker_->global()
-      .write("hotconfig", [this](const std::string& text) { reconfigure([&] { return read_(text); }); })
+      .write("hotconfig",
+             [this](const std::string& text) {
+               reconfigure([&] {
+                 Configuration next = read_(text);
+                 const auto ours = [](auto& node) { return node.element->name.starts_with("click_driver@@"); };
+                 if (std::ranges::all_of(next.router.nodes, ours))
+                   throw Error("the new configuration has no elements; the former one goes on");
+                 return next;
+               });
+             })
       .read("reconfigurations", [this] { return format("%d %.0f\n", reconfigurations(), 1e6 * reconfiguration_s()); });
 }
 

@@ -336,6 +336,21 @@ def test_other_machines_are_refused(heddle, bench, tmp_path):
 # ---- pictures
 
 
+@pytest.mark.parametrize("form", ["--html", "--svg", "--png"])
+def test_pictures_take_no_other_files_place(heddle, tmp_path, form):
+    chain, file, other = tmp_path / "chain.click", tmp_path / "out.jsonl", tmp_path / "other"
+    chain.write_text(BOUNCE.read_text())
+    file.write_text("")
+    for words in (
+        ["--json", file, form, file],
+        [form, chain],
+        [form, other, "--svg" if form != "--svg" else "--png", other],
+    ):
+        err = heddle.fails("bench", chain, "--rate", "5k", *words)
+        assert "would be lost; name another file" in err
+    assert chain.read_text() == BOUNCE.read_text()
+
+
 def test_pictures(bench, heddle, tmp_path):
     file, page = tmp_path / "out.jsonl", tmp_path / "out.html"
     if not (ROOT / "bench/figures/draw.py").exists():

@@ -2,6 +2,7 @@
 
 import hashlib
 import ipaddress
+import subprocess
 
 import pytest
 from whole import captures
@@ -213,3 +214,21 @@ def test_rules_of_patterns_are_what_the_nids_reads(heddle, tmp_path):
 def test_associations_are_not_printed(heddle):
     assert "--output" in heddle("gen", "associations", "-n", 1).err
     assert "100000" in heddle.fails("gen", "associations", "-n", 100001, "-o", "/dev/null")
+
+
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(heddle, tmp_path):
+    file = tmp_path / "routes.txt"
+    file.write_text("10.0.0.0/8 0\n")
+    command = f'ulimit -f 8; exec "{heddle.path}" gen routes -n 100000 -o "{file}"'
+    done = subprocess.run(["sh", "-c", command], check=False, capture_output=True, text=True)
+    assert done.returncode == 1 and f"cannot write '{file}'" in done.stderr, done
+    assert file.read_text() == "10.0.0.0/8 0\n" and [path.name for path in tmp_path.iterdir()] == ["routes.txt"]
+
+
+def test_files_keep_their_mode_and_links_lead_on(heddle, tmp_path):
+    file, link = tmp_path / "routes.txt", tmp_path / "link"
+    file.write_text("")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    assert heddle("gen", "routes", "-n", "5", "-o", link).code == 0
+    assert link.is_symlink() and file.stat().st_mode & 0o777 == 0o640 and len(file.read_text().splitlines()) >= 5

@@ -99,6 +99,13 @@ def test_mistakes_leave_the_old_one_running(heddle, tmp_path):
         assert control.read("config") == OVERLOADED.format(11)
 
 
+@pytest.mark.parametrize("text", ["", "   ", "// all of it is commented out"])
+def test_nothing_is_no_configuration(heddle, tmp_path, text):
+    with running(heddle, tmp_path, OVERLOADED.format(100)) as (_, control):
+        assert "no elements; the former one goes on" in control.refused(text)
+        grows(control, "d.count")
+
+
 def test_without_the_option_there_is_no_handler(heddle, tmp_path):
     with heddle.start("run", "-u", tmp_path / "control", "-e", "Idle -> Discard") as run:
         control = Control(tmp_path / "control")

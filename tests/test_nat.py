@@ -3,6 +3,7 @@ timeouts."""
 
 import contextlib
 import random
+import re
 import socket as sockets
 
 import pytest
@@ -104,6 +105,49 @@ def test_exhaustion_is_counted_and_leaves_flows_alone(heddle, tmp_path):
     report, [out, _] = run(heddle, tmp_path, chain, old + flood + old, ("out", "back"))
     assert report.drops("r") == {"table_full": 446} and report.one("r")["statistics"]["mappings"] == 64
     assert out[:10] == out[-10:]
+
+
+def test_a_pattern_of_all_that_there_can_be(heddle, tmp_path):
+    packet = IP(src="10.0.0.2", dst="8.8.8.8") / UDP(sport=5, dport=53)
+    captures.write(tmp_path / "in.pcap", [inside(packet)] * 9)
+    chain = (
+        "FromDump($IN) -> Strip(14) -> CheckIPHeader"
+        " -> r :: IPRewriter(pattern 10.1.0.0-10.1.255.255 0-65535 - - 0 0) -> c :: Counter -> Discard"
+    )
+    result = heddle("run", "--quiet", "-e", chain, f"IN={tmp_path / 'in.pcap'}", "-h", "c.count", "-h", "r.size")
+    assert result.code == 0 and re.findall(r"^\d+$", result.out, re.MULTILINE) == ["9", "1"], result
+
+
+def test_errors_of_mapped_hosts_about_answers(heddle, tmp_path):
+    """A port that is closed inside, seen from outside (RFC 5508, 4)."""
+    answer = IP(src="8.8.8.8", dst="10.0.0.1") / UDP(sport=53, dport=1000)
+    packets = [
+        IP(src="10.0.0.1", dst="8.8.8.8") / UDP(sport=1000, dport=53),
+        IP(src="10.0.0.1", dst="8.8.8.8") / ICMP(type=3, code=3) / answer,
+    ]
+    captures.write(tmp_path / "in.pcap", [inside(packet) for packet in packets])
+    chain = (
+        "FromDump($IN) -> Strip(14) -> CheckIPHeader -> c :: IPClassifier(icmp type 3, -);"
+        "c[1] -> r :: IPAddrRewriter(pattern 1.0.0.1 - 0 0) -> t :: ToDump($OUT, ENCAP IP); c[0] -> ICMPRewriter(r) -> t"
+    )
+    result = heddle("run", "--quiet", "-e", chain, f"IN={tmp_path / 'in.pcap'}", f"OUT={tmp_path / 'out.pcap'}")
+    assert result.code == 0, result
+    error = IP(captures.frames(tmp_path / "out.pcap")[1])
+    assert (error.src, error.dst) == ("1.0.0.1", "8.8.8.8")
+    assert (error[ICMP].payload.src, error[ICMP].payload.dst) == ("8.8.8.8", "1.0.0.1")
+    checked(bytes(Ether() / error))
+
+
+@pytest.mark.parametrize("handler", ["r.pattern0 drop", "r.capacity 1"])
+def test_handlers_are_written_when_the_sources_have_stopped(heddle, tmp_path, handler):
+    """The packet thread whose source has ended is one of those that a handler waits for."""
+    captures.write(tmp_path / "in.pcap", [inside(IP(src="10.0.0.2", dst="8.8.8.8") / UDP(sport=5, dport=53))])
+    chain = (
+        "FromDump($IN, STOP true) -> Strip(14) -> CheckIPHeader -> r :: IPRewriter(pattern 1.0.0.1 5-8 - - 0 0) -> Discard;"
+        f'DriverManager(wait_stop, write {handler}, print "done", stop)'
+    )
+    result = heddle("run", "--quiet", "-e", chain, f"IN={tmp_path / 'in.pcap'}")
+    assert result.code == 0 and result.out.strip() == "done", result
 
 
 def test_input_specifications(heddle, tmp_path):

@@ -177,6 +177,15 @@ class Bench {
     if (drawings_.empty()) return;
     if (command_.json_file == "-") throw Error("--json -: pictures are drawn from a file; name one");
     if (command_.json_file.empty()) command_.json_file = drawings_[0].second + ".jsonl";  // so that nothing is lost
+    // A picture takes the place of what is there.
+    const auto place = [](const std::string& file) { return fs::weakly_canonical(fs::absolute(file)); };
+    std::map<fs::path, std::string> taken = {{place(command_.json_file), "--json " + command_.json_file}};
+    if (!command_.against_file.empty())
+      taken.emplace(place(command_.against_file), "--against " + command_.against_file);
+    if (!chain_.file.empty() && chain_.file != "-") taken.emplace(place(chain_.file), "the chain, " + chain_.file);
+    for (auto& [form, file] : drawings_)
+      if (const auto [found, is_new] = taken.emplace(place(file), form + (" " + file)); !is_new)
+        throw Error(form + (" " + file) + ": that is " + found->second + ", which would be lost; name another file");
   }
 
   // ---- whether it can be done

@@ -1,14 +1,12 @@
 // `heddle gen`: tables and traffic with the statistics of real ones, the same for the same seed.
 
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
 #include "apps/heddle/commands.h"
 #include "apps/heddle/options.h"
+#include "apps/heddle/output_file.h"
 #include "click/values.h"
 #include "core/error.h"
 #include "io/capture/writer.h"
@@ -27,19 +25,6 @@ namespace {
 using namespace bench;
 
 constexpr size_t kMaxCount = 1'000'000;
-
-/** `secret`: nobody else can read the file. */
-void write_output(const std::string& path, const std::string& text, bool secret = false) {
-  if (secret) umask(077);
-  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-  struct stat now {};
-  const bool made_private = !secret || file == nullptr || fstat(fileno(file), &now) != 0 || !S_ISREG(now.st_mode) ||
-                            fchmod(fileno(file), 0600) == 0;
-  bool written = file != nullptr && made_private && std::fwrite(text.data(), 1, text.size(), file) == text.size() &&
-                 std::fflush(file) == 0;
-  if (file != nullptr && file != stdout && std::fclose(file) != 0) written = false;
-  if (!written) throw Error("cannot write '" + path + "': " + std::strerror(errno));
-}
 
 /** A command of `heddle gen`. */
 struct Command {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -389,6 +390,7 @@ void heddle::add_chain_source(CLI::App* command, ChainOptions& options) {
 
 int main(int argc, char** argv) {
   open_standard_descriptors();
+  std::signal(SIGXFSZ, SIG_IGN);  // where a file grows too large for the limit, writing it fails
   const std::string name = argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "";
   try {
     return flushed(name == "click" ? click(words_of(argc, argv)) : heddle_main(words_of(argc, argv)));

@@ -2,16 +2,15 @@
 
 #include <arpa/inet.h>
 
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 
 #include "apps/heddle/commands.h"
+#include "apps/heddle/output_file.h"
 #include "click/values.h"
 #include "core/error.h"
 #include "functions/ip_lookup/direct_table.h"
@@ -93,10 +92,7 @@ int ConvertCommand::run() const {
   const auto counts = ip_lookup::convert_routes(options, memory);
   if (std::fflush(memory) != 0) throw std::bad_alloc();
 
-  std::FILE* file = output == "-" ? stdout : std::fopen(output.c_str(), "w");
-  bool written = file != nullptr && std::fwrite(text, 1, size, file) == size && std::fflush(file) == 0;
-  if (file != nullptr && file != stdout && std::fclose(file) != 0) written = false;
-  if (!written) throw Error("cannot write '" + output + "': " + std::strerror(errno));
+  write_output(output, {text, size});
   std::fprintf(stderr,
                "%" PRIu64 " routes to %" PRIu64 " outputs; %" PRIu64 " duplicates and %" PRIu64
                " other records left out\n",

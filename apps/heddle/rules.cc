@@ -1,15 +1,14 @@
 // `heddle rules`: checks, converts and explains rules of packet classification, without a chain.
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "apps/heddle/commands.h"
+#include "apps/heddle/output_file.h"
 #include "convert/rules/check.h"
 #include "convert/rules/packets.h"
 #include "core/error.h"
@@ -40,14 +39,6 @@ std::string name_of(const RuleList& list, size_t rule) {
 
 void print(const json& value) {
   std::printf("%s\n", value.dump(2, ' ', false, json::error_handler_t::replace).c_str());
-}
-
-void write(const std::string& output, const std::string& text) {
-  std::FILE* file = output == "-" ? stdout : std::fopen(output.c_str(), "w");
-  bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
-  if (file != nullptr && file != stdout && std::fclose(file) != 0) written = false;
-  if (!written) throw Error("cannot write '" + output + "': " + std::strerror(errno));
 }
 
 void warn_of_impossible(const std::string& file, const RuleList& list) {
@@ -225,7 +216,7 @@ int RulesCommand::convert() const {
     if (rule.number != classifier::kNoRule) text += std::to_string(rule.number) + " ";
     text += text_of(rule.rule, classifier::action_text(rule.rule.next)) + "  # " + line_of(rule) + "\n";
   }
-  write(output, text);
+  write_output(output, text);
   const std::string arguments = policy + (policy.empty() || fields.empty() ? "" : ", ") + fields;
   std::fprintf(stderr, "%zu rules; %zu of other chains or without a verdict left out%s%s\n", list.rules.size(),
                list.left_out, arguments.empty() ? "" : "; give the element ", arguments.c_str());

@@ -24,8 +24,8 @@ void NeighbourQuerier<Protocol>::configure_times(click::Arguments& arguments) {
   arguments.keyword("ENTRY_PACKET_CAPACITY", of_one_, 0u, 1u << 20);
   if (of_one_ == 0) of_one_ = capacity_;
   constexpr uint64_t kLongest = 86'400'000;  // a day, so that 32 bits of milliseconds are enough
-  timeout_ms_ = static_cast<uint32_t>(std::min(timeout.microseconds / 1000, kLongest));
-  poll_ms_ = static_cast<uint32_t>(std::min(poll.microseconds / 1000, kLongest));
+  timeout_ms_ = static_cast<uint32_t>(std::min((timeout.microseconds + 999) / 1000, kLongest));
+  poll_ms_ = static_cast<uint32_t>(std::min((poll.microseconds + 999) / 1000, kLongest));
   table_ = std::make_unique<Table>(entries);
 }
 

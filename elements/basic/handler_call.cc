@@ -46,6 +46,7 @@ void HandlerCall::start(Control* control, const std::string& element, std::funct
   element_ = element;
   afterwards_ = std::move(afterwards);
   if (given_) set(CallText(call_));
+  if (afterwards_ && !thread_.joinable()) thread_ = std::thread(&HandlerCall::serve, this);
 }
 
 void HandlerCall::ask() {

@@ -11,17 +11,13 @@ void EndCall::configure(click::Arguments& arguments) {
 }
 
 void EndCall::start(Control* control, const std::string& element) {
-  control_ = control;
-  call_.start(control, element, [this] {
-    if (stop_) control_->stop();
-  });
+  stop_ = stop_ && control != nullptr;
+  // Not by the packet thread: what waits for the program to stop may write handlers, which wait for packet threads.
+  call_.start(control, element, stop_ ? [=] { control->stop(); } : std::function<void()>());
 }
 
 void EndCall::reached() {
-  if (call_.given())
-    call_.ask();
-  else if (stop_ && control_ != nullptr)
-    control_->stop();
+  if (call_.given() || stop_) call_.ask();
 }
 
 std::string EndCall::finish() {

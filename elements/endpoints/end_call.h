@@ -19,14 +19,13 @@ class EndCall {
   /** The source has ended. From a packet thread; does not wait. */
   void reached();
   /** Whether a call is to come or under way, so that the program must go on. */
-  bool pending() const { return call_.given() && (!call_.asked() || call_.under_way()); }
+  bool pending() const { return (call_.given() && !call_.asked()) || call_.under_way(); }
   /** No call comes any more; returns what went wrong with those before, "" = nothing. */
   std::string finish();
 
  private:
   HandlerCall call_;
   bool stop_ = false;
-  Control* control_ = nullptr;
 };
 
 }  // namespace heddle

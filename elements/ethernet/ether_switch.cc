@@ -14,7 +14,7 @@ constexpr uint64_t kAddress = 0xffffffffffff;
 void EtherSwitch::configure(click::Arguments& arguments) {
   click::Duration timeout{300'000'000};
   arguments.keyword("TIMEOUT", timeout).keyword("CAPACITY", capacity_, 1u, 1u << 24);
-  timeout_s_ = static_cast<uint32_t>(std::min<uint64_t>(timeout.microseconds / 1'000'000, 1u << 30));
+  timeout_s_ = static_cast<uint32_t>(std::min<uint64_t>((timeout.microseconds + 999'999) / 1'000'000, 1u << 30));
   if (inputs != outputs)
     arguments.error(format("has %d inputs and %d outputs; a port is one of each", inputs, outputs));
   if (outputs == 1) arguments.error("has one port; a switch has two or more");

@@ -1,12 +1,22 @@
 #include "elements/icmp/icmp_ping_responder.h"
 
+#include <arpa/inet.h>
+
 #include "elements/icmp/icmp_names.h"
 #include "elements/ip/transport.h"
 
 namespace heddle {
 namespace {
-enum Reason : int { kNotPing, kNoHeader, kFragment };
+
+enum Reason : int { kNotPing, kNoHeader, kFragment, kBadAddress };
+
+/** Of one host; network byte order. */
+bool is_of_host(uint32_t address) {
+  const uint32_t value = ntohl(address);
+  return value != 0 && value >> 28 < 14;  // neither multicast nor reserved, to which the broadcast belongs
 }
+
+}  // namespace
 
 Access ICMPPingResponder::access(Processor) const {
   return {.reads = {{Base::l3, 0, kToEnd}},
@@ -16,7 +26,7 @@ Access ICMPPingResponder::access(Processor) const {
 }
 
 std::span<const char* const> ICMPPingResponder::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"not_ping", "no_header", "fragment"};
+  static constexpr const char* kReasons[] = {"not_ping", "no_header", "fragment", "bad_address"};
   return kReasons;
 }
 
@@ -25,9 +35,12 @@ void ICMPPingResponder::run_cpu(Batch& batch) {
   for (int i = 0; i < batch.size(); ++i) {
     const Ip4Header ip = ip4_header(batch.packet(i), l3[i]);
     const bool ping = ip && ip.at[9] == kIcmp && ip.payload() >= 8 && ip.behind()[0] == kEcho;
-    if (!ping || ip.fragment()) {
+    const bool answers = ping && !ip.fragment() && is_of_host(ip.source()) && is_of_host(ip.destination());
+    if (!answers) {
       if (outputs > 1)
         batch.next()[i] = 1;
+      else if (ping && !ip.fragment())
+        batch.drop(i, kBadAddress);
       else
         batch.drop(i, !ip ? kNoHeader : ping || (ip.at[9] == kIcmp && ip.fragment()) ? kFragment : kNotPing);
       continue;

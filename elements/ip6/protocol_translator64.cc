@@ -151,7 +151,7 @@ int change_quoted(uint8_t* at, uint32_t room, uint32_t& shorter) {
 /** ICMPv6 to ICMP, a whole message; `shorter`: bytes that its end has moved. */
 int change_icmp(uint8_t* icmp, const uint8_t* ip6, const Headers& headers, uint32_t& shorter) {
   const uint32_t bytes = headers.payload;
-  if (headers.fragment) return kNotTranslatable;
+  if (headers.fragment && headers.offset != 0) return kNotTranslatable;  // but an atomic fragment is whole (RFC 6946)
   if (bytes < 8) return kBadHeader;
   const uint64_t pseudo = checksum_add(uint64_t{bytes} + kIcmp6, ip6 + 8, 32);
   if (checksum_of(checksum_add(pseudo, icmp, bytes)) != 0) return kBadChecksum;

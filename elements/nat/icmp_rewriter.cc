@@ -68,10 +68,17 @@ bool ICMPRewriter::find(const Ip4Header& quoted, nat::FlowKey& before, nat::Flow
       before = key;
       return true;
     }
-    if (!rewriter->mappings().find({0, quoted.source(), 0, 0, nat::Kind::address}, found)) continue;
-    original = before;
-    original.source = found.to.destination;
-    return true;
+    // Addresses alone: one that has left by the mapping comes from the mapped address, an answer goes to the host.
+    if (rewriter->mappings().find({0, quoted.source(), 0, 0, nat::Kind::address}, found)) {
+      original = before;
+      original.source = found.to.destination;
+      return true;
+    }
+    if (rewriter->mappings().find({quoted.destination(), 0, 0, 0, nat::Kind::address}, found)) {
+      original = before;
+      original.destination = found.to.source;
+      return true;
+    }
   }
   return false;
 }

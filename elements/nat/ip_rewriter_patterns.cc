@@ -1,5 +1,6 @@
 #include "elements/nat/ip_rewriter_patterns.h"
 
+#include <set>
 #include <sstream>
 
 #include "click/arguments.h"
@@ -15,6 +16,11 @@ void IPRewriterPatterns::configure(click::Arguments& arguments) {
       arguments.error_at(argument, "'" + argument.text + "' is not NAME SADDR SPORT DADDR DPORT");
       continue;
     }
+    static const std::set<std::string> kWords = {"keep",        "drop",     "discard", "pass",
+                                                 "passthrough", "nochange", "pattern"};
+    if (kWords.contains(words[0]))
+      arguments.error_at(argument,
+                         "'" + words[0] + "' means something else to rewriters; give the pattern another name");
     std::string mistake;
     auto pattern = nat::Pattern::read(arguments.names(), {words.begin() + 1, words.end()}, mistake);
     if (!mistake.empty()) arguments.error_at(argument, "pattern '" + argument.text + "': " + mistake);

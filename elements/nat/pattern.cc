@@ -95,7 +95,7 @@ std::shared_ptr<Pattern> Pattern::read(const click::AddressNames& names, const s
 
 FlowKey Pattern::apply(const FlowKey& flow, uint32_t which) const {
   FlowKey to = flow;
-  which %= ways();
+  which = static_cast<uint32_t>(which % ways());
   if (!keeps_source_) to.source = htonl(source_ + which / ports_);
   if (!keeps_source_port_) to.source_port = htons(static_cast<uint16_t>(source_port_ + which % ports_));
   if (!keeps_destination_) to.destination = htonl(destination_);
@@ -106,9 +106,9 @@ FlowKey Pattern::apply(const FlowKey& flow, uint32_t which) const {
 // Ports that nobody can guess are harder to attack (RFC 6056, 3.3.1).
 uint32_t Pattern::where() const {
   if (ways() == 1) return 0;
-  if (in_turn_) return next_.fetch_add(1, std::memory_order_relaxed) % ways();
-  thread_local std::minstd_rand random{std::random_device{}()};
-  return static_cast<uint32_t>(random()) % ways();
+  if (in_turn_) return static_cast<uint32_t>(next_.fetch_add(1, std::memory_order_relaxed) % ways());
+  thread_local std::mt19937 random{std::random_device{}()};
+  return static_cast<uint32_t>(random() % ways());
 }
 
 InputSpec read_input_spec(const click::AddressNames& names, const std::string& text, int outputs,

@@ -20,7 +20,7 @@ class Pattern {
                                        std::string& mistake);
 
   /** Number of different ways to rewrite a flow; the `which`-th way, from where() on. */
-  uint32_t ways() const { return addresses_ * ports_; }
+  uint64_t ways() const { return uint64_t{addresses_} * ports_; }
   FlowKey apply(const FlowKey& flow, uint32_t which) const;
   /** Where to begin to look for a way that is free. */
   uint32_t where() const;

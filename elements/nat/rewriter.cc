@@ -70,7 +70,10 @@ void Rewriter::find_patterns(Specs& specs) const {
   for (nat::InputSpec& spec : specs) {
     if (spec.pattern_name.empty()) continue;
     for (const IPRewriterPatterns* patterns : patterns_)
-      if (auto pattern = patterns->find(spec.pattern_name)) spec.pattern = pattern;
+      if (auto pattern = patterns->find(spec.pattern_name)) {
+        if (spec.pattern) throw Error("two IPRewriterPatterns have a pattern '" + spec.pattern_name + "'; rename one");
+        spec.pattern = pattern;
+      }
     if (!spec.pattern) throw Error("no IPRewriterPatterns has a pattern '" + spec.pattern_name + "'");
   }
 }
@@ -123,7 +126,8 @@ int Rewriter::make(nat::MappingTable*& table, const nat::FlowKey& flow, uint32_t
     return -1;
   }
   using Outcome = nat::MappingTable::Outcome;
-  const uint32_t ways = spec.pattern ? spec.pattern->ways() : 1, tries = std::min(ways, kMostTries);
+  const uint64_t ways = spec.pattern ? spec.pattern->ways() : 1;
+  const auto tries = static_cast<uint32_t>(std::min<uint64_t>(ways, kMostTries));
   const uint32_t first = spec.pattern ? spec.pattern->where() : 0;
   for (uint32_t attempt = 0; attempt < tries;) {
     const nat::FlowKey to = spec.pattern ? spec.pattern->apply(flow, first + attempt) : flow;

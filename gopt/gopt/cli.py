@@ -1,13 +1,14 @@
 """The command."""
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
 from gopt import __version__
 from gopt.errors import Refusal
 from gopt.profile import propose
-from gopt.source import INCLUDE
+from gopt.source import ENCODING, INCLUDE
 from gopt.transform import BACKENDS, MOST, transform
 
 
@@ -53,6 +54,9 @@ def main(argv: list[str] | None = None) -> int:
     if options.command == "include":
         print(INCLUDE)
         return 0
+    if options.command == "transform" and options.depfile and not options.output:
+        print("gopt: --depfile says what OUT depends on; give -o OUT", file=sys.stderr)
+        return 2
     flags = [f"-I{path}" for path in options.I] + [f"-D{name}" for name in options.D]
     flags += [word for path in options.isystem for word in ("-isystem", path)]
     try:
@@ -62,13 +66,20 @@ def main(argv: list[str] | None = None) -> int:
             files: list[str] = []
             text = transform(options.input, flags, options.backend, options.group, options.hint, options.suffix, files)
             if options.depfile:
-                names = " ".join(name.replace(" ", "\\ ") for name in files)
-                Path(options.depfile).write_text(f"{options.output}: {names}\n")
+                made, *needed = (re.sub(r"([ #])", r"\\\1", f.replace("$", "$$")) for f in (options.output, *files))
+                _write(options.depfile, f"{made}: {' '.join(needed)}\n")
+        if options.output:
+            _write(options.output, text)
+        else:
+            sys.stdout.buffer.write(text.encode(**ENCODING))
     except Refusal as refusal:
         print(refusal, file=sys.stderr)
         return 1
-    if options.output:
-        Path(options.output).write_text(text)
-    else:
-        sys.stdout.write(text)
     return 0
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, **ENCODING)
+    except OSError as error:
+        raise Refusal(path, f"cannot be written: {error.strerror}", "name a file in a folder that is there") from None

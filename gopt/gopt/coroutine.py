@@ -4,10 +4,10 @@ from pycparser import c_ast
 
 from gopt.emit import Printer, mention_inlined, summary
 from gopt.interleave import argument
-from gopt.tree import Wait, parts, text_of, walk
+from gopt.tree import Wait, parts, text_of, value_text, walk
 
 LANGUAGE = "C++"
-NAMES = ("g_count", "g_next", "g_lookup")
+NAMES = ("g_count", "g_next", "g_lookup", "G_PREFETCH", "G_WAIT")
 
 
 def preamble(hint: int, group: int) -> str:
@@ -85,6 +85,8 @@ class Suspending(Printer):
     def __init__(self, lookup, lines):
         super().__init__(lookup, lines)
         for node in walk(lookup.body):
+            if getattr(node, "quals", None):
+                node.quals = ["__restrict" if q == "restrict" else q for q in node.quals]  # C++ has no other
             for slot, part in parts(node):
                 if _is_null(part):
                     _replace(node, slot, part, c_ast.ID("nullptr", part.coord))
@@ -109,7 +111,7 @@ def write(lookup, lines, group: int, number: int) -> None:
     printer, put = Suspending(lookup, lines), lines.put
     kind = f"decltype(({text_of(lookup.count)}) + 0)"
     put(f"{{ // Up to {group} lookups in flight. Variables {summary(lookup, set())}.", 1)
-    put(f"const {kind} g_count = {text_of(lookup.count)};", 2)
+    put(f"const {kind} g_count = {value_text(lookup.count)};", 2)
     put(f"{kind} g_next = 0;  // the first lookup that is not under way", 2)
     mention_inlined(lookup, lines, 2)
     put("const auto g_lookup = [&]() -> gopt::Slot {", 2)

@@ -4,7 +4,7 @@ from pycparser import c_ast
 
 from gopt.lookup import Lookup
 from gopt.source import Source
-from gopt.tree import Inlined, Wait, text_of, walk
+from gopt.tree import Inlined, Wait, declarator, text_of, walk
 
 
 class Lines:
@@ -59,6 +59,7 @@ class Printer:
 
     def __init__(self, lookup: Lookup, lines: Lines):
         self.lookup, self.lines = lookup, lines
+        self.falling: set[int] = set()  # case labels, by id, from which control falls through
 
     def wait(self, node: Wait, depth: int) -> None:
         raise NotImplementedError
@@ -133,7 +134,10 @@ class Printer:
         if isinstance(init, c_ast.DeclList):
             each = [self.declaration(d) for d in init.decls]
             declares = each[0] == text_of(init.decls[0])
-            first = text_of(init) if declares else ", ".join(text for text in each if text)
+            if declares:
+                first = ", ".join([text_of(init.decls[0]), *(declarator(decl) for decl in init.decls[1:])])
+            else:
+                first = ", ".join(text for text in each if text)
         else:
             first = text_of(init) if init is not None else ""
         cond = " " + text_of(node.cond) if node.cond is not None else ""
@@ -142,7 +146,9 @@ class Printer:
 
     def on_switch(self, node: c_ast.Switch, depth: int) -> None:
         items = node.stmt.block_items or []
-        if items and isinstance(items[-1], (c_ast.Case, c_ast.Default)) and not items[-1].stmts:
+        cases = [i for i in items if isinstance(i, (c_ast.Case, c_ast.Default))]
+        self.falling |= {id(one) for one in cases[:-1] if _falls_through(one)}
+        if cases and cases[-1] is items[-1] and not _statements(cases[-1]):
             items[-1].stmts = [c_ast.Break(items[-1].coord)]  # a label needs a statement
         self.body(f"switch ({text_of(node.cond)})", node.stmt, depth, node.coord)
 
@@ -153,10 +159,12 @@ class Printer:
         self.case("default:", node, depth)
 
     def case(self, label: str, node: c_ast.Node, depth: int) -> None:
-        items = [i for i in node.stmts or [] if not isinstance(i, c_ast.EmptyStatement)]
+        items = _statements(node)
         declares = items and isinstance(items[0], c_ast.Decl)
         self.lines.put(label + (";" if declares else ""), depth, node.coord)
         self.block(items, depth + 1)
+        if id(node) in self.falling:
+            self.lines.put("__attribute__((fallthrough));", depth + 1)
 
     def on_label(self, node: c_ast.Label, depth: int) -> None:
         self.lines.put(f"{node.name}:;", depth, node.coord)
@@ -167,6 +175,18 @@ class Printer:
 
     def on_pragma(self, node: c_ast.Pragma, depth: int) -> None:
         self.lines.put(f"#pragma {node.string}", 0, node.coord, joins=False)
+
+
+def _statements(case: c_ast.Case | c_ast.Default) -> list:
+    return [i for i in case.stmts or [] if not isinstance(i, c_ast.EmptyStatement)]
+
+
+def _falls_through(case: c_ast.Case | c_ast.Default) -> bool:
+    """Whether it ends in something that goes on, as far as one can see."""
+    last: list = _statements(case)
+    while last and isinstance(last[-1], c_ast.Compound):
+        last = last[-1].block_items or []
+    return bool(last) and not isinstance(last[-1], (c_ast.Break, c_ast.Continue, c_ast.Goto, c_ast.Return))
 
 
 def condition(node: c_ast.Node) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from gopt.errors import Refusal
-from gopt.tree import ASSIGNING, Inlined, Wait, parts
+from gopt.tree import ASSIGNING, Inlined, Wait, is_size, parts
 
 
 @dataclass(eq=False)
@@ -26,7 +26,11 @@ class Point:
 def access(node: c_ast.Node, private: set[str], point: Point, surely: bool = True) -> None:
     """Adds what an expression reads and writes. Reads count as coming first."""
     if isinstance(node, c_ast.Compound):
-        raise Refusal(node.coord, "a statement within an expression", "write it as a statement, or as a function")
+        raise Refusal(
+            node.coord,
+            "a statement within an expression",
+            "write it as a statement, or as a function (glibc's assert() is such an expression without -DNDEBUG)",
+        )
     if isinstance(node, c_ast.ID):
         if node.name in private:
             point.uses.add(node.name)
@@ -38,7 +42,7 @@ def access(node: c_ast.Node, private: set[str], point: Point, surely: bool = Tru
         elif not whole:
             access(node.lvalue, private, point, surely)
     elif isinstance(node, c_ast.UnaryOp):
-        if node.op in ("sizeof", "_Alignof"):
+        if is_size(node):
             return
         access(node.expr, private, point, surely)
         if node.op in ASSIGNING and surely and isinstance(node.expr, c_ast.ID) and node.expr.name in private:

@@ -11,10 +11,11 @@ from pycparser import c_ast
 from gopt.emit import mention_inlined, summary
 from gopt.errors import Refusal
 from gopt.interleave import SavedInArrays, argument, begin_arrays, end_arrays, index_type
-from gopt.tree import LOOPS, Inlined, Wait, changed, names, rewrite, text_of, walk
+from gopt.lookup import addressed_of
+from gopt.tree import LOOPS, Inlined, Wait, changed, names, rewrite, text_of, value_text, walk
 
 LANGUAGE = "C"
-NAMES = ("g_i", "g_group", "g_count", "g_first", "g_n")
+NAMES = ("g_i", "g_group", "g_count", "g_first", "g_n", "G_PREFETCH")
 
 
 def preamble(hint: int, group: int) -> str:
@@ -88,6 +89,15 @@ class _Stages:
                 "the lookup, or its variable is not declared there, or changes within",
                 "--backend goto has no such limits",
             )
+        guarded = any(not w.startswith(("g_in_", "g_running")) for w in when)
+        for part in (p for h in head for p in walk(h)):
+            if isinstance(part, c_ast.FuncCall) or (guarded and _may_fail(part)):
+                raise Refusal(
+                    part.coord or item.coord,
+                    "group prefetching runs the head of this loop once for all lookups: it must not call"
+                    + (", nor divide or read memory, within if" if guarded else ""),
+                    "use a variable that has the value; --backend goto has no such limits",
+                )
         for node in _own_jumps(item.stmt):
             raise Refusal(
                 node.coord, f"{type(node).__name__.lower()} in a loop with a mark", "--backend goto has no such limits"
@@ -108,7 +118,15 @@ def _own_jumps(node: c_ast.Node):
         yield node
     elif not isinstance(node, LOOPS):
         for _, child in node.children():
-            yield from _own_jumps(child)
+            for jump in _own_jumps(child):
+                if not (isinstance(node, c_ast.Switch) and isinstance(jump, c_ast.Break)):
+                    yield jump
+
+
+def _may_fail(node: c_ast.Node) -> bool:
+    reads = isinstance(node, c_ast.ArrayRef) or (isinstance(node, c_ast.StructRef) and node.type == "->")
+    divides = isinstance(node, (c_ast.BinaryOp, c_ast.Assignment)) and node.op in ("/", "%", "/=", "%=")
+    return reads or divides or (isinstance(node, c_ast.UnaryOp) and node.op == "*")
 
 
 class Grouped(SavedInArrays):
@@ -123,7 +141,7 @@ class Grouped(SavedInArrays):
         ]
         private = set(lookup.private) - stages.uniform
         super().__init__(lookup, lines, {n for n in private if sum(n in m for m in mentions) > 1})
-        self.saved |= set(stages.predicates)
+        self.saved |= set(stages.predicates) | (addressed_of(lookup) & private)
         for _, items in stretches:
             items[:] = [rewrite(item, self.element) for item in items]
         self.loops, self.stretch, self.left = 0, 0, False
@@ -233,8 +251,8 @@ def write(lookup, lines, group: int, number: int) -> None:
     for line in [f"enum {{ g_group = {group} }};", *printer.arrays()]:
         put(line, 2)
     for name in stages.predicates:
-        put(f"unsigned char {name}[g_group];", 2)
-    put(f"const {kind} g_count = {text_of(lookup.count)};", 2)
+        put(f"_Bool {name}[g_group];", 2)
+    put(f"const {kind} g_count = {value_text(lookup.count)};", 2)
     put(f"{kind} g_first, g_n, g_i;", 2)
     mention_inlined(lookup, lines, 2)
     put("for (g_first = 0; g_first < g_count; g_first += g_n) {", 2)

@@ -20,6 +20,8 @@ from gopt.tree import (
     identifier,
     innermost,
     is_aggregate,
+    is_size,
+    names,
     plain_type,
     type_text,
     walk,
@@ -30,7 +32,8 @@ _REMEDY = "call it in a statement of its own, and use the variable that has its 
 
 def marked_functions(source: Source) -> set[str]:
     """Functions of the file that contain g_expensive, or call one that does."""
-    calls = {name: {called(n) for n in walk(f.body)} for name, f in source.functions.items()}
+    batched = {loop.function for loop in source.loops}  # are transformed themselves, and called as they are
+    calls = {name: {called(n) for n in walk(f.body)} for name, f in source.functions.items() if name not in batched}
     marked = {name for name, called_here in calls.items() if EXPENSIVE in called_here}
     while True:
         more = {name for name, called_here in calls.items() if called_here & marked} - marked
@@ -41,14 +44,18 @@ def marked_functions(source: Source) -> set[str]:
 
 class Inliner:
     """`outside`: variables of the batch's function that are declared outside foreach, by name. `fixed`: those of them,
-    and those of the lookup, that can stand for a parameter: nobody writes them while a helper runs."""
+    and those of the lookup, that can stand for a parameter: nobody writes them while a helper runs. `hiding`: other
+    names that hide those of file scope in `function`, whose `labels` are taken."""
 
-    def __init__(self, source: Source, names: Names, outside: dict[str, c_ast.Decl]):
+    def __init__(
+        self, source: Source, names: Names, outside, hiding: set[str], function: c_ast.FuncDef, labels: set[str]
+    ):
+        self.place = next(i for i, node in enumerate(source.tree.ext) if node is function)
         self.source, self.names, self.outside = source, names, outside
+        self.hiding, self.function, self.taken_labels = hiding | set(outside), function.decl.name, labels
         self.marked = marked_functions(source)
         self.kinds = {name: decl.type for name, decl in outside.items()}
         self.fixed: set[str] = set()
-        self.labels = 0
 
     def lookup(self, body: c_ast.Compound, declared: list[c_ast.Decl]) -> c_ast.Compound:
         """The body of foreach, with all marks as Wait nodes and no call of a helper that has some."""
@@ -170,6 +177,11 @@ class Inliner:
             node.exprs[0] = self.hoist(node.exprs[0], before, stack)
             for expr in node.exprs[1:]:
                 self.refuse_calls(expr, "behind a comma")
+        elif is_size(node):
+            return node  # nothing is called
+        elif self.is_marked(node) and _is_void(self.source.functions[called(node)]):
+            before.append(self.expand(node, None, stack))
+            return c_ast.Cast(c_ast.Typename(None, [], None, _void()), c_ast.Constant("int", "0"), node.coord)
         elif self.is_marked(node):
             kind = copy.deepcopy(self.source.functions[called(node)].decl.type.type)
             drop_const(kind)
@@ -200,15 +212,31 @@ class Inliner:
         if name in stack:
             raise Refusal(call.coord, f"{name}() has marks and calls itself", "write the recursion as a loop")
         helper = copy.deepcopy(self.source.functions[name])
-        if any(isinstance(n, c_ast.EllipsisParam) for n in walk(helper.decl)):
+        if name in self.source.lost:
+            raise self.source.lost[name].refusal
+        listed = helper.decl.type.args.params if helper.decl.type.args else []
+        if any(isinstance(p, c_ast.EllipsisParam) for p in listed):
             raise Refusal(call.coord, f"{name}() has marks and takes any number of arguments", "give it a fixed number")
         args = [] if call.args is None else call.args.exprs
         before: list = []
         args = [self.hoist(arg, before, stack) for arg in args]
         scope, items = self.bind(helper, args, call)
         free = {n.name for n in walk(helper.body) if isinstance(n, c_ast.ID)}
+        free |= {n.names[-1] for n in walk(helper.body) if isinstance(n, c_ast.IdentifierType)}
+        if free & {"__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"}:
+            raise Refusal(
+                call.coord, f"{name}() has marks and uses its own name, __func__", "write the name as a string"
+            )
         locals_ = {n.name for n in walk(helper.body) if isinstance(n, c_ast.Decl)} | set(scope)
-        hidden = sorted((free - locals_) & set(self.outside))
+        hidden = sorted((free - locals_) & self.hiding)
+        order = self.source.order
+        late = sorted(n for n in free - locals_ if order.get(n, -1) > self.place)
+        if late:
+            raise Refusal(
+                call.coord,
+                f"{name}() uses `{late[0]}`, which is declared behind {self.function}()",
+                f"move {name}(), and what it uses, before {self.function}()",
+            )
         if hidden:
             raise Refusal(
                 call.coord,
@@ -219,9 +247,9 @@ class Inliner:
             self.kinds[decl.name] = decl.type
             self.fixed.add(decl.name)
         self.fixed -= addressed(helper.body, self.pointers())
-        self.labels += 1
-        self.own_labels(helper.body, f"_{self.labels}")
-        end_label = f"{name}_end_{self.labels}"
+        number = self.number_for([f"{name}_end", *(n.name for n in walk(helper.body) if isinstance(n, c_ast.Label))])
+        self.own_labels(helper.body, f"_{number}")
+        end_label = f"{name}_end_{number}"
         body = self.block(helper.body.block_items or [], (*stack, name))
         self.returns(body, target, helper.decl.type.type, end_label, last=True)
         inlined = Inlined(name, None, [*before, *items, *body], call.coord)
@@ -236,6 +264,7 @@ class Inliner:
         if len(params) != len(args):
             raise Refusal(call.coord, f"{called(call)}() takes {len(params)} arguments, not {len(args)}")
         written = changed(helper.body, {p.name for p in params if isinstance(p.type, (c_ast.PtrDecl, c_ast.ArrayDecl))})
+        sized = {n for part in walk(helper.body) if is_size(part) for n in names(part)}
         scope: dict[str, str] = {}
         items: list = []
         for param, arg in zip(params, args, strict=True):
@@ -247,6 +276,7 @@ class Inliner:
                 isinstance(arg, c_ast.ID)
                 and arg.name in self.fixed
                 and param.name not in written
+                and not (param.name in sized and isinstance(self.kinds[arg.name], c_ast.ArrayDecl))
                 and self.same_value(self.kinds[arg.name], kind)
             ):
                 scope[param.name] = arg.name
@@ -266,6 +296,14 @@ class Inliner:
         pair = [" ".join(w for w in type_text(kind).split() if w != "const") for kind in (given, wanted)]
         return pair[0] == pair[1]
 
+    def number_for(self, labels: list[str]) -> int:
+        """What to append to the labels of one more helper within the function."""
+        number = self.source.labels.get(self.function, 0) + 1
+        while any(f"{label}_{number}" in self.taken_labels for label in labels):
+            number += 1
+        self.source.labels[self.function] = number
+        return number
+
     def own_labels(self, body: c_ast.Node, suffix: str) -> None:
         for node in walk(body):
             if isinstance(node, (c_ast.Label, c_ast.Goto)):
@@ -284,8 +322,7 @@ class Inliner:
                         value = c_ast.Cast(c_ast.Typename(None, [], None, _nameless(kind)), value, item.coord)
                     new.append(c_ast.Assignment("=", copy.copy(target), value, item.coord))
                 elif item.expr is not None:
-                    void = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["void"]))
-                    new.append(c_ast.Cast(c_ast.Typename(None, [], None, void), item.expr, item.coord))
+                    new.append(c_ast.Cast(c_ast.Typename(None, [], None, _void()), item.expr, item.coord))
                 if not at_end:
                     new.append(c_ast.Goto(end_label, item.coord))
                 if len(new) == 1:
@@ -306,6 +343,15 @@ class Inliner:
             self.returns(item.stmt.block_items, target, kind, end_label, False)
         elif isinstance(item, (c_ast.Case, c_ast.Default)):
             self.returns(item.stmts, target, kind, end_label, False)
+
+
+def _void() -> c_ast.TypeDecl:
+    return c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["void"]))
+
+
+def _is_void(function: c_ast.FuncDef) -> bool:
+    kind = function.decl.type.type
+    return isinstance(kind, c_ast.TypeDecl) and getattr(kind.type, "names", None) == ["void"]
 
 
 def _nameless(kind: c_ast.Node) -> c_ast.Node:

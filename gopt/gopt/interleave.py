@@ -5,10 +5,21 @@ import copy
 from pycparser import c_ast
 
 from gopt.emit import Printer, mention_inlined, summary
-from gopt.tree import Wait, drop_const, identifier, is_aggregate, rewrite, text_of, type_text
+from gopt.errors import Refusal
+from gopt.tree import (
+    Wait,
+    drop_const,
+    identifier,
+    is_aggregate,
+    names,
+    rewrite,
+    text_of,
+    type_text,
+    value_text,
+)
 
 LANGUAGE = "C"
-NAMES = ("g_i", "g_group", "g_labels", "g_count", "g_next", "g_slots", "g_running")
+NAMES = ("g_i", "g_group", "g_labels", "g_count", "g_next", "g_slots", "g_running", "G_PREFETCH", "G_SWITCH", "G_PSS")
 
 
 def preamble(hint: int, group: int) -> str:
@@ -46,11 +57,25 @@ class SavedInArrays(Printer):
             out.append(f"{index_type(self.lookup)} {self.lookup.index}[g_group];")
         for name, decl in self.lookup.private.items():
             if name in self.saved:
+                self.refuse_unassignable(decl)
                 kind = copy.deepcopy(decl.type)
                 drop_const(kind)
                 array = c_ast.ArrayDecl(kind, identifier("g_group"), [])
                 out.append(text_of(c_ast.Decl(name, [], decl.align, [], [], array, None, None)) + ";")
         return out
+
+    def refuse_unassignable(self, decl: c_ast.Decl) -> None:
+        """Refuses what cannot be an element of an array, set when its lookup declares it."""
+        if decl.align:
+            raise Refusal(
+                decl.coord,
+                f"`{decl.name}` has an alignment, which lookups but for the first would not have",
+                "align a type at file scope",
+            )
+        kind = copy.deepcopy(decl.type)
+        drop_const(kind)
+        if has_const(kind, self.lookup.source):
+            raise Refusal(decl.coord, f"`{decl.name}` is constant by its type", "use a type without const")
 
     def declaration(self, node: c_ast.Decl) -> str:
         if node.name not in self.saved:
@@ -62,14 +87,13 @@ class SavedInArrays(Printer):
         drop_const(kind)
         braces = isinstance(node.init, c_ast.InitList)
         if isinstance(kind, c_ast.ArrayDecl):
-            value = text_of(node.init)
-            literal = f"({type_text(kind)})" + (value if value.startswith("{") else f"{{{value}}}")
+            literal = f"({type_text(kind)}){braced(node.init)}"
             return f"__builtin_memcpy({target}, {literal}, sizeof {target})"
         if braces and is_aggregate(kind, self.lookup.source.typedefs):
             return f"{target} = ({type_text(kind)}){braced(node.init)}"
         if braces:  # a scalar in braces
-            return f"{target} = {text_of(node.init.exprs[0])}"
-        return f"{target} = {text_of(node.init)}"
+            return f"{target} = {value_text(node.init.exprs[0])}"
+        return f"{target} = {value_text(node.init)}"
 
 
 def begin_arrays(lines) -> None:
@@ -84,9 +108,24 @@ def end_arrays(lines) -> None:
         lines.put(line)
 
 
-def braced(node: c_ast.InitList) -> str:
-    text = text_of(node)
-    return text if text.startswith("{") else f"{{{text}}}"
+def braced(node: c_ast.Node) -> str:
+    """A list of initialisers, or a string, in braces."""
+    return f"{{{text_of(node)}}}"
+
+
+def has_const(kind: c_ast.Node, source) -> bool:
+    """Whether objects of this type are, or contain, something that cannot be assigned."""
+    if isinstance(kind, c_ast.ArrayDecl):
+        return has_const(kind.type, source)
+    if "const" in (getattr(kind, "quals", None) or []):
+        return True
+    if isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType):
+        behind = source.typedefs.get(kind.type.names[-1])
+        return behind is not None and has_const(behind, source)
+    if not isinstance(kind, c_ast.TypeDecl) or not isinstance(kind.type, (c_ast.Struct, c_ast.Union)):
+        return False
+    members = kind.type.decls or source.tags.get(kind.type.name) or []
+    return any(has_const(m.type, source) for m in members if isinstance(m, c_ast.Decl))
 
 
 def index_type(lookup) -> str:
@@ -114,7 +153,7 @@ def argument(text: str) -> str:
 def write(lookup, lines, group: int, number: int) -> None:
     prefix = "g_" if number == 1 else f"g{number}_"
     printer = Interleaved(lookup, lines, prefix)
-    start, end, count = f"{prefix}start", f"{prefix}end", text_of(lookup.count)
+    start, end, count = f"{prefix}start", f"{prefix}end", value_text(lookup.count)
     put = lines.put
     begin_arrays(lines)
     put(f"{{ /* Up to {group} lookups in flight. Variables {summary(lookup, printer.saved)}. */", 1)
@@ -133,8 +172,10 @@ def write(lookup, lines, group: int, number: int) -> None:
     put("while (g_next < g_count) { /* a slot takes lookup after lookup */", 3)
     if lookup.index in printer.saved:
         put(f"{lookup.index}[g_i] = g_next++;", 4)
-    else:
+    elif lookup.index in names(lookup.body):
         put(f"const {index_type(lookup)} {lookup.index} = g_next++;", 4)
+    else:
+        put("++g_next;", 4)
     printer.block(lookup.body.block_items or [], 4)
     put("}", 3)
     put(f"{end}:", 2)

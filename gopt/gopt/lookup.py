@@ -1,6 +1,7 @@
 """The front end: a foreach loop with its variables classified, ready for a back end."""
 
 import copy
+import re
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
@@ -12,12 +13,17 @@ from gopt.scope import Names, give_own_names
 from gopt.source import EXPENSIVE, FOREACH, Loop, Source
 from gopt.tree import (
     ASSIGNING,
+    LOOPS,
     Wait,
     addressed,
     called,
+    is_address,
     is_aggregate,
+    is_bool,
     is_floating,
+    is_size,
     names,
+    parts,
     plain_type,
     walk,
     written_root,
@@ -84,33 +90,61 @@ def _declared_outside(function: c_ast.FuncDef, foreach: c_ast.For) -> dict[str, 
         if isinstance(decl.type, c_ast.ArrayDecl):
             decl.type = c_ast.PtrDecl([], decl.type.type, decl.coord)
 
-    def collect(node: c_ast.Node) -> None:
+    def reaches(node: c_ast.Node) -> bool:
+        """Whether foreach is below `node`; what is in scope there stays in `decls`."""
         if node is foreach:
-            return
-        if isinstance(node, c_ast.Decl) and node.name:
-            decls.append(node)
+            return True
+        before = len(decls)
         for _, child in node.children():
-            collect(child)
+            if isinstance(child, c_ast.Decl):
+                decls.append(child)
+            elif reaches(child):
+                return True
+        if isinstance(node, (c_ast.Compound, *LOOPS)):
+            del decls[before:]
+        return False
 
-    collect(function.body)
-    return {d.name: d for d in decls}
+    reaches(function.body)
+    return {d.name: d for d in decls if d.name}
+
+
+def _refuse_own_types(function: c_ast.FuncDef, foreach: c_ast.For) -> None:
+    """Types that the function defines for itself: gopt looks at those of file scope."""
+    own = {n.name for n in walk(function.body) if isinstance(n, c_ast.Typedef)}
+    for node in walk(foreach.stmt):
+        if isinstance(node, c_ast.IdentifierType) and node.names[-1] in own:
+            raise Refusal(
+                foreach.coord, f"type `{node.names[-1]}` is defined within the function", "move it to file scope"
+            )
+
+
+def _refuse_own_labels(function: c_ast.FuncDef) -> set[str]:
+    """The function's labels; none may be one that gopt makes."""
+    labels = {n.name: n for n in walk(function.body) if isinstance(n, c_ast.Label)}
+    for name, node in labels.items():
+        if re.fullmatch(r"g\d*_(start|end|label_\d+|left_\d+)", name):
+            raise Refusal(node.coord, f"`{name}` is a name that gopt uses", "rename it")
+    return set(labels)
 
 
 def _lookup(source: Source, loop: Loop, function: c_ast.FuncDef, node: c_ast.For) -> Lookup:
+    _refuse_own_types(function, node)
+    labels = _refuse_own_labels(function)
     outside = _declared_outside(function, node)
-    taken = _file_scope(source) | set(outside)
+    hiding = {n.name for n in walk(function.body) if isinstance(n, (c_ast.Enumerator, c_ast.Typedef))}
+    taken = _file_scope(source) | set(outside) | hiding
     index = node.init.decls[0].name
     body = copy.deepcopy(node.stmt)
     renamer = Names(taken)
     new_index = renamer.fresh(index)
     declared = give_own_names(body, renamer, {index: new_index})
-    body = Inliner(source, renamer, outside).lookup(body, declared)
+    body = Inliner(source, renamer, outside, hiding, function, labels).lookup(body, declared)
     private = {n.name: n for n in walk(body) if isinstance(n, c_ast.Decl) and n.name}
     lookup = Lookup(source, loop, new_index, _count(node), body, private, node.coord, names=renamer)
     _check(lookup, outside)
     _classify(lookup, outside)
     graph = flow.Flow(body, set(private) | {new_index})
-    known = _addressed(lookup)
+    known = addressed_of(lookup)
     lookup.saved = flow.live_across(graph, known) | ({new_index} & known)
     for head in [n.init.decls for n in walk(body) if isinstance(n, c_ast.For) and isinstance(n.init, c_ast.DeclList)]:
         if any(d.name in lookup.saved for d in head):  # all or none: a head holds declarations or assignments
@@ -118,7 +152,7 @@ def _lookup(source: Source, loop: Loop, function: c_ast.FuncDef, node: c_ast.For
     return lookup
 
 
-def _addressed(lookup: Lookup) -> set[str]:
+def addressed_of(lookup: Lookup) -> set[str]:
     """Variables that a pointer may lead to: by &, or because an array became a pointer."""
     source = lookup.source
     kinds = {name: plain_type(decl.type, source.typedefs) for name, decl in lookup.private.items()}
@@ -157,7 +191,7 @@ def _check(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
         raise Refusal(
             lookup.coord,
             "no access within foreach is marked",
-            "write g_expensive(address); before each access that misses the caches (gopt propose finds them)",
+            "write g_expensive(address); before each access that misses the caches (gopt transform --profile proposes them)",
         )
     variables = set(lookup.private) | set(outside) | {lookup.index}
     for decl in lookup.private.values():
@@ -166,7 +200,7 @@ def _check(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
             if isinstance(kind, c_ast.ArrayDecl):
                 if kind.dim is None:
                     raise Refusal(decl.coord, f"`{decl.name}` is an array without a length", "write its length")
-                if names(kind.dim) & variables:
+                if _evaluated(kind.dim) & variables:
                     raise Refusal(
                         decl.coord, f"`{decl.name}` is an array of variable length", "give it the most that it can have"
                     )
@@ -181,9 +215,30 @@ def _check(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
         written = written_root(node)
         if written is not None and written.name == lookup.index:
             raise Refusal(node.coord, f"the index `{lookup.index}` is changed", "copy it to a variable of the lookup")
+    _refuse_literals(body)
     for node in walk(lookup.count):
-        if isinstance(node, c_ast.Assignment) or (isinstance(node, c_ast.UnaryOp) and node.op in ASSIGNING):
-            raise Refusal(lookup.coord, "the number of lookups has a side effect", "compute it before foreach")
+        if isinstance(node, (c_ast.Assignment, c_ast.FuncCall)) or (
+            isinstance(node, c_ast.UnaryOp) and node.op in ASSIGNING
+        ):
+            raise Refusal(lookup.coord, "the number of lookups calls or assigns", "compute it before foreach")
+
+
+def _evaluated(node: c_ast.Node) -> set[str]:
+    """Names in an expression, but for those of which only the size is asked."""
+    if is_size(node):
+        return set()
+    own = {node.name} if isinstance(node, c_ast.ID) else set()
+    return own.union(*(_evaluated(part) for _, part in parts(node)))
+
+
+def _refuse_literals(body: c_ast.Node) -> None:
+    """Compound literals that a pointer may lead to: all lookups would share one."""
+    for node in walk(body):
+        literal = node.expr if is_address(node) else node
+        array = isinstance(literal, c_ast.CompoundLiteral) and isinstance(literal.type.type, c_ast.ArrayDecl)
+        if array or (literal is not node and isinstance(literal, c_ast.CompoundLiteral)):
+            where = node.coord or literal.init.coord or body.coord
+            raise Refusal(where, "an address of a compound literal, which lookups would share", "declare a variable")
 
 
 def _classify(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
@@ -203,7 +258,9 @@ def _classify(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
             and target.name in used
         ):
             inside = names(statement.rvalue) if isinstance(statement, c_ast.Assignment) else set()
-            if target.name not in inside:
+            exact = not isinstance(statement, c_ast.Assignment) or not _may_float(statement.rvalue, lookup, known)
+            exact = exact and not (_REDUCTIONS[op] == "+" and is_bool(known[target.name].type, lookup.source.typedefs))
+            if target.name not in inside and exact:
                 updates.setdefault(target.name, set()).add(_REDUCTIONS[op])
                 counted[target.name] = counted.get(target.name, 0) + 1
     for node in walk(lookup.body):
@@ -211,7 +268,7 @@ def _classify(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
         if target is None or target.name not in used or target.name in lookup.private:
             continue
         kind = known[target.name].type
-        if not isinstance(_target(node), c_ast.ID) and _by_elements(_target(node), kind):
+        if _by_elements(_target(node)):
             continue  # elements of an array or of what a pointer leads to: each lookup has its own
         mentions = sum(isinstance(n, c_ast.ID) and n.name == target.name for n in walk(lookup.body))
         same = len(updates.get(target.name, ())) == 1 and counted[target.name] == mentions
@@ -224,6 +281,18 @@ def _classify(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
                 "counts such as x++; or x += y; are fine)",
             )
         lookup.sequential.add(target.name)
+    for node in _unwaited(lookup.body):
+        name = node.expr.name if is_address(node) and isinstance(node.expr, c_ast.ID) else None
+        if name not in used:
+            continue
+        kind = plain_type(known[name].type, lookup.source.typedefs)
+        if isinstance(kind, c_ast.TypeDecl) and not is_aggregate(kind, {}) and "const" not in (kind.quals or []):
+            raise Refusal(
+                node.coord,
+                f"the address of `{name}`, which is declared outside foreach, is taken within it: lookups may change it in "
+                "any order",
+                "declare it within foreach, or const",
+            )
     if names(lookup.count) & lookup.sequential:
         raise Refusal(lookup.coord, "the number of lookups changes within foreach", "copy it to a variable before")
     lookup.shared = used - lookup.sequential
@@ -233,11 +302,63 @@ def _target(node: c_ast.Node) -> c_ast.Node:
     return node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
 
 
-def _by_elements(target: c_ast.Node, kind: c_ast.Node) -> bool:
+def _by_elements(target: c_ast.Node) -> bool:
     """Whether an lvalue such as x[i].a is an element of x."""
     while isinstance(target, c_ast.StructRef):
         target = target.name
-    return isinstance(target, c_ast.ArrayRef) and isinstance(kind, (c_ast.ArrayDecl, c_ast.PtrDecl))
+    return isinstance(target, c_ast.ArrayRef)
+
+
+def _unwaited(node: c_ast.Node):
+    """As walk(), without the addresses that lookups wait for."""
+    yield node
+    for _, part in () if isinstance(node, Wait) else parts(node):
+        yield from _unwaited(part)
+
+
+def _may_float(node: c_ast.Node, lookup: Lookup, known: dict[str, c_ast.Decl]) -> bool:
+    """Whether an expression may be of a floating type, so that its sum depends on the order."""
+    typedefs = lookup.source.typedefs
+
+    def floats(kind: c_ast.Node) -> bool:
+        while isinstance(plain := plain_type(kind, typedefs), (c_ast.ArrayDecl, c_ast.PtrDecl, c_ast.FuncDecl)):
+            kind = plain.type
+        return is_floating(kind, typedefs)
+
+    if isinstance(node, c_ast.Constant):
+        return "float" in node.type or "double" in node.type
+    if isinstance(node, c_ast.Cast):
+        return is_floating(node.to_type.type, typedefs)
+    if isinstance(node, c_ast.ID):
+        decl = lookup.private.get(node.name) or known.get(node.name)
+        return decl is not None and floats(decl.type)
+    if isinstance(node, c_ast.FuncCall):
+        made = [d for d in lookup.source.tree.ext if isinstance(d, c_ast.Decl) and d.name == called(node)]
+        made += [f.decl for name, f in lookup.source.functions.items() if name == called(node)]
+        return any(floats(decl.type) for decl in made)
+    if isinstance(node, c_ast.StructRef):
+        members = [m for tag in lookup.source.tags.values() for m in tag if isinstance(m, c_ast.Decl)]
+        return any(m.name == node.field.name and floats(m.type) for m in members)
+    if isinstance(node, c_ast.ArrayRef):
+        return _may_float(node.name, lookup, known)
+    if isinstance(node, c_ast.UnaryOp) and node.op in ("sizeof", "_Alignof", "!", "~"):
+        return False
+    if isinstance(node, c_ast.BinaryOp) and node.op in (
+        "&&",
+        "||",
+        "==",
+        "!=",
+        "<",
+        ">",
+        "<=",
+        ">=",
+        "%",
+        "&",
+        "|",
+        "^",
+    ):
+        return False
+    return any(_may_float(part, lookup, known) for _, part in parts(node))
 
 
 def _statements(node: c_ast.Node):
@@ -250,6 +371,6 @@ def _statements(node: c_ast.Node):
         elif isinstance(part, (c_ast.For, c_ast.While, c_ast.DoWhile)):
             yield part.stmt
             if isinstance(part, c_ast.For) and part.next is not None:
-                yield part.next
+                yield from part.next.exprs if isinstance(part.next, c_ast.ExprList) else [part.next]
         elif isinstance(part, c_ast.Label):
             yield part.stmt

@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pycparser import c_ast
@@ -13,12 +13,12 @@ from pycparser.c_parser import CParser, ParseError
 from gopt.errors import Refusal
 
 INCLUDE = Path(__file__).parent / "include"
+ENCODING = {"encoding": "utf-8", "errors": "surrogateescape"}  # other bytes come out as they went in
 FOREACH, EXPENSIVE = "__gopt_foreach", "__gopt_expensive"
 
 # GNU words that pycparser does not know and that do not matter here: they stay in the output, which is the input's
 # text.
 _GNU = {
-    "__attribute__(x)": "",
     "__extension__": "",
     "__restrict": "restrict",
     "__restrict__": "restrict",
@@ -27,17 +27,23 @@ _GNU = {
     "__volatile__": "volatile",
     "__const": "const",
     "__signed__": "signed",
-    "__asm__(x)": "",
-    "__asm(x)": "",
-    "__alignof__": "sizeof",
+    "__alignof__": "_Alignof",
     "_Noreturn": "",
     "_Float32": "float",
     "_Float32x": "double",
     "_Float64": "double",
     "_Float64x": "long double",
-    "_Float128": "long double",
-    "__float128": "long double",
 }
+# Words that pycparser does not know and that go, with the parentheses behind them, or become another: not within
+# lookups, which are printed from the tree.
+_LOST = {
+    "__attribute__": ("", "attributes within a lookup would be lost", "put them on a type or function at file scope"),
+    "__asm__": ("", "assembler within a lookup would be lost", "put it into a function without marks"),
+    "__asm": ("", "assembler within a lookup would be lost", "put it into a function without marks"),
+    "_Float128": ("double", "a type that gopt does not know", "put what uses it into a function without marks"),
+    "__float128": ("double", "a type that gopt does not know", "put what uses it into a function without marks"),
+}
+_OFFSETOF = "__builtin_offsetof"  # pycparser knows offsetof(type, member)
 _TOKEN = re.compile(
     r"""(?P<marker>^\#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"(?P<flags>[^\n]*)$)
       |(?P<directive>^\#[^\n]*$) |(?P<newline>\n) |(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
@@ -67,6 +73,19 @@ class Item:
 
 
 @dataclass
+class Lost:
+    """Something that the tree does not say: lookups that contain it are refused."""
+
+    token: Token
+    reason: str
+    remedy: str
+
+    @property
+    def refusal(self) -> Refusal:
+        return Refusal(f"{self.token.file}:{self.token.line}", self.reason, self.remedy)
+
+
+@dataclass
 class Loop:
     """A foreach statement: the original lines [first, last] of it, and its function."""
 
@@ -74,6 +93,7 @@ class Loop:
     last: int
     function: str
     head_line: int  # the line of the function's name
+    macros: set[str]  # that are defined there
 
 
 @dataclass
@@ -87,6 +107,10 @@ class Source:
     functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
     typedefs: dict[str, c_ast.Node] = field(default_factory=dict)
     tags: dict[str, list] = field(default_factory=dict)  # members of structs and unions
+    lost: dict[str, Lost] = field(default_factory=dict)  # by function
+    order: dict[str, int] = field(default_factory=dict)  # of names at file scope, by first declaration
+    macros: set[str] = field(default_factory=set)  # that the file, and what it includes, define anywhere
+    labels: dict[str, int] = field(default_factory=dict)  # helpers inlined so far, by batch function
 
 
 def _unquoted(name: str) -> str:
@@ -109,17 +133,19 @@ def tokenise(text: str) -> list[Token]:
 
 def items_of(tokens: list[Token]) -> list[Item]:
     """Cuts the tokens at file scope."""
-    items, depth, first, body = [], 0, 0, None
+    items, depth, first, body, assigned = [], 0, 0, None, False
     for i, token in enumerate(tokens):
+        if token.text == "=" and depth == 0:
+            assigned = True  # a compound literal may follow
         if token.text in ("{", "(", "["):
-            if depth == 0 and token.text == "{" and i > 0 and tokens[i - 1].text == ")":
+            if depth == 0 and token.text == "{" and i > 0 and tokens[i - 1].text == ")" and not assigned:
                 body = i
             depth += 1
         elif token.text in ("}", ")", "]"):
             depth -= 1
         if depth == 0 and (token.text == ";" or (token.text == "}" and body is not None)):
             items.append(Item(first, i, body))
-            first, body = i + 1, None
+            first, body, assigned = i + 1, None, False
     return items
 
 
@@ -133,17 +159,71 @@ def _closing(tokens: list[Token], opening: int) -> int:
 
 
 def preprocess(path: str, flags: list[str]) -> str:
-    compiler = shlex.split(os.environ.get("CC", "cc"))
+    try:
+        compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    except ValueError as error:
+        raise Refusal(path, f"cannot run the C compiler {os.environ['CC']}: {error}", "set CC to one") from None
     gnu = [f"-D{name}={value}" for name, value in _GNU.items()]
-    command = [*compiler, "-E", "-std=gnu11", "-D__GOPT__", *gnu, f"-I{INCLUDE}", *flags, "-x", "c", path]
+    command = [*compiler, "-E", "-dD", "-std=gnu11", "-D__GOPT__", *gnu, f"-I{INCLUDE}", *flags, "-x", "c", path]
     command[command.index("-x") : command.index("-x")] = ["-include", str(INCLUDE / "gopt.h")]
     try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        done = subprocess.run(command, check=False, capture_output=True, **ENCODING)
     except OSError as error:
         raise Refusal(path, f"cannot run the C compiler {compiler[0]}: {error.strerror}", "set CC to one") from None
     if done.returncode != 0:
         raise Refusal(path, "the preprocessor fails: " + done.stderr.strip(), "-I and -D are passed on to it")
     return done.stdout
+
+
+def _blank(text: str) -> str:
+    """As long, in as many lines, with the same line markers."""
+    first, *others = text.split("\n")
+    return "\n".join([" " * len(first), *(o if o.startswith("#") else " " * len(o) for o in others)])
+
+
+def _macros(text: str) -> tuple[str, list[tuple[int, str, bool]]]:
+    """Preprocessed text without what -dD adds to it; where which macro is defined (True) and undefined. Those that
+    stand for themselves are none."""
+    found: list[tuple[int, str, bool]] = []
+
+    def take(line: re.Match) -> str:
+        if line[1] == "undef" or line[3].strip() != line[2]:
+            found.append((line.start(), line[2], line[1] == "define"))
+        return " " * len(line[0])
+
+    return re.sub(r"^#(define|undef) ([\w$]+)([^\n]*)$", take, text, flags=re.MULTILINE), found
+
+
+def _readable(text: str, tokens: list[Token]) -> tuple[str, list[Token], list[Lost]]:
+    """Text that pycparser can read, of the same length, its tokens, and what it does not say any more."""
+    kept, lost, pieces, at, i = [], [], [], 0, 0
+    while i < len(tokens):
+        token, end = tokens[i], i
+        new = "offsetof" if token.text == _OFFSETOF else None
+        if token.text in _LOST:
+            new, reason, remedy = _LOST[token.text]
+            lost.append(Lost(token, reason, remedy))
+            if new == "" and i + 1 < len(tokens) and tokens[i + 1].text == "(":
+                end = _closing(tokens, i + 1)
+        if _joins_wrongly(token, tokens[i + 1] if i + 1 < len(tokens) else None):
+            reason = "string literals side by side, of which one ends in an escape that the next would lengthen"
+            lost.append(Lost(token, reason, "write one literal"))
+        if new is None:
+            kept.append(token)
+        else:
+            pieces += [text[at : token.start], new, _blank(text[token.start + len(new) : tokens[end].end])]
+            at = tokens[end].end
+            if new:
+                kept.append(replace(token, text=new))
+        i = end + 1
+    return "".join([*pieces, text[at:]]), kept, lost
+
+
+def _joins_wrongly(token: Token, behind: Token | None) -> bool:
+    """Whether two literals mean something else as one."""
+    if behind is None or not (token.text.startswith('"') and behind.text.startswith('"')):
+        return False
+    return bool(re.search(r'\\(x[0-9a-fA-F]+|[0-7]{1,2})"$', token.text) and re.match(r'"[0-9a-fA-F]', behind.text))
 
 
 def _without_system_bodies(text: str, tokens: list[Token], items: list[Item]) -> str:
@@ -161,7 +241,7 @@ def _without_system_bodies(text: str, tokens: list[Token], items: list[Item]) ->
 def _parse(text: str, path: str) -> c_ast.FileAST:
     prelude = "typedef int __builtin_va_list;\n"
     try:
-        return CParser().parse(prelude + text, path)
+        tree = CParser().parse(prelude + text, path)
     except ParseError as error:
         found = re.match(r"(.*?):(\d+)(?::\d+)?: (.*)", str(error))
         where, what = (f"{found[1]}:{found[2]}", found[3]) if found else (path, str(error))
@@ -171,27 +251,60 @@ def _parse(text: str, path: str) -> c_ast.FileAST:
             "it reads C11 without GNU statement expressions, typeof and assembler; move what is not into a function of a "
             "system header (-isystem), or into another file",
         ) from None
+    _name_offsetof(tree)
+    return tree
 
 
-def _find_loops(path: str, lines: list[str], tokens: list[Token], items: list[Item]) -> list[Loop]:
+def _name_offsetof(node: c_ast.Node) -> None:
+    if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name == "offsetof":
+        node.name.name = _OFFSETOF
+    for _, part in node.children():
+        _name_offsetof(part)
+
+
+def _function(tokens: list[Token], item: Item) -> int | None:
+    """The token that names a function, if it can be told."""
+    return max((i for i in range(item.first, item.body) if _is_name(tokens, i, item.body)), default=None)
+
+
+def _find_loops(path, lines: list[str], tokens: list[Token], items: list[Item], lost, macros) -> list[Loop]:
     loops = []
     for item in items:
         if item.body is None or tokens[item.first].file != path:
             continue
-        name = max(i for i in range(item.first, item.body) if _is_name(tokens, i, item.body))
+        name = _function(tokens, item)
         for i in range(item.body, item.last):
             if tokens[i].text != FOREACH:
                 continue
             start = max(k for k in range(item.body, i) if tokens[k].text == "for")
             opening = _closing(tokens, start + 1) + 1
             where = f"{path}:{tokens[start].line}"
+            if name is None:
+                raise Refusal(
+                    where, "foreach in a function that returns a pointer to a function", "use a typedef for it"
+                )
             if tokens[opening].text != "{":
                 raise Refusal(where, "the body of foreach is not in braces", "write foreach (i, n) { ... }")
             last = _closing(tokens, opening)
-            loop = Loop(tokens[start].line, tokens[last].line, tokens[name].text, tokens[name].line)
-            _check_lines(where, lines, loop)
+            known: set[str] = set()
+            for at, word, defined in macros:
+                if at < tokens[start].start:
+                    known = known | {word} if defined else known - {word}
+            loop = Loop(tokens[start].line, tokens[last].line, tokens[name].text, tokens[name].line, known)
+            _check_lines(where, lines, loop, _shares_line(tokens, start, last))
+            for what in lost:
+                if tokens[start].start <= what.token.start <= tokens[last].end:
+                    raise what.refusal
             loops.append(loop)
     return loops
+
+
+def _shares_line(tokens: list[Token], start: int, last: int) -> bool:
+    """Whether other tokens stand on the first line of a loop, or on its last."""
+    neighbours = [(tokens[start], tokens[start - 1])]
+    if last + 1 < len(tokens):
+        neighbours.append((tokens[last], tokens[last + 1]))
+    return any((own.file, own.line) == (other.file, other.line) for own, other in neighbours)
 
 
 def _is_name(tokens: list[Token], i: int, body: int) -> bool:
@@ -199,17 +312,15 @@ def _is_name(tokens: list[Token], i: int, body: int) -> bool:
     return tokens[i].text.isidentifier() and tokens[i + 1].text == "(" and _closing(tokens, i + 1) == body - 1
 
 
-def _check_lines(where: str, lines: list[str], loop: Loop) -> None:
+def _check_lines(where: str, lines: list[str], loop: Loop, shared: bool) -> None:
     head = lines[loop.first - 1].lstrip()
-    tail = re.sub(r"/\*.*?\*/|//.*", "", lines[loop.last - 1]).rstrip()
-    if not head.startswith("foreach") or not tail.endswith("}"):
+    tail = re.sub(r"/\*.*?\*/|//.*", "", lines[loop.last - 1].rpartition("}")[2]).strip()
+    if shared or not head.startswith("foreach") or tail:
         raise Refusal(
             where, "foreach shares a line with something else", "begin a line with foreach, and end one with its brace"
         )
     text = "".join(lines[loop.first - 1 : loop.last])
-    if "__attribute__" in text:
-        raise Refusal(where, "attributes within foreach would be lost", "put them on a type or function at file scope")
-    if re.search(r"^\s*#\s*(if|else|elif|endif|include|define)", text, re.MULTILINE):
+    if re.search(r"^\s*#\s*(?!pragma\b)\w", text, re.MULTILINE):
         raise Refusal(
             where,
             "preprocessor directives within foreach: only the branch that is taken now would remain",
@@ -219,14 +330,15 @@ def _check_lines(where: str, lines: list[str], loop: Loop) -> None:
 
 def read(path: str, flags: list[str]) -> Source:
     try:
-        lines = Path(path).read_text().splitlines(keepends=True)
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(path, f"cannot be read: {error}") from None
-    text = preprocess(path, flags)
-    tokens = tokenise(text)
+        written = Path(path).read_text(encoding="utf-8-sig", errors="surrogateescape")
+    except OSError as error:
+        raise Refusal(path, f"cannot be read: {error.strerror}", "name a C file") from None
+    lines = [line + "\n" for line in written.removesuffix("\n").split("\n")]  # other ends of lines are none for C
+    text, macros = _macros(preprocess(path, flags))
+    text, tokens, lost = _readable(text, tokenise(text))
     items = items_of(tokens)
     tree = _parse(_without_system_bodies(text, tokens, items), path)
-    loops = _find_loops(path, lines, tokens, items)
+    loops = _find_loops(path, lines, tokens, items, lost, macros)
     if not loops:
         raise Refusal(
             path,
@@ -237,7 +349,15 @@ def read(path: str, flags: list[str]) -> Source:
     source = Source(
         path, lines, tree, loops, [path, *files], {t.text for t in tokens if t.text.isidentifier() and not t.system}
     )
-    for node in tree.ext:
+    source.macros = {word for _, word, _ in macros}
+    for item in items:
+        name = _function(tokens, item) if item.body is not None else None
+        for what in lost if name is not None else ():
+            if tokens[item.body].start <= what.token.start <= tokens[item.last].end:
+                source.lost.setdefault(tokens[name].text, what)
+    for number, node in enumerate(tree.ext):
+        for word in _declares(node):
+            source.order.setdefault(word, number)
         if isinstance(node, c_ast.FuncDef):
             source.functions[node.decl.name] = node
         elif isinstance(node, c_ast.Typedef):
@@ -245,6 +365,18 @@ def read(path: str, flags: list[str]) -> Source:
         for _, part in node.children():
             _collect_tags(part, source.tags)
     return source
+
+
+def _declares(node: c_ast.Node) -> list[str]:
+    """Names that a declaration or definition at file scope introduces."""
+    own = getattr(getattr(node, "decl", node), "name", None)
+    kinds = [] if isinstance(node, c_ast.FuncDef) else _enumerators(node)
+    return [*kinds, *([own] if isinstance(own, str) else [])]
+
+
+def _enumerators(node: c_ast.Node) -> list[str]:
+    own = [node.name] if isinstance(node, c_ast.Enumerator) else []
+    return own + [name for _, part in node.children() for name in _enumerators(part)]
 
 
 def _collect_tags(node: c_ast.Node, tags: dict[str, list]) -> None:

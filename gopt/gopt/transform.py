@@ -33,7 +33,9 @@ def transform(
     source = read(path, list(flags))
     if files is not None:
         files += source.files
-    taken = sorted(source.words & set(back.NAMES))
+    if not re.fullmatch(r"\w*", suffix):
+        raise Refusal("gopt", f"suffix '{suffix}'", "letters, digits and _ make a name")
+    taken = sorted((source.words | source.macros) & set(back.NAMES))
     if taken:
         raise Refusal(path, f"`{taken[0]}` is a name that gopt uses", "rename it")
     lines = Lines(source)
@@ -48,10 +50,24 @@ def transform(
         number, function = (number + 1 if loop.function == function else 1), loop.function
         _verbatim(lines, done + 1, loop.first - 1, renamed, suffix)
         lines.at(path, loop.first)
+        begin = len(lines.out)
         back.write(lookup, lines, group_size, number)
+        _refuse_macros(path, loop, lines.out[begin:], set(back.NAMES))
         done = loop.last
     _verbatim(lines, done + 1, len(source.lines), renamed, suffix)
     return "\n".join(lines.out) + "\n"
+
+
+def _refuse_macros(path: str, loop, made: list[str], own: set[str]) -> None:
+    """A loop is printed after the preprocessor has been over it, and it will go over it again."""
+    text = "\n".join(line for line in made if not line.startswith("#"))
+    text = re.sub(r'/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', " ", text, flags=re.DOTALL)
+    for word in sorted((set(re.findall(r"[A-Za-z_$][\w$]*", text)) & loop.macros) - own):
+        raise Refusal(
+            f"{path}:{loop.first}",
+            f"macro `{word}` would be expanded twice, or hides what a helper means",
+            "rename one of the two",
+        )
 
 
 def _verbatim(lines: Lines, first: int, last: int, renamed: dict[int, str], suffix: str) -> None:
@@ -61,6 +77,8 @@ def _verbatim(lines: Lines, first: int, last: int, renamed: dict[int, str], suff
     for number in range(first, last + 1):
         text = lines.source.lines[number - 1].rstrip("\n")
         if number in renamed:
-            text = re.sub(rf"\b{renamed[number]}\b", renamed[number] + suffix, text, count=1)
+            name = renamed[number]
+            called = rf"\b{name}\b(?=\s*\()"  # unless a macro adds the parameters
+            text = re.sub(called if re.search(called, text) else rf"\b{name}\b", name + suffix, text, count=1)
         lines.out.append(text)
     lines.line = last + 1

@@ -1,5 +1,6 @@
 """Small helpers for pycparser's trees, and the two nodes that gopt adds to them."""
 
+import copy
 from collections.abc import Callable, Collection, Iterator
 
 from pycparser import c_ast, c_generator
@@ -39,18 +40,33 @@ def text_of(node: c_ast.Node) -> str:
     return c_generator.CGenerator().visit(node)
 
 
+def value_text(node: c_ast.Node) -> str:
+    """An expression as C, where a comma would end it."""
+    return f"({text_of(node)})" if isinstance(node, c_ast.ExprList) else text_of(node)
+
+
+def declarator(decl: c_ast.Decl) -> str:
+    """A declaration without what several in one share."""
+    shared = copy.copy(innermost(decl.type))
+    shared.declname = None
+    return text_of(decl).removeprefix(text_of(shared)).lstrip()
+
+
 def identifier(name: str, coord=None) -> c_ast.ID:
     return c_ast.ID(name, coord)
 
 
 def parts(node: c_ast.Node) -> Iterator[tuple[str, c_ast.Node]]:
-    """The children that may name variables, with the slot that each is in: not the names of members."""
+    """The children that may name variables, with the slot that each is in: not the names of members, and of parameters
+    where a function's type is written."""
     for slot in node.__slots__:
         if slot in ("coord", "__weakref__"):
             continue
         if isinstance(node, c_ast.StructRef) and slot == "field":
             continue
         if isinstance(node, c_ast.NamedInitializer) and slot == "name":
+            continue
+        if isinstance(node, c_ast.FuncDecl) and slot == "args":
             continue
         value = getattr(node, slot, None)
         if isinstance(value, c_ast.Node):
@@ -119,6 +135,10 @@ def is_address(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.UnaryOp) and node.op == "&"
 
 
+def is_size(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.UnaryOp) and node.op in ("sizeof", "_Alignof")
+
+
 def written_root(node: c_ast.Node, pointers: Collection[str] = ()) -> c_ast.ID | None:
     """The variable that this very node writes, wholly or in part."""
     if isinstance(node, c_ast.Assignment):
@@ -175,6 +195,12 @@ def is_aggregate(kind: c_ast.Node, typedefs: dict[str, c_ast.Node]) -> bool:
     if isinstance(kind, c_ast.ArrayDecl):
         return True
     return isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, (c_ast.Struct, c_ast.Union))
+
+
+def is_bool(kind: c_ast.Node, typedefs: dict[str, c_ast.Node]) -> bool:
+    kind = plain_type(kind, typedefs)
+    named = isinstance(kind, c_ast.TypeDecl) and isinstance(kind.type, c_ast.IdentifierType)
+    return named and "_Bool" in kind.type.names
 
 
 def is_floating(kind: c_ast.Node, typedefs: dict[str, c_ast.Node]) -> bool:

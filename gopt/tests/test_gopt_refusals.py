@@ -14,6 +14,7 @@ HEAD = """\
 #include "gopt.h"
 static uint32_t fetch(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); return t[x]; }
 static uint32_t deep(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); if (x) return deep(t, t[x]); return 0; }
+void fill(uint32_t*); int count(void);
 void look(const uint32_t* t, const uint32_t* keys, uint32_t* out, int n) {
   uint32_t last = 0; float total = 0;
 """
@@ -58,7 +59,7 @@ CASES = {  # name: text, the refusal's line, words of it
         FIRST + 2,
         "",
     ),
-    "attribute": (in_loop("uint32_t x __attribute__((aligned(64))) = 0;", MARK), FIRST, "attributes"),
+    "attribute": (in_loop("uint32_t x __attribute__((aligned(64))) = 0;", MARK), FIRST + 1, "attributes"),
     "directive": (in_loop("#ifdef A", MARK, "#endif"), FIRST, "preprocessor directives"),
     "own name": (in_loop("uint32_t g_i = 0;", MARK), None, "`g_i` is a name that gopt uses"),
     "no braces": (HEAD + "  foreach (i, n)\n    out[i] = 0;\n}\n", FIRST, "not in braces"),
@@ -66,6 +67,48 @@ CASES = {  # name: text, the refusal's line, words of it
     "no foreach": ("int x;\n", None, "no function of this file has a foreach loop"),
     "not C": (in_loop(MARK, 'asm volatile ("" ::: "memory");'), FIRST + 2, "not C that gopt can read"),
     "statement expression": (in_loop(MARK, "out[i] = ({ 1; });"), FIRST + 2, "a statement within an expression"),
+    "text behind the brace": (
+        in_loop(MARK).replace("  }\n", "  } if (n) { out[0] = 7; }\n", 1),
+        FIRST,
+        "shares a line",
+    ),
+    "assembler": (in_loop(MARK, '__asm__("nop");'), FIRST + 2, "assembler within a lookup"),
+    "attribute by a macro": (
+        "#define AL __attribute__((aligned(64)))\n" + in_loop("uint32_t x AL = 0;", MARK),
+        FIRST + 2,
+        "attr",
+    ),
+    "alignment": (in_loop("_Alignas(64) uint32_t x = t[i];", MARK, "out[i] = x;"), FIRST + 1, "has an alignment"),
+    "shared literal": (in_loop("const uint32_t* p = (uint32_t[2]){1, i};", MARK, "out[i] = *p;"), FIRST + 1, "literal"),
+    "type of the function": (
+        in_loop("A a;", MARK, "a[0] = 1; out[i] = a[0];").replace(
+            "  uint32_t last", "  typedef uint32_t A[2]; uint32_t last"
+        ),
+        FIRST,
+        "type `A` is defined within the function",
+    ),
+    "floating steps": (in_loop(MARK, "last += (t[i] - 512) * 0.3;"), FIRST + 2, "order of lookups"),
+    "address of a variable outside": (in_loop(MARK, "fill(&last);"), FIRST + 2, "the address of `last`"),
+    "macro expanded twice": (
+        in_loop(MARK, "out[i] = shift;").replace(
+            "  uint32_t last", "  const uint32_t shift = 1;\n#define shift (shift + 1)\n  uint32_t last"
+        ),
+        FIRST + 2,
+        "macro `shift` would be expanded twice",
+    ),
+    "directive that ends": (in_loop("#undef A", MARK), FIRST, "preprocessor directives"),
+    "literals side by side": (in_loop(MARK, r'out[i] = "\0" "1"[1];'), FIRST + 2, "string literals side by side"),
+    "own label": (
+        in_loop(MARK, "if (i) goto g_end;", "g_end: out[i] = 1;"),
+        FIRST + 3,
+        "`g_end` is a name that gopt uses",
+    ),
+    "constant type": (
+        in_loop("cu x = t[i];", MARK, "out[i] = x;").replace("static", "typedef const uint32_t cu; static", 1),
+        FIRST + 1,
+        "constant by its type",
+    ),
+    "count that calls": (in_loop(MARK).replace("(i, n)", "(i, count())"), FIRST, "calls or assigns"),
     "case label": (in_loop(MARK, "switch (i) { case 1: if (n) { case 2: out[i] = 1; } }"), FIRST + 2, "case label"),
 }
 
@@ -87,6 +130,8 @@ GROUP_CASES = {
     "while": (in_loop("uint32_t x = 9;", "while (x) {", MARK, "x = t[x];", "}"), FIRST + 2),
     "rounds": (in_loop("for (uint32_t d = 0; d < keys[i]; ++d) {", MARK, "}"), FIRST + 1),
     "break": (in_loop("for (int d = 0; d < n; ++d) {", MARK, "if (t[d]) break;", "}"), FIRST + 3),
+    "call in a head": (in_loop("for (int d = 0; d < count(); ++d) {", MARK, "}"), FIRST + 1),
+    "guarded head": (in_loop("if (t[i]) for (uint32_t d = 0; d < t[0]; ++d) {", MARK, "}"), FIRST + 1),
     "goto": (in_loop(MARK, "if (t[i]) goto on;", "out[i] = 1;", "on:", "out[i]++;"), FIRST + 4),
 }
 

@@ -75,6 +75,7 @@ void Port::disconnect(const std::string& reason) {
 
 void Port::drop_session() {
   problem_ = session_->why();
+  refused_ = !was_up_;
   if (was_up_) on_down(*session_);
   was_up_ = false;
   session_.reset();

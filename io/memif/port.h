@@ -42,6 +42,8 @@ class Port {
   void disconnect(const std::string& reason);
   /** Why the last connection or attempt has ended, "" = none has. */
   const std::string& problem() const { return problem_; }
+  /** Whether the last connection has ended before it was up. */
+  bool refused() const { return refused_; }
   const PortConfig& config() const { return config_; }
 
  private:
@@ -56,7 +58,7 @@ class Port {
   const Region* buffers_;
   File listener_;
   std::unique_ptr<Session> session_;
-  bool was_up_ = false;
+  bool was_up_ = false, refused_ = false;
   Clock::time_point begun_{};  ///< of the session, or of the last attempt
   uint64_t number_ = 0;
   std::string problem_;

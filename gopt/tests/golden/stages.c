@@ -133,9 +133,9 @@ void look(const uint16_t* table, int depth, const uint32_t* keys, uint16_t* out,
     enum { g_group = 8 };
     uint32_t x[g_group];
     uint16_t y[g_group];
-    unsigned char g_running[g_group];
-    unsigned char g_if[g_group];
-    unsigned char g_in_second[g_group];
+    _Bool g_running[g_group];
+    _Bool g_if[g_group];
+    _Bool g_in_second[g_group];
     const __typeof__((n) + 0) g_count = n;
     __typeof__((n) + 0) g_first, g_n, g_i;
     (void)second; /* inlined below */

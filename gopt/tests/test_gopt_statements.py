@@ -1,0 +1,145 @@
+"""Statements whose meaning is easily lost: what is made of them gives what they give, with warnings as errors."""
+
+from pathlib import Path
+
+import pytest
+import support
+from gopt.transform import transform
+
+HEAD = """\
+#include <stdint.h>
+#include <stddef.h>
+#include <string.h>
+#include "gopt.h"
+"""
+FUNCTION = "long look(const uint32_t* t, uint32_t* out, int n) {\n"
+DRIVER = """\
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+long look(const uint32_t* t, uint32_t* out, int n);
+long look_gopt(const uint32_t* t, uint32_t* out, int n);
+int main(void) {
+  static uint32_t t[1024], right[256], found[256];
+  uint32_t state = 7;
+  for (int i = 0; i < 1024; ++i) t[i] = (state = state * 1664525u + 1013904223u) >> 22;
+  for (int n = 0; n < 200; n += 1 + n / 3) {
+    memset(right, 0, sizeof right), memset(found, 0, sizeof found);
+    const long one = look(t, right, n), other = look_gopt(t, found, n);
+    if (one != other || memcmp(right, found, sizeof right) != 0) printf("differs: batch of %d\\n", n);
+  }
+  return 0;
+}
+"""
+
+
+def whole(body: str, helper: str = "", before: str = "", result: str = "0") -> str:
+    return f"{HEAD}{helper}\n{FUNCTION}{before}\n  foreach (i, n) {{\n{body}\n  }}\n  return {result};\n}}\n"
+
+
+MARKED = "static uint32_t h(const uint32_t* t, uint32_t x) { x &= 1023; g_expensive(&t[x]); return t[x] + x; }"
+BOTH = {  # name: text
+    "condition of more than a byte": whole(
+        "uint32_t x = t[i]; out[i] = 0; if (x & 256) { g_expensive(&t[x]); out[i] = t[x]; }"
+    ),
+    "pointer to a variable": whole(
+        "uint32_t x = t[i]; const uint32_t* p = &x; g_expensive(&t[i]); out[i] = *p + t[i];"
+    ),
+    "comma in a declaration": whole(
+        "uint32_t y = t[i]; uint32_t x = (y++, y * 2); g_expensive(&t[y & 1023]); out[i] = x + y;"
+    ),
+    "pointers in a head": whole(
+        "uint32_t x = 0; g_expensive(&t[i]); for (const uint32_t *p = t + i, *e = t + i + 3; p < e; ++p) x += *p; out[i] = x;"
+    ),
+    "switch in a loop": whole(
+        "uint32_t x = t[i]; for (int d = 0; d < 3; ++d) { g_expensive(&t[x]); switch (t[x] & 1) { case 0: x = 1; break; "
+        "default: x = t[x]; } } out[i] = x;"
+    ),
+    "falls through": whole(
+        "uint32_t x = t[i]; g_expensive(&t[x]);\nswitch (t[x] & 3) { case 0: x++; /* fall through */\ncase 1: x *= 3; break;\n"
+        "case 2: case 3: x--; break; default:; } out[i] = x;"
+    ),
+    "pointer to a function": whole(
+        "uint32_t x = t[i]; uint32_t (*f)(uint32_t x) = sq; g_expensive(&t[x]); out[i] = f(x) + t[x];",
+        "static uint32_t sq(uint32_t x) { return x * x; }",
+    ),
+    "alignment of a type": whole(
+        "g_expensive(&t[i]); out[i] = t[i] + __alignof__(struct s) + offsetof(struct s, b);",
+        "struct s { uint64_t a[4]; int b; };",
+    ),
+    "struct in braces": whole(
+        "struct s q = {{1, 2, t[i]}, 4}; g_expensive(&t[i]); out[i] = q.a[2] + q.b + t[i];",
+        "struct s { uint32_t a[3], b; };",
+    ),
+    "index that nobody reads": whole("g_expensive(t); s += t[0];", before="long s = 0; out[0] = 1;", result="s"),
+    "array in a struct outside": whole(
+        "g_expensive(&t[t[i]]); b.r[i] = t[t[i]]; out[i] = b.r[i];",
+        before="static struct { uint32_t r[256]; int k; } b;",
+    ),
+    "brackets in strings": whole(
+        'const char* s = "//}"; g_expensive(&t[i]); out[i] = t[i] + (uint32_t)s[0]; s = "//";\n'
+    ),
+    "counts in a head": whole(
+        "uint32_t x = t[i]; g_expensive(&t[x]); for (int k = 0; k < 2; k++, hits++) x++; out[i] = x;",
+        before="long hits = 0;",
+        result="hits",
+    ),
+    "the size of a call": whole("out[i] = h(t, t[i]) + (uint32_t)sizeof(h(t, t[i]));", MARKED),
+}
+GOTO = {  # where group prefetching refuses, or which it has no way to get wrong
+    "comma as an argument": whole("uint32_t y = t[i]; out[i] = h(t, (y++, y * 2));", MARKED),
+    "the size of a parameter": whole(
+        "uint32_t a[3] = {t[i], 1, 2}; out[i] = h(t, a) + a[1];",
+        "static uint32_t h(const uint32_t* t, uint32_t* p) { g_expensive(&t[*p]); return t[*p] + (uint32_t)sizeof p; }",
+    ),
+    "nothing before a comma": whole(
+        "uint32_t x = t[i]; uint32_t y = (touch(t, x), t[x]); out[i] = y;",
+        "static void touch(const uint32_t* t, uint32_t x) { (void)t, (void)x; g_expensive(&t[x]); }",
+    ),
+    "a batch within": whole(
+        "g_expensive(&t[i]); out[i] = inner(t, t + t[i] / 2, 3);",
+        "static uint32_t inner(const uint32_t* t, const uint32_t* k, int n) {\n  uint32_t s = 0;\n  foreach (i, n) {\n"
+        "    g_expensive(&t[k[i]]);\n    s += t[k[i]];\n  }\n  return s;\n}",
+    ),
+}
+
+
+def check(folder: Path, text: str, backend: str) -> None:
+    assert support.differences(folder, text, DRIVER, backend=backend, group_size=8) == ""
+    for compiler in ("gcc", "clang"):
+        support.compile_c(folder, "in.c", "-O2", *support.WARNINGS, compiler=compiler)
+        support.compile_c(folder, "made.c", "-O2", *support.WARNINGS, compiler=compiler)
+
+
+@pytest.mark.parametrize("backend", ["goto", "group"])
+@pytest.mark.parametrize("name", BOTH)
+def test_means_the_same(tmp_path, name, backend):
+    check(tmp_path, BOTH[name], backend)
+
+
+@pytest.mark.parametrize("name", GOTO)
+def test_means_the_same_by_goto(tmp_path, name):
+    text = GOTO[name]
+    if name == "a batch within":  # its own name gets the suffix, too, its calls do not
+        text = text.replace("inner(t, t +", "INNER(t, t +").replace(FUNCTION, "#define INNER inner\n" + FUNCTION)
+        (tmp_path / "in.c").write_text(text)
+        made = transform(str(tmp_path / "in.c"), group_size=8)
+        assert "__gopt" not in made
+        return
+    check(tmp_path, text, "goto")
+
+
+def test_two_loops_inline_the_same_helper(tmp_path):
+    helper = "static uint32_t h(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); if (t[x] & 1) return 5; return t[x]; }\n"
+    loops = "".join(f"  foreach (i, n) {{\n    out[i] {op} h(t, t[i]);\n  }}\n" for op in ("=", "+="))
+    text = f"{HEAD}{helper}{FUNCTION}{loops}  return 0;\n}}\n"
+    assert support.differences(tmp_path, text, DRIVER) == ""
+
+
+def test_a_byte_order_mark_and_other_bytes(tmp_path):
+    text = whole("g_expensive(&t[t[i]]); out[i] = t[t[i]];", '/* caf\xe9 \f */ static const char name[] = "caf\xe9";')
+    (tmp_path / "in.c").write_bytes(b"\xef\xbb\xbf" + text.encode("latin-1"))
+    made = transform(str(tmp_path / "in.c"))
+    (tmp_path / "made.c").write_text(made, encoding="utf-8", errors="surrogateescape")
+    assert b'"caf\xe9"' in (tmp_path / "made.c").read_bytes()
+    support.compile_c(tmp_path, "made.c", "-O2", "-w")
