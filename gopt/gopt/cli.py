@@ -57,6 +57,11 @@ def main(argv: list[str] | None = None) -> int:
     if options.command == "transform" and options.depfile and not options.output:
         print("gopt: --depfile says what OUT depends on; give -o OUT", file=sys.stderr)
         return 2
+    usual = {"backend": "goto", "group": 16, "hint": 3, "suffix": "", "depfile": None}
+    ignored = [f"--{name}" for name, value in usual.items() if options.profile and getattr(options, name) != value]
+    if ignored:
+        print(f"gopt: --profile proposes marks and transforms nothing; leave out {', '.join(ignored)}", file=sys.stderr)
+        return 2
     flags = [f"-I{path}" for path in options.I] + [f"-D{name}" for name in options.D]
     flags += [word for path in options.isystem for word in ("-isystem", path)]
     try:

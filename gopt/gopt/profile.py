@@ -65,7 +65,7 @@ class _Access:
 
 
 def _read_addresses(node: c_ast.Node, addressed: bool = False) -> list[str]:
-    """Addresses that evaluating `node` reads, the innermost first; & and sizeof read nothing themselves."""
+    """Addresses that evaluating `node` surely reads, the innermost first; & and sizeof read nothing themselves."""
     if isinstance(node, c_ast.Assignment):
         own = _read_addresses(node.rvalue) + _read_addresses(node.lvalue, node.op == "=")
         return own
@@ -73,6 +73,10 @@ def _read_addresses(node: c_ast.Node, addressed: bool = False) -> list[str]:
         return _read_addresses(node.expr, True)
     if isinstance(node, c_ast.UnaryOp) and node.op == "sizeof":
         return []
+    if isinstance(node, c_ast.TernaryOp):
+        return _read_addresses(node.cond)
+    if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||"):
+        return _read_addresses(node.left)
     inner = [a for _, part in parts(node) for a in _read_addresses(part, _same_object(node))]
     if addressed:
         return inner
@@ -101,13 +105,15 @@ def accesses_of(source: Source) -> list[_Access]:
 
 def _collect(node: c_ast.Node, function: str, out: list) -> None:
     items = node.block_items if isinstance(node, c_ast.Compound) else getattr(node, "stmts", None)
+    before = node.coord.line if node.coord is not None else 0  # a mark can only precede what begins a line
     for item in items or []:
+        begins, before = item.coord.line > before, item.coord.line
         heads = {c_ast.If: "cond", c_ast.Switch: "cond", c_ast.Return: "expr", c_ast.Decl: "init"}
         plain = (c_ast.Assignment, c_ast.FuncCall, c_ast.UnaryOp)
         read_here = (
             getattr(item, heads[type(item)]) if type(item) in heads else item if isinstance(item, plain) else None
         )
-        if read_here is not None and called(item) != EXPENSIVE:
+        if begins and read_here is not None and called(item) != EXPENSIVE:
             for address in _read_addresses(read_here):
                 if not re.search(r"\+\+|--|[\w)]\s*\(|[^=!<>]=[^=]", address):  # no effects, no calls
                     out.append(_Access(item.coord.line, address, function))

@@ -25,6 +25,29 @@ def test_annotate_charges_the_load(tmp_path, monkeypatch):
     assert "\n+ " not in propose("walk.c", [], "annotate.txt")
 
 
+def test_no_mark_where_it_would_fail_or_not_compile(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        '#include "gopt.h"',
+        "struct s { int v; struct s* n; };",
+        "static int get(const struct s* p) { return p->v; }",
+        "void look(struct s* const* t, int* out, int n) {",
+        "  foreach (i, n) {",
+        "    const struct s* p = t[i];",
+        "    if (p) { out[i] = p->n->v; }",
+        "    int y = p ? p->n->v : 0;",
+        "    int z = p && p->v;",
+        "    out[i] += y + z;",
+        "  }",
+        "}",
+    ]
+    Path("look.c").write_text("\n".join(lines) + "\n")
+    for line in (3, 7, 8, 9):
+        Path("perf.txt").write_text(f"  100.00 :   1233:   mov    (%rax),%edx // look.c:{line}\n")
+        patch = propose("look.c", [], "perf.txt")
+        assert "g_expensive" not in patch and f"look.c:{line}: 100% of samples, but no access" in patch
+
+
 def test_script_counts_lines(tmp_path, monkeypatch):
     monkeypatch.chdir(PROFILE)
     samples = samples_of("script.txt", "walk.c")
