@@ -15,6 +15,15 @@ namespace {
 /** Whether the parser has named it, Class@5 or outer/Class@5: the number follows from what stands before it. */
 bool is_anonymous(const std::string& name) { return name.find('@') != std::string::npos; }
 
+/** The same, which has elements but for the program's own: what a mistyped file name gives would take the router
+ *  away. Throws Error. */
+Configuration not_empty(Configuration next) {
+  const auto is_the_programs = [](auto& node) { return node.element->name.starts_with("click_driver@@"); };
+  if (std::ranges::all_of(next.router.nodes, is_the_programs))
+    throw Error("the new configuration has no elements; the former one goes on");
+  return next;
+}
+
 }  // namespace
 
 /** Pairs of the same class: by name, or, of those that have none, by arguments in the order of the configuration. */
@@ -181,16 +190,7 @@ void Engine::allow_reconfigure(std::function<Configuration(const std::string& te
   Broker::Members members = make_members(*now_);  // with `config` to be written
   broker_->replace(members);
   broker_->global()
-      .write("hotconfig",
-             [this](const std::string& text) {
-               reconfigure([&] {
-                 Configuration next = read_(text);
-                 const auto ours = [](auto& node) { return node.element->name.starts_with("click_driver@@"); };
-                 if (std::ranges::all_of(next.router.nodes, ours))
-                   throw Error("the new configuration has no elements; the former one goes on");
-                 return next;
-               });
-             })
+      .write("hotconfig", [this](const std::string& text) { reconfigure([&] { return not_empty(read_(text)); }); })
       .read("reconfigurations", [this] { return format("%d %.0f\n", reconfigurations(), 1e6 * reconfiguration_s()); });
 }
 

@@ -201,6 +201,19 @@ def test_one_of_two_peers_dies_and_returns(heddle, place, kernels):
         mirror.end()
 
 
+def test_both_ends_say_why_there_is_no_connection(heddle, place):
+    chain = f"FromGPUPort(a, SOCKET {quoted(f'{place}/a.sock')}, {{}}) -> EtherMirror -> ToGPUPort(a)"
+    with heddle.start("run", "--json", "-e", chain.format("ROLE server, SECRET right"), *SIMT) as server:
+        wait_until(lambda: os.path.exists(f"{place}/a.sock"), what="the server's socket")
+        with heddle.start("run", "--json", "-e", chain.format("SECRET wrong"), *SIMT) as client:
+            for end in (client, server):
+                line = end.process.stderr.readline().decode()
+                assert line.startswith(f"heddle: GPU port a: no connection at {place}/a.sock: ") and "secret" in line
+                assert "right" not in line and "wrong" not in line.replace("wrong secret", "")
+            assert client.interrupt().code == 0
+        assert server.interrupt().code == 0
+
+
 def test_sockets_are_for_their_user(heddle, place):
     with Mirror(heddle, place, "server") as mirror:
         mirror.peer()

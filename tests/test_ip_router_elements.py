@@ -222,6 +222,27 @@ def test_ping_responder_answers(heddle, tmp_path):
     assert report.drops("r") == {"not_ping": 2, "fragment": 1}
 
 
+def test_pings_of_groups_are_not_answered(heddle, tmp_path):
+    """RFC 1122, 3.2.1.3: what would be the answer's addresses belong to one host each."""
+    pairs = [
+        ("10.0.0.2", "224.0.0.1"),
+        ("10.0.0.2", "255.255.255.255"),
+        ("224.0.0.9", "10.0.0.1"),
+        ("0.0.0.0", "10.0.0.1"),
+    ]
+    pings = [ether(IP(src=source, dst=to) / ICMP(type=8)) for source, to in pairs]
+    report, [out] = run(heddle, tmp_path, START + "r :: ICMPPingResponder" + END, pings)
+    assert out == []
+    assert report.drops("r") == {"bad_address": len(pairs)}
+
+
+def test_a_short_timeout_is_no_endless_one(heddle, tmp_path):
+    captures.write(tmp_path / "in.pcap", [ether(IP() / UDP())])
+    chain = "FromDump($IN) -> [0]s :: EtherSwitch(TIMEOUT 500ms); Idle -> [1]s; s[0] -> Discard; s[1] -> Discard"
+    result = heddle("run", "--quiet", "-e", chain, f"IN={tmp_path / 'in.pcap'}", "-h", "s.timeout")
+    assert result.code == 0 and result.out.split()[-1] == "1", result
+
+
 def test_ping_source_and_responder_ping_each_other(heddle, tmp_path):
     chain = (
         "p :: ICMPPingSource(10.0.0.1, 10.0.0.2, INTERVAL 0.001, LIMIT 20, DATA abcdefgh, IDENTIFIER 7, VERBOSE false)"

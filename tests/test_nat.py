@@ -118,6 +118,15 @@ def test_a_pattern_of_all_that_there_can_be(heddle, tmp_path):
     assert result.code == 0 and re.findall(r"^\d+$", result.out, re.MULTILINE) == ["9", "1"], result
 
 
+def test_names_of_patterns_are_their_own(heddle):
+    rest = "Idle -> r :: IPRewriter({} 0 0) -> Discard; InfiniteSource(LIMIT 1) -> Discard"
+    two = "IPRewriterPatterns(a 1.0.0.1 1-2 - -); IPRewriterPatterns(a 1.0.0.3 1-2 - -);"
+    assert "two IPRewriterPatterns have a pattern 'a'" in heddle.fails("check", "-e", two + rest.format("a"))
+    for word in ("keep", "drop", "pattern"):
+        err = heddle.fails("check", "-e", f"IPRewriterPatterns({word} 1.0.0.1 1-2 - -); {rest.format('keep')}")
+        assert f"'{word}' means something else to rewriters" in err
+
+
 def test_errors_of_mapped_hosts_about_answers(heddle, tmp_path):
     """A port that is closed inside, seen from outside (RFC 5508, 4)."""
     answer = IP(src="8.8.8.8", dst="10.0.0.1") / UDP(sport=53, dport=1000)

@@ -1,6 +1,5 @@
 #include "apps/heddle/output_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,18 +45,21 @@ mode_t usual_mode() {
 }  // namespace
 
 void write_output(const std::string& path, std::string_view text, bool secret) {
-  std::error_code ignored;
   struct stat now {};
   int error = 0;
   const bool there = path != "-" && stat(path.c_str(), &now) == 0;
+  const auto write_in_place = [&] {
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    return file != nullptr ? write_and_close(file, text) : errno;
+  };
   if (path == "-") {
     error = write_and_close(stdout, text);
   } else if (there && !S_ISREG(now.st_mode)) {
-    std::FILE* file = std::fopen(path.c_str(), "wb");
-    error = file != nullptr ? write_and_close(file, text) : errno;
+    error = write_in_place();
   } else {
-    const auto target = there ? std::filesystem::canonical(path, ignored).string() : path;  // a link stays
-    error = replace(target.empty() ? path : target, secret ? 0600 : there ? now.st_mode & 0777 : usual_mode(), text);
+    const std::string target = there ? std::filesystem::canonical(path).string() : path;  // a link stays
+    error = replace(target, secret ? 0600 : there ? now.st_mode & 0777 : usual_mode(), text);
+    if (error == EACCES && there && !secret) error = write_in_place();  // the folder takes no new file
   }
   if (error != 0) throw Error("cannot write '" + path + "': " + std::strerror(error));
 }

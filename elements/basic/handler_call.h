@@ -32,8 +32,8 @@ class HandlerCall {
   void set(CallText call);
   bool given() const { return given_; }
 
-  /** `element`: whose call it is. `afterwards` runs on the same thread after each call, and if there is none to
-   *  make. */
+  /** `element`: whose call it is. `afterwards` runs on the same thread after each call; where no handler is given,
+   *  each time that ask() would have had it called. */
   void start(Control* control, const std::string& element, std::function<void()> afterwards = {});
   /** From a packet thread; does not wait. Calls that are asked for while one is under way are made once. */
   void ask();
