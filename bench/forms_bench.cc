@@ -1,6 +1,7 @@
 // lookup-forms: the ways in which tables can be searched on the CPU, each against the one that is used where nothing
 // has been measured, on one core; in a table that lies in the caches, and in what is larger.
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -90,12 +91,18 @@ std::vector<Result> direct_forms_in(const std::string& name, size_t count) {
     const Route& route = routes[random() % routes.size()];
     address = route.address | (static_cast<uint32_t>(random()) & ~prefix_mask(route.length));
   }
-  auto results = compare(name, direct_forms(), format("%zu tables of 40 MB, addresses in routes", count),
+  const auto image_of = [&](size_t at) -> const DirectImage& { return *images[at / kBulk % count]; };
+  auto results = compare(name, direct_forms(true), format("%zu tables of 40 MB, addresses in routes", count),
                          [&](const DirectForm& form, size_t at) {
-                           form.look_up(*images[at / kBulk % count], &addresses[at], hops.data(), kBulk);
+                           // A batch ahead: the look-ups of one are the work between.
+                           for (size_t i = at + kBulk; form.early && i < std::min(at + 2 * kBulk, kLookups); ++i)
+                             direct_prefetch(image_of(at + kBulk), addresses[i]);
+                           form.look_up(image_of(at), &addresses[at], hops.data(), kBulk);
                          });
-  table.choose_form();
-  results.back().note += std::string("; chosen at start: ") + table.form();
+  for (const bool early : {false, true}) {
+    table.choose_form(early);
+    results.back().note += format("; chosen at start%s: %s", early ? " behind other elements" : "", table.form());
+  }
   return results;
 }
 

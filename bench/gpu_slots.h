@@ -55,10 +55,11 @@ class GpuSlots {
     };
   }
 
-  void start(const gpu::ProgramSpec& spec) { start(device_->add_program(spec)); }
-  void start(gpu::ProgramId program) {
+  void start(const gpu::ProgramSpec& spec, int slots = kSlots) { start(device_->add_program(spec), slots); }
+  /** `slots`: of all threads. */
+  void start(gpu::ProgramId program, int slots = kSlots) {
     for (int t = 0; t < threads_; ++t)
-      rings_.emplace_back(device_->add_slots(program, kSlots / threads_), device_->address(program));
+      rings_.emplace_back(device_->add_slots(program, slots / threads_), device_->address(program));
     device_->start();
   }
   /** From now on packets go through `program`, of the same columns and results; none is in flight. */

@@ -1,7 +1,8 @@
-// ip-router, nat: the IP router of two interfaces (chains/ip_router.click), and address translation of 100,000 flows,
-// between net_null ports on one core, 64 bytes, against a bare receive-and-transmit loop. net_null gives buffers with
-// whatever they held, so an element, and the bare loop in the same way, first writes the headers of the next of 65,536
-// or 100,000 keys into each frame.
+// ip-router, nat, nat-1m: the IP router of two interfaces (chains/ip_router.click), and address translation of 100,000
+// and of 1,000,000 flows, between net_null ports on one core, 64 bytes, against a bare receive-and-transmit loop.
+// net_null gives buffers with whatever they held, so an element, and the bare loop in the same way, first writes the
+// headers of the next of 65,536 keys, or of the next flow, into each frame. Translation is measured once each flow has
+// its mapping.
 // ip-router-cores: the same router, one for all cores, on 2, 4 and 8 of them, as many as the machine has, against as
 // many times one core. Each core has ports of its own; they share the routing table, both tables of ARP and all
 // counters.
@@ -47,7 +48,8 @@ Headers headers(uint32_t source, uint32_t destination, uint16_t port) {
 }
 
 /** From hosts of one network of the router to those of the other, in any order. */
-std::vector<Headers> between_networks(unsigned side) {
+std::vector<Headers> between_networks(int from) {
+  const auto side = static_cast<unsigned>(from);
   std::mt19937 random(1812);
   std::vector<Headers> all;
   for (int i = 0; i < 65536; ++i) {
@@ -57,28 +59,31 @@ std::vector<Headers> between_networks(unsigned side) {
   return all;
 }
 
-/** 100,000 flows of 250 hosts. */
-std::vector<Headers> flows() {
+/** Flows of 250 hosts. */
+std::vector<Headers> flows(uint32_t count) {
   std::mt19937 random(3022);
   std::vector<Headers> all;
-  for (uint32_t i = 0; i < 100'000; ++i)
+  for (uint32_t i = 0; i < count; ++i)
     all.push_back(
         headers((10u << 24 | 1u << 16 | 2) + i % 250, (203u << 24) + i, static_cast<uint16_t>(2000 + i / 250)));
   std::shuffle(all.begin(), all.end(), random);
   return all;
 }
 
+enum Kind : int { kNetwork0, kNetwork1, kFlows, kMillionFlows, kKinds };
 const std::vector<Headers>& headers_of(int kind) {
-  static const std::array<std::vector<Headers>, 3> all = {between_networks(0), between_networks(1), flows()};
-  return all[static_cast<size_t>(kind)];
+  static std::array<std::vector<Headers>, kKinds> made;
+  std::vector<Headers>& all = made[static_cast<size_t>(kind)];
+  if (all.empty()) all = kind <= kNetwork1 ? between_networks(kind) : flows(kind == kFlows ? 100'000 : 1'000'000);
+  return all;
 }
 
-/** Writes the headers of one kind in turn, a cursor a thread: those of network 0, of network 1, or of flows. */
+/** Writes the headers of one kind in turn, a cursor a thread. */
 class BenchFrames : public Element {
  public:
   void configure(click::Arguments& arguments) override {
     int kind = 0;
-    arguments.required("KIND", kind, 0, 2);
+    arguments.required("KIND", kind, 0, kKinds - 1);
     all_ = &headers_of(kind);
   }
   Access access(Processor) const override { return {.writes = {{Base::head, 0, 42}}}; }
@@ -157,18 +162,30 @@ double cores_mpps(int cores) {
   return engine_mpps(ends + router_of(activate), {}, options, kSeconds);
 }
 
-std::string nat_chain() {
-  return port("FromDPDKDevice", 0) +
-         " -> BenchFrames(2) -> Strip(14) -> CheckIPHeader"
-         " -> [0]r :: IPRewriter(pattern 198.51.100.1-198.51.100.9 1024-65535# - - 0 1, drop, CAPACITY 200000);"
+std::string nat_chain(Kind flows, int capacity) {
+  return port("FromDPDKDevice", 0) + format(" -> BenchFrames(%d) -> Strip(14) -> CheckIPHeader", flows) +
+         " -> [0]r :: IPRewriter(pattern 198.51.100.1-198.51.100.9 1024-65535# - - 0 1, drop" +
+         format(", CAPACITY %d);", capacity) +
          "Idle -> [1]r; r[1] -> Discard; r[0] -> EtherEncap(0x0800, 02:00:00:00:01:00, 02:00:00:00:00:02) -> " +
          port("ToDPDKDevice", 1);
 }
 
-double chain_mpps(const std::string& chain) {
+RunOptions pinned() {
   RunOptions options;
   options.pin = true;
-  return engine_mpps(chain, {}, options, kSeconds);
+  return options;
+}
+
+double chain_mpps(const std::string& chain) { return engine_mpps(chain, {}, pinned(), kSeconds); }
+
+/** The same once `packets` have come. */
+double chain_mpps_after(const std::string& chain, uint64_t packets) {
+  const auto engine = make_engine(chain, {}, pinned());
+  engine->start();
+  while (engine->received() < packets) usleep(1000);
+  const double mpps = running_mpps(*engine, kSeconds);
+  end(*engine);
+  return mpps;
 }
 
 double bare_mpps(int kind) {
@@ -184,7 +201,8 @@ double bare_mpps(int kind) {
 
 const Register ip_router("ip-router", false, [] {
   return std::vector{paired(
-      "ip-router", "Mpps", 0.25, kRounds, [] { return chain_mpps(router_chain()); }, [] { return bare_mpps(0); })};
+      "ip-router", "Mpps", 0.25, kRounds, [] { return chain_mpps(router_chain()); },
+      [] { return bare_mpps(kNetwork0); })};
 });
 
 const Register ip_router_cores("ip-router-cores", false, [] {
@@ -200,12 +218,18 @@ const Register ip_router_cores("ip-router-cores", false, [] {
   return results;
 });
 
-const Register nat("nat", false, [] {
+/** Room for `capacity` mappings; a target of 0: none. */
+std::vector<Result> measure_nat(const char* name, double target, Kind flows, int capacity) {
+  const size_t count = headers_of(flows).size();
   Result result = paired(
-      "nat", "Mpps", 0.15, kRounds, [] { return chain_mpps(nat_chain()); }, [] { return bare_mpps(2); });
-  result.note = "100,000 flows";
-  return std::vector{result};
-});
+      name, "Mpps", target, kRounds, [=] { return chain_mpps_after(nat_chain(flows, capacity), count); },
+      [=] { return bare_mpps(flows); });
+  result.note = format("%zu flows", count);
+  return {result};
+}
+
+const Register nat("nat", false, [] { return measure_nat("nat", 0.15, kFlows, 200'000); });
+const Register nat_1m("nat-1m", false, [] { return measure_nat("nat-1m", 0, kMillionFlows, 1'000'000); });
 
 }  // namespace
 }  // namespace heddle::bench

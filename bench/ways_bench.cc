@@ -1,6 +1,6 @@
-// gpu-ways: every transport and launch mode, a light function and one that reads whole packets, between net_null ports
-// on one core, against resident kernels that work in place. Launches get batches of 1,024 packets, as the thesis's
-// elements do.
+// gpu-ways-32, -256, -1024: every transport and launch mode, a light function and one that reads whole packets, between
+// net_null ports on one core, against resident kernels that work in place; in batches of so many packets, which
+// MinBatch gathers from bursts of 32.
 //
 // gpu-workers: two threads for the ports and a master for the GPU (--workers) against three threads that do everything
 // each (the thesis's "full path").
@@ -16,17 +16,21 @@ constexpr double kSeconds = 0.25;
 constexpr int kRounds = 2;
 constexpr int kBurst = 32, kBatch = 1024;
 
-double mpps(const char* element, int size, LaunchMode launch, Transport transport) {
-  RunOptions options;
-  options.pin = true;
-  options.batch_size = kBatch;
-  const std::string batches = launch == LaunchMode::persistent ? "" : format("MinBatch(%d) -> ", kBatch - kBurst);
-  return engine_mpps(format("FromDPDKDevice(\"net_null0,size=%d\") -> %s%s -> ToDPDKDevice(net_null1)", size,
-                            batches.c_str(), element),
-                     {.device = "gpu", .launch = launch, .transport = transport}, options, kSeconds);
+// The chain with batches of `batch` packets before the element.
+std::string chain_of(const char* element, int size, int batch) {
+  return format("FromDPDKDevice(\"net_null0,size=%d\", BURST %d) -> %s%s -> ToDPDKDevice(net_null1)", size, kBurst,
+                batch > kBurst ? format("MinBatch(%d) -> ", batch).c_str() : "", element);
 }
 
-const Register gpu_ways("gpu-ways", true, [] {
+double mpps(const char* element, int size, int batch, LaunchMode launch, Transport transport) {
+  RunOptions options;
+  options.pin = true;
+  options.batch_size = batch;
+  return engine_mpps(chain_of(element, size, batch), {.device = "gpu", .launch = launch, .transport = transport},
+                     options, kSeconds);
+}
+
+std::vector<Result> ways(int batch) {
   std::vector<Result> results;
   for (const char* element : {"EtherMirror", "SetCRC32"})
     for (const int size : {64, 1460}) {
@@ -36,17 +40,22 @@ const Register gpu_ways("gpu-ways", true, [] {
           const auto launch = static_cast<LaunchMode>(l);
           const auto transport = static_cast<Transport>(t);
           if (launch == LaunchMode::persistent && copies_by_engine(transport)) continue;
-          const std::string way = format("gpu-ways-%s-%d-%s-%s", element, size, name(launch), name(transport));
+          const std::string way =
+              format("gpu-ways-%d-%s-%d-%s-%s", batch, element, size, name(launch), name(transport));
           Result result = absolute(way, "Mpps", in_place > 0 ? in_place : 1, false, kRounds,
-                                   [&] { return mpps(element, size, launch, transport); });
+                                   [&] { return mpps(element, size, batch, launch, transport); });
           if (in_place == 0) in_place = result.value, result.ratio = result.low = result.high = 1;
           result.target = 0;  // no way is the best for all
-          result.note = "against persistent, direct";
+          result.note = "against persistent, direct, in batches as large";
           results.push_back(result);
         }
     }
   return results;
-});
+}
+
+const Register gpu_ways_32("gpu-ways-32", true, [] { return ways(32); }),
+    gpu_ways_256("gpu-ways-256", true, [] { return ways(256); }),
+    gpu_ways_1024("gpu-ways-1024", true, [] { return ways(kBatch); });
 
 double with_three_threads(const char* element, int size, const PlanOptions& plan, RunOptions options) {
   const bool resident = plan.launch == LaunchMode::persistent;

@@ -21,9 +21,13 @@ int Arguments::take(const char* name, bool positional) {
                                     [&](const Entry& entry) { return !entry.taken && matches(entry); });
     return found == entries_.end() ? -1 : static_cast<int>(found - entries_.begin());
   };
-  int index = next([&](const Entry& entry) { return entry.keyword == name || entry.argument.text == name; });
-  if (index >= 0) entries_[static_cast<size_t>(index)].keyword = name;  // also without a value
+  int index = next([&](const Entry& entry) { return entry.keyword == name; });
+  // A keyword is one that a value follows (Click): alone, the word is a value where one may stand without a keyword.
   if (index < 0 && positional) index = next([](const Entry& entry) { return entry.keyword.empty(); });
+  if (index < 0) {
+    index = next([&](const Entry& entry) { return entry.argument.text == name; });
+    if (index >= 0) entries_[static_cast<size_t>(index)].keyword = name;
+  }
   if (index >= 0) entries_[static_cast<size_t>(index)].taken = true;
   names_.emplace_back(name, index);
   return index;

@@ -79,6 +79,18 @@ TEST(CompoundTest, TakesParameters) {
   EXPECT_EQ(parsed("elementclass F { | A(1) } F"), "F@1/A@1 :: A(1)\n");
 }
 
+TEST(CompoundTest, WordsOfParameters) {
+  EXPECT_EQ(parsed("elementclass F { $a | A($a, ${a[0]}, ${a[2]}, \"${a[3]}\", ${a[1]-x}) } F(P \"q r\" S)"),
+            "F@1/A@1 :: A(P \"q r\" S|P|S|\"\"|\"q r\")\n");
+  EXPECT_EQ(parsed("elementclass F { $a, $n | A(${a[$n]}, ${a[ ${n} ]}) } define($n 0) F(D E G, 2)"),
+            "F@1/A@1 :: A(G|G)\n");
+  // As arguments of another class, in whose body the word is a value of its own.
+  EXPECT_EQ(parsed("elementclass F { $a, $n | A(${a[$n]}) }\n"
+                   "elementclass G { $a | F(${a[1]} ${a[0]}, ${a[2]}) } G(H I 1); G(H I 0)"),
+            "G@1/F@1/A@1 :: A(H)\nG@2/F@1/A@1 :: A(I)\n");
+  EXPECT_EQ(parsed("A(${b-x}, \"${b-y z}\")"), "A@1 :: A(x|\"y z\")\n");
+}
+
 TEST(CompoundTest, VariablesAreScopedLexically) {
   // Arguments belong to the scope in which they are written, parameters shadow, other variables come from the place of
   // the class and not from the place of its use.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "core/error.h"
 
@@ -9,6 +10,7 @@ namespace heddle::click {
 
 namespace {
 
+constexpr size_t kMostWithLastPlace = 1000;
 constexpr size_t kLongestWord = 64;  // longer words are no typing mistakes; bounds the work of distance()
 
 std::string lower(std::string_view word) {
@@ -41,15 +43,18 @@ std::string Location::text() const { return file + ":" + std::to_string(line) + 
 std::string Diagnostic::text() const { return where.line > 0 ? where.text() + ": " + message : message; }
 
 void Diagnostics::error(const Location& where, std::string message) {
-  if (!full()) errors_.push_back({where, std::move(message)});
+  // What an element says of a file ends with how many more mistakes there are.
+  const bool same_place = full() && errors_.size() < kMostWithLastPlace && errors_.back().where == where;
+  if (!full() || same_place) errors_.push_back({where, std::move(message)});
 }
 
 std::string Diagnostics::text() const {
   std::vector<Diagnostic> sorted = errors_;
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::ranges::stable_sort(sorted, {}, &Diagnostic::where);
+  std::set<Diagnostic> told;
   std::string result;
-  for (const Diagnostic& diagnostic : sorted) result += diagnostic.text() + "\n";
+  for (const Diagnostic& diagnostic : sorted)
+    if (told.insert(diagnostic).second) result += diagnostic.text() + "\n";
   return result;
 }
 

@@ -34,7 +34,7 @@ struct Diagnostic {
 /** Collects the mistakes of a configuration, so that one run reports all of them; the first hundred, to be exact. */
 class Diagnostics {
  public:
-  /** Records a mistake unless full(). */
+  /** Records a mistake unless full(); at the place of the hundredth all, up to a thousand together. */
   void error(const Location& where, std::string message);
 
   bool ok() const { return errors_.empty(); }
@@ -42,7 +42,7 @@ class Diagnostics {
   bool full() const { return errors_.size() >= 100; }
   /** In the order in which they were found. */
   const std::vector<Diagnostic>& errors() const { return errors_; }
-  /** One line each, sorted by place, without repetitions. */
+  /** One line each, by place and, of one place, in the order in which they were found; without repetitions. */
   std::string text() const;
 
  private:

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "click/parse_for_test.h"
 
 namespace heddle::click {
@@ -7,7 +9,7 @@ namespace {
 
 struct Mistake {
   const char* text;
-  const char* errors;
+  std::string errors;
 };
 
 void expect_errors(std::initializer_list<Mistake> cases) {
@@ -143,12 +145,20 @@ TEST(ErrorsTest, CompoundElements) {
 }
 
 TEST(ErrorsTest, Variables) {
+  const std::string kForms = "expected ${NAME}, ${NAME-default} or, of a variable that is defined, ${NAME[NUMBER]}\n";
   expect_errors({
       {"define($rate 1); x :: A(2, $rat)", "t:1:28: A 'x': variable '$rat' is not defined; did you mean '$rate'?\n"},
       {"define($a $b, $b $a) A($a)", "t:1:24: A 'A@1': variable '$a' is defined in terms of itself\n"},
       {"define($a 1); define($a 2)", "t:1:22: variable '$a' is already defined at t:1:8\n"},
-      {"A(${a b})", "t:1:3: A 'A@1': malformed variable '${a b}'; expected ${NAME} or ${NAME-default}\n"},
-      {"A(${})", "t:1:3: A 'A@1': malformed variable '${}'; expected ${NAME} or ${NAME-default}\n"},
+      {"A(${a b})", "t:1:3: A 'A@1': malformed variable '${a b}'; " + kForms},
+      {"A(${})", "t:1:3: A 'A@1': malformed variable '${}'; " + kForms},
+      {"A(${a[0]})", "t:1:3: A 'A@1': malformed variable '${a[0]}'; " + kForms},
+      {"define($a 1) A(${a[x]})", "t:1:16: A 'A@1': malformed variable '${a[x]}'; " + kForms},
+      {"define($a 1) A(${a[99999999999]})", "t:1:16: A 'A@1': malformed variable '${a[99999999999]}'; " + kForms},
+      {"define($a 1) A(${a[0})", "t:1:16: A 'A@1': malformed variable '${a[0}'; " + kForms +
+                                     "t:1:17: unterminated '{'; expected '}'\n"
+                                     "t:1:19: unterminated '['; expected ']'\n"
+                                     "t:1:21: '}' closes nothing; expected ']' or ','\n"},
       {"x :: { A($v) }", "t:1:10: A 'x/A@1': variable '$v' is not defined; expected a define() of it\n"},
       {"{ define($v 1) } A($v)", "t:1:20: A 'A@2': variable '$v' is not defined; expected a define() of it\n"},
   });
@@ -166,6 +176,28 @@ TEST(ErrorsTest, TextIsSortedAndWithoutRepetitions) {
   EXPECT_FALSE(diagnostics.ok());
   EXPECT_EQ(diagnostics.errors().size(), 4u);
   EXPECT_EQ(diagnostics.text(), "f:9:3: a\nf:9:20: b\nf:10:1: late\n");
+}
+
+TEST(ErrorsTest, WhatIsSaidOfAPlaceKeepsItsOrder) {
+  Diagnostics diagnostics;
+  for (const char* message : {"x:2: b", "x:10: a", "x: ... and 3 more", "x:10: a"})
+    diagnostics.error({"f", 2, 1}, message);
+  diagnostics.error({"f", 1, 1}, "first");
+  EXPECT_EQ(diagnostics.text(), "f:1:1: first\nf:2:1: x:2: b\nf:2:1: x:10: a\nf:2:1: x: ... and 3 more\n");
+}
+
+TEST(ErrorsTest, ThePlaceOfTheHundredthIsToldOfToItsEnd) {
+  Diagnostics diagnostics;
+  diagnostics.error({"f", 1, 1}, "another");
+  for (int i = 1; i <= 100; ++i) diagnostics.error({"f", 2, 1}, "x:" + std::to_string(i) + ": wrong");
+  diagnostics.error({"f", 2, 1}, "x: ... and 50 more");
+  diagnostics.error({"f", 3, 1}, "later");
+  EXPECT_TRUE(diagnostics.full());
+  EXPECT_EQ(diagnostics.errors().size(), 102u);
+  EXPECT_TRUE(diagnostics.text().ends_with("f:2:1: x:100: wrong\nf:2:1: x: ... and 50 more\n"));
+  Diagnostics of_one_place;
+  for (int i = 0; i < 5000; ++i) of_one_place.error({"f", 1, 1}, std::to_string(i));
+  EXPECT_EQ(of_one_place.errors().size(), 1000u);
 }
 
 TEST(ErrorsTest, Nearest) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "click/quoting.h"
+#include "core/text_file.h"
 
 namespace heddle::click {
 
@@ -25,7 +26,10 @@ std::string Token::description() const {
 }
 
 Lexer::Lexer(std::string_view text, std::string file, Diagnostics& diagnostics)
-    : text_(text), given_file_(std::move(file)), file_(given_file_), diagnostics_(&diagnostics) {}
+    : text_(without_byte_order_mark(text)),
+      given_file_(std::move(file)),
+      file_(given_file_),
+      diagnostics_(&diagnostics) {}
 
 void Lexer::advance(size_t count) {
   for (; count > 0 && !at_end(); --count) {
@@ -70,10 +74,13 @@ void Lexer::skip_hash_line() {
   if (line.starts_with("line")) line = trim(line.substr(4));
   int number = 0;
   const auto [end, failure] = std::from_chars(line.data(), line.data() + line.size(), number);
-  const std::string_view file = trim(line.substr(static_cast<size_t>(end - line.data())));
+  std::string_view file = trim(line.substr(static_cast<size_t>(end - line.data())));
+  // The C preprocessor puts flags behind the name.
+  while (file.size() > 2 && file.back() >= '1' && file.back() <= '4' && is_space(file[file.size() - 2]))
+    file = trim(file.substr(0, file.size() - 1));
   const bool has_file =
       file.size() >= 2 && file.size() <= kLongestFileName && file.front() == '"' && file.back() == '"';
-  if (failure != std::errc() || number < 1 || number > kLastLine || !(file.empty() || has_file)) {
+  if (failure != std::errc() || number < 0 || number > kLastLine || !(file.empty() || has_file)) {
     diagnostics_->error(start, "unknown '#' line; expected '#line NUMBER \"FILE\"'");
     return;
   }

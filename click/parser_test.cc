@@ -74,6 +74,7 @@ TEST(ParserTest, SplitsArguments) {
   EXPECT_EQ(parsed("A(f(1, 2), [3, 4], {5, 6}, 7)"), "A@1 :: A(f(1, 2)|[3, 4]|{5, 6}|7)\n");
   EXPECT_EQ(parsed(R"(A("a, b) \" //", 'c, "', \< 2c 29 >, d))"),
             "A@1 :: A(\"a, b) \\\" //\"|'c, \"'|\\< 2c 29 >|d)\n");
+  EXPECT_EQ(parsed("A(\\<00 // it's >, not\n 01>, 2)"), "A@1 :: A(\\<00 // it's >, not\n 01>|2)\n");
   EXPECT_EQ(parsed("A(1, // one )\n 2 /* two, */ 3)"), "A@1 :: A(1|2   3)\n");
   EXPECT_EQ(parsed("A(1, , 2, )"), "A@1 :: A(1||2)\n");
   EXPECT_EQ(parsed("A() -> B( /* nothing */ )"), "A@1 :: A()\nB@2 :: B()\nA@1 [0] -> [0] B@2\n");
@@ -94,6 +95,17 @@ TEST(ParserTest, GivesThePlacesOfElementsArgumentsAndConnections) {
   EXPECT_EQ(graph.elements[3].where.text(), "t:7:1") << "an empty file name means the file itself";
   EXPECT_EQ(graph.find("A@3"), 2);
   EXPECT_EQ(graph.find("A"), -1);
+}
+
+TEST(ParserTest, TakesLinesOfTheCPreprocessor) {
+  Diagnostics diagnostics;
+  const Graph graph =
+      parse("# 0 \"a\"\n# 1 \"a\"\nA\n# 1 \"dir/b 1\" 1 3\nB ->\n# 3 \"a\" 2\nC", "t", options_for_test(), diagnostics);
+  ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
+  EXPECT_EQ(graph.elements[0].where.text(), "a:1:1");
+  EXPECT_EQ(graph.elements[1].where.text(), "dir/b 1:1:1");
+  EXPECT_EQ(graph.elements[2].where.text(), "a:3:1");
+  EXPECT_EQ(mistakes("# 3 \"a\" 5\n"), "t:1:1: unknown '#' line; expected '#line NUMBER \"FILE\"'\n");
 }
 
 TEST(ParserTest, SubstitutesVariables) {

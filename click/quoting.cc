@@ -14,12 +14,33 @@ int hex_digit(char c) {
   return -1;
 }
 
+/** The position behind the comment that begins at `at`; `at` if none does. */
+size_t end_of_comment(std::string_view text, size_t at) {
+  const bool line = text.substr(at, 2) == "//";
+  if (!line && text.substr(at, 2) != "/*") return at;
+  const size_t end = line ? text.find('\n', at) : text.find("*/", at + 2);
+  return end == text.npos ? text.size() : line ? end + 1 : end + 2;
+}
+
+/** The position of the ">" that ends a data string, or npos; `at` is within it. Its comments may have others. */
+size_t end_of_data(std::string_view text, size_t at) {
+  while (at < text.size() && text[at] != '>') {
+    const size_t behind = end_of_comment(text, at);
+    at = behind > at ? behind : at + 1;
+  }
+  return at < text.size() ? at : text.npos;
+}
+
 /** The bytes of a data string, given without its "\<" and ">". */
 std::string data_bytes(std::string_view digits) {
   std::string bytes;
   int high = -1;
-  for (const char c : digits) {
-    const int digit = hex_digit(c);
+  for (size_t i = 0; i < digits.size();) {
+    if (const size_t behind = end_of_comment(digits, i); behind > i) {
+      i = behind;
+      continue;
+    }
+    const int digit = hex_digit(digits[i++]);
     if (digit < 0) continue;
     if (high >= 0) bytes += static_cast<char>(high << 4 | digit);
     high = high < 0 ? digit : -1;
@@ -50,7 +71,7 @@ size_t append_meaning(std::string_view text, size_t at, std::string& result) {
       value = (value << 4 | static_cast<unsigned>(hex_digit(text[next]))) & 0xff;
     result += static_cast<char>(value);
   } else if (c == '<') {
-    const size_t end = std::min(text.find('>', next), text.size());
+    const size_t end = std::min(end_of_data(text, next), text.size());
     result += data_bytes(text.substr(next, end - next));
     next = std::min(end + 1, text.size());
   } else if (c == '\r' && next < text.size() && text[next] == '\n') {
@@ -75,7 +96,10 @@ size_t end_of_quoted(std::string_view text, size_t start) {
     return found == text.npos ? found : found + 1;
   };
   if (text[start] == '\'') return after('\'');
-  if (text[start] == '\\' && start + 1 < text.size() && text[start + 1] == '<') return after('>');
+  if (text[start] == '\\' && start + 1 < text.size() && text[start + 1] == '<') {
+    const size_t end = end_of_data(text, start + 2);
+    return end == text.npos ? end : end + 1;
+  }
   if (text[start] != '"') return start;
   for (size_t i = start + 1; i < text.size(); ++i) {
     if (text[i] == '"') return i + 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,37 @@ std::string quote_variables(std::string_view text) {
   return result;
 }
 
+const std::string kSecret = "SECRET", kDeviceSecret = "secret=";
+
+/** "$SECRET", "$SECRET2", ...: the variable that stands in the place of that text. */
+std::string variable_for(std::string_view secret, HiddenSecrets& hidden) {
+  const std::string number = hidden.empty() ? "" : std::to_string(hidden.size() + 1);
+  return "$" + hidden.try_emplace(std::string(secret), kSecret + number).first->second;
+}
+
+/** An argument for a DPDK device with variables in the place of what follows "secret="; as it is if nothing does. */
+std::string hide_device_secrets(const std::string& argument, HiddenSecrets& hidden) {
+  const std::string text = unquote(argument);
+  std::string result = "\"";
+  bool found = false;
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] == '"' || text[i] == '\\' || text[i] == '$') result += '\\';
+    result += text[i++];
+    if (!result.ends_with(kDeviceSecret)) continue;
+    const size_t end = std::min(text.find_first_of(", \t\n", i), text.size());
+    result += variable_for(text.substr(i, end - i), hidden);
+    found = true, i = end;
+  }
+  return found ? result + '"' : argument;
+}
+
+/** An argument without its secret. */
+std::string hide_secret(const std::string& text, const std::string& class_name, HiddenSecrets& hidden) {
+  if (leading_keyword(text) == kSecret)
+    return kSecret + " " + variable_for(trim(std::string_view(text).substr(kSecret.size())), hidden);
+  return class_name.find("DPDK") == class_name.npos ? text : hide_device_secrets(text, hidden);
+}
+
 using Pin = std::pair<int, int>;  // element and port
 
 /** For each connection the one that its chain goes on with, or -1: a connection into an input 0 is followed by one from
@@ -54,21 +86,30 @@ std::vector<int> successors(const std::vector<Connection>& all) {
 
 }  // namespace
 
-std::string unparse_arguments(const ElementDeclaration& element) {
+std::string unparse_arguments(const ElementDeclaration& element, HiddenSecrets* hidden) {
   std::string result;
   for (size_t i = 0; i < element.arguments.size(); ++i) {
     const std::string& text = element.arguments[i].text;
-    result += (i == 0 ? "" : ", ") + (keeps_variables(element.class_name) ? text : quote_variables(text));
+    const std::string quoted = keeps_variables(element.class_name) ? text : quote_variables(text);
+    result += i == 0 ? "" : ", ";
+    result += hidden != nullptr ? hide_secret(quoted, element.class_name, *hidden) : quoted;
   }
   if (!element.arguments.empty() && element.arguments.back().text.empty()) result += ", ";  // else it would be dropped
   return result;
 }
 
-std::string unparse_declarations(const Graph& graph) {
+bool has_secret(const ElementDeclaration& element) {
+  HiddenSecrets hidden;
+  unparse_arguments(element, &hidden);
+  return !hidden.empty();
+}
+
+std::string unparse_declarations(const Graph& graph, HiddenSecrets* hidden) {
   std::string result;
   for (const ElementDeclaration& element : graph.elements) {
     result += element.name + " :: " + element.class_name;
-    if (const std::string arguments = unparse_arguments(element); !arguments.empty()) result += "(" + arguments + ")";
+    if (const std::string arguments = unparse_arguments(element, hidden); !arguments.empty())
+      result += "(" + arguments + ")";
     result += ";\n";
   }
   return result;
@@ -100,9 +141,20 @@ std::string unparse_connections(const Graph& graph) {
   return result;
 }
 
-std::string unparse(const Graph& graph) {
-  const std::string declarations = unparse_declarations(graph), connections = unparse_connections(graph);
+std::string unparse(const Graph& graph, HiddenSecrets* hidden) {
+  const std::string declarations = unparse_declarations(graph, hidden), connections = unparse_connections(graph);
   return declarations + (declarations.empty() ? "" : "\n") + connections;
+}
+
+std::string unparse_without_secrets(const Graph& graph) {
+  HiddenSecrets hidden;
+  const std::string text = unparse(graph, &hidden);
+  std::set<std::string> names;
+  for (auto& [secret, name] : hidden) names.insert(name);
+  std::string notes;
+  for (auto& name : names)
+    notes += "// $" + name + " is a secret that is not printed; give it with the chain: " + name + "=...\n";
+  return notes + text;
 }
 
 }  // namespace heddle::click

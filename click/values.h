@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "click/quoting.h"
 #include "core/error.h"
 
 namespace heddle::click {
@@ -108,11 +109,12 @@ std::string expectation(T, std::type_identity_t<T> min = std::numeric_limits<T>:
   return "an integer from " + std::to_string(min) + " to " + std::to_string(max);
 }
 
-/** The value that a handler has been given; throws Error with what was expected. */
+/** The value that a handler has been given, with white space around it or a newline behind it or not; throws Error
+ *  with what was expected. */
 template <class T, class... Limits>
 T value_of(std::string_view text, Limits... limits) {
   T value{};
-  if (!parse(text, value, limits...))
+  if (!parse(trim(text), value, limits...))
     throw Error("'" + std::string(text.substr(0, 80)) + "' is not " + expectation(value, limits...));
   return value;
 }

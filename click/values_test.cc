@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "click/quoting.h"
 
 namespace heddle::click {
@@ -71,6 +73,7 @@ TEST(ValuesTest, Unquote) {
   EXPECT_EQ(unquote(R"("\101\60x\x41\x00042\xZ")"), "A0xABxZ");
   EXPECT_EQ(unquote(R"("<\< 48 45 4c4C 4f >>")"), "<HELLO>");
   EXPECT_EQ(unquote(R"(\<48 4>x'\<48>')"), std::string("H@x\\<48>"));
+  EXPECT_EQ(unquote("\\<48 // face >\n 45 /* ab > */ 4c>\"\\<4f // 4f\n 4f>\""), "HELOO");
   EXPECT_EQ(unquote("\"a\\\nb\\\r\nc\""), "abc");
   EXPECT_EQ(unquote("it's \"open"), "it's \"open");
 }
@@ -136,6 +139,7 @@ TEST(ValuesTest, Expectations) {
   EXPECT_EQ(expectation(int8_t{}), "an integer from -128 to 127");
   EXPECT_EQ(expectation(0, 1, 6), "an integer from 1 to 6");
   EXPECT_EQ(expectation(0.0, 0, 0.5), "a number from 0 to 0.5");
+  EXPECT_EQ(expectation(0.0, -1e300, std::numeric_limits<double>::max()), "a number from -1e+300 to 1.79769e+308");
   EXPECT_EQ(expectation(Ipv4Prefix{}), "an IPv4 prefix such as 10.0.0.0/8");
 }
 

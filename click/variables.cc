@@ -1,9 +1,11 @@
 #include "click/variables.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "click/lexer.h"
 #include "click/quoting.h"
+#include "click/values.h"
 
 namespace heddle::click {
 
@@ -33,6 +35,13 @@ size_t word_length(std::string_view text, size_t start) {
   size_t end = start;
   while (end < text.size() && is_word_character(text[end])) ++end;
   return end - start;
+}
+
+/** Whether `name` has a value in `scope` or around it. */
+bool is_defined(std::string_view name, const Scope& scope) {
+  for (const Scope* s = &scope; s != nullptr; s = s->parent)
+    if (s->variables.contains(name)) return true;
+  return false;
 }
 
 }  // namespace
@@ -87,8 +96,15 @@ std::string Substitution::text(std::string_view written, Scope& scope, int depth
       size_t end = name_start + name_length;
       std::string_view fallback;
       bool has_fallback = false;
+      std::optional<uint32_t> word;  // of ${NAME[N]}
       if (braces) {
         const size_t close = closing_brace(written, i + 1);
+        const size_t bracket = written.substr(0, close).find(']', end);
+        if (close != written.npos && written[end] == '[' && bracket != written.npos && is_defined(name, scope)) {
+          uint32_t number = 0;
+          if (parse(trim(text(written.substr(end + 1, bracket - end - 1), scope, depth + 1)), number)) word = number;
+          if (word) end = bracket + 1;
+        }
         has_fallback = close != written.npos && written[end] == '-';
         const bool malformed = name.empty() || close == written.npos || (close != end && !has_fallback);
         if (malformed && undefined_stay_ && close != written.npos) {  // a name that a Script may use, as ${a[0]}
@@ -97,14 +113,19 @@ std::string Substitution::text(std::string_view written, Scope& scope, int depth
           continue;
         }
         if (malformed) {
-          error("malformed variable " + in_quotes(written.substr(i)) + "; expected ${NAME} or ${NAME-default}");
+          error("malformed variable " + in_quotes(written.substr(i)) +
+                "; expected ${NAME}, ${NAME-default} or, of a variable that is defined, ${NAME[NUMBER]}");
           return result;
         }
         if (has_fallback) fallback = written.substr(end + 1, close - end - 1);
         end = close + 1;
       }
       const std::string_view reference_text = written.substr(i, end - i);
-      const std::string value = reference(name, reference_text, has_fallback ? &fallback : nullptr, scope, depth);
+      std::string value = reference(name, reference_text, has_fallback ? &fallback : nullptr, scope, depth);
+      if (word) {
+        const std::vector<std::string_view> words = split_words(value);
+        value = *word < words.size() ? std::string(words[*word]) : "";
+      }
       result += double_quoted && value != reference_text ? escape(unquote(value)) : value;
       if (result.size() > kMaxValue) {
         error("is longer than " + std::to_string(kMaxValue) + " characters after substitution");

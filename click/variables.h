@@ -29,7 +29,8 @@ struct Scope {
   std::map<std::string, Variable, std::less<>> variables;
 };
 
-/** Replaces variables by their values: $NAME, ${NAME} and ${NAME-default}, not within '...'. */
+/** Replaces variables by their values: $NAME, ${NAME} and ${NAME-default}, not within '...'; ${NAME[N]} and
+ *  ${NAME[N]-default} by the value's N-th word, the first being number 0, or nothing. N may be a variable. */
 class Substitution {
  public:
   explicit Substitution(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}

@@ -215,16 +215,19 @@ bool Protocol::take_until(std::string& reply) {
 
 void Protocol::call(const std::string& command, const std::string& handler, const std::string& data,
                     std::string& reply) {
+  Conversation::current() = &conversation_;
   if (command[0] == 'R')
     read(handler, data, reply);
   else
     write(handler, data, reply);
+  Conversation::current() = nullptr;
 }
 
 Protocol::Target Protocol::target(const std::string& handler, const std::string& argument) const {
   const size_t dot = handler.rfind('.');
-  if (proxy_.empty() || dot == std::string::npos || dot == 0) return {handler, argument};
-  return {proxy_, argument.empty() ? handler : handler + " " + argument};
+  const std::string proxy = manners_.proxy();
+  if (proxy.empty() || dot == std::string::npos || dot == 0) return {handler, argument};
+  return {proxy, argument.empty() ? handler : handler + " " + argument};
 }
 
 void Protocol::read(const std::string& handler, const std::string& argument, std::string& reply) {
@@ -244,7 +247,7 @@ void Protocol::read(const std::string& handler, const std::string& argument, std
 void Protocol::write(const std::string& handler, const std::string& value, std::string& reply) {
   try {
     const Target called = target(handler, value);
-    if (read_only_ && control_.find(called.handler).write)
+    if (manners_.read_only() && control_.find(called.handler).write)
       return say(reply, HandlerError::denied, "Permission denied for '" + handler + "'");
     control_.write(called.handler, called.argument);
     say(reply, kOk, "Write handler '" + handler + "' OK");
@@ -260,7 +263,7 @@ void Protocol::check(const std::string& name, bool write, std::string& reply) {
   try {
     const Handler handler = control_.find(target(name).handler);
     const bool ok = write ? bool(handler.write) : bool(handler.read);
-    if (write && read_only_ && ok)
+    if (write && manners_.read_only() && ok)
       say(reply, HandlerError::denied, "Permission denied for '" + name + "'");
     else if (ok)
       say(reply, kOk, std::string(write ? "Write" : "Read") + " handler '" + name + "' OK");

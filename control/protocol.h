@@ -1,11 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "control/conversation.h"
 #include "core/handlers.h"
 
 namespace heddle {
@@ -16,10 +18,30 @@ class Protocol {
   static constexpr const char* kGreeting = "Click::ControlSocket/1.3\r\n";
   static constexpr size_t kMaxBytes = size_t{1} << 20;  ///< of a line, or of the data after it
 
-  /** `proxy`: the full name of a handler that is called for those of all elements, with their name before the argument;
-   *  "": none. */
-  Protocol(Control& control, const std::atomic<bool>& read_only, std::string proxy = {})
-      : control_(control), read_only_(read_only), proxy_(std::move(proxy)) {}
+  /** How all conversations of a server are led; may change at any time, on any thread. */
+  class Manners {
+   public:
+    explicit Manners(bool read_only = false, std::string proxy = {})
+        : read_only_(read_only), proxy_(std::move(proxy)) {}
+    /** `proxy`: the full name of a handler that is called for those of all elements, with their name before the
+     *  argument; "": none. */
+    void set(bool read_only, std::string proxy) {
+      const std::lock_guard lock(changing_);
+      read_only_ = read_only, proxy_ = std::move(proxy);
+    }
+    bool read_only() const { return read_only_; }
+    std::string proxy() const {
+      const std::lock_guard lock(changing_);
+      return proxy_;
+    }
+
+   private:
+    std::atomic<bool> read_only_;
+    mutable std::mutex changing_;
+    std::string proxy_;
+  };
+
+  Protocol(Control& control, const Manners& manners) : control_(control), manners_(manners) {}
 
   /** Takes bytes from the client. */
   void receive(std::string_view bytes);
@@ -57,8 +79,8 @@ class Protocol {
   void give_up(std::string& reply, int code, const std::string& why);
 
   Control& control_;
-  const std::atomic<bool>& read_only_;
-  std::string proxy_;
+  const Manners& manners_;
+  Conversation conversation_;
   std::string input_;
   size_t scanned_ = 0;  // of input_: holds no end of line (or terminator) up to here
   size_t skip_ = 0;     // bytes to come that nobody wants

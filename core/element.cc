@@ -28,17 +28,25 @@ int NeutralElement::moves_head() const {
 
 void NeutralElement::run_cpu(Batch& batch) {
   const NeutralOp op = *neutral();
-  const uint32_t needed = bytes_needed(op);
-  for (int i = 0; i < batch.size(); ++i) {
-    if (batch.length(i) < needed) {
-      batch.drop(i, 0);
-    } else if (op.kind == NeutralOp::kMoveHead) {
-      move_head(batch.packet(i), op.amount);
-    } else if (op.kind == NeutralOp::kLoadDst) {
-      batch.column(Column::dst)[i] = load_u32(batch.frame(i) + op.amount);
-    } else if (op.kind == NeutralOp::kPaint) {
-      batch.column(Column::paint)[i] = static_cast<uint32_t>(op.amount);
-    }
+  Packet* const* const packets = batch.packets();
+  const int n = batch.size();
+  const auto each = [&, needed = bytes_needed(op)](const auto& change) {
+    for (int i = 0; i < n; ++i)
+      if (length(packets[i]) < needed)
+        batch.drop(i, 0);
+      else
+        change(i);
+  };
+  switch (op.kind) {
+    case NeutralOp::kMoveHead:
+      return each([&](int i) { move_head(packets[i], op.amount); });
+    case NeutralOp::kLoadDst:
+      return each([&, dst = batch.column(Column::dst)](int i) { dst[i] = load_u32(data(packets[i]) + op.amount); });
+    case NeutralOp::kPaint:
+      std::fill_n(batch.column(Column::paint), n, static_cast<uint32_t>(op.amount));
+      return;
+    case NeutralOp::kCount:
+      return;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
 
 namespace heddle {
 
@@ -14,6 +15,10 @@ class KeepsGpuState {
 
   /** How many State there are, one behind the other; asked after start(). */
   virtual size_t gpu_states() const { return 1; }
+
+  /** What of it the CPU side does by and cannot know, for people ("the servers of flows"); empty: nothing. With it the
+   *  load must not move packets from side to side: the plan refuses DEVICE auto. */
+  virtual std::string hidden_from_cpu() const { return {}; }
 
   /** Copies [offset, offset + to.size()) of them as of now, words of 8 bytes whole; false: the GPU has failed or is
    *  gone. The engine sets it before packets flow; empty if the element is on no GPU. Any thread. */

@@ -30,8 +30,12 @@ std::string read_text_file(const std::string& path, const char* kind) {
     throw Error(format("cannot read the %s '%s': %s; give the path of a readable text file", kind, path.c_str(),
                        std::strerror(errno)));
   text.resize(size);
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // UTF-8's byte order mark, as some editors write it
+  text.erase(0, text.size() - without_byte_order_mark(text).size());
   return text;
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
 }
 
 void read_lines(const std::string& name, std::string_view text, std::string_view comments,

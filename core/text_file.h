@@ -13,6 +13,9 @@ namespace heddle {
  *  holds zero bytes, or does not end. */
 std::string read_text_file(const std::string& path, const char* kind);
 
+/** `text` without UTF-8's byte order mark, which some editors write before it. */
+std::string_view without_byte_order_mark(std::string_view text);
+
 /** Calls `read` for each line of `text` that is not empty, without the comment, which begins with one of `comments`,
  *  and without the blanks around it. What `read` returns, unless it is "", says what is wrong with the line, and goes
  *  to `errors` as "NAME:LINE: ..."; of more than 100 such lines only their number. */

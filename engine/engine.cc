@@ -65,6 +65,7 @@ std::unique_ptr<Engine::Generation> Engine::make_generation(Configuration config
                              [=, this] { return release(*generation); }, &generation->epochs, &stopping_});
   generation->slots = options_.slots != 0 ? options_.slots : generation->plan.default_slots();
   generation->members = make_members(*generation);
+  share_out(*generation);
   return made;
 }
 

@@ -215,7 +215,8 @@ class Engine {
   static std::pair<uint64_t, uint64_t> counts_of(const Generation& generation, int node) {
     return {packets_of(generation, node), bytes_of(generation, node)};
   }
-  void add_counts(const Generation& generation, int node, Handlers& list);
+  /** Returns what lets them begin anew. */
+  std::function<void()> add_counts(const Generation& generation, int node, Handlers& list);
   /** What a source has brought or a sink has taken. */
   struct EndCounts {
     uint64_t packets = 0, bytes = 0, dropped = 0;

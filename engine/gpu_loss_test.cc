@@ -223,5 +223,43 @@ TEST(GpuMemory, ATableThatFindsNoRoomIsAnError) {
   }
 }
 
+std::string error_of_start(const std::string& chain, const PlanOptions& plan) {
+  click::Diagnostics diagnostics;
+  Chain made = read(chain, plan, diagnostics);
+  if (!diagnostics.ok()) return diagnostics.text();
+  try {
+    Engine engine(std::move(made.router), std::move(made.plan), {});
+    engine.start();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Twins of packets take as much as the packet memory, far more than anything else here.
+TEST(GpuMemory, PacketsThatFindNoRoomAreAnErrorThatNamesTheRemedy) {
+  const simt::NoMemoryLeft for_packets(size_t{2} << 20);
+  for (const auto& [launch, transport] :
+       {std::pair{LaunchMode::persistent, Transport::gather}, std::pair{LaunchMode::persistent, Transport::landing},
+        std::pair{LaunchMode::async, Transport::coalescent}, std::pair{LaunchMode::async, Transport::commlist}}) {
+    const std::string error =
+        error_of_start("InfiniteSource(LENGTH 60) -> XOR(1) -> Discard;", {"simt", launch, transport});
+    EXPECT_NE(error.find("simt0: no room for "), std::string::npos) << error;
+    EXPECT_NE(error.find("MB of packets"), std::string::npos) << error;
+    EXPECT_NE(error.find("out of memory"), std::string::npos) << error;
+    EXPECT_NE(error.find("use --transport direct, or fewer packets (--packets)"), std::string::npos) << error;
+  }
+}
+
+TEST(GpuBusy, IsAnErrorThatNamesTheRemedy) {
+  const simt::DevicesUnavailable taken;
+  const std::string error = error_of_start("InfiniteSource(LENGTH 60) -> XOR(1) -> Discard;", {"simt"});
+  EXPECT_NE(error.find("simt0: CUDA-capable device(s) is/are busy or unavailable"), std::string::npos) << error;
+  EXPECT_NE(error.find("another process has it for itself, or its compute mode lets none in"), std::string::npos)
+      << error;
+  EXPECT_NE(error.find("nvidia-smi -c DEFAULT"), std::string::npos) << error;
+  EXPECT_NE(error.find("--device cpu"), std::string::npos) << error;
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -6,6 +6,7 @@
 #include "click/quoting.h"
 #include "click/unparse.h"
 #include "click/values.h"
+#include "control/conversation.h"
 #include "core/argument_handlers.h"
 #include "core/error.h"
 #include "engine/engine.h"
@@ -47,6 +48,19 @@ std::string lines(const std::vector<std::string>& list) {
   return text;
 }
 
+/** What `config` gives for a configuration that requires compact_config: without compound elements, whose own elements
+ *  stand behind those around them, as Click expands them. */
+std::string compact_text(const click::Graph& graph) {
+  click::Graph sorted = graph;
+  const auto depth = [](const click::ElementDeclaration& element) {
+    return std::count(element.name.begin(), element.name.end(), '/');
+  };
+  std::stable_sort(sorted.elements.begin(), sorted.elements.end(),
+                   [&](const auto& a, const auto& b) { return depth(a) < depth(b); });
+  return "require(compact_config);\n\n" + click::unparse_declarations(sorted) + "\n" +
+         click::unparse_connections(graph);
+}
+
 // The packages that a configuration requires.
 std::vector<std::string> requirements(const std::string& text) {
   click::Diagnostics none;
@@ -85,7 +99,7 @@ click::Graph written(click::Graph graph) {
 }  // namespace
 
 // Ends of the chain have the handlers of Click's devices. An element's own ones of these names win.
-void Engine::add_counts(const Generation& generation, int node, Handlers& list) {
+std::function<void()> Engine::add_counts(const Generation& generation, int node, Handlers& list) {
   const Element& element = *generation.router.nodes[static_cast<size_t>(node)].element;
   EndCounts& since = reset_[{element.name, element.class_name}];
   // Packets and drops are not read in one moment, so their difference may fall a little.
@@ -94,7 +108,8 @@ void Engine::add_counts(const Generation& generation, int node, Handlers& list) 
   list.read("count", [=, &since] { return text(now().packets, since.packets); })
       .read("byte_count", [=, &since] { return text(now().bytes, since.bytes); })
       .read("dropped", [=, &since] { return text(now().dropped, since.dropped); })
-      .write("reset_counts", [=, &since](const std::string&) { since = now(); });
+      .write("reset_counts", [](const std::string&) {});
+  return [=, &since] { since = now(); };
 }
 
 Engine::EndCounts Engine::end_counts(const Generation& generation, int node) const {
@@ -170,37 +185,46 @@ void Engine::change_arguments(const std::string& element, const std::string& arg
 Broker::Members Engine::make_members(Generation& generation) {
   Broker::Members members;
   const Router& router = generation.router;
+  click::HiddenSecrets hidden;
   // Elements in the order of the configuration, as Click lists them.
   for (auto& declaration : router.graph.elements) {
     const int i = router.find(declaration.name);
     const Node& node = router.nodes[static_cast<size_t>(i)];
-    Broker::add(
-        members, *node.element, node.config, [=, this, &generation, &router, &node, &declaration](Handlers& list) {
-          list.read("ports", [&router, i] { return ports_text(router, i); });
-          list.read("drops", [this, &generation, i] {
-            std::string text;
-            for (auto& [reason, packets] : whole_report_of(generation, i).drops)
-              text += reason + " " + std::to_string(packets) + "\n";
-            return text;
-          });
-          if (runs_by_itself(router, i)) add_task_handlers(generation, i, list);
-          if (read_)
-            list.write("config",
-                       [this, name = declaration.name](const std::string& value) { change_arguments(name, value); });
-          const auto* has_arguments = dynamic_cast<const HasArgumentHandlers*>(node.element.get());
-          for (size_t a = 0; has_arguments != nullptr && a < declaration.arguments.size(); ++a) {
-            const std::string handler = has_arguments->argument_handlers() + std::to_string(a);
-            list.read(handler, [&declaration, a] { return declaration.arguments[a].text; });
-            if (read_)
-              list.write(handler, [this, &declaration, a](const std::string& value) {
-                std::string all;
-                for (size_t i = 0; i < declaration.arguments.size(); ++i)
-                  all += (i == 0 ? "" : ", ") + (i == a ? value : declaration.arguments[i].text);
-                change_arguments(std::string(declaration.name), all);
-              });
-          }
-          if (node.targets.empty() || node.predecessors.empty()) add_counts(generation, i, list);
-        });
+    const std::string shown = click::unparse_arguments(declaration, &hidden);
+    std::function<void()> reset;  // what the engine counts at an end
+    Broker::add(members, *node.element, click::has_secret(declaration) ? shown : node.config,
+                [=, this, &generation, &router, &node, &declaration, &reset](Handlers& list) {
+                  list.read("ports", [&router, i] { return ports_text(router, i); });
+                  list.read("drops", [this, &generation, i] {
+                    std::string text;
+                    for (auto& [reason, packets] : whole_report_of(generation, i).drops)
+                      text += reason + " " + std::to_string(packets) + "\n";
+                    return text;
+                  });
+                  if (runs_by_itself(router, i)) add_task_handlers(generation, i, list);
+                  if (read_)
+                    list.write("config", [this, name = declaration.name](const std::string& value) {
+                      change_arguments(name, value);
+                    });
+                  const auto* has_arguments = dynamic_cast<const HasArgumentHandlers*>(node.element.get());
+                  for (size_t a = 0; has_arguments != nullptr && a < declaration.arguments.size(); ++a) {
+                    const std::string handler = has_arguments->argument_handlers() + std::to_string(a);
+                    list.read(handler, [&declaration, a] { return declaration.arguments[a].text; });
+                    if (read_)
+                      list.write(handler, [this, &declaration, a](const std::string& value) {
+                        std::string all;
+                        for (size_t i = 0; i < declaration.arguments.size(); ++i)
+                          all += (i == 0 ? "" : ", ") + (i == a ? value : declaration.arguments[i].text);
+                        change_arguments(std::string(declaration.name), all);
+                      });
+                  }
+                  if (node.targets.empty() || node.predecessors.empty()) reset = add_counts(generation, i, list);
+                });
+    // Counts of its own begin anew together with these.
+    Handlers& list = members.list.back().handlers;
+    for (const char* name : {"reset_counts", "reset"})
+      if (const Handler* own = list.find(name); reset && own != nullptr)
+        list.write(name, [reset, write = own->write](const std::string& value) { write(value), reset(); });
   }
   return members;
 }
@@ -213,8 +237,15 @@ void Engine::make_global_handlers() {
     for (auto& member : broker_->members()) text += member.element->name + "\n";
     return text;
   });
-  global.read("config", [this] { return router().text; });
-  global.read("flatconfig", [this] { return click::unparse(written(router().graph)); });
+  global.read("config", [this] {
+    const click::Graph& graph = router().graph;
+    if (std::any_of(graph.elements.begin(), graph.elements.end(), click::has_secret))
+      return click::unparse_without_secrets(written(graph));
+    const std::vector<std::string> required = requirements(router().text);
+    const bool compact = std::find(required.begin(), required.end(), "compact_config") != required.end();
+    return compact ? compact_text(written(graph)) : router().text;
+  });
+  global.read("flatconfig", [this] { return click::unparse_without_secrets(written(router().graph)); });
   global.read("requirements", [this] { return lines(requirements(router().text)); });
   global.read("packages", [] { return lines(click::default_packages()); });
   global.read("load", [this] {
@@ -238,7 +269,10 @@ void Engine::make_global_handlers() {
                const std::string text(click::trim(value));
                const size_t end = std::min(text.find(' '), text.size());
                if (text.empty()) return tracer_.end();
-               tracer_.begin(click::value_of<int>(text.substr(0, end)), std::string(click::trim(text.substr(end))));
+               const uint64_t trace =
+                   tracer_.begin(click::value_of<int>(text.substr(0, end)), std::string(click::trim(text.substr(end))));
+               if (Conversation* client = Conversation::current(); client != nullptr)
+                 client->at_end("trace", [this, trace] { tracer_.end_of(trace); });
              })
       .read("traced", [this] { return std::to_string(tracer_.finished()); })
       .read("tracing", [this] { return tracer_.active() ? "true" : "false"; });

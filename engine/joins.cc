@@ -35,6 +35,7 @@ class Finder {
       begins_segment_.push_back(nodes[i].segment >= 0 && heads[nodes[i].segment] == self);
     }
     find_ways();
+    if (std::none_of(joins_.begin(), joins_.end(), [](auto& join) { return join.ways.size() > 1; })) return;
     before_.assign(nodes.size(), Set(nodes.size(), false));
     beyond_ = before_;
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -80,22 +81,42 @@ class Finder {
  private:
   static size_t index(int node) { return static_cast<size_t>(node); }
 
+  // Nodes and outputs, in the order in which copies of a packet would go along them one by one, the first to its end.
+  std::vector<std::pair<size_t, size_t>> depth_first() const {
+    std::vector<std::pair<size_t, size_t>> connections, way;  // way: from where the search began; its next outputs
+    Set seen(nodes_.size(), false);
+    const auto enter = [&](size_t i) {
+      if (!seen[i]) way.emplace_back(i, 0);
+      seen[i] = true;
+    };
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      for (enter(i); !way.empty();) {
+        auto& [at, port] = way.back();
+        if (port == nodes_[at].targets.size()) {
+          way.pop_back();
+        } else {
+          connections.emplace_back(at, port);
+          enter(index(nodes_[at].targets[port++]));
+        }
+      }
+    return connections;
+  }
+
   // For now one entry in joins_ a node that any way leads to.
   void find_ways() {
     std::map<int, Join> found;
-    for (size_t i = 0; i < nodes_.size(); ++i)
-      for (size_t port = 0; port < nodes_[i].targets.size(); ++port) {
-        const int to = first_[index(nodes_[i].targets[port])], from = first_[i];
-        if (to == from && nodes_[i].segment >= 0 && !nodes_[i].on_cpu_too) continue;  // within a segment
-        Join& join = found[to];
-        join.node = to;
-        const auto add_way = [&](Join::Way way) {
-          const auto same = [&](auto& other) { return other.from == way.from && other.output == way.output; };
-          if (std::none_of(join.ways.begin(), join.ways.end(), same)) join.ways.push_back(way);
-        };
-        add_way({from, nodes_[i].copies ? static_cast<int>(port) : Join::Way::kAnyOutput});
-        if (nodes_[i].holds) add_way({from, Join::Way::kLate});
-      }
+    for (const auto& [i, port] : depth_first()) {
+      const int to = first_[index(nodes_[i].targets[port])], from = first_[i];
+      if (to == from && nodes_[i].segment >= 0 && !nodes_[i].on_cpu_too) continue;  // within a segment
+      Join& join = found[to];
+      join.node = to;
+      const auto add_way = [&join](Join::Way way) {
+        const auto same = [&](auto& other) { return other.from == way.from && other.output == way.output; };
+        if (std::none_of(join.ways.begin(), join.ways.end(), same)) join.ways.push_back(way);
+      };
+      add_way({from, nodes_[i].copies ? static_cast<int>(port) : Join::Way::kAnyOutput});
+      if (nodes_[i].holds) add_way({from, Join::Way::kLate});
+    }
     for (auto& entry : found) joins_.push_back(std::move(entry.second));
   }
 
@@ -169,7 +190,8 @@ class Finder {
   std::vector<int> first_;            // node that stands for it: the first of its GPU segment
   std::vector<bool> begins_segment_;  // by node
   std::vector<Join> joins_;
-  std::vector<Set> before_, beyond_;  // nodes that packets may have been at before (and at it); beyond buffers as well
+  std::vector<Set> before_, beyond_;  // nodes that packets may have been at before (and at it); beyond buffers as well;
+                                      // none if no ways meet
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ struct Join {
     int output;  ///< of a Tee, else kAnyOutput; kLate: what an element gives on its own
   };
   int node;
-  std::vector<Way> ways;
+  std::vector<Way> ways;      ///< in this order copies of one packet go on: those of a Tee's first output first
   bool ordered = false;       ///< packets wait here for older ones that may still come
   std::vector<int> segments;  ///< GPU segments from which packets may still come
   std::string ends;           ///< why order ends here, "" if it does not

@@ -52,6 +52,13 @@ TEST(Joins, JoinsWithinJoins) {
             "i o");
 }
 
+TEST(Joins, AreSoughtInTheLongestChains) {
+  std::vector<JoinNode> nodes(100'000);
+  for (size_t i = 0; i + 1 < nodes.size(); ++i) nodes[i].targets = {static_cast<int>(i + 1)};
+  nodes[0].entrance = true;
+  EXPECT_TRUE(find_joins(nodes).list.empty());
+}
+
 // A tile keeps the order, and so do the exits of one segment.
 TEST(Joins, ASegmentIsOneNode) {
   const std::string chain =

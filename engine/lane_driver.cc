@@ -8,8 +8,6 @@
 namespace heddle {
 namespace {
 
-constexpr uint64_t kRoundsBetweenChecks = 1 << 20;  // in vain, between two looks whether the lane has failed
-
 size_t ring_size(int packets) { return std::bit_ceil(static_cast<size_t>(packets)); }
 
 }  // namespace
@@ -66,7 +64,7 @@ bool LaneDriver::serve() {
   bool busy = hand_back();
   if (busy)
     vain_ = 0;
-  else if (++vain_ % kRoundsBetweenChecks == 0)
+  else if (failure_checks_.due(++vain_))
     check_failure();
   if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
     return lose() || busy;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/failure_checks.h"
 #include "engine/hand_over.h"
 #include "engine/lane.h"
 
@@ -57,6 +58,7 @@ class LaneDriver : public std::enable_shared_from_this<LaneDriver> {
   int fed_ = 0;        // of batch_
   int turn_ = 0;       // the worker that is asked first
   uint64_t vain_ = 0;  // rounds since something came back
+  FailureChecks failure_checks_;
   std::string failure_;
   std::atomic<bool> failed_{false};
 };

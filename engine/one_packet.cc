@@ -1,9 +1,9 @@
 #include "engine/one_packet.h"
 
 #include <bit>
-#include <vector>
 
 #include "core/error.h"
+#include "engine/walk_back.h"
 
 namespace heddle {
 namespace {
@@ -44,25 +44,18 @@ ColumnSet taken_by(const Node& node, const Access& access) {
 }
 
 std::string why_taken(const Router& router, const Plan& plan, int to, Column which) {
-  std::vector<int> open{to};
-  std::vector<bool> seen(router.nodes.size());
-  while (!open.empty()) {
-    const int here = open.back();
-    open.pop_back();
-    for (const int before : router.nodes[static_cast<size_t>(here)].predecessors) {
-      const auto p = static_cast<size_t>(before);
-      if (seen[p]) continue;
-      seen[p] = true;
-      open.push_back(before);
-      const Node& node = router.nodes[p];
-      const Access access = node.element->access(plan.nodes[p].processor);
-      if ((plan.nodes[p].columns & taken_by(node, access) & columns(which)) == 0) continue;
-      return format("the %s annotation is good for one packet only, and %s '%s' %s; put '%s' between the two",
-                    kColumnNames[static_cast<int>(which)], node.element->class_name.c_str(), node.element->name.c_str(),
-                    makes_packets(node) ? "may make others of it" : "has used it", setter_of(router, which).c_str());
-    }
-  }
-  return "";
+  std::string why;
+  walk_back(router, to, [&](int before) {
+    const auto p = static_cast<size_t>(before);
+    const Node& node = router.nodes[p];
+    const Access access = node.element->access(plan.nodes[p].processor);
+    if (why.empty() && (plan.nodes[p].columns & taken_by(node, access) & columns(which)) != 0)
+      why = format("the %s annotation is good for one packet only, and %s '%s' %s; put '%s' between the two",
+                   kColumnNames[static_cast<int>(which)], node.element->class_name.c_str(), node.element->name.c_str(),
+                   makes_packets(node) ? "may make others of it" : "has used it", setter_of(router, which).c_str());
+    return why.empty();
+  });
+  return why;
 }
 
 }  // namespace heddle

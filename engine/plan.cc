@@ -4,9 +4,12 @@
 #include <limits>
 #include <utility>
 
+#include "core/asked_early.h"
 #include "core/chooses.h"
 #include "core/error.h"
+#include "core/gpu_state.h"
 #include "engine/one_packet.h"
+#include "engine/setters.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
 
@@ -327,19 +330,35 @@ void synchronise(const Router& router, Plan& plan) {
 
 namespace {
 
-/** Tells elements that choose by where they are. */
+/** Tells elements that choose by where they are; refuses those that the load must not move. */
 void tell_places(const Router& router, const Plan& plan, click::Diagnostics& diagnostics) {
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     const Node& node = router.nodes[i];
-    auto* chooses = dynamic_cast<Chooses*>(node.element.get());
-    if (chooses == nullptr) continue;
-    try {
-      chooses->placed(plan.nodes[i].processor.is_gpu());
-    } catch (const Error& error) {
+    const auto error = [&](const std::string& what) {
       diagnostics.error(node.where, format("%s '%s': %s", node.element->class_name.c_str(), node.element->name.c_str(),
-                                           error.what()));
-    }
+                                           what.c_str()));
+    };
+    auto* chooses = dynamic_cast<Chooses*>(node.element.get());
+    if (chooses != nullptr) try {
+        chooses->placed(plan.nodes[i].processor.is_gpu());
+      } catch (const Error& why) {
+        error(why.what());
+      }
+    const auto* keeps = dynamic_cast<const KeepsGpuState*>(node.element.get());
+    if (keeps == nullptr || !plan.nodes[i].by_load) continue;
+    if (const std::string hidden = keeps->hidden_from_cpu(); !hidden.empty())
+      error("where the load decides (auto), CPU and GPU would have it in turn, and neither knows " + hidden +
+            " that the other has; give it DEVICE cpu or DEVICE gpu");
   }
+}
+
+/** Tells elements whether they are asked to prefetch. */
+void tell_prefetches(const Router& router, const Plan& plan) {
+  std::vector<bool> early(router.nodes.size());
+  for (const NodePlan& here : plan.nodes)
+    if (here.prefetch_for >= 0) early[static_cast<size_t>(here.prefetch_for)] = true;
+  for (size_t i = 0; i < router.nodes.size(); ++i)
+    if (auto* asked = dynamic_cast<AskedEarly*>(router.nodes[i].element.get())) asked->asked_early(early[i]);
 }
 
 }  // namespace
@@ -360,11 +379,13 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   passes::place(router, plan);
   tell_places(router, plan, diagnostics);
   passes::follow(router, plan, diagnostics);
+  check_setters(router, plan, diagnostics);
   if (!diagnostics.ok()) return plan;
   passes::find_parsers(router, plan);
   passes::find_live_columns(router, plan);
   passes::count_bytes(router, plan);
   passes::find_prefetches(router, plan);
+  tell_prefetches(router, plan);
   passes::cut(router, plan);
   passes::find_rings(router, plan, diagnostics);
   if (!diagnostics.ok()) return plan;

@@ -95,7 +95,7 @@ std::string Plan::text(const Router& router) const {
       if (here.access.reads) text += " reads " + atoms.text(here.access.reads);
       if (here.access.writes) text += " writes " + atoms.text(here.access.writes);
       if (here.prefetch_for >= 0)
-        text += " prefetches for " + router.nodes[static_cast<size_t>(here.prefetch_for)].element->name;
+        text += " can prefetch for " + router.nodes[static_cast<size_t>(here.prefetch_for)].element->name;
       if (here.parser >= 0)
         text += " (headers are parsed again first, as by " +
                 router.nodes[static_cast<size_t>(here.parser)].element->name + ")";

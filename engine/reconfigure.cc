@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <span>
+#include <string_view>
 #include <tuple>
 
 #include "core/error.h"
@@ -12,8 +13,20 @@
 namespace heddle {
 namespace {
 
-/** Whether the parser has named it, Class@5 or outer/Class@5: the number follows from what stands before it. */
-bool is_anonymous(const std::string& name) { return name.find('@') != std::string::npos; }
+/** Whether the parser has named it or something around it, Class@5, outer/Class@5 or @5/inner: the number follows from
+ *  what stands before it. Classes begin with a capital letter, so elements that are given such a name, q@5, keep it. */
+bool is_anonymous(std::string_view name) {
+  for (size_t begin = 0; begin < name.size();) {
+    const size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    const size_t at = part.rfind('@');
+    if (at != part.npos && part.find_first_not_of("0123456789", at + 1) == part.npos && at + 1 < part.size() &&
+        (at == 0 || (part[0] >= 'A' && part[0] <= 'Z')))
+      return true;
+    begin = end + 1;
+  }
+  return false;
+}
 
 /** The same, which has elements but for the program's own: what a mistyped file name gives would take the router
  *  away. Throws Error. */

@@ -1,5 +1,7 @@
 // The passes of GPU ports: which segments a GPU serves from one port's rings to another's, by itself.
+#include <filesystem>
 #include <map>
+#include <tuple>
 
 #include "core/error.h"
 #include "elements/endpoints/from_gpu_port.h"
@@ -152,6 +154,7 @@ class Finder {
     if (!diagnostics_.ok()) return;
     const auto configs = gpu_ports(router_);
     check_devices(configs);
+    check_sockets();
     for (const Segment& segment : plan_.segments) {
       if (!segment.has_rings()) continue;
       const Node &in = router_.nodes[static_cast<size_t>(segment.from)],
@@ -179,6 +182,23 @@ class Finder {
               format("ROLE: packets of a client lie in its buffers, which have no room for what %s, on their way, puts "
                      "around them; let it be a client itself (ROLE client), or take a soft NIC",
                      called(node).c_str()));
+    }
+  }
+  /** One program listens at a path, and a server that knows a memif by its ID has one client for it. */
+  void check_sockets() {
+    std::map<std::tuple<std::filesystem::path, memif::Role, uint32_t>, const Node*> users;
+    for (const Node& node : router_.nodes) {
+      const auto* port = dynamic_cast<const GPUPort*>(node.element.get());
+      if (port == nullptr || !port->config() || port->config()->soft_nic != nullptr) continue;
+      const memif::PortConfig& config = port->config()->memif;
+      const bool listens = config.role == memif::Role::server;
+      const auto path = std::filesystem::absolute(config.socket).lexically_normal();
+      const auto [user, is_first] = users.try_emplace({path, config.role, listens ? 0 : config.interface.id}, &node);
+      if (is_first) continue;
+      const std::string other = called(*user->second) + format(" at %s", user->second->where.text().c_str());
+      error(node, "SOCKET: " + (listens ? other + " listens there already; give each server a path of its own"
+                                        : other + " is the client there with this ID already; give it another ID, or "
+                                                  "another path"));
     }
   }
   /** Nobody else may take frames from a soft NIC's device. */

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "click/address_book.h"
 #include "click/arguments.h"
 #include "core/compound.h"
 #include "core/error.h"
+#include "elements/basic/schedule_info.h"
+#include "elements/endpoints/dpdk_info.h"
 #include "engine/copies.h"
+#include "engine/loops.h"
 #include "engine/processing.h"
 #include "gpu/device.h"
 #include "gpu/functions.h"
@@ -133,33 +138,6 @@ void read_placement(Node& node, click::Arguments& arguments) {
   arguments.keyword("BLOCKING", node.blocking);
 }
 
-// Kahn's algorithm; nodes that remain lie on a cycle, or behind one.
-std::vector<int> topological_order(const std::vector<Node>& nodes, const std::vector<bool>& may_go_back,
-                                   std::vector<int>& on_cycle) {
-  std::vector<int> waiting(nodes.size()), order;
-  const auto counts = [&](int target) { return !may_go_back[static_cast<size_t>(target)]; };
-  for (auto& node : nodes)
-    for (int target : node.targets) waiting[static_cast<size_t>(target)] += counts(target);
-  for (size_t i = 0; i < nodes.size(); ++i)
-    if (waiting[i] == 0) order.push_back(static_cast<int>(i));
-  for (size_t k = 0; k < order.size(); ++k)
-    for (int target : nodes[static_cast<size_t>(order[k])].targets)
-      if (counts(target) && --waiting[static_cast<size_t>(target)] == 0) order.push_back(target);
-  on_cycle.clear();
-  for (size_t i = 0; i < nodes.size(); ++i)
-    if (waiting[i] > 0) on_cycle.push_back(static_cast<int>(i));
-  return order;
-}
-
-// A cycle is allowed if packets wait in a buffer on it: the edges into such buffers do not count.
-std::vector<int> order_of(const std::vector<Node>& nodes, std::vector<int>& on_cycle) {
-  std::vector<bool> may_go_back(nodes.size(), false);
-  std::vector<int> order = topological_order(nodes, may_go_back, on_cycle);
-  if (on_cycle.empty()) return order;
-  for (int i : on_cycle) may_go_back[static_cast<size_t>(i)] = nodes[static_cast<size_t>(i)].is_buffer();
-  return topological_order(nodes, may_go_back, on_cycle);
-}
-
 // What `entry` pulls from: `at` is the node before it. Node -1: an input is not connected, which is reported.
 PullPoint pull_point(const Router& router, int at, int entry) {
   PullPoint point{-1, entry, {}, {}};
@@ -192,7 +170,9 @@ void find_tasks(Router& router, click::Diagnostics& diagnostics) {
                                            "Queue",
                                            node.element->name.c_str()));
     }
-    if (inputs.empty() || !pulls(inputs[0]) || node.is_buffer()) continue;
+    // A buffer pulls if its class says so; one that takes either way, such as Idle, does not.
+    const bool waits = node.is_buffer() && node.element->processing()[0] != 'l';
+    if (inputs.empty() || !pulls(inputs[0]) || waits) continue;
     node.pulled = true;
     if (!outputs.empty() && pulls(outputs[0])) continue;  // it only passes on
     if (node.predecessors.empty()) return;                // its input is not connected: reported
@@ -201,6 +181,21 @@ void find_tasks(Router& router, click::Diagnostics& diagnostics) {
     while (!first->inputs.empty()) first = &first->inputs[0];
     if (first->node < 0) return;
     router.tasks.push_back({first->node, first->target, self, pull});
+  }
+}
+
+/** There is one packet memory. */
+void check_infos(const std::vector<Node>& nodes, click::Diagnostics& diagnostics) {
+  const Node* first = nullptr;
+  for (auto& node : nodes) {
+    if (dynamic_cast<const DPDKInfo*>(node.element.get()) == nullptr) continue;
+    if (first != nullptr)
+      diagnostics.error(node.where, format("%s '%s': '%s' at %s says already how much memory packets get; a chain has "
+                                           "at most one DPDKInfo",
+                                           node.element->class_name.c_str(), node.element->name.c_str(),
+                                           first->element->name.c_str(), first->where.text().c_str()));
+    else
+      first = &node;
   }
 }
 
@@ -279,19 +274,16 @@ click::Graph with_input_marks(click::Graph graph) {
   return graph;
 }
 
-/** Whether a way leads from `node` back to it. */
-bool comes_back(const std::vector<Node>& nodes, int node) {
-  std::vector<bool> seen(nodes.size());
-  std::vector<int> open{node};
-  while (!open.empty()) {
-    const auto here = static_cast<size_t>(open.back());
-    open.pop_back();
-    for (int target : nodes[here].targets) {
-      if (target == node) return true;
-      if (!seen[static_cast<size_t>(target)]) seen[static_cast<size_t>(target)] = true, open.push_back(target);
-    }
-  }
-  return false;
+/** As ScheduleInfos say. */
+void set_tickets(Router& router) {
+  std::map<const Element*, double> factors;
+  for (auto& node : router.nodes)
+    if (const auto* info = dynamic_cast<const ScheduleInfo*>(node.element.get()))
+      for (const auto& [element, factor] : info->factors()) factors.try_emplace(element, 1.0).first->second *= factor;
+  for (auto& node : router.nodes)
+    if (const auto found = factors.find(node.element.get()); found != factors.end())
+      node.share->tickets = static_cast<int>(
+          std::clamp(std::round(found->second * TaskShare::kUsualTickets), 1.0, double{TaskShare::kMostTickets}));
 }
 
 }  // namespace
@@ -304,7 +296,7 @@ click::ParseOptions language() {
 }
 
 Router Router::build(const click::Graph& written, click::Diagnostics& diagnostics) {
-  const click::Graph graph = with_input_marks(written);
+  click::Graph graph = with_input_marks(written);
   std::vector<Node> nodes(graph.elements.size());
   std::vector<std::vector<bool>> in_use(nodes.size()), out_use(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -362,6 +354,7 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
   }
   place_lists(nodes);
   check_who_decides(nodes, diagnostics);
+  check_infos(nodes, diagnostics);
   std::vector<Element*> elements;
   for (auto& node : nodes) elements.push_back(node.element.get());
   std::vector<PortKinds> kinds = resolve_ports(graph, elements, diagnostics);
@@ -370,7 +363,7 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
   if (!diagnostics.ok()) return router;
 
   std::vector<int> on_cycle;
-  const std::vector<int> order = order_of(nodes, on_cycle);
+  const std::vector<int> order = order_of(nodes, kinds, graph, on_cycle, diagnostics);
   if (!on_cycle.empty()) {
     const auto& node = nodes[static_cast<size_t>(on_cycle[0])];
     diagnostics.error(
@@ -413,10 +406,9 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
       diagnostics.error(node.where, node.element->class_name + " '" + node.element->name + "': " + error.what());
     }
   }
-  if (router.tasks.empty() &&
-      std::none_of(router.nodes.begin(), router.nodes.end(), [](auto& node) { return node.element->keeps_running(); }))
-    diagnostics.error(router.nodes.empty() ? click::Location{} : router.nodes.front().where,
-                      "the chain has no source of packets, such as FromDump or FromDPDKDevice");
+  set_tickets(router);
+  if (router.nodes.empty())
+    diagnostics.error(click::Location{}, "the chain has no source of packets, such as FromDump or FromDPDKDevice");
   return router;
 }
 

@@ -66,6 +66,14 @@ TEST(Router, NamesCycles) {
             "chain:1:15: 'a' is on a cycle; packets would never leave it. Put a Queue and an Unqueue on it\n");
 }
 
+TEST(Router, LoopsThatPacketsCanLeaveAreFine) {
+  EXPECT_EQ(mistakes("TestSource -> k :: Classifier(0/00, -) -> TestSink; k[1] -> Strip(1) -> k;"), "");
+  EXPECT_EQ(
+      mistakes("TestSource -> s :: Strip(1) -> t :: Tee -> TestSink; t[1] -> k :: Classifier(0/00, -) -> TestSink; "
+               "k[1] -> k2 :: Classifier(0/01, -) -> s; k2[1] -> k;"),
+      "");
+}
+
 TEST(Router, CyclesThroughAQueueAreFine) {
   EXPECT_EQ(mistakes("TestSource -> q :: Queue -> u :: Unqueue -> c :: Classifier(0/00, -) -> q; c[1] -> TestSink;"),
             "");

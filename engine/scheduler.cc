@@ -43,6 +43,7 @@ void Scheduler::prepare() {
   for (size_t thread = 0; thread < workers_.size(); ++thread) {
     if (!runs(thread)) continue;
     ++working;
+    workers_[thread]->set_awaited(false);
     Progress& progress = progress_[thread];
     progress.idle = progress.quiet = progress.still = false;
     progress.rounds = progress.busy_rounds = 0;
@@ -95,6 +96,7 @@ void Scheduler::join() {
 void Scheduler::pause() {
   pausing_ = true;
   finished_.store(true, std::memory_order_release);
+  for (auto& worker : workers_) worker->set_awaited(true);
   join();
 }
 

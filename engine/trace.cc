@@ -35,7 +35,7 @@ uint32_t network_offset(const uint8_t* frame, uint32_t bytes) {
 
 }  // namespace
 
-void Tracer::begin(int count, const std::string& filter) {
+uint64_t Tracer::begin(int count, const std::string& filter) {
   if (count < 1 || count > kMost)
     throw Error(format("%d packets: from 1 to %d can be followed at a time", count, kMost));
   ip_filter::Program program;
@@ -51,10 +51,20 @@ void Tracer::begin(int count, const std::string& filter) {
   filter_ = std::move(program), filtered_ = !filter.empty();
   wanted_ = count;
   active_ = true;
+  return ++begun_;
 }
 
 void Tracer::end() {
   const std::lock_guard lock(mutex_);
+  stop();
+}
+
+void Tracer::end_of(uint64_t trace) {
+  const std::lock_guard lock(mutex_);
+  if (trace == begun_) stop();
+}
+
+void Tracer::stop() {
   forget();
   wanted_ = 0;
   active_ = false;

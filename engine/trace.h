@@ -29,10 +29,13 @@ class Tracer {
   static constexpr size_t kMostSteps = 256;  ///< of a packet: one on a cycle is not followed for ever
 
   /** Follows the next `count` packets that come from sources and match `filter`, a pattern of IPFilter's language, or
-   *  "" for all. IPv4 lies behind the Ethernet header and VLAN tags. Forgets what it has. Throws Error. Any thread. */
-  void begin(int count, const std::string& filter);
+   *  "" for all. IPv4 lies behind the Ethernet header and VLAN tags. Forgets what it has. Throws Error. Returns a
+   *  number for end_of(). Any thread. */
+  uint64_t begin(int count, const std::string& filter);
   /** Chooses no more packets, and forgets what it has. Any thread. */
   void end();
+  /** The same, unless another trace has begun since that one. */
+  void end_of(uint64_t trace);
   /** Whether packets are to be chosen, or marked ones may be on their way. */
   bool active() const { return active_.load(std::memory_order_relaxed); }
   /** Packets that have got to an end. */
@@ -70,6 +73,7 @@ class Tracer {
     std::map<const Packet*, Seen> there;  // those that are on their way
     Seen last;
   };
+  void stop();
   void forget();
   bool matches(const Packet* packet) const;
   static Seen look(const NodePlan& here, Batch& batch, int i);
@@ -80,6 +84,7 @@ class Tracer {
 
   std::atomic<bool> active_{false};
   mutable std::mutex mutex_;  // for what follows
+  uint64_t begun_ = 0;        // traces
   int wanted_ = 0;
   bool filtered_ = false;
   ip_filter::Program filter_;

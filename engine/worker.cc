@@ -3,7 +3,9 @@
 #include <rte_cycles.h>
 
 #include <algorithm>
+#include <thread>
 
+#include "core/acts_beside.h"
 #include "core/column_pack.h"
 #include "core/packet_pool.h"
 #include "core/parses.h"
@@ -96,6 +98,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
                       element->copies_some(),
                       here.counts_bytes,
                       dynamic_cast<const Emitter*>(element),
+                      shared.batch_size == 1 ? dynamic_cast<const ActsBeside*>(element) : nullptr,
                       node.blocking,
                       any_numbered(ways_[i]),
                       static_cast<uint32_t>(here.prepends),
@@ -167,7 +170,9 @@ void Worker::enter(const Entry& entry, Batch& batch) {
     shared_.tracer->come(*shared_.router, *shared_.plan, entry.source_node, batch);
   if (entry.clear != 0) clear_missing(batch, entry.clear);
   if (entry.numbered) number(batch);
+  whole_ = nothing_in_flight();
   go(entry.way, batch);
+  whole_ = false;
   if (!joins_.empty()) pass_joins();
   if (due_) emit_due();
 }
@@ -219,14 +224,9 @@ bool Worker::round(bool stopping) {
   if (due_) emit_due();
   report_epoch();
   unpublished_ = unpublished_ || busy;
-  if (busy) {
-    idle_rounds_ = 0;
-  } else if (idle_rounds_ % kSpinsBetweenChecks == kSpinsBetweenChecks - 1) {
-    ++idle_rounds_;
+  idle_rounds_ = busy ? 0 : idle_rounds_ + 1;
+  if (!busy && failure_checks_.due(idle_rounds_))
     for (auto& path : paths_) check_failure(*path);
-  } else {
-    ++idle_rounds_;
-  }
   return busy;
 }
 
@@ -261,7 +261,7 @@ void Worker::drain(bool ending) {
       if (path->gathered) feed_gathered(*path);
     for (auto& path : paths_) waiting = waiting || path->lane->in_flight() > 0;
     if (!waiting && !(ending && run_timers(0, true))) break;
-    if (!collect_all() && spins % kSpinsBetweenChecks == 0)
+    if (!collect_all() && failure_checks_.due(spins))
       for (auto& path : paths_) check_failure(*path);
   }
   report_epoch();
@@ -315,6 +315,8 @@ void Worker::run(int i, Batch& batch) {
       shared_.tracer->arrive(*shared_.router, *shared_.plan, i, batch);
     const int arrived = batch.size();
     step.element->run_cpu(batch);
+    if (step.acts != nullptr) [[unlikely]]
+      wait_for(*step.acts);
     if (step.emitter != nullptr) due_ = due_ || step.emitter->due(thread_);
     if (step.changes_lengths) batch.forget_bytes();
     if (step.prefetch_for != nullptr && (step.prefetch_path == nullptr || step.prefetch_path->on_cpu))
@@ -329,21 +331,27 @@ void Worker::run(int i, Batch& batch) {
     if (step.ways.empty()) return;  // a sink has kept what it got
     if (step.copies) return copy_out(i, batch);
     const Way& onward = step.ways[static_cast<size_t>(way)];
-    if (onward.join >= 0) return go(onward, batch);
+    if (waits(onward)) return go(onward, batch);
     i = onward.target;
   }
+}
+
+void Worker::wait_for(const ActsBeside& element) const {
+  // What it does may change a table, which waits for a report of this thread, or the configuration.
+  while (element.acts() && shared_.epochs->current() == epoch_ && !awaited_.load(std::memory_order_relaxed))
+    std::this_thread::yield();
 }
 
 bool Worker::together(Batch& batch, std::span<const Way> ways, bool splits, int& way) {
   const int n = batch.size();
   if (n == 0) return true;
   const uint16_t* next = batch.next();
-  uint16_t differs = 0, largest = 0;
+  uint16_t differs = 0, dropped = 0;
   for (int i = 0; i < n; ++i) {
     differs |= next[i] ^ next[0];
-    largest = std::max(largest, next[i]);
+    dropped |= (next[i] & kDrop) == kDrop;
   }
-  if (largest >= kDrop || (differs != 0 && splits)) return false;
+  if (dropped != 0 || (differs != 0 && splits)) return false;
   way = next[0];
   return ways.empty() || ways[next[0]].target >= 0;
 }
@@ -393,6 +401,7 @@ void Worker::divide(int node, std::span<const Way> ways, ColumnSet columns, bool
     spare_.give_back(std::move(dropped));
   }
   const size_t end = parts_.size();
+  if (end - first > 1) whole_ = false;
   for (size_t k = first; k < end; ++k) part_of_[static_cast<size_t>(parts_[k].way->target)] = -1;
   for (size_t k = first; k < end; ++k) {
     std::unique_ptr<Batch> part = std::move(parts_[k].batch);

@@ -13,6 +13,7 @@
 #include "core/epoch.h"
 #include "engine/batch_wait.h"
 #include "engine/device_choice.h"
+#include "engine/failure_checks.h"
 #include "engine/lane.h"
 #include "engine/plan.h"
 #include "engine/reorder.h"
@@ -21,6 +22,7 @@
 
 namespace heddle {
 
+class ActsBeside;
 class Parses;
 
 /** What one node of a chain has seen on one thread. Written by that thread. */
@@ -71,6 +73,8 @@ class Worker {
   bool nothing_in_flight() const;
   /** Waits until all packets in flight have left; `ending`: also those that elements hold back. */
   void drain(bool ending = true);
+  /** Whether somebody waits for the thread to end between two batches: it waits for no ActsBeside then. Any thread. */
+  void set_awaited(bool awaited) { awaited_.store(awaited, std::memory_order_relaxed); }
 
   /** As of about a millisecond ago. */
   const NodeCounts& counts(int node) const { return published_[static_cast<size_t>(node)]; }
@@ -89,8 +93,6 @@ class Worker {
   bool has_timers_alone() const { return tasks_.empty(); }
 
  private:
-  static constexpr uint64_t kSpinsBetweenChecks = 1 << 20;  ///< in vain, between two looks whether a GPU has failed
-
   struct Step;
   struct Path;
 
@@ -104,9 +106,11 @@ class Worker {
   /** The way to `target` from node `from` (of a segment the first) by `output`, see Join::Way. */
   Way way_to(int from, int output, int target) const;
 
+  /** Whether a batch that takes this way waits for others at its end. */
+  bool waits(const Way& way) const { return way.join >= 0 && !whole_; }
   /** Takes a batch a way, which is not a drop. Empties it. */
   void go(const Way& way, Batch& batch) {
-    if (way.join >= 0) [[unlikely]]
+    if (waits(way)) [[unlikely]]
       joins_[static_cast<size_t>(way.join)].reorder.add(way.join_way, batch);
     else
       run(way.target, batch);
@@ -114,6 +118,8 @@ class Worker {
 
   /** Takes a batch through the chain from node `i` on. Empties it. */
   void run(int i, Batch& batch);
+  /** Until `element` has done what packets have asked for, or somebody waits for this thread. */
+  void wait_for(const ActsBeside& element) const;
   void count(int node, Batch& batch);
   void feed(Path& path, int node, Batch& batch);
   /** With a latency budget: lets packets wait for others, as far as it goes. Empties the batch. */
@@ -166,6 +172,7 @@ class Worker {
     bool changes_lengths;
     bool copy_first, copies, copies_some, counts_bytes;
     const Emitter* emitter;  // it, if it emits packets
+    const ActsBeside* acts;  // it, if the thread waits for what it does beside
     bool blocking;           // waits when its lane is full
     bool numbered_behind;
     uint32_t prepends, appends;  // room that packets need here, bytes
@@ -285,6 +292,7 @@ class Worker {
   bool watches_rings_ = false;   // calls timers of elements between GPU ports
   std::vector<JoinHere> joins_;  // in topological order
   uint32_t next_number_ = 0;
+  bool whole_ = false;  // the batch that runs has all packets of this thread, so no older ones can come at joins
   int waiting_ = 0, most_waiting_ = 0;        // packets at joins; beyond that nothing is received
   std::vector<std::unique_ptr<Path>> paths_;  // in the order of the segments
   std::vector<NodeCounts> counts_;            // by node; only this thread looks at them
@@ -306,7 +314,9 @@ class Worker {
   uint64_t publications_ = 0;
   std::string failure_;
   uint64_t idle_rounds_ = 0;
+  FailureChecks failure_checks_;
   bool stop_begun_ = false, due_ = false;
+  std::atomic<bool> awaited_{false};
   uint64_t epoch_ = 0, waiting_epoch_ = 0;  // reported; noticed, and waiting for packets fed before it
 
   // For readers: a copy of counts_ that is renewed now and then. Nothing that this thread writes at every batch lies on

@@ -7,13 +7,21 @@
 
 namespace heddle {
 
+// The packets themselves leave by output 0 when the copies have left, so that they share their bytes with none where
+// most is done with them. One by one they leave in Click's order: a Tee serves its outputs one after the other, and the
+// last one gets the packet itself, unless it is pulled, or goes to further outputs only now and then.
 void Worker::copy_out(int node, Batch& batch) {
   const Step& step = steps_[static_cast<size_t>(node)];
   const int n = batch.size();
+  const bool in_order =
+      shared_.batch_size == 1 && !step.copies_some && !shared_.router->nodes[static_cast<size_t>(node)].pulled;
+  const size_t original = in_order ? step.ways.size() - 1 : 0;
   uint16_t* const which = copied_.data();  // those that go to a port; until the next go()
-  for (size_t port = 1; port < step.ways.size(); ++port) {
+  for (size_t port = 0; port < step.ways.size(); ++port) {
+    if (port == original) continue;
     const int count = step.copies_some ? step.element->copies_to(batch, static_cast<int>(port), which) : n;
     if (count == 0) continue;
+    if (!in_order || !paths_.empty()) whole_ = false;  // else copies follow each other anyway
     auto copies = spare_.borrow();
     const ColumnSet live = steps_[static_cast<size_t>(step.ways[port].target)].live;
     for (int k = 0; k < count; ++k) {
@@ -45,7 +53,7 @@ void Worker::copy_out(int node, Batch& batch) {
       batch.append(batch, i, live);
     }
   }
-  go(step.ways[0], batch);
+  go(step.ways[original], batch);
 }
 
 void Worker::drop_marked(int node, Batch& batch, int marked) {
@@ -98,7 +106,8 @@ void Worker::make_room(int node, Batch& batch) {
   };
   const int n = batch.size();
   bool lacking = false;
-  for (int i = 0; i < n; ++i) lacking = lacking || lacks_room(batch.packet(i));
+  for (int i = 0; i < n; ++i) lacking |= batch.packet(i)->data_off < step.prepends;
+  for (int i = 0; i < n && step.appends > 0; ++i) lacking |= rte_pktmbuf_tailroom(batch.packet(i)) < step.appends;
   if (!lacking) return;
   NodeCounts& counts = counts_[static_cast<size_t>(node)];
   batch.resize(0);

@@ -24,6 +24,7 @@ void Worker::lose(int node, std::atomic<uint64_t> NodeCounts::*count, const char
 void Worker::feed(Path& path, int node, Batch& batch) {
   NodeCounts& counts = counts_[static_cast<size_t>(node)];
   Lane& lane = *path.lane;
+  whole_ = false;
   if (const int most = shared_.plan->segments[static_cast<size_t>(path.segment)].limits.batch;
       most > 0 && batch.size() > most) {
     const int over = batch.size() - most;
@@ -33,6 +34,12 @@ void Worker::feed(Path& path, int node, Batch& batch) {
   if (shared_.tracer->active()) [[unlikely]]
     shared_.tracer->arrive(*shared_.router, *shared_.plan, node, batch);
   int first = 0;
+  const auto bytes_left = [&] {
+    uint64_t bytes = 0;
+    for (int i = first; i < batch.size(); ++i) bytes += batch.length(i);
+    return bytes;
+  };
+  uint64_t bytes = bytes_left();  // what has been fed may be another thread's by now, and longer or shorter
   for (uint64_t spins = 1; first < batch.size(); ++spins) {
     const int left = batch.size() - first;
     if (path.lost) [[unlikely]] {
@@ -40,24 +47,24 @@ void Worker::feed(Path& path, int node, Batch& batch) {
         set_side(path, true);
         return run_rest(node, batch, first);
       }
-      if (!collect(path) && spins % kSpinsBetweenChecks == 0) check_failure(path);
+      if (!collect(path) && failure_checks_.due(spins)) check_failure(path);
       continue;
     }
     if (!failure_.empty()) {
       lose(node, &NodeCounts::gpu_failed, "gpu_failed", batch.packets() + first, left);
     } else if (const int taken = lane.feed(batch, first); taken > 0) {
       add(counts.packets, static_cast<uint64_t>(taken));
-      uint64_t bytes = 0;
-      for (int i = first; i < first + taken; ++i) bytes += batch.length(i);
-      add(counts.bytes, bytes);
       if (path.numbers) path.numbers->push(batch.numbers() + first, taken);
       first += taken;
+      const uint64_t rest = bytes_left();
+      add(counts.bytes, bytes - rest);
+      bytes = rest;
       continue;
     } else {
       lane.flush();
       if (collect(path)) continue;
       if (steps_[static_cast<size_t>(node)].blocking) {
-        if (spins % kSpinsBetweenChecks == 0) check_failure(path);
+        if (failure_checks_.due(spins)) check_failure(path);
         continue;
       }
       lose(node, &NodeCounts::no_slot, "no_slot", batch.packets() + first, left);
@@ -70,6 +77,7 @@ void Worker::feed(Path& path, int node, Batch& batch) {
 
 void Worker::gather(Path& path, Batch& batch) {
   Batch& gathered = *path.gathered;
+  whole_ = false;
   const uint64_t now = rte_rdtsc();
   if (gathered.empty()) {
     path.wait.begin(now);

@@ -38,9 +38,9 @@ class CudaDevice final : public Device {
 
  public:
   explicit CudaDevice(int index) : index_(index), pinned_(Arena::kPinned), lasting_(Arena::kDevice) {
-    use();
     HEDDLE_CUDA_CHECK(cudaGetDeviceProperties(&properties_, index));
     info_ = describe(index, properties_);
+    make_context();
     memory_.emplace(index);
     kernels_.emplace(properties_, info_.name, *memory_);
     info_.kernel_registers = kernels_->registers();
@@ -124,6 +124,8 @@ class CudaDevice final : public Device {
   void stop() override;
 
  private:
+  /** The first call that wants something of the device. */
+  void make_context() const;
   /** "", or of what its kernels have died. */
   std::string death();
   struct ProgramRecord {
@@ -157,6 +159,17 @@ class CudaDevice final : public Device {
   std::vector<void*> shared_;  // host memory that is registered
   std::string failure_;        // that fail() has been told
 };
+
+void CudaDevice::make_context() const {
+  const cudaError_t error = cudaSetDevice(index_);
+  if (error == cudaErrorDevicesUnavailable)
+    throw Error(
+        format("%s: %s (%s): another process has it for itself, or its compute mode lets none in; end that "
+               "process (nvidia-smi lists them), set the mode with 'nvidia-smi -c DEFAULT' as root, or run with "
+               "another --device, or --device cpu",
+               info_.name.c_str(), cudaGetErrorString(error), cudaGetErrorName(error)));
+  HEDDLE_CUDA_CHECK(error);
+}
 
 void CudaDevice::make_twins() {
   if (places_.twins != nullptr) return;

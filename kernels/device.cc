@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "gpu/fitness.h"
 #include "gpu/functions.h"
 
 namespace heddle::gpu {
@@ -14,6 +15,22 @@ std::vector<DeviceInfo> devices(std::string& reason) {
 #else
   reason = "this heddle was built without CUDA; install the CUDA toolkit (nvcc) and build again";
   return {};
+#endif
+}
+
+ComputeMode compute_mode([[maybe_unused]] const DeviceInfo& gpu) {
+#ifdef HEDDLE_HAVE_CUDA
+  return cuda_backend::compute_mode(parse_device_name(gpu.name).index);
+#else
+  return ComputeMode::shared;  // devices() has found no GPU
+#endif
+}
+
+const char* kernel_architectures() {
+#ifdef HEDDLE_HAVE_CUDA
+  return HEDDLE_CUDA_ARCHITECTURES;
+#else
+  return "";
 #endif
 }
 

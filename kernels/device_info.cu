@@ -1,6 +1,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "gpu/fitness.h"
 #include "kernels/check.h"
 #include "kernels/device_info.h"
 
@@ -43,6 +44,13 @@ std::vector<DeviceInfo> devices(std::string& reason) {
     list.push_back(describe(i, properties));
   }
   return list;
+}
+
+ComputeMode compute_mode(int index) {
+  int mode = cudaComputeModeDefault;
+  HEDDLE_CUDA_CHECK(cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, index));
+  if (mode == cudaComputeModeProhibited) return ComputeMode::prohibited;
+  return mode == cudaComputeModeDefault ? ComputeMode::shared : ComputeMode::exclusive;
 }
 #endif
 

@@ -23,11 +23,11 @@ struct RingArrival {
  *  program's. */
 class RingWatch {
  public:
-  /** Waits a little when nothing has come for long. */
+  /** Waits a little when nothing has come for long. A whole warp calls it. */
   __device__ void doze() {
-    const unsigned times = idle;
-    __syncwarp();
-    if (threadIdx.x % kLanes == 0) idle = times + 1;
+    unsigned times = 0;
+    if (threadIdx.x % kLanes == 0) times = idle++;
+    times = __shfl_sync(~0u, times, 0);
     if (times >= kRingPolls) __nanosleep(min(kRingFirstDozeNs << min(times - kRingPolls, 8u), kRingLastDozeNs));
     __syncwarp();
   }
@@ -35,7 +35,7 @@ class RingWatch {
   __device__ uint32_t limit() const { return limit_; }  ///< places before it on the transmitting ring may be filled
 
   uint32_t fault;  ///< RingFault
-  unsigned idle;   ///< looks since something came
+  unsigned idle;   ///< looks since something came: lane 0's alone
   uint32_t end;    ///< packets before it have been taken, or are in tiles (where one kernel does all)
 
  protected:

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <thread>
 
 #include "bench/ring_rig.h"
 #include "kernels/ring_serving.h"
+#include "simt/blocks.h"
 #include "tests/support/patience.h"
 #include "tests/support/ring_cases.h"
 
@@ -80,6 +83,16 @@ class RingKernel : public testing::TestWithParam<test::RingCase> {
   }
   bool on_simt() const { return GetParam().device.starts_with("simt"); }
 
+  /** On simt, slow: worker number `worker` of the first pair, of kSlowWorkers if they are in one block. */
+  std::optional<simt::HeldWarp> slow(int worker) const {
+    constexpr unsigned kLanes = gpu::kSlotPackets;
+    const auto w = static_cast<unsigned>(worker);
+    if (GetParam().spread) return std::optional<simt::HeldWarp>(std::in_place, 1 + w, 0, gpu::kTeamWarps * kLanes);
+    if (GetParam().split) return std::optional<simt::HeldWarp>(std::in_place, 0, w, kSlowWorkers * kLanes);
+    return std::optional<simt::HeldWarp>(std::in_place, 0, 2 + w, (kSlowWorkers + 2) * kLanes);
+  }
+  static constexpr int kSlowWorkers = 4;
+
   /** All pairs of all rigs, by one thread, in bursts of any size. */
   static void exchange(
       const std::vector<RingRig*>& rigs, uint64_t frames, uint32_t least, uint32_t most,
@@ -101,16 +114,6 @@ class RingKernel : public testing::TestWithParam<test::RingCase> {
       between();
     }
     for (const Checker& checker : checkers) EXPECT_EQ(checker.wrong(), 0u);
-  }
-
-  /** The kernel's counts once they say where each of `frames` went: peers see a frame before it is counted, and do not
-   * see those that are dropped. */
-  static RingRig::Counts counts_of(RingRig& rig, uint64_t frames) {
-    RingRig::Counts counts = rig.counts();
-    for (test::Patience patience;
-         counts.sent + counts.dropped < frames && !patience.is_over(counts.sent + counts.dropped);)
-      counts = rig.counts();
-    return counts;
   }
 };
 
@@ -176,7 +179,7 @@ TEST_P(RingKernel, GathersEveryByte) {
     RingRig rig(options);
     const uint64_t frames = on_simt() ? static_cast<uint64_t>(test::tries(1'000, 50'000)) : 500'000;
     exchange({&rig}, frames, 1, options.capacity);
-    const auto counts = counts_of(rig, 2 * frames);
+    const auto counts = test::counts_of(rig, 2 * frames);
     EXPECT_EQ(counts.received, 2 * frames);
     EXPECT_EQ(counts.sent + counts.dropped, 2 * frames);
     EXPECT_GT(counts.dropped, 0u);  // too short to be mirrored
@@ -188,7 +191,7 @@ TEST_P(RingKernel, KeepsEveryFrameAndItsOrder) {
     RingRig rig(options(2, size));
     const uint64_t frames = on_simt() ? static_cast<uint64_t>(test::tries(10'000, 200'000)) : 2'000'000;
     exchange({&rig}, frames, 60, 80);
-    const auto counts = counts_of(rig, 2 * frames);
+    const auto counts = test::counts_of(rig, 2 * frames);
     EXPECT_EQ(counts.received, 2 * frames);
     EXPECT_EQ(counts.sent, 2 * frames);
     EXPECT_EQ(counts.dropped, 0u);
@@ -199,7 +202,7 @@ TEST_P(RingKernel, ClosesTheGapsThatDropsLeave) {
   RingRig rig(options(1, 256));
   const uint64_t frames = on_simt() ? 20'000 : 1'000'000;
   exchange({&rig}, frames, 1, 40);
-  const auto counts = counts_of(rig, frames);
+  const auto counts = test::counts_of(rig, frames);
   EXPECT_EQ(counts.received, frames);
   EXPECT_EQ(counts.sent + counts.dropped, frames);
   EXPECT_GT(counts.dropped, frames / 8);
@@ -216,7 +219,7 @@ TEST_P(RingKernel, ManyTilesCloseTheGapsThatDropsLeave) {
     checker.visit(frames, 2000);
   EXPECT_TRUE(checker.done(frames));
   EXPECT_EQ(checker.wrong(), 0u);
-  const auto counts = counts_of(rig, frames);
+  const auto counts = test::counts_of(rig, frames);
   EXPECT_EQ(counts.sent + counts.dropped, frames);
 }
 
@@ -281,6 +284,112 @@ TEST_P(RingKernel, PeersOfTheirOwnThreads) {
   for (std::thread& peer : peers) peer.join();
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(late, 0);
+}
+
+// As WARP_BATCH of FromGPUPort says: what one block serves, and some of several. Rings go round many times.
+TEST_P(RingKernel, EveryWarpBatch) {
+  std::vector<int> all = {15, 42, 320};
+  if (!GetParam().spread) all.resize(gpu::kMostRingWorkers), std::iota(all.begin(), all.end(), 1);
+  for (const int workers : all) {
+    RingRig::Options options = this->options(1, 32);
+    options.workers = workers;
+    RingRig rig(options);
+    const uint64_t frames = on_simt() ? 500 : 500'000;
+    exchange({&rig}, frames, 1, 80);
+    const auto counts = test::counts_of(rig, frames);
+    EXPECT_EQ(counts.received, frames) << workers;
+    EXPECT_EQ(counts.sent + counts.dropped, frames) << workers;
+  }
+}
+
+// What comes before its tile goes out, and so does all of the pair beside it; what comes behind waits for that tile
+// alone.
+TEST_P(RingKernel, ASlowWorkerHoldsUpWhatComesBehindItsTile) {
+  if (!on_simt()) GTEST_SKIP() << "no worker can be held";
+  constexpr uint64_t kTiles = 4, kTile = gpu::kSlotPackets, kSize = 256;
+  RingRig::Options options = this->options(2, kSize);
+  if (!GetParam().spread) options.workers = kSlowWorkers;
+  RingRig rig(options);
+  PeerEnd& end = rig.end(0);
+  Checker checker(end, 60, 80), beside(rig.end(1), 60, 80);
+  const auto send = [](Checker& to, uint64_t upto, const auto& done) {
+    test::Patience patience;
+    do to.visit(upto, 200);
+    while (!done() && !patience.is_over(to.progress()));
+    EXPECT_TRUE(done());
+  };
+  for (uint64_t slow_tile = 0; slow_tile < kTiles; ++slow_tile) {
+    rig.pause(), rig.resume();  // the next tile is the first worker's, if a scout takes no tile for a packet alone
+    send(checker, end.sent() + 1, [&] { return checker.done(end.sent()); });  // they are all there
+    const int next = static_cast<int>(slow_tile) + (GetParam().spread || GetParam().split ? 1 : 0);
+    const uint64_t before = end.sent(), upto = before + kTiles * kTile;
+    const auto only_those_before = [&] {  // nor is a buffer given back of others
+      return end.got() + static_cast<uint64_t>(end.waiting()) == before + slow_tile * kTile &&
+             end.room() == static_cast<int>(kSize - (kTiles - slow_tile) * kTile);
+    };
+    {
+      const auto held = slow(GetParam().spread ? next : next % kSlowWorkers);
+      send(checker, upto, only_those_before);
+      const uint64_t others = rig.end(1).sent() + 500;
+      send(beside, others, [&] { return beside.done(others); });
+      EXPECT_TRUE(only_those_before()) << slow_tile;
+    }
+    send(checker, upto, [&] { return checker.done(upto); });
+  }
+  EXPECT_EQ(checker.wrong() + beside.wrong(), 0u);
+}
+
+// Bursts fill the ring while a worker is slow somewhere on its way, and the peer uses each buffer again that it is told
+// of: no frame is written over before it is back.
+TEST_P(RingKernel, BurstsDoNotOverwriteWhatASlowWorkerHas) {
+  if (!on_simt()) GTEST_SKIP() << "no worker can be held";
+  for (const uint32_t size : {64u, 512u}) {
+    RingRig::Options options = this->options(1, size);
+    if (!GetParam().spread) options.workers = kSlowWorkers;
+    RingRig rig(options);
+    Checker checker(rig.end(0), 1, 300);
+    std::mt19937 random(1);
+    uint64_t upto = 0;
+    for (int turn = 0; turn < test::tries(5, 100); ++turn) {
+      upto += 5 * uint64_t{size};
+      test::Patience patience;
+      const auto visit = [&] {
+        checker.visit(upto, static_cast<int>(1 + random() % size));
+        return patience.is_over(checker.progress());
+      };
+      for (uint64_t some = checker.progress() + random() % size; checker.progress() < some && !visit();) {
+      }
+      {
+        const auto held = slow(static_cast<int>(random() % kSlowWorkers));
+        for (int full = 0; full < 50 && !checker.done(upto) && !visit();) {
+          full = rig.end(0).room() == 0 && rig.end(0).waiting() == 0 ? full + 1 : 0;
+          std::this_thread::yield();
+        }
+      }
+      while (!checker.done(upto) && !visit()) {
+      }
+      ASSERT_TRUE(checker.done(upto)) << "frames are lost";
+    }
+    EXPECT_EQ(checker.wrong(), 0u);
+    const auto counts = test::counts_of(rig, upto);
+    EXPECT_EQ(counts.sent + counts.dropped, upto);
+  }
+}
+
+// Neither a pause nor the end, with packets on all rings, leaves a block behind.
+TEST_P(RingKernel, NoBlockRunsBehindAStop) {
+  if (!on_simt()) GTEST_SKIP() << "a GPU does not say";
+  {
+    RingRig rig(options(2, 128));
+    exchange({&rig}, 200, 60, 80);
+    EXPECT_GT(simt::running_blocks(), 0u);
+    for (int pair = 0; pair < 2; ++pair) Checker(rig.end(pair), 60, 80).visit(400, 128);
+    rig.pause();
+    EXPECT_EQ(simt::running_blocks(), 0u);
+    rig.resume();
+    for (int pair = 0; pair < 2; ++pair) Checker(rig.end(pair), 60, 80).visit(600, 128);
+  }
+  EXPECT_EQ(simt::running_blocks(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RingKernel, testing::ValuesIn(test::ring_cases()), test::name_of);

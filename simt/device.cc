@@ -51,7 +51,7 @@ cudaDeviceProp properties_of_device() {
 }
 
 std::atomic<bool> lost[kDevices];
-std::atomic<bool> refusing{false};
+std::atomic<bool> refusing{false}, unavailable{false};
 
 uint64_t volume(dim3 size) { return uint64_t{size.x} * size.y * size.z; }
 
@@ -71,6 +71,8 @@ int current_device() { return device_of_thread; }
 
 void lose_device(int device) { lost[device] = true; }
 void refuse_launches() { refusing = true; }
+DevicesUnavailable::DevicesUnavailable() { unavailable = true; }
+DevicesUnavailable::~DevicesUnavailable() { unavailable = false; }
 bool is_lost(int device) { return lost[device].load(std::memory_order_relaxed); }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::function<void()> body) {
@@ -130,6 +132,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 }
 cudaError_t cudaSetDevice(int device) {
   if (device < 0 || device >= heddle::simt::kDevices) return remember(cudaErrorInvalidDevice);
+  if (heddle::simt::unavailable) return remember(cudaErrorDevicesUnavailable);
   heddle::simt::device_of_thread = device;
   return cudaSuccess;
 }

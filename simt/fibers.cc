@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "simt/blocks.h"
 #include "simt/loss.h"
 
 // Every function here that touches the block's state is hidden from ThreadSanitizer: the fibers of a block share it,
@@ -22,7 +23,19 @@ constexpr uint64_t kGarbage = 0xa5a5a5a5a5a5a5a5;
 constexpr unsigned kRoundsPerSchedYield = 16;
 
 constinit thread_local Block* running_block = nullptr;
-std::atomic<unsigned> all_fibers = 0;
+std::atomic<unsigned> all_fibers = 0, all_running = 0;
+
+constexpr uint64_t kNoneHeld = ~uint64_t{0};
+std::atomic<uint64_t> held = kNoneHeld;  // as held_word() makes it
+
+constexpr uint64_t held_word(unsigned block, unsigned warp, unsigned threads) {
+  return uint64_t{block} << 32 | threads << 8 | warp;
+}
+/** The warps of a block that do not go on. */
+SIMT_NO_TSAN uint32_t held_warps(unsigned block, unsigned threads) {
+  const uint64_t word = held.load(std::memory_order_relaxed);
+  return word >> 8 == held_word(block, 0, threads) >> 8 ? 1u << (word & 0xff) : 0;
+}
 
 /** The block of the calling kernel thread; operation is for the message. */
 SIMT_NO_TSAN Block& block_of_caller(const char* operation) {
@@ -31,6 +44,11 @@ SIMT_NO_TSAN Block& block_of_caller(const char* operation) {
 }
 
 }  // namespace
+
+unsigned running_blocks() { return all_running.load(); }
+
+HeldWarp::HeldWarp(unsigned block, unsigned warp, unsigned threads) { held = held_word(block, warp, threads); }
+HeldWarp::~HeldWarp() { held = kNoneHeld; }
 
 void fail(const std::string& text) {
   std::fprintf(stderr, "simt: %s\n", text.c_str());
@@ -115,9 +133,11 @@ SIMT_NO_TSAN void Block::run(const Grid& grid, uint3 index) {
   current_ = 0;
   threadIdx = threads_[0].index;
   running_block = this;
+  ++all_running;
   tsan_release(&turn_tags_[turns_ % 2]);
   scheduler_.switch_to(threads_[0].context);
   tsan_acquire(&turn_tags_[++turns_ % 2]);
+  --all_running;
   running_block = nullptr;
 }
 
@@ -125,17 +145,19 @@ SIMT_NO_TSAN void Block::run(const Grid& grid, uint3 index) {
  *  other OS threads get a turn: always if idle, else now and then, as a kernel that polls may vote in each round. */
 SIMT_NO_TSAN void Block::resume_next(bool idle) {
   const unsigned old = current_, warp = old / kWarpSize;
-  const uint32_t later_lanes = warps_[warp].runnable & ~1u << old % kWarpSize;
+  uint32_t ready = ready_warps_ & ~held_warps(index_.x, count_);
+  for (; ready == 0 && !is_lost(grid_->device); ready = ready_warps_ & ~held_warps(index_.x, count_)) sched_yield();
+  const uint32_t later_lanes = ready >> warp & 1 ? warps_[warp].runnable & ~1u << old % kWarpSize : 0;
   if (later_lanes != 0) {
     current_ = warp * kWarpSize + static_cast<unsigned>(__builtin_ctz(later_lanes));
   } else {
-    const uint32_t later_warps = ready_warps_ & ~1u << warp;
+    const uint32_t later_warps = ready & ~1u << warp;
     if (later_warps == 0 && is_lost(grid_->device)) {
       abandoned_ = true;
       threads_[current_].context.switch_to(scheduler_);  // and never back
     }
     if (later_warps == 0 && (++rounds_ % kRoundsPerSchedYield == 0 || idle)) sched_yield();
-    const auto next = static_cast<unsigned>(__builtin_ctz(later_warps != 0 ? later_warps : ready_warps_));
+    const auto next = static_cast<unsigned>(__builtin_ctz(later_warps != 0 ? later_warps : ready));
     current_ = next * kWarpSize + static_cast<unsigned>(__builtin_ctz(warps_[next].runnable));
   }
   if (current_ == old) return;

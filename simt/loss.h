@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace heddle::simt {
 
 /** From now on the device is as one whose kernel has died: what runs ends where it is, nothing else runs, and calls
@@ -11,13 +13,23 @@ bool is_lost(int device);
  *  good. */
 void refuse_launches();
 
-/** While one lives, no device has memory left. For tests. */
+/** While one lives, no device has memory left, or none for more than `most_bytes` at a time. For tests. */
 class NoMemoryLeft {
  public:
-  NoMemoryLeft();
+  explicit NoMemoryLeft(size_t most_bytes = 0);
   ~NoMemoryLeft();
   NoMemoryLeft(const NoMemoryLeft&) = delete;
   NoMemoryLeft& operator=(const NoMemoryLeft&) = delete;
+};
+
+/** While one lives, other processes have all devices for themselves: cudaSetDevice gives cudaErrorDevicesUnavailable.
+ *  For tests. */
+class DevicesUnavailable {
+ public:
+  DevicesUnavailable();
+  ~DevicesUnavailable();
+  DevicesUnavailable(const DevicesUnavailable&) = delete;
+  DevicesUnavailable& operator=(const DevicesUnavailable&) = delete;
 };
 
 }  // namespace heddle::simt

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cuda/atomic>
 
+#include "simt/blocks.h"
 #include "simt/test_support.h"
 
 namespace heddle::simt {
@@ -112,6 +113,41 @@ TEST(SimtResident, other_streams_go_on_beside_a_resident_kernel) {
   Stamp(stop[0]).store(1, cuda::memory_order_release);
   EXPECT_CUDA(cudaStreamSynchronize(resident));
   EXPECT_CUDA(cudaFree(memory));
+}
+
+__global__ void count_rounds(uint32_t* rounds, uint32_t* stop) {
+  while (!__any_sync(~0u, Stamp(*stop).load(cuda::memory_order_acquire) != 0))
+    if (threadIdx.x % 32 == 0) Stamp(rounds[threadIdx.x / 32]).fetch_add(1, cuda::memory_order_relaxed);
+}
+
+TEST(SimtResident, a_held_warp_waits_and_the_others_go_on) {
+  constexpr unsigned kWarps = 3;
+  EXPECT_EQ(running_blocks(), 0u);
+  Pinned<uint32_t> rounds(kWarps), stop(1);
+  TestStream stream;
+  EXPECT_CUDA(launch_on(stream, 1, kWarps * 32, count_rounds, rounds.data(), stop.data()));
+  const auto wait_for = [&](unsigned warp, uint32_t more) {
+    const uint32_t before = Stamp(rounds[warp]).load();
+    while (Stamp(rounds[warp]).load() - before < more) sched_yield();
+  };
+  for (unsigned warp = 0; warp < kWarps; ++warp) {
+    {
+      const HeldWarp held(0, warp, kWarps * 32);
+      wait_for((warp + 1) % kWarps, 2);  // it has had its turn, or lost it
+      const uint32_t before = Stamp(rounds[warp]).load();
+      wait_for((warp + 2) % kWarps, 20);
+      EXPECT_EQ(Stamp(rounds[warp]).load(), before);
+    }
+    wait_for(warp, 5);
+  }
+  EXPECT_EQ(running_blocks(), 1u);
+  for (const auto& [block, threads] : {std::pair(1u, kWarps * 32), {0u, 32u}}) {  // of others
+    const HeldWarp held(block, 0, threads);
+    wait_for(0, 5);
+  }
+  Stamp(stop[0]).store(1, cuda::memory_order_relaxed);
+  EXPECT_CUDA(cudaStreamSynchronize(stream));
+  EXPECT_EQ(running_blocks(), 0u);
 }
 
 /** Each test calls what would hang on a GPU while a kernel is resident that nothing stops. */

@@ -1,5 +1,8 @@
 #include "simt/runtime.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 
@@ -10,9 +13,15 @@ namespace heddle::simt {
 namespace {
 
 constexpr int kPoison = 0xa5;
-constexpr size_t kAlignment = 256;
+constexpr size_t kAlignment = 256, kPage = 4096;
 
-std::atomic<bool> no_memory_left{false};
+std::atomic<size_t> most_at_a_time{kDeviceMemory};
+
+/** Keeps what a GPU would have in its own memory out of core dumps, or no more. The pages are the allocation's, but for
+ *  what lies on the last one behind it. */
+void leave_out_of_dumps(void* memory, size_t size, bool out) {
+  madvise(memory, (size + kPage - 1) / kPage * kPage, out ? MADV_DONTDUMP : MADV_DODUMP);
+}
 
 uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
@@ -23,8 +32,8 @@ std::chrono::milliseconds resident_limit() {
 
 }  // namespace
 
-NoMemoryLeft::NoMemoryLeft() { no_memory_left = true; }
-NoMemoryLeft::~NoMemoryLeft() { no_memory_left = false; }
+NoMemoryLeft::NoMemoryLeft(size_t most_bytes) { most_at_a_time = most_bytes; }
+NoMemoryLeft::~NoMemoryLeft() { most_at_a_time = kDeviceMemory; }
 
 // Never destroyed: kernels and streams may outlive main.
 Runtime& Runtime::instance() {
@@ -120,9 +129,11 @@ std::shared_ptr<Event> Runtime::event(cudaEvent_t handle) {
 
 void* Runtime::allocate(size_t size, Allocation::Kind kind) {
   std::lock_guard lock(mutex_);
-  if (kind == Allocation::kDevice && (no_memory_left || size > kDeviceMemory - device_bytes_)) return nullptr;
+  if (kind == Allocation::kDevice && size > std::min<size_t>(most_at_a_time, kDeviceMemory - device_bytes_))
+    return nullptr;
   void* memory = nullptr;
-  if (posix_memalign(&memory, kAlignment, size) != 0) return nullptr;
+  if (posix_memalign(&memory, kind == Allocation::kDevice ? kPage : kAlignment, size) != 0) return nullptr;
+  if (kind == Allocation::kDevice) leave_out_of_dumps(memory, size, true);
   std::memset(memory, kPoison, size);
   allocations_[number(memory)] = {kind, size};
   if (kind == Allocation::kDevice) device_bytes_ += size;
@@ -133,7 +144,10 @@ bool Runtime::release(void* pointer, Allocation::Kind kind) {
   std::lock_guard lock(mutex_);
   const auto found = allocations_.find(number(pointer));
   if (found == allocations_.end() || found->second.kind != kind) return false;
-  if (kind == Allocation::kDevice) device_bytes_ -= found->second.size;
+  if (kind == Allocation::kDevice) {
+    device_bytes_ -= found->second.size;
+    leave_out_of_dumps(pointer, found->second.size, false);
+  }
   allocations_.erase(found);
   std::free(pointer);
   return true;

@@ -39,7 +39,8 @@ class Runtime {
   bool remove_event(cudaEvent_t event);
   std::shared_ptr<Event> event(cudaEvent_t event);
 
-  /** Memory from malloc, so that AddressSanitizer sees its ends; null if there is no more. */
+  /** Memory from malloc, so that AddressSanitizer sees its ends; null if there is no more. A device's is left out of
+   *  core dumps, as a GPU's is. */
   void* allocate(size_t size, Allocation::Kind kind);
   /** Frees what allocate gave with this kind; false for any other pointer. */
   bool release(void* pointer, Allocation::Kind kind);

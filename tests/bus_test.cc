@@ -16,11 +16,10 @@ struct Case {
   LaunchMode launch;
   Transport transport;
 };
-constexpr Case kCases[] = {{LaunchMode::persistent, Transport::direct},
-                           {LaunchMode::persistent, Transport::gather},
-                           {LaunchMode::async, Transport::coalescent},
-                           {LaunchMode::persistent, Transport::zerocopy},
-                           {LaunchMode::sync, Transport::gather}};
+constexpr Case kCases[] = {{LaunchMode::persistent, Transport::direct}, {LaunchMode::persistent, Transport::gather},
+                           {LaunchMode::async, Transport::coalescent},  {LaunchMode::persistent, Transport::zerocopy},
+                           {LaunchMode::sync, Transport::gather},       {LaunchMode::async, Transport::commlist},
+                           {LaunchMode::persistent, Transport::landing}};
 
 /** Frames and how they come. */
 struct Traffic {
@@ -107,7 +106,7 @@ class Expected {
     for (auto& [step, ends] : segment_.leaving)
       if (!surely || step == behind) back = std::max(back, segment_.from_gpu(transport_, frame, step));
     add(from_, back, surely);
-    if (gathers(transport_) || transport_ == Transport::coalescent) return;
+    if (gathers(transport_) || copies_by_engine(transport_)) return;
     add(declared_to_, segment_.declared(segment_.in, frame), surely);
     add(declared_from_, segment_.declared(segment_.out, frame), surely);
   }

@@ -187,9 +187,26 @@ TEST(EveryElementClass, IsHere) {
   for (const ClassInChain& it : classes_in_chains()) EXPECT_TRUE(named.insert(it.name).second) << it.name;
   for (const std::string& name : Catalog::instance().names()) {
     const bool of_a_test = name.starts_with("Test") || name == "NoThreadsLeft";
-    EXPECT_TRUE(of_a_test || named.erase(name) == 1) << name << " is not here";
+    EXPECT_TRUE(of_a_test || named.erase(name) == 1)
+        << name << ": its own test, beside it, wants a line HEDDLE_TESTED_WITH_ALL(" << name
+        << ", ...), see tests/support/every_class.h; as functions/xor/xor_test.cc has it";
   }
   EXPECT_TRUE(named.empty()) << *named.begin() << " is no element";
+}
+
+// As test_every_element.py has it for the classes of its lists.
+TEST(EveryElementClass, RefusesWhatItsTestSays) {
+  int refused = 0;
+  for (const ClassInChain& it : classes_in_chains()) {
+    for (const std::string& arguments : it.refuses) {
+      const std::string found = mistakes(format("TestSource ->\n x :: %s(%s) -> TestSink", it.name, arguments.c_str()));
+      const size_t place = found.find(":2:"), element = found.find(format(": %s 'x'", it.name));
+      EXPECT_TRUE(place < element && element < found.find('\n'))
+          << it.name << "(" << arguments << ") is to be refused by line, element and value, but: " << found;
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 10);
 }
 
 }  // namespace

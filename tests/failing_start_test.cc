@@ -100,7 +100,11 @@ std::string start_with(const std::string& text, Start how, Fault fault) {
 /** Of classes that packets do not come to from a chain. */
 const std::vector<std::pair<const char*, const char*>>& sources_and_others() {
   static const std::vector<std::pair<const char*, const char*>> list = {
+      {"ARPTable",
+       "t :: ARPTable; TestSource -> MarkIPHeader(14) -> GetIPAddress(30)"
+       " -> q :: ARPQuerier(10.0.0.9, 2:0:0:0:0:1, TABLE t) -> TestSink; Idle -> [1]q;"},
       {"AddressInfo", "AddressInfo(a 10.0.0.1 2:0:0:0:0:1); TestSource -> TestSink;"},
+      {"AlignmentInfo", "AlignmentInfo(s 4 2); s :: TestSource -> TestSink;"},
       {"ControlSocket", "ControlSocket(unix, $out); TestSource -> TestSink;"},
       {"DPDKInfo", "DPDKInfo(NB_MBUF 1000); TestSource -> TestSink;"},
       {"DriverManager", "DriverManager(wait, stop); TestSource -> TestSink;"},
@@ -112,6 +116,8 @@ const std::vector<std::pair<const char*, const char*>>& sources_and_others() {
       {"FromIPSummaryDump", "FromIPSummaryDump($summary) -> Discard;"},
       {"ICMPPingSource", "ICMPPingSource(10.0.0.1, 10.0.0.2) -> Discard;"},
       {"IPRewriterPatterns", "IPRewriterPatterns(p 1.0.0.1 1024-65535 - -); TestSource -> TestSink;"},
+      {"RoundRobinIPMapper",
+       "m :: RoundRobinIPMapper(- - 1.0.0.1 - 0 0); TestSource -> MarkIPHeader(14) -> IPRewriter(m) -> TestSink;"},
       {"InfiniteSource", "InfiniteSource(LIMIT 10) -> Discard;"},
       {"KernelNeighbours",
        "KernelNeighbours(q, lo); q :: ARPQuerier(10.0.0.9, 2:0:0:0:0:1); TestSource -> MarkIPHeader(14)"
@@ -122,6 +128,7 @@ const std::vector<std::pair<const char*, const char*>>& sources_and_others() {
       {"McastSocket", "McastSocket(239.1.2.3, 9000) -> Discard;"},
       {"Message", "Message(starts); TestSource -> TestSink;"},
       {"RatedSource", "RatedSource(LIMIT 2) -> Discard;"},
+      {"ScheduleInfo", "ScheduleInfo(s 2); s :: TestSource -> TestSink;"},
       {"Script", "Script(set x $(add 1 2), wait 1us, end); TestSource -> TestSink;"},
       {"Socket", "Socket(UDP, 127.0.0.1, 0) -> Discard;"},
       {"StaticThreadSched", "s :: TestSource -> TestSink; StaticThreadSched(s 0);"},

@@ -5,6 +5,8 @@
 # Usage: run.sh BUILD cpp [GTEST_FILTER]      the C++ tests, in shards
 #        run.sh BUILD whole [PYTEST_WORD...]  whole-program tests
 #
+# A GTEST_FILTER by which no test runs is a failure, and so is a pattern in it, before any "-", that names none.
+#
 # With HEDDLE_TEST_LOAD=N, N busy loops run beside the tests and end with them.
 set -euo pipefail
 build=$(cd "$1" && pwd) kind=$2
@@ -46,13 +48,29 @@ shards() { # PROGRAM [OPTION...]
     rm -f "$out/$i" "$out/$i.failed"
   done
   echo "$(basename "$program"): $passed passed, $bad failed"
-  [ "$bad" = 0 ]
+  [ "$bad" = 0 ] && [ "$passed" -gt 0 ]
+}
+
+named() { # PROGRAM GTEST_FILTER
+  local patterns pattern tests test status=0
+  mapfile -t tests < <("$1" --gtest_list_tests | awk '/^[^ ]/ { suite = $1 } /^ / { print suite $1 }')
+  IFS=: read -ra patterns <<<"${2%%-*}"
+  for pattern in "${patterns[@]}"; do
+    for test in "${tests[@]}"; do
+      # shellcheck disable=SC2053 # a pattern of gtest is one of the shell, too
+      [[ $test == $pattern ]] && continue 2
+    done
+    echo "$(basename "$1"): no test is named '$pattern'"
+    status=1
+  done
+  return $status
 }
 
 case $kind in
   cpp)
     status=0
     shards "$build/tests/simt_test" ${SIMT_FILTER:+"--gtest_filter=$SIMT_FILTER"} || status=1
+    named "$build/tests/heddle_test" "${1:-}" || status=1
     shards "$build/tests/heddle_test" ${1:+"--gtest_filter=$1"} || status=1
     exit $status
     ;;
@@ -79,7 +97,7 @@ case $kind in
     exit $status
     ;;
   *)
-    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -390,5 +390,50 @@ TEST_P(SegmentTest, AllCopiesMayBeWritten) {
   EXPECT_TRUE(same(result.bytes("c"), c));
 }
 
+// A slow consumer under bursts: of few packets most wait behind the GPU, and each buffer, slot, list, piece of staging
+// memory or twin that is free is used again at once. What waits must stay as it is.
+class Reuse : public OnBackend {
+ protected:
+  static Options slowly(unsigned packets, int threads) {
+    return {.batches = {128, 0, 1, 50}, .batch_size = 128, .slots = 4, .packets = packets, .threads = threads};
+  }
+  static std::vector<Bytes> all_changed(const std::vector<Frame>& frames, unsigned key) {
+    std::vector<Bytes> list;
+    for (auto& frame : frames) list.push_back(changed(frame.bytes, key));
+    return list;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, Reuse, testing::ValuesIn(all_ways()), backend_name);
+
+TEST_P(Reuse, WhatWaitsBehindTheGpuIsNotOverwritten) {
+  auto random = random_for("slow consumer");
+  // More wait than memory to land in has room for, and that is gone through twice.
+  const auto frames = random_frames(random, 2000, 1000, 1400);
+  const Result result = run("TestSource -> XOR(0x5a) -> q :: Queue(100000) -> Unqueue(BURST 1) -> sink :: TestSink;",
+                            GetParam(), frames, slowly(1200, 1));
+  EXPECT_TRUE(same(result.bytes(), all_changed(frames, 0x5a)));
+  EXPECT_GT(result.statistics.at("q.highwater_length"), 600u);
+}
+
+// The second segment goes on with what the first has left in GPU memory, if there is any, while others go through that.
+TEST_P(Reuse, WhatWaitsBetweenSegmentsIsNotOverwritten) {
+  auto random = random_for("slow segment");
+  const auto frames = random_frames(random, 300, 300, 1400);
+  for (const int threads : {1, 2}) {
+    const Result result = run(format("TestSource -> XOR(1) -> q :: Queue(100000) -> u :: Unqueue(BURST 1) -> XOR(2) -> "
+                                     "sink :: TestSink; StaticThreadSched(u %d);",
+                                     threads - 1),
+                              GetParam(), frames, slowly(150, threads));
+    EXPECT_TRUE(same(result.bytes(), all_changed(frames, 3))) << threads;
+    if (threads == 1) {
+      EXPECT_GT(result.statistics.at("q.highwater_length"), 50u);
+    }
+    ASSERT_EQ(result.report.traffic.size(), 2u);
+    if (GetParam().transport == Transport::gather) {
+      EXPECT_LE(result.report.traffic.back().to_gpu, 256 * frames.size()) << "a slot's words for each, at most";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heddle::test

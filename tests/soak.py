@@ -5,8 +5,8 @@
 placement   functions between a check sum and its check, in every way to a GPU in turn: the load swings every 100 ms,
             routes come and go, configurations follow each other, the program stops and starts. Nothing is lost or
             damaged.
-c4          firewall, NIDS, router and IPsec with new security associations, rules and routes. What the firewall denies
-            is all that is missing.
+c4          firewall, NIDS, router and IPsec with new security associations, rules, routes and configurations. What the
+            firewall denies is all that is missing.
 rings       GPU ports whose peers come, go, lie and die; the others lose nothing and keep their order.
 
 Standard library only, as the machine with the GPU may have nothing else. An AssertionError is a finding; what was
@@ -124,11 +124,13 @@ def request():
     return b"\2\0\0\0\0\2\2\0\0\0\0\1\x08\0" + ip + tcp + payload
 
 
-def write_keys(path, values, spis):
+def write_keys(path, spis):
+    """Associations, whose keys follow from their SPIs."""
+    random_of = {spi: random.Random(spi) for spi in spis}
     lines = "".join(
         f"src 198.51.100.1 dst 203.0.113.1\n\tproto esp spi {spi:#x} mode tunnel\n\treplay-window 64\n"
-        f"\tauth-trunc hmac(sha1) 0x{values.randbytes(20).hex()} 96\n"
-        f"\tenc rfc3686(ctr(aes)) 0x{values.randbytes(20).hex()}\n"
+        f"\tauth-trunc hmac(sha1) 0x{random_of[spi].randbytes(20).hex()} 96\n"
+        f"\tenc rfc3686(ctr(aes)) 0x{random_of[spi].randbytes(20).hex()}\n"
         for spi in spis
     )
     path.touch(0o600)
@@ -146,26 +148,35 @@ def c4(soak):
     rules, signatures = soak.folder / "firewall.rules", soak.folder / "signatures.rules"
     rules.write_text("@0.0.0.0/0 0.0.0.0/0 0 : 65535 1000 : 9000 0x11/0xFF 0x0000/0x0000 deny\n")
 
-    def chain(generation):
-        """The same with an association of its own; the one before stays for what is on its way."""
-        keys = soak.folder / f"{generation}.keys"
-        write_keys(keys, random.Random(generation), [0x1000 + generation, 0x1001 + generation])
-        keys, file = quoted(keys), quoted(signatures)
-        tunnels = f"{keys}, OFFSET 14"
+    sender, receiver = soak.folder / "sender.keys", soak.folder / "receiver.keys"
+
+    def follow(generation, write):
+        """An association follows the one before: the receiver has it first, and has both until the sender has."""
+        write_keys(receiver, [0x1000 + generation, 0x1001 + generation])
+        write("back.reload")
+        write_keys(sender, [0x1001 + generation])
+        write("esp.reload")
+        write_keys(receiver, [0x1001 + generation])
+        write("back.reload")
+
+    def chain():
+        file, tunnels = quoted(signatures), f"{quoted(sender)}, OFFSET 14"
         return (
             f"in :: FastUDPFlows(0, -1, 500, {SOURCE}, FLOWS 10000, FLOWSIZE 10000) -> all :: CheckIPHeader(14)"
-            f" -> IPsecSequence(esp, SPI {0x1001 + generation}) -> fw :: Firewall(RULES {quoted(rules)}, DEFAULT allow)"
+            f" -> IPsecSequence(esp) -> fw :: Firewall(RULES {quoted(rules)}, DEFAULT allow)"
             f" -> ids :: NIDS({file}); ids[0] -> rt :: DirectIPLookup({ROUTES});"
             f" rt[0] -> esp :: IPsecEncap({tunnels}); rt[1] -> esp -> tunnel :: Counter;"
             f" ids[1] -> confirm :: NIDSConfirm(ids) -> late :: DirectIPLookup({ROUTES}, DEVICE cpu);"
             f" late[0] -> esp_late :: IPsecEncap({tunnels}, DEVICE cpu); late[1] -> esp_late -> tunnel;"
-            f" tunnel -> back :: IPsecDecap({tunnels}) -> Discard;"
+            f" tunnel -> back :: IPsecDecap({quoted(receiver)}, OFFSET 14) -> Discard;"
             f" RatedSource(DATA \\<{request().hex()}>, RATE 20000) -> all;"
         )
 
     write_rules(signatures, 0)
-    changes = {"routes": 0, "rule sets": 0, "associations": 0, "alerts": 0}
-    with soak.running(chain(0), *soak.placed(), "-j", "2") as running:
+    write_keys(sender, [0x1000])
+    write_keys(receiver, [0x1000])
+    changes = {"routes": 0, "rule sets": 0, "associations": 0, "configurations": 0, "alerts": 0}
+    with soak.running(chain(), *soak.placed(), "-j", "2") as running:
         control, end, step = running.control, time.monotonic() + soak.seconds, 0
         while time.monotonic() < end:
             step += 1
@@ -177,10 +188,13 @@ def c4(soak):
                 write_rules(signatures, step)
                 control.write("ids.reload")
                 changes["rule sets"] += 1
+            if step % 25 == 0:
+                follow(changes["associations"], control.write)
+                changes["associations"] += 1
             if step % 200 == 0:
                 changes["alerts"] += int(control.read("confirm.alerts"))
-                changes["associations"] += 1
-                control.write("hotconfig", chain(changes["associations"]))
+                changes["configurations"] += 1
+                control.write("hotconfig", chain())
             time.sleep(0.005)
     report = running.report
     changes["alerts"] += report.one("confirm")["statistics"]["alerts"]

@@ -1,11 +1,13 @@
 """ARPResponder, ARPQuerier and ARPPrint, against Scapy."""
 
+import json
 import random
 
 import pytest
 from scapy.all import ARP, ICMP, IP, UDP, Ether
 from test_ip_router_elements import MY_MAC, NEXT_MAC, YOUR_MAC, arp_reply, ether, run
 from whole import captures
+from whole.program import Report
 
 RANDOM = random.Random(18)
 
@@ -152,6 +154,47 @@ def test_arp_querier_holds_no_more_than_it_may(heddle, tmp_path):
     assert [f[14:] for f in out if f[12:14] == b"\x08\x00"] == [f[14:] for f in friend]
     drops = report.drops("q")
     assert drops["queue_full"] + drops["unanswered"] == 5000 and drops["unanswered"] <= 100
+
+
+def test_a_flood_of_replies_leaves_neighbours_in_use_alone(heddle, tmp_path):
+    """Replies that nobody has asked for take free places; neither what has been asked for goes for them, nor what has
+    come unasked and is used. An address that is asked for finds a place among them."""
+    near = [f"10.0.1.{n}" for n in range(1, 41)]
+    unasked = [f"10.0.2.{n}" for n in range(1, 11)]
+    macs = {ip: f"02:00:00:00:{n:02x}:01" for n, ip in enumerate([*near, *unasked, "10.0.3.1"])}
+    to = [ether(IP(src="10.0.0.9", dst=ip, id=n) / UDP()) for n, ip in enumerate([*near, *unasked])]
+    frames = [arp_reply(ip, macs[ip]) for ip in unasked] + to + [arp_reply(ip, macs[ip]) for ip in near]
+    frames += [arp_reply(f"10.7.{n // 250}.{n % 250}", NEXT_MAC) for n in range(6000)] + to
+    frames += [ether(IP(src="10.0.0.9", dst="10.0.3.1") / UDP()), arp_reply("10.0.3.1", macs["10.0.3.1"])]
+    chain = QUERIER + "c[1] -> Strip(14) -> CheckIPHeader -> q -> ToDump($out); q[1] -> ToDump($asked);"
+    report, [out, asked] = run(heddle, tmp_path, chain, frames, ("out", "asked"))
+    sent = [Ether(frame) for frame in out]
+    assert all(p.dst == macs[p[IP].dst] for p in sent)
+    assert sorted(p[IP].dst for p in sent) == sorted([*near, *unasked] * 2 + ["10.0.3.1"])
+    assert {Ether(f)[ARP].pdst for f in asked} == {*near, "10.0.3.1"} and len(asked) == 41
+    statistics = report.one("q")["statistics"]
+    assert statistics["responses"] == 6051 and statistics["replaced"] > 4000 and statistics["entries"] <= 1024
+
+
+def test_replies_that_nobody_asked_for_find_no_place_in_a_full_table(heddle, tmp_path):
+    """Unless what is there has come to its end."""
+    near = [f"10.0.1.{n}" for n in range(1, 9)]
+    frames = [ether(IP(src="10.0.0.9", dst=ip) / UDP()) for ip in near] + [arp_reply(ip, NEXT_MAC) for ip in near]
+    frames += [arp_reply(f"10.7.0.{n}", NEXT_MAC) for n in range(250)]
+    captures.write(tmp_path / "first.pcap", frames)
+    captures.write(tmp_path / "late.pcap", [arp_reply("10.0.9.9", NEXT_MAC)])
+    chain = (
+        f"q :: ARPQuerier(10.0.0.1, {MY_MAC}, ENTRY_CAPACITY 8, TIMEOUT 1 min) -> Discard;"
+        f"FromDump({tmp_path}/first.pcap, STOP false) -> c :: Classifier(12/0806, -); c[0] -> [1]q;"
+        f"c[1] -> Strip(14) -> CheckIPHeader -> q; late :: FromDump({tmp_path}/late.pcap, STOP false, ACTIVE false) -> [1]q;"
+        "DriverManager(wait 1s, print $(q.table), wait 2min, write late.active true, wait 1s, print +, print $(q.table), stop)"
+    )
+    result = heddle.ok("run", "--json", "--simtime", "-e", chain)
+    out, report = result.out.split("{", 1)
+    first, late = ({line.split()[0] for line in part.splitlines() if line} for part in out.split("+\n"))
+    assert first == set(near)
+    assert "10.0.9.9" in late and len(late - {"10.0.9.9"}) == 7 and late < {*near, "10.0.9.9"}
+    assert Report(json.loads("{" + report)).one("q")["statistics"]["refused"] == 250
 
 
 def test_arp_querier_believes_only_replies_that_can_be(heddle, tmp_path):

@@ -18,6 +18,42 @@ TRAFFIC = CHAINS / "traffic.pcap"
 # ---- configurations
 
 
+@pytest.mark.parametrize("element", ["NIDS", "IPsecDecap", "Firewall"])
+def test_mistakes_of_a_file_are_in_the_order_of_its_lines(heddle, tmp_path, element):
+    """The first hundred, and how many there are in all."""
+    file = tmp_path / "file"
+    file.touch(0o600)
+    file.write_text("nonsense\n" * 150)
+    arguments = f"RULES {quoted(file)}, DEFAULT deny" if element == "Firewall" else quoted(file)
+    errors = heddle.fails("check", "-e", f"Idle -> MarkIPHeader(14) -> {element}({arguments}) -> Discard")
+    assert [int(line) for line in re.findall(rf"{file}:(\d+): ", errors)] == list(range(1, 101))
+    assert f"{file}: ... and 50 more\nheddle: at least 101 mistakes in the chain" in errors
+
+
+def test_mistakes_that_are_seen_late_stand_where_their_lines_are(heddle, tmp_path):
+    file = tmp_path / "file"
+    file.touch(0o600)
+    file.write_text("src 10.0.0.1 dst 10.0.0.2\n" * 2 + "\tnonsense\n" * 10 + "src 10.0.0.1 dst 10.0.0.2\n")
+    errors = heddle.fails("check", "-e", f"Idle -> MarkIPHeader(14) -> IPsecDecap({quoted(file)}) -> Discard")
+    assert [int(line) for line in re.findall(rf"{file}:(\d+): ", errors)] == [1, *range(3, 14)]
+    rule = "@0/0 0/0 0 : 65535 0 : 65535 0x06/0xFF allow\n"
+    file.write_text(f"{rule}7 {rule}nonsense\n")
+    errors = heddle.fails("rules", "check", file)
+    assert [int(line) for line in re.findall(rf"{file}:(\d+): ", errors)] == [1, 3]
+
+
+def test_a_mistake_of_all_rules_is_one(heddle, tmp_path):
+    rules = tmp_path / "rules"
+    rules.write_text("@0/0 0/0 0 : 65535 0 : 65535 0x06/0xFF\n" * 150)
+    chain = f"Idle -> MarkIPHeader(14) -> {{}}(RULES {quoted(rules)}, {{}}) -> Discard"
+    errors = heddle.fails("check", "-e", chain.format("BitVectorClassifier", "ACTION 3"))
+    assert "ACTION: '3' is not an action; there are the output 0, and deny" in errors
+    assert "heddle: 1 mistake in the chain" in errors
+    errors = heddle.fails("check", "-e", chain.format("Firewall", "DEFAULT deny"))
+    assert f"{rules}:1: " in errors and "there is no ACTION for such rules; 149 others have no action either" in errors
+    assert "heddle: 1 mistake in the chain" in errors
+
+
 def test_all_mistakes_at_once(heddle):
     chain = (
         "in :: FromDump(a.pcap, BRUST 5);\n"
@@ -41,6 +77,39 @@ def test_all_mistakes_at_once(heddle):
         assert any(at == line and all(w in text for w in words) for at, _, text in found), (line, words, found)
     assert len(found) == 8, found
     assert found == sorted(found)
+
+
+@pytest.mark.parametrize("number", ["9" * 309, "9" * 5000, "-" + "9" * 309], ids=["309", "5000", "minus 309"])
+def test_numbers_with_309_digits(heddle, number):
+    """Ranges are said in a few digits, and so is what is wrong."""
+    for element in (
+        "Strip({})",
+        "Queue({})",
+        "RatedSplitter({})",
+        "RandomSample({})",
+        "Meter({})",
+        "Shaper({})",
+        "BandwidthShaper({})",
+        "Truncate({})",
+        "SetTimestamp({})",
+        "RED(5, 50, {})",
+        "DelayShaper({})",
+        "LinkUnqueue(1, {})",
+        "CheckPaint({})",
+        "RadixIPLookup(10.0.0.0/{} 0)",
+        "RadixIPLookup(10.0.0.0/8 {})",
+        "IPFilter(allow tcp port {})",
+        "Classifier({}/00)",
+        "IPRewriter(pattern 1.0.0.1 {} - - 0 0)",
+        "HashSwitch({}, 2)",
+        "ARPQuerier(1.0.0.1, 1:2:3:4:5:6, CAPACITY {})",
+        "ScheduleInfo(x {})",
+    ):
+        found = mistakes(heddle, f"FromDump(a) -> \n x :: {element.format(number)} -> Discard")
+        texts = [text for line, _, text in found if line == 2 and number[:20] in text]
+        assert texts, (element, found)
+        assert not any(re.search(r"\d{25}", re.sub(r"9{25,}", "", text)) for text in texts), (element, texts)
+        assert all(len(text) < 400 for text in texts), (element, texts)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +195,22 @@ def test_conversions_without_a_route(heddle, tmp_path):
     assert "it has no IPv4 routes" in heddle.fails("routes", "convert", "-", input=b"")
 
 
+def test_a_byte_order_mark_is_no_text(heddle, tmp_path):
+    def marked(name, text):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8-sig")
+        return path
+
+    heddle.ok("check", "-f", marked("chain", "Idle -> Discard"))
+    (tmp_path / "keys").touch(0o600)
+    keys = marked("keys", ipsec.Association(0x1001).text())
+    heddle.ok("check", "-e", f"FromDump(a) -> IPsecDecap({quoted(keys)}, OFFSET 14) -> Discard")
+    assert heddle("routes", "convert", marked("dump", "10.0.0.0/8 dev eth0\n")).out == "10.0.0.0/8 0\n"
+    table = "".join(f"10.{i}.0.0/16 1\n" for i in range(100))
+    profile = heddle.ok("gen", "profile", marked("routes", table)).out
+    assert heddle.ok("gen", "routes", "-n", "3", "--like", marked("profile", profile)).out.count("\n") == 3
+
+
 def test_a_summary_that_cannot_be_read(heddle):
     """/proc/self/mem gives EIO at its start."""
     err = heddle.fails("run", "--quiet", "-e", "FromIPSummaryDump(/proc/self/mem) -> Discard")
@@ -134,11 +219,11 @@ def test_a_summary_that_cannot_be_read(heddle):
 
 def test_lines_behind_fields_that_nobody_knows_make_no_packets(heddle, tmp_path):
     (tmp_path / "dump").write_text(
-        "!data ip_src ip_dst\n1.1.1.1 2.2.2.2\n!data ip_dst ip_src tcp_opt\n1.1.1.1 2.2.2.2 .\n"
+        "!data ip_src ip_dst\n1.1.1.1 2.2.2.2\n!data ip_dst ip_src tcp_urg_opt\n1.1.1.1 2.2.2.2 .\n"
     )
     chain = f"FromIPSummaryDump({quoted(tmp_path / 'dump')}) -> c :: Counter -> Discard"
     result = heddle("run", "--json", "-e", chain)
-    assert result.code == 1 and "tcp_opt" in result.err, result
+    assert result.code == 1 and "tcp_urg_opt" in result.err, result
     assert Report(result.json).one("c")["packets"] == 1
 
 

@@ -90,6 +90,22 @@ def test_a_soft_nic(bench, tmp_path):
         if median(record, "loss") == 0:
             break
     assert median(record, "loss") == 0 and median(record, "latency_p50_us") > 0
+    assert not {"cycles_per_packet", "cpu_utilisation"} & record["values"].keys()  # no packet thread runs
+
+
+def test_packets_through_a_udp_socket(bench, tmp_path):
+    """To the GPU and back by way of the kernel, as bench/figures has it for GPU-Ether."""
+    file = tmp_path / "out.jsonl"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_port:
+        any_port.bind(("127.0.0.1", 0))
+        port = any_port.getsockname()[1]
+    words = ["--device", "simt", "--launch", "async", "--transport", "coalescent", "--cores", "2", "--rate", "1k"]
+    for size in ("64", "1518"):
+        chain = ROOT / "bench/figures/chains/mirror-socket.click"
+        bench(chain, *words, "--size", size, "--json", file, f"port={port}", drain="3")
+        record = records(file)[-1]
+        assert "unrecognised" not in record["values"]
+        assert median(record, "loss") < 1 and median(record, "latency_p50_us") > 0  # on a busy machine many come late
 
 
 def test_zero_loss(bench, tmp_path):
@@ -120,6 +136,20 @@ def test_packets_that_are_not_recognised(bench, heddle, tmp_path):
     assert "not recognised" in record["warnings"][0] and "not recognised" in result.out
     err = heddle.fails("bench", *chain, "--measure", "zero-loss", "--start", "20k", *EASY)
     assert "not recognised" in err and "--measure throughput" in err
+
+
+@pytest.mark.parametrize("protocol", ["udp", "tcp"])
+def test_flows_of_a_protocol(bench, tmp_path, protocol):
+    """Packets of TCP with right headers and checksums keep the signature at their end; others lose it."""
+    file = tmp_path / "out.jsonl"
+    chain = (
+        "FromDevice(a) -> CheckIPHeader(14) -> c :: IPClassifier(tcp, -); out :: ToDevice(b);"
+        "c[0] -> t :: CheckTCPHeader -> out; t[1] -> Truncate(40) -> out; c[1] -> Truncate(40) -> out"
+    )
+    bench("-e", chain, "--rate", "20k", "--size", "76", "--protocol", protocol, "--json", file)
+    (record,) = records(file)
+    assert record["parameters"]["protocol"] == protocol and median(record, "mpps") > 0
+    assert ("unrecognised" in record["values"]) == (protocol == "udp")
 
 
 def test_a_chain_that_copies_packets(bench, tmp_path):
@@ -384,6 +414,9 @@ def test_pictures(bench, heddle, tmp_path):
         (["--compare", "size=64"], "at least two values"),
         (["--size", "nowhere.pcap"], "nowhere.pcap"),
         (["--addresses", "routes:/nowhere"], "/nowhere"),
+        (["--protocol", "icmp"], "protocol: 'icmp' is not udp or tcp"),
+        (["--protocol", "tcp", "--sweep", "size=128,64"], "a frame of TCP has 76 bytes at least"),
+        (["--protocol", "tcp", "--size", str(CHAINS / "captures/dig.pcap")], "has its own addresses and flows"),
         (["--rate", "0.0000001"], "not a rate from 0.001 to 1e+09"),
         (["--rate", "900000G"], "not a rate from 0.001 to 1e+09"),
         (["--rate", "0.001"], "no packet is due in a trial of 600 s"),

@@ -133,7 +133,7 @@ def packets_of(path):
         ("PrioSched", b"a" * 30 + b"b" * 30 + b"c" * 30),
         ("RoundRobinSched", b"abc" * 30),
         ("StrideSched(3, 2, 1)", None),
-        ("StrideSched(1, 0, 1)", b"ac" * 30),
+        ("StrideSched(1, 0, 1)", b"acca" * 15),
     ],
 )
 def test_schedulers_choose_their_inputs(heddle, tmp_path, scheduler, wanted):

@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 from whole import captures
 from whole.control import Control
-from whole.program import CHAINS, Program, free_port, wait_until
+from whole.program import CHAINS, TIMEOUT_S, Program, free_port, wait_until
 
 CHAIN = "Idle -> q :: Queue(7) -> Unqueue -> Discard; s :: Script(TYPE PASSIVE, return $(add $args))"
 TRAFFIC = CHAINS / "traffic.pcap"
@@ -70,6 +70,10 @@ TRANSCRIPTS = {
     "writeuntil": (
         b"WRITEUNTIL s.set .\r\nx a\r\n.\r\nREAD s.get x\r\n",
         b"200 Write handler 's.set' OK\r\n200 Read handler 's.get' OK\r\nDATA 1\r\na",
+    ),
+    "writeuntil a number": (
+        b"WRITEUNTIL q.capacity .\r\n5\r\n.\r\nREAD q.capacity\r\n",
+        b"200 Write handler 'q.capacity' OK\r\n200 Read handler 'q.capacity' OK\r\nDATA 1\r\n5",
     ),
     "check": (
         b"CHECKREAD q.length\nCHECKWRITE q.length\nCHECKWRITE q.reset\n",
@@ -222,6 +226,13 @@ def test_a_socket_file_is_its_users_own(heddle, tmp_path):
     assert os.path.exists(path)  # what a dead process leaves is replaced
     with serving(heddle, "-u", path):
         connect(path).close()
+    with heddle.start("run", "-e", CHAIN, "-u", path) as first:
+        connect(path).close()
+        os.remove(path)
+        with serving(heddle, "-u", path):
+            connect(path).close()
+            assert first.interrupt().code == 0
+            connect(path, 0).close()  # the end of the first does not take the socket of the second away
     (tmp_path / "file").write_text("mine")
     assert "in use" in heddle.fails("run", "-e", CHAIN, "-u", tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
@@ -303,6 +314,68 @@ def test_a_proxy_stays_over_a_reconfiguration(heddle, tmp_path):
         assert read("a.b") == "second a.b"
 
 
+def test_what_changes_in_a_reconfiguration(heddle, tmp_path):
+    """Clients stay at a file that stays, and find the new READONLY and PROXY; another file takes the place of the one
+    before, whose clients are told and let go."""
+    path, moved = str(tmp_path / "socket"), str(tmp_path / "moved")
+    chain = f'{CHAIN}; p :: Script(TYPE PROXY, returnq "<$0>"); c :: ControlSocket(UNIX, {{}})'
+    with serving(heddle, "-R", "-u", tmp_path / "other", chain=chain.format(f'"{path}"')):
+        other, client = Control(tmp_path / "other"), Control(path)
+        inode = os.stat(path).st_ino
+        client.write("q.reset")
+        client.write("hotconfig", chain.format(f'"{path}", READONLY true'))
+        assert client.command("WRITE q.reset")[0] == 530
+        for manners, value in ((", PROXY p", "<q.capacity>"), (", VERBOSE true", "7"), (", RETRIES 3", "7")):
+            other.write("hotconfig", chain.format(f'"{path}"{manners}'))
+            assert client.read("q.capacity") == value
+        assert "PROXY" in other.refused(chain.format(f'"{path}", PROXY nobody, READONLY true'))
+        client.write("hotconfig", chain.format(f'"{path}"'))  # which is the one before's to allow
+        assert os.stat(path).st_ino == inode
+        client.write("hotconfig", chain.format(f'"{moved}"'))
+        assert client.file.readline() == b""
+        wait_until(lambda: not os.path.exists(path), 60, "the end of the former socket")
+        assert Control(moved).read("c.config").startswith(f'UNIX, "{moved}"')
+        # One without a name is another one, which finds the file taken.
+        unnamed = chain.replace("c ::", "").format(f'"{moved}", VERBOSE true')
+        assert "a ControlSocket of the former chain" in other.refused(unnamed)
+        assert Control(moved).read("q.capacity") == "7"
+
+
+def test_ports_that_change_in_a_reconfiguration(heddle, tmp_path):
+    first, second = free_port(), free_port()
+    chain = f"{CHAIN}; c :: ControlSocket(tcp, {{}})"
+    with serving(heddle, "-R", "-u", tmp_path / "other", chain=chain.format(first)):
+        other = Control(tmp_path / "other")
+        assert "LOCALHOST cannot change while the port stays" in other.refused(
+            chain.format(f"{first}, LOCALHOST false")
+        )
+        assert other.read("c.port") == str(first)
+        connect(("127.0.0.1", first)).close()
+        other.write("c.config", f"tcp, {second}")
+        assert other.read("c.port") == str(second)
+        with connect(("127.0.0.1", second)) as client:
+            client.sendall(b"READ q.capacity\nQUIT\n")
+            assert b"DATA 1\r\n7" in read_all(client)
+
+        def refused():
+            with contextlib.suppress(ConnectionRefusedError):
+                connect(("127.0.0.1", first), 0).close()
+                return False
+            return True
+
+        wait_until(refused, 60, "the end of the former port")
+
+
+def test_names_of_the_programs_own_elements_are_its_own(heddle, tmp_path):
+    """Those that the command line asks for are called click_driver@@ControlSocket, @1 ..."""
+    chain = "click_driver@@ControlSocket@0 :: Idle -> Discard"
+    err = heddle.fails("run", "-e", chain, "-u", tmp_path / "socket")
+    assert "<expression>:1:1: element name 'click_driver@@ControlSocket@0' begins as those of control sockets" in err
+    flat = heddle.ok("flatten", "-e", "Discard@3 :: Discard; Idle@2 :: Idle; Idle -> Discard; Idle@2 -> Discard@3").out
+    names = [line.split(" ::")[0] for line in flat.splitlines() if " :: " in line]
+    assert len(names) == len(set(names)) == 4
+
+
 def test_global_handlers(heddle, tmp_path):
     path = str(tmp_path / "socket")
     chain = "require(click); i :: Idle -> q :: Queue(7) -> u :: Unqueue -> d :: Discard;"
@@ -334,7 +407,7 @@ def test_metrics_agree_with_the_report(heddle):
     with heddle.start_ready("run", "--json", "-e", chain) as running:
         port = running.metrics_port
         wait_until(lambda: running.metric("heddle_received_packets_total") == number, what="the packets")
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=TIMEOUT_S) as reply:
             lines = dict(line.rsplit(" ", 1) for line in reply.read().decode().splitlines() if line[0] != "#")
         with pytest.raises(OSError), connect(("127.0.0.2", port), 0.1):
             pass
@@ -360,7 +433,7 @@ def test_idle_clients_of_the_metrics_lock_nobody_out(heddle):
         for client in idle[::3]:
             with contextlib.suppress(OSError):  # some have been closed
                 client.sendall(b"GET /metrics HTTP/1.1\r\n")
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=TIMEOUT_S) as reply:
             assert reply.headers["Content-Type"].startswith("text/plain; version=0.0.4")
             assert b"heddle_received_packets_total 0\n" in reply.read()
         for client in idle:

@@ -5,10 +5,12 @@ import itertools
 import re
 import shutil
 import socket
+import subprocess
 import threading
 from xml.etree import ElementTree
 
 import pytest
+from whole.control import Control
 from whole.program import CHAINS, ROOT, wait_for_count, wait_until
 
 TRAFFIC = CHAINS / "traffic.pcap"
@@ -71,6 +73,12 @@ def test_flatten_gives_the_same_chain(heddle, tmp_path, path):
     assert_same_chain(heddle, path, flat)
 
 
+def test_flatten_writes_files(heddle, tmp_path):
+    flat = tmp_path / "flat.click"
+    assert heddle.ok("flatten", "-o", flat, "-e", "a :: { b :: Idle -> output } -> Discard").out == ""
+    assert flat.read_text() == "a/b :: Idle;\nDiscard@2 :: Discard;\n\na/b -> Discard@2;\n"
+
+
 def test_compounds_variables_and_comments_are_gone(heddle, tmp_path):
     (tmp_path / "nested.click").write_text(NESTED)
     flat = tmp_path / "flat.click"
@@ -80,6 +88,60 @@ def test_compounds_variables_and_comments_are_gone(heddle, tmp_path):
     assert "t/Paint@1 :: Paint(1);" in text.splitlines() and "t/o/Paint@1 :: Paint(5);" in text.splitlines()
     assert_same_chain(heddle, tmp_path / "nested.click", flat)
     assert_same_chain(heddle, tmp_path / "nested.click", flat, "--device", "simt")
+
+
+def test_secrets_are_not_shown(heddle, tmp_path):
+    """They become variables, which whoever runs the flat chain gives."""
+    chain = (
+        "define($KEY hidden1) a :: FromGPUPort(a, SOCKET x, SECRET $KEY) -> EtherMirror -> ToGPUPort(b, SOCKET y, SECRET"
+        ' "hidden 2"); FromGPUPort(c, SOCKET z, SECRET hidden1) -> EtherMirror -> ToGPUPort(c)'
+    )
+    out = heddle.ok("flatten", "--device", "simt", "-e", chain).out
+    assert "hidden" not in out and "hidden" not in heddle.ok("graph", "--device", "simt", "-e", chain).out
+    assert [line for line in out.splitlines() if "SECRET" in line] == [
+        "// $SECRET is a secret that is not printed; give it with the chain: SECRET=...",
+        "// $SECRET2 is a secret that is not printed; give it with the chain: SECRET2=...",
+        "a :: FromGPUPort(a, SOCKET x, SECRET $SECRET);",
+        "ToGPUPort@3 :: ToGPUPort(b, SOCKET y, SECRET $SECRET2);",
+        "FromGPUPort@4 :: FromGPUPort(c, SOCKET z, SECRET $SECRET);",
+    ]
+    (tmp_path / "flat.click").write_text(out)
+    assert "'$SECRET' is not defined" in heddle.fails("check", "--device", "simt", tmp_path / "flat.click")
+    given = ("SECRET=hidden1", 'SECRET2="hidden 2"')
+    assert heddle.ok("flatten", "--device", "simt", tmp_path / "flat.click", *given).out == out
+
+
+def test_secrets_of_a_running_router_are_not_shown(heddle, place):
+    """By its handlers; and nothing takes a variable for the secret."""
+    chain = f"define($KEY hidden1) a :: FromGPUPort(a, SOCKET {place}/port, SECRET $KEY) -> m :: EtherMirror -> ToGPUPort(a)"
+    with heddle.start("run", "-R", "-u", f"{place}/control", "--device", "simt", "-e", chain) as router:
+        control = Control(f"{place}/control")
+        for name in ("config", "flatconfig", "a.config"):
+            shown = control.read(name)
+            assert "hidden" not in shown and "SECRET $SECRET" in shown
+        drawn = heddle.ok("graph", "-r", f"{place}/control", "-i", "0.01").out
+        assert "hidden" not in drawn and "SECRET $SECRET" in drawn
+        assert "'$SECRET' is not defined" in control.refused(control.read("config"))
+        assert router.interrupt().code == 0
+
+
+def test_secrets_of_dpdk_devices_are_not_shown(heddle):
+    """They are in the middle of an argument, within quotes of both kinds."""
+    devices = (
+        '"net_memif0,secret=hidden1,role=client"',
+        "'net_memif1,secret=hidden1'",
+        "'net_memif2,secret=hidden2,id=1'",
+    )
+    chain = "; ".join(f"FromDPDKDevice({device}) -> Discard" for device in devices)
+    flat = heddle.ok("flatten", "-e", chain).out
+    assert "hidden" not in flat
+    assert [line.split(" :: ")[1] for line in flat.splitlines() if " :: From" in line] == [
+        'FromDPDKDevice("net_memif0,secret=$SECRET,role=client");',
+        'FromDPDKDevice("net_memif1,secret=$SECRET");',
+        'FromDPDKDevice("net_memif2,secret=$SECRET2,id=1");',
+    ]
+    given = heddle.ok("flatten", "-e", flat, "SECRET=hidden1", "SECRET2=hidden2").out
+    assert "hidden" not in given and given.count("$SECRET") == flat.count("$SECRET")
 
 
 def test_graph_shows_elements_and_connections(heddle):
@@ -157,6 +219,14 @@ def test_svg_of_a_running_router_shows_its_load(heddle, tmp_path):
     assert rate("e") == 0 and 0.15 < rate("d") / rate("c") < 0.35
     assert re.search(r", \d+ dropped/s$", nodes["a"][0][2]) and "dropped" not in nodes["c"][0][2]
     assert saturation("e") < 0.1 < saturation("d") < 0.5 < saturation("c")
+
+
+@NEEDS_DOT
+def test_svg_on_a_full_disk(heddle):
+    with open("/dev/full", "wb") as full:
+        words = [heddle.path, "graph", "--svg", "-e", "Idle -> Discard"]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, timeout=120, check=False)
+    assert done.returncode == 1 and b"No space left" in done.stderr, done
 
 
 @NEEDS_DOT

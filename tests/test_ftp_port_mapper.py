@@ -98,10 +98,12 @@ def test_what_is_no_command_stays(heddle, tmp_path):
         ),
         inside(
             IP(src=CLIENT, dst=SERVER) / TCP(sport=40001, dport=21, seq=10) / Raw(port_command(CLIENT, 1029))
-        ),  # no mapping
+        ),  # no mapping, and not clear by which input of r it gets one
     ]
+    other = f"Idle -> d :: IPRewriter(pattern {PUBLIC} 30000-39999# - - 0 0) -> Discard;"
+    chain = PORTS + other + CHAIN.replace("FTPPortMapper(r, r, 0)", "FTPPortMapper(r, d, 0)")
     frames = [syn, *(said(10, text) for text in texts), *others, inside(IP(src=CLIENT, dst=SERVER) / UDP(dport=21))]
-    report, [out, _] = run(heddle, tmp_path, PORTS + CHAIN, frames, ("out", "back"))
+    report, [out, _] = run(heddle, tmp_path, chain, frames, ("out", "back"))
     assert [len(frame) for frame in out] == [len(frame) for frame in frames]
     assert [frame[54:] for frame in out] == [frame[54:] for frame in frames]
     assert report.one("f")["statistics"] == {"rewritten": 0, "ignored": 4}

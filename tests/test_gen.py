@@ -5,6 +5,7 @@ import ipaddress
 import subprocess
 
 import pytest
+from scapy.layers.inet import IP, TCP
 from whole import captures
 from whole.program import Report
 
@@ -129,6 +130,22 @@ def test_packets_of_routes(heddle, tmp_path):
         assert any(destination in network for network in networks)
 
 
+def test_packets_of_tcp(heddle, tmp_path):
+    capture = tmp_path / "packets.pcap"
+    command = ["gen", "packets", "-n", 1000, "--size", 200, "--protocol", "tcp", "--flows", 40, "-o", capture]
+    assert heddle(*command).code == 0
+    flows = set()
+    for packet in captures.read(capture):
+        ip = IP(packet.data[14:])
+        assert (ip.proto, ip.len, ip[TCP].dataofs, ip[TCP].flags) == (6, 182, 5, "A")
+        flows.add((ip.src, ip.dst, ip.sport, ip.dport))
+        checksums = ip.chksum, ip[TCP].chksum
+        del ip.chksum, ip[TCP].chksum
+        again = IP(bytes(ip))
+        assert (again.chksum, again[TCP].chksum) == checksums
+    assert len(flows) == 40
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -150,6 +167,8 @@ def test_packets_of_routes(heddle, tmp_path):
             "expected uniform, routes:FILE or trace:FILE",
         ),
         (["packets", "-n", "5", "-o", "/tmp/never", "--addresses", "trace:."], "cannot read the header trace '.'"),
+        (["packets", "-n", "5", "-o", "/tmp/never", "--protocol", "icmp"], "icmp not in"),
+        (["packets", "-n", "5", "-o", "/tmp/never", "--protocol", "tcp"], "a frame of TCP has 76 bytes at least"),
     ],
 )
 def test_mistakes(heddle, command, message):
@@ -205,7 +224,7 @@ def test_associations_are_what_ipsec_reads(heddle, tmp_path, suite):
 def test_rules_of_patterns_are_what_the_nids_reads(heddle, tmp_path):
     rules = tmp_path / "rules"
     heddle.ok("gen", "patterns", "-n", 200, "--rules", "-o", rules)
-    heddle.ok("check", "-e", f"Idle -> MarkIPHeader(14) -> ids :: NIDS({rules}) -> d :: Discard; ids[1] -> d")
+    heddle.ok("check", "-e", f"Idle -> MarkIPHeader(14) -> NIDS({rules}) -> Discard")
     assert [line.rpartition("sid:")[2].split(";")[0] for line in rules.read_text().splitlines()] == [
         str(1000001 + i) for i in range(200)
     ]

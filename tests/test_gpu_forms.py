@@ -6,6 +6,8 @@ import re
 
 import pytest
 from whole import captures, oracles
+from whole.chains import run_chain
+from whole.program import CHAINS, Report
 
 RANDOM = random.Random(12)
 SIMT = ("--device", "simt")
@@ -127,6 +129,53 @@ def test_lists_bring_what_the_plan_wants(heddle, tmp_path):
     assert traffic["bytes_from_gpu"] == slots * 128 + 16 * len(sent)
 
 
+# The chains that the thesis prints (3.1 to 3.3), "packets batched up to n packets per batch", between ports that give
+# and take as many as they are asked for.
+@pytest.mark.parametrize("n", [64, 256, 1024])
+@pytest.mark.parametrize(
+    ("element", "name"),
+    [
+        ("GPUEtherMirrorCommList(MAX_BATCH {n})", "EtherMirror"),
+        ("GPUEtherMirrorCoalescent(MAX_BATCH {n})", "EtherMirror"),
+        ("GPUIPLookup(TABLE 1)", "LinearIPLookup"),
+        ("GPUIPLookupWithCopy(TABLE 1)", "LinearIPLookup"),
+        ("GPUSetCRC32CommList(MAX_BATCH {n})", "SetCRC32"),
+        ("GPUSetCRC32Coalescent(MAX_PKT_SIZE 1514, MAX_BATCH {n})", "SetCRC32"),
+    ],
+)
+def test_the_chains_of_the_thesis_as_printed(heddle, tmp_path, element, name, n):
+    (tmp_path / "table1.routes").write_text("0.0.0.0/0 192.0.2.1 0\n")
+    chain = f"FromDPDKDevice(net_null0) -> MinBatch({n - 32}) -> {element.format(n=n)} -> ToDPDKDevice(net_null0)"
+    result = heddle("run", "--json", "--time", "0.3", "-e", chain, *SIMT, cwd=tmp_path)
+    assert result.code == 0, result
+    report = Report(result.json)
+    function = report.one(name)
+    assert report.received == function["packets"] == report.one("ToDPDKDevice")["packets"] > n
+    assert report.dropped == 0, report.all  # none is behind the limit
+    assert function["processor"] == "simt"
+    lengths = {"SetCRC32": 4}.get(name, 0)
+    sent = report.one("ToDPDKDevice")
+    assert sent["bytes"] == (64 + lengths) * sent["packets"]
+
+
+def test_the_chain_with_the_names_of_the_thesis(heddle, tmp_path):
+    sent = captures.frames(CHAINS / "traffic.pcap")
+    report, files = run_chain(heddle, "thesis", tmp_path / "out", *SIMT)
+    got = {name: captures.frames(tmp_path / "out" / name) for name in files}
+    lines = (CHAINS / "table1.routes").read_text().splitlines()[1:]
+    networks = [ipaddress.ip_network(line.split()[0]) for line in lines]
+    routed = [
+        f for f in sent if len(f) >= 34 and any(ipaddress.ip_address(f[30:34]) in network for network in networks)
+    ]
+    assert 0 < len(routed) < len(sent)
+    assert got == {
+        "thesis_mirror.pcap": [oracles.mirrored(frame) for frame in sent],
+        "thesis_lookup.pcap": routed,
+        "thesis_crc32.pcap": [frame + click_crc32(frame) for frame in sent if len(frame) <= 1514],
+    }
+    assert {report.one(name)["processor"] for name in ("EtherMirror", "LinearIPLookup", "SetCRC32")} == {"simt"}
+
+
 @pytest.mark.parametrize(
     ("functions", "message"),
     [
@@ -138,6 +187,7 @@ def test_lists_bring_what_the_plan_wants(heddle, tmp_path):
         ("EtherMirror(TRANSPORT commlist)", "transport commlist copies when kernels are launched"),
         ("GPUSetCRC32Coalescent", "MAX_PKT_SIZE"),
         ("GPUIPLookup(TABLE 404)", "table404.routes"),
+        ("GPUIPLookupWithCopy(TABLE 404, FOLDER /nowhere)", "/nowhere/table404.routes"),
         ("GPUEtherMirrorCommList(MAX_BACH 3)", "unknown keyword 'MAX_BACH'; did you mean 'MAX_BATCH'?"),
     ],
 )

@@ -33,7 +33,7 @@ def decap(keys):
 
 
 def protected(association, number, packet):
-    return b"\x02" * 12 + b"\x08\x00" + association.encrypt(IP(packet), number)
+    return b"\x02" * 12 + (b"\x86\xdd" if association.ip6 else b"\x08\x00") + association.encrypt(IP(packet), number)
 
 
 def arrivals(association, count, values):
@@ -63,6 +63,8 @@ def replays():
         ipsec.Association(
             0x1004, window=100, seen=seen, lines=f"\tanti-replay context: seq {seen:#x}, oseq 0x0, bitmap 0x0\n"
         ),
+        ipsec.Association(0x1005, window=128, cipher="gcm", port=4500, esn=True, seen=(1 << 32) - 3000),
+        ipsec.Association(0x1006, window=1024, ip6=True, esn=True, seen=(6 << 32) - 9000),
     ]
     values, windows = random.Random(11), [Window(a.window, a.seen) for a in associations]
     waiting = [arrivals(a, 350, values) for a in associations]
@@ -78,7 +80,7 @@ def replays():
                 frame = frame[:-1] + bytes([frame[-1] ^ 1])
                 fates["bad_icv"] += 1
             elif windows[which].takes(number):
-                wanted.append(frame[:14] + packet)
+                wanted.append(frame[:12] + b"\x08\x00" + packet)
             else:
                 fates["replayed"] += 1
             frames.append(frame)
@@ -140,19 +142,28 @@ def test_packets_of_others_come_out_of_no_tunnel(heddle, place, tmp_path):
 
 def test_hostile_packets(heddle, place, tmp_path):
     """Cut, changed and made up: the CPU says what is to become of each."""
-    associations = [ipsec.Association(0x1001), ipsec.Association(0x1002, cipher="gcm")]
+    associations = [
+        ipsec.Association(0x1001),
+        ipsec.Association(0x1002, cipher="gcm"),
+        ipsec.Association(0x1003, ip6=True, esn=True, seen=(2 << 32) - 300),
+        ipsec.Association(0x1004, port=4500),
+        ipsec.Association(0x1005, transport=True, cipher="gcm", esn=True, seen=(2 << 32) - 300),
+    ]
     keys = ipsec.write(tmp_path / "tunnels.keys", associations)
     values, frames = random.Random(17), []
-    for number in range(1, 700):
-        packet = judge.ip4(values.randbytes(4), values.randbytes(4), 17, values.randbytes(values.randrange(60)))[14:]
-        frame = bytearray(protected(values.choice(associations), number, packet))
+    for number in range(1, 1500):
+        one = values.choice(associations)
+        to = bytes([203, 0, 113, 1]) if one.transport else values.randbytes(4)
+        packet = judge.ip4(values.randbytes(4), to, 17, values.randbytes(values.randrange(60)))[14:]
+        frame = bytearray(protected(one, one.seen + number, packet))
         match values.randrange(5):
             case 0:
                 del frame[values.randrange(1, len(frame)) :]
             case 1:
-                frame[values.randrange(12, min(44, len(frame)))] = values.randrange(256)
+                frame[values.randrange(12, min(64, len(frame)))] = values.randrange(256)
             case 2:
-                frame[16:18] = values.randrange(80).to_bytes(2, "big")
+                at = 18 if one.ip6 else 16
+                frame[at : at + 2] = values.randrange(80).to_bytes(2, "big")
             case 3:
                 frame = bytearray(values.randbytes(values.randrange(1, 200)))
         frames.append(bytes(frame))

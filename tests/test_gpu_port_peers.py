@@ -7,10 +7,12 @@ import random
 import re
 import stat
 import subprocess
+import threading
 import time
+from collections import Counter
 
 import pytest
-from whole import captures
+from whole import captures, memif
 from whole.control import Control
 from whole.gpu_ports import KERNELS, SIMT, Mirror, mirrored, numbered, right
 from whole.memif import NEXT
@@ -199,6 +201,65 @@ def test_one_of_two_peers_dies_and_returns(heddle, place, kernels):
         wait_until(lambda: forward(len(frames)), what="the rest")
         right(frames, got)
         mirror.end()
+
+
+@KERNELS
+@pytest.mark.parametrize("takes", [True, False])
+def test_a_peer_floods_one_port(heddle, place, takes, kernels):
+    """As fast as it can, with packets that are too short and descriptors that lie among the others, taking what comes
+    back or not. The port beside it serves its peer, slow or not, and each counts its own."""
+    chain, control = "", f"{place}/control"
+    for name in ("flooded", "other"):
+        port = f"SOCKET {place}/{name}, ROLE server, KERNELS {kernels}, NDESC 64"
+        chain += f"f_{name} :: FromGPUPort({name}, {port}) -> {name} :: EtherMirror -> t_{name} :: ToGPUPort({name}); "
+    sent, back, ends = Counter(), [], threading.Event()
+    good, short = numbered(1)[0], bytes(11)
+    kinds = {"good": (good, {}), "short": (short, {}), "bad": (good, {"length": 0})}
+
+    def flood(peer):
+        values = random.Random(1)
+        while not ends.is_set():
+            kind = values.choice(list(kinds))
+            frame, lies = kinds[kind]
+            sent[kind] += peer.send([frame] * values.randint(1, 64), **lies)
+            if takes:
+                back.extend(peer.receive())
+
+    with (
+        heddle.start_ready("run", "--json", "-u", control, "-e", chain, *SIMT) as running,
+        memif.Client(f"{place}/flooded", 1, 6) as flooder,
+        memif.Client(f"{place}/other", 1, 6) as other,
+    ):
+        thread = threading.Thread(target=flood, args=[flooder])
+        thread.start()
+        try:
+            frames = numbered(1200)
+            for frame in frames[:200]:
+                assert other.exchange([frame]) == [mirrored(frame)]
+            right(frames[200:], other.exchange(frames[200:]))
+            if takes:
+                wait_until(lambda: sent["good"] > 2000 and len(sent) == 3, what="a flood")
+            else:
+                wait_until(lambda: flooder.room() == 0 and flooder.filled() == 64, what="both rings full")
+        finally:
+            ends.set()
+            thread.join()
+
+        def drained():
+            back.extend(flooder.receive())
+            return flooder.room() == 64 and len(back) == sent["good"]
+
+        wait_until(drained, what="all that was sent")
+        result = running.interrupt()
+    assert (result.code, result.err) == (0, ""), result
+    assert set(back) == {mirrored(good)}
+    report = Report(result.json)
+    counts = {name: report.one(name)["packets"] for name in ("f_flooded", "flooded", "t_flooded")}
+    assert counts == {"f_flooded": sent.total(), "flooded": sent["good"] + sent["short"], "t_flooded": sent["good"]}
+    assert report.drops("f_flooded") == {name: n for name, n in {"bad_descriptor": sent["bad"]}.items() if n}
+    assert report.drops("flooded") == {name: n for name, n in {"short": sent["short"]}.items() if n}
+    for name in ("f_other", "other", "t_other"):
+        assert report.one(name)["packets"] == len(frames) and report.drops(name) == {}
 
 
 def test_both_ends_say_why_there_is_no_connection(heddle, place):

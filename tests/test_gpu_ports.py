@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from whole import judge, memif
-from whole.gpu_ports import KERNELS, SIMT, Mirror, numbered, right
+from whole.gpu_ports import KERNELS, SIMT, Mirror, mirrored, numbered, right
 from whole.program import CHAINS, Report, mistakes, quoted, read_handler, wait_until
 
 
@@ -66,6 +66,50 @@ def test_several_rings(heddle, place, role, warp_batch, kernels):
             frames = numbered(500, seed=queue)
             right(frames, peer.exchange(frames, queue=queue))
         assert mirror.end().received == 2000
+
+
+@KERNELS
+def test_every_warp_batch(heddle, place, kernels):
+    """All that one multiprocessor serves, and some of several, each of a port of its own; 448 has three warps on simt
+    (kernels/ring_sets.cu). Rings go round many times."""
+    batches = [*range(32, 449, 32), *([480, 1344, 10240] if kernels == "fused" else [])]
+    port = "FromGPUPort(p{0}, SOCKET {1}/{0}, ROLE server, KERNELS {2}, NDESC 32, WARP_BATCH {0}) -> "
+    chain = "".join(f"{port.format(batch, place, kernels)}EtherMirror -> ToGPUPort(p{batch}); " for batch in batches)
+    with heddle.start_ready("run", "--json", "-e", chain, *SIMT) as running:
+        for batch in batches:
+            frames = numbered(500, seed=batch, least=1)
+            kept = [frame for frame in frames if len(frame) >= 12]
+            with memif.Client(f"{place}/{batch}", 1, 5) as peer:
+                right(kept, peer.exchange(frames, len(kept)))
+        result = running.interrupt()
+    assert (result.code, result.err) == (0, ""), result
+    assert Report(result.json).received == 500 * len(batches)
+
+
+@KERNELS
+@pytest.mark.parametrize("chain", ["EtherMirror", "XOR(17) -> XOR(34)"])
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_packets_at_the_limits_of_size(heddle, place, role, chain, kernels):
+    """The most that a port's buffers hold are 65,535 bytes. What is longer is refused where the buffers are its own; a
+    peer's memory may have it, but no buffer of a peer is taken for more than that."""
+    sizes = [12, 63, 64, 65, 2047, 2048, 2049, 9000, 9001, 65534, 65535]
+    frames = [frame for n, size in enumerate(sizes) for frame in numbered(20, n, size, size)]
+    random.Random(1).shuffle(frames)
+    with Mirror(heddle, place, role, kernels=kernels, size=32, chain=chain, more=", BUFFER 65535") as mirror:
+        peer = mirror.peer(**({"buffer_bytes": 65536 + 64} if role == "server" else {}))
+        for sent in (frames[:100], frames[100:]):
+            got = peer.exchange(sent)
+            assert got == [mirrored(f) if chain == "EtherMirror" else bytes(byte ^ 51 for byte in f) for f in sent]
+            if role == "client":
+                lengths = [65536, 65537]
+            else:  # one byte more than a buffer holds, and all that there is behind the buffer's start
+                lengths = [65536, len(peer.regions[0]) - peer.out[0].read(peer.out[0].position + 1)[3]]
+            for length in lengths:
+                assert peer.send([bytes(64)], length=length) == 1
+            wait_until(lambda: peer.room() == 32, what="the ring empty")
+        report = mirror.end()
+    refused, too_long = (report.drops(name) for name in ("FromGPUPort", "ToGPUPort"))
+    assert (refused, too_long) == (({"bad_descriptor": 4}, {}) if role == "client" else ({}, {"too_long": 4}))
 
 
 @KERNELS
@@ -262,6 +306,10 @@ MISTAKES = {
     "FromGPUPort(a) -> EtherMirror -> ToGPUPort(a)": "SOCKET is missing: where is the peer of port a found?",
     "FromGPUPort(a, SOCKET x) -> EtherMirror -> ToGPUPort(a, SOCKET y)": "SOCKET: FromGPUPort 'FromGPUPort@1' gives the "
     "arguments of port a already",
+    "FromGPUPort(a, SOCKET x, ROLE server) -> EtherMirror -> ToGPUPort(b, SOCKET y/../x, ROLE server, ID 1)": "ToGPUPort "
+    "'ToGPUPort@3': SOCKET: FromGPUPort 'FromGPUPort@1' at <expression>:1:1 listens there already; give each server a path",
+    "FromGPUPort(a, SOCKET x, ID 7) -> EtherMirror -> ToGPUPort(b, SOCKET ./x, ID 7)": "ToGPUPort 'ToGPUPort@3': SOCKET: "
+    "FromGPUPort 'FromGPUPort@1' at <expression>:1:1 is the client there with this ID already; give it another ID",
     "FromGPUPort(a, SOCKET x) -> EtherMirror -> ToGPUPort(b, SOCKET y, QUEUES 2)": "QUEUES: it has 2 ring pairs, and "
     "FromGPUPort 'FromGPUPort@1', whose packets it sends, has 1; give both the same",
     "f :: FromGPUPort(a, SOCKET x) -> l :: DirectIPLookup(0/0 0); l[0] -> ToGPUPort(a); l[1] -> ToGPUPort(b, SOCKET y)": None,
@@ -276,6 +324,13 @@ MISTAKES = {
 def test_chains_that_are_none(heddle, chain):
     found = heddle.fails("plan", "-e", chain, "--device", "simt")
     assert (MISTAKES[chain] or "reads the dst annotation") in found, found
+
+
+def test_sockets_that_several_ports_may_have(heddle):
+    """Clients with IDs of their own, and a server with its own client."""
+    for first, second in (("", ", ID 1"), (", ROLE server", "")):
+        chain = f"FromGPUPort(a, SOCKET x{first}) -> EtherMirror -> ToGPUPort(b, SOCKET x{second})"
+        heddle.ok("check", "-e", chain, "--device", "simt")
 
 
 def test_mistakes_of_arguments(heddle):

@@ -135,6 +135,31 @@ def test_numbers_and_lifetimes_are_for_good_packets(heddle, tmp_path):
     assert report.drops("s") == {"no_sa": 2, "fragment": 2, "expired": 1}
 
 
+def test_offset_is_where_headers_have_been_found(heddle, tmp_path):
+    """With another one every packet would be lost, as no_sa."""
+    keys = quoted(ipsec.write(tmp_path / "keys", [ipsec.Association(0x1001)]))
+
+    def encap(before, offset):
+        return f"FromDump(a) -> {before} -> IPsecSequence(e) -> e :: IPsecEncap({keys}{offset}) -> Discard"
+
+    def decap(before, offset):
+        return f"FromDump(a) -> {before} -> e :: IPsecDecap({keys}{offset}) -> Discard"
+
+    found = "c :: CheckIPHeader(14) -> Counter"
+    for chain in (encap, decap):
+        message = str(heddle.fails("check", "-e", chain(found, "")))
+        assert "'c' before it has found the IP header at byte 14, and OFFSET of 'e' says 0" in message, message
+        assert "OFFSET 14" in message
+        assert "OFFSET 10" in str(heddle.fails("check", "-e", chain(found + " -> Strip(4)", ", OFFSET 14")))
+        for before, offset in (
+            (found, ", OFFSET 14"),
+            (found + " -> Strip(14)", ""),
+            ("CheckIPHeader(0) -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2)", ", OFFSET 14"),
+            ("Null", ""),
+        ):
+            heddle.ok("check", "-e", chain(before, offset))
+
+
 def test_two_associations_have_two_selectors(heddle, tmp_path):
     def check(lines, rest):
         associations = [ipsec.Association(0x1001 + k, lines=line, **GCM) for k, line in enumerate(lines)]
@@ -165,6 +190,40 @@ def test_one_element_takes_the_numbers_of_an_association(heddle, tmp_path):
         assert "0x00001001" in said and "IPsecSequence" in said
     heddle.ok("check", "-e", chain.format("x", quoted(keys)))
     heddle.ok("check", "-e", chain.format("y", quoted(rekeyed)))
+
+
+@pytest.mark.parametrize("suite", [{}, GCM])
+def test_a_new_configuration_counts_on_with_upper_halves(heddle, tmp_path, mode, suite):
+    """Both ends know them from the configuration before; what comes then is too far from where FILE begins."""
+    at = (2 << 32) - 3
+    association = ipsec.Association(0x1001, esn=True, sent=at - 1, seen=at - 1, **suite)
+    packet = inner()
+    keys, source = files(tmp_path, [association], [ether(packet)] * 5)
+    arrive = {n: range(at + far, at + far + 5) for n, far in ((1, 1 << 31), (2, 1 << 32))}
+    esp = {
+        n: captures.write(tmp_path / f"esp{n}.pcap", [ether(association.encrypt(ip(packet), k)) for k in numbers])
+        for n, numbers in arrive.items()
+    }
+
+    def chain(n):
+        return (
+            f"x{n} :: FromDump({quoted(source)}) -> in{n} :: Counter -> IPsecSequence(esp, SPI 0x1001)"
+            f" -> esp :: IPsecEncap({quoted(keys)}, OFFSET 14) -> ToDump({quoted(tmp_path / f'encap{n}.pcap')});"
+            f"y{n} :: FromDump({quoted(esp[n])}) -> out{n} :: Counter -> d :: IPsecDecap({quoted(keys)}, OFFSET 14)"
+            f" -> r :: IPsecReplay(d) -> ToDump({quoted(tmp_path / f'decap{n}.pcap')});"
+        )
+
+    with running(heddle, tmp_path, chain(1), *mode) as (_, control):
+        for n in (1, 2):
+            if n == 2:
+                control.write("hotconfig", chain(2))
+            wait_for_count(tmp_path / "control", f"in{n}.count", 5)
+            wait_for_count(tmp_path / "control", f"out{n}.count", 5)
+    for n in (1, 2):
+        numbers = range(at + 5 * (n - 1), at + 5 * n)
+        found = captures.frames(tmp_path / f"encap{n}.pcap")
+        assert [association.decrypt(f[14:], k) for f, k in zip(found, numbers, strict=True)] == [packet] * 5
+        assert captures.frames(tmp_path / f"decap{n}.pcap") == [ether(packet)] * 5
 
 
 @pytest.mark.parametrize("apart", [False, True])

@@ -2,6 +2,7 @@
 as far as it knows them, on a GPU."""
 
 import random
+import time
 
 import pytest
 from scapy.layers.inet import ICMP, IP, TCP, UDP
@@ -39,8 +40,8 @@ CASES |= {"ctr-sha1-esn": ESN, "ctr-sha1-esn-udp-long": {**ESN, "port": 4501, "w
 
 
 def fits_gpu(form):
-    """Whether a GPU does it: tunnels over IPv4, by AES-CTR with an HMAC or AES-GCM."""
-    return form.get("cipher") != "cbc" and not form.keys() & {"ip6", "transport", "port", "esn"}
+    """Whether a GPU does it."""
+    return form.get("cipher") != "cbc"
 
 
 ON_GPU = {name: form for name, form in CASES.items() if fits_gpu(form)}
@@ -90,6 +91,11 @@ def encap(keys, source, out, rest="SPI 0x1001"):
 
 def decap(keys, source, out):
     return f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> ToDump({quoted(out)})"
+
+
+def judged_behind(chain):
+    """With the windows judged by an IPsecReplay, so that the rest can run on a GPU."""
+    return chain.replace("-> ToDump", "-> r :: IPsecReplay(d) -> ToDump")
 
 
 def first_number(association):
@@ -185,7 +191,7 @@ def test_hostile_packets_are_dropped_by_reason(heddle, tmp_path, association):
     assert set(found) <= {reason for reasons in drops for reason in reasons}
 
 
-def test_other_end_and_other_way_are_nobodys(heddle, tmp_path):
+def test_other_end_and_other_way_are_nobodys(heddle, tmp_path, mode):
     """A packet for another address, with UDP around it or not, and to another port, is no packet of the association."""
     bare, udp = ipsec.Association(0x1001), ipsec.Association(0x1002, port=4500)
     packet = IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / b"x"
@@ -199,11 +205,11 @@ def test_other_end_and_other_way_are_nobodys(heddle, tmp_path):
     keepalive = bytes(IP(src="192.0.2.1", dst=ipsec.DESTINATION) / UDP(sport=4500, dport=4500) / b"\xff")
     ike = bytes(IP(src="192.0.2.1", dst=ipsec.DESTINATION) / UDP(sport=4500, dport=4500) / (b"\0" * 4 + b"x" * 40))
     keys, source = files(tmp_path, [bare, udp], [ether(bytes(p)) for p in [*ways, good, keepalive, ike]])
-    report = heddle.run(decap(keys, source, tmp_path / "out.pcap"), "--device", "cpu")
+    report = heddle.run(judged_behind(decap(keys, source, tmp_path / "out.pcap")), *mode)
     assert report.drops("d") == {"no_sa": 3, "not_esp": 2, "keepalive": 1}
 
 
-def test_extended_numbers_pass_the_end_of_32_bits(heddle, tmp_path):
+def test_extended_numbers_pass_the_end_of_32_bits(heddle, tmp_path, mode):
     """From Encap to Decap over the boundary, in another order and with some sent again."""
     association = ipsec.Association(
         0x1001, cipher="gcm", esn=True, sent=(1 << 32) - 100, seen=(1 << 32) - 100, window=256
@@ -211,16 +217,16 @@ def test_extended_numbers_pass_the_end_of_32_bits(heddle, tmp_path):
     plain = [bytes(IP(src="10.0.0.1", dst="10.0.0.2", id=k) / UDP() / b"text") for k in range(200)]
     keys, source = files(tmp_path, [association], [ether(p) for p in plain])
     middle, out = tmp_path / "esp.pcap", tmp_path / "out.pcap"
-    heddle.run(encap(keys, source, middle), "--device", "cpu")
+    heddle.run(encap(keys, source, middle), *mode)
     frames = captures.frames(middle)
     numbers = [int.from_bytes(f[38:42], "big") for f in frames]
     assert numbers == [n & 0xFFFFFFFF for n in range((1 << 32) - 99, (1 << 32) + 101)]
     order = list(range(200))
     random.Random(SEED).shuffle(order)
     source = captures.write(tmp_path / "mixed.pcap", [frames[k] for k in order + order[:50]])
-    report = heddle.run(decap(keys, source, out), "--device", "cpu")
+    report = heddle.run(judged_behind(decap(keys, source, out)), *mode)
     assert captures.frames(out) == [ether(plain[k]) for k in order]
-    assert report.drops("d") == {"replayed": 50}
+    assert (report.drops("d"), report.drops("r")) == ({}, {"replayed": 50})
 
 
 def test_transport_mode_takes_whole_packets_to_its_end(heddle, tmp_path):
@@ -247,13 +253,13 @@ def test_transport_mode_takes_whole_packets_to_its_end(heddle, tmp_path):
     assert report.drops("s") == {"fragment": 2, "malformed": 1, "no_sa": 1}
 
 
-def test_outer_header_of_ip6_follows_the_association(heddle, tmp_path):
+def test_outer_header_of_ip6_follows_the_association(heddle, tmp_path, mode):
     lines = ["", "\treplay-window 0 flag noecn\n", "\treplay-window 0 flag esn extra-flag dont-encap-dscp\n"]
     for extra, tc in zip(lines, (0xBA, 0xB8, 0x02)):
         association = ipsec.Association(0x1001, ip6=True, cipher="gcm", lines=extra)
         packet = bytes(IP(src="10.0.0.1", dst="10.0.0.2", tos=0xBA) / UDP() / b"x")
         keys, source = files(tmp_path, [association], [ether(packet)])
-        heddle.run(encap(keys, source, tmp_path / "out.pcap"), "--device", "cpu")
+        heddle.run(encap(keys, source, tmp_path / "out.pcap"), *mode)
         outer = IPv6(captures.frames(tmp_path / "out.pcap")[0][14:])
         assert (outer.tc, outer.fl, outer.nh, outer.hlim) == (tc, 0, 50, 64)
         assert outer.plen == len(bytes(outer)) - 40
@@ -311,8 +317,57 @@ def test_lifetimes_end_and_are_announced(heddle, tmp_path, limits):
     assert limited.cipher_key.hex()[:16] not in result.err + result.out
 
 
+SECONDS = "\tlifetime config:\n\t  expire add: soft {}(sec), hard {}(sec)\n\t  expire use: soft {}(sec), hard {}(sec)\n"
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+@pytest.mark.parametrize(
+    ("encap_limits", "decap_limits", "added", "sent", "received"),
+    [
+        ((4, 8, 0, 0), (0, 0, 0, 0), None, 7, 7),
+        ((0, 0, 0, 0), (3, 5, 0, 0), None, 12, 4),
+        ((0, 0, 3, 4), (0, 0, 2, 3), None, 4, 3),  # since their first packets
+        ((0, 0, 0, 0), (0, 3605, 0, 0), 3600, 12, 4),  # an hour of them is over
+        ((0, 0, 0, 0), (0, 3605, 0, 0), -3600, 12, 12),  # they begin later
+    ],
+)
+def test_lifetimes_in_seconds(heddle, tmp_path, device, encap_limits, decap_limits, added, sent, received):
+    begin = 1_767_261_600  # of the router's clock
+    current = ""
+    if added is not None:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(begin - added))
+        current = f"\tlifetime current:\n\t  0(bytes), 0(packets)\n\t  add {when} use -\n"
+    for name, lines in (("in", SECONDS.format(*encap_limits)), ("out", SECONDS.format(*decap_limits) + current)):
+        ipsec.write(tmp_path / name, [ipsec.Association(0x1001, lines=lines)])
+    packet = bytes(IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / b"xx")  # 30 bytes
+    # Packets come after 1.1 seconds, 2.2, and so on to 13.2.
+    chain = f"""TimedSource(1100ms, \\<{packet.hex()}>, LIMIT 12) -> s :: IPsecSequence(esp, SPI 0x1001)
+        -> esp :: IPsecEncap({quoted(tmp_path / "in")}) -> d :: IPsecDecap({quoted(tmp_path / "out")})
+        -> r :: IPsecReplay(d) -> c :: Counter -> Discard"""
+    options = [f"--simtime={begin}", "--device", device]
+    result = heddle("run", "--json", *options, "-e", chain)
+    assert result.code == 0, result
+    report = Report(result.json)
+    assert report.one("c")["packets"] == received
+    assert report.drops("s") == ({"expired": 12 - sent} if sent < 12 else {})
+    assert report.drops("r") == ({"expired": sent - received} if received < sent else {})
+    result = heddle("run", "--quiet", *options, "-e", chain, "-h", "esp.lifetimes", "-h", "d.lifetimes")
+    for element, limits, count, ended in (
+        ("esp", encap_limits, sent, sent < 12),
+        ("d", decap_limits, received, received < sent),
+    ):
+        said = (
+            f"{element}: association 0x00001001 has reached its hard limit with {count} packets, {30 * count} bytes, "
+        )
+        assert (said in result.err) == ended, result
+        lifetime = f"{element}.lifetimes:\n0 0x00001001 {count} {30 * count} {'hard' if ended else 'fresh'} "
+        seconds = 13 + max(added or 0, 0) if element == "d" else 13
+        assert (lifetime + f"{seconds} 12\n" in result.out) == any(limits), result
+    assert ipsec.Association(0x1001).cipher_key.hex()[:16] not in result.err + result.out
+
+
 @pytest.mark.parametrize("suite", [{"cipher": "gcm"}, {}])
-def test_numbers_taken_for_another_encap_have_their_upper_half(heddle, tmp_path, suite):
+def test_numbers_taken_for_another_encap_have_their_upper_half(heddle, tmp_path, suite, mode):
     """As in chains c1 to c4: packets of one IPsecSequence go to two IPsecEncaps, of which it names one."""
     association = ipsec.Association(0x1001, **ESN, **suite)
     plain = ip_packets(association)
@@ -321,8 +376,7 @@ def test_numbers_taken_for_another_encap_have_their_upper_half(heddle, tmp_path,
         f"FromDump({quoted(source)}) -> IPsecSequence(named, SPI 0x1001) -> r :: RoundRobinSwitch;"
         f"r[0] -> named :: IPsecEncap({quoted(keys)}, OFFSET 14) -> out :: ToDump({quoted(tmp_path / 'out.pcap')});"
         f"r[1] -> IPsecEncap({quoted(keys)}, OFFSET 14) -> out",
-        "--device",
-        "cpu",
+        *mode,
     )
     found = captures.frames(tmp_path / "out.pcap")
     numbers = range(first_number(association), first_number(association) + len(plain))
@@ -342,29 +396,28 @@ def test_a_gpu_does_as_scapy_both_ways(heddle, tmp_path, mode, name):
     report = heddle.run(encap(keys, source, out), *mode)
     assert {e["processor"] for e in report.elements("IPsecEncap")} == {"cpu" if "cpu" in mode else "simt"}
     found = captures.frames(out)
-    assert [association.decrypt(f[14:], n) for n, f in enumerate(found, 1)] == plain
+    assert [association.decrypt(f[14:], n) for n, f in enumerate(found, first_number(association))] == plain
     frames, bad = [], 0
-    for number, packet in enumerate(plain, 1):
+    for number, packet in enumerate(plain, first_number(association)):
         good = association.encrypt((IPv6 if packet[0] >> 4 == 6 else IP)(packet), number)
+        at = good.index(association.spi.to_bytes(4, "big"), 20)
         frames.append(ether(good))
         if number % 3 == 0:
             place = generator.choice(
-                [generator.randrange(24, len(good)), len(good) - 1, len(good) - association.icv_bytes]
+                [generator.randrange(at + 4, len(good)), len(good) - 1, len(good) - association.icv_bytes]
             )
             frames.append(ether(good[:place] + bytes([good[place] ^ 1 << generator.randrange(8)]) + good[place + 1 :]))
             frames.append(ether(good[: generator.randrange(20, len(good))]))
             bad += 1
     keys, source = files(tmp_path, [ipsec.Association(0x1000), association], frames)
-    chain = decap(keys, source, out).replace("-> ToDump", "-> r :: IPsecReplay(d) -> ToDump")
-    report = heddle.run(chain, *mode)
+    report = heddle.run(judged_behind(decap(keys, source, out)), *mode)
     assert {e["processor"] for e in report.elements("IPsecDecap")} == {"cpu" if "cpu" in mode else "simt"}
     assert captures.frames(out) == [ether(p) for p in plain]
     assert report.drops("d") == {"bad_icv": bad, "short": bad}
 
 
-@pytest.mark.parametrize("form", [{"cipher": "cbc"}, {"transport": True}, {"ip6": True}, {"port": 4500}, ESN])
-def test_a_gpu_refuses_what_it_cannot_do(heddle, tmp_path, form):
-    keys, source = files(tmp_path, [ipsec.Association(0x1000), ipsec.Association(0x1001, **form)], [])
+def test_a_gpu_refuses_what_it_cannot_do(heddle, tmp_path):
+    keys, source = files(tmp_path, [ipsec.Association(0x1000), ipsec.Association(0x1001, cipher="cbc")], [])
     chain = encap(keys, source, tmp_path / "out.pcap")
     message = str(heddle.fails("plan", "--device", "simt", "-e", chain))
     assert "IPsecEncap 'esp'" in message and "0x00001001" in message and "DEVICE cpu" in message
@@ -378,7 +431,9 @@ def test_decap_stays_on_the_cpu_where_a_gpu_cannot_judge(heddle, tmp_path):
     refused."""
     judged = [{}, {"window": 0, "lines": "\tsel src 0.0.0.0/0 dst 10.0.0.0/8\n"}]
     judged += [{"window": 0, "lines": "\tlimit: soft (INF)(packets), hard 9(packets)\n"}]
-    forms = [(form, "IPsecReplay(d)") for form in judged] + [(form, "DEVICE cpu") for form in ({"cipher": "cbc"}, ESN)]
+    limits = {"transport": True, "lines": "\tlimit: soft (INF)(packets), hard 9(packets)\n"}
+    forms = [(form, "IPsecReplay(d)") for form in [*judged, ESN]]
+    forms += [(form, "DEVICE cpu") for form in ({"cipher": "cbc"}, limits)]
     for form, remedy in forms:
         keys, source = files(tmp_path, [ipsec.Association(0x1001, **form)], [])
         chain = decap(keys, source, tmp_path / "out.pcap")
@@ -388,11 +443,17 @@ def test_decap_stays_on_the_cpu_where_a_gpu_cannot_judge(heddle, tmp_path):
             heddle.fails("plan", "--device", "simt", "-e", chain.replace("OFFSET 14", "OFFSET 14, DEVICE gpu"))
         )
         assert "IPsecDecap 'd'" in message and "0x00001001" in message and remedy in message
-        behind = chain.replace("-> ToDump", "-> IPsecReplay(d) -> ToDump")
-        plan = heddle.ok("plan", "--device", "simt", "-e", behind).out
+        plan = heddle.ok("plan", "--device", "simt", "-e", judged_behind(chain)).out
         assert ("CPU only" in plan) == (remedy == "DEVICE cpu")
     keys, source = files(tmp_path, [ipsec.Association(0x1001, window=0)], [])
     assert "CPU only" not in heddle.ok("plan", "--device", "simt", "-e", decap(keys, source, tmp_path / "out.pcap")).out
+
+
+def test_the_load_does_not_decide_about_extended_numbers(heddle, tmp_path):
+    keys, source = files(tmp_path, [ipsec.Association(0x1001, **ESN)], [])
+    chain = judged_behind(decap(keys, source, tmp_path / "out.pcap"))
+    message = str(heddle.fails("plan", "--device", "auto", "-e", chain.replace("OFFSET 14", "OFFSET 14, DEVICE auto")))
+    assert "IPsecDecap 'd'" in message and "extended sequence numbers" in message and "DEVICE cpu" in message
 
 
 @pytest.mark.parametrize(
@@ -409,7 +470,7 @@ def test_replays_are_judged_right_behind(heddle, tmp_path, between):
     assert "DECAP" in str(heddle.fails("check", "-e", chain))
 
 
-def test_keep_alives_are_datagrams_of_one_byte(heddle, tmp_path):
+def test_keep_alives_are_datagrams_of_one_byte(heddle, tmp_path, mode):
     out = tmp_path / "out.pcap"
     heddle.ok(
         "run",
@@ -421,5 +482,5 @@ def test_keep_alives_are_datagrams_of_one_byte(heddle, tmp_path):
     frames = captures.frames(out)
     assert len(frames) == 3 and all(bytes(IP(f[14:])[UDP].payload)[:1] == b"\xff" for f in frames)
     keys, source = files(tmp_path, [ipsec.Association(0x1001, port=4500)], frames)
-    report = heddle.run(decap(keys, source, tmp_path / "x.pcap"), "--device", "cpu")
+    report = heddle.run(judged_behind(decap(keys, source, tmp_path / "x.pcap")), *mode)
     assert report.drops("d") == {"keepalive": 3}

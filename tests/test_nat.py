@@ -12,7 +12,7 @@ from test_ip_router_elements import MY_MAC, NEXT_MAC, YOUR_MAC, checked, ether, 
 from test_ip_router_namespaces import finish, two_networks
 from whole import captures, network
 from whole.control import Control
-from whole.program import CHAINS, Report, read_handler, wait_until
+from whole.program import CHAINS, TIMEOUT_S, Report, read_handler, wait_until
 
 RANDOM = random.Random(1122)
 PUBLIC = "198.51.100.1"
@@ -116,6 +116,49 @@ def test_a_pattern_of_all_that_there_can_be(heddle, tmp_path):
     )
     result = heddle("run", "--quiet", "-e", chain, f"IN={tmp_path / 'in.pcap'}", "-h", "c.count", "-h", "r.size")
     assert result.code == 0 and re.findall(r"^\d+$", result.out, re.MULTILINE) == ["9", "1"], result
+
+
+def resident_bytes(running):
+    with open(f"/proc/{running.process.pid}/status") as status:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status.read())[1]) * 1024
+
+
+def test_a_million_mappings(heddle, tmp_path):
+    """Sixteen public addresses, all but 3 % of whose ports are taken, by two threads; what a mapping takes."""
+
+    def memory(capacity, each):
+        data = bytes(IP(src="0.0.0.0", dst="0.0.0.0") / UDP(sport=1000, dport=53, chksum=0) / Raw(b"x")).hex()
+        # A number of its own becomes each packet's source.
+        sources = "".join(
+            f"s{n} :: InfiniteSource(DATA \\<{data}>, LIMIT {each}, STOP false) -> NumberPacket(OFFSET 12)"
+            f" -> StoreData(16, \\<cb00710{n}>) -> MarkIPHeader -> GetIPAddress(16) -> [0]r;"
+            for n in range(2)
+        )
+        chain = (
+            f"r :: IPRewriter(pattern 198.51.100.1-198.51.100.16 1024-65535# - - 0 1, drop, CAPACITY {capacity});"
+            f"{sources} Idle -> [1]r; r[0] -> out :: Counter -> Discard; r[1] -> Discard;"
+            "StaticThreadSched(s0 0, s1 1); Script(wait 1000s)"
+        )
+        path = tmp_path / f"control-{capacity}"
+        with heddle.start("run", "--quiet", "-j", 2, "-u", path, "-e", chain) as running:
+            control = Control(path)
+            wait_until(lambda: int(control.read("out.count")) == 2 * each, TIMEOUT_S, "all packets")
+            assert control.read("r.size") == str(2 * each) and control.read("r.mapping_failures") == "0"
+            ways = set()
+            for n in (0, 1, each // 2, each - 1):
+                source = ".".join(map(str, n.to_bytes(4, "little")))
+                for side in range(2):
+                    got = control.read(f"r.udp_lookup {source} 1000 203.0.113.{side} 53").split()
+                    assert got[2:] == [f"203.0.113.{side}", "53"] and 1024 <= int(got[1]) <= 65535
+                    assert got[0] in {f"198.51.100.{k}" for k in range(1, 17)}
+                    ways.add((got[0], got[1]))
+            assert len(ways) == 8
+            used = resident_bytes(running)
+            assert running.interrupt().code == 0
+        return used
+
+    few, many = memory(1000, 500), memory(1_000_000, 500_000)
+    assert many - few < 1_000_000 * 200 + (8 << 20)  # 192 bytes or a little more
 
 
 def test_names_of_patterns_are_their_own(heddle):
@@ -265,6 +308,41 @@ def test_icmp_errors_find_the_sender(heddle, tmp_path, proto):
         assert (packet[IP].src, packet[IP].dst) == (source, "10.0.0.5")
         assert got[14 + 28 :] == bytes(request)[:quote]
         assert rest == [bytes(stranger)]
+
+
+def test_icmp_errors_about_moved_segments(heddle, tmp_path):
+    """A PORT command has become longer: errors quote what the host has sent and got, and not what went over the
+    wire."""
+    client, server = "10.0.0.5", "203.0.113.9"
+    chain = (
+        f"r :: IPRewriter(pattern {PUBLIC} 5000-5001# - - 0 1, drop); e :: ICMPRewriter(r) -> ToDump($errors, ENCAP IP);"
+        "FromDump($IN, BURST 1) -> side :: Classifier(6/02000000000a, -); side[0] -> Strip(14) -> CheckIPHeader"
+        " -> k :: IPClassifier(icmp, -); k[0] -> e; k[1] -> FTPPortMapper(r, r, 0) -> [0]r;"
+        "side[1] -> Strip(14) -> CheckIPHeader -> m :: IPClassifier(icmp, -); m[0] -> e; m[1] -> [1]r;"
+        "r[0] -> ToDump($out, ENCAP IP); r[1] -> ToDump($back, ENCAP IP);"
+    )
+
+    def sent(seq, data=b"", flags="A"):
+        return IP(src=client, dst=server) / TCP(sport=40000, dport=21, flags=flags, seq=seq, ack=1) / Raw(data)
+
+    port = b"PORT 10,0,0,5,4,1\r\n"
+    frames = [inside(p) for p in (sent(1000, flags="S"), sent(1001, port), sent(1001 + len(port), b"LIST\r\n"))]
+    reply = IP(src=server, dst=PUBLIC) / TCP(sport=21, dport=5000, flags="A", seq=5, ack=1040) / Raw(b"200 ok")
+    frames.append(outside(reply))
+    names = ("out", "back", "errors")
+    _, [out, back, _] = run(heddle, tmp_path, chain, frames, names)
+    more = len(out[1]) - len(frames[1]) + 14
+    assert more > 0 and IP(out[2])[TCP].seq == 1001 + len(port) + more and IP(back[0])[TCP].ack == 1040 - more
+    for quote in (28, 32, 34, 40, 100):
+        error = IP(src="192.0.2.1", dst=PUBLIC) / ICMP(type=11) / Raw(out[2][:quote])
+        of_reply = IP(src=client, dst=server) / ICMP(type=3, code=3) / Raw(back[0][:quote])
+        _, [_, _, errors] = run(heddle, tmp_path, chain, [*frames, outside(error), inside(of_reply)], names)
+        first, second = (checked(ether(IP(packet)))[IP] for packet in errors)
+        assert first.dst == client and errors[0][28:] == frames[2][14:][:quote]
+        assert second.src == PUBLIC
+        wanted = bytes(reply)[:quote]
+        # An acknowledgement without the flag behind it may be none.
+        assert errors[1][28:] == (wanted if quote >= 34 else wanted[:28] + back[0][28:quote])
 
 
 def test_mappings_end(heddle, tmp_path):

@@ -161,3 +161,34 @@ def test_reset_refuses_what_is_no_segment(heddle, tmp_path):
     )
     assert report.drops("r") == {"not_tcp": 4}
     assert len(captures.frames(tmp_path / "out.pcap")) == 1
+
+
+def test_alerts_have_the_generator_class_and_priority_of_their_rules(heddle, tmp_path):
+    kinds = {
+        1: ("gid:5; priority:2;", (5, "", 2)),
+        2: ("classtype:web-activity;", (1, "access to a page, perhaps", 2)),
+        3: ("classtype:web-activity; priority:1;", (1, "access to a page, perhaps", 1)),
+        4: ("classtype:none-such;", (1, "none-such", 3)),
+        5: ("", (1, "", 3)),
+    }
+    classes = tmp_path / "classification.config"
+    classes.write_text("# classes\nconfig classification: web-activity,access to a page, perhaps,2\n")
+    source = captures.write(tmp_path / "in.pcap", [frame(UDP(dport=53) / b"evil")])
+    rules = "".join(
+        f'alert udp any any -> any any (content:"evil"; {text} sid:{sid};)\n' for sid, (text, _) in kinds.items()
+    )
+    (tmp_path / "x.rules").write_text(rules)
+    chain = (
+        f"FromDump({quoted(source)}) -> CheckIPHeader(14) -> NIDS({quoted(tmp_path / 'x.rules')},"
+        f" CLASSIFICATION {quoted(classes)}, EVE {quoted(tmp_path / 'eve.json')}) -> Discard"
+    )
+    heddle.run(chain)
+    found = {}
+    for line in (tmp_path / "eve.json").read_text().splitlines():
+        alert = json.loads(line)["alert"]
+        found[alert["signature_id"]] = (alert["gid"], alert["category"], alert["severity"])
+    assert found == {sid: wanted for sid, (_, wanted) in kinds.items()}
+    classes.write_text("config classification: web-activity,access to a page\n")
+    assert f"{classes}:1: 'config classification: web-activity,access to a page' is not" in heddle.fails(
+        "check", "-e", chain
+    )

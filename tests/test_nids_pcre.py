@@ -9,7 +9,7 @@ import pytest
 from scapy.all import Ether
 from scapy.layers.inet import IP, TCP, UDP
 from whole import captures
-from whole.program import quoted
+from whole.program import Report, quoted
 
 LINK = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
@@ -164,6 +164,7 @@ def test_a_rule_drops_by_its_expression(heddle, tmp_path, mode):
     assert report.drops("c") == {"drop": 2}
     alerts = [json.loads(line)["alert"] for line in (tmp_path / "eve.json").read_text().splitlines()]
     wanted = {"action": "blocked", "gid": 1, "signature_id": 9, "rev": 3, "signature": 'a "shell"', "category": ""}
+    wanted["severity"] = 3
     assert alerts == [wanted, wanted]
 
 
@@ -173,9 +174,52 @@ def test_errors_name_the_line(heddle, tmp_path):
         'alert udp any any -> any any (pcre:"/a[/"; sid:2;)\n'
         'alert udp any any -> any any (content:"x"; \\\n pcre:"/a/U"; sid:3;)\n'
     )
-    chain = f"Idle -> ids :: NIDS({quoted(tmp_path / 'x.rules')}, SKIP_UNSUPPORTED {{}}); ids[0] -> Discard; ids[1] -> Discard;"
+    chain = f"Idle -> ids :: NIDS({quoted(tmp_path / 'x.rules')}, SKIP_UNSUPPORTED {{}}); ids[0] -> Discard; ids[1] -> NIDSConfirm(ids) -> Discard;"
     errors = heddle.fails("run", "-e", chain.format("false"))
     assert ":2: sid 2: pcre '\"/a[/\"' is wrong at byte 2: missing terminating ] for character class" in errors
     assert ":3: sid 3: pcre '\"/a/U\"' has the options 'U', which are not supported" in errors
     errors = heddle.fails("run", "-e", chain.format("true"))
     assert ":2: sid 2:" in errors and ":3: sid 3:" not in errors
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize("option", ["skip=true", "--skip-unsupported"])
+def test_unsupported_rules_are_skipped_by_command_line(heddle, tmp_path, command, option):
+    rules = tmp_path / "x.rules"
+    rules.write_text(
+        'alert udp any any -> any any (content:"a"; sid:1;)\nalert udp any any -> any any (pcre:"/a/U"; sid:2;)\n'
+        'alert http any any -> any any (content:"a"; sid:3;)\nalert udp any any -> any any (pcre:"/b/U"; sid:4;)\n'
+    )
+    by_variable = "=" in option
+    (tmp_path / "chain").write_text(
+        ("define($skip false); " if by_variable else "")
+        + f"Idle -> ids :: NIDS({quoted(rules)}{', SKIP_UNSUPPORTED $skip' if by_variable else ''});"
+        " ids[0] -> Discard; ids[1] -> NIDSConfirm(ids) -> Discard;"
+    )
+    assert ":2: sid 2: pcre" in heddle.fails(command, tmp_path / "chain")
+    done = heddle(command, tmp_path / "chain", option)
+    assert done.code == 0
+    assert done.err == (
+        f"heddle: warning: NIDS 'ids' leaves out 3 rules of '{rules}':\n"
+        "2: the pcre options 'U' are not supported (line 2, sid 2; line 4, sid 4)\n"
+        "1: protocol 'http' is not supported: ip, any, tcp, tcp-pkt, tcp-stream, udp and icmp are (line 3, sid 3)\n"
+    )
+    statistics = Report(heddle("run", "--json", tmp_path / "chain", option).json).one("ids")["statistics"]
+    assert (statistics["rules"], statistics["unsupported"]) == (1, 3)
+
+
+def test_a_chain_may_refuse_what_the_command_line_skips(heddle, tmp_path):
+    (tmp_path / "rules").write_text("alert http any any -> any any (sid:1;)\n")
+    chain = f"Idle -> MarkIPHeader -> NIDS({quoted(tmp_path / 'rules')}, SKIP_UNSUPPORTED false) -> Discard"
+    assert "protocol 'http'" in heddle.fails("check", "--skip-unsupported", "-e", chain)
+
+
+def test_candidates_that_nobody_confirms_are_warned_of(heddle, tmp_path):
+    (tmp_path / "rules").write_text('alert udp any any -> any any (content:"a"; sid:1;)\n')
+    begin = f"Idle -> MarkIPHeader -> ids :: NIDS({quoted(tmp_path / 'rules')}); ids[0] -> out :: Discard;"
+    warning = "heddle: warning: NIDS 'ids': candidates go nowhere but to Discard, so no alert comes of them;"
+    for lost in ("Discard", "out", "Counter -> Queue -> Discard"):
+        done = heddle("check", "-e", f"{begin} ids[1] -> {lost}")
+        assert done.code == 0 and done.err.startswith(warning), done
+    for kept in ("NIDSConfirm(ids) -> out", "Counter -> NIDSConfirm(ids) -> Discard", "ToDump(/dev/null)"):
+        heddle.ok("check", "-e", f"{begin} ids[1] -> {kept}")

@@ -246,7 +246,8 @@ def test_suricata_judges_flows(heddle, tmp_path, stream):
     chain = CHAIN.format(tmp_path)
     if not stream:
         chain = chain.replace("STREAM true", "SKIP_UNSUPPORTED true").replace("FLOWS flows, ", "")
-    heddle.ok("run", "-e", chain)
+    done = heddle("run", "-e", chain)
+    assert done.code == 0 and (done.err == "") == stream, done
     alerts = {}
     for name in ("ours.json", "eve.json"):
         found = [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]

@@ -30,7 +30,13 @@ def test_explain_finds_the_expected_matches_of_classbench_sets(heddle, test_data
             addresses = (int(value).to_bytes(4, "big") for value in (source, destination))
             frames.append(judge.ip4(*addresses, int(protocol), payload))
             wanted.append(number)
-        answers = heddle.ok("rules", "explain", rules, captures.write(tmp_path / "trace.pcap", frames), "--json").json
+        answers = heddle.ok(
+            "rules",
+            "explain",
+            rules,
+            captures.write(tmp_path / "trace.pcap", frames),
+            "--json",
+        ).json
         assert [-1 if answer["rule"] is None else answer["rule"] for answer in answers] == wanted
         assert len(frames) > 500
 
@@ -51,18 +57,36 @@ def test_explain_names_the_field_that_misses(heddle, tmp_path):
     out = heddle.ok("rules", "explain", rules, "11.0.0.1 1.2.3.4 5 22 6 flags=0x12 vlan=7").out.splitlines()
     assert out[3] == "misses rule 1 (line 3): flags 0x12 is not 0x2 in the bits 0x12"
     out = heddle.ok("rules", "explain", rules, "11.0.0.1 1.2.3.4 5 22 17", "--json").json
-    assert (out["rule"], [missed["line"] for missed in out["missed"]]) == (None, [2, 3, 5, 6])
+    assert (out["rule"], [missed["line"] for missed in out["missed"]]) == (
+        None,
+        [2, 3, 5, 6],
+    )
     tagged = (
         b"\xff" * 12
         + b"\x81\x00\x20\x07"
-        + judge.ip4(judge.packed("9.9.9.9"), judge.packed("1.1.1.1"), 6, judge.transport(6, 1, 2, 2))[12:]
+        + judge.ip4(
+            judge.packed("9.9.9.9"),
+            judge.packed("1.1.1.1"),
+            6,
+            judge.transport(6, 1, 2, 2),
+        )[12:]
     )
-    other = judge.ip6(judge.packed("2001:db8::1"), judge.packed("::1"), 17, judge.transport(17, 1, 2, 0))
+    other = judge.ip6(
+        judge.packed("2001:db8::1"),
+        judge.packed("::1"),
+        17,
+        judge.transport(17, 1, 2, 0),
+    )
     source = captures.write(tmp_path / "in.pcap", [tagged, other, b"\xff" * 12 + b"\x08\x06" + bytes(40)])
     assert [a.get("rule") for a in heddle.ok("rules", "explain", rules, source, "--json").json] == [1, 2, None]
     assert "hits rule 2 (line 5)" in heddle.ok("rules", "explain", rules, source, "--packet", 2).out
     assert "packet 3: no IP packet" in heddle.ok("rules", "explain", rules, source).out
-    for wrong in (["1.2.3.4"], ["1.2.3.4 1.2.3.4 1 1"], ["1.2.3.4 ::1 1 1 6"], ["1.2.3.4 1.2.3.4 1 1 6 speed=1"]):
+    for wrong in (
+        ["1.2.3.4"],
+        ["1.2.3.4 1.2.3.4 1 1"],
+        ["1.2.3.4 ::1 1 1 6"],
+        ["1.2.3.4 1.2.3.4 1 1 6 speed=1"],
+    ):
         heddle.fails("rules", "explain", rules, *wrong)
     heddle.fails("rules", "explain", rules, source, "--packet", 9)
 
@@ -130,7 +154,11 @@ def test_check_reports_every_mistake(heddle, tmp_path):
 UNSUPPORTED = {
     "iptables": {
         "-A FORWARD -m conntrack --ctstate ESTABLISHED -j ACCEPT": "its match 'conntrack' depends on packets before",
-        "-A FORWARD -j LOG": "its target 'LOG' is neither ACCEPT nor DROP",
+        "-A FORWARD -j LOG": "is not supported: its target 'LOG' is none of ACCEPT, DROP, REJECT and RETURN",
+        "-A FORWARD -g LOG": "there is no chain 'LOG' to go to",
+        "-A FORWARD -j DROP --reject-with icmp-port-unreachable": "--reject-with is without -j REJECT",
+        "-A FORWARD -p udp -j REJECT --reject-with tcp-reset": "tcp-reset needs -p tcp",
+        "-A FORWARD -j INPUT": "its target 'INPUT' is none of",
         "-A FORWARD -i eth0 -j DROP": "it asks for an interface",
         "-A FORWARD -m mark --mark 1 -j DROP": "its match 'mark' has no equal here",
         "-A FORWARD -p tcp --dport 9:8 -j DROP": "its lowest port, 9, is larger than the highest, 8",
@@ -141,9 +169,16 @@ UNSUPPORTED = {
     "nft": {
         "ct state established accept": "'ct' depends on packets before",
         'iifname "eth0" drop': "it asks for an interface",
-        "ip saddr @blocked drop": "the named set or variable '@blocked'",
-        "jump other": "the verdict 'jump' has no equal here",
-        "tcp dport vmap { 1 : accept }": "is not a port",
+        "ip saddr @blocked drop": "is not a rule: its table has no set '@blocked'",
+        "ip saddr $blocked drop": "is not supported: the variable '$blocked'",
+        "jump other": "is not a rule: its table has no chain 'other'",
+        "goto c": "is not a rule: the chain 'inet t c' leads back to itself",
+        "tcp dport vmap { 1 : accept }": "is not supported: a map (vmap)",
+        "ip saddr vmap @verdicts": "is not supported: a map (vmap)",
+        "ip saddr . tcp dport { 10.0.0.1 . 80 } accept": "is not supported: a concatenation of fields",
+        "tcp dport . ip saddr @pairs drop": "is not supported: a concatenation of fields",
+        "reject with nothing": "'nothing' is no answer of reject",
+        "reject with tcp rest": "expected reject with tcp reset",
         "tcp dport 9-8 drop": "its lowest value, 9, is larger than the highest, 8",
         "meta mark 1 drop": "'meta mark' has no equal here",
         "accept drop": "'drop' follows the verdict",
@@ -178,12 +213,55 @@ def test_what_is_not_supported_is_named_with_its_line(heddle, tmp_path, kind):
     assert len(err.splitlines()) == len(lines) + 1, err
 
 
+def test_what_is_not_supported_is_skipped_if_asked_for(heddle, tmp_path):
+    """And said line by line; what is no rule at all stays a mistake."""
+    path = tmp_path / "saved"
+    lines = [
+        "-A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
+        "-A INPUT -i lo -j ACCEPT",
+        "-A INPUT -p tcp -m tcp --dport 22 -j ACCEPT",
+        "-A INPUT -j REJECT --reject-with icmp-host-prohibited",
+    ]
+    path.write_text("\n".join(["*filter", ":INPUT ACCEPT [0:0]", *lines, "COMMIT"]) + "\n")
+    assert "--ctstate" in heddle.fails("rules", "check", path)
+    done = heddle("rules", "check", path, "--skip-unsupported")
+    assert (done.code, done.out) == (
+        0,
+        "2 rules (iptables, chain INPUT), 0 of them shadowed; 2 skipped\n",
+    )
+    conntrack = "is not supported: its match 'conntrack' depends on packets before; rules here have no state"
+    interface = (
+        "is not supported: it asks for an interface (-i), which rules here do not see; put a Firewall behind each port"
+    )
+    assert done.err.splitlines() == [
+        f"{path}:3: skipped: '{lines[0]}' {conntrack}",
+        f"{path}:4: skipped: '{lines[1]}' {interface}",
+        f"{path}:6: warning: reject becomes deny: senders get no answer",
+    ]
+    report = heddle("rules", "check", path, "--skip-unsupported", "--json").json
+    assert (report["rules"], report["skipped"], report["answered"]) == (2, [3, 4], [6])
+    done = heddle("rules", "convert", path, "--skip-unsupported")
+    assert done.code == 0 and [line.split()[-3:] for line in done.out.splitlines()[1:]] == [
+        ["#", "line", "5"],
+        ["#", "line", "6"],
+    ]
+    assert "2 rules; 0 of other chains or without a verdict left out, 2 skipped; give the element" in done.err
+    path.write_text(path.read_text().replace("--dport 22", "--dport 99999"))
+    assert "'99999' is not a port" in heddle.fails("rules", "check", path, "--skip-unsupported")
+    path.write_text(f"@0/0 0/0 {ANY} {ANY} 0x06/0xFF allow\n")
+    assert "is for iptables and nft" in heddle.fails("rules", "check", path, "--skip-unsupported")
+
+
 def test_rules_that_no_packet_can_match_are_named(heddle, tmp_path):
     rules = tmp_path / "rules.nft"
     rules.write_text("table ip t {\nchain c {\ntcp dport 1 tcp dport 2 drop\naccept\n}\n}\n")
     warning = f"{rules}:3: warning: no packet can match this rule: what it asks for contradicts itself\n"
     done = heddle("rules", "check", rules)
-    assert (done.code, done.out, done.err) == (0, "1 rules (nft, chain t c), 0 of them shadowed\n", warning)
+    assert (done.code, done.out, done.err) == (
+        0,
+        "1 rules (nft, chain t c), 0 of them shadowed\n",
+        warning,
+    )
     assert heddle("rules", "convert", rules).err.startswith(warning)
     assert heddle("rules", "check", rules, "--json").json["impossible"] == [3]
 
@@ -244,10 +322,30 @@ def test_options_that_would_not_count_are_refused(heddle, tmp_path):
     rules.write_text(f"@0/0 0/0 {ANY} {ANY} 0x06/0xFF allow\n")
     source = captures.write(tmp_path / "in.pcap", [b""])
     for words, why in {
-        ("check", rules, "--chain", "x"): "it has no chains, being of the format classbench",
-        ("explain", rules, "1.2.3.4 1.2.3.4 1 1 6", "--packet", 2): "--packet is for captures",
-        ("explain", rules, source, "--all"): "of a capture --all is for one packet; give --packet N",
-        ("explain", rules, "x" * 5000): "is neither a capture that exists nor the fields of a packet",
+        (
+            "check",
+            rules,
+            "--chain",
+            "x",
+        ): "it has no chains, being of the format classbench",
+        (
+            "explain",
+            rules,
+            "1.2.3.4 1.2.3.4 1 1 6",
+            "--packet",
+            2,
+        ): "--packet is for captures",
+        (
+            "explain",
+            rules,
+            source,
+            "--all",
+        ): "of a capture --all is for one packet; give --packet N",
+        (
+            "explain",
+            rules,
+            "x" * 5000,
+        ): "is neither a capture that exists nor the fields of a packet",
     }.items():
         assert why in heddle.fails("rules", *words)
     assert "--packet: Value 0 not in range" in heddle.fails("rules", "explain", rules, source, "--packet", 0, code=105)

@@ -169,10 +169,12 @@ def test_ticks(heddle):
         for x in heddle.ok("run", "--simtime", "--simtick", "0.25", "--quiet", "-e", chain).out.split()
     )
     assert b - a >= 0.25 and c - b >= 0.25  # packet threads may have asked meanwhile
+    units = [float(x) for x in heddle.ok("run", "--simtime", "--simtick", "250ms", "--quiet", "-e", chain).out.split()]
+    assert units[1] - units[0] >= 0.25 and units[2] - units[1] >= 0.25
     out = heddle.ok("run", "--simtime", "--quiet", "-e", chain).out.split()
     assert out == [f"{BEGIN_S}.000000000"] * 3
 
 
 def test_bad_times_are_refused(heddle):
-    for option in ("--simtime=-1", "--simtime=soon", "--simtick=-1"):
+    for option in ("--simtime=-1", "--simtime=soon", "--simtick=-1", "--simtick=2s", "--simtick=1 horse"):
         assert option.split("=")[0] in heddle.fails("run", option, "-e", "Idle -> Discard", code=105)

@@ -6,9 +6,11 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import socket
 import struct
+import subprocess
 import termios
 import threading
 import time
@@ -92,6 +94,56 @@ def test_top_on_a_terminal(heddle, tmp_path):
         assert screen.text.endswith("\x1b[?25h\x1b[?1049l")  # as it was
 
 
+def test_top_under_tmux(heddle, tmp_path):
+    """A terminal with a screen of its own, which is asked for what it shows."""
+
+    def tmux(*words):
+        command = ["tmux", "-f", "/dev/null", "-S", tmp_path / "tmux", *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True).stdout
+
+    def shows(pattern):
+        wait_until(lambda: re.search(pattern, tmux("capture-pane", "-p"), re.DOTALL), TIMEOUT_S, pattern)
+
+    with router(heddle, tmp_path, CHAIN) as path:
+        top = shlex.join([*map(str, heddle.command(["top", path, "-i", "0.2"]))])
+        tmux("new-session", "-d", "-x", "100", "-y", "16", f"{top}; echo ended with $?; read line")
+        try:
+            shows(r"heddle top.*ELEMENT +CLASS +ON.*\ns +RatedSource.*\nd +Discard.*q: quit")
+            tmux("send-keys", "d")  # by drops: the queue comes first
+            shows(r"ELEMENT[^\n]*\nq +Queue")
+            tmux("resize-window", "-x", "60", "-y", "10")
+            shows(r"ELEMENT[^\n]*\nq +Queue")
+            assert all(len(line) <= 60 for line in tmux("capture-pane", "-p").splitlines())
+            tmux("send-keys", "c")
+            shows(r"ELEMENT[^\n]*\ns +RatedSource")
+            tmux("send-keys", "q")
+            shows(r"\Aended with 0\n\s*\Z")  # what stood there before is back
+        finally:
+            tmux("kill-server")
+
+
+def test_top_and_graph_of_an_element_whose_class_has_changed(heddle, tmp_path):
+    """What counts is the one that is there now, not the one of the same name that has gone."""
+    chain = "s :: RatedSource(RATE 10000, LENGTH 60) -> x :: Counter -> d :: Discard"
+    with router(heddle, tmp_path, chain, "-R") as path:
+        wait_for_count(path, "x.count", 5000)
+        control = Control(path)
+        control.write("hotconfig", chain.replace("Counter", "RandomSample(0.5)"))
+        wait_until(lambda: int(re.search(r"sampled (\d+)", "sampled 0 " + control.read("x.drops"))[1]) >= 0, TIMEOUT_S)
+        out = heddle.ok("top", path, "-n", "1", "-i", "0.5").out
+        rows = {
+            tuple(line.split()[:2]): line.split() for line in out.splitlines() if line.startswith(("s ", "x ", "d "))
+        }
+        assert set(rows) == {("s", "RatedSource"), ("x", "RandomSample"), ("d", "Discard"), ("x", "Counter")}
+        number = lambda text: float(text.replace("k", "e3"))
+        assert number(rows["x", "RandomSample"][3]) == pytest.approx(number(rows["s", "RatedSource"][3]), rel=0.5)
+        assert number(rows["x", "Counter"][3]) == 0 and int(rows["x", "Counter"][5]) >= 5000
+        drawn = heddle.ok("graph", "-r", path, "-i", "0.5").out
+        (label,) = re.findall(r'"x" \[label="x\\n([^"]*)"', drawn)
+        found = re.fullmatch(r"RandomSample\\n(\d+) packets/s, (\d+) dropped/s", label)
+        assert found and int(found[1]) > int(found[2]) > 0, label
+
+
 def test_top_says_what_is_wrong(heddle, tmp_path):
     assert "heddle run CHAIN -u FILE" in heddle.fails("top", tmp_path / "nothing")
     (tmp_path / "file").write_text("")
@@ -113,7 +165,8 @@ def impostor(path, *says):
         listener.listen()
 
         def serve():
-            with listener.accept()[0] as client:
+            # The other end may leave before it has heard all.
+            with listener.accept()[0] as client, contextlib.suppress(ConnectionError):
                 for text in says:
                     client.sendall(text.encode())
                     if client.recv(65536):
@@ -140,6 +193,7 @@ GREETING = "Click::ControlSocket/1.3\r\n"
         (["top", "-n", "1"], [GREETING, "200 ok\r\nDATA x\r\n"]),
         (["top", "-n", "1"], [GREETING, "200 ok\r\nDATA 99999999999999999999\r\n"]),
         (["graph", "-r"], []),
+        (["trace"], [GREETING, "x" * (2 << 20)]),
     ],
 )
 def test_no_control_socket_answers(heddle, tmp_path, command, says):
@@ -256,7 +310,7 @@ def test_packets_that_a_segment_loses_have_got_to_an_end(heddle, tmp_path):
 
 
 def test_packets_of_an_earlier_trace_are_not_taken_for_those_of_a_later_one(heddle, tmp_path):
-    chain = TRACED.replace("u :: Unqueue", "u :: Unqueue(ACTIVE false)").replace("q :: Queue", "q :: Queue(5)")
+    chain = TRACED.replace("u :: Unqueue", "u :: Unqueue(ACTIVE false)").replace("q :: Queue", "q :: SimpleQueue(5)")
     chain = chain.replace("ACTIVE true", "ACTIVE false")
     with router(heddle, tmp_path, chain) as path:
         control = Control(path)
@@ -270,6 +324,24 @@ def test_packets_of_an_earlier_trace_are_not_taken_for_those_of_a_later_one(hedd
         assert [way[-1][0] for way in traced(control, 3)] == ["dropped by q: full"] * 3
 
 
+FULL = {
+    "q :: SimpleQueue(5)": "q: full",
+    "q :: FrontDropQueue(5)": "q: full",
+    "q :: MixedQueue(5)": "q: full",
+    "q :: NotifierQueue(5)": "q: full",
+}
+
+
+@pytest.mark.parametrize("queue", FULL)
+def test_packets_that_a_full_queue_drops_have_got_to_an_end(heddle, tmp_path, queue):
+    chain = TRACED.replace("q :: Queue", queue).replace("u :: Unqueue", "u :: Unqueue(ACTIVE false)")
+    chain += "; Idle -> [1]q" if "Mixed" in queue else ""
+    with router(heddle, tmp_path, chain) as path:
+        wait_for_count(path, "s.count", 1000)
+        (way,) = steps(heddle.ok("trace", path).out)
+    assert [name.split(" ::")[0] for name, _ in way][-3:] == ["ttl", "q", f"dropped by {FULL[queue]}"]
+
+
 def test_packets_that_go_round_are_not_followed_for_ever(heddle, tmp_path):
     chain = "s :: InfiniteSource(LENGTH 60, LIMIT 4, ACTIVE false, STOP false) -> q :: Queue -> u :: Unqueue -> n :: Null -> q"
     with router(heddle, tmp_path, chain) as path:
@@ -278,6 +350,24 @@ def test_packets_that_go_round_are_not_followed_for_ever(heddle, tmp_path):
         control.write("s.active", "true")
         ways = traced(control, 4)
     assert all(way[-1][0] == "not followed beyond 256 steps" for way in ways)
+
+
+def test_a_trace_that_is_killed_leaves_the_router_alone(heddle, tmp_path):
+    """What it has begun ends with its connection; not what another one has begun since."""
+    with router(heddle, tmp_path, CHAIN) as path:
+        control = Control(path)
+        with heddle.start("trace", path, "tcp") as watching:
+            wait_until(lambda: control.read("tracing") == "true", TIMEOUT_S, "the trace")
+            watching.signal(signal.SIGKILL)
+            wait_until(lambda: control.read("tracing") == "false", TIMEOUT_S, "the end of the trace")
+        other = Control(path)
+        other.write("trace", "1 tcp")
+        control.write("trace", "1")
+        other.socket.shutdown(socket.SHUT_RDWR)
+        other.file.close(), other.socket.close()
+        for _ in range(3):
+            assert Control(path).read("tracing") == "true"
+        assert traced(control, 1)
 
 
 def test_a_trace_that_is_ended_leaves_the_router_alone(heddle, tmp_path):

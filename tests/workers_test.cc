@@ -1,7 +1,6 @@
 // One thread drives the GPU for the others (--workers): what comes out, in which order, on which thread, and what
 // becomes of what finds no room. HEDDLE_WORKERS=1 runs all other tests like this.
 
-#include <set>
 #include <thread>
 
 #include "tests/support/harness.h"
@@ -9,29 +8,15 @@
 namespace heddle::test {
 namespace {
 
-std::vector<std::string> devices() {
-  std::set<std::string> all;
-  for (const Backend& backend : gpu_backends()) all.insert(backend.device);
-  return {all.begin(), all.end()};
-}
-
-/** Every launch mode with every transport that goes with it, with a master. */
-std::vector<Backend> all_ways(bool by_load = false) {
-  std::vector<Backend> list;
-  for (const std::string& device : devices())
-    for (const auto launch : {LaunchMode::sync, LaunchMode::async, LaunchMode::graph, LaunchMode::persistent})
-      for (size_t t = 0; t < kTransports.size(); ++t) {
-        const auto transport = static_cast<Transport>(t);
-        if (copies_by_engine(transport) && launch == LaunchMode::persistent) continue;
-        Backend backend{format("%s_%s_%s", device.c_str(), name(launch), name(transport)), device, launch, transport};
-        backend.by_load = by_load, backend.workers = true;
-        list.push_back(backend);
-      }
+/** All ways with a master. */
+std::vector<Backend> driven_ways(bool by_load = false) {
+  std::vector<Backend> list = all_ways();
+  for (Backend& backend : list) backend.by_load = by_load, backend.workers = true;
   return list;
 }
 
 class Workers : public OnBackend {};
-INSTANTIATE_TEST_SUITE_P(All, Workers, testing::ValuesIn(all_ways()), backend_name);
+INSTANTIATE_TEST_SUITE_P(All, Workers, testing::ValuesIn(driven_ways()), backend_name);
 
 std::vector<Frame> some_frames(size_t count) {
   auto random = random_for("workers");
@@ -114,7 +99,7 @@ TEST_P(Workers, WithPacketsThatGrowAndShrink) {
 }
 
 class WorkersByLoad : public OnBackend {};
-INSTANTIATE_TEST_SUITE_P(All, WorkersByLoad, testing::ValuesIn(all_ways(true)), backend_name);
+INSTANTIATE_TEST_SUITE_P(All, WorkersByLoad, testing::ValuesIn(driven_ways(true)), backend_name);
 
 TEST_P(WorkersByLoad, EachGetsItsOwnBack) {
   const auto frames = some_frames(600);

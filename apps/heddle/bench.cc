@@ -291,10 +291,12 @@ class Bench {
 
   // Checks what is sent, and returns the bytes of its longest frame in memory.
   uint32_t longest_of(const Setup& setup) {
-    const auto [bytes, is_new] = longest_frames_.try_emplace(setup.size + "\n" + setup.addresses);
+    const auto [bytes, is_new] =
+        longest_frames_.try_emplace(setup.size + "\n" + setup.protocol + "\n" + setup.addresses);
     if (!is_new) return bytes->second;
     TrafficOptions options;
-    options.sizes = setup.size, options.addresses = setup.addresses, options.flows = 1;
+    options.sizes = setup.size, options.addresses = setup.addresses, options.protocol = setup.protocol;
+    options.flows = 1;
     return bytes->second = Traffic(options, 1, 1).longest_bytes();
   }
 

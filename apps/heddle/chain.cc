@@ -70,7 +70,8 @@ void add_control_sockets(click::Graph& graph, const ChainOptions& options) {
   int number = 0;
   const auto add = [&](std::vector<std::string> arguments, const char* option) {
     click::ElementDeclaration element;
-    element.name = kDriverPrefix + std::string("ControlSocket@") + std::to_string(number++);
+    element.name = std::string(kDriverPrefix) + "ControlSocket" + (number == 0 ? "" : "@" + std::to_string(number));
+    ++number;
     element.class_name = "ControlSocket";
     element.where = {option, 1, 1};
     for (auto& text : arguments) element.arguments.push_back({text, element.where});
@@ -82,6 +83,14 @@ void add_control_sockets(click::Graph& graph, const ChainOptions& options) {
     std::string quoted = "\"";
     for (char c : path) quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
     add({"unix", quoted + '"'}, "--unix-socket");
+  }
+}
+
+void skip_unsupported(click::Graph& graph) {
+  for (auto& element : graph.elements) {
+    const auto says = [](const click::Argument& argument) { return argument.text.starts_with("SKIP_UNSUPPORTED"); };
+    if (element.class_name == "NIDS" && std::ranges::none_of(element.arguments, says))
+      element.arguments.push_back({"SKIP_UNSUPPORTED true", element.where});
   }
 }
 
@@ -169,7 +178,14 @@ Configuration make_chain(ChainOptions options, const std::string& text, click::D
 
   Configuration chain;
   click::Graph graph = click::parse(text, options.file, parse, diagnostics);
+  for (auto& element : graph.elements)
+    if (element.name.starts_with(kDriverPrefix))
+      diagnostics.error(element.where, "element name " + in_quotes(element.name) +
+                                           " begins as those of control sockets "
+                                           "that the command line asks for (" +
+                                           kDriverPrefix + "); give it another one");
   add_control_sockets(graph, options);
+  if (options.skip_unsupported) skip_unsupported(graph);
   if (graph_is_whole(diagnostics)) chain.router = Router::build(graph, diagnostics);
   chain.router.text = text;
   if (diagnostics.ok()) chain.plan = make_plan(chain.router, options.plan, diagnostics);
@@ -178,7 +194,7 @@ Configuration make_chain(ChainOptions options, const std::string& text, click::D
 
 std::string mistakes(const click::Diagnostics& diagnostics) {
   const size_t n = diagnostics.errors().size();
-  return format("%zu mistake%s in the chain", n, n == 1 ? "" : "s");
+  return format("%s%zu mistake%s in the chain", diagnostics.full() ? "at least " : "", n, n == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct ChainOptions {
   std::vector<std::string> click_path;
   std::vector<std::string> unix_sockets;
   bool from_standard_input = false;  ///< if neither file nor expression is given
+  bool skip_unsupported = false;     ///< SKIP_UNSUPPORTED true for each NIDS that does not say it
   PlanOptions plan;
   std::string device = "cpu", launch = "persistent", transport;  ///< transport: "" if the plan is to choose
   bool json = false;
@@ -151,8 +152,9 @@ std::function<int()> add_gen_commands(CLI::App& gen);
 
 int check(const ChainOptions& chain);
 int show_plan(const ChainOptions& chain);
-/** Prints the chain without compound elements, variables and comments, as Click's click-flatten does. */
-int flatten(const ChainOptions& chain);
+/** Prints the chain without compound elements, variables and comments, as Click's click-flatten does; but secrets
+ *  become variables, for what is printed is seen. `output`: as of write_output(). */
+int flatten(const ChainOptions& chain, const std::string& output);
 /** `heddle graph`: a chain or a running router as a graph in the language of Graphviz (DOT) or as SVG, elements in the
  *  colour of the processor that runs them, the stronger the more packets pass. */
 struct GraphCommand {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +25,20 @@ std::string line_of(const fs::path& path) {
   std::string line;
   std::getline(file, line);
   return line;
+}
+
+// The PCI addresses of NVIDIA's GPUs, as /sys names them, sorted; with or without a driver.
+std::vector<std::string> nvidia_gpus(const std::string& root) {
+  std::vector<std::string> list;
+  std::error_code none;
+  for (auto& entry : fs::directory_iterator(root + "/sys/bus/pci/devices", none)) {
+    // Class 0x0300: VGA, 0x0302: 3D controller.
+    const std::string kind = line_of(entry.path() / "class");
+    if (line_of(entry.path() / "vendor") == "0x10de" && kind.starts_with("0x03"))
+      list.push_back(entry.path().filename());
+  }
+  std::sort(list.begin(), list.end());
+  return list;
 }
 
 bool has_module(const std::string& root, const std::string& name) {
@@ -56,10 +71,9 @@ Finding device_files(const std::string& root) {
 Finding library(const char* what, std::initializer_list<const char*> names, const std::string& without,
                 const std::string& remedy) {
   for (const char* name : names)
-    if (void* found = dlopen(name, RTLD_LAZY | RTLD_LOCAL); found != nullptr) {
-      dlclose(found);
+    // It stays open: what its constructors have allocated would be lost.
+    if (dlopen(name, RTLD_LAZY | RTLD_LOCAL) != nullptr)
       return {Finding::good, what, std::string(name) + " is there", ""};
-    }
   return {Finding::note, what, without, remedy};
 }
 
@@ -108,28 +122,81 @@ Finding gpudirect(const std::string& root) {
           "Heddle does not need it: packets lie in host memory; docs/gpu-io.md says what would use it"};
 }
 
-}  // namespace
+enum class Kernels { none, translated, made };
 
-std::vector<std::string> nvidia_gpus(const std::string& root) {
-  std::vector<std::string> list;
-  std::error_code none;
-  for (auto& entry : fs::directory_iterator(root + "/sys/bus/pci/devices", none)) {
-    // Class 0x0300: VGA, 0x0302: 3D controller.
-    const std::string kind = line_of(entry.path() / "class");
-    if (line_of(entry.path() / "vendor") == "0x10de" && kind.starts_with("0x03"))
-      list.push_back(entry.path().filename());
+// Machine code runs on compute capabilities of the same major number from its own on, PTX on all from its own on.
+// CMake's words: "90" is both, "90-real" machine code, "90-virtual" PTX; what ends in a letter ("90a") is for that one
+// alone.
+Kernels kernels_for(std::string_view architectures, int major, int minor) {
+  Kernels best = Kernels::none;
+  std::istringstream words{std::string(architectures)};
+  for (std::string word; std::getline(words, word, ',');) {
+    size_t digits = 0;
+    while (digits < word.size() && std::isdigit(static_cast<unsigned char>(word[digits])) != 0) ++digits;
+    if (digits == 0) return Kernels::made;  // "native", "all": CMake has chosen
+    const int number = std::stoi(word.substr(0, digits)), here = 10 * major + minor;
+    const bool alone = digits < word.size() && std::isalpha(static_cast<unsigned char>(word[digits])) != 0;
+    const std::string kind = word.substr(std::min(word.find('-'), word.size()));
+    if (alone && number != here) continue;
+    if (kind != "-virtual" && number / 10 == major && number <= here) best = Kernels::made;
+    if (kind != "-real" && number <= here) best = std::max(best, Kernels::translated);
   }
-  std::sort(list.begin(), list.end());
-  return list;
+  return best;
 }
 
-std::vector<Finding> examine_machine(const std::string& root) {
+Finding compute_capability(const gpu::DeviceInfo& gpu, std::string_view architectures) {
+  const std::string what = gpu.name + " compute capability", is = format("%d.%d", gpu.major, gpu.minor),
+                    made_for = ", the kernels are for " + std::string(architectures);
+  switch (kernels_for(architectures, gpu.major, gpu.minor)) {
+    case Kernels::made:
+      return {Finding::good, what, is + made_for, ""};
+    case Kernels::translated:
+      return {Finding::note, what, is + made_for + ": the driver translates them at the first start",
+              format("to spare that time, build with CUDAARCHS=%d%d", gpu.major, gpu.minor)};
+    case Kernels::none:
+      break;
+  }
+  return {Finding::bad, what, is + made_for + ": none runs on it",
+          format("build with CUDAARCHS=%d%d, if CUDA still knows it; or run with --device cpu", gpu.major, gpu.minor)};
+}
+
+Finding compute_mode_of(const gpu::DeviceInfo& gpu, gpu::ComputeMode mode) {
+  const std::string what = gpu.name + " compute mode", remedy = "set it with 'nvidia-smi -c DEFAULT' as root";
+  switch (mode) {
+    case gpu::ComputeMode::prohibited:
+      return {Finding::bad, what, "prohibited: no process may use it", remedy};
+    case gpu::ComputeMode::exclusive:
+      return {Finding::note, what, "exclusive: one process at a time, others find it busy",
+              "end what uses it (nvidia-smi lists that) before a run, or " + remedy};
+    case gpu::ComputeMode::shared:
+      break;
+  }
+  return {Finding::good, what, "default: processes share it", ""};
+}
+
+}  // namespace
+
+std::vector<Finding> examine_gpu(const gpu::DeviceInfo& gpu, std::string_view architectures, gpu::ComputeMode mode) {
+  return {compute_capability(gpu, architectures), compute_mode_of(gpu, mode)};
+}
+
+std::vector<Finding> examine_machine(const std::string& root, bool cuda_works) {
   const auto gpus = nvidia_gpus(root);
-  if (gpus.empty())
+  const bool hidden = gpus.empty();
+  if (hidden && !cuda_works)
     return {{Finding::bad, "GPU", "no NVIDIA GPU is on the PCI bus",
              "chains run on the CPU; a virtual machine must be given the GPU by its host"}};
-  std::vector<Finding> list{driver(root)};
-  if (list.back().state == Finding::good) list.push_back(device_files(root));
+  std::vector<Finding> list;
+  if (hidden)
+    list.push_back({Finding::note, "PCI bus", "shows no NVIDIA GPU, though CUDA finds one (a container?)",
+                    "for its PCIe link, BAR and NUMA node run 'heddle gpus' on the host"});
+  // What CUDA disproves is hidden as well.
+  const auto add = [&](const Finding& finding) {
+    if (finding.state == Finding::good || !hidden) list.push_back(finding);
+  };
+  const Finding loaded = driver(root);
+  add(loaded);
+  if (hidden || loaded.state == Finding::good) add(device_files(root));
   for (auto& name : gpus) {
     const fs::path device = root + "/sys/bus/pci/devices/" + name;
     list.push_back(pcie_link(device, name));

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "gpu/fitness.h"
 
 namespace heddle {
 
@@ -15,10 +18,12 @@ struct Finding {
 };
 
 /** Looks at driver, PCIe link, BAR and kernel modules, as the kernel shows them in /proc, /sys and /dev below `root`
- *  ("": of this machine). Calls no CUDA, so it works where CUDA does not. */
-std::vector<Finding> examine_machine(const std::string& root);
+ *  ("": of this machine). Calls no CUDA, so it works where CUDA does not. `cuda_works`: CUDA finds a GPU, so what is
+ *  not shown is hidden, as containers hide the PCI bus. */
+std::vector<Finding> examine_machine(const std::string& root, bool cuda_works);
 
-/** The PCI addresses of NVIDIA's GPUs, as /sys names them, sorted; with or without a driver. */
-std::vector<std::string> nvidia_gpus(const std::string& root);
+/** Whether kernels for `architectures` (gpu::kernel_architectures) run on a GPU that CUDA has found, and whether its
+ *  mode lets this program in. */
+std::vector<Finding> examine_gpu(const gpu::DeviceInfo& gpu, std::string_view architectures, gpu::ComputeMode mode);
 
 }  // namespace heddle

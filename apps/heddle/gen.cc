@@ -6,9 +6,9 @@
 
 #include "apps/heddle/commands.h"
 #include "apps/heddle/options.h"
-#include "apps/heddle/output_file.h"
 #include "click/values.h"
 #include "core/error.h"
+#include "core/output_file.h"
 #include "io/capture/writer.h"
 #include "measure/generate/associations.h"
 #include "measure/generate/filter_set.h"
@@ -233,6 +233,9 @@ struct Packets : Command {
     app->add_option("--size", options.sizes, "Bytes of a frame with FCS, 64 to 9216; imix; or a capture. Default: 64");
     app->add_option("--addresses", options.addresses,
                     "uniform (default); routes:FILE, destinations in a route table; trace:FILE, a header trace");
+    app->add_option("--protocol", options.protocol,
+                    "Of the flows: udp (default), or tcp, with 76 bytes or more a frame")
+        ->check(CLI::IsMember({"udp", "tcp"}));
     app->add_option("--flows", options.flows, "Different 5-tuples; default: 1024")->type_name("N");
     app->add_option("--zipf", options.zipf, "Flow k has a share of 1 / k^S, S up to 10; default: 0, all the same")
         ->check(number_in(0, 10))

@@ -26,9 +26,12 @@ nlohmann::json findings_json(const std::vector<Finding>& findings) {
 int show_gpus(bool json, const std::string& root) {
   std::string reason;
   const auto devices = gpu::devices(reason);
-  // Where CUDA finds some, containers may hide the PCI bus.
-  const bool hidden = !devices.empty() && nvidia_gpus(root).empty();
-  const auto findings = hidden ? std::vector<Finding>{} : examine_machine(root);
+  const bool here = root.empty();  // CUDA knows of this machine alone
+  auto findings = examine_machine(root, here && !devices.empty());
+  if (here)
+    for (auto& gpu : devices)
+      for (Finding& finding : examine_gpu(gpu, gpu::kernel_architectures(), gpu::compute_mode(gpu)))
+        findings.push_back(std::move(finding));
   if (json) {
     nlohmann::json list = nlohmann::json::array();
     for (auto& gpu : devices)

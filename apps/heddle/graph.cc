@@ -1,10 +1,12 @@
 // heddle flatten, heddle graph: the chain as it is when compound elements and variables are gone.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -13,9 +15,11 @@
 #include "apps/heddle/commands.h"
 #include "apps/heddle/remote.h"
 #include "click/parser.h"
+#include "click/quoting.h"
 #include "click/unparse.h"
 #include "core/element.h"
 #include "core/error.h"
+#include "core/output_file.h"
 
 namespace heddle {
 namespace {
@@ -50,9 +54,10 @@ struct Drawing {
 
 Drawing drawing_of(const click::Graph& graph) {
   Drawing drawing{{}, graph.connections};
+  click::HiddenSecrets hidden;
   for (const auto& element : graph.elements)
     drawing.elements.push_back(
-        {element.name, element.class_name, click::unparse_arguments(element), "", false, "", ""});
+        {element.name, element.class_name, click::unparse_arguments(element, &hidden), "", false, "", ""});
   return drawing;
 }
 
@@ -70,22 +75,34 @@ std::string colour_of(double load, bool gpu) {
   return format("\"%.3f %.3f 1.000\"", gpu ? 0.333 : 0.541, 0.06 + 0.74 * load);
 }
 
+/** Values for the variables that stand for secrets in a router's `flatconfig`: their own names. */
+std::map<std::string, std::string> values_for_secrets(const std::string& text) {
+  std::map<std::string, std::string> values;
+  for (size_t at = text.find("$SECRET"); at != text.npos; at = text.find("$SECRET", at + 1)) {
+    const auto end = std::find_if_not(text.begin() + static_cast<long>(at) + 1, text.end(), click::is_word_character);
+    const std::string name(text.begin() + static_cast<long>(at) + 1, end);
+    values[name] = name;
+  }
+  return values;
+}
+
 /** Elements of a running router, and their packets between two looks. */
 Drawing drawing_of_router(const std::string& address, double interval_s) {
   Remote router(address);
   click::Diagnostics diagnostics;
+  const std::string text = router.read("flatconfig");
   Drawing drawing =
-      drawing_of(click::parse(router.read("flatconfig"), address, {Catalog::instance().names(), {}}, diagnostics));
+      drawing_of(click::parse(text, address, {Catalog::instance().names(), values_for_secrets(text)}, diagnostics));
   if (!diagnostics.ok()) throw Error(diagnostics.text());
   struct Look {
     std::string processor;
     double packets = 0, dropped = 0;
   };
   const auto look = [&router] {
-    std::map<std::string, Look> elements;
+    std::map<std::pair<std::string, std::string>, Look> elements;  // by name and class: reconfiguration changes that
     const auto report = nlohmann::json::parse(router.read("report"));  // which throws, as at() and get() do
     for (auto& entry : report.at("elements")) {
-      Look& element = elements[entry.at("name").get<std::string>()];
+      Look& element = elements[{entry.at("name"), entry.at("class")}];
       element = {entry.at("processor"), entry.at("packets"), 0};
       for (auto& [reason, packets] : entry.at("drops").items()) element.dropped += packets.get<double>();
     }
@@ -97,13 +114,13 @@ Drawing drawing_of_router(const std::string& address, double interval_s) {
   auto now = look();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   double most = 1;
-  for (auto& [name, element] : now) {
-    element.packets = std::max(0.0, element.packets - before[name].packets) / seconds;
-    element.dropped = std::max(0.0, element.dropped - before[name].dropped) / seconds;
+  for (auto& [which, element] : now) {
+    element.packets = std::max(0.0, element.packets - before[which].packets) / seconds;
+    element.dropped = std::max(0.0, element.dropped - before[which].dropped) / seconds;
     most = std::max(most, element.packets);
   }
   for (auto& element : drawing.elements) {
-    const Look& seen = now[element.name];
+    const Look& seen = now[{element.name, element.class_name}];
     element.processor = seen.processor;
     element.gpu = !seen.processor.empty() && !seen.processor.starts_with("cpu");
     element.colour = colour_of(seen.packets / most, element.gpu);
@@ -143,8 +160,8 @@ std::string dot_of(const Drawing& drawing) {
 
 }  // namespace
 
-int flatten(const ChainOptions& options) {
-  std::fputs(click::unparse(read_chain(options).router.graph).c_str(), stdout);
+int flatten(const ChainOptions& options, const std::string& output) {
+  write_output(output, click::unparse_without_secrets(read_chain(options).router.graph));
   return 0;
 }
 
@@ -160,12 +177,16 @@ int GraphCommand::run(const ChainOptions& options) const {
   }
   if (std::system("command -v dot >/dev/null") != 0)
     throw Error("--svg: there is no program `dot`; install Graphviz, or leave --svg out");
-  std::fflush(stdout);
-  std::signal(SIGPIPE, SIG_IGN);  // if it ends before it has read all, writing fails
-  FILE* dot = popen("dot -Tsvg", "w");
+  // What it draws goes through this program, which, unlike dot, says when the output is full.
+  const std::unique_ptr<FILE, int (*)(FILE*)> input(std::tmpfile(), std::fclose);
+  if (!input || std::fputs(text.c_str(), input.get()) < 0 || std::fflush(input.get()) != 0)
+    throw Error(format("--svg: no temporary file for `dot`: %s", std::strerror(errno)));
+  FILE* dot = popen(format("dot -Tsvg /dev/fd/%d", fileno(input.get())).c_str(), "r");
   if (dot == nullptr) throw Error("--svg: `dot` cannot be started");
-  const bool written = std::fwrite(text.data(), 1, text.size(), dot) == text.size();
-  if (pclose(dot) != 0 || !written) throw Error("--svg: `dot` has failed");
+  char piece[65536];
+  size_t drawn = 0;
+  for (size_t n = 0; (n = std::fread(piece, 1, sizeof piece, dot)) > 0; drawn += n) std::fwrite(piece, 1, n, stdout);
+  if (pclose(dot) != 0 || drawn == 0) throw Error("--svg: `dot` has failed");
   return 0;
 }
 

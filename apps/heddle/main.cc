@@ -69,6 +69,10 @@ void add_chain_options(CLI::App* command, ChainOptions& options) {
       "Let each function on a GPU be a segment of its own: what it reads of packets moves there from the CPU, what it "
       "has written moves back, and nothing stays in GPU memory for the next. A baseline to compare with; annotations "
       "such as l3 and l4 go along, so headers are parsed once all the same");
+  command->add_flag(
+      "--skip-unsupported", options.skip_unsupported,
+      "Leave out, and list, rules that ask for what is not supported: SKIP_UNSUPPORTED true for each NIDS "
+      "that does not say it");
 }
 
 void add_json(CLI::App* command, bool& json) { command->add_flag("--json", json, "Print JSON"); }
@@ -115,7 +119,14 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
       ->type_name("[=TIME]");
   command
       ->add_option("--simtick", run.simulated_tick_s,
-                   "Seconds by which simulated time goes on whenever an element asks for it; default 0")
+                   "Seconds (or 1ms, 20us) by which simulated time goes on whenever an element asks for it; default 0")
+      ->transform([](std::string text) {
+        double number = 0;
+        heddle::click::Duration time;
+        if (!heddle::click::parse(text, number) && heddle::click::parse(text, time))
+          text = heddle::format("%.6f", static_cast<double>(time.microseconds) / 1e6);
+        return text;
+      })
       ->check(heddle::number_in(0, 1))
       ->type_name("SECONDS");
   command->add_flag("-w,--no-warnings", run.ignored_flag, "Accepted for Click's sake");
@@ -134,6 +145,10 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
 void add_run_options(CLI::App* command, RunCommand& run) {
   command->add_option("--slots", run.options.slots, "GPU: slots of 32 packets in flight, over all threads")
       ->check(CLI::Range(1, 4096));
+  command
+      ->add_option("--batch", run.options.batch_size,
+                   "Most packets that go through the chain together; default 1024. 1: one by one, in Click's order")
+      ->check(CLI::Range(1, 1 << 16));
   command->add_option("--packets", run.options.packets, "Packets in the pool; default: what the chain needs")
       ->check(CLI::Range(1u, 1u << 30));
   command->add_flag("--pin,-a,--affinity", run.options.pin, "Keep each packet thread on a core of its own");
@@ -247,6 +262,8 @@ int heddle_main(std::vector<std::string> words) {
   add_json(plan_app, chain.json);
   auto* flatten_app = app.add_subcommand("flatten", "Print a chain without compound elements and variables");
   add_chain_options(flatten_app, chain);
+  std::string flat_file = "-";
+  flatten_app->add_option("-o,--output", flat_file, "File to write; default: standard output")->type_name("FILE");
   auto* graph_app = app.add_subcommand("graph", "Draw a chain, or a running router and its load");
   add_chain_options(graph_app, chain);
   heddle::GraphCommand graph;
@@ -312,6 +329,8 @@ int heddle_main(std::vector<std::string> words) {
         ->check(CLI::IsMember({"auto", "classbench", "listing", "iptables", "nft", "ipfilter"}));
     command->add_option("--chain", rules.options.chain, "iptables, nft: whose rules; default: those of forwarding")
         ->type_name("NAME");
+    command->add_flag("--skip-unsupported", rules.options.skip_unsupported,
+                      "iptables, nft: leave out lines that have no equal without state, and list them");
     return command;
   };
   auto* rules_check = add_rules_command("check", "Report mistakes, and rules that no packet can hit");
@@ -351,7 +370,7 @@ int heddle_main(std::vector<std::string> words) {
   if (*run_app) return run.run(chain);
   if (*check_app) return heddle::check(chain);
   if (*plan_app) return heddle::show_plan(chain);
-  if (*flatten_app) return heddle::flatten(chain);
+  if (*flatten_app) return heddle::flatten(chain, flat_file);
   if (*graph_app) return graph.run(chain);
   if (*top_app) return top.run();
   if (*trace_app) return trace.run();

@@ -19,6 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kForGreeting{5}, kForAnswer{30}, kForLastAnswer{2};
 constexpr size_t kMostBytes = size_t{1} << 30;  // of a value
+constexpr size_t kLongestLine = 1 << 20;
 
 int connect_unix(const std::string& path) {
   sockaddr_un address{};
@@ -100,7 +101,10 @@ void Remote::fill() {
 
 std::string Remote::line() {
   size_t end = 0;
-  while ((end = input_.find("\r\n")) == std::string::npos) fill();
+  while ((end = input_.find("\r\n")) == std::string::npos) {
+    if (input_.size() > kLongestLine) throw no_control_socket();
+    fill();
+  }
   std::string text = input_.substr(0, end);
   input_.erase(0, end + 2);
   return text;

@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/heddle/commands.h"
-#include "apps/heddle/output_file.h"
 #include "click/values.h"
 #include "core/error.h"
+#include "core/output_file.h"
 #include "functions/ip_lookup/direct_table.h"
 #include "functions/ip_lookup/route_file.h"
 

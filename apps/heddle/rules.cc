@@ -8,10 +8,10 @@
 #include <set>
 
 #include "apps/heddle/commands.h"
-#include "apps/heddle/output_file.h"
 #include "convert/rules/check.h"
 #include "convert/rules/packets.h"
 #include "core/error.h"
+#include "core/output_file.h"
 #include "core/text_file.h"
 #include "functions/classifier/key_text.h"
 
@@ -41,9 +41,25 @@ void print(const json& value) {
   std::printf("%s\n", value.dump(2, ' ', false, json::error_handler_t::replace).c_str());
 }
 
+void warn_of_ignored(const std::string& file, const RuleList& list) {
+  for (size_t i = 0; i < std::min(list.ignored.size(), kMostLines); ++i)
+    std::fprintf(stderr, "%s:%zu: warning: %s\n", file.c_str(), list.ignored[i].first, list.ignored[i].second.c_str());
+  if (list.ignored.size() > kMostLines)
+    std::fprintf(stderr, "%s: warning: and %zu more prefixes with such bits\n", file.c_str(),
+                 list.ignored.size() - kMostLines);
+}
+
+void warn_of_answered(const std::string& file, const RuleList& list) {
+  for (const size_t line : list.answered)
+    std::fprintf(stderr, "%s:%zu: warning: reject becomes deny: senders get no answer\n", file.c_str(), line);
+}
+
 void warn_of_impossible(const std::string& file, const RuleList& list) {
   for (const size_t line : list.impossible)
     std::fprintf(stderr, "%s:%zu: warning: no packet can match this rule: what it asks for contradicts itself\n",
+                 file.c_str(), line);
+  for (const size_t line : list.unreached)
+    std::fprintf(stderr, "%s:%zu: warning: no packet that comes to its chain and to it can match this rule\n",
                  file.c_str(), line);
 }
 
@@ -167,6 +183,8 @@ RuleList RulesCommand::read() const {
   RuleList list = read_rule_list(name, read_text_file(file == "-" ? "/dev/stdin" : file, "rule file"), options, errors);
   for (const auto& error : errors) std::fprintf(stderr, "%s\n", error.c_str());
   if (!errors.empty()) throw Error("'" + name + "' has mistakes; none of its rules counts");
+  for (const auto& [line, problem] : list.skipped)
+    std::fprintf(stderr, "%s:%zu: skipped: %s\n", name.c_str(), line, problem.c_str());
   return list;
 }
 
@@ -174,36 +192,44 @@ int RulesCommand::check() const {
   const RuleList list = read();
   const auto shadows = classifier::find_shadows(list.rules);
   if (json) {
-    nlohmann::json found = nlohmann::json::array(), undecided = nlohmann::json::array();
+    nlohmann::json found = nlohmann::json::array(), undecided = found, skipped = found;
     for (const auto& [rule, by] : shadows.found) {
       nlohmann::json lines = nlohmann::json::array();
       for (const size_t before : by) lines.push_back(list.rules[before].line);
       found.push_back({{"line", list.rules[rule].line}, {"by_lines", lines}});
     }
     for (const size_t rule : shadows.undecided) undecided.push_back(list.rules[rule].line);
+    for (const auto& [line, problem] : list.skipped) skipped.push_back(line);
     print({{"file", file},
            {"format", list.format},
            {"chain", list.chain},
            {"rules", list.rules.size()},
            {"policy", list.policy ? nlohmann::json(classifier::action_text(*list.policy)) : nlohmann::json()},
            {"left_out", list.left_out},
+           {"skipped", skipped},
+           {"answered", list.answered},
            {"impossible", list.impossible},
+           {"unreached", list.unreached},
            {"shadowed", found},
            {"undecided", undecided}});
     return 0;
   }
+  warn_of_ignored(file, list);
+  warn_of_answered(file, list);
   warn_of_impossible(file, list);
   warn_of_shadows(file, list, shadows);
   std::printf("%zu rules (%s%s%s), %zu of them shadowed", list.rules.size(), list.format.c_str(),
               list.chain.empty() ? "" : ", chain ", list.chain.c_str(), shadows.found.size());
   if (!shadows.undecided.empty()) std::printf(", %zu not decided", shadows.undecided.size());
   if (list.left_out > 0) std::printf("; %zu of other chains or without a verdict left out", list.left_out);
+  if (!list.skipped.empty()) std::printf("; %zu skipped", list.skipped.size());
   std::printf("\n");
   return 0;
 }
 
 int RulesCommand::convert() const {
   const RuleList list = read();
+  warn_of_answered(file, list);
   warn_of_impossible(file, list);
   const std::string policy = list.policy ? "DEFAULT " + classifier::action_text(*list.policy) : "",
                     fields = needs_version(list) ? "FIELDS version" : "";
@@ -218,8 +244,9 @@ int RulesCommand::convert() const {
   }
   write_output(output, text);
   const std::string arguments = policy + (policy.empty() || fields.empty() ? "" : ", ") + fields;
-  std::fprintf(stderr, "%zu rules; %zu of other chains or without a verdict left out%s%s\n", list.rules.size(),
-               list.left_out, arguments.empty() ? "" : "; give the element ", arguments.c_str());
+  const std::string skipped = list.skipped.empty() ? "" : format(", %zu skipped", list.skipped.size());
+  std::fprintf(stderr, "%zu rules; %zu of other chains or without a verdict left out%s%s%s\n", list.rules.size(),
+               list.left_out, skipped.c_str(), arguments.empty() ? "" : "; give the element ", arguments.c_str());
   return 0;
 }
 

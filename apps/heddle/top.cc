@@ -36,9 +36,10 @@ struct Sample {
   std::string device;
   std::vector<double> load;  // of packet threads since the sample before, 0..1
 
-  const Element* find(const std::string& name) const {
+  /** The same one: reconfiguration may have put one of another class in the place of a name's. */
+  const Element* find(const Element& wanted) const {
     for (auto& element : elements)
-      if (element.name == name) return &element;
+      if (element.name == wanted.name && element.class_name == wanted.class_name) return &element;
     return nullptr;
   }
 };
@@ -128,7 +129,7 @@ std::vector<std::string> page(const Sample& before, const Sample& now, Order ord
   };
   std::vector<Row> rows;
   for (auto& element : now.elements) {
-    const Sample::Element none{}, *found = before.find(element.name);
+    const Sample::Element none{}, *found = before.find(element);
     const Sample::Element& then = found == nullptr ? none : *found;
     const double pps = rate(then.packets, element.packets), drops = rate(then.dropped, element.dropped);
     rows.push_back({pps, drops,

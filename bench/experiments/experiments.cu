@@ -1,11 +1,11 @@
 // The CUDA side of bench/experiments/experiments.h. Compiled twice, as cuda_device.cu is.
 
 #include <cuda_runtime.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "bench/experiments/clock.h"
 #include "bench/experiments/experiments.h"
 #include "core/error.h"
 #include "kernels/arena.h"
@@ -93,12 +93,6 @@ __global__ void __launch_bounds__(kThreads)
     }
     if (lane == 0) out[i] = first;
   }
-}
-
-double us_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
 }
 
 class CudaExperiments final : public Experiments {

@@ -98,6 +98,7 @@ def section(figure, found):
         f"{rec.machine_name(found[0])}; commit {found[0]['commit']}; {found[-1]['date'][:10]}; "
         f"[records]({figure.name}.jsonl). {' '.join(filter(None, (figure.note, only_a_part(figure, found))))}".rstrip(),
         "",
+        *(line for words in figure.findings(rec.pool(found)) for line in (words, "")),
         f"Bars: {rec.interval_names(draw.all_drawn(figure, rec.pool(found)))}. {measured} of {runner.count_points(figure)} points measured.{left_out}",
         "",
     ]

@@ -118,9 +118,8 @@ def all_drawn(figure, points):
     return [point for panel in figure.panels for point in (pooled(panel, points) if panel.pooled else points)]
 
 
-def divided(panel, point):
-    """The point with the panel's values divided by what panel.per says."""
-    by = panel.per(point)
+def divided(panel, point, by):
+    """The point with the panel's values divided by a number."""
     values = {
         name: rec.Value(v.unit, [s / by for s in v.samples], v.low / by, v.median / by, v.high / by)
         if name in panel.values()
@@ -136,7 +135,9 @@ def curves(figure, panel, points):
     for point in pooled(panel, points) if panel.pooled else points:
         if (panel.pooled or panel.takes(point)) and point.get(panel.x) is not None:
             words = filter(None, [series_label(figure, panel.series, point), point.variant])
-            found.setdefault(", ".join(words) or "Heddle", []).append(divided(panel, point) if panel.per else point)
+            found.setdefault(", ".join(words) or "Heddle", []).append(
+                divided(panel, point, panel.per(point)) if panel.per else point
+            )
     for label, curve in found.items():
         if panel.best:
             places = dict.fromkeys(p.get(panel.x) for p in curve)
@@ -144,7 +145,18 @@ def curves(figure, panel, points):
         if all(rec.is_number(p.get(panel.x)) for p in curve):
             curve.sort(key=lambda p: p.get(panel.x))
         found[label] = curve
-    return found
+    return shares(panel, found) if panel.of else found
+
+
+def shares(panel, found):
+    """The curves with values as shares of what the curve panel.of has at the same place; without points where that has
+    none."""
+    whole = {point.get(panel.x): height(panel, point) for point in found.get(panel.of, [])}
+    parts = {
+        label: [divided(panel, p, whole[p.get(panel.x)]) for p in curve if whole.get(p.get(panel.x))]
+        for label, curve in found.items()
+    }
+    return {label: curve for label, curve in parts.items() if curve}
 
 
 def id_of(panel, *words):

@@ -38,6 +38,7 @@ class Panel:
     y_scale: str = "linear"
     best: bool = False  # of several points at one place of a curve, the highest
     per: Callable | None = None  # what the values of a point are divided by, from the point
+    of: str = ""  # the name of a curve: values are shares of what it has at the same place
     pooled: tuple = ()  # parameters of which all values make one point together
     paper: tuple = ()
 
@@ -84,6 +85,7 @@ class Figure:
     panels: tuple
     labels: dict = field(default_factory=dict)  # what to call a value of a parameter in legends
     note: str = ""  # how this differs from the paper's set-up
+    findings: Callable = lambda points: []  # sentences on what the measured points (records.Point) come to
     repetitions: int = 5
     point_seconds: float = 60  # after which a point counts as failed
     makes: dict = field(default_factory=dict)  # input file -> arguments of `heddle` that write it with --output

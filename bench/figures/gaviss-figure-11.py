@@ -1,7 +1,7 @@
 """Gaviss, figure 11: how the latencies of the service chains' packets are distributed."""
 
 from figure import Figure, Panel, Paper, Sweep
-from gaviss import INPUTS, MAKES, OPEN, OPENED, SERVICE_CHAINS, SOURCE, TRAFFIC, processor, service_chain
+from gaviss import INPUTS, MAKES, OPEN, OPENED, SERVICE_CHAINS, SOURCE, TRAFFIC, processor, service_chain, to_tcp
 
 RATE_OF_CORE = 1e5  # packets a second: what a core does of each chain, and more
 STATED = {"c1": 2900, "c2": 3400, "c3": 3600, "c4": 4000}
@@ -25,7 +25,7 @@ FIGURE = Figure(
             service_chain(name),
             {"device": ["cpu", "gpu"], "cores": [1, 8], "size": [1024], **TRAFFIC, **OPEN},
             "latency",
-            derive=lambda point: {"rate": RATE_OF_CORE * point["cores"]},
+            derive=lambda point: {"rate": RATE_OF_CORE * point["cores"], **to_tcp(point)},
         )
         for name in SERVICE_CHAINS
     ),

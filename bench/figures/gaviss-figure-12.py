@@ -1,10 +1,20 @@
 """Gaviss, figure 12: latency of service chains whose functions share packets, and of isolated ones."""
 
 from figure import Figure, Panel, Sweep
-from gaviss import INPUTS, MAKES, OPEN, OPENED, SERVICE_CHAINS, SOURCE, TRAFFIC, service_chain
+from gaviss import (
+    FUNCTIONS,
+    INPUTS,
+    MAKES,
+    OPEN,
+    OPENED,
+    SERVICE_CHAINS,
+    SLOTS,
+    SOURCE,
+    TRAFFIC,
+    service_chain,
+    to_tcp,
+)
 
-FUNCTIONS = {"c1": 2, "c2": 3, "c3": 3, "c4": 4}
-SLOTS = 128  # as in figure 6
 CORES = 4
 RATE = 4e5
 SHARES = {"latency_p50_us": "50 %", "latency_p99_us": "99 %"}
@@ -29,6 +39,7 @@ FIGURE = Figure(
             service_chain(name + suffix),
             {**GPU, "share": [share], "slots": [slots]},
             "latency",
+            derive=to_tcp,
         )
         for name in SERVICE_CHAINS
         for suffix, share, slots in (("", "yes", SLOTS), ("-isolated", "no", SLOTS // FUNCTIONS[name]))

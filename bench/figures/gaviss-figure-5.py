@@ -1,16 +1,22 @@
 """Gaviss, figure 5: throughput of chains of functions by packet size."""
 
 from figure import Figure, Panel, Paper, Sweep
-from gaviss import CHAINS, GATHERED, SOURCE, shared
+from gaviss import CHAINS, GATHERED, SMALL, SOURCE, shared, to_tcp
 
 FIGURE = Figure(
     name="gaviss-figure-5",
     title="Throughput of chains by packet size, with packets that stay on the GPU and without",
     source=f"{SOURCE}, section 5.2, figure 5",
-    note="The paper's C1 is NIDS and IPsec, C4 firewall, NIDS, router and IPsec, on a link of 40 Gbit/s; here each function is XOR, "
-    "which goes over the whole packet. chains/c4.click as one GPU segment: gpu-c4 in docs/results.md.",
+    note=f"10,000 flows of TCP. {SMALL} The paper's C1 is NIDS and IPsec, C4 firewall, NIDS, router and IPsec, on a link of 40 Gbit/s; here each function is XOR, "
+    "which goes over the whole packet. chains/c1.click to c4.click as one GPU segment: gpu-c1 to gpu-c4 of `make gpu-bench`.",
     sweeps=tuple(
-        Sweep("bench", chain, {**GATHERED, "cores": [4], "size": [64, 128, 256, 512, 1024, 1518]}, "throughput")
+        Sweep(
+            "bench",
+            chain,
+            {**GATHERED, "cores": [4], "size": [64, 128, 256, 512, 1024, 1518]},
+            "throughput",
+            derive=to_tcp,
+        )
         for chain in CHAINS.values()
     ),
     panels=(

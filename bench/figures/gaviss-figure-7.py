@@ -1,7 +1,7 @@
 """Gaviss, figure 7: the service chains on CPU and GPU."""
 
 from figure import Figure, Panel, Paper
-from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SOURCE, by_size, processor, service_chain
+from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SMALL, SOURCE, by_size, processor, service_chain
 
 CORES = 8  # of a machine with 16, half of which generate
 STATED = {
@@ -15,7 +15,7 @@ FIGURE = Figure(
     name="gaviss-figure-7",
     title="Service chains on CPU and GPU",
     source=f"{SOURCE}, section 5.3, figure 7",
-    note=f"{INPUTS} {CORES} cores for the CPU alone, and {CORES} beside the GPU, which receive, send and number packets; the paper has 15 "
+    note=f"{INPUTS} {SMALL} {CORES} cores for the CPU alone, and {CORES} beside the GPU, which receive, send and number packets; the paper has 15 "
     "on its CPU and 8 beside the GPU.",
     sweeps=by_size(CORES),
     panels=tuple(

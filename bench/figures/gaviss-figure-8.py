@@ -1,7 +1,7 @@
 """Gaviss, figure 8: the service chains on CPU and GPU by what the machine costs."""
 
 from figure import Figure, Panel
-from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SOURCE, by_size, processor, service_chain
+from gaviss import INPUTS, MAKES, SERVICE_CHAINS, SMALL, SOURCE, by_size, processor, service_chain
 
 CORES = 8  # as in figure 7
 
@@ -21,7 +21,7 @@ FIGURE = Figure(
     name="gaviss-figure-8",
     title="Service chains on CPU and GPU, by price",
     source=f"{SOURCE}, section 5.3, figure 8",
-    note=f"{INPUTS} {CORES} cores for the CPU alone, and {CORES} beside the GPU. A core costs {1000 * CORE:.0f} dollars here, a GPU {GPU:.0f},000; "
+    note=f"{INPUTS} {SMALL} {CORES} cores for the CPU alone, and {CORES} beside the GPU. A core costs {1000 * CORE:.0f} dollars here, a GPU {GPU:.0f},000; "
     "the paper's 135 and 1,200. Prices are in this figure's file.",
     sweeps=by_size(CORES),
     panels=tuple(

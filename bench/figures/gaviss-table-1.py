@@ -1,7 +1,7 @@
 """Gaviss, table 1: each function on one core."""
 
 from figure import Figure, Panel, Paper, Sweep
-from gaviss import INPUTS, MAKES, SIZES, SOURCE, TRAFFIC, service_chain
+from gaviss import INPUTS, MAKES, SIZES, SMALL, SOURCE, TRAFFIC, service_chain, to_tcp
 
 FUNCTIONS = {"nids": "NIDS", "ipsec": "IPsec gateway", "router": "Router", "firewall": "Firewall"}
 STATED = {
@@ -15,9 +15,15 @@ FIGURE = Figure(
     name="gaviss-table-1",
     title="Functions on one core of the CPU",
     source=f"{SOURCE}, section 5.3, table 1",
-    note=f"{INPUTS} The paper's link has 40 Gb/s; the wire here has no such limit.",
+    note=f"{INPUTS} {SMALL} The paper's link has 40 Gb/s; the wire here has no such limit.",
     sweeps=tuple(
-        Sweep("bench", service_chain(name), {"device": ["cpu"], "cores": [1], "size": SIZES, **TRAFFIC}, "throughput")
+        Sweep(
+            "bench",
+            service_chain(name),
+            {"device": ["cpu"], "cores": [1], "size": SIZES, **TRAFFIC},
+            "throughput",
+            derive=to_tcp,
+        )
         for name in FUNCTIONS
     ),
     panels=tuple(

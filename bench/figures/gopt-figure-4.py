@@ -11,6 +11,38 @@ AXES = {
     "y_scale": "log",
     "series": ("processor", "cores"),
 }
+GPUS = {"gpu": "the GPU", "gpu-slots": "the GPU with stamped slots"}
+TASKS = {"access": "random memory accesses", "hash": "computation"}
+
+
+def crossovers(points):
+    """Up to which depth the CPU is ahead of the GPU: a sentence a task and way to use the GPU. Of the depths that were
+    measured with both, the last one before the first at which the GPU is ahead."""
+    medians = {
+        (p.get("task"), p.get("processor"), p.get("cores"), p.get("depth")): p.values["headers_mps"].median
+        for p in points
+    }
+    sentences = []
+    for task, processor in ((task, gpu) for task in TASKS for gpu in GPUS):
+        cores, ends = [], []
+        for count in CPU["cores"]:
+            ahead = {}  # whether the CPU is, by depth
+            for depth in DEPTHS:
+                cpu, gpu = medians.get((task, "cpu", count, depth)), medians.get((task, processor, None, depth))
+                if cpu is not None and gpu is not None:
+                    ahead[depth] = cpu >= gpu
+            if ahead:
+                behind = next((depth for depth in ahead if not ahead[depth]), None)
+                last = max((depth for depth in ahead if behind is None or depth < behind), default=0)
+                cores.append(str(count))
+                ends.append(f"{last} or more" if behind is None else str(last))
+        if ends:
+            sentences.append(
+                f"{TASKS[task].capitalize()}: with {', '.join(cores)} cores the CPU is ahead of {GPUS[processor]} up to "
+                f"D = {', '.join(ends)}{' (0: never)' if '0' in ends else ''}."
+            )
+    return sentences
+
 
 FIGURE = Figure(
     name="gopt-figure-4",
@@ -48,5 +80,6 @@ FIGURE = Figure(
             **AXES,
         ),
     ),
+    findings=crossovers,
     labels={"cpu": "CPU", "gpu": "GPU", "gpu-slots": "GPU, stamped slots"},
 )

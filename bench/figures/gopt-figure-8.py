@@ -8,7 +8,15 @@ FIGURE = Figure(
     title="Speedup with G-Opt and manual group prefetching",
     source=f"{SOURCE} 3.3.1, figure 8",
     note=f"{TABLES} The paper's table lies in 32 GB of DRAM behind 20 MB of cache.",
-    sweeps=(Sweep("probe", "gopt-lookup", {"task": list(TASKS), "form": list(FORMS)[1:], "counted": [0]}),),
+    sweeps=(
+        Sweep(
+            "probe",
+            "gopt-lookup",
+            {"task": list(TASKS), "form": list(FORMS)[1:], "counted": [0]},
+            # gopt's group prefetching takes loops of which every lookup runs the same number of rounds.
+            without=tuple({"task": task, "form": "group"} for task in ("cuckoo", "ip6")),
+        ),
+    ),
     panels=(
         Panel(
             y="speedup",

@@ -6,6 +6,7 @@ FORMS = {
     "gopt": "gopt",
     "by-hand": "group prefetching by hand",
     "coroutine": "gopt, coroutines",
+    "group": "gopt, group prefetching",
 }
 TASKS = {"cuckoo": "cuckoo hashing", "chase": "pointer chasing", "ip6": "IPv6 lookup"}
 TABLES = (

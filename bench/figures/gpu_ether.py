@@ -23,6 +23,8 @@ PACKED = (
 
 def port(point):
     """Who takes packets from the port."""
+    if "-socket" in point.subject:
+        return "UDP socket and copies"
     return "GPU-driven rings" if "ports-" in point.subject else "DPDK and copies"
 
 

@@ -72,6 +72,7 @@ def page(figure, points, svg):
     if figure.note:
         out.append(f"<p>{html.escape(figure.note)}</p>")
     out.append(svg[svg.index("<svg") :])
+    out += [f"<p>{html.escape(words)}</p>" for words in figure.findings(points)]
     records = [r for p in points for r in p.records]
     parameters = list(dict.fromkeys(name for p in points for name in p.parameters))
     for measure in dict.fromkeys(p.measure for p in points):

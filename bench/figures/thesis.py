@@ -8,12 +8,19 @@ SIZES = [64, 128, 256, 512, 1024]
 PLACES = {"device": ["cpu", "gpu"], "launch": ["persistent", "sync"]}
 LAUNCHES = {"persistent": "stamped slots", "sync": "a launch a batch"}
 NO_LAUNCH = ({"device": "cpu", "launch": "sync"},)
-ALGORITHMS = {"chains/lookup-direct.click": "DIR-24-8, ", "chains/lookup-linear.click": "linear, "}
+ALGORITHMS = {
+    "chains/lookup-direct.click": "DIR-24-8, ",
+    "chains/lookup-linear.click": "linear, ",
+    "chains/ports-lookup.click": "linear, ",
+}
 
 
 def implementation(point):
     """Heddle's name for where and how a point runs."""
-    place = "CPU" if point.get("device") == "cpu" else f"GPU, {LAUNCHES[point.get('launch')]}"
+    if "ports-" in point.subject:
+        place = "GPU ports"
+    else:
+        place = "CPU" if point.get("device") == "cpu" else f"GPU, {LAUNCHES[point.get('launch')]}"
     return ALGORITHMS.get(point.subject, "") + place
 
 
@@ -32,8 +39,9 @@ def with_fixed_rate(derive):
     return lambda point: {**derive(point), "rate": round(100e6 / 8 / (point["size"] + 20))}
 
 
-def comparison(number, title, chains, throughput=(), latency=(), note="", makes=None, derive=no_more):
-    """Throughput at the highest load and latency at a fixed rate, on 4 cores. `derive`: as Sweep's."""
+def comparison(number, title, chains, ports, throughput=(), latency=(), note="", makes=None, derive=no_more):
+    """Throughput at the highest load and latency at a fixed rate, on 4 cores. `ports`: sweeps of the same with GPU
+    ports (thesis_ports.py). `derive`: as Sweep's."""
     sweeps = []
     for chain in chains:
         over = {"cores": [4], **PLACES}
@@ -45,8 +53,9 @@ def comparison(number, title, chains, throughput=(), latency=(), note="", makes=
         name=f"thesis-{number}",
         title=title,
         source=f"{SOURCE}, section 4.4, figure {number}",
-        note=f"CL, ROI, DOCA and DPU are implementations of the thesis. {note}".strip(),
-        sweeps=tuple(sweeps),
+        note="CL, ROI, DOCA and DPU are implementations of the thesis. In DOCA's place stand Heddle's GPU ports, with a soft NIC "
+        f"(docs/gpu-io.md) and 8 queues as there. {note}".strip(),
+        sweeps=(*sweeps, *ports),
         panels=(
             Panel(
                 y="line_gbps",

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/text_file.h"
 
 namespace heddle::ip_lookup {
 namespace {
@@ -34,7 +35,8 @@ class File : public ByteStream {
   std::span<const uint8_t> first() {
     first_size_ = std::fread(first_.data(), 1, first_.size(), file_);
     if (std::ferror(file_)) fail();
-    has_first_ = first_size_ > 0;
+    has_first_ = first_size_ > 0 &&
+                 !without_byte_order_mark({reinterpret_cast<const char*>(first_.data()), first_size_}).empty();
     return {first_.data(), first_size_};
   }
 

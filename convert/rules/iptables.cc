@@ -1,9 +1,11 @@
-// What iptables-save and ip6tables-save print: the rules of one chain of the table filter, without state.
+// What iptables-save and ip6tables-save print: the rules of one chain of the table filter and of those that it jumps
+// to, without state.
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "convert/rules/chains.h"
 #include "convert/rules/iptables_rule.h"
 #include "convert/rules/rule_list.h"
 #include "core/error.h"
@@ -36,6 +38,9 @@ std::vector<std::string> words_of_line(std::string_view line) {
   return words;
 }
 
+constexpr const char* kBuiltIn[] = {"INPUT", "FORWARD", "OUTPUT"};
+bool is_built_in(const std::string& chain) { return std::ranges::find(kBuiltIn, chain) != std::end(kBuiltIn); }
+
 struct Chain {
   std::optional<uint16_t> policy;
   std::vector<std::pair<size_t, std::vector<std::string>>> lines;
@@ -45,7 +50,7 @@ struct Chain {
 class Saved {
  public:
   explicit Saved(Mistakes& mistakes) : mistakes_(mistakes) {
-    for (const char* name : {"INPUT", "FORWARD", "OUTPUT"}) chains[name];
+    for (const char* name : kBuiltIn) chains[name];
   }
 
   void read(std::string_view text) {
@@ -126,19 +131,44 @@ std::string chosen(const std::map<std::string, Chain>& chains, const std::string
   if (!wanted.empty()) return chains.contains(wanted) ? wanted : "";
   const Chain& forward = chains.at("FORWARD");
   if (!forward.lines.empty()) return "FORWARD";
-  std::string found = "FORWARD";
-  size_t with_rules = 0;
+  std::vector<std::string> with_rules, others;
   for (const auto& [name, chain] : chains)
-    if (!chain.lines.empty()) found = name, ++with_rules;
+    if (!chain.lines.empty()) (is_built_in(name) ? with_rules : others).push_back(name);
+  if (with_rules.empty()) with_rules.swap(others);  // else those are jumped to
+  const std::string found = with_rules.empty() ? "FORWARD" : with_rules[0];
   // A policy that forbids says something about what is forwarded, too.
   const bool forbids = forward.policy == kDeny && (found == "INPUT" || found == "OUTPUT");
-  return with_rules > 1 || forbids ? "" : found;
+  return with_rules.size() > 1 || forbids ? "" : found;
 }
+
+/** The chains of the table filter, as they jump to each other. */
+class SavedChains : public ForeignChains {
+ public:
+  explicit SavedChains(const Saved& saved) : saved_(saved) {}
+  size_t lines(const std::string& chain) const override { return saved_.chains.at(chain).lines.size(); }
+  size_t number(const std::string& chain, size_t i) const override { return saved_.chains.at(chain).lines[i].first; }
+  std::string text(const std::string& chain, size_t i) const override {
+    std::string line;
+    for (const auto& word : words(chain, i)) line += (line.empty() ? "" : " ") + word;
+    return line;
+  }
+  ChainLine read(const std::string& chain, size_t i) const override {
+    return iptables_rule(words(chain, i), saved_.family == 0 ? 4 : saved_.family,
+                         [&](const std::string& name) { return !is_built_in(name) && saved_.chains.contains(name); });
+  }
+
+ private:
+  const std::vector<std::string>& words(const std::string& chain, size_t i) const {
+    return saved_.chains.at(chain).lines[i].second;
+  }
+  const Saved& saved_;
+};
 
 }  // namespace
 
-RuleList read_iptables(const std::string& name, std::string_view text, const std::string& wanted,
+RuleList read_iptables(const std::string& name, std::string_view text, const RuleListOptions& options,
                        std::vector<std::string>& errors) {
+  const std::string& wanted = options.chain;
   RuleList list;
   Mistakes mistakes(name, errors);
   Saved saved(mistakes);
@@ -152,19 +182,10 @@ RuleList read_iptables(const std::string& name, std::string_view text, const std
                                  : in_quotes(wanted) + " is no chain of the table filter; there are " + names);
     return list;
   }
-  const Chain& chain = saved.chains[list.chain];
-  list.policy = chain.policy;
-  list.left_out = saved.rules - chain.lines.size();
-  for (const auto& [number, words] : chain.lines) try {
-      if (auto rules = iptables_rule(words, saved.family == 0 ? 4 : saved.family))
-        add_rules(list, std::move(*rules), number);
-      else
-        ++list.left_out;
-    } catch (const Error& error) {
-      std::string line;
-      for (const auto& word : words) line += (line.empty() ? "" : " ") + word;
-      mistakes.add(number, in_quotes(line) + " " + as_problem(error.what()));
-    }
+  list.policy = saved.chains[list.chain].policy;
+  const SavedChains chains(saved);
+  const size_t read = ChainReader(chains, options.skip_unsupported, list, mistakes).read(list.chain);
+  list.left_out += saved.rules - read;
   return list;
 }
 

@@ -25,19 +25,23 @@ uint32_t protocol_of_module(std::string_view name) {
 /** One line "-A CHAIN ...". */
 class Line {
  public:
-  Line(const std::vector<std::string>& words, int family) : words_(words) { matches_.family = family; }
+  Line(const std::vector<std::string>& words, int family, const std::function<bool(const std::string&)>& is_chain)
+      : words_(words), is_chain_(is_chain) {
+    matches_.family = family;
+  }
 
-  /** The rules that it is; nothing if it has no verdict. Throws Error: what is wrong or not supported. */
-  std::optional<std::vector<Rule>> read() {
+  /** Throws Error: what is wrong or not supported. */
+  ChainLine read() {
     for (at_ = 2; at_ < words_.size(); ++at_) {
       negate_ = words_[at_] == "!";
       if (negate_ && ++at_ == words_.size()) throw Error("is not a rule: nothing follows !");
       option(words_[at_]);
     }
     check_modules();
-    if (!verdict_) return std::nullopt;
+    if (!answer_.empty()) check_answer();
     if (matches_.family == 6) matches_.add(kIsIp6);
-    return matches_.rules(*verdict_);
+    line_.matches = std::move(matches_);
+    return std::move(line_);
   }
 
  private:
@@ -59,6 +63,8 @@ class Line {
     if (negate_ && !found->negatable) throw Error("is not a rule: " + name + " cannot be negated");
     if (found->read != &Line::module && !used_.insert(found).second)
       throw Error("is not a rule: " + name + " is there twice");
+    if (line_.then != ChainLine::Then::nothing && (found->read == &Line::target || found->read == &Line::go))
+      throw Error("is not a rule: it has two targets");
     (this->*found->read)();
   }
 
@@ -94,10 +100,32 @@ class Line {
 
   void target() {
     const std::string& name = value();
-    if (name != "ACCEPT" && name != "DROP")
+    line_.answers = name == "REJECT";
+    if (name == "ACCEPT" || name == "DROP" || line_.answers) {
+      line_.then = ChainLine::Then::verdict;
+      line_.verdict = name == "ACCEPT" ? kAllow : kDeny;
+    } else if (name == "RETURN") {
+      line_.then = ChainLine::Then::returns;
+    } else if (is_chain_(name)) {
+      line_.then = ChainLine::Then::jump;
+      line_.to = name;
+    } else {
       throw Error("is not supported: its target " + in_quotes(name) +
-                  " is neither ACCEPT nor DROP; jumps to other chains and actions other than these two have no equal");
-    verdict_ = name == "ACCEPT" ? kAllow : kDeny;
+                  " is none of ACCEPT, DROP, REJECT and RETURN, and no chain of the file; others have no equal");
+    }
+  }
+  void go() {
+    if (!is_chain_(value())) throw Error("is not a rule: there is no chain " + in_quotes(words_[at_]) + " to go to");
+    line_.then = ChainLine::Then::goes;
+    line_.to = words_[at_];
+  }
+
+  void answer() { answer_ = value(); }
+  void check_answer() const {
+    if (!line_.answers) throw Error("is not a rule: --reject-with is without -j REJECT");
+    if (answer_ == "tcp-reset" && protocol_ != 6) throw Error("is not a rule: tcp-reset needs -p tcp");
+    if (answer_ != "tcp-reset" && !answer_.starts_with("icmp"))
+      throw Error("is not a rule: " + in_quotes(answer_) + " is no answer of REJECT");
   }
 
   void interface() {
@@ -241,7 +269,9 @@ class Line {
   size_t at_ = 0;
   bool negate_ = false;
   uint32_t protocol_ = 0;  // that it asks for; 0: none, or all but one
-  std::optional<uint16_t> verdict_;
+  const std::function<bool(const std::string&)>& is_chain_;
+  ChainLine line_;
+  std::string answer_;  // of REJECT
   std::set<std::string, std::less<>> modules_;
   std::set<const Option*> used_;
   Matches matches_;
@@ -256,6 +286,8 @@ const Line::Option Line::kOptions[] = {
     {{"-f", "--fragment"}, "", true, &Line::fragment},
     {{"-m", "--match"}, "", false, &Line::module},
     {{"-j", "--jump"}, "", false, &Line::target},
+    {{"-g", "--goto"}, "", false, &Line::go},
+    {{"--reject-with", "--reject-with"}, "", false, &Line::answer},
     {{"-i", "--in-interface"}, "", true, &Line::interface},
     {{"-o", "--out-interface"}, "", true, &Line::interface},
     {{"--sport", "--source-port"}, kPortModules, true, &Line::source_port},
@@ -278,8 +310,9 @@ const Line::Option Line::kOptions[] = {
 
 }  // namespace
 
-std::optional<std::vector<Rule>> iptables_rule(const std::vector<std::string>& words, int family) {
-  return Line(words, family).read();
+ChainLine iptables_rule(const std::vector<std::string>& words, int family,
+                        const std::function<bool(const std::string&)>& is_chain) {
+  return Line(words, family, is_chain).read();
 }
 
 }  // namespace heddle::classifier

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "functions/classifier/rule.h"
+#include "convert/rules/chains.h"
 
 namespace heddle::classifier {
 
-/** The rules that the words of a line "-A CHAIN ..." are, of IPv4 or IPv6 as `family`, 4 or 6, says; nothing if it has
- *  no verdict, no rule if no packet can match. Throws Error: what is wrong, also all that iptables refuses, or not
- *  supported. */
-std::optional<std::vector<Rule>> iptables_rule(const std::vector<std::string>& words, int family);
+/** What the words of a line "-A CHAIN ..." say, of IPv4 or IPv6 as `family`, 4 or 6, says. `is_chain` tells the chains
+ *  that may be jumped to. Throws Error: what is wrong, also all that iptables refuses, or not supported. */
+ChainLine iptables_rule(const std::vector<std::string>& words, int family,
+                        const std::function<bool(const std::string&)>& is_chain);
 
 }  // namespace heddle::classifier

@@ -1,6 +1,7 @@
 #include "convert/rules/nft_ruleset.h"
 
 #include <algorithm>
+#include <set>
 
 #include "convert/rules/rule_list.h"
 #include "core/text_file.h"
@@ -20,11 +21,11 @@ bool is_one_of(const List& list, const Word& word) {
 }
 
 /** Takes a ruleset apart. */
-class Ruleset {
+class RulesetReader {
  public:
-  Ruleset(const std::vector<Word>& words, Mistakes& mistakes) : words_(words), mistakes_(mistakes) {}
+  RulesetReader(const std::vector<Word>& words, Mistakes& mistakes) : words_(words), mistakes_(mistakes) {}
 
-  std::vector<Chain> read() {
+  Ruleset read() {
     while (more()) {
       const Word& first = words_[at_];
       if (first.is("\n") || first.is(";")) {
@@ -40,7 +41,7 @@ class Ruleset {
           mistake(line, "is not a table of `nft list ruleset`");
       }
     }
-    return std::move(chains_);
+    return std::move(ruleset_);
   }
 
  private:
@@ -94,6 +95,10 @@ class Ruleset {
         chain(family, words.back().text);
         continue;
       }
+      if (words_[at_].is("set")) {
+        set(ruleset_.sets[family + " " + words.back().text]);
+        continue;
+      }
       const auto one = statement();
       if (one.empty()) continue;
       if (!is_one_of(kObjects, one[0])) mistake(one, "is not a part of a table: expected chain NAME {, or a set");
@@ -109,6 +114,7 @@ class Ruleset {
     if (!opens || words.size() != 2 || words[1].quoted) mistake(words, "is not a chain: expected chain NAME {");
     if (!opens) return;
     Chain block{family, table + " " + words.back().text, {}, {}, {}};
+    if (!chains_.insert(family + " " + block.name).second) mistake(words, "is not a chain that has not been there");
     while (within_block()) {
       auto one = statement();
       if (one.empty()) continue;
@@ -119,8 +125,41 @@ class Ruleset {
       else if (!one[0].is("comment") || one.size() != 2)
         block.rules.push_back(std::move(one));
     }
-    chains_.push_back(std::move(block));
+    ruleset_.chains.push_back(std::move(block));
     close(first);
+  }
+
+  void set(Sets& sets) {
+    const Word& first = words_[at_];
+    std::vector<Word> words;
+    const bool opens = head(words);
+    if (!opens || words.size() != 2 || words[1].quoted) mistake(words, "is not a set: expected set NAME {");
+    if (!opens) return;
+    Set block;
+    while (within_block()) {
+      const auto one = statement();
+      if (one.empty()) continue;
+      if (std::ranges::any_of(one, [](const Word& word) { return word.is("."); })) block.why_not = "concatenations";
+      if (one[0].is("timeout") || (one[0].is("flags") && std::ranges::any_of(one, [](const Word& word) {
+                                     return word.is("dynamic") || word.is("timeout");
+                                   })))
+        block.why_not = "elements that come and go";
+      if (one[0].is("elements")) elements(one, block);
+    }
+    sets[words.back().text] = std::move(block);
+    close(first);
+  }
+
+  /** elements = { VALUE [comment TEXT] [counter packets N bytes N], ... } */
+  void elements(const std::vector<Word>& line, Set& set) {
+    if (line.size() < 4 || !line[1].is("=") || !line[2].is("{") || !line.back().is("}"))
+      return mistake(line, "is not the elements of a set: expected elements = { VALUE, ... }");
+    for (size_t i = 3; i + 1 < line.size(); ++i) {
+      if (line[i].is(",")) continue;
+      set.values.push_back(line[i].text);
+      for (; i + 2 < line.size() && !line[i + 1].is(","); ++i)
+        if (line[i + 1].is("timeout") || line[i + 1].is("expires")) set.why_not = "elements that come and go";
+    }
   }
 
   /** type TYPE hook HOOK [device ...] priority ... */
@@ -143,13 +182,14 @@ class Ruleset {
   Mistakes& mistakes_;
   size_t at_ = 0;
   bool cut_off_ = false;
-  std::vector<Chain> chains_;
+  std::set<std::string> chains_;  // that have been there
+  Ruleset ruleset_;
 };
 
 }  // namespace
 
-std::vector<Chain> chains_of_ruleset(const std::vector<Word>& words, Mistakes& mistakes) {
-  return Ruleset(words, mistakes).read();
+Ruleset read_ruleset(const std::vector<Word>& words, Mistakes& mistakes) {
+  return RulesetReader(words, mistakes).read();
 }
 
 }  // namespace heddle::classifier::nft

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,14 +9,27 @@
 
 namespace heddle::classifier::nft {
 
+/** A named set. */
+struct Set {
+  std::vector<std::string> values;
+  std::string why_not;  ///< what it has that has no equal here, for people; "": nothing
+};
+using Sets = std::map<std::string, Set, std::less<>>;
+
 struct Chain {
   std::string family, name;  ///< of the table; "TABLE CHAIN"
+  std::string table() const { return family + " " + name.substr(0, name.find(' ')); }
   std::optional<uint16_t> policy;
   std::string hook;
   std::vector<std::vector<Word>> rules;
 };
 
-/** The chains of a ruleset, whose rules are not looked at. What is no part of one is a mistake. */
-std::vector<Chain> chains_of_ruleset(const std::vector<Word>& words, Mistakes& mistakes);
+struct Ruleset {
+  std::vector<Chain> chains;
+  std::map<std::string, Sets> sets;  ///< by Chain::table()
+};
+
+/** What a ruleset consists of; rules are not looked at. What is no part of one is a mistake. */
+Ruleset read_ruleset(const std::vector<Word>& words, Mistakes& mistakes);
 
 }  // namespace heddle::classifier::nft

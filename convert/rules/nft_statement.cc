@@ -22,45 +22,83 @@ constexpr std::pair<const char*, uint32_t> kIcmp6Types[] = {
     {"nd-router-solicit", 133},     {"nd-router-advert", 134},    {"nd-neighbor-solicit", 135},
     {"nd-neighbor-advert", 136},    {"nd-redirect", 137}};
 
+constexpr std::pair<const char*, uint32_t> kDscps[] = {
+    {"cs0", 0},   {"cs1", 8},   {"cs2", 16},  {"cs3", 24},  {"cs4", 32},  {"cs5", 40},  {"cs6", 48},
+    {"cs7", 56},  {"df", 0},    {"be", 0},    {"lephb", 1}, {"af11", 10}, {"af12", 12}, {"af13", 14},
+    {"af21", 18}, {"af22", 20}, {"af23", 22}, {"af31", 26}, {"af32", 28}, {"af33", 30}, {"af41", 34},
+    {"af42", 36}, {"af43", 38}, {"va", 44},   {"ef", 46}};
+
 /** One rule of a chain. */
 class Statement {
  public:
-  Statement(const std::vector<Word>& words, const std::string& family)
+  Statement(const std::vector<Word>& words, const std::string& family, const Sets& sets)
       : words_(words),
+        sets_(sets),
         table_family_(family == "ip"    ? 4
                       : family == "ip6" ? 6
                                         : 0),
         family_(table_family_) {}
 
-  /** The rules that it is; nothing if it has no verdict. Throws Error: what is wrong or not supported. */
-  std::optional<std::vector<Rule>> read() {
-    std::optional<uint16_t> verdict;
+  /** Throws Error: what is wrong or not supported. */
+  ChainLine read() {
+    bool decided = false;
     while (at_ < words_.size()) {
       if (is("comment")) {
         comment();
         break;
       }
-      if (verdict) throw Error("is not a rule: " + in_quotes(words_[at_].text) + " follows the verdict");
+      if (decided) throw Error("is not a rule: " + in_quotes(words_[at_].text) + " follows the verdict");
       if (words_[at_].quoted) throw Error("is not a rule: " + in_quotes(words_[at_].text) + " is a text in quotes");
       const std::string first = take();
-      if (first == "accept")
-        verdict = kAllow;
-      else if (first == "drop")
-        verdict = kDeny;
-      else if (first == "counter")
+      decided = verdict(first);
+      if (decided) continue;
+      if (first == "counter")
         counter();
       else
         match(first);
     }
-    if (!verdict) return std::nullopt;
     if (family_ == 6) matches_.add(kIsIp6);
     if (family_ == 4 && table_family_ == 0) matches_.add(kIsIp4);
     matches_.family = family_;
-    return matches_.rules(*verdict);
+    line_.matches = std::move(matches_);
+    return std::move(line_);
   }
 
  private:
   using Read = uint32_t (*)(std::string_view);
+  using Then = ChainLine::Then;
+
+  /** False if the word is none. */
+  bool verdict(const std::string& word) {
+    if (word == "accept" || word == "drop" || word == "reject") {
+      line_.then = Then::verdict;
+      line_.verdict = word == "accept" ? kAllow : kDeny;
+      line_.answers = word == "reject";
+      if (line_.answers) answer();
+      return true;
+    }
+    if (word == "jump" || word == "goto") {
+      line_.then = word == "jump" ? Then::jump : Then::goes;
+      line_.to = take();
+      return true;
+    }
+    if (word != "return" && word != "continue") return false;
+    line_.then = word == "return" ? Then::returns : Then::nothing;
+    return true;
+  }
+
+  /** with icmp|icmpv6|icmpx [type] CODE, with tcp reset; it asks for what can be answered so. */
+  void answer() {
+    if (!skip("with")) return;
+    const std::string how = take();
+    if (how == "icmp" || how == "icmpv6") of_family(how == "icmp" ? 4 : 6);
+    if (how == "tcp") matches_.add(range_of(place_of(kProtocol), 6, 6));
+    if (how != "icmp" && how != "icmpv6" && how != "icmpx" && how != "tcp")
+      throw Error("is not a rule: " + in_quotes(how) + " is no answer of reject");
+    if (how != "tcp") skip("type");
+    if (const std::string code = take(); how == "tcp" && code != "reset")
+      throw Error("is not a rule: expected reject with tcp reset");
+  }
 
   bool is(std::string_view sign) const { return at_ < words_.size() && words_[at_].is(sign); }
   bool skip(std::string_view sign) {
@@ -113,9 +151,8 @@ class Statement {
     if (first == "iifname" || first == "oifname" || first == "iif" || first == "oif")
       throw Error("is not supported: it asks for an interface (" + first +
                   "), which rules here do not see; put a Firewall behind each port");
-    if (first == "jump" || first == "goto" || first == "reject" || first == "queue" || first == "return")
-      throw Error("is not supported: the verdict " + in_quotes(first) +
-                  " has no equal here; there are accept and drop");
+    if (first == "queue")
+      throw Error("is not supported: the verdict 'queue' has no equal here; there are accept, drop and reject");
     throw Error("is not supported: " + in_quotes(first) + " has no equal here");
   }
 
@@ -125,10 +162,10 @@ class Statement {
     if (!parse_number(text, most, value)) throw Error(in_quotes(text) + format(" is not a number up to %u", most));
     return value;
   }
-  template <const auto& types>
-  static uint32_t icmp_type(std::string_view text) {
-    const auto* known = std::ranges::find(types, text, [](const auto& type) { return std::string_view(type.first); });
-    return known != std::end(types) ? known->second : number<255>(text);
+  template <const auto& names, uint32_t most>
+  static uint32_t named(std::string_view text) {
+    const auto* known = std::ranges::find(names, text, [](const auto& one) { return std::string_view(one.first); });
+    return known != std::end(names) ? known->second : number<most>(text);
   }
   static uint32_t family_of(std::string_view text) {
     if (text == "ipv4" || text == "ip") return 4;
@@ -142,6 +179,7 @@ class Statement {
     if (what == "daddr") return addresses(kDestination, 4);
     if (what == "protocol") return value(place_of(kProtocol), protocol_of_word);
     if (what == "ttl") return value({Place::network, 1, 8}, number<255>);
+    if (what == "dscp") return dscp({Place::network, 1, 1}, 2);
     if (what == "length") return value({Place::network, 2, 2}, number<65535>);
     if (what == "id") return value({Place::network, 2, 4}, number<65535>);
     if (what == "frag-off") return value({Place::network, 2, 6}, number<65535>);
@@ -154,6 +192,7 @@ class Statement {
     if (what == "daddr") return addresses(kDestination, 6);
     if (what == "nexthdr") return value(place_of(kProtocol), protocol_of_word);
     if (what == "hoplimit") return value({Place::network, 1, 7}, number<255>);
+    if (what == "dscp") return dscp({Place::network, 2, 0}, 6);
     throw Error("is not supported: 'ip6 " + what + "' has no equal here");
   }
 
@@ -182,7 +221,7 @@ class Statement {
     matches_.transport = true;
     if (family_ == 0) family_ = four ? 4 : 6;  // as nft: what has said its version keeps it
     matches_.add(range_of(place_of(kProtocol), four ? 1 : 58, four ? 1 : 58));
-    if (what == "type") return value({Place::transport, 1, 0}, four ? icmp_type<kIcmpTypes> : icmp_type<kIcmp6Types>);
+    if (what == "type") return value({Place::transport, 1, 0}, four ? named<kIcmpTypes, 255> : named<kIcmp6Types, 255>);
     if (what == "code") return value({Place::transport, 1, 1}, number<255>);
     throw Error("is not supported: 'icmp " + what + "' has no equal here");
   }
@@ -194,8 +233,16 @@ class Statement {
     return "==";
   }
 
+  /** What may stand behind a field beside a relation, and is none. */
+  void refuse_maps() const {
+    if (is(".")) throw Error("is not supported: a concatenation of fields; write a rule for each of its values");
+    if (is("vmap") || is("map"))
+      throw Error("is not supported: a map (" + words_[at_].text + "); write a rule for each of its values");
+  }
+
   /** The words of a value, or of each value of a set. */
   std::vector<std::string> values() {
+    if (at_ < words_.size() && !words_[at_].quoted && words_[at_].text.starts_with('@')) return set_named(take());
     if (!skip("{")) return {value_word()};
     std::vector<std::string> list;
     do {
@@ -208,16 +255,46 @@ class Statement {
   }
   std::string value_word() {
     const std::string word = take();
-    if (word.starts_with('@') || word.starts_with('$'))
-      throw Error("is not supported: the named set or variable " + in_quotes(word) + "; write its values in braces");
+    if (word.starts_with('$'))
+      throw Error("is not supported: the variable " + in_quotes(word) + "; write its values in braces");
     return word;
   }
+  const std::vector<std::string>& set_named(const std::string& word) const {
+    const auto found = sets_.find(std::string_view(word).substr(1));
+    if (found == sets_.end()) throw Error("is not a rule: its table has no set " + in_quotes(word));
+    if (const std::string& why = found->second.why_not; !why.empty())
+      throw Error("is not supported: the set " + in_quotes(word) + " has " + why);
+    return found->second.values;
+  }
+
+  using Range = std::pair<uint32_t, uint32_t>;
 
   void value(const Place& place, Read read) {
     if (skip("&")) return masked(place, read);
-    const std::string sign = relation();
-    if (sign != "==" && sign != "!=") return ordered(place, read, sign);
     Term term;
+    bool negate = false;
+    for (const auto& [low, high] : ranges(place.largest(), read, negate)) term.push_back({range_of(place, low, high)});
+    matches_.add(term, negate);
+  }
+
+  /** Six bits of the place, which `shift` follow. */
+  void dscp(const Place& place, uint32_t shift) {
+    if (is("&")) throw Error("is not supported: a mask of dscp");
+    Term term;
+    bool negate = false;
+    for (const auto& [low, high] : ranges(63, named<kDscps, 63>, negate))
+      for (uint32_t one = low; one <= high; ++one)
+        term.push_back({Condition{place, 63u << shift, one << shift, one << shift}});
+    matches_.add(term, negate);
+  }
+
+  /** What a field of values up to `most` is compared with. */
+  std::vector<Range> ranges(uint32_t most, Read read, bool& negate) {
+    refuse_maps();
+    const std::string sign = relation();
+    if (sign != "==" && sign != "!=") return {ordered(most, read, sign)};
+    negate = sign == "!=";
+    std::vector<Range> result;
     for (const std::string& text : values()) {
       const size_t range = text.find('-', 1);
       uint32_t low = 0, high = 0;
@@ -229,16 +306,16 @@ class Statement {
       }
       if (low > high)
         throw Error(format("is not a rule: its lowest value, %u, is larger than the highest, %u", low, high));
-      term.push_back({range_of(place, low, high)});
+      result.emplace_back(low, high);
     }
-    matches_.add(term, sign == "!=");
+    return result;
   }
 
-  void ordered(const Place& place, Read read, const std::string& sign) {
-    const uint32_t limit = read(take()), most = place.largest();
+  Range ordered(uint32_t most, Read read, const std::string& sign) {
+    const uint32_t limit = read(take());
     const bool below = sign[0] == '<', with = sign.size() == 2;
     if (!with && limit == (below ? 0 : most)) throw Error("is not a rule: no packet can match it");
-    matches_.add(range_of(place, below ? 0 : limit + (with ? 0 : 1), below ? limit - (with ? 0 : 1) : most));
+    return {below ? 0 : limit + (with ? 0 : 1), below ? limit - (with ? 0 : 1) : most};
   }
 
   void masked(const Place& place, Read read) {
@@ -253,6 +330,7 @@ class Statement {
   void addresses(Field field, int family) {
     std::string mask;
     if (skip("&")) mask = "/" + take();
+    refuse_maps();
     const std::string sign = relation();
     if (sign != "==" && sign != "!=") throw Error("is not supported: " + in_quotes(sign) + " of an address");
     Term term;
@@ -284,6 +362,7 @@ class Statement {
   }
 
   void flags() {
+    refuse_maps();
     if (skip("&")) {
       const uint32_t mask = flag_words();
       const std::string sign = relation();
@@ -323,15 +402,17 @@ class Statement {
   }
 
   const std::vector<Word>& words_;
+  const Sets& sets_;
   int table_family_, family_;  // 4, 6, or 0: both; the rule's may be narrower
   size_t at_ = 0;
   Matches matches_;
+  ChainLine line_;
 };
 
 }  // namespace
 
-std::optional<std::vector<Rule>> rules_of_statement(const std::vector<Word>& words, const std::string& family) {
-  return Statement(words, family).read();
+ChainLine read_statement(const std::vector<Word>& words, const std::string& family, const Sets& sets) {
+  return Statement(words, family, sets).read();
 }
 
 }  // namespace heddle::classifier::nft

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "convert/rules/nft_words.h"
-#include "functions/classifier/rule.h"
+#include "convert/rules/chains.h"
+#include "convert/rules/nft_ruleset.h"
 
 namespace heddle::classifier::nft {
 
-/** The rules that one rule of a chain is, in a table of the family ip, ip6 or inet; nothing if it has no verdict, no
- *  rule if no packet can match. Throws Error: what is wrong or not supported. */
-std::optional<std::vector<Rule>> rules_of_statement(const std::vector<Word>& words, const std::string& family);
+/** What one rule of a chain says, in a table of the family ip, ip6 or inet with these sets; `to` is the chain's name
+ *  without its table's. Throws Error: what is wrong or not supported. */
+ChainLine read_statement(const std::vector<Word>& words, const std::string& family, const Sets& sets);
 
 }  // namespace heddle::classifier::nft

@@ -50,6 +50,24 @@ void check_places_of(const std::string& name, const RuleList& list, std::vector<
   }
 }
 
+/** Bits behind the length of the two prefixes of a line, if it begins with such, do not count. */
+void find_ignored(std::string_view text, RuleList& list) {
+  each_line(text, [&](std::string_view whole, size_t number) {
+    std::string_view rest = whole.substr(0, whole.find('#'));
+    for (int word = 0, prefixes = 0; word < 3 && prefixes < 2; ++word) {
+      std::string_view text_of_prefix = take_word(rest);
+      if (text_of_prefix.starts_with('@')) text_of_prefix.remove_prefix(1);
+      click::Ipv4Address address;
+      click::Ipv4Prefix prefix;
+      if (!click::parse(text_of_prefix, prefix)) continue;
+      ++prefixes;
+      if (click::parse(text_of_prefix.substr(0, text_of_prefix.find('/')), address) && address.value != prefix.address)
+        list.ignored.emplace_back(number, in_quotes(text_of_prefix) + " is " + click::to_text(prefix) +
+                                              ": bits behind the length do not count");
+    }
+  });
+}
+
 }  // namespace
 
 std::string action_text(uint16_t next) {
@@ -133,6 +151,8 @@ RuleList read_rule_list(const std::string& name, std::string_view text, const Ru
   const std::string format = options.format == "auto" ? format_of(name, text) : options.format;
   if (!options.chain.empty() && format != "iptables" && format != "nft")
     throw Error(name + ": it has no chains, being of the format " + format + "; leave --chain away");
+  if (options.skip_unsupported && format != "iptables" && format != "nft")
+    throw Error(name + ": --skip-unsupported is for iptables and nft, and it is of the format " + format);
   RuleList list;
   const size_t before = errors.size();
   if (format == "classbench")
@@ -140,11 +160,12 @@ RuleList read_rule_list(const std::string& name, std::string_view text, const Ru
   else if (format == "listing")
     list = read_listing(name, text, errors);
   else if (format == "iptables")
-    list = read_iptables(name, text, options.chain, errors);
+    list = read_iptables(name, text, options, errors);
   else if (format == "nft")
-    list = read_nft(name, text, options.chain, errors);
+    list = read_nft(name, text, options, errors);
   else
     list = read_ip_filter(name, text, errors);
+  if (format == "classbench" || format == "listing") find_ignored(text, list);
   if (errors.size() == before) check_places_of(name, list, errors);
   if (errors.size() > before) list.rules.clear();
   list.format = format;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,18 +21,24 @@ Actions list_actions();
 
 /** How a file is to be read. */
 struct RuleListOptions {
-  std::string format = "auto";  ///< classbench, listing, iptables, nft, ipfilter, or auto: what the text looks like
-  std::string chain;            ///< iptables, nft: whose rules; "": forward, or the only one with rules
+  std::string format = "auto";    ///< classbench, listing, iptables, nft, ipfilter, or auto: what the text looks like
+  std::string chain;              ///< iptables, nft: whose rules; "": forward, or the only one with rules
+  bool skip_unsupported = false;  ///< iptables, nft: lines that have no equal are left out, and listed
 };
 
 /** The rules of a file in the order in which they count. A line of the file may be several. */
 struct RuleList {
   std::vector<ListedRule> rules;
-  std::string format;              ///< in which the file is
-  std::optional<uint16_t> policy;  ///< of packets that hit no rule, if the file says
-  std::string chain;               ///< whose rules they are
-  size_t left_out = 0;             ///< rules of other chains, and those without a verdict
+  std::string format;                                   ///< in which the file is
+  std::optional<uint16_t> policy;                       ///< of packets that hit no rule, if the file says
+  std::string chain;                                    ///< whose rules they are
+  size_t left_out = 0;                                  ///< rules of other chains, and those without a verdict
+  std::vector<std::pair<size_t, std::string>> skipped;  ///< lines that are not supported: "'TEXT' is not supported:
+                                                        ///< ..."
+  std::vector<std::pair<size_t, std::string>> ignored;  ///< lines with bits of an address that do not count: which
+  std::set<size_t> answered;       ///< lines of rules that deny, and there also answer the sender (reject)
   std::vector<size_t> impossible;  ///< lines of rules that no packet can match, which are left out
+  std::vector<size_t> unreached;   ///< lines of chains that are jumped to, of which the same is true where they are
   bool both_versions = false;      ///< they see packets of IPv4 and IPv6, even if none of them asks for the version
 };
 
@@ -45,9 +52,9 @@ Layout layout_of(const RuleList& list);
 
 /** Formats by themselves. */
 RuleList read_listing(const std::string& name, std::string_view text, std::vector<std::string>& errors);
-RuleList read_iptables(const std::string& name, std::string_view text, const std::string& chain,
+RuleList read_iptables(const std::string& name, std::string_view text, const RuleListOptions& options,
                        std::vector<std::string>& errors);
-RuleList read_nft(const std::string& name, std::string_view text, const std::string& chain,
+RuleList read_nft(const std::string& name, std::string_view text, const RuleListOptions& options,
                   std::vector<std::string>& errors);
 RuleList read_ip_filter(const std::string& name, std::string_view text, std::vector<std::string>& errors);
 

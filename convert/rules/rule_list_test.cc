@@ -206,6 +206,121 @@ TEST(RuleList, ModulesOfProtocolsMatchNoLaterFragments) {
             Texts{any + "0x01/0xFF" + first});
 }
 
+// ---- Chains that jump to each other
+
+/** A rule for this port of TCP, as a line of a rule file. */
+std::string tcp(const std::string& ports, const std::string& action, const std::string& source = "0.0.0.0/0") {
+  return "@" + source + " 0.0.0.0/0 0 : 65535 " + ports + " 0x06/0xFF " + action;
+}
+
+TEST(RuleList, RulesOfChainsThatAreJumpedToStandWhereTheyCount) {
+  const std::string web = "-A FORWARD -p tcp -m tcp --dport 80 -j ACCEPT",
+                    all = "-A mine -p tcp -m tcp --dport 22 -j DROP\n-A mine -p tcp -j ACCEPT";
+  EXPECT_EQ(
+      rules_of("iptables", saved("-A FORWARD -s 10.0.0.0/8 -j mine\n" + web + "\n" + all)),
+      (Texts{tcp("22 : 22", "deny", "10.0.0.0/8"), tcp("0 : 65535", "allow", "10.0.0.0/8"), tcp("80 : 80", "allow")}));
+  EXPECT_EQ(rules_of("iptables", saved("-A FORWARD -j mine\n" + web +
+                                       "\n-A mine -p tcp -m tcp --dport 22 -j DROP\n"
+                                       "-A mine -j RETURN\n-A mine -j DROP")),
+            (Texts{tcp("22 : 22", "deny"), tcp("80 : 80", "allow")}))
+      << "nothing comes behind a RETURN of all packets";
+  const std::string from_ten = "-A mine -s 10.0.0.0/8 -p tcp -j RETURN\n-A mine -p tcp -m tcp --dport 22 -j DROP";
+  EXPECT_EQ(rules_of("iptables", saved("-A FORWARD -j mine\n" + web + "\n" + from_ten)),
+            (Texts{tcp("22 : 22", "deny", "0.0.0.0-9.255.255.255"), tcp("22 : 22", "deny", "11.0.0.0-255.255.255.255"),
+                   tcp("80 : 80", "allow")}));
+  EXPECT_EQ(rules_of("iptables", saved("-A FORWARD -s 10.0.0.0/8 -g mine\n" + web +
+                                       "\n-A mine -p tcp -m tcp --dport 22 -j ACCEPT")),
+            (Texts{tcp("22 : 22", "allow", "10.0.0.0/8"), "@10.0.0.0/8 0.0.0.0/0 0 : 65535 0 : 65535 0x00/0x00 deny",
+                   tcp("80 : 80", "allow")}))
+      << "from the end of a chain that they went to, packets get the policy";
+  EXPECT_EQ(rules_of("iptables", saved("-A FORWARD -p tcp -j RETURN\n-A FORWARD -j ACCEPT")),
+            (Texts{tcp("0 : 65535", "deny"), "@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 0x00/0x00 allow"}))
+      << "and where a chain with a policy returns";
+  const std::string table =
+      "table inet t {\nset web {\ntype inet_service\nflags interval\nelements = { 80 comment \"a, b\", 8000-8080 }\n}\n"
+      "chain mine {\ntcp dport @web accept\n}\nchain c {\ntype filter hook input priority 0; policy drop;\n"
+      "ip saddr 10.0.0.0/8 jump mine\nip6 saddr 2001:db8::/32 goto mine\n}\n}\n";
+  EXPECT_EQ(rules_of("nft", table), (Texts{"@10.0.0.0/8 0.0.0.0/0 0 : 65535 80 : 80 0x06/0xFF version=4 allow",
+                                           "@10.0.0.0/8 0.0.0.0/0 0 : 65535 8000 : 8080 0x06/0xFF version=4 allow",
+                                           "@2001:db8::/32 ::/0 0 : 65535 80 : 80 0x06/0xFF allow",
+                                           "@2001:db8::/32 ::/0 0 : 65535 8000 : 8080 0x06/0xFF allow",
+                                           "@2001:db8::/32 ::/0 0 : 65535 0 : 65535 0x00/0x00 deny"}));
+}
+
+TEST(RuleList, ChainsThatLeadToThemselvesAreRefused) {
+  expect_mistake("iptables", saved("-A FORWARD -j mine\n-A mine -p tcp -j mine"), 5, "leads back to itself");
+  std::string deep = "*filter\n:FORWARD DROP [0:0]\n", jumps = "-A FORWARD -j c0\n", wide;
+  for (int i = 0; i < 70; ++i) deep += ":c" + std::to_string(i) + " - [0:0]\n";
+  for (int i = 0; i + 1 < 70; ++i) jumps += "-A c" + std::to_string(i) + " -j c" + std::to_string(i + 1) + "\n";
+  expect_mistake("iptables", deep + jumps + "-A c69 -j DROP\nCOMMIT\n", 72 + 64,
+                 "more than 63 jumps on from each other");
+  for (int i = 0; i < 30; ++i)
+    for (const char* twice : {"80", "81"})
+      wide += (i == 0 ? "-A FORWARD" : "-A c" + std::to_string(i - 1)) + " -p tcp -m tcp ! --dport " + twice + " -j c" +
+              std::to_string(i) + "\n";
+  const Texts errors = mistakes_of("iptables", deep + wide + "-A c29 -j DROP\nCOMMIT\n");
+  ASSERT_FALSE(errors.empty());
+  EXPECT_NE(errors[0].find("take too long to find out"), std::string::npos) << errors[0];
+}
+
+TEST(RuleList, NamesWhatOfChainsIsNoRule) {
+  Texts errors;
+  const RuleList list = read_rule_list("f",
+                                       saved("-A FORWARD -p udp -j mine\n-A mine -p tcp -j ACCEPT\n-A mine\n"
+                                             "-A mine -j REJECT\n-A INPUT -j DROP"),
+                                       {"iptables", ""}, errors);
+  EXPECT_EQ(errors, Texts{});
+  EXPECT_EQ(list.unreached, std::vector<size_t>{5});
+  EXPECT_EQ(list.answered, std::set<size_t>{7});
+  EXPECT_EQ(list.left_out, 2u) << "one without a verdict, and one of INPUT";
+  EXPECT_EQ(list.chain, "FORWARD");
+  EXPECT_EQ(list.rules.size(), 1u);
+}
+
+// ---- nft: sets, DSCP, reject
+
+TEST(RuleList, NamedSetsAreTheirValues) {
+  const auto with_set = [](const std::string& set, const std::string& rule) {
+    return "table ip t {\nset s {\n" + set + "\n}\nchain c {\n" + rule + "\n}\n}\n";
+  };
+  const std::string addresses =
+      "type ipv4_addr\nflags interval\nelements = { 10.0.0.0/8, 192.0.2.1,\n192.0.2.7-192.0.2.9 }";
+  const Texts written = rules_of("nft", nft("ip", "ip saddr { 10.0.0.0/8, 192.0.2.1, 192.0.2.7-192.0.2.9 } drop"));
+  EXPECT_EQ(written.size(), 3u);
+  EXPECT_EQ(rules_of("nft", with_set(addresses, "ip saddr @s drop")), written);
+  EXPECT_EQ(rules_of("nft", with_set(addresses, "ip saddr != @s drop")),
+            rules_of("nft", nft("ip", "ip saddr != { 10.0.0.0/8, 192.0.2.1, 192.0.2.7-192.0.2.9 } drop")));
+  EXPECT_EQ(rules_of("nft", with_set("type ipv4_addr", "ip saddr @s drop")), Texts{}) << "it is empty";
+  EXPECT_EQ(rules_of("nft", with_set("type ipv4_addr", "ip saddr != @s drop")).size(), 1u);
+  expect_mistake("nft", with_set(addresses + "\ntimeout 1h", "ip saddr @s drop"), 10,
+                 "is not supported: the set '@s' has elements that come and go");
+  expect_mistake("nft", with_set("type ipv4_addr . inet_service", "ip saddr @s drop"), 6, "has concatenations");
+  expect_mistake("nft", with_set("elements = 1.2.3.4", "drop"), 3, "is not the elements of a set");
+  const Texts twice = mistakes_of("nft", nft("ip", "drop") + nft("ip", "accept"));
+  ASSERT_FALSE(twice.empty());
+  EXPECT_EQ(twice[0], "f:7: 'chain c' is not a chain that has not been there");
+}
+
+TEST(RuleList, DscpIsSixBits) {
+  const std::string any = "@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 0x00/0x00 ";
+  EXPECT_EQ(rules_of("nft", nft("ip", "ip dscp ef drop")), Texts{any + "ip[1/1]=184-187 deny"});
+  EXPECT_EQ(rules_of("nft", nft("ip", "ip dscp { cs0, 0x01 } drop")),
+            (Texts{any + "ip[1/1]=0-3 deny", any + "ip[1/1]=4-7 deny"}));
+  EXPECT_EQ(rules_of("nft", nft("ip", "ip dscp < cs1 drop")).size(), 8u);
+  EXPECT_EQ(rules_of("nft", nft("ip6", "ip6 dscp 1 drop")),
+            Texts{"@::/0 ::/0 0 : 65535 0 : 65535 0x00/0x00 ip[0/2]=0x40/0xfc0 deny"});
+  expect_mistake("nft", nft("ip", "ip dscp 64 drop"), 3, "'64' is not a number up to 63");
+}
+
+TEST(RuleList, RejectIsDenyOfWhatCanBeAnswered) {
+  const std::string any = "@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 ";
+  EXPECT_EQ(rules_of("nft", nft("ip", "reject")), Texts{any + "0x00/0x00 deny"});
+  EXPECT_EQ(rules_of("nft", nft("inet", "reject with icmpx type admin-prohibited")), Texts{any + "0x00/0x00 deny"});
+  EXPECT_EQ(rules_of("nft", nft("inet", "reject with tcp reset")), Texts{any + "0x06/0xFF deny"});
+  EXPECT_EQ(rules_of("nft", nft("inet", "reject with icmp type host-unreachable comment \"a\"")),
+            Texts{any + "0x00/0x00 version=4 deny"});
+}
+
 // ---- Files that are cut off or misspelt
 
 TEST(RuleList, RefusesSavedRulesThatAreCutOffOrMisspelt) {

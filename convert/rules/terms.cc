@@ -74,6 +74,35 @@ std::vector<Rule> narrowed(const std::vector<Rule>& rules, const Term& term, siz
   return result;
 }
 
+/** What a rule asks for, the version first: an address has a meaning only with it. */
+Alternative conditions_of(const Rule& rule) {
+  Alternative conditions;
+  for (const Condition& condition : rule.more)
+    if (condition.place == kIpVersion) conditions.push_back(condition);
+  for (int f = 0; f < kFields; ++f)
+    if (rule.low[f] > 0 || rule.high[f] < kLargest[f])
+      conditions.push_back(range_of(place_of(static_cast<Field>(f)), rule.low[f], rule.high[f]));
+  for (const Condition& condition : rule.more)
+    if (condition.place != kIpVersion) conditions.push_back(condition);
+  return conditions;
+}
+
+/** What the rule does not match, in parts of which no two match one packet. */
+Term rest_of(const Rule& rule) {
+  Term rest;
+  Alternative held;  // the conditions before
+  for (const Condition& condition : conditions_of(rule)) {
+    const bool is_version = condition == kIsIp4 || condition == kIsIp6;
+    for (const Condition& other :
+         is_version ? Alternative{condition == kIsIp4 ? kIsIp6 : kIsIp4} : negated(condition)) {
+      rest.push_back(held);
+      rest.back().push_back(other);
+    }
+    held.push_back(condition);
+  }
+  return rest;
+}
+
 /** The first fragment is asked for in vain where later ones do not match anyway. */
 void drop_implied_guard(Rule& rule) {
   if (!takes_zeros(rule)) std::erase(rule.more, kFirstFragment);
@@ -108,8 +137,12 @@ void Matches::add(const Term& term, bool negate) {
 }
 
 std::vector<Rule> Matches::rules(uint16_t next) const {
-  std::vector<Rule> rules(1);
   size_t steps = 0;
+  return rules(next, {Rule{}}, steps);
+}
+
+std::vector<Rule> Matches::rules(uint16_t next, const std::vector<Rule>& within, size_t& steps) const {
+  std::vector<Rule> rules = within;
   for (const Term& term : terms) rules = narrowed(rules, term, steps);
   std::vector<Rule> result;
   const auto add = [&](Rule rule, std::initializer_list<Condition> conditions) {
@@ -128,6 +161,14 @@ std::vector<Rule> Matches::rules(uint16_t next) const {
       add(rule, {kIsIp6});
     }
   }
+  for (const Rule& rule : result) check_count(rule.more.size());
+  return result;
+}
+
+std::vector<Rule> without(const std::vector<Rule>& packets, const std::vector<Rule>& taken) {
+  std::vector<Rule> result = packets;
+  size_t steps = 0;
+  for (const Rule& rule : taken) result = narrowed(result, rest_of(rule), steps);
   for (const Rule& rule : result) check_count(rule.more.size());
   return result;
 }

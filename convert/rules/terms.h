@@ -38,6 +38,11 @@ struct Matches {
    *  would do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions,
    *  or more of them, than a rule can hold. */
   std::vector<Rule> rules(uint16_t next) const;
+  /** The same of those packets that `within` matches. `steps` counts on, up to kMostSteps. */
+  std::vector<Rule> rules(uint16_t next, const std::vector<Rule>& within, size_t& steps) const;
 };
+
+/** The packets that `packets` match and `taken` do not. Throws Error: they would be more than kMostAlternatives. */
+std::vector<Rule> without(const std::vector<Rule>& packets, const std::vector<Rule>& taken);
 
 }  // namespace heddle::classifier

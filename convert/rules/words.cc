@@ -115,12 +115,7 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
 uint32_t protocol_of_word(std::string_view text) {
   uint32_t number = 0;
   if (parse_number(text, 255, number)) return number;
-  if (text == "icmpv6" || text == "ipv6-icmp") return 58;
-  constexpr std::pair<const char*, uint32_t> kKnown[] = {{"icmp", 1},  {"tcp", 6},    {"udp", 17},
-                                                         {"dccp", 33}, {"gre", 47},   {"esp", 50},
-                                                         {"ah", 51},   {"sctp", 132}, {"udplite", 136}};
-  for (const auto& [name, value] : kKnown)
-    if (text == name) return value;
+  if (const auto known = protocol_named(text)) return *known;
   static const Numbers protocols = protocols_of_system();
   if (const auto known = protocols.find(text); known != protocols.end()) return known->second;
   throw Error(in_quotes(text) + " is not a protocol");

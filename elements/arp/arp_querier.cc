@@ -1,6 +1,7 @@
 #include "elements/arp/arp_querier.h"
 
 #include "elements/arp/arp.h"
+#include "elements/arp/arp_table.h"
 #include "elements/arp/neighbour_querier_functions.h"
 
 namespace heddle {
@@ -45,16 +46,33 @@ ArpProtocol::Address ArpProtocol::parse(const std::string& text) {
 
 void ARPQuerier::configure(click::Arguments& arguments) {
   click::Ipv4Address ip, broadcast{0xffffffff};
+  click::Ipv4Prefix network;
+  bool broadcast_poll = false;
   const auto given = arguments.rest();
   if (given.empty() || given.size() > 2) {
     arguments.error("expected IP and ETH");
   } else {
-    if (!arguments.read(given[0].text, ip)) arguments.error(given[0], click::expectation(ip));
+    const std::string& text = given[0].text;
+    if (!arguments.read(text, ip) &&
+        !(arguments.read(text, network) && arguments.read(text.substr(0, text.find('/')), ip)))
+      arguments.error(given[0], click::expectation(ip) + ", which may be with its network (10.0.0.1/24)");
+    if (arguments.read(text, network) && network.length < 31)
+      broadcast.value = network.address | (0xffffffffu >> network.length);
     if (!arguments.read(given.back().text, ethernet_)) arguments.error(given.back(), click::expectation(ethernet_));
   }
-  arguments.keyword("BROADCAST", broadcast);
+  arguments.keyword("BROADCAST", broadcast).keyword("BROADCAST_POLL", broadcast_poll);
+  arguments.keyword("TABLE", table_name_);
+  unicast_polls_ = !broadcast_poll;
   protocol_.ip = htonl(ip.value), protocol_.broadcast = htonl(broadcast.value);
-  configure_times(arguments);
+  configure_times(arguments, 64);  // as in Click, small ones are not shared out
+}
+
+void ARPQuerier::link(const Directory& directory) {
+  if (table_name_.empty()) return;
+  const std::vector<Element*> named = directory(table_name_);
+  auto* table = named.size() == 1 ? dynamic_cast<ARPTable*>(named[0]) : nullptr;
+  if (table == nullptr) throw Error("TABLE: '" + table_name_ + "' is not an ARPTable");
+  share(table->known);
 }
 
 Access ARPQuerier::access(Processor) const {

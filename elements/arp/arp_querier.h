@@ -33,15 +33,21 @@ struct ArpProtocol {
 /** ARPQuerier: puts Ethernet headers before IPv4 packets, and asks for the addresses that it does not know.
  *
  *      ARPQuerier(IP, ETH, [keywords TIMEOUT, POLL_TIMEOUT, CAPACITY, ENTRY_CAPACITY, ENTRY_PACKET_CAPACITY,
- *                 BROADCAST])
+ *                 BROADCAST, BROADCAST_POLL, TABLE])
  *      ARPQuerier(NAME, ...)
  *
- *  IP, ETH: addresses of the interface behind; a NAME of AddressInfo may stand for both. TIMEOUT: how long an address
+ *  IP, ETH: addresses of the interface behind; a NAME of AddressInfo may stand for both, and IP may be with its network
+ *  (10.0.0.1/24). TIMEOUT: how long an address
  *  is good for, default 5 min. POLL_TIMEOUT: age at which it is asked for again while it is still used, default 1 min;
  *  0: never. CAPACITY: packets that may wait for addresses, default 2048. ENTRY_CAPACITY: addresses that it knows at a
- *  time, default 1024; the oldest go for new ones. ENTRY_PACKET_CAPACITY: packets that may wait for one address,
- *  default an eighth of CAPACITY, 0: CAPACITY; the oldest go for new ones. BROADCAST: an address whose packets go to
- *  everybody, default 255.255.255.255, which does so in any case.
+ *  time, default 1024. One that has been asked for has the place of one that nobody uses, else of the oldest. Replies
+ *  that nobody has asked for are believed, but take no place of an address that has been asked for or used within
+ *  TIMEOUT; those for which there is none are counted (statistic `refused`), as are those with addresses that nobody
+ *  can have. ENTRY_PACKET_CAPACITY: packets that may wait for one address, default an eighth of CAPACITY, but 64
+ *  at least, 0: CAPACITY; the oldest go for new ones. BROADCAST: an address whose packets go to everybody, default: the
+ *  last one of IP's network, if that is given; those to 255.255.255.255 do so in any case. BROADCAST_POLL: whether
+ *  everybody is asked for addresses that are known, and asked for again, default false: these are themselves. TABLE: an
+ *  ARPTable that has the addresses, for several ARPQueriers; TIMEOUT and ENTRY_CAPACITY are then its own.
  *
  *  Input 0: IPv4 packets without Ethernet header, to the next hop that the annotation dst says. Input 1: ARP replies
  *  with their Ethernet header (also others: only replies are looked at). Output 0: Ethernet frames, and, without output
@@ -53,14 +59,16 @@ struct ArpProtocol {
  *  none, are dropped ("unanswered"), as they are at the end of the program. Other drops: "queue_full", CAPACITY packets
  *  or 1024 addresses wait, or there are newer ones for the address; "no_address", dst is 0.0.0.0; "no_headroom",
  *  "too_long". Packets on input 1 end here: "learnt", or "not_arp_reply". Known addresses that are due to be asked for
- *  again are, once a second while packets come for them, however many others wait. RFC 826, RFC 1122 2.3.2.
+ *  again are, once a second while packets come for them, however many others wait. Requests have the time stamp of the
+ *  packet that they are for, if one has just come, and leave before it. RFC 826, RFC 1122 2.3.2.
  *
  *  Hot reconfiguration: addresses stay known, and if CAPACITY and the annotations that are read behind are as before,
  *  packets go on waiting.
  *
- *  Handlers: `table` (r): address, 1, Ethernet address, age in seconds; `count` (r): addresses; `length` (r): packets
- *  that wait; `queries`, `responses`, `drops` (r; also what has left by output 2); `stats` (r); `insert` (w, IP ETH),
- *  `delete` (w, IP), `clear` (w); `ipaddr` (rw), the address that asks; `broadcast` (rw).
+ *  Handlers: `table` (r): a line an address, the oldest first: address, 1 or, if it is not known any more or only asked
+ *  for, 0, Ethernet address (FF-FF-FF-FF-FF-FF if there is none), age in seconds; `count` (r): addresses that have one;
+ *  `length` (r): packets that wait; `queries`, `responses`, `drops` (r; also what has left by output 2); `stats` (r);
+ *  `insert` (w, IP ETH), `delete` (w, IP), `clear` (w); `ipaddr` (rw), the address that asks; `broadcast` (rw).
  *
  *  Example:
  *
@@ -70,9 +78,13 @@ struct ArpProtocol {
 class ARPQuerier : public NeighbourQuerier<ArpProtocol> {
  public:
   void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
+
+ private:
+  std::string table_name_;
 };
 
 }  // namespace heddle

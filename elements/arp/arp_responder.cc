@@ -1,11 +1,15 @@
 #include "elements/arp/arp_responder.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <sstream>
+#include <type_traits>
 
 #include "click/arguments.h"
+#include "click/lexer.h"
+#include "click/quoting.h"
 #include "core/error.h"
 #include "elements/arp/arp.h"
 
@@ -44,36 +48,46 @@ bool read_owners(const std::string& text, const Read& read, Owners& owners) {
   return true;
 }
 
-Owners owners_of(const std::string& text) {
+/** `named_ethernet`: whether names also say an Ethernet address. */
+Owners owners_of(const std::string& text, const click::AddressNames& names, bool named_ethernet = true) {
   Owners owners;
-  if (!read_owners(
-          text, [](const std::string& word, auto& value) { return click::parse(word, value); }, owners))
-    throw Error("expected " + std::string(kOwners));
+  const auto read = [&]<class T>(const std::string& word, T& value) {
+    const bool may_be_name = named_ethernet || !std::is_same_v<T, click::EthernetAddress>;
+    return click::parse(word, value) || (may_be_name && names.find(word, value));
+  };
+  if (!read_owners(text, read, owners)) throw Error("expected " + std::string(kOwners));
   return owners;
 }
 
 }  // namespace
 
 void ARPResponder::set(Table& table, const std::vector<click::Ipv4Prefix>& prefixes,
-                       const click::EthernetAddress& ethernet) {
+                       const click::EthernetAddress& ethernet, std::vector<click::Ipv4Prefix>& gone) {
   for (const auto& prefix : prefixes) {
-    std::erase_if(table, [&](const Owned& owned) { return owned.prefix == prefix; });
+    if (std::erase_if(table, [&](const Owned& owned) { return owned.prefix == prefix; }) > 0) gone.push_back(prefix);
     table.push_back({prefix, ethernet});
   }
 }
 
+void ARPResponder::warn_of(const std::vector<click::Ipv4Prefix>& twice) const {
+  for (const auto& prefix : twice)
+    std::fprintf(stderr, "While configuring '%s :: %s':\n  warning: multiple entries for %s\n", name.c_str(),
+                 class_name.c_str(), to_text(prefix).c_str());
+}
+
 void ARPResponder::configure(click::Arguments& arguments) {
-  const auto given = arguments.rest();
-  if (given.empty()) arguments.error("expected IP/MASK ... ETH");
+  names_ = arguments.names();
   Table table;
-  for (const auto& argument : given) {
+  std::vector<click::Ipv4Prefix> twice;
+  for (const auto& argument : arguments.rest()) {
     Owners owners;
     const auto read = [&](const std::string& word, auto& value) { return arguments.read(word, value); };
     if (!read_owners(std::string(argument.text), read, owners) || owners.prefixes.empty() || !owners.ethernet)
       arguments.error(argument, kOwners);
     else
-      set(table, owners.prefixes, *owners.ethernet);
+      set(table, owners.prefixes, *owners.ethernet, twice);
   }
+  warn_of(twice);
   replace(std::move(table));
 }
 
@@ -85,16 +99,34 @@ void ARPResponder::replace(Table table) {
   if (made != nullptr) retired_.tables.push_back(std::move(made));
 }
 
+void ARPResponder::replace_all(const std::string& text) {
+  const std::string arguments = "(" + text + "\n)";
+  click::Diagnostics mistakes;
+  click::Lexer lexer(arguments, name, mistakes);
+  Table table;
+  std::vector<click::Ipv4Prefix> twice;
+  for (const click::Argument& argument : lexer.configuration(lexer.next().where)) {
+    if (click::trim(argument.text).empty()) continue;
+    const Owners owners = owners_of(argument.text, names_);
+    if (owners.prefixes.empty() || !owners.ethernet) throw Error("expected " + std::string(kOwners));
+    set(table, owners.prefixes, *owners.ethernet, twice);
+  }
+  if (!mistakes.ok()) throw Error("these are no arguments: brackets and quotes must be balanced");
+  warn_of(twice);
+  replace(std::move(table));
+}
+
 void ARPResponder::add(const std::string& text) {
-  const Owners owners = owners_of(text);
+  const Owners owners = owners_of(text, names_);
   if (owners.prefixes.empty() || !owners.ethernet) throw Error("expected " + std::string(kOwners));
   Table table = *owner_;
-  set(table, owners.prefixes, *owners.ethernet);
+  std::vector<click::Ipv4Prefix> gone;
+  set(table, owners.prefixes, *owners.ethernet, gone);
   replace(std::move(table));
 }
 
 void ARPResponder::remove(const std::string& text) {
-  const Owners owners = owners_of(text);
+  const Owners owners = owners_of(text, names_, false);
   if (owners.prefixes.empty() || owners.ethernet) throw Error("expected IPv4 addresses or networks");
   Table table = *owner_;
   for (const auto& prefix : owners.prefixes)
@@ -162,6 +194,8 @@ void ARPResponder::handlers(Handlers& list) {
                           })
       .write("add", [this](const std::string& text) { add(text); })
       .write("remove", [this](const std::string& text) { remove(text); });
+  if (const Handler* const config = list.find("config"); config == nullptr || !config->write)
+    list.write("config", [this](const std::string& text) { replace_all(text); });
 }
 
 HEDDLE_ELEMENT(ARPResponder);

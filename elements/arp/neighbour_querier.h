@@ -32,6 +32,29 @@ namespace heddle {
 template <class Protocol>
 class NeighbourQuerier : public Emitter {
  public:
+  using Address = typename Protocol::Address;
+  /** What is known, by one querier or, of an ARPTable, by several. */
+  struct Known {
+    std::unique_ptr<NeighbourTable<Address>> table;
+    uint32_t timeout_ms = 300'000;  // for which an address is good; 0: for ever
+    std::atomic_flag changing;      // a thread changes the table
+    std::vector<NeighbourQuerier*> queriers;
+
+    /** TIMEOUT and ENTRY_CAPACITY. */
+    void configure(click::Arguments& arguments);
+    /** Takes what `old` has, and gives it its own. */
+    void take(Known& old);
+    bool good(uint32_t age_ms) const { return timeout_ms == 0 || age_ms <= timeout_ms; }
+    bool set(const Address& address, const click::EthernetAddress& ethernet, uint32_t now_ms, bool wanted);
+    /** A line an address that is or was known or is asked for, those first that have been so longest. */
+    std::string text() const;
+    /** `table`, `count`, `delete` and `clear`. */
+    void add_handlers(Handlers& list);
+  };
+  /** What is written to handler `insert`. Throws Error. */
+  static std::pair<Address, click::EthernetAddress> parse_entry(const std::string& text);
+  static uint32_t clock_ms();  ///< the time of entries
+
   const char* ports() const override { return "2/1-3"; }
   const char* processing() const override { return "h/h"; }
   bool tells_inputs() const override { return true; }
@@ -52,17 +75,23 @@ class NeighbourQuerier : public Emitter {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  protected:
-  using Address = typename Protocol::Address;
   enum Reason : int { kUnanswered, kQueueFull, kNoAddress, kNoHeadroom, kTooLong, kLearnt, kNotReply };
 
-  /** TIMEOUT, POLL_TIMEOUT, CAPACITY, ENTRY_CAPACITY and ENTRY_PACKET_CAPACITY. */
-  void configure_times(click::Arguments& arguments);
+  /** TIMEOUT, POLL_TIMEOUT, CAPACITY, ENTRY_CAPACITY and ENTRY_PACKET_CAPACITY, whose default is an eighth of CAPACITY,
+   *  but `least` at least. */
+  void configure_times(click::Arguments& arguments, uint32_t least);
+
+  /** Uses what an element knows that outlives it, in place of its own table. In link(). */
+  void share(Known& known) {
+    known_ = &known;
+    known.queriers.push_back(this);
+  }
 
   Protocol protocol_;
   click::EthernetAddress ethernet_;
+  bool unicast_polls_ = false;  // those that are known are asked again by their Ethernet address alone
 
  private:
-  using Table = NeighbourTable<Address>;
   /** An address that has been asked for, and the packets that wait for it. */
   struct Asked {
     Address address{};  // none: free
@@ -70,52 +99,56 @@ class NeighbourQuerier : public Emitter {
     uint32_t waiting = 0;  // packets, one at least
     WaitingPackets::List packets;
   };
+  /** An address to ask for; `known`: again; the time stamp of the packet that asks, 0: none. */
+  struct Ask {
+    Address address{};
+    bool known = false;
+    uint64_t timestamp_ns = 0;
+  };
   static constexpr uint32_t kAskedWays = 8, kAskedGroups = 128, kHeaderBytes = 14;
   static constexpr uint32_t kAsks = 2048, kMostAsksOfUnknown = kAskedGroups * kAskedWays;
   static constexpr uint32_t kPatienceMs = 3000, kAgainMs = 1000, kAtMostEveryMs = 100;
-
-  /** A lock that is held for a few loads and stores, where an address is not known. */
-  class Lock {
-   public:
-    explicit Lock(std::atomic_flag& flag) : flag_(flag) {
-      while (flag_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
-    }
-    ~Lock() { flag_.clear(std::memory_order_release); }
-
-   private:
-    std::atomic_flag& flag_;
-  };
 
   uint32_t now_ms(int thread) { return static_cast<uint32_t>(clocks_[static_cast<size_t>(thread)].clock.now_ms()); }
   /** Keeps or drops packet `i`, whose next hop is not known. */
   void wait_for(Batch& batch, int i, const Address& address, uint32_t now);
   /** Whether the address of a next hop is known; how old it is. */
-  bool resolved(const Address& address, uint32_t now, click::EthernetAddress& to, uint32_t& age_ms) const;
-  /** The same, and asks again for one that is old. */
-  bool known(const Address& address, uint32_t now, click::EthernetAddress& to);
+  bool resolved(const Address& address, uint32_t now, click::EthernetAddress& to, uint32_t& age_ms);
+  /** The same, and asks again for one that is old, for `packet`; `asks`: it has. */
+  bool known(const Address& address, uint32_t now, const Packet* packet, click::EthernetAddress& to, bool& asks);
+  /** Packet `i`, with its header, leaves when what it has asked for has left, if there is room for it to wait. */
+  void let_ask_first(Batch& batch, int i);
   void learn(const typename Protocol::Answer& answer, uint32_t now);
-  /** Sets an entry; what waits for it goes on. With the lock. */
-  void insert(const Address& address, const click::EthernetAddress& ethernet, uint32_t now);
+  /** Sets an entry; what waits for it goes on. `wanted`: somebody has asked for it. False: there is no place for it.
+   *  With the lock. */
+  bool insert(const Address& address, const click::EthernetAddress& ethernet, uint32_t now, bool wanted);
   Asked* asked(const Address& address, uint32_t now, bool make);
   void forget(Asked& entry);
+  /** What waits for `entry` goes on, to this address. */
+  void release(Asked& entry, const click::EthernetAddress& ethernet);
   /** Keeps packet `i` for `entry`; false if one is to be dropped, which then is packet `i`. */
   bool keep(Asked& entry, Batch& batch, int i);
-  void ask(Asked& entry, uint32_t now);
+  void ask(Asked& entry, uint32_t now, uint64_t timestamp_ns);
   /** Asks, if there is room for one more than `most`. With the lock. */
-  bool ask(const Address& address, uint32_t most);
-  void write_header(Packet* packet, const click::EthernetAddress& to) const;
+  bool ask(const Ask& ask, uint32_t most);
+  using Header = std::array<uint8_t, kHeaderBytes>;
+  Header header_to(const click::EthernetAddress& to) const;
+  static void write_header(Packet* packet, const Header& header);
   void emit_queries(Batch& batch, bool ending);
-  std::string table_text();
+  static uint64_t timestamp_of(const Packet* packet) {
+    return has_capture_info(packet) ? capture_info(packet).timestamp_ns : 0;
+  }
 
-  uint32_t timeout_ms_ = 300'000, poll_ms_ = 60'000, capacity_ = 2048, of_one_ = 0;
-  std::unique_ptr<Table> table_;
+  uint32_t poll_ms_ = 60'000, capacity_ = 2048, of_one_ = 0;
+  Known own_;
+  Known* known_ = &own_;  // own_, or what it shares with others
   PacketPool* pool_ = nullptr;
 
-  std::atomic_flag locked_;  // for what follows
+  mutable std::atomic_flag locked_;  // for what follows
   std::unique_ptr<WaitingPackets> packets_;
   std::unique_ptr<Asked[]> asked_;         // [kAskedGroups][kAskedWays]
   WaitingPackets::List ready_, given_up_;  // go on; are dropped
-  std::array<Address, kAsks> asks_{};      // addresses to ask for, the first asks_count_
+  std::array<Ask, kAsks> asks_{};          // the first asks_count_
   std::atomic<uint32_t> asks_count_{0}, waiting_count_{0}, ready_count_{0}, asked_count_{0};
   std::atomic<uint32_t> looked_ms_{0};  // when on_timer() has looked for those that nobody answers
 
@@ -123,7 +156,7 @@ class NeighbourQuerier : public Emitter {
     BatchClock clock;
   };
   std::unique_ptr<Clock[]> clocks_;  // by thread
-  std::atomic<uint64_t> queries_{0}, responses_{0}, drops_{0};
+  std::atomic<uint64_t> queries_{0}, responses_{0}, refused_{0}, drops_{0};
 };
 
 }  // namespace heddle

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include "click/values.h"
 #include "core/error.h"
@@ -14,19 +16,52 @@
 
 namespace heddle {
 
+/** A day at most, so that 32 bits are enough. */
+inline uint32_t milliseconds_of(click::Duration duration) {
+  constexpr uint64_t kLongest = 86'400'000;
+  return static_cast<uint32_t>(std::min((duration.microseconds + 999) / 1000, kLongest));
+}
+
 template <class Protocol>
-void NeighbourQuerier<Protocol>::configure_times(click::Arguments& arguments) {
-  click::Duration timeout{uint64_t{timeout_ms_} * 1000}, poll{uint64_t{poll_ms_} * 1000};
-  uint32_t entries = 1024;
-  arguments.keyword("TIMEOUT", timeout).keyword("POLL_TIMEOUT", poll);
-  arguments.keyword("CAPACITY", capacity_, 1u, 1u << 20).keyword("ENTRY_CAPACITY", entries, 1u, 1u << 20);
-  of_one_ = std::max(1u, capacity_ / 8);
+void NeighbourQuerier<Protocol>::configure_times(click::Arguments& arguments, uint32_t least) {
+  click::Duration poll{uint64_t{poll_ms_} * 1000};
+  own_.configure(arguments);
+  arguments.keyword("POLL_TIMEOUT", poll).keyword("CAPACITY", capacity_, 1u, 1u << 20);
+  of_one_ = std::max(std::min(capacity_, least), capacity_ / 8);
   arguments.keyword("ENTRY_PACKET_CAPACITY", of_one_, 0u, 1u << 20);
   if (of_one_ == 0) of_one_ = capacity_;
-  constexpr uint64_t kLongest = 86'400'000;  // a day, so that 32 bits of milliseconds are enough
-  timeout_ms_ = static_cast<uint32_t>(std::min((timeout.microseconds + 999) / 1000, kLongest));
-  poll_ms_ = static_cast<uint32_t>(std::min((poll.microseconds + 999) / 1000, kLongest));
-  table_ = std::make_unique<Table>(entries);
+  poll_ms_ = milliseconds_of(poll);
+}
+
+template <class Protocol>
+void NeighbourQuerier<Protocol>::Known::configure(click::Arguments& arguments) {
+  click::Duration timeout{uint64_t{timeout_ms} * 1000};
+  uint32_t entries = 1024;
+  arguments.keyword("TIMEOUT", timeout).keyword("ENTRY_CAPACITY", entries, 1u, 1u << 20);
+  timeout_ms = milliseconds_of(timeout);
+  table = std::make_unique<NeighbourTable<Address>>(entries);
+}
+
+template <class Protocol>
+void NeighbourQuerier<Protocol>::Known::take(Known& old) {
+  if (table->places() == old.table->places())
+    std::swap(table, old.table);
+  else
+    old.table->visit([this](const Address& address, const auto& found) {
+      table->set(address, found.ethernet, found.since_ms, found.in_use, 0);
+    });
+}
+
+template <class Protocol>
+bool NeighbourQuerier<Protocol>::Known::set(const Address& address, const click::EthernetAddress& ethernet,
+                                            uint32_t now_ms, bool wanted) {
+  const BriefLock lock(changing);
+  return table->set(address, ethernet, now_ms, wanted, timeout_ms);
+}
+
+template <class Protocol>
+uint32_t NeighbourQuerier<Protocol>::clock_ms() {
+  return static_cast<uint32_t>(heddle::now_ms());
 }
 
 template <class Protocol>
@@ -35,18 +70,16 @@ void NeighbourQuerier<Protocol>::start(const Environment& environment) {
   packets_ = std::make_unique<WaitingPackets>(capacity_, carries);
   asked_ = std::make_unique<Asked[]>(size_t{kAskedGroups} * kAskedWays);
   clocks_ = std::make_unique<Clock[]>(static_cast<size_t>(environment.threads));
+  if (known_ == &own_) own_.queriers = {this};
 }
 
 template <class Protocol>
 void NeighbourQuerier<Protocol>::take_state(Element& old_element) {
   auto& old = static_cast<NeighbourQuerier&>(old_element);
-  if (table_->places() == old.table_->places())
-    std::swap(table_, old.table_);
-  else
-    old.table_->visit(
-        [this](const Address& address, const auto& found) { table_->set(address, found.ethernet, found.since_ms); });
+  if (known_ == &own_ && old.known_ == &old.own_) own_.take(old.own_);
   const auto swap = [](auto& one, auto& other) { one = other.exchange(one); };
   swap(queries_, old.queries_), swap(responses_, old.responses_), swap(drops_, old.drops_);
+  swap(refused_, old.refused_);
   if (capacity_ != old.capacity_ || carries != old.carries) return;
   std::swap(packets_, old.packets_), std::swap(asked_, old.asked_), std::swap(asks_, old.asks_);
   std::swap(ready_, old.ready_), std::swap(given_up_, old.given_up_);
@@ -55,35 +88,50 @@ void NeighbourQuerier<Protocol>::take_state(Element& old_element) {
 }
 
 template <class Protocol>
-void NeighbourQuerier<Protocol>::write_header(Packet* packet, const click::EthernetAddress& to) const {
+auto NeighbourQuerier<Protocol>::header_to(const click::EthernetAddress& to) const -> Header {
+  Header header;
+  std::memcpy(&header[0], to.bytes.data(), 6);
+  std::memcpy(&header[6], ethernet_.bytes.data(), 6);
+  store_u16(&header[12], htons(Protocol::kEtherType));
+  return header;
+}
+
+template <class Protocol>
+void NeighbourQuerier<Protocol>::write_header(Packet* packet, const Header& header) {
   move_head(packet, -static_cast<int>(kHeaderBytes));
-  uint8_t* frame = data(packet);
-  std::memcpy(frame, to.bytes.data(), 6);
-  std::memcpy(frame + 6, ethernet_.bytes.data(), 6);
-  store_u16(frame + 12, htons(Protocol::kEtherType));
+  std::memcpy(data(packet), header.data(), kHeaderBytes);
 }
 
 template <class Protocol>
 bool NeighbourQuerier<Protocol>::resolved(const Address& address, uint32_t now, click::EthernetAddress& to,
-                                          uint32_t& age_ms) const {
+                                          uint32_t& age_ms) {
   age_ms = 0;
   if (protocol_.fixed(address, to)) return true;
-  const auto found = table_->find(address);
+  const auto found = known_->table->use(address);
   if (!found) return false;
   to = found->ethernet;
   age_ms = now - found->since_ms;
-  return timeout_ms_ == 0 || age_ms <= timeout_ms_;
+  return known_->good(age_ms);
 }
 
 template <class Protocol>
-bool NeighbourQuerier<Protocol>::known(const Address& address, uint32_t now, click::EthernetAddress& to) {
+bool NeighbourQuerier<Protocol>::known(const Address& address, uint32_t now, const Packet* packet,
+                                       click::EthernetAddress& to, bool& asks) {
   uint32_t age_ms = 0;
   if (!resolved(address, now, to, age_ms)) return false;
-  if (poll_ms_ != 0 && age_ms > poll_ms_ && table_->is_asked_again(address, now, kAgainMs)) [[unlikely]] {
-    const Lock lock(locked_);
-    ask(address, kAsks);
+  if (poll_ms_ != 0 && age_ms > poll_ms_ && known_->table->is_asked_again(address, now, kAgainMs)) [[unlikely]] {
+    const BriefLock lock(locked_);
+    asks = ask({address, true, timestamp_of(packet)}, kAsks);
   }
   return true;
+}
+
+template <class Protocol>
+void NeighbourQuerier<Protocol>::let_ask_first(Batch& batch, int i) {
+  const BriefLock lock(locked_);
+  if (!packets_->add(ready_, batch, i)) return;
+  ready_count_.fetch_add(1, std::memory_order_relaxed);
+  batch.keep(i);
 }
 
 template <class Protocol>
@@ -91,10 +139,19 @@ void NeighbourQuerier<Protocol>::run_cpu(Batch& batch) {
   const uint32_t* dst = batch.column(Column::dst);
   const uint32_t* input = batch.column(Column::input);
   const uint32_t now = now_ms(batch.thread);
-  Address last{};  // the next hop before, which is often the same
-  click::EthernetAddress to;
-  for (int i = 0; i < batch.size(); ++i) {
-    Packet* packet = batch.packet(i);
+  Address last{};   // the next hop before, which is often the same
+  Header header{};  // of packets to it
+  bool asks = false;
+  const auto reaches = [&](const Address& hop, const Packet* packet) {
+    click::EthernetAddress to;
+    if (!known(hop, now, packet, to, asks)) return false;
+    last = hop, header = header_to(to);
+    return true;
+  };
+  Packet* const* const packets = batch.packets();  // the compiler cannot know that frames leave the batch alone
+  const int n = batch.size();
+  for (int i = 0; i < n; ++i) {
+    Packet* packet = packets[i];
     if (input[i] != 0) {
       typename Protocol::Answer answer;
       const bool reply = Protocol::answer(data(packet), length(packet), answer);
@@ -109,9 +166,10 @@ void NeighbourQuerier<Protocol>::run_cpu(Batch& batch) {
       batch.drop(i, kNoHeadroom);
     } else if (length(packet) + kHeaderBytes > kMaxPacketBytes) {
       batch.drop(i, kTooLong);
-    } else if (ready_count_.load(std::memory_order_relaxed) == 0 && (hop == last || known(hop, now, to))) {
-      last = hop;
-      write_header(packet, to);
+    } else if (ready_count_.load(std::memory_order_relaxed) == 0 && (hop == last || reaches(hop, packet))) {
+      write_header(packet, header);
+      if (std::exchange(asks, false)) [[unlikely]]
+        let_ask_first(batch, i);
     } else {
       last = {};
       wait_for(batch, i, hop, now);
@@ -141,15 +199,16 @@ void NeighbourQuerier<Protocol>::forget(Asked& entry) {
 }
 
 template <class Protocol>
-void NeighbourQuerier<Protocol>::ask(Asked& entry, uint32_t now) {
-  if (now - entry.asked_ms >= kAtMostEveryMs && ask(entry.address, kMostAsksOfUnknown)) entry.asked_ms = now;
+void NeighbourQuerier<Protocol>::ask(Asked& entry, uint32_t now, uint64_t timestamp_ns) {
+  if (now - entry.asked_ms >= kAtMostEveryMs && ask({entry.address, false, timestamp_ns}, kMostAsksOfUnknown))
+    entry.asked_ms = now;
 }
 
 template <class Protocol>
-bool NeighbourQuerier<Protocol>::ask(const Address& address, uint32_t most) {
+bool NeighbourQuerier<Protocol>::ask(const Ask& ask, uint32_t most) {
   const uint32_t count = asks_count_.load(std::memory_order_relaxed);
   if (count >= most) return false;
-  asks_[count] = address;
+  asks_[count] = ask;
   asks_count_.store(count + 1, std::memory_order_relaxed);
   return true;
 }
@@ -166,15 +225,17 @@ bool NeighbourQuerier<Protocol>::keep(Asked& entry, Batch& batch, int i) {
 
 template <class Protocol>
 void NeighbourQuerier<Protocol>::wait_for(Batch& batch, int i, const Address& address, uint32_t now) {
-  const Lock lock(locked_);
+  const BriefLock lock(locked_);
   click::EthernetAddress to;
   if (uint32_t age_ms = 0;
       resolved(address, now, to, age_ms)) {  // learnt meanwhile, or others that waited for it go first
-    write_header(batch.packet(i), to);
+    if (Asked* older = asked(address, now, false)) release(*older, to);  // others have learnt it
+    write_header(batch.packet(i), header_to(to));
     if (ready_.empty() || !packets_->add(ready_, batch, i)) return;
     ready_count_.fetch_add(1, std::memory_order_relaxed);
     return batch.keep(i);
   }
+  const uint64_t timestamp_ns = timestamp_of(batch.packet(i));
   Asked* entry = asked(address, now, true);
   if (entry != nullptr && keep(*entry, batch, i)) {
     batch.keep(i);
@@ -184,7 +245,7 @@ void NeighbourQuerier<Protocol>::wait_for(Batch& batch, int i, const Address& ad
     batch.drop(i, kQueueFull);
   }
   if (entry != nullptr && entry->waiting == 0) return forget(*entry);
-  if (entry != nullptr) ask(*entry, now);
+  if (entry != nullptr) ask(*entry, now, timestamp_ns);
 }
 
 template <class Protocol>
@@ -192,26 +253,33 @@ void NeighbourQuerier<Protocol>::learn(const typename Protocol::Answer& answer, 
   responses_.fetch_add(1, std::memory_order_relaxed);
   click::EthernetAddress fixed;
   const bool group = (answer.ethernet.bytes[0] & 1) != 0;
-  if (group || !answer.address || protocol_.fixed(answer.address, fixed)) return;  // nobody has such addresses
-  const Lock lock(locked_);
-  if (Protocol::kOnlyAsked && asked(answer.address, now, false) == nullptr) {
-    const auto found = table_->find(answer.address);
-    if (!found || (!answer.overrides && found->ethernet != answer.ethernet)) return;
+  bool believed = !group && answer.address && !protocol_.fixed(answer.address, fixed);  // else nobody's addresses
+  const BriefLock lock(locked_);
+  const bool wanted = believed && asked(answer.address, now, false) != nullptr;
+  if (believed && Protocol::kOnlyAsked && !wanted) {
+    const auto found = known_->table->find(answer.address);
+    believed = found && (answer.overrides || found->ethernet == answer.ethernet);
   }
-  insert(answer.address, answer.ethernet, now);
+  if (!believed || !insert(answer.address, answer.ethernet, now, wanted))
+    refused_.fetch_add(1, std::memory_order_relaxed);
 }
 
 template <class Protocol>
-void NeighbourQuerier<Protocol>::insert(const Address& address, const click::EthernetAddress& ethernet, uint32_t now) {
-  table_->set(address, ethernet, now);
-  Asked* entry = asked(address, now, false);
-  if (entry == nullptr) return;
+bool NeighbourQuerier<Protocol>::insert(const Address& address, const click::EthernetAddress& ethernet, uint32_t now,
+                                        bool wanted) {
+  if (!known_->set(address, ethernet, now, wanted)) return false;
+  if (Asked* entry = asked(address, now, false)) release(*entry, ethernet);
+  return true;
+}
+
+template <class Protocol>
+void NeighbourQuerier<Protocol>::release(Asked& entry, const click::EthernetAddress& ethernet) {
   uint32_t moved = 0;
-  packets_->move(entry->packets, ready_, [&](Packet* packet) {
-    write_header(packet, ethernet);
+  packets_->move(entry.packets, ready_, [&](Packet* packet) {
+    write_header(packet, header_to(ethernet));
     ++moved;
   });
-  forget(*entry);
+  forget(entry);
   ready_count_.fetch_add(moved, std::memory_order_relaxed);
   waiting_count_.fetch_sub(moved, std::memory_order_relaxed);
 }
@@ -222,12 +290,17 @@ void NeighbourQuerier<Protocol>::on_timer(int thread) {
   const uint32_t now = now_ms(thread);
   if (now - looked_ms_.load(std::memory_order_relaxed) < kAtMostEveryMs) return;
   looked_ms_.store(now, std::memory_order_relaxed);
-  const Lock lock(locked_);
+  const BriefLock lock(locked_);
   for (uint32_t i = 0; i < kAskedGroups * kAskedWays; ++i) {
     Asked& entry = asked_[i];
     if (!entry.address) continue;
+    click::EthernetAddress to;
+    if (uint32_t age_ms = 0; known_ != &own_ && resolved(entry.address, now, to, age_ms)) {  // others have learnt it
+      release(entry, to);
+      continue;
+    }
     if (now - entry.since_ms < kPatienceMs) {
-      if (now - entry.asked_ms >= kAgainMs) ask(entry, now);
+      if (now - entry.asked_ms > kAgainMs) ask(entry, now, 0);
       continue;
     }
     packets_->move(entry.packets, given_up_, [](Packet*) {});
@@ -238,14 +311,19 @@ void NeighbourQuerier<Protocol>::on_timer(int thread) {
 template <class Protocol>
 void NeighbourQuerier<Protocol>::emit_queries(Batch& batch, bool ending) {
   uint32_t count = asks_count_.load(std::memory_order_relaxed);
+  const uint32_t now = now_ms(batch.thread);
   for (; count > 0 && batch.size() < batch.capacity(); --count) {
     const int at = batch.size();
     if (!pool_->allocate(&batch.packets()[at], 1)) break;
     batch.resize(at + 1);
     Packet* packet = batch.packet(at);
     packet->data_len = Protocol::kQueryBytes, packet->pkt_len = Protocol::kQueryBytes;
-    set_capture_info(packet, {});
-    protocol_.write_query(data(packet), ethernet_, asks_[count - 1]);
+    const auto& [address, known, timestamp_ns] = asks_[count - 1];
+    set_capture_info(packet, {timestamp_ns, 0});
+    protocol_.write_query(data(packet), ethernet_, address);
+    if (const auto found = unicast_polls_ && known ? known_->table->find(address) : std::nullopt;
+        found && known_->good(now - found->since_ms))
+      std::memcpy(data(packet), found->ethernet.bytes.data(), 6);
     each_column(carries, [&](Column which) {
       if (is_wide(which))
         batch.wide_column(which)[at] = 0;
@@ -261,12 +339,13 @@ void NeighbourQuerier<Protocol>::emit_queries(Batch& batch, bool ending) {
 template <class Protocol>
 void NeighbourQuerier<Protocol>::emit(Batch& batch, bool ending) {
   if (!holds()) return;
-  const Lock lock(locked_);
+  const BriefLock lock(locked_);
   if (ending)
     for (uint32_t i = 0; i < kAskedGroups * kAskedWays; ++i) {
       packets_->move(asked_[i].packets, given_up_, [](Packet*) {});
       if (asked_[i].address) forget(asked_[i]);
     }
+  emit_queries(batch, ending);
   for (; !ready_.empty() && batch.size() < batch.capacity(); ready_count_.fetch_sub(1, std::memory_order_relaxed))
     packets_->take(ready_, batch);
   for (; !given_up_.empty() && batch.size() < batch.capacity();
@@ -279,31 +358,81 @@ void NeighbourQuerier<Protocol>::emit(Batch& batch, bool ending) {
     else
       batch.drop(at, kUnanswered);
   }
-  emit_queries(batch, ending);
 }
 
 template <class Protocol>
-std::string NeighbourQuerier<Protocol>::table_text() {
-  std::string text;
-  const auto now = static_cast<uint32_t>(heddle::now_ms());
-  table_->visit([&](const Address& address, const auto& found) {
-    text += Protocol::text(address) + " 1 " + to_text(found.ethernet) +
-            format(" %.3f\n", static_cast<double>(now - found.since_ms) / 1000);
+std::string NeighbourQuerier<Protocol>::Known::text() const {
+  struct Line {
+    uint32_t age_ms, set_ms;  // since it was asked for or else set; since it was set, if it was
+    bool known;
+    Address address;
+    click::EthernetAddress ethernet;
+  };
+  std::vector<Line> lines;
+  const uint32_t now = clock_ms();
+  table->visit([&](const Address& address, const auto& found) {
+    const uint32_t age_ms = now - found.since_ms;
+    lines.push_back({age_ms, age_ms, good(age_ms), address, found.ethernet});
   });
+  std::vector<std::pair<Address, uint32_t>> unanswered;
+  for (const NeighbourQuerier* querier : queriers) {
+    if (!querier->asked_) continue;
+    const BriefLock lock(querier->locked_);
+    for (uint32_t i = 0; i < kAskedGroups * kAskedWays; ++i)
+      if (const Asked& entry = querier->asked_[i]; entry.address)
+        unanswered.emplace_back(entry.address, now - entry.since_ms);
+  }
+  for (const auto& [address, age_ms] : unanswered) {
+    const auto old = std::ranges::find(lines, address, &Line::address);
+    if (old == lines.end())
+      lines.push_back({age_ms, age_ms, false, address, {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}});
+    else if (!old->known)
+      old->age_ms = age_ms;
+  }
+  std::ranges::stable_sort(lines, std::greater{}, &Line::age_ms);
+  std::string text;
+  for (const Line& line : lines)
+    text += Protocol::text(line.address) + (line.known ? " 1 " : " 0 ") + to_text(line.ethernet) +
+            format(" %.3f\n", static_cast<double>(line.set_ms) / 1000);
   return text;
+}
+
+/** An address that somebody can have. Throws Error. */
+template <class Protocol>
+typename Protocol::Address somebodys_address(const std::string& text) {
+  const auto address = Protocol::parse(text);
+  if (!address) throw Error("'" + text + "' is nobody's address");
+  return address;
+}
+
+template <class Protocol>
+auto NeighbourQuerier<Protocol>::parse_entry(const std::string& text) -> std::pair<Address, click::EthernetAddress> {
+  const size_t space = text.find(' ');
+  if (space == std::string::npos) throw Error("expected IP and ETH");
+  const auto ethernet = click::value_of<click::EthernetAddress>(text.substr(text.rfind(' ') + 1));
+  return {somebodys_address<Protocol>(text.substr(0, space)), ethernet};
+}
+
+template <class Protocol>
+void NeighbourQuerier<Protocol>::Known::add_handlers(Handlers& list) {
+  list.read("table", [this] { return text(); })
+      .read("count", [this] { return std::to_string(table->size()); })
+      .write("delete",
+             [this](const std::string& value) {
+               const Address address = somebodys_address<Protocol>(value);
+               const BriefLock lock(changing);
+               table->remove(address);
+             })
+      .write("clear", [this](const std::string&) {
+        const BriefLock lock(changing);
+        table->clear();
+      });
 }
 
 template <class Protocol>
 void NeighbourQuerier<Protocol>::handlers(Handlers& list) {
-  const auto now = [] { return static_cast<uint32_t>(heddle::now_ms()); };
-  const auto somebodys = [](const std::string& text) {
-    const Address address = Protocol::parse(text);
-    if (!address) throw Error("'" + text + "' is nobody's address");
-    return address;
-  };
-  list.read("table", [this] { return table_text(); })
-      .read("count", [this] { return std::to_string(table_->size()); })
-      .read("length", [this] { return std::to_string(waiting_count_.load()); })
+  known_->add_handlers(list);
+  list.read("length", [this] { return std::to_string(waiting_count_.load()); })
       .read("queries", [this] { return std::to_string(queries_.load()); })
       .read("responses", [this] { return std::to_string(responses_.load()); })
       .read("drops", [this] { return std::to_string(drops_.load()); })
@@ -312,23 +441,10 @@ void NeighbourQuerier<Protocol>::handlers(Handlers& list) {
               return format("%ju packets killed\n%ju %s queries sent\n", uintmax_t{drops_}, uintmax_t{queries_},
                             Protocol::kName);
             })
-      .write("insert",
-             [=, this](const std::string& text) {
-               const size_t space = text.find(' ');
-               if (space == std::string::npos) throw Error("expected IP and ETH");
-               const auto ethernet = click::value_of<click::EthernetAddress>(text.substr(text.rfind(' ') + 1));
-               const Address address = somebodys(text.substr(0, space));
-               const Lock lock(locked_);
-               insert(address, ethernet, now());
-             })
-      .write("delete",
-             [=, this](const std::string& text) {
-               const Lock lock(locked_);
-               table_->remove(somebodys(text));
-             })
-      .write("clear", [this](const std::string&) {
-        const Lock lock(locked_);
-        table_->clear();
+      .write("insert", [this](const std::string& text) {
+        const auto [address, ethernet] = parse_entry(text);
+        const BriefLock lock(locked_);
+        insert(address, ethernet, clock_ms(), true);
       });
 }
 
@@ -336,8 +452,9 @@ template <class Protocol>
 std::vector<std::pair<std::string, uint64_t>> NeighbourQuerier<Protocol>::statistics() const {
   return {{"queries", queries_},
           {"responses", responses_},
-          {"entries", table_ ? table_->size() : 0},
-          {"replaced", table_ ? table_->replaced() : 0}};
+          {"refused", refused_},
+          {"entries", known_->table ? known_->table->size() : 0},
+          {"replaced", known_->table ? known_->table->replaced() : 0}};
 }
 
 }  // namespace heddle

@@ -15,7 +15,8 @@ namespace heddle {
  *  The arguments of other elements may then have the name in place of such an address. What kind is meant follows from
  *  the argument; a suffix says it: NAME:ip or NAME:ip4 (the address), NAME:net, NAME:ipnet or NAME:ip4net (the prefix),
  *  NAME:eth or NAME:ethernet (the Ethernet address), NAME:bcast (the last address of the prefix), NAME:gw (its first
- *  one). Names of an AddressInfo within a compound element hold there and in the compound elements within it.
+ *  one). A route to NAME alone is one to its address, if it has one. Names of an AddressInfo within a compound element
+ *  hold there and in the compound elements within it.
  *
  *  A name that no AddressInfo explains may be that of a network device of the host, as it is when the chain is read: it
  *  has the device's first IPv4 address, its prefix and its Ethernet address; NAME:gw is then the gateway of the host's

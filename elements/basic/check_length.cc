@@ -6,7 +6,7 @@ namespace heddle {
 
 void CheckLength::configure(click::Arguments& arguments) {
   uint32_t most = 0;
-  arguments.required("LENGTH", most);
+  arguments.required("LENGTH", most).keyword("EXTRA_LENGTH", extra_length_);
   most_ = most;
 }
 
@@ -18,8 +18,12 @@ std::span<const char* const> CheckLength::drop_reasons() const {
 void CheckLength::run_cpu(Batch& batch) {
   const uint32_t most = most_.load(std::memory_order_relaxed);
   const uint16_t elsewhere = outputs > 1 ? 1 : kDrop;
-  for (int i = 0; i < batch.size(); ++i)
-    if (batch.length(i) > most) batch.next()[i] = elsewhere;
+  for (int i = 0; i < batch.size(); ++i) {
+    const Packet* packet = batch.packet(i);
+    uint64_t bytes = length(packet);
+    if (extra_length_ && has_capture_info(packet)) bytes += capture_info(packet).missing_bytes;
+    if (bytes > most) batch.next()[i] = elsewhere;
+  }
 }
 
 void CheckLength::handlers(Handlers& list) {

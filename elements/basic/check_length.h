@@ -6,10 +6,11 @@ namespace heddle {
 
 /** CheckLength: sends packets that are too long another way.
  *
- *      CheckLength(LENGTH)
+ *      CheckLength(LENGTH [, keyword EXTRA_LENGTH])
  *
  *  LENGTH: most bytes of a packet that leaves by output 0. Longer ones leave by output 1, or, if that is not connected,
- *  are dropped ("too_long").
+ *  are dropped ("too_long"). EXTRA_LENGTH: whether bytes count that a packet had on the wire, but a capture
+ *  does not have, default false.
  *
  *  Handlers: `length` (rw).
  *
@@ -29,6 +30,7 @@ class CheckLength : public Element {
 
  private:
   std::atomic<uint32_t> most_{0};
+  bool extra_length_ = false;
 };
 
 }  // namespace heddle

@@ -23,8 +23,13 @@ class CountCall {
 
   bool given() const { return call_.given(); }
   uint64_t number() const { return number_; }
+  /** "N HANDLER VALUE" of the call that is to come, "" = none. From control threads. */
+  std::string text() { return armed_ ? std::to_string(number_) + " " + call_.text() : std::string(); }
   /** Whether the program must not end now, or, before the start, whether that may be so one day. */
   bool pending() const { return started_ ? call_.under_way() : given(); }
+
+  /** Whether the call has been asked for and not been made. */
+  bool under_way() const { return call_.under_way(); }
 
   /** From packet threads, each time that the count has changed. */
   void look_at(uint64_t count) {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/acts_beside.h"
 #include "core/element.h"
 #include "elements/basic/count_call.h"
 #include "elements/basic/rate.h"
@@ -14,8 +15,8 @@ namespace heddle {
  *
  *  COUNT_CALL: "N HANDLER [VALUE]": when the count of packets reaches N, VALUE is written to HANDLER (element.handler,
  *  or one of the router's, such as stop). BYTE_COUNT_CALL: the same for bytes. A thread of the Counter's own makes the
- *  call, once, while packets go on (in Click they wait for it); the program does not end before it. It is an error if
- *  there is no such handler.
+ *  call, once, while packets go on; with `--batch 1` the packet waits for it, as in Click. The program does not end
+ *  before it. It is an error if there is no such handler.
  *
  *  One input, one output; packets pass unchanged. Runs inside segments of either processor; on a GPU it counts, too,
  *  but has no rates. The final report and --json show `count` (packets) and `byte_count` (bytes from the current start
@@ -32,11 +33,12 @@ namespace heddle {
  *
  *      FromDump(in.pcap) -> s :: Switch(0) -> c :: Counter(COUNT_CALL 1000 s.switch -1) -> ToDump(some.pcap);
  */
-class Counter : public NeutralElement {
+class Counter : public NeutralElement, public ActsBeside {
  public:
   void configure(click::Arguments& arguments) override;
   void start(const Environment& environment) override;
   void take_state(Element& old) override;
+  bool acts() const override { return count_call_.under_way() || byte_count_call_.under_way(); }
   bool keeps_running() const override { return count_call_.pending() || byte_count_call_.pending(); }
   std::string stop() override;
   std::optional<NeutralOp> neutral() const override { return NeutralOp{NeutralOp::kCount, 0}; }

@@ -41,6 +41,11 @@ void HandlerCall::set(CallText call) {
   call_ = std::move(call);
 }
 
+std::string HandlerCall::text() {
+  const std::lock_guard lock(changing_);
+  return call_.value.empty() ? call_.handler : call_.handler + " " + call_.value;
+}
+
 void HandlerCall::start(Control* control, const std::string& element, std::function<void()> afterwards) {
   control_ = control;
   element_ = element;
@@ -56,10 +61,10 @@ void HandlerCall::ask() {
 }
 
 void HandlerCall::serve() {
-  for (uint32_t served = done_;; done_ = served) {
+  for (uint64_t served = done_;; done_ = served) {
     wanted_.wait(served);
-    if (finished_) return;
-    const uint32_t wanted = wanted_, calls = wanted - served;
+    const uint64_t wanted = wanted_ & ~kLast, calls = wanted - served;
+    if (calls == 0) return;  // all are made, and finish() waits
     served = wanted;
     CallText call;
     {
@@ -72,17 +77,18 @@ void HandlerCall::serve() {
       failure_ = call.handler + ": " + error.what();
     }
     if (afterwards_) afterwards_();
-    RouterClock::go_on(calls);
+    RouterClock::go_on(static_cast<uint32_t>(calls));
   }
 }
 
 std::string HandlerCall::finish() {
   if (thread_.joinable()) {
-    finished_ = true;
-    ask();
+    wanted_.fetch_or(kLast);
+    wanted_.notify_one();
     thread_.join();
-    RouterClock::go_on(wanted_ - done_);
-    done_ = wanted_.load();
+    const uint64_t wanted = wanted_.fetch_and(~kLast) & ~kLast;
+    RouterClock::go_on(static_cast<uint32_t>(wanted - done_));
+    done_ = wanted;
   }
   return std::move(failure_);
 }

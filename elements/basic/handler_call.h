@@ -31,28 +31,34 @@ class HandlerCall {
   /** Sets what is called; no handler: nothing. Throws Error if there is no such handler, once it has started. */
   void set(CallText call);
   bool given() const { return given_; }
+  /** "element.handler value", "" if there is none. */
+  std::string text();
 
   /** `element`: whose call it is. `afterwards` runs on the same thread after each call; where no handler is given,
    *  each time that ask() would have had it called. */
   void start(Control* control, const std::string& element, std::function<void()> afterwards = {});
   /** From a packet thread; does not wait. Calls that are asked for while one is under way are made once. */
   void ask();
-  bool asked() const { return wanted_ != 0; }
-  bool under_way() const { return !finished_ && done_ != wanted_; }
+  bool asked() const { return (wanted_ & ~kLast) != 0; }
+  /** A call has been asked for and not been made; false once finish() waits, which has it made. */
+  bool under_way() const {
+    const uint64_t wanted = wanted_;
+    return (wanted & kLast) == 0 && done_ != wanted;
+  }
   /** Ends the thread; returns what went wrong with the calls, "" = nothing. */
   std::string finish();
 
  private:
   void serve();
 
+  static constexpr uint64_t kLast = uint64_t{1} << 63;
   std::mutex changing_;
   CallText call_;  // its handler by its full name, once started
   std::atomic<bool> given_{false};
   Control* control_ = nullptr;
   std::string element_;
   std::function<void()> afterwards_;
-  std::atomic<uint32_t> wanted_{0}, done_{0};
-  std::atomic<bool> finished_{false};
+  std::atomic<uint64_t> wanted_{0}, done_{0};  // calls; together with kLast: no more will be asked for
   std::string failure_;
   std::thread thread_;
 };

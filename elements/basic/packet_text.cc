@@ -41,7 +41,8 @@ void append_bytes(std::string& line, std::span<const uint8_t> bytes, Contents ho
 }
 
 void append_timestamp(std::string& line, const Packet* packet) {
-  const uint64_t ns = has_capture_info(packet) ? capture_info(packet).timestamp_ns : 0;
+  uint64_t ns = has_capture_info(packet) ? capture_info(packet).timestamp_ns : 0;
+  if (static_cast<int64_t>(ns) < 0) line += '-', ns = -ns;  // before 1970
   const auto seconds = static_cast<unsigned long long>(ns / 1000000000);
   const auto rest = static_cast<unsigned>(ns % 1000000000);
   if (rest % 1000 == 0)

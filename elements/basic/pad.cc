@@ -21,6 +21,52 @@ void Pad::run_cpu(Batch& batch) {
   }
 }
 
+namespace {
+
+/** A number that may have a sign of either kind. */
+struct Change {
+  int bytes = 0;
+};
+bool parse(std::string_view text, Change& change, int least, int most) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  return click::parse(text, change.bytes, least, most);
+}
+std::string expectation(Change change, int least, int most) { return click::expectation(change.bytes, least, most); }
+
+enum Reason : int { kNoHeadroom, kTooLong };
+
+}  // namespace
+
+void Resize::configure(click::Arguments& arguments) {
+  Change head, tail;
+  arguments.optional("HEAD", head, -65535, RTE_PKTMBUF_HEADROOM).optional("TAIL", tail, -65535, 9000);
+  head_ = head.bytes, tail_ = tail.bytes;
+}
+
+std::span<const char* const> Resize::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"no_headroom", "too_long"};
+  return kReasons;
+}
+
+void Resize::run_cpu(Batch& batch) {
+  for (int i = 0; i < batch.size(); ++i) {
+    Packet* packet = batch.packet(i);
+    const auto bytes = static_cast<int>(length(packet));
+    if (head_ > packet->data_off) {
+      batch.drop(i, kNoHeadroom);
+      continue;
+    }
+    const int head = std::max(head_, -bytes), tail = std::max(tail_, -(bytes + head));
+    if (bytes + head + tail > static_cast<int>(kMaxPacketBytes)) {
+      batch.drop(i, kTooLong);
+      continue;
+    }
+    move_head(packet, -head);
+    if (tail > 0) std::memset(batch.frame(i) + batch.length(i), 0, static_cast<size_t>(tail));
+    move_tail(packet, tail);
+  }
+}
+
 void StoreData::configure(click::Arguments& arguments) {
   arguments.required("OFFSET", offset_, 0u, 16384u).required("DATA", data_).optional("MASK", mask_);
   arguments.keyword("GROW", grow_);
@@ -52,6 +98,7 @@ void StoreData::run_cpu(Batch& batch) {
 }
 
 HEDDLE_ELEMENT(Pad);
+HEDDLE_ELEMENT(Resize);
 HEDDLE_ELEMENT(StoreData);
 
 }  // namespace heddle

@@ -30,6 +30,34 @@ class Pad : public Element {
   bool zero_ = true;
 };
 
+/** Resize: moves the ends of packets.
+ *
+ *      Resize([HEAD, TAIL])
+ *
+ *  HEAD, TAIL: bytes by which packets get longer (or, if negative, shorter) before their start and behind their end,
+ *  -65535 to 128 and -65535 to 9000, default 0. Bytes before the start are what lay there, as with Unstrip; those
+ *  behind the end are zeros. What would get shorter than it is gets empty. One input, one output. Drops packets without
+ *  room before them ("no_headroom") and those that would be too long ("too_long").
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Resize(-14, +4) -> ToDump(out.pcap);
+ */
+class Resize : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override { return {.reads = {kWholePacket}, .writes = {kWholePacket}}; }
+  bool changes_length() const override { return true; }
+  bool head_varies() const override { return true; }
+  int prepends() const override { return head_ > 0 ? head_ : 0; }
+  int appends() const override { return tail_ > 0 ? tail_ : 0; }
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  int head_ = 0, tail_ = 0;
+};
+
 /** StoreData: writes bytes into packets.
  *
  *      StoreData(OFFSET, DATA [, MASK, keyword GROW])

@@ -1,5 +1,8 @@
 #include "elements/basic/paint_tee.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "click/arguments.h"
 #include "elements/basic/paint_annotation.h"
 
@@ -26,12 +29,18 @@ void CheckPaint::configure(click::Arguments& arguments) { color_ = read_color(ar
 void CheckPaint::handlers(Handlers& list) { add_handlers(list, color_); }
 
 int PaintTee::copies_to(Batch& batch, int output, uint16_t* which) {
+  const int n = batch.size();
+  if (output == 0) {
+    std::iota(which, which + n, uint16_t{0});
+    return n;
+  }
   const uint32_t* paint = batch.column(Column::paint);
   const uint32_t color = color_.load(std::memory_order_relaxed);
+  if (std::count(paint, paint + n, color) == 0) return 0;  // as nearly always
   int count = 0;
-  for (int i = 0; i < batch.size(); ++i) {
+  for (int i = 0; i < n; ++i) {
     which[count] = static_cast<uint16_t>(i);
-    count += output == 0 || paint[i] == color ? 1 : 0;
+    count += paint[i] == color ? 1 : 0;
   }
   return count;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+
 #include "core/element.h"
 
 namespace heddle {
@@ -17,6 +19,23 @@ namespace heddle {
 class Align : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  void run_cpu(Batch&) override {}
+};
+
+/** AlignmentInfo: would say how packets' data is aligned; Heddle's elements read any alignment, so it does nothing.
+ *
+ *      AlignmentInfo(ELEMENT [MODULUS OFFSET ...], ...)
+ *
+ *  No ports. For configurations of Click, whose click-align puts it there.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> c :: CheckIPHeader(14) -> Discard; AlignmentInfo(c 4 2);
+ */
+class AlignmentInfo : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "0/0"; }
   void run_cpu(Batch&) override {}
 };
 
@@ -73,11 +92,62 @@ class SetTimestamp : public Element {
   uint64_t time_ns_ = 0;
 };
 
+/** AdjustTimestamp: moves packets' time stamps.
+ *
+ *      AdjustTimestamp(TIME [, keyword ALL])
+ *
+ *  TIME: how much later they become, in seconds (1.5, -0.25), or with a unit (20ms, -3us). Print and ToIPSummaryDump
+ *  show times before 1970 as negative ones, files of ToDump have 0 for them; 0 itself is no time stamp.
+ *  ALL: whether packets that have no time stamp get one, which is TIME, default false. One input, one output, push or
+ *  pull.
+ *
+ *  Handlers: `time` (rw, seconds).
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> AdjustTimestamp(-3600) -> ToDump(out.pcap);
+ */
+class AdjustTimestamp : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+
+ private:
+  std::atomic<int64_t> later_ns_{0};
+  bool all_ = false;
+};
+
+/** SetTimestampDelta: replaces packets' time stamps by differences.
+ *
+ *      SetTimestampDelta([keyword TYPE])
+ *
+ *  TYPE: RANGE (default): the time since the first time stamp that passed, none for what is older than that; NOW: how
+ *  long ago the packet's time stamp was. Packets without time stamp pass unchanged. One input, one output.
+ *
+ *  Handlers: `first` (r, the first time stamp, or nothing), `reset` (w, the next one becomes the first).
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> SetTimestampDelta -> ToDump(out.pcap);
+ */
+class SetTimestampDelta : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+
+ private:
+  bool until_now_ = false;
+  std::atomic<int64_t> first_ns_{0};  // since 1970; 0: none yet
+};
+
 /** Message: prints a message when the chain starts.
  *
  *      Message(MESSAGE [, TYPE])
  *
- *  MESSAGE: text, to standard error. TYPE: MESSAGE (default), WARNING, or ERROR, which stops the start. No ports.
+ *  MESSAGE: text, to standard error. TYPE: MESSAGE (default), WARNING, or ERROR, which stops the start. No ports. A
+ *  chain may have nothing else.
  *
  *  Example:
  *

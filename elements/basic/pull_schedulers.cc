@@ -6,6 +6,27 @@
 
 namespace heddle {
 
+void PullSwitch::configure(click::Arguments& arguments) {
+  int input = 0;
+  arguments.optional("INPUT", input);
+  if (input >= inputs) arguments.error("INPUT", format("below the number of inputs, %d", inputs));
+  input_ = input;
+}
+
+int PullSwitch::choose(int attempt) {
+  chosen_ = attempt == 0 ? input_.load(std::memory_order_relaxed) : -1;
+  return std::max(chosen_, 0);
+}
+
+void PullSwitch::handlers(Handlers& list) {
+  const auto read = [this] { return std::to_string(input_.load()); };
+  const auto write = [this](const std::string& value) {
+    const int input = click::value_of<int>(value);
+    input_ = input < inputs ? std::max(input, -1) : -1;
+  };
+  list.read("switch", read).write("switch", write).read("config", read).write("config", write);
+}
+
 void StrideSched::configure(click::Arguments& arguments) {
   const auto given = arguments.rest();
   if (given.size() != static_cast<size_t>(inputs))
@@ -17,8 +38,9 @@ void StrideSched::configure(click::Arguments& arguments) {
     if (!click::parse(given[i].text, tickets, 0u, 65536u))
       arguments.error(given[i], click::expectation(tickets, 0u, 65536u));
     else if (i < static_cast<size_t>(inputs))
-      shares_[i].tickets = tickets;
+      shares_[i].tickets = tickets, shares_[i].pass = kStride / std::max(tickets, 1u);
   }
+  for (int i = inputs; i-- > 0;) shares_[static_cast<size_t>(i)].turn = ++turns_;
 }
 
 int StrideSched::choose(int attempt) {
@@ -27,7 +49,8 @@ int StrideSched::choose(int attempt) {
     for (int i = 0; i < inputs; ++i)
       if (shares_[static_cast<size_t>(i)].tickets != 0) order_.push_back(i);
     std::stable_sort(order_.begin(), order_.end(), [this](int a, int b) {
-      return shares_[static_cast<size_t>(a)].pass < shares_[static_cast<size_t>(b)].pass;
+      const Share &one = shares_[static_cast<size_t>(a)], &other = shares_[static_cast<size_t>(b)];
+      return one.pass != other.pass ? one.pass < other.pass : one.turn > other.turn;
     });
   }
   if (order_.empty()) return 0;
@@ -39,6 +62,7 @@ void StrideSched::taken(int input, int packets) {
   // One that had no packets gets no credit for that time.
   share.pass = std::max(share.pass, now_);
   now_ = share.pass;
+  share.turn = ++turns_;
   share.pass += kStride * static_cast<uint64_t>(packets) / std::max(share.tickets.load(), 1u);
 }
 
@@ -52,6 +76,8 @@ void StrideSched::handlers(Handlers& list) {
 }
 
 HEDDLE_ELEMENT(PrioSched);
+HEDDLE_ELEMENT(PullSwitch);
+HEDDLE_ELEMENT_NAMED(PullSwitch, SimplePullSwitch);
 HEDDLE_ELEMENT(RoundRobinSched);
 HEDDLE_ELEMENT_NAMED(RoundRobinSched, RRSched);
 HEDDLE_ELEMENT(StrideSched);

@@ -41,12 +41,38 @@ class RoundRobinSched : public PullScheduler {
   int next_ = 0;
 };
 
+/** PullSwitch: pulls from one input, which can be changed while packets flow.
+ *
+ *      PullSwitch([INPUT])
+ *
+ *  INPUT: number of the input, default 0; negative: pulls nothing. Packets of other inputs stay where they are. Pull
+ *  inputs, one pull output. It is an error if there is no such input. Also called SimplePullSwitch.
+ *
+ *  Handlers: `switch` (rw): INPUT; a number that is no input means -1, as in Click. `config` (rw): the same.
+ *
+ *  Example:
+ *
+ *      FromDump(a.pcap) -> Queue -> [0]s :: PullSwitch(1) -> Unqueue -> Discard; FromDump(b.pcap) -> Queue -> [1]s;
+ */
+class PullSwitch : public PullScheduler {
+ public:
+  void configure(click::Arguments& arguments) override;
+  int choose(int attempt) override;
+  int quantum() const override { return chosen_ < 0 ? 0 : 64; }  // behind choose()
+  void handlers(Handlers& list) override;
+
+ private:
+  std::atomic<int> input_{0};
+  int chosen_ = 0;  // of the pull under way
+};
+
 /** StrideSched: pulls from its inputs by shares.
  *
  *      StrideSched(TICKETS1, TICKETS2, ...)
  *
  *  TICKETS: 0 to 65536, for each input; inputs that have packets share in proportion to them, packet by packet; those
- *  with 0 get nothing. Pull inputs, one pull output. (C. Waldspurger, W. Weihl, "Stride Scheduling", MIT/LCS/TM-528,
+ *  with 0 get nothing. Where two are due at once, the one that has been served last goes first, as in Click: (4, 2, 1)
+ *  is 0 0 1 0 0 1 2. Pull inputs, one pull output. (C. Waldspurger, W. Weihl, "Stride Scheduling", MIT/LCS/TM-528,
  *  1995.)
  *
  *  Handlers: `tickets0` (rw), `tickets1` (rw) ...
@@ -66,13 +92,14 @@ class StrideSched : public PullScheduler {
  private:
   struct Share {
     std::atomic<uint32_t> tickets{0};
-    uint64_t pass = 0;
+    uint64_t pass = 0, turn = 0;  // when it is due; when it was put there
   };
   static constexpr uint64_t kStride = uint64_t{1} << 16;
 
   std::unique_ptr<Share[]> shares_;  // by input
   std::vector<int> order_;           // inputs with tickets, by pass, of the pull under way
   uint64_t now_ = 0;                 // pass of the last input that has been chosen
+  uint64_t turns_ = 0;
 };
 
 }  // namespace heddle

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <set>
 
 #include "click/arguments.h"
 #include "core/error.h"
@@ -35,6 +36,26 @@ void after_dequeue(rte_ring*) {}
 #endif
 
 }  // namespace
+
+std::vector<const Storage*> nearest_storages(const Element& element, bool behind) {
+  std::vector<const Storage*> found;
+  std::set<const Element*> seen;
+  std::vector<const Element*> open;
+  const auto go_on = [&](const Element& from) {
+    const std::vector<Element*>& next = behind ? from.behind : from.before;
+    open.insert(open.end(), next.begin(), next.end());
+  };
+  for (go_on(element); !open.empty();) {
+    const Element* at = open.back();
+    open.pop_back();
+    if (at == nullptr || !seen.insert(at).second) continue;
+    if (const auto* storage = dynamic_cast<const Storage*>(at))
+      found.push_back(storage);
+    else if (!behind || at->processing()[0] != 'l')  // what pulls: queues behind are others'
+      go_on(*at);
+  }
+  return found;
+}
 
 void Queue::configure(click::Arguments& arguments) { arguments.optional("CAPACITY", capacity_, 1u, 1u << 20); }
 
@@ -89,6 +110,13 @@ unsigned Queue::length() const {
        each = each->newer.load(std::memory_order_acquire))
     packets += rte_ring_count(each->ring.get());
   return packets;
+}
+
+std::optional<unsigned> Queue::awaited_room() const {
+  static constexpr std::string_view kAwaited[] = {"Queue", "ThreadSafeQueue", "FullNoteQueue", "QuickNoteQueue"};
+  if (std::find(std::begin(kAwaited), std::end(kAwaited), class_name) == std::end(kAwaited)) return std::nullopt;
+  const unsigned held = length(), limit = capacity();
+  return held < limit ? limit - held : 0;
 }
 
 int Queue::allowed(int wanted) const {
@@ -166,6 +194,10 @@ unsigned Queue::take_front(Ring* ring, Packet** packets, unsigned count) {
 }
 
 void Queue::receive(Batch& batch) {
+  // Asked in every round, and most often in vain: that of an element that turns packets into errors.
+  if (const Ring* oldest = rings_.oldest.load(std::memory_order_acquire);
+      rte_ring_empty(oldest->ring.get()) != 0 && oldest->newer.load(std::memory_order_acquire) == nullptr)
+    return;
   Entries entries;
   for (int wanted; (wanted = std::min(batch.room() - batch.size(), kAtOnce)) > 0;) {
     const auto n = static_cast<int>(take(entries.bytes, static_cast<unsigned>(wanted), true));
@@ -234,5 +266,7 @@ HEDDLE_ELEMENT(Queue);
 HEDDLE_ELEMENT_NAMED(Queue, SimpleQueue);
 HEDDLE_ELEMENT_NAMED(Queue, ThreadSafeQueue);
 HEDDLE_ELEMENT_NAMED(Queue, NotifierQueue);
+HEDDLE_ELEMENT_NAMED(Queue, FullNoteQueue);
+HEDDLE_ELEMENT_NAMED(Queue, QuickNoteQueue);
 
 }  // namespace heddle

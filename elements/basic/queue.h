@@ -16,7 +16,14 @@ class Storage : public Source {
  public:
   /** How many there are now. Any thread. */
   virtual unsigned stored() const = 0;
+  /** How many more there is room for, if sources are to wait for that; nullopt: they push, and what is too much goes.
+   *  Any thread. */
+  virtual std::optional<unsigned> awaited_room() const { return std::nullopt; }
 };
+
+/** Where packets that leave `element` come to wait first, on all ways up to what pulls; or, if not `behind`, where its
+ *  packets have waited last. Called by link(). */
+std::vector<const Storage*> nearest_storages(const Element& element, bool behind);
 
 /** Queue: keeps packets until they are pulled.
  *
@@ -26,7 +33,8 @@ class Storage : public Source {
  *  from what pushes to what pulls (Unqueue, a sink), maybe on another thread (StaticThreadSched). First in, first out;
  *  several threads may push and pull at once. When it is full, packets that arrive are dropped ("full"); packets that
  *  nobody has pulled when the program ends are reported as `left`. Annotations stay with packets. Also called
- *  SimpleQueue, ThreadSafeQueue and NotifierQueue.
+ *  ThreadSafeQueue, FullNoteQueue, QuickNoteQueue, SimpleQueue and NotifierQueue; for the latter two InfiniteSource
+ *  does not wait when they are full.
  *
  *  Hot reconfiguration: packets and counts go over to the queue of the same name, as far as it has room for them and
  *  they have the annotations that are read behind it; with the same arguments also a capacity that a handler has set.
@@ -56,6 +64,7 @@ class Queue : public Storage {
   std::string stop() override;
   void handlers(Handlers& list) override;
   unsigned stored() const override { return length(); }
+  std::optional<unsigned> awaited_room() const override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  protected:

@@ -24,7 +24,20 @@ void Allowance::configure(click::Arguments& arguments, bool of_bytes) {
     arguments.required("RATE", rate, 0.0, kMostPackets);
     rate_ = rate;
   }
-  tokens_ = rate_ > 0 ? 1 : 0;
+  click::Duration burst;
+  uint32_t size = 0;
+  arguments.keyword("BURST_SIZE", size, 1u, UINT32_MAX).keyword("BURST_DURATION", burst);
+  if (of_bytes) arguments.keyword("BURST_BYTES", size, 1u, UINT32_MAX);
+  burst_ = size, burst_s_ = static_cast<double>(burst.microseconds) / 1e6;
+  if (burst_ > 0 && burst_s_ > 0) arguments.error("give BURST_SIZE or BURST_DURATION, not both");
+  const bool given = burst_ > 0 || burst_s_ > 0;
+  tokens_ = rate_ <= 0 ? 0 : given ? most(rate_) : 1;
+}
+
+double Allowance::most(double rate) const {
+  if (burst_ > 0) return burst_;
+  if (burst_s_ > 0) return std::max(1.0, rate * burst_s_);
+  return std::max(of_bytes_ ? 2.0 * kUsualBytes : 2.0, rate / 100);
 }
 
 void Allowance::handlers(Handlers& list) {
@@ -36,9 +49,9 @@ void Allowance::handlers(Handlers& list) {
 
 void Allowance::fill() {
   const auto now = RouterClock::now();
-  const double rate = this->rate(), least = of_bytes_ ? 2.0 * kUsualBytes : 2.0;
+  const double rate = this->rate();
   tokens_ += std::chrono::duration<double>(now - filled_at_).count() * rate;
-  tokens_ = std::min(tokens_, std::max(least, rate / 100));
+  tokens_ = std::min(tokens_, most(rate));
   filled_at_ = now;
 }
 
@@ -75,13 +88,18 @@ void Shaper::run_cpu(Batch& batch) {
   allowance_.take(static_cast<uint64_t>(batch.size()), allowance_.of_bytes() ? batch.bytes() : 0);
 }
 
+std::span<const char* const> RatedSplitter::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"beyond"};
+  return kReasons;
+}
+
 void RatedSplitter::run_cpu(Batch& batch) {
   while (taken_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
   for (int i = 0; i < batch.size(); ++i) {
     if (allowance_.open())
       allowance_.take(1, batch.length(i));
     else
-      batch.next()[i] = 1;
+      batch.next()[i] = outputs > 1 ? 1 : kDrop;
   }
   taken_.clear(std::memory_order_release);
 }

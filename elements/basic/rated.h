@@ -16,7 +16,8 @@ namespace heddle {
 class Allowance {
  public:
   /** Reads the argument RATE: packets a second, or, of bytes, a bandwidth. At most 10 ms of the rate gather, but at
-   *  least two packets of usual length. */
+   *  least two packets of usual length; or what the keywords BURST_SIZE (BURST_BYTES) and BURST_DURATION say, and then
+   *  as much is there from the start. */
   void configure(click::Arguments& arguments, bool of_bytes);
   void handlers(Handlers& list);
   /** Whether the next packet may go; packets that it takes may leave a debt. */
@@ -30,8 +31,11 @@ class Allowance {
 
  private:
   void fill();
+  /** Most tokens that gather at a rate. */
+  double most(double rate) const;
 
   std::atomic<double> rate_{0};
+  double burst_ = 0, burst_s_ = 0;  // BURST_SIZE, BURST_DURATION; 0: not given
   bool of_bytes_ = false;
   double tokens_ = 0;
   std::function<bool()> stopping_;
@@ -40,10 +44,11 @@ class Allowance {
 
 /** RatedUnqueue: pulls packets at a rate and pushes them on.
  *
- *      RatedUnqueue(RATE)
+ *      RatedUnqueue(RATE [, keywords BURST_SIZE, BURST_DURATION])
  *
  *  RATE: packets a second. Pull input, push output; runs on the first packet thread, or where StaticThreadSched puts
- *  it. What it has missed for less than 10 ms it makes up for.
+ *  it. What it has missed for less than 10 ms it makes up for. BURST_SIZE, BURST_DURATION: how much it makes up for
+ *  instead, packets, or a time of the rate (one packet at least); at the start so many may go at once.
  *
  *  Handlers: `rate` (rw), `count` (r).
  *
@@ -67,11 +72,12 @@ class RatedUnqueue : public Element {
 
 /** BandwidthRatedUnqueue: pulls packets at a bandwidth and pushes them on.
  *
- *      BandwidthRatedUnqueue(RATE)
+ *      BandwidthRatedUnqueue(RATE [, keywords BURST_BYTES, BURST_DURATION])
  *
  *  RATE: a bandwidth such as 10Mbps (bits) or 64kBps (bytes); a number alone is bytes a second. Pull input, push
  *  output; runs on the first packet thread, or where StaticThreadSched puts it. A packet goes when the bytes of those
- *  before it are due.
+ *  before it are due. BURST_BYTES (also BURST_SIZE), BURST_DURATION: as BURST_SIZE and BURST_DURATION of RatedUnqueue,
+ *  in bytes.
  *
  *  Handlers: `rate` (rw, bytes a second), `count` (r).
  *
@@ -86,9 +92,10 @@ class BandwidthRatedUnqueue : public RatedUnqueue {
 
 /** Shaper: lets packets be pulled at a rate only.
  *
- *      Shaper(RATE)
+ *      Shaper(RATE [, keywords BURST_SIZE, BURST_DURATION])
  *
- *  RATE: packets a second. Pull input, pull output. What was not pulled for less than 10 ms may be pulled later.
+ *  RATE: packets a second. Pull input, pull output. What was not pulled for less than 10 ms may be pulled later, or
+ *  what BURST_SIZE and BURST_DURATION say, as those of RatedUnqueue.
  *
  *  Handlers: `rate` (rw).
  *
@@ -112,10 +119,10 @@ class Shaper : public Element {
 
 /** BandwidthShaper: lets packets be pulled at a bandwidth only.
  *
- *      BandwidthShaper(RATE)
+ *      BandwidthShaper(RATE [, keywords BURST_BYTES, BURST_DURATION])
  *
  *  RATE: a bandwidth such as 10Mbps (bits) or 64kBps (bytes); a number alone is bytes a second. Pull input, pull
- *  output.
+ *  output. BURST_BYTES, BURST_DURATION: as those of BandwidthRatedUnqueue.
  *
  *  Handlers: `rate` (rw, bytes a second).
  *
@@ -130,9 +137,12 @@ class BandwidthShaper : public Shaper {
 
 /** RatedSplitter: sends what is beyond a rate another way.
  *
- *      RatedSplitter(RATE)
+ *      RatedSplitter(RATE [, keywords BURST_SIZE, BURST_DURATION])
  *
- *  RATE: packets a second, over all threads. Push. Output 0: packets up to RATE; output 1: the others.
+ *  RATE: packets a second, over all threads. Push. Output 0: packets up to RATE; output 1: the others, which are
+ *  dropped ("beyond") where it is not connected. BURST_SIZE, BURST_DURATION: how many packets may follow each other at
+ *  once after a silence and at the start, packets, or a time of the rate (one packet at least); default 10 ms, and two
+ *  packets at least.
  *
  *  Handlers: `rate` (rw).
  *
@@ -143,8 +153,9 @@ class BandwidthShaper : public Shaper {
 class RatedSplitter : public Element {
  public:
   void configure(click::Arguments& arguments) override { allowance_.configure(arguments, false); }
-  const char* ports() const override { return "1/2"; }
+  const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "h/h"; }
+  std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override { allowance_.handlers(list); }
 
@@ -155,10 +166,11 @@ class RatedSplitter : public Element {
 
 /** BandwidthRatedSplitter: sends what is beyond a bandwidth another way.
  *
- *      BandwidthRatedSplitter(RATE)
+ *      BandwidthRatedSplitter(RATE [, keywords BURST_BYTES, BURST_DURATION])
  *
  *  RATE: a bandwidth such as 10Mbps (bits) or 64kBps (bytes); a number alone is bytes a second; over all threads. Push.
- *  Output 0: packets up to RATE; output 1: the others.
+ *  Output 0: packets up to RATE; output 1: the others, which are dropped ("beyond") where it is not connected.
+ *  BURST_BYTES, BURST_DURATION: as those of BandwidthRatedUnqueue.
  *
  *  Handlers: `rate` (rw, bytes a second).
  *

@@ -28,11 +28,9 @@ void RED::configure(click::Arguments& arguments) {
 
 void RED::link(const Directory& directory) {
   if (names_.empty()) {
-    std::vector<const Element*> seen;
-    find_queues(*this, true, seen);
-    seen.clear();
+    queues_ = nearest_storages(*this, true);
     place_ = queues_.empty() ? Place::pulled : Place::pushed;
-    if (queues_.empty()) find_queues(*this, false, seen);
+    if (queues_.empty()) queues_ = nearest_storages(*this, false);
     if (queues_.empty()) throw Error("no queue behind or before it; name some: QUEUES q1 q2");
     return;
   }
@@ -45,17 +43,6 @@ void RED::link(const Directory& directory) {
       if (storage == nullptr) throw Error("QUEUES: '" + element->name + "' is no queue");
       queues_.push_back(storage);
     }
-  }
-}
-
-void RED::find_queues(const Element& from, bool behind, std::vector<const Element*>& seen) {
-  for (const Element* next : behind ? from.behind : from.before) {
-    if (next == nullptr || std::find(seen.begin(), seen.end(), next) != seen.end()) continue;
-    seen.push_back(next);
-    if (const auto* storage = dynamic_cast<const Storage*>(next))
-      queues_.push_back(storage);
-    else if (!behind || next->processing()[0] != 'l')  // what pulls: queues behind that are not ours
-      find_queues(*next, behind, seen);
   }
 }
 

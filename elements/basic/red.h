@@ -44,7 +44,6 @@ class RED : public Element {
 
  private:
   /** The nearest queues behind it, or, where something pulls first, before it. */
-  void find_queues(const Element& from, bool behind, std::vector<const Element*>& seen);
   void follow(unsigned length);
   bool marks();
   unsigned length() const;

@@ -12,5 +12,6 @@ void Tee::configure(click::Arguments& arguments) {
 }
 
 HEDDLE_ELEMENT(Tee);
+HEDDLE_ELEMENT(PullTee);
 
 }  // namespace heddle

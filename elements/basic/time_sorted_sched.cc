@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "click/arguments.h"
 #include "core/clock.h"
@@ -43,7 +44,7 @@ void TimeSortedSched::hold(int input, Batch& batch, int i, ColumnSet columns, in
   ColumnPack(columns).save(batch, i, held.values.data());
   const bool stamped = has_capture_info(held.packet);
   const uint64_t time_ns = stamped ? capture_info(held.packet).timestamp_ns : RouterClock::wall_ns();
-  heap_.push_back({time_ns, arrivals_++, input, at});
+  heap_.push_back({static_cast<int64_t>(time_ns), arrivals_++, input, at});
   std::push_heap(heap_.begin(), heap_.end());
   ++held_[static_cast<size_t>(input)];
 }
@@ -51,7 +52,8 @@ void TimeSortedSched::hold(int input, Batch& batch, int i, ColumnSet columns, in
 int TimeSortedSched::release(Batch& batch) {
   if (heap_.empty()) {
     const auto exhausted = [](const Source* source) { return source->exhausted(); };
-    if (!ended_ && std::all_of(sources_.begin(), sources_.end(), exhausted)) ended_ = true, end_call_.reached();
+    const bool ended_before = std::exchange(ended_, std::all_of(sources_.begin(), sources_.end(), exhausted));
+    if (ended_ && !ended_before) end_call_.reached();
     return -1;
   }
   std::pop_heap(heap_.begin(), heap_.end());
@@ -87,6 +89,8 @@ void TimeSortedSched::take_state(Element& old_element) {
   auto& old = static_cast<TimeSortedSched&>(old_element);
   std::swap(last_ns_, old.last_ns_);
   well_ordered_ = old.well_ordered_.exchange(well_ordered_);
+  std::swap(ended_, old.ended_);
+  end_call_.go_on(ended_);
   if (inputs == old.inputs && carries == old.carries && sources_.size() == old.sources_.size()) old.give_all_to(*this);
 }
 

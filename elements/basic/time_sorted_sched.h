@@ -55,7 +55,8 @@ class TimeSortedSched : public LookAheadScheduler {
     std::array<std::byte, sizeof(uint32_t) * static_cast<size_t>(words(kAllColumns))> values;
   };
   struct Place {
-    uint64_t time_ns, arrival;
+    int64_t time_ns;
+    uint64_t arrival;
     int input;
     uint32_t held;
     /** For a heap with the earliest on top. */
@@ -73,7 +74,8 @@ class TimeSortedSched : public LookAheadScheduler {
   std::vector<uint32_t> free_;          // of these
   std::vector<Place> heap_;             // of the others
   std::vector<uint32_t> held_;          // by input
-  uint64_t arrivals_ = 0, last_ns_ = 0, left_ = 0;
+  uint64_t arrivals_ = 0, left_ = 0;
+  int64_t last_ns_ = 0;
   std::atomic<bool> well_ordered_{true};
   bool ended_ = false;
 };

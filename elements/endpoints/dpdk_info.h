@@ -22,7 +22,7 @@ namespace heddle {
  *  host memory in any case, and are there again when they leave the GPU. Default: gpu where kernels are launched, cpu
  *  for resident ones. `heddle plan` says what came out.
  *
- *  No ports. At most one in a configuration.
+ *  No ports. At most one in a configuration: a second one is an error, as in FastClick.
  *
  *  Example:
  *

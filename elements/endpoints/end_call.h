@@ -1,5 +1,8 @@
 #pragma once
 
+#include <atomic>
+#include <string>
+
 #include "elements/basic/handler_call.h"
 
 namespace heddle {
@@ -18,14 +21,17 @@ class EndCall {
 
   /** The source has ended. From a packet thread; does not wait. */
   void reached();
+  /** The source goes on from a predecessor, which had `ended`: that one has called, or is about to. */
+  void go_on(bool ended) { ended_before_ = ended; }
   /** Whether a call is to come or under way, so that the program must go on. */
-  bool pending() const { return (call_.given() && !call_.asked()) || call_.under_way(); }
+  bool pending() const { return (call_.given() && !call_.asked() && !ended_before_) || call_.under_way(); }
   /** No call comes any more; returns what went wrong with those before, "" = nothing. */
   std::string finish();
 
  private:
   HandlerCall call_;
   bool stop_ = false;
+  std::atomic<bool> ended_before_{false};
 };
 
 }  // namespace heddle

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <array>
 #include <random>
 
-#include "elements/endpoints/generator.h"
-#include "elements/endpoints/token_bucket.h"
+#include "elements/endpoints/udp_frames.h"
 
 namespace heddle {
 
@@ -21,45 +19,39 @@ namespace heddle {
  *  the flows in turn instead of at random, default false. DURATION: seconds after which it ends; 0 or less (default):
  *  no limit. STOP, END_CALL: as for InfiniteSource.
  *
- *  No input, one output, push or pull. The network and transport header annotations are set. Runs on the first packet
+ *  No input, one output, push or pull. The annotations dst, l3 and l4 are set. Runs on the first packet
  *  thread, or where StaticThreadSched puts it.
  *
- *  Handlers: `count` (r), `reset` (w, count starts again), `rate` (rw), `active` (rw), `stop` (w), `limit` (rw),
- *  `length` (r).
+ *  Handlers: `count` (r), `reset` (w, count starts again, and LIMIT with it), `reset_counts` (w, count alone), `rate`
+ *  (rw), `active` (rw), `stop` (w), `limit` (rw), `length` (r).
  *
  *  Example, 64 flows that never end:
  *
  *      FastUDPFlows(RATE 0, LIMIT 100000, LENGTH 60, SRCETH 02:00:00:00:00:01, SRCIP 10.0.0.1,
  *                   DSTETH 02:00:00:00:00:02, DSTIP 10.1.0.1, FLOWS 64, FLOWSIZE -1) -> ToDump(flows.pcap);
  */
-class FastUDPFlows : public Generator {
+class FastUDPFlows : public UdpFrames {
  public:
   void configure(click::Arguments& arguments) override;
-  Access access(Processor) const override;
   void receive(Batch& batch) override;
   bool exhausted() const override { return Generator::exhausted() || over_; }
-  void handlers(Handlers& list) override;
 
  private:
-  static constexpr size_t kHeaderBytes = 14 + 20 + 8;
   struct Flow {
-    std::array<uint8_t, kHeaderBytes> headers;  // of its packets; the payload is zero
-    int64_t packets = 0;                        // since it has its ports
+    Headers headers;      // of its packets
+    int64_t packets = 0;  // since it has its ports
   };
   void renew(Flow& flow);
   Flow& next_flow();
 
-  std::array<uint8_t, kHeaderBytes> headers_{};  // without ports and UDP checksum
   std::vector<Flow> flows_;
   size_t flow_ = 0;
   int burst_ = 1, burst_left_ = 0;
   int64_t flow_size_ = -1;
-  uint32_t frame_bytes_ = 60;
-  bool checksum_ = true, sequential_ = false;
+  bool sequential_ = false;
   double duration_s_ = 0;
   RouterClock::time_point ends_at_{};
   std::atomic<bool> over_{false};  // DURATION has passed
-  TokenBucket bucket_;
   std::mt19937 random_{std::random_device{}()};
 };
 

@@ -70,8 +70,9 @@ void FromDump::take_state(Element& old_element) {
   std::swap(reader_, old.reader_), std::swap(held_, old.held_), std::swap(holding_, old.holding_);
   std::swap(ip_at_, old.ip_at_), std::swap(link_type_, old.link_type_), std::swap(problem_, old.problem_);
   for (auto flag : {&FromDump::begun_, &FromDump::ended_}) (this->*flag) = (old.*flag).exchange(this->*flag);
+  end_call_.go_on(ended_);
   for (auto number : {&FromDump::count_, &FromDump::too_long_, &FromDump::other_link_type_, &FromDump::not_ip_,
-                      &FromDump::position_, &FromDump::packet_position_})
+                      &FromDump::position_, &FromDump::packet_position_, &FromDump::counted_before_})
     (this->*number) = (old.*number).exchange(this->*number);
 }
 
@@ -234,8 +235,8 @@ std::string FromDump::stop() {
 }
 
 void FromDump::handlers(Handlers& list) {
-  list.read("count", [this] { return std::to_string(count_.load()); })
-      .write("reset_counts", [this](const std::string&) { count_ = 0; })
+  list.read("count", [this] { return std::to_string(count_ - counted_before_); })
+      .write("reset_counts", [this](const std::string&) { counted_before_ = count_.load(); })
       .read("active", [this] { return std::string(active_ ? "true" : "false"); })
       .write("active", [this](const std::string& value) { active_ = click::value_of<bool>(value); })
       .write("stop", [this](const std::string&) { active_ = false; })

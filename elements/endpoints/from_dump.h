@@ -99,6 +99,7 @@ class FromDump : public Source {
   std::string problem_;
   std::atomic<bool> begun_{false}, ended_{false}, active_{true};  // begun_: the header has been read
   std::atomic<uint64_t> count_{0}, too_long_{0}, other_link_type_{0}, not_ip_{0}, position_{0}, packet_position_{0};
+  std::atomic<uint64_t> counted_before_{0};  // of count_, before reset_counts
   EndCall end_call_;
 };
 

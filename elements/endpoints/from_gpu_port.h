@@ -16,7 +16,7 @@ namespace heddle {
  *
  *  PORT: a name for the port. A FromGPUPort and a ToGPUPort of the same name are the two directions of one port; one of
  *  the two has the other arguments. With SOCKET the port is a memif interface, version 2.0: shared memory with another
- *  program, such as DPDK's net_memif, VPP or Heddle. SOCKET: path of its control socket, which only the user of this
+ *  program, such as DPDK's net_memif or Heddle. SOCKET: path of its control socket, which only the user of this
  *  program may open (mode 0600). ROLE: client (default) makes the shared memory and is the faster one: packets change
  *  rings without being copied. server listens at SOCKET and uses the memory of its client. ID: number of the interface
  *  at SOCKET, default 0. QUEUES: ring pairs, 1 (default) to 64, each served by a multiprocessor or more; the peer must

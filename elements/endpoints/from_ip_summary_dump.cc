@@ -34,9 +34,11 @@ std::string_view next_word(std::string_view& line) {
 void FromIPSummaryDump::configure(click::Arguments& arguments) {
   bool active = true, zero = true;
   arguments.required("FILENAME", file_).keyword("DEFAULT_FIELDS", fields_).keyword("CONTENTS", fields_);
+  arguments.keyword("DEFAULT_CONTENTS", fields_);
   arguments.keyword("FIELDS", fields_).keyword("PROTO", protocol_).keyword("DEFAULT_PROTO", protocol_);
   arguments.keyword("CHECKSUM", checksum_).keyword("ZERO", zero).keyword("MULTIPACKET", multipacket_);
   arguments.keyword("SAMPLE", sample_, 0.0, 1.0).keyword("ACTIVE", active).keyword("BURST", burst_, 1, 16384);
+  pace_.configure(arguments);
   end_call_.configure(arguments);
   active_ = active;
 }
@@ -59,6 +61,7 @@ void FromIPSummaryDump::take_state(Element& old_element) {
   std::swap(reader_, old.reader_), std::swap(draft_, old.draft_), std::swap(left_, old.left_);
   std::swap(first_problem_, old.first_problem_);
   ended_ = old.ended_.exchange(ended_);
+  end_call_.go_on(ended_);
   for (auto number : {&FromIPSummaryDump::count_, &FromIPSummaryDump::bad_lines_, &FromIPSummaryDump::position_})
     (this->*number) = (old.*number).exchange(this->*number);
 }
@@ -139,7 +142,9 @@ bool FromIPSummaryDump::read_line(std::string_view line) {
 }
 
 bool FromIPSummaryDump::append_packet(Batch& batch) {
-  const uint32_t bytes = draft_.build(scratch_.get(), checksum_);
+  const uint32_t built = draft_.build(scratch_.get(), checksum_);
+  const uint32_t bytes =
+      draft_.has_ip_length ? std::min(built, std::max(draft_.ip_header_bytes, draft_.ip_length)) : built;
   const uint32_t captured =
       draft_.captured_length == 0 ? bytes : std::min(bytes, std::max(draft_.ip_header_bytes, draft_.captured_length));
   Packet* packet = nullptr;
@@ -168,7 +173,7 @@ void FromIPSummaryDump::receive(Batch& batch) {
   const uint64_t pass_end = reader_->bytes_read() + kPassBytes;
   while (batch.size() < wanted && reader_->bytes_read() < pass_end) {
     if (left_ > 0) {
-      if (!append_packet(batch)) break;  // the next call tries again
+      if (!pace_.due(draft_.timestamp_ns) || !append_packet(batch)) break;  // the next call tries again
       continue;
     }
     if (ended_) break;
@@ -176,13 +181,14 @@ void FromIPSummaryDump::receive(Batch& batch) {
     const LineReader::Got got = reader_->next(line, batch.empty() ? kPauseMs : 0);
     if (got == LineReader::Got::nothing_yet) break;
     if (got == LineReader::Got::end) {
+      if (batch.size() > before) break;  // the end is told when the last packets have passed
       ended_ = true;
       end_call_.reached();
       break;
     }
     read_line(line);
   }
-  count_.store(count_.load(std::memory_order_relaxed) + static_cast<uint64_t>(batch.size() - before));
+  count_.fetch_add(static_cast<uint64_t>(batch.size() - before), std::memory_order_relaxed);  // a handler may reset it
   position_.store(reader_->bytes_read(), std::memory_order_relaxed);
 }
 
@@ -202,9 +208,11 @@ std::string FromIPSummaryDump::stop() {
 
 void FromIPSummaryDump::handlers(Handlers& list) {
   list.read("count", [this] { return std::to_string(count_.load()); })
+      .write("reset_counts", [this](const std::string&) { count_ = 0; })
       .read("active", [this] { return std::string(active_ ? "true" : "false"); })
       .write("active", [this](const std::string& value) { active_ = click::value_of<bool>(value); })
       .write("stop", [this](const std::string&) { active_ = false; })
+      .write("reset_timing", [this](const std::string&) { pace_.reset(); })
       .read("filename", [this] { return file_; })
       .read("filesize", [this] { return reader_ && reader_->size() ? std::to_string(reader_->size()) : "-"; })
       .read("filepos", [this] { return std::to_string(position_.load()); })

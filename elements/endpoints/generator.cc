@@ -33,7 +33,9 @@ int Generator::allowed(int wanted) const {
 void Generator::take_state(Element& old_element) {
   auto& old = static_cast<Generator&>(old_element);
   count_ = old.count_.exchange(count_);
+  counted_before_ = old.counted_before_.exchange(counted_before_);
   end_noticed_ = old.end_noticed_.exchange(end_noticed_) && limit_reached();  // a LIMIT that is higher has an end again
+  end_call_.go_on(end_noticed_);
 }
 
 void Generator::notice_end() {
@@ -59,8 +61,9 @@ int Generator::append_packets(Batch& batch, int n, uint32_t bytes, bool stamp) {
 }
 
 void Generator::handlers(Handlers& list) {
-  list.read("count", [this] { return std::to_string(count()); })
-      .write("reset", [this](const std::string&) { count_ = 0, end_noticed_ = false; })
+  list.read("count", [this] { return std::to_string(count() - counted_before_); })
+      .write("reset", [this](const std::string&) { counted_before_ = count_ = 0, end_noticed_ = false; })
+      .write("reset_counts", [this](const std::string&) { counted_before_ = count(); })
       .read("active", [this] { return std::string(active_ ? "true" : "false"); })
       .write("active", [this](const std::string& value) { active_ = click::value_of<bool>(value); })
       .read("limit", [this] { return std::to_string(limit_.load()); })

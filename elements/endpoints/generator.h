@@ -30,6 +30,7 @@ class Generator : public Source {
   int append_packets(Batch& batch, int n, uint32_t bytes, bool stamp = true);
   /** The source has ended before its LIMIT. */
   void end_now() { end_call_.reached(); }
+  /** Packets so far, as LIMIT counts them. */
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }
 
   std::atomic<int64_t> limit_{-1};  ///< packets in all; negative: no limit
@@ -42,7 +43,8 @@ class Generator : public Source {
   }
   void notice_end();
 
-  std::atomic<uint64_t> count_{0};  // one thread adds
+  std::atomic<uint64_t> count_{0};           // one thread adds
+  std::atomic<uint64_t> counted_before_{0};  // before reset_counts
   std::atomic<bool> end_noticed_{false};
   EndCall end_call_;
   PacketPool *packets_ = nullptr, *large_packets_ = nullptr;

@@ -36,6 +36,8 @@ void GPUPort::configure(click::Arguments& arguments) {
   if (config.warp_batch % 32 != 0) arguments.error("WARP_BATCH", format("a multiple of 32, up to %d", kMostWarpBatch));
   if (!std::has_single_bit(static_cast<unsigned>(descriptors))) arguments.error("NDESC", "a power of two");
   if (interface.secret.size() > 23) arguments.error("SECRET is not of 23 bytes at most");
+  if (config.memif.socket.size() > memif::kMostPathBytes)
+    arguments.error("SOCKET", format("a path of at most %zu bytes", memif::kMostPathBytes));
   interface.log2_size = std::bit_width(static_cast<unsigned>(descriptors)) - 1;
   const bool of_memif = config.memif.role != memif::Role::client || interface.id != 0 || !interface.secret.empty();
   const bool anything = of_memif || interface.queues != 1 || descriptors != 1024 || config.buffer_bytes != 2048 ||

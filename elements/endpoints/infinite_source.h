@@ -1,6 +1,6 @@
 #pragma once
 
-#include "elements/endpoints/generator.h"
+#include "elements/endpoints/bursts.h"
 
 namespace heddle {
 
@@ -17,23 +17,25 @@ namespace heddle {
  *  a value, written when LIMIT is reached; STOP then waits for it.
  *
  *  No input, one output, push or pull. Runs on the first packet thread, or where StaticThreadSched puts it. When all
- *  packet buffers are in use it waits.
+ *  packet buffers are in use it waits. As Click's, it also waits while all of the Queues are full that its packets are
+ *  pushed into; of packets that are on a GPU meanwhile there may be too many.
  *
- *  Handlers: `count` (r), `reset` (w, count starts again), `active` (rw), `stop` (w), `limit` (rw), `burst` (rw),
- *  `data` (rw), `length` (rw).
+ *  Handlers: `count` (r), `reset` (w, count starts again, and LIMIT with it), `reset_counts` (w, count alone), `active`
+ *  (rw), `stop` (w), `limit` (rw), `burst` (rw), `data` (rw), `length` (rw); `scheduled` is false also while it waits
+ *  for a Queue and when it has made what it is to make.
  *
  *  Example:
  *
  *      InfiniteSource(DATA \<ffffffffffff 020000000001 0800>, LENGTH 60, LIMIT 1000) -> ToDump(out.pcap);
  */
-class InfiniteSource : public RepeatedPacket {
+class InfiniteSource : public Bursts<RepeatedPacket> {
  public:
   void configure(click::Arguments& arguments) override;
-  void receive(Batch& batch) override;
-  void handlers(Handlers& list) override;
+
+ protected:
+  void make(Batch& batch, int n) override { append_copies(batch, n, stamp_); }
 
  private:
-  std::atomic<int> burst_{1};
   bool stamp_ = true;
 };
 

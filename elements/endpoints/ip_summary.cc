@@ -63,6 +63,7 @@ uint32_t Draft::build(uint8_t* to, bool checksums) const {
   const uint32_t bytes = std::min(std::max(whole, headers), kMaxPacketBytes);
   std::memset(to, 0, bytes);  // options: "end of list", which is 0 for IP and TCP
   std::memcpy(to, ip.data(), ip.size());
+  std::memcpy(to + ip.size(), ip_options.data(), ip_options.size());
   to[0] = static_cast<uint8_t>(0x40 | ip_header_bytes / 4);
   uint8_t* const segment = to + ip_header_bytes;
   std::memcpy(segment, transport.data(), std::min<size_t>(transport_bytes, transport.size()));
@@ -70,6 +71,7 @@ uint32_t Draft::build(uint8_t* to, bool checksums) const {
   if (whole < headers && !has_ip_length) whole = headers;
   put(to + 2, 2, std::min(whole, 65535u));
   const bool has_transport = transport_bytes > 0;
+  if (has_transport && protocol() == kTcp) std::memcpy(segment + 20, tcp_options.data(), tcp_options.size());
   if (has_transport && protocol() == kTcp)
     segment[12] = static_cast<uint8_t>((segment[12] & 0x0f) | tcp_header_bytes / 4 << 4);
   const uint32_t segment_bytes = bytes - ip_header_bytes;

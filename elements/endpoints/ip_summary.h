@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,7 @@ struct Draft {
   uint32_t ip_length = 0, payload_length = 0, wire_length = 0, captured_length = 0;
   bool has_ip_length = false, has_payload_length = false;
   std::string payload;
+  std::string ip_options{}, tcp_options{};  ///< bytes, for which the headers' lengths have room
   uint32_t count = 1, paint = 0, aggregate = 0;
 
   explicit Draft(uint8_t protocol);
@@ -78,6 +80,16 @@ struct Field {
   bool read_from(Draft& draft, std::string_view text) const;
   bool needs_ip() const;
 };
+
+// Options of headers as text, separated by semicolons (when they are read, also by commas): "mss1460;sackok;ts1:2",
+// "rr{10.0.0.1}+2"; "." if there are none but such that fill up. Others than those that have a name are
+// NUMBER=BYTE:BYTE...
+/** "?": these are no options. */
+void append_ip_options(std::string& text, std::span<const uint8_t> options);
+void append_tcp_options(std::string& text, std::span<const uint8_t> options);
+/** At most 40 bytes; false: the text is not such. */
+bool parse_ip_options(std::string_view text, std::string& bytes);
+bool parse_tcp_options(std::string_view text, std::string& bytes);
 
 /** By its name, or a former one; null if there is none. */
 const Field* find_field(std::string_view name);

@@ -8,11 +8,16 @@
 #include "click/values.h"
 #include "core/error.h"
 #include "elements/endpoints/ip_summary.h"
+#include "elements/ip/ip_text.h"
 
 namespace heddle::summary {
 namespace {
 
 constexpr const char* kTcpFlags = "FSRPAUECN";  // bit 0 first
+
+constexpr bool has_identifier(uint8_t icmp_type) {
+  return icmp_type == 0 || icmp_type == 8 || (icmp_type >= 13 && icmp_type <= 18);
+}
 
 bool number(std::string_view text, uint64_t& value, uint64_t max = UINT32_MAX) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -89,10 +94,72 @@ bool print_protocol(const View& view, const Field&, std::string& text) {
   }
   return true;
 }
+/** The number below `end` that `name_of` gives this name; `end`: none. */
+template <class NameOf>
+uint32_t find_name(std::string_view text, uint32_t end, const NameOf& name_of) {
+  for (uint32_t value = 0; value < end; ++value)
+    if (const char* const name = name_of(value); name != nullptr && text == name) return value;
+  return end;
+}
 bool read_protocol(Draft& draft, const Field&, std::string_view text) {
-  uint64_t value = text == "T" ? kTcp : text == "U" ? kUdp : kIcmp;
-  if (text != "T" && text != "U" && text != "I" && !number(text, value, 255)) return false;
+  uint64_t value = text == "T" ? kTcp : text == "U" ? kUdp : text == "I" ? kIcmp : find_name(text, 256, protocol_name);
+  if (value == 256 && !number(text, value, 255)) return false;
   draft.ip[9] = static_cast<uint8_t>(value);
+  return true;
+}
+
+constexpr const char* kEcn[] = {"no", "ect1", "ect2", "ce"};
+bool print_ecn(const View& view, const Field& field, std::string& text) {
+  uint32_t value = 0;
+  if (!value_of(view, field, value)) return false;
+  text += kEcn[value];
+  return true;
+}
+bool read_ecn(Draft& draft, const Field& field, std::string_view text) {
+  uint64_t value = find_name(text, 4, [](uint32_t i) { return kEcn[i]; });
+  return (value < 4 || number(text, value, 3)) && set_value(draft, field, static_cast<uint32_t>(value));
+}
+
+// Names of ICMP's types, and of codes of the type that the packet has; numbers where there is no name.
+bool print_icmp_type_name(const View& view, const Field& field, std::string& text) {
+  uint32_t type = 0;
+  if (!value_of(view, field, type)) return false;
+  if (const char* const name = icmp_type_name(type))
+    text += name;
+  else
+    append(text, type);
+  return true;
+}
+bool read_icmp_type(Draft& draft, const Field& field, std::string_view text) {
+  uint64_t value = find_name(text, 256, icmp_type_name);
+  return (value < 256 || number(text, value, 255)) && set_value(draft, field, static_cast<uint32_t>(value));
+}
+bool print_icmp_code_name(const View& view, const Field& field, std::string& text) {
+  uint32_t code = 0;
+  if (!value_of(view, field, code)) return false;
+  if (const char* const name = icmp_code_name(view.transport[0], code))
+    text += name;
+  else
+    append(text, code);
+  return true;
+}
+bool read_icmp_code(Draft& draft, const Field& field, std::string_view text) {
+  const uint32_t type = draft.transport[0];
+  uint64_t value = find_name(text, 256, [type](uint32_t code) { return icmp_code_name(type, code); });
+  return (value < 256 || number(text, value, 255)) && set_value(draft, field, static_cast<uint32_t>(value));
+}
+/** Of messages that ask and answer, which alone have an identifier and a sequence number (RFC 792, RFC 950). */
+bool print_icmp_number(const View& view, const Field& field, std::string& text) {
+  const uint8_t* const icmp = header_of(view, field);
+  if (icmp == nullptr || !has_identifier(icmp[0])) return false;
+  append(text, get(icmp + field.offset, 2));
+  return true;
+}
+/** Of "unreachable, fragmentation needed" (RFC 1191). */
+bool print_next_mtu(const View& view, const Field& field, std::string& text) {
+  const uint8_t* const icmp = header_of(view, field);
+  if (icmp == nullptr || icmp[0] != 3 || icmp[1] != 4) return false;
+  append(text, get(icmp + field.offset, 2));
   return true;
 }
 
@@ -129,12 +196,30 @@ bool read_fragment(Draft& draft, const Field& field, std::string_view text) {
   return set_value(draft, field, static_cast<uint32_t>(offset / 8) | flags);
 }
 
-/** ip_hl and tcp_off, in bytes: rounded up to whole words, filled with options that mean nothing. */
-template <uint32_t Draft::*kBytes>
+/** ip_hl and tcp_off, in bytes: rounded up to whole words, filled with options that mean nothing behind others. */
+template <uint32_t Draft::*kBytes, std::string Draft::*kOptions>
 bool read_header_length(Draft& draft, const Field&, std::string_view text) {
   uint64_t value = 0;
   if (!number(text, value, 60) || value < 20) return false;
-  draft.*kBytes = static_cast<uint32_t>(value + 3) & ~3u;
+  draft.*kBytes = static_cast<uint32_t>(std::max(value, 20 + (draft.*kOptions).size()) + 3) & ~3u;
+  return true;
+}
+template <uint32_t Draft::*kBytes, std::string Draft::*kOptions, bool kParse(std::string_view, std::string&)>
+bool read_options(Draft& draft, const Field&, std::string_view text) {
+  if (!kParse(text, draft.*kOptions)) return false;
+  draft.*kBytes = std::max(draft.*kBytes, static_cast<uint32_t>(20 + (draft.*kOptions).size() + 3) & ~3u);
+  return true;
+}
+bool print_ip_options(const View& view, const Field&, std::string& text) {
+  if (view.ip == nullptr) return false;
+  append_ip_options(text, {view.ip + 20, header_bytes(view.ip) - 20});
+  return true;
+}
+bool print_tcp_options(const View& view, const Field& field, std::string& text) {
+  const uint8_t* const tcp = header_of(view, field);
+  const uint32_t bytes = tcp == nullptr ? 0 : (tcp[12] >> 4) * 4u;
+  if (bytes < 20 || bytes > view.transport_bytes) return false;
+  append_tcp_options(text, {tcp + 20, bytes - 20});
   return true;
 }
 
@@ -161,7 +246,7 @@ bool read_flags(Draft& draft, const Field& field, std::string_view text) {
 bool read_timestamp(Draft& draft, const Field&, std::string_view text) {
   const size_t point = std::min(text.find('.'), text.size());
   uint64_t seconds = 0, ns = 0;
-  if (!number(text.substr(0, point), seconds)) return false;
+  if (point > 0 ? !number(text.substr(0, point), seconds) : text.size() < 2) return false;  // ".5" is half a second
   if (point < text.size()) {
     const std::string_view digits = text.substr(point + 1);
     if (digits.size() > 9 || (!digits.empty() && !number(digits, ns))) return false;
@@ -170,8 +255,12 @@ bool read_timestamp(Draft& draft, const Field&, std::string_view text) {
   draft.timestamp_ns = seconds * 1000000000 + ns;
   return true;
 }
+// AdjustTimestamp can make times before 1970, which are negative.
+bool before_1970(const View& view) { return static_cast<int64_t>(view.info.timestamp_ns) < 0; }
+uint64_t distance_ns(const View& view) { return before_1970(view) ? -view.info.timestamp_ns : view.info.timestamp_ns; }
 bool print_seconds(const View& view, const Field&, std::string& text) {
-  append(text, view.info.timestamp_ns / 1000000000);
+  if (before_1970(view)) text += '-';
+  append(text, distance_ns(view) / 1000000000);
   return true;
 }
 bool read_seconds(Draft& draft, const Field&, std::string_view text) {
@@ -181,7 +270,7 @@ bool read_seconds(Draft& draft, const Field&, std::string_view text) {
   return true;
 }
 bool print_microseconds(const View& view, const Field&, std::string& text) {
-  append(text, view.info.timestamp_ns % 1000000000 / 1000);
+  append(text, distance_ns(view) % 1000000000 / 1000);
   return true;
 }
 bool read_microseconds(Draft& draft, const Field&, std::string_view text) {
@@ -192,18 +281,19 @@ bool read_microseconds(Draft& draft, const Field&, std::string_view text) {
 }
 /** Seconds with as many digits behind the point as the unit has. */
 template <unsigned kDigits>
-bool print_fixed_timestamp(const View& view, const Field&, std::string& text) {
-  const uint64_t ns = view.info.timestamp_ns % 1000000000;
-  append(text, view.info.timestamp_ns / 1000000000);
+bool print_fixed_timestamp(const View& view, const Field& field, std::string& text) {
+  const uint64_t ns = distance_ns(view) % 1000000000;
+  print_seconds(view, field, text);
   text += format(".%0*llu", kDigits, static_cast<unsigned long long>(kDigits == 6 ? ns / 1000 : ns));
   return true;
 }
 bool print_timestamp(const View& view, const Field& field, std::string& text) {
-  return view.info.timestamp_ns % 1000 == 0 ? print_fixed_timestamp<6>(view, field, text)
-                                            : print_fixed_timestamp<9>(view, field, text);
+  return distance_ns(view) % 1000 == 0 ? print_fixed_timestamp<6>(view, field, text)
+                                       : print_fixed_timestamp<9>(view, field, text);
 }
 bool print_all_microseconds(const View& view, const Field&, std::string& text) {
-  append(text, view.info.timestamp_ns / 1000);
+  if (before_1970(view)) text += '-';
+  append(text, distance_ns(view) / 1000);
   return true;
 }
 bool read_all_microseconds(Draft& draft, const Field&, std::string_view text) {
@@ -289,7 +379,6 @@ bool print_payload(const View& view, const Field&, std::string& text) {
   return true;
 }
 bool read_payload(Draft& draft, const Field&, std::string_view text) {
-  if (!text.starts_with('"')) return false;
   draft.payload = click::unquote(text);
   return draft.payload.size() <= 65535 - 40;
 }
@@ -352,10 +441,12 @@ constexpr Field kFields[] = {
     {"eth_src", Layer::ip, 0, 0, 0, print_ether_address<6>, cannot_read},
     {"eth_dst", Layer::ip, 0, 0, 0, print_ether_address<0>, cannot_read},
     {"ip_v", Layer::ip, 0, 1, 0xf0, nullptr, cannot_read},
-    {"ip_hl", Layer::ip, 0, 1, 0x0f, nullptr, read_header_length<&Draft::ip_header_bytes>},
+    {"ip_hl", Layer::ip, 0, 1, 0x0f, nullptr, read_header_length<&Draft::ip_header_bytes, &Draft::ip_options>},
     {"ip_src", Layer::ip, 12, 4, UINT32_MAX, print_address, read_address},
     {"ip_dst", Layer::ip, 16, 4, UINT32_MAX, print_address, read_address},
     {"ip_tos", Layer::ip, 1, 1, 0xff},
+    {"ip_dscp", Layer::ip, 1, 1, 0xfc},
+    {"ip_ecn", Layer::ip, 1, 1, 0x03, print_ecn, read_ecn},
     {"ip_ttl", Layer::ip, 8, 1, 0xff},
     {"ip_proto", Layer::ip, 9, 1, 0xff, print_protocol, read_protocol},
     {"ip_id", Layer::ip, 4, 2, 0xffff},
@@ -363,27 +454,37 @@ constexpr Field kFields[] = {
     {"ip_frag", Layer::ip, 6, 2, 0xffff, print_fragment, read_fragment},
     {"ip_fragoff", Layer::ip, 6, 2, 0xffff, print_fragment_offset, read_fragment},
     {"ip_len", Layer::ip, 2, 2, 0xffff, print_ip_length, read_ip_length},
+    {"ip_opt", Layer::ip, 0, 0, 0, print_ip_options,
+     read_options<&Draft::ip_header_bytes, &Draft::ip_options, parse_ip_options>},
     {"ip_capture_len", Layer::ip, 0, 0, 0, print_captured_length, read_captured_length},
     {"wire_len", Layer::none, 0, 0, 0, print_wire_length, read_wire_length},
     {"sport", Layer::ports, 0, 2, 0xffff},
     {"dport", Layer::ports, 2, 2, 0xffff},
     {"tcp_seq", Layer::tcp, 4, 4, UINT32_MAX},
     {"tcp_ack", Layer::tcp, 8, 4, UINT32_MAX},
-    {"tcp_off", Layer::tcp, 12, 1, 0xf0, nullptr, read_header_length<&Draft::tcp_header_bytes>},
+    {"tcp_off", Layer::tcp, 12, 1, 0xf0, nullptr, read_header_length<&Draft::tcp_header_bytes, &Draft::tcp_options>},
     {"tcp_flags", Layer::tcp, 12, 2, 0x1ff, print_flags, read_flags},
     {"tcp_win", Layer::tcp, 14, 2, 0xffff},
     {"tcp_sum", Layer::tcp, 16, 2, 0xffff},
     {"tcp_urp", Layer::tcp, 18, 2, 0xffff},
+    {"tcp_opt", Layer::tcp, 12, 1, 0xff, print_tcp_options,
+     read_options<&Draft::tcp_header_bytes, &Draft::tcp_options, parse_tcp_options>},
     {"udp_len", Layer::udp, 4, 2, 0xffff},
     {"udp_sum", Layer::udp, 6, 2, 0xffff},
-    {"icmp_type", Layer::icmp, 0, 1, 0xff},
-    {"icmp_code", Layer::icmp, 1, 1, 0xff},
+    {"icmp_type", Layer::icmp, 0, 1, 0xff, nullptr, read_icmp_type},
+    {"icmp_type_name", Layer::icmp, 0, 1, 0xff, print_icmp_type_name, read_icmp_type},
+    {"icmp_code", Layer::icmp, 1, 1, 0xff, nullptr, read_icmp_code},
+    {"icmp_code_name", Layer::icmp, 1, 1, 0xff, print_icmp_code_name, read_icmp_code},
     {"icmp_sum", Layer::icmp, 2, 2, 0xffff},
+    {"icmp_flowid", Layer::icmp, 4, 2, 0xffff, print_icmp_number},
+    {"icmp_seq", Layer::icmp, 6, 2, 0xffff, print_icmp_number},
+    {"icmp_nextmtu", Layer::icmp, 6, 2, 0xffff, print_next_mtu},
     {"payload_len", Layer::ip, 0, 0, 0, print_payload_length, read_payload_length},
     {"payload", Layer::ip, 0, 0, 0, print_payload, read_payload},
     {"count", Layer::none, 0, 0, 0, print_count, read_count},
     {"direction", Layer::none, 0, 0, 0, print_direction, read_direction},
     {"link", Layer::none, 0, 0, 0, print_paint, read_direction},
+    {"paint", Layer::none, 0, 0, 0, print_paint, read_paint},
     {"aggregate", Layer::none, 0, 0, 0, print_aggregate, read_aggregate},
 };
 

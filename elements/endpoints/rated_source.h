@@ -18,8 +18,8 @@ namespace heddle {
  *  No input, one output, push or pull. Runs on the first packet thread, or where StaticThreadSched puts it. What was
  *  not taken in time is made up for, but never more than 10 ms of the rate, or two packets, at once.
  *
- *  Handlers: `count` (r), `reset` (w, count starts again), `rate` (rw), `active` (rw), `stop` (w), `limit` (rw), `data`
- *  (rw), `length` (rw).
+ *  Handlers: `count` (r), `reset` (w, count starts again, and LIMIT with it), `reset_counts` (w, count alone), `rate`
+ *  (rw), `active` (rw), `stop` (w), `limit` (rw), `data` (rw), `length` (rw).
  *
  *  Example:
  *

@@ -120,7 +120,7 @@ void Socket::take_state(Element& old_element) {
   auto& old = static_cast<Socket&>(old_element);
   if (!goes_on(*this, &old) && !goes_on(old, this)) return;
   std::swap(socket_, old.socket_), std::swap(peer_, old.peer_);
-  std::swap(last_, old.last_), std::swap(local_, old.local_), std::swap(listens_at_, old.listens_at_);
+  std::swap(last_, old.last_), std::swap(local_, old.local_), file_.swap(old.file_);
   over_ = old.over_.exchange(over_);
   received_.take(old.received_), sent_.take(old.sent_);
 }
@@ -135,7 +135,7 @@ void Socket::open() {
   const Address& bound = client_ ? local_ : address_;
   if (bound.bytes != 0) {
     if (bind(socket_, &bound.at.any, bound.bytes) != 0) throw Error(why("cannot bind the socket to its address"));
-    if (family == AF_UNIX) listens_at_ = bound.at.local.sun_path;
+    if (family == AF_UNIX) file_ = SocketFile(bound.at.local.sun_path);
   }
   if (!client_) {
     if (stream_ && listen(socket_, 1) != 0) throw Error(why("cannot listen"));
@@ -245,10 +245,9 @@ void Socket::receive(Batch& batch) {
 
 std::string Socket::stop() {
   const std::lock_guard lock(mutex_);
+  file_ = {};
   for (int* descriptor : {&peer_, &socket_})
     if (*descriptor >= 0) close(std::exchange(*descriptor, -1));
-  if (!listens_at_.empty()) unlink(listens_at_.c_str());
-  listens_at_.clear();
   return {};
 }
 

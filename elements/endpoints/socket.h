@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "core/element.h"
+#include "core/socket_file.h"
 
 namespace heddle {
 
@@ -99,8 +100,8 @@ class Socket : public Source {
   PacketPool* packets_ = nullptr;
   std::function<bool()> stopping_;
 
-  std::mutex mutex_;        // of the sockets: the threads that send, and the one that receives
-  std::string listens_at_;  // a file to remove
+  std::mutex mutex_;  // of the sockets: the threads that send, and the one that receives
+  SocketFile file_;   // of a Unix socket that has been bound
   std::atomic<bool> over_{false};
   PerThreadCounts received_{counts}, sent_{counts};
 };

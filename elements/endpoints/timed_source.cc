@@ -18,13 +18,14 @@ void TimedSource::configure(click::Arguments& arguments) {
 
 void TimedSource::start(const Environment& environment) {
   RepeatedPacket::start(environment);
-  next_ = Clock::now() + std::chrono::microseconds(interval_us_);
+  next_ = {};
 }
 
 void TimedSource::receive(Batch& batch) {
+  const auto interval = std::chrono::microseconds(interval_us_.load(std::memory_order_relaxed));
+  if (next_ == Clock::time_point{}) next_ = Clock::now() + interval;  // counts from when packets flow, not from start()
   if (!Clock::reached(next_)) return;
   append_copies(batch, allowed(1), true);
-  const auto interval = std::chrono::microseconds(interval_us_.load(std::memory_order_relaxed));
   next_ = Clock::now() + interval;  // it does not catch up
 }
 

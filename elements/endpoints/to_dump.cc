@@ -105,6 +105,7 @@ void ToDump::run_cpu(Batch& batch) {
       now_ns = RouterClock::wall_ns();
       info.timestamp_ns = now_ns;
     }
+    if (static_cast<int64_t>(info.timestamp_ns) < 0) info.timestamp_ns = 0;  // before 1970, which no file can say
     writer_->write(data(packet), bytes, bytes + (extra_length_ ? info.missing_bytes : 0), info.timestamp_ns);
   }
   if (unbuffered_) writer_->flush();

@@ -27,7 +27,8 @@ void ToIPSummaryDump::configure(click::Arguments& arguments) {
   arguments.keyword("UNBUFFERED", unbuffered_);
   for (const summary::Field* field : fields_.list) {
     needs_ip_ = needs_ip_ || field->needs_ip();
-    needs_paint_ = needs_paint_ || std::strcmp(field->name, "link") == 0 || std::strcmp(field->name, "direction") == 0;
+    for (const char* name : {"link", "direction", "paint"})
+      needs_paint_ = needs_paint_ || std::strcmp(field->name, name) == 0;
     needs_aggregate_ = needs_aggregate_ || std::strcmp(field->name, "aggregate") == 0;
   }
 }
@@ -120,7 +121,7 @@ void ToIPSummaryDump::run_cpu(Batch& batch) {
   std::unique_lock lock(writing_, std::defer_lock);
   if (shared_) lock.lock();
   if (failed_) {
-    for (int i = 0; i < batch.size(); ++i) batch.drop(i, 0);
+    for (int i = 0; outputs == 0 && i < batch.size(); ++i) batch.drop(i, 0);
     return;
   }
   count_ += static_cast<uint64_t>(batch.size());
@@ -140,7 +141,7 @@ void ToIPSummaryDump::run_cpu(Batch& batch) {
   }
   if (unbuffered_) flush();
   unflushed_.store(true, std::memory_order_relaxed);
-  batch.free_packets();
+  if (outputs == 0) batch.free_packets();
 }
 
 void ToIPSummaryDump::on_timer(int) {

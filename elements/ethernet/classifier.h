@@ -49,6 +49,8 @@ class Classifier : public Element, public HasArgumentHandlers {
   static bool parse_clause(std::string_view text, Clause& clause);
   void compile();
   uint16_t compare(const uint8_t* frame, uint32_t length) const;
+  /** Classifies packets [first, end), at most Program::kMostAgreeing. */
+  void classify(Batch& batch, int first, int end);
 
   std::vector<Pattern> patterns_;
   ip_filter::Program program_;  // of frames that are as long as all patterns together

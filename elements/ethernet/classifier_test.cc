@@ -77,6 +77,24 @@ TEST(Classifier, KnowsMasksAndWildcards) {
   check({"0/11%00"}, small_frames("classifier empty mask"));
 }
 
+// Such as a network has: many of a kind one behind the other, which are compared side by side, and some that differ
+// from a certain byte on, or are short.
+TEST(Classifier, TellsFramesOfAKindFromThoseBetween) {
+  auto random = random_for("classifier kinds");
+  std::vector<Frame> frames;
+  for (int kind = 0; kind < 12; ++kind) {
+    Bytes bytes(40);
+    for (auto& byte : bytes) byte = static_cast<uint8_t>(random() % 2);
+    for (int i = 0; i < 150; ++i) {
+      frames.push_back({.bytes = bytes});
+      if (kind % 3 == 1 && i % 70 == 40) frames.back().bytes[random() % 8] ^= 1;
+      if (kind % 3 == 2 && i % 90 == 50) frames.back().bytes.resize(random() % 8);
+    }
+  }
+  for (const char* last : {"-", "6/01"})
+    check({"0/01 1/00 5/01", "0/01 1/01", "2/01 !3/00", "4/0100 0/00", "4/0001", last}, frames);
+}
+
 TEST(Classifier, ReversesClauses) {
   check({"!0/10", "!1/?0 2/1?", "!3/00%11 !4/00"}, small_frames("classifier reversed"));
 }

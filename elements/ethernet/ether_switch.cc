@@ -7,8 +7,15 @@
 
 namespace heddle {
 namespace {
-enum Reason : int { kSamePort, kShort, kBadSource };
+enum Reason : int { kSamePort, kShort, kBadSource, kReserved };
 constexpr uint64_t kAddress = 0xffffffffffff;
+
+/** Whether a frame is to an address that bridges do not forward to (IEEE 802.1D, 7.12.6). */
+bool is_reserved(const uint8_t* frame) {
+  static constexpr uint8_t kGroup[5] = {0x01, 0x80, 0xc2, 0x00, 0x00};
+  return std::memcmp(frame, kGroup, sizeof kGroup) == 0 && frame[5] < 16;
+}
+
 }  // namespace
 
 void EtherSwitch::configure(click::Arguments& arguments) {
@@ -25,7 +32,7 @@ Access EtherSwitch::access(Processor) const {
 }
 
 std::span<const char* const> EtherSwitch::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"same_port", "short", "bad_source"};
+  static constexpr const char* kReasons[] = {"same_port", "short", "bad_source", "reserved"};
   return kReasons;
 }
 
@@ -94,6 +101,10 @@ void EtherSwitch::run_cpu(Batch& batch) {
     }
     if ((frame[6] & 1) != 0) {
       batch.drop(i, kBadSource);
+      continue;
+    }
+    if (is_reserved(frame)) {
+      batch.drop(i, kReserved);
       continue;
     }
     learn(address_at(frame + 6), input[i], now_s);

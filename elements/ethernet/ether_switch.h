@@ -15,7 +15,8 @@ namespace heddle {
  *  last heard of; if there is none, or it is a broadcast or multicast, a copy goes to every port but that by which it
  *  came. TIMEOUT: how long an address is remembered, default 5 min; 0: for ever. CAPACITY: addresses that it remembers,
  *  about, default 65536; the oldest go. Drops: "same_port", the destination is where it came from; "short", less than
- *  14 bytes; "bad_source", from a multicast address. IEEE 802.1D, 7.
+ *  14 bytes; "bad_source", from a multicast address; "reserved", to 01:80:c2:00:00:00 ... 0f, which bridges keep to
+ *  their ports (spanning tree, pause, LACP, LLDP): nothing is learnt from it. IEEE 802.1D, 7.
  *
  *  Handlers: `table` (r): address and port; `timeout` (rw, seconds).
  *

@@ -1,5 +1,7 @@
 #include "elements/ethernet/host_ether_filter.h"
 
+#include <algorithm>
+
 #include "click/arguments.h"
 #include "elements/ethernet/link_type.h"
 
@@ -55,13 +57,13 @@ std::span<const char* const> DropBroadcasts::drop_reasons() const {
 
 void DropBroadcasts::run_cpu(Batch& batch) {
   const uint32_t* link = batch.column(Column::link);
-  uint64_t dropped = 0;
-  for (int i = 0; i < batch.size(); ++i) {
-    if (link[i] != kBroadcast && link[i] != kMulticast) continue;
-    batch.drop(i, 0);
-    ++dropped;
-  }
-  if (dropped != 0) dropped_[batch.thread].add(dropped, 0);
+  const int n = batch.size();
+  const auto is_for_many = [](uint32_t type) { return type == kBroadcast || type == kMulticast; };
+  const auto dropped = std::count_if(link, link + n, is_for_many);
+  if (dropped == 0) return;
+  for (int i = 0; i < n; ++i)
+    if (is_for_many(link[i])) batch.drop(i, 0);
+  dropped_[batch.thread].add(static_cast<uint64_t>(dropped), 0);
 }
 
 void DropBroadcasts::handlers(Handlers& list) {

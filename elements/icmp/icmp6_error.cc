@@ -16,7 +16,6 @@ namespace {
 
 enum Reason : int { kFull, kNoHeader, kIcmpError, kMulticast, kBadAddress, kRateLimited, kNoHeadroom };
 constexpr uint32_t kIcmpBytes = 8, kLeastMtu = 1280;
-constexpr uint8_t kHopByHop = 0, kRouting = 43, kFragment = 44, kAuthentication = 51, kDestinationOptions = 60;
 
 constexpr IcmpName kTypes[] = {{kIcmp6Unreachable, 0, "unreachable"},
                                {kIcmp6TooBig, 0, "packettoobig"},
@@ -53,13 +52,10 @@ std::string expectation(const Icmp6Type&) {
 bool may_be_error(const uint8_t* ip, uint32_t bytes) {
   uint8_t next = ip[6];
   uint32_t at = kIp6HeaderBytes;
-  while (next == kHopByHop || next == kRouting || next == kFragment || next == kAuthentication ||
-         next == kDestinationOptions) {
+  while (ip6::is_extension(next)) {
     if (at + 8 > bytes) return true;
-    const bool later_fragment = next == kFragment && (ntohs(load_u16(ip + at + 2)) & 0xfff8) != 0;
-    const uint32_t units = ip[at + 1], size = next == kFragment         ? 8
-                                              : next == kAuthentication ? 4 * (units + 2)
-                                                                        : 8 * (units + 1);
+    const bool later_fragment = next == ip6::kFragment && (ntohs(load_u16(ip + at + 2)) & 0xfff8) != 0;
+    const uint32_t size = ip6::extension_bytes(next, ip + at);
     next = ip[at];
     if (later_fragment) return next == kIcmp6;
     at += size;
@@ -82,7 +78,7 @@ void ICMP6Error::configure(click::Arguments& arguments) {
   source_ = source.address, type_ = type.value;
   interval_ns_ = rate == 0 ? 0 : 1'000'000'000 / rate;
   burst_ns_ = interval_ns_ * (burst - 1);
-  if (type_ == kIcmp6TooBig && path_mtu_ == 0) arguments.error("PMTU", "the MTU of the next hop, 1280 or more");
+  if (type_ == kIcmp6TooBig && path_mtu_ == 0) path_mtu_ = kLeastMtu;
   if (code.empty()) return;
   code_ = icmp_code(kCodes, type_, code);
   if (code_ < 0)

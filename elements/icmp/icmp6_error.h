@@ -15,9 +15,9 @@ namespace heddle {
  *  parameterproblem, or their number, 1 to 4. CODE: a number or, of unreachable, noroute, prohibited, beyondscope,
  *  address, port, policy or reject, of timeexceeded, transit or reassembly, of parameterproblem, header, nextheader or
  *  option; default 0. BADADDRS: addresses whose packets are not answered. MTU: most bytes of the message, default 1280.
- *  PMTU: with packettoobig, which wants it, the MTU of the next hop, 1280 at least. POINTER: with parameterproblem, the
- *  byte of the packet that is wrong, default 0. RATE: messages a second on average, default 100, 0: any number; BURST:
- *  as many at once, default 10. CAPACITY: messages that may wait, default 1024.
+ *  PMTU: with packettoobig, the MTU of the next hop, default 1280, which is the least that a link may have. POINTER:
+ *  with parameterproblem, the byte of the packet that is wrong, default 0. RATE: messages a second on average, default
+ *  100, 0: any number; BURST: as many at once, default 10. CAPACITY: messages that may wait, default 1024.
  *
  *  Push input, push output. The packet's IPv6 header is marked by annotation l3. The message begins with its IPv6
  *  header; the annotations l3 and l4 say so, and dst is 0. It enters the chain again on the thread that

@@ -65,11 +65,12 @@ void ICMPPingSource::start(const Environment& environment) {
 void ICMPPingSource::take_state(Element& old_element) {
   auto& old = static_cast<ICMPPingSource&>(old_element);
   if (old.source_ != source_ || old.destination_ != destination_ || old.identifier_ != identifier_) return;
-  std::swap(sent_us_, old.sent_us_), std::swap(next_us_, old.next_us_);
+  std::swap(sent_us_, old.sent_us_), std::swap(next_us_, old.next_us_), std::swap(spacing_us_, old.spacing_us_);
   for (auto number : {&ICMPPingSource::last_us_, &ICMPPingSource::sent_, &ICMPPingSource::answers_,
                       &ICMPPingSource::min_us_, &ICMPPingSource::max_us_, &ICMPPingSource::sum_us_})
     (this->*number) = (old.*number).exchange(this->*number);
   ended_ = old.ended_.exchange(ended_) && limit_reached();  // a LIMIT that is higher has an end again
+  end_call_.go_on(ended_);
 }
 
 bool ICMPPingSource::limit_reached() const {
@@ -124,11 +125,15 @@ void ICMPPingSource::receive(Batch& batch) {
     return;
   }
   if (stopping_()) return;
-  if (next_us_ == 0) next_us_ = now_us();
+  const uint64_t now = now_us(), interval = interval_us_.load(std::memory_order_relaxed);
+  if (next_us_ == 0)
+    next_us_ = now;
+  else if (interval != spacing_us_)
+    next_us_ = std::max(next_us_ - spacing_us_ + interval, now);
+  spacing_us_ = interval;
   if (!reached_us(next_us_)) return;
-  const uint64_t now = now_us();
   make(batch, now);
-  next_us_ = std::max(next_us_ + interval_us_, now - interval_us_);  // it does not catch up
+  next_us_ = std::max(next_us_ + interval, now - interval);  // it does not catch up
 }
 
 bool ICMPPingSource::answered(Packet* packet, uint32_t l3, uint64_t now) {
@@ -166,6 +171,8 @@ void ICMPPingSource::handlers(Handlers& list) {
       .read("rtt_avg", [=] { return ms(average()); })
       .read("rtt_max", [this] { return ms(max_us_); })
       .read("interval", [this] { return format("%.6f", static_cast<double>(interval_us_) / 1e6); })
+      .write("interval",
+             [this](const std::string& value) { interval_us_ = click::value_of<click::Duration>(value).microseconds; })
       .read("active", [this] { return std::string(active_ ? "true" : "false"); })
       .write("active", [this](const std::string& value) { active_ = click::value_of<bool>(value); })
       .read("limit", [this] { return std::to_string(limit_.load()); })
@@ -186,5 +193,6 @@ std::vector<std::pair<std::string, uint64_t>> ICMPPingSource::statistics() const
 }
 
 HEDDLE_ELEMENT(ICMPPingSource);
+HEDDLE_ELEMENT_NAMED(ICMPPingSource, ICMPSendPings);
 
 }  // namespace heddle

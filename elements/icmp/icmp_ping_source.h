@@ -22,10 +22,10 @@ namespace heddle {
  *
  *  Output 0, push: IPv4 packets with annotations dst, l3 and l4; TTL 255. Input 0, if connected: packets with
  *  annotation l3, of which echo replies with its addresses and IDENTIFIER are answers; all end here: "answer", "other".
- *  Runs on the first packet thread, or where StaticThreadSched puts it. RFC 792.
+ *  Runs on the first packet thread, or where StaticThreadSched puts it. RFC 792. Also called ICMPSendPings.
  *
  *  Handlers: `count` (r): pings sent; `answers` (r), `rtt_min`, `rtt_avg`, `rtt_max` (r): ms; `active` (rw); `limit`
- *  (rw); `interval` (r); `reset_counts` (w); `summary` (r).
+ *  (rw); `interval` (rw); `reset_counts` (w); `summary` (r).
  *
  *  Example:
  *
@@ -58,14 +58,14 @@ class ICMPPingSource : public Source {
 
   uint32_t source_ = 0, destination_ = 0;  // network byte order
   uint16_t identifier_ = 0;
-  uint64_t interval_us_ = 1'000'000;
+  std::atomic<uint64_t> interval_us_{1'000'000};
   std::string data_ = std::string(56, '\0');
   bool verbose_ = true;
   std::atomic<int64_t> limit_{-1};
   std::atomic<bool> active_{true};
   std::function<bool()> stopping_;
   PacketPool *packets_ = nullptr, *large_packets_ = nullptr;
-  uint64_t next_us_ = 0;
+  uint64_t next_us_ = 0, spacing_us_ = 0;  // when the next one leaves; the interval before it
   std::atomic<uint64_t> last_us_{0};
   /** When ping number i % kRemembered has left, in microseconds; 0: answered. */
   std::unique_ptr<std::atomic<uint64_t>[]> sent_us_ = std::make_unique<std::atomic<uint64_t>[]>(kRemembered);

@@ -4,6 +4,7 @@
 
 #include "click/arguments.h"
 #include "core/clock.h"
+#include "elements/icmp/icmp_names.h"
 #include "elements/ip/transport.h"
 
 namespace heddle {
@@ -18,9 +19,6 @@ void duration(click::Arguments& arguments, const char* keyword, uint64_t& ns) {
   ns = std::min(value.microseconds, kLongestUs) * 1000;
 }
 
-/** ICMP messages that quote the packet that they are about (RFC 792). */
-bool is_error(uint8_t type) { return type == 3 || type == 4 || type == 5 || type == 11 || type == 12; }
-
 }  // namespace
 
 void AggregateIPFlows::configure(click::Arguments& arguments) {
@@ -28,8 +26,8 @@ void AggregateIPFlows::configure(click::Arguments& arguments) {
   duration(arguments, "TCP_DONE_TIMEOUT", tcp_done_ns_);
   duration(arguments, "UDP_TIMEOUT", udp_ns_);
   duration(arguments, "FRAGMENT_TIMEOUT", fragment_ns_);
-  click::Duration reap;
-  arguments.keyword("REAP", reap).keyword("FRAGMENTS", fragments_).keyword("ICMP", icmp_);
+  duration(arguments, "REAP", reap_ns_);
+  arguments.keyword("FRAGMENTS", fragments_).keyword("ICMP", icmp_);
   arguments.keyword("CAPACITY", capacity_, 1u, 1u << 27);
 }
 
@@ -97,6 +95,24 @@ AggregateIPFlows::Entry* AggregateIPFlows::find(const Key& key, uint64_t now_ns)
   return nullptr;
 }
 
+bool AggregateIPFlows::of_flow(const Entry& entry) const {
+  return entry.number != 0 && !entry.key.fragments && entry.generation == generation_.load(std::memory_order_relaxed);
+}
+
+void AggregateIPFlows::tell_end(const Entry& entry) {
+  if (!of_flow(entry)) return;
+  for (FlowListener* listener : listeners_) listener->flow_ended(entry.number);
+}
+
+void AggregateIPFlows::reap(uint64_t now_ns, bool all) {
+  for (size_t i = 0; i < (mask_ + 1) * kWays; ++i) {
+    Entry& entry = entries_[i];
+    if (!of_flow(entry) || (!all && live(entry, now_ns))) continue;
+    tell_end(entry);
+    entry.number = 0;
+  }
+}
+
 AggregateIPFlows::Entry& AggregateIPFlows::make(const Key& key, uint64_t now_ns) {
   Entry* const first = bucket(key);
   // One of that name, also if it has ended, so that there are never two; else a free one; else the oldest.
@@ -105,6 +121,7 @@ AggregateIPFlows::Entry& AggregateIPFlows::make(const Key& key, uint64_t now_ns)
     return live(entry, now_ns) ? std::max(entry.last_ns, uint64_t{2}) : 1;
   };
   Entry* chosen = std::min_element(first, first + kWays, [&](auto& a, auto& b) { return worth(a) < worth(b); });
+  tell_end(*chosen);
   if (worth(*chosen) > 1) forgotten_.fetch_add(1, std::memory_order_relaxed);
   *chosen = {key, 0, now_ns, generation_.load(std::memory_order_relaxed), false, 0};
   return *chosen;
@@ -118,7 +135,7 @@ AggregateIPFlows::Found AggregateIPFlows::flow_of_fragment(const Ip4Header& ip, 
 
 AggregateIPFlows::Found AggregateIPFlows::flow_of_error(const Ip4Header& ip, uint64_t now_ns) const {
   constexpr uint32_t kIcmpHeader = 8, kLeast = kIcmpHeader + 20 + 4;
-  if (!icmp_ || ip.payload() < kLeast || !is_error(*ip.behind())) return {0, 0};
+  if (!icmp_ || ip.payload() < kLeast || !is_icmp_error(*ip.behind())) return {0, 0};
   const uint8_t* quoted = ip.behind() + kIcmpHeader;
   const uint32_t bytes = (quoted[0] & 15u) * 4;
   const uint8_t protocol = quoted[9];
@@ -166,6 +183,10 @@ void AggregateIPFlows::run_cpu(Batch& batch) {
     const Packet* packet = batch.packet(i);
     const Ip4Header ip = ip4_header(batch.packet(i), l3[i]);
     const uint64_t now_ns = has_capture_info(packet) ? capture_info(packet).timestamp_ns : arrived_ns;
+    if (!listeners_.empty()) {
+      if (reaped_ns_ == 0) reaped_ns_ = now_ns;
+      if (now_ns > reaped_ns_ && now_ns - reaped_ns_ >= reap_ns_) reap(reaped_ns_ = now_ns, false);
+    }
     const Found found = ip ? flow_of(ip, now_ns) : Found{0, 0};
     aggregate[i] = found.number, paint[i] = found.direction;
     if (found.number != 0) continue;
@@ -178,7 +199,15 @@ void AggregateIPFlows::run_cpu(Batch& batch) {
 }
 
 void AggregateIPFlows::handlers(Handlers& list) {
-  list.write("clear", [this](const std::string&) { generation_.fetch_add(1, std::memory_order_relaxed); })
+  list.write("clear",
+             [this](const std::string&) {
+               if (!listeners_.empty() && entries_ != nullptr) {
+                 while (busy_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+                 reap(0, true);
+                 busy_.clear(std::memory_order_release);
+               }
+               generation_.fetch_add(1, std::memory_order_relaxed);
+             })
       .read("count", [this] { return std::to_string(numbers_); });
 }
 

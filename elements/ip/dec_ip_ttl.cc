@@ -38,16 +38,19 @@ std::span<const char* const> DecIPTTL::drop_reasons() const {
 
 void DecIPTTL::run_cpu(Batch& batch) {
   if (!active_.load(std::memory_order_relaxed)) return;
-  const uint32_t* l3 = batch.column(Column::l3);
+  // Copies, for the compiler cannot know that what is written to headers leaves them alone.
+  const uint32_t* const l3 = batch.column(Column::l3);
+  Packet* const* const packets = batch.packets();
   const int n = batch.size();
+  const bool multicast = multicast_;
   uint64_t expired = 0;
   for (int i = 0; i < n; ++i) {
-    uint8_t* header = marked_header(batch.packet(i), l3[i]);
-    if (bytes_from(batch.packet(i), l3[i]) < 20) [[unlikely]] {
+    uint8_t* header = marked_header(packets[i], l3[i]);
+    if (!has_bytes_from(packets[i], l3[i], 20)) [[unlikely]] {
       batch.drop(i, kNoHeader);
       continue;
     }
-    if (!multicast_ && header[16] >> 4 == 14) continue;
+    if (!multicast && header[16] >> 4 == 14) continue;
     const uint32_t word = load_u32(header + 8);
     if ((word & 0xff) <= 1) [[unlikely]] {
       ++expired;

@@ -1,5 +1,7 @@
 #include "elements/ip/fix_ip_src.h"
 
+#include <algorithm>
+
 #include "click/arguments.h"
 #include "elements/ip/header.h"
 
@@ -26,10 +28,12 @@ std::span<const char* const> FixIPSrc::drop_reasons() const {
 void FixIPSrc::run_cpu(Batch& batch) {
   uint32_t* wanted = batch.column(Column::fix_ip_src);
   const uint32_t* l3 = batch.column(Column::l3);
-  for (int i = 0; i < batch.size(); ++i) {
+  const int n = batch.size();
+  if (std::count(wanted, wanted + n, 0u) == n) return;  // as nearly always
+  for (int i = 0; i < n; ++i) {
     if (wanted[i] == 0) continue;
     wanted[i] = 0;
-    if (bytes_from(batch.packet(i), l3[i]) < 20) {
+    if (!has_bytes_from(batch.packet(i), l3[i], 20)) {
       batch.drop(i, 0);
       continue;
     }

@@ -42,11 +42,29 @@ inline void set_ip4_header_checksum(uint8_t* header, uint32_t bytes) {
   store_u16(header + 10, ip4_checksum(header, bytes));
 }
 
-/** A checksum after words (both in memory order) of what it covers have changed: RFC 1624, equation 3. */
+/** Changes of words that checksums cover, all in memory order: RFC 1624, equation 3. */
+class ChecksumChange {
+ public:
+  void add(uint32_t before, uint32_t after) {
+    sum_ += (~before & 0xffff) + (~before >> 16) + (after & 0xffff) + (after >> 16);
+  }
+  /** Whether there is any that is to be seen in a checksum. */
+  explicit operator bool() const { return sum_ != 0; }
+  uint16_t applied_to(uint16_t checksum) const {
+    uint32_t sum = (~checksum & 0xffffu) + sum_;
+    sum = (sum & 0xffff) + (sum >> 16);
+    return static_cast<uint16_t>(~(sum + (sum >> 16)));
+  }
+
+ private:
+  uint32_t sum_ = 0;
+};
+
+/** A checksum after a word of what it covers has changed. */
 inline uint16_t updated_checksum(uint16_t checksum, uint32_t before, uint32_t after) {
-  uint32_t sum = (~checksum & 0xffffu) + (~before & 0xffff) + (~before >> 16) + (after & 0xffff) + (after >> 16);
-  sum = (sum & 0xffff) + (sum >> 16);
-  return static_cast<uint16_t>(~(sum + (sum >> 16)));
+  ChecksumChange change;
+  change.add(before, after);
+  return change.applied_to(checksum);
 }
 
 /** Gives the field at `field`, 2 or 4 bytes, a value in memory order and corrects the checksum at `checksum`. */

@@ -12,7 +12,7 @@ Frame valid(size_t payload = 20) { return ip_frame(ip(192, 0, 2, 1), ip(10, 0, 0
 
 TEST(MarkIPHeader, MarksWhatStaysInsideThePacket) {
   for (unsigned words = 0; words < 16; ++words) {
-    const size_t least = std::max<size_t>(34, 14 + 4 * words), most = 89;
+    const size_t least = 34, most = 89;  // the fixed part of a header is enough
     std::vector<Frame> frames;
     for (size_t length = 0; length <= most; ++length) {
       frames.push_back({Bytes(length, 0x33)});
@@ -26,7 +26,7 @@ TEST(MarkIPHeader, MarksWhatStaysInsideThePacket) {
     for (size_t i = 0; i < marked.size(); ++i) {
       EXPECT_EQ(marked[i].bytes.size(), least + i);
       EXPECT_EQ(marked[i].column[kL3], 14u);
-      EXPECT_EQ(marked[i].column[kL4], 14u + 4 * words);
+      EXPECT_EQ(marked[i].column[kL4], std::min<size_t>(14 + 4 * words, least + i));
     }
   }
 }

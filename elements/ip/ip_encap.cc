@@ -1,7 +1,9 @@
 #include "elements/ip/ip_encap.h"
 
 #include "click/arguments.h"
+#include "core/error.h"
 #include "elements/endpoints/checksums.h"
+#include "elements/icmp/icmp_names.h"
 #include "elements/ip/transport.h"
 
 namespace heddle {
@@ -22,6 +24,19 @@ bool parse(std::string_view text, Protocol& value) {
   return click::parse(text, value.value, 0, 255);
 }
 std::string expectation(Protocol) { return "an integer from 0 to 255, ip, icmp, tcp or udp"; }
+
+/** Explicit congestion notification: which of the two codes for "capable transport". */
+struct CapableTransport {
+  uint32_t ecn = 0;
+};
+bool parse(std::string_view text, CapableTransport& value) {
+  bool capable = false;
+  if (click::parse(text, value.ecn, 0u, 2u)) return true;
+  if (!click::parse(text, capable)) return false;
+  value.ecn = capable ? 1 : 0;
+  return true;
+}
+std::string expectation(CapableTransport) { return "a truth value (true or false) or 2"; }
 
 /** Argument DST: an address, or that of the annotation. */
 bool read_destination(click::Arguments& arguments, std::atomic<uint32_t>& destination) {
@@ -48,10 +63,42 @@ uint8_t* prepend(Batch& batch, int i, int bytes) {
   return nullptr;
 }
 
+struct IcmpHeader {
+  uint8_t type, code;
+  uint16_t identifier, sequence;  // host byte order, as is the identification of IP
+};
+void prepend_icmp(Batch& batch, int i, uint32_t source, uint32_t destination, uint16_t identification,
+                  const IcmpHeader& icmp) {
+  uint8_t* header = prepend(batch, i, 28);
+  if (header == nullptr) return;
+  const uint32_t bytes = batch.length(i);
+  std::memset(header, 0, 28);
+  header[0] = 0x45, header[8] = 255, header[9] = kIcmp;
+  store_u16(header + 2, htons(static_cast<uint16_t>(bytes)));
+  store_u16(header + 4, htons(identification));
+  store_u32(header + 12, source);
+  store_u32(header + 16, destination);
+  set_ip4_header_checksum(header, 20);
+  header[20] = icmp.type, header[21] = icmp.code;
+  store_u16(header + 24, htons(icmp.identifier));
+  store_u16(header + 26, htons(icmp.sequence));
+  store_u16(header + 22, htons(static_cast<uint16_t>(checksum_of(checksum_add(0, header + 20, bytes - 20)))));
+  batch.column(Column::dst)[i] = destination;
+  batch.column(Column::l3)[i] = batch.packet(i)->data_off;
+  batch.column(Column::l4)[i] = batch.packet(i)->data_off + 20u;
+}
+
 void add_address(Handlers& list, const char* name, std::atomic<uint32_t>& address) {
   list.read(name, [&address] { return to_text(click::Ipv4Address{ntohl(address)}); })
       .write(name,
              [&address](const std::string& text) { address = htonl(click::value_of<click::Ipv4Address>(text).value); });
+}
+
+void add_destination(Handlers& list, std::atomic<uint32_t>& address, bool from_annotation) {
+  if (!from_annotation) return add_address(list, "dst", address);
+  list.read("dst", [] { return "DST_ANNO"; }).write("dst", [](const std::string&) {
+    throw Error("DST is DST_ANNO: the annotation says where packets go");
+  });
 }
 
 void add_port(Handlers& list, const char* name, std::atomic<uint16_t>& port) {
@@ -66,11 +113,14 @@ void IPEncap::configure(click::Arguments& arguments) {
   Protocol protocol;
   click::Ipv4Address source;
   uint32_t ttl = 250, tos = 0, dscp = 0, ecn = 0, id = 0;
-  bool df = false;
+  CapableTransport capable;
+  bool df = false, congestion = false;
   arguments.required("PROTO", protocol).required("SRC", source);
   from_annotation_ = read_destination(arguments, destination_);
   arguments.keyword("TTL", ttl, 0u, 255u).keyword("TOS", tos, 0u, 255u).keyword("DSCP", dscp, 0u, 63u);
   arguments.keyword("ECN", ecn, 0u, 3u).keyword("ID", id, 0u, 65535u).keyword("DF", df);
+  arguments.keyword("ECT", capable).keyword("CE", congestion);
+  ecn |= congestion ? 3 : capable.ecn;
   source_ = htonl(source.value), identification_ = id;
   header_[0] = 0x45;
   header_[1] = static_cast<uint8_t>(tos | dscp << 2 | ecn);
@@ -108,7 +158,7 @@ void IPEncap::run_cpu(Batch& batch) {
 
 void IPEncap::handlers(Handlers& list) {
   add_address(list, "src", source_);
-  add_address(list, "dst", destination_);
+  add_destination(list, destination_, from_annotation_);
 }
 
 void UDPIPEncap::configure(click::Arguments& arguments) {
@@ -159,12 +209,71 @@ void UDPIPEncap::run_cpu(Batch& batch) {
 
 void UDPIPEncap::handlers(Handlers& list) {
   add_address(list, "src", source_);
-  add_address(list, "dst", destination_);
+  add_destination(list, destination_, from_annotation_);
   add_port(list, "sport", source_port_);
   add_port(list, "dport", destination_port_);
 }
 
+void ICMPPingEncap::configure(click::Arguments& arguments) {
+  click::Ipv4Address source, destination;
+  arguments.required("SRC", source).required("DST", destination).keyword("IDENTIFIER", identifier_);
+  source_ = htonl(source.value), destination_ = htonl(destination.value);
+}
+
+Access ICMPPingEncap::access(Processor) const {
+  return {.reads = {kWholePacket},
+          .writes = {{Base::head, -28, 0}},
+          .column_writes = columns(Column::dst, Column::l3, Column::l4)};
+}
+
+std::span<const char* const> ICMPPingEncap::drop_reasons() const { return kReasons; }
+
+void ICMPPingEncap::run_cpu(Batch& batch) {
+  uint64_t count = count_.fetch_add(static_cast<uint64_t>(batch.size()), std::memory_order_relaxed);
+  const uint32_t source = source_.load(std::memory_order_relaxed),
+                 destination = destination_.load(std::memory_order_relaxed);
+  for (int i = 0; i < batch.size(); ++i, ++count) {
+    const auto number = static_cast<uint16_t>(count % 65535 + 1);  // never 0, as in Click
+    prepend_icmp(batch, i, source, destination, number, {kEcho, 0, identifier_, number});
+  }
+}
+
+void ICMPPingEncap::handlers(Handlers& list) {
+  add_address(list, "src", source_);
+  add_address(list, "dst", destination_);
+}
+
+void ICMPIPEncap::configure(click::Arguments& arguments) {
+  click::Ipv4Address source, destination;
+  arguments.required("SRC", source).required("DST", destination).optional("TYPE", type_).optional("CODE", code_);
+  arguments.keyword("IDENTIFIER", identifier_).keyword("SEQUENCE", sequence_);
+  source_ = htonl(source.value), destination_ = htonl(destination.value);
+}
+
+Access ICMPIPEncap::access(Processor) const {
+  return {.reads = {kWholePacket},
+          .writes = {{Base::head, -28, 0}},
+          .column_writes = columns(Column::dst, Column::l3, Column::l4)};
+}
+
+std::span<const char* const> ICMPIPEncap::drop_reasons() const { return kReasons; }
+
+void ICMPIPEncap::run_cpu(Batch& batch) {
+  uint32_t id = identification_.fetch_add(static_cast<uint32_t>(batch.size()), std::memory_order_relaxed);
+  const uint32_t source = source_.load(std::memory_order_relaxed),
+                 destination = destination_.load(std::memory_order_relaxed);
+  for (int i = 0; i < batch.size(); ++i, ++id)
+    prepend_icmp(batch, i, source, destination, static_cast<uint16_t>(id), {type_, code_, identifier_, sequence_});
+}
+
+void ICMPIPEncap::handlers(Handlers& list) {
+  add_address(list, "src", source_);
+  add_address(list, "dst", destination_);
+}
+
 HEDDLE_ELEMENT(IPEncap);
 HEDDLE_ELEMENT(UDPIPEncap);
+HEDDLE_ELEMENT(ICMPPingEncap);
+HEDDLE_ELEMENT(ICMPIPEncap);
 
 }  // namespace heddle

@@ -8,15 +8,15 @@ namespace heddle {
 
 /** IPEncap: puts an IPv4 header before packets.
  *
- *      IPEncap(PROTO, SRC, DST [, keywords TTL, TOS, DSCP, ECN, ID, DF])
+ *      IPEncap(PROTO, SRC, DST [, keywords TTL, TOS, DSCP, ECN, ECT, CE, ID, DF])
  *
  *  PROTO: 0 to 255, or ip, icmp, tcp, udp. SRC: source address. DST: destination address, or DST_ANNO: that of the
- *  annotation dst. TTL: default 250. TOS: 0 to 255, or DSCP (0 to 63) and ECN (0 to 3), default 0. DF: whether packets
- *  must not be fragmented, default false. The identification counts up. Sets the annotations dst, l3 and l4. One input,
- *  one output. Drops packets without 20 bytes of room before them ("no_headroom") and those that would be too long
- *  ("too_long"). RFC 791.
+ *  annotation dst. TTL: default 250. TOS: 0 to 255, or DSCP (0 to 63) and ECN (0 to 3), default 0. ECT: true or 1 is
+ *  ECN 1, 2 is ECN 2; CE true is ECN 3. DF: whether packets must not be fragmented, default false. The identification
+ *  counts up. Sets the annotations dst, l3 and l4. One input, one output. Drops packets without 20 bytes of room before
+ *  them ("no_headroom") and those that would be too long ("too_long"). RFC 791.
  *
- *  Handlers: `src` (rw), `dst` (rw).
+ *  Handlers: `src` (rw), `dst` (rw; it cannot be written if it is DST_ANNO).
  *
  *  Example:
  *
@@ -49,7 +49,7 @@ class IPEncap : public Element {
  *  One input, one output. Drops packets without 28 bytes of room before them ("no_headroom") and those that would be
  *  too long ("too_long"). RFC 768.
  *
- *  Handlers: `src`, `dst`, `sport`, `dport` (rw).
+ *  Handlers: `src`, `dst` (rw; it cannot be written if it is DST_ANNO), `sport`, `dport` (rw).
  *
  *  Example:
  *
@@ -70,6 +70,70 @@ class UDPIPEncap : public Element {
   std::atomic<uint32_t> source_{0}, destination_{0};  // network byte order
   std::atomic<uint16_t> source_port_{0}, destination_port_{0};
   bool from_annotation_ = false, checksum_ = true;
+  std::atomic<uint32_t> identification_{0};
+};
+
+/** ICMPPingEncap: puts the header of a ping and an IPv4 header before packets.
+ *
+ *      ICMPPingEncap(SRC, DST [, keyword IDENTIFIER])
+ *
+ *  SRC, DST: addresses. IDENTIFIER: of the ICMP header, 0 to 65535, default 0. Packets become the data of ICMP echo
+ *  requests, which are numbered from 1 on; TTL 255. Sets the annotations dst, l3 and l4. One input, one output. Drops
+ *  packets without 28 bytes of room before them ("no_headroom") and those that would be too long ("too_long"). RFC 792.
+ *
+ *  Handlers: `src`, `dst` (rw).
+ *
+ *  Example:
+ *
+ *      InfiniteSource(LIMIT 10) -> ICMPPingEncap(10.0.0.1, 10.0.0.2, IDENTIFIER 7)
+ *          -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> ToDump(out.pcap);
+ */
+class ICMPPingEncap : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
+  int moves_head() const override { return -28; }
+  int prepends() const override { return 28; }
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+
+ private:
+  std::atomic<uint32_t> source_{0}, destination_{0};  // network byte order
+  uint16_t identifier_ = 0;
+  std::atomic<uint64_t> count_{0};
+};
+
+/** ICMPIPEncap: puts an ICMP and an IPv4 header before packets.
+ *
+ *      ICMPIPEncap(SRC, DST [, TYPE, CODE, keywords TYPE, CODE, IDENTIFIER, SEQUENCE])
+ *
+ *  SRC, DST: addresses. TYPE, CODE: of the ICMP header, 0 to 255, default 0. IDENTIFIER, SEQUENCE: its second four
+ *  bytes, 0 to 65535 each, default 0. Packets become its data; TTL 255, the identification counts up. Sets the
+ *  annotations dst, l3 and l4. One input, one output. Drops packets without 28 bytes of room before them
+ *  ("no_headroom") and those that would be too long ("too_long"). RFC 792.
+ *
+ *  Handlers: `src`, `dst` (rw).
+ *
+ *  Example:
+ *
+ *      InfiniteSource(LIMIT 10) -> ICMPIPEncap(10.0.0.1, 10.0.0.2, TYPE 3, CODE 1)
+ *          -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> ToDump(out.pcap);
+ */
+class ICMPIPEncap : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
+  int moves_head() const override { return -28; }
+  int prepends() const override { return 28; }
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+
+ private:
+  std::atomic<uint32_t> source_{0}, destination_{0};  // network byte order
+  uint8_t type_ = 0, code_ = 0;
+  uint16_t identifier_ = 0, sequence_ = 0;
   std::atomic<uint32_t> identification_{0};
 };
 

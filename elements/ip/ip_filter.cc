@@ -61,10 +61,11 @@ void IPFilter::compile(click::Arguments& arguments, const std::vector<click::Arg
     }
     ++number;
   }
-  if (number == 0)
-    arguments.error(with_actions ? "missing rules; expected some such as 'allow tcp port 80'"
-                                 : "missing patterns; expected one an output, such as 'tcp port 80'");
-  if (!good || number == 0) return;
+  if (number == 0 && !with_actions) {
+    arguments.error("missing patterns; expected one an output, such as 'tcp port 80'");
+    good = false;
+  }
+  if (!good) return;
   try {
     any_length_ = ip_filter::Program(rules, kDrop | kNoMatch, true);
     program_ = ip_filter::Program(rules, kDrop | kNoMatch, false);
@@ -98,7 +99,7 @@ void IPFilter::handlers(Handlers& list) {
 void IPFilter::run_cpu(Batch& batch) {
   const uint32_t* l3 = batch.column(Column::l3);
   const uint32_t* l4 = batch.column(Column::l4);
-  ip_filter::BatchRun run(program_, batch.next());
+  ip_filter::BatchRun run(program_, batch.next(), program_.start());
   for (int i = 0; i < batch.size(); ++i) {
     const Packet* packet = batch.packet(i);
     const uint32_t end = packet->data_off + length(packet);

@@ -11,11 +11,11 @@ namespace heddle {
 
 /** IPFilter: filters IP packets by their contents.
  *
- *      IPFilter(ACTION_1 PATTERN_1, ..., ACTION_N PATTERN_N)
+ *      IPFilter([ACTION_1 PATTERN_1, ..., ACTION_N PATTERN_N])
  *
- *  Each packet takes the ACTION of the first PATTERN that it matches. ACTION is the number of an output; `allow` or
- *  `pass`, which mean output 0; `deny` or `drop`. PATTERN is as in IPClassifier (heddle elements IPClassifier); "all",
- *  "any", "-" or nothing match every packet.
+ *  Each packet takes the ACTION of the first PATTERN that it matches; without any it is dropped. ACTION is the number
+ *  of an output; `allow` or `pass`, which mean output 0; `deny` or `drop`. PATTERN is as in IPClassifier (heddle
+ *  elements IPClassifier); "all", "any", "-" or nothing match every packet.
  *
  *  The network and transport headers must be marked, by CheckIPHeader or MarkIPHeader. Drops: "denied" (an action says
  *  so), "no_match" (no pattern matches), "short" (fewer than 20 bytes of an IPv4 header).

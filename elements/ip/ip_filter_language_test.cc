@@ -52,7 +52,7 @@ class Programs {
       ip_filter::Headers together[Program::kTogether];
       uint16_t verdicts[Program::kTogether];
       std::fill(std::begin(together), std::end(together), headers);
-      fast_.run(together, verdicts);
+      fast_.run(together, verdicts, fast_.start());
       for (const uint16_t found : verdicts) EXPECT_EQ(found, verdict);
     }
     return verdict == kUnmatched ? -1 : verdict;

@@ -166,7 +166,7 @@ TEST(IPClassifier, NamesMistakesWithTheirPlace) {
   const std::string chain = "TestSource -> CheckIPHeader(14) -> f :: IPFilter(";
   EXPECT_NE(mistakes(chain + "alow tcp) -> TestSink;").find("did you mean 'allow'?"), std::string::npos);
   EXPECT_NE(mistakes(chain + "1 tcp) -> TestSink;").find("output 1 is not connected"), std::string::npos);
-  EXPECT_NE(mistakes(chain + ") -> TestSink;").find("missing rules"), std::string::npos);
+  EXPECT_EQ(mistakes(chain + ") -> TestSink;"), "");
   EXPECT_EQ(mistakes(chain + "allow, deny any) -> TestSink;"), "");
 }
 

@@ -99,11 +99,13 @@ uint32_t IPGWOptions::work(uint8_t* header, uint32_t bytes, bool& changed) const
 
 void IPGWOptions::run_cpu(Batch& batch) {
   const uint32_t* l3 = batch.column(Column::l3);
+  Packet* const* const packets = batch.packets();
+  const int n = batch.size();
   uint64_t bad = 0;
-  for (int i = 0; i < batch.size(); ++i) {
-    if (bytes_from(batch.packet(i), l3[i]) >= 20 && (marked_header(batch.packet(i), l3[i])[0] & 15) == 5) [[likely]]
+  for (int i = 0; i < n; ++i) {
+    if (has_bytes_from(packets[i], l3[i], 20) && (marked_header(packets[i], l3[i])[0] & 15) == 5) [[likely]]
       continue;
-    const Ip4Header ip = ip4_header(batch.packet(i), l3[i]);
+    const Ip4Header ip = ip4_header(packets[i], l3[i]);
     if (!ip) {
       batch.drop(i, kNoHeader);
       continue;

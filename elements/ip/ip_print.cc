@@ -33,13 +33,15 @@ void IPPrint::configure(click::Arguments& arguments) {
   arguments.keyword("MAXLENGTH", max_length_, -1, 65535).keyword("NBYTES", max_length_, -1, 65535);
   arguments.keyword("ETHER", ether_).keyword("ID", id_).keyword("TIMESTAMP", timestamp_).keyword("PAINT", paint_);
   arguments.keyword("TOS", tos_).keyword("TTL", ttl_).keyword("SWAP", swap_).keyword("LENGTH", length_);
-  arguments.keyword("ACTIVE", active).keyword("OUTFILE", path_);
+  arguments.keyword("AGGREGATE", aggregate_).keyword("ACTIVE", active).keyword("OUTFILE", path_);
   active_ = active;
   if (contents_ != Contents::none && payload_ != Contents::none) arguments.error("give CONTENTS or PAYLOAD, not both");
 }
 
 Access IPPrint::access(Processor) const {
-  return {.reads = {kWholePacket}, .column_reads = columns(Column::l3) | (paint_ ? columns(Column::paint) : 0)};
+  return {.reads = {kWholePacket},
+          .column_reads = columns(Column::l3) | (paint_ ? columns(Column::paint) : 0) |
+                          (aggregate_ ? columns(Column::aggregate) : 0)};
 }
 
 void IPPrint::start(const Environment&) {
@@ -56,6 +58,7 @@ void IPPrint::describe(std::string& line, Batch& batch, int i) const {
   if (!label_.empty()) line += label_ + ": ";
   if (timestamp_) append_timestamp(line, packet), line += ": ";
   if (paint_) append(line, "paint %u: ", batch.column(Column::paint)[i]);
+  if (aggregate_) append(line, "#%u: ", batch.column(Column::aggregate)[i]);
   if (ether_ && l3 - packet->data_off >= kEthernetBytes) append_ethernet(line, ip.data() - kEthernetBytes);
   if (ip.size() < 20) {
     line += "truncated-ip";

@@ -13,8 +13,8 @@ namespace heddle {
 
 /** IPPrint: prints IPv4 packets in the manner of tcpdump.
  *
- *      IPPrint([LABEL, keywords CONTENTS, PAYLOAD, MAXLENGTH, ETHER, ID, TIMESTAMP, PAINT, TOS, TTL, SWAP, LENGTH,
- *               ACTIVE, OUTFILE])
+ *      IPPrint([LABEL, keywords CONTENTS, PAYLOAD, MAXLENGTH, ETHER, ID, TIMESTAMP, PAINT, AGGREGATE, TOS, TTL, SWAP,
+ *               LENGTH, ACTIVE, OUTFILE])
  *
  *  One input, one output; packets pass unchanged. The header is the one that CheckIPHeader or MarkIPHeader has marked;
  *  packets without one pass in silence. A line goes to standard error for each packet:
@@ -29,11 +29,11 @@ namespace heddle {
  *  LABEL: text before each line. CONTENTS: bytes of the packet on further lines: HEX, ASCII, NONE (default), true (HEX)
  *  or false. PAYLOAD: the same for the bytes behind the transport header; not together with CONTENTS. MAXLENGTH (also
  *  NBYTES): how many of these bytes, default 1500, -1 for all. TIMESTAMP: whether to print when the packet was
- *  captured, in seconds since 1970, default true. ETHER, ID, PAINT, TOS, TTL, LENGTH: whether to print the Ethernet
- *  addresses before the header, the IPv4 identification, the paint annotation, and these fields; default false. SWAP:
- *  whether ICMP identifiers and sequence numbers are in network byte order, default true. ACTIVE: false lets packets
- *  pass in silence, default true. OUTFILE: file to print to instead, "-" for standard output. Click's AGGREGATE and
- *  CHANNEL are not there.
+ *  captured, in seconds since 1970, default true. ETHER, ID, PAINT, AGGREGATE, TOS, TTL, LENGTH: whether to print the
+ *  Ethernet addresses before the header, the IPv4 identification, the paint and aggregate annotations, and these
+ *  fields; default false. SWAP: whether ICMP identifiers and sequence numbers are turned from network into host
+ *  byte order, default false, as in Click. ACTIVE: false lets packets pass in silence, default true.
+ *  OUTFILE: file to print to instead, "-" for standard output. Click's CHANNEL is not there.
  *
  *  Handlers: `active` (rw).
  *
@@ -56,8 +56,9 @@ class IPPrint : public Element {
   std::string label_;
   Contents contents_ = Contents::none, payload_ = Contents::none;
   int max_length_ = 1500;
-  bool ether_ = false, id_ = false, timestamp_ = true, paint_ = false, tos_ = false, ttl_ = false, length_ = false;
-  bool swap_ = true;
+  bool ether_ = false, id_ = false, timestamp_ = true, paint_ = false, aggregate_ = false, tos_ = false, ttl_ = false,
+       length_ = false;
+  bool swap_ = false;
   std::atomic<bool> active_{true};
   std::filesystem::path path_;
   std::unique_ptr<capture::Output> output_;

@@ -83,7 +83,8 @@ void append_udp(std::string& line, ByteSpan ip) {
     append(line, "udp %u", u16(udp, 4));
 }
 
-/** Click's names for numbers (its manual page ipnameinfo); null where it has none. */
+}  // namespace
+
 const char* protocol_name(unsigned number) {
   switch (number) {
     case 1:
@@ -147,6 +148,8 @@ const char* icmp_code_name(unsigned type, unsigned code) {
       return nullptr;
   }
 }
+
+namespace {
 
 /** Destination unreachable, with the packet that did not arrive behind its 8 bytes (RFC 792). */
 void append_unreachable(std::string& line, ByteSpan icmp) {

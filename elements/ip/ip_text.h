@@ -13,4 +13,10 @@ void append_ip(std::string& line, std::span<const uint8_t> ip, uint32_t packet_b
 /** The bytes behind its TCP or UDP header, or, in other packets and in later fragments, behind its IPv4 header. */
 std::span<const uint8_t> ip_payload(std::span<const uint8_t> ip);
 
+/** Click's names for numbers (its manual page ipnameinfo): of an IP protocol, a type of ICMP, a code of such a type;
+ *  null where it has none. */
+const char* protocol_name(unsigned number);
+const char* icmp_type_name(unsigned type);
+const char* icmp_code_name(unsigned type, unsigned code);
+
 }  // namespace heddle

@@ -14,5 +14,9 @@ inline uint32_t bytes_from(const Packet* packet, uint32_t offset) {
   const uint32_t at = offset - packet->data_off;  // huge if before the packet
   return at < length(packet) ? length(packet) - at : 0;
 }
+/** Whether these are `bytes` or more, which are more than 0. */
+inline bool has_bytes_from(const Packet* packet, uint32_t offset, uint32_t bytes) {
+  return uint64_t{offset - packet->data_off} + bytes <= length(packet);
+}
 
 }  // namespace heddle

@@ -79,9 +79,11 @@ void StoreIPAddress::run_cpu(Batch& batch) {
   for (int i = 0; i < batch.size(); ++i) {
     const uint32_t address = own_ ? address_ : dst[i];
     if (place_.in_header) {
-      const Ip4Header header = ip4_header(batch.packet(i), l3[i]);
-      if (header)
-        rewrite_address(header, header.at + place_.offset, address);
+      // The fixed part of a header is enough; it may say that it has options which the packet lacks.
+      const uint32_t room = bytes_from(batch.packet(i), l3[i]);
+      uint8_t* const at = marked_header(batch.packet(i), l3[i]);
+      if (room >= 20)
+        rewrite_address({at, std::max((at[0] & 15u) * 4, 20u), room}, at + place_.offset, address);
       else
         batch.drop(i, 0);
     } else if (batch.length(i) < static_cast<uint32_t>(place_.offset) + 4) {

@@ -1,6 +1,7 @@
 #include "elements/ip6/nd_advertiser.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "click/quoting.h"
 #include "core/error.h"
@@ -11,6 +12,18 @@ namespace {
 
 enum Reason : int { kNotSolicitation, kNotMine };
 constexpr Ip6 kAllNodes = {0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+
+/** Of how many ones the mask consists, with nothing but zeros behind them; 0: it has others, or is no mask of 8 ones or
+ *  more, which would be a multicast address. */
+uint32_t mask_length(const Ip6& mask) {
+  const auto end = std::ranges::find_if(mask, [](uint8_t byte) { return byte != 0xff; });
+  const auto whole = static_cast<uint32_t>(end - mask.begin());
+  if (end == mask.end()) return 128;
+  const auto ones = static_cast<uint32_t>(std::countl_one(*end));
+  const bool clear = static_cast<uint8_t>(*end << ones) == 0 &&
+                     std::all_of(end + 1, mask.end(), [](uint8_t byte) { return byte == 0; });
+  return whole > 0 && clear ? whole * 8 + ones : 0;
+}
 
 }  // namespace
 
@@ -34,7 +47,11 @@ void IP6NDAdvertiser::add(click::Arguments& arguments, const click::Argument& ar
     } catch (const Error&) {
       right = false;
     }
-    table_.push_back(owned);
+    const uint32_t length = slash == std::string::npos && i > 0 ? mask_length(owned.address) : 0;
+    if (length > 0 && words[i - 1].find('/') == std::string_view::npos)
+      table_.back().length = length;
+    else
+      table_.push_back(owned);
   }
   if (!right)
     arguments.error(argument, "IPv6 addresses or networks and their Ethernet address, such as 2001:db8::1 2:0:0:0:0:1");
@@ -104,5 +121,7 @@ void IP6NDAdvertiser::handlers(Handlers& list) {
 }
 
 HEDDLE_ELEMENT(IP6NDAdvertiser);
+HEDDLE_ELEMENT_NAMED(IP6NDAdvertiser, NDAdv);
+HEDDLE_ELEMENT_NAMED(IP6NDAdvertiser, ARPResponder6);
 
 }  // namespace heddle

@@ -12,13 +12,14 @@ namespace heddle {
  *
  *      IP6NDAdvertiser(IP6/LENGTH ... ETH, ...)
  *
- *  Each argument has one or more IPv6 addresses or networks (2001:db8:1::/64) and the Ethernet address that is theirs.
+ *  Each argument has one or more IPv6 addresses or networks (2001:db8:1::/64, or with a mask behind the address,
+ *  2001:db8:1:: ffff:ffff:ffff:ffff::) and the Ethernet address that is theirs.
  *  The longest prefix that covers the address asked for counts. Packets are Ethernet frames.
  *
  *  Output 0: advertisements, which say that a router answers; the solicitation becomes one in place, 86 bytes. Output
  *  1, if connected: all other packets, unchanged; if not, they are dropped: "not_solicitation" (also one that has not
  *  come from the link, or is wrong otherwise: RFC 4861, 7.1.1), or "not_mine" if it asks for another address. RFC 4861,
- *  7.2.4.
+ *  7.2.4. Also called NDAdv and ARPResponder6, as in old configurations of Click.
  *
  *  Handlers: `table` (r), `lookup` (r, an address).
  *

@@ -63,7 +63,7 @@ void IP6NDSolicitor::configure(click::Arguments& arguments) {
     }
     if (!arguments.read(given[1].text, ethernet_)) arguments.error(given[1], click::expectation(ethernet_));
   }
-  configure_times(arguments);
+  configure_times(arguments, 1);
 }
 
 Access IP6NDSolicitor::access(Processor) const {
@@ -83,5 +83,7 @@ void IP6NDSolicitor::handlers(Handlers& list) {
 }
 
 HEDDLE_ELEMENT(IP6NDSolicitor);
+HEDDLE_ELEMENT_NAMED(IP6NDSolicitor, NDSol);
+HEDDLE_ELEMENT_NAMED(IP6NDSolicitor, ARPQuerier6);
 
 }  // namespace heddle

@@ -57,9 +57,9 @@ struct NdProtocol {
  *  without the flag for it (RFC 4861, 7.1.2, 7.2.5).
  *
  *  Hot reconfiguration: addresses stay known, and if CAPACITY and the annotations that are read behind are as before,
- *  packets go on waiting.
+ *  packets go on waiting. Also called NDSol and ARPQuerier6, as in old configurations of Click.
  *
- *  Handlers: `table` (r): address, 1, Ethernet address, age in seconds; `count` (r): addresses; `length` (r): packets
+ *  Handlers: `table` (r): as ARPQuerier's; `count` (r): addresses; `length` (r): packets
  *  that wait; `queries`, `responses`, `drops` (r; also what has left by output 2); `stats` (r); `insert` (w, IP6 ETH),
  *  `delete` (w, IP6), `clear` (w); `ipaddr` (r).
  *

@@ -6,8 +6,10 @@
 #include <string_view>
 
 #include "click/arguments.h"
+#include "click/quoting.h"
 #include "elements/endpoints/checksums.h"
 #include "elements/nat/ip_rewriter.h"
+#include "elements/nat/sequence.h"
 
 namespace heddle {
 namespace {
@@ -43,6 +45,21 @@ std::string text_of(uint32_t address, uint16_t port) {
   return format("%u,%u,%u,%u,%u,%u", bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]);
 }
 
+nat::FlowKey flow_of(const Ip4Header& ip) {
+  const uint8_t* tcp = ip.behind();
+  return {ip.source(), ip.destination(), load_u16(tcp), load_u16(tcp + 2), nat::Kind::tcp};
+}
+
+/** An argument as it stands. */
+struct Text {
+  std::string text;
+};
+bool parse(std::string_view text, Text& value) {
+  value.text = text;
+  return !text.empty();
+}
+std::string expectation(const Text&) { return "an input of DATA_REWRITER, or PATTERN FOUTPUT ROUTPUT"; }
+
 uint32_t checksum_now(const Ip4Header& ip) {
   return transport_checksum(ip.at, ip.behind(), ip.payload(), ip.payload());
 }
@@ -50,42 +67,66 @@ uint32_t checksum_now(const Ip4Header& ip) {
 }  // namespace
 
 void FTPPortMapper::configure(click::Arguments& arguments) {
+  Text input;
   arguments.required("CONTROL_REWRITER", control_name_).required("DATA_REWRITER", data_name_);
-  arguments.required("DATA_REWRITER_INPUT", data_input_, 0u, 255u);
+  arguments.required("DATA_REWRITER_INPUT", input);
+  const auto words = click::split_words(input.text);
+  names_ = arguments.names();
+  if (words.size() > 1)
+    spec_text_ = (words.size() == 6 ? "pattern " : "") + input.text;
+  else if (!words.empty() && !click::parse(input.text, data_input_, 0u, 255u))
+    arguments.error("DATA_REWRITER_INPUT", expectation(input));
 }
 
 void FTPPortMapper::link(const Directory& directory) {
   const auto find = [&](const char* what, const std::string& text) {
     const std::vector<Element*> named = directory(text);
     auto* found = named.size() == 1 ? dynamic_cast<IPRewriter*>(named[0]) : nullptr;
-    if (found == nullptr) throw Error(std::string(what) + ": '" + text + "' is not an IPRewriter or TCPRewriter");
+    if (found == nullptr || dynamic_cast<UDPRewriter*>(found) != nullptr)
+      throw Error(std::string(what) + ": '" + text + "' is not an IPRewriter or TCPRewriter");
     return found;
   };
   control_ = find("CONTROL_REWRITER", control_name_);
   data_ = find("DATA_REWRITER", data_name_);
+  if (!spec_text_.empty()) spec_ = data_->read_spec(names_, spec_text_, directory);
+  if (spec_ && spec_->what != nat::InputSpec::Do::rewrite)
+    throw Error("'" + spec_text_ + "' makes no mapping; expected a pattern and two outputs");
   if (data_input_ >= static_cast<uint32_t>(data_->inputs))
     throw Error(format("DATA_REWRITER_INPUT: '%s' has no input %u", data_name_.c_str(), data_input_));
+  if (control_->inputs == 1)
+    control_input_ = 0;
+  else if (control_ == data_ && !spec_)
+    control_input_ = data_input_;
 }
 
 Access FTPPortMapper::access(Processor) const {
-  return {.reads = {{Base::l3, 0, kToEnd}}, .writes = {{Base::l3, 2, kToEnd}}, .column_reads = columns(Column::l3)};
+  return {.reads = {{Base::l3, 0, kToEnd}},
+          .writes = {{Base::l3, 2, kToEnd}},
+          .column_reads = columns(Column::l3) | (wants_paint() ? columns(Column::paint) : 0)};
 }
 
-bool FTPPortMapper::note_shift(const nat::FlowKey& flow, uint32_t sequence, int more) {
+// Here and not at CONTROL_REWRITER, which sees packets when further commands of their batch may have been rewritten.
+void FTPPortMapper::move_sequence(const Ip4Header& ip) const {
+  nat::Rewrite control;
+  if (!control_->find(flow_of(ip), control) || control.reply) return;
+  if (const nat::Shifts shifts = control_->mappings().shifts(control.mapping)) nat::shift_forward(ip, shifts);
+}
+
+bool FTPPortMapper::note_shift(const nat::FlowKey& flow, uint32_t sequence, uint32_t last, int more) {
   nat::Rewrite control;
   nat::MappingTable& mappings = control_->mappings();
-  if (!mappings.find(flow, control) || control.reply) return false;
-  const nat::Shift shift = mappings.shift(control.mapping);
+  if (!control_->find(flow, control) || control.reply) return false;
+  const nat::Shift shift = mappings.shifts(control.mapping).newest;
   const bool again = shift && static_cast<int32_t>(sequence - shift.from) <= 0;  // sent once more
   if (more == 0 || again) return true;
   const int after = shift.after + more;
   if (after != static_cast<int16_t>(after)) return false;
-  mappings.set_shift(control.mapping, {sequence, shift.after, static_cast<int16_t>(after)});
+  mappings.add_shift(control.mapping, {last, shift.after, static_cast<int16_t>(after)});
   return true;
 }
 
-FTPPortMapper::Result FTPPortMapper::rewrite_command(Packet* packet, const Ip4Header& ip, int thread) {
-  if (ip.at[9] != kTcp || !ip.first_fragment() || ip.payload() < 20) return Result::no_command;
+FTPPortMapper::Result FTPPortMapper::rewrite_command(Packet* packet, const Ip4Header& ip, uint32_t sequence,
+                                                     uint32_t paint, int thread) {
   uint8_t* const tcp = ip.behind();
   const uint32_t header = (tcp[12] >> 4) * 4u;
   if (header < 20 || header > ip.payload()) return Result::no_command;
@@ -98,14 +139,19 @@ FTPPortMapper::Result FTPPortMapper::rewrite_command(Packet* packet, const Ip4He
   store_u16(tcp + 16, checksum);
   if (!right || ip.fragment() || ip.total() > ip.room || command->address != ip.source()) return Result::ignored;
 
-  const nat::FlowKey control{ip.source(), ip.destination(), load_u16(tcp), load_u16(tcp + 2), nat::Kind::tcp};
+  const nat::FlowKey control = flow_of(ip);
   const nat::FlowKey flow{command->address, ip.destination(), command->port, htons(20), nat::Kind::tcp};
   nat::Rewrite found;
-  if (!control_->mappings().find(control, found) || !data_->map(flow, data_input_, thread, found))
+  // The connection's first packets may be in this batch, on their way to CONTROL_REWRITER.
+  const Rewriter::Comer first{control_input_, paint, thread};
+  if (!(control_input_ == UINT32_MAX ? control_->find(control, found) : control_->map(control, first, found)))
     return Result::ignored;
+  const Rewriter::Comer comer{spec_ ? UINT32_MAX : data_input_, paint, thread};
+  if (!(spec_ ? data_->map(flow, *spec_, comer, found) : data_->map(flow, comer, found))) return Result::ignored;
   const std::string text = text_of(found.to.source, found.to.source_port);
   const int more = static_cast<int>(text.size()) - static_cast<int>(command->end - command->begin);
-  if (!note_shift(control, ntohl(load_u32(tcp + 4)), more)) return Result::ignored;
+  const uint32_t last = sequence + static_cast<uint32_t>(data.size()) - 1;
+  if (!note_shift(control, sequence, last, more)) return Result::ignored;
 
   move_tail(packet, static_cast<int>(ip.total()) - static_cast<int>(ip.room) + more);  // padding goes
   uint8_t* const place = tcp + header + command->begin;
@@ -120,10 +166,13 @@ FTPPortMapper::Result FTPPortMapper::rewrite_command(Packet* packet, const Ip4He
 
 void FTPPortMapper::run_cpu(Batch& batch) {
   const uint32_t* l3 = batch.column(Column::l3);
+  const uint32_t* const paint = wants_paint() ? batch.column(Column::paint) : nullptr;
   for (int i = 0; i < batch.size(); ++i) {
     const Ip4Header ip = ip4_header(batch.packet(i), l3[i]);
-    if (!ip) continue;
-    const Result result = rewrite_command(batch.packet(i), ip, batch.thread);
+    if (!ip || ip.at[9] != kTcp || !ip.first_fragment() || ip.payload() < 20) continue;
+    const uint32_t sequence = ntohl(load_u32(ip.behind() + 4));
+    move_sequence(ip);
+    const Result result = rewrite_command(batch.packet(i), ip, sequence, paint != nullptr ? paint[i] : 0, batch.thread);
     if (result == Result::rewritten) rewritten_.fetch_add(1, std::memory_order_relaxed);
     if (result == Result::ignored) ignored_.fetch_add(1, std::memory_order_relaxed);
   }

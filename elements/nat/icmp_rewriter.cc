@@ -5,6 +5,7 @@
 #include "click/arguments.h"
 #include "elements/endpoints/checksums.h"
 #include "elements/icmp/icmp_names.h"
+#include "elements/nat/sequence.h"
 
 namespace heddle {
 namespace {
@@ -22,7 +23,9 @@ void ICMPRewriter::configure(click::Arguments& arguments) {
   const auto given = arguments.rest();
   if (given.empty()) arguments.error("expected the names of rewriters");
   for (const auto& argument : given) names_ += argument.text + " ";
-  arguments.keyword("DST_ANNO", set_dst_);
+  ReplyAnnotation reply_annotation;
+  arguments.keyword("DST_ANNO", set_dst_).keyword("REPLY_ANNO", reply_annotation);
+  sets_paint_ = reply_annotation.given;
 }
 
 void ICMPRewriter::link(const Directory& directory) {
@@ -36,10 +39,11 @@ void ICMPRewriter::link(const Directory& directory) {
 }
 
 Access ICMPRewriter::access(Processor) const {
+  const ColumnSet annotations = (set_dst_ ? columns(Column::dst) : 0) | (sets_paint_ ? columns(Column::paint) : 0);
   return {.reads = {{Base::l3, 0, kToEnd}},
           .writes = {{Base::l3, 10, kToEnd}},
-          .column_reads = columns(Column::l3) | (set_dst_ ? columns(Column::dst) : 0),
-          .column_writes = set_dst_ ? columns(Column::dst) : 0};
+          .column_reads = columns(Column::l3) | annotations,
+          .column_writes = annotations};
 }
 
 std::span<const char* const> ICMPRewriter::drop_reasons() const {
@@ -47,7 +51,8 @@ std::span<const char* const> ICMPRewriter::drop_reasons() const {
   return kReasons;
 }
 
-bool ICMPRewriter::find(const Ip4Header& quoted, nat::FlowKey& before, nat::FlowKey& original) const {
+bool ICMPRewriter::find(const Ip4Header& quoted, nat::FlowKey& before, nat::FlowKey& original, nat::Shifts& shifts,
+                        bool& reply, uint8_t& annotation) const {
   const uint8_t protocol = quoted.at[9];
   const bool ports = quoted.first_fragment() && quoted.payload() >= 8;
   const uint8_t* behind = quoted.behind();
@@ -63,34 +68,39 @@ bool ICMPRewriter::find(const Ip4Header& quoted, nat::FlowKey& before, nat::Flow
   nat::Rewrite found;
   for (const Rewriter* rewriter : rewriters_) {
     for (const nat::FlowKey& key : {exact, before}) {
-      if (!rewriter->mappings().find(key.reversed(), found)) continue;
+      if (!rewriter->find(key.reversed(), found)) continue;
       original = found.to.reversed();
+      shifts = rewriter->mappings().shifts(found.mapping), reply = !found.reply, annotation = found.annotation;
       before = key;
       return true;
     }
     // Addresses alone: one that has left by the mapping comes from the mapped address, an answer goes to the host.
-    if (rewriter->mappings().find({0, quoted.source(), 0, 0, nat::Kind::address}, found)) {
+    if (rewriter->find({0, quoted.source(), 0, 0, nat::Kind::address}, found)) {
       original = before;
-      original.source = found.to.destination;
+      original.source = found.to.destination, annotation = found.annotation;
       return true;
     }
-    if (rewriter->mappings().find({quoted.destination(), 0, 0, 0, nat::Kind::address}, found)) {
+    if (rewriter->find({quoted.destination(), 0, 0, 0, nat::Kind::address}, found)) {
       original = before;
-      original.destination = found.to.source;
+      original.destination = found.to.source, reply = true;
       return true;
     }
   }
   return false;
 }
 
-int ICMPRewriter::rewrite(const Ip4Header& ip) const {
+int ICMPRewriter::rewrite(const Ip4Header& ip, uint32_t* paint) const {
   if (ip.at[9] != kIcmp || ip.fragment() || ip.payload() < 28 || !is_icmp_error(ip.behind()[0])) return kNotError;
   uint8_t* icmp = ip.behind();
   const uint32_t room = ip.payload() - 8, bytes = (icmp[8] & 15u) * 4;
   if (icmp[8] >> 4 != 4 || bytes < 20 || bytes > room) return kNotError;
   const Ip4Header quoted{icmp + 8, bytes, room};
   nat::FlowKey before, original;
-  if (!find(quoted, before, original)) return kNoMapping;
+  nat::Shifts shifts;
+  bool reply = false;
+  uint8_t annotation = 0;
+  if (!find(quoted, before, original, shifts, reply, annotation)) return kNoMapping;
+  if (sets_paint_ && !reply) *paint = annotation;
 
   const uint32_t changing = std::min(room, bytes + 20) & ~1u;  // header and the first bytes behind it
   const uint16_t sum_before = sum_of(quoted.at, changing);
@@ -105,6 +115,7 @@ int ICMPRewriter::rewrite(const Ip4Header& ip) const {
   } else if (before.kind == nat::Kind::tcp || before.kind == nat::Kind::udp) {
     rewrite_port(quoted, quoted.behind(), original.source_port);
     rewrite_port(quoted, quoted.behind() + 2, original.destination_port);
+    if (shifts) nat::unshift(quoted, shifts, reply);
   }
   const uint16_t sum_after = sum_of(quoted.at, changing);
   store_u16(icmp + 2, htons(updated_checksum(ntohs(load_u16(icmp + 2)), sum_before, sum_after)));
@@ -115,7 +126,8 @@ void ICMPRewriter::run_cpu(Batch& batch) {
   const uint32_t* l3 = batch.column(Column::l3);
   for (int i = 0; i < batch.size(); ++i) {
     const Ip4Header ip = ip4_header(batch.packet(i), l3[i]);
-    const int reason = ip ? rewrite(ip) : static_cast<int>(kNoHeader);
+    uint32_t* const paint = sets_paint_ ? batch.column(Column::paint) + i : nullptr;
+    const int reason = ip ? rewrite(ip, paint) : static_cast<int>(kNoHeader);
     if (reason < 0) {
       if (set_dst_) batch.column(Column::dst)[i] = ip.destination();
     } else if (outputs > 1) {

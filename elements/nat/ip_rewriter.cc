@@ -28,6 +28,8 @@ int IPRewriter::flow_of(const Ip4Header& ip, FlowKey& flow, uint8_t& seen) const
   flow = {ip.source(), ip.destination(), load_u16(ports), load_u16(ports + 2), tcp ? nat::Kind::tcp : nat::Kind::udp};
   seen = MappingTable::kForward;
   if (!tcp) return -1;
+  // Of a TCP connection, data counts.
+  if (ip.payload() <= uint32_t{ports[12]} / 16 * 4) seen = 0;
   const uint8_t flags = ports[13];
   if ((flags & kFin) != 0) seen |= MappingTable::kForwardEnd;
   if ((flags & kRst) != 0) seen |= MappingTable::kReset;
@@ -36,32 +38,62 @@ int IPRewriter::flow_of(const Ip4Header& ip, FlowKey& flow, uint8_t& seen) const
 }
 
 void IPRewriter::rewrite(const Ip4Header& ip, const FlowKey& from, const FlowKey& to) const {
-  rewrite_addresses(ip, from, to);
-  if (from.source_port != to.source_port) rewrite_port(ip, ip.behind(), to.source_port);
-  if (from.destination_port != to.destination_port) rewrite_port(ip, ip.behind() + 2, to.destination_port);
+  ChecksumChange change;
+  if (from.source != to.source) change.add(from.source, to.source), store_u32(ip.at + 12, to.source);
+  if (from.destination != to.destination)
+    change.add(from.destination, to.destination), store_u32(ip.at + 16, to.destination);
+  if (change) store_u16(ip.at + 10, change.applied_to(load_u16(ip.at + 10)));
+  uint8_t* ports = ip.behind();
+  if (from.source_port != to.source_port)
+    change.add(from.source_port, to.source_port), store_u16(ports, to.source_port);
+  if (from.destination_port != to.destination_port)
+    change.add(from.destination_port, to.destination_port), store_u16(ports + 2, to.destination_port);
+  uint8_t* checksum = change ? transport_checksum_field(ip) : nullptr;
+  if (checksum == nullptr) return;
+  store_u16(checksum, change.applied_to(load_u16(checksum)));
+  keep_udp_checksum(ip, checksum);
 }
 
 void IPRewriter::configure_timeouts(click::Arguments& arguments) {
-  tcp_s_ = seconds(arguments, "TCP_TIMEOUT", tcp_s_);
-  tcp_done_s_ = seconds(arguments, "TCP_DONE_TIMEOUT", tcp_done_s_);
-  tcp_nodata_s_ = seconds(arguments, "TCP_NODATA_TIMEOUT", tcp_nodata_s_);
-  udp_s_ = seconds(arguments, "UDP_TIMEOUT", seconds(arguments, "TIMEOUT", udp_s_));
-  udp_streaming_s_ = seconds(arguments, "UDP_STREAMING_TIMEOUT", seconds(arguments, "STREAMING_TIMEOUT", udp_s_));
-  for (const char* guarantee : {"TCP_GUARANTEE", "UDP_GUARANTEE", "GUARANTEE"}) seconds(arguments, guarantee, 5);
+  tcp_ms_ = time_ms(arguments, "TCP_TIMEOUT", tcp_ms_);
+  tcp_done_ms_ = time_ms(arguments, "TCP_DONE_TIMEOUT", tcp_done_ms_);
+  tcp_nodata_ms_ = time_ms(arguments, "TCP_NODATA_TIMEOUT", tcp_nodata_ms_);
+  udp_ms_ = time_ms(arguments, "UDP_TIMEOUT", time_ms(arguments, "TIMEOUT", udp_ms_));
+  udp_streaming_ms_ = time_ms(arguments, "UDP_STREAMING_TIMEOUT", time_ms(arguments, "STREAMING_TIMEOUT", udp_ms_));
+  const int64_t guarantee_ms = time_ms(arguments, "GUARANTEE", kGuaranteeMs);
+  tcp_guarantee_ms_ = time_ms(arguments, "TCP_GUARANTEE", guarantee_ms);
+  udp_guarantee_ms_ = time_ms(arguments, "UDP_GUARANTEE", guarantee_ms);
 }
 
-uint32_t IPRewriter::timeout_s(const MappingTable::Idle& mapping) const {
+MappingTable::Limits IPRewriter::limits(const MappingTable::Idle& mapping) const {
   const auto saw = [&](int what) { return (mapping.seen & what) == what; };
   const bool both = saw(MappingTable::kForward | MappingTable::kReply);
-  if (mapping.kind == nat::Kind::udp) return both ? udp_streaming_s_ : udp_s_;
-  if (saw(MappingTable::kReset) || saw(MappingTable::kForwardEnd | MappingTable::kReplyEnd)) return tcp_done_s_;
-  return both ? tcp_s_ : tcp_nodata_s_;
+  if (mapping.kind == nat::Kind::udp) return udp_limits(mapping);
+  if (saw(MappingTable::kReset) || saw(MappingTable::kForwardEnd | MappingTable::kReplyEnd))
+    return {tcp_guarantee_ms_, tcp_done_ms_};
+  return {tcp_guarantee_ms_, both ? tcp_ms_ : tcp_nodata_ms_};
+}
+
+MappingTable::Limits IPRewriter::udp_limits(const MappingTable::Idle& mapping) const {
+  constexpr int kStreaming = MappingTable::kForward | MappingTable::kReply | MappingTable::kThird;
+  return {udp_guarantee_ms_, (mapping.seen & kStreaming) == kStreaming ? udp_streaming_ms_ : udp_ms_};
 }
 
 void IPRewriter::handlers(Handlers& list) {
   Rewriter::handlers(list);
-  if (knows(kTcp)) add_lookup(list, "tcp_lookup", nat::Kind::tcp);
-  if (knows(kUdp)) add_lookup(list, "udp_lookup", nat::Kind::udp);
+  const auto add = [&](nat::Kind kind, const std::string& name) {
+    add_table(list, (name + "_table").c_str(), kind), add_table(list, (name + "_mappings").c_str(), kind);
+    add_lookup(list, (name + "_lookup").c_str(), {kind});
+  };
+  if (knows(kTcp)) add(nat::Kind::tcp, "tcp");
+  if (knows(kUdp)) add(nat::Kind::udp, "udp");
+  add_lookup(list, "lookup", looked_up());
+}
+
+int UDPRewriter::flow_of(const Ip4Header& ip, FlowKey& flow, uint8_t& seen) const {
+  const int reason = IPRewriter::flow_of(ip, flow, seen);
+  seen = MappingTable::kForward;
+  return reason;
 }
 
 int ICMPPingRewriter::flow_of(const Ip4Header& ip, FlowKey& flow, uint8_t& seen) const {
@@ -87,8 +119,7 @@ void ICMPPingRewriter::rewrite(const Ip4Header& ip, const FlowKey& from, const F
 }
 
 void ICMPPingRewriter::configure_timeouts(click::Arguments& arguments) {
-  timeout_s_ = seconds(arguments, "TIMEOUT", timeout_s_);
-  seconds(arguments, "GUARANTEE", 5);
+  limits_ = {time_ms(arguments, "GUARANTEE", limits_.guarantee), time_ms(arguments, "TIMEOUT", limits_.timeout)};
 }
 
 int IPAddrRewriter::flow_of(const Ip4Header& ip, FlowKey& flow, uint8_t& seen) const {
@@ -108,8 +139,7 @@ void IPAddrRewriter::rewrite(const Ip4Header& ip, const FlowKey& from, const Flo
 }
 
 void IPAddrRewriter::configure_timeouts(click::Arguments& arguments) {
-  timeout_s_ = seconds(arguments, "TIMEOUT", timeout_s_);
-  seconds(arguments, "GUARANTEE", 5);
+  limits_ = {time_ms(arguments, "GUARANTEE", limits_.guarantee), time_ms(arguments, "TIMEOUT", limits_.timeout)};
 }
 
 int IPAddrPairRewriter::flow_of(const Ip4Header& ip, FlowKey& flow, uint8_t& seen) const {
@@ -123,8 +153,7 @@ void IPAddrPairRewriter::rewrite(const Ip4Header& ip, const FlowKey& from, const
 }
 
 void IPAddrPairRewriter::configure_timeouts(click::Arguments& arguments) {
-  timeout_s_ = seconds(arguments, "TIMEOUT", timeout_s_);
-  seconds(arguments, "GUARANTEE", 5);
+  limits_ = {time_ms(arguments, "GUARANTEE", limits_.guarantee), time_ms(arguments, "TIMEOUT", limits_.timeout)};
 }
 
 HEDDLE_ELEMENT(IPRewriter);

@@ -12,8 +12,10 @@ void IPRewriterPatterns::configure(click::Arguments& arguments) {
     std::vector<std::string> words;
     std::istringstream stream{std::string(argument.text)};
     for (std::string word; stream >> word;) words.push_back(word);
-    if (words.size() != 5 && words.size() != 3) {
-      arguments.error_at(argument, "'" + argument.text + "' is not NAME SADDR SPORT DADDR DPORT");
+    if (words.size() < 3 || words.size() > 5) {
+      arguments.error_at(argument, "'" + argument.text +
+                                       "' is not NAME SADDR SPORT DADDR DPORT, NAME SADDR DADDR SPORT or NAME SADDR "
+                                       "DADDR");
       continue;
     }
     static const std::set<std::string> kWords = {"keep",        "drop",     "discard", "pass",

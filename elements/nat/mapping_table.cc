@@ -8,6 +8,7 @@ namespace heddle::nat {
 namespace {
 
 constexpr uint32_t kAtOnce = 1024;  // mappings a lock: packet threads may want to make some meanwhile
+constexpr uint32_t kLookedAt = 4096, kCandidates = 64;  // of so many mappings a 64th are given up, one after the other
 
 }  // namespace
 
@@ -17,41 +18,34 @@ MappingTable::MappingTable(uint32_t capacity)
       buckets_(std::make_unique<Bucket[]>(size_t{mask_} + 1)),
       mappings_(std::make_unique<Mapping[]>(capacity_)) {}
 
-FlowKey MappingTable::key_of(uint64_t addresses, uint64_t ports, Kind kind) {
-  return {static_cast<uint32_t>(addresses >> 32), static_cast<uint32_t>(addresses), static_cast<uint16_t>(ports >> 16),
-          static_cast<uint16_t>(ports), kind};
+uint32_t MappingTable::hash(const FlowKey& key) {
+  uint64_t mixed = addresses_of(key) * 0x9e3779b97f4a7c15u;
+  mixed ^= (uint64_t{ports_of(key)} << 16 | uint64_t{key.owner} << 8 | static_cast<uint64_t>(key.kind)) *
+           0xc2b2ae3d27d4eb4fu;
+  mixed ^= mixed >> 29;
+  mixed *= 0x165667b19e3779f9u;
+  return static_cast<uint32_t>(mixed >> 32);
 }
 
-uint32_t MappingTable::home(const FlowKey& key) const {
-  uint64_t hash = addresses_of(key) * 0x9e3779b97f4a7c15u;
-  hash ^= (uint64_t{ports_of(key)} << 8 | static_cast<uint64_t>(key.kind)) * 0xc2b2ae3d27d4eb4fu;
-  hash ^= hash >> 29;
-  hash *= 0x165667b19e3779f9u;
-  return static_cast<uint32_t>(hash >> 32) & mask_;
-}
-
-bool MappingTable::find(const FlowKey& key, Rewrite& found) const {
-  const uint64_t addresses = addresses_of(key);
-  const uint32_t ports = ports_of(key), kind = static_cast<uint32_t>(key.kind);
-  for (uint32_t at = home(key), steps = 0; steps <= mask_;) {
+bool MappingTable::find(const FlowKey& key, uint32_t hash, Rewrite& found) const {
+  const uint64_t addresses = addresses_of(key), wanted = rest_of(key);
+  for (uint32_t at = hash & mask_, steps = 0; steps <= mask_;) {
     const Bucket& bucket = buckets_[at];
     const uint32_t version = bucket.version.load(std::memory_order_acquire);
     if (version % 2 != 0) continue;  // for some stores
     uint32_t value = kNone;
     for (const Entry& entry : bucket.entries) {
       const uint64_t rest = entry.rest.load(std::memory_order_relaxed);
-      if (entry.addresses.load(std::memory_order_relaxed) == addresses && static_cast<uint32_t>(rest) == ports &&
-          rest != UINT64_MAX && ((rest >> 32 & ~kReplyBit) >> kKindShift) == kind)
+      if (entry.addresses.load(std::memory_order_relaxed) == addresses && (rest & kRestOfKey) == wanted &&
+          mappings_[rest >> 32 & kIndex].owner.load(std::memory_order_relaxed) == key.owner)
         value = static_cast<uint32_t>(rest >> 32);
     }
     const bool further = bucket.passed.load(std::memory_order_relaxed) > 0;
     if (value != kNone) {
       const Mapping& mapping = mappings_[value & kIndex];
       found.reply = (value & kReplyBit) != 0;
-      const size_t first = found.reply ? 0 : 2;
-      found.to = key_of(mapping.words[first].load(std::memory_order_relaxed),
-                        mapping.words[first + 1].load(std::memory_order_relaxed), key.kind);
-      if (found.reply) found.to = found.to.reversed();
+      found.to = found.reply ? mapping.flow().reversed() : mapping.to();
+      found.annotation = mapping.annotation.load(std::memory_order_relaxed);
       const uint32_t outputs = mapping.outputs.load(std::memory_order_relaxed);
       found.output = static_cast<uint8_t>(found.reply ? outputs >> 8 : outputs);
       found.mapping = value & kIndex;
@@ -66,23 +60,26 @@ bool MappingTable::find(const FlowKey& key, Rewrite& found) const {
   return false;
 }
 
-void MappingTable::prefetch_mapping(const FlowKey& key) const {
-  for (const Entry& entry : buckets_[home(key)].entries)
-    if (const uint64_t rest = entry.rest.load(std::memory_order_relaxed);
-        rest != UINT64_MAX && static_cast<uint32_t>(rest) == ports_of(key))
+void MappingTable::prefetch_mapping(const FlowKey& key, uint32_t hash) const {
+  const uint64_t wanted = rest_of(key);
+  for (const Entry& entry : buckets_[hash & mask_].entries)
+    if (const uint64_t rest = entry.rest.load(std::memory_order_relaxed); (rest & kRestOfKey) == wanted)
       __builtin_prefetch(&mappings_[rest >> 32 & kIndex]);
 }
 
-void MappingTable::touch(uint32_t index, uint32_t now_s, uint8_t seen) {
+void MappingTable::touch(uint32_t index, uint64_t now_ms, uint8_t seen) {
   Mapping& mapping = mappings_[index];
-  if (mapping.used_s.load(std::memory_order_relaxed) != now_s) mapping.used_s.store(now_s, std::memory_order_relaxed);
-  if ((seen & kStart) != 0) {  // its ports are used again
+  if (mapping.used_ms.load(std::memory_order_relaxed) != now_ms)
+    mapping.used_ms.store(now_ms, std::memory_order_relaxed);
+  // Its ports are used again; of a new mapping FTPPortMapper may have moved what comes behind the start already.
+  if ((seen & kStart) != 0 && mapping.seen.load(std::memory_order_relaxed) != 0) {
     mapping.seen.store(0, std::memory_order_relaxed);
-    mapping.shift.store(0, std::memory_order_relaxed);
+    mapping.shift.store(0, std::memory_order_relaxed), mapping.earlier_shift.store(0, std::memory_order_relaxed);
   }
   seen &= static_cast<uint8_t>(~kStart);
-  if ((mapping.seen.load(std::memory_order_relaxed) & seen) != seen)
-    mapping.seen.fetch_or(seen, std::memory_order_relaxed);
+  const uint8_t before = mapping.seen.load(std::memory_order_relaxed);
+  if (before != 0) seen |= (before & kSecond) != 0 ? kSecond | kThird : kSecond;
+  if ((before & seen) != seen) mapping.seen.fetch_or(seen, std::memory_order_relaxed);
 }
 
 template <class Change>
@@ -95,7 +92,7 @@ void MappingTable::change(Bucket& bucket, const Change& what) {
 }
 
 bool MappingTable::insert(const FlowKey& key, uint32_t value) {
-  const uint32_t first = home(key);
+  const uint32_t first = hash(key) & mask_;
   for (uint32_t steps = 0, at = first; steps <= mask_; ++steps, at = (at + 1) & mask_) {
     Bucket& bucket = buckets_[at];
     for (Entry& entry : bucket.entries) {
@@ -113,7 +110,7 @@ bool MappingTable::insert(const FlowKey& key, uint32_t value) {
 }
 
 void MappingTable::remove(const FlowKey& key, uint32_t value) {
-  const uint32_t first = home(key);
+  const uint32_t first = hash(key) & mask_;
   const uint64_t wanted = uint64_t{value} << 32 | ports_of(key);
   for (uint32_t steps = 0, at = first; steps <= mask_; ++steps, at = (at + 1) & mask_) {
     Bucket& bucket = buckets_[at];
@@ -129,14 +126,14 @@ void MappingTable::remove(const FlowKey& key, uint32_t value) {
   }
 }
 
-MappingTable::Mapping* MappingTable::place(const FlowKey& flow, const FlowKey& to, uint32_t outputs, uint32_t used_s,
-                                           Outcome& outcome) {
+MappingTable::Mapping* MappingTable::place(const FlowKey& flow, const FlowKey& to, uint32_t outputs, uint64_t used_ms,
+                                           uint8_t annotation, Outcome& outcome) {
   Rewrite there;
   outcome = find(flow, there) ? Outcome::made : find(to.reversed(), there) ? Outcome::taken : Outcome::full;
   uint32_t index = free_;
   if (outcome != Outcome::full || (index == kNone && fresh_ == capacity_)) return nullptr;
   if (index != kNone)
-    free_ = mappings_[index].next_free;
+    free_ = static_cast<uint32_t>(mappings_[index].words[0]);
   else
     index = fresh_++;
   Mapping& mapping = mappings_[index];
@@ -145,49 +142,54 @@ MappingTable::Mapping* MappingTable::place(const FlowKey& flow, const FlowKey& t
   mapping.words[2].store(addresses_of(to), std::memory_order_relaxed);
   mapping.words[3].store(ports_of(to), std::memory_order_relaxed);
   mapping.outputs.store(outputs, std::memory_order_relaxed);
-  mapping.used_s.store(used_s, std::memory_order_relaxed);
+  mapping.used_ms.store(used_ms, std::memory_order_relaxed);
   mapping.seen.store(0, std::memory_order_relaxed);
-  mapping.shift.store(0, std::memory_order_relaxed);
+  mapping.owner.store(flow.owner, std::memory_order_relaxed);
+  mapping.annotation.store(annotation, std::memory_order_relaxed);
+  mapping.shift.store(0, std::memory_order_relaxed), mapping.earlier_shift.store(0, std::memory_order_relaxed);
   mapping.used.store(true, std::memory_order_relaxed);
   const uint32_t value = index | static_cast<uint32_t>(flow.kind) << kKindShift;
-  insert(flow, value);
+  if (flow != to.reversed()) insert(flow, value);
   insert(to.reversed(), value | kReplyBit);
   size_.fetch_add(1, std::memory_order_relaxed);
+  sizes_[flow.owner].fetch_add(1, std::memory_order_relaxed);
   outcome = Outcome::made;
   return &mapping;
 }
 
 MappingTable::Outcome MappingTable::create(const FlowKey& flow, const FlowKey& to, uint8_t forward, uint8_t back,
-                                           uint32_t now_s, uint8_t input) {
+                                           uint64_t now_ms, uint8_t input, uint8_t annotation) {
   const std::lock_guard one_at_a_time(changing_);
   if (moved_) return Outcome::moved;
   const uint32_t outputs =
       forward | uint32_t{back} << 8 | static_cast<uint32_t>(flow.kind) << 16 | uint32_t{input} << 24;
   Outcome outcome = Outcome::made, ignored = Outcome::made;
-  if (place(flow, to, outputs, now_s, outcome) != nullptr && next_ != nullptr) {
+  if (place(flow, to, outputs, now_ms, annotation, outcome) != nullptr && next_ != nullptr) {
     const std::lock_guard there(next_->changing_);
-    next_->place(flow, to, outputs, now_s, ignored);
+    next_->place(flow, to, outputs, now_ms, annotation, ignored);
   }
   return outcome;
 }
 
 void MappingTable::remove_mapping(uint32_t index) {
   Mapping& mapping = mappings_[index];
-  const auto kind = static_cast<Kind>(mapping.outputs >> 16 & 0xff);
-  const uint32_t value = index | static_cast<uint32_t>(kind) << kKindShift;
-  remove(key_of(mapping.words[0], mapping.words[1], kind), value);
-  remove(key_of(mapping.words[2], mapping.words[3], kind).reversed(), value | kReplyBit);
+  const FlowKey flow = mapping.flow(), back = mapping.to().reversed();
+  const uint32_t value = index | static_cast<uint32_t>(flow.kind) << kKindShift;
+  if (flow != back) remove(flow, value);
+  remove(back, value | kReplyBit);
   if (next_ != nullptr && !moved_) {
     const std::lock_guard there(next_->changing_);
     if (const Mapping* same = same_in(*next_, index))
       next_->remove_mapping(static_cast<uint32_t>(same - next_->mappings_.get()));
   }
   mapping.used.store(false, std::memory_order_relaxed);
-  mapping.next_free = free_, free_ = index;
+  mapping.words[0].store(free_, std::memory_order_relaxed), free_ = index;
   size_.fetch_sub(1, std::memory_order_relaxed);
+  sizes_[flow.owner].fetch_sub(1, std::memory_order_relaxed);
+  none_before_ms_ = 0;
 }
 
-bool MappingTable::expire(uint32_t now_s, uint32_t count, const std::function<bool(const Idle&)>& dead) {
+bool MappingTable::expire(uint64_t now_ms, uint32_t count, const std::function<bool(const Idle&)>& dead) {
   const std::unique_lock one_at_a_time(changing_, std::try_to_lock);
   if (!one_at_a_time) return false;
   for (count = std::min(count, fresh_); count > 0; --count) {
@@ -195,10 +197,80 @@ bool MappingTable::expire(uint32_t now_s, uint32_t count, const std::function<bo
     const uint32_t index = swept_++;
     const Mapping& mapping = mappings_[index];
     if (!mapping.used.load(std::memory_order_relaxed)) continue;
-    if (dead({static_cast<Kind>(mapping.outputs >> 16 & 0xff), mapping.seen, now_s - mapping.used_s}))
-      remove_mapping(index);
+    if (dead(idle_of(mapping, now_ms))) remove_mapping(index);
   }
   return true;
+}
+
+MappingTable::Candidate MappingTable::candidate_of(uint32_t index, uint64_t now_ms, const LimitsOf& limits) const {
+  const Mapping& mapping = mappings_[index];
+  const Idle idle = idle_of(mapping, now_ms);
+  const Limits after = limits(idle);
+  const uint64_t used_ms = now_ms - static_cast<uint64_t>(idle.ms);
+  const bool guaranteed = idle.ms < after.guarantee;
+  return {guaranteed, used_ms + static_cast<uint64_t>(guaranteed ? after.guarantee : after.timeout), used_ms, index,
+          idle.seen};
+}
+
+bool MappingTable::is_valid(const Candidate& candidate) const {
+  const Mapping& mapping = mappings_[candidate.index];
+  return mapping.used && mapping.used_ms == candidate.used_ms && mapping.seen == candidate.seen;
+}
+
+void MappingTable::look_for_candidates(uint64_t now_ms, const LimitsOf& limits) {
+  const uint32_t count = std::min(fresh_, kLookedAt);
+  uint64_t earliest = UINT64_MAX;  // end of a guarantee
+  candidates_.clear();
+  for (uint32_t i = 0; i < count; ++i) {
+    if (looked_at_ >= fresh_) looked_at_ = 0;
+    const uint32_t index = looked_at_++;
+    if (!mappings_[index].used) continue;
+    const Candidate one = candidate_of(index, now_ms, limits);
+    if (one.guaranteed)
+      earliest = std::min(earliest, one.end_ms);
+    else
+      candidates_.push_back(one);
+  }
+  std::ranges::sort(candidates_, std::greater());
+  const size_t kept = std::max(count / kCandidates, 1u);
+  if (candidates_.size() > kept) candidates_.erase(candidates_.begin(), candidates_.end() - static_cast<int64_t>(kept));
+  if (candidates_.empty()) none_before_ms_ = count == fresh_ ? earliest : now_ms + 1;
+}
+
+bool MappingTable::give_up(uint64_t now_ms, uint64_t latest_ms, const LimitsOf& limits) {
+  const std::lock_guard one_at_a_time(changing_);
+  if (moved_ || free_ != kNone || fresh_ < capacity_) return true;
+  while (!candidates_.empty() && !is_valid(candidates_.back())) candidates_.pop_back();
+  if (candidates_.empty() && now_ms >= none_before_ms_) look_for_candidates(now_ms, limits);
+  if (candidates_.empty()) return false;
+  const Candidate first = candidates_.back();
+  if (first.end_ms > latest_ms) {
+    candidates_.clear();  // another may end before, when it is asked again
+    none_before_ms_ = now_ms + 1;
+    return false;
+  }
+  candidates_.pop_back();
+  remove_mapping(first.index);
+  return true;
+}
+
+void MappingTable::shrink(uint32_t most, uint64_t now_ms, const LimitsOf& limits) {
+  std::vector<Candidate> all;
+  for (uint32_t index = 0, end = 0;; index = end) {
+    const std::lock_guard one_at_a_time(changing_);
+    end = std::min(index + kAtOnce, fresh_);
+    for (; index < end; ++index)
+      if (mappings_[index].used) all.push_back(candidate_of(index, now_ms, limits));
+    if (end == fresh_) break;
+  }
+  std::ranges::sort(all);
+  for (size_t next = 0; next < all.size();) {
+    const std::lock_guard one_at_a_time(changing_);
+    for (const size_t end = std::min<size_t>(next + kAtOnce, all.size()); next < end; ++next) {
+      if (size() <= most) return;
+      if (is_valid(all[next])) remove_mapping(all[next].index);
+    }
+  }
 }
 
 void MappingTable::clear() {
@@ -207,12 +279,13 @@ void MappingTable::clear() {
     if (mappings_[index].used) remove_mapping(index);
 }
 
-void MappingTable::clear_input(uint8_t input) {
+void MappingTable::clear_input(uint8_t owner, uint8_t input) {
   for (uint32_t index = 0, end = 0;; index = end) {
     const std::lock_guard one_at_a_time(changing_);  // packet threads may want to make mappings meanwhile
     end = std::min(index + kAtOnce, fresh_);
     for (; index < end; ++index)
-      if (mappings_[index].used && mappings_[index].outputs >> 24 == input) remove_mapping(index);
+      if (const Mapping& mapping = mappings_[index]; mapping.used && mapping.owner == owner && mapping.input() == input)
+        remove_mapping(index);
     if (end == fresh_) return;
   }
 }
@@ -220,10 +293,9 @@ void MappingTable::clear_input(uint8_t input) {
 MappingTable::Mapping* MappingTable::same_in(MappingTable& other, uint32_t index) const {
   const Mapping& mapping = mappings_[index];
   Rewrite found;
-  const auto kind = static_cast<Kind>(mapping.outputs >> 16 & 0xff);
-  if (!other.find(key_of(mapping.words[0], mapping.words[1], kind), found) || found.reply ||
-      found.to != key_of(mapping.words[2], mapping.words[3], kind))
-    return nullptr;
+  const FlowKey flow = mapping.flow(), to = mapping.to();
+  const bool is_its_reply = flow == to.reversed();
+  if (!other.find(flow, found) || found.reply != is_its_reply || found.to != to) return nullptr;
   return &other.mappings_[found.mapping];
 }
 
@@ -237,14 +309,12 @@ void MappingTable::move_to(MappingTable& other) {
     for (; index < end; ++index) {
       const Mapping& mapping = mappings_[index];
       if (!mapping.used) continue;
-      const auto kind = static_cast<Kind>(mapping.outputs >> 16 & 0xff);
       Outcome ignored = Outcome::made;
       Mapping* made =
-          other.place(key_of(mapping.words[0], mapping.words[1], kind),
-                      key_of(mapping.words[2], mapping.words[3], kind), mapping.outputs, mapping.used_s, ignored);
+          other.place(mapping.flow(), mapping.to(), mapping.outputs, mapping.used_ms, mapping.annotation, ignored);
       if (made == nullptr) continue;  // since next_ is set
       made->seen.store(mapping.seen);
-      made->shift.store(mapping.shift);
+      made->earlier_shift.store(mapping.earlier_shift), made->shift.store(mapping.shift);
     }
     more = end < fresh_;
     moved_ = !more;
@@ -259,39 +329,42 @@ void MappingTable::hand_over(MappingTable& other) const {
     Mapping* same = mapping.used ? same_in(other, index) : nullptr;
     if (same == nullptr) continue;
     same->seen.fetch_or(mapping.seen);
-    if (static_cast<int32_t>(mapping.used_s - same->used_s) > 0) same->used_s.store(mapping.used_s);
+    if (mapping.used_ms > same->used_ms) same->used_ms.store(mapping.used_ms);
   }
 }
 
-void MappingTable::set_shift(uint32_t index, Shift shift) {
+void MappingTable::add_shift(uint32_t index, Shift shift) {
   const std::lock_guard one_at_a_time(changing_);  // seldom
-  const auto word = std::bit_cast<uint64_t>(shift);
-  mappings_[index].shift.store(word, std::memory_order_relaxed);
+  // Who sees the newest sees the one before as well.
+  const auto add = [&](Mapping& mapping) {
+    mapping.earlier_shift.store(mapping.shift.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    mapping.shift.store(std::bit_cast<uint64_t>(shift), std::memory_order_release);
+  };
+  add(mappings_[index]);
   if (next_ == nullptr) return;
   const std::lock_guard there(next_->changing_);
-  if (Mapping* same = same_in(*next_, index)) same->shift.store(word, std::memory_order_relaxed);
+  if (Mapping* same = same_in(*next_, index)) add(*same);
 }
 
-void MappingTable::copy(const MappingTable& other, int outputs) {
+void MappingTable::copy(const MappingTable& other, uint8_t from, uint8_t owner, int outputs) {
   for (uint32_t index = 0; index < other.fresh_; ++index) {
     const Mapping& mapping = other.mappings_[index];
     const uint32_t ways = mapping.outputs;
     const auto forward = static_cast<uint8_t>(ways), back = static_cast<uint8_t>(ways >> 8);
-    if (!mapping.used || std::max(forward, back) >= outputs) continue;
-    const auto kind = static_cast<Kind>(ways >> 16 & 0xff);
-    const FlowKey flow = key_of(mapping.words[0], mapping.words[1], kind);
-    if (create(flow, key_of(mapping.words[2], mapping.words[3], kind), forward, back, mapping.used_s,
-               static_cast<uint8_t>(ways >> 24)) == Outcome::full)
-      return;
+    if (!mapping.used || mapping.owner != from || std::max(forward, back) >= outputs) continue;
+    FlowKey flow = mapping.flow(), to = mapping.to();
+    flow.owner = to.owner = owner;
+    if (create(flow, to, forward, back, mapping.used_ms, mapping.input(), mapping.annotation) == Outcome::full) return;
     if (Rewrite made; find(flow, made)) {
-      touch(made.mapping, mapping.used_s, mapping.seen);
-      set_shift(made.mapping, other.shift(index));
+      touch(made.mapping, mapping.used_ms, mapping.seen);
+      const Shifts shifts = other.shifts(index);
+      if (shifts.earlier) add_shift(made.mapping, shifts.earlier);
+      if (shifts) add_shift(made.mapping, shifts.newest);
     }
   }
 }
 
-void MappingTable::visit(uint32_t now_s,
-                         const std::function<void(const FlowKey&, const FlowKey&, uint8_t, uint32_t)>& each) const {
+void MappingTable::visit(uint64_t now_ms, const std::function<void(const View&)>& each) const {
   bool more = true;
   for (uint32_t index = 0; more;) {
     const std::lock_guard one_at_a_time(changing_);
@@ -300,9 +373,9 @@ void MappingTable::visit(uint32_t now_s,
     for (; index < end; ++index) {
       const Mapping& mapping = mappings_[index];
       if (!mapping.used) continue;
-      const auto kind = static_cast<Kind>(mapping.outputs >> 16 & 0xff);
-      each(key_of(mapping.words[0], mapping.words[1], kind), key_of(mapping.words[2], mapping.words[3], kind),
-           static_cast<uint8_t>(mapping.outputs), now_s - mapping.used_s);
+      const uint32_t outputs = mapping.outputs;
+      each({mapping.flow(), mapping.to(), static_cast<uint8_t>(outputs), static_cast<uint8_t>(outputs >> 8),
+            mapping.input(), idle_of(mapping, now_ms).ms});
     }
   }
 }

@@ -76,14 +76,14 @@ TEST(MappingTable, TimesAreThoseOfTheLastPacket) {
   EXPECT_TRUE(found.reply);
   EXPECT_EQ(found.output, 1);
   table.touch(found.mapping, 107, MappingTable::kReply);
-  uint32_t idle = 0;
+  int64_t idle = 0;
   uint8_t seen = 0;
   const auto look = [&](const MappingTable::Idle& mapping) {
-    idle = mapping.seconds, seen = mapping.seen;
-    return mapping.seconds > 10;
+    idle = mapping.ms, seen = mapping.seen;
+    return mapping.ms > 10;
   };
   table.expire(110, 10, look);
-  EXPECT_EQ(idle, 3u);
+  EXPECT_EQ(idle, 3);
   EXPECT_EQ(seen, MappingTable::kReply);
   EXPECT_EQ(table.size(), 1u);
   table.expire(118, 10, look);
@@ -127,7 +127,7 @@ TEST(MappingTable, ThoseOfAnInputCanBeForgotten) {
   for (uint16_t n = 0; n < 4000; ++n)
     ASSERT_EQ(table.create({1, 2, n, 9, Kind::udp}, {3, 2, n, 9, Kind::udp}, 0, 1, 0, n % 3),
               MappingTable::Outcome::made);
-  table.clear_input(1);
+  table.clear_input(0, 1);
   Rewrite found;
   for (uint16_t n = 0; n < 4000; ++n) ASSERT_EQ(table.find({1, 2, n, 9, Kind::udp}, found), n % 3 != 1) << n;
   EXPECT_EQ(table.size(), 4000u - 1333u);
@@ -148,19 +148,109 @@ TEST(MappingTable, WhatPacketsHaveShownGoesAlong) {
   Rewrite found;
   ASSERT_TRUE(table.find(early, found));
   table.touch(found.mapping, 105, MappingTable::kForwardEnd);
-  table.set_shift(found.mapping, {7, 1, 2});
+  table.add_shift(found.mapping, {6, 0, 1});
+  table.add_shift(found.mapping, {7, 1, 2});
   table.move_to(next);
   ASSERT_TRUE(table.find(late, found));
   table.touch(found.mapping, 107, MappingTable::kReset);  // by a thread that still looks here
-  table.set_shift(found.mapping, {8, 3, 4});
+  table.add_shift(found.mapping, {8, 3, 4});
   table.hand_over(next);
-  std::map<uint32_t, uint8_t> seen;  // by idle seconds
-  next.expire(110, 20, [&](const MappingTable::Idle& mapping) { return seen[mapping.seconds] = mapping.seen, false; });
-  EXPECT_EQ(seen, (std::map<uint32_t, uint8_t>{{5, MappingTable::kForwardEnd}, {3, MappingTable::kReset}}));
+  std::map<int64_t, uint8_t> seen;  // by idle time
+  next.expire(110, 20, [&](const MappingTable::Idle& mapping) { return seen[mapping.ms] = mapping.seen, false; });
+  EXPECT_EQ(seen, (std::map<int64_t, uint8_t>{{5, MappingTable::kForwardEnd}, {3, MappingTable::kReset}}));
   ASSERT_TRUE(next.find(early, found));
-  EXPECT_EQ(next.shift(found.mapping).from, 7u);
+  EXPECT_EQ(next.shifts(found.mapping).newest.from, 7u);
+  EXPECT_EQ(next.shifts(found.mapping).earlier.from, 6u);
   ASSERT_TRUE(next.find(late, found));
-  EXPECT_EQ(next.shift(found.mapping).from, 8u);
+  EXPECT_EQ(next.shifts(found.mapping).newest.from, 8u);
+}
+
+TEST(MappingTable, OwnersKnowTheirOwn) {
+  MappingTable table(100), next(100);
+  const FlowKey flow{1, 2, 3, 4, Kind::udp}, to{5, 2, 6, 4, Kind::udp};
+  const auto of = [](FlowKey key, uint8_t owner) { return key.owner = owner, key; };
+  ASSERT_EQ(table.create(of(flow, 0), of(to, 0), 0, 1, 0, 7), MappingTable::Outcome::made);
+  Rewrite found;
+  EXPECT_FALSE(table.find(of(flow, 1), found));
+  ASSERT_EQ(table.create(of(flow, 1), of(flow, 1), 2, 3, 0, 7), MappingTable::Outcome::made);
+  ASSERT_TRUE(table.find(of(flow, 0), found));
+  EXPECT_EQ(found.to, of(to, 0));
+  ASSERT_TRUE(table.find(of(flow, 1), found));
+  EXPECT_EQ(found.to, of(flow, 1));
+  next.copy(table, 1, 9, 4);
+  EXPECT_FALSE(next.find(of(flow, 1), found));
+  ASSERT_TRUE(next.find(of(flow, 9), found));
+  EXPECT_EQ(found.to, of(flow, 9));
+  EXPECT_EQ(next.size(), 1u);
+  table.clear_input(0, 7);
+  EXPECT_EQ(table.size_of(0), 0u);
+  EXPECT_EQ(table.size_of(1), 1u);
+}
+
+// UDP mappings may go after 10 and end after 100; TCP's after 20 and 50.
+MappingTable::Limits limits_of(const MappingTable::Idle& mapping) {
+  return mapping.kind == Kind::udp ? MappingTable::Limits{10, 100} : MappingTable::Limits{20, 50};
+}
+FlowKey flow_of(uint32_t n, Kind kind) { return {n, 7, static_cast<uint16_t>(n), 7, kind}; }
+
+TEST(MappingTable, TheFirstToEndGoesForANewOne) {
+  MappingTable table(3);
+  const auto make = [&](uint32_t n, Kind kind, uint64_t now) {
+    return table.create(flow_of(n, kind), flow_of(n, kind), 0, 1, now);
+  };
+  const auto has = [&](uint32_t n, Kind kind) {
+    Rewrite found;
+    return table.find(flow_of(n, kind), found);
+  };
+  make(1, Kind::udp, 1000), make(2, Kind::tcp, 1000);
+  EXPECT_TRUE(table.give_up(1000, UINT64_MAX, limits_of));  // there is room
+  EXPECT_EQ(table.size(), 2u);
+  make(3, Kind::udp, 1002);
+  EXPECT_EQ(make(4, Kind::udp, 1009), MappingTable::Outcome::full);
+  EXPECT_FALSE(table.give_up(1009, UINT64_MAX, limits_of));
+  EXPECT_TRUE(table.give_up(1015, UINT64_MAX, limits_of));  // TCP's, which ends first, is still guaranteed
+  EXPECT_FALSE(has(1, Kind::udp));
+  EXPECT_EQ(make(4, Kind::udp, 1015), MappingTable::Outcome::made);
+  EXPECT_FALSE(table.give_up(1030, 1049, limits_of));  // none ends by then
+  EXPECT_TRUE(table.give_up(1031, 1050, limits_of));
+  EXPECT_FALSE(has(2, Kind::tcp));
+  EXPECT_EQ(make(5, Kind::tcp, 1031), MappingTable::Outcome::made);
+  Rewrite found;
+  ASSERT_TRUE(table.find(flow_of(3, Kind::udp), found));
+  table.touch(found.mapping, 1035, MappingTable::kForward);
+  EXPECT_TRUE(table.give_up(1036, UINT64_MAX, limits_of));
+  EXPECT_FALSE(has(4, Kind::udp));  // not the third, which has had a packet
+  EXPECT_EQ(table.size(), 2u);
+}
+
+TEST(MappingTable, AllOfALargeOneGoButTheGuaranteed) {
+  constexpr uint32_t kMany = 10000, kOld = 9000;
+  constexpr uint64_t kNow = 2'000'000;
+  const auto limits = [](const MappingTable::Idle&) { return MappingTable::Limits{1'000'000, 3'000'000}; };
+  MappingTable table(kMany);
+  for (uint32_t n = 0; n < kMany; ++n)  // every tenth is new
+    table.create(flow_of(n, Kind::udp), flow_of(n, Kind::udp), 0, 1, n % 10 == 0 ? kNow : n % 7);
+  uint32_t made = 0;
+  for (uint64_t now = kNow; made < kOld && now < kNow + 2 * kMany; ++now) {
+    if (!table.give_up(now, UINT64_MAX, limits)) continue;
+    const FlowKey flow = flow_of(made++, Kind::tcp);
+    ASSERT_EQ(table.create(flow, flow, 0, 1, now), MappingTable::Outcome::made);
+  }
+  EXPECT_EQ(made, kOld);
+  for (uint64_t now = kNow + 2 * kMany; now < kNow + 2 * kMany + 9; ++now)
+    EXPECT_FALSE(table.give_up(now, UINT64_MAX, limits));
+  Rewrite found;
+  for (uint32_t n = 0; n < kMany; ++n) ASSERT_EQ(table.find(flow_of(n, Kind::udp), found), n % 10 == 0) << n;
+}
+
+TEST(MappingTable, ThoseThatEndLastStay) {
+  MappingTable table(5000);
+  for (uint32_t n = 0; n < 4000; ++n)  // later ones have had their packet longer ago
+    table.create(flow_of(n, Kind::udp), flow_of(n, Kind::udp), 0, 1, 5000 - n);
+  table.shrink(1500, 5000, limits_of);
+  EXPECT_EQ(table.size(), 1500u);
+  Rewrite found;
+  for (uint32_t n = 0; n < 4000; ++n) ASSERT_EQ(table.find(flow_of(n, Kind::udp), found), n < 1500) << n;
 }
 
 // Threads make mappings and end some while all of them move from table to table; none is lost or comes back.

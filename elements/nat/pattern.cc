@@ -12,8 +12,6 @@
 namespace heddle::nat {
 namespace {
 
-constexpr uint32_t kMostAddresses = 65536;
-
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> list;
   std::istringstream stream(text);
@@ -26,10 +24,26 @@ bool read_address(const click::AddressNames& names, const std::string& text, T& 
   return click::parse(text, value) || names.find(text, value);
 }
 
+/** How ways are chosen from a range. */
+struct Choice {
+  bool in_turn = false, keeps_ports = true;
+  explicit operator bool() const { return in_turn || !keeps_ports; }
+};
+
+/** Takes what says so from the end of a range: #, in turn; ?, at random, even if the port that a flow has is free. */
+void take_choice(std::string& text, Choice& choice) {
+  if (!text.ends_with('#') && !text.ends_with('?')) return;
+  choice.in_turn = choice.in_turn || text.ends_with('#');
+  choice.keeps_ports = false;
+  text.pop_back();
+}
+
 /** An address, a range or a network without its first and last address. */
-bool read_addresses(const click::AddressNames& names, const std::string& text, uint32_t& first, uint32_t& count) {
+bool read_addresses(const click::AddressNames& names, std::string text, uint32_t& first, uint32_t& count,
+                    Choice& choice) {
   click::Ipv4Address low, high;
   click::Ipv4Prefix network;
+  take_choice(text, choice);
   const size_t dash = text.find('-');
   if (read_address(names, text, low)) {
     first = low.value, count = 1;
@@ -39,18 +53,17 @@ bool read_addresses(const click::AddressNames& names, const std::string& text, u
       read_address(names, text.substr(dash + 1), high) && low.value <= high.value) {
     first = low.value;
     count = high.value - low.value + 1;
-    return count != 0 && count <= kMostAddresses;
+    return count != 0;
   }
-  if (!read_address(names, text, network) || network.length < 16) return false;
+  if (!read_address(names, text, network) || network.length == 0) return false;
   const uint32_t all = 1u << (32 - network.length);
   first = network.address + (all > 2 ? 1 : 0), count = all > 2 ? all - 2 : all;
   return true;
 }
 
-bool read_ports(std::string text, uint16_t& first, uint32_t& count, bool& in_turn) {
+bool read_ports(std::string text, uint16_t& first, uint32_t& count, Choice& choice) {
   uint16_t low = 0, high = 0;
-  in_turn = text.ends_with('#');
-  if (in_turn) text.pop_back();
+  take_choice(text, choice);
   const size_t dash = text.find('-');
   if (!click::parse(text.substr(0, dash), low)) return false;
   high = low;
@@ -64,51 +77,73 @@ bool read_ports(std::string text, uint16_t& first, uint32_t& count, bool& in_tur
 std::shared_ptr<Pattern> Pattern::read(const click::AddressNames& names, const std::vector<std::string>& words,
                                        std::string& mistake) {
   auto pattern = std::make_shared<Pattern>();
-  const bool with_ports = words.size() == 4;
-  const std::string &source = words[0], &destination = words[with_ports ? 2 : 1];
+  const bool short_form = words.size() == 3;  // SADDR DADDR SPORT
+  const std::string none = "-";
+  const std::string &source = words[0], &destination = words[words.size() == 4 ? 2 : 1];
+  const std::string &source_port = words.size() == 2 ? none : words[short_form ? 2 : 1],
+                    &destination_port = words.size() == 4 ? words[3] : none;
   uint32_t one = 1, ignored = 1;
-  bool no_turns = false;
-  for (const std::string& word : words) pattern->text_ += (pattern->text_.empty() ? "" : " ") + word;
+  Choice choice, none_here;
   if (source != "-") {
     pattern->keeps_source_ = false;
-    if (!read_addresses(names, source, pattern->source_, pattern->addresses_))
-      mistake = "SADDR '" + source + "' is not an IPv4 address, a range of at most 65536, or -";
+    if (!read_addresses(names, source, pattern->source_, pattern->addresses_, choice))
+      mistake = "SADDR " + in_quotes(source) + " is not an IPv4 address, a range or network of them, or -";
   }
   if (destination != "-") {
     pattern->keeps_destination_ = false;
-    if (!read_addresses(names, destination, pattern->destination_, one) || one != 1)
-      mistake = "DADDR '" + destination + "' is not an IPv4 address or -";
+    if (!read_addresses(names, destination, pattern->destination_, one, none_here) || one != 1 || none_here)
+      mistake = "DADDR " + in_quotes(destination) + " is not an IPv4 address or -";
   }
-  if (!with_ports) return pattern;
-  if (words[1] != "-") {
+  if (source_port != "-") {
     pattern->keeps_source_port_ = false;
-    if (!read_ports(words[1], pattern->source_port_, pattern->ports_, pattern->in_turn_))
-      mistake = "SPORT '" + words[1] + "' is not a port, a range such as 1024-65535, or -";
+    if (!read_ports(source_port, pattern->source_port_, pattern->ports_, choice))
+      mistake = "SPORT " + in_quotes(source_port) + " is not a port, a range such as 1024-65535, or -";
   }
-  if (words[3] != "-") {
+  if (destination_port != "-") {
     pattern->keeps_destination_port_ = false;
-    if (!read_ports(words[3], pattern->destination_port_, ignored, no_turns) || ignored != 1 || no_turns)
-      mistake = "DPORT '" + words[3] + "' is not a port or -";
+    if (!read_ports(destination_port, pattern->destination_port_, ignored, none_here) || ignored != 1 || none_here)
+      mistake = "DPORT " + in_quotes(destination_port) + " is not a port or -";
   }
+  pattern->in_turn_ = choice.in_turn, pattern->keeps_ports_ = choice.keeps_ports;
+  pattern->write_text(words.size() > 2);
   return pattern;
 }
 
-FlowKey Pattern::apply(const FlowKey& flow, uint32_t which) const {
+void Pattern::write_text(bool with_ports) {
+  const auto range = [](const auto& text_of, uint32_t first, uint32_t count) {
+    return text_of(first) + (count > 1 ? "-" + text_of(first + count - 1) : "");
+  };
+  const auto address = [](uint32_t value) { return to_text(click::Ipv4Address{value}); };
+  const auto port = [](uint32_t value) { return std::to_string(value); };
+  text_ = keeps_source_ ? "-" : range(address, source_, addresses_);
+  if (with_ports) text_ += " " + (keeps_source_port_ ? "-" : range(port, source_port_, ports_));
+  text_ += " " + (keeps_destination_ ? "-" : address(destination_));
+  if (with_ports) text_ += " " + (keeps_destination_port_ ? "-" : port(destination_port_));
+}
+
+FlowKey Pattern::apply(const FlowKey& flow, uint64_t which) const {
   FlowKey to = flow;
-  which = static_cast<uint32_t>(which % ways());
-  if (!keeps_source_) to.source = htonl(source_ + which / ports_);
+  which %= ways();
+  if (!keeps_source_) to.source = htonl(source_ + static_cast<uint32_t>(which / ports_));
   if (!keeps_source_port_) to.source_port = htons(static_cast<uint16_t>(source_port_ + which % ports_));
   if (!keeps_destination_) to.destination = htonl(destination_);
   if (!keeps_destination_port_) to.destination_port = htons(destination_port_);
   return to;
 }
 
+bool Pattern::prefers(const FlowKey& flow, uint64_t& which) const {
+  const uint32_t ahead = ntohs(flow.source_port) - uint32_t{source_port_};
+  if (keeps_source_port_ || !keeps_ports_ || ports_ == 1 || ahead >= ports_) return false;
+  which = addresses_ == 1 ? ahead : where() / ports_ * ports_ + ahead;
+  return true;
+}
+
 // Ports that nobody can guess are harder to attack (RFC 6056, 3.3.1).
-uint32_t Pattern::where() const {
+uint64_t Pattern::where() const {
   if (ways() == 1) return 0;
-  if (in_turn_) return static_cast<uint32_t>(next_.fetch_add(1, std::memory_order_relaxed) % ways());
-  thread_local std::mt19937 random{std::random_device{}()};
-  return static_cast<uint32_t>(random() % ways());
+  if (in_turn_) return next_.fetch_add(1, std::memory_order_relaxed) % ways();
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  return random() % ways();
 }
 
 InputSpec read_input_spec(const click::AddressNames& names, const std::string& text, int outputs,
@@ -116,7 +151,7 @@ InputSpec read_input_spec(const click::AddressNames& names, const std::string& t
   const std::vector<std::string> words = words_of(text);
   InputSpec spec;
   const auto bad = [&](const std::string& what) {
-    mistake = "input specification '" + text + "': " + what;
+    mistake = "input specification " + in_quotes(text) + ": " + what;
     return InputSpec{};
   };
   const auto output = [&](const std::string& word, uint8_t& value) {
@@ -131,16 +166,21 @@ InputSpec read_input_spec(const click::AddressNames& names, const std::string& t
     return spec;
   }
   spec.what = InputSpec::Do::rewrite;
-  if (words.size() < 3) return bad("expected drop, pass OUT, keep OUT BACK, pattern ... OUT BACK or NAME OUT BACK");
-  if (!output(words[words.size() - 2], spec.forward) || !output(words.back(), spec.back)) return bad(no_output);
-  if (words.size() == 3 && first == "keep") return spec;
-  if (words.size() == 3) {
-    spec.pattern_name = first;
+  if (words.size() == 1 && first != "keep" && first != "pattern") {
+    spec.mapper_name = first;
     return spec;
   }
-  const std::vector<std::string> parts(words.begin() + 1, words.end() - 2);
-  if (first != "pattern" || (parts.size() != 4 && parts.size() != 2))
-    return bad("expected pattern SADDR SPORT DADDR DPORT OUT BACK");
+  const bool pattern = first == "pattern";
+  if (words.size() < 3 || (!pattern && words.size() > 3)) return bad(kInputSpecForms);
+  if (!output(words[words.size() - 2], spec.forward) || !output(words.back(), spec.back)) return bad(no_output);
+  if (first == "keep") return spec;
+  const std::vector<std::string> parts(words.begin() + (pattern ? 1 : 0), words.end() - 2);
+  if (parts.size() == 1) {
+    spec.pattern_name = parts[0];
+    return spec;
+  }
+  if (parts.empty() || parts.size() > 4)
+    return bad(format("%zu words between 'pattern' and OUT BACK; ", parts.size()) + kInputSpecForms);
   std::string in_pattern;
   spec.pattern = Pattern::read(names, parts, in_pattern);
   return in_pattern.empty() ? spec : bad(in_pattern);

@@ -5,9 +5,16 @@
 
 namespace heddle::nat {
 
-/** Moves the sequence numbers of a TCP packet whose flow has grown or shrunk on its way: those of the flow's own
- *  packets, and for replies those that they acknowledge, selectively as well (RFC 9293, RFC 2018). Corrects the
- *  checksum. */
-void shift_sequence(const Ip4Header& ip, const Shift& shift, bool reply);
+// TCP flows that have grown or shrunk on their way: numbers of their packets (RFC 9293, RFC 2018). Checksums are
+// corrected. Nothing happens to other packets.
+
+/** Moves the sequence number of one of the flow's own packets. */
+void shift_forward(const Ip4Header& ip, const Shifts& shifts);
+/** Moves back what a reply acknowledges, selectively as well. */
+void shift_reply(const Ip4Header& ip, const Shifts& shifts);
+
+/** Undoes shift_forward() or, of a reply, shift_reply() in a packet of which only the first bytes may be there; those
+ *  of selective acknowledgements stay. */
+void unshift(const Ip4Header& quoted, const Shifts& shifts, bool reply);
 
 }  // namespace heddle::nat

@@ -53,12 +53,9 @@ bool is_stale(const sockaddr_un& address) {
 
 }  // namespace
 
-ControlServer::ControlServer(std::string name, Config config, bool read_only, Control& control)
-    : name_(std::move(name)),
-      config_(std::move(config)),
-      control_(control),
-      read_only_(read_only),
-      retries_(config_.retries) {
+ControlServer::ControlServer(std::string name, Config config, Manners manners, Control& control)
+    : name_(std::move(name)), config_(std::move(config)), control_(control), retries_(config_.retries) {
+  set(manners);
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_ < 0) throw Error(because("eventfd"));
   try {
@@ -71,6 +68,16 @@ ControlServer::ControlServer(std::string name, Config config, bool read_only, Co
     close_all();
     throw;
   }
+}
+
+bool ControlServer::is_at(const Config& wanted) const {
+  if (wanted.tcp != config_.tcp || wanted.descriptor != config_.descriptor || wanted.path != config_.path) return false;
+  return !wanted.tcp || wanted.port == port_ || (wanted.port == config_.port && wanted.next_port == config_.next_port);
+}
+
+void ControlServer::set(const Manners& manners) {
+  verbose_ = manners.verbose;
+  manners_.set(manners.read_only, manners.proxy);
 }
 
 void ControlServer::take_connection() {
@@ -128,13 +135,19 @@ void ControlServer::open_unix() {
   const sockaddr_un address = unix_address(config_.path);
   // The file gets the socket's mode when bind() makes it, so there is no moment in which others may connect.
   if (fchmod(listener_, 0600) != 0) throw Error(because("fchmod"));
-  if (bind_to(listener_, address) == 0) return;
-  if (errno == EADDRINUSE && is_stale(address)) {
+  int result = bind_to(listener_, address);
+  if (result != 0 && errno == EADDRINUSE && is_stale(address)) {
     unlink(config_.path.c_str());
-    if (bind_to(listener_, address) == 0) return;
+    result = bind_to(listener_, address);
+  }
+  if (result == 0) {
+    file_ = SocketFile(config_.path);
+    return;
   }
   throw Error("'" + config_.path + "': " + std::strerror(errno) +
-              (errno == EADDRINUSE ? "; another program listens there, or it is no socket" : ""));
+              (errno == EADDRINUSE
+                   ? "; another program listens there or a ControlSocket of the former chain, or it is no socket"
+                   : ""));
 }
 
 void ControlServer::serve() {
@@ -199,18 +212,18 @@ void ControlServer::accept_client() {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return;
   }
-  if (config_.verbose && config_.tcp) {
+  if (verbose_ && config_.tcp) {
     char text[INET_ADDRSTRLEN];
     std::fprintf(stderr, "%s :: ControlSocket: opened connection %d from %s.%d\n", name_.c_str(), socket,
                  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text), ntohs(address.sin_port));
-  } else if (config_.verbose) {
+  } else if (verbose_) {
     std::fprintf(stderr, "%s :: ControlSocket: opened connection %d\n", name_.c_str(), socket);
   }
   add_client(socket);
 }
 
 void ControlServer::add_client(int socket) {
-  clients_.push_back({socket, Protocol(control_, read_only_, config_.proxy), Clock::now()});
+  clients_.push_back({socket, Protocol(control_, manners_), Clock::now()});
   clients_.back().reply = Protocol::kGreeting;
   write_to(clients_.back());
 }
@@ -256,8 +269,7 @@ void ControlServer::write_to(Client& client) {
 
 void ControlServer::close_client(Client& client) {
   close(client.socket);
-  if (config_.verbose)
-    std::fprintf(stderr, "%s :: ControlSocket: closed connection %d\n", name_.c_str(), client.socket);
+  if (verbose_) std::fprintf(stderr, "%s :: ControlSocket: closed connection %d\n", name_.c_str(), client.socket);
   client.socket = -1;
 }
 
@@ -276,7 +288,7 @@ void ControlServer::close_all() {
   }
   clients_.clear();
   if (listener_ >= 0) {
-    if (!config_.tcp) unlink(config_.path.c_str());
+    file_ = {};
     close(listener_);
     listener_ = -1;
   }

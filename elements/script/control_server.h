@@ -8,6 +8,7 @@
 
 #include "control/protocol.h"
 #include "core/handlers.h"
+#include "core/socket_file.h"
 
 namespace heddle {
 
@@ -19,25 +20,31 @@ class ControlServer {
   struct Config {
     bool next_port = false;  ///< the first free one from `port` on
     int descriptor = -1;     ///< instead of a socket to listen to: a connection that is open
-    bool tcp = false, verbose = false, localhost = true, retry_warnings = true;
+    bool tcp = false, localhost = true, retry_warnings = true;
     uint16_t port = 0;
-    std::string path;   ///< of a Unix socket
-    std::string proxy;  ///< handler that is called for those of elements; "": none
-    int retries = 0;    ///< how often to try again to open it
-    bool operator==(const Config&) const = default;
+    std::string path;  ///< of a Unix socket
+    int retries = 0;   ///< how often to try again to open it
+  };
+
+  /** How its clients are served; may change while they are connected. */
+  struct Manners {
+    bool read_only = false, verbose = false;
+    std::string proxy;  ///< full name of a handler that is called for those of elements; "": none
   };
 
   /** Opens the socket and serves it on a thread of its own. `name`: of the element, in messages. Throws Error. */
-  ControlServer(std::string name, Config config, bool read_only, Control& control);
+  ControlServer(std::string name, Config config, Manners manners, Control& control);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
+  /** Whether what `wanted` asks for is the socket that it has, but for LOCALHOST. */
+  bool is_at(const Config& wanted) const;
   const Config& config() const { return config_; }
   /** Which TCP port it listens to. */
   uint16_t port() const { return port_; }
-  /** From the next command on. */
-  void set_read_only(bool read_only) { read_only_ = read_only; }
+  /** From the next command on. Any thread. */
+  void set(const Manners& manners);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -69,10 +76,12 @@ class ControlServer {
   std::string name_;
   Config config_;
   Control& control_;
-  std::atomic<bool> read_only_;
+  std::atomic<bool> verbose_{false};
+  Protocol::Manners manners_;
   int retries_;
   std::atomic<uint16_t> port_{0};
   int listener_ = -1, wake_ = -1;
+  SocketFile file_;  // of a Unix socket that listens
   std::list<Client> clients_;
   std::atomic<bool> stopping_{false};
   std::thread thread_;

@@ -28,9 +28,9 @@ void ControlSocket::configure(click::Arguments& arguments) {
     arguments.error("TYPE", "tcp, unix or socket");
     arguments.rest();
   }
-  arguments.keyword("READONLY", read_only_)
-      .keyword("PROXY", config_.proxy)
-      .keyword("VERBOSE", config_.verbose)
+  arguments.keyword("READONLY", manners_.read_only)
+      .keyword("PROXY", manners_.proxy)
+      .keyword("VERBOSE", manners_.verbose)
       .keyword("LOCALHOST", config_.localhost)
       .keyword("RETRIES", config_.retries)
       .keyword("RETRY_WARNINGS", config_.retry_warnings);
@@ -50,24 +50,28 @@ void ControlSocket::handlers(Handlers& list) {
 }
 
 void ControlSocket::start(const Environment& environment) {
-  auto config = config_;
-  if (!config.proxy.empty()) {
-    config.proxy = full_handler_name(*environment.control, name, config.proxy + ".*");
+  if (const std::string proxy = manners_.proxy; !proxy.empty()) {
+    manners_.proxy = full_handler_name(*environment.control, name, proxy + ".*");
     try {
-      environment.control->find(config.proxy);
+      environment.control->find(manners_.proxy);
     } catch (const Error&) {
-      throw Error("PROXY: there is no element '" + config_.proxy +
+      throw Error("PROXY: there is no element '" + proxy +
                   "' with handlers of any name, such as a Script of TYPE PROXY");
     }
   }
-  if (!server_) server_ = std::make_unique<ControlServer>(name, config, read_only_, *environment.control);
+  if (server_ && config_.tcp && server_->config().localhost != config_.localhost)
+    throw Error("LOCALHOST cannot change while the port stays open; give another PORT as well");
+  if (server_)
+    server_->set(manners_);
+  else
+    server_ = std::make_unique<ControlServer>(name, config_, manners_, *environment.control);
 }
 
 void ControlSocket::take_state(Element& old_element) {
   auto& old = static_cast<ControlSocket&>(old_element);
-  if (!(config_ == old.config_)) return;
+  if (!old.server_ || !old.server_->is_at(config_)) return;
   std::swap(server_, old.server_);
-  if (server_) server_->set_read_only(read_only_);
+  if (predecessor != &old) server_->set(manners_);  // taken back; else start() does it, when PROXY can be found
 }
 
 std::string ControlSocket::stop() {

@@ -36,11 +36,15 @@ namespace heddle {
  *
  *  Hot reconfiguration (`heddle run -R`, handler `hotconfig`): if the new chain has a ControlSocket of this name for
  *  the same port or file, clients stay connected, and the one that has written `hotconfig` gets its answer when the new
- *  chain runs.
+ *  chain runs; READONLY, VERBOSE and PROXY hold from the next command on. LOCALHOST cannot change at a port that stays.
+ *  With another port or file the new one listens there, and the former one, with its clients, is closed once they have
+ *  had their answers. One without a name is such a ControlSocket only if all its arguments are the same; give it a name
+ *  if they are to change.
  *
  *  Handlers: `port` (r, of TCP).
  *
- *  Errors: the port or file is in use; FILENAME is longer than 107 bytes.
+ *  Errors: the port or file is in use, maybe by a ControlSocket of the former chain that this one does not follow;
+ *  FILENAME is longer than 107 bytes.
  *
  *  Example:
  *
@@ -61,7 +65,7 @@ class ControlSocket : public Element {
   void read_port(click::Arguments& arguments);
 
   ControlServer::Config config_;
-  bool read_only_ = false;
+  ControlServer::Manners manners_;  // its proxy as the argument says it, until start()
   std::unique_ptr<ControlServer> server_;
 };
 

@@ -1,6 +1,7 @@
 #include "elements/script/functions.h"
 
 #include <arpa/inet.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -15,6 +16,7 @@
 #include "click/values.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "elements/script/signals.h"
 #include "elements/script/text.h"
 
 namespace heddle::script {
@@ -208,6 +210,19 @@ std::string cat(const std::string& a) {
   return text;
 }
 
+std::string send(const std::string& a) {
+  const auto words = words_of(a);
+  if (words.size() < 2) throw Error("expected a signal and processes");
+  const int number = words[0] == "0" ? 0 : words[0] == "KILL" || words[0] == "9" ? SIGKILL : signal_number(words[0]);
+  if (number == 0 && words[0] != "0") throw Error("'" + words[0].substr(0, 80) + "' is no signal");
+  for (size_t i = 1; i < words.size(); ++i) {
+    int process = 0;
+    if (!click::parse(words[i], process)) throw Error("'" + words[i].substr(0, 80) + "' is no process");
+    send_signal(number, process);
+  }
+  return {};
+}
+
 // One conversion of a format: flags, width and precision, without length.
 struct Conversion {
   std::string flags;
@@ -367,7 +382,8 @@ const std::vector<Function>& functions() {
                                              {"htonl", swapped<uint32_t, network_order>},
                                              {"ntohs", swapped<uint16_t, network_order>},
                                              {"ntohl", swapped<uint32_t, network_order>},
-                                             {"cat", cat, true}};
+                                             {"cat", cat, true},
+                                             {"kill", send, true}};
   return kAll;
 }
 

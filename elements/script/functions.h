@@ -9,7 +9,7 @@ namespace heddle::script {
 struct Function {
   const char* name;
   std::string (*call)(const std::string& arguments);
-  bool local = false;  ///< for scripts themselves only, not for ControlSocket: it reads files
+  bool local = false;  ///< for scripts themselves only, not for ControlSocket: it reads files, or sends signals
 };
 
 const std::vector<Function>& functions();

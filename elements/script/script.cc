@@ -1,5 +1,7 @@
 #include "elements/script/script.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -13,6 +15,7 @@
 #include "control/broker.h"
 #include "elements/basic/handler_call.h"
 #include "elements/script/functions.h"
+#include "elements/script/signals.h"
 #include "elements/script/text.h"
 
 namespace heddle {
@@ -70,6 +73,7 @@ void Script::serve() {
     lock.unlock();
     if (type_ == Type::signal) answer_signals();
     if (type_ == Type::packet) answer_packets();
+    if (type_ != Type::signal) await_signals();
     if (type_ == Type::driver) {
       // What it writes may let sources go on, and these may be done again before anybody looks.
       const bool wrote = has_written_.exchange(false);
@@ -82,8 +86,13 @@ void Script::serve() {
   }
 }
 
+// What a signal does is done when other scripts go on, as when one thread runs everything.
+void Script::await_signals() const {
+  while (script::signals_unanswered() && !stopping_) std::this_thread::sleep_for(kLookForSignals);
+}
+
 void Script::wait_for_work(std::unique_lock<std::mutex>& lock) {
-  if (signals_come_ > 0 || unanswered_ > 0) return;
+  if (signals_come_ != 0 || unanswered_ > 0) return;
   const bool timed = wake_at_ != Clock::time_point::max();
   if (Clock::simulated() && (timed || type_ == Type::driver))
     changed_.wait_for(lock, kSimulatedLook);
@@ -293,8 +302,10 @@ void Script::print(const Instruction& instruction) {
 }
 
 void Script::save(const Instruction& instruction) {
-  write_file(click::unquote(expand(instruction.text, true)), instruction.op == Op::append,
-             call(expand(instruction.name)));
+  const std::string path = click::unquote(expand(instruction.text, true));
+  std::string value = call(expand(instruction.name));
+  if (path == "-" && !value.ends_with('\n')) value += '\n';
+  write_file(path, instruction.op == Op::append, value);
 }
 
 std::string Script::expand(std::string_view text, bool quote) {
@@ -310,8 +321,9 @@ std::string Script::value(const Instruction& instruction) {
 std::optional<std::string> Script::meaning(const std::string& reference, bool is_call) {
   if (is_call) return call(reference);
   if (const auto found = variables_.find(reference); found != variables_.end()) return found->second;
+  if (reference == "$") return std::to_string(getpid());
   if (reference == "?") return std::to_string(write_status_);
-  if (reference == "args") return arguments_;
+  if (reference == "args" || (type_ == Type::packet && reference == "input")) return arguments_;
   if (type_ == Type::proxy && reference == "0") return called_;
   if (type_ == Type::proxy && reference == "write") return called_to_write_ ? "true" : "false";
   const auto words = click::split_words(arguments_);

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -10,11 +12,16 @@
 #include <thread>
 #include <vector>
 
+#include "core/acts_beside.h"
 #include "core/clock.h"
 #include "core/column_pack.h"
 #include "core/element.h"
 
 namespace heddle {
+
+namespace click {
+struct Argument;
+}
 
 /** Script: runs a script of handler calls.
  *
@@ -26,13 +33,17 @@ namespace heddle {
  *
  *      SIGNAL NAME ...   when the program gets one of these signals, by name (INT, HUP, USR1) or number. What the
  *                        signal does otherwise, such as INT's end of the program, it does again after `exit`, and while
- *                        the script waits
+ *                        the script waits; scripts answer in their order. It comes once, however often it has come when
+ *                        the script gets to run. Other scripts that wait go on when it has been answered, and the
+ *                        program ends then
  *      PROXY             when a handler of the element is called that it does not have: $0 is its name, $args the
  *                        argument, $write whether it is written; the value is that of `return`
- *      PACKET            for each packet: $args is the number of its input; it leaves by the output that `return` says,
- *                        by output 0 if the script ends otherwise. Scripts run beside packet threads, so packets wait
- *                        for it: 1,024 at most, others are dropped ("busy"). Drops: "no_output", that is not connected.
- *                        It must not wait
+ *      PACKET            for each packet: $input (or $args) is the number of its input; it leaves by the output that
+ *                        `return` says, by output 0 if the script ends otherwise; `exit` drops it ("exit"). Scripts run
+ *                        beside packet threads, so packets wait for it, others overtake them: 1,024 at most, more are
+ *                        dropped ("busy"), as are those that wait when the program is stopped. With `--batch 1` the
+ *                        next packet comes when this one has its answer, as in Click. Drops: "no_output", that is not
+ *                        connected. It must not wait
  *
  *  Of these, PACKET has inputs and outputs (push), the others have no ports.
  *
@@ -45,7 +56,8 @@ namespace heddle {
  *      printn, printq, printnq              else text, unquoted; printn: without newline; printq: argument unquoted
  *      read HANDLER, readq HANDLER          prints "HANDLER:", its value and an empty line on standard error
  *      write HANDLER [VALUE], writeq        calls a write handler; $? is 0, or negative if it failed
- *      save HANDLER FILE, append            writes a handler's value to a file ("-": standard output)
+ *      save HANDLER [ARGUMENTS] FILE        writes a handler's value to a file ("-": as a line to standard output);
+ *      append                               append: behind what it has
  *      pause [COUNT]                        waits for COUNT (1) calls of `step`; wait, wait_step and wait_stop likewise
  *      wait TIME, wait_time, wait_for       waits TIME (seconds, or 100ms, 1.5s, 2m), or for a `step`
  *      label LABEL, goto LABEL [CONDITION]  also to begin, loop, end, exit, stop, error
@@ -56,22 +68,22 @@ namespace heddle {
  *      error [TEXT], errorq                 ends it with an error
  *
  *  A "q" at an instruction's end: what substitution gives is unquoted. $x and ${x} stand for variables, $(HANDLER
- *  [ARGUMENTS]) for what a handler gives; they nest. In a `run`, $args are its arguments, $1, $2 ... single ones, $#
- *  their number. Handlers are "element.handler" (inside a compound element, elements of that first), one of the
- *  script's own, or a global one. A script that makes 1000 jumps without waiting is stopped.
+ *  [ARGUMENTS]) for what a handler gives, $$ for the program's process; they nest. In a `run`, $args are its arguments,
+ *  $1, $2 ... single ones, $# their number. Handlers are "element.handler" (inside a compound element, elements of that
+ *  first), one of the script's own, or a global one. A script that makes 1000 jumps without waiting is stopped.
  *
  *  Handlers: `step` (w, COUNT), `goto` (w, LABEL), `run` (rw, ARGUMENTS), `get` (r, VAR), `set` (w, VAR VALUE), and, as
  *  functions (r, ARGUMENTS): `add` `sub` `mul` `div` `idiv` `mod` `rem` `neg` `abs` `min` `max`, `eq` `ne` `lt` `le`
  *  `gt` `ge` (of two numbers, else bytewise), `not` `and` `or` `nand` `nor`, `if` CONDITION A B, `in` WORD LIST,
  *  `first`, `length`, `unquote`, `sprintf` FORMAT ..., `random` [[FROM] TO], `now`, `htons` `htonl` `ntohs` `ntohl`;
- *  within the script also `cat` FILE.
+ *  within the script also `cat` FILE and `kill` SIGNAL PROCESS ...
  *
  *  Example, which prints the rate of each second:
  *
  *      FromDPDKDevice(0) -> c :: Counter -> Discard;
  *      Script(set old 0, label again, wait 1s, set new $(c.count), print $(sub $new $old), set old $new, goto again);
  */
-class Script : public Emitter {
+class Script : public Emitter, public ActsBeside {
  public:
   enum class Type { active, passive, driver, signal, proxy, packet };
   explicit Script(Type type = Type::active) : type_(type) {}
@@ -86,6 +98,8 @@ class Script : public Emitter {
   int timer_us() const override { return inputs > 0 ? 100 : 0; }
   void emit(Batch& batch, bool ending) override;
   bool holds() const override { return packets_held_.load(std::memory_order_acquire) > 0; }
+  bool due(int) const override { return ready_ > 0; }
+  bool acts() const override { return unanswered_.load(std::memory_order_acquire) > 0; }
   bool keeps_running() const override { return keeps_running_; }
   bool decides_end() const override { return type_ == Type::driver; }
   void start(const Environment& environment) override;
@@ -96,6 +110,10 @@ class Script : public Emitter {
   /** Another configuration has taken the place of its own, at its own word perhaps: it goes on no more. Within
    *  Control::exclusively, as all that runs it. */
   void halt() { stopping_ = true; }
+
+ protected:
+  /** Reads these instructions. */
+  void configure_instructions(click::Arguments& arguments, const std::vector<click::Argument>& given);
 
  private:
   using Clock = RouterClock;
@@ -156,6 +174,8 @@ class Script : public Emitter {
   std::string resolve(const std::string& handler) const;
   void report(const std::string& problem);
   void serve();
+  static constexpr auto kLookForSignals = std::chrono::microseconds(20);
+  void await_signals() const;
   void wait_for_work(std::unique_lock<std::mutex>& lock);
   bool waits_to_be_called() const { return type_ != Type::active && type_ != Type::driver; }
 
@@ -163,10 +183,11 @@ class Script : public Emitter {
   void read_type(click::Arguments& arguments);
   void start_type(const Environment& environment);
   void stop_type();
-  /** From another thread: one of its signals has come; false: it does not take it. */
-  bool signalled();
+  /** From another thread: signal `number` has come; false: it does not take it. */
+  bool signalled(int number);
   /** On the script's own thread: what has happened since. */
   void answer_signals();
+  void await_turn();
   void answer_packets();
   void answer_packet(size_t which);
   std::string proxy(const std::string& name_and_argument, bool write);
@@ -196,8 +217,10 @@ class Script : public Emitter {
   std::vector<int> signals_;
   std::atomic<bool> armed_{false};  // takes its signals
   bool exited_ = false;             // and will take none any more
-  int signals_come_ = 0;            // under mutex_
-  std::string called_;              // PROXY: $0 and $write
+  uint64_t signals_come_ = 0;       // a bit each, from signal 1 on; under mutex_
+  std::deque<uint64_t> turns_;      // to answer these; under mutex_
+  std::atomic<int> signals_unanswered_{0};
+  std::string called_;  // PROXY: $0 and $write
   bool called_to_write_ = false;
 
   /** Packets that wait for the script, or, answered, to leave. */
@@ -212,7 +235,8 @@ class Script : public Emitter {
   ColumnPack columns_;                            // of them
   uint64_t come_ = 0, answered_ = 0, given_ = 0;  // numbers: packets [given_, answered_) may go; under packets_
   std::mutex packets_;
-  std::atomic<uint64_t> packets_held_{0}, unanswered_{0};
+  std::atomic<uint64_t> packets_held_{0}, unanswered_{0}, ready_{0};
+  std::function<bool()> program_stops_;  // Environment::stopping
 };
 
 }  // namespace heddle

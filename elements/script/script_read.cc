@@ -83,8 +83,13 @@ bool Script::read_instruction(std::string_view text, Instruction& instruction, s
       break;
     case Op::save:
     case Op::append:
-      instruction.name = script::take_word(text);
-      if (text.empty()) return expected("a handler and a file name");
+      // The last word is the file, those before are the handler's arguments.
+      if (const auto words = click::split_words(text); words.size() >= 2) {
+        instruction.name = click::trim(text.substr(0, static_cast<size_t>(words.back().data() - text.data())));
+        text = words.back();
+      } else {
+        return expected("a handler and a file name");
+      }
       break;
     case Op::wait:
       if (!text.empty()) {
@@ -123,8 +128,12 @@ int Script::find_label(const std::string& label) const {
 
 void Script::configure(click::Arguments& arguments) {
   read_type(arguments);
+  configure_instructions(arguments, arguments.rest_with_keywords());
+}
+
+void Script::configure_instructions(click::Arguments& arguments, const std::vector<click::Argument>& given) {
   std::vector<click::Argument> places;
-  for (auto& argument : arguments.rest_with_keywords()) {
+  for (const click::Argument& argument : given) {
     if (click::trim(argument.text).empty()) continue;
     Instruction instruction{};
     if (std::string problem; read_instruction(click::trim(argument.text), instruction, problem)) {

@@ -10,7 +10,7 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kBusy, kNoOutput };
+enum Reason : int { kBusy, kNoOutput, kExit };
 
 }  // namespace
 
@@ -50,51 +50,81 @@ void Script::read_type(click::Arguments& arguments) {
   if (type_ == Type::packet && inputs == 0) arguments.error("no input is connected; TYPE PACKET runs for packets");
 }
 
-void Script::start_type(const Environment&) {
+void Script::start_type(const Environment& environment) {
   if (type_ == Type::packet) {
+    program_stops_ = environment.stopping;
     columns_ = ColumnPack(carries);
     ring_.resize(kMostPackets);
     for (Waiting& waiting : ring_) waiting.columns.resize(columns_.bytes());
   }
   armed_ = true;
-  for (const int number : signals_) script::watch_signal(this, number, [this] { return signalled(); });
+  for (const int number : signals_) script::watch_signal(this, number, [this, number] { return signalled(number); });
 }
 
 void Script::stop_type() {
-  if (!signals_.empty()) script::forget_signals(this);
+  if (signals_.empty()) return;
+  // What has come so far is answered, as by those scripts that were quicker.
+  while (script::signals_untaken() && !stopping_) std::this_thread::sleep_for(kLookForSignals);
+  script::forget_signals(this);
+  while (signals_unanswered_ > 0 && !stopping_) std::this_thread::sleep_for(kLookForSignals);
+  const std::lock_guard lock(mutex_);
+  for (; signals_come_ != 0; signals_come_ &= signals_come_ - 1) script::answered();
+  turns_.clear();
 }
 
 // ---- signals
 
-bool Script::signalled() {
+bool Script::signalled(int number) {
   if (!armed_) return false;
+  const uint64_t bit = uint64_t{1} << (number - 1);
   {
     const std::lock_guard lock(mutex_);
-    ++signals_come_;
+    if ((signals_come_ & bit) == 0) turns_.push_back(script::answer_later()), ++signals_unanswered_;
+    signals_come_ |= bit;
   }
   changed_.notify_all();
   return true;
 }
 
-void Script::answer_signals() {
-  int come = 0;
+// Scripts that take the same signal answer it in their order.
+void Script::await_turn() {
+  std::optional<uint64_t> turn;
   {
     const std::lock_guard lock(mutex_);
-    std::swap(come, signals_come_);
+    if (!turns_.empty()) turn = turns_.front();
   }
+  while (turn && !script::has_turn(*turn) && !stopping_) std::this_thread::sleep_for(kLookForSignals);
+}
+
+void Script::answer_signals() {
   const auto waits = [this] { return position_ < instructions_.size(); };
-  for (; come > 0; --come)
+  const auto arm = [&] {
+    armed_ = !waits() && !exited_;
+    if (exited_) script::forget_signals(this);
+  };
+  for (bool come = true; come;) {
+    await_turn();
     control_->exclusively([&] {
-      if (!armed_ || waits()) return;
+      // All that other scripts have sent before this one gets to run are one.
+      while (script::signals_untaken()) std::this_thread::sleep_for(kLookForSignals);
+      {
+        const std::lock_guard lock(mutex_);
+        come = signals_come_ != 0;
+        if (come) turns_.pop_front();
+        signals_come_ &= signals_come_ - 1;  // one of them
+      }
+      if (!come || !armed_ || waits()) return;
       go_to(0);
       execute();
-      armed_ = !waits() && !exited_;
+      arm();
     });
+    if (come) script::answered(), --signals_unanswered_;
+  }
   // One that has waited is done now.
   control_->exclusively([&] {
     if (!waits() || armed_) return;
     execute();
-    armed_ = !waits() && !exited_;
+    arm();
   });
 }
 
@@ -112,7 +142,7 @@ std::string Script::proxy(const std::string& name_and_argument, bool write) {
 Access Script::access(Processor) const { return {.column_reads = inputs > 0 ? columns(Column::input) : 0}; }
 
 std::span<const char* const> Script::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"busy", "no_output"};
+  static constexpr const char* kReasons[] = {"busy", "no_output", "exit"};
   return inputs > 0 ? std::span<const char* const>(kReasons) : std::span<const char* const>();
 }
 
@@ -147,7 +177,7 @@ void Script::answer_packets() {
     control_->exclusively([&] { answer_packet(which % kMostPackets); });
     const std::lock_guard lock(packets_);
     if (which == answered_) ++answered_;
-    unanswered_ = come_ - answered_;
+    ready_ = answered_ - given_, unanswered_ = come_ - answered_;
   }
 }
 
@@ -155,6 +185,7 @@ void Script::answer_packet(size_t which) {
   Waiting& waiting = ring_[which];
   arguments_ = std::to_string(waiting.input);
   result_.clear();
+  exited_ = false;
   go_to(0);
   execute();
   if (position_ < instructions_.size()) {
@@ -163,12 +194,15 @@ void Script::answer_packet(size_t which) {
   }
   int output = 0;
   const bool good = result_.empty() || click::parse(click::trim(result_), output, 0, outputs - 1);
-  waiting.next = good && output < outputs ? static_cast<uint16_t>(output) : static_cast<uint16_t>(kDrop | kNoOutput);
+  const Reason reason = exited_ ? kExit : kNoOutput;
+  const bool leaves = !exited_ && good && output < outputs;
+  waiting.next = static_cast<uint16_t>(leaves ? output : kDrop | reason);
 }
 
 void Script::emit(Batch& batch, bool ending) {
   const std::lock_guard lock(packets_);
-  for (; given_ < (ending ? come_ : answered_) && batch.size() < batch.capacity(); ++given_) {
+  const bool gives_up = ending && program_stops_();  // without that, the end waits for the answers
+  for (; given_ < (gives_up ? come_ : answered_) && batch.size() < batch.capacity(); ++given_) {
     Waiting& waiting = ring_[given_ % kMostPackets];
     const int i = batch.size();
     batch.packets()[i] = waiting.packet;
@@ -177,7 +211,7 @@ void Script::emit(Batch& batch, bool ending) {
     batch.next()[i] = given_ < answered_ ? waiting.next : static_cast<uint16_t>(kDrop | kBusy);
   }
   answered_ = std::max(answered_, given_);
-  packets_held_ = come_ - given_, unanswered_ = come_ - answered_;
+  packets_held_ = come_ - given_, ready_ = answered_ - given_, unanswered_ = come_ - answered_;
 }
 
 }  // namespace heddle

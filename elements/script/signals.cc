@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -21,11 +22,15 @@ namespace heddle::script {
 namespace {
 
 int pipe_ends[2] = {-1, -1};  // numbers of signals, from the handler to the thread
+std::atomic<int> untaken{0};
+std::atomic<uint64_t> turns{0}, answers{0};            // that have been given
+static_assert(std::atomic<int>::is_always_lock_free);  // a signal handler counts
 
 void on_signal(int number) {
   const int before = errno;
   const auto byte = static_cast<unsigned char>(number);
-  [[maybe_unused]] const ssize_t written = write(pipe_ends[1], &byte, 1);  // full: enough of them are on their way
+  ++untaken;
+  if (write(pipe_ends[1], &byte, 1) != 1) --untaken;  // full: enough of them are on their way
   errno = before;
 }
 
@@ -77,14 +82,19 @@ class Watch {
   void serve() {
     unsigned char number = 0;
     while (read(pipe_ends[0], &number, 1) == 1 || errno == EINTR) {
-      const std::lock_guard lock(mutex_);
-      const auto found = signals_.find(number);
-      if (found == signals_.end()) continue;
-      bool taken = false;
-      for (const Watcher& watcher : found->second.watchers) taken = watcher.take() || taken;
-      const auto before = found->second.before.sa_handler;
-      if (!taken && before != SIG_DFL && before != SIG_IGN) before(number);
+      take(number);
+      --untaken;
     }
+  }
+
+  void take(int number) {
+    const std::lock_guard lock(mutex_);
+    const auto found = signals_.find(number);
+    if (found == signals_.end()) return;
+    bool taken = false;
+    for (const Watcher& watcher : found->second.watchers) taken = watcher.take() || taken;
+    const auto before = found->second.before.sa_handler;
+    if (!taken && before != SIG_DFL && before != SIG_IGN) before(number);
   }
 
   std::mutex mutex_;
@@ -110,5 +120,17 @@ void watch_signal(const void* owner, int number, std::function<bool()> take) {
 }
 
 void forget_signals(const void* owner) { Watch::instance().remove(owner); }
+
+void send_signal(int number, int process) {
+  // raise() is over when this thread has taken the signal; kill() leaves it to any thread, some time.
+  if ((process == getpid() ? raise(number) : kill(process, number)) != 0)
+    throw Error(format("process %d: ", process) + std::strerror(errno));
+}
+
+bool signals_untaken() { return untaken > 0; }
+bool signals_unanswered() { return untaken > 0 || answers != turns; }  // in this order, in which they go on
+uint64_t answer_later() { return turns++; }
+bool has_turn(uint64_t turn) { return answers >= turn; }
+void answered() { ++answers; }
 
 }  // namespace heddle::script

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -13,5 +14,19 @@ int signal_number(std::string_view text);
 void watch_signal(const void* owner, int number, std::function<bool()> take);
 /** No more; when the last one goes, the signal is as it was before. Waits for a call under way. */
 void forget_signals(const void* owner);
+
+/** Sends signal `number` (0: asks whether there is such a process) to a process; the own one has got it when this
+ *  returns. Throws Error. */
+void send_signal(int number, int process);
+
+/** Whether signals have come that watch_signal() has still to tell of, or that have been told of and not answered. */
+bool signals_untaken();
+bool signals_unanswered();
+/** What takes a signal will answer it later, on another thread; returns its turn. */
+uint64_t answer_later();
+/** Whether as many have been answered as were taken before that turn, so that signals are answered in order. */
+bool has_turn(uint64_t turn);
+/** One has been answered. */
+void answered();
 
 }  // namespace heddle::script

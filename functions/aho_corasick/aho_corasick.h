@@ -43,7 +43,7 @@ namespace heddle {
  *  border of a fragment or a segment is not found. Ethernet's padding behind the IP packet is payload as long as nobody
  *  has cut it off, which CheckIPHeader does.
  *
- *  On a CPU the packets of a batch are sorted by automaton and length, and eight of them are searched in turns, a byte
+ *  On a CPU the packets of a batch are sorted by automaton and length, and 16 of them are searched in turns, a byte
  *  each, as in "Raising the Bar for Using GPUs in Software Packet Processing" (Kalia, Zhou, Kaminsky, Andersen, NSDI
  *  2015, section 5): MinBatch makes larger batches. On a GPU several threads share a packet. A state takes 512 bytes.
  *

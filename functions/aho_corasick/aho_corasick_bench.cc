@@ -79,7 +79,7 @@ std::vector<Result> against_one_by_one(const Automata& automata, const std::vect
   };
   const auto one_by_one = [&] { return rate(8, [&](auto texts, auto* matches) { automata.search(texts, matches); }); };
   const auto together = [&] {
-    return rate(8, [&](auto texts, auto* matches) { automata.search_together(texts, matches); });
+    return rate(Automata::kTogether, [&](auto texts, auto* matches) { automata.search_together(texts, matches); });
   };
   const auto sorted = [&] {
     return rate(kBatch, [&](auto texts, auto* matches) { automata.search_sorted(texts, matches, batch); });

@@ -174,7 +174,7 @@ void Automata::search_group(std::span<const Text> texts, const uint32_t* order, 
   };
   if (n == kTogether)
     for (const uint32_t common = texts[order[n - 1]].length; at < common; ++at)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int k = 0; k < kTogether; ++k) turn(k);
   for (int left = n; left > 0; ++at) {  // those that are not at their end
     while (left > 0 && texts[order[left - 1]].length <= at) --left;

@@ -2,7 +2,7 @@
 #include <tuple>
 
 #include "click/arguments.h"
-#include "core/error.h"
+#include "core/mistakes.h"
 #include "functions/aho_corasick/aho_corasick.h"
 #include "functions/nids/match.h"
 
@@ -141,10 +141,7 @@ void AhoCorasick::handlers(Handlers& list) {
       .read("memory", [this] { return std::to_string(patterns_.bytes().size()); })
       .write("reload", [this](const std::string&) {
         fetch_by_id();  // the numbers that patterns are going to have again stand still
-        const std::vector<std::string> errors = load();
-        if (!errors.empty())
-          throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
-                      "; the patterns stay as they are");
+        throw_mistakes(load(), "the patterns stay as they are");
       });
 }
 

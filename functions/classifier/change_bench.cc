@@ -162,9 +162,10 @@ std::vector<Result> changes() {
                                    longest = std::max(longest, times.longest_ms);
                                    return 1e3 / times.per_second;
                                  }));
-      results.back().note = format("%zu rules like acl, built in %.2f s; the longest change %.3f ms; ", rules.size(),
-                                   built->seconds, longest) +
-                            (kind == EngineKind::tuple ? "CPU only" : "built anew aside, on the CPU for a GPU, too");
+      results.back().note =
+          format("%zu rules like acl, built in %.2f s; the longest change %.3f ms; ", rules.size(), built->seconds,
+                 longest) +
+          (kind == EngineKind::tuple ? "in place, on a CPU" : "built anew aside, on the CPU for a GPU, too");
     }
   }
   return results;

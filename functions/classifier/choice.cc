@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -158,6 +161,46 @@ EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Lim
   return {best.engine != nullptr ? best.kind : EngineKind::tuple, text_of(candidates, rules.size(), limits.changes)};
 }
 
+namespace {
+
+/** An engine with the rules, of which parts are built before, so that sets of which building takes longer than `most`
+ *  seconds are given up early. */
+struct Built {
+  std::unique_ptr<RuleEngine> engine{};  // null: given up, or refused
+  std::string refusal{};
+  double seconds = 0;
+  bool given_up = false;
+};
+
+Built build_within(double most, EngineKind kind, std::span<const SetRule> rules, const RuleEngine::Limits& limits) {
+  constexpr size_t kFewest = 256;
+  constexpr double kGrowth = 4;  // of the time, with twice as many rules
+  size_t count = rules.size();
+  while (count > kFewest && std::isfinite(most)) count = (count + 1) / 2;
+  Built built;
+  try {
+    for (;; count = std::min(2 * count, rules.size())) {
+      auto engine = make_engine(kind, limits);
+      engine->start();
+      const double start = now();
+      engine->load(rules.first(count));
+      built.seconds = now() - start;
+      if (count == rules.size()) {
+        built.engine = std::move(engine);
+        return built;
+      }
+      if (built.seconds * kGrowth > most) break;
+    }
+    built.given_up = true;
+    built.refusal = format("%zu of the rules take %.1f s to be built", count, built.seconds);
+  } catch (const Error& error) {
+    built.refusal = error.what();
+  }
+  return built;
+}
+
+}  // namespace
+
 std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                        const RuleEngine& than, EngineChoice& choice) {
   const auto refused = [&](const std::string& why) {
@@ -165,26 +208,8 @@ std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const Rul
     return nullptr;
   };
   if (rules.empty() || rules.size() > kMostAclRules) return refused(format("%zu rules", rules.size()));
-  constexpr size_t kFewest = 256;
-  constexpr double kGrowth = 4;  // of the time, with twice as many rules
-  size_t count = rules.size();
-  while (count > kFewest) count = (count + 1) / 2;
-  std::unique_ptr<RuleEngine> acl;
-  double seconds = 0;
-  try {
-    for (;; count = std::min(2 * count, rules.size())) {
-      acl = make_engine(EngineKind::acl, limits);
-      acl->start();
-      const double start = now();
-      acl->load(rules.first(count));
-      seconds = now() - start;
-      if (count == rules.size()) break;
-      if (seconds * kGrowth > kMostAclSeconds)
-        return refused(format("%zu of the rules take %.1f s to be built", count, seconds));
-    }
-  } catch (const Error& error) {
-    return refused(error.what());
-  }
+  auto [acl, refusal, seconds, given_up] = build_within(kMostAclSeconds, EngineKind::acl, rules, limits);
+  if (acl == nullptr) return refused(refusal);
   const SyntheticKeys keys(rules, limits.layout);
   double rate = 0, other = 0;
   for (int round = 0; round < kRounds; ++round)
@@ -193,37 +218,75 @@ std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const Rul
       format("; acl %.3g million a second and %.3f ms a change, beside %.3g", rate / 1e6, 1e3 * seconds, other / 1e6);
   if (limits.changes * seconds > kMostChanging || rate * kAboutAsFast <= other) return nullptr;
   choice.kind = EngineKind::acl;
-  return acl;
+  return std::move(acl);
 }
+
+namespace {
+
+/** An engine with the rules whose table GPUs can have. */
+struct GpuCandidate {
+  EngineKind kind{};
+  Built built{};
+  double change_seconds = 0;  // of one rule
+  bool fits() const { return built.engine != nullptr && built.refusal.empty(); }
+};
+
+GpuCandidate try_for_gpu(EngineKind kind, std::span<const SetRule> rules, const RuleEngine::Limits& limits,
+                         double most_seconds) {
+  GpuCandidate result{kind, build_within(most_seconds, kind, rules, limits)};
+  Built& built = result.built;
+  if (built.engine == nullptr) return result;
+  result.change_seconds = kind == EngineKind::tuple ? kGpuPatchSeconds + try_engine(kind, rules, limits).change_seconds
+                                                    : built.seconds / changes_at_once(kind);
+  const std::string name(name_of(kind));
+  if (built.engine->table() == nullptr)
+    built.refusal = format("%zu fields beside the 5-tuple are too many for %s", limits.layout.size(), name.c_str());
+  else if (limits.changes * result.change_seconds > kMostChanging)
+    built.refusal = format("%s takes %.3g ms a change, and for %g changes a second that may be %.1f ms", name.c_str(),
+                           1e3 * result.change_seconds, limits.changes, 1e3 * kMostChanging / limits.changes);
+  return result;
+}
+
+}  // namespace
 
 std::unique_ptr<RuleEngine> make_gpu_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                             EngineChoice& choice) {
-  std::string refusals;
-  for (const EngineKind kind : {EngineKind::bitvector, EngineKind::hypersplit}) {
-    std::unique_ptr<RuleEngine> engine;
-    const double start = now();
-    try {
-      engine = make_engine(kind, limits);
-      engine->load(rules);
-    } catch (const Error& error) {
-      refusals += std::string(error.what()) + "; ";
-      continue;
+  constexpr double kForEver = std::numeric_limits<double>::infinity();
+  GpuCandidate tree = try_for_gpu(EngineKind::hypersplit, rules, limits, kMostTreeSeconds), tables, vectors;
+  std::string beside;
+  GpuCandidate* chosen = &tree;
+  if (!tree.fits()) {
+    tables = try_for_gpu(EngineKind::tuple, rules, limits, kForEver);
+    RuleEngine::Limits small = limits;
+    if (tables.fits()) small.most_bytes = std::min(limits.most_bytes, kMostTried);
+    vectors = try_for_gpu(EngineKind::bitvector, rules, small, kForEver);
+    chosen = tables.fits() ? &tables : &vectors;
+    if (tables.fits() && vectors.fits()) {
+      const SyntheticKeys keys(rules, limits.layout);
+      double by_tables = 0, by_vectors = 0;
+      for (int round = 0; round < kRounds; ++round) {
+        by_tables = std::max(by_tables, keys.rate(*tables.built.engine));
+        by_vectors = std::max(by_vectors, keys.rate(*vectors.built.engine));
+      }
+      if (by_vectors > kVectorsLead * by_tables) chosen = &vectors;
+      beside = format("; on the CPU tuple %.3g and bitvector %.3g million a second", by_tables / 1e6, by_vectors / 1e6);
     }
-    const double seconds = now() - start, change = seconds / changes_at_once(kind);
-    const std::string name(name_of(kind));
-    if (limits.changes * change > kMostChanging) {
-      refusals += format("%s takes %.3g ms a change, and for %g changes a second that may be %.1f ms; ", name.c_str(),
-                         1e3 * change, limits.changes, 1e3 * kMostChanging / limits.changes);
-      continue;
-    }
-    choice = {
-        kind,
-        refusals + format("%zu rules take %.1f MB, and a change %.3f ms: all is built anew in %.1f ms, for %u at once",
-                          rules.size(), static_cast<double>(engine->bytes()) / 1e6, 1e3 * change, 1e3 * seconds,
-                          changes_at_once(kind))};
-    return engine;
   }
-  throw Error(refusals + "with DEVICE cpu they can have ENGINE tuple");
+  std::string refusals, no_tree;
+  for (const GpuCandidate* one : {&vectors, &tables})
+    if (!one->built.refusal.empty()) refusals += one->built.refusal + "; ";
+  if (!tree.built.refusal.empty()) no_tree = "no tree: " + tree.built.refusal;
+  if (!chosen->fits())
+    throw Error(refusals + no_tree + (tables.built.engine ? "; with DEVICE cpu they can have ENGINE tuple" : ""));
+  auto engine = std::move(chosen->built.engine);
+  choice = {chosen->kind, refusals + format("%zu rules take %.1f MB, and a change %.3f ms", rules.size(),
+                                            static_cast<double>(engine->table()->bytes().size()) / 1e6,
+                                            1e3 * chosen->change_seconds)};
+  if (chosen != &tables)
+    choice.why += format(": all is built anew in %.1f ms, for %u at once", 1e3 * chosen->built.seconds,
+                         changes_at_once(chosen->kind));
+  choice.why += beside + (no_tree.empty() ? "" : "; " + no_tree);
+  return engine;
 }
 
 std::string sizes_without_vectors(std::span<const SetRule> rules, const RuleEngine::Limits& limits) {

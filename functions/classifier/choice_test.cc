@@ -43,13 +43,25 @@ std::map<EngineKind, Rate> rates_of(const std::string& why) {
   return rates;
 }
 
+/** Hash tables or bit vectors of a GPU, by rates that depend on the machine and on what instruments the program. */
+void expect_by_rates(const EngineChoice& choice) {
+  double tuple = 0, bitvector = 0;
+  const size_t at = choice.why.find("on the CPU tuple ");
+  ASSERT_NE(at, std::string::npos) << choice.why;
+  ASSERT_EQ(std::sscanf(choice.why.c_str() + at, "on the CPU tuple %lf and bitvector %lf", &tuple, &bitvector), 2);
+  if (std::abs(bitvector - kVectorsLead * tuple) > 0.02 * bitvector) {  // which is more than is rounded
+    EXPECT_EQ(choice.kind, bitvector > kVectorsLead * tuple ? EngineKind::bitvector : EngineKind::tuple) << choice.why;
+  }
+}
+
 TEST(RuleEngines, AreChosenByTheRatesThatTheySay) {
   auto random = test::random_for("engine choice");
   const RuleEngine::Limits limits{kNoMatch, size_t{1} << 30, {}};
   for (const size_t count : {65u, 1000u, 4000u}) {
     const auto rules = random_rules(random, count);
     std::vector<SetRule> set;
-    for (const Rule& rule : rules) set.push_back({static_cast<uint32_t>(set.size()) * 3, kNoId, rule});
+    for (const Rule& rule : rules)
+      set.push_back({static_cast<uint32_t>(set.size()) * 3, static_cast<uint32_t>(set.size()), rule});
     const EngineChoice choice = choose_engine(set, limits);
     const auto rates = rates_of(choice.why);
     ASSERT_GE(rates.size(), 2u) << choice.why;
@@ -60,8 +72,65 @@ TEST(RuleEngines, AreChosenByTheRatesThatTheySay) {
     EXPECT_EQ(choose_engine(set, {kNoMatch, 1000, {}}).kind, EngineKind::tuple);
     EngineChoice for_gpu;
     EXPECT_NE(make_gpu_engine(set, limits, for_gpu)->table(), nullptr);
-    EXPECT_EQ(for_gpu.kind, EngineKind::bitvector);
+    const bool slow = for_gpu.why.find(" s to be built") != std::string::npos;  // the tree, on a busy machine
+    if (slow)
+      expect_by_rates(for_gpu);
+    else
+      EXPECT_EQ(for_gpu.kind, EngineKind::hypersplit) << for_gpu.why;
   }
+}
+
+// A GPU gets bit vectors where a tree outgrows what it may have, and packets have much to compare in hash tables.
+TEST(RuleEngines, AGpuGetsBitVectorsWhereTablesAreSlow) {
+  auto random = test::random_for("large trees");
+  std::vector<SetRule> set;
+  for (uint32_t i = 0; i < 400; ++i) {
+    Rule rule;
+    for (size_t f = 0; f < kFields; ++f) {  // most of what there is, in each field
+      rule.low[f] = random() % (kLargest[f] / 4 + 1), rule.high[f] = kLargest[f] - random() % (kLargest[f] / 4 + 1);
+    }
+    set.push_back({i, i, rule});
+  }
+  EngineChoice choice;
+  EXPECT_NE(make_gpu_engine(set, {kNoMatch, size_t{1} << 20, {}}, choice)->table(), nullptr);
+  expect_by_rates(choice);
+  EXPECT_NE(choice.why.find("; no tree: "), std::string::npos) << choice.why;
+}
+
+// And hash tables where bit vectors do not fit either.
+TEST(RuleEngines, AGpuGetsHashTablesWhereNothingElseFits) {
+  auto random = test::random_for("hash tables for a GPU");
+  const auto rules = random_rules(random, 3000);
+  RuleEngine::Limits limits{kNoMatch, size_t{2} << 20, {}};
+  EngineChoice choice;
+  const auto engine = make_gpu_engine(numbered(rules), limits, choice);
+  EXPECT_EQ(choice.kind, EngineKind::tuple) << choice.why;
+  EXPECT_EQ(choice.why.find("3000 rules need bit vectors of "), 0u) << choice.why;
+  EXPECT_NE(choice.why.find("; 3000 rules take "), std::string::npos) << choice.why;
+  EXPECT_NE(choice.why.find("; no tree: "), std::string::npos) << choice.why;
+  ASSERT_NE(engine->table(), nullptr);
+  for (const Key& key : keys_near(random, rules, 300)) {
+    const uint32_t* const fields[kFields] = {&key[0], &key[1], &key[2], &key[3], &key[4]};
+    Outcome outcome;
+    engine->classify(fields, &outcome, 1);
+    ASSERT_EQ(outcome.number, first_match(rules, key)) << text_of(key);
+  }
+  limits.most_bytes = size_t{1} << 16;
+  try {
+    make_gpu_engine(numbered(rules), limits, choice);
+    FAIL() << "it fitted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("; 3000 rules need hash tables of "), std::string::npos) << error.what();
+  }
+}
+
+// And where bit vectors would fit, but there is more in them to read.
+TEST(RuleEngines, AGpuGetsHashTablesOfAFirewallWhoseTreeIsLarge) {
+  EngineChoice choice;
+  const auto set = numbered(generated_rules("fw", 4000));
+  EXPECT_NE(make_gpu_engine(set, {kNoMatch, size_t{4} << 20, {}}, choice)->table(), nullptr);
+  expect_by_rates(choice);
+  EXPECT_NE(choice.why.find("; no tree: 4000 rules need a tree of more than 4 MB"), std::string::npos) << choice.why;
 }
 
 TEST(RuleEngines, TreesAreTriedAsWell) {

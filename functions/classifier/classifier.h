@@ -43,8 +43,9 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   virtual std::optional<uint16_t> usual_default() const = 0;
 
  private:
-  /** The rules of RULES and of the arguments, numbered. Reports mistakes as text lines. */
-  std::vector<classifier::SetRule> read_rules(std::vector<std::string>& errors) const;
+  /** The rules of RULES and of the arguments, numbered. Reports mistakes as text lines; also rules of RULES that ask
+   *  for what is not in `layout`, unless that is null. */
+  std::vector<classifier::SetRule> read_rules(std::vector<std::string>& errors, const classifier::Layout* layout) const;
   /** What rules are asked for: what FIELDS and these rules say. Throws Error. */
   classifier::Layout layout_of(const std::vector<classifier::SetRule>& rules) const;
   /** Takes the engine that ENGINE asks for, with these rules; it has none yet. Throws Error. */
@@ -100,13 +101,14 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *  of iptables-save, `nft list ruleset`, Click's IPFilter and others, `heddle rules check` looks for mistakes and for
  *  rules that nothing can hit, and `heddle rules explain` says why a packet hits a rule. Rules are numbered from 0, or
  *  0, STEP, 2 * STEP and so on, those of the file first; the lowest number wins. All rules of a file may have a number
- *  of their own before them. STEP leaves room for rules that handlers add in between, default 1. ACTION: that of rules
- *  that name none, default 0. DEFAULT: what becomes of packets that hit no rule, an output or `deny`; if it is missing
- *  they are dropped ("no_match"). ENGINE: what looks rules up, see below; default auto. SEARCH: how bit vectors find
- *  ranges, for comparison: packed (default; a k-ary search in limits of 8, 16 or 32 bits), plain (of 32 bits) or
- *  binary. MEMORY: most megabytes that the structure for that may take, default 4096. CHANGES: how many changes a
- *  second (writes of handlers) ENGINE auto is to reckon with, default 0. DEVICE: cpu or gpu; default: what --device
- *  says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  of their own before them. STEP leaves room for rules that handlers add in between, default 1; a number stays with
+ *  its rule. ACTION: that of rules that name none, default 0. DEFAULT: what becomes of packets that hit no rule, an
+ *  output or `deny`; if it is missing they are dropped ("no_match"). ENGINE: what looks rules up, see below; default
+ *  auto. SEARCH: how bit vectors find ranges, for comparison: packed (default; a k-ary search in limits of 8, 16 or 32
+ *  bits), plain (of 32 bits) or binary. MEMORY: most megabytes that the structure for that may take, default 4096.
+ *  CHANGES: how many changes a second (writes of handlers) ENGINE auto is to reckon with, default 0. DEVICE: cpu or
+ *  gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop
+ *  ("no_slot").
  *
  *  One input, one or more outputs. Needs the annotations l3 and l4: put CheckIPHeader before it, and for packets of
  *  IPv6 CheckIP6Header. Sets the annotation rule to the number of the rule, 4294967295 for none. Drops: "short",
@@ -139,9 +141,11 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *      bitvector  aggregated bit vectors (Baboescu, Varghese, SIGCOMM 2001), on CPU and GPU. Memory grows with the
  *                 square of the number of rules: at most 1.2 MB for 1,000 and 105 MB for 10,000; with further fields,
  *                 of which 27 are the most, 8.8 MB and 812 MB. Changes are listed, see below
- *      tuple      hash tables, each for rules of similar prefix lengths (TupleMerge, Daly et al. 2019); CPU only. About
- *                 100 bytes a rule, and 12 for each further field; up to 4,194,304 rules. One rule is changed in
- *                 microseconds. Slow where many rules have the same prefixes and differ in ranges of ports only
+ *      tuple      hash tables, each for rules of similar prefix lengths (TupleMerge, Daly et al. 2019), on CPU and GPU.
+ *                 About 100 bytes a rule, and 12 for each further field; up to 4,194,304 rules; for a GPU, which reads
+ *                 at most 27 further fields, about as much again. One rule is changed in microseconds,
+ *                 and on a GPU by three or four patches of some words. Slow where many rules have the same prefixes and
+ *                 differ in ranges of ports only
  *      acl        DPDK's rte_acl; CPU only. Starts DPDK, and takes its memory from there (256 MB without huge pages;
  *                 more with --dpdk "-m MEGABYTES"). The set is built when the program starts; any change builds all
  *                 anew
@@ -157,9 +161,11 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *                 more than half of the time while packets flow, tuple takes its place, until `reload` chooses anew.
  *                 Where ports of DPDK are in use, acl is tried as well when the program starts, with up to 16,384 rules
  *                 that are built within about 2 s, and taken if it is faster by more than 5 %; the handler `engine`
- *                 says so. On a GPU bitvector, whose rate there hardly depends on the number of rules, or hypersplit if
- *                 bit vectors need more than MEMORY. If --device sends the element to a GPU and neither fits, or can be
- *                 built as often as CHANGES says, it stays on the CPU. With DEVICE auto, the load decides where packets
+ *                 says so. On a GPU hypersplit, if its tree is built within about 4 s; else tuple, or bitvector if that
+ *                 is more than twice as fast on the CPU, or tuple does not fit or keep up with CHANGES: on an H100,
+ *                 with each set that was tried, a tree had 1.0 to 1.4 times the rate of hash tables, and these 1.1 to
+ *                 1.9 times that of bit vectors. If --device sends the element to a GPU and nothing keeps up, tuple
+ *                 reckoned with 0.1 ms a change, it stays on the CPU. With DEVICE auto, the load decides where packets
  *                 go, and both sides have the GPU's engine. `heddle plan` and the handler engine give all these rates,
  *                 sizes and times
  *                 While it chooses, the three are there beside the set that is in use. To replace a whole set took at
@@ -188,18 +194,18 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *      ctrl                      (write) lines of "add ...", "replace ..." and "remove ...": all of them, or none if
  *                                one fails. One change, and acl builds all anew but once
  *      lookup SRC DST SPORT DPORT PROTO [FIELD=VALUE ...]  (read) "RULE ACTION" that such a packet gets; RULE is -1 if
- *                                it hits none
+ *                                it hits none; PROTO is a number or a name such as tcp
  *      hits [NUMBER]             (read) packets that have hit the rule; without a NUMBER a line "NUMBER HITS" for each
  *                                rule that has been hit. On a GPU they are counted there
  *      count, rules              (read) number of rules
  *      engine                    (read) the engine, and why
  *      memory                    (read) bytes of the engine's structure
  *      reload                    (write) reads RULES again and replaces all rules at once, those that handlers have
- *                                added as well; a file with errors changes nothing. SIGHUP does it for all elements
- *                                with this handler
+ *                                added as well; a file with errors changes nothing, and the error names all of them, as
+ *                                when the program starts. SIGHUP does it for all elements with this handler
  *
  *  Errors: every line and argument that is no rule, with the reason; an output that is not connected; too many rules
- *  for MEMORY; ENGINE tuple or acl on a GPU; further fields with ENGINE acl. Statistics: `rules`.
+ *  for MEMORY; ENGINE acl on a GPU; further fields with ENGINE acl. Statistics: `rules`.
  *
  *  Example:
  *

@@ -2,7 +2,11 @@
 
 #include "functions/classifier/classifier.h"
 
+#include <set>
+#include <sstream>
+
 #include "core/text_file.h"
+#include "functions/classifier/classbench_for_test.h"
 #include "functions/classifier/frames_for_test.h"
 #include "functions/classifier/oracle_for_test.h"
 #include "measure/generate/filter_set.h"
@@ -113,13 +117,7 @@ TEST_P(ClassifierTest, FindsRangesByEverySearch) {
       rule.high[f] = rule.low[f] + static_cast<uint32_t>(random()) % (kLargest[f] - rule.low[f] + 1);
     }
   }
-  std::ofstream out(file.path);
-  for (const Rule& rule : rules) {
-    const std::string text = rule_text(rule);
-    out << text.substr(0, text.find("0x")) << rule.low[kProtocol] << "-" << rule.high[kProtocol] << " " << rule.next
-        << "\n";
-  }
-  out.close();
+  file.write(rules);
   const auto frames = packets_for(random, rules, 700);
   for (const std::string search : {"packed", "plain", "binary"}) {
     const std::string chain = "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
@@ -149,7 +147,7 @@ TEST_P(ClassifierTest, GoesOnBehindFalseCandidates) {
 TEST_P(ClassifierTest, KnowsGeneratedFilters) {
   auto random = random_for("classifier filters");
   const RuleFile file("filters");
-  for (const char* like : {"acl", "fw"}) {
+  for (const char* like : {"acl", "fw", "ipc"}) {
     const auto filters = bench::generate_filters(bench::parameters_like(like), {.count = 1000, .seed = seed()});
     std::ofstream(file.path) << bench::to_text(filters);
     std::vector<std::string> errors;
@@ -157,9 +155,94 @@ TEST_P(ClassifierTest, KnowsGeneratedFilters) {
     const auto rules = parse_rules("filters", read_text_file(file.path, "rule file"), usual, errors);
     ASSERT_EQ(rules.size(), filters.size());
     const auto frames = packets_for(random, rules, 500);
-    const std::string chain =
-        "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path + ", ACTION 1); " + kSinks;
-    expect_classified(run(chain, GetParam(), frames), frames, rules);
+    for (const char* engine : {"auto", "tuple"})
+      expect_classified(run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
+                                ", ACTION 1, ENGINE " + engine + "); " + kSinks,
+                            GetParam(), frames),
+                        frames, rules);
+  }
+}
+
+// The backends of a device take the sets in turn.
+TEST_P(ClassifierTest, KnowsClassBenchSets) {
+  if (!GetParam().on_gpu()) GTEST_SKIP() << "engine_test.cc has them all";
+  const auto files = classbench_files();
+  if (files.empty()) GTEST_SKIP() << "no filter sets in $HEDDLE_TEST_DATA";
+  auto random = random_for("classifier classbench");
+  std::vector<Backend> alike;  // on the same device
+  for (const Backend& backend : backends())
+    if (backend.device == GetParam().device) alike.push_back(backend);
+  const auto mine = std::ranges::find(alike, GetParam().name, &Backend::name) - alike.begin();
+  for (auto at = static_cast<size_t>(mine); at < files.size(); at += alike.size()) {
+    const ClassBenchSet set(files[at]);
+    auto frames = packets_for(random, set.rules, 500);
+    for (size_t k = 0; k < set.keys.size(); k += 1 + set.keys.size() / 500) frames.push_back(packet_of(set.keys[k]));
+    for (const std::string engine : {"bitvector", "hypersplit", "tuple"}) {
+      SCOPED_TRACE(engine + " " + files[at]);
+      expect_classified(run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + files[at] + ", ENGINE " +
+                                engine + "); " + kSinks,
+                            GetParam(), frames),
+                        frames, set.rules);
+    }
+  }
+}
+
+TEST_P(ClassifierTest, TakesTheFirstOfRulesThatOverlapCompletely) {
+  auto random = random_for("classifier overlap");
+  const RuleFile file("overlap");
+  auto nested = nested_rules(600);
+  for (Rule& rule : nested) rule.low[kProtocol] = rule.high[kProtocol] = 17;
+  for (const auto& rules : {std::vector<Rule>(700, random_rules(random, 1)[0]), nested}) {
+    file.write(rules);
+    const auto frames = packets_for(random, rules, 500);
+    for (const std::string& engine : engines_on(GetParam()))
+      expect_classified(run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path + ", ENGINE " +
+                                engine + "); " + kSinks,
+                            GetParam(), frames),
+                        frames, rules);
+  }
+}
+
+// Ports of packets that have none are 0. Also before other rules, so that the ends are the first and the last of many
+// limits.
+TEST_P(ClassifierTest, KnowsTheLowestAndTheHighestValueOfEveryField) {
+  auto random = random_for("classifier ends");
+  const RuleFile file("ends");
+  auto rules = rules_at_the_ends();
+  std::vector<Key> keys;
+  for (size_t i = 0; i < size_t{1} << kFields; ++i) keys.push_back(rules[i].low);
+  for (const uint32_t protocol : {6u, 17u})
+    for (size_t i = 0; i < size_t{1} << kProtocol; ++i) {
+      keys.push_back(keys[i]);
+      keys.back()[kProtocol] = protocol;
+      Rule corner{.low = keys.back(), .high = keys.back(), .next = static_cast<uint16_t>(i % 3)};
+      rules.insert(rules.begin(), corner);
+    }
+  std::vector<Frame> frames;
+  for (const Key& corner : keys) {
+    frames.push_back(packet_of(corner));
+    for (size_t f = 0; f < kFields; ++f) {
+      Key beside = corner;
+      beside[f] = corner[f] == 0 ? 1 : corner[f] == kLargest[f] ? kLargest[f] - 1 : corner[f];
+      frames.push_back(packet_of(beside));
+    }
+  }
+  std::vector<std::string> searches = engines_on(GetParam());
+  for (const char* search : {"plain", "binary"}) searches.push_back(std::string("bitvector, SEARCH ") + search);
+  for (const size_t others : {0u, 500u}) {
+    for (const Rule& rule : random_rules(random, others)) rules.push_back(rule);
+    file.write(rules);
+    for (const std::string& search : searches) {
+      SCOPED_TRACE(search);
+      const Result result = run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
+                                    ", ENGINE " + search + "); " + kSinks,
+                                GetParam(), frames);
+      expect_classified(result, frames, rules);
+      std::set<uint32_t> hit;
+      for (const char* sink : {"s0", "s1", "s2"})
+        for (const auto& packet : result.at(sink)) hit.insert(packet.column[static_cast<int>(Column::rule)]);
+      for (uint32_t corner = 0; corner < 2u << kProtocol; ++corner) EXPECT_TRUE(hit.contains(corner)) << corner;
+    }
   }
 }
 
@@ -276,22 +359,28 @@ TEST(BitVectorClassifier, SaysWhichEngineAndWhy) {
   EXPECT_NE(plan_text(head + rule + tail("")).find(": 1 rules, tried with synthetic keys: bitvector "),
             std::string::npos);
   EXPECT_NE(
-      plan_text(head + rule + tail(""), "simt").find("chosen: engine bitvector: 1 rules take 0.0 MB, and a change "),
+      plan_text(head + rule + tail(""), "simt").find("chosen: engine hypersplit: 1 rules take 0.0 MB, and a change "),
       std::string::npos);
   EXPECT_EQ(mistakes(head + rule + tail(", ENGINE acl, DEVICE cpu"), "simt"), "");
-  for (const char* engine : {"tuple", "acl"})
-    EXPECT_NE(mistakes(head + rule + tail(format(", ENGINE %s", engine)), "simt")
-                  .find(format("Firewall 'c': ENGINE %s runs on a CPU only; give it DEVICE cpu, or ENGINE bitvector or "
-                               "hypersplit for a GPU",
-                               engine)),
-              std::string::npos);
+  EXPECT_NE(mistakes(head + rule + tail(", ENGINE acl"), "simt")
+                .find("Firewall 'c': ENGINE acl runs on a CPU only; give it DEVICE cpu, or another ENGINE for a GPU"),
+            std::string::npos);
+  EXPECT_NE(plan_text(head + rule + tail(", ENGINE tuple"), "simt").find("chosen: engine tuple: ENGINE says so"),
+            std::string::npos);
+  std::string fields;
+  for (uint32_t byte = 0; byte < 28; ++byte) fields += format(" frame[%u/1]", byte);
+  EXPECT_NE(mistakes(head + rule + tail(", ENGINE tuple, FIELDS \"" + fields + "\""), "simt")
+                .find("the rules ask for 28 fields beside the 5-tuple, and ENGINE tuple takes 27 on a GPU"),
+            std::string::npos);
   auto random = random_for("many rules");
   const RuleFile file("many");
   file.write(random_rules(random, 3000));
   const std::string many = "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
                            "); c[0] -> TestSink; c[1] -> TestSink; c[2] -> TestSink;";
   EXPECT_NE(plan_text(many).find(": 3000 rules, tried with synthetic keys: bitvector "), std::string::npos);
-  EXPECT_NE(plan_text(many, "simt").find("chosen: engine bitvector"), std::string::npos);
+  const std::string of_many = plan_text(many, "simt");
+  const bool slow = of_many.find(" s to be built") != std::string::npos;  // the tree, on a busy machine
+  EXPECT_EQ(of_many.find("chosen: engine hypersplit") == std::string::npos, slow) << of_many;
   const std::string little = "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
                              ", MEMORY 2); c[0] -> TestSink; c[1] -> TestSink; c[2] -> TestSink;";
   EXPECT_EQ(mistakes(little), "");
@@ -301,19 +390,22 @@ TEST(BitVectorClassifier, SaysWhichEngineAndWhy) {
   EXPECT_NE(chosen.find("; no hypersplit: 3000 rules need a tree of more than 2 MB, by what has been built about "),
             std::string::npos)
       << chosen;
+  const std::string on_gpu = plan_text(little, "simt");
+  EXPECT_NE(on_gpu.find("chosen: engine tuple: 3000 rules need bit vectors of "), std::string::npos) << on_gpu;
+  EXPECT_NE(on_gpu.find("MEMORY allows 2 MB; 3000 rules take "), std::string::npos) << on_gpu;
+  EXPECT_EQ(on_gpu.find("not on a GPU"), std::string::npos) << on_gpu;
   // --device leaves what no GPU takes to the CPU; DEVICE does not.
-  const std::string left = plan_text(little, "simt");
+  const auto with = [&](const char* more) { return std::string(little).insert(little.find(", MEMORY"), more); };
+  const std::string left = plan_text(with(", CHANGES 100000"), "simt");
   EXPECT_NE(left.find("chosen: engine tuple: "), std::string::npos) << left;
   EXPECT_NE(left.find("; not on a GPU: 3000 rules need bit vectors of "), std::string::npos) << left;
   testing::internal::CaptureStderr();
-  run(little, gpu_backends()[0], {});
+  run(with(", CHANGES 100000"), gpu_backends()[0], {});
   EXPECT_NE(testing::internal::GetCapturedStderr().find("c: on the CPU, not on a GPU: 3000 rules"), std::string::npos);
-  std::string explicitly = little;
-  explicitly.insert(explicitly.find(", MEMORY"), ", DEVICE gpu");
-  const std::string refused = mistakes(explicitly, "simt");
+  const std::string refused = mistakes(with(", CHANGES 100000, DEVICE gpu"), "simt");
   EXPECT_NE(refused.find("BitVectorClassifier 'c': 3000 rules need bit vectors of "), std::string::npos) << refused;
-  EXPECT_NE(refused.find("MEMORY allows 2 MB; with DEVICE cpu they can have ENGINE tuple"), std::string::npos)
-      << refused;
+  EXPECT_NE(refused.find("; tuple takes "), std::string::npos) << refused;
+  EXPECT_NE(refused.find("; with DEVICE cpu they can have ENGINE tuple"), std::string::npos) << refused;
 }
 
 // Access lists, of which a tree takes less memory than bit vectors.
@@ -329,9 +421,51 @@ TEST_P(ClassifierTest, TakesATreeForSetsThatBitVectorsAreTooLargeFor) {
   const auto frames = packets_for(random, rules, 500);
   const std::string chain =
       "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path + ", ACTION 1, MEMORY 2); " + kSinks;
-  EXPECT_NE(plan_text(chain, "simt").find("chosen: engine hypersplit: 4000 rules need bit vectors of "),
-            std::string::npos);
+  EXPECT_NE(plan_text(chain, "simt").find("chosen: engine hypersplit: 4000 rules take "), std::string::npos);
   expect_classified(run(chain, GetParam(), frames), frames, rules);
+}
+
+TEST(BitVectorClassifier, ReloadNamesEveryMistakeAsTheStartDoes) {
+  const RuleFile file("reloaded");
+  file.write({Rule{}});
+  const std::string chain_text =
+      "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path + ", FIELDS vlan); c -> TestSink;";
+  click::Diagnostics diagnostics;
+  const Chain chain = read(chain_text, {}, diagnostics);
+  ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
+  Handlers handlers;
+  chain.router.nodes[static_cast<size_t>(chain.router.find("c"))].element->handlers(handlers);
+  const auto lines_of_reload = [&] {
+    std::vector<std::string> lines;
+    try {
+      handlers.find("reload")->write("");
+    } catch (const Error& error) {
+      const std::string text = error.what(), end = "; the rules stay as they are";
+      EXPECT_TRUE(text.ends_with(end)) << text;
+      std::istringstream words(text.substr(0, text.size() - std::min(text.size(), end.size())));
+      for (std::string line; std::getline(words, line);) lines.push_back(line);
+    }
+    EXPECT_EQ(handlers.find("count")->read(""), "1");
+    return lines;
+  };
+  const std::string any = "@0/0 0/0 0 : 65535 0 : 65535 0x00/0x00";
+  std::ofstream(file.path) << any << "\nx\n" << any << " 9\n@0/0 0/0 9 : 8 0 : 65535 0x00/0x00\n";
+  const auto lines = lines_of_reload();
+  const std::string at_start = mistakes(chain_text);
+  ASSERT_EQ(lines.size(), 3u);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(lines[i].find(file.path + format(":%zu: ", i + 2)), 0u) << lines[i];
+    EXPECT_NE(at_start.find(lines[i]), std::string::npos) << lines[i] << " not in " << at_start;
+  }
+  std::ofstream(file.path) << any << " paint=1\n" << any << " vlan=1\n" << any << " flags=2/2\n";
+  const auto asking = lines_of_reload();
+  ASSERT_EQ(asking.size(), 2u);
+  EXPECT_EQ(asking[0].find(file.path + ":1: it asks for paint, at which none of the rules looked at the start"), 0u)
+      << asking[0];
+  EXPECT_EQ(asking[1].find(file.path + ":3: it asks for flags, "), 0u) << asking[1];
+  std::ofstream(file.path) << any << "\n" << any << " vlan=1\n";
+  handlers.find("reload")->write("");
+  EXPECT_EQ(handlers.find("count")->read(""), "2");
 }
 
 TEST(BitVectorClassifier, AnswersItsHandlers) {

@@ -6,6 +6,7 @@
 // classify-engines: all engines at all sizes. classify-auto: ENGINE auto against the best of them, to 500,000 rules.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -177,9 +178,10 @@ std::vector<Probe::Value> engine_probe(Probe::Parameters& parameters) {
   parameters.expect_all_used();
   pin_to_core(1);
   const std::vector<Rule> rules = rules_like(like, count);
-  EngineKind kind = choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}).kind;
+  std::optional<EngineKind> named;
   for (const EngineKind one : {EngineKind::bitvector, EngineKind::tuple, EngineKind::acl, EngineKind::hypersplit})
-    if (name_of(one) == name) kind = one;
+    if (name_of(one) == name) named = one;
+  const EngineKind kind = named ? *named : choose_engine(numbered(rules), {kDrop, size_t{4} << 30, {}}).kind;
   std::unique_ptr<Built> built;
   try {
     built = std::make_unique<Built>(kind, rules);

@@ -2,7 +2,7 @@
 // threads fill slots of 32 packets as fast as they can; headers are read in place over PCIe, from a pool of 65,536
 // packets. The GPU's rule of a sample of the packets is compared with the CPU's. Sets of filters like ClassBench's
 // access lists and firewalls, and of random rules; the engine is what ENGINE auto takes for a GPU. A set that it has no
-// engine for, or that takes too long to build, is left out, and standard error says why.
+// engine for is left out, and standard error says why.
 // gpu-classify-memory: what the memory is worth in which the limits lie that such a kernel searches (Schramm 2022,
 // section 3.4), in a kernel that does nothing else: a warp finds the range of a value among 1,024 or 8,192, as many as
 // constant and shared memory have room for; in texture, constant and shared memory against ordinary loads.
@@ -51,24 +51,15 @@ std::unique_ptr<RuleEngine> load(EngineKind kind, SearchForm form, const std::ve
   return engine;
 }
 
-/** What ENGINE auto takes for a GPU. Throws Error, also if a tree of a small part of a large set takes so long that all
- *  would take minutes. */
+/** What ENGINE auto takes for a GPU. Throws Error. */
 std::unique_ptr<RuleEngine> load(const std::vector<Rule>& rules, EngineChoice& choice) {
-  constexpr size_t kLarge = 100'000, kParts = 32;
-  constexpr double kMostSeconds = 0.5;
-  if (rules.size() < kLarge) return make_gpu_engine(numbered(rules), {kDrop, size_t{16} << 30}, choice);
-  const RuleEngine::Limits limits{kDrop, size_t{4} << 30};  // as MEMORY's default, for which bit vectors are too large
-  const double start = seconds_now();
-  const std::span part = std::span(rules).first(rules.size() / kParts);
-  make_engine(EngineKind::hypersplit, limits)->load(numbered(part));
-  if (const double seconds = seconds_now() - start; seconds > kMostSeconds)
-    throw Error(format("a tree of %zu of its rules takes %.1f s to build", part.size(), seconds));
-  return make_gpu_engine(numbered(rules), limits, choice);
+  constexpr size_t kLarge = 100'000;  // rules, for which bit vectors are too large for MEMORY's default
+  return make_gpu_engine(numbered(rules), {kDrop, size_t{rules.size() < kLarge ? 16u : 4u} << 30}, choice);
 }
 
 class Setup {
  public:
-  Setup(const std::vector<Rule>& rules, std::unique_ptr<RuleEngine> engine)
+  Setup(const std::vector<Rule>& rules, std::unique_ptr<RuleEngine> engine, int slots = GpuSlots::kSlots)
       : expected_(kPackets), engine_(std::move(engine)), rules_(rules.size()) {
     std::mt19937 random(1);
     for (uint32_t i = 0; i < kPackets; ++i) put_packet(i, rules, random);
@@ -85,7 +76,7 @@ class Setup {
                    {dropped, dropped, dropped}}};
     spec.columns_in = kColumnsIn;
     spec.columns = spec.columns_in | columns(Column::rule);
-    slots_.start(spec);
+    slots_.start(spec, slots);
   }
 
   double mpps() {
@@ -106,7 +97,7 @@ class Setup {
     };
     return slots_.packets_per_second(kSeconds, fill, check) * 1e-6;
   }
-  double megabytes() const { return static_cast<double>(engine_->bytes()) / 1e6; }
+  double megabytes() const { return static_cast<double>(engine_->table()->bytes().size()) / 1e6; }
   std::string note() const { return format("%zu rules, %.0f MB", rules_, megabytes()); }
 
  private:
@@ -176,12 +167,14 @@ std::vector<Result> gpu_classify() {
   return results;
 }
 
-/** The same with any number of rules, by each engine that a GPU has, and bit vectors by each way to find ranges. */
+/** The same with any number of rules, by each engine that a GPU has, and bit vectors by each way to find ranges; with
+ *  any number of slots, as --slots has it. */
 std::vector<Probe::Value> gpu_probe(Probe::Parameters& parameters) {
   const std::string like = parameters.text("like", "acl", {"acl", "fw", "ipc", "random"});
   const std::string search = parameters.text("search", "packed", {"packed", "plain", "binary"});
-  const std::string engine = parameters.text("engine", "bitvector", {"bitvector", "hypersplit"});
+  const std::string engine = parameters.text("engine", "bitvector", {"bitvector", "hypersplit", "tuple"});
   const auto count = static_cast<size_t>(parameters.number("rules", 1000, 1, 1'000'000));
+  const int slots = parameters.number("slots", GpuSlots::kSlots, 4, 4096);
   parameters.text("processor", "gpu", {"gpu"});
   parameters.expect_all_used();
   try {
@@ -189,7 +182,10 @@ std::vector<Probe::Value> gpu_probe(Probe::Parameters& parameters) {
     const SearchForm form = search == "packed"  ? SearchForm::packed
                             : search == "plain" ? SearchForm::plain
                                                 : SearchForm::binary;
-    Setup setup(rules, load(engine == "bitvector" ? EngineKind::bitvector : EngineKind::hypersplit, form, rules));
+    const EngineKind kind = engine == "bitvector" ? EngineKind::bitvector
+                            : engine == "tuple"   ? EngineKind::tuple
+                                                  : EngineKind::hypersplit;
+    Setup setup(rules, load(kind, form, rules), slots);
     return {{"mpps", "Mpps", setup.mpps()}, {"megabytes", "MB", setup.megabytes()}};
   } catch (const Error&) {
     return {{"refused", "1", 1}};

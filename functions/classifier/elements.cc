@@ -3,6 +3,7 @@
 
 #include "click/arguments.h"
 #include "core/error.h"
+#include "core/mistakes.h"
 #include "core/text_file.h"
 #include "functions/classifier/classifier.h"
 
@@ -49,9 +50,17 @@ Actions Firewall::actions() const {
           .expected = "allow and deny"};
 }
 
-std::vector<SetRule> RuleElement::read_rules(std::vector<std::string>& errors) const {
+std::vector<SetRule> RuleElement::read_rules(std::vector<std::string>& errors, const classifier::Layout* layout) const {
   std::vector<ListedRule> listed;
   if (!file_.empty()) listed = classifier::list_rule_file(file_, actions_, errors);
+  if (layout != nullptr) {
+    Mistakes mistakes(file_, errors);
+    for (const ListedRule& one : listed) try {
+        check_places(one.rule, *layout);
+      } catch (const Error& error) {
+        mistakes.add(one.line, error.what());
+      }
+  }
   for (const Rule& rule : own_rules_) listed.push_back({rule});
   std::vector<SetRule> rules;
   rules.reserve(listed.size());
@@ -115,7 +124,8 @@ void RuleElement::configure(click::Arguments& arguments) {
     if (!read) arguments.error(keyword, "an action; there are " + actions_.expected), right = false;
     return read;
   };
-  if (!action.empty()) actions_.usual = read_action("ACTION", action);
+  // A wrong one is said once, not of each rule without an action.
+  if (!action.empty()) actions_.usual = read_action("ACTION", action).value_or(0);
   auto no_match = otherwise.empty() ? usual_default() : read_action("DEFAULT", otherwise);
   if (!no_match && otherwise.empty()) {
     arguments.error("missing DEFAULT: what becomes of packets that hit no rule; give DEFAULT allow or DEFAULT deny");
@@ -128,7 +138,7 @@ void RuleElement::configure(click::Arguments& arguments) {
     own_rules_.push_back(rule);
   }
   std::vector<std::string> errors;
-  std::vector<SetRule> rules = read_rules(errors);
+  std::vector<SetRule> rules = read_rules(errors, nullptr);
   for (auto& error : errors) arguments.error(error);
   if (!right || !errors.empty()) return;
   try {
@@ -187,10 +197,13 @@ bool RuleElement::follows_device() const {
 void RuleElement::placed(bool on_gpu) {
   if (engine_ == nullptr) return;  // its arguments were wrong
   if (wanted_) {
-    if (on_gpu && engine_->table() == nullptr)
-      throw Error("ENGINE " + std::string(name_of(*wanted_)) +
-                  " runs on a CPU only; give it DEVICE cpu, or ENGINE bitvector or hypersplit for a GPU");
-    return;
+    if (!on_gpu || engine_->table() != nullptr) return;
+    if (*wanted_ == classifier::EngineKind::acl)
+      throw Error("ENGINE acl runs on a CPU only; give it DEVICE cpu, or another ENGINE for a GPU");
+    throw Error(
+        format("the rules ask for %zu fields beside the 5-tuple, and ENGINE tuple takes %u on a GPU; give it "
+               "DEVICE cpu",
+               limits_.layout.size(), classifier::kMostDimensions - classifier::kFields));
   }
   if (on_gpu == (automatic_ == nullptr)) return;
   if (on_gpu) {

@@ -77,10 +77,23 @@ std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const Rul
 constexpr size_t kMostAclRules = 16384;  ///< more are not tried: they take seconds to build
 constexpr double kMostAclSeconds = 2;    ///< to build, as far as parts of the rules foretell
 
-/** An engine with these rules for a GPU, as ENGINE auto takes it: bit vectors, or a tree if they need more than
- *  `limits` allow. Throws Error if neither fits, or cannot be built anew as often as Limits::changes. */
+/** An engine with these rules, which have ids, for a GPU, as ENGINE auto takes it: a tree, if it is built within about
+ *  kMostTreeSeconds; else hash tables, or bit vectors of at most kMostTried that look synthetic keys up more than
+ *  kVectorsLead times as fast on the CPU; else, where hash tables do not fit or do not keep up with Limits::changes,
+ *  bit vectors. On an H100, with rules like ClassBench's from 64 to 500,000, trees had 1.0 to 1.4 times the rate of
+ *  hash tables, and these 1.1 to 1.9 times that of bit vectors (docs/results/README.md, classifier-engines). Throws
+ *  Error if nothing fits and keeps up with the changes. */
 std::unique_ptr<RuleEngine> make_gpu_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                             EngineChoice& choice);
+
+constexpr double kMostTreeSeconds = 4;  ///< to build, as far as parts of the rules foretell
+/** Where hash tables have this much to compare, a GPU does as well: bit vectors had up to 1.3 times the rate of hash
+ *  tables on a CPU with sets for which they were slower on an H100. */
+constexpr double kVectorsLead = 2;
+/** What a change of hash tables is reckoned with on a GPU beside what the host does: three or four patches, each of
+ *  which is waited for. On an H100 a change took 0.08 to 0.11 ms in all with 10,000 rules, and 0.18 to 0.24 with
+ *  100,000. */
+constexpr double kGpuPatchSeconds = 0.1e-3;
 
 /** What the other engines would need for a set that bit vectors are too large for, or why they would not do. */
 std::string sizes_without_vectors(std::span<const SetRule> rules, const RuleEngine::Limits& limits);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "functions/classifier/auto_engine.h"
 #include "functions/classifier/engine.h"
 #include "functions/classifier/oracle_for_test.h"
 #include "functions/classifier/rule_set.h"
@@ -19,8 +20,9 @@ constexpr uint16_t kNoMatch = 7;
 
 /** An engine, its set, and the rules as they ought to be. */
 struct Subject {
-  explicit Subject(EngineKind kind, size_t most_bytes = size_t{1} << 30)
-      : engine(make_engine(kind, {kNoMatch, most_bytes})) {}
+  /** Without a kind it is ENGINE auto. */
+  explicit Subject(std::optional<EngineKind> kind, size_t most_bytes = size_t{1} << 30)
+      : engine(make({kNoMatch, most_bytes}, kind)) {}
   Subject(EngineKind kind, SearchForm form) : engine(make_engine(kind, {kNoMatch, size_t{1} << 30, {}, form})) {}
 
   void load(const std::vector<Rule>& rules, uint32_t step) {
@@ -72,6 +74,11 @@ struct Subject {
       ASSERT_EQ(outcomes[i].next, place == kNoRule ? kNoMatch : rules[place].next);
       ASSERT_EQ(outcomes[i].id, place == kNoRule ? kNoId : set.find(number)->id);
     }
+  }
+
+  static std::unique_ptr<RuleEngine> make(const RuleEngine::Limits& limits, std::optional<EngineKind> kind) {
+    if (!kind) return std::make_unique<AutoEngine>(limits);
+    return make_engine(*kind, limits);
   }
 
   std::unique_ptr<RuleEngine> engine;

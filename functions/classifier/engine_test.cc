@@ -6,13 +6,10 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "core/error.h"
-#include "core/text_file.h"
+#include "functions/classifier/classbench_for_test.h"
 #include "functions/classifier/engine_for_test.h"
 #include "functions/classifier/hits.h"
 #include "functions/classifier/image_engine.h"
@@ -25,11 +22,11 @@
 namespace heddle::classifier {
 namespace {
 
-class RuleEngineTest : public testing::TestWithParam<EngineKind> {};
+class RuleEngineTest : public testing::TestWithParam<std::optional<EngineKind>> {};  // none: ENGINE auto
 INSTANTIATE_TEST_SUITE_P(All, RuleEngineTest,
                          testing::Values(EngineKind::bitvector, EngineKind::acl, EngineKind::tuple,
-                                         EngineKind::hypersplit),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+                                         EngineKind::hypersplit, std::nullopt),
+                         [](const auto& info) { return std::string(info.param ? name_of(*info.param) : "auto"); });
 
 TEST_P(RuleEngineTest, FindsTheFirstOfRandomRules) {
   auto random = test::random_for("rule engine rules");
@@ -56,44 +53,70 @@ TEST_P(RuleEngineTest, FindsTheFirstOfGeneratedFilters) {
   }
 }
 
-// ClassBench's sets: keys near their rules against a search of all rules, and where there is a trace, headers on and
-// just off the corners of rules against the first matches of an independent search.
+// Keys near the rules against a search of all rules, and the traces.
 TEST_P(RuleEngineTest, FindsTheFirstOfClassBenchSets) {
-  const char* data = std::getenv("HEDDLE_TEST_DATA");
-  const std::string folder = std::string(data != nullptr ? data : "") + "/classbench/";
-  if (data == nullptr || !std::filesystem::exists(folder)) GTEST_SKIP() << "no filter sets in $HEDDLE_TEST_DATA";
+  const auto files = classbench_files();
+  if (files.empty()) GTEST_SKIP() << "no filter sets in $HEDDLE_TEST_DATA";
   auto random = test::random_for("rule engine classbench");
-  const Actions any{.read = [](std::string_view) { return std::nullopt; }, .expected = "none", .usual = 0};
-  int sets = 0, traces = 0;
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    const std::string path = file.path();
-    if (!file.is_regular_file() || !path.ends_with("k")) continue;
+  int traces = 0;
+  for (const std::string& path : files) {
     if (GetParam() == EngineKind::acl && path.ends_with("10k")) continue;  // takes too long to build
-    std::vector<std::string> errors;
-    const auto rules = parse_rules(path, read_text_file(path, "rule file"), any, errors);
-    ASSERT_EQ(errors, std::vector<std::string>{});
-    ASSERT_GT(rules.size(), 500u) << path;
+    const ClassBenchSet set(path);
+    ASSERT_GT(set.rules.size(), 500u) << path;
     Subject subject(GetParam());
-    subject.load(rules, 1);
-    subject.expect_right(keys_near(random, rules, rules.size() > 2000 ? 500 : 2000));
-    ++sets;
-    if (!std::filesystem::exists(path + "_edge_trace")) continue;
-    std::ifstream trace(path + "_edge_trace"), expected(path + "_edge_expected");
-    std::vector<Key> keys;
-    std::vector<uint32_t> wanted;
-    Key key;
-    for (std::string flags, filter; trace >> key[0] >> key[1] >> key[2] >> key[3] >> key[4] >> flags >> filter;)
-      keys.push_back(key);
-    for (int64_t rule; expected >> rule;) wanted.push_back(static_cast<uint32_t>(rule));
-    ASSERT_GT(keys.size(), 100u);
-    ASSERT_EQ(keys.size(), wanted.size());
-    const auto outcomes = subject.classify(keys, 1024);
-    for (size_t i = 0; i < keys.size(); ++i)
-      ASSERT_EQ(outcomes[i].number, wanted[i]) << path << ": " << text_of(keys[i]);
+    subject.load(set.rules, 1);
+    subject.expect_right(keys_near(random, set.rules, set.rules.size() > 2000 ? 500 : 2000));
+    if (set.keys.empty()) continue;
+    ASSERT_GT(set.keys.size(), 100u);
+    const auto outcomes = subject.classify(set.keys, 1024);
+    for (size_t i = 0; i < set.keys.size(); ++i)
+      ASSERT_EQ(outcomes[i].number, set.numbers[i]) << path << ": " << text_of(set.keys[i]);
     ++traces;
   }
-  EXPECT_GE(sets, 6);
+  EXPECT_GE(files.size(), 6u);
   EXPECT_GE(traces, 2);
+}
+
+// Also behind other rules, so that the ends are the first and the last of many limits.
+TEST_P(RuleEngineTest, FindsTheLowestAndTheHighestValueOfEveryField) {
+  auto random = test::random_for("rule engine ends");
+  const auto ends = rules_at_the_ends();
+  std::vector<Key> keys;
+  for (size_t i = 0; i < 1 << kFields; ++i) keys.push_back(ends[i].low);
+  const size_t corners = keys.size();
+  for (size_t k = 0; k < corners; ++k)  // beside each corner, by field
+    for (size_t f = 0; f < kFields; ++f) {
+      keys.push_back(keys[k]);
+      keys.back()[f] = keys[k][f] == 0 ? 1 : kLargest[f] - 1;
+    }
+  Subject subject(GetParam());
+  subject.load(ends, 1);
+  const auto outcomes = subject.classify(keys, 64);
+  for (size_t k = 0; k < corners; ++k) EXPECT_EQ(outcomes[k].number, k) << text_of(keys[k]);
+  subject.expect_right(keys);
+  for (size_t f = 0; f < kFields; ++f) {  // rules of one field alone, of which nothing else is left
+    const auto first = ends.begin() + static_cast<std::ptrdiff_t>(corners + 4 * f);
+    subject.load({first, first + 2}, 1);
+    for (const uint32_t others : {0u, 1u, ~0u}) {
+      const uint32_t most = kLargest[f], half = most / 2;
+      std::vector<Key> line;
+      for (const uint32_t value : {0u, 1u, half, half + 1, most - 1, most}) {
+        Key key;
+        for (size_t other = 0; other < kFields; ++other) key[other] = others & kLargest[other];
+        key[f] = value;
+        line.push_back(key);
+      }
+      std::vector<uint32_t> numbers;
+      for (const Outcome& outcome : subject.classify(line, 64)) numbers.push_back(outcome.number);
+      EXPECT_EQ(numbers, (std::vector<uint32_t>{0, kNoRule, kNoRule, kNoRule, kNoRule, 1})) << kFieldNames[f];
+    }
+  }
+  auto many = ends;
+  for (const Rule& rule : random_rules(random, 500)) many.push_back(rule);
+  std::rotate(many.begin(), many.begin() + 20, many.end());
+  subject.load(many, 1);
+  subject.expect_right(keys);
+  subject.expect_right(keys_near(random, ends, 500));
 }
 
 TEST_P(RuleEngineTest, FindsTheFirstOfRulesThatOverlapCompletely) {
@@ -102,12 +125,7 @@ TEST_P(RuleEngineTest, FindsTheFirstOfRulesThatOverlapCompletely) {
   Subject subject(GetParam());
   subject.load(same, 3);
   subject.expect_right(keys_near(random, same, 300));
-  std::vector<Rule> nested(600);  // each within the next
-  for (uint32_t i = 0; i < nested.size(); ++i)
-    for (const Field f : {kSourcePort, kDestinationPort}) {
-      nested[i].low[f] = 30000 - i * 50;
-      nested[i].high[f] = 30000 + i * 50;
-    }
+  const auto nested = nested_rules(600);
   subject.load(nested, 1);
   subject.expect_right(keys_near(random, nested, 1000));
 }
@@ -279,12 +297,7 @@ TEST_P(ImageEngineTest, FindsWhatARuleHasHidden) {
       subject.expect_right(keys_near(random, {one}, 5));
     }
   }
-  std::vector<Rule> nested(600);  // each within the next: the last takes everything
-  for (uint32_t i = 0; i < nested.size(); ++i)
-    for (const Field f : {kSourcePort, kDestinationPort}) {
-      nested[i].low[f] = 30000 - i * 50;
-      nested[i].high[f] = 30000 + i * 50;
-    }
+  auto nested = nested_rules(600);  // the last takes everything
   std::ranges::reverse(nested);
   Subject subject(GetParam());
   subject.load(nested, 1);

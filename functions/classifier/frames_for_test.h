@@ -23,11 +23,13 @@ inline std::string rule_text(const Rule& rule) {
     const uint32_t low = rule.low[f], length = 32 - static_cast<uint32_t>(std::bit_width(low ^ rule.high[f]));
     return format("%u.%u.%u.%u/%u", low >> 24, low >> 16 & 255, low >> 8 & 255, low & 255, length);
   };
-  const bool any_protocol = rule.low[kProtocol] != rule.high[kProtocol];
-  return format("@%s %s %u : %u %u : %u 0x%02x/0x%s %s", prefix(kSource).c_str(), prefix(kDestination).c_str(),
+  const uint32_t first = rule.low[kProtocol], last = rule.high[kProtocol];
+  const std::string protocol = first == last                               ? format("0x%02x/0xFF", first)
+                               : first == 0 && last == kLargest[kProtocol] ? "0x00/0x00"
+                                                                           : format("%u-%u", first, last);
+  return format("@%s %s %u : %u %u : %u %s %s", prefix(kSource).c_str(), prefix(kDestination).c_str(),
                 rule.low[kSourcePort], rule.high[kSourcePort], rule.low[kDestinationPort], rule.high[kDestinationPort],
-                any_protocol ? 0 : rule.low[kProtocol], any_protocol ? "00" : "FF",
-                rule.next < kDrop ? std::to_string(rule.next).c_str() : "deny");
+                protocol.c_str(), rule.next < kDrop ? std::to_string(rule.next).c_str() : "deny");
 }
 
 /** A file with these rules that is gone with the object. */
@@ -60,7 +62,7 @@ const char* const kSinks =
 
 /** Values of ENGINE. */
 inline std::vector<std::string> engines_on(const Backend& backend) {
-  if (backend.on_gpu()) return {"auto", "hypersplit"};
+  if (backend.on_gpu()) return {"auto", "hypersplit", "tuple"};
   return {"auto", "bitvector", "acl", "tuple", "hypersplit"};
 }
 

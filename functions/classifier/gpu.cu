@@ -1,6 +1,7 @@
 #include <cuda/atomic>
 
 #include "functions/classifier/image.h"
+#include "functions/classifier/tuple_image.h"
 #include "gpu/bytes.cuh"
 #include "gpu/registry.cuh"
 
@@ -19,17 +20,19 @@ struct ClassifyTile {
     uint32_t value[kMostDimensions][gpu::kSlotPackets];  // what is searched in dimension d, then the range where it is
     bool too_short[gpu::kSlotPackets], later_fragment[gpu::kSlotPackets];
     Moment when;                                   // that all of the tile go by
+    uint32_t first_way, ways;                      // the list of hash tables, as Image::tables has it
     unsigned long long listed[gpu::kSlotPackets];  // number and place of the first listed rule; all ones: none matches
   };
 
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Image& image, Scratch& scratch,
                              GpuHits& hits) const {
-    if (block.thread == 0) scratch.when = now(image);
+    if (block.thread == 0) begin(image, scratch);
     read_fields(block, tile, scratch);
     block.sync();
     if (image.dimension_count > kFields || image.by_version != 0) read_further(block, tile, image, scratch);
     if (scratch.when.listed != 0) search_listed(block, tile, image, scratch);
     if (image.nodes != 0) return search_tree(block, tile, image, scratch, hits);
+    if (image.ways != 0) return search_tables(block, tile, image, scratch, hits);
     const Threads threads(block);
     const int searches = tile.count() * static_cast<int>(image.dimension_count);
     for (int base = 0; base < searches; base += threads.count()) {
@@ -51,10 +54,13 @@ struct ClassifyTile {
   }
 
  private:
-  /** The present moment. Whatever has been changed up to it is not taken from an L1 where it lies as it was. */
-  static __device__ Moment now(const Image& image) {
+  /** Takes the present moment, and then the list of hash tables, which has all rules of it. Whatever has been changed
+   *  up to it is not taken from an L1 where it lies as it was. */
+  static __device__ void begin(const Image& image, Scratch& scratch) {
     using Word = cuda::atomic_ref<uint64_t, cuda::thread_scope_device>;
-    return Image::moment_of(Word(const_cast<uint64_t&>(image.moment)).load(cuda::memory_order_acquire));
+    scratch.when = Image::moment_of(Word(const_cast<uint64_t&>(image.moment)).load(cuda::memory_order_acquire));
+    const uint64_t tables = __ldcg(&image.tables);
+    scratch.first_way = static_cast<uint32_t>(tables), scratch.ways = static_cast<uint32_t>(tables >> 32);
   }
 
   /** `outcome`: by the rules that the image was built of. */
@@ -336,6 +342,92 @@ struct ClassifyTile {
       if (hit != 0) found = winner;
     }
     return found;
+  }
+
+  /** Eight threads look a packet up in as many hash tables at once. */
+  static __device__ __noinline__ void search_tables(gpu::Block block, gpu::Tile& tile, const Image& image,
+                                                    const Scratch& scratch, GpuHits& hits) {
+    const Threads threads(block);
+    for (int base = 0; base < tile.count(); base += threads.count()) {
+      const int k = base + threads.index();
+      const bool wanted = k < tile.count() && !scratch.too_short[k];
+      const uint32_t id = find_in_tables(threads, image, scratch, wanted ? k : 0, wanted);
+      if (k >= tile.count() || threads.rank() != 0) continue;
+      Outcome outcome = image.outcome(kNoRule);
+      if (id != kNoId) {
+        const uint4 lows = __ldcg(lanes_of(image, id) + 1);
+        outcome = {lows.z, id, lows.w};
+      }
+      finish(tile, image, scratch, k, wanted, outcome, hits);
+    }
+  }
+
+  /** The id of the rule that packet k hits; kNoId: none. Tables are in the order of their best rules, so the search
+   *  ends where no later one can have a better rule. Called by whole warps. */
+  static __device__ uint32_t find_in_tables(const Threads& threads, const Image& image, const Scratch& scratch, int k,
+                                            bool wanted) {
+    uint32_t best = kNoRule, found = kNoId;
+    for (auto at = static_cast<uint32_t>(threads.rank());; at += kLanes) {
+      uint32_t number = best, id = kNoId;
+      bool open = wanted && at < scratch.ways;
+      if (open) {
+        const ImageWay& way = image.at<ImageWay>(image.ways)[scratch.first_way + at];
+        open = way.best < best;
+        if (open) id = find_in_table(image, way, scratch, k, number);
+      }
+      if (!__any_sync(~0u, open)) return found;
+      const uint32_t least =
+          threads.from_first(threads.fold(number, [](uint32_t a, uint32_t b, int) { return a < b ? a : b; }));
+      const uint32_t hit = vote(id != kNoId && number == least);
+      const uint32_t winner = __shfl_sync(~0u, id, hit != 0 ? __ffs(static_cast<int>(hit)) - 1 : 0, kLanes);
+      if (hit != 0) best = least, found = winner;
+    }
+  }
+
+  /** The id of the first rule of a table that packet k matches, if its number is lower than `number`, which becomes it;
+   *  else kNoId. Chains change while they are followed, so nothing of them may come from an L1. */
+  static __device__ uint32_t find_in_table(const Image& image, const ImageWay& way, const Scratch& scratch, int k,
+                                           uint32_t& number) {
+    const uint64_t hash =
+        hash_of(words_of(scratch.value[kSource][k], scratch.value[kDestination][k], scratch.value[kSourcePort][k],
+                         scratch.value[kDestinationPort][k], scratch.value[kProtocol][k]) &
+                way.mask);
+    constexpr int kFirstLink = kLinks[0];
+    const uint64_t head = __ldcg(image.at<uint64_t>(way.heads) + (hash >> way.shift));
+    if (!may_have(head, hash)) return kNoId;
+    for (auto next = static_cast<uint32_t>(head); next != 0;) {
+      const uint32_t id = next - 1;
+      const uint4* lanes = lanes_of(image, id);
+      const uint4 later_spans = __ldcg(lanes + 3), later_lows = __ldcg(lanes + 1);
+      if (later_lows.z >= number) break;
+      if (scratch.value[kProtocol][k] - later_lows.x <= later_spans.x &&
+          scratch.when.number - later_lows.y <= later_spans.y) {
+        const uint4 lows = __ldcg(lanes), spans = __ldcg(lanes + 2);
+        if (scratch.value[kSource][k] - lows.x <= spans.x && scratch.value[kDestination][k] - lows.y <= spans.y &&
+            scratch.value[kSourcePort][k] - lows.z <= spans.z &&
+            scratch.value[kDestinationPort][k] - lows.w <= spans.w && holds(image, id, scratch, k)) {
+          number = later_lows.z;
+          return id;
+        }
+      }
+      next = way.link == kFirstLink ? later_spans.z : later_spans.w;
+    }
+    return kNoId;
+  }
+
+  /** The lanes of a TupleEntry, `low` and then `span`, four at a time. */
+  static __device__ const uint4* lanes_of(const Image& image, uint32_t id) {
+    return image.at<uint4>(image.entries) + uint64_t{id} * (sizeof(TupleEntry) / sizeof(uint4));
+  }
+
+  /** Whether what the rule asks for beside the 5-tuple holds. */
+  static __device__ bool holds(const Image& image, uint32_t id, const Scratch& scratch, int k) {
+    const uint32_t places = image.dimension_count - kFields;
+    const uint32_t* check = image.at<uint32_t>(image.checks) + uint64_t{id} * places * 3;
+    bool all = true;
+    for (uint32_t d = kFields; d < image.dimension_count; ++d, check += 3)
+      all = all && (scratch.value[d][k] & __ldcg(check)) - __ldcg(check + 1) <= __ldcg(check + 2);
+    return all;
   }
 
   /** Sets Scratch::listed. Each thread takes some of the rules and compares them with all packets. In place on

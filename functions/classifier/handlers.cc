@@ -5,6 +5,7 @@
 
 #include "click/values.h"
 #include "core/error.h"
+#include "core/mistakes.h"
 #include "functions/classifier/classifier.h"
 #include "functions/classifier/key_text.h"
 
@@ -20,11 +21,9 @@ uint32_t number_of(const std::string& word) { return click::value_of<uint32_t>(w
 
 void RuleElement::reload() {
   std::vector<std::string> errors;
-  std::vector<classifier::SetRule> rules = read_rules(errors);
-  if (!errors.empty())
-    throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
-                "; the rules stay as they are");
-  for (auto& rule : rules) fit(rule.rule);
+  std::vector<classifier::SetRule> rules = read_rules(errors, &reader_.layout());
+  throw_mistakes(errors, "the rules stay as they are");
+  for (auto& rule : rules) complete(rule.rule, reader_.layout());
   fetch_hits();  // ids that rules are going to have again stand still
   rules_.load(std::move(rules), *engine_);
   count_ = rules_.size();

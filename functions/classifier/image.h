@@ -98,9 +98,10 @@ struct PlainCondition {
   uint32_t mask, low, high;
 };
 
-/** Bit vectors, or a tree: then the dimensions say only where the values of a key are. Either of them is made once.
- *  Rules that come later are listed beside it, and those that go are marked, so that a change is a few words, of which
- *  the last is `moment`. */
+/** Bit vectors; or a tree or hash tables: then the dimensions say only where the values of a key are. Bit vectors and a
+ *  tree are made once. Rules that come later are listed beside them, and those that go are marked, so that a change is
+ *  a few words, of which the last is `moment`. Rules enter and leave hash tables (tuple_image.h); the number of the
+ *  moment is then the version that a reader goes by. */
 struct Image {
   uint32_t rules;
   uint32_t words;            ///< of a bit vector: a multiple of 8
@@ -112,7 +113,11 @@ struct Image {
   uint64_t moment;           ///< the present one: its number, and in the upper half the rules that are listed
   uint64_t listed;           ///< PlainRule[most_listed], those that have come since the image was built, in any order
   uint64_t vector_rules;     ///< VectorRule[rules] of bit vectors
-  uint64_t nodes;            ///< TreeNode[...], the root first; 0: bit vectors
+  uint64_t ways;             ///< ImageWay[...], lists of hash tables; 0: bit vectors or a tree
+  uint64_t tables;           ///< the present list: where it begins in `ways`, and in the upper half how long it is
+  uint64_t entries;          ///< TupleEntry[...], by id
+  uint64_t checks;           ///< TupleCheck[...][dimension_count - kFields], by id
+  uint64_t nodes;            ///< TreeNode[...], the root first; 0: bit vectors or hash tables
   uint64_t leaves;      ///< uint32_t[...], places in tree_rules, for each leaf those of its own, ascending by number
   uint64_t tree_rules;  ///< PlainRule[rules], ascending by number
   uint64_t conditions;  ///< PlainCondition[...]
@@ -140,6 +145,7 @@ struct Image {
   static HEDDLE_HD Moment moment_of(uint64_t word) {
     return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)};
   }
+  static constexpr uint64_t tables_word(uint32_t first, uint32_t count) { return uint64_t{count} << 32 | first; }
   /** The present moment, for a reader on the host. */
   Moment now() const { return moment_of(__atomic_load_n(&moment, __ATOMIC_ACQUIRE)); }
 };

@@ -20,6 +20,16 @@ uint64_t write(std::byte* memory, std::span<const TableWord> words, Moment momen
 
 }  // namespace
 
+void put_places(Image& image, const Layout& layout) {
+  image.dimension_count = static_cast<uint32_t>(kFields + layout.size());
+  for (uint32_t d = 0; d < image.dimension_count; ++d) {
+    image.dimensions[d].place = d < kFields ? place_of(static_cast<Field>(d)) : layout[d - kFields];
+    image.dimensions[d].value = d;
+    image.dimensions[d].mask = ~0u;
+  }
+  image.by_version = find(layout, kIpVersion) ? 1 : 0;
+}
+
 void take_room_to_list(Image& image, size_t conditions, size_t& end) {
   const auto take = [&](size_t bytes) {
     const size_t start = (end + kBlockBytes - 1) / kBlockBytes * kBlockBytes;

@@ -8,6 +8,7 @@
 
 #include "core/huge_pages.h"
 #include "core/table.h"
+#include "functions/classifier/field.h"
 #include "functions/classifier/image.h"
 
 namespace heddle::classifier {
@@ -24,6 +25,9 @@ struct BuiltImage {
   /** Changes words of it before it has readers; they make up `moment`. */
   void change(std::span<const TableWord> words, Moment moment) const;
 };
+
+/** Says where the values of keys are, for an image whose search does not go by dimensions. `layout` has room in it. */
+void put_places(Image& image, const Layout& layout);
 
 /** Builders call it now and then; it throws if the image is no more wanted. */
 using CheckWanted = std::function<void()>;

@@ -65,6 +65,15 @@ void read_field(std::string_view word, Values& values) {
     values.set(places->front(), value);
 }
 
+uint32_t read_protocol(std::string_view word) {
+  uint32_t number = 0;
+  if (parse_number(word, kLargest[kProtocol], number)) return number;
+  if (const auto known = protocol_named(word)) return *known;
+  throw Error(in_quotes(word) +
+              " is not a protocol: expected a number from 0 to 255, or tcp, udp, icmp, icmpv6, sctp, "
+              "dccp, udplite, gre, esp or ah");
+}
+
 std::array<uint32_t, 4> words_at(const Place& first, const std::vector<uint32_t>& values, const Layout& layout) {
   std::array<uint32_t, 4> words{};
   for (size_t w = 0; w < 4; ++w) {
@@ -96,8 +105,9 @@ std::vector<uint32_t> parse_key(std::string_view text, const Layout& layout) {
   for (const Field field : {kSource, kDestination}) read_address(words[field], field, values);
   if ((words[0].find(':') == words[0].npos) != (words[1].find(':') == words[1].npos))
     throw Error("one address is of IPv4, the other of IPv6");
-  for (const Field field : {kSourcePort, kDestinationPort, kProtocol})
+  for (const Field field : {kSourcePort, kDestinationPort})
     values.set(field, click::value_of<uint32_t>(words[field], 0u, kLargest[field]));
+  values.set(kProtocol, read_protocol(words[kProtocol]));
   for (size_t w = kFields; w < words.size(); ++w) {
     if (words[w].find('=') == std::string_view::npos) throw Error(kExpected);
     read_field(words[w], values);

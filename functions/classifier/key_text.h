@@ -8,7 +8,8 @@
 
 namespace heddle::classifier {
 
-/** Reads what rules are asked about: SOURCE DESTINATION SOURCE_PORT DESTINATION_PORT PROTOCOL [FIELD=VALUE ...].
+/** Reads what rules are asked about: SOURCE DESTINATION SOURCE_PORT DESTINATION_PORT PROTOCOL [FIELD=VALUE ...], where
+ *  PROTOCOL is a number or a name such as tcp.
  *  Returns a Key and the values of the layout's places; those that are not given are 0, and fields that are not in the
  *  layout do not count. Throws Error. */
 std::vector<uint32_t> parse_key(std::string_view text, const Layout& layout);

@@ -2,6 +2,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -42,6 +43,34 @@ inline std::vector<Rule> random_rules(std::mt19937& random, size_t count) {
     const uint32_t protocols[] = {6, 6, 17, 1, 0, 255};
     if (random() % 3 != 0) rule.low[kProtocol] = rule.high[kProtocol] = protocols[random() % 6];
   }
+  return rules;
+}
+
+/** Rules each of which lies within the next one, on both ports. */
+inline std::vector<Rule> nested_rules(uint32_t count) {
+  std::vector<Rule> rules(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    rules[i].next = static_cast<uint16_t>(i % 3);
+    for (const Field f : {kSourcePort, kDestinationPort}) {
+      rules[i].low[f] = 30000 - i * 50;
+      rules[i].high[f] = 30000 + i * 50;
+    }
+  }
+  return rules;
+}
+
+/** A rule for each way to give every field its lowest or its highest value, and behind them, field by field, the lower
+ *  and the upper half of its values, the lowest and the highest one having been asked for before. */
+inline std::vector<Rule> rules_at_the_ends() {
+  std::vector<Rule> rules(1 << kFields);
+  for (size_t i = 0; i < rules.size(); ++i)
+    for (size_t f = 0; f < kFields; ++f) rules[i].low[f] = rules[i].high[f] = (i >> f & 1) != 0 ? kLargest[f] : 0;
+  for (size_t f = 0; f < kFields; ++f) {
+    const uint32_t most = kLargest[f], half = most / 2;
+    for (const auto& [low, high] : {std::pair{0u, 0u}, {most, most}, {0u, half}, {half + 1, most}})
+      rules.emplace_back().low[f] = low, rules.back().high[f] = high;
+  }
+  for (size_t i = 0; i < rules.size(); ++i) rules[i].next = static_cast<uint16_t>(i % 3);
   return rules;
 }
 

@@ -24,6 +24,9 @@ std::vector<ListedRule> list_rules(const std::string& name, std::string_view tex
                                    std::vector<std::string>& errors) {
   std::vector<ListedRule> rules;
   Mistakes mistakes(name, errors);
+  const std::string lacks_action = no_action(actions);
+  std::string first;  // that lacks one: all of ClassBench's do, which is one mistake
+  size_t first_number = 0, others = 0;
   each_line(text, [&](std::string_view whole, size_t number) {
     const std::string_view line = trimmed(whole.substr(0, whole.find('#')));
     if (line.empty()) return;
@@ -33,13 +36,19 @@ std::vector<ListedRule> list_rules(const std::string& name, std::string_view tex
         first.starts_with('@') || !parse_number(first, kNoRule - 1, rule.number))
       rest = line;
     const std::string reason = parse_rule(rest, actions, rule.rule);
-    if (!reason.empty())
+    if (reason == lacks_action && !first.empty())
+      ++others;
+    else if (reason == lacks_action)
+      first = in_quotes(line) + " is not a rule: " + reason, first_number = number;
+    else if (!reason.empty())
       mistakes.add(number, in_quotes(line) + " is not a rule: " + reason);
     else if (rules.size() == kMostRules)
       mistakes.add(number, format("there is no room for more than %u rules", kMostRules));
     else
       rules.push_back(std::move(rule));
   });
+  if (others > 0) first += format("; %zu other%s no action either", others, others == 1 ? " has" : "s have");
+  if (!first.empty()) mistakes.add(first_number, first);
   put_in_order(rules, mistakes);
   return rules;
 }

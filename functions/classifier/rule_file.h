@@ -22,7 +22,8 @@ struct ListedRule {
 /** The rules of a text, one a line as parse_rule() reads them, or all with their numbers before them; `#` starts a
  *  comment, and lines without words do not count. Every other line is a mistake: `errors` gets "NAME:LINE: 'TEXT' is
  *  not a rule: WHY" for the first 100 of them and one "NAME: ... and N more" for the rest; also for numbers that two
- *  rules have, and those that only some have. The rules, at most kMostRules, are in the order in which they count. */
+ *  rules have, and those that only some have. That rules lack an action is one mistake, of the first. The rules, at
+ *  most kMostRules, are in the order in which they count. */
 std::vector<ListedRule> list_rules(const std::string& name, std::string_view text, const Actions& actions,
                                    std::vector<std::string>& errors);
 

@@ -49,7 +49,13 @@ TEST(RuleFile, SaysWhatIsWrong) {
       "[ACTION]";
   EXPECT_EQ(problem(""), form);
   EXPECT_EQ(problem("1.2.3.4/32 1.2.3.4/32 0 : 1 0 : 1 0x06/0xFF"), form);
-  EXPECT_EQ(problem("@1.2.3.4/32 1.2.3.4/32 0 : 1 0 : 1"), form);
+  EXPECT_EQ(problem("@1.2.3.4/32 1.2.3.4/32 0 : 1 0 : 1"), "it ends before the protocol; " + form);
+  EXPECT_EQ(problem("@1.2.3.4/32"), "it ends before the destination; " + form);
+  EXPECT_EQ(problem("@1.2.3.4/32 1.2.3.4/32 0 : 1 0"), "it ends before the ':' of the destination ports; " + form);
+  EXPECT_EQ(problem("@1.2.3.4/32 1.2.3.4/32 0:65535 0:65535 6/255 allow"),
+            "'0:65535' is not the lowest source port: blanks belong around the ':'; " + form);
+  EXPECT_EQ(problem("@1.2.3.4/32 1.2.3.4/32 0 : 65535 80:90 6/255 allow"),
+            "'80:90' is not the lowest destination port: blanks belong around the ':'; " + form);
   EXPECT_EQ(problem("@1.2.3.4/33 1.2.3.4/32 0 : 1 0 : 1 0x06/0xFF"),
             "'1.2.3.4/33' is not an IPv4 prefix such as 192.0.2.0/24");
   EXPECT_EQ(problem("@1.2.3.4/32 1.2.3.256/32 0 : 1 0 : 1 0x06/0xFF"),
@@ -92,6 +98,43 @@ TEST(RuleFile, ReportsEveryBadLine) {
   parse_rules("r", many, test_actions(), errors);
   ASSERT_EQ(errors.size(), 101u);
   EXPECT_EQ(errors.back(), "r: ... and 50 more");
+}
+
+TEST(RuleFile, MistakesAreInTheOrderOfLines) {
+  const std::string rule = "@0/0 0/0 0 : 65535 0 : 65535 0x00/0x00 allow\n";
+  std::string text = rule;  // no number: known at the end
+  for (int i = 2; i <= 12; ++i) text += i % 5 == 0 ? "x\n" : std::to_string(i) + " " + rule;
+  std::vector<std::string> errors;
+  parse_rules("r", text, test_actions(), errors);
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_TRUE(errors[0].starts_with("r:1: a rule without a number")) << errors[0];
+  EXPECT_TRUE(errors[1].starts_with("r:5: 'x'")) << errors[1];
+  EXPECT_TRUE(errors[2].starts_with("r:10: 'x'")) << errors[2];
+  // Beyond a hundred those of the lowest lines are told.
+  errors.clear();
+  for (int i = 0; i < 150; ++i) text += "x\n";
+  parse_rules("r", text, test_actions(), errors);
+  ASSERT_EQ(errors.size(), 101u);
+  EXPECT_TRUE(errors[0].starts_with("r:1: a rule without a number")) << errors[0];
+  EXPECT_TRUE(errors[99].starts_with("r:109: 'x'")) << errors[99];
+  EXPECT_EQ(errors[100], "r: ... and 53 more");
+}
+
+TEST(RuleFile, ThatRulesLackAnActionIsOneMistake) {
+  const std::string rule = "@0/0 0/0 0 : 65535 0 : 65535 0x00/0x00",
+                    mistake =
+                        "r:2: '" + rule +
+                        "' is not a rule: it has no action (allow and deny), and there is no ACTION for such rules";
+  std::string text = "x\n" + rule + "\n" + rule + " allow\n";
+  std::vector<std::string> errors;
+  parse_rules("r", text, test_actions(), errors);
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[1], mistake);
+  for (int i = 0; i < 200; ++i) text += rule + "\n";
+  errors.clear();
+  parse_rules("r", text, test_actions(), errors);
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[1], mistake + "; 200 others have no action either");
 }
 
 TEST(RuleFile, ReadsFurtherFields) {

@@ -115,6 +115,23 @@ std::string parse_ports(const std::string_view* words, Field field, Rule& rule) 
   return rule.low[field] > rule.high[field] ? out_of_order(kFieldNames[field], rule.low[field], rule.high[field]) : "";
 }
 
+/** What is wrong with a rule that has too few words. */
+std::string what_is_missing(const std::vector<std::string_view>& words) {
+  constexpr const char* kParts[] = {"source",
+                                    "destination",
+                                    "lowest source port",
+                                    "':' of the source ports",
+                                    "highest source port",
+                                    "lowest destination port",
+                                    "':' of the destination ports",
+                                    "highest destination port",
+                                    "protocol"};
+  for (const size_t lowest : {2, 5})
+    if (words.size() > lowest && words[lowest].find(':') != std::string_view::npos)
+      return in_quotes(words[lowest]) + " is not the " + kParts[lowest] + ": blanks belong around the ':'; " + kForm;
+  return std::string("it ends before the ") + kParts[words.size()] + "; " + kForm;
+}
+
 std::string parse_protocol(std::string_view text, Rule& rule) {
   uint32_t low = 0, high = 0, mask = 0;
   const auto range = split(text, '-');
@@ -241,6 +258,15 @@ std::string condition_text(const Condition& condition, bool of_tcp) {
 
 }  // namespace
 
+std::optional<uint32_t> protocol_named(std::string_view text) {
+  constexpr std::pair<const char*, uint32_t> kKnown[] = {
+      {"icmp", 1}, {"tcp", 6},    {"udp", 17},      {"dccp", 33},   {"gre", 47},      {"esp", 50},
+      {"ah", 51},  {"sctp", 132}, {"udplite", 136}, {"icmpv6", 58}, {"ipv6-icmp", 58}};
+  for (const auto& [name, value] : kKnown)
+    if (text == name) return value;
+  return std::nullopt;
+}
+
 std::string dotted(uint32_t address) { return click::to_text(click::Ipv4Address{address}); }
 
 bool parse_number(std::string_view text, uint32_t most, uint32_t& number) {
@@ -272,7 +298,8 @@ std::optional<std::vector<Condition>> parse_prefix6(std::string_view text, Field
 
 std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule) {
   std::vector<std::string_view> words = words_of(text, kMaxWords + 1);
-  if (words.size() < 9 || !words[0].starts_with('@')) return kForm;
+  if (words.empty() || !words[0].starts_with('@')) return kForm;
+  if (words.size() < 9) return what_is_missing(words);
   if (words.size() > kMaxWords) return format("it has more than %zu words", kMaxWords);
   Rule result;
   for (const std::string& reason :
@@ -304,12 +331,15 @@ std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule
   }
   if (words.size() > 1) return in_quotes(words[1]) + " is left over after the action";
   const auto action = words.empty() ? actions.usual : actions.read(words[0]);
-  if (!action && words.empty())
-    return "it has no action (" + actions.expected + "), and there is no ACTION for such rules";
+  if (!action && words.empty()) return no_action(actions);
   if (!action) return in_quotes(words[0]) + " is not an action; there are " + actions.expected;
   result.next = *action;
   rule = result;
   return "";
+}
+
+std::string no_action(const Actions& actions) {
+  return "it has no action (" + actions.expected + "), and there is no ACTION for such rules";
 }
 
 std::string text_of(const Rule& rule, std::string_view action) {

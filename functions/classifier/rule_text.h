@@ -25,6 +25,9 @@ struct Actions {
  *  or VALUE/MASK. Returns what is wrong, as the end of "'TEXT' is not a rule: ", or "" when `rule` holds it. */
 std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule);
 
+/** That of a rule in which nothing is wrong but that it has no action. */
+std::string no_action(const Actions& actions);
+
 /** The rule as text that parse_rule() reads; `action`: the word for it, or "". */
 std::string text_of(const Rule& rule, std::string_view action);
 
@@ -32,6 +35,8 @@ std::string text_of(const Rule& rule, std::string_view action);
 
 /** 0 to `most`, written decimal or, with 0x, hexadecimal. */
 bool parse_number(std::string_view text, uint32_t most, uint32_t& number);
+/** The number of tcp, udp, icmp, icmpv6, sctp and some more, which depends on no file; nothing if it is none. */
+std::optional<uint32_t> protocol_named(std::string_view text);
 /** "192.0.2.1", of an address in host byte order. */
 std::string dotted(uint32_t address);
 /** An address of IPv6 as inet_pton reads it, with or without "/LENGTH": conditions on all its words and the version. */

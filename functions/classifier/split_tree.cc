@@ -221,23 +221,13 @@ std::vector<std::pair<uint32_t, uint32_t>> hidden_pairs(const Tree& tree) {
   return pairs;
 }
 
-/** Says where the values of keys are. */
-void put_places(Image& image, const Layout& layout) {
-  if (kFields + layout.size() > kMostDimensions)
-    throw Error(format("the rules ask for %zu fields beside the 5-tuple, and a tree takes %u; use ENGINE tuple",
-                       layout.size(), kMostDimensions - kFields));
-  image.dimension_count = static_cast<uint32_t>(kFields + layout.size());
-  for (uint32_t d = 0; d < image.dimension_count; ++d) {
-    image.dimensions[d].place = d < kFields ? place_of(static_cast<Field>(d)) : layout[d - kFields];
-    image.dimensions[d].value = d;
-    image.dimensions[d].mask = ~0u;
-  }
-}
-
 }  // namespace
 
 BuiltImage build_tree(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout,
                       const CheckWanted& check_wanted) {
+  if (kFields + layout.size() > kMostDimensions)
+    throw Error(format("the rules ask for %zu fields beside the 5-tuple, and a tree takes %u; use ENGINE tuple",
+                       layout.size(), kMostDimensions - kFields));
   Image image{};
   put_places(image, layout);
   const Tree tree = make_tree(rules, most_bytes, layout, check_wanted);
@@ -249,7 +239,6 @@ BuiltImage build_tree(std::span<const SetRule> rules, uint16_t no_match, size_t 
   };
   image.rules = static_cast<uint32_t>(rules.size());
   image.no_match = no_match;
-  image.by_version = find(layout, kIpVersion) ? 1 : 0;
   image.nodes = take(tree.nodes);
   image.leaves = take(tree.leaves);
   image.tree_rules = take(tree.rules);

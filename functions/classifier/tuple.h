@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "functions/classifier/rule.h"
+#include "functions/classifier/tuple_image.h"
 
 namespace heddle::classifier {
 
@@ -16,17 +17,6 @@ namespace heddle::classifier {
 using Tuple = std::array<uint8_t, kFields>;
 constexpr Tuple kWidths = {32, 32, 16, 16, 8};
 
-/** A key or a mask as two words: addresses; ports and protocol. */
-struct Words {
-  uint64_t addresses = 0, rest = 0;
-  bool operator==(const Words&) const = default;
-  Words operator&(const Words& mask) const { return {addresses & mask.addresses, rest & mask.rest}; }
-};
-constexpr Words words_of(uint32_t source, uint32_t destination, uint32_t source_port, uint32_t destination_port,
-                         uint32_t protocol) {
-  return {uint64_t{source} << 32 | destination,
-          uint64_t{source_port} << 24 | uint64_t{destination_port} << 8 | protocol};
-}
 constexpr Words words_of(const Key& key) { return words_of(key[0], key[1], key[2], key[3], key[4]); }
 
 constexpr Words mask_of(const Tuple& tuple) {
@@ -48,14 +38,6 @@ inline Tuple tuple_of(const Rule& rule) {
 constexpr bool fits(const Tuple& tuple, const Tuple& own) {
   return std::ranges::equal(tuple, own, [](uint8_t a, uint8_t b) { return a <= b; });
 }
-
-constexpr uint64_t kFactors[3] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0xd6e8feb86659fd93};
-/** Of masked words. The upper bits are a place in a table, bits 8 to 12 one in a filter. */
-constexpr uint64_t hash_of(const Words& words) {
-  const uint64_t mixed = words.addresses * kFactors[0] + words.rest * kFactors[1];
-  return (mixed ^ mixed >> 32) * kFactors[2];
-}
-constexpr uint32_t filter_bit(uint64_t hash) { return static_cast<uint32_t>(hash >> 8) & 31; }
 
 /** Rules of one key that a table takes while another could have them as well; TupleMerge's collision limit. */
 constexpr int kCollisions = 4;

@@ -20,9 +20,13 @@ uint64_t head_of(uint32_t first, uint64_t filter) { return filter << 32 | first;
 }  // namespace
 
 TupleEngine::TupleEngine(const Limits& limits)
-    : limits_(limits), entries_(map_huge_pages(kMostRules * sizeof(TupleEntry))) {
-  if (!limits.layout.empty()) checks_ = map_huge_pages(kMostRules * sizeof(TupleCheck) * limits.layout.size());
-  publish_ways();
+    : limits_(limits),
+      entries_(map_huge_pages(kMostRules * sizeof(TupleEntry))),
+      checks_(limits.layout.empty() ? HugePages()
+                                    : map_huge_pages(kMostRules * sizeof(TupleCheck) * limits.layout.size())),
+      image_(reinterpret_cast<const TupleEntry*>(entries_.get()), reinterpret_cast<const TupleCheck*>(checks_.get()),
+             limits_, [this] { return tables_for_image(*ways_.load(std::memory_order_relaxed)); }) {
+  publish_ways(ways_of({}));
 }
 
 TupleEngine::~TupleEngine() { delete ways_.load(); }
@@ -55,6 +59,7 @@ std::unique_ptr<TupleEngine::Table> TupleEngine::make_table(const Tuple& tuple, 
 }
 
 void TupleEngine::write(const SetRule& rule, uint32_t version, uint32_t versions) {
+  ids_ = std::max(ids_, rule.id + 1);
   TupleEntry& to = entry(rule.id);
   for (size_t f = 0; f < kFields; ++f) {
     to.low[f] = rule.rule.low[f];
@@ -77,15 +82,26 @@ uint64_t TupleEngine::filter_of(const Table& table, uint32_t first) const {
   return filter;
 }
 
+void TupleEngine::set_link(const Table& table, uint32_t id, uint32_t next) {
+  store(link(table, id), next);
+  image_.note(link(table, id));
+}
+
+void TupleEngine::set_head(const Table& table, uint64_t& head, uint64_t value) {
+  store(head, value);
+  image_.note(table.heads.data(), head);
+}
+
 /** Into the chain, where its number belongs. */
 void TupleEngine::link_in(Table& table, uint32_t id) {
-  const uint64_t hash = hash_in(table, id), head = table.heads.of(hash);
+  const uint64_t hash = hash_in(table, id);
+  uint64_t& head = table.heads.of(hash);
   const uint64_t filter = head >> 32 | uint64_t{1} << filter_bit(hash);
   uint32_t before = 0, at = first_of(head);
   while (at != 0 && entry(at - 1).low[kNumber] < entry(id).low[kNumber]) before = at, at = link(table, at - 1);
-  store(link(table, id), at);
-  if (before != 0) store(link(table, before - 1), id + 1);
-  store(table.heads.of(hash), head_of(before != 0 ? first_of(head) : id + 1, filter));
+  set_link(table, id, at);
+  if (before != 0) set_link(table, before - 1, id + 1);
+  set_head(table, head, head_of(before != 0 ? first_of(head) : id + 1, filter));
 }
 
 void TupleEngine::unlink(Table& table, uint32_t id) {
@@ -93,9 +109,9 @@ void TupleEngine::unlink(Table& table, uint32_t id) {
   uint32_t before = 0, at = first_of(head);
   while (at != id + 1) before = at, at = link(table, at - 1);
   const uint32_t behind = link(table, id);
-  if (before != 0) store(link(table, before - 1), behind);
+  if (before != 0) set_link(table, before - 1, behind);
   const uint32_t first = before != 0 ? first_of(head) : behind;
-  store(head, head_of(first, filter_of(table, first)));
+  set_head(table, head, head_of(first, filter_of(table, first)));
 }
 
 /** Rules of its key that are in the table, up to kCollisions. */
@@ -106,7 +122,7 @@ int TupleEngine::collisions(const Table& table, uint32_t id) const {
   };
   const Words mine = words(id);
   const uint64_t hash = hash_of(mine), head = table.heads.of(hash);
-  if ((head >> 32 >> filter_bit(hash) & 1) == 0) return 0;
+  if (!may_have(head, hash)) return 0;
   int count = 0;
   for (uint32_t at = first_of(head); at != 0 && count < kCollisions; at = link(table, at - 1))
     count += words(at - 1) == mine ? 1 : 0;
@@ -148,20 +164,31 @@ void TupleEngine::grow(Table& table) {
   ways_changed_ = true;
 }
 
-void TupleEngine::publish_ways() {
+std::unique_ptr<TupleEngine::Ways> TupleEngine::ways_of(const Tables& tables) {
   auto ways = std::make_unique<Ways>();
-  for (const auto& table : tables_)
+  for (const auto& table : tables)
     ways->push_back({table->mask, table->heads.data(), table->best, static_cast<uint8_t>(64 - table->heads.bits),
                      static_cast<uint8_t>(kLinks[table->link])});
   std::ranges::sort(*ways, {}, &TupleWay::best);
+  return ways;
+}
+
+void TupleEngine::publish_ways(std::unique_ptr<const Ways> ways) {
   const Ways* old = ways_.exchange(ways.release(), std::memory_order_acq_rel);
   if (old != nullptr) retired_ways_.emplace_back(old);
   ways_changed_ = false;
+  image_.note_ways();
 }
+
+TupleTable::Tables TupleEngine::tables_for_image(const Ways& ways) const {
+  return {ways, ids_, version_.load(std::memory_order_relaxed)};
+}
+
+heddle::Table* TupleEngine::table() { return kFields + limits_.layout.size() <= kMostDimensions ? &image_ : nullptr; }
 
 void TupleEngine::load(std::span<const SetRule> rules) {
   check_room(rules.size());
-  std::vector<std::unique_ptr<Table>> tables;
+  Tables tables;
   for (const SetRule& rule : rules) write(rule, 0, kAlways);
   for (auto& [tuple, members] : merge_tuples(rules)) {
     Table& table = *tables.emplace_back(make_table(tuple, members.size()));
@@ -177,8 +204,11 @@ void TupleEngine::load(std::span<const SetRule> rules) {
     return table->tuple[0] + table->tuple[1] + table->tuple[2] + table->tuple[3] + table->tuple[4];
   };
   std::ranges::sort(tables, std::greater(), bits);
+  auto ways = ways_of(tables);
+  image_.make_room(tables_for_image(*ways), true);
   tables_.swap(tables);
-  publish_ways();
+  publish_ways(std::move(ways));
+  image_.publish();
   for (auto& table : tables) retired_tables_.push_back(std::move(table));
   rules_ = rules.size();
   fresh_.clear(), dead_.clear();
@@ -186,6 +216,7 @@ void TupleEngine::load(std::span<const SetRule> rules) {
 
 void TupleEngine::insert(const SetRule& rule, uint32_t version) {
   write(rule, version, kSpan);
+  image_.note_entry(rule.id);
   Table& table = table_for(rule);
   link_in(table, rule.id);
   state(rule.id) = {&table, Phase::fresh};
@@ -200,7 +231,10 @@ void TupleEngine::change(std::span<const SetRule> added, std::span<const uint32_
   const size_t fresh_before = fresh_.size();
   try {
     for (const SetRule& rule : added) insert(rule, now + 1);
+    if (ways_changed_) publish_ways(ways_of(tables_));
+    image_.make_room(tables_for_image(*ways_.load(std::memory_order_relaxed)));
   } catch (...) {  // no memory for a table: what has been linked goes before any version has it
+    image_.fall_behind();
     for (size_t i = fresh_before; i < fresh_.size(); ++i) {
       store(entry(fresh_[i]).low[kVersion], now - 2 * kSpan);
       store(entry(fresh_[i]).span[kVersion], 0u);
@@ -214,24 +248,27 @@ void TupleEngine::change(std::span<const SetRule> added, std::span<const uint32_
     State& was = state(id);
     if (was.phase == Phase::settled) {
       store(old.low[kVersion], now - kSpan);
+      image_.note_first(old.low[kVersion]);
       store(old.span[kVersion], kSpan);
     } else {
       store(old.span[kVersion], now - old.low[kVersion]);
     }
+    image_.note(old.span[kVersion]);
     was.phase = Phase::dead;
     dead_.push_back(id);
   }
-  if (ways_changed_) publish_ways();
   version_.store(now + 1, std::memory_order_release);
+  image_.publish();
   rules_ += added.size() - gone.size();
 }
 
 bool TupleEngine::has_retired() const {
   return fresh_.size() + dead_.size() >= kPending || retired_ways_.size() >= kPending || !retired_tables_.empty() ||
-         !retired_heads_.empty();
+         !retired_heads_.empty() || image_.has_retired();
 }
 
 void TupleEngine::reclaim() {
+  image_.reclaim();
   retired_ways_.clear();
   retired_tables_.clear();
   retired_heads_.clear();
@@ -244,6 +281,7 @@ void TupleEngine::reclaim() {
   for (const uint32_t id : fresh_)
     if (states_[id].phase == Phase::fresh) {
       store(entry(id).span[kVersion], kAlways);
+      image_.note(entry(id).span[kVersion]);
       states_[id].phase = Phase::settled;
     }
   fresh_.clear(), dead_.clear();
@@ -252,7 +290,8 @@ void TupleEngine::reclaim() {
     if (table->count == 0) retired_tables_.push_back(std::move(table)), ways_changed_ = true;
   }
   std::erase(tables_, nullptr);
-  if (ways_changed_) publish_ways();
+  if (ways_changed_) publish_ways(ways_of(tables_));
+  image_.publish();
 }
 
 size_t TupleEngine::bytes() const {

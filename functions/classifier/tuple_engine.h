@@ -7,21 +7,9 @@
 #include "core/huge_pages.h"
 #include "functions/classifier/engine.h"
 #include "functions/classifier/tuple.h"
+#include "functions/classifier/tuple_table.h"
 
 namespace heddle::classifier {
-
-/** A rule where it lies, by id: one cache line, and one comparison of eight lanes: it matches if key[k] - low[k] <=
- *  span[k] (modulo 2^32) for the lanes up to kVersion. Lane kVersion holds the versions of the set that have the
- *  rule. */
-struct alignas(64) TupleEntry {
-  uint32_t low[8], span[8];
-};
-constexpr int kVersion = kFields, kNumber = 6, kNext = 7;  // of `low`
-/** What a rule asks of a place of the layout: (value & mask) - low <= span, modulo 2^32. */
-struct TupleCheck {
-  uint32_t mask, low, span;
-};
-constexpr int kLinks[2] = {6, 7};  // of `span`: id + 1 of the next rule in the chain; 0: it is the last
 
 /** A hash table as readers see it: chains of entries in ascending order of numbers. A head is an id + 1 (0: nothing),
  *  and in its upper half the filter bits of all rules of the chain. */
@@ -47,6 +35,8 @@ class TupleEngine : public RuleEngine {
   void change(std::span<const SetRule> added, std::span<const uint32_t> gone, const RuleSet& all) override;
   void classify(const uint32_t* const* keys, Outcome* outcomes, int n) const override;
   size_t bytes() const override;
+  /** As large again, beside what classify() goes by. None with more than kMostDimensions values in a key. */
+  heddle::Table* table() override;
   bool has_retired() const override;
   void reclaim() override;
 
@@ -68,6 +58,7 @@ class TupleEngine : public RuleEngine {
     uint8_t link = 0;      ///< 0 or 1: which of kLinks
     bool may_grow = true;  ///< no reader goes by the other link
   };
+  using Tables = std::vector<std::unique_ptr<Table>>;
   using Ways = std::vector<TupleWay>;
   enum class Phase : uint8_t { none, fresh, settled, dead };
   struct State {
@@ -84,6 +75,8 @@ class TupleEngine : public RuleEngine {
 
   void write(const SetRule& rule, uint32_t version, uint32_t versions);
   void insert(const SetRule& rule, uint32_t version);
+  void set_link(const Table& table, uint32_t id, uint32_t next);
+  void set_head(const Table& table, uint64_t& head, uint64_t value);
   void link_in(Table& table, uint32_t id);
   void unlink(Table& table, uint32_t id);
   uint64_t filter_of(const Table& table, uint32_t first) const;
@@ -91,21 +84,25 @@ class TupleEngine : public RuleEngine {
   Table& table_for(const SetRule& rule);
   Table& add_table(const Tuple& tuple);
   void grow(Table& table);
-  void publish_ways();
+  static std::unique_ptr<Ways> ways_of(const Tables& tables);
+  void publish_ways(std::unique_ptr<const Ways> ways);
+  TupleTable::Tables tables_for_image(const Ways& ways) const;
 
   Limits limits_;
   HugePages entries_;
-  HugePages checks_;                            // TupleCheck[id][places]; none if there are no places
-  std::vector<State> states_;                   // by id
-  std::vector<std::unique_ptr<Table>> tables_;  // those that look at most bits first
+  HugePages checks_;           // TupleCheck[id][places]; none if there are no places
+  std::vector<State> states_;  // by id
+  Tables tables_;              // those that look at most bits first
   std::atomic<uint32_t> version_{0};
   std::atomic<const Ways*> ways_{nullptr};
   bool ways_changed_ = false;
   size_t rules_ = 0;
+  uint32_t ids_ = 0;                    // all of rules so far are lower
   std::vector<uint32_t> fresh_, dead_;  // ids since the last reclaim()
   std::vector<std::unique_ptr<const Ways>> retired_ways_;
   std::vector<std::unique_ptr<Table>> retired_tables_;
   std::vector<Heads> retired_heads_;
+  TupleTable image_;  // what GPUs have of this
 };
 
 }  // namespace heddle::classifier

@@ -69,7 +69,7 @@ bool find_chains_portable(const Group& group, const TupleWay& way, const TupleEn
   }
   for (int k = 0; k < count; ++k) {
     const uint64_t head = __atomic_load_n(&way.heads[hashes[k] >> way.shift], __ATOMIC_ACQUIRE);
-    if ((head >> 32 >> filter_bit(hashes[k]) & 1) != 0) candidates.add(entries, open[k], static_cast<uint32_t>(head));
+    if (may_have(head, hashes[k])) candidates.add(entries, open[k], static_cast<uint32_t>(head));
   }
   return count > 0;
 }

@@ -6,12 +6,15 @@
 #include "functions/crc32/cpu.h"
 #include "functions/crc32/tables.h"
 #include "tests/support/access.h"
+#include "tests/support/every_class.h"
 #include "tests/support/harness.h"
 
 namespace heddle::test {
 namespace {
 
 HEDDLE_ON_EVERY_BACKEND(Crc32Test);
+HEDDLE_TESTED_WITH_ALL(CheckCRC32, .outputs = 2, .refuses = {"1", "VARIANT crc", "DEVICE 7", "BLOCKING x"});
+HEDDLE_TESTED_WITH_ALL(SetCRC32, .refuses = {"1", "VARIANT crc", "DEVICE 7", "BLOCKING x"});
 
 // zlib's, least significant byte first.
 Bytes with_zlib_crc(Bytes bytes) {

@@ -1,12 +1,14 @@
 #include "functions/echo/echo.h"
 
 #include "tests/support/access.h"
+#include "tests/support/every_class.h"
 #include "tests/support/harness.h"
 
 namespace heddle::test {
 namespace {
 
 HEDDLE_ON_EVERY_BACKEND(EchoTest);
+HEDDLE_TESTED_WITH_ALL(Echo, .outputs = 2, .refuses = {"1", "SEED x", "DEVICE 7"});
 
 // 20000 packets: a share of 1/4 has a standard deviation of 61, pairs of neighbours 1/16 one of 34; six of them are
 // allowed.

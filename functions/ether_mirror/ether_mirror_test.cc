@@ -1,10 +1,12 @@
 #include "tests/support/access.h"
+#include "tests/support/every_class.h"
 #include "tests/support/harness.h"
 
 namespace heddle::test {
 namespace {
 
 HEDDLE_ON_EVERY_BACKEND(EtherMirrorTest);
+HEDDLE_TESTED_WITH_ALL(EtherMirror, .refuses = {"1", "DEVICE fpga", "BLOCKING perhaps"});
 
 // Byte by byte, as IEEE 802.3 numbers them: not the words of the rule.
 Bytes swapped(const Bytes& frame) {

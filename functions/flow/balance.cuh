@@ -34,7 +34,7 @@ struct BalanceTile {
   };
 
   /** Changes the packet; returns its server. `word`: that of the flow's place, or null. */
-  static __device__ __noinline__ uint32_t balance(const Packet& packet, const Servers& servers, PlaceServer* word,
+  static __device__ __noinline__ uint32_t balance(Packet packet, const Servers& servers, PlaceServer* word,
                                                   uint32_t generation) {
     const bool whole = packet.network <= packet.bytes && packet.bytes - packet.network >= 20;
     if (!whole) return 0;

@@ -171,7 +171,7 @@ TEST(FlowCounter, StandsBehindOtherElementsOnAGpu) {
   const std::string before =
                         "Idle -> CheckIPHeader(14) -> flows :: FlowTable "
                         "-> c :: FlowCounter(flows",
-                    behind = ") -> Null -> RateLimiter(flows, 1) -> Discard;";
+                    behind = ") -> Null -> nat :: NAT(flows, 192.0.2.1) -> Discard; nat[1] -> Discard;";
   EXPECT_EQ(plan_text(before + behind, "simt").find("simt"), std::string::npos) << "--device leaves it on the CPU";
   EXPECT_NE(plan_text(before + ") -> Discard;", "simt").find("simt"), std::string::npos);
   click::Diagnostics diagnostics;
@@ -182,8 +182,7 @@ TEST(FlowCounter, StandsBehindOtherElementsOnAGpu) {
     engine.start();
     ADD_FAILURE() << "it starts";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("on a GPU it must stand behind 'RateLimiter"), std::string::npos)
-        << error.what();
+    EXPECT_NE(std::string(error.what()).find("on a GPU it must stand behind 'nat'"), std::string::npos) << error.what();
   }
 }
 

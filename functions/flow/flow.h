@@ -2,8 +2,10 @@
 
 #include <memory>
 
+#include "core/checks_setter.h"
 #include "core/element.h"
 #include "core/gpu_state.h"
+#include "functions/flow/bucket.h"
 #include "functions/flow/place_counts.h"
 #include "functions/flow/servers.h"
 #include "functions/flow/table.h"
@@ -19,10 +21,11 @@ namespace heddle {
  *  no packet has come for this long, default 60s, from 1ms to 30min. TIMESTAMPS: whether the time is that of the
  *  packets' capture, default false: the machine's.
  *
- *  Needs the annotations l3 and l4: put CheckIPHeader before it. Sets the annotation flow. Elements that name the table
- *  have up to four words of 64 bits in each flow: FlowCounter, LoadBalancer, RateLimiter, NAT. Each packet thread has
- *  flows of its own, so all packets of a flow must come to one thread, as with the usual receive-side scaling; nothing
- *  is locked.
+ *  Needs the annotations l3 and l4: put CheckIPHeader before it. Sets the annotations flow and flow_ms, the flow and
+ *  the time. Elements that name the table have up to four words of 64 bits in each flow: FlowCounter, LoadBalancer,
+ *  RateLimiter, NAT. Each packet thread has flows of its own, so all packets of a flow must come to one thread, as with
+ *  the usual receive-side scaling; nothing is locked. It is an error if packets come to an element from another
+ *  FlowTable than the one that it names.
  *
  *  Memory is taken at the start and does not grow. If the table has no place for a new flow, it takes that of one that
  *  is over, or of one that has had a single packet, the longest idle first: a flood of SYNs costs only its like. Flows
@@ -59,20 +62,22 @@ class FlowTable : public Element {
   bool shares_flows_with(const FlowTable& other) const;
   /** How column flow names flows of so many threads. */
   flow::Places places(int threads) const;
+  /** ChecksSetter::wrong_setter() of an element that has named this table by the argument. */
+  std::string wrong_setter(Column column, const Element& setter, const char* argument) const;
   /** That of a flow of the thread's, by its column. */
   flow::Entry& entry(uint32_t flow, int thread) { return tables_[static_cast<size_t>(thread)]->entry(flow); }
   /** That of a place, over all threads. */
   flow::Entry& entry(uint32_t place) { return entry(place, static_cast<int>(place / tables_[0]->places())); }
   /** The place of the flow with this key, over all threads, or kNoFlow. For handlers. */
   uint32_t find(const flow::Key& key) const;
+
+ private:
   /** Milliseconds of the flows' clock, which goes round, when the packet came. */
   uint32_t time_of(const Packet* packet, uint32_t now_ms) const {
     if (!timestamps_ || !has_capture_info(packet)) return now_ms;
     return static_cast<uint32_t>(capture_info(packet).timestamp_ns / 1000000);
   }
   static uint32_t now_ms();
-
- private:
   /** Flows that each thread has room for. */
   size_t capacity_of_each(size_t threads) const { return (capacity_ + threads - 1) / threads; }
   uint64_t sum(std::atomic<uint64_t> flow::ThreadTable::Counts::*which) const;
@@ -91,10 +96,11 @@ class FlowTable : public Element {
 };
 
 /** What the elements on a FlowTable have in common. */
-class FlowElement : public Element {
+class FlowElement : public Element, public ChecksSetter {
  public:
   void configure(click::Arguments& arguments) override { read_table(arguments); }
   void link(const Directory& directory) override;
+  std::string wrong_setter(Column column, const Element& setter) const override;
 
  protected:
   void read_table(click::Arguments& arguments);
@@ -127,13 +133,13 @@ class FlowElement : public Element {
  *      FlowCounter(TABLE [, keywords DEVICE, BLOCKING])
  *
  *  TABLE: the name of the FlowTable before it. Counts stop at 268,435,455 packets and 68,719,476,735 bytes of a flow.
- *  DEVICE: cpu or gpu; default: what --device says, but cpu if RateLimiter or NAT stand behind it. BLOCKING: on a GPU
- *  with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  DEVICE: cpu or gpu; default: what --device says, but cpu if NAT stands behind it. BLOCKING: on a GPU with all slots
+ *  in flight, wait (true, default) or drop ("no_slot").
  *
  *  A GPU counts in its own memory, 16 bytes for each place of the table; FlowTable remains on the CPU. What is in
  *  flight when its flow ends counts for no other flow. Of those that had a place of the default table the last 32,768
  *  are told apart, with the largest table the last 128: if so many have had one without a packet that came here, the
- *  next may be taken for one of them. What has its flows on the CPU (RateLimiter, NAT, others with DEVICE cpu) must
+ *  next may be taken for one of them. What has its flows on the CPU (NAT, others with DEVICE cpu) must
  *  stand before a FlowCounter on a GPU: behind it its packets' flows might have ended meanwhile. If a GPU fails, what
  *  it has counted is lost.
  *
@@ -171,11 +177,23 @@ class FlowCounter : public FlowElement, public KeepsGpuState {
 
 /** RateLimiter: drops what a flow sends beyond a rate.
  *
- *      RateLimiter(TABLE, RATE [, keyword BURST])
+ *      RateLimiter(TABLE, RATE [, keywords BURST, DEVICE, BLOCKING])
  *
  *  TABLE: the name of the FlowTable before it. RATE: packets a second for each flow, 1 to 1000000. BURST: packets that
  *  a flow may send at once after a pause, default 32, up to 65535: a token bucket, which is full when a flow begins.
- *  Times are those of the FlowTable, in milliseconds.
+ *  Times are those of the FlowTable, in milliseconds. A packet with an earlier time than one before it, by up to an
+ *  hour, is taken as if it had that one's. DEVICE: cpu or gpu; default: what --device says, but cpu if NAT stands
+ *  behind it. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *
+ *  A GPU keeps the flows' buckets in its own memory, 8 bytes for each place of the table; FlowTable remains on the CPU.
+ *  It goes by the same rule and the same times, and takes those of a flow's packets in order that come to it together,
+ *  up to 32. Others that are there at the same time may overtake each other: which of them pass, and, if their times
+ *  differ, how many, may be others than on the CPU, but never more than rate and burst allow. Of the flows that had a
+ *  place of the table the last 4,096 are told apart, with the largest table the last 128; packets in flight pass when
+ *  their flow has ended and the next one has sent some. For what stands behind it the same holds as for FlowCounter.
+ *  Neither side knows what the other has let through, so DEVICE auto (and --device auto without DEVICE here) is an
+ *  error: with each change of sides a flow could send another burst. If a GPU fails, or another configuration takes
+ *  over, what it has kept is lost: buckets are full.
  *
  *  Output 0: packets within the rate. Output 1, if connected: the others; if not, they are dropped ("rate").
  *
@@ -183,17 +201,23 @@ class FlowCounter : public FlowElement, public KeepsGpuState {
  *
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> flows :: FlowTable -> RateLimiter(flows, 1000) -> ToDump(out.pcap);
  */
-class RateLimiter : public FlowElement {
+class RateLimiter : public FlowElement, public KeepsGpuState {
  public:
+  RateLimiter() { table = &limits_; }
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
-  Access access(Processor) const override { return {.column_reads = columns(Column::flow)}; }
+  Access access(Processor) const override { return {.column_reads = columns(Column::flow, Column::flow_ms)}; }
   std::span<const char* const> drop_reasons() const override;
+  size_t gpu_states() const override { return limits_.value.places.count; }
+  std::string hidden_from_cpu() const override { return "the tokens of flows"; }
+  void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
 
  private:
-  uint32_t rate_ = 1, burst_ = 32;
+  bool has_gpu_side() const override { return true; }
+
+  FixedTable<flow::Limits> limits_;
 };
 
 /** LoadBalancer: sends each flow to one of several servers.
@@ -205,13 +229,13 @@ class RateLimiter : public FlowElement {
  *  a CPU and on a GPU. It keeps the server to its end, whatever the handler `servers` says meanwhile. The destination
  *  address of packets, and the annotation dst, become the server's; checksums of IPv4, TCP and UDP are changed
  *  accordingly (RFC 1624). Needs the annotations l3 and l4. DEVICE: cpu or gpu; default: what --device says, but cpu if
- *  RateLimiter or NAT stand behind it. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop
- *  ("no_slot").
+ *  NAT stands behind it. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  A GPU keeps the flows' servers in its own memory, 8 bytes for each place of the table; FlowTable remains on the CPU.
- *  For what stands behind it the same holds as for FlowCounter. When the servers have been changed, flows that go over
- *  to the other processor (DEVICE auto, a GPU that fails) or to another configuration with a GPU get servers as new
- *  ones do.
+ *  For what stands behind it the same holds as for FlowCounter. Neither side knows what the other has chosen, so DEVICE
+ *  auto (and --device auto without DEVICE here) is an error: behind a change of the servers a flow would get another
+ *  one with each change of sides. If a GPU fails, or another configuration takes over, what it has kept is lost: flows
+ *  that go on get servers as new ones do, which are the same unless they have been changed.
  *
  *  Handlers: `servers` (rw): the servers that new flows get, separated by spaces.
  *
@@ -226,6 +250,7 @@ class LoadBalancer : public FlowElement, public KeepsGpuState {
   void configure(click::Arguments& arguments) override;
   Access access(Processor) const override;
   size_t gpu_states() const override { return servers_.image().places.count; }
+  std::string hidden_from_cpu() const override { return "the servers of flows"; }
   void start(const Environment& environment) override;
   void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;

@@ -1,12 +1,12 @@
-// flow-chain: FlowTable, FlowCounter, RateLimiter and LoadBalancer between net_null ports on one core, 64-byte packets
+// flow-chain: FlowTable, FlowCounter, LoadBalancer and RateLimiter between net_null ports on one core, 64-byte packets
 // of 10,000 and of 1,000,000 flows that are all in the table, in an order in which neighbours in time are none in
 // memory; and against a bare receive-and-transmit loop, which like the chain first writes the headers of the next flow
 // into each frame.
 // flow-chain-begins: the rate of the first packets of 1,000,000 flows, against that of the ones after them.
 // flow-chain-cores: one chain for 2, 8 and 12 cores, as many as the machine has, each with ports and flows of its own,
 // as RSS would give it; against as many times one core, and on 12 against the rate that was asked for.
-// gpu-flow-chain-ports: the same on one core and a GPU, which has FlowCounter and LoadBalancer, behind RateLimiter;
-// against the chain in this order on the core alone.
+// gpu-flow-chain-ports: the same on one core, which has FlowTable, and a GPU, which has the others; against the chain
+// on the core alone.
 
 #include <arpa/inet.h>
 
@@ -80,23 +80,19 @@ class BenchFlows : public Element {
 };
 HEDDLE_ELEMENT(BenchFlows);
 
-constexpr const char *kCounter = "FlowCounter(flows)", *kLimiter = "RateLimiter(flows, 1000000, BURST 65535)";
-
-std::string functions_of(uint32_t flows, const char* first, const char* second) {
+std::string functions_of(uint32_t flows) {
   return format(
-      "BenchFlows(%u) -> CheckIPHeader(14) -> flows :: FlowTable(CAPACITY %u) -> %s -> %s"
-      " -> LoadBalancer(flows, 10.9.0.1, 10.9.0.2, 10.9.0.3, 10.9.0.4)",
-      flows, flows, first, second);
+      "BenchFlows(%u) -> CheckIPHeader(14) -> flows :: FlowTable(CAPACITY %u) -> FlowCounter(flows)"
+      " -> LoadBalancer(flows, 10.9.0.1, 10.9.0.2, 10.9.0.3, 10.9.0.4) -> RateLimiter(flows, 1000000, BURST 65535)",
+      flows, flows);
 }
 
-/** `first` and `second`: FlowCounter and RateLimiter. */
-std::unique_ptr<Engine> chain_of(uint32_t flows, const PlanOptions& plan = {}, const char* first = kCounter,
-                                 const char* second = kLimiter) {
+std::unique_ptr<Engine> chain_of(uint32_t flows, const PlanOptions& plan = {}) {
   RunOptions options;
   options.pin = true;
-  auto engine = make_engine(format("FromDPDKDevice(\"net_null0%s\") -> ", kPort) + functions_of(flows, first, second) +
-                                " -> ToDPDKDevice(net_null1);",
-                            plan, options);
+  auto engine = make_engine(
+      format("FromDPDKDevice(\"net_null0%s\") -> ", kPort) + functions_of(flows) + " -> ToDPDKDevice(net_null1);", plan,
+      options);
   engine->start();
   return engine;
 }
@@ -119,7 +115,7 @@ double chain_mpps(uint32_t flows) { return mpps_of(chain_of(flows), flows); }
 
 /** One chain for all cores; a port of its own for each, which receives and sends. */
 double cores_mpps(int cores, uint32_t flows) {
-  std::string chain = "from :: Null; to :: CPUSwitch; from -> " + functions_of(flows, kCounter, kLimiter) + " -> to;";
+  std::string chain = "from :: Null; to :: CPUSwitch; from -> " + functions_of(flows) + " -> to;";
   for (int core = 0; core < cores; ++core)
     chain += format(
         "from%d :: FromDPDKDevice(\"net_null%d%s\") -> from; to[%d] -> ToDPDKDevice(\"net_null%d%s\");"
@@ -188,7 +184,7 @@ std::vector<Result> gpu_flow_chain_ports() {
     const auto on = [flows](const char* device) {
       PlanOptions plan;
       plan.device = device;
-      return mpps_of(chain_of(flows, plan, kLimiter, kCounter), flows);
+      return mpps_of(chain_of(flows, plan), flows);
     };
     results.push_back(paired(
         format("gpu-flow-chain-ports-%u", flows), "Mpps", 0, kRounds, [&] { return on("gpu"); },

@@ -2,9 +2,10 @@
 // against the same slots with an element that only counts packets. Four host threads fill slots of 32 packets as fast
 // as they can; nothing of the packets themselves is read. The counts of all flows must add up to the packets and bytes
 // that were sent.
-// gpu-flow-chain: FlowCounter -> LoadBalancer in the same way, as they stand behind a FlowTable, which gives flows and
-// places of headers; 60-byte packets of UDP in a pool of 65,536, whose headers are read and changed in place over PCIe.
-// Every packet must come to have one of the servers and right checksums.
+// gpu-flow-chain: FlowCounter -> LoadBalancer -> RateLimiter in the same way, as they stand behind a FlowTable, which
+// gives flows, times and places of headers; 60-byte packets of UDP in a pool of 65,536, whose headers are read and
+// changed in place over PCIe. No flow comes to the limit, 1,000,000 packets a second. Every packet must pass, and come
+// to have one of the servers and right checksums.
 
 #include <arpa/inet.h>
 
@@ -15,6 +16,7 @@
 #include "bench/gpu_slots.h"
 #include "core/checksum.h"
 #include "core/load.h"
+#include "functions/flow/bucket.h"
 #include "functions/flow/place_counts.h"
 #include "functions/flow/servers.h"
 
@@ -95,10 +97,11 @@ std::vector<Result> gpu_flow_counter() {
   return results;
 }
 
-/** FlowCounter and LoadBalancer as one segment. */
+/** FlowCounter, LoadBalancer and RateLimiter as one segment. */
 class Chain {
  public:
-  explicit Chain(uint32_t flows) : flows_(flows), places_(flow::Places::of(flows)) {
+  explicit Chain(uint32_t flows)
+      : flows_(flows), places_(flow::Places::of(flows)), limits_{places_, 1000000, 65535 * flow::Bucket::kToken, 0} {
     servers_.set(kServers);
     servers_.set_places(places_);
     for (uint32_t i = 0; i < GpuSlots::kPackets; ++i) put_packet(i);
@@ -115,10 +118,17 @@ class Chain {
                    {},
                    device.add_table(servers_.bytes()),
                    device.add_state(size_t{flows} * sizeof(flow::PlaceServer)),
-                   {gpu::kExit},
-                   {}}};
+                   {2},
+                   {}},
+                  {gpu::function_id("RateLimiter"),
+                   {},
+                   device.add_table(std::as_bytes(std::span(&limits_, 1))),
+                   device.add_state(size_t{flows} * sizeof(flow::PlaceBucket)),
+                   {gpu::kExit + kWithin},
+                   {gpu::kExit + kBeyond}}};
     spec.counts = device.add_state(spec.nodes.size() * sizeof(gpu::NodeCounts));
     spec.columns_in = kIn, spec.columns = kIn | columns(Column::dst);
+    spec.first_drop = kBeyond;
     spec.writes_packets = true;
     slots_.start(spec);
   }
@@ -128,18 +138,22 @@ class Chain {
     const auto fill = [&](gpu::Slot& slot, uint32_t first, uint64_t* place) {
       thread_local uint64_t random = first + 1;
       uint32_t* const flow = GpuSlots::column(slot, kIn, Column::flow);
+      uint32_t* const ms = GpuSlots::column(slot, kIn, Column::flow_ms);
       uint32_t* const l3 = GpuSlots::column(slot, kIn, Column::l3);
       uint32_t* const l4 = GpuSlots::column(slot, kIn, Column::l4);
+      const auto now = static_cast<uint32_t>(seconds_now() * 1000);
       for (uint32_t p = 0; p < gpu::kSlotPackets; ++p) {
         random = random * 6364136223846793005u + 1442695040888963407u;
+        ms[p] = now;
         flow[p] = places_.column_of(static_cast<uint32_t>((random >> 32) * flows_ >> 32), kGeneration);
         l3[p] = kL3, l4[p] = kL4;
         place[p] = slots_.place(first + p, kFrame);
       }
     };
-    const auto check = [&](const gpu::SlotRing&, int, uint32_t) {
+    const std::vector<uint32_t> all_within(GpuSlots::kPackets, kWithin);
+    const auto check = [&](const gpu::SlotRing& ring, int index, uint32_t first) {
       sent_.fetch_add(gpu::kSlotPackets, std::memory_order_relaxed);
-      return true;
+      return GpuSlots::sample_of(all_within)(ring, index, first);
     };
     const double mpps = slots_.packets_per_second(kSeconds, fill, check) * 1e-6;
     check_all();
@@ -148,7 +162,8 @@ class Chain {
 
  private:
   static constexpr uint32_t kL3 = 14, kL4 = 34, kFrame = 60;
-  static constexpr ColumnSet kIn = columns(Column::flow, Column::l3, Column::l4);
+  static constexpr uint16_t kWithin = 0, kBeyond = 1;  // exits
+  static constexpr ColumnSet kIn = columns(Column::flow, Column::flow_ms, Column::l3, Column::l4);
   static constexpr uint32_t kServers[] = {0x0100090a, 0x0200090a, 0x0300090a, 0x0400090a};  // 10.9.0.1 to 10.9.0.4
 
   void put_packet(uint32_t i) {
@@ -188,6 +203,7 @@ class Chain {
 
   uint32_t flows_;
   flow::Places places_;
+  flow::Limits limits_;
   flow::ServerTable servers_;
   std::atomic<uint64_t> sent_{0};
   gpu::StateId counts_;
@@ -201,7 +217,7 @@ std::vector<Result> gpu_flow_chain() {
     results.push_back(
         absolute(format("gpu-flow-chain-%u", flows), "Mpps", 100, false, kRounds, [&] { return chain.mpps(); }));
     results.back().target = 0;
-    results.back().note = "FlowCounter, LoadBalancer; beside what the chain should do on 12 cores";
+    results.back().note = "FlowCounter, LoadBalancer, RateLimiter; beside what the chain should do on 12 cores";
   }
   return results;
 }

@@ -51,7 +51,7 @@ Access FlowTable::access(Processor) const {
   using enum Base;
   return {.reads = {{l3, 6, 8}, {l3, 9, 10}, {l3, 12, 20}, {l4, 0, 4}},
           .column_reads = columns(Column::l3, Column::l4),
-          .column_writes = columns(Column::flow)};
+          .column_writes = columns(Column::flow, Column::flow_ms)};
 }
 
 std::span<const char* const> FlowTable::drop_reasons() const {
@@ -113,7 +113,7 @@ void FlowTable::run_cpu(Batch& batch) {
   ThreadTable& table = *tables_[thread];
   table.begin_batch();
   const uint32_t *l3 = batch.column(Column::l3), *l4 = batch.column(Column::l4);
-  uint32_t* column = batch.column(Column::flow);
+  uint32_t *column = batch.column(Column::flow), *ms = batch.column(Column::flow_ms);
   const uint32_t first = static_cast<uint32_t>(thread) * table.places();
   const uint32_t now = timestamps_ ? clocks_[thread].now_ms : now_ms();
   uint32_t latest = now;
@@ -133,6 +133,7 @@ void FlowTable::run_cpu(Batch& batch) {
     }
     table.find_or_add(keys, times, flows, n);
     for (int k = 0; k < n; ++k) {
+      if (ms != nullptr) ms[packets[k]] = times[k];
       if (flows[k] == kNoFlow)
         batch.drop(packets[k], kFull);
       else if (column != nullptr)
@@ -179,6 +180,12 @@ std::vector<std::pair<std::string, uint64_t>> FlowTable::statistics() const {
           {"evicted", sum(&ThreadTable::Counts::evicted)}};
 }
 
+std::string FlowTable::wrong_setter(Column column, const Element& setter, const char* argument) const {
+  if (column != Column::flow || &setter == this || dynamic_cast<const FlowTable*>(&setter) == nullptr) return "";
+  return format(", not by '%s'; give it %s '%s', or put '%s' between the two", name.c_str(), argument,
+                setter.name.c_str(), name.c_str());
+}
+
 void FlowElement::read_table(click::Arguments& arguments) { arguments.required("TABLE", table_name_); }
 
 void FlowElement::link(const Directory& directory) {
@@ -186,6 +193,10 @@ void FlowElement::link(const Directory& directory) {
   table_ = named.size() == 1 ? dynamic_cast<FlowTable*>(named[0]) : nullptr;
   if (table_ == nullptr) throw Error("TABLE: '" + table_name_ + "' is not a FlowTable of this chain");
   word_ = table_->take_word(*this, watcher());
+}
+
+std::string FlowElement::wrong_setter(Column column, const Element& setter) const {
+  return table_ == nullptr ? "" : table_->wrong_setter(column, setter, "TABLE");
 }
 
 const FlowElement* FlowElement::cpu_side_behind(bool placed) const {

@@ -8,6 +8,7 @@
 #include "functions/flow/oracle_for_test.h"
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
+#include "tests/support/sanitizer.h"
 
 namespace heddle::test {
 namespace {
@@ -35,6 +36,32 @@ Frame packet_of(uint32_t source, uint32_t destination, unsigned source_port, uns
 void expect_checksums(const Bytes& bytes) {
   EXPECT_EQ(ones_sum(bytes, kL3, kL4, 0), 0xffffu);
   EXPECT_EQ(transport_sum(bytes, kL3, kL4), 0xffffu);
+}
+
+// Flows are places in the table that has found them: in another one they would be other flows.
+TEST(Flow, IsOfTheTableThatIsNamed) {
+  const auto mistakes_of = [](const std::string& chain) {
+    click::Diagnostics diagnostics;
+    read("TestSource(SETS \"l3 l4\") -> f :: FlowTable -> " + chain, {}, diagnostics);
+    return diagnostics.text();
+  };
+  const auto expect = [&](const std::string& chain, const std::string& element) {
+    const std::string text = mistakes_of(chain);
+    EXPECT_NE(text.find(element + ": the flow annotation of its packets is set by 'g', not by 'f'; give it TABLE 'g', "
+                                  "or put 'f' between the two"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("annotation", text.find("annotation") + 1), std::string::npos) << text;
+  };
+  expect("g :: FlowTable -> c :: FlowCounter(f) -> TestSink;", "FlowCounter 'c'");
+  expect("g :: FlowTable -> Queue -> Unqueue -> l :: LoadBalancer(f, 10.0.0.1) -> TestSink;", "LoadBalancer 'l'");
+  expect("g :: FlowTable -> FlowCounter(g) -> r :: RateLimiter(f, 10) -> TestSink;", "RateLimiter 'r'");
+  expect("g :: FlowTable -> n :: NAT(f, 192.0.2.1) -> TestSink; n[1] -> TestSink;", "NAT 'n'");
+  // On one of two ways.
+  expect("t :: Tee -> c :: FlowCounter(f) -> TestSink; t[1] -> g :: FlowTable -> c;", "FlowCounter 'c'");
+  EXPECT_EQ(mistakes_of("FlowCounter(f) -> g :: FlowTable -> FlowCounter(g) -> TestSink; Idle -> FlowCounter(f) -> "
+                        "TestSink;"),
+            "");
 }
 
 TEST(Flow, LimitsAndBalancesAsTheOracle) {
@@ -269,6 +296,40 @@ TEST(Flow, TableHoldsItsCapacity) {
       }
     EXPECT_LE(table.counts().evicted, capacity / 500) << capacity;
   }
+}
+
+// As many flows as the table is for: each has its place, where its word stays, and all find theirs again.
+TEST(Flow, TenMillionFlows) {
+  if (kSanitized) GTEST_SKIP() << "it takes a minute";
+  constexpr uint32_t kFlows = 10'000'000;
+  const std::vector<flow::Watcher*> watchers;
+  flow::ThreadTable table(0, kFlows, 60000, 99, watchers);
+  ASSERT_GE(table.places(), kFlows);
+  flow::Key keys[flow::ThreadTable::kMost];
+  uint32_t places[flow::ThreadTable::kMost];
+  const uint32_t now[flow::ThreadTable::kMost] = {};
+  uint64_t lost = 0, wrong = 0;
+  for (const bool again : {false, true})
+    for (uint32_t k = 0; k < kFlows; k += std::size(keys)) {
+      const int n = static_cast<int>(std::min<size_t>(std::size(keys), kFlows - k));
+      for (int i = 0; i < n; ++i) keys[i] = {k + static_cast<uint32_t>(i), 1, 2, 3, 17};
+      table.begin_batch();
+      table.find_or_add(keys, now, places, n);
+      for (int i = 0; i < n; ++i) {
+        const uint64_t word = k + static_cast<uint64_t>(i) + 1;
+        if (places[i] == flow::kNoFlow)
+          ++lost;
+        else if (!again)
+          table.entry(places[i]).set_word(0, word);
+        else if (table.entry(places[i]).word(0) != word)
+          ++(table.entry(places[i]).word(0) == 0 ? lost : wrong);
+      }
+    }
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_LE(lost, kFlows / 500);
+  EXPECT_LE(table.counts().evicted, kFlows / 500);
+  EXPECT_EQ(table.counts().flows, table.counts().added - table.counts().evicted);
+  EXPECT_GE(table.counts().flows, kFlows - kFlows / 500);
 }
 
 TEST(Flow, TouchesOnlyWhatItDeclares) {

@@ -11,13 +11,9 @@ namespace heddle {
 
 namespace {
 
-// FlowCounter: bytes in the low 36 bits, packets above.
+// FlowCounter's word: bytes in the low 36 bits, packets above. RateLimiter's: bucket.h.
 constexpr int kByteBits = 36;
 constexpr uint64_t kMostBytes = (uint64_t{1} << kByteBits) - 1, kMostPackets = (uint64_t{1} << (64 - kByteBits)) - 1;
-
-// RateLimiter: low half: when the tokens were counted, in ms; upper half: thousandths of tokens, and 1 for a flow that
-// has begun.
-constexpr uint64_t kThousand = 1000;
 
 flow::Key key_from(const std::string& text) {
   std::istringstream words(text);
@@ -95,7 +91,9 @@ void FlowCounter::handlers(Handlers& list) {
 
 void RateLimiter::configure(click::Arguments& arguments) {
   read_table(arguments);
-  arguments.required("RATE", rate_, 1u, 1000000u).keyword("BURST", burst_, 1u, 65535u);
+  uint32_t rate = 1, burst = 32;
+  arguments.required("RATE", rate, 1u, 1000000u).keyword("BURST", burst, 1u, 65535u);
+  limits_.value = {{}, rate, burst * flow::Bucket::kToken, 0};
 }
 
 std::span<const char* const> RateLimiter::drop_reasons() const {
@@ -103,29 +101,24 @@ std::span<const char* const> RateLimiter::drop_reasons() const {
   return kReasons;
 }
 
+void RateLimiter::start(const Environment& environment) {
+  check_place();
+  limits_.value.places = table_->places(environment.threads);
+  limits_.value.has_other_output = outputs > 1 ? 1 : 0;
+}
+
 void RateLimiter::run_cpu(Batch& batch) {
-  const uint32_t* flows = batch.column(Column::flow);
-  const uint64_t most = burst_ * kThousand;
-  const uint32_t wall = FlowTable::now_ms();
+  const uint32_t *flows = batch.column(Column::flow), *ms = batch.column(Column::flow_ms);
   for (int i = 0; i < batch.size(); ++i) {
     flow::Entry& entry = flow_of(flows, i, batch.thread);
-    const uint64_t word = entry.word(word_);
-    uint32_t now = table_->time_of(batch.packet(i), wall);
-    uint64_t tokens = most;
-    if (word != 0) {
-      // A millisecond brings as many thousandths as a second brings tokens. Captures may be a little out of order.
-      const auto before = static_cast<uint32_t>(word);
-      if (static_cast<int32_t>(now - before) < 0) now = before;
-      tokens = std::min((word >> 33) + uint64_t{now - before} * rate_, most);
+    flow::Bucket bucket = flow::Bucket::of(entry.word(word_), ms[i]);
+    if (!bucket.take(limits_.value, ms[i])) {
+      if (outputs > 1)
+        batch.next()[i] = 1;
+      else
+        batch.drop(i, 0);
     }
-    if (tokens >= kThousand) {
-      tokens -= kThousand;
-    } else if (outputs > 1) {
-      batch.next()[i] = 1;
-    } else {
-      batch.drop(i, 0);
-    }
-    entry.set_word(word_, tokens << 33 | uint64_t{1} << 32 | now);
+    entry.set_word(word_, bucket.word());
   }
 }
 

@@ -1,4 +1,5 @@
 #include "functions/flow/balance.cuh"
+#include "functions/flow/limit.cuh"
 #include "functions/flow/place_counts.h"
 #include "gpu/registry.cuh"
 
@@ -54,3 +55,4 @@ struct CountTile {
 
 HEDDLE_GPU_FUNCTION(FlowCounter, heddle::flow::CountTile);
 HEDDLE_GPU_FUNCTION(LoadBalancer, heddle::flow::BalanceTile);
+HEDDLE_GPU_FUNCTION(RateLimiter, heddle::flow::LimitTile);

@@ -26,6 +26,14 @@ void NAT::configure(click::Arguments& arguments) {
     arguments.error("PORTS", "LOW-HIGH, both from 1 to 65535");
 }
 
+void NAT::link(const Directory& directory) {
+  FlowElement::link(directory);
+  for (const Element* element : directory("*"))
+    if (const auto* other = dynamic_cast<const NAT*>(element);
+        other != nullptr && other != this && other->table_ == table_)
+      throw Error("TABLE: '" + table_name_ + "' is that of '" + other->name + "' already; give each NAT its own");
+}
+
 Access NAT::access(Processor) const {
   using enum Base;
   return {.reads = {{l3, 0, 20}, {l4, 0, 20}},

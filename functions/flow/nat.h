@@ -19,7 +19,8 @@ namespace heddle {
  *  which is the flow's until it ends in the table. Packets to ADDRESS and a port in use come back: if they are from the
  *  host and port that the flow went to, their destination becomes the inner host and port. The port of a flow that has
  *  ended is given out again as late as possible. Checksums are changed accordingly (RFC 1624); what comes back does not
- *  keep the flow alive. Needs the annotations l3 and l4; sets dst.
+ *  keep the flow alive. Needs the annotations l3 and l4; sets dst. It is on the CPU only: FlowTable, which is there,
+ *  tells it of flows that end, whose ports it then gives out again.
  *
  *  Output 0: packets that go out. Output 1: packets that come back. Drops: "no_port" (all of the thread's ports are in
  *  use), "no_flow" (to ADDRESS, and of no flow), "not_translated" (neither TCP nor UDP, a later fragment, or a header
@@ -35,6 +36,7 @@ namespace heddle {
 class NAT : public FlowElement, private flow::Watcher {
  public:
   void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
   const char* ports() const override { return "1/2"; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;

@@ -22,9 +22,10 @@ struct Places {
   constexpr uint32_t column_of(uint32_t place, uint32_t generation) const { return generation << bits | place; }
   HEDDLE_HD constexpr uint32_t place_in(uint32_t column) const { return column & ((1u << bits) - 1); }
   HEDDLE_HD constexpr uint32_t generation_in(uint32_t column) const { return column >> bits; }
-  /** Whether generation `a` has followed `b` so closely that packets of `b` may still be in flight. */
-  HEDDLE_HD constexpr bool is_after(uint32_t a, uint32_t b) const {
-    const uint32_t mask = ~0u >> bits, ahead = (a - b) & mask;
+  /** Whether generation `a` has followed `b` so closely that packets of `b` may still be in flight. `kept`: the bits
+   *  of generations that are known. */
+  HEDDLE_HD constexpr bool is_after(uint32_t a, uint32_t b, uint32_t kept = ~0u) const {
+    const uint32_t mask = ~0u >> bits & kept, ahead = (a - b) & mask;
     return ahead > 0 && ahead <= 2 + (mask >> 9);
   }
 };

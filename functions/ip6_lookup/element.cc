@@ -1,7 +1,7 @@
 #include <cstring>
 
 #include "click/arguments.h"
-#include "core/error.h"
+#include "core/mistakes.h"
 #include "functions/ip6_lookup/ip6_lookup.h"
 #include "functions/ip6_lookup/route_file.h"
 
@@ -17,11 +17,7 @@ LookupIP6Route::LookupIP6Route() {
 
 std::vector<Route> LookupIP6Route::read_routes(std::vector<std::string>& errors) const {
   std::vector<Route> routes;
-  if (!file_.empty()) routes = ip6_lookup::read_route_file(file_, errors);
-  for (const Route& route : routes)
-    if (route.hop.port >= static_cast<uint32_t>(outputs) && errors.size() < 100)
-      errors.push_back(format("%s: route %s: output %u is not connected (outputs are 0 to %d)", file_.c_str(),
-                              to_text(route.prefix).c_str(), route.hop.port, outputs - 1));
+  if (!file_.empty()) routes = ip6_lookup::read_route_file(file_, errors, static_cast<uint32_t>(outputs));
   routes.insert(routes.end(), own_routes_.begin(), own_routes_.end());
   return routes;
 }
@@ -91,9 +87,7 @@ void LookupIP6Route::take_state(Element& old_element) {
 void LookupIP6Route::reload() {
   std::vector<std::string> errors;
   std::vector<Route> routes = read_routes(errors);
-  if (!errors.empty())
-    throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
-                "; the routes stay as they are");
+  throw_mistakes(errors, "the routes stay as they are");
   load(std::move(routes));
 }
 

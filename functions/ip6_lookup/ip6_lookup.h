@@ -16,11 +16,12 @@ namespace heddle {
  *          BLOCKING])
  *
  *  Each argument is a route: prefix (2001:db8::/32, a single address, or "default"), optional gateway (:: or - for
- *  none), and the output port; bits of the address after the prefix's length are ignored. FILE: a text file with one
- *  such route a line ("#" starts a comment); routes of the file come first, and of several with one prefix the last
- *  counts. ENGINE: what finds routes, tree (default) or trie, see below; `heddle plan` says which one it is. MEMORY:
- *  most megabytes that it may take, default 4096. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU
- *  with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  none), and the output port; bits of the address after the prefix's length are ignored. Before a gateway the prefix
+ *  may also be an address and a mask (2001:db8:: ffff:ffff::), as in old configurations of Click. FILE: a text file
+ *  with one such route a line ("#" starts a comment); routes of the file come first, and of several with one prefix the
+ *  last counts. ENGINE: what finds routes, tree (default) or trie, see below; `heddle plan` says which one it is.
+ *  MEMORY: most megabytes that it may take, default 4096. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on
+ *  a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  One input, one or more outputs. The destination is that of the IPv6 header that CheckIP6Header or MarkIP6Header has
  *  marked (annotation l3). Packets without a route are dropped ("no_route"), packets without 40 bytes of header at l3,

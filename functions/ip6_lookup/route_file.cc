@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include "core/error.h"
@@ -17,6 +18,13 @@ namespace {
 bool parse_number(std::string_view text, uint32_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();
+}
+
+/** Of how many ones the mask consists, with nothing but zeros behind them; nullopt: it has others. */
+std::optional<uint32_t> length_of(const Address& mask) {
+  for (uint32_t length = 0; length <= 128; ++length)
+    if (prefix_mask(length) == mask) return length;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -50,11 +58,18 @@ std::string parse_prefix(std::string_view text, Prefix& prefix) {
 }
 
 std::string parse_route(std::string_view text, Route& route) {
-  const auto words = words_of(text);
+  auto words = words_of(text);
   if (words.size() < 2) return "expected PREFIX [GATEWAY] PORT";
-  if (words.size() > 3) return in_quotes(words[3]) + " is left over after PREFIX GATEWAY PORT";
   Route result;
   if (std::string reason = parse_prefix(words[0], result.prefix); !reason.empty()) return reason;
+  Address mask;
+  if (words.size() == 4 && words[0].find('/') == words[0].npos && parse_address(words[1], mask)) {
+    const auto length = length_of(mask);
+    if (!length) return in_quotes(words[1]) + " is not a mask such as ffff:ffff::";
+    result.prefix = prefix_of(result.prefix.address, static_cast<uint8_t>(*length));
+    words.erase(words.begin() + 1);
+  }
+  if (words.size() > 3) return in_quotes(words[3]) + " is left over after PREFIX GATEWAY PORT";
   if (words.size() == 3 && words[1] != "-" && !parse_address(words[1], result.hop.gateway))
     return in_quotes(words[1]) + " is not the IPv6 address of a gateway";
   if (!parse_number(words.back(), result.hop.port))
@@ -63,13 +78,17 @@ std::string parse_route(std::string_view text, Route& route) {
   return "";
 }
 
-std::vector<Route> read_route_file(const std::string& path, std::vector<std::string>& errors) {
+std::vector<Route> read_route_file(const std::string& path, std::vector<std::string>& errors, uint32_t outputs) {
   std::vector<Route> routes;
-  read_lines(path, read_text_file(path, "route file"), "#;", errors, [&](std::string_view line) {
+  read_lines(path, read_text_file(path, "route file"), "#;", errors, [&](std::string_view line) -> std::string {
     Route route;
-    const std::string reason = parse_route(line, route);
-    if (reason.empty()) routes.push_back(route);
-    return reason.empty() ? "" : in_quotes(line) + " is not a route: " + reason;
+    if (const std::string reason = parse_route(line, route); !reason.empty())
+      return in_quotes(line) + " is not a route: " + reason;
+    if (route.hop.port >= outputs)
+      return format("route %s: output %u is not connected (outputs are 0 to %d)", to_text(route.prefix).c_str(),
+                    route.hop.port, static_cast<int>(outputs) - 1);
+    routes.push_back(route);
+    return "";
   });
   return routes;
 }

@@ -20,6 +20,10 @@ void by_hand(const DirectImage& image, const uint32_t* addresses, uint16_t* hops
   }
 }
 
+void one_by_one(const DirectImage& image, const uint32_t* addresses, uint16_t* hops, int n) {
+  for (int i = 0; i < n; ++i) hops[i] = hop_of(image, addresses[i]);
+}
+
 void by_gopt(const DirectImage& image, const uint32_t* addresses, uint16_t* hops, int n) {
   dir24_lookups_gopt(image.tbl24, image.tbl8[0], addresses, hops, n);
 }
@@ -87,7 +91,8 @@ constexpr DirectForm kAll[] = {
     {"gathers, AVX2", gather_eights},
 #endif
     {"gopt", by_gopt},
-    {"by hand", by_hand}};
+    {"by hand", by_hand},
+    {"prefetched early", one_by_one, true}};
 
 size_t count_unknown() {
 #ifdef HEDDLE_AVX2
@@ -101,20 +106,28 @@ size_t count_unknown() {
 
 }  // namespace
 
-std::span<const DirectForm> direct_forms() {
+std::span<const DirectForm> direct_forms(bool early) {
   static const size_t unknown = count_unknown();
-  return std::span(kAll).subspan(unknown);
+  return std::span(kAll).subspan(unknown, std::size(kAll) - unknown - (early ? 0 : 1));
 }
 
-void DirectTable::find_form(std::span<const uint32_t> addresses) {
-  const std::span<const DirectForm> all = direct_forms();
+void DirectTable::find_form(std::span<const uint32_t> addresses, bool early) {
+  const std::span<const DirectForm> all = direct_forms(early);
   constexpr size_t kBulk = 64;
   const size_t share = addresses.size() / (all.size() * kFastestRounds) / kBulk * kBulk;
   std::array<uint16_t, kBulk> hops;
   size_t at = 0;  // each call has addresses of its own, whose entries no other has brought into the caches
   form_ = &all[fastest(all.size(), [&](size_t form) {
-    for (const size_t end = at + share; at < end; at += kBulk)
+    const auto ask = [&](size_t from) {
+      for (size_t i = from; i < from + kBulk; ++i) direct_prefetch(image(), addresses[i]);
+    };
+    const size_t end = at + share;
+    // What the engine does, whose elements between have a batch to go through: here the look-ups of the one before.
+    if (all[form].early) ask(at);
+    for (; at < end; at += kBulk) {
+      if (all[form].early && at + kBulk < end) ask(at + kBulk);
       all[form].look_up(image(), &addresses[at], hops.data(), kBulk);
+    }
   })];
 }
 

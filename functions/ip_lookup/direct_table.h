@@ -30,9 +30,16 @@ HEDDLE_HD inline uint16_t hop_of(const DirectImage& image, uint32_t address) {
 struct DirectForm {
   const char* name;
   void (*look_up)(const DirectImage& image, const uint32_t* addresses, uint16_t* hops, int n);
+  bool early = false;  ///< of use where direct_prefetch() has been called for the addresses some time before
 };
-/** Those of this processor; the first one is best where nothing has been measured. */
-std::span<const DirectForm> direct_forms();
+/** Those of this processor, with the early one behind the others if `early`; the first one is best where nothing has
+ *  been measured. */
+std::span<const DirectForm> direct_forms(bool early = false);
+
+/** Asks the cache for what hop_of() reads first for `address` (host byte order). */
+inline void direct_prefetch(const DirectImage& image, uint32_t address) {
+  __builtin_prefetch(&image.tbl24[address >> 8]);
+}
 
 /** Routes by direct indexing; its blocks are the groups. */
 class DirectTable : public RouteTable {
@@ -43,11 +50,12 @@ class DirectTable : public RouteTable {
     form_.load(std::memory_order_relaxed)->look_up(image(), addresses, out, n);
   }
   const char* form() const override { return form_.load(std::memory_order_relaxed)->name; }
+  bool looks_up_early() const override { return form_.load(std::memory_order_relaxed)->early; }
 
  private:
   void set_entries(const Route& route, uint16_t hop, bool is_new) override;
   void clear_entries(uint32_t address, uint32_t length, uint16_t cover, uint8_t cover_length) override;
-  void find_form(std::span<const uint32_t> addresses) override;
+  void find_form(std::span<const uint32_t> addresses, bool early) override;
   size_t blocks_needed(std::span<const Route> routes, bool empty) const override;
   void open_group(const Route& route, uint16_t hop);
   void close_group(uint32_t slot, uint16_t hop, uint8_t owner);

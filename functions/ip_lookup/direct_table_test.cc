@@ -56,7 +56,7 @@ Answer lookup_in(const DirectImage& image, uint32_t address) {
 void expect_agreement(const DirectTable& table, const Oracle& oracle, const std::vector<uint32_t>& probes) {
   std::vector<uint16_t> hops(probes.size()), others(probes.size());
   table.lookup_bulk(probes.data(), hops.data(), static_cast<int>(probes.size()));
-  for (const DirectForm& form : direct_forms()) {
+  for (const DirectForm& form : direct_forms(true)) {
     form.look_up(table.image(), probes.data(), others.data(), static_cast<int>(probes.size()));
     ASSERT_EQ(hops, others) << form.name;
   }
@@ -336,6 +336,17 @@ TEST(DirectTable, ReplaceGivesOldAnswersOrNewOnes) {
   EXPECT_GT(patches, 0u);
   EXPECT_EQ(table.size(), expected.size());
   for (const uint32_t address : probes) EXPECT_EQ(table.lookup(address), expected.lookup(address)) << address;
+}
+
+// A table may come to another element, to which the engine does not prefetch.
+TEST(DirectTable, LooksUpEarlyOnlyWhereItIsAskedEarly) {
+  DirectTable table;
+  table.add({ip(10, 0, 0, 0), 8, {0, 1}});
+  for (const bool early : {true, false, true, false}) {
+    table.choose_form_again(early);
+    EXPECT_EQ(std::ranges::count(direct_forms(early), std::string_view(table.form()), &DirectForm::name), 1) << early;
+    EXPECT_FALSE(table.looks_up_early() && !early);
+  }
 }
 
 TEST(DirectTable, HopsRunOut) {

@@ -12,9 +12,10 @@ RadixIPLookup::RadixIPLookup() : IPRouteTable(std::make_unique<ip_lookup::RadixT
 LinearIPLookup::LinearIPLookup() : IPRouteTable(std::make_unique<ip_lookup::LinearTable>()) {}
 
 void DirectIPLookup::prefetch(Batch& batch) const {
-  const auto& image = *reinterpret_cast<const ip_lookup::DirectImage*>(table->bytes().data());
+  const auto& direct = static_cast<const ip_lookup::DirectTable&>(*table);
+  if (!direct.looks_up_early()) return;
   const uint32_t* dst = batch.column(Column::dst);
-  for (int i = 0; i < batch.size(); ++i) __builtin_prefetch(&image.tbl24[ntohl(dst[i]) >> 8]);
+  for (int i = 0; i < batch.size(); ++i) direct_prefetch(direct.image(), ntohl(dst[i]));
 }
 
 HEDDLE_ELEMENT(DirectIPLookup);
@@ -22,5 +23,7 @@ HEDDLE_ELEMENT(RadixIPLookup);
 HEDDLE_ELEMENT_NAMED(RadixIPLookup, RangeIPLookup);
 HEDDLE_ELEMENT(LinearIPLookup);
 HEDDLE_ELEMENT_NAMED(LinearIPLookup, StaticIPLookup);
+HEDDLE_ELEMENT_NAMED(LinearIPLookup, LookupIPRoute);
+HEDDLE_ELEMENT_NAMED(LinearIPLookup, LookupIPRouteMP);
 
 }  // namespace heddle

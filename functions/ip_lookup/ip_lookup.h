@@ -23,7 +23,8 @@ namespace heddle {
  *  routes longer than /24; it uses up to 65 MB. On the CPU, look-ups wait for memory together: by gathers of AVX-512 or
  *  AVX2, by prefetching, or in turns (gopt), whichever is the fastest on addresses in routes when the program starts,
  *  and again whenever the number of routes has doubled or halved. Where other elements run between this one and that
- *  which sets dst, entries are asked for there as well.
+ *  which sets dst, entries can be asked for there, so that their work hides the memory's latency; that is done if it is
+ *  the fastest.
  *
  *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one.
  *      add ADDR/MASK [GW] OUT      (write) adds a route; fails if there is one for this prefix
@@ -35,7 +36,7 @@ namespace heddle {
  *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
  *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
  *      form                        (read) how look-ups are made on the CPU: "gathers, AVX-512", "gathers, AVX2",
- *                                  "gopt", "by hand"; `heddle plan` shows it, too
+ *                                  "gopt", "by hand", "prefetched early"; `heddle plan` shows it, too
  *      reload                      (write) reads FILE again and patches the differences into the table in the same way;
  *                                  a FILE with errors changes nothing. SIGHUP does it for all elements that have this
  *                                  handler
@@ -90,7 +91,8 @@ class RadixIPLookup : public IPRouteTable {
  *  The table is an array of routes, longer prefixes first, that is searched from its start for every packet until one
  *  matches: good for some dozens of routes, and a baseline for the others. A search during which the table changes
  *  begins again, so a large table must not change often. At most 1,048,576 routes, 8 bytes each, and 48,895 different
- *  gateways. Also called StaticIPLookup (on the CPU only).
+ *  gateways. Handler `table` lists the routes of the arguments first, in their order. Also called StaticIPLookup and,
+ *  in old configurations of Click, LookupIPRoute and LookupIPRouteMP (on the CPU only).
  *
  *  Example:
  *
@@ -101,6 +103,9 @@ class RadixIPLookup : public IPRouteTable {
 class LinearIPLookup : public IPRouteTable {
  public:
   LinearIPLookup();
+
+ protected:
+  bool lists_as_given() const override { return true; }
 };
 
 }  // namespace heddle

@@ -254,14 +254,27 @@ TEST(IPLookup, PlanSaysHowLookupsAreMade) {
                                   }),
             1)
       << text;
+  EXPECT_EQ(text.find("prefetch"), std::string::npos) << text;
   EXPECT_EQ(plan("DirectIPLookup(10/8 0, 11/8 1)", "simt").find("look-ups: "), std::string::npos);
   EXPECT_EQ(plan("RadixIPLookup(10/8 0, 11/8 1)", "cpu").find("look-ups: "), std::string::npos);
+}
+
+// Where other elements run between: one of the two ways, and which.
+TEST(IPLookup, PlanSaysWhetherEntriesAreAskedForEarly) {
+  const std::string text = plan_text(
+      "TestSource -> k :: CheckIPHeader(14) -> DecIPTTL -> rt :: DirectIPLookup(10/8 0); rt -> TestSink;", "cpu");
+  EXPECT_NE(text.find(" can prefetch for rt "), std::string::npos) << text;
+  int lines = 0;
+  for (const ip_lookup::DirectForm& form : ip_lookup::direct_forms(true))
+    lines += static_cast<int>(text.find(format("chosen: look-ups: %s, %sthe fastest here with 1 routes\n", form.name,
+                                               form.early ? "" : "not prefetched early, ")) != std::string::npos);
+  EXPECT_EQ(lines, 1) << text;
 }
 
 TEST(IPLookupHandlers, ChangeRoutesAsClickDoes) {
   for (const std::string element : kElements) {
     SCOPED_TRACE(element);
-    const Lookup rt(element + "(10.0.0.0/8 0, default 192.0.2.1 1)");
+    const Lookup rt(element + "(default 192.0.2.1 1, 10.0.0.0/8 0)");
     EXPECT_EQ(rt.read_handler("table"), "0.0.0.0/0\t\t192.0.2.1\t1\n10.0.0.0/8\t\t-\t\t0\n");
     EXPECT_EQ(rt.read_handler("lookup", "10.1.2.3"), "0");
     EXPECT_EQ(rt.read_handler("lookup", "11.1.2.3"), "1 192.0.2.1");

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 
 #include "click/arguments.h"
-#include "core/error.h"
+#include "core/mistakes.h"
 #include "functions/ip_lookup/route_file.h"
 
 namespace heddle {
@@ -12,12 +12,7 @@ using ip_lookup::Route;
 
 std::vector<Route> IPRouteTable::read_routes(std::vector<std::string>& errors) const {
   std::vector<Route> routes;
-  if (!file_.empty()) routes = ip_lookup::read_route_file(file_, errors);
-  for (const Route& route : routes)
-    if (route.hop.port >= static_cast<uint32_t>(outputs) && errors.size() < 100)
-      errors.push_back(format("%s: route %u.%u.%u.%u/%d: output %u is not connected (outputs are 0 to %d)",
-                              file_.c_str(), route.address >> 24, route.address >> 16 & 255, route.address >> 8 & 255,
-                              route.address & 255, route.length, route.hop.port, outputs - 1));
+  if (!file_.empty()) routes = ip_lookup::read_route_file(file_, errors, static_cast<uint32_t>(outputs));
   routes.insert(routes.end(), own_routes_.begin(), own_routes_.end());
   return routes;
 }
@@ -70,26 +65,25 @@ void IPRouteTable::take_state(Element& old_element) {
 void IPRouteTable::reload() {
   std::vector<std::string> errors;
   const std::vector<Route> routes = read_routes(errors);
-  if (!errors.empty())
-    throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
-                "; the routes stay as they are");
+  throw_mistakes(errors, "the routes stay as they are");
   table_->replace(routes);
   changed();
 }
 
 std::string IPRouteTable::choice() const {
   if (placed_on_gpu_ || *table_->form() == 0) return {};
-  if (!table_->chosen_with()) table_->choose_form();
-  return format("look-ups: %s, the fastest here with %zu routes", table_->form(), table_->size());
+  table_->choose_form_again(early_);
+  const char* instead = early_ && !table_->looks_up_early() ? "not prefetched early, " : "";
+  return format("look-ups: %s, %sthe fastest here with %zu routes", table_->form(), instead, table_->size());
 }
 
 void IPRouteTable::start(const Environment&) {
-  if (on_cpu) table_->choose_form();
+  if (on_cpu) table_->choose_form(early_);
 }
 
 void IPRouteTable::changed() {
   count_ = table_->size();
-  if (on_cpu) table_->choose_form_again();
+  if (on_cpu) table_->choose_form_again(early_);
 }
 
 void IPRouteTable::run_cpu(Batch& batch) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "click/address_book.h"
+#include "core/asked_early.h"
 #include "core/chooses.h"
 #include "core/element.h"
 #include "functions/ip_lookup/table.h"
@@ -13,7 +14,7 @@ namespace heddle {
 
 /** What the elements that route by the destination address annotation have in common (Click's IPRouteTable): arguments,
  *  FILE, handlers, and the way of a packet. They differ in their table. */
-class IPRouteTable : public Element, public Chooses {
+class IPRouteTable : public Element, public Chooses, public AskedEarly {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-"; }
@@ -23,6 +24,7 @@ class IPRouteTable : public Element, public Chooses {
   void take_state(Element& old) override;
   void handlers(Handlers& list) override;
   void placed(bool on_gpu) override { placed_on_gpu_ = on_gpu; }
+  void asked_early(bool early) override { early_ = early; }
   /** How look-ups are made on a CPU. Before start() it finds that out by itself, and start() does it again. */
   std::string choice() const override;
   void start(const Environment&) override;
@@ -37,6 +39,8 @@ class IPRouteTable : public Element, public Chooses {
     table = table_.get();
     retiring.push_back(table_.get());
   }
+  /** Whether handler `table` lists the routes of the arguments first, in their order, and only others sorted. */
+  virtual bool lists_as_given() const { return false; }
 
  private:
   /** The routes of FILE and of the arguments. Reports mistakes as text lines. */
@@ -50,6 +54,7 @@ class IPRouteTable : public Element, public Chooses {
   std::string table_text() const;
 
   bool placed_on_gpu_ = false;
+  bool early_ = false;  // whether prefetch() is called
   std::unique_ptr<ip_lookup::RouteTable> table_;
   std::string file_;
   click::AddressNames names_;                 // that arguments and handlers may use

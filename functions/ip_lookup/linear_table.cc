@@ -1,12 +1,49 @@
 #include "functions/ip_lookup/linear_table.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace heddle::ip_lookup {
 namespace {
 
 uint64_t key_of(uint64_t entry) { return entry >> kOpenBitsShift; }
 uint64_t key_of(uint32_t address, uint32_t length) { return key_of(linear_entry(address, length, 0)); }
+
+/** Four numbers that a processor compares at once. */
+using Four = uint32_t __attribute__((vector_size(16)));
+constexpr int kFours = 4, kTogether = 4 * kFours;
+
+/** linear_lookup() of kTogether addresses: the search goes on until all have a route. */
+void look_up_together(const LinearImage& image, const uint32_t* wanted, uint16_t* out) {
+  Four addresses[kFours];
+  std::memcpy(addresses, wanted, sizeof addresses);
+  for (uint64_t before = ROUTE_ENTRY(uint64_t, &image.state);;) {
+    const auto end = static_cast<uint32_t>(before);
+    Four hops[kFours] = {};
+    for (uint32_t i = 0; i < end; ++i) {
+      const uint64_t entry = ROUTE_ENTRY(uint64_t, &image.entries[i]);
+      if ((entry & kEmptyEntry) != 0) continue;
+      const auto address = static_cast<uint32_t>(entry >> kAddressShift);
+      const auto mask = static_cast<uint32_t>(~uint64_t{0} << (entry >> kOpenBitsShift & 63));
+      const auto hop = static_cast<uint32_t>(entry & 0xffff);
+      Four missing{};
+      for (int k = 0; k < kFours; ++k) {
+        const auto is_open = reinterpret_cast<Four>(hops[k] == 0);
+        const auto matches = reinterpret_cast<Four>(((addresses[k] ^ address) & mask) == 0);
+        hops[k] |= is_open & matches & hop;
+        missing |= is_open & ~matches;
+      }
+      if ((missing[0] | missing[1] | missing[2] | missing[3]) == 0) break;
+    }
+    ROUTE_FENCE();
+    const uint64_t after = ROUTE_ENTRY(uint64_t, &image.state);
+    if (after == before) {
+      for (int k = 0; k < kTogether; ++k) out[k] = static_cast<uint16_t>(hops[k / 4][k % 4]);
+      return;
+    }
+    before = after;
+  }
+}
 
 }  // namespace
 
@@ -99,7 +136,9 @@ void LinearTable::forget() {
 }
 
 void LinearTable::lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const {
-  for (int i = 0; i < n; ++i) out[i] = hop_of(image(), addresses[i]);
+  int i = 0;
+  for (; i + kTogether <= n; i += kTogether) look_up_together(image(), addresses + i, out + i);
+  for (; i < n; ++i) out[i] = hop_of(image(), addresses[i]);
 }
 
 }  // namespace heddle::ip_lookup

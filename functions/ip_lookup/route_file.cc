@@ -46,14 +46,14 @@ bool parse_length(std::string_view text, uint8_t& length) {
   return value == prefix_mask(length);
 }
 
-/** A name of AddressInfo: its prefix or, if it has none, its address. */
+/** A name of AddressInfo: its address or, if it has none, its prefix. */
 bool find_prefix(std::string_view name, const click::AddressNames& names, Route& route) {
   click::Ipv4Prefix prefix;
   click::Ipv4Address address;
-  if (names.find(name, prefix))
-    route.address = prefix.address, route.length = static_cast<uint8_t>(prefix.length);
-  else if (names.find(name, address))
+  if (names.find(name, address))
     route.address = address.value, route.length = 32;
+  else if (names.find(name, prefix))
+    route.address = prefix.address, route.length = static_cast<uint8_t>(prefix.length);
   else
     return false;
   return true;
@@ -85,8 +85,12 @@ std::string parse_route(std::string_view text, Route& route, const click::Addres
   std::string_view gateway = "-", port = take_word(text);
   if (const std::string_view third = take_word(text); !third.empty()) gateway = std::exchange(port, third);
   if (port.empty()) return "expected PREFIX [GATEWAY] PORT";
-  if (const std::string_view extra = take_word(text); !extra.empty())
-    return in_quotes(extra) + " is left over after PREFIX GATEWAY PORT";
+  if (const std::string_view extra = take_word(text); !extra.empty()) {
+    uint8_t length = 0;
+    const bool is_mask = gateway.find('.') != gateway.npos && parse_length(gateway, length);
+    return in_quotes(extra) + " is left over after PREFIX GATEWAY PORT" +
+           (is_mask ? "; a mask is written behind a slash: " + std::string(prefix) + "/" + std::string(gateway) : "");
+  }
 
   if (std::string reason = parse_prefix(prefix, names, route); !reason.empty()) return reason;
   click::Ipv4Address address;
@@ -97,13 +101,18 @@ std::string parse_route(std::string_view text, Route& route, const click::Addres
   return "";
 }
 
-std::vector<Route> read_route_file(const std::string& path, std::vector<std::string>& errors) {
+std::vector<Route> read_route_file(const std::string& path, std::vector<std::string>& errors, uint64_t outputs) {
   std::vector<Route> routes;
-  read_lines(path, read_text_file(path, "route file"), "#;", errors, [&](std::string_view line) {
+  read_lines(path, read_text_file(path, "route file"), "#;", errors, [&](std::string_view line) -> std::string {
     Route route;
-    const std::string reason = parse_route(line, route);
-    if (reason.empty()) routes.push_back(route);
-    return reason.empty() ? "" : in_quotes(line) + " is not a route: " + reason;
+    if (const std::string reason = parse_route(line, route); !reason.empty())
+      return in_quotes(line) + " is not a route: " + reason;
+    if (route.hop.port >= outputs)
+      return format("route %u.%u.%u.%u/%d: output %u is not connected (outputs are 0 to %d)", route.address >> 24,
+                    route.address >> 16 & 255, route.address >> 8 & 255, route.address & 255, route.length,
+                    route.hop.port, static_cast<int>(outputs) - 1);
+    routes.push_back(route);
+    return "";
   });
   return routes;
 }

@@ -19,7 +19,9 @@ std::string parse_route(std::string_view text, Route& route, const click::Addres
 /** The routes of a text file, one parse_route() line each, in file order. `#` and `;` start comments; blank lines, tabs
  * and CRLF are fine; so is the PREFIX<TAB>NUMBER format of routing-table dumps. Every other line is a mistake: `errors`
  * gets "PATH:LINE: 'TEXT' is not a route: WHY" for the first 100 of them and one "PATH: ... and N more" for the rest;
- * what it held before stays. Throws Error when the file cannot be read. */
-std::vector<Route> read_route_file(const std::string& path, std::vector<std::string>& errors);
+ * what it held before stays. So is a route to another output than the first `outputs`. Throws Error when the file
+ * cannot be read. */
+std::vector<Route> read_route_file(const std::string& path, std::vector<std::string>& errors,
+                                   uint64_t outputs = uint64_t{1} << 32);
 
 }  // namespace heddle::ip_lookup

@@ -48,6 +48,8 @@ TEST(RouteFile, ReportsEveryBadLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"10.0.0.0/8", "expected PREFIX [GATEWAY] PORT"},
       {"10.0.0.0/8 1.2.3.4 5 6", "'6' is left over after PREFIX GATEWAY PORT"},
+      {"10.0.0.0 255.0.0.0 1.2.3.4 5",
+       "'5' is left over after PREFIX GATEWAY PORT; a mask is written behind a slash: 10.0.0.0/255.0.0.0"},
       {"10.0.0.0/33 1", "'33' is not a prefix length of 0 to 32 nor a mask such as 255.255.255.0"},
       {"10.0.0.0/ 1", "'' is not a prefix length of 0 to 32 nor a mask such as 255.255.255.0"},
       {"10.0.0.0/-1 1", "'-1' is not a prefix length of 0 to 32 nor a mask such as 255.255.255.0"},
@@ -136,9 +138,12 @@ TEST(RouteFile, NamesOfAddresses) {
   click::AddressNames names;
   names.element = "outer/rt";
   EXPECT_EQ(names.book.add("AddressInfo@1", "server 192.0.2.7/24"), "");
+  EXPECT_EQ(names.book.add("AddressInfo@1", "lan 10/8"), "");
   EXPECT_EQ(names.book.add("outer/AddressInfo@1", "router 198.51.100.1"), "");
   const std::pair<const char*, Route> cases[] = {
-      {"server 1", {0xc0000200, 24, {0, 1}}},
+      {"server 1", {0xc0000207, 32, {0, 1}}},
+      {"lan 1", {0x0a000000, 8, {0, 1}}},
+      {"server:bcast 1", {0xc00002ff, 32, {0, 1}}},
       {"server:ip 1", {0xc0000207, 32, {0, 1}}},
       {"server:net router 1", {0xc0000200, 24, {inet_addr("198.51.100.1"), 1}}},
       {"router server:ip 1", {0xc6336401, 32, {inet_addr("192.0.2.7"), 1}}},

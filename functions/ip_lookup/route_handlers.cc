@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -92,8 +93,18 @@ std::string IPRouteTable::lookup_text(const std::string& text) const {
 }
 
 std::string IPRouteTable::table_text() const {
+  std::vector<Route> routes = table_->routes();
+  if (lists_as_given()) {
+    std::map<std::pair<uint32_t, uint32_t>, size_t> places;  // by prefix
+    for (const Route& own : own_routes_)
+      places.try_emplace({own.address & ip_lookup::prefix_mask(own.length), own.length}, places.size());
+    std::ranges::stable_sort(routes, {}, [&](const Route& route) {
+      const auto own = places.find({route.address, route.length});
+      return own == places.end() ? places.size() : own->second;
+    });
+  }
   std::string text;
-  for (const Route& route : table_->routes())
+  for (const Route& route : routes)
     text += padded(text_of(route), 3) + padded(route.hop.gateway == 0 ? "-" : dotted(route.hop.gateway), 2) +
             std::to_string(route.hop.port) + "\n";
   return text;

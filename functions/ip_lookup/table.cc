@@ -294,13 +294,15 @@ std::vector<uint32_t> RouteTable::addresses_in_routes(size_t count) const {
   return addresses;
 }
 
-void RouteTable::choose_form() {
-  find_form(addresses_in_routes(kMeasured));
+void RouteTable::choose_form(bool early) {
+  find_form(addresses_in_routes(kMeasured), early);
   chosen_with_ = size();
+  chosen_early_ = early;
 }
 
-void RouteTable::choose_form_again() {
-  if (!chosen_with_ || size() > 2 * *chosen_with_ || *chosen_with_ > 2 * size()) choose_form();
+void RouteTable::choose_form_again(bool early) {
+  if (!chosen_with_ || chosen_early_ != early || size() > 2 * *chosen_with_ || *chosen_with_ > 2 * size())
+    choose_form(early);
 }
 
 size_t RouteTable::memory_bytes() const {

@@ -65,12 +65,16 @@ class RouteTable : public Table {
    *  overlap. Any number of threads may call it while the table changes. Allocates nothing, never fails. */
   virtual void lookup_bulk(const uint32_t* addresses, uint16_t* out, int n) const = 0;
   /** Makes lookup_bulk() work in the way that is the fastest here, with this table and addresses in its routes, if
-   *  there are several; some milliseconds. Readers may go on. */
-  void choose_form();
-  /** The same if that was last done with less than half as many routes, or more than twice as many, or not at all. */
-  void choose_form_again();
+   *  there are several; some milliseconds. `early`: the memory of addresses can be asked for some time before they are
+   *  looked up, so ways that rely on it are compared as well. Readers may go on. */
+  void choose_form(bool early = false);
+  /** The same if that was last done with less than half as many routes, or more than twice as many, with another
+   *  `early`, or not at all. */
+  void choose_form_again(bool early = false);
   std::optional<size_t> chosen_with() const { return chosen_with_; }  ///< routes, when that was last done
   virtual const char* form() const { return ""; }  ///< the way in which it works, "" if there is but one
+  /** Whether lookup_bulk() relies on it that memory was asked for early. */
+  virtual bool looks_up_early() const { return false; }
 
   /** What hears of changes from now on; an empty function for nobody. The image so far is not reported. */
   void set_patch_sink(PatchSink sink);
@@ -109,7 +113,7 @@ class RouteTable : public Table {
   /** Forgets what it keeps outside of the memory given, which has been set to zero. */
   virtual void forget() {}
   /** Of choose_form(): compares the ways by looking up `addresses`, host byte order, most of which have a route. */
-  virtual void find_form(std::span<const uint32_t> /*addresses*/) {}
+  virtual void find_form(std::span<const uint32_t> /*addresses*/, bool /*early*/) {}
   /** Whether load() inserts longer prefixes first. */
   virtual bool loads_longest_first() const { return false; }
 
@@ -170,6 +174,7 @@ class RouteTable : public Table {
   std::deque<Retired> retired_;  ///< oldest first
   uint64_t retired_count_ = 0;
   std::optional<size_t> chosen_with_;
+  bool chosen_early_ = false;
   bool silent_ = false;  ///< while load() rebuilds the image
 };
 

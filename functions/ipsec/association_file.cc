@@ -3,22 +3,52 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <iterator>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
+#include "core/mistakes.h"
+#include "core/text_file.h"
 #include "functions/ipsec/association_words.h"
 #include "functions/ipsec/keys.h"
 
 namespace heddle::ipsec {
 namespace {
 
-constexpr size_t kMaxErrors = 100, kMaxFileBytes = size_t{256} << 20, kNonceBytes = 4;
+constexpr size_t kMaxFileBytes = size_t{256} << 20, kNonceBytes = 4;
+
+/** What begins a line that says nothing of packets here. */
+constexpr std::string_view kIgnored[] = {"coa", "crypto", "dir", "if_id", "lastused", "lifetime", "output-mark"};
+
+/** A word that is refused, for it would make the association another one, and why. */
+struct Refused {
+  std::string_view word;
+  const char* why;
+};
+constexpr Refused kRefusedLines[] = {
+    {"mark", "packets have no marks here; take the line out, and have IPsecSequence choose by SPI or BY"},
+    {"tfcpad", "packets are not padded against traffic analysis (RFC 4303, 2.7)"},
+    {"comp", "packets are not compressed"},
+    {"security", "packets have no security context here"},
+};
+constexpr Refused kRefusedFlags[] = {
+    {"decap-dscp", "IPsecDecap leaves the inner header's DSCP as it is"},
+    {"icmp", "the sel line judges ICMP errors as it does other packets"},
+    {"oseq-may-wrap", "sequence numbers do not begin again (RFC 4303, 3.3.3)"},
+};
+
+void refuse(std::string_view word, std::span<const Refused> list) {
+  const auto found = std::ranges::find(list, word, &Refused::word);
+  if (found != list.end()) throw Mistake{format("'%s' is not supported: %s", std::string(word).c_str(), found->why)};
+}
 
 class Parser {
  public:
-  Parser(const std::string& path, std::vector<std::string>& errors) : path_(path), errors_(errors) {}
+  Parser(const std::string& path, std::vector<std::string>& errors) : mistakes_(path, errors) {}
 
   AssociationList run(std::string_view text) {
     while (!text.empty()) {
@@ -27,20 +57,15 @@ class Parser {
       try {
         read_line(Words(text.substr(0, end)));
       } catch (const Mistake& mistake) {
-        report(line_, mistake.why);
+        mistakes_.add(line_, mistake.why);
       }
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     finish();
-    if (bad_ > kMaxErrors) errors_.push_back(format("%s: ... and %zu more", path_.c_str(), bad_ - kMaxErrors));
     return std::move(list_);
   }
 
  private:
-  void report(size_t line, const std::string& why) {
-    if (++bad_ <= kMaxErrors) errors_.push_back(format("%s:%zu: %s", path_.c_str(), line, why.c_str()));
-  }
-
   /** What the lines of the association leave to be desired, or "". */
   std::string missing() {
     if (!has_spi_) return "this association has no line 'proto esp spi NUMBER mode tunnel' (or transport)";
@@ -51,25 +76,29 @@ class Parser {
     if (!has_hash_ && !gcm)
       return "this association has no line 'auth-trunc hmac(sha1) KEY 96' or 'auth-trunc hmac(sha256) KEY 128'";
     if (has_hash_ && gcm) return "rfc4106(gcm(aes)) authenticates as well: an auth line does not go with it";
-    if (now_.in_udp() && now_.transport) return "encap goes with mode tunnel only";
-    if (now_.in_udp() && now_.ip6) return "encap goes with IPv4 addresses only";
-    if (now_.extended && now_.window == 0)
+    if (now_.sa.in_udp() && now_.sa.transport) return "encap goes with mode tunnel only";
+    if (now_.sa.in_udp() && now_.sa.ip6) return "encap goes with IPv4 addresses only";
+    if (now_.sa.extended && now_.window == 0)
       return "flag esn needs a window: replay-window, or replay_window of 'anti-replay esn context:' (RFC 4303, A2)";
     if (std::max(now_.sent, now_.seen) > INT64_MAX) return "seq and oseq must be below 2^63";
-    if (!now_.extended && std::max(now_.sent, now_.seen) > UINT32_MAX)
+    if (!now_.sa.extended && std::max(now_.sent, now_.seen) > UINT32_MAX)
       return "seq and oseq have 32 bits without flag esn";
     if (!spis_.insert(now_.sa.spi).second) return "another association before it has the same SPI";
     if (list_.size() == kMostAssociations) return format("there are more than %zu associations", kMostAssociations);
     return "";
   }
 
-  /** The association that lines speak of is complete. */
+  /** The association that lines speak of is complete. What it misses may be in a line that is wrong. */
   void finish() {
     if (begun_ == 0) return;
-    if (const std::string why = missing(); !why.empty())
-      report(begun_, why);
-    else if (bad_ == bad_before_)
-      list_.push_back(now_);
+    if (mistakes_.count() == mistakes_before_) {
+      const std::string why = missing();
+      now_.line = begun_;
+      if (why.empty())
+        list_.push_back(now_);
+      else
+        mistakes_.add(begun_, why);
+    }
     explicit_bzero(static_cast<void*>(&now_), sizeof now_);
     begun_ = 0;
   }
@@ -78,13 +107,13 @@ class Parser {
     finish();
     now_ = {};
     begun_ = line_;
-    bad_before_ = bad_;
+    mistakes_before_ = mistakes_.count();
     has_protocol_ = has_spi_ = has_cipher_ = has_hash_ = has_selector_ = in_context_ = in_statistics_ = false;
     uint32_t source = 0, destination = 0;
-    const bool source_is6 = read_address(words.take(), "src", source, now_.source6);
+    const bool source_is6 = read_address(words.take(), "src", source, now_.sa.source6);
     if (words.take() != "dst") throw Mistake{"expected 'src ADDRESS dst ADDRESS'"};
-    now_.ip6 = read_address(words.take(), "dst", destination, now_.destination6);
-    if (now_.ip6 != source_is6) throw Mistake{"src and dst must both be IPv4, or both IPv6"};
+    now_.sa.ip6 = read_address(words.take(), "dst", destination, now_.sa.destination6);
+    if (now_.sa.ip6 != source_is6) throw Mistake{"src and dst must both be IPv4, or both IPv6"};
     now_.sa.source = swapped(source), now_.sa.destination = swapped(destination);
     words.expect_end();
   }
@@ -99,6 +128,8 @@ class Parser {
       protocol(words);
     } else if (first == "replay-window") {
       set_window(number_of(words.take(), "replay-window"), "replay-window");
+      flags(words);
+    } else if (first == "flag" || first == "extra-flag") {
       flags(words);
     } else if (first == "auth-trunc" || first == "auth") {
       authentication(words, first == "auth-trunc");
@@ -120,16 +151,21 @@ class Parser {
     } else if (first == "limit:" || first == "limit") {
       limits(words);
     } else if (first == "expire") {
-      refuse_times(words);
+      expiry(words);
     } else if (first.find("(bytes)") != first.npos) {  // lifetime current
       now_.used_bytes = number_of<uint64_t>(first, "lifetime current:");
       now_.used_packets = number_of<uint64_t>(words.take(), "lifetime current:");
+    } else if (first == "add") {
+      times(words);
     } else if (first == "stats:") {
       in_statistics_ = true;
-    } else if (first != "lastused" && first != "dir" && first != "if_id" && first != "lifetime" && first != "add") {
-      throw Mistake{
-          "it begins with no word that is supported here: src, proto, replay-window, auth-trunc, auth, enc, aead, "
-          "encap, anti-replay, sel, limit"};
+    } else if (std::ranges::find(kIgnored, first) == std::end(kIgnored)) {
+      refuse(first, kRefusedLines);
+      const std::string word = may_be_shown(first) ? "'" + std::string(first) + "', " : "";
+      throw Mistake{"it begins with " + word +
+                    "no word that is supported here: src, proto, replay-window, flag, extra-flag, auth-trunc, auth, "
+                    "enc, aead, encap, anti-replay, sel, limit, expire, add, stats; nor with one of a line that "
+                    "changes nothing here: coa, crypto, dir, if_id, lastused, lifetime, output-mark"};
     }
   }
 
@@ -156,7 +192,7 @@ class Parser {
         const std::string_view mode = words.take();
         if (mode != "tunnel" && mode != "transport")
           throw Mistake{"the modes that are supported are tunnel and transport"};
-        now_.transport = mode == "transport";
+        now_.sa.transport = mode == "transport";
         has_mode = true;
       } else {
         throw Mistake{"expected 'proto esp spi NUMBER [reqid NUMBER] mode tunnel' (or transport)"};
@@ -181,9 +217,14 @@ class Parser {
       else if (word == "dont-encap-dscp")
         now_.sa.flags |= kDontEncapDscp;
       else if (word == "esn")
-        now_.extended = true;
-      else if (word != "flag" && word != "extra-flag" && word != "af-unspec")
-        throw Mistake{"the flags that are supported are noecn, nopmtudisc, af-unspec, esn and dont-encap-dscp"};
+        now_.sa.extended = true;
+      else if (word != "flag" && word != "extra-flag" && word != "af-unspec" && word != "wildrecv" &&
+               word != "align4") {  // the last two are for other protocols than ESP
+        refuse(word, kRefusedFlags);
+        throw Mistake{
+            "the flags that are supported are noecn, nopmtudisc, af-unspec, esn, wildrecv, align4 and "
+            "dont-encap-dscp"};
+      }
     }
   }
 
@@ -240,20 +281,25 @@ class Parser {
     words.expect_end();
   }
 
+  static uint16_t port_of(Words& words, const char* name) {
+    return static_cast<uint16_t>(swapped16(number_of<uint16_t>(words.take(), name)));
+  }
+
   void encapsulation(Words& words) {
     for (std::string_view word; !(word = words.take_plain()).empty();) {
       if (word == "type" && words.take() != "espinudp") throw Mistake{"the only encap that is supported is espinudp"};
       if (word == "type") continue;
       if (word == "sport")
-        now_.source_port = number_of<uint16_t>(words.take(), "sport");
+        now_.sa.source_port = port_of(words, "sport");
       else if (word == "dport")
-        now_.destination_port = number_of<uint16_t>(words.take(), "dport");
+        now_.sa.destination_port = port_of(words, "dport");
       else if (word == "addr")
         words.take();
       else
         throw Mistake{"expected 'encap type espinudp sport PORT dport PORT addr ADDRESS'"};
     }
-    if (now_.source_port == 0 || now_.destination_port == 0) throw Mistake{"encap needs sport and dport, 1 to 65535"};
+    if (now_.sa.source_port == 0 || now_.sa.destination_port == 0)
+      throw Mistake{"encap needs sport and dport, 1 to 65535"};
   }
 
   static constexpr const char* kContextWanted =
@@ -292,44 +338,88 @@ class Parser {
     const bool is6 = read_prefix(words.take(), "dst", s.destination);
     if (is6 != source_is6) throw Mistake{"the prefixes of a sel line must both be IPv4, or both IPv6"};
     s.family = is6 ? Selector::Family::ip6 : Selector::Family::ip4;
-    const std::string_view more = words.take_plain();
-    if (more == "uid") words.take();
-    if (!more.empty() && more != "uid") throw Mistake{"something is left over at the end of the line"};
+    static constexpr std::string_view kNarrower[] = {"proto", "sport", "dport", "type", "code", "key", "dev"};
+    for (std::string_view more; !(more = words.take_plain()).empty(); words.take()) {
+      if (std::ranges::find(kNarrower, more) != std::end(kNarrower))
+        throw Mistake{
+            format("'%s' is not supported in a sel line: an association has all packets between its prefixes; leave "
+                   "it out, and have an IPClassifier choose packets",
+                   std::string(more).c_str())};
+      if (more != "uid") throw Mistake{"something is left over at the end of the line"};
+    }
+  }
+
+  /** `name`: as `ip` takes it, such as "packet-hard". False: there is no such limit. */
+  bool set_limit(const std::string& name, std::string_view value) {
+    Limits& l = now_.limits;
+    const std::pair<std::string_view, uint64_t*> places[] = {
+        {"byte-soft", &l.soft_bytes},           {"byte-hard", &l.hard_bytes},          {"packet-soft", &l.soft_packets},
+        {"packet-hard", &l.hard_packets},       {"time-soft", &l.soft_seconds},        {"time-hard", &l.hard_seconds},
+        {"time-use-soft", &l.soft_use_seconds}, {"time-use-hard", &l.hard_use_seconds}};
+    const auto* const place = std::ranges::find(places, name, &std::pair<std::string_view, uint64_t*>::first);
+    if (place == std::end(places)) return false;
+    const bool none = value.starts_with("(INF)") || value == "INF";
+    uint64_t& to = *place->second;
+    to = none ? Limits::kNone : number_of<uint64_t>(value, "limit");
+    if (to == 0 && name.starts_with("time-")) to = Limits::kNone;
+    return true;
   }
 
   /** "soft 900(bytes), hard (INF)(bytes)", or, as it is given to `ip`, "packet-hard 1000". */
   void limits(Words& words) {
-    constexpr const char* kWanted =
-        "expected 'limit: soft NUMBER(bytes), hard NUMBER(bytes)', or the same of (packets)";
-    const auto place = [&](bool hard, bool packets) -> uint64_t& {
-      Limits& l = now_.limits;
-      return packets ? (hard ? l.hard_packets : l.soft_packets) : hard ? l.hard_bytes : l.soft_bytes;
-    };
     for (std::string_view word; !(word = words.take()).empty();) {
       const std::string_view value = words.take();
-      const bool whole = word == "soft" || word == "hard", hard = word.ends_with("hard");
-      const bool packets = whole ? value.find("(packets)") != value.npos : word.starts_with("packet-");
-      if (whole ? !packets && value.find("(bytes)") == value.npos
-                : word != "packet-soft" && word != "packet-hard" && word != "byte-soft" && word != "byte-hard")
-        throw Mistake{kWanted};
-      const bool none = value.starts_with("(INF)") || value == "INF";
-      place(hard, packets) = none ? Limits::kNone : number_of<uint64_t>(value, "limit");
+      const bool whole = word == "soft" || word == "hard";
+      const char* const kind = !whole                                  ? ""
+                               : value.find("(packets)") != value.npos ? "packet-"
+                               : value.find("(bytes)") != value.npos   ? "byte-"
+                                                                       : "?";
+      if (!set_limit(kind + std::string(word), value))
+        throw Mistake{
+            "expected 'limit: soft NUMBER(bytes), hard NUMBER(bytes)', or the same of (packets), or 'limit time-soft "
+            "NUMBER' and the like"};
     }
   }
 
-  static void refuse_times(Words& words) {
-    for (std::string_view word; !(word = words.take()).empty();)
-      if (std::isdigit(static_cast<unsigned char>(word[0])) && number_of<uint64_t>(word, "expire") != 0)
-        throw Mistake{"limits in seconds are not supported; give them in packets or bytes"};
+  /** "add: soft 2854(sec), hard 3600(sec)", and the same of "use:". */
+  void expiry(Words& words) {
+    const std::string_view since = words.take();
+    bool good = since == "add:" || since == "use:";
+    for (std::string_view word; good && !(word = words.take()).empty();)
+      good = set_limit((since == "use:" ? "time-use-" : "time-") + std::string(word), words.take());
+    if (!good) throw Mistake{"expected 'expire add: soft NUMBER(sec), hard NUMBER(sec)', or the same of use:"};
   }
 
-  const std::string& path_;
-  std::vector<std::string>& errors_;
+  static constexpr const char* kTimesWanted =
+      "expected 'add YYYY-MM-DD HH:MM:SS use YYYY-MM-DD HH:MM:SS', or - for a time";
+
+  /** "2026-01-01 10:00:00", in local time, or "-": seconds since 1970, or 0. */
+  static int64_t time_in(Words& words) {
+    const std::string date(words.take());
+    if (date == "-") return 0;
+    const std::string text = date + " " + std::string(words.take());
+    tm time{};
+    const char* const end = ::strptime(text.c_str(), "%Y-%m-%d %H:%M:%S", &time);
+    time.tm_isdst = -1;
+    const time_t seconds = end == nullptr || *end != '\0' ? 0 : ::mktime(&time);
+    if (seconds <= 0) throw Mistake{kTimesWanted};
+    return seconds;
+  }
+
+  /** "2026-01-01 10:00:00 use -" */
+  void times(Words& words) {
+    now_.added_s = time_in(words);
+    if (words.take() != "use") throw Mistake{kTimesWanted};
+    now_.first_packet_s = time_in(words);
+    words.expect_end();
+  }
+
+  Mistakes mistakes_;
   AssociationList list_;
   std::unordered_set<uint32_t> spis_;
   FileAssociation now_;
-  size_t line_ = 0, begun_ = 0, bad_ = 0;  // begun_: line of the association that lines belong to, 0: none
-  size_t bad_before_ = 0;                  // that one
+  size_t line_ = 0, begun_ = 0;  // begun_: line of the association that lines belong to, 0: none
+  size_t mistakes_before_ = 0;   // that one
   bool has_protocol_ = false, has_spi_ = false, has_cipher_ = false, has_hash_ = false, has_selector_ = false;
   bool in_context_ = false, in_statistics_ = false;  // behind 'anti-replay esn context:', and 'stats:'
 };
@@ -367,7 +457,7 @@ AssociationList read_association_file(const std::string& path, std::vector<std::
     if (got < 0) throw Error(format("cannot read the associations in '%s': %s", path.c_str(), strerror(errno)));
     if (got == 0) break;
   }
-  auto list = parse_associations(std::string_view(text).substr(0, size), path, errors);
+  auto list = parse_associations(without_byte_order_mark(std::string_view(text).substr(0, size)), path, errors);
   explicit_bzero(text.data(), text.size());
   return list;
 }

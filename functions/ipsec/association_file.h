@@ -12,18 +12,16 @@
 
 namespace heddle::ipsec {
 
-/** An association as a file has it. Numbers in host byte order. */
+/** An association as a file has it. */
 struct FileAssociation {
   Association sa{};
-  bool transport = false, extended = false, ip6 = false;
-  uint8_t source6[16] = {}, destination6[16] = {};  ///< outer addresses, if ip6
-  uint16_t source_port = 0, destination_port = 0;   ///< of UDP around ESP; 0: none
   Selector selector;
   uint32_t window = 0;          ///< of the anti-replay check; 0: none
   uint64_t sent = 0, seen = 0;  ///< sequence numbers that have been sent, and received
   Limits limits;
   uint64_t used_packets = 0, used_bytes = 0;  ///< of the limits
-  bool in_udp() const { return destination_port != 0; }
+  int64_t added_s = 0, first_packet_s = 0;    ///< when it was added, and used first; seconds since 1970, 0: not said
+  size_t line = 0;                            ///< where it begins; 0: in no file
 };
 
 using AssociationList = std::vector<FileAssociation, WipingAllocator<FileAssociation>>;
@@ -49,6 +47,10 @@ constexpr size_t kMostAssociations = 100000, kLargestWindow = 4096;
  *           00000000 ...
  *          lifetime config:
  *            limit: soft 900(bytes), hard (INF)(bytes)
+ *            expire add: soft 2854(sec), hard 3600(sec)
+ *          lifetime current:
+ *            840(bytes), 10(packets)
+ *            add 2026-01-01 10:00:00 use 2026-01-01 10:00:05
  *
  *  also `auth-trunc hmac(sha256) KEY 128`, `enc cbc(aes) KEY`, and
  *  `encap type espinudp sport 4500 dport 4500 addr 0.0.0.0`. `#` starts a comment. `errors` gets "PATH:LINE: WHY" for

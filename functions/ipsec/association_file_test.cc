@@ -14,7 +14,7 @@ namespace heddle::ipsec {
 namespace {
 
 const std::string kKey = "0x00112233445566778899aabbccddeeff00112233";
-const std::string kGood =
+const std::string kTunnel =
     "src 198.51.100.1 dst 203.0.113.1\n"
     "\tproto esp spi 0x00001001 reqid 1 mode tunnel\n"
     "\treplay-window 32 flag af-unspec\n"
@@ -31,7 +31,7 @@ std::vector<std::string> mistakes(const std::string& text) {
 
 TEST(AssociationFile, ReadsWhatIpPrints) {
   std::vector<std::string> errors;
-  const auto list = parse_associations("# two\n" + kGood + "\n" +
+  const auto list = parse_associations("# two\n" + kTunnel + "\n" +
                                            "src 192.0.2.1 dst 192.0.2.2 # ends\n proto esp spi 4098 mode tunnel\r\n"
                                            "enc rfc3686(ctr(aes)) " +
                                            kKey + "\nauth hmac(sha1) " + kKey,
@@ -52,7 +52,7 @@ TEST(AssociationFile, ReadsWhatIpPrints) {
 // FIPS 197, appendix A.1; RFC 3686, test vector 1, has its nonce behind the key.
 TEST(AssociationFile, ExpandsKeys) {
   std::vector<std::string> errors;
-  std::string text = kGood;
+  std::string text = kTunnel;
   const size_t at = text.find("(aes)) ") + 7;
   text.replace(at, kKey.size(), "0x2b7e151628aed2a6abf7158809cf4f3c00000030");
   const auto list = parse_associations(text, "f", errors);
@@ -66,7 +66,7 @@ TEST(AssociationFile, ExpandsKeys) {
 TEST(AssociationFile, ExpandsLongKeys) {
   const auto expanded = [](const std::string& key) {
     std::vector<std::string> errors;
-    std::string text = kGood;
+    std::string text = kTunnel;
     text.replace(text.find("(aes)) ") + 7, kKey.size(), key);
     const auto list = parse_associations(text, "f", errors);
     EXPECT_TRUE(errors.empty());
@@ -87,7 +87,7 @@ TEST(AssociationFile, ExpandsLongKeys) {
 
 TEST(AssociationFile, SaysWhatIsWrongByLineAndNoKey) {
   const auto with = [](const std::string& old, const std::string& text) {
-    std::string all = kGood;
+    std::string all = kTunnel;
     return all.replace(all.find(old), old.size(), text);
   };
   const std::pair<std::string, std::string> cases[] = {
@@ -103,14 +103,14 @@ TEST(AssociationFile, SaysWhatIsWrongByLineAndNoKey) {
       {with("context:", "something"),
        "f:6: expected 'anti-replay context: seq NUMBER, oseq NUMBER, bitmap NUMBER', or 'anti-replay esn context:'"},
       {with("10.1.0.0/16", "10.1.0.0/33"), "f:7: src is followed by no IP prefix"},
-      {kKey + "\n" + kGood, "f:1: expected 'src ADDRESS dst ADDRESS', which begins an association"},
-      {kGood + kGood.substr(kGood.find('\n') + 1),
+      {kKey + "\n" + kTunnel, "f:1: expected 'src ADDRESS dst ADDRESS', which begins an association"},
+      {kTunnel + kTunnel.substr(kTunnel.find('\n') + 1),
        "f:8: this association has a line 'proto' already; does a line 'src ADDRESS dst ADDRESS' miss before it?"},
-      {kGood + "enc cbc(aes) 0x00112233445566778899aabbccddeeff\n",
+      {kTunnel + "enc cbc(aes) 0x00112233445566778899aabbccddeeff\n",
        "f:8: this association has a cipher already; does a line 'src ADDRESS dst ADDRESS' miss before it?"},
-      {kGood + "sel src 10.1.0.0/16 dst 10.2.0.0/16\n",
+      {kTunnel + "sel src 10.1.0.0/16 dst 10.2.0.0/16\n",
        "f:8: this association has a line 'sel' already; does a line 'src ADDRESS dst ADDRESS' miss before it?"},
-      {kGood + kGood, "f:8: another association before it has the same SPI"},
+      {kTunnel + kTunnel, "f:8: another association before it has the same SPI"},
       {"src 1.2.3.4 dst 1.2.3\n", "f:1: dst is followed by no IP address"},
   };
   for (auto& [text, error] : cases) {
@@ -155,18 +155,18 @@ TEST(AssociationFile, ReadsExtendedNumbersAndUdp) {
       "\tsel src ::/0 dst 2001:db8::/32 uid 0\n");
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(list[0].sa.suite, (Suite{Cipher::aes_gcm, Hash::none, 16}));
-  EXPECT_TRUE(list[0].extended && !list[0].transport && !list[0].ip6);
+  EXPECT_TRUE(list[0].sa.extended && !list[0].sa.transport && !list[0].sa.ip6);
   EXPECT_EQ(list[0].seen, 0x10000001du);
   EXPECT_EQ(list[0].sent, 0x2ffffffffu);
   EXPECT_EQ(list[0].window, 128u);
-  EXPECT_EQ(list[0].source_port, 4500);
-  EXPECT_EQ(list[0].destination_port, 4501);
+  EXPECT_EQ(list[0].sa.source_port, swapped16(4500));
+  EXPECT_EQ(list[0].sa.destination_port, swapped16(4501));
   EXPECT_EQ(list[1].sa.suite, (Suite{Cipher::aes_cbc, Hash::hmac_sha256_128, 16}));
-  EXPECT_TRUE(list[1].extended && list[1].transport && list[1].ip6);
+  EXPECT_TRUE(list[1].sa.extended && list[1].sa.transport && list[1].sa.ip6);
   EXPECT_EQ(list[1].sa.rounds, 12u);
   EXPECT_EQ(list[1].sent, 10u);
   EXPECT_EQ(list[1].window, 4096u);
-  EXPECT_EQ(list[1].destination6[15], 2);
+  EXPECT_EQ(list[1].sa.destination6[3], swapped(2));
   EXPECT_EQ(list[1].selector.family, Selector::Family::ip6);
   EXPECT_EQ(list[1].selector.destination.length, 32);
 }
@@ -193,7 +193,7 @@ TEST(AssociationFile, ReadsWhatIpPrintsWithStatistics) {
       "src 1.2.3.4 dst 5.6.7.8\n proto esp spi 5000 mode tunnel\n aead rfc4106(gcm(aes)) " + kKey +
       " 64\n limit packet-soft 7\n limit byte-hard 8 packet-hard 9\n");
   ASSERT_EQ(list.size(), 2u);
-  EXPECT_TRUE(list[0].transport);
+  EXPECT_TRUE(list[0].sa.transport);
   EXPECT_EQ(list[0].limits.soft_bytes, 900u);
   EXPECT_EQ(list[0].limits.hard_bytes, Limits::kNone);
   EXPECT_EQ(list[0].limits.soft_packets, Limits::kNone);
@@ -206,6 +206,84 @@ TEST(AssociationFile, ReadsWhatIpPrintsWithStatistics) {
   EXPECT_EQ(list[1].sa.suite.icv_bytes, 8);
 }
 
+// Lines of iproute2 6.1's ip-xfrm that say nothing of packets here, and what a key exchange may have set.
+TEST(AssociationFile, IgnoresWhatChangesNothing) {
+  const auto list = read(
+      "src 1.2.3.4 dst 5.6.7.8\n"
+      "\tproto esp spi 5000 reqid 1 mode tunnel\n"
+      "\treplay-window 0 flag wildrecv align4\n"
+      "\tflag nopmtudisc noecn\n"
+      "\textra-flag dont-encap-dscp\n"
+      "\toutput-mark 0x5/0xff\n"
+      "\taead rfc4106(gcm(aes)) " +
+      kKey +
+      " 128\n"
+      "\tcoa 2001:db8::1\n"
+      "\tlastused 2024-08-29 09:30:00\n"
+      "\tcrypto offload parameters: dev eth0 dir out\n"
+      "\tsel src 10.0.0.0/8 dst 0.0.0.0/0 uid 0\n"
+      "\tif_id 0x7\n\tdir out\n");
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(list[0].sa.flags, kNoPmtuDisc | kNoEcn | kDontEncapDscp);
+}
+
+TEST(AssociationFile, RefusesByNameWhatIsNotDone) {
+  const std::string begin =
+      "src 1.2.3.4 dst 5.6.7.8\nproto esp spi 5000 mode tunnel\naead rfc4106(gcm(aes)) " + kKey + " 128\n";
+  const std::pair<std::string, std::string> cases[] = {
+      {"mark 0x3/0xff", "'mark' is not supported: packets have no marks here"},
+      {"tfcpad 100", "'tfcpad' is not supported: packets are not padded"},
+      {"comp deflate 0x", "'comp' is not supported: packets are not compressed"},
+      {"security context a:b:c", "'security' is not supported: packets have no security context"},
+      {"replay-window 0 flag decap-dscp", "'decap-dscp' is not supported: IPsecDecap leaves the inner header's"},
+      {"flag noecn icmp", "'icmp' is not supported: the sel line judges ICMP errors"},
+      {"extra-flag oseq-may-wrap", "'oseq-may-wrap' is not supported: sequence numbers do not begin again"},
+      {"flag 80", "the flags that are supported are noecn, nopmtudisc, af-unspec, esn, wildrecv, align4 and"},
+      {"sel src 1.0.0.0/8 dst 2.0.0.0/8 proto tcp sport 80", "'proto' is not supported in a sel line: an association"},
+      {"sel src 1.0.0.0/8 dst 2.0.0.0/8 uid 0 dev eth0", "'dev' is not supported in a sel line: an association has"},
+      {"sel src 1.0.0.0/8 dst 2.0.0.0/8 sideways", "something is left over at the end of the line"},
+      {"replay-windw 3", "it begins with 'replay-windw', no word that is supported here: src, proto, replay-window,"},
+      {"deadbeef", "it begins with no word that is supported here: src, proto, replay-window, flag, extra-flag,"},
+      {kKey.substr(2), "it begins with no word that is supported here: src, proto"},
+      {"sixteenletterkey", "it begins with no word that is supported here: src, proto"},
+  };
+  for (auto& [line, why] : cases) {
+    const auto found = mistakes(begin + line + "\n");
+    ASSERT_FALSE(found.empty()) << line;
+    EXPECT_EQ(found[0].substr(0, 5 + why.size()), "f:4: " + why);
+  }
+}
+
+TEST(AssociationFile, ReadsLimitsInSeconds) {
+  const std::string begin =
+      "src 1.2.3.4 dst 5.6.7.8\nproto esp spi %d mode tunnel\naead rfc4106(gcm(aes)) " + kKey + " 128\n";
+  const auto list = read(format(begin.c_str(), 5000) +
+                         "\tlifetime config:\n"
+                         "\t  limit: soft (INF)(bytes), hard (INF)(bytes)\n"
+                         "\t  expire add: soft 2854(sec), hard 3600(sec)\n"
+                         "\t  expire use: soft 0(sec), hard 7(sec)\n"
+                         "\tlifetime current:\n"
+                         "\t  0(bytes), 0(packets)\n"
+                         "\t  add 2026-01-01 10:00:00 use 2026-01-01 10:00:05\n" +
+                         format(begin.c_str(), 5001) + "limit time-soft 1 time-hard 2\n" + format(begin.c_str(), 5002) +
+                         "limit time-use-soft 3 time-use-hard 0\nadd - use -\n");
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list[0].limits.soft_seconds, 2854u);
+  EXPECT_EQ(list[0].limits.hard_seconds, 3600u);
+  EXPECT_EQ(list[0].limits.soft_use_seconds, Limits::kNone);
+  EXPECT_EQ(list[0].limits.hard_use_seconds, 7u);
+  tm ten{};
+  ten.tm_hour = 10, ten.tm_mday = 1, ten.tm_year = 126, ten.tm_isdst = -1;
+  EXPECT_EQ(list[0].added_s, ::mktime(&ten));
+  EXPECT_EQ(list[0].first_packet_s, list[0].added_s + 5);
+  EXPECT_EQ(list[1].limits.soft_seconds, 1u);
+  EXPECT_EQ(list[1].limits.hard_seconds, 2u);
+  EXPECT_EQ(list[2].limits.soft_use_seconds, 3u);
+  EXPECT_EQ(list[2].limits.hard_use_seconds, Limits::kNone);
+  EXPECT_EQ(list[2].added_s, 0);
+  EXPECT_EQ(list[2].first_packet_s, 0);
+}
+
 TEST(AssociationFile, SaysWhatDoesNotGoTogether) {
   const std::string begin = "src 1.2.3.4 dst 5.6.7.8\nproto esp spi 5000 mode tunnel\n",
                     gcm = "aead rfc4106(gcm(aes)) " + kKey + " 128\n", enc = "enc rfc3686(ctr(aes)) " + kKey + "\n",
@@ -213,7 +291,7 @@ TEST(AssociationFile, SaysWhatDoesNotGoTogether) {
   const std::pair<std::string, std::string> cases[] = {
       {begin + gcm + "auth-trunc hmac(sha1) " + kKey + " 96\n",
        "f:1: rfc4106(gcm(aes)) authenticates as well: an auth line does not go with it"},
-      {begin + gcm + "flag esn\n", "f:4: it begins with no word that is supported here: src, proto, replay-window,"},
+      {begin + gcm + "flag esn\n", "f:1: flag esn needs a window: replay-window, or replay_window of"},
       {begin + gcm + "replay-window 0 flag esn\n", "f:1: flag esn needs a window: replay-window, or replay_window of"},
       {begin + gcm + "anti-replay esn context:\nseq-hi 0x1, seq 0x0\n",
        "f:1: seq and oseq have 32 bits without flag esn"},
@@ -238,7 +316,12 @@ TEST(AssociationFile, SaysWhatDoesNotGoTogether) {
       {begin + "auth hmac(sha256) 0x" + std::string(64, '1') + "\n", "f:3: hmac(sha256) must be truncated to 128 bits"},
       {begin + "enc cbc(aes) " + kKey + "\n", "f:3: the key of cbc(aes) must be 0x and 32 or 48 or 64 hexadecimal"},
       {begin + gcm + "limit: soft 9, hard 10\n", "f:4: expected 'limit: soft NUMBER(bytes), hard NUMBER(bytes)'"},
-      {begin + gcm + "expire add: soft 0(sec), hard 3600(sec)\n", "f:4: limits in seconds are not supported"},
+      {begin + gcm + "expire add: soft 0(sec), hard x(sec)\n", "f:4: limit is followed by no number of 64 bits"},
+      {begin + gcm + "expire now: soft 0(sec)\n", "f:4: expected 'expire add: soft NUMBER(sec), hard NUMBER(sec)', or"},
+      {begin + gcm + "expire add: firm 0(sec)\n", "f:4: expected 'expire add: soft NUMBER(sec), hard NUMBER(sec)', or"},
+      {begin + gcm + "limit time-firm 5\n", "f:4: expected 'limit: soft NUMBER(bytes), hard NUMBER(bytes)'"},
+      {begin + gcm + "add 2026-01-01 10:00 use -\n", "f:4: expected 'add YYYY-MM-DD HH:MM:SS use YYYY-MM-DD"},
+      {begin + gcm + "add 2026-01-01 10:00:00\n", "f:4: expected 'add YYYY-MM-DD HH:MM:SS use YYYY-MM-DD"},
   };
   for (auto& [text, error] : cases) {
     const auto found = mistakes(text);
@@ -250,7 +333,7 @@ TEST(AssociationFile, SaysWhatDoesNotGoTogether) {
 
 TEST(AssociationFile, RefusesFilesThatOthersMayRead) {
   const std::string path = "/tmp/heddle_association_file_test_" + std::to_string(getpid());
-  std::ofstream(path) << kGood;
+  std::ofstream(path) << kTunnel;
   std::vector<std::string> errors;
   for (const mode_t mode : {0644, 0640, 0620, 0604, 0601}) {
     ::chmod(path.c_str(), mode);

@@ -51,6 +51,13 @@ class Words {
   std::string_view rest_;
 };
 
+/** Whether messages may quote a word: it is a plain one, too short for a key, and no hexadecimal digits of one. */
+inline bool may_be_shown(std::string_view word) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || c == '-' || c == '_'; };
+  return word.size() < 16 && std::ranges::all_of(word, plain) &&
+         word.find_first_not_of("abcdef-_") != std::string_view::npos;
+}
+
 /** A number such as "12", "0x1f,", "0x1f(31)". */
 template <class T = uint32_t>
 T number_of(std::string_view word, const char* name) {
@@ -65,8 +72,8 @@ T number_of(std::string_view word, const char* name) {
   return value;
 }
 
-/** An outer address: six[16], or, as a number, four. Whether it is one of IPv6. */
-inline bool read_address(std::string_view word, const char* name, uint32_t& four, uint8_t (&six)[16]) {
+/** An outer address: `six`, as it lies, or, as a number, `four`. Whether it is one of IPv6. */
+inline bool read_address(std::string_view word, const char* name, uint32_t& four, uint32_t (&six)[4]) {
   click::Ipv4Address address;
   if (click::parse(word, address)) {
     four = address.value;

@@ -1,40 +1,38 @@
 #include "functions/ipsec/associations.h"
 
 #include <arpa/inet.h>
-#include <string.h>
-#include <sys/random.h>
 
-#include <bit>
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "click/arguments.h"
 #include "core/error.h"
-#include "functions/ipsec/keys.h"
+#include "core/parses.h"
 
 namespace heddle::ipsec {
 namespace {
 
-/** What an association's Details point to, by its suite. */
-union alignas(64) MoreKeys {
-  uint32_t decipher[60];  // CBC
-  gcm_key_data gcm;       // aligned to 64 bytes
-};
-bool needs_more(const Suite& suite) { return suite.cipher != Cipher::aes_ctr; }
+/** What the router's clock said when it was `s` seconds after 1970; now, if that is still to come. */
+Lifetime::Time time_of(int64_t s) {
+  const auto ns = std::chrono::nanoseconds(RouterClock::wall_ns());
+  return RouterClock::now() - std::max(ns - RouterClock::seconds(static_cast<double>(s)), std::chrono::nanoseconds(0));
+}
 
-void set_keys(const Association& sa, MoreKeys* more, Details& to) {
-  to.encipher_keys = to.decipher_keys = sa.round_keys;
-  to.inner = sa.inner, to.outer = sa.outer;
-  to.nonce = sa.nonce;
-  to.key_bytes = static_cast<uint8_t>(4 * (sa.rounds - 6));
-  if (sa.suite.cipher == Cipher::aes_cbc) {
-    invert_key(sa, more->decipher);
-    to.decipher_keys = more->decipher;
-  } else if (sa.suite.cipher == Cipher::aes_gcm) {
-    start_gcm(sa, more->gcm);
-    to.encipher_keys = to.decipher_keys = &more->gcm;
-  }
+/** Whether they are the same but for keys and what goes on. */
+bool same_outside(const FileAssociation& one, const FileAssociation& other) {
+  const auto all = [](const FileAssociation& of) {
+    const Form& form = of.sa;
+    const auto prefix = [](const Prefix& p) { return std::tuple(p.address, p.length); };
+    return std::tuple(form.source, form.destination, form.flags, form.transport, form.ip6, form.source_port,
+                      form.destination_port, std::to_array(form.source6), std::to_array(form.destination6),
+                      of.selector.family, prefix(of.selector.source), prefix(of.selector.destination));
+  };
+  return all(one) == all(other);
 }
 
 const char* name_of(Lifetime::State state) {
@@ -44,87 +42,143 @@ const char* name_of(Lifetime::State state) {
 }  // namespace
 
 void Associations::load(std::span<const FileAssociation> list, uint32_t link_bytes) {
-  const size_t count = list.size(), slot_count = std::bit_ceil(2 * count);
-  memory_.allocate(sizeof(Image) + count * sizeof(Association) + slot_count * sizeof(Image::Slot));
-  auto& image = *reinterpret_cast<Image*>(memory_.data());
-  image.count = static_cast<uint32_t>(count);
-  image.link_bytes = link_bytes;
-  make_lookup(image.te);
-  image.slot_mask = static_cast<uint32_t>(slot_count) - 1;
-  image.slot_shift = static_cast<uint32_t>(std::countl_zero(image.slot_mask));
-  auto* associations = const_cast<Association*>(image.associations());
-  auto* slot = reinterpret_cast<Image::Slot*>(associations + count);
-  for (uint32_t i = 0; i < count; ++i) {
-    associations[i] = list[i].sa;
-    if (list[i].sa.suite.cipher == Cipher::aes_gcm) start_ghash(associations[i]);
-    uint32_t at = image.slot_of(list[i].sa.spi);
-    while (slot[at].spi != 0) at = (at + 1) & image.slot_mask;
-    slot[at] = {list[i].sa.spi, i};
+  Seats seats(list.size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    seats[i].from = list[i], seats[i].progress = begin(list[i]);
+    seats[i].from.sa.iv_base = random_number();
   }
-  load_details(list);
-  load_host(list);
+  newest_ = std::make_unique<Generation>(seats, link_bytes,
+                                         std::ranges::any_of(list, [](auto& one) { return one.sa.extended; }));
+  current_ = chosen_ = newest_.get();
+  plan_for(list);
 }
 
-void Associations::load_details(std::span<const FileAssociation> list) {
-  size_t more_count = 0;
-  for (auto& from : list) more_count += needs_more(from.sa.suite);
-  more_memory_.allocate(list.size() * sizeof(Details) + more_count * sizeof(MoreKeys));
-  details_ = reinterpret_cast<Details*>(more_memory_.data());
-  auto* more = reinterpret_cast<MoreKeys*>(details_ + list.size());
-  front_bytes_ = 0;
+bool Associations::is_judged(const FileAssociation& from) {
+  return from.window != 0 || from.limits.any() || from.selector.family != Selector::Family::any;
+}
+
+void Associations::plan_for(std::span<const FileAssociation> list) {
+  const auto first = [](uint32_t& place, uint32_t i, bool is_one) {
+    if (is_one && place == kNone) place = i;
+  };
   for (uint32_t i = 0; i < list.size(); ++i) {
     const FileAssociation& from = list[i];
-    Details& to = details_[i];
-    set_keys((*this)[i], needs_more(from.sa.suite) ? more++ : nullptr, to);
-    to.suite = from.sa.suite;
-    to.extended = from.extended, to.transport = from.transport, to.ip6 = from.ip6;
-    to.source_port = htons(from.source_port), to.destination_port = htons(from.destination_port);
-    std::memcpy(to.source6, from.source6, sizeof to.source6);
-    std::memcpy(to.destination6, from.destination6, sizeof to.destination6);
-    if (to.in_udp()) {
-      if (ports_ == nullptr) ports_ = std::make_unique<std::bitset<65536>>();
-      ports_->set(to.destination_port);
+    const Form& form = from.sa;
+    has_transport_ = has_transport_ || form.transport;
+    front_varies_ = front_varies_ || (i > 0 && form.front_bytes() != front_bytes_);
+    front_bytes_ = std::max(front_bytes_, form.front_bytes());
+    tail_bytes_ = std::max(tail_bytes_, form.tail_bytes());
+    first(beyond_gpu_, i, !form.fits_gpu());
+    first(limited_, i, from.limits.any());
+    first(judged_, i, is_judged(from));
+    first(counts_content_, i, counts_content_of(from));
+  }
+}
+
+std::shared_ptr<Progress> Associations::begin(const FileAssociation& from) {
+  auto progress = std::make_shared<Progress>();
+  progress->next = from.sent + 1;
+  progress->window.start(from.window, from.seen);
+  if (from.limits.any()) progress->lifetime = std::make_unique<Lifetime>(from.limits, used_of(from), news_);
+  return progress;
+}
+
+std::unique_ptr<Generation> Associations::successor(const AssociationList& list) {
+  const Generation& old = *newest_;
+  Seats seats(old.count());
+  std::vector<uint32_t> free;
+  for (uint32_t place = 0; place < old.count(); ++place) {
+    old.copy_to(place, seats[place]);
+    seats[place].leaves = !seats[place].is_free();
+    if (seats[place].is_free()) free.push_back(place);
+  }
+  bool changes = false;
+  size_t next_free = 0;
+  for (const FileAssociation& from : list) {
+    if (const uint32_t place = place_of(from.sa); place != kNone) {
+      Seat& seat = seats[place];
+      changes = changes || !same_outside(seat.from, from);
+      const uint64_t iv_base = seat.from.sa.iv_base, seen = seat.from.seen;
+      seat.from = from, seat.leaves = false;
+      seat.from.sa.iv_base = iv_base, seat.from.seen = seen;
+      continue;
     }
-    has_transport_ = has_transport_ || to.transport;
-    front_varies_ = front_varies_ || (i > 0 && to.front_bytes() != front_bytes_);
-    front_bytes_ = std::max(front_bytes_, to.front_bytes());
-    tail_bytes_ = std::max(tail_bytes_, to.tail_bytes());
-    if (!to.fits_gpu() && beyond_gpu_ == kNone) beyond_gpu_ = i;
+    changes = true;
+    while (next_free < free.size() && !may_reuse_(free[next_free], from)) ++next_free;
+    if (next_free == free.size()) seats.emplace_back();
+    Seat& seat = next_free < free.size() ? seats[free[next_free++]] : seats.back();
+    seat.from = from, seat.progress = begin(from);
   }
+  changes = changes || list.size() != old.size();
+  if (!changes) return nullptr;
+  if (seats.size() > kMostPlaces)
+    throw Error(format("there are no more than %zu places for associations; hotconfig begins anew", kMostPlaces));
+  const auto extended = [](auto& one) { return one.sa.extended; };
+  return std::make_unique<Generation>(seats, old.image().link_bytes,
+                                      old.image().has_extended || std::ranges::any_of(list, extended));
 }
 
-void Associations::load_host(std::span<const FileAssociation> list) {
-  host_ = std::make_unique<Host[]>(list.size());
-  std::vector<Selector> selectors;
-  for (uint32_t i = 0; i < list.size(); ++i) {
-    const FileAssociation& from = list[i];
-    Host& host = host_[i];
-    host.next = from.sent + 1;
-    host.window.start(from.window, from.seen);
-    host.selector = from.selector;
-    if (from.limits.any())
-      host.lifetime = std::make_unique<Lifetime>(from.limits, from.used_packets, from.used_bytes, news_);
-    if (limited_ == kNone && host.lifetime != nullptr) limited_ = i;
-    if (judged_ == kNone &&
-        (host.window.is_on() || host.lifetime != nullptr || host.selector.family != Selector::Family::any))
-      judged_ = i;
-    has_selectors_ = has_selectors_ || from.selector.family != Selector::Family::any;
-    if (::getrandom(&host.iv_base, sizeof host.iv_base, 0) != sizeof host.iv_base)
-      throw Error("the system gives no random numbers");
-    selectors.push_back(from.selector);
+void Associations::replace(std::unique_ptr<Generation> next) {
+  {
+    const std::lock_guard lock(replacing_);
+    retired_.push_back(std::exchange(newest_, std::move(next)));
+    current_.store(newest_.get(), std::memory_order_release);
   }
-  selectors_.load(selectors);
+  replaced();
+  // Whoever has looked for the next end meanwhile knew none of the new ones.
+  for (uint32_t place = 0; place < newest_->count(); ++place)
+    if (newest_->has(place) && newest_->progress(place)->lifetime) newest_->progress(place)->lifetime->expect_end();
 }
 
-uint32_t Associations::place_in(const Associations& other, uint32_t index) const {
-  const uint32_t there = other.find((*this)[index].spi);
-  if (there == kNone) return kNone;
-  const Association &mine = (*this)[index], &its = other[there];
-  const bool same = mine.suite == its.suite && mine.rounds == its.rounds && mine.nonce == its.nonce &&
-                    std::memcmp(mine.round_keys, its.round_keys, sizeof mine.round_keys) == 0 &&
-                    std::memcmp(mine.inner, its.inner, sizeof mine.inner) == 0 &&
-                    std::memcmp(mine.outer, its.outer, sizeof mine.outer) == 0;
-  return same ? there : kNone;
+void Associations::reclaim() {
+  {
+    const std::lock_guard lock(replacing_);
+    retired_.clear();
+  }
+  for (uint32_t place = 0; place < newest_->count(); ++place)
+    if (!newest_->has(place) && (*newest_)[place].spi != 0) {
+      newest_->vacate(place);
+      follow((*newest_)[place]);
+    }
+}
+
+AssociationList Associations::list() const {
+  AssociationList list;
+  Seats seats(newest_->count());
+  for (uint32_t place = 0; place < newest_->count(); ++place) {
+    newest_->copy_to(place, seats[place]);
+    if (newest_->has(place)) list.push_back(seats[place].from);
+  }
+  return list;
+}
+
+std::string Associations::problem_with(const FileAssociation& from) const {
+  const uint32_t place = place_of(from.sa);
+  if (place == kNone) return "";
+  const char* const what = newest_->window(place).window() != from.window   ? "a replay window of another size"
+                           : (*newest_)[place].extended != from.sa.extended ? "another flag esn"
+                           : newest_->limits(place) != from.limits          ? "other limits"
+                                                                            : nullptr;
+  if (what == nullptr) return "";
+  return format("it has %s than before, and the same keys; give it new ones, or let hotconfig read the file", what);
+}
+
+Lifetime::Used Associations::used_of(const FileAssociation& from) {
+  return {.packets = from.used_packets,
+          .bytes = from.used_bytes,
+          .added = from.added_s == 0 ? RouterClock::now() : time_of(from.added_s),
+          .first_packet = from.first_packet_s == 0 ? Lifetime::kUnknown : time_of(from.first_packet_s)};
+}
+
+uint32_t Associations::place_of(const Association& sa) const {
+  const uint32_t place = find(sa.spi);
+  if (place == kNone) return kNone;
+  const Association& mine = (*this)[place];
+  const bool same = mine.suite == sa.suite && mine.rounds == sa.rounds && mine.nonce == sa.nonce &&
+                    std::memcmp(mine.round_keys, sa.round_keys, sizeof mine.round_keys) == 0 &&
+                    std::memcmp(mine.inner, sa.inner, sizeof mine.inner) == 0 &&
+                    std::memcmp(mine.outer, sa.outer, sizeof mine.outer) == 0;
+  return same ? place : kNone;
 }
 
 uint32_t Associations::shared_with(const Associations& other) const {
@@ -133,64 +187,101 @@ uint32_t Associations::shared_with(const Associations& other) const {
   return kNone;
 }
 
-void Associations::numbered_by(const Associations& other) {
+void Associations::numbered_by(Associations& other) {
   for (uint32_t i = 0; i < count(); ++i)
-    if (const uint32_t there = place_in(other, i); there != kNone) host_[i].numbers = &other.host_[there].next;
+    if (const uint32_t there = place_in(other, i); there != kNone) {
+      current().progress(i)->numbered_elsewhere = true;
+      set_iv_base(i, other[there].iv_base);
+    }
+  if (std::ranges::find(other.followers_, this) == other.followers_.end()) other.followers_.push_back(this);
+}
+
+template <class T>
+void Associations::follow(const T& changed_part) const {
+  const auto* const at = reinterpret_cast<const std::byte*>(&changed_part);
+  changed(static_cast<size_t>(at - bytes().data()), {at, sizeof changed_part});
+}
+
+void Associations::set_iv_base(uint32_t place, uint64_t to) {
+  uint64_t& base = newest_->association_to_change(place).iv_base;
+  base = to;
+  follow(base);
+}
+
+void Associations::set_seen(uint32_t place, uint64_t to) {
+  uint64_t& seen = newest_->seen_to_change(place);
+  seen = to;
+  follow(seen);
 }
 
 void Associations::take_over(Associations& old) {
   for (uint32_t i = 0; i < count(); ++i) {
     const uint32_t there = place_in(old, i);
     if (there == kNone) continue;
-    Host &mine = host_[i], &its = old.host_[there];
+    Progress &mine = *current().progress(i), &its = *old.current().progress(there);
     mine.next = std::max(mine.next.load(), its.next.load());
-    mine.iv_base = its.iv_base;
+    if (!mine.numbered_elsewhere) set_iv_base(i, old[there].iv_base);
     mine.window.take_over(its.window);
+    if (has_extended()) set_seen(i, mine.window.top());
     if (mine.lifetime != nullptr && its.lifetime != nullptr) mine.lifetime->take_over(*its.lifetime);
   }
+  for (Associations* follower : followers_) follower->numbered_by(*this);
 }
 
-std::pair<uint32_t, uint32_t> Associations::with_one_selector() const {
+std::pair<uint32_t, uint32_t> first_twice(std::span<const Selector> list) {
   const auto key = [](const Prefix& prefix) {
     return std::pair(prefix.length == 0 ? 0 : prefix.address >> (128 - prefix.length), prefix.length);
   };
   std::map<std::tuple<Selector::Family, std::pair<Address, uint8_t>, std::pair<Address, uint8_t>>, uint32_t> seen;
-  for (uint32_t i = 0; i < count(); ++i) {
-    const Selector& s = host_[i].selector;
+  for (uint32_t i = 0; i < list.size(); ++i) {
+    const Selector& s = list[i];
     const auto [first, is_new] = seen.try_emplace({s.family, key(s.source), key(s.destination)}, i);
     if (!is_new) return {first->second, i};
   }
-  return {kNone, kNone};
+  return {Associations::kNone, Associations::kNone};
+}
+
+std::pair<uint32_t, uint32_t> Associations::with_one_selector() const {
+  std::vector<Selector> list;
+  for (uint32_t i = 0; i < count(); ++i) list.push_back(selector(i));
+  return first_twice(list);
 }
 
 void Associations::announce(const std::string& element) {
-  const uint64_t news = news_.load(std::memory_order_acquire);
+  if (count() == 0) return;  // nothing has been loaded
+  const Generation& all = current();
+  const auto life_of = [&all](uint32_t i) { return all.has(i) ? all.progress(i)->lifetime.get() : nullptr; };
+  const Lifetime::Time time = all.now();
+  if (news_.is_due(time))
+    for (uint32_t i = 0; i < all.count(); ++i)
+      if (Lifetime* const life = life_of(i)) life->age(time), life->expect_end();
+  const uint64_t news = news_.count();
   if (announced_.exchange(news, std::memory_order_relaxed) == news) return;
-  for (uint32_t i = 0; i < count(); ++i) {
-    Lifetime* const life = host_[i].lifetime.get();
+  for (uint32_t i = 0; i < all.count(); ++i) {
+    Lifetime* const life = life_of(i);
     if (life == nullptr || !life->has_news()) continue;
     const bool hard = life->state() == Lifetime::State::hard;
-    std::fprintf(stderr, "%s: association 0x%08x has reached its %s limit with %llu packets, %llu bytes: %s\n",
-                 element.c_str(), swapped((*this)[i].spi), hard ? "hard" : "soft",
+    const std::string seconds =
+        life->timed() ? format(", %llu seconds", static_cast<unsigned long long>(life->seconds(time))) : "";
+    std::fprintf(stderr, "%s: association 0x%08x has reached its %s limit with %llu packets, %llu bytes%s: %s\n",
+                 element.c_str(), swapped(all[i].spi), hard ? "hard" : "soft",
                  static_cast<unsigned long long>(life->packets()), static_cast<unsigned long long>(life->bytes()),
-                 hard ? "its packets are dropped" : "it needs a successor");
+                 seconds.c_str(), hard ? "its packets are dropped" : "it needs a successor");
   }
 }
 
 std::string Associations::addresses(uint32_t index) const {
   char source[INET6_ADDRSTRLEN], destination[INET6_ADDRSTRLEN];
   const Association& sa = (*this)[index];
-  const Details& more = details_[index];
-  const int family = more.ip6 ? AF_INET6 : AF_INET;
-  ::inet_ntop(family, more.ip6 ? static_cast<const void*>(more.source6) : &sa.source, source, sizeof source);
-  ::inet_ntop(family, more.ip6 ? static_cast<const void*>(more.destination6) : &sa.destination, destination,
-              sizeof destination);
+  const int family = sa.ip6 ? AF_INET6 : AF_INET;
+  ::inet_ntop(family, sa.ip6 ? sa.source6 : &sa.source, source, sizeof source);
+  ::inet_ntop(family, sa.ip6 ? sa.destination6 : &sa.destination, destination, sizeof destination);
   return format("%s %s", source, destination);
 }
 
 std::string Associations::describe(uint32_t index) const {
-  const Details& sa = details_[index];
-  std::string text = format("0x%08x (", swapped((*this)[index].spi));
+  const Association& sa = (*this)[index];
+  std::string text = format("0x%08x (", swapped(sa.spi));
   if (sa.suite.cipher == Cipher::aes_gcm)
     text += format("aead rfc4106(gcm(aes)) %d", 8 * sa.suite.icv_bytes);
   else
@@ -206,6 +297,7 @@ std::string Associations::describe(uint32_t index) const {
 std::string Associations::text() const {
   std::string text;
   for (uint32_t i = 0; i < count(); ++i) {
+    if (!current().has(i)) continue;
     std::string what = describe(i);
     what.insert(what.find(' ') + 1, addresses(i) + " ");
     text += format("%u %s\n", i, what.c_str());
@@ -215,31 +307,46 @@ std::string Associations::text() const {
 
 std::string Associations::lifetimes() const {
   std::string text;
-  for (uint32_t i = 0; i < count(); ++i)
-    if (const Lifetime* life = host_[i].lifetime.get())
-      text += format("%u 0x%08x %llu %llu %s\n", i, swapped((*this)[i].spi),
-                     static_cast<unsigned long long>(life->packets()), static_cast<unsigned long long>(life->bytes()),
-                     name_of(life->state()));
+  const Lifetime::Time time = now();
+  for (uint32_t i = 0; i < count(); ++i) {
+    if (!current().has(i)) continue;
+    Lifetime* const life = current().progress(i)->lifetime.get();
+    if (life == nullptr) continue;
+    life->age(time);
+    text +=
+        format("%u 0x%08x %llu %llu %s", i, swapped((*this)[i].spi), static_cast<unsigned long long>(life->packets()),
+               static_cast<unsigned long long>(life->bytes()), name_of(life->state()));
+    if (life->timed())
+      text += format(" %llu %s", static_cast<unsigned long long>(life->seconds(time)),
+                     life->used() ? std::to_string(life->use_seconds(time)).c_str() : "-");
+    text += '\n';
+  }
   return text;
 }
 
 std::vector<std::pair<std::string, uint64_t>> Associations::statistics() const {
-  std::vector<std::pair<std::string, uint64_t>> list{{"associations", count()}};
-  if (!has_lifetimes()) return list;
+  const std::lock_guard lock(replacing_);
+  if (count() == 0) return {{"associations", 0}};
+  std::vector<std::pair<std::string, uint64_t>> list{{"associations", newest_->size()}};
   uint64_t soft = 0, hard = 0;
-  for (uint32_t i = 0; i < count(); ++i)
-    if (const Lifetime* life = host_[i].lifetime.get())
-      soft += life->state() == Lifetime::State::soft, hard += life->state() == Lifetime::State::hard;
+  bool limited = limited_ != kNone;
+  for (uint32_t i = 0; i < newest_->count(); ++i) {
+    const Lifetime* const life = newest_->has(i) ? newest_->progress(i)->lifetime.get() : nullptr;
+    if (life == nullptr) continue;
+    limited = true;
+    soft += life->state() == Lifetime::State::soft, hard += life->state() == Lifetime::State::hard;
+  }
+  if (!limited) return list;
   list.emplace_back("expiring", soft);
   list.emplace_back("expired", hard);
   return list;
 }
 
-void configure_associations(click::Arguments& arguments, Associations& associations) {
+std::string configure_associations(click::Arguments& arguments, Associations& associations) {
   std::string file;
   uint32_t link_bytes = 0;
   arguments.required("FILE", file).keyword("OFFSET", link_bytes, 0u, 64u);
-  if (file.empty()) return;
+  if (file.empty()) return file;
   std::vector<std::string> errors;
   try {
     const AssociationList list = read_association_file(file, errors);
@@ -249,6 +356,27 @@ void configure_associations(click::Arguments& arguments, Associations& associati
     errors.push_back(error.what());
   }
   for (auto& error : errors) arguments.error("FILE: " + error);
+  return file;
+}
+
+void check_offset(const Element& element, uint32_t link_bytes, const std::string& owner) {
+  constexpr int kFarthest = 100;  // elements; a way may be a loop
+  const Element* at = &element;
+  int stripped = 0;
+  for (int step = 0; step < kFarthest && at->before.size() == 1; ++step) {
+    at = at->before[0];
+    if (const auto* const parser = dynamic_cast<const Parses*>(at)) {
+      const int header = parser->parses_at() - stripped;
+      if (header == static_cast<int>(link_bytes) || header < 0) return;
+      throw Error(
+          format("OFFSET: '%s' before it has found the IP header at byte %d, and OFFSET of '%s' says %u; give "
+                 "that OFFSET %d",
+                 at->name.c_str(), header, owner.c_str(), link_bytes, header));
+    }
+    // Behind what puts something before a packet another header may be the outer one.
+    if (at->head_varies() || at->changes_length() || at->moves_head() < 0) return;
+    stripped += at->moves_head();
+  }
 }
 
 }  // namespace heddle::ipsec

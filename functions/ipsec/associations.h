@@ -1,78 +1,92 @@
 #pragma once
 
-#include <bitset>
+#include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/element.h"
-#include "functions/ipsec/association_file.h"
-#include "functions/ipsec/details.h"
-#include "functions/ipsec/lifetime.h"
-#include "functions/ipsec/replay_window.h"
+#include "functions/ipsec/generation.h"
 
 namespace heddle::ipsec {
 
-/** The security associations of an element: what packets need of them as a table, and on the host what changes with
- *  them, and what the CPU does beyond a GPU. The host's memory of keys is left out of core dumps; that, copies on a
- *  GPU, and what lay on the way there, are wiped. */
+constexpr size_t kMostPlaces = 2 * kMostAssociations;  ///< of those that go and those that come in one change
+
+/** The security associations of an element, one generation after the other. An association that stays has the same
+ *  place and progress in all of them; what is left keeps its place until no packet can have it. On a GPU keys are wiped
+ *  as on the host. */
 class Associations : public Table {
  public:
   /** Takes the file's associations, once. */
   void load(std::span<const FileAssociation> list, uint32_t link_bytes);
 
-  std::span<const std::byte> bytes() const override { return {memory_.data(), memory_.size()}; }
-  const Image& image() const { return *reinterpret_cast<const Image*>(memory_.data()); }
-  uint32_t count() const { return memory_.data() == nullptr ? 0 : image().count; }
-  const Association& operator[](uint32_t index) const { return image().associations()[index]; }
-  const Details& details(uint32_t index) const { return details_[index]; }
+  // To change them while packets flow. One thread. change() (changes.h) calls these for all elements that must agree.
 
-  static constexpr uint32_t kNone = Image::kNone;
-  /** By SPI, in network byte order. */
-  uint32_t find(uint32_t spi) const { return image().find(spi); }
-  /** By addresses of an inner packet. */
-  uint32_t select(const Selector::Ends& ends) const { return selectors_.image().find(ends); }
-  const Selectors& selectors() const { return selectors_; }
-  /** Whether an association may have an inner packet (RFC 4301, 5.2, step 4). */
-  bool has(uint32_t index, const uint8_t* header, uint32_t available) const {
-    return !has_selectors_ || host_[index].selector.has(ends_of(header, available));
+  /** The generation in which `list` takes the place of the current associations: those of the same SPI and keys stay,
+   *  with initialisation vectors, and others begin as `list` says, with its iv_base. Null: it is the same. Throws
+   *  Error: no places, no memory. */
+  std::unique_ptr<Generation> successor(const AssociationList& list);
+  /** Makes it the current one: packets find its associations, and copies have it. */
+  void replace(std::unique_ptr<Generation> next);
+  /** IPsecSequence gives packets what is in the current one; whoever gets these must have it, too. */
+  void choose() { chosen_.store(newest_.get(), std::memory_order_release); }
+  bool has_retired() const override { return !retired_.empty(); }
+  void reclaim() override;
+  /** Those that are found, by place. */
+  AssociationList list() const;
+  /** Why `from` cannot be there in the place of what there is, or "": its progress would not go with it. */
+  std::string problem_with(const FileAssociation& from) const;
+  /** Whether a free place may be given to `from`; if this is not called, it may. */
+  using MayReuse = std::function<bool(uint32_t place, const FileAssociation& from)>;
+  void reuse_if(MayReuse may_reuse) { may_reuse_ = std::move(may_reuse); }
+  /** They cannot change: why. */
+  void stay_for(const std::string& why) { why_fixed_ = why; }
+  const std::string& why_fixed() const { return why_fixed_; }
+  /** Packets get them by their selectors, of which no two may be the same. */
+  void chosen_by_selector() { by_selector_ = true; }
+  bool is_chosen_by_selector() const { return by_selector_; }
+
+  /** For packet threads, who fetch it anew for each batch, and handlers, of which only one runs at a time. */
+  const Generation& current() const { return *current_.load(std::memory_order_acquire); }
+  /** The same for IPsecSequence. */
+  const Generation& chosen() const { return *chosen_.load(std::memory_order_acquire); }
+
+  // Of the current generation.
+  std::span<const std::byte> bytes() const override {
+    return newest_ == nullptr ? std::span<const std::byte>{} : newest_->bytes();
   }
-  bool has_selectors() const { return has_selectors_; }  ///< whether some association has not all packets
-  const Selector& selector(uint32_t index) const { return host_[index].selector; }
+  const Image& image() const { return current().image(); }
+  uint32_t count() const { return current_.load() == nullptr ? 0 : current().count(); }  ///< of places
+  const Association& operator[](uint32_t place) const { return current()[place]; }
+  const Details& details(uint32_t place) const { return current().details(place); }
+  static constexpr uint32_t kNone = Image::kNone;
+  uint32_t find(uint32_t spi) const { return current().find(spi); }
+  const Selectors& selectors() const { return current().selectors(); }
+  bool has_selectors() const { return current().has_selectors(); }
+  const Selector& selector(uint32_t place) const { return current().selector(place); }
+  uint64_t take_numbers(uint32_t place, uint32_t count) { return current().take_numbers(place, count); }
+  uint64_t next_number(uint32_t place) const { return current().next_number(place); }
+  ReplayWindow& window(uint32_t place) { return current().window(place); }
+  bool take_life(uint32_t place, uint32_t bytes, Lifetime::Time now) { return current().take_life(place, bytes, now); }
+  Lifetime::Time now() const { return current().now(); }
+  bool has_extended() const { return count() > 0 && image().has_extended; }
+
   /** Two associations with one selector, so that the second never gets a packet; kNone: there are none. */
   std::pair<uint32_t, uint32_t> with_one_selector() const;
   /** The first association that is one of `other`'s, too: of the same SPI and keys; or kNone. */
   uint32_t shared_with(const Associations& other) const;
+  /** The place of association `place` in `other`: that of the same SPI and keys, or kNone. */
+  uint32_t place_in(const Associations& other, uint32_t place) const { return other.place_of((*this)[place]); }
+  /** The place of the association of this SPI and these keys, or kNone. */
+  uint32_t place_of(const Association& sa) const;
+  /** Those associations that `other` has as well, of the same SPI and keys, have their numbers from there. `other`
+   *  takes nothing over when this is gone. */
+  void numbered_by(Associations& other);
 
-  /** `count` numbers for the next packets: the first of them; above last_number() there are none (RFC 4303, 3.3.3). */
-  uint64_t take_numbers(uint32_t index, uint32_t count) {
-    return host_[index].next.fetch_add(count, std::memory_order_relaxed);
-  }
-  /** The upper half of an extended number that take_numbers() has given, of less than 2^32 ago; else 0. */
-  uint32_t upper_half(uint32_t index, uint32_t low) const {
-    if (!details_[index].extended) return 0;
-    const uint64_t last = host_[index].numbers->load(std::memory_order_relaxed) - 1;
-    return static_cast<uint32_t>((last - static_cast<uint32_t>(static_cast<uint32_t>(last) - low)) >> 32);
-  }
-  /** Those associations that `other` has as well, of the same SPI and keys, have their numbers from there. Packets come
-   *  here as long as `other` lives. */
-  void numbered_by(const Associations& other);
-  /** The number that the next packet gets. */
-  uint64_t next_number(uint32_t index) const { return host_[index].next.load(std::memory_order_relaxed); }
-  uint64_t last_number(uint32_t index) const { return details_[index].extended ? INT64_MAX : UINT32_MAX; }
-  /** What an initialisation vector is its number's distance from: random, so that a file which is used again does not
-   *  encipher other packets with the same key stream. */
-  uint64_t iv_base(uint32_t index) const { return host_[index].iv_base; }
-  ReplayWindow& window(uint32_t index) { return host_[index].window; }
-
-  /** One more packet of so many bytes; false if the association's lifetime is over. */
-  bool take_life(uint32_t index, uint32_t bytes) {
-    return !host_[index].lifetime || host_[index].lifetime->take(bytes);
-  }
-  bool has_lifetimes() const { return limited_ != kNone; }
-  uint32_t limited() const { return limited_; }  ///< the first association that has limits, or kNone
   /** Writes a line to standard error for each association that has reached a limit since the last call. */
   void announce(const std::string& element);
 
@@ -80,8 +94,9 @@ class Associations : public Table {
    *  there; a call the other way round takes them back. No packet thread runs. */
   void take_over(Associations& old);
 
-  /** Whether some association takes ESP in UDP to this port, in network byte order. */
-  bool takes_port(uint16_t port) const { return ports_ != nullptr && ports_->test(port); }
+  // What is planned with: what load() has found.
+
+  uint32_t limited() const { return limited_; }  ///< the first association that has limits, or kNone
   /** The first association that no GPU can do, or kNone. */
   uint32_t beyond_gpu() const { return beyond_gpu_; }
   /** By how much Encap moves packets, if all associations agree; else the most. */
@@ -91,43 +106,57 @@ class Associations : public Table {
   /** The first association whose packets the host must judge behind ICV and padding, for their window, selector or
    *  lifetime; or kNone. */
   uint32_t judged() const { return judged_; }
+  /** The first association of which IPsecReplay cannot count the lifetime, for what has been protected of a packet is
+   *  not all of it: one of mode transport that has limits; or kNone. */
+  uint32_t counts_content() const { return counts_content_; }
   uint32_t tail_bytes() const { return tail_bytes_; }
+  /** Whether the host must judge an association's packets behind ICV and padding. */
+  static bool is_judged(const FileAssociation& from);
+  static bool counts_content_of(const FileAssociation& from) { return from.limits.any() && from.sa.transport; }
 
   /** What the association is, for people: "0x00001001 (aead rfc4106(gcm(aes)) 128, mode transport)". */
   std::string describe(uint32_t index) const;
   /** A line each: place, SPI, outer source and destination, what describe() says. */
   std::string text() const;
-  /** A line for each that has limits: place, SPI, packets, bytes, and fresh, soft or hard. */
+  /** A line for each that has limits: place, SPI, packets, bytes, and fresh, soft or hard; with limits in seconds also
+   *  seconds since it was added, and since its first packet or "-". */
   std::string lifetimes() const;
   std::vector<std::pair<std::string, uint64_t>> statistics() const;
 
  private:
-  struct Host {
-    std::atomic<uint64_t> next{1};
-    const std::atomic<uint64_t>* numbers = &next;  // where packets have theirs from
-    uint64_t iv_base = 0;
-    ReplayWindow window;
-    std::unique_ptr<Lifetime> lifetime;  // null: no limits
-    Selector selector;
-  };
-  void load_details(std::span<const FileAssociation> list);
-  void load_host(std::span<const FileAssociation> list);
-  std::string addresses(uint32_t index) const;
-  /** The place of association `index` in `other`: that of the same SPI and keys, or kNone. */
-  uint32_t place_in(const Associations& other, uint32_t index) const;
+  /** Where an association's initialisation vectors begin, or up to which number all have come; copies follow. */
+  void set_iv_base(uint32_t place, uint64_t to);
+  void set_seen(uint32_t place, uint64_t to);
+  template <class T>
+  void follow(const T& changed_part) const;
+  void plan_for(std::span<const FileAssociation> list);
+  std::shared_ptr<Progress> begin(const FileAssociation& from);
+  /** How much the file says that an association has used. */
+  static Lifetime::Used used_of(const FileAssociation& from);
+  std::string addresses(uint32_t place) const;
 
-  SecretMemory memory_, more_memory_;  // the image; details, and keys that they point to
-  Details* details_ = nullptr;         // [count]
-  std::unique_ptr<Host[]> host_;       // [count]
-  std::atomic<uint64_t> news_{0};      // limits that have been reached
+  std::unique_ptr<Generation> newest_;
+  std::atomic<const Generation*> current_{nullptr}, chosen_{nullptr};  // newest_, and what is given to new packets
+  std::vector<std::unique_ptr<Generation>> retired_;
+  mutable std::mutex replacing_;  // of generations; for readers that are no packet threads and no handlers
+  MayReuse may_reuse_ = [](uint32_t, const FileAssociation&) { return true; };
+  std::string why_fixed_;
+  LifetimeNews news_;
   std::atomic<uint64_t> announced_{0};
-  Selectors selectors_;
-  std::unique_ptr<std::bitset<65536>> ports_;
-  uint32_t beyond_gpu_ = kNone, judged_ = kNone, limited_ = kNone, front_bytes_ = 0, tail_bytes_ = 0;
-  bool front_varies_ = false, has_transport_ = false, has_selectors_ = false;
+  std::vector<Associations*> followers_;  // that have numbers from here
+  uint32_t beyond_gpu_ = kNone, judged_ = kNone, limited_ = kNone, counts_content_ = kNone;
+  uint32_t front_bytes_ = 0, tail_bytes_ = 0;
+  bool front_varies_ = false, has_transport_ = false, by_selector_ = false;
 };
 
-/** Arguments FILE and OFFSET; what is wrong is reported. */
-void configure_associations(click::Arguments& arguments, Associations& associations);
+/** The first two of one selector, kNone if all differ. */
+std::pair<uint32_t, uint32_t> first_twice(std::span<const Selector> list);
+
+/** Arguments FILE and OFFSET; what is wrong is reported. Returns FILE. */
+std::string configure_associations(click::Arguments& arguments, Associations& associations);
+
+/** Throws Error if a CheckIPHeader on the only way to `element` looks for the IP header elsewhere than behind
+ *  `link_bytes` bytes, which `owner`'s OFFSET says. Once `before` of elements is set. */
+void check_offset(const Element& element, uint32_t link_bytes, const std::string& owner);
 
 }  // namespace heddle::ipsec

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <random>
 
@@ -61,8 +63,8 @@ TEST(Associations, GoOnInOthers) {
   second.load(list, 0);
   for (uint32_t i = 0; i < 4; ++i) {
     first.take_numbers(i, 7 + i);
-    for (int packet = 0; packet < 5; ++packet) first.take_life(i, 100);
-    EXPECT_FALSE(first.take_life(i, 100));
+    for (int packet = 0; packet < 5; ++packet) first.take_life(i, 100, {});
+    EXPECT_FALSE(first.take_life(i, 100, {}));
     EXPECT_TRUE(first.window(i).mark(20 + i));
   }
   second.take_over(first);
@@ -70,21 +72,21 @@ TEST(Associations, GoOnInOthers) {
   EXPECT_EQ(second.take_numbers(1, 1), 1u);
   EXPECT_EQ(second.take_numbers(2, 1), 10u);
   EXPECT_EQ(second.take_numbers(3, 1), 8u);
-  EXPECT_EQ(second.iv_base(0), first.iv_base(3));
-  EXPECT_NE(second.iv_base(1), first.iv_base(1));
+  EXPECT_EQ(second[0].iv_base, first[3].iv_base);
+  EXPECT_NE(second[1].iv_base, first[1].iv_base);
   EXPECT_FALSE(second.window(0).mark(23));
   EXPECT_TRUE(second.window(1).mark(21));
   EXPECT_FALSE(second.window(3).mark(20));
-  EXPECT_FALSE(second.take_life(0, 1));
-  EXPECT_TRUE(second.take_life(1, 1));
-  for (int packet = 0; packet < 5; ++packet) EXPECT_TRUE(second.take_life(2, 1));
-  EXPECT_FALSE(second.take_life(2, 1));
+  EXPECT_FALSE(second.take_life(0, 1, {}));
+  EXPECT_TRUE(second.take_life(1, 1, {}));
+  for (int packet = 0; packet < 5; ++packet) EXPECT_TRUE(second.take_life(2, 1, {}));
+  EXPECT_FALSE(second.take_life(2, 1, {}));
   first.take_over(second);
   EXPECT_GE(first.take_numbers(3, 1), 11u);
   EXPECT_EQ(first.take_numbers(1, 1), 9u);
   EXPECT_FALSE(first.window(3).mark(23));
   EXPECT_FALSE(first.window(1).mark(21));
-  EXPECT_FALSE(first.take_life(3, 1));
+  EXPECT_FALSE(first.take_life(3, 1, {}));
 }
 
 TEST(Associations, EachLimitIsSaidOnce) {
@@ -98,18 +100,94 @@ TEST(Associations, EachLimitIsSaidOnce) {
     return testing::internal::GetCapturedStderr();
   };
   EXPECT_EQ(said(first), "");
-  for (int packet = 0; packet < 2; ++packet) first.take_life(1, 10);
+  for (int packet = 0; packet < 2; ++packet) first.take_life(1, 10, {});
   EXPECT_EQ(said(first),
             "e: association 0x00001002 has reached its soft limit with 2 packets, 20 bytes: it needs a successor\n");
   EXPECT_EQ(said(first), "");
-  first.take_life(1, 10);
+  first.take_life(1, 10, {});
   second.take_over(first);
   const std::string hard =
       "e: association 0x00001002 has reached its hard limit with 3 packets, 30 bytes: its packets are dropped\n";
   EXPECT_EQ(said(second), hard);
   EXPECT_EQ(said(second) + said(first), "");
-  EXPECT_FALSE(second.take_life(1, 10));
+  EXPECT_FALSE(second.take_life(1, 10, {}));
   EXPECT_EQ(said(second), "");
+}
+
+int64_t wall_s() { return static_cast<int64_t>(RouterClock::wall_ns() / 1000000000); }
+
+// Nobody has sent a packet when they are reached.
+TEST(Associations, LimitsInSecondsAreSaidWithoutPackets) {
+  AssociationList list = list_of({0x1001, 0x1002, 0x1003});
+  for (auto& sa : list) sa.limits.soft_seconds = 1000, sa.limits.hard_seconds = 1000000;
+  list[0].added_s = wall_s() - 2000, list[1].added_s = wall_s() + 2000;
+  list[2].limits.hard_use_seconds = 5000, list[2].first_packet_s = wall_s() - 6000;
+  Associations associations;
+  associations.load(list, 0);
+  testing::internal::CaptureStderr();
+  associations.announce("e");
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("e: association 0x00001001 has reached its soft limit with 0 packets, 0 bytes, 200"), said.npos);
+  EXPECT_NE(said.find("e: association 0x00001003 has reached its hard limit with 0 packets, 0 bytes, 0 seconds: its "),
+            said.npos);
+  EXPECT_EQ(std::ranges::count(said, '\n'), 2) << said;
+  EXPECT_NE(associations.lifetimes().find("0 0x00001001 0 0 soft 200"), std::string::npos);
+  EXPECT_NE(associations.lifetimes().find("1 0x00001002 0 0 fresh 0 -\n"), std::string::npos);
+  EXPECT_TRUE(associations.take_life(0, 1, associations.now()));
+  EXPECT_FALSE(associations.take_life(2, 1, associations.now()));
+}
+
+// A new configuration's file, without times, is read later.
+TEST(Associations, SecondsGoOnInOthers) {
+  AssociationList list = list_of({0x1001, 0x1002});
+  for (auto& sa : list) sa.limits.hard_seconds = 1000;
+  list[1].sa.nonce = 1;
+  list[0].added_s = list[1].added_s = wall_s() - 2000;
+  Associations first, second, again;
+  first.load(list, 0);
+  list[0].added_s = list[1].added_s = 0, list[1].sa.nonce = 2;
+  second.load(list, 0), again.load(list, 0);
+  EXPECT_TRUE(again.take_life(0, 1, again.now()));
+  second.take_over(first);
+  EXPECT_FALSE(second.take_life(0, 1, second.now()));
+  EXPECT_TRUE(second.take_life(1, 1, second.now()));
+  first.take_over(second);
+  EXPECT_FALSE(first.take_life(0, 1, first.now()));
+}
+
+TEST(Lifetime, SecondsCountFromWhenItWasAddedAndFromItsFirstPacket) {
+  using namespace std::chrono_literals;
+  const Lifetime::Time start{1000s};
+  const auto at = [&](auto after) { return start + after; };
+  LifetimeNews news;
+  Limits limits;
+  limits.soft_seconds = 50, limits.hard_seconds = 60, limits.soft_use_seconds = 5, limits.hard_use_seconds = 10;
+  Lifetime used(limits, {.added = start}, news), unused(limits, {.added = start}, news);
+  EXPECT_FALSE(news.is_due(at(50s - 1ns)));
+  EXPECT_TRUE(used.take(1, at(20s)));
+  EXPECT_TRUE(used.take(1, at(25s - 1ns)));
+  EXPECT_EQ(used.state(), Lifetime::State::fresh);
+  EXPECT_FALSE(news.is_due(at(25s - 1ns)));
+  EXPECT_TRUE(news.is_due(at(25s)));
+  EXPECT_FALSE(news.is_due(at(100s)));
+  used.age(at(25s)), used.expect_end(), unused.expect_end();
+  EXPECT_EQ(used.state(), Lifetime::State::soft);
+  EXPECT_EQ(news.count(), 1u);
+  EXPECT_TRUE(used.take(1, at(30s - 1ns)));
+  EXPECT_FALSE(news.is_due(at(30s - 1ns)));
+  EXPECT_TRUE(news.is_due(at(30s)));
+  EXPECT_FALSE(used.take(1, at(30s)));
+  EXPECT_FALSE(used.take(1, at(29s)));  // a batch that began before
+  EXPECT_EQ(used.packets(), 3u);
+  EXPECT_EQ(used.seconds(at(30s)), 30u);
+  EXPECT_EQ(used.use_seconds(at(30s)), 10u);
+  unused.age(at(50s - 1ns));
+  EXPECT_EQ(unused.state(), Lifetime::State::fresh);
+  unused.age(at(60s));
+  EXPECT_EQ(unused.state(), Lifetime::State::hard);
+  limits = {}, limits.hard_seconds = ~uint64_t{1};  // as good as never
+  Lifetime endless(limits, {.added = at(1s)}, news);
+  EXPECT_TRUE(endless.take(1, at(1000000000s)));
 }
 
 TEST(Associations, OneSelectorOfTwoIsFound) {

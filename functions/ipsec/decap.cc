@@ -7,6 +7,7 @@
 #include "functions/ipsec/burst.h"
 #include "functions/ipsec/headers.h"
 #include "functions/ipsec/ipsec.h"
+#include "functions/ipsec/replay_rule.h"
 
 namespace heddle {
 
@@ -26,18 +27,45 @@ IPsecDecap::IPsecDecap() = default;
 IPsecDecap::~IPsecDecap() = default;
 
 void IPsecDecap::configure(click::Arguments& arguments) {
-  configure_associations(arguments, associations_);
+  file_ = configure_associations(arguments, associations_);
   table = &associations_;
+  retiring.push_back(&changes_);
+  associations_.reuse_if([this](uint32_t place, const FileAssociation& from) { return may_reuse(place, from); });
+}
+
+bool IPsecDecap::may_reuse(uint32_t place, const FileAssociation& from) const {
+  if (!read_gpu_state || !from.sa.extended) return true;
+  Highest highest;
+  // Below kMostBehind it changes nothing: see number_near().
+  return read_gpu_state(place * sizeof highest, std::as_writable_bytes(std::span(&highest, 1))) &&
+         highest.number < kMostBehind;
+}
+
+std::string IPsecDecap::problem_with(const FileAssociation& from) const {
+  if (from.sa.extended && !associations_.has_extended()) return "none had flag esn when the chain was planned";
+  if (leaves_judging() && Associations::counts_content_of(from))
+    return "an IPsecReplay cannot count limits of mode transport";
+  if (!on_gpu) return "";
+  if (!from.sa.fits_gpu()) return "a GPU deciphers with rfc3686(ctr(aes)) or rfc4106(gcm(aes))";
+  if (!leaves_judging() && Associations::is_judged(from))
+    return "a GPU judges no replay window, selector or limits, and there is no IPsecReplay(" + name + ") right behind";
+  return "";
+}
+
+void IPsecDecap::link(const Directory&) {
+  if (associations_.count() > 0) check_offset(*this, associations_.image().link_bytes, name);
 }
 
 bool IPsecDecap::fits_gpu() const {
-  return associations_.beyond_gpu() == Associations::kNone &&
-         (judged_behind_ || associations_.judged() == Associations::kNone);
+  return leaves_judging() ||
+         (associations_.beyond_gpu() == Associations::kNone && associations_.judged() == Associations::kNone);
 }
 
 std::string IPsecDecap::why_on_cpu() const {
   if (const uint32_t beyond = associations_.beyond_gpu(); beyond != Associations::kNone)
     return "association " + associations_.describe(beyond);
+  if (const uint32_t one = associations_.counts_content(); one != Associations::kNone)
+    return "association " + associations_.describe(one) + " has limits of what is behind a packet's headers";
   return "association " + associations_.describe(associations_.judged()) +
          " has a replay window, selector or limits, and there is no IPsecReplay(" + name + ") right behind";
 }
@@ -45,16 +73,23 @@ std::string IPsecDecap::why_on_cpu() const {
 void IPsecDecap::placed(bool on_gpu) {
   if (!on_gpu || fits_gpu()) return;
   if (associations_.beyond_gpu() != Associations::kNone)
-    throw Error("a GPU deciphers tunnels over IPv4 with rfc3686(ctr(aes)) or rfc4106(gcm(aes)), and " + why_on_cpu() +
+    throw Error("a GPU deciphers with rfc3686(ctr(aes)) or rfc4106(gcm(aes)), and " + why_on_cpu() +
                 " wants something else; give it DEVICE cpu");
+  if (associations_.counts_content() != Associations::kNone)
+    throw Error("a GPU counts no lifetimes: " + why_on_cpu() + "; give it DEVICE cpu");
   throw Error("a GPU judges no sequence numbers: " + why_on_cpu() + "; put that there, or give it DEVICE cpu");
 }
 
 std::string IPsecDecap::choice() const { return fits_gpu() ? "" : "CPU only: " + why_on_cpu(); }
 
+std::string IPsecDecap::hidden_from_cpu() const {
+  return associations_.has_extended() ? "the highest extended sequence numbers" : "";
+}
+
 Access IPsecDecap::access(Processor) const {
-  return {
-      .reads = {kWholePacket}, .writes = {kWholePacket}, .column_writes = columns(Column::sa, Column::esp_sequence)};
+  ColumnSet sets = columns(Column::sa, Column::esp_sequence);
+  if (associations_.has_extended()) sets |= columns(Column::esp_iv);
+  return {.reads = {kWholePacket}, .writes = {kWholePacket}, .column_writes = sets};
 }
 
 std::span<const char* const> IPsecDecap::drop_reasons() const {
@@ -65,34 +100,31 @@ std::span<const char* const> IPsecDecap::drop_reasons() const {
 
 void IPsecDecap::start(const Environment& environment) { bursts_ = make_bursts(environment.threads); }
 
-int IPsecDecap::prepare(Packet* packet, Work& to) {
-  const uint32_t link = associations_.image().link_bytes;
+int IPsecDecap::prepare(const Generation& all, Packet* packet, Work& to) const {
+  const uint32_t link = all.image().link_bytes;
   if (length(packet) < link + kIp4Bytes) return kNotEsp;
   uint8_t* const header = data(packet) + link;
-  to.arrived = arrived_of(header, length(packet) - link, [&](uint16_t port) { return associations_.takes_port(port); });
+  to.arrived = arrived_of(header, length(packet) - link, [&](uint16_t port) { return all.image().takes_port(port); });
   if (to.arrived.reason != kGood) return to.arrived.reason;
   to.esp = header + to.arrived.esp;
-  to.sa = associations_.find(load_u32(to.esp));
-  if (to.sa == Associations::kNone || !is_for(to.sa, header, to.arrived)) return kUnknown;
-  const Details& sa = associations_.details(to.sa);
+  to.sa = all.find(load_u32(to.esp));
+  if (to.sa == Associations::kNone) return kUnknown;
+  const Form& sa = all[to.sa];
+  if (to.arrived.port != sa.destination_port || !goes_to(sa, [&](uint32_t at) { return load_u32(header + at); }))
+    return kUnknown;
   const uint32_t around = kEspBytes + sa.suite.iv_bytes() + sa.suite.icv_bytes;
   const uint32_t bytes = to.arrived.end - to.arrived.esp;
   if (bytes < around + kTrailerBytes || (bytes - around) % sa.suite.alignment() != 0) return kShort;
   to.ciphertext = bytes - around;
   const uint32_t low = swapped(load_u32(to.esp + 4));
-  to.sequence = sa.extended ? associations_.window(to.sa).extended(low) : low;
-  if (leaves_judging()) return kGood;
-  return associations_.window(to.sa).could_come(to.sequence) ? kGood : kReplayed;
-}
-
-bool IPsecDecap::is_for(uint32_t index, const uint8_t* header, const Arrived& arrived) const {
-  const Details& sa = associations_.details(index);
-  if (arrived.ip6 != sa.ip6 || arrived.port != sa.destination_port) return false;
-  return sa.ip6 ? std::memcmp(header + 24, sa.destination6, 16) == 0
-                : load_u32(header + 16) == associations_[index].destination;
+  const ReplayWindow& window = all.window(to.sa);
+  to.sequence = low;
+  if (sa.extended) to.sequence = leaves_judging() ? number_near(window.top(), low) : window.extended(low);
+  return leaves_judging() || window.could_come(to.sequence) ? kGood : kReplayed;
 }
 
 void IPsecDecap::run_cpu(Batch& batch) {
+  const Generation& all = associations_.current();
   Burst& burst = *bursts_[static_cast<size_t>(batch.thread)];
   Work work[Burst::kMost];
   for (int first = 0; first < batch.size(); first += Burst::kMost) {
@@ -101,18 +133,18 @@ void IPsecDecap::run_cpu(Batch& batch) {
     for (int i = first; i < end; ++i) {
       Work& to = work[burst.count()];
       to.packet = i;
-      if (const int reason = prepare(batch.packet(i), to); reason != kGood)
+      if (const int reason = prepare(all, batch.packet(i), to); reason != kGood)
         batch.drop(i, reason);
       else
-        burst.decipher(associations_.details(to.sa), to.esp, to.ciphertext, static_cast<uint32_t>(to.sequence >> 32));
+        burst.decipher(all.details(to.sa), to.esp, to.ciphertext, static_cast<uint32_t>(to.sequence >> 32));
     }
-    finish(batch, burst, work);
+    finish(all, batch, burst, work);
   }
 }
 
-int IPsecDecap::open(Packet* packet, const Work& it) {
-  const uint32_t link = associations_.image().link_bytes;
-  const Details& sa = associations_.details(it.sa);
+int IPsecDecap::open(const Generation& all, Packet* packet, const Work& it, Lifetime::Time now) const {
+  const uint32_t link = all.image().link_bytes;
+  const Association& sa = all[it.sa];
   uint8_t* const text = it.esp + kEspBytes + sa.suite.iv_bytes();
   const auto load = [&](uint32_t at) { return load_u32(text + at); };
   const Payload payload = payload_of(it.ciphertext, load);
@@ -128,8 +160,8 @@ int IPsecDecap::open(Packet* packet, const Work& it) {
   } else {
     const Inner inner = tunnelled(payload, load);
     if (inner.bytes == 0) return kNotIp;
-    const int ecn = associations_[it.sa].flags & kNoEcn ? static_cast<int>(inner.tos & 3)
-                                                        : ecn_behind_tunnel(inner.tos & 3, it.arrived.ecn);
+    const int ecn =
+        sa.flags & kNoEcn ? static_cast<int>(inner.tos & 3) : ecn_behind_tunnel(inner.tos & 3, it.arrived.ecn);
     if (ecn < 0) return kEcn;
     start = text;
     bytes = inner.bytes;
@@ -138,24 +170,26 @@ int IPsecDecap::open(Packet* packet, const Work& it) {
     const uint32_t type = ether_type_of(inner);
     if (link >= 2) text[-2] = static_cast<uint8_t>(type >> 8), text[-1] = static_cast<uint8_t>(type);
   }
-  if (!leaves_judging() && !associations_.has(it.sa, start, bytes)) return kSelector;
+  if (!leaves_judging() && !all.may_have(it.sa, start, bytes)) return kSelector;
   move_head(packet, static_cast<int>(start - link - data(packet)));
   move_tail(packet, static_cast<int>(link + bytes) - static_cast<int>(length(packet)));
-  return leaves_judging() || associations_.take_life(it.sa, sa.transport ? payload.bytes : bytes) ? kGood : kExpired;
+  return leaves_judging() || all.take_life(it.sa, sa.transport ? payload.bytes : bytes, now) ? kGood : kExpired;
 }
 
-void IPsecDecap::finish(Batch& batch, Burst& burst, const Work* work) {
+void IPsecDecap::finish(const Generation& all, Batch& batch, Burst& burst, const Work* work) const {
   const bool ok = burst.finish();
+  const Lifetime::Time now = all.now();
   uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
+  uint64_t* numbers = associations_.has_extended() ? batch.wide_column(Column::esp_iv) : nullptr;
   for (int k = 0; k < burst.count(); ++k) {
     const Work& it = work[k];
     int reason = kGood;
     if (!ok || !burst.authentic(k))
       reason = kBadIcv;
-    else if (!leaves_judging() && !associations_.window(it.sa).mark(it.sequence))
+    else if (!leaves_judging() && !all.window(it.sa).mark(it.sequence))
       reason = kReplayed;
     else
-      reason = open(batch.packet(it.packet), it);
+      reason = open(all, batch.packet(it.packet), it, now);
     if (reason != kGood) {
       batch.drop(it.packet, reason);
       continue;
@@ -163,6 +197,7 @@ void IPsecDecap::finish(Batch& batch, Burst& burst, const Work* work) {
     // A column that nobody reads is not there.
     if (sas != nullptr) sas[it.packet] = it.sa;
     if (sequences != nullptr) sequences[it.packet] = static_cast<uint32_t>(it.sequence);
+    if (numbers != nullptr) numbers[it.packet] = it.sequence;
   }
 }
 
@@ -174,6 +209,7 @@ std::string IPsecDecap::stop() {
 void IPsecDecap::handlers(Handlers& list) {
   list.read("associations", [this] { return associations_.text(); });
   list.read("lifetimes", [this] { return associations_.lifetimes(); });
+  changes_.handlers(list, file_);
 }
 
 std::vector<std::pair<std::string, uint64_t>> IPsecDecap::statistics() const { return associations_.statistics(); }

@@ -22,19 +22,77 @@ IPsecEncap::IPsecEncap() = default;
 IPsecEncap::~IPsecEncap() = default;
 
 void IPsecEncap::configure(click::Arguments& arguments) {
-  configure_associations(arguments, associations_);
+  file_ = configure_associations(arguments, associations_);
   table = &associations_;
+  retiring.push_back(&changes_);
+}
+
+bool IPsecEncap::has_waiting_before() const {
+  std::vector<const Element*> reached{this};
+  for (size_t k = 0; k < reached.size(); ++k)
+    for (const Element* element : reached[k]->before) {
+      if (dynamic_cast<const IPsecSequence*>(element) != nullptr ||
+          std::ranges::find(reached, element) != reached.end())
+        continue;
+      const bool waits = dynamic_cast<const Source*>(element) != nullptr && element->inputs > 0;
+      if (waits || dynamic_cast<const Emitter*>(element) != nullptr) return true;
+      reached.push_back(element);
+    }
+  return false;
+}
+
+void IPsecEncap::link(const Directory& directory) {
+  bool waits = has_waiting_before();
+  for (Element* other : directory("*")) {
+    auto* const encap = dynamic_cast<IPsecEncap*>(other);
+    if (encap == nullptr || encap == this) continue;
+    if (encap->file_ == file_) {
+      changes_.include(encap->changes_);
+      waits = waits || encap->has_waiting_before();
+    } else {
+      changes_.exclude(encap->associations_, encap->name);
+    }
+  }
+  // What has waited long may have a place that has been left since then.
+  if (waits) associations_.reuse_if([](uint32_t, const FileAssociation&) { return false; });
+}
+
+std::string IPsecEncap::problem_with(const FileAssociation& from) const {
+  const Association& sa = from.sa;
+  if (on_gpu && !sa.fits_gpu()) return "a GPU enciphers with rfc3686(ctr(aes)) or rfc4106(gcm(aes))";
+  if (sa.transport && !associations_.has_transport()) return "none had mode transport when the chain was planned";
+  const uint32_t front = sa.front_bytes();
+  const bool fits =
+      associations_.front_varies() ? front <= associations_.front_bytes() : front == associations_.front_bytes();
+  if (!fits)
+    return format("it puts %u bytes before packets, and the chain was planned for %s%u", front,
+                  associations_.front_varies() ? "up to " : "", associations_.front_bytes());
+  if (sa.tail_bytes() > associations_.tail_bytes())
+    return format("it puts up to %u bytes behind packets, and the chain was planned for %u", sa.tail_bytes(),
+                  associations_.tail_bytes());
+  return "";
 }
 
 void IPsecEncap::placed(bool on_gpu) {
   if (const uint32_t beyond = associations_.beyond_gpu(); on_gpu && beyond != Associations::kNone)
-    throw Error("a GPU enciphers tunnels over IPv4 with rfc3686(ctr(aes)) or rfc4106(gcm(aes)), and association " +
+    throw Error("a GPU enciphers with rfc3686(ctr(aes)) or rfc4106(gcm(aes)), and association " +
                 associations_.describe(beyond) + " wants something else; give it DEVICE cpu");
 }
 
 std::string IPsecEncap::choice() const {
   const uint32_t beyond = associations_.beyond_gpu();
   return beyond == Associations::kNone ? "" : "CPU only: association " + associations_.describe(beyond);
+}
+
+std::string IPsecEncap::wrong_setter(Column column, const Element& setter) const {
+  if (column != Column::esp_sequence) return "";
+  const std::string remedy = "put an IPsecSequence(" + name + ") between the two";
+  if (dynamic_cast<const IPsecDecap*>(&setter) != nullptr)
+    return ", to the number that they came with, which would be used again; " + remedy;
+  const auto* sequence = dynamic_cast<const IPsecSequence*>(&setter);
+  if (sequence == nullptr || sequence->numbers(associations_)) return "";
+  return ", to numbers for '" + sequence->encap_name() + "', which has other associations; name '" + name +
+         "' there, or " + remedy;
 }
 
 Access IPsecEncap::access(Processor) const {
@@ -50,14 +108,21 @@ std::span<const char* const> IPsecEncap::drop_reasons() const {
 
 void IPsecEncap::start(const Environment& environment) { bursts_ = make_bursts(environment.threads); }
 
-int IPsecEncap::prepare(Packet* packet, uint32_t index, uint32_t sequence, uint64_t iv, Work& to) const {
+namespace {
+
+/** Writes words of a header. */
+auto store_at(uint8_t* header) {
+  return [header](uint32_t at, uint32_t word) { store_u32(header + at, word); };
+}
+
+}  // namespace
+
+int IPsecEncap::prepare(Packet* packet, const Association& sa, uint32_t sequence, uint64_t iv, Work& to) const {
   const uint32_t link = associations_.image().link_bytes;
   if (length(packet) < link) return kMalformed;
-  const Association& keys = associations_[index];
-  const Details& sa = associations_.details(index);
   uint8_t* const frame = data(packet);
   const uint32_t available = length(packet) - link;
-  const Plain plain = plain_of(keys, sa, frame + link, available);
+  const Plain plain = plain_of(sa, frame + link, available, [&](uint32_t at) { return load_u32(frame + link + at); });
   if (plain.reason != kGood) return plain.reason;
   const uint32_t bytes = plain.inner.bytes - plain.kept, ciphertext = sa.ciphertext_bytes(bytes);
   const uint32_t front = sa.front_bytes(), middle = sa.middle_bytes();
@@ -73,10 +138,10 @@ int IPsecEncap::prepare(Packet* packet, uint32_t index, uint32_t sequence, uint6
     change_header(header, plain.kept, plain.next_at, kProtocolEsp, behind);
   } else {
     if (link >= 2) header[-2] = sa.ip6 ? 0x86 : 0x08, header[-1] = sa.ip6 ? 0xdd : 0x00;
-    write_outer(header, keys, sa, plain.inner, sequence, behind);
+    write_outer(store_at(header), sa, plain.inner, sequence, behind);
   }
-  if (sa.in_udp()) write_udp(esp - 8, sa, behind - 8);
-  store_u32(esp, keys.spi);
+  if (sa.in_udp()) write_udp(store_at(esp - kUdpBytes), sa, behind - kUdpBytes);
+  store_u32(esp, sa.spi);
   store_u32(esp + 4, swapped(sequence));
   std::memcpy(esp + kEspBytes, &iv, sizeof iv);
   if (sa.suite.iv_bytes() > sizeof iv) std::memset(esp + kEspBytes + sizeof iv, 0, sa.suite.iv_bytes() - sizeof iv);
@@ -89,6 +154,7 @@ int IPsecEncap::prepare(Packet* packet, uint32_t index, uint32_t sequence, uint6
 void IPsecEncap::run_cpu(Batch& batch) {
   const uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
   const uint64_t* ivs = batch.wide_column(Column::esp_iv);
+  const Generation& all = associations_.current();
   Burst& burst = *bursts_[static_cast<size_t>(batch.thread)];
   int packets[Burst::kMost];
   for (int first = 0; first < batch.size(); first += Burst::kMost) {
@@ -97,14 +163,13 @@ void IPsecEncap::run_cpu(Batch& batch) {
     for (int i = first; i < end; ++i) {
       Work work;
       const int reason =
-          sas[i] >= associations_.count() ? kNoSa : prepare(batch.packet(i), sas[i], sequences[i], ivs[i], work);
+          sas[i] >= all.count() ? kNoSa : prepare(batch.packet(i), all[sas[i]], sequences[i], ivs[i], work);
       if (reason != kGood) {
         batch.drop(i, reason);
         continue;
       }
       packets[burst.count()] = i;
-      burst.encipher(associations_.details(sas[i]), work.esp, work.ciphertext,
-                     associations_.upper_half(sas[i], sequences[i]));
+      burst.encipher(all.details(sas[i]), work.esp, work.ciphertext, upper_half(all[sas[i]], ivs[i]));
     }
     if (burst.finish()) continue;
     for (int k = 0; k < burst.count(); ++k) batch.drop(packets[k], kMalformed);
@@ -114,6 +179,7 @@ void IPsecEncap::run_cpu(Batch& batch) {
 void IPsecEncap::handlers(Handlers& list) {
   list.read("associations", [this] { return associations_.text(); });
   list.read("lifetimes", [this] { return associations_.lifetimes(); });
+  changes_.handlers(list, file_);
 }
 
 std::vector<std::pair<std::string, uint64_t>> IPsecEncap::statistics() const { return associations_.statistics(); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What both ends of a tunnel do with a packet's bytes on a GPU: AES-CTR and an HMAC, or AES-GCM.
+// What both ends of an association do with a packet's bytes on a GPU: AES-CTR and an HMAC, or AES-GCM.
 
 #include "functions/ipsec/aes.cuh"
 #include "functions/ipsec/rule.h"
@@ -10,11 +10,12 @@
 
 namespace heddle::ipsec {
 
-// A packet's stream is what is authenticated: ESP header and IV (16 bytes), then the ciphertext. It may lie at any
-// address, also where the inner packet is; so memory is read and written in aligned pieces of 16 bytes, once, and the
-// key stream is shifted to them. Eight lanes take a packet a chunk of eight pieces further, while a thread of warp 0
-// hashes the chunk before, which stays in shared memory. GHASH is a sum, so the eight lanes do that themselves, each of
-// every eighth block; where no packet of a tile has an HMAC warp 0 does as the others.
+// A packet's stream is what is authenticated: ESP header and IV (16 bytes), then the ciphertext; the upper half of an
+// extended sequence number is not in the packet. It may lie at any address, also where the inner packet is; so memory
+// is read and written in aligned pieces of 16 bytes, once, and the key stream is shifted to them. Eight lanes take a
+// packet a chunk of eight pieces further, while a thread of warp 0 hashes the chunk before, which stays in shared
+// memory. GHASH is a sum, so the eight lanes do that themselves, each of every eighth block; where no packet of a tile
+// has an HMAC warp 0 does as the others.
 constexpr uint32_t kPiece = 16, kLanes = 8, kChunk = kPiece * kLanes;
 constexpr uint32_t kStreamHead = kEspBytes + kIvBytes;
 constexpr uint32_t kRingWords =
@@ -25,9 +26,13 @@ struct Stream {
   uint8_t* stream;
   const Association* sa;
   Suite suite;               // of `sa`
+  bool extended;             // the same
+  uint32_t high;             // upper half of the sequence number, a number; 0 if there is none
   uint32_t ciphertext;       // bytes; 0: the packet is dropped
   uint32_t sequence, iv[2];  // as they lie
   __device__ uint32_t bytes() const { return kStreamHead + ciphertext; }
+  /** What an HMAC is of: with an upper half, which counts as if it stood behind the stream (RFC 4303, 2.2.1). */
+  __device__ uint32_t hashed_bytes() const { return bytes() + (extended ? 4 : 0); }
   /** Bytes between the start of its first piece and that of the stream. */
   __device__ uint32_t shift() const { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(stream) % kPiece); }
   __device__ uint32_t chunks() const { return ciphertext == 0 ? 0 : (shift() + bytes() + kChunk - 1) / kChunk; }
@@ -73,7 +78,7 @@ struct Work {
   }
 };
 
-/** Copies `bytes` bytes, at most 64, to `by` bytes from where they are: at least 16 bytes before, or behind. 16 at a
+/** Copies `bytes` bytes to `by` bytes from where they are: at least 16 bytes before, or behind. 16 at a
  *  time, so that reads of host memory overlap, and in the order in which none are lost. */
 __device__ inline void move_link(uint8_t* from, uint32_t bytes, int by) {
   const uint32_t pieces = (bytes + 15) / 16;
@@ -200,8 +205,8 @@ template <class Job, class Done>
 __device__ inline void hmac(Work<Job>& work, int k, uint32_t n, const Done& done_with) {
   const Stream& job = work.jobs[k];
   const bool sha256 = job.suite.hash == Hash::hmac_sha256_128;
-  const uint32_t bytes = job.bytes(), here = (n + 1) * kChunk, digest = sha256 ? 8 : 5;
-  const uint32_t total = (bytes + 9 + 63) / 64;  // blocks of 64 bytes; the one behind them is the outer hash's
+  const uint32_t bytes = job.bytes(), end = job.hashed_bytes(), here = (n + 1) * kChunk, digest = sha256 ? 8 : 5;
+  const uint32_t total = (end + 9 + 63) / 64;  // blocks of 64 bytes; the one behind them is the outer hash's
   for (uint32_t block = work.hashed[k]; block <= total; work.hashed[k] = ++block) {
     const bool outer = block == total;
     const uint32_t needed = 64 * block + 64 < bytes ? 64 * block + 64 : bytes;
@@ -212,10 +217,10 @@ __device__ inline void hmac(Work<Job>& work, int k, uint32_t n, const Done& done
 #pragma unroll
     for (uint32_t w = 0; w < 16; ++w) {
       const uint32_t place = 64 * block + 4 * w;
-      words[w] = place == bytes ? 0x80000000 : number_at(work, k, place);
+      words[w] = place == end ? 0x80000000 : place == bytes ? job.high : number_at(work, k, place);
       if (outer) words[w] = w < digest ? state[w < 8 ? w : 0] : w == digest ? 0x80000000 : 0;
     }
-    if (block == total - 1) words[15] = (64 + bytes) * 8;
+    if (block == total - 1) words[15] = (64 + end) * 8;
     if (outer) {
       words[15] = (64 + 4 * digest) * 8;
 #pragma unroll
@@ -237,11 +242,15 @@ __device__ inline void hmac(Work<Job>& work, int k, uint32_t n, const Done& done
 /** Block b of what GHASH sums up of packet k (RFC 4106, 5). */
 template <class Job>
 __device__ inline Polynomial ghash_block(const Work<Job>& work, int k, uint32_t b) {
-  if (b + 1 == work.jobs[k].ghash_blocks()) return {kEspBytes * 8, work.jobs[k].ciphertext * 8};
+  const Stream& job = work.jobs[k];
+  if (b + 1 == job.ghash_blocks()) return {(kEspBytes + (job.extended ? 4 : 0)) * 8, job.ciphertext * 8};
   uint32_t words[4];
 #pragma unroll
   for (uint32_t w = 0; w < 4; ++w) words[w] = number_at(work, k, 16 * b + 4 * w);
-  if (b == 0) words[2] = words[3] = 0;  // the IV
+  if (b == 0) {  // SPI and sequence number, without the IV
+    words[2] = job.extended ? words[1] : 0, words[3] = 0;
+    if (job.extended) words[1] = job.high;
+  }
   return {uint64_t{words[0]} << 32 | words[1], uint64_t{words[2]} << 32 | words[3]};
 }
 

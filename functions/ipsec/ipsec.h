@@ -1,8 +1,10 @@
 #pragma once
 
+#include "core/checks_setter.h"
 #include "core/chooses.h"
 #include "core/gpu_state.h"
 #include "functions/ipsec/associations.h"
+#include "functions/ipsec/changes.h"
 #include "functions/ipsec/replay_table.h"
 #include "functions/ipsec/sequence_table.h"
 
@@ -36,16 +38,21 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *                                                  also from `anti-replay esn context:`
  *      encap type espinudp sport 4500 dport 4500 addr 0.0.0.0     tunnels over IPv4 in UDP (RFC 3948), without checksum
  *      limit: soft N(packets), hard N(packets)     and the same of (bytes): its lifetime
+ *      expire add: soft N(sec), hard N(sec)        the same in seconds since it was added, or, with `use:`, since its
+ *                                                  first packet; 0: no limit. Also `limit time-hard N` and the like
  *      sel src PREFIX dst PREFIX                   which packets IPsecSequence gives it
  *
- *  AES keys have 128, 192 or 256 bits. A GPU does tunnels over IPv4 by rfc3686(ctr(aes)) with either hash, or by
- *  rfc4106(gcm(aes)), also of several kinds in one FILE, but no cbc(aes), transport mode, IPv6 outside, UDP and
- *  extended numbers; with such an association in FILE the element needs a CPU, where intel-ipsec-mb does the work, and
- *  on a GPU it is an error.
+ *  What says nothing of packets here is passed over: `lastused`, `output-mark`, `crypto offload parameters`, `coa`,
+ *  `if_id`, `dir`, flags wildrecv and align4. What would make it another association is an error: `mark`, `tfcpad`,
+ *  `comp`, flags decap-dscp and icmp, extra-flag oseq-may-wrap, protocols and ports of a `sel` line.
+ *
+ *  AES keys have 128, 192 or 256 bits. A GPU does all of this, also of several kinds in one FILE, but for cbc(aes);
+ *  with such an association in FILE the element needs a CPU, where intel-ipsec-mb does the work, and on a GPU it is an
+ *  error.
  *
  *  Needs the columns sa, esp_sequence and esp_iv: an IPsecSequence before it sets them, on the CPU or between GPU
  *  ports, so that the sequence numbers of an association are in the order in which packets came, also where a GPU does
- *  the rest. It may name another IPsecEncap with the same associations.
+ *  the rest. It may name another IPsecEncap with the same associations at the same places of its FILE.
  *
  *  Inner packets are IPv4 or IPv6. What a link has padded behind them goes. The outer header of a tunnel takes over
  *  DSCP, ECN and DF (for IPv6: DF is set), unless the association has `extra-flag dont-encap-dscp`, `flag noecn` or
@@ -56,14 +63,40 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *  "malformed" (no IPv4 or IPv6 packet, it is cut, or it would get longer than 65,535 bytes), "fragment" (in transport
  *  mode, which takes whole packets).
  *
- *  Handlers: `associations` (r): a line each: place in FILE, SPI, outer source, outer destination, algorithms;
- *  `lifetimes` (r): a line for each that has limits: place, SPI, packets, bytes, and fresh, soft or hard. Statistics:
- *  `associations`; with limits `expiring` and `expired`.
+ *  Handlers: `associations` (r): a line each: place, SPI, outer source, outer destination, algorithms; `lifetimes` (r):
+ *  a line for each that has limits: place, SPI, packets, bytes, and fresh, soft or hard; if it has limits in seconds,
+ *  also seconds since it was added, and since its first packet or "-". Statistics: `associations`; with limits
+ *  `expiring` and `expired`.
  *
- *  Hot reconfiguration: associations of the same SPI and keys count on, numbers and lifetimes, also of another FILE.
+ *  These change associations while packets flow; what is wrong with one changes nothing and is answered by line, and no
+ *  answer has keys:
+ *
+ *      reload          (w) reads FILE again; SIGHUP does it for all elements
+ *      add PATH        (w) adds the associations of another such file
+ *      remove SPI [DST]  (w) takes one away, if it goes to DST
+ *
+ *  An association of the same SPI and keys goes on, whatever file it is from: its numbers, initialisation vectors,
+ *  window and lifetime are those that it has, and not those of the file; addresses, mode, `encap`, flags and `sel` line
+ *  may be others, but neither limits, window size nor `flag esn`. Others begin as the file says. One that goes and
+ *  comes again is a new one, whose oseq and seq must say where it goes on. Packets that IPsecSequence has given an
+ *  association leave with that, also if it goes meanwhile, but not from a Queue between the two, where such a packet is
+ *  dropped ("no_sa"). When the handler returns, its keys have been wiped.
+ *
+ *  All IPsecEncaps with the same FILE change together, and one with another FILE may not have the same associations.
+ *  What the chain was planned for stays: an association that needs more room before or behind packets than all at the
+ *  start, another start of packets where these had one, mode transport where there was none, or what a GPU cannot do
+ *  where it has to, is an error; and so is any change where IPsecSequence runs on a GPU. hotconfig plans anew. A change
+ *  makes the whole table anew, beside the old one, so it takes memory for both, also of a GPU. There are 200,000 places
+ *  for at most 100,000 associations: those that stay keep theirs, which column sa has, and new ones get the lowest that
+ *  are free when the change begins; with a Queue or the like between IPsecSequence and this only places that nobody has
+ *  had.
+ *
+ *  Hot reconfiguration reads FILE: associations of the same SPI and keys count on, numbers and lifetimes, also of
+ *  another FILE.
  *
  *  Errors: FILE cannot be read, others than its owner may use it, what is wrong in it by line; two associations with
- *  one SPI; on a GPU an association that this cannot do.
+ *  one SPI; on a GPU an association that this cannot do; numbers of an IPsecSequence for other associations, or of an
+ *  IPsecDecap.
  *
  *  A NAT forgets an address that is silent: RFC 3948's keep-alives are a datagram of one byte, 255, every 20 seconds,
  *  which the last lines of the example send. Messages of IKE to the same port have four zeros behind the UDP header;
@@ -76,11 +109,12 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *      TimedSource(20, \<ff>, LIMIT 10) -> UDPIPEncap(198.51.100.1, 4500, 203.0.113.1, 4500)
  *        -> EtherEncap(0x0800, 02:00:00:00:00:01, 02:00:00:00:00:02) -> out;
  */
-class IPsecEncap : public Element, public Chooses {
+class IPsecEncap : public Element, public Chooses, public ChecksSetter {
  public:
   IPsecEncap();
   ~IPsecEncap() override;
   void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
   void placed(bool on_gpu) override;
   std::string choice() const override;
   Access access(Processor) const override;
@@ -97,14 +131,21 @@ class IPsecEncap : public Element, public Chooses {
   void take_state(Element& old) override { associations_.take_over(static_cast<IPsecEncap&>(old).associations_); }
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
+  std::string wrong_setter(Column column, const Element& setter) const override;
 
   ipsec::Associations& associations() { return associations_; }
 
  private:
   struct Work;
   /** Writes everything but ciphertext and ICV. A reason to drop the packet, or kGood. */
-  int prepare(Packet* packet, uint32_t index, uint32_t sequence, uint64_t iv, Work& to) const;
+  int prepare(Packet* packet, const ipsec::Association& sa, uint32_t sequence, uint64_t iv, Work& to) const;
+  /** Whether packets may wait, other than on their way, between an IPsecSequence and this. */
+  bool has_waiting_before() const;
+  /** Why this association cannot come to the plan as it is, or "". */
+  std::string problem_with(const ipsec::FileAssociation& from) const;
+  std::string file_;
   ipsec::Associations associations_;
+  ipsec::Changes changes_{associations_, [this](const ipsec::FileAssociation& from) { return problem_with(from); }};
   std::vector<std::unique_ptr<ipsec::Burst>> bursts_;
 };
 
@@ -113,9 +154,9 @@ class IPsecEncap : public Element, public Chooses {
  *      IPsecSequence(ENCAP [, keywords SPI, BY, MTU, DEVICE])
  *
  *  ENCAP: the name of the IPsecEncap that the packets go to. It sets the columns sa, esp_sequence and esp_iv, which
- *  that reads. SPI: the association with this number gets all packets. BY: `selector` (default): the one whose `sel`
- *  line in ENCAP's FILE has the inner addresses, with the longest destination prefix (without a `sel` line: all of IPv4
- *  and IPv6); `column`: the one that the column sa says already.
+ *  that reads. SPI: the association with this number gets all packets, while there is one. BY: `selector` (default):
+ *  the one whose `sel` line in ENCAP's FILE has the inner addresses, with the longest destination prefix (without a
+ *  `sel` line: all of IPv4 and IPv6); `column`: the one that the column sa says already.
  *
  *  Numbers rise by one a packet, in the order in which packets come to a thread, from what FILE says (oseq) on.
  *  Initialisation vectors are that number and a random one of this run, so that a FILE that is used again does not
@@ -123,12 +164,16 @@ class IPsecEncap : public Element, public Chooses {
  *
  *  DEVICE gpu, which --device does not imply: it runs between GPU ports (FromGPUPort), where the tiles of a ring pair
  *  have their turn in the order in which packets came, so that numbers rise as on the CPU; nowhere else on a GPU. Ring
- *  pairs share the numbers of an association. FILE may then have what a GPU enciphers, and no limits, and no other
+ *  pairs share the numbers of an association. FILE may then have what a GPU enciphers, but no limits, and no other
  *  IPsecSequence may take numbers of the same associations.
  *
  *  Where FILE gives an association limits, packets count by their length behind OFFSET. When one is reached, a line on
  *  standard error says so within a tenth of a second: a soft limit asks for a successor, a hard one ends the
  *  association, which has then had exactly so many packets, or, with bytes, the packet that got there.
+ *
+ *  Seconds count from when FILE is read, by the router's clock (--simtime), whether packets come or not. If `lifetime
+ *  current:` says when the association was added, and first used, in local time, as `ip -s xfrm state` does, what has
+ *  passed of them by then counts as well: what is left is what the kernel had left.
  *
  *  The numbers are for one packet each: between it and ENCAP there may be nothing that copies packets or makes others
  *  of them, such as Tee or IPFragmenter.
@@ -139,14 +184,15 @@ class IPsecEncap : public Element, public Chooses {
  *  tells the length that IPFragmenter and ICMPError need.
  *
  *  Handlers: `mtu` (rw); `inner_mtu` (r): the longest packet that all tunnels of ENCAP can take within the MTU;
- *  `numbers` (r): a line for each association: its place in FILE, SPI, and the last number that has been taken.
+ *  `numbers` (r): a line for each association: its place, SPI, and the last number that has been taken.
  *
  *  Drops, before a number or lifetime is used: "no_sa" (no selector has the addresses, the packet is no IP packet and
  *  BY is selector, or column sa is no association), and what ENCAP would drop: "no_sa", "malformed", "fragment";
  *  "too_big". Also "exhausted" (all 4,294,967,295 numbers of the association have been used, or, extended, 2^63 - 1: it
  *  needs a new key), "expired" (it has reached a hard limit).
  *
- *  Errors: ENCAP is no IPsecEncap of this chain; SPI is none of its FILE; another IPsecSequence takes numbers of the
+ *  Errors: ENCAP is no IPsecEncap of this chain; its OFFSET is not where a CheckIPHeader on the way here has found the
+ *  header; SPI is none of its FILE; another IPsecSequence takes numbers of the
  *  same association for another IPsecEncap; BY is selector, and two associations have one selector; on a GPU what this
  *  cannot do.
  *
@@ -174,6 +220,10 @@ class IPsecSequence : public Element, public Chooses, public KeepsGpuState {
   const char* ports() const override { return "1/1-2"; }
   void handlers(Handlers& list) override;
 
+  const std::string& encap_name() const { return encap_name_; }
+  /** Whether its numbers, and the places that it gives, are those of the same associations there. After link(). */
+  bool numbers(const ipsec::Associations& others) const;
+
  private:
   static constexpr uint32_t kLeastMtu = 256, kNoMtu = 65535;
   using By = ipsec::By;
@@ -200,7 +250,8 @@ class IPsecSequence : public Element, public Chooses, public KeepsGpuState {
  *  FILE and OFFSET are those of IPsecEncap, DEVICE and BLOCKING too. The association is the one with the packet's SPI
  *  and outer destination; one with `encap` takes UDP to its dport only, whatever port that comes from, and others take
  *  no UDP. What is before the outer header stays before the inner packet, and its last two bytes become 0x0800 or, for
- *  IPv6, 0x86dd. Sets the columns sa and esp_sequence. Columns l3 and l4 mean nothing behind it.
+ *  IPv6, 0x86dd. Sets the columns sa and esp_sequence and, where FILE has extended numbers, esp_iv, to whole ones.
+ *  Columns l3 and l4 mean nothing behind it.
  *
  *  A packet leaves only if its ICV is right, which is compared in constant time, and if it is one of the association's
  *  `sel` line, should that have one (RFC 4301, 5.2). ECN marks of a tunnel's outer header are taken over (RFC 6040),
@@ -208,15 +259,19 @@ class IPsecSequence : public Element, public Chooses, public KeepsGpuState {
  *
  *  Replays are dropped when the association's window is not 0: a sequence number must come for the first time, and not
  *  be below the window of that many, up to 4096 (RFC 4303, 3.4.3); numbers up to FILE's `seq` count as having come. The
- *  upper half of extended numbers is inferred (RFC 4303, A2).
+ *  upper half of extended numbers is inferred (RFC 4303, A2): a number is within 2^32 from the window's bottom or, with
+ *  an IPsecReplay behind, before which packets may be under way on a GPU in any order, from 2^30 below the highest
+ *  number that was authentic.
  *
  *  Limits of an association are those of its good packets and of the bytes that were protected in them, without
  *  padding; what is reached is said as by IPsecSequence.
  *
  *  A GPU does what it does for IPsecEncap, and neither windows nor `sel` lines nor limits, for all of which the order
  *  of arrival matters: IPsecReplay right behind it judges these, on the CPU or between GPU ports. Then this element
- *  leaves them to that one wherever it runs. Without it, and with an association in FILE that a GPU cannot do, it runs
- *  on a CPU, where intel-ipsec-mb does the work, and with DEVICE gpu it is an error, unless there is nothing to judge.
+ *  leaves them to that one wherever it runs. Without it, and with an association in FILE that a GPU cannot do, or one
+ *  in transport mode with limits, which IPsecReplay cannot count, it runs on a CPU, where intel-ipsec-mb does the work,
+ *  and with DEVICE gpu it is an error, unless there is nothing to judge. With extended numbers the load does not decide
+ *  (DEVICE auto is an error), for each side would know only its own highest numbers.
  *
  *  Drops: "not_esp" (no ESP, or a fragment; of UDP: to a port that no association has, or IKE's), "short" (cut, or no
  *  room for an ESP packet), "no_sa", "replayed", "bad_icv", "bad_padding" (RFC 4303, 2.4), "not_ip" (the content is no
@@ -227,27 +282,34 @@ class IPsecSequence : public Element, public Chooses, public KeepsGpuState {
  *  Hot reconfiguration: as IPsecEncap; replay windows, too. Of a window of another size, all numbers up to its highest
  *  count as having come.
  *
- *  Handlers, statistics and errors: those of IPsecEncap.
+ *  Handlers, statistics and errors: those of IPsecEncap; and a CheckIPHeader on the way here that has found the header
+ *  elsewhere than OFFSET says. Where IPsecReplay runs on a GPU associations cannot change. What is planned for is here
+ *  that an association may have extended numbers, that a GPU can do all and, without IPsecReplay, need judge nothing.
+ *  So that nothing is lost when an association is replaced by another, this end first gets both: `add`, or `reload` of
+ *  a FILE with both, then the other end, then `remove`.
  *
  *  Example:
  *
  *      FromDump(esp.pcap) -> IPsecDecap(tunnels.keys, OFFSET 14) -> CheckIPHeader(14) -> ToDump(plain.pcap);
  */
-class IPsecDecap : public Element, public Chooses {
+class IPsecDecap : public Element, public Chooses, public KeepsGpuState {
  public:
   IPsecDecap();
   ~IPsecDecap() override;
   void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
   bool follows_device() const override { return fits_gpu(); }
   void placed(bool on_gpu) override;
   std::string choice() const override;
+  size_t gpu_states() const override { return associations_.has_extended() ? ipsec::kMostPlaces : 1; }
+  std::string hidden_from_cpu() const override;
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   bool head_varies() const override { return true; }
   bool changes_length() const override { return true; }
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
-  int timer_us() const override { return associations_.has_lifetimes() ? ipsec::kAnnounceUs : 0; }
+  int timer_us() const override { return ipsec::kAnnounceUs; }  // limits may come with new associations
   void on_timer(int) override { associations_.announce(name); }
   std::string stop() override;
   void take_state(Element& old) override { associations_.take_over(static_cast<IPsecDecap&>(old).associations_); }
@@ -258,19 +320,29 @@ class IPsecDecap : public Element, public Chooses {
   /** An IPsecReplay is right behind it. */
   void judged_behind() { judged_behind_ = true; }
   /** Whether that one judges windows, selectors and lifetimes, which it does of what a GPU could decipher. */
-  bool leaves_judging() const { return judged_behind_ && associations_.beyond_gpu() == ipsec::Associations::kNone; }
+  bool leaves_judging() const {
+    constexpr uint32_t kNone = ipsec::Associations::kNone;
+    return judged_behind_ && associations_.beyond_gpu() == kNone && associations_.counts_content() == kNone;
+  }
 
  private:
   struct Work;
+  using Generation = ipsec::Generation;
   bool fits_gpu() const;
   std::string why_on_cpu() const;
-  /** Finds the packet's association. A reason to drop it, or kGood. */
-  int prepare(Packet* packet, Work& to);
-  bool is_for(uint32_t index, const uint8_t* header, const ipsec::Arrived& arrived) const;
-  /** Takes out what has been deciphered. The same. */
-  int open(Packet* packet, const Work& it);
-  void finish(Batch& batch, ipsec::Burst& burst, const Work* work);
+  /** Finds the packet's association among `all`. A reason to drop it, or kGood. */
+  int prepare(const Generation& all, Packet* packet, Work& to) const;
+  /** Takes out what has been deciphered, at `now`. The same. */
+  int open(const Generation& all, Packet* packet, const Work& it, ipsec::Lifetime::Time now) const;
+  void finish(const Generation& all, Batch& batch, ipsec::Burst& burst, const Work* work) const;
+  /** As IPsecEncap. */
+  std::string problem_with(const ipsec::FileAssociation& from) const;
+  /** Whether an association may begin at a place that another had: a GPU remembers the highest extended number
+   *  there. */
+  bool may_reuse(uint32_t place, const ipsec::FileAssociation& from) const;
+  std::string file_;
   ipsec::Associations associations_;
+  ipsec::Changes changes_{associations_, [this](const ipsec::FileAssociation& from) { return problem_with(from); }};
   std::vector<std::unique_ptr<ipsec::Burst>> bursts_;
   bool judged_behind_ = false;
 };

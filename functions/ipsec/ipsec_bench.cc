@@ -158,9 +158,9 @@ Result measured(const Case& what, uint16_t length) {
   header();
   element.run_cpu(batch);
   Burst burst;
-  const Details& details = element.associations().details(0);
+  const Associations& associations = element.associations();
   burst.begin(1);
-  burst.decipher(details, batch.frame(5) + kLink + kIp4Bytes, details.ciphertext_bytes(inner));
+  burst.decipher(associations.details(0), batch.frame(5) + kLink + kIp4Bytes, associations[0].ciphertext_bytes(inner));
   if (!burst.finish() || !burst.authentic(0)) throw Error("IPsecEncap gave a wrong result");
   return result;
 }

@@ -17,6 +17,7 @@
 #include "functions/ipsec/associations.h"
 #include "functions/ipsec/burst.h"
 #include "functions/ipsec/keys.h"
+#include "functions/ipsec/replay_rule.h"
 
 namespace heddle::bench {
 namespace {
@@ -133,7 +134,7 @@ class Decap {
     spec.nodes = {{gpu::function_id("IPsecDecap"),
                    {},
                    slots_.device().add_table(associations_.bytes()),
-                   gpu::StateId::none,
+                   slots_.device().add_state(sizeof(Highest)),
                    {gpu::kExit},
                    std::vector<uint16_t>(kEcn + 1, gpu::kExit + 1)}};
     spec.columns = spec.columns_out = columns(Column::sa, Column::esp_sequence);

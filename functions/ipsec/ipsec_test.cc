@@ -140,48 +140,6 @@ TEST_P(IpsecTest, RefusesColumnsThatNameNoAssociation) {
   EXPECT_EQ(out.drop("esp.no_sa"), 2u);
 }
 
-TEST(Ipsec, SequenceChoosesBySelector) {
-  const KeyFile keys(associations({{0x1001, "sel src 0.0.0.0/0 dst 10.0.0.0/8\n"},
-                                   {0x1002, "sel src 0.0.0.0/0 dst 10.2.0.0/16\n"},
-                                   {0x1003, "sel src 192.0.2.0/24 dst 10.2.0.0/16\n"},
-                                   {0x1004, "sel src 192.0.2.0/24 dst 10.3.0.0/16\n"}}));
-  const std::pair<uint32_t, unsigned> cases[] = {
-      {ip(10, 1, 2, 3), 0x1001}, {ip(10, 2, 2, 3), 0x1002}, {ip(10, 3, 2, 3), 0x1001}, {ip(11, 3, 2, 3), 0}};
-  std::vector<Frame> frames;
-  for (auto& [destination, spi] : cases) frames.push_back(ip_frame(ip(198, 18, 0, 1), destination, 30));
-  frames.push_back(ip_frame(ip(192, 0, 2, 9), ip(10, 3, 2, 3), 30));
-  const Result out = run(encap_chain(keys), cpu(), frames);
-  ASSERT_EQ(out.at("sink").size(), 4u);
-  const unsigned spis[] = {0x1001, 0x1002, 0x1001, 0x1004}, sequences[] = {1, 1, 2, 1};
-  for (size_t k = 0; k < 4; ++k) {
-    EXPECT_EQ(get_u32(out.at("sink")[k].bytes, 34), spis[k]);
-    EXPECT_EQ(get_u32(out.at("sink")[k].bytes, 38), sequences[k]);
-  }
-  EXPECT_EQ(out.drop("q.no_sa"), 1u);
-}
-
-TEST(Ipsec, SequenceNumbersEnd) {
-  const KeyFile keys(associations({{0x1001, "anti-replay context: seq 0x0, oseq 0xfffffffd, bitmap 0x0\n"}}));
-  auto random = random_for("ipsec exhausted");
-  const std::vector<Frame> frames(5, inner_frame(random, 64));
-  const Result out = run(encap_chain(keys), cpu(), frames);
-  ASSERT_EQ(out.at("sink").size(), 2u);
-  EXPECT_EQ(get_u32(out.at("sink")[1].bytes, 38), 0xffffffffu);
-  EXPECT_EQ(out.drop("q.exhausted"), 3u);
-}
-
-// Another run with the same keys has other initialisation vectors: CTR must not repeat its key stream.
-TEST(Ipsec, EachRunHasItsOwnKeyStream) {
-  const KeyFile keys(associations({{0x1001}}));
-  auto random = random_for("ipsec iv");
-  const std::vector<Frame> frames = {inner_frame(random, 64)};
-  const auto iv = [&] {
-    const Bytes bytes = run(encap_chain(keys), cpu(), frames).bytes().at(0);
-    return load_u64(&bytes[42]);
-  };
-  EXPECT_NE(iv(), iv());
-}
-
 TEST_P(IpsecTest, NoDamagedPacketLeaves) {
   const KeyFile keys(associations({{0x1001}}));
   auto random = random_for("ipsec damage");

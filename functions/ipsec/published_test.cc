@@ -23,12 +23,20 @@ std::string gcm(const std::string& key, const std::string& salt) {
   return "aead rfc4106(gcm(aes)) 0x" + key + salt + " 128\n";
 }
 
-/** An ESP packet on its way to the tunnel's end. */
-Bytes frame_of(const Bytes& esp) {
+/** An ESP packet on its way to the tunnel's end; or another protocol's. */
+Bytes frame_of(const Bytes& esp, uint8_t protocol = 50) {
   Bytes frame = ip_frame(ip(198, 51, 100, 1), ip(203, 0, 113, 1), esp.size()).bytes;
   std::copy(esp.begin(), esp.end(), frame.begin() + 34);
-  frame[23] = 50;
+  frame[23] = protocol;
   set_ip_checksum(frame, 14);
+  return frame;
+}
+/** The same over IPv6, to 2001:db8:b::1. */
+Bytes frame6_of(const Bytes& esp, uint8_t protocol = 50) {
+  auto random = random_for("ipsec published over ip6");  // the same header each time
+  Bytes frame = inner6_frame(random, esp.size()).bytes;
+  std::copy(esp.begin(), esp.end(), frame.begin() + 54);
+  frame[14] = 0x60, frame[20] = protocol;
   return frame;
 }
 
@@ -84,6 +92,32 @@ TEST_P(IpsecPublished, PacketsOfGcm) {
     EXPECT_EQ(out.drop("it.not_ip"), 1u) << header;
     EXPECT_EQ(out.drop("it.bad_icv"), 1u) << header;
   }
+}
+
+// In transport mode they are what another protocol has sent.
+TEST_P(IpsecPublished, ContentOfGcm) {
+  int count = 0;
+  for (auto& v : vectors::kGcm) {
+    const std::string nonce = v.nonce, header = v.header;
+    if (header.size() != 16) continue;
+    Bytes plain = from_hex(v.plain);
+    const uint8_t protocol = plain.back();
+    plain.resize(plain.size() - 2 - plain[plain.size() - 2]);
+    const Bytes esp = from_hex(header + nonce.substr(8) + v.cipher);
+    for (const bool six : {false, true}) {
+      const KeyFile keys((six ? "src 2001:db8:a::1 dst 2001:db8:b::1" : "src 198.51.100.1 dst 203.0.113.1") +
+                         std::string("\nproto esp spi 0x") + header.substr(0, 8) +
+                         " mode transport\nreplay-window 0\n" + gcm(v.key, nonce.substr(0, 8)));
+      const Bytes frame = six ? frame6_of(esp) : frame_of(esp);
+      Bytes wrong = frame;
+      wrong[wrong.size() - 17] ^= 1;
+      const Result out = run(decap_chain(keys), GetParam(), frames_of({wrong, frame}));
+      EXPECT_TRUE(same(out.bytes(), {six ? frame6_of(plain, protocol) : frame_of(plain, protocol)}));
+      EXPECT_EQ(out.drop("it.bad_icv"), 1u) << header;
+      ++count;
+    }
+  }
+  EXPECT_EQ(count, 6);
 }
 
 /** A message that an ESP packet can be all of, but for its ICV. */

@@ -29,6 +29,7 @@ void IPsecReplay::placed(bool on_gpu) {
   if (const uint32_t limited = associations.limited(); limited != Associations::kNone)
     throw Error("a GPU counts no lifetimes, and association " + associations.describe(limited) +
                 " has limits; take it out of DECAP's FILE, or use FromDPDKDevice and ToDPDKDevice and no DEVICE gpu");
+  associations.stay_for("'" + name + "' judges them between GPU ports, where they cannot change");
   table_.load(associations);
 }
 
@@ -36,8 +37,9 @@ size_t IPsecReplay::gpu_states() const { return std::max<size_t>(1, table_.words
 
 Access IPsecReplay::access(Processor) const {
   const int link = decap_ == nullptr ? 0 : static_cast<int>(decap_->associations().image().link_bytes);
+  const bool wide = decap_ != nullptr && decap_->associations().has_extended();
   return {.reads = {Interval{Base::head, link, link + static_cast<int>(kIp6Bytes)}},
-          .column_reads = columns(Column::sa, Column::esp_sequence)};
+          .column_reads = columns(Column::sa, wide ? Column::esp_iv : Column::esp_sequence)};
 }
 
 std::span<const char* const> IPsecReplay::drop_reasons() const {
@@ -47,16 +49,18 @@ std::span<const char* const> IPsecReplay::drop_reasons() const {
 
 void IPsecReplay::run_cpu(Batch& batch) {
   if (!decap_->leaves_judging()) return;
-  Associations& associations = decap_->associations();
-  const uint32_t link = associations.image().link_bytes;
+  const Generation& all = decap_->associations().current();
+  const uint32_t link = all.image().link_bytes;
   const uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
+  const uint64_t* numbers = all.image().has_extended ? batch.wide_column(Column::esp_iv) : nullptr;
+  const Lifetime::Time now = all.now();
   for (int i = 0; i < batch.size(); ++i) {
     const uint32_t sa = sas[i], bytes = batch.length(i) - link;
-    if (!associations.window(sa).mark(sequences[i]))
+    if (!all.window(sa).mark(numbers != nullptr ? numbers[i] : sequences[i]))
       batch.drop(i, kCameBefore);
-    else if (!associations.has(sa, batch.frame(i) + link, bytes))
+    else if (!all.may_have(sa, batch.frame(i) + link, bytes))
       batch.drop(i, kOthers);
-    else if (!associations.take_life(sa, bytes))
+    else if (!all.take_life(sa, bytes, now))
       batch.drop(i, kLimitReached);
   }
 }

@@ -34,9 +34,9 @@ struct ReplayTile {
   struct Packet {
     Word* words;  // of its window
     uint32_t window, block_mask;
-    uint32_t number;  // from `seen` on; 0: it counts as having come
+    Word number;  // from `seen` on; 0: it counts as having come
     __device__ Word* block() const { return words + 1 + (place() & block_mask); }
-    __device__ uint32_t place() const { return number / kBlockBits; }
+    __device__ uint32_t place() const { return static_cast<uint32_t>(number / kBlockBits); }  // its low half
     __device__ uint32_t bit() const { return 1u << number % kBlockBits; }
   };
   static constexpr uint32_t kBlockBits = 32;
@@ -44,7 +44,8 @@ struct ReplayTile {
   static __device__ Packet packet_of(gpu::Tile& tile, int i, const ReplayImage& image, ReplayWord& first) {
     const ReplayImage::Window window = image.windows()[tile.column(Column::sa, i)];
     if (window.size == 0) return {};
-    const uint32_t number = tile.column(Column::esp_sequence, i);
+    const Word number =
+        image.has_extended != 0 ? tile.wide_column(Column::esp_iv, i) : Word{tile.column(Column::esp_sequence, i)};
     return {&(&first)[window.words_at].word, window.size, window.block_mask,
             number > window.seen ? number - window.seen : 0};
   }
@@ -57,17 +58,17 @@ struct ReplayTile {
     // What those before it in the tile will have raised the window's top to; and whether one of them has its number.
     const unsigned siblings = __match_any_sync(~0u, window) & before;
     const bool again = (siblings & __match_any_sync(~0u, packet.number)) != 0;
-    uint32_t raised = 0;
+    Word raised = 0;
     for (int lane = 0; lane < gpu::kLanes - 1; ++lane) {
-      const uint32_t other = __shfl_sync(~0u, packet.number, lane);
+      const Word other = __shfl_sync(~0u, packet.number, lane);
       if ((siblings >> lane & 1) != 0 && other > raised) raised = other;
     }
     tile.turn().take();
     const Word top = judged ? Shared(*packet.words).load(cuda::memory_order_relaxed) : 0;
-    const bool fits = judged && packet.number != 0 && !again &&
-                      Word{packet.number} + packet.window > (top > raised ? top : Word{raised});
+    const bool fits =
+        judged && packet.number != 0 && !again && packet.number + packet.window > (top > raised ? top : raised);
     const unsigned fresh = mark(k, packet, fits);
-    if ((fresh >> k & 1) != 0 && packet.number > top) atomicMax(packet.words, Word{packet.number});
+    if ((fresh >> k & 1) != 0 && packet.number > top) atomicMax(packet.words, packet.number);
     tile.turn().pass();
     return fresh;
   }
@@ -101,7 +102,7 @@ struct ReplayTile {
   static __device__ uint32_t mark(Word* block, uint32_t place, uint32_t bits) {
     for (Word now = Shared(*block).load(cuda::memory_order_relaxed);;) {
       const auto there = static_cast<uint32_t>(now >> 32);
-      if (there > place) return ~0u;
+      if (static_cast<int32_t>(there - place) > 0) return ~0u;
       const uint32_t had = there == place ? static_cast<uint32_t>(now) : 0;
       const Word before = atomicCAS(block, now, Word{place} << 32 | had | bits);
       if (before == now) return had;

@@ -19,12 +19,13 @@ class ReplayTable : public Table {
     const bool has_selectors = associations.has_selectors();
     memory_.assign(sizeof(ReplayImage) + count * sizeof(ReplayImage::Window) + has_selectors * count * sizeof(Selector),
                    std::byte{});
-    new (memory_.data()) ReplayImage{count, associations.image().link_bytes, has_selectors};
+    new (memory_.data())
+        ReplayImage{count, associations.image().link_bytes, has_selectors, associations.has_extended()};
     auto* window = reinterpret_cast<ReplayImage::Window*>(memory_.data() + sizeof(ReplayImage));
     words_ = 0;
     for (uint32_t i = 0; i < count; ++i, ++window) {
       const ReplayWindow& from = associations.window(i);
-      new (window) ReplayImage::Window{from.window(), from.block_mask(), static_cast<uint32_t>(from.top()), words_};
+      new (window) ReplayImage::Window{from.top(), from.window(), from.block_mask(), words_};
       words_ += window->words();
     }
     auto* selector = reinterpret_cast<Selector*>(window);

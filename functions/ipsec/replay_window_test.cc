@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "functions/ipsec/replay_rule.h"
+
 namespace heddle::ipsec {
 namespace {
 
@@ -81,6 +83,23 @@ TEST(ReplayWindow, InfersTheUpperHalf) {
           }
         }
       }
+}
+
+// Where windows are judged later: the same of a long window, with no number below 0.
+TEST(ReplayWindow, NumbersAreNearTheHighest) {
+  constexpr auto kBehind = static_cast<uint32_t>(kMostBehind);
+  std::mt19937 random(2);
+  for (const uint32_t th : {0u, 1u, 5u, 0x7ffffffeu})
+    for (const uint32_t tl : {0u, 1u, kBehind - 1, kBehind, kBehind + 1, 0x80000000u, UINT32_MAX - 1, UINT32_MAX}) {
+      const uint64_t top = uint64_t{th} << 32 | tl;
+      std::vector<uint32_t> lows = {0, 1, tl, tl + 1, tl - 1, tl - kBehind, tl - kBehind + 1, UINT32_MAX};
+      for (int k = 0; k < 20; ++k) lows.push_back(static_cast<uint32_t>(random()));
+      for (const uint32_t low : lows) {
+        const int64_t wanted = inferred(th, tl, kBehind, low);
+        ASSERT_EQ(number_near(top, low), wanted < 0 ? low : static_cast<uint64_t>(wanted))
+            << th << " " << tl << " " << low;
+      }
+    }
 }
 
 TEST(ReplayWindow, TakesOldNumbersForOld) {

@@ -7,6 +7,7 @@
 
 #include "bench/ring_rig.h"
 #include "core/load.h"
+#include "functions/ipsec/burst.h"
 #include "functions/ipsec/chains_for_test.h"
 #include "functions/ipsec/sequence_table.h"
 #include "tests/support/patience.h"
@@ -20,9 +21,12 @@ using bench::RingRig;
 
 constexpr uint32_t kLink = 14, kMtu = 256;
 
-/** The two associations of the program. */
+/** The two associations of the program: a tunnel over IPv4, and one over IPv6 whose extended numbers pass the end of 32
+ *  bits. */
+constexpr uint64_t kFrom[] = {0, (uint64_t{2} << 32) - 500};
 void load(Associations& associations) {
-  const test::esp::KeyFile keys(test::esp::associations({{0x1001}, {0x1002}}));
+  const test::esp::KeyFile keys(
+      test::esp::associations({{0x1001}, {0x1002, "", 64, {128, 128}, {.ip6 = true, .extended_from = kFrom[1]}}}));
   std::vector<std::string> errors;
   associations.load(read_association_file(keys.path(), errors), kLink);
   EXPECT_TRUE(errors.empty());
@@ -65,10 +69,12 @@ uint32_t write(uint8_t* frame, uint64_t number) {
 }
 
 struct Ring {
-  uint64_t next = 0;      // frame that is to come
-  uint32_t last[2] = {};  // numbers of the associations
-  std::vector<uint32_t> numbers[2] = {};
+  Associations& associations;
+  uint64_t next = 0;                        // frame that is to come
+  uint64_t last[2] = {kFrom[0], kFrom[1]};  // numbers of the associations
+  std::vector<uint64_t> numbers[2] = {};
   uint64_t wrong = 0;
+  Burst burst{};
 
   static bool leaves(uint64_t number) { return kind_of(number) == Kind::small || kind_of(number) == Kind::big; }
   void skip() {
@@ -78,12 +84,19 @@ struct Ring {
     skip();
     uint64_t addresses;
     std::memcpy(&addresses, frame + 6, 6);
-    const uint32_t which = kind_of(next) == Kind::big, number = swapped(load_u32(frame + kLink + kIp4Bytes + 4));
-    const uint32_t inner = bytes_of(next) - kLink;
+    const uint32_t which = kind_of(next) == Kind::big, inner = bytes_of(next) - kLink;
+    const Association& sa = associations[which];
+    std::vector<uint8_t> esp(frame + kLink + sa.ip_bytes(), frame + length);
+    const uint32_t low = swapped(load_u32(&esp[4]));
+    const uint64_t number = last[which] + static_cast<uint32_t>(low - static_cast<uint32_t>(last[which]));
     wrong += (addresses & 0xffffffff) != (next & 0xffffffff);
-    wrong += swapped(load_u32(frame + kLink + kIp4Bytes)) != 0x1001 + which;
-    wrong += length != kLink + kFrontBytes + ciphertext_bytes(inner) + 12;
+    wrong += load_u32(esp.data()) != sa.spi;
+    wrong += length != kLink + sa.front_bytes() + ciphertext_bytes(inner) + sa.suite.icv_bytes;
     wrong += number <= last[which];
+    burst.begin(1);
+    burst.decipher(associations.details(which), esp.data(), ciphertext_bytes(inner),
+                   static_cast<uint32_t>(number >> 32));
+    wrong += !burst.finish() || !burst.authentic(0);
     numbers[which].push_back(last[which] = number);
     ++next;
   }
@@ -101,7 +114,7 @@ TEST_P(IPsecBetweenRings, SoAreThoseOfGatheredPackets) {
   constexpr gpu::Span kWhole{0, gpu::Span::kToEnd};
   expect_order({.in = kWhole,
                 .out = {gpu::Span::kFromStart, gpu::Span::kToEnd},
-                .before = kFrontBytes,
+                .before = kIp6Bytes + kEspBytes + kIvBytes,
                 .behind = kMostPadding + kTrailerBytes + kMostIcvBytes});
 }
 
@@ -119,7 +132,8 @@ void IPsecBetweenRings::expect_order(const gpu::Copies& copies) {
                        {"IPsecEncap", copy_of(associations.bytes()), {RingRig::kTransmit}}};
   RingRig rig(options);
   const uint64_t frames = GetParam().device.starts_with("simt") ? 5'000 : 500'000;
-  std::vector<Ring> rings(2);
+  std::vector<Ring> rings;
+  for (int i = 0; i < rig.pairs(); ++i) rings.push_back({associations});
   std::mt19937 random(1);
   test::Patience patience;
   uint64_t stops = 0;
@@ -145,13 +159,13 @@ void IPsecBetweenRings::expect_order(const gpu::Copies& copies) {
   EXPECT_GE(stops, 4u);
   EXPECT_EQ(rings[0].wrong + rings[1].wrong, 0u);
   for (int which = 0; which < 2; ++which) {
-    std::vector<uint32_t> all = rings[0].numbers[which];
+    std::vector<uint64_t> all = rings[0].numbers[which];
     all.insert(all.end(), rings[1].numbers[which].begin(), rings[1].numbers[which].end());
     std::sort(all.begin(), all.end());
     EXPECT_GT(all.size(), frames / 8);
-    for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], i + 1);
+    for (size_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], kFrom[which] + i + 1);
   }
-  const auto counts = rig.counts();
+  const auto counts = test::counts_of(rig, 2 * frames);
   EXPECT_EQ(counts.sent + counts.dropped, 2 * frames);
 }
 

@@ -28,11 +28,13 @@ void IPsecSequence::link(const Directory& directory) {
   auto* encap = named.size() == 1 ? dynamic_cast<IPsecEncap*>(named[0]) : nullptr;
   if (encap == nullptr) throw Error("ENCAP: '" + encap_name_ + "' is not an IPsecEncap of this chain");
   associations_ = &encap->associations();
+  if (associations_->count() > 0) check_offset(*this, associations_->image().link_bytes, encap_name_);
   check_counts_alone(directory);
   for (Element* other : directory("*"))  // that packets with these numbers may come to as well
     if (auto* also = dynamic_cast<IPsecEncap*>(other); also != nullptr && also != encap)
       also->associations().numbered_by(*associations_);
   if (by_ == By::selector) check_selectors();
+  if (by_ == By::selector) associations_->chosen_by_selector();
   if (by_ != By::spi) return;
   only_ = associations_->find(htonl(spi_));
   if (only_ == Associations::kNone)
@@ -57,6 +59,15 @@ void IPsecSequence::check_counts_alone(const Directory& directory) {
   }
 }
 
+bool IPsecSequence::numbers(const Associations& others) const {
+  if (&others == associations_) return true;
+  const auto is_there = [&](uint32_t i) { return associations_->place_in(others, i) == i; };
+  if (by_ == By::spi) return is_there(only_);
+  for (uint32_t i = 0; i < associations_->count(); ++i)
+    if (!is_there(i)) return false;
+  return true;
+}
+
 void IPsecSequence::check_selectors() const {
   const auto [first, second] = associations_->with_one_selector();
   if (first == Associations::kNone) return;
@@ -69,6 +80,7 @@ void IPsecSequence::check_selectors() const {
 void IPsecSequence::placed(bool on_gpu) {
   if (!on_gpu) return;
   check_fits_gpu();
+  associations_->stay_for("'" + name + "' takes their numbers between GPU ports, where they cannot change");
   table_.load(
       *associations_,
       {.count = 0, .link_bytes = 0, .by = by_, .only = only_, .mtu = mtu_.load(), .second_output = outputs > 1});
@@ -77,9 +89,8 @@ void IPsecSequence::placed(bool on_gpu) {
 void IPsecSequence::check_fits_gpu() const {
   const char* const kRemedy = "take it out of ENCAP's FILE, or use FromDPDKDevice and ToDPDKDevice and no DEVICE gpu";
   if (const uint32_t beyond = associations_->beyond_gpu(); beyond != Associations::kNone)
-    throw Error(
-        "a GPU takes numbers for tunnels over IPv4 with rfc3686(ctr(aes)) or rfc4106(gcm(aes)), and association " +
-        associations_->describe(beyond) + " wants something else; " + kRemedy);
+    throw Error("a GPU enciphers with rfc3686(ctr(aes)) or rfc4106(gcm(aes)), and association " +
+                associations_->describe(beyond) + " wants something else; " + kRemedy);
   if (const uint32_t limited = associations_->limited(); limited != Associations::kNone)
     throw Error("a GPU counts no lifetimes, and association " + associations_->describe(limited) + " has limits; " +
                 kRemedy);
@@ -111,46 +122,51 @@ std::span<const char* const> IPsecSequence::drop_reasons() const {
 
 void IPsecSequence::run_cpu(Batch& batch) {
   const int n = batch.size();
-  const uint32_t link = associations_->image().link_bytes, mtu = mtu_.load(std::memory_order_relaxed);
+  const Generation& all = associations_->chosen();
+  const uint32_t link = all.image().link_bytes, mtu = mtu_.load(std::memory_order_relaxed);
+  const uint32_t only = by_ == By::spi ? all.find(htonl(spi_)) : Associations::kNone;
   uint32_t *sas = batch.column(Column::sa), *sequences = batch.column(Column::esp_sequence);
   uint64_t* ivs = batch.wide_column(Column::esp_iv);
+  const Lifetime::Time now = all.now();
   const auto available = [&](int i) { return batch.length(i) < link ? 0 : batch.length(i) - link; };
   const auto sa_of = [&](int i) {
-    if (by_ == By::spi) return only_;
+    if (by_ == By::spi) return only;
     if (by_ == By::column) return sas[i];
-    return associations_->select(ends_of(batch.frame(i) + link, available(i)));
+    return all.select(ends_of(batch.frame(i) + link, available(i)));
   };
   // A column that nobody reads is not there.
   for (int i = 0; i < n; ++i) {
     const uint32_t sa = sa_of(i);
-    if (sa >= associations_->count()) {
+    if (sa >= all.count() || !all.has(sa)) {
       batch.drop(i, kNoAssociation);
       continue;
     }
-    const Plain plain = plain_of((*associations_)[sa], associations_->details(sa), batch.frame(i) + link, available(i));
+    const Form& form = all[sa];
+    const uint8_t* const packet = batch.frame(i) + link;
+    const Plain plain = plain_of(form, packet, available(i), [packet](uint32_t at) { return load_u32(packet + at); });
     if (plain.reason != kGood) {
       batch.drop(i, plain.reason);
       continue;
     }
-    if (protected_bytes(associations_->details(sa), plain) > mtu) {
+    if (protected_bytes(form, plain) > mtu) {
       if (outputs > 1)
         batch.next()[i] = 1;
       else
         batch.drop(i, kTooBig);
       continue;
     }
-    if (!associations_->take_life(sa, available(i))) {
+    if (!all.take_life(sa, available(i), now)) {
       batch.drop(i, kOver);
       continue;
     }
-    const uint64_t number = associations_->take_numbers(sa, 1);
-    if (number > associations_->last_number(sa)) {
+    const uint64_t number = all.take_numbers(sa, 1);
+    if (number > form.last_number()) {
       batch.drop(i, kExhausted);
       continue;
     }
     if (sas != nullptr) sas[i] = sa;
     if (sequences != nullptr) sequences[i] = static_cast<uint32_t>(number);
-    if (ivs != nullptr) ivs[i] = __builtin_bswap64(associations_->iv_base(sa) + number);
+    if (ivs != nullptr) ivs[i] = iv_of(form, number);
   }
 }
 
@@ -158,7 +174,7 @@ uint32_t IPsecSequence::inner_mtu() const {
   const uint32_t mtu = mtu_.load(std::memory_order_relaxed);
   uint32_t least = mtu;
   for (uint32_t i = 0; i < associations_->count(); ++i) {
-    const Details& sa = associations_->details(i);
+    const Form& sa = (*associations_)[i];
     const uint32_t around = sa.front_bytes() + sa.suite.icv_bytes;
     const uint32_t text = mtu <= around ? 0 : (mtu - around) & ~(sa.suite.alignment() - 1);
     if (!sa.transport) least = std::min(least, text <= kTrailerBytes ? 0 : text - kTrailerBytes);
@@ -171,9 +187,10 @@ std::string IPsecSequence::numbers() const {
   if (read_gpu_state) read_gpu_state(0, std::as_writable_bytes(std::span(taken)));
   std::string text;
   for (uint32_t i = 0; i < associations_->count(); ++i) {
+    if (!associations_->current().has(i)) continue;
     const uint64_t last = associations_->next_number(i) - 1 + taken[i].numbers;
     text += format("%u 0x%08x %llu\n", i, ntohl((*associations_)[i].spi),
-                   static_cast<unsigned long long>(std::min(last, associations_->last_number(i))));
+                   static_cast<unsigned long long>(std::min(last, (*associations_)[i].last_number())));
   }
   return text;
 }
@@ -193,7 +210,7 @@ void IPsecSequence::handlers(Handlers& list) {
 }
 
 int IPsecSequence::timer_us() const {
-  return associations_ != nullptr && associations_->has_lifetimes() ? kAnnounceUs : 0;
+  return kAnnounceUs;  // limits may come with new associations
 }
 
 void IPsecSequence::on_timer(int) { associations_->announce(encap_name_); }

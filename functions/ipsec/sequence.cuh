@@ -26,15 +26,13 @@ struct SequenceTile {
     if (sa == kNone) return;
     const SequenceImage::Origin& origin = image.origins()[sa];
     const unsigned long long number = origin.first + taken + static_cast<unsigned>(__popc(before));
-    if (number > ~0u) {
+    if (number > origin.form.last_number()) {
       tile.drop(i, kExhausted);
       return;
     }
-    const unsigned long long iv = origin.iv_base + number;
     if (image.by != By::column) tile.column(Column::sa, i) = sa;
     tile.column(Column::esp_sequence, i) = static_cast<uint32_t>(number);
-    tile.wide_column(Column::esp_iv, i) =
-        uint64_t{swapped(static_cast<uint32_t>(iv))} << 32 | swapped(static_cast<uint32_t>(iv >> 32));
+    tile.wide_column(Column::esp_iv, i) = iv_of(origin.form, number);
   }
 
  private:
@@ -42,7 +40,7 @@ struct SequenceTile {
   static constexpr bool kRelaxed = true;  // what tiles share is added to atomically, and the shuffle wants the results
 
   /** The association of a packet that is to get a number of it; else kNone, and the tile says where the packet goes. */
-  static __device__ __noinline__ uint32_t choose(gpu::Tile& tile, int i, const SequenceImage& image) {
+  static __device__ uint32_t choose(gpu::Tile& tile, int i, const SequenceImage& image) {
     const uint32_t link = image.link_bytes, length = tile.length(i), available = length < link ? 0 : length - link;
     const uint8_t* const packet = tile.frame(i) + link;
     uint32_t sa = image.only;
@@ -52,15 +50,13 @@ struct SequenceTile {
       tile.drop(i, kNoAssociation);
       return kNone;
     }
-    Inner inner{};
-    if (available >= kIp4Bytes) inner = inner_of(gpu::load_u32(packet), gpu::load_u32(packet + 4), available);
-    const uint32_t outer =
-        kFrontBytes + ciphertext_bytes(inner.bytes) + static_cast<uint32_t>(image.origins()[sa].icv_bytes);
-    if (inner.bytes == 0 || outer > kMostIpBytes) {
-      tile.drop(i, kBroken);
+    const Form& form = image.origins()[sa].form;
+    const Plain plain = plain_of(form, packet, available, [packet](uint32_t at) { return gpu::load_u32(packet + at); });
+    if (plain.reason != kGood) {
+      tile.drop(i, static_cast<uint32_t>(plain.reason));
       return kNone;
     }
-    if (outer <= *static_cast<const volatile uint32_t*>(&image.mtu)) return sa;
+    if (protected_bytes(form, plain) <= *static_cast<const volatile uint32_t*>(&image.mtu)) return sa;
     if (image.second_output != 0)
       tile.next(i, 1);
     else

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "functions/ipsec/headers.h"
 #include "functions/ipsec/selectors.h"
 
 /** IPsecSequence as a GPU knows it. */
@@ -12,8 +13,6 @@ enum SequenceReason : int { kNoAssociation, kBroken, kPart, kExhausted, kOver, k
 static_assert(kNoAssociation == static_cast<int>(kNoSa) && kBroken == static_cast<int>(kMalformed) &&
               kPart == static_cast<int>(kFragment));
 
-constexpr uint32_t kMostIpBytes = 65535;
-
 /** Which association a packet gets: that of its addresses, that of column sa, always the same one. */
 enum class By : uint32_t { selector, column, spi };
 
@@ -21,9 +20,8 @@ enum class By : uint32_t { selector, column, spi };
 struct alignas(16) SequenceImage {
   /** What the numbers of an association begin with. Those that have been taken since are in the function's State. */
   struct alignas(16) Origin {
-    uint64_t first;    ///< number of the first packet
-    uint64_t iv_base;  ///< Associations::iv_base()
-    uint64_t icv_bytes;
+    Form form;
+    uint64_t first;  ///< number of the first packet
   };
   uint32_t count, link_bytes;
   By by;

@@ -24,8 +24,7 @@ class SequenceTable : public Table {
     new (memory_.data()) SequenceImage(header);
     auto* origin = reinterpret_cast<SequenceImage::Origin*>(memory_.data() + sizeof header);
     for (uint32_t i = 0; i < header.count; ++i, ++origin)
-      new (origin)
-          SequenceImage::Origin{associations.next_number(i), associations.iv_base(i), associations[i].suite.icv_bytes};
+      new (origin) SequenceImage::Origin{associations[i], associations.next_number(i)};
     if (!selectors.empty()) std::memcpy(static_cast<void*>(origin), selectors.data(), selectors.size());
   }
   std::span<const std::byte> bytes() const override { return memory_; }

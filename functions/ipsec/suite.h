@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "core/macros.h"
+
 namespace heddle::ipsec {
 
 enum class Cipher : uint8_t {
@@ -22,9 +24,9 @@ struct Suite {
   Hash hash = Hash::hmac_sha1_96;
   uint8_t icv_bytes = 12;
 
-  uint32_t iv_bytes() const { return cipher == Cipher::aes_cbc ? 16 : 8; }
+  HEDDLE_HD uint32_t iv_bytes() const { return cipher == Cipher::aes_cbc ? 16 : 8; }
   /** What the bytes that are enciphered are a multiple of, a power of two. */
-  uint32_t alignment() const { return cipher == Cipher::aes_cbc ? 16 : 4; }
+  HEDDLE_HD uint32_t alignment() const { return cipher == Cipher::aes_cbc ? 16 : 4; }
   bool operator==(const Suite&) const = default;
 };
 

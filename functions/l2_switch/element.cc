@@ -81,7 +81,7 @@ Access L2Switch::access(Processor) const {
 }
 
 std::span<const char* const> L2Switch::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"short", "same_port"};
+  static constexpr const char* kReasons[] = {"short", "same_port", "reserved"};
   return kReasons;
 }
 
@@ -169,15 +169,19 @@ void L2Switch::run_cpu(Batch& batch) {
   };
   for (int base = 0; base < batch.size(); base += kGroup) {
     const int n = std::min(kGroup, batch.size() - base);
-    uint64_t too_short = 0;
+    uint64_t too_short = 0, reserved = 0;
     for (int i = 0; i < n; ++i)
-      if (batch.length(base + i) < kHeaderBytes) too_short |= uint64_t{1} << i;
+      if (batch.length(base + i) < kHeaderBytes)
+        too_short |= uint64_t{1} << i;
+      else if (is_reserved(key_of(batch.frame(base + i))))
+        reserved |= uint64_t{1} << i;
     const auto is_short = [&](int i) { return (too_short >> i & 1) != 0; };
+    const auto stays_here = [&](int i) { return (reserved >> i & 1) != 0; };
     if (learn_) {
       for (int i = 0; i < n; ++i) keys[i] = is_short(i) ? 0 : key_of(batch.frame(base + i) + 6);
       look_up(n);
       for (int i = 0; i < n; ++i)
-        if (!is_short(i) && !is_group(keys[i]) && paint[base + i] < port_count() &&
+        if (!is_short(i) && !stays_here(i) && !is_group(keys[i]) && paint[base + i] < port_count() &&
             is_news(words[i], paint[base + i], tick_.load(std::memory_order_relaxed)))
           if (auto writer = Writer::if_free(table_); writer)  // else the address's next packet will do
             learn(*writer, keys[i], paint[base + i], batch.thread);
@@ -189,6 +193,8 @@ void L2Switch::run_cpu(Batch& batch) {
       next[base + i] = static_cast<uint16_t>(output);
       if (is_short(i))
         batch.drop(base + i, kShort);
+      else if (stays_here(i))
+        batch.drop(base + i, kReserved);
       else if (output == kStays)
         batch.drop(base + i, kSamePort);
     }

@@ -18,11 +18,16 @@ struct SwitchTile {
         tile.drop(i, kShort);
         continue;
       }
+      const uint64_t to = key_at(tile.frame(i));
+      if (is_reserved(to)) {
+        tile.drop(i, kReserved);
+        continue;
+      }
       const uint32_t from = tile.column(Column::paint, i);
       uint64_t word = 0;
 #pragma unroll 1  // the source, which is looked up where it may be learned, then the destination
       for (int at = tick_in(owner) != 0 && from < ports_in(owner) ? 6 : 0; at >= 0; at -= 6) {
-        const uint64_t key = key_at(tile.frame(i) + at);
+        const uint64_t key = at != 0 ? key_at(tile.frame(i) + at) : to;
         word = 0;
         if (is_group(key)) continue;
         const uint32_t hash = cuckoo::hash_of(image, key);

@@ -23,8 +23,9 @@ namespace heddle {
  *  port by which they came in (annotation paint). A packet to a known address leaves by that address's port; if that is
  *  the one by which it came in, it is dropped ("same_port"). Packets to group addresses (multicast, broadcast) and to
  *  unknown ones leave by output N: put Tee behind it, and before each port a PaintSwitch that stops what came from
- *  there (see the example; Click's EtherSwitch has N inputs and does this itself). Packets of less than 14 bytes are
- *  dropped ("short").
+ *  there (see the example; Click's EtherSwitch has N inputs and does this itself). Dropped are packets of less than 14
+ *  bytes ("short"), and those to 01:80:c2:00:00:00 ... 0f, which bridges keep to their ports ("reserved": spanning
+ *  tree, pause, LACP, LLDP); nothing is learned from these. IEEE 802.1Q, 8.6.3.
  *
  *  Arguments: entries that stay; FILE has one "ADDRESS PORT" a line ("#" starts a comment). CAPACITY: most entries,
  *  default 65536, up to 100000000; 9 bytes each. TIMEOUT: how long an address that was learned and is not heard of is

@@ -24,16 +24,18 @@ const Backend& cpu() { return backends()[0]; }
 
 void expect_switched(const Result& result, const std::vector<Frame>& frames, Oracle oracle) {
   std::vector<Bytes> wanted[4];
-  uint64_t too_short = 0, same_port = 0;
+  uint64_t dropped[3] = {};
   for (const Frame& frame : frames) {
     const int output = oracle.output(frame);
     if (output >= 0)
       wanted[output].push_back(frame.bytes);
     else
-      ++(output == -1 ? too_short : same_port);
+      ++dropped[-1 - output];
   }
-  EXPECT_EQ(result.drop("sw.short"), too_short);
-  EXPECT_EQ(result.drop("sw.same_port"), same_port);
+  EXPECT_EQ(result.drop("sw.short"), dropped[0]);
+  EXPECT_EQ(result.drop("sw.same_port"), dropped[1]);
+  EXPECT_EQ(result.drop("sw.reserved"), dropped[2]);
+  EXPECT_GT(dropped[2], 0u);
   for (int port = 0; port < 4; ++port)
     EXPECT_TRUE(same(result.bytes(format("s%d", port)), wanted[port])) << "output " << port;
 }
@@ -44,6 +46,7 @@ std::vector<Frame> random_traffic(std::mt19937& random, size_t count, unsigned h
     Mac to = mac(random() % hosts), from = mac(random() % hosts);
     if (random() % 10 == 0) to[0] |= 1;
     if (random() % 30 == 0) to = kBroadcast;
+    if (random() % 20 == 0) to = {0x01, 0x80, 0xc2, 0, 0, static_cast<uint8_t>(random() % 32)};
     if (random() % 30 == 0) from[0] |= 1;
     // Most hosts stay at their port, some move; ports that there are not learn nothing.
     const unsigned port = random() % 10 == 0 ? static_cast<unsigned>(random() % 6) : from[5] % 3u;

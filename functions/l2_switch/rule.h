@@ -37,7 +37,11 @@ HEDDLE_HD constexpr uint32_t round_in(uint32_t owner) { return owner >> (kPortBi
 /** An Ethernet address as a key: its first byte highest. */
 HEDDLE_HD constexpr bool is_group(uint64_t address) { return (address >> 40 & 1) != 0; }
 
-enum Reason : int { kShort, kSamePort };
+/** Whether a bridge keeps frames to it to the port by which they came, 01:80:c2:00:00:00 to 0f: spanning tree, pause,
+ *  LACP, LLDP. IEEE 802.1Q, 8.6.3. */
+HEDDLE_HD constexpr bool is_reserved(uint64_t address) { return address >> 4 == 0x0180c200000; }
+
+enum Reason : int { kShort, kSamePort, kReserved };
 constexpr uint32_t kHeaderBytes = 14;
 constexpr uint32_t kStays = ~0u;  ///< of output_of(): the destination is where the packet comes from
 

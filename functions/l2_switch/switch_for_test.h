@@ -35,12 +35,13 @@ struct Oracle {
   std::map<Mac, unsigned> stays, learned{};
   bool learns = true;
 
-  int output(const Frame& frame) {  // -1: short, -2: same port
+  int output(const Frame& frame) {  // -1: short, -2: same port, -3: reserved
     if (frame.bytes.size() < 14) return -1;
     Mac to, from;
     std::copy_n(frame.bytes.begin(), 6, to.begin());
     std::copy_n(frame.bytes.begin() + 6, 6, from.begin());
     const auto port = static_cast<unsigned>(frame.column[kPaint]);
+    if (Mac group = to; (group[5] &= 0xf0) == 0 && group == Mac{0x01, 0x80, 0xc2, 0, 0, 0}) return -3;
     if (learns && from[0] % 2 == 0 && port < ports && !stays.contains(from)) learned[from] = port;
     if (to[0] % 2 != 0) return static_cast<int>(ports);
     for (const auto* table : {&stays, &learned})

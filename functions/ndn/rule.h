@@ -1,6 +1,7 @@
 #pragma once
 
 #include "functions/cuckoo/rule.h"
+#include "functions/ndn/hash_rule.h"
 
 namespace heddle::ndn {
 
@@ -53,65 +54,23 @@ HEDDLE_HD inline bool read_tlv(const Bytes& packet, uint32_t at, uint32_t end, T
   return true;
 }
 
-/** SipHash-1-3 (Aumasson, Bernstein, INDOCRYPT 2012) with 128 bits of result, of a string of which every beginning can
- *  be asked for. Who does not know the seed cannot find names that collide. */
-class Hash {
- public:
-  HEDDLE_HD explicit Hash(uint64_t seed) {
-    const uint64_t second = cuckoo::mixed(seed);
-    v_[0] = seed ^ 0x736f6d6570736575u;
-    v_[1] = second ^ 0x646f72616e646f6du ^ 0xee;
-    v_[2] = seed ^ 0x6c7967656e657261u;
-    v_[3] = second ^ 0x7465646279746573u;
-  }
-  HEDDLE_HD void add(uint64_t word) {
-    v_[3] ^= word;
-    round();
-    v_[0] ^= word;
-  }
-  /** The key and hash of what has been added and `last`: the bytes behind that, and in bits 56 to 63 the length of
-   *  all. */
-  HEDDLE_HD void finish(uint64_t last, uint64_t& key, uint32_t& hash) const {
-    Hash end = *this;
-    end.add(last);
-    end.v_[2] ^= 0xee;
-    key = end.folded() & cuckoo::kKeyMask;
-    end.v_[1] ^= 0xdd;
-    hash = static_cast<uint32_t>(end.folded() >> 32);
-  }
-
- private:
-  HEDDLE_HD static uint64_t rotated(uint64_t x, int by) { return x << by | x >> (64 - by); }
-  HEDDLE_HD void round() {
-    v_[0] += v_[1], v_[1] = rotated(v_[1], 13) ^ v_[0], v_[0] = rotated(v_[0], 32);
-    v_[2] += v_[3], v_[3] = rotated(v_[3], 16) ^ v_[2];
-    v_[0] += v_[3], v_[3] = rotated(v_[3], 21) ^ v_[0];
-    v_[2] += v_[1], v_[1] = rotated(v_[1], 17) ^ v_[2], v_[2] = rotated(v_[2], 32);
-  }
-  HEDDLE_HD uint64_t folded() {
-    round(), round(), round();
-    return v_[0] ^ v_[1] ^ v_[2] ^ v_[3];
-  }
-
-  uint64_t v_[4];
-};
-
 /** Walks the components in bytes [at, end). Calls visit(components, key, hash) for the beginnings of the name with as
  *  many components as `lengths` has bits for, the shortest first. False if they are malformed; some of the visits have
  *  been made then. */
 template <class Bytes, class Visit>
 HEDDLE_HD inline bool visit_prefixes(const Bytes& packet, uint32_t at, uint32_t end, uint64_t seed, uint32_t lengths,
                                      const Visit& visit) {
-  Hash hash(seed);
+  NameHash hash;
+  hash_begin(&hash, seed);
   const uint32_t begin = at;
   uint32_t added = at;
   for (int components = 0;; ++components) {
     if (components <= kMostComponents) {
-      for (; at - added >= 8; added += 8) hash.add(packet.bytes(added, 8));
+      for (; at - added >= 8; added += 8) hash_add(&hash, packet.bytes(added, 8));
       if ((lengths >> components & 1) != 0) {
         uint64_t key;
         uint32_t bucket;
-        hash.finish(packet.bytes(added, at - added) | static_cast<uint64_t>(at - begin) << 56, key, bucket);
+        hash_finish(&hash, packet.bytes(added, at - added) | static_cast<uint64_t>(at - begin) << 56, &key, &bucket);
         visit(components, key, bucket);
       }
     }

@@ -14,6 +14,7 @@
 namespace heddle::nids {
 namespace {
 
+constexpr uint32_t kUsualPriority = 3;         // of Suricata
 constexpr size_t kTextBytes = 64 << 10;        // written when there is more
 constexpr size_t kLongestLineBytes = 1 << 20;  // messages come from rule files, and have no bound
 
@@ -46,11 +47,12 @@ void append_time(std::string& text, uint64_t timestamp_ns) {
 
 std::string eve_alert(const Signature& rule, bool blocked) {
   const nlohmann::ordered_json alert = {{"action", blocked ? "blocked" : "allowed"},
-                                        {"gid", 1},
+                                        {"gid", rule.generator},
                                         {"signature_id", rule.sid},
                                         {"rev", rule.revision},
                                         {"signature", rule.message},
-                                        {"category", rule.classtype}};
+                                        {"category", rule.category},
+                                        {"severity", rule.priority != 0 ? rule.priority : kUsualPriority}};
   return alert.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 

@@ -4,8 +4,9 @@
 #include <cstdio>
 
 #include "click/arguments.h"
-#include "core/error.h"
 #include "core/load.h"
+#include "core/mistakes.h"
+#include "core/text_file.h"
 #include "functions/nids/rule_file.h"
 
 namespace heddle {
@@ -22,6 +23,9 @@ RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
   }
   RuleSet set = read_rule_file(file_, skip_unsupported_, variables, errors);
   if (!stream_) refuse_streams(set, errors);
+  if (!classification_file_.empty())
+    classify(set.rules, parse_classification(classification_file_,
+                                             read_text_file(classification_file_, "classification file"), errors));
   if (!monitors()) return set;
   const auto stops = [](const Signature& rule) { return rule.action == Action::drop || rule.action == Action::reject; };
   if (const auto first = std::ranges::find_if(set.rules, stops); first != set.rules.end())
@@ -35,17 +39,21 @@ RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
 }
 
 void NIDS::refuse_streams(RuleSet& set, std::vector<std::string>& errors) const {
+  Mistakes mistakes(file_, errors);
   std::erase_if(set.rules, [&](const Signature& rule) {
     if (rule.streams != Signature::Streams::only) return false;
-    set.unsupported.push_back(
-        format("%s:%zu: sid %u: flow has 'only_stream', which looks into TCP connections: give the NIDS STREAM true",
-               file_.c_str(), rule.line, rule.sid));
-    if (!skip_unsupported_) errors.push_back(set.unsupported.back());
+    const char* const why = "it is for TCP connections as a whole (tcp-stream, only_stream): give the NIDS STREAM true";
+    const std::string text = format("sid %u: %s", rule.sid, why);
+    set.unsupported.push_back({rule.line, rule.sid, why, format("%s:%zu: ", file_.c_str(), rule.line) + text});
+    if (!skip_unsupported_) mistakes.add(rule.line, text);
     return true;
   });
 }
 
 void NIDS::load(RuleSet set) {
+  if (const size_t n = set.unsupported.size(); n > 0)
+    std::fprintf(stderr, "heddle: warning: NIDS '%s' leaves out %zu rule%s of '%s':\n%s", name.c_str(), n,
+                 n == 1 ? "" : "s", file_.c_str(), summary_of(set.unsupported).c_str());
   count_ = set.rules.size(), unsupported_ = set.unsupported.size();
   rules_.load(std::move(set), stream_, monitors());
   groups_ = rules_.now().automata.group_count();
@@ -54,6 +62,7 @@ void NIDS::load(RuleSet set) {
 void NIDS::configure(click::Arguments& arguments) {
   arguments.required("RULES", file_)
       .keyword("VARIABLES", variables_file_)
+      .keyword("CLASSIFICATION", classification_file_)
       .keyword("SKIP_UNSUPPORTED", skip_unsupported_)
       .keyword("STREAM", stream_)
       .keyword("EVE", eve_file_);
@@ -65,6 +74,27 @@ void NIDS::configure(click::Arguments& arguments) {
   RuleSet set = read_rules(errors);
   for (auto& error : errors) arguments.error(error);
   if (errors.empty()) load(std::move(set));
+}
+
+bool NIDS::loses_candidates() const {
+  if (behind.size() < 2) return false;  // a monitor's outputs
+  std::vector<const Element*> reached{behind[1]};
+  for (size_t k = 0; k < reached.size(); ++k) {
+    const Element* element = reached[k];
+    if (dynamic_cast<const NIDSConfirm*>(element) != nullptr) return false;
+    if (element->behind.empty() && element->class_name != "Discard") return false;
+    for (const Element* next : element->behind)
+      if (std::ranges::find(reached, next) == reached.end()) reached.push_back(next);
+  }
+  return true;
+}
+
+void NIDS::link(const Directory&) {
+  if (loses_candidates())
+    std::fprintf(stderr,
+                 "heddle: warning: NIDS '%s': candidates go nowhere but to Discard, so no alert comes of them; put a "
+                 "NIDSConfirm behind output 1, or leave that unconnected\n",
+                 name.c_str());
 }
 
 Access NIDS::access(Processor) const {
@@ -140,16 +170,14 @@ void NIDS::handlers(Handlers& list) {
       .read("unsupported",
             [this] {
               std::string text;
-              for (const auto& line : rules_.now().unsupported) text += line + "\n";
+              for (const LeftOut& rule : rules_.now().unsupported) text += rule.text + "\n";
               return text;
             })
       .read("counts", [this] { return rules_.counts_text(); })
       .write("reload", [this](const std::string&) {
         std::vector<std::string> errors;
         RuleSet set = read_rules(errors);
-        if (!errors.empty())
-          throw Error(errors[0] + (errors.size() > 1 ? format(" (and %zu more)", errors.size() - 1) : "") +
-                      "; the rules stay as they are");
+        throw_mistakes(errors, "the rules stay as they are");
         load(std::move(set));
       });
 }

@@ -14,7 +14,7 @@ namespace heddle {
 
 /** NIDS: finds IPv4 packets that may match a rule of a Snort or Suricata file.
  *
- *      NIDS(RULES [, keywords VARIABLES, SKIP_UNSUPPORTED, STREAM, EVE, DEVICE, BLOCKING])
+ *      NIDS(RULES [, keywords VARIABLES, CLASSIFICATION, SKIP_UNSUPPORTED, STREAM, EVE, DEVICE, BLOCKING])
  *
  *  RULES: a file of rules, one a line ("#" at its start makes it a comment, else a backslash at its end continues it):
  *
@@ -22,16 +22,20 @@ namespace heddle {
  *          content:"GET |2f|login"; nocase; offset:0; depth:64; content:!"cookie"; distance:1; within:400;
  *          sid:1; rev:2; classtype:web-application-attack;)
  *
- *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, tcp-pkt, udp, icmp. Addresses and ports: any,
- *  lists, ranges, `!`, variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within,
- *  startswith, endswith, fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and
- *  R, dsize, flow (to_server or from_client, to_client or from_server; established, not_established or stateless;
- *  only_stream or no_stream), threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, msg,
- *  classtype; gid, priority, metadata and reference are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE`
- *  set variables. VARIABLES: a file of such lines that is read first. What asks for anything else is refused, or, with
- *  SKIP_UNSUPPORTED true (default false), left out; either way it is listed by line and sid. STREAM: whether rules are
- *  looked for in TCP connections as well, however these are cut into segments, default false; NIDSConfirm does it, so
- *  all packets of TCP are candidates. EVE: without output 1, a file for alerts. DEVICE: cpu or gpu; default: what
+ *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, tcp-pkt (packets only, as flow:no_stream),
+ *  tcp-stream (connections only, as flow:only_stream), udp, icmp. Addresses and ports: any, lists, ranges, `!`,
+ *  variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith,
+ *  fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, dsize, flow
+ *  (to_server or from_client, to_client or from_server; established, not_established or stateless; only_stream or
+ *  no_stream), threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, gid, msg,
+ *  classtype, priority; metadata and reference are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set
+ *  variables. VARIABLES: a file of such lines that is read first. CLASSIFICATION: a file of lines
+ *  `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and severity of alerts. What asks for anything
+ *  else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default false; `heddle run` and
+ *  `check --skip-unsupported` set it where a chain does not say it), left out: standard error then has how many rules
+ *  ask for what, and lines and sids of the first three, and the handler `unsupported` has all. STREAM: whether rules
+ *  are looked for in TCP connections as well, however these are cut into segments, default false; NIDSConfirm does it,
+ *  so all packets of TCP are candidates. EVE: without output 1, a file for alerts. DEVICE: cpu or gpu; default: what
  *  --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which
@@ -98,15 +102,16 @@ namespace heddle {
  *      counts       (read) "SID ALERTS", a line for each rule that there is or has been
  *      alerts, lost, forgotten, gave_up  (read) of a monitor: as of NIDSConfirm
  *      events_lost  (read) of a monitor: candidates that a GPU has told of and that were not confirmed
- *      reload       (write) reads VARIABLES and RULES again and replaces all rules at once, while packets flow; a file
- *                   with errors changes nothing. SIGHUP does it for all elements with this handler
+ *      reload       (write) reads VARIABLES, CLASSIFICATION and RULES again and replaces all rules at once, while
+ *                   packets flow; a file with errors changes nothing. SIGHUP does it for all elements with this handler
  *
  *  Until the new rules are ready, `reload` needs memory for the old ones, the new ones and what building these takes.
  *  Measured with 4000 rules of two contents and a pcre each on a CPU: the program had 115 MB before, up to 223 MB
  *  meanwhile, and 133 MB or less afterwards. A GPU has the automata of both meanwhile, of 5 MB each there (`memory`).
  *
  *  Errors: every line that is no rule, with its sid and the reason; a monitor with STREAM, or rules that stop packets;
- *  EVE with an output 1. Statistics: `rules`, `groups`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`.
+ *  EVE with an output 1. A warning: candidates go nowhere but to Discards, and to no NIDSConfirm. Statistics: `rules`,
+ *  `groups`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`.
  *
  *  Example:
  *
@@ -121,6 +126,7 @@ class NIDS : public Element, public KeepsGpuState {
     retiring.push_back(&rules_);
   }
   void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
@@ -141,6 +147,8 @@ class NIDS : public Element, public KeepsGpuState {
 
  private:
   nids::RuleSet read_rules(std::vector<std::string>& errors) const;
+  /** Whether candidates go nowhere but to Discards, and nobody confirms them before. */
+  bool loses_candidates() const;
   /** Takes those out that only look into TCP connections, which nobody follows. */
   void refuse_streams(nids::RuleSet& set, std::vector<std::string>& errors) const;
   void load(nids::RuleSet set);
@@ -148,7 +156,7 @@ class NIDS : public Element, public KeepsGpuState {
   void hear(bool last);
 
   nids::RuleTable rules_;
-  std::string file_, variables_file_, eve_file_;
+  std::string file_, variables_file_, classification_file_, eve_file_;
   bool skip_unsupported_ = false, stream_ = false;
   std::atomic<size_t> count_{0}, groups_{0}, unsupported_{0};  // for statistics(), which runs beside changes
   nids::Judge judge_{counts};
@@ -161,9 +169,10 @@ class NIDS : public Element, public KeepsGpuState {
  *      NIDSConfirm(NIDS [, keywords EVE, FLOWS, MEMORY])
  *
  *  NIDS: the name of the NIDS whose output 1 leads here. EVE: a file for alerts, a line of JSON each, as Suricata
- *  writes them (timestamp, addresses, ports, protocol, rule). Without it they are counted only. FLOWS: the name of the
- *  FlowTable before the NIDS, if that has STREAM true. MEMORY: megabytes for TCP connections, over all threads, default
- *  64, up to 65536. Runs on the CPU.
+ *  writes them (timestamp, addresses, ports, protocol, rule; the category is what CLASSIFICATION says of the classtype,
+ *  or the classtype; the severity is the rule's priority, or that of CLASSIFICATION, or 3). Without it they are counted
+ *  only. FLOWS: the name of the FlowTable before the NIDS, if that has STREAM true. MEMORY: megabytes for TCP
+ *  connections, over all threads, default 64, up to 65536. Runs on the CPU.
  *
  *  Every rule that matches is an alert, in the order of the rules. A `pass` rule that matches makes the packet go on
  *  without alerts, whatever others say. If a rule with `drop` or `reject` matches, the packet goes no further: output 1
@@ -209,7 +218,7 @@ class NIDS : public Element, public KeepsGpuState {
  *  NIDS. Statistics: `alerts`, `gave_up`; with STREAM `gaps` and `unfollowed` (segments).
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written; STREAM without FLOWS, FLOWS or MEMORY without STREAM;
- *  FLOWS is no FlowTable of this chain.
+ *  FLOWS is no FlowTable of this chain, or packets come here from another one.
  *
  *  Example:
  *
@@ -217,7 +226,7 @@ class NIDS : public Element, public KeepsGpuState {
  *      ids[0] -> out :: ToDump(out.pcap);
  *      ids[1] -> NIDSConfirm(ids, EVE alerts.json) -> out;
  */
-class NIDSConfirm : public Element, private flow::Watcher {
+class NIDSConfirm : public Element, public ChecksSetter, private flow::Watcher {
  public:
   void configure(click::Arguments& arguments) override;
   void link(const Directory& directory) override;
@@ -233,6 +242,9 @@ class NIDSConfirm : public Element, private flow::Watcher {
   std::string stop() override;
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
+  std::string wrong_setter(Column column, const Element& setter) const override {
+    return flows_ == nullptr ? "" : flows_->wrong_setter(column, setter, "FLOWS");
+  }
 
  private:
   void flow_ends(const flow::Entry& entry, int thread) override;

@@ -300,10 +300,9 @@ TEST(Nids, NamesWhatIsWrong) {
   EXPECT_NE(of("").find(file.path + ":1: sid 1: the variable '$X' has no value"), std::string::npos) << of("");
   EXPECT_NE(of("").find(file.path + ":2: sid 2: the option 'flags' is not supported"), std::string::npos);
   std::ofstream(file.path) << "# one\nalert tcp any any -> any any (content:\"a\"; flow:only_stream; sid:1;)\n";
-  EXPECT_NE(
-      of("").find(file.path + ":2: sid 1: flow has 'only_stream', which looks into TCP connections: give the NIDS "
-                              "STREAM true"),
-      std::string::npos)
+  EXPECT_NE(of("").find(file.path + ":2: sid 1: it is for TCP connections as a whole (tcp-stream, only_stream): give "
+                                    "the NIDS STREAM true"),
+            std::string::npos)
       << of("");
   EXPECT_EQ(of(", SKIP_UNSUPPORTED true"), "");
   std::ofstream(file.path) << "alert ip $X any -> any any (sid:1;)\n";

@@ -4,22 +4,19 @@
 
 namespace heddle::nids {
 
+Ranges::Ranges(std::vector<Range> ranges) {
+  std::ranges::sort(ranges, {}, &Range::low);
+  for (const Range& range : ranges) {
+    if (ranges_.empty() || uint64_t{ranges_.back().high} + 1 < range.low)
+      ranges_.push_back(range);
+    else
+      ranges_.back().high = std::max(ranges_.back().high, range.high);
+  }
+}
+
 bool Ranges::contains(uint32_t value) const {
   const auto at = std::ranges::lower_bound(ranges_, value, {}, &Range::high);
   return at != ranges_.end() && at->low <= value;
-}
-
-void Ranges::add(const Ranges& others) {
-  ranges_.insert(ranges_.end(), others.ranges_.begin(), others.ranges_.end());
-  std::ranges::sort(ranges_, {}, &Range::low);
-  std::vector<Range> joined;
-  for (const Range& range : ranges_) {
-    if (joined.empty() || uint64_t{joined.back().high} + 1 < range.low)
-      joined.push_back(range);
-    else
-      joined.back().high = std::max(joined.back().high, range.high);
-  }
-  ranges_ = std::move(joined);
 }
 
 Ranges Ranges::inverted(uint32_t largest) const {

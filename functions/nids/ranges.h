@@ -15,12 +15,13 @@ class Ranges {
   };
   Ranges() = default;
   Ranges(uint32_t low, uint32_t high) : ranges_{{low, high}} {}
+  /** What is in any of these, which may be in any order and overlap. */
+  explicit Ranges(std::vector<Range> ranges);
 
   bool contains(uint32_t value) const;
   bool empty() const { return ranges_.empty(); }
   const std::vector<Range>& all() const { return ranges_; }
 
-  void add(const Ranges& others);
   /** Those of 0..`largest` that are not in the set. */
   Ranges inverted(uint32_t largest) const;
   auto operator<=>(const Ranges&) const = default;

@@ -1,15 +1,17 @@
 #include "functions/nids/rule_file.h"
 
 #include <algorithm>
+#include <charconv>
+#include <functional>
 #include <unordered_map>
+#include <utility>
 
 #include "core/error.h"
+#include "core/mistakes.h"
 #include "core/text_file.h"
 
 namespace heddle::nids {
 namespace {
-
-constexpr size_t kMaxErrors = 100;
 
 /** The next line with those that continue it, joined by a blank; `number` is then the last one's. A comment ends with
  *  its line. */
@@ -61,7 +63,7 @@ bool read_variable(std::string_view line, Variables& variables, std::string& pro
 class Parser {
  public:
   Parser(const std::string& name, bool skip_unsupported, Variables& variables, std::vector<std::string>& errors)
-      : name_(name), skip_(skip_unsupported), variables_(variables), errors_(errors) {}
+      : name_(name), skip_(skip_unsupported), variables_(variables), mistakes_(name, errors) {}
 
   RuleSet parse(std::string_view text) {
     for (size_t number = 0; !text.empty();) {
@@ -69,7 +71,6 @@ class Parser {
       const std::string line = take_line(text, number);
       read_line(trimmed(line), first);
     }
-    if (bad_ > kMaxErrors) errors_.push_back(format("%s: ... and %zu more", name_.c_str(), bad_ - kMaxErrors));
     return std::move(result_);
   }
 
@@ -78,7 +79,7 @@ class Parser {
     if (line.empty() || line.front() == '#') return;
     std::string problem;
     if (read_variable(line, variables_, problem)) {
-      if (!problem.empty()) refuse(number, problem);
+      if (!problem.empty()) mistakes_.add(number, problem);
       return;
     }
     Signature rule;
@@ -86,45 +87,55 @@ class Parser {
     const auto refusal = parse_rule(line, variables_, rule);
     const std::string sid = rule.sid != 0 ? format("sid %u: ", rule.sid) : "";
     if (refusal && refusal->unsupported) {
-      result_.unsupported.push_back(format("%s:%zu: %s%s", name_.c_str(), number, sid.c_str(), refusal->why.c_str()));
-      if (!skip_) refuse(number, sid + refusal->why);
+      result_.unsupported.push_back({number, rule.sid, refusal->feature.empty() ? refusal->why : refusal->feature,
+                                     format("%s:%zu: %s%s", name_.c_str(), number, sid.c_str(), refusal->why.c_str())});
+      if (!skip_) mistakes_.add(number, sid + refusal->why);
     } else if (refusal) {
-      refuse(number, sid + refusal->why);
+      mistakes_.add(number, sid + refusal->why);
     } else if (const auto [there, is_new] = lines_.emplace(rule.sid, number); !is_new) {
-      refuse(number, format("sid %u: is that of line %zu already", rule.sid, there->second));
+      mistakes_.add(number, format("sid %u: is that of line %zu already", rule.sid, there->second));
     } else {
       result_.rules.push_back(std::move(rule));
     }
-  }
-  void refuse(size_t number, const std::string& why) {
-    if (++bad_ <= kMaxErrors) errors_.push_back(format("%s:%zu: %s", name_.c_str(), number, why.c_str()));
   }
 
   const std::string& name_;
   bool skip_;
   Variables& variables_;
-  std::vector<std::string>& errors_;
+  Mistakes mistakes_;
   RuleSet result_;
   std::unordered_map<uint32_t, size_t> lines_;  // by sid
-  size_t bad_ = 0;
 };
 
 std::optional<Refusal> parse_start(std::string_view action, std::string_view protocol, Signature& rule) {
   constexpr Word<Action> kActions[] = {
       {"alert", Action::alert}, {"pass", Action::pass}, {"drop", Action::drop}, {"reject", Action::reject}};
-  constexpr Word<Protocol> kKnown[] = {{"ip", Protocol::ip},       {"tcp", Protocol::tcp},   {"udp", Protocol::udp},
-                                       {"tcp-pkt", Protocol::tcp}, {"icmp", Protocol::icmp}, {"any", Protocol::ip}};
+  // Of Snort 2, Snort 3 and Suricata.
+  constexpr std::string_view kOtherActions[] = {"activate", "block", "dynamic",    "log",       "react",
+                                                "rewrite",  "sdrop", "rejectboth", "rejectdst", "rejectsrc"};
+  constexpr Word<Protocol> kKnown[] = {
+      {"ip", Protocol::ip},          {"any", Protocol::ip},  {"tcp", Protocol::tcp},  {"tcp-pkt", Protocol::tcp},
+      {"tcp-stream", Protocol::tcp}, {"udp", Protocol::udp}, {"icmp", Protocol::icmp}};
+  if (std::ranges::find(kOtherActions, action) != std::end(kOtherActions))
+    return Refusal{"the action " + in_quotes(action) + " is not supported: alert, pass, drop and reject are", true};
   const auto* const what = std::ranges::find(kActions, action, &Word<Action>::word);
   if (what == std::end(kActions)) return Refusal{in_quotes(action) + " is not an action: alert, pass, drop or reject"};
   rule.action = what->meaning;
   const auto* const which = std::ranges::find(kKnown, protocol, &Word<Protocol>::word);
   if (which == std::end(kKnown))
-    return Refusal{"protocol " + in_quotes(protocol) + " is not supported: ip, tcp, udp and icmp are", true};
+    return Refusal{
+        "protocol " + in_quotes(protocol) + " is not supported: ip, any, tcp, tcp-pkt, tcp-stream, udp and icmp are",
+        true};
   rule.protocol = which->meaning;
-  if (protocol == "tcp-pkt") {  // each packet by itself, whatever STREAM says
-    if (rule.streams == Signature::Streams::only) return Refusal{"it is for tcp-pkt, but flow has 'only_stream'"};
-    rule.streams = Signature::Streams::never;
-  }
+  using Streams = Signature::Streams;
+  const auto is_for = [&](Streams streams, Streams other, const char* word) -> std::optional<Refusal> {
+    if (rule.streams == other)
+      return Refusal{"it is for " + std::string(protocol) + ", but flow has " + in_quotes(word)};
+    rule.streams = streams;
+    return std::nullopt;
+  };
+  if (protocol == "tcp-pkt") return is_for(Streams::never, Streams::only, "only_stream");  // whatever STREAM says
+  if (protocol == "tcp-stream") return is_for(Streams::only, Streams::never, "no_stream");
   return std::nullopt;
 }
 
@@ -152,6 +163,10 @@ std::optional<Refusal> parse_rule(std::string_view text, const Variables& variab
   rule.both_ways = arrow == "<>";
   if (auto refusal = parse_start(action, protocol, rule)) return refusal;
   if (refused) return refused;
+  if (rule.streams == Signature::Streams::only && !rule.reads_streams())
+    return Refusal{(protocol == "tcp-stream" ? "it is for tcp-stream" : "flow has 'only_stream'") +
+                       std::string(", but it looks for nothing in a TCP connection as a whole"),
+                   true};
   if (auto refusal = parse_addresses(sources, variables, rule.sources)) return refusal;
   if (auto refusal = parse_addresses(destinations, variables, rule.destinations)) return refusal;
   if (auto refusal = parse_ports(source_ports, variables, rule.source_ports)) return refusal;
@@ -161,6 +176,56 @@ std::optional<Refusal> parse_rule(std::string_view text, const Variables& variab
 RuleSet parse_rules(const std::string& name, std::string_view text, bool skip_unsupported, Variables& variables,
                     std::vector<std::string>& errors) {
   return Parser(name, skip_unsupported, variables, errors).parse(text);
+}
+
+Classification parse_classification(const std::string& name, std::string_view text, std::vector<std::string>& errors) {
+  Classification classes;
+  Mistakes mistakes(name, errors);
+  each_line(text, [&](std::string_view line, size_t number) {
+    line = trimmed(line);
+    if (line.empty() || line.front() == '#') return;
+    std::string_view rest = line;
+    const bool begins = take_word(rest) == "config" && take_word(rest) == "classification:";
+    const size_t first = rest.find(','), last = rest.rfind(',');
+    const std::string_view classtype = begins && first != last ? trimmed(rest.substr(0, first)) : "";
+    const std::string_view priority = classtype.empty() ? "" : trimmed(rest.substr(last + 1));
+    uint32_t value = 0;
+    const auto [end, error] = std::from_chars(priority.data(), priority.data() + priority.size(), value);
+    if (error != std::errc() || end != priority.data() + priority.size() || value < 1 || value > kLowestPriority)
+      return mistakes.add(number,
+                          in_quotes(line) + " is not 'config classification: NAME,DESCRIPTION,PRIORITY' (1-255)");
+    classes[std::string(classtype)] = {std::string(trimmed(rest.substr(first + 1, last - first - 1))), value};
+  });
+  return classes;
+}
+
+void classify(std::vector<Signature>& rules, const Classification& classes) {
+  for (Signature& rule : rules) {
+    const auto found = classes.find(rule.classtype);
+    if (found == classes.end()) continue;
+    rule.category = found->second.description;
+    if (rule.priority == 0) rule.priority = found->second.priority;
+  }
+}
+
+std::string summary_of(const std::vector<LeftOut>& rules) {
+  constexpr size_t kMostFeatures = 20, kMostRules = 3;
+  std::map<std::string_view, std::vector<const LeftOut*>> by_feature;
+  for (const LeftOut& rule : rules) by_feature[rule.feature].push_back(&rule);
+  std::vector<std::pair<std::string_view, std::vector<const LeftOut*>>> list(by_feature.begin(), by_feature.end());
+  std::ranges::stable_sort(list, std::greater(), [](const auto& entry) { return entry.second.size(); });
+  std::string text;
+  for (size_t f = 0; f < std::min(list.size(), kMostFeatures); ++f) {
+    const auto& [feature, asking] = list[f];
+    text += format("%zu: %s (", asking.size(), std::string(feature).c_str());
+    for (size_t k = 0; k < std::min(asking.size(), kMostRules); ++k) {
+      text += format("%sline %zu", k == 0 ? "" : "; ", asking[k]->line);
+      if (asking[k]->sid != 0) text += format(", sid %u", asking[k]->sid);
+    }
+    text += asking.size() > kMostRules ? "; ...)\n" : ")\n";
+  }
+  if (list.size() > kMostFeatures) text += format("... and %zu more\n", list.size() - kMostFeatures);
+  return text;
 }
 
 RuleSet read_rule_file(const std::string& path, bool skip_unsupported, Variables& variables,

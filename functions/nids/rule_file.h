@@ -14,10 +14,20 @@ namespace heddle::nids {
 /** Values of the variables of rule files, by name without `$`. */
 using Variables = std::map<std::string, std::string, std::less<>>;
 
+constexpr uint32_t kLowestPriority = 255;
+
+/** What a classtype means. */
+struct Class {
+  std::string description;
+  uint32_t priority;  ///< of rules that say none: 1..255
+};
+using Classification = std::map<std::string, Class, std::less<>>;  ///< by classtype
+
 /** Why a line is no rule that Heddle can use. */
 struct Refusal {
   std::string why;
   bool unsupported = false;  ///< right, as far as can be seen, but it asks for something that is not there
+  std::string feature = {};  ///< if `why` has something of this rule's own: what is not there, without that
 };
 
 /** Reads a rule: ACTION PROTOCOL SOURCE PORTS -> DESTINATION PORTS (OPTIONS). `rule.sid` is set if there is one, also
@@ -44,5 +54,16 @@ RuleSet parse_rules(const std::string& name, std::string_view text, bool skip_un
 /** The same of a file. Throws Error when it cannot be read or is no text. */
 RuleSet read_rule_file(const std::string& path, bool skip_unsupported, Variables& variables,
                        std::vector<std::string>& errors);
+
+/** Reads lines `config classification: NAME,DESCRIPTION,PRIORITY`; `#` at a line's start makes it a comment. `errors`
+ *  gets all others, as parse_rules() says them. */
+Classification parse_classification(const std::string& name, std::string_view text, std::vector<std::string>& errors);
+
+/** Gives rules what their classtypes mean: the category, and the priority if they say none. */
+void classify(std::vector<Signature>& rules, const Classification& classes);
+
+/** For people: "N: FEATURE (line L, sid S; ...)", a line for each of the 20 that the most rules ask for, with the first
+ *  three of these, and how many others there are. */
+std::string summary_of(const std::vector<LeftOut>& rules);
 
 }  // namespace heddle::nids

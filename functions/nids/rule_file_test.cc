@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace heddle::nids {
@@ -17,6 +19,12 @@ Read read(const std::string& text, bool skip = false) {
   Variables variables;
   result.set = parse_rules("f", text, skip, variables, result.errors);
   return result;
+}
+
+std::vector<std::string> texts(const RuleSet& set) {
+  std::vector<std::string> list;
+  for (const LeftOut& rule : set.unsupported) list.push_back(rule.text);
+  return list;
 }
 
 Signature one(const std::string& options, const std::string& header = "alert tcp any any -> any any") {
@@ -147,13 +155,16 @@ TEST(NidsRules, ReadWhatSnortAndSuricataWrite) {
   const Signature rule =
       one(R"(msg:"a \"page\"\; or two"; content:"GET |2f 41|x"; nocase; offset:4; depth:20; )"
           R"(content:!"ab\"c"; distance:-3; within:9; content:"|3b|\;"; fast_pattern; rev:7; classtype:web-activity; )"
-          R"(reference:url,example.org/a; metadata:a b, c d; gid:1; priority:2;)",
+          R"(reference:url,example.org/a; metadata:a b, c d; gid:5; priority:2;)",
           "drop tcp [10.0.0.0/8,!10.1.0.0/16] 80 <> !192.0.2.1 [1024:,!8000:8080]");
   EXPECT_EQ(rule.action, Action::drop);
   EXPECT_EQ(rule.protocol, Protocol::tcp);
   EXPECT_TRUE(rule.both_ways);
   EXPECT_EQ(rule.message, "a \"page\"; or two");
   EXPECT_EQ(rule.classtype, "web-activity");
+  EXPECT_EQ(rule.category, "web-activity");
+  EXPECT_EQ(rule.generator, 5u);
+  EXPECT_EQ(rule.priority, 2u);
   EXPECT_EQ(rule.sid, 1u);
   EXPECT_EQ(rule.revision, 7u);
   ASSERT_EQ(rule.contents.size(), 3u);
@@ -252,6 +263,24 @@ TEST(NidsRules, AddressesMayBeRanges) {
             "f:1: sid 2: '10.0.0.2-' is not an IPv4 address, prefix, range (LOW-HIGH) or list of them");
 }
 
+TEST(NidsRules, ListsMayBeLong) {  // sorted for each address, they take minutes
+  std::string list;
+  for (uint32_t i = 0; i < 100'000; ++i) {  // odd ones of 10.0.0.0 to 10.3.13.63, in no order
+    const uint32_t address = 2 * (i * 70'001ull % 100'000) + 1;
+    list += format("%s10.%u.%u.%u", i == 0 ? "" : ",", address >> 16, address >> 8 & 255, address & 255);
+  }
+  const Read result = read("ipvar BAD [" + list + "]\nalert ip $BAD any -> [any,![" + list + "]] any (sid:1;)\n");
+  EXPECT_EQ(result.errors, std::vector<std::string>{});
+  ASSERT_EQ(result.set.rules.size(), 1u);
+  const Ranges &sources = result.set.rules[0].sources, &destinations = result.set.rules[0].destinations;
+  EXPECT_EQ(sources.all().size(), 100'000u);
+  EXPECT_EQ(destinations.all().size(), 100'001u);
+  expect_in(sources, {{0x0a000000, false}, {0x0a000001, true}, {0x0a030d3f, true}, {0x0a030d40, false}});
+  expect_in(destinations, {{0x0a000000, true}, {0x0a000001, false}, {0x0a030d3f, false}, {0x0a030d41, true}});
+  // What is named again and again is there once.
+  EXPECT_EQ(one("", "alert ip [" + list + "," + list + "] any -> any any").sources, sources);
+}
+
 TEST(NidsRules, EachVariableIsReadOnce) {
   std::string text = "var V0 [10.0.0.0/8,192.0.2.1]\n";
   for (int i = 1; i < 7; ++i) {
@@ -268,7 +297,8 @@ TEST(NidsRules, EachVariableIsReadOnce) {
 }
 
 TEST(NidsRules, WhatMayStandOnce) {
-  for (const char* name : {"sid:2", "rev:2", "msg:\"a\"", "classtype:a", "dsize:2", "flow:established"})
+  for (const char* name :
+       {"sid:2", "rev:2", "gid:2", "priority:2", "msg:\"a\"", "classtype:a", "dsize:2", "flow:established"})
     EXPECT_EQ(refusal(std::string(name) + "; " + name + "; " + (std::string_view(name) == "sid:2" ? "" : "sid:2;")),
               "f:1: sid 2: it has two of the option " + std::string(name).substr(0, std::string(name).find(':')));
   const std::string why = " (startswith is an offset of 0 and a depth)";
@@ -286,6 +316,46 @@ TEST(NidsRules, TcpPktIsForPacketsOnly) {
             "f:1: sid 2: it is for tcp-pkt, but flow has 'only_stream'");
 }
 
+TEST(NidsRules, TcpStreamIsForConnectionsOnly) {
+  const auto header = "alert tcp-stream any any -> any any";
+  const Signature rule = one("content:\"a\";", header);
+  EXPECT_EQ(rule.streams, Signature::Streams::only);
+  EXPECT_EQ(rule.protocol, Protocol::tcp);
+  EXPECT_TRUE(rule.reads_streams());
+  EXPECT_EQ(one("content:\"a\"; flow:only_stream,to_server;", header).streams, Signature::Streams::only);
+  EXPECT_EQ(refusal("content:\"a\"; flow:no_stream; sid:2;", header),
+            "f:1: sid 2: it is for tcp-stream, but flow has 'no_stream'");
+  EXPECT_EQ(refusal("dsize:7; sid:2;", header),
+            "f:1: sid 2: it is for tcp-stream, but it looks for nothing in a TCP connection as a whole");
+  EXPECT_EQ(refusal("content:\"a\"; flow:only_stream; sid:2;", "alert udp any any -> any any"),
+            "f:1: sid 2: flow has 'only_stream', but it looks for nothing in a TCP connection as a whole");
+}
+
+TEST(NidsRules, ClasstypesMeanWhatTheirFileSays) {
+  std::vector<std::string> errors;
+  const Classification classes =
+      parse_classification("c",
+                           "# comment\n\nconfig classification: web-activity, access to a page, perhaps ,2\r\n"
+                           "config classification: other,,9\n",
+                           errors);
+  EXPECT_EQ(errors, std::vector<std::string>{});
+  std::vector<Signature> rules = {one("classtype:web-activity;"), one("classtype:web-activity; priority:1;"),
+                                  one("classtype:none-such;"), one("")};
+  classify(rules, classes);
+  const std::tuple<const char*, uint32_t> wanted[] = {
+      {"access to a page, perhaps", 2}, {"access to a page, perhaps", 1}, {"none-such", 0}, {"", 0}};
+  for (size_t r = 0; r < rules.size(); ++r)
+    EXPECT_EQ((std::tuple<std::string, uint32_t>(rules[r].category, rules[r].priority)), wanted[r]) << r;
+  EXPECT_TRUE(parse_classification("c",
+                                   "config classification: a,b\nconfig classification: a,b,0\nclassification: a,b,1\n"
+                                   "config classification: ,b,1\nconfig classification: a,b,high\n",
+                                   errors)
+                  .empty());
+  ASSERT_EQ(errors.size(), 5u);
+  EXPECT_EQ(errors[1],
+            "c:2: 'config classification: a,b,0' is not 'config classification: NAME,DESCRIPTION,PRIORITY' (1-255)");
+}
+
 TEST(NidsRules, CommentsEndWithTheirLines) {
   const Read result =
       read("# note \\\nalert ip any any -> any any (sid:1;)\n  #\\\nalert ip any any -> any any (sid:2;)");
@@ -299,18 +369,46 @@ TEST(NidsRules, WhatIsNotSupportedIsListed) {
       "alert http any any -> any any (content:\"a\"; sid:2;)\n"
       "alert ip [::1] any -> any any (content:\"a\"; sid:3;)\n"
       "alert ip any any -> any any (content:\"a\"; sid:4;)\n"
-      "alert ip any any -> any any (dsize:!7; sid:5;)\n";
+      "alert ip any any -> any any (dsize:!7; sid:5;)\n"
+      "alert tcp any any -> any any (content:!\"a,\\\"b\", offset 0; sid:6;)\n"
+      "log tcp any any -> any any (sid:7;)\n";
   const std::vector<std::string> list = {"f:1: sid 1: the option 'byte_test' is not supported",
-                                         "f:2: sid 2: protocol 'http' is not supported: ip, tcp, udp and icmp are",
+                                         "f:2: sid 2: protocol 'http' is not supported: ip, any, tcp, tcp-pkt, "
+                                         "tcp-stream, udp and icmp are",
                                          "f:3: sid 3: IPv6 address '::1' is not supported",
-                                         "f:5: sid 5: dsize '!7' is not supported; two rules, with < and >, say it"};
+                                         "f:5: sid 5: dsize '!7' is not supported; two rules, with < and >, say it",
+                                         "f:6: sid 6: content '\"a,\\\"b\", offset 0' has options behind a comma, "
+                                         "as in Snort 3, which is not supported",
+                                         "f:7: sid 7: the action 'log' is not supported: alert, pass, drop and reject "
+                                         "are"};
   const Read refused = read(text), skipped = read(text, true);
   EXPECT_EQ(refused.errors, list);
-  EXPECT_EQ(refused.set.unsupported, list);
+  EXPECT_EQ(texts(refused.set), list);
   EXPECT_EQ(skipped.errors, std::vector<std::string>{});
-  EXPECT_EQ(skipped.set.unsupported, list);
+  EXPECT_EQ(texts(skipped.set), list);
   ASSERT_EQ(skipped.set.rules.size(), 1u);
   EXPECT_EQ(skipped.set.rules[0].sid, 4u);
+  for (const char* action :
+       {"activate", "block", "dynamic", "react", "rewrite", "sdrop", "rejectboth", "rejectdst", "rejectsrc"})
+    EXPECT_EQ(read(std::string(action) + " ip any any -> any any (sid:1;)", true).set.unsupported.size(), 1u) << action;
+}
+
+TEST(NidsRules, ASummaryHasWhatMostRulesAskFor) {
+  std::string text;
+  for (int i = 1; i <= 4; ++i)
+    text += format("alert ip 2001:db8::%d any -> any any (sid:%d;)\n", i, i) +
+            format("alert tcp any any -> any any (pcre:\"/%d/U\"; sid:%d;)\n", i, 10 + i);
+  text += "alert tcp any any -> any any (pcre:\"/a/U\"; sid:15;)\nalert tcp any any -> any any (tos:1;)\n";
+  EXPECT_EQ(summary_of(read(text, true).set.unsupported),
+            "5: the pcre options 'U' are not supported (line 2, sid 11; line 4, sid 12; line 6, sid 13; ...)\n"
+            "4: IPv6 addresses are not supported (line 1, sid 1; line 3, sid 2; line 5, sid 3; ...)\n"
+            "1: the option 'tos' is not supported (line 10)\n");
+  text.clear();
+  for (int i = 1; i <= 23; ++i) text += format("alert ip any any -> any any (x%02d; sid:%d;)\n", i, i);
+  const std::string summary = summary_of(read(text, true).set.unsupported);
+  EXPECT_EQ(std::ranges::count(summary, '\n'), 21);
+  EXPECT_TRUE(summary.starts_with("1: the option 'x01' is not supported (line 1, sid 1)\n")) << summary;
+  EXPECT_TRUE(summary.ends_with("... and 3 more\n")) << summary;
 }
 
 TEST(NidsRules, MistakesSayWhatIsWrong) {
@@ -345,8 +443,13 @@ TEST(NidsRules, MistakesSayWhatIsWrong) {
        {"alert tcp [] any -> any any", "alert tcp any any -> any [ ]", "alert tcp any any -> ![] any"})
     EXPECT_EQ(refusal("sid:1;", head), "f:1: sid 1: '[]' is a list of nothing; for anything, write any");
   EXPECT_EQ(refusal("sid:x;"), "f:1: sid 'x' is not a number");
-  EXPECT_EQ(refusal("sid:1;", "log tcp any any -> any any"),
-            "f:1: sid 1: 'log' is not an action: alert, pass, drop or reject");
+  EXPECT_EQ(refusal("sid:1; gid:x;"), "f:1: sid 1: gid 'x' is not a number");
+  for (const std::string wrong : {"high", "0", "256", "-1", ""})
+    EXPECT_EQ(refusal("sid:1; priority:" + wrong + ";"),
+              "f:1: sid 1: priority '" + wrong + "' is not a number, 1 to 255");
+  EXPECT_EQ(refusal("sid:1; content:\"a\"b\";"), "f:1: sid 1: the option 'content:\"a\"b\";' has no ';' at its end");
+  EXPECT_EQ(refusal("sid:1;", "lag tcp any any -> any any"),
+            "f:1: sid 1: 'lag' is not an action: alert, pass, drop or reject");
   EXPECT_EQ(refusal("sid:1;", "alert tcp any 70000 -> any any"),
             "f:1: sid 1: '70000' is not a port, 0 to 65535, or LOW:HIGH");
   EXPECT_EQ(refusal("sid:1;", "alert tcp any any -> 10.0.0.300 any"),

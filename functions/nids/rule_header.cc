@@ -1,7 +1,10 @@
 // Addresses and ports of rules, with their lists, variables and negations.
 
+#include <algorithm>
 #include <charconv>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "click/values.h"
 #include "core/text_file.h"
@@ -17,7 +20,8 @@ constexpr uint32_t kLargestPort = 65535;
 using ReadItem = std::optional<Refusal> (*)(std::string_view text, Ranges& set);
 
 std::optional<Refusal> read_address(std::string_view text, Ranges& set) {
-  if (text.find(':') != text.npos) return Refusal{"IPv6 address " + in_quotes(text) + " is not supported", true};
+  if (text.find(':') != text.npos)
+    return Refusal{"IPv6 address " + in_quotes(text) + " is not supported", true, "IPv6 addresses are not supported"};
   click::Ipv4Prefix prefix;
   click::Ipv4Address address, last;
   if (const size_t dash = text.find('-'); dash != text.npos && click::parse(trimmed(text.substr(0, dash)), address) &&
@@ -48,6 +52,23 @@ std::optional<Refusal> read_port(std::string_view text, Ranges& set) {
   set = Ranges(limits[0], limits[1]);
   return std::nullopt;
 }
+
+/** Collects ranges. They are put in order whenever they have doubled: a list of 100,000 is sorted a few times, and what
+ *  is in it again and again takes no memory. */
+class Collected {
+ public:
+  void add(const Ranges& more) {
+    ranges_.insert(ranges_.end(), more.all().begin(), more.all().end());
+    if (ranges_.size() <= most_) return;
+    ranges_ = Ranges(std::move(ranges_)).all();
+    most_ = std::max(most_, 2 * ranges_.size());
+  }
+  Ranges set() { return Ranges(std::move(ranges_)); }
+
+ private:
+  std::vector<Ranges::Range> ranges_;
+  size_t most_ = 1024;
+};
 
 class Sets {
  public:
@@ -90,7 +111,7 @@ class Sets {
     if (!text.ends_with(']')) return Refusal{in_quotes(text) + " has no ']' at its end"};
     text = text.substr(1, text.size() - 2);
     if (trimmed(text).empty()) return Refusal{"'[]' is a list of nothing; for anything, write any"};
-    Ranges wanted, unwanted;
+    Collected wanted, unwanted;
     bool some_wanted = false;
     while (!text.empty()) {
       int depth = 0;
@@ -105,11 +126,10 @@ class Sets {
       (negated ? unwanted : wanted).add(one);
       some_wanted = some_wanted || !negated;
     }
-    if (!some_wanted) wanted = Ranges(0, largest_);
+    if (!some_wanted) wanted.add(Ranges(0, largest_));
     // Without the unwanted: not (not wanted, or unwanted).
-    Ranges outside = wanted.inverted(largest_);
-    outside.add(unwanted);
-    set = outside.inverted(largest_);
+    unwanted.add(wanted.set().inverted(largest_));
+    set = unwanted.set().inverted(largest_);
     return std::nullopt;
   }
 

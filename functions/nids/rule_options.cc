@@ -59,6 +59,13 @@ bool unquote(std::string_view text, std::string& result) {
   return true;
 }
 
+/** The length of what begins with quotes, up to those at its end, or to the end of the text. */
+size_t end_of_quoted(std::string_view text) {
+  size_t end = 1;
+  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, text.size());
+}
+
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const char lower = static_cast<char>(c | 0x20);
@@ -102,7 +109,7 @@ class Options {
   explicit Options(Signature& rule) : rule_(rule) {}
 
   std::optional<Refusal> read(const Option& option) {
-    for (const std::string_view single : {"sid", "rev", "msg", "classtype", "dsize", "flow"})
+    for (const std::string_view single : {"sid", "rev", "gid", "priority", "msg", "classtype", "dsize", "flow"})
       if (option.name == single && !seen_.insert(single).second)
         return Refusal{"it has two of the option " + std::string(single)};
     for (const auto& [name, reader] : kReaders)
@@ -112,8 +119,6 @@ class Options {
 
   std::optional<Refusal> finish() {
     if (rule_.sid == 0) return Refusal{"it has no sid"};
-    if (rule_.streams == Signature::Streams::only && !rule_.reads_streams())
-      return Refusal{"flow has 'only_stream', but it looks for nothing in a TCP connection as a whole", true};
     bool first = true;
     for (const Content& content : rule_.contents) {
       const std::string which = "content " + in_quotes(content.bytes);
@@ -138,6 +143,10 @@ class Options {
     std::string_view text = option.value;
     Content content;
     if (text.starts_with('!')) content.negated = true, text = trimmed(text.substr(1));
+    if (text.starts_with('"') && trimmed(text.substr(end_of_quoted(text))).starts_with(','))
+      return Refusal{
+          "content " + in_quotes(text) + " has options behind a comma, as in Snort 3, which is not supported", true,
+          "options of a content behind a comma, as in Snort 3, are not supported"};
     if (text.size() < 2 || text.front() != '"' || text.back() != '"')
       return Refusal{"content " + in_quotes(text) + " is not in quotes"};
     const std::string problem = content_bytes(text.substr(1, text.size() - 2), content.bytes);
@@ -159,7 +168,8 @@ class Options {
     content.relative = std::erase(letters, 'R') > 0;
     std::erase(letters, 'B');  // rawbytes: they are
     if (const std::string others = Regex::unknown(letters); !others.empty())
-      return Refusal{which + "has the options " + in_quotes(others) + ", which are not supported", true};
+      return Refusal{which + "has the options " + in_quotes(others) + ", which are not supported", true,
+                     "the pcre options " + in_quotes(others) + " are not supported"};
     try {
       content.regex = std::make_shared<Regex>(text.substr(2, end - 2), letters);
     } catch (const Error& error) {
@@ -177,7 +187,7 @@ class Options {
     if (!to_number(option.value, value, is_distance ? -kMostBytes : 0, kMostBytes))
       return Refusal{std::string(option.name) + " " + in_quotes(option.value) +
                          " is not a number of bytes; byte_extract variables are not supported",
-                     true};
+                     true, "byte_extract variables are not supported"};
     if (auto refusal = take_place(option.name)) return refusal;
     return last(option, [&](Content& content) {
       content.relative = content.relative || is_distance || option.name == "within";
@@ -213,7 +223,8 @@ class Options {
     std::string_view text = option.value;
     uint32_t low = 0, high = kMostBytes, number = 0;
     if (text.starts_with('!') && to_number(text.substr(1), number, 0u, high))
-      return Refusal{"dsize " + in_quotes(text) + " is not supported; two rules, with < and >, say it", true};
+      return Refusal{"dsize " + in_quotes(text) + " is not supported; two rules, with < and >, say it", true,
+                     "dsize with '!' is not supported"};
     if (const size_t between = text.find("<>"); between != text.npos) {
       if (!to_number(text.substr(0, between), low, 0u, high) || !to_number(text.substr(between + 2), high, 0u, high))
         return refusal;
@@ -268,9 +279,13 @@ class Options {
     return std::nullopt;
   }
   std::optional<Refusal> number(const Option& option) {
-    uint32_t& number = option.name == "sid" ? rule_.sid : rule_.revision;
+    uint32_t& number = option.name == "sid" ? rule_.sid : option.name == "gid" ? rule_.generator : rule_.revision;
     if (to_number(option.value, number, option.name == "sid" ? 1u : 0u, UINT32_MAX)) return std::nullopt;
     return Refusal{std::string(option.name) + " " + in_quotes(option.value) + " is not a number"};
+  }
+  std::optional<Refusal> priority(const Option& option) {
+    if (to_number(option.value, rule_.priority, 1u, kLowestPriority)) return std::nullopt;
+    return Refusal{"priority " + in_quotes(option.value) + " is not a number, 1 to 255"};
   }
   std::optional<Refusal> message(const Option& option) {
     rule_.message.clear();
@@ -278,7 +293,7 @@ class Options {
     return Refusal{"msg " + in_quotes(option.value) + " is not in quotes"};
   }
   std::optional<Refusal> classtype(const Option& option) {
-    rule_.classtype = option.value;
+    rule_.classtype = rule_.category = option.value;
     return std::nullopt;
   }
   /** threshold: type limit, track by_src, count N, seconds S; detection_filter has no type. In any order, each once. */
@@ -349,7 +364,7 @@ class Options {
                                        {"threshold", &Options::threshold}, {"detection_filter", &Options::threshold},
                                        {"sid", &Options::number},          {"rev", &Options::number},
                                        {"msg", &Options::message},         {"classtype", &Options::classtype},
-                                       {"gid", &Options::remark},          {"priority", &Options::remark},
+                                       {"gid", &Options::number},          {"priority", &Options::priority},
                                        {"metadata", &Options::remark},     {"reference", &Options::remark}};
   Signature& rule_;
   std::set<std::string_view> seen_, places_;  // options that may stand once: of the rule, of its last content

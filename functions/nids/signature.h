@@ -56,9 +56,11 @@ struct Signature {
   enum class Streams : uint8_t { too, only, never };
   Streams streams = Streams::too;  ///< whether it is for TCP connections, packets, or both: `only_stream`, `no_stream`
   Threshold threshold;
-  uint32_t sid = 0, revision = 0;
+  uint32_t sid = 0, revision = 0, generator = 1;  ///< generator: `gid`
+  uint32_t priority = 0;                          ///< 1 (the most urgent) to 255; 0: it does not say
   std::string message, classtype;
-  size_t line = 0;  ///< in its file, from 1
+  std::string category;  ///< of alerts: what its classtype means, if that is known, or the classtype
+  size_t line = 0;       ///< in its file, from 1
 
   /** The content that the pattern stage looks for, or nothing if all are negated or there is none. */
   const Content* fast_content() const;
@@ -73,10 +75,18 @@ struct Signature {
   bool asks_all(Protocol of) const;
 };
 
+/** A rule that is left out, for it asks for something that is not supported. */
+struct LeftOut {
+  size_t line;          ///< in its file, from 1
+  uint32_t sid;         ///< 0: none
+  std::string feature;  ///< what it asks for, in words that are the same for all rules that do
+  std::string text;     ///< "FILE:LINE: sid SID: WHY"
+};
+
 /** The rules of a file, in its order. */
 struct RuleSet {
   std::vector<Signature> rules;
-  std::vector<std::string> unsupported;  ///< those left out: "FILE:LINE: sid SID: WHY"
+  std::vector<LeftOut> unsupported;
 };
 
 }  // namespace heddle::nids

@@ -254,6 +254,11 @@ TEST(NidsStream, NamesWhatIsMissing) {
   EXPECT_TRUE(has(of("", ", MEMORY 9"), "MEMORY is for a NIDS with STREAM true"));
   EXPECT_TRUE(has(of(", STREAM true", ", FLOWS ids"), "'ids' is not a FlowTable of this chain"));
   EXPECT_TRUE(has(of(", STREAM true", ", FLOWS flows, MEMORY 0"), "MEMORY"));
+  EXPECT_TRUE(has(mistakes("TestSource(SETS \"l3 l4\") -> flows :: FlowTable -> ids :: NIDS(" + file.path +
+                           ", STREAM true); ids[0] -> TestSink; ids[1] -> late :: FlowTable -> NIDSConfirm(ids, "
+                           "FLOWS flows) -> TestSink;"),
+                  "the flow annotation of its packets is set by 'late', not by 'flows'; give it FLOWS 'late', or put "
+                  "'flows' between the two"));
 }
 
 std::string text_of(const Window& window) { return {window.bytes.begin(), window.bytes.end()}; }

@@ -26,7 +26,7 @@ struct Generation {
 
   const bool stream;
   std::vector<Signature> rules;
-  std::vector<std::string> unsupported;
+  std::vector<LeftOut> unsupported;
   bool has_thresholds = false;      // some rule
   bool asks_flow = false;           // some rule
   bool all_of[kProtocols] = {};     // [Protocol]: all its packets are candidates, for STREAM or what rules ask of flows

@@ -1,10 +1,12 @@
 #include "tests/support/access.h"
+#include "tests/support/every_class.h"
 #include "tests/support/harness.h"
 
 namespace heddle::test {
 namespace {
 
 HEDDLE_ON_EVERY_BACKEND(XorTest);
+HEDDLE_TESTED_WITH_ALL(XOR, .text = "XOR(3)", .refuses = {"-1", "256", "x", "1, 2", "DEVICE 7"});
 
 std::vector<Bytes> changed_by_hand(const std::vector<Frame>& frames, unsigned key, size_t strip = 0) {
   std::vector<Bytes> result;

@@ -85,6 +85,6 @@ def main(argv: list[str] | None = None) -> int:
 
 def _write(path: str, text: str) -> None:
     try:
-        Path(path).write_text(text, **ENCODING)
+        Path(path).write_bytes(text.encode(**ENCODING))
     except OSError as error:
         raise Refusal(path, f"cannot be written: {error.strerror}", "name a file in a folder that is there") from None

@@ -262,7 +262,11 @@ class Inliner:
         listed = helper.decl.type.args.params if helper.decl.type.args else []
         params = [p for p in listed if isinstance(p, c_ast.Decl)]
         if len(params) != len(args):
-            raise Refusal(call.coord, f"{called(call)}() takes {len(params)} arguments, not {len(args)}")
+            raise Refusal(
+                call.coord,
+                f"{called(call)}() takes {len(params)} arguments, not {len(args)}",
+                "pass as many as it takes, or include what declares another function of this name",
+            )
         written = changed(helper.body, {p.name for p in params if isinstance(p.type, (c_ast.PtrDecl, c_ast.ArrayDecl))})
         sized = {n for part in walk(helper.body) if is_size(part) for n in names(part)}
         scope: dict[str, str] = {}

@@ -22,8 +22,24 @@ LANGUAGE = "C"
 NAMES = ("g_i", "g_group", "g_labels", "g_count", "g_next", "g_slots", "g_running", "G_PREFETCH", "G_SWITCH", "G_PSS")
 
 
+# GCC takes the elements of different lookups for one another, and a computed goto of one loop for a way into another,
+# and then sees variables that nobody has set. It looks where a macro is defined as well.
+_BEGIN_QUIET = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+"""
+_END_QUIET = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+"""
+
+
 def preamble(hint: int, group: int) -> str:
     return f"""\
+{_BEGIN_QUIET}\
 /* Prefetch; save where this lookup goes on; switch to the next one. */
 #define G_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, {hint})
 #define G_SWITCH(label)                          \\
@@ -37,7 +53,7 @@ def preamble(hint: int, group: int) -> str:
     G_PREFETCH(address);      \\
     G_SWITCH(label);          \\
   }} while (0)
-"""
+{_END_QUIET}"""
 
 
 class SavedInArrays(Printer):
@@ -97,14 +113,12 @@ class SavedInArrays(Printer):
 
 
 def begin_arrays(lines) -> None:
-    """GCC takes the elements of different lookups for one another, and then sees some that nobody has set."""
-    for line in ["#if defined(__GNUC__) && !defined(__clang__)", "#pragma GCC diagnostic push"]:
+    for line in _BEGIN_QUIET.splitlines():
         lines.put(line)
-    lines.put('#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"'), lines.put("#endif")
 
 
 def end_arrays(lines) -> None:
-    for line in ["#if defined(__GNUC__) && !defined(__clang__)", "#pragma GCC diagnostic pop", "#endif"]:
+    for line in _END_QUIET.splitlines():
         lines.put(line)
 
 

@@ -31,7 +31,7 @@ def samples_of(path: str, source: str) -> Counter:
     try:
         text = Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(path, f"cannot be read: {error}") from None
+        raise Refusal(path, f"cannot be read: {error}", "name a file that perf has written") from None
     name = Path(source).name
     found: Counter = Counter()
     reader, known, line = None, False, 0  # the line of the instruction before, if that reads memory
@@ -147,7 +147,8 @@ def propose(path: str, flags: list[str], profile: str) -> str:
             continue
         access = by_line[line][-1]  # the outermost: what it takes to get there has samples of its own
         indent = re.match(r"\s*", lines[line - 1])[0]
-        lines.insert(line - 1, f"{indent}g_expensive({access.address}); // {count / total:.0%} of samples\n")
+        mark = f"{indent}g_expensive({access.address}); // {count / total:.0%} of samples{source.line_end}"
+        lines.insert(line - 1, mark)
     diff = difflib.unified_diff(source.lines, lines, path, path)
     return "".join(reversed(notes)) + "".join(diff)
 

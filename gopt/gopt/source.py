@@ -99,7 +99,7 @@ class Loop:
 @dataclass
 class Source:
     path: str
-    lines: list[str]  # the file's own text
+    lines: list[str]  # the file's own text, each with its end
     tree: c_ast.FileAST
     loops: list[Loop]
     files: list[str]  # the file, and all that it includes
@@ -111,6 +111,11 @@ class Source:
     order: dict[str, int] = field(default_factory=dict)  # of names at file scope, by first declaration
     macros: set[str] = field(default_factory=set)  # that the file, and what it includes, define anywhere
     labels: dict[str, int] = field(default_factory=dict)  # helpers inlined so far, by batch function
+
+    @property
+    def line_end(self) -> str:
+        """That of the file's first line."""
+        return "\r\n" if self.lines[0].endswith("\r\n") else "\n"
 
 
 def _unquoted(name: str) -> str:
@@ -155,7 +160,7 @@ def _closing(tokens: list[Token], opening: int) -> int:
         depth += {"{": 1, "(": 1, "[": 1, "}": -1, ")": -1, "]": -1}.get(tokens[i].text, 0)
         if depth == 0:
             return i
-    raise Refusal(f"{tokens[opening].file}:{tokens[opening].line}", "this bracket is never closed")
+    raise Refusal(f"{tokens[opening].file}:{tokens[opening].line}", "this bracket is never closed", "close it")
 
 
 def preprocess(path: str, flags: list[str]) -> str:
@@ -330,7 +335,7 @@ def _check_lines(where: str, lines: list[str], loop: Loop, shared: bool) -> None
 
 def read(path: str, flags: list[str]) -> Source:
     try:
-        written = Path(path).read_text(encoding="utf-8-sig", errors="surrogateescape")
+        written = Path(path).read_bytes().decode("utf-8-sig", errors="surrogateescape")
     except OSError as error:
         raise Refusal(path, f"cannot be read: {error.strerror}", "name a C file") from None
     lines = [line + "\n" for line in written.removesuffix("\n").split("\n")]  # other ends of lines are none for C

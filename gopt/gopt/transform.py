@@ -55,7 +55,7 @@ def transform(
         _refuse_macros(path, loop, lines.out[begin:], set(back.NAMES))
         done = loop.last
     _verbatim(lines, done + 1, len(source.lines), renamed, suffix)
-    return "\n".join(lines.out) + "\n"
+    return source.line_end.join([*lines.out, ""])
 
 
 def _refuse_macros(path: str, loop, made: list[str], own: set[str]) -> None:
@@ -75,7 +75,7 @@ def _verbatim(lines: Lines, first: int, last: int, renamed: dict[int, str], suff
         return
     lines.at(lines.source.path, first)
     for number in range(first, last + 1):
-        text = lines.source.lines[number - 1].rstrip("\n")
+        text = lines.source.lines[number - 1].rstrip("\r\n")
         if number in renamed:
             name = renamed[number]
             called = rf"\b{name}\b(?=\s*\()"  # unless a macro adds the parameters

@@ -17,13 +17,12 @@ static inline void swap(struct pair* p) {
   p->second = first;
 }
 static uint32_t follow(const uint32_t* table, uint32_t mask, uint32_t at, uint32_t steps) {
-  uint32_t x = at;
   for (uint32_t s = 0; s < (steps & 3); ++s) {
-    if ((x & 31) == 7) return x + s;
-    g_expensive(&table[x & mask]);
-    x = table[x & mask];
+    if ((at & 31) == 7) return at + s;
+    g_expensive(&table[at & mask]);
+    at = table[at & mask];
   }
-  return x;
+  return at;
 }
 static uint16_t narrow(const uint32_t* table, uint32_t mask, uint32_t at) {
   g_expensive(&table[at & mask]);
@@ -127,19 +126,21 @@ class Generator:
         self.put(depth, self.random.choice(["sum++;", f"sum += {self.expression(scope, 1)};"]))
 
     def on_helper(self, scope, depth, loop) -> None:
-        target, value = self.variable(scope), self.expression(scope, 1)
-        self.put(
-            depth,
-            self.random.choice(
-                [
-                    f"{target} = follow(table, mask, {value}, {self.expression(scope, 1)});",
-                    f"{target} += narrow(table, mask, {value}) + 1u;",
-                    f"{target} ^= follow(table, mask, narrow(table, mask, {value}), {value});",
-                ]
-            )
-            if not self.simple
-            else f"{target} = narrow_once(table, mask, {value});",
+        target = self.variable(scope)
+        value = self.random.choice([self.variable(scope), self.expression(scope, 1)])
+        calls = (
+            [
+                f"{target} = narrow_once(table, mask, {value});",
+                f"{target} ^= narrow_once(table, mask, narrow_once(table, mask, {value}));",
+            ]
+            if self.simple
+            else [
+                f"{target} = follow(table, mask, {value}, {self.expression(scope, 1)});",
+                f"{target} += narrow(table, mask, {value}) + 1u;",
+                f"{target} ^= follow(table, mask, narrow(table, mask, {value}), {value});",
+            ]
         )
+        self.put(depth, self.random.choice(calls))
 
     def on_if(self, scope, depth, loop) -> None:
         self.put(depth, f"if ({self.condition(scope)}) {{")
@@ -235,8 +236,9 @@ class Generator:
 
 SIMPLE_HELPER = """\
 static uint16_t narrow_once(const uint32_t* table, uint32_t mask, uint32_t at) {
-  g_expensive(&table[at & mask]);
-  const uint32_t x = table[at & mask];
+  at &= mask;
+  g_expensive(&table[at]);
+  const uint32_t x = table[at];
   if (x & 1) return x >> 4;
   g_expensive(&table[x & mask]);
   return table[x & mask];

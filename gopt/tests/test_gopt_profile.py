@@ -3,6 +3,7 @@
 import subprocess
 from pathlib import Path
 
+from gopt.cli import main
 from gopt.profile import propose, samples_of
 
 PROFILE = Path(__file__).parent / "profile"
@@ -23,6 +24,19 @@ def test_annotate_charges_the_load(tmp_path, monkeypatch):
     shifted = (PROFILE / "annotate.txt").read_text().replace("walk.c:8", "walk.c:11")
     (tmp_path / "annotate.txt").write_text(shifted)
     assert "\n+ " not in propose("walk.c", [], "annotate.txt")
+
+
+def test_a_patch_has_the_files_ends_of_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (PROFILE / "walk.c").read_bytes().replace(b"\n", b"\r\n")
+    Path("walk.c").write_bytes(text)
+    assert main(["transform", "walk.c", "--profile", str(PROFILE / "annotate.txt"), "-o", "marks.patch"]) == 0
+    done = subprocess.run(["patch", "-i", "marks.patch", "walk.c"], check=False, capture_output=True, text=True)
+    # as it stands, no ends stripped
+    assert (done.returncode, done.stdout) == (0, "patching file walk.c\n"), done.stdout
+    marked = Path("walk.c").read_bytes()
+    assert marked.count(b"      g_expensive(&table[x]); // 100% of samples\r\n") == 1
+    assert marked.count(b"\n") == marked.count(b"\r\n") == text.count(b"\n") + 1
 
 
 def test_no_mark_where_it_would_fail_or_not_compile(tmp_path, monkeypatch):

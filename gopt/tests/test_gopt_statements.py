@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import support
+from gopt.cli import main
 from gopt.transform import transform
 
 HEAD = """\
@@ -134,6 +135,19 @@ def test_two_loops_inline_the_same_helper(tmp_path):
     loops = "".join(f"  foreach (i, n) {{\n    out[i] {op} h(t, t[i]);\n  }}\n" for op in ("=", "+="))
     text = f"{HEAD}{helper}{FUNCTION}{loops}  return 0;\n}}\n"
     assert support.differences(tmp_path, text, DRIVER) == ""
+
+
+def test_ends_of_lines_stay(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = whole("uint32_t x = t[i]; // one\n\n    g_expensive(&t[x]);\n    out[i] = t[x];", "#define TWO \\\n  2")
+    Path("in.c").write_bytes(text.encode())
+    assert main(["transform", "in.c", "-o", "unix.c"]) == 0
+    Path("in.c").write_bytes(text.replace("\n", "\r\n").encode())
+    assert main(["transform", "in.c", "-o", "dos.c"]) == 0
+    unix = Path("unix.c").read_bytes()
+    assert b"\r" not in unix and b"G_PSS(" in unix
+    assert Path("dos.c").read_bytes() == unix.replace(b"\n", b"\r\n")
+    support.compile_c(tmp_path, "dos.c", "-O2", *support.WARNINGS)
 
 
 def test_a_byte_order_mark_and_other_bytes(tmp_path):

@@ -1,5 +1,7 @@
-"""The wheel builds, has all that is needed, and works without the source tree."""
+"""The wheel builds, has all that is needed, and works without the source tree; and README.md's five minutes are
+right."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -28,3 +30,28 @@ def test_wheel(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "G_PSS(" in done.stdout
+
+
+def test_five_minutes(tmp_path):
+    """The commands of README.md on its example, with a table that is made at once."""
+    (commands,) = re.findall(
+        r"^## Five minutes\n\n```sh\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    install, move, *others = commands.splitlines()
+    assert install.startswith("pip install ./gopt ") and move == "cd gopt/examples" and len(others) == 3
+    text = (ROOT / "examples" / "find.c").read_text()
+    for large, small in {"1 << 24": "1 << 14", "1 << 21": "1 << 11", "batch < 1000": "batch < 20"}.items():
+        assert text.count(large) == 1
+        text = text.replace(large, small)
+    (tmp_path / "find.c").write_text(text)
+    (tmp_path / "gopt").write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m gopt "$@"\n')
+    (tmp_path / "gopt").chmod(0o755)
+    script = "\n".join(["set -e", *others])
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    sums = re.findall(r"million lookups a second \(sum (\d+)\)\n", done.stdout)
+    assert len(sums) == 2 and sums[0] == sums[1] != "0", done.stdout
+    assert "G_PSS(" in (tmp_path / "fast.c").read_text()

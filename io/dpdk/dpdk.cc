@@ -341,8 +341,11 @@ void start_ports(PacketPool& pool, int threads) {
     for (auto& [base, bytes] : state().registered) {
       rte_eth_dev_info info{};
       if (is_virtual(name_of(port->device)) || rte_eth_dev_info_get(port->id, &info) != 0) continue;
-      // Without an IOMMU there is nothing to map, and the driver says so.
+        // Without an IOMMU there is nothing to map, and the driver says so.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // as DPDK declares what is still experimental
       rte_dev_dma_map(info.device, base, reinterpret_cast<uint64_t>(base), bytes);
+#pragma GCC diagnostic pop
     }
   }
   state().packets = &pool;

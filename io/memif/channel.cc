@@ -19,9 +19,9 @@ constexpr size_t kMostFiles = 8;  ///< that are taken from one message, and clos
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path)
-    throw Error(
-        format("memif socket '%s': a path of 1 to %zu bytes is expected", path.c_str(), sizeof address.sun_path - 1));
+  static_assert(sizeof address.sun_path == kMostPathBytes + 1);
+  if (path.empty() || path.size() > kMostPathBytes)
+    throw Error(format("memif socket '%s': a path of 1 to %zu bytes is expected", path.c_str(), kMostPathBytes));
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
 }
@@ -100,7 +100,7 @@ std::optional<Received> Channel::receive() {
   return received;
 }
 
-File listen_at(const std::string& path) {
+File listen_at(const std::string& path, SocketFile& file) {
   const sockaddr_un address = address_of(path);
   struct stat there {};
   if (lstat(path.c_str(), &there) == 0) {
@@ -110,12 +110,14 @@ File listen_at(const std::string& path) {
       throw Error("memif socket '" + path + "': a program listens there already; name another place");
     unlink(path.c_str());
   }
+  const auto why = [&] { return format("memif socket '%s': cannot be made: %s", path.c_str(), std::strerror(errno)); };
   File listener = new_socket();
   // Before anybody can connect: on Linux the mode of a socket's file is that of the socket at bind().
   if (fchmod(listener.get(), 0600) != 0 ||
-      bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      chmod(path.c_str(), 0600) != 0 || listen(listener.get(), 4) != 0)
-    throw Error(format("memif socket '%s': cannot be made: %s", path.c_str(), std::strerror(errno)));
+      bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    throw Error(why());
+  file = SocketFile(path);
+  if (chmod(path.c_str(), 0600) != 0 || listen(listener.get(), 4) != 0) throw Error(why());
   return listener;
 }
 

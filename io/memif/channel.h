@@ -4,9 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "core/socket_file.h"
 #include "io/memif/messages.h"
 
 namespace heddle::memif {
+
+constexpr size_t kMostPathBytes = 107;  ///< of a socket's path
 
 /** A file descriptor and its owner. */
 class File {
@@ -50,8 +53,8 @@ class Channel {
 };
 
 /** A listening control socket at `path`, which only this user may open (mode 0600). Takes the place of a socket that
- *  nobody listens at any more. Throws Error if the place is taken. */
-File listen_at(const std::string& path);
+ *  nobody listens at any more; `file` becomes the socket's file. Throws Error if the place is taken. */
+File listen_at(const std::string& path, SocketFile& file);
 /** Who has called, or nothing. */
 std::optional<Channel> accept_from(const File& listener);
 /** A connection to whoever listens at `path`, or nothing, with the reason in `problem`. */

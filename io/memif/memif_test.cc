@@ -145,13 +145,25 @@ TEST_F(MemifProtocol, PlacesThatAreTaken) {
     EXPECT_NE(problem().find("a program listens there already"), std::string::npos);
   }
   EXPECT_FALSE(std::filesystem::exists(path_));
-  { const File dead = listen_at(path_); }  // its socket stays
+  SocketFile of_dead;
+  { const File dead = listen_at(path_, of_dead); }  // its socket stays
   EXPECT_TRUE(std::filesystem::exists(path_));
   EXPECT_EQ(problem(), "none");
   std::ofstream(path_) << "x";
   EXPECT_NE(problem().find("something else is there"), std::string::npos);
   path_ = std::string(200, 'a');
   EXPECT_NE(problem().find("a path of 1 to 107 bytes"), std::string::npos);
+}
+
+TEST_F(MemifProtocol, ASocketThatTookThePlaceStays) {
+  Port second(config(Role::server, interface_of(1)), nullptr, nullptr);
+  {
+    Port first(config(Role::server, interface_of(1)), nullptr, nullptr);
+    first.open();
+    std::filesystem::remove(path_);
+    second.open();
+  }
+  EXPECT_TRUE(std::filesystem::exists(path_));
 }
 
 /** What an eventfd counts, which is 0 from now on. */
@@ -380,7 +392,8 @@ TEST_F(MemifProtocol, ServersThatLieAreLeft) {
   const Interface wanted = interface_of(1);
   const Region rings(ClientSession::rings_bytes(wanted)), buffers(4096);
   for (const auto& [change, problem] : cases) {
-    const File listener = listen_at(path_);
+    SocketFile file;
+    const File listener = listen_at(path_, file);
     Port client(config(Role::client, wanted), &rings, &buffers);
     client.open();
     auto server = accept_from(listener);

@@ -1,7 +1,5 @@
 #include "io/memif/port.h"
 
-#include <unistd.h>
-
 namespace heddle::memif {
 namespace {
 
@@ -13,14 +11,11 @@ constexpr std::chrono::seconds kGreetingTime{5};  ///< a peer that says nothing 
 Port::Port(PortConfig config, const Region* rings, const Region* buffers)
     : config_(std::move(config)), rings_(rings), buffers_(buffers) {}
 
-Port::~Port() {
-  disconnect("the program ends");
-  if (listener_) unlink(config_.socket.c_str());
-}
+Port::~Port() { disconnect("the program ends"); }
 
 void Port::open() {
   if (config_.role == Role::server)
-    listener_ = listen_at(config_.socket);
+    listener_ = listen_at(config_.socket, listener_file_);
   else
     call();
 }

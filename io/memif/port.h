@@ -16,7 +16,22 @@ struct PortConfig {
 };
 
 /** A memif interface whose peer comes and goes. A server listens; a client tries to connect again and again. One thread
- *  uses it, and waits between two calls of serve() until descriptor() can be read, or for a while. */
+ *  uses it, and waits between two calls of serve() until descriptor() can be read, or for a while.
+ *
+ *  The port makes connections and no more: packets are its user's affair. A client makes two regions before it,
+ *
+ *      Region rings(ClientSession::rings_bytes(config.interface));  // each session writes it anew
+ *      Region buffers(packets * 2048);                              // laid out as it likes
+ *      Port port(config, &rings, &buffers);
+ *      port.open();
+ *
+ *  and then, when session() is there and its number() is new, has rings of that session: transmitting()[q] and
+ *  receiving()[q], with all indices 0. First it writes a buffer into each descriptor of the receiving rings
+ *  (ClientSession::kBufferRegion, length, offset) and sets their heads to the number of them. To send, it fills a
+ *  buffer, writes it into the descriptor behind the last, and moves the head there, with a release; packets have come
+ *  up to the receiving ring's tail, which is read with an acquire, and their buffers are given back by the head. A
+ *  server (ServerSession) finds buffers in the client's descriptors and their memory in regions(), and moves the other
+ *  index of each ring: see ring.h. examples/ring_client.cc is a whole client. */
 class Port {
  public:
   /** A client gives `rings` and `buffers` to its peers (ClientSession); they outlive the port. */
@@ -57,6 +72,7 @@ class Port {
   const Region* rings_;
   const Region* buffers_;
   File listener_;
+  SocketFile listener_file_;  // removed first
   std::unique_ptr<Session> session_;
   bool was_up_ = false, refused_ = false;
   Clock::time_point begun_{};  ///< of the session, or of the last attempt

@@ -35,7 +35,7 @@ class MemifRouter::Connection : public Target {
   Connection(const MemifRouter& router, const Setup& setup, bool pin, TrialWatch watch)
       : router_(router), setup_(setup), watch_(std::move(watch)) {
     TrafficOptions options;
-    options.sizes = setup.size, options.addresses = setup.addresses;
+    options.sizes = setup.size, options.addresses = setup.addresses, options.protocol = setup.protocol;
     options.flows = setup.flows, options.zipf = setup.zipf, options.seed = setup.seed;
     options.look = [this] {
       if (!watch_({})) throw Interrupted{};

@@ -30,8 +30,9 @@ struct Setup {
   std::string size = "64";  ///< bytes of a frame on the wire, check sequence included; "imix"; a capture
   uint32_t flows = 1024;
   std::string addresses = "uniform";
-  double zipf = 0;     ///< flow k has a share in proportion to 1 / k^zipf
-  int generators = 0;  ///< cores that generate; 0: generator_cores()
+  std::string protocol = "udp";  ///< or "tcp"
+  double zipf = 0;               ///< flow k has a share in proportion to 1 / k^zipf
+  int generators = 0;            ///< cores that generate; 0: generator_cores()
   uint64_t seed = 1;
   // The trials.
   int repetitions = 6;  ///< the least that give an interval of 95 %

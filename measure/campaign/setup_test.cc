@@ -72,6 +72,7 @@ TEST(SetupTest, WhatIsWrongIsNamed) {
   EXPECT_EQ(error("size", "63"), "size: '63' is not an integer from 64 to 9216");
   EXPECT_EQ(error("device", "tpu"), "device: 'tpu' is not cpu, gpu, gpu0, gpu1, ..., auto, auto:gpu1, ... or simt");
   EXPECT_EQ(error("launch", "now"), "launch: 'now' is not sync, async, graph or persistent");
+  EXPECT_EQ(error("protocol", "TCP"), "protocol: 'TCP' is not udp or tcp");
   EXPECT_EQ(error("trial", "long").substr(0, 21), "trial: 'long' is not ");
   EXPECT_EQ(error("loss", "2"), "loss: '2' is not a share such as 0, 0.001 or 0.1%");
   // What is written by default is what the parameters say of themselves.

@@ -30,7 +30,7 @@ TEST(Names, HaveTheStatisticsOfUrls) {
   const auto names = generate_names(48'000, NameForm::ndn, 2);
   EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << "duplicates";
   std::map<std::string, double> top, domains;
-  double components = 0, bytes = 0, www = 0, third = 0;
+  double components = 0, bytes = 0, www = 0;
   std::map<size_t, double> by_count;
   for (const auto& name : names) {
     ASSERT_EQ(name[0], '/');
@@ -40,7 +40,6 @@ TEST(Names, HaveTheStatisticsOfUrls) {
     bytes += static_cast<double>(name.size());
     ++top[std::string(words[0])];
     ++domains[std::string(words[1])];
-    third += words.size() > 2;
     www += words.size() > 2 && words[2] == "www";
   }
   EXPECT_NEAR(components / kCount, 5.1, 0.1);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/error.h"
+#include "core/text_file.h"
 
 namespace heddle::bench {
 
@@ -43,7 +44,7 @@ std::string read_file(const std::string& path) {
   size_t got = 0;
   while (file && (got = std::fread(buffer, 1, sizeof buffer, file.get())) != 0) text.append(buffer, got);
   if (!file || std::ferror(file.get())) throw Error("cannot read '" + path + "': " + std::strerror(errno));
-  return text;
+  return std::string(without_byte_order_mark(text));
 }
 
 }  // namespace heddle::bench

@@ -40,18 +40,32 @@ bool is_capture(const std::string& sizes) {
 }
 
 /** Sizes on the wire, each as often as it is to be sent. */
-std::vector<uint32_t> sizes_of(const std::string& text) {
+std::vector<uint32_t> sizes_of(const std::string& text, uint8_t protocol) {
+  std::vector<uint32_t> sizes;
   if (text == "imix") {
-    std::vector<uint32_t> sizes(7, 64);
+    sizes.assign(7, 64);
     sizes.insert(sizes.end(), 4, 594);
     sizes.push_back(1518);
-    return sizes;
+  } else {
+    const uint32_t bytes = is_number(text) ? static_cast<uint32_t>(std::stoul(text)) : 0;
+    if (bytes < kLeastBytes || bytes > kMostBytes)
+      throw Error(format("frame size '%s': expected %u to %u bytes (with FCS), imix or a capture file", text.c_str(),
+                         kLeastBytes, kMostBytes));
+    sizes.push_back(bytes);
   }
-  const uint32_t bytes = is_number(text) ? static_cast<uint32_t>(std::stoul(text)) : 0;
-  if (bytes < kLeastBytes || bytes > kMostBytes)
-    throw Error(format("frame size '%s': expected %u to %u bytes (with FCS), imix or a capture file", text.c_str(),
-                       kLeastBytes, kMostBytes));
-  return {bytes};
+  const uint32_t least = shortest_frame(protocol) + kFcsBytes;
+  if (sizes[0] < least)  // of imix as well the smallest
+    throw Error(
+        format("frame size '%s': a frame of TCP has %u bytes at least (with FCS), for its headers and the "
+               "generator's signature, and %u is less",
+               text.c_str(), least, sizes[0]));
+  return sizes;
+}
+
+uint8_t protocol_of(const std::string& name) {
+  if (name == "udp") return kUdp;
+  if (name == "tcp") return kTcp;
+  throw Error("protocol '" + name + "': expected udp or tcp");
 }
 
 uint32_t random_unicast(Random& random) {
@@ -120,8 +134,8 @@ class FlowSet {
   std::vector<FiveTuple> flows_;
 };
 
-/** `count` different flows of UDP. */
-std::vector<FiveTuple> random_flows(uint32_t count, const std::string& addresses, Random& random,
+/** `count` different flows. */
+std::vector<FiveTuple> random_flows(uint32_t count, const std::string& addresses, uint8_t protocol, Random& random,
                                     const std::function<void()>& look) {
   std::string path;
   std::vector<ip_lookup::Route> routes;
@@ -133,7 +147,7 @@ std::vector<FiveTuple> random_flows(uint32_t count, const std::string& addresses
   FlowSet flows(count);
   for (uint32_t i = 0; flows.size() < count; ++i) {
     if (i % kLookEvery == 0) look();
-    FiveTuple flow{random_unicast(random), random_unicast(random), 0, 0, kUdp};
+    FiveTuple flow{random_unicast(random), random_unicast(random), 0, 0, protocol};
     if (!routes.empty()) {
       const ip_lookup::Route& route = routes[random.below(routes.size())];
       const auto host = static_cast<uint32_t>(random.bits()) & ~ip_lookup::prefix_mask(route.length);
@@ -173,8 +187,9 @@ Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
   if (options.flows < 1 || options.flows > 1 << 24)
     throw Error(format("flows: %u is not from 1 to %d", options.flows, 1 << 24));
   if (!(options.zipf >= 0 && options.zipf <= 10)) throw Error(format("zipf: %g is not from 0 to 10", options.zipf));
+  const uint8_t protocol = protocol_of(options.protocol);
   if (is_capture(options.sizes)) {
-    if (options.addresses != "uniform" || options.zipf > 0)
+    if (options.addresses != "uniform" || options.zipf > 0 || protocol != kUdp)
       throw Error("the capture '" + options.sizes + "' has its own addresses and flows");
     add_capture(options.sizes);
     return;
@@ -182,8 +197,9 @@ Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
   Random random(options.seed);
   std::string path;
   std::vector<uint32_t> order;  // of flows
-  const std::vector<uint32_t> sizes = sizes_of(options.sizes);
+  const std::vector<uint32_t> sizes = sizes_of(options.sizes, protocol);
   if (after(options.addresses, "trace:", path)) {
+    if (protocol != kUdp) throw Error("the header trace '" + path + "' has its own protocols");
     std::map<FiveTuple, uint32_t> numbers;
     for (const FiveTuple& packet : read_trace(path)) {
       const auto [found, added] = numbers.try_emplace(packet, static_cast<uint32_t>(numbers.size()));
@@ -191,7 +207,7 @@ Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
       order.push_back(found->second);
     }
   } else {
-    tuples_ = random_flows(options.flows, options.addresses, random, options.look);
+    tuples_ = random_flows(options.flows, options.addresses, protocol, random, options.look);
     order = order_of(options.flows, options.zipf, sizes.size(), random);
   }
   number_by_queue(order);

@@ -14,14 +14,16 @@ struct TrafficOptions {
   /** "64": frames of so many bytes on the wire, FCS included (64 to 9216). "imix": the simple IMIX, 7 of 64 bytes, 4 of
    *  594, 1 of 1518 (IP packets of 40, 576 and 1500 bytes; "The Journal of Internet Test Methodologies", Agilent,
    *  2007). Else the path of a capture, whose packets themselves are sent in order, over and over: what the capture has
-   *  cut off as zeros. TCP frames are no shorter than 76 bytes, which a signature takes. */
+   *  cut off as zeros. TCP frames are no shorter than 76 bytes, which a signature takes: those of a trace or capture
+   *  are made longer, and smaller sizes with the protocol tcp are refused. */
   std::string sizes = "64";
   /** "uniform": random unicast addresses. "routes:FILE": destinations within the routes of a table (as ip_lookup reads
    *  it), each route as likely as the other. "trace:FILE": the 5-tuples of a header trace in ClassBench's format, a
    *  line a packet, in order. A capture has its own. */
   std::string addresses = "uniform";
-  uint32_t flows = 1024;  ///< different 5-tuples; a trace or capture has its own
-  double zipf = 0;        ///< flow k of F has a share in proportion to 1 / k^zipf, to 10; 0: all the same
+  std::string protocol = "udp";  ///< of the flows, or "tcp"; a trace or capture has its own, and takes udp only
+  uint32_t flows = 1024;         ///< different 5-tuples; a trace or capture has its own
+  double zipf = 0;               ///< flow k of F has a share in proportion to 1 / k^zipf, to 10; 0: all the same
   uint64_t seed = 1;
   bool symmetric = true;  ///< both directions of a connection go to the same queue
   /** Each frame carries a signature in its last bytes, in place of payload (a frame that has less payload is made

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <set>
 
 #include "core/error.h"
 #include "io/capture/writer.h"
+#include "measure/wire/test_support.h"
 #include "measure/wire/toeplitz.h"
 #include "tests/support/frames.h"
 
@@ -78,6 +80,33 @@ TEST(Traffic, FixedSizesAndFlows) {
     EXPECT_EQ(tuples.size(), flows);
     for (auto& [flow, count] : packets) EXPECT_LE(std::abs(count - static_cast<int>(frames.size() / flows)), 1);
   }
+}
+
+TEST(Traffic, FlowsOfTcp) {
+  for (const char* size : {"76", "77", "1518"}) {
+    const Traffic traffic({.sizes = size, .protocol = "tcp", .flows = 100}, 1, 1);
+    EXPECT_EQ(traffic.flows(), 100u);
+    EXPECT_EQ(traffic.mean_bytes(), std::stoi(size));
+    std::set<FiveTuple> tuples;
+    auto frames = frames_of(traffic, 0, 0);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      const Stamping& stamping = traffic.stream(0, 0).frames[i].stamping;
+      FiveTuple tuple;
+      ASSERT_TRUE(five_tuple_of(frames[i], tuple));
+      ASSERT_EQ(tuple.protocol, kTcp);
+      tuples.insert(tuple);
+      ASSERT_EQ(frames[i][14 + 20 + 12], 0x50);  // no options
+      ASSERT_EQ(frames[i][14 + 20 + 13], 0x10);  // ACK alone
+      // The checksum is right when the signature is there, which here is zeros.
+      ASSERT_EQ(stamping.checksum_at, 14 + 20 + 16);
+      const auto sum = static_cast<uint16_t>(~stamping.sum);
+      std::memcpy(&frames[i][stamping.checksum_at], &sum, sizeof sum);
+      ASSERT_EQ(checksum_errors(frames[i]), "");
+    }
+    EXPECT_EQ(tuples.size(), 100u);
+  }
+  const Traffic plain({.sizes = "128", .protocol = "tcp", .flows = 10, .signatures = false}, 1, 1);
+  for (const auto& frame : frames_of(plain, 0, 0)) ASSERT_EQ(checksum_errors(frame), "");
 }
 
 TEST(Traffic, TheSameForTheSameSeed) {
@@ -224,6 +253,13 @@ TEST(Traffic, MistakesAreNamed) {
   EXPECT_EQ(mistake({.sizes = "huge"}).substr(0, 18), "frame size 'huge':");
   EXPECT_EQ(mistake({.addresses = "random"}), "addresses 'random': expected uniform, routes:FILE or trace:FILE");
   EXPECT_EQ(mistake({.flows = 0}), "flows: 0 is not from 1 to 16777216");
+  EXPECT_EQ(mistake({.protocol = "sctp"}), "protocol 'sctp': expected udp or tcp");
+  EXPECT_EQ(mistake({.sizes = "75", .protocol = "tcp"}),
+            "frame size '75': a frame of TCP has 76 bytes at least (with FCS), for its headers and the generator's "
+            "signature, and 75 is less");
+  EXPECT_EQ(mistake({.sizes = "imix", .protocol = "tcp"}).substr(0, 37), "frame size 'imix': a frame of TCP has");
+  EXPECT_EQ(mistake({.sizes = "128", .addresses = "trace:/none", .protocol = "tcp"}),
+            "the header trace '/none' has its own protocols");
   EXPECT_EQ(mistake({.addresses = "trace:/none"}), "cannot read the header trace '/none'");
   EXPECT_NE(mistake({.addresses = "routes:/none"}).find("cannot read the route file '/none'"), std::string::npos);
   EXPECT_NE(mistake({.sizes = "./none.pcap"}).find("none.pcap"), std::string::npos);
@@ -231,6 +267,8 @@ TEST(Traffic, MistakesAreNamed) {
   EXPECT_EQ(mistake({.addresses = "trace:" + bad.path}),
             bad.path + ":2: expected \"source destination source-port destination-port protocol\", five numbers");
   EXPECT_EQ(mistake({.sizes = "./a.pcap", .zipf = 1}), "the capture './a.pcap' has its own addresses and flows");
+  EXPECT_EQ(mistake({.sizes = "./a.pcap", .protocol = "tcp"}),
+            "the capture './a.pcap' has its own addresses and flows");
 }
 
 }  // namespace

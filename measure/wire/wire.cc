@@ -57,6 +57,7 @@ Wire::Wire(const WireOptions& options) : options_(options) {
       there.push_back(make_ring());
       back.push_back(options_.looped ? there.back() : make_ring());
     }
+    to_router_.insert(to_router_.end(), there.begin(), there.end());
     if (!options_.looped) dpdk::add_ring_port(router_port(i), there, back);
     dpdk::add_ring_port(end_name(options_, i), back, there);
     ends_.push_back(dpdk::request_port(end_name(options_, i)));
@@ -67,6 +68,12 @@ Wire::Wire(const WireOptions& options) : options_(options) {
 }
 
 std::vector<uint16_t> Wire::port_ids() const { return ids_of(ends_); }
+
+int64_t Wire::to_router() const {
+  int64_t packets = 0;
+  for (const rte_ring* ring : to_router_) packets += rte_ring_count(ring);
+  return packets;
+}
 
 dpdk::Port* Wire::request_router_port(int i) const {
   dpdk::Port* port = dpdk::request_port(router_port(i));

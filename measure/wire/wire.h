@@ -43,6 +43,8 @@ class Wire {
   std::vector<uint16_t> port_ids() const;
   /** Which of these can be sent to, for a Generator: those whose router's port receives (in a loop, all). */
   std::vector<uint16_t> sending_ids() const;
+  /** Packets that were sent to the router and that it has not taken yet; in a loop, that are on their way. */
+  int64_t to_router() const;
   /** The router's end `i`, for what stands in for a router; before ports are started. */
   dpdk::Port* request_router_port(int i) const;
 
@@ -52,6 +54,7 @@ class Wire {
 
   WireOptions options_;
   std::vector<Ring> rings_;
+  std::vector<const rte_ring*> to_router_;
   std::vector<dpdk::Port*> ends_;
 };
 

@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const auto& association : list)
     if (association.sa.spi == 0 || association.window > kLargestWindow || association.selector.source.length > 128 ||
         association.selector.destination.length > 128 || association.sa.suite.icv_bytes > 16 ||
-        (association.extended && association.window == 0))
+        (association.sa.extended && association.window == 0))
       __builtin_trap();
   for (const auto& error : errors)
     if (error.find("00112233445566778899aabbccddeeff") != error.npos) __builtin_trap();

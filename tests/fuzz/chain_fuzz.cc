@@ -3,14 +3,15 @@
 // both must give the same bytes, columns, exits and drop counts, and the harness must find nothing wrong with either
 // (damaged surroundings, lost packets). Frames have any length, and any room before them; columns name headers that are
 // not there, flows and security associations that there are not. Not here: Echo, whose choices are of the order of
-// tiles; LoadBalancer, for whom the first packet of a place chooses; and IPsecReplay and IPsecSequence, which are on a
-// GPU between GPU ports only.
+// tiles; LoadBalancer, for whom the first packet of a place chooses, and RateLimiter, for whom the first ones pass.
+// IPsecReplay and IPsecSequence, which are on a GPU between GPU ports only, are on the CPU around the others.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -54,16 +55,32 @@ class Files {
           "alert tcp any any -> any 80 (content:\"GET \"; sid:1;)\nalert udp any any -> any any (content:\"abc\"; "
           "sid:2;)\n"
           "alert tcp any any -> any any (content:\"PORT\"; nocase; depth:20; pcre:\"/PORT \\d+/\"; sid:3;)\n"
-          "alert ip any any -> any any (content:\"|5a 5a|\"; content:!\"xyz\"; sid:4;)\n");
-    std::string keys;
-    for (const char* suite :
-         {"aead rfc4106(gcm(aes)) 0x000102030405060708090a0b0c0d0e0f10111213 128",
-          "auth-trunc hmac(sha1) 0x000102030405060708090a0b0c0d0e0f10111213 96\n\tenc rfc3686(ctr(aes)) "
-          "0x000102030405060708090a0b0c0d0e0f10111213"}) {
-      keys += "src 192.0.2.1 dst 10.0.0.1\n\tproto esp spi 0x0000100" + std::to_string(keys.empty() ? 1 : 2);
-      keys += " reqid 1 mode tunnel\n\t" + std::string(suite) + "\n";
-    }
-    write("keys", keys);
+          "alert ip any any -> any any (content:\"|5a 5a|\"; content:!\"xyz\"; sid:4;)\n"
+          "drop icmp any any -> any any (content:\"pi\"; startswith; content:\"g\"; endswith; dsize:<9; sid:5;)\n"
+          "pass tcp 10.0.0.0/8 any -> any [1:80,1024:] (content:\"port 7\"; flow:to_server; sid:6;)\n");
+    // Associations, each of another form.
+    const std::string gcm = "aead rfc4106(gcm(aes)) 0x000102030405060708090a0b0c0d0e0f10111213 ",
+                      ctr =
+                          "auth-trunc hmac(sha1) 0x000102030405060708090a0b0c0d0e0f10111213 96\n\tenc "
+                          "rfc3686(ctr(aes)) 0x000102030405060708090a0b0c0d0e0f10111213",
+                      ip4 = "src 192.0.2.1 dst 10.0.0.1", ip6 = "src 2001:db8::1 dst 2001:db8::2",
+                      udp = "\n\tencap type espinudp sport 4501 dport 4500 addr 0.0.0.0",
+                      extended =
+                          "\n\treplay-window 0 flag esn\n\tanti-replay esn context:\n\t seq-hi 0x1, seq "
+                          "0xfffffff0, oseq-hi 0x1, oseq 0xfffffff0\n\t replay_window 64, bitmap-length 2\n\t "
+                          "00000000 00000000";
+    write_keys("keys", {{ip4, "tunnel", gcm + "128", ""},
+                        {ip4, "tunnel", ctr, ""},
+                        {ip6, "tunnel", gcm + "64", ""},
+                        {ip4, "transport", gcm + "96", ""},
+                        {ip6, "transport", ctr, ""},
+                        {ip4, "tunnel", gcm + "128", udp}});
+    write_keys("extended", {{ip4, "tunnel", gcm + "128", extended},
+                            {ip4, "tunnel", ctr, extended + udp},
+                            {ip6, "tunnel", ctr, extended},
+                            {ip4, "transport", gcm + "64", extended},
+                            {ip6, "transport", gcm + "128", extended},
+                            {ip4, "tunnel", ctr, "\n\treplay-window 32\n\tsel src 10.0.0.0/8 dst 0.0.0.0/0"}});
   }
   ~Files() { std::filesystem::remove_all(folder_); }
   Files(const Files&) = delete;
@@ -71,6 +88,17 @@ class Files {
   std::string path(const char* name) const { return folder_ / name; }
 
  private:
+  /** Addresses, mode, algorithms, and more lines. */
+  using Association = std::array<std::string, 4>;
+  void write_keys(const char* name, const std::vector<Association>& associations) const {
+    std::string text;
+    for (size_t i = 0; i < associations.size(); ++i) {
+      const auto& [addresses, mode, suite, more] = associations[i];
+      text += format("%s\n\tproto esp spi 0x%08zx reqid 1 mode %s\n\t%s%s\n", addresses.c_str(), 0x1001 + i,
+                     mode.c_str(), suite.c_str(), more.c_str());
+    }
+    write(name, text);
+  }
   void write(const char* name, const std::string& text) const {
     std::filesystem::create_directories(folder_);
     std::ofstream(folder_ / name) << text;
@@ -84,7 +112,7 @@ const Files& files() {
   return all;
 }
 
-constexpr const char* kColumnsSet = "dst paint l3 l4 rule flow sa esp_sequence esp_iv";
+constexpr const char* kColumnsSet = "dst paint l3 l4 vlan rule flow sa esp_sequence esp_iv";
 constexpr const char* kColumnsRead = "dst paint rule sa";
 
 /** A chain as text, made of what the input says. */
@@ -144,13 +172,24 @@ class Writer {
       case 11:
         return "FlowCounter(flows)";
       case 12:
-        scratch_ += 80;
+        scratch_ += 100;
         return "IPsecEncap(" + files().path("keys") + ", OFFSET 14)";
       case 13:
         return "IPsecDecap(" + files().path("keys") + ", OFFSET 14)";
+      case 14:
+        return round_trip();
       default:
         return "Null";
     }
+  }
+
+  /** Into ESP and out of it: initialisation vectors, and so the bytes between, are random. */
+  std::string round_trip() {
+    const std::string number = std::to_string(functions_), keys = files().path("extended");
+    scratch_ += 100;
+    return "IPsecSequence(esp" + number + ", BY column) -> esp" + number + " :: IPsecEncap(" + keys +
+           ", OFFSET 14) -> decap" + number + " :: IPsecDecap(" + keys + ", OFFSET 14) -> IPsecReplay(decap" + number +
+           ")";
   }
 
   std::string unstrip(unsigned bytes) {
@@ -176,27 +215,52 @@ class Writer {
       case 6:
         return "NIDS(" + files().path("signatures") + ")";
       case 7:
-        return "BitVectorClassifier(" + rules("0") + ", DEFAULT 1)";
+        return "BitVectorClassifier(" + rules({"0", "1", "deny"}) + ", DEFAULT 1)";
       case 8:
-        return "BitVectorClassifier(" + rules("0") + ", DEFAULT 1, ENGINE " +
-               (input_.below(2) == 0 ? "bitvector" : "hypersplit") + ")";
       case 9:
-        outputs_ = 1;
-        return "Firewall(" + rules("deny") + ", DEFAULT allow)";
+        return "BitVectorClassifier(" + rules({"0", "1", "deny"}) + ", DEFAULT 1, ENGINE " + engine() + ")";
+      case 10:
+        outputs_ = 1 + input_.below(2);
+        return "Firewall(" + rules({"allow", "deny"}) + ", DEFAULT " + (input_.below(2) == 0 ? "allow" : "deny") +
+               ", ENGINE " + engine() + ")";
       default:
         outputs_ = 3;
-        return "L2Switch(2:0:0:0:0:1 0, 2:0:0:0:0:2 1, LEARN false)";
+        return "L2Switch(2:0:0:0:0:1 0, 2:0:0:0:0:2 1, 2:0:0:0:0:3 0, LEARN false, CAPACITY 8)";
     }
   }
 
-  /** What a classifier looks for, all for one outcome. */
-  std::string rules(const std::string& outcome) {
+  const char* engine() {
+    constexpr const char* kEngines[] = {"bitvector", "hypersplit", "tuple"};
+    return kEngines[input_.below(std::size(kEngines))];
+  }
+
+  /** What a classifier looks for, each with one of these outcomes. */
+  std::string rules(const std::vector<const char*>& outcomes) {
+    constexpr const char* kAddresses[] = {"10.0.0.0/8 0.0.0.0/0",           "0.0.0.0/0 0.0.0.0/0",
+                                          "10.0.0.0-192.0.2.1 10.0.0.1/32", "2001:db8::/32 ::/0",
+                                          "::/0 2001:db8::2/128",           "::/0 ::7-2001:db8:0:1::9"};
+    constexpr const char* kProtocols[] = {"0x06/0xFF", "0x11/0xFF", "0x00/0x00"};
+    constexpr const char* kFields[] = {
+        "",
+        "",
+        "flags=0x02/0x12",
+        "paint=4-90",
+        "vlan=7",
+        "ip[1/1]=0xb8/0xfc",
+        "frame[12/2]=0x0800",
+        "frame[0/16]=0x00000000000000000000000000000000-0x02000000000001ffffffffffffffffff",
+        "transport[8/4]=0x50000000-0xffffffff",
+        "version=6",
+        "source=0x0a000001/0xff0000ff",
+        "sport=1/1"};
     std::string text;
-    for (unsigned i = 0, count = 1 + input_.below(3); i < count; ++i) {
-      const unsigned low = input_.below(256) << 8, high = low + input_.below(256);
+    for (unsigned i = 0, count = 1 + input_.below(6); i < count; ++i) {
+      const unsigned low = input_.below(4) << 8, high = low + input_.byte();
       text +=
-          format("%s@10.0.0.0/%u 0.0.0.0/0 0 : 65535 %u : %u 0x%02x/0x%s %s", i == 0 ? "" : ", ", input_.below(2) * 8,
-                 low, high, input_.below(2) == 0 ? 6u : 17u, input_.below(2) == 0 ? "FF" : "00", outcome.c_str());
+          format("%s@%s %u : %u %u : %u %s %s %s", i == 0 ? "" : ", ", kAddresses[input_.below(std::size(kAddresses))],
+                 0u, input_.below(2) == 0 ? 65535u : 1100u, low, input_.below(2) == 0 ? high : 65535u,
+                 kProtocols[input_.below(std::size(kProtocols))], kFields[input_.below(std::size(kFields))],
+                 outcomes[input_.below(static_cast<unsigned>(outcomes.size()))]);
     }
     return text;
   }
@@ -222,7 +286,7 @@ class Writer {
       branch(name + "[" + std::to_string(output) + "]");
   }
 
-  static constexpr unsigned kPlain = 15, kForks = 11;
+  static constexpr unsigned kPlain = 16, kForks = 12;
   Input& input_;
   std::string text_;
   size_t functions_ = 0, sinks_ = 0;
@@ -236,14 +300,20 @@ Frame telling_frame(Input& input, size_t length) {
                                     "\5\6\7\4\10\1a\10\1b"};
   const std::string text = kTexts[input.below(std::size(kTexts))];
   const unsigned kind = input.below(5);
-  Frame frame = ip_frame(input.word(), input.word(), std::min<size_t>(length, 1400));
+  const auto address = [&] {
+    const unsigned which = input.below(4);
+    return which == 0 ? input.word() : which == 1 ? 0xc0000201 : 0x0a000001;  // those of associations
+  };
+  const uint32_t from = address(), to = address();
+  Frame frame = ip_frame(from, to, std::min<size_t>(length, 1400));
   Bytes& bytes = frame.bytes;
   bytes.resize(std::max<size_t>(bytes.size(), kind >= 3 ? 60 : 34 + 20));
   if (kind == 3) {  // IPv6
     const Bytes header = {0x86, 0xdd, 0x60, 0, 0, 0, 0, 0, 17, 64, 0x20, 1, 0x0d, 0xb8};
     std::copy(header.begin(), header.end(), bytes.begin() + 12);
-    const Bytes to = {0x20, 1, 0x0d, 0xb8, 0, 0, 0, static_cast<uint8_t>(input.below(3)), 0, 0, 0, 0, 0, 0, 0, 2};
-    std::copy(to.begin(), to.end(), bytes.begin() + 38);
+    const Bytes towards = {0x20, 1, 0x0d, 0xb8, 0, 0, 0, static_cast<uint8_t>(input.below(3)), 0, 0, 0, 0, 0, 0, 0, 2};
+    std::copy(towards.begin(), towards.end(), bytes.begin() + 38);
+    put_u16(bytes, 54, 1000 + input.byte()), put_u16(bytes, 56, input.below(2) == 0 ? 80 : 53);
   } else if (kind == 4) {  // NDN
     const Bytes interest = {0x86, 0x24, 5, 10, 7, 6, 8, 1, 'a', 8, 1, 'b', 10, 0};
     std::copy(interest.begin(), interest.end(), bytes.begin() + 12);
@@ -252,9 +322,10 @@ Frame telling_frame(Input& input, size_t length) {
     bytes[23] = kProtocols[kind];
     put_u16(bytes, 16, static_cast<unsigned>(bytes.size() - 14));
     put_u16(bytes, 34, 1000 + input.byte()), put_u16(bytes, 36, input.below(2) == 0 ? 80 : 53);
-    if (kind == 0) bytes[46] = 0x50;
+    if (kind == 0) bytes[46] = 0x50, bytes[47] = static_cast<uint8_t>(input.byte());
     set_ip_checksum(bytes, 14);
   }
+  if (input.below(8) == 0) bytes[0] = 1, bytes[1] = 0x80, bytes[2] = 0xc2;  // a bridge's own protocol
   frame.bytes.insert(frame.bytes.end(), text.begin(), text.end());
   frame.column[static_cast<int>(Column::l3)] = 14;
   frame.column[static_cast<int>(Column::l4)] = kind == 3 ? 54 : 34;
@@ -285,8 +356,9 @@ Frame frame_of(Input& input) {
   if (hostile & 8) set(Column::l4, hostile & 16 ? input.word() : input.byte());
   set(Column::dst, input.word());
   set(Column::paint, input.byte());
+  set(Column::vlan, input.byte());
   set(Column::flow, hostile & 32 ? input.word() : input.byte());
-  set(Column::sa, hostile & 64 ? input.word() : input.below(3));
+  set(Column::sa, hostile & 64 ? input.word() : input.below(7));
   set(Column::esp_sequence, input.word());
   set(Column::esp_iv, uint64_t{input.word()} << 32 | 1);
   set(Column::rule, hostile & 128 ? input.word() : 0);

@@ -69,8 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }();
   if (!added || size < 2) return 0;
   const size_t piece = data[0] + size_t{1};
-  const std::atomic<bool> read_only{(data[1] & 1) != 0};
-  Protocol protocol(broker, read_only);
+  const Protocol::Manners manners((data[1] & 1) != 0);
+  Protocol protocol(broker, manners);
   std::string_view input(reinterpret_cast<const char*>(data + 2), size - 2);
   std::string replies;
   while (!input.empty()) {

@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Headers together[Program::kTogether];
   uint16_t verdicts[Program::kTogether];
   std::fill(std::begin(together), std::end(together), headers);
-  fast.run(together, verdicts);
+  fast.run(together, verdicts, fast.start());
   for (const uint16_t found : verdicts)
     if (found != verdict) abort();
   return 0;

@@ -238,7 +238,7 @@ Bounds BusSegment::to_gpu(Transport transport, const Frame& frame) const {
     const uint64_t bytes = landed(frame);
     return {bytes, bytes};
   }
-  if (!gathers(transport)) return {};
+  if (!gathers(transport) && transport != Transport::commlist) return {};
   const uint64_t all = gathered(field, frame);
   if (!stale) return {0, all};
   const Field part = field.to == Field::kOpen ? span(*stale) : field;
@@ -265,7 +265,9 @@ uint64_t BusSegment::from_gpu(Transport transport, const Frame& frame, int behin
   if (!moves_bytes() || out.none()) return 0;
   if (transport == Transport::coalescent) return to_gpu(transport, frame).most;
   if (transport == Transport::landing) return landed(frame);
-  if (transport != Transport::gather) return 0;
+  // Where a packet will end is not known when its copy is listed: all that has been brought goes back.
+  if (transport == Transport::commlist && writes_to_end()) return to_gpu(transport, frame).most;
+  if (transport != Transport::gather && transport != Transport::commlist) return 0;
   const bool open = writes_to_end();
   const Field field = span(out), gathered = copied_in();
   const int start = frame_start(frame) + entry.head;

@@ -48,6 +48,35 @@ std::vector<Backend> gpu_backends() {
   return list;
 }
 
+std::vector<Backend> fixed_backends() {
+  std::vector<Backend> list = backends();
+  std::erase_if(list, [](const Backend& backend) { return backend.by_load; });
+  return list;
+}
+
+std::vector<Backend> all_ways() {
+  std::set<std::string> devices;
+  for (const Backend& backend : gpu_backends()) devices.insert(backend.device);
+  std::vector<Backend> list;
+  for (const std::string& device : devices)
+    for (size_t l = 0; l < kLaunchModes.size(); ++l)
+      for (size_t t = 0; t < kTransports.size(); ++t) {
+        const auto launch = static_cast<LaunchMode>(l);
+        const auto transport = static_cast<Transport>(t);
+        if (copies_by_engine(transport) && launch == LaunchMode::persistent) continue;
+        list.push_back({format("%s_%s_%s", device.c_str(), name(launch), name(transport)), device, launch, transport});
+        list.back().workers = is_set("HEDDLE_WORKERS");
+      }
+  return list;
+}
+
+std::vector<Backend> backends_and_all_ways() {
+  std::vector<Backend> list = backends();
+  std::erase_if(list, [](const Backend& backend) { return backend.on_gpu() && !backend.by_load; });
+  for (Backend& way : all_ways()) list.push_back(std::move(way));
+  return list;
+}
+
 std::string backend_name(const testing::TestParamInfo<Backend>& info) { return info.param.name; }
 
 std::vector<Bytes> Result::bytes(const std::string& sink) const {

@@ -41,6 +41,12 @@ void PrintTo(const Backend& backend, std::ostream* out);
 const std::vector<Backend>& backends();
 /** Those of a GPU alone. */
 std::vector<Backend> gpu_backends();
+/** Those that stay on one processor. */
+std::vector<Backend> fixed_backends();
+/** Every launch mode with every transport that goes with it, on simt and, if it is among backends(), the GPU. */
+std::vector<Backend> all_ways();
+/** What a product over all ways has: backends() without those that all_ways() has as well, and these. */
+std::vector<Backend> backends_and_all_ways();
 std::string backend_name(const testing::TestParamInfo<Backend>& info);
 
 /** A test on every backend: HEDDLE_ON_EVERY_BACKEND(Suite); TEST_P(Suite, Name) {... GetParam() ...} */
@@ -48,6 +54,10 @@ class OnBackend : public testing::TestWithParam<Backend> {};
 #define HEDDLE_ON_EVERY_BACKEND(Suite) \
   class Suite : public OnBackend {};   \
   INSTANTIATE_TEST_SUITE_P(All, Suite, testing::ValuesIn(backends()), backend_name)
+/** The same of what the load cannot move. */
+#define HEDDLE_ON_EVERY_FIXED_BACKEND(Suite) \
+  class Suite : public OnBackend {};         \
+  INSTANTIATE_TEST_SUITE_P(All, Suite, testing::ValuesIn(fixed_backends()), backend_name)
 
 /** A packet as it came to a sink. */
 struct Received {

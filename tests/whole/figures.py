@@ -8,6 +8,7 @@ import xml.etree.ElementTree as xml
 from whole.program import ROOT
 
 FOLDER = ROOT / "bench/figures"
+NAMES = sorted(path.stem for path in FOLDER.glob("*-*.py"))
 sys.path.insert(0, str(FOLDER))
 
 import draw
@@ -17,6 +18,7 @@ from figure import Figure, Panel, Paper, Sweep
 
 __all__ = [
     "FOLDER",
+    "NAMES",
     "Figure",
     "Panel",
     "Paper",
@@ -46,6 +48,8 @@ VALUES = {  # what each program measures
     "host-application": ["elapsed_ms", "mpps"],
     "classifier": ["mpps", "updates", "megabytes"],
     "classifier-gpu": ["mpps", "megabytes"],
+    "gaviss-drops": ["transfer_us", "kept_gbps", "transfers"],
+    "gaviss-conflicts": ["copy_us", *(f"under_way_{n}" for n in range(1, 6))],
     "throughput": [
         "mpps",
         "gbps",

@@ -74,3 +74,33 @@ class Routes:
 
     def output(self, address):
         return next((hop[1] for network, hop in self.routes if address in network), None)
+
+
+class Reassembly:
+    """IPv4 packets put together from fragments in any order (RFC 791, 3.2). Fragments that overlap, or do not agree
+    about the end, are dropped with all others of their packet that have come, as RFC 5722 wants it for IPv6; one that
+    is not the last and has no multiple of 8 bytes is none."""
+
+    def __init__(self):
+        self.waiting = {}
+
+    def take(self, packet):
+        """What is behind the header of the packet that is whole with this one, or None."""
+        payload, word = packet[(packet[0] & 15) * 4 :], struct.unpack_from("!H", packet, 6)[0]
+        start, last = (word & 0x1FFF) * 8, not word & 0x2000
+        if start == 0 and last:
+            return payload
+        if not last and len(payload) % 8 != 0:
+            return None
+        key = packet[4:6] + packet[9:10] + packet[12:20]
+        parts = self.waiting.setdefault(key, [])
+        parts.append((start, payload, last))
+        places = [start + i for start, payload, _ in parts for i in range(len(payload))]
+        end = min((start + len(payload) for start, payload, last in parts if last), default=None)
+        if len(set(places)) < len(places) or (end is not None and max(places) >= end):
+            del self.waiting[key]
+            return None
+        if len(places) != end:
+            return None
+        del self.waiting[key]
+        return b"".join(payload for _, payload, _ in sorted(parts))

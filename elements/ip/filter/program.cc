@@ -83,15 +83,16 @@ std::string Program::text(int network) const {
   if (start_ >= count_) return "all->" + target(start_) + "\nsafe length 0\nalignment offset 0\n";
   // Click counts the IPv4 header from 256 and the transport header from 512.
   std::string text;
+  int safe = 0;  // a packet of so many bytes has all that are asked about
   for (int i = 0; i < count_; ++i) {
     const Step& test = step(i);
     const int offset = test.offset + (test.base == Test::kTransport ? 512 : network);
+    if (test.mask != 0) safe = std::max(safe, offset + 4 - __builtin_ctz(test.mask) / 8);
     text += format("%2d %3d/%08x", i, offset, test.low);
     if (test.span != 0) text += format("-%08x", test.low + test.span);
     text += format("%%%08x  yes->", test.mask) + target(test.next[1]) + "  no->" + target(test.next[0]) + "\n";
   }
-  const uint32_t safe = transport_bytes_ > 0 ? 512 + transport_bytes_ : static_cast<uint32_t>(network) + network_bytes_;
-  return text + format("safe length %u\nalignment offset 0\n", safe);
+  return text + format("safe length %d\nalignment offset 0\n", safe);
 }
 
 }  // namespace heddle::ip_filter

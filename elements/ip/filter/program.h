@@ -45,13 +45,39 @@ class Program {
   int count() const { return count_; }  ///< tests
   const Step& step(int i) const { return steps_[static_cast<size_t>(i)]; }
 
-  static constexpr int kTogether = 8;
+  /** Where packets begin: a step, or from count() on an end. */
+  int32_t start() const { return start_; }
+  uint16_t verdict(int32_t end) const { return verdicts_[static_cast<size_t>(end - count_)]; }
 
-  /** The verdicts for packets that have at least the bytes that the program looks at. A packet's tests wait for each
-   *  other, so eight packets go through the program side by side; those that have arrived stay at their end. */
-  void run(const Headers (&packets)[kTogether], uint16_t (&verdicts)[kTogether]) const {
-    int32_t at[kTogether], least = start_;
-    for (int32_t& place : at) place = start_;
+  static constexpr int kMostAgreeing = 64;
+  /** How far `n` packets, at most kMostAgreeing, come with the same answers: the first step that they answer
+   *  differently, or the end of all. They have at least the bytes that the program looks at; `word(i, step)`: the four
+   *  that a step looks at in packet i, as they lie. */
+  template <class Word>
+  int32_t agreement(int n, const Word& word) const {
+    uint32_t words[kMostAgreeing];
+    const Step* read = nullptr;  // for which they are
+    int32_t at = start_;
+    while (at < count_) {
+      const Step& step = steps_[static_cast<size_t>(at)];
+      if (read == nullptr || read->offset != step.offset || read->transport != step.transport)
+        for (int i = 0; i < n; ++i) words[i] = __builtin_bswap32(word(i, step));
+      read = &step;
+      int yes = 0;
+      for (int i = 0; i < n; ++i) yes += (words[i] & step.mask) - step.low <= step.span;
+      if (yes != 0 && yes != n) break;
+      at = step.next[yes != 0];
+    }
+    return at;
+  }
+
+  static constexpr int kTogether = 8;
+  /** The verdicts for packets that have at least the bytes that the program looks at, and have come to step `start`. A
+   *  packet's tests wait for each other, so eight packets go through the program side by side; those that have arrived
+   *  stay at their end. */
+  void run(const Headers (&packets)[kTogether], uint16_t (&verdicts)[kTogether], int32_t start) const {
+    int32_t at[kTogether], least = start;
+    for (int32_t& place : at) place = start;
     while (least < count_) {
       least = count_;
       for (int k = 0; k < kTogether; ++k) {
@@ -71,8 +97,6 @@ class Program {
   std::string text(int network = 256) const;
 
  private:
-  uint16_t verdict(int32_t end) const { return verdicts_[static_cast<size_t>(end - count_)]; }
-
   std::vector<Step> steps_;         // the tests, then a step for each end that leads to itself
   std::vector<uint16_t> verdicts_;  // of the ends
   int32_t start_ = 0, count_ = 0;
@@ -82,8 +106,8 @@ class Program {
 /** Takes packets of a batch through a program, Program::kTogether at a time, and the last few when it goes. */
 class BatchRun {
  public:
-  /** Verdicts go to `next`, by packet: Batch::next(). */
-  BatchRun(const Program& program, uint16_t* next) : program_(program), next_(next) {}
+  /** Verdicts go to `next`, by packet: Batch::next(). `start`: the step that all have come to. */
+  BatchRun(const Program& program, uint16_t* next, int32_t start) : program_(program), next_(next), start_(start) {}
   BatchRun(const BatchRun&) = delete;
   BatchRun& operator=(const BatchRun&) = delete;
   ~BatchRun() {
@@ -100,13 +124,14 @@ class BatchRun {
   void run() {
     uint16_t verdicts[Program::kTogether];
     for (int k = waiting_; k < Program::kTogether; ++k) together_[k] = together_[0];
-    program_.run(together_, verdicts);
+    program_.run(together_, verdicts, start_);
     for (int k = 0; k < waiting_; ++k) next_[index_[k]] = verdicts[k];
     waiting_ = 0;
   }
 
   const Program& program_;
   uint16_t* const next_;
+  const int32_t start_;
   Headers together_[Program::kTogether];
   int index_[Program::kTogether], waiting_ = 0;
 };

@@ -41,6 +41,10 @@ int find(struct entry* const* table, uint32_t mask, const uint32_t* keys, uint32
 }
 // ======== gopt transform --backend goto
 /* Made from input.c by gopt 0.1.0 (--backend goto --group 8): do not edit. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 /* Prefetch; save where this lookup goes on; switch to the next one. */
 #define G_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 3)
 #define G_SWITCH(label)                          \
@@ -54,6 +58,9 @@ int find(struct entry* const* table, uint32_t mask, const uint32_t* keys, uint32
     G_PREFETCH(address);      \
     G_SWITCH(label);          \
   } while (0)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 #line 1 "input.c"
 #include <stddef.h>
 #include <stdint.h>

@@ -36,6 +36,10 @@ void walk(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
 }
 // ======== gopt transform --backend goto
 /* Made from input.c by gopt 0.1.0 (--backend goto --group 8): do not edit. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 /* Prefetch; save where this lookup goes on; switch to the next one. */
 #define G_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 3)
 #define G_SWITCH(label)                          \
@@ -49,6 +53,9 @@ void walk(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
     G_PREFETCH(address);      \
     G_SWITCH(label);          \
   } while (0)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 #line 1 "input.c"
 #include <stdint.h>
 

@@ -29,6 +29,10 @@ void look(const uint16_t* table, int depth, const uint32_t* keys, uint16_t* out,
 }
 // ======== gopt transform --backend goto
 /* Made from input.c by gopt 0.1.0 (--backend goto --group 8): do not edit. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 /* Prefetch; save where this lookup goes on; switch to the next one. */
 #define G_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 3)
 #define G_SWITCH(label)                          \
@@ -42,6 +46,9 @@ void look(const uint16_t* table, int depth, const uint32_t* keys, uint16_t* out,
     G_PREFETCH(address);      \
     G_SWITCH(label);          \
   } while (0)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 #line 1 "input.c"
 #include <stdint.h>
 

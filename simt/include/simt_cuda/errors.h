@@ -11,6 +11,7 @@
   X(cudaErrorInvalidConfiguration, 9, "invalid configuration argument")                                       \
   X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                                 \
   X(cudaErrorInsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version")          \
+  X(cudaErrorDevicesUnavailable, 46, "CUDA-capable device(s) is/are busy or unavailable")                     \
   X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")                                            \
   X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                                             \
   X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                                    \

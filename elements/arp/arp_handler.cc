@@ -1,0 +1,7 @@
+#include "elements/arp/arp_handler.h"
+
+namespace heddle {
+
+HEDDLE_COMPOUND(ARPHandler);
+
+}  // namespace heddle

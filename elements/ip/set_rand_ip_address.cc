@@ -1,0 +1,52 @@
+#include "elements/ip/set_rand_ip_address.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <random>
+
+#include "click/arguments.h"
+
+namespace heddle {
+namespace {
+
+/** Argument PREFIX: a network, or an address as one of 32 bits. */
+struct Network {
+  click::Ipv4Prefix prefix;
+};
+bool parse(std::string_view text, Network& value) {
+  click::Ipv4Address address;
+  if (!click::parse(text, address)) return click::parse(text, value.prefix);
+  value.prefix = {address.value, 32};
+  return true;
+}
+std::string expectation(const Network& value) { return click::expectation(value.prefix) + ", or an address"; }
+
+std::mt19937& address_generator() {
+  thread_local std::mt19937 random{std::random_device{}()};
+  return random;
+}
+
+}  // namespace
+
+void SetRandIPAddress::configure(click::Arguments& arguments) {
+  Network network;
+  int limit = -1;
+  arguments.required("PREFIX", network).optional("LIMIT", limit, -1, 1 << 20);
+  network_ = network.prefix.address;
+  host_mask_ = network.prefix.length == 32 ? 0 : ~uint32_t{0} >> network.prefix.length;
+  for (int i = 0; i < limit; ++i) addresses_.push_back(htonl(network_ | (address_generator()() & host_mask_)));
+}
+
+void SetRandIPAddress::run_cpu(Batch& batch) {
+  std::mt19937& random = address_generator();
+  uint32_t* const dst = batch.column(Column::dst);
+  if (addresses_.empty())
+    std::generate_n(dst, batch.size(), [&] { return htonl(network_ | (random() & host_mask_)); });
+  else
+    std::generate_n(dst, batch.size(), [&] { return addresses_[random() * uint64_t{addresses_.size()} >> 32]; });
+}
+
+HEDDLE_ELEMENT(SetRandIPAddress);
+
+}  // namespace heddle

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "core/element.h"
+
+namespace heddle {
+
+/** GetIP6Address: says where the IPv6 destination address of packets is.
+ *
+ *      GetIP6Address(OFFSET)
+ *
+ *  OFFSET: byte of the packet where the address begins: 24 in an IPv6 header, 38 in an Ethernet frame. In Click it is
+ *  copied from there to an annotation, and LookupIP6Route looks that up; here LookupIP6Route looks up the destination
+ *  of the header that CheckIP6Header or MarkIP6Header has marked (annotation l3), so other offsets are errors. Packets
+ *  whose header is marked elsewhere are dropped ("not_there"), others pass unchanged. One input, one output.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Strip(14) -> CheckIP6Header -> GetIP6Address(24) -> LookupIP6Route(2001:db8::/32 0)
+ *          -> ToDump(out.pcap);
+ */
+class GetIP6Address : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override { return {.column_reads = columns(Column::l3)}; }
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  uint32_t header_at_ = 0;
+};
+
+}  // namespace heddle

@@ -1,0 +1,161 @@
+#include "functions/ipsec/changes.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/mistakes.h"
+#include "functions/ipsec/association_words.h"
+
+namespace heddle::ipsec {
+namespace {
+
+constexpr const char* kStay = "the associations stay as they are";
+
+AssociationList read(const std::string& file) {
+  std::vector<std::string> errors;
+  AssociationList list;
+  try {
+    list = read_association_file(file, errors);
+    if (errors.empty() && list.empty()) errors.push_back("'" + file + "' has no association");
+  } catch (const Error& error) {
+    errors.push_back(error.what());
+  }
+  throw_mistakes(errors, kStay);
+  return list;
+}
+
+/** Whether packets find the same associations at the same places. */
+bool agree(const Generation& one, const Generation& other) {
+  if (one.count() != other.count()) return false;
+  for (uint32_t place = 0; place < one.count(); ++place)
+    if (one.has(place) != other.has(place) || one[place].spi != other[place].spi) return false;
+  return true;
+}
+
+/** Whether the association goes to this address, which must be one. */
+bool goes_to_address(const Association& sa, std::string_view address) {
+  uint32_t four = 0, six[4] = {};
+  const bool is_six = read_address(address, "SPI", four, six);
+  if (is_six != sa.ip6) return false;
+  return is_six ? std::ranges::equal(six, sa.destination6) : swapped(four) == sa.destination;
+}
+
+}  // namespace
+
+bool Changes::has_retired() const {
+  return std::ranges::any_of(members_, [](const Changes* member) {
+    std::vector<Retiring*> owners;
+    member->mine_.list_owners(owners);
+    return member->mine_.has_retired() || std::ranges::any_of(owners, &Retiring::has_retired);
+  });
+}
+
+void Changes::reclaim() {
+  for (Changes* member : members_) {
+    std::vector<Retiring*> owners;
+    member->mine_.list_owners(owners);
+    for (Retiring* owner : owners) owner->reclaim();
+    if (member->mine_.has_retired()) member->mine_.reclaim();
+  }
+}
+
+std::string Changes::problem_with(const FileAssociation& one) const {
+  if (const std::string why = mine_.problem_with(one); !why.empty()) return why;
+  for (const auto& [other, name] : others_)
+    if (other->place_of(one.sa) != Associations::kNone)
+      return "'" + name + "' has it as well, from another FILE: name the same one there, so that they change together";
+  for (const Changes* member : members_)
+    if (const std::string why = member->problem_(one); !why.empty()) return why;
+  return "";
+}
+
+void Changes::check(const AssociationList& list, const std::string& from) const {
+  std::vector<std::string> errors;
+  {
+    Mistakes mistakes(from, errors);
+    for (const FileAssociation& one : list) {
+      std::string why = problem_with(one);
+      if (why.empty()) continue;
+      why = format("association 0x%08x: ", swapped(one.sa.spi)) + why;
+      if (one.line != 0)
+        mistakes.add(one.line, why);
+      else
+        errors.push_back(why);
+    }
+    if (std::ranges::any_of(members_, [](auto* member) { return member->mine_.is_chosen_by_selector(); })) {
+      std::vector<Selector> selectors;
+      for (const FileAssociation& one : list) selectors.push_back(one.selector);
+      if (const auto [first, second] = first_twice(selectors); first != Associations::kNone)
+        mistakes.add(list[second].line,
+                     format("association 0x%08x has the selector of 0x%08x, so it would get no packet; give them "
+                            "different `sel` lines",
+                            swapped(list[second].sa.spi), swapped(list[first].sa.spi)));
+    }
+  }
+  throw_mistakes(errors, kStay);
+}
+
+void Changes::change(AssociationList list, const std::string& from) {
+  for (const Changes* member : members_)
+    if (const std::string& why = member->mine_.why_fixed(); !why.empty()) throw Error(why + "; " + kStay);
+  check(list, from);
+  for (FileAssociation& one : list) one.sa.iv_base = random_number();
+  std::vector<std::unique_ptr<Generation>> next;
+  const auto after = [&](size_t m) -> const Generation& { return next[m] ? *next[m] : members_[m]->mine_.current(); };
+  for (size_t m = 0; m < members_.size(); ++m) {
+    next.push_back(members_[m]->mine_.successor(list));
+    if (!agree(after(0), after(m)))
+      throw Error(
+          std::string("elements with this FILE have read it at different times; let hotconfig read it for all; ") +
+          kStay);
+  }
+  for (size_t m = 0; m < members_.size(); ++m)
+    if (next[m] != nullptr) members_[m]->mine_.replace(std::move(next[m]));
+  for (Changes* member : members_) member->mine_.choose();
+}
+
+void Changes::add(const std::string& file) {
+  AssociationList list = mine_.list();
+  std::vector<std::string> errors;
+  {
+    const AssociationList more = read(file);
+    Mistakes mistakes(file, errors);
+    for (const FileAssociation& one : more) {
+      if (mine_.find(one.sa.spi) != Associations::kNone)
+        mistakes.add(one.line, format("there is an association 0x%08x; remove it first", swapped(one.sa.spi)));
+      else if (list.size() == kMostAssociations)
+        mistakes.add(one.line, format("there would be more than %zu associations", kMostAssociations));
+      else
+        list.push_back(one);
+    }
+  }
+  throw_mistakes(errors, kStay);
+  change(std::move(list), file);
+}
+
+void Changes::remove(const std::string& which) {
+  Words words(which);
+  AssociationList list = mine_.list();
+  try {
+    const std::string_view spi = words.take(), destination = words.take();
+    const uint32_t number = number_of(spi, "remove");
+    words.expect_end();
+    const auto is_it = [&](const FileAssociation& one) { return one.sa.spi == swapped(number); };
+    const auto found = std::ranges::find_if(list, is_it);
+    if (found == list.end() || (!destination.empty() && !goes_to_address(found->sa, destination)))
+      throw Mistake{format("there is no association 0x%08x%s%s", number, destination.empty() ? "" : " to ",
+                           std::string(destination).c_str())};
+    list.erase(found);
+  } catch (const Mistake& mistake) {
+    throw Error(mistake.why + "; " + kStay);
+  }
+  change(std::move(list), "remove");
+}
+
+void Changes::handlers(Handlers& list, const std::string& file) {
+  list.write("reload", [=, this](const std::string&) { change(read(file), file); })
+      .write("add", [this](const std::string& value) { add(std::string(click::trim(value))); })
+      .write("remove", [this](const std::string& value) { remove(value); });
+}
+
+}  // namespace heddle::ipsec
