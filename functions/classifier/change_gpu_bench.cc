@@ -1,8 +1,9 @@
 // gpu-classify-changes: what a change of one rule takes while packets are classified on a GPU, in sets of 10,000 and
 // 100,000 rules like access lists, with the engine that ENGINE auto takes there and with the others that a GPU has.
 // A rule leaves by the handler `remove` and comes back by `add`; each has ended when no packet is classified by the
-// rules before it. One change comes right behind the other, and then, as another figure, so many a second as the time
-// that is asked for allows. The same with any set: the probe classifier-gpu-changes, also on simt.
+// rules before it. One change comes right behind the other, and then, as other figures, so many a second as the time
+// that is asked for allows, and 16 rules at once by the handler `ctrl`. The same with any set: the probe
+// classifier-gpu-changes, also on simt.
 
 #include <arpa/inet.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -100,6 +102,12 @@ class RulesAndPackets {
   std::string path_;
 };
 
+/** How rules are changed. */
+struct Pace {
+  int a_second = 0;    ///< changes; 0: one right behind the other
+  size_t at_once = 1;  ///< rules a change
+};
+
 /** A classifier on a GPU, with packet threads that give it all that they can. */
 class Classifier {
  public:
@@ -118,10 +126,10 @@ class Classifier {
     engine_->start();
   }
 
-  /** Millions of packets a second, with changes meanwhile, so many a second; 0: one right behind the other. */
-  double mpps_with_changes(double seconds, int a_second) {
+  /** Millions of packets a second, with changes meanwhile. */
+  double mpps_with_changes(double seconds, Pace pace) {
     return running_mpps(*engine_, seconds,
-                        {[this, a_second](Engine&, const std::atomic<bool>& stop) { change_rules(a_second, stop); }});
+                        {[this, pace](Engine&, const std::atomic<bool>& stop) { change_rules(pace, stop); }});
   }
   double mpps(double seconds) { return running_mpps(*engine_, seconds); }
   /** Throws Error if packets were lost, or changes, or no packet has hit a rule. */
@@ -138,21 +146,28 @@ class Classifier {
   double changing_seconds = 0;    ///< that they took, with what was waited in between
 
  private:
-  void change_rules(int a_second, const std::atomic<bool>& stop) {
+  void change_rules(Pace pace, const std::atomic<bool>& stop) {
     pin_to_core(threads_);
     const double start = seconds_now();
-    const auto change = [&](const std::string& handler, const std::string& value) {
+    const auto change = [&](const std::string& commands) {
       const double before = seconds_now();
-      engine_->handlers().write(handler, value);
+      engine_->handlers().write("c.ctrl", commands);
       const double now = seconds_now();
       change_ms.push_back(1e3 * (now - before));
-      if (const double due = before + 1.0 / a_second; a_second != 0 && now < due)
+      if (const double due = before + 1.0 / pace.a_second; pace.a_second != 0 && now < due)
         std::this_thread::sleep_for(std::chrono::duration<double>(due - now));
     };
     do {
-      const size_t rule = random_() % rules_.lines.size();
-      change("c.remove", std::to_string(rule));
-      change("c.add", std::to_string(rule) + " " + rules_.lines[rule]);
+      std::set<size_t> changed;
+      while (changed.size() < std::min(pace.at_once, rules_.lines.size()))
+        changed.insert(random_() % rules_.lines.size());
+      std::string gone, back;
+      for (const size_t rule : changed) {
+        gone += format("remove %zu\n", rule);
+        back += format("add %zu ", rule) + rules_.lines[rule] + "\n";
+      }
+      change(gone);
+      change(back);
     } while (!stop);
     changing_seconds += seconds_now() - start;
   }
@@ -185,22 +200,23 @@ std::vector<Result> gpu_classify_changes() {
       const std::string choice = classifier->choice();
       if (engine == "auto") engine = taken = choice.substr(7, choice.find(':') - 7);  // "engine NAME: WHY"
       const double alone = classifier->mpps(kSeconds);
-      for (const int a_second : {0, static_cast<int>(1e3 / figure)}) {
+      for (const Pace pace : {Pace{}, Pace{.a_second = static_cast<int>(1e3 / figure)}, Pace{.at_once = 16}}) {
         classifier->changing_seconds = 0;
         std::vector<double> rates;
         double longest = 0;
         size_t changes = 0;
-        results.push_back(absolute(
-            format("gpu-classify-changes-%s-%s", name, engine.c_str()) + (a_second == 0 ? "" : format("-%d", a_second)),
-            "ms", figure, true, kRounds, [&] {
-              classifier->change_ms.clear();
-              rates.push_back(classifier->mpps_with_changes(kSeconds, a_second));
-              changes += classifier->change_ms.size();
-              longest = std::max(longest, percentile(classifier->change_ms, 1));
-              return percentile(classifier->change_ms, 0.5);
-            }));
+        results.push_back(absolute(format("gpu-classify-changes-%s-%s", name, engine.c_str()) +
+                                       (pace.a_second == 0 ? "" : format("-%d", pace.a_second)) +
+                                       (pace.at_once == 1 ? "" : format("-by-%zu", pace.at_once)),
+                                   "ms", figure, true, kRounds, [&] {
+                                     classifier->change_ms.clear();
+                                     rates.push_back(classifier->mpps_with_changes(kSeconds, pace));
+                                     changes += pace.at_once * classifier->change_ms.size();
+                                     longest = std::max(longest, percentile(classifier->change_ms, 1));
+                                     return percentile(classifier->change_ms, 0.5);
+                                   }));
         results.back().note =
-            format("the longest %.3f ms; %.0f changes a second; %.1f Mpps meanwhile, %.1f without; ", longest,
+            format("the longest %.3f ms; %.0f rules a second; %.1f Mpps meanwhile, %.1f without; ", longest,
                    static_cast<double>(changes) / classifier->changing_seconds, percentile(rates, 0.5), alone) +
             choice;
       }
@@ -215,15 +231,19 @@ std::vector<Probe::Value> changes_probe(Probe::Parameters& parameters) {
   const std::string engine = parameters.text("engine", "auto", {"auto", "bitvector", "hypersplit", "tuple"});
   const std::string device = parameters.text("device", "gpu", {"gpu", "simt"});
   const auto count = static_cast<size_t>(parameters.number("rules", 10'000, 1, 1'000'000));
-  const int a_second = parameters.number("changes", 0, 0, 1'000'000), ms = parameters.number("ms", 2000, 1, 600'000);
+  const int ms = parameters.number("ms", 2000, 1, 600'000);
+  const Pace pace{.a_second = parameters.number("changes", 0, 0, 1'000'000),
+                  .at_once = static_cast<size_t>(parameters.number("at_once", 1, 1, 10'000))};
   parameters.expect_all_used();
   const RulesAndPackets rules(like, count);
   Classifier classifier(rules, engine, device, packet_threads());
-  const double alone = classifier.mpps(1e-3 * ms), meanwhile = classifier.mpps_with_changes(1e-3 * ms, a_second);
+  const double alone = classifier.mpps(1e-3 * ms);
+  const double meanwhile = classifier.mpps_with_changes(1e-3 * ms, pace);
   classifier.end();
   return {{"change_ms", "ms", percentile(classifier.change_ms, 0.5)},
           {"longest_ms", "ms", percentile(classifier.change_ms, 1)},
-          {"changes_per_second", "1/s", static_cast<double>(classifier.change_ms.size()) / classifier.changing_seconds},
+          {"rules_per_second", "1/s",
+           static_cast<double>(pace.at_once * classifier.change_ms.size()) / classifier.changing_seconds},
           {"mpps", "Mpps", meanwhile},
           {"mpps_without_changes", "Mpps", alone}};
 }
