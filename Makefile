@@ -67,12 +67,13 @@ test-whole: build
 # One tree for the tests and the fuzz targets: they link the same objects. Without launch mode sync of tests that have
 # async, too: it launches the same kernels, and waits. And of tests of functions, whose code is the same in every mode,
 # without three modes more: they run on the CPU, where packets lie (persistent) and in copies of them (async_coalescent;
-# not those of a classifier's changes, which are to its tables). Large rule sets are built once, by hypersplit, not again
-# by auto, which takes it. Tests of the modes themselves, in engine/ and tests/, keep these; without ASan all tests have
-# all modes and engines.
+# not those of a classifier's changes, which are to its tables). Rule sets of ClassBench are not built once more by auto,
+# which takes another engine's structure, and large ones not as trees, which take longest. Tests of the modes
+# themselves, in engine/ and tests/, keep these; without ASan all tests have all modes and engines.
 OF_FUNCTIONS = $(shell grep -rhoP 'HEDDLE_ON_EVERY(_FIXED)?_BACKEND.\K\w+' functions)
 LESS_FOR_ASAN = */simt_sync $(foreach mode,gather landing and_cpu,$(OF_FUNCTIONS:%=*/%.*/simt_$(mode))) \
-  */ClassifierChangeTest.*/simt_async_coalescent:*/RuleEngineTest.FindsTheFirstOfClassBenchSets/auto
+  */ClassifierChangeTest.*/simt_async_coalescent:*/RuleEngineTest.FindsTheFirstOf*ClassBenchSets/auto \
+  */RuleEngineTest.FindsTheFirstOfLargeClassBenchSets/hypersplit
 asan: build/asan/build.ninja
 	ninja -C build/asan -j $(JOBS) --quiet simt_test heddle_test
 	@RC_PARAMS=max_success=20 JOBS=$(JOBS) tests/run.sh build/asan cpp "-$$(tr ' ' : <<<'$(LESS_FOR_ASAN)')"
