@@ -72,6 +72,10 @@ class Element {
    *  are 0. */
   virtual ColumnSet unread_at(int /*input*/) const { return 0; }
 
+  /** Whether packets that come by `input` may leave by `output`: for elements that tell inputs, or have one (Click's
+   *  flow code). What packets bring, such as annotations, is looked for on these ways alone. */
+  virtual bool leads(int /*input*/, int /*output*/) const { return true; }
+
   /** A pulled element whose outputs are not (Unqueue, a pulled sink) says how many packets it wants now; a task of its
    *  thread then takes them from the queue or source before it. */
   virtual int demand(int /*thread*/) { return 64; }

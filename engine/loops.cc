@@ -59,9 +59,9 @@ struct LoopEnd {
 };
 
 /** The end of a loop among `on_cycle` that packets can leave: an element on it sends them one way or another, and one
- *  of these ways does not come back. */
+ *  of these ways does not come back; or they come to an input there whose packets do not go on round the loop. */
 std::optional<LoopEnd> find_loop_end(const std::vector<Node>& nodes, const std::vector<PortKinds>& kinds,
-                                     const std::vector<int>& on_cycle) {
+                                     const click::Graph& graph, const std::vector<int>& on_cycle) {
   for (const int from : on_cycle) {
     const Node& node = nodes[static_cast<size_t>(from)];
     for (size_t port = 0; port < node.targets.size(); ++port) {
@@ -77,7 +77,16 @@ std::optional<LoopEnd> find_loop_end(const std::vector<Node>& nodes, const std::
                std::any_of(chooser.targets.begin(), chooser.targets.end(),
                            [&](int target) { return !on_loop(target); });
       };
-      if (std::any_of(on_cycle.begin(), on_cycle.end(), leaves)) return LoopEnd{from, port};
+      const auto ends = [&](const click::Connection& c) {
+        const Element& element = *nodes[static_cast<size_t>(c.to)].element;
+        if (!element.tells_inputs() || !on_loop(c.from) || !on_loop(c.to)) return false;
+        const auto& outputs = nodes[static_cast<size_t>(c.to)].targets;
+        for (size_t output = 0; output < outputs.size(); ++output)
+          if (on_loop(outputs[output]) && element.leads(c.to_port, static_cast<int>(output))) return false;
+        return true;
+      };
+      if (std::ranges::any_of(on_cycle, leaves) || std::ranges::any_of(graph.connections, ends))
+        return LoopEnd{from, port};
     }
   }
   return std::nullopt;
@@ -130,7 +139,7 @@ std::vector<int> order_of(std::vector<Node>& nodes, std::vector<PortKinds>& kind
                           std::vector<int>& on_cycle, click::Diagnostics& diagnostics) {
   std::vector<int> order = order_of(nodes, on_cycle);
   while (!on_cycle.empty()) {
-    const std::optional<LoopEnd> end = find_loop_end(nodes, kinds, on_cycle);
+    const std::optional<LoopEnd> end = find_loop_end(nodes, kinds, graph, on_cycle);
     if (!end) break;
     put_buffer(nodes, kinds, graph, *end, diagnostics);
     order = order_of(nodes, on_cycle);

@@ -39,6 +39,24 @@ Access access_of(const Node& node, const Placement& place) {
   return access;
 }
 
+/** Annotations that are set on packets which leave node `i` for the `port`-th of its targets. */
+ColumnSet columns_behind(const Router& router, const Plan& plan, size_t i, size_t port) {
+  const Node& node = router.nodes[i];
+  const auto behind = [&](size_t at) {
+    const Access access = access_of(router.nodes[at], plan.nodes[at]);
+    return (plan.nodes[at].columns & ~taken_by(router.nodes[at], access)) | access.column_writes;
+  };
+  const auto leads = [&](int before) { return node.leads_from(before, port); };
+  const bool all = std::ranges::all_of(node.predecessors, leads);
+  if (all) return behind(i);
+  const Access access = access_of(node, plan.nodes[i]);
+  if (std::ranges::none_of(node.predecessors, leads)) return kClearedColumns | access.column_writes;  // its own packets
+  ColumnSet set = kAllColumns;
+  for (const int before : node.predecessors)
+    if (leads(before)) set &= behind(static_cast<size_t>(before));
+  return (set & ~taken_by(node, access)) | access.column_writes;
+}
+
 // A GPU cannot tell how much room lies before a packet, so a neutral element on it never moves the start before where
 // the frame began: bytes between that and the start, at least.
 std::vector<int> heads(const Router& router) {
@@ -140,17 +158,16 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
       if (node.predecessors.empty()) here.columns = kClearedColumns;
       const Access access = access_of(node, here);
       here.copy_first = here.shared && !access.writes.empty();
-      const ColumnSet set = (here.columns & ~taken_by(node, access)) | access.column_writes;
       const bool shares = node.element->copies() > 1 || (here.shared && !here.copy_first);
-      for (int target : node.targets) {
-        const auto t = static_cast<size_t>(target);
+      for (size_t port = 0; port < node.targets.size(); ++port) {
+        const auto t = static_cast<size_t>(node.targets[port]);
         NodePlan& there = plan.nodes[t];
         const int head = head_behind(node, here.head);
         if (reached[t] && there.head != head) there.head_varies = true;
         const NodePlan before = there;
         if (!reached[t]) there.head = head;
         there.stripped = std::max(there.stripped, here.stripped + node.element->moves_head());
-        there.columns &= set;
+        there.columns &= columns_behind(router, plan, i, port);
         there.shared = there.shared || shares;
         there.head_varies = there.head_varies || here.head_varies || node.element->head_varies();
         reached[t] = true;
@@ -183,14 +200,26 @@ void follow(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
 }
 
 void find_live_columns(const Router& router, Plan& plan) {
+  // Of packets that come to node `i` from those of `sources`; it may be the source itself.
+  const auto live_from = [&](std::span<const int> sources, size_t i) {
+    const Node& node = router.nodes[i];
+    const Access access = access_of(node, plan.nodes[i]);
+    ColumnSet behind = 0;
+    for (size_t port = 0; port < node.targets.size(); ++port) {
+      const auto leads = [&](int before) { return node.leads_from(before, port); };
+      if (node.predecessors.empty() || std::ranges::any_of(sources, leads))
+        behind |= plan.nodes[static_cast<size_t>(node.targets[port])].live;
+    }
+    return access.column_reads | (plan.nodes[i].parser >= 0 ? columns(Column::l3) : 0) |
+           (behind & ~access.column_writes);
+  };
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t i = router.nodes.size(); i-- > 0;) {
-      const Access access = access_of(router.nodes[i], plan.nodes[i]);
       ColumnSet behind = 0;
-      for (int target : router.nodes[i].targets) behind |= plan.nodes[static_cast<size_t>(target)].live;
-      const ColumnSet live = access.column_reads | (plan.nodes[i].parser >= 0 ? columns(Column::l3) : 0) |
-                             (behind & ~access.column_writes);
+      const int self = static_cast<int>(i);
+      for (int target : router.nodes[i].targets) behind |= live_from({&self, 1}, static_cast<size_t>(target));
+      const ColumnSet live = live_from(router.nodes[i].predecessors, i);
       changed = changed || (live != plan.nodes[i].live && router.nodes[i].is_buffer());
       plan.nodes[i].live_behind = behind;
       plan.nodes[i].live = live;

@@ -50,6 +50,15 @@ struct Node {
   std::string config;                     ///< its arguments, as text
   std::shared_ptr<TaskShare> share = std::make_shared<TaskShare>();  ///< of the tasks that it drives
 
+  /** Whether packets that come from `before`, a node of the router, may leave for the `target`-th of the targets. */
+  bool leads_from(int before, size_t target) const {
+    const int output = static_cast<int>(target);
+    if (!element->tells_inputs()) return element->inputs > 1 || element->leads(0, output);
+    for (size_t input = 0; input < pulls_from.size(); ++input)
+      if (pulls_from[input] == before && element->leads(static_cast<int>(input), output)) return true;
+    return false;
+  }
+
   /** A source with inputs: packets wait in it. */
   bool is_buffer() const { return element->inputs > 0 && dynamic_cast<Source*>(element.get()) != nullptr; }
 };

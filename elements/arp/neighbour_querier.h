@@ -58,6 +58,7 @@ class NeighbourQuerier : public Emitter {
   const char* ports() const override { return "2/1-3"; }
   const char* processing() const override { return "h/h"; }
   bool tells_inputs() const override { return true; }
+  bool leads(int input, int) const override { return input == 0; }  // answers end here
   ColumnSet unread_at(int input) const override { return input == 0 ? 0 : columns(Column::dst); }
   int prepends() const override { return 14; }
   bool head_varies() const override { return true; }

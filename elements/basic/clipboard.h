@@ -27,6 +27,7 @@ class Clipboard : public Element {
   const char* ports() const override { return "2/1-2"; }
   const char* processing() const override { return "h/h"; }
   bool tells_inputs() const override { return true; }
+  bool leads(int input, int output) const override { return input == output; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;

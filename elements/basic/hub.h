@@ -21,6 +21,7 @@ class Hub : public Element {
   const char* ports() const override { return "2-/2-"; }
   const char* processing() const override { return "h/h"; }
   bool tells_inputs() const override { return true; }
+  bool leads(int input, int output) const override { return input != output; }
   Access access(Processor) const override { return {.column_reads = columns(Column::input)}; }
   int copies() const override { return outputs; }
   bool copies_some() const override { return true; }

@@ -26,6 +26,7 @@ class Suppressor : public Element {
   const char* ports() const override { return "1-/1-"; }
   const char* processing() const override { return "h/h"; }
   bool tells_inputs() const override { return true; }
+  bool leads(int input, int output) const override { return input == output; }
   Access access(Processor) const override { return {.column_reads = columns(Column::input)}; }
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;

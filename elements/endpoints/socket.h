@@ -44,6 +44,7 @@ class Socket : public Source {
   const char* ports() const override { return "0-1/0-1"; }
   bool changes_length() const override { return true; }  // what leaves is not what came
   const char* processing() const override { return "h/h"; }
+  bool leads(int, int) const override { return false; }  // packets that come end here
   Access access(Processor) const override { return {.reads = {kWholePacket}}; }
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;

@@ -30,6 +30,7 @@ class EtherSwitch : public Element {
   const char* ports() const override { return "1-/1-"; }
   const char* processing() const override { return "h/h"; }
   bool tells_inputs() const override { return true; }
+  bool leads(int input, int output) const override { return input != output; }
   Access access(Processor) const override;
   int copies() const override { return outputs; }
   bool copies_some() const override { return true; }

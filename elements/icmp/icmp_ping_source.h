@@ -37,6 +37,7 @@ class ICMPPingSource : public Source {
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "0-1/1"; }
   const char* processing() const override { return "h/h"; }
+  bool leads(int, int) const override { return false; }  // packets that come end here
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;

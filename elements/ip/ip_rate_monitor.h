@@ -43,6 +43,7 @@ class IPRateMonitor : public Element {
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1-2/1-2"; }
   bool tells_inputs() const override { return true; }
+  bool leads(int input, int output) const override { return input == output; }
   Access access(Processor) const override;
   void start(const Environment& environment) override;
   void take_state(Element& old) override;
