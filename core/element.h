@@ -58,8 +58,8 @@ class Element {
   virtual const char* ports() const { return "1/1"; }
 
   /** Which ports push, which are pulled, in Click's notation: 'h' push, 'l' pull, 'a' agnostic (as its neighbours want,
-   *  all 'a' ports alike; 'x': each for itself), a letter a port, the last one for all further ports: "a/a", "h/l",
-   *  "a/ah". */
+   *  those alike that packets pass between; 'x': each for itself), a letter a port, the last one for all further ports:
+   *  "a/a", "h/l", "a/ah". */
   virtual const char* processing() const { return "a/a"; }
 
   /** Adds the element's handlers to those that every element has (class, name, config, ports, handlers, drops). */
@@ -80,8 +80,9 @@ class Element {
    *  thread then takes them from the queue or source before it. */
   virtual int demand(int /*thread*/) { return 64; }
 
-  /** An element that packets are pulled through says how many of `wanted` it lets through now (Shaper), at least 0. */
-  virtual int lets_through(int /*thread*/, int wanted) { return wanted; }
+  /** An element that packets are pulled through says how many of `wanted` it lets through by `input` now (Shaper), at
+   *  least 0. */
+  virtual int lets_through(int /*thread*/, int /*input*/, int wanted) { return wanted; }
   virtual bool limits_pull() const { return false; }  ///< whether lets_through() is to be asked
 
   /** Whether the program goes on when all sources are exhausted (ControlSocket, Script). */
@@ -192,6 +193,7 @@ class Element {
   ColumnSet carries = 0;         ///< columns that somebody behind it reads; a buffer keeps these; set before start()
   bool on_gpu = false;           ///< whether packets may come to its GPU side; set before start()
   bool on_cpu = true;            ///< whether packets may come to run_cpu(); set before start()
+  std::vector<bool> pulled;      ///< by input: whether packets are pulled through it; set before link()
   int home = -1;                 ///< the thread that StaticThreadSched gives it, or -1; for sources and for what pulls
 };
 

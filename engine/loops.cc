@@ -64,7 +64,7 @@ std::optional<LoopEnd> find_loop_end(const std::vector<Node>& nodes, const std::
                                      const click::Graph& graph, const std::vector<int>& on_cycle) {
   for (const int from : on_cycle) {
     const Node& node = nodes[static_cast<size_t>(from)];
-    for (size_t port = 0; port < node.targets.size(); ++port) {
+    for (size_t port = 0; port < node.targets.size() - node.more_pull.size(); ++port) {
       const int to = node.targets[port];
       const bool pushes = kinds[static_cast<size_t>(from)].outputs[port] == PortKind::push;
       if (to > from || !pushes || !(to == from || leads_to(nodes, to, from))) continue;

@@ -30,41 +30,69 @@ PortKinds declared(const Element& element) {
 
 const char* word(PortKind kind) { return kind == PortKind::push ? "push" : "pull"; }
 
-// Gives the agnostic ports of one element the kind that some of them have got.
-void spread(const Element& element, PortKinds& kinds) {
-  if (std::string_view(element.processing()).find('x') != std::string_view::npos) return;
-  const PortKinds own = declared(element);
-  PortKind found = PortKind::agnostic;
-  const auto look = [&](const std::vector<PortKind>& mine, const std::vector<PortKind>& now) {
-    for (size_t port = 0; port < mine.size(); ++port)
-      if (mine[port] == PortKind::agnostic && now[port] != PortKind::agnostic) found = now[port];
+/** A port of an element. */
+struct Port {
+  bool output;
+  int number;
+  PortKind& kind(PortKinds& kinds) const {
+    return (output ? kinds.outputs : kinds.inputs)[static_cast<size_t>(number)];
+  }
+};
+
+// The agnostic ports of an element that are all of one kind: those between which packets pass.
+std::vector<std::vector<Port>> alike(const Element& element) {
+  if (std::string_view(element.processing()).find('x') != std::string_view::npos) return {};
+  PortKinds own = declared(element);
+  std::vector<Port> open;
+  for (const bool output : {false, true})
+    for (int number = 0; number < (output ? element.outputs : element.inputs); ++number)
+      if (Port port{output, number}; port.kind(own) == PortKind::agnostic) open.push_back(port);
+  const bool one_side = element.inputs == 0 || element.outputs == 0;
+  const auto linked = [&](const Port& a, const Port& b) {
+    return one_side ||
+           (a.output != b.output && (a.output ? element.leads(b.number, a.number) : element.leads(a.number, b.number)));
   };
-  look(own.inputs, kinds.inputs);
-  look(own.outputs, kinds.outputs);
-  for (auto* side : {&kinds.inputs, &kinds.outputs})
-    for (PortKind& kind : *side)
-      if (kind == PortKind::agnostic) kind = found;
+  std::vector<std::vector<Port>> groups;
+  while (!open.empty()) {
+    std::vector<Port>& group = groups.emplace_back(1, open.front());
+    open.erase(open.begin());
+    for (size_t i = 0; i < group.size(); ++i) {
+      const Port at = group[i];
+      std::erase_if(open, [&](const Port& other) {
+        if (!linked(at, other)) return false;
+        group.push_back(other);
+        return true;
+      });
+    }
+  }
+  return groups;
 }
 
-// Agnostic ports of an element are all of one kind.
-void check_agnostic(const click::ElementDeclaration& declaration, const Element& element, const PortKinds& kinds,
+// Gives the agnostic ports of one element the kind that some of them have got.
+void spread(const Element& element, PortKinds& kinds) {
+  for (const auto& group : alike(element)) {
+    PortKind found = PortKind::agnostic;
+    for (const Port& port : group)
+      if (port.kind(kinds) != PortKind::agnostic) found = port.kind(kinds);
+    for (const Port& port : group)
+      if (port.kind(kinds) == PortKind::agnostic) port.kind(kinds) = found;
+  }
+}
+
+// Agnostic ports between which packets pass are of one kind.
+void check_agnostic(const click::ElementDeclaration& declaration, const Element& element, PortKinds& kinds,
                     click::Diagnostics& diagnostics) {
-  if (std::string_view(element.processing()).find('x') != std::string_view::npos) return;
-  const PortKinds own = declared(element);
-  std::string push, pull;
-  const auto look = [&](const std::vector<PortKind>& mine, const std::vector<PortKind>& now, const char* side) {
-    for (size_t port = 0; port < mine.size(); ++port) {
-      if (mine[port] != PortKind::agnostic) continue;
-      std::string& first = now[port] == PortKind::push ? push : pull;
-      if (first.empty()) first = format("%s %d", side, static_cast<int>(port));
+  for (const auto& group : alike(element)) {
+    std::string push, pull;
+    for (const Port& port : group) {
+      std::string& first = port.kind(kinds) == PortKind::push ? push : pull;
+      if (first.empty()) first = format("%s %d", port.output ? "output" : "input", port.number);
     }
-  };
-  look(own.inputs, kinds.inputs, "input");
-  look(own.outputs, kinds.outputs, "output");
-  if (!push.empty() && !pull.empty())
+    if (push.empty() || pull.empty()) continue;
     diagnostics.error(declaration.where, format("'%s' is pushed at %s and pulled at %s; put %s before it or behind it",
                                                 declaration.name.c_str(), push.c_str(), pull.c_str(),
                                                 push.starts_with("input") ? "a Queue" : "an Unqueue"));
+  }
 }
 
 }  // namespace

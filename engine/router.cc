@@ -11,6 +11,7 @@
 #include "click/arguments.h"
 #include "core/compound.h"
 #include "core/error.h"
+#include "elements/basic/bypass.h"
 #include "elements/basic/schedule_info.h"
 #include "elements/endpoints/dpdk_info.h"
 #include "engine/copies.h"
@@ -138,22 +139,38 @@ void read_placement(Node& node, click::Arguments& arguments) {
   arguments.keyword("BLOCKING", node.blocking);
 }
 
-// What `entry` pulls from: `at` is the node before it. Node -1: an input is not connected, which is reported.
-PullPoint pull_point(const Router& router, int at, int entry) {
-  PullPoint point{-1, entry, {}, {}};
-  while (dynamic_cast<Source*>(router.nodes[static_cast<size_t>(at)].element.get()) == nullptr) {
+// By which input packets come to `node` that leave by `port`.
+size_t input_before(const Node& node, int port) {
+  for (size_t input = 0; input < node.pulls_from.size(); ++input)
+    if (node.element->leads(static_cast<int>(input), port)) return input;
+  return 0;
+}
+
+// What input `input` of node `entry` pulls from. Node -1: an input is not connected, which is reported. `forks`: those
+// on the way from `entry` to what pulls.
+PullPoint pull_point(const Router& router, int entry, size_t input, std::vector<PullPoint::Fork> forks) {
+  PullPoint point{-1, entry, {}, std::move(forks), {}};
+  for (;;) {
+    const Node& puller = router.nodes[static_cast<size_t>(entry)];
+    if (puller.pulls_from.empty()) return point;
+    const int at = puller.pulls_from[input], port = puller.pulls_from_port[input];
     const Node& node = router.nodes[static_cast<size_t>(at)];
-    if (node.pulls_from.empty()) return point;
-    if (node.element->limits_pull()) point.limits.push_back(at);
-    if (dynamic_cast<PullScheduler*>(node.element.get()) != nullptr) {
-      point.node = at;
-      for (int before : node.pulls_from) point.inputs.push_back(pull_point(router, before, at));
+    if (dynamic_cast<Source*>(node.element.get()) != nullptr) {
+      point.node = at, point.target = entry;
       return point;
     }
-    entry = at, at = node.pulls_from[0];
+    if (std::ranges::find(node.more_pull, port) != node.more_pull.end()) point.forks.push_back({at, port, entry});
+    input = input_before(node, port);
+    if (node.element->limits_pull()) point.limits.push_back({at, static_cast<int>(input)});
+    if (dynamic_cast<PullScheduler*>(node.element.get()) != nullptr) {
+      if (node.pulls_from.empty()) return point;
+      point.node = at;
+      for (size_t i = 0; i < node.pulls_from.size(); ++i)
+        point.inputs.push_back(pull_point(router, at, i, point.forks));
+      return point;
+    }
+    entry = at;
   }
-  point.node = at, point.target = entry;
-  return point;
 }
 
 // The tasks: every source that pushes, and everything that pulls together with the source it pulls from.
@@ -165,7 +182,7 @@ void find_tasks(Router& router, click::Diagnostics& diagnostics) {
     const int self = static_cast<int>(i);
     if (dynamic_cast<Source*>(node.element.get()) != nullptr) {
       if (!outputs.empty() && !pulls(outputs[0])) router.tasks.push_back({self, node.targets[0], -1});
-    } else if (outputs.size() < node.targets.size()) {
+    } else if (!node.more_pull.empty() && node.element->copies() > 1) {
       diagnostics.error(node.where, format("'%s': several elements pull from one of its outputs; let them pull from a "
                                            "Queue",
                                            node.element->name.c_str()));
@@ -176,7 +193,7 @@ void find_tasks(Router& router, click::Diagnostics& diagnostics) {
     node.pulled = true;
     if (!outputs.empty() && pulls(outputs[0])) continue;  // it only passes on
     if (node.predecessors.empty()) return;                // its input is not connected: reported
-    PullPoint pull = pull_point(router, node.pulls_from[0], self);
+    PullPoint pull = pull_point(router, self, 0, {});
     const PullPoint* first = &pull;
     while (!first->inputs.empty()) first = &first->inputs[0];
     if (first->node < 0) return;
@@ -274,6 +291,73 @@ click::Graph with_input_marks(click::Graph graph) {
   return graph;
 }
 
+/** Takes the ways round Bypasses past them: what is pushed to the second input goes where the first output leads, and
+ *  what pulls from the second output pulls from where the first input does. */
+void take_bypasses(click::Graph& graph, const std::vector<Element*>& elements, const std::vector<PortKinds>& kinds) {
+  const auto pulls = [&](int i) { return kinds[static_cast<size_t>(i)].inputs[0] == PortKind::pull; };
+  const auto is_bypass = [&](int i) { return dynamic_cast<Bypass*>(elements[static_cast<size_t>(i)]) != nullptr; };
+  // A way round that leads from itself to itself ends when all have been passed, and is a loop like any other.
+  for (size_t times = 0; times < graph.connections.size(); ++times) {
+    bool changed = false;
+    for (click::Connection& c : graph.connections) {
+      const auto first = [&](auto member, auto port, int bypass) {
+        return std::ranges::find_if(graph.connections, [&](const click::Connection& other) {
+          return other.*member == bypass && other.*port == 0;
+        });
+      };
+      using C = click::Connection;
+      if (is_bypass(c.to) && c.to_port == 1 && !pulls(c.to)) {
+        const auto onward = first(&C::from, &C::from_port, c.to);
+        if (&*onward != &c) c.to_port = onward->to_port, c.to = onward->to, changed = true;
+      } else if (is_bypass(c.from) && c.from_port == 1 && pulls(c.from)) {
+        const auto origin = first(&C::to, &C::to_port, c.from);
+        if (&*origin != &c) c.from_port = origin->from_port, c.from = origin->from, changed = true;
+      }
+    }
+    if (!changed) return;
+  }
+}
+
+/** What is behind each node's outputs. */
+void set_targets(const click::Graph& graph, std::vector<Node>& nodes) {
+  std::vector<const click::Connection*> more;
+  for (const click::Connection& c : graph.connections) {
+    auto& targets = nodes[static_cast<size_t>(c.from)].targets;
+    const auto port = static_cast<size_t>(c.from_port);
+    if (targets.size() <= port) targets.resize(port + 1, -1);
+    if (targets[port] < 0)
+      targets[port] = c.to;
+    else
+      more.push_back(&c);
+  }
+  for (const click::Connection* c : more) {
+    Node& node = nodes[static_cast<size_t>(c->from)];
+    node.targets.push_back(c->to), node.more_pull.push_back(c->from_port);
+  }
+}
+
+void visit_forks(const PullPoint& point, const auto& visit) {
+  for (const PullPoint::Fork& fork : point.forks) visit(fork.node);
+  for (const PullPoint& input : point.inputs) visit_forks(input, visit);
+}
+
+/** Elements that packets are pulled through by several are run by one thread. */
+void check_homes(const Router& router, click::Diagnostics& diagnostics) {
+  std::map<int, const Node*> pullers;  // the first one, by node that several pull through
+  for (const Task& task : router.tasks) {
+    if (task.driver < 0) continue;
+    const Node& driver = router.nodes[static_cast<size_t>(task.driver)];
+    visit_forks(task.pull, [&](int node) {
+      const Node* first = pullers.try_emplace(node, &driver).first->second;
+      if (std::max(first->element->home, 0) == std::max(driver.element->home, 0)) return;
+      diagnostics.error(driver.where, format("'%s' and '%s' pull through '%s', so one thread runs both; let "
+                                             "StaticThreadSched put them on the same, or a Queue stand between",
+                                             first->element->name.c_str(), driver.element->name.c_str(),
+                                             router.nodes[static_cast<size_t>(node)].element->name.c_str()));
+    });
+  }
+}
+
 /** As ScheduleInfos say. */
 void set_tickets(Router& router) {
   std::map<const Element*, double> factors;
@@ -316,14 +400,8 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
       diagnostics.error(c.where, "an element has at most 256 ports, 0 to 255");
       continue;
     }
-    auto& targets = nodes[from].targets;
-    if (targets.size() <= from_port) targets.resize(from_port + 1, -1), out_use[from].resize(from_port + 1);
+    if (out_use[from].size() <= from_port) out_use[from].resize(from_port + 1);
     if (in_use[to].size() <= to_port) in_use[to].resize(to_port + 1);
-    if (targets[from_port] >= 0) {
-      targets.push_back(c.to);  // resolve_ports() decides whether that is right
-    } else {
-      targets[from_port] = c.to;
-    }
     out_use[from][from_port] = in_use[to][to_port] = true;
   }
   // Arguments after connections: an element such as Tee or Classifier may ask how many outputs it has.
@@ -361,6 +439,8 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
   Router router;
   router.graph = written;
   if (!diagnostics.ok()) return router;
+  take_bypasses(graph, elements, kinds);
+  set_targets(graph, nodes);
 
   std::vector<int> on_cycle;
   const std::vector<int> order = order_of(nodes, kinds, graph, on_cycle, diagnostics);
@@ -372,9 +452,10 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
     return router;
   }
   for (auto& c : graph.connections) {
-    auto& from = nodes[static_cast<size_t>(c.to)].pulls_from;
-    if (from.size() <= static_cast<size_t>(c.to_port)) from.resize(static_cast<size_t>(c.to_port) + 1);
-    from[static_cast<size_t>(c.to_port)] = c.from;
+    Node& node = nodes[static_cast<size_t>(c.to)];
+    const auto input = static_cast<size_t>(c.to_port);
+    if (node.pulls_from.size() <= input) node.pulls_from.resize(input + 1), node.pulls_from_port.resize(input + 1);
+    node.pulls_from[input] = c.from, node.pulls_from_port[input] = c.from_port;
   }
   std::vector<int> index(nodes.size());
   for (size_t k = 0; k < order.size(); ++k) index[static_cast<size_t>(order[k])] = static_cast<int>(k);
@@ -396,6 +477,7 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
     const auto element = [&](int i) { return router.nodes[static_cast<size_t>(i)].element.get(); };
     for (int target : node.targets) node.element->behind.push_back(element(target));
     for (int from : node.predecessors) node.element->before.push_back(element(from));
+    for (const PortKind kind : node.kinds.inputs) node.element->pulled.push_back(kind == PortKind::pull);
   }
   find_tasks(router, diagnostics);
   check_copies(router, diagnostics);
@@ -406,6 +488,7 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
       diagnostics.error(node.where, node.element->class_name + " '" + node.element->name + "': " + error.what());
     }
   }
+  check_homes(router, diagnostics);
   set_tickets(router);
   if (router.nodes.empty())
     diagnostics.error(click::Location{}, "the chain has no source of packets, such as FromDump or FromDPDKDevice");

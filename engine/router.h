@@ -32,9 +32,11 @@ struct TaskShare {
 struct Node {
   std::unique_ptr<Element> element;
   click::Location where;
-  std::vector<int> targets;               ///< node behind each output port; of a pulled source: all nodes behind it
+  std::vector<int> targets;               ///< node behind each output port, then further ones that pull from one
   std::vector<int> predecessors;          ///< nodes that lead here, each once
   std::vector<int> pulls_from;            ///< by input: the node before it, or the last of several
+  std::vector<int> pulls_from_port;       ///< by input: the output there
+  std::vector<int> more_pull;             ///< by target behind those of the output ports: the port that it pulls from
   std::optional<int> device;              ///< from the argument DEVICE: kOnCpu, kDefaultGpu, or the number of a GPU
   bool by_load = false;                   ///< DEVICE auto: kDefaultGpu or the CPU
   std::optional<bool> cpu_after_failure;  ///< from ON_GPU_ERROR
@@ -52,7 +54,8 @@ struct Node {
 
   /** Whether packets that come from `before`, a node of the router, may leave for the `target`-th of the targets. */
   bool leads_from(int before, size_t target) const {
-    const int output = static_cast<int>(target);
+    const size_t ports = targets.size() - more_pull.size();
+    const int output = target < ports ? static_cast<int>(target) : more_pull[target - ports];
     if (!element->tells_inputs()) return element->inputs > 1 || element->leads(0, output);
     for (size_t input = 0; input < pulls_from.size(); ++input)
       if (pulls_from[input] == before && element->leads(static_cast<int>(input), output)) return true;
@@ -65,9 +68,17 @@ struct Node {
 
 /** Where pulled packets come from: a source, or a PullScheduler with several inputs. */
 struct PullPoint {
+  struct Limit {
+    int node, input;
+  };
+  /** Packets leave `node` by output `port` for `target`, one of several that pull there. */
+  struct Fork {
+    int node, port, target;
+  };
   int node;
   int target;                     ///< of a source: where its packets go
-  std::vector<int> limits;        ///< nodes between it and what pulls that may let fewer through
+  std::vector<Limit> limits;      ///< nodes between it and what pulls that may let fewer through
+  std::vector<Fork> forks;        ///< of a source: where its packets part from those that others pull
   std::vector<PullPoint> inputs;  ///< of a scheduler, by input
 };
 

@@ -67,7 +67,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
     const NodePlan& here = shared.plan->nodes[i];
     Element* element = node.element.get();
     if (!node.is_buffer())  // packets stay in a buffer
-      for (size_t port = 0; port < node.targets.size(); ++port)
+      for (size_t port = 0; port < node.targets.size() - node.more_pull.size(); ++port)
         ways_[i].push_back(way_to(static_cast<int>(i),
                                   element->copies() > 1 ? static_cast<int>(port) : Join::Way::kAnyOutput,
                                   node.targets[port]));
@@ -91,7 +91,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
                       here.live_behind,
                       prefetch_for,
                       prefetch_path,
-                      lead_apart(ways_[i]),
+                      lead_apart(ways_[i]) || !node.more_pull.empty(),
                       element->changes_length() || element->moves_head() != 0,
                       here.copy_first,
                       element->copies() > 1,
@@ -132,6 +132,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
   }
   for (Job& job : tasks_) {
     if (job.driver == nullptr) job.pull.entry = job;
+    job.forks = job.pull.entry.forks;
     if (leads_to_choice(job.pull)) job.choice.emplace(tsc_hz());
   }
 }
@@ -170,6 +171,8 @@ void Worker::enter(const Entry& entry, Batch& batch) {
     shared_.tracer->come(*shared_.router, *shared_.plan, entry.source_node, batch);
   if (entry.clear != 0) clear_missing(batch, entry.clear);
   if (entry.numbered) number(batch);
+  for (const auto [node, port, target] : entry.forks)
+    ways_[static_cast<size_t>(node)][static_cast<size_t>(port)] = way_to(node, Join::Way::kAnyOutput, target);
   whole_ = nothing_in_flight();
   go(entry.way, batch);
   whole_ = false;
@@ -206,7 +209,8 @@ bool Worker::round(bool stopping) {
           if (job.choice) choose_sides(job, taken);
           continue;
         }
-        for (Element* element : job.pull.limits) wanted = std::min(wanted, element->lets_through(thread_, wanted));
+        for (const auto [element, input] : job.pull.limits)
+          wanted = std::min(wanted, element->lets_through(thread_, input, wanted));
         if (wanted <= 0) continue;
         batch.set_room(wanted);
       }

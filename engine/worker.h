@@ -206,7 +206,9 @@ class Worker {
     ColumnSet clear;  // somebody behind reads them, and the source leaves them open
     bool on_cycle;    // a buffer whose packets may come back to it
     bool numbered;
-    ColumnSet live;  // behind the source
+    ColumnSet live;                        // behind the source
+    std::vector<PullPoint::Fork> forks{};  // on the way from there to what pulls
+    bool limited = false;                  // something on this way may let fewer through
   };
 
   /** PullPoint, with what is at hand. */
@@ -214,7 +216,11 @@ class Worker {
     PullScheduler* scheduler;         // or null: a source
     LookAheadScheduler* looks_ahead;  // the scheduler, if it is such
     Entry entry;
-    std::vector<Element*> limits;
+    struct Limit {
+      Element* element;
+      int input;
+    };
+    std::vector<Limit> limits;
     std::vector<Pull> inputs;
     std::vector<const Entry*> origins;  // of looks_ahead: all sources, in order of the inputs; found when first pulled
   };
@@ -257,7 +263,8 @@ class Worker {
   };
 
   Entry entry_of(int source, int target) const;
-  Pull pull_of(const PullPoint& point) const;
+  /** `limited`: something between it and what pulls may let fewer through. */
+  Pull pull_of(const PullPoint& point, bool limited = false) const;
   /** Takes what a source has given into the chain. */
   void enter(const Entry& entry, Batch& batch);
   /** Takes packets from several sources as their schedulers want; returns how many there were. */

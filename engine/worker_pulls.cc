@@ -1,25 +1,29 @@
 // What pulls from several sources: which of them, as schedulers say.
 #include <algorithm>
+#include <utility>
 
 #include "engine/worker.h"
 
 namespace heddle {
 
-Worker::Pull Worker::pull_of(const PullPoint& point) const {
+Worker::Pull Worker::pull_of(const PullPoint& point, bool limited) const {
   Pull pull{};
-  for (int node : point.limits) pull.limits.push_back(shared_.router->nodes[static_cast<size_t>(node)].element.get());
+  limited = limited || !point.limits.empty();
+  for (const auto [node, input] : point.limits)
+    pull.limits.push_back({shared_.router->nodes[static_cast<size_t>(node)].element.get(), input});
   if (point.inputs.empty()) {
     pull.entry = entry_of(point.node, point.target);
+    pull.entry.forks = point.forks, pull.entry.limited = limited;
     return pull;
   }
   pull.scheduler = dynamic_cast<PullScheduler*>(shared_.router->nodes[static_cast<size_t>(point.node)].element.get());
   pull.looks_ahead = dynamic_cast<LookAheadScheduler*>(pull.scheduler);
-  for (const PullPoint& input : point.inputs) pull.inputs.push_back(pull_of(input));
+  for (const PullPoint& input : point.inputs) pull.inputs.push_back(pull_of(input, limited));
   return pull;
 }
 
 const Worker::Entry* Worker::take(Pull& from, int wanted, Batch& batch) {
-  for (Element* element : from.limits) wanted = element->lets_through(thread_, wanted);
+  for (const auto [element, input] : from.limits) wanted = element->lets_through(thread_, input, wanted);
   if (wanted <= 0) return nullptr;
   if (from.scheduler == nullptr) {
     batch.resize(0);
@@ -70,8 +74,9 @@ int Worker::pull_scheduled(Job& job, int wanted) {
     const Entry* entry = take(job.pull, wanted - taken, *few);
     if (entry == nullptr) break;
     taken += few->size();
-    const bool alike = gathering == nullptr ||
-                       (gathering->way.target == entry->way.target && gathering->way.join < 0 && entry->way.join < 0 &&
+    const bool alike = gathering == nullptr || gathering == entry ||
+                       (gathering->forks.empty() && entry->forks.empty() &&
+                        gathering->way.target == entry->way.target && gathering->way.join < 0 && entry->way.join < 0 &&
                         gathering->buffer && entry->buffer && gathering->numbered == entry->numbered);
     if (!alike) {
       enter(*gathering, batch);
@@ -80,6 +85,10 @@ int Worker::pull_scheduled(Job& job, int wanted) {
     gathering = entry;
     for (int i = 0; i < few->size(); ++i) batch.append(*few, i, entry->live);
     few->resize(0);
+    if (!entry->limited) continue;
+    // What limits counts what passes, and is asked again.
+    enter(*std::exchange(gathering, nullptr), batch);
+    batch.resize(0);
   }
   spare_.give_back(std::move(few));
   if (gathering != nullptr) enter(*gathering, batch);

@@ -13,7 +13,12 @@ void Bypass::configure(click::Arguments& arguments) {
 }
 
 void Bypass::run_cpu(Batch& batch) {
-  if (active_.load(std::memory_order_relaxed)) std::fill_n(batch.next(), batch.size(), uint16_t{1});
+  if (active() && outputs > 1 && !pulled[0]) std::fill_n(batch.next(), batch.size(), uint16_t{1});
+}
+
+int Bypass::choose(int attempt) {
+  chosen_ = attempt > 0 ? -1 : active() && inputs > 1 ? 1 : 0;
+  return std::max(chosen_, 0);
 }
 
 void Bypass::handlers(Handlers& list) {

@@ -109,7 +109,7 @@ class Shaper : public Element {
   const char* processing() const override { return "l/l"; }
   bool limits_pull() const override { return true; }
   void start(const Environment& environment) override { allowance_.start(environment); }
-  int lets_through(int, int wanted) override { return allowance_.packets(wanted); }
+  int lets_through(int, int, int wanted) override { return allowance_.packets(wanted); }
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override { allowance_.handlers(list); }
 

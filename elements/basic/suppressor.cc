@@ -17,8 +17,14 @@ std::span<const char* const> Suppressor::drop_reasons() const {
 void Suppressor::run_cpu(Batch& batch) {
   const uint32_t* input = batch.column(Column::input);
   uint16_t* next = batch.next();
-  for (int i = 0; i < batch.size(); ++i)
-    next[i] = suppressed_[input[i]].load(std::memory_order_relaxed) ? kDrop : static_cast<uint16_t>(input[i]);
+  for (int i = 0; i < batch.size(); ++i) {
+    const bool drops = !pulled[input[i]] && suppressed_[input[i]].load(std::memory_order_relaxed);
+    next[i] = drops ? kDrop : static_cast<uint16_t>(input[i]);
+  }
+}
+
+int Suppressor::lets_through(int, int input, int wanted) {
+  return suppressed_[static_cast<size_t>(input)].load(std::memory_order_relaxed) ? 0 : wanted;
 }
 
 void Suppressor::handlers(Handlers& list) {

@@ -10,8 +10,8 @@ namespace heddle {
  *
  *      Suppressor
  *
- *  As many inputs as outputs, push. Packets that come by input i leave by output i as long as i is active, as all are
- *  at first; else they are dropped ("suppressed").
+ *  As many inputs as outputs, each pair of them push or pull. Packets that come by input i leave by output i as long as
+ *  i is active, as all are at first; else those that are pushed are dropped ("suppressed"), and nothing is pulled.
  *
  *  Handlers: `active0`, `active1`, ... (rw), one an input; `reset` (w, all are active again).
  *
@@ -24,7 +24,8 @@ class Suppressor : public Element {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1-/1-"; }
-  const char* processing() const override { return "h/h"; }
+  int lets_through(int thread, int input, int wanted) override;
+  bool limits_pull() const override { return true; }
   bool tells_inputs() const override { return true; }
   bool leads(int input, int output) const override { return input == output; }
   Access access(Processor) const override { return {.column_reads = columns(Column::input)}; }
