@@ -398,6 +398,7 @@ BAD_ENDS = {
     "FromDevice": [
         "",
         "a/b",
+        "2:2:3:4:5:6",  # nobody's
         "eth0, METHOD x",
         "eth0, SNIFFER false",
         "eth0, SNAPLEN 1",
@@ -452,7 +453,7 @@ BAD_ENDS = {
         "UDP, 1.2.3.4, 5, SNAPLEN 0",
         "UNIX, a, CLIENT x",
     ],
-    "ToHost": ["", "a/b", "tap0, NDESC 1", "tap0, 1"],
+    "ToHost": ["a/b", "tap0, NDESC 1", "tap0, 1"],
     "ICMPPingSource": ["", "1.2.3.4", "x, 1.2.3.4", "1.2.3.4, 1.2.3.5, x", "1.2.3.4, 1.2.3.5, LIMIT x"],
     "InfiniteSource": ["a, x", "a, 1, 0", "a, 1, 1, 2", "LENGTH 65408", "LENGTH -2", "BURST 0", "a, 1, 1, true, 1"],
     "RandomSource": ["", "x", "65408", "-1", "64, x", "64, 1, 0", "64, 1, 1, 2", "64, 1, 1, true, 1"],

@@ -107,6 +107,41 @@ def listens(running, interface):
         return running.alive() and any(line.split()[4] == index for line in file.readlines()[1:])
 
 
+def test_a_configuration_of_clicks_kernel_module(heddle, root, tmp_path):
+    """As Click's conf/udpcount.click: a PollDevice by its Ethernet address, and what is not counted goes to the
+    host."""
+    control = tmp_path / "control"
+    chain = f"""AddressInfo(me 10.77.0.1 {LEFT}); in_device :: PollDevice(me); out :: Queue(200) -> ToDevice(me);
+        classifier :: Classifier(12/0800, 12/0806 20/0001, -); to_host :: ToHost; sniffers :: ToHostSniffers(heddle1);
+        in_device -> classifier -> CheckIPHeader(14, CHECKSUM false)
+          -> ip_classifier :: IPClassifier(dst udp port 1234, dst udp port 1235, -) -> ctr :: Counter -> Discard;
+        classifier[1] -> ARPResponder(me) -> out; classifier[2] -> Discard; ip_classifier[1] -> to_host;
+        ip_classifier[2] -> sniffers"""
+    send_to = "import socket, sys; s = socket.socket(type=socket.SOCK_DGRAM); " + (
+        "[s.sendto(b'x', ('10.77.0.1', int(port))) for port in sys.argv[1:]]"
+    )
+    with network.namespaces() as (left, right), veth() as (one, other):
+        left.adopt(one, "10.77.0.1/24", LEFT)
+        right.adopt(other, "10.77.0.2/24", RIGHT)
+        inside = heddle.__class__(heddle.path, left.command())
+        with inside.start("run", "--json", "-u", control, "-e", chain) as running:
+            wait_until(
+                lambda: read_handler(control, "ctr.count") is not None, 60, "the ControlSocket, which opens last"
+            )
+            right.call("/usr/bin/python3", "-c", send_to, *[1234] * 5, *[1235] * 3, *[1236] * 2)
+            wait_for_count(control, "ctr.count", 5)
+            received = {"heddle0": 3, "heddle1": 2}
+            for interface, count in received.items():
+                file = f"/sys/class/net/{interface}/statistics/rx_packets"
+                wait_until(
+                    lambda f=file, c=count: int(left.call("cat", f)) >= c, what=f"{count} packets at {interface}"
+                )
+            result = running.interrupt()
+        assert result.code == 0, result
+    assert Report(result.json).count("ctr") == 5
+    assert "no interface" in heddle.fails("check", "-e", "PollDevice(02:00:00:00:77:99) -> Discard")
+
+
 def start_between(heddle, one, other, *options):
     chain = f"FromDevice({one}) -> c :: Counter -> ToDevice({other})"
     return heddle.start_ready("run", "--json", "-e", chain, *options)

@@ -1,8 +1,17 @@
 #include "elements/endpoints/from_device.h"
 
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netpacket/packet.h>
 #include <rte_ethdev.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <span>
+
 #include "click/arguments.h"
+#include "core/error.h"
 #include "elements/endpoints/link_types.h"
 #include "elements/endpoints/port_handlers.h"
 #include "io/capture/record.h"
@@ -22,9 +31,28 @@ std::string device_method(click::Arguments& arguments) {
   return method;
 }
 
+std::string interface_of(const std::string& text, click::Arguments& arguments) {
+  click::EthernetAddress wanted;
+  if (text.empty() || if_nametoindex(text.c_str()) != 0 || !arguments.read(text, wanted)) return text;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) throw Error(format("cannot list the interfaces: %s", std::strerror(errno)));
+  std::string found;
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_PACKET) continue;
+    sockaddr_ll link;
+    std::memcpy(&link, one->ifa_addr, sizeof link);
+    if (link.sll_halen == wanted.bytes.size() && std::ranges::equal(wanted.bytes, std::span(link.sll_addr).first(6)))
+      found = one->ifa_name;
+  }
+  freeifaddrs(list);
+  if (found.empty()) arguments.error("DEVNAME: no interface has the Ethernet address " + to_text(wanted));
+  return found;
+}
+
 void FromDevice::configure(click::Arguments& arguments) {
   std::string interface;
   arguments.required("DEVNAME", interface);
+  interface = interface_of(interface, arguments);
   const std::string method = device_method(arguments);
   if (interface.empty()) return;
   dpdk::Port& port = *dpdk::request_interface(interface, method);
@@ -104,5 +132,6 @@ std::vector<std::pair<std::string, uint64_t>> FromDevice::statistics() const {
 }
 
 HEDDLE_ELEMENT(FromDevice);
+HEDDLE_ELEMENT_NAMED(FromDevice, PollDevice);
 
 }  // namespace heddle

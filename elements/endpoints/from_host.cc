@@ -30,12 +30,13 @@ void FromHost::handlers(Handlers& list) {
 }
 
 void ToHost::configure(click::Arguments& arguments) {
-  std::string interface;
-  arguments.required("DEVNAME", interface);
+  std::string interface = "heddle0";
+  arguments.optional("DEVNAME", interface);
   if (!interface.empty()) configure_port(arguments, *dpdk::request_interface(interface, "net_tap"));
 }
 
 HEDDLE_ELEMENT(FromHost);
 HEDDLE_ELEMENT(ToHost);
+HEDDLE_ELEMENT_NAMED(ToHost, ToHostSniffers);
 
 }  // namespace heddle

@@ -36,10 +36,13 @@ class FromHost : public FromDPDKDevice {
 
 /** ToHost: gives packets to the kernel, as if an interface had received them.
  *
- *      ToHost(DEVNAME [, keywords BURST, NDESC, BLOCKING, MTU])
+ *      ToHost([DEVNAME, keywords BURST, NDESC, BLOCKING, MTU])
  *
- *  DEVNAME: the interface of a FromHost, or one that is made. Packets are Ethernet frames; push or pull input.
- *  Keywords, handlers, statistics and drop reasons are those of ToDPDKDevice. Needs root.
+ *  DEVNAME: the interface of a FromHost, or one that is made, default heddle0. Packets are Ethernet frames; push or
+ *  pull input. Keywords, handlers, statistics and drop reasons are those of ToDPDKDevice. Needs root. Also called
+ *  ToHostSniffers: sniffers at the interface see packets, too. In Click's kernel module packets come to the host by the
+ *  interface that has received them, or the one that DEVNAME says; here by that of DEVNAME alone, and what a FromDevice
+ *  receives with METHOD af_packet the host has received by itself.
  *
  *  Example:
  *

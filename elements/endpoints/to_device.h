@@ -8,9 +8,9 @@ namespace heddle {
  *
  *      ToDevice(DEVNAME [, keywords METHOD, BURST, NDESC, BLOCKING, MTU, MAC])
  *
- *  DEVNAME: the interface's name, such as eth0. METHOD (or CAPTURE): as for FromDevice; the two share the interface.
- *  The input may be push or pull (Queue before). The other keywords are those of ToDPDKDevice, as are handlers,
- *  statistics and drop reasons. Needs root.
+ *  DEVNAME: the interface's name, such as eth0, or its Ethernet address. METHOD (or CAPTURE): as for FromDevice; the
+ *  two share the interface. The input may be push or pull (Queue before). The other keywords are those of ToDPDKDevice,
+ *  as are handlers, statistics and drop reasons. Needs root.
  *
  *  Example:
  *

@@ -17,10 +17,11 @@ struct End {
   bool source;
 };
 constexpr End kEnds[] = {
-    {"FromDPDKDevice", "device", "PORT", true},         {"ToDPDKDevice", "device", "PORT", false},
-    {"FromDevice", "device", "DEVNAME", true},          {"ToDevice", "device", "DEVNAME", false},
-    {"FromDump", "capture", "FILENAME", true},          {"ToDump", "capture", "FILENAME", false},
-    {"FromIPSummaryDump", "summary", "FILENAME", true}, {"ToIPSummaryDump", "summary", "FILENAME", false},
+    {"FromDPDKDevice", "device", "PORT", true},        {"ToDPDKDevice", "device", "PORT", false},
+    {"FromDevice", "device", "DEVNAME", true},         {"ToDevice", "device", "DEVNAME", false},
+    {"PollDevice", "device", "DEVNAME", true},         {"FromDump", "capture", "FILENAME", true},
+    {"ToDump", "capture", "FILENAME", false},          {"FromIPSummaryDump", "summary", "FILENAME", true},
+    {"ToIPSummaryDump", "summary", "FILENAME", false},
 };
 
 const End* end_of(const click::ElementDeclaration& element) {

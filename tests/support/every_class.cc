@@ -313,6 +313,7 @@ const std::set<std::string>& classes_apart() {
                                              "Message",
                                              "PeekHandlers",
                                              "PokeHandlers",
+                                             "PollDevice",
                                              "RandomSource",
                                              "RatedSource",
                                              "RoundRobinIPMapper",
@@ -323,7 +324,8 @@ const std::set<std::string>& classes_apart() {
                                              "TimedSource",
                                              "ToDevice",
                                              "ToGPUPort",
-                                             "ToHost"};
+                                             "ToHost",
+                                             "ToHostSniffers"};
   return list;
 }
 
