@@ -35,8 +35,8 @@ void StrideSched::configure(click::Arguments& arguments) {
   order_.reserve(static_cast<size_t>(std::max(inputs, 1)));
   for (size_t i = 0; i < given.size(); ++i) {
     uint32_t tickets = 0;
-    if (!click::parse(given[i].text, tickets, 0u, 65536u))
-      arguments.error(given[i], click::expectation(tickets, 0u, 65536u));
+    if (!click::parse(given[i].text, tickets, 0u, kMostTickets))
+      arguments.error(given[i], click::expectation(tickets, 0u, kMostTickets));
     else if (i < static_cast<size_t>(inputs))
       shares_[i].tickets = tickets, shares_[i].pass = kStride / std::max(tickets, 1u);
   }
@@ -45,6 +45,7 @@ void StrideSched::configure(click::Arguments& arguments) {
 
 int StrideSched::choose(int attempt) {
   if (attempt == 0) {
+    if (now_ >= kLatest) rebase();
     order_.clear();
     for (int i = 0; i < inputs; ++i)
       if (shares_[static_cast<size_t>(i)].tickets != 0) order_.push_back(i);
@@ -55,6 +56,14 @@ int StrideSched::choose(int attempt) {
   }
   if (order_.empty()) return 0;
   return order_[std::min(static_cast<size_t>(attempt), order_.size() - 1)];
+}
+
+void StrideSched::rebase() {
+  for (int i = 0; i < inputs; ++i) {
+    uint64_t& pass = shares_[static_cast<size_t>(i)].pass;
+    pass -= std::min(pass, now_);
+  }
+  now_ = 0;
 }
 
 void StrideSched::taken(int input, int packets) {
@@ -71,7 +80,8 @@ void StrideSched::handlers(Handlers& list) {
     const std::string handler = "tickets" + std::to_string(i);
     auto& tickets = shares_[static_cast<size_t>(i)].tickets;
     list.read(handler, [&tickets] { return std::to_string(tickets.load()); })
-        .write(handler, [&tickets](const std::string& text) { tickets = click::value_of<uint32_t>(text, 0u, 65536u); });
+        .write(handler,
+               [&tickets](const std::string& text) { tickets = click::value_of<uint32_t>(text, 0u, kMostTickets); });
   }
 }
 

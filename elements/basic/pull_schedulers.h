@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -70,10 +71,10 @@ class PullSwitch : public PullScheduler {
  *
  *      StrideSched(TICKETS1, TICKETS2, ...)
  *
- *  TICKETS: 0 to 65536, for each input; inputs that have packets share in proportion to them, packet by packet; those
- *  with 0 get nothing. Where two are due at once, the one that has been served last goes first, as in Click: (4, 2, 1)
- *  is 0 0 1 0 0 1 2. Pull inputs, one pull output. (C. Waldspurger, W. Weihl, "Stride Scheduling", MIT/LCS/TM-528,
- *  1995.)
+ *  TICKETS: 0 to 2147483647, for each input; inputs that have packets share in proportion to them, packet by packet;
+ *  those with 0 get nothing. Where two are due at once, the one that has been served last goes first, as in Click: (4,
+ *  2, 1) is 0 0 1 0 0 1 2. Pull inputs, one pull output. (C. Waldspurger, W. Weihl, "Stride Scheduling",
+ *  MIT/LCS/TM-528, 1995.)
  *
  *  Handlers: `tickets0` (rw), `tickets1` (rw) ...
  *
@@ -94,7 +95,10 @@ class StrideSched : public PullScheduler {
     std::atomic<uint32_t> tickets{0};
     uint64_t pass = 0, turn = 0;  // when it is due; when it was put there
   };
-  static constexpr uint64_t kStride = uint64_t{1} << 16;
+  static constexpr uint32_t kMostTickets = INT32_MAX;
+  static constexpr uint64_t kStride = uint64_t{1} << 32, kLatest = uint64_t{1} << 62;
+  /** Passes count from now on. */
+  void rebase();
 
   std::unique_ptr<Share[]> shares_;  // by input
   std::vector<int> order_;           // inputs with tickets, by pass, of the pull under way
