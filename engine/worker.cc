@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/acts_beside.h"
+#include "core/clock.h"
 #include "core/column_pack.h"
 #include "core/packet_pool.h"
 #include "core/parses.h"
@@ -195,7 +196,9 @@ bool Worker::round(bool stopping) {
     for (Job& job : tasks_) {
       if (job.ended(stopping)) continue;
       if (job.choice && job.choice->wants_gpu()) choose_sides(job, 0);  // also if it gives nothing any more
-      if (!stopping && !job.takes_turn()) continue;
+      // Simulated time goes on when nobody has anything to do, so then everybody is asked.
+      const bool asked = idle_rounds_ > 0 && RouterClock::simulated() && job.share->rounds != 0;
+      if (!stopping && !job.takes_turn() && !asked) continue;
       Batch& batch = *job.batch;
       batch.resize(0);
       batch.set_room(batch.capacity());

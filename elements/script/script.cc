@@ -70,11 +70,12 @@ void Script::serve() {
   while (!stopping_) {
     wait_for_work(lock);
     if (stopping_) return;
+    const bool timed = wake_at_ != Clock::time_point::max();
     lock.unlock();
     if (type_ == Type::signal) answer_signals();
     if (type_ == Type::packet) answer_packets();
     if (type_ != Type::signal) await_signals();
-    if (type_ == Type::driver) {
+    if (type_ == Type::driver && !timed) {
       // What it writes may let sources go on, and these may be done again before anybody looks.
       const bool wrote = has_written_.exchange(false);
       const bool before = exhausted_ && !wrote;

@@ -59,7 +59,8 @@ struct Argument;
  *      save HANDLER [ARGUMENTS] FILE        writes a handler's value to a file ("-": as a line to standard output);
  *      append                               append: behind what it has
  *      pause [COUNT]                        waits for COUNT (1) calls of `step`; wait, wait_step and wait_stop likewise
- *      wait TIME, wait_time, wait_for       waits TIME (seconds, or 100ms, 1.5s, 2m), or for a `step`
+ *      wait TIME, wait_time, wait_for       waits TIME (seconds, or 100ms, 1.5s, 2m), or for a `step`; that sources are
+ *                                           exhausted, a driver's step, does not end it
  *      label LABEL, goto LABEL [CONDITION]  also to begin, loop, end, exit, stop, error
  *      loop                                 goes to the first instruction
  *      end, exit                            ends the script
