@@ -1,10 +1,25 @@
 #include "core/element.h"
 
 #include <algorithm>
+#include <random>
 
 #include "core/load.h"
 
 namespace heddle {
+
+uint64_t Environment::seed_of(const Element& element, int thread) const {
+  if (!random_seed) {
+    std::random_device device;
+    return uint64_t{device()} << 32 | device();
+  }
+  // FNV-1a of the name, then the finalizer of MurmurHash3, so that no two generators have related seeds.
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : element.name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  hash ^= uint64_t{*random_seed} << 32 | static_cast<uint32_t>(thread);
+  hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccd;
+  hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53;
+  return hash ^ hash >> 33;
+}
 
 void Element::configure(click::Arguments&) {}
 

@@ -37,6 +37,11 @@ struct Environment {
   Control* control = nullptr;           ///< everybody's handlers
   std::function<bool()> stopping;       ///< whether the run has been asked to end; from any thread
   Epochs* epochs = nullptr;             ///< for an Epochs::Reader, where a handler reads what packet threads retire
+  std::optional<uint32_t> random_seed;  ///< of RandomSeed, if the chain has one
+
+  /** The seed of a generator of random numbers of `element`, which has one a packet thread, or another number for each.
+   *  Any, or, with `random_seed`, the same in each run. */
+  uint64_t seed_of(const Element& element, int thread) const;
 };
 
 /** A node of a chain. Ports, arguments and drops of a class are described in its header comment, which is its manual

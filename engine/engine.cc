@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "core/error.h"
+#include "elements/basic/random_seed.h"
 #include "elements/script/script.h"
 #include "engine/lane_driver.h"
 #include "io/dpdk/dpdk.h"
@@ -95,6 +96,11 @@ Environment Engine::environment_of(Generation& generation) {
   environment.interactive = options_.interactive;
   environment.control = broker_.get();
   environment.epochs = &generation.epochs;
+  const Router& router = generation.router;
+  for (auto& declaration : router.graph.elements) {
+    const auto& element = router.nodes[static_cast<size_t>(router.find(declaration.name))].element;
+    if (const auto* random = dynamic_cast<const RandomSeed*>(element.get())) environment.random_seed = random->seed();
+  }
   environment.stopping = [this, &generation] { return stopping_ || generation.given_up; };
   return environment;
 }

@@ -506,6 +506,7 @@ BAD_ALONE = {
         "TYPE SIGNAL KILL",
         "TYPE PROXY now",
     ],
+    "RandomSeed": ["x", "-1", "4294967296", "1, 2"],
     "StaticThreadSched": ["nobody 0", "sink", "sink x", "sink -1", "sink 128", "sink 0 0"],
 }
 

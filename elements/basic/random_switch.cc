@@ -1,21 +1,15 @@
 #include "elements/basic/random_switch.h"
 
-#include <random>
-
 #include "click/arguments.h"
 
 namespace heddle {
-namespace {
 
-std::mt19937& generator() {
-  thread_local std::mt19937 random{std::random_device{}()};
-  return random;
+void RandomSwitch::start(const Environment& environment) {
+  for (int thread = 0; thread < environment.threads; ++thread) random_.emplace_back(environment.seed_of(*this, thread));
 }
 
-}  // namespace
-
 void RandomSwitch::run_cpu(Batch& batch) {
-  std::mt19937& random = generator();
+  std::mt19937& random = random_[static_cast<size_t>(batch.thread)];
   const auto n = static_cast<uint64_t>(outputs);
   for (int i = 0; i < batch.size(); ++i) batch.next()[i] = static_cast<uint16_t>(random() * n >> 32);
 }
@@ -35,9 +29,13 @@ std::span<const char* const> RandomSample::drop_reasons() const {
   return kReasons;
 }
 
+void RandomSample::start(const Environment& environment) {
+  for (int thread = 0; thread < environment.threads; ++thread) random_.emplace_back(environment.seed_of(*this, thread));
+}
+
 void RandomSample::run_cpu(Batch& batch) {
   if (!active_.load(std::memory_order_relaxed)) return;
-  std::mt19937& random = generator();
+  std::mt19937& random = random_[static_cast<size_t>(batch.thread)];
   const auto below = static_cast<uint64_t>(share_.load(std::memory_order_relaxed) * 4294967296.0);
   uint64_t dropped = 0;
   for (int i = 0; i < batch.size(); ++i) {

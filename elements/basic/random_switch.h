@@ -1,5 +1,8 @@
 #pragma once
 
+#include <random>
+#include <vector>
+
 #include "core/element.h"
 
 namespace heddle {
@@ -18,7 +21,11 @@ class RandomSwitch : public Element {
  public:
   const char* ports() const override { return "1/1-"; }
   const char* processing() const override { return "h/h"; }
+  void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
+
+ private:
+  std::vector<std::mt19937> random_;  // by thread
 };
 
 /** RandomSample: lets packets through at random.
@@ -41,6 +48,7 @@ class RandomSample : public Element {
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
   std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
 
@@ -48,6 +56,7 @@ class RandomSample : public Element {
   std::atomic<double> share_{1};
   std::atomic<bool> active_{true};
   PerThreadCounts dropped_{counts};
+  std::vector<std::mt19937> random_;  // by thread
 };
 
 }  // namespace heddle

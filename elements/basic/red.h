@@ -39,6 +39,7 @@ class RED : public Element {
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
   std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override { random_.seed(environment.seed_of(*this, 0)); }
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
 
@@ -60,7 +61,7 @@ class RED : public Element {
   std::atomic_flag held_;           // by the thread that decides; guards what follows
   uint64_t since_drop_ = 0;         // packets that passed between the thresholds since the last drop
   RouterClock::time_point last_{};  // when packets came last
-  std::minstd_rand random_{std::random_device{}()};
+  std::minstd_rand random_;
 };
 
 }  // namespace heddle

@@ -17,6 +17,11 @@ void FastUDPFlows::configure(click::Arguments& arguments) {
   configure_end(arguments);
   active_ = active;
   flows_.resize(static_cast<size_t>(flows));
+}
+
+void FastUDPFlows::start(const Environment& environment) {
+  UdpFrames::start(environment);
+  random_.seed(static_cast<uint32_t>(environment.seed_of(*this, 0)));
   for (Flow& flow : flows_) renew(flow);
 }
 

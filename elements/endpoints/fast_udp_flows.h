@@ -33,6 +33,7 @@ namespace heddle {
 class FastUDPFlows : public UdpFrames {
  public:
   void configure(click::Arguments& arguments) override;
+  void start(const Environment& environment) override;
   void receive(Batch& batch) override;
   bool exhausted() const override { return Generator::exhausted() || over_; }
 
@@ -52,7 +53,7 @@ class FastUDPFlows : public UdpFrames {
   double duration_s_ = 0;
   RouterClock::time_point ends_at_{};
   std::atomic<bool> over_{false};  // DURATION has passed
-  std::mt19937 random_{std::random_device{}()};
+  std::mt19937 random_;
 };
 
 }  // namespace heddle

@@ -88,6 +88,7 @@ void FromDump::start(const Environment& environment) {
   burst_ = std::min(burst_, environment.batch_size);
   fresh_ = std::make_unique<Packet*[]>(static_cast<size_t>(burst_));
   end_call_.start(environment.control, name);
+  random_.seed(environment.seed_of(*this, 0));
 }
 
 // The packet of a record, or null when none is free now.

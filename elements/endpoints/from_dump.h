@@ -94,7 +94,7 @@ class FromDump : public Source {
   capture::Record held_{};  // read, but it is not its time, or no packet was free for it
   bool holding_ = false;
   uint32_t ip_at_ = 0;  // of held_, with FORCE_IP
-  std::mt19937_64 random_{std::random_device{}()};
+  std::mt19937_64 random_;
   uint32_t link_type_ = 0;
   std::string problem_;
   std::atomic<bool> begun_{false}, ended_{false}, active_{true};  // begun_: the header has been read

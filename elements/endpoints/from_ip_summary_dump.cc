@@ -77,6 +77,7 @@ void FromIPSummaryDump::start(const Environment& environment) {
   packets_ = environment.packets;
   large_packets_ = environment.large_packets;
   end_call_.start(environment.control, name);
+  random_.seed(environment.seed_of(*this, 0));
   find_protocol_field();
 }
 

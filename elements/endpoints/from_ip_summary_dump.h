@@ -86,7 +86,7 @@ class FromIPSummaryDump : public Source {
   std::unique_ptr<uint8_t[]> scratch_;
   std::string first_problem_;
   PacketPool *packets_ = nullptr, *large_packets_ = nullptr;
-  std::mt19937_64 random_{std::random_device{}()};
+  std::mt19937_64 random_;
   std::atomic<bool> active_{true}, ended_{false};
   std::atomic<uint64_t> count_{0}, bad_lines_{0}, position_{0};
   EndCall end_call_;

@@ -17,6 +17,11 @@ void RandomSource::configure(click::Arguments& arguments) {
   bytes_ = bytes, limit_ = limit, burst_ = burst, active_ = active;
 }
 
+void RandomSource::start(const Environment& environment) {
+  Generator::start(environment);
+  random_.seed(environment.seed_of(*this, 0));
+}
+
 void RandomSource::make(Batch& batch, int n) {
   const uint32_t bytes = bytes_.load(std::memory_order_relaxed);
   const int first = batch.size();

@@ -27,6 +27,7 @@ namespace heddle {
 class RandomSource : public Bursts<Generator> {
  public:
   void configure(click::Arguments& arguments) override;
+  void start(const Environment& environment) override;
   void handlers(Handlers& list) override;
 
  protected:
@@ -34,7 +35,7 @@ class RandomSource : public Bursts<Generator> {
 
  private:
   std::atomic<uint32_t> bytes_{0};
-  std::mt19937_64 random_{std::random_device{}()};  // of the thread that runs it
+  std::mt19937_64 random_;  // of the thread that runs it
 };
 
 }  // namespace heddle

@@ -1,7 +1,6 @@
 #include "elements/ip/force.h"
 
 #include <algorithm>
-#include <random>
 
 #include "click/arguments.h"
 #include "elements/endpoints/checksums.h"
@@ -13,10 +12,7 @@ namespace heddle {
 namespace {
 
 /** A port below 1024. */
-uint16_t random_port() {
-  thread_local std::mt19937 random{std::random_device{}()};
-  return static_cast<uint16_t>(random() % 1024);
-}
+uint16_t port_of(std::mt19937& random) { return static_cast<uint16_t>(random() % 1024); }
 
 void set_checksum(uint8_t* field, uint32_t checksum) { store_u16(field, htons(static_cast<uint16_t>(checksum))); }
 
@@ -77,7 +73,12 @@ std::span<const char* const> ForceTransport::drop_reasons() const {
   return kReasons;
 }
 
+void ForceTransport::start(const Environment& environment) {
+  for (int thread = 0; thread < environment.threads; ++thread) random_.emplace_back(environment.seed_of(*this, thread));
+}
+
 void ForceTransport::run_cpu(Batch& batch) {
+  std::mt19937& random = random_[static_cast<size_t>(batch.thread)];
   const uint32_t* l3 = batch.column(Column::l3);
   const uint64_t before = count_.fetch_add(static_cast<uint64_t>(batch.size()), std::memory_order_relaxed);
   for (int i = 0; i < batch.size(); ++i) {
@@ -89,7 +90,7 @@ void ForceTransport::run_cpu(Batch& batch) {
     if (ip.fragment()) continue;
     const uint8_t ttl_and_protocol[] = {ip.at[8], protocol_};
     rewrite_u16(ip.at + 8, load_u16(ttl_and_protocol), ip.at + 10);
-    force(ip.at, ip.behind(), ip.payload(), before + static_cast<uint64_t>(i));
+    force(ip.at, ip.behind(), ip.payload(), before + static_cast<uint64_t>(i), random);
   }
 }
 
@@ -100,7 +101,7 @@ void ForceTCP::configure(click::Arguments& arguments) {
   arguments.optional("FLAGS", flags_, -1, 255);
 }
 
-void ForceTCP::force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t number) const {
+void ForceTCP::force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t number, std::mt19937& random) const {
   const uint32_t header = (at[12] >> 4) * 4u;
   if (header < 20 || header > bytes) at[12] = static_cast<uint8_t>(5 << 4 | (at[12] & 15));
   if (flags_ >= 0) at[13] = static_cast<uint8_t>(flags_);
@@ -109,7 +110,7 @@ void ForceTCP::force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t nu
   else if (random_port_ && number % 8 < 2)
     store_u16(at + 2, htons(80));
   else if (random_port_ && number % 8 == 3)
-    store_u16(at + 2, htons(random_port()));
+    store_u16(at + 2, htons(port_of(random)));
   store_u16(at + 16, 0);
   set_checksum(at + 16, transport_checksum(ip, at, bytes, bytes));
 }
@@ -118,8 +119,8 @@ ForceUDP::ForceUDP() : ForceTransport(kUdp, 8) {}
 
 void ForceUDP::configure(click::Arguments& arguments) { arguments.optional("DPORT", port_, -1, 65535); }
 
-void ForceUDP::force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t) const {
-  store_u16(at + 2, htons(port_ < 0 ? random_port() : static_cast<uint16_t>(port_)));
+void ForceUDP::force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t, std::mt19937& random) const {
+  store_u16(at + 2, htons(port_ < 0 ? port_of(random) : static_cast<uint16_t>(port_)));
   store_u16(at + 4, htons(static_cast<uint16_t>(bytes)));
   store_u16(at + 6, 0);
   set_checksum(at + 6, transport_checksum(ip, at, bytes, bytes));
@@ -137,7 +138,7 @@ void ForceICMP::configure(click::Arguments& arguments) {
   if (code_ < 0) arguments.error("CODE", "an integer from 0 to 255, or a name of a code of TYPE");
 }
 
-void ForceICMP::force(const uint8_t*, uint8_t* at, uint32_t bytes, uint64_t) const {
+void ForceICMP::force(const uint8_t*, uint8_t* at, uint32_t bytes, uint64_t, std::mt19937&) const {
   if (type_ >= 0) at[0] = static_cast<uint8_t>(type_);
   if (code_ >= 0) at[1] = static_cast<uint8_t>(code_);
   store_u16(at + 2, 0);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <random>
 #include <string>
+#include <vector>
 
 #include "core/element.h"
 
@@ -32,19 +34,21 @@ class ForceTransport : public Element {
  public:
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
+  void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
 
  protected:
   /** `least`: bytes of the shortest header of `protocol`. */
   ForceTransport(uint8_t protocol, uint32_t least) : protocol_(protocol), least_(least) {}
   /** Sets fields and checksum of the segment at `at`, of `bytes`, `least` or more, behind the IPv4 header `ip`;
-   *  `number`: packets that have come before. */
-  virtual void force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t number) const = 0;
+   *  `number`: packets that have come before; `random`: the thread's. */
+  virtual void force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t number, std::mt19937& random) const = 0;
 
  private:
   uint8_t protocol_;
   uint32_t least_;
   std::atomic<uint64_t> count_{0};
+  std::vector<std::mt19937> random_;  // by thread
 };
 
 /** ForceTCP: makes IPv4 packets into valid TCP packets.
@@ -68,7 +72,7 @@ class ForceTCP : public ForceTransport {
   void configure(click::Arguments& arguments) override;
 
  protected:
-  void force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t number) const override;
+  void force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t number, std::mt19937& random) const override;
 
  private:
   int port_ = 0, flags_ = -1;
@@ -94,7 +98,7 @@ class ForceUDP : public ForceTransport {
   void configure(click::Arguments& arguments) override;
 
  protected:
-  void force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t number) const override;
+  void force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t number, std::mt19937& random) const override;
 
  private:
   int port_ = -1;
@@ -119,7 +123,7 @@ class ForceICMP : public ForceTransport {
   void configure(click::Arguments& arguments) override;
 
  protected:
-  void force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t number) const override;
+  void force(const uint8_t* ip, uint8_t* at, uint32_t bytes, uint64_t number, std::mt19937& random) const override;
 
  private:
   int type_ = -1, code_ = -1;

@@ -36,8 +36,7 @@ void IPRateMonitor::start(const Environment& environment) {
   most_parts_ = std::max<size_t>(bytes / sizeof(Part), 1);
   parts_ = std::make_unique<Part[]>(most_parts_);
   top_ = std::make_unique<Part>();
-  std::random_device seed;
-  for (int i = 0; i < environment.threads; ++i) random_.emplace_back(seed());
+  for (int thread = 0; thread < environment.threads; ++thread) random_.emplace_back(environment.seed_of(*this, thread));
   renewed_ = reset_ = RouterClock::now();
 }
 

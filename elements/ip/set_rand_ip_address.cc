@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <random>
 
 #include "click/arguments.h"
 
@@ -22,24 +21,22 @@ bool parse(std::string_view text, Network& value) {
 }
 std::string expectation(const Network& value) { return click::expectation(value.prefix) + ", or an address"; }
 
-std::mt19937& address_generator() {
-  thread_local std::mt19937 random{std::random_device{}()};
-  return random;
-}
-
 }  // namespace
 
 void SetRandIPAddress::configure(click::Arguments& arguments) {
   Network network;
-  int limit = -1;
-  arguments.required("PREFIX", network).optional("LIMIT", limit, -1, 1 << 20);
+  arguments.required("PREFIX", network).optional("LIMIT", limit_, -1, 1 << 20);
   network_ = network.prefix.address;
   host_mask_ = network.prefix.length == 32 ? 0 : ~uint32_t{0} >> network.prefix.length;
-  for (int i = 0; i < limit; ++i) addresses_.push_back(htonl(network_ | (address_generator()() & host_mask_)));
+}
+
+void SetRandIPAddress::start(const Environment& environment) {
+  for (int thread = 0; thread < environment.threads; ++thread) random_.emplace_back(environment.seed_of(*this, thread));
+  for (int i = 0; i < limit_; ++i) addresses_.push_back(htonl(network_ | (random_[0]() & host_mask_)));
 }
 
 void SetRandIPAddress::run_cpu(Batch& batch) {
-  std::mt19937& random = address_generator();
+  std::mt19937& random = random_[static_cast<size_t>(batch.thread)];
   uint32_t* const dst = batch.column(Column::dst);
   if (addresses_.empty())
     std::generate_n(dst, batch.size(), [&] { return htonl(network_ | (random() & host_mask_)); });

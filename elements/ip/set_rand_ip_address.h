@@ -1,5 +1,6 @@
 #pragma once
 
+#include <random>
 #include <vector>
 
 #include "core/element.h"
@@ -24,11 +25,14 @@ class SetRandIPAddress : public Element {
  public:
   void configure(click::Arguments& arguments) override;
   Access access(Processor) const override { return {.column_writes = columns(Column::dst)}; }
+  void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
 
  private:
+  int limit_ = -1;                        // of addresses_
   uint32_t network_ = 0, host_mask_ = 0;  // host byte order; the bits that are drawn
   std::vector<uint32_t> addresses_;       // network byte order; none: any of the network
+  std::vector<std::mt19937> random_;      // by thread
 };
 
 }  // namespace heddle

@@ -80,7 +80,11 @@ bool possible_payload(const uint8_t* ip, const Headers& headers, uint32_t bytes)
 
 void IP6Fragmenter::configure(click::Arguments& arguments) {
   arguments.required("MTU", mtu_, kIp6HeaderBytes + 2 * kFragmentBytes, 65535u);
-  first_identification_ = std::random_device{}();
+}
+
+void IP6Fragmenter::start(const Environment& environment) {
+  Fragmenter::start(environment);
+  first_identification_ = static_cast<uint32_t>(environment.seed_of(*this, 0));
 }
 
 uint32_t IP6Fragmenter::transport_at(const uint8_t*) const { return kIp6HeaderBytes; }

@@ -35,6 +35,7 @@ namespace heddle {
 class IP6Fragmenter : public Fragmenter {
  public:
   void configure(click::Arguments& arguments) override;
+  void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
 
  protected:

@@ -142,6 +142,12 @@ bool Pattern::prefers(const FlowKey& flow, uint64_t& which) const {
 uint64_t Pattern::where() const {
   if (ways() == 1) return 0;
   if (in_turn_) return next_.fetch_add(1, std::memory_order_relaxed) % ways();
+  if (random_) {
+    while (drawing_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+    const uint64_t drawn = (*random_)();
+    drawing_.clear(std::memory_order_release);
+    return drawn % ways();
+  }
   thread_local std::mt19937_64 random{std::random_device{}()};
   return random() % ways();
 }

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ class Pattern {
   bool prefers(const FlowKey& flow, uint64_t& which) const;
   /** Where to begin to look for a way that is free. */
   uint64_t where() const;
+  /** where() gives numbers that follow from `seed`. Before any thread asks for them. */
+  void repeat(uint64_t seed) { random_.emplace(seed); }
   /** Says that `ways` from there on were not. */
   void passed(uint64_t ways) const {
     if (in_turn_ && ways > 0) next_.fetch_add(ways, std::memory_order_relaxed);
@@ -51,6 +55,8 @@ class Pattern {
   bool keeps_source_ = true, keeps_source_port_ = true, keeps_destination_ = true, keeps_destination_port_ = true;
   bool in_turn_ = false, keeps_ports_ = true;  // keeps_ports_: unless in_turn_ or ? behind a range
   mutable std::atomic<uint64_t> next_{0};
+  mutable std::atomic_flag drawing_;  // guards random_
+  mutable std::optional<std::mt19937_64> random_;
 };
 
 /** What an input does with packets of flows that are not known: an input specification. */

@@ -192,6 +192,14 @@ void Rewriter::start(const Environment& environment) {
     holder_->members_.push_back(this);
   }
   clocks_ = std::make_unique<Clock[]>(static_cast<size_t>(environment.threads));
+  if (environment.random_seed) seed_ = environment.seed_of(*this, 0);
+  for (const nat::InputSpec& spec : *specs_.owner) repeat(spec);
+}
+
+void Rewriter::repeat(const nat::InputSpec& spec) const {
+  if (!seed_) return;
+  if (spec.pattern) spec.pattern->repeat(*seed_);
+  for (const nat::InputSpec& one : spec.by_turns) repeat(one);
 }
 
 void Rewriter::take_state(Element& old_element) {
@@ -296,6 +304,7 @@ void Rewriter::set_spec(size_t input, const std::string& text) {
   (*specs)[input] = nat::read_input_spec(names_, text, outputs, mistake);
   if (!mistake.empty()) throw Error(mistake);
   check_spec((*specs)[input], mappers_, patterns_);
+  if ((*specs)[input].pattern_name.empty() && (*specs)[input].by_turns.empty()) repeat((*specs)[input]);
   specs_.set(std::move(specs));
   started().clear_input(number_, static_cast<uint8_t>(std::min<size_t>(input, kMostInputs)));
 }

@@ -162,6 +162,8 @@ class Rewriter : public Element {
     return [this](const nat::MappingTable::Idle& mapping) { return members_[mapping.owner]->limits(mapping); };
   }
   void set_spec(size_t input, const std::string& text);
+  /** With RandomSeed: its patterns choose as they did in the last run. */
+  void repeat(const nat::InputSpec& spec) const;
   void set_capacity(uint32_t capacity);
   std::string table_text(bool all, nat::Kind kind) const;
   std::string patterns_text(size_t first, size_t end) const;
@@ -171,6 +173,7 @@ class Rewriter : public Element {
   std::vector<const class IPRewriterPatterns*> patterns_;  // of the chain
   std::vector<const class RoundRobinIPMapper*> mappers_;   // of the chain
   click::AddressNames names_;
+  std::optional<uint64_t> seed_;    // with RandomSeed
   uint32_t capacity_ = 65536;       // as configured
   std::string capacity_of_;         // another rewriter, or ""
   Rewriter* shares_ = nullptr;      // that one

@@ -178,9 +178,17 @@ std::string first(const std::string& a) {
 std::string length(const std::string& a) { return std::to_string(a.size()); }
 std::string unquoted(const std::string& a) { return click::unquote(a); }
 
+/** What `random` draws from. */
+struct Generator {
+  std::mutex mutex;
+  std::mt19937_64 numbers{std::random_device{}()};
+};
+Generator& generator() {
+  static Generator one;
+  return one;
+}
+
 std::string random_integer(const std::string& a) {
-  static std::mutex mutex;
-  static std::mt19937_64 generator{std::random_device{}()};
   const auto list = numbers(a);
   if (list.size() > 2 || std::any_of(list.begin(), list.end(), [](auto& n) { return !n.whole; }))
     throw Error("expected no, one or two integers");
@@ -188,8 +196,8 @@ std::string random_integer(const std::string& a) {
   if (list.size() == 1) high = list[0].integer - 1;
   if (list.size() == 2) low = list[0].integer, high = list[1].integer;
   if (low > high) throw Error("expected an integer above 0, or two in their order");
-  const std::lock_guard lock(mutex);
-  return std::to_string(std::uniform_int_distribution<int64_t>(low, high)(generator));
+  const std::lock_guard lock(generator().mutex);
+  return std::to_string(std::uniform_int_distribution<int64_t>(low, high)(generator().numbers));
 }
 
 std::string now(const std::string&) {
@@ -345,6 +353,11 @@ bool truth(const std::string& text) {
   bool value = false;
   if (!click::parse(click::trim(text), value)) throw Error("'" + text.substr(0, 80) + "' is neither true nor false");
   return value;
+}
+
+void seed_random(uint64_t seed) {
+  const std::lock_guard lock(generator().mutex);
+  generator().numbers.seed(seed);
 }
 
 const std::vector<Function>& functions() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct Function {
 
 const std::vector<Function>& functions();
 const Function* find_function(const std::string& name);
+
+/** `random` gives numbers that follow from `seed`. Any thread. */
+void seed_random(uint64_t seed);
 
 /** true, false, yes, no, 1, 0; throws Error. */
 bool truth(const std::string& text);

@@ -41,6 +41,7 @@ Script::~Script() { stop(); }
 void Script::start(const Environment& environment) {
   control_ = environment.control;
   stopping_ = false;
+  if (environment.random_seed) script::seed_random(*environment.random_seed);
   for (auto& instruction : instructions_) {
     if (instruction.op != Op::init && instruction.op != Op::export_) continue;
     variables_[instruction.name] = value(instruction);
