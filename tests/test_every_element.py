@@ -356,7 +356,7 @@ BAD_ARGUMENTS = {
     "Shaper": ["", "x", "-1"],
     "StoreData": ["", "x, a", "-1, a", "1", "1, ab, a"],
     "StoreIPAddress": ["", "x", "16385", "1.2.3, src", "1.2.3.4, 1, 2"],
-    "StrideSched": ["", "x", "1, 2", "65537"],
+    "StrideSched": ["", "x", "1, 2", "2147483648"],
     "StripEtherVLANHeader": ["x", "-2", "4096", "1, 2"],
     "StripIPHeader": ["1"],
     "TCPRewriter": ["", "nonsense"],
