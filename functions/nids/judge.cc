@@ -1,5 +1,7 @@
 #include "functions/nids/judge.h"
 
+#include <algorithm>
+
 #include "core/clock.h"
 
 namespace heddle::nids {
@@ -28,8 +30,10 @@ unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* p
   const auto is = [&](uint32_t rule, Action action) { return rules.rules[rule].action == action; };
   const auto verdict_on = [&](uint32_t rule) {
     const Signature& signature = rules.rules[rule];
-    if (signature.threshold.type == Threshold::Type::none) return Verdict::alert;
-    return table.thresholds().judge(signature, view, now_ns);
+    const Verdict verdict = signature.threshold.type == Threshold::Type::none
+                                ? Verdict::alert
+                                : table.thresholds().judge(signature, view, now_ns);
+    return signature.silent ? std::min(verdict, Verdict::silent) : verdict;
   };
   for (const uint32_t rule : matched)
     if (is(rule, Action::pass) && verdict_on(rule) != Verdict::none) return 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <optional>
 
 #include "core/load.h"
 
@@ -184,6 +185,61 @@ bool has_contents(const Signature& rule, const Text& text, Workspace& workspace)
   return is_fresh || !fresh_ends.empty();
 }
 
+/** Of ICMP: whether messages of this type have an identifier and a sequence number (RFC 792; RFC 950). */
+bool has_icmp_id(uint8_t type) { return type == 0 || type == 8 || (type >= 13 && type <= 18); }
+
+/** The field's value, if the packet has it. RFC 791, 3.1; RFC 9293, 3.1; RFC 792. */
+std::optional<uint32_t> value_of(Field field, const View& view) {
+  const uint8_t *const network = view.network, *const transport = view.transport;
+  const auto u16 = [](const uint8_t* at) { return uint32_t{ntohs(load_u16(at))}; };
+  if (network == nullptr) return std::nullopt;
+  switch (field) {
+    case Field::ttl:
+      return network[8];
+    case Field::tos:
+      return network[1];
+    case Field::id:
+      return u16(network + 4);
+    case Field::ip_protocol:
+      return network[9];
+    case Field::fragment_bits:
+      return network[6] >> 5;
+    case Field::fragment_offset:
+      return u16(network + 6) & 0x1fff;
+    case Field::same_addresses:
+      return view.source == view.destination;
+    default:
+      break;
+  }
+  const bool of_icmp = field >= Field::icmp_type;
+  if (transport == nullptr || view.protocol != (of_icmp ? Protocol::icmp : Protocol::tcp)) return std::nullopt;
+  switch (field) {
+    case Field::sequence:
+      return view.sequence;
+    case Field::acknowledgement:
+      return view.acknowledgement;
+    case Field::window:
+      return u16(transport + 14);
+    case Field::tcp_flags:
+      return view.tcp_flags;
+    case Field::icmp_type:
+      return transport[0];
+    case Field::icmp_code:
+      return transport[1];
+    default:
+      break;
+  }
+  if (!has_icmp_id(transport[0])) return std::nullopt;
+  return u16(transport + (field == Field::icmp_id ? 4 : 6));
+}
+
+bool has_fields(const Signature& rule, const View& view) {
+  return std::ranges::all_of(rule.fields, [&](const FieldTest& test) {
+    const auto value = value_of(test.field, view);
+    return value && test.values.contains(*value);
+  });
+}
+
 bool one_way(const Signature& rule, const View& view, bool reversed) {
   const auto ports_match = [&](const Ranges& ports, uint16_t port) {
     return view.has_ports ? ports.contains(port) : ports == Ranges(0, 65535);
@@ -196,7 +252,7 @@ bool one_way(const Signature& rule, const View& view, bool reversed) {
 
 bool from_to(const Signature& rule, const View& view) {
   if ((view.flow & rule.flow_has) != rule.flow_has || (view.flow & rule.flow_lacks) != 0) return false;
-  return one_way(rule, view, false) || (rule.both_ways && one_way(rule, view, true));
+  return has_fields(rule, view) && (one_way(rule, view, false) || (rule.both_ways && one_way(rule, view, true)));
 }
 
 }  // namespace
@@ -213,6 +269,7 @@ bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t tr
   view.has_ports = skipped > 0 && names_ports(view.protocol);
   if (view.has_ports) view.source_port = ntohs(load_u16(behind)), view.destination_port = ntohs(load_u16(behind + 2));
   view.payload = {behind + skipped, available - skipped};
+  view.network = header, view.transport = skipped > 0 ? behind : nullptr;
   if (view.has_ports && view.protocol == Protocol::tcp)
     view.tcp_flags = behind[13], view.sequence = ntohl(load_u32(behind + 4)),
     view.acknowledgement = ntohl(load_u32(behind + 8));

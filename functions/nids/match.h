@@ -19,6 +19,8 @@ struct View {
   uint8_t tcp_flags = 0;  ///< kFin, kSyn, ...; 0 with what follows, if it has no whole header of TCP
   uint32_t sequence = 0, acknowledgement = 0;
   uint8_t flow = 0;  ///< of FlowBits
+  /** Its headers, as they lie; null if they are not whole, as the transport header of a later fragment. */
+  const uint8_t *network = nullptr, *transport = nullptr;
 };
 
 /** A piece of one direction of a TCP connection. */

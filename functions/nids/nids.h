@@ -27,8 +27,9 @@ namespace heddle {
  *  variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith,
  *  fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, dsize, flow
  *  (to_server or from_client, to_client or from_server; established, not_established or stateless; only_stream or
- *  no_stream), threshold and detection_filter (track by_src, by_dst, by_both or by_rule), sid, rev, gid, msg,
- *  classtype, priority; metadata and reference are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set
+ *  no_stream), threshold and detection_filter (track by_src, by_dst, by_both or by_rule), fields of headers, noalert
+ *  (the rule does all but alert), sid, rev, gid, msg, classtype, priority; metadata, reference, rawbytes and target are
+ *  read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set
  *  variables. VARIABLES: a file of such lines that is read first. CLASSIFICATION: a file of lines
  *  `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and severity of alerts. What asks for anything
  *  else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default false; `heddle run` and
@@ -37,6 +38,14 @@ namespace heddle {
  *  are looked for in TCP connections as well, however these are cut into segments, default false; NIDSConfirm does it,
  *  so all packets of TCP are candidates. EVE: without output 1, a file for alerts. DEVICE: cpu or gpu; default: what
  *  --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *
+ *  Fields of headers (Suricata 7.0, 8.3 to 8.6): ttl, tos, id, ip_proto (or a protocol's name), fragoffset, seq, ack,
+ *  window, itype, icode, icmp_id and icmp_seq are N (decimal, or hexadecimal behind 0x or x), !N, <N, >N, <=N, >=N, or
+ *  A<>B or A-B for what lies between both. flags and fragbits are letters, FSRPAUEC12 and MDR: these are set and no
+ *  others; with + others may be, with * one will do, with ! one is clear; flags:0 is none, and letters behind a comma
+ *  do not matter. sameip: source and destination are one. TCP's may also be tcp.flags, tcp.seq, tcp.ack, tcp.window. A
+ *  packet without the field does not match, and rules with any but ip_proto see packets only. Suricata 7.0.10 finds
+ *  less than that with * and ! of flags and + of fragbits, its manual notwithstanding.
  *
  *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which
  *  no such pattern of a rule for their protocol and ports occurs; no rule matches them. Output 1: candidates, in which

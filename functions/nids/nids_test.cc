@@ -36,6 +36,10 @@ std::vector<Frame> packets_for(std::mt19937& random, const std::vector<OracleRul
     frames.push_back(packet_with(kProtocols[random() % 7], payload, random() % 4, random() % 4, 5 + random() % 4));
     Bytes& bytes = frames.back().bytes;
     if (random() % 10 == 0) put_u16(bytes, kL3 + 6, static_cast<unsigned>(random()));
+    bytes[kL3 + 1] = static_cast<uint8_t>(random() % 3), bytes[kL3 + 8] = static_cast<uint8_t>(random() % 4);
+    bytes[kL3 + 5] = static_cast<uint8_t>(random() % 3);
+    for (size_t at = kL3 + 20; random() % 2 == 0 && at < std::min(bytes.size(), kL3 + 36); ++at)  // ports, data offset
+      if (at >= kL3 + 24 && at != kL3 + 32) bytes[at] = static_cast<uint8_t>(random() % 3);
     if (random() % 10 == 0 && bytes.size() > 46) bytes[46] = static_cast<uint8_t>(random());
     if (random() % 10 == 0) bytes.resize(random() % bytes.size());
     if (random() % 10 == 0) frames.back().headroom = static_cast<int>(random() % 128);
@@ -296,9 +300,9 @@ TEST(Nids, NamesWhatIsWrong) {
     return mistakes("TestSource(SETS \"l3 l4\") -> ids :: NIDS(" + file.path + more +
                     "); ids[0] -> TestSink; ids[1] -> NIDSConfirm(ids) -> TestSink;");
   };
-  std::ofstream(file.path) << "alert ip $X any -> any any (sid:1;)\nalert tcp any any -> any any (flags:S; sid:2;)\n";
+  std::ofstream(file.path) << "alert ip $X any -> any any (sid:1;)\nalert tcp any any -> any any (http_uri; sid:2;)\n";
   EXPECT_NE(of("").find(file.path + ":1: sid 1: the variable '$X' has no value"), std::string::npos) << of("");
-  EXPECT_NE(of("").find(file.path + ":2: sid 2: the option 'flags' is not supported"), std::string::npos);
+  EXPECT_NE(of("").find(file.path + ":2: sid 2: the option 'http_uri' is not supported"), std::string::npos);
   std::ofstream(file.path) << "# one\nalert tcp any any -> any any (content:\"a\"; flow:only_stream; sid:1;)\n";
   EXPECT_NE(of("").find(file.path + ":2: sid 1: it is for TCP connections as a whole (tcp-stream, only_stream): give "
                                     "the NIDS STREAM true"),

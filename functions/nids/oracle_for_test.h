@@ -48,11 +48,23 @@ struct OraclePorts {
   }
 };
 
+/** A field of a header: `count` bytes at `place` of the IP header or, with `protocol` not 0, of that protocol's; these
+ *  bits of it are compared with the value. */
+struct OracleField {
+  const char* name;
+  int protocol;
+  size_t place, count;
+  unsigned bits;
+  char compare = '=';  // or ! < >
+  unsigned value = 0;
+};
+
 struct OracleRule {
   std::string action = "alert", protocol = "tcp";
   OraclePorts source_ports, destination_ports;
   bool both_ways = false;
   int size_below = -1;  // -1: any
+  std::vector<OracleField> fields;
   std::vector<OracleContent> contents;
   unsigned sid = 0;
 
@@ -66,7 +78,7 @@ struct OraclePacket {
   int protocol = 0;
   bool has_ports = false;
   int source_port = 0, destination_port = 0;
-  std::string payload;
+  std::string network, transport, payload;  // transport: empty if it is not whole
 };
 
 inline std::string lower(std::string text) {
@@ -97,6 +109,9 @@ inline std::string OracleRule::text() const {
     if (content.relative) result += "distance:" + std::to_string(content.distance) + "; ";
     if (content.within >= 0) result += "within:" + std::to_string(content.within) + "; ";
   }
+  for (const OracleField& field : fields)
+    result += std::string(field.name) + ":" + (field.compare == '=' ? "" : std::string(1, field.compare)) +
+              std::to_string(field.value) + "; ";
   if (size_below >= 0) result += "dsize:<" + std::to_string(size_below) + "; ";
   return result + "sid:" + std::to_string(sid) + ";)\n";
 }
@@ -128,6 +143,8 @@ inline OraclePacket oracle_packet(const test::Frame& frame) {
     packet.source_port = bytes[l4] * 256 + bytes[l4 + 1];
     packet.destination_port = bytes[l4 + 2] * 256 + bytes[l4 + 3];
   }
+  packet.network.assign(bytes.begin() + static_cast<long>(l3), bytes.begin() + static_cast<long>(l3) + 20);
+  packet.transport.assign(bytes.begin() + static_cast<long>(l4), bytes.begin() + static_cast<long>(l4 + header));
   packet.payload.assign(bytes.begin() + static_cast<long>(l4 + header), bytes.end());
   return packet;
 }
@@ -175,10 +192,27 @@ inline bool is_for(const OracleRule& rule, const OraclePacket& packet) {
          (rule.both_ways && from_to(packet.destination_port, packet.source_port));
 }
 
+inline bool oracle_field(const OracleField& field, const OraclePacket& packet) {
+  const std::string& header = field.protocol == 0 ? packet.network : packet.transport;
+  if ((field.protocol != 0 && field.protocol != packet.protocol) || header.empty()) return false;
+  if (field.protocol == 1 && field.place >= 4) {  // messages with an identifier
+    const int type = static_cast<unsigned char>(header[0]);
+    if (type != 0 && type != 8 && (type < 13 || type > 18)) return false;
+  }
+  uint64_t there = 0;
+  for (size_t k = 0; k < field.count; ++k) there = there * 256 + static_cast<unsigned char>(header[field.place + k]);
+  there &= field.bits;
+  return field.compare == '<'   ? there < field.value
+         : field.compare == '>' ? there > field.value
+                                : (there == field.value) == (field.compare == '=');
+}
+
 inline bool oracle_matches(const OracleRule& rule, const OraclePacket& packet) {
   if (!is_for(rule, packet)) return false;
   if (rule.size_below >= 0 && static_cast<int>(packet.payload.size()) >= rule.size_below) return false;
   if (packet.payload.empty() && !rule.contents.empty()) return false;
+  for (const OracleField& field : rule.fields)
+    if (!oracle_field(field, packet)) return false;
   return oracle_contents(rule, packet.payload, 0, 0);
 }
 
@@ -207,6 +241,18 @@ inline OraclePorts random_ports(std::mt19937& random, int end) {
   }
 }
 
+inline OracleField random_field(std::mt19937& random) {
+  constexpr OracleField kFields[] = {
+      {"ttl", 0, 8, 1, 255},      {"tos", 0, 1, 1, 255},         {"id", 0, 4, 2, 65535},
+      {"ip_proto", 0, 9, 1, 255}, {"fragoffset", 0, 6, 2, 8191}, {"seq", 6, 4, 4, ~0u},
+      {"tcp.ack", 6, 8, 4, ~0u},  {"window", 6, 14, 2, 65535},   {"itype", 1, 0, 1, 255},
+      {"icode", 1, 1, 1, 255},    {"icmp_id", 1, 4, 2, 65535},   {"icmp_seq", 1, 6, 2, 65535}};
+  OracleField field = kFields[random() % 12];
+  field.compare = "=!<>"[random() % 4];
+  field.value = field.name == std::string("ip_proto") ? 6 : static_cast<unsigned>(random() % 3) + 1;
+  return field;
+}
+
 inline OracleRule random_rule(std::mt19937& random, unsigned sid) {
   const char* const actions[] = {"alert", "alert", "alert", "drop", "reject", "pass"};
   const char* const protocols[] = {"tcp", "udp", "icmp", "ip"};
@@ -215,6 +261,8 @@ inline OracleRule random_rule(std::mt19937& random, unsigned sid) {
   if (random() % 3 == 0) rule.destination_ports = random_ports(random, 4), rule.both_ways = random() % 2 == 0;
   if (random() % 6 == 0) rule.source_ports = random_ports(random, 4);
   if (random() % 6 == 0) rule.size_below = 1 + static_cast<int>(random() % 200);
+  for (size_t count = random() % 4 == 0 ? 1 + random() % 2 : 0; count > 0; --count)
+    rule.fields.push_back(random_field(random));
   for (size_t c = 0, count = 1 + random() % 4; c < count; ++c) {
     OracleContent content;
     content.bytes = random_bytes(random, random() % 12 == 0 ? 20 + random() % 12 : 2 + random() % 8);

@@ -49,7 +49,7 @@ struct Wanted {
 };
 
 Wanted wanted_for(const std::vector<OracleRule>& rules, int protocol, int source, int destination) {
-  OraclePacket packet{true, protocol, source >= 0, source, destination, ""};
+  OraclePacket packet{true, protocol, source >= 0, source, destination, "", "", ""};
   Wanted wanted;
   for (const OracleRule& rule : rules)
     if (is_for(rule, packet)) {

@@ -86,6 +86,85 @@ TEST(NidsRules, ReadThresholds) {
             std::string::npos);
 }
 
+TEST(NidsRules, ReadFields) {
+  const auto takes = [](const char* option, Field field, std::vector<uint32_t> in, std::vector<uint32_t> out) {
+    const Signature rule = one(std::string(option) + ";");
+    ASSERT_EQ(rule.fields.size(), 1u) << option;
+    EXPECT_EQ(rule.fields[0].field, field) << option;
+    for (const uint32_t value : in) EXPECT_TRUE(rule.fields[0].values.contains(value)) << option << " " << value;
+    for (const uint32_t value : out) EXPECT_FALSE(rule.fields[0].values.contains(value)) << option << " " << value;
+  };
+  takes("ttl:64", Field::ttl, {64}, {63, 65});
+  takes("ttl:!64", Field::ttl, {0, 63, 65, 255}, {64, 256});
+  takes("ttl:1<>4", Field::ttl, {2, 3}, {1, 4});
+  takes("ttl: 1 - 4", Field::ttl, {2, 3}, {1, 4});
+  takes("tos:x18", Field::tos, {24}, {18});
+  takes("id:<=3", Field::id, {0, 3}, {4});
+  takes("id:0x10", Field::id, {16}, {10});
+  takes("fragoffset:>0", Field::fragment_offset, {1, 8191}, {0});
+  takes("ip_proto:!PIM", Field::ip_protocol, {0, 102, 104}, {103});
+  takes("ip_proto:88", Field::ip_protocol, {88}, {87, 89});
+  takes("sameip", Field::same_addresses, {1}, {0});
+  takes("tcp.seq:4294967295", Field::sequence, {UINT32_MAX}, {0});
+  takes("ack:>=4294967295", Field::acknowledgement, {UINT32_MAX}, {0});
+  takes("window:<1", Field::window, {0}, {1});
+  takes("itype:3", Field::icmp_type, {3}, {4});
+  takes("icode:>4", Field::icmp_code, {5, 255}, {4});
+  takes("icmp_id:7", Field::icmp_id, {7}, {8});
+  takes("icmp_seq:65535", Field::icmp_sequence, {65535}, {0});
+  takes("fragbits:M", Field::fragment_bits, {1}, {0, 3});
+  takes("fragbits: !MD", Field::fragment_bits, {0, 1, 2, 4}, {3, 7});
+  takes("fragbits:D+", Field::fragment_bits, {2, 3, 6}, {0, 1, 5});
+  takes("fragbits:*MR", Field::fragment_bits, {1, 4, 7}, {0, 2});
+  takes("flags:S", Field::tcp_flags, {2}, {0, 18, 66});
+  takes("flags:S,12", Field::tcp_flags, {2, 66, 130, 194}, {18});
+  takes("flags:S,CE", Field::tcp_flags, {2, 66, 130, 194}, {18});
+  takes("tcp.flags:SA+", Field::tcp_flags, {18, 19, 255}, {2, 16});
+  takes("flags: *FSR , U", Field::tcp_flags, {1, 2, 4, 36}, {0, 32, 8});
+  takes("flags:!SA", Field::tcp_flags, {0, 2, 16}, {18, 255});
+  takes("flags:0", Field::tcp_flags, {0}, {1});
+  takes("flags:!0", Field::tcp_flags, {1, 255}, {0});
+  EXPECT_EQ(one("ip_proto:!6; ip_proto:!17;").fields.size(), 2u);
+  EXPECT_TRUE(one("content:\"a\"; ip_proto:6;").reads_streams());
+  EXPECT_FALSE(one("content:\"a\"; flags:A;").reads_streams()) << "only packets have headers";
+  EXPECT_TRUE(one("noalert;").silent);
+  EXPECT_EQ(one("content:\"a\"; rawbytes; target:src_ip;").contents.size(), 1u);
+}
+
+TEST(NidsRules, FieldsThatAreWrong) {
+  const std::string form = ", !N, <N, >N, <=N, >=N, A<>B or A-B";
+  const std::pair<const char*, std::string> cases[] = {
+      {"ttl:256", "ttl '256' is not a number, 0 to 255" + form},
+      {"ttl:", "ttl '' is not a number, 0 to 255" + form},
+      {"ttl:!", "ttl '!' is not a number, 0 to 255" + form},
+      {"ttl:1<>x", "ttl '1<>x' is not a number, 0 to 255" + form},
+      {"id:-1", "id '-1' is not a number, 0 to 65535" + form},
+      {"id:\"1\"", "id '\"1\"' is not a number, 0 to 65535" + form},
+      {"seq:4294967296", "seq '4294967296' is not a number, 0 to 4294967295" + form},
+      {"ip_proto:none", "ip_proto 'none' is not a number, 0 to 255" + form},
+      {"itype:tcp", "itype 'tcp' is not a number, 0 to 255" + form},
+      {"ttl:3<>4", "ttl '3<>4' leaves nothing between"},
+      {"ttl:4-3", "ttl '4-3' leaves nothing between"},
+      {"icode:<0", "icode '<0' matches nothing"},
+      {"window:>65535", "window '>65535' matches nothing"},
+      {"sameip:1", "sameip has no value"},
+      {"noalert:1", "noalert has no value"},
+      {"target:me", "target 'me' is neither src_ip nor dest_ip"},
+  };
+  for (const auto& [option, why] : cases)
+    EXPECT_EQ(refusal("sid:2; " + std::string(option) + ";"), "f:1: sid 2: " + why);
+  for (const std::string flags : {"", "X", "s", "+!S", "SA,", "S,0", "S,A,P", "S0", "++S", "!"})
+    EXPECT_EQ(refusal("sid:2; flags:" + flags + ";"),
+              "f:1: sid 2: flags '" + flags +
+                  "' is not letters of FSRPAUEC12, or 0, with at most one of + * ! and "
+                  "perhaps a comma and letters that do not matter");
+  EXPECT_EQ(refusal("sid:2; flags:S,S;"), "f:1: sid 2: flags 'S,S' matches nothing");
+  EXPECT_EQ(refusal("sid:2; flags:*0;"), "f:1: sid 2: flags '*0' matches nothing");
+  for (const std::string bits : {"", "X", "0", "M,D", "+!M"})
+    EXPECT_EQ(refusal("sid:2; fragbits:" + bits + ";"),
+              "f:1: sid 2: fragbits '" + bits + "' is not letters of MDR, with at most one of + * !");
+}
+
 TEST(NidsRules, ReadFlows) {
   using Streams = Signature::Streams;
   const std::tuple<const char*, int, int, Streams> cases[] = {
@@ -398,11 +477,11 @@ TEST(NidsRules, ASummaryHasWhatMostRulesAskFor) {
   for (int i = 1; i <= 4; ++i)
     text += format("alert ip 2001:db8::%d any -> any any (sid:%d;)\n", i, i) +
             format("alert tcp any any -> any any (pcre:\"/%d/U\"; sid:%d;)\n", i, 10 + i);
-  text += "alert tcp any any -> any any (pcre:\"/a/U\"; sid:15;)\nalert tcp any any -> any any (tos:1;)\n";
+  text += "alert tcp any any -> any any (pcre:\"/a/U\"; sid:15;)\nalert tcp any any -> any any (ipopts:rr;)\n";
   EXPECT_EQ(summary_of(read(text, true).set.unsupported),
             "5: the pcre options 'U' are not supported (line 2, sid 11; line 4, sid 12; line 6, sid 13; ...)\n"
             "4: IPv6 addresses are not supported (line 1, sid 1; line 3, sid 2; line 5, sid 3; ...)\n"
-            "1: the option 'tos' is not supported (line 10)\n");
+            "1: the option 'ipopts' is not supported (line 10)\n");
   text.clear();
   for (int i = 1; i <= 23; ++i) text += format("alert ip any any -> any any (x%02d; sid:%d;)\n", i, i);
   const std::string summary = summary_of(read(text, true).set.unsupported);

@@ -1,12 +1,11 @@
 // The options of rules, as Snort 2 and Suricata have them.
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "core/error.h"
 #include "core/text_file.h"
-#include "functions/nids/rule_file.h"
+#include "functions/nids/rule_numbers.h"
 
 namespace heddle::nids {
 namespace {
@@ -37,16 +36,6 @@ std::optional<Refusal> take_option(std::string_view& text, Option& option) {
   option = {trimmed(whole.substr(0, colon)), colon == whole.npos ? "" : trimmed(whole.substr(colon + 1)),
             colon != whole.npos};
   return std::nullopt;
-}
-
-template <class T>
-bool to_number(std::string_view text, T& number, T least, T most) {
-  text = trimmed(text);
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) return false;
-  number = value;
-  return true;
 }
 
 /** "TEXT" with \; \" \\ and \: for the characters themselves. */
@@ -114,6 +103,7 @@ class Options {
         return Refusal{"it has two of the option " + std::string(single)};
     for (const auto& [name, reader] : kReaders)
       if (option.name == name) return (this->*reader)(option);
+    if (is_field_option(option.name)) return parse_field(option.name, option.value, rule_.fields);
     return Refusal{"the option " + in_quotes(option.name) + " is not supported", true};
   }
 
@@ -339,8 +329,18 @@ class Options {
     if (places_.insert(place).second) return std::nullopt;
     return Refusal{"a content has two of " + std::string(place) + " (startswith is an offset of 0 and a depth)"};
   }
-  /** Says nothing about packets. */
+  /** Says nothing about packets: `rawbytes` is what payloads are here. */
   std::optional<Refusal> remark(const Option&) { return std::nullopt; }
+  /** Which end is attacked: says nothing about packets, either. */
+  std::optional<Refusal> target(const Option& option) {
+    if (option.value == "src_ip" || option.value == "dest_ip") return std::nullopt;
+    return Refusal{"target " + in_quotes(option.value) + " is neither src_ip nor dest_ip"};
+  }
+  std::optional<Refusal> noalert(const Option& option) {
+    rule_.silent = true;
+    if (!option.has_value) return std::nullopt;
+    return Refusal{"noalert has no value"};
+  }
 
   template <class Change>
   std::optional<Refusal> last(const Option& option, const Change& change) {
@@ -365,7 +365,9 @@ class Options {
                                        {"sid", &Options::number},          {"rev", &Options::number},
                                        {"msg", &Options::message},         {"classtype", &Options::classtype},
                                        {"gid", &Options::number},          {"priority", &Options::priority},
-                                       {"metadata", &Options::remark},     {"reference", &Options::remark}};
+                                       {"metadata", &Options::remark},     {"reference", &Options::remark},
+                                       {"rawbytes", &Options::remark},     {"target", &Options::target},
+                                       {"noalert", &Options::noalert}};
   Signature& rule_;
   std::set<std::string_view> seen_, places_;  // options that may stand once: of the rule, of its last content
 };

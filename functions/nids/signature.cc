@@ -29,7 +29,9 @@ bool Signature::asks_all(Protocol of) const {
 
 bool Signature::reads_streams() const {
   return streams != Streams::never && (protocol == Protocol::tcp || protocol == Protocol::ip) &&
-         sizes == Ranges(0, UINT32_MAX) && !contents.empty() && !contents[0].relative &&
+         sizes == Ranges(0, UINT32_MAX) &&
+         std::ranges::all_of(fields, [](const FieldTest& test) { return test.field == Field::ip_protocol; }) &&
+         !contents.empty() && !contents[0].relative &&
          std::ranges::any_of(contents, [](const Content& c) { return !c.negated; }) &&
          std::ranges::none_of(contents, [](const Content& c) { return c.at_end; });
 }

@@ -43,6 +43,29 @@ struct Threshold {
  *  known. */
 enum FlowBits : uint8_t { kToServer = 1, kToClient = 2, kEstablished = 4 };
 
+/** A field of a packet's headers that a rule asks for, as a number. */
+enum class Field : uint8_t {
+  ttl,
+  tos,
+  id,
+  ip_protocol,
+  fragment_bits,    ///< 4: the reserved one, 2: DF, 1: MF
+  fragment_offset,  ///< in units of eight bytes
+  same_addresses,   ///< 1: source and destination are one
+  sequence,
+  acknowledgement,
+  window,
+  tcp_flags,
+  icmp_type,
+  icmp_code,
+  icmp_id,  ///< this and the next: of messages that have them
+  icmp_sequence
+};
+struct FieldTest {
+  Field field;
+  Ranges values;  ///< one of which it must have; packets without the field do not match
+};
+
 /** A rule of a Snort or Suricata file. */
 struct Signature {
   Action action = Action::alert;
@@ -50,6 +73,8 @@ struct Signature {
   Ranges sources, destinations;            ///< addresses, host byte order
   Ranges source_ports, destination_ports;  ///< all of 0..65535: packets without ports match, too
   bool both_ways = false;                  ///< <>
+  bool silent = false;                     ///< `noalert`: it does what it does, without an alert
+  std::vector<FieldTest> fields;           ///< all of which must hold
   std::vector<Content> contents;
   Ranges sizes{0, UINT32_MAX};           ///< `dsize`: bytes of payload
   uint8_t flow_has = 0, flow_lacks = 0;  ///< of FlowBits

@@ -49,8 +49,8 @@ bool stream_contents(const OracleRule& rule, const std::string& text, int base, 
 bool reads_streams(const OracleRule& rule) {
   bool some = false, ends = false;
   for (const OracleContent& content : rule.contents) some |= !content.negated, ends |= content.at_end;
-  return (rule.protocol == "tcp" || rule.protocol == "ip") && rule.size_below < 0 && some && !ends &&
-         !rule.contents[0].relative;
+  return (rule.protocol == "tcp" || rule.protocol == "ip") && rule.size_below < 0 && rule.fields.empty() && some &&
+         !ends && !rule.contents[0].relative;
 }
 
 /** A direction of a connection as the one who receives it sees it. */

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "core/text_file.h"
+#include "functions/nids/rule_file.h"
+
+namespace heddle::nids {
+
+/** A number between `least` and `most`, all of `text` but for blanks around it; decimal, or as `base` says. */
+template <class T>
+bool to_number(std::string_view text, T& number, T least, T most, int base = 10) {
+  text = trimmed(text);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) return false;
+  number = value;
+  return true;
+}
+
+/** The same, decimal, or hexadecimal behind 0x or x. */
+template <class T>
+bool to_any_number(std::string_view text, T& number, T least, T most) {
+  text = trimmed(text);
+  for (const std::string_view prefix : {"0x", "0X", "x", "X"})
+    if (text.starts_with(prefix)) return to_number(text.substr(prefix.size()), number, least, most, 16);
+  return to_number(text, number, least, most);
+}
+
+/** Whether `name` is an option that asks for a field of a packet's headers. */
+bool is_field_option(std::string_view name);
+/** Reads the value of such an option. */
+std::optional<Refusal> parse_field(std::string_view name, std::string_view text, std::vector<FieldTest>& tests);
+
+}  // namespace heddle::nids
