@@ -340,3 +340,70 @@ def test_suricata_judges_fields(heddle, tmp_path):
     counts = compare_packets(heddle, tmp_path, rules, [random_packet(rng) for _ in range(1500)])
     silent = {option for _, option in rules} - set(counts)
     assert "ttl:<200; noalert" in silent and len(silent) < 8, silent
+
+
+def random_probe(rng, relative, variables):
+    """An option that looks at bytes in a place; adds the variable that it reads to `variables`."""
+    kind = rng.choice(["isdataat", "byte_test", "byte_test", "byte_jump", "byte_extract"])
+    offset = rng.choice(variables) if variables and rng.random() < 0.3 and kind != "byte_extract" else rng.randint(0, 6)
+    words = ["relative"] if relative else []
+    if kind == "isdataat":
+        return f"isdataat:{rng.choice(['', '', '!'])}{','.join([str(offset), *words])}"
+    if text := rng.random() < 0.4:
+        words += ["string", rng.choice(["dec", "hex", "oct"])]
+    elif rng.random() < 0.5:
+        words.append(rng.choice(["big", "little"]))
+    arguments = [rng.randint(1, 5 if text else 3), offset]
+    if kind == "byte_test":
+        value = rng.choice(variables) if variables and rng.random() < 0.4 else rng.choice([0, 1, 2, 3, 7, 18, 97, 770])
+        compare = rng.choice(["", "!"]) + rng.choice(["=", "<", ">", "<=", ">=", "&", "^"])
+        arguments = [arguments[0], compare, value, offset]
+        words += ["bitmask " + rng.choice(["0x3", "0x70", "0xff00"])] if rng.random() < 0.3 else []
+    else:
+        words += [f"multiplier {rng.randint(2, 3)}"] if rng.random() < 0.3 else []
+    if kind == "byte_jump":
+        words += rng.choice([[], [], ["align"]]) + rng.choice([[], [], ["from_beginning"], ["from_end"]])
+        back = (-30, -1) if "from_end" in words else (-8, 8)
+        words += [f"post_offset {rng.randint(*back)}"] if rng.random() < 0.6 else []
+    if kind == "byte_extract":
+        name = f"name{len(variables)}"
+        variables.append(name)
+        arguments.append(name)
+        words += rng.choice([[], [], ["align 2"], ["align 4"]])
+    return f"{kind}:{','.join(map(str, arguments + words))}"
+
+
+def probing_options(rng):
+    """Contents and probes. Suricata tries all places of a content only if what is behind it is relative, and gives up
+    when a relative isdataat fails, whatever a byte_jump before it has done."""
+    variables, options, relative = [], [f'content:"{rng.choice(["a", "ab", "b1", "12"])}"'], True
+    for number in range(rng.randint(1, 3)):
+        relative = relative and rng.random() < 0.8
+        options.append(random_probe(rng, relative, variables))
+        while number > 0 and relative and options[-1].startswith("isdataat"):
+            options[-1] = random_probe(rng, relative, variables)
+    if rng.random() < 0.5:
+        # Suricata 7.0.10 looks elsewhere where a distance is a variable and there is a within, or an offset and a
+        # depth.
+        place = rng.choice(["distance:{0}", "distance:{1}; within:{0}", "offset:{0}", "offset:{1}; depth:{0}"])
+        fixed = place.startswith("offset") and "relative" in "".join(options)  # there it tries no other place
+        name = rng.choice(variables) if variables and not fixed and rng.random() < 0.6 else rng.randint(2, 20)
+        options.append('content:"b"; ' + place.format(name, rng.randint(0, 8)))
+    return "; ".join(options)
+
+
+def test_suricata_judges_bytes_in_their_places(heddle, tmp_path):
+    """isdataat, byte_test, byte_jump and byte_extract, and contents in places that variables say."""
+    rng = random.Random(f"{SEED} suricata bytes")
+    alerting = Counter()
+    for _ in range(3):
+        rules = [(rng.choice(["udp", "udp", "tcp-pkt"]), probing_options(rng)) for _ in range(120)]
+        packets = []
+        for number in range(300):
+            text = "".join(rng.choice("aabb01127\0\1\2\3 x") for _ in range(rng.randint(0, 40))).encode()
+            header = UDP(sport=1000 + number, dport=53) if number % 3 else TCP(sport=1000 + number, dport=80, flags="A")
+            packets.append(IP(src="10.0.0.1", dst="10.0.0.2") / header / Raw(text))
+        counts = compare_packets(heddle, tmp_path, rules, packets)
+        for options in counts:
+            alerting.update(word for word in ("isdataat", "byte_test", "byte_jump", "byte_extract") if word in options)
+    assert len(alerting) == 4 and min(alerting.values()) > 30, alerting

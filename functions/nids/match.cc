@@ -3,6 +3,9 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -41,33 +44,47 @@ void find_all(std::span<const uint8_t> payload, const Content& content, size_t l
   }
 }
 
-/** `ends`: where the contents so far may have ended, ascending. Replaces them by where they may end with this one. */
-void follow(const Content& content, std::vector<uint32_t>& ends, std::vector<uint32_t>& others,
-            const std::vector<uint32_t>& found) {
+constexpr int64_t kTooFar = int64_t{1} << 40;  // behind any payload, and sums of some are no overflow
+
+/** What a rule says, or the variable that stands for it. */
+int64_t value_of(int64_t number, int variable, const Workspace& workspace) {
+  if (variable < 0) return number;
+  return static_cast<int64_t>(std::min<uint64_t>(workspace.values[variable], kTooFar));
+}
+int64_t value_of(const Operand& operand, const Workspace& workspace) {
+  return value_of(operand.number, operand.variable, workspace);
+}
+
+/** `ends`: where the contents so far may have ended, ascending. Replaces them by where they may end with this one,
+ *  which workspace.found says places of. */
+void follow(const Content& content, Workspace& workspace, std::vector<uint32_t>& ends) {
+  const auto& found = workspace.found;
+  auto& others = workspace.others;
   const auto bytes = static_cast<int64_t>(content.bytes.size());
+  const int64_t distance = value_of(content.distance, content.distance_variable, workspace);
+  const int64_t within = value_of(content.within, content.within_variable, workspace);
   others.clear();
   if (!content.negated) {
     // A place will do if the last end that it can stand behind is not too far before it.
     size_t k = 0;
     for (const uint32_t place : found) {
-      while (k < ends.size() && int64_t{ends[k]} + content.distance <= place) ++k;
-      if (k > 0 && (content.within < 0 || place + bytes <= int64_t{ends[k - 1]} + content.distance + content.within))
+      while (k < ends.size() && int64_t{ends[k]} + distance <= place) ++k;
+      if (k > 0 && (within < 0 || place + bytes <= int64_t{ends[k - 1]} + distance + within))
         others.push_back(place + static_cast<uint32_t>(bytes));
     }
   } else {
     // An end is still good if the first place behind it is too far, or none.
     size_t k = 0;
     for (const uint32_t end : ends) {
-      while (k < found.size() && found[k] < int64_t{end} + content.distance) ++k;
-      const bool there = k < found.size() &&
-                         (content.within < 0 || found[k] + bytes <= int64_t{end} + content.distance + content.within);
+      while (k < found.size() && found[k] < int64_t{end} + distance) ++k;
+      const bool there = k < found.size() && (within < 0 || found[k] + bytes <= int64_t{end} + distance + within);
       if (!there) others.push_back(end);
     }
   }
   ends.swap(others);
 }
 
-constexpr uint32_t kMostSearches = 1000;  // of regular expressions, for a rule and a packet
+constexpr uint32_t kMostSearches = 1000;  // for a rule and a packet
 
 /** What is searched. */
 struct Text {
@@ -118,9 +135,10 @@ void follow_regex(const Content& content, const Text& text, bool all, Workspace&
   ends.swap(others);
 }
 
-/** The content, which is not relative: where it ends, in workspace.ends. False: the rule does not match. */
-bool find_anywhere(const Content& content, const Text& text, bool all, Workspace& workspace) {
-  auto &ends = workspace.ends, &found = workspace.found;
+/** The content, which is not relative: where it ends, in `ends`. False: the rule does not match. */
+bool find_anywhere(const Content& content, const Text& text, bool all, Workspace& workspace,
+                   std::vector<uint32_t>& ends) {
+  auto& found = workspace.found;
   found.clear();
   if (content.regex) {
     const bool whole = find_regex(*content.regex, text, 0, text.offset > 0, all && !content.negated, workspace, found);
@@ -132,8 +150,9 @@ bool find_anywhere(const Content& content, const Text& text, bool all, Workspace
   }
   // What lies before the text cannot be seen any more.
   const auto place = [&](uint64_t at) { return at > text.offset ? static_cast<size_t>(at - text.offset) : 0; };
-  const auto offset = static_cast<uint64_t>(content.offset);
-  const size_t high = content.depth < 0 ? text.bytes.size() : place(offset + static_cast<uint64_t>(content.depth));
+  const auto offset = static_cast<uint64_t>(value_of(content.offset, content.offset_variable, workspace));
+  const int64_t depth = value_of(content.depth, content.depth_variable, workspace);
+  const size_t high = depth < 0 ? text.bytes.size() : place(offset + static_cast<uint64_t>(depth));
   find_all(text.bytes, content, place(offset), high, found);
   if (content.negated) return found.empty();
   ends.clear();
@@ -146,43 +165,211 @@ void follow_any(const Content& content, const Text& text, bool all, Workspace& w
   if (content.regex)
     follow_regex(content, text, all, workspace, ends);
   else
-    follow(content, ends, workspace.others, workspace.found);
+    follow(content, workspace, ends);
 }
 
-/** Puts the ends that are fresh among the `fresh` ones. */
-void add_fresh(const std::vector<uint32_t>& ends, uint32_t from, Workspace& workspace) {
-  auto &fresh = workspace.fresh_ends, &others = workspace.others;
+/** Puts the ends that are fresh among the fresh ones. */
+void add_fresh(Ways& ways, uint32_t from, Workspace& workspace) {
+  const auto &ends = ways.ends, &fresh = ways.fresh_ends;
+  auto& others = workspace.others;
   others.clear();
   std::set_union(std::upper_bound(ends.begin(), ends.end(), from), ends.end(), fresh.begin(), fresh.end(),
                  std::back_inserter(others));
-  fresh.swap(others);
+  ways.fresh_ends.swap(others);
 }
 
-bool has_contents(const Signature& rule, const Text& text, Workspace& workspace) {
-  // fresh_ends: those of `ends` that contents have led to of which one ended behind text.fresh.
-  auto &ends = workspace.ends, &fresh_ends = workspace.fresh_ends;
-  ends.assign(1, 0), fresh_ends.clear();
-  bool is_fresh = text.fresh == 0;
-  workspace.searches = kMostSearches + text.fresh;
-  for (auto at = rule.contents.begin(); at != rule.contents.end(); ++at) {
-    const Content& content = *at;
-    const bool leads_on = std::any_of(at + 1, rule.contents.end(), [](const Content& c) { return c.relative; });
-    const bool all = leads_on || !is_fresh;
+/** What a probe has read. */
+struct Reading {
+  uint64_t number = 0;
+  int64_t begin = 0, end = 0;  ///< of the number's bytes or digits
+};
+
+/** Reads the number of a probe whose offset counts from `base`. */
+std::optional<Reading> read_number(const Content& content, const Text& text, int64_t base, const Workspace& workspace) {
+  const Probe& probe = *content.probe;
+  const auto size = static_cast<int64_t>(text.bytes.size());
+  const int64_t count = value_of(probe.bytes, workspace);
+  const int64_t begin = base + value_of(probe.offset, workspace);
+  if (count < (probe.text ? 1 : 0) || count > (probe.text ? Probe::kMostDigits : 8) || begin < 0 ||
+      begin + count > size || (content.relative && begin >= size))
+    return std::nullopt;
+  const uint8_t* const bytes = text.bytes.data() + begin;
+  Reading reading{0, begin, begin + count};
+  if (probe.text) {
+    char digits[Probe::kMostDigits + 1] = {};
+    std::memcpy(digits, bytes, static_cast<size_t>(count));
+    char* end = digits;
+    errno = 0;
+    reading.number = std::strtoull(digits, &end, probe.base);
+    if (end == digits || errno == ERANGE) return std::nullopt;
+    reading.end = begin + (end - digits);
+  } else {
+    for (int64_t k = 0; k < count; ++k) reading.number = reading.number << 8 | bytes[probe.little ? count - 1 - k : k];
+  }
+  return reading;
+}
+
+bool holds(const Probe& probe, uint64_t number, uint64_t value) {
+  using Compare = Probe::Compare;
+  if (probe.mask != 0) number = (number & probe.mask) >> std::countr_zero(probe.mask);
+  switch (probe.compare) {
+    case Compare::equal:
+      return number == value;
+    case Compare::less:
+      return number < value;
+    case Compare::greater:
+      return number > value;
+    case Compare::at_most:
+      return number <= value;
+    case Compare::at_least:
+      return number >= value;
+    case Compare::shares:
+      return (number & value) != 0;
+    case Compare::differs:
+      return number != value;
+  }
+  return false;
+}
+
+/** What a jump or a variable makes of the number. */
+uint64_t scaled(const Probe& probe, uint64_t number) {
+  number *= probe.multiplier;
+  return (number + probe.align - 1) / probe.align * probe.align;
+}
+
+/** Where a probe leads to. */
+struct Led {
+  int64_t to = 0;     ///< where what is relative to it counts from
+  int64_t reach = 0;  ///< behind all bytes that it asks for
+};
+
+/** By a probe that reads no variable, from a match that ends at `base`, or the payload's start. Nothing: no match. */
+std::optional<Led> lead(const Content& content, const Text& text, int64_t base, Workspace& workspace) {
+  const Probe& probe = *content.probe;
+  const auto size = static_cast<int64_t>(text.bytes.size());
+  if (probe.kind == Probe::Kind::data_at) {
+    // So many bytes follow; from the start, so many and one more (Suricata 7.0, detect-engine-content-inspection).
+    const int64_t reach = base + value_of(probe.offset, workspace) + (content.relative ? 0 : 1);
+    if ((reach <= size) == probe.negated) return std::nullopt;
+    return Led{base, probe.negated ? 0 : reach};
+  }
+  const auto reading = read_number(content, text, base, workspace);
+  if (!reading) return std::nullopt;
+  if (probe.kind == Probe::Kind::test) {
+    const auto value =
+        probe.value.variable < 0 ? static_cast<uint64_t>(probe.value.number) : workspace.values[probe.value.variable];
+    if (holds(probe, reading->number, value) == probe.negated) return std::nullopt;
+    return Led{base, reading->end};
+  }
+  const auto by = static_cast<int64_t>(scaled(probe, reading->number) + static_cast<uint64_t>(probe.post_offset));
+  const int64_t from = probe.from == Probe::From::here        ? reading->end
+                       : probe.from == Probe::From::beginning ? -static_cast<int64_t>(text.offset)
+                                                              : size;
+  const int64_t to = std::max<int64_t>(from + std::clamp(by, -kTooFar, kTooFar), 0);
+  if (to > size) return std::nullopt;
+  return Led{to, std::max(reading->end, to)};
+}
+
+/** A probe that reads no variable: where the contents so far may lead with it. False: the rule does not match. */
+bool follow_probe(const Content& content, const Text& text, Workspace& workspace, Ways& ways, bool& is_fresh) {
+  const bool jumps = content.probe->kind == Probe::Kind::jump;
+  if (!content.relative) {
+    const auto led = lead(content, text, -static_cast<int64_t>(text.offset), workspace);
+    if (!led) return false;
+    if (jumps) {
+      is_fresh = is_fresh || !ways.fresh_ends.empty();
+      ways.fresh_ends.clear();
+      ways.ends.assign(1, static_cast<uint32_t>(led->to));
+    }
+    is_fresh = is_fresh || led->reach > text.fresh;
+    return true;
+  }
+  auto &ends = workspace.others, &fresh = workspace.found;
+  ends.clear(), fresh.clear();
+  for (const uint32_t end : ways.ends) {
+    const auto led = lead(content, text, end, workspace);
+    if (!led) continue;
+    ends.push_back(static_cast<uint32_t>(led->to));
+    if (text.fresh > 0 && (led->reach > text.fresh || std::ranges::binary_search(ways.fresh_ends, end)))
+      fresh.push_back(ends.back());
+  }
+  for (auto* list : {&ends, &fresh}) {
+    if (jumps) std::ranges::sort(*list);
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  ways.ends.swap(ends), ways.fresh_ends.swap(fresh);
+  return !ways.ends.empty();
+}
+
+bool leads_on(const Signature& rule, size_t first, size_t variables, bool is_fresh, const Text& text,
+              Workspace& workspace);
+
+/** Content `k`, which reads a variable: whether some number that it may be leads on to the end. */
+bool reads_on(const Signature& rule, size_t k, size_t variables, bool is_fresh, const Text& text,
+              Workspace& workspace) {
+  const Content& content = rule.contents[k];
+  const Ways& ways = workspace.ways[variables];
+  Ways& next = workspace.ways[variables + 1];
+  const auto try_from = [&](int64_t base, bool fresh) {
+    const auto reading = read_number(content, text, base, workspace);
+    if (!reading) return false;
+    --workspace.searches;
+    workspace.values[content.probe->variable] = scaled(*content.probe, reading->number);
+    next.ends.assign(1, static_cast<uint32_t>(reading->end));
+    next.fresh_ends.assign(text.fresh > 0 && (fresh || reading->end > text.fresh) ? 1 : 0, next.ends[0]);
+    return leads_on(rule, k + 1, variables + 1, is_fresh, text, workspace);
+  };
+  const size_t count = content.relative ? ways.ends.size() : 1;
+  for (size_t way = 0; way < count; ++way) {
+    if (workspace.searches == 0) {
+      ++workspace.gave_up;
+      return false;
+    }
+    if (content.relative ? try_from(ways.ends[way], std::ranges::binary_search(ways.fresh_ends, ways.ends[way]))
+                         : try_from(-static_cast<int64_t>(text.offset), !ways.fresh_ends.empty()))
+      return true;
+  }
+  return false;
+}
+
+/** Whether contents `first` and on stand behind those before, which have ended at workspace.ways[variables] and read so
+ *  many variables. Fresh: that one of those before ended behind text.fresh, on all ways. */
+bool leads_on(const Signature& rule, size_t first, size_t variables, bool is_fresh, const Text& text,
+              Workspace& workspace) {
+  Ways& ways = workspace.ways[variables];
+  for (size_t k = first; k < rule.contents.size(); ++k) {
+    const Content& content = rule.contents[k];
+    if (content.probe && content.probe->kind == Probe::Kind::extract)
+      return reads_on(rule, k, variables, is_fresh, text, workspace);
+    if (content.probe) {
+      if (!follow_probe(content, text, workspace, ways, is_fresh)) return false;
+      continue;
+    }
+    const bool others_follow = std::any_of(rule.contents.begin() + static_cast<long>(k) + 1, rule.contents.end(),
+                                           [](const Content& c) { return c.relative; });
+    const bool all = others_follow || !is_fresh;
     if (!content.relative) {
-      if (!find_anywhere(content, text, all, workspace)) return false;
+      if (!find_anywhere(content, text, all, workspace, ways.ends)) return false;
       if (!content.negated) {
-        is_fresh = is_fresh || !fresh_ends.empty();
-        fresh_ends.clear();
+        is_fresh = is_fresh || !ways.fresh_ends.empty();
+        ways.fresh_ends.clear();
       }
     } else {
       if (!content.regex) find_all(text.bytes, content, 0, text.bytes.size(), workspace.found);
-      follow_any(content, text, all, workspace, ends);
-      if (ends.empty()) return false;
-      if (!fresh_ends.empty()) follow_any(content, text, all, workspace, fresh_ends);
+      follow_any(content, text, all, workspace, ways.ends);
+      if (ways.ends.empty()) return false;
+      if (!ways.fresh_ends.empty()) follow_any(content, text, all, workspace, ways.fresh_ends);
     }
-    if (text.fresh > 0 && !content.negated) add_fresh(ends, text.fresh, workspace);
+    if (text.fresh > 0 && !content.negated) add_fresh(ways, text.fresh, workspace);
   }
-  return is_fresh || !fresh_ends.empty();
+  return is_fresh || !ways.fresh_ends.empty();
+}
+
+bool has_contents(const Signature& rule, const Text& text, Workspace& workspace) {
+  Ways& ways = workspace.ways[0];
+  ways.ends.assign(1, 0), ways.fresh_ends.clear();
+  workspace.searches = kMostSearches + text.fresh;
+  return leads_on(rule, 0, 0, text.fresh == 0, text, workspace);
 }
 
 /** Of ICMP: whether messages of this type have an identifier and a sequence number (RFC 792; RFC 950). */

@@ -34,21 +34,29 @@ struct Window {
  *  header. What a later fragment, or a packet with a broken transport header, has behind the IP header is payload. */
 bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view);
 
+/** Where the contents of a rule so far may have ended, ascending; and at which of these places something ended behind
+ *  what a window had before. */
+struct Ways {
+  std::vector<uint32_t> ends, fresh_ends;
+};
+
 /** What a thread needs to match contents: memory for the places where they may end, and for regular expressions. */
 struct Workspace {
   Workspace() {
-    for (auto* list : {&ends, &fresh_ends, &others, &found}) list->reserve(kMaxPacketBytes + 1);
+    for (auto* list : {&ways[0].ends, &ways[0].fresh_ends, &others, &found}) list->reserve(kMaxPacketBytes + 1);
   }
-  std::vector<uint32_t> ends, fresh_ends, others, found;
+  Ways ways[kMostVariables + 1];  ///< [number of variables that have been read]
+  std::vector<uint32_t> others, found;
+  uint64_t values[kMostVariables] = {};  ///< of variables
   RegexWorkspace regex;
-  uint32_t searches = 0;  ///< that a rule may still do for a packet
-  uint64_t gave_up = 0;   ///< searches for regular expressions that reached a limit
+  uint32_t searches = 0;  ///< that a rule may still do for a packet: of regular expressions, and for each variable read
+  uint64_t gave_up = 0;   ///< those that reached a limit
 };
 
 /** Whether `rule` matches. Contents are searched in order; a relative one behind any match of the one before that leads
  *  on, so all ways are tried. Time: contents times bytes of payload; regular expressions have limits, and what is
  *  beyond is no match, also of a negated one. Allocates nothing but what PCRE2 needs, and once, where a window is
- *  longer than any packet. */
+ *  longer than any packet, or for rules with variables. */
 bool matches(const Signature& rule, const View& view, Workspace& workspace);
 /** Whether `rule`, which reads streams, matches with a content that ends in what is fresh of `window`; addresses and
  *  ports are `view`'s. `offset` and `depth` count from the direction's first byte. */

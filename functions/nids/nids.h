@@ -25,7 +25,8 @@ namespace heddle {
  *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, tcp-pkt (packets only, as flow:no_stream),
  *  tcp-stream (connections only, as flow:only_stream), udp, icmp. Addresses and ports: any, lists, ranges, `!`,
  *  variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith,
- *  fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, dsize, flow
+ *  fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, isdataat, byte_test,
+ *  byte_jump, byte_extract, dsize, flow
  *  (to_server or from_client, to_client or from_server; established, not_established or stateless; only_stream or
  *  no_stream), threshold and detection_filter (track by_src, by_dst, by_both or by_rule), fields of headers, noalert
  *  (the rule does all but alert), sid, rev, gid, msg, classtype, priority; metadata, reference, rawbytes and target are
@@ -207,12 +208,28 @@ class NIDS : public Element, public KeepsGpuState {
  *  taken for no match, also of a negated one, and counted (`gave_up`). A rule of nothing but pcre makes all packets of
  *  its protocol candidates.
  *
+ *  isdataat, byte_test, byte_jump and byte_extract are in order among the contents (Suricata 7.0, 8.7.10 to 8.7.16),
+ *  and `relative` ones look behind any match of the one before, as a relative content does, which also counts from
+ *  where a byte_jump leads or a byte_extract ends:
+ *
+ *      isdataat:[!]N [, relative] [, rawbytes]
+ *      byte_test:BYTES, [!]OPERATOR, VALUE, OFFSET [, relative] [, ORDER] [, string, BASE] [, bitmask 0xHEX]
+ *      byte_jump:BYTES, OFFSET [, relative] [, ORDER] [, string, BASE] [, multiplier N] [, align] [, from_beginning]
+ *          [, from_end] [, post_offset N]
+ *      byte_extract:BYTES, OFFSET, NAME [, relative] [, ORDER] [, string, BASE] [, multiplier N] [, align 2]
+ *
+ *  OPERATOR: = < > <= >=, & (some bit of VALUE is set) or ^ (it differs). ORDER: big (default) or little. BASE: dec,
+ *  hex, oct. NAME may stand for N of isdataat, VALUE, OFFSET and BYTES of the next two, and the numbers of offset,
+ *  depth, distance and within; up to 8 of a rule. Without `relative` they count from where `offset` does. A number that
+ *  is not there whole is no match, nor is a jump behind the payload's end; one before its start leads there. Each
+ *  variable read counts as a search does (see pcre below).
+ *
  *  With STREAM, each direction of a TCP connection is put in order, and the rules are looked for in what has come newly
  *  and the 2032 bytes before it, beside each packet by itself: a rule matches the packet that brings the last byte that
  *  its contents ask for. `offset` and `depth` count from the packet's first byte, and from the direction's. Rules with
- *  dsize or endswith, whose contents are all negated, or whose first content is relative, see packets only. Where a
- *  rule stops a packet that brought something new, the direction stays stopped until its next connection: all its
- *  payload goes the same way, without more alerts, also what is sent again.
+ *  dsize, endswith, a negated isdataat or from_end, whose contents are all negated, or whose first content is relative,
+ *  see packets only. Where a rule stops a packet that brought something new, the direction stays stopped until its next
+ *  connection: all its payload goes the same way, without more alerts, also what is sent again.
  *
  *  Put CheckTCPHeader before, or segments count that no host takes. Where segments overlap, bytes that were in order
  *  count, then those of the segment that begins first; the others are judged with their packet. Segments before their

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "functions/nids/packets_for_test.h"
@@ -31,7 +32,8 @@ std::vector<Frame> packets_for(std::mt19937& random, const std::vector<OracleRul
     for (size_t pieces = random() % 4; pieces > 0; --pieces) {
       const OracleRule& rule = rules[random() % rules.size()];
       const std::string& part = rule.contents[random() % rule.contents.size()].bytes;
-      if (part.size() < payload.size()) payload.replace(random() % (payload.size() - part.size()), part.size(), part);
+      if (!part.empty() && part.size() < payload.size())
+        payload.replace(random() % (payload.size() - part.size()), part.size(), part);
     }
     frames.push_back(packet_with(kProtocols[random() % 7], payload, random() % 4, random() % 4, 5 + random() % 4));
     Bytes& bytes = frames.back().bytes;
@@ -129,6 +131,46 @@ TEST_P(NidsTest, FindsWhatTheOracleFinds) {
       EXPECT_EQ(result.statistics.at("c.alerts"), wanted.alerts.size());
     }
   }
+}
+
+// Options that look at bytes in a place, alone and one behind the other, where contents are short and often there.
+TEST_P(NidsTest, LooksAtBytesAsTheOracleDoes) {
+  auto random = random_for("nids probes");
+  const TextFile file("rules"), eve("eve");
+  std::map<std::string, std::set<unsigned>> alerting;  // by option
+  for (int round = 0; round < 3; ++round) {
+    std::vector<OracleRule> rules(60);
+    for (OracleRule& rule : rules) {
+      rule.sid = static_cast<unsigned>(&rule - rules.data()) + 1, rule.protocol = "udp";
+      rule.contents.push_back({.bytes = random() % 2 == 0 ? "ab" : "a"});
+      int variables = 0;
+      for (size_t probes = 1 + random() % 3; probes > 0; --probes)
+        rule.contents.push_back(random_probe(random, variables));
+      if (random() % 2 == 0) {
+        rule.contents.push_back({.bytes = "b", .nocase = true, .relative = random() % 2 == 0});
+        if (variables > 0 && rule.contents.back().relative)
+          rule.contents.back().distance_variable = static_cast<int>(random() % static_cast<unsigned>(variables));
+        else if (variables > 0)
+          rule.contents.back().offset_variable = static_cast<int>(random() % static_cast<unsigned>(variables));
+        if (rule.contents.back().relative && variables > 0) rule.contents.back().within_variable = 0;
+      }
+    }
+    file.write(rules);
+    std::vector<Frame> frames;
+    for (size_t i = 0; i < 400; ++i) {
+      std::string payload = random_bytes(random, random() % 60);
+      for (char& c : payload)
+        if (random() % 4 == 0) c = "012 7\0\1\2\3a"[random() % 10];
+      frames.push_back(packet_with(17, payload));
+      frames.back().timestamp_ns = (i + 1) * 1000;
+    }
+    const Outcome wanted = expected(frames, rules), got = outcome_of(run(chain(file, eve), GetParam(), frames), eve);
+    EXPECT_EQ(got.alerts, wanted.alerts);
+    for (const auto& [packet, sid] : wanted.alerts)
+      for (const OracleContent& content : rules[sid - 1].contents) alerting[content.probe.option].insert(sid);
+  }
+  for (const char* option : {"isdataat", "byte_test", "byte_jump", "byte_extract"})
+    EXPECT_GT(alerting[option].size(), 12u) << option;
 }
 
 // Without output 1 all packets go on, and the same alerts come of them, by what a GPU tells the host.

@@ -41,8 +41,8 @@ struct Letter {
   uint32_t bit;
 };
 // RFC 9293, 3.1: byte 13 of the header; 1 and 2 are Snort's names of CWR and ECE.
-constexpr Letter kFlagLetters[] = {{'F', 1},  {'S', 2},   {'R', 4},  {'P', 8},   {'A', 16},
-                                   {'U', 32}, {'E', 64},  {'2', 64}, {'C', 128}, {'1', 128}};
+constexpr Letter kFlagLetters[] = {{'F', 1},  {'S', 2},  {'R', 4},  {'P', 8},   {'A', 16},
+                                   {'U', 32}, {'E', 64}, {'2', 64}, {'C', 128}, {'1', 128}};
 constexpr Letter kFragmentLetters[] = {{'M', 1}, {'D', 2}, {'R', 4}};  // RFC 791, 3.1: the upper bits of byte 6
 
 /** Letters as bits, which `to` gets besides those that it has; false: one is none of them. */
@@ -81,7 +81,7 @@ std::optional<Refusal> parse_bits(std::string_view name, std::string_view text, 
   std::vector<Ranges::Range> matching;
   for (uint32_t value = 0; value <= largest; ++value) {
     const uint32_t seen = value & ~ignored;
-    const bool matches = bits == 0 ? (value == 0) != (modifier == '!') && modifier != '*'
+    const bool matches = bits == 0         ? (value == 0) != (modifier == '!') && modifier != '*'
                          : modifier == '+' ? (seen & bits) == bits
                          : modifier == '*' ? (seen & bits) != 0
                          : modifier == '!' ? (seen & bits) != bits
@@ -96,8 +96,8 @@ std::optional<Refusal> parse_bits(std::string_view name, std::string_view text, 
 /** One number, or, of `ip_proto`, a protocol's name. */
 bool to_value(std::string_view text, Field field, uint32_t largest, uint32_t& number) {
   constexpr std::pair<std::string_view, uint32_t> kProtocols[] = {
-      {"icmp", 1},  {"igmp", 2},  {"ipip", 4},   {"tcp", 6},    {"egp", 8},    {"igp", 9},   {"udp", 17},
-      {"ipv6", 41}, {"rsvp", 46}, {"gre", 47},   {"esp", 50},   {"ah", 51},    {"eigrp", 88}, {"ospf", 89},
+      {"icmp", 1},  {"igmp", 2},   {"ipip", 4},   {"tcp", 6},   {"egp", 8},      {"igp", 9},    {"udp", 17},
+      {"ipv6", 41}, {"rsvp", 46},  {"gre", 47},   {"esp", 50},  {"ah", 51},      {"eigrp", 88}, {"ospf", 89},
       {"pim", 103}, {"vrrp", 112}, {"sctp", 132}, {"dccp", 33}, {"udplite", 136}};
   if (to_any_number(text, number, 0u, largest)) return true;
   if (field != Field::ip_protocol) return false;

@@ -165,6 +165,110 @@ TEST(NidsRules, FieldsThatAreWrong) {
               "f:1: sid 2: fragbits '" + bits + "' is not letters of MDR, with at most one of + * !");
 }
 
+TEST(NidsRules, ReadProbes) {
+  using Kind = Probe::Kind;
+  const auto probe = [](const std::string& text) {
+    const Signature rule = one("content:\"a\"; byte_extract:1,0,x; byte_extract:1,1,y.2; " + text + ";");
+    EXPECT_EQ(rule.contents.size(), 4u) << text;
+    return rule.contents.back();
+  };
+  Content content = probe("isdataat: !30 , relative , rawbytes");
+  ASSERT_TRUE(content.probe);
+  EXPECT_TRUE(content.probe->kind == Kind::data_at && content.probe->negated && content.relative);
+  EXPECT_EQ(content.probe->offset.number, 30);
+  content = probe("isdataat:x");
+  EXPECT_TRUE(content.probe->offset.variable == 0 && !content.probe->negated && !content.relative);
+  content = probe("byte_test:4,!>=,0xffffffffffffffff,-3,relative,little,bitmask 0xFF00");
+  EXPECT_TRUE(content.probe->kind == Kind::test && content.probe->negated && content.relative && content.probe->little);
+  EXPECT_EQ(content.probe->compare, Probe::Compare::at_least);
+  EXPECT_EQ(static_cast<uint64_t>(content.probe->value.number), UINT64_MAX);
+  EXPECT_EQ(content.probe->bytes.number, 4);
+  EXPECT_EQ(content.probe->offset.number, -3);
+  EXPECT_EQ(content.probe->mask, 0xff00u);
+  content = probe("byte_test: x, ! , y.2 , x");
+  EXPECT_TRUE(content.probe->negated && content.probe->compare == Probe::Compare::equal);
+  EXPECT_TRUE(content.probe->bytes.variable == 0 && content.probe->value.variable == 1);
+  EXPECT_EQ(content.probe->offset.variable, 0);
+  EXPECT_EQ(probe("byte_test:1,=,010,0").probe->value.number, 8);
+  content = probe("byte_test:23,^,1,0,string,oct");
+  EXPECT_TRUE(content.probe->text && content.probe->base == 8);
+  EXPECT_EQ(content.probe->compare, Probe::Compare::differs);
+  content = probe("byte_jump:0,0,from_end,post_offset -8");
+  EXPECT_TRUE(content.probe->kind == Kind::jump && content.probe->from == Probe::From::end);
+  EXPECT_EQ(content.probe->post_offset, -8);
+  content = probe("byte_jump:2,1,relative,multiplier 4,align,from_beginning,big");
+  EXPECT_TRUE(content.probe->multiplier == 4 && content.probe->align == 4 && content.relative);
+  EXPECT_EQ(content.probe->from, Probe::From::beginning);
+  content = probe("byte_extract:20,2,z,string,dec,multiplier 2,align 2");
+  EXPECT_TRUE(content.probe->kind == Kind::extract && content.probe->variable == 2 && content.probe->align == 2);
+  const Signature rule =
+      one("byte_extract:1,0,n; content:\"a\"; offset:n; depth:n; content:\"bc\"; distance:n; within:n; "
+          "isdataat:1,relative; nocase;");
+  EXPECT_EQ(rule.fast_pattern(), "bc");
+  EXPECT_TRUE(rule.contents[1].offset_variable == 0 && rule.contents[1].depth_variable == 0);
+  EXPECT_TRUE(rule.contents[2].distance_variable == 0 && rule.contents[2].within_variable == 0);
+  EXPECT_TRUE(rule.contents[2].relative && rule.contents[2].nocase && rule.reads_streams());
+  EXPECT_EQ(one("byte_test:1,=,0,0;").fast_pattern(), "");
+  EXPECT_FALSE(one("content:\"a\"; isdataat:!1,relative;").reads_streams());
+  EXPECT_FALSE(one("content:\"a\"; byte_jump:1,0,from_end;").reads_streams());
+}
+
+TEST(NidsRules, ProbesThatAreWrong) {
+  const std::pair<std::string, const char*> cases[] = {
+      {"isdataat:", "has '', which is not a number of bytes, 0 to 65535"},
+      {"isdataat:-1", "has '-1', which is not a number of bytes, 0 to 65535"},
+      {"isdataat:65536", "has '65536', which is not a number of bytes, 0 to 65535"},
+      {"isdataat:5,rel", "has 'rel', not relative or rawbytes"},
+      {"isdataat:n", "has 'n', which no byte_extract before it has read"},
+      {"byte_test:1,>,5", "is not BYTES, OPERATOR, VALUE, OFFSET and options"},
+      {"byte_test:9,>,5,0", "has '9', which is not a number of bytes, 0 to 8"},
+      {"byte_test:24,>,5,0,string,dec", "has '24', which is not a number of bytes, 1 to 23"},
+      {"byte_test:0,>,5,0,string", "has '0', which is not a number of bytes, 1 to 23"},
+      {"byte_test:1,==,5,0", "has '==', which is none of = < > <= >= & ^, or one of them behind !"},
+      {"byte_test:1,,5,0", "has '', which is none of = < > <= >= & ^, or one of them behind !"},
+      {"byte_test:1,=,-5,0", "has '-5' for a value"},
+      {"byte_test:1,=,18446744073709551616,0", "has '18446744073709551616' for a value"},
+      {"byte_test:1,=,n,0", "has 'n', which no byte_extract before it has read"},
+      {"byte_test:1,=,5,65536", "has '65536', which is not an offset, -65535 to 65535"},
+      {"byte_test:1,=,5,0,hex", "has a base of numbers, but not 'string'"},
+      {"byte_test:1,=,5,0,string,hex,dec", "has 'dec', which is wrong there"},
+      {"byte_test:1,=,5,0,string,big", "has an order of bytes, but numbers in 'string'"},
+      {"byte_test:1,=,5,0,little,big", "has 'big', which is wrong there"},
+      {"byte_test:1,=,5,0,relative,relative", "has two of 'relative'"},
+      {"byte_test:1,=,5,0,bitmask 0", "has 'bitmask 0', which is wrong there"},
+      {"byte_test:1,=,5,0,dce", "has 'dce', which is not supported"},
+      {"byte_test:1,=,5,0,align", "has 'align', which is not supported"},
+      {"byte_jump:1", "is not BYTES, OFFSET and options"},
+      {"byte_jump:1,0,multiplier 0", "has 'multiplier 0', which is wrong there"},
+      {"byte_jump:1,0,align 4", "has 'align 4', which is wrong there"},
+      {"byte_jump:1,0,from_end,from_beginning", "has 'from_beginning', which is wrong there"},
+      {"byte_jump:1,0,post_offset x", "has 'post_offset x', which is wrong there"},
+      {"byte_jump:1,0,bitmask 0x3", "has 'bitmask', which is not supported"},
+      {"byte_extract:1,0", "is not BYTES, OFFSET, NAME and options"},
+      {"byte_extract:1,0,1n", "has '1n', which is no name"},
+      {"byte_extract:1,0,n,align 3", "has 'align 3', which is wrong there"},
+      {"byte_extract:15,0,n,string,hex", "has '15', which is not a number of bytes, 1 to 14"},
+      {"byte_extract:1,0,n,slice", "has 'slice', which is not supported"},
+  };
+  for (const auto& [option, why] : cases) {
+    const size_t colon = option.find(':');
+    EXPECT_EQ(refusal("sid:2; " + option + ";"),
+              "f:1: sid 2: " + option.substr(0, colon) + " '" + option.substr(colon + 1) + "' " + why);
+  }
+  EXPECT_EQ(refusal("sid:2; byte_extract:1,0,n; byte_extract:1,1,n;"),
+            "f:1: sid 2: byte_extract '1,1,n' reads the variable 'n', which another has read");
+  EXPECT_EQ(refusal("sid:2; byte_extract:1,0,n; byte_extract:1,n,m;"),
+            "f:1: sid 2: byte_extract '1,n,m' has a variable for the offset");
+  EXPECT_EQ(
+      refusal("sid:2; content:\"a\"; distance:n;"),
+      "f:1: sid 2: distance 'n' is neither a number of bytes nor a variable that a byte_extract before it has read");
+  EXPECT_EQ(refusal("sid:2; byte_extract:1,0,n; content:\"a\"; offset:n; within:3;"),
+            "f:1: sid 2: content 'a' has offset or depth, and distance or within");
+  std::string many;
+  for (int n = 0; n <= 8; ++n) many += format("byte_extract:1,0,n%d; ", n);
+  EXPECT_EQ(refusal("sid:2; " + many), "f:1: sid 2: it has more than 8 variables");
+}
+
 TEST(NidsRules, ReadFlows) {
   using Streams = Signature::Streams;
   const std::tuple<const char*, int, int, Streams> cases[] = {
@@ -444,14 +548,14 @@ TEST(NidsRules, CommentsEndWithTheirLines) {
 
 TEST(NidsRules, WhatIsNotSupportedIsListed) {
   const std::string text =
-      "alert tcp any any -> any any (content:\"a\"; byte_test:\"/a;b/\"; sid:1;)\n"
+      "alert tcp any any -> any any (content:\"a\"; file_data:\"/a;b/\"; sid:1;)\n"
       "alert http any any -> any any (content:\"a\"; sid:2;)\n"
       "alert ip [::1] any -> any any (content:\"a\"; sid:3;)\n"
       "alert ip any any -> any any (content:\"a\"; sid:4;)\n"
       "alert ip any any -> any any (dsize:!7; sid:5;)\n"
       "alert tcp any any -> any any (content:!\"a,\\\"b\", offset 0; sid:6;)\n"
       "log tcp any any -> any any (sid:7;)\n";
-  const std::vector<std::string> list = {"f:1: sid 1: the option 'byte_test' is not supported",
+  const std::vector<std::string> list = {"f:1: sid 1: the option 'file_data' is not supported",
                                          "f:2: sid 2: protocol 'http' is not supported: ip, any, tcp, tcp-pkt, "
                                          "tcp-stream, udp and icmp are",
                                          "f:3: sid 3: IPv6 address '::1' is not supported",

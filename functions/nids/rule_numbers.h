@@ -2,8 +2,10 @@
 
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "core/text_file.h"
 #include "functions/nids/rule_file.h"
@@ -34,5 +36,11 @@ bool to_any_number(std::string_view text, T& number, T least, T most) {
 bool is_field_option(std::string_view name);
 /** Reads the value of such an option. */
 std::optional<Refusal> parse_field(std::string_view name, std::string_view text, std::vector<FieldTest>& tests);
+
+/** Whether `name` is an option that looks at bytes in a place. */
+bool is_probe_option(std::string_view name);
+/** Reads the value of such an option. `names`: of the variables that the rule has read so far, by number. */
+std::optional<Refusal> parse_probe(std::string_view name, std::string_view text, std::vector<std::string>& names,
+                                   Content& content);
 
 }  // namespace heddle::nids

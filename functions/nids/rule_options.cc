@@ -104,6 +104,7 @@ class Options {
     for (const auto& [name, reader] : kReaders)
       if (option.name == name) return (this->*reader)(option);
     if (is_field_option(option.name)) return parse_field(option.name, option.value, rule_.fields);
+    if (is_probe_option(option.name)) return probe(option);
     return Refusal{"the option " + in_quotes(option.name) + " is not supported", true};
   }
 
@@ -113,7 +114,9 @@ class Options {
     for (const Content& content : rule_.contents) {
       const std::string which = "content " + in_quotes(content.bytes);
       const auto bytes = static_cast<int>(content.bytes.size());
-      if (content.relative && (content.offset != 0 || content.depth >= 0))
+      if (content.probe) continue;
+      if (content.relative &&
+          (content.offset != 0 || content.depth >= 0 || content.offset_variable >= 0 || content.depth_variable >= 0))
         return Refusal{which + " has offset or depth, and distance or within"};
       if ((content.depth >= 0 && content.depth < bytes) || (content.within >= 0 && content.within < bytes))
         return Refusal{which + format(" is longer (%d bytes) than its depth or within", bytes)};
@@ -168,23 +171,36 @@ class Options {
     rule_.contents.push_back(std::move(content));
     return std::nullopt;
   }
+  std::optional<Refusal> probe(const Option& option) {
+    Content content;
+    if (auto refusal = parse_probe(option.name, option.value, variables_, content)) return refusal;
+    rule_.contents.push_back(std::move(content));
+    return std::nullopt;
+  }
   std::optional<Refusal> nocase(const Option& option) {
     return last(option, [](Content& content) { content.nocase = true; });
   }
+  /** A number of bytes, or the name of a variable that a byte_extract before it has read. */
   std::optional<Refusal> place(const Option& option) {
     const bool is_distance = option.name == "distance";
-    int value = 0;
-    if (!to_number(option.value, value, is_distance ? -kMostBytes : 0, kMostBytes))
+    int value = 0, variable = -1;
+    if (const auto found = std::ranges::find(variables_, option.value); found != variables_.end())
+      variable = static_cast<int>(found - variables_.begin());
+    else if (!to_number(option.value, value, is_distance ? -kMostBytes : 0, kMostBytes))
       return Refusal{std::string(option.name) + " " + in_quotes(option.value) +
-                         " is not a number of bytes; byte_extract variables are not supported",
-                     true, "byte_extract variables are not supported"};
+                     " is neither a number of bytes nor a variable that a byte_extract before it has read"};
     if (auto refusal = take_place(option.name)) return refusal;
     return last(option, [&](Content& content) {
       content.relative = content.relative || is_distance || option.name == "within";
-      (option.name == "offset"  ? content.offset
-       : option.name == "depth" ? content.depth
-       : is_distance            ? content.distance
-                                : content.within) = value;
+      const auto set = [&](int& to, int& to_variable) { to = variable >= 0 ? to : value, to_variable = variable; };
+      if (is_distance)
+        set(content.distance, content.distance_variable);
+      else if (option.name == "within")
+        set(content.within, content.within_variable);
+      else if (option.name == "offset")
+        set(content.offset, content.offset_variable);
+      else
+        set(content.depth, content.depth_variable);
     });
   }
   std::optional<Refusal> starts_with(const Option& option) {
@@ -345,7 +361,8 @@ class Options {
   template <class Change>
   std::optional<Refusal> last(const Option& option, const Change& change) {
     auto& all = rule_.contents;
-    const auto found = std::find_if(all.rbegin(), all.rend(), [](const Content& content) { return !content.regex; });
+    const auto found =
+        std::find_if(all.rbegin(), all.rend(), [](const Content& content) { return content.searches_bytes(); });
     if (found == all.rend()) return Refusal{in_quotes(option.name) + " stands before any content"};
     change(*found);
     return std::nullopt;
@@ -369,6 +386,7 @@ class Options {
                                        {"rawbytes", &Options::remark},     {"target", &Options::target},
                                        {"noalert", &Options::noalert}};
   Signature& rule_;
+  std::vector<std::string> variables_;        // names
   std::set<std::string_view> seen_, places_;  // options that may stand once: of the rule, of its last content
 };
 

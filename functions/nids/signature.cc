@@ -8,7 +8,7 @@ const Content* Signature::fast_content() const {
   const Content* best = nullptr;
   for (const Content& content : contents) {
     if (content.fast) return &content;
-    if (!content.negated && !content.regex && (best == nullptr || content.bytes.size() > best->bytes.size()))
+    if (!content.negated && content.searches_bytes() && (best == nullptr || content.bytes.size() > best->bytes.size()))
       best = &content;
   }
   return best;
@@ -27,13 +27,24 @@ bool Signature::asks_all(Protocol of) const {
   return of != Protocol::tcp || ((flow_has & (kToServer | kToClient)) != 0 && (flow_has & kEstablished) == 0);
 }
 
+namespace {
+
+/** Whether it asks where the payload ends, which a connection does not know. */
+bool asks_for_end(const Content& content) {
+  if (!content.probe) return content.at_end;
+  return (content.probe->kind == Probe::Kind::data_at && content.probe->negated) ||
+         content.probe->from == Probe::From::end;
+}
+
+}  // namespace
+
 bool Signature::reads_streams() const {
   return streams != Streams::never && (protocol == Protocol::tcp || protocol == Protocol::ip) &&
          sizes == Ranges(0, UINT32_MAX) &&
          std::ranges::all_of(fields, [](const FieldTest& test) { return test.field == Field::ip_protocol; }) &&
          !contents.empty() && !contents[0].relative &&
          std::ranges::any_of(contents, [](const Content& c) { return !c.negated; }) &&
-         std::ranges::none_of(contents, [](const Content& c) { return c.at_end; });
+         std::ranges::none_of(contents, asks_for_end);
 }
 
 }  // namespace heddle::nids

@@ -16,18 +16,55 @@ namespace heddle::nids {
 /** What a rule does with packets that it matches. */
 enum class Action : uint8_t { alert, pass, drop, reject };
 
-/** Bytes that a payload must have, or, if `negated`, must not have; or a regular expression that stands for such
- *  bytes. */
+constexpr size_t kMostVariables = 8;  ///< of a rule
+
+/** A number that a rule says, or one that a `byte_extract` of it has read. */
+struct Operand {
+  int64_t number = 0;
+  int variable = -1;  ///< its number, below kMostVariables; -1: `number` is it
+};
+
+/** What looks at bytes in a place, which counts from the payload's start or from where the content before ends:
+ *  `isdataat`, `byte_test`, `byte_jump`, `byte_extract`. */
+struct Probe {
+  enum class Kind : uint8_t { data_at, test, jump, extract };
+  enum class Compare : uint8_t { equal, less, greater, at_most, at_least, shares, differs };
+  enum class From : uint8_t { here, beginning, end };
+  static constexpr int kMostDigits = 23;
+
+  Kind kind = Kind::data_at;
+  bool negated = false;     ///< of data_at: there is no such byte; of a test: it fails
+  bool text = false;        ///< the number is written in digits
+  bool little = false;      ///< its lowest byte comes first
+  int base = 0;             ///< of `text`: 8, 10, 16, or 0: as its beginning says
+  Operand bytes, offset;    ///< how many the number has, and where
+  Compare compare{};        ///< test: the number, of which only `mask` counts if that is not 0, with `value`
+  Operand value;            ///< without sign
+  uint64_t mask = 0;        ///< what counts is shifted down by the zeros at its end
+  uint32_t multiplier = 1;  ///< jump, extract: what the number is multiplied by,
+  uint32_t align = 1;       ///< and what it is then rounded up to a multiple of
+  From from = From::here;   ///< jump: by that far from behind the number, or from an end of the payload,
+  int post_offset = 0;      ///< and this
+  int variable = -1;        ///< extract: the number of what it reads
+};
+
+/** Bytes that a payload must have, or, if `negated`, must not have; or a regular expression that stands for such bytes,
+ *  or what looks at bytes in a place. */
 struct Content {
-  std::string bytes;                   ///< 1..255; none with a `regex`
+  std::string bytes;                   ///< 1..255; none with a `regex` or `probe`
   std::shared_ptr<const Regex> regex;  ///< `pcre`, which has only `negated` and `relative`: searched in what follows
+  std::shared_ptr<const Probe> probe;  ///< has only `relative`
   bool nocase = false, negated = false;
   bool at_end = false;            ///< only where the payload ends with it
   bool relative = false;          ///< searched behind the match of the content before: `distance`, `within`
   int offset = 0, depth = -1;     ///< of the payload; depth counts from offset, -1: to the end
   int distance = 0, within = -1;  ///< from the end of the match before; within counts from distance, -1: to the end
-  bool fast = false;              ///< `fast_pattern`
+  /** Variables that stand for these instead; -1: none. */
+  int offset_variable = -1, depth_variable = -1, distance_variable = -1, within_variable = -1;
+  bool fast = false;                     ///< `fast_pattern`
   int chop_offset = 0, chop_length = 0;  ///< the part of `bytes` that is the fast pattern; length 0: all
+
+  bool searches_bytes() const { return !regex && !probe; }
 };
 
 /** How often a rule must match before it counts, or how often it may: `threshold` and `detection_filter`. */

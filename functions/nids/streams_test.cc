@@ -25,30 +25,13 @@ Frame segment(unsigned port, uint32_t sequence, unsigned flags, const std::strin
   return frame;
 }
 
-/** Whether contents `k` and on are in `text`, whose first byte is number `base`, and one ends behind text[fresh]. */
-bool stream_contents(const OracleRule& rule, const std::string& text, int base, int fresh, size_t k, int end,
-                     bool is_fresh) {
-  if (k == rule.contents.size()) return is_fresh;
-  const OracleContent& content = rule.contents[k];
-  const int bytes = static_cast<int>(content.bytes.size()), size = static_cast<int>(text.size());
-  int low = content.offset - base, high = content.depth < 0 ? size : content.offset + content.depth - base;
-  if (content.relative) {
-    low = end + content.distance;
-    high = content.within < 0 ? size : end + content.distance + content.within;
-  }
-  bool found = false;
-  for (int at = std::max(low, 0); at + bytes <= std::min(high, size); ++at) {
-    if (!stands_at(text, content, at)) continue;
-    found = true;
-    if (!content.negated && stream_contents(rule, text, base, fresh, k + 1, at + bytes, is_fresh || at + bytes > fresh))
-      return true;
-  }
-  return content.negated && !found && stream_contents(rule, text, base, fresh, k + 1, end, is_fresh);
-}
-
 bool reads_streams(const OracleRule& rule) {
   bool some = false, ends = false;
-  for (const OracleContent& content : rule.contents) some |= !content.negated, ends |= content.at_end;
+  for (const OracleContent& content : rule.contents) {
+    some |= !content.negated;
+    ends |= content.at_end || (content.probe.option == "isdataat" && content.probe.negated) ||
+            content.probe.from == "from_end";
+  }
   return (rule.protocol == "tcp" || rule.protocol == "ip") && rule.size_below < 0 && rule.fields.empty() && some &&
          !ends && !rule.contents[0].relative;
 }
@@ -69,7 +52,7 @@ struct Direction {
     const int base = std::max(0, old_next_ - static_cast<int>(Streams::kWindowBytes));
     std::string text;
     for (int at = base; at < next; ++at) text += bytes.at(at);
-    return stream_contents(rule, text, base, old_next_ - base, 0, 0, false);
+    return oracle_contents(rule, text, base, old_next_ - base, 0, 0, false, {});
   }
 
  private:
@@ -140,7 +123,7 @@ std::vector<std::pair<size_t, unsigned>> alerts_in(const TextFile& eve) {
 TEST_P(NidsStreamTest, FindsWhatTheOracleFinds) {
   auto random = random_for("streams");
   const TextFile file("stream_rules"), eve("stream_eve");
-  size_t across = 0;
+  size_t across = 0, looking = 0;
   const int rounds = tries(5, 300);
   for (int round = 0; round < rounds; ++round) {
     std::vector<OracleRule> rules;
@@ -150,6 +133,18 @@ TEST_P(NidsStreamTest, FindsWhatTheOracleFinds) {
       if (rule.protocol == "udp" || rule.protocol == "icmp") rule.protocol = "tcp";
       if (!rule.destination_ports.items.empty()) rule.destination_ports.items = {{80, 80}};
       rule.source_ports.items.clear();
+      rules.push_back(rule);
+    }
+    // Those that look at bytes behind what they search.
+    while (rules.size() < 50) {
+      OracleRule rule;
+      rule.sid = static_cast<unsigned>(rules.size()) + 1;
+      int variables = 0;
+      for (int k = 0; k < 2; ++k) {
+        rule.contents.push_back({.bytes = random_bytes(random, 3), .relative = k > 0});
+        rule.contents.push_back(random_probe(random, variables));
+        if (random() % 3 != 0) rule.contents.back().relative = true;
+      }
       rules.push_back(rule);
     }
     file.write(rules);
@@ -169,8 +164,9 @@ TEST_P(NidsStreamTest, FindsWhatTheOracleFinds) {
       const OraclePacket packet = oracle_packet(frames.back());
       for (const OracleRule& rule : rules) {
         const bool alone = oracle_matches(rule, packet);
-        if (alone || direction.matches(rule)) wanted.emplace_back(i, rule.sid);
-        across += !alone && direction.matches(rule);
+        const bool together = !alone && direction.matches(rule);
+        if (alone || together) wanted.emplace_back(i, rule.sid);
+        across += together, looking += rule.sid > 40 && together;
       }
     }
     const Result result = run(chain(file, eve), GetParam(), frames, {.batches = {1, 40, 7}});
@@ -180,6 +176,7 @@ TEST_P(NidsStreamTest, FindsWhatTheOracleFinds) {
     if (HasFailure()) return;
   }
   EXPECT_GT(across, 4 * static_cast<size_t>(rounds));
+  EXPECT_GT(looking, static_cast<size_t>(rounds));
 }
 
 // What a rule asks for comes in three segments, the last of them first: the one that closes the gap is stopped.

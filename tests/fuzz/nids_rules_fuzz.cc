@@ -30,14 +30,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const Signature& rule : set.rules) {
     if (rule.sid == 0 || rule.sources.empty() || rule.source_ports.empty() || rule.destination_ports.empty()) abort();
     for (const Content& content : rule.contents)
-      if (content.bytes.empty() != (content.regex != nullptr) || content.bytes.size() > 255) abort();
+      if (content.bytes.empty() == content.searches_bytes() || content.bytes.size() > 255) abort();
   }
   const Automata automata(set.rules);
   static Workspace workspace;
   for (const Signature& rule : set.rules) {
     std::string payload;
     for (const Content& content : rule.contents)
-      if (!content.negated) payload += content.bytes;
+      if (!content.negated) payload += content.probe ? std::string(size % 4, '1') : content.bytes;
     View view{};
     view.protocol = rule.protocol == Protocol::ip && size % 3 != 0 ? Protocol::udp : rule.protocol;
     view.has_ports = names_ports(view.protocol) && size % 5 != 0;
