@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (view.has_ports && !(rule.fast_pattern().empty() ? always : found)) abort();
     const bool matched = matches(rule, view, workspace);
     // A connection that is all in one segment, for rules that are for both.
-    if (rule.streams == Signature::Streams::too && rule.reads_streams() &&
+    if (!payload.empty() && rule.streams == Signature::Streams::too && rule.reads_streams() &&
         matches(rule, view, {view.payload, 0, 0}, workspace) != matched)
       abort();
     if (!payload.empty())
