@@ -11,8 +11,10 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <tuple>
 
 #include "click/diagnostics.h"
+#include "click/port_names.h"
 #include "click/quoting.h"
 
 namespace heddle::click {
@@ -95,8 +97,10 @@ bool gateway_of_interface(std::string_view name, Ipv4Address& value) {
 
 AddressBook::AddressBook(const Graph& graph) {
   for (const ElementDeclaration& element : graph.elements) {
-    if (element.class_name != "AddressInfo") continue;
-    for (const Argument& argument : element.arguments) add(element.name, argument.text);
+    const bool of_addresses = element.class_name == "AddressInfo";
+    if (!of_addresses && element.class_name != "PortInfo") continue;
+    for (const Argument& argument : element.arguments)
+      of_addresses ? add(element.name, argument.text) : add_port(element.name, argument.text);
   }
 }
 
@@ -126,17 +130,43 @@ std::string AddressBook::add(std::string_view element, std::string_view argument
   return "";
 }
 
+std::string AddressBook::add_port(std::string_view element, std::string_view argument) {
+  const std::string_view line = argument.substr(0, argument.find('#'));  // a comment behind it, as in /etc/services
+  std::vector<std::string_view> words = split_words(line);
+  if (words.empty()) return "";
+  if (words.size() == 1)
+    return in_quotes(trim(line)) + " is not a name and its port, such as 'http 80' or 'dns 53/udp'";
+  const size_t slash = words[1].find('/');
+  const std::string_view protocol = slash == words[1].npos ? "" : words[1].substr(slash + 1);
+  uint16_t port = 0;
+  if (!parse(words[1].substr(0, slash), port) || (slash != words[1].npos && protocol != "tcp" && protocol != "udp"))
+    return in_quotes(words[0]) + ": " + in_quotes(words[1]) + " is not a port such as 80, 80/tcp or 53/udp";
+  words.erase(words.begin() + 1);
+  for (const std::string_view name : words) {
+    Entry& entry = entries_[std::string(around(element)) + std::string(name)];
+    if (protocol != "udp") entry.tcp = port;
+    if (protocol != "tcp") entry.udp = port;
+  }
+  return "";
+}
+
 template <class T>
-bool AddressBook::find(std::string_view element, std::string_view name, std::optional<T> Entry::*kind, T& value) const {
+std::optional<T> AddressBook::declared(std::string_view element, std::string_view name,
+                                       std::optional<T> Entry::*kind) const {
   std::string_view scope = element;
   do {
     scope = around(scope);
     const auto found = entries_.find(std::string(scope) + std::string(name));
-    if (found == entries_.end() || !(found->second.*kind)) continue;
-    value = *(found->second.*kind);
-    return true;
+    if (found != entries_.end() && found->second.*kind) return found->second.*kind;
   } while (!scope.empty());
-  return of_interface(name, value);  // as in Click: a device's name is that of its addresses
+  return std::nullopt;
+}
+
+template <class T>
+bool AddressBook::find(std::string_view element, std::string_view name, std::optional<T> Entry::*kind, T& value) const {
+  const std::optional<T> said = declared(element, name, kind);
+  if (said) value = *said;
+  return said || of_interface(name, value);  // as in Click: a device's name is that of its addresses
 }
 
 bool AddressBook::find(std::string_view element, std::string_view text, Ipv4Address& value) const {
@@ -170,6 +200,29 @@ bool AddressBook::find(std::string_view element, std::string_view text, std::vec
   if (addresses.empty()) return false;
   value = std::move(addresses);
   return true;
+}
+
+bool AddressBook::find_port(std::string_view element, std::string_view name, Port& value, bool ask_host) const {
+  // What knows the name first counts, whichever protocols it knows it for.
+  const auto take = [&](const auto& port_at) {
+    const std::optional<uint16_t> tcp = value.protocol == Port::kUdp ? std::nullopt : port_at(false);
+    const std::optional<uint16_t> udp = value.protocol == Port::kTcp ? std::nullopt : port_at(true);
+    const bool same = !tcp || !udp || *tcp == *udp;
+    if (same && (tcp || udp)) value.number = tcp ? *tcp : *udp;
+    return std::pair(tcp || udp, same);
+  };
+  auto [known, same] = take([&](bool udp) { return declared(element, name, udp ? &Entry::udp : &Entry::tcp); });
+  if (!known) std::tie(known, same) = take([&](bool udp) { return well_known_port(name, udp); });
+  if (!known && ask_host) std::tie(known, same) = take([&](bool udp) { return port_of_host(name, udp); });
+  return known && same;
+}
+
+bool AddressBook::find(std::string_view element, std::string_view text, Port& value) const {
+  return find_port(element, text, value, true);
+}
+
+bool AddressBook::find_known(std::string_view element, std::string_view text, Port& value) const {
+  return find_port(element, text, value, false);
 }
 
 }  // namespace heddle::click

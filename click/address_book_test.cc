@@ -15,6 +15,7 @@ class AddressBookTest : public testing::Test {
   T read(const std::string& text, T otherwise = {}) {
     ParseOptions options = options_for_test();
     options.known_classes.push_back("AddressInfo");
+    options.known_classes.push_back("PortInfo");
     diagnostics_ = {};
     const Graph graph = parse(text, "t", options, diagnostics_);
     EXPECT_TRUE(diagnostics_.ok()) << diagnostics_.text();
@@ -80,6 +81,38 @@ TEST_F(AddressBookTest, TheLastAddressCountsAndOrderDoesNot) {
 
 TEST_F(AddressBookTest, AddressesAreNoNames) {
   EXPECT_EQ(read<Ipv4Address>("AddressInfo(1.2.3.4 5.6.7.8); user :: A(1.2.3.4)").value, 0x01020304u);
+}
+
+TEST_F(AddressBookTest, PortsHaveNames) {
+  const std::string info = "PortInfo(web 8080/tcp, web 8081/udp, dns 5353/udp, , ssh 2222 shell-of-old # comment); ";
+  const auto port = [&](const std::string& name, Port::Protocol protocol) {
+    return read<Port>(info + "c :: { PortInfo(inner 7); user :: A(" + name + ") }", {protocol, 1}).number;
+  };
+  EXPECT_EQ(port("web", Port::kTcp), 8080);
+  EXPECT_EQ(port("V web", Port::kUdp), 8081);
+  EXPECT_EQ(port("ssh", Port::kTcpOrUdp), 2222);
+  EXPECT_EQ(port("shell-of-old", Port::kUdp), 2222);
+  EXPECT_EQ(port("inner", Port::kUdp), 7);
+  EXPECT_EQ(port("dns", Port::kUdp), 5353);
+  EXPECT_EQ(port("dns", Port::kTcpOrUdp), 5353);
+  EXPECT_EQ(port("dns", Port::kTcp), 53);  // a well-known service
+  EXPECT_EQ(port("443", Port::kTcp), 443);
+  EXPECT_EQ(diagnostics_.text(), "");
+  for (const std::string name : {"web", "nobody", "65536", "#"}) EXPECT_EQ(port(name, Port::kTcpOrUdp), 1) << name;
+  EXPECT_EQ(read<Port>(info + "c :: { PortInfo(inner 7) }; user :: A(inner)", {Port::kUdp, 1}).number, 1);
+  EXPECT_EQ(diagnostics_.text(),
+            "t:1:126: A 'user': V: 'inner' is not a UDP port from 0 to 65535, or a name of one such as domain\n");
+}
+
+TEST(AddressBookAddTest, SaysWhatIsWrongWithPorts) {
+  AddressBook book;
+  EXPECT_EQ(book.add_port("PortInfo@1", "http 80/tcp www # World Wide Web"), "");
+  EXPECT_EQ(book.add_port("PortInfo@1", "# nothing"), "");
+  EXPECT_EQ(book.add_port("PortInfo@1", "http # 80"),
+            "'http' is not a name and its port, such as 'http 80' or 'dns 53/udp'");
+  for (const std::string port : {"65536", "80/sctp", "80/", "/tcp", "x"})
+    EXPECT_EQ(book.add_port("PortInfo@1", "x " + port),
+              "'x': '" + port + "' is not a port such as 80, 80/tcp or 53/udp");
 }
 
 TEST(AddressBookAddTest, SaysWhatIsWrong) {

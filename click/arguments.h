@@ -26,7 +26,7 @@ namespace heddle::click {
  *        .finish();
  *
  *  `limits` are what parse() and expectation() of the variable's type accept: for numbers a minimum and a maximum. An
- *  address may be given by its name in the address book. */
+ *  address or a port may be given by its name in the address book. */
 class Arguments {
  public:
   /** Diagnostics and address book must outlive this object. */
@@ -78,7 +78,7 @@ class Arguments {
   /** All that are left, whatever they look like. */
   std::vector<Argument> rest_with_keywords();
 
-  /** parse() for parts of rest(): knows the names of addresses, too. */
+  /** parse() for parts of rest(): knows the names of addresses and ports, too. */
   template <class T, class... Limits>
   bool read(std::string_view text, T& value, Limits... limits) const {
     if (parse(text, value, limits...)) return true;
@@ -87,7 +87,7 @@ class Arguments {
     return false;
   }
 
-  /** The names of addresses that the element sees. */
+  /** The names of addresses and ports that the element sees. */
   AddressNames names() const { return addresses_ == nullptr ? AddressNames{} : AddressNames{*addresses_, name_}; }
 
   /** Reports a mistake of the element as a whole: "Class 'name': MESSAGE". */

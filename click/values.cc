@@ -160,6 +160,8 @@ bool parse(std::string_view text, std::vector<Ipv4Address>& value) {
   return true;
 }
 
+bool parse(std::string_view text, Port& value) { return parse(text, value.number); }
+
 bool parse(std::string_view text, Duration& value) {
   return parse_with_unit(text,
                          {{"us", 1},
@@ -211,6 +213,10 @@ std::string expectation(const std::vector<Ipv4Address>&) {
   return "a list of IPv4 addresses such as 10.0.0.1 10.0.0.2";
 }
 std::string expectation(EthernetAddress) { return "an Ethernet address such as 00-1A-2B-03-04-05"; }
+std::string expectation(Port value) {
+  static constexpr const char* kOf[] = {"", "TCP ", "UDP "};
+  return format("a %sport from 0 to 65535, or a name of one such as domain", kOf[value.protocol]);
+}
 std::string expectation(Duration) { return "a time such as 200us, 1ms or 2s"; }
 std::string expectation(Bandwidth) { return "a bandwidth such as 10Mbps or 1GBps"; }
 

@@ -36,6 +36,14 @@ struct EthernetAddress {
   auto operator<=>(const EthernetAddress&) const = default;
 };
 
+/** A port of TCP, of UDP or of both: a number from 0 to 65535 or, as an argument, a name that the address book knows
+ *  for `protocol`. Host byte order. */
+struct Port {
+  enum Protocol : uint8_t { kTcpOrUdp, kTcp, kUdp };
+  Protocol protocol = kTcpOrUdp;
+  uint16_t number = 0;
+};
+
 /** A time in s, sec, ms, us, ns, m, min, h or hr, such as 200us, 1.5ms or 2 min; a number without unit is in
  *  seconds. */
 struct Duration {
@@ -74,6 +82,8 @@ bool parse(std::string_view text, Ipv4Prefix& value);
 /** One or more, separated by spaces. */
 bool parse(std::string_view text, std::vector<Ipv4Address>& value);
 bool parse(std::string_view text, EthernetAddress& value);
+/** A number; its protocol stays. */
+bool parse(std::string_view text, Port& value);
 bool parse(std::string_view text, Duration& value);
 bool parse(std::string_view text, Bandwidth& value);
 
@@ -95,6 +105,7 @@ std::string expectation(Ipv4Address);
 std::string expectation(Ipv4Prefix);
 std::string expectation(const std::vector<Ipv4Address>&);
 std::string expectation(EthernetAddress);
+std::string expectation(Port);
 std::string expectation(Duration);
 std::string expectation(Bandwidth);
 

@@ -127,6 +127,7 @@ const std::vector<std::pair<const char*, const char*>>& sources_and_others() {
       {"KernelTun", "KernelTun(10.99.0.1/24) -> Discard;"},
       {"McastSocket", "McastSocket(239.1.2.3, 9000) -> Discard;"},
       {"Message", "Message(starts); TestSource -> TestSink;"},
+      {"PortInfo", "PortInfo(a 80/tcp); TestSource -> TestSink;"},
       {"RandomSeed", "RandomSeed(7); TestSource -> RandomSample(0.5) -> TestSink;"},
       {"RatedSource", "RatedSource(LIMIT 2) -> Discard;"},
       {"ScheduleInfo", "ScheduleInfo(s 2); s :: TestSource -> TestSink;"},

@@ -483,6 +483,7 @@ BAD_ALONE = {
         "tcp, 7777, RETRIES x",
         "tcp, 1, 2",
     ],
+    "PortInfo": ["x", "x 65536", "x 80/sctp"],
     "IPRewriterPatterns": ["x", "x 1.2.3.4 1 -", "x 1.2.3.4 y - -", "x - - - -, x - - - -"],
     "RoundRobinIPMapper": ["", "x", "- - 1.2.3.4 - 0", "- - 1.2.3.4 - 0 256", "1.2.3.4 1-0 - - 0 0", "- - - - 0 0, -"],
     "Message": ["", "a, b", "a, ERROR, 1"],

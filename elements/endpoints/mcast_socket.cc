@@ -24,15 +24,16 @@ int datagram_socket() {
 
 void McastSocket::configure(click::Arguments& arguments) {
   click::Ipv4Address group, source;
-  uint16_t port = 0, source_port = 0;
-  arguments.required("MCASTIP", group).required("MCASTPORT", port, uint16_t{1}, UINT16_MAX);
+  click::Port port{.protocol = click::Port::kUdp, .number = 1}, source_port{.protocol = click::Port::kUdp};
+  arguments.required("MCASTIP", group).required("MCASTPORT", port);
   arguments.optional("SOURCEIP", source).optional("SOURCEPORT", source_port);
   arguments.keyword("LOOP", loop_);
   read_options(arguments);
   if (group.value >> 28 != 14) arguments.error("MCASTIP", "an address of 224.0.0.0/4");
+  if (port.number == 0) arguments.error("MCASTPORT", "a port; expected one from 1 to 65535");
   if (inputs == 0 && outputs == 0) arguments.error("neither input nor output is connected");
-  address_ = inet(group.value, port);
-  if (source.value != 0 || source_port != 0) local_ = inet(source.value, source_port);
+  address_ = inet(group.value, port.number);
+  if (source.value != 0 || source_port.number != 0) local_ = inet(source.value, source_port.number);
   last_ = address_, answers_ = false;
 }
 

@@ -64,11 +64,11 @@ Socket::Address Socket::inet(uint32_t ip, uint16_t port) {
 
 void Socket::read_inet(click::Arguments& arguments) {
   click::Ipv4Address address, local;
-  uint16_t port = 0, local_port = 0;
+  click::Port port{.protocol = stream_ ? click::Port::kTcp : click::Port::kUdp}, local_port = port;
   arguments.required("ADDRESS", address).required("PORT", port);
   arguments.optional("LOCALADDRESS", local).optional("LOCALPORT", local_port);
-  address_ = inet(address.value, port);
-  if (local.value != 0 || local_port != 0) local_ = inet(local.value, local_port);
+  address_ = inet(address.value, port.number);
+  if (local.value != 0 || local_port.number != 0) local_ = inet(local.value, local_port.number);
 }
 
 void Socket::read_files(click::Arguments& arguments) {

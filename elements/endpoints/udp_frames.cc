@@ -24,11 +24,13 @@ void UdpFrames::configure_frames(click::Arguments& arguments, Ports* ports) {
   int64_t limit = -1;
   click::EthernetAddress source, destination;
   click::Ipv4Address from, to;
+  click::Port sport{.protocol = click::Port::kUdp}, dport = sport;
   arguments.required("RATE", rate, 0.0, kMostFrames).required("LIMIT", limit);
   arguments.required("LENGTH", frame_bytes_, 60u, 9216u).required("SRCETH", source).required("SRCIP", from);
-  if (ports != nullptr) arguments.required("SPORT", ports->source);
+  if (ports != nullptr) arguments.required("SPORT", sport);
   arguments.required("DSTETH", destination).required("DSTIP", to);
-  if (ports != nullptr) arguments.required("DPORT", ports->destination);
+  if (ports != nullptr) arguments.required("DPORT", dport);
+  if (ports != nullptr) *ports = {sport.number, dport.number};
   limit_ = limit;
   bucket_.set_rate(rate);
 

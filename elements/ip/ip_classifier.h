@@ -36,7 +36,8 @@ namespace heddle {
  *  none). Directives are combined by and (&&, or side by side), or (||), not (!), parentheses, and C ? A : B with
  *  spaces around ":"; "and" binds closer than "or". "-", "any" and "all" as the whole pattern match every packet.
  *
- *  Addresses and networks may be names that AddressInfo gives (host server, net LAN, src LAN:net, server:ip).
+ *  Addresses and networks may be names that AddressInfo gives (host server, net LAN, src LAN:net, server:ip), ports
+ *  those that PortInfo gives.
  *
  *  Much can be left out: "tcp" is "ip proto tcp", "www" is "port www", "syn" is "tcp opt syn", "10.0.0.0/8" is "net
  *  10.0.0.0/8"; and a directive without words before its value takes them from the one before: "src port 80 or 443".

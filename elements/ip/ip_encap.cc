@@ -163,11 +163,11 @@ void IPEncap::handlers(Handlers& list) {
 
 void UDPIPEncap::configure(click::Arguments& arguments) {
   click::Ipv4Address source;
-  uint16_t sport = 0, dport = 0;
+  click::Port sport{.protocol = click::Port::kUdp}, dport = sport;
   arguments.required("SRC", source).required("SPORT", sport);
   from_annotation_ = read_destination(arguments, destination_);
   arguments.required("DPORT", dport).optional("CHECKSUM", checksum_);
-  source_ = htonl(source.value), source_port_ = htons(sport), destination_port_ = htons(dport);
+  source_ = htonl(source.value), source_port_ = htons(sport.number), destination_port_ = htons(dport.number);
 }
 
 Access UDPIPEncap::access(Processor) const {

@@ -24,8 +24,8 @@ namespace heddle {
  *  SADDR: an address, a range 10.0.0.1-10.0.0.9 or a network 10.0.0.0/24, without its first and last address. SPORT: a
  *  port or a range 1024-65535. Of a range of ports the flow's own is taken if it is in there and free; else, and of
  *  addresses, a free one at random. With ? behind the range it is always at random, with # in turn (1024-65535#,
- *  10.0.0.1-10.0.0.9#). DADDR: an address; DPORT: a port. The flow's packets leave by OUT, replies, with the rewriting
- *  undone, by BACK. As many INPUTSPECs as inputs. Push.
+ *  10.0.0.1-10.0.0.9#). DADDR: an address; DPORT: a port. Ports may be names (heddle elements PortInfo). The flow's
+ *  packets leave by OUT, replies, with the rewriting undone, by BACK. As many INPUTSPECs as inputs. Push.
  *
  *  MAPPING_CAPACITY (or CAPACITY): most mappings, default 65536; each takes 192 bytes or a little more; or the name of
  *  another rewriter of any class, with which this one then has its mappings in common memory, as many together as that

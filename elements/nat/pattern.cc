@@ -20,7 +20,7 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 template <class T>
-bool read_address(const click::AddressNames& names, const std::string& text, T& value) {
+bool read_named(const click::AddressNames& names, const std::string& text, T& value) {
   return click::parse(text, value) || names.find(text, value);
 }
 
@@ -45,31 +45,33 @@ bool read_addresses(const click::AddressNames& names, std::string text, uint32_t
   click::Ipv4Prefix network;
   take_choice(text, choice);
   const size_t dash = text.find('-');
-  if (read_address(names, text, low)) {
+  if (read_named(names, text, low)) {
     first = low.value, count = 1;
     return true;
   }
-  if (dash != std::string::npos && read_address(names, text.substr(0, dash), low) &&
-      read_address(names, text.substr(dash + 1), high) && low.value <= high.value) {
+  if (dash != std::string::npos && read_named(names, text.substr(0, dash), low) &&
+      read_named(names, text.substr(dash + 1), high) && low.value <= high.value) {
     first = low.value;
     count = high.value - low.value + 1;
     return count != 0;
   }
-  if (!read_address(names, text, network) || network.length == 0) return false;
+  if (!read_named(names, text, network) || network.length == 0) return false;
   const uint32_t all = 1u << (32 - network.length);
   first = network.address + (all > 2 ? 1 : 0), count = all > 2 ? all - 2 : all;
   return true;
 }
 
-bool read_ports(std::string text, uint16_t& first, uint32_t& count, Choice& choice) {
-  uint16_t low = 0, high = 0;
+bool read_ports(const click::AddressNames& names, std::string text, uint16_t& first, uint32_t& count, Choice& choice) {
+  click::Port low, high;
   take_choice(text, choice);
   const size_t dash = text.find('-');
-  if (!click::parse(text.substr(0, dash), low)) return false;
-  high = low;
-  if (dash != std::string::npos && !click::parse(text.substr(dash + 1), high)) return false;
-  first = low, count = high - low + 1u;
-  return low <= high;
+  if (read_named(names, text, low))  // ftp-data
+    high = low;
+  else if (dash == std::string::npos || !read_named(names, text.substr(0, dash), low) ||
+           !read_named(names, text.substr(dash + 1), high))
+    return false;
+  first = low.number, count = high.number - low.number + 1u;
+  return low.number <= high.number;
 }
 
 }  // namespace
@@ -96,12 +98,13 @@ std::shared_ptr<Pattern> Pattern::read(const click::AddressNames& names, const s
   }
   if (source_port != "-") {
     pattern->keeps_source_port_ = false;
-    if (!read_ports(source_port, pattern->source_port_, pattern->ports_, choice))
+    if (!read_ports(names, source_port, pattern->source_port_, pattern->ports_, choice))
       mistake = "SPORT " + in_quotes(source_port) + " is not a port, a range such as 1024-65535, or -";
   }
   if (destination_port != "-") {
     pattern->keeps_destination_port_ = false;
-    if (!read_ports(destination_port, pattern->destination_port_, ignored, none_here) || ignored != 1 || none_here)
+    if (!read_ports(names, destination_port, pattern->destination_port_, ignored, none_here) || ignored != 1 ||
+        none_here)
       mistake = "DPORT " + in_quotes(destination_port) + " is not a port or -";
   }
   pattern->in_turn_ = choice.in_turn, pattern->keeps_ports_ = choice.keeps_ports;

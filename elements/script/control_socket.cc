@@ -41,8 +41,10 @@ void ControlSocket::read_port(click::Arguments& arguments) {
   arguments.required("PORT", text);
   config_.next_port = text.ends_with('+');
   if (config_.next_port) text.pop_back();
-  if (!click::parse(text, config_.port, uint16_t{1}, uint16_t{65535}))
-    arguments.error("PORT", click::expectation(config_.port, uint16_t{1}, uint16_t{65535}));
+  click::Port port{.protocol = click::Port::kTcp};
+  if (!arguments.read(text, port) || port.number == 0)
+    arguments.error("PORT", "a port from 1 to 65535, or a name of one such as http");
+  config_.port = port.number;
 }
 
 void ControlSocket::handlers(Handlers& list) {

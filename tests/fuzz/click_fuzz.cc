@@ -56,7 +56,7 @@ void read_values(const Graph& graph) {
     };
     read(false), read(0), read(uint64_t{}), read(0.0), read(std::string());
     read(Ipv4Address()), read(Ipv4Prefix()), read(EthernetAddress()), read(std::vector<Ipv4Address>());
-    read(Duration()), read(Bandwidth());
+    read(Duration()), read(Bandwidth()), read(Port());
   }
 }
 
@@ -64,7 +64,7 @@ void read_values(const Graph& graph) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ParseOptions options;
-  options.known_classes = {"A", "AddressInfo", "B", "Queue", "Script"};
+  options.known_classes = {"A", "AddressInfo", "B", "PortInfo", "Queue", "Script"};
   options.variables = {{"v", "1, '$x'"}, {"w", "$$w"}};
   Diagnostics diagnostics;
   const Graph graph = parse_with({reinterpret_cast<const char*>(data), size}, options, diagnostics);

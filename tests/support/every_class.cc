@@ -314,6 +314,7 @@ const std::set<std::string>& classes_apart() {
                                              "PeekHandlers",
                                              "PokeHandlers",
                                              "PollDevice",
+                                             "PortInfo",
                                              "RandomSeed",
                                              "RandomSource",
                                              "RatedSource",

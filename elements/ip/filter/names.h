@@ -42,8 +42,6 @@ struct TypeWord {
 const TypeWord* find_type(std::string_view word);
 /** "tcp", "icmp", ...: the number in the IPv4 header, or one of the two above. */
 std::optional<int> find_protocol(std::string_view word);
-/** "www", "domain", ..., as `proto` (kTcp, kUdp, kTcpOrUdp) knows it. kTcpOrUdp: whichever has it. */
-std::optional<uint32_t> find_port(std::string_view word, int proto);
 /** "syn", "ack", ...: the bit in the header. */
 std::optional<uint32_t> find_tcp_option(std::string_view word);
 std::optional<uint32_t> find_icmp_type(std::string_view word);

@@ -267,6 +267,14 @@ class Parser {
     return primitive.type != Type::kHost && names_.find(word(), prefix) && take_network(primitive, prefix);
   }
 
+  /** Of the name `proto` has for it; `ask_host`: /etc/services counts, too. */
+  std::optional<uint32_t> port(int proto, bool ask_host) const {
+    using click::Port;
+    Port port{.protocol = proto == kTcp ? Port::kTcp : proto == kUdp ? Port::kUdp : Port::kTcpOrUdp};
+    const bool known = ask_host ? names_.find(word(), port) : names_.book.find_known(names_.element, word(), port);
+    return known ? std::optional<uint32_t>(port.number) : std::nullopt;
+  }
+
   /** A name means a port, an ICMP type, ... as the directive's type and protocol allow. */
   bool name(Primitive& primitive) {
     using Data = Primitive::Data;
@@ -282,14 +290,15 @@ class Parser {
       bool allowed;
     };
     const auto protocol = find_protocol(word());
+    const auto option = find_tcp_option(word()), icmp_type = find_icmp_type(word());
     const Meaning meanings[] = {
         {"proto ", Data::kProto, protocol ? std::optional(static_cast<uint32_t>(*protocol)) : std::nullopt,
          untyped || primitive.type == Type::kProto},
-        {"port ", Data::kPort, find_port(word(), proto), (untyped || primitive.type == Type::kPort) && for_ports},
-        {"tcp opt ", Data::kTcpOption, find_tcp_option(word()),
+        {"port ", Data::kPort, port(proto, !protocol && !option && !icmp_type),
+         (untyped || primitive.type == Type::kPort) && for_ports},
+        {"tcp opt ", Data::kTcpOption, option,
          (untyped || primitive.type == Type::kTcpOption) && (proto == kTcp || proto == kTcpOrUdp)},
-        {"icmp type ", Data::kIcmpType, find_icmp_type(word()),
-         (untyped && (!primitive.proto || proto == kIcmp)) || is_icmp_type},
+        {"icmp type ", Data::kIcmpType, icmp_type, (untyped && (!primitive.proto || proto == kIcmp)) || is_icmp_type},
     };
     int known = 0, fitting = 0;
     std::string examples;
@@ -323,7 +332,10 @@ class Parser {
           "Ethernet "
           "addresses)");
     const char* expected = "a word of the filter language; expected a directive such as tcp, port 80 or src 10.0.0.0/8";
-    if (primitive.has_relation || primitive.mask) expected = "a value; expected a number, an address or a name";
+    if (more() && primitive.type == Type::kPort)
+      expected = "a port; expected 0 to 65535 or a name that is the same port at TCP and UDP, or tcp or udp before it";
+    else if (primitive.has_relation || primitive.mask)
+      expected = "a value; expected a number, an address or a name";
     const bool known = std::count(all_words().begin(), all_words().end(), word()) > 0;
     fail(expected + (more() && !known ? click::suggestion(word(), all_words()) : std::string()));
   }

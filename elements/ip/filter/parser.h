@@ -16,7 +16,7 @@ struct Word {
 /** The words of a pattern, with signs such as &&, != and ( as words of their own. */
 std::vector<Word> split(std::string_view text);
 
-/** Reads a pattern from words[first] on; `names`: those of addresses that it may use. Throws Mistake.
+/** Reads a pattern from words[first] on; `names`: those of addresses and ports that it may use. Throws Mistake.
  *
  *      expression := or [? expression : expression]
  *      or         := and {("or" | "||") and}
