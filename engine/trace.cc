@@ -88,8 +88,8 @@ bool Tracer::matches(const Packet* packet) const {
   if (network == 0) return false;
   const uint32_t header = (frame[network] & 15u) * 4, transport = network + header;
   const bool there = header >= kIpBytes && transport < bytes;
-  return filter_.run_checked({frame + network, bytes - network, there ? header : 0, there ? bytes - transport : 0}) ==
-         0;
+  return filter_.run_checked(
+             {frame + network, bytes - network, there ? header : 0, there ? bytes - transport : 0, network}) == 0;
 }
 
 void Tracer::come(const Router& router, const Plan& plan, int node, Batch& batch) {

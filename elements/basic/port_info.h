@@ -14,8 +14,8 @@ namespace heddle {
  *
  *  Other elements' arguments may then have the name in place of a port: patterns of IPFilter, IPClassifier and the
  *  rewriters, UDPIPEncap, FastUDPSource, UDPGen, Socket, McastSocket, ControlSocket. Where the port is one of TCP or
- *  UDP, either, a name that means different ports at the two is none. Names of a PortInfo within a compound element hold
- *  there and in the compound elements within it.
+ *  UDP, either, a name that means different ports at the two is none. Names of a PortInfo within a compound element
+ *  hold there and in the compound elements within it.
  *
  *  A name that no PortInfo explains may be that of a well-known service (http, domain, ntp, ...), the same on every
  *  host, or else one of the host's /etc/services.

@@ -17,6 +17,7 @@ namespace heddle {
  *
  *      [DIR] host ADDRESS            a.b.c.d
  *      [DIR] net ADDRESS/LENGTH      or net ADDRESS mask MASK
+ *      ether [DIR] [host] ADDRESS    0:1:2:3:4:5, 00-01-02-03-04-05
  *      [DIR] [tcp | udp] port PORT   number or name: www, http, https, ssh, domain, dns, ntp, ...; default: TCP or UDP
  *      ip proto PROTO                number or name: icmp, igmp, ipip, tcp, udp, gre, esp, ah, ospf, sctp, ...;
  *                                    tcpudp is either of two, transp any
@@ -32,9 +33,10 @@ namespace heddle {
  *      transp[POS:LEN] NUMBER        the same of the transport header; tcp[...], udp[...], icmp[...] for one protocol
  *      true   false
  *
- *  Before the value may stand `& MASK`, and a relation ==, =, !=, <, >, <= or >= (addresses: == and != only; tcp opt
- *  none). Directives are combined by and (&&, or side by side), or (||), not (!), parentheses, and C ? A : B with
- *  spaces around ":"; "and" binds closer than "or". "-", "any" and "all" as the whole pattern match every packet.
+ *  Before the value may stand `& MASK`, and a relation ==, =, !=, <, >, <= or >= (addresses: == and != only, and no
+ *  mask of Ethernet's; tcp opt none). Directives are combined by and (&&, or side by side), or (||), not (!),
+ *  parentheses, and C ? A : B with spaces around ":"; "and" binds closer than "or". "-", "any" and "all" as the whole
+ *  pattern match every packet.
  *
  *  Addresses and networks may be names that AddressInfo gives (host server, net LAN, src LAN:net, server:ip), ports
  *  those that PortInfo gives.
@@ -47,8 +49,8 @@ namespace heddle {
  *  match, too. !=, < and <= are the opposites of ==, >= and > for the two of "src or dst" together: "port < 1024" means
  *  that both ports are.
  *
- *  Unlike Click's language it has no "ether host": no annotation says where the Ethernet header is; Classifier compares
- *  addresses (0/020000000001).
+ *  The Ethernet header is what lies right before the network header, also if it has been stripped; where a packet never
+ *  had one there are other bytes. "ether" directives match no packet that has no 14 bytes before IP's header.
  *
  *  Handlers: `program` (r): the tests into which the patterns were compiled, see IPFilter; `pattern0`, `pattern1`, ...
  *  (rw): the patterns; writing one reconfigures the chain, as writing `config` does.

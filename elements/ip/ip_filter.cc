@@ -78,8 +78,8 @@ Access IPFilter::access(Processor) const {
   Access access{.column_reads = columns(Column::l3, Column::l4)};
   for (int i = 0; i < any_length_.count(); ++i) {
     const auto& step = any_length_.step(i);
-    if (step.base != ip_filter::Test::kNetwork && step.base != ip_filter::Test::kTransport) continue;
-    const Base base = step.base == ip_filter::Test::kNetwork ? Base::l3 : Base::l4;
+    if (step.base >= ip_filter::Test::kNetworkBytes) continue;
+    const Base base = step.base == ip_filter::Test::kTransport ? Base::l4 : Base::l3;
     for (int byte = 0; byte < 4; ++byte)
       if (step.mask >> (24 - 8 * byte) & 0xff)
         access.reads.push_back({base, step.offset + byte, step.offset + byte + 1});
@@ -109,8 +109,9 @@ void IPFilter::run_cpu(Batch& batch) {
     }
     const bool has_transport = l4[i] >= l3[i] && l4[i] < end;
     const ip_filter::Headers headers{static_cast<const uint8_t*>(packet->buf_addr) + l3[i], end - l3[i],
-                                     has_transport ? l4[i] - l3[i] : 0, has_transport ? end - l4[i] : 0};
-    if (headers.network_bytes < program_.network_bytes() || headers.transport_bytes < program_.transport_bytes()) {
+                                     has_transport ? l4[i] - l3[i] : 0, has_transport ? end - l4[i] : 0, l3[i]};
+    if (headers.network_bytes < program_.network_bytes() || headers.transport_bytes < program_.transport_bytes() ||
+        headers.before < program_.bytes_before()) {
       batch.next()[i] = any_length_.run_checked(headers);
       continue;
     }

@@ -21,8 +21,8 @@ namespace heddle {
  *  so), "no_match" (no pattern matches), "short" (fewer than 20 bytes of an IPv4 header).
  *
  *  Handlers: `program` (read) gives the tests into which the patterns were compiled, a line each, in Click's format:
- *  offset (256 is the first byte of the IPv4 header, 512 of the transport header), value or "from-to", mask, and where
- *  the packet goes on: a step, [output] or [X], a drop.
+ *  offset (0 is the first byte of the Ethernet header, 256 the first byte of the IPv4 header, 512 of the transport
+ *  header), value or "from-to", mask, and where the packet goes on: a step, [output] or [X], a drop.
  *
  *  Errors: a pattern that the language does not know, with the place of the word; an output that is not connected.
  *

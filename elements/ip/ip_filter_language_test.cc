@@ -39,16 +39,19 @@ class Programs {
   explicit Programs(const std::vector<std::string>& patterns)
       : checked_(rules(patterns), kUnmatched, true), fast_(rules(patterns), kUnmatched, false) {}
 
-  /** `packet` begins with its IPv4 header. */
-  int run(const Bytes& packet) const {
+  /** `packet` begins with its IPv4 header; what lies before that. */
+  int run(const Bytes& packet, const Bytes& before = {}) const {
     const uint32_t transport = (packet[0] & 15u) * 4;
     const auto size = static_cast<uint32_t>(packet.size());
     const bool there = transport >= 20 && transport < size;
-    const std::unique_ptr<uint8_t[]> exact(new uint8_t[size]);
-    std::copy(packet.begin(), packet.end(), exact.get());
-    const ip_filter::Headers headers{exact.get(), size, there ? transport : 0, there ? size - transport : 0};
+    const std::unique_ptr<uint8_t[]> exact(new uint8_t[before.size() + size]);
+    std::copy(packet.begin(), packet.end(), std::copy(before.begin(), before.end(), exact.get()));
+    const auto bytes_before = static_cast<uint32_t>(before.size());
+    const ip_filter::Headers headers{exact.get() + bytes_before, size, there ? transport : 0,
+                                     there ? size - transport : 0, bytes_before};
     const uint16_t verdict = checked_.run_checked(headers);
-    if (size >= fast_.network_bytes() && headers.transport_bytes >= fast_.transport_bytes()) {
+    if (size >= fast_.network_bytes() && headers.transport_bytes >= fast_.transport_bytes() &&
+        bytes_before >= fast_.bytes_before()) {
       ip_filter::Headers together[Program::kTogether];
       uint16_t verdicts[Program::kTogether];
       std::fill(std::begin(together), std::end(together), headers);
@@ -437,6 +440,39 @@ TEST(IPFilterLanguage, LargePatternsKeepTheirMeaning) {
     put_u16(packet, 22, static_cast<unsigned>(i + 1));
     EXPECT_EQ(program.run(packet), -1) << i;
   }
+}
+
+// Against the addresses themselves, in two halves that differ in few bits.
+TEST(IPFilterLanguage, ComparesEthernetAddresses) {
+  static const std::string kAddresses[] = {"2:0:0:0:0:1", "02-00-00-00-00-02", "2:0:0:1:0:1", "3:0:0:0:0:1"};
+  static const Bytes kBytes[] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}, {2, 0, 0, 1, 0, 1}, {3, 0, 0, 0, 0, 1}};
+  static const std::string kDirections[] = {"host ", "", "src ", "dst ", "src or dst host ", "src and dst "};
+  const Bytes packet(40, 0x45);
+  int matched = 0;
+  for (size_t wanted = 0; wanted < 4; ++wanted)
+    for (const std::string& direction : kDirections)
+      for (const std::string sign : {"", "!= "}) {
+        const Programs programs({"ether " + direction + sign + kAddresses[wanted]});
+        for (size_t to = 0; to < 4; ++to)
+          for (size_t from = 0; from < 4; ++from) {
+            Bytes before = kBytes[to];
+            before.insert(before.end(), kBytes[from].begin(), kBytes[from].end());
+            before.insert(before.end(), {8, 0});
+            const bool source = from == wanted, destination = to == wanted;
+            bool holds = source || destination;
+            if (direction == "src ") holds = source;
+            if (direction == "dst ") holds = destination;
+            if (direction == "src and dst ") holds = source && destination;
+            EXPECT_EQ(programs.run(packet, before) == 0, holds != !sign.empty()) << direction << sign << wanted;
+            matched += holds ? 1 : 0;
+          }
+        EXPECT_EQ(programs.run(packet, Bytes(13)), -1);  // no header, whatever the relation
+      }
+  EXPECT_GT(matched, 0);
+  EXPECT_EQ(Programs({"ether src 2:0:0:0:0:1 or 3:0:0:0:0:1"}).run(packet, {9, 9, 9, 9, 9, 9, 3, 0, 0, 0, 0, 1, 8, 0}),
+            0);
+  EXPECT_EQ(Programs({"ether src 2:0:0:0:0:1 or 3:0:0:0:0:1"}).run(packet, {3, 0, 0, 0, 0, 1, 9, 9, 9, 9, 9, 9, 8, 0}),
+            -1);
 }
 
 }  // namespace

@@ -30,18 +30,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (checked.text().empty()) abort();
 
-  // Every packet that is long enough for an IPv4 header, in memory that ends with it.
+  // Every packet that is long enough for an IPv4 header, in memory that ends with it; an Ethernet header before it or
+  // not.
   const std::string_view rest = input.substr(std::min(line + 1, size));
   if (rest.size() < 20) return 0;
   const auto bytes = static_cast<uint32_t>(rest.size());
-  const std::unique_ptr<uint8_t[]> packet(new uint8_t[bytes]);
-  std::copy(rest.begin(), rest.end(), packet.get());
+  const uint32_t before = rest.back() % 2 == 0 ? 0 : heddle::ip_filter::Test::kLinkBytes;
+  const std::unique_ptr<uint8_t[]> memory(new uint8_t[before + bytes]);
+  uint8_t* const packet = memory.get() + before;
+  std::copy(rest.begin(), rest.begin() + before, memory.get());
+  std::copy(rest.begin(), rest.end(), packet);
   const uint32_t transport = (packet[0] & 15u) * 4;
   const bool there = transport < bytes;
-  const Headers headers{packet.get(), bytes, there ? transport : 0, there ? bytes - transport : 0};
+  const Headers headers{packet, bytes, there ? transport : 0, there ? bytes - transport : 0, before};
   const uint16_t verdict = checked.run_checked(headers);
   if (verdict > 1) abort();
-  if (bytes < fast.network_bytes() || headers.transport_bytes < fast.transport_bytes()) return 0;
+  if (bytes < fast.network_bytes() || headers.transport_bytes < fast.transport_bytes() || before < fast.bytes_before())
+    return 0;
   Headers together[Program::kTogether];
   uint16_t verdicts[Program::kTogether];
   std::fill(std::begin(together), std::end(together), headers);

@@ -14,9 +14,12 @@ struct Test {
   enum Base : uint8_t {
     kNetwork,         ///< offset counts from the IPv4 header
     kTransport,       ///< from the transport header
+    kLink,            ///< from the Ethernet header, kLinkBytes before the IPv4 header
     kNetworkBytes,    ///< the word is the number of bytes from the IPv4 header to the packet's end
     kTransportBytes,  ///< the same from the transport header
+    kBytesBefore,     ///< the word is the number of bytes before the IPv4 header
   };
+  static constexpr int kLinkBytes = 14;
   Base base = kNetwork;
   int offset = 0;
   uint32_t mask = 0, low = 0, high = 0;
@@ -26,7 +29,7 @@ struct Test {
   }
   static Test at_least(Base base, uint32_t bytes) { return {base, 0, ~0u, bytes, ~0u}; }
 
-  bool about_length() const { return base == kNetworkBytes || base == kTransportBytes; }
+  bool about_length() const { return base >= kNetworkBytes; }
   bool same_word(const Test& other) const { return base == other.base && offset == other.offset; }
   bool operator==(const Test&) const = default;
 };

@@ -45,7 +45,9 @@ class Builder {
  private:
   int32_t node(const Test& test, int32_t yes, int32_t no) {
     if (test.about_length() && !with_lengths_) {
-      uint32_t& bytes = test.base == Test::kNetworkBytes ? graph.network_bytes : graph.transport_bytes;
+      uint32_t& bytes = test.base == Test::kNetworkBytes     ? graph.network_bytes
+                        : test.base == Test::kTransportBytes ? graph.transport_bytes
+                                                             : graph.bytes_before;
       bytes = std::max(bytes, test.low);
       return yes;
     }
@@ -74,6 +76,7 @@ class Specialiser {
   explicit Specialiser(const Graph& graph) : old_(graph), most_(4 * graph.nodes.size() + 64) {
     result_.tests = old_.tests;
     result_.network_bytes = old_.network_bytes, result_.transport_bytes = old_.transport_bytes;
+    result_.bytes_before = old_.bytes_before;
     tracks_ = old_.tests.size() <= kMostTests && old_.nodes.size() <= 4 * kMostTests;
     if (tracks_) find_reachable();
   }
@@ -201,6 +204,7 @@ Graph in_order(const Graph& graph) {
   Graph result;
   result.tests = graph.tests;
   result.network_bytes = graph.network_bytes, result.transport_bytes = graph.transport_bytes;
+  result.bytes_before = graph.bytes_before;
   std::vector<int32_t> place(graph.nodes.size(), -1), queue;
   const auto target = [&](int32_t at) {
     if (at < 0) return at;

@@ -17,6 +17,7 @@ struct Graph {
   std::vector<Node> nodes;
   int32_t start = -1;
   uint32_t network_bytes = 20, transport_bytes = 0;  // what packets have from each header on, if lengths are not asked
+  uint32_t bytes_before = 0;                         // the same before the network header
 };
 
 /** The rules as a graph in which equal parts are shared. Throws Error if it would be too large. */

@@ -95,7 +95,7 @@ std::string protocol_name(int proto) {
 
 const std::vector<std::string>& all_words() {
   static const std::vector<std::string> words = [] {
-    std::vector<std::string> result = {"src", "dst", "ip", "and", "or", "not", "true", "false", "mask"};
+    std::vector<std::string> result = {"src", "dst", "ip", "ether", "and", "or", "not", "true", "false", "mask"};
     for (auto& entry : kTypes) result.push_back(entry.name);
     for (auto& entry : kProtocols) result.push_back(entry.name);
     for (auto& entry : kTcpOptions) result.push_back(entry.name);

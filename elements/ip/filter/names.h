@@ -16,6 +16,7 @@ constexpr int kIcmp = 1, kTcp = 6, kUdp = 17;
 enum class Type : uint8_t {
   kNone,
   kHost,
+  kEther,
   kNet,
   kProto,
   kPort,

@@ -154,6 +154,12 @@ class Parser {
   /** Whether the word is one that comes before values; taken into `primitive`. */
   bool qualifier(Primitive& primitive, bool& negated) {
     if (word() == "ip") return true;
+    if (word() == "ether") {
+      if (primitive.type != Type::kNone) fail("allowed here: this directive says already what it is about");
+      primitive.type = Type::kEther;
+      return true;
+    }
+    if (word() == "host" && primitive.type == Type::kEther) return true;
     if (is_any(word(), {"not", "!"})) {
       negated = !negated;
       return true;
@@ -238,6 +244,9 @@ class Parser {
       primitive.data = Data::kInteger;
       return true;
     }
+    click::EthernetAddress ethernet;
+    if (click::parse(word(), ethernet) || (primitive.type == Type::kEther && names_.find(word(), ethernet)))
+      return take_ethernet(primitive, ethernet);
     click::Ipv4Address address;
     click::Ipv4Prefix prefix;
     if (click::parse(word(), address)) return take_host(primitive, address);
@@ -248,6 +257,12 @@ class Parser {
   static bool take_host(Primitive& primitive, click::Ipv4Address address) {
     primitive.data = Primitive::Data::kHost;
     primitive.value = address.value;
+    return true;
+  }
+  static bool take_ethernet(Primitive& primitive, const click::EthernetAddress& address) {
+    primitive.data = Primitive::Data::kEther;
+    primitive.ethernet = 0;
+    for (const uint8_t byte : address.bytes) primitive.ethernet = primitive.ethernet << 8 | byte;
     return true;
   }
   static bool take_network(Primitive& primitive, const click::Ipv4Prefix& prefix) {
@@ -326,14 +341,11 @@ class Parser {
   }
 
   [[noreturn]] void unknown_word(const Primitive& primitive) const {
-    if (word() == "ether")
-      fail(
-          "possible: no annotation says where the Ethernet header is; expected IP's fields (Classifier compares "
-          "Ethernet "
-          "addresses)");
     const char* expected = "a word of the filter language; expected a directive such as tcp, port 80 or src 10.0.0.0/8";
     if (more() && primitive.type == Type::kPort)
       expected = "a port; expected 0 to 65535 or a name that is the same port at TCP and UDP, or tcp or udp before it";
+    else if (primitive.type == Type::kEther)
+      expected = "an Ethernet address such as 0:1:2:3:4:5, which 'ether' needs";
     else if (primitive.has_relation || primitive.mask)
       expected = "a value; expected a number, an address or a name";
     const bool known = std::count(all_words().begin(), all_words().end(), word()) > 0;

@@ -68,6 +68,9 @@ void Primitive::settle_type(const Primitive& before) {
     case Data::kNet:
       type = Type::kNet;
       return take_direction();
+    case Data::kEther:
+      type = Type::kEther;
+      return take_direction();
     case Data::kTcpOption:
       type = Type::kTcpOption;
       return;
@@ -117,6 +120,11 @@ void Primitive::complete(const Primitive& before) {
       if (ordered) throw Error("an address that '<' or '>' can compare; expected == or !=");
       type = Type::kHost;
       net_mask = mask.value_or(net_mask);
+      break;
+    case Type::kEther:
+      if (data != Data::kEther) throw Error("an Ethernet address such as 0:1:2:3:4:5");
+      if (proto) throw Error("part of this directive; an Ethernet header has no transport protocol");
+      if (ordered || mask) throw Error("an address that '<', '>' or a mask can compare; expected == or !=");
       break;
     case Type::kProto: {
       if (data == Data::kNone) {
@@ -177,12 +185,28 @@ void Primitive::complete(const Primitive& before) {
     case Type::kNone:
       break;
   }
-  if (direction == kUnsaid && (type == Type::kHost || type == Type::kPort)) direction = kEither;
-  if (direction != kUnsaid && type != Type::kHost && type != Type::kPort)
-    throw Error("an address or a port, which 'src' or 'dst' before it needs");
+  const bool has_ends = type == Type::kHost || type == Type::kEther || type == Type::kPort;
+  if (direction == kUnsaid && has_ends) direction = kEither;
+  if (direction != kUnsaid && !has_ends) throw Error("an address or a port, which 'src' or 'dst' before it needs");
+}
+
+/** Of the header that lies before IP's (IEEE 802.3, 3.2): destination, source. */
+Expression Primitive::ethernet_expression() const {
+  const auto first = static_cast<uint32_t>(ethernet >> 16), last = static_cast<uint32_t>(ethernet & 0xffff);
+  std::vector<Expression> ends;
+  if (direction != kDestination)
+    ends.push_back(Expression::all({Expression::of(Test::equal(Test::kLink, 8, ~0u, static_cast<uint32_t>(ethernet))),
+                                    Expression::of(Test::equal(Test::kLink, 4, 0xffff, first >> 16))}));
+  if (direction != kSource)
+    ends.push_back(Expression::all({Expression::of(Test::equal(Test::kLink, 0, ~0u, first)),
+                                    Expression::of(Test::equal(Test::kLink, 4, 0xffff0000, last << 16))}));
+  Expression either = direction == kEither ? Expression::any(std::move(ends)) : Expression::all(std::move(ends));
+  return Expression::all({Expression::of(Test::at_least(Test::kBytesBefore, Test::kLinkBytes)),
+                          negates(relation) ? Expression::negated(std::move(either)) : std::move(either)});
 }
 
 Expression Primitive::expression() const {
+  if (type == Type::kEther) return ethernet_expression();
   std::vector<Expression> parts;
   const bool transport = type == Type::kPort || type == Type::kTcpOption || (type == Type::kField && field.proto >= 0);
   if (transport) parts.push_back(Expression::of(kFirstFragment));
@@ -227,6 +251,7 @@ Expression Primitive::expression() const {
     case Type::kField:
       fields = {field};
       break;
+    case Type::kEther:
     case Type::kNet:
     case Type::kNone:
       break;

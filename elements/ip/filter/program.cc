@@ -29,6 +29,10 @@ uint32_t checked_word(const Program::Step& step, const Headers& packet) {
     case Test::kTransport:
       if (offset >= packet.transport_bytes) return 0;
       return word_within(packet.network + packet.transport + offset, packet.transport_bytes - offset);
+    case Test::kLink:
+      return packet.before < Test::kLinkBytes ? 0 : word_within(packet.network + step.offset, 4);
+    case Test::kBytesBefore:
+      return packet.before;
   }
   return 0;
 }
@@ -38,6 +42,7 @@ uint32_t checked_word(const Program::Step& step, const Headers& packet) {
 Program::Program(const std::vector<Rule>& rules, uint16_t otherwise, bool with_lengths) {
   const Graph graph = in_order(without_known_answers(make_graph(rules, otherwise, with_lengths)));
   network_bytes_ = graph.network_bytes, transport_bytes_ = graph.transport_bytes;
+  bytes_before_ = graph.bytes_before;
   count_ = static_cast<int32_t>(graph.nodes.size());
   const auto place = [&](int32_t target) {
     if (target >= 0) return target;
@@ -50,15 +55,15 @@ Program::Program(const std::vector<Rule>& rules, uint16_t otherwise, bool with_l
   start_ = place(graph.start);
   for (auto& node : graph.nodes) {
     const Test& test = graph.tests[static_cast<size_t>(node.test)];
-    const bool transport = test.base == Test::kTransport;
+    const bool transport = test.base == Test::kTransport, link = test.base == Test::kLink;
     steps_.push_back({test.mask,
                       test.low,
                       test.high - test.low,
                       {place(node.next[0]), place(node.next[1])},
-                      static_cast<int16_t>(test.offset),
+                      static_cast<int16_t>(test.offset - (link ? Test::kLinkBytes : 0)),
                       test.base,
                       transport ? ~0u : 0});
-    if (test.about_length()) continue;
+    if (test.about_length() || link) continue;
     uint32_t& bytes = transport ? transport_bytes_ : network_bytes_;
     bytes = std::max(bytes, static_cast<uint32_t>(test.offset) + 4);
   }
@@ -81,12 +86,14 @@ std::string Program::text(int network) const {
     return verdict(place) >= kDrop ? "[X]" : format("[%d]", verdict(place));
   };
   if (start_ >= count_) return "all->" + target(start_) + "\nsafe length 0\nalignment offset 0\n";
-  // Click counts the IPv4 header from 256 and the transport header from 512.
+  // Click counts the Ethernet header from 0, the IPv4 header from 256 and the transport header from 512.
   std::string text;
   int safe = 0;  // a packet of so many bytes has all that are asked about
   for (int i = 0; i < count_; ++i) {
     const Step& test = step(i);
-    const int offset = test.offset + (test.base == Test::kTransport ? 512 : network);
+    const int offset = test.offset + (test.base == Test::kTransport ? 512
+                                      : test.base == Test::kLink    ? Test::kLinkBytes
+                                                                    : network);
     if (test.mask != 0) safe = std::max(safe, offset + 4 - __builtin_ctz(test.mask) / 8);
     text += format("%2d %3d/%08x", i, offset, test.low);
     if (test.span != 0) text += format("-%08x", test.low + test.span);

@@ -15,6 +15,7 @@ struct Headers {
   uint32_t network_bytes;    ///< from there to the packet's end
   uint32_t transport;        ///< offset of the transport header from `network`
   uint32_t transport_bytes;  ///< from there to the packet's end; 0 if it lies behind that
+  uint32_t before = 0;       ///< bytes that may be read before the network header
 };
 
 /** A rule: packets that match `pattern` and no rule before get `verdict`, a value of Batch::next(). */
@@ -29,7 +30,7 @@ class Program {
   struct Step {
     uint32_t mask, low, span;  // yes if (word & mask) - low <= span, unsigned
     int32_t next[2];           // [0] no, [1] yes: a step, or from count() on an end
-    int16_t offset;            // of the word
+    int16_t offset;            // of the word; from the network header if it is one of the link's
     Test::Base base;
     uint32_t transport;  // all ones if `offset` counts from the transport header, else 0
   };
@@ -37,11 +38,12 @@ class Program {
   Program() = default;
   /** Verdict of packets that match no rule: `otherwise`. Throws Error if the program would be too large.
    *  `with_lengths`: asks for lengths, too, so that it is right for packets of any length; without, only for packets
-   *  with network_bytes() and transport_bytes(). */
+   *  with network_bytes(), transport_bytes() and bytes_before(). */
   Program(const std::vector<Rule>& rules, uint16_t otherwise, bool with_lengths);
 
   uint32_t network_bytes() const { return network_bytes_; }
   uint32_t transport_bytes() const { return transport_bytes_; }
+  uint32_t bytes_before() const { return bytes_before_; }
   int count() const { return count_; }  ///< tests
   const Step& step(int i) const { return steps_[static_cast<size_t>(i)]; }
 
@@ -100,7 +102,7 @@ class Program {
   std::vector<Step> steps_;         // the tests, then a step for each end that leads to itself
   std::vector<uint16_t> verdicts_;  // of the ends
   int32_t start_ = 0, count_ = 0;
-  uint32_t network_bytes_ = 20, transport_bytes_ = 0;
+  uint32_t network_bytes_ = 20, transport_bytes_ = 0, bytes_before_ = 0;
 };
 
 /** Takes packets of a batch through a program, Program::kTogether at a time, and the last few when it goes. */
