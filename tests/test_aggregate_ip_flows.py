@@ -66,7 +66,7 @@ def test_two_threads_number_the_same_flows(heddle, tmp_path):
         numbers.setdefault(key(line), set()).add(int(line[5]))
     assert all(len(of_flow) == 1 for of_flow in numbers.values())
     assert sorted(n for of_flow in numbers.values() for n in of_flow) == list(range(1, len(numbers) + 1))
-    assert report.one("f")["statistics"] == {"flows": len(numbers), "forgotten": 0}
+    assert report.one("f")["statistics"] == {"flows": len(numbers), "forgotten": 0, "held": 0, "unheld": 0}
 
 
 def test_memory_is_bounded(heddle, tmp_path):

@@ -1,9 +1,11 @@
 #include "elements/ip/aggregate_ip_flows.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "click/arguments.h"
 #include "core/clock.h"
+#include "core/packet_pool.h"
 #include "elements/icmp/icmp_names.h"
 #include "elements/ip/transport.h"
 
@@ -34,7 +36,8 @@ void AggregateIPFlows::configure(click::Arguments& arguments) {
 Access AggregateIPFlows::access(Processor) const {
   return {.reads = {{Base::l3, 0, kToEnd}},
           .column_reads = columns(Column::l3),
-          .column_writes = columns(Column::aggregate, Column::paint)};
+          // Packets that have waited have their columns again: once started, so that the engine does not clear them.
+          .column_writes = columns(Column::aggregate, Column::paint) | (waits_ ? carries : 0)};
 }
 
 std::span<const char* const> AggregateIPFlows::drop_reasons() const {
@@ -42,7 +45,22 @@ std::span<const char* const> AggregateIPFlows::drop_reasons() const {
   return kReasons;
 }
 
-void AggregateIPFlows::start(const Environment&) {
+void AggregateIPFlows::start(const Environment& environment) {
+  waits_ = fragments_ && !pulled[0];
+  if (waits_) {
+    const auto threads = static_cast<uint32_t>(environment.threads);
+    pack_ = ColumnPack(carries);
+    most_held_ = environment.packets == nullptr
+                     ? kMostHeld
+                     : std::min(kMostHeld, std::max(1u, environment.packets->capacity() / 8 / threads));
+    waiting_.resize(threads);
+    for (Waiting& waiting : waiting_) {
+      waiting.packets.resize(most_held_);
+      waiting.columns.resize(most_held_ * pack_.bytes());
+      waiting.order.reserve(most_held_);
+      for (uint32_t place = most_held_; place > 0; --place) waiting.free.push_back(static_cast<uint16_t>(place - 1));
+    }
+  }
   const size_t buckets = std::bit_ceil((capacity_ + kWays - 1) / kWays);
   mask_ = buckets - 1;
   entries_ = std::make_unique<Entry[]>(buckets * kWays);
@@ -51,6 +69,11 @@ void AggregateIPFlows::start(const Environment&) {
 void AggregateIPFlows::take_state(Element& old_element) {
   auto& old = static_cast<AggregateIPFlows&>(old_element);
   numbers_ = old.numbers_.exchange(numbers_);
+  if (carries == old.carries && most_held_ == old.most_held_ && waiting_.size() == old.waiting_.size()) {
+    waiting_.swap(old.waiting_);
+    held_ = old.held_.exchange(held_);
+    for (Waiting& waiting : waiting_) waiting.looked_at = ~uint64_t{0};  // another table
+  }
   if (mask_ != old.mask_) return;
   std::swap(entries_, old.entries_);
   generation_ = old.generation_.exchange(generation_), forgotten_ = old.forgotten_.exchange(forgotten_);
@@ -169,31 +192,130 @@ AggregateIPFlows::Found AggregateIPFlows::flow_of(const Ip4Header& ip, uint64_t 
   if (fragments_ && ip.fragment()) {  // others of this packet follow
     Entry& rest = make(fragments_of(ip), now_ns);
     rest.number = found.number, rest.reversed = found.direction != 0;
+    firsts_.fetch_add(1, std::memory_order_relaxed);
   }
   return found;
 }
 
+uint16_t AggregateIPFlows::pair_of(const Ip4Header& ip) {
+  const uint32_t low = std::min(ip.source(), ip.destination()), high = std::max(ip.source(), ip.destination());
+  const uint64_t hash = ((uint64_t{low} << 32 | high) + ip.at[9]) * 0x9e3779b97f4a7c15u;
+  return static_cast<uint16_t>((hash >> 32) % kPairs);
+}
+
+bool AggregateIPFlows::has_come(const Waiting& waiting, uint64_t ns, bool stamped) {
+  return ns < (stamped ? waiting.latest_ns : RouterClock::wall_ns());
+}
+
+bool AggregateIPFlows::hold(Waiting& waiting, Batch& batch, int i, const Held& held) {
+  if (waiting.free.empty()) {
+    unheld_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  const uint16_t place = waiting.free.back();
+  waiting.free.pop_back();
+  waiting.packets[place] = held;
+  pack_.save(batch, i, waiting.columns.data() + place * pack_.bytes());
+  waiting.order.push_back(place);
+  ++waiting.of_pair[held.pair];
+  if (!held.decided && waiting.next_ns == 0)
+    waiting.next_ns = held.since_ns + fragment_ns_, waiting.next_stamped = held.stamped;
+  held_.fetch_add(1, std::memory_order_relaxed);
+  batch.keep(i);
+  return true;
+}
+
+bool AggregateIPFlows::due(int thread) const {
+  if (!waits_) return false;
+  const Waiting& waiting = waiting_[static_cast<size_t>(thread)];
+  if (waiting.order.empty()) return false;
+  return waiting.looked_at != changes() ||
+         (waiting.next_ns != 0 && has_come(waiting, waiting.next_ns, waiting.next_stamped));
+}
+
+void AggregateIPFlows::emit(Batch& batch, bool ending) {
+  if (!waits_ || (!ending && !due(batch.thread))) return;
+  Waiting& waiting = waiting_[static_cast<size_t>(batch.thread)];
+  waiting.looked_at = changes();
+  waiting.next_ns = 0;
+  std::array<bool, kPairs> blocked{};
+  size_t left = 0;
+  while (busy_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+  for (const uint16_t place : waiting.order) {
+    Held& held = waiting.packets[place];
+    const uint64_t until_ns = held.since_ns + fragment_ns_;
+    if (!held.decided) {
+      const bool forgotten = held.generation != generation_.load(std::memory_order_relaxed);
+      const Entry* entry = forgotten ? nullptr : find(held.fragments, held.since_ns);
+      if (entry != nullptr) held.found = {entry->number, entry->reversed ? 1u : 0u};
+      held.decided = entry != nullptr || forgotten || ending || has_come(waiting, until_ns, held.stamped);
+    }
+    const bool full = batch.size() == batch.capacity();
+    if (!held.decided || full || blocked[held.pair]) {
+      blocked[held.pair] = true;
+      if (!held.decided && (waiting.next_ns == 0 || until_ns < waiting.next_ns))
+        waiting.next_ns = until_ns, waiting.next_stamped = held.stamped;
+      if (full) waiting.looked_at = ~uint64_t{0};
+      waiting.order[left++] = place;
+      continue;
+    }
+    const int at = batch.size();
+    batch.resize(at + 1);
+    batch.packets()[at] = held.packet;
+    pack_.load(batch, at, waiting.columns.data() + place * pack_.bytes());
+    give(batch, at, held.found);
+    --waiting.of_pair[held.pair];
+    waiting.free.push_back(place);
+    held_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  busy_.clear(std::memory_order_release);
+  waiting.order.resize(left);
+}
+
+std::string AggregateIPFlows::stop() {
+  for (Waiting& waiting : waiting_) {
+    for (const uint16_t place : waiting.order) rte_pktmbuf_free(waiting.packets[place].packet);
+    waiting.order.clear();
+  }
+  held_ = 0;
+  return {};
+}
+
+void AggregateIPFlows::give(Batch& batch, int i, const Found& found) const {
+  if (uint32_t* aggregate = batch.column(Column::aggregate)) aggregate[i] = found.number;
+  if (uint32_t* paint = batch.column(Column::paint)) paint[i] = found.direction;
+  if (found.number != 0) return;
+  if (outputs > 1)
+    batch.next()[i] = 1;
+  else
+    batch.drop(i, 0);
+}
+
 void AggregateIPFlows::run_cpu(Batch& batch) {
   const uint32_t* l3 = batch.column(Column::l3);
-  uint32_t* aggregate = batch.column(Column::aggregate);
-  uint32_t* paint = batch.column(Column::paint);
+  Waiting* const waiting = waits_ ? &waiting_[static_cast<size_t>(batch.thread)] : nullptr;
   const uint64_t arrived_ns = RouterClock::wall_ns();
   while (busy_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
   for (int i = 0; i < batch.size(); ++i) {
     const Packet* packet = batch.packet(i);
     const Ip4Header ip = ip4_header(batch.packet(i), l3[i]);
-    const uint64_t now_ns = has_capture_info(packet) ? capture_info(packet).timestamp_ns : arrived_ns;
+    const bool stamped = has_capture_info(packet);
+    const uint64_t now_ns = stamped ? capture_info(packet).timestamp_ns : arrived_ns;
     if (!listeners_.empty()) {
       if (reaped_ns_ == 0) reaped_ns_ = now_ns;
       if (now_ns > reaped_ns_ && now_ns - reaped_ns_ >= reap_ns_) reap(reaped_ns_ = now_ns, false);
     }
     const Found found = ip ? flow_of(ip, now_ns) : Found{0, 0};
-    aggregate[i] = found.number, paint[i] = found.direction;
-    if (found.number != 0) continue;
-    if (outputs > 1)
-      batch.next()[i] = 1;
-    else
-      batch.drop(i, 0);
+    if (waiting != nullptr && ip && (ip.at[9] == kTcp || ip.at[9] == kUdp)) {
+      if (stamped) waiting->latest_ns = std::max(waiting->latest_ns, now_ns);
+      const bool decided = found.number != 0 || ip.first_fragment();
+      if (!decided || !waiting->order.empty()) {
+        const uint16_t pair = pair_of(ip);
+        const Held held{batch.packet(i), fragments_of(ip), now_ns, generation_, found, decided, stamped, pair};
+        if ((!decided || waiting->of_pair[pair] != 0) && hold(*waiting, batch, i, held)) continue;
+      }
+    }
+    give(batch, i, found);
   }
   busy_.clear(std::memory_order_release);
 }
@@ -212,7 +334,7 @@ void AggregateIPFlows::handlers(Handlers& list) {
 }
 
 std::vector<std::pair<std::string, uint64_t>> AggregateIPFlows::statistics() const {
-  return {{"flows", numbers_}, {"forgotten", forgotten_}};
+  return {{"flows", numbers_}, {"forgotten", forgotten_}, {"held", held_}, {"unheld", unheld_}};
 }
 
 HEDDLE_ELEMENT(AggregateIPFlows);

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
+#include "core/column_pack.h"
 #include "core/element.h"
 #include "elements/ip/header.h"
 
@@ -29,8 +31,12 @@ class FlowListener {
  *
  *  A flow has ended, and what comes then has another number, when its last packet is older than TCP_TIMEOUT (default 24
  *  h), TCP_DONE_TIMEOUT if both ends have sent FIN (30 s), or UDP_TIMEOUT (1 min); by the packets' time stamps, if they
- *  have such. FRAGMENTS: whether later fragments are of the flow of the first one, if that has come before, less than
- *  FRAGMENT_TIMEOUT (30 s) ago; default true. (Click keeps early ones until the first has come.) ICMP: whether ICMP
+ *  have such. FRAGMENTS: whether later fragments are of the flow of the first one, which has the ports; default true.
+ *  If that has not come in the FRAGMENT_TIMEOUT (30 s) before, they wait for it, as long as that again, and without it
+ *  leave as others do; where packets are pulled, they do not wait. Behind them wait all packets between the same two
+ *  addresses that come by the same protocol on the same thread, so that they keep their order; packets of others may
+ *  overtake them. At most 1,024 wait on each thread, and an eighth of the packet memory on all: further fragments do
+ *  not wait then, and other packets may overtake those that do (statistic `unheld` counts both). ICMP: whether ICMP
  *  errors are of the flow of the packet in them, if it is known, with its direction reversed; default false. CAPACITY:
  *  flows and fragments that it knows at a time, default 262,144, 64 bytes each; where there is no room, of eight the
  *  one that has been silent longest is forgotten (statistic `forgotten`). REAP: how often, by packets' time stamps, it
@@ -39,14 +45,17 @@ class FlowListener {
  *
  *  Threads that come here at once wait for each other.
  *
- *  Handlers: `clear` (w): forget all flows. `count` (r): numbers given so far.
+ *  Hot reconfiguration: flows stay, if CAPACITY is the same, and packets that wait, if they have the annotations that
+ *  are read behind.
+ *
+ *  Handlers: `clear` (w): forget all flows; packets that wait leave. `count` (r): numbers given so far.
  *
  *  Example:
  *
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> AggregateIPFlows
  *        -> ToIPSummaryDump(flows.txt, FIELDS timestamp aggregate direction ip_len);
  */
-class AggregateIPFlows : public Element {
+class AggregateIPFlows : public Emitter {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-2"; }
@@ -58,6 +67,11 @@ class AggregateIPFlows : public Element {
   /** Before the start. */
   void add_listener(FlowListener* listener) { listeners_.push_back(listener); }
   void run_cpu(Batch& batch) override;
+  void emit(Batch& batch, bool ending) override;
+  bool holds() const override { return packets_held() > 0; }
+  bool due(int thread) const override;
+  uint64_t packets_held() const override { return held_.load(std::memory_order_relaxed); }
+  std::string stop() override;
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
@@ -79,6 +93,41 @@ class AggregateIPFlows : public Element {
     uint8_t fins = 0;       // of the lower end 1, of the higher 2
   };
   static constexpr size_t kWays = 8;
+  struct Found {
+    uint32_t number, direction;
+  };
+  /** A packet that waits. */
+  struct Held {
+    Packet* packet = nullptr;
+    Key fragments{};                        // what it is a fragment of, while that has no number yet
+    uint64_t since_ns = 0, generation = 0;  // when it came
+    Found found{0, 0};
+    bool decided = false;  // its flow is known: it waits for its turn
+    bool stamped = false;  // since_ns is its time stamp
+    uint16_t pair = 0;
+  };
+  static constexpr uint32_t kMostHeld = 1024, kPairs = 4096;
+  /** What waits of the packets that one thread brings. */
+  struct alignas(kCacheLine) Waiting {
+    std::vector<Held> packets;               // [most_held_], in places
+    std::vector<std::byte> columns;          // [most_held_][bytes of pack_]
+    std::vector<uint16_t> order, free;       // places
+    std::array<uint16_t, kPairs> of_pair{};  // how many, by a hash of addresses and protocol
+    uint64_t latest_ns = 0;                  // of the time stamps seen
+    uint64_t next_ns = 0;                    // the earliest time at which one gives up; 0: none waits for a flow
+    bool next_stamped = false;               // of a packet with a time stamp
+    uint64_t looked_at = 0;                  // firsts_ + generation_ when it was last looked whose turn it is
+  };
+  static uint16_t pair_of(const Ip4Header& ip);
+  /** Has packet i of the batch wait; false if there is no room. */
+  bool hold(Waiting& waiting, Batch& batch, int i, const Held& held);
+  /** Sets the annotations of packet i, and where it goes if it has no flow. */
+  void give(Batch& batch, int i, const Found& found) const;
+  /** Whether the time until which a packet waits has come. */
+  static bool has_come(const Waiting& waiting, uint64_t ns, bool stamped);
+  uint64_t changes() const {
+    return firsts_.load(std::memory_order_relaxed) + generation_.load(std::memory_order_relaxed);
+  }
 
   /** What a packet is of; `reversed`: from the higher end. */
   static Key key_of(uint32_t source, uint32_t destination, const uint8_t* ports, uint8_t protocol, bool& reversed);
@@ -93,9 +142,6 @@ class AggregateIPFlows : public Element {
   void reap(uint64_t now_ns, bool all);
   /** A place for `key`, without a number. */
   Entry& make(const Key& key, uint64_t now_ns);
-  struct Found {
-    uint32_t number, direction;
-  };
   /** Number 0: none. */
   Found flow_of(const Ip4Header& ip, uint64_t now_ns);
   Found flow_of_fragment(const Ip4Header& ip, uint64_t now_ns) const;
@@ -104,6 +150,12 @@ class AggregateIPFlows : public Element {
   uint64_t tcp_ns_ = 86'400'000'000'000, tcp_done_ns_ = 30'000'000'000, udp_ns_ = 60'000'000'000,
            fragment_ns_ = 30'000'000'000, reap_ns_ = 1'200'000'000'000;
   bool fragments_ = true, icmp_ = false;
+  bool waits_ = false;  // fragments wait: not where they are pulled
+  ColumnPack pack_;
+  uint32_t most_held_ = 0;        // on a thread
+  std::vector<Waiting> waiting_;  // [threads]
+  std::atomic<uint64_t> held_{0}, unheld_{0};
+  std::atomic<uint64_t> firsts_{0};  // first fragments of packets in several
   uint32_t capacity_ = 1 << 18;
   size_t mask_ = 0;                   // of buckets
   std::unique_ptr<Entry[]> entries_;  // [(mask_ + 1) * kWays]
