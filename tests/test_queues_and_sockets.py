@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from whole import captures, network
+from whole.control import Control
 from whole.program import Program, free_port, quoted, read_handler, wait_for_count, wait_until
 
 RANDOM = random.Random(1917)
@@ -278,6 +279,53 @@ def test_datagrams_come_back(heddle, tmp_path, kind):
         result = running.interrupt()
     assert result.code == 0 and not os.path.exists(str(tmp_path / "server")), result
     assert result.json["dropped"] == 0
+
+
+TABLES = """allow :: RadixIPLookup({}) -> Discard; deny :: DirectIPLookup({}) -> Discard;
+    Idle -> GetIPAddress(16) -> allow; Idle -> GetIPAddress(16) -> deny;"""
+
+
+@pytest.mark.parametrize("kind", ["UDP", "TCP"])
+def test_a_server_serves_those_that_allow_and_deny_say(heddle, tmp_path, kind):
+    control, address = tmp_path / "control", ("127.0.0.1", free_port())
+    chain = TABLES.format("127.0.0.2/32 0", "127.0.0.0/8 0") + (
+        f"s :: Socket({kind}, 127.0.0.1, {address[1]}, ALLOW allow, DENY deny) -> s"
+    )
+
+    def denied():
+        return int(read_handler(control, "s.denied"))
+
+    def asks(source, served):
+        before = denied()
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM if kind == "TCP" else socket.SOCK_DGRAM) as client:
+            client.settimeout(60)
+            client.bind((source, 0))
+            client.connect(address)
+            client.sendall(b"hello")
+            if served:
+                assert client.recv(100) == b"hello"
+            else:
+                wait_until(lambda: denied() == before + 1)
+        assert denied() == before + (0 if served else 1)
+
+    with heddle.start_ready("run", "--json", "-u", control, "-e", chain) as running:
+        asks("127.0.0.2", served=True)
+        asks("127.0.0.3", served=False)
+        asks("127.0.0.2", served=True)  # it serves on
+        Control(control).write("deny.remove", "127.0.0.0/8")
+        asks("127.0.0.3", served=True)
+        result = running.interrupt()
+    assert result.code == 0, result
+
+
+def test_allow_and_deny_are_tables_of_a_server(heddle):
+    socket_of = "Socket(UDP, 127.0.0.1, 9, {}) -> Discard".format
+    assert "DENY: 'd' is no table of routes" in heddle.fails(
+        "check", "-e", "d :: Idle -> Discard; " + socket_of("DENY d")
+    )
+    assert "ALLOW: 'x' is no table of routes" in heddle.fails("check", "-e", socket_of("ALLOW x"))
+    assert "this is a client" in heddle.fails("check", "-e", socket_of("ALLOW x, CLIENT true"))
+    assert "unknown keyword 'DENY'" in heddle.fails("check", "-e", "Socket(UNIX_DGRAM, x, DENY d) -> Discard")
 
 
 @pytest.mark.parametrize("kind", ["TCP", "UNIX"])

@@ -42,6 +42,8 @@ void Socket::configure(click::Arguments& arguments) {
   client_ = local_.bytes != 0 || outputs == 0;
   arguments.keyword("CLIENT", client_).keyword("NODELAY", no_delay_);
   read_options(arguments);
+  if (client_ && !(allow_name_.empty() && deny_name_.empty()))
+    arguments.error("ALLOW and DENY say which clients a server serves, and this is a client");
   if (inputs == 0 && outputs == 0) arguments.error("neither input nor output is connected");
   if (!client_ && outputs == 0)
     arguments.error(
@@ -67,6 +69,7 @@ void Socket::read_inet(click::Arguments& arguments) {
   click::Port port{.protocol = stream_ ? click::Port::kTcp : click::Port::kUdp}, local_port = port;
   arguments.required("ADDRESS", address).required("PORT", port);
   arguments.optional("LOCALADDRESS", local).optional("LOCALPORT", local_port);
+  arguments.keyword("ALLOW", allow_name_).keyword("DENY", deny_name_);
   address_ = inet(address.value, port.number);
   if (local.value != 0 || local_port.number != 0) local_ = inet(local.value, local_port.number);
 }
@@ -103,6 +106,19 @@ void Socket::set_options(int descriptor) const {
   if (receive_buffer_ > 0) setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receive_buffer_, sizeof receive_buffer_);
 }
 
+void Socket::link(const Directory& directory) {
+  const auto find = [&](const char* keyword, const std::string& named) -> const AddressSet* {
+    if (named.empty()) return nullptr;
+    const std::vector<Element*> found = directory(named);
+    const auto* set = found.size() == 1 ? dynamic_cast<const AddressSet*>(found[0]) : nullptr;
+    if (set == nullptr)
+      throw Error(std::string(keyword) + ": '" + named +
+                  "' is no table of routes; expected the name of an element such as RadixIPLookup");
+    return set;
+  };
+  allow_ = find("ALLOW", allow_name_), deny_ = find("DENY", deny_name_);
+}
+
 void Socket::start(const Environment& environment) {
   packets_ = snap_length_ <= environment.packets->data_bytes() ? environment.packets : environment.large_packets;
   stopping_ = environment.stopping;
@@ -123,6 +139,7 @@ void Socket::take_state(Element& old_element) {
   std::swap(last_, old.last_), std::swap(local_, old.local_), file_.swap(old.file_);
   over_ = old.over_.exchange(over_);
   received_.take(old.received_), sent_.take(old.sent_);
+  denied_ = old.denied_.exchange(denied_);
 }
 
 void Socket::open() {
@@ -149,8 +166,20 @@ void Socket::open() {
 void Socket::accept_client() {
   pollfd ready{socket_, POLLIN, 0};
   if (socket_ < 0 || poll(&ready, 1, 0) <= 0) return;
-  peer_ = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+  Address from;
+  from.bytes = sizeof from.at;
+  peer_ = accept4(socket_, &from.at.any, &from.bytes, SOCK_CLOEXEC);
+  if (peer_ >= 0 && !serves(from)) close_peer();
   if (peer_ >= 0) set_options(peer_);
+}
+
+bool Socket::serves(const Address& client) {
+  if (client_ || (allow_ == nullptr && deny_ == nullptr)) return true;
+  const uint32_t address = ntohl(client.at.inet.sin_addr.s_addr);
+  if (allow_ != nullptr && allow_->has_route(address)) return true;
+  if (deny_ == nullptr || !deny_->has_route(address)) return true;
+  denied_.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
 void Socket::close_peer() {
@@ -212,7 +241,7 @@ bool Socket::receive_one(Packet* packet) {
     return false;
   }
   if (n < 0) return false;  // an ICMP error about what has been sent: datagrams go on
-  if (is_own(from)) return false;
+  if (is_own(from) || (!stream_ && !serves(from))) return false;
   if (!client_ && answers_) last_ = from;
   packet->data_len = static_cast<uint16_t>(n), packet->pkt_len = static_cast<uint32_t>(n);
   set_capture_info(packet, {timestamp_ ? RouterClock::wall_ns() : 0, 0});
@@ -255,6 +284,12 @@ void Socket::handlers(Handlers& list) {
   list.read("received", [this] { return std::to_string(received_.packets()); }).read("sent", [this] {
     return std::to_string(sent_.packets());
   });
+  list.read("denied", [this] { return std::to_string(denied_); });
+}
+
+std::vector<std::pair<std::string, uint64_t>> Socket::statistics() const {
+  if (allow_ == nullptr && deny_ == nullptr) return {};
+  return {{"denied", denied_}};
 }
 
 HEDDLE_ELEMENT(Socket);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 
+#include "core/address_set.h"
 #include "core/element.h"
 #include "core/socket_file.h"
 
@@ -14,7 +15,7 @@ namespace heddle {
 /** Socket: sends and receives packets' bytes over a socket.
  *
  *      Socket(TCP, ADDRESS, PORT [, LOCALADDRESS, LOCALPORT, keywords SNAPLEN, NODELAY, CLIENT, SNDBUF, RCVBUF,
- *             TIMESTAMP])
+ *             TIMESTAMP, ALLOW, DENY])
  *      Socket(UDP, ADDRESS, PORT [, LOCALADDRESS, LOCALPORT, keywords])
  *      Socket(UNIX, FILE [, keywords])
  *      Socket(UNIX_DGRAM, FILE [, LOCALFILE, keywords])
@@ -27,11 +28,16 @@ namespace heddle {
  *
  *  SNAPLEN: longest packet that is received, default 2048; longer datagrams are cut. NODELAY: TCP sends at once,
  *  default true. SNDBUF, RCVBUF: the kernel's buffers, bytes. TIMESTAMP: packets get the time of their arrival, default
- *  true. Push input and push output, at least one of them; runs on the first packet thread, or where StaticThreadSched
+ *  true. ALLOW, DENY, of a server over TCP or UDP: names of tables of routes (RadixIPLookup, DirectIPLookup, ...),
+ *  which handlers may change. A client whose address has a route in ALLOW is served; of the others one whose address
+ *  has none in DENY, so that it takes a route for 0/0 in DENY to serve nobody but those in ALLOW. Connections of others
+ *  are closed at once, and their datagrams thrown away; handler and statistic `denied` count both.
+ *
+ *  Push input and push output, at least one of them; runs on the first packet thread, or where StaticThreadSched
  *  puts it. Nobody to send to: "no_peer"; a peer that takes nothing for 100 ms: "blocked" (a stream is then closed);
  *  what the kernel refuses: "refused".
  *
- *  Handlers: `received`, `sent` (r, packets).
+ *  Handlers: `received`, `sent` (r, packets), `denied` (r).
  *
  *  Example, whatever comes to UDP port 9000 goes back:
  *
@@ -47,6 +53,7 @@ class Socket : public Source {
   bool leads(int, int) const override { return false; }  // packets that come end here
   Access access(Processor) const override { return {.reads = {kWholePacket}}; }
   std::span<const char* const> drop_reasons() const override;
+  void link(const Directory& directory) override;
   void start(const Environment& environment) override;
   void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
@@ -54,6 +61,7 @@ class Socket : public Source {
   bool exhausted() const override { return outputs == 0 || over_ || (stopping_ && stopping_()); }
   std::string stop() override;
   void handlers(Handlers& list) override;
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  protected:
   struct Address {
@@ -88,6 +96,8 @@ class Socket : public Source {
   void read_files(click::Arguments& arguments);
   static Address file(const std::string& path);
   void accept_client();
+  /** Whether a server serves it, by ALLOW and DENY; counts it if not. */
+  bool serves(const Address& client);
   /** 0, or why it was not sent, a drop reason and 1. */
   int send(const uint8_t* bytes, size_t count);
   /** Receives into `packet`; false: nothing is there. */
@@ -100,6 +110,10 @@ class Socket : public Source {
   int send_buffer_ = 0, receive_buffer_ = 0;
   PacketPool* packets_ = nullptr;
   std::function<bool()> stopping_;
+
+  std::string allow_name_, deny_name_;  // as given
+  const AddressSet *allow_ = nullptr, *deny_ = nullptr;
+  std::atomic<uint64_t> denied_{0};
 
   std::mutex mutex_;  // of the sockets: the threads that send, and the one that receives
   SocketFile file_;   // of a Unix socket that has been bound

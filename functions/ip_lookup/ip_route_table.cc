@@ -86,6 +86,12 @@ void IPRouteTable::changed() {
   if (on_cpu) table_->choose_form_again(early_);
 }
 
+bool IPRouteTable::has_route(uint32_t address) const {
+  uint16_t hop = 0;
+  table_->lookup_bulk(&address, &hop, 1);
+  return hop != 0;
+}
+
 void IPRouteTable::run_cpu(Batch& batch) {
   constexpr int kGroup = 64;
   uint32_t* dst = batch.column(Column::dst);

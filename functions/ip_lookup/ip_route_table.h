@@ -5,6 +5,7 @@
 #include <string>
 
 #include "click/address_book.h"
+#include "core/address_set.h"
 #include "core/asked_early.h"
 #include "core/chooses.h"
 #include "core/element.h"
@@ -14,7 +15,7 @@ namespace heddle {
 
 /** What the elements that route by the destination address annotation have in common (Click's IPRouteTable): arguments,
  *  FILE, handlers, and the way of a packet. They differ in their table. */
-class IPRouteTable : public Element, public Chooses, public AskedEarly {
+class IPRouteTable : public Element, public Chooses, public AskedEarly, public AddressSet {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-"; }
@@ -31,6 +32,7 @@ class IPRouteTable : public Element, public Chooses, public AskedEarly {
   void run_cpu(Batch& batch) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
 
+  bool has_route(uint32_t address) const override;
   /** The table, for changes while packets flow: add() and remove(), within Engine::update(). */
   ip_lookup::RouteTable& routes() { return *table_; }
 
