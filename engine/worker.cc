@@ -99,7 +99,7 @@ Worker::Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lan
                       element->copies_some(),
                       here.counts_bytes,
                       dynamic_cast<const Emitter*>(element),
-                      shared.batch_size == 1 ? dynamic_cast<const ActsBeside*>(element) : nullptr,
+                      shared.batch_size == 1 ? dynamic_cast<ActsBeside*>(element) : nullptr,
                       node.blocking,
                       any_numbered(ways_[i]),
                       static_cast<uint32_t>(here.prepends),
@@ -322,8 +322,10 @@ void Worker::run(int i, Batch& batch) {
       shared_.tracer->arrive(*shared_.router, *shared_.plan, i, batch);
     const int arrived = batch.size();
     step.element->run_cpu(batch);
-    if (step.acts != nullptr) [[unlikely]]
+    if (step.acts != nullptr) [[unlikely]] {
       wait_for(*step.acts);
+      step.acts->acted(batch);
+    }
     if (step.emitter != nullptr) due_ = due_ || step.emitter->due(thread_);
     if (step.changes_lengths) batch.forget_bytes();
     if (step.prefetch_for != nullptr && (step.prefetch_path == nullptr || step.prefetch_path->on_cpu))

@@ -172,7 +172,7 @@ class Worker {
     bool changes_lengths;
     bool copy_first, copies, copies_some, counts_bytes;
     const Emitter* emitter;  // it, if it emits packets
-    const ActsBeside* acts;  // it, if the thread waits for what it does beside
+    ActsBeside* acts;        // it, if the thread waits for what it does beside
     bool blocking;           // waits when its lane is full
     bool numbered_behind;
     uint32_t prepends, appends;  // room that packets need here, bytes

@@ -120,20 +120,32 @@ void TimeFilter::reached_end(int64_t time_ns) {
   call_.ask();
 }
 
-void TimeFilter::run_cpu(Batch& batch) {
-  const uint64_t arrived_ns = RouterClock::wall_ns();
-  for (int i = 0; i < batch.size(); ++i) {
-    const int64_t time_ns = time_of(batch.packet(i), arrived_ns);
-    if (!begun_.load(std::memory_order_acquire)) begin(time_ns);
-    const bool before = time_ns < start_ns_.load(std::memory_order_relaxed);
-    const bool after = !before && time_ns >= end_ns_.load(std::memory_order_relaxed);
-    if (after) reached_end(time_ns);
-    if (!before && !after) continue;
+bool TimeFilter::judge(Batch& batch, int i, int64_t time_ns) {
+  const bool before = time_ns < start_ns_.load(std::memory_order_relaxed);
+  const bool after = !before && time_ns >= end_ns_.load(std::memory_order_relaxed);
+  if (before || after) {
     if (outputs > 1)
       batch.next()[i] = 1;
     else
       batch.drop(i, before ? 0 : 1);
   }
+  return after;
+}
+
+void TimeFilter::run_cpu(Batch& batch) {
+  const uint64_t arrived_ns = RouterClock::wall_ns();
+  for (int i = 0; i < batch.size(); ++i) {
+    const int64_t time_ns = time_of(batch.packet(i), arrived_ns);
+    if (!begun_.load(std::memory_order_acquire)) begin(time_ns);
+    if (judge(batch, i, time_ns)) reached_end(time_ns);
+  }
+}
+
+void TimeFilter::acted(Batch& batch) {
+  if (stops_ || !batch.marked()) return;
+  batch.clear_marks(batch.size());
+  const uint64_t now_ns = RouterClock::wall_ns();
+  for (int i = 0; i < batch.size(); ++i) judge(batch, i, time_of(batch.packet(i), now_ns));
 }
 
 void TimeFilter::set_end(From from, int64_t ns) {

@@ -25,8 +25,8 @@ namespace heddle {
  *  STOP: whether the program stops when a packet comes that is not before the end, default false. END_CALL "HANDLER
  *  [VALUE]": VALUE is then written to HANDLER; $t in it stands for the packet's time stamp (within '', where it is no
  *  variable of the configuration). It is called once, and again after a handler has moved the end, by a thread beside,
- *  while packets go on; with `--batch 1` those behind the packet wait for it. (In Click the packet itself waits, too.
- *  FromDump has END_CALL as well, and its packets do.) One of the two.
+ *  while packets go on; with `--batch 1` the packet and those behind it wait for it, as in Click, and the packet passes
+ *  if the end is then behind it. (FromDump has END_CALL as well, and its packets wait.) One of the two.
  *
  *  Handlers: `start`, `end`, `interval` (rw; read: seconds, or nothing when there is none, or the first packet has not
  *  come that it depends on; `interval` written moves the end), `extend_interval` (w): the end comes so much later.
@@ -45,6 +45,7 @@ class TimeFilter : public Element, public ActsBeside {
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   bool acts() const override { return call_.under_way(); }
+  void acted(Batch& batch) override;
   bool keeps_running() const override { return call_.under_way(); }
   std::string stop() override;
   void handlers(Handlers& list) override;
@@ -57,6 +58,8 @@ class TimeFilter : public Element, public ActsBeside {
   /** The first packet, or what is written to `start` before, says when the range is. */
   void begin(int64_t time_ns);
   void reached_end(int64_t time_ns);
+  /** Sends the packet, of that time, where it goes; whether it is not before the end. */
+  bool judge(Batch& batch, int i, int64_t time_ns);
   void call();
   void set_end(From from, int64_t ns);
 
