@@ -14,6 +14,11 @@ void Pad::configure(click::Arguments& arguments) {
 void Pad::run_cpu(Batch& batch) {
   for (int i = 0; i < batch.size(); ++i) {
     const uint32_t bytes = batch.length(i);
+    if (has_capture_info(batch.packet(i))) {
+      CaptureInfo info = capture_info(batch.packet(i));
+      info.missing_bytes = 0;
+      set_capture_info(batch.packet(i), info);
+    }
     if (most_ != 0 && bytes > most_) move_tail(batch.packet(i), static_cast<int>(most_) - static_cast<int>(bytes));
     if (bytes >= least_) continue;
     if (zero_) std::memset(batch.frame(i) + bytes, 0, least_ - bytes);

@@ -11,7 +11,9 @@ namespace heddle {
  *      Pad([LENGTH, MAXLENGTH, keyword ZERO])
  *
  *  LENGTH: least bytes of a packet, default 60, up to 9000. MAXLENGTH: packets longer than that are cut, 0 (default):
- *  none. ZERO: whether the new bytes are zeros (default) or what the buffer held. One input, one output.
+ *  none. ZERO: whether the new bytes are zeros (default) or what the buffer held. The packet is whole then:
+ *  bytes that its capture lacks, which ToDump and ToIPSummaryDump else add to its length, are no longer counted. One
+ *  input, one output.
  *
  *  Example:
  *
