@@ -8,6 +8,24 @@ namespace {
 
 const Access kTos{.reads = {{Base::l3, 0, 20}}, .writes = {{Base::l3, 0, 12}}, .column_reads = columns(Column::l3)};
 
+/** A value of ECN as SetIPECN takes it. */
+struct Ecn {
+  uint32_t value = 0;
+};
+
+bool parse(std::string_view text, Ecn& ecn) {
+  static constexpr std::pair<const char*, uint32_t> kWords[] = {{"no", 0},     {"ect1", 1}, {"ECT(1)", 1}, {"ect2", 2},
+                                                                {"ECT(0)", 2}, {"ce", 3},   {"CE", 3}};
+  for (const auto& [word, value] : kWords) {
+    if (text != word) continue;
+    ecn.value = value;
+    return true;
+  }
+  return click::parse(text, ecn.value, 0u, 3u);
+}
+
+std::string expectation(const Ecn&) { return "0 to 3, no, ect1, ect2 or ce"; }
+
 /** Gives the header's second byte a value. */
 void set_tos(uint8_t* header, uint8_t tos) {
   uint8_t first[2] = {header[0], tos};
@@ -47,6 +65,39 @@ void SetIPDSCP::handlers(Handlers& list) {
   });
 }
 
+void SetIPECN::configure(click::Arguments& arguments) {
+  Ecn ecn;
+  arguments.required("ECN", ecn);
+  ecn_ = ecn.value;
+}
+
+Access SetIPECN::access(Processor) const { return kTos; }
+
+std::span<const char* const> SetIPECN::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"no_header"};
+  return kReasons;
+}
+
+void SetIPECN::run_cpu(Batch& batch) {
+  const uint32_t* l3 = batch.column(Column::l3);
+  const uint32_t ecn = ecn_.load(std::memory_order_relaxed);
+  for (int i = 0; i < batch.size(); ++i) {
+    uint8_t* header = marked_header(batch.packet(i), l3[i]);
+    if (bytes_from(batch.packet(i), l3[i]) < 20)
+      batch.drop(i, 0);
+    else
+      set_tos(header, static_cast<uint8_t>((header[1] & ~3u) | ecn));
+  }
+}
+
+void SetIPECN::handlers(Handlers& list) {
+  list.read("ecn", [this] { return std::to_string(ecn_.load()); }).write("ecn", [this](const std::string& text) {
+    Ecn ecn;
+    if (!parse(click::trim(text), ecn)) throw Error(in_quotes(text) + " is not " + expectation(ecn));
+    ecn_ = ecn.value;
+  });
+}
+
 void MarkIPCE::configure(click::Arguments& arguments) { arguments.optional("FORCE", force_); }
 Access MarkIPCE::access(Processor) const { return kTos; }
 
@@ -75,6 +126,7 @@ void MarkIPCE::handlers(Handlers& list) {
 }
 
 HEDDLE_ELEMENT(SetIPDSCP);
+HEDDLE_ELEMENT(SetIPECN);
 HEDDLE_ELEMENT(MarkIPCE);
 
 }  // namespace heddle

@@ -29,6 +29,32 @@ class SetIPDSCP : public Element {
   std::atomic<uint32_t> dscp_{0};
 };
 
+/** SetIPECN: sets the explicit congestion notification of IPv4 packets.
+ *
+ *      SetIPECN(ECN)
+ *
+ *  ECN: 0 to 3, or a word: no (0), ect1 or ECT(1) (1), ect2 or ECT(0) (2), ce or CE (3). The header is at annotation
+ *  l3; its checksum is corrected (RFC 1624), the code point beside it stays. One input, one output. Drops packets
+ *  without a header at l3 ("no_header"). RFC 3168.
+ *
+ *  Handlers: `ecn` (rw).
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> SetIPECN(ect1) -> ToDump(out.pcap);
+ */
+class SetIPECN : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
+
+ private:
+  std::atomic<uint32_t> ecn_{0};
+};
+
 /** MarkIPCE: marks IPv4 packets that have met congestion.
  *
  *      MarkIPCE([FORCE])

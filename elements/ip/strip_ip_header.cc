@@ -7,6 +7,18 @@ namespace {
 
 constexpr const char* kReasons[] = {"no_header"};
 
+/** Moves the start of packets back to a header. */
+void unstrip(Batch& batch, Column header) {
+  const uint32_t* at = batch.column(header);
+  for (int i = 0; i < batch.size(); ++i) {
+    Packet* packet = batch.packet(i);
+    if (at[i] == 0)
+      batch.drop(i, 0);
+    else if (at[i] < packet->data_off)
+      move_head(packet, static_cast<int>(at[i]) - packet->data_off);
+  }
+}
+
 }  // namespace
 
 Access StripIPHeader::access(Processor) const {
@@ -29,16 +41,11 @@ void StripIPHeader::run_cpu(Batch& batch) {
 
 std::span<const char* const> UnstripIPHeader::drop_reasons() const { return kReasons; }
 
-void UnstripIPHeader::run_cpu(Batch& batch) {
-  const uint32_t* l3 = batch.column(Column::l3);
-  for (int i = 0; i < batch.size(); ++i) {
-    Packet* packet = batch.packet(i);
-    if (l3[i] == 0)
-      batch.drop(i, 0);
-    else if (l3[i] < packet->data_off)
-      move_head(packet, static_cast<int>(l3[i]) - packet->data_off);
-  }
-}
+void UnstripIPHeader::run_cpu(Batch& batch) { unstrip(batch, Column::l3); }
+
+std::span<const char* const> UnstripTCPHeader::drop_reasons() const { return kReasons; }
+
+void UnstripTCPHeader::run_cpu(Batch& batch) { unstrip(batch, Column::l4); }
 
 std::span<const char* const> StripToNetworkHeader::drop_reasons() const { return kReasons; }
 
@@ -79,5 +86,6 @@ HEDDLE_ELEMENT(StripIPHeader);
 HEDDLE_ELEMENT(StripTCPHeader);
 HEDDLE_ELEMENT(StripToNetworkHeader);
 HEDDLE_ELEMENT(UnstripIPHeader);
+HEDDLE_ELEMENT(UnstripTCPHeader);
 
 }  // namespace heddle

@@ -86,4 +86,25 @@ class StripTCPHeader : public Element {
   void run_cpu(Batch& batch) override;
 };
 
+/** UnstripTCPHeader: takes what is from the TCP header on back.
+ *
+ *      UnstripTCPHeader
+ *
+ *  Packets begin again at annotation l4, which CheckIPHeader or MarkIPHeader has set, with what StripTCPHeader or Strip
+ *  have removed since; others pass unchanged. One input, one output. Drops packets without such a header ("no_header").
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> IPFilter(allow tcp) -> StripTCPHeader -> Print(payload)
+ *          -> UnstripTCPHeader -> UnstripIPHeader -> ToDump(ip.pcap);
+ */
+class UnstripTCPHeader : public Element {
+ public:
+  Access access(Processor) const override { return {.column_reads = columns(Column::l4)}; }
+  std::span<const char* const> drop_reasons() const override;
+  bool changes_length() const override { return true; }
+  bool head_varies() const override { return true; }
+  void run_cpu(Batch& batch) override;
+};
+
 }  // namespace heddle
