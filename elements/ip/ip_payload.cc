@@ -21,8 +21,7 @@ uint32_t header_bytes(const Ip4Header& ip) {
 }  // namespace
 
 Access EraseIPPayload::access(Processor) const {
-  return {
-      .reads = {{Base::l3, 0, kToEnd}}, .writes = {{Base::l3, 20, kToEnd}}, .column_reads = columns(Column::l3)};
+  return {.reads = {{Base::l3, 0, kToEnd}}, .writes = {{Base::l3, 20, kToEnd}}, .column_reads = columns(Column::l3)};
 }
 
 std::span<const char* const> EraseIPPayload::drop_reasons() const {
