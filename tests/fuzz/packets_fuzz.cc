@@ -198,7 +198,7 @@ Chain make(const std::string& text) {
     Element& element = *chain.elements.back();
     element.name = declaration.name;
     element.class_name = declaration.class_name;
-    element.inputs = 1;
+    element.inputs = 1, element.pulled = {false};
     const bool goes_on = text.find("NIDSConfirm") == text.npos && declaration.class_name == "NIDS";  // a monitor
     element.outputs = declaration.class_name == "IPRateMonitor" || goes_on ? 1 : 4;  // the former has as many as inputs
     click::Arguments arguments(declaration, diagnostics);
