@@ -8,7 +8,8 @@ namespace heddle {
 class AddressSet {
  public:
   virtual ~AddressSet() = default;
-  /** Whether one of its routes covers the address, in host byte order. From packet threads, while handlers change it. */
+  /** Whether one of its routes covers the address, in host byte order. From packet threads, while handlers change
+   *  it. */
   virtual bool has_route(uint32_t address) const = 0;
 };
 

@@ -236,6 +236,7 @@ class Source : public Element {
 class Emitter : public Element {
  public:
   int timer_us() const override { return 100; }
+  /** False: all that it gives are packets that it has kept, as they were. */
   bool changes_length() const override { return true; }
 
   /** Puts packets of thread `batch.thread` into `batch` (empty), at most batch.capacity(), with the columns of

@@ -21,8 +21,8 @@ constexpr ColumnSet kOnePacketColumns = 0
 /** Whether what leaves may be another packet than what came: a copy, a fragment, a reply. */
 bool makes_packets(const Node& node) {
   const Element& element = *node.element;
-  return element.copies() > 1 || dynamic_cast<const Emitter*>(&element) != nullptr ||
-         (node.is_buffer() && element.changes_length());
+  const bool gives_later = node.is_buffer() || dynamic_cast<const Emitter*>(&element) != nullptr;
+  return element.copies() > 1 || (gives_later && element.changes_length());
 }
 
 /** Who sets the column, and as few others as anybody does: Idle sets all. */

@@ -10,8 +10,8 @@ namespace heddle {
  *
  *      TimestampAccum
  *
- *  Adds up the time from each packet's time stamp until it comes here; a packet of a port that has none is as old as its
- *  arrival, so that it adds nothing: put SetTimestamp where the way begins that is measured. One input, one output.
+ *  Adds up the time from each packet's time stamp until it comes here; a packet of a port that has none is as old as
+ *  its arrival, so that it adds nothing: put SetTimestamp where the way begins that is measured. One input, one output.
  *
  *  Handlers: `count` (r, packets), `time` (r, their times, in seconds), `average_time` (r), `reset_counts` (w).
  *

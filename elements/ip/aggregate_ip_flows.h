@@ -60,6 +60,7 @@ class AggregateIPFlows : public Emitter {
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
+  bool changes_length() const override { return false; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;

@@ -8,10 +8,10 @@ namespace heddle {
  *
  *      EraseIPPayload
  *
- *  For captures that others may see: headers and lengths stay, the bytes behind the TCP or UDP header become zeros up to
- *  the packet's end, those of later fragments all behind the IPv4 header. Checksums are not corrected. Packets of other
- *  protocols pass unchanged. The header is at annotation l3; one input, one output. Drops packets without a header
- *  there ("no_header").
+ *  For captures that others may see: headers and lengths stay, the bytes behind the TCP or UDP header become zeros up
+ *  to the packet's end, those of later fragments all behind the IPv4 header. Checksums are not corrected. Packets of
+ *  other protocols pass unchanged. The header is at annotation l3; one input, one output. Drops packets without a
+ *  header there ("no_header").
  *
  *  Example:
  *
