@@ -178,7 +178,7 @@ TEST_P(NidsTest, MonitorsAsTheOracleFinds) {
   auto random = random_for("nids monitor");
   const TextFile file("rules"), eve("eve");
   std::vector<OracleRule> rules;
-  while (rules.size() < 20) {
+  while (rules.size() < 80) {
     rules.push_back(random_rule(random, static_cast<unsigned>(rules.size()) + 1));
     if (rules.back().action != "pass") rules.back().action = "alert";
     if (rules.back().fast_pattern().empty()) rules.pop_back();
