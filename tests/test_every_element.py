@@ -340,6 +340,7 @@ BAD_ARGUMENTS = {
     "MixedQueue": ["0", "-1", "x", "1048577", "1, 2"],
     "RED": ["", "5", "5, 10", "10, 5, 0.5", "5, 10, 2", "5, 10, 0.5, STABILITY 17", "5, 10, 0.5, QUEUES nobody"],
     "PaintTee": ["", "256", "x", "1, 21"],
+    "DRRSched": ["1"],
     "PrioSched": ["1"],
     "ProtocolTranslator64": ["1"],
     "NumberPacket": ["x", "-1", "OFFSET 16385", "1, 2", "NET_ORDER 2"],

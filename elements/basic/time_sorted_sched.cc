@@ -6,7 +6,6 @@
 
 #include "click/arguments.h"
 #include "core/clock.h"
-#include "core/column_pack.h"
 
 namespace heddle {
 
@@ -40,10 +39,9 @@ void TimeSortedSched::hold(int input, Batch& batch, int i, ColumnSet columns, in
   const uint32_t at = free_.back();
   free_.pop_back();
   Held& held = all_[at];
-  held.packet = batch.packet(i), held.input = input, held.origin = origin, held.columns = columns;
-  ColumnPack(columns).save(batch, i, held.values.data());
-  const bool stamped = has_capture_info(held.packet);
-  const uint64_t time_ns = stamped ? capture_info(held.packet).timestamp_ns : RouterClock::wall_ns();
+  held.ahead.take(batch, i, columns, origin), held.input = input;
+  const Packet* packet = batch.packet(i);
+  const uint64_t time_ns = has_capture_info(packet) ? capture_info(packet).timestamp_ns : RouterClock::wall_ns();
   heap_.push_back({static_cast<int64_t>(time_ns), arrivals_++, input, at});
   std::push_heap(heap_.begin(), heap_.end());
   ++held_[static_cast<size_t>(input)];
@@ -60,14 +58,11 @@ int TimeSortedSched::release(Batch& batch) {
   const Place place = heap_.back();
   heap_.pop_back();
   free_.push_back(place.held);
-  const Held& held = all_[place.held];
+  Held& held = all_[place.held];
   --held_[static_cast<size_t>(held.input)];
   if (place.time_ns < last_ns_) well_ordered_.store(false, std::memory_order_relaxed);
   last_ns_ = place.time_ns;
-  batch.packets()[0] = held.packet;
-  ColumnPack(held.columns).load(batch, 0, held.values.data());
-  batch.resize(1);
-  return held.origin;
+  return held.ahead.give(batch);
 }
 
 void TimeSortedSched::give_all_to(TimeSortedSched& heir) {
@@ -95,7 +90,7 @@ void TimeSortedSched::take_state(Element& old_element) {
 }
 
 std::string TimeSortedSched::stop() {
-  for (const Place& place : heap_) rte_pktmbuf_free(all_[place.held].packet), ++left_;
+  for (const Place& place : heap_) all_[place.held].ahead.free(), ++left_;
   heap_.clear();
   return end_call_.finish();
 }

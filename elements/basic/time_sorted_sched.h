@@ -1,9 +1,9 @@
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "core/element.h"
+#include "elements/basic/held_ahead.h"
 #include "elements/endpoints/end_call.h"
 
 namespace heddle {
@@ -49,10 +49,8 @@ class TimeSortedSched : public LookAheadScheduler {
  private:
   /** A packet that waits. */
   struct Held {
-    Packet* packet;
-    int input, origin;
-    ColumnSet columns;
-    std::array<std::byte, sizeof(uint32_t) * static_cast<size_t>(words(kAllColumns))> values;
+    HeldAhead ahead;
+    int input;
   };
   struct Place {
     int64_t time_ns;

@@ -85,6 +85,7 @@ std::vector<ClassInChain> listed() {
       {"CounterAtomic"},
       {"CounterMP"},
       {"CycleCountAccum", "", 1, 1, "SetCycleCount -> "},
+      {"DRRSched", "", 1, 2, queue, pull},
       {"DecIP6HLIM", "", 2, 1, marked6},
       {"DecIPTTL", "", 2, 1, marked},
       {"DirectIPLookup", "DirectIPLookup" + routes, 2, 1, marked + "GetIPAddress(30) -> "},
