@@ -65,29 +65,6 @@ def test_numbers_go_on_and_others_begin(heddle, tmp_path):
         assert control.read("q.numbers") == "0 0x00001000 0\n"
 
 
-def test_one_spi_may_go_to_several_destinations(heddle, tmp_path):
-    first, second = association(0x1000), association(0x1000, 1, ends=("192.0.2.1", "192.0.2.2"))
-    keys = ipsec.write(tmp_path / "keys", [first, second])
-    chain = f"Idle -> q :: IPsecSequence(e{{}}) -> e :: IPsecEncap({quoted(keys)}) -> Discard"
-    done = heddle("check", "-e", chain.format(", SPI 0x1000"))
-    assert done.code == 1 and "'e' has more than one association with SPI 0x00001000" in done.err, done
-    with running(heddle, tmp_path, chain.format(", BY column")) as (_, control):
-        assert places(control.read("e.associations")) == {0: 0x1000, 1: 0x1000}
-        assert "there are several associations 0x00001000; say SPI and DST" in refused(control, "e.remove 0x1000")
-        control.write("e.remove", "0x1000 " + ipsec.DESTINATION)
-        assert places(control.read("e.associations")) == {1: 0x1000}
-        more = ipsec.write(tmp_path / "more", [first])
-        control.write("e.add", str(more))
-        assert places(control.read("e.associations")) == {0: 0x1000, 1: 0x1000}
-        assert "there is an association 0x00001000; remove it first" in refused(control, f"e.add {more}")
-    ipsec.write(keys, [first])
-    more = ipsec.write(tmp_path / "more", [second])
-    with running(heddle, tmp_path, chain.format(", SPI 0x1000")) as (_, control):
-        assert "gives packets the association 0x00001000, and there would be several" in refused(
-            control, f"e.add {more}"
-        )
-
-
 def test_hangup_changes_all(heddle, tmp_path):
     keys = ipsec.write(tmp_path / "keys", [association(0x1000)])
     file = quoted(keys)

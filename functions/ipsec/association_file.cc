@@ -6,10 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <iterator>
 #include <span>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/mistakes.h"
@@ -84,14 +83,7 @@ class Parser {
     if (std::max(now_.sent, now_.seen) > INT64_MAX) return "seq and oseq must be below 2^63";
     if (!now_.sa.extended && std::max(now_.sent, now_.seen) > UINT32_MAX)
       return "seq and oseq have 32 bits without flag esn";
-    const auto [first, last] = by_spi_.equal_range(now_.sa.spi);
-    if (std::distance(first, last) == kMostOfOneSpi)
-      return format("there are more than %d associations with its SPI", kMostOfOneSpi);
-    for (auto at = first; at != last; ++at) {
-      const Association& other = list_[at->second].sa;
-      if (same_destination(other, now_.sa)) return "another association before it has the same SPI and destination";
-      if (same_keys(other, now_.sa)) return "another association before it has the same SPI and keys";
-    }
+    if (!spis_.insert(now_.sa.spi).second) return "another association before it has the same SPI";
     if (list_.size() == kMostAssociations) return format("there are more than %zu associations", kMostAssociations);
     return "";
   }
@@ -103,7 +95,7 @@ class Parser {
       const std::string why = missing();
       now_.line = begun_;
       if (why.empty())
-        by_spi_.emplace(now_.sa.spi, list_.size()), list_.push_back(now_);
+        list_.push_back(now_);
       else
         mistakes_.add(begun_, why);
     }
@@ -424,7 +416,7 @@ class Parser {
 
   Mistakes mistakes_;
   AssociationList list_;
-  std::unordered_multimap<uint32_t, size_t> by_spi_;  // places in list_
+  std::unordered_set<uint32_t> spis_;
   FileAssociation now_;
   size_t line_ = 0, begun_ = 0;  // begun_: line of the association that lines belong to, 0: none
   size_t mistakes_before_ = 0;   // that one
@@ -440,19 +432,6 @@ struct Descriptor {
 };
 
 }  // namespace
-
-bool same_destination(const Association& one, const Association& other) {
-  if (one.ip6 != other.ip6) return false;
-  return one.ip6 ? std::memcmp(one.destination6, other.destination6, sizeof one.destination6) == 0
-                 : one.destination == other.destination;
-}
-
-bool same_keys(const Association& one, const Association& other) {
-  return one.suite == other.suite && one.rounds == other.rounds && one.nonce == other.nonce &&
-         std::memcmp(one.round_keys, other.round_keys, sizeof one.round_keys) == 0 &&
-         std::memcmp(one.inner, other.inner, sizeof one.inner) == 0 &&
-         std::memcmp(one.outer, other.outer, sizeof one.outer) == 0;
-}
 
 AssociationList parse_associations(std::string_view text, const std::string& path, std::vector<std::string>& errors) {
   return Parser(path, errors).run(text);

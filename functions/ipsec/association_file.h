@@ -27,12 +27,6 @@ struct FileAssociation {
 using AssociationList = std::vector<FileAssociation, WipingAllocator<FileAssociation>>;
 
 constexpr size_t kMostAssociations = 100000, kLargestWindow = 4096;
-constexpr int kMostOfOneSpi = 64;
-
-/** Whether both go to one address. */
-bool same_destination(const Association& one, const Association& other);
-/** Whether both encipher and authenticate with the same keys. */
-bool same_keys(const Association& one, const Association& other);
 
 /** Reads what `ip xfrm state` and `ip -s xfrm state` print, for ESP:
  *
@@ -59,9 +53,8 @@ bool same_keys(const Association& one, const Association& other);
  *            add 2026-01-01 10:00:00 use 2026-01-01 10:00:05
  *
  *  also `auth-trunc hmac(sha256) KEY 128`, `enc cbc(aes) KEY`, and
- *  `encap type espinudp sport 4500 dport 4500 addr 0.0.0.0`. Several may have one SPI, up to kMostOfOneSpi, if they go
- *  to different addresses and have different keys (RFC 4301, 4.1). `#` starts a comment. `errors` gets "PATH:LINE: WHY"
- *  for at most 100 mistakes; none of them quotes the file, which holds keys. */
+ *  `encap type espinudp sport 4500 dport 4500 addr 0.0.0.0`. `#` starts a comment. `errors` gets "PATH:LINE: WHY" for
+ *  at most 100 mistakes; none of them quotes the file, which holds keys. */
 AssociationList parse_associations(std::string_view text, const std::string& path, std::vector<std::string>& errors);
 
 /** The same of a file. Throws Error when it cannot be read, or when others than its owner may. */

@@ -171,11 +171,14 @@ Lifetime::Used Associations::used_of(const FileAssociation& from) {
 }
 
 uint32_t Associations::place_of(const Association& sa) const {
-  uint32_t found = kNone;
-  current().each_with(sa.spi, [&](uint32_t place) {
-    if (same_keys((*this)[place], sa)) found = place;
-  });
-  return found;
+  const uint32_t place = find(sa.spi);
+  if (place == kNone) return kNone;
+  const Association& mine = (*this)[place];
+  const bool same = mine.suite == sa.suite && mine.rounds == sa.rounds && mine.nonce == sa.nonce &&
+                    std::memcmp(mine.round_keys, sa.round_keys, sizeof mine.round_keys) == 0 &&
+                    std::memcmp(mine.inner, sa.inner, sizeof mine.inner) == 0 &&
+                    std::memcmp(mine.outer, sa.outer, sizeof mine.outer) == 0;
+  return same ? place : kNone;
 }
 
 uint32_t Associations::shared_with(const Associations& other) const {

@@ -49,9 +49,6 @@ class Associations : public Table {
   /** Packets get them by their selectors, of which no two may be the same. */
   void chosen_by_selector() { by_selector_ = true; }
   bool is_chosen_by_selector() const { return by_selector_; }
-  /** Packets get the one with this SPI, in network byte order, of which there may be only one. */
-  void chosen_by_spi(uint32_t spi) { by_spi_.push_back(spi); }
-  const std::vector<uint32_t>& spis_chosen() const { return by_spi_; }
 
   /** For packet threads, who fetch it anew for each batch, and handlers, of which only one runs at a time. */
   const Generation& current() const { return *current_.load(std::memory_order_acquire); }
@@ -67,7 +64,7 @@ class Associations : public Table {
   const Association& operator[](uint32_t place) const { return current()[place]; }
   const Details& details(uint32_t place) const { return current().details(place); }
   static constexpr uint32_t kNone = Image::kNone;
-  uint32_t find(uint32_t spi) const { return current().find(spi); }  ///< the only one with an SPI, or kNone
+  uint32_t find(uint32_t spi) const { return current().find(spi); }
   const Selectors& selectors() const { return current().selectors(); }
   bool has_selectors() const { return current().has_selectors(); }
   const Selector& selector(uint32_t place) const { return current().selector(place); }
@@ -146,7 +143,6 @@ class Associations : public Table {
   std::string why_fixed_;
   LifetimeNews news_;
   std::atomic<uint64_t> announced_{0};
-  std::vector<uint32_t> by_spi_;          // that packets get
   std::vector<Associations*> followers_;  // that have numbers from here
   uint32_t beyond_gpu_ = kNone, judged_ = kNone, limited_ = kNone, counts_content_ = kNone;
   uint32_t front_bytes_ = 0, tail_bytes_ = 0;

@@ -33,35 +33,12 @@ TEST(Associations, AreFoundInAFewSteps) {
     uint64_t probes = 0;
     for (uint32_t i = 0; i < spis.size(); ++i) {
       ASSERT_EQ(associations.find(swapped(spis[i])), i);
-      uint32_t at = image.slot_of(swapped(spis[i]), 0);
+      uint32_t at = image.slot_of(swapped(spis[i]));
       for (++probes; image.slots()[at].index != i; ++probes) at = (at + 1) & image.slot_mask;
     }
     EXPECT_LT(probes, (step <= 2 ? 3 : 8) * spis.size()) << "by " << step;
     EXPECT_EQ(associations.find(swapped(0x999)), Associations::kNone);
   }
-}
-
-// RFC 4301, 4.1: SPI and destination name an association.
-TEST(Associations, OfOneSpiAreFoundByDestination) {
-  AssociationList list = list_of(std::vector<uint32_t>(kMostOfOneSpi, 0x1001));
-  for (size_t i = 0; i < list.size(); ++i) {
-    Association& sa = list[i].sa;
-    sa.round_keys[0] = static_cast<uint32_t>(i);
-    sa.ip6 = i % 2 == 1;
-    (sa.ip6 ? sa.destination6[i / 2 % 4] : sa.destination) = static_cast<uint32_t>(1 + i / 8);
-    if (!sa.ip6) sa.destination = static_cast<uint32_t>(i);
-  }
-  Associations associations;
-  associations.load(list, 0);
-  for (uint32_t i = 0; i < list.size(); ++i) {
-    const auto is_its = [&](const Form& form) {
-      return same_destination(static_cast<const Association&>(form), list[i].sa);
-    };
-    EXPECT_EQ(associations.image().find(swapped(0x1001), list[i].sa.destination_key(), is_its), i);
-    EXPECT_EQ(associations.image().find(swapped(0x1002), list[i].sa.destination_key(), is_its), Associations::kNone);
-    EXPECT_EQ(associations.place_of(list[i].sa), i);
-  }
-  EXPECT_EQ(associations.find(swapped(0x1001)), Associations::kNone) << "it is not the only one";
 }
 
 TEST(Associations, AFewAreFound) {

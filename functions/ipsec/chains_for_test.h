@@ -61,7 +61,6 @@ struct Sa {
   int window = 64;
   Algorithms algorithms = {};
   Outside outside = {};
-  std::string ends = "";  // "SOURCE dst DESTINATION"; empty: the usual ones
 };
 
 inline std::string lines_of(const Outside& outside, int window) {
@@ -81,10 +80,8 @@ inline std::string associations(const std::vector<Sa>& list) {
   std::string text;
   for (auto& sa : list)
     text += format("src %s\n\tproto esp spi 0x%08x reqid 1 mode %s\n\treplay-window %d%s\n%s%s%s",
-                   !sa.ends.empty() ? sa.ends.c_str()
-                   : sa.outside.ip6 ? "2001:db8:a::1 dst 2001:db8:b::1"
-                                    : "198.51.100.1 dst 203.0.113.1",
-                   sa.spi, sa.outside.transport ? "transport" : "tunnel", sa.window,
+                   sa.outside.ip6 ? "2001:db8:a::1 dst 2001:db8:b::1" : "198.51.100.1 dst 203.0.113.1", sa.spi,
+                   sa.outside.transport ? "transport" : "tunnel", sa.window,
                    sa.outside.extended_from != 0 ? " flag esn" : "", lines_of(random, sa.algorithms).c_str(),
                    lines_of(sa.outside, sa.window).c_str(), sa.more.c_str());
   return text;

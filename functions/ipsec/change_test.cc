@@ -114,22 +114,6 @@ TEST(AssociationChange, OtherAddressesAndTheSameKeysCountOn) {
   EXPECT_EQ(all.next_number(0), 8u);
 }
 
-TEST(AssociationChange, OneSpiToAnotherDestinationIsAnotherAssociation) {
-  FileAssociation one = association_of(0x1001), other = association_of(0x1001, 1);
-  other.sa.destination = one.sa.destination + 1;
-  Associations all;
-  all.load(AssociationList{one}, 0);
-  all.take_numbers(0, 7);
-  change(all, {other, one});
-  EXPECT_EQ(all.place_of(one.sa), 0u);
-  EXPECT_EQ(all.place_of(other.sa), 1u);
-  EXPECT_EQ(all.next_number(0), 8u);
-  EXPECT_EQ(all.next_number(1), 1u);
-  change(all, {other});
-  EXPECT_EQ(all.place_of(one.sa), kNone);
-  EXPECT_EQ(all.find(swapped(0x1001)), 1u);
-}
-
 TEST(AssociationChange, NothingIsDoneIfAllIsTheSame) {
   const AssociationList list{association_of(0x1001), association_of(0x1002)};
   Associations all;

@@ -1,9 +1,7 @@
 #include "functions/ipsec/changes.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
-#include <unordered_map>
 
 #include "core/mistakes.h"
 #include "functions/ipsec/association_words.h"
@@ -30,9 +28,7 @@ AssociationList read(const std::string& file) {
 bool agree(const Generation& one, const Generation& other) {
   if (one.count() != other.count()) return false;
   for (uint32_t place = 0; place < one.count(); ++place)
-    if (one.has(place) != other.has(place) || one[place].spi != other[place].spi ||
-        (one.has(place) && !same_destination(one[place], other[place])))
-      return false;
+    if (one.has(place) != other.has(place) || one[place].spi != other[place].spi) return false;
   return true;
 }
 
@@ -86,11 +82,6 @@ void Changes::check(const AssociationList& list, const std::string& from) const 
       else
         errors.push_back(why);
     }
-    for (const Changes* member : members_)
-      for (const uint32_t spi : member->mine_.spis_chosen())
-        if (std::ranges::count_if(list, [&](const auto& one) { return one.sa.spi == spi; }) > 1)
-          errors.push_back(format("an IPsecSequence gives packets the association 0x%08x, and there would be several",
-                                  swapped(spi)));
     if (std::ranges::any_of(members_, [](auto* member) { return member->mine_.is_chosen_by_selector(); })) {
       std::vector<Selector> selectors;
       for (const FileAssociation& one : list) selectors.push_back(one.selector);
@@ -129,22 +120,13 @@ void Changes::add(const std::string& file) {
   {
     const AssociationList more = read(file);
     Mistakes mistakes(file, errors);
-    std::unordered_multimap<uint32_t, size_t> by_spi;  // places in list
-    for (size_t i = 0; i < list.size(); ++i) by_spi.emplace(list[i].sa.spi, i);
     for (const FileAssociation& one : more) {
-      const auto [first, last] = by_spi.equal_range(one.sa.spi);
-      const auto is_it = [&](const auto& other) {
-        const Association& sa = list[other.second].sa;
-        return same_destination(sa, one.sa) || same_keys(sa, one.sa);
-      };
-      if (std::any_of(first, last, is_it))
+      if (mine_.find(one.sa.spi) != Associations::kNone)
         mistakes.add(one.line, format("there is an association 0x%08x; remove it first", swapped(one.sa.spi)));
-      else if (std::distance(first, last) >= kMostOfOneSpi)
-        mistakes.add(one.line, format("there are %d associations 0x%08x", kMostOfOneSpi, swapped(one.sa.spi)));
       else if (list.size() == kMostAssociations)
         mistakes.add(one.line, format("there would be more than %zu associations", kMostAssociations));
       else
-        by_spi.emplace(one.sa.spi, list.size()), list.push_back(one);
+        list.push_back(one);
     }
   }
   throw_mistakes(errors, kStay);
@@ -158,13 +140,9 @@ void Changes::remove(const std::string& which) {
     const std::string_view spi = words.take(), destination = words.take();
     const uint32_t number = number_of(spi, "remove");
     words.expect_end();
-    const auto is_it = [&](const FileAssociation& one) {
-      return one.sa.spi == swapped(number) && (destination.empty() || goes_to_address(one.sa, destination));
-    };
+    const auto is_it = [&](const FileAssociation& one) { return one.sa.spi == swapped(number); };
     const auto found = std::ranges::find_if(list, is_it);
-    if (destination.empty() && std::ranges::count_if(list, is_it) > 1)
-      throw Mistake{format("there are several associations 0x%08x; say SPI and DST", number)};
-    if (found == list.end())
+    if (found == list.end() || (!destination.empty() && !goes_to_address(found->sa, destination)))
       throw Mistake{format("there is no association 0x%08x%s%s", number, destination.empty() ? "" : " to ",
                            std::string(destination).c_str())};
     list.erase(found);

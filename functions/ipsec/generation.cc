@@ -87,7 +87,7 @@ void Generation::fill_image(const Seats& seats, uint32_t link_bytes, bool has_ex
     if (has_extended) seen_to_change(place) = seat.from.seen;
     if (to.in_udp()) ports[to.destination_port / 32] |= 1u << to.destination_port % 32;
     if (seat.leaves) continue;
-    uint32_t at = image.slot_of(to.spi, to.destination_key());
+    uint32_t at = image.slot_of(to.spi);
     while (slot[at].spi != 0) at = (at + 1) & image.slot_mask;
     slot[at] = {to.spi, place};
   }
@@ -108,7 +108,6 @@ void Generation::fill_host(const Seats& seats) {
     const Seat& seat = seats[place];
     const bool found = !seat.is_free() && !seat.leaves;
     found_.push_back(found);
-    if (found) by_spi_.emplace(seat.from.sa.spi, place);
     size_ += found;
     progress_.push_back(seat.progress);
     selectors_of_.push_back(seat.from.selector);

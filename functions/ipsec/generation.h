@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "functions/ipsec/association_file.h"
@@ -51,14 +50,8 @@ class Generation {
   /** Whether packets find it: the place is not free, nor is it left. */
   bool has(uint32_t place) const { return found_[place]; }
   uint32_t size() const { return size_; }  ///< how many they find
-  /** Those with an SPI, in network byte order: `visit(place)`. */
-  template <class Visit>
-  void each_with(uint32_t spi, const Visit& visit) const {
-    const auto [first, last] = by_spi_.equal_range(spi);
-    for (auto at = first; at != last; ++at) visit(at->second);
-  }
-  /** The only one with an SPI, or Image::kNone. */
-  uint32_t find(uint32_t spi) const { return by_spi_.count(spi) == 1 ? by_spi_.find(spi)->second : Image::kNone; }
+  /** By SPI, in network byte order. */
+  uint32_t find(uint32_t spi) const { return image().find(spi); }
   /** By addresses of an inner packet. */
   uint32_t select(const Selector::Ends& ends) const { return selectors_.image().find(ends); }
   const Selectors& selectors() const { return selectors_; }
@@ -105,7 +98,6 @@ class Generation {
   std::vector<std::shared_ptr<Progress>> progress_;
   std::vector<Selector> selectors_of_;
   std::vector<bool> found_;
-  std::unordered_multimap<uint32_t, uint32_t> by_spi_;  // places of those that are found
   Selectors selectors_;
   uint32_t size_ = 0;
   bool has_selectors_ = false, has_timed_ = false;

@@ -19,12 +19,6 @@ struct Plain {
   uint32_t next_at = 0;  ///< where in these the protocol is said
 };
 
-/** Form::destination_key() of where a packet goes. */
-template <class Load>
-HEDDLE_HD uint32_t destination_of(const Load& load) {
-  return (load(0) >> 4 & 15) == 6 ? load(24) ^ load(28) ^ load(32) ^ load(36) : load(16);
-}
-
 /** Whether a packet goes to the association's other end. */
 template <class Load>
 HEDDLE_HD bool goes_to(const Form& form, const Load& load) {

@@ -46,9 +46,6 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *  `if_id`, `dir`, flags wildrecv and align4. What would make it another association is an error: `mark`, `tfcpad`,
  *  `comp`, flags decap-dscp and icmp, extra-flag oseq-may-wrap, protocols and ports of a `sel` line.
  *
- *  Up to 64 may have one SPI, if they go to different addresses and have different keys: IPsecDecap finds those of a
- *  packet by its SPI and destination (RFC 4301, 4.1).
- *
  *  AES keys have 128, 192 or 256 bits. A GPU does all of this, also of several kinds in one FILE, but for cbc(aes);
  *  with such an association in FILE the element needs a CPU, where intel-ipsec-mb does the work, and on a GPU it is an
  *  error.
@@ -76,7 +73,7 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *
  *      reload          (w) reads FILE again; SIGHUP does it for all elements
  *      add PATH        (w) adds the associations of another such file
- *      remove SPI [DST]  (w) takes one away, if it goes to DST, which must be said where several have the SPI
+ *      remove SPI [DST]  (w) takes one away, if it goes to DST
  *
  *  An association of the same SPI and keys goes on, whatever file it is from: its numbers, initialisation vectors,
  *  window and lifetime are those that it has, and not those of the file; addresses, mode, `encap`, flags and `sel` line
@@ -98,8 +95,8 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *  another FILE.
  *
  *  Errors: FILE cannot be read, others than its owner may use it, what is wrong in it by line; two associations with
- *  one SPI and one destination, or the same keys; on a GPU an association that this cannot do; numbers of an
- *  IPsecSequence for other associations, or of an IPsecDecap.
+ *  one SPI; on a GPU an association that this cannot do; numbers of an IPsecSequence for other associations, or of an
+ *  IPsecDecap.
  *
  *  A NAT forgets an address that is silent: RFC 3948's keep-alives are a datagram of one byte, 255, every 20 seconds,
  *  which the last lines of the example send. Messages of IKE to the same port have four zeros behind the UDP header;
@@ -157,8 +154,7 @@ class IPsecEncap : public Element, public Chooses, public ChecksSetter {
  *      IPsecSequence(ENCAP [, keywords SPI, BY, MTU, DEVICE])
  *
  *  ENCAP: the name of the IPsecEncap that the packets go to. It sets the columns sa, esp_sequence and esp_iv, which
- *  that reads. SPI: the association with this number, of which there may be only one, gets all packets, while there is
- *  one. BY: `selector` (default):
+ *  that reads. SPI: the association with this number gets all packets, while there is one. BY: `selector` (default):
  *  the one whose `sel` line in ENCAP's FILE has the inner addresses, with the longest destination prefix (without a
  *  `sel` line: all of IPv4 and IPv6); `column`: the one that the column sa says already.
  *

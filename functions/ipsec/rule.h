@@ -53,10 +53,6 @@ struct Form {
   }
   /** The last number that it has. */
   HEDDLE_HD uint64_t last_number() const { return extended ? uint64_t{INT64_MAX} : UINT32_MAX; }
-  /** Something of the destination's address, as destination_of() says it of a packet. */
-  HEDDLE_HD uint32_t destination_key() const {
-    return ip6 ? destination6[0] ^ destination6[1] ^ destination6[2] ^ destination6[3] : destination;
-  }
   /** Whether a GPU can do it. */
   bool fits_gpu() const { return suite.cipher != Cipher::aes_cbc; }
 };
@@ -76,8 +72,8 @@ struct alignas(64) Association : Form {
 };
 static_assert(sizeof(Association) == 512);
 
-/** The image of an element's table: this, then `count` associations, then the slots of a hash of SPIs and destinations,
- *  then, with has_extended, `count` numbers, then, with has_ports, a bit for each port. */
+/** The image of an element's table: this, then `count` associations, then the slots of a hash of SPIs, then, with
+ *  has_extended, `count` numbers, then, with has_ports, a bit for each port. */
 struct alignas(256) Image {
   struct Slot {
     uint32_t spi, index;  ///< of an empty one spi is 0
@@ -100,18 +96,14 @@ struct alignas(256) Image {
   static constexpr uint32_t kPortWords = 65536 / 32;
   /** Whether some association takes ESP in UDP to this port, in network byte order. */
   HEDDLE_HD bool takes_port(uint16_t port) const { return has_ports && (ports()[port / 32] >> port % 32 & 1) != 0; }
-  /** The first slot to look in for an SPI, in network byte order, and Form::destination_key(). */
-  HEDDLE_HD uint32_t slot_of(uint32_t spi, uint32_t destination) const {
-    return (swapped(spi) ^ swapped(destination) * 2246822519u) * 2654435761u >> slot_shift;
-  }
+  /** The first slot to look for an SPI, in network byte order, in. */
+  HEDDLE_HD uint32_t slot_of(uint32_t spi) const { return swapped(spi) * 2654435761u >> slot_shift; }
 
   static constexpr uint32_t kNone = ~0u;
-  /** The association of an SPI, in network byte order, whose destination has this key and is the packet's, which
-   *  `is_its(association)` says; or kNone (RFC 4301, 4.1). */
-  template <class IsIts>
-  HEDDLE_HD uint32_t find(uint32_t spi, uint32_t destination, const IsIts& is_its) const {
-    for (uint32_t at = slot_of(spi, destination); slots()[at].spi != 0; at = (at + 1) & slot_mask)
-      if (slots()[at].spi == spi && is_its(associations()[slots()[at].index])) return slots()[at].index;
+  /** The association of an SPI, in network byte order, or kNone. */
+  HEDDLE_HD uint32_t find(uint32_t spi) const {
+    for (uint32_t at = slot_of(spi); slots()[at].spi != 0; at = (at + 1) & slot_mask)
+      if (slots()[at].spi == spi) return slots()[at].index;
     return kNone;
   }
 };

@@ -37,13 +37,8 @@ void IPsecSequence::link(const Directory& directory) {
   if (by_ == By::selector) associations_->chosen_by_selector();
   if (by_ != By::spi) return;
   only_ = associations_->find(htonl(spi_));
-  if (only_ == Associations::kNone) {
-    size_t count = 0;
-    if (associations_->count() > 0) associations_->current().each_with(htonl(spi_), [&](uint32_t) { ++count; });
-    throw Error(format("SPI: '%s' has %s with SPI 0x%08x", encap_name_.c_str(),
-                       count == 0 ? "no association" : "more than one association", spi_));
-  }
-  associations_->chosen_by_spi(htonl(spi_));
+  if (only_ == Associations::kNone)
+    throw Error(format("SPI: '%s' has no association with SPI 0x%08x", encap_name_.c_str(), spi_));
 }
 
 void IPsecSequence::check_counts_alone(const Directory& directory) {

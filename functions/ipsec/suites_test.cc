@@ -191,37 +191,6 @@ TEST_P(IpsecForms, AreAsOnTheCpu) {
   expect_as_on_cpu(keys, GetParam(), frames_for(random, list, full() ? 200 : 40), random);
 }
 
-// Tunnels of one SPI to several addresses: each packet is opened by that of its destination.
-TEST_P(IpsecForms, OneSpiGoesToSeveralDestinations) {
-  auto random = random_for("ipsec one spi");
-  std::vector<Sa> list;
-  for (int k = 1; k <= 20; ++k) {
-    const bool ip6 = k % 4 == 0;
-    list.push_back({0x1001, "", 0, {128, k % 2 == 0 ? 128 : 0}, {.ip6 = ip6}});
-    list.back().ends = ip6 ? format("2001:db8:a::1 dst 2001:db8:b::%x", k) : format("198.51.100.1 dst 203.0.113.%d", k);
-  }
-  const KeyFile keys(associations(list));
-  const std::vector<Frame> frames = frames_for(random, list, 12);
-  const Result out = run(numbered_here(keys), GetParam(), frames);
-  ASSERT_EQ(out.at("sink").size(), frames.size());
-  std::vector<Frame> esp = frames_of(out.bytes());
-  const Result back = run(decap_chain(keys, "14", false), GetParam(), esp);
-  EXPECT_TRUE(same(back.bytes(), bytes_of(frames)));
-  // To nobody, and to another's.
-  uint64_t nobodys = 0, others = 0;
-  for (size_t i = 0; i < esp.size(); ++i) {
-    uint8_t& last = esp[i].bytes[i % 20 % 4 == 3 ? 14 + 39 : 14 + 19];
-    if (i % 2 == 0)
-      last = 99, ++nobodys;
-    else
-      last = static_cast<uint8_t>(last % 4 == 0 ? last % 20 + 4 : last % 4 == 3 ? last - 2 : last + 1), ++others;
-  }
-  const Result wrong = run(decap_chain(keys, "14", false), GetParam(), esp);
-  EXPECT_EQ(wrong.at("sink").size(), 0u);
-  EXPECT_EQ(wrong.drop("it.no_sa"), nobodys);
-  EXPECT_EQ(wrong.drop("it.bad_icv") + wrong.drop("it.short"), others);
-}
-
 // Both ends on either processor, over the end of 32 bits: what is outside ciphertext and ICV is byte by byte as on the
 // CPU, and these are what the other understands with its own upper halves.
 TEST_P(IpsecForms, HaveExtendedNumbers) {
