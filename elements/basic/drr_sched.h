@@ -12,16 +12,17 @@ namespace heddle {
  *
  *      DRRSched
  *
- *  An input whose turn comes gets credit for 500 bytes more, and packets leave by it as long as its credit is enough for
- *  the next one; it keeps what is left until its next turn, or loses it if it has no packet then. So inputs with long
- *  packets get as many bytes as inputs with short ones, where RoundRobinSched gives them as many packets. Pull inputs,
- *  one pull output. (M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM 1995.)
+ *  An input whose turn comes gets credit for 500 bytes more, and packets leave by it as long as its credit is enough
+ *  for the next one; it keeps what is left until its next turn, or loses it if it has no packet then. So inputs with
+ *  long packets get as many bytes as inputs with short ones, where RoundRobinSched gives them as many packets. Pull
+ *  inputs, one pull output. (M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM
+ *  1995.)
  *
  *  A packet's length is the one with which it waits before the element: what stands between there and the input sees
  *  packets when they have been chosen.
  *
- *  Hot reconfiguration: the packet of each input that it has looked at goes over to the element of the same name with as
- *  many inputs.
+ *  Hot reconfiguration: the packet of each input that it has looked at goes over to the element of the same name with
+ *  as many inputs.
  *
  *  Example:
  *

@@ -60,12 +60,11 @@ class ProbeOption {
   }
 
  private:
-  Refusal wrong(const std::string& why) const {
-    return {std::string(option_) + " " + in_quotes(value_) + " " + why};
-  }
+  Refusal wrong(const std::string& why) const { return {std::string(option_) + " " + in_quotes(value_) + " " + why}; }
   Refusal unsupported(std::string_view word) const {
     const std::string what = in_quotes(word) + ", which is not supported";
-    return {std::string(option_) + " " + in_quotes(value_) + " has " + what, true, std::string(option_) + " has " + what};
+    return {std::string(option_) + " " + in_quotes(value_) + " has " + what, true,
+            std::string(option_) + " has " + what};
   }
 
   /** [!]N [, relative] [, rawbytes] */
@@ -74,7 +73,8 @@ class ProbeOption {
     if (place.starts_with('!')) probe_.negated = true, place = trimmed(place.substr(1));
     if (auto refusal = read_operand(place, "a number of bytes", 0, kFarthest, probe_.offset)) return refusal;
     for (const std::string_view part : std::span(parts_).subspan(1)) {
-      if (part != "relative" && part != "rawbytes") return wrong("has " + in_quotes(part) + ", not relative or rawbytes");
+      if (part != "relative" && part != "rawbytes")
+        return wrong("has " + in_quotes(part) + ", not relative or rawbytes");
       if (part == "relative") relative_ = true;
     }
     return std::nullopt;
@@ -85,9 +85,10 @@ class ProbeOption {
     const bool tests = probe_.kind == Probe::Kind::test, extracts = probe_.kind == Probe::Kind::extract;
     const size_t first = tests ? 4 : extracts ? 3 : 2;
     if (parts_.size() < first)
-      return wrong(std::string("is not ") + (tests      ? "BYTES, OPERATOR, VALUE, OFFSET"
-                                             : extracts ? "BYTES, OFFSET, NAME"
-                                                        : "BYTES, OFFSET") +
+      return wrong(std::string("is not ") +
+                   (tests      ? "BYTES, OPERATOR, VALUE, OFFSET"
+                    : extracts ? "BYTES, OFFSET, NAME"
+                               : "BYTES, OFFSET") +
                    " and options");
     for (const std::string_view part : std::span(parts_).subspan(first))
       if (auto refusal = read_word(part)) return refusal;
@@ -107,8 +108,7 @@ class ProbeOption {
     if (!is_name(parts_[2])) return wrong("has " + in_quotes(parts_[2]) + ", which is no name");
     if (std::ranges::find(names_, parts_[2]) != names_.end())
       return wrong("reads the variable " + in_quotes(parts_[2]) + ", which another has read");
-    if (names_.size() == kMostVariables)
-      return Refusal{format("it has more than %zu variables", kMostVariables), true};
+    if (names_.size() == kMostVariables) return Refusal{format("it has more than %zu variables", kMostVariables), true};
     return std::nullopt;
   }
 
@@ -145,8 +145,8 @@ class ProbeOption {
   std::optional<Refusal> read_operator(std::string_view text) {
     using Compare = Probe::Compare;
     constexpr std::pair<std::string_view, Compare> kOperators[] = {
-        {"=", Compare::equal},     {"<", Compare::less},    {">", Compare::greater}, {"<=", Compare::at_most},
-        {">=", Compare::at_least}, {"&", Compare::shares},  {"^", Compare::differs}, {"", Compare::equal}};
+        {"=", Compare::equal},     {"<", Compare::less},   {">", Compare::greater}, {"<=", Compare::at_most},
+        {">=", Compare::at_least}, {"&", Compare::shares}, {"^", Compare::differs}, {"", Compare::equal}};
     std::string_view sign = text;
     if (sign.starts_with('!')) probe_.negated = true, sign = trimmed(sign.substr(1));
     const auto* const found = std::ranges::find(kOperators, sign, &std::pair<std::string_view, Compare>::first);
