@@ -50,7 +50,7 @@ void FastUDPFlows::receive(Batch& batch) {
       return;
     }
   }
-  append_frames(batch, [this]() -> Headers {
+  append_frames(batch, [this](uint64_t) -> Headers {
     Flow& flow = next_flow();
     const Headers headers = flow.headers;
     if (flow_size_ >= 0 && ++flow.packets >= flow_size_) renew(flow);

@@ -15,9 +15,8 @@ void FastUDPSource::configure(click::Arguments& arguments) {
 }
 
 void FastUDPSource::receive(Batch& batch) {
-  uint64_t number = count();
-  append_frames(batch, [&]() -> const Headers& {
-    const uint64_t step = interval_ == 0 ? 0 : number++ / interval_;
+  append_frames(batch, [this](uint64_t number) -> const Headers& {
+    const uint64_t step = interval_ == 0 ? 0 : number / interval_;
     if (step != step_) {
       step_ = step;
       headers_ =

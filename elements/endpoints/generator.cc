@@ -55,7 +55,7 @@ int Generator::append_packets(Batch& batch, int n, uint32_t bytes, bool stamp) {
     set_capture_info(packets[i], {now_ns, 0});
   }
   batch.resize(batch.size() + n);
-  count_.fetch_add(static_cast<uint64_t>(n), std::memory_order_relaxed);  // a handler may reset it meanwhile
+  count_before_ = count_.fetch_add(static_cast<uint64_t>(n), std::memory_order_relaxed);  // handlers may reset it
   notice_end();
   return n;
 }

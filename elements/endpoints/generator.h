@@ -32,6 +32,8 @@ class Generator : public Source {
   void end_now() { end_call_.reached(); }
   /** Packets so far, as LIMIT counts them. */
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+  /** As LIMIT counts, how many there were before those that append_packets() has appended last. */
+  uint64_t count_before() const { return count_before_; }
 
   std::atomic<int64_t> limit_{-1};  ///< packets in all; negative: no limit
   std::atomic<bool> active_{true};
@@ -44,6 +46,7 @@ class Generator : public Source {
   void notice_end();
 
   std::atomic<uint64_t> count_{0};           // one thread adds
+  uint64_t count_before_ = 0;                // that thread's
   std::atomic<uint64_t> counted_before_{0};  // before reset_counts
   std::atomic<bool> end_noticed_{false};
   EndCall end_call_;

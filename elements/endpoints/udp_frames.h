@@ -28,11 +28,12 @@ class UdpFrames : public Generator {
   void configure_checksum(click::Arguments& arguments);
   /** The headers of frames with these ports. */
   Headers headers_with(Ports ports) const;
-  /** Appends as many frames as RATE, LIMIT and ACTIVE allow; `next` gives the headers of each. */
+  /** Appends as many frames as RATE, LIMIT and ACTIVE allow; `next` gives the headers of each, by its number. */
   template <class Next>
   void append_frames(Batch& batch, Next next) {
     const int first = batch.size(), n = append_empty(batch);
-    for (int i = first; i < first + n; ++i) fill(batch, i, next());
+    uint64_t number = count_before();
+    for (int i = first; i < first + n; ++i) fill(batch, i, next(number++));
   }
 
  private:
