@@ -1,26 +1,22 @@
 #include "elements/basic/random_bit_errors.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <random>
 
 #include "click/arguments.h"
 #include "core/error.h"
+#include "core/generators.h"
 
 namespace heddle {
 namespace {
 
 constexpr std::array kKinds = {"flip", "set", "clear"};  // by Kind
 
-std::mt19937_64& random_bits() {
-  thread_local std::mt19937_64 random{std::random_device{}()};
-  return random;
-}
-
 /** How many bits stay before one that is changed: at the k-th of them with probability (1 - share)^k * share. */
-uint64_t gap(double share) {
+uint64_t gap(double share, std::mt19937& random) {
   if (share >= 1) return 0;
-  const double uniform = (static_cast<double>(random_bits()() >> 11) + 1) * 0x1p-53;  // (0, 1]
+  const double uniform = (static_cast<double>(random()) + 1) * 0x1p-32;  // (0, 1]
   return static_cast<uint64_t>(std::min(std::log(uniform) / std::log1p(-share), 1e9));
 }
 
@@ -44,14 +40,17 @@ void RandomBitErrors::configure(click::Arguments& arguments) {
     kind_ = kind_of(kind);
 }
 
+void RandomBitErrors::start(const Environment& environment) { random_ = generators_of(*this, environment); }
+
 void RandomBitErrors::run_cpu(Batch& batch) {
+  std::mt19937& random = random_[static_cast<size_t>(batch.thread)];
   const double share = share_.load(std::memory_order_relaxed);
   const Kind kind = kind_.load(std::memory_order_relaxed);
   if (!active_.load(std::memory_order_relaxed) || share <= 0) return;
   for (int i = 0; i < batch.size(); ++i) {
     uint8_t* const frame = batch.frame(i);
     const uint64_t bits = uint64_t{batch.length(i)} * 8;
-    for (uint64_t at = gap(share); at < bits; at += 1 + gap(share)) {
+    for (uint64_t at = gap(share, random); at < bits; at += 1 + gap(share, random)) {
       const auto bit = static_cast<uint8_t>(0x80 >> (at & 7));
       uint8_t& byte = frame[at >> 3];
       byte = static_cast<uint8_t>(kind == Kind::flip ? byte ^ bit : kind == Kind::set ? byte | bit : byte & ~bit);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <random>
+#include <vector>
 
 #include "core/element.h"
 
@@ -23,6 +25,7 @@ class RandomBitErrors : public Element {
  public:
   void configure(click::Arguments& arguments) override;
   Access access(Processor) const override { return {.reads = {kWholePacket}, .writes = {kWholePacket}}; }
+  void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
 
@@ -33,6 +36,7 @@ class RandomBitErrors : public Element {
   std::atomic<double> share_{0};
   std::atomic<Kind> kind_{Kind::flip};
   std::atomic<bool> active_{true};
+  std::vector<std::mt19937> random_;  // by packet thread
 };
 
 }  // namespace heddle

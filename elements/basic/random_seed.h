@@ -12,11 +12,11 @@ namespace heddle {
  *
  *  SEED: a number from 0 to 4294967295; without it, each run is another. Each element has random numbers of its own for
  *  each packet thread, which follow from SEED, its name (of one without, it says the place in the configuration) and
- *  the thread, so what others do changes nothing: RandomSource, RandomSwitch, RandomSample, RED, SetRandIPAddress,
- *  FastUDPFlows, the SAMPLE of FromDump and FromIPSummaryDump, IPRateMonitor, ForceTCP and ForceUDP, the rewriters'
- *  ports, the identification of IP6Fragmenter, and the function `random` of scripts. A run repeats exactly on one
- *  packet thread where packets come from files or generators; with several, packets may come to them in another order.
- *  Keys, and what only guards against attacks, stay random. Of several, the last one counts. No ports.
+ *  the thread, so what others do changes nothing: RandomSource, RandomSwitch, RandomSample, RandomBitErrors, RED,
+ *  SetRandIPAddress, FastUDPFlows, the SAMPLE of FromDump and FromIPSummaryDump, IPRateMonitor, ForceTCP and ForceUDP,
+ *  the rewriters' ports, the identification of IP6Fragmenter, and the function `random` of scripts. A run repeats
+ *  exactly on one packet thread where packets come from files or generators; with several, packets may come to them in
+ *  another order. Keys, and what only guards against attacks, stay random. Of several, the last one counts. No ports.
  *
  *  Example:
  *

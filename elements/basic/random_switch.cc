@@ -1,12 +1,11 @@
 #include "elements/basic/random_switch.h"
 
 #include "click/arguments.h"
+#include "core/generators.h"
 
 namespace heddle {
 
-void RandomSwitch::start(const Environment& environment) {
-  for (int thread = 0; thread < environment.threads; ++thread) random_.emplace_back(environment.seed_of(*this, thread));
-}
+void RandomSwitch::start(const Environment& environment) { random_ = generators_of(*this, environment); }
 
 void RandomSwitch::run_cpu(Batch& batch) {
   std::mt19937& random = random_[static_cast<size_t>(batch.thread)];
@@ -29,9 +28,7 @@ std::span<const char* const> RandomSample::drop_reasons() const {
   return kReasons;
 }
 
-void RandomSample::start(const Environment& environment) {
-  for (int thread = 0; thread < environment.threads; ++thread) random_.emplace_back(environment.seed_of(*this, thread));
-}
+void RandomSample::start(const Environment& environment) { random_ = generators_of(*this, environment); }
 
 void RandomSample::run_cpu(Batch& batch) {
   if (!active_.load(std::memory_order_relaxed)) return;

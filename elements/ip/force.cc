@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "click/arguments.h"
+#include "core/generators.h"
 #include "elements/endpoints/checksums.h"
 #include "elements/icmp/icmp_names.h"
 #include "elements/ip/ip_text.h"
@@ -73,9 +74,7 @@ std::span<const char* const> ForceTransport::drop_reasons() const {
   return kReasons;
 }
 
-void ForceTransport::start(const Environment& environment) {
-  for (int thread = 0; thread < environment.threads; ++thread) random_.emplace_back(environment.seed_of(*this, thread));
-}
+void ForceTransport::start(const Environment& environment) { random_ = generators_of(*this, environment); }
 
 void ForceTransport::run_cpu(Batch& batch) {
   std::mt19937& random = random_[static_cast<size_t>(batch.thread)];

@@ -45,10 +45,9 @@ class IPEncap : public Element {
  *      UDPIPEncap(SRC, SPORT, DST, DPORT [, CHECKSUM])
  *
  *  SRC, DST: addresses; DST may be DST_ANNO: that of the annotation dst. SPORT, DPORT: UDP ports or their names
- *  (heddle elements PortInfo). CHECKSUM: whether UDP's
- *  is computed, default true; else it is 0. TTL 250; the identification counts up. Sets the annotations dst, l3 and l4.
- *  One input, one output. Drops packets without 28 bytes of room before them ("no_headroom") and those that would be
- *  too long ("too_long"). RFC 768.
+ *  (heddle elements PortInfo). CHECKSUM: whether UDP's is computed, default true; else it is 0. TTL 250; the
+ *  identification counts up. Sets the annotations dst, l3 and l4. One input, one output. Drops packets without 28 bytes
+ *  of room before them ("no_headroom") and those that would be too long ("too_long"). RFC 768.
  *
  *  Handlers: `src`, `dst` (rw; it cannot be written if it is DST_ANNO), `sport`, `dport` (rw).
  *

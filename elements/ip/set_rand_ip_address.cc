@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "click/arguments.h"
+#include "core/generators.h"
 
 namespace heddle {
 namespace {
@@ -31,7 +32,7 @@ void SetRandIPAddress::configure(click::Arguments& arguments) {
 }
 
 void SetRandIPAddress::start(const Environment& environment) {
-  for (int thread = 0; thread < environment.threads; ++thread) random_.emplace_back(environment.seed_of(*this, thread));
+  random_ = generators_of(*this, environment);
   for (int i = 0; i < limit_; ++i) addresses_.push_back(htonl(network_ | (random_[0]() & host_mask_)));
 }
 

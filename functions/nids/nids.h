@@ -26,19 +26,18 @@ namespace heddle {
  *  tcp-stream (connections only, as flow:only_stream), udp, icmp. Addresses and ports: any, lists, ranges, `!`,
  *  variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith,
  *  fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, isdataat, byte_test,
- *  byte_jump, byte_extract, dsize, flow
- *  (to_server or from_client, to_client or from_server; established, not_established or stateless; only_stream or
- *  no_stream), threshold and detection_filter (track by_src, by_dst, by_both or by_rule), fields of headers, noalert
- *  (the rule does all but alert), sid, rev, gid, msg, classtype, priority; metadata, reference, rawbytes and target are
- *  read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set
- *  variables. VARIABLES: a file of such lines that is read first. CLASSIFICATION: a file of lines
- *  `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and severity of alerts. What asks for anything
- *  else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default false; `heddle run` and
- *  `check --skip-unsupported` set it where a chain does not say it), left out: standard error then has how many rules
- *  ask for what, and lines and sids of the first three, and the handler `unsupported` has all. STREAM: whether rules
- *  are looked for in TCP connections as well, however these are cut into segments, default false; NIDSConfirm does it,
- *  so all packets of TCP are candidates. EVE: without output 1, a file for alerts. DEVICE: cpu or gpu; default: what
- *  --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
+ *  byte_jump, byte_extract, dsize, flow (to_server or from_client, to_client or from_server; established,
+ *  not_established or stateless; only_stream or no_stream), threshold and detection_filter (track by_src, by_dst,
+ *  by_both or by_rule), fields of headers, noalert (the rule does all but alert), sid, rev, gid, msg, classtype,
+ *  priority; metadata, reference, rawbytes and target are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE`
+ *  set variables. VARIABLES: a file of such lines that is read first. CLASSIFICATION: a file of lines `config
+ *  classification: NAME,DESCRIPTION,PRIORITY`, for the category and severity of alerts. What asks for anything else is
+ *  refused, by line and sid, or, with SKIP_UNSUPPORTED true (default false; `heddle run` and `check --skip-unsupported`
+ *  set it where a chain does not say it), left out: standard error then has how many rules ask for what, and lines and
+ *  sids of the first three, and the handler `unsupported` has all. STREAM: whether rules are looked for in TCP
+ *  connections as well, however these are cut into segments, default false; NIDSConfirm does it, so all packets of TCP
+ *  are candidates. EVE: without output 1, a file for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING:
+ *  on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  Fields of headers (Suricata 7.0, 8.3 to 8.6): ttl, tos, id, ip_proto (or a protocol's name), fragoffset, seq, ack,
  *  window, itype, icode, icmp_id and icmp_seq are N (decimal, or hexadecimal behind 0x or x), !N, <N, >N, <=N, >=N, or
