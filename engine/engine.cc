@@ -62,9 +62,10 @@ std::unique_ptr<Engine::Generation> Engine::make_generation(Configuration config
   }
   auto made = std::make_unique<Generation>(std::move(configuration));
   Generation* generation = made.get();
-  generation->scheduler.set({options_.pin, [=] { return kept_running(*generation); },
+  const Plan& plan = generation->plan;
+  generation->scheduler.set({options_.pin, plan.uses_simt(), [=] { return kept_running(*generation); },
                              [=, this] { return release(*generation); }, &generation->epochs, &stopping_});
-  generation->slots = options_.slots != 0 ? options_.slots : generation->plan.default_slots();
+  generation->slots = options_.slots != 0 ? options_.slots : plan.default_slots();
   generation->members = make_members(*generation);
   share_out(*generation);
   return made;

@@ -442,7 +442,7 @@ std::string Plan::name_of(Processor processor) const {
 int Plan::default_slots() const {
   const auto segments_on_gpus = static_cast<int>(
       std::count_if(segments.begin(), segments.end(), [](auto& segment) { return segment.processor.is_gpu(); }));
-  const bool simt = options.device.starts_with("simt");
+  const bool simt = uses_simt();
   const int enough = simt ? 16 : 256, resident = simt ? 48 : 2048;  // simt: an OS thread each
   return std::clamp(resident / std::max(segments_on_gpus, 1), 1, enough);
 }
@@ -450,6 +450,8 @@ int Plan::default_slots() const {
 bool Plan::uses_gpu() const {
   return std::any_of(nodes.begin(), nodes.end(), [](auto& node) { return node.processor.is_gpu(); });
 }
+
+bool Plan::uses_simt() const { return uses_gpu() && options.device.starts_with("simt"); }
 
 bool Plan::has_lanes() const {
   return std::any_of(segments.begin(), segments.end(),

@@ -120,6 +120,8 @@ struct Plan {
   bool uses_gpu() const;
   /** Whether packet threads feed a GPU segment. */
   bool has_lanes() const;
+  /** Whether functions run on simt: GPUs' kernels on threads of the CPU. */
+  bool uses_simt() const;
   /** Slots of a GPU segment over all threads, if nobody says how many: those of all segments fit on one device. */
   int default_slots() const;
   /** As in reports: "cpu", "gpu0", "simt1". */

@@ -179,7 +179,10 @@ void Scheduler::master_main() {
     for (int i = 0; i < 16; ++i)
       for (auto& driver : drivers_) busy = driver->serve() || busy;
     spend(progress, busy, then);
-    if (!busy && all_idle()) std::this_thread::sleep_for(kNap);
+    if (!busy && all_idle())
+      std::this_thread::sleep_for(kNap);
+    else if (!busy && options_.gives_way)
+      std::this_thread::yield();
   }
 }
 
@@ -226,7 +229,8 @@ void Scheduler::thread_main(int thread) {
         stillness.restart();
       }
     }
-    if (simulated && !busy && workers_.size() > 1) std::this_thread::yield();  // time waits for all threads
+    const bool time_waits = simulated && workers_.size() > 1;  // for all threads
+    if (!busy && (options_.gives_way || time_waits)) std::this_thread::yield();
     if (idle && !simulated) std::this_thread::sleep_for(worker.has_timers_alone() ? kNapBetweenTimers : kNap);
   }
   worker.drain(!pausing_);

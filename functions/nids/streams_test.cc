@@ -46,17 +46,18 @@ struct Direction {
     old_next_ = next;
     for (const char c : payload) bytes.emplace(at++, c);
     while (bytes.contains(next)) ++next;
+    base_ = std::max(0, old_next_ - static_cast<int>(Streams::kWindowBytes));
+    text_.clear();
+    for (auto byte = bytes.find(base_); byte != bytes.end() && byte->first < next; ++byte) text_ += byte->second;
   }
   bool matches(const OracleRule& rule) const {
     if (next == old_next_ || !reads_streams(rule)) return false;
-    const int base = std::max(0, old_next_ - static_cast<int>(Streams::kWindowBytes));
-    std::string text;
-    for (int at = base; at < next; ++at) text += bytes.at(at);
-    return oracle_contents(rule, text, base, old_next_ - base, 0, 0, false, {});
+    return oracle_contents(rule, text_, base_, old_next_ - base_, 0, 0, false, {});
   }
 
  private:
-  int old_next_ = 0;
+  int old_next_ = 0, base_ = 0;
+  std::string text_;  ///< In order from base_ on: what matches() searches.
 };
 
 struct Piece {

@@ -284,6 +284,7 @@ class Router : public Target {
     Load load;
     load.rate_pps = trial.rate_pps, load.swing = trial.swing, load.seconds = trial.seconds, load.stamps = trial.stamps;
     load.warmup_s = warmup_s, load.quiet_s = setup_.drain_s;
+    load.discarded = [this, before = discarded()] { return discarded() - before; };
     if (usage != nullptr) {
       load.on_begin = [usage] { usage->begin(); };
       load.on_end = [usage] { usage->end(); };

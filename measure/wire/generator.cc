@@ -87,7 +87,7 @@ bool Generator::sleep_until(uint64_t tsc) {
   return !stopping_.load(std::memory_order_relaxed);
 }
 
-/** Returns when all threads have sent everything and packets have stopped arriving: soon if all have come, else after
+/** Returns when all threads have sent everything and packets have stopped arriving: soon if all have come or are discarded, else after
  * Load::quiet_s. */
 void Generator::wait_for_the_rest(const Load& load) {
   const auto hz = static_cast<double>(rte_get_tsc_hz());
@@ -97,7 +97,8 @@ void Generator::wait_for_the_rest(const Load& load) {
   uint64_t since = rte_rdtsc();
   const auto latest = since + static_cast<uint64_t>(kLongestRest_s * hz);
   for (uint64_t now = since; now < latest; now = rte_rdtsc()) {
-    const bool all_there = last.received >= last.sent && !last.duplicated;
+    const uint64_t discarded = load.discarded ? load.discarded() : 0;
+    const bool all_there = last.received + discarded >= last.sent && !last.duplicated;
     const double quiet_s = all_there ? std::min(kAllThere_s, load.quiet_s) : load.quiet_s;
     if (static_cast<double>(now - since) > quiet_s * hz) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -27,6 +27,9 @@ struct Load {
   double warmup_s = 0.1, seconds = 1;  ///< that does not count, and that does
   bool stamps = false;                 ///< measure latency
   double quiet_s = 0.25;               ///< packets are lost when nothing has arrived for so long
+  /** Packets that the chain has discarded by its own rules since run() was called, if that is known: nobody waits for
+   *  them. Called on run()'s thread. */
+  std::function<uint64_t()> discarded{};
   /** Called by run() on its own thread when measuring begins and ends, for samplers. */
   std::function<void()> on_begin{}, on_end{};
 };
