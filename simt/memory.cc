@@ -1,6 +1,7 @@
 /** Memory, copies, streams and events of the host API. */
 
 #include <cstring>
+#include <thread>
 
 #include "simt/loss.h"
 #include "simt/runtime.h"
@@ -14,6 +15,12 @@ namespace {
 Runtime& runtime() { return Runtime::instance(); }
 
 cudaError_t handle_error(bool known) { return remember(known ? cudaSuccess : cudaErrorInvalidResourceHandle); }
+
+/** For who polls: until it is ready, the stream's thread may want the core. */
+cudaError_t ready(bool is_ready) {
+  if (!is_ready) std::this_thread::yield();
+  return remember(is_ready ? cudaSuccess : cudaErrorNotReady);
+}
 
 cudaError_t allocate(void** pointer, size_t size, Allocation::Kind kind) {
   if (pointer == nullptr) return remember(cudaErrorInvalidValue);
@@ -166,7 +173,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const auto found = runtime().stream(stream);
   if (found == nullptr) return remember(cudaErrorInvalidResourceHandle);
   if (heddle::simt::is_lost(found->device)) return remember(cudaErrorLaunchFailure);
-  return remember(found->ended(found->added()) ? cudaSuccess : cudaErrorNotReady);
+  return ready(found->empty());
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigned) {
@@ -200,7 +207,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream) {
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
   const auto event = runtime().event(handle);
   if (event == nullptr) return remember(cudaErrorInvalidResourceHandle);
-  return remember(event->completed(event->announced()) ? cudaSuccess : cudaErrorNotReady);
+  return ready(event->completed(event->announced()));
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {

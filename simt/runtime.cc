@@ -57,7 +57,7 @@ bool Runtime::remove_stream(cudaStream_t handle) {
   const auto found = streams_.find(handle);
   if (found == streams_.end()) return false;
   found->second->close();
-  std::erase_if(closed_streams_, [](const auto& stream) { return stream->ended(stream->added()); });
+  std::erase_if(closed_streams_, [](const auto& stream) { return stream->empty(); });
   closed_streams_.push_back(found->second);
   streams_.erase(found);
   return true;

@@ -50,6 +50,11 @@ bool Stream::ended(uint64_t count) {
   return ended_ >= count;
 }
 
+bool Stream::empty() {
+  std::lock_guard lock(mutex_);
+  return ended_ == added_;
+}
+
 void Stream::wait_for(uint64_t count) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return ended_ >= count; });

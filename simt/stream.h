@@ -26,6 +26,7 @@ class Stream {
   /** The number of operations so far: wait_for(added()) waits for all of them. */
   uint64_t added();
   bool ended(uint64_t count);
+  bool empty();  ///< all operations have ended
   void wait_for(uint64_t count);
   /** Returns false if the time came first. */
   bool wait_for(uint64_t count, Clock::time_point deadline);
