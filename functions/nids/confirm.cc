@@ -132,7 +132,7 @@ void NIDSConfirm::handlers(Handlers& list) {
   list.read("alerts", [this] { return std::to_string(judge_.alerts()); });
   list.read("lost", [this] { return std::to_string(judge_.lost()); });
   list.read("gave_up", [this] { return std::to_string(judge_.gave_up()); });
-  list.read("forgotten", [this] { return std::to_string(nids_->rules().thresholds().forgotten()); });
+  list.read("forgotten", [this] { return std::to_string(nids_->rules().forgotten()); });
 }
 
 HEDDLE_ELEMENT(NIDSConfirm);

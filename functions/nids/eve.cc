@@ -14,7 +14,6 @@
 namespace heddle::nids {
 namespace {
 
-constexpr uint32_t kUsualPriority = 3;         // of Suricata
 constexpr size_t kTextBytes = 64 << 10;        // written when there is more
 constexpr size_t kLongestLineBytes = 1 << 20;  // messages come from rule files, and have no bound
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <random>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "core/error.h"
 #include "functions/cuckoo/bucket_rule.h"
 
 namespace heddle::nids {
@@ -19,16 +22,24 @@ enum Seen : uint8_t {
   kAnswerOfLow = 16,  // SYN and ACK
   kAnswerOfHigh = 32,
   kAnswered = 64,
-  kAcknowledged = 128  // by the client; other protocols: with kAnswered
+  kAcknowledged = 128,  // by the client; other protocols: with kAnswered
+  kSyns = kSynOfLow | kSynOfHigh | kAnswerOfLow | kAnswerOfHigh
+};
+enum Note : uint8_t {
+  kHasBits = 1,     // some bit has been set
+  kHasServer = 2,   // server_next is what a SYN with ACK has said,
+  kOtherServer = 4  // and that was something else when its SYN came
 };
 constexpr uint32_t kEarlyBytes = 65535;  // an acknowledgement of so many behind the server's SYN is no guess
 
+void wait_for(std::atomic_flag& flag) {
+  while (flag.test_and_set(std::memory_order_acquire)) {
+  }
+}
+
 class Held {
  public:
-  explicit Held(std::atomic_flag& flag) : flag_(flag) {
-    while (flag.test_and_set(std::memory_order_acquire)) {
-    }
-  }
+  explicit Held(std::atomic_flag& flag) : flag_(flag) { wait_for(flag); }
   ~Held() { flag_.clear(std::memory_order_release); }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
@@ -69,6 +80,93 @@ Flows::Flows(uint32_t places)
 
 void Flows::swap(Flows& other) {
   std::swap(seed_, other.seed_), std::swap(mask_, other.mask_), std::swap(buckets_, other.buckets_);
+  bit_names_.swap(other.bit_names_), planes_.swap(other.planes_);
+  plane_count_ = other.plane_count_.exchange(plane_count_);
+}
+
+uint32_t Flows::number_of_bit(const std::string& name) {
+  const auto [there, is_new] = bit_names_.emplace(name, static_cast<uint32_t>(bit_names_.size()));
+  const uint32_t bit = there->second, planes = plane_count_.load(std::memory_order_relaxed);
+  if (bit / 64 < planes) return bit;
+  try {
+    if (bit == kMostBits)
+      throw Error(format("flowbits have had more than %u names since the start; start again", kMostBits));
+    planes_[planes] = map_huge_pages(size_t{mask_ + 1} * kEntries * sizeof(uint64_t));
+  } catch (...) {
+    bit_names_.erase(there);
+    throw;
+  }
+  plane_count_.store(planes + 1, std::memory_order_release);
+  return bit;
+}
+
+bool Flows::has_numbers_for(std::span<const Signature> rules) const {
+  std::set<std::string_view> names;
+  for (const Signature& rule : rules)
+    for (const BitOption& option : rule.bits)
+      for (const std::string& name : option.names)
+        if (option.of == BitOption::Of::flow && !bit_names_.contains(name)) names.insert(name);
+  return bit_names_.size() + names.size() <= kMostBits;
+}
+
+bool Flows::key_of(const View& view, uint32_t now_ms, Entry& key, bool& from_low) {
+  if (!view.has_ports && names_ports(view.protocol)) return false;
+  const std::pair from{view.source, view.source_port}, to{view.destination, view.destination_port};
+  const auto& [low, high] = std::minmax(from, to);
+  from_low = from <= to;
+  key = {low.first, high.first, low.second, high.second, view.number, 0, 0, 0, 0, now_ms};
+  return true;
+}
+
+Flows::Bucket& Flows::bucket_of(const Entry& key) {
+  const uint64_t hash = cuckoo::mixed(cuckoo::mixed((uint64_t{key.low} << 32 | key.high) ^ seed_) ^
+                                      (uint64_t{key.low_port} << 24 | uint64_t{key.high_port} << 8 | key.protocol));
+  return buckets_[hash & mask_];
+}
+
+uint64_t& Flows::word_of(Bucket& bucket, Entry& entry, uint32_t plane) const {
+  const auto number = (&bucket - buckets_.get()) * kEntries + (&entry - bucket.entries);
+  return reinterpret_cast<uint64_t*>(planes_[plane].get())[number];
+}
+
+void Flows::forget_bits(Bucket& bucket, Entry& entry) {
+  if ((entry.notes & kHasBits) == 0) return;
+  entry.notes &= static_cast<uint8_t>(~kHasBits);
+  // Whoever has set some has seen its plane before, and had the bucket before.
+  for (uint32_t p = 0, count = plane_count_.load(std::memory_order_acquire); p < count; ++p) word_of(bucket, entry, p) = 0;
+}
+
+Flows::Bits::Bits(Flows& flows, const View& view, uint32_t now_ms) : flows_(flows), now_ms_(now_ms), view_(view) {
+  Entry key;
+  bool from_low = false;
+  if (!key_of(view, now_ms, key, from_low)) return;
+  bucket_ = &flows.bucket_of(key);
+  wait_for(bucket_->busy);
+  entry_ = find(*bucket_, key);
+}
+
+Flows::Bits::~Bits() {
+  if (bucket_ != nullptr) bucket_->busy.clear(std::memory_order_release);
+}
+
+bool Flows::Bits::is_set(uint32_t bit) const {
+  if (entry_ == nullptr || (entry_->notes & kHasBits) == 0) return false;
+  return (flows_.word_of(*bucket_, *entry_, bit / 64) >> bit % 64 & 1) != 0;
+}
+
+void Flows::Bits::set(uint32_t bit, bool value) {
+  if (bucket_ == nullptr || (entry_ == nullptr && !value)) return;
+  if (entry_ == nullptr) {
+    Entry key;
+    bool from_low = false;
+    key_of(view_, now_ms_, key, from_low);
+    entry_ = &flows_.place(*bucket_, key);
+    entry_->seen = from_low ? kUsed : kUsed | kHighIsClient;
+  }
+  uint64_t& word = flows_.word_of(*bucket_, *entry_, bit / 64);
+  const uint64_t mask = uint64_t{1} << bit % 64;
+  word = value ? word | mask : word & ~mask;
+  if (value) entry_->notes |= kHasBits;
 }
 
 Flows::Entry* Flows::find(Bucket& bucket, const Entry& key) {
@@ -77,35 +175,46 @@ Flows::Entry* Flows::find(Bucket& bucket, const Entry& key) {
   return found == std::end(bucket.entries) ? nullptr : found;
 }
 
-Flows::Entry& Flows::place_in(Bucket& bucket, uint32_t now_ms) {
+Flows::Entry& Flows::place(Bucket& bucket, const Entry& key) {
+  const uint32_t now_ms = key.last_ms;
   const auto worth = [&](const Entry& entry) {
     const bool over = entry.seen == 0 || (entry.protocol != kTcpNumber && is_over(entry.seen, entry.last_ms, now_ms));
     const int kind = over ? 0 : (entry.seen & kAcknowledged) != 0 ? 3 : (entry.seen & kAnswered) != 0 ? 2 : 1;
     return std::pair(kind, -int64_t{idle_ms(entry.last_ms, now_ms)});
   };
-  return *std::ranges::min_element(bucket.entries, {}, worth);
+  Entry& entry = *std::ranges::min_element(bucket.entries, {}, worth);
+  forget_bits(bucket, entry);
+  return entry = key;
 }
 
-uint8_t Flows::see(const View& view, uint32_t now_ms, bool begins) {
+uint8_t Flows::see(const View& view, uint32_t now_ms, bool begins, bool ahead) {
   const bool is_tcp = view.protocol == Protocol::tcp;
-  if (!view.has_ports && (is_tcp || view.protocol == Protocol::udp)) return 0;
-  const std::pair from{view.source, view.source_port}, to{view.destination, view.destination_port};
-  const bool from_low = from <= to;
-  const auto& [low, high] = std::minmax(from, to);
-  const Entry key{low.first, high.first, low.second, high.second, view.number, 0, 0, 0, now_ms};
-  const uint64_t hash = cuckoo::mixed(cuckoo::mixed((uint64_t{key.low} << 32 | key.high) ^ seed_) ^
-                                      (uint64_t{key.low_port} << 24 | uint64_t{key.high_port} << 8 | key.protocol));
-  Bucket& bucket = buckets_[hash & mask_];
+  Entry key;
+  bool from_low = false;
+  if (!key_of(view, now_ms, key, from_low)) return 0;
+  Bucket& bucket = bucket_of(key);
   const bool syn = (view.tcp_flags & kSyn) != 0, ack = (view.tcp_flags & kAck) != 0;
   const Held held(bucket.busy);
   Entry* entry = find(bucket, key);
   if (entry == nullptr && is_tcp && !syn && !begins) return 0;
-  if (entry == nullptr) entry = &(place_in(bucket, now_ms) = key);
-  if (entry->seen == 0 || (!is_tcp && is_over(entry->seen, entry->last_ms, now_ms)))
+  if (entry == nullptr) entry = &place(bucket, key);
+  if (entry->seen == 0 || (!is_tcp && is_over(entry->seen, entry->last_ms, now_ms))) {
+    forget_bits(bucket, *entry);
     entry->seen = from_low ? kUsed : kUsed | kHighIsClient;
+  }
   if (idle_ms(entry->last_ms, now_ms) > 0) entry->last_ms = now_ms;
+  const bool first_syn = syn && (entry->seen & (kSyns | kAnswered)) == 0;
   if (syn) entry->seen = with_syn(entry->seen, from_low, ack);
-  if (syn && ack) entry->server_next = view.sequence + 1;
+  if (syn && !ahead) {
+    if (first_syn) forget_bits(bucket, *entry);  // of packets without a connection
+    if (ack && (entry->notes & kHasServer) != 0 && entry->server_next != view.sequence + 1)
+      entry->notes |= kOtherServer;
+    if (ack) entry->notes |= kHasServer, entry->server_next = view.sequence + 1;
+    if ((entry->notes & kOtherServer) != 0 && (entry->seen & kSyns) == 0) {  // both have sent theirs
+      forget_bits(bucket, *entry);
+      entry->notes &= static_cast<uint8_t>(~kOtherServer);
+    }
+  }
   const bool from_client = from_low == ((entry->seen & kHighIsClient) == 0);
   if (!is_tcp && !from_client) entry->seen |= kAnswered | kAcknowledged;
   const bool established = (entry->seen & kAnswered) != 0 && (!is_tcp || (ack && !syn));

@@ -1,6 +1,7 @@
 #include "functions/nids/judge.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/clock.h"
 
@@ -14,6 +15,9 @@ uint64_t time_of(const Packet* packet) {
   return RouterClock::wall_ns();
 }
 
+/** Milliseconds, which go round. */
+uint32_t flow_time(uint64_t ns) { return static_cast<uint32_t>(ns / 1000000); }
+
 }  // namespace
 
 void Judge::open(const std::string& path, const std::string& owner, bool shared) {
@@ -26,7 +30,9 @@ unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* p
   const auto& matched = rules.confirm(view, window, thread);
   if (const uint64_t times = rules.take_gave_up(thread)) gave_up_[thread].add(times, 0);
   if (matched.empty()) return 0;
-  const uint64_t now_ns = eve_ || rules.has_thresholds ? time_of(packet) : 0;
+  auto& confirming = rules.confirming[static_cast<size_t>(thread)];
+  const uint64_t now_ns = eve_ || rules.has_thresholds || rules.has_bits ? time_of(packet) : 0;
+  if (rules.has_bits) apply_bits(table, rules, view, now_ns, confirming);
   const auto is = [&](uint32_t rule, Action action) { return rules.rules[rule].action == action; };
   const auto verdict_on = [&](uint32_t rule) {
     const Signature& signature = rules.rules[rule];
@@ -37,7 +43,7 @@ unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* p
   };
   for (const uint32_t rule : matched)
     if (is(rule, Action::pass) && verdict_on(rule) != Verdict::none) return 0;
-  auto& verdicts = rules.confirming[static_cast<size_t>(thread)].verdicts;
+  auto& verdicts = confirming.verdicts;
   verdicts.clear();
   unsigned stops = 0;
   for (const uint32_t rule : matched) {
@@ -56,9 +62,44 @@ unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* p
   return stops;
 }
 
-uint8_t Judge::note(RuleTable& table, const Generation& rules, const Packet* packet, const View& view) {
+uint8_t Judge::note(RuleTable& table, const Generation& rules, const Packet* packet, const View& view, bool ahead) {
   const bool begins = rules.all_of[static_cast<size_t>(view.protocol)];
-  return table.flows().see(view, static_cast<uint32_t>(time_of(packet) / 1000000), begins);
+  return table.flows().see(view, flow_time(time_of(packet)), begins, ahead);
+}
+
+void Judge::apply_bits(RuleTable& table, const Generation& rules, const View& view, uint64_t now_ns,
+                       Generation::Confirming& confirming) {
+  using Kind = BitOption::Kind;
+  auto &matched = confirming.hits, &turns = confirming.with_bits;
+  turns.clear();
+  for (const uint32_t rule : matched)
+    if (!rules.rules[rule].bits.empty()) turns.push_back(rule);
+  if (turns.empty()) return;
+  std::ranges::sort(turns, {}, [&](uint32_t rule) { return rules.rank[rule]; });
+  std::optional<Flows::Bits> of_flow;
+  if (rules.has_flow_bits) of_flow.emplace(table.flows(), view, flow_time(now_ns));
+  const auto holds = [&](const BitOption& option) {
+    if (!option.asks()) return true;
+    const bool wanted = option.kind == Kind::is_set;
+    if (option.of != BitOption::Of::flow) return table.address_bits().is_set(option, view, now_ns) == wanted;
+    return of_flow->has_flow() &&
+           std::ranges::any_of(option.numbers, [&](uint32_t bit) { return of_flow->is_set(bit) == wanted; });
+  };
+  for (const uint32_t rule : turns) {
+    const auto& bits = rules.rules[rule].bits;
+    if (!std::ranges::all_of(bits, holds)) {
+      std::erase(matched, rule);
+      continue;
+    }
+    for (const BitOption& option : bits) {
+      if (option.asks()) continue;
+      if (option.of != BitOption::Of::flow)
+        table.address_bits().change(option, view, now_ns);
+      else
+        of_flow->set(option.numbers[0],
+                     option.kind == Kind::set || (option.kind == Kind::toggle && !of_flow->is_set(option.numbers[0])));
+    }
+  }
 }
 
 void Judge::flush() {

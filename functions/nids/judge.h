@@ -26,8 +26,10 @@ class Judge {
   unsigned judge(RuleTable& table, const Generation& rules, const Packet* packet, View view, const Window& window,
                  int thread);
 
-  /** Notes what the packet tells of its flow; judge() does it as well. Returns what is true of it: of FlowBits. */
-  static uint8_t note(RuleTable& table, const Generation& rules, const Packet* packet, const View& view);
+  /** Notes what the packet tells of its flow; judge() does it as well. Returns what is true of it: of FlowState.
+   *  `ahead`: as of Flows::see(). */
+  static uint8_t note(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
+                      bool ahead = false);
 
   void flush();
   std::string close();  ///< what went wrong, or ""
@@ -37,6 +39,10 @@ class Judge {
   uint64_t lost() const { return eve_ ? eve_->lost() : 0; }  ///< alerts that could not be written
 
  private:
+  /** Of the rules that have matched, leaves those for which bits are as they ask, and changes bits as they say. */
+  static void apply_bits(RuleTable& table, const Generation& rules, const View& view, uint64_t now_ns,
+                         Generation::Confirming& confirming);
+
   std::unique_ptr<EveFile> eve_;
   PerThreadCounts alerts_, gave_up_;
 };

@@ -18,7 +18,7 @@ struct View {
   std::span<const uint8_t> payload;
   uint8_t tcp_flags = 0;  ///< kFin, kSyn, ...; 0 with what follows, if it has no whole header of TCP
   uint32_t sequence = 0, acknowledgement = 0;
-  uint8_t flow = 0;  ///< of FlowBits
+  uint8_t flow = 0;  ///< of FlowState
   /** Its headers, as they lie; null if they are not whole, as the transport header of a later fragment. */
   const uint8_t *network = nullptr, *transport = nullptr;
 };

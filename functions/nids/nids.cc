@@ -54,6 +54,9 @@ void NIDS::load(RuleSet set) {
   if (const size_t n = set.unsupported.size(); n > 0)
     std::fprintf(stderr, "heddle: warning: NIDS '%s' leaves out %zu rule%s of '%s':\n%s", name.c_str(), n,
                  n == 1 ? "" : "s", file_.c_str(), summary_of(set.unsupported).c_str());
+  if (const std::string unset = unset_bits(set.rules); !unset.empty())
+    std::fprintf(stderr, "heddle: warning: NIDS '%s': no rule of '%s' sets %s\n",
+                 name.c_str(), file_.c_str(), unset.c_str());
   count_ = set.rules.size(), unsupported_ = set.unsupported.size();
   rules_.load(std::move(set), stream_, monitors());
   groups_ = rules_.now().automata.group_count();
@@ -126,7 +129,7 @@ void NIDS::hear(bool last) {
     View view;
     if (rules.asks_flow && look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view) &&
         (view.tcp_flags & kSyn) != 0)
-      judge_.note(rules_, rules, nullptr, view);
+      judge_.note(rules_, rules, nullptr, view, true);
   };
   candidates_.poll(read_gpu_state, confirm, last, glance);
   if (last)
@@ -160,7 +163,7 @@ void NIDS::handlers(Handlers& list) {
     list.read("alerts", [this] { return std::to_string(judge_.alerts()); })
         .read("lost", [this] { return std::to_string(judge_.lost()); })
         .read("gave_up", [this] { return std::to_string(judge_.gave_up()); })
-        .read("forgotten", [this] { return std::to_string(rules_.thresholds().forgotten()); })
+        .read("forgotten", [this] { return std::to_string(rules_.forgotten()); })
         .read("events_lost", [this] { return std::to_string(events_lost_.load()); });
   // One handler runs at a time, and only these replace rules: what they read stays.
   list.read("rules", [this] { return std::to_string(rules_.now().rules.size()); })

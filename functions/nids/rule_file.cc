@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -226,6 +228,28 @@ std::string summary_of(const std::vector<LeftOut>& rules) {
   }
   if (list.size() > kMostFeatures) text += format("... and %zu more\n", list.size() - kMostFeatures);
   return text;
+}
+
+std::string unset_bits(const std::vector<Signature>& rules) {
+  constexpr size_t kMostNames = 3;
+  using Bit = std::tuple<bool, bool, std::string_view>;  // of a flow, of a pair, its name
+  const auto bit_of = [](const BitOption& option, const std::string& name) {
+    return Bit(option.of == BitOption::Of::flow, option.of == BitOption::Of::pair, name);
+  };
+  std::set<Bit> set;
+  for (const Signature& rule : rules)
+    for (const BitOption& option : rule.bits)
+      if (option.kind == BitOption::Kind::set || option.kind == BitOption::Kind::toggle)
+        set.insert(bit_of(option, option.names[0]));
+  std::string text;
+  size_t count = 0;
+  for (const Signature& rule : rules)
+    for (const BitOption& option : rule.bits)
+      for (const std::string& name : option.names)
+        if (option.kind == BitOption::Kind::is_set && set.insert(bit_of(option, name)).second && ++count <= kMostNames)
+          text += format("%s%s: line %zu, sid %u", count == 1 ? "" : "; ", name.c_str(), rule.line, rule.sid);
+  if (count == 0) return "";
+  return format("%zu bit%s for which rules ask (%s%s)", count, count == 1 ? "" : "s", text.c_str(), count > kMostNames ? "; ..." : "");
 }
 
 RuleSet read_rule_file(const std::string& path, bool skip_unsupported, Variables& variables,

@@ -37,6 +37,11 @@ bool is_field_option(std::string_view name);
 /** Reads the value of such an option. */
 std::optional<Refusal> parse_field(std::string_view name, std::string_view text, std::vector<FieldTest>& tests);
 
+/** Whether `name` is an option about bits of flows or addresses. */
+bool is_bit_option(std::string_view name);
+/** Reads the value of such an option, which changes the rule. */
+std::optional<Refusal> parse_bit_option(std::string_view name, std::string_view text, Signature& rule);
+
 /** Whether `name` is an option that looks at bytes in a place. */
 bool is_probe_option(std::string_view name);
 /** Reads the value of such an option. `names`: of the variables that the rule has read so far, by number. */

@@ -104,6 +104,7 @@ class Options {
     for (const auto& [name, reader] : kReaders)
       if (option.name == name) return (this->*reader)(option);
     if (is_field_option(option.name)) return parse_field(option.name, option.value, rule_.fields);
+    if (is_bit_option(option.name)) return parse_bit_option(option.name, option.value, rule_);
     if (is_probe_option(option.name)) return probe(option);
     return Refusal{"the option " + in_quotes(option.name) + " is not supported", true};
   }
@@ -223,30 +224,35 @@ class Options {
       content.fast = true, content.chop_offset = offset, content.chop_length = length;
     });
   }
-  /** N, <N, >N, <=N, >=N, or A<>B for what lies between both. */
+  /** N, !N, <N, >N, <=N, >=N, or A<>B or A-B for what lies between both. */
   std::optional<Refusal> dsize(const Option& option) {
-    const Refusal refusal{"dsize " + in_quotes(option.value) + " is not a number, <N, >N, <=N, >=N or A<>B"};
+    const Refusal refusal{"dsize " + in_quotes(option.value) + " is not a number, !N, <N, >N, <=N, >=N, A<>B or A-B"};
     std::string_view text = option.value;
     uint32_t low = 0, high = kMostBytes, number = 0;
-    if (text.starts_with('!') && to_number(text.substr(1), number, 0u, high))
-      return Refusal{"dsize " + in_quotes(text) + " is not supported; two rules, with < and >, say it", true,
-                     "dsize with '!' is not supported"};
-    if (const size_t between = text.find("<>"); between != text.npos) {
-      if (!to_number(text.substr(0, between), low, 0u, high) || !to_number(text.substr(between + 2), high, 0u, high))
-        return refusal;
-      ++low, --high;
-      if (high < low || high == UINT32_MAX) return Refusal{"dsize " + in_quotes(text) + " leaves nothing between"};
-    } else {
-      const bool less = text.starts_with('<'), more = text.starts_with('>');
-      if (less || more) text.remove_prefix(1);
-      const bool equal = text.starts_with('=') && (less || more);
-      if (equal) text.remove_prefix(1);
-      if (!to_number(text, number, 0u, high)) return refusal;
-      if (less && !equal && number == 0) return Refusal{"dsize <0 matches nothing"};
-      if (!more) high = less && !equal ? number - 1 : number;
-      if (!less) low = more && !equal ? number + 1 : number;
-      if (more) high = UINT32_MAX;
+    if (text.starts_with('!')) {
+      if (!to_number(text.substr(1), number, 0u, high)) return refusal;
+      rule_.sizes = Ranges(number, number).inverted(UINT32_MAX);
+      return std::nullopt;
     }
+    for (const std::string_view sign : {"<>", "-"}) {
+      const size_t between = text.find(sign);
+      if (between == text.npos) continue;
+      if (!to_number(text.substr(0, between), low, 0u, high) ||
+          !to_number(text.substr(between + sign.size()), high, 0u, high))
+        return refusal;
+      if (high < 2 || low > high - 2) return Refusal{"dsize " + in_quotes(text) + " leaves nothing between"};
+      rule_.sizes = Ranges(low + 1, high - 1);
+      return std::nullopt;
+    }
+    const bool less = text.starts_with('<'), more = text.starts_with('>');
+    if (less || more) text.remove_prefix(1);
+    const bool equal = text.starts_with('=') && (less || more);
+    if (equal) text.remove_prefix(1);
+    if (!to_number(text, number, 0u, high)) return refusal;
+    if (less && !equal && number == 0) return Refusal{"dsize <0 matches nothing"};
+    if (!more) high = less && !equal ? number - 1 : number;
+    if (!less) low = more && !equal ? number + 1 : number;
+    if (more) high = UINT32_MAX;
     rule_.sizes = Ranges(low, high);
     return std::nullopt;
   }

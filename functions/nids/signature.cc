@@ -22,6 +22,8 @@ std::string_view Signature::fast_pattern() const {
   return bytes.substr(static_cast<size_t>(content->chop_offset), static_cast<size_t>(content->chop_length));
 }
 
+bool Signature::has_flow_bits() const { return std::ranges::count(bits, BitOption::Of::flow, &BitOption::of) > 0; }
+
 bool Signature::asks_all(Protocol of) const {
   if (!asks_flow() || (protocol != Protocol::ip && protocol != of)) return false;
   return of != Protocol::tcp || ((flow_has & (kToServer | kToClient)) != 0 && (flow_has & kEstablished) == 0);

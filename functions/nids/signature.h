@@ -17,6 +17,7 @@ namespace heddle::nids {
 enum class Action : uint8_t { alert, pass, drop, reject };
 
 constexpr size_t kMostVariables = 8;  ///< of a rule
+constexpr uint32_t kUsualPriority = 3;  ///< of rules that say none: Suricata's
 
 /** A number that a rule says, or one that a `byte_extract` of it has read. */
 struct Operand {
@@ -78,7 +79,22 @@ struct Threshold {
 
 /** What `flow` asks of a packet (Suricata 7.0, flow keywords); none of it is true of a packet whose flow is not
  *  known. */
-enum FlowBits : uint8_t { kToServer = 1, kToClient = 2, kEstablished = 4 };
+enum FlowState : uint8_t { kToServer = 1, kToClient = 2, kEstablished = 4 };
+
+/** A bit of a packet's flow (`flowbits`) or of its addresses (`xbits`) that a rule asks for, or that it changes when all
+ *  that it asks for is there. */
+struct BitOption {
+  enum class Kind : uint8_t { is_set, is_not_set, set, unset, toggle };
+  enum class Of : uint8_t { flow, source, destination, pair };
+  static constexpr uint32_t kUsualSeconds = 30;
+  Kind kind = Kind::is_set;
+  Of of = Of::flow;
+  uint32_t seconds = kUsualSeconds;  ///< that an address or pair has it
+  std::vector<std::string> names;    ///< one, or, of a question, those of which one will do
+  std::vector<uint32_t> numbers;     ///< of the names, by which RuleTable knows them
+
+  bool asks() const { return kind == Kind::is_set || kind == Kind::is_not_set; }
+};
 
 /** A field of a packet's headers that a rule asks for, as a number. */
 enum class Field : uint8_t {
@@ -114,10 +130,11 @@ struct Signature {
   std::vector<FieldTest> fields;           ///< all of which must hold
   std::vector<Content> contents;
   Ranges sizes{0, UINT32_MAX};           ///< `dsize`: bytes of payload
-  uint8_t flow_has = 0, flow_lacks = 0;  ///< of FlowBits
+  uint8_t flow_has = 0, flow_lacks = 0;  ///< of FlowState
   enum class Streams : uint8_t { too, only, never };
   Streams streams = Streams::too;  ///< whether it is for TCP connections, packets, or both: `only_stream`, `no_stream`
   Threshold threshold;
+  std::vector<BitOption> bits;
   uint32_t sid = 0, revision = 0, generator = 1;  ///< generator: `gid`
   uint32_t priority = 0;                          ///< 1 (the most urgent) to 255; 0: it does not say
   std::string message, classtype;
@@ -130,8 +147,10 @@ struct Signature {
   std::string_view fast_pattern() const;
   /** Whether it asks for bytes that may be anywhere in a TCP connection, however it is cut into segments. */
   bool reads_streams() const;
-  /** Whether `flow` asks for what is only known if other packets of the flow have been seen. */
-  bool asks_flow() const { return (flow_has | flow_lacks) != 0; }
+  /** Whether it has bits of flows. */
+  bool has_flow_bits() const;
+  /** Whether `flow` or `flowbits` ask for what is only known if other packets of the flow have been seen. */
+  bool asks_flow() const { return (flow_has | flow_lacks) != 0 || has_flow_bits(); }
   /** Whether these must be all packets of `of`, which it is for. Of TCP, SYNs are enough unless it asks for a direction
    *  where there may be no connection. */
   bool asks_all(Protocol of) const;

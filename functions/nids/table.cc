@@ -1,11 +1,41 @@
 #include "functions/nids/table.h"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include "core/error.h"
 #include "functions/nids/eve.h"
 
 namespace heddle::nids {
+
+namespace {
+
+/** As Suricata's: pass, drop, reject, alert; of flowbits those that change some, those that ask as well, those that only
+ *  ask; of xbits of an address, then of a pair, those that ask; by priority; as they stand. (7.0.10, and its manual's
+ *  pages on rules; of xbits the manual says nothing.) */
+std::vector<uint32_t> ranks_of(std::span<const Signature> rules) {
+  using Of = BitOption::Of;
+  const auto uses = [](const Signature& rule, Of first, Of last, bool asks) {
+    return std::ranges::any_of(
+        rule.bits, [&](const BitOption& bit) { return bit.of >= first && bit.of <= last && bit.asks() == asks; });
+  };
+  const auto key_of = [&](uint32_t r) {
+    constexpr int kTurn[] = {3, 0, 1, 2};  // [Action]
+    const Signature& rule = rules[r];
+    const bool asks = uses(rule, Of::flow, Of::flow, true), changes = uses(rule, Of::flow, Of::flow, false);
+    return std::tuple(kTurn[static_cast<size_t>(rule.action)], changes ? (asks ? 1 : 0) : asks ? 2 : 3,
+                      !uses(rule, Of::source, Of::destination, true), !uses(rule, Of::pair, Of::pair, true),
+                      rule.priority != 0 ? rule.priority : kUsualPriority, r);
+  };
+  std::vector<uint32_t> order(rules.size()), ranks(rules.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, key_of);
+  for (uint32_t k = 0; k < order.size(); ++k) ranks[order[k]] = k;
+  return ranks;
+}
+
+}  // namespace
 
 Generation::Generation(RuleSet set, bool stream, bool tells)
     : stream(stream),
@@ -17,9 +47,20 @@ Generation::Generation(RuleSet set, bool stream, bool tells)
     blocked.push_back(eve_alert(rule, true));
     has_thresholds = has_thresholds || rule.threshold.type != Threshold::Type::none;
     asks_flow = asks_flow || rule.asks_flow();
+    has_flow_bits = has_flow_bits || rule.has_flow_bits();
+    has_bits = has_bits || !rule.bits.empty();
     for (uint32_t p = 0; p < kProtocols; ++p) all_of[p] = all_of[p] || rule.asks_all(static_cast<Protocol>(p));
   }
   if (stream) all_of[static_cast<size_t>(Protocol::tcp)] = true;
+  if (has_bits) rank = ranks_of(rules);
+}
+
+void Generation::number_bits(const std::function<uint32_t(const BitOption& option, const std::string& name)>& number) {
+  for (Signature& rule : rules)
+    for (BitOption& option : rule.bits) {
+      option.numbers.clear();
+      for (const std::string& name : option.names) option.numbers.push_back(number(option, name));
+    }
 }
 
 void Generation::prepare(int threads, bool scans) {
@@ -28,7 +69,7 @@ void Generation::prepare(int threads, bool scans) {
   confirming.resize(static_cast<size_t>(threads));
   for (Confirming& one : confirming)
     one.tried.resize(rules.size()), one.hits.reserve(rules.size()), one.stream_hits.reserve(rules.size()),
-        one.verdicts.reserve(rules.size());
+        one.with_bits.reserve(rules.size()), one.verdicts.reserve(rules.size());
 }
 
 const std::vector<uint32_t>& Generation::confirm(const View& view, const Window& window, int thread) const {
@@ -62,11 +103,34 @@ void RuleTable::load(RuleSet set, bool stream, bool tells) {
   made->prepare(threads_, scans_);
   for (const Signature& rule : made->rules) made->counts.push_back(&counts_[rule.sid]);
   if (made->asks_flow && !flows_) flows_ = std::make_unique<Flows>();
+  if (made->has_bits) number_bits(*made);
   now_.store(made.get(), std::memory_order_release);
   std::swap(current_, made);
   if (made == nullptr) return;
   retired_.push_back(std::move(made));
   replaced();
+}
+
+void RuleTable::number_bits(Generation& rules) {
+  if (!address_bits_) address_bits_ = std::make_unique<Thresholds>();
+  rules.number_bits([&](const BitOption& option, const std::string& name) {
+    if (option.of == BitOption::Of::flow) return flows_->number_of_bit(name);
+    const auto next = static_cast<uint32_t>(address_bit_names_.size()) + 1;
+    return address_bit_names_.emplace(std::pair(option.of == BitOption::Of::pair, name), next).first->second;
+  });
+}
+
+uint64_t RuleTable::forgotten() const {
+  return thresholds_.forgotten() + (address_bits_ ? address_bits_->forgotten() : 0);
+}
+
+void RuleTable::swap_flows(RuleTable& other) {
+  if (!flows_ || !other.flows_ || !flows_->has_numbers_for(other.current_->rules) ||
+      !other.flows_->has_numbers_for(current_->rules))
+    return;
+  flows_->swap(*other.flows_);
+  for (RuleTable* table : {this, &other})
+    if (table->current_->has_bits) table->number_bits(*table->current_);
 }
 
 void RuleTable::prepare(int threads, bool scans) {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/table.h"
 #include "functions/nids/automata.h"
@@ -21,6 +24,8 @@ using Count = std::atomic<uint64_t>;
 struct Generation {
   /** `stream`: all packets of TCP are candidates. `tells`: see Image. */
   Generation(RuleSet set, bool stream, bool tells);
+  /** Gives the bits of rules their numbers, as `number` says them. */
+  void number_bits(const std::function<uint32_t(const BitOption& option, const std::string& name)>& number);
   /** For packet threads 0..`threads` - 1, which search for patterns themselves (`scans`), or only confirm. */
   void prepare(int threads, bool scans);
 
@@ -29,6 +34,9 @@ struct Generation {
   std::vector<LeftOut> unsupported;
   bool has_thresholds = false;      // some rule
   bool asks_flow = false;           // some rule
+  bool has_flow_bits = false;       // some rule
+  bool has_bits = false;            // some rule, of flows or addresses
+  std::vector<uint32_t> rank;       // [rule], if some has bits: when it is its turn with them
   bool all_of[kProtocols] = {};     // [Protocol]: all its packets are candidates, for STREAM or what rules ask of flows
   std::vector<Count*> counts;       // [rule]
   std::vector<std::string> alerts;  // [rule], the object "alert" of an EVE line, for packets that go on
@@ -41,6 +49,7 @@ struct Generation {
     Workspace workspace;
     std::vector<uint32_t> tried;                // [rule], the packet for which it was tried last
     std::vector<uint32_t> hits, stream_hits;    // rules that may match
+    std::vector<uint32_t> with_bits;            // of those that do, by rank
     std::vector<Thresholds::Verdict> verdicts;  // on those that do
     uint32_t packet = 0;
   };
@@ -50,7 +59,7 @@ struct Generation {
   uint64_t take_gave_up(int thread) const {
     return std::exchange(confirming[static_cast<size_t>(thread)].workspace.gave_up, 0);
   }
-  /** The rules that match the packet or, with a content that ends in what is fresh, the window, which may be empty.
+  /** The rules that match the packet, but for bits, or, with a content that ends in what is fresh, the window, which may be empty.
    *  Ascending, valid until the thread's next call. Allocates what matches() does. */
   const std::vector<uint32_t>& confirm(const View& view, const Window& window, int thread) const;
 };
@@ -74,21 +83,27 @@ class RuleTable : public Table {
   /** What rules with a threshold have matched of late, by sid: it outlives generations. */
   Thresholds& thresholds() { return thresholds_; }
 
-  /** What packets have told of flows, if the rules of now() ask. It outlives generations. */
+  /** What packets have told of flows, and their bits, if the rules of now() ask. It outlives generations. */
   Flows& flows() { return *flows_; }
+  /** Bits of addresses, if rules of now() have some. It outlives generations. */
+  Thresholds& address_bits() { return *address_bits_; }
+  /** What thresholds and address_bits() have forgotten before its time. */
+  uint64_t forgotten() const;
   /** Both tables' flows change places, if both have any; no packets come. */
-  void swap_flows(RuleTable& other) {
-    if (flows_ && other.flows_) flows_->swap(*other.flows_);
-  }
+  void swap_flows(RuleTable& other);
 
   /** Alerts by sid, of all rules that there have been. */
   std::string counts_text() const;
 
  private:
+  void number_bits(Generation& rules);
+
   int threads_ = 0;
   bool scans_ = false;
   Thresholds thresholds_;
   std::unique_ptr<Flows> flows_;      // from the first rules on that ask
+  std::unique_ptr<Thresholds> address_bits_;
+  std::map<std::pair<bool, std::string>, uint32_t> address_bit_names_;  // numbers from 1, by whether it is of pairs
   std::map<uint32_t, Count> counts_;  // by sid; handlers only, one at a time
   std::unique_ptr<Generation> current_;
   std::atomic<const Generation*> now_{nullptr};

@@ -66,12 +66,22 @@ Thresholds::Thresholds(uint32_t places, uint64_t seed)
       mask_(std::bit_ceil((places + kUsed - 1) / kUsed) - 1),
       buckets_(std::make_unique<Bucket[]>(mask_ + 1)) {}
 
+std::pair<Thresholds::Bucket&, Thresholds::Bucket&> Thresholds::buckets_of(const Entry& key) {
+  const uint64_t hash = cuckoo::mixed(cuckoo::mixed((uint64_t{key.source} << 32 | key.destination) ^ seed_) ^ key.sid);
+  return {buckets_[hash & mask_], buckets_[hash >> 32 & mask_]};
+}
+
+Thresholds::Entry* Thresholds::find(const Entry& key, Bucket& first, Bucket& second) {
+  for (Bucket* bucket : {&first, &second})
+    for (Entry& entry : bucket->entries)
+      if (entry.is_of(key)) return &entry;
+  return nullptr;
+}
+
 /** The entry of `key`; if there is none, it gets the place in the emptier bucket whose time ends first. */
 Thresholds::Entry& Thresholds::entry_of(const Entry& key, Bucket& first, Bucket& second) {
   const auto in_use = [&](const Entry& entry) { return entry.sid != 0 && entry.end_ns() >= key.start_ns; };
-  for (Bucket* bucket : {&first, &second})
-    for (Entry& entry : bucket->entries)
-      if (entry.is_of(key)) return entry;
+  if (Entry* const entry = find(key, first, second)) return *entry;
   const bool to_first = std::ranges::count_if(first.entries, in_use) <= std::ranges::count_if(second.entries, in_use);
   Entry& place = *std::ranges::min_element((to_first ? first : second).entries, {}, &Entry::end_ns);
   if (in_use(place)) forgotten_.fetch_add(1, std::memory_order_relaxed);
@@ -86,14 +96,44 @@ Verdict Thresholds::judge(const Signature& rule, const View& view, uint64_t now_
   if (threshold.track == Track::destination) key.destination = view.destination;
   if (threshold.track == Track::both)
     std::tie(key.source, key.destination) = std::minmax(view.source, view.destination);
-  const uint64_t hash = cuckoo::mixed(cuckoo::mixed((uint64_t{key.source} << 32 | key.destination) ^ seed_) ^ key.sid);
-  Bucket &first = buckets_[hash & mask_], &second = buckets_[hash >> 32 & mask_];
+  const auto [first, second] = buckets_of(key);
   const Both held(first.busy, second.busy);
   Entry& entry = entry_of(key, first, second);
   entry.seconds = threshold.seconds;  // of the rule as it is now
   if (now_ns > entry.end_ns()) entry.start_ns = now_ns, entry.count = 0;
   if (entry.count < UINT32_MAX) ++entry.count;
   return verdict_of(threshold, entry.count);
+}
+
+Thresholds::Entry Thresholds::bit_key(const BitOption& option, const View& view, uint64_t now_ns) {
+  constexpr uint64_t kSecond = 1000000000;
+  Entry key{now_ns - now_ns % kSecond, option.seconds, option.numbers[0], 0, 0, 1};  // in seconds, as Suricata
+  if (option.of == BitOption::Of::pair)
+    std::tie(key.source, key.destination) = std::minmax(view.source, view.destination);
+  else
+    key.source = option.of == BitOption::Of::source ? view.source : view.destination;
+  return key;
+}
+
+bool Thresholds::is_set(const BitOption& option, const View& view, uint64_t now_ns) {
+  const Entry key = bit_key(option, view, now_ns);
+  const auto [first, second] = buckets_of(key);
+  const Both held(first.busy, second.busy);
+  const Entry* const entry = find(key, first, second);
+  return entry != nullptr && key.start_ns <= entry->end_ns();
+}
+
+void Thresholds::change(const BitOption& option, const View& view, uint64_t now_ns) {
+  using Kind = BitOption::Kind;
+  const Entry key = bit_key(option, view, now_ns);
+  const auto [first, second] = buckets_of(key);
+  const Both held(first.busy, second.busy);
+  Entry* const entry = find(key, first, second);
+  const bool there = entry != nullptr && key.start_ns <= entry->end_ns();
+  if (option.kind == Kind::set || (option.kind == Kind::toggle && !there))
+    entry_of(key, first, second) = key;
+  else if (entry != nullptr)
+    *entry = {};
 }
 
 }  // namespace heddle::nids

@@ -3,15 +3,16 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "functions/nids/match.h"
 
 namespace heddle::nids {
 
-/** How often rules with a `threshold` or a `detection_filter` have matched of late, for each address that they track.
- *  By any number of threads. Memory is fixed: each address has two buckets that it may be in, and a seed that nobody
- *  knows chooses them, so `places` addresses find room, whatever they are. Where there are more, those whose time ends
- *  first are forgotten. */
+/** How often rules with a `threshold` or a `detection_filter` have matched of late, for each address that they track;
+ *  or, in a table of its own, which bits (`xbits`) addresses and pairs of them have. By any number of threads. Memory is
+ *  fixed: each address has two buckets that it may be in, and a seed that nobody knows chooses them, so `places`
+ *  addresses find room, whatever they are. Where there are more, those whose time ends first are forgotten. */
 class Thresholds {
  public:
   /** What a match comes to: nothing, as if there were none; what the rule does, but no alert; or both. */
@@ -23,6 +24,10 @@ class Thresholds {
 
   /** A packet of `now_ns` matches `rule`, which has a threshold. */
   Verdict judge(const Signature& rule, const View& view, uint64_t now_ns);
+  /** Whether what the option tracks of the packet has its first bit. */
+  bool is_set(const BitOption& option, const View& view, uint64_t now_ns);
+  /** Sets that, clears it or changes it, as the option says. */
+  void change(const BitOption& option, const View& view, uint64_t now_ns);
   /** Those that have been forgotten before their time. */
   uint64_t forgotten() const { return forgotten_.load(std::memory_order_relaxed); }
 
@@ -30,9 +35,9 @@ class Thresholds {
   struct Entry {
     uint64_t start_ns;  // of its time
     uint32_t seconds;   // that it lasts
-    uint32_t sid;       // 0: free
+    uint32_t sid;       // or the bit's number; 0: free
     uint32_t source, destination;
-    uint32_t count;  // of matches within it
+    uint32_t count;  // of matches within it; of a bit 1
 
     uint64_t end_ns() const { return start_ns + seconds * uint64_t{1000000000}; }
     bool is_of(const Entry& key) const {
@@ -46,6 +51,9 @@ class Thresholds {
     Entry entries[kEntries];
   };
   static uint64_t random_seed();
+  static Entry bit_key(const BitOption& option, const View& view, uint64_t now_ns);
+  std::pair<Bucket&, Bucket&> buckets_of(const Entry& key);
+  static Entry* find(const Entry& key, Bucket& first, Bucket& second);
   Entry& entry_of(const Entry& key, Bucket& first, Bucket& second);
 
   uint64_t seed_;
