@@ -133,7 +133,8 @@ void Flows::forget_bits(Bucket& bucket, Entry& entry) {
   if ((entry.notes & kHasBits) == 0) return;
   entry.notes &= static_cast<uint8_t>(~kHasBits);
   // Whoever has set some has seen its plane before, and had the bucket before.
-  for (uint32_t p = 0, count = plane_count_.load(std::memory_order_acquire); p < count; ++p) word_of(bucket, entry, p) = 0;
+  for (uint32_t p = 0, count = plane_count_.load(std::memory_order_acquire); p < count; ++p)
+    word_of(bucket, entry, p) = 0;
 }
 
 Flows::Bits::Bits(Flows& flows, const View& view, uint32_t now_ms) : flows_(flows), now_ms_(now_ms), view_(view) {

@@ -38,8 +38,8 @@ class Flows {
   explicit Flows(uint32_t places = kPlaces);
 
   /** Notes the packet, which came at `now_ms`, and returns what is true of it: of FlowState. `begins`: whether a packet
-   *  of TCP without SYN begins something; not, if only packets that are candidates for other reasons are seen. `ahead`: packets before it are
-   *  still to be seen, and then this one again. */
+   *  of TCP without SYN begins something; not, if only packets that are candidates for other reasons are seen. `ahead`:
+   *  packets before it are still to be seen, and then this one again. */
   uint8_t see(const View& view, uint32_t now_ms, bool begins, bool ahead = false);
   /** What has been noted changes places; nobody else uses either. */
   void swap(Flows& other);
@@ -100,7 +100,8 @@ class Flows {
 
   static constexpr uint32_t kPlanes = kMostBits / 64;
 
-  /** The entry that the packet's flow would have, and whether the packet is from the end `low`. False: it has no flow. */
+  /** The entry that the packet's flow would have, and whether the packet is from the end `low`. False: it has no
+   *  flow. */
   static bool key_of(const View& view, uint32_t now_ms, Entry& key, bool& from_low);
   Bucket& bucket_of(const Entry& key);
   static Entry* find(Bucket& bucket, const Entry& key);

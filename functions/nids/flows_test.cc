@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
 
 namespace heddle::nids {
 namespace {
@@ -114,6 +120,115 @@ TEST(NidsFlows, ANewConnectionAlwaysHasAPlace) {
     flows.see(between(client, true, kSyn | kAck, 5), client, false);
     EXPECT_EQ(flows.see(between(client, false, kAck, 0, 6), client, false), kToServer | kEstablished);
   }
+}
+
+bool is_set(Flows& flows, const View& view, uint32_t bit) { return Flows::Bits(flows, view, 0).is_set(bit); }
+void set(Flows& flows, const View& view, uint32_t bit) { Flows::Bits(flows, view, 0).set(bit, true); }
+
+TEST(NidsFlows, BitsAreOfBothDirections) {
+  Flows flows(10);
+  std::vector<uint32_t> numbers;
+  for (int n = 0; n < 200; ++n) numbers.push_back(flows.number_of_bit("bit " + std::to_string(n)));
+  EXPECT_EQ(flows.number_of_bit("bit 7"), numbers[7]);
+  for (const Protocol protocol : {Protocol::tcp, Protocol::udp, Protocol::icmp})
+    for (int n = 0; n < 200; n += 3) set(flows, packet(protocol, n % 2 == 0), numbers[static_cast<size_t>(n)]);
+  for (const Protocol protocol : {Protocol::tcp, Protocol::udp, Protocol::icmp})
+    for (int n = 0; n < 200; ++n)
+      EXPECT_EQ(is_set(flows, packet(protocol, n % 2 != 0), numbers[static_cast<size_t>(n)]), n % 3 == 0) << n;
+  Flows::Bits(flows, tcp(false, kAck), 0).set(numbers[3], false);
+  EXPECT_FALSE(is_set(flows, tcp(true, kAck), numbers[3]));
+  EXPECT_TRUE(is_set(flows, tcp(true, kAck), numbers[6]));
+  View broken = tcp(false, 0);
+  broken.has_ports = false;
+  Flows::Bits none(flows, broken, 0);
+  none.set(numbers[0], true);
+  EXPECT_FALSE(none.has_flow() || none.is_set(numbers[0]));
+}
+
+TEST(NidsFlows, BitsGoWithTheirConnection) {
+  for (const bool early_answer : {false, true}) {
+    Flows flows(10);
+    const uint32_t bit = flows.number_of_bit("x");
+    const auto see = [&](bool back, uint8_t flags, uint32_t sequence, uint32_t acknowledgement = 0) {
+      flows.see(packet(Protocol::tcp, back, flags, sequence, acknowledgement), 0, false);
+    };
+    set(flows, tcp(false, kAck), bit);  // without a connection
+    see(false, kSyn, 10);
+    EXPECT_FALSE(is_set(flows, tcp(false, kAck), bit));
+    set(flows, tcp(false, kSyn), bit);
+    see(true, kSyn | kAck, 20, 11);
+    see(false, kAck, 11, 21);
+    EXPECT_TRUE(is_set(flows, tcp(true, kAck), bit)) << "what the SYN has set stays";
+    // Neither side does away with it alone, nor what is sent again.
+    see(false, kSyn, 10), see(true, kSyn | kAck, 20, 11), see(false, kSyn, 1000);
+    EXPECT_TRUE(is_set(flows, tcp(true, kAck), bit));
+    see(true, kSyn | kAck, 20, 11);
+    EXPECT_TRUE(is_set(flows, tcp(true, kAck), bit));
+    see(true, kSyn | kAck, 3000, 11);
+    EXPECT_TRUE(is_set(flows, tcp(true, kAck), bit));
+    see(true, kSyn | kAck, 20, 11);
+    // Another connection, whose SYNs may be seen in any order.
+    if (early_answer) see(true, kSyn | kAck, 500, 301), see(false, kSyn, 300);
+    if (!early_answer) see(false, kSyn, 300), see(true, kSyn | kAck, 500, 301);
+    EXPECT_FALSE(is_set(flows, tcp(true, kAck), bit));
+  }
+}
+
+TEST(NidsFlows, BitsOfDatagramsAreOverWithThem) {
+  Flows flows(10);
+  const uint32_t bit = flows.number_of_bit("x");
+  const View datagram = packet(Protocol::udp, false);
+  flows.see(datagram, 0, true);
+  set(flows, datagram, bit);
+  flows.see(datagram, Flows::kNewMs, true);
+  EXPECT_TRUE(is_set(flows, datagram, bit));
+  flows.see(datagram, 2 * Flows::kNewMs + 1, true);
+  EXPECT_FALSE(is_set(flows, datagram, bit));
+}
+
+TEST(NidsFlows, BitsGoWithTheirPlace) {
+  Flows flows(10);
+  const uint32_t bit = flows.number_of_bit("x");
+  for (uint32_t client = 0; client < 1000; ++client) {
+    flows.see(between(client, false, kSyn), client, false);
+    EXPECT_FALSE(is_set(flows, between(client, false, 0), bit)) << client;
+    set(flows, between(client, false, 0), bit);
+    EXPECT_TRUE(is_set(flows, between(client, true, 0), bit)) << client;
+  }
+}
+
+TEST(NidsFlows, ThereIsAnEndOfBits) {
+  Flows flows(10), other(10);
+  Signature rule;
+  rule.bits.push_back({.names = {"new"}});
+  for (uint32_t n = 0; n < Flows::kMostBits; ++n) EXPECT_EQ(flows.number_of_bit(std::to_string(n)), n);
+  EXPECT_THROW(flows.number_of_bit("new"), Error);
+  EXPECT_EQ(flows.number_of_bit("77"), 77u);
+  EXPECT_FALSE(flows.has_numbers_for({&rule, 1}));
+  EXPECT_TRUE(other.has_numbers_for({&rule, 1}));
+  flows.swap(other);
+  EXPECT_EQ(flows.number_of_bit("new"), 0u);
+  EXPECT_EQ(other.number_of_bit("77"), 77u);
+}
+
+// Each thread has its own bit of one flow, and all have one of others.
+TEST(NidsFlows, BitsOfAllThreads) {
+  constexpr uint32_t kThreads = 4, kRounds = 20000;
+  Flows flows(40);
+  std::vector<uint32_t> bits;
+  for (uint32_t t = 0; t < kThreads; ++t) bits.push_back(flows.number_of_bit(std::to_string(t)));
+  std::vector<std::thread> threads;
+  std::atomic<uint32_t> wrong{0};
+  for (uint32_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      for (uint32_t round = 0; round < kRounds; ++round) {
+        Flows::Bits mine(flows, packet(Protocol::udp, t % 2 == 0), 0);
+        wrong += mine.is_set(bits[t]) != (round % 2 == 1);
+        mine.set(bits[t], round % 2 == 0);
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0u);
 }
 
 }  // namespace

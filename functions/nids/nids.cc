@@ -55,8 +55,8 @@ void NIDS::load(RuleSet set) {
     std::fprintf(stderr, "heddle: warning: NIDS '%s' leaves out %zu rule%s of '%s':\n%s", name.c_str(), n,
                  n == 1 ? "" : "s", file_.c_str(), summary_of(set.unsupported).c_str());
   if (const std::string unset = unset_bits(set.rules); !unset.empty())
-    std::fprintf(stderr, "heddle: warning: NIDS '%s': no rule of '%s' sets %s\n",
-                 name.c_str(), file_.c_str(), unset.c_str());
+    std::fprintf(stderr, "heddle: warning: NIDS '%s': no rule of '%s' sets %s\n", name.c_str(), file_.c_str(),
+                 unset.c_str());
   count_ = set.rules.size(), unsupported_ = set.unsupported.size();
   rules_.load(std::move(set), stream_, monitors());
   groups_ = rules_.now().automata.group_count();

@@ -26,8 +26,9 @@ namespace heddle {
  *  tcp-stream (connections only, as flow:only_stream), udp, icmp. Addresses and ports: any, lists, ranges, `!`,
  *  variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith,
  *  fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B and R, isdataat, byte_test,
- *  byte_jump, byte_extract, dsize, flow (to_server or from_client, to_client or from_server; established,
- *  not_established or stateless; only_stream or no_stream), threshold and detection_filter (track by_src, by_dst,
+ *  byte_jump, byte_extract, dsize (N, !N, <N, >N, <=N, >=N, A<>B or A-B for what lies between both), flow (to_server or
+ *  from_client, to_client or from_server; established, not_established or stateless; only_stream or no_stream),
+ *  flowbits and xbits (see NIDSConfirm), threshold and detection_filter (track by_src, by_dst,
  *  by_both or by_rule), fields of headers, noalert (the rule does all but alert), sid, rev, gid, msg, classtype,
  *  priority; metadata, reference, rawbytes and target are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE`
  *  set variables. VARIABLES: a file of such lines that is read first. CLASSIFICATION: a file of lines `config
@@ -78,16 +79,19 @@ namespace heddle {
  *  that were put in order, and want STREAM true; `no_stream` rules match packets only.
  *
  *  Flows are followed where packets are confirmed, so the packets that tell of them are candidates, too, as long as
- *  there is a rule that asks: those of TCP with SYN, which a GPU sees by their header, and all of UDP, ICMP or another
- *  protocol that the rule is for. `to_server` and `to_client` without `established` want all of TCP as well, so
- *  `established` should stand with them. It takes 32 MB from the first such rule on, for 1,310,720 pairs of endpoints,
- *  in groups of 10. A new one takes the place of one that nobody has answered, else of a connection whose client has
- *  sent no candidate that acknowledges one of the server's first 64 KB, else of any, the longest idle first: floods of
- *  SYNs, answered or not, push out no connection that is further than that. TCP connections end when others take their
- *  ports or their place. What is known outlives a reload, but when a reload brings the first rule that asks,
- *  connections that have begun are not known. Both directions should come to one packet thread; where they come to
- *  several, a packet may be judged before a SYN that another thread still has. Between GPU ports, where blocks tell of
- *  what they find as it comes, the same holds for packets within microseconds.
+ *  there is a rule that asks, by `flow` or `flowbits`: those of TCP with SYN, which a GPU sees by their header, and all
+ *  of UDP, ICMP or another protocol that the rule is for. `to_server` and `to_client` without `established` want all of
+ *  TCP as well, so `established` should stand with them. It takes 32 MB from the first such rule on, for 1,310,720
+ *  pairs of endpoints, in groups of 10, and 10 MB more for each 64 names of flowbits, as far as flows have some. A new
+ *  one takes the place of one that nobody has answered, else of a connection whose client has sent no candidate that
+ *  acknowledges one of the server's first 64 KB, else of any, the longest idle first: floods of SYNs, answered or not,
+ *  push out no connection that is further than that. TCP connections end when others take their ports or their place.
+ *  What is known outlives a reload, but when a reload brings the first rule that asks, connections that have begun are
+ *  not known. Both directions should come to one packet thread; where they come to several, a packet may be judged
+ *  before a SYN that another thread still has. Between GPU ports, where blocks tell of what they find as it comes, the
+ *  same holds for packets within microseconds.
+ *
+ *  Standard error names bits that rules ask for and no rule sets, perhaps because that one has been left out.
  *
  *  The patterns of rules for the same packets make a group, as in Snort and Suricata: a packet is searched for the
  *  patterns of the group that its protocol and ports lead to, which are those of all rules that these allow, and not at
@@ -196,6 +200,27 @@ class NIDS : public Element, public KeepsGpuState {
  *  of addresses, in both directions. What is tracked outlives a reload, by sid, and is judged by the rule as it is
  *  then. Of 65,536 addresses or pairs at once none is forgotten; of 100,000 one in two hundred is, and counted.
  *
+ *  `flowbits` are bits of a flow, which both directions have together (Suricata 7.0, Flow Keywords):
+ *
+ *      flowbits:set,NAME   flowbits:unset,NAME   flowbits:toggle,NAME   flowbits:isset,NAME[|NAME...]
+ *      flowbits:isnotset,NAME[|NAME...]          flowbits:noalert
+ *
+ *  isset and isnotset must hold for one of their names, and do not in packets without ports where there should be some.
+ *  A rule that matches, whatever a threshold makes of it, changes bits at once, for the rules whose turn is behind its
+ *  own: those with `pass` come first, then `drop`, `reject` and `alert`; of each, those that change bits, then those
+ *  that ask as well, then those that only ask; of these, the more urgent priority; then they go as they stand. A flow's
+ *  bits are gone with its place, with a new connection on its ports, as soon as that is answered, and, but for TCP,
+ *  when it is over. They outlive a reload, and go over to a new configuration; names count from the start on, up to
+ *  16,384.
+ *
+ *  `xbits` are bits of an address, or of a pair in both directions (Suricata 7.0, Xbits Keyword):
+ *
+ *      xbits:set,NAME,track TRACK[,expire SECONDS]   (or unset, toggle, isset, isnotset)
+ *
+ *  TRACK: ip_src, ip_dst or ip_pair. An address has its bits whether it was source or destination. SECONDS: default 30,
+ *  from the last `set` on. In one packet, rules that ask come before those that only change some, as in Suricata
+ *  7.0.10. There is room for 65,536, as for thresholds.
+ *
  *  Contents are searched as Suricata's manual says (7.0, section 8.7): depth counts from offset, within from distance,
  *  and a relative content may stand behind any match of the one before. Packets without a whole IPv4 header go on
  *  without being judged.
@@ -239,8 +264,8 @@ class NIDS : public Element, public KeepsGpuState {
  *  direction takes 80 bytes, for as many as the FlowTable has places.
  *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
- *  have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts` of the
- *  NIDS. Statistics: `alerts`, `gave_up`; with STREAM `gaps` and `unfollowed` (segments).
+ *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`
+ *  of the NIDS. Statistics: `alerts`, `gave_up`; with STREAM `gaps` and `unfollowed` (segments).
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written; STREAM without FLOWS, FLOWS or MEMORY without STREAM;
  *  FLOWS is no FlowTable of this chain, or packets come here from another one.

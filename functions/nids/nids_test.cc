@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "functions/nids/packets_for_test.h"
+#include "functions/nids/rule_file.h"
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
 
@@ -315,6 +316,66 @@ TEST_P(NidsTest, ShortensPatternsOfManyRules) {
   const Result result = run(chain(file, eve), GetParam(), frames);
   EXPECT_EQ(outcome_of(result, eve).alerts.size(), 200u);
   EXPECT_GE(result.at("passed").size(), 200u);
+}
+
+// A rule that asks for a bit comes before the one that sets it, which is asked first; rules without a content ask, too.
+TEST_P(NidsTest, RemembersBitsOfFlowsAndAddresses) {
+  const TextFile file("bits"), eve("eve");
+  const std::pair<const char*, const char*> rules[] = {
+      {"alert", "content:\"two\"; flowbits:isset,one|other;"},
+      {"alert",
+       "content:\"one\"; flowbits:set,one; flowbits:noalert; threshold:type both, track by_src, count 9, "
+       "seconds 9;"},
+      {"alert", "flowbits:isset,one; flowbits:isnotset,end;"},
+      {"alert", "content:\"end\"; flowbits:toggle,end;"},
+      {"pass", "content:\"pass\"; flowbits:unset,one;"},
+      {"alert", "content:\"host\"; xbits:set,bad,track ip_src,expire 60;"},
+      {"alert", "content:\"from\"; xbits:isset,bad,track ip_dst;"},
+  };
+  std::ofstream out(file.path);
+  for (unsigned sid = 1; const auto& [action, options] : rules) {
+    out << format("%s udp any any -> any any (msg:\"rule %u\"; %s sid:%u;)\n", action, sid, options, sid);
+    ++sid;
+  }
+  out.close();
+  const std::pair<const char*, std::vector<unsigned>> packets[] = {
+      {"two", {}},     {"one", {3}}, {"two", {1, 3}}, {"none", {3}},       {"end", {4}},     {"two", {1}},
+      {"end", {3, 4}}, {"pass", {}}, {"two", {}},     {"two one", {1, 3}}, {"host", {3, 6}}, {"from", {3}}};
+  std::vector<Frame> frames;
+  std::vector<std::pair<size_t, unsigned>> wanted;
+  for (const auto& [text, sids] : packets) {
+    for (const unsigned sid : sids) wanted.emplace_back(frames.size(), sid);
+    frames.push_back(packet_with(17, text));
+    frames.back().timestamp_ns = frames.size() * 1000;
+  }
+  // To the address with the bit, and in another flow.
+  Frame back = packet_with(17, "from one");
+  for (size_t k = 0; k < 4; ++k) std::swap(back.bytes[kL3 + 12 + k], back.bytes[kL3 + 16 + k]);
+  set_ip_checksum(back.bytes, kL3);
+  back.timestamp_ns = (frames.size() + 1) * 1000;
+  wanted.insert(wanted.end(), {{frames.size(), 3}, {frames.size(), 7}});
+  frames.push_back(back);
+  const Outcome got = outcome_of(run(chain(file, eve), GetParam(), frames), eve);
+  EXPECT_EQ(got.alerts, wanted);
+}
+
+TEST(Nids, BitsHaveTheirNamesWhereFlowsChangeHands) {
+  const auto rules = [](const char* text) {
+    Variables variables;
+    std::vector<std::string> errors;
+    RuleSet set = parse_rules("f", text, false, variables, errors);
+    EXPECT_EQ(errors, std::vector<std::string>{});
+    return set;
+  };
+  RuleTable old, now;
+  old.load(rules("alert ip any any -> any any (flowbits:set,x; flowbits:set,y; sid:1;)"));
+  now.load(rules("alert ip any any -> any any (flowbits:isset,y; flowbits:isset,z; sid:1;)"));
+  EXPECT_EQ(now.now().rules[0].bits[0].numbers, std::vector<uint32_t>{0});
+  now.swap_flows(old);
+  EXPECT_EQ(now.now().rules[0].bits[0].numbers, std::vector<uint32_t>{1});
+  EXPECT_EQ(now.now().rules[0].bits[1].numbers, std::vector<uint32_t>{2});
+  now.swap_flows(old);
+  EXPECT_EQ(old.now().rules[0].bits[1].numbers, std::vector<uint32_t>{1});
 }
 
 TEST(Nids, DropsAndPasses) {

@@ -62,7 +62,8 @@ std::optional<Refusal> parse_bit_option(std::string_view name, std::string_view 
   const bool known = choose(kKinds, kind, option.kind);
   if (of_flow && (kind == "reset" || kind == "setx" || rest.find(',') != rest.npos))
     return Refusal{what + " is Snort's, which is not supported", true, "flowbits of groups are not supported"};
-  if (!known && of_flow) return Refusal{what + " is not noalert, or one of set, unset, toggle, isset and isnotset, NAME"};
+  if (!known && of_flow)
+    return Refusal{what + " is not noalert, or one of set, unset, toggle, isset and isnotset, NAME"};
   std::string_view names = of_flow ? std::exchange(rest, {}) : take_part(rest, ',');
   if (!of_flow && (!known || !read_tracking(rest, option)))
     return Refusal{what +

@@ -249,7 +249,8 @@ std::string unset_bits(const std::vector<Signature>& rules) {
         if (option.kind == BitOption::Kind::is_set && set.insert(bit_of(option, name)).second && ++count <= kMostNames)
           text += format("%s%s: line %zu, sid %u", count == 1 ? "" : "; ", name.c_str(), rule.line, rule.sid);
   if (count == 0) return "";
-  return format("%zu bit%s for which rules ask (%s%s)", count, count == 1 ? "" : "s", text.c_str(), count > kMostNames ? "; ..." : "");
+  return format("%zu bit%s for which rules ask (%s%s)", count, count == 1 ? "" : "s", text.c_str(),
+                count > kMostNames ? "; ..." : "");
 }
 
 RuleSet read_rule_file(const std::string& path, bool skip_unsupported, Variables& variables,

@@ -66,8 +66,8 @@ void classify(std::vector<Signature>& rules, const Classification& classes);
  *  three of these, and how many others there are. */
 std::string summary_of(const std::vector<LeftOut>& rules);
 
-/** For people: "N bits for which rules ask (NAME: line L, sid S; ...)" of those that none sets, the first three with the
- *  first rule that asks; "" if there are none. */
+/** For people: "N bits for which rules ask (NAME: line L, sid S; ...)" of those that none sets, the first three with
+ *  the first rule that asks; "" if there are none. */
 std::string unset_bits(const std::vector<Signature>& rules);
 
 }  // namespace heddle::nids

@@ -311,6 +311,81 @@ TEST(NidsRules, ReadFlows) {
   EXPECT_EQ(asks("stateless,no_stream", "ip"), "");
 }
 
+TEST(NidsRules, ReadBits) {
+  using Kind = BitOption::Kind;
+  using Of = BitOption::Of;
+  using Names = std::vector<std::string>;
+  const std::tuple<const char*, Kind, Of, Names, uint32_t> cases[] = {
+      {"flowbits:set,a.b", Kind::set, Of::flow, {"a.b"}, 30},
+      {"flowbits: unset, a ", Kind::unset, Of::flow, {"a"}, 30},
+      {"flowbits:toggle,a", Kind::toggle, Of::flow, {"a"}, 30},
+      {"flowbits:isset,a|b | c", Kind::is_set, Of::flow, {"a", "b", "c"}, 30},
+      {"flowbits:isnotset,a", Kind::is_not_set, Of::flow, {"a"}, 30},
+      {"xbits:set,a,track ip_src", Kind::set, Of::source, {"a"}, 30},
+      {"xbits:isset, a|b, track ip_dst, expire 10", Kind::is_set, Of::destination, {"a|b"}, 10},
+      {"xbits:toggle,a,track ip_pair,expire 4294967295", Kind::toggle, Of::pair, {"a"}, UINT32_MAX},
+  };
+  for (const auto& [text, kind, of, names, seconds] : cases) {
+    const Signature rule = one(std::string(text) + ";");
+    ASSERT_EQ(rule.bits.size(), 1u) << text;
+    EXPECT_EQ(rule.bits[0].kind, kind) << text;
+    EXPECT_EQ(rule.bits[0].of, of) << text;
+    EXPECT_EQ(rule.bits[0].names, names) << text;
+    EXPECT_EQ(rule.bits[0].seconds, seconds) << text;
+    EXPECT_EQ(rule.asks_flow(), of == Of::flow) << text;
+    EXPECT_FALSE(rule.asks_all(Protocol::tcp)) << "SYNs are enough";
+  }
+  EXPECT_TRUE(one("flowbits:noalert;").silent);
+  EXPECT_FALSE(one("flowbits:noalert;").asks_flow());
+  EXPECT_TRUE(one("flowbits:set,a;", "alert udp any any -> any any").asks_all(Protocol::udp));
+  EXPECT_EQ(one("flowbits:isset,a; flowbits:set,b; xbits:set,a,track ip_src;").bits.size(), 3u);
+}
+
+TEST(NidsRules, BitsThatAreWrong) {
+  const std::string flow = " is not noalert, or one of set, unset, toggle, isset and isnotset, NAME";
+  const std::string address =
+      " is not one of set, unset, toggle, isset and isnotset, NAME, track ip_src, ip_dst or ip_pair, and perhaps "
+      "expire SECONDS";
+  const std::pair<std::string, std::string> cases[] = {
+      {"flowbits:", flow},
+      {"flowbits:Set,a", flow},
+      {"flowbits:a", flow},
+      {"flowbits:set", " has no name"},
+      {"flowbits:isset,|", " has no name"},
+      {"flowbits:isset,a b", " has 'a b', which is no name"},
+      {"flowbits:isset,c|a b", " has 'a b', which is no name"},
+      {"flowbits:unset,a|b", " has several names, which only isset and isnotset may"},
+      {"flowbits:set,a,group", " is Snort's, which is not supported"},
+      {"flowbits:reset", " is Snort's, which is not supported"},
+      {"xbits:set,,track ip_src", " has no name"},
+      {"xbits:noalert", address},
+      {"xbits:set,a", address},
+      {"xbits:clear,a,track ip_src", address},
+      {"xbits:set,a,track ip_both", address},
+      {"xbits:set,a,ip_src", address},
+      {"xbits:set,a,track ip_src,expire 0", address},
+      {"xbits:set,a,track ip_src,expire 4294967296", address},
+      {"xbits:set,a,track ip_src,expire 1,2", address},
+      {"xbits:set,a,track ip_src,for 1", address},
+  };
+  for (const auto& [option, why] : cases) {
+    const size_t colon = option.find(':');
+    EXPECT_EQ(refusal("sid:2; " + option + ";"),
+              "f:1: sid 2: " + option.substr(0, colon) + " '" + option.substr(colon + 1) + "'" + why);
+  }
+}
+
+TEST(NidsRules, BitsThatNoRuleSets) {
+  const auto unset = [](const std::string& text) { return unset_bits(read(text).set.rules); };
+  const std::string head = "alert ip any any -> any any (";
+  EXPECT_EQ(unset(head + "flowbits:set,a; sid:1;)\n" + head + "flowbits:isset,a; flowbits:isnotset,b; sid:2;)\n"), "");
+  EXPECT_EQ(unset(head + "flowbits:unset,a; sid:1;)\n" + head + "flowbits:isset,a; sid:2;)\n"),
+            "1 bit for which rules ask (a: line 2, sid 2)");
+  EXPECT_EQ(unset(head + "xbits:toggle,a,track ip_dst; sid:1;)\n" + head +
+                  "xbits:isset,a,track ip_src; xbits:isset,a,track ip_pair; flowbits:isset,a|b|c; sid:2;)\n"),
+            "4 bits for which rules ask (a: line 2, sid 2; a: line 2, sid 2; b: line 2, sid 2; ...)");
+}
+
 TEST(NidsRules, FlowsThatContradictThemselves) {
   const std::pair<const char*, const char*> cases[] = {
       {"to_server,to_client", "flow has 'to_server' and 'to_client'; only one of them can be there"},
@@ -409,6 +484,8 @@ TEST(NidsRules, Sizes) {
     for (const uint32_t size : in) EXPECT_TRUE(rule.sizes.contains(size)) << dsize << " " << size;
     for (const uint32_t size : out) EXPECT_FALSE(rule.sizes.contains(size)) << dsize << " " << size;
   };
+  takes("!7", {0, 6, 8, 70000}, {7});
+  takes("3-6", {4, 5}, {3, 6});
   takes("300", {300}, {299, 301});
   takes("<300", {0, 299}, {300});
   takes(">300", {301, 65535, 70000}, {300});
@@ -552,14 +629,15 @@ TEST(NidsRules, WhatIsNotSupportedIsListed) {
       "alert http any any -> any any (content:\"a\"; sid:2;)\n"
       "alert ip [::1] any -> any any (content:\"a\"; sid:3;)\n"
       "alert ip any any -> any any (content:\"a\"; sid:4;)\n"
-      "alert ip any any -> any any (dsize:!7; sid:5;)\n"
+      "alert ip any any -> any any (flowbits:set,a|b; sid:5;)\n"
       "alert tcp any any -> any any (content:!\"a,\\\"b\", offset 0; sid:6;)\n"
       "log tcp any any -> any any (sid:7;)\n";
   const std::vector<std::string> list = {"f:1: sid 1: the option 'file_data' is not supported",
                                          "f:2: sid 2: protocol 'http' is not supported: ip, any, tcp, tcp-pkt, "
                                          "tcp-stream, udp and icmp are",
                                          "f:3: sid 3: IPv6 address '::1' is not supported",
-                                         "f:5: sid 5: dsize '!7' is not supported; two rules, with < and >, say it",
+                                         "f:5: sid 5: flowbits 'set,a|b' has several names, which only isset and "
+                                         "isnotset may",
                                          "f:6: sid 6: content '\"a,\\\"b\", offset 0' has options behind a comma, "
                                          "as in Snort 3, which is not supported",
                                          "f:7: sid 7: the action 'log' is not supported: alert, pass, drop and reject "
@@ -621,6 +699,10 @@ TEST(NidsRules, MistakesSayWhatIsWrong) {
   EXPECT_EQ(refusal("sid:1; content:!\"a\"; fast_pattern;"),
             "f:1: sid 1: content 'a' is negated, so it cannot be the fast pattern");
   EXPECT_EQ(refusal("sid:1; dsize:5<>6;"), "f:1: sid 1: dsize '5<>6' leaves nothing between");
+  EXPECT_EQ(refusal("sid:1; dsize:5-6;"), "f:1: sid 1: dsize '5-6' leaves nothing between");
+  for (const std::string wrong : {"!3<>7", "!", "-1", "<>5", "=4", ">=", ""})
+    EXPECT_EQ(refusal("sid:1; dsize:" + wrong + ";"),
+              "f:1: sid 1: dsize '" + wrong + "' is not a number, !N, <N, >N, <=N, >=N, A<>B or A-B");
   EXPECT_EQ(refusal("sid:1; dsize:>100; dsize:<20;"), "f:1: sid 1: it has two of the option dsize");
   for (const char* head :
        {"alert tcp [] any -> any any", "alert tcp any any -> any [ ]", "alert tcp any any -> ![] any"})

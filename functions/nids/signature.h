@@ -16,7 +16,7 @@ namespace heddle::nids {
 /** What a rule does with packets that it matches. */
 enum class Action : uint8_t { alert, pass, drop, reject };
 
-constexpr size_t kMostVariables = 8;  ///< of a rule
+constexpr size_t kMostVariables = 8;    ///< of a rule
 constexpr uint32_t kUsualPriority = 3;  ///< of rules that say none: Suricata's
 
 /** A number that a rule says, or one that a `byte_extract` of it has read. */
@@ -81,8 +81,8 @@ struct Threshold {
  *  known. */
 enum FlowState : uint8_t { kToServer = 1, kToClient = 2, kEstablished = 4 };
 
-/** A bit of a packet's flow (`flowbits`) or of its addresses (`xbits`) that a rule asks for, or that it changes when all
- *  that it asks for is there. */
+/** A bit of a packet's flow (`flowbits`) or of its addresses (`xbits`) that a rule asks for, or that it changes when
+ *  all that it asks for is there. */
 struct BitOption {
   enum class Kind : uint8_t { is_set, is_not_set, set, unset, toggle };
   enum class Of : uint8_t { flow, source, destination, pair };

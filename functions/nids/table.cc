@@ -11,9 +11,9 @@ namespace heddle::nids {
 
 namespace {
 
-/** As Suricata's: pass, drop, reject, alert; of flowbits those that change some, those that ask as well, those that only
- *  ask; of xbits of an address, then of a pair, those that ask; by priority; as they stand. (7.0.10, and its manual's
- *  pages on rules; of xbits the manual says nothing.) */
+/** As Suricata's: pass, drop, reject, alert; of flowbits those that change some, those that ask as well, those that
+ *  only ask; of xbits of an address, then of a pair, those that ask; by priority; as they stand. (7.0.10, and its
+ *  manual's pages on rules; of xbits the manual says nothing.) */
 std::vector<uint32_t> ranks_of(std::span<const Signature> rules) {
   using Of = BitOption::Of;
   const auto uses = [](const Signature& rule, Of first, Of last, bool asks) {
@@ -24,7 +24,10 @@ std::vector<uint32_t> ranks_of(std::span<const Signature> rules) {
     constexpr int kTurn[] = {3, 0, 1, 2};  // [Action]
     const Signature& rule = rules[r];
     const bool asks = uses(rule, Of::flow, Of::flow, true), changes = uses(rule, Of::flow, Of::flow, false);
-    return std::tuple(kTurn[static_cast<size_t>(rule.action)], changes ? (asks ? 1 : 0) : asks ? 2 : 3,
+    return std::tuple(kTurn[static_cast<size_t>(rule.action)],
+                      changes ? (asks ? 1 : 0)
+                      : asks  ? 2
+                              : 3,
                       !uses(rule, Of::source, Of::destination, true), !uses(rule, Of::pair, Of::pair, true),
                       rule.priority != 0 ? rule.priority : kUsualPriority, r);
   };

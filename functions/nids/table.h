@@ -59,8 +59,8 @@ struct Generation {
   uint64_t take_gave_up(int thread) const {
     return std::exchange(confirming[static_cast<size_t>(thread)].workspace.gave_up, 0);
   }
-  /** The rules that match the packet, but for bits, or, with a content that ends in what is fresh, the window, which may be empty.
-   *  Ascending, valid until the thread's next call. Allocates what matches() does. */
+  /** The rules that match the packet, but for bits, or, with a content that ends in what is fresh, the window, which
+   *  may be empty. Ascending, valid until the thread's next call. Allocates what matches() does. */
   const std::vector<uint32_t>& confirm(const View& view, const Window& window, int thread) const;
 };
 
@@ -101,10 +101,10 @@ class RuleTable : public Table {
   int threads_ = 0;
   bool scans_ = false;
   Thresholds thresholds_;
-  std::unique_ptr<Flows> flows_;      // from the first rules on that ask
+  std::unique_ptr<Flows> flows_;  // from the first rules on that ask
   std::unique_ptr<Thresholds> address_bits_;
   std::map<std::pair<bool, std::string>, uint32_t> address_bit_names_;  // numbers from 1, by whether it is of pairs
-  std::map<uint32_t, Count> counts_;  // by sid; handlers only, one at a time
+  std::map<uint32_t, Count> counts_;                                    // by sid; handlers only, one at a time
   std::unique_ptr<Generation> current_;
   std::atomic<const Generation*> now_{nullptr};
   std::vector<std::unique_ptr<Generation>> retired_;

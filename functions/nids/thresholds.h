@@ -10,8 +10,8 @@
 namespace heddle::nids {
 
 /** How often rules with a `threshold` or a `detection_filter` have matched of late, for each address that they track;
- *  or, in a table of its own, which bits (`xbits`) addresses and pairs of them have. By any number of threads. Memory is
- *  fixed: each address has two buckets that it may be in, and a seed that nobody knows chooses them, so `places`
+ *  or, in a table of its own, which bits (`xbits`) addresses and pairs of them have. By any number of threads. Memory
+ *  is fixed: each address has two buckets that it may be in, and a seed that nobody knows chooses them, so `places`
  *  addresses find room, whatever they are. Where there are more, those whose time ends first are forgotten. */
 class Thresholds {
  public:

@@ -150,6 +150,45 @@ TEST(NidsThresholds, ForgetAndCountWhatIsTooMuch) {
   EXPECT_EQ(thresholds.forgotten(), before);
 }
 
+BitOption bit(BitOption::Kind kind, BitOption::Of of, uint32_t seconds = 30) {
+  BitOption option;
+  option.kind = kind, option.of = of, option.seconds = seconds, option.numbers = {5};
+  return option;
+}
+
+TEST(NidsThresholds, HaveBitsOfAddressesAndPairs) {
+  using Kind = BitOption::Kind;
+  using Of = BitOption::Of;
+  Thresholds bits;
+  const auto is_set = [&](Of of, const View& view, uint64_t now_ns = kStart) {
+    return bits.is_set(bit(Kind::is_set, of), view, now_ns);
+  };
+  bits.change(bit(Kind::set, Of::source), from(1, 2), kStart);
+  EXPECT_TRUE(is_set(Of::source, from(1, 3)));
+  EXPECT_TRUE(is_set(Of::destination, from(3, 1))) << "an address has it, whatever it was";
+  EXPECT_FALSE(is_set(Of::destination, from(1, 2)));
+  EXPECT_TRUE(is_set(Of::source, from(1), kStart + 30 * kSecond));
+  EXPECT_FALSE(is_set(Of::source, from(1), kStart + 31 * kSecond));
+  bits.change(bit(Kind::unset, Of::destination), from(2, 1), kStart);
+  EXPECT_FALSE(is_set(Of::source, from(1)));
+  bits.change(bit(Kind::unset, Of::destination), from(2, 1), kStart);
+  EXPECT_FALSE(is_set(Of::source, from(1)));
+  bits.change(bit(Kind::toggle, Of::source, 1), from(7), kStart);
+  EXPECT_TRUE(is_set(Of::source, from(7)));
+  bits.change(bit(Kind::toggle, Of::source, 1), from(7), kStart + 5 * kSecond);
+  EXPECT_TRUE(is_set(Of::source, from(7), kStart + 5 * kSecond)) << "it was over";
+  bits.change(bit(Kind::toggle, Of::source, 1), from(7), kStart + 6 * kSecond);
+  EXPECT_FALSE(is_set(Of::source, from(7), kStart + 6 * kSecond));
+
+  bits.change(bit(Kind::set, Of::pair, 10), from(4, 5), kStart);
+  EXPECT_TRUE(is_set(Of::pair, from(5, 4), kStart + 10 * kSecond));
+  EXPECT_FALSE(is_set(Of::pair, from(5, 4), kStart + 10 * kSecond + 1));
+  EXPECT_FALSE(is_set(Of::pair, from(5, 6)));
+  bits.change(bit(Kind::set, Of::pair, 10), from(5, 4), kStart + 5 * kSecond);
+  EXPECT_TRUE(is_set(Of::pair, from(4, 5), kStart + 15 * kSecond)) << "it has been set anew";
+  EXPECT_EQ(bits.forgotten(), 0u);
+}
+
 TEST(NidsThresholds, CountMatchesOfAllThreads) {
   constexpr int kThreads = 4, kMatches = 20000;
   Thresholds thresholds;
