@@ -107,10 +107,9 @@ Verdict Thresholds::judge(const Signature& rule, const View& view, uint64_t now_
 
 Thresholds::Entry Thresholds::bit_key(const BitOption& option, const View& view, uint64_t now_ns) {
   constexpr uint64_t kSecond = 1000000000;
-  const bool of_pair = option.of == BitOption::Of::pair;
-  // Suricata 7.0.10 goes by whole seconds for addresses, but not for pairs.
-  Entry key{of_pair ? now_ns : now_ns - now_ns % kSecond, option.seconds, option.numbers[0], 0, 0, 1};
-  if (of_pair)
+  // Whole seconds, as in Suricata 7.0.10, of which the last counts.
+  Entry key{now_ns - now_ns % kSecond, option.seconds, option.numbers[0], 0, 0, 1};
+  if (option.of == BitOption::Of::pair)
     std::tie(key.source, key.destination) = std::minmax(view.source, view.destination);
   else
     key.source = option.of == BitOption::Of::source ? view.source : view.destination;

@@ -182,7 +182,7 @@ TEST(NidsThresholds, HaveBitsOfAddressesAndPairs) {
 
   bits.change(bit(Kind::set, Of::pair, 10), from(4, 5), kStart);
   EXPECT_TRUE(is_set(Of::pair, from(5, 4), kStart + 10 * kSecond));
-  EXPECT_FALSE(is_set(Of::pair, from(5, 4), kStart + 10 * kSecond + 1));
+  EXPECT_FALSE(is_set(Of::pair, from(5, 4), kStart + 11 * kSecond));
   EXPECT_FALSE(is_set(Of::pair, from(5, 6)));
   bits.change(bit(Kind::set, Of::pair, 10), from(5, 4), kStart + 5 * kSecond);
   EXPECT_TRUE(is_set(Of::pair, from(4, 5), kStart + 15 * kSecond)) << "it has been set anew";
