@@ -492,11 +492,11 @@ def test_suricata_judges_xbits(heddle, tmp_path):
     for number in range(400):
         ends = [f"10.0.0.{rng.randint(1, 4)}", f"10.1.0.{rng.randint(1, 2)}"]
         rng.shuffle(ends)
-        word = f"brief={tracks[number]}." if number < 3 else rng.choice(["ask", "ask", rng.choice(words)])
+        word = f"brief={tracks[number % 3]}." if number < 24 else rng.choice(["ask", "ask", rng.choice(words)])
         if 1.9 < number * 0.02 < 3.1:
             word = "nothing"  # Suricata's flow manager removes what is about to be over at any time
         header = UDP(sport=rng.randint(1000, 1003), dport=53)
         packets.append(IP(src=ends[0], dst=ends[1]) / header / Raw(word.encode()))
     counts = compare_packets(heddle, tmp_path, rules, packets, [number * 0.02 for number in range(len(packets))])
-    silent = [options for _, options in rules if "noalert" not in options and counts[options] == 0]
+    silent = [options for _, options in rules if counts[options] == 0]
     assert silent == [], silent
