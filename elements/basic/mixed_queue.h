@@ -40,6 +40,7 @@ class MixedQueue : public Storage {
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
   unsigned stored() const override { return count_.load(std::memory_order_relaxed); }
+  unsigned room() const override { return capacity_ - std::min(capacity_.load(), stored()); }
 
  private:
   /** Where the n-th of those that wait lies. */

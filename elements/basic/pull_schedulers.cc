@@ -6,16 +6,26 @@
 
 namespace heddle {
 
-void PullSwitch::configure(click::Arguments& arguments) {
+void StaticPullSwitch::configure(click::Arguments& arguments) {
   int input = 0;
-  arguments.optional("INPUT", input);
+  arguments.required("INPUT", input);
+  set_input(arguments, input);
+}
+
+void StaticPullSwitch::set_input(click::Arguments& arguments, int input) {
   if (input >= inputs) arguments.error("INPUT", format("below the number of inputs, %d", inputs));
   input_ = input;
 }
 
-int PullSwitch::choose(int attempt) {
+int StaticPullSwitch::choose(int attempt) {
   chosen_ = attempt == 0 ? input_.load(std::memory_order_relaxed) : -1;
   return std::max(chosen_, 0);
+}
+
+void PullSwitch::configure(click::Arguments& arguments) {
+  int input = 0;
+  arguments.optional("INPUT", input);
+  set_input(arguments, input);
 }
 
 void PullSwitch::handlers(Handlers& list) {
@@ -86,10 +96,12 @@ void StrideSched::handlers(Handlers& list) {
 }
 
 HEDDLE_ELEMENT(PrioSched);
+HEDDLE_ELEMENT_NAMED(PrioSched, SimplePrioSched);
 HEDDLE_ELEMENT(PullSwitch);
 HEDDLE_ELEMENT_NAMED(PullSwitch, SimplePullSwitch);
 HEDDLE_ELEMENT(RoundRobinSched);
 HEDDLE_ELEMENT_NAMED(RoundRobinSched, RRSched);
+HEDDLE_ELEMENT(StaticPullSwitch);
 HEDDLE_ELEMENT(StrideSched);
 
 }  // namespace heddle

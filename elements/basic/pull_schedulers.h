@@ -12,7 +12,8 @@ namespace heddle {
  *
  *      PrioSched
  *
- *  Pull inputs, one pull output: input 0 has the highest priority; the others get what it leaves.
+ *  Pull inputs, one pull output: input 0 has the highest priority; the others get what it leaves. Also called
+ *  SimplePrioSched.
  *
  *  Example:
  *
@@ -42,6 +43,34 @@ class RoundRobinSched : public PullScheduler {
   int next_ = 0;
 };
 
+/** StaticPullSwitch: pulls from one input.
+ *
+ *      StaticPullSwitch(INPUT)
+ *
+ *  INPUT: number of the input; negative: pulls nothing. Packets of other inputs stay where they are. Pull inputs, one
+ *  pull output. It is an error if there is no such input. Unlike that of PullSwitch, INPUT stays as it is while packets
+ *  flow.
+ *
+ *  Example:
+ *
+ *      s :: StaticPullSwitch(1) -> Unqueue -> Discard;
+ *      FromDump(a.pcap) -> Queue -> [0]s; FromDump(b.pcap) -> Queue -> [1]s;
+ */
+class StaticPullSwitch : public PullScheduler {
+ public:
+  void configure(click::Arguments& arguments) override;
+  int choose(int attempt) override;
+  int quantum() const override { return chosen_ < 0 ? 0 : 64; }  // behind choose()
+
+ protected:
+  void set_input(click::Arguments& arguments, int input);
+
+  std::atomic<int> input_{0};
+
+ private:
+  int chosen_ = 0;  // of the pull under way
+};
+
 /** PullSwitch: pulls from one input, which can be changed while packets flow.
  *
  *      PullSwitch([INPUT])
@@ -55,16 +84,10 @@ class RoundRobinSched : public PullScheduler {
  *
  *      FromDump(a.pcap) -> Queue -> [0]s :: PullSwitch(1) -> Unqueue -> Discard; FromDump(b.pcap) -> Queue -> [1]s;
  */
-class PullSwitch : public PullScheduler {
+class PullSwitch : public StaticPullSwitch {
  public:
   void configure(click::Arguments& arguments) override;
-  int choose(int attempt) override;
-  int quantum() const override { return chosen_ < 0 ? 0 : 64; }  // behind choose()
   void handlers(Handlers& list) override;
-
- private:
-  std::atomic<int> input_{0};
-  int chosen_ = 0;  // of the pull under way
 };
 
 /** StrideSched: pulls from its inputs by shares.

@@ -115,6 +115,10 @@ unsigned Queue::length() const {
 std::optional<unsigned> Queue::awaited_room() const {
   static constexpr std::string_view kAwaited[] = {"Queue", "ThreadSafeQueue", "FullNoteQueue", "QuickNoteQueue"};
   if (std::find(std::begin(kAwaited), std::end(kAwaited), class_name) == std::end(kAwaited)) return std::nullopt;
+  return room();
+}
+
+unsigned Queue::room() const {
   const unsigned held = length(), limit = capacity();
   return held < limit ? limit - held : 0;
 }
@@ -268,5 +272,6 @@ HEDDLE_ELEMENT_NAMED(Queue, ThreadSafeQueue);
 HEDDLE_ELEMENT_NAMED(Queue, NotifierQueue);
 HEDDLE_ELEMENT_NAMED(Queue, FullNoteQueue);
 HEDDLE_ELEMENT_NAMED(Queue, QuickNoteQueue);
+HEDDLE_ELEMENT_NAMED(Queue, MSQueue);
 
 }  // namespace heddle

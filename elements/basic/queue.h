@@ -16,6 +16,8 @@ class Storage : public Source {
  public:
   /** How many there are now. Any thread. */
   virtual unsigned stored() const = 0;
+  /** How many more there is room for. Any thread. */
+  virtual unsigned room() const = 0;
   /** How many more there is room for, if sources are to wait for that; nullopt: they push, and what is too much goes.
    *  Any thread. */
   virtual std::optional<unsigned> awaited_room() const { return std::nullopt; }
@@ -33,8 +35,8 @@ std::vector<const Storage*> nearest_storages(const Element& element, bool behind
  *  from what pushes to what pulls (Unqueue, a sink), maybe on another thread (StaticThreadSched). First in, first out;
  *  several threads may push and pull at once. When it is full, packets that arrive are dropped ("full"); packets that
  *  nobody has pulled when the program ends are reported as `left`. Annotations stay with packets. Also called
- *  ThreadSafeQueue, FullNoteQueue, QuickNoteQueue, SimpleQueue and NotifierQueue; for the latter two InfiniteSource
- *  does not wait when they are full.
+ *  ThreadSafeQueue, FullNoteQueue, QuickNoteQueue, SimpleQueue, NotifierQueue and MSQueue; for the latter three
+ *  InfiniteSource does not wait when they are full.
  *
  *  Hot reconfiguration: packets and counts go over to the queue of the same name, as far as it has room for them and
  *  they have the annotations that are read behind it; with the same arguments also a capacity that a handler has set.
@@ -64,6 +66,7 @@ class Queue : public Storage {
   std::string stop() override;
   void handlers(Handlers& list) override;
   unsigned stored() const override { return length(); }
+  unsigned room() const override;
   std::optional<unsigned> awaited_room() const override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 

@@ -12,17 +12,24 @@ namespace heddle {
 namespace {
 
 constexpr unsigned kLongest = 1u << 20;
+constexpr auto kAdaptation = std::chrono::milliseconds(500);
 constexpr double kIdlePacketS = 0.01;  // an empty queue's average falls by a packet in this time
 
 }  // namespace
 
 void RED::configure(click::Arguments& arguments) {
-  unsigned low = 0, high = 0, stability = 4;
-  double max_p = 0;
+  unsigned low = 0, high = 0;
   arguments.required("MIN_THRESH", low, 0u, kLongest).required("MAX_THRESH", high, 0u, kLongest);
-  arguments.required("MAX_P", max_p, 0.0, 1.0).keyword("STABILITY", stability, 0u, 16u).keyword("QUEUES", names_);
+  configure_others(arguments);
   if (low > high) arguments.error("MIN_THRESH is greater than MAX_THRESH");
-  min_ = low, max_ = high, max_p_ = max_p;
+  min_ = low, max_ = high;
+}
+
+void RED::configure_others(click::Arguments& arguments) {
+  unsigned stability = 4;
+  double max_p = 0;
+  arguments.required("MAX_P", max_p, 0.0, 1.0).keyword("STABILITY", stability, 0u, 16u).keyword("QUEUES", names_);
+  max_p_ = max_p;
   weight_ = 1.0 / static_cast<double>(1u << stability);
 }
 
@@ -131,6 +138,43 @@ void RED::handlers(Handlers& list) {
       });
 }
 
+void AdaptiveRED::configure(click::Arguments& arguments) {
+  unsigned target = 2;
+  arguments.required("TARGET_Q", target, 2u, 500'000u);
+  configure_others(arguments);
+  min_ = target / 2, max_ = target + target / 2;
+}
+
+void AdaptiveRED::adapt() {
+  const auto now = RouterClock::now();
+  if (next_ == RouterClock::time_point{}) next_ = now + kAdaptation;
+  if (now < next_) return;
+  // The average changes when packets come alone, so each of these half seconds finds the same.
+  const auto times = std::min<int64_t>((now - next_) / kAdaptation + 1, 1000);
+  next_ += ((now - next_) / kAdaptation + 1) * kAdaptation;
+  const double average = average_.load(std::memory_order_relaxed), target = (min_ + max_) / 2.0;
+  double most = max_p_.load(std::memory_order_relaxed);
+  for (int64_t i = 0; i < times; ++i) {
+    if (average < target && most > 0.01)
+      most = std::max(most * 0.9, 0.01);
+    else if (average > target && most < 0.5)
+      most = std::min(most + std::min(0.01, most / 4), 0.5);
+  }
+  max_p_.store(most, std::memory_order_relaxed);
+}
+
+void AdaptiveRED::run_cpu(Batch& batch) {
+  on_timer(batch.thread);
+  RED::run_cpu(batch);
+}
+
+void AdaptiveRED::on_timer(int) {
+  if (held_.test_and_set(std::memory_order_acquire)) return;  // another thread does it, or decides, and then looks
+  adapt();
+  held_.clear(std::memory_order_release);
+}
+
+HEDDLE_ELEMENT(AdaptiveRED);
 HEDDLE_ELEMENT(RED);
 
 }  // namespace heddle

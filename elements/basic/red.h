@@ -43,14 +43,20 @@ class RED : public Element {
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
 
+ protected:
+  /** Reads MAX_P, and the keywords. */
+  void configure_others(click::Arguments& arguments);
+
+  std::atomic<unsigned> min_{0}, max_{0};  // packets
+  std::atomic<double> max_p_{0}, average_{0};
+  std::atomic_flag held_;  // by the thread that decides
+
  private:
   /** The nearest queues behind it, or, where something pulls first, before it. */
   void follow(unsigned length);
   bool marks();
   unsigned length() const;
 
-  std::atomic<unsigned> min_{0}, max_{0};  // packets
-  std::atomic<double> max_p_{0}, average_{0};
   double weight_ = 0;
   enum class Place : uint8_t { pushed, pulled, named };
   Place place_ = Place::pushed;  // packets that pass enter the queues, come from them, or neither
@@ -58,10 +64,42 @@ class RED : public Element {
   std::vector<const Storage*> queues_;
   PerThreadCounts dropped_{counts};
 
-  std::atomic_flag held_;           // by the thread that decides; guards what follows
+  // Of the thread that decides.
   uint64_t since_drop_ = 0;         // packets that passed between the thresholds since the last drop
   RouterClock::time_point last_{};  // when packets came last
   std::minstd_rand random_;
+};
+
+/** AdaptiveRED: drops packets at random so that queues have a certain length on average (Adaptive RED).
+ *
+ *      AdaptiveRED(TARGET_Q, MAX_P [, keywords QUEUES, STABILITY])
+ *
+ *  As RED with a MIN_THRESH of TARGET_Q / 2 and a MAX_THRESH of 3 TARGET_Q / 2, whose MAX_P follows the average length:
+ *  every half second it rises by a quarter, but at most by 0.01, if that is above the middle of the two, up to 0.5, and
+ *  falls by a tenth if it is below, down to 0.01. TARGET_Q: packets, 2 to 500,000. MAX_P: where it begins. QUEUES,
+ *  STABILITY: as of RED.
+ *
+ *  Handlers: those of RED; `max_p` is the present one.
+ *
+ *  (S. Floyd, R. Gummadi, S. Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue
+ *  Management", 2001, with Click's target of a point instead of a range.)
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> AdaptiveRED(25, 0.02) -> Queue(200) -> RatedUnqueue(1000) -> Discard;
+ */
+class AdaptiveRED : public RED {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void run_cpu(Batch& batch) override;
+  int timer_us() const override { return 10'000; }
+  void on_timer(int thread) override;
+
+ private:
+  /** Makes up for the half seconds that have passed. */
+  void adapt();
+
+  RouterClock::time_point next_{};  // within held_: when it is to be done
 };
 
 }  // namespace heddle

@@ -104,6 +104,28 @@ std::vector<std::pair<std::string, uint64_t>> TimeSortedSched::statistics() cons
   return {{"left", left_}};
 }
 
+void MergeByTimestamp::configure(click::Arguments& arguments) {
+  arguments.keyword("NULL_IS_DEAD", null_is_dead_);
+  end_call_.configure(arguments);
+}
+
+void MergeByTimestamp::start(const Environment& environment) {
+  TimeSortedSched::start(environment);
+  dead_.assign(held_.size(), false);
+}
+
+bool MergeByTimestamp::wants(int input) const {
+  return !dead_[static_cast<size_t>(input)] && TimeSortedSched::wants(input);
+}
+
+int MergeByTimestamp::release(Batch& batch) {
+  // All have been asked, so those of which none is here had none.
+  if (null_is_dead_)
+    for (size_t input = 0; input < held_.size(); ++input) dead_[input] = dead_[input] || held_[input] == 0;
+  return TimeSortedSched::release(batch);
+}
+
+HEDDLE_ELEMENT(MergeByTimestamp);
 HEDDLE_ELEMENT(TimeSortedSched);
 
 }  // namespace heddle

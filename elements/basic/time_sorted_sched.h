@@ -46,6 +46,10 @@ class TimeSortedSched : public LookAheadScheduler {
   int release(Batch& batch) override;
   bool holds() const override { return !heap_.empty(); }
 
+ protected:
+  EndCall end_call_;
+  std::vector<uint32_t> held_;  // by input
+
  private:
   /** A packet that waits. */
   struct Held {
@@ -66,16 +70,41 @@ class TimeSortedSched : public LookAheadScheduler {
   void give_all_to(TimeSortedSched& heir);
 
   uint32_t buffer_ = 1;
-  EndCall end_call_;
   std::vector<const Source*> sources_;  // that its packets come from, and buffers on the way
   std::vector<Held> all_;               // [inputs * buffer_]
   std::vector<uint32_t> free_;          // of these
   std::vector<Place> heap_;             // of the others
-  std::vector<uint32_t> held_;          // by input
   uint64_t arrivals_ = 0, left_ = 0;
   int64_t last_ns_ = 0;
   std::atomic<bool> well_ordered_{true};
   bool ended_ = false;
+};
+
+/** MergeByTimestamp: merges packet streams by their time stamps, and may give up those that have paused.
+ *
+ *      MergeByTimestamp([keywords STOP, NULL_IS_DEAD, END_CALL])
+ *
+ *  As TimeSortedSched with BUFFER 1, by which Click has replaced it. NULL_IS_DEAD: whether nothing is pulled any more
+ *  from an input that has once had no packet when it was asked for one, default false. STOP, END_CALL: as of
+ *  TimeSortedSched.
+ *
+ *  Handlers: those of TimeSortedSched.
+ *
+ *  Example:
+ *
+ *      m :: MergeByTimestamp(STOP true) -> Unqueue -> ToDump(merged.pcap);
+ *      FromDump(a.pcap) -> [0]m; FromDump(b.pcap) -> [1]m;
+ */
+class MergeByTimestamp : public TimeSortedSched {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void start(const Environment& environment) override;
+  bool wants(int input) const override;
+  int release(Batch& batch) override;
+
+ private:
+  bool null_is_dead_ = false;
+  std::vector<bool> dead_;  // by input
 };
 
 }  // namespace heddle

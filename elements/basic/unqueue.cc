@@ -4,6 +4,7 @@
 #include <climits>
 
 #include "click/arguments.h"
+#include "elements/basic/queue.h"
 
 namespace heddle {
 
@@ -40,6 +41,50 @@ void Unqueue::handlers(Handlers& list) {
       .write("burst", [this](const std::string& value) { burst_ = click::value_of<int>(value); });
 }
 
+void Unqueue2::configure(click::Arguments& arguments) {
+  int burst = burst_;
+  arguments.optional("BURST", burst);
+  burst_ = burst;
+}
+
+void Unqueue2::link(const Directory&) { queues_ = nearest_storages(*this, true); }
+
+int Unqueue2::demand(int thread) {
+  int wanted = Unqueue::demand(thread);
+  for (const Storage* queue : queues_)
+    wanted = std::min(wanted, static_cast<int>(std::min(queue->room(), static_cast<unsigned>(INT_MAX))));
+  // While there is no room nothing is to be done here; whoever makes some is not done yet.
+  return wanted == 0 ? -1 : wanted;
+}
+
+void Burster::configure(click::Arguments& arguments) {
+  arguments.required("INTERVAL", interval_).required("BURST", burst_, 1, 1 << 20);
+  if (interval_.microseconds == 0) arguments.error("INTERVAL", "a time of a microsecond or more");
+}
+
+int Burster::demand(int) {
+  if (stopping_()) return burst_;
+  const auto interval = std::chrono::microseconds(interval_.microseconds);
+  if (next_ == RouterClock::time_point{}) next_ = RouterClock::now() + interval;
+  // What was not there when it asked is of the next burst.
+  if (left_ > 0 && !came_) left_ = 0;
+  if (left_ == 0) {
+    if (!RouterClock::reached(next_)) return 0;
+    left_ = burst_;
+    next_ += interval;
+    if (next_ <= RouterClock::now()) next_ = RouterClock::now() + interval;
+  }
+  came_ = false;
+  return left_;
+}
+
+void Burster::run_cpu(Batch& batch) {
+  left_ = std::max(left_ - batch.size(), 0);
+  came_ = true;
+}
+
+HEDDLE_ELEMENT(Burster);
 HEDDLE_ELEMENT(Unqueue);
+HEDDLE_ELEMENT(Unqueue2);
 
 }  // namespace heddle

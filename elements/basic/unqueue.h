@@ -1,8 +1,15 @@
 #pragma once
 
+#include <functional>
+#include <vector>
+
+#include "click/values.h"
+#include "core/clock.h"
 #include "core/element.h"
 
 namespace heddle {
+
+class Storage;
 
 /** Unqueue: pulls packets and pushes them on.
  *
@@ -26,11 +33,70 @@ class Unqueue : public Element {
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
 
- private:
+ protected:
   std::atomic<int> burst_{32};
+
+ private:
   std::atomic<bool> active_{true};
   std::atomic<int64_t> limit_{-1};
   std::atomic<uint64_t> count_{0};  // one thread runs it
+};
+
+/** Unqueue2: pulls packets as long as there is room for them behind it, and pushes them on.
+ *
+ *      Unqueue2([BURST])
+ *
+ *  As Unqueue, but pulls no more packets than the fullest of the queues behind it, the nearest on each way, has room
+ *  for; none while one of them is full. Packets then wait before it. BURST: packets pulled at a time, default 1;
+ *  negative or 0: as many as a batch takes. Where several elements push into those queues, they may fill in between.
+ *
+ *  Handlers: those of Unqueue.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Queue(1000) -> Unqueue2 -> Queue(64) -> RatedUnqueue(1000) -> ToDump(out.pcap);
+ */
+class Unqueue2 : public Unqueue {
+ public:
+  Unqueue2() { burst_ = 1; }
+  void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
+  int demand(int thread) override;
+
+ private:
+  std::vector<const Storage*> queues_;
+};
+
+/** Burster: pulls a number of packets now and then and pushes them on.
+ *
+ *      Burster(INTERVAL, BURST)
+ *
+ *  INTERVAL: time between two bursts, and before the first, more than 0; a number alone is seconds. BURST: packets that
+ *  it pulls then, at least 1, or as many as there are. Pull input, push output; runs on the first packet thread, or
+ *  where StaticThreadSched puts it. It does not make up for bursts that came late. When the program is stopped what
+ *  waits before it leaves at once.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Queue -> Burster(0.1, 5) -> ToDump(out.pcap);
+ */
+class Burster : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  const char* processing() const override { return "l/h"; }
+  void start(const Environment& environment) override { stopping_ = environment.stopping; }
+  int demand(int thread) override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  click::Duration interval_;
+  int burst_ = 1;
+  std::function<bool()> stopping_;
+
+  // Of the thread that runs it.
+  RouterClock::time_point next_{};  // burst
+  int left_ = 0;                    // of the burst under way
+  bool came_ = false;               // packets, since it has asked last
 };
 
 }  // namespace heddle

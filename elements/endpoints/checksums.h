@@ -31,4 +31,11 @@ inline uint32_t transport_checksum(const uint8_t* ip, const uint8_t* segment, ui
   return sum == 0 && ip[9] == 17 ? 0xffff : sum;
 }
 
+/** The checksum of a UDP datagram of IPv6, whose 40 bytes of header are at `ip` (RFC 8200, 8.1), as above. */
+inline uint32_t udp6_checksum(const uint8_t* ip, const uint8_t* segment, uint32_t summed, uint32_t bytes) {
+  const uint64_t pseudo = checksum_add(uint64_t{17} + bytes, ip + 8, 32);
+  const uint32_t sum = checksum_of(checksum_add(pseudo, segment, summed));
+  return sum == 0 ? 0xffff : sum;
+}
+
 }  // namespace heddle

@@ -20,15 +20,13 @@ void FastUDPFlows::configure(click::Arguments& arguments) {
 }
 
 void FastUDPFlows::start(const Environment& environment) {
-  UdpFrames::start(environment);
+  FlowFrames::start(environment);
   random_.seed(static_cast<uint32_t>(environment.seed_of(*this, 0)));
   for (Flow& flow : flows_) renew(flow);
 }
 
 void FastUDPFlows::renew(Flow& flow) {
-  const uint32_t ports = random_();
-  flow.headers = headers_with(
-      {static_cast<uint16_t>(std::max(1u, ports >> 16)), static_cast<uint16_t>(std::max(1u, ports & 0xffff))});
+  flow.headers = headers_with(ports_of(random_()));
   flow.packets = 0;
 }
 

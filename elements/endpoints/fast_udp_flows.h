@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "elements/endpoints/udp_frames.h"
+#include "elements/endpoints/flow_frames.h"
 
 namespace heddle {
 
@@ -30,8 +30,9 @@ namespace heddle {
  *      FastUDPFlows(RATE 0, LIMIT 100000, LENGTH 60, SRCETH 02:00:00:00:00:01, SRCIP 10.0.0.1,
  *                   DSTETH 02:00:00:00:00:02, DSTIP 10.1.0.1, FLOWS 64, FLOWSIZE -1) -> ToDump(flows.pcap);
  */
-class FastUDPFlows : public UdpFrames {
+class FastUDPFlows : public FlowFrames {
  public:
+  FastUDPFlows() : FlowFrames(Kind::udp) {}
   void configure(click::Arguments& arguments) override;
   void start(const Environment& environment) override;
   void receive(Batch& batch) override;

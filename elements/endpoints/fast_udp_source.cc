@@ -27,5 +27,6 @@ void FastUDPSource::receive(Batch& batch) {
 }
 
 HEDDLE_ELEMENT(FastUDPSource);
+HEDDLE_ELEMENT(FastUDPSourceIP6);
 
 }  // namespace heddle

@@ -7,7 +7,7 @@
 namespace heddle {
 
 /** Values of column `link`, Click's packet type. */
-enum LinkType : uint32_t { kToHost, kBroadcast, kMulticast, kToOtherHost };
+enum LinkType : uint32_t { kToHost, kBroadcast, kMulticast, kToOtherHost, kFromThisHost, kLoopback };
 
 /** By a frame's destination alone; whose host it is for, only an address can tell. */
 inline LinkType link_type_of(const uint8_t* frame) {

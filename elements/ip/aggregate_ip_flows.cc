@@ -14,23 +14,27 @@ namespace {
 
 constexpr uint8_t kFin = 1;
 
-void duration(click::Arguments& arguments, const char* keyword, uint64_t& ns) {
+}  // namespace
+
+void AggregateIPFlows::configure_duration(click::Arguments& arguments, const char* keyword, uint64_t& ns) {
   click::Duration value{ns / 1000};
   arguments.keyword(keyword, value);
   constexpr uint64_t kLongestUs = uint64_t{100 * 365} * 86'400'000'000;
   ns = std::min(value.microseconds, kLongestUs) * 1000;
 }
 
-}  // namespace
+void AggregateIPFlows::configure_others(click::Arguments& arguments) {
+  configure_duration(arguments, "REAP", reap_ns_);
+  arguments.keyword("CAPACITY", capacity_, 1u, 1u << 27);
+}
 
 void AggregateIPFlows::configure(click::Arguments& arguments) {
-  duration(arguments, "TCP_TIMEOUT", tcp_ns_);
-  duration(arguments, "TCP_DONE_TIMEOUT", tcp_done_ns_);
-  duration(arguments, "UDP_TIMEOUT", udp_ns_);
-  duration(arguments, "FRAGMENT_TIMEOUT", fragment_ns_);
-  duration(arguments, "REAP", reap_ns_);
+  configure_duration(arguments, "TCP_TIMEOUT", tcp_ns_);
+  configure_duration(arguments, "TCP_DONE_TIMEOUT", tcp_done_ns_);
+  configure_duration(arguments, "UDP_TIMEOUT", udp_ns_);
+  configure_duration(arguments, "FRAGMENT_TIMEOUT", fragment_ns_);
   arguments.keyword("FRAGMENTS", fragments_).keyword("ICMP", icmp_);
-  arguments.keyword("CAPACITY", capacity_, 1u, 1u << 27);
+  configure_others(arguments);
 }
 
 Access AggregateIPFlows::access(Processor) const {
@@ -172,6 +176,17 @@ AggregateIPFlows::Found AggregateIPFlows::flow_of_error(const Ip4Header& ip, uin
   return {entry->number, reversed == entry->reversed ? 1u : 0u};
 }
 
+AggregateIPFlows::Entry& AggregateIPFlows::entry_of(const Key& key, bool reversed, uint64_t now_ns) {
+  Entry* entry = find(key, now_ns);
+  if (entry == nullptr) {
+    entry = &make(key, now_ns);
+    entry->number = numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
+    entry->reversed = reversed;
+  }
+  entry->last_ns = std::max(entry->last_ns, now_ns);
+  return *entry;
+}
+
 AggregateIPFlows::Found AggregateIPFlows::flow_of(const Ip4Header& ip, uint64_t now_ns) {
   const uint8_t protocol = ip.at[9];
   if (protocol == kIcmp && !ip.fragment()) return flow_of_error(ip, now_ns);
@@ -180,15 +195,9 @@ AggregateIPFlows::Found AggregateIPFlows::flow_of(const Ip4Header& ip, uint64_t 
   if (ip.payload() < 4) return {0, 0};
   bool reversed = false;
   const Key key = key_of(ip.source(), ip.destination(), ip.behind(), protocol, reversed);
-  Entry* entry = find(key, now_ns);
-  if (entry == nullptr) {
-    entry = &make(key, now_ns);
-    entry->number = numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
-    entry->reversed = reversed;
-  }
-  entry->last_ns = std::max(entry->last_ns, now_ns);
-  if (protocol == kTcp && ip.payload() >= 14 && (ip.behind()[13] & kFin) != 0) entry->fins |= reversed ? 2 : 1;
-  const Found found{entry->number, reversed == entry->reversed ? 0u : 1u};
+  Entry& entry = entry_of(key, reversed, now_ns);
+  if (protocol == kTcp && ip.payload() >= 14 && (ip.behind()[13] & kFin) != 0) entry.fins |= reversed ? 2 : 1;
+  const Found found{entry.number, reversed == entry.reversed ? 0u : 1u};
   if (fragments_ && ip.fragment()) {  // others of this packet follow
     Entry& rest = make(fragments_of(ip), now_ns);
     rest.number = found.number, rest.reversed = found.direction != 0;
@@ -337,6 +346,23 @@ std::vector<std::pair<std::string, uint64_t>> AggregateIPFlows::statistics() con
   return {{"flows", numbers_}, {"forgotten", forgotten_}, {"held", held_}, {"unheld", unheld_}};
 }
 
+void AggregateIPAddrPair::configure(click::Arguments& arguments) {
+  tcp_ns_ = 0;
+  configure_duration(arguments, "TIMEOUT", tcp_ns_);
+  if (tcp_ns_ == 0) tcp_ns_ = UINT64_MAX;
+  fragments_ = false;  // they have their addresses themselves
+  configure_others(arguments);
+}
+
+AggregateIPFlows::Found AggregateIPAddrPair::flow_of(const Ip4Header& ip, uint64_t now_ns) {
+  static constexpr uint8_t kNoPorts[4]{};
+  bool reversed = false;
+  const Key key = key_of(ip.source(), ip.destination(), kNoPorts, 0, reversed);
+  const Entry& entry = entry_of(key, reversed, now_ns);
+  return {entry.number, reversed == entry.reversed ? 0u : 1u};
+}
+
+HEDDLE_ELEMENT(AggregateIPAddrPair);
 HEDDLE_ELEMENT(AggregateIPFlows);
 
 }  // namespace heddle

@@ -76,7 +76,7 @@ class AggregateIPFlows : public Emitter {
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
- private:
+ protected:
   /** A flow, the lower end first, or the fragments of a packet: ports are its identification then. As they lie in
    *  packets. */
   struct Key {
@@ -93,10 +93,24 @@ class AggregateIPFlows : public Emitter {
     bool reversed = false;  // the first packet came from the higher end
     uint8_t fins = 0;       // of the lower end 1, of the higher 2
   };
-  static constexpr size_t kWays = 8;
   struct Found {
     uint32_t number, direction;
   };
+  /** What a packet is of; `reversed`: from the higher end. */
+  static Key key_of(uint32_t source, uint32_t destination, const uint8_t* ports, uint8_t protocol, bool& reversed);
+  /** The entry of a flow, which is a new one if there is none; whose packet has come now. */
+  Entry& entry_of(const Key& key, bool reversed, uint64_t now_ns);
+  /** Number 0: none. */
+  virtual Found flow_of(const Ip4Header& ip, uint64_t now_ns);
+  /** Reads the keyword, and the further ones that all have. */
+  static void configure_duration(click::Arguments& arguments, const char* keyword, uint64_t& ns);
+  void configure_others(click::Arguments& arguments);
+
+  uint64_t tcp_ns_ = 86'400'000'000'000;  // also of all but UDP
+  bool fragments_ = true;
+
+ private:
+  static constexpr size_t kWays = 8;
   /** A packet that waits. */
   struct Held {
     Packet* packet = nullptr;
@@ -130,8 +144,6 @@ class AggregateIPFlows : public Emitter {
     return firsts_.load(std::memory_order_relaxed) + generation_.load(std::memory_order_relaxed);
   }
 
-  /** What a packet is of; `reversed`: from the higher end. */
-  static Key key_of(uint32_t source, uint32_t destination, const uint8_t* ports, uint8_t protocol, bool& reversed);
   static Key fragments_of(const Ip4Header& ip);
   Entry* bucket(const Key& key) const;
   bool live(const Entry& entry, uint64_t now_ns) const;
@@ -143,14 +155,12 @@ class AggregateIPFlows : public Emitter {
   void reap(uint64_t now_ns, bool all);
   /** A place for `key`, without a number. */
   Entry& make(const Key& key, uint64_t now_ns);
-  /** Number 0: none. */
-  Found flow_of(const Ip4Header& ip, uint64_t now_ns);
   Found flow_of_fragment(const Ip4Header& ip, uint64_t now_ns) const;
   Found flow_of_error(const Ip4Header& ip, uint64_t now_ns) const;
 
-  uint64_t tcp_ns_ = 86'400'000'000'000, tcp_done_ns_ = 30'000'000'000, udp_ns_ = 60'000'000'000,
-           fragment_ns_ = 30'000'000'000, reap_ns_ = 1'200'000'000'000;
-  bool fragments_ = true, icmp_ = false;
+  uint64_t tcp_done_ns_ = 30'000'000'000, udp_ns_ = 60'000'000'000, fragment_ns_ = 30'000'000'000,
+           reap_ns_ = 1'200'000'000'000;
+  bool icmp_ = false;
   bool waits_ = false;  // fragments wait: not where they are pulled
   ColumnPack pack_;
   uint32_t most_held_ = 0;        // on a thread
@@ -165,6 +175,36 @@ class AggregateIPFlows : public Emitter {
   std::atomic_flag busy_;   // a thread is at what follows, or at entries
   std::atomic<uint32_t> numbers_{0};
   std::atomic<uint64_t> forgotten_{0}, generation_{1};  // entries of another generation are free
+};
+
+/** AggregateIPAddrPair: numbers the pairs of addresses that packets go between.
+ *
+ *      AggregateIPAddrPair([keywords TIMEOUT, REAP, CAPACITY])
+ *
+ *  Packets have an IPv4 header at annotation l3. The aggregate annotation becomes the number of the pair of addresses,
+ *  from 1 on in the order of the pairs' first packets, and paint the direction: 0 as the first packet, 1 the other way.
+ *  Packets without such a header leave by output 1 or, if that is not connected, are dropped ("no_flow").
+ *
+ *  TIMEOUT: a pair whose last packet is older has ended, and what comes then has another number; by the packets' time
+ *  stamps, if they have such; 0 (default): never. REAP: how often, by packets' time stamps, it looks for pairs that
+ *  have ended, to tell elements with NOTIFIER (AggregateFirst, AggregateLast), default 20 min. CAPACITY: pairs that it
+ *  knows at a time, as of AggregateIPFlows. Threads that come here at once wait for each other.
+ *
+ *  Hot reconfiguration: pairs stay, if CAPACITY is the same.
+ *
+ *  Handlers: `clear` (w): forget all pairs. `count` (r): numbers given so far.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> AggregateIPAddrPair
+ *        -> ToIPSummaryDump(pairs.txt, FIELDS timestamp aggregate direction ip_len);
+ */
+class AggregateIPAddrPair : public AggregateIPFlows {
+ public:
+  void configure(click::Arguments& arguments) override;
+
+ protected:
+  Found flow_of(const Ip4Header& ip, uint64_t now_ns) override;
 };
 
 }  // namespace heddle

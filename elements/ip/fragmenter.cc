@@ -57,7 +57,7 @@ bool Fragmenter::append_fragment(Long& from, Batch& batch, uint32_t l3) {
   if (from.done == 0) from.number = next_number_.fetch_add(1, std::memory_order_relaxed);
   const Division division = divide(ip, from.done);
   const uint32_t left = bytes_from(whole, l3) - division.payload_at - from.done;
-  const uint32_t bytes = std::min(left, (mtu_ - division.header_bytes) / 8 * 8);
+  const uint32_t bytes = std::min(left, (mtu_ - division.header_bytes) / unit_ * unit_);
   const uint32_t all = before + division.header_bytes + bytes;
   const int at = batch.size();
   PacketPool& pool = all <= packets_->data_bytes() ? *packets_ : *large_packets_;
@@ -76,8 +76,8 @@ bool Fragmenter::append_fragment(Long& from, Batch& batch, uint32_t l3) {
   if (has_capture_info(whole)) set_capture_info(packet, {capture_info(whole).timestamp_ns, 0});
   uint8_t* const frame = data(packet);
   std::memcpy(frame, data(whole), before);
-  write_headers(frame + before, ip, division, {from.done, bytes, bytes == left, from.number});
   std::memcpy(frame + before + division.header_bytes, ip + division.payload_at + from.done, bytes);
+  write_headers(frame + before, ip, division, {from.done, bytes, bytes == left, from.number});
 
   columns_.load(batch, at, &from.columns[from.first * columns_.bytes()]);
   batch.column(Column::l3)[at] = packet->data_off + before;

@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-/** What IPFragmenter and IP6Fragmenter have in common: packets that do not fit wait until their batch has passed; their
- *  fragments leave right behind it. */
+/** What IPFragmenter, IP6Fragmenter and TCPFragmenter have in common: packets that do not fit wait until their batch
+ *  has passed; their fragments leave right behind it. */
 class Fragmenter : public Emitter {
  public:
   const char* ports() const override { return "1/1-2"; }
@@ -40,7 +40,7 @@ class Fragmenter : public Emitter {
   };
   /** Of the fragment that begins at byte `done` of the payload. `ip`: the header of a packet that has been kept. */
   virtual Division divide(const uint8_t* ip, uint32_t done) const = 0;
-  /** Writes its headers to `to`. */
+  /** Writes its headers to `to`; its part of the payload is there. */
   virtual void write_headers(uint8_t* to, const uint8_t* ip, const Division& division, const Piece& piece) const = 0;
   /** Where the transport header is in a packet or fragment, for annotation l4. */
   virtual uint32_t transport_at(const uint8_t* ip) const = 0;
@@ -52,6 +52,7 @@ class Fragmenter : public Emitter {
   bool wants_l4() const { return (carries & columns(Column::l4)) != 0; }
 
   uint32_t mtu_ = 1500;
+  uint32_t unit_ = 8;  ///< what bytes of a payload are a multiple of, but for the last fragment
 
  private:
   static constexpr uint32_t kMostWaiting = 1024;

@@ -4,26 +4,11 @@
 #include "core/error.h"
 #include "elements/endpoints/checksums.h"
 #include "elements/icmp/icmp_names.h"
+#include "elements/ip/encap.h"
 #include "elements/ip/transport.h"
 
 namespace heddle {
 namespace {
-
-enum Reason : int { kNoHeadroom, kTooLong };
-constexpr const char* kReasons[] = {"no_headroom", "too_long"};
-
-struct Protocol {
-  int value = 0;
-};
-bool parse(std::string_view text, Protocol& value) {
-  for (const auto& [word, number] : {std::pair{"ip", 4}, {"icmp", 1}, {"tcp", 6}, {"udp", 17}})
-    if (text == word) {
-      value.value = number;
-      return true;
-    }
-  return click::parse(text, value.value, 0, 255);
-}
-std::string expectation(Protocol) { return "an integer from 0 to 255, ip, icmp, tcp or udp"; }
 
 /** Explicit congestion notification: which of the two codes for "capable transport". */
 struct CapableTransport {
@@ -47,20 +32,6 @@ bool read_destination(click::Arguments& arguments, std::atomic<uint32_t>& destin
   if (!arguments.read(text, address) && !text.empty()) arguments.error("DST", "an IPv4 address or DST_ANNO");
   destination = htonl(address.value);
   return false;
-}
-
-/** Makes room for `bytes` of headers before packet `i`; null if there is none, and it is dropped. */
-uint8_t* prepend(Batch& batch, int i, int bytes) {
-  Packet* packet = batch.packet(i);
-  if (packet->data_off < bytes) {
-    batch.drop(i, kNoHeadroom);
-  } else if (length(packet) + static_cast<uint32_t>(bytes) > kMaxPacketBytes) {
-    batch.drop(i, kTooLong);
-  } else {
-    move_head(packet, -bytes);
-    return data(packet);
-  }
-  return nullptr;
 }
 
 struct IcmpHeader {
@@ -101,16 +72,28 @@ void add_destination(Handlers& list, std::atomic<uint32_t>& address, bool from_a
   });
 }
 
+}  // namespace
+
+bool parse(std::string_view text, IpProtocol& value) {
+  static constexpr std::pair<const char*, int> kWords[] = {{"ip", 4},   {"ipip", 4}, {"icmp", 1},  {"tcp", 6},
+                                                           {"udp", 17}, {"ip6", 41}, {"icmp6", 58}};
+  for (const auto& [word, number] : kWords)
+    if (text == word) {
+      value.value = number;
+      return true;
+    }
+  return click::parse(text, value.value, 0, 255);
+}
+std::string expectation(IpProtocol) { return "an integer from 0 to 255, ip, ipip, icmp, tcp, udp, ip6 or icmp6"; }
+
 void add_port(Handlers& list, const char* name, std::atomic<uint16_t>& port) {
   list.read(name, [&port] { return std::to_string(ntohs(port)); }).write(name, [&port](const std::string& text) {
     port = htons(click::value_of<uint16_t>(text));
   });
 }
 
-}  // namespace
-
 void IPEncap::configure(click::Arguments& arguments) {
-  Protocol protocol;
+  IpProtocol protocol;
   click::Ipv4Address source;
   uint32_t ttl = 250, tos = 0, dscp = 0, ecn = 0, id = 0;
   CapableTransport capable;
@@ -134,7 +117,7 @@ Access IPEncap::access(Processor) const {
           .column_writes = columns(Column::dst, Column::l3, Column::l4)};
 }
 
-std::span<const char* const> IPEncap::drop_reasons() const { return kReasons; }
+std::span<const char* const> IPEncap::drop_reasons() const { return kEncapReasons; }
 
 void IPEncap::run_cpu(Batch& batch) {
   uint32_t* dst = batch.column(Column::dst);
@@ -167,6 +150,7 @@ void UDPIPEncap::configure(click::Arguments& arguments) {
   arguments.required("SRC", source).required("SPORT", sport);
   from_annotation_ = read_destination(arguments, destination_);
   arguments.required("DPORT", dport).optional("CHECKSUM", checksum_);
+  configure_more(arguments);
   source_ = htonl(source.value), source_port_ = htons(sport.number), destination_port_ = htons(dport.number);
 }
 
@@ -177,14 +161,17 @@ Access UDPIPEncap::access(Processor) const {
           .column_writes = columns(Column::dst, Column::l3, Column::l4)};
 }
 
-std::span<const char* const> UDPIPEncap::drop_reasons() const { return kReasons; }
+std::span<const char* const> UDPIPEncap::drop_reasons() const { return kEncapReasons; }
 
 void UDPIPEncap::run_cpu(Batch& batch) {
   uint32_t* dst = batch.column(Column::dst);
   const auto n = static_cast<uint32_t>(batch.size());
-  uint32_t id = identification_.fetch_add(n, std::memory_order_relaxed);
+  uint64_t id = identification_.fetch_add(n, std::memory_order_relaxed);
   const uint32_t source = source_.load(std::memory_order_relaxed), own = destination_.load(std::memory_order_relaxed);
+  const uint16_t sport = ntohs(source_port_.load(std::memory_order_relaxed)),
+                 dport = ntohs(destination_port_.load(std::memory_order_relaxed));
   for (int i = 0; i < batch.size(); ++i, ++id) {
+    const uint64_t step = interval_ == 0 ? 0 : id / interval_;
     uint8_t* header = prepend(batch, i, 28);
     if (header == nullptr) continue;
     if (!from_annotation_) dst[i] = own;
@@ -196,8 +183,8 @@ void UDPIPEncap::run_cpu(Batch& batch) {
     store_u32(header + 12, source);
     store_u32(header + 16, dst[i]);
     set_ip4_header_checksum(header, 20);
-    store_u16(header + 20, source_port_.load(std::memory_order_relaxed));
-    store_u16(header + 22, destination_port_.load(std::memory_order_relaxed));
+    store_u16(header + 20, htons(static_cast<uint16_t>(sport + step)));
+    store_u16(header + 22, htons(static_cast<uint16_t>(dport + step)));
     store_u16(header + 24, htons(static_cast<uint16_t>(bytes - 20)));
     if (checksum_)
       store_u16(header + 26,
@@ -214,6 +201,8 @@ void UDPIPEncap::handlers(Handlers& list) {
   add_port(list, "dport", destination_port_);
 }
 
+void DynamicUDPIPEncap::configure_more(click::Arguments& arguments) { arguments.optional("INTERVAL", interval_); }
+
 void ICMPPingEncap::configure(click::Arguments& arguments) {
   click::Ipv4Address source, destination;
   arguments.required("SRC", source).required("DST", destination).keyword("IDENTIFIER", identifier_);
@@ -226,7 +215,7 @@ Access ICMPPingEncap::access(Processor) const {
           .column_writes = columns(Column::dst, Column::l3, Column::l4)};
 }
 
-std::span<const char* const> ICMPPingEncap::drop_reasons() const { return kReasons; }
+std::span<const char* const> ICMPPingEncap::drop_reasons() const { return kEncapReasons; }
 
 void ICMPPingEncap::run_cpu(Batch& batch) {
   uint64_t count = count_.fetch_add(static_cast<uint64_t>(batch.size()), std::memory_order_relaxed);
@@ -256,7 +245,7 @@ Access ICMPIPEncap::access(Processor) const {
           .column_writes = columns(Column::dst, Column::l3, Column::l4)};
 }
 
-std::span<const char* const> ICMPIPEncap::drop_reasons() const { return kReasons; }
+std::span<const char* const> ICMPIPEncap::drop_reasons() const { return kEncapReasons; }
 
 void ICMPIPEncap::run_cpu(Batch& batch) {
   uint32_t id = identification_.fetch_add(static_cast<uint32_t>(batch.size()), std::memory_order_relaxed);
@@ -271,6 +260,7 @@ void ICMPIPEncap::handlers(Handlers& list) {
   add_address(list, "dst", destination_);
 }
 
+HEDDLE_ELEMENT(DynamicUDPIPEncap);
 HEDDLE_ELEMENT(IPEncap);
 HEDDLE_ELEMENT(UDPIPEncap);
 HEDDLE_ELEMENT(ICMPPingEncap);

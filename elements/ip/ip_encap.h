@@ -10,11 +10,11 @@ namespace heddle {
  *
  *      IPEncap(PROTO, SRC, DST [, keywords TTL, TOS, DSCP, ECN, ECT, CE, ID, DF])
  *
- *  PROTO: 0 to 255, or ip, icmp, tcp, udp. SRC: source address. DST: destination address, or DST_ANNO: that of the
- *  annotation dst. TTL: default 250. TOS: 0 to 255, or DSCP (0 to 63) and ECN (0 to 3), default 0. ECT: true or 1 is
- *  ECN 1, 2 is ECN 2; CE true is ECN 3. DF: whether packets must not be fragmented, default false. The identification
- *  counts up. Sets the annotations dst, l3 and l4. One input, one output. Drops packets without 20 bytes of room before
- *  them ("no_headroom") and those that would be too long ("too_long"). RFC 791.
+ *  PROTO: 0 to 255, or ip, ipip, icmp, tcp, udp, ip6, icmp6. SRC: source address. DST: destination address, or
+ *  DST_ANNO: that of the annotation dst. TTL: default 250. TOS: 0 to 255, or DSCP (0 to 63) and ECN (0 to 3),
+ *  default 0. ECT: true or 1 is ECN 1, 2 is ECN 2; CE true is ECN 3. DF: whether packets must not be fragmented,
+ *  default false. The identification counts up. Sets the annotations dst, l3 and l4. One input, one output. Drops
+ *  packets without 20 bytes of room before them ("no_headroom") and those that would be too long ("too_long"). RFC 791.
  *
  *  Handlers: `src` (rw), `dst` (rw; it cannot be written if it is DST_ANNO).
  *
@@ -66,11 +66,34 @@ class UDPIPEncap : public Element {
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
 
+ protected:
+  virtual void configure_more(click::Arguments&) {}
+  uint32_t interval_ = 0;  // packets after which both ports are one higher; 0: never
+
  private:
   std::atomic<uint32_t> source_{0}, destination_{0};  // network byte order
   std::atomic<uint16_t> source_port_{0}, destination_port_{0};
   bool from_annotation_ = false, checksum_ = true;
-  std::atomic<uint32_t> identification_{0};
+  std::atomic<uint64_t> identification_{0};  // packets so far
+};
+
+/** DynamicUDPIPEncap: puts a UDP header, whose ports go up, and an IPv4 header before packets.
+ *
+ *      DynamicUDPIPEncap(SRC, SPORT, DST, DPORT [, CHECKSUM, INTERVAL])
+ *
+ *  As UDPIPEncap, but after INTERVAL packets, and again after as many, both ports are one higher, 0 coming after 65535;
+ *  0 (default): never. Packets that are dropped here count.
+ *
+ *  Handlers: those of UDPIPEncap; `sport` and `dport` are the ports of the first packets.
+ *
+ *  Example:
+ *
+ *      InfiniteSource(LIMIT 100) -> DynamicUDPIPEncap(10.0.0.1, 1000, 10.0.0.2, 2000, true, 10)
+ *          -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> ToDump(out.pcap);
+ */
+class DynamicUDPIPEncap : public UDPIPEncap {
+ protected:
+  void configure_more(click::Arguments& arguments) override;
 };
 
 /** ICMPPingEncap: puts the header of a ping and an IPv4 header before packets.

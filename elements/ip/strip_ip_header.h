@@ -86,6 +86,28 @@ class StripTCPHeader : public Element {
   void run_cpu(Batch& batch) override;
 };
 
+/** StripTransportHeader: removes the TCP, UDP or ICMP header and what is before it.
+ *
+ *      StripTransportHeader
+ *
+ *  The IPv4 header is the one at annotation l3, whose protocol says what is at annotation l4; CheckIPHeader and
+ *  MarkIPHeader set both. Packets then begin behind a TCP header with its options, or the 8 bytes of one of UDP or
+ *  ICMP. One input, one output. Drops packets without such a header, also later fragments and those of other protocols
+ *  ("no_header"). (FastClick.)
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> CheckIPHeader(14) -> StripTransportHeader -> Print(payload) -> Discard;
+ */
+class StripTransportHeader : public Element {
+ public:
+  Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
+  bool changes_length() const override { return true; }
+  bool head_varies() const override { return true; }
+  void run_cpu(Batch& batch) override;
+};
+
 /** UnstripTCPHeader: takes what is from the TCP header on back.
  *
  *      UnstripTCPHeader

@@ -16,6 +16,11 @@ bool Ip6Arguments::contain(const uint8_t* address) const {
   return std::ranges::any_of(list, [&](const Ip6& each) { return std::equal(each.begin(), each.end(), address); });
 }
 
+std::string to_text(const Ip6& address) {
+  char text[INET6_ADDRSTRLEN];
+  return inet_ntop(AF_INET6, address.data(), text, sizeof text);
+}
+
 bool parse(std::string_view text, Ip6Arguments& value) {
   Ip6Arguments result;
   std::istringstream words{std::string(text)};

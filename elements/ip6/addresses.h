@@ -15,6 +15,8 @@ struct Ip6Argument {
 bool parse(std::string_view text, Ip6Argument& value);
 std::string expectation(const Ip6Argument&);
 
+std::string to_text(const Ip6& address);  ///< 2001:db8::1
+
 struct Ip6Arguments {
   std::vector<Ip6> list;
   /** Whether the 16 bytes at `address` are one of them. */

@@ -1,6 +1,9 @@
 #include "elements/ip6/get_ip6_address.h"
 
+#include <algorithm>
+
 #include "click/arguments.h"
+#include "elements/ip6/addresses.h"
 
 namespace heddle {
 namespace {
@@ -42,6 +45,15 @@ void GetIP6Address::run_cpu(Batch& batch) {
     if (l3[i] != batch.packet(i)->data_off + header_at_) batch.drop(i, 0);
 }
 
+void SetIP6Address::configure(click::Arguments& arguments) {
+  Ip6Argument address;
+  arguments.required("IP6", address);
+  number_ = ip6_gateways::number_of(address.address);
+}
+
+void SetIP6Address::run_cpu(Batch& batch) { std::fill_n(batch.column(Column::dst), batch.size(), number_); }
+
 HEDDLE_ELEMENT(GetIP6Address);
+HEDDLE_ELEMENT(SetIP6Address);
 
 }  // namespace heddle

@@ -29,4 +29,28 @@ class GetIP6Address : public Element {
   uint32_t header_at_ = 0;
 };
 
+/** SetIP6Address: sets the next hop of IPv6 packets.
+ *
+ *      SetIP6Address(IP6)
+ *
+ *  IP6: an IPv6 address; ::: none. Sets the annotation dst to the address's number as a gateway, as LookupIP6Route
+ *  does, so that IP6NDSolicitor sends packets there, and IP6Encap and UDPIP6Encap with DST_ANNO write it. (In Click the
+ *  annotation is also what LookupIP6Route looks up; here that looks up the destination in the header.) One input, one
+ *  output; the packet stays as it is.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Strip(14) -> SetIP6Address(2001:db8::1) -> IP6Encap(ip6, 2001:db8::2, DST_ANNO)
+ *          -> EtherEncap(0x86dd, 1:1:1:1:1:1, 2:2:2:2:2:2) -> ToDump(out.pcap);
+ */
+class SetIP6Address : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  Access access(Processor) const override { return {.column_writes = columns(Column::dst)}; }
+  void run_cpu(Batch& batch) override;
+
+ private:
+  uint32_t number_ = 0;  // of the address
+};
+
 }  // namespace heddle

@@ -19,7 +19,7 @@ namespace heddle {
  *      pattern SADDR DADDR SPORT OUT BACK         the same with '-' for DPORT
  *      pattern SADDR DADDR OUT BACK               the same with '-' for both ports
  *      NAME OUT BACK, pattern NAME OUT BACK       the same, with a pattern of IPRewriterPatterns
- *      NAME                                       the same, with the next pattern of a RoundRobinIPMapper
+ *      NAME                                       the same, as that RoundRobinIPMapper or SourceIPHashMapper says
  *
  *  SADDR: an address, a range 10.0.0.1-10.0.0.9 or a network 10.0.0.0/24, without its first and last address. SPORT: a
  *  port or a range 1024-65535. Of a range of ports the flow's own is taken if it is in there and free; else, and of

@@ -59,6 +59,14 @@ class Pattern {
   mutable std::optional<std::mt19937_64> random_;
 };
 
+/** How a mapper chooses one of its patterns for a new flow. */
+class MapperChoice {
+ public:
+  virtual ~MapperChoice() = default;
+  /** Which of `patterns` is to be tried at the `attempt`-th attempt, from 0 on; -1: none. Any thread. */
+  virtual int choose(const FlowKey& flow, int attempt, int patterns) = 0;
+};
+
 /** What an input does with packets of flows that are not known: an input specification. */
 struct InputSpec {
   enum class Do : uint8_t { drop, pass, rewrite };
@@ -66,16 +74,16 @@ struct InputSpec {
   uint8_t forward = 0, back = 0;     ///< outputs; of `pass`, forward
   std::shared_ptr<Pattern> pattern;  ///< null: keep
   std::string pattern_name;          ///< of IPRewriterPatterns, until it is looked up
-  std::string mapper_name;           ///< of a RoundRobinIPMapper; "": none
+  std::string mapper_name;           ///< of a mapper, such as RoundRobinIPMapper; "": none
   /** Its patterns, once it is looked up. */
-  std::vector<InputSpec> by_turns{};
-  std::shared_ptr<std::atomic<uint32_t>> turn{};
+  std::vector<InputSpec> mapped{};
+  std::shared_ptr<MapperChoice> choice{};
 };
 
 /** What an input specification may be, to complete a message. */
 inline constexpr const char* kInputSpecForms =
     "expected drop, pass OUT, keep OUT BACK, pattern SADDR SPORT DADDR DPORT OUT BACK, pattern SADDR DADDR OUT BACK, "
-    "pattern SADDR DADDR SPORT OUT BACK, NAME OUT BACK or the name of a RoundRobinIPMapper";
+    "pattern SADDR DADDR SPORT OUT BACK, NAME OUT BACK or the name of a RoundRobinIPMapper or SourceIPHashMapper";
 
 /** "drop", "pass O", "keep F R", "pattern PATTERN F R", "NAME F R" (or "pattern NAME F R"), or "MAPPER". Says what is
  *  wrong with it in `mistake`. */

@@ -5,8 +5,8 @@
 
 #include "click/arguments.h"
 #include "click/quoting.h"
+#include "elements/nat/ip_mappers.h"
 #include "elements/nat/ip_rewriter_patterns.h"
-#include "elements/nat/round_robin_ip_mapper.h"
 #include "elements/nat/sequence.h"
 
 namespace heddle {
@@ -98,7 +98,7 @@ void Rewriter::configure(click::Arguments& arguments) {
 
 void Rewriter::link(const Directory& directory) {
   patterns_ = all_of_class<IPRewriterPatterns>(directory);
-  mappers_ = all_of_class<RoundRobinIPMapper>(directory);
+  mappers_ = all_of_class<IPMapper>(directory);
   for (nat::InputSpec& spec : *specs_.owner) {
     // A name within a compound element means what is there, or around it.
     if (const auto named = directory(spec.mapper_name); !spec.mapper_name.empty() && named.size() == 1)
@@ -122,15 +122,15 @@ bool Rewriter::map(nat::FlowKey flow, const nat::InputSpec& spec, const Comer& c
   return table->find(flow, found) || make(table, flow, spec, comer, now_ms(comer.thread), found) < 0;
 }
 
-void Rewriter::check_spec(nat::InputSpec& spec, const std::vector<const RoundRobinIPMapper*>& mappers,
+void Rewriter::check_spec(nat::InputSpec& spec, const std::vector<const IPMapper*>& mappers,
                           const std::vector<const IPRewriterPatterns*>& patterns) const {
   if (spec.mapper_name.empty()) return check_pattern(spec, patterns);
   const auto mapper = std::ranges::find(mappers, spec.mapper_name, [](auto* one) { return one->name; });
   if (mapper == mappers.end())
-    throw Error("input specification '" + spec.mapper_name + "': there is no RoundRobinIPMapper of that name; " +
+    throw Error("input specification '" + spec.mapper_name + "': there is no mapper of that name; " +
                 nat::kInputSpecForms);
-  spec.by_turns = (*mapper)->specs(), spec.turn = (*mapper)->turn();
-  for (nat::InputSpec& one : spec.by_turns) {
+  spec.mapped = (*mapper)->specs(), spec.choice = (*mapper)->choice();
+  for (nat::InputSpec& one : spec.mapped) {
     if (std::max(one.forward, one.back) >= std::max(outputs, 1))
       throw Error(format("'%s' says output %d, and there are %d", spec.mapper_name.c_str(),
                          std::max(one.forward, one.back), outputs));
@@ -162,7 +162,7 @@ nat::InputSpec Rewriter::read_spec(const click::AddressNames& names, const std::
   std::string mistake;
   nat::InputSpec spec = nat::read_input_spec(names, text, outputs, mistake);
   if (!mistake.empty()) throw Error(mistake);
-  check_spec(spec, all_of_class<RoundRobinIPMapper>(directory), all_of_class<IPRewriterPatterns>(directory));
+  check_spec(spec, all_of_class<IPMapper>(directory), all_of_class<IPRewriterPatterns>(directory));
   return spec;
 }
 
@@ -199,7 +199,7 @@ void Rewriter::start(const Environment& environment) {
 void Rewriter::repeat(const nat::InputSpec& spec) const {
   if (!seed_) return;
   if (spec.pattern) spec.pattern->repeat(*seed_);
-  for (const nat::InputSpec& one : spec.by_turns) repeat(one);
+  for (const nat::InputSpec& one : spec.mapped) repeat(one);
 }
 
 void Rewriter::take_state(Element& old_element) {
@@ -218,7 +218,7 @@ void Rewriter::take_state(Element& old_element) {
   }
   if (as_before) {
     specs_.swap(old.specs_);
-    // The arguments of a RoundRobinIPMapper may be others, too.
+    // The arguments of a mapper may be others, too.
     for (size_t input = 0; input < specs_.owner->size(); ++input)
       if (auto& one = (*specs_.owner)[input], &other = (*old.specs_.owner)[input];
           !one.mapper_name.empty() && one.mapper_name == other.mapper_name)
@@ -236,10 +236,11 @@ void Rewriter::take_state(Element& old_element) {
 int Rewriter::make(nat::MappingTable*& table, const nat::FlowKey& flow, const nat::InputSpec& spec, const Comer& comer,
                    uint64_t now, nat::Rewrite& found) {
   int reason = kNoPort;
-  if (spec.by_turns.empty()) reason = try_to_make(table, flow, spec, comer, now, found);
-  for (size_t tries = 0; tries < spec.by_turns.size() && reason == kNoPort; ++tries) {
-    const uint32_t turn = spec.turn->fetch_add(1, std::memory_order_relaxed);
-    reason = try_to_make(table, flow, spec.by_turns[turn % spec.by_turns.size()], comer, now, found);
+  if (spec.mapped.empty()) reason = try_to_make(table, flow, spec, comer, now, found);
+  for (int attempt = 0; !spec.mapped.empty() && reason == kNoPort; ++attempt) {
+    const int which = spec.choice->choose(flow, attempt, static_cast<int>(spec.mapped.size()));
+    if (which < 0) break;
+    reason = try_to_make(table, flow, spec.mapped[static_cast<size_t>(which)], comer, now, found);
   }
   if (reason == kTableFull || reason == kNoPort) failures_.fetch_add(1, std::memory_order_relaxed);
   return reason;
@@ -304,7 +305,7 @@ void Rewriter::set_spec(size_t input, const std::string& text) {
   (*specs)[input] = nat::read_input_spec(names_, text, outputs, mistake);
   if (!mistake.empty()) throw Error(mistake);
   check_spec((*specs)[input], mappers_, patterns_);
-  if ((*specs)[input].pattern_name.empty() && (*specs)[input].by_turns.empty()) repeat((*specs)[input]);
+  if ((*specs)[input].pattern_name.empty() && (*specs)[input].mapped.empty()) repeat((*specs)[input]);
   specs_.set(std::move(specs));
   started().clear_input(number_, static_cast<uint8_t>(std::min<size_t>(input, kMostInputs)));
 }

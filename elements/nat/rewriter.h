@@ -141,8 +141,8 @@ class Rewriter : public Element {
     const Specs& specs = *specs_.now.load(std::memory_order_acquire);
     return specs[std::min<size_t>(input, specs.size() - 1)];
   }
-  /** Looks a RoundRobinIPMapper up that is named, and its patterns by check_pattern(). Throws Error. */
-  void check_spec(nat::InputSpec& spec, const std::vector<const class RoundRobinIPMapper*>& mappers,
+  /** Looks a mapper up that is named, and its patterns by check_pattern(). Throws Error. */
+  void check_spec(nat::InputSpec& spec, const std::vector<const class IPMapper*>& mappers,
                   const std::vector<const class IPRewriterPatterns*>& patterns) const;
   /** Looks a pattern up that has a name among those of the chain, and checks that it has no parts that are of no use
    *  here. Throws Error. */
@@ -171,7 +171,7 @@ class Rewriter : public Element {
 
   Versions<Specs> specs_;
   std::vector<const class IPRewriterPatterns*> patterns_;  // of the chain
-  std::vector<const class RoundRobinIPMapper*> mappers_;   // of the chain
+  std::vector<const class IPMapper*> mappers_;             // of the chain
   click::AddressNames names_;
   std::optional<uint64_t> seed_;    // with RandomSeed
   uint32_t capacity_ = 65536;       // as configured

@@ -23,6 +23,7 @@ HEDDLE_ELEMENT(RadixIPLookup);
 HEDDLE_ELEMENT_NAMED(RadixIPLookup, RangeIPLookup);
 HEDDLE_ELEMENT(LinearIPLookup);
 HEDDLE_ELEMENT_NAMED(LinearIPLookup, StaticIPLookup);
+HEDDLE_ELEMENT_NAMED(LinearIPLookup, SortedIPLookup);
 HEDDLE_ELEMENT_NAMED(LinearIPLookup, LookupIPRoute);
 HEDDLE_ELEMENT_NAMED(LinearIPLookup, LookupIPRouteMP);
 

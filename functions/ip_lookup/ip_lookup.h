@@ -92,7 +92,7 @@ class RadixIPLookup : public IPRouteTable {
  *  matches: good for some dozens of routes, and a baseline for the others. A search during which the table changes
  *  begins again, so a large table must not change often. At most 1,048,576 routes, 8 bytes each, and 48,895 different
  *  gateways. Handler `table` lists the routes of the arguments first, in their order. Also called StaticIPLookup and,
- *  in old configurations of Click, LookupIPRoute and LookupIPRouteMP (on the CPU only).
+ *  in old configurations of Click, SortedIPLookup, LookupIPRoute and LookupIPRouteMP (on the CPU only).
  *
  *  Example:
  *
