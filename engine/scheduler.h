@@ -19,7 +19,7 @@ class LaneDriver;
 class Scheduler {
  public:
   struct Options {
-    bool pin = false;       ///< one thread a core
+    bool pin = false;        ///< one thread a core
     bool gives_way = false;  ///< threads that find nothing to do let others run: simt's, which want the same cores
     std::function<bool()> kept_running;  ///< whether an element keeps the program running, though nothing arrives
     /** Nothing arrives any more: asks buffers and the like for what they hold back; true if one has something. On a

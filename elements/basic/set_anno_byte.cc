@@ -13,9 +13,8 @@ struct ByteAnnotation {
   int offset;
   Column column;
 };
-constexpr ByteAnnotation kAnnotations[] = {{"PAINT", 20, Column::paint},
-                                           {"ICMP_PARAMPROB", 21, Column::icmp_param},
-                                           {"FIX_IP_SRC", 22, Column::fix_ip_src}};
+constexpr ByteAnnotation kAnnotations[] = {
+    {"PAINT", 20, Column::paint}, {"ICMP_PARAMPROB", 21, Column::icmp_param}, {"FIX_IP_SRC", 22, Column::fix_ip_src}};
 
 /** Argument ANNO. */
 struct AnnotationArgument {

@@ -18,8 +18,8 @@ namespace heddle {
  *  between have data (PSH, ACK). Checksums are right; sequence numbers are all 0. When LIMIT is reached flows stay
  *  without their FIN.
  *
- *  No input, one output, push or pull. The annotations dst, l3 and l4 are set. Runs on the first packet thread, or where
- *  StaticThreadSched puts it.
+ *  No input, one output, push or pull. The annotations dst, l3 and l4 are set. Runs on the first packet thread, or
+ *  where StaticThreadSched puts it.
  *
  *  Handlers: those of FastUDPFlows.
  *

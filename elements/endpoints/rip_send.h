@@ -12,9 +12,9 @@ namespace heddle {
  *      RIPSend(SRC, DST, WHAT/MASK, METRIC [, keywords LIMIT, ACTIVE, STOP, END_CALL])
  *
  *  After three seconds, and from then on every 30, it makes an IPv4 packet from SRC to DST with a RIP response (version
- *  2, UDP port 520) that says: WHAT/MASK can be reached by SRC, METRIC hops away (1 to 16; 16: not at all). TTL 200; both
- *  checksums are set. LIMIT: packets in all; negative (default): no limit. ACTIVE, STOP, END_CALL: as of InfiniteSource.
- *  This is but a small piece of RIP: it hears nothing, and answers nobody (RFC 2453).
+ *  2, UDP port 520) that says: WHAT/MASK can be reached by SRC, METRIC hops away (1 to 16; 16: not at all). TTL 200;
+ *  both checksums are set. LIMIT: packets in all; negative (default): no limit. ACTIVE, STOP, END_CALL: as of
+ *  InfiniteSource. This is but a small piece of RIP: it hears nothing, and answers nobody (RFC 2453).
  *
  *  No input, one output. The annotations dst, l3 and l4 are set. Runs on the first packet thread, or where
  *  StaticThreadSched puts it.

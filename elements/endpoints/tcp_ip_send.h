@@ -10,9 +10,9 @@ namespace heddle {
  *
  *      TCPIPSend
  *
- *  No input, one output, push or pull, where IPv4 packets without payload leave: TTL 255, not to be fragmented, with a window of
- *  32120 and right checksums. The annotations dst, l3 and l4 are set. Runs on the first packet thread, or where
- *  StaticThreadSched puts it.
+ *  No input, one output, push or pull, where IPv4 packets without payload leave: TTL 255, not to be fragmented, with a
+ *  window of 32120 and right checksums. The annotations dst, l3 and l4 are set. Runs on the first packet thread, or
+ *  where StaticThreadSched puts it.
  *
  *  Handlers: `send` (w): "SADDR SPORT DADDR DPORT SEQ ACK BITS", the addresses and ports, the sequence number, the
  *  acknowledgement, and the number that TCP's flags make, 0 to 255 (2 is SYN); it is an error while 1,024 packets wait

@@ -12,9 +12,9 @@ struct TypeArgument {
   LinkType type = kToHost;
 };
 bool parse(std::string_view text, TypeArgument& value) {
-  static constexpr std::pair<const char*, LinkType> kWords[] = {{"HOST", kToHost},           {"BROADCAST", kBroadcast},
-                                                                {"MULTICAST", kMulticast},   {"OTHERHOST", kToOtherHost},
-                                                                {"OUTGOING", kFromThisHost}, {"LOOPBACK", kLoopback}};
+  static constexpr std::pair<const char*, LinkType> kWords[] = {
+      {"HOST", kToHost},           {"BROADCAST", kBroadcast},   {"MULTICAST", kMulticast},
+      {"OTHERHOST", kToOtherHost}, {"OUTGOING", kFromThisHost}, {"LOOPBACK", kLoopback}};
   for (const auto& [word, type] : kWords) {
     if (text != word) continue;
     value.type = type;

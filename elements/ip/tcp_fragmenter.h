@@ -15,8 +15,8 @@ namespace heddle {
  *  fragments, and those whose headers leave no room within MTU pass unchanged. Push input, push output.
  *
  *  Packets that fit, and the pieces of others, leave in order, the latter right behind the batch that their packet came
- *  in. Drops: no IPv4 header at l3 ("no_header"), a length in it that is not the packet's ("bad_length"), more than 1024
- *  packets of a thread wait ("full"), no packet buffer is free ("no_buffer", the rest of the packet). RFC 9293.
+ *  in. Drops: no IPv4 header at l3 ("no_header"), a length in it that is not the packet's ("bad_length"), more than
+ *  1024 packets of a thread wait ("full"), no packet buffer is free ("no_buffer", the rest of the packet). RFC 9293.
  *
  *  Handlers: `fragments` (r): pieces made. `drops` (r): always 0.
  *

@@ -24,10 +24,9 @@ const Ip6& address_of(uint32_t number) {
 }
 
 void add_address(Handlers& list, const char* name, std::atomic<uint32_t>& number) {
-  list.read(name, [&number] { return to_text(address_of(number)); })
-      .write(name, [&number](const std::string& text) {
-        number = ip6_gateways::number_of(click::value_of<Ip6Argument>(text).address);
-      });
+  list.read(name, [&number] { return to_text(address_of(number)); }).write(name, [&number](const std::string& text) {
+    number = ip6_gateways::number_of(click::value_of<Ip6Argument>(text).address);
+  });
 }
 
 }  // namespace

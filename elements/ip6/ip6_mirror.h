@@ -8,10 +8,10 @@ namespace heddle {
  *
  *      IP6Mirror
  *
- *  The IPv6 header is at annotation l3. Addresses change places, and with TCP and UDP, also behind extension headers but
- *  not in later fragments, the ports, as far as these are within the packet. Checksums stay as they are: what changes
- *  places leaves them right. The annotation dst stays, too. One input, one output. Drops packets without 40 bytes of
- *  header at l3 ("no_header").
+ *  The IPv6 header is at annotation l3. Addresses change places, and with TCP and UDP, also behind extension headers
+ *  but not in later fragments, the ports, as far as these are within the packet. Checksums stay as they are: what
+ *  changes places leaves them right. The annotation dst stays, too. One input, one output. Drops packets without 40
+ *  bytes of header at l3 ("no_header").
  *
  *  Example:
  *

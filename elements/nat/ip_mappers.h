@@ -59,11 +59,11 @@ class RoundRobinIPMapper : public IPMapper {
  *      SourceIPHashMapper(NODES SEED, SADDR SPORT DADDR DPORT OUT BACK ID, ...)
  *
  *  As RoundRobinIPMapper, but all flows from one source address are rewritten by one pattern, which consistent hashing
- *  finds: each pattern has NODES places (1 to 10,000) on a ring, which depend on SEED, a number, and ID, 0 to 65535, and
- *  an address is that pattern's whose place is the next one behind its own. So when patterns come or go, addresses keep
- *  theirs unless it is that one; the more places, the more even are the shares. IDs must differ. A flow that cannot be
- *  rewritten by its pattern, as all of its ports are in use, is rewritten by no other. (D. Karger et al., "Consistent
- *  Hashing and Random Trees", STOC 1997.)
+ *  finds: each pattern has NODES places (1 to 10,000) on a ring, which depend on SEED, a number, and ID, 0 to 65535,
+ *  and an address is that pattern's whose place is the next one behind its own. So when patterns come or go, addresses
+ *  keep theirs unless it is that one; the more places, the more even are the shares. IDs must differ. A flow that
+ *  cannot be rewritten by its pattern, as all of its ports are in use, is rewritten by no other. (D. Karger et al.,
+ *  "Consistent Hashing and Random Trees", STOC 1997.)
  *
  *  Example, a balancer before two servers:
  *

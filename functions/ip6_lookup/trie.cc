@@ -141,7 +141,7 @@ void Trie::remove(const Gone& route) {
       break;
     retired_.push_back(entries()[parent] - kTrieGroup);
     Run run;
-    publish(parent, entry, run);
+    publish(parent, 1, entry, run);
     report(run);
   }
 }
@@ -157,29 +157,35 @@ void Trie::open_group(size_t parent) {
   for (uint32_t i = 0; i < kTrieGroupEntries; ++i) __atomic_store_n(first + i, entries()[parent], __ATOMIC_RELAXED);
   report(first, kGroupBytes);
   Run run;
-  publish(parent, kTrieGroup + group, run);
+  publish(parent, 1, kTrieGroup + group, run);
   report(run);
 }
 
 /** Gives those of `count` entries, and of what is below them, that no prefix longer than `longest` has to `entry`. */
 void Trie::paint(size_t first, size_t count, uint32_t longest, uint32_t entry) {
   Run run;
-  for (size_t at = first; at < first + count; ++at) {
-    const uint32_t old = entries()[at];
+  uint32_t* const all = entries();
+  for (size_t at = first, end = first + count; at < end;) {
+    // Short prefixes have millions of entries, most of them as their neighbours.
+    const uint32_t old = all[at];
+    size_t alike = at + 1;
+    while (alike < end && all[alike] == old) ++alike;
     if (is_group(old))
       paint(first_entry(old - kTrieGroup), kTrieGroupEntries, longest, entry);
     else if (length_in(old) <= longest && old != entry)
-      publish(at, entry, run);
+      publish(at, alike - at, entry, run);
+    at = alike;
   }
   report(run);
 }
 
-void Trie::publish(size_t at, uint32_t entry, Run& run) {
+/** Sets `count` entries from `at` on, of which a run of what is to be reported may have the ones before. */
+void Trie::publish(size_t at, size_t count, uint32_t entry, Run& run) {
   constexpr size_t kNear = 64;  // entries: one patch costs more than these bytes
-  __atomic_store_n(entries() + at, entry, __ATOMIC_RELEASE);
+  for (uint32_t *to = entries() + at, *end = to + count; to < end; ++to) __atomic_store_n(to, entry, __ATOMIC_RELEASE);
   if (run.end != 0 && at - run.end > kNear) report(run), run = {};
   if (run.end == 0) run.begin = at;
-  run.end = at + 1;
+  run.end = at + count;
 }
 
 void Trie::report(const Run& run) {

@@ -54,7 +54,7 @@ class Trie {
   void remove(const Gone& route);
   void open_group(size_t parent);
   void paint(size_t first, size_t count, uint32_t longest, uint32_t entry);
-  void publish(size_t at, uint32_t entry, Run& run);
+  void publish(size_t at, size_t count, uint32_t entry, Run& run);
   void report(const Run& run);
   void report(const void* where, size_t bytes);
 

@@ -660,9 +660,11 @@ TEST(NidsRules, ASummaryHasWhatMostRulesAskFor) {
     text += format("alert ip 2001:db8::%d any -> any any (sid:%d;)\n", i, i) +
             format("alert tcp any any -> any any (pcre:\"/%d/U\"; sid:%d;)\n", i, 10 + i);
   text += "alert tcp any any -> any any (pcre:\"/a/U\"; sid:15;)\nalert tcp any any -> any any (ipopts:rr;)\n";
+  text += "alert ip any any -> any any (content:\"" + std::string(256, 'a') + "\"; sid:20;)\n";
   EXPECT_EQ(summary_of(read(text, true).set.unsupported),
             "5: the pcre options 'U' are not supported (line 2, sid 11; line 4, sid 12; line 6, sid 13; ...)\n"
             "4: IPv6 addresses are not supported (line 1, sid 1; line 3, sid 2; line 5, sid 3; ...)\n"
+            "1: contents of more than 255 bytes are not supported (line 11, sid 20)\n"
             "1: the option 'ipopts' is not supported (line 10)\n");
   text.clear();
   for (int i = 1; i <= 23; ++i) text += format("alert ip any any -> any any (x%02d; sid:%d;)\n", i, i);

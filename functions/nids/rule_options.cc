@@ -144,6 +144,9 @@ class Options {
     if (text.size() < 2 || text.front() != '"' || text.back() != '"')
       return Refusal{"content " + in_quotes(text) + " is not in quotes"};
     const std::string problem = content_bytes(text.substr(1, text.size() - 2), content.bytes);
+    if (content.bytes.size() > kMostContentBytes)
+      return Refusal{"content " + in_quotes(text) + " " + problem, true,
+                     format("contents of more than %zu bytes are not supported", kMostContentBytes)};
     if (!problem.empty()) return Refusal{"content " + in_quotes(text) + " " + problem};
     rule_.contents.push_back(content);
     places_.clear();

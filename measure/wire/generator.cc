@@ -87,8 +87,8 @@ bool Generator::sleep_until(uint64_t tsc) {
   return !stopping_.load(std::memory_order_relaxed);
 }
 
-/** Returns when all threads have sent everything and packets have stopped arriving: soon if all have come or are discarded, else after
- * Load::quiet_s. */
+/** Returns when all threads have sent everything and packets have stopped arriving: soon if all have come or are
+ * discarded, else after Load::quiet_s. */
 void Generator::wait_for_the_rest(const Load& load) {
   const auto hz = static_cast<double>(rte_get_tsc_hz());
   while (!std::all_of(threads_.begin(), threads_.end(), [](auto& thread) { return thread->done(); }))
