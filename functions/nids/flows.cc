@@ -137,13 +137,11 @@ void Flows::forget_bits(Bucket& bucket, Entry& entry) {
     word_of(bucket, entry, p) = 0;
 }
 
-Flows::Bits::Bits(Flows& flows, const View& view, uint32_t now_ms) : flows_(flows), now_ms_(now_ms), view_(view) {
-  Entry key;
-  bool from_low = false;
-  if (!key_of(view, now_ms, key, from_low)) return;
-  bucket_ = &flows.bucket_of(key);
+Flows::Bits::Bits(Flows& flows, const View& view, uint32_t now_ms) : flows_(flows) {
+  if (!key_of(view, now_ms, key_, from_low_)) return;
+  bucket_ = &flows.bucket_of(key_);
   wait_for(bucket_->busy);
-  entry_ = find(*bucket_, key);
+  entry_ = find(*bucket_, key_);
 }
 
 Flows::Bits::~Bits() {
@@ -158,11 +156,8 @@ bool Flows::Bits::is_set(uint32_t bit) const {
 void Flows::Bits::set(uint32_t bit, bool value) {
   if (bucket_ == nullptr || (entry_ == nullptr && !value)) return;
   if (entry_ == nullptr) {
-    Entry key;
-    bool from_low = false;
-    key_of(view_, now_ms_, key, from_low);
-    entry_ = &flows_.place(*bucket_, key);
-    entry_->seen = from_low ? kUsed : kUsed | kHighIsClient;
+    entry_ = &flows_.place(*bucket_, key_);
+    entry_->seen = from_low_ ? kUsed : kUsed | kHighIsClient;
   }
   uint64_t& word = flows_.word_of(*bucket_, *entry_, bit / 64);
   const uint64_t mask = uint64_t{1} << bit % 64;

@@ -51,31 +51,6 @@ class Flows {
   bool has_numbers_for(std::span<const Signature> rules) const;
 
  private:
-  struct Entry;
-  struct Bucket;
-
- public:
-  /** The bits of a packet's flow. Nobody else uses these, or those of some others, while it is there. */
-  class Bits {
-   public:
-    Bits(Flows& flows, const View& view, uint32_t now_ms);
-    ~Bits();
-    Bits(const Bits&) = delete;
-    Bits& operator=(const Bits&) = delete;
-
-    bool has_flow() const { return bucket_ != nullptr; }  ///< not, of TCP or UDP without ports; then no bit is set
-    bool is_set(uint32_t bit) const;
-    void set(uint32_t bit, bool value);
-
-   private:
-    Flows& flows_;
-    Bucket* bucket_ = nullptr;
-    Entry* entry_ = nullptr;  // null: there is none, and no bit is set
-    uint32_t now_ms_;
-    const View& view_;
-  };
-
- private:
   struct Entry {
     uint32_t low, high;  // addresses; low, with its port, is not above high
     uint16_t low_port, high_port;
@@ -98,6 +73,28 @@ class Flows {
   };
   static_assert(sizeof(Bucket) == 256);
 
+ public:
+  /** The bits of a packet's flow. Nobody else uses these, or those of some others, while it is there. */
+  class Bits {
+   public:
+    Bits(Flows& flows, const View& view, uint32_t now_ms);
+    ~Bits();
+    Bits(const Bits&) = delete;
+    Bits& operator=(const Bits&) = delete;
+
+    bool has_flow() const { return bucket_ != nullptr; }  ///< not, of TCP or UDP without ports; then no bit is set
+    bool is_set(uint32_t bit) const;
+    void set(uint32_t bit, bool value);
+
+   private:
+    Flows& flows_;
+    Bucket* bucket_ = nullptr;
+    Entry* entry_ = nullptr;  // null: there is none, and no bit is set
+    Entry key_{};             // that the flow has, or would have
+    bool from_low_ = false;
+  };
+
+ private:
   static constexpr uint32_t kPlanes = kMostBits / 64;
 
   /** The entry that the packet's flow would have, and whether the packet is from the end `low`. False: it has no
