@@ -70,7 +70,7 @@ test-whole: build
 # not those of a classifier's changes, which are to its tables). Rule sets of ClassBench are not built once more by auto,
 # which takes another engine's structure, and large ones not as trees, which take longest. Tests of the modes
 # themselves, in engine/ and tests/, keep these; without ASan all tests have all modes and engines.
-OF_FUNCTIONS = $(shell grep -rhoP 'HEDDLE_ON_EVERY(_FIXED)?_BACKEND.\K\w+' functions)
+OF_FUNCTIONS = $(shell grep -rhoP 'HEDDLE_ON_EVERY(_FIXED)?_BACKEND.\K\w+' functions) MatrixTest
 LESS_FOR_ASAN = */simt_sync $(foreach mode,gather landing and_cpu,$(OF_FUNCTIONS:%=*/%.*/simt_$(mode))) \
   */ClassifierChangeTest.*/simt_async_coalescent:*/RuleEngineTest.FindsTheFirstOf*ClassBenchSets/auto \
   */RuleEngineTest.FindsTheFirstOfLargeClassBenchSets/hypersplit
