@@ -65,11 +65,12 @@ test-whole: build
 	JOBS=$(JOBS) tests/run.sh $(BUILD) whole
 
 # One tree for the tests and the fuzz targets: they link the same objects. Without launch mode sync of tests that have
-# async, too: it launches the same kernels, and waits. And of tests of functions, whose code is the same in every mode,
-# without three modes more: they run on the CPU, where packets lie (persistent) and in copies of them (async_coalescent;
-# not those of a classifier's changes, which are to its tables). Rule sets of ClassBench are not built once more by auto,
-# which takes another engine's structure, and large ones not as trees, which take longest. Tests of the modes
-# themselves, in engine/ and tests/, keep these; without ASan all tests have all modes and engines.
+# async, too: it launches the same kernels, and waits. And of tests of functions, and of their matrix (MatrixTest),
+# whose code is the same in every mode, without three modes more: they run on the CPU, where packets lie (persistent)
+# and in copies of them (async_coalescent; not those of a classifier's changes, which are to its tables). Rule sets of
+# ClassBench are not built once more by auto, which takes another engine's structure, and large ones not as trees,
+# which take longest. Tests of the modes themselves, in engine/ and tests/, keep these; without ASan all tests have
+# all modes and engines.
 OF_FUNCTIONS = $(shell grep -rhoP 'HEDDLE_ON_EVERY(_FIXED)?_BACKEND.\K\w+' functions) MatrixTest
 LESS_FOR_ASAN = */simt_sync $(foreach mode,gather landing and_cpu,$(OF_FUNCTIONS:%=*/%.*/simt_$(mode))) \
   */ClassifierChangeTest.*/simt_async_coalescent:*/RuleEngineTest.FindsTheFirstOf*ClassBenchSets/auto \
@@ -87,7 +88,7 @@ TSAN_TESTS := $(TSAN_TESTS):Buffer.*:MinBatch.*:CPUSwitch.*:FrontDropQueue.*:Epo
 TSAN_TESTS := $(TSAN_TESTS):Sequences.TwoThreads*:LaneDriver.*:WorkersRoom.*:WorkersReconfigured.*
 TSAN_TESTS := $(TSAN_TESTS):*/Workers*/simt_persistent_direct:*/Workers*/simt_async_coalescent
 TSAN_TESTS := $(TSAN_TESTS):ReconfigureThreads.*:ReconfigureHandlers.*:*OrderTest.EachThreadKeepsItsOwn/*
-TSAN_TESTS := $(TSAN_TESTS):*UpdateTest.EveryPacket*/cpu:*UpdateTest.WaitsFor*/cpu:ReplayWindow.ThreadsMark*:NidsThresholds.*OfAllThreads*
+TSAN_TESTS := $(TSAN_TESTS):*UpdateTest.EveryPacket*/cpu:*UpdateTest.WaitsFor*/cpu:ReplayWindow.ThreadsMark*:Nids*.*OfAllThreads*
 ANSWERS := *RuleEngineTest.AnswersByOneStateOfTheSetWhileItChanges
 TSAN_TESTS := $(TSAN_TESTS):$(ANSWERS)/bitvector:$(ANSWERS)/tuple:$(ANSWERS)/hypersplit
 TSAN_TESTS := $(TSAN_TESTS):*ImageEngineTest.IsBuiltAnewAside*:*ImageEngineTest.EndsWhile*-*OtherThreadsTakeOver

@@ -33,10 +33,10 @@ class GetIP6Address : public Element {
  *
  *      SetIP6Address(IP6)
  *
- *  IP6: an IPv6 address; ::: none. Sets the annotation dst to the address's number as a gateway, as LookupIP6Route
- *  does, so that IP6NDSolicitor sends packets there, and IP6Encap and UDPIP6Encap with DST_ANNO write it. (In Click the
- *  annotation is also what LookupIP6Route looks up; here that looks up the destination in the header.) One input, one
- *  output; the packet stays as it is.
+ *  IP6: an IPv6 address; `::` means none. Sets the annotation dst to the address's number as a gateway, as
+ *  LookupIP6Route does, so that IP6NDSolicitor sends packets there, and IP6Encap and UDPIP6Encap with DST_ANNO write
+ *  it. (In Click the annotation is also what LookupIP6Route looks up; here that looks up the destination in the
+ *  header.) One input, one output; the packet stays as it is.
  *
  *  Example:
  *
