@@ -13,8 +13,6 @@ namespace {
 
 HEDDLE_ON_EVERY_FIXED_BACKEND(LoadBalancerTest);  // see IsNotMovedByLoad
 
-constexpr size_t kL3 = 14;
-
 /** A packet with headers at 14 and behind `options` bytes of options; `key` makes addresses, ports and protocol. */
 Frame packet_of(unsigned key, size_t options, size_t payload, std::mt19937& random) {
   const int protocol = key % 5 == 0 ? 1 : key % 5 < 3 ? 6 : 17;

@@ -13,9 +13,7 @@
 namespace heddle::test {
 namespace {
 
-constexpr size_t kL3 = 14, kL4 = 34;
-const Backend& cpu() { return backends()[0]; }
-
+constexpr size_t kL4 = 34;
 Frame packet_of(uint32_t source, uint32_t destination, unsigned source_port, unsigned destination_port, int protocol,
                 uint64_t ms = 0, size_t payload = 10) {
   Frame frame = ip_frame(source, destination, (protocol == 6 ? 20 : 8) + payload);
@@ -295,6 +293,27 @@ TEST(Flow, TableHoldsItsCapacity) {
         table.find_or_add(&key, &now, &place, 1);
       }
     EXPECT_LE(table.counts().evicted, capacity / 500) << capacity;
+  }
+}
+
+// A flow whose two buckets were one would find no room in a table that is almost empty: two buckets are enough for 16
+// flows here, whatever the seed.
+TEST(Flow, AFlowHasTwoBuckets) {
+  const std::vector<flow::Watcher*> watchers;
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    flow::ThreadTable table(0, 12, 60000, seed * 0x9e3779b97f4a7c15, watchers);
+    ASSERT_EQ(table.places(), 16u);
+    table.begin_batch();
+    std::set<uint32_t> places;
+    const uint32_t now = 1;
+    for (uint32_t k = 0; k < table.places(); ++k) {
+      const flow::Key key{k, 1, 2, 3, 17};
+      uint32_t place = 0;
+      table.find_or_add(&key, &now, &place, 1);
+      places.insert(place);
+    }
+    EXPECT_EQ(places.size(), table.places()) << "seed " << seed;
+    EXPECT_EQ(places.count(flow::kNoFlow), 0u) << "seed " << seed;
   }
 }
 

@@ -4,6 +4,8 @@
 
 namespace heddle::test {
 
+constexpr size_t kL3 = 14;  ///< where headers are in packets of these tests
+
 /** Number, below `servers`, of the one that LoadBalancer gives to a new flow with packets like `bytes`, whose headers
  *  are at `l3` and `l4`: written anew from its description. Fields are little-endian numbers here, whatever they
  *  mean. */

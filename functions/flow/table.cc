@@ -38,7 +38,7 @@ uint32_t equal_tags(const uint32_t* tags, uint32_t tag) {
 
 uint32_t ThreadTable::places_for(size_t capacity) {
   // At most 4/5 full.
-  return static_cast<uint32_t>(std::bit_ceil(std::max<size_t>(capacity + capacity / 4, kWays) / kWays)) * kWays;
+  return static_cast<uint32_t>(std::bit_ceil((capacity + capacity / 4 + kWays - 1) / kWays)) * kWays;
 }
 
 ThreadTable::ThreadTable(int thread, size_t capacity, uint32_t timeout_ms, uint64_t seed,
@@ -59,7 +59,9 @@ ThreadTable::Hash ThreadTable::hash_of(const Key& key) const {
   const uint64_t first = mixed(addresses ^ seed_, ports ^ 0x9e3779b97f4a7c15);
   const uint64_t hash = mixed(first ^ 0xd6e8feb86659fd93, seed_ | 1);
   const auto low = static_cast<uint32_t>(hash), high = static_cast<uint32_t>(hash >> 32);
-  return {{low & mask_, (low >> 20 ^ high * 0x9e3779b1) & mask_}, high | 1};
+  // Two buckets of a table that has two: in one alone, eight flows would leave no room in a table that is almost empty.
+  const uint32_t bucket = low & mask_, other = (low >> 20 ^ high * 0x9e3779b1) & mask_;
+  return {{bucket, other != bucket ? other : other ^ (mask_ & 1)}, high | 1};
 }
 
 uint32_t ThreadTable::find_in(uint32_t bucket, uint32_t tag, const Key& key) const {
