@@ -6,7 +6,7 @@
 #   make demo        run the demo chain on a capture of real traffic
 #   make test        all tests that this machine can run, JOBS at once; HEDDLE_TEST_LOAD=4: beside four busy loops
 #   make test-all    the same with whole products in the place of pairs, and random tests much longer (HEDDLE_FULL=1)
-#   make fuzz        the fuzz targets under ASan, SECONDS=480 in all; ONLY=NAME for one
+#   make fuzz        the fuzz targets under ASan, SECONDS=480 in all; ONLY=NAME for one; FUZZ_SEED=N repeats a run
 #   make bench       benchmarks: table and build/bench.json; ONLY=NAME for one
 #   make figures     the papers' figures, as far as this machine can: docs/results; ONLY=NAME for one
 #   make asan tsan   the tests under sanitizers (tsan: clang's, those of shared memory)

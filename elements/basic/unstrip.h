@@ -9,8 +9,9 @@ namespace heddle {
  *      Unstrip(LENGTH)
  *
  *  LENGTH: bytes to take back, 0 to 128. After Strip(LENGTH) they are the bytes that Strip removed; else they are what
- *  happened to lie there. Runs inside segments of either processor, on a GPU only as the reverse of an earlier Strip.
- *  Drops packets with less room before them ("no_headroom").
+ *  happened to lie there, and how many there are depends on who has made the packet's buffer. Runs inside segments of
+ *  either processor, on a GPU only as the reverse of an earlier Strip. Drops packets with less room before them
+ *  ("no_headroom").
  *
  *  Example:
  *
