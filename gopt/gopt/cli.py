@@ -44,7 +44,7 @@ def _arguments() -> argparse.ArgumentParser:
         "--suffix", default="", metavar="TEXT", help="append TEXT to the names of the functions with foreach"
     )
     made.add_argument("--depfile", metavar="FILE", help="write what OUT depends on there, for make and ninja")
-    commands.add_parser("include", help="Print the directory of gopt.h.")
+    commands.add_parser("include", help="Print the directory of gopt.h and gopt.cmake.")
     return parser
 
 

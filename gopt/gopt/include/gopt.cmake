@@ -3,7 +3,7 @@
 # Adds a rule that transforms IN.c, and sets the variable OUTPUT to the file that it makes (C; C++ for coroutines), to
 # be listed among a target's sources. INCLUDE: further directories of headers, for gopt and for compiling the output.
 
-set(GOPT_ROOT ${CMAKE_CURRENT_LIST_DIR}/..)
+set(GOPT_ROOT ${CMAKE_CURRENT_LIST_DIR}/../..)  # where the package is, in the sources and installed
 file(GLOB GOPT_SOURCES CONFIGURE_DEPENDS ${GOPT_ROOT}/gopt/*.py ${GOPT_ROOT}/gopt/include/*)
 
 if(NOT GOPT_PYTHON)
