@@ -512,6 +512,7 @@ BAD_ENDS = {
         "UNIX, a, CLIENT x",
     ],
     "ToHost": ["a/b", "tap0, NDESC 1", "tap0, 1"],
+    "ToHostSniffers": ["a/b", "tap0, NDESC 1", "tap0, 1"],
     "ICMPPingSource": ["", "1.2.3.4", "x, 1.2.3.4", "1.2.3.4, 1.2.3.5, x", "1.2.3.4, 1.2.3.5, LIMIT x"],
     "InfiniteSource": ["a, x", "a, 1, 0", "a, 1, 1, 2", "LENGTH 65408", "LENGTH -2", "BURST 0", "a, 1, 1, true, 1"],
     "RandomSource": ["", "x", "65408", "-1", "64, x", "64, 1, 0", "64, 1, 1, 2", "64, 1, 1, true, 1"],

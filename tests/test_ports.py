@@ -142,6 +142,26 @@ def test_a_configuration_of_clicks_kernel_module(heddle, root, tmp_path):
     assert "no interface" in heddle.fails("check", "-e", "PollDevice(02:00:00:00:77:99) -> Discard")
 
 
+def test_sniffers_at_an_interface_see_its_packets_by_themselves(heddle, root, tmp_path):
+    """As in Click's conf/mazu-nat.click, whichever of the two stands first."""
+    first = "Idle -> ToHostSniffers(eth0); f :: FromDevice(eth0)"
+    heddle.ok("check", "-e", f"{first} -> ToDevice(eth0)")
+    heddle.ok("check", "-e", "FromDevice(eth0) -> ToHostSniffers(eth0); FromHost(tap0) -> ToHostSniffers(tap0)")
+    assert "METHOD af_xdp" in heddle.fails("check", "-e", f"{first[:-1]}, METHOD af_xdp) -> Discard")
+    assert "METHOD must be" in heddle.fails("check", "-e", f"{first} -> ToHost(eth0)")
+    with veth() as (one, far):
+        chain = f"s :: ToHostSniffers({one}); FromDevice({one}) -> t :: Tee -> ToDevice({one}); t[1] -> s"
+        got, control = tmp_path / "got.pcap", tmp_path / "control"
+        with listening(far, got, 5), heddle.start_ready("run", "--json", "-u", control, "-e", chain) as running:
+            wait_until(lambda: listens(running, one), what="a packet socket")
+            send(far, [frame(60, n) for n in range(5)])
+            wait_for_count(control, "s.count", 5)
+            report = Report(running.interrupt().json)
+        report.assert_accounted()
+        assert report.one("s")["packets"] == 5
+        assert recorded(got) == 5, "what is shown to sniffers is not sent"
+
+
 def start_between(heddle, one, other, *options):
     chain = f"FromDevice({one}) -> c :: Counter -> ToDevice({other})"
     return heddle.start_ready("run", "--json", "-e", chain, *options)

@@ -10,7 +10,8 @@ namespace heddle {
  *
  *      FromHost(DEVNAME [, ADDRESS/MASK, GATEWAY, keywords ETHER, MTU, BURST, NDESC, HEADROOM])
  *
- *  Makes the tap interface DEVNAME and gives its kernel side ADDRESS/MASK (default: none); it is up when the program
+ *  Makes the tap interface DEVNAME and gives its kernel side ADDRESS/MASK, or that of a name of AddressInfo (default:
+ *  none); it is up when the program
  *  has started, and gone when it ends. What the host sends there leaves by the output, as Ethernet frames, and what a
  *  ToHost of the same name gets the host receives. The kernel asks by ARP for the addresses of that network: an
  *  ARPResponder answers. GATEWAY: the host's default route goes there. ETHER: the interface's own Ethernet address.
@@ -39,10 +40,9 @@ class FromHost : public FromDPDKDevice {
  *      ToHost([DEVNAME, keywords BURST, NDESC, BLOCKING, MTU])
  *
  *  DEVNAME: the interface of a FromHost, or one that is made, default heddle0. Packets are Ethernet frames; push or
- *  pull input. Keywords, handlers, statistics and drop reasons are those of ToDPDKDevice. Needs root. Also called
- *  ToHostSniffers: sniffers at the interface see packets, too. In Click's kernel module packets come to the host by the
- *  interface that has received them, or the one that DEVNAME says; here by that of DEVNAME alone, and what a FromDevice
- *  receives with METHOD af_packet the host has received by itself.
+ *  pull input. Keywords, handlers, statistics and drop reasons are those of ToDPDKDevice. Needs root. In Click's kernel
+ *  module packets come to the host by the interface that has received them, or the one that DEVNAME says; here by that
+ *  of DEVNAME alone, and what a FromDevice receives with METHOD af_packet the host has received by itself.
  *
  *  Example:
  *
@@ -51,6 +51,30 @@ class FromHost : public FromDPDKDevice {
 class ToHost : public ToDPDKDevice {
  public:
   void configure(click::Arguments& arguments) override;
+};
+
+/** ToHostSniffers: shows packets to programs that listen at an interface (tcpdump).
+ *
+ *      ToHostSniffers([DEVNAME, keywords BURST, NDESC, BLOCKING, MTU])
+ *
+ *  DEVNAME: an interface, or its Ethernet address. If a FromDevice or ToDevice of the chain joins it with METHOD
+ *  af_packet, programs there see by themselves what it receives and sends: packets end here. With af_xdp they would see
+ *  nothing, which is an error. Else, and without DEVNAME, this is a ToHost, and the host itself sees packets that are
+ *  addressed to that interface, too.
+ *
+ *  Example, `tcpdump -i tap0` shows what the chain drops:
+ *
+ *      FromDevice(eth0) -> c :: CheckIPHeader(14) -> ToDevice(eth1); c[1] -> ToHostSniffers(tap0);
+ */
+class ToHostSniffers : public ToHost {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void link(const Directory& directory) override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  dpdk::Port* device_ = nullptr;
+  bool are_seen_ = false;
 };
 
 }  // namespace heddle

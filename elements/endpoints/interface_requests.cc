@@ -35,6 +35,15 @@ bool parse(std::string_view text, InterfaceAddress& value) {
 }
 std::string expectation(InterfaceAddress) { return "an IPv4 address and its mask such as 192.0.2.1/24"; }
 
+bool read_address(const click::Arguments& arguments, std::string_view text, InterfaceAddress& value) {
+  if (parse(text, value)) return true;
+  click::Ipv4Address address;
+  click::Ipv4Prefix network;
+  if (click::parse(text, network) || !arguments.read(text, address) || !arguments.read(text, network)) return false;
+  value = {address, network.length};
+  return true;
+}
+
 InterfaceRequests::InterfaceRequests(std::string interface)
     : interface_(std::move(interface)), socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "click/arguments.h"
 #include "click/values.h"
 
 namespace heddle {
@@ -19,6 +20,8 @@ struct InterfaceAddress {
 };
 bool parse(std::string_view text, InterfaceAddress& value);
 std::string expectation(InterfaceAddress);
+/** The same, or a name of AddressInfo that has an address and a network; false if it is neither. */
+bool read_address(const click::Arguments& arguments, std::string_view text, InterfaceAddress& value);
 
 /** Asks the kernel to change one of its interfaces; what it refuses is thrown as Error, with its reason. */
 class InterfaceRequests {

@@ -17,8 +17,11 @@ namespace heddle {
 
 void KernelTun::configure(click::Arguments& arguments) {
   uint32_t headroom = 0;
-  arguments.required("ADDRESS", address_).optional("GATEWAY", gateway_).optional("HEADROOM", headroom, 0u, 128u);
+  std::string address;
+  arguments.required("ADDRESS", address).optional("GATEWAY", gateway_).optional("HEADROOM", headroom, 0u, 128u);
   arguments.keyword("DEVNAME", interface_).keyword("MTU", mtu_, 68, 65521);
+  if (!address.empty() && !read_address(arguments, address, address_))
+    arguments.error("ADDRESS", expectation(address_));
   if (interface_.size() >= IFNAMSIZ) arguments.error("DEVNAME", "a name of at most 15 characters");
   if (gateway_ != click::Ipv4Address{} && !address_.contains(gateway_))
     arguments.error("GATEWAY is not in the network of ADDRESS");

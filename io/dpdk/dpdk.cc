@@ -128,6 +128,20 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+/** The device by which `driver` joins an interface: that of the former configuration, or one with a name of its own. */
+std::string device_for(const std::string& interface, const std::string& driver) {
+  int serial = 0;
+  if (state().former != nullptr)
+    for (auto& port : *state().former) {
+      if (argument_of(port->device, "iface") == interface && port->device.starts_with(driver)) return port->device;
+      if (port->device.starts_with(driver)) ++serial;
+    }
+  while (std::any_of(state().ports.begin(), state().ports.end(),
+                     [&](auto& port) { return name_of(port->device) == driver + std::to_string(serial); }))
+    ++serial;
+  return driver + std::to_string(serial) + ",iface=" + interface;
+}
+
 }  // namespace
 
 Port* request_port(const std::string& device) {
@@ -149,26 +163,21 @@ Port* request_port(const std::string& device) {
 Port* request_interface(const std::string& interface, const std::string& method) {
   if (interface.empty() || interface.size() > 15 || interface.find_first_of(",/ ") != interface.npos)
     throw Error("'" + interface + "' is not the name of a kernel interface such as eth0");
-  const std::string driver = method.empty() ? "net_af_packet" : method;
-  int serial = 0;
-  if (state().former != nullptr)
-    for (auto& port : *state().former) {
-      if (argument_of(port->device, "iface") == interface && port->device.starts_with(driver))
-        return request_port(port->device);
-      if (port->device.starts_with(driver)) ++serial;  // so that the names differ
-    }
+  const bool any = method == kAnyMethod;
+  const std::string driver = any ? "net_tap" : method.empty() ? "net_af_packet" : method;
   for (auto& port : state().ports) {
-    const std::string name = name_of(port->device);
-    if (argument_of(port->device, "iface") == interface) {
-      if (!method.empty() && !name.starts_with(method))
-        throw Error(interface + " has been joined as " + name + "; METHOD must be the same everywhere");
-      return port.get();
+    if (argument_of(port->device, "iface") != interface) continue;
+    if (!any && port->any_method) {
+      if (!port->device.starts_with(driver)) port->device = device_for(interface, driver);
+      port->any_method = false;
+    } else if (!any && !method.empty() && !port->device.starts_with(driver)) {
+      throw Error(interface + " has been joined as " + name_of(port->device) + "; METHOD must be the same everywhere");
     }
+    return port.get();
   }
-  while (std::any_of(state().ports.begin(), state().ports.end(),
-                     [&](auto& port) { return name_of(port->device) == driver + std::to_string(serial); }))
-    ++serial;
-  return request_port(driver + std::to_string(serial) + ",iface=" + interface);
+  Port* const port = request_port(device_for(interface, driver));
+  port->any_method = any;
+  return port;
 }
 
 std::string Port::problem() const {

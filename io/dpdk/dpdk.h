@@ -30,12 +30,13 @@ struct Port {
   bool spreads = false;                        ///< frames go to all queues, also if there is but one thread
   click::EthernetAddress mac;                  ///< 0: as it is
   bool promiscuous = true;
-  int pause = -1;         ///< Ethernet flow control, an rte_eth_fc_mode; negative: as it is
-  bool outbound = true;   ///< af_packet: whether frames that the kernel sends are received, too
-  uint16_t protocol = 0;  ///< af_packet: the only EtherType that is received; 0: all
-  std::string interface;  ///< the kernel interface that it joins or makes, "" = none or not known
-  uint16_t id = 0;        ///< DPDK's port number, once started
-  int queues = 0;         ///< of each direction, once started
+  int pause = -1;           ///< Ethernet flow control, an rte_eth_fc_mode; negative: as it is
+  bool outbound = true;     ///< af_packet: whether frames that the kernel sends are received, too
+  uint16_t protocol = 0;    ///< af_packet: the only EtherType that is received; 0: all
+  bool any_method = false;  ///< nobody has said yet how the kernel interface is joined
+  std::string interface;    ///< the kernel interface that it joins or makes, "" = none or not known
+  uint16_t id = 0;          ///< DPDK's port number, once started
+  int queues = 0;           ///< of each direction, once started
   /** Whether it may give frames in several buffers, or with lengths that their buffers do not have; once started. */
   bool checked = true;
 
@@ -62,6 +63,9 @@ Settings& settings();
  * Throws Error when `device` is no port number, PCI address or known virtual device. The pointer is valid until
  * close_ports(). */
 Port* request_port(const std::string& device);
+
+/** As request_interface()'s method: as somebody else says, and if nobody does, net_tap. */
+constexpr const char* kAnyMethod = "any";
 
 /** The port that joins the kernel interface `interface`, made on first use; `method` is net_af_packet, net_af_xdp or
  *  net_tap, or "" for whichever has been chosen, net_af_packet at first. Throws Error when another method has been. */
