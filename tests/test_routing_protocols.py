@@ -35,7 +35,7 @@ protocol kernel {{ ipv4 {{ export where source != RTS_STATIC; }}; }}
 protocol static {{ ipv4; {static} }}
 """
 BIRD_BGP = """protocol bgp {{ local {ours} as {as_}; neighbor {theirs} as {their_as}; connect delay time 1; connect retry time 1;
-  error wait time 1, 2; ipv4 {{ import all; export all; next hop self; }}; }}
+  error wait time 1, 2; {far} ipv4 {{ import all; export all; next hop self; }}; }}
 """
 BIRD_OSPF = """protocol ospf v2 {{ ipv4 {{ import all; export all; }};
   area 0 {{ interface "{device}" {{ type ptp; hello 1; dead count 4; }}; }}; }}
@@ -46,7 +46,7 @@ FRR_BGP = """router bgp {as_}
  no bgp network import-check
  neighbor {theirs} remote-as {their_as}
  neighbor {theirs} timers connect 1
- address-family ipv4 unicast
+{far} address-family ipv4 unicast
   redistribute static
   redistribute ospf
  exit-address-family
@@ -77,18 +77,21 @@ def processes(space, *commands):
             process.wait(60)
 
 
-def bird(space, folder, address, static, bgp, ospf):
-    text = BIRD.format(id=address, static=f"route {static} blackhole;" if static else "")
-    text += BIRD_BGP.format(**bgp) if bgp else ""
+def bird(space, folder, address, static, bgp, ospf, far=None):
+    routes = f"route {static} blackhole;" if static else ""
+    routes += "route {} via {};".format(*far) if far else ""  # to the peer's network, for what is learned from it
+    text = BIRD.format(id=address, static=routes)
+    text += BIRD_BGP.format(**bgp, far="multihop 2;" if far else "") if bgp else ""
     text += BIRD_OSPF.format(device=ospf) if ospf else ""
     (folder / "bird.conf").write_text(text)
     return processes(space, ["/usr/sbin/bird", "-f", "-c", folder / "bird.conf", "-s", folder / "ctl"])
 
 
-def frr(space, folder, address, static, bgp, ospf):
+def frr(space, folder, address, static, bgp, ospf, far=None):
     texts = {"zebra": "", "staticd": f"ip route {static} blackhole\n" if static else ""}
     if bgp:
-        texts["bgpd"] = FRR_BGP.format(**bgp)
+        multihop = " neighbor {theirs} ebgp-multihop 2\n".format(**bgp) if far else ""
+        texts["bgpd"] = FRR_BGP.format(**bgp, far=multihop)
     if ospf:
         texts["ospfd"] = FRR_OSPF.format(device=ospf, id=address)
     options = ["-P", "0", "-z", folder / "zserv", "--vty_socket", folder]
@@ -132,6 +135,14 @@ def topology():
         yield left, middle, right
 
 
+def peering(*ends):
+    """Both sides of a session between (address, AS) and (address, AS)."""
+    return [
+        {"ours": ours, "as_": as_, "theirs": theirs, "their_as": their_as}
+        for (ours, as_), (theirs, their_as) in (ends, ends[::-1])
+    ]
+
+
 DAEMONS = {"bird": (bird, "/usr/sbin/bird"), "frr": (frr, "/usr/lib/frr/bgpd")}
 
 
@@ -141,11 +152,7 @@ def test_bgp_and_ospf_steer_the_router(heddle, tmp_path, daemon):
     if shutil.which(program) is None:
         pytest.skip(f"needs {program} (Debian's bird2, frr)")
     socket = str(tmp_path / "socket")
-    ends = [("10.0.0.2", 65001), ("10.0.0.1", 65000)]
-    bgp = [
-        {"ours": ours, "as_": as_, "theirs": theirs, "their_as": their_as}
-        for (ours, as_), (theirs, their_as) in (ends, ends[::-1])
-    ]
+    bgp = peering(("10.0.0.2", 65001), ("10.0.0.1", 65000))
 
     def route(prefix):
         rows = [line.split() for line in read_handler(socket, "rt.table").splitlines()]
@@ -171,5 +178,32 @@ def test_bgp_and_ospf_steer_the_router(heddle, tmp_path, daemon):
         wait_until(lambda: route("198.51.100.0/24") is None, what="that the route goes with its router")
         assert not pings(1)
         assert route("203.0.113.0/24") == ["10.0.0.2", "0"]
+        result = running.interrupt()
+        assert result.code == 0, result
+
+
+def test_bird_and_frr_peer_across_the_router(heddle, tmp_path):
+    """Their session is traffic that Heddle forwards: from one network to the other, two hops."""
+    for _, program in DAEMONS.values():
+        if shutil.which(program) is None:
+            pytest.skip(f"needs {program} (Debian's bird2, frr)")
+    socket = str(tmp_path / "socket")
+    bgp = peering(("10.0.0.2", 65001), ("10.0.1.2", 65002))
+    with contextlib.ExitStack() as stack:
+        folders = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(2)]
+        left, middle, right = stack.enter_context(topology())
+        far = [("10.0.1.0/24", "10.0.0.1"), ("10.0.0.0/24", "10.0.1.1")]
+        for space, (prefix, gateway) in zip((left, right), far, strict=True):
+            space.call("ip", "route", "add", prefix, "via", gateway)
+        inside = Program(heddle.path, middle.command())
+        running = stack.enter_context(inside.start("run", "-u", socket, "-e", CHAIN))
+        wait_until(lambda: not running.alive() or read_handler(socket, "k.readings") is not None, what="the start")
+        assert running.alive(), running.wait()
+        stack.enter_context(bird(left, folders[0], "10.0.0.2", "203.0.113.0/24", bgp[0], None, far[0]))
+        stack.enter_context(frr(right, folders[1], "10.0.1.2", "198.51.100.0/24", bgp[1], None, far[1]))
+        for space, prefix, gateway in ((left, "198.51.100.0/24", "10.0.0.1"), (right, "203.0.113.0/24", "10.0.1.1")):
+            wait_until(
+                lambda s=space, p=prefix, g=gateway: g in s.call("ip", "route", "show", p), what=f"{prefix} by BGP"
+            )
         result = running.interrupt()
         assert result.code == 0, result

@@ -1,0 +1,54 @@
+// A device whose copy of a table cannot follow a change.
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "engine/gpu_segment.h"
+#include "simt/loss.h"
+
+namespace heddle::test {
+namespace {
+
+class Numbers : public Table {
+ public:
+  std::span<const std::byte> bytes() const override { return std::as_bytes(std::span(numbers_)); }
+  void set(size_t i, uint32_t number) {
+    numbers_[i] = number;
+    changed(i * sizeof number, std::as_bytes(std::span(&numbers_[i], 1)));
+  }
+  void replace(std::vector<uint32_t> numbers) {
+    numbers_ = std::move(numbers);
+    replaced();
+  }
+
+ private:
+  std::vector<uint32_t> numbers_{1, 2, 3, 4};
+};
+
+// The host's table has the whole change; the device, which would answer by the old one, serves no more.
+TEST(TableCopy, WhatCannotFollowEndsItsDevice) {
+  const auto device = gpu::open_device("simt");
+  Numbers table;
+  TableCopy copy(table, *device);
+  const gpu::TableId before = copy.id();
+  table.set(1, 7);
+  EXPECT_EQ(device->failure(), "");
+  {
+    const simt::NoMemoryLeft full;
+    table.replace(std::vector<uint32_t>(1000, 5));
+  }
+  EXPECT_NE(device->failure().find("could not follow a change"), std::string::npos) << device->failure();
+  EXPECT_NE(device->failure().find("out of memory"), std::string::npos) << device->failure();
+  EXPECT_EQ(table.bytes().size(), 4000u);
+  EXPECT_EQ(copy.id(), before) << "half a change";
+  EXPECT_FALSE(copy.has_retired());
+  const std::string failure = device->failure();
+  table.set(999, 6);
+  table.replace({8});
+  EXPECT_EQ(device->failure(), failure) << "later changes are the host's alone";
+  EXPECT_EQ(copy.id(), before);
+}
+
+}  // namespace
+}  // namespace heddle::test
